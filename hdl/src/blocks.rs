@@ -1,0 +1,5 @@
+//! Building blocks: memories, queues, arbiters and trees.
+
+mod ram;
+
+pub use ram::SdpRam;

@@ -1,0 +1,7 @@
+//! Tributary's hardware blocks, described in rust-hdl, and the writer that
+//! turns them into portable Verilog-2001.
+
+pub mod blocks;
+pub mod module;
+pub mod prelude;
+pub mod rw;

@@ -1,0 +1,4 @@
+//! What a file that describes a block needs in scope.
+
+pub use crate::module::{ModuleInfo, hdl_module};
+pub use rust_hdl::prelude::*;

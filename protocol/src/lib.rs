@@ -1,0 +1,1 @@
+//! Wire formats and executable protocol models.
