@@ -3,5 +3,6 @@
 
 pub mod blocks;
 pub mod module;
+pub mod param;
 pub mod prelude;
 pub mod rw;
