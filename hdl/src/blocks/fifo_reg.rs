@@ -1,0 +1,98 @@
+//! Small first-in first-out queue.
+
+use super::{AsyncRam, Pow2};
+use crate::prelude::*;
+
+hdl_module! {
+    /// First-in first-out queue of 2^A words in distributed memory.
+    /// Latency: 1 clock from s to m. One word per clock in and out, also when full
+    /// words leave as others enter; s_ready and m_valid are registers.
+    /// A word offered while rst is high is dropped.
+    pub struct FifoReg<const N: usize, const A: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: empties the queue.
+        pub rst: Signal<In, Bit>,
+        /// A word is offered.
+        pub s_valid: Signal<In, Bit>,
+        /// The queue has room.
+        pub s_ready: Signal<Out, Bit>,
+        /// Word in.
+        pub s_data: Signal<In, Bits<N>>,
+        /// A word waits.
+        pub m_valid: Signal<Out, Bit>,
+        /// The word is taken.
+        pub m_ready: Signal<In, Bit>,
+        /// Oldest word.
+        pub m_data: Signal<Out, Bits<N>>,
+        /// Words in the queue.
+        pub count: Signal<Out, Bits<16>>,
+        /// The words.
+        mem: AsyncRam<N, A>,
+        /// Address of the oldest word.
+        head: DFF<Bits<A>>,
+        /// Address of the next word in.
+        tail: DFF<Bits<A>>,
+        /// At least one word waits.
+        some: DFF<Bit>,
+        /// All words are taken up.
+        full: DFF<Bit>,
+        push: Signal<Local, Bit>,
+        pop: Signal<Local, Bit>,
+        head_next: Signal<Local, Bits<A>>,
+        tail_next: Signal<Local, Bits<A>>,
+        level: Signal<Local, Bits<A>>,
+        depth: Pow2<16, A>,
+    }
+}
+
+impl<const N: usize, const A: usize> Logic for FifoReg<N, A> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clk, head, tail, some, full);
+        self.s_ready.next = !self.full.q.val();
+        self.m_valid.next = self.some.q.val();
+        self.push.next = self.s_valid.val() & !self.full.q.val();
+        self.pop.next = self.m_ready.val() & self.some.q.val();
+        self.head_next.next = self.head.q.val() + 1;
+        self.tail_next.next = self.tail.q.val() + 1;
+
+        self.mem.clk.next = self.clk.val();
+        self.mem.rd_addr.next = self.head.q.val();
+        self.mem.wr_en.next = self.push.val();
+        self.mem.wr_addr.next = self.tail.q.val();
+        self.mem.wr_data.next = self.s_data.val();
+        self.m_data.next = self.mem.rd_data.val();
+
+        self.level.next = self.tail.q.val() - self.head.q.val();
+        self.count.next = bit_cast::<16, A>(self.level.val());
+        if self.full.q.val() {
+            self.count.next = self.depth.val();
+        }
+
+        if self.push.val() {
+            self.tail.d.next = self.tail_next.val();
+        }
+        if self.pop.val() {
+            self.head.d.next = self.head_next.val();
+        }
+        if self.push.val() & !self.pop.val() {
+            self.some.d.next = true;
+            self.full.d.next = self.tail_next.val() == self.head.q.val();
+        }
+        if self.pop.val() & !self.push.val() {
+            self.some.d.next = self.head_next.val() != self.tail.q.val();
+            self.full.d.next = false;
+        }
+        if self.rst.val() {
+            self.head.d.next = 0.into();
+            self.tail.d.next = 0.into();
+            self.some.d.next = false;
+            self.full.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("fifo_reg_w{N}_d{}", 1usize << A)).into_timing()
+    }
+}

@@ -1,0 +1,78 @@
+//! Free ids, reused first-in first-out.
+
+use super::FifoBram;
+use crate::prelude::*;
+
+hdl_module! {
+    /// Free ids 0..=last, handed out on m and returned on s, reused first-in first-out.
+    /// After reset the list fills itself with 0, 1, .., last, one id per clock, and
+    /// hands out the first ids meanwhile; ready is high from then on.
+    /// Latency: 3 clocks from a returned id to the output. One id per clock out and
+    /// one in, in the same clock. s_ready is low until the list is filled; an id
+    /// must be returned once for each time it was handed out.
+    pub struct FreeList<const A: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: all ids are free again.
+        pub rst: Signal<In, Bit>,
+        /// Highest id, a constant.
+        pub last: Signal<In, Bits<A>>,
+        /// The list has filled itself since reset.
+        pub ready: Signal<Out, Bit>,
+        /// An id is returned.
+        pub s_valid: Signal<In, Bit>,
+        /// The returned id is accepted.
+        pub s_ready: Signal<Out, Bit>,
+        /// Returned id.
+        pub s_data: Signal<In, Bits<A>>,
+        /// A free id is on offer.
+        pub m_valid: Signal<Out, Bit>,
+        /// The id is taken.
+        pub m_ready: Signal<In, Bit>,
+        /// Free id.
+        pub m_data: Signal<Out, Bits<A>>,
+        /// Free ids, those still to be filled in not counted.
+        pub count: Signal<Out, Bits<16>>,
+        /// The free ids in order of reuse.
+        queue: FifoBram<A, A>,
+        /// Next id to fill in.
+        fill: DFF<Bits<A>>,
+        /// The list has filled itself.
+        filled: DFF<Bit>,
+    }
+}
+
+impl<const A: usize> Logic for FreeList<A> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clk, fill, filled);
+        self.queue.clk.next = self.clk.val();
+        self.queue.rst.next = self.rst.val();
+        self.queue.almost_at.next = 0.into();
+
+        self.queue.s_valid.next = self.s_valid.val();
+        self.queue.s_data.next = self.s_data.val();
+        if !self.filled.q.val() {
+            self.queue.s_valid.next = true;
+            self.queue.s_data.next = self.fill.q.val();
+            self.fill.d.next = self.fill.q.val() + 1;
+            self.filled.d.next = self.fill.q.val() == self.last.val();
+        }
+        self.ready.next = self.filled.q.val();
+        self.s_ready.next = self.filled.q.val() & self.queue.s_ready.val();
+
+        self.m_valid.next = self.queue.m_valid.val();
+        self.m_data.next = self.queue.m_data.val();
+        self.queue.m_ready.next = self.m_ready.val();
+        self.count.next = self.queue.count.val();
+
+        if self.rst.val() {
+            self.fill.d.next = 0.into();
+            self.filled.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("free_list_d{}", 1usize << A)).into_timing()
+    }
+}

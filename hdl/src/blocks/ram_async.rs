@@ -1,0 +1,71 @@
+//! Small memory with a combinational read port.
+
+use crate::prelude::*;
+
+hdl_module! {
+    /// Small memory in LUTs, one write port and one read port.
+    /// The read is combinational: rd_data follows rd_addr in the same clock.
+    pub struct AsyncRam<const D: usize, const A: usize> {
+        /// Clock of the write port.
+        pub clk: Signal<In, Clock>,
+        /// Read address.
+        pub rd_addr: Signal<In, Bits<A>>,
+        /// Word at rd_addr, in the same clock.
+        pub rd_data: Signal<Out, Bits<D>>,
+        /// Write wr_data to wr_addr.
+        pub wr_en: Signal<In, Bit>,
+        /// Write address.
+        pub wr_addr: Signal<In, Bits<A>>,
+        /// Word to write.
+        pub wr_data: Signal<In, Bits<D>>,
+        _words: Vec<Bits<D>>
+    }
+}
+
+impl<const D: usize, const A: usize> Logic for AsyncRam<D, A> {
+    fn update(&mut self) {
+        if self._words.is_empty() {
+            self._words = vec![Bits::default(); 1 << A];
+        }
+        if self.clk.pos_edge() && self.wr_en.val() {
+            self._words[self.wr_addr.val().index()] = self.wr_data.val();
+        }
+        self.rd_data.next = self._words[self.rd_addr.val().index()];
+    }
+
+    fn connect(&mut self) {
+        self.rd_data.connect();
+    }
+
+    fn hdl(&self) -> Verilog {
+        Verilog::Custom(format!(
+            "\
+(* ram_style = \"distributed\" *)
+reg [{top}:0] mem [0:{last}];
+
+integer i;
+initial begin
+    for (i = 0; i < {words}; i = i + 1) begin
+        mem[i] = {D}'d0;
+    end
+end
+
+always @(posedge clk) begin
+    if (wr_en) begin
+        mem[wr_addr] <= wr_data;
+    end
+end
+
+always @(*) begin
+    rd_data = mem[rd_addr];
+end",
+            top = D - 1,
+            last = (1usize << A) - 1,
+            words = 1usize << A,
+        ))
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("ram_async_w{D}_d{}", 1usize << A)).into_timing()
+    }
+}

@@ -1,0 +1,67 @@
+//! What every block's lock-step test needs: a clock and settled signals.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use tributary_hdl::prelude::*;
+
+/// A block under rust-hdl's own simulation.
+pub struct Bench<B: Block> {
+    pub uut: B,
+    clk: fn(&mut B) -> &mut Signal<In, Clock>,
+}
+
+impl<B: Block> Bench<B> {
+    /// Connects the block and runs rust-hdl's checks for open signals, logic loops
+    /// and written inputs.
+    pub fn new(mut uut: B, clk: fn(&mut B) -> &mut Signal<In, Clock>) -> Self {
+        uut.connect_all();
+        check_all(&uut).expect("rust-hdl's checks");
+        let mut bench = Self { uut, clk };
+        bench.settle();
+        bench
+    }
+
+    /// Lets the inputs set so far reach the outputs.
+    pub fn settle(&mut self) {
+        assert!(simulate(&mut self.uut, 1_000), "the block does not settle");
+    }
+
+    /// One clock: a rising edge on the settled inputs, and the falling edge.
+    pub fn clock(&mut self) {
+        self.settle();
+        (self.clk)(&mut self.uut).next = true.into();
+        self.settle();
+        (self.clk)(&mut self.uut).next = false.into();
+        self.settle();
+    }
+}
+
+/// Random choices of one test.
+pub struct Dice(ChaCha8Rng);
+
+impl Dice {
+    pub fn new(seed: u64) -> Self {
+        Self(ChaCha8Rng::seed_from_u64(seed))
+    }
+
+    /// True in `percent` of the cases.
+    pub fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    /// A number below `limit`.
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0.next_u64() % limit
+    }
+
+    /// A random word.
+    pub fn word<const N: usize>(&mut self) -> Bits<N> {
+        (0..N).fold(Bits::default(), |word, bit| {
+            word.replace_bit(bit, self.chance(50))
+        })
+    }
+}
+
+/// Chances in percent of (word offered, word taken) that a queue test runs through:
+/// full speed, a stalled output, a starved input, and both at random.
+pub const STALLS: [(u64, u64); 5] = [(100, 100), (100, 20), (20, 100), (50, 50), (90, 90)];

@@ -1,0 +1,117 @@
+//! Memories and the counters kept in them, in lock step with plain models.
+
+mod blocks_common;
+
+use blocks_common::{Bench, Dice};
+use std::collections::VecDeque;
+use tributary_hdl::blocks::{AsyncRam, RamForward, SdpRam, StatCounters};
+use tributary_hdl::prelude::*;
+
+/// Runs a memory's ports at random; `check` gets the words before the clock, the
+/// words after it and the address, and says what the read port must show.
+macro_rules! memory_test {
+    ($name:ident, $block:ident, $sizes:tt, $delay:expr, $expect:expr) => {
+        #[test]
+        fn $name() {
+            fn run<const D: usize, const A: usize>(seed: u64) {
+                let mut dice = Dice::new(seed);
+                let mut bench = Bench::new($block::<D, A>::default(), |b| &mut b.clk);
+                let mut words = vec![Bits::<D>::default(); 1 << A];
+                let mut due = VecDeque::from(vec![None; $delay]);
+                for _ in 0..3_000 {
+                    let (rd, wr) = (dice.below(1 << A), dice.below(1 << A));
+                    bench.uut.rd_addr.next = rd.into();
+                    bench.uut.wr_addr.next = if dice.chance(30) { rd } else { wr }.into();
+                    bench.uut.wr_en.next = dice.chance(60);
+                    bench.uut.wr_data.next = dice.word();
+                    bench.settle();
+                    let before = words[rd as usize];
+                    if bench.uut.wr_en.val() {
+                        words[bench.uut.wr_addr.val().index()] = bench.uut.wr_data.val();
+                    }
+                    let expect: fn(Bits<D>, Bits<D>) -> Bits<D> = $expect;
+                    due.push_back(Some(expect(before, words[rd as usize])));
+                    if let Some(word) = due.pop_front().flatten() {
+                        assert_eq!(bench.uut.rd_data.val(), word);
+                    }
+                    bench.clock();
+                }
+            }
+            memory_test!(@sizes $sizes);
+        }
+    };
+    (@sizes [$(($d:literal, $a:literal)),*]) => {
+        $( run::<$d, $a>($d * 100 + $a); )*
+    };
+}
+
+memory_test!(
+    ram_sdp_returns_the_old_word,
+    SdpRam,
+    [(1, 1), (8, 3), (36, 9)],
+    1,
+    |before, _| before
+);
+memory_test!(
+    ram_forward_returns_the_new_word,
+    RamForward,
+    [(1, 1), (8, 3), (36, 9)],
+    1,
+    |_, after| after
+);
+memory_test!(
+    ram_async_reads_in_the_same_clock,
+    AsyncRam,
+    [(1, 1), (8, 3), (40, 5)],
+    0,
+    |before, _| before
+);
+
+fn stat_counters_count<const A: usize>(seed: u64, spread: u64) {
+    let mut dice = Dice::new(seed);
+    let mut bench = Bench::new(StatCounters::<A>::default(), |b| &mut b.clk);
+    let mut counts = vec![0u64; 1 << A];
+    // Events on their way to the RAM, and reads on their way out.
+    let mut pending = VecDeque::from(vec![None; 3]);
+    let mut reads = VecDeque::from(vec![None; 2]);
+    let mut since_reset = 0;
+    for busy in [100, 50, 90] {
+        for _ in 0..2_000 {
+            bench.uut.rst.next = dice.below(1_000) == 0;
+            bench.uut.s_valid.next = dice.chance(busy);
+            bench.uut.s_data.next = dice.below(spread).into();
+            bench.uut.rd_addr.next = dice.below(spread).into();
+            bench.settle();
+            let uut = &bench.uut;
+            assert_eq!(uut.s_ready.val(), since_reset >= 1 << A);
+            let event = (uut.s_valid.val() && uut.s_ready.val()).then(|| uut.s_data.val().index());
+            if let Some(index) = pending.pop_front().flatten() {
+                counts[index] += 1;
+            }
+            pending.push_back(event);
+            if uut.s_ready.val() {
+                reads.push_back(Some(counts[uut.rd_addr.val().index()]));
+            } else {
+                reads.push_back(None);
+            }
+            if let Some(count) = reads.pop_front().flatten() {
+                assert_eq!(uut.rd_data.val(), count);
+            }
+            since_reset += 1;
+            if uut.rst.val() {
+                since_reset = 0;
+                counts.fill(0);
+                pending.iter_mut().for_each(|e| *e = None);
+            }
+            bench.clock();
+        }
+    }
+}
+
+#[test]
+fn stat_counters_lose_no_event_also_back_to_back() {
+    stat_counters_count::<1>(1, 1);
+    stat_counters_count::<2>(2, 2);
+    stat_counters_count::<5>(3, 32);
+    stat_counters_count::<8>(4, 3);
+}

@@ -1,0 +1,201 @@
+//! Queues and the free list in lock step with plain models.
+
+mod blocks_common;
+
+use blocks_common::{Bench, Dice, STALLS};
+use std::collections::VecDeque;
+use tributary_hdl::blocks::{FifoBram, FifoReg, FreeList};
+use tributary_hdl::prelude::*;
+
+fn fifo_reg_matches_queue<const N: usize, const A: usize>(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let mut bench = Bench::new(FifoReg::<N, A>::default(), |b| &mut b.clk);
+    let mut model: VecDeque<Bits<N>> = VecDeque::new();
+    for (offer, take) in STALLS {
+        for _ in 0..400 {
+            bench.uut.rst.next = dice.chance(1);
+            bench.uut.s_valid.next = dice.chance(offer);
+            bench.uut.s_data.next = dice.word();
+            bench.uut.m_ready.next = dice.chance(take);
+            bench.settle();
+            let uut = &bench.uut;
+            assert_eq!(uut.count.val(), model.len() as u64);
+            assert_eq!(uut.s_ready.val(), model.len() < 1 << A);
+            assert_eq!(uut.m_valid.val(), !model.is_empty());
+            if let Some(&oldest) = model.front() {
+                assert_eq!(uut.m_data.val(), oldest);
+            }
+            let push = (uut.s_valid.val() && uut.s_ready.val()).then(|| uut.s_data.val());
+            if uut.m_valid.val() && uut.m_ready.val() {
+                model.pop_front();
+            }
+            model.extend(push);
+            if uut.rst.val() {
+                model.clear();
+            }
+            bench.clock();
+        }
+    }
+}
+
+#[test]
+fn fifo_reg_matches_queue_under_random_stalls() {
+    fifo_reg_matches_queue::<1, 1>(1);
+    fifo_reg_matches_queue::<8, 2>(2);
+    fifo_reg_matches_queue::<32, 4>(3);
+    fifo_reg_matches_queue::<70, 5>(4);
+}
+
+/// Words in RAM, at the RAM's output and in the output register.
+struct BramQueue<const N: usize> {
+    ram: VecDeque<Bits<N>>,
+    fetched: Option<Bits<N>>,
+    out: Option<Bits<N>>,
+}
+
+impl<const N: usize> BramQueue<N> {
+    fn new() -> Self {
+        Self {
+            ram: VecDeque::new(),
+            fetched: None,
+            out: None,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.ram.len() + usize::from(self.fetched.is_some()) + usize::from(self.out.is_some())
+    }
+
+    fn clock(&mut self, push: Option<Bits<N>>, take: bool) {
+        if take || self.out.is_none() {
+            self.out = self.fetched.take();
+        }
+        if self.fetched.is_none() {
+            self.fetched = self.ram.pop_front();
+        }
+        self.ram.extend(push);
+    }
+}
+
+fn fifo_bram_matches_queue<const N: usize, const A: usize>(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let mut bench = Bench::new(FifoBram::<N, A>::default(), |b| &mut b.clk);
+    let mut model = BramQueue::<N>::new();
+    for (offer, take) in STALLS {
+        let almost_at = dice.below((1 << A) + 1);
+        bench.uut.almost_at.next = almost_at.into();
+        for _ in 0..(4 << A) + 400 {
+            bench.uut.rst.next = dice.below(200) == 0;
+            bench.uut.s_valid.next = dice.chance(offer);
+            bench.uut.s_data.next = dice.word();
+            bench.uut.m_ready.next = dice.chance(take);
+            bench.settle();
+            let uut = &bench.uut;
+            assert_eq!(uut.count.val(), model.len() as u64);
+            assert_eq!(uut.almost_full.val(), model.len() as u64 >= almost_at);
+            assert_eq!(uut.s_ready.val(), model.len() < 1 << A);
+            assert_eq!(uut.m_valid.val(), model.out.is_some());
+            if let Some(oldest) = model.out {
+                assert_eq!(uut.m_data.val(), oldest);
+            }
+            let push = (uut.s_valid.val() && uut.s_ready.val()).then(|| uut.s_data.val());
+            model.clock(push, uut.m_ready.val());
+            if uut.rst.val() {
+                model = BramQueue::new();
+            }
+            bench.clock();
+        }
+    }
+}
+
+#[test]
+fn fifo_bram_matches_queue_under_random_stalls() {
+    fifo_bram_matches_queue::<1, 1>(1);
+    fifo_bram_matches_queue::<8, 2>(2);
+    fifo_bram_matches_queue::<32, 4>(3);
+    fifo_bram_matches_queue::<72, 6>(4);
+}
+
+#[test]
+fn fifo_bram_moves_one_word_per_clock_after_three() {
+    let mut bench = Bench::new(FifoBram::<16, 3>::default(), |b| &mut b.clk);
+    bench.uut.s_valid.next = true;
+    bench.uut.m_ready.next = true;
+    for clock in 0..100u64 {
+        bench.uut.s_data.next = clock.into();
+        bench.settle();
+        assert!(bench.uut.s_ready.val());
+        assert_eq!(bench.uut.m_valid.val(), clock >= 3);
+        if clock >= 3 {
+            assert_eq!(bench.uut.m_data.val(), clock - 3);
+        }
+        bench.clock();
+    }
+}
+
+fn free_list_reuses_in_order<const A: usize>(last: u64, seed: u64) {
+    let mut dice = Dice::new(seed);
+    let mut bench = Bench::new(FreeList::<A>::default(), |b| &mut b.clk);
+    bench.uut.last.next = last.into();
+    let mut filled = 0;
+    let mut model = BramQueue::<A>::new();
+    let mut taken: Vec<Bits<A>> = vec![];
+    for (give, take) in STALLS {
+        for _ in 0..(4 << A) + 400 {
+            bench.uut.rst.next = dice.below(500) == 0;
+            let given = (!taken.is_empty() && dice.chance(give))
+                .then(|| dice.below(taken.len() as u64) as usize);
+            bench.uut.s_valid.next = given.is_some();
+            bench.uut.s_data.next = given.map_or_else(|| dice.word(), |k| taken[k]);
+            bench.uut.m_ready.next = dice.chance(take);
+            bench.settle();
+            let uut = &bench.uut;
+            assert_eq!(uut.ready.val(), filled > last);
+            assert_eq!(uut.s_ready.val(), filled > last && model.len() < 1 << A);
+            assert_eq!(uut.count.val(), model.len() as u64);
+            assert_eq!(uut.m_valid.val(), model.out.is_some());
+            if filled > last {
+                assert_eq!(model.len() + taken.len(), last as usize + 1, "an id leaks");
+            }
+            let push = if filled <= last {
+                filled += 1;
+                Some((filled - 1).into())
+            } else {
+                given.map(|k| taken.swap_remove(k))
+            };
+            if let Some(id) = model.out {
+                assert_eq!(uut.m_data.val(), id);
+                if uut.m_ready.val() {
+                    taken.push(id);
+                }
+            }
+            model.clock(push, uut.m_ready.val());
+            if uut.rst.val() {
+                model = BramQueue::new();
+                taken.clear();
+                filled = 0;
+            }
+            bench.clock();
+        }
+    }
+}
+
+#[test]
+fn free_list_reuses_first_in_first_out_and_leaks_nothing() {
+    free_list_reuses_in_order::<1>(1, 1);
+    free_list_reuses_in_order::<2>(2, 2);
+    free_list_reuses_in_order::<4>(15, 3);
+    free_list_reuses_in_order::<6>(40, 4);
+    free_list_reuses_in_order::<7>(127, 5);
+}
+
+#[test]
+fn free_list_is_ready_after_one_clock_per_id() {
+    let mut bench = Bench::new(FreeList::<5>::default(), |b| &mut b.clk);
+    bench.uut.last.next = 31u64.into();
+    for clock in 0..40 {
+        bench.settle();
+        assert_eq!(bench.uut.ready.val(), clock >= 32);
+        bench.clock();
+    }
+}
