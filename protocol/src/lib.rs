@@ -1,1 +1,8 @@
 //! Wire formats and executable protocol models.
+//!
+//! Everything here is pure: no I/O, no clock, no threads. A model is a struct whose methods are the atomic operations of
+//! the protocol, so that it can be stepped beside the RTL, explored exhaustively, or driven by a simulator.
+//!
+//! * [`rw`]: RDMA over a receiver-side sliding window (receiver and sender machines, messages, explorer).
+
+pub mod rw;

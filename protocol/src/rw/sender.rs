@@ -1,0 +1,289 @@
+//! The sender: transfer slots that share one line.
+//!
+//! One call of [`Sender::next_packet`] fills one packet slot of the line. Underneath, [`Sender::choices`] says what could be
+//! sent whatever the clock says, and [`Sender::perform`] does one of these: the explorer drives the same code with every
+//! timer free to fire at any moment.
+
+mod active;
+mod incoming;
+mod schedule;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use active::Active;
+
+use super::{
+    Abort, Message, Mode,
+    codes::Reason,
+    config::{ConfigError, SenderConfig},
+    packets,
+    stats::SenderStats,
+};
+
+/// What a user wants copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Request {
+    /// Receiving node.
+    pub dst: u16,
+    /// Address of byte 0 there.
+    pub addr: u64,
+    /// Key of the region it lies in.
+    pub rkey: u32,
+    /// Bytes.
+    pub length: u32,
+    /// log2 of the packet size, 8 to 12.
+    pub mtu: u8,
+}
+
+/// A packet for the line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// To this node.
+    pub dst: u16,
+    /// The transfer it belongs to: with `msg.pidx` this names the payload of a DATA packet.
+    pub slot: u16,
+    /// Its number in that slot.
+    pub xid: u32,
+    /// The message.
+    pub msg: Message,
+}
+
+/// How a transfer ended at the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The receiver has all of it.
+    Ok,
+    /// The receiver gave up or has forgotten it.
+    Aborted,
+    /// The receiver will never take it: limits or address range.
+    Refused,
+    /// No free window in `max_busy` attempts.
+    Busy,
+    /// Nothing was ever heard (RW-18).
+    Unreachable,
+    /// Something was heard once, then no progress in K polls (RW-18).
+    Unresponsive,
+    /// [`Sender::cancel`].
+    Cancelled,
+}
+
+/// Completion for the sender's user: exactly one per started transfer (P4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SenderCompletion {
+    /// Transfer slot; free again.
+    pub slot: u16,
+    /// Transfer number.
+    pub xid: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// Why a transfer cannot be started. Nothing is sent and no completion follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    /// All slots are busy.
+    #[error("all {0} transfer slots are busy")]
+    NoSlot(u16),
+    /// Not a packet size of the protocol.
+    #[error("packet size 2^{0} is not one of 2^8 to 2^12")]
+    Mtu(u8),
+    /// More packets than numbers.
+    #[error("{packets} packets, the most is {max}")]
+    TooLong {
+        /// N.
+        packets: u32,
+        /// M.
+        max: u32,
+    },
+    /// The last byte has no address.
+    #[error("address {addr:#x} + {length} bytes wraps around")]
+    Address {
+        /// Address of byte 0.
+        addr: u64,
+        /// Bytes.
+        length: u32,
+    },
+}
+
+/// One thing a sender could put on the line, or decide, now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Choice {
+    /// The oldest ABORT that waits.
+    Abort,
+    /// CONNECT, first or again.
+    Connect(u16),
+    /// POLL.
+    Poll(u16),
+    /// The lowest packet that was asked for.
+    Resend(u16),
+    /// The packet at the send pointer.
+    Fresh(u16),
+    /// End the transfer without an answer (RW-18). Sends nothing by itself; an ABORT waits after it.
+    GiveUp(u16),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Slot {
+    next_xid: u32,
+    active: Option<Active>,
+}
+
+/// The sender of one node.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    config: SenderConfig,
+    slots: Vec<Slot>,
+    /// Slot that is looked at first.
+    turn: usize,
+    /// Resends since the last fresh packet.
+    since_fresh: u32,
+    aborts: VecDeque<(u16, Abort)>,
+    completions: VecDeque<SenderCompletion>,
+    stats: SenderStats,
+}
+
+/// Equality of state: counters are left out.
+impl PartialEq for Sender {
+    fn eq(&self, other: &Self) -> bool {
+        self.slots == other.slots
+            && (self.turn, self.since_fresh) == (other.turn, other.since_fresh)
+            && self.aborts == other.aborts
+            && self.completions == other.completions
+            && self.config == other.config
+    }
+}
+
+impl Eq for Sender {}
+
+impl std::hash::Hash for Sender {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.slots.hash(state);
+        self.turn.hash(state);
+        self.since_fresh.hash(state);
+        self.aborts.hash(state);
+        self.completions.hash(state);
+    }
+}
+
+impl Sender {
+    /// A sender with every slot free.
+    ///
+    /// # Errors
+    /// A parameter out of range.
+    pub fn new(config: SenderConfig) -> Result<Self, ConfigError> {
+        config.check()?;
+        let slots = vec![Slot { next_xid: config.first_xid, active: None }; usize::from(config.slots)];
+        Ok(Self {
+            config,
+            slots,
+            turn: 0,
+            since_fresh: 0,
+            aborts: VecDeque::new(),
+            completions: VecDeque::new(),
+            stats: SenderStats::default(),
+        })
+    }
+
+    /// Its parameters.
+    #[must_use]
+    pub fn config(&self) -> &SenderConfig {
+        &self.config
+    }
+
+    /// Its counters.
+    #[must_use]
+    pub fn stats(&self) -> &SenderStats {
+        &self.stats
+    }
+
+    /// Starts a transfer in the lowest free slot: (slot, xid), which name it in its completion.
+    ///
+    /// # Errors
+    /// What is wrong with the request, or that every slot is taken.
+    pub fn start(&mut self, request: Request, now: u64) -> Result<(u16, u32), StartError> {
+        if !SenderConfig::mtu_ok(request.mtu) {
+            return Err(StartError::Mtu(request.mtu));
+        }
+        let n = packets(request.length, request.mtu);
+        if n > self.config.max_packets {
+            return Err(StartError::TooLong { packets: n, max: self.config.max_packets });
+        }
+        if u128::from(request.addr) + u128::from(request.length) > 1 << 64 {
+            return Err(StartError::Address { addr: request.addr, length: request.length });
+        }
+        let interval = self.config.poll_ticks;
+        let free = self.slots.iter_mut().enumerate().find(|(_, slot)| slot.active.is_none());
+        let Some((index, slot)) = free else { return Err(StartError::NoSlot(self.config.slots)) };
+        let xid = slot.next_xid;
+        slot.next_xid = xid.wrapping_add(1);
+        slot.active = Some(Active::new(request, xid, n, interval, now));
+        Ok((index as u16, xid))
+    }
+
+    /// Ends a transfer at the user's wish: ABORT to the receiver, completion CANCELLED. False if the slot is free.
+    pub fn cancel(&mut self, slot: u16) -> bool {
+        self.end_and_abort(slot, Outcome::Cancelled, Reason::Cancelled)
+    }
+
+    /// The oldest completion that was not yet taken.
+    pub fn take_completion(&mut self) -> Option<SenderCompletion> {
+        self.completions.pop_front()
+    }
+
+    /// Number of transfers that have not ended.
+    #[must_use]
+    pub fn active(&self) -> usize {
+        self.slots.iter().filter(|slot| slot.active.is_some()).count()
+    }
+
+    /// Number of the transfer in a slot, if it is busy.
+    #[must_use]
+    pub fn xid(&self, slot: u16) -> Option<u32> {
+        Some(self.get(slot)?.xid)
+    }
+
+    /// What the transfer in a slot copies.
+    #[must_use]
+    pub fn request(&self, slot: u16) -> Option<&Request> {
+        Some(&self.get(slot)?.request)
+    }
+
+    /// Send pointer and credit of the transfer in a slot: the next fresh packet, and the first number that may not be sent.
+    #[must_use]
+    pub fn pointers(&self, slot: u16) -> Option<(u32, u32)> {
+        self.get(slot).map(|t| (t.next, t.credit))
+    }
+
+    /// True if the sender knows a window for the transfer in this slot.
+    #[must_use]
+    pub fn connected(&self, slot: u16) -> bool {
+        self.get(slot).is_some_and(|t| t.window.is_some())
+    }
+
+    fn get(&self, slot: u16) -> Option<&Active> {
+        self.slots.get(usize::from(slot))?.active.as_ref()
+    }
+
+    fn get_mut(&mut self, slot: u16) -> Option<&mut Active> {
+        self.slots.get_mut(usize::from(slot))?.active.as_mut()
+    }
+
+    /// Frees a slot and leaves the one completion of its transfer.
+    fn end(&mut self, slot: u16, outcome: Outcome) -> Option<Active> {
+        let t = self.slots.get_mut(usize::from(slot))?.active.take()?;
+        self.completions.push_back(SenderCompletion { slot, xid: t.xid, outcome });
+        Some(t)
+    }
+
+    fn end_and_abort(&mut self, slot: u16, outcome: Outcome, reason: Reason) -> bool {
+        let src = self.config.src;
+        let ended = self.end(slot, outcome);
+        if let Some(t) = &ended {
+            self.aborts.push_back((t.request.dst, Abort { src, slot, xid: t.xid, reason }));
+        }
+        ended.is_some()
+    }
+}

@@ -1,0 +1,204 @@
+//! State of one transfer at the sender.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::{Mode, Request, SenderConfig};
+use crate::rw::message::StatusReport;
+
+/// The window that CONNECT_RESP named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Granted {
+    pub wptr: u16,
+    pub r#gen: u32,
+    pub w: u32,
+}
+
+/// A transfer that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Active {
+    pub request: Request,
+    pub xid: u32,
+    pub n: u32,
+    /// `None` until CONNECT_RESP.
+    pub window: Option<Granted>,
+    /// Anything was ever heard about this transfer (RW-18).
+    pub heard: bool,
+    /// Numbers below this may be sent (RW-19); never falls.
+    pub credit: u32,
+    /// Numbers below this are known to have arrived; never falls.
+    pub base: u32,
+    /// Send pointer. A range request moves it back; only sending, or news that packets have arrived, moves it forward (RW-14).
+    pub next: u32,
+    /// Time of the last sending of `base`, `base + 1`, …
+    pub sent: VecDeque<u64>,
+    /// Asked for, to be sent again.
+    pub pending: BTreeSet<u32>,
+    /// Sent again after a request, arrival not yet known: number and time.
+    pub repairs: BTreeMap<u32, u64>,
+    /// Counter mode: the round, modulo 16, and how many there were.
+    pub round: u8,
+    pub rounds: u32,
+    /// Polls, or CONNECTs, since the last progress.
+    pub polls: u32,
+    pub busy: u32,
+    /// Present poll interval and the time of the next poll.
+    pub interval: u32,
+    pub poll_at: u64,
+    /// seq of the last poll and when it left.
+    pub seq: u16,
+    pub polled_at: Option<u64>,
+}
+
+impl Active {
+    pub fn new(request: Request, xid: u32, n: u32, interval: u32, now: u64) -> Self {
+        Self {
+            request,
+            xid,
+            n,
+            window: None,
+            heard: false,
+            credit: 0,
+            base: 0,
+            next: 0,
+            sent: VecDeque::new(),
+            pending: BTreeSet::new(),
+            repairs: BTreeMap::new(),
+            round: 0,
+            rounds: 0,
+            polls: 0,
+            busy: 0,
+            interval,
+            poll_at: now,
+            seq: 0,
+            polled_at: None,
+        }
+    }
+
+    /// First number that was never sent.
+    pub fn sent_upto(&self) -> u32 {
+        self.base + self.sent.len() as u32
+    }
+
+    fn sent_at(&self, pidx: u32) -> Option<u64> {
+        self.sent.get(pidx.checked_sub(self.base)? as usize).copied()
+    }
+
+    /// Notes a sending of `pidx`; true if it is not the first.
+    pub fn note_sent(&mut self, pidx: u32, now: u64) -> bool {
+        let Some(place) = pidx.checked_sub(self.base) else { return true };
+        match self.sent.get_mut(place as usize) {
+            Some(at) => *at = now,
+            None => {
+                self.sent.push_back(now);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Numbers below this may be sent now: the credit, and up to `overrun` above it while every hole that is known has just
+    /// been sent again, because the resent packets arrive first and open the window.
+    pub fn limit(&self, config: &SenderConfig, now: u64) -> u32 {
+        let repaired = config.mode == Mode::Rw
+            && !self.repairs.is_empty()
+            && self.repairs.values().all(|at| now.saturating_sub(*at) < u64::from(config.presume_ticks));
+        if repaired { self.n.min(self.credit.saturating_add(config.overrun)) } else { self.credit }
+    }
+
+    pub fn has_fresh(&self, config: &SenderConfig, now: u64) -> bool {
+        self.window.is_some() && self.next < self.limit(config, now)
+    }
+
+    pub fn has_resend(&self) -> bool {
+        self.window.is_some() && !self.pending.is_empty()
+    }
+
+    /// Progress: the poll interval and the count of polls start again (RW-10, RW-18).
+    pub fn progress(&mut self, config: &SenderConfig, now: u64) {
+        self.polls = 0;
+        self.interval = config.poll_ticks;
+        self.poll_at = now + u64::from(self.interval);
+    }
+
+    /// A poll or CONNECT leaves: the next one waits twice as long (RW-10).
+    pub fn back_off(&mut self, config: &SenderConfig, now: u64) {
+        self.polls = if config.max_polls.is_some() { self.polls.saturating_add(1) } else { 0 };
+        self.poll_at = now + u64::from(self.interval);
+        self.interval = self.interval.saturating_mul(2).min(config.poll_ticks_max);
+    }
+
+    /// Moves the send pointer back to `pidx` (RW-14: never forward).
+    pub fn rewind(&mut self, pidx: u32) {
+        if pidx < self.next {
+            self.next = pidx;
+            self.pending.split_off(&pidx);
+        }
+    }
+
+    /// A request for `pidx` makes sense: it was sent, at least one round trip ago, and is not known to have arrived.
+    pub fn plausible(&self, pidx: u32, config: &SenderConfig, now: u64) -> bool {
+        self.sent_at(pidx).is_some_and(|at| now.saturating_sub(at) >= u64::from(config.rtt_ticks))
+    }
+
+    /// Everything below `base` has arrived.
+    pub fn arrived_below(&mut self, base: u32) -> bool {
+        let Some(by) = base.checked_sub(self.base).filter(|by| *by > 0) else { return false };
+        self.sent.drain(..(by as usize).min(self.sent.len()));
+        self.base = base;
+        self.next = self.next.max(base);
+        self.pending = self.pending.split_off(&base);
+        self.repairs = self.repairs.split_off(&base);
+        true
+    }
+
+    /// A packet that STATUS does not show is lost if it left long enough before STATUS was made: a round trip and the
+    /// reorder allowance before now, or the allowance before the poll that STATUS answers.
+    fn lost(&self, pidx: u32, polled_at: Option<u64>, config: &SenderConfig, now: u64) -> bool {
+        self.sent_at(pidx).is_some_and(|at| {
+            now.saturating_sub(at) >= u64::from(config.retry_ticks)
+                || polled_at.is_some_and(|polled| at + u64::from(config.allowance_ticks) <= polled)
+        })
+    }
+
+    /// STATUS: takes over what has arrived and the credit, and marks what is lost for resending (RW-10, RW-11, RW-19).
+    /// False if the report makes no sense or is older than what is known.
+    pub fn take_status(&mut self, status: &StatusReport, config: &SenderConfig, now: u64) -> bool {
+        if status.wbase > self.sent_upto() || status.credit > self.n {
+            return false;
+        }
+        self.credit = self.credit.max(status.credit);
+        if status.wbase < self.base {
+            return false;
+        }
+        if self.arrived_below(status.wbase) {
+            self.progress(config, now);
+        }
+        let polled_at = self.polled_at.filter(|_| status.seq != 0 && status.seq == self.seq);
+        match config.mode {
+            Mode::Counter => {}
+            Mode::GoBackN => {
+                if self.lost(self.base, polled_at, config, now) {
+                    self.rewind(self.base);
+                }
+            }
+            Mode::RwTimer | Mode::Rw => self.take_bitmap(status, polled_at, config, now),
+        }
+        true
+    }
+
+    fn take_bitmap(&mut self, status: &StatusReport, polled_at: Option<u64>, config: &SenderConfig, now: u64) {
+        let top = status.wbase.saturating_add(status.bitmap.len() as u32);
+        for pidx in self.base..self.sent_upto().min(top) {
+            if status.bitmap.get((pidx - status.wbase) as usize).as_deref() == Some(&true) {
+                self.pending.remove(&pidx);
+                self.repairs.remove(&pidx);
+            } else if pidx < self.next && self.lost(pidx, polled_at, config, now) {
+                self.pending.insert(pidx);
+            }
+        }
+        // Above the window nothing was kept: what was sent there before this report goes again, in order.
+        if self.lost(top, polled_at, config, now) {
+            self.rewind(top);
+        }
+    }
+}

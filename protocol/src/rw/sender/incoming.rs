@@ -1,0 +1,111 @@
+//! Messages from the receiver.
+
+use super::*;
+use crate::rw::{
+    codes::{ConnectStatus, Status},
+    message::ConnectResp,
+};
+
+impl Sender {
+    /// Acts on a message from the network, if its slot is active with that xid (RW-7); otherwise counts it.
+    pub fn on_message(&mut self, msg: &Message, now: u64) {
+        if !self.act(msg, now) {
+            self.stats.ignored += 1;
+        }
+    }
+
+    /// The transfer a message names, if it is the one in its slot.
+    fn named(&mut self, slot: u16, xid: u32) -> Option<&mut Active> {
+        let t = self.get_mut(slot).filter(|t| t.xid == xid)?;
+        t.heard = true;
+        Some(t)
+    }
+
+    fn act(&mut self, msg: &Message, now: u64) -> bool {
+        let config = self.config.clone();
+        match msg {
+            Message::Complete(m) => {
+                let named = self.get(m.slot).is_some_and(|t| t.xid == m.xid || config.mutations.any_xid_completes);
+                let outcome = match m.status {
+                    Status::Ok => Outcome::Ok,
+                    Status::Aborted => Outcome::Aborted,
+                };
+                named && self.end(m.slot, outcome).is_some()
+            }
+            Message::Unknown(m) => self.named(m.slot, m.xid).is_some() && self.end(m.slot, Outcome::Aborted).is_some(),
+            Message::ConnectResp(m) => self.on_connect_resp(m, &config, now),
+            Message::RetxOne(m) => {
+                let Some(t) = self.named(m.slot, m.xid) else { return false };
+                let plausible = t.plausible(m.pidx, &config, now) && m.pidx < t.next;
+                if plausible {
+                    t.pending.insert(m.pidx);
+                } else {
+                    self.stats.stale_requests += 1;
+                }
+                plausible
+            }
+            Message::RetxRange(m) => {
+                let Some(t) = self.named(m.slot, m.xid) else { return false };
+                if config.mode == Mode::Counter {
+                    return self.on_next_round(m.slot, m.round, &config, now);
+                }
+                let plausible = t.plausible(m.pidx, &config, now);
+                if config.mode == Mode::GoBackN && m.pidx <= t.sent_upto() && t.arrived_below(m.pidx) {
+                    // A NAK also says that everything below has arrived.
+                    let w = t.window.map_or(0, |granted| granted.w);
+                    t.credit = t.credit.max(t.n.min(m.pidx.saturating_add(w)));
+                    t.progress(&config, now);
+                }
+                if plausible {
+                    t.rewind(m.pidx);
+                } else {
+                    self.stats.stale_requests += 1;
+                }
+                plausible
+            }
+            Message::Status(m) => self.named(m.slot, m.xid).is_some_and(|t| t.window.is_some() && t.take_status(m, &config, now)),
+            Message::Data(_) | Message::Connect(_) | Message::Poll(_) | Message::Abort(_) => false,
+        }
+    }
+
+    fn on_connect_resp(&mut self, m: &ConnectResp, config: &SenderConfig, now: u64) -> bool {
+        let Some(t) = self.named(m.slot, m.xid).filter(|t| t.window.is_none()) else { return false };
+        match m.status {
+            ConnectStatus::Ok => {
+                t.window = Some(active::Granted { wptr: m.wptr, r#gen: m.r#gen, w: u32::from(m.w) });
+                t.credit = m.credit.min(t.n);
+                t.progress(config, now);
+            }
+            ConnectStatus::Busy => {
+                t.busy = t.busy.saturating_add(1);
+                let given_up = t.busy > config.max_busy;
+                t.progress(config, now);
+                t.poll_at = now + u64::from(m.retry);
+                if given_up {
+                    self.end(m.slot, Outcome::Busy);
+                }
+            }
+            ConnectStatus::Refused => {
+                self.end(m.slot, Outcome::Refused);
+            }
+        }
+        true
+    }
+
+    /// Counter mode: everything again, if the round is newer than the present one.
+    fn on_next_round(&mut self, slot: u16, round: u8, config: &SenderConfig, now: u64) -> bool {
+        let Some(t) = self.get_mut(slot) else { return false };
+        if !(1..8).contains(&(round.wrapping_sub(t.round) % 16)) {
+            self.stats.stale_requests += 1;
+            return false;
+        }
+        t.round = round;
+        t.rounds = t.rounds.saturating_add(1);
+        t.rewind(0);
+        t.progress(config, now);
+        if t.rounds > config.max_rounds {
+            self.end_and_abort(slot, Outcome::Unresponsive, Reason::GaveUp);
+        }
+        true
+    }
+}
