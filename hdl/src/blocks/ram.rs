@@ -58,7 +58,11 @@ always @(posedge clk) begin
     end
     rd_data <= mem[rd_addr];
 end",
-            style = if D << A > 2048 { "block" } else { "distributed" },
+            style = if D << A > 2048 {
+                "block"
+            } else {
+                "distributed"
+            },
             top = D - 1,
             last = (1usize << A) - 1,
             words = 1usize << A,

@@ -1,8 +1,6 @@
 //! Queues and the free list in lock step with plain models.
 
-mod blocks_common;
-
-use blocks_common::{Bench, Dice, STALLS};
+use crate::bench::{Bench, Dice, STALLS};
 use std::collections::VecDeque;
 use tributary_hdl::blocks::{FifoBram, FifoReg, FreeList};
 use tributary_hdl::prelude::*;

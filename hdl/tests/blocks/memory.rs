@@ -1,8 +1,6 @@
 //! Memories and the counters kept in them, in lock step with plain models.
 
-mod blocks_common;
-
-use blocks_common::{Bench, Dice};
+use crate::bench::{Bench, Dice};
 use std::collections::VecDeque;
 use tributary_hdl::blocks::{AsyncRam, RamForward, SdpRam, StatCounters};
 use tributary_hdl::prelude::*;

@@ -1,0 +1,67 @@
+//! Register slice for a ready/valid stream.
+
+use crate::prelude::*;
+
+hdl_module! {
+    /// Register slice: cuts all paths between its two sides, ready included.
+    /// Latency: 1 clock. One word per clock; s_ready, m_valid and m_data are registers.
+    /// A word offered while rst is high is dropped.
+    pub struct SkidBuffer<const N: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: empties the buffer.
+        pub rst: Signal<In, Bit>,
+        /// A word is offered.
+        pub s_valid: Signal<In, Bit>,
+        /// The buffer has room.
+        pub s_ready: Signal<Out, Bit>,
+        /// Word in.
+        pub s_data: Signal<In, Bits<N>>,
+        /// A word waits.
+        pub m_valid: Signal<Out, Bit>,
+        /// The word is taken.
+        pub m_ready: Signal<In, Bit>,
+        /// Oldest word.
+        pub m_data: Signal<Out, Bits<N>>,
+        /// The output register holds a word.
+        out_valid: DFF<Bit>,
+        /// Output register.
+        out_data: DFF<Bits<N>>,
+        /// The spare register holds the word that came while the output was stalled.
+        spare_valid: DFF<Bit>,
+        /// Spare register.
+        spare_data: DFF<Bits<N>>,
+        out_free: Signal<Local, Bit>,
+    }
+}
+
+impl<const N: usize> Logic for SkidBuffer<N> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clk, out_valid, out_data, spare_valid, spare_data);
+        self.s_ready.next = !self.spare_valid.q.val();
+        self.m_valid.next = self.out_valid.q.val();
+        self.m_data.next = self.out_data.q.val();
+        self.out_free.next = self.m_ready.val() | !self.out_valid.q.val();
+        if !self.spare_valid.q.val() {
+            self.spare_data.d.next = self.s_data.val();
+            self.spare_valid.d.next = self.s_valid.val() & !self.out_free.val();
+        }
+        if self.out_free.val() {
+            self.out_valid.d.next = self.s_valid.val() | self.spare_valid.q.val();
+            self.out_data.d.next = self.s_data.val();
+            self.spare_valid.d.next = false;
+            if self.spare_valid.q.val() {
+                self.out_data.d.next = self.spare_data.q.val();
+            }
+        }
+        if self.rst.val() {
+            self.out_valid.d.next = false;
+            self.spare_valid.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("skid_buffer_w{N}")).into_timing()
+    }
+}

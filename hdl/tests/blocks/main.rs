@@ -1,0 +1,7 @@
+//! Building blocks against plain models, in lock step under random stalls.
+
+mod bench;
+mod flow;
+mod memory;
+mod queue;
+mod tree;
