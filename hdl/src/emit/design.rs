@@ -1,0 +1,106 @@
+//! The hierarchy: children before parents, each distinct module once.
+
+use std::collections::BTreeMap;
+
+use rust_hdl::prelude::Verilog;
+
+use super::error::{EmitError, Reason};
+use super::module::{self, Child, Port};
+use super::tree::Scope;
+use super::{Design, Module, custom, names, regs, text};
+
+/// The modules so far.
+#[derive(Default)]
+pub(super) struct Builder {
+    modules: Vec<Module>,
+    by_name: BTreeMap<String, usize>,
+}
+
+impl Builder {
+    /// Emits `scope` and everything under it; `auto` names it if it has no name of its own.
+    pub(super) fn block(
+        &mut self,
+        scope: &Scope,
+        path: &str,
+        auto: &str,
+    ) -> Result<(String, Vec<Port>), EmitError> {
+        let named = scope.info.as_ref().map(|i| i.name.clone());
+        let name = named.clone().unwrap_or_else(|| auto.to_owned());
+        let fail = |signal: Option<String>, reason: Reason| EmitError {
+            block: match &named {
+                Some(module) => format!("{path} ({module})"),
+                None => path.to_owned(),
+            },
+            signal,
+            reason,
+        };
+        if !names::is_legal(&name) {
+            return Err(fail(None, Reason::BadName(name)));
+        }
+        let (text, ports) = match &scope.code {
+            Verilog::Blackbox(_) => {
+                return Err(fail(None, Reason::Unsupported("a black box".into())));
+            }
+            Verilog::Wrapper(_) => return Err(fail(None, Reason::Unsupported("a wrapper".into()))),
+            Verilog::Custom(_) if named.is_none() => {
+                let what = "custom Verilog of a block without a `ModuleInfo` (declare it with `hdl_module!`)";
+                return Err(fail(None, Reason::Unsupported(what.into())));
+            }
+            Verilog::Custom(body) => {
+                if let Some(child) = scope.children.first() {
+                    let what = format!(
+                        "custom Verilog beside the child block `{}`",
+                        names::rust_path(&child.name)
+                    );
+                    return Err(fail(None, Reason::Unsupported(what)));
+                }
+                custom::emit(&name, scope, body, &fail)?
+            }
+            Verilog::Combinatorial(_) | Verilog::Empty => {
+                let mut children = vec![];
+                for child in &scope.children {
+                    if regs::clock_port(child).is_some() {
+                        continue;
+                    }
+                    let path = format!("{path}.{}", names::rust_path(&child.name));
+                    let field = child.name.split('$').next().unwrap_or(&child.name);
+                    let (module, ports) = self.block(child, &path, &format!("{name}_{field}"))?;
+                    children.push(Child {
+                        scope: child,
+                        module,
+                        ports,
+                    });
+                }
+                let plan = module::plan(scope, &children, &fail)?;
+                let text = text::module(&name, scope.info.as_ref(), &plan);
+                (text, plan.ports)
+            }
+        };
+        let Some(&known) = self.by_name.get(&name) else {
+            self.by_name.insert(name.clone(), self.modules.len());
+            let doc = scope
+                .info
+                .as_ref()
+                .map(|i| i.doc.clone())
+                .unwrap_or_default();
+            self.modules.push(Module {
+                name: name.clone(),
+                text,
+                doc,
+            });
+            return Ok((name, ports));
+        };
+        if self.modules[known].text == text {
+            return Ok((name, ports));
+        }
+        Err(fail(None, Reason::ModuleClash(name)))
+    }
+
+    /// The finished design.
+    pub(super) fn finish(self, top: String) -> Design {
+        Design {
+            top,
+            modules: self.modules,
+        }
+    }
+}

@@ -1,0 +1,519 @@
+//! One module: from a block of rust-hdl to the plan of its Verilog text.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use num_bigint::BigUint;
+use rust_hdl::prelude::{AtomKind, TypeDescriptor, TypeKind, Verilog};
+
+use super::deps::{self, Deps};
+use super::error::{EmitError, Reason};
+use super::expr::{Expr, SigId, mask};
+use super::infer::Lower;
+use super::names;
+use super::regs::{self, Clocked, Reg};
+use super::signals::{self, Kind as SigKind, Sig, Signals};
+use super::stmt::{self, Kind, Stmt};
+use super::tree::Scope;
+
+/// A port as the parent sees it.
+#[derive(Clone, Debug)]
+pub(super) struct Port {
+    /// rust-hdl's flat name.
+    pub key: String,
+    /// Verilog name.
+    pub name: String,
+    pub input: bool,
+    pub width: usize,
+    pub ty: TypeDescriptor,
+    /// For an output: the inputs that reach it without a register, by key.
+    pub through: BTreeSet<String>,
+}
+
+/// A child module and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Instance {
+    /// Verilog instance name.
+    pub name: String,
+    pub module: String,
+    pub doc: Vec<String>,
+    /// Ports with the signal of this module that each belongs to.
+    pub ports: Vec<(Port, SigId)>,
+}
+
+/// Everything that the text of a module needs.
+pub(super) struct Plan {
+    pub signals: Signals,
+    pub instances: Vec<Instance>,
+    pub regs: Vec<Reg>,
+    /// Instance inputs that are connected to an expression directly.
+    pub inline: BTreeMap<SigId, Expr>,
+    /// Combinational blocks in text order.
+    pub comb: Vec<Comb>,
+    pub clocked: Vec<Clocked>,
+    pub ports: Vec<Port>,
+}
+
+/// A combinational block.
+pub(super) enum Comb {
+    /// Unconditional assignments: `assign`.
+    Wires(Vec<Stmt>),
+    /// `always @(*)`.
+    Always(Vec<SigId>, Vec<Stmt>),
+}
+
+/// A child already emitted.
+pub(super) struct Child<'a> {
+    pub scope: &'a Scope,
+    pub module: String,
+    pub ports: Vec<Port>,
+}
+
+/// Puts a block's name on a reason.
+pub(super) type Fail<'a> = &'a dyn Fn(Option<String>, Reason) -> EmitError;
+
+fn at<T>(fail: Fail<'_>, key: &str, r: Result<T, Reason>) -> Result<T, EmitError> {
+    r.map_err(|reason| fail(Some(names::rust_path(key)), reason))
+}
+
+/// Doc comment of the field that a signal or child comes from.
+fn doc_of(scope: &Scope, key: &str) -> Vec<String> {
+    let field = key.split('$').next().unwrap_or(key);
+    let fields = scope.info.iter().flat_map(|i| &i.fields);
+    fields
+        .filter(|(name, _)| name == field)
+        .map(|(_, doc)| doc.clone())
+        .next()
+        .unwrap_or_default()
+}
+
+/// Adds the block's own signals and constants. Ports come first: their names are fixed.
+pub(super) fn own_signals(
+    scope: &Scope,
+    signals: &mut Signals,
+    fail: Fail<'_>,
+) -> Result<(), EmitError> {
+    for ports in [true, false] {
+        for a in scope
+            .atoms
+            .iter()
+            .filter(|a| a.kind.is_parameter() == ports)
+        {
+            let doc = doc_of(scope, &a.key);
+            if a.kind == AtomKind::Constant {
+                let signed = matches!(a.ty.kind, TypeKind::Signed(_));
+                at(
+                    fail,
+                    &a.key,
+                    signals.add_constant(&a.key, a.value.clone(), a.width, signed, doc),
+                )?;
+                at(fail, &a.key, signals.add_enums(&a.ty))?;
+                continue;
+            }
+            let Some(kind) = signals::own_kind(a.kind) else {
+                return Err(fail(
+                    Some(names::rust_path(&a.key)),
+                    Reason::Unsupported("an `InOut` signal".into()),
+                ));
+            };
+            let flat = names::flatten(&a.key);
+            let name = if ports {
+                signals.names.exact(&flat)
+            } else {
+                signals.names.fresh(&flat)
+            };
+            let name = at(fail, &a.key, name)?;
+            let sig = Sig {
+                key: a.key.clone(),
+                name,
+                kind,
+                width: a.width,
+                ty: a.ty.clone(),
+                doc,
+                driver: None,
+            };
+            at(fail, &a.key, signals.add(sig))?;
+        }
+    }
+    for a in &scope.atoms {
+        at(fail, &a.key, signals.add_enums(&a.ty))?;
+    }
+    Ok(())
+}
+
+fn add_regs(scope: &Scope, signals: &mut Signals, fail: Fail<'_>) -> Result<Vec<Reg>, EmitError> {
+    let mut out = vec![];
+    for child in &scope.children {
+        let Some(clock) = regs::clock_port(child) else {
+            continue;
+        };
+        let flat = names::flatten(&child.name);
+        let base = flat.strip_suffix("_reg").unwrap_or(&flat);
+        let doc = doc_of(scope, &child.name);
+        let init = at(fail, &child.name, regs::initial_value(child))?;
+        let index = out.len();
+        let mut add = |port: &str, suffix: &str, kind: SigKind| -> Result<SigId, EmitError> {
+            let key = format!("{}${port}", child.name);
+            let (width, ty) = match child.port(port) {
+                Some(p) => (p.width, p.ty.clone()),
+                None => return Err(fail(Some(names::rust_path(&key)), Reason::Undriven)),
+            };
+            at(fail, &key, signals.add_enums(&ty))?;
+            let name = at(fail, &key, signals.names.fresh(&format!("{base}_{suffix}")))?;
+            let doc = doc.clone();
+            at(
+                fail,
+                &key,
+                signals.add(Sig {
+                    key: key.clone(),
+                    name,
+                    kind,
+                    width,
+                    ty,
+                    doc,
+                    driver: None,
+                }),
+            )
+        };
+        let q = add("q", "reg", SigKind::RegQ(index))?;
+        let d = add("d", "next", SigKind::RegD(index))?;
+        let clk = add(clock, "clock", SigKind::RegClk(index))?;
+        out.push(Reg { d, q, clk, init });
+    }
+    Ok(out)
+}
+
+fn add_instances(
+    scope: &Scope,
+    children: &[Child<'_>],
+    signals: &mut Signals,
+    fail: Fail<'_>,
+) -> Result<Vec<Instance>, EmitError> {
+    let mut out = vec![];
+    for (index, child) in children.iter().enumerate() {
+        let flat = names::flatten(&child.scope.name);
+        let name = at(fail, &child.scope.name, signals.names.fresh(&flat))?;
+        let mut ports = vec![];
+        for port in &child.ports {
+            let key = format!("{}${}", child.scope.name, port.key);
+            at(fail, &key, signals.add_enums(&port.ty))?;
+            let sig = Sig {
+                name: at(
+                    fail,
+                    &key,
+                    signals.names.fresh(&format!("{name}_{}", port.name)),
+                )?,
+                kind: if port.input {
+                    SigKind::InstIn(index)
+                } else {
+                    SigKind::InstOut(index)
+                },
+                width: port.width,
+                ty: port.ty.clone(),
+                doc: vec![],
+                driver: None,
+                key,
+            };
+            let key = sig.key.clone();
+            ports.push((port.clone(), at(fail, &key, signals.add(sig))?));
+        }
+        out.push(Instance {
+            name,
+            module: child.module.clone(),
+            doc: doc_of(scope, &child.scope.name),
+            ports,
+        });
+    }
+    Ok(out)
+}
+
+/// The ports of a block, in declaration order, before anything is known of their paths.
+pub(super) fn ports(signals: &Signals) -> Vec<Port> {
+    let own = signals
+        .list
+        .iter()
+        .filter(|s| matches!(s.kind, SigKind::Input | SigKind::Output));
+    own.map(|s| Port {
+        key: s.key.clone(),
+        name: s.name.clone(),
+        input: s.kind == SigKind::Input,
+        width: s.width,
+        ty: s.ty.clone(),
+        through: BTreeSet::new(),
+    })
+    .collect()
+}
+
+/// Plans a block with a kernel (or none).
+pub(super) fn plan(
+    scope: &Scope,
+    children: &[Child<'_>],
+    fail: Fail<'_>,
+) -> Result<Plan, EmitError> {
+    let mut signals = Signals::default();
+    own_signals(scope, &mut signals, fail)?;
+    let mut regs = add_regs(scope, &mut signals, fail)?;
+    let instances = add_instances(scope, children, &mut signals, fail)?;
+
+    let code = match &scope.code {
+        Verilog::Combinatorial(code) => code.as_slice(),
+        _ => &[],
+    };
+    let mut lower = Lower {
+        signals: &mut signals,
+        loops: vec![],
+        hint: String::new(),
+    };
+    let stmts = stmt::lower(&mut lower, code, fail)?;
+    let stmts = stmt::drop_overridden(stmts, &|s| signals.list[s].width);
+    check_driven(&signals, &stmts, fail)?;
+    let stmts = take_clocks(&signals, stmts, &mut regs, fail)?;
+
+    let mut deps = Deps::default();
+    deps.add_stmts(&stmts);
+    deps.add_helpers(&signals);
+    for inst in &instances {
+        for (port, sig) in &inst.ports {
+            let inputs = inst
+                .ports
+                .iter()
+                .filter(|(p, _)| port.through.contains(&p.key));
+            let through: BTreeSet<SigId> = inputs.map(|(_, s)| *s).collect();
+            if !through.is_empty() {
+                deps.of.insert(*sig, through);
+            }
+        }
+    }
+    if let Some((sig, way)) = deps.find_loop(&signals) {
+        return Err(fail(
+            Some(names::rust_path(&signals.list[sig].key)),
+            Reason::Loop(way),
+        ));
+    }
+    let mut ports = ports(&signals);
+    for p in ports.iter_mut().filter(|p| !p.input) {
+        let cone = signals
+            .by_key(&p.key)
+            .map(|s| deps.cone(s))
+            .unwrap_or_default();
+        let inputs = cone
+            .iter()
+            .filter(|s| signals.list[**s].kind == SigKind::Input);
+        p.through = inputs.map(|s| signals.list[*s].key.clone()).collect();
+    }
+    let mut plan = Plan {
+        signals,
+        instances,
+        regs,
+        inline: BTreeMap::new(),
+        comb: vec![],
+        clocked: vec![],
+        ports,
+    };
+    plan.place(stmts, &deps);
+    Ok(plan)
+}
+
+/// Everything that must be driven is, on every path.
+fn check_driven(signals: &Signals, stmts: &[Stmt], fail: Fail<'_>) -> Result<(), EmitError> {
+    let mut read = BTreeSet::new();
+    let mut note = |e: &Expr| {
+        e.reads(&mut |s, _, _| {
+            read.insert(s);
+        });
+    };
+    stmt::each_expr(stmts, &mut note);
+    signals
+        .list
+        .iter()
+        .filter_map(|s| s.driver.as_ref())
+        .for_each(note);
+    let assigned: BTreeSet<SigId> = stmt::targets(stmts).into_iter().collect();
+    for (id, s) in signals.list.iter().enumerate() {
+        let name = Some(names::rust_path(&s.key));
+        if assigned.contains(&id) {
+            let missing = mask(s.width) ^ stmt::always_assigned(stmts, id);
+            if missing != BigUint::ZERO {
+                return Err(fail(name, Reason::Latch(bit_list(&missing, s.width))));
+            }
+            continue;
+        }
+        let must = match s.kind {
+            SigKind::Output | SigKind::InstIn(_) | SigKind::RegD(_) | SigKind::RegClk(_) => true,
+            SigKind::Local => read.contains(&id),
+            _ => false,
+        };
+        if must {
+            return Err(fail(name, Reason::Undriven));
+        }
+    }
+    Ok(())
+}
+
+/// `7..4, 0` for the bits that are set.
+fn bit_list(bits: &BigUint, width: usize) -> String {
+    let mut out: Vec<String> = vec![];
+    let mut at = width;
+    while at > 0 {
+        at -= 1;
+        if !bits.bit(at as u64) {
+            continue;
+        }
+        let top = at;
+        while at > 0 && bits.bit(at as u64 - 1) {
+            at -= 1;
+        }
+        out.push(if top == at {
+            top.to_string()
+        } else {
+            format!("{top}..{at}")
+        });
+    }
+    out.join(", ")
+}
+
+/// Removes the assignments to register clocks and gives each register its clock signal.
+fn take_clocks(
+    signals: &Signals,
+    stmts: Vec<Stmt>,
+    regs: &mut [Reg],
+    fail: Fail<'_>,
+) -> Result<Vec<Stmt>, EmitError> {
+    for reg in regs.iter_mut() {
+        let name = || Some(names::rust_path(&signals.list[reg.clk].key));
+        let mut count = 0;
+        stmt::each_assign(&stmts, &mut |s, _, _| count += usize::from(s == reg.clk));
+        let source = stmts.iter().find_map(|s| match &s.kind {
+            Kind::Assign {
+                sig,
+                value: Expr::Sig(source, _),
+                ..
+            } if *sig == reg.clk => Some(*source),
+            _ => None,
+        });
+        match source {
+            Some(source) if count == 1 => reg.clk = source,
+            _ => return Err(fail(name(), Reason::Clock)),
+        }
+    }
+    Ok(stmt::project(&stmts, &|s| {
+        deps::is_logic(signals.list[s].kind)
+    }))
+}
+
+/// True if the statements are one unconditional assignment to the whole of `sig`.
+fn single(stmts: &[Stmt], sig: SigId, width: usize) -> Option<&Expr> {
+    match stmts {
+        [
+            Stmt {
+                comments,
+                kind: Kind::Assign { sig: s, value, .. },
+            },
+        ] if *s == sig && value.width() == width && comments.is_empty() => Some(value),
+        _ => None,
+    }
+}
+
+impl Plan {
+    /// Decides where each assignment goes: a port connection, an `assign`, an `always @(*)`
+    /// or the clocked block.
+    fn place(&mut self, mut stmts: Vec<Stmt>, deps: &Deps) {
+        let by_d: BTreeMap<SigId, Reg> = self.regs.iter().map(|r| (r.d, r.clone())).collect();
+        let unread = regs::unread_inputs(&self.signals, &stmts);
+        let resets = regs::hoist_resets(&mut stmts, &self.signals, &unread);
+        self.connect(&mut stmts);
+
+        let mut order: BTreeMap<SigId, Clocked> = BTreeMap::new();
+        for reg in &self.regs {
+            order.entry(reg.clk).or_insert_with(|| Clocked {
+                clk: reg.clk,
+                ..Clocked::default()
+            });
+        }
+        let mut nexts: BTreeSet<SigId> = BTreeSet::new();
+        for group in deps::together(&stmts) {
+            let clocks: BTreeSet<Option<SigId>> = group
+                .iter()
+                .map(|s| by_d.get(s).filter(|_| unread.contains(s)).map(|r| r.clk))
+                .collect();
+            let own = stmt::project(&stmts, &|s| group.contains(&s));
+            if let [Some(clk)] = clocks.iter().copied().collect::<Vec<_>>()[..] {
+                let body = regs::without_holds(own, &by_d, &resets);
+                if let Some(c) = order.get_mut(&clk).filter(|_| !body.is_empty()) {
+                    c.bodies.push(body);
+                }
+                continue;
+            }
+            for part in deps::split(vec![group], deps) {
+                let body = stmt::project(&own, &|s| part.contains(&s));
+                nexts.extend(part.iter().filter(|s| by_d.contains_key(s)));
+                self.comb.push(if are_wires(&body) {
+                    Comb::Wires(body)
+                } else {
+                    Comb::Always(part, body)
+                });
+            }
+        }
+        for reg in &self.regs {
+            let Some(clocked) = order.get_mut(&reg.clk) else {
+                continue;
+            };
+            if nexts.contains(&reg.d) {
+                clocked.nexts.push(reg.clone());
+            }
+            if let Some((rst, value)) = resets.get(&reg.d) {
+                let entry = (reg.clone(), value.clone());
+                match clocked.resets.iter_mut().find(|(r, _)| r == rst) {
+                    Some((_, list)) => list.push(entry),
+                    None => clocked.resets.push((*rst, vec![entry])),
+                }
+            }
+        }
+        self.clocked = order.into_values().collect();
+    }
+
+    /// Connects instance inputs that are one simple expression directly.
+    fn connect(&mut self, stmts: &mut Vec<Stmt>) {
+        let mut read = BTreeSet::new();
+        let mut note = |e: &Expr| {
+            e.reads(&mut |s, _, _| {
+                read.insert(s);
+            });
+        };
+        stmt::each_expr(stmts, &mut note);
+        self.signals
+            .list
+            .iter()
+            .filter_map(|s| s.driver.as_ref())
+            .for_each(note);
+        let inputs: Vec<(SigId, usize)> = self
+            .signals
+            .list
+            .iter()
+            .enumerate()
+            .filter(|(id, s)| matches!(s.kind, SigKind::InstIn(_)) && !read.contains(id))
+            .map(|(id, s)| (id, s.width))
+            .collect();
+        for (id, width) in inputs {
+            let own = stmt::project(stmts, &|s| s == id);
+            if let Some(value) = single(&own, id, width).filter(|v| v.is_simple()) {
+                self.inline.insert(id, value.clone());
+            }
+        }
+        *stmts = stmt::project(stmts, &|s| !self.inline.contains_key(&s));
+    }
+}
+
+/// True if the statements are unconditional and do not overlap, so that `assign` says the same.
+fn are_wires(stmts: &[Stmt]) -> bool {
+    let mut seen: BTreeMap<SigId, BigUint> = BTreeMap::new();
+    stmts.iter().all(|s| match &s.kind {
+        Kind::Assign { sig, lo, value } => {
+            let bits = mask(value.width()) << *lo;
+            let known = seen.entry(*sig).or_default();
+            let free = (&*known & &bits) == BigUint::ZERO;
+            *known |= bits;
+            free
+        }
+        _ => false,
+    })
+}

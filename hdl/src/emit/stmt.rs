@@ -1,0 +1,521 @@
+//! Typed statements: lowering of the kernel, and the questions asked of them
+//! (what do they assign, on which paths, what is left for these targets).
+
+use std::collections::BTreeSet;
+
+use num_bigint::BigUint;
+use rust_hdl::prelude::TypeKind;
+use rust_hdl::prelude::ast::{
+    VerilogBlockOrConditional, VerilogExpression as Ast, VerilogLink, VerilogLinkDetails,
+    VerilogMatch, VerilogStatement,
+};
+
+use super::error::{EmitError, Reason};
+use super::expr::{Expr, SigId, mask};
+use super::infer::{Lower, Ty, is_signed};
+use super::signals::{self, Symbol};
+use super::{names, path, tree};
+
+/// A statement with the comments that stand before it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Stmt {
+    pub comments: Vec<String>,
+    pub kind: Kind,
+}
+
+/// What a statement does.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Kind {
+    /// Bits `lo .. lo + value.width()` of a signal.
+    Assign { sig: SigId, lo: usize, value: Expr },
+    If {
+        cond: Expr,
+        then: Vec<Stmt>,
+        otherwise: Vec<Stmt>,
+    },
+    /// `rest` is `None` when the arms cover every value that Rust's type has.
+    Case {
+        subject: Expr,
+        arms: Vec<(Vec<Expr>, Vec<Stmt>)>,
+        rest: Option<Vec<Stmt>>,
+    },
+}
+
+/// Lowers a kernel. `fail` puts the block's name on an error.
+pub(super) fn lower(
+    lower: &mut Lower<'_>,
+    code: &[VerilogStatement],
+    fail: &dyn Fn(Option<String>, Reason) -> EmitError,
+) -> Result<Vec<Stmt>, EmitError> {
+    let mut out = Out {
+        stmts: vec![],
+        comments: vec![],
+    };
+    for s in code {
+        statement(lower, s, fail, &mut out)?;
+    }
+    Ok(out.stmts)
+}
+
+/// Statements so far and the comments waiting for the next one.
+struct Out {
+    stmts: Vec<Stmt>,
+    comments: Vec<String>,
+}
+
+impl Out {
+    fn push(&mut self, kind: Kind) {
+        let comments = std::mem::take(&mut self.comments);
+        self.stmts.push(Stmt { comments, kind });
+    }
+}
+
+type Fail<'a> = &'a dyn Fn(Option<String>, Reason) -> EmitError;
+
+fn statement(
+    l: &mut Lower<'_>,
+    s: &VerilogStatement,
+    fail: Fail<'_>,
+    out: &mut Out,
+) -> Result<(), EmitError> {
+    match s {
+        VerilogStatement::Assignment(target, value) => {
+            let (sig, lo, width, signed) = assignee(l, target, fail)?;
+            let name = names::rust_path(&l.signals.list[sig].key);
+            let value = l
+                .check(value, Ty { width, signed })
+                .map_err(|r| fail(Some(name), r))?;
+            out.push(Kind::Assign { sig, lo, value });
+        }
+        VerilogStatement::SliceAssignment {
+            base,
+            width,
+            offset,
+            replacement,
+        } => {
+            let (sig, from, whole, _) = assignee(l, base, fail)?;
+            let name = names::rust_path(&l.signals.list[sig].key);
+            let lo = l.constant(offset).and_then(|v| usize::try_from(v).ok());
+            let Some(lo) = lo.filter(|lo| lo + width <= whole) else {
+                let reason =
+                    Reason::Unsupported("an assignment to a part at a run-time position".into());
+                return Err(fail(Some(name), reason));
+            };
+            let field = signals::field_at(&l.signals.list[sig].ty.kind, from + lo, *width);
+            let signed = field.is_some_and(|(_, ty)| is_signed(&ty.kind));
+            let value = l
+                .check(
+                    replacement,
+                    Ty {
+                        width: *width,
+                        signed,
+                    },
+                )
+                .map_err(|r| fail(Some(name), r))?;
+            out.push(Kind::Assign {
+                sig,
+                lo: from + lo,
+                value,
+            });
+        }
+        VerilogStatement::If(c) => {
+            l.hint = first_target(l, &c.then).unwrap_or_else(|| "cond".into());
+            let cond = l
+                .condition(&c.test)
+                .map_err(|r| fail(first_name(l, &c.then), r))?;
+            let then = lower(l, &c.then, fail)?;
+            let otherwise = match &c.otherwise {
+                VerilogBlockOrConditional::Block(b) => lower(l, b, fail)?,
+                VerilogBlockOrConditional::Conditional(s) => {
+                    lower(l, std::slice::from_ref(&**s), fail)?
+                }
+                VerilogBlockOrConditional::None => vec![],
+            };
+            match cond.value() {
+                Some(v) if *v == BigUint::ZERO => out.stmts.extend(otherwise),
+                Some(_) => out.stmts.extend(then),
+                None => out.push(Kind::If {
+                    cond,
+                    then,
+                    otherwise,
+                }),
+            }
+        }
+        VerilogStatement::Match(m) => out.push(case(l, m, fail)?),
+        VerilogStatement::Loop(looped) => {
+            let bound = |lit| tree::literal_value(lit).and_then(|v| i64::try_from(v).ok());
+            let (Some(from), Some(to)) = (bound(&looped.from), bound(&looped.to)) else {
+                return Err(fail(
+                    None,
+                    Reason::Unsupported(format!("the bounds of the loop over `{}`", looped.index)),
+                ));
+            };
+            for i in from..to {
+                l.loops.push((looped.index.clone(), i));
+                let body = lower(l, &looped.block, fail);
+                l.loops.pop();
+                let mut body = body?.into_iter();
+                if let Some(mut first) = body.next() {
+                    first
+                        .comments
+                        .splice(0..0, std::mem::take(&mut out.comments));
+                    out.stmts.push(first);
+                    out.stmts.extend(body);
+                }
+            }
+        }
+        VerilogStatement::Comment(text) => out.comments.push(text.trim().to_owned()),
+        VerilogStatement::Link(links) => {
+            for link in links {
+                let (target, source) = match link {
+                    VerilogLink::Forward(d) => (side(&d.other_name, d), side(&d.owner_name, d)),
+                    VerilogLink::Backward(d) => (side(&d.owner_name, d), side(&d.other_name, d)),
+                    VerilogLink::Bidirectional(d) => {
+                        let reason = Reason::Unsupported("a bidirectional link (`InOut`)".into());
+                        return Err(fail(
+                            Some(names::rust_path(&side(&d.owner_name, d))),
+                            reason,
+                        ));
+                    }
+                };
+                let (target, source) = (Ast::Signal(target), Ast::Signal(source));
+                statement(l, &VerilogStatement::Assignment(target, source), fail, out)?;
+            }
+        }
+        VerilogStatement::Macro(block) => {
+            for s in block {
+                statement(l, s, fail, out)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One end of a link.
+fn side(name: &str, link: &VerilogLinkDetails) -> String {
+    format!("{name}{}", link.my_name)
+}
+
+/// Signal, lowest bit, width and signedness of the left side of an assignment.
+fn assignee(
+    l: &mut Lower<'_>,
+    target: &Ast,
+    fail: Fail<'_>,
+) -> Result<(SigId, usize, usize, bool), EmitError> {
+    let Ast::Signal(name) = target else {
+        return Err(fail(
+            None,
+            Reason::Unsupported("an assignment to an expression".into()),
+        ));
+    };
+    let key = path::resolve(name, &l.loops).map_err(|r| fail(Some(names::rust_path(name)), r))?;
+    let shown = names::rust_path(&key);
+    let found = match l.signals.symbol(&key) {
+        Some(Symbol::Signal(id)) => {
+            let s = &l.signals.list[id];
+            (id, 0, s.width, is_signed(&s.ty.kind))
+        }
+        Some(Symbol::Field(id, lo, width, signed)) => (id, lo, width, signed),
+        Some(_) => return Err(fail(Some(shown), Reason::NotAssignable("a constant"))),
+        None => return Err(fail(Some(shown.clone()), Reason::UnknownName(shown))),
+    };
+    if let Some(why) = signals::not_assignable(l.signals.list[found.0].kind) {
+        return Err(fail(Some(shown), Reason::NotAssignable(why)));
+    }
+    l.hint = l.signals.list[found.0].name.clone();
+    Ok(found)
+}
+
+/// Name of the first signal that a block assigns, after which its condition's helpers are named.
+fn first_signal(l: &Lower<'_>, block: &[VerilogStatement]) -> Option<SigId> {
+    block.iter().find_map(|s| match s {
+        VerilogStatement::Assignment(Ast::Signal(name), _)
+        | VerilogStatement::SliceAssignment {
+            base: Ast::Signal(name),
+            ..
+        } => match l.signals.symbol(&path::resolve(name, &l.loops).ok()?)? {
+            Symbol::Signal(id) | Symbol::Field(id, ..) => Some(id),
+            _ => None,
+        },
+        VerilogStatement::If(c) => first_signal(l, &c.then),
+        VerilogStatement::Match(m) => m.cases.iter().find_map(|c| first_signal(l, &c.block)),
+        _ => None,
+    })
+}
+
+fn first_target(l: &Lower<'_>, block: &[VerilogStatement]) -> Option<String> {
+    first_signal(l, block).map(|id| l.signals.list[id].name.clone())
+}
+
+fn first_name(l: &Lower<'_>, block: &[VerilogStatement]) -> Option<String> {
+    first_signal(l, block).map(|id| names::rust_path(&l.signals.list[id].key))
+}
+
+fn case(l: &mut Lower<'_>, m: &VerilogMatch, fail: Fail<'_>) -> Result<Kind, EmitError> {
+    let blame = m.cases.iter().find_map(|c| first_name(l, &c.block));
+    l.hint = m
+        .cases
+        .iter()
+        .find_map(|c| first_target(l, &c.block))
+        .unwrap_or_else(|| "case".into());
+    let subject = l.infer(&m.test).map_err(|r| fail(blame.clone(), r))?;
+    let variants = enum_of(l, &m.test);
+    let mut arms: Vec<(Vec<Expr>, Vec<Stmt>)> = vec![];
+    let mut rest = None;
+    for c in &m.cases {
+        let body = lower(l, &c.block, fail)?;
+        if c.condition == "default" {
+            rest = Some(body);
+            break;
+        }
+        let label = label(l, &c.condition, &subject, variants.as_deref())
+            .map_err(|r| fail(blame.clone(), r))?;
+        arms.push((vec![label], body));
+    }
+    // A match on a Bit is an if.
+    if subject.width() == 1 && variants.is_none() {
+        let mut sides = [rest.clone().unwrap_or_default(), rest.unwrap_or_default()];
+        for (labels, body) in arms {
+            let one = labels
+                .iter()
+                .any(|v| v.value() == Some(&BigUint::from(1u8)));
+            sides[usize::from(one)] = body;
+        }
+        let [otherwise, then] = sides;
+        return Ok(Kind::If {
+            cond: subject,
+            then,
+            otherwise,
+        });
+    }
+    Ok(Kind::Case {
+        subject,
+        arms,
+        rest,
+    })
+}
+
+/// Name of the enum that an expression has, if it is a signal of one.
+fn enum_of(l: &Lower<'_>, e: &Ast) -> Option<String> {
+    match e {
+        Ast::Paren(x) => enum_of(l, x),
+        Ast::Signal(name) => {
+            let Symbol::Signal(id) = l.signals.symbol(&path::resolve(name, &l.loops).ok()?)? else {
+                return None;
+            };
+            let ty = &l.signals.list[id].ty;
+            matches!(ty.kind, TypeKind::Enum(_)).then(|| ty.name.clone())
+        }
+        Ast::Slice(x, width, offset) => {
+            let Ast::Signal(name) = &**x else { return None };
+            let Symbol::Signal(id) = l.signals.symbol(&path::resolve(name, &l.loops).ok()?)? else {
+                return None;
+            };
+            let lo = usize::try_from(l.constant(offset)?).ok()?;
+            let (_, ty) = signals::field_at(&l.signals.list[id].ty.kind, lo, *width)?;
+            matches!(ty.kind, TypeKind::Enum(_)).then_some(ty.name)
+        }
+        _ => None,
+    }
+}
+
+/// The value of a match arm's pattern.
+fn label(
+    l: &Lower<'_>,
+    pattern: &str,
+    subject: &Expr,
+    variants: Option<&str>,
+) -> Result<Expr, Reason> {
+    let width = subject.width();
+    let number = pattern.replace('_', "");
+    let digits: String = number.chars().take_while(char::is_ascii_digit).collect();
+    if pattern == "true" || pattern == "false" {
+        return Expr::literal(&i32::from(pattern == "true").into(), width);
+    }
+    if let Some(hex) = number
+        .strip_prefix("0x")
+        .and_then(|h| u64::from_str_radix(h, 16).ok())
+    {
+        return Expr::literal(&hex.into(), width);
+    }
+    if let Ok(v) = digits.parse::<u64>() {
+        return Expr::literal(&v.into(), width);
+    }
+    let key = path::resolve(pattern, &[])?;
+    let variant = key.rsplit('$').next().unwrap_or(&key).to_owned();
+    // A pattern without a path (`use State::*`) or with `Self` belongs to the subject's enum.
+    let key = variants.map_or(key, |e| format!("{e}${variant}"));
+    match l.signals.symbol(&key) {
+        Some(Symbol::Param(id)) if l.signals.params[id].width == width => {
+            Ok(Expr::Param(id, l.signals.params[id].value.clone(), width))
+        }
+        _ => Err(Reason::UnknownName(names::rust_path(pattern))),
+    }
+}
+
+/// Everything that the statements assign, in text order.
+pub(super) fn targets(stmts: &[Stmt]) -> Vec<SigId> {
+    let mut seen = BTreeSet::new();
+    let mut out = vec![];
+    each_assign(stmts, &mut |sig, _, _| {
+        if seen.insert(sig) {
+            out.push(sig);
+        }
+    });
+    out
+}
+
+/// Calls `f(signal, lowest bit, value)` for every assignment at any depth.
+pub(super) fn each_assign(stmts: &[Stmt], f: &mut dyn FnMut(SigId, usize, &Expr)) {
+    for s in stmts {
+        match &s.kind {
+            Kind::Assign { sig, lo, value } => f(*sig, *lo, value),
+            Kind::If {
+                then, otherwise, ..
+            } => {
+                each_assign(then, f);
+                each_assign(otherwise, f);
+            }
+            Kind::Case { arms, rest, .. } => {
+                arms.iter().for_each(|(_, body)| each_assign(body, f));
+                each_assign(rest.as_deref().unwrap_or_default(), f);
+            }
+        }
+    }
+}
+
+/// Calls `f` for every expression: values, conditions, subjects and labels.
+pub(super) fn each_expr(stmts: &[Stmt], f: &mut dyn FnMut(&Expr)) {
+    for s in stmts {
+        match &s.kind {
+            Kind::Assign { value, .. } => f(value),
+            Kind::If {
+                cond,
+                then,
+                otherwise,
+            } => {
+                f(cond);
+                each_expr(then, f);
+                each_expr(otherwise, f);
+            }
+            Kind::Case {
+                subject,
+                arms,
+                rest,
+            } => {
+                f(subject);
+                for (labels, body) in arms {
+                    labels.iter().for_each(&mut *f);
+                    each_expr(body, f);
+                }
+                each_expr(rest.as_deref().unwrap_or_default(), f);
+            }
+        }
+    }
+}
+
+/// The statements with only the assignments that `keep` wants; empty branches vanish.
+pub(super) fn project(stmts: &[Stmt], keep: &dyn Fn(SigId) -> bool) -> Vec<Stmt> {
+    let mut out = vec![];
+    for s in stmts {
+        let kind = match &s.kind {
+            Kind::Assign { sig, .. } => {
+                if !keep(*sig) {
+                    continue;
+                }
+                s.kind.clone()
+            }
+            Kind::If {
+                cond,
+                then,
+                otherwise,
+            } => {
+                let (then, otherwise) = (project(then, keep), project(otherwise, keep));
+                match (then.is_empty(), otherwise.is_empty()) {
+                    (true, true) => continue,
+                    (true, false) => Kind::If {
+                        cond: Expr::Not(Box::new(cond.clone())),
+                        then: otherwise,
+                        otherwise: vec![],
+                    },
+                    _ => Kind::If {
+                        cond: cond.clone(),
+                        then,
+                        otherwise,
+                    },
+                }
+            }
+            Kind::Case {
+                subject,
+                arms,
+                rest,
+            } => {
+                let arms: Vec<_> = arms
+                    .iter()
+                    .map(|(l, b)| (l.clone(), project(b, keep)))
+                    .collect();
+                let rest = rest.as_ref().map(|b| project(b, keep));
+                if arms.iter().all(|(_, b)| b.is_empty()) && rest.as_ref().is_none_or(Vec::is_empty)
+                {
+                    continue;
+                }
+                Kind::Case {
+                    subject: subject.clone(),
+                    arms,
+                    rest,
+                }
+            }
+        };
+        out.push(Stmt {
+            comments: s.comments.clone(),
+            kind,
+        });
+    }
+    out
+}
+
+/// Bits of `sig` that the statements assign on every path.
+pub(super) fn always_assigned(stmts: &[Stmt], sig: SigId) -> BigUint {
+    let mut bits = BigUint::ZERO;
+    for s in stmts {
+        match &s.kind {
+            Kind::Assign {
+                sig: target,
+                lo,
+                value,
+            } => {
+                if *target == sig {
+                    bits |= mask(value.width()) << *lo;
+                }
+            }
+            Kind::If {
+                then, otherwise, ..
+            } => {
+                bits |= always_assigned(then, sig) & always_assigned(otherwise, sig);
+            }
+            Kind::Case { arms, rest, .. } => {
+                let bodies = arms.iter().map(|(_, b)| b).chain(rest);
+                let common = bodies.map(|b| always_assigned(b, sig)).reduce(|a, b| a & b);
+                bits |= common.unwrap_or_default();
+            }
+        }
+    }
+    bits
+}
+
+/// Drops what a later unconditional assignment to the whole signal overrides.
+pub(super) fn drop_overridden(stmts: Vec<Stmt>, width: &dyn Fn(SigId) -> usize) -> Vec<Stmt> {
+    let mut last = std::collections::HashMap::new();
+    for (i, s) in stmts.iter().enumerate() {
+        if let Kind::Assign { sig, value, .. } = &s.kind
+            && value.width() == width(*sig)
+        {
+            last.insert(*sig, i);
+        }
+    }
+    stmts
+        .into_iter()
+        .enumerate()
+        .flat_map(|(i, s)| project(&[s], &|sig| last.get(&sig).is_none_or(|at| *at <= i)))
+        .collect()
+}
