@@ -1,1 +1,7 @@
 //! The receiver-window engine.
+
+mod accept;
+mod select;
+
+pub use accept::RwAccept;
+pub use select::OnehotSelect;

@@ -1,0 +1,924 @@
+//! The accept pipeline: one DATA record a clock, whatever window it hits.
+
+use super::select::OnehotSelect;
+use crate::blocks::{PriorityEncoder, RamReg};
+use crate::prelude::*;
+
+hdl_module! {
+    /// Accept pipeline of the receiver window: one DATA record a clock, never stalled, also when
+    /// every record hits the same window.
+    /// Decision on m_* six clocks after the record was taken. Stages:
+    ///   1 addresses of all tables            2 block RAM arrays
+    ///   3 RAM outputs, checks against the connection, forward from stages 6 to 8
+    ///   4 forward from stage 6, candidates for duplicate, next hole in the word and next word
+    ///   5 decision, slide, new word and row  6 write back, address of the payload
+    /// The bitmap is circular: packet p has bit p mod W of its window, in words of B bits, and
+    /// the bit tells the lap (bit log2 W of p, inverted) of the last packet received there, so a
+    /// slide touches no bit. The row of a window holds wbase (the first hole) and for each word
+    /// its first hole, or that it is full. Stage 5 needs the record just before it: stage 4
+    /// prepares every candidate twice, without and with that record accepted.
+    pub struct RwAccept<
+        const A: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,
+        const NW: usize, const LNW: usize, const NW2: usize, const HI: usize, const BA: usize,
+    > {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset.
+        pub rst: Signal<In, Bit>,
+        /// A record is offered; always taken.
+        pub s_valid: Signal<In, Bit>,
+        /// The record clears the word of s_pidx and the row of its window, instead of being DATA.
+        pub s_init: Signal<In, Bit>,
+        /// Window.
+        pub s_wptr: Signal<In, Bits<16>>,
+        /// Incarnation of the window.
+        pub s_gen: Signal<In, Bits<16>>,
+        /// Sending node.
+        pub s_src: Signal<In, Bits<16>>,
+        /// Packet number.
+        pub s_pidx: Signal<In, Bits<22>>,
+        /// Last packet of the transfer.
+        pub s_tail: Signal<In, Bit>,
+        /// Payload length, bytes.
+        pub s_len: Signal<In, Bits<13>>,
+        /// Coarse time.
+        pub now: Signal<In, Bits<16>>,
+        /// Write the connection of a window.
+        pub cw_en: Signal<In, Bit>,
+        /// Window.
+        pub cw_wptr: Signal<In, Bits<A>>,
+        /// The window is open.
+        pub cw_open: Signal<In, Bit>,
+        /// Incarnation.
+        pub cw_gen: Signal<In, Bits<16>>,
+        /// Node that may send to it.
+        pub cw_src: Signal<In, Bits<16>>,
+        /// Number of the last packet.
+        pub cw_last: Signal<In, Bits<22>>,
+        /// log2 of the packet size, less 8.
+        pub cw_mtu: Signal<In, Bits<3>>,
+        /// Length of the last packet, bytes.
+        pub cw_last_len: Signal<In, Bits<13>>,
+        /// Address of the region.
+        pub cw_addr: Signal<In, Bits<64>>,
+        /// Key of the region.
+        pub cw_rkey: Signal<In, Bits<32>>,
+        /// Window to look at.
+        pub q_wptr: Signal<In, Bits<A>>,
+        /// Word of its bitmap to look at.
+        pub q_word: Signal<In, Bits<LNW>>,
+        /// First hole, two clocks later.
+        pub q_wbase: Signal<Out, Bits<22>>,
+        /// Highest packet received, plus one.
+        pub q_highest: Signal<Out, Bits<22>>,
+        /// The last packet has arrived.
+        pub q_tail: Signal<Out, Bit>,
+        /// Time of the last DATA.
+        pub q_last_rx: Signal<Out, Bits<16>>,
+        /// The word.
+        pub q_bits: Signal<Out, Bits<B>>,
+        /// A decision.
+        pub m_valid: Signal<Out, Bit>,
+        /// Why the packet is dropped; 0: it is accepted.
+        pub m_reason: Signal<Out, Bits<4>>,
+        /// Window.
+        pub m_wptr: Signal<Out, Bits<16>>,
+        /// Incarnation.
+        pub m_gen: Signal<Out, Bits<16>>,
+        /// Where the payload goes.
+        pub m_addr: Signal<Out, Bits<64>>,
+        /// Key of the region.
+        pub m_rkey: Signal<Out, Bits<32>>,
+        /// Payload length, bytes.
+        pub m_len: Signal<Out, Bits<13>>,
+        /// The accepted packet moved wbase over a multiple of W/4 and the transfer goes on.
+        pub m_credit: Signal<Out, Bit>,
+
+        lw: Param<LW, 5>,
+        lb: Param<LB, 5>,
+        lnw: Param<LNW, 5>,
+        nw: Param<NW, 5>,
+
+        /// open, source, incarnation of each window.
+        conn_id: RamReg<33, A>,
+        /// Last packet number and length, packet size.
+        conn_size: RamReg<38, A>,
+        conn_addr: RamReg<64, A>,
+        conn_rkey: RamReg<32, A>,
+        /// wbase, highest, tail, time of the last DATA.
+        rows: RamReg<61, A>,
+        rows_q: RamReg<61, A>,
+        /// Which words are full, and the first hole of each.
+        fulls: RamReg<NW, A>,
+        holes: Bank<RamReg<LB, A>, NW>,
+        bitmap: RamReg<B, BA>,
+        bitmap_q: RamReg<B, BA>,
+
+        s1_valid: DFF<Bit>,
+        s1_init: DFF<Bit>,
+        s1_wptr: DFF<Bits<16>>,
+        s1_gen: DFF<Bits<16>>,
+        s1_src: DFF<Bits<16>>,
+        s1_pidx: DFF<Bits<22>>,
+        s1_tail: DFF<Bit>,
+        s1_len: DFF<Bits<13>>,
+        s1_word: Signal<Local, Bits<BA>>,
+
+        s2_valid: DFF<Bit>,
+        s2_init: DFF<Bit>,
+        s2_wptr: DFF<Bits<16>>,
+        s2_gen: DFF<Bits<16>>,
+        s2_src: DFF<Bits<16>>,
+        s2_pidx: DFF<Bits<22>>,
+        s2_tail: DFF<Bit>,
+        s2_len: DFF<Bits<13>>,
+        s2_word: DFF<Bits<BA>>,
+        s2_row: Signal<Local, Bits<A>>,
+
+        s3_valid: DFF<Bit>,
+        s3_init: DFF<Bit>,
+        s3_wptr: DFF<Bits<16>>,
+        s3_gen: DFF<Bits<16>>,
+        s3_src: DFF<Bits<16>>,
+        s3_pidx: DFF<Bits<22>>,
+        s3_tail: DFF<Bit>,
+        s3_len: DFF<Bits<13>>,
+        s3_word: DFF<Bits<BA>>,
+        /// Same bitmap word or row as the record now in stage 6, 7, 8.
+        s3_word6: DFF<Bit>,
+        s3_word7: DFF<Bit>,
+        s3_word8: DFF<Bit>,
+        s3_row6: DFF<Bit>,
+        s3_row7: DFF<Bit>,
+        s3_row8: DFF<Bit>,
+        s3_row: Signal<Local, Bits<A>>,
+        s3_pos: Signal<Local, Bits<LB>>,
+        s3_last: Signal<Local, Bits<22>>,
+        s3_plen: Signal<Local, Bits<13>>,
+        s3_ones: Signal<Local, Bits<B>>,
+
+        s4_valid: DFF<Bit>,
+        s4_init: DFF<Bit>,
+        s4_wptr: DFF<Bits<16>>,
+        s4_gen: DFF<Bits<16>>,
+        s4_pidx: DFF<Bits<22>>,
+        s4_tail: DFF<Bit>,
+        s4_len: DFF<Bits<13>>,
+        s4_word: DFF<Bits<BA>>,
+        s4_addr: DFF<Bits<64>>,
+        s4_rkey: DFF<Bits<32>>,
+        s4_mtu: DFF<Bits<3>>,
+        s4_last: DFF<Bits<22>>,
+        s4_closed: DFF<Bit>,
+        s4_stale: DFF<Bit>,
+        s4_foreign: DFF<Bit>,
+        s4_beyond: DFF<Bit>,
+        s4_at_last: DFF<Bit>,
+        s4_len_full: DFF<Bit>,
+        s4_len_last: DFF<Bit>,
+        s4_onehot: DFF<Bits<B>>,
+        s4_above: DFF<Bits<B>>,
+        s4_bits: DFF<Bits<B>>,
+        s4_wbase: DFF<Bits<22>>,
+        s4_highest: DFF<Bits<22>>,
+        s4_row_tail: DFF<Bit>,
+        s4_last_rx: DFF<Bits<16>>,
+        s4_hole: Bank<DFF<Bits<LB>>, NW>,
+        s4_full: DFF<Bits<NW>>,
+        /// Same word or row as the record in stage 6, and as the record just before.
+        s4_word6: DFF<Bit>,
+        s4_row6: DFF<Bit>,
+        s4_word5: DFF<Bit>,
+        s4_row5: DFF<Bit>,
+        s4_cur_bits: Signal<Local, Bits<B>>,
+        s4_cur_wbase: Signal<Local, Bits<22>>,
+        s4_cur_full: Signal<Local, Bits<NW>>,
+        s4_lap: Signal<Local, Bit>,
+        s4_same_lap: Signal<Local, Bit>,
+        s4_missing: Signal<Local, Bits<B>>,
+        s4_missing_with: Signal<Local, Bits<B>>,
+        s4_ahead: Signal<Local, Bits<23>>,
+        s4_index: Signal<Local, Bits<LNW>>,
+        s4_ring: Signal<Local, Bits<NW2>>,
+        s4_next: Signal<Local, Bits<LNW>>,
+        /// Next hole above the packet in its word; first hole of the word once it is in.
+        above_without: PriorityEncoder<B, LB>,
+        above_with: PriorityEncoder<B, LB>,
+        first_without: PriorityEncoder<B, LB>,
+        first_with: PriorityEncoder<B, LB>,
+        /// Next word that is not full, counted from the one after the packet's.
+        next_word: PriorityEncoder<NW, LNW>,
+
+        s5_valid: DFF<Bit>,
+        s5_init: DFF<Bit>,
+        s5_wptr: DFF<Bits<16>>,
+        s5_gen: DFF<Bits<16>>,
+        s5_pidx: DFF<Bits<22>>,
+        s5_pidx_1: DFF<Bits<22>>,
+        s5_tail: DFF<Bit>,
+        s5_len: DFF<Bits<13>>,
+        s5_word: DFF<Bits<BA>>,
+        s5_addr: DFF<Bits<64>>,
+        s5_rkey: DFF<Bits<32>>,
+        s5_mtu: DFF<Bits<3>>,
+        s5_last: DFF<Bits<22>>,
+        s5_fail: DFF<Bits<4>>,
+        s5_onehot: DFF<Bits<B>>,
+        s5_lap: DFF<Bit>,
+        s5_bits: DFF<Bits<B>>,
+        s5_wbase: DFF<Bits<22>>,
+        s5_highest: DFF<Bits<22>>,
+        s5_row_tail: DFF<Bit>,
+        s5_last_rx: DFF<Bits<16>>,
+        s5_hole: Bank<DFF<Bits<LB>>, NW>,
+        s5_full: DFF<Bits<NW>>,
+        /// Relation to the record just before, now in stage 6.
+        s5_same_word: DFF<Bit>,
+        s5_same_row: DFF<Bit>,
+        s5_same_bit: DFF<Bit>,
+        s5_same_lap: DFF<Bit>,
+        s5_dup: DFF<Bit>,
+        s5_below: DFF<Bit>,
+        s5_beyond: DFF<Bit>,
+        s5_at_base: DFF<Bit>,
+        s5_above_without: DFF<Bits<LB>>,
+        s5_above_with: DFF<Bits<LB>>,
+        s5_none_without: DFF<Bit>,
+        s5_none_with: DFF<Bit>,
+        s5_first_without: DFF<Bits<LB>>,
+        s5_first_with: DFF<Bits<LB>>,
+        s5_filled_without: DFF<Bit>,
+        s5_filled_with: DFF<Bit>,
+        s5_next: DFF<Bits<LNW>>,
+        s5_next_onehot: DFF<Bits<NW>>,
+        s5_ring: DFF<Bits<LNW>>,
+        s5_index: Signal<Local, Bits<LNW>>,
+        s5_pos: Signal<Local, Bits<LB>>,
+        row_wbase: Signal<Local, Bits<22>>,
+        row_highest: Signal<Local, Bits<22>>,
+        row_tail: Signal<Local, Bit>,
+        row_last_rx: Signal<Local, Bits<16>>,
+        row_hole: Bank<Signal<Local, Bits<LB>>, NW>,
+        row_full: Signal<Local, Bits<NW>>,
+        base_index: Signal<Local, Bits<LNW>>,
+        base_pos: Signal<Local, Bits<LB>>,
+        s6_ahead: Signal<Local, Bits<23>>,
+        below: Signal<Local, Bit>,
+        beyond: Signal<Local, Bit>,
+        at_base: Signal<Local, Bit>,
+        duplicate: Signal<Local, Bit>,
+        pass: Signal<Local, Bit>,
+        take: Signal<Local, Bit>,
+        with_last: Signal<Local, Bit>,
+        none_above: Signal<Local, Bit>,
+        above: Signal<Local, Bits<LB>>,
+        first: Signal<Local, Bits<LB>>,
+        filled: Signal<Local, Bit>,
+        /// The next word found in stage 4 has just been filled: take the one after it.
+        next_filled: Signal<Local, Bit>,
+        next: Signal<Local, Bits<LNW>>,
+        next_hole: OnehotSelect<NW, LB>,
+        after_hole: OnehotSelect<NW, LB>,
+        next_pos: Signal<Local, Bits<LB>>,
+        next_lap: Signal<Local, Bits<HI>>,
+        leave_to: Signal<Local, Bits<22>>,
+        slide_to: Signal<Local, Bits<22>>,
+        in_base_word: Signal<Local, Bit>,
+        in_base_lap: Signal<Local, Bit>,
+        leave: Signal<Local, Bit>,
+        set_hole: Signal<Local, Bit>,
+        hole_value: Signal<Local, Bits<LB>>,
+        hole_full: Signal<Local, Bit>,
+        index_onehot: Signal<Local, Bits<NW>>,
+        /// Words that the slide enters or passes, for both choices of the next word.
+        passed_ring: Signal<Local, Bits<LNW>>,
+        passed_next: Signal<Local, Bits<NW2>>,
+        passed_after: Signal<Local, Bits<NW2>>,
+        passed: Signal<Local, Bits<NW>>,
+        bits_in: Signal<Local, Bits<B>>,
+
+        s6_valid: DFF<Bit>,
+        s6_take: DFF<Bit>,
+        s6_write_row: DFF<Bit>,
+        s6_write_bits: DFF<Bit>,
+        s6_reason: DFF<Bits<4>>,
+        s6_wptr: DFF<Bits<16>>,
+        s6_gen: DFF<Bits<16>>,
+        s6_pidx: DFF<Bits<22>>,
+        s6_len: DFF<Bits<13>>,
+        s6_last: DFF<Bits<22>>,
+        s6_addr: DFF<Bits<64>>,
+        s6_offset: DFF<Bits<26>>,
+        s6_rkey: DFF<Bits<32>>,
+        s6_word: DFF<Bits<BA>>,
+        s6_next: DFF<Bits<LNW>>,
+        s6_next_onehot: DFF<Bits<NW>>,
+        s6_bits: DFF<Bits<B>>,
+        s6_wbase: DFF<Bits<22>>,
+        s6_wbase_old: DFF<Bits<22>>,
+        s6_highest: DFF<Bits<22>>,
+        s6_row_tail: DFF<Bit>,
+        s6_last_rx: DFF<Bits<16>>,
+        s6_hole: Bank<DFF<Bits<LB>>, NW>,
+        s6_full: DFF<Bits<NW>>,
+        s6_row: Signal<Local, Bits<A>>,
+        s6_row_word: Signal<Local, Bits<61>>,
+        s6_moved: Signal<Local, Bits<22>>,
+
+        s7_word: DFF<Bits<BA>>,
+        s7_wptr: DFF<Bits<A>>,
+        s7_bits: DFF<Bits<B>>,
+        s7_wbase: DFF<Bits<22>>,
+        s7_highest: DFF<Bits<22>>,
+        s7_row_tail: DFF<Bit>,
+        s7_last_rx: DFF<Bits<16>>,
+        s7_hole: Bank<DFF<Bits<LB>>, NW>,
+        s7_full: DFF<Bits<NW>>,
+
+        s8_bits: DFF<Bits<B>>,
+        s8_wbase: DFF<Bits<22>>,
+        s8_highest: DFF<Bits<22>>,
+        s8_row_tail: DFF<Bit>,
+        s8_last_rx: DFF<Bits<16>>,
+        s8_hole: Bank<DFF<Bits<LB>>, NW>,
+        s8_full: DFF<Bits<NW>>,
+    }
+}
+
+impl<
+    const A: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,
+    const NW: usize, const LNW: usize, const NW2: usize, const HI: usize, const BA: usize,
+> Logic for RwAccept<A, W, LW, B, LB, NW, LNW, NW2, HI, BA>
+{
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk,
+            s1_valid, s1_init, s1_wptr, s1_gen, s1_src, s1_pidx,
+            s1_tail, s1_len, s2_valid, s2_init, s2_wptr, s2_gen,
+            s2_src, s2_pidx, s2_tail, s2_len, s2_word, s3_valid,
+            s3_init, s3_wptr, s3_gen, s3_src, s3_pidx, s3_tail,
+            s3_len, s3_word, s3_word6, s3_word7, s3_word8, s3_row6,
+            s3_row7, s3_row8, s4_valid, s4_init, s4_wptr, s4_gen,
+            s4_pidx, s4_tail, s4_len, s4_word, s4_addr, s4_rkey,
+            s4_mtu, s4_last, s4_closed, s4_stale, s4_foreign, s4_beyond,
+            s4_at_last, s4_len_full, s4_len_last, s4_onehot, s4_above, s4_bits,
+            s4_wbase, s4_highest, s4_row_tail, s4_last_rx, s4_full, s4_word6,
+            s4_row6, s4_word5, s4_row5, s5_valid, s5_init, s5_wptr,
+            s5_gen, s5_pidx, s5_pidx_1, s5_tail, s5_len, s5_word,
+            s5_addr, s5_rkey, s5_mtu, s5_last, s5_fail, s5_onehot,
+            s5_lap, s5_bits, s5_wbase, s5_highest, s5_row_tail, s5_last_rx,
+            s5_full, s5_same_word, s5_same_row, s5_same_bit, s5_same_lap, s5_dup,
+            s5_below, s5_beyond, s5_at_base, s5_above_without, s5_above_with, s5_none_without,
+            s5_none_with, s5_first_without, s5_first_with, s5_filled_without, s5_filled_with, s5_next,
+            s5_next_onehot, s5_ring, s6_valid, s6_take, s6_write_row, s6_write_bits,
+            s6_reason, s6_wptr, s6_gen, s6_pidx, s6_len, s6_last,
+            s6_addr, s6_offset, s6_rkey, s6_word, s6_next, s6_next_onehot,
+            s6_bits, s6_wbase, s6_wbase_old, s6_highest, s6_row_tail, s6_last_rx,
+            s6_full, s7_word, s7_wptr, s7_bits, s7_wbase, s7_highest,
+            s7_row_tail, s7_last_rx, s7_full, s8_bits, s8_wbase, s8_highest,
+            s8_row_tail, s8_last_rx, s8_full
+        );
+        for i in 0..NW {
+            self.s4_hole[i].clock.next = self.clk.val();
+            self.s5_hole[i].clock.next = self.clk.val();
+            self.s6_hole[i].clock.next = self.clk.val();
+            self.s7_hole[i].clock.next = self.clk.val();
+            self.s8_hole[i].clock.next = self.clk.val();
+            self.holes[i].clk.next = self.clk.val();
+        }
+        self.conn_id.clk.next = self.clk.val();
+        self.conn_size.clk.next = self.clk.val();
+        self.conn_addr.clk.next = self.clk.val();
+        self.conn_rkey.clk.next = self.clk.val();
+        self.fulls.clk.next = self.clk.val();
+        self.rows.clk.next = self.clk.val();
+        self.rows_q.clk.next = self.clk.val();
+        self.bitmap.clk.next = self.clk.val();
+        self.bitmap_q.clk.next = self.clk.val();
+
+        // The connection table belongs to the control engine.
+        self.conn_id.wr_en.next = self.cw_en.val();
+        self.conn_id.wr_addr.next = self.cw_wptr.val();
+        self.conn_id.wr_data.next = (bit_cast::<33, 16>(self.cw_gen.val()) << 17)
+            | (bit_cast::<33, 16>(self.cw_src.val()) << 1)
+            | bit_cast::<33, 1>(self.cw_open.val().into());
+        self.conn_size.wr_en.next = self.cw_en.val();
+        self.conn_size.wr_addr.next = self.cw_wptr.val();
+        self.conn_size.wr_data.next = (bit_cast::<38, 13>(self.cw_last_len.val()) << 25)
+            | (bit_cast::<38, 3>(self.cw_mtu.val()) << 22)
+            | bit_cast::<38, 22>(self.cw_last.val());
+        self.conn_addr.wr_en.next = self.cw_en.val();
+        self.conn_addr.wr_addr.next = self.cw_wptr.val();
+        self.conn_addr.wr_data.next = self.cw_addr.val();
+        self.conn_rkey.wr_en.next = self.cw_en.val();
+        self.conn_rkey.wr_addr.next = self.cw_wptr.val();
+        self.conn_rkey.wr_data.next = self.cw_rkey.val();
+
+        // Stage 1: addresses of all tables.
+        self.s1_valid.d.next = self.s_valid.val();
+        self.s1_init.d.next = self.s_init.val();
+        self.s1_wptr.d.next = self.s_wptr.val();
+        self.s1_gen.d.next = self.s_gen.val();
+        self.s1_src.d.next = self.s_src.val();
+        self.s1_pidx.d.next = self.s_pidx.val();
+        self.s1_tail.d.next = self.s_tail.val();
+        self.s1_len.d.next = self.s_len.val();
+        self.s1_word.next = (bit_cast::<BA, 16>(self.s1_wptr.q.val()) << self.lnw.val())
+            | bit_cast::<BA, LNW>(self.s1_pidx.q.val().get_bits::<LNW>(self.lb.val().index()));
+        self.conn_id.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
+        self.conn_size.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
+        self.conn_addr.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
+        self.conn_rkey.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
+        self.fulls.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
+        self.rows.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
+        self.bitmap.rd_addr.next = self.s1_word.val();
+
+        // Stage 2: the arrays are read; which of the records ahead have the same row or word?
+        self.s2_valid.d.next = self.s1_valid.q.val();
+        self.s2_init.d.next = self.s1_init.q.val();
+        self.s2_wptr.d.next = self.s1_wptr.q.val();
+        self.s2_gen.d.next = self.s1_gen.q.val();
+        self.s2_src.d.next = self.s1_src.q.val();
+        self.s2_pidx.d.next = self.s1_pidx.q.val();
+        self.s2_tail.d.next = self.s1_tail.q.val();
+        self.s2_len.d.next = self.s1_len.q.val();
+        self.s2_word.d.next = self.s1_word.val();
+        self.s2_row.next = bit_cast::<A, 16>(self.s2_wptr.q.val());
+        self.s3_word6.d.next = self.s2_word.q.val() == self.s5_word.q.val();
+        self.s3_word7.d.next = self.s2_word.q.val() == self.s6_word.q.val();
+        self.s3_word8.d.next = self.s2_word.q.val() == self.s7_word.q.val();
+        self.s3_row6.d.next = self.s2_row.val() == bit_cast::<A, 16>(self.s5_wptr.q.val());
+        self.s3_row7.d.next = self.s2_row.val() == bit_cast::<A, 16>(self.s6_wptr.q.val());
+        self.s3_row8.d.next = self.s2_row.val() == self.s7_wptr.q.val();
+
+        // Stage 3: checks against the connection, forward from stages 6 to 8.
+        self.s3_valid.d.next = self.s2_valid.q.val();
+        self.s3_init.d.next = self.s2_init.q.val();
+        self.s3_wptr.d.next = self.s2_wptr.q.val();
+        self.s3_gen.d.next = self.s2_gen.q.val();
+        self.s3_src.d.next = self.s2_src.q.val();
+        self.s3_pidx.d.next = self.s2_pidx.q.val();
+        self.s3_tail.d.next = self.s2_tail.q.val();
+        self.s3_len.d.next = self.s2_len.q.val();
+        self.s3_word.d.next = self.s2_word.q.val();
+        self.s3_row.next = bit_cast::<A, 16>(self.s3_wptr.q.val());
+        self.s3_pos.next = bit_cast::<LB, 22>(self.s3_pidx.q.val());
+        self.s3_last.next = bit_cast::<22, 38>(self.conn_size.rd_data.val());
+        self.s3_plen.next = bits::<13>(256) << self.conn_size.rd_data.val().get_bits::<3>(22);
+        self.s3_ones.next = 0.into();
+        self.s4_valid.d.next = self.s3_valid.q.val();
+        self.s4_init.d.next = self.s3_init.q.val();
+        self.s4_wptr.d.next = self.s3_wptr.q.val();
+        self.s4_gen.d.next = self.s3_gen.q.val();
+        self.s4_pidx.d.next = self.s3_pidx.q.val();
+        self.s4_tail.d.next = self.s3_tail.q.val();
+        self.s4_len.d.next = self.s3_len.q.val();
+        self.s4_word.d.next = self.s3_word.q.val();
+        self.s4_addr.d.next = self.conn_addr.rd_data.val();
+        self.s4_rkey.d.next = self.conn_rkey.rd_data.val();
+        self.s4_mtu.d.next = self.conn_size.rd_data.val().get_bits::<3>(22);
+        self.s4_last.d.next = self.s3_last.val();
+        self.s4_closed.d.next = !self.conn_id.rd_data.val().get_bit(0)
+            | (bit_cast::<16, A>(self.s3_row.val()) != self.s3_wptr.q.val());
+        self.s4_stale.d.next = self.conn_id.rd_data.val().get_bits::<16>(17) != self.s3_gen.q.val();
+        self.s4_foreign.d.next = self.conn_id.rd_data.val().get_bits::<16>(1) != self.s3_src.q.val();
+        self.s4_beyond.d.next = self.s3_pidx.q.val() > self.s3_last.val();
+        self.s4_at_last.d.next = self.s3_pidx.q.val() == self.s3_last.val();
+        self.s4_len_full.d.next = self.s3_len.q.val() == self.s3_plen.val();
+        self.s4_len_last.d.next = self.s3_len.q.val() == self.conn_size.rd_data.val().get_bits::<13>(25);
+        self.s4_onehot.d.next = bits::<B>(1) << self.s3_pos.val();
+        self.s4_above.d.next = (!self.s3_ones.val() << self.s3_pos.val()) << 1;
+        self.s4_bits.d.next = self.bitmap.rd_data.val();
+        if self.s3_word8.q.val() {
+            self.s4_bits.d.next = self.s8_bits.q.val();
+        }
+        if self.s3_word7.q.val() {
+            self.s4_bits.d.next = self.s7_bits.q.val();
+        }
+        if self.s3_word6.q.val() {
+            self.s4_bits.d.next = self.s6_bits.q.val();
+        }
+        self.s4_wbase.d.next = bit_cast::<22, 61>(self.rows.rd_data.val());
+        self.s4_highest.d.next = self.rows.rd_data.val().get_bits::<22>(22);
+        self.s4_last_rx.d.next = self.rows.rd_data.val().get_bits::<16>(44);
+        self.s4_row_tail.d.next = self.rows.rd_data.val().get_bit(60);
+        for i in 0..NW {
+            self.holes[i].rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
+            self.s4_hole[i].d.next = self.holes[i].rd_data.val();
+        }
+        self.s4_full.d.next = self.fulls.rd_data.val();
+        if self.s3_row8.q.val() {
+            self.s4_wbase.d.next = self.s8_wbase.q.val();
+            self.s4_highest.d.next = self.s8_highest.q.val();
+            self.s4_row_tail.d.next = self.s8_row_tail.q.val();
+            self.s4_last_rx.d.next = self.s8_last_rx.q.val();
+            self.s4_full.d.next = self.s8_full.q.val();
+        }
+        if self.s3_row7.q.val() {
+            self.s4_wbase.d.next = self.s7_wbase.q.val();
+            self.s4_highest.d.next = self.s7_highest.q.val();
+            self.s4_row_tail.d.next = self.s7_row_tail.q.val();
+            self.s4_last_rx.d.next = self.s7_last_rx.q.val();
+            self.s4_full.d.next = self.s7_full.q.val();
+        }
+        if self.s3_row6.q.val() {
+            self.s4_wbase.d.next = self.s6_wbase.q.val();
+            self.s4_highest.d.next = self.s6_highest.q.val();
+            self.s4_row_tail.d.next = self.s6_row_tail.q.val();
+            self.s4_last_rx.d.next = self.s6_last_rx.q.val();
+            self.s4_full.d.next = self.s6_full.q.val();
+        }
+        for i in 0..NW {
+            if self.s3_row8.q.val() {
+                self.s4_hole[i].d.next = self.s8_hole[i].q.val();
+            }
+            if self.s3_row7.q.val() {
+                self.s4_hole[i].d.next = self.s7_hole[i].q.val();
+            }
+            if self.s3_row6.q.val() {
+                self.s4_hole[i].d.next = self.s6_hole[i].q.val();
+            }
+        }
+        self.s4_word6.d.next = self.s3_word.q.val() == self.s5_word.q.val();
+        self.s4_row6.d.next = self.s3_row.val() == bit_cast::<A, 16>(self.s5_wptr.q.val());
+        self.s4_word5.d.next = self.s3_word.q.val() == self.s4_word.q.val();
+        self.s4_row5.d.next = self.s3_row.val() == bit_cast::<A, 16>(self.s4_wptr.q.val());
+
+        // Stage 4: forward from stage 6; candidates with and without the record now in stage 5.
+        self.s5_valid.d.next = self.s4_valid.q.val();
+        self.s5_init.d.next = self.s4_init.q.val();
+        self.s5_wptr.d.next = self.s4_wptr.q.val();
+        self.s5_gen.d.next = self.s4_gen.q.val();
+        self.s5_pidx.d.next = self.s4_pidx.q.val();
+        self.s5_pidx_1.d.next = self.s4_pidx.q.val() + 1;
+        self.s5_tail.d.next = self.s4_tail.q.val();
+        self.s5_len.d.next = self.s4_len.q.val();
+        self.s5_word.d.next = self.s4_word.q.val();
+        self.s5_addr.d.next = self.s4_addr.q.val();
+        self.s5_rkey.d.next = self.s4_rkey.q.val();
+        self.s5_mtu.d.next = self.s4_mtu.q.val();
+        self.s5_last.d.next = self.s4_last.q.val();
+        self.s5_onehot.d.next = self.s4_onehot.q.val();
+        if self.s4_closed.q.val() {
+            self.s5_fail.d.next = 1.into();
+        } else if self.s4_stale.q.val() {
+            self.s5_fail.d.next = 2.into();
+        } else if self.s4_foreign.q.val() {
+            self.s5_fail.d.next = 3.into();
+        } else if self.s4_beyond.q.val() {
+            self.s5_fail.d.next = 4.into();
+        } else if self.s4_tail.q.val() != self.s4_at_last.q.val() {
+            self.s5_fail.d.next = 5.into();
+        } else if (self.s4_at_last.q.val() & !self.s4_len_last.q.val())
+            | (!self.s4_at_last.q.val() & !self.s4_len_full.q.val())
+        {
+            self.s5_fail.d.next = 6.into();
+        } else {
+            self.s5_fail.d.next = 0.into();
+        }
+        self.s4_cur_bits.next = self.s4_bits.q.val();
+        if self.s4_word6.q.val() {
+            self.s4_cur_bits.next = self.s6_bits.q.val();
+        }
+        self.s4_cur_wbase.next = self.s4_wbase.q.val();
+        self.s4_cur_full.next = self.s4_full.q.val();
+        self.s5_highest.d.next = self.s4_highest.q.val();
+        self.s5_row_tail.d.next = self.s4_row_tail.q.val();
+        self.s5_last_rx.d.next = self.s4_last_rx.q.val();
+        if self.s4_row6.q.val() {
+            self.s4_cur_wbase.next = self.s6_wbase.q.val();
+            self.s4_cur_full.next = self.s6_full.q.val();
+            self.s5_highest.d.next = self.s6_highest.q.val();
+            self.s5_row_tail.d.next = self.s6_row_tail.q.val();
+            self.s5_last_rx.d.next = self.s6_last_rx.q.val();
+        }
+        for i in 0..NW {
+            self.s5_hole[i].d.next = self.s4_hole[i].q.val();
+            if self.s4_row6.q.val() {
+                self.s5_hole[i].d.next = self.s6_hole[i].q.val();
+            }
+        }
+        self.s5_bits.d.next = self.s4_cur_bits.val();
+        self.s5_wbase.d.next = self.s4_cur_wbase.val();
+        self.s5_full.d.next = self.s4_cur_full.val();
+        self.s4_lap.next = !self.s4_pidx.q.val().get_bit(self.lw.val().index());
+        self.s5_lap.d.next = self.s4_lap.val();
+        self.s4_same_lap.next = self.s4_lap.val() == self.s5_lap.q.val();
+        self.s4_missing.next = self.s4_cur_bits.val();
+        if self.s4_lap.val() {
+            self.s4_missing.next = !self.s4_cur_bits.val();
+        }
+        self.s4_missing_with.next = self.s4_missing.val() | self.s5_onehot.q.val();
+        if self.s4_same_lap.val() {
+            self.s4_missing_with.next = self.s4_missing.val() & !self.s5_onehot.q.val();
+        }
+        self.above_without.req.next = self.s4_missing.val() & self.s4_above.q.val();
+        self.above_with.req.next = self.s4_missing_with.val() & self.s4_above.q.val();
+        self.first_without.req.next = self.s4_missing.val() & !self.s4_onehot.q.val();
+        self.first_with.req.next = self.s4_missing_with.val() & !self.s4_onehot.q.val();
+        self.s5_above_without.d.next = self.above_without.index.val();
+        self.s5_above_with.d.next = self.above_with.index.val();
+        self.s5_none_without.d.next = self.above_without.none.val();
+        self.s5_none_with.d.next = self.above_with.none.val();
+        self.s5_first_without.d.next = self.first_without.index.val();
+        self.s5_first_with.d.next = self.first_with.index.val();
+        self.s5_filled_without.d.next = self.first_without.none.val();
+        self.s5_filled_with.d.next = self.first_with.none.val();
+        self.s5_same_word.d.next = self.s4_word5.q.val();
+        self.s5_same_row.d.next = self.s4_row5.q.val();
+        self.s5_same_bit.d.next =
+            self.s4_word5.q.val() & (self.s4_onehot.q.val() & self.s5_onehot.q.val()).any();
+        self.s5_same_lap.d.next = self.s4_same_lap.val();
+        self.s5_dup.d.next = !(self.s4_missing.val() & self.s4_onehot.q.val()).any();
+        self.s4_ahead.next = bit_cast::<23, 22>(self.s4_pidx.q.val())
+            - bit_cast::<23, 22>(self.s4_cur_wbase.val());
+        self.s5_below.d.next = self.s4_ahead.val().get_bit(22);
+        self.s5_beyond.d.next = (self.s4_ahead.val() >> self.lw.val()).any();
+        self.s5_at_base.d.next = self.s4_pidx.q.val() == self.s4_cur_wbase.val();
+        self.s4_index.next = self.s4_pidx.q.val().get_bits::<LNW>(self.lb.val().index());
+        self.s4_ring.next = ((bit_cast::<NW2, NW>(self.s4_cur_full.val())
+            | (bit_cast::<NW2, NW>(self.s4_cur_full.val()) << self.nw.val()))
+            >> self.s4_index.val())
+            >> 1;
+        self.next_word.req.next = !bit_cast::<NW, NW2>(self.s4_ring.val());
+        self.s5_ring.d.next = self.next_word.index.val();
+        self.s4_next.next = self.next_word.index.val() + self.s4_index.val() + 1;
+        self.s5_next.d.next = self.s4_next.val();
+        self.s5_next_onehot.d.next = bits::<NW>(1) << self.s4_next.val();
+
+        // Stage 5: the row and word as the record just before left them.
+        self.row_wbase.next = self.s5_wbase.q.val();
+        self.row_highest.next = self.s5_highest.q.val();
+        self.row_tail.next = self.s5_row_tail.q.val();
+        self.row_last_rx.next = self.s5_last_rx.q.val();
+        self.row_full.next = self.s5_full.q.val();
+        self.below.next = self.s5_below.q.val();
+        self.beyond.next = self.s5_beyond.q.val();
+        self.at_base.next = self.s5_at_base.q.val();
+        self.s6_ahead.next = bit_cast::<23, 22>(self.s5_pidx.q.val())
+            - bit_cast::<23, 22>(self.s6_wbase.q.val());
+        if self.s5_same_row.q.val() {
+            self.row_wbase.next = self.s6_wbase.q.val();
+            self.row_highest.next = self.s6_highest.q.val();
+            self.row_tail.next = self.s6_row_tail.q.val();
+            self.row_last_rx.next = self.s6_last_rx.q.val();
+            self.row_full.next = self.s6_full.q.val();
+            self.below.next = self.s6_ahead.val().get_bit(22);
+            self.beyond.next = (self.s6_ahead.val() >> self.lw.val()).any();
+            self.at_base.next = self.s5_pidx.q.val() == self.s6_wbase.q.val();
+        }
+        for i in 0..NW {
+            self.row_hole[i].next = self.s5_hole[i].q.val();
+            if self.s5_same_row.q.val() {
+                self.row_hole[i].next = self.s6_hole[i].q.val();
+            }
+        }
+        self.bits_in.next = self.s5_bits.q.val();
+        if self.s5_same_word.q.val() {
+            self.bits_in.next = self.s6_bits.q.val();
+        }
+
+        // Stage 5: the decision.
+        self.duplicate.next = self.s5_dup.q.val();
+        if self.s5_same_bit.q.val() & self.s6_take.q.val() {
+            self.duplicate.next = self.s5_same_lap.q.val();
+        }
+        self.pass.next =
+            self.s5_valid.q.val() & !self.s5_init.q.val() & !self.s5_fail.q.val().any();
+        self.take.next = self.pass.val() & !self.beyond.val() & !self.duplicate.val();
+        self.s6_reason.d.next = self.s5_fail.q.val();
+        if self.pass.val() {
+            if self.below.val() {
+                self.s6_reason.d.next = 7.into();
+            } else if self.beyond.val() {
+                self.s6_reason.d.next = 8.into();
+            } else if self.duplicate.val() {
+                self.s6_reason.d.next = 9.into();
+            }
+        }
+
+        // Stage 5: where the slide goes if the packet is wbase.
+        self.with_last.next = self.s5_same_word.q.val() & self.s6_take.q.val();
+        self.none_above.next = self.s5_none_without.q.val();
+        self.above.next = self.s5_above_without.q.val();
+        self.first.next = self.s5_first_without.q.val();
+        self.filled.next = self.s5_filled_without.q.val();
+        if self.with_last.val() {
+            self.none_above.next = self.s5_none_with.q.val();
+            self.above.next = self.s5_above_with.q.val();
+            self.first.next = self.s5_first_with.q.val();
+            self.filled.next = self.s5_filled_with.q.val();
+        }
+        self.s5_index.next = self.s5_pidx.q.val().get_bits::<LNW>(self.lb.val().index());
+        self.s5_pos.next = bit_cast::<LB, 22>(self.s5_pidx.q.val());
+        self.index_onehot.next = bits::<NW>(1) << self.s5_index.val();
+        self.next_filled.next = (self.row_full.val() & self.s5_next_onehot.q.val()).any();
+        self.next.next = self.s5_next.q.val();
+        self.s6_next_onehot.d.next = self.s5_next_onehot.q.val();
+        if self.next_filled.val() {
+            self.next.next = self.s6_next.q.val();
+            self.s6_next_onehot.d.next = self.s6_next_onehot.q.val();
+        }
+        self.s6_next.d.next = self.next.val();
+        for i in 0..NW {
+            self.next_hole.d[i].next = self.row_hole[i].val();
+            self.after_hole.d[i].next = self.row_hole[i].val();
+        }
+        self.next_hole.sel.next = self.s5_next_onehot.q.val();
+        self.after_hole.sel.next = self.s6_next_onehot.q.val();
+        self.next_pos.next = self.next_hole.q.val();
+        if self.next_filled.val() {
+            self.next_pos.next = self.after_hole.q.val();
+        }
+        self.next_lap.next = bit_cast::<HI, 22>(self.s5_pidx.q.val() >> self.lw.val());
+        if self.next.val() <= self.s5_index.val() {
+            self.next_lap.next = bit_cast::<HI, 22>(self.s5_pidx.q.val() >> self.lw.val()) + 1;
+        }
+        self.leave_to.next = (bit_cast::<22, HI>(self.next_lap.val()) << self.lw.val())
+            | (bit_cast::<22, LNW>(self.next.val()) << self.lb.val())
+            | bit_cast::<22, LB>(self.next_pos.val());
+        self.slide_to.next = self.leave_to.val();
+        if !self.none_above.val() {
+            self.slide_to.next = ((self.s5_pidx.q.val() >> self.lb.val()) << self.lb.val())
+                | bit_cast::<22, LB>(self.above.val());
+        }
+
+        // Stage 5: the new row.
+        self.base_index.next = self.row_wbase.val().get_bits::<LNW>(self.lb.val().index());
+        self.base_pos.next = bit_cast::<LB, 22>(self.row_wbase.val());
+        self.in_base_word.next = self.s5_index.val() == self.base_index.val();
+        self.in_base_lap.next = self.s5_pos.val() >= self.base_pos.val();
+        self.leave.next = self.take.val() & self.at_base.val() & self.none_above.val();
+        self.set_hole.next =
+            self.take.val() & !(self.in_base_word.val() & self.in_base_lap.val());
+        self.hole_value.next = self.first.val();
+        self.hole_full.next = self.filled.val();
+        if self.in_base_word.val() {
+            self.hole_full.next = false;
+            if self.filled.val() | (self.first.val() > self.base_pos.val()) {
+                self.hole_value.next = self.base_pos.val();
+            }
+        }
+        self.passed_ring.next = self.s6_next.q.val() - self.s5_index.val() - 1;
+        self.passed_next.next = bit_cast::<NW2, NW>(!((!bits::<NW>(0) << self.s5_ring.q.val()) << 1));
+        self.passed_after.next = bit_cast::<NW2, NW>(!((!bits::<NW>(0) << self.passed_ring.val()) << 1));
+        self.passed.next = bit_cast::<NW, NW2>(
+            (((self.passed_next.val() | (self.passed_next.val() << self.nw.val())) << self.s5_index.val()) << 1)
+                >> self.nw.val(),
+        );
+        if self.next_filled.val() {
+            self.passed.next = bit_cast::<NW, NW2>(
+                (((self.passed_after.val() | (self.passed_after.val() << self.nw.val()))
+                    << self.s5_index.val())
+                    << 1)
+                    >> self.nw.val(),
+            );
+        }
+        self.s6_wbase.d.next = self.row_wbase.val();
+        if self.take.val() & self.at_base.val() {
+            self.s6_wbase.d.next = self.slide_to.val();
+        }
+        self.s6_highest.d.next = self.row_highest.val();
+        if self.take.val() & (self.s5_pidx.q.val() >= self.row_highest.val()) {
+            self.s6_highest.d.next = self.s5_pidx_1.q.val();
+        }
+        self.s6_row_tail.d.next = self.row_tail.val() | (self.take.val() & self.s5_tail.q.val());
+        self.s6_last_rx.d.next = self.row_last_rx.val();
+        if self.pass.val() {
+            self.s6_last_rx.d.next = self.now.val();
+        }
+        self.s6_full.d.next = self.row_full.val();
+        if self.leave.val() {
+            self.s6_full.d.next = self.row_full.val() & !self.passed.val();
+        } else if self.set_hole.val() & self.hole_full.val() {
+            self.s6_full.d.next = self.row_full.val() | self.index_onehot.val();
+        }
+        for i in 0..NW {
+            self.s6_hole[i].d.next = self.row_hole[i].val();
+            if self.set_hole.val() & self.index_onehot.val().get_bit(i) {
+                self.s6_hole[i].d.next = self.hole_value.val();
+            }
+            if self.leave.val() & self.passed.val().get_bit(i) {
+                self.s6_hole[i].d.next = 0.into();
+            }
+            if self.s5_valid.q.val() & self.s5_init.q.val() {
+                self.s6_hole[i].d.next = 0.into();
+            }
+        }
+        self.s6_bits.d.next = self.bits_in.val();
+        if self.take.val() {
+            self.s6_bits.d.next = self.bits_in.val() & !self.s5_onehot.q.val();
+            if self.s5_lap.q.val() {
+                self.s6_bits.d.next = self.bits_in.val() | self.s5_onehot.q.val();
+            }
+        }
+        if self.s5_valid.q.val() & self.s5_init.q.val() {
+            self.s6_bits.d.next = 0.into();
+            self.s6_wbase.d.next = 0.into();
+            self.s6_highest.d.next = 0.into();
+            self.s6_row_tail.d.next = false;
+            self.s6_last_rx.d.next = self.now.val();
+            self.s6_full.d.next = 0.into();
+        }
+        self.s6_valid.d.next = self.s5_valid.q.val() & !self.s5_init.q.val();
+        self.s6_take.d.next = self.take.val();
+        self.s6_write_row.d.next = self.pass.val() | (self.s5_valid.q.val() & self.s5_init.q.val());
+        self.s6_write_bits.d.next = self.take.val() | (self.s5_valid.q.val() & self.s5_init.q.val());
+        self.s6_wptr.d.next = self.s5_wptr.q.val();
+        self.s6_gen.d.next = self.s5_gen.q.val();
+        self.s6_pidx.d.next = self.s5_pidx.q.val();
+        self.s6_len.d.next = self.s5_len.q.val();
+        self.s6_last.d.next = self.s5_last.q.val();
+        self.s6_addr.d.next = self.s5_addr.q.val();
+        self.s6_offset.d.next = bit_cast::<26, 22>(self.s5_pidx.q.val()) << self.s5_mtu.q.val();
+        self.s6_rkey.d.next = self.s5_rkey.q.val();
+        self.s6_word.d.next = self.s5_word.q.val();
+        self.s6_wbase_old.d.next = self.row_wbase.val();
+
+        // Stage 6: write back; address of the payload.
+        self.s6_row.next = bit_cast::<A, 16>(self.s6_wptr.q.val());
+        self.s6_row_word.next = (bit_cast::<61, 1>(self.s6_row_tail.q.val().into()) << 60)
+            | (bit_cast::<61, 16>(self.s6_last_rx.q.val()) << 44)
+            | (bit_cast::<61, 22>(self.s6_highest.q.val()) << 22)
+            | bit_cast::<61, 22>(self.s6_wbase.q.val());
+        self.rows.wr_en.next = self.s6_write_row.q.val();
+        self.rows.wr_addr.next = self.s6_row.val();
+        self.rows.wr_data.next = self.s6_row_word.val();
+        self.rows_q.wr_en.next = self.s6_write_row.q.val();
+        self.rows_q.wr_addr.next = self.s6_row.val();
+        self.rows_q.wr_data.next = self.s6_row_word.val();
+        for i in 0..NW {
+            self.holes[i].wr_en.next = self.s6_write_row.q.val();
+            self.holes[i].wr_addr.next = self.s6_row.val();
+            self.holes[i].wr_data.next = self.s6_hole[i].q.val();
+        }
+        self.fulls.wr_en.next = self.s6_write_row.q.val();
+        self.fulls.wr_addr.next = self.s6_row.val();
+        self.fulls.wr_data.next = self.s6_full.q.val();
+        self.bitmap.wr_en.next = self.s6_write_bits.q.val();
+        self.bitmap.wr_addr.next = self.s6_word.q.val();
+        self.bitmap.wr_data.next = self.s6_bits.q.val();
+        self.bitmap_q.wr_en.next = self.s6_write_bits.q.val();
+        self.bitmap_q.wr_addr.next = self.s6_word.q.val();
+        self.bitmap_q.wr_data.next = self.s6_bits.q.val();
+        self.s6_moved.next =
+            ((self.s6_wbase.q.val() ^ self.s6_wbase_old.q.val()) << 2) >> self.lw.val();
+        self.m_valid.next = self.s6_valid.q.val();
+        self.m_reason.next = self.s6_reason.q.val();
+        self.m_wptr.next = self.s6_wptr.q.val();
+        self.m_gen.next = self.s6_gen.q.val();
+        self.m_addr.next = self.s6_addr.q.val() + (bit_cast::<64, 26>(self.s6_offset.q.val()) << 8);
+        self.m_rkey.next = self.s6_rkey.q.val();
+        self.m_len.next = self.s6_len.q.val();
+        self.m_credit.next = self.s6_take.q.val()
+            & self.s6_moved.val().any()
+            & (self.s6_wbase.q.val() <= self.s6_last.q.val());
+
+        // Stages 7 and 8 only feed stage 3.
+        self.s7_word.d.next = self.s6_word.q.val();
+        self.s7_wptr.d.next = self.s6_row.val();
+        self.s7_bits.d.next = self.s6_bits.q.val();
+        self.s7_wbase.d.next = self.s6_wbase.q.val();
+        self.s7_highest.d.next = self.s6_highest.q.val();
+        self.s7_row_tail.d.next = self.s6_row_tail.q.val();
+        self.s7_last_rx.d.next = self.s6_last_rx.q.val();
+        self.s7_full.d.next = self.s6_full.q.val();
+        self.s8_bits.d.next = self.s7_bits.q.val();
+        self.s8_wbase.d.next = self.s7_wbase.q.val();
+        self.s8_highest.d.next = self.s7_highest.q.val();
+        self.s8_row_tail.d.next = self.s7_row_tail.q.val();
+        self.s8_last_rx.d.next = self.s7_last_rx.q.val();
+        self.s8_full.d.next = self.s7_full.q.val();
+        for i in 0..NW {
+            self.s7_hole[i].d.next = self.s6_hole[i].q.val();
+            self.s8_hole[i].d.next = self.s7_hole[i].q.val();
+        }
+
+        // What the control engine looks at.
+        self.rows_q.rd_addr.next = self.q_wptr.val();
+        self.bitmap_q.rd_addr.next = (bit_cast::<BA, A>(self.q_wptr.val()) << self.lnw.val())
+            | bit_cast::<BA, LNW>(self.q_word.val());
+        self.q_wbase.next = bit_cast::<22, 61>(self.rows_q.rd_data.val());
+        self.q_highest.next = self.rows_q.rd_data.val().get_bits::<22>(22);
+        self.q_last_rx.next = self.rows_q.rd_data.val().get_bits::<16>(44);
+        self.q_tail.next = self.rows_q.rd_data.val().get_bit(60);
+        self.q_bits.next = self.bitmap_q.rd_data.val();
+
+        if self.rst.val() {
+            self.s1_valid.d.next = false;
+            self.s2_valid.d.next = false;
+            self.s3_valid.d.next = false;
+            self.s4_valid.d.next = false;
+            self.s5_valid.d.next = false;
+            self.s6_valid.d.next = false;
+            self.s6_take.d.next = false;
+            self.s6_write_row.d.next = false;
+            self.s6_write_bits.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("rw_accept_w{W}_r{}", 1usize << A)).into_timing()
+    }
+}
