@@ -1,1 +1,4 @@
-//! Simulation.
+//! Simulation of Tributary: models from Verilog, and the tools that make them.
+
+pub mod tools;
+pub mod verilate;

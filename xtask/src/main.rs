@@ -9,7 +9,11 @@ use clap::{Parser, Subcommand};
 
 /// Developer commands of Tributary.
 #[derive(Parser)]
-#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_version_flag = true)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    disable_version_flag = true
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Task,

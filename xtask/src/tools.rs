@@ -40,8 +40,8 @@ pub fn install(force: bool) -> Result<()> {
         )
     })?;
     let lock_path = dir.join("lock");
-    let lock =
-        File::create(&lock_path).with_context(|| format!("cannot write {}", lock_path.display()))?;
+    let lock = File::create(&lock_path)
+        .with_context(|| format!("cannot write {}", lock_path.display()))?;
     lock.lock()
         .with_context(|| format!("cannot lock {}", lock_path.display()))?;
     // Someone else may have finished while this process waited for the lock.
@@ -84,7 +84,12 @@ fn install_locked(dir: &Path) -> Result<()> {
     run_quietly(
         Command::new(&venv_python)
             .args(["-m", "pip", "install", "--quiet", "--no-input", "--no-deps"])
-            .args(["--disable-pip-version-check", "--only-binary", ":all:", "-r"])
+            .args([
+                "--disable-pip-version-check",
+                "--only-binary",
+                ":all:",
+                "-r",
+            ])
             .arg(&requirements),
     )
     .context(

