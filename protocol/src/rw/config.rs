@@ -189,7 +189,7 @@ pub struct SenderConfig {
     pub first_xid: u32,
     /// Largest packets of a transfer that are accepted from the user.
     pub max_packets: u32,
-    /// Shortest round trip: a request that comes sooner after the packet it names is an old one, and ignored.
+    /// Shortest round trip. A request that comes within this and the allowance after the packet it names is an old one, and ignored.
     pub rtt_ticks: u32,
     /// How far packets may overtake each other.
     pub allowance_ticks: u32,
@@ -197,6 +197,8 @@ pub struct SenderConfig {
     pub retry_ticks: u32,
     /// First poll interval; doubles with every poll without progress (RW-10).
     pub poll_ticks: u32,
+    /// First poll interval when the credit is used up before the last packet.
+    pub stall_poll_ticks: u32,
     /// Longest poll interval.
     pub poll_ticks_max: u32,
     /// K: polls (or CONNECTs) without progress before giving up (RW-18); `None` never gives up.
@@ -207,11 +209,11 @@ pub struct SenderConfig {
     pub max_rounds: u32,
     /// One fresh packet at least in every so many slots (RW-15).
     pub fresh_every: u32,
-    /// How many packets above the credit may be sent while every hole that is known has been sent again less than
-    /// `presume_ticks` ago. The resent packet leaves first, so it opens the window before they arrive.
+    /// How many packets above the credit may be sent while holes have been sent again and no credit update is overdue: the
+    /// resent packets leave first, so they open the window before the others arrive. 0 keeps strictly to the credit.
     pub overrun: u32,
-    /// How long a resent packet is presumed to arrive; see `overrun`.
-    pub presume_ticks: u32,
+    /// Send a packet that was asked for twice in a row: losing it again would cost a round trip in which the window is shut.
+    pub echo: bool,
     /// `seq` of polls cycles through 1..=seq_limit.
     pub seq_limit: u16,
     /// Deliberate errors.
@@ -232,13 +234,14 @@ impl Default for SenderConfig {
             allowance_ticks: 34,
             retry_ticks: 200,
             poll_ticks: 256,
+            stall_poll_ticks: 16,
             poll_ticks_max: 16_384,
             max_polls: Some(6),
             max_busy: 64,
             max_rounds: 64,
             fresh_every: 8,
-            overrun: 128,
-            presume_ticks: 200,
+            overrun: 160,
+            echo: true,
             seq_limit: u16::MAX,
             mutations: Mutations::default(),
         }

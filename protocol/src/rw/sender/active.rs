@@ -35,6 +35,8 @@ pub(super) struct Active {
     pub pending: BTreeSet<u32>,
     /// Sent again after a request, arrival not yet known: number and time.
     pub repairs: BTreeMap<u32, u64>,
+    /// To be sent once more: a second copy of the packet just sent again.
+    pub echo: Option<u32>,
     /// Counter mode: the round, modulo 16, and how many there were.
     pub round: u8,
     pub rounds: u32,
@@ -63,6 +65,7 @@ impl Active {
             sent: VecDeque::new(),
             pending: BTreeSet::new(),
             repairs: BTreeMap::new(),
+            echo: None,
             round: 0,
             rounds: 0,
             polls: 0,
@@ -96,13 +99,22 @@ impl Active {
         true
     }
 
-    /// Numbers below this may be sent now: the credit, and up to `overrun` above it while every hole that is known has just
-    /// been sent again, because the resent packets arrive first and open the window.
+    /// Numbers below this may be sent now: the credit, and up to `overrun` above it while holes have been sent again and no
+    /// credit update is overdue: the resent packets arrive first and open the window.
     pub fn limit(&self, config: &SenderConfig, now: u64) -> u32 {
-        let repaired = config.mode == Mode::Rw
-            && !self.repairs.is_empty()
-            && self.repairs.values().all(|at| now.saturating_sub(*at) < u64::from(config.presume_ticks));
+        let repaired = config.mode == Mode::Rw && !self.repairs.is_empty() && !self.overdue(config, now);
         if repaired { self.n.min(self.credit.saturating_add(config.overrun)) } else { self.credit }
+    }
+
+    /// The next credit update should have come: all packets it waits for left longer ago than a round trip and the allowance.
+    /// Something is lost of which nothing is known.
+    pub fn overdue(&self, config: &SenderConfig, now: u64) -> bool {
+        let Some(granted) = self.window else { return false };
+        let quarter = (granted.w / 4).max(1);
+        let update = (self.base / quarter + 1) * quarter;
+        let waits_for = (update - self.base) as usize;
+        let old = |at: &u64| now.saturating_sub(*at) >= u64::from(config.retry_ticks);
+        config.mode == Mode::Rw && update < self.n && waits_for <= self.sent.len() && self.sent.iter().take(waits_for).rev().all(old)
     }
 
     pub fn has_fresh(&self, config: &SenderConfig, now: u64) -> bool {
@@ -110,7 +122,18 @@ impl Active {
     }
 
     pub fn has_resend(&self) -> bool {
-        self.window.is_some() && !self.pending.is_empty()
+        self.window.is_some() && (self.echo.is_some() || !self.pending.is_empty())
+    }
+
+    /// Takes the next packet to send again: the second copy of the last one, or the lowest that was asked for.
+    pub fn take_resend(&mut self, config: &SenderConfig, now: u64) -> Option<u32> {
+        if let Some(pidx) = self.echo.take() {
+            return Some(pidx);
+        }
+        let pidx = self.pending.pop_first()?;
+        self.repairs.insert(pidx, now);
+        self.echo = (config.echo && config.mode == Mode::Rw).then_some(pidx);
+        Some(pidx)
     }
 
     /// Progress: the poll interval and the count of polls start again (RW-10, RW-18).
@@ -135,9 +158,14 @@ impl Active {
         }
     }
 
-    /// A request for `pidx` makes sense: it was sent, at least one round trip ago, and is not known to have arrived.
+    /// A request for `pidx` makes sense: it was sent, so long ago that the receiver could miss it (a round trip and the
+    /// reorder allowance), and is not known to have arrived. A NAK of
+    /// go-back-n needs no age: it is never sent twice for one gap within a round trip.
     pub fn plausible(&self, pidx: u32, config: &SenderConfig, now: u64) -> bool {
-        self.sent_at(pidx).is_some_and(|at| now.saturating_sub(at) >= u64::from(config.rtt_ticks))
+        if config.mode == Mode::GoBackN {
+            return self.sent_at(pidx).is_some();
+        }
+        self.sent_at(pidx).is_some_and(|at| now.saturating_sub(at) >= u64::from(config.rtt_ticks) + u64::from(config.allowance_ticks))
     }
 
     /// Everything below `base` has arrived.
@@ -202,3 +230,4 @@ impl Active {
         }
     }
 }
+

@@ -57,6 +57,9 @@ impl Sender {
             let index = (self.turn + step) % self.slots.len();
             let Some(t) = self.slots[index].active.as_ref() else { continue };
             let slot = index as u16;
+            if !self.config.mutations.no_poll && t.overdue(&self.config, now) && t.polled_at.is_none_or(|at| now >= at + u64::from(t.interval)) {
+                return Some(Choice::Poll(slot));
+            }
             if now >= t.poll_at
                 && let Some(query) = self.query(slot, t, now)
             {
@@ -85,9 +88,8 @@ impl Sender {
             Choice::Connect(slot) => self.send_connect(slot, now),
             Choice::Poll(slot) => self.send_poll(slot, now),
             Choice::Resend(slot) => {
-                let t = self.get_mut(slot)?;
-                let pidx = t.pending.pop_first()?;
-                t.repairs.insert(pidx, now);
+                let t = self.slots.get_mut(usize::from(slot))?.active.as_mut()?;
+                let pidx = t.take_resend(&self.config, now)?;
                 self.since_fresh = self.since_fresh.saturating_add(1).min(self.config.fresh_every);
                 self.send_data(slot, pidx, now)
             }
@@ -134,13 +136,13 @@ impl Sender {
     }
 
     fn send_data(&mut self, slot: u16, pidx: u32, now: u64) -> Option<Outgoing> {
-        let (src, mode) = (self.config.src, self.config.mode);
+        let (src, mode, stall_poll_ticks) = (self.config.src, self.config.mode, self.config.stall_poll_ticks);
         let tail_on_first_only = self.config.mutations.tail_on_first_only;
         let turns = self.slots.len();
         let t = self.get_mut(slot)?;
         let window = t.window?;
         let again = t.note_sent(pidx, now);
-        t.poll_at = now + u64::from(t.interval);
+        t.poll_at = now + u64::from(if t.next < t.n && t.polls == 0 { stall_poll_ticks.min(t.interval) } else { t.interval });
         let data = Data {
             src,
             wptr: window.wptr,
