@@ -4,5 +4,7 @@
 //! the protocol, so that it can be stepped beside the RTL, explored exhaustively, or driven by a simulator.
 //!
 //! * [`rw`]: RDMA over a receiver-side sliding window (receiver and sender machines, messages, explorer).
+//! * [`roce`]: the Ethernet/IPv4/UDP/BTH frame around the messages of every protocol of the card, and its ICRC.
 
+pub mod roce;
 pub mod rw;

@@ -6,7 +6,7 @@
 //!
 //! * [`Receiver`]: the R windows of a node and its peer table, one method per operation of the contract.
 //! * [`Sender`]: the transfer slots of a node; one call of [`Sender::next_packet`] fills one slot of the line.
-//! * [`Message`]: what travels between them. [`Mode`]: the window protocol and the three it is measured against.
+//! * [`Message`]: what travels between them; [`wire`]: as bytes. [`Mode`]: the window protocol and the three it is measured against.
 //!
 //! ```
 //! use tributary_protocol::rw::*;
@@ -36,6 +36,7 @@ mod message;
 mod receiver;
 mod sender;
 mod stats;
+pub mod wire;
 
 pub use codes::{ConnectStatus, DropReason, MessageType, Reason, Status, opcode};
 pub use config::{ConfigError, Mode, Mutations, ReceiverConfig, SenderConfig};
