@@ -7,9 +7,9 @@ use tributary_hdl::prelude::*;
 use tributary_hdl::rw::RwAccept;
 
 /// W = 64, R = 4: 32-bit words, two a window.
-type Small = RwAccept<2, 64, 6, 32, 5, 2, 1, 4, 16, 3>;
+type Small = RwAccept<2, 64, 6, 32, 5, 2, 1, 4, 16, 3, 17>;
 /// W = 256, R = 4: 32-bit words, eight a window.
-type Middle = RwAccept<2, 256, 8, 32, 5, 8, 3, 16, 14, 5>;
+type Middle = RwAccept<2, 256, 8, 32, 5, 8, 3, 16, 14, 5, 15>;
 
 fn settle<B: Block>(uut: &mut B) {
     for _ in 0..200 {
@@ -29,7 +29,7 @@ macro_rules! lock_step {
             uut.connect_all();
             let mut rng = SmallRng::seed_from_u64(7);
             let n = 5 * $w as u64 + 3;
-            let mut clock = |uut: &mut $ty| {
+            let clock = |uut: &mut $ty| {
                 uut.clk.next = Clock { clk: false };
                 settle(uut);
                 uut.clk.next = Clock { clk: true };

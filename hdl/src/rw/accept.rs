@@ -20,6 +20,7 @@ hdl_module! {
     pub struct RwAccept<
         const A: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,
         const NW: usize, const LNW: usize, const NW2: usize, const HI: usize, const BA: usize,
+        const QW: usize,
     > {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -238,9 +239,17 @@ hdl_module! {
         s5_same_bit: DFF<Bit>,
         s5_same_lap: DFF<Bit>,
         s5_dup: DFF<Bit>,
+        /// The packet may change the row: DATA that passed every check of stages 3 and 4.
+        s5_pass: DFF<Bit>,
         s5_below: DFF<Bit>,
-        s5_beyond: DFF<Bit>,
         s5_at_base: DFF<Bit>,
+        /// Windows between wbase and the packet, rounded down: -1, 0, 1 or 2.
+        s5_windows_m1: DFF<Bit>,
+        s5_windows_0: DFF<Bit>,
+        s5_windows_1: DFF<Bit>,
+        s5_windows_2: DFF<Bit>,
+        /// Modulo W the packet lies before wbase.
+        s5_borrow: DFF<Bit>,
         s5_above_without: DFF<Bits<LB>>,
         s5_above_with: DFF<Bits<LB>>,
         s5_none_without: DFF<Bit>,
@@ -262,12 +271,24 @@ hdl_module! {
         row_full: Signal<Local, Bits<NW>>,
         base_index: Signal<Local, Bits<LNW>>,
         base_pos: Signal<Local, Bits<LB>>,
-        s6_ahead: Signal<Local, Bits<23>>,
+        s4_windows: Signal<Local, Bits<QW>>,
+        s4_low: Signal<Local, Bits<LW>>,
+        s4_base_low: Signal<Local, Bits<LW>>,
+        /// The record just before has moved wbase of this row.
+        slid: Signal<Local, Bit>,
+        /// Laps between wbase and the packet, before that slide and after it.
+        laps_0: Signal<Local, Bit>,
+        laps_1: Signal<Local, Bit>,
+        laps_2: Signal<Local, Bit>,
+        laps_0_slid: Signal<Local, Bit>,
+        laps_1_slid: Signal<Local, Bit>,
+        s5_low: Signal<Local, Bits<LW>>,
+        s6_base_low: Signal<Local, Bits<LW>>,
+        from_base: Signal<Local, Bit>,
         below: Signal<Local, Bit>,
-        beyond: Signal<Local, Bit>,
+        inside: Signal<Local, Bit>,
         at_base: Signal<Local, Bit>,
         duplicate: Signal<Local, Bit>,
-        pass: Signal<Local, Bit>,
         take: Signal<Local, Bit>,
         with_last: Signal<Local, Bit>,
         none_above: Signal<Local, Bit>,
@@ -299,6 +320,9 @@ hdl_module! {
 
         s6_valid: DFF<Bit>,
         s6_take: DFF<Bit>,
+        s6_slid: DFF<Bit>,
+        /// The slide went into the next lap.
+        s6_wrapped: DFF<Bit>,
         s6_write_row: DFF<Bit>,
         s6_write_bits: DFF<Bit>,
         s6_reason: DFF<Bits<4>>,
@@ -348,7 +372,8 @@ hdl_module! {
 impl<
     const A: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,
     const NW: usize, const LNW: usize, const NW2: usize, const HI: usize, const BA: usize,
-> Logic for RwAccept<A, W, LW, B, LB, NW, LNW, NW2, HI, BA>
+    const QW: usize,
+> Logic for RwAccept<A, W, LW, B, LB, NW, LNW, NW2, HI, BA, QW>
 {
     #[hdl_gen]
     fn update(&mut self) {
@@ -369,15 +394,16 @@ impl<
             s5_addr, s5_rkey, s5_mtu, s5_last, s5_fail, s5_onehot,
             s5_lap, s5_bits, s5_wbase, s5_highest, s5_row_tail, s5_last_rx,
             s5_full, s5_same_word, s5_same_row, s5_same_bit, s5_same_lap, s5_dup,
-            s5_below, s5_beyond, s5_at_base, s5_above_without, s5_above_with, s5_none_without,
-            s5_none_with, s5_first_without, s5_first_with, s5_filled_without, s5_filled_with, s5_next,
-            s5_next_onehot, s5_ring, s6_valid, s6_take, s6_write_row, s6_write_bits,
-            s6_reason, s6_wptr, s6_gen, s6_pidx, s6_len, s6_last,
-            s6_addr, s6_offset, s6_rkey, s6_word, s6_next, s6_next_onehot,
-            s6_bits, s6_wbase, s6_wbase_old, s6_highest, s6_row_tail, s6_last_rx,
-            s6_full, s7_word, s7_wptr, s7_bits, s7_wbase, s7_highest,
-            s7_row_tail, s7_last_rx, s7_full, s8_bits, s8_wbase, s8_highest,
-            s8_row_tail, s8_last_rx, s8_full
+            s5_pass, s5_below, s5_at_base, s5_windows_m1, s5_windows_0, s5_windows_1,
+            s5_windows_2, s5_borrow, s5_above_without, s5_above_with, s5_none_without, s5_none_with,
+            s5_first_without, s5_first_with, s5_filled_without, s5_filled_with, s5_next, s5_next_onehot,
+            s5_ring, s6_valid, s6_take, s6_slid, s6_wrapped, s6_write_row,
+            s6_write_bits, s6_reason, s6_wptr, s6_gen, s6_pidx, s6_len,
+            s6_last, s6_addr, s6_offset, s6_rkey, s6_word, s6_next,
+            s6_next_onehot, s6_bits, s6_wbase, s6_wbase_old, s6_highest, s6_row_tail,
+            s6_last_rx, s6_full, s7_word, s7_wptr, s7_bits, s7_wbase,
+            s7_highest, s7_row_tail, s7_last_rx, s7_full, s8_bits, s8_wbase,
+            s8_highest, s8_row_tail, s8_last_rx, s8_full
         );
         for i in 0..NW {
             self.s4_hole[i].clock.next = self.clk.val();
@@ -577,6 +603,15 @@ impl<
         } else {
             self.s5_fail.d.next = 0.into();
         }
+        self.s5_pass.d.next = self.s4_valid.q.val()
+            & !self.s4_init.q.val()
+            & !self.s4_closed.q.val()
+            & !self.s4_stale.q.val()
+            & !self.s4_foreign.q.val()
+            & !self.s4_beyond.q.val()
+            & (self.s4_tail.q.val() == self.s4_at_last.q.val())
+            & ((self.s4_at_last.q.val() & self.s4_len_last.q.val())
+                | (!self.s4_at_last.q.val() & self.s4_len_full.q.val()));
         self.s4_cur_bits.next = self.s4_bits.q.val();
         if self.s4_word6.q.val() {
             self.s4_cur_bits.next = self.s6_bits.q.val();
@@ -634,7 +669,14 @@ impl<
         self.s4_ahead.next = bit_cast::<23, 22>(self.s4_pidx.q.val())
             - bit_cast::<23, 22>(self.s4_cur_wbase.val());
         self.s5_below.d.next = self.s4_ahead.val().get_bit(22);
-        self.s5_beyond.d.next = (self.s4_ahead.val() >> self.lw.val()).any();
+        self.s4_windows.next = bit_cast::<QW, 23>(self.s4_ahead.val() >> self.lw.val());
+        self.s5_windows_m1.d.next = self.s4_windows.val().all();
+        self.s5_windows_0.d.next = !self.s4_windows.val().any();
+        self.s5_windows_1.d.next = self.s4_windows.val() == 1;
+        self.s5_windows_2.d.next = self.s4_windows.val() == 2;
+        self.s4_low.next = bit_cast::<LW, 22>(self.s4_pidx.q.val());
+        self.s4_base_low.next = bit_cast::<LW, 22>(self.s4_cur_wbase.val());
+        self.s5_borrow.d.next = self.s4_low.val() < self.s4_base_low.val();
         self.s5_at_base.d.next = self.s4_pidx.q.val() == self.s4_cur_wbase.val();
         self.s4_index.next = self.s4_pidx.q.val().get_bits::<LNW>(self.lb.val().index());
         self.s4_ring.next = ((bit_cast::<NW2, NW>(self.s4_cur_full.val())
@@ -653,20 +695,12 @@ impl<
         self.row_tail.next = self.s5_row_tail.q.val();
         self.row_last_rx.next = self.s5_last_rx.q.val();
         self.row_full.next = self.s5_full.q.val();
-        self.below.next = self.s5_below.q.val();
-        self.beyond.next = self.s5_beyond.q.val();
-        self.at_base.next = self.s5_at_base.q.val();
-        self.s6_ahead.next = bit_cast::<23, 22>(self.s5_pidx.q.val())
-            - bit_cast::<23, 22>(self.s6_wbase.q.val());
         if self.s5_same_row.q.val() {
             self.row_wbase.next = self.s6_wbase.q.val();
             self.row_highest.next = self.s6_highest.q.val();
             self.row_tail.next = self.s6_row_tail.q.val();
             self.row_last_rx.next = self.s6_last_rx.q.val();
             self.row_full.next = self.s6_full.q.val();
-            self.below.next = self.s6_ahead.val().get_bit(22);
-            self.beyond.next = (self.s6_ahead.val() >> self.lw.val()).any();
-            self.at_base.next = self.s5_pidx.q.val() == self.s6_wbase.q.val();
         }
         for i in 0..NW {
             self.row_hole[i].next = self.s5_hole[i].q.val();
@@ -679,19 +713,46 @@ impl<
             self.bits_in.next = self.s6_bits.q.val();
         }
 
-        // Stage 5: the decision.
+        // Stage 5: the decision. Stage 4 compared the packet with wbase; if the record just before
+        // moved wbase (by at most W), only the place within a lap is compared anew.
+        self.slid.next = self.s5_same_row.q.val() & self.s6_slid.q.val();
+        self.laps_0.next = (self.s5_windows_0.q.val() & !self.s5_borrow.q.val())
+            | (self.s5_windows_m1.q.val() & self.s5_borrow.q.val());
+        self.laps_1.next = (self.s5_windows_1.q.val() & !self.s5_borrow.q.val())
+            | (self.s5_windows_0.q.val() & self.s5_borrow.q.val());
+        self.laps_2.next = (self.s5_windows_2.q.val() & !self.s5_borrow.q.val())
+            | (self.s5_windows_1.q.val() & self.s5_borrow.q.val());
+        self.laps_0_slid.next = self.laps_0.val();
+        self.laps_1_slid.next = self.laps_1.val();
+        if self.s6_wrapped.q.val() {
+            self.laps_0_slid.next = self.laps_1.val();
+            self.laps_1_slid.next = self.laps_2.val();
+        }
+        self.s5_low.next = bit_cast::<LW, 22>(self.s5_pidx.q.val());
+        self.s6_base_low.next = bit_cast::<LW, 22>(self.s6_wbase.q.val());
+        self.from_base.next = self.s5_low.val() >= self.s6_base_low.val();
+        self.inside.next = self.s5_windows_0.q.val();
+        self.at_base.next = self.s5_at_base.q.val();
+        self.below.next = self.s5_below.q.val();
+        if self.slid.val() {
+            self.inside.next = (self.laps_0_slid.val() & self.from_base.val())
+                | (self.laps_1_slid.val() & !self.from_base.val());
+            self.at_base.next =
+                self.laps_0_slid.val() & (self.s5_low.val() == self.s6_base_low.val());
+            self.below.next = self.s5_below.q.val()
+                | (self.laps_0_slid.val() & !self.from_base.val())
+                | (self.laps_0.val() & self.s6_wrapped.q.val());
+        }
         self.duplicate.next = self.s5_dup.q.val();
         if self.s5_same_bit.q.val() & self.s6_take.q.val() {
             self.duplicate.next = self.s5_same_lap.q.val();
         }
-        self.pass.next =
-            self.s5_valid.q.val() & !self.s5_init.q.val() & !self.s5_fail.q.val().any();
-        self.take.next = self.pass.val() & !self.beyond.val() & !self.duplicate.val();
+        self.take.next = self.s5_pass.q.val() & self.inside.val() & !self.duplicate.val();
         self.s6_reason.d.next = self.s5_fail.q.val();
-        if self.pass.val() {
+        if self.s5_pass.q.val() {
             if self.below.val() {
                 self.s6_reason.d.next = 7.into();
-            } else if self.beyond.val() {
+            } else if !self.inside.val() {
                 self.s6_reason.d.next = 8.into();
             } else if self.duplicate.val() {
                 self.s6_reason.d.next = 9.into();
@@ -749,7 +810,9 @@ impl<
         self.base_pos.next = bit_cast::<LB, 22>(self.row_wbase.val());
         self.in_base_word.next = self.s5_index.val() == self.base_index.val();
         self.in_base_lap.next = self.s5_pos.val() >= self.base_pos.val();
-        self.leave.next = self.take.val() & self.at_base.val() & self.none_above.val();
+        self.s6_slid.d.next = self.s5_pass.q.val() & self.at_base.val();
+        self.leave.next = self.s5_pass.q.val() & self.at_base.val() & self.none_above.val();
+        self.s6_wrapped.d.next = self.leave.val() & (self.next.val() <= self.s5_index.val());
         self.set_hole.next =
             self.take.val() & !(self.in_base_word.val() & self.in_base_lap.val());
         self.hole_value.next = self.first.val();
@@ -776,7 +839,7 @@ impl<
             );
         }
         self.s6_wbase.d.next = self.row_wbase.val();
-        if self.take.val() & self.at_base.val() {
+        if self.s5_pass.q.val() & self.at_base.val() {
             self.s6_wbase.d.next = self.slide_to.val();
         }
         self.s6_highest.d.next = self.row_highest.val();
@@ -785,7 +848,7 @@ impl<
         }
         self.s6_row_tail.d.next = self.row_tail.val() | (self.take.val() & self.s5_tail.q.val());
         self.s6_last_rx.d.next = self.row_last_rx.val();
-        if self.pass.val() {
+        if self.s5_pass.q.val() {
             self.s6_last_rx.d.next = self.now.val();
         }
         self.s6_full.d.next = self.row_full.val();
@@ -823,7 +886,7 @@ impl<
         }
         self.s6_valid.d.next = self.s5_valid.q.val() & !self.s5_init.q.val();
         self.s6_take.d.next = self.take.val();
-        self.s6_write_row.d.next = self.pass.val() | (self.s5_valid.q.val() & self.s5_init.q.val());
+        self.s6_write_row.d.next = self.s5_pass.q.val() | (self.s5_valid.q.val() & self.s5_init.q.val());
         self.s6_write_bits.d.next = self.take.val() | (self.s5_valid.q.val() & self.s5_init.q.val());
         self.s6_wptr.d.next = self.s5_wptr.q.val();
         self.s6_gen.d.next = self.s5_gen.q.val();
@@ -911,8 +974,10 @@ impl<
             self.s3_valid.d.next = false;
             self.s4_valid.d.next = false;
             self.s5_valid.d.next = false;
+            self.s5_pass.d.next = false;
             self.s6_valid.d.next = false;
             self.s6_take.d.next = false;
+            self.s6_slid.d.next = false;
             self.s6_write_row.d.next = false;
             self.s6_write_bits.d.next = false;
         }
