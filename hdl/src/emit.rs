@@ -31,12 +31,14 @@ mod infer;
 mod module;
 mod names;
 mod path;
+mod ports;
 mod print;
 mod regs;
 mod signals;
 mod stmt;
 mod text;
 mod tree;
+mod usage;
 
 use rust_hdl::prelude::{Block, check_all};
 

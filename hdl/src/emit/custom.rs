@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use super::error::EmitError;
 use super::module::{self, Fail, Port};
+use super::ports::{footer, header, port_list};
 use super::signals::{Kind as SigKind, Signals};
-use super::text;
 use super::tree::Scope;
+use super::usage::unused_wire;
 
 /// The identifiers of a text, comments included (a name in a comment counts as use: harmless).
 fn words(body: &str) -> BTreeSet<&str> {
@@ -64,8 +65,8 @@ pub(super) fn emit(
     }
 
     let mut out = String::new();
-    text::header(name, scope.info.as_ref(), &mut out);
-    text::port_list(name, &ports, &signals, &regs, &mut out);
+    header(name, scope.info.as_ref(), &mut out);
+    port_list(name, &ports, &signals, &regs, &mut out);
     out.push('\n');
     for line in body.lines() {
         if line.trim().is_empty() {
@@ -80,10 +81,10 @@ pub(super) fn emit(
         .filter(|s| s.kind == SigKind::Input && !used.contains(s.name.as_str()))
         .map(|s| s.name.clone())
         .collect();
-    let unused = text::unused_wire(&unread);
+    let unused = unused_wire(&unread);
     if !unused.is_empty() {
         out.push_str(&format!("\n{unused}"));
     }
-    text::footer(&mut out);
+    footer(&mut out);
     Ok((out, ports))
 }

@@ -70,7 +70,7 @@ pub enum Reason {
     #[error("two things would be called `{0}` in Verilog: rename one")]
     NameClash(String),
     /// A port or module name that Verilog or SystemVerilog reserves or cannot spell.
-    #[error("`{0}` is reserved in Verilog or SystemVerilog or is no identifier: rename it")]
+    #[error("`{0}` is reserved in Verilog, SystemVerilog or C++ or is no identifier: rename it")]
     BadName(String),
     /// Two different blocks that call themselves the same.
     #[error(

@@ -47,6 +47,8 @@ pub(super) struct Plan {
     pub regs: Vec<Reg>,
     /// Instance inputs that are connected to an expression directly.
     pub inline: BTreeMap<SigId, Expr>,
+    /// Instance outputs that drive a signal of this module and nothing else.
+    pub alias: BTreeMap<SigId, SigId>,
     /// Combinational blocks in text order.
     pub comb: Vec<Comb>,
     pub clocked: Vec<Clocked>,
@@ -305,6 +307,7 @@ pub(super) fn plan(
         instances,
         regs,
         inline: BTreeMap::new(),
+        alias: BTreeMap::new(),
         comb: vec![],
         clocked: vec![],
         ports,
@@ -414,6 +417,15 @@ fn single(stmts: &[Stmt], sig: SigId, width: usize) -> Option<&Expr> {
 }
 
 impl Plan {
+    /// Everything that the combinational text or an instance drives under its own name.
+    pub(super) fn assigned(&self) -> BTreeSet<SigId> {
+        let logic = self.comb.iter().flat_map(|c| {
+            let (Comb::Wires(body) | Comb::Always(_, body)) = c;
+            stmt::targets(body)
+        });
+        logic.chain(self.alias.values().copied()).collect()
+    }
+
     /// Decides where each assignment goes: a port connection, an `assign`, an `always @(*)`
     /// or the clocked block.
     fn place(&mut self, mut stmts: Vec<Stmt>, deps: &Deps) {
@@ -430,7 +442,10 @@ impl Plan {
             });
         }
         let mut nexts: BTreeSet<SigId> = BTreeSet::new();
-        for group in deps::together(&stmts) {
+        let mut groups = deps::together(&stmts);
+        // A block stands where its first decision stands, not where its defaults do.
+        groups.sort_by_key(|g| first_decision(&stmts, g));
+        for group in groups {
             let clocks: BTreeSet<Option<SigId>> = group
                 .iter()
                 .map(|s| by_d.get(s).filter(|_| unread.contains(s)).map(|r| r.clk))
@@ -471,36 +486,56 @@ impl Plan {
         self.clocked = order.into_values().collect();
     }
 
-    /// Connects instance inputs that are one simple expression directly.
+    /// Connects what needs no signal of its own: instance inputs that are one simple
+    /// expression, and instance outputs that only drive another signal.
     fn connect(&mut self, stmts: &mut Vec<Stmt>) {
-        let mut read = BTreeSet::new();
-        let mut note = |e: &Expr| {
-            e.reads(&mut |s, _, _| {
-                read.insert(s);
-            });
-        };
+        let mut reads: BTreeMap<SigId, usize> = BTreeMap::new();
+        let mut note = |e: &Expr| e.reads(&mut |s, _, _| *reads.entry(s).or_default() += 1);
         stmt::each_expr(stmts, &mut note);
-        self.signals
-            .list
-            .iter()
-            .filter_map(|s| s.driver.as_ref())
-            .for_each(note);
-        let inputs: Vec<(SigId, usize)> = self
-            .signals
-            .list
-            .iter()
-            .enumerate()
-            .filter(|(id, s)| matches!(s.kind, SigKind::InstIn(_)) && !read.contains(id))
-            .map(|(id, s)| (id, s.width))
-            .collect();
-        for (id, width) in inputs {
-            let own = stmt::project(stmts, &|s| s == id);
-            if let Some(value) = single(&own, id, width).filter(|v| v.is_simple()) {
-                self.inline.insert(id, value.clone());
+        let helpers = self.signals.list.iter().filter_map(|s| s.driver.as_ref());
+        helpers.for_each(note);
+        for (id, s) in self.signals.list.iter().enumerate() {
+            let own = || stmt::project(stmts, &|s| s == id);
+            match s.kind {
+                SigKind::InstIn(_) if !reads.contains_key(&id) => {
+                    if let Some(value) = single(&own(), id, s.width).filter(|v| v.is_simple()) {
+                        self.inline.insert(id, value.clone());
+                    }
+                }
+                SigKind::Output | SigKind::Local => {
+                    if let Some(Expr::Sig(from, _)) = single(&own(), id, s.width)
+                        && matches!(self.signals.list[*from].kind, SigKind::InstOut(_))
+                        && reads.get(from) == Some(&1)
+                    {
+                        self.alias.insert(*from, id);
+                    }
+                }
+                _ => {}
             }
         }
-        *stmts = stmt::project(stmts, &|s| !self.inline.contains_key(&s));
+        let direct: BTreeSet<SigId> = self
+            .inline
+            .keys()
+            .chain(self.alias.values())
+            .copied()
+            .collect();
+        *stmts = stmt::project(stmts, &|s| !direct.contains(&s));
     }
+}
+
+/// Where the first `if` or `case` on these targets stands, or else the first assignment.
+fn first_decision(stmts: &[Stmt], group: &[SigId]) -> usize {
+    let hits = |s: &&(usize, &Stmt)| {
+        stmt::targets(std::slice::from_ref(s.1))
+            .iter()
+            .any(|t| group.contains(t))
+    };
+    let own: Vec<(usize, &Stmt)> = stmts.iter().enumerate().collect();
+    let own: Vec<_> = own.iter().filter(hits).collect();
+    let decision = own
+        .iter()
+        .find(|(_, s)| !matches!(s.kind, Kind::Assign { .. }));
+    decision.or(own.first()).map_or(0, |(i, _)| *i)
 }
 
 /// True if the statements are unconditional and do not overlap, so that `assign` says the same.

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::error::{Fallible, Reason};
 
-/// Words that a Verilog-2001 or SystemVerilog reader reserves (tools often read `.v` as the latter).
+/// Words that Verilog-2001 or SystemVerilog reserves (tools often read `.v` as the latter), and
+/// those of C++, about which Verilator complains.
 const RESERVED: &str = " accept_on alias always always_comb always_ff always_latch and assert assign \
 assume automatic before begin bind bins binsof bit break buf bufif0 bufif1 byte case casex casez cell \
 chandle checker class clocking cmos config const constraint context continue cover covergroup coverpoint \
@@ -24,7 +25,12 @@ solve specify specparam static string strong strong0 strong1 struct super supply
 sync_accept_on sync_reject_on table tagged task this throughout time timeprecision timeunit tran tranif0 \
 tranif1 tri tri0 tri1 triand trior trireg type typedef union unique unique0 unsigned until until_with \
 untyped use uwire var vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard wire \
-with within wor xnor xor ";
+with within wor xnor xor \
+alignas alignof and_eq asm auto bitand bitor bool catch char char16_t char32_t compl const_cast \
+constexpr decltype delete double dynamic_cast explicit false float friend goto inline long mutable \
+namespace noexcept not_eq nullptr operator or_eq private public register reinterpret_cast short sizeof \
+static_assert static_cast switch template thread_local throw true try typeid typename using volatile \
+wchar_t xor_eq ";
 
 /// True if `name` can stand in Verilog as it is.
 pub(super) fn is_legal(name: &str) -> bool {

@@ -52,8 +52,6 @@ pub(super) struct Param {
     pub value: BigUint,
     pub width: usize,
     pub signed: bool,
-    /// Enum type, empty for a `Constant`.
-    pub group: String,
     pub doc: Vec<String>,
 }
 
@@ -162,7 +160,6 @@ impl Signals {
             value,
             width,
             signed,
-            group: String::new(),
             doc,
         });
         Ok(())
@@ -188,13 +185,11 @@ impl Signals {
                         None => {
                             let name = self.names.fresh(&names::screaming(variant))?;
                             self.variants.insert(key, Some(self.params.len()));
-                            let group = ty.name.clone();
                             self.params.push(Param {
                                 name,
                                 value,
                                 width,
                                 signed: false,
-                                group,
                                 doc: vec![],
                             });
                         }

