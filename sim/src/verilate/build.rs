@@ -9,11 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use super::cache::{self, Key};
 use super::cxx::{self, Compiler, Job};
 use super::error::VerilateError;
 use super::options::BuildOptions;
-use super::{ports, shim};
+use super::{cache, ports, shim};
+use crate::content::ContentKey;
 use crate::tools::{self, Tools, VERILATOR_VERSION};
 
 /// File name of the library in its folder of the cache.
@@ -47,7 +47,7 @@ pub(super) fn library(options: &BuildOptions) -> Result<PathBuf, VerilateError> 
     let compiler = Compiler::find()?;
     let flags = verilator_flags(options);
 
-    let mut key = Key::new();
+    let mut key = ContentKey::new();
     for part in [VERILATOR_VERSION, &compiler.version, shim::TEMPLATE] {
         key.add(part);
     }
@@ -182,7 +182,7 @@ impl Build<'_> {
 
     /// Verilator's own runtime, compiled once for all models.
     fn runtime(&self, include: &Path) -> Result<PathBuf, VerilateError> {
-        let mut key = Key::new();
+        let mut key = ContentKey::new();
         key.add(VERILATOR_VERSION);
         key.add(&self.compiler.version);
         key.add([u8::from(self.options.trace)]);

