@@ -36,6 +36,7 @@ hdl_module! {
         number: DFF<Bits<B>>,
         /// The ports after the one granted last.
         above: DFF<Bits<N>>,
+        /// The port that is granted next.
         pick: Signal<Local, Bits<B>>,
     }
 }

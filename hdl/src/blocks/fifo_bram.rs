@@ -1,6 +1,6 @@
 //! First-in first-out queue in block RAM.
 
-use super::{Pow2, SdpRam};
+use super::{Pow2, RamPlain};
 use crate::prelude::*;
 
 hdl_module! {
@@ -33,7 +33,7 @@ hdl_module! {
         /// Words in the queue, those in flight to the output included.
         pub count: Signal<Out, Bits<16>>,
         /// The words.
-        mem: SdpRam<N, A>,
+        mem: RamPlain<N, A>,
         /// Address of the next word in.
         tail: DFF<Bits<A>>,
         /// Address of the next word to read from the RAM.
@@ -52,12 +52,19 @@ hdl_module! {
         level: DFF<Bits<A>>,
         /// The queue holds 2^A words.
         full: DFF<Bit>,
+        /// A word enters.
         push: Signal<Local, Bit>,
+        /// A word leaves.
         pop: Signal<Local, Bit>,
+        /// The output register can take a word.
         out_free: Signal<Local, Bit>,
+        /// The RAM's output can change.
         ram_free: Signal<Local, Bit>,
+        /// A word is read from the RAM.
         fetch: Signal<Local, Bit>,
+        /// Address after head.
         head_next: Signal<Local, Bits<A>>,
+        /// Words that fit.
         depth: Pow2<16, A>,
     }
 }
@@ -92,6 +99,9 @@ impl<const N: usize, const A: usize> Logic for FifoBram<N, A> {
         }
         if self.out_free.val() {
             self.out_valid.d.next = self.fetched.q.val();
+        }
+        // A word read in the clock of its write is not of the queue yet.
+        if self.out_free.val() & self.fetched.q.val() {
             self.out_data.d.next = self.mem.rd_data.val();
         }
 

@@ -37,11 +37,17 @@ hdl_module! {
         some: DFF<Bit>,
         /// All words are taken up.
         full: DFF<Bit>,
+        /// A word enters.
         push: Signal<Local, Bit>,
+        /// A word leaves.
         pop: Signal<Local, Bit>,
+        /// Address after head.
         head_next: Signal<Local, Bits<A>>,
+        /// Address after tail.
         tail_next: Signal<Local, Bits<A>>,
+        /// Words in the queue, modulo 2^A.
         level: Signal<Local, Bits<A>>,
+        /// Words that fit.
         depth: Pow2<16, A>,
     }
 }

@@ -28,25 +28,21 @@ pub(super) fn ones<const N: usize, const B: usize>(vector: Bits<N>) -> Bits<B> {
 
 /// The tree over the zeros of `vector`, and the count as an expression of its results.
 pub(super) fn count<const N: usize, const B: usize>(pipelined: bool) -> (String, String) {
-    if N.is_power_of_two() {
-        let leaves = format!("wire [{}:0] zeros = ~vector;\n\n", N - 1);
-        let tree = tree("zeros", B - 1, pipelined);
-        let count = format!(
-            "{any} ? {{1'd0, {index}}} : {B}'d{N}",
-            any = tree.any,
-            index = tree.index
-        );
-        (leaves + &tree.text, count)
-    } else {
-        // The leaves above the vector count as zeros, so a leaf is always set.
-        let pad = (1 << B) - N;
-        let leaves = format!(
-            "wire [{}:0] zeros = {{{{{pad}{{1'b1}}}}, ~vector}};\n\n",
-            (1usize << B) - 1
-        );
-        let tree = tree("zeros", B, pipelined);
-        (leaves + &tree.text, tree.index)
-    }
+    let bits = clog2(N);
+    let leaves = 1usize << bits;
+    let zeros = match leaves - N {
+        0 => "~vector".to_owned(),
+        pad => format!("{{{pad}'d0, ~vector}}"),
+    };
+    let tree = tree("zeros", bits, pipelined);
+    let index = match B - bits {
+        0 => tree.index,
+        pad => format!("{{{pad}'d0, {}}}", tree.index),
+    };
+    (
+        format!("wire [{}:0] zeros = {zeros};\n\n{}", leaves - 1, tree.text),
+        format!("{} ? {index} : {B}'d{N}", tree.any),
+    )
 }
 
 impl<const N: usize, const B: usize> Logic for LeadingOnes<N, B> {

@@ -14,7 +14,7 @@ hdl_module! {
         pub vector: Signal<In, Bits<N>>,
         /// Ones from bit 0 up, two clocks later.
         pub count: Signal<Out, Bits<B>>,
-        _stage: Option<Bits<B>>,
+        _stage: Bits<B>,
     }
 }
 
@@ -22,8 +22,8 @@ impl<const N: usize, const B: usize> Logic for LeadingOnesPipe<N, B> {
     fn update(&mut self) {
         const { assert!(N >= 16, "a pipelined tree has at least 16 leaves") };
         if self.clk.pos_edge() {
-            self.count.next = self._stage.unwrap_or_else(|| ones(Bits::<N>::mask()));
-            self._stage = Some(ones(self.vector.val()));
+            self.count.next = self._stage;
+            self._stage = ones(self.vector.val());
         }
     }
 

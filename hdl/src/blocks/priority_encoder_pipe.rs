@@ -17,7 +17,7 @@ hdl_module! {
         pub index: Signal<Out, Bits<B>>,
         /// No bit is set, two clocks later.
         pub none: Signal<Out, Bit>,
-        _stage: Option<(Bits<B>, bool)>,
+        _stage: (Bits<B>, bool),
     }
 }
 
@@ -25,8 +25,8 @@ impl<const N: usize, const B: usize> Logic for PriorityEncoderPipe<N, B> {
     fn update(&mut self) {
         const { assert!(N >= 16, "a pipelined tree has at least 16 leaves") };
         if self.clk.pos_edge() {
-            (self.index.next, self.none.next) = self._stage.unwrap_or((Bits::mask(), true));
-            self._stage = Some(lowest(self.req.val()));
+            (self.index.next, self.none.next) = self._stage;
+            self._stage = lowest(self.req.val());
         }
     }
 

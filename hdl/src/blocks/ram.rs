@@ -2,6 +2,37 @@
 
 use crate::prelude::*;
 
+/// Body of a memory of 2^`a` words of `d` bits, `attributes` beside its style.
+pub(super) fn body(d: usize, a: usize, attributes: &str) -> String {
+    format!(
+        "\
+(* ram_style = \"{style}\"{attributes} *)
+reg [{top}:0] storage [0:{last}];
+
+integer i;
+initial begin
+    for (i = 0; i < {words}; i = i + 1) begin
+        storage[i] = {d}'d0;
+    end
+end
+
+always @(posedge clk) begin
+    if (wr_en) begin
+        storage[wr_addr] <= wr_data;
+    end
+    rd_data <= storage[rd_addr];
+end",
+        style = if d << a > 2048 {
+            "block"
+        } else {
+            "distributed"
+        },
+        top = d - 1,
+        last = (1usize << a) - 1,
+        words = 1usize << a,
+    )
+}
+
 hdl_module! {
     /// Simple dual-port memory, one write port and one read port, synchronous read.
     /// Reading the address that is written in the same clock returns the old word.
@@ -40,33 +71,7 @@ impl<const D: usize, const A: usize> Logic for SdpRam<D, A> {
     }
 
     fn hdl(&self) -> Verilog {
-        Verilog::Custom(format!(
-            "\
-(* ram_style = \"{style}\" *)
-reg [{top}:0] mem [0:{last}];
-
-integer i;
-initial begin
-    for (i = 0; i < {words}; i = i + 1) begin
-        mem[i] = {D}'d0;
-    end
-end
-
-always @(posedge clk) begin
-    if (wr_en) begin
-        mem[wr_addr] <= wr_data;
-    end
-    rd_data <= mem[rd_addr];
-end",
-            style = if D << A > 2048 {
-                "block"
-            } else {
-                "distributed"
-            },
-            top = D - 1,
-            last = (1usize << A) - 1,
-            words = 1usize << A,
-        ))
+        Verilog::Custom(body(D, A, ""))
     }
 
     fn timing(&self) -> Vec<TimingInfo> {

@@ -41,24 +41,22 @@ impl<const D: usize, const A: usize> Logic for AsyncRam<D, A> {
         Verilog::Custom(format!(
             "\
 (* ram_style = \"distributed\" *)
-reg [{top}:0] mem [0:{last}];
+reg [{top}:0] storage [0:{last}];
 
 integer i;
 initial begin
     for (i = 0; i < {words}; i = i + 1) begin
-        mem[i] = {D}'d0;
+        storage[i] = {D}'d0;
     end
 end
 
 always @(posedge clk) begin
     if (wr_en) begin
-        mem[wr_addr] <= wr_data;
+        storage[wr_addr] <= wr_data;
     end
 end
 
-always @(*) begin
-    rd_data = mem[rd_addr];
-end",
+assign rd_data = storage[rd_addr];",
             top = D - 1,
             last = (1usize << A) - 1,
             words = 1usize << A,

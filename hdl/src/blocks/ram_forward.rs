@@ -1,6 +1,6 @@
 //! Dual-port memory that never returns a stale word.
 
-use super::SdpRam;
+use super::RamPlain;
 use crate::prelude::*;
 
 hdl_module! {
@@ -22,7 +22,7 @@ hdl_module! {
         /// Word to write.
         pub wr_data: Signal<In, Bits<D>>,
         /// The words.
-        mem: SdpRam<D, A>,
+        mem: RamPlain<D, A>,
         /// The word last read was written in the clock of the read.
         collided: DFF<Bit>,
         /// Word written in the clock of the last read.

@@ -31,6 +31,7 @@ hdl_module! {
         spare_valid: DFF<Bit>,
         /// Spare register.
         spare_data: DFF<Bits<N>>,
+        /// The output register can take a word.
         out_free: Signal<Local, Bit>,
     }
 }

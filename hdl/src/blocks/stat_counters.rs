@@ -1,13 +1,15 @@
-//! Event counters in RAM.
+//! Event counters in block RAM.
 
-use super::{RamForward, SdpRam};
+use super::RamReg;
 use crate::prelude::*;
 
 hdl_module! {
-    /// 2^A event counters of 32 bits, kept in RAM, wrapping at 2^32.
+    /// 2^A event counters of 32 bits, kept in block RAM, wrapping at 2^32.
     /// One event per clock is counted, also when all hit the same counter: a new count
-    /// is forwarded to the event right behind it and to the one after that.
-    /// Latency: 3 clocks from an event to the RAM; 2 clocks from rd_addr to rd_data.
+    /// is forwarded to the three events behind it, which read the RAM too early.
+    /// Latency: 3 clocks from an event to the write (two to read, one to raise);
+    /// 2 clocks from rd_addr to rd_data, which holds all events accepted up to three
+    /// clocks before the address.
     /// Reset clears one counter per clock; s_ready is low meanwhile and high ever after.
     /// The read port has its own copy of the words, so reading costs no event.
     pub struct StatCounters<const A: usize> {
@@ -21,36 +23,61 @@ hdl_module! {
         pub s_ready: Signal<Out, Bit>,
         /// Counter of the event.
         pub s_data: Signal<In, Bits<A>>,
-        /// Counter to read.
+        /// Counter to read; not while s_ready is low.
         pub rd_addr: Signal<In, Bits<A>>,
         /// Its count, two clocks later.
         pub rd_data: Signal<Out, Bits<32>>,
         /// The counts.
-        counts: RamForward<32, A>,
+        counts: RamReg<32, A>,
         /// The counts again, for the read port.
-        copy: SdpRam<32, A>,
-        /// Output register of the read port.
-        read: DFF<Bits<32>>,
+        copy: RamReg<32, A>,
         /// Counter to clear next.
         sweep: DFF<Bits<A>>,
         /// All counters have been cleared since reset.
         cleared: DFF<Bit>,
         /// Stage 1, the RAM is read: an event is here.
-        rd_valid: DFF<Bit>,
+        s1_valid: DFF<Bit>,
         /// Stage 1: its counter.
-        rd_index: DFF<Bits<A>>,
-        /// Stage 1: the event in stage 2 counts on the same counter.
-        rd_same: DFF<Bit>,
-        /// Stage 2, the count is raised and written: an event is here.
-        wr_valid: DFF<Bit>,
+        s1_index: DFF<Bits<A>>,
+        /// Stage 1: one event ahead counts on the same counter.
+        s1_near1: DFF<Bit>,
+        /// Stage 1: two events ahead.
+        s1_near2: DFF<Bit>,
+        /// Stage 1: three events ahead.
+        s1_near3: DFF<Bit>,
+        /// Stage 2, the count is raised: an event is here.
+        s2_valid: DFF<Bit>,
         /// Stage 2: its counter.
-        wr_index: DFF<Bits<A>>,
-        /// Stage 2: the count before the event.
-        wr_count: DFF<Bits<32>>,
-        raised: Signal<Local, Bits<32>>,
+        s2_index: DFF<Bits<A>>,
+        /// Stage 2: one event ahead counts on the same counter.
+        s2_near1: DFF<Bit>,
+        /// Stage 2: two events ahead.
+        s2_near2: DFF<Bit>,
+        /// Stage 2: three events ahead.
+        s2_near3: DFF<Bit>,
+        /// Stage 3, the count is written: an event is here.
+        s3_valid: DFF<Bit>,
+        /// Stage 3: its counter.
+        s3_index: DFF<Bits<A>>,
+        /// Stage 3: the count.
+        s3_count: DFF<Bits<32>>,
+        /// The count that was in stage 3 one clock ago.
+        s4_count: DFF<Bits<32>>,
+        /// The count that was in stage 3 two clocks ago.
+        s5_count: DFF<Bits<32>>,
+        /// The read port's word was written in the clock of its address, one clock ago.
+        rd_hit1: DFF<Bit>,
+        /// The same two clocks ago.
+        rd_hit2: DFF<Bit>,
+        /// An event is accepted.
         take: Signal<Local, Bit>,
+        /// Stage 2: the count before the event.
+        before: Signal<Local, Bits<32>>,
+        /// Write to the RAMs.
         wr_en: Signal<Local, Bit>,
+        /// Counter written.
         wr_addr: Signal<Local, Bits<A>>,
+        /// Count written.
         wr_data: Signal<Local, Bits<32>>,
     }
 }
@@ -59,35 +86,49 @@ impl<const A: usize> Logic for StatCounters<A> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, read, sweep, cleared, rd_valid, rd_index, rd_same, wr_valid, wr_index,
-            wr_count
+            self, clk, sweep, cleared, s1_valid, s1_index, s1_near1, s1_near2, s1_near3, s2_valid,
+            s2_index, s2_near1, s2_near2, s2_near3, s3_valid, s3_index, s3_count, s4_count,
+            s5_count, rd_hit1, rd_hit2
         );
         self.counts.clk.next = self.clk.val();
         self.copy.clk.next = self.clk.val();
         self.s_ready.next = self.cleared.q.val();
         self.take.next = self.s_valid.val() & self.cleared.q.val();
 
-        // Stage 0: address the RAM.
+        // Stage 0: address the RAM, compare with the events ahead.
         self.counts.rd_addr.next = self.s_data.val();
-        self.rd_valid.d.next = self.take.val();
-        self.rd_index.d.next = self.s_data.val();
-        self.rd_same.d.next = self.rd_valid.q.val() & (self.rd_index.q.val() == self.s_data.val());
+        self.s1_valid.d.next = self.take.val();
+        self.s1_index.d.next = self.s_data.val();
+        self.s1_near1.d.next = self.s1_valid.q.val() & (self.s1_index.q.val() == self.s_data.val());
+        self.s1_near2.d.next = self.s2_valid.q.val() & (self.s2_index.q.val() == self.s_data.val());
+        self.s1_near3.d.next = self.s3_valid.q.val() & (self.s3_index.q.val() == self.s_data.val());
 
-        // Stage 2: raise and write.
-        self.raised.next = self.wr_count.q.val() + 1;
-        self.wr_en.next = self.wr_valid.q.val();
-        self.wr_addr.next = self.wr_index.q.val();
-        self.wr_data.next = self.raised.val();
+        // Stage 1: wait for the RAM.
+        self.s2_valid.d.next = self.s1_valid.q.val();
+        self.s2_index.d.next = self.s1_index.q.val();
+        self.s2_near1.d.next = self.s1_near1.q.val();
+        self.s2_near2.d.next = self.s1_near2.q.val();
+        self.s2_near3.d.next = self.s1_near3.q.val();
 
-        // Stage 1: take the count from the RAM, or from the event right ahead.
-        self.wr_valid.d.next = self.rd_valid.q.val();
-        self.wr_index.d.next = self.rd_index.q.val();
-        self.wr_count.d.next = self.counts.rd_data.val();
-        if self.rd_same.q.val() {
-            self.wr_count.d.next = self.raised.val();
+        // Stage 2: take the newest count and raise it.
+        self.before.next = self.counts.rd_data.val();
+        if self.s2_near1.q.val() {
+            self.before.next = self.s3_count.q.val();
+        } else if self.s2_near2.q.val() {
+            self.before.next = self.s4_count.q.val();
+        } else if self.s2_near3.q.val() {
+            self.before.next = self.s5_count.q.val();
         }
+        self.s3_valid.d.next = self.s2_valid.q.val();
+        self.s3_index.d.next = self.s2_index.q.val();
+        self.s3_count.d.next = self.before.val() + 1;
+        self.s4_count.d.next = self.s3_count.q.val();
+        self.s5_count.d.next = self.s4_count.q.val();
 
-        // Clear the counters after reset.
+        // Stage 3: write; after reset, clear.
+        self.wr_en.next = self.s3_valid.q.val();
+        self.wr_addr.next = self.s3_index.q.val();
+        self.wr_data.next = self.s3_count.q.val();
         if !self.cleared.q.val() {
             self.wr_en.next = true;
             self.wr_addr.next = self.sweep.q.val();
@@ -102,15 +143,21 @@ impl<const A: usize> Logic for StatCounters<A> {
         self.copy.wr_addr.next = self.wr_addr.val();
         self.copy.wr_data.next = self.wr_data.val();
 
+        // The read port: what was written in the clock of the address is forwarded.
         self.copy.rd_addr.next = self.rd_addr.val();
-        self.read.d.next = self.copy.rd_data.val();
-        self.rd_data.next = self.read.q.val();
+        self.rd_hit1.d.next = self.wr_en.val() & (self.wr_addr.val() == self.rd_addr.val());
+        self.rd_hit2.d.next = self.rd_hit1.q.val();
+        self.rd_data.next = self.copy.rd_data.val();
+        if self.rd_hit2.q.val() {
+            self.rd_data.next = self.s5_count.q.val();
+        }
 
         if self.rst.val() {
             self.sweep.d.next = 0.into();
             self.cleared.d.next = false;
-            self.rd_valid.d.next = false;
-            self.wr_valid.d.next = false;
+            self.s1_valid.d.next = false;
+            self.s2_valid.d.next = false;
+            self.s3_valid.d.next = false;
         }
     }
 

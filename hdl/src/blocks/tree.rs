@@ -83,7 +83,7 @@ impl Level {
     }
 
     /// Wires `any_<number>` and `index_<number>` over the level below, which is `any`
-    /// and `index`.
+    /// and `index`; at the root `group_<number>` instead of `any_<number>`.
     fn verilog(&self, any: &str, index: &str) -> String {
         let Level {
             number: k,
@@ -101,7 +101,6 @@ impl Level {
 // Level {k}: the whole vector.
 wire {group_range}{group} = {any};
 wire {select_range}first_{k} = {first};
-wire any_{k} = |{group};
 wire {index_range}index_{k} = {value};
 ",
                 group_range = range(fan_in),
@@ -154,8 +153,8 @@ reg {any_range}any_q;
 reg {index_range}index_q;
 
 initial begin
-    any_q = {groups}'d0;
-    index_q = {{{bits}{{1'b1}}}};
+    any_q = {{{groups}{{1'b1}}}};
+    index_q = {bits}'d0;
 end
 
 always @(posedge clk) begin
@@ -175,7 +174,7 @@ end
 /// The tree's wires and the names of its results.
 pub(super) struct Tree {
     pub(super) text: String,
-    /// High if any leaf is set.
+    /// High if any leaf is set, an expression.
     pub(super) any: String,
     /// Index of the lowest set leaf.
     pub(super) index: String,
@@ -194,7 +193,11 @@ pub(super) fn tree(leaves: &str, bits: usize, pipelined: bool) -> Tree {
     for level in &levels {
         tree.text += &level.verilog(&tree.any, &tree.index);
         let k = level.number;
-        (tree.any, tree.index) = (format!("any_{k}"), format!("index_{k}"));
+        tree.index = format!("index_{k}");
+        tree.any = match level.groups {
+            1 => format!("(|group_{k})"),
+            _ => format!("any_{k}"),
+        };
         if pipelined && k == half {
             tree.text += &level.registers();
             (tree.any, tree.index) = ("any_q".to_owned(), "index_q".to_owned());

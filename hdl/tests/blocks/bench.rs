@@ -1,22 +1,42 @@
-//! What every block's lock-step test needs: a clock and settled signals.
+//! What every block's lock-step test needs: a clock, settled signals, random choices,
+//! and the same inputs once more for the block's Verilog.
 
+use crate::verilog::Recording;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use tributary_hdl::emit::emit;
 use tributary_hdl::prelude::*;
+
+/// Reaches the clock of a block.
+type ClockOf<B> = fn(&mut B) -> &mut Signal<In, Clock>;
 
 /// A block under rust-hdl's own simulation.
 pub struct Bench<B: Block> {
     pub uut: B,
-    clk: fn(&mut B) -> &mut Signal<In, Clock>,
+    clk: Option<ClockOf<B>>,
+    recording: Recording,
 }
 
 impl<B: Block> Bench<B> {
     /// Connects the block and runs rust-hdl's checks for open signals, logic loops
     /// and written inputs.
-    pub fn new(mut uut: B, clk: fn(&mut B) -> &mut Signal<In, Clock>) -> Self {
+    pub fn new(uut: B, clk: ClockOf<B>) -> Self {
+        Self::build(uut, Some(clk))
+    }
+
+    /// The same for a block without a clock.
+    pub fn combinational(uut: B) -> Self {
+        Self::build(uut, None)
+    }
+
+    fn build(mut uut: B, clk: Option<ClockOf<B>>) -> Self {
         uut.connect_all();
         check_all(&uut).expect("rust-hdl's checks");
-        let mut bench = Self { uut, clk };
+        let mut bench = Self {
+            uut,
+            clk,
+            recording: Recording::default(),
+        };
         bench.settle();
         bench
     }
@@ -29,10 +49,19 @@ impl<B: Block> Bench<B> {
     /// One clock: a rising edge on the settled inputs, and the falling edge.
     pub fn clock(&mut self) {
         self.settle();
-        (self.clk)(&mut self.uut).next = true.into();
-        self.settle();
-        (self.clk)(&mut self.uut).next = false.into();
-        self.settle();
+        self.recording.sample(&self.uut);
+        if let Some(clk) = self.clk {
+            clk(&mut self.uut).next = true.into();
+            self.settle();
+            clk(&mut self.uut).next = false.into();
+            self.settle();
+        }
+    }
+
+    /// Runs the block's Verilog on the inputs so far and expects the same outputs.
+    pub fn replay_in_verilog(&self) {
+        let design = emit(&self.uut).expect("the block is writable");
+        self.recording.replay(&design, self.clk.is_some());
     }
 }
 

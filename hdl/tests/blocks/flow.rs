@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tributary_hdl::blocks::{RoundRobinArbiter, SkidBuffer, TimerSweep};
 use tributary_hdl::prelude::*;
 
-fn skid_buffer_matches_queue<const N: usize>(seed: u64) {
+fn skid_buffer_matches_queue<const N: usize>(seed: u64) -> Bench<SkidBuffer<N>> {
     let mut dice = Dice::new(seed);
     let mut bench = Bench::new(SkidBuffer::<N>::default(), |b| &mut b.clk);
     let mut model: VecDeque<Bits<N>> = VecDeque::new();
@@ -33,13 +33,14 @@ fn skid_buffer_matches_queue<const N: usize>(seed: u64) {
             bench.clock();
         }
     }
+    bench
 }
 
 #[test]
 fn skid_buffer_matches_queue_of_two_under_random_stalls() {
     skid_buffer_matches_queue::<1>(1);
     skid_buffer_matches_queue::<32>(2);
-    skid_buffer_matches_queue::<130>(3);
+    skid_buffer_matches_queue::<130>(3).replay_in_verilog();
 }
 
 /// The first requesting port from `from` on, in a circle.
@@ -47,7 +48,9 @@ fn next_port<const N: usize>(req: Bits<N>, from: usize) -> Option<usize> {
     (0..N).map(|k| (from + k) % N).find(|&i| req.get_bit(i))
 }
 
-fn arbiter_is_round_robin<const N: usize, const B: usize>(seed: u64) {
+fn arbiter_is_round_robin<const N: usize, const B: usize>(
+    seed: u64,
+) -> Bench<RoundRobinArbiter<N, B>> {
     let mut dice = Dice::new(seed);
     let mut bench = Bench::new(RoundRobinArbiter::<N, B>::default(), |b| &mut b.clk);
     let mut granted = None;
@@ -80,14 +83,15 @@ fn arbiter_is_round_robin<const N: usize, const B: usize>(seed: u64) {
             bench.clock();
         }
     }
+    bench
 }
 
 #[test]
 fn arbiter_grants_round_robin_under_random_stalls() {
     arbiter_is_round_robin::<2, 1>(1);
-    arbiter_is_round_robin::<3, 2>(2);
+    arbiter_is_round_robin::<3, 2>(2).replay_in_verilog();
     arbiter_is_round_robin::<8, 3>(3);
-    arbiter_is_round_robin::<64, 6>(4);
+    arbiter_is_round_robin::<64, 6>(4).replay_in_verilog();
 }
 
 #[test]
@@ -103,7 +107,7 @@ fn arbiter_serves_every_port_once_per_round() {
     }
 }
 
-fn timer_sweep_visits_all<const A: usize>(prescale: u64, seed: u64) {
+fn timer_sweep_visits_all<const A: usize>(prescale: u64, seed: u64) -> Bench<TimerSweep<A>> {
     let mut dice = Dice::new(seed);
     let mut bench = Bench::new(TimerSweep::<A>::default(), |b| &mut b.clk);
     bench.uut.prescale.next = prescale.into();
@@ -134,12 +138,13 @@ fn timer_sweep_visits_all<const A: usize>(prescale: u64, seed: u64) {
             bench.clock();
         }
     }
+    bench
 }
 
 #[test]
 fn timer_sweep_visits_round_robin_with_the_time() {
     timer_sweep_visits_all::<1>(0, 1);
-    timer_sweep_visits_all::<4>(6, 2);
+    timer_sweep_visits_all::<4>(6, 2).replay_in_verilog();
     timer_sweep_visits_all::<9>(99, 3);
 }
 

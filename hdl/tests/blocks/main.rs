@@ -1,7 +1,9 @@
-//! Building blocks against plain models, in lock step under random stalls.
+//! Building blocks against plain models, in lock step under random stalls, and their
+//! Verilog on the same inputs.
 
 mod bench;
 mod flow;
 mod memory;
 mod queue;
 mod tree;
+mod verilog;

@@ -8,10 +8,10 @@ use tributary_hdl::prelude::*;
 /// Runs a memory's ports at random; `check` gets the words before the clock, the
 /// words after it and the address, and says what the read port must show.
 macro_rules! memory_test {
-    ($name:ident, $block:ident, $sizes:tt, $delay:expr, $expect:expr) => {
+    ($name:ident, $block:ident, $delay:expr, $expect:expr) => {
         #[test]
         fn $name() {
-            fn run<const D: usize, const A: usize>(seed: u64) {
+            fn run<const D: usize, const A: usize>(seed: u64) -> Bench<$block<D, A>> {
                 let mut dice = Dice::new(seed);
                 let mut bench = Bench::new($block::<D, A>::default(), |b| &mut b.clk);
                 let mut words = vec![Bits::<D>::default(); 1 << A];
@@ -34,38 +34,30 @@ macro_rules! memory_test {
                     }
                     bench.clock();
                 }
+                bench
             }
-            memory_test!(@sizes $sizes);
+            run::<1, 1>(1);
+            run::<8, 3>(2);
+            run::<40, 7>(3).replay_in_verilog();
         }
-    };
-    (@sizes [$(($d:literal, $a:literal)),*]) => {
-        $( run::<$d, $a>($d * 100 + $a); )*
     };
 }
 
-memory_test!(
-    ram_sdp_returns_the_old_word,
-    SdpRam,
-    [(1, 1), (8, 3), (36, 9)],
-    1,
-    |before, _| before
-);
+memory_test!(ram_sdp_returns_the_old_word, SdpRam, 1, |before, _| before);
 memory_test!(
     ram_forward_returns_the_new_word,
     RamForward,
-    [(1, 1), (8, 3), (36, 9)],
     1,
     |_, after| after
 );
 memory_test!(
     ram_async_reads_in_the_same_clock,
     AsyncRam,
-    [(1, 1), (8, 3), (40, 5)],
     0,
     |before, _| before
 );
 
-fn stat_counters_count<const A: usize>(seed: u64, spread: u64) {
+fn stat_counters_count<const A: usize>(seed: u64, spread: u64) -> Bench<StatCounters<A>> {
     let mut dice = Dice::new(seed);
     let mut bench = Bench::new(StatCounters::<A>::default(), |b| &mut b.clk);
     let mut counts = vec![0u64; 1 << A];
@@ -104,12 +96,13 @@ fn stat_counters_count<const A: usize>(seed: u64, spread: u64) {
             bench.clock();
         }
     }
+    bench
 }
 
 #[test]
 fn stat_counters_lose_no_event_also_back_to_back() {
     stat_counters_count::<1>(1, 1);
     stat_counters_count::<2>(2, 2);
-    stat_counters_count::<5>(3, 32);
+    stat_counters_count::<5>(3, 32).replay_in_verilog();
     stat_counters_count::<8>(4, 3);
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tributary_hdl::blocks::{FifoBram, FifoReg, FreeList};
 use tributary_hdl::prelude::*;
 
-fn fifo_reg_matches_queue<const N: usize, const A: usize>(seed: u64) {
+fn fifo_reg_matches_queue<const N: usize, const A: usize>(seed: u64) -> Bench<FifoReg<N, A>> {
     let mut dice = Dice::new(seed);
     let mut bench = Bench::new(FifoReg::<N, A>::default(), |b| &mut b.clk);
     let mut model: VecDeque<Bits<N>> = VecDeque::new();
@@ -34,14 +34,15 @@ fn fifo_reg_matches_queue<const N: usize, const A: usize>(seed: u64) {
             bench.clock();
         }
     }
+    bench
 }
 
 #[test]
 fn fifo_reg_matches_queue_under_random_stalls() {
-    fifo_reg_matches_queue::<1, 1>(1);
+    fifo_reg_matches_queue::<1, 1>(1).replay_in_verilog();
     fifo_reg_matches_queue::<8, 2>(2);
     fifo_reg_matches_queue::<32, 4>(3);
-    fifo_reg_matches_queue::<70, 5>(4);
+    fifo_reg_matches_queue::<70, 5>(4).replay_in_verilog();
 }
 
 /// Words in RAM, at the RAM's output and in the output register.
@@ -75,7 +76,7 @@ impl<const N: usize> BramQueue<N> {
     }
 }
 
-fn fifo_bram_matches_queue<const N: usize, const A: usize>(seed: u64) {
+fn fifo_bram_matches_queue<const N: usize, const A: usize>(seed: u64) -> Bench<FifoBram<N, A>> {
     let mut dice = Dice::new(seed);
     let mut bench = Bench::new(FifoBram::<N, A>::default(), |b| &mut b.clk);
     let mut model = BramQueue::<N>::new();
@@ -104,14 +105,15 @@ fn fifo_bram_matches_queue<const N: usize, const A: usize>(seed: u64) {
             bench.clock();
         }
     }
+    bench
 }
 
 #[test]
 fn fifo_bram_matches_queue_under_random_stalls() {
-    fifo_bram_matches_queue::<1, 1>(1);
+    fifo_bram_matches_queue::<1, 1>(1).replay_in_verilog();
     fifo_bram_matches_queue::<8, 2>(2);
     fifo_bram_matches_queue::<32, 4>(3);
-    fifo_bram_matches_queue::<72, 6>(4);
+    fifo_bram_matches_queue::<72, 6>(4).replay_in_verilog();
 }
 
 #[test]
@@ -131,7 +133,7 @@ fn fifo_bram_moves_one_word_per_clock_after_three() {
     }
 }
 
-fn free_list_reuses_in_order<const A: usize>(last: u64, seed: u64) {
+fn free_list_reuses_in_order<const A: usize>(last: u64, seed: u64) -> Bench<FreeList<A>> {
     let mut dice = Dice::new(seed);
     let mut bench = Bench::new(FreeList::<A>::default(), |b| &mut b.clk);
     bench.uut.last.next = last.into();
@@ -176,6 +178,7 @@ fn free_list_reuses_in_order<const A: usize>(last: u64, seed: u64) {
             bench.clock();
         }
     }
+    bench
 }
 
 #[test]
@@ -183,7 +186,7 @@ fn free_list_reuses_first_in_first_out_and_leaks_nothing() {
     free_list_reuses_in_order::<1>(1, 1);
     free_list_reuses_in_order::<2>(2, 2);
     free_list_reuses_in_order::<4>(15, 3);
-    free_list_reuses_in_order::<6>(40, 4);
+    free_list_reuses_in_order::<6>(40, 4).replay_in_verilog();
     free_list_reuses_in_order::<7>(127, 5);
 }
 

@@ -36,54 +36,60 @@ fn ones<const N: usize>(vector: Bits<N>) -> u64 {
     (0..N).take_while(|&i| vector.get_bit(i)).count() as u64
 }
 
-fn priority_encoder<const N: usize, const B: usize>() {
-    let mut uut = PriorityEncoder::<N, B>::default();
-    uut.connect_all();
+fn priority_encoder<const N: usize, const B: usize>() -> Bench<PriorityEncoder<N, B>> {
+    let mut bench = Bench::combinational(PriorityEncoder::<N, B>::default());
     for vector in vectors::<N>(N as u64) {
-        uut.req.next = vector;
-        assert!(simulate(&mut uut, 10));
+        bench.uut.req.next = vector;
+        bench.clock();
         let (index, none) = lowest(vector);
-        assert_eq!(uut.index.val(), index);
-        assert_eq!(uut.none.val(), none);
+        assert_eq!(bench.uut.index.val(), index);
+        assert_eq!(bench.uut.none.val(), none);
     }
+    bench
 }
 
 #[test]
 fn priority_encoder_finds_the_lowest_bit() {
     priority_encoder::<2, 1>();
-    priority_encoder::<3, 2>();
+    priority_encoder::<3, 2>().replay_in_verilog();
     priority_encoder::<5, 3>();
     priority_encoder::<16, 4>();
     priority_encoder::<33, 6>();
-    priority_encoder::<64, 6>();
+    priority_encoder::<64, 6>().replay_in_verilog();
     priority_encoder::<256, 8>();
-    priority_encoder::<1000, 10>();
+    priority_encoder::<1000, 10>().replay_in_verilog();
     priority_encoder::<1024, 10>();
 }
 
-fn leading_ones<const N: usize, const B: usize>() {
-    let mut uut = LeadingOnes::<N, B>::default();
-    uut.connect_all();
+fn leading_ones<const N: usize, const B: usize>() -> Bench<LeadingOnes<N, B>> {
+    let mut bench = Bench::combinational(LeadingOnes::<N, B>::default());
     for vector in vectors::<N>(N as u64) {
-        uut.vector.next = vector;
-        assert!(simulate(&mut uut, 10));
-        assert_eq!(uut.count.val(), ones(vector));
+        bench.uut.vector.next = vector;
+        bench.clock();
+        assert_eq!(bench.uut.count.val(), ones(vector));
     }
+    bench
 }
 
 #[test]
 fn leading_ones_counts_up_to_the_first_zero() {
     leading_ones::<2, 2>();
-    leading_ones::<3, 2>();
+    leading_ones::<3, 2>().replay_in_verilog();
     leading_ones::<7, 3>();
     leading_ones::<16, 5>();
-    leading_ones::<64, 7>();
-    leading_ones::<100, 7>();
+    leading_ones::<64, 7>().replay_in_verilog();
+    leading_ones::<100, 7>().replay_in_verilog();
     leading_ones::<256, 9>();
     leading_ones::<1024, 11>();
 }
 
-fn pipes<const N: usize, const B: usize, const C: usize>() {
+/// Both pipelined trees over the same vectors.
+type Pipes<const N: usize, const B: usize, const C: usize> = (
+    Bench<PriorityEncoderPipe<N, B>>,
+    Bench<LeadingOnesPipe<N, C>>,
+);
+
+fn pipes<const N: usize, const B: usize, const C: usize>() -> Pipes<N, B, C> {
     let mut encoder = Bench::new(PriorityEncoderPipe::<N, B>::default(), |b| &mut b.clk);
     let mut counter = Bench::new(LeadingOnesPipe::<N, C>::default(), |b| &mut b.clk);
     let mut due = VecDeque::from(vec![None; 2]);
@@ -99,12 +105,15 @@ fn pipes<const N: usize, const B: usize, const C: usize>() {
         encoder.clock();
         counter.clock();
     }
+    (encoder, counter)
 }
 
 #[test]
 fn pipelined_trees_answer_after_two_clocks() {
     pipes::<16, 4, 5>();
-    pipes::<65, 7, 7>();
     pipes::<256, 8, 9>();
     pipes::<1024, 10, 11>();
+    let (encoder, counter) = pipes::<65, 7, 7>();
+    encoder.replay_in_verilog();
+    counter.replay_in_verilog();
 }
