@@ -6,6 +6,7 @@
 //!
 //! * [`Receiver`]: the R windows of a node and its peer table, one method per operation of the contract.
 //! * [`Sender`]: the transfer slots of a node; one call of [`Sender::next_packet`] fills one slot of the line.
+//! * [`explore`]: every state that the two can reach over a bad network, at small sizes.
 //! * [`Message`]: what travels between them; [`wire`]: as bytes. [`Mode`]: the window protocol and the three it is measured against.
 //!
 //! ```
@@ -32,6 +33,7 @@
 
 mod codes;
 mod config;
+pub mod explore;
 mod message;
 mod receiver;
 mod sender;

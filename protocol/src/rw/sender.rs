@@ -263,6 +263,18 @@ impl Sender {
         self.get(slot).is_some_and(|t| t.window.is_some())
     }
 
+    /// Levels what only times the scheduler or tells two failures apart: an explorer that tries every choice with the clock
+    /// standing still has no use for it.
+    pub(super) fn level(&mut self) {
+        self.turn = 0;
+        self.since_fresh = 0;
+        for t in self.slots.iter_mut().filter_map(|slot| slot.active.as_mut()) {
+            t.heard = false;
+            t.seq = 0;
+            t.polled_at = None;
+        }
+    }
+
     fn get(&self, slot: u16) -> Option<&Active> {
         self.slots.get(usize::from(slot))?.active.as_ref()
     }

@@ -290,12 +290,14 @@ pub fn decode<'a>(bth: &Bth, body: &'a [u8]) -> Result<(Message, &'a [u8]), Wire
     if head.to_sender {
         zero("node", head.node)?;
     }
-    if !matches!(kind, MessageType::Data) && !(kind == MessageType::PollStatus && head.to_sender) {
+    let is_status = kind == MessageType::PollStatus && head.to_sender;
+    let is_fixed = !is_status && kind != MessageType::Data;
+    if is_fixed {
         zero("tail flag", head.tail)?;
     }
     let (src, pidx, seq) = (head.node, bth.psn, bth.psn as u16);
     let reason = || Reason::from_code(arg).ok_or(WireError::Code { field: "reason", value: arg });
-    if !matches!(kind, MessageType::Data) && !(kind == MessageType::PollStatus && head.to_sender) {
+    if is_fixed {
         length(match kind {
             MessageType::Connect => 32,
             MessageType::ConnectResp => 24,
@@ -355,7 +357,7 @@ pub fn decode<'a>(bth: &Bth, body: &'a [u8]) -> Result<(Message, &'a [u8]), Wire
                 retry: be16(body, 20),
             })
         }
-        MessageType::PollStatus if head.to_sender => {
+        MessageType::PollStatus if is_status => {
             zero("arg", arg)?;
             let w = usize::from(be16(body, 16));
             at_most("W", w as u64, MAX_W as u64)?;

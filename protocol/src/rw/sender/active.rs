@@ -131,7 +131,9 @@ impl Active {
             return Some(pidx);
         }
         let pidx = self.pending.pop_first()?;
-        self.repairs.insert(pidx, now);
+        if config.overrun > 0 {
+            self.repairs.insert(pidx, now);
+        }
         self.echo = (config.echo && config.mode == Mode::Rw).then_some(pidx);
         Some(pidx)
     }
