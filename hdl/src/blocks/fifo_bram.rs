@@ -1,13 +1,14 @@
 //! First-in first-out queue in block RAM.
 
-use super::{Pow2, RamPlain};
+use super::{FifoReg, Pow2, RamReg};
 use crate::prelude::*;
 
 hdl_module! {
     /// First-in first-out queue of 2^A words in block RAM, first word falling through
-    /// to a registered output.
-    /// Latency: 3 clocks from s to m (write, read, output register). One word per
-    /// clock in and out without bubbles; s_ready, m_valid and m_data are registers.
+    /// to m: words are read ahead into a small queue at the output.
+    /// Latency: 4 clocks from s to m (write, two to read, output queue). One word per
+    /// clock in and out without bubbles. s_ready and m_valid are registers, and no path
+    /// leads from m_ready to the RAM.
     /// A word offered while rst is high is dropped.
     pub struct FifoBram<const N: usize, const A: usize> {
         /// Clock.
@@ -33,21 +34,21 @@ hdl_module! {
         /// Words in the queue, those in flight to the output included.
         pub count: Signal<Out, Bits<16>>,
         /// The words.
-        mem: RamPlain<N, A>,
+        words: RamReg<N, A>,
+        /// Words read ahead.
+        ahead: FifoReg<N, 2>,
         /// Address of the next word in.
         tail: DFF<Bits<A>>,
         /// Address of the next word to read from the RAM.
         head: DFF<Bits<A>>,
-        /// Address read last.
-        shown: DFF<Bits<A>>,
         /// The RAM holds words not read yet.
         more: DFF<Bit>,
-        /// The RAM's output is a word of the queue.
-        fetched: DFF<Bit>,
-        /// The output register holds a word.
-        out_valid: DFF<Bit>,
-        /// Output register.
-        out_data: DFF<Bits<N>>,
+        /// A word was addressed one clock ago.
+        flight1: DFF<Bit>,
+        /// A word was addressed two clocks ago: it is at the RAM's output.
+        flight2: DFF<Bit>,
+        /// Words in flight and read ahead, at most 4.
+        reserved: DFF<Bits<3>>,
         /// Words in the queue, modulo 2^A.
         level: DFF<Bits<A>>,
         /// The queue holds 2^A words.
@@ -56,10 +57,6 @@ hdl_module! {
         push: Signal<Local, Bit>,
         /// A word leaves.
         pop: Signal<Local, Bit>,
-        /// The output register can take a word.
-        out_free: Signal<Local, Bit>,
-        /// The RAM's output can change.
-        ram_free: Signal<Local, Bit>,
         /// A word is read from the RAM.
         fetch: Signal<Local, Bit>,
         /// Address after head.
@@ -73,45 +70,45 @@ impl<const N: usize, const A: usize> Logic for FifoBram<N, A> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, tail, head, shown, more, fetched, out_valid, out_data, level, full
+            self, clk, tail, head, more, flight1, flight2, reserved, level, full
         );
         self.s_ready.next = !self.full.q.val();
-        self.m_valid.next = self.out_valid.q.val();
-        self.m_data.next = self.out_data.q.val();
         self.push.next = self.s_valid.val() & !self.full.q.val();
-        self.pop.next = self.m_ready.val() & self.out_valid.q.val();
-        self.out_free.next = self.m_ready.val() | !self.out_valid.q.val();
-        self.ram_free.next = self.out_free.val() | !self.fetched.q.val();
-        self.fetch.next = self.more.q.val() & self.ram_free.val();
-        self.head_next.next = self.head.q.val() + 1;
+        self.pop.next = self.m_ready.val() & self.ahead.m_valid.val();
 
-        // A stalled word is read again, which keeps it at the RAM's output.
-        self.mem.clk.next = self.clk.val();
-        self.mem.rd_addr.next = self.shown.q.val();
-        if self.ram_free.val() {
-            self.mem.rd_addr.next = self.head.q.val();
-            self.shown.d.next = self.head.q.val();
-            self.fetched.d.next = self.more.q.val();
-        }
+        // A word is read when the output queue is sure to have room for it.
+        self.fetch.next = self.more.q.val() & !self.reserved.q.val().get_bit(2);
+        self.head_next.next = self.head.q.val() + 1;
+        self.words.clk.next = self.clk.val();
+        self.words.rd_addr.next = self.head.q.val();
+        self.flight1.d.next = self.fetch.val();
+        self.flight2.d.next = self.flight1.q.val();
         if self.fetch.val() {
             self.head.d.next = self.head_next.val();
             self.more.d.next = self.head_next.val() != self.tail.q.val();
         }
-        if self.out_free.val() {
-            self.out_valid.d.next = self.fetched.q.val();
+        if self.fetch.val() & !self.pop.val() {
+            self.reserved.d.next = self.reserved.q.val() + 1;
         }
-        // A word read in the clock of its write is not of the queue yet.
-        if self.out_free.val() & self.fetched.q.val() {
-            self.out_data.d.next = self.mem.rd_data.val();
+        if self.pop.val() & !self.fetch.val() {
+            self.reserved.d.next = self.reserved.q.val() - 1;
         }
 
-        self.mem.wr_en.next = self.push.val();
-        self.mem.wr_addr.next = self.tail.q.val();
-        self.mem.wr_data.next = self.s_data.val();
+        self.words.wr_en.next = self.push.val();
+        self.words.wr_addr.next = self.tail.q.val();
+        self.words.wr_data.next = self.s_data.val();
         if self.push.val() {
             self.tail.d.next = self.tail.q.val() + 1;
             self.more.d.next = true;
         }
+
+        self.ahead.clk.next = self.clk.val();
+        self.ahead.rst.next = self.rst.val();
+        self.ahead.s_valid.next = self.flight2.q.val();
+        self.ahead.s_data.next = self.words.rd_data.val();
+        self.ahead.m_ready.next = self.m_ready.val();
+        self.m_valid.next = self.ahead.m_valid.val();
+        self.m_data.next = self.ahead.m_data.val();
 
         if self.push.val() & !self.pop.val() {
             self.level.d.next = self.level.q.val() + 1;
@@ -131,8 +128,9 @@ impl<const N: usize, const A: usize> Logic for FifoBram<N, A> {
             self.tail.d.next = 0.into();
             self.head.d.next = 0.into();
             self.more.d.next = false;
-            self.fetched.d.next = false;
-            self.out_valid.d.next = false;
+            self.flight1.d.next = false;
+            self.flight2.d.next = false;
+            self.reserved.d.next = 0.into();
             self.level.d.next = 0.into();
             self.full.d.next = false;
         }

@@ -7,7 +7,7 @@ hdl_module! {
     /// Free ids 0..=last, handed out on m and returned on s, reused first-in first-out.
     /// After reset the list fills itself with 0, 1, .., last, one id per clock, and
     /// hands out the first ids meanwhile; ready is high from then on.
-    /// Latency: 3 clocks from a returned id to the output. One id per clock out and
+    /// Latency: 4 clocks from a returned id to the output. One id per clock out and
     /// one in, in the same clock. s_ready is low until the list is filled; an id
     /// must be returned once for each time it was handed out.
     pub struct FreeList<const A: usize> {

@@ -53,8 +53,8 @@ hdl_module! {
         s2_near1: DFF<Bit>,
         /// Stage 2: two events ahead.
         s2_near2: DFF<Bit>,
-        /// Stage 2: three events ahead.
-        s2_near3: DFF<Bit>,
+        /// Stage 2: one, two or three events ahead.
+        s2_near: DFF<Bit>,
         /// Stage 3, the count is written: an event is here.
         s3_valid: DFF<Bit>,
         /// Stage 3: its counter.
@@ -71,6 +71,8 @@ hdl_module! {
         rd_hit2: DFF<Bit>,
         /// An event is accepted.
         take: Signal<Local, Bit>,
+        /// Stage 2: the count that an event ahead left.
+        newest: Signal<Local, Bits<32>>,
         /// Stage 2: the count before the event.
         before: Signal<Local, Bits<32>>,
         /// Write to the RAMs.
@@ -87,7 +89,7 @@ impl<const A: usize> Logic for StatCounters<A> {
     fn update(&mut self) {
         dff_setup!(
             self, clk, sweep, cleared, s1_valid, s1_index, s1_near1, s1_near2, s1_near3, s2_valid,
-            s2_index, s2_near1, s2_near2, s2_near3, s3_valid, s3_index, s3_count, s4_count,
+            s2_index, s2_near1, s2_near2, s2_near, s3_valid, s3_index, s3_count, s4_count,
             s5_count, rd_hit1, rd_hit2
         );
         self.counts.clk.next = self.clk.val();
@@ -108,16 +110,18 @@ impl<const A: usize> Logic for StatCounters<A> {
         self.s2_index.d.next = self.s1_index.q.val();
         self.s2_near1.d.next = self.s1_near1.q.val();
         self.s2_near2.d.next = self.s1_near2.q.val();
-        self.s2_near3.d.next = self.s1_near3.q.val();
+        self.s2_near.d.next = self.s1_near1.q.val() | self.s1_near2.q.val() | self.s1_near3.q.val();
 
         // Stage 2: take the newest count and raise it.
-        self.before.next = self.counts.rd_data.val();
+        self.newest.next = self.s5_count.q.val();
         if self.s2_near1.q.val() {
-            self.before.next = self.s3_count.q.val();
+            self.newest.next = self.s3_count.q.val();
         } else if self.s2_near2.q.val() {
-            self.before.next = self.s4_count.q.val();
-        } else if self.s2_near3.q.val() {
-            self.before.next = self.s5_count.q.val();
+            self.newest.next = self.s4_count.q.val();
+        }
+        self.before.next = self.counts.rd_data.val();
+        if self.s2_near.q.val() {
+            self.before.next = self.newest.val();
         }
         self.s3_valid.d.next = self.s2_valid.q.val();
         self.s3_index.d.next = self.s2_index.q.val();

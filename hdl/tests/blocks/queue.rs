@@ -45,33 +45,47 @@ fn fifo_reg_matches_queue_under_random_stalls() {
     fifo_reg_matches_queue::<70, 5>(4).replay_in_verilog();
 }
 
-/// Words in RAM, at the RAM's output and in the output register.
+/// Words in RAM, in flight from it, and read ahead at the output.
 struct BramQueue<const N: usize> {
     ram: VecDeque<Bits<N>>,
-    fetched: Option<Bits<N>>,
-    out: Option<Bits<N>>,
+    flight: VecDeque<Option<Bits<N>>>,
+    ahead: VecDeque<Bits<N>>,
 }
 
 impl<const N: usize> BramQueue<N> {
     fn new() -> Self {
         Self {
             ram: VecDeque::new(),
-            fetched: None,
-            out: None,
+            flight: [None; 2].into(),
+            ahead: VecDeque::new(),
         }
+    }
+
+    /// Words in flight and read ahead.
+    fn reserved(&self) -> usize {
+        self.flight.iter().flatten().count() + self.ahead.len()
     }
 
     fn len(&self) -> usize {
-        self.ram.len() + usize::from(self.fetched.is_some()) + usize::from(self.out.is_some())
+        self.ram.len() + self.reserved()
+    }
+
+    /// The word on offer.
+    fn out(&self) -> Option<Bits<N>> {
+        self.ahead.front().copied()
     }
 
     fn clock(&mut self, push: Option<Bits<N>>, take: bool) {
-        if take || self.out.is_none() {
-            self.out = self.fetched.take();
+        let fetched = if self.reserved() < 4 {
+            self.ram.pop_front()
+        } else {
+            None
+        };
+        if take {
+            self.ahead.pop_front();
         }
-        if self.fetched.is_none() {
-            self.fetched = self.ram.pop_front();
-        }
+        self.ahead.extend(self.flight.pop_front().flatten());
+        self.flight.push_back(fetched);
         self.ram.extend(push);
     }
 }
@@ -93,8 +107,8 @@ fn fifo_bram_matches_queue<const N: usize, const A: usize>(seed: u64) -> Bench<F
             assert_eq!(uut.count.val(), model.len() as u64);
             assert_eq!(uut.almost_full.val(), model.len() as u64 >= almost_at);
             assert_eq!(uut.s_ready.val(), model.len() < 1 << A);
-            assert_eq!(uut.m_valid.val(), model.out.is_some());
-            if let Some(oldest) = model.out {
+            assert_eq!(uut.m_valid.val(), model.out().is_some());
+            if let Some(oldest) = model.out() {
                 assert_eq!(uut.m_data.val(), oldest);
             }
             let push = (uut.s_valid.val() && uut.s_ready.val()).then(|| uut.s_data.val());
@@ -117,7 +131,7 @@ fn fifo_bram_matches_queue_under_random_stalls() {
 }
 
 #[test]
-fn fifo_bram_moves_one_word_per_clock_after_three() {
+fn fifo_bram_moves_one_word_per_clock_after_four() {
     let mut bench = Bench::new(FifoBram::<16, 3>::default(), |b| &mut b.clk);
     bench.uut.s_valid.next = true;
     bench.uut.m_ready.next = true;
@@ -125,9 +139,9 @@ fn fifo_bram_moves_one_word_per_clock_after_three() {
         bench.uut.s_data.next = clock.into();
         bench.settle();
         assert!(bench.uut.s_ready.val());
-        assert_eq!(bench.uut.m_valid.val(), clock >= 3);
-        if clock >= 3 {
-            assert_eq!(bench.uut.m_data.val(), clock - 3);
+        assert_eq!(bench.uut.m_valid.val(), clock >= 4);
+        if clock >= 4 {
+            assert_eq!(bench.uut.m_data.val(), clock - 4);
         }
         bench.clock();
     }
@@ -153,7 +167,7 @@ fn free_list_reuses_in_order<const A: usize>(last: u64, seed: u64) -> Bench<Free
             assert_eq!(uut.ready.val(), filled > last);
             assert_eq!(uut.s_ready.val(), filled > last && model.len() < 1 << A);
             assert_eq!(uut.count.val(), model.len() as u64);
-            assert_eq!(uut.m_valid.val(), model.out.is_some());
+            assert_eq!(uut.m_valid.val(), model.out().is_some());
             if filled > last {
                 assert_eq!(model.len() + taken.len(), last as usize + 1, "an id leaks");
             }
@@ -163,7 +177,7 @@ fn free_list_reuses_in_order<const A: usize>(last: u64, seed: u64) -> Bench<Free
             } else {
                 given.map(|k| taken.swap_remove(k))
             };
-            if let Some(id) = model.out {
+            if let Some(id) = model.out() {
                 assert_eq!(uut.m_data.val(), id);
                 if uut.m_ready.val() {
                     taken.push(id);
