@@ -74,6 +74,8 @@ fn group_title(prefix: &str) -> String {
         "clk" => "Clock and reset".into(),
         INPUTS => "Inputs".into(),
         OUTPUTS => "Outputs".into(),
+        "s" => "Stream in".into(),
+        "m" => "Stream out".into(),
         p if p.starts_with("s_axis") => format!("{p}: AXI4-Stream in"),
         p if p.starts_with("m_axis") => format!("{p}: AXI4-Stream out"),
         p if p.starts_with("s_axil") => format!("{p}: AXI4-Lite in"),
@@ -97,7 +99,7 @@ fn groups(ports: &[&Port]) -> Vec<String> {
             out.push("clk".into());
             continue;
         }
-        // The longest prefix that a neighbour shares; single letters only as `s_axis`.
+        // The longest prefix that a neighbour shares; of single letters only the usual two.
         let near = [
             i.checked_sub(1).and_then(|j| ports.get(j)),
             ports.get(i + 1),
@@ -108,13 +110,13 @@ fn groups(ports: &[&Port]) -> Vec<String> {
                 .iter()
                 .flatten()
                 .any(|q| q.name.starts_with(&format!("{prefix}_")) && !is_clock(q));
-            if shared && prefix.len() > 1 && prefix.len() > best.len() {
+            let telling = prefix.len() > 1 || prefix == "s" || prefix == "m";
+            if shared && telling && prefix.len() > best.len() {
                 best = prefix;
             }
         }
         // A neighbour's group that this name also belongs to wins, so that groups stay whole.
         if let Some(last) = out.last()
-            && last.len() > 1
             && p.name.starts_with(&format!("{last}_"))
         {
             best = last.clone();

@@ -1,0 +1,163 @@
+//! Where each assignment of a kernel goes: a port connection, an `assign`, an
+//! `always @(*)` block or the clocked block.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use num_bigint::BigUint;
+
+use super::deps::{self, Deps};
+use super::expr::{Expr, SigId, mask};
+use super::module::{Comb, Plan};
+use super::regs::{self, Clocked, Reg};
+use super::signals::Kind as SigKind;
+use super::stmt::{self, Kind, Stmt};
+
+/// True if the statements are one unconditional assignment to the whole of `sig`.
+fn single(stmts: &[Stmt], sig: SigId, width: usize) -> Option<&Expr> {
+    match stmts {
+        [
+            Stmt {
+                comments,
+                kind: Kind::Assign { sig: s, value, .. },
+            },
+        ] if *s == sig && value.width() == width && comments.is_empty() => Some(value),
+        _ => None,
+    }
+}
+
+impl Plan {
+    /// Everything that the combinational text or an instance drives under its own name.
+    pub(super) fn assigned(&self) -> BTreeSet<SigId> {
+        let logic = self.comb.iter().flat_map(|c| {
+            let (Comb::Wires(body) | Comb::Always(_, body)) = c;
+            stmt::targets(body)
+        });
+        logic.chain(self.alias.values().copied()).collect()
+    }
+
+    /// Decides where each assignment goes: a port connection, an `assign`, an `always @(*)`
+    /// or the clocked block.
+    pub(super) fn place(&mut self, mut stmts: Vec<Stmt>, deps: &Deps) {
+        let by_d: BTreeMap<SigId, Reg> = self.regs.iter().map(|r| (r.d, r.clone())).collect();
+        let unread = regs::unread_inputs(&self.signals, &stmts);
+        let resets = regs::hoist_resets(&mut stmts, &self.signals, &unread);
+        self.connect(&mut stmts);
+
+        let mut order: BTreeMap<SigId, Clocked> = BTreeMap::new();
+        for reg in &self.regs {
+            order.entry(reg.clk).or_insert_with(|| Clocked {
+                clk: reg.clk,
+                ..Clocked::default()
+            });
+        }
+        let mut nexts: BTreeSet<SigId> = BTreeSet::new();
+        let mut groups = deps::together(&stmts);
+        // A block stands where its first decision stands, not where its defaults do.
+        groups.sort_by_key(|g| first_decision(&stmts, g));
+        for group in groups {
+            let clocks: BTreeSet<Option<SigId>> = group
+                .iter()
+                .map(|s| by_d.get(s).filter(|_| unread.contains(s)).map(|r| r.clk))
+                .collect();
+            let own = stmt::project(&stmts, &|s| group.contains(&s));
+            if let [Some(clk)] = clocks.iter().copied().collect::<Vec<_>>()[..] {
+                let body = regs::without_holds(own, &by_d, &resets);
+                if let Some(c) = order.get_mut(&clk).filter(|_| !body.is_empty()) {
+                    c.bodies.push(body);
+                }
+                continue;
+            }
+            for part in deps::split(vec![group], deps) {
+                let body = stmt::project(&own, &|s| part.contains(&s));
+                nexts.extend(part.iter().filter(|s| by_d.contains_key(s)));
+                self.comb.push(if are_wires(&body) {
+                    Comb::Wires(body)
+                } else {
+                    Comb::Always(part, body)
+                });
+            }
+        }
+        for reg in &self.regs {
+            let Some(clocked) = order.get_mut(&reg.clk) else {
+                continue;
+            };
+            if nexts.contains(&reg.d) {
+                clocked.nexts.push(reg.clone());
+            }
+            if let Some((rst, value)) = resets.get(&reg.d) {
+                let entry = (reg.clone(), value.clone());
+                match clocked.resets.iter_mut().find(|(r, _)| r == rst) {
+                    Some((_, list)) => list.push(entry),
+                    None => clocked.resets.push((*rst, vec![entry])),
+                }
+            }
+        }
+        self.clocked = order.into_values().collect();
+    }
+
+    /// Connects what needs no signal of its own: instance inputs that are one simple
+    /// expression, and instance outputs that only drive another signal.
+    fn connect(&mut self, stmts: &mut Vec<Stmt>) {
+        let mut reads: BTreeMap<SigId, usize> = BTreeMap::new();
+        let mut note = |e: &Expr| e.reads(&mut |s, _, _| *reads.entry(s).or_default() += 1);
+        stmt::each_expr(stmts, &mut note);
+        let helpers = self.signals.list.iter().filter_map(|s| s.driver.as_ref());
+        helpers.for_each(note);
+        for (id, s) in self.signals.list.iter().enumerate() {
+            let own = || stmt::project(stmts, &|s| s == id);
+            match s.kind {
+                SigKind::InstIn(_) if !reads.contains_key(&id) => {
+                    if let Some(value) = single(&own(), id, s.width).filter(|v| v.is_simple()) {
+                        self.inline.insert(id, value.clone());
+                    }
+                }
+                SigKind::Output | SigKind::Local => {
+                    if let Some(Expr::Sig(from, _)) = single(&own(), id, s.width)
+                        && matches!(self.signals.list[*from].kind, SigKind::InstOut(_))
+                        && reads.get(from) == Some(&1)
+                    {
+                        self.alias.insert(*from, id);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let direct: BTreeSet<SigId> = self
+            .inline
+            .keys()
+            .chain(self.alias.values())
+            .copied()
+            .collect();
+        *stmts = stmt::project(stmts, &|s| !direct.contains(&s));
+    }
+}
+
+/// Where the first `if` or `case` on these targets stands, or else the first assignment.
+fn first_decision(stmts: &[Stmt], group: &[SigId]) -> usize {
+    let hits = |s: &&(usize, &Stmt)| {
+        stmt::targets(std::slice::from_ref(s.1))
+            .iter()
+            .any(|t| group.contains(t))
+    };
+    let own: Vec<(usize, &Stmt)> = stmts.iter().enumerate().collect();
+    let own: Vec<_> = own.iter().filter(hits).collect();
+    let decision = own
+        .iter()
+        .find(|(_, s)| !matches!(s.kind, Kind::Assign { .. }));
+    decision.or(own.first()).map_or(0, |(i, _)| *i)
+}
+
+/// True if the statements are unconditional and do not overlap, so that `assign` says the same.
+fn are_wires(stmts: &[Stmt]) -> bool {
+    let mut seen: BTreeMap<SigId, BigUint> = BTreeMap::new();
+    stmts.iter().all(|s| match &s.kind {
+        Kind::Assign { sig, lo, value } => {
+            let bits = mask(value.width()) << *lo;
+            let known = seen.entry(*sig).or_default();
+            let free = (&*known & &bits) == BigUint::ZERO;
+            *known |= bits;
+            free
+        }
+        _ => false,
+    })
+}
