@@ -1,6 +1,8 @@
-//! Developer commands of Tributary: `cargo xtask tools | test | ci | conformance`.
+//! Developer commands of Tributary: `cargo xtask tools | test | conformance`.
 
+mod conformance;
 mod process;
+mod test;
 mod tools;
 mod workspace;
 
@@ -27,6 +29,18 @@ enum Task {
         #[arg(long)]
         force: bool,
     },
+    /// Install the tools if need be, then run every test of the workspace.
+    Test {
+        /// Passed on to `cargo test --workspace`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Write docs/conformance.md from rules, test names and sources.
+    Conformance {
+        /// Only fail if it is out of date.
+        #[arg(long)]
+        check: bool,
+    },
 }
 
 fn main() -> Result<()> {
@@ -36,5 +50,7 @@ fn main() -> Result<()> {
             println!("tools: {}", workspace::shown(&workspace::tools_dir()));
             Ok(())
         }
+        Task::Test { arguments } => test::run(&arguments),
+        Task::Conformance { check } => conformance::run(check),
     }
 }
