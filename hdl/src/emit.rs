@@ -91,8 +91,8 @@ pub fn emit(top: &dyn Block) -> Result<Design, EmitError> {
         });
     };
     let mut builder = design::Builder::default();
-    let (name, _) = builder.block(&scope, "top", "top")?;
-    Ok(builder.finish(name))
+    let top = builder.block(&scope, "top", "top")?;
+    Ok(builder.finish(top.module))
 }
 
 /// Connects the block, runs rust-hdl's own checks on it and writes it as Verilog.

@@ -21,7 +21,7 @@ pub(super) fn emit(
     scope: &Scope,
     body: &str,
     fail: Fail<'_>,
-) -> Result<(String, Vec<Port>), EmitError> {
+) -> Result<(String, Vec<Port>, BTreeSet<String>), EmitError> {
     let mut signals = Signals::default();
     module::own_signals(scope, &mut signals, fail)?;
     let mut body = body.trim_end().to_owned();
@@ -50,18 +50,17 @@ pub(super) fn emit(
         .collect();
 
     let mut ports = module::ports(&signals);
-    // What is assigned at a clock edge only depends on nothing in the same clock.
-    let combinational = !body.contains("posedge")
-        || !wires.is_empty()
-        || body.contains("@(*)")
-        || body.contains("@*");
-    let inputs: BTreeSet<String> = ports
-        .iter()
-        .filter(|p| p.input)
-        .map(|p| p.key.clone())
-        .collect();
-    for p in ports.iter_mut().filter(|p| !p.input && combinational) {
-        p.through = inputs.clone();
+    // What is assigned with `<=` depends on nothing in the same clock.
+    let registered = |name: &str| {
+        body.lines()
+            .any(|l| l.trim_start().starts_with(&format!("{name} <=")))
+    };
+    let inputs = ports.iter().filter(|p| p.input).map(|p| p.key.clone());
+    let inputs: BTreeSet<String> = inputs.collect();
+    for p in ports.iter_mut().filter(|p| !p.input) {
+        if !registered(&p.name) {
+            p.through = inputs.clone();
+        }
     }
 
     let mut out = String::new();
@@ -86,5 +85,7 @@ pub(super) fn emit(
         out.push_str(&format!("\n{unused}"));
     }
     footer(&mut out);
-    Ok((out, ports))
+    let names = used.into_iter().map(str::to_owned);
+    let names = names.chain(signals.names.taken().cloned()).collect();
+    Ok((out, ports, names))
 }

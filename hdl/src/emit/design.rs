@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rust_hdl::prelude::Verilog;
 
 use super::error::{EmitError, Reason};
-use super::module::{self, Child, Port};
+use super::module::{self, Child, Emitted};
 use super::tree::Scope;
 use super::{Design, Module, custom, names, regs, text};
 
@@ -23,7 +23,7 @@ impl Builder {
         scope: &Scope,
         path: &str,
         auto: &str,
-    ) -> Result<(String, Vec<Port>), EmitError> {
+    ) -> Result<Emitted, EmitError> {
         let named = scope.info.as_ref().map(|i| i.name.clone());
         let name = named.clone().unwrap_or_else(|| auto.to_owned());
         let fail = |signal: Option<String>, reason: Reason| EmitError {
@@ -37,7 +37,7 @@ impl Builder {
         if !names::is_legal(&name) {
             return Err(fail(None, Reason::BadName(name)));
         }
-        let (text, ports) = match &scope.code {
+        let (text, ports, names) = match &scope.code {
             Verilog::Blackbox(_) => {
                 return Err(fail(None, Reason::Unsupported("a black box".into())));
             }
@@ -64,16 +64,17 @@ impl Builder {
                     }
                     let path = format!("{path}.{}", names::rust_path(&child.name));
                     let field = child.name.split('$').next().unwrap_or(&child.name);
-                    let (module, ports) = self.block(child, &path, &format!("{name}_{field}"))?;
+                    let emitted = self.block(child, &path, &format!("{name}_{field}"))?;
                     children.push(Child {
                         scope: child,
-                        module,
-                        ports,
+                        emitted,
                     });
                 }
                 let plan = module::plan(scope, &children, &fail)?;
                 let text = text::module(&name, scope.info.as_ref(), &plan);
-                (text, plan.ports)
+                let below = children.iter().flat_map(|c| c.emitted.names.iter());
+                let names = below.chain(plan.signals.names.taken()).cloned().collect();
+                (text, plan.ports, names)
             }
         };
         let Some(&known) = self.by_name.get(&name) else {
@@ -88,10 +89,18 @@ impl Builder {
                 text,
                 doc,
             });
-            return Ok((name, ports));
+            return Ok(Emitted {
+                module: name,
+                ports,
+                names,
+            });
         };
         if self.modules[known].text == text {
-            return Ok((name, ports));
+            return Ok(Emitted {
+                module: name,
+                ports,
+                names,
+            });
         }
         Err(fail(None, Reason::ModuleClash(name)))
     }

@@ -64,11 +64,18 @@ pub(super) enum Comb {
     Always(Vec<SigId>, Vec<Stmt>),
 }
 
+/// A block already emitted.
+pub(super) struct Emitted {
+    pub module: String,
+    pub ports: Vec<Port>,
+    /// Every name in it and below it.
+    pub names: BTreeSet<String>,
+}
+
 /// A child already emitted.
 pub(super) struct Child<'a> {
     pub scope: &'a Scope,
-    pub module: String,
-    pub ports: Vec<Port>,
+    pub emitted: Emitted,
 }
 
 /// Puts a block's name on a reason.
@@ -193,10 +200,14 @@ fn add_instances(
 ) -> Result<Vec<Instance>, EmitError> {
     let mut out = vec![];
     for (index, child) in children.iter().enumerate() {
-        let flat = names::flatten(&child.scope.name);
+        let mut flat = names::flatten(&child.scope.name);
+        // A name inside an instance of the same name hides it, which linters dislike.
+        if child.emitted.names.contains(&flat) {
+            flat.push_str("_inst");
+        }
         let name = at(fail, &child.scope.name, signals.names.fresh(&flat))?;
         let mut ports = vec![];
-        for port in &child.ports {
+        for port in &child.emitted.ports {
             let key = format!("{}${}", child.scope.name, port.key);
             at(fail, &key, signals.add_enums(&port.ty))?;
             let sig = Sig {
@@ -221,7 +232,7 @@ fn add_instances(
         }
         out.push(Instance {
             name,
-            module: child.module.clone(),
+            module: child.emitted.module.clone(),
             doc: doc_of(scope, &child.scope.name),
             ports,
         });

@@ -88,6 +88,11 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// Every name in use.
+    pub(super) fn taken(&self) -> impl Iterator<Item = &String> {
+        self.taken.iter()
+    }
+
     /// Takes exactly `name`: ports, whose spelling is an interface.
     pub(super) fn exact(&mut self, name: &str) -> Fallible<String> {
         if !is_legal(name) {

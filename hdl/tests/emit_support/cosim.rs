@@ -11,6 +11,9 @@ use tributary_hdl::prelude::*;
 
 use super::tools;
 
+/// Gives a block RAM's undefined word the value that it has in rust-hdl.
+const COLLISION: &str = "-DTRIBUTARY_RAM_COLLISION";
+
 /// A port's name in Verilog, direction, width and present value.
 struct PortValue {
     name: String,
@@ -181,7 +184,15 @@ fn run(name: &str, design: &Design, dir: &Path, quick: bool) {
         .map(|m| format!("{}.v", m.name))
         .collect();
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
-    let mut args = vec!["-g2001", "-o", "icarus.vvp", "-s", "bench", "bench.v"];
+    let mut args = vec![
+        "-g2001",
+        COLLISION,
+        "-o",
+        "icarus.vvp",
+        "-s",
+        "bench",
+        "bench.v",
+    ];
     args.extend(&files);
     if let Some((ok, said)) = tools::icarus(dir, &args) {
         assert!(ok, "{name}: iverilog: {said}");
@@ -198,6 +209,7 @@ fn run(name: &str, design: &Design, dir: &Path, quick: bool) {
     }
     let mut args = vec![
         "--binary",
+        COLLISION,
         "--timing",
         "-CFLAGS",
         "-std=c++20 -fcoroutines -O0",
