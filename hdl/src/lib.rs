@@ -2,6 +2,7 @@
 //! turns them into portable Verilog-2001.
 
 pub mod blocks;
+pub mod catalog;
 pub mod emit;
 pub mod module;
 pub mod param;

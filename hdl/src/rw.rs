@@ -1,7 +1,15 @@
 //! The receiver-window engine.
 
 mod accept;
+mod acks;
+mod control;
+mod queue;
 mod select;
+mod window;
 
 pub use accept::RwAccept;
+pub use acks::RwAcks;
+pub use control::RwControl;
+pub use queue::EventQueue;
 pub use select::OnehotSelect;
+pub use window::RwWindow;

@@ -69,6 +69,8 @@ pub(super) enum Expr {
     Concat(Vec<Expr>),
     /// A single bit, repeated.
     Repeat(usize, Box<Expr>),
+    /// `c ? a : b`.
+    Mux(Box<Expr>, Box<Expr>, Box<Expr>),
 }
 
 /// Where an expression that only a signal can express (a slice of a sum) gets its helper signal.
@@ -97,6 +99,7 @@ impl Expr {
             Expr::Slice(_, _, w) | Expr::Part(_, _, w) => *w,
             Expr::Concat(parts) => parts.iter().map(Expr::width).sum(),
             Expr::Repeat(n, _) => *n,
+            Expr::Mux(_, a, _) => a.width(),
         }
     }
 
@@ -159,6 +162,7 @@ impl Expr {
                 i.reads(f);
             }
             Expr::Concat(parts) => parts.iter().for_each(|p| p.reads(f)),
+            Expr::Mux(c, a, b) => [c, a, b].iter().for_each(|e| e.reads(f)),
         }
     }
 
@@ -177,6 +181,7 @@ impl Expr {
             }
             Expr::Bit(_, i) | Expr::Part(_, i, _) => i.params(f),
             Expr::Concat(parts) => parts.iter().for_each(|p| p.params(f)),
+            Expr::Mux(c, a, b) => [c, a, b].iter().for_each(|e| e.params(f)),
         }
     }
 

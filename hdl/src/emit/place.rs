@@ -61,14 +61,14 @@ impl Plan {
                 .collect();
             let own = stmt::project(&stmts, &|s| group.contains(&s));
             if let [Some(clk)] = clocks.iter().copied().collect::<Vec<_>>()[..] {
-                let body = regs::without_holds(own, &by_d, &resets);
+                let body = as_choice(regs::without_holds(own, &by_d, &resets));
                 if let Some(c) = order.get_mut(&clk).filter(|_| !body.is_empty()) {
                     c.bodies.push(body);
                 }
                 continue;
             }
             for part in deps::split(vec![group], deps) {
-                let body = stmt::project(&own, &|s| part.contains(&s));
+                let body = as_choice(stmt::project(&own, &|s| part.contains(&s)));
                 nexts.extend(part.iter().filter(|s| by_d.contains_key(s)));
                 self.comb.push(if are_wires(&body) {
                     Comb::Wires(body)
@@ -129,6 +129,60 @@ impl Plan {
             .copied()
             .collect();
         *stmts = stmt::project(stmts, &|s| !direct.contains(&s));
+    }
+}
+
+/// A signal that only chooses between two values, as `x = c ? a : b`.
+fn as_choice(body: Vec<Stmt>) -> Vec<Stmt> {
+    fn only(stmts: &[Stmt]) -> Option<(SigId, usize, &Expr)> {
+        match stmts {
+            [
+                Stmt {
+                    comments,
+                    kind: Kind::Assign { sig, lo, value },
+                },
+            ] if comments.is_empty() => Some((*sig, *lo, value)),
+            _ => None,
+        }
+    }
+    let (first, last) = match body.as_slice() {
+        [one] => (None, one),
+        [first, last] => (Some(std::slice::from_ref(first)), last),
+        _ => return body,
+    };
+    let Kind::If {
+        cond,
+        then,
+        otherwise,
+    } = &last.kind
+    else {
+        return body;
+    };
+    let fallback = match first {
+        Some(first) if otherwise.is_empty() => only(first),
+        None => only(otherwise),
+        _ => None,
+    };
+    match (only(then), fallback) {
+        (Some((sig, lo, a)), Some((other, at, b)))
+            if sig == other && lo == at && a.width() == b.width() =>
+        {
+            let choice = Expr::Mux(
+                Box::new(cond.clone()),
+                Box::new(a.clone()),
+                Box::new(b.clone()),
+            );
+            let kind = Kind::Assign {
+                sig,
+                lo,
+                value: choice,
+            };
+            vec![Stmt {
+                comments: last.comments.clone(),
+                kind,
+            }]
+        }
+        _ => body,
     }
 }
 

@@ -180,6 +180,15 @@ impl<'a> Printer<'a> {
                 let parts: Vec<String> = parts.iter().map(|p| self.expr(p)).collect();
                 (format!("{{{}}}", parts.join(", ")), Bind::Primary)
             }
+            Expr::Mux(c, a, b) => {
+                let text = format!(
+                    "{} ? {} : {}",
+                    self.operand(c),
+                    self.operand(a),
+                    self.operand(b)
+                );
+                (text, Bind::Loose)
+            }
             Expr::Repeat(n, x) => (format!("{{{n}{{{}}}}}", self.expr(x)), Bind::Primary),
         }
     }
@@ -212,6 +221,10 @@ impl<'a> Printer<'a> {
                 let pieces = parts.iter().map(|p| self.expr(p)).collect::<Vec<_>>();
                 let body = pieces.join(&format!(",\n{indent}    "));
                 return format!("{{\n{indent}    {body}\n{indent}}}");
+            }
+            Expr::Mux(c, a, b) => {
+                let (c, a, b) = (self.operand(c), self.operand(a), self.operand(b));
+                return format!("{c}\n{indent}    ? {a}\n{indent}    : {b}");
             }
             Expr::Bin(op @ (Op::And | Op::Or | Op::Xor | Op::Add), ..) => {
                 let mut parts = vec![];

@@ -1,0 +1,198 @@
+//! What can be generated: blocks with the sizes on offer, and presets.
+//!
+//! Widths are const generics, so a size on offer is an instantiation here.
+
+use crate::emit::{Design, EmitError, emit_block};
+use crate::rw::{RwAccept, RwWindow};
+use rust_hdl::prelude::Block;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A block with its sizes, as `--block B --set k=v` names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Name of the block: `rw_window`.
+    pub block: &'static str,
+    /// Sizes: `W` = 256, `R` = 64.
+    pub sizes: Vec<(&'static str, usize)>,
+    build: fn() -> Result<Design, EmitError>,
+}
+
+/// A set of blocks made for one purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preset {
+    /// Name, also of its folder.
+    pub name: &'static str,
+    /// What it is for.
+    pub purpose: &'static str,
+    blocks: &'static [(&'static str, &'static [(&'static str, usize)])],
+}
+
+/// The presets, in the order in which they are generated.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "sim",
+        purpose: "small tables, fast to build and to simulate",
+        blocks: &[("rw_window", &[("W", 64), ("R", 16)])],
+    },
+    Preset {
+        name: "ecp5-versa",
+        purpose: "Lattice ECP5-5G, open flow",
+        blocks: &[("rw_window", &[("W", 256), ("R", 64)])],
+    },
+    Preset {
+        name: "au50",
+        purpose: "AMD Alveo U50",
+        blocks: &[("rw_window", &[("W", 1024), ("R", 512)])],
+    },
+];
+
+/// A name or size that is not on offer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CatalogError {
+    /// No such block.
+    #[error("there is no block `{0}`; there are {1}")]
+    Block(String, String),
+    /// No such preset.
+    #[error("there is no preset `{0}`; there are {1}")]
+    Preset(String, String),
+    /// The block has no such parameter.
+    #[error("`{block}` has no parameter `{name}`; it has {known}")]
+    Parameter {
+        /// Block.
+        block: String,
+        /// Parameter asked for.
+        name: String,
+        /// Parameters it has.
+        known: String,
+    },
+    /// The size is not on offer.
+    #[error("{name} = {value} is not on offer for `{block}`: {on_offer}")]
+    Size {
+        /// Block.
+        block: String,
+        /// Parameter.
+        name: String,
+        /// Size asked for.
+        value: usize,
+        /// Sizes on offer.
+        on_offer: String,
+    },
+    /// The writer refused the block.
+    #[error(transparent)]
+    Emit(#[from] EmitError),
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sizes: Vec<String> = self.sizes.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        write!(f, "{} {}", self.block, sizes.join(" "))
+    }
+}
+
+impl Choice {
+    /// Writes the block's Verilog.
+    ///
+    /// # Errors
+    /// The writer refuses a construct of the block.
+    pub fn emit(&self) -> Result<Design, EmitError> {
+        (self.build)()
+    }
+}
+
+impl Preset {
+    /// The blocks of the preset.
+    ///
+    /// # Errors
+    /// A block or size is not in the catalog.
+    pub fn choices(&self) -> Result<Vec<Choice>, CatalogError> {
+        self.blocks.iter().map(|(block, sizes)| choose(block, sizes)).collect()
+    }
+}
+
+/// The preset called `name`.
+///
+/// # Errors
+/// There is none.
+pub fn preset(name: &str) -> Result<&'static Preset, CatalogError> {
+    PRESETS.iter().find(|p| p.name == name).ok_or_else(|| {
+        CatalogError::Preset(name.to_owned(), list(PRESETS.iter().map(|p| p.name)))
+    })
+}
+
+/// The block called `block` in the sizes given; the others are the smallest on offer.
+///
+/// # Errors
+/// Unknown block, parameter or size.
+pub fn choose(block: &str, sizes: &[(impl AsRef<str>, usize)]) -> Result<Choice, CatalogError> {
+    let all = choices();
+    let mut left: Vec<Choice> = all.iter().filter(|c| c.block == block).cloned().collect();
+    let Some(first) = left.first() else {
+        let mut names: Vec<&str> = all.iter().map(|c| c.block).collect();
+        names.dedup();
+        return Err(CatalogError::Block(block.to_owned(), list(names.into_iter())));
+    };
+    let known: Vec<&str> = first.sizes.iter().map(|(k, _)| *k).collect();
+    for (name, value) in sizes {
+        let name = name.as_ref();
+        if !known.contains(&name) {
+            return Err(CatalogError::Parameter {
+                block: block.to_owned(),
+                name: name.to_owned(),
+                known: list(known.iter().copied()),
+            });
+        }
+        let size = |c: &Choice| c.sizes.iter().find(|(k, _)| *k == name).map_or(0, |(_, v)| *v);
+        let on_offer: BTreeMap<usize, ()> = left.iter().map(|c| (size(c), ())).collect();
+        left.retain(|c| size(c) == *value);
+        if left.is_empty() {
+            let numbers: Vec<String> = on_offer.keys().map(ToString::to_string).collect();
+            return Err(CatalogError::Size {
+                block: block.to_owned(),
+                name: name.to_owned(),
+                value: *value,
+                on_offer: list(numbers.iter().map(String::as_str)),
+            });
+        }
+    }
+    left.into_iter()
+        .next()
+        .ok_or_else(|| CatalogError::Block(block.to_owned(), String::new()))
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}
+
+fn build<B: Block + Default>() -> Result<Design, EmitError> {
+    emit_block(&mut B::default())
+}
+
+macro_rules! windows {
+    ($($w:literal, $lw:literal, $b:literal, $lb:literal, $nw:literal, $lnw:literal, $nw2:literal, $hi:literal, $qw:literal, $aw:literal, $b2:literal : [$($r:literal, $a:literal, $ba:literal, $pw:literal, $fa:literal);+]);+ $(;)?) => {
+        vec![$($(
+            Choice {
+                block: "rw_window",
+                sizes: vec![("W", $w), ("R", $r)],
+                build: build::<RwWindow<$a, $w, $lw, $b, $lb, $nw, $lnw, $nw2, $hi, $ba, $qw, $aw, $b2, $pw, $fa>>,
+            },
+            Choice {
+                block: "rw_accept",
+                sizes: vec![("W", $w), ("R", $r)],
+                build: build::<RwAccept<$a, $w, $lw, $b, $lb, $nw, $lnw, $nw2, $hi, $ba, $qw>>,
+            },
+        )+)+]
+    };
+}
+
+/// Every block in every size on offer, smallest first.
+#[must_use]
+pub fn choices() -> Vec<Choice> {
+    let mut all = windows![
+        64, 6, 32, 5, 2, 1, 4, 16, 17, 17, 64: [16, 4, 5, 54, 20; 64, 6, 7, 56, 22; 512, 9, 10, 59, 25];
+        256, 8, 32, 5, 8, 3, 16, 14, 15, 17, 64: [16, 4, 7, 54, 20; 64, 6, 9, 56, 22; 512, 9, 12, 59, 25];
+        1024, 10, 64, 6, 16, 4, 32, 12, 13, 16, 128: [16, 4, 8, 54, 20; 64, 6, 10, 56, 22; 512, 9, 13, 59, 25];
+    ];
+    all.sort_by_key(|c| (c.block, c.sizes.clone()));
+    all
+}

@@ -1,0 +1,1018 @@
+//! The control engine: everything that is not DATA.
+
+use crate::blocks::{FreeList, PriorityEncoder, RamReg};
+use crate::prelude::*;
+
+/// What the engine is doing.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+pub enum State {
+    Clear,
+    Idle,
+    Peer1,
+    Peer2,
+    Window1,
+    Window2,
+    Check,
+    Settle,
+    Act,
+    Close,
+    Drain,
+    Completion,
+    Alloc,
+    AllocWait,
+    Hold,
+    Init,
+    InitDrain,
+    Open,
+    Message,
+    Fetch1,
+    Fetch2,
+    View,
+    Shift,
+    Bitmap,
+    Plan,
+    Limits,
+    Pass,
+    Scan,
+    Mask,
+    Holes,
+    SweepEnd,
+}
+
+/// What the engine was asked for.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+pub enum Op {
+    Connect,
+    Poll,
+    Abort,
+    Finish,
+    Credit,
+    Sweep,
+}
+
+/// Where a message leads.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+pub enum Then {
+    Done,
+    Bitmap,
+    Holes,
+}
+
+hdl_module! {
+    /// Control engine of the receiver window: serves CONNECT, POLL and ABORT, finishes transfers,
+    /// sends credit updates and sweeps the timers of all windows, one operation at a time.
+    /// An operation reads its tables (peer, window, row: two clocks each), decides, and writes
+    /// all tables in one clock. A closed window costs 7 clocks of the sweep, an open one without
+    /// holes about 14, a STATUS about 20 + 5 W/B, a CONNECT about 40 + W/B.
+    /// The peer table has one entry for each of 256 nodes and 16 slots: last transfer, its state.
+    /// Reset clears it, one entry a clock; incarnations survive a reset.
+    pub struct RwControl<
+        const A: usize, const W: usize, const B: usize, const LB: usize, const NW: usize,
+        const LNW: usize, const AW: usize, const B2: usize, const PW: usize,
+    > {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset.
+        pub rst: Signal<In, Bit>,
+        /// Coarse time.
+        pub now: Signal<In, Bits<16>>,
+        /// A control message waits.
+        pub ctl_valid: Signal<In, Bit>,
+        /// It has been served.
+        pub ctl_ready: Signal<Out, Bit>,
+        /// Its TYPE: 4 CONNECT, 6 POLL, 7 ABORT.
+        pub ctl_type: Signal<In, Bits<3>>,
+        /// Sending node.
+        pub ctl_src: Signal<In, Bits<16>>,
+        /// Transfer slot at the sender.
+        pub ctl_slot: Signal<In, Bits<16>>,
+        /// Transfer.
+        pub ctl_xid: Signal<In, Bits<32>>,
+        /// Incarnation of the sender (CONNECT).
+        pub ctl_incarnation: Signal<In, Bits<16>>,
+        /// Window (POLL).
+        pub ctl_wptr: Signal<In, Bits<16>>,
+        /// Incarnation of the window (POLL).
+        pub ctl_gen: Signal<In, Bits<16>>,
+        /// Number of the poll.
+        pub ctl_seq: Signal<In, Bits<16>>,
+        /// Bytes to transfer (CONNECT).
+        pub ctl_length: Signal<In, Bits<32>>,
+        /// Address of the region (CONNECT).
+        pub ctl_addr: Signal<In, Bits<64>>,
+        /// Key of the region (CONNECT).
+        pub ctl_rkey: Signal<In, Bits<32>>,
+        /// log2 of the packet size (CONNECT).
+        pub ctl_mtu: Signal<In, Bits<4>>,
+        /// All writes of a transfer are visible.
+        pub fin_valid: Signal<In, Bit>,
+        /// Taken.
+        pub fin_ready: Signal<Out, Bit>,
+        /// Its window.
+        pub fin_wptr: Signal<In, Bits<A>>,
+        /// Incarnation of the window.
+        pub fin_gen: Signal<In, Bits<16>>,
+        /// A credit update is due.
+        pub crd_valid: Signal<In, Bit>,
+        /// Taken.
+        pub crd_ready: Signal<Out, Bit>,
+        /// Its window.
+        pub crd_wptr: Signal<In, Bits<A>>,
+        /// Reorder allowance, packets.
+        pub cfg_allowance: Signal<In, Bits<22>>,
+        /// Reorder allowance, ticks without DATA.
+        pub cfg_allowance_ticks: Signal<In, Bits<16>>,
+        /// Ticks before a hole is asked for again: round trip and allowance.
+        pub cfg_retry_ticks: Signal<In, Bits<16>>,
+        /// Ticks without DATA before the rest of the transfer is asked for.
+        pub cfg_tail_ticks: Signal<In, Bits<16>>,
+        /// Ticks without DATA before the transfer is given up.
+        pub cfg_idle_ticks: Signal<In, Bits<16>>,
+        /// Retry hint in a BUSY answer, ticks.
+        pub cfg_busy_hint: Signal<In, Bits<16>>,
+        /// Write the connection of a window.
+        pub cw_en: Signal<Out, Bit>,
+        /// Window.
+        pub cw_wptr: Signal<Out, Bits<A>>,
+        /// The window is open.
+        pub cw_open: Signal<Out, Bit>,
+        /// Incarnation.
+        pub cw_gen: Signal<Out, Bits<16>>,
+        /// Node that may send to it.
+        pub cw_src: Signal<Out, Bits<16>>,
+        /// Number of the last packet.
+        pub cw_last: Signal<Out, Bits<22>>,
+        /// log2 of the packet size, less 8.
+        pub cw_mtu: Signal<Out, Bits<3>>,
+        /// Length of the last packet, bytes.
+        pub cw_last_len: Signal<Out, Bits<13>>,
+        /// Address of the region.
+        pub cw_addr: Signal<Out, Bits<64>>,
+        /// Key of the region.
+        pub cw_rkey: Signal<Out, Bits<32>>,
+        /// No DATA may enter from the clock after the next one.
+        pub hold: Signal<Out, Bit>,
+        /// Clear a word of the bitmap, and the row, of a window.
+        pub init_valid: Signal<Out, Bit>,
+        /// Window.
+        pub init_wptr: Signal<Out, Bits<A>>,
+        /// Word.
+        pub init_word: Signal<Out, Bits<LNW>>,
+        /// Forget the acknowledged writes of a window.
+        pub clear_valid: Signal<Out, Bit>,
+        /// Window.
+        pub clear_wptr: Signal<Out, Bits<A>>,
+        /// Window to look at.
+        pub q_wptr: Signal<Out, Bits<A>>,
+        /// Word of its bitmap to look at.
+        pub q_word: Signal<Out, Bits<LNW>>,
+        /// First hole, two clocks later.
+        pub q_wbase: Signal<In, Bits<22>>,
+        /// Highest packet received, plus one.
+        pub q_highest: Signal<In, Bits<22>>,
+        /// The last packet has arrived.
+        pub q_tail: Signal<In, Bit>,
+        /// Time of the last DATA.
+        pub q_last_rx: Signal<In, Bits<16>>,
+        /// The word.
+        pub q_bits: Signal<In, Bits<B>>,
+        /// A message for a sender.
+        pub m_msg_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_msg_ready: Signal<In, Bit>,
+        /// TYPE: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
+        pub m_msg_type: Signal<Out, Bits<3>>,
+        /// Node to send it to.
+        pub m_msg_dst: Signal<Out, Bits<16>>,
+        /// Transfer slot there.
+        pub m_msg_slot: Signal<Out, Bits<16>>,
+        /// Transfer.
+        pub m_msg_xid: Signal<Out, Bits<32>>,
+        /// COMPLETE, CONNECT_RESP: status; ABORT, UNKNOWN: reason.
+        pub m_msg_status: Signal<Out, Bits<4>>,
+        /// CONNECT_RESP: window.
+        pub m_msg_wptr: Signal<Out, Bits<16>>,
+        /// CONNECT_RESP: incarnation of the window.
+        pub m_msg_gen: Signal<Out, Bits<16>>,
+        /// RETX_ONE, RETX_RANGE: packet.
+        pub m_msg_pidx: Signal<Out, Bits<22>>,
+        /// STATUS, CONNECT_RESP: packets below this number may be sent.
+        pub m_msg_credit: Signal<Out, Bits<22>>,
+        /// STATUS: number of the poll, 0 if there was none.
+        pub m_msg_seq: Signal<Out, Bits<16>>,
+        /// STATUS: first hole; the bitmap follows on m_bitmap.
+        pub m_msg_wbase: Signal<Out, Bits<22>>,
+        /// STATUS: the last packet has arrived.
+        pub m_msg_tail: Signal<Out, Bit>,
+        /// CONNECT_RESP BUSY: ticks to wait.
+        pub m_msg_hint: Signal<Out, Bits<16>>,
+        /// A word of the bitmap of the STATUS sent last, bit 0 of the first one is packet wbase.
+        pub m_bitmap_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_bitmap_ready: Signal<In, Bit>,
+        /// The word.
+        pub m_bitmap_data: Signal<Out, Bits<B>>,
+        /// It is the last one.
+        pub m_bitmap_last: Signal<Out, Bit>,
+        /// A transfer has ended.
+        pub m_cpl_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_cpl_ready: Signal<In, Bit>,
+        /// Its window.
+        pub m_cpl_wptr: Signal<Out, Bits<16>>,
+        /// Its sender.
+        pub m_cpl_src: Signal<Out, Bits<16>>,
+        /// Slot at the sender.
+        pub m_cpl_slot: Signal<Out, Bits<16>>,
+        /// Transfer.
+        pub m_cpl_xid: Signal<Out, Bits<32>>,
+        /// Bytes.
+        pub m_cpl_length: Signal<Out, Bits<32>>,
+        /// 0 OK, 1 ABORTED.
+        pub m_cpl_status: Signal<Out, Bits<4>>,
+        /// A control message or event was dropped.
+        pub drop_valid: Signal<Out, Bit>,
+        /// Why.
+        pub drop_reason: Signal<Out, Bits<4>>,
+        /// Free windows.
+        pub free_count: Signal<Out, Bits<16>>,
+        /// The engine has left reset.
+        pub ready: Signal<Out, Bit>,
+        /// An operation is decided now, on the row as it was three clocks ago.
+        pub mon_act: Signal<Out, Bit>,
+        /// Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep.
+        pub mon_op: Signal<Out, Bits<3>>,
+        /// Its window.
+        pub mon_wptr: Signal<Out, Bits<A>>,
+        /// Coarse time the operation goes by.
+        pub mon_now: Signal<Out, Bits<16>>,
+        /// A word of the window's bitmap is used now, as it was two clocks ago.
+        pub mon_view: Signal<Out, Bit>,
+        /// First packet of that word, divided by B.
+        pub mon_word: Signal<Out, Bits<AW>>,
+
+        w: Param<W, 23>,
+        lb: Param<LB, 5>,
+        lnw: Param<LNW, 5>,
+        words: Param<NW, 6>,
+        width: Param<B, 8>,
+
+        /// Windows that are not open, longest free first.
+        free: FreeList<A>,
+        /// Window, state, transfer and incarnation of each (node, slot).
+        peers: RamReg<PW, 12>,
+        /// The transfer of each open window.
+        windows: RamReg<115, A>,
+        /// Incarnation of each window.
+        gens: RamReg<16, A>,
+        /// What has been asked for again, and when, for each window.
+        requests: RamReg<76, A>,
+        lowest: PriorityEncoder<B, LB>,
+
+        state: DFF<State>,
+        op: DFF<Op>,
+        then: DFF<Then>,
+        then_alloc: DFF<Bit>,
+        then_message: DFF<Bit>,
+        sweep_next: DFF<Bit>,
+        credit_next: DFF<Bit>,
+        clear_count: DFF<Bits<12>>,
+        timer: DFF<Bits<4>>,
+        sweep_wptr: DFF<Bits<A>>,
+        wptr: DFF<Bits<A>>,
+        event_gen: DFF<Bits<16>>,
+        word: DFF<Bits<6>>,
+
+        /// Of the CONNECT at the head of the queue, prepared while the tables are read.
+        length_1: DFF<Bits<32>>,
+        has_bytes: DFF<Bit>,
+        new_last: DFF<Bits<24>>,
+        new_mask: DFF<Bits<13>>,
+        new_last_len: DFF<Bits<13>>,
+        new_end: DFF<Bits<65>>,
+        past_end: DFF<Bit>,
+        legal_mtu: DFF<Bit>,
+        legal: DFF<Bit>,
+        mtu: Signal<Local, Bits<3>>,
+
+        peer_xid: Signal<Local, Bits<32>>,
+        peer_incarnation: Signal<Local, Bits<16>>,
+        peer_state: Signal<Local, Bits<2>>,
+        peer_wptr: Signal<Local, Bits<A>>,
+        xid_diff: DFF<Bits<32>>,
+        incarnation_diff: DFF<Bits<16>>,
+        peer_known: DFF<Bit>,
+        peer_open: DFF<Bit>,
+        peer_aborted: DFF<Bit>,
+        same_xid: DFF<Bit>,
+        same_transfer: DFF<Bit>,
+        newer: DFF<Bit>,
+
+        win_open: Signal<Local, Bit>,
+        win_src: Signal<Local, Bits<8>>,
+        win_slot: Signal<Local, Bits<4>>,
+        win_incarnation: Signal<Local, Bits<16>>,
+        win_xid: Signal<Local, Bits<32>>,
+        win_length: Signal<Local, Bits<32>>,
+        win_last: Signal<Local, Bits<22>>,
+        gen_match: DFF<Bit>,
+        id_match: DFF<Bit>,
+        xid_match: DFF<Bit>,
+        all_received: DFF<Bit>,
+        is_open: DFF<Bit>,
+        last: DFF<Bits<22>>,
+        wbase: DFF<Bits<22>>,
+        highest: DFF<Bits<22>>,
+        tail: DFF<Bit>,
+        last_rx: DFF<Bits<16>>,
+        start: DFF<Bits<16>>,
+        generation: DFF<Bits<16>>,
+        limit_credit: DFF<Bits<23>>,
+        credit: DFF<Bits<22>>,
+
+        msg_type: DFF<Bits<3>>,
+        msg_status: DFF<Bits<4>>,
+        msg_dst: DFF<Bits<16>>,
+        msg_slot: DFF<Bits<16>>,
+        msg_xid: DFF<Bits<32>>,
+        msg_pidx: DFF<Bits<22>>,
+        msg_seq: DFF<Bits<16>>,
+        cpl_status: DFF<Bits<4>>,
+
+        abs: DFF<Bits<AW>>,
+        view: DFF<Bits<B>>,
+        view_before: DFF<Bits<B>>,
+        shifted: DFF<Bits<B>>,
+        base_abs: Signal<Local, Bits<AW>>,
+        base_pos: Signal<Local, Bits<LB>>,
+        below_base: Signal<Local, Bits<B>>,
+        ones: Signal<Local, Bits<B>>,
+        received: Signal<Local, Bits<B>>,
+        pair: Signal<Local, Bits<B2>>,
+
+        req_upto: Signal<Local, Bits<22>>,
+        req_mark: Signal<Local, Bits<22>>,
+        req_mark_tick: Signal<Local, Bits<16>>,
+        req_range_tick: Signal<Local, Bits<16>>,
+        idle: DFF<Bits<16>>,
+        since_mark: DFF<Bits<16>>,
+        since_range: DFF<Bits<16>>,
+        old: DFF<Bits<23>>,
+        give_up: DFF<Bit>,
+        restart: DFF<Bit>,
+        tail_lost: DFF<Bit>,
+        limit: DFF<Bits<22>>,
+        low_2: DFF<Bits<22>>,
+        high_1: DFF<Bits<22>>,
+        upto: DFF<Bits<22>>,
+        first_pass: DFF<Bit>,
+        pos: DFF<Bits<22>>,
+        end: DFF<Bits<22>>,
+        end_abs: Signal<Local, Bits<AW>>,
+        holes: DFF<Bits<B>>,
+
+        done: Signal<Local, Bit>,
+        is_message: Signal<Local, Bit>,
+        write_window: Signal<Local, Bit>,
+        closing: Signal<Local, Bit>,
+    }
+}
+
+impl<
+    const A: usize, const W: usize, const B: usize, const LB: usize, const NW: usize,
+    const LNW: usize, const AW: usize, const B2: usize, const PW: usize,
+> Logic for RwControl<A, W, B, LB, NW, LNW, AW, B2, PW>
+{
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk,
+            state, op, then, then_alloc, then_message, sweep_next,
+            credit_next, clear_count, timer, sweep_wptr, wptr, event_gen,
+            word, length_1, has_bytes, new_last, new_mask, new_last_len,
+            new_end, past_end, legal_mtu, legal, xid_diff, incarnation_diff,
+            peer_known, peer_open, peer_aborted, same_xid, same_transfer, newer,
+            gen_match, id_match, xid_match, all_received, is_open, last,
+            wbase, highest, tail, last_rx, start, generation,
+            limit_credit, credit, msg_type, msg_status, msg_dst, msg_slot,
+            msg_xid, msg_pidx, msg_seq, cpl_status, abs, view,
+            view_before, shifted, idle, since_mark, since_range, old,
+            give_up, restart, tail_lost, limit, low_2, high_1,
+            upto, first_pass, pos, end, holes
+        );
+        self.free.clk.next = self.clk.val();
+        self.free.rst.next = self.rst.val();
+        self.peers.clk.next = self.clk.val();
+        self.windows.clk.next = self.clk.val();
+        self.gens.clk.next = self.clk.val();
+        self.requests.clk.next = self.clk.val();
+        self.ones.next = 0.into();
+
+        // Tables: addresses, and the fields of what they deliver.
+        self.peers.rd_addr.next = (bit_cast::<12, 16>(self.ctl_src.val()) << 4)
+            | bit_cast::<12, 4>(bit_cast::<4, 16>(self.ctl_slot.val()));
+        self.windows.rd_addr.next = self.wptr.q.val();
+        self.gens.rd_addr.next = self.wptr.q.val();
+        self.requests.rd_addr.next = self.wptr.q.val();
+        self.q_wptr.next = self.wptr.q.val();
+        self.q_word.next = bit_cast::<LNW, AW>(self.abs.q.val());
+        self.peer_incarnation.next = bit_cast::<16, PW>(self.peers.rd_data.val());
+        self.peer_xid.next = self.peers.rd_data.val().get_bits::<32>(16);
+        self.peer_state.next = self.peers.rd_data.val().get_bits::<2>(48);
+        self.peer_wptr.next = self.peers.rd_data.val().get_bits::<A>(50);
+        self.win_open.next = self.windows.rd_data.val().get_bit(0);
+        self.win_src.next = self.windows.rd_data.val().get_bits::<8>(1);
+        self.win_slot.next = self.windows.rd_data.val().get_bits::<4>(9);
+        self.win_incarnation.next = self.windows.rd_data.val().get_bits::<16>(13);
+        self.win_xid.next = self.windows.rd_data.val().get_bits::<32>(29);
+        self.win_length.next = self.windows.rd_data.val().get_bits::<32>(61);
+        self.win_last.next = self.windows.rd_data.val().get_bits::<22>(93);
+        self.req_upto.next = bit_cast::<22, 76>(self.requests.rd_data.val());
+        self.req_mark.next = self.requests.rd_data.val().get_bits::<22>(22);
+        self.req_mark_tick.next = self.requests.rd_data.val().get_bits::<16>(44);
+        self.req_range_tick.next = self.requests.rd_data.val().get_bits::<16>(60);
+
+        // The CONNECT at the head of the queue: number and length of its last packet, limits.
+        self.mtu.next = bit_cast::<3, 4>(self.ctl_mtu.val());
+        self.has_bytes.d.next = self.ctl_length.val().any();
+        self.length_1.d.next = self.ctl_length.val();
+        if self.ctl_length.val().any() {
+            self.length_1.d.next = self.ctl_length.val() - 1;
+        }
+        self.new_last.d.next = bit_cast::<24, 32>(self.length_1.q.val() >> 8) >> self.mtu.val();
+        self.new_mask.d.next = (bits::<13>(256) << self.mtu.val()) - 1;
+        self.new_last_len.d.next = (bit_cast::<13, 32>(self.length_1.q.val()) & self.new_mask.q.val())
+            + bit_cast::<13, 1>(self.has_bytes.q.val().into());
+        self.new_end.d.next = bit_cast::<65, 64>(self.ctl_addr.val())
+            + bit_cast::<65, 32>(self.ctl_length.val());
+        self.past_end.d.next = self.new_end.q.val().get_bit(64)
+            & bit_cast::<64, 65>(self.new_end.q.val()).any();
+        self.legal_mtu.d.next = (self.ctl_mtu.val() >= 8) & (self.ctl_mtu.val() <= 12);
+        self.legal.d.next = self.legal_mtu.q.val()
+            & !self.past_end.q.val()
+            & !(self.ctl_src.val() >> 8).any()
+            & !(self.ctl_slot.val() >> 4).any()
+            & !(self.new_last.q.val() >> 21).any();
+
+        // Compared while the state machine waits.
+        self.xid_diff.d.next = self.ctl_xid.val() - self.peer_xid.val();
+        self.incarnation_diff.d.next = self.ctl_incarnation.val() - self.peer_incarnation.val();
+        self.peer_known.d.next = self.peer_state.val().any();
+        self.peer_open.d.next = self.peer_state.val() == 1;
+        self.peer_aborted.d.next = self.peer_state.val() == 3;
+        self.same_xid.d.next = !self.xid_diff.q.val().any();
+        self.same_transfer.d.next = !self.xid_diff.q.val().any() & !self.incarnation_diff.q.val().any();
+        self.newer.d.next = !self.incarnation_diff.q.val().get_bit(15)
+            & (self.incarnation_diff.q.val().any() | !self.xid_diff.q.val().get_bit(31));
+        self.gen_match.d.next = self.gens.rd_data.val() == self.event_gen.q.val();
+        self.id_match.d.next = (bit_cast::<16, 8>(self.win_src.val()) == self.ctl_src.val())
+            & (bit_cast::<16, 4>(self.win_slot.val()) == self.ctl_slot.val())
+            & (bit_cast::<16, A>(self.wptr.q.val()) == self.ctl_wptr.val());
+        self.xid_match.d.next = self.win_xid.val() == self.ctl_xid.val();
+        self.all_received.d.next = self.tail.q.val() & (self.wbase.q.val() == (self.last.q.val() + 1));
+        self.limit_credit.d.next = bit_cast::<23, 22>(self.wbase.q.val()) + self.w.val();
+        self.credit.d.next = bit_cast::<22, 23>(self.limit_credit.q.val());
+        if self.limit_credit.q.val() > bit_cast::<23, 22>(self.last.q.val()) {
+            self.credit.d.next = self.last.q.val() + 1;
+        }
+        self.idle.d.next = self.start.q.val() - self.last_rx.q.val();
+        self.since_mark.d.next = self.start.q.val() - self.req_mark_tick.val();
+        self.since_range.d.next = self.start.q.val() - self.req_range_tick.val();
+        self.old.d.next = bit_cast::<23, 22>(self.highest.q.val())
+            - bit_cast::<23, 22>(self.cfg_allowance.val());
+
+        // A word of the bitmap as bits "received": below wbase all, else by the lap.
+        self.base_abs.next = bit_cast::<AW, 22>(self.q_wbase.val() >> self.lb.val());
+        self.base_pos.next = bit_cast::<LB, 22>(self.q_wbase.val());
+        self.below_base.next = !(!self.ones.val() << self.base_pos.val());
+        self.received.next = !self.q_bits.val();
+        if !self.abs.q.val().get_bit(self.lnw.val().index()) {
+            self.received.next = self.q_bits.val();
+        }
+        self.pair.next = ((bit_cast::<B2, B>(self.view.q.val()) << self.width.val())
+            | bit_cast::<B2, B>(self.view_before.q.val()))
+            >> bit_cast::<LB, 22>(self.wbase.q.val());
+        self.end_abs.next = bit_cast::<AW, 22>(self.end.q.val() >> self.lb.val());
+        self.lowest.req.next = self.holes.q.val();
+
+        // What leaves.
+        self.m_msg_valid.next = self.state.q.val() == State::Message;
+        self.m_msg_type.next = self.msg_type.q.val();
+        self.m_msg_dst.next = self.msg_dst.q.val();
+        self.m_msg_slot.next = self.msg_slot.q.val();
+        self.m_msg_xid.next = self.msg_xid.q.val();
+        self.m_msg_status.next = self.msg_status.q.val();
+        self.m_msg_wptr.next = bit_cast::<16, A>(self.wptr.q.val());
+        self.m_msg_gen.next = self.generation.q.val();
+        self.m_msg_pidx.next = self.msg_pidx.q.val();
+        self.m_msg_credit.next = self.credit.q.val();
+        self.m_msg_seq.next = self.msg_seq.q.val();
+        self.m_msg_wbase.next = self.wbase.q.val();
+        self.m_msg_tail.next = self.tail.q.val();
+        self.m_msg_hint.next = self.cfg_busy_hint.val();
+        self.m_bitmap_valid.next = self.state.q.val() == State::Bitmap;
+        self.m_bitmap_data.next = self.shifted.q.val();
+        self.m_bitmap_last.next = self.word.q.val() == self.words.val();
+        self.m_cpl_valid.next = self.state.q.val() == State::Completion;
+        self.m_cpl_wptr.next = bit_cast::<16, A>(self.wptr.q.val());
+        self.m_cpl_src.next = bit_cast::<16, 8>(self.win_src.val());
+        self.m_cpl_slot.next = bit_cast::<16, 4>(self.win_slot.val());
+        self.m_cpl_xid.next = self.win_xid.val();
+        self.m_cpl_length.next = self.win_length.val();
+        self.m_cpl_status.next = self.cpl_status.q.val();
+        self.free_count.next = self.free.count.val();
+        self.ready.next = self.state.q.val() != State::Clear;
+        self.mon_act.next = self.state.q.val() == State::Act;
+        self.mon_wptr.next = self.wptr.q.val();
+        self.mon_now.next = self.start.q.val();
+        self.mon_view.next = self.state.q.val() == State::View;
+        self.mon_word.next = self.abs.q.val();
+        self.mon_op.next = 5.into();
+        match self.op.q.val() {
+            Op::Connect => self.mon_op.next = 0.into(),
+            Op::Poll => self.mon_op.next = 1.into(),
+            Op::Abort => self.mon_op.next = 2.into(),
+            Op::Finish => self.mon_op.next = 3.into(),
+            Op::Credit => self.mon_op.next = 4.into(),
+            Op::Sweep => self.mon_op.next = 5.into(),
+        }
+        self.hold.next = (self.state.q.val() == State::Hold) | (self.state.q.val() == State::Init);
+        self.init_valid.next = self.state.q.val() == State::Init;
+        self.init_wptr.next = self.wptr.q.val();
+        self.init_word.next = bit_cast::<LNW, 6>(self.word.q.val());
+        self.clear_valid.next = self.state.q.val() == State::Init;
+        self.clear_wptr.next = self.wptr.q.val();
+
+        // Writes to the tables: reset, the end of a transfer, and its start.
+        self.closing.next = self.state.q.val() == State::Close;
+        self.write_window.next = (self.state.q.val() == State::Clear)
+            | self.closing.val()
+            | (self.state.q.val() == State::Open);
+        self.cw_en.next = self.write_window.val();
+        self.cw_wptr.next = self.wptr.q.val();
+        self.cw_open.next = self.state.q.val() == State::Open;
+        self.cw_gen.next = self.generation.q.val();
+        self.cw_src.next = self.ctl_src.val();
+        self.cw_last.next = bit_cast::<22, 24>(self.new_last.q.val());
+        self.cw_mtu.next = self.mtu.val();
+        self.cw_last_len.next = self.new_last_len.q.val();
+        self.cw_addr.next = self.ctl_addr.val();
+        self.cw_rkey.next = self.ctl_rkey.val();
+        self.windows.wr_en.next = self.write_window.val();
+        self.windows.wr_addr.next = self.wptr.q.val();
+        self.windows.wr_data.next = (self.windows.rd_data.val() >> 1) << 1;
+        self.gens.wr_en.next = self.state.q.val() == State::Open;
+        self.gens.wr_addr.next = self.wptr.q.val();
+        self.gens.wr_data.next = self.generation.q.val();
+        self.requests.wr_en.next =
+            (self.state.q.val() == State::Open) | (self.state.q.val() == State::SweepEnd);
+        self.requests.wr_addr.next = self.wptr.q.val();
+        self.requests.wr_data.next = (bit_cast::<76, 16>(self.start.q.val()) << 60)
+            | (bit_cast::<76, 16>(self.start.q.val()) << 44);
+        self.peers.wr_en.next = self.write_window.val();
+        self.peers.wr_addr.next = (bit_cast::<12, 8>(self.win_src.val()) << 4)
+            | bit_cast::<12, 4>(self.win_slot.val());
+        self.peers.wr_data.next = (bit_cast::<PW, 32>(self.win_xid.val()) << 16)
+            | bit_cast::<PW, 16>(self.win_incarnation.val());
+        if self.state.q.val() == State::Open {
+            self.windows.wr_data.next = (bit_cast::<115, 24>(self.new_last.q.val()) << 93)
+                | (bit_cast::<115, 32>(self.ctl_length.val()) << 61)
+                | (bit_cast::<115, 32>(self.ctl_xid.val()) << 29)
+                | (bit_cast::<115, 16>(self.ctl_incarnation.val()) << 13)
+                | (bit_cast::<115, 4>(bit_cast::<4, 16>(self.ctl_slot.val())) << 9)
+                | (bit_cast::<115, 8>(bit_cast::<8, 16>(self.ctl_src.val())) << 1)
+                | bits::<115>(1);
+            self.peers.wr_addr.next = (bit_cast::<12, 16>(self.ctl_src.val()) << 4)
+                | bit_cast::<12, 4>(bit_cast::<4, 16>(self.ctl_slot.val()));
+            self.peers.wr_data.next = (bit_cast::<PW, A>(self.wptr.q.val()) << 50)
+                | (bits::<PW>(1) << 48)
+                | (bit_cast::<PW, 32>(self.ctl_xid.val()) << 16)
+                | bit_cast::<PW, 16>(self.ctl_incarnation.val());
+        } else if self.closing.val() {
+            self.peers.wr_data.next = (bits::<PW>(2) << 48)
+                | (bit_cast::<PW, 4>(self.cpl_status.q.val()) << 48)
+                | (bit_cast::<PW, 32>(self.win_xid.val()) << 16)
+                | bit_cast::<PW, 16>(self.win_incarnation.val());
+        } else if self.state.q.val() == State::Clear {
+            self.windows.wr_data.next = 0.into();
+            self.peers.wr_addr.next = self.clear_count.q.val();
+            self.peers.wr_data.next = 0.into();
+        }
+        if self.state.q.val() == State::SweepEnd {
+            self.requests.wr_data.next = (self.requests.rd_data.val() >> 22) << 22
+                | bit_cast::<76, 22>(self.upto.q.val());
+            if self.restart.q.val() & !self.tail_lost.q.val() {
+                self.requests.wr_data.next = (bit_cast::<76, 16>(self.req_range_tick.val()) << 60)
+                    | (bit_cast::<76, 16>(self.start.q.val()) << 44)
+                    | (bit_cast::<76, 22>(self.upto.q.val()) << 22)
+                    | bit_cast::<76, 22>(self.upto.q.val());
+            }
+            if self.restart.q.val() & self.tail_lost.q.val() {
+                self.requests.wr_data.next = (bit_cast::<76, 16>(self.start.q.val()) << 60)
+                    | (bit_cast::<76, 16>(self.start.q.val()) << 44)
+                    | (bit_cast::<76, 22>(self.upto.q.val()) << 22)
+                    | bit_cast::<76, 22>(self.upto.q.val());
+            }
+            if !self.restart.q.val() & self.tail_lost.q.val() {
+                self.requests.wr_data.next = (bit_cast::<76, 16>(self.start.q.val()) << 60)
+                    | (bit_cast::<76, 16>(self.req_mark_tick.val()) << 44)
+                    | (bit_cast::<76, 22>(self.req_mark.val()) << 22)
+                    | bit_cast::<76, 22>(self.upto.q.val());
+            }
+        }
+        self.free.last.next = !bits::<A>(0);
+        self.free.s_valid.next = self.closing.val();
+        self.free.s_data.next = self.wptr.q.val();
+        self.free.m_ready.next = self.state.q.val() == State::Alloc;
+
+        // The state machine.
+        self.done.next = false;
+        self.fin_ready.next = false;
+        self.crd_ready.next = false;
+        self.drop_valid.next = false;
+        self.drop_reason.next = 0.into();
+        self.is_message.next = (self.op.q.val() == Op::Connect)
+            | (self.op.q.val() == Op::Poll)
+            | (self.op.q.val() == Op::Abort);
+        self.timer.d.next = self.timer.q.val() + 1;
+        match self.state.q.val() {
+            State::Clear => {
+                self.clear_count.d.next = self.clear_count.q.val() + 1;
+                self.wptr.d.next = bit_cast::<A, 12>(self.clear_count.q.val() + 1);
+                if self.clear_count.q.val().all() & self.free.ready.val() {
+                    self.state.d.next = State::Idle;
+                }
+            }
+            State::Idle => {
+                self.timer.d.next = 0.into();
+                self.then_alloc.d.next = false;
+                self.then_message.d.next = false;
+                self.then.d.next = Then::Done;
+                self.sweep_next.d.next = true;
+                if !self.sweep_next.q.val() & self.fin_valid.val() {
+                    self.fin_ready.next = true;
+                    self.op.d.next = Op::Finish;
+                    self.wptr.d.next = self.fin_wptr.val();
+                    self.event_gen.d.next = self.fin_gen.val();
+                    self.state.d.next = State::Window1;
+                } else if !self.sweep_next.q.val()
+                    & self.crd_valid.val()
+                    & (self.credit_next.q.val() | !self.ctl_valid.val())
+                {
+                    self.crd_ready.next = true;
+                    self.credit_next.d.next = false;
+                    self.op.d.next = Op::Credit;
+                    self.wptr.d.next = self.crd_wptr.val();
+                    self.state.d.next = State::Window1;
+                } else if !self.sweep_next.q.val() & self.ctl_valid.val() {
+                    self.credit_next.d.next = true;
+                    self.op.d.next = Op::Abort;
+                    if self.ctl_type.val() == 4 {
+                        self.op.d.next = Op::Connect;
+                    }
+                    if self.ctl_type.val() == 6 {
+                        self.op.d.next = Op::Poll;
+                    }
+                    self.event_gen.d.next = self.ctl_gen.val();
+                    self.state.d.next = State::Peer1;
+                } else {
+                    self.sweep_next.d.next = false;
+                    self.op.d.next = Op::Sweep;
+                    self.wptr.d.next = self.sweep_wptr.q.val();
+                    self.sweep_wptr.d.next = self.sweep_wptr.q.val() + 1;
+                    self.state.d.next = State::Window1;
+                }
+            }
+            State::Peer1 => self.state.d.next = State::Peer2,
+            State::Peer2 => {
+                self.wptr.d.next = self.peer_wptr.val();
+                if self.op.q.val() == Op::Poll {
+                    self.wptr.d.next = bit_cast::<A, 16>(self.ctl_wptr.val());
+                }
+                self.state.d.next = State::Window1;
+            }
+            State::Window1 => self.state.d.next = State::Window2,
+            State::Window2 => self.state.d.next = State::Check,
+            State::Check => {
+                self.is_open.d.next = self.win_open.val();
+                self.last.d.next = self.win_last.val();
+                self.wbase.d.next = self.q_wbase.val();
+                self.highest.d.next = self.q_highest.val();
+                self.tail.d.next = self.q_tail.val();
+                self.last_rx.d.next = self.q_last_rx.val();
+                self.start.d.next = self.now.val();
+                self.generation.d.next = self.gens.rd_data.val();
+                self.msg_dst.d.next = bit_cast::<16, 8>(self.win_src.val());
+                self.msg_slot.d.next = bit_cast::<16, 4>(self.win_slot.val());
+                self.msg_xid.d.next = self.win_xid.val();
+                if self.is_message.val() {
+                    self.msg_dst.d.next = self.ctl_src.val();
+                    self.msg_slot.d.next = self.ctl_slot.val();
+                    self.msg_xid.d.next = self.ctl_xid.val();
+                }
+                self.state.d.next = State::Settle;
+            }
+            State::Settle => self.state.d.next = State::Act,
+            State::Act => {
+                self.msg_seq.d.next = 0.into();
+                self.msg_status.d.next = 0.into();
+                self.cpl_status.d.next = 1.into();
+                self.word.d.next = 0.into();
+                self.abs.d.next = bit_cast::<AW, 22>(self.wbase.q.val() >> self.lb.val());
+                match self.op.q.val() {
+                    Op::Connect => {
+                        self.msg_type.d.next = 5.into();
+                        if !self.legal.q.val() {
+                            self.msg_status.d.next = 2.into();
+                            self.state.d.next = State::Message;
+                        } else if self.peer_known.q.val() & self.same_transfer.q.val() {
+                            if !self.peer_open.q.val() {
+                                self.msg_type.d.next = 1.into();
+                                if self.peer_aborted.q.val() {
+                                    self.msg_status.d.next = 1.into();
+                                }
+                            }
+                            self.state.d.next = State::Message;
+                        } else if self.peer_known.q.val() & !self.newer.q.val() {
+                            self.drop_valid.next = true;
+                            self.drop_reason.next = 11.into();
+                            self.done.next = true;
+                        } else if self.peer_open.q.val() {
+                            self.then_alloc.d.next = true;
+                            self.state.d.next = State::Close;
+                        } else {
+                            self.state.d.next = State::Alloc;
+                        }
+                    }
+                    Op::Poll => {
+                        self.state.d.next = State::Message;
+                        if self.is_open.q.val()
+                            & self.gen_match.q.val()
+                            & self.id_match.q.val()
+                            & self.xid_match.q.val()
+                        {
+                            self.msg_type.d.next = 6.into();
+                            self.msg_seq.d.next = self.ctl_seq.val();
+                            self.then.d.next = Then::Bitmap;
+                        } else if self.peer_known.q.val() & !self.peer_open.q.val() & self.same_xid.q.val() {
+                            self.msg_type.d.next = 1.into();
+                            if self.peer_aborted.q.val() {
+                                self.msg_status.d.next = 1.into();
+                            }
+                        } else {
+                            self.msg_type.d.next = 7.into();
+                            self.msg_status.d.next = 3.into();
+                        }
+                    }
+                    Op::Abort => {
+                        if self.peer_open.q.val() & self.same_xid.q.val() {
+                            self.state.d.next = State::Close;
+                        } else {
+                            self.drop_valid.next = true;
+                            self.drop_reason.next = 12.into();
+                            self.done.next = true;
+                        }
+                    }
+                    Op::Finish => {
+                        if self.is_open.q.val() & self.gen_match.q.val() & self.all_received.q.val() {
+                            self.msg_type.d.next = 1.into();
+                            self.cpl_status.d.next = 0.into();
+                            self.then_message.d.next = true;
+                            self.state.d.next = State::Close;
+                        } else {
+                            self.drop_valid.next = true;
+                            self.drop_reason.next = 10.into();
+                            self.done.next = true;
+                        }
+                    }
+                    Op::Credit => {
+                        self.msg_type.d.next = 6.into();
+                        self.then.d.next = Then::Bitmap;
+                        if self.is_open.q.val() {
+                            self.state.d.next = State::Message;
+                        } else {
+                            self.done.next = true;
+                        }
+                    }
+                    Op::Sweep => {
+                        if self.is_open.q.val() {
+                            self.state.d.next = State::Plan;
+                        } else {
+                            self.done.next = true;
+                        }
+                    }
+                }
+            }
+            State::Close => {
+                self.timer.d.next = 0.into();
+                self.state.d.next = State::Drain;
+            }
+            State::Drain => {
+                if self.timer.q.val() == 12 {
+                    self.state.d.next = State::Completion;
+                }
+            }
+            State::Completion => {
+                if self.m_cpl_ready.val() {
+                    if self.then_alloc.q.val() {
+                        self.state.d.next = State::Alloc;
+                    } else if self.then_message.q.val() {
+                        self.state.d.next = State::Message;
+                    } else {
+                        self.done.next = true;
+                    }
+                }
+            }
+            State::Alloc => {
+                self.timer.d.next = 0.into();
+                self.wptr.d.next = self.free.m_data.val();
+                self.wbase.d.next = 0.into();
+                self.last.d.next = bit_cast::<22, 24>(self.new_last.q.val());
+                self.word.d.next = 0.into();
+                self.msg_type.d.next = 5.into();
+                if self.free.m_valid.val() {
+                    self.state.d.next = State::AllocWait;
+                } else {
+                    self.msg_status.d.next = 1.into();
+                    self.state.d.next = State::Message;
+                }
+            }
+            State::AllocWait => {
+                if self.timer.q.val() == 2 {
+                    self.timer.d.next = 0.into();
+                    self.state.d.next = State::Hold;
+                }
+            }
+            State::Hold => {
+                self.generation.d.next = self.gens.rd_data.val() + 1;
+                if self.timer.q.val() == 2 {
+                    self.state.d.next = State::Init;
+                }
+            }
+            State::Init => {
+                self.timer.d.next = 0.into();
+                self.word.d.next = self.word.q.val() + 1;
+                if self.word.q.val() == (self.words.val() - 1) {
+                    self.state.d.next = State::InitDrain;
+                }
+            }
+            State::InitDrain => {
+                self.start.d.next = self.now.val();
+                if self.timer.q.val() == 10 {
+                    self.state.d.next = State::Open;
+                }
+            }
+            State::Open => self.state.d.next = State::Message,
+            State::Message => {
+                if self.m_msg_ready.val() {
+                    match self.then.q.val() {
+                        Then::Done => self.done.next = true,
+                        Then::Bitmap => self.state.d.next = State::Fetch1,
+                        Then::Holes => self.state.d.next = State::Holes,
+                    }
+                }
+            }
+            State::Fetch1 => self.state.d.next = State::Fetch2,
+            State::Fetch2 => self.state.d.next = State::View,
+            State::View => {
+                self.view_before.d.next = self.view.q.val();
+                self.view.d.next = self.received.val();
+                if self.abs.q.val() < self.base_abs.val() {
+                    self.view.d.next = !self.ones.val();
+                } else if self.abs.q.val() == self.base_abs.val() {
+                    self.view.d.next = self.received.val() | self.below_base.val();
+                }
+                if self.op.q.val() == Op::Sweep {
+                    self.state.d.next = State::Mask;
+                } else {
+                    self.abs.d.next = self.abs.q.val() + 1;
+                    self.state.d.next = State::Shift;
+                }
+            }
+            State::Shift => {
+                self.shifted.d.next = bit_cast::<B, B2>(self.pair.val());
+                self.state.d.next = State::Bitmap;
+                if self.word.q.val() == 0 {
+                    self.word.d.next = 1.into();
+                    self.state.d.next = State::Fetch1;
+                }
+            }
+            State::Bitmap => {
+                if self.m_bitmap_ready.val() {
+                    self.word.d.next = self.word.q.val() + 1;
+                    self.state.d.next = State::Fetch1;
+                    if self.word.q.val() == self.words.val() {
+                        self.done.next = true;
+                    }
+                }
+            }
+            State::Plan => {
+                self.give_up.d.next = self.idle.q.val() >= self.cfg_idle_ticks.val();
+                self.restart.d.next = self.since_mark.q.val() >= self.cfg_retry_ticks.val();
+                self.tail_lost.d.next = (self.idle.q.val() >= self.cfg_tail_ticks.val())
+                    & (self.highest.q.val() <= self.last.q.val())
+                    & (self.since_range.q.val() >= self.cfg_retry_ticks.val());
+                self.limit.d.next = bit_cast::<22, 23>(self.old.q.val());
+                if self.idle.q.val() >= self.cfg_allowance_ticks.val() {
+                    self.limit.d.next = self.highest.q.val();
+                } else if self.old.q.val().get_bit(22) {
+                    self.limit.d.next = 0.into();
+                }
+                self.state.d.next = State::Limits;
+            }
+            State::Limits => {
+                self.low_2.d.next = self.req_upto.val();
+                if self.req_upto.val() < self.wbase.q.val() {
+                    self.low_2.d.next = self.wbase.q.val();
+                }
+                self.high_1.d.next = self.req_mark.val();
+                if self.limit.q.val() < self.req_mark.val() {
+                    self.high_1.d.next = self.limit.q.val();
+                }
+                self.msg_type.d.next = 2.into();
+                self.then.d.next = Then::Holes;
+                self.state.d.next = State::Pass;
+                if self.give_up.q.val() {
+                    self.msg_type.d.next = 7.into();
+                    self.msg_status.d.next = 2.into();
+                    self.then.d.next = Then::Done;
+                    self.then_message.d.next = true;
+                    self.state.d.next = State::Close;
+                }
+            }
+            State::Pass => {
+                self.upto.d.next = self.low_2.q.val();
+                if self.limit.q.val() > self.low_2.q.val() {
+                    self.upto.d.next = self.limit.q.val();
+                }
+                self.first_pass.d.next = self.restart.q.val();
+                self.pos.d.next = self.wbase.q.val();
+                self.end.d.next = self.high_1.q.val();
+                if !self.restart.q.val() {
+                    self.pos.d.next = self.low_2.q.val();
+                    self.end.d.next = self.limit.q.val();
+                }
+                self.state.d.next = State::Scan;
+            }
+            State::Scan => {
+                self.abs.d.next = bit_cast::<AW, 22>(self.pos.q.val() >> self.lb.val());
+                self.state.d.next = State::Fetch1;
+                if self.pos.q.val() >= self.end.q.val() {
+                    self.state.d.next = State::SweepEnd;
+                    if self.first_pass.q.val() {
+                        self.first_pass.d.next = false;
+                        self.pos.d.next = self.low_2.q.val();
+                        self.end.d.next = self.limit.q.val();
+                        self.state.d.next = State::Scan;
+                    }
+                }
+            }
+            State::Mask => {
+                self.holes.d.next = !self.view.q.val()
+                    & (!self.ones.val() << bit_cast::<LB, 22>(self.pos.q.val()));
+                if self.abs.q.val() == self.end_abs.val() {
+                    self.holes.d.next = !self.view.q.val()
+                        & (!self.ones.val() << bit_cast::<LB, 22>(self.pos.q.val()))
+                        & !(!self.ones.val() << bit_cast::<LB, 22>(self.end.q.val()));
+                }
+                self.state.d.next = State::Holes;
+            }
+            State::Holes => {
+                self.msg_pidx.d.next = (bit_cast::<22, AW>(self.abs.q.val()) << self.lb.val())
+                    | bit_cast::<22, LB>(self.lowest.index.val());
+                self.holes.d.next = self.holes.q.val() & (self.holes.q.val() - 1);
+                self.state.d.next = State::Message;
+                if self.lowest.none.val() {
+                    self.pos.d.next = bit_cast::<22, AW>(self.abs.q.val() + 1) << self.lb.val();
+                    self.state.d.next = State::Scan;
+                }
+            }
+            State::SweepEnd => {
+                self.msg_type.d.next = 3.into();
+                self.msg_pidx.d.next = self.highest.q.val();
+                self.then.d.next = Then::Done;
+                if self.tail_lost.q.val() {
+                    self.state.d.next = State::Message;
+                } else {
+                    self.done.next = true;
+                }
+            }
+        }
+        self.ctl_ready.next = self.done.val() & self.is_message.val();
+        if self.done.val() {
+            self.state.d.next = State::Idle;
+        }
+        if self.rst.val() {
+            self.state.d.next = State::Clear;
+            self.clear_count.d.next = 0.into();
+            self.wptr.d.next = 0.into();
+            self.sweep_wptr.d.next = 0.into();
+            self.sweep_next.d.next = false;
+            self.credit_next.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("rw_control_w{W}_r{}", 1usize << A)).into_timing()
+    }
+}

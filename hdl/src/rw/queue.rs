@@ -1,0 +1,92 @@
+//! A queue for rare records that wait long.
+
+use crate::blocks::RamReg;
+use crate::prelude::*;
+
+hdl_module! {
+    /// First-in first-out queue of 2^A words in block RAM, for events that are rare and served
+    /// slowly: no LUTs for the words, but the next word shows only 4 clocks after the queue
+    /// was empty or the word before it was taken.
+    pub struct EventQueue<const N: usize, const A: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: empties the queue.
+        pub rst: Signal<In, Bit>,
+        /// A word is offered.
+        pub s_valid: Signal<In, Bit>,
+        /// The queue has room.
+        pub s_ready: Signal<Out, Bit>,
+        /// Word in.
+        pub s_data: Signal<In, Bits<N>>,
+        /// A word waits.
+        pub m_valid: Signal<Out, Bit>,
+        /// The word is taken.
+        pub m_ready: Signal<In, Bit>,
+        /// Oldest word.
+        pub m_data: Signal<Out, Bits<N>>,
+        words: RamReg<N, A>,
+        head: DFF<Bits<A>>,
+        tail: DFF<Bits<A>>,
+        some: DFF<Bit>,
+        full: DFF<Bit>,
+        /// The oldest word stands at m_data.
+        shown: DFF<Bit>,
+        /// Clocks since head pointed to a written word.
+        age: DFF<Bits<2>>,
+        push: Signal<Local, Bit>,
+        pop: Signal<Local, Bit>,
+    }
+}
+
+impl<const N: usize, const A: usize> Logic for EventQueue<N, A> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clk, head, tail, some, full, shown, age);
+        self.s_ready.next = !self.full.q.val();
+        self.m_valid.next = self.shown.q.val();
+        self.push.next = self.s_valid.val() & !self.full.q.val();
+        self.pop.next = self.m_ready.val() & self.shown.q.val();
+        self.words.clk.next = self.clk.val();
+        self.words.rd_addr.next = self.head.q.val();
+        self.words.wr_en.next = self.push.val();
+        self.words.wr_addr.next = self.tail.q.val();
+        self.words.wr_data.next = self.s_data.val();
+        self.m_data.next = self.words.rd_data.val();
+        if self.push.val() {
+            self.tail.d.next = self.tail.q.val() + 1;
+        }
+        if self.pop.val() {
+            self.head.d.next = self.head.q.val() + 1;
+        }
+        if self.push.val() & !self.pop.val() {
+            self.some.d.next = true;
+            self.full.d.next = (self.tail.q.val() + 1) == self.head.q.val();
+        }
+        if self.pop.val() & !self.push.val() {
+            self.some.d.next = (self.head.q.val() + 1) != self.tail.q.val();
+            self.full.d.next = false;
+        }
+        self.age.d.next = self.age.q.val() + 1;
+        if self.age.q.val() == 3 {
+            self.shown.d.next = true;
+        }
+        if self.shown.q.val() {
+            self.age.d.next = self.age.q.val();
+        }
+        if !self.some.q.val() | self.pop.val() {
+            self.age.d.next = 0.into();
+            self.shown.d.next = false;
+        }
+        if self.rst.val() {
+            self.head.d.next = 0.into();
+            self.tail.d.next = 0.into();
+            self.some.d.next = false;
+            self.full.d.next = false;
+            self.shown.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("event_queue_w{N}_d{}", 1usize << A)).into_timing()
+    }
+}

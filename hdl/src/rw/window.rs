@@ -1,0 +1,452 @@
+//! The receiver-window engine: records in, decisions, messages and completions out.
+
+use super::accept::RwAccept;
+use super::acks::RwAcks;
+use super::control::RwControl;
+use super::queue::EventQueue;
+use crate::blocks::{FifoReg, StatCounters};
+use crate::prelude::*;
+
+hdl_module! {
+    /// Receiver-window engine: RDMA writes over a network that loses and reorders packets, with
+    /// numbers only, never payload, in the receiver.
+    /// One record a clock at s_*. DATA is decided in 7 clocks (s_* to m_wr_*), in order, one a
+    /// clock, whatever windows it hits; a decision says whether and where the payload is written.
+    /// CONNECT, POLL and ABORT wait in a queue for the control engine; when it is full they are
+    /// dropped and counted, as the protocol allows. s_ready is a register: low while m_wr_* stalls
+    /// and for a few clocks when a window is opened.
+    /// Each write acknowledged at ack_* (visible in host memory) counts; the last one of a transfer
+    /// leads to COMPLETE at m_msg_* and to one completion record at m_cpl_*.
+    pub struct RwWindow<
+        const A: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,
+        const NW: usize, const LNW: usize, const NW2: usize, const HI: usize, const BA: usize,
+        const QW: usize, const AW: usize, const B2: usize, const PW: usize, const FA: usize,
+    > {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset.
+        pub rst: Signal<In, Bit>,
+        /// A received message.
+        pub s_valid: Signal<In, Bit>,
+        /// Taken.
+        pub s_ready: Signal<Out, Bit>,
+        /// Its frame failed a check: it changes a counter and nothing else.
+        pub s_error: Signal<In, Bit>,
+        /// TYPE: 0 DATA, 4 CONNECT, 6 POLL, 7 ABORT.
+        pub s_type: Signal<In, Bits<3>>,
+        /// Sending node.
+        pub s_src: Signal<In, Bits<16>>,
+        /// DATA, POLL: window.
+        pub s_wptr: Signal<In, Bits<16>>,
+        /// DATA, POLL: incarnation of the window.
+        pub s_gen: Signal<In, Bits<16>>,
+        /// DATA: packet number.
+        pub s_pidx: Signal<In, Bits<22>>,
+        /// DATA: last packet of the transfer.
+        pub s_tail: Signal<In, Bit>,
+        /// DATA: payload length, bytes.
+        pub s_len: Signal<In, Bits<13>>,
+        /// Not DATA: transfer slot at the sender.
+        pub s_slot: Signal<In, Bits<16>>,
+        /// Not DATA: transfer.
+        pub s_xid: Signal<In, Bits<32>>,
+        /// CONNECT: incarnation of the sender.
+        pub s_incarnation: Signal<In, Bits<16>>,
+        /// POLL: number of the poll.
+        pub s_seq: Signal<In, Bits<16>>,
+        /// CONNECT: bytes to transfer.
+        pub s_length: Signal<In, Bits<32>>,
+        /// CONNECT: address of the region.
+        pub s_addr: Signal<In, Bits<64>>,
+        /// CONNECT: key of the region.
+        pub s_rkey: Signal<In, Bits<32>>,
+        /// CONNECT: log2 of the packet size, 8 to 12.
+        pub s_mtu: Signal<In, Bits<4>>,
+        /// A decision, one for each DATA record, in order.
+        pub m_wr_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_wr_ready: Signal<In, Bit>,
+        /// Write the payload; otherwise drop it.
+        pub m_wr_accept: Signal<Out, Bit>,
+        /// Why it is dropped; 0 if it is written.
+        pub m_wr_reason: Signal<Out, Bits<4>>,
+        /// Window.
+        pub m_wr_wptr: Signal<Out, Bits<16>>,
+        /// Incarnation of the window.
+        pub m_wr_gen: Signal<Out, Bits<16>>,
+        /// Where the payload goes.
+        pub m_wr_addr: Signal<Out, Bits<64>>,
+        /// Key of the region.
+        pub m_wr_rkey: Signal<Out, Bits<32>>,
+        /// Payload length, bytes.
+        pub m_wr_len: Signal<Out, Bits<13>>,
+        /// A write is visible in host memory.
+        pub ack_valid: Signal<In, Bit>,
+        /// Taken.
+        pub ack_ready: Signal<Out, Bit>,
+        /// Window of the write.
+        pub ack_wptr: Signal<In, Bits<16>>,
+        /// Incarnation of the window.
+        pub ack_gen: Signal<In, Bits<16>>,
+        /// A message for a sender.
+        pub m_msg_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_msg_ready: Signal<In, Bit>,
+        /// TYPE: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
+        pub m_msg_type: Signal<Out, Bits<3>>,
+        /// Node to send it to.
+        pub m_msg_dst: Signal<Out, Bits<16>>,
+        /// Transfer slot there.
+        pub m_msg_slot: Signal<Out, Bits<16>>,
+        /// Transfer.
+        pub m_msg_xid: Signal<Out, Bits<32>>,
+        /// COMPLETE, CONNECT_RESP: status; ABORT, UNKNOWN: reason.
+        pub m_msg_status: Signal<Out, Bits<4>>,
+        /// CONNECT_RESP: window.
+        pub m_msg_wptr: Signal<Out, Bits<16>>,
+        /// CONNECT_RESP: incarnation of the window.
+        pub m_msg_gen: Signal<Out, Bits<16>>,
+        /// RETX_ONE, RETX_RANGE: packet.
+        pub m_msg_pidx: Signal<Out, Bits<22>>,
+        /// STATUS, CONNECT_RESP: packets below this number may be sent.
+        pub m_msg_credit: Signal<Out, Bits<22>>,
+        /// STATUS: number of the poll, 0 if there was none.
+        pub m_msg_seq: Signal<Out, Bits<16>>,
+        /// STATUS: first hole; the bitmap follows on m_bitmap.
+        pub m_msg_wbase: Signal<Out, Bits<22>>,
+        /// STATUS: the last packet has arrived.
+        pub m_msg_tail: Signal<Out, Bit>,
+        /// CONNECT_RESP BUSY: ticks to wait.
+        pub m_msg_hint: Signal<Out, Bits<16>>,
+        /// A word of the bitmap of the STATUS sent last, bit 0 of the first one is packet wbase.
+        pub m_bitmap_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_bitmap_ready: Signal<In, Bit>,
+        /// The word.
+        pub m_bitmap_data: Signal<Out, Bits<B>>,
+        /// It is the last one.
+        pub m_bitmap_last: Signal<Out, Bit>,
+        /// A transfer has ended.
+        pub m_cpl_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_cpl_ready: Signal<In, Bit>,
+        /// Its window.
+        pub m_cpl_wptr: Signal<Out, Bits<16>>,
+        /// Its sender.
+        pub m_cpl_src: Signal<Out, Bits<16>>,
+        /// Slot at the sender.
+        pub m_cpl_slot: Signal<Out, Bits<16>>,
+        /// Transfer.
+        pub m_cpl_xid: Signal<Out, Bits<32>>,
+        /// Bytes.
+        pub m_cpl_length: Signal<Out, Bits<32>>,
+        /// 0 OK, 1 ABORTED.
+        pub m_cpl_status: Signal<Out, Bits<4>>,
+        /// Coarse time, a free-running count.
+        pub now: Signal<In, Bits<16>>,
+        /// Reorder allowance, packets.
+        pub cfg_allowance: Signal<In, Bits<22>>,
+        /// Reorder allowance, ticks without DATA.
+        pub cfg_allowance_ticks: Signal<In, Bits<16>>,
+        /// Ticks before a hole is asked for again: round trip and allowance.
+        pub cfg_retry_ticks: Signal<In, Bits<16>>,
+        /// Ticks without DATA before the rest of the transfer is asked for.
+        pub cfg_tail_ticks: Signal<In, Bits<16>>,
+        /// Ticks without DATA before the transfer is given up.
+        pub cfg_idle_ticks: Signal<In, Bits<16>>,
+        /// Retry hint in a BUSY answer, ticks.
+        pub cfg_busy_hint: Signal<In, Bits<16>>,
+        /// Counter to read: 0 accepted DATA, 1 to 15 drops by reason.
+        pub stat_addr: Signal<In, Bits<4>>,
+        /// Its count, two clocks later.
+        pub stat_data: Signal<Out, Bits<32>>,
+        /// Free windows.
+        pub free_count: Signal<Out, Bits<16>>,
+        /// The engine has left reset.
+        pub ready: Signal<Out, Bit>,
+        /// An operation is decided now, on the row as it was three clocks ago.
+        pub mon_act: Signal<Out, Bit>,
+        /// Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep.
+        pub mon_op: Signal<Out, Bits<3>>,
+        /// Its window.
+        pub mon_wptr: Signal<Out, Bits<A>>,
+        /// Coarse time the operation goes by.
+        pub mon_now: Signal<Out, Bits<16>>,
+        /// A word of the window's bitmap is used now, as it was two clocks ago.
+        pub mon_view: Signal<Out, Bit>,
+        /// First packet of that word, divided by B.
+        pub mon_word: Signal<Out, Bits<AW>>,
+
+        accept: RwAccept<A, W, LW, B, LB, NW, LNW, NW2, HI, BA, QW>,
+        acks: RwAcks<A>,
+        control: RwControl<A, W, B, LB, NW, LNW, AW, B2, PW>,
+        decisions: FifoReg<145, 4>,
+        messages: EventQueue<263, 4>,
+        finished: EventQueue<FA, A>,
+        credits: EventQueue<A, 4>,
+        counts: StatCounters<4>,
+
+        a: Param<A, 5>,
+        lb: Param<LB, 5>,
+        open: DFF<Bit>,
+        is_data: Signal<Local, Bit>,
+        is_control: Signal<Local, Bit>,
+        taken: Signal<Local, Bit>,
+
+        stale_write: DFF<Bits<32>>,
+        old_connect: DFF<Bits<32>>,
+        stray_abort: DFF<Bits<32>>,
+        bad_frame: DFF<Bits<32>>,
+        queue_full: DFF<Bits<32>>,
+        not_expected: DFF<Bits<32>>,
+        picked: DFF<Bits<32>>,
+        picked_2: DFF<Bits<32>>,
+        stat_high: DFF<Bit>,
+        stat_high_2: DFF<Bit>,
+    }
+}
+
+impl<
+        const A: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,
+        const NW: usize, const LNW: usize, const NW2: usize, const HI: usize, const BA: usize,
+        const QW: usize, const AW: usize, const B2: usize, const PW: usize, const FA: usize,
+> Logic for RwWindow<A, W, LW, B, LB, NW, LNW, NW2, HI, BA, QW, AW, B2, PW, FA>
+{
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, open, stale_write, old_connect, stray_abort, bad_frame, queue_full, not_expected, picked,
+            picked_2, stat_high, stat_high_2
+        );
+        self.accept.clk.next = self.clk.val();
+        self.accept.rst.next = self.rst.val();
+        self.acks.clk.next = self.clk.val();
+        self.acks.rst.next = self.rst.val();
+        self.control.clk.next = self.clk.val();
+        self.control.rst.next = self.rst.val();
+        self.decisions.clk.next = self.clk.val();
+        self.decisions.rst.next = self.rst.val();
+        self.messages.clk.next = self.clk.val();
+        self.messages.rst.next = self.rst.val();
+        self.finished.clk.next = self.clk.val();
+        self.finished.rst.next = self.rst.val();
+        self.credits.clk.next = self.clk.val();
+        self.credits.rst.next = self.rst.val();
+        self.counts.clk.next = self.clk.val();
+        self.counts.rst.next = self.rst.val();
+
+        // Records in: room in the queue of decisions covers all that are in the pipeline.
+        self.open.d.next =
+            self.control.ready.val() & !self.control.hold.val() & (self.decisions.count.val() < 7);
+        self.s_ready.next = self.open.q.val();
+        self.taken.next = self.s_valid.val() & self.open.q.val();
+        self.is_data.next = self.taken.val() & !self.s_error.val() & (self.s_type.val() == 0);
+        self.is_control.next = self.taken.val()
+            & !self.s_error.val()
+            & ((self.s_type.val() == 4) | (self.s_type.val() == 6) | (self.s_type.val() == 7));
+        self.accept.s_valid.next = self.is_data.val() | self.control.init_valid.val();
+        self.accept.s_init.next = self.control.init_valid.val();
+        self.accept.s_wptr.next = self.s_wptr.val();
+        self.accept.s_pidx.next = self.s_pidx.val();
+        if self.control.init_valid.val() {
+            self.accept.s_wptr.next = bit_cast::<16, A>(self.control.init_wptr.val());
+            self.accept.s_pidx.next =
+                bit_cast::<22, LNW>(self.control.init_word.val()) << self.lb.val();
+        }
+        self.accept.s_gen.next = self.s_gen.val();
+        self.accept.s_src.next = self.s_src.val();
+        self.accept.s_tail.next = self.s_tail.val();
+        self.accept.s_len.next = self.s_len.val();
+        self.accept.now.next = self.now.val();
+        self.messages.s_valid.next = self.is_control.val();
+        self.messages.s_data.next = bit_cast::<263, 3>(self.s_type.val())
+            | (bit_cast::<263, 16>(self.s_src.val()) << 3)
+            | (bit_cast::<263, 16>(self.s_slot.val()) << 19)
+            | (bit_cast::<263, 32>(self.s_xid.val()) << 35)
+            | (bit_cast::<263, 16>(self.s_incarnation.val()) << 67)
+            | (bit_cast::<263, 16>(self.s_wptr.val()) << 83)
+            | (bit_cast::<263, 16>(self.s_gen.val()) << 99)
+            | (bit_cast::<263, 16>(self.s_seq.val()) << 115)
+            | (bit_cast::<263, 32>(self.s_length.val()) << 131)
+            | (bit_cast::<263, 64>(self.s_addr.val()) << 163)
+            | (bit_cast::<263, 32>(self.s_rkey.val()) << 227)
+            | (bit_cast::<263, 4>(self.s_mtu.val()) << 259);
+
+        // Decisions out.
+        self.decisions.s_valid.next = self.accept.m_valid.val();
+        self.decisions.s_data.next = bit_cast::<145, 4>(self.accept.m_reason.val())
+            | (bit_cast::<145, 16>(self.accept.m_wptr.val()) << 4)
+            | (bit_cast::<145, 16>(self.accept.m_gen.val()) << 20)
+            | (bit_cast::<145, 64>(self.accept.m_addr.val()) << 36)
+            | (bit_cast::<145, 32>(self.accept.m_rkey.val()) << 100)
+            | (bit_cast::<145, 13>(self.accept.m_len.val()) << 132);
+        self.m_wr_valid.next = self.decisions.m_valid.val();
+        self.decisions.m_ready.next = self.m_wr_ready.val();
+        self.m_wr_reason.next = self.decisions.m_data.val().get_bits::<4>(0);
+        self.m_wr_wptr.next = self.decisions.m_data.val().get_bits::<16>(4);
+        self.m_wr_gen.next = self.decisions.m_data.val().get_bits::<16>(20);
+        self.m_wr_addr.next = self.decisions.m_data.val().get_bits::<64>(36);
+        self.m_wr_rkey.next = self.decisions.m_data.val().get_bits::<32>(100);
+        self.m_wr_len.next = self.decisions.m_data.val().get_bits::<13>(132);
+        self.m_wr_accept.next = self.decisions.m_data.val().get_bits::<4>(0) == 0;
+
+        // Acknowledged writes.
+        self.ack_ready.next = !self.control.clear_valid.val();
+        self.acks.s_valid.next = self.ack_valid.val();
+        self.acks.s_wptr.next = self.ack_wptr.val();
+        self.acks.s_gen.next = self.ack_gen.val();
+        self.acks.clear_valid.next = self.control.clear_valid.val();
+        self.acks.clear_wptr.next = self.control.clear_wptr.val();
+        self.finished.s_valid.next = self.acks.m_valid.val();
+        self.finished.s_data.next = (bit_cast::<FA, 16>(self.acks.m_gen.val()) << self.a.val())
+            | bit_cast::<FA, A>(self.acks.m_wptr.val());
+        self.credits.s_valid.next = self.accept.m_credit.val();
+        self.credits.s_data.next = bit_cast::<A, 16>(self.accept.m_wptr.val());
+
+        // The control engine.
+        self.control.now.next = self.now.val();
+        self.control.ctl_valid.next = self.messages.m_valid.val();
+        self.messages.m_ready.next = self.control.ctl_ready.val();
+        self.control.ctl_type.next = self.messages.m_data.val().get_bits::<3>(0);
+        self.control.ctl_src.next = self.messages.m_data.val().get_bits::<16>(3);
+        self.control.ctl_slot.next = self.messages.m_data.val().get_bits::<16>(19);
+        self.control.ctl_xid.next = self.messages.m_data.val().get_bits::<32>(35);
+        self.control.ctl_incarnation.next = self.messages.m_data.val().get_bits::<16>(67);
+        self.control.ctl_wptr.next = self.messages.m_data.val().get_bits::<16>(83);
+        self.control.ctl_gen.next = self.messages.m_data.val().get_bits::<16>(99);
+        self.control.ctl_seq.next = self.messages.m_data.val().get_bits::<16>(115);
+        self.control.ctl_length.next = self.messages.m_data.val().get_bits::<32>(131);
+        self.control.ctl_addr.next = self.messages.m_data.val().get_bits::<64>(163);
+        self.control.ctl_rkey.next = self.messages.m_data.val().get_bits::<32>(227);
+        self.control.ctl_mtu.next = self.messages.m_data.val().get_bits::<4>(259);
+        self.control.fin_valid.next = self.finished.m_valid.val();
+        self.finished.m_ready.next = self.control.fin_ready.val();
+        self.control.fin_wptr.next = bit_cast::<A, FA>(self.finished.m_data.val());
+        self.control.fin_gen.next = bit_cast::<16, FA>(self.finished.m_data.val() >> self.a.val());
+        self.control.crd_valid.next = self.credits.m_valid.val();
+        self.credits.m_ready.next = self.control.crd_ready.val();
+        self.control.crd_wptr.next = self.credits.m_data.val();
+        self.accept.cw_en.next = self.control.cw_en.val();
+        self.accept.cw_wptr.next = self.control.cw_wptr.val();
+        self.accept.cw_open.next = self.control.cw_open.val();
+        self.accept.cw_gen.next = self.control.cw_gen.val();
+        self.accept.cw_src.next = self.control.cw_src.val();
+        self.accept.cw_last.next = self.control.cw_last.val();
+        self.accept.cw_mtu.next = self.control.cw_mtu.val();
+        self.accept.cw_last_len.next = self.control.cw_last_len.val();
+        self.accept.cw_addr.next = self.control.cw_addr.val();
+        self.accept.cw_rkey.next = self.control.cw_rkey.val();
+        self.acks.cw_en.next = self.control.cw_en.val();
+        self.acks.cw_wptr.next = self.control.cw_wptr.val();
+        self.acks.cw_open.next = self.control.cw_open.val();
+        self.acks.cw_gen.next = self.control.cw_gen.val();
+        self.acks.cw_last.next = self.control.cw_last.val();
+        self.accept.q_wptr.next = self.control.q_wptr.val();
+        self.accept.q_word.next = self.control.q_word.val();
+        self.control.q_wbase.next = self.accept.q_wbase.val();
+        self.control.q_highest.next = self.accept.q_highest.val();
+        self.control.q_tail.next = self.accept.q_tail.val();
+        self.control.q_last_rx.next = self.accept.q_last_rx.val();
+        self.control.q_bits.next = self.accept.q_bits.val();
+        self.m_msg_valid.next = self.control.m_msg_valid.val();
+        self.control.m_msg_ready.next = self.m_msg_ready.val();
+        self.m_msg_type.next = self.control.m_msg_type.val();
+        self.m_msg_dst.next = self.control.m_msg_dst.val();
+        self.m_msg_slot.next = self.control.m_msg_slot.val();
+        self.m_msg_xid.next = self.control.m_msg_xid.val();
+        self.m_msg_status.next = self.control.m_msg_status.val();
+        self.m_msg_wptr.next = self.control.m_msg_wptr.val();
+        self.m_msg_gen.next = self.control.m_msg_gen.val();
+        self.m_msg_pidx.next = self.control.m_msg_pidx.val();
+        self.m_msg_credit.next = self.control.m_msg_credit.val();
+        self.m_msg_seq.next = self.control.m_msg_seq.val();
+        self.m_msg_wbase.next = self.control.m_msg_wbase.val();
+        self.m_msg_tail.next = self.control.m_msg_tail.val();
+        self.m_msg_hint.next = self.control.m_msg_hint.val();
+        self.m_bitmap_valid.next = self.control.m_bitmap_valid.val();
+        self.control.m_bitmap_ready.next = self.m_bitmap_ready.val();
+        self.m_bitmap_data.next = self.control.m_bitmap_data.val();
+        self.m_bitmap_last.next = self.control.m_bitmap_last.val();
+        self.m_cpl_valid.next = self.control.m_cpl_valid.val();
+        self.control.m_cpl_ready.next = self.m_cpl_ready.val();
+        self.m_cpl_wptr.next = self.control.m_cpl_wptr.val();
+        self.m_cpl_src.next = self.control.m_cpl_src.val();
+        self.m_cpl_slot.next = self.control.m_cpl_slot.val();
+        self.m_cpl_xid.next = self.control.m_cpl_xid.val();
+        self.m_cpl_length.next = self.control.m_cpl_length.val();
+        self.m_cpl_status.next = self.control.m_cpl_status.val();
+        self.control.cfg_allowance.next = self.cfg_allowance.val();
+        self.control.cfg_allowance_ticks.next = self.cfg_allowance_ticks.val();
+        self.control.cfg_retry_ticks.next = self.cfg_retry_ticks.val();
+        self.control.cfg_tail_ticks.next = self.cfg_tail_ticks.val();
+        self.control.cfg_idle_ticks.next = self.cfg_idle_ticks.val();
+        self.control.cfg_busy_hint.next = self.cfg_busy_hint.val();
+        self.free_count.next = self.control.free_count.val();
+        self.ready.next = self.control.ready.val();
+        self.mon_act.next = self.control.mon_act.val();
+        self.mon_op.next = self.control.mon_op.val();
+        self.mon_wptr.next = self.control.mon_wptr.val();
+        self.mon_now.next = self.control.mon_now.val();
+        self.mon_view.next = self.control.mon_view.val();
+        self.mon_word.next = self.control.mon_word.val();
+
+        // Statistics.
+        self.counts.s_valid.next = self.accept.m_valid.val();
+        self.counts.s_data.next = self.accept.m_reason.val();
+        self.counts.rd_addr.next = self.stat_addr.val();
+        if self.acks.stale.val() | (self.control.drop_valid.val() & (self.control.drop_reason.val() == 10)) {
+            self.stale_write.d.next = self.stale_write.q.val() + 1;
+        }
+        if self.control.drop_valid.val() & (self.control.drop_reason.val() == 11) {
+            self.old_connect.d.next = self.old_connect.q.val() + 1;
+        }
+        if self.control.drop_valid.val() & (self.control.drop_reason.val() == 12) {
+            self.stray_abort.d.next = self.stray_abort.q.val() + 1;
+        }
+        if self.taken.val() & self.s_error.val() {
+            self.bad_frame.d.next = self.bad_frame.q.val() + 1;
+        }
+        if self.is_control.val() & !self.messages.s_ready.val() {
+            self.queue_full.d.next = self.queue_full.q.val() + 1;
+        }
+        if self.taken.val() & !self.s_error.val() & !self.is_data.val() & !self.is_control.val() {
+            self.not_expected.d.next = self.not_expected.q.val() + 1;
+        }
+        self.picked.d.next = self.not_expected.q.val();
+        if self.stat_addr.val() == 10 {
+            self.picked.d.next = self.stale_write.q.val();
+        }
+        if self.stat_addr.val() == 11 {
+            self.picked.d.next = self.old_connect.q.val();
+        }
+        if self.stat_addr.val() == 12 {
+            self.picked.d.next = self.stray_abort.q.val();
+        }
+        if self.stat_addr.val() == 13 {
+            self.picked.d.next = self.bad_frame.q.val();
+        }
+        if self.stat_addr.val() == 14 {
+            self.picked.d.next = self.queue_full.q.val();
+        }
+        self.picked_2.d.next = self.picked.q.val();
+        self.stat_high.d.next = self.stat_addr.val() >= 10;
+        self.stat_high_2.d.next = self.stat_high.q.val();
+        self.stat_data.next = self.counts.rd_data.val();
+        if self.stat_high_2.q.val() {
+            self.stat_data.next = self.picked_2.q.val();
+        }
+        if self.rst.val() {
+            self.open.d.next = false;
+            self.stale_write.d.next = 0.into();
+            self.old_connect.d.next = 0.into();
+            self.stray_abort.d.next = 0.into();
+            self.bad_frame.d.next = 0.into();
+            self.queue_full.d.next = 0.into();
+            self.not_expected.d.next = 0.into();
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("rw_window_w{W}_r{}", 1usize << A)).into_timing()
+    }
+}
