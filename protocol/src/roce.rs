@@ -69,7 +69,13 @@ impl Link {
     pub fn between(src: u16, dst: u16) -> Self {
         let mac = |node: u16| [2, 0, 0, 0, (node >> 8) as u8, node as u8];
         let ip = |node: u16| [10, 0, (node >> 8) as u8, node as u8];
-        Self { dst_mac: mac(dst), src_mac: mac(src), src_ip: ip(src), dst_ip: ip(dst), src_port: 0xC000 | (src & 0x3FFF) }
+        Self {
+            dst_mac: mac(dst),
+            src_mac: mac(src),
+            src_ip: ip(src),
+            dst_ip: ip(dst),
+            src_port: 0xC000 | (src & 0x3FFF),
+        }
     }
 }
 
@@ -166,7 +172,9 @@ pub fn icrc(packet: &[u8]) -> Option<u32> {
 
 /// One's-complement sum of a header as the IPv4 checksum takes it: 0xFFFF for a header with its right checksum in place.
 fn ones_sum(header: &[u8]) -> u16 {
-    let sum = header.chunks(2).fold(0u32, |sum, pair| sum + u32::from(pair[0]) * 256 + pair.get(1).map_or(0, |low| u32::from(*low)));
+    let sum = header.chunks(2).fold(0u32, |sum, pair| {
+        sum + u32::from(pair[0]) * 256 + pair.get(1).map_or(0, |low| u32::from(*low))
+    });
     let sum = (sum & 0xFFFF) + (sum >> 16);
     ((sum & 0xFFFF) + (sum >> 16)) as u16
 }
@@ -176,7 +184,13 @@ fn ones_sum(header: &[u8]) -> u16 {
 /// # Errors
 /// [`FrameError::TooLarge`].
 pub fn encode(link: &Link, bth: &Bth, body: &[u8]) -> Result<Vec<u8>, FrameError> {
-    let fits = |field, value: usize, max| if value <= max { Ok(()) } else { Err(FrameError::TooLarge { field, value, max }) };
+    let fits = |field, value: usize, max| {
+        if value <= max {
+            Ok(())
+        } else {
+            Err(FrameError::TooLarge { field, value, max })
+        }
+    };
     fits("body", body.len(), MAX_BODY)?;
     fits("destination queue pair", bth.dest_qp as usize, 0xFF_FFFF)?;
     fits("packet sequence number", bth.psn as usize, 0xFF_FFFF)?;
@@ -216,22 +230,61 @@ pub fn decode(frame: &[u8]) -> Result<Frame<'_>, FrameError> {
     }
     let word = |at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);
     let triple = |at: usize| u32::from_be_bytes([0, frame[at], frame[at + 1], frame[at + 2]]);
-    let field = |field, value: u32, expected: u32| if value == expected { Ok(()) } else { Err(FrameError::Field { field, value, expected }) };
+    let field = |field, value: u32, expected: u32| {
+        if value == expected {
+            Ok(())
+        } else {
+            Err(FrameError::Field {
+                field,
+                value,
+                expected,
+            })
+        }
+    };
     let length = |field, said: u16, is: usize| {
-        if usize::from(said) == is { Ok(()) } else { Err(FrameError::Length { field, said: said.into(), is }) }
+        if usize::from(said) == is {
+            Ok(())
+        } else {
+            Err(FrameError::Length {
+                field,
+                said: said.into(),
+                is,
+            })
+        }
     };
     field("EtherType", word(12).into(), 0x0800)?;
-    field("IPv4 version and header length", frame[IP_OFFSET].into(), 0x45)?;
+    field(
+        "IPv4 version and header length",
+        frame[IP_OFFSET].into(),
+        0x45,
+    )?;
     if ones_sum(&frame[IP_OFFSET..UDP_OFFSET]) != 0xFFFF {
         return Err(FrameError::IpChecksum);
     }
-    length("IPv4 total length", word(IP_OFFSET + 2), frame.len() - IP_OFFSET)?;
-    field("IPv4 flags and fragment offset", word(IP_OFFSET + 6).into(), 0x4000)?;
+    length(
+        "IPv4 total length",
+        word(IP_OFFSET + 2),
+        frame.len() - IP_OFFSET,
+    )?;
+    field(
+        "IPv4 flags and fragment offset",
+        word(IP_OFFSET + 6).into(),
+        0x4000,
+    )?;
     field("IPv4 protocol", frame[IP_OFFSET + 9].into(), 17)?;
-    field("UDP destination port", word(UDP_OFFSET + 2).into(), UDP_PORT.into())?;
+    field(
+        "UDP destination port",
+        word(UDP_OFFSET + 2).into(),
+        UDP_PORT.into(),
+    )?;
     length("UDP length", word(UDP_OFFSET + 4), frame.len() - UDP_OFFSET)?;
     let crc_at = frame.len() - ICRC_LEN;
-    let found = u32::from_le_bytes([frame[crc_at], frame[crc_at + 1], frame[crc_at + 2], frame[crc_at + 3]]);
+    let found = u32::from_le_bytes([
+        frame[crc_at],
+        frame[crc_at + 1],
+        frame[crc_at + 2],
+        frame[crc_at + 3],
+    ]);
     let computed = icrc(&frame[IP_OFFSET..crc_at]).ok_or(FrameError::Short(frame.len()))?;
     if found != computed {
         return Err(FrameError::Icrc { found, computed });
@@ -242,16 +295,41 @@ pub fn decode(frame: &[u8]) -> Result<Frame<'_>, FrameError> {
     field("BTH acknowledge request", frame[BTH_OFFSET + 8].into(), 0)?;
     let pad = usize::from(flags >> 4 & 3);
     let padded = &frame[BODY_OFFSET..crc_at];
-    let (body, padding) =
-        padded.split_at_checked(padded.len().wrapping_sub(pad)).ok_or(FrameError::Length { field: "pad count", said: pad, is: padded.len() })?;
-    field("length of body and pad modulo 4", (padded.len() % 4) as u32, 0)?;
-    field("pad", padding.iter().fold(0, |all, byte| all | u32::from(*byte)), 0)?;
-    let mut link = Link { dst_mac: [0; 6], src_mac: [0; 6], src_ip: [0; 4], dst_ip: [0; 4], src_port: word(UDP_OFFSET) };
+    let (body, padding) = padded
+        .split_at_checked(padded.len().wrapping_sub(pad))
+        .ok_or(FrameError::Length {
+            field: "pad count",
+            said: pad,
+            is: padded.len(),
+        })?;
+    field(
+        "length of body and pad modulo 4",
+        (padded.len() % 4) as u32,
+        0,
+    )?;
+    field(
+        "pad",
+        padding.iter().fold(0, |all, byte| all | u32::from(*byte)),
+        0,
+    )?;
+    let mut link = Link {
+        dst_mac: [0; 6],
+        src_mac: [0; 6],
+        src_ip: [0; 4],
+        dst_ip: [0; 4],
+        src_port: word(UDP_OFFSET),
+    };
     link.dst_mac.copy_from_slice(&frame[..6]);
     link.src_mac.copy_from_slice(&frame[6..12]);
-    link.src_ip.copy_from_slice(&frame[IP_OFFSET + 12..IP_OFFSET + 16]);
-    link.dst_ip.copy_from_slice(&frame[IP_OFFSET + 16..UDP_OFFSET]);
-    let bth = Bth { opcode: frame[BTH_OFFSET], dest_qp: triple(BTH_OFFSET + 5), psn: triple(BTH_OFFSET + 9) };
+    link.src_ip
+        .copy_from_slice(&frame[IP_OFFSET + 12..IP_OFFSET + 16]);
+    link.dst_ip
+        .copy_from_slice(&frame[IP_OFFSET + 16..UDP_OFFSET]);
+    let bth = Bth {
+        opcode: frame[BTH_OFFSET],
+        dest_qp: triple(BTH_OFFSET + 5),
+        psn: triple(BTH_OFFSET + 9),
+    };
     Ok(Frame { link, bth, body })
 }
 
@@ -260,8 +338,15 @@ mod tests {
     use super::*;
 
     fn hex(text: &str) -> Vec<u8> {
-        let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).map(|c| (c as char).to_digit(16).unwrap() as u8).collect();
-        digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+        let digits: Vec<u8> = text
+            .bytes()
+            .filter(u8::is_ascii_hexdigit)
+            .map(|c| (c as char).to_digit(16).unwrap() as u8)
+            .collect();
+        digits
+            .chunks(2)
+            .map(|pair| pair[0] << 4 | pair[1])
+            .collect()
     }
 
     /// A congestion notification captured on a ConnectX-4 Lx, from the RoCE tests of Scapy (test/contrib/roce.uts).
@@ -272,9 +357,15 @@ mod tests {
              81 00 ffff 40 000118 00 000000 0000000000000000 0000000000000000 82fd002a",
         );
         let crc_at = frame.len() - ICRC_LEN;
-        assert_eq!(icrc(&frame[IP_OFFSET..crc_at]).unwrap().to_le_bytes(), frame[crc_at..]);
+        assert_eq!(
+            icrc(&frame[IP_OFFSET..crc_at]).unwrap().to_le_bytes(),
+            frame[crc_at..]
+        );
         let decoded = decode(&frame).unwrap();
-        assert_eq!((decoded.bth.opcode, decoded.bth.dest_qp, decoded.body), (0x81, 0x118, [0; 16].as_slice()));
+        assert_eq!(
+            (decoded.bth.opcode, decoded.bth.dest_qp, decoded.body),
+            (0x81, 0x118, [0; 16].as_slice())
+        );
     }
 
     /// The unreliable-connection SEND of the same file: UDP checksum in place, migration bit set, pad count 2.
@@ -285,11 +376,17 @@ mod tests {
              24 60 ffff 00 0000d3 00 cf1710 4630818be28935d90e9a9550 5401be885e500000 78f353f3",
         );
         let crc_at = packet.len() - ICRC_LEN;
-        assert_eq!(icrc(&packet[..crc_at]).unwrap().to_le_bytes(), packet[crc_at..]);
+        assert_eq!(
+            icrc(&packet[..crc_at]).unwrap().to_le_bytes(),
+            packet[crc_at..]
+        );
     }
 
     #[test]
     fn ipv4_checksum_of_the_captured_header() {
-        assert_eq!(ones_sum(&hex("45c2 003c 718c 4000 4011 9161 0a001101 0a001201")), 0xFFFF);
+        assert_eq!(
+            ones_sum(&hex("45c2 003c 718c 4000 4011 9161 0a001101 0a001201")),
+            0xFFFF
+        );
     }
 }

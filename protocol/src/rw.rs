@@ -42,8 +42,14 @@ pub mod wire;
 
 pub use codes::{ConnectStatus, DropReason, MessageType, Reason, Status, opcode};
 pub use config::{ConfigError, Mode, Mutations, ReceiverConfig, SenderConfig};
-pub use message::{Abort, Bitmap, Complete, Connect, ConnectResp, Data, Message, Poll, RetxOne, RetxRange, StatusReport, Unknown};
-pub use receiver::{Accepted, Completion, ConnectOut, FinishOut, Output, Peer, PeerState, Receiver, Transfer, Window, WriteCmd};
+pub use message::{
+    Abort, Bitmap, Complete, Connect, ConnectResp, Data, Message, Poll, RetxOne, RetxRange,
+    StatusReport, Unknown,
+};
+pub use receiver::{
+    Accepted, Completion, ConnectOut, FinishOut, Output, Peer, PeerState, Receiver, Transfer,
+    Window, WriteCmd,
+};
 pub use sender::{Choice, Outcome, Outgoing, Request, Sender, SenderCompletion, StartError};
 pub use stats::{ReceiverStats, SenderStats};
 
@@ -65,7 +71,9 @@ pub fn packets(length: u32, mtu: u8) -> u32 {
 /// Bytes carried by packet `pidx` of a transfer of `length` bytes in packets of `2^mtu` bytes: P, or what is left for the last.
 #[must_use]
 pub fn packet_len(length: u32, mtu: u8, pidx: u32) -> u32 {
-    length.saturating_sub(pidx.saturating_mul(1 << mtu)).min(1 << mtu)
+    length
+        .saturating_sub(pidx.saturating_mul(1 << mtu))
+        .min(1 << mtu)
 }
 
 /// Serial comparison of transfer numbers: `a` is newer than `b` iff 0 < (a-b) mod 2^32 < 2^31.

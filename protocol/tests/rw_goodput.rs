@@ -41,7 +41,8 @@ impl Line {
         if !rng.chance(loss) {
             self.count += 1;
             self.messages.insert(self.count, msg);
-            self.queue.push(Reverse((now + 64 + rng.below(span + 1), self.count)));
+            self.queue
+                .push(Reverse((now + 64 + rng.below(span + 1), self.count)));
         }
     }
 
@@ -64,9 +65,28 @@ struct Figures {
 fn run(mode: Mode, w: u32, loss: [f64; 2], span: u64, seed: u64) -> Option<Figures> {
     let n = 2048u32;
     let mut rng = Rng(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-    let mut rx = Receiver::new(ReceiverConfig { mode, w, ..Default::default() }).unwrap();
-    let mut tx = Sender::new(SenderConfig { mode, ..Default::default() }).unwrap();
-    tx.start(Request { dst: 1, addr: 0, rkey: 0, length: n * 512, mtu: 9 }, 0).unwrap();
+    let mut rx = Receiver::new(ReceiverConfig {
+        mode,
+        w,
+        ..Default::default()
+    })
+    .unwrap();
+    let mut tx = Sender::new(SenderConfig {
+        mode,
+        ..Default::default()
+    })
+    .unwrap();
+    tx.start(
+        Request {
+            dst: 1,
+            addr: 0,
+            rkey: 0,
+            length: n * 512,
+            mtu: 9,
+        },
+        0,
+    )
+    .unwrap();
     let (mut to_rx, mut to_tx) = (Line::default(), Line::default());
     let (mut first, mut last) = (None, None);
     for now in 0..400_000u64 {
@@ -75,7 +95,9 @@ fn run(mode: Mode, w: u32, loss: [f64; 2], span: u64, seed: u64) -> Option<Figur
             while let Some(output) = outputs.pop() {
                 match output {
                     Output::Send { msg, .. } => to_tx.send(msg, now, loss[1], span, &mut rng),
-                    Output::Write(write) => outputs.extend(rx.handle_write_done(write.wptr, write.r#gen)),
+                    Output::Write(write) => {
+                        outputs.extend(rx.handle_write_done(write.wptr, write.r#gen))
+                    }
                     Output::Completion(done) => {
                         assert_eq!(done.status, Status::Ok);
                         last = Some(now);
@@ -114,7 +136,9 @@ fn run(mode: Mode, w: u32, loss: [f64; 2], span: u64, seed: u64) -> Option<Figur
 
 /// Means over `seeds` runs: goodput, packets sent per useful packet, and how many runs did not end well.
 fn mean(mode: Mode, w: u32, loss: [f64; 2], seeds: u64) -> (f64, f64, u64) {
-    let runs: Vec<_> = (1..=seeds).map(|seed| run(mode, w, loss, 32, seed)).collect();
+    let runs: Vec<_> = (1..=seeds)
+        .map(|seed| run(mode, w, loss, 32, seed))
+        .collect();
     let good: Vec<_> = runs.iter().flatten().collect();
     let count = good.len().max(1) as f64;
     let goodput = good.iter().map(|f| f.goodput).sum::<f64>() / count;
@@ -125,11 +149,25 @@ fn mean(mode: Mode, w: u32, loss: [f64; 2], seeds: u64) -> (f64, f64, u64) {
 #[test]
 #[ignore = "prints the table"]
 fn table() {
-    for (mode, w) in [(Mode::Counter, 256), (Mode::GoBackN, 256), (Mode::RwTimer, 256), (Mode::Rw, 256), (Mode::Rw, 1024)] {
+    for (mode, w) in [
+        (Mode::Counter, 256),
+        (Mode::GoBackN, 256),
+        (Mode::RwTimer, 256),
+        (Mode::Rw, 256),
+        (Mode::Rw, 1024),
+    ] {
         for loss in [0.0, 1e-4, 1e-3, 1e-2] {
             for control in [0.0, loss] {
-                let (goodput, sent, failed) = mean(mode, w, [loss, control], if mode == Mode::Rw { 200 } else { 5 });
-                println!("{:10} W={w:4} loss {loss:.4}/{control:.4}: goodput {goodput:.3} sent {sent:.4} failed {failed}", mode.name());
+                let (goodput, sent, failed) = mean(
+                    mode,
+                    w,
+                    [loss, control],
+                    if mode == Mode::Rw { 200 } else { 5 },
+                );
+                println!(
+                    "{:10} W={w:4} loss {loss:.4}/{control:.4}: goodput {goodput:.3} sent {sent:.4} failed {failed}",
+                    mode.name()
+                );
             }
         }
     }
@@ -139,7 +177,11 @@ fn table() {
 fn p_23_no_loss_and_reorder_within_the_allowance_resends_nothing() {
     for mode in [Mode::Rw, Mode::RwTimer] {
         for seed in 1..=20 {
-            assert_eq!(run(mode, 256, [0.0; 2], 32, seed).unwrap().resent, 0, "{mode} seed {seed}");
+            assert_eq!(
+                run(mode, 256, [0.0; 2], 32, seed).unwrap().resent,
+                0,
+                "{mode} seed {seed}"
+            );
         }
     }
 }
@@ -148,10 +190,16 @@ fn p_23_no_loss_and_reorder_within_the_allowance_resends_nothing() {
 fn rw_19_credit_keeps_the_line_full_at_w_256() {
     for (loss, least) in [(1e-4, 0.95), (1e-3, 0.94), (1e-2, 0.895)] {
         let (goodput, sent, failed) = mean(Mode::Rw, 256, [loss, 0.0], 60);
-        assert!(goodput >= least && sent <= 1.021 && failed == 0, "loss {loss}: goodput {goodput:.3}, sent {sent:.4}, {failed} failed");
+        assert!(
+            goodput >= least && sent <= 1.021 && failed == 0,
+            "loss {loss}: goodput {goodput:.3}, sent {sent:.4}, {failed} failed"
+        );
         // With requests and credit lost as often as data.
         let (goodput, sent, failed) = mean(Mode::Rw, 256, [loss, loss], 60);
-        assert!(goodput >= least - 0.025 && sent <= 1.03 && failed == 0, "loss {loss}: goodput {goodput:.3}, sent {sent:.4}, {failed} failed");
+        assert!(
+            goodput >= least - 0.025 && sent <= 1.03 && failed == 0,
+            "loss {loss}: goodput {goodput:.3}, sent {sent:.4}, {failed} failed"
+        );
     }
 }
 
@@ -159,9 +207,18 @@ fn rw_19_credit_keeps_the_line_full_at_w_256() {
 fn reference_modes_finish_with_the_overhead_expected_of_them() {
     // Every full round of the counter must get through whole: about e^(N·loss) rounds.
     let (_, sent, failed) = mean(Mode::Counter, 256, [1e-4, 0.0], 20);
-    assert!((1.05..1.5).contains(&sent) && failed == 0, "counter: {sent}");
+    assert!(
+        (1.05..1.5).contains(&sent) && failed == 0,
+        "counter: {sent}"
+    );
     let (goodput, _, failed) = mean(Mode::GoBackN, 256, [1e-3, 0.0], 2);
-    assert!((0.02..0.1).contains(&goodput) && failed == 0, "go-back-n: {goodput}");
+    assert!(
+        (0.02..0.1).contains(&goodput) && failed == 0,
+        "go-back-n: {goodput}"
+    );
     let (goodput, _, failed) = mean(Mode::RwTimer, 256, [1e-3, 0.0], 5);
-    assert!((0.35..0.9).contains(&goodput) && failed == 0, "rw-timer: {goodput}");
+    assert!(
+        (0.35..0.9).contains(&goodput) && failed == 0,
+        "rw-timer: {goodput}"
+    );
 }

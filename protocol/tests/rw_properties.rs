@@ -24,13 +24,25 @@ type Copies = Vec<u64>;
 impl<F: FnMut(&Message, u64) -> Copies> Net<F> {
     fn new(tx: SenderConfig, rx: ReceiverConfig, delay: u64, fate: F) -> Self {
         let (tx, rx) = (Sender::new(tx).unwrap(), Receiver::new(rx).unwrap());
-        Self { tx, rx, now: 0, delay, fate, flying: BTreeMap::new(), count: 0, memory: vec![], received: vec![], ended: vec![] }
+        Self {
+            tx,
+            rx,
+            now: 0,
+            delay,
+            fate,
+            flying: BTreeMap::new(),
+            count: 0,
+            memory: vec![],
+            received: vec![],
+            ended: vec![],
+        }
     }
 
     fn send(&mut self, msg: Message) {
         for extra in (self.fate)(&msg, self.now) {
             self.count += 1;
-            self.flying.insert((self.now + self.delay + extra, self.count), msg.clone());
+            self.flying
+                .insert((self.now + self.delay + extra, self.count), msg.clone());
         }
     }
 
@@ -49,7 +61,11 @@ impl<F: FnMut(&Message, u64) -> Copies> Net<F> {
     }
 
     fn tick(&mut self) {
-        while let Some(entry) = self.flying.first_entry().filter(|entry| entry.key().0 <= self.now) {
+        while let Some(entry) = self
+            .flying
+            .first_entry()
+            .filter(|entry| entry.key().0 <= self.now)
+        {
             let msg = entry.remove();
             if msg.to_receiver() {
                 let outputs = self.rx.handle(&msg, self.now);
@@ -79,7 +95,13 @@ impl<F: FnMut(&Message, u64) -> Copies> Net<F> {
 }
 
 fn request(packets: u32) -> Request {
-    Request { dst: 1, addr: 0, rkey: 0, length: packets * 256, mtu: 8 }
+    Request {
+        dst: 1,
+        addr: 0,
+        rkey: 0,
+        length: packets * 256,
+        mtu: 8,
+    }
 }
 
 /// When a transfer of 40 packets ends if the messages picked by `lose` are lost on their first appearance.
@@ -103,10 +125,16 @@ fn p_26_a_lost_tail_or_complete_costs_at_most_one_poll_interval() {
     let interval = u64::from(SenderConfig::default().poll_ticks);
     let round_trip = 128;
     let (tail, sent) = ends_at(|msg| matches!(msg, Message::Data(d) if d.tail));
-    assert!((undisturbed + 1..=undisturbed + interval + round_trip).contains(&tail), "{undisturbed} {tail}");
+    assert!(
+        (undisturbed + 1..=undisturbed + interval + round_trip).contains(&tail),
+        "{undisturbed} {tail}"
+    );
     assert!(sent <= 40 + 2, "{sent}");
     let (complete, sent) = ends_at(|msg| matches!(msg, Message::Complete(_)));
-    assert!((undisturbed + 1..=undisturbed + interval).contains(&complete), "{undisturbed} {complete}");
+    assert!(
+        (undisturbed + 1..=undisturbed + interval).contains(&complete),
+        "{undisturbed} {complete}"
+    );
     assert_eq!(sent, 40);
 }
 
@@ -114,25 +142,60 @@ fn p_26_a_lost_tail_or_complete_costs_at_most_one_poll_interval() {
 fn p_18_every_operation_ends_within_its_bound_when_the_network_dies() {
     for dies in [0u64, 60, 70, 130, 200] {
         let fate = |_: &Message, now| if now < dies { vec![0] } else { vec![] };
-        let mut net = Net::new(SenderConfig::default(), ReceiverConfig { r: 2, ..Default::default() }, 64, fate);
+        let mut net = Net::new(
+            SenderConfig::default(),
+            ReceiverConfig {
+                r: 2,
+                ..Default::default()
+            },
+            64,
+            fate,
+        );
         net.tx.start(request(100), 0).unwrap();
         let bound = net.tx.config().retry_time().unwrap() + 300;
-        assert!(net.run(bound, |net| !net.ended.is_empty()), "dead from {dies} on");
+        assert!(
+            net.run(bound, |net| !net.ended.is_empty()),
+            "dead from {dies} on"
+        );
         // CONNECT_RESP leaves at tick 64.
-        let expected = if dies <= 64 { Outcome::Unreachable } else { Outcome::Unresponsive };
+        let expected = if dies <= 64 {
+            Outcome::Unreachable
+        } else {
+            Outcome::Unresponsive
+        };
         assert_eq!(net.ended[0].1.outcome, expected, "dead from {dies} on");
         // P19: the receiver gives its window back as well.
         let idle = u64::from(net.rx.config().idle_ticks);
-        assert!(net.run(idle + 300, |net| net.rx.free().count() == 2), "dead from {dies} on");
+        assert!(
+            net.run(idle + 300, |net| net.rx.free().count() == 2),
+            "dead from {dies} on"
+        );
     }
 }
 
 #[test]
 fn p_19_nothing_leaks_over_many_transfers_that_are_cancelled() {
-    let fate = |msg: &Message, now: u64| if matches!(msg, Message::Abort(_)) && now % 2 == 0 { vec![] } else { vec![now % 5] };
-    let mut net = Net::new(SenderConfig::default(), ReceiverConfig { r: 4, ..Default::default() }, 10, fate);
+    let fate = |msg: &Message, now: u64| {
+        if matches!(msg, Message::Abort(_)) && now.is_multiple_of(2) {
+            vec![]
+        } else {
+            vec![now % 5]
+        }
+    };
+    let mut net = Net::new(
+        SenderConfig::default(),
+        ReceiverConfig {
+            r: 4,
+            ..Default::default()
+        },
+        10,
+        fate,
+    );
     for round in 0..200u64 {
-        let (slot, _) = net.tx.start(request(1 + (round % 7) as u32), net.now).unwrap();
+        let (slot, _) = net
+            .tx
+            .start(request(1 + (round % 7) as u32), net.now)
+            .unwrap();
         net.run(7 + round * 3 % 40, |_| false);
         if round % 3 != 0 {
             net.tx.cancel(slot);
@@ -140,7 +203,8 @@ fn p_19_nothing_leaks_over_many_transfers_that_are_cancelled() {
             assert!(net.run(2000, |net| net.tx.active() == 0));
         }
     }
-    assert!(net.run(45_000, |net| net.rx.free().count() == 4 && net.tx.active() == 0));
+    assert!(net.run(45_000, |net| net.rx.free().count() == 4
+        && net.tx.active() == 0));
     assert_eq!(net.ended.len(), 200, "one completion each (P4)");
 }
 
@@ -158,20 +222,48 @@ fn p_02_p_05_p_06_every_byte_is_written_exactly_once_over_a_bad_network() {
                 _ => vec![state >> 32 & 31],
             }
         };
-        let rx = ReceiverConfig { w: 64, r: 4, ..Default::default() };
-        let tx = SenderConfig { max_polls: Some(12), ..Default::default() };
+        let rx = ReceiverConfig {
+            w: 64,
+            r: 4,
+            ..Default::default()
+        };
+        let tx = SenderConfig {
+            max_polls: Some(12),
+            ..Default::default()
+        };
         let mut net = Net::new(tx, rx, 20, fate);
         for slot in 0..4 {
             let at = u64::from(slot) << 32;
-            net.tx.start(Request { dst: 1, addr: at, rkey: 0, length: 30_001 * slot, mtu: 9 }, 0).unwrap();
+            net.tx
+                .start(
+                    Request {
+                        dst: 1,
+                        addr: at,
+                        rkey: 0,
+                        length: 30_001 * slot,
+                        mtu: 9,
+                    },
+                    0,
+                )
+                .unwrap();
         }
         assert!(net.run(200_000, |net| net.ended.len() == 4), "seed {seed}");
-        assert!(net.ended.iter().all(|(_, done)| done.outcome == Outcome::Ok), "seed {seed}: {:?}", net.ended);
+        assert!(
+            net.ended
+                .iter()
+                .all(|(_, done)| done.outcome == Outcome::Ok),
+            "seed {seed}: {:?}",
+            net.ended
+        );
         assert_eq!(net.received.len(), 4);
         net.memory.sort_unstable();
         for slot in 0..4u32 {
             let base = u64::from(slot) << 32;
-            let mine: Vec<_> = net.memory.iter().filter(|(addr, _)| addr >> 32 == u64::from(slot)).collect();
+            let mine: Vec<_> = net
+                .memory
+                .iter()
+                .filter(|(addr, _)| addr >> 32 == u64::from(slot))
+                .collect();
             let end = mine.iter().fold(base, |at, (addr, len)| {
                 assert_eq!(*addr, at, "seed {seed}: no gap and no overlap");
                 at + u64::from(*len)
@@ -184,22 +276,53 @@ fn p_02_p_05_p_06_every_byte_is_written_exactly_once_over_a_bad_network() {
 #[test]
 fn p_24_packets_sent_are_bounded_by_n_and_what_was_lost() {
     // Every tenth DATA packet of the first sending is lost. A request brings two copies; nothing else is sent twice.
-    let fate = |msg: &Message, _| if matches!(msg, Message::Data(d) if d.round == 0 && d.pidx % 10 == 4) { vec![] } else { vec![0] };
+    let fate = |msg: &Message, _| {
+        if matches!(msg, Message::Data(d) if d.round == 0 && d.pidx % 10 == 4) {
+            vec![]
+        } else {
+            vec![0]
+        }
+    };
     let mut net = Net::new(SenderConfig::default(), ReceiverConfig::default(), 64, fate);
     net.tx.start(request(1000), 0).unwrap();
     assert!(net.run(20_000, |net| !net.ended.is_empty()));
-    assert!(net.tx.stats().data() <= 1000 + 2 * 100, "{:?}", net.tx.stats());
+    assert!(
+        net.tx.stats().data() <= 1000 + 2 * 100,
+        "{:?}",
+        net.tx.stats()
+    );
     assert_eq!(net.rx.stats().dropped(DropReason::AboveWindow), 0);
 }
 
 #[test]
 fn p_03_sender_success_means_receiver_completion_in_every_mode() {
     for mode in Mode::ALL {
-        let fate = |msg: &Message, now: u64| if matches!(msg, Message::Data(_)) && now == 190 { vec![] } else { vec![0] };
-        let mut net = Net::new(SenderConfig { mode, ..Default::default() }, ReceiverConfig { mode, ..Default::default() }, 64, fate);
+        let fate = |msg: &Message, now: u64| {
+            if matches!(msg, Message::Data(_)) && now == 190 {
+                vec![]
+            } else {
+                vec![0]
+            }
+        };
+        let mut net = Net::new(
+            SenderConfig {
+                mode,
+                ..Default::default()
+            },
+            ReceiverConfig {
+                mode,
+                ..Default::default()
+            },
+            64,
+            fate,
+        );
         net.tx.start(request(200), 0).unwrap();
         assert!(net.run(20_000, |net| !net.ended.is_empty()), "{mode}");
-        assert_eq!((net.ended[0].1.outcome, net.received.len()), (Outcome::Ok, 1), "{mode}");
+        assert_eq!(
+            (net.ended[0].1.outcome, net.received.len()),
+            (Outcome::Ok, 1),
+            "{mode}"
+        );
         assert_eq!(net.received[0].status, Status::Ok, "{mode}");
         assert!(net.tx.stats().resent > 0, "{mode}");
     }
@@ -208,23 +331,44 @@ fn p_03_sender_success_means_receiver_completion_in_every_mode() {
 #[test]
 fn rw_07_a_range_request_delayed_past_completion_does_not_reach_the_next_transfer() {
     // The failure that gen and xid exist for: RETX_RANGE of the first transfer arrives in the second.
-    let mut tx = Sender::new(SenderConfig { rtt_ticks: 0, allowance_ticks: 0, ..Default::default() }).unwrap();
-    let mut rx = Receiver::new(ReceiverConfig { r: 1, ..Default::default() }).unwrap();
+    let mut tx = Sender::new(SenderConfig {
+        rtt_ticks: 0,
+        allowance_ticks: 0,
+        ..Default::default()
+    })
+    .unwrap();
+    let mut rx = Receiver::new(ReceiverConfig {
+        r: 1,
+        ..Default::default()
+    })
+    .unwrap();
     let mut old_data = None;
     for xid in [1, 2] {
         tx.start(request(2), 0).unwrap();
         let connect = tx.next_packet(0).unwrap().msg;
-        let Some(Output::Send { msg, .. }) = rx.handle(&connect, 0).pop() else { panic!() };
+        let Some(Output::Send { msg, .. }) = rx.handle(&connect, 0).pop() else {
+            panic!()
+        };
         tx.on_message(&msg, 0);
         if xid == 2 {
-            tx.on_message(&Message::RetxRange(RetxRange { slot: 0, xid: 1, pidx: 0, round: 0 }), 0);
+            tx.on_message(
+                &Message::RetxRange(RetxRange {
+                    slot: 0,
+                    xid: 1,
+                    pidx: 0,
+                    round: 0,
+                }),
+                0,
+            );
             assert_eq!(rx.handle(old_data.as_ref().unwrap(), 0), []);
             assert_eq!(rx.stats().dropped(DropReason::StaleGen), 1);
         }
         for _ in 0..2 {
             let data = tx.next_packet(0).unwrap().msg;
             old_data.get_or_insert(data.clone());
-            let Some(Output::Write(write)) = rx.handle(&data, 0).first().cloned() else { panic!() };
+            let Some(Output::Write(write)) = rx.handle(&data, 0).first().cloned() else {
+                panic!()
+            };
             for output in rx.handle_write_done(write.wptr, write.r#gen) {
                 if let Output::Send { msg, .. } = output {
                     tx.on_message(&msg, 0);

@@ -3,7 +3,9 @@
 use super::MTU_RANGE;
 
 /// Which protocol the two machines speak. All of them carry `gen` (RW-7).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// The receiver counts packets only. When it has waited `tail_ticks` and one is missing, the whole transfer is sent
@@ -45,7 +47,10 @@ impl std::str::FromStr for Mode {
     type Err = ConfigError;
 
     fn from_str(text: &str) -> Result<Self, ConfigError> {
-        Self::ALL.into_iter().find(|mode| mode.name() == text).ok_or_else(|| ConfigError::Mode(text.to_owned()))
+        Self::ALL
+            .into_iter()
+            .find(|mode| mode.name() == text)
+            .ok_or_else(|| ConfigError::Mode(text.to_owned()))
     }
 }
 
@@ -92,7 +97,16 @@ pub enum ConfigError {
 
 fn range(name: &'static str, value: impl Into<u64>, min: u64, max: u64) -> Result<(), ConfigError> {
     let value = value.into();
-    if (min..=max).contains(&value) { Ok(()) } else { Err(ConfigError::Range { name, value, min, max }) }
+    if (min..=max).contains(&value) {
+        Ok(())
+    } else {
+        Err(ConfigError::Range {
+            name,
+            value,
+            min,
+            max,
+        })
+    }
 }
 
 /// Parameters of a [`super::Receiver`].

@@ -89,6 +89,9 @@ pub struct Counterexample {
 impl std::fmt::Display for Counterexample {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "{} is violated: {}", self.property, self.what)?;
-        self.steps.iter().enumerate().try_for_each(|(index, step)| writeln!(f, "{:3}. {step}", index + 1))
+        self.steps
+            .iter()
+            .enumerate()
+            .try_for_each(|(index, step)| writeln!(f, "{:3}. {step}", index + 1))
     }
 }

@@ -198,7 +198,10 @@ impl Message {
     /// True for what goes from the sender to the receiver.
     #[must_use]
     pub fn to_receiver(&self) -> bool {
-        matches!(self, Self::Data(_) | Self::Connect(_) | Self::Poll(_) | Self::Abort(_))
+        matches!(
+            self,
+            Self::Data(_) | Self::Connect(_) | Self::Poll(_) | Self::Abort(_)
+        )
     }
 }
 
@@ -208,24 +211,55 @@ impl std::fmt::Display for Message {
         match self {
             Self::Data(m) => {
                 write!(f, "DATA pidx={} wptr={} gen={}", m.pidx, m.wptr, m.r#gen)?;
-                if m.tail { f.write_str(" tail")? }
-                if m.round > 0 { write!(f, " round={}", m.round)? }
+                if m.tail {
+                    f.write_str(" tail")?
+                }
+                if m.round > 0 {
+                    write!(f, " round={}", m.round)?
+                }
                 Ok(())
             }
             Self::Complete(m) => write!(f, "COMPLETE slot={} xid={} {}", m.slot, m.xid, m.status),
             Self::RetxOne(m) => write!(f, "RETX_ONE slot={} xid={} pidx={}", m.slot, m.xid, m.pidx),
-            Self::RetxRange(m) => write!(f, "RETX_RANGE slot={} xid={} pidx={}..", m.slot, m.xid, m.pidx),
-            Self::Connect(m) => write!(f, "CONNECT src={} slot={} xid={} length={} mtu={}", m.src, m.slot, m.xid, m.length, m.mtu),
+            Self::RetxRange(m) => write!(
+                f,
+                "RETX_RANGE slot={} xid={} pidx={}..",
+                m.slot, m.xid, m.pidx
+            ),
+            Self::Connect(m) => write!(
+                f,
+                "CONNECT src={} slot={} xid={} length={} mtu={}",
+                m.src, m.slot, m.xid, m.length, m.mtu
+            ),
             Self::ConnectResp(m) => {
-                write!(f, "CONNECT_RESP slot={} xid={} {} wptr={} gen={} credit={}", m.slot, m.xid, m.status, m.wptr, m.r#gen, m.credit)
+                write!(
+                    f,
+                    "CONNECT_RESP slot={} xid={} {} wptr={} gen={} credit={}",
+                    m.slot, m.xid, m.status, m.wptr, m.r#gen, m.credit
+                )
             }
-            Self::Poll(m) => write!(f, "POLL slot={} xid={} wptr={} gen={} seq={}", m.slot, m.xid, m.wptr, m.r#gen, m.seq),
+            Self::Poll(m) => write!(
+                f,
+                "POLL slot={} xid={} wptr={} gen={} seq={}",
+                m.slot, m.xid, m.wptr, m.r#gen, m.seq
+            ),
             Self::Status(m) => {
-                write!(f, "STATUS slot={} xid={} seq={} wbase={} credit={} bitmap=", m.slot, m.xid, m.seq, m.wbase, m.credit)?;
+                write!(
+                    f,
+                    "STATUS slot={} xid={} seq={} wbase={} credit={} bitmap=",
+                    m.slot, m.xid, m.seq, m.wbase, m.credit
+                )?;
                 let shown = m.bitmap.last_one().map_or(0, |last| last + 1);
-                m.bitmap.iter().take(shown).try_for_each(|bit| f.write_str(if *bit { "1" } else { "0" }))
+                m.bitmap
+                    .iter()
+                    .take(shown)
+                    .try_for_each(|bit| f.write_str(if *bit { "1" } else { "0" }))
             }
-            Self::Abort(m) => write!(f, "ABORT src={} slot={} xid={} {}", m.src, m.slot, m.xid, m.reason),
+            Self::Abort(m) => write!(
+                f,
+                "ABORT src={} slot={} xid={} {}",
+                m.src, m.slot, m.xid, m.reason
+            ),
             Self::Unknown(m) => write!(f, "UNKNOWN slot={} xid={} {}", m.slot, m.xid, m.reason),
         }
     }

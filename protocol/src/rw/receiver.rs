@@ -188,7 +188,10 @@ pub struct Receiver {
 /// Equality of state: counters are left out.
 impl PartialEq for Receiver {
     fn eq(&self, other: &Self) -> bool {
-        self.windows == other.windows && self.free == other.free && self.peers == other.peers && self.config == other.config
+        self.windows == other.windows
+            && self.free == other.free
+            && self.peers == other.peers
+            && self.config == other.config
     }
 }
 
@@ -210,9 +213,21 @@ impl Receiver {
     pub fn new(config: ReceiverConfig) -> Result<Self, ConfigError> {
         config.check()?;
         // `check` bounds r by 2^16, so every window number fits 16 bits.
-        let windows = vec![Window { r#gen: 0, open: None }; config.r as usize];
+        let windows = vec![
+            Window {
+                r#gen: 0,
+                open: None
+            };
+            config.r as usize
+        ];
         let free = (0..config.r).map(|wptr| wptr as u16).collect();
-        Ok(Self { config, windows, free, peers: BTreeMap::new(), stats: ReceiverStats::default() })
+        Ok(Self {
+            config,
+            windows,
+            free,
+            peers: BTreeMap::new(),
+            stats: ReceiverStats::default(),
+        })
     }
 
     /// Its parameters.
@@ -253,7 +268,11 @@ impl Receiver {
     /// Sets the incarnation counter of a closed window, to start a test near the wrap. Ignored if the window is open.
     pub fn preset_gen(&mut self, wptr: u16, r#gen: u32) {
         let mask = self.gen_mask();
-        if let Some(window) = self.windows.get_mut(usize::from(wptr)).filter(|window| window.open.is_none()) {
+        if let Some(window) = self
+            .windows
+            .get_mut(usize::from(wptr))
+            .filter(|window| window.open.is_none())
+        {
             window.r#gen = r#gen & mask;
         }
     }
@@ -263,7 +282,12 @@ impl Receiver {
     /// # Errors
     /// The property and what violates it.
     pub fn check(&self) -> Result<(), String> {
-        for (wptr, t) in self.windows.iter().enumerate().filter_map(|(wptr, window)| Some((wptr, window.open.as_ref()?))) {
+        for (wptr, t) in self
+            .windows
+            .iter()
+            .enumerate()
+            .filter_map(|(wptr, window)| Some((wptr, window.open.as_ref()?)))
+        {
             let span = (t.highest.saturating_sub(t.wbase)) as usize;
             if t.wbase > t.n {
                 return Err(format!("P12: window {wptr}: wbase {} > N {}", t.wbase, t.n));
@@ -272,10 +296,18 @@ impl Receiver {
                 return Err(format!("P12: window {wptr}: bit 0 set after a slide"));
             }
             if t.wvec.last_one().is_some_and(|last| last >= span) || t.highest > t.n {
-                return Err(format!("P12: window {wptr}: a bit at or above the highest number {}", t.highest));
+                return Err(format!(
+                    "P12: window {wptr}: a bit at or above the highest number {}",
+                    t.highest
+                ));
             }
             let known = self.peer(t.src, t.slot);
-            if known != Some(Peer { xid: t.xid, state: PeerState::Open { wptr: wptr as u16 } }) {
+            if known
+                != Some(Peer {
+                    xid: t.xid,
+                    state: PeerState::Open { wptr: wptr as u16 },
+                })
+            {
                 return Err(format!("P13: window {wptr}: its peer entry says {known:?}"));
             }
         }
@@ -283,12 +315,24 @@ impl Receiver {
         for &wptr in &self.free {
             match seen.get_mut(usize::from(wptr)) {
                 Some(seen) if !*seen && self.transfer(wptr).is_none() => *seen = true,
-                _ => return Err(format!("P13: window {wptr} is free and open, or free twice")),
+                _ => {
+                    return Err(format!(
+                        "P13: window {wptr} is free and open, or free twice"
+                    ));
+                }
             }
         }
-        let open = self.windows.iter().filter(|window| window.open.is_some()).count();
+        let open = self
+            .windows
+            .iter()
+            .filter(|window| window.open.is_some())
+            .count();
         if open + self.free.len() != self.windows.len() {
-            return Err(format!("P13: {open} open + {} free of {} windows", self.free.len(), self.windows.len()));
+            return Err(format!(
+                "P13: {open} open + {} free of {} windows",
+                self.free.len(),
+                self.windows.len()
+            ));
         }
         Ok(())
     }
@@ -301,12 +345,25 @@ impl Receiver {
     fn close(&mut self, wptr: u16, status: Status) -> Option<Completion> {
         let t = self.windows.get_mut(usize::from(wptr))?.open.take()?;
         self.free.push_back(wptr);
-        self.peers.insert((t.src, t.slot), Peer { xid: t.xid, state: PeerState::Done(status) });
+        self.peers.insert(
+            (t.src, t.slot),
+            Peer {
+                xid: t.xid,
+                state: PeerState::Done(status),
+            },
+        );
         match status {
             Status::Ok => self.stats.finished += 1,
             Status::Aborted => self.stats.aborted += 1,
         }
-        Some(Completion { wptr, src: t.src, slot: t.slot, xid: t.xid, length: t.length, status })
+        Some(Completion {
+            wptr,
+            src: t.src,
+            slot: t.slot,
+            xid: t.xid,
+            length: t.length,
+            status,
+        })
     }
 }
 
@@ -320,7 +377,13 @@ impl Transfer {
     /// True if `pidx` is neither below wbase nor marked in the bitmap.
     #[must_use]
     pub fn missing(&self, pidx: u32) -> bool {
-        pidx >= self.wbase && !self.wvec.get((pidx - self.wbase) as usize).as_deref().copied().unwrap_or(false)
+        pidx >= self.wbase
+            && !self
+                .wvec
+                .get((pidx - self.wbase) as usize)
+                .as_deref()
+                .copied()
+                .unwrap_or(false)
     }
 
     /// Missing numbers of a range, ascending.
@@ -333,7 +396,9 @@ impl Transfer {
     pub fn all_received(&self, mode: Mode) -> bool {
         match mode {
             Mode::Counter => self.count == self.n,
-            Mode::GoBackN | Mode::RwTimer | Mode::Rw => self.w_tail && self.wvec.not_any() && self.wbase == self.n,
+            Mode::GoBackN | Mode::RwTimer | Mode::Rw => {
+                self.w_tail && self.wvec.not_any() && self.wbase == self.n
+            }
         }
     }
 }

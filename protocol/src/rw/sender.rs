@@ -51,7 +51,9 @@ pub struct Outgoing {
 }
 
 /// How a transfer ended at the sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The receiver has all of it.
@@ -175,7 +177,13 @@ impl Sender {
     /// A parameter out of range.
     pub fn new(config: SenderConfig) -> Result<Self, ConfigError> {
         config.check()?;
-        let slots = vec![Slot { next_xid: config.first_xid, active: None }; usize::from(config.slots)];
+        let slots = vec![
+            Slot {
+                next_xid: config.first_xid,
+                active: None
+            };
+            usize::from(config.slots)
+        ];
         Ok(Self {
             config,
             slots,
@@ -209,14 +217,26 @@ impl Sender {
         }
         let n = packets(request.length, request.mtu);
         if n > self.config.max_packets {
-            return Err(StartError::TooLong { packets: n, max: self.config.max_packets });
+            return Err(StartError::TooLong {
+                packets: n,
+                max: self.config.max_packets,
+            });
         }
         if u128::from(request.addr) + u128::from(request.length) > 1 << 64 {
-            return Err(StartError::Address { addr: request.addr, length: request.length });
+            return Err(StartError::Address {
+                addr: request.addr,
+                length: request.length,
+            });
         }
         let interval = self.config.poll_ticks;
-        let free = self.slots.iter_mut().enumerate().find(|(_, slot)| slot.active.is_none());
-        let Some((index, slot)) = free else { return Err(StartError::NoSlot(self.config.slots)) };
+        let free = self
+            .slots
+            .iter_mut()
+            .enumerate()
+            .find(|(_, slot)| slot.active.is_none());
+        let Some((index, slot)) = free else {
+            return Err(StartError::NoSlot(self.config.slots));
+        };
         let xid = slot.next_xid;
         slot.next_xid = xid.wrapping_add(1);
         slot.active = Some(Active::new(request, xid, n, interval, now));
@@ -236,7 +256,10 @@ impl Sender {
     /// Number of transfers that have not ended.
     #[must_use]
     pub fn active(&self) -> usize {
-        self.slots.iter().filter(|slot| slot.active.is_some()).count()
+        self.slots
+            .iter()
+            .filter(|slot| slot.active.is_some())
+            .count()
     }
 
     /// Number of the transfer in a slot, if it is busy.
@@ -268,7 +291,11 @@ impl Sender {
     pub(super) fn level(&mut self) {
         self.turn = 0;
         self.since_fresh = 0;
-        for t in self.slots.iter_mut().filter_map(|slot| slot.active.as_mut()) {
+        for t in self
+            .slots
+            .iter_mut()
+            .filter_map(|slot| slot.active.as_mut())
+        {
             t.heard = false;
             t.seq = 0;
             t.polled_at = None;
@@ -286,7 +313,11 @@ impl Sender {
     /// Frees a slot and leaves the one completion of its transfer.
     fn end(&mut self, slot: u16, outcome: Outcome) -> Option<Active> {
         let t = self.slots.get_mut(usize::from(slot))?.active.take()?;
-        self.completions.push_back(SenderCompletion { slot, xid: t.xid, outcome });
+        self.completions.push_back(SenderCompletion {
+            slot,
+            xid: t.xid,
+            outcome,
+        });
         Some(t)
     }
 
@@ -294,7 +325,15 @@ impl Sender {
         let src = self.config.src;
         let ended = self.end(slot, outcome);
         if let Some(t) = &ended {
-            self.aborts.push_back((t.request.dst, Abort { src, slot, xid: t.xid, reason }));
+            self.aborts.push_back((
+                t.request.dst,
+                Abort {
+                    src,
+                    slot,
+                    xid: t.xid,
+                    reason,
+                },
+            ));
         }
         ended.is_some()
     }

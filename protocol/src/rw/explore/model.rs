@@ -2,7 +2,8 @@
 
 use super::Scenario;
 use crate::rw::{
-    Choice, Message, Outcome, Output, Receiver, ReceiverConfig, Request, Sender, SenderConfig, Status, WriteCmd,
+    Choice, Message, Outcome, Output, Receiver, ReceiverConfig, Request, Sender, SenderConfig,
+    Status, WriteCmd,
 };
 
 const SLOT: u16 = 0;
@@ -89,14 +90,31 @@ impl State {
         let mut rx = Receiver::new(rx).ok()?;
         rx.preset_gen(WPTR, (1 << scenario.gen_bits) - 2);
         let truth = vec![Truth::default(); scenario.transfers.len()];
-        let mut state = Self { tx: Sender::new(tx).ok()?, rx, net: Vec::new(), writes: Vec::new(), truth, started: 0 };
+        let mut state = Self {
+            tx: Sender::new(tx).ok()?,
+            rx,
+            net: Vec::new(),
+            writes: Vec::new(),
+            truth,
+            started: 0,
+        };
         state.start_next(scenario);
         Some(state)
     }
 
     fn start_next(&mut self, scenario: &Scenario) {
-        if let Some(n) = scenario.transfers.get(self.started).filter(|_| self.tx.active() == 0) {
-            let request = Request { dst: 1, addr: ADDR, rkey: 0, length: n << MTU, mtu: MTU };
+        if let Some(n) = scenario
+            .transfers
+            .get(self.started)
+            .filter(|_| self.tx.active() == 0)
+        {
+            let request = Request {
+                dst: 1,
+                addr: ADDR,
+                rkey: 0,
+                length: n << MTU,
+                mtu: MTU,
+            };
             if self.tx.start(request, 0).is_ok() {
                 self.started += 1;
             }
@@ -105,7 +123,10 @@ impl State {
 
     /// All transfers have ended and nothing is left (P19).
     pub fn ended(&self) -> bool {
-        self.started == self.truth.len() && self.tx.active() == 0 && self.rx.transfer(WPTR).is_none() && self.writes.is_empty()
+        self.started == self.truth.len()
+            && self.tx.active() == 0
+            && self.rx.transfer(WPTR).is_none()
+            && self.writes.is_empty()
     }
 
     /// The transfer that has this number.
@@ -145,7 +166,13 @@ impl State {
         match step {
             Step::Sender(choice) => {
                 if let Some(out) = next.tx.perform(choice, 0) {
-                    next.put(InFlight { msg: out.msg, origin: Self::index(out.xid) }, scenario);
+                    next.put(
+                        InFlight {
+                            msg: out.msg,
+                            origin: Self::index(out.xid),
+                        },
+                        scenario,
+                    );
                 }
             }
             Step::Lose(index) => {
@@ -187,7 +214,11 @@ impl State {
 
     /// Forgets what no later check looks at, so that states which differ in it only are explored once.
     fn settle(&mut self) {
-        for truth in self.truth.iter_mut().filter(|truth| truth.at_receiver.is_some()) {
+        for truth in self
+            .truth
+            .iter_mut()
+            .filter(|truth| truth.at_receiver.is_some())
+        {
             truth.written = 0;
         }
         if self.ended() {
@@ -211,35 +242,77 @@ impl State {
         }
     }
 
-    fn deliver_to_receiver(&mut self, before: &Self, flying: &InFlight, scenario: &Scenario) -> Result<(), Violation> {
+    fn deliver_to_receiver(
+        &mut self,
+        before: &Self,
+        flying: &InFlight,
+        scenario: &Scenario,
+    ) -> Result<(), Violation> {
         let outputs = self.rx.handle(&flying.msg, 0);
         let open = before.rx.transfer(WPTR).map(|t| Self::index(t.xid));
         for output in &outputs {
             if let Output::Write(write) = output {
-                let Some(open) = open else { return Err(("P5", "a write for a window that is closed".into())) };
+                let Some(open) = open else {
+                    return Err(("P5", "a write for a window that is closed".into()));
+                };
                 self.check_write(write, flying.origin, open, scenario)?;
             }
         }
-        if matches!(flying.msg, Message::Data(_)) && open != Some(flying.origin) && before.rx != self.rx {
-            return Err(("P7", "a DATA packet of another transfer changed the receiver".into()));
+        if matches!(flying.msg, Message::Data(_))
+            && open != Some(flying.origin)
+            && before.rx != self.rx
+        {
+            return Err((
+                "P7",
+                "a DATA packet of another transfer changed the receiver".into(),
+            ));
         }
         self.outputs(outputs, scenario)
     }
 
-    fn check_write(&self, write: &WriteCmd, origin: u32, open: u32, scenario: &Scenario) -> Result<(), Violation> {
+    fn check_write(
+        &self,
+        write: &WriteCmd,
+        origin: u32,
+        open: u32,
+        scenario: &Scenario,
+    ) -> Result<(), Violation> {
         if origin != open {
-            return Err(("P1", format!("packet {} of transfer {origin} is written into transfer {open}", write.pidx)));
+            return Err((
+                "P1",
+                format!(
+                    "packet {} of transfer {origin} is written into transfer {open}",
+                    write.pidx
+                ),
+            ));
         }
-        let pending = self.writes.iter().any(|(_, transfer, pidx)| (*transfer, *pidx) == (open, write.pidx));
+        let pending = self
+            .writes
+            .iter()
+            .any(|(_, transfer, pidx)| (*transfer, *pidx) == (open, write.pidx));
         if pending || self.truth[open as usize].written & 1 << write.pidx != 0 {
-            return Err(("RW-2", format!("packet {} of transfer {open} is written twice", write.pidx)));
+            return Err((
+                "RW-2",
+                format!("packet {} of transfer {open} is written twice", write.pidx),
+            ));
         }
         if self.truth[open as usize].at_receiver.is_some() {
-            return Err(("P5", format!("packet {} is written after transfer {open} has ended", write.pidx)));
+            return Err((
+                "P5",
+                format!(
+                    "packet {} is written after transfer {open} has ended",
+                    write.pidx
+                ),
+            ));
         }
         let length = u64::from(scenario.transfers[open as usize]) << MTU;
-        if write.addr != ADDR + (u64::from(write.pidx) << MTU) || write.addr + u64::from(write.len) > ADDR + length {
-            return Err(("P6", format!("packet {} is written to {:#x}", write.pidx, write.addr)));
+        if write.addr != ADDR + (u64::from(write.pidx) << MTU)
+            || write.addr + u64::from(write.len) > ADDR + length
+        {
+            return Err((
+                "P6",
+                format!("packet {} is written to {:#x}", write.pidx, write.addr),
+            ));
         }
         Ok(())
     }
@@ -260,21 +333,41 @@ impl State {
         // What it completed is checked first: P3 says more.
         self.take_completions()?;
         if stale && changed {
-            return Err(("P7", format!("a message for transfer {} changed the sender", Self::index(xid))));
+            return Err((
+                "P7",
+                format!(
+                    "a message for transfer {} changed the sender",
+                    Self::index(xid)
+                ),
+            ));
         }
         Ok(())
     }
 
     /// Requests are for what is missing (P24, RW-13).
     fn check_request(&self, output: &Output) -> Result<(), Violation> {
-        let Some(t) = self.rx.transfer(WPTR) else { return Ok(()) };
+        let Some(t) = self.rx.transfer(WPTR) else {
+            return Ok(());
+        };
         match output {
-            Output::Send { msg: Message::RetxOne(m), .. } if !t.missing(m.pidx) => {
-                Err(("P24", format!("packet {} is asked for, and has arrived", m.pidx)))
-            }
-            Output::Send { msg: Message::RetxRange(m), .. } if m.pidx < t.highest => {
-                Err(("P24", format!("packets from {} on are asked for, and {} has arrived", m.pidx, t.highest - 1)))
-            }
+            Output::Send {
+                msg: Message::RetxOne(m),
+                ..
+            } if !t.missing(m.pidx) => Err((
+                "P24",
+                format!("packet {} is asked for, and has arrived", m.pidx),
+            )),
+            Output::Send {
+                msg: Message::RetxRange(m),
+                ..
+            } if m.pidx < t.highest => Err((
+                "P24",
+                format!(
+                    "packets from {} on are asked for, and {} has arrived",
+                    m.pidx,
+                    t.highest - 1
+                ),
+            )),
             _ => Ok(()),
         }
     }
@@ -285,7 +378,9 @@ impl State {
             match output {
                 Output::Send { msg, .. } => self.put(InFlight { msg, origin: 0 }, scenario),
                 Output::Write(write) => {
-                    let Some(open) = self.rx.transfer(WPTR).map(|t| Self::index(t.xid)) else { continue };
+                    let Some(open) = self.rx.transfer(WPTR).map(|t| Self::index(t.xid)) else {
+                        continue;
+                    };
                     if scenario.slow_writes {
                         self.writes.push((write.r#gen, open, write.pidx));
                         self.writes.sort_unstable();
@@ -300,11 +395,20 @@ impl State {
                     let all = (1u32 << scenario.transfers[transfer]) - 1;
                     let truth = &mut self.truth[transfer];
                     if truth.at_receiver.is_some() {
-                        return Err(("P4", format!("a second completion of transfer {transfer} at the receiver")));
+                        return Err((
+                            "P4",
+                            format!("a second completion of transfer {transfer} at the receiver"),
+                        ));
                     }
                     truth.at_receiver = Some(done.status);
                     if done.status == Status::Ok && u32::from(truth.written) != all {
-                        return Err(("P2", format!("transfer {transfer} is complete with packets {:#b} of {all:#b} in memory", truth.written)));
+                        return Err((
+                            "P2",
+                            format!(
+                                "transfer {transfer} is complete with packets {:#b} of {all:#b} in memory",
+                                truth.written
+                            ),
+                        ));
                     }
                 }
             }
@@ -317,11 +421,20 @@ impl State {
             let transfer = Self::index(done.xid) as usize;
             let truth = &mut self.truth[transfer];
             if truth.at_sender.is_some() {
-                return Err(("P4", format!("a second completion of transfer {transfer} at the sender")));
+                return Err((
+                    "P4",
+                    format!("a second completion of transfer {transfer} at the sender"),
+                ));
             }
             truth.at_sender = Some(done.outcome == Outcome::Ok);
             if done.outcome == Outcome::Ok && truth.at_receiver != Some(Status::Ok) {
-                return Err(("P3", format!("transfer {transfer} is a success for the sender, {:?} for the receiver", truth.at_receiver)));
+                return Err((
+                    "P3",
+                    format!(
+                        "transfer {transfer} is a success for the sender, {:?} for the receiver",
+                        truth.at_receiver
+                    ),
+                ));
             }
         }
         Ok(())
@@ -330,7 +443,11 @@ impl State {
     /// P12 to P14.
     fn check_receiver(&self, before: &Self) -> Result<(), Violation> {
         if let Err(what) = self.rx.check() {
-            let property = if what.starts_with("P12") { "P12" } else { "P13" };
+            let property = if what.starts_with("P12") {
+                "P12"
+            } else {
+                "P13"
+            };
             return Err((property, what.replacen(&format!("{property}: "), "", 1)));
         }
         let opened = |state: &Self| state.rx.transfer(WPTR).map(|t| t.xid);
@@ -338,7 +455,10 @@ impl State {
         let rise = u32::from(opened(self).is_some() && opened(self) != opened(before));
         let mask = (1 << self.rx.config().gen_bits) - 1;
         if gen_of(self) != (gen_of(before) + rise) & mask {
-            return Err(("P14", format!("gen went from {} to {}", gen_of(before), gen_of(self))));
+            return Err((
+                "P14",
+                format!("gen went from {} to {}", gen_of(before), gen_of(self)),
+            ));
         }
         Ok(())
     }
@@ -366,7 +486,10 @@ impl State {
                 Some(Output::Send { msg, .. }) => format!("receiver -> {msg} (timer)"),
                 other => format!("receiver: timer, {other:?}"),
             },
-            Step::WriteDone(index) => format!("memory: packet {} of transfer {} is visible", self.writes[index].2, self.writes[index].1),
+            Step::WriteDone(index) => format!(
+                "memory: packet {} of transfer {} is visible",
+                self.writes[index].2, self.writes[index].1
+            ),
             Step::IdleAbort => "receiver gives up after silence".into(),
         }
     }

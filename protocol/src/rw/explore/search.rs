@@ -75,7 +75,13 @@ struct Search<'a> {
 /// Explores a scenario to the end, to the first violation, or to `max_states`.
 #[must_use]
 pub fn explore(scenario: &Scenario) -> Report {
-    let mut search = Search { scenario, known: HashMap::new(), origins: Vec::new(), edges: Vec::new(), ended: Vec::new() };
+    let mut search = Search {
+        scenario,
+        known: HashMap::new(),
+        origins: Vec::new(),
+        edges: Vec::new(),
+        ended: Vec::new(),
+    };
     let found = search.run();
     let truncated = found.as_ref().is_err();
     Report {
@@ -92,7 +98,9 @@ struct Truncated;
 
 impl Search<'_> {
     fn run(&mut self) -> Result<Option<Counterexample>, Truncated> {
-        let Some(first) = State::new(self.scenario) else { return Err(Truncated) };
+        let Some(first) = State::new(self.scenario) else {
+            return Err(Truncated);
+        };
         let mut queue = VecDeque::new();
         self.note(&first, 0, None);
         queue.push_back((0, first));
@@ -102,7 +110,9 @@ impl Search<'_> {
             }
             for step in state.steps(self.scenario) {
                 match state.apply(step, self.scenario) {
-                    Err(violation) => return Ok(Some(self.counterexample(id, Some(step), violation))),
+                    Err(violation) => {
+                        return Ok(Some(self.counterexample(id, Some(step), violation)));
+                    }
                     Ok(next) => {
                         let (to, new) = self.note(&next, id, Some(step));
                         self.edges.push((id, to));
@@ -114,7 +124,8 @@ impl Search<'_> {
             }
         }
         Ok(self.stuck().map(|id| {
-            let what = "from here the transfers can never all end with nothing left behind".to_owned();
+            let what =
+                "from here the transfers can never all end with nothing left behind".to_owned();
             self.counterexample(id, None, ("P18", what))
         }))
     }
@@ -140,7 +151,9 @@ impl Search<'_> {
         let count = self.origins.len();
         // Predecessors of each state, as slices of one sorted list.
         let mut starts = vec![0u32; count + 1];
-        self.edges.iter().for_each(|(_, to)| starts[*to as usize + 1] += 1);
+        self.edges
+            .iter()
+            .for_each(|(_, to)| starts[*to as usize + 1] += 1);
         for index in 0..count {
             starts[index + 1] += starts[index];
         }
@@ -153,7 +166,9 @@ impl Search<'_> {
         }
         let mut reaches = vec![false; count];
         let mut stack = self.ended.clone();
-        self.ended.iter().for_each(|id| reaches[*id as usize] = true);
+        self.ended
+            .iter()
+            .for_each(|id| reaches[*id as usize] = true);
         while let Some(id) = stack.pop() {
             for &from in &sources[starts[id as usize] as usize..starts[id as usize + 1] as usize] {
                 if !std::mem::replace(&mut reaches[from as usize], true) {
@@ -161,11 +176,19 @@ impl Search<'_> {
                 }
             }
         }
-        reaches.iter().position(|reaches| !reaches).map(|id| id as u32)
+        reaches
+            .iter()
+            .position(|reaches| !reaches)
+            .map(|id| id as u32)
     }
 
     /// Replays the way to a state, in words.
-    fn counterexample(&self, id: u32, last: Option<Step>, (property, what): Violation) -> Counterexample {
+    fn counterexample(
+        &self,
+        id: u32,
+        last: Option<Step>,
+        (property, what): Violation,
+    ) -> Counterexample {
         let mut path: Vec<Step> = last.into_iter().collect();
         let mut at = id;
         while let Some(step) = self.origins[at as usize].step {
@@ -180,6 +203,10 @@ impl Search<'_> {
             steps.push(now.describe(step));
             state = now.apply(step, self.scenario).ok();
         }
-        Counterexample { property, what, steps }
+        Counterexample {
+            property,
+            what,
+            steps,
+        }
     }
 }

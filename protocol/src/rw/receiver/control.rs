@@ -11,7 +11,10 @@ use crate::rw::{
 impl Receiver {
     /// CONNECT (RW-8, RW-9).
     pub fn connect(&mut self, c: &Connect, now: Tick) -> ConnectOut {
-        let mut out = ConnectOut { reply: None, aborted: None };
+        let mut out = ConnectOut {
+            reply: None,
+            aborted: None,
+        };
         let Some(n) = self.packets_if_legal(c) else {
             self.stats.refused += 1;
             out.reply = Some(refusal(c, ConnectStatus::Refused, 0));
@@ -21,7 +24,11 @@ impl Receiver {
             if peer.xid == c.xid {
                 out.reply = match peer.state {
                     PeerState::Open { wptr } => self.connect_resp(wptr),
-                    PeerState::Done(status) => Some(Message::Complete(Complete { slot: c.slot, xid: c.xid, status })),
+                    PeerState::Done(status) => Some(Message::Complete(Complete {
+                        slot: c.slot,
+                        xid: c.xid,
+                        status,
+                    })),
                 };
                 return out;
             }
@@ -45,7 +52,8 @@ impl Receiver {
 
     /// N, if the request is within the limits of this receiver.
     fn packets_if_legal(&self, c: &Connect) -> Option<u32> {
-        let peer_ok = u32::from(c.src) < self.config.src_limit && u32::from(c.slot) < self.config.slot_limit;
+        let peer_ok =
+            u32::from(c.src) < self.config.src_limit && u32::from(c.slot) < self.config.slot_limit;
         if !peer_ok || !MTU_RANGE.contains(&c.mtu) {
             return None;
         }
@@ -56,7 +64,9 @@ impl Receiver {
 
     fn open(&mut self, wptr: u16, c: &Connect, n: u32, now: Tick) {
         let mask = self.gen_mask();
-        let Some(window) = self.windows.get_mut(usize::from(wptr)) else { return };
+        let Some(window) = self.windows.get_mut(usize::from(wptr)) else {
+            return;
+        };
         window.r#gen = (window.r#gen + 1) & mask;
         window.open = Some(Transfer {
             src: c.src,
@@ -82,7 +92,13 @@ impl Receiver {
             round: 0,
             gap: false,
         });
-        self.peers.insert((c.src, c.slot), Peer { xid: c.xid, state: PeerState::Open { wptr } });
+        self.peers.insert(
+            (c.src, c.slot),
+            Peer {
+                xid: c.xid,
+                state: PeerState::Open { wptr },
+            },
+        );
         self.stats.opened += 1;
     }
 
@@ -105,23 +121,38 @@ impl Receiver {
     pub fn poll(&mut self, p: &Poll) -> Message {
         let named = self.window(p.wptr).is_some_and(|window| {
             (window.r#gen == p.r#gen || self.config.mutations.no_gen)
-                && window.open.as_ref().is_some_and(|t| (t.src, t.slot, t.xid) == (p.src, p.slot, p.xid))
+                && window
+                    .open
+                    .as_ref()
+                    .is_some_and(|t| (t.src, t.slot, t.xid) == (p.src, p.slot, p.xid))
         });
         if named && let Some(status) = self.status(p.wptr, p.seq) {
             return Message::Status(status);
         }
         match self.peer(p.src, p.slot) {
-            Some(Peer { xid, state: PeerState::Done(status) }) if xid == p.xid => {
-                Message::Complete(Complete { slot: p.slot, xid, status })
-            }
-            _ => Message::Unknown(Unknown { slot: p.slot, xid: p.xid, reason: Reason::NoTransfer }),
+            Some(Peer {
+                xid,
+                state: PeerState::Done(status),
+            }) if xid == p.xid => Message::Complete(Complete {
+                slot: p.slot,
+                xid,
+                status,
+            }),
+            _ => Message::Unknown(Unknown {
+                slot: p.slot,
+                xid: p.xid,
+                reason: Reason::NoTransfer,
+            }),
         }
     }
 
     /// ABORT from the sender. The completion record, if it ended a transfer.
     pub fn abort(&mut self, a: &Abort) -> Option<Completion> {
         match self.peer(a.src, a.slot) {
-            Some(Peer { xid, state: PeerState::Open { wptr } }) if xid == a.xid => self.close(wptr, Status::Aborted),
+            Some(Peer {
+                xid,
+                state: PeerState::Open { wptr },
+            }) if xid == a.xid => self.close(wptr, Status::Aborted),
             _ => {
                 self.stats.count(DropReason::StrayAbort);
                 None
@@ -146,5 +177,14 @@ impl Receiver {
 }
 
 fn refusal(c: &Connect, status: ConnectStatus, retry: u16) -> Message {
-    Message::ConnectResp(ConnectResp { slot: c.slot, xid: c.xid, status, wptr: 0, r#gen: 0, w: 0, credit: 0, retry })
+    Message::ConnectResp(ConnectResp {
+        slot: c.slot,
+        xid: c.xid,
+        status,
+        wptr: 0,
+        r#gen: 0,
+        w: 0,
+        credit: 0,
+        retry,
+    })
 }

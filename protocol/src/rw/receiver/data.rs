@@ -19,7 +19,10 @@ impl Receiver {
 
     fn accept(&mut self, d: &Data, now: Tick) -> Result<Accepted, DropReason> {
         let config = &self.config;
-        let window = self.windows.get_mut(usize::from(d.wptr)).ok_or(DropReason::Closed)?;
+        let window = self
+            .windows
+            .get_mut(usize::from(d.wptr))
+            .ok_or(DropReason::Closed)?;
         let t = window.open.as_mut().ok_or(DropReason::Closed)?;
         if window.r#gen != d.r#gen && !config.mutations.no_gen {
             return Err(DropReason::StaleGen);
@@ -51,7 +54,11 @@ impl Receiver {
     /// A write is visible in host memory (RW-16). True when [`Receiver::finish`] is due.
     pub fn write_done(&mut self, wptr: u16, r#gen: u32) -> bool {
         let (mode, mutations) = (self.config.mode, self.config.mutations);
-        let open = self.windows.get_mut(usize::from(wptr)).filter(|w| w.r#gen == r#gen || mutations.no_gen).and_then(|w| w.open.as_mut());
+        let open = self
+            .windows
+            .get_mut(usize::from(wptr))
+            .filter(|w| w.r#gen == r#gen || mutations.no_gen)
+            .and_then(|w| w.open.as_mut());
         let Some(t) = open else {
             self.stats.count(DropReason::StaleWrite);
             return false;
@@ -70,8 +77,15 @@ impl Receiver {
             return None;
         }
         let completion = self.close(wptr, Status::Ok)?;
-        let complete_msg = Complete { slot: completion.slot, xid: completion.xid, status: Status::Ok };
-        Some(FinishOut { completion, complete_msg })
+        let complete_msg = Complete {
+            slot: completion.slot,
+            xid: completion.xid,
+            status: Status::Ok,
+        };
+        Some(FinishOut {
+            completion,
+            complete_msg,
+        })
     }
 }
 
@@ -84,7 +98,12 @@ impl Transfer {
     }
 
     /// Steps 3 and 4 of the contract. True if a credit update is due.
-    fn take_in_window(&mut self, d: &Data, config: &ReceiverConfig, now: Tick) -> Result<bool, DropReason> {
+    fn take_in_window(
+        &mut self,
+        d: &Data,
+        config: &ReceiverConfig,
+        now: Tick,
+    ) -> Result<bool, DropReason> {
         if d.pidx < self.wbase {
             return Err(DropReason::BelowWindow);
         }
@@ -103,7 +122,11 @@ impl Transfer {
         }
         // RW-3: the shift is on wvec, by 1 to W places.
         let run = self.wvec.leading_ones();
-        let ones = if config.mutations.slide_off_by_one { run - 1 } else { run };
+        let ones = if config.mutations.slide_off_by_one {
+            run - 1
+        } else {
+            run
+        };
         let before = self.wbase;
         self.wbase += ones as u32;
         self.wvec.drain(..ones);

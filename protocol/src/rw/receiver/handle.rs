@@ -9,17 +9,29 @@ impl Receiver {
         match msg {
             Message::Data(d) => match self.data(d, tick) {
                 Ok(accepted) => {
-                    let update = if accepted.credit_due { self.credit_update(d.wptr) } else { None };
-                    std::iter::once(Output::Write(accepted.write)).chain(update).collect()
+                    let update = if accepted.credit_due {
+                        self.credit_update(d.wptr)
+                    } else {
+                        None
+                    };
+                    std::iter::once(Output::Write(accepted.write))
+                        .chain(update)
+                        .collect()
                 }
                 Err(_) => Vec::new(),
             },
             Message::Connect(c) => {
                 let out = self.connect(c, tick);
                 let aborted = out.aborted.map(Output::Completion);
-                aborted.into_iter().chain(out.reply.map(|msg| Output::Send { dst: c.src, msg })).collect()
+                aborted
+                    .into_iter()
+                    .chain(out.reply.map(|msg| Output::Send { dst: c.src, msg }))
+                    .collect()
             }
-            Message::Poll(p) => vec![Output::Send { dst: p.src, msg: self.poll(p) }],
+            Message::Poll(p) => vec![Output::Send {
+                dst: p.src,
+                msg: self.poll(p),
+            }],
             Message::Abort(a) => self.abort(a).map(Output::Completion).into_iter().collect(),
             Message::Complete(_)
             | Message::RetxOne(_)
@@ -34,7 +46,10 @@ impl Receiver {
     pub fn credit_update(&mut self, wptr: u16) -> Option<Output> {
         let status = self.status(wptr, 0)?;
         self.stats.credit_updates += 1;
-        Some(Output::Send { dst: self.transfer(wptr)?.src, msg: Message::Status(status) })
+        Some(Output::Send {
+            dst: self.transfer(wptr)?.src,
+            msg: Message::Status(status),
+        })
     }
 
     /// A write is visible in host memory; finishes the transfer if it was the last one.
@@ -44,12 +59,20 @@ impl Receiver {
         }
         self.finish(wptr).map_or_else(Vec::new, |done| {
             let msg = Message::Complete(done.complete_msg);
-            vec![Output::Completion(done.completion), Output::Send { dst: done.completion.src, msg }]
+            vec![
+                Output::Completion(done.completion),
+                Output::Send {
+                    dst: done.completion.src,
+                    msg,
+                },
+            ]
         })
     }
 
     /// Sweeps every window once.
     pub fn handle_sweep(&mut self, now: u64) -> Vec<Output> {
-        (0..self.config.r).flat_map(|wptr| self.sweep(wptr as u16, now as Tick)).collect()
+        (0..self.config.r)
+            .flat_map(|wptr| self.sweep(wptr as u16, now as Tick))
+            .collect()
     }
 }

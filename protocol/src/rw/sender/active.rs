@@ -83,12 +83,16 @@ impl Active {
     }
 
     fn sent_at(&self, pidx: u32) -> Option<u64> {
-        self.sent.get(pidx.checked_sub(self.base)? as usize).copied()
+        self.sent
+            .get(pidx.checked_sub(self.base)? as usize)
+            .copied()
     }
 
     /// Notes a sending of `pidx`; true if it is not the first.
     pub fn note_sent(&mut self, pidx: u32, now: u64) -> bool {
-        let Some(place) = pidx.checked_sub(self.base) else { return true };
+        let Some(place) = pidx.checked_sub(self.base) else {
+            return true;
+        };
         match self.sent.get_mut(place as usize) {
             Some(at) => *at = now,
             None => {
@@ -102,19 +106,29 @@ impl Active {
     /// Numbers below this may be sent now: the credit, and up to `overrun` above it while holes have been sent again and no
     /// credit update is overdue: the resent packets arrive first and open the window.
     pub fn limit(&self, config: &SenderConfig, now: u64) -> u32 {
-        let repaired = config.mode == Mode::Rw && !self.repairs.is_empty() && !self.overdue(config, now);
-        if repaired { self.n.min(self.credit.saturating_add(config.overrun)) } else { self.credit }
+        let repaired =
+            config.mode == Mode::Rw && !self.repairs.is_empty() && !self.overdue(config, now);
+        if repaired {
+            self.n.min(self.credit.saturating_add(config.overrun))
+        } else {
+            self.credit
+        }
     }
 
     /// The next credit update should have come: all packets it waits for left longer ago than a round trip and the allowance.
     /// Something is lost of which nothing is known.
     pub fn overdue(&self, config: &SenderConfig, now: u64) -> bool {
-        let Some(granted) = self.window else { return false };
+        let Some(granted) = self.window else {
+            return false;
+        };
         let quarter = (granted.w / 4).max(1);
         let update = (self.base / quarter + 1) * quarter;
         let waits_for = (update - self.base) as usize;
         let old = |at: &u64| now.saturating_sub(*at) >= u64::from(config.retry_ticks);
-        config.mode == Mode::Rw && update < self.n && waits_for <= self.sent.len() && self.sent.iter().take(waits_for).rev().all(old)
+        config.mode == Mode::Rw
+            && update < self.n
+            && waits_for <= self.sent.len()
+            && self.sent.iter().take(waits_for).rev().all(old)
     }
 
     pub fn has_fresh(&self, config: &SenderConfig, now: u64) -> bool {
@@ -147,7 +161,11 @@ impl Active {
 
     /// A poll or CONNECT leaves: the next one waits twice as long (RW-10).
     pub fn back_off(&mut self, config: &SenderConfig, now: u64) {
-        self.polls = if config.max_polls.is_some() { self.polls.saturating_add(1) } else { 0 };
+        self.polls = if config.max_polls.is_some() {
+            self.polls.saturating_add(1)
+        } else {
+            0
+        };
         self.poll_at = now + u64::from(self.interval);
         self.interval = self.interval.saturating_mul(2).min(config.poll_ticks_max);
     }
@@ -167,12 +185,17 @@ impl Active {
         if config.mode == Mode::GoBackN {
             return self.sent_at(pidx).is_some();
         }
-        self.sent_at(pidx).is_some_and(|at| now.saturating_sub(at) >= u64::from(config.rtt_ticks) + u64::from(config.allowance_ticks))
+        self.sent_at(pidx).is_some_and(|at| {
+            now.saturating_sub(at)
+                >= u64::from(config.rtt_ticks) + u64::from(config.allowance_ticks)
+        })
     }
 
     /// Everything below `base` has arrived.
     pub fn arrived_below(&mut self, base: u32) -> bool {
-        let Some(by) = base.checked_sub(self.base).filter(|by| *by > 0) else { return false };
+        let Some(by) = base.checked_sub(self.base).filter(|by| *by > 0) else {
+            return false;
+        };
         self.sent.drain(..(by as usize).min(self.sent.len()));
         self.base = base;
         self.next = self.next.max(base);
@@ -203,7 +226,9 @@ impl Active {
         if self.arrived_below(status.wbase) {
             self.progress(config, now);
         }
-        let polled_at = self.polled_at.filter(|_| status.seq != 0 && status.seq == self.seq);
+        let polled_at = self
+            .polled_at
+            .filter(|_| status.seq != 0 && status.seq == self.seq);
         match config.mode {
             Mode::Counter => {}
             Mode::GoBackN => {
@@ -216,7 +241,13 @@ impl Active {
         true
     }
 
-    fn take_bitmap(&mut self, status: &StatusReport, polled_at: Option<u64>, config: &SenderConfig, now: u64) {
+    fn take_bitmap(
+        &mut self,
+        status: &StatusReport,
+        polled_at: Option<u64>,
+        config: &SenderConfig,
+        now: u64,
+    ) {
         let top = status.wbase.saturating_add(status.bitmap.len() as u32);
         for pidx in self.base..self.sent_upto().min(top) {
             if status.bitmap.get((pidx - status.wbase) as usize).as_deref() == Some(&true) {
@@ -232,4 +263,3 @@ impl Active {
         }
     }
 }
-

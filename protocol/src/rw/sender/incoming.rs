@@ -25,17 +25,23 @@ impl Sender {
         let config = self.config.clone();
         match msg {
             Message::Complete(m) => {
-                let named = self.get(m.slot).is_some_and(|t| t.xid == m.xid || config.mutations.any_xid_completes);
+                let named = self
+                    .get(m.slot)
+                    .is_some_and(|t| t.xid == m.xid || config.mutations.any_xid_completes);
                 let outcome = match m.status {
                     Status::Ok => Outcome::Ok,
                     Status::Aborted => Outcome::Aborted,
                 };
                 named && self.end(m.slot, outcome).is_some()
             }
-            Message::Unknown(m) => self.named(m.slot, m.xid).is_some() && self.end(m.slot, Outcome::Aborted).is_some(),
+            Message::Unknown(m) => {
+                self.named(m.slot, m.xid).is_some() && self.end(m.slot, Outcome::Aborted).is_some()
+            }
             Message::ConnectResp(m) => self.on_connect_resp(m, &config, now),
             Message::RetxOne(m) => {
-                let Some(t) = self.named(m.slot, m.xid) else { return false };
+                let Some(t) = self.named(m.slot, m.xid) else {
+                    return false;
+                };
                 let plausible = t.plausible(m.pidx, &config, now) && m.pidx < t.next;
                 if plausible {
                     t.pending.insert(m.pidx);
@@ -45,12 +51,17 @@ impl Sender {
                 plausible
             }
             Message::RetxRange(m) => {
-                let Some(t) = self.named(m.slot, m.xid) else { return false };
+                let Some(t) = self.named(m.slot, m.xid) else {
+                    return false;
+                };
                 if config.mode == Mode::Counter {
                     return self.on_next_round(m.slot, m.round, &config, now);
                 }
                 let plausible = t.plausible(m.pidx, &config, now);
-                if config.mode == Mode::GoBackN && m.pidx <= t.sent_upto() && t.arrived_below(m.pidx) {
+                if config.mode == Mode::GoBackN
+                    && m.pidx <= t.sent_upto()
+                    && t.arrived_below(m.pidx)
+                {
                     // A NAK also says that everything below has arrived.
                     let w = t.window.map_or(0, |granted| granted.w);
                     t.credit = t.credit.max(t.n.min(m.pidx.saturating_add(w)));
@@ -63,16 +74,24 @@ impl Sender {
                 }
                 plausible
             }
-            Message::Status(m) => self.named(m.slot, m.xid).is_some_and(|t| t.window.is_some() && t.take_status(m, &config, now)),
+            Message::Status(m) => self
+                .named(m.slot, m.xid)
+                .is_some_and(|t| t.window.is_some() && t.take_status(m, &config, now)),
             Message::Data(_) | Message::Connect(_) | Message::Poll(_) | Message::Abort(_) => false,
         }
     }
 
     fn on_connect_resp(&mut self, m: &ConnectResp, config: &SenderConfig, now: u64) -> bool {
-        let Some(t) = self.named(m.slot, m.xid).filter(|t| t.window.is_none()) else { return false };
+        let Some(t) = self.named(m.slot, m.xid).filter(|t| t.window.is_none()) else {
+            return false;
+        };
         match m.status {
             ConnectStatus::Ok => {
-                t.window = Some(active::Granted { wptr: m.wptr, r#gen: m.r#gen, w: u32::from(m.w) });
+                t.window = Some(active::Granted {
+                    wptr: m.wptr,
+                    r#gen: m.r#gen,
+                    w: u32::from(m.w),
+                });
                 t.credit = m.credit.min(t.n);
                 t.progress(config, now);
             }
@@ -94,7 +113,9 @@ impl Sender {
 
     /// Counter mode: everything again, if the round is newer than the present one.
     fn on_next_round(&mut self, slot: u16, round: u8, config: &SenderConfig, now: u64) -> bool {
-        let Some(t) = self.get_mut(slot) else { return false };
+        let Some(t) = self.get_mut(slot) else {
+            return false;
+        };
         if !(1..8).contains(&(round.wrapping_sub(t.round) % 16)) {
             self.stats.stale_requests += 1;
             return false;

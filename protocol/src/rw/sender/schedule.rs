@@ -23,7 +23,12 @@ impl Sender {
         if !self.aborts.is_empty() {
             choices.push(Choice::Abort);
         }
-        for (index, t) in self.slots.iter().enumerate().filter_map(|(index, slot)| Some((index, slot.active.as_ref()?))) {
+        for (index, t) in self
+            .slots
+            .iter()
+            .enumerate()
+            .filter_map(|(index, slot)| Some((index, slot.active.as_ref()?)))
+        {
             let slot = index as u16;
             if t.has_resend() {
                 choices.push(Choice::Resend(slot));
@@ -55,16 +60,26 @@ impl Sender {
         let (mut resend, mut fresh) = (None, None);
         for step in 0..self.slots.len() {
             let index = (self.turn + step) % self.slots.len();
-            let Some(t) = self.slots[index].active.as_ref() else { continue };
+            let Some(t) = self.slots[index].active.as_ref() else {
+                continue;
+            };
             let slot = index as u16;
-            if !self.config.mutations.no_poll && t.overdue(&self.config, now) && t.polled_at.is_none_or(|at| now >= at + u64::from(t.interval)) {
+            if !self.config.mutations.no_poll
+                && t.overdue(&self.config, now)
+                && t.polled_at
+                    .is_none_or(|at| now >= at + u64::from(t.interval))
+            {
                 return Some(Choice::Poll(slot));
             }
             if now >= t.poll_at
                 && let Some(query) = self.query(slot, t, now)
             {
                 let exhausted = self.config.max_polls.is_some_and(|max| t.polls >= max);
-                return Some(if exhausted { Choice::GiveUp(slot) } else { query });
+                return Some(if exhausted {
+                    Choice::GiveUp(slot)
+                } else {
+                    query
+                });
             }
             if resend.is_none() && t.has_resend() {
                 resend = Some(Choice::Resend(slot));
@@ -74,7 +89,11 @@ impl Sender {
             }
         }
         let fresh_first = self.since_fresh + 1 >= self.config.fresh_every;
-        if fresh_first { fresh.or(resend) } else { resend.or(fresh) }
+        if fresh_first {
+            fresh.or(resend)
+        } else {
+            resend.or(fresh)
+        }
     }
 
     /// Does one of [`Sender::choices`]. `None` if it is not possible, and for [`Choice::GiveUp`].
@@ -83,14 +102,22 @@ impl Sender {
             Choice::Abort => {
                 let (dst, abort) = self.aborts.pop_front()?;
                 self.stats.aborts += 1;
-                Some(Outgoing { dst, slot: abort.slot, xid: abort.xid, msg: Message::Abort(abort) })
+                Some(Outgoing {
+                    dst,
+                    slot: abort.slot,
+                    xid: abort.xid,
+                    msg: Message::Abort(abort),
+                })
             }
             Choice::Connect(slot) => self.send_connect(slot, now),
             Choice::Poll(slot) => self.send_poll(slot, now),
             Choice::Resend(slot) => {
                 let t = self.slots.get_mut(usize::from(slot))?.active.as_mut()?;
                 let pidx = t.take_resend(&self.config, now)?;
-                self.since_fresh = self.since_fresh.saturating_add(1).min(self.config.fresh_every);
+                self.since_fresh = self
+                    .since_fresh
+                    .saturating_add(1)
+                    .min(self.config.fresh_every);
                 self.send_data(slot, pidx, now)
             }
             Choice::Fresh(slot) => {
@@ -105,7 +132,15 @@ impl Sender {
             }
             Choice::GiveUp(slot) => {
                 let heard = self.get(slot)?.heard;
-                self.end_and_abort(slot, if heard { Outcome::Unresponsive } else { Outcome::Unreachable }, Reason::GaveUp);
+                self.end_and_abort(
+                    slot,
+                    if heard {
+                        Outcome::Unresponsive
+                    } else {
+                        Outcome::Unreachable
+                    },
+                    Reason::GaveUp,
+                );
                 None
             }
         }
@@ -115,11 +150,31 @@ impl Sender {
         let config = self.config.clone();
         let t = self.get_mut(slot)?;
         t.back_off(&config, now);
-        let Request { dst, addr, rkey, length, mtu } = t.request;
+        let Request {
+            dst,
+            addr,
+            rkey,
+            length,
+            mtu,
+        } = t.request;
         let xid = t.xid;
-        let connect = Connect { src: config.src, slot, xid, incarnation: config.incarnation, length, addr, rkey, mtu };
+        let connect = Connect {
+            src: config.src,
+            slot,
+            xid,
+            incarnation: config.incarnation,
+            length,
+            addr,
+            rkey,
+            mtu,
+        };
         self.stats.connects += 1;
-        Some(Outgoing { dst, slot, xid, msg: Message::Connect(connect) })
+        Some(Outgoing {
+            dst,
+            slot,
+            xid,
+            msg: Message::Connect(connect),
+        })
     }
 
     fn send_poll(&mut self, slot: u16, now: u64) -> Option<Outgoing> {
@@ -127,32 +182,66 @@ impl Sender {
         let t = self.get_mut(slot)?;
         let window = t.window?;
         t.back_off(&config, now);
-        t.seq = if t.seq >= config.seq_limit { 1 } else { t.seq + 1 };
+        t.seq = if t.seq >= config.seq_limit {
+            1
+        } else {
+            t.seq + 1
+        };
         t.polled_at = Some(now);
-        let poll = Poll { src: config.src, wptr: window.wptr, r#gen: window.r#gen, slot, xid: t.xid, seq: t.seq };
-        let out = Outgoing { dst: t.request.dst, slot, xid: t.xid, msg: Message::Poll(poll) };
+        let poll = Poll {
+            src: config.src,
+            wptr: window.wptr,
+            r#gen: window.r#gen,
+            slot,
+            xid: t.xid,
+            seq: t.seq,
+        };
+        let out = Outgoing {
+            dst: t.request.dst,
+            slot,
+            xid: t.xid,
+            msg: Message::Poll(poll),
+        };
         self.stats.polls += 1;
         Some(out)
     }
 
     fn send_data(&mut self, slot: u16, pidx: u32, now: u64) -> Option<Outgoing> {
-        let (src, mode, stall_poll_ticks) = (self.config.src, self.config.mode, self.config.stall_poll_ticks);
+        let (src, mode, stall_poll_ticks) = (
+            self.config.src,
+            self.config.mode,
+            self.config.stall_poll_ticks,
+        );
         let tail_on_first_only = self.config.mutations.tail_on_first_only;
         let turns = self.slots.len();
         let t = self.get_mut(slot)?;
         let window = t.window?;
         let again = t.note_sent(pidx, now);
-        t.poll_at = now + u64::from(if t.next < t.n && t.polls == 0 { stall_poll_ticks.min(t.interval) } else { t.interval });
+        t.poll_at = now
+            + u64::from(if t.next < t.n && t.polls == 0 {
+                stall_poll_ticks.min(t.interval)
+            } else {
+                t.interval
+            });
         let data = Data {
             src,
             wptr: window.wptr,
             r#gen: window.r#gen,
             pidx,
             tail: pidx == t.n - 1 && !(tail_on_first_only && again),
-            round: if mode == Mode::Counter { t.round } else { u8::from(again) },
+            round: if mode == Mode::Counter {
+                t.round
+            } else {
+                u8::from(again)
+            },
             len: super::super::packet_len(t.request.length, t.request.mtu, pidx) as u16,
         };
-        let out = Outgoing { dst: t.request.dst, slot, xid: t.xid, msg: Message::Data(data) };
+        let out = Outgoing {
+            dst: t.request.dst,
+            slot,
+            xid: t.xid,
+            msg: Message::Data(data),
+        };
         self.turn = (usize::from(slot) + 1) % turns;
         if again {
             self.stats.resent += 1;

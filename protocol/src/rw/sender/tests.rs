@@ -1,25 +1,53 @@
 //! Tests of the sender, one or more for each rule that it holds.
 
 use super::*;
-use crate::rw::{Complete, ConnectResp, ConnectStatus, RetxOne, RetxRange, Status, StatusReport, Unknown};
+use crate::rw::{
+    Complete, ConnectResp, ConnectStatus, RetxOne, RetxRange, Status, StatusReport, Unknown,
+};
 
 fn config() -> SenderConfig {
-    SenderConfig { rtt_ticks: 10, allowance_ticks: 2, retry_ticks: 14, poll_ticks: 20, stall_poll_ticks: 4, echo: false, ..Default::default() }
+    SenderConfig {
+        rtt_ticks: 10,
+        allowance_ticks: 2,
+        retry_ticks: 14,
+        poll_ticks: 20,
+        stall_poll_ticks: 4,
+        echo: false,
+        ..Default::default()
+    }
 }
 
 fn request(packets: u32) -> Request {
-    Request { dst: 1, addr: 0, rkey: 0, length: packets * 256, mtu: 8 }
+    Request {
+        dst: 1,
+        addr: 0,
+        rkey: 0,
+        length: packets * 256,
+        mtu: 8,
+    }
 }
 
 fn resp(slot: u16, xid: u32, credit: u32) -> Message {
-    Message::ConnectResp(ConnectResp { slot, xid, status: ConnectStatus::Ok, wptr: 3, r#gen: 5, w: 256, credit, retry: 0 })
+    Message::ConnectResp(ConnectResp {
+        slot,
+        xid,
+        status: ConnectStatus::Ok,
+        wptr: 3,
+        r#gen: 5,
+        w: 256,
+        credit,
+        retry: 0,
+    })
 }
 
 /// A sender with one transfer that has a window.
 fn connected(config: SenderConfig, packets: u32, credit: u32) -> Sender {
     let mut tx = Sender::new(config).unwrap();
     let (slot, xid) = tx.start(request(packets), 0).unwrap();
-    assert!(matches!(tx.next_packet(0).unwrap().msg, Message::Connect(_)));
+    assert!(matches!(
+        tx.next_packet(0).unwrap().msg,
+        Message::Connect(_)
+    ));
     tx.on_message(&resp(slot, xid, credit), 0);
     tx
 }
@@ -38,17 +66,34 @@ fn numbers(tx: &mut Sender, now: &mut u64, most: usize) -> Vec<u32> {
 }
 
 fn one(pidx: u32) -> Message {
-    Message::RetxOne(RetxOne { slot: 0, xid: 1, pidx })
+    Message::RetxOne(RetxOne {
+        slot: 0,
+        xid: 1,
+        pidx,
+    })
 }
 
 fn range(pidx: u32) -> Message {
-    Message::RetxRange(RetxRange { slot: 0, xid: 1, pidx, round: 0 })
+    Message::RetxRange(RetxRange {
+        slot: 0,
+        xid: 1,
+        pidx,
+        round: 0,
+    })
 }
 
 fn status(seq: u16, wbase: u32, credit: u32, arrived: &[usize]) -> Message {
     let mut bitmap = crate::rw::Bitmap::repeat(false, 64);
     arrived.iter().for_each(|bit| bitmap.set(*bit, true));
-    Message::Status(StatusReport { slot: 0, xid: 1, seq, wbase, w_tail: false, credit, bitmap })
+    Message::Status(StatusReport {
+        slot: 0,
+        xid: 1,
+        seq,
+        wbase,
+        w_tail: false,
+        credit,
+        bitmap,
+    })
 }
 
 #[test]
@@ -71,11 +116,32 @@ fn rw_07_messages_for_another_transfer_are_ignored() {
     let mut tx = connected(config(), 3, 3);
     let before = tx.clone();
     for msg in [
-        Message::Complete(Complete { slot: 0, xid: 2, status: Status::Ok }),
-        Message::Complete(Complete { slot: 1, xid: 1, status: Status::Ok }),
-        Message::Unknown(Unknown { slot: 0, xid: 0, reason: Reason::NoTransfer }),
-        Message::RetxOne(RetxOne { slot: 0, xid: 2, pidx: 0 }),
-        Message::RetxRange(RetxRange { slot: 99, xid: 1, pidx: 0, round: 0 }),
+        Message::Complete(Complete {
+            slot: 0,
+            xid: 2,
+            status: Status::Ok,
+        }),
+        Message::Complete(Complete {
+            slot: 1,
+            xid: 1,
+            status: Status::Ok,
+        }),
+        Message::Unknown(Unknown {
+            slot: 0,
+            xid: 0,
+            reason: Reason::NoTransfer,
+        }),
+        Message::RetxOne(RetxOne {
+            slot: 0,
+            xid: 2,
+            pidx: 0,
+        }),
+        Message::RetxRange(RetxRange {
+            slot: 99,
+            xid: 1,
+            pidx: 0,
+            round: 0,
+        }),
         resp(0, 2, 3),
     ] {
         tx.on_message(&msg, 1);
@@ -87,7 +153,11 @@ fn rw_07_messages_for_another_transfer_are_ignored() {
 fn rw_10_connect_and_poll_back_off_exponentially() {
     let mut tx = Sender::new(config()).unwrap();
     tx.start(request(1), 0).unwrap();
-    let times = |tx: &mut Sender, from: u64| (from..from + 400).filter(|now| tx.next_packet(*now).is_some()).collect::<Vec<_>>();
+    let times = |tx: &mut Sender, from: u64| {
+        (from..from + 400)
+            .filter(|now| tx.next_packet(*now).is_some())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(times(&mut tx, 0), [0, 20, 60, 140, 300]);
     let mut tx = connected(config(), 1, 1);
     assert!(matches!(tx.next_packet(0).unwrap().msg, Message::Data(_)));
@@ -140,7 +210,10 @@ fn rw_12_a_request_within_a_round_trip_of_the_packet_is_an_old_one() {
     numbers(&mut tx, &mut now, 20);
     tx.on_message(&one(15), 20);
     tx.on_message(&range(15), 20);
-    assert_eq!((numbers(&mut tx, &mut now, 2), tx.stats().stale_requests), (vec![20, 21], 2));
+    assert_eq!(
+        (numbers(&mut tx, &mut now, 2), tx.stats().stale_requests),
+        (vec![20, 21], 2)
+    );
 }
 
 #[test]
@@ -149,7 +222,11 @@ fn rw_14_serving_a_request_never_skips_fresh_packets() {
     let mut now = 0;
     assert_eq!(numbers(&mut tx, &mut now, 20).len(), 20);
     tx.on_message(&one(3), 20);
-    assert_eq!(tx.pointers(0), Some((20, 60)), "a single leaves the pointer alone");
+    assert_eq!(
+        tx.pointers(0),
+        Some((20, 60)),
+        "a single leaves the pointer alone"
+    );
     assert_eq!(numbers(&mut tx, &mut now, 2), [3, 20]);
     tx.on_message(&range(8), 22);
     assert_eq!(tx.pointers(0), Some((8, 60)), "a range moves it back");
@@ -162,12 +239,22 @@ fn rw_14_serving_a_request_never_skips_fresh_packets() {
 
 #[test]
 fn rw_15_one_fresh_packet_in_every_k_slots() {
-    let mut tx = connected(SenderConfig { fresh_every: 4, ..config() }, 60, 60);
+    let mut tx = connected(
+        SenderConfig {
+            fresh_every: 4,
+            ..config()
+        },
+        60,
+        60,
+    );
     let mut now = 0;
     numbers(&mut tx, &mut now, 40);
     (0..12).for_each(|pidx| tx.on_message(&one(pidx), 60));
     now = 60;
-    assert_eq!(numbers(&mut tx, &mut now, 17), [0, 1, 2, 40, 3, 4, 5, 41, 6, 7, 8, 42, 9, 10, 11, 43, 44]);
+    assert_eq!(
+        numbers(&mut tx, &mut now, 17),
+        [0, 1, 2, 40, 3, 4, 5, 41, 6, 7, 8, 42, 9, 10, 11, 43, 44]
+    );
 }
 
 #[test]
@@ -178,23 +265,40 @@ fn rw_15_transfers_take_turns() {
         tx.next_packet(0);
         tx.on_message(&resp(slot, xid, 5), 0);
     }
-    let slots: Vec<_> = (0..9).filter_map(|now| tx.next_packet(now)).map(|out| out.slot).collect();
+    let slots: Vec<_> = (0..9)
+        .filter_map(|now| tx.next_packet(now))
+        .map(|out| out.slot)
+        .collect();
     assert_eq!(slots, [0, 1, 2, 0, 1, 2, 0, 1, 2]);
 }
 
 #[test]
 fn p_21_fresh_and_resent_traffic_both_progress() {
     // Every packet is asked for again as soon as that is plausible, for ever.
-    let mut tx = connected(SenderConfig { fresh_every: 8, ..config() }, 1000, 1000);
+    let mut tx = connected(
+        SenderConfig {
+            fresh_every: 8,
+            ..config()
+        },
+        1000,
+        1000,
+    );
     let (mut fresh, mut resent) = (0, 0);
     for now in 0..2000u64 {
         let upto = tx.pointers(0).map_or(0, |(next, _)| next);
         (0..upto).for_each(|pidx| tx.on_message(&one(pidx), now));
         if let Some(Message::Data(d)) = tx.next_packet(now).map(|out| out.msg) {
-            if d.round == 0 { fresh += 1 } else { resent += 1 }
+            if d.round == 0 {
+                fresh += 1
+            } else {
+                resent += 1
+            }
         }
     }
-    assert!(fresh >= 2000 / 8 && resent >= 1000, "{fresh} fresh, {resent} resent");
+    assert!(
+        fresh >= 2000 / 8 && resent >= 1000,
+        "{fresh} fresh, {resent} resent"
+    );
 }
 
 #[test]
@@ -208,8 +312,14 @@ fn rw_18_gives_up_after_k_polls_and_says_why() {
                 _ => {}
             }
             if let Some(done) = tx.take_completion() {
-                assert!(matches!(tx.next_packet(now).map(|out| out.msg), Some(Message::Abort(_)) | None));
-                assert_eq!((tx.take_completion(), tx.active(), tx.stats().aborts), (None, 0, 1));
+                assert!(matches!(
+                    tx.next_packet(now).map(|out| out.msg),
+                    Some(Message::Abort(_)) | None
+                ));
+                assert_eq!(
+                    (tx.take_completion(), tx.active(), tx.stats().aborts),
+                    (None, 0, 1)
+                );
                 assert!(now - from <= tx.config().retry_time().unwrap() + 2);
                 return (done.outcome, polls);
             }
@@ -219,22 +329,41 @@ fn rw_18_gives_up_after_k_polls_and_says_why() {
     let mut unheard = Sender::new(config()).unwrap();
     unheard.start(request(1), 0).unwrap();
     assert_eq!(silence(unheard, 0), (Outcome::Unreachable, 6));
-    assert_eq!(silence(connected(config(), 1, 1), 0), (Outcome::Unresponsive, 6));
+    assert_eq!(
+        silence(connected(config(), 1, 1), 0),
+        (Outcome::Unresponsive, 6)
+    );
 }
 
 #[test]
 fn rw_18_the_receiver_waits_longer_than_the_sender_tries() {
     let longest = SenderConfig::default().retry_time().unwrap();
-    assert!(longest < u64::from(crate::rw::ReceiverConfig::default().idle_ticks), "{longest}");
+    assert!(
+        longest < u64::from(crate::rw::ReceiverConfig::default().idle_ticks),
+        "{longest}"
+    );
 }
 
 #[test]
 fn rw_09_busy_is_tried_again_after_the_hint_and_not_for_ever() {
-    let mut tx = Sender::new(SenderConfig { max_busy: 2, ..config() }).unwrap();
+    let mut tx = Sender::new(SenderConfig {
+        max_busy: 2,
+        ..config()
+    })
+    .unwrap();
     tx.start(request(1), 0).unwrap();
     let busy = |xid| {
         let status = ConnectStatus::Busy;
-        Message::ConnectResp(ConnectResp { slot: 0, xid, status, wptr: 0, r#gen: 0, w: 0, credit: 0, retry: 50 })
+        Message::ConnectResp(ConnectResp {
+            slot: 0,
+            xid,
+            status,
+            wptr: 0,
+            r#gen: 0,
+            w: 0,
+            credit: 0,
+            retry: 50,
+        })
     };
     assert!(tx.next_packet(0).is_some());
     tx.on_message(&busy(1), 5);
@@ -258,13 +387,30 @@ fn rw_19_stops_at_the_credit_and_asks_when_it_stays_away() {
 
 #[test]
 fn rw_19_runs_ahead_of_the_credit_only_behind_a_repair() {
-    let mut tx = connected(SenderConfig { overrun: 16, ..config() }, 200, 12);
+    let mut tx = connected(
+        SenderConfig {
+            overrun: 16,
+            ..config()
+        },
+        200,
+        12,
+    );
     let mut now = 0;
     assert_eq!(numbers(&mut tx, &mut now, 99).len(), 12);
     tx.on_message(&one(0), 13);
     now = 13;
-    assert_eq!(numbers(&mut tx, &mut now, 99), [vec![0], (12..28).collect()].concat());
-    let mut strict = connected(SenderConfig { overrun: 0, ..config() }, 200, 12);
+    assert_eq!(
+        numbers(&mut tx, &mut now, 99),
+        [vec![0], (12..28).collect()].concat()
+    );
+    let mut strict = connected(
+        SenderConfig {
+            overrun: 0,
+            ..config()
+        },
+        200,
+        12,
+    );
     now = 0;
     numbers(&mut strict, &mut now, 99);
     strict.on_message(&one(0), 13);
@@ -274,10 +420,39 @@ fn rw_19_runs_ahead_of_the_credit_only_behind_a_repair() {
 
 #[test]
 fn rw_20_what_cannot_be_sent_is_not_started() {
-    let mut tx = Sender::new(SenderConfig { slots: 1, max_packets: 8, ..config() }).unwrap();
-    assert_eq!(tx.start(Request { mtu: 7, ..request(1) }, 0), Err(StartError::Mtu(7)));
-    assert_eq!(tx.start(request(9), 0), Err(StartError::TooLong { packets: 9, max: 8 }));
-    assert_eq!(tx.start(Request { addr: u64::MAX, ..request(1) }, 0), Err(StartError::Address { addr: u64::MAX, length: 256 }));
+    let mut tx = Sender::new(SenderConfig {
+        slots: 1,
+        max_packets: 8,
+        ..config()
+    })
+    .unwrap();
+    assert_eq!(
+        tx.start(
+            Request {
+                mtu: 7,
+                ..request(1)
+            },
+            0
+        ),
+        Err(StartError::Mtu(7))
+    );
+    assert_eq!(
+        tx.start(request(9), 0),
+        Err(StartError::TooLong { packets: 9, max: 8 })
+    );
+    assert_eq!(
+        tx.start(
+            Request {
+                addr: u64::MAX,
+                ..request(1)
+            },
+            0
+        ),
+        Err(StartError::Address {
+            addr: u64::MAX,
+            length: 256
+        })
+    );
     assert_eq!(tx.start(request(0), 0), Ok((0, 1)));
     assert_eq!(tx.start(request(1), 0), Err(StartError::NoSlot(1)));
 }
@@ -285,11 +460,25 @@ fn rw_20_what_cannot_be_sent_is_not_started() {
 #[test]
 fn p_04_exactly_one_completion_whatever_comes_later() {
     let mut tx = connected(config(), 1, 1);
-    let complete = Message::Complete(Complete { slot: 0, xid: 1, status: Status::Ok });
+    let complete = Message::Complete(Complete {
+        slot: 0,
+        xid: 1,
+        status: Status::Ok,
+    });
     tx.on_message(&complete, 5);
     tx.on_message(&complete, 6);
-    tx.on_message(&Message::Unknown(Unknown { slot: 0, xid: 1, reason: Reason::Idle }), 7);
+    tx.on_message(
+        &Message::Unknown(Unknown {
+            slot: 0,
+            xid: 1,
+            reason: Reason::Idle,
+        }),
+        7,
+    );
     assert!(!tx.cancel(0));
-    assert_eq!(tx.take_completion().map(|done| done.outcome), Some(Outcome::Ok));
+    assert_eq!(
+        tx.take_completion().map(|done| done.outcome),
+        Some(Outcome::Ok)
+    );
     assert_eq!(tx.take_completion(), None);
 }

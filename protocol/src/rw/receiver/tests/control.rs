@@ -1,0 +1,289 @@
+//! CONNECT, POLL, ABORT, silence, and the life of a window.
+
+use super::*;
+
+#[test]
+fn rw_07_a_poll_of_another_transfer_is_answered_unknown() {
+    let mut rx = receiver(64, 2);
+    let wptr = open(&mut rx, 4);
+    let poll = Poll {
+        src: 7,
+        wptr,
+        r#gen: 1,
+        slot: 0,
+        xid: 1,
+        seq: 5,
+    };
+    assert!(matches!(rx.poll(&poll), Message::Status(m) if m.seq == 5));
+    for wrong in [
+        Poll { r#gen: 2, ..poll },
+        Poll { src: 8, ..poll },
+        Poll { slot: 1, ..poll },
+        Poll { xid: 2, ..poll },
+        Poll { wptr: 1, ..poll },
+    ] {
+        let before = rx.clone();
+        assert!(
+            matches!(rx.poll(&wrong), Message::Unknown(m) if m.reason == Reason::NoTransfer),
+            "{wrong:?}"
+        );
+        assert_eq!(rx, before);
+    }
+}
+
+#[test]
+fn rw_08_connect_is_idempotent_and_only_a_newer_one_replaces() {
+    let mut rx = receiver(64, 2);
+    let first = connect(&mut rx, &request(0, 10, 100), 0).unwrap();
+    let again = connect(&mut rx, &request(0, 10, 100), 5);
+    assert_eq!(again, Some(first));
+    let before = rx.clone();
+    assert_eq!(
+        rx.connect(&request(0, 9, 100), 5),
+        ConnectOut {
+            reply: None,
+            aborted: None
+        }
+    );
+    assert_eq!(rx, before);
+    let out = rx.connect(&request(0, 11, 1), 6);
+    assert_eq!(
+        out.aborted.map(|done| (done.xid, done.status)),
+        Some((10, Status::Aborted))
+    );
+    assert_eq!(rx.free().collect::<Vec<_>>(), [0]);
+    data(&mut rx, 1, 0, 6).unwrap();
+    assert!(rx.write_done(1, 1) && rx.finish(1).is_some());
+    // Finished: a late CONNECT is answered with how it ended.
+    let late = rx.connect(&request(0, 11, 1), 7).reply;
+    assert_eq!(
+        late,
+        Some(Message::Complete(Complete {
+            slot: 0,
+            xid: 11,
+            status: Status::Ok
+        }))
+    );
+}
+
+#[test]
+fn rw_08_newer_is_modulo_2_to_the_32() {
+    let mut rx = receiver(64, 2);
+    connect(&mut rx, &request(0, u32::MAX, 4), 0).unwrap();
+    assert!(connect(&mut rx, &request(0, 3, 4), 0).is_some());
+    assert!(rx.connect(&request(0, u32::MAX, 4), 0).reply.is_none());
+}
+
+#[test]
+fn rw_08_what_can_never_be_served_is_refused() {
+    let mut rx = receiver(64, 2);
+    let good = request(0, 1, 4);
+    let wide = Connect {
+        length: u32::MAX,
+        mtu: 8,
+        ..good
+    };
+    for bad in [
+        Connect { src: 256, ..good },
+        Connect { slot: 16, ..good },
+        Connect { mtu: 7, ..good },
+        Connect { mtu: 13, ..good },
+        Connect { mtu: 255, ..good },
+        Connect {
+            addr: u64::MAX - 100,
+            ..good
+        },
+        wide,
+    ] {
+        let before = rx.clone();
+        let reply = rx.connect(&bad, 0).reply;
+        assert!(
+            matches!(reply, Some(Message::ConnectResp(m)) if m.status == ConnectStatus::Refused),
+            "{bad:?}"
+        );
+        assert_eq!(rx, before);
+    }
+    let edge = Connect {
+        addr: u64::MAX - u64::from(good.length) + 1,
+        ..good
+    };
+    assert!(connect(&mut rx, &edge, 0).is_some() && MTU_RANGE.contains(&edge.mtu));
+}
+
+#[test]
+fn rw_09_no_free_window_is_answered_busy_with_a_hint() {
+    let mut rx = receiver(64, 1);
+    open(&mut rx, 4);
+    let before = rx.clone();
+    match rx.connect(&request(1, 1, 4), 0).reply {
+        Some(Message::ConnectResp(m)) => {
+            assert_eq!((m.status, m.retry > 0), (ConnectStatus::Busy, true))
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(rx, before);
+}
+
+#[test]
+fn rw_10_poll_is_answered_by_status_then_by_complete() {
+    let mut rx = receiver(64, 1);
+    let wptr = open(&mut rx, 2);
+    let poll = Poll {
+        src: 7,
+        wptr,
+        r#gen: 1,
+        slot: 0,
+        xid: 1,
+        seq: 3,
+    };
+    data(&mut rx, wptr, 1, 0).unwrap();
+    assert!(
+        matches!(rx.poll(&poll), Message::Status(m) if (m.wbase, m.w_tail) == (0, true) && m.bitmap[1])
+    );
+    data(&mut rx, wptr, 0, 0).unwrap();
+    rx.write_done(wptr, 1);
+    rx.write_done(wptr, 1);
+    rx.finish(wptr).unwrap();
+    assert!(matches!(rx.poll(&poll), Message::Complete(m) if m.status == Status::Ok));
+}
+
+#[test]
+fn rw_17_a_finished_window_is_free_and_only_the_outcome_is_kept() {
+    let mut rx = receiver(64, 1);
+    let wptr = open(&mut rx, 1);
+    data(&mut rx, wptr, 0, 0).unwrap();
+    assert!(rx.write_done(wptr, 1));
+    rx.finish(wptr).unwrap();
+    assert_eq!(
+        rx.window(wptr),
+        Some(&Window {
+            r#gen: 1,
+            open: None
+        })
+    );
+    assert_eq!(rx.free().collect::<Vec<_>>(), [wptr]);
+    assert_eq!(
+        rx.peer(7, 0),
+        Some(Peer {
+            xid: 1,
+            state: PeerState::Done(Status::Ok)
+        })
+    );
+    assert!(
+        connect(&mut rx, &request(1, 1, 1), 0).is_some(),
+        "at once for another transfer"
+    );
+}
+
+#[test]
+fn rw_18_a_silent_sender_is_given_up_and_told() {
+    let mut rx = receiver(64, 1);
+    let wptr = open(&mut rx, 10);
+    data(&mut rx, wptr, 0, 100).unwrap();
+    let (ones, range) = asked(&rx.sweep(wptr, 1099));
+    assert_eq!((ones, range), (vec![], Some(1)));
+    match rx.sweep(wptr, 1100).as_slice() {
+        [
+            Output::Completion(done),
+            Output::Send {
+                dst: 7,
+                msg: Message::Unknown(m),
+            },
+        ] => {
+            assert_eq!(
+                (done.status, m.xid, m.reason),
+                (Status::Aborted, 1, Reason::Idle)
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(rx.sweep(wptr, 1101), []);
+    assert!(rx.check().is_ok());
+}
+
+#[test]
+fn rw_21_one_sweep_serves_every_window_and_the_tick_wraps() {
+    let mut rx = receiver(64, 4);
+    for slot in 0..3 {
+        connect(&mut rx, &request(slot, 1, 10), u16::MAX - 10).unwrap();
+    }
+    let asked: Vec<_> = rx
+        .handle_sweep(u64::from(u16::MAX) + 20)
+        .into_iter()
+        .collect();
+    let mut slots: Vec<_> = asked
+        .iter()
+        .map(|output| match output {
+            Output::Send {
+                dst: 7,
+                msg: Message::RetxRange(m),
+            } => m.slot,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    slots.sort_unstable();
+    assert_eq!(slots, [0, 1, 2]);
+    assert_eq!(rx.handle_sweep(u64::from(u16::MAX) + 21), []);
+}
+
+#[test]
+fn rw_22_gen_rises_and_wraps_and_windows_are_reused_in_order() {
+    let mut rx = receiver(64, 3);
+    rx.preset_gen(0, 0xFFFE);
+    let mut seen = Vec::new();
+    for xid in 1..=9 {
+        let (wptr, r#gen, _) = connect(&mut rx, &request(0, xid, 1), 0).unwrap();
+        seen.push((wptr, r#gen));
+        rx.abort(&Abort {
+            src: 7,
+            slot: 0,
+            xid,
+            reason: Reason::Cancelled,
+        })
+        .unwrap();
+    }
+    assert_eq!(
+        seen,
+        [
+            (0, 0xFFFF),
+            (1, 1),
+            (2, 1),
+            (0, 0),
+            (1, 2),
+            (2, 2),
+            (0, 1),
+            (1, 3),
+            (2, 3)
+        ]
+    );
+    assert_eq!(rx.free().collect::<Vec<_>>(), [0, 1, 2]);
+}
+
+#[test]
+fn an_abort_that_names_no_open_transfer_is_counted() {
+    let mut rx = receiver(64, 1);
+    open(&mut rx, 4);
+    let before = rx.clone();
+    assert_eq!(
+        rx.abort(&Abort {
+            src: 7,
+            slot: 0,
+            xid: 2,
+            reason: Reason::GaveUp
+        }),
+        None
+    );
+    assert_eq!(
+        rx.abort(&Abort {
+            src: 7,
+            slot: 3,
+            xid: 1,
+            reason: Reason::GaveUp
+        }),
+        None
+    );
+    assert_eq!(
+        (rx == before, rx.stats().dropped(DropReason::StrayAbort)),
+        (true, 2)
+    );
+}
