@@ -1,6 +1,9 @@
 //! Expressions whose meaning differs between Rust and a careless Verilog: their values in
 //! the emitted text are compared with rust-hdl's own simulation on random vectors.
 
+// Unparenthesised on purpose: that is what is tested.
+#![allow(clippy::precedence)]
+
 mod emit_support;
 
 use emit_support::cosim::assert_same;

@@ -272,6 +272,8 @@ struct GatedClock {
     pub r: DFF<Bit>,
 }
 
+// The branches differ in when they are taken, which is the point.
+#[allow(clippy::if_same_then_else)]
 impl Logic for GatedClock {
     #[hdl_gen]
     fn update(&mut self) {
