@@ -1,4 +1,4 @@
-//! The accept pipeline in rust-hdl's own simulation, against a set of numbers
+//! The accept pipeline in rust-hdl's own simulation, in lock step with a set of numbers
 //! received per window.
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
@@ -10,6 +10,8 @@ use tributary_hdl::rw::RwAccept;
 type Small = RwAccept<2, 64, 6, 32, 5, 2, 1, 4, 16, 3, 17>;
 /// W = 256, R = 4: 32-bit words, eight a window.
 type Middle = RwAccept<2, 256, 8, 32, 5, 8, 3, 16, 14, 5, 15>;
+/// W = 1024, R = 4: 64-bit words, sixteen a window.
+type Large = RwAccept<2, 1024, 10, 64, 6, 16, 4, 32, 12, 6, 13>;
 
 fn settle<B: Block>(uut: &mut B) {
     for _ in 0..200 {
@@ -21,95 +23,309 @@ fn settle<B: Block>(uut: &mut B) {
     panic!("no fixpoint");
 }
 
-macro_rules! lock_step {
-    ($name:ident, $ty:ty, $w:expr) => {
-        #[test]
-        fn $name() {
-            let mut uut = <$ty>::default();
-            uut.connect_all();
-            let mut rng = SmallRng::seed_from_u64(7);
-            let n = 5 * $w as u64 + 3;
-            let clock = |uut: &mut $ty| {
-                uut.clk.next = Clock { clk: false };
-                settle(uut);
-                uut.clk.next = Clock { clk: true };
-                settle(uut);
-            };
-            uut.rst.next = true;
-            clock(&mut uut);
-            uut.rst.next = false;
-            for wptr in 0..4u64 {
-                uut.cw_en.next = true;
-                uut.cw_wptr.next = wptr.into();
-                uut.cw_open.next = true;
-                uut.cw_gen.next = 9.into();
-                uut.cw_src.next = 3.into();
-                uut.cw_last.next = (n - 1).into();
-                uut.cw_mtu.next = 1.into();
-                uut.cw_last_len.next = 77.into();
-                uut.cw_addr.next = 0x1000.into();
-                clock(&mut uut);
+/// What one window has received.
+#[derive(Clone, Default)]
+struct Window {
+    got: Vec<bool>,
+    base: u64,
+    open: bool,
+}
+
+impl Window {
+    /// Drop reason of a packet, and whether a credit update is due.
+    fn data(&mut self, pidx: u64, w: u64) -> (u64, bool) {
+        let n = self.got.len() as u64;
+        if !self.open {
+            return (1, false);
+        }
+        if pidx < self.base {
+            return (7, false);
+        }
+        if pidx >= self.base + w {
+            return (8, false);
+        }
+        if self.got[pidx as usize] {
+            return (9, false);
+        }
+        self.got[pidx as usize] = true;
+        let old = self.base;
+        while self.base < n && self.got[self.base as usize] {
+            self.base += 1;
+        }
+        (0, old / (w / 4) != self.base / (w / 4) && self.base < n)
+    }
+}
+
+/// A decision to come: cycle, packet, reason, credit.
+type Due = (u64, u64, u64, bool);
+
+macro_rules! bench {
+    ($module:ident, $ty:ty, $w:expr, $words:expr, $n:expr) => {
+        mod $module {
+            use super::*;
+
+            const W: u64 = $w;
+            /// Packets of a transfer.
+            const N: u64 = $n;
+
+            struct Bench {
+                uut: $ty,
+                windows: Vec<Window>,
+                due: VecDeque<Due>,
+                cycle: u64,
+                seen: [u64; 10],
             }
-            uut.cw_en.next = false;
-            let mut got = vec![vec![false; n as usize]; 4];
-            let mut base = [0u64; 4];
-            let mut expect: VecDeque<(u64, u64, u64)> = VecDeque::new();
-            let mut decided = 0;
-            let mut seen = [0u64; 10];
-            for cycle in 0..6000 {
-                let valid = rng.random_range(0..10) != 0;
-                let wptr = if rng.random_range(0..4) == 0 { rng.random_range(0..4) } else { (cycle / 200) % 4 };
-                let b = base[wptr as usize];
-                let w = $w as u64;
-                let pidx = match rng.random_range(0..8) {
-                    0..3 => b,
-                    3 => b + w - 1,
-                    4 => (b + w).saturating_sub(rng.random_range(0..3)),
-                    5 => b.saturating_sub(1),
-                    _ => b + rng.random_range(0..w + 4),
-                }
-                .min(n - 1);
-                uut.s_valid.next = valid;
-                uut.s_wptr.next = wptr.into();
-                uut.s_gen.next = 9.into();
-                uut.s_src.next = 3.into();
-                uut.s_pidx.next = pidx.into();
-                uut.s_tail.next = pidx == n - 1;
-                uut.s_len.next = if pidx == n - 1 { 77 } else { 512 }.into();
-                clock(&mut uut);
-                if valid {
-                    let (g, k) = (&mut got[wptr as usize], wptr as usize);
-                    let reason = if pidx < base[k] {
-                        7
-                    } else if pidx >= base[k] + w {
-                        8
-                    } else if g[pidx as usize] {
-                        9
-                    } else {
-                        g[pidx as usize] = true;
-                        while (base[k] as usize) < g.len() && g[base[k] as usize] {
-                            base[k] += 1;
-                        }
-                        0
+
+            impl Bench {
+                fn new() -> Self {
+                    let mut uut = <$ty>::default();
+                    uut.connect_all();
+                    let mut bench = Self {
+                        uut,
+                        windows: vec![Window::default(); 4],
+                        due: VecDeque::new(),
+                        cycle: 0,
+                        seen: [0; 10],
                     };
-                    expect.push_back((cycle, pidx, reason));
-                }
-                if uut.m_valid.val() {
-                    let (at, pidx, reason) = expect.pop_front().expect("no decision is due");
-                    assert_eq!(cycle - at, 5, "latency");
-                    assert_eq!(uut.m_reason.val().to_u64(), reason, "packet {pidx} at {at}");
-                    seen[reason as usize] += 1;
-                    if reason == 0 {
-                        assert_eq!(uut.m_addr.val().to_u64(), 0x1000 + pidx * 512);
+                    bench.uut.rst.next = true;
+                    bench.edge();
+                    bench.uut.rst.next = false;
+                    for wptr in 0..4 {
+                        bench.open(wptr);
                     }
-                    decided += 1;
+                    bench
+                }
+
+                fn edge(&mut self) {
+                    self.uut.clk.next = Clock { clk: false };
+                    settle(&mut self.uut);
+                    self.uut.clk.next = Clock { clk: true };
+                    settle(&mut self.uut);
+                }
+
+                /// One clock; then the decision, if one is out.
+                fn clock(&mut self) {
+                    self.edge();
+                    if self.uut.m_valid.val() {
+                        let (at, pidx, reason, credit) =
+                            self.due.pop_front().expect("no decision is due");
+                        assert_eq!(self.cycle - at, 5, "latency");
+                        assert_eq!(self.uut.m_reason.val().to_u64(), reason, "packet {pidx} at {at}");
+                        assert_eq!(self.uut.m_credit.val(), credit, "credit of {pidx} at {at}");
+                        self.seen[reason as usize] += 1;
+                        if reason == 0 {
+                            assert_eq!(self.uut.m_addr.val().to_u64(), 0x1000 + pidx * 512);
+                        }
+                    } else if let Some(due) = self.due.front() {
+                        assert!(self.cycle - due.0 < 5, "decision on {} is missing", due.1);
+                    }
+                    self.cycle += 1;
+                    self.uut.s_valid.next = false;
+                    self.uut.s_init.next = false;
+                    self.uut.cw_en.next = false;
+                }
+
+                fn connection(&mut self, wptr: usize, open: bool) {
+                    self.uut.cw_en.next = true;
+                    self.uut.cw_wptr.next = (wptr as u64).into();
+                    self.uut.cw_open.next = open;
+                    self.uut.cw_gen.next = 9.into();
+                    self.uut.cw_src.next = 3.into();
+                    self.uut.cw_last.next = (N - 1).into();
+                    self.uut.cw_mtu.next = 1.into();
+                    self.uut.cw_last_len.next = 77.into();
+                    self.uut.cw_addr.next = 0x1000.into();
+                }
+
+                /// Closes the window, clears its words and opens it again. DATA for it in between
+                /// is dropped as closed, whatever its number.
+                fn open(&mut self, wptr: usize) {
+                    for _ in 0..3 {
+                        self.clock();
+                    }
+                    self.connection(wptr, false);
+                    self.clock();
+                    self.windows[wptr].open = false;
+                    for _ in 0..3 {
+                        self.clock();
+                    }
+                    for word in 0..$words {
+                        self.uut.s_valid.next = true;
+                        self.uut.s_init.next = true;
+                        self.uut.s_wptr.next = (wptr as u64).into();
+                        self.uut.s_pidx.next = (word * (W / $words)).into();
+                        self.clock();
+                        self.data(wptr, word * 3);
+                    }
+                    for _ in 0..3 {
+                        self.clock();
+                    }
+                    self.connection(wptr, true);
+                    self.clock();
+                    self.windows[wptr] = Window { got: vec![false; N as usize], base: 0, open: true };
+                }
+
+                fn data(&mut self, wptr: usize, pidx: u64) {
+                    let pidx = pidx.min(N - 1);
+                    self.uut.s_valid.next = true;
+                    self.uut.s_wptr.next = (wptr as u64).into();
+                    self.uut.s_gen.next = 9.into();
+                    self.uut.s_src.next = 3.into();
+                    self.uut.s_pidx.next = pidx.into();
+                    self.uut.s_tail.next = pidx == N - 1;
+                    self.uut.s_len.next = if pidx == N - 1 { 77 } else { 512 }.into();
+                    let (reason, credit) = self.windows[wptr].data(pidx, W);
+                    self.due.push_back((self.cycle, pidx, reason, credit));
+                    self.clock();
+                }
+
+                fn base(&self, wptr: usize) -> u64 {
+                    self.windows[wptr].base
+                }
+
+                fn finish(mut self) -> [u64; 10] {
+                    for _ in 0..8 {
+                        self.clock();
+                    }
+                    assert!(self.due.is_empty());
+                    self.seen
                 }
             }
-            assert!(decided > 4000);
-            assert!(seen[0] > 100 && seen[7] > 10 && seen[8] > 10 && seen[9] > 10, "{seen:?}");
+
+            #[test]
+            fn rw_01_rw_02_rw_03_random_packets() {
+                for seed in 0..6 {
+                    let mut rng = SmallRng::seed_from_u64(seed);
+                    let mut bench = Bench::new();
+                    for step in 0..4000usize {
+                        let wptr =
+                            if rng.random_range(0..4) == 0 { rng.random_range(0..4) } else { (step / 200) % 4 };
+                        let b = bench.base(wptr);
+                        let pidx = match rng.random_range(0..9) {
+                            0..3 => b,
+                            3 => b + W - 1,
+                            4 => (b + W).saturating_sub(rng.random_range(0..3)),
+                            5 => b.saturating_sub(1),
+                            6 => b + rng.random_range(0..W + 4),
+                            7 => (b + W).saturating_sub(rng.random_range(0..W / 2)),
+                            _ => b + rng.random_range(0..40),
+                        };
+                        bench.data(wptr, pidx);
+                        if rng.random_range(0..10) == 0 {
+                            bench.clock();
+                        }
+                        if b + 1 >= N || rng.random_range(0..900) == 0 {
+                            bench.open(wptr);
+                        }
+                    }
+                    let seen = bench.finish();
+                    assert!([0, 1, 7, 8, 9].iter().all(|&r| seen[r] > 10), "{seen:?}");
+                }
+            }
+
+            /// Streams at one packet a clock: in order, neighbours swapped, blocks reversed.
+            #[test]
+            fn rw_03_streams_in_order_and_reversed_blocks() {
+                for block in [1, 2, 3, 8, 32] {
+                    let mut bench = Bench::new();
+                    for p in 0..N {
+                        let start = p / block * block;
+                        let top = (start + block).min(N) - 1;
+                        bench.data(0, top - (p - start));
+                    }
+                    assert_eq!(bench.base(0), N);
+                    assert_eq!(bench.finish()[0], N);
+                }
+            }
+
+            /// A window full but for some holes, which are then filled back to back; each slides.
+            /// Behind each slide: the last packet of the new window, and the one above it.
+            #[test]
+            fn rw_01_rw_03_holes_filled_back_to_back() {
+                for (seed, edges) in (0..24).map(|s| (s, s % 4)) {
+                    let mut rng = SmallRng::seed_from_u64(100 + seed);
+                    let mut bench = Bench::new();
+                    while bench.base(1) < N {
+                        let b = bench.base(1);
+                        let holes: Vec<u64> = (b + 1..(b + W).min(N))
+                            .filter(|_| rng.random_range(0..W) < 4)
+                            .collect();
+                        for p in (b + 1..(b + W).min(N)).filter(|p| !holes.contains(p)) {
+                            bench.data(1, p);
+                        }
+                        for hole in std::iter::once(b).chain(holes) {
+                            bench.data(1, hole);
+                            let b = bench.base(1);
+                            if edges & 1 != 0 {
+                                bench.data(1, b + W - 1);
+                            }
+                            if edges & 2 != 0 {
+                                bench.data(1, b + W);
+                                bench.data(1, hole + W);
+                            }
+                        }
+                    }
+                    bench.finish();
+                }
+            }
+
+            /// Packets W further on fill the words that the slide just before has left.
+            #[test]
+            fn rw_01_rw_03_next_lap_behind_a_slide() {
+                for hole in [0, 1, 30, 31, 32, 33, W / 2 - 1, W / 2] {
+                    for second in [hole + 1, hole + 31, hole + 32, hole + 33, hole + W / 2, hole + W - 1] {
+                        let mut bench = Bench::new();
+                        let base = hole;
+                        println!("hole {hole}, second {second}");
+                        for p in (0..base).chain(base + 1..base + W).filter(|&p| p != second) {
+                            bench.data(2, p);
+                        }
+                        // All of the next lap below the hole has come too.
+                        bench.data(2, base);
+                        bench.data(2, base + W);
+                        if second < base + W {
+                            bench.data(2, second);
+                        }
+                        let b = bench.base(2);
+                        for p in b..b + W {
+                            bench.data(2, p);
+                        }
+                        bench.finish();
+                    }
+                }
+            }
+
+            /// A window full from one hole to the next lap: a slide by W.
+            #[test]
+            fn rw_03_slide_by_a_whole_window() {
+                for hole in [0, 1, 31, 32, 40, W - 1] {
+                    let mut bench = Bench::new();
+                    for p in (0..hole).chain(hole + 1..hole + W) {
+                        bench.data(3, p);
+                    }
+                    bench.data(3, hole);
+                    assert_eq!(bench.base(3), hole + W);
+                    for p in [hole + 2 * W - 1, hole + 2 * W, hole + W, hole + W + 2, hole + W + 1] {
+                        bench.data(3, p);
+                    }
+                    bench.finish();
+                }
+            }
+
+            #[test]
+            fn rw_01_rw_02_rw_03_windows_interleaved() {
+                let mut bench = Bench::new();
+                for p in 0..N {
+                    for wptr in 0..4u64 {
+                        bench.data(wptr as usize, p ^ (wptr & 1));
+                    }
+                }
+                bench.finish();
+            }
         }
     };
 }
 
-lock_step!(rw_01_rw_02_rw_03_accept_pipeline_w64, Small, 64);
-lock_step!(rw_01_rw_02_rw_03_accept_pipeline_w256, Middle, 256);
+bench!(w64, Small, 64, 2, 5 * 64 + 3);
+bench!(w256, Middle, 256, 8, 3 * 256 + 3);
+bench!(w1024, Large, 1024, 16, 2 * 1024 + 3);

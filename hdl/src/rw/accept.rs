@@ -1,6 +1,6 @@
 //! The accept pipeline: one DATA record a clock, whatever window it hits.
 
-use super::select::OnehotSelect;
+use super::select::{LateChoiceEncoder, WordSelect};
 use crate::blocks::{PriorityEncoder, RamReg};
 use crate::prelude::*;
 
@@ -10,13 +10,17 @@ hdl_module! {
     /// Decision on m_* six clocks after the record was taken. Stages:
     ///   1 addresses of all tables            2 block RAM arrays
     ///   3 RAM outputs, checks against the connection, forward from stages 6 to 8
-    ///   4 forward from stage 6, candidates for duplicate, next hole in the word and next word
-    ///   5 decision, slide, new word and row  6 write back, address of the payload
+    ///   4 update from stage 6, comparisons with wbase, candidates for next hole and next word
+    ///   5 decision, new wbase and word   6 update of the tables, write back, payload address
     /// The bitmap is circular: packet p has bit p mod W of its window, in words of B bits, and
     /// the bit tells the lap (bit log2 W of p, inverted) of the last packet received there, so a
     /// slide touches no bit. The row of a window holds wbase (the first hole) and for each word
-    /// its first hole, or that it is full. Stage 5 needs the record just before it: stage 4
-    /// prepares every candidate twice, without and with that record accepted.
+    /// its first hole, or that it is full; the word of wbase is never full and its hole is the
+    /// next lap's. Stage 5 needs the record just before it: stage 4 prepares every candidate
+    /// twice, without and with that record accepted. What a record does to the tables of holes
+    /// and full words is applied in stage 6, one clock late: stages 4 and 5 apply it for
+    /// themselves.
+    /// A window is closed when its words are cleared and stays so for three clocks more.
     pub struct RwAccept<
         const A: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,
         const NW: usize, const LNW: usize, const NW2: usize, const HI: usize, const BA: usize,
@@ -98,7 +102,6 @@ hdl_module! {
         lw: Param<LW, 5>,
         lb: Param<LB, 5>,
         lnw: Param<LNW, 5>,
-        nw: Param<NW, 5>,
 
         /// open, source, incarnation of each window.
         conn_id: RamReg<33, A>,
@@ -156,7 +159,8 @@ hdl_module! {
         s3_pos: Signal<Local, Bits<LB>>,
         s3_last: Signal<Local, Bits<22>>,
         s3_plen: Signal<Local, Bits<13>>,
-        s3_ones: Signal<Local, Bits<B>>,
+        s3_lap: Signal<Local, Bits<HI>>,
+        s3_index: Signal<Local, Bits<LNW>>,
 
         s4_valid: DFF<Bit>,
         s4_init: DFF<Bit>,
@@ -177,8 +181,17 @@ hdl_module! {
         s4_at_last: DFF<Bit>,
         s4_len_full: DFF<Bit>,
         s4_len_last: DFF<Bit>,
+        /// The packet's place in its word, the places above and below, and the same for its
+        /// word in the window.
         s4_onehot: DFF<Bits<B>>,
         s4_above: DFF<Bits<B>>,
+        s4_below: DFF<Bits<B>>,
+        s4_word_onehot: DFF<Bits<NW>>,
+        s4_word_above: DFF<Bits<NW>>,
+        /// The packet's lap, and the one and two before it.
+        s4_lap_0: DFF<Bits<HI>>,
+        s4_lap_1: DFF<Bits<HI>>,
+        s4_lap_2: DFF<Bits<HI>>,
         s4_bits: DFF<Bits<B>>,
         s4_wbase: DFF<Bits<22>>,
         s4_highest: DFF<Bits<22>>,
@@ -196,26 +209,33 @@ hdl_module! {
         s4_cur_full: Signal<Local, Bits<NW>>,
         s4_lap: Signal<Local, Bit>,
         s4_same_lap: Signal<Local, Bit>,
+        s4_index: Signal<Local, Bits<LNW>>,
         s4_missing: Signal<Local, Bits<B>>,
         s4_missing_with: Signal<Local, Bits<B>>,
-        s4_ahead: Signal<Local, Bits<23>>,
-        s4_index: Signal<Local, Bits<LNW>>,
-        s4_ring: Signal<Local, Bits<NW2>>,
-        s4_next: Signal<Local, Bits<LNW>>,
-        /// Next hole above the packet in its word; first hole of the word once it is in.
-        above_without: PriorityEncoder<B, LB>,
-        above_with: PriorityEncoder<B, LB>,
-        first_without: PriorityEncoder<B, LB>,
-        first_with: PriorityEncoder<B, LB>,
-        /// Next word that is not full, counted from the one after the packet's.
-        next_word: PriorityEncoder<NW, LNW>,
+        s4_low: Signal<Local, Bits<LW>>,
+        s4_base_low: Signal<Local, Bits<LW>>,
+        s4_base_lap: Signal<Local, Bits<HI>>,
+        s4_last_low: Signal<Local, Bits<LW>>,
+        /// The row as the record in stage 6 leaves it.
+        s4_cur_highest: Signal<Local, Bits<22>>,
+        /// Words that are not full; the same less the word of the record in stage 5.
+        s4_open: Signal<Local, Bits<NW>>,
+        s4_rest: Signal<Local, Bits<NW>>,
+        /// Next hole above the packet in its word; its first half is in stage 4, the rest in 5.
+        next_above: LateChoiceEncoder<B, LB>,
+        /// Lowest word that is not full, above the packet's and of all.
+        open_above: PriorityEncoder<NW, LNW>,
+        open_lowest: PriorityEncoder<NW, LNW>,
+        rest_above: PriorityEncoder<NW, LNW>,
+        rest_lowest: PriorityEncoder<NW, LNW>,
 
         s5_valid: DFF<Bit>,
-        s5_init: DFF<Bit>,
         s5_wptr: DFF<Bits<16>>,
         s5_gen: DFF<Bits<16>>,
         s5_pidx: DFF<Bits<22>>,
         s5_pidx_1: DFF<Bits<22>>,
+        s5_lap_1: DFF<Bits<HI>>,
+        s5_clear: DFF<Bit>,
         s5_tail: DFF<Bit>,
         s5_len: DFF<Bits<13>>,
         s5_word: DFF<Bits<BA>>,
@@ -241,86 +261,101 @@ hdl_module! {
         s5_dup: DFF<Bit>,
         /// The packet may change the row: DATA that passed every check of stages 3 and 4.
         s5_pass: DFF<Bit>,
+        /// Relation to wbase before the record just before: below it; equal; in its lap, one or
+        /// two laps on; modulo W before it; in its word.
         s5_below: DFF<Bit>,
         s5_at_base: DFF<Bit>,
-        /// Windows between wbase and the packet, rounded down: -1, 0, 1 or 2.
-        s5_windows_m1: DFF<Bit>,
-        s5_windows_0: DFF<Bit>,
-        s5_windows_1: DFF<Bit>,
-        s5_windows_2: DFF<Bit>,
-        /// Modulo W the packet lies before wbase.
+        s5_laps_0: DFF<Bit>,
+        s5_laps_1: DFF<Bit>,
+        s5_laps_2: DFF<Bit>,
         s5_borrow: DFF<Bit>,
-        s5_above_without: DFF<Bits<LB>>,
-        s5_above_with: DFF<Bits<LB>>,
-        s5_none_without: DFF<Bit>,
-        s5_none_with: DFF<Bit>,
-        s5_first_without: DFF<Bits<LB>>,
-        s5_first_with: DFF<Bits<LB>>,
-        s5_filled_without: DFF<Bit>,
-        s5_filled_with: DFF<Bit>,
-        s5_next: DFF<Bits<LNW>>,
-        s5_next_onehot: DFF<Bits<NW>>,
-        s5_ring: DFF<Bits<LNW>>,
+        /// At least highest; above the packet just before.
+        s5_new_highest: DFF<Bit>,
+        s5_after_last: DFF<Bit>,
+        /// Nothing is missing below the packet in its word; nothing there belongs to its lap.
+        s5_lowest_without: DFF<Bit>,
+        s5_lowest_with: DFF<Bit>,
+        s5_lapped_without: DFF<Bit>,
+        s5_lapped_with: DFF<Bit>,
+        /// Next word that is not full, whether that goes into the next lap, and whether no other
+        /// word than the packet's is left: as it was, and with the word just before filled.
+        s5_next_without: DFF<Bits<LNW>>,
+        s5_next_with: DFF<Bits<LNW>>,
+        s5_wraps_without: DFF<Bit>,
+        s5_wraps_with: DFF<Bit>,
+        s5_following: DFF<Bits<LNW>>,
+        s5_alone_without: DFF<Bit>,
+        s5_alone_with: DFF<Bit>,
+        s5_word_onehot: DFF<Bits<NW>>,
+        s5_word_above: DFF<Bits<NW>>,
         s5_index: Signal<Local, Bits<LNW>>,
         s5_pos: Signal<Local, Bits<LB>>,
+        /// wbase and the word, from the table or from the record just before, 0 if not from there.
+        table_wbase: Signal<Local, Bits<22>>,
+        last_wbase: Signal<Local, Bits<22>>,
+        table_bits: Signal<Local, Bits<B>>,
+        last_bits: Signal<Local, Bits<B>>,
         row_wbase: Signal<Local, Bits<22>>,
         row_highest: Signal<Local, Bits<22>>,
         row_tail: Signal<Local, Bit>,
         row_last_rx: Signal<Local, Bits<16>>,
+        /// Tables of holes: with the one hole set just before, and with words cleared too.
+        row_hole_set: Bank<Signal<Local, Bits<LB>>, NW>,
         row_hole: Bank<Signal<Local, Bits<LB>>, NW>,
         row_full: Signal<Local, Bits<NW>>,
-        base_index: Signal<Local, Bits<LNW>>,
-        base_pos: Signal<Local, Bits<LB>>,
-        s4_windows: Signal<Local, Bits<QW>>,
-        s4_low: Signal<Local, Bits<LW>>,
-        s4_base_low: Signal<Local, Bits<LW>>,
         /// The record just before has moved wbase of this row.
         slid: Signal<Local, Bit>,
-        /// Laps between wbase and the packet, before that slide and after it.
-        laps_0: Signal<Local, Bit>,
-        laps_1: Signal<Local, Bit>,
-        laps_2: Signal<Local, Bit>,
+        /// The same, and wbase went into the next lap.
+        slid_lap: Signal<Local, Bit>,
+        /// In the lap of wbase after that slide, or in the one after it.
         laps_0_slid: Signal<Local, Bit>,
         laps_1_slid: Signal<Local, Bit>,
         s5_low: Signal<Local, Bits<LW>>,
         s6_base_low: Signal<Local, Bits<LW>>,
-        from_base: Signal<Local, Bit>,
+        before_base: Signal<Local, Bit>,
         below: Signal<Local, Bit>,
-        inside: Signal<Local, Bit>,
-        at_base: Signal<Local, Bit>,
+        /// In the window as it was before the slide, or into which it has gone a lap further;
+        /// in the window for the slide only.
+        inside_old: Signal<Local, Bit>,
+        inside_new: Signal<Local, Bit>,
         duplicate: Signal<Local, Bit>,
         take: Signal<Local, Bit>,
+        /// The packet is wbase.
+        slide: Signal<Local, Bit>,
         with_last: Signal<Local, Bit>,
         none_above: Signal<Local, Bit>,
         above: Signal<Local, Bits<LB>>,
-        first: Signal<Local, Bits<LB>>,
+        lowest: Signal<Local, Bit>,
+        lapped: Signal<Local, Bit>,
+        /// The record just before has filled its word: that is not the next word.
         filled: Signal<Local, Bit>,
-        /// The next word found in stage 4 has just been filled: take the one after it.
-        next_filled: Signal<Local, Bit>,
         next: Signal<Local, Bits<LNW>>,
-        next_hole: OnehotSelect<NW, LB>,
-        after_hole: OnehotSelect<NW, LB>,
+        wraps: Signal<Local, Bit>,
+        alone: Signal<Local, Bit>,
+        /// The record just before emptied the window: the next word is the one that follows.
+        emptied: Signal<Local, Bit>,
+        next_hole: WordSelect<NW, LNW, LB>,
         next_pos: Signal<Local, Bits<LB>>,
-        next_lap: Signal<Local, Bits<HI>>,
-        leave_to: Signal<Local, Bits<22>>,
-        slide_to: Signal<Local, Bits<22>>,
+        base_lap: Signal<Local, Bits<HI>>,
+        base_index: Signal<Local, Bits<LNW>>,
+        base_pos: Signal<Local, Bits<LB>>,
+        row_base_index: Signal<Local, Bits<LNW>>,
         in_base_word: Signal<Local, Bit>,
         in_base_lap: Signal<Local, Bit>,
         leave: Signal<Local, Bit>,
-        set_hole: Signal<Local, Bit>,
-        hole_value: Signal<Local, Bits<LB>>,
-        hole_full: Signal<Local, Bit>,
-        index_onehot: Signal<Local, Bits<NW>>,
-        /// Words that the slide enters or passes, for both choices of the next word.
-        passed_ring: Signal<Local, Bits<LNW>>,
-        passed_next: Signal<Local, Bits<NW2>>,
-        passed_after: Signal<Local, Bits<NW2>>,
+        want_full: Signal<Local, Bit>,
+        /// The record just before raised highest.
+        with_raised: Signal<Local, Bit>,
+        up_to_next: Signal<Local, Bits<NW>>,
+        /// Words that the slide enters or passes.
         passed: Signal<Local, Bits<NW>>,
         bits_in: Signal<Local, Bits<B>>,
 
         s6_valid: DFF<Bit>,
         s6_take: DFF<Bit>,
         s6_slid: DFF<Bit>,
+        /// The slide was by a whole window: all words are cleared.
+        s6_emptied: DFF<Bit>,
         /// The slide went into the next lap.
         s6_wrapped: DFF<Bit>,
         s6_write_row: DFF<Bit>,
@@ -335,16 +370,29 @@ hdl_module! {
         s6_offset: DFF<Bits<26>>,
         s6_rkey: DFF<Bits<32>>,
         s6_word: DFF<Bits<BA>>,
-        s6_next: DFF<Bits<LNW>>,
-        s6_next_onehot: DFF<Bits<NW>>,
         s6_bits: DFF<Bits<B>>,
         s6_wbase: DFF<Bits<22>>,
-        s6_wbase_old: DFF<Bits<22>>,
         s6_highest: DFF<Bits<22>>,
         s6_row_tail: DFF<Bit>,
         s6_last_rx: DFF<Bits<16>>,
+        /// The packet is the highest so far; its number plus one.
+        s6_raised: DFF<Bit>,
+        s6_pidx_1: DFF<Bits<22>>,
+        /// Tables of the row before this record, and what it does to them: words whose hole is
+        /// set to s6_value, words that are full now, words that a slide out of its word clears.
         s6_hole: Bank<DFF<Bits<LB>>, NW>,
         s6_full: DFF<Bits<NW>>,
+        s6_set: DFF<Bits<NW>>,
+        s6_filled: DFF<Bit>,
+        s6_fill: Signal<Local, Bits<NW>>,
+        s6_set_now: Signal<Local, Bits<NW>>,
+        s6_leave: DFF<Bit>,
+        s6_passed: DFF<Bits<NW>>,
+        s6_value: DFF<Bits<LB>>,
+        s6_new_hole: Bank<Signal<Local, Bits<LB>>, NW>,
+        s6_new_full: Signal<Local, Bits<NW>>,
+        s6_clear: Signal<Local, Bits<NW>>,
+        s6_new_highest: Signal<Local, Bits<22>>,
         s6_row: Signal<Local, Bits<A>>,
         s6_row_word: Signal<Local, Bits<61>>,
         s6_moved: Signal<Local, Bits<22>>,
@@ -387,23 +435,26 @@ impl<
             s3_row7, s3_row8, s4_valid, s4_init, s4_wptr, s4_gen,
             s4_pidx, s4_tail, s4_len, s4_word, s4_addr, s4_rkey,
             s4_mtu, s4_last, s4_closed, s4_stale, s4_foreign, s4_beyond,
-            s4_at_last, s4_len_full, s4_len_last, s4_onehot, s4_above, s4_bits,
+            s4_at_last, s4_len_full, s4_len_last, s4_onehot, s4_above, s4_below,
+            s4_word_onehot, s4_word_above, s4_lap_0, s4_lap_1, s4_lap_2, s4_bits,
             s4_wbase, s4_highest, s4_row_tail, s4_last_rx, s4_full, s4_word6,
-            s4_row6, s4_word5, s4_row5, s5_valid, s5_init, s5_wptr,
-            s5_gen, s5_pidx, s5_pidx_1, s5_tail, s5_len, s5_word,
-            s5_addr, s5_rkey, s5_mtu, s5_last, s5_fail, s5_onehot,
-            s5_lap, s5_bits, s5_wbase, s5_highest, s5_row_tail, s5_last_rx,
-            s5_full, s5_same_word, s5_same_row, s5_same_bit, s5_same_lap, s5_dup,
-            s5_pass, s5_below, s5_at_base, s5_windows_m1, s5_windows_0, s5_windows_1,
-            s5_windows_2, s5_borrow, s5_above_without, s5_above_with, s5_none_without, s5_none_with,
-            s5_first_without, s5_first_with, s5_filled_without, s5_filled_with, s5_next, s5_next_onehot,
-            s5_ring, s6_valid, s6_take, s6_slid, s6_wrapped, s6_write_row,
-            s6_write_bits, s6_reason, s6_wptr, s6_gen, s6_pidx, s6_len,
-            s6_last, s6_addr, s6_offset, s6_rkey, s6_word, s6_next,
-            s6_next_onehot, s6_bits, s6_wbase, s6_wbase_old, s6_highest, s6_row_tail,
-            s6_last_rx, s6_full, s7_word, s7_wptr, s7_bits, s7_wbase,
-            s7_highest, s7_row_tail, s7_last_rx, s7_full, s8_bits, s8_wbase,
-            s8_highest, s8_row_tail, s8_last_rx, s8_full
+            s4_row6, s4_word5, s4_row5, s5_valid, s5_wptr, s5_gen,
+            s5_pidx, s5_pidx_1, s5_lap_1, s5_clear, s5_tail, s5_len,
+            s5_word, s5_addr, s5_rkey, s5_mtu, s5_last, s5_fail,
+            s5_onehot, s5_lap, s5_bits, s5_wbase, s5_highest, s5_row_tail,
+            s5_last_rx, s5_full, s5_same_word, s5_same_row, s5_same_bit, s5_same_lap,
+            s5_dup, s5_pass, s5_below, s5_at_base, s5_laps_0, s5_laps_1,
+            s5_laps_2, s5_borrow, s5_new_highest, s5_after_last, s5_lowest_without, s5_lowest_with,
+            s5_lapped_without, s5_lapped_with, s5_next_without, s5_next_with, s5_wraps_without, s5_wraps_with,
+            s5_following, s5_alone_without, s5_alone_with, s5_word_onehot, s5_word_above, s6_valid,
+            s6_take, s6_slid, s6_emptied, s6_wrapped, s6_write_row, s6_write_bits,
+            s6_reason, s6_wptr, s6_gen, s6_pidx, s6_len, s6_last,
+            s6_addr, s6_offset, s6_rkey, s6_word, s6_bits, s6_wbase,
+            s6_highest, s6_row_tail, s6_last_rx, s6_raised, s6_pidx_1, s6_full,
+            s6_set, s6_filled, s6_leave, s6_passed, s6_value, s7_word,
+            s7_wptr, s7_bits, s7_wbase, s7_highest, s7_row_tail, s7_last_rx,
+            s7_full, s8_bits, s8_wbase, s8_highest, s8_row_tail, s8_last_rx,
+            s8_full
         );
         for i in 0..NW {
             self.s4_hole[i].clock.next = self.clk.val();
@@ -413,6 +464,7 @@ impl<
             self.s8_hole[i].clock.next = self.clk.val();
             self.holes[i].clk.next = self.clk.val();
         }
+        self.next_above.clk.next = self.clk.val();
         self.conn_id.clk.next = self.clk.val();
         self.conn_size.clk.next = self.clk.val();
         self.conn_addr.clk.next = self.clk.val();
@@ -440,6 +492,35 @@ impl<
         self.conn_rkey.wr_en.next = self.cw_en.val();
         self.conn_rkey.wr_addr.next = self.cw_wptr.val();
         self.conn_rkey.wr_data.next = self.cw_rkey.val();
+
+        // The row as the record in stage 6 leaves it.
+        self.s6_new_highest.next = self.s6_highest.q.val();
+        if self.s6_take.q.val() & self.s6_raised.q.val() {
+            self.s6_new_highest.next = self.s6_pidx_1.q.val();
+        }
+        self.s6_fill.next = 0.into();
+        self.s6_set_now.next = 0.into();
+        if self.s6_take.q.val() {
+            self.s6_set_now.next = self.s6_set.q.val();
+        }
+        if self.s6_take.q.val() & self.s6_filled.q.val() {
+            self.s6_fill.next = self.s6_set.q.val();
+        }
+        self.s6_clear.next = 0.into();
+        if self.s6_leave.q.val() {
+            self.s6_clear.next = self.s6_passed.q.val();
+        }
+        self.s6_new_full.next =
+            (self.s6_full.q.val() | self.s6_fill.val()) & !self.s6_clear.val();
+        for i in 0..NW {
+            self.s6_new_hole[i].next = self.s6_hole[i].q.val();
+            if self.s6_set_now.val().get_bit(i) {
+                self.s6_new_hole[i].next = self.s6_value.q.val();
+            }
+            if self.s6_clear.val().get_bit(i) {
+                self.s6_new_hole[i].next = 0.into();
+            }
+        }
 
         // Stage 1: addresses of all tables.
         self.s1_valid.d.next = self.s_valid.val();
@@ -492,7 +573,8 @@ impl<
         self.s3_pos.next = bit_cast::<LB, 22>(self.s3_pidx.q.val());
         self.s3_last.next = bit_cast::<22, 38>(self.conn_size.rd_data.val());
         self.s3_plen.next = bits::<13>(256) << self.conn_size.rd_data.val().get_bits::<3>(22);
-        self.s3_ones.next = 0.into();
+        self.s3_lap.next = bit_cast::<HI, 22>(self.s3_pidx.q.val() >> self.lw.val());
+        self.s3_index.next = self.s3_pidx.q.val().get_bits::<LNW>(self.lb.val().index());
         self.s4_valid.d.next = self.s3_valid.q.val();
         self.s4_init.d.next = self.s3_init.q.val();
         self.s4_wptr.d.next = self.s3_wptr.q.val();
@@ -514,7 +596,13 @@ impl<
         self.s4_len_full.d.next = self.s3_len.q.val() == self.s3_plen.val();
         self.s4_len_last.d.next = self.s3_len.q.val() == self.conn_size.rd_data.val().get_bits::<13>(25);
         self.s4_onehot.d.next = bits::<B>(1) << self.s3_pos.val();
-        self.s4_above.d.next = (!self.s3_ones.val() << self.s3_pos.val()) << 1;
+        self.s4_above.d.next = (!bits::<B>(0) << self.s3_pos.val()) << 1;
+        self.s4_below.d.next = !(!bits::<B>(0) << self.s3_pos.val());
+        self.s4_word_onehot.d.next = bits::<NW>(1) << self.s3_index.val();
+        self.s4_word_above.d.next = (!bits::<NW>(0) << self.s3_index.val()) << 1;
+        self.s4_lap_0.d.next = self.s3_lap.val();
+        self.s4_lap_1.d.next = self.s3_lap.val() - 1;
+        self.s4_lap_2.d.next = self.s3_lap.val() - 2;
         self.s4_bits.d.next = self.bitmap.rd_data.val();
         if self.s3_word8.q.val() {
             self.s4_bits.d.next = self.s8_bits.q.val();
@@ -550,10 +638,10 @@ impl<
         }
         if self.s3_row6.q.val() {
             self.s4_wbase.d.next = self.s6_wbase.q.val();
-            self.s4_highest.d.next = self.s6_highest.q.val();
+            self.s4_highest.d.next = self.s6_new_highest.val();
             self.s4_row_tail.d.next = self.s6_row_tail.q.val();
             self.s4_last_rx.d.next = self.s6_last_rx.q.val();
-            self.s4_full.d.next = self.s6_full.q.val();
+            self.s4_full.d.next = self.s6_new_full.val();
         }
         for i in 0..NW {
             if self.s3_row8.q.val() {
@@ -563,7 +651,7 @@ impl<
                 self.s4_hole[i].d.next = self.s7_hole[i].q.val();
             }
             if self.s3_row6.q.val() {
-                self.s4_hole[i].d.next = self.s6_hole[i].q.val();
+                self.s4_hole[i].d.next = self.s6_new_hole[i].val();
             }
         }
         self.s4_word6.d.next = self.s3_word.q.val() == self.s5_word.q.val();
@@ -573,7 +661,10 @@ impl<
 
         // Stage 4: forward from stage 6; candidates with and without the record now in stage 5.
         self.s5_valid.d.next = self.s4_valid.q.val();
-        self.s5_init.d.next = self.s4_init.q.val();
+        self.s5_clear.d.next = self.s4_valid.q.val() & self.s4_init.q.val();
+        self.s5_lap_1.d.next = self.s4_lap_0.q.val() + 1;
+        self.s5_word_onehot.d.next = self.s4_word_onehot.q.val();
+        self.s5_word_above.d.next = self.s4_word_above.q.val();
         self.s5_wptr.d.next = self.s4_wptr.q.val();
         self.s5_gen.d.next = self.s4_gen.q.val();
         self.s5_pidx.d.next = self.s4_pidx.q.val();
@@ -618,25 +709,30 @@ impl<
         }
         self.s4_cur_wbase.next = self.s4_wbase.q.val();
         self.s4_cur_full.next = self.s4_full.q.val();
-        self.s5_highest.d.next = self.s4_highest.q.val();
+        self.s4_cur_highest.next = self.s4_highest.q.val();
         self.s5_row_tail.d.next = self.s4_row_tail.q.val();
         self.s5_last_rx.d.next = self.s4_last_rx.q.val();
         if self.s4_row6.q.val() {
             self.s4_cur_wbase.next = self.s6_wbase.q.val();
-            self.s4_cur_full.next = self.s6_full.q.val();
-            self.s5_highest.d.next = self.s6_highest.q.val();
+            self.s4_cur_full.next = (self.s4_full.q.val() | self.s6_fill.val())
+                & !self.s6_clear.val();
+            self.s4_cur_highest.next = self.s6_new_highest.val();
             self.s5_row_tail.d.next = self.s6_row_tail.q.val();
             self.s5_last_rx.d.next = self.s6_last_rx.q.val();
         }
         for i in 0..NW {
             self.s5_hole[i].d.next = self.s4_hole[i].q.val();
-            if self.s4_row6.q.val() {
-                self.s5_hole[i].d.next = self.s6_hole[i].q.val();
+            if self.s4_row6.q.val() & self.s6_set_now.val().get_bit(i) {
+                self.s5_hole[i].d.next = self.s6_value.q.val();
+            }
+            if self.s4_row6.q.val() & self.s6_clear.val().get_bit(i) {
+                self.s5_hole[i].d.next = 0.into();
             }
         }
         self.s5_bits.d.next = self.s4_cur_bits.val();
         self.s5_wbase.d.next = self.s4_cur_wbase.val();
         self.s5_full.d.next = self.s4_cur_full.val();
+        self.s5_highest.d.next = self.s4_cur_highest.val();
         self.s4_lap.next = !self.s4_pidx.q.val().get_bit(self.lw.val().index());
         self.s5_lap.d.next = self.s4_lap.val();
         self.s4_same_lap.next = self.s4_lap.val() == self.s5_lap.q.val();
@@ -648,111 +744,126 @@ impl<
         if self.s4_same_lap.val() {
             self.s4_missing_with.next = self.s4_missing.val() & !self.s5_onehot.q.val();
         }
-        self.above_without.req.next = self.s4_missing.val() & self.s4_above.q.val();
-        self.above_with.req.next = self.s4_missing_with.val() & self.s4_above.q.val();
-        self.first_without.req.next = self.s4_missing.val() & !self.s4_onehot.q.val();
-        self.first_with.req.next = self.s4_missing_with.val() & !self.s4_onehot.q.val();
-        self.s5_above_without.d.next = self.above_without.index.val();
-        self.s5_above_with.d.next = self.above_with.index.val();
-        self.s5_none_without.d.next = self.above_without.none.val();
-        self.s5_none_with.d.next = self.above_with.none.val();
-        self.s5_first_without.d.next = self.first_without.index.val();
-        self.s5_first_with.d.next = self.first_with.index.val();
-        self.s5_filled_without.d.next = self.first_without.none.val();
-        self.s5_filled_with.d.next = self.first_with.none.val();
+        self.next_above.plain.next = self.s4_missing.val() & self.s4_above.q.val();
+        self.next_above.updated.next = self.s4_missing_with.val() & self.s4_above.q.val();
+        self.s5_lowest_without.d.next = !(self.s4_missing.val() & self.s4_below.q.val()).any();
+        self.s5_lowest_with.d.next = !(self.s4_missing_with.val() & self.s4_below.q.val()).any();
+        self.s5_lapped_without.d.next = !(!self.s4_missing.val() & self.s4_below.q.val()).any();
+        self.s5_lapped_with.d.next = !(!self.s4_missing_with.val() & self.s4_below.q.val()).any();
         self.s5_same_word.d.next = self.s4_word5.q.val();
         self.s5_same_row.d.next = self.s4_row5.q.val();
-        self.s5_same_bit.d.next =
-            self.s4_word5.q.val() & (self.s4_onehot.q.val() & self.s5_onehot.q.val()).any();
-        self.s5_same_lap.d.next = self.s4_same_lap.val();
-        self.s5_dup.d.next = !(self.s4_missing.val() & self.s4_onehot.q.val()).any();
-        self.s4_ahead.next = bit_cast::<23, 22>(self.s4_pidx.q.val())
-            - bit_cast::<23, 22>(self.s4_cur_wbase.val());
-        self.s5_below.d.next = self.s4_ahead.val().get_bit(22);
-        self.s4_windows.next = bit_cast::<QW, 23>(self.s4_ahead.val() >> self.lw.val());
-        self.s5_windows_m1.d.next = self.s4_windows.val().all();
-        self.s5_windows_0.d.next = !self.s4_windows.val().any();
-        self.s5_windows_1.d.next = self.s4_windows.val() == 1;
-        self.s5_windows_2.d.next = self.s4_windows.val() == 2;
         self.s4_low.next = bit_cast::<LW, 22>(self.s4_pidx.q.val());
         self.s4_base_low.next = bit_cast::<LW, 22>(self.s4_cur_wbase.val());
-        self.s5_borrow.d.next = self.s4_low.val() < self.s4_base_low.val();
+        self.s4_base_lap.next = bit_cast::<HI, 22>(self.s4_cur_wbase.val() >> self.lw.val());
+        self.s4_last_low.next = bit_cast::<LW, 22>(self.s5_pidx.q.val());
+        self.s5_same_bit.d.next =
+            self.s4_row5.q.val() & (self.s4_low.val() == self.s4_last_low.val());
+        self.s5_same_lap.d.next = self.s4_same_lap.val();
+        self.s5_dup.d.next = !(self.s4_missing.val() & self.s4_onehot.q.val()).any();
+        self.s5_below.d.next = self.s4_pidx.q.val() < self.s4_cur_wbase.val();
         self.s5_at_base.d.next = self.s4_pidx.q.val() == self.s4_cur_wbase.val();
+        self.s5_laps_0.d.next = self.s4_lap_0.q.val() == self.s4_base_lap.val();
+        self.s5_laps_1.d.next = self.s4_lap_1.q.val() == self.s4_base_lap.val();
+        self.s5_laps_2.d.next = self.s4_lap_2.q.val() == self.s4_base_lap.val();
+        self.s5_borrow.d.next = self.s4_low.val() < self.s4_base_low.val();
+        self.s5_new_highest.d.next = self.s4_pidx.q.val() >= self.s4_cur_highest.val();
+        self.s5_after_last.d.next = self.s4_pidx.q.val() > self.s5_pidx.q.val();
+        self.s4_open.next = !self.s4_cur_full.val();
+        self.s4_rest.next = self.s4_open.val() & !self.s5_word_onehot.q.val();
+        self.open_above.req.next = self.s4_open.val() & self.s4_word_above.q.val();
+        self.open_lowest.req.next = self.s4_open.val();
+        self.rest_above.req.next = self.s4_rest.val() & self.s4_word_above.q.val();
+        self.rest_lowest.req.next = self.s4_rest.val();
         self.s4_index.next = self.s4_pidx.q.val().get_bits::<LNW>(self.lb.val().index());
-        self.s4_ring.next = ((bit_cast::<NW2, NW>(self.s4_cur_full.val())
-            | (bit_cast::<NW2, NW>(self.s4_cur_full.val()) << self.nw.val()))
-            >> self.s4_index.val())
-            >> 1;
-        self.next_word.req.next = !bit_cast::<NW, NW2>(self.s4_ring.val());
-        self.s5_ring.d.next = self.next_word.index.val();
-        self.s4_next.next = self.next_word.index.val() + self.s4_index.val() + 1;
-        self.s5_next.d.next = self.s4_next.val();
-        self.s5_next_onehot.d.next = bits::<NW>(1) << self.s4_next.val();
+        self.s5_following.d.next = self.s4_index.val() + 1;
+        self.s5_next_without.d.next = self.open_above.index.val();
+        self.s5_wraps_without.d.next = self.open_above.none.val();
+        if self.open_above.none.val() {
+            self.s5_next_without.d.next = self.open_lowest.index.val();
+        }
+        self.s5_next_with.d.next = self.rest_above.index.val();
+        self.s5_wraps_with.d.next = self.rest_above.none.val();
+        if self.rest_above.none.val() {
+            self.s5_next_with.d.next = self.rest_lowest.index.val();
+        }
+        self.s5_alone_without.d.next = !(self.s4_open.val() & !self.s4_word_onehot.q.val()).any();
+        self.s5_alone_with.d.next = !(self.s4_rest.val() & !self.s4_word_onehot.q.val()).any();
 
         // Stage 5: the row and word as the record just before left them.
-        self.row_wbase.next = self.s5_wbase.q.val();
+        self.table_wbase.next = self.s5_wbase.q.val();
+        self.last_wbase.next = 0.into();
+        self.table_bits.next = self.s5_bits.q.val();
+        self.last_bits.next = 0.into();
         self.row_highest.next = self.s5_highest.q.val();
         self.row_tail.next = self.s5_row_tail.q.val();
         self.row_last_rx.next = self.s5_last_rx.q.val();
         self.row_full.next = self.s5_full.q.val();
         if self.s5_same_row.q.val() {
-            self.row_wbase.next = self.s6_wbase.q.val();
-            self.row_highest.next = self.s6_highest.q.val();
+            self.table_wbase.next = 0.into();
+            self.last_wbase.next = self.s6_wbase.q.val();
+            self.row_highest.next = self.s6_new_highest.val();
             self.row_tail.next = self.s6_row_tail.q.val();
             self.row_last_rx.next = self.s6_last_rx.q.val();
-            self.row_full.next = self.s6_full.q.val();
+            self.row_full.next = (self.s5_full.q.val() | self.s6_fill.val())
+                & !self.s6_clear.val();
         }
         for i in 0..NW {
-            self.row_hole[i].next = self.s5_hole[i].q.val();
-            if self.s5_same_row.q.val() {
-                self.row_hole[i].next = self.s6_hole[i].q.val();
+            self.row_hole_set[i].next = self.s5_hole[i].q.val();
+            if self.s5_same_row.q.val() & self.s6_set_now.val().get_bit(i) {
+                self.row_hole_set[i].next = self.s6_value.q.val();
+            }
+            self.row_hole[i].next = self.row_hole_set[i].val();
+            if self.s5_same_row.q.val() & self.s6_clear.val().get_bit(i) {
+                self.row_hole[i].next = 0.into();
             }
         }
-        self.bits_in.next = self.s5_bits.q.val();
         if self.s5_same_word.q.val() {
-            self.bits_in.next = self.s6_bits.q.val();
+            self.table_bits.next = 0.into();
+            self.last_bits.next = self.s6_bits.q.val();
         }
+        // As an OR: a multiplexer with the register's own output becomes a clock enable, which
+        // the decision reaches too late.
+        self.row_wbase.next = self.table_wbase.val() | self.last_wbase.val();
+        self.bits_in.next = self.table_bits.val() | self.last_bits.val();
 
         // Stage 5: the decision. Stage 4 compared the packet with wbase; if the record just before
-        // moved wbase (by at most W), only the place within a lap is compared anew.
+        // moved wbase (by at most W), only the place within a lap is compared anew. A packet that
+        // the slide passed is a duplicate by its bit, so it needs no range check to be refused.
         self.slid.next = self.s5_same_row.q.val() & self.s6_slid.q.val();
-        self.laps_0.next = (self.s5_windows_0.q.val() & !self.s5_borrow.q.val())
-            | (self.s5_windows_m1.q.val() & self.s5_borrow.q.val());
-        self.laps_1.next = (self.s5_windows_1.q.val() & !self.s5_borrow.q.val())
-            | (self.s5_windows_0.q.val() & self.s5_borrow.q.val());
-        self.laps_2.next = (self.s5_windows_2.q.val() & !self.s5_borrow.q.val())
-            | (self.s5_windows_1.q.val() & self.s5_borrow.q.val());
-        self.laps_0_slid.next = self.laps_0.val();
-        self.laps_1_slid.next = self.laps_1.val();
+        self.slid_lap.next = self.s5_same_row.q.val() & self.s6_wrapped.q.val();
+        self.laps_0_slid.next = self.s5_laps_0.q.val();
+        self.laps_1_slid.next = self.s5_laps_1.q.val();
         if self.s6_wrapped.q.val() {
-            self.laps_0_slid.next = self.laps_1.val();
-            self.laps_1_slid.next = self.laps_2.val();
+            self.laps_0_slid.next = self.s5_laps_1.q.val();
+            self.laps_1_slid.next = self.s5_laps_2.q.val();
         }
         self.s5_low.next = bit_cast::<LW, 22>(self.s5_pidx.q.val());
         self.s6_base_low.next = bit_cast::<LW, 22>(self.s6_wbase.q.val());
-        self.from_base.next = self.s5_low.val() >= self.s6_base_low.val();
-        self.inside.next = self.s5_windows_0.q.val();
-        self.at_base.next = self.s5_at_base.q.val();
-        self.below.next = self.s5_below.q.val();
-        if self.slid.val() {
-            self.inside.next = (self.laps_0_slid.val() & self.from_base.val())
-                | (self.laps_1_slid.val() & !self.from_base.val());
-            self.at_base.next =
-                self.laps_0_slid.val() & (self.s5_low.val() == self.s6_base_low.val());
-            self.below.next = self.s5_below.q.val()
-                | (self.laps_0_slid.val() & !self.from_base.val())
-                | (self.laps_0.val() & self.s6_wrapped.q.val());
-        }
+        self.before_base.next = self.s5_low.val() < self.s6_base_low.val();
+        self.inside_old.next = (self.s5_laps_0.q.val() & !self.s5_borrow.q.val())
+            | (self.s5_laps_1.q.val() & (self.s5_borrow.q.val() | self.slid_lap.val()));
+        self.inside_new.next = self.slid.val() & self.laps_1_slid.val() & self.before_base.val();
+        self.below.next = self.s5_below.q.val()
+            | (self.slid.val() & self.laps_0_slid.val() & self.before_base.val())
+            | (self.slid_lap.val() & self.s5_laps_0.q.val());
         self.duplicate.next = self.s5_dup.q.val();
         if self.s5_same_bit.q.val() & self.s6_take.q.val() {
             self.duplicate.next = self.s5_same_lap.q.val();
         }
-        self.take.next = self.s5_pass.q.val() & self.inside.val() & !self.duplicate.val();
+        self.take.next = self.s5_pass.q.val()
+            & !self.duplicate.val()
+            & (self.inside_old.val() | self.inside_new.val());
+        self.slide.next = self.s5_pass.q.val() & self.s5_at_base.q.val();
+        if self.slid.val() {
+            self.slide.next = self.s5_pass.q.val()
+                & self.laps_0_slid.val()
+                & (self.s5_low.val() == self.s6_base_low.val());
+        }
         self.s6_reason.d.next = self.s5_fail.q.val();
         if self.s5_pass.q.val() {
             if self.below.val() {
                 self.s6_reason.d.next = 7.into();
-            } else if !self.inside.val() {
+            } else if !self.inside_old.val() & !self.inside_new.val() {
                 self.s6_reason.d.next = 8.into();
             } else if self.duplicate.val() {
                 self.s6_reason.d.next = 9.into();
@@ -761,113 +872,100 @@ impl<
 
         // Stage 5: where the slide goes if the packet is wbase.
         self.with_last.next = self.s5_same_word.q.val() & self.s6_take.q.val();
-        self.none_above.next = self.s5_none_without.q.val();
-        self.above.next = self.s5_above_without.q.val();
-        self.first.next = self.s5_first_without.q.val();
-        self.filled.next = self.s5_filled_without.q.val();
+        self.next_above.use_updated.next = self.with_last.val();
+        self.none_above.next = self.next_above.none.val();
+        self.above.next = self.next_above.index.val();
+        self.lowest.next = self.s5_lowest_without.q.val();
+        self.lapped.next = self.s5_lapped_without.q.val();
         if self.with_last.val() {
-            self.none_above.next = self.s5_none_with.q.val();
-            self.above.next = self.s5_above_with.q.val();
-            self.first.next = self.s5_first_with.q.val();
-            self.filled.next = self.s5_filled_with.q.val();
+            self.lowest.next = self.s5_lowest_with.q.val();
+            self.lapped.next = self.s5_lapped_with.q.val();
         }
         self.s5_index.next = self.s5_pidx.q.val().get_bits::<LNW>(self.lb.val().index());
         self.s5_pos.next = bit_cast::<LB, 22>(self.s5_pidx.q.val());
-        self.index_onehot.next = bits::<NW>(1) << self.s5_index.val();
-        self.next_filled.next = (self.row_full.val() & self.s5_next_onehot.q.val()).any();
-        self.next.next = self.s5_next.q.val();
-        self.s6_next_onehot.d.next = self.s5_next_onehot.q.val();
-        if self.next_filled.val() {
-            self.next.next = self.s6_next.q.val();
-            self.s6_next_onehot.d.next = self.s6_next_onehot.q.val();
+        self.filled.next =
+            self.s5_same_row.q.val() & self.s6_take.q.val() & self.s6_filled.q.val();
+        self.next.next = self.s5_next_without.q.val();
+        self.wraps.next = self.s5_wraps_without.q.val();
+        self.alone.next = self.s5_alone_without.q.val();
+        if self.filled.val() {
+            self.next.next = self.s5_next_with.q.val();
+            self.wraps.next = self.s5_wraps_with.q.val();
+            self.alone.next = self.s5_alone_with.q.val();
         }
-        self.s6_next.d.next = self.next.val();
+        self.emptied.next = self.s5_same_row.q.val() & self.s6_emptied.q.val();
+        if self.emptied.val() {
+            self.next.next = self.s5_following.q.val();
+            self.wraps.next = !self.s5_word_above.q.val().any();
+            self.alone.next = false;
+        }
         for i in 0..NW {
-            self.next_hole.d[i].next = self.row_hole[i].val();
-            self.after_hole.d[i].next = self.row_hole[i].val();
+            self.next_hole.d[i].next = self.row_hole_set[i].val();
         }
-        self.next_hole.sel.next = self.s5_next_onehot.q.val();
-        self.after_hole.sel.next = self.s6_next_onehot.q.val();
+        self.next_hole.sel.next = self.next.val();
         self.next_pos.next = self.next_hole.q.val();
-        if self.next_filled.val() {
-            self.next_pos.next = self.after_hole.q.val();
+        if self.alone.val() & self.lapped.val() {
+            self.next_pos.next = self.s5_pos.val();
         }
-        self.next_lap.next = bit_cast::<HI, 22>(self.s5_pidx.q.val() >> self.lw.val());
-        if self.next.val() <= self.s5_index.val() {
-            self.next_lap.next = bit_cast::<HI, 22>(self.s5_pidx.q.val() >> self.lw.val()) + 1;
-        }
-        self.leave_to.next = (bit_cast::<22, HI>(self.next_lap.val()) << self.lw.val())
-            | (bit_cast::<22, LNW>(self.next.val()) << self.lb.val())
-            | bit_cast::<22, LB>(self.next_pos.val());
-        self.slide_to.next = self.leave_to.val();
-        if !self.none_above.val() {
-            self.slide_to.next = ((self.s5_pidx.q.val() >> self.lb.val()) << self.lb.val())
-                | bit_cast::<22, LB>(self.above.val());
+        if self.emptied.val() {
+            self.next_pos.next = 0.into();
         }
 
-        // Stage 5: the new row.
+        // Stage 5: the new row. The hole of a word changes only with its first hole; the word of
+        // wbase holds the next lap's, which is at wbase itself once all below are there.
+        self.leave.next = self.slide.val() & self.none_above.val();
+        self.base_lap.next = bit_cast::<HI, 22>(self.row_wbase.val() >> self.lw.val());
         self.base_index.next = self.row_wbase.val().get_bits::<LNW>(self.lb.val().index());
         self.base_pos.next = bit_cast::<LB, 22>(self.row_wbase.val());
-        self.in_base_word.next = self.s5_index.val() == self.base_index.val();
-        self.in_base_lap.next = self.s5_pos.val() >= self.base_pos.val();
-        self.s6_slid.d.next = self.s5_pass.q.val() & self.at_base.val();
-        self.leave.next = self.s5_pass.q.val() & self.at_base.val() & self.none_above.val();
-        self.s6_wrapped.d.next = self.leave.val() & (self.next.val() <= self.s5_index.val());
-        self.set_hole.next =
-            self.take.val() & !(self.in_base_word.val() & self.in_base_lap.val());
-        self.hole_value.next = self.first.val();
-        self.hole_full.next = self.filled.val();
-        if self.in_base_word.val() {
-            self.hole_full.next = false;
-            if self.filled.val() | (self.first.val() > self.base_pos.val()) {
-                self.hole_value.next = self.base_pos.val();
+        self.row_base_index.next = self.row_wbase.val().get_bits::<LNW>(self.lb.val().index());
+        self.in_base_word.next = self.s5_index.val() == self.row_base_index.val();
+        if self.slide.val() {
+            self.base_pos.next = self.above.val();
+        }
+        if self.leave.val() {
+            self.base_index.next = self.next.val();
+            self.base_pos.next = self.next_pos.val();
+            if self.wraps.val() {
+                self.base_lap.next = self.s5_lap_1.q.val();
             }
         }
-        self.passed_ring.next = self.s6_next.q.val() - self.s5_index.val() - 1;
-        self.passed_next.next = bit_cast::<NW2, NW>(!((!bits::<NW>(0) << self.s5_ring.q.val()) << 1));
-        self.passed_after.next = bit_cast::<NW2, NW>(!((!bits::<NW>(0) << self.passed_ring.val()) << 1));
-        self.passed.next = bit_cast::<NW, NW2>(
-            (((self.passed_next.val() | (self.passed_next.val() << self.nw.val())) << self.s5_index.val()) << 1)
-                >> self.nw.val(),
-        );
-        if self.next_filled.val() {
-            self.passed.next = bit_cast::<NW, NW2>(
-                (((self.passed_after.val() | (self.passed_after.val() << self.nw.val()))
-                    << self.s5_index.val())
-                    << 1)
-                    >> self.nw.val(),
-            );
+        self.s6_wbase.d.next = (bit_cast::<22, HI>(self.base_lap.val()) << self.lw.val())
+            | (bit_cast::<22, LNW>(self.base_index.val()) << self.lb.val())
+            | bit_cast::<22, LB>(self.base_pos.val());
+        self.s6_slid.d.next = self.slide.val();
+        self.s6_wrapped.d.next = self.leave.val() & self.wraps.val();
+        self.s6_value.d.next = self.above.val();
+        if self.slide.val() {
+            self.s6_value.d.next = self.s5_pos.val();
         }
-        self.s6_wbase.d.next = self.row_wbase.val();
-        if self.s5_pass.q.val() & self.at_base.val() {
-            self.s6_wbase.d.next = self.slide_to.val();
+        self.want_full.next = self.lowest.val() & self.none_above.val() & !self.in_base_word.val();
+        self.up_to_next.next = !((!bits::<NW>(0) << self.next.val()) << 1);
+        self.passed.next = self.s5_word_above.q.val() & self.up_to_next.val();
+        if self.wraps.val() {
+            self.passed.next = self.s5_word_above.q.val() | self.up_to_next.val();
         }
+        for i in 0..NW {
+            self.s6_hole[i].d.next = self.row_hole[i].val();
+        }
+        self.s6_full.d.next = self.row_full.val();
+        self.s6_set.d.next = 0.into();
+        if (self.slide.val() & self.lapped.val()) | (!self.slide.val() & self.lowest.val()) {
+            self.s6_set.d.next = self.s5_word_onehot.q.val();
+        }
+        self.s6_filled.d.next = self.want_full.val();
+        self.s6_leave.d.next = self.leave.val();
+        self.s6_emptied.d.next = self.leave.val() & self.alone.val();
+        self.s6_passed.d.next = self.passed.val();
+        self.with_raised.next =
+            self.s5_same_row.q.val() & self.s6_take.q.val() & self.s6_raised.q.val();
         self.s6_highest.d.next = self.row_highest.val();
-        if self.take.val() & (self.s5_pidx.q.val() >= self.row_highest.val()) {
-            self.s6_highest.d.next = self.s5_pidx_1.q.val();
-        }
+        self.s6_pidx_1.d.next = self.s5_pidx_1.q.val();
+        self.s6_raised.d.next = self.s5_new_highest.q.val()
+            & (!self.with_raised.val() | self.s5_after_last.q.val());
         self.s6_row_tail.d.next = self.row_tail.val() | (self.take.val() & self.s5_tail.q.val());
         self.s6_last_rx.d.next = self.row_last_rx.val();
         if self.s5_pass.q.val() {
             self.s6_last_rx.d.next = self.now.val();
-        }
-        self.s6_full.d.next = self.row_full.val();
-        if self.leave.val() {
-            self.s6_full.d.next = self.row_full.val() & !self.passed.val();
-        } else if self.set_hole.val() & self.hole_full.val() {
-            self.s6_full.d.next = self.row_full.val() | self.index_onehot.val();
-        }
-        for i in 0..NW {
-            self.s6_hole[i].d.next = self.row_hole[i].val();
-            if self.set_hole.val() & self.index_onehot.val().get_bit(i) {
-                self.s6_hole[i].d.next = self.hole_value.val();
-            }
-            if self.leave.val() & self.passed.val().get_bit(i) {
-                self.s6_hole[i].d.next = 0.into();
-            }
-            if self.s5_valid.q.val() & self.s5_init.q.val() {
-                self.s6_hole[i].d.next = 0.into();
-            }
         }
         self.s6_bits.d.next = self.bits_in.val();
         if self.take.val() {
@@ -876,18 +974,19 @@ impl<
                 self.s6_bits.d.next = self.bits_in.val() | self.s5_onehot.q.val();
             }
         }
-        if self.s5_valid.q.val() & self.s5_init.q.val() {
+        if self.s5_clear.q.val() {
             self.s6_bits.d.next = 0.into();
             self.s6_wbase.d.next = 0.into();
             self.s6_highest.d.next = 0.into();
             self.s6_row_tail.d.next = false;
             self.s6_last_rx.d.next = self.now.val();
-            self.s6_full.d.next = 0.into();
+            self.s6_leave.d.next = true;
+            self.s6_passed.d.next = !bits::<NW>(0);
         }
-        self.s6_valid.d.next = self.s5_valid.q.val() & !self.s5_init.q.val();
+        self.s6_valid.d.next = self.s5_valid.q.val() & !self.s5_clear.q.val();
         self.s6_take.d.next = self.take.val();
-        self.s6_write_row.d.next = self.s5_pass.q.val() | (self.s5_valid.q.val() & self.s5_init.q.val());
-        self.s6_write_bits.d.next = self.take.val() | (self.s5_valid.q.val() & self.s5_init.q.val());
+        self.s6_write_row.d.next = self.s5_pass.q.val() | self.s5_clear.q.val();
+        self.s6_write_bits.d.next = self.take.val() | self.s5_clear.q.val();
         self.s6_wptr.d.next = self.s5_wptr.q.val();
         self.s6_gen.d.next = self.s5_gen.q.val();
         self.s6_pidx.d.next = self.s5_pidx.q.val();
@@ -897,13 +996,12 @@ impl<
         self.s6_offset.d.next = bit_cast::<26, 22>(self.s5_pidx.q.val()) << self.s5_mtu.q.val();
         self.s6_rkey.d.next = self.s5_rkey.q.val();
         self.s6_word.d.next = self.s5_word.q.val();
-        self.s6_wbase_old.d.next = self.row_wbase.val();
 
         // Stage 6: write back; address of the payload.
         self.s6_row.next = bit_cast::<A, 16>(self.s6_wptr.q.val());
         self.s6_row_word.next = (bit_cast::<61, 1>(self.s6_row_tail.q.val().into()) << 60)
             | (bit_cast::<61, 16>(self.s6_last_rx.q.val()) << 44)
-            | (bit_cast::<61, 22>(self.s6_highest.q.val()) << 22)
+            | (bit_cast::<61, 22>(self.s6_new_highest.val()) << 22)
             | bit_cast::<61, 22>(self.s6_wbase.q.val());
         self.rows.wr_en.next = self.s6_write_row.q.val();
         self.rows.wr_addr.next = self.s6_row.val();
@@ -914,11 +1012,11 @@ impl<
         for i in 0..NW {
             self.holes[i].wr_en.next = self.s6_write_row.q.val();
             self.holes[i].wr_addr.next = self.s6_row.val();
-            self.holes[i].wr_data.next = self.s6_hole[i].q.val();
+            self.holes[i].wr_data.next = self.s6_new_hole[i].val();
         }
         self.fulls.wr_en.next = self.s6_write_row.q.val();
         self.fulls.wr_addr.next = self.s6_row.val();
-        self.fulls.wr_data.next = self.s6_full.q.val();
+        self.fulls.wr_data.next = self.s6_new_full.val();
         self.bitmap.wr_en.next = self.s6_write_bits.q.val();
         self.bitmap.wr_addr.next = self.s6_word.q.val();
         self.bitmap.wr_data.next = self.s6_bits.q.val();
@@ -926,7 +1024,7 @@ impl<
         self.bitmap_q.wr_addr.next = self.s6_word.q.val();
         self.bitmap_q.wr_data.next = self.s6_bits.q.val();
         self.s6_moved.next =
-            ((self.s6_wbase.q.val() ^ self.s6_wbase_old.q.val()) << 2) >> self.lw.val();
+            ((self.s6_wbase.q.val() ^ self.s6_pidx.q.val()) << 2) >> self.lw.val();
         self.m_valid.next = self.s6_valid.q.val();
         self.m_reason.next = self.s6_reason.q.val();
         self.m_wptr.next = self.s6_wptr.q.val();
@@ -934,7 +1032,7 @@ impl<
         self.m_addr.next = self.s6_addr.q.val() + (bit_cast::<64, 26>(self.s6_offset.q.val()) << 8);
         self.m_rkey.next = self.s6_rkey.q.val();
         self.m_len.next = self.s6_len.q.val();
-        self.m_credit.next = self.s6_take.q.val()
+        self.m_credit.next = self.s6_slid.q.val()
             & self.s6_moved.val().any()
             & (self.s6_wbase.q.val() <= self.s6_last.q.val());
 
@@ -943,10 +1041,10 @@ impl<
         self.s7_wptr.d.next = self.s6_row.val();
         self.s7_bits.d.next = self.s6_bits.q.val();
         self.s7_wbase.d.next = self.s6_wbase.q.val();
-        self.s7_highest.d.next = self.s6_highest.q.val();
+        self.s7_highest.d.next = self.s6_new_highest.val();
         self.s7_row_tail.d.next = self.s6_row_tail.q.val();
         self.s7_last_rx.d.next = self.s6_last_rx.q.val();
-        self.s7_full.d.next = self.s6_full.q.val();
+        self.s7_full.d.next = self.s6_new_full.val();
         self.s8_bits.d.next = self.s7_bits.q.val();
         self.s8_wbase.d.next = self.s7_wbase.q.val();
         self.s8_highest.d.next = self.s7_highest.q.val();
@@ -954,7 +1052,7 @@ impl<
         self.s8_last_rx.d.next = self.s7_last_rx.q.val();
         self.s8_full.d.next = self.s7_full.q.val();
         for i in 0..NW {
-            self.s7_hole[i].d.next = self.s6_hole[i].q.val();
+            self.s7_hole[i].d.next = self.s6_new_hole[i].val();
             self.s8_hole[i].d.next = self.s7_hole[i].q.val();
         }
 
@@ -975,6 +1073,7 @@ impl<
             self.s4_valid.d.next = false;
             self.s5_valid.d.next = false;
             self.s5_pass.d.next = false;
+            self.s5_clear.d.next = false;
             self.s6_valid.d.next = false;
             self.s6_take.d.next = false;
             self.s6_slid.d.next = false;
