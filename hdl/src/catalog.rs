@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// A block with its sizes, as `--block B --set k=v` names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Choice {
     /// Name of the block: `rw_window`.
     pub block: &'static str,

@@ -1,0 +1,699 @@
+//! Model and RTL in lock step.
+//!
+//! The model is told what the RTL does at the clocks at which the RTL's tables say it: a DATA
+//! record taken at clock t is in the tables from clock t+6 on; the control engine samples the row
+//! of a window four clocks before it decides (`mon_act`) and a bitmap word two clocks before it
+//! uses it (`mon_view`).
+
+use rand::{RngExt, SeedableRng, rngs::SmallRng};
+use std::collections::{BTreeMap, VecDeque};
+use tributary_protocol::rw::*;
+use tributary_sim::rw::rtl::{Inputs, RawCompletion, RawMessage, RtlWindow};
+use tributary_sim::verilate::Verilated;
+
+/// What a run has covered.
+#[derive(Debug, Default, Clone)]
+pub struct Coverage {
+    pub clocks: u64,
+    pub taken: u64,
+    pub reasons: [u64; 16],
+    pub acts: [u64; 6],
+    pub messages: [u64; 8],
+    pub completions: [u64; 2],
+    pub retx_one: u64,
+    pub boundary: BTreeMap<&'static str, u64>,
+    pub slides: BTreeMap<u32, u64>,
+    pub back_to_back: u64,
+}
+
+struct Pending {
+    t: u64,
+    d: Data,
+    outcome: Option<Result<WriteCmd, u8>>,
+}
+
+/// How a run behaves.
+#[derive(Clone, Copy)]
+pub struct Plan {
+    pub seed: u64,
+    pub clocks: u64,
+    pub w: u32,
+    pub r: u32,
+    /// Chance in 256 that an output stalls.
+    pub stall: u32,
+    /// Chance in 256 that no record is offered.
+    pub idle: u32,
+}
+
+pub struct Bench {
+    rng: SmallRng,
+    plan: Plan,
+    model: Receiver,
+    rtl: RtlWindow,
+    now: u64,
+    /// Value of `now` in each clock.
+    ticks: Vec<u16>,
+    tick: u16,
+    log: VecDeque<Pending>,
+    decisions: VecDeque<(u64, tributary_sim::rw::rtl::Decision)>,
+    controls: VecDeque<Message>,
+    deferred: Option<Connect>,
+    opening: bool,
+    expected: VecDeque<Message>,
+    expected_dst: u16,
+    /// STATUS on its way: first packet, what the words sampled so far say, words seen.
+    status: Option<(u32, BTreeMap<u32, bool>, u32)>,
+    /// Holes that the sweep found in the row, and whether each was still one in the word sampled.
+    holes: VecDeque<(u32, Vec<bool>)>,
+    completions: VecDeque<RawCompletion>,
+    acks: VecDeque<(u64, u16, u32)>,
+    credit_due: u64,
+    credit_acts: u64,
+    op: u8,
+    op_wptr: u16,
+    next_xid: u32,
+    last_connect: BTreeMap<(u16, u16), Connect>,
+    cursor: BTreeMap<u16, u32>,
+    hot: u16,
+    offered: Option<(Message, bool)>,
+    pub coverage: Coverage,
+}
+
+fn config(w: u32, r: u32) -> ReceiverConfig {
+    ReceiverConfig {
+        w,
+        r,
+        gen_bits: 16,
+        allowance: w / 4,
+        allowance_ticks: 40,
+        retry_ticks: 60,
+        tail_ticks: 50,
+        idle_ticks: 20_000,
+        busy_hint: 77,
+        ..ReceiverConfig::default()
+    }
+}
+
+type Outcome<T> = Result<T, String>;
+
+impl Bench {
+    /// Runs a plan.
+    pub fn run(plan: Plan, library: &Verilated, preset_gen: u32) -> Outcome<Coverage> {
+        let config = config(plan.w, plan.r);
+        let mut model = Receiver::new(config.clone()).map_err(|e| e.to_string())?;
+        for wptr in 0..plan.r {
+            model.preset_gen(wptr as u16, preset_gen);
+        }
+        let rtl = RtlWindow::new(library, &config).map_err(|e| format!("{e:#}"))?;
+        let mut bench = Self {
+            rng: SmallRng::seed_from_u64(plan.seed),
+            plan,
+            model,
+            rtl,
+            now: 0,
+            ticks: vec![],
+            tick: 65_000,
+            log: VecDeque::new(),
+            decisions: VecDeque::new(),
+            controls: VecDeque::new(),
+            deferred: None,
+            opening: false,
+            expected: VecDeque::new(),
+            expected_dst: 0,
+            status: None,
+            holes: VecDeque::new(),
+            completions: VecDeque::new(),
+            acks: VecDeque::new(),
+            credit_due: 0,
+            credit_acts: 0,
+            op: 5,
+            op_wptr: 0,
+            next_xid: 1,
+            last_connect: BTreeMap::new(),
+            cursor: BTreeMap::new(),
+            hot: 0,
+            offered: None,
+            coverage: Coverage::default(),
+        };
+        for _ in 0..plan.clocks {
+            bench.step(true).map_err(|e| format!("seed {} clock {}: {e}", plan.seed, bench.now))?;
+        }
+        for _ in 0..4000 {
+            bench.step(false).map_err(|e| format!("seed {} clock {} (drain): {e}", plan.seed, bench.now))?;
+        }
+        bench.finish().map_err(|e| format!("seed {} at the end: {e}", plan.seed))?;
+        bench.coverage.clocks = bench.now;
+        Ok(bench.coverage)
+    }
+
+    fn chance(&mut self, of_256: u32) -> bool {
+        self.rng.random_range(0..256) < of_256
+    }
+
+    fn step(&mut self, busy: bool) -> Outcome<()> {
+        let t = self.now;
+        if !self.opening && t % 16 == 0 {
+            self.tick = self.tick.wrapping_add(1);
+        }
+        self.ticks.push(self.tick);
+        if self.offered.is_none() && busy && !self.chance(self.plan.idle) {
+            let error = self.chance(2);
+            self.offered = Some((self.stimulus(), error));
+        }
+        let ack = self.acks.iter().position(|(due, ..)| *due <= t).map(|i| {
+            self.acks.swap(0, i);
+            (self.acks[0].1, self.acks[0].2)
+        });
+        let inputs = Inputs {
+            message: self.offered.as_ref().map(|(m, _)| m.clone()),
+            error: self.offered.as_ref().is_some_and(|(_, e)| *e),
+            ack,
+            now: self.tick,
+            wr_ready: !busy || !self.chance(self.plan.stall),
+            msg_ready: !busy || !self.chance(self.plan.stall),
+            bitmap_ready: !busy || !self.chance(self.plan.stall),
+            cpl_ready: !busy || !self.chance(self.plan.stall),
+        };
+        let s = self.rtl.clock(&inputs).map_err(|e| format!("{e:#}"))?;
+        if s.taken {
+            self.coverage.taken += 1;
+            match self.offered.take() {
+                Some((_, true)) | None => {}
+                Some((Message::Data(d), false)) => {
+                    if self.log.back().is_some_and(|p| p.t + 1 == t && p.d.wptr == d.wptr) {
+                        self.coverage.back_to_back += 1;
+                    }
+                    self.log.push_back(Pending { t, d, outcome: None });
+                }
+                Some((m, false)) => self.controls.push_back(m),
+            }
+        }
+        if let Some((op, wptr, now)) = s.act {
+            self.act(op, wptr, now)?;
+        }
+        if let (Some(m), Some(c)) = (s.shown, self.deferred.clone())
+            && m.kind == 5
+        {
+            let next = self.model.free().next();
+            if let Some(wptr) = next {
+                self.flush(wptr, t.saturating_sub(2));
+                self.cursor.insert(wptr, 0);
+            }
+            self.deferred = None;
+            let out = self.model.connect(&c, self.tick);
+            self.expected.extend(out.reply);
+            self.expected_dst = c.src;
+        }
+        if let Some(first) = s.view {
+            self.view(first)?;
+        }
+        if let Some(m) = s.message {
+            self.message(m)?;
+        }
+        if let Some((word, last)) = s.bitmap {
+            self.bitmap(word, last)?;
+        }
+        if let Some(c) = s.completion {
+            let want = self.completions.pop_front().ok_or_else(|| format!("completion {c:?} is not due"))?;
+            if c != want {
+                return Err(format!("completion {c:?}, the model says {want:?}"));
+            }
+            self.coverage.completions[usize::from(c.status)] += 1;
+        }
+        if let Some(d) = s.decision {
+            self.decisions.push_back((t, d));
+        }
+        self.compare()?;
+        if s.ack_taken
+            && let Some((_, wptr, generation)) = self.acks.pop_front()
+        {
+            self.model.write_done(wptr, generation);
+        }
+        self.now += 1;
+        Ok(())
+    }
+
+    /// Tells the model the DATA records for `wptr` taken at clock `upto` or before.
+    fn flush(&mut self, wptr: u16, upto: u64) {
+        for p in self.log.iter_mut().filter(|p| p.d.wptr == wptr && p.t <= upto && p.outcome.is_none()) {
+            let at = (p.t as usize + 5).min(self.ticks.len() - 1);
+            if let Some(t) = self.model.transfer(wptr) {
+                let place = match p.d.pidx {
+                    x if t.wbase > 0 && x == t.wbase - 1 => "wbase-1",
+                    x if x == t.wbase + self.plan.w - 1 => "wbase+W-1",
+                    x if x == t.wbase + self.plan.w => "wbase+W",
+                    x if x == t.n => "N",
+                    0x1F_FFFF => "M-1",
+                    x if x == t.n - 1 => "N-1",
+                    x if x == t.wbase => "wbase",
+                    _ => "other",
+                };
+                *self.coverage.boundary.entry(place).or_default() += 1;
+            }
+            let before = self.model.transfer(wptr).map_or(0, |t| t.wbase);
+            p.outcome = Some(match self.model.data(&p.d, self.ticks[at]) {
+                Ok(a) => {
+                    self.credit_due += u64::from(a.credit_due);
+                    let slide = self.model.transfer(wptr).map_or(0, |t| t.wbase) - before;
+                    *self.coverage.slides.entry(slide).or_default() += 1;
+                    Ok(a.write)
+                }
+                Err(reason) => Err(reason.code()),
+            });
+        }
+    }
+
+    fn legal(&self, c: &Connect) -> bool {
+        c.src < 256
+            && c.slot < 16
+            && MTU_RANGE.contains(&c.mtu)
+            && packets(c.length, c.mtu) <= 1 << 21
+            && u128::from(c.addr) + u128::from(c.length) <= 1 << 64
+    }
+
+    /// The control engine decides.
+    fn act(&mut self, op: u8, wptr: u16, now: u16) -> Outcome<()> {
+        self.settled()?;
+        let a = self.now;
+        let sampled = a.saturating_sub(10);
+        self.coverage.acts[usize::from(op)] += 1;
+        self.op = op;
+        self.op_wptr = wptr;
+        self.opening = false;
+        self.holes.clear();
+        match op {
+            0 => {
+                let Some(Message::Connect(c)) = self.controls.pop_front() else {
+                    return Err("a CONNECT is served that was not sent".into());
+                };
+                self.expected_dst = c.src;
+                let peer = self.model.peer(c.src, c.slot);
+                match peer {
+                    Some(p) if self.legal(&c) && p.xid != c.xid && xid_newer(c.xid, p.xid) => {
+                        if let PeerState::Open { wptr } = p.state {
+                            self.flush(wptr, a);
+                            let abort = Abort { src: c.src, slot: c.slot, xid: p.xid, reason: Reason::GaveUp };
+                            let ended = self.model.abort(&abort);
+                            self.ended(ended);
+                        }
+                        self.deferred = Some(c);
+                        self.opening = true;
+                    }
+                    None if self.legal(&c) => {
+                        self.deferred = Some(c);
+                        self.opening = true;
+                    }
+                    _ => {
+                        if let Some(Peer { state: PeerState::Open { wptr }, .. }) = peer {
+                            self.flush(wptr, sampled);
+                        }
+                        let out = self.model.connect(&c, self.tick);
+                        self.expected.extend(out.reply);
+                    }
+                }
+            }
+            1 => {
+                let Some(Message::Poll(p)) = self.controls.pop_front() else {
+                    return Err("a POLL is served that was not sent".into());
+                };
+                self.flush(p.wptr, sampled);
+                self.expected_dst = p.src;
+                let answer = self.model.poll(&p);
+                self.answer(answer);
+            }
+            2 => {
+                let Some(Message::Abort(ab)) = self.controls.pop_front() else {
+                    return Err("an ABORT is served that was not sent".into());
+                };
+                if let Some(Peer { xid, state: PeerState::Open { wptr } }) = self.model.peer(ab.src, ab.slot)
+                    && xid == ab.xid
+                {
+                    self.flush(wptr, a);
+                }
+                let ended = self.model.abort(&ab);
+                self.ended(ended);
+            }
+            3 => {
+                self.flush(wptr, a);
+                let due = self.model.transfer(wptr).is_some_and(|t| t.acked == t.n && t.wbase == t.n && t.w_tail);
+                if due && let Some(out) = self.model.finish(wptr) {
+                    self.expected_dst = out.completion.src;
+                    self.ended(Some(out.completion));
+                    self.expected.push_back(Message::Complete(out.complete_msg));
+                } else {
+                    return Err(format!("window {wptr} is finished, but not complete in the model"));
+                }
+            }
+            4 => {
+                self.credit_acts += 1;
+                self.flush(wptr, sampled);
+                if let Some(status) = self.model.status(wptr, 0) {
+                    self.expected_dst = self.model.transfer(wptr).map_or(0, |t| t.src);
+                    self.answer(Message::Status(status));
+                }
+            }
+            _ => {
+                self.flush(wptr, sampled);
+                for out in self.model.sweep(wptr, now) {
+                    match out {
+                        Output::Send { dst, msg: Message::RetxOne(m) } => {
+                            self.expected_dst = dst;
+                            self.holes.push_back((m.pidx, vec![]));
+                        }
+                        Output::Send { dst, msg } => {
+                            self.expected_dst = dst;
+                            self.expected.push_back(msg);
+                        }
+                        Output::Completion(c) => self.ended(Some(c)),
+                        Output::Write(_) => {}
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, m: Message) {
+        if let Message::Status(s) = &m {
+            self.status = Some((s.wbase, BTreeMap::new(), 0));
+        }
+        self.expected.push_back(m);
+    }
+
+    fn ended(&mut self, c: Option<Completion>) {
+        self.completions.extend(c.map(|c| RawCompletion {
+            wptr: c.wptr,
+            src: c.src,
+            slot: c.slot,
+            xid: c.xid,
+            length: c.length,
+            status: c.status.code(),
+        }));
+    }
+
+    /// Nothing of the operation before is left over.
+    fn settled(&self) -> Outcome<()> {
+        if let Some(m) = self.expected.front() {
+            return Err(format!("{m:?} was never sent"));
+        }
+        if self.deferred.is_some() {
+            return Err("a CONNECT was never answered".into());
+        }
+        if self.status.is_some() {
+            return Err("a bitmap was never completed".into());
+        }
+        match self.holes.iter().find(|(_, seen)| seen.iter().all(|missing| *missing)) {
+            Some((pidx, _)) => Err(format!("hole {pidx} was not asked for")),
+            None => Ok(()),
+        }
+    }
+
+    /// A bitmap word is used as it was two clocks ago.
+    fn view(&mut self, first: u32) -> Outcome<()> {
+        let bits = self.rtl.word_bits();
+        let wptr = self.op_wptr;
+        self.flush(wptr, self.now.saturating_sub(8));
+        let t = self.model.transfer(wptr).ok_or("a bitmap word of a closed window is used")?;
+        if let Some((_, words, _)) = &mut self.status {
+            for p in first..first + bits {
+                let inside = p.wrapping_sub(t.wbase) < self.plan.w;
+                words.insert(p, p < t.wbase || (inside && t.wvec[(p - t.wbase) as usize]));
+            }
+        }
+        for (pidx, seen) in self.holes.iter_mut().filter(|(p, _)| (first..first + bits).contains(p)) {
+            seen.push(*pidx >= t.wbase && t.missing(*pidx));
+        }
+        Ok(())
+    }
+
+    fn bitmap(&mut self, word: u64, last: bool) -> Outcome<()> {
+        let bits = self.rtl.word_bits();
+        let (base, words, sent) = self.status.as_mut().ok_or("a bitmap word without STATUS")?;
+        let mut want = 0;
+        for b in 0..bits {
+            let p = *base + *sent * bits + b;
+            let got = *words.get(&p).ok_or_else(|| format!("packet {p} was sent before its word was read"))?;
+            want |= u64::from(got) << b;
+        }
+        if word != want {
+            return Err(format!("bitmap word {sent} of base {base}: {word:#x}, the model says {want:#x}"));
+        }
+        *sent += 1;
+        if last != (*sent * bits == self.plan.w) {
+            return Err(format!("m_bitmap_last = {last} at word {sent}"));
+        }
+        if last {
+            self.status = None;
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, m: RawMessage) -> Outcome<()> {
+        self.coverage.messages[usize::from(m.kind)] += 1;
+        if m.dst != self.expected_dst {
+            return Err(format!("{m:?} goes to the wrong node, not {}", self.expected_dst));
+        }
+        if m.kind == 2 {
+            self.coverage.retx_one += 1;
+            let t = self.model.transfer(self.op_wptr).ok_or("RETX_ONE for a closed window")?;
+            if (m.slot, m.xid) != (t.slot, t.xid) {
+                return Err(format!("{m:?} names the wrong transfer"));
+            }
+            while let Some((pidx, seen)) = self.holes.pop_front() {
+                if pidx == m.pidx && seen.iter().any(|missing| *missing) {
+                    return Ok(());
+                }
+                if seen.iter().all(|missing| *missing) {
+                    return Err(format!("RETX_ONE {}, but hole {pidx} comes first", m.pidx));
+                }
+            }
+            return Err(format!("RETX_ONE {} is not due", m.pidx));
+        }
+        let want = self.expected.pop_front().ok_or_else(|| format!("{m:?} is not due"))?;
+        let good = match &want {
+            Message::Complete(c) => m.kind == 1 && (m.slot, m.xid, m.status) == (c.slot, c.xid, c.status.code()),
+            Message::RetxRange(r) => m.kind == 3 && (m.slot, m.xid, m.pidx) == (r.slot, r.xid, r.pidx),
+            Message::ConnectResp(c) => {
+                m.kind == 5
+                    && (m.slot, m.xid, m.status) == (c.slot, c.xid, c.status.code())
+                    && (c.status != ConnectStatus::Ok
+                        || (m.wptr, m.generation, m.credit) == (c.wptr, c.r#gen, c.credit))
+                    && (c.status != ConnectStatus::Busy || m.hint == c.retry)
+            }
+            Message::Status(s) => {
+                m.kind == 6
+                    && (m.slot, m.xid, m.seq, m.wbase, m.tail, m.credit)
+                        == (s.slot, s.xid, s.seq, s.wbase, s.w_tail, s.credit)
+            }
+            Message::Unknown(u) => m.kind == 7 && (m.slot, m.xid, m.status) == (u.slot, u.xid, u.reason.code()),
+            _ => false,
+        };
+        if m.kind == 5 {
+            self.opening = false;
+        }
+        if good { Ok(()) } else { Err(format!("{m:?}, the model says {want:?}")) }
+    }
+
+    /// Decisions, once the model may be told of their records.
+    fn compare(&mut self) -> Outcome<()> {
+        while let (Some(p), Some((_, d))) = (self.log.front(), self.decisions.front()) {
+            if self.now < p.t + 16 {
+                return Ok(());
+            }
+            let (t, wptr, d) = (p.t, p.d.wptr, *d);
+            self.flush(wptr, t);
+            let p = self.log.pop_front().ok_or("no record")?;
+            self.decisions.pop_front();
+            let outcome = p.outcome.ok_or("no outcome")?;
+            let got = d.reason;
+            match outcome {
+                Ok(w) if got == 0 => {
+                    let want = (w.wptr, w.r#gen, w.addr, w.rkey, w.len);
+                    let is = (d.wptr, d.generation, d.addr, d.rkey, d.len);
+                    if want != is {
+                        return Err(format!("{:?}: write {is:?}, the model says {want:?}", p.d));
+                    }
+                    let wait = self.rng.random_range(1..80);
+                    self.acks.push_back((self.now + wait, w.wptr, w.r#gen));
+                    if self.chance(3) {
+                        self.acks.push_back((self.now + wait, w.wptr, w.r#gen ^ 0x8000));
+                    }
+                }
+                Err(code) if got == code => {}
+                _ => return Err(format!("{:?} taken at {t}: decision {got}, the model says {outcome:?}", p.d)),
+            }
+            self.coverage.reasons[usize::from(got)] += 1;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Outcome<()> {
+        self.settled()?;
+        self.model.check()?;
+        if let Some(c) = self.completions.front() {
+            return Err(format!("completion {c:?} never came"));
+        }
+        if !self.log.is_empty() || !self.controls.is_empty() {
+            return Err(format!("{} records and {} messages are left", self.log.len(), self.controls.len()));
+        }
+        if self.credit_acts > self.credit_due {
+            return Err(format!("{} credit updates, {} were due", self.credit_acts, self.credit_due));
+        }
+        for reason in DropReason::ALL.iter().filter(|r| r.code() <= 12) {
+            let counted = self.rtl.counter(reason.code()).map_err(|e| format!("{e:#}"))?;
+            let want = self.model.stats().dropped(*reason);
+            if u64::from(counted) != want {
+                return Err(format!("counter {reason}: {counted}, the model says {want}"));
+            }
+        }
+        let accepted = self.rtl.counter(0).map_err(|e| format!("{e:#}"))?;
+        if u64::from(accepted) != self.model.stats().accepted {
+            return Err(format!("{accepted} accepted, the model says {}", self.model.stats().accepted));
+        }
+        Ok(())
+    }
+
+    /// A record: mostly DATA that fits, and everything that does not.
+    fn stimulus(&mut self) -> Message {
+        let open: Vec<u16> = (0..self.plan.r as u16).filter(|w| self.model.transfer(*w).is_some()).collect();
+        let control = self.controls.len() < 10;
+        match self.rng.random_range(0..1000) {
+            0..12 if control => return self.a_connect(),
+            12..20 if control => return self.a_poll(&open),
+            20..22 if control => return self.an_abort(),
+            _ if control && open.len() < 3 => return self.a_connect(),
+            _ => {}
+        }
+        if open.is_empty() {
+            return self.data_for(self.hot);
+        }
+        if self.chance(10) || !open.contains(&self.hot) {
+            self.hot = open[self.rng.random_range(0..open.len())];
+        }
+        let wptr = if self.chance(40) { open[self.rng.random_range(0..open.len())] } else { self.hot };
+        self.data_for(wptr)
+    }
+
+    fn data_for(&mut self, wptr: u16) -> Message {
+        let w = self.plan.w;
+        let r#gen = self.model.window(wptr).map_or(0, |x| x.r#gen);
+        let Some(t) = self.model.transfer(wptr).cloned() else {
+            return Message::Data(Data { src: 1, wptr, r#gen, pidx: 0, tail: false, round: 0, len: 256 });
+        };
+        let cursor = self.cursor.get(&wptr).copied().unwrap_or(0);
+        let pidx = match self.rng.random_range(0..100) {
+            0..52 => {
+                let at = if cursor >= (t.wbase + w).min(t.n) { t.wbase } else { cursor };
+                self.cursor.insert(wptr, at + 1);
+                at
+            }
+            52..60 => t.wbase,
+            60..72 => t.wbase + self.rng.random_range(0..w),
+            72..75 => t.wbase + w - 1,
+            75..77 => t.wbase + w,
+            77..79 => t.wbase.saturating_sub(1),
+            79..84 => t.n - 1,
+            84..85 => t.n,
+            85..86 => (1 << 21) - 1,
+            86..90 => self.rng.random_range(0..t.n),
+            _ => (cursor + self.rng.random_range(0..8)).min(t.n - 1),
+        };
+        let mut d = Data {
+            src: t.src,
+            wptr,
+            r#gen,
+            pidx,
+            tail: pidx == t.n - 1,
+            round: 0,
+            len: packet_len(t.length, t.mtu, pidx) as u16,
+        };
+        match self.rng.random_range(0..400) {
+            0 => d.src ^= 1,
+            1 => d.r#gen ^= 0x8000,
+            2 => d.r#gen = d.r#gen.wrapping_sub(1) & 0xFFFF,
+            3 => d.tail = !d.tail,
+            4 => d.len ^= 1,
+            5 => d.wptr ^= 0x4000,
+            _ => {}
+        }
+        Message::Data(d)
+    }
+
+    fn a_connect(&mut self) -> Message {
+        let (src, slot) = (self.rng.random_range(0..6), self.rng.random_range(0..4));
+        if let Some(c) = self.last_connect.get(&(src, slot)).copied() {
+            match self.rng.random_range(0..10) {
+                0 | 1 => return Message::Connect(c),
+                2 => return Message::Connect(Connect { xid: c.xid.wrapping_sub(1), ..c }),
+                3..6 if self.model.peer(src, slot).is_some_and(|p| matches!(p.state, PeerState::Open { .. })) => {
+                    return Message::Poll(Poll { src, wptr: 0, r#gen: 0, slot, xid: c.xid, seq: 9 });
+                }
+                _ => {}
+            }
+        }
+        let w = self.plan.w;
+        let mtu = self.rng.random_range(8..13);
+        let n = match self.rng.random_range(0..12) {
+            0 => 1,
+            1 => 2,
+            2 => 3,
+            3 => w - 1,
+            4 => w,
+            5 => w + 1,
+            6 => 2 * w,
+            _ => self.rng.random_range(1..5 * w),
+        };
+        let short = self.rng.random_range(0..1u32 << mtu);
+        self.next_xid = self.next_xid.wrapping_add(1);
+        let mut c = Connect {
+            src,
+            slot,
+            xid: self.next_xid,
+            incarnation: 0,
+            length: (n << mtu) - short,
+            addr: u64::from(self.rng.random_range(0..u32::MAX)) << 8,
+            rkey: self.rng.random_range(0..u32::MAX),
+            mtu,
+        };
+        match self.rng.random_range(0..40) {
+            0 => c.mtu = 7,
+            1 => c.mtu = 13,
+            2 => c.src = 256,
+            3 => c.slot = 16,
+            4 => c.addr = u64::MAX - 5,
+            5 => (c.length, c.mtu) = (u32::MAX, 8),
+            6 => c.length = 0,
+            7 => c.addr = (u64::MAX - u64::from(c.length)) + 1,
+            _ => {}
+        }
+        if self.legal(&c) {
+            self.last_connect.insert((src, slot), c);
+        }
+        Message::Connect(c)
+    }
+
+    fn a_poll(&mut self, open: &[u16]) -> Message {
+        let Some(&wptr) = open.get(self.rng.random_range(0..open.len().max(1))) else {
+            return self.a_connect();
+        };
+        let (Some(t), r#gen) = (self.model.transfer(wptr), self.model.window(wptr).map_or(0, |x| x.r#gen)) else {
+            return self.a_connect();
+        };
+        let mut p = Poll { src: t.src, wptr, r#gen, slot: t.slot, xid: t.xid, seq: 1 + (self.now & 0xFFF) as u16 };
+        match self.rng.random_range(0..20) {
+            0 => p.r#gen ^= 1,
+            1 => p.xid ^= 1,
+            2 => p.wptr ^= 0x4000,
+            3 => p.slot ^= 1,
+            _ => {}
+        }
+        Message::Poll(p)
+    }
+
+    fn an_abort(&mut self) -> Message {
+        let (src, slot) = (self.rng.random_range(0..6), self.rng.random_range(0..4));
+        let xid = self.last_connect.get(&(src, slot)).map_or(0, |c| c.xid);
+        let xid = if self.chance(128) { xid } else { xid ^ 1 };
+        Message::Abort(Abort { src, slot, xid, reason: Reason::GaveUp })
+    }
+}
