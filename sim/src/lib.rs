@@ -1,5 +1,8 @@
 //! Simulation of Tributary: models from Verilog, and the tools that make them.
 
 pub mod content;
+pub mod link;
+pub mod pcap;
+pub mod rw;
 pub mod tools;
 pub mod verilate;

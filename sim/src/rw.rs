@@ -13,6 +13,7 @@ pub mod goodput;
 mod memory;
 mod observe;
 mod recorder;
+pub mod rtl;
 mod timing;
 pub mod trace;
 mod transfer;

@@ -3,7 +3,12 @@
 use std::collections::VecDeque;
 
 use anyhow::{Result, bail, ensure};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
 use tributary_protocol::rw::{Data, WriteCmd};
+
+/// The links of a transfer use streams 0 and 1 of its seed.
+const RANDOM_STREAM: u64 = 2;
 
 /// Payload bytes of a transfer: what is sent, what has been written, and what waits at the
 /// receiver for its write.
@@ -23,6 +28,16 @@ impl Memory {
     pub fn new(source: Vec<u8>, addr: u64, rkey: u32) -> Self {
         let target = vec![0; source.len()];
         Self { source, target, written: 0, addr, rkey, waiting: VecDeque::new() }
+    }
+
+    /// Bytes for a transfer: the same for the same seed, independent of what the links do with it.
+    #[must_use]
+    pub fn random_bytes(count: u32, seed: u64) -> Vec<u8> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(RANDOM_STREAM);
+        let mut bytes = vec![0; count as usize];
+        rng.fill_bytes(&mut bytes);
+        bytes
     }
 
     /// Payload of a DATA packet that leaves now.

@@ -1,0 +1,28 @@
+//! `tributary bench`: measurements of protocols.
+
+pub mod rw;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use crate::Verdict;
+
+/// Arguments of `tributary bench`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Goodput of the receiver window and of three older ways to send, over a lossy link that reorders.
+    Rw(rw::Arguments),
+}
+
+/// Runs it.
+pub fn run(arguments: &Arguments) -> Result<Verdict> {
+    match &arguments.what {
+        What::Rw(arguments) => rw::run(arguments),
+    }
+}

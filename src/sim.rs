@@ -1,0 +1,119 @@
+//! `tributary sim`: one transfer, or the replay of one.
+
+mod demo_rw;
+mod replay;
+mod summary;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use tributary_protocol::rw::Mode;
+
+use crate::Verdict;
+
+/// Arguments of `tributary sim`.
+#[derive(Args)]
+#[command(group(clap::ArgGroup::new("what").required(true).args(["demo", "replay"])))]
+pub struct Arguments {
+    /// What to simulate.
+    #[arg(long, value_name = "DEMO")]
+    demo: Option<Demo>,
+    /// Put the records of this file (made with --record) into a receiver.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["events", "trace", "pcap", "record"])]
+    replay: Option<PathBuf>,
+    #[command(flatten)]
+    transfer: Transfer,
+    /// What stands at the receiving end.
+    #[arg(long, default_value = "model")]
+    engine: Engine,
+    /// Print every event as a line.
+    #[arg(long, conflicts_with = "json")]
+    events: bool,
+    /// Waveform of the receiver (FST).
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Every frame at both ends (pcapng).
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    /// Records that enter the receiver, for --replay (JSON lines).
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Arguments that say what is sent over what.
+#[derive(Args)]
+struct Transfer {
+    /// Bytes of the transfer.
+    #[arg(long, value_name = "N", default_value_t = 1 << 20)]
+    bytes: u32,
+    /// Payload of a packet, bytes.
+    #[arg(long, value_name = "N", default_value = "512", value_parser = packet_size)]
+    packet: u8,
+    /// Probability that a packet is lost, in both directions.
+    #[arg(long, value_name = "P", default_value = "0.01", value_parser = probability)]
+    loss: f64,
+    /// Probability that a packet arrives twice, in both directions.
+    #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
+    dup: f64,
+    /// How far packets overtake each other, slots.
+    #[arg(long, value_name = "SLOTS", default_value_t = 32, value_parser = clap::value_parser!(u32).range(0..=1024))]
+    reorder: u32,
+    /// Shortest round trip, slots.
+    #[arg(long, value_name = "SLOTS", default_value_t = 128, value_parser = clap::value_parser!(u32).range(2..=1024))]
+    round_trip: u32,
+    /// Packets that a window of the receiver covers.
+    #[arg(long, value_name = "W", default_value_t = 256, value_parser = window)]
+    window: u32,
+    /// Protocol: counter, go-back-n, rw-timer or rw. Counter is for links that do not duplicate.
+    #[arg(long, default_value = "rw")]
+    mode: Mode,
+    /// Every random choice comes from this number.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Demo {
+    /// One receiver-window transfer of random bytes over a lossy link.
+    Rw,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Engine {
+    /// The executable model.
+    Model,
+}
+
+/// Runs it.
+pub fn run(arguments: &Arguments) -> Result<Verdict> {
+    match (&arguments.replay, arguments.demo) {
+        (Some(file), _) => replay::run(file, arguments),
+        (None, Some(Demo::Rw) | None) => demo_rw::run(arguments),
+    }
+}
+
+fn probability(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "not a number; 0.01 would be one".to_owned())?;
+    if (0.0..=1.0).contains(&value) { Ok(value) } else { Err("a probability is 0 to 1".to_owned()) }
+}
+
+/// log2 of a packet size.
+fn packet_size(text: &str) -> Result<u8, String> {
+    match text {
+        "256" => Ok(8),
+        "512" => Ok(9),
+        "1024" => Ok(10),
+        "2048" => Ok(11),
+        "4096" => Ok(12),
+        _ => Err("256, 512, 1024, 2048 or 4096".to_owned()),
+    }
+}
+
+fn window(text: &str) -> Result<u32, String> {
+    let sizes = [64, 256, 1024];
+    text.parse().ok().filter(|w| sizes.contains(w)).ok_or_else(|| "64, 256 or 1024".to_owned())
+}

@@ -1,0 +1,105 @@
+//! `tributary sim --demo rw`: one transfer of random bytes.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use tributary_protocol::rw::{Outcome, ReceiverConfig};
+use tributary_sim::pcap::Capture;
+use tributary_sim::rw::{Memory, ModelEngine, Observer, Plan, ReceiverEngine, Recorder, Timeline, Transfer};
+
+use super::{Arguments, Engine, summary::Summary};
+use crate::Verdict;
+use crate::files::NewFile;
+use crate::progress::Progress;
+
+/// Rate of the line in captures, Gb/s.
+const LINE_GBPS: f64 = 100.0;
+/// Bytes on the line around the payload of a DATA packet: preamble 8, Ethernet, IPv4, UDP and BTH
+/// 54, header of the message 8, ICRC 4, frame check sequence 4, gap 12.
+const OVERHEAD_BYTES: f64 = 90.0;
+
+/// Runs it.
+pub fn run(arguments: &Arguments) -> Result<Verdict> {
+    let started = Instant::now();
+    let plan = plan(arguments);
+    let slot_ns = (f64::from(1u32 << plan.mtu) + OVERHEAD_BYTES) * 8.0 / LINE_GBPS;
+    let mut transfer = Transfer::of_bytes(plan, Memory::random_bytes(plan.bytes, plan.seed))?;
+    let mut engine = engine(arguments.engine, plan.receiver())?;
+
+    let create = |path: &Option<std::path::PathBuf>| path.as_deref().map(NewFile::create).transpose();
+    let (waveform, record) = (create(&arguments.trace)?, create(&arguments.record)?);
+    let mut capture = create(&arguments.pcap)?.map(|file| Capture::new(file, slot_ns)).transpose()?;
+    let mut timeline = arguments.events.then(|| Timeline::new(std::io::BufWriter::new(std::io::stdout().lock())));
+    let mut observers: Vec<&mut dyn Observer> = Vec::new();
+    observers.extend(capture.as_mut().map(|observer| observer as &mut dyn Observer));
+    observers.extend(timeline.as_mut().map(|observer| observer as &mut dyn Observer));
+    if let Some(file) = &waveform {
+        engine.start_waveform(file.working_path())?;
+    }
+
+    let progress = Progress::new(u64::from(plan.packets()), "packets");
+    let mut watch = |sent| progress.at(sent);
+    let (report, trace) = if record.is_some() {
+        let mut recorder = Recorder::new(&mut *engine, &plan.receiver());
+        let report = transfer.run(&mut recorder, &mut observers, &mut watch)?;
+        (report, Some(recorder.into_trace()))
+    } else {
+        (transfer.run(&mut *engine, &mut observers, &mut watch)?, None)
+    };
+    drop(progress);
+
+    drop(observers);
+    if let Some(timeline) = timeline {
+        timeline.finish()?;
+    }
+    engine.finish_waveform()?;
+    if let Some(capture) = capture {
+        capture.into_inner().finish()?;
+    }
+    if let (Some(trace), Some(mut file)) = (trace, record) {
+        trace.write(&mut file).with_context(|| format!("cannot write {}", shown(&arguments.record)))?;
+        file.finish()?;
+    }
+    waveform.map_or(Ok(()), NewFile::finish)?;
+
+    let difference = transfer.memory().and_then(Memory::first_difference);
+    let summary = Summary::new(&plan, engine.name(), &report, difference, slot_ns, started.elapsed());
+    let mut out = std::io::stdout().lock();
+    if arguments.json {
+        serde_json::to_writer(&mut out, &summary).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        summary.print(&mut out)?;
+    }
+    let good = report.outcome == Outcome::Ok && difference.is_none();
+    Ok(if good { Verdict::Good } else { Verdict::Bad })
+}
+
+fn plan(arguments: &Arguments) -> Plan {
+    let wanted = &arguments.transfer;
+    Plan {
+        mode: wanted.mode,
+        window_packets: wanted.window,
+        bytes: wanted.bytes,
+        mtu: wanted.packet,
+        round_trip_slots: wanted.round_trip,
+        reorder_slots: wanted.reorder,
+        loss: wanted.loss,
+        loss_back: wanted.loss,
+        duplication: wanted.dup,
+        seed: wanted.seed,
+    }
+}
+
+/// The engine of this name.
+pub fn engine(engine: Engine, config: ReceiverConfig) -> Result<Box<dyn ReceiverEngine>> {
+    Ok(match engine {
+        Engine::Model => Box::new(ModelEngine::new(config)?),
+    })
+}
+
+fn shown(path: &Option<std::path::PathBuf>) -> std::path::Display<'_> {
+    path.as_deref().unwrap_or(Path::new("")).display()
+}
