@@ -1,7 +1,7 @@
 //! The accept pipeline: one DATA record a clock, whatever window it hits.
 
 use super::select::{LateChoiceEncoder, WordSelect};
-use crate::blocks::{PriorityEncoder, RamReg};
+use crate::blocks::{PriorityEncoder, RamReg, RamRegForward};
 use crate::prelude::*;
 
 hdl_module! {
@@ -104,19 +104,23 @@ hdl_module! {
         lnw: Param<LNW, 5>,
 
         /// open, source, incarnation of each window.
-        conn_id: RamReg<33, A>,
+        conn_id: RamRegForward<33, A>,
         /// Last packet number and length, packet size.
         conn_size: RamReg<38, A>,
         conn_addr: RamReg<64, A>,
         conn_rkey: RamReg<32, A>,
         /// wbase, highest, tail, time of the last DATA.
         rows: RamReg<61, A>,
-        rows_q: RamReg<61, A>,
+        rows_q: RamRegForward<61, A>,
         /// Which words are full, and the first hole of each.
         fulls: RamReg<NW, A>,
         holes: Bank<RamReg<LB, A>, NW>,
         bitmap: RamReg<B, BA>,
-        bitmap_q: RamReg<B, BA>,
+        bitmap_q: RamRegForward<B, BA>,
+
+        opened_en: DFF<Bit>,
+        opened_wptr: DFF<Bits<A>>,
+        opened_id: DFF<Bits<33>>,
 
         s1_valid: DFF<Bit>,
         s1_init: DFF<Bit>,
@@ -341,7 +345,6 @@ hdl_module! {
         base_pos: Signal<Local, Bits<LB>>,
         row_base_index: Signal<Local, Bits<LNW>>,
         in_base_word: Signal<Local, Bit>,
-        in_base_lap: Signal<Local, Bit>,
         leave: Signal<Local, Bit>,
         want_full: Signal<Local, Bit>,
         /// The record just before raised highest.
@@ -427,6 +430,7 @@ impl<
     fn update(&mut self) {
         dff_setup!(
             self, clk,
+            opened_en, opened_wptr, opened_id,
             s1_valid, s1_init, s1_wptr, s1_gen, s1_src, s1_pidx,
             s1_tail, s1_len, s2_valid, s2_init, s2_wptr, s2_gen,
             s2_src, s2_pidx, s2_tail, s2_len, s2_word, s3_valid,
@@ -476,20 +480,24 @@ impl<
         self.bitmap_q.clk.next = self.clk.val();
 
         // The connection table belongs to the control engine.
-        self.conn_id.wr_en.next = self.cw_en.val();
-        self.conn_id.wr_addr.next = self.cw_wptr.val();
-        self.conn_id.wr_data.next = (bit_cast::<33, 16>(self.cw_gen.val()) << 17)
+        // A window is open from the clock after the rest of its connection is written.
+        self.opened_en.d.next = self.cw_en.val();
+        self.opened_wptr.d.next = self.cw_wptr.val();
+        self.opened_id.d.next = (bit_cast::<33, 16>(self.cw_gen.val()) << 17)
             | (bit_cast::<33, 16>(self.cw_src.val()) << 1)
             | bit_cast::<33, 1>(self.cw_open.val().into());
-        self.conn_size.wr_en.next = self.cw_en.val();
+        self.conn_id.wr_en.next = self.opened_en.q.val();
+        self.conn_id.wr_addr.next = self.opened_wptr.q.val();
+        self.conn_id.wr_data.next = self.opened_id.q.val();
+        self.conn_size.wr_en.next = self.cw_en.val() & self.cw_open.val();
         self.conn_size.wr_addr.next = self.cw_wptr.val();
         self.conn_size.wr_data.next = (bit_cast::<38, 13>(self.cw_last_len.val()) << 25)
             | (bit_cast::<38, 3>(self.cw_mtu.val()) << 22)
             | bit_cast::<38, 22>(self.cw_last.val());
-        self.conn_addr.wr_en.next = self.cw_en.val();
+        self.conn_addr.wr_en.next = self.cw_en.val() & self.cw_open.val();
         self.conn_addr.wr_addr.next = self.cw_wptr.val();
         self.conn_addr.wr_data.next = self.cw_addr.val();
-        self.conn_rkey.wr_en.next = self.cw_en.val();
+        self.conn_rkey.wr_en.next = self.cw_en.val() & self.cw_open.val();
         self.conn_rkey.wr_addr.next = self.cw_wptr.val();
         self.conn_rkey.wr_data.next = self.cw_rkey.val();
 

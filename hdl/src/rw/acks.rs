@@ -1,6 +1,6 @@
 //! Counts the writes of each transfer that are visible in host memory.
 
-use crate::blocks::RamReg;
+use crate::blocks::{RamReg, RamRegForward};
 use crate::prelude::*;
 
 hdl_module! {
@@ -42,7 +42,7 @@ hdl_module! {
         /// The write belongs to no open window of that incarnation.
         pub stale: Signal<Out, Bit>,
 
-        conns: RamReg<39, A>,
+        conns: RamRegForward<39, A>,
         counts: RamReg<22, A>,
         s1_valid: DFF<Bit>,
         s1_clear: DFF<Bit>,

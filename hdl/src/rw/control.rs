@@ -780,7 +780,7 @@ impl<
                             self.then_message.d.next = true;
                             self.state.d.next = State::Close;
                         } else {
-                            self.drop_valid.next = true;
+                            self.drop_valid.next = self.is_open.q.val() & self.gen_match.q.val();
                             self.drop_reason.next = 10.into();
                             self.done.next = true;
                         }

@@ -340,7 +340,7 @@ impl Bench {
                     self.expected_dst = out.completion.src;
                     self.ended(Some(out.completion));
                     self.expected.push_back(Message::Complete(out.complete_msg));
-                } else {
+                } else if self.model.transfer(wptr).is_some_and(|t| t.acked >= t.n) {
                     return Err(format!("window {wptr} is finished, but not complete in the model"));
                 }
             }
@@ -520,7 +520,10 @@ impl Bench {
                     }
                 }
                 Err(code) if got == code => {}
-                _ => return Err(format!("{:?} taken at {t}: decision {got}, the model says {outcome:?}", p.d)),
+                _ => {
+                    let transfer = self.model.transfer(wptr).map(|t| (t.n, t.length, t.mtu, t.wbase, t.highest));
+                    return Err(format!("{:?} taken at {t}: decision {d:?}, the model says {outcome:?}; now {transfer:?}", p.d));
+                }
             }
             self.coverage.reasons[usize::from(got)] += 1;
         }
