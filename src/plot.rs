@@ -33,7 +33,7 @@ pub fn goodput(rows: &[Row]) -> Result<String> {
         let (left, right) = rest.split_horizontally(SIZE.0 / 2);
         panel(&left, rows, "goodput (share of the line rate)", 0.0..1.0, [|row| row.goodput, |row| row.reference_goodput])?;
         let sent: [Figure; 2] = [|row| row.packets_per_useful, |row| row.reference_packets_per_useful];
-        panel(&right, rows, "DATA packets sent per useful packet", (0.9..30.0).log_scale(), sent)?;
+        panel(&right, rows, "DATA packets sent per useful packet", (0.95..30.0).log_scale(), sent)?;
         area.present().map_err(failed)?;
     }
     Ok(svg)
@@ -57,7 +57,7 @@ fn legend(area: &Area<'_>) -> Result<()> {
         x += 34 + 9 * way.name.len() as i32 + 28;
     }
     area.draw(&Circle::new((x + 13, 54), 6, INK.stroke_width(2))).map_err(failed)?;
-    area.draw_text("hollow: reference figures", &text, (x + 28, 46)).map_err(failed)
+    area.draw_text("hollow: reference; no mark: no transfer ended", &text, (x + 28, 46)).map_err(failed)
 }
 
 /// One diagram. Losses stand side by side at equal distances, from 0 on the left.
@@ -85,6 +85,7 @@ where
         .axis_desc_style((FONT, 16).into_font().color(&INK))
         .x_labels(LOSSES.len())
         .x_label_formatter(&|x| tick(*x))
+        .y_label_formatter(&|y| number(*y))
         .x_desc("packets lost on the link (probability)")
         .y_desc(name)
         .draw()
@@ -100,6 +101,13 @@ where
         chart.draw_series(hollow).map_err(failed)?;
     }
     Ok(())
+}
+
+/// A number on the vertical axis: tenths below 1, then 1, 2 and 5 of each decade.
+fn number(y: f64) -> String {
+    let digits = if y < 0.95 { 1 } else { 0 };
+    let text = format!("{y:.digits$}");
+    if digits == 1 || matches!(text.as_bytes(), [b'1' | b'2' | b'5', zeros @ ..] if zeros.iter().all(|zero| *zero == b'0')) { text } else { String::new() }
 }
 
 /// The loss that stands at `x`.
