@@ -86,6 +86,8 @@ enum Demo {
 enum Engine {
     /// The executable model.
     Model,
+    /// The Verilog of `rw_window` in Verilator; needs `cargo xtask tools`.
+    Rtl,
 }
 
 /// Runs it.

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use tributary_protocol::rw::{Outcome, ReceiverConfig};
 use tributary_sim::pcap::Capture;
-use tributary_sim::rw::{Memory, ModelEngine, Observer, Plan, ReceiverEngine, Recorder, Timeline, Transfer};
+use tributary_sim::rw::{Memory, ModelEngine, RtlEngine, Observer, Plan, ReceiverEngine, Recorder, Timeline, Transfer};
 
 use super::{Arguments, Engine, summary::Summary};
 use crate::Verdict;
@@ -97,6 +97,7 @@ fn plan(arguments: &Arguments) -> Plan {
 pub fn engine(engine: Engine, config: ReceiverConfig) -> Result<Box<dyn ReceiverEngine>> {
     Ok(match engine {
         Engine::Model => Box::new(ModelEngine::new(config)?),
+        Engine::Rtl => Box::new(RtlEngine::new(&config)?),
     })
 }
 
