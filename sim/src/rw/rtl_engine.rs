@@ -18,8 +18,12 @@ const SWEEP: u8 = 5;
 /// Clocks of a slot after which the engine counts as stuck.
 const CLOCKS_PER_SLOT: u64 = 1 << 20;
 
-/// `rw_window` in Verilator. One slot is one tick; in a slot the engine takes all records and
-/// then runs until the sweep has visited every window and all outputs have left.
+/// Clocks from a record to the events it causes in the queues of the control engine.
+const TO_QUEUES: u64 = 24;
+
+/// `rw_window` in Verilator. One slot is one tick; in a slot the engine takes all records, each
+/// when the control engine has answered the one before, and then runs until the sweep has
+/// visited every window. So its outputs come in the order in which the model gives them.
 #[derive(Debug)]
 pub struct RtlEngine {
     rtl: RtlWindow,
@@ -168,11 +172,14 @@ impl ReceiverEngine for RtlEngine {
 
     fn end_slot(&mut self, now: u64) -> Result<Vec<Output>> {
         let started = self.clocks;
+        let mut taken = self.clocks;
         let mut visited = 0;
         loop {
             ensure!(self.clocks - started < CLOCKS_PER_SLOT, "rw_window is stuck in slot {now}");
             let mut inputs = Inputs { now: now as u16, ..Inputs::default() };
-            match self.waiting.front().map(Record::message) {
+            // Between two sweeps the control engine serves one event: a record causes two at most.
+            let settled = visited > 3 || taken == started;
+            match self.waiting.front().filter(|_| settled).map(Record::message) {
                 Some(Ok(message)) => inputs.message = Some(message),
                 Some(Err(ack)) => inputs.ack = Some(ack),
                 None => {}
@@ -185,16 +192,14 @@ impl ReceiverEngine for RtlEngine {
             }
             if s.taken || s.ack_taken {
                 self.waiting.pop_front();
+                taken = self.clocks;
                 visited = 0;
             }
-            // A sweep that begins has nothing left over from the operation before it; the records
-            // of this slot are in the tables before the first window is counted.
             if let Some((SWEEP, ..)) = s.act
-                && self.waiting.is_empty()
-                && self.undecided.is_empty()
+                && self.clocks >= taken + TO_QUEUES
             {
                 visited += 1;
-                if visited > 2 * self.windows {
+                if self.waiting.is_empty() && visited > 2 * self.windows {
                     return Ok(std::mem::take(&mut self.outputs));
                 }
             }
