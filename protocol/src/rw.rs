@@ -76,6 +76,18 @@ pub fn packet_len(length: u32, mtu: u8, pidx: u32) -> u32 {
         .min(1 << mtu)
 }
 
+/// Whether transfer (incarnation, xid) `a` of a peer slot is newer than `b`: the incarnation of the
+/// sending process decides, compared modulo 2^16, and the transfer number within one incarnation.
+#[must_use]
+pub fn transfer_newer(a: (u16, u32), b: (u16, u32)) -> bool {
+    let restarts = a.0.wrapping_sub(b.0);
+    if restarts == 0 {
+        xid_newer(a.1, b.1)
+    } else {
+        restarts < 1 << 15
+    }
+}
+
 /// Serial comparison of transfer numbers: `a` is newer than `b` iff 0 < (a-b) mod 2^32 < 2^31.
 #[must_use]
 pub fn xid_newer(a: u32, b: u32) -> bool {

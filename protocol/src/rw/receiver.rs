@@ -35,6 +35,8 @@ pub struct Transfer {
     pub src: u16,
     /// Its transfer slot.
     pub slot: u16,
+    /// Incarnation of the sending process.
+    pub incarnation: u16,
     /// Number of the transfer in that slot.
     pub xid: u32,
     /// Address of byte 0.
@@ -80,6 +82,8 @@ pub struct Transfer {
 /// What is remembered of a (src, slot) (RW-17).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Peer {
+    /// Incarnation of the sending process.
+    pub incarnation: u16,
     /// Last transfer number.
     pub xid: u32,
     /// What became of it.
@@ -304,6 +308,7 @@ impl Receiver {
             let known = self.peer(t.src, t.slot);
             if known
                 != Some(Peer {
+                    incarnation: t.incarnation,
                     xid: t.xid,
                     state: PeerState::Open { wptr: wptr as u16 },
                 })
@@ -348,6 +353,7 @@ impl Receiver {
         self.peers.insert(
             (t.src, t.slot),
             Peer {
+                incarnation: t.incarnation,
                 xid: t.xid,
                 state: PeerState::Done(status),
             },

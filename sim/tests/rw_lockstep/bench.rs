@@ -23,7 +23,65 @@ pub struct Coverage {
     pub retx_one: u64,
     pub boundary: BTreeMap<&'static str, u64>,
     pub slides: BTreeMap<u32, u64>,
+    /// DATA taken in the clock after DATA for the same window.
     pub back_to_back: u64,
+    /// Sweeps of a window in the very clock in which DATA for it enters the tables.
+    pub sweeps_with_data: u64,
+    /// CONNECT_RESP with incarnation 0.
+    pub wrapped: u64,
+}
+
+impl Coverage {
+    /// Adds what another run has covered.
+    pub fn merge(&mut self, other: &Self) {
+        self.clocks += other.clocks;
+        self.taken += other.taken;
+        self.retx_one += other.retx_one;
+        self.back_to_back += other.back_to_back;
+        self.sweeps_with_data += other.sweeps_with_data;
+        self.wrapped += other.wrapped;
+        let pairs = (self.reasons.iter_mut().zip(&other.reasons))
+            .chain(self.acts.iter_mut().zip(&other.acts))
+            .chain(self.messages.iter_mut().zip(&other.messages))
+            .chain(self.completions.iter_mut().zip(&other.completions));
+        for (sum, count) in pairs {
+            *sum += count;
+        }
+        for (place, count) in &other.boundary {
+            *self.boundary.entry(place).or_default() += count;
+        }
+        for (slide, count) in &other.slides {
+            *self.slides.entry(*slide).or_default() += count;
+        }
+    }
+
+    /// What ought to have been covered and was not.
+    pub fn gaps(&self) -> Vec<String> {
+        let mut gaps = vec![];
+        let mut need = |what: String, count: u64| {
+            if count == 0 {
+                gaps.push(what);
+            }
+        };
+        for reason in 0..10 {
+            need(format!("decision {reason}"), self.reasons[reason]);
+        }
+        for (op, count) in self.acts.iter().enumerate() {
+            need(format!("operation {op}"), *count);
+        }
+        for kind in [1, 2, 3, 5, 6, 7] {
+            need(format!("message of TYPE {kind}"), self.messages[kind]);
+        }
+        for (status, count) in self.completions.iter().enumerate() {
+            need(format!("completion of status {status}"), *count);
+        }
+        for place in ["wbase-1", "wbase", "wbase+W-1", "wbase+W", "N-1", "N", "M-1"] {
+            need(format!("packet {place}"), self.boundary.get(place).copied().unwrap_or(0));
+        }
+        need("records back to back".into(), self.back_to_back);
+        need("sweeps in the clock of a record".into(), self.sweeps_with_data);
+        gaps
+    }
 }
 
 struct Pending {
@@ -94,6 +152,9 @@ fn config(w: u32, r: u32) -> ReceiverConfig {
     }
 }
 
+/// Clocks that the operations under way at the end of a run may take.
+const SETTLE: u32 = 20_000;
+
 type Outcome<T> = Result<T, String>;
 
 impl Bench {
@@ -140,6 +201,13 @@ impl Bench {
         }
         for _ in 0..4000 {
             bench.step(false).map_err(|e| format!("seed {} clock {} (drain): {e}", plan.seed, bench.now))?;
+        }
+        // An operation that is under way at the last clock: let it end.
+        for _ in 0..SETTLE {
+            if bench.quiet() {
+                break;
+            }
+            bench.step(false).map_err(|e| format!("seed {} clock {} (end): {e}", plan.seed, bench.now))?;
         }
         bench.finish().map_err(|e| format!("seed {} at the end: {e}", plan.seed))?;
         bench.coverage.clocks = bench.now;
@@ -289,7 +357,7 @@ impl Bench {
                 self.expected_dst = c.src;
                 let peer = self.model.peer(c.src, c.slot);
                 match peer {
-                    Some(p) if self.legal(&c) && p.xid != c.xid && xid_newer(c.xid, p.xid) => {
+                    Some(p) if self.legal(&c) && transfer_newer((c.incarnation, c.xid), (p.incarnation, p.xid)) => {
                         if let PeerState::Open { wptr } = p.state {
                             self.flush(wptr, a);
                             let abort = Abort { src: c.src, slot: c.slot, xid: p.xid, reason: Reason::GaveUp };
@@ -325,7 +393,7 @@ impl Bench {
                 let Some(Message::Abort(ab)) = self.controls.pop_front() else {
                     return Err("an ABORT is served that was not sent".into());
                 };
-                if let Some(Peer { xid, state: PeerState::Open { wptr } }) = self.model.peer(ab.src, ab.slot)
+                if let Some(Peer { xid, state: PeerState::Open { wptr }, .. }) = self.model.peer(ab.src, ab.slot)
                     && xid == ab.xid
                 {
                     self.flush(wptr, a);
@@ -353,6 +421,8 @@ impl Bench {
                 }
             }
             _ => {
+                let with = self.log.iter().any(|p| p.d.wptr == wptr && p.t == sampled);
+                self.coverage.sweeps_with_data += u64::from(with);
                 self.flush(wptr, sampled);
                 for out in self.model.sweep(wptr, now) {
                     match out {
@@ -490,6 +560,7 @@ impl Bench {
         };
         if m.kind == 5 {
             self.opening = false;
+            self.coverage.wrapped += u64::from(m.status == 0 && m.generation == 0);
         }
         if good { Ok(()) } else { Err(format!("{m:?}, the model says {want:?}")) }
     }
@@ -528,6 +599,15 @@ impl Bench {
             self.coverage.reasons[usize::from(got)] += 1;
         }
         Ok(())
+    }
+
+    /// Nothing is under way.
+    fn quiet(&self) -> bool {
+        self.settled().is_ok()
+            && self.completions.is_empty()
+            && self.log.is_empty()
+            && self.controls.is_empty()
+            && self.acks.is_empty()
     }
 
     fn finish(&mut self) -> Outcome<()> {
@@ -648,11 +728,17 @@ impl Bench {
         };
         let short = self.rng.random_range(0..1u32 << mtu);
         self.next_xid = self.next_xid.wrapping_add(1);
+        // A sender that restarts counts its transfers from the start again.
+        let mut incarnation = self.last_connect.get(&(src, slot)).map_or(0, |c| c.incarnation);
+        if self.chance(20) {
+            incarnation = incarnation.wrapping_add(1);
+            self.next_xid = 1;
+        }
         let mut c = Connect {
             src,
             slot,
             xid: self.next_xid,
-            incarnation: 0,
+            incarnation,
             length: (n << mtu) - short,
             addr: u64::from(self.rng.random_range(0..u32::MAX)) << 8,
             rkey: self.rng.random_range(0..u32::MAX),

@@ -5,7 +5,7 @@ use crate::rw::{
     MTU_RANGE,
     codes::{ConnectStatus, Reason},
     message::{Abort, Connect, ConnectResp, Poll, StatusReport, Unknown},
-    packets, xid_newer,
+    packets, transfer_newer,
 };
 
 impl Receiver {
@@ -21,7 +21,7 @@ impl Receiver {
             return out;
         };
         if let Some(peer) = self.peer(c.src, c.slot) {
-            if peer.xid == c.xid {
+            if (peer.incarnation, peer.xid) == (c.incarnation, c.xid) {
                 out.reply = match peer.state {
                     PeerState::Open { wptr } => self.connect_resp(wptr),
                     PeerState::Done(status) => Some(Message::Complete(Complete {
@@ -32,7 +32,7 @@ impl Receiver {
                 };
                 return out;
             }
-            if !xid_newer(c.xid, peer.xid) {
+            if !transfer_newer((c.incarnation, c.xid), (peer.incarnation, peer.xid)) {
                 self.stats.count(DropReason::OldConnect);
                 return out;
             }
@@ -71,6 +71,7 @@ impl Receiver {
         window.open = Some(Transfer {
             src: c.src,
             slot: c.slot,
+            incarnation: c.incarnation,
             xid: c.xid,
             addr: c.addr,
             rkey: c.rkey,
@@ -95,6 +96,7 @@ impl Receiver {
         self.peers.insert(
             (c.src, c.slot),
             Peer {
+                incarnation: c.incarnation,
                 xid: c.xid,
                 state: PeerState::Open { wptr },
             },
@@ -133,6 +135,7 @@ impl Receiver {
             Some(Peer {
                 xid,
                 state: PeerState::Done(status),
+                ..
             }) if xid == p.xid => Message::Complete(Complete {
                 slot: p.slot,
                 xid,
@@ -152,6 +155,7 @@ impl Receiver {
             Some(Peer {
                 xid,
                 state: PeerState::Open { wptr },
+                ..
             }) if xid == a.xid => self.close(wptr, Status::Aborted),
             _ => {
                 self.stats.count(DropReason::StrayAbort);

@@ -32,6 +32,25 @@ fn rw_07_a_poll_of_another_transfer_is_answered_unknown() {
 }
 
 #[test]
+fn rw_08_a_restarted_sender_is_newer_whatever_its_transfer_number() {
+    let mut rx = receiver(64, 2);
+    let old = request(0, 1000, 4);
+    assert!(connect(&mut rx, &old, 0).is_some());
+    let restarted = Connect {
+        incarnation: 1,
+        xid: 1,
+        ..old
+    };
+    let out = rx.connect(&restarted, 1);
+    assert_eq!(out.aborted.map(|done| done.xid), Some(1000));
+    assert!(matches!(out.reply, Some(Message::ConnectResp(m)) if m.status == ConnectStatus::Ok));
+    let before = rx.clone();
+    let late = rx.connect(&old, 2);
+    assert_eq!((late.reply, late.aborted), (None, None));
+    assert_eq!(rx, before, "a CONNECT from before the restart is old");
+}
+
+#[test]
 fn rw_08_connect_is_idempotent_and_only_a_newer_one_replaces() {
     let mut rx = receiver(64, 2);
     let first = connect(&mut rx, &request(0, 10, 100), 0).unwrap();
@@ -165,6 +184,7 @@ fn rw_17_a_finished_window_is_free_and_only_the_outcome_is_kept() {
     assert_eq!(
         rx.peer(7, 0),
         Some(Peer {
+            incarnation: 0,
             xid: 1,
             state: PeerState::Done(Status::Ok)
         })
