@@ -75,11 +75,25 @@ impl Coverage {
         for (status, count) in self.completions.iter().enumerate() {
             need(format!("completion of status {status}"), *count);
         }
-        for place in ["wbase-1", "wbase", "wbase+W-1", "wbase+W", "N-1", "N", "M-1"] {
-            need(format!("packet {place}"), self.boundary.get(place).copied().unwrap_or(0));
+        for place in [
+            "wbase-1",
+            "wbase",
+            "wbase+W-1",
+            "wbase+W",
+            "N-1",
+            "N",
+            "M-1",
+        ] {
+            need(
+                format!("packet {place}"),
+                self.boundary.get(place).copied().unwrap_or(0),
+            );
         }
         need("records back to back".into(), self.back_to_back);
-        need("sweeps in the clock of a record".into(), self.sweeps_with_data);
+        need(
+            "sweeps in the clock of a record".into(),
+            self.sweeps_with_data,
+        );
         gaps
     }
 }
@@ -197,19 +211,27 @@ impl Bench {
             coverage: Coverage::default(),
         };
         for _ in 0..plan.clocks {
-            bench.step(true).map_err(|e| format!("seed {} clock {}: {e}", plan.seed, bench.now))?;
+            bench
+                .step(true)
+                .map_err(|e| format!("seed {} clock {}: {e}", plan.seed, bench.now))?;
         }
         for _ in 0..4000 {
-            bench.step(false).map_err(|e| format!("seed {} clock {} (drain): {e}", plan.seed, bench.now))?;
+            bench
+                .step(false)
+                .map_err(|e| format!("seed {} clock {} (drain): {e}", plan.seed, bench.now))?;
         }
         // An operation that is under way at the last clock: let it end.
         for _ in 0..SETTLE {
             if bench.quiet() {
                 break;
             }
-            bench.step(false).map_err(|e| format!("seed {} clock {} (end): {e}", plan.seed, bench.now))?;
+            bench
+                .step(false)
+                .map_err(|e| format!("seed {} clock {} (end): {e}", plan.seed, bench.now))?;
         }
-        bench.finish().map_err(|e| format!("seed {} at the end: {e}", plan.seed))?;
+        bench
+            .finish()
+            .map_err(|e| format!("seed {} at the end: {e}", plan.seed))?;
         bench.coverage.clocks = bench.now;
         Ok(bench.coverage)
     }
@@ -248,10 +270,18 @@ impl Bench {
             match self.offered.take() {
                 Some((_, true)) | None => {}
                 Some((Message::Data(d), false)) => {
-                    if self.log.back().is_some_and(|p| p.t + 1 == t && p.d.wptr == d.wptr) {
+                    if self
+                        .log
+                        .back()
+                        .is_some_and(|p| p.t + 1 == t && p.d.wptr == d.wptr)
+                    {
                         self.coverage.back_to_back += 1;
                     }
-                    self.log.push_back(Pending { t, d, outcome: None });
+                    self.log.push_back(Pending {
+                        t,
+                        d,
+                        outcome: None,
+                    });
                 }
                 Some((m, false)) => self.controls.push_back(m),
             }
@@ -282,7 +312,10 @@ impl Bench {
             self.bitmap(word, last)?;
         }
         if let Some(c) = s.completion {
-            let want = self.completions.pop_front().ok_or_else(|| format!("completion {c:?} is not due"))?;
+            let want = self
+                .completions
+                .pop_front()
+                .ok_or_else(|| format!("completion {c:?} is not due"))?;
             if c != want {
                 return Err(format!("completion {c:?}, the model says {want:?}"));
             }
@@ -303,7 +336,11 @@ impl Bench {
 
     /// Tells the model the DATA records for `wptr` taken at clock `upto` or before.
     fn flush(&mut self, wptr: u16, upto: u64) {
-        for p in self.log.iter_mut().filter(|p| p.d.wptr == wptr && p.t <= upto && p.outcome.is_none()) {
+        for p in self
+            .log
+            .iter_mut()
+            .filter(|p| p.d.wptr == wptr && p.t <= upto && p.outcome.is_none())
+        {
             let at = (p.t as usize + 5).min(self.ticks.len() - 1);
             if let Some(t) = self.model.transfer(wptr) {
                 let place = match p.d.pidx {
@@ -357,10 +394,18 @@ impl Bench {
                 self.expected_dst = c.src;
                 let peer = self.model.peer(c.src, c.slot);
                 match peer {
-                    Some(p) if self.legal(&c) && transfer_newer((c.incarnation, c.xid), (p.incarnation, p.xid)) => {
+                    Some(p)
+                        if self.legal(&c)
+                            && transfer_newer((c.incarnation, c.xid), (p.incarnation, p.xid)) =>
+                    {
                         if let PeerState::Open { wptr } = p.state {
                             self.flush(wptr, a);
-                            let abort = Abort { src: c.src, slot: c.slot, xid: p.xid, reason: Reason::GaveUp };
+                            let abort = Abort {
+                                src: c.src,
+                                slot: c.slot,
+                                xid: p.xid,
+                                reason: Reason::GaveUp,
+                            };
                             let ended = self.model.abort(&abort);
                             self.ended(ended);
                         }
@@ -372,7 +417,11 @@ impl Bench {
                         self.opening = true;
                     }
                     _ => {
-                        if let Some(Peer { state: PeerState::Open { wptr }, .. }) = peer {
+                        if let Some(Peer {
+                            state: PeerState::Open { wptr },
+                            ..
+                        }) = peer
+                        {
                             self.flush(wptr, sampled);
                         }
                         let out = self.model.connect(&c, self.tick);
@@ -393,7 +442,11 @@ impl Bench {
                 let Some(Message::Abort(ab)) = self.controls.pop_front() else {
                     return Err("an ABORT is served that was not sent".into());
                 };
-                if let Some(Peer { xid, state: PeerState::Open { wptr }, .. }) = self.model.peer(ab.src, ab.slot)
+                if let Some(Peer {
+                    xid,
+                    state: PeerState::Open { wptr },
+                    ..
+                }) = self.model.peer(ab.src, ab.slot)
                     && xid == ab.xid
                 {
                     self.flush(wptr, a);
@@ -403,13 +456,18 @@ impl Bench {
             }
             3 => {
                 self.flush(wptr, a);
-                let due = self.model.transfer(wptr).is_some_and(|t| t.acked == t.n && t.wbase == t.n && t.w_tail);
+                let due = self
+                    .model
+                    .transfer(wptr)
+                    .is_some_and(|t| t.acked == t.n && t.wbase == t.n && t.w_tail);
                 if due && let Some(out) = self.model.finish(wptr) {
                     self.expected_dst = out.completion.src;
                     self.ended(Some(out.completion));
                     self.expected.push_back(Message::Complete(out.complete_msg));
                 } else if self.model.transfer(wptr).is_some_and(|t| t.acked >= t.n) {
-                    return Err(format!("window {wptr} is finished, but not complete in the model"));
+                    return Err(format!(
+                        "window {wptr} is finished, but not complete in the model"
+                    ));
                 }
             }
             4 => {
@@ -426,7 +484,10 @@ impl Bench {
                 self.flush(wptr, sampled);
                 for out in self.model.sweep(wptr, now) {
                     match out {
-                        Output::Send { dst, msg: Message::RetxOne(m) } => {
+                        Output::Send {
+                            dst,
+                            msg: Message::RetxOne(m),
+                        } => {
                             self.expected_dst = dst;
                             self.holes.push_back((m.pidx, vec![]));
                         }
@@ -472,7 +533,11 @@ impl Bench {
         if self.status.is_some() {
             return Err("a bitmap was never completed".into());
         }
-        match self.holes.iter().find(|(_, seen)| seen.iter().all(|missing| *missing)) {
+        match self
+            .holes
+            .iter()
+            .find(|(_, seen)| seen.iter().all(|missing| *missing))
+        {
             Some((pidx, _)) => Err(format!("hole {pidx} was not asked for")),
             None => Ok(()),
         }
@@ -483,14 +548,21 @@ impl Bench {
         let bits = self.rtl.word_bits();
         let wptr = self.op_wptr;
         self.flush(wptr, self.now.saturating_sub(8));
-        let t = self.model.transfer(wptr).ok_or("a bitmap word of a closed window is used")?;
+        let t = self
+            .model
+            .transfer(wptr)
+            .ok_or("a bitmap word of a closed window is used")?;
         if let Some((_, words, _)) = &mut self.status {
             for p in first..first + bits {
                 let inside = p.wrapping_sub(t.wbase) < self.plan.w;
                 words.insert(p, p < t.wbase || (inside && t.wvec[(p - t.wbase) as usize]));
             }
         }
-        for (pidx, seen) in self.holes.iter_mut().filter(|(p, _)| (first..first + bits).contains(p)) {
+        for (pidx, seen) in self
+            .holes
+            .iter_mut()
+            .filter(|(p, _)| (first..first + bits).contains(p))
+        {
             seen.push(*pidx >= t.wbase && t.missing(*pidx));
         }
         Ok(())
@@ -502,11 +574,15 @@ impl Bench {
         let mut want = 0;
         for b in 0..bits {
             let p = *base + *sent * bits + b;
-            let got = *words.get(&p).ok_or_else(|| format!("packet {p} was sent before its word was read"))?;
+            let got = *words
+                .get(&p)
+                .ok_or_else(|| format!("packet {p} was sent before its word was read"))?;
             want |= u64::from(got) << b;
         }
         if word != want {
-            return Err(format!("bitmap word {sent} of base {base}: {word:#x}, the model says {want:#x}"));
+            return Err(format!(
+                "bitmap word {sent} of base {base}: {word:#x}, the model says {want:#x}"
+            ));
         }
         *sent += 1;
         if last != (*sent * bits == self.plan.w) {
@@ -521,11 +597,17 @@ impl Bench {
     fn message(&mut self, m: RawMessage) -> Outcome<()> {
         self.coverage.messages[usize::from(m.kind)] += 1;
         if m.dst != self.expected_dst {
-            return Err(format!("{m:?} goes to the wrong node, not {}", self.expected_dst));
+            return Err(format!(
+                "{m:?} goes to the wrong node, not {}",
+                self.expected_dst
+            ));
         }
         if m.kind == 2 {
             self.coverage.retx_one += 1;
-            let t = self.model.transfer(self.op_wptr).ok_or("RETX_ONE for a closed window")?;
+            let t = self
+                .model
+                .transfer(self.op_wptr)
+                .ok_or("RETX_ONE for a closed window")?;
             if (m.slot, m.xid) != (t.slot, t.xid) {
                 return Err(format!("{m:?} names the wrong transfer"));
             }
@@ -539,10 +621,17 @@ impl Bench {
             }
             return Err(format!("RETX_ONE {} is not due", m.pidx));
         }
-        let want = self.expected.pop_front().ok_or_else(|| format!("{m:?} is not due"))?;
+        let want = self
+            .expected
+            .pop_front()
+            .ok_or_else(|| format!("{m:?} is not due"))?;
         let good = match &want {
-            Message::Complete(c) => m.kind == 1 && (m.slot, m.xid, m.status) == (c.slot, c.xid, c.status.code()),
-            Message::RetxRange(r) => m.kind == 3 && (m.slot, m.xid, m.pidx) == (r.slot, r.xid, r.pidx),
+            Message::Complete(c) => {
+                m.kind == 1 && (m.slot, m.xid, m.status) == (c.slot, c.xid, c.status.code())
+            }
+            Message::RetxRange(r) => {
+                m.kind == 3 && (m.slot, m.xid, m.pidx) == (r.slot, r.xid, r.pidx)
+            }
             Message::ConnectResp(c) => {
                 m.kind == 5
                     && (m.slot, m.xid, m.status) == (c.slot, c.xid, c.status.code())
@@ -555,14 +644,20 @@ impl Bench {
                     && (m.slot, m.xid, m.seq, m.wbase, m.tail, m.credit)
                         == (s.slot, s.xid, s.seq, s.wbase, s.w_tail, s.credit)
             }
-            Message::Unknown(u) => m.kind == 7 && (m.slot, m.xid, m.status) == (u.slot, u.xid, u.reason.code()),
+            Message::Unknown(u) => {
+                m.kind == 7 && (m.slot, m.xid, m.status) == (u.slot, u.xid, u.reason.code())
+            }
             _ => false,
         };
         if m.kind == 5 {
             self.opening = false;
             self.coverage.wrapped += u64::from(m.status == 0 && m.generation == 0);
         }
-        if good { Ok(()) } else { Err(format!("{m:?}, the model says {want:?}")) }
+        if good {
+            Ok(())
+        } else {
+            Err(format!("{m:?}, the model says {want:?}"))
+        }
     }
 
     /// Decisions, once the model may be told of their records.
@@ -587,13 +682,20 @@ impl Bench {
                     let wait = self.rng.random_range(1..80);
                     self.acks.push_back((self.now + wait, w.wptr, w.r#gen));
                     if self.chance(3) {
-                        self.acks.push_back((self.now + wait, w.wptr, w.r#gen ^ 0x8000));
+                        self.acks
+                            .push_back((self.now + wait, w.wptr, w.r#gen ^ 0x8000));
                     }
                 }
                 Err(code) if got == code => {}
                 _ => {
-                    let transfer = self.model.transfer(wptr).map(|t| (t.n, t.length, t.mtu, t.wbase, t.highest));
-                    return Err(format!("{:?} taken at {t}: decision {d:?}, the model says {outcome:?}; now {transfer:?}", p.d));
+                    let transfer = self
+                        .model
+                        .transfer(wptr)
+                        .map(|t| (t.n, t.length, t.mtu, t.wbase, t.highest));
+                    return Err(format!(
+                        "{:?} taken at {t}: decision {d:?}, the model says {outcome:?}; now {transfer:?}",
+                        p.d
+                    ));
                 }
             }
             self.coverage.reasons[usize::from(got)] += 1;
@@ -617,28 +719,45 @@ impl Bench {
             return Err(format!("completion {c:?} never came"));
         }
         if !self.log.is_empty() || !self.controls.is_empty() {
-            return Err(format!("{} records and {} messages are left", self.log.len(), self.controls.len()));
+            return Err(format!(
+                "{} records and {} messages are left",
+                self.log.len(),
+                self.controls.len()
+            ));
         }
         if self.credit_acts > self.credit_due {
-            return Err(format!("{} credit updates, {} were due", self.credit_acts, self.credit_due));
+            return Err(format!(
+                "{} credit updates, {} were due",
+                self.credit_acts, self.credit_due
+            ));
         }
         for reason in DropReason::ALL.iter().filter(|r| r.code() <= 12) {
-            let counted = self.rtl.counter(reason.code()).map_err(|e| format!("{e:#}"))?;
+            let counted = self
+                .rtl
+                .counter(reason.code())
+                .map_err(|e| format!("{e:#}"))?;
             let want = self.model.stats().dropped(*reason);
             if u64::from(counted) != want {
-                return Err(format!("counter {reason}: {counted}, the model says {want}"));
+                return Err(format!(
+                    "counter {reason}: {counted}, the model says {want}"
+                ));
             }
         }
         let accepted = self.rtl.counter(0).map_err(|e| format!("{e:#}"))?;
         if u64::from(accepted) != self.model.stats().accepted {
-            return Err(format!("{accepted} accepted, the model says {}", self.model.stats().accepted));
+            return Err(format!(
+                "{accepted} accepted, the model says {}",
+                self.model.stats().accepted
+            ));
         }
         Ok(())
     }
 
     /// A record: mostly DATA that fits, and everything that does not.
     fn stimulus(&mut self) -> Message {
-        let open: Vec<u16> = (0..self.plan.r as u16).filter(|w| self.model.transfer(*w).is_some()).collect();
+        let open: Vec<u16> = (0..self.plan.r as u16)
+            .filter(|w| self.model.transfer(*w).is_some())
+            .collect();
         let control = self.controls.len() < 10;
         match self.rng.random_range(0..1000) {
             0..12 if control => return self.a_connect(),
@@ -653,7 +772,11 @@ impl Bench {
         if self.chance(10) || !open.contains(&self.hot) {
             self.hot = open[self.rng.random_range(0..open.len())];
         }
-        let wptr = if self.chance(40) { open[self.rng.random_range(0..open.len())] } else { self.hot };
+        let wptr = if self.chance(40) {
+            open[self.rng.random_range(0..open.len())]
+        } else {
+            self.hot
+        };
         self.data_for(wptr)
     }
 
@@ -661,12 +784,24 @@ impl Bench {
         let w = self.plan.w;
         let r#gen = self.model.window(wptr).map_or(0, |x| x.r#gen);
         let Some(t) = self.model.transfer(wptr).cloned() else {
-            return Message::Data(Data { src: 1, wptr, r#gen, pidx: 0, tail: false, round: 0, len: 256 });
+            return Message::Data(Data {
+                src: 1,
+                wptr,
+                r#gen,
+                pidx: 0,
+                tail: false,
+                round: 0,
+                len: 256,
+            });
         };
         let cursor = self.cursor.get(&wptr).copied().unwrap_or(0);
         let pidx = match self.rng.random_range(0..100) {
             0..52 => {
-                let at = if cursor >= (t.wbase + w).min(t.n) { t.wbase } else { cursor };
+                let at = if cursor >= (t.wbase + w).min(t.n) {
+                    t.wbase
+                } else {
+                    cursor
+                };
                 self.cursor.insert(wptr, at + 1);
                 at
             }
@@ -707,9 +842,25 @@ impl Bench {
         if let Some(c) = self.last_connect.get(&(src, slot)).copied() {
             match self.rng.random_range(0..10) {
                 0 | 1 => return Message::Connect(c),
-                2 => return Message::Connect(Connect { xid: c.xid.wrapping_sub(1), ..c }),
-                3..6 if self.model.peer(src, slot).is_some_and(|p| matches!(p.state, PeerState::Open { .. })) => {
-                    return Message::Poll(Poll { src, wptr: 0, r#gen: 0, slot, xid: c.xid, seq: 9 });
+                2 => {
+                    return Message::Connect(Connect {
+                        xid: c.xid.wrapping_sub(1),
+                        ..c
+                    });
+                }
+                3..6 if self
+                    .model
+                    .peer(src, slot)
+                    .is_some_and(|p| matches!(p.state, PeerState::Open { .. })) =>
+                {
+                    return Message::Poll(Poll {
+                        src,
+                        wptr: 0,
+                        r#gen: 0,
+                        slot,
+                        xid: c.xid,
+                        seq: 9,
+                    });
                 }
                 _ => {}
             }
@@ -729,7 +880,10 @@ impl Bench {
         let short = self.rng.random_range(0..1u32 << mtu);
         self.next_xid = self.next_xid.wrapping_add(1);
         // A sender that restarts counts its transfers from the start again.
-        let mut incarnation = self.last_connect.get(&(src, slot)).map_or(0, |c| c.incarnation);
+        let mut incarnation = self
+            .last_connect
+            .get(&(src, slot))
+            .map_or(0, |c| c.incarnation);
         if self.chance(20) {
             incarnation = incarnation.wrapping_add(1);
             self.next_xid = 1;
@@ -765,10 +919,20 @@ impl Bench {
         let Some(&wptr) = open.get(self.rng.random_range(0..open.len().max(1))) else {
             return self.a_connect();
         };
-        let (Some(t), r#gen) = (self.model.transfer(wptr), self.model.window(wptr).map_or(0, |x| x.r#gen)) else {
+        let (Some(t), r#gen) = (
+            self.model.transfer(wptr),
+            self.model.window(wptr).map_or(0, |x| x.r#gen),
+        ) else {
             return self.a_connect();
         };
-        let mut p = Poll { src: t.src, wptr, r#gen, slot: t.slot, xid: t.xid, seq: 1 + (self.now & 0xFFF) as u16 };
+        let mut p = Poll {
+            src: t.src,
+            wptr,
+            r#gen,
+            slot: t.slot,
+            xid: t.xid,
+            seq: 1 + (self.now & 0xFFF) as u16,
+        };
         match self.rng.random_range(0..20) {
             0 => p.r#gen ^= 1,
             1 => p.xid ^= 1,
@@ -783,6 +947,11 @@ impl Bench {
         let (src, slot) = (self.rng.random_range(0..6), self.rng.random_range(0..4));
         let xid = self.last_connect.get(&(src, slot)).map_or(0, |c| c.xid);
         let xid = if self.chance(128) { xid } else { xid ^ 1 };
-        Message::Abort(Abort { src, slot, xid, reason: Reason::GaveUp })
+        Message::Abort(Abort {
+            src,
+            slot,
+            xid,
+            reason: Reason::GaveUp,
+        })
     }
 }

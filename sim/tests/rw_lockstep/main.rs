@@ -11,19 +11,30 @@
 //! ```
 
 mod bench;
+mod directed;
 
 use bench::{Bench, Coverage, Plan};
 use tributary_sim::rw::rtl;
 
 fn from_env(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{name}={text}: not a number")))
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name}={text}: not a number")),
+    )
 }
 
 /// A plan: a quarter of the seeds each without stalls, with some, with many, and half idle.
 fn plan(w: u32, r: u32, seed: u64, clocks: u64) -> Plan {
     let (stall, idle) = [(0, 0), (64, 32), (160, 8), (16, 128)][(seed % 4) as usize];
-    Plan { seed, clocks, w, r, stall, idle }
+    Plan {
+        seed,
+        clocks,
+        w,
+        r,
+        stall,
+        idle,
+    }
 }
 
 /// Runs four seeds, or the one named in the environment, and asserts what they must cover.
@@ -33,7 +44,8 @@ fn lock_step(w: u32, r: u32, clocks: u64) {
     let only = from_env("TRIBUTARY_SEED");
     let mut all = Coverage::default();
     for seed in only.map_or(0..4, |seed| seed..seed + 1) {
-        let covered = Bench::run(plan(w, r, seed, clocks), &library, 0).unwrap_or_else(|e| panic!("W={w} R={r} {e}"));
+        let covered = Bench::run(plan(w, r, seed, clocks), &library, 0)
+            .unwrap_or_else(|e| panic!("W={w} R={r} {e}"));
         all.merge(&covered);
     }
     println!("W={w} R={r}: {all:?}");
@@ -44,30 +56,38 @@ fn lock_step(w: u32, r: u32, clocks: u64) {
 
 #[test]
 fn rw_01_rw_02_rw_03_rw_04_rw_06_rw_07_rw_08_rw_09_p_12_p_13_lock_step_w64_r16() {
-    lock_step(64, 16, 150_000);
+    lock_step(64, 16, 300_000);
 }
 
 #[test]
 fn rw_01_rw_02_rw_03_rw_04_rw_06_rw_07_rw_08_rw_09_p_12_p_13_lock_step_w256_r64() {
-    lock_step(256, 64, 100_000);
+    lock_step(256, 64, 200_000);
 }
 
 #[test]
 fn rw_01_rw_02_rw_03_rw_04_rw_06_rw_07_rw_08_rw_09_p_12_p_13_lock_step_w1024_r16() {
-    lock_step(1024, 16, 100_000);
+    lock_step(1024, 16, 200_000);
 }
 
 /// Incarnations start three below the end of their 16 bits, so that those of all windows wrap.
 #[test]
 fn rw_22_p_14_incarnations_wrap_in_lock_step() {
     let (top, mut files) = rtl::sources(64, 16).unwrap();
-    let gens = files.iter_mut().find(|(name, _)| name == "ram_reg_w16_d16.v").unwrap();
+    let gens = files
+        .iter_mut()
+        .find(|(name, _)| name == "ram_reg_w16_d16.v")
+        .unwrap();
     let patched = gens.1.replace("mem[i] = 16'd0;", "mem[i] = 16'hFFFD;");
     assert_ne!(patched, gens.1, "pattern not found");
     gens.1 = patched;
     let library = rtl::build_sources(&top, &files, false).unwrap();
     for seed in 0..2 {
-        let covered = Bench::run(plan(64, 16, seed, 60_000), &library, 0xFFFD).unwrap_or_else(|e| panic!("{e}"));
-        assert!(covered.wrapped >= 16, "seed {seed}: {} incarnations wrapped", covered.wrapped);
+        let covered = Bench::run(plan(64, 16, seed, 60_000), &library, 0xFFFD)
+            .unwrap_or_else(|e| panic!("{e}"));
+        assert!(
+            covered.wrapped >= 16,
+            "seed {seed}: {} incarnations wrapped",
+            covered.wrapped
+        );
     }
 }

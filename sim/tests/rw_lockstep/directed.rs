@@ -1,0 +1,599 @@
+//! Single rules, each in a run of its own.
+
+use std::sync::OnceLock;
+use tributary_protocol::rw::*;
+use tributary_sim::rw::rtl::{self, Decision, Inputs, RawCompletion, RawMessage, RtlWindow};
+use tributary_sim::verilate::Verilated;
+
+const W: u32 = 64;
+const R: u16 = 16;
+const MTU: u8 = 9;
+/// Clocks in which every operation that has been asked for ends.
+const LONG: u32 = 2_000;
+
+const ACCEPTED: u8 = 0;
+const CLOSED: u8 = DropReason::Closed as u8;
+const ABOVE: u8 = DropReason::AboveWindow as u8;
+
+fn library() -> &'static Verilated {
+    static LIBRARY: OnceLock<Verilated> = OnceLock::new();
+    LIBRARY.get_or_init(|| rtl::build(W, R.into(), false).unwrap())
+}
+
+/// Timers that never run out unless a test moves the time.
+fn config() -> ReceiverConfig {
+    ReceiverConfig {
+        w: W,
+        r: R.into(),
+        gen_bits: 16,
+        allowance: W,
+        allowance_ticks: 1_000,
+        retry_ticks: 1_000,
+        tail_ticks: 1_000,
+        idle_ticks: 500,
+        busy_hint: 77,
+        ..ReceiverConfig::default()
+    }
+}
+
+/// An open window, seen from its sender.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    src: u16,
+    xid: u32,
+    wptr: u16,
+    generation: u32,
+    n: u32,
+    length: u32,
+}
+
+impl Flow {
+    fn data(&self, pidx: u32) -> Message {
+        Message::Data(Data {
+            src: self.src,
+            wptr: self.wptr,
+            r#gen: self.generation,
+            pidx,
+            tail: pidx == self.n - 1,
+            round: 0,
+            len: packet_len(self.length, MTU, pidx) as u16,
+        })
+    }
+
+    fn poll(&self, seq: u16) -> Message {
+        Message::Poll(Poll {
+            src: self.src,
+            wptr: self.wptr,
+            r#gen: self.generation,
+            slot: 0,
+            xid: self.xid,
+            seq,
+        })
+    }
+}
+
+/// An engine, and what it has said; each with its clock.
+struct Rig {
+    rtl: RtlWindow,
+    inputs: Inputs,
+    now: u64,
+    decisions: Vec<(u64, Decision)>,
+    messages: Vec<RawMessage>,
+    bitmap: Vec<(u64, bool)>,
+    completions: Vec<RawCompletion>,
+    free: u16,
+}
+
+impl Rig {
+    fn new() -> Self {
+        Self {
+            rtl: RtlWindow::new(library(), &config()).unwrap(),
+            inputs: Inputs::default(),
+            now: 0,
+            decisions: vec![],
+            messages: vec![],
+            bitmap: vec![],
+            completions: vec![],
+            free: R,
+        }
+    }
+
+    /// One clock; true if the message was taken.
+    fn clock(&mut self, message: Option<Message>) -> bool {
+        self.inputs.message = message;
+        let s = self.rtl.clock(&self.inputs).unwrap();
+        self.decisions.extend(s.decision.map(|d| (self.now, d)));
+        self.messages.extend(s.message);
+        self.bitmap.extend(s.bitmap);
+        self.completions.extend(s.completion);
+        self.free = s.free;
+        self.now += 1;
+        s.taken
+    }
+
+    /// Offers a message until it is taken; the clock in which it was.
+    fn send(&mut self, message: Message) -> u64 {
+        for _ in 0..LONG {
+            if self.clock(Some(message.clone())) {
+                return self.now - 1;
+            }
+        }
+        panic!("{message:?} was not taken");
+    }
+
+    fn run(&mut self, clocks: u32) {
+        for _ in 0..clocks {
+            self.clock(None);
+        }
+    }
+
+    fn acknowledge(&mut self, wptr: u16, generation: u32) {
+        self.inputs.ack = Some((wptr, generation));
+        self.clock(None);
+        self.inputs.ack = None;
+    }
+
+    /// The answer to a message for the control engine.
+    fn ask(&mut self, message: Message) -> RawMessage {
+        let before = self.messages.len();
+        self.send(message);
+        self.run(LONG);
+        assert_eq!(
+            self.messages.len(),
+            before + 1,
+            "{:?}",
+            &self.messages[before..]
+        );
+        self.messages[before]
+    }
+
+    fn connect(&mut self, src: u16, xid: u32, length: u32) -> (RawMessage, Flow) {
+        let connect = Connect {
+            src,
+            slot: 0,
+            xid,
+            incarnation: 0,
+            length,
+            addr: 0x1_0000,
+            rkey: 7,
+            mtu: MTU,
+        };
+        let m = self.ask(Message::Connect(connect));
+        let n = packets(length, MTU) as u32;
+        (
+            m,
+            Flow {
+                src,
+                xid,
+                wptr: m.wptr,
+                generation: m.generation,
+                n,
+                length,
+            },
+        )
+    }
+
+    /// A transfer of `n` whole packets.
+    fn open(&mut self, src: u16, n: u32) -> Flow {
+        let (m, flow) = self.connect(src, 1, n << MTU);
+        assert_eq!((m.kind, m.status, m.credit), (5, 0, n.min(W)));
+        flow
+    }
+
+    fn reasons(&self) -> Vec<u8> {
+        self.decisions.iter().map(|(_, d)| d.reason).collect()
+    }
+
+    fn counters(&mut self) -> Vec<u32> {
+        (0..16)
+            .map(|reason| self.rtl.counter(reason).unwrap())
+            .collect()
+    }
+
+    /// Counters that differ from `before`, and by how much.
+    fn counted_since(&mut self, before: &[u32]) -> Vec<(usize, u32)> {
+        let now = self.counters();
+        let differences = now.iter().zip(before).map(|(now, before)| now - before);
+        differences
+            .enumerate()
+            .filter(|(_, count)| *count > 0)
+            .collect()
+    }
+
+    /// Everything seen so far is forgotten.
+    fn forget(&mut self) {
+        self.decisions.clear();
+        self.messages.clear();
+        self.bitmap.clear();
+        self.completions.clear();
+    }
+}
+
+/// Packets 1 to L-1, then packet 0: the window slides by L. In the two clocks after it the last
+/// packet that the window now has room for, and the one above it.
+#[test]
+fn rw_01_rw_03_slide_by_0_1_w_less_1_and_w_and_the_packets_just_behind() {
+    for ones in [0, 1, 2, W / 2, W / 2 + 1, W - 1, W] {
+        let mut rig = Rig::new();
+        let flow = rig.open(3, 3 * W);
+        let mut order: Vec<u32> = (1..ones).collect();
+        // No slide: packet 1 is there, packet 0 is not.
+        order.push(if ones == 0 { 1 } else { 0 });
+        order.extend([ones + W - 1, ones + W]);
+        let first = rig.send(flow.data(order[0]));
+        for pidx in &order[1..] {
+            rig.send(flow.data(*pidx));
+        }
+        assert_eq!(rig.now - first, order.len() as u64, "one record a clock");
+        rig.run(LONG);
+        let mut want = vec![ACCEPTED; order.len() - 1];
+        want.push(ABOVE);
+        assert_eq!(rig.reasons(), want, "slide by {ones}");
+
+        rig.forget();
+        let status = rig.ask(flow.poll(5));
+        assert_eq!((status.kind, status.seq, status.wbase), (6, 5, ones));
+        let bits = rig.rtl.word_bits();
+        let mut arrived = vec![];
+        for (word, (value, _)) in rig.bitmap.iter().enumerate() {
+            arrived.extend(
+                (0..bits)
+                    .filter(|bit| value >> bit & 1 == 1)
+                    .map(|bit| word as u32 * bits + bit),
+            );
+        }
+        assert_eq!(
+            arrived,
+            if ones == 0 {
+                vec![1, W - 1]
+            } else {
+                vec![W - 1]
+            }
+        );
+        assert!(rig.bitmap.last().unwrap().1);
+    }
+}
+
+/// 3 W packets of one window, one in every clock: a decision in every clock, 7 clocks later.
+#[test]
+fn rw_01_one_record_and_one_decision_a_clock_in_seven_clocks() {
+    let swapped = (0..3 * W).map(|p| p ^ 1).collect::<Vec<_>>();
+    for order in [(0..3 * W).collect(), swapped] {
+        let mut rig = Rig::new();
+        let flow = rig.open(9, 3 * W);
+        let first = rig.now;
+        for (i, pidx) in order.iter().enumerate() {
+            assert_eq!(
+                rig.send(flow.data(*pidx)),
+                first + i as u64,
+                "packets a clock: 1.0"
+            );
+        }
+        rig.run(20);
+        assert_eq!(rig.decisions.len(), order.len());
+        for (i, ((at, d), pidx)) in rig.decisions.iter().zip(&order).enumerate() {
+            assert_eq!(*at, first + i as u64 + 7, "packet {pidx}");
+            let want = (ACCEPTED, 0x1_0000 + u64::from(*pidx << MTU), 7, 1 << MTU);
+            assert_eq!((d.reason, d.addr, d.rkey, d.len), want, "packet {pidx}");
+        }
+    }
+}
+
+#[test]
+fn rw_09_busy_with_a_hint_when_all_windows_are_open() {
+    let mut rig = Rig::new();
+    for src in 0..R {
+        rig.open(src, 2);
+    }
+    assert_eq!(rig.free, 0);
+    let (m, _) = rig.connect(R, 1, 512);
+    assert_eq!(
+        (m.kind, m.status, m.hint, m.dst),
+        (5, ConnectStatus::Busy.code(), config().busy_hint, R)
+    );
+    // A window that has become free serves the next CONNECT.
+    rig.send(Message::Abort(Abort {
+        src: 4,
+        slot: 0,
+        xid: 1,
+        reason: Reason::GaveUp,
+    }));
+    rig.run(LONG);
+    assert_eq!(rig.free, 1);
+    let (m, _) = rig.connect(R, 1, 512);
+    assert_eq!((m.status, m.wptr, m.generation), (0, 4, 2));
+}
+
+/// More POLLs than the queue holds while no message can leave: the first are answered, in order,
+/// the others counted.
+#[test]
+fn rw_11_a_full_queue_drops_and_counts() {
+    const POLLS: u16 = 40;
+    let mut rig = Rig::new();
+    let flow = rig.open(2, 2);
+    let before = rig.counters();
+    rig.forget();
+    rig.inputs.msg_ready = false;
+    for seq in 1..=POLLS {
+        rig.send(flow.poll(seq));
+    }
+    rig.run(LONG);
+    assert_eq!(rig.messages, []);
+    rig.inputs.msg_ready = true;
+    rig.run(10 * LONG);
+    let answered = rig.messages.len() as u16;
+    for (m, seq) in rig.messages.iter().zip(1..) {
+        assert_eq!((m.kind, m.seq, m.xid, m.wbase, m.credit), (6, seq, 1, 0, 2));
+    }
+    assert!((16..POLLS).contains(&answered), "{answered} answers");
+    assert_eq!(
+        rig.counted_since(&before),
+        [(14, u32::from(POLLS - answered))]
+    );
+}
+
+#[test]
+fn rw_16_complete_only_after_the_last_write_is_visible_and_once() {
+    let mut rig = Rig::new();
+    let flow = rig.open(6, 3);
+    for pidx in [2, 0, 1] {
+        rig.send(flow.data(pidx));
+    }
+    rig.run(LONG);
+    assert_eq!(rig.reasons(), [ACCEPTED; 3]);
+    rig.forget();
+    for _ in 0..2 {
+        rig.acknowledge(flow.wptr, flow.generation);
+        rig.run(LONG);
+        assert_eq!(
+            (&rig.messages[..], &rig.completions[..], rig.free),
+            (&[][..], &[][..], R - 1)
+        );
+    }
+    rig.acknowledge(flow.wptr, flow.generation);
+    rig.run(2 * LONG);
+    let done = RawCompletion {
+        wptr: flow.wptr,
+        src: 6,
+        slot: 0,
+        xid: 1,
+        length: 3 << MTU,
+        status: 0,
+    };
+    assert_eq!(rig.completions, [done]);
+    let told: Vec<_> = rig
+        .messages
+        .iter()
+        .map(|m| (m.kind, m.dst, m.xid, m.status))
+        .collect();
+    assert_eq!(told, [(1, 6, 1, 0)]);
+    assert_eq!(rig.free, R);
+    // RW-17: what is left answers a late POLL, and late DATA finds the window closed.
+    let late = rig.ask(flow.poll(1));
+    assert_eq!((late.kind, late.status), (1, 0));
+    rig.send(flow.data(0));
+    rig.run(20);
+    assert_eq!(rig.reasons(), [CLOSED]);
+}
+
+/// Acknowledgements of another incarnation, of a closed window and of one that does not exist
+/// finish nothing.
+#[test]
+fn rw_16_p_07_late_acknowledgements_are_counted_and_ignored() {
+    let mut rig = Rig::new();
+    let flow = rig.open(6, 2);
+    rig.send(flow.data(0));
+    rig.send(flow.data(1));
+    rig.run(20);
+    rig.forget();
+    let before = rig.counters();
+    for (wptr, generation) in [
+        (flow.wptr, 0),
+        (flow.wptr, 2),
+        (flow.wptr, 0x8001),
+        (5, 0),
+        (5, 1),
+        (R, 1),
+        (0x4000, 1),
+    ] {
+        rig.acknowledge(wptr, generation);
+    }
+    rig.acknowledge(flow.wptr, flow.generation);
+    rig.run(LONG);
+    assert_eq!((rig.messages.len(), rig.completions.len()), (0, 0));
+    assert_eq!(rig.counted_since(&before), [(10, 7)]);
+    rig.acknowledge(flow.wptr, flow.generation);
+    rig.run(LONG);
+    assert_eq!((rig.messages.len(), rig.completions.len()), (1, 1));
+}
+
+/// A window that hears nothing is aborted, and free again.
+#[test]
+fn rw_18_an_idle_window_is_aborted() {
+    let mut rig = Rig::new();
+    let flow = rig.open(8, 4);
+    rig.send(flow.data(1));
+    rig.run(20);
+    rig.inputs.now = config().idle_ticks - 1;
+    rig.run(LONG);
+    rig.forget();
+    rig.run(LONG);
+    assert_eq!(
+        (rig.completions.len(), rig.free),
+        (0, R - 1),
+        "one tick too early"
+    );
+    rig.inputs.now = config().idle_ticks;
+    rig.run(2 * LONG);
+    let ended = RawCompletion {
+        wptr: flow.wptr,
+        src: 8,
+        slot: 0,
+        xid: 1,
+        length: 4 << MTU,
+        status: Status::Aborted.code(),
+    };
+    assert_eq!(rig.completions, [ended]);
+    let told: Vec<_> = rig
+        .messages
+        .iter()
+        .map(|m| (m.kind, m.dst, m.slot, m.xid, m.status))
+        .collect();
+    assert_eq!(told, [(7, 8, 0, 1, Reason::Idle.code())]);
+    assert_eq!(rig.free, R);
+    rig.send(flow.data(0));
+    rig.run(20);
+    assert_eq!(rig.reasons(), [CLOSED]);
+}
+
+/// RW-19: every quarter of a window the sender is told how far it may go.
+#[test]
+fn rw_19_credit_comes_without_being_asked_for() {
+    let mut rig = Rig::new();
+    let flow = rig.open(1, 3 * W);
+    rig.forget();
+    for pidx in 0..W / 4 - 1 {
+        rig.send(flow.data(pidx));
+    }
+    rig.run(LONG);
+    assert_eq!(rig.messages, []);
+    for quarter in 1..12 {
+        rig.forget();
+        let first = if quarter == 1 {
+            W / 4 - 1
+        } else {
+            (quarter - 1) * W / 4
+        };
+        for pidx in first..quarter * W / 4 {
+            rig.send(flow.data(pidx));
+        }
+        rig.run(LONG);
+        let told: Vec<_> = rig
+            .messages
+            .iter()
+            .map(|m| (m.kind, m.dst, m.seq, m.wbase, m.credit))
+            .collect();
+        let wbase = quarter * W / 4;
+        assert_eq!(told, [(6, 1, 0, wbase, (wbase + W).min(3 * W))]);
+    }
+}
+
+/// Length 0 is one packet of length 0.
+#[test]
+fn rw_20_length_0_is_one_packet_of_length_0() {
+    let mut rig = Rig::new();
+    let (m, flow) = rig.connect(1, 1, 0);
+    assert_eq!((m.kind, m.status, m.credit, flow.n), (5, 0, 1, 1));
+    let Message::Data(right) = flow.data(0) else {
+        panic!("no DATA")
+    };
+    assert_eq!((right.len, right.tail), (0, true));
+    rig.send(Message::Data(Data { len: 1, ..right }));
+    rig.send(Message::Data(Data {
+        tail: false,
+        ..right
+    }));
+    rig.send(Message::Data(right));
+    rig.send(Message::Data(Data { pidx: 1, ..right }));
+    rig.run(LONG);
+    let wrong = [DropReason::BadLength.code(), DropReason::BadTail.code()];
+    assert_eq!(
+        rig.reasons(),
+        [wrong[0], wrong[1], ACCEPTED, DropReason::BeyondEnd.code()]
+    );
+    assert_eq!(rig.decisions[2].1.len, 0);
+    rig.forget();
+    rig.acknowledge(flow.wptr, flow.generation);
+    rig.run(LONG);
+    assert_eq!(
+        rig.completions
+            .iter()
+            .map(|c| (c.length, c.status))
+            .collect::<Vec<_>>(),
+        [(0, 0)]
+    );
+    assert_eq!(rig.messages.iter().map(|m| m.kind).collect::<Vec<_>>(), [1]);
+}
+
+/// A record whose frame failed a check changes counter 13 and nothing else.
+#[test]
+fn rw_20_p_07_bad_frames_change_one_counter() {
+    let mut rig = Rig::new();
+    let flow = rig.open(1, 4);
+    rig.forget();
+    let before = rig.counters();
+    let connect = Connect {
+        src: 2,
+        slot: 0,
+        xid: 1,
+        incarnation: 0,
+        length: 512,
+        addr: 0,
+        rkey: 0,
+        mtu: MTU,
+    };
+    let abort = Abort {
+        src: 1,
+        slot: 0,
+        xid: 1,
+        reason: Reason::GaveUp,
+    };
+    let messages = [
+        flow.data(0),
+        flow.data(3),
+        Message::Connect(connect),
+        flow.poll(1),
+        Message::Abort(abort),
+    ];
+    rig.inputs.error = true;
+    for message in messages.iter().cycle().take(50) {
+        rig.send(message.clone());
+    }
+    rig.inputs.error = false;
+    rig.run(LONG);
+    assert_eq!(
+        (
+            rig.decisions.len(),
+            rig.messages.len(),
+            rig.completions.len(),
+            rig.free
+        ),
+        (0, 0, 0, R - 1)
+    );
+    assert_eq!(rig.counted_since(&before), [(13, 50)]);
+    assert_eq!(rig.ask(flow.poll(1)).wbase, 0);
+}
+
+/// Messages that only senders expect change counter 15 and nothing else.
+#[test]
+fn rw_07_p_07_messages_for_senders_change_one_counter() {
+    let mut rig = Rig::new();
+    let flow = rig.open(1, 4);
+    rig.forget();
+    let before = rig.counters();
+    // The fields of a DATA record that would be accepted stand at the inputs.
+    rig.inputs.error = true;
+    rig.send(flow.data(0));
+    rig.inputs.error = false;
+    let model = rig.rtl.model();
+    let port = |name: &str| model.port(name).unwrap();
+    let (valid, error, kind) = (port("s_valid"), port("s_error"), port("s_type"));
+    for (unexpected, count) in [(1, 2), (2, 3), (3, 4), (5, 5)] {
+        model.set(valid, 1);
+        model.set(error, 0);
+        model.set(kind, unexpected);
+        model.clocks(count).unwrap();
+    }
+    rig.run(LONG);
+    assert_eq!(
+        (
+            rig.decisions.len(),
+            rig.messages.len(),
+            rig.completions.len(),
+            rig.free
+        ),
+        (0, 0, 0, R - 1)
+    );
+    assert_eq!(rig.counted_since(&before), [(13, 1), (15, 14)]);
+    assert_eq!(rig.ask(flow.poll(1)).wbase, 0);
+}
