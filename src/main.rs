@@ -4,9 +4,12 @@
 
 mod bench;
 mod files;
+mod r#gen;
 mod plot;
 mod progress;
 mod sim;
+mod synth;
+mod synth_command;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -15,18 +18,23 @@ use clap::{Parser, Subcommand};
 
 /// Open, generated RTL for HPC network cards and reducing switches.
 #[derive(Parser)]
-#[command(version, arg_required_else_help = true)]
+#[command(version)]
 struct Arguments {
+    /// Without a command: `gen`, of every preset.
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand)]
 enum Command {
+    /// Write the Verilog of presets or of one block, and check it. What is done without a command.
+    Gen(r#gen::Arguments),
     /// Measure a protocol over many simulated transfers.
     Bench(bench::Arguments),
     /// Simulate one transfer, or replay what a receiver got in one.
     Sim(sim::Arguments),
+    /// Size and speed of a block on an FPGA, from Yosys and nextpnr.
+    Synth(synth_command::Arguments),
 }
 
 /// How a command ended that did not break down.
@@ -39,15 +47,22 @@ enum Verdict {
 }
 
 fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
+    let command = Arguments::parse().command.unwrap_or_else(|| Command::Gen(r#gen::Arguments::default()));
+    let result = match command {
+        Command::Gen(arguments) => r#gen::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
+        Command::Synth(arguments) => synth_command::run(&arguments),
     };
     match result {
         Ok(Verdict::Good) => ExitCode::SUCCESS,
         Ok(Verdict::Bad) => ExitCode::FAILURE,
         // The reader of a pipe has seen enough.
         Err(error) if error.chain().any(is_broken_pipe) => ExitCode::SUCCESS,
+        Err(error) if error.is::<clap::Error>() => {
+            let _ = write!(io::stderr(), "{error}");
+            ExitCode::from(2)
+        }
         Err(error) => {
             // Nowhere to complain if even this fails.
             let _ = writeln!(io::stderr(), "error: {error:#}");

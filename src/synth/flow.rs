@@ -19,7 +19,7 @@ use super::{SynthOptions, path};
 const TAIL_LINES: usize = 30;
 
 /// Raised when the commands change in a way that their arguments do not show.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A synthesis that is about to run.
 pub(super) struct Flow<'a> {
@@ -50,6 +50,9 @@ impl<'a> Flow<'a> {
         key.add(top);
         for argument in options.device.arguments() {
             key.add(argument);
+        }
+        for define in options.device.defines() {
+            key.add(define);
         }
         key.add(options.target_mhz.to_le_bytes());
         for (name, text) in sources {
@@ -99,6 +102,7 @@ impl<'a> Flow<'a> {
         Ok(SynthReport {
             top: self.top.to_owned(),
             device: self.options.device.name().to_owned(),
+            defines: self.options.device.defines(),
             luts: result.luts,
             registers: result.registers,
             block_rams: report::used(report, "DP16KD"),
@@ -120,9 +124,16 @@ impl<'a> Flow<'a> {
         }
         let files: Vec<&str> = self.sources.iter().map(|(name, _)| name.as_str()).collect();
         let top = self.top;
+        let defines: String = self
+            .options
+            .device
+            .defines()
+            .iter()
+            .map(|define| format!("-D {define} "))
+            .collect();
         // The netlist last and renamed, so that its presence means "complete".
         let script = format!(
-            "read_verilog {}; synth_ecp5 -top {top}; check -assert; \
+            "read_verilog {defines}{}; synth_ecp5 -top {top}; check -assert; \
              tee -q -o stat.json stat -json; write_json netlist.tmp",
             files.join(" ")
         );

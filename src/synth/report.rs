@@ -16,6 +16,8 @@ pub struct SynthReport {
     pub top: String,
     /// The device.
     pub device: String,
+    /// What the Verilog was read with.
+    pub defines: &'static [&'static str],
     /// LUT4 sites in use.
     pub luts: u64,
     /// Flip-flops in use.
@@ -104,7 +106,13 @@ pub(super) fn median<T>(seeds: &[(SeedResult, T)]) -> usize {
 
 impl fmt::Display for SynthReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} on {}", self.top, self.device)?;
+        writeln!(
+            f,
+            "{} on {}, with {} defined",
+            self.top,
+            self.device,
+            self.defines.join(", ")
+        )?;
         writeln!(
             f,
             "  LUT4 {} (distributed RAM {}), registers {}, block RAM {}, multipliers {}",

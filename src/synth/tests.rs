@@ -30,6 +30,10 @@ endmodule
 `default_nettype wire
 ";
 
+fn measure(sources: &[(String, String)], top: &str, options: &SynthOptions) -> Result<SynthReport> {
+    synth(sources, top, options, &|_| {})
+}
+
 fn source(text: &str) -> Vec<(String, String)> {
     vec![("block.v".to_owned(), text.to_owned())]
 }
@@ -43,9 +47,10 @@ fn a_block_is_measured() {
         work_dir: Some(work_dir),
         ..SynthOptions::default()
     };
-    let report = synth(&source(ACCUMULATOR), "accumulator", &options).unwrap();
+    let report = measure(&source(ACCUMULATOR), "accumulator", &options).unwrap();
     assert!((16..60).contains(&report.luts), "{report:?}");
     assert!((16..=32).contains(&report.registers), "{report:?}");
+    assert_eq!(report.defines, ["TRIBUTARY_ECP5"]);
     assert_eq!(report.block_rams, 1);
     assert_eq!(report.lutram_luts, 0);
     assert_eq!(report.seeds.len(), 2);
@@ -74,7 +79,7 @@ fn a_block_is_measured() {
     }
 
     // All is there already now, and comes out the same.
-    let again = synth(&source(ACCUMULATOR), "accumulator", &options).unwrap();
+    let again = measure(&source(ACCUMULATOR), "accumulator", &options).unwrap();
     assert!(again.time_s < report.time_s);
     assert_eq!(again.seeds, report.seeds);
     assert_eq!(again.critical_path, report.critical_path);
@@ -85,7 +90,7 @@ fn an_error_of_yosys_shows_command_and_output() {
     let sources = source("module broken(input wire a);\n  assign = a;\nendmodule\n");
     let error = format!(
         "{:#}",
-        synth(&sources, "broken", &SynthOptions::default()).unwrap_err()
+        measure(&sources, "broken", &SynthOptions::default()).unwrap_err()
     );
     assert!(error.contains("synthesis of `broken` failed"), "{error}");
     assert!(error.contains("synth_ecp5 -top broken"), "{error}");
@@ -97,7 +102,7 @@ fn a_missing_top_is_an_error() {
     let sources = source(ACCUMULATOR);
     let error = format!(
         "{:#}",
-        synth(&sources, "nothing", &SynthOptions::default()).unwrap_err()
+        measure(&sources, "nothing", &SynthOptions::default()).unwrap_err()
     );
     assert!(error.contains("nothing"), "{error}");
 }
@@ -109,7 +114,7 @@ fn odd_requests_are_refused_with_what_would_be_right() {
             seeds,
             ..SynthOptions::default()
         };
-        synth(sources, top, &options).unwrap_err().to_string()
+        measure(sources, top, &options).unwrap_err().to_string()
     };
     let good = source(ACCUMULATOR);
     assert!(message(&good, "a; shell", 1).contains("name of a module"));
