@@ -86,8 +86,12 @@ struct Rig {
 
 impl Rig {
     fn new() -> Self {
+        Self::with(config())
+    }
+
+    fn with(config: ReceiverConfig) -> Self {
         Self {
-            rtl: RtlWindow::new(library(), &config()).unwrap(),
+            rtl: RtlWindow::new(library(), &config).unwrap(),
             inputs: Inputs::default(),
             now: 0,
             decisions: vec![],
@@ -329,6 +333,44 @@ fn rw_11_a_full_queue_drops_and_counts() {
     assert_eq!(
         rig.counted_since(&before),
         [(14, u32::from(POLLS - answered))]
+    );
+}
+
+/// A hole is asked for when it is old, once in a retry time; the rest of the transfer from the
+/// highest packet on, when nothing has come for a while.
+#[test]
+fn rw_12_rw_13_holes_are_asked_for_once_and_the_rest_from_the_highest_on() {
+    let mut rig = Rig::with(ReceiverConfig {
+        allowance_ticks: 40,
+        tail_ticks: 50,
+        retry_ticks: 60,
+        ..config()
+    });
+    let flow = rig.open(4, W);
+    rig.forget();
+    for pidx in [0, 1, 3, 4, 7] {
+        rig.send(flow.data(pidx));
+    }
+    let told = |rig: &mut Rig, now| {
+        rig.forget();
+        rig.inputs.now = now;
+        rig.run(LONG);
+        rig.messages
+            .iter()
+            .map(|m| (m.kind, m.dst, m.xid, m.pidx))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(told(&mut rig, 0), []);
+    assert_eq!(told(&mut rig, 39), []);
+    assert_eq!(told(&mut rig, 40), [2, 5, 6].map(|hole| (2, 4, 1, hole)));
+    // No earlier than a retry time after the window was opened.
+    assert_eq!(told(&mut rig, 59), []);
+    let range = (3, 4, 1, 8);
+    assert_eq!(told(&mut rig, 60), [range]);
+    assert_eq!(told(&mut rig, 119), []);
+    assert_eq!(
+        told(&mut rig, 120),
+        [(2, 4, 1, 2), (2, 4, 1, 5), (2, 4, 1, 6), range]
     );
 }
 

@@ -12,6 +12,7 @@
 
 mod bench;
 mod directed;
+mod mutations;
 
 use bench::{Bench, Coverage, Plan};
 use tributary_sim::rw::rtl;
