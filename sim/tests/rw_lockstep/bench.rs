@@ -115,6 +115,8 @@ pub struct Plan {
     pub stall: u32,
     /// Chance in 256 that no record is offered.
     pub idle: u32,
+    /// Hint of BUSY answers.
+    pub busy_hint: u16,
 }
 
 pub struct Bench {
@@ -151,7 +153,10 @@ pub struct Bench {
     pub coverage: Coverage,
 }
 
-fn config(w: u32, r: u32) -> ReceiverConfig {
+fn config(plan: &Plan) -> ReceiverConfig {
+    let Plan {
+        w, r, busy_hint, ..
+    } = *plan;
     ReceiverConfig {
         w,
         r,
@@ -161,7 +166,7 @@ fn config(w: u32, r: u32) -> ReceiverConfig {
         retry_ticks: 60,
         tail_ticks: 50,
         idle_ticks: 20_000,
-        busy_hint: 77,
+        busy_hint,
         ..ReceiverConfig::default()
     }
 }
@@ -174,7 +179,7 @@ type Outcome<T> = Result<T, String>;
 impl Bench {
     /// Runs a plan.
     pub fn run(plan: Plan, library: &Verilated, preset_gen: u32) -> Outcome<Coverage> {
-        let config = config(plan.w, plan.r);
+        let config = config(&plan);
         let mut model = Receiver::new(config.clone()).map_err(|e| e.to_string())?;
         for wptr in 0..plan.r {
             model.preset_gen(wptr as u16, preset_gen);

@@ -35,6 +35,7 @@ fn plan(w: u32, r: u32, seed: u64, clocks: u64) -> Plan {
         r,
         stall,
         idle,
+        busy_hint: 77,
     }
 }
 
