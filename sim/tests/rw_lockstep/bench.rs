@@ -247,7 +247,7 @@ impl Bench {
 
     fn step(&mut self, busy: bool) -> Outcome<()> {
         let t = self.now;
-        if !self.opening && t % 16 == 0 {
+        if !self.opening && t.is_multiple_of(16) {
             self.tick = self.tick.wrapping_add(1);
         }
         self.ticks.push(self.tick);
@@ -294,7 +294,7 @@ impl Bench {
         if let Some((op, wptr, now)) = s.act {
             self.act(op, wptr, now)?;
         }
-        if let (Some(m), Some(c)) = (s.shown, self.deferred.clone())
+        if let (Some(m), Some(c)) = (s.shown, self.deferred)
             && m.kind == 5
         {
             let next = self.model.free().next();

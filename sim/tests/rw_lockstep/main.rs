@@ -4,7 +4,7 @@
 //! - `TRIBUTARY_SEED`: run this seed alone, to see a failure again;
 //! - `TRIBUTARY_CLOCKS`: clocks for each seed.
 //!
-//! Long form, 12 seeds of 2.5 million clocks: some 18 million packets.
+//! Long form, 12 seeds of 2.5 million clocks: some 19 million records.
 //!
 //! ```sh
 //! TRIBUTARY_CLOCKS=2500000 cargo test --release -p tributary-sim --test rw_lockstep -- --nocapture lock_step_w
