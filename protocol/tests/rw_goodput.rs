@@ -204,6 +204,15 @@ fn rw_19_credit_keeps_the_line_full_at_w_256() {
 }
 
 #[test]
+fn rw_19_a_window_of_1024_keeps_the_line_full_when_both_directions_lose() {
+    let (goodput, sent, failed) = mean(Mode::Rw, 1024, [1e-2; 2], 300);
+    assert!(
+        goodput >= 0.905 && sent <= 1.02 && failed == 0,
+        "goodput {goodput:.4}, sent {sent:.4}, {failed} failed"
+    );
+}
+
+#[test]
 fn reference_modes_finish_with_the_overhead_expected_of_them() {
     // Every full round of the counter must get through whole: about e^(N·loss) rounds.
     let (_, sent, failed) = mean(Mode::Counter, 256, [1e-4, 0.0], 20);

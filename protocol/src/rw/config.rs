@@ -226,7 +226,9 @@ pub struct SenderConfig {
     /// How many packets above the credit may be sent while holes have been sent again and no credit update is overdue: the
     /// resent packets leave first, so they open the window before the others arrive. 0 keeps strictly to the credit.
     pub overrun: u32,
-    /// Send a packet that was asked for twice in a row: losing it again would cost a round trip in which the window is shut.
+    /// Send second copies where a loss would cost most, at most one for each request: of a packet that was asked for, when
+    /// losing it again would shut the window or delay the end, and of the last packets, in slots that are idle.
+    /// After the last packet also poll early, once anything was lost.
     pub echo: bool,
     /// `seq` of polls cycles through 1..=seq_limit.
     pub seq_limit: u16,

@@ -119,6 +119,10 @@ pub enum Choice {
     Connect(u16),
     /// POLL.
     Poll(u16),
+    /// POLL before its time, in a slot of the line that nothing else needs.
+    EarlyPoll(u16),
+    /// A second copy of one of the last packets, in a slot of the line that nothing else needs.
+    Guard(u16),
     /// The lowest packet that was asked for.
     Resend(u16),
     /// The packet at the send pointer.
@@ -299,6 +303,9 @@ impl Sender {
             t.heard = false;
             t.seq = 0;
             t.polled_at = None;
+            t.polled.clear();
+            (t.asked, t.copies, t.guarded) = (1, 0, t.n);
+            (t.sent_last, t.early_polls) = (0, 0);
         }
     }
 

@@ -13,6 +13,11 @@ pub(super) struct Granted {
     pub w: u32,
 }
 
+/// At most so many of the last packets get a second copy before anything is known of them.
+const GUARDED: u32 = 40;
+/// Polls in idle slots after the last packet, before the regular ones.
+const EARLY_POLLS: u32 = 6;
+
 /// A transfer that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Active {
@@ -37,6 +42,17 @@ pub(super) struct Active {
     pub repairs: BTreeMap<u32, u64>,
     /// To be sent once more: a second copy of the packet just sent again.
     pub echo: Option<u32>,
+    /// Packets asked for again, or found lost, so far: how many second copies may be spent.
+    pub asked: u32,
+    /// Second copies sent: echoes, and copies of the last packets.
+    pub copies: u32,
+    /// Numbers from here on were copied after the last fresh packet.
+    pub guarded: u32,
+    /// Time of the last DATA packet, and polls in idle slots since.
+    pub sent_last: u64,
+    pub early_polls: u32,
+    /// seq and time of the polls of the last round trips, oldest first.
+    pub polled: VecDeque<(u16, u64)>,
     /// Counter mode: the round, modulo 16, and how many there were.
     pub round: u8,
     pub rounds: u32,
@@ -66,6 +82,12 @@ impl Active {
             pending: BTreeSet::new(),
             repairs: BTreeMap::new(),
             echo: None,
+            asked: 0,
+            copies: 0,
+            guarded: n,
+            polled: VecDeque::new(),
+            sent_last: 0,
+            early_polls: 0,
             round: 0,
             rounds: 0,
             polls: 0,
@@ -139,6 +161,49 @@ impl Active {
         self.window.is_some() && (self.echo.is_some() || !self.pending.is_empty())
     }
 
+    /// Second copies cost at most what the requests cost: without loss there are none.
+    fn may_copy(&self) -> bool {
+        self.copies < self.asked
+    }
+
+    /// A packet was asked for, or STATUS shows that it is lost.
+    pub fn ask(&mut self, pidx: u32) {
+        if self.pending.insert(pidx) {
+            self.asked = self.asked.saturating_add(1);
+        }
+    }
+
+    /// The last packet that has no second copy yet, once all have been sent: losing it would cost the most.
+    pub fn guard(&self, config: &SenderConfig) -> Option<u32> {
+        let all_sent =
+            self.window.is_some() && self.next == self.n && config.echo && config.mode == Mode::Rw;
+        (all_sent && self.copies < self.asked.saturating_mul(9).div_ceil(10) && self.guarded > self.base && self.n - self.guarded < GUARDED)
+            .then(|| self.guarded - 1)
+    }
+
+    /// All is sent, and a poll now, before the regular one, tells at once what is lost.
+    pub fn early_poll(&self, config: &SenderConfig, now: u64) -> bool {
+        self.window.is_some()
+            && self.next == self.n
+            && config.mode == Mode::Rw
+            && config.echo
+            && self.asked > 0
+            && self.early_polls < EARLY_POLLS
+            && now
+                >= self.sent_last
+                    + u64::from(config.allowance_ticks + self.early_polls * config.stall_poll_ticks)
+    }
+
+    /// Whether losing `pidx` once more would shut the window, or delay the end.
+    fn critical(&self, pidx: u32, config: &SenderConfig) -> bool {
+        let w = self.window.map_or(0, |granted| granted.w);
+        self.next == self.n
+            || pidx.saturating_add(w)
+                < self
+                    .next
+                    .saturating_add(config.rtt_ticks.saturating_add(config.retry_ticks))
+    }
+
     /// Takes the next packet to send again: the second copy of the last one, or the lowest that was asked for.
     pub fn take_resend(&mut self, config: &SenderConfig, now: u64) -> Option<u32> {
         if let Some(pidx) = self.echo.take() {
@@ -148,7 +213,12 @@ impl Active {
         if config.overrun > 0 {
             self.repairs.insert(pidx, now);
         }
-        self.echo = (config.echo && config.mode == Mode::Rw).then_some(pidx);
+        let pays = config.echo
+            && config.mode == Mode::Rw
+            && self.may_copy()
+            && self.critical(pidx, config);
+        self.echo = pays.then_some(pidx);
+        self.copies += u32::from(pays);
         Some(pidx)
     }
 
@@ -227,8 +297,10 @@ impl Active {
             self.progress(config, now);
         }
         let polled_at = self
-            .polled_at
-            .filter(|_| status.seq != 0 && status.seq == self.seq);
+            .polled
+            .iter()
+            .find(|(seq, _)| *seq == status.seq)
+            .map(|(_, at)| *at);
         match config.mode {
             Mode::Counter => {}
             Mode::GoBackN => {
@@ -254,7 +326,7 @@ impl Active {
                 self.pending.remove(&pidx);
                 self.repairs.remove(&pidx);
             } else if pidx < self.next && self.lost(pidx, polled_at, config, now) {
-                self.pending.insert(pidx);
+                self.ask(pidx);
             }
         }
         // Above the window nothing was kept: what was sent there before this report goes again, in order.

@@ -44,7 +44,7 @@ impl Sender {
                 };
                 let plausible = t.plausible(m.pidx, &config, now) && m.pidx < t.next;
                 if plausible {
-                    t.pending.insert(m.pidx);
+                    t.ask(m.pidx);
                 } else {
                     self.stats.stale_requests += 1;
                 }
@@ -66,6 +66,9 @@ impl Sender {
                     let w = t.window.map_or(0, |granted| granted.w);
                     t.credit = t.credit.max(t.n.min(m.pidx.saturating_add(w)));
                     t.progress(&config, now);
+                }
+                if plausible && config.mode == Mode::Rw {
+                    t.asked = t.asked.saturating_add(1);
                 }
                 if plausible {
                     t.rewind(m.pidx);

@@ -89,11 +89,31 @@ impl Sender {
             }
         }
         let fresh_first = self.since_fresh + 1 >= self.config.fresh_every;
-        if fresh_first {
+        let packet = if fresh_first {
             fresh.or(resend)
         } else {
             resend.or(fresh)
+        };
+        packet.or_else(|| self.spare(now))
+    }
+
+    /// What an idle slot of the line is good for when a transfer has sent everything: a second copy of its last packets, or
+    /// an early poll.
+    fn spare(&self, now: u64) -> Option<Choice> {
+        for step in 0..self.slots.len() {
+            let index = (self.turn + step) % self.slots.len();
+            let Some(t) = self.slots[index].active.as_ref() else {
+                continue;
+            };
+            let slot = index as u16;
+            if t.guard(&self.config).is_some() {
+                return Some(Choice::Guard(slot));
+            }
+            if t.early_poll(&self.config, now) && !self.config.mutations.no_poll {
+                return Some(Choice::EarlyPoll(slot));
+            }
         }
+        None
     }
 
     /// Does one of [`Sender::choices`]. `None` if it is not possible, and for [`Choice::GiveUp`].
@@ -110,7 +130,24 @@ impl Sender {
                 })
             }
             Choice::Connect(slot) => self.send_connect(slot, now),
-            Choice::Poll(slot) => self.send_poll(slot, now),
+            Choice::Poll(slot) => {
+                let config = self.config.clone();
+                self.get_mut(slot)?.back_off(&config, now);
+                self.send_poll(slot, now)
+            }
+            Choice::EarlyPoll(slot) => {
+                let t = self.get_mut(slot)?;
+                t.early_polls += 1;
+                self.send_poll(slot, now)
+            }
+            Choice::Guard(slot) => {
+                let config = self.config.clone();
+                let t = self.get_mut(slot)?;
+                let pidx = t.guard(&config)?;
+                t.guarded = pidx;
+                t.copies += 1;
+                self.send_data(slot, pidx, now)
+            }
             Choice::Resend(slot) => {
                 let t = self.slots.get_mut(usize::from(slot))?.active.as_mut()?;
                 let pidx = t.take_resend(&self.config, now)?;
@@ -178,18 +215,19 @@ impl Sender {
     }
 
     fn send_poll(&mut self, slot: u16, now: u64) -> Option<Outgoing> {
-        let config = self.config.clone();
+        let seq_limit = self.config.seq_limit;
+        let src = self.config.src;
         let t = self.get_mut(slot)?;
         let window = t.window?;
-        t.back_off(&config, now);
-        t.seq = if t.seq >= config.seq_limit {
-            1
-        } else {
-            t.seq + 1
-        };
+        t.seq = if t.seq >= seq_limit { 1 } else { t.seq + 1 };
         t.polled_at = Some(now);
+        t.polled.retain(|(seq, _)| *seq != t.seq);
+        if t.polled.len() >= 16 {
+            t.polled.pop_front();
+        }
+        t.polled.push_back((t.seq, now));
         let poll = Poll {
-            src: config.src,
+            src,
             wptr: window.wptr,
             r#gen: window.r#gen,
             slot,
@@ -217,6 +255,8 @@ impl Sender {
         let t = self.get_mut(slot)?;
         let window = t.window?;
         let again = t.note_sent(pidx, now);
+        t.sent_last = now;
+        t.early_polls = 0;
         t.poll_at = now
             + u64::from(if t.next < t.n && t.polls == 0 {
                 stall_poll_ticks.min(t.interval)
