@@ -24,10 +24,21 @@ impl NewFile {
             None => File::options().write(true).open(path),
         };
         let out = out.with_context(|| {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            format!("cannot write {}: is {} a folder that you may write to?", path.display(), folder.display())
+            let folder = path
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty())
+                .unwrap_or(Path::new("."));
+            format!(
+                "cannot write {}: is {} a folder that you may write to?",
+                path.display(),
+                folder.display()
+            )
         })?;
-        Ok(Self { path: path.to_path_buf(), temporary, out: Some(BufWriter::new(out)) })
+        Ok(Self {
+            path: path.to_path_buf(),
+            temporary,
+            out: Some(BufWriter::new(out)),
+        })
     }
 
     /// Where it is being written, for those who want to open it by name.
@@ -74,7 +85,12 @@ impl Drop for NewFile {
 /// `.NAME.partial` in the same folder.
 fn beside(path: &Path) -> Result<PathBuf> {
     let name = path.file_name().filter(|_| !path.is_dir());
-    let name = name.with_context(|| format!("cannot write {}: this is a folder, the name of a file is needed", path.display()))?;
+    let name = name.with_context(|| {
+        format!(
+            "cannot write {}: this is a folder, the name of a file is needed",
+            path.display()
+        )
+    })?;
     let mut temporary = std::ffi::OsString::from(".");
     temporary.push(name);
     temporary.push(".partial");

@@ -25,7 +25,7 @@ pub struct Arguments {
     /// Generate this preset; may be repeated. Without it and --block: every preset.
     #[arg(long = "preset", value_name = "PRESET", conflicts_with = "block")]
     presets: Vec<String>,
-    /// Generate this one block, into DIR/<module>.
+    /// Generate this one block, into DIR/`<module>`.
     #[arg(long, value_name = "BLOCK")]
     block: Option<String>,
     /// Size of the block, as W=256; may be repeated. Sizes left out are the smallest on offer.

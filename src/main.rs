@@ -47,7 +47,9 @@ enum Verdict {
 }
 
 fn main() -> ExitCode {
-    let command = Arguments::parse().command.unwrap_or_else(|| Command::Gen(r#gen::Arguments::default()));
+    let command = Arguments::parse()
+        .command
+        .unwrap_or_else(|| Command::Gen(r#gen::Arguments::default()));
     let result = match command {
         Command::Gen(arguments) => r#gen::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
@@ -72,5 +74,7 @@ fn main() -> ExitCode {
 }
 
 fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
-    cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    cause
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -23,7 +23,11 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style);
         }
-        Self { bar, started: Instant::now(), shown: AtomicBool::new(false) }
+        Self {
+            bar,
+            started: Instant::now(),
+            shown: AtomicBool::new(false),
+        }
     }
 
     /// So many steps are done.

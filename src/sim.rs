@@ -99,8 +99,14 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
 }
 
 fn probability(text: &str) -> Result<f64, String> {
-    let value: f64 = text.parse().map_err(|_| "not a number; 0.01 would be one".to_owned())?;
-    if (0.0..=1.0).contains(&value) { Ok(value) } else { Err("a probability is 0 to 1".to_owned()) }
+    let value: f64 = text
+        .parse()
+        .map_err(|_| "not a number; 0.01 would be one".to_owned())?;
+    if (0.0..=1.0).contains(&value) {
+        Ok(value)
+    } else {
+        Err("a probability is 0 to 1".to_owned())
+    }
 }
 
 /// log2 of a packet size.
@@ -117,5 +123,8 @@ fn packet_size(text: &str) -> Result<u8, String> {
 
 fn window(text: &str) -> Result<u32, String> {
     let sizes = [64, 256, 1024];
-    text.parse().ok().filter(|w| sizes.contains(w)).ok_or_else(|| "64, 256 or 1024".to_owned())
+    text.parse()
+        .ok()
+        .filter(|w| sizes.contains(w))
+        .ok_or_else(|| "64, 256 or 1024".to_owned())
 }

@@ -27,7 +27,9 @@ fn every_frame_of_a_transfer_is_captured_at_both_ends_and_decodes() {
     let mut engine = ModelEngine::new(plan.receiver()).unwrap();
     let mut capture = Capture::new(Vec::new(), 50.0).unwrap();
     let mut transfer = Transfer::of_bytes(plan, sent.clone()).unwrap();
-    let report = transfer.run(&mut engine, &mut [&mut capture], &mut |_| {}).unwrap();
+    let report = transfer
+        .run(&mut engine, &mut [&mut capture], &mut |_| {})
+        .unwrap();
     let file = capture.into_inner();
 
     let mut reader = PcapNgReader::new(file.as_slice()).unwrap();
@@ -44,10 +46,16 @@ fn every_frame_of_a_transfer_is_captured_at_both_ends_and_decodes() {
                     InterfaceDescriptionOption::IfName(name) => Some(name.to_string()),
                     _ => None,
                 }));
-                assert!(interface.options.contains(&InterfaceDescriptionOption::IfTsResol(9)));
+                assert!(
+                    interface
+                        .options
+                        .contains(&InterfaceDescriptionOption::IfTsResol(9))
+                );
             }
             Block::EnhancedPacket(packet) => {
-                let Cow::Borrowed(frame) = packet.data else { panic!("a copy") };
+                let Cow::Borrowed(frame) = packet.data else {
+                    panic!("a copy")
+                };
                 assert!(packet.timestamp >= last && packet.original_len as usize == frame.len());
                 last = packet.timestamp;
                 frames[packet.interface_id as usize] += 1;
@@ -58,7 +66,8 @@ fn every_frame_of_a_transfer_is_captured_at_both_ends_and_decodes() {
                     if packet.interface_id == 0 {
                         data_sent += 1;
                     } else {
-                        received[from..from + decoded.payload.len()].copy_from_slice(decoded.payload);
+                        received[from..from + decoded.payload.len()]
+                            .copy_from_slice(decoded.payload);
                     }
                 }
             }
@@ -69,6 +78,9 @@ fn every_frame_of_a_transfer_is_captured_at_both_ends_and_decodes() {
     assert_eq!((data_sent, received == sent), (report.sender.data(), true));
     let (there, back) = (report.to_receiver, report.to_sender);
     let arrived = |link: tributary_sim::link::LinkStats| link.sent - link.lost + link.duplicated;
-    assert_eq!(frames, [there.sent + arrived(back), back.sent + arrived(there)]);
+    assert_eq!(
+        frames,
+        [there.sent + arrived(back), back.sent + arrived(there)]
+    );
     assert!(there.lost > 0 && there.duplicated > 0 && there.overtaken > 0);
 }

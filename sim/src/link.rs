@@ -200,23 +200,36 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_run_and_another_seed_another() {
-        let config = LinkConfig { reorder_slots: 32, loss: 0.1, duplication: 0.1, ..PLAIN };
+        let config = LinkConfig {
+            reorder_slots: 32,
+            loss: 0.1,
+            duplication: 0.1,
+            ..PLAIN
+        };
         assert_eq!(arrivals(config, 7, 1000), arrivals(config, 7, 1000));
         assert_ne!(arrivals(config, 7, 1000), arrivals(config, 8, 1000));
     }
 
     #[test]
     fn delay_stays_between_its_bounds_and_reaches_both() {
-        let config = LinkConfig { reorder_slots: 4, ..PLAIN };
+        let config = LinkConfig {
+            reorder_slots: 4,
+            ..PLAIN
+        };
         let (out, stats) = arrivals(config, 3, 2000);
-        let delays: std::collections::BTreeSet<u64> = out.iter().map(|(at, sent)| at - sent).collect();
+        let delays: std::collections::BTreeSet<u64> =
+            out.iter().map(|(at, sent)| at - sent).collect();
         assert!(delays.iter().copied().eq(10..=14));
         assert!(stats.overtaken > 100);
     }
 
     #[test]
     fn loss_and_duplication_come_as_often_as_asked_for() {
-        let config = LinkConfig { loss: 0.25, duplication: 0.5, ..PLAIN };
+        let config = LinkConfig {
+            loss: 0.25,
+            duplication: 0.5,
+            ..PLAIN
+        };
         let (out, stats) = arrivals(config, 5, 20_000);
         assert!((4_700..5_300).contains(&stats.lost), "{stats:?}");
         assert!((7_200..7_800).contains(&stats.duplicated), "{stats:?}");
@@ -225,15 +238,28 @@ mod tests {
 
     #[test]
     fn changing_the_loss_leaves_the_delays_of_the_others_alone() {
-        let config = LinkConfig { reorder_slots: 32, ..PLAIN };
+        let config = LinkConfig {
+            reorder_slots: 32,
+            ..PLAIN
+        };
         let (all, _) = arrivals(config, 9, 500);
-        let (some, _) = arrivals(LinkConfig { loss: 0.2, ..config }, 9, 500);
+        let (some, _) = arrivals(
+            LinkConfig {
+                loss: 0.2,
+                ..config
+            },
+            9,
+            500,
+        );
         assert!(some.len() < all.len() && some.iter().all(|arrival| all.contains(arrival)));
     }
 
     #[test]
     fn a_probability_above_one_is_refused() {
         let error = Link::<()>::new(LinkConfig { loss: 1.5, ..PLAIN }, 0, 0).unwrap_err();
-        assert_eq!(error.to_string(), "loss = 1.5 is not a probability (0 to 1)");
+        assert_eq!(
+            error.to_string(),
+            "loss = 1.5 is not a probability (0 to 1)"
+        );
     }
 }

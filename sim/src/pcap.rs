@@ -10,7 +10,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
-use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
 use pcap_file::{DataLink, Endianness};
 
 use crate::rw::{End, Event, Observer};
@@ -32,12 +34,21 @@ impl<W: Write> Capture<W> {
     /// # Errors
     /// `out` cannot be written.
     pub fn new(out: W, slot_ns: f64) -> Result<Self> {
-        let mut writer = PcapNgWriter::with_endianness(out, Endianness::Little).context("cannot write the capture")?;
+        let mut writer = PcapNgWriter::with_endianness(out, Endianness::Little)
+            .context("cannot write the capture")?;
         for end in [End::Sender, End::Receiver] {
             let mut interface = InterfaceDescriptionBlock::new(DataLink::ETHERNET, SNAP_LEN);
-            interface.options.push(InterfaceDescriptionOption::IfName(Cow::Borrowed(end.name())));
-            interface.options.push(InterfaceDescriptionOption::IfTsResol(NANOSECONDS));
-            writer.write_pcapng_block(interface).context("cannot write the capture")?;
+            interface
+                .options
+                .push(InterfaceDescriptionOption::IfName(Cow::Borrowed(
+                    end.name(),
+                )));
+            interface
+                .options
+                .push(InterfaceDescriptionOption::IfTsResol(NANOSECONDS));
+            writer
+                .write_pcapng_block(interface)
+                .context("cannot write the capture")?;
         }
         Ok(Self { writer, slot_ns })
     }
@@ -61,7 +72,9 @@ impl<W: Write> Observer for Capture<W> {
             data: Cow::Borrowed(frame),
             options: Vec::new(),
         };
-        self.writer.write_pcapng_block(block).context("cannot write the capture")?;
+        self.writer
+            .write_pcapng_block(block)
+            .context("cannot write the capture")?;
         Ok(())
     }
 }

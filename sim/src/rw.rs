@@ -23,7 +23,7 @@ mod waveform;
 pub use engine::{EngineStats, ModelEngine, ReceiverEngine};
 pub use memory::Memory;
 pub use observe::{End, Event, Observer, Timeline};
-pub use rtl_engine::RtlEngine;
 pub use recorder::{Recorder, Replayed, replay};
+pub use rtl_engine::RtlEngine;
 pub use timing::Timing;
 pub use transfer::{Plan, Report, Transfer};

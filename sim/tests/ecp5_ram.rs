@@ -22,25 +22,38 @@ fn model(files: &[(String, String)], top: &str, ecp5: bool) -> Model {
 
 fn compare<B: Block + Default>(width: u32, address_bits: u32) {
     let design = emit_block(&mut B::default()).unwrap();
-    let files: Vec<(String, String)> = design.modules.iter().map(|m| (format!("{}.v", m.name), m.text.clone())).collect();
+    let files: Vec<(String, String)> = design
+        .modules
+        .iter()
+        .map(|m| (format!("{}.v", m.name), m.text.clone()))
+        .collect();
     let mut inferred = model(&files, &design.top, false);
     let mut columns = model(&files, &design.top, true);
     let mut rng = SmallRng::seed_from_u64(u64::from(width * 100 + address_bits));
-    let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
+    let mask = if width == 64 {
+        u64::MAX
+    } else {
+        (1 << width) - 1
+    };
     let mut differs_from_zero = 0;
     for clock in 0..4000 {
         let last = (1u64 << address_bits) - 1;
         // Few addresses, from both ends of the memory, so that words are read back.
         let mut address = || {
             let near = rng.random_range(0..8u64);
-            if rng.random_range(0..2) == 0 { near & last } else { last - (near & last) }
+            if rng.random_range(0..2) == 0 {
+                near & last
+            } else {
+                last - (near & last)
+            }
         };
         let (read, write) = (address(), address());
         // A word written in the clock in which it is read is undefined.
         let enable = u64::from(read != write && rng.random_range(0..4) != 0);
         let data = rng.random_range(0..=u64::MAX) & mask;
         for m in [&mut inferred, &mut columns] {
-            let ports = ["rd_addr", "wr_addr", "wr_en", "wr_data"].map(|name| m.port(name).unwrap());
+            let ports =
+                ["rd_addr", "wr_addr", "wr_en", "wr_data"].map(|name| m.port(name).unwrap());
             for (port, value) in ports.into_iter().zip([read, write, enable, data]) {
                 m.set(port, value);
             }

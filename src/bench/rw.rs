@@ -52,11 +52,36 @@ pub struct Way {
 
 /// The rows of the table, in its order.
 pub const WAYS: [Way; 5] = [
-    Way { mode: Mode::Counter, window_packets: 256, name: "counter", reference: [(1.06, 0.89), (1.70, 0.50), (2.10, 0.41)] },
-    Way { mode: Mode::GoBackN, window_packets: 256, name: "go-back-n", reference: [(17.4, 0.06), (17.5, 0.06), (18.1, 0.05)] },
-    Way { mode: Mode::RwTimer, window_packets: 256, name: "rw-timer W=256", reference: [(1.02, 0.90), (2.02, 0.39), (2.72, 0.29)] },
-    Way { mode: Mode::Rw, window_packets: 1024, name: "rw W=1024", reference: [(1.00, 0.96), (1.00, 0.93), (1.01, 0.92)] },
-    Way { mode: Mode::Rw, window_packets: 256, name: "rw W=256", reference: [(1.00, 0.96), (1.00, 0.91), (1.01, 0.82)] },
+    Way {
+        mode: Mode::Counter,
+        window_packets: 256,
+        name: "counter",
+        reference: [(1.06, 0.89), (1.70, 0.50), (2.10, 0.41)],
+    },
+    Way {
+        mode: Mode::GoBackN,
+        window_packets: 256,
+        name: "go-back-n",
+        reference: [(17.4, 0.06), (17.5, 0.06), (18.1, 0.05)],
+    },
+    Way {
+        mode: Mode::RwTimer,
+        window_packets: 256,
+        name: "rw-timer W=256",
+        reference: [(1.02, 0.90), (2.02, 0.39), (2.72, 0.29)],
+    },
+    Way {
+        mode: Mode::Rw,
+        window_packets: 1024,
+        name: "rw W=1024",
+        reference: [(1.00, 0.96), (1.00, 0.93), (1.01, 0.92)],
+    },
+    Way {
+        mode: Mode::Rw,
+        window_packets: 256,
+        name: "rw W=256",
+        reference: [(1.00, 0.96), (1.00, 0.91), (1.01, 0.82)],
+    },
 ];
 
 /// One figure of the table.
@@ -98,17 +123,36 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let cases: Vec<(&Way, Case)> = ways
         .map(|(way, loss)| {
             let loss_back = if arguments.lossless_back { 0.0 } else { loss };
-            (way, Case { mode: way.mode, window_packets: way.window_packets, loss, loss_back })
+            (
+                way,
+                Case {
+                    mode: way.mode,
+                    window_packets: way.window_packets,
+                    loss,
+                    loss_back,
+                },
+            )
         })
         .collect();
     let sums = measure_all(&cases, arguments.seeds)?;
-    let rows: Vec<Row> = cases.iter().zip(&sums).map(|((way, case), sums)| row(way, case, sums)).collect();
+    let rows: Vec<Row> = cases
+        .iter()
+        .zip(&sums)
+        .map(|((way, case), sums)| row(way, case, sums))
+        .collect();
     if let Some(mut file) = plot {
         let svg = plot::goodput(&rows).context("cannot draw the figures")?;
-        file.write_all(svg.as_bytes()).context("cannot write the plot")?;
+        file.write_all(svg.as_bytes())
+            .context("cannot write the plot")?;
         file.finish()?;
     }
-    let plan = Case { mode: Mode::Rw, window_packets: 256, loss: 0.0, loss_back: 0.0 }.plan(0);
+    let plan = Case {
+        mode: Mode::Rw,
+        window_packets: 256,
+        loss: 0.0,
+        loss_back: 0.0,
+    }
+    .plan(0);
     let table = Table {
         bench: "rw",
         transfer_packets: PACKETS,
@@ -140,7 +184,9 @@ fn measure_all(cases: &[(&Way, Case)], seeds: u64) -> Result<Vec<Sums>> {
     let worker = || -> Result<()> {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some((_, case)) = cases.get(index) else { return Ok(()) };
+            let Some((_, case)) = cases.get(index) else {
+                return Ok(());
+            };
             let sums = measure(case, seeds, &|| progress.at(done.load(Ordering::Relaxed)))?;
             progress.at(done.fetch_add(1, Ordering::Relaxed) + 1);
             if let Ok(mut results) = results.lock() {
@@ -148,16 +194,25 @@ fn measure_all(cases: &[(&Way, Case)], seeds: u64) -> Result<Vec<Sums>> {
             }
         }
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(cases.len());
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(cases.len());
     std::thread::scope(|scope| -> Result<()> {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
         for worker in workers {
-            worker.join().map_err(|_| anyhow::anyhow!("a measuring thread broke down"))??;
+            worker
+                .join()
+                .map_err(|_| anyhow::anyhow!("a measuring thread broke down"))??;
         }
         Ok(())
     })?;
-    let results = results.into_inner().map_err(|_| anyhow::anyhow!("a measuring thread broke down"))?;
-    results.into_iter().map(|sums| sums.context("a figure was not measured")).collect()
+    let results = results
+        .into_inner()
+        .map_err(|_| anyhow::anyhow!("a measuring thread broke down"))?;
+    results
+        .into_iter()
+        .map(|sums| sums.context("a figure was not measured"))
+        .collect()
 }
 
 /// Seeds 1, 2, … until both means are stable, or no transfer of a batch got through.
@@ -167,8 +222,14 @@ fn measure(case: &Case, seeds: u64, tick: &dyn Fn()) -> Result<Sums> {
         let first = sums.runs + 1;
         sums.merge(&case.measure(first..(first + BATCH).min(seeds + 1))?);
         tick();
-        let errors = [sums.goodput.standard_error(), sums.packets_per_useful.standard_error()];
-        let stable = sums.failed == 0 && errors.iter().all(|error| error.is_some_and(|error| error <= STABLE));
+        let errors = [
+            sums.goodput.standard_error(),
+            sums.packets_per_useful.standard_error(),
+        ];
+        let stable = sums.failed == 0
+            && errors
+                .iter()
+                .all(|error| error.is_some_and(|error| error <= STABLE));
         if stable || sums.failed == sums.runs {
             break;
         }
@@ -177,7 +238,12 @@ fn measure(case: &Case, seeds: u64, tick: &dyn Fn()) -> Result<Sums> {
 }
 
 fn row(way: &Way, case: &Case, sums: &Sums) -> Row {
-    let reference = LOSSES.iter().skip(1).zip(way.reference).find(|(loss, _)| **loss == case.loss).map(|(_, reference)| reference);
+    let reference = LOSSES
+        .iter()
+        .skip(1)
+        .zip(way.reference)
+        .find(|(loss, _)| **loss == case.loss)
+        .map(|(_, reference)| reference);
     Row {
         mode: case.mode,
         window_packets: case.window_packets,
@@ -196,7 +262,11 @@ fn row(way: &Way, case: &Case, sums: &Sums) -> Row {
 }
 
 fn print(table: &Table, out: &mut dyn Write) -> std::io::Result<()> {
-    let back = if table.loss_on_the_way_back { "loss in both directions" } else { "no loss on the way back" };
+    let back = if table.loss_on_the_way_back {
+        "loss in both directions"
+    } else {
+        "no loss on the way back"
+    };
     writeln!(
         out,
         "One transfer of {} packets, round trip {} slots, reorder span {} slots, {back}.\n\
@@ -205,15 +275,49 @@ fn print(table: &Table, out: &mut dyn Write) -> std::io::Result<()> {
          whole: from CONNECT to the sender's completion. ±: standard error. ref: the reference figures.\n",
         table.transfer_packets, table.round_trip_slots, table.reorder_slots
     )?;
-    let heads = ["sent", "±", "ref", "goodput", "±", "ref", "whole", "transfers", "failed"];
-    writeln!(out, "{:15} {:>6} {:>7} {:>6} {:>5}  {:>7} {:>6} {:>5} {:>6} {:>10} {:>7}", "mode", "loss", heads[0], heads[1], heads[2], heads[3], heads[4], heads[5], heads[6], heads[7], heads[8])?;
-    for (row, way) in table.rows.iter().zip(WAYS.iter().flat_map(|way| LOSSES.map(|_| way))) {
-        let figure = |value: Option<f64>, digits: usize| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"));
+    let heads = [
+        "sent",
+        "±",
+        "ref",
+        "goodput",
+        "±",
+        "ref",
+        "whole",
+        "transfers",
+        "failed",
+    ];
+    writeln!(
+        out,
+        "{:15} {:>6} {:>7} {:>6} {:>5}  {:>7} {:>6} {:>5} {:>6} {:>10} {:>7}",
+        "mode",
+        "loss",
+        heads[0],
+        heads[1],
+        heads[2],
+        heads[3],
+        heads[4],
+        heads[5],
+        heads[6],
+        heads[7],
+        heads[8]
+    )?;
+    for (row, way) in table
+        .rows
+        .iter()
+        .zip(WAYS.iter().flat_map(|way| LOSSES.map(|_| way)))
+    {
+        let figure = |value: Option<f64>, digits: usize| {
+            value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
+        };
         writeln!(
             out,
             "{:15} {:>6} {:>7} {:>6} {:>5}  {:>7} {:>6} {:>5} {:>6} {:>10} {:>7}",
             way.name,
-            if row.loss == 0.0 { "0".to_owned() } else { format!("{:.0e}", row.loss) },
+            if row.loss == 0.0 {
+                "0".to_owned()
+            } else {
+                format!("{:.0e}", row.loss)
+            },
             figure(row.packets_per_useful, 3),
             figure(row.packets_per_useful_standard_error, 4),
             figure(row.reference_packets_per_useful, 2),
@@ -226,7 +330,10 @@ fn print(table: &Table, out: &mut dyn Write) -> std::io::Result<()> {
         )?;
     }
     if table.rows.iter().any(|row| row.failed_transfers > 0) {
-        writeln!(out, "\nfailed: given up by the sender, and left out of the means.")?;
+        writeln!(
+            out,
+            "\nfailed: given up by the sender, and left out of the means."
+        )?;
     }
     Ok(())
 }

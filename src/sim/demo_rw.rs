@@ -7,7 +7,9 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use tributary_protocol::rw::{Outcome, ReceiverConfig};
 use tributary_sim::pcap::Capture;
-use tributary_sim::rw::{Memory, ModelEngine, RtlEngine, Observer, Plan, ReceiverEngine, Recorder, Timeline, Transfer};
+use tributary_sim::rw::{
+    Memory, ModelEngine, Observer, Plan, ReceiverEngine, Recorder, RtlEngine, Timeline, Transfer,
+};
 
 use super::{Arguments, Engine, summary::Summary};
 use crate::Verdict;
@@ -28,13 +30,26 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let mut transfer = Transfer::of_bytes(plan, Memory::random_bytes(plan.bytes, plan.seed))?;
     let mut engine = engine(arguments.engine, plan.receiver())?;
 
-    let create = |path: &Option<std::path::PathBuf>| path.as_deref().map(NewFile::create).transpose();
+    let create =
+        |path: &Option<std::path::PathBuf>| path.as_deref().map(NewFile::create).transpose();
     let (waveform, record) = (create(&arguments.trace)?, create(&arguments.record)?);
-    let mut capture = create(&arguments.pcap)?.map(|file| Capture::new(file, slot_ns)).transpose()?;
-    let mut timeline = arguments.events.then(|| Timeline::new(std::io::BufWriter::new(std::io::stdout().lock())));
+    let mut capture = create(&arguments.pcap)?
+        .map(|file| Capture::new(file, slot_ns))
+        .transpose()?;
+    let mut timeline = arguments
+        .events
+        .then(|| Timeline::new(std::io::BufWriter::new(std::io::stdout().lock())));
     let mut observers: Vec<&mut dyn Observer> = Vec::new();
-    observers.extend(capture.as_mut().map(|observer| observer as &mut dyn Observer));
-    observers.extend(timeline.as_mut().map(|observer| observer as &mut dyn Observer));
+    observers.extend(
+        capture
+            .as_mut()
+            .map(|observer| observer as &mut dyn Observer),
+    );
+    observers.extend(
+        timeline
+            .as_mut()
+            .map(|observer| observer as &mut dyn Observer),
+    );
     if let Some(file) = &waveform {
         engine.start_waveform(file.working_path())?;
     }
@@ -46,7 +61,10 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         let report = transfer.run(&mut recorder, &mut observers, &mut watch)?;
         (report, Some(recorder.into_trace()))
     } else {
-        (transfer.run(&mut *engine, &mut observers, &mut watch)?, None)
+        (
+            transfer.run(&mut *engine, &mut observers, &mut watch)?,
+            None,
+        )
     };
     drop(progress);
 
@@ -59,13 +77,22 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         capture.into_inner().finish()?;
     }
     if let (Some(trace), Some(mut file)) = (trace, record) {
-        trace.write(&mut file).with_context(|| format!("cannot write {}", shown(&arguments.record)))?;
+        trace
+            .write(&mut file)
+            .with_context(|| format!("cannot write {}", shown(&arguments.record)))?;
         file.finish()?;
     }
     waveform.map_or(Ok(()), NewFile::finish)?;
 
     let difference = transfer.memory().and_then(Memory::first_difference);
-    let summary = Summary::new(&plan, engine.name(), &report, difference, slot_ns, started.elapsed());
+    let summary = Summary::new(
+        &plan,
+        engine.name(),
+        &report,
+        difference,
+        slot_ns,
+        started.elapsed(),
+    );
     let mut out = std::io::stdout().lock();
     if arguments.json {
         serde_json::to_writer(&mut out, &summary).map_err(std::io::Error::from)?;

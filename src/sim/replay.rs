@@ -35,14 +35,30 @@ pub fn run(path: &Path, arguments: &Arguments) -> Result<Verdict> {
     let trace = Trace::read(BufReader::new(file)).with_context(|| path.display().to_string())?;
     let mut engine = demo_rw::engine(arguments.engine, trace.header.config())?;
     let replayed = replay(&trace, &mut *engine, 0)?;
-    let count = |wanted: fn(&Output) -> bool| replayed.outputs.iter().filter(|(_, output)| wanted(output)).count();
-    let ended = |status| replayed.completions().filter(|done| done.status == status).count();
+    let count = |wanted: fn(&Output) -> bool| {
+        replayed
+            .outputs
+            .iter()
+            .filter(|(_, output)| wanted(output))
+            .count()
+    };
+    let ended = |status| {
+        replayed
+            .completions()
+            .filter(|done| done.status == status)
+            .count()
+    };
     let summary = Summary {
         engine: engine.name(),
         records: trace.entries.len(),
         slots: replayed.slots,
         accepted_packets: replayed.stats.accepted,
-        dropped: replayed.stats.dropped.iter().map(|(reason, count)| (reason.name(), *count)).collect(),
+        dropped: replayed
+            .stats
+            .dropped
+            .iter()
+            .map(|(reason, count)| (reason.name(), *count))
+            .collect(),
         writes: count(|output| matches!(output, Output::Write(_))),
         messages_back: count(|output| matches!(output, Output::Send { .. })),
         completions_ok: ended(Status::Ok),
@@ -55,9 +71,23 @@ pub fn run(path: &Path, arguments: &Arguments) -> Result<Verdict> {
         writeln!(out)?;
         return Ok(Verdict::Good);
     }
-    writeln!(out, "replayed    {} records in {} slots, {}", summary.records, summary.slots, summary.engine)?;
-    let dropped: Vec<String> = summary.dropped.iter().map(|(reason, count)| format!(", {count} {reason}")).collect();
-    writeln!(out, "receiver    accepted {}, dropped {}{}", summary.accepted_packets, summary.dropped.values().sum::<u64>(), dropped.concat())?;
+    writeln!(
+        out,
+        "replayed    {} records in {} slots, {}",
+        summary.records, summary.slots, summary.engine
+    )?;
+    let dropped: Vec<String> = summary
+        .dropped
+        .iter()
+        .map(|(reason, count)| format!(", {count} {reason}"))
+        .collect();
+    writeln!(
+        out,
+        "receiver    accepted {}, dropped {}{}",
+        summary.accepted_packets,
+        summary.dropped.values().sum::<u64>(),
+        dropped.concat()
+    )?;
     writeln!(
         out,
         "outputs     {} writes, {} messages, {} transfers complete, {} aborted",

@@ -52,7 +52,14 @@ pub struct Summary {
 
 impl Summary {
     /// Gathers it. `difference`: the first byte of the receiver's memory that is wrong.
-    pub fn new(plan: &Plan, engine: &'static str, report: &Report, difference: Option<usize>, slot_ns: f64, time: Duration) -> Self {
+    pub fn new(
+        plan: &Plan,
+        engine: &'static str,
+        report: &Report,
+        difference: Option<usize>,
+        slot_ns: f64,
+        time: Duration,
+    ) -> Self {
         Self {
             demo: "rw",
             engine,
@@ -75,7 +82,12 @@ impl Summary {
             goodput: report.goodput(),
             goodput_with_handshake: report.goodput_with_handshake(),
             accepted_packets: report.receiver.accepted,
-            dropped: report.receiver.dropped.iter().map(|(reason, count)| (reason.name(), *count)).collect(),
+            dropped: report
+                .receiver
+                .dropped
+                .iter()
+                .map(|(reason, count)| (reason.name(), *count))
+                .collect(),
             connects: report.sender.connects,
             polls: report.sender.polls,
             messages_back: report.to_sender.sent,
@@ -95,8 +107,17 @@ impl Summary {
 
     /// Prints it for people.
     pub fn print(&self, out: &mut dyn Write) -> std::io::Result<()> {
-        let Self { bytes, packets, packet_bytes, .. } = self;
-        writeln!(out, "transfer    {bytes} bytes in {packets} packets of {packet_bytes}, {}, window of {} packets, {}", self.mode, self.window_packets, self.engine)?;
+        let Self {
+            bytes,
+            packets,
+            packet_bytes,
+            ..
+        } = self;
+        writeln!(
+            out,
+            "transfer    {bytes} bytes in {packets} packets of {packet_bytes}, {}, window of {} packets, {}",
+            self.mode, self.window_packets, self.engine
+        )?;
         writeln!(
             out,
             "link        loss {}, duplication {}, reorder span {} slots, round trip {} slots, seed {}",
@@ -104,23 +125,59 @@ impl Summary {
         )?;
         let verdict = match (self.outcome, self.first_difference_at_byte) {
             (Outcome::Ok, None) => "complete, every byte as sent".to_owned(),
-            (Outcome::Ok, Some(at)) => format!("FAILED: reported complete, but byte {at} is not as sent"),
+            (Outcome::Ok, Some(at)) => {
+                format!("FAILED: reported complete, but byte {at} is not as sent")
+            }
             (outcome, _) => format!("FAILED: ended as {}", format!("{outcome:?}").to_lowercase()),
         };
         writeln!(out, "result      {verdict}")?;
-        let completion = self.completion_slot.map_or_else(|| "never".to_owned(), |slot| format!("in slot {slot}"));
-        writeln!(out, "time        complete at the receiver {completion}, known to the sender in slot {}; 1 slot = {:.1} ns at 100 Gb/s", self.end_slot, self.slot_ns)?;
-        writeln!(out, "sent        {} DATA packets, {} of them again: {:.3} per useful packet; {} CONNECT, {} POLL", self.sent_packets, self.resent_packets, self.packets_per_useful, self.connects, self.polls)?;
+        let completion = self
+            .completion_slot
+            .map_or_else(|| "never".to_owned(), |slot| format!("in slot {slot}"));
+        writeln!(
+            out,
+            "time        complete at the receiver {completion}, known to the sender in slot {}; 1 slot = {:.1} ns at 100 Gb/s",
+            self.end_slot, self.slot_ns
+        )?;
+        writeln!(
+            out,
+            "sent        {} DATA packets, {} of them again: {:.3} per useful packet; {} CONNECT, {} POLL",
+            self.sent_packets,
+            self.resent_packets,
+            self.packets_per_useful,
+            self.connects,
+            self.polls
+        )?;
         if let Some(goodput) = self.goodput {
-            writeln!(out, "goodput     {goodput:.3} of the line rate; {:.3} with handshake and COMPLETE", self.goodput_with_handshake)?;
+            writeln!(
+                out,
+                "goodput     {goodput:.3} of the line rate; {:.3} with handshake and COMPLETE",
+                self.goodput_with_handshake
+            )?;
         }
-        let reasons: Vec<String> = self.dropped.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
-        let dropped = if reasons.is_empty() { "nothing dropped".to_owned() } else { format!("dropped {}", reasons.join(", ")) };
-        writeln!(out, "receiver    accepted {}, {dropped}; {} messages back", self.accepted_packets, self.messages_back)?;
+        let reasons: Vec<String> = self
+            .dropped
+            .iter()
+            .map(|(reason, count)| format!("{count} {reason}"))
+            .collect();
+        let dropped = if reasons.is_empty() {
+            "nothing dropped".to_owned()
+        } else {
+            format!("dropped {}", reasons.join(", "))
+        };
+        writeln!(
+            out,
+            "receiver    accepted {}, {dropped}; {} messages back",
+            self.accepted_packets, self.messages_back
+        )?;
         writeln!(
             out,
             "lost        {} packets to the receiver, {} to the sender; {} and {} duplicated; {} overtaken on the way to the receiver",
-            self.lost_to_receiver, self.lost_to_sender, self.duplicated_to_receiver, self.duplicated_to_sender, self.overtaken_to_receiver
+            self.lost_to_receiver,
+            self.lost_to_sender,
+            self.duplicated_to_receiver,
+            self.duplicated_to_sender,
+            self.overtaken_to_receiver
         )
     }
 }

@@ -59,7 +59,11 @@ impl EngineStats {
     /// Drops for one reason.
     #[must_use]
     pub fn dropped(&self, reason: DropReason) -> u64 {
-        self.dropped.iter().filter(|(named, _)| *named == reason).map(|(_, count)| count).sum()
+        self.dropped
+            .iter()
+            .filter(|(named, _)| *named == reason)
+            .map(|(_, count)| count)
+            .sum()
     }
 
     /// Drops for any reason.
@@ -83,7 +87,11 @@ impl ModelEngine {
     /// # Errors
     /// A parameter out of range.
     pub fn new(config: ReceiverConfig) -> Result<Self, ConfigError> {
-        Ok(Self { receiver: Receiver::new(config)?, outputs: Vec::new(), waveform: None })
+        Ok(Self {
+            receiver: Receiver::new(config)?,
+            outputs: Vec::new(),
+            waveform: None,
+        })
     }
 
     /// The model itself.
@@ -110,15 +118,22 @@ impl ReceiverEngine for ModelEngine {
     fn end_slot(&mut self, now: u64) -> Result<Vec<Output>> {
         self.outputs.extend(self.receiver.handle_sweep(now));
         if let Some(waveform) = &mut self.waveform {
-            waveform.sample(now, &self.receiver).context("waveform of the model")?;
+            waveform
+                .sample(now, &self.receiver)
+                .context("waveform of the model")?;
         }
         Ok(std::mem::take(&mut self.outputs))
     }
 
     fn stats(&self) -> EngineStats {
         let stats = self.receiver.stats();
-        let counted = DropReason::ALL.iter().map(|reason| (*reason, stats.dropped(*reason)));
-        EngineStats { accepted: stats.accepted, dropped: counted.filter(|(_, count)| *count > 0).collect() }
+        let counted = DropReason::ALL
+            .iter()
+            .map(|reason| (*reason, stats.dropped(*reason)));
+        EngineStats {
+            accepted: stats.accepted,
+            dropped: counted.filter(|(_, count)| *count > 0).collect(),
+        }
     }
 
     fn start_waveform(&mut self, path: &Path) -> Result<()> {

@@ -55,7 +55,12 @@ impl Case {
                 let mut engine = ModelEngine::new(plan.receiver())?;
                 Transfer::new(plan)?.run(&mut engine, &mut [], &mut |_| {})
             };
-            let report = run().with_context(|| format!("{} with W = {}, loss {}, seed {seed}", self.mode, self.window_packets, self.loss))?;
+            let report = run().with_context(|| {
+                format!(
+                    "{} with W = {}, loss {}, seed {seed}",
+                    self.mode, self.window_packets, self.loss
+                )
+            })?;
             sums.runs += 1;
             sums.resent += report.sender.resent;
             match report.goodput() {

@@ -27,7 +27,14 @@ impl Memory {
     #[must_use]
     pub fn new(source: Vec<u8>, addr: u64, rkey: u32) -> Self {
         let target = vec![0; source.len()];
-        Self { source, target, written: 0, addr, rkey, waiting: VecDeque::new() }
+        Self {
+            source,
+            target,
+            written: 0,
+            addr,
+            rkey,
+            waiting: VecDeque::new(),
+        }
     }
 
     /// Bytes for a transfer: the same for the same seed, independent of what the links do with it.
@@ -63,13 +70,29 @@ impl Memory {
             match self.waiting.pop_front() {
                 Some((data, payload)) if named(&data) => break payload,
                 Some(_) => {}
-                None => bail!("P1: write of packet {} of window {} without a packet for it", write.pidx, write.wptr),
+                None => bail!(
+                    "P1: write of packet {} of window {} without a packet for it",
+                    write.pidx,
+                    write.wptr
+                ),
             }
         };
-        let outside = || format!("P6: write of {} bytes at {:#x} outside the region granted", write.len, write.addr);
-        ensure!(write.rkey == self.rkey && payload.len() == usize::from(write.len), outside());
-        let from = write.addr.checked_sub(self.addr).and_then(|from| usize::try_from(from).ok());
-        let place = from.and_then(|from| self.target.get_mut(from..from.checked_add(payload.len())?));
+        let outside = || {
+            format!(
+                "P6: write of {} bytes at {:#x} outside the region granted",
+                write.len, write.addr
+            )
+        };
+        ensure!(
+            write.rkey == self.rkey && payload.len() == usize::from(write.len),
+            outside()
+        );
+        let from = write
+            .addr
+            .checked_sub(self.addr)
+            .and_then(|from| usize::try_from(from).ok());
+        let place =
+            from.and_then(|from| self.target.get_mut(from..from.checked_add(payload.len())?));
         let Some(place) = place else { bail!(outside()) };
         place.copy_from_slice(&payload);
         self.written += u64::from(write.len);
@@ -85,7 +108,10 @@ impl Memory {
     /// Offset of the first byte that differs from what was to be copied.
     #[must_use]
     pub fn first_difference(&self) -> Option<usize> {
-        self.source.iter().zip(&self.target).position(|(sent, got)| sent != got)
+        self.source
+            .iter()
+            .zip(&self.target)
+            .position(|(sent, got)| sent != got)
     }
 }
 
@@ -94,15 +120,34 @@ mod tests {
     use super::*;
 
     fn data(pidx: u32) -> Data {
-        Data { src: 0, wptr: 3, r#gen: 1, pidx, tail: false, round: 0, len: 256 }
+        Data {
+            src: 0,
+            wptr: 3,
+            r#gen: 1,
+            pidx,
+            tail: false,
+            round: 0,
+            len: 256,
+        }
     }
 
     fn write(pidx: u32, addr: u64) -> WriteCmd {
-        WriteCmd { wptr: 3, r#gen: 1, pidx, addr, rkey: 7, len: 256 }
+        WriteCmd {
+            wptr: 3,
+            r#gen: 1,
+            pidx,
+            addr,
+            rkey: 7,
+            len: 256,
+        }
     }
 
     fn memory() -> Memory {
-        Memory::new((0..512u32).map(|k| k as u8 ^ (k >> 8) as u8).collect(), 0x1000, 7)
+        Memory::new(
+            (0..512u32).map(|k| k as u8 ^ (k >> 8) as u8).collect(),
+            0x1000,
+            7,
+        )
     }
 
     #[test]
@@ -114,7 +159,10 @@ mod tests {
         }
         memory.write(&write(1, 0x1100)).unwrap();
         memory.write(&write(0, 0x1000)).unwrap();
-        assert_eq!((memory.first_difference(), memory.written_bytes()), (None, 512));
+        assert_eq!(
+            (memory.first_difference(), memory.written_bytes()),
+            (None, 512)
+        );
     }
 
     #[test]

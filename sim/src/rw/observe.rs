@@ -91,18 +91,35 @@ impl<W: Write> Timeline<W> {
 impl<W: Write> Observer for Timeline<W> {
     fn event(&mut self, now: u64, event: &Event<'_>) -> Result<()> {
         let line = match event {
-            Event::Sent { end, message, fate, .. } => {
+            Event::Sent {
+                end, message, fate, ..
+            } => {
                 let fate = match fate {
                     Fate::Lost => "lost".to_owned(),
-                    Fate::Arrives { due, copy_due: None } => format!("arrives in slot {due}"),
-                    Fate::Arrives { due, copy_due: Some(copy) } => format!("arrives in slots {due} and {copy}"),
+                    Fate::Arrives {
+                        due,
+                        copy_due: None,
+                    } => format!("arrives in slot {due}"),
+                    Fate::Arrives {
+                        due,
+                        copy_due: Some(copy),
+                    } => format!("arrives in slots {due} and {copy}"),
                 };
                 format!("{:8} sends  {message}, {fate}", end.name())
             }
             Event::Arrived { end, message, .. } => format!("{:8} takes  {message}", end.name()),
-            Event::Written(write) => format!("receiver writes packet {} at {:#x}, {} bytes", write.pidx, write.addr, write.len),
-            Event::Completed(done) => format!("receiver completes slot={} xid={}: {}, {} bytes", done.slot, done.xid, done.status, done.length),
-            Event::Ended(done) => format!("sender   ends   slot={} xid={}: {:?}", done.slot, done.xid, done.outcome),
+            Event::Written(write) => format!(
+                "receiver writes packet {} at {:#x}, {} bytes",
+                write.pidx, write.addr, write.len
+            ),
+            Event::Completed(done) => format!(
+                "receiver completes slot={} xid={}: {}, {} bytes",
+                done.slot, done.xid, done.status, done.length
+            ),
+            Event::Ended(done) => format!(
+                "sender   ends   slot={} xid={}: {:?}",
+                done.slot, done.xid, done.outcome
+            ),
         };
         writeln!(self.out, "{now:>8} {line}").context("cannot write the time line")
     }

@@ -17,7 +17,13 @@ pub struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     /// Records what enters `engine`, whose parameters are `config`.
     pub fn new(engine: &'a mut dyn ReceiverEngine, config: &ReceiverConfig) -> Self {
-        Self { engine, trace: Trace { header: Header::new(config), entries: Vec::new() } }
+        Self {
+            engine,
+            trace: Trace {
+                header: Header::new(config),
+                entries: Vec::new(),
+            },
+        }
     }
 
     /// What has entered so far.
@@ -33,7 +39,10 @@ impl ReceiverEngine for Recorder<'_> {
     }
 
     fn input(&mut self, record: &Record, now: u64) -> Result<()> {
-        self.trace.entries.push(Entry { slot: now, record: *record });
+        self.trace.entries.push(Entry {
+            slot: now,
+            record: *record,
+        });
         self.engine.input(record, now)
     }
 
@@ -80,15 +89,32 @@ impl Replayed {
 ///
 /// # Errors
 /// The engine has stopped working.
-pub fn replay(trace: &Trace, engine: &mut dyn ReceiverEngine, extra_slots: u64) -> Result<Replayed> {
+pub fn replay(
+    trace: &Trace,
+    engine: &mut dyn ReceiverEngine,
+    extra_slots: u64,
+) -> Result<Replayed> {
     let mut entries = trace.entries.iter().peekable();
-    let slots = trace.entries.last().map_or(0, |entry| entry.slot + 1).saturating_add(extra_slots);
+    let slots = trace
+        .entries
+        .last()
+        .map_or(0, |entry| entry.slot + 1)
+        .saturating_add(extra_slots);
     let mut outputs = Vec::new();
     for now in 0..slots {
         while let Some(entry) = entries.next_if(|entry| entry.slot == now) {
             engine.input(&entry.record, now)?;
         }
-        outputs.extend(engine.end_slot(now)?.into_iter().map(|output| (now, output)));
+        outputs.extend(
+            engine
+                .end_slot(now)?
+                .into_iter()
+                .map(|output| (now, output)),
+        );
     }
-    Ok(Replayed { outputs, stats: engine.stats(), slots })
+    Ok(Replayed {
+        outputs,
+        stats: engine.stats(),
+        slots,
+    })
 }

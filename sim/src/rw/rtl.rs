@@ -20,15 +20,80 @@ macro_rules! ports {
 }
 
 ports!(Ports {
-    s_valid, s_ready, s_error, s_type, s_src, s_wptr, s_gen, s_pidx, s_tail, s_len, s_slot, s_xid,
-    s_incarnation, s_seq, s_length, s_addr, s_rkey, s_mtu, m_wr_valid, m_wr_ready, m_wr_accept,
-    m_wr_reason, m_wr_wptr, m_wr_gen, m_wr_addr, m_wr_rkey, m_wr_len, ack_valid, ack_ready, ack_wptr,
-    ack_gen, m_msg_valid, m_msg_ready, m_msg_type, m_msg_dst, m_msg_slot, m_msg_xid, m_msg_status,
-    m_msg_wptr, m_msg_gen, m_msg_pidx, m_msg_credit, m_msg_seq, m_msg_wbase, m_msg_tail, m_msg_hint,
-    m_bitmap_valid, m_bitmap_ready, m_bitmap_data, m_bitmap_last, m_cpl_valid, m_cpl_ready,
-    m_cpl_wptr, m_cpl_src, m_cpl_slot, m_cpl_xid, m_cpl_length, m_cpl_status, now, cfg_allowance,
-    cfg_allowance_ticks, cfg_retry_ticks, cfg_tail_ticks, cfg_idle_ticks, cfg_busy_hint, stat_addr,
-    stat_data, free_count, mon_act, mon_op, mon_wptr, mon_now, mon_view, mon_word,
+    s_valid,
+    s_ready,
+    s_error,
+    s_type,
+    s_src,
+    s_wptr,
+    s_gen,
+    s_pidx,
+    s_tail,
+    s_len,
+    s_slot,
+    s_xid,
+    s_incarnation,
+    s_seq,
+    s_length,
+    s_addr,
+    s_rkey,
+    s_mtu,
+    m_wr_valid,
+    m_wr_ready,
+    m_wr_accept,
+    m_wr_reason,
+    m_wr_wptr,
+    m_wr_gen,
+    m_wr_addr,
+    m_wr_rkey,
+    m_wr_len,
+    ack_valid,
+    ack_ready,
+    ack_wptr,
+    ack_gen,
+    m_msg_valid,
+    m_msg_ready,
+    m_msg_type,
+    m_msg_dst,
+    m_msg_slot,
+    m_msg_xid,
+    m_msg_status,
+    m_msg_wptr,
+    m_msg_gen,
+    m_msg_pidx,
+    m_msg_credit,
+    m_msg_seq,
+    m_msg_wbase,
+    m_msg_tail,
+    m_msg_hint,
+    m_bitmap_valid,
+    m_bitmap_ready,
+    m_bitmap_data,
+    m_bitmap_last,
+    m_cpl_valid,
+    m_cpl_ready,
+    m_cpl_wptr,
+    m_cpl_src,
+    m_cpl_slot,
+    m_cpl_xid,
+    m_cpl_length,
+    m_cpl_status,
+    now,
+    cfg_allowance,
+    cfg_allowance_ticks,
+    cfg_retry_ticks,
+    cfg_tail_ticks,
+    cfg_idle_ticks,
+    cfg_busy_hint,
+    stat_addr,
+    stat_data,
+    free_count,
+    mon_act,
+    mon_op,
+    mon_wptr,
+    mon_now,
+    mon_view,
+    mon_word,
 });
 
 /// What the engine is given in one clock, beside its configuration.
@@ -154,8 +219,13 @@ pub struct RtlWindow {
 /// The size is not on offer.
 pub fn sources(w: u32, r: u32) -> Result<(String, Vec<(String, String)>)> {
     let choice = catalog::choose("rw_window", &[("W", w as usize), ("R", r as usize)])?;
-    let design = choice.emit().with_context(|| format!("Verilog of {choice}"))?;
-    let files = design.modules.into_iter().map(|m| (format!("{}.v", m.name), m.text));
+    let design = choice
+        .emit()
+        .with_context(|| format!("Verilog of {choice}"))?;
+    let files = design
+        .modules
+        .into_iter()
+        .map(|m| (format!("{}.v", m.name), m.text));
     Ok((design.top, files.collect()))
 }
 
@@ -174,7 +244,9 @@ pub fn build(w: u32, r: u32, trace: bool) -> Result<Verilated> {
 /// # Errors
 /// Verilator or the compiler refuses the sources.
 pub fn build_sources(top: &str, files: &[(String, String)], trace: bool) -> Result<Verilated> {
-    let options = BuildOptions::new(top, files).with_trace(trace).with_define("TRIBUTARY_RAM_COLLISION", "1");
+    let options = BuildOptions::new(top, files)
+        .with_trace(trace)
+        .with_define("TRIBUTARY_RAM_COLLISION", "1");
     Verilated::build(&options).with_context(|| format!("Verilator model of {top}"))
 }
 
@@ -186,7 +258,11 @@ impl RtlWindow {
     pub fn new(library: &Verilated, config: &ReceiverConfig) -> Result<Self> {
         let model = library.model()?;
         let ports = Ports::new(&model)?;
-        let mut rtl = Self { word_bits: ports.m_bitmap_data.width(), model, ports };
+        let mut rtl = Self {
+            word_bits: ports.m_bitmap_data.width(),
+            model,
+            ports,
+        };
         let m = &mut rtl.model;
         m.set(ports.cfg_allowance, config.allowance.into());
         m.set(ports.cfg_allowance_ticks, config.allowance_ticks.into());
@@ -224,7 +300,12 @@ impl RtlWindow {
         self.model.set(self.ports.stat_addr, reason.into());
         self.model.set(self.ports.s_valid, 0);
         self.model.set(self.ports.ack_valid, 0);
-        for output in [self.ports.m_wr_ready, self.ports.m_msg_ready, self.ports.m_bitmap_ready, self.ports.m_cpl_ready] {
+        for output in [
+            self.ports.m_wr_ready,
+            self.ports.m_msg_ready,
+            self.ports.m_bitmap_ready,
+            self.ports.m_cpl_ready,
+        ] {
             self.model.set(output, 0);
         }
         self.model.clocks(3)?;
@@ -262,7 +343,10 @@ impl RtlWindow {
         };
         if m.is_set(p.m_wr_valid) && inputs.wr_ready {
             let reason = m.get(p.m_wr_reason) as u8;
-            ensure!(m.is_set(p.m_wr_accept) == (reason == 0), "m_wr_accept disagrees with reason {reason}");
+            ensure!(
+                m.is_set(p.m_wr_accept) == (reason == 0),
+                "m_wr_accept disagrees with reason {reason}"
+            );
             s.decision = Some(Decision {
                 reason,
                 wptr: m.get(p.m_wr_wptr) as u16,
@@ -305,7 +389,11 @@ impl RtlWindow {
             });
         }
         if m.is_set(p.mon_act) {
-            s.act = Some((m.get(p.mon_op) as u8, m.get(p.mon_wptr) as u16, m.get(p.mon_now) as u16));
+            s.act = Some((
+                m.get(p.mon_op) as u8,
+                m.get(p.mon_wptr) as u16,
+                m.get(p.mon_now) as u16,
+            ));
         }
         if m.is_set(p.mon_view) {
             s.view = Some(m.get(p.mon_word) as u32 * self.word_bits);

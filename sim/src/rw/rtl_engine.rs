@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use tributary_protocol::rw::{
-    Bitmap, Complete, Completion, ConnectResp, ConnectStatus, DropReason, Message, Mode, Output, Reason, ReceiverConfig,
-    RetxOne, RetxRange, Status, StatusReport, Unknown, WriteCmd,
+    Bitmap, Complete, Completion, ConnectResp, ConnectStatus, DropReason, Message, Mode, Output,
+    Reason, ReceiverConfig, RetxOne, RetxRange, Status, StatusReport, Unknown, WriteCmd,
 };
 
 use super::engine::{EngineStats, ReceiverEngine};
@@ -45,7 +45,11 @@ impl RtlEngine {
     /// # Errors
     /// A mode or size that the RTL does not have; missing tools; a failed build.
     pub fn new(config: &ReceiverConfig) -> Result<Self> {
-        ensure!(config.mode == Mode::Rw, "the RTL engine has the mode `rw` only, not `{}`", config.mode);
+        ensure!(
+            config.mode == Mode::Rw,
+            "the RTL engine has the mode `rw` only, not `{}`",
+            config.mode
+        );
         let library = build(config.w, config.r, true)?;
         Ok(Self {
             rtl: RtlWindow::new(&library, config)?,
@@ -85,7 +89,10 @@ impl RtlEngine {
     }
 
     fn decided(&mut self, d: Decision) -> Result<()> {
-        let pidx = self.undecided.pop_front().context("a decision without a DATA record")?;
+        let pidx = self
+            .undecided
+            .pop_front()
+            .context("a decision without a DATA record")?;
         if d.reason == 0 {
             self.stats.accepted += 1;
             self.outputs.push(Output::Write(WriteCmd {
@@ -98,8 +105,14 @@ impl RtlEngine {
             }));
             return Ok(());
         }
-        let reason = DropReason::from_code(d.reason).with_context(|| format!("drop reason {}", d.reason))?;
-        match self.stats.dropped.iter_mut().find(|(known, _)| *known == reason) {
+        let reason =
+            DropReason::from_code(d.reason).with_context(|| format!("drop reason {}", d.reason))?;
+        match self
+            .stats
+            .dropped
+            .iter_mut()
+            .find(|(known, _)| *known == reason)
+        {
             Some((_, count)) => *count += 1,
             None => self.stats.dropped.push((reason, 1)),
         }
@@ -109,11 +122,25 @@ impl RtlEngine {
     fn message(&mut self, m: RawMessage) -> Result<()> {
         let (slot, xid) = (m.slot, m.xid);
         let msg = match m.kind {
-            1 => Message::Complete(Complete { slot, xid, status: status(m.status)? }),
-            2 => Message::RetxOne(RetxOne { slot, xid, pidx: m.pidx }),
-            3 => Message::RetxRange(RetxRange { slot, xid, pidx: m.pidx, round: 0 }),
+            1 => Message::Complete(Complete {
+                slot,
+                xid,
+                status: status(m.status)?,
+            }),
+            2 => Message::RetxOne(RetxOne {
+                slot,
+                xid,
+                pidx: m.pidx,
+            }),
+            3 => Message::RetxRange(RetxRange {
+                slot,
+                xid,
+                pidx: m.pidx,
+                round: 0,
+            }),
             5 => {
-                let status = ConnectStatus::from_code(m.status).with_context(|| format!("connect status {}", m.status))?;
+                let status = ConnectStatus::from_code(m.status)
+                    .with_context(|| format!("connect status {}", m.status))?;
                 let open = status == ConnectStatus::Ok;
                 Message::ConnectResp(ConnectResp {
                     slot,
@@ -123,17 +150,30 @@ impl RtlEngine {
                     r#gen: if open { m.generation } else { 0 },
                     w: if open { self.window_packets as u16 } else { 0 },
                     credit: if open { m.credit } else { 0 },
-                    retry: if status == ConnectStatus::Busy { m.hint } else { 0 },
+                    retry: if status == ConnectStatus::Busy {
+                        m.hint
+                    } else {
+                        0
+                    },
                 })
             }
             6 => {
                 let bitmap = Bitmap::with_capacity(self.window_packets as usize);
-                let report = StatusReport { slot, xid, seq: m.seq, wbase: m.wbase, w_tail: m.tail, credit: m.credit, bitmap };
+                let report = StatusReport {
+                    slot,
+                    xid,
+                    seq: m.seq,
+                    wbase: m.wbase,
+                    w_tail: m.tail,
+                    credit: m.credit,
+                    bitmap,
+                };
                 self.status = Some((m.dst, report));
                 return Ok(());
             }
             7 => {
-                let reason = Reason::from_code(m.status).with_context(|| format!("reason {}", m.status))?;
+                let reason =
+                    Reason::from_code(m.status).with_context(|| format!("reason {}", m.status))?;
                 Message::Unknown(Unknown { slot, xid, reason })
             }
             kind => bail!("rw_window sent a message of TYPE {kind}"),
@@ -143,10 +183,18 @@ impl RtlEngine {
     }
 
     fn bitmap(&mut self, word: u64, last: bool) -> Result<()> {
-        let (_, report) = self.status.as_mut().context("a bitmap word without STATUS")?;
-        report.bitmap.extend((0..self.rtl.word_bits()).map(|bit| word >> bit & 1 == 1));
+        let (_, report) = self
+            .status
+            .as_mut()
+            .context("a bitmap word without STATUS")?;
+        report
+            .bitmap
+            .extend((0..self.rtl.word_bits()).map(|bit| word >> bit & 1 == 1));
         if last && let Some((dst, report)) = self.status.take() {
-            self.outputs.push(Output::Send { dst, msg: Message::Status(report) });
+            self.outputs.push(Output::Send {
+                dst,
+                msg: Message::Status(report),
+            });
         }
         Ok(())
     }
@@ -157,7 +205,14 @@ fn status(code: u8) -> Result<Status> {
 }
 
 fn completion(c: RawCompletion) -> Result<Completion> {
-    Ok(Completion { wptr: c.wptr, src: c.src, slot: c.slot, xid: c.xid, length: c.length, status: status(c.status)? })
+    Ok(Completion {
+        wptr: c.wptr,
+        src: c.src,
+        slot: c.slot,
+        xid: c.xid,
+        length: c.length,
+        status: status(c.status)?,
+    })
 }
 
 impl ReceiverEngine for RtlEngine {
@@ -175,11 +230,22 @@ impl ReceiverEngine for RtlEngine {
         let mut taken = self.clocks;
         let mut visited = 0;
         loop {
-            ensure!(self.clocks - started < CLOCKS_PER_SLOT, "rw_window is stuck in slot {now}");
-            let mut inputs = Inputs { now: now as u16, ..Inputs::default() };
+            ensure!(
+                self.clocks - started < CLOCKS_PER_SLOT,
+                "rw_window is stuck in slot {now}"
+            );
+            let mut inputs = Inputs {
+                now: now as u16,
+                ..Inputs::default()
+            };
             // Between two sweeps the control engine serves one event: a record causes two at most.
             let settled = visited > 3 || taken == started;
-            match self.waiting.front().filter(|_| settled).map(Record::message) {
+            match self
+                .waiting
+                .front()
+                .filter(|_| settled)
+                .map(Record::message)
+            {
                 Some(Ok(message)) => inputs.message = Some(message),
                 Some(Err(ack)) => inputs.ack = Some(ack),
                 None => {}

@@ -76,8 +76,14 @@ mod tests {
     #[test]
     fn the_default_network_gives_the_default_machines_except_for_the_longest_waits() {
         let timing = Timing::default();
-        let receiver = ReceiverConfig { idle_ticks: 60_000, ..ReceiverConfig::default() };
-        let sender = SenderConfig { poll_ticks_max: 1024, ..SenderConfig::default() };
+        let receiver = ReceiverConfig {
+            idle_ticks: 60_000,
+            ..ReceiverConfig::default()
+        };
+        let sender = SenderConfig {
+            poll_ticks_max: 1024,
+            ..SenderConfig::default()
+        };
         assert_eq!(timing.receiver(Mode::Rw, 256), receiver);
         assert_eq!(timing.sender(Mode::Rw), sender);
     }
@@ -86,9 +92,15 @@ mod tests {
     fn rw_18_idle_time_exceeds_the_whole_retry_time_of_the_sender() {
         for round_trip_slots in [2, 128, 1000, Timing::MAX_SLOTS] {
             for reorder_slots in [0, 32, Timing::MAX_SLOTS] {
-                let timing = Timing { round_trip_slots, reorder_slots };
+                let timing = Timing {
+                    round_trip_slots,
+                    reorder_slots,
+                };
                 let idle = u64::from(timing.receiver(Mode::Rw, 256).idle_ticks);
-                assert!(timing.sender(Mode::Rw).retry_time().unwrap() < idle, "{timing:?}");
+                assert!(
+                    timing.sender(Mode::Rw).retry_time().unwrap() < idle,
+                    "{timing:?}"
+                );
             }
         }
     }

@@ -32,13 +32,42 @@ const MAX_SLOT: u64 = (1 << 26) - 1;
 #[allow(missing_docs)] // the fields are those of the messages
 pub enum Record {
     /// [`Data`].
-    Data { src: u16, wptr: u16, r#gen: u32, pidx: u32, tail: bool, round: u8, len: u16 },
+    Data {
+        src: u16,
+        wptr: u16,
+        r#gen: u32,
+        pidx: u32,
+        tail: bool,
+        round: u8,
+        len: u16,
+    },
     /// [`Connect`].
-    Connect { src: u16, slot: u16, xid: u32, incarnation: u16, length: u32, addr: u64, rkey: u32, mtu: u8 },
+    Connect {
+        src: u16,
+        slot: u16,
+        xid: u32,
+        incarnation: u16,
+        length: u32,
+        addr: u64,
+        rkey: u32,
+        mtu: u8,
+    },
     /// [`Poll`].
-    Poll { src: u16, wptr: u16, r#gen: u32, slot: u16, xid: u32, seq: u16 },
+    Poll {
+        src: u16,
+        wptr: u16,
+        r#gen: u32,
+        slot: u16,
+        xid: u32,
+        seq: u16,
+    },
     /// [`Abort`] of the sender; `reason` by its code.
-    Abort { src: u16, slot: u16, xid: u32, reason: u8 },
+    Abort {
+        src: u16,
+        slot: u16,
+        xid: u32,
+        reason: u8,
+    },
     /// A write has become visible in host memory.
     WriteDone { wptr: u16, r#gen: u32 },
 }
@@ -48,12 +77,68 @@ impl Record {
     #[must_use]
     pub fn from_message(message: &Message) -> Option<Self> {
         match *message {
-            Message::Data(Data { src, wptr, r#gen, pidx, tail, round, len }) => Some(Self::Data { src, wptr, r#gen, pidx, tail, round, len }),
-            Message::Connect(Connect { src, slot, xid, incarnation, length, addr, rkey, mtu }) => {
-                Some(Self::Connect { src, slot, xid, incarnation, length, addr, rkey, mtu })
-            }
-            Message::Poll(Poll { src, wptr, r#gen, slot, xid, seq }) => Some(Self::Poll { src, wptr, r#gen, slot, xid, seq }),
-            Message::Abort(Abort { src, slot, xid, reason }) => Some(Self::Abort { src, slot, xid, reason: reason.code() }),
+            Message::Data(Data {
+                src,
+                wptr,
+                r#gen,
+                pidx,
+                tail,
+                round,
+                len,
+            }) => Some(Self::Data {
+                src,
+                wptr,
+                r#gen,
+                pidx,
+                tail,
+                round,
+                len,
+            }),
+            Message::Connect(Connect {
+                src,
+                slot,
+                xid,
+                incarnation,
+                length,
+                addr,
+                rkey,
+                mtu,
+            }) => Some(Self::Connect {
+                src,
+                slot,
+                xid,
+                incarnation,
+                length,
+                addr,
+                rkey,
+                mtu,
+            }),
+            Message::Poll(Poll {
+                src,
+                wptr,
+                r#gen,
+                slot,
+                xid,
+                seq,
+            }) => Some(Self::Poll {
+                src,
+                wptr,
+                r#gen,
+                slot,
+                xid,
+                seq,
+            }),
+            Message::Abort(Abort {
+                src,
+                slot,
+                xid,
+                reason,
+            }) => Some(Self::Abort {
+                src,
+                slot,
+                xid,
+                reason: reason.code(),
+            }),
             Message::Complete(_)
             | Message::RetxOne(_)
             | Message::RetxRange(_)
@@ -69,14 +154,68 @@ impl Record {
     /// [`Record::WriteDone`].
     pub fn message(&self) -> Result<Message, (u16, u32)> {
         Ok(match *self {
-            Self::Data { src, wptr, r#gen, pidx, tail, round, len } => Message::Data(Data { src, wptr, r#gen, pidx, tail, round, len }),
-            Self::Connect { src, slot, xid, incarnation, length, addr, rkey, mtu } => {
-                Message::Connect(Connect { src, slot, xid, incarnation, length, addr, rkey, mtu })
-            }
-            Self::Poll { src, wptr, r#gen, slot, xid, seq } => Message::Poll(Poll { src, wptr, r#gen, slot, xid, seq }),
-            Self::Abort { src, slot, xid, reason } => {
-                Message::Abort(Abort { src, slot, xid, reason: Reason::from_code(reason).unwrap_or(Reason::GaveUp) })
-            }
+            Self::Data {
+                src,
+                wptr,
+                r#gen,
+                pidx,
+                tail,
+                round,
+                len,
+            } => Message::Data(Data {
+                src,
+                wptr,
+                r#gen,
+                pidx,
+                tail,
+                round,
+                len,
+            }),
+            Self::Connect {
+                src,
+                slot,
+                xid,
+                incarnation,
+                length,
+                addr,
+                rkey,
+                mtu,
+            } => Message::Connect(Connect {
+                src,
+                slot,
+                xid,
+                incarnation,
+                length,
+                addr,
+                rkey,
+                mtu,
+            }),
+            Self::Poll {
+                src,
+                wptr,
+                r#gen,
+                slot,
+                xid,
+                seq,
+            } => Message::Poll(Poll {
+                src,
+                wptr,
+                r#gen,
+                slot,
+                xid,
+                seq,
+            }),
+            Self::Abort {
+                src,
+                slot,
+                xid,
+                reason,
+            } => Message::Abort(Abort {
+                src,
+                slot,
+                xid,
+                reason: Reason::from_code(reason).unwrap_or(Reason::GaveUp),
+            }),
             Self::WriteDone { wptr, r#gen } => return Err((wptr, r#gen)),
         })
     }
@@ -84,19 +223,34 @@ impl Record {
     /// The first field that is wider than its place on the wire.
     fn check(&self) -> Result<(), String> {
         let fits = |name: &str, value: u32, max: u32| {
-            if value <= max { Ok(()) } else { Err(format!("{name} is {value}, the most is {max}")) }
+            if value <= max {
+                Ok(())
+            } else {
+                Err(format!("{name} is {value}, the most is {max}"))
+            }
         };
         match *self {
-            Self::Data { r#gen, pidx, round, len, .. } => {
+            Self::Data {
+                r#gen,
+                pidx,
+                round,
+                len,
+                ..
+            } => {
                 fits("gen", r#gen, 0xFF_FFFF)?;
                 fits("pidx", pidx, 0x3F_FFFF)?;
                 fits("round", round.into(), 15)?;
                 fits("len", len.into(), 4096)
             }
-            Self::Poll { r#gen, .. } | Self::WriteDone { r#gen, .. } => fits("gen", r#gen, 0xFF_FFFF),
+            Self::Poll { r#gen, .. } | Self::WriteDone { r#gen, .. } => {
+                fits("gen", r#gen, 0xFF_FFFF)
+            }
             Self::Abort { reason, .. } => match Reason::from_code(reason) {
                 Some(_) => Ok(()),
-                None => Err(format!("reason is {reason}, which no ABORT has: 0 to {}", Reason::ALL.len() - 1)),
+                None => Err(format!(
+                    "reason is {reason}, which no ABORT has: 0 to {}",
+                    Reason::ALL.len() - 1
+                )),
             },
             Self::Connect { .. } => Ok(()),
         }
@@ -226,14 +380,23 @@ impl Trace {
             entry.record.check().map_err(wrong)?;
             let last = entries.last().map_or(0, |entry| entry.slot);
             if entry.slot < last {
-                return Err(wrong(format!("slot {} after slot {last}; slots never fall", entry.slot)));
+                return Err(wrong(format!(
+                    "slot {} after slot {last}; slots never fall",
+                    entry.slot
+                )));
             }
             if entry.slot > MAX_SLOT {
-                return Err(wrong(format!("slot is {}, the most is {MAX_SLOT}", entry.slot)));
+                return Err(wrong(format!(
+                    "slot is {}, the most is {MAX_SLOT}",
+                    entry.slot
+                )));
             }
             entries.push(entry);
         }
-        Ok(Self { header: header.ok_or(TraceError::Empty)?, entries })
+        Ok(Self {
+            header: header.ok_or(TraceError::Empty)?,
+            entries,
+        })
     }
 
     /// Writes a trace file.
@@ -254,10 +417,16 @@ impl Trace {
 fn header_of(text: &str) -> Result<Header, String> {
     let header: Header = parse(text, "the first line of a trace")?;
     if header.format != FORMAT {
-        return Err(format!("format is \"{}\", expected \"{FORMAT}\"", header.format));
+        return Err(format!(
+            "format is \"{}\", expected \"{FORMAT}\"",
+            header.format
+        ));
     }
     if header.version != VERSION {
-        return Err(format!("version is {}, this program reads version {VERSION}", header.version));
+        return Err(format!(
+            "version is {}, this program reads version {VERSION}",
+            header.version
+        ));
     }
     header.config().check().map_err(|error| error.to_string())?;
     Ok(header)
@@ -268,7 +437,9 @@ fn header_of(text: &str) -> Result<Header, String> {
 fn parse<'a, T: Deserialize<'a>>(text: &'a str, what: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| {
         let full = error.to_string();
-        let reason = full.rsplit_once(" at line ").map_or(full.as_str(), |(reason, _)| reason);
+        let reason = full
+            .rsplit_once(" at line ")
+            .map_or(full.as_str(), |(reason, _)| reason);
         format!("not {what}: column {}: {reason}", error.column())
     })
 }
@@ -278,13 +449,35 @@ mod tests {
     use super::*;
 
     fn trace() -> Trace {
-        let record = Record::Data { src: 1, wptr: 2, r#gen: 3, pidx: 4, tail: false, round: 0, len: 512 };
+        let record = Record::Data {
+            src: 1,
+            wptr: 2,
+            r#gen: 3,
+            pidx: 4,
+            tail: false,
+            round: 0,
+            len: 512,
+        };
         let entries = vec![
             Entry { slot: 5, record },
-            Entry { slot: 5, record: Record::WriteDone { wptr: 2, r#gen: 3 } },
-            Entry { slot: 9, record: Record::Abort { src: 1, slot: 0, xid: 9, reason: 1 } },
+            Entry {
+                slot: 5,
+                record: Record::WriteDone { wptr: 2, r#gen: 3 },
+            },
+            Entry {
+                slot: 9,
+                record: Record::Abort {
+                    src: 1,
+                    slot: 0,
+                    xid: 9,
+                    reason: 1,
+                },
+            },
         ];
-        Trace { header: Header::new(&ReceiverConfig::default()), entries }
+        Trace {
+            header: Header::new(&ReceiverConfig::default()),
+            entries,
+        }
     }
 
     fn text() -> String {
@@ -307,18 +500,40 @@ mod tests {
     fn every_malformed_line_is_named_by_number_and_reason() {
         let good = text();
         assert!(error("").contains("empty"));
-        assert!(error("hello\n").starts_with("line 1: not the first line of a trace: column 1: expected value"));
-        assert!(error(&good.replace(FORMAT, "pcap")).starts_with("line 1: format is \"pcap\", expected"));
+        assert!(
+            error("hello\n")
+                .starts_with("line 1: not the first line of a trace: column 1: expected value")
+        );
+        assert!(
+            error(&good.replace(FORMAT, "pcap"))
+                .starts_with("line 1: format is \"pcap\", expected")
+        );
         assert!(error(&good.replace("\"version\":1", "\"version\":2")).contains("version is 2"));
-        assert!(error(&good.replace("\"windows\":64", "\"windows\":0")).starts_with("line 1: r = 0 is out of range"));
-        assert!(error(&good.replace("\"pidx\":4,", "")).starts_with("line 2: not a record: column"));
+        assert!(
+            error(&good.replace("\"windows\":64", "\"windows\":0"))
+                .starts_with("line 1: r = 0 is out of range")
+        );
+        assert!(
+            error(&good.replace("\"pidx\":4,", "")).starts_with("line 2: not a record: column")
+        );
         assert!(error(&good.replace("\"pidx\":4,", "")).contains("missing field `pidx`"));
-        assert!(error(&good.replace("\"pidx\":4", "\"pidx\":4194304")).starts_with("line 2: pidx is 4194304, the most is 4194303"));
+        assert!(
+            error(&good.replace("\"pidx\":4", "\"pidx\":4194304"))
+                .starts_with("line 2: pidx is 4194304, the most is 4194303")
+        );
         assert!(error(&good.replace("\"pidx\":4", "\"pidx\":-1")).contains("line 2: "));
         assert!(error(&good.replace("write_done", "write_dome")).contains("line 3: not a record"));
-        assert!(error(&good.replace("\"reason\":1", "\"reason\":9")).starts_with("line 4: reason is 9"));
-        assert!(error(&good.replace("\"slot\":9", "\"slot\":4")).starts_with("line 4: slot 4 after slot 5"));
-        assert!(error(&good.replace("\"slot\":9", "\"slot\":67108864")).starts_with("line 4: slot is 67108864"));
+        assert!(
+            error(&good.replace("\"reason\":1", "\"reason\":9")).starts_with("line 4: reason is 9")
+        );
+        assert!(
+            error(&good.replace("\"slot\":9", "\"slot\":4"))
+                .starts_with("line 4: slot 4 after slot 5")
+        );
+        assert!(
+            error(&good.replace("\"slot\":9", "\"slot\":67108864"))
+                .starts_with("line 4: slot is 67108864")
+        );
         assert!(error(&good[..good.len() - 10]).starts_with("line 4: "));
     }
 }

@@ -2,7 +2,10 @@
 
 use anyhow::{Context, Result, ensure};
 use tributary_protocol::roce;
-use tributary_protocol::rw::{Completion, Message, Mode, Outcome, Output, ReceiverConfig, Request, Sender, SenderCompletion, SenderStats, wire};
+use tributary_protocol::rw::{
+    Completion, Message, Mode, Outcome, Output, ReceiverConfig, Request, Sender, SenderCompletion,
+    SenderStats, wire,
+};
 
 use super::engine::{EngineStats, ReceiverEngine};
 use super::memory::Memory;
@@ -50,7 +53,10 @@ impl Plan {
     /// Timers for the network of this plan.
     #[must_use]
     pub fn timing(&self) -> Timing {
-        Timing { round_trip_slots: self.round_trip_slots, reorder_slots: self.reorder_slots }
+        Timing {
+            round_trip_slots: self.round_trip_slots,
+            reorder_slots: self.reorder_slots,
+        }
     }
 
     /// Parameters of the receiver.
@@ -70,7 +76,12 @@ impl Plan {
             End::Sender => (self.round_trip_slots.div_ceil(2), self.loss, 0),
             End::Receiver => (self.round_trip_slots / 2, self.loss_back, 1),
         };
-        let config = LinkConfig { delay_slots, reorder_slots: self.reorder_slots, loss, duplication: self.duplication };
+        let config = LinkConfig {
+            delay_slots,
+            reorder_slots: self.reorder_slots,
+            loss,
+            duplication: self.duplication,
+        };
         Ok(Link::new(config, self.seed, stream)?)
     }
 }
@@ -163,7 +174,16 @@ impl Transfer {
             plan.reorder_slots
         );
         let mut sender = Sender::new(plan.timing().sender(plan.mode))?;
-        sender.start(Request { dst: RECEIVER_NODE, addr: ADDR, rkey: RKEY, length: plan.bytes, mtu: plan.mtu }, 0)?;
+        sender.start(
+            Request {
+                dst: RECEIVER_NODE,
+                addr: ADDR,
+                rkey: RKEY,
+                length: plan.bytes,
+                mtu: plan.mtu,
+            },
+            0,
+        )?;
         Ok(Self {
             sender,
             to_receiver: plan.link(End::Sender)?,
@@ -183,9 +203,17 @@ impl Transfer {
     /// # Errors
     /// A parameter out of range, or not as many bytes as planned.
     pub fn of_bytes(plan: Plan, bytes: Vec<u8>) -> Result<Self> {
-        ensure!(bytes.len() as u64 == u64::from(plan.bytes), "{} bytes given, {} planned", bytes.len(), plan.bytes);
+        ensure!(
+            bytes.len() as u64 == u64::from(plan.bytes),
+            "{} bytes given, {} planned",
+            bytes.len(),
+            plan.bytes
+        );
         let memory = Some(Memory::new(bytes, ADDR, RKEY));
-        Ok(Self { memory, ..Self::new(plan)? })
+        Ok(Self {
+            memory,
+            ..Self::new(plan)?
+        })
     }
 
     /// The memory at both ends, for transfers of bytes.
@@ -200,11 +228,18 @@ impl Transfer {
     /// # Errors
     /// The engine or an observer has failed, the engine has done what the protocol forbids, or
     /// the transfer does not end.
-    pub fn run(&mut self, engine: &mut dyn ReceiverEngine, observers: &mut [&mut dyn Observer], watch: &mut dyn FnMut(u64)) -> Result<Report> {
+    pub fn run(
+        &mut self,
+        engine: &mut dyn ReceiverEngine,
+        observers: &mut [&mut dyn Observer],
+        watch: &mut dyn FnMut(u64),
+    ) -> Result<Report> {
         let limit = SLOTS_AT_MOST.0 + SLOTS_AT_MOST.1 * u64::from(self.plan.packets());
         let mut now = 0;
         loop {
-            let busy = self.slot(now, engine, observers).with_context(|| format!("slot {now}"))?;
+            let busy = self
+                .slot(now, engine, observers)
+                .with_context(|| format!("slot {now}"))?;
             watch(self.sender.stats().fresh);
             if let (Some((end_slot, done)), false) = (self.ended, busy) {
                 return Ok(Report {
@@ -221,14 +256,22 @@ impl Transfer {
                     slots: now + 1,
                 });
             }
-            ensure!(now < limit, "the transfer has not ended after {limit} slots");
+            ensure!(
+                now < limit,
+                "the transfer has not ended after {limit} slots"
+            );
             now += 1;
         }
     }
 
     /// One slot: what has arrived goes into the receiver, its outputs leave, what has arrived at
     /// the sender goes into it, and one packet of the sender leaves. True if something is under way.
-    fn slot(&mut self, now: u64, engine: &mut dyn ReceiverEngine, observers: &mut [&mut dyn Observer]) -> Result<bool> {
+    fn slot(
+        &mut self,
+        now: u64,
+        engine: &mut dyn ReceiverEngine,
+        observers: &mut [&mut dyn Observer],
+    ) -> Result<bool> {
         for record in std::mem::take(&mut self.writes) {
             engine.input(&record, now)?;
         }
@@ -254,26 +297,46 @@ impl Transfer {
             self.send(End::Sender, out.msg, now, observers)?;
         }
         while let Some(done) = self.sender.take_completion() {
-            ensure!(self.ended.is_none(), "P4: a second completion at the sender");
+            ensure!(
+                self.ended.is_none(),
+                "P4: a second completion at the sender"
+            );
             self.ended = Some((now, done));
             tell(observers, now, &Event::Ended(&done))?;
         }
-        Ok(sent || !self.writes.is_empty() || self.to_receiver.in_flight() + self.to_sender.in_flight() > 0)
+        Ok(sent
+            || !self.writes.is_empty()
+            || self.to_receiver.in_flight() + self.to_sender.in_flight() > 0)
     }
 
     /// A packet comes out of a link.
-    fn take_in(&mut self, end: End, packet: Packet, now: u64, observers: &mut [&mut dyn Observer]) -> Result<Message> {
+    fn take_in(
+        &mut self,
+        end: End,
+        packet: Packet,
+        now: u64,
+        observers: &mut [&mut dyn Observer],
+    ) -> Result<Message> {
         let (message, frame) = match packet {
             Packet::Message(message) => (message, Vec::new()),
             Packet::Frame(frame) => {
-                let decoded = wire::decode_frame(&frame).with_context(|| format!("frame at the {}", end.name()))?;
+                let decoded = wire::decode_frame(&frame)
+                    .with_context(|| format!("frame at the {}", end.name()))?;
                 if let (Message::Data(data), Some(memory)) = (&decoded.msg, &mut self.memory) {
                     memory.arrived(*data, decoded.payload.to_vec());
                 }
                 (decoded.msg, frame)
             }
         };
-        tell(observers, now, &Event::Arrived { end, message: &message, frame: &frame })?;
+        tell(
+            observers,
+            now,
+            &Event::Arrived {
+                end,
+                message: &message,
+                frame: &frame,
+            },
+        )?;
         Ok(message)
     }
 
@@ -282,34 +345,70 @@ impl Transfer {
         match output {
             Output::Send { msg, .. } => self.send(End::Receiver, msg, now, observers),
             Output::Write(write) => {
-                ensure!(self.completions.is_empty(), "P5: a write after the completion");
+                ensure!(
+                    self.completions.is_empty(),
+                    "P5: a write after the completion"
+                );
                 if let Some(memory) = &mut self.memory {
                     memory.write(&write)?;
                 }
-                self.writes.push(Record::WriteDone { wptr: write.wptr, r#gen: write.r#gen });
+                self.writes.push(Record::WriteDone {
+                    wptr: write.wptr,
+                    r#gen: write.r#gen,
+                });
                 tell(observers, now, &Event::Written(&write))
             }
             Output::Completion(done) => {
                 self.completions.push(done);
-                ensure!(self.completions.len() == 1, "P4: a second completion at the receiver");
+                ensure!(
+                    self.completions.len() == 1,
+                    "P4: a second completion at the receiver"
+                );
                 self.completion_slot = Some(now);
                 tell(observers, now, &Event::Completed(&done))
             }
         }
     }
 
-    fn send(&mut self, end: End, message: Message, now: u64, observers: &mut [&mut dyn Observer]) -> Result<()> {
+    fn send(
+        &mut self,
+        end: End,
+        message: Message,
+        now: u64,
+        observers: &mut [&mut dyn Observer],
+    ) -> Result<()> {
         let packet = match &self.memory {
             None => Packet::Message(message.clone()),
             Some(memory) => {
-                let payload = if let Message::Data(data) = &message { memory.payload(data, self.plan.mtu) } else { Vec::new() };
+                let payload = if let Message::Data(data) = &message {
+                    memory.payload(data, self.plan.mtu)
+                } else {
+                    Vec::new()
+                };
                 Packet::Frame(wire::encode_frame(&addresses(end), &message, &payload)?)
             }
         };
-        let copy = if observers.is_empty() { None } else { Some(packet.clone()) };
+        let copy = if observers.is_empty() {
+            None
+        } else {
+            Some(packet.clone())
+        };
         let fate = self.put(end, packet, now);
-        let frame = if let Some(Packet::Frame(frame)) = &copy { frame.as_slice() } else { &[] };
-        tell(observers, now, &Event::Sent { end, message: &message, frame, fate })
+        let frame = if let Some(Packet::Frame(frame)) = &copy {
+            frame.as_slice()
+        } else {
+            &[]
+        };
+        tell(
+            observers,
+            now,
+            &Event::Sent {
+                end,
+                message: &message,
+                frame,
+                fate,
+            },
+        )
     }
 
     fn put(&mut self, end: End, packet: Packet, now: u64) -> Fate {
@@ -329,5 +428,7 @@ fn addresses(end: End) -> roce::Link {
 }
 
 fn tell(observers: &mut [&mut dyn Observer], now: u64, event: &Event<'_>) -> Result<()> {
-    observers.iter_mut().try_for_each(|observer| observer.event(now, event))
+    observers
+        .iter_mut()
+        .try_for_each(|observer| observer.event(now, event))
 }

@@ -7,7 +7,10 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use fst_writer::{FstBodyWriter, FstFileType, FstHeaderWriter, FstInfo, FstScopeType, FstSignalId, FstSignalType, FstVarDirection, FstVarType};
+use fst_writer::{
+    FstBodyWriter, FstFileType, FstHeaderWriter, FstInfo, FstScopeType, FstSignalId, FstSignalType,
+    FstVarDirection, FstVarType,
+};
 use tributary_protocol::rw::{NUMBER_BITS, Receiver};
 
 /// Name and width in bits of each signal, in the order of [`values`].
@@ -36,7 +39,9 @@ pub(super) struct Waveform {
 
 impl std::fmt::Debug for Waveform {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Waveform").field("shown", &self.shown).finish_non_exhaustive()
+        f.debug_struct("Waveform")
+            .field("shown", &self.shown)
+            .finish_non_exhaustive()
     }
 }
 
@@ -54,20 +59,35 @@ impl Waveform {
         header.scope("rw_receiver", "", FstScopeType::Module)?;
         let mut signals = Vec::with_capacity(SIGNALS.len());
         for (name, width) in SIGNALS {
-            let id = header.var(name, FstSignalType::bit_vec(width), FstVarType::Reg, FstVarDirection::Implicit, None)?;
+            let id = header.var(
+                name,
+                FstSignalType::bit_vec(width),
+                FstVarType::Reg,
+                FstVarDirection::Implicit,
+                None,
+            )?;
             signals.push((id, width));
         }
         header.up_scope()?;
-        Ok(Self { body: header.finish()?, signals, shown: 0 })
+        Ok(Self {
+            body: header.finish()?,
+            signals,
+            shown: 0,
+        })
     }
 
     /// Takes the state at the end of slot `now`.
     pub(super) fn sample(&mut self, now: u64, receiver: &Receiver) -> Result<()> {
-        let open = (0..receiver.config().r).filter_map(|wptr| u16::try_from(wptr).ok()).find(|wptr| receiver.transfer(*wptr).is_some());
+        let open = (0..receiver.config().r)
+            .filter_map(|wptr| u16::try_from(wptr).ok())
+            .find(|wptr| receiver.transfer(*wptr).is_some());
         self.shown = open.unwrap_or(self.shown);
         self.body.time_change(now)?;
         for ((id, width), value) in self.signals.iter().zip(values(receiver, self.shown)) {
-            let bits: Vec<u8> = (0..*width).rev().map(|bit| b'0' + (value >> bit & 1) as u8).collect();
+            let bits: Vec<u8> = (0..*width)
+                .rev()
+                .map(|bit| b'0' + (value >> bit & 1) as u8)
+                .collect();
             self.body.signal_change(*id, &bits)?;
         }
         Ok(())
@@ -75,7 +95,9 @@ impl Waveform {
 
     pub(super) fn finish(self) -> Result<()> {
         let file = self.body.finish().context("cannot complete the waveform")?;
-        file.into_inner().map_err(std::io::IntoInnerError::into_error).context("cannot complete the waveform")?;
+        file.into_inner()
+            .map_err(std::io::IntoInnerError::into_error)
+            .context("cannot complete the waveform")?;
         Ok(())
     }
 }

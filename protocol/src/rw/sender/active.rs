@@ -177,7 +177,10 @@ impl Active {
     pub fn guard(&self, config: &SenderConfig) -> Option<u32> {
         let all_sent =
             self.window.is_some() && self.next == self.n && config.echo && config.mode == Mode::Rw;
-        (all_sent && self.copies < self.asked.saturating_mul(9).div_ceil(10) && self.guarded > self.base && self.n - self.guarded < GUARDED)
+        (all_sent
+            && self.copies < self.asked.saturating_mul(9).div_ceil(10)
+            && self.guarded > self.base
+            && self.n - self.guarded < GUARDED)
             .then(|| self.guarded - 1)
     }
 
