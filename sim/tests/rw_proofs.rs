@@ -1,0 +1,213 @@
+//! Invariants of the receiver window, proven on the emitted Verilog at small sizes.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Output;
+
+use tributary_hdl::blocks::FreeList;
+use tributary_hdl::emit::{Design, emit_block};
+use tributary_hdl::rw::RwControl;
+use tributary_sim::tools::{Tools, target_dir};
+
+const FIFO: &str = include_str!("rw_proofs/fifo.v");
+const FREE_LIST: &str = include_str!("rw_proofs/free_list.v");
+const GENS: &str = include_str!("rw_proofs/gens.v");
+
+/// Emitted Verilog on its way to a proof.
+struct Text {
+    top: String,
+    text: String,
+}
+
+impl Text {
+    fn of(design: &Design) -> Self {
+        Self {
+            top: design.top.clone(),
+            text: design.to_text(),
+        }
+    }
+
+    fn replace(&mut self, from: &str, to: &str) {
+        assert!(self.text.contains(from), "{from} is not in the text");
+        self.text = self.text.replace(from, to);
+    }
+
+    /// Edits the text of one module.
+    fn module(&mut self, name: &str, edit: impl FnOnce(&str) -> String) {
+        let start = self.text.find(&format!("module {name} (")).unwrap();
+        let end = start + self.text[start..].find("endmodule").unwrap();
+        let edited = edit(&self.text[start..end]);
+        self.text.replace_range(start..end, &edited);
+    }
+
+    fn append(&mut self, module: &str, property: &str) {
+        self.module(module, |text| format!("{text}{property}"));
+    }
+
+    /// A port that shows what a module holds.
+    fn port(&mut self, module: &str, width: usize) {
+        let head = format!("module {module} (");
+        let port = format!("{head}\n    output wire [{}:0] dump,", width - 1);
+        self.replace(&head, &port);
+    }
+
+    fn dump(&mut self, module: &str, width: usize, value: &str) {
+        self.port(module, width);
+        self.append(module, &format!("    assign dump = {value};\n"));
+    }
+
+    /// The port of one instance, as `<instance>_dump`.
+    fn see(&mut self, module: &str, instance: &str, width: usize) {
+        let head = format!("    {module} {instance} (");
+        let wire = format!("    wire [{}:0] {instance}_dump;\n", width - 1);
+        self.replace(
+            &head,
+            &format!("{wire}{head}\n        .dump({instance}_dump),"),
+        );
+    }
+
+    /// Tables begin with any contents.
+    fn any_tables(&mut self) {
+        let lines = self.text.lines();
+        let kept = lines.filter(|line| !line.trim_start().starts_with("mem[i] = "));
+        self.text = kept.collect::<Vec<_>>().join("\n");
+    }
+
+    /// A module delivers anything.
+    fn cut(&mut self, module: &str, outputs: &[(&str, usize)]) {
+        self.module(module, |text| {
+            let ports = text.find(");").unwrap() + 2;
+            let mut cut = text[..ports].replace("output reg ", "output wire") + "\n";
+            for (output, width) in outputs {
+                let top = width - 1;
+                cut += &format!("    (* anyseq *) reg [{top}:0] any_{output};\n");
+                cut += &format!("    assign {output} = any_{output};\n");
+            }
+            cut
+        });
+    }
+
+    /// Prepares the text and runs the solver: whether it proved the assertions, and its words.
+    fn check(&self, name: &str, defines: &str, arguments: &[&str]) -> (bool, String) {
+        let dir: PathBuf = target_dir()
+            .join("test-scratch")
+            .join("rw-proofs")
+            .join(name);
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("rtl.v"), &self.text).unwrap();
+        let top = &self.top;
+        let script = format!(
+            "read_verilog -sv -formal {defines} rtl.v; prep -flatten -top {top}; \
+             delete -port o:*; opt_clean -purge; memory_map; async2sync; dffunmap; \
+             opt_clean -purge; write_smt2 -wires rtl.smt2"
+        );
+        let run = |tool: &str, arguments: &[&str]| -> Output {
+            let mut command = Tools::find().unwrap().command(tool).unwrap();
+            command.args(arguments).current_dir(&dir).output().unwrap()
+        };
+        let output = run("yosys", &["-q", "-p", &script]);
+        assert!(output.status.success(), "{output:?}");
+        let all = [&["-s", "z3", "--noprogress"], arguments, &["rtl.smt2"]].concat();
+        let output = run("yosys-smtbmc", &all);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        fs::write(dir.join("log"), &text).unwrap();
+        assert!(text.contains("Status: "), "{text} {output:?}");
+        let proven = text.contains("Status: PASSED");
+        assert_eq!(output.status.success(), proven, "{text}");
+        (proven, text)
+    }
+
+    /// Induction, from a base case of `depth` clocks.
+    fn prove(&self, name: &str, depth: &str) {
+        for (mode, way) in [("base", &["-t", depth][..]), ("step", &["-i", "-t", depth])] {
+            let (proven, text) = self.check(&format!("{name}-{mode}"), "-DHELPERS", way);
+            assert!(proven, "{text}");
+        }
+    }
+
+    fn refute(&self, name: &str, defines: &str, steps: &str) {
+        let (proven, text) = self.check(name, defines, &["-t", steps]);
+        assert!(!proven && text.contains("Assert failed"), "{text}");
+    }
+}
+
+fn free_list() -> Text {
+    let mut text = Text::of(&emit_block(&mut FreeList::<2>::default()).unwrap());
+    text.dump(
+        "ram_reg_w2_d4",
+        10,
+        "{array_out, mem[3], mem[2], mem[1], mem[0]}",
+    );
+    text.see("ram_reg_w2_d4", "words", 10);
+    text.dump(
+        "ram_async_w2_d4",
+        8,
+        "{storage[3], storage[2], storage[1], storage[0]}",
+    );
+    text.see("ram_async_w2_d4", "mem", 8);
+    text.dump(
+        "fifo_reg_w2_d4",
+        14,
+        "{full_reg, some_reg, tail_reg, head_reg, mem_dump}",
+    );
+    text.see("fifo_reg_w2_d4", "ahead", 14);
+    text.port("fifo_bram_w2_d4", 10);
+    text.append("fifo_bram_w2_d4", FIFO);
+    text.see("fifo_bram_w2_d4", "queue", 10);
+    text.append("free_list_d4", FREE_LIST);
+    text
+}
+
+#[test]
+fn p_13_free_and_held_windows_add_up_by_induction() {
+    free_list().prove("p13", "4");
+}
+
+#[test]
+fn p_13_an_id_handed_out_twice_is_refuted() {
+    let mut text = free_list();
+    text.module("fifo_reg_w2_d4", |module| {
+        assert!(module.contains("head_reg <= head_next;"));
+        module.replace("head_reg <= head_next;", "head_reg <= head_reg;")
+    });
+    text.refute("p13-bad", "", "12");
+}
+
+fn gens() -> Text {
+    let mut block = RwControl::<1, 8, 4, 2, 2, 1, 20, 8, 51>::default();
+    let mut text = Text::of(&emit_block(&mut block).unwrap());
+    text.any_tables();
+    text.dump("ram_reg_w16_d2", 48, "{array_out, mem[1], mem[0]}");
+    text.see("ram_reg_w16_d2", "gens", 48);
+    // Whatever the other tables and the free list say.
+    text.cut("ram_reg_w51_d4096", &[("rd_data", 51)]);
+    text.cut("ram_reg_w115_d2", &[("rd_data", 115)]);
+    text.cut("ram_reg_w76_d2", &[("rd_data", 76)]);
+    let outputs = [
+        ("ready", 1),
+        ("s_ready", 1),
+        ("m_valid", 1),
+        ("m_data", 1),
+        ("count", 16),
+    ];
+    text.cut("free_list_d2", &outputs);
+    let top = text.top.clone();
+    text.append(&top, GENS);
+    text
+}
+
+#[test]
+fn p_14_each_opening_raises_the_incarnation_by_one_by_induction() {
+    gens().prove("p14", "6");
+}
+
+#[test]
+fn p_14_an_incarnation_that_stays_is_refuted() {
+    let mut text = gens();
+    text.replace("gens_rd_data + 16'd1", "gens_rd_data");
+    text.replace(
+        "        state_reg = 5'd0;",
+        "        state_reg = STATE_ALLOC;",
+    );
+    text.refute("p14-bad", "", "19:6:25");
+}
