@@ -106,7 +106,10 @@ impl Preset {
     /// # Errors
     /// A block or size is not in the catalog.
     pub fn choices(&self) -> Result<Vec<Choice>, CatalogError> {
-        self.blocks.iter().map(|(block, sizes)| choose(block, sizes)).collect()
+        self.blocks
+            .iter()
+            .map(|(block, sizes)| choose(block, sizes))
+            .collect()
     }
 }
 
@@ -115,9 +118,10 @@ impl Preset {
 /// # Errors
 /// There is none.
 pub fn preset(name: &str) -> Result<&'static Preset, CatalogError> {
-    PRESETS.iter().find(|p| p.name == name).ok_or_else(|| {
-        CatalogError::Preset(name.to_owned(), list(PRESETS.iter().map(|p| p.name)))
-    })
+    PRESETS
+        .iter()
+        .find(|p| p.name == name)
+        .ok_or_else(|| CatalogError::Preset(name.to_owned(), list(PRESETS.iter().map(|p| p.name))))
 }
 
 /// The block called `block` in the sizes given; the others are the smallest on offer.
@@ -130,7 +134,10 @@ pub fn choose(block: &str, sizes: &[(impl AsRef<str>, usize)]) -> Result<Choice,
     let Some(first) = left.first() else {
         let mut names: Vec<&str> = all.iter().map(|c| c.block).collect();
         names.dedup();
-        return Err(CatalogError::Block(block.to_owned(), list(names.into_iter())));
+        return Err(CatalogError::Block(
+            block.to_owned(),
+            list(names.into_iter()),
+        ));
     };
     let known: Vec<&str> = first.sizes.iter().map(|(k, _)| *k).collect();
     for (name, value) in sizes {
@@ -142,7 +149,12 @@ pub fn choose(block: &str, sizes: &[(impl AsRef<str>, usize)]) -> Result<Choice,
                 known: list(known.iter().copied()),
             });
         }
-        let size = |c: &Choice| c.sizes.iter().find(|(k, _)| *k == name).map_or(0, |(_, v)| *v);
+        let size = |c: &Choice| {
+            c.sizes
+                .iter()
+                .find(|(k, _)| *k == name)
+                .map_or(0, |(_, v)| *v)
+        };
         let on_offer: BTreeMap<usize, ()> = left.iter().map(|c| (size(c), ())).collect();
         left.retain(|c| size(c) == *value);
         if left.is_empty() {

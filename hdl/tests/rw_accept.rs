@@ -110,7 +110,11 @@ macro_rules! bench {
                         let (at, pidx, reason, credit) =
                             self.due.pop_front().expect("no decision is due");
                         assert_eq!(self.cycle - at, 5, "latency");
-                        assert_eq!(self.uut.m_reason.val().to_u64(), reason, "packet {pidx} at {at}");
+                        assert_eq!(
+                            self.uut.m_reason.val().to_u64(),
+                            reason,
+                            "packet {pidx} at {at}"
+                        );
                         assert_eq!(self.uut.m_credit.val(), credit, "credit of {pidx} at {at}");
                         self.seen[reason as usize] += 1;
                         if reason == 0 {
@@ -162,7 +166,11 @@ macro_rules! bench {
                     }
                     self.connection(wptr, true);
                     self.clock();
-                    self.windows[wptr] = Window { got: vec![false; N as usize], base: 0, open: true };
+                    self.windows[wptr] = Window {
+                        got: vec![false; N as usize],
+                        base: 0,
+                        open: true,
+                    };
                 }
 
                 fn data(&mut self, wptr: usize, pidx: u64) {
@@ -198,8 +206,11 @@ macro_rules! bench {
                     let mut rng = SmallRng::seed_from_u64(seed);
                     let mut bench = Bench::new();
                     for step in 0..4000usize {
-                        let wptr =
-                            if rng.random_range(0..4) == 0 { rng.random_range(0..4) } else { (step / 200) % 4 };
+                        let wptr = if rng.random_range(0..4) == 0 {
+                            rng.random_range(0..4)
+                        } else {
+                            (step / 200) % 4
+                        };
                         let b = bench.base(wptr);
                         let pidx = match rng.random_range(0..9) {
                             0..3 => b,
@@ -273,7 +284,14 @@ macro_rules! bench {
             #[test]
             fn rw_01_rw_03_next_lap_behind_a_slide() {
                 for hole in [0, 1, 30, 31, 32, 33, W / 2 - 1, W / 2] {
-                    for second in [hole + 1, hole + 31, hole + 32, hole + 33, hole + W / 2, hole + W - 1] {
+                    for second in [
+                        hole + 1,
+                        hole + 31,
+                        hole + 32,
+                        hole + 33,
+                        hole + W / 2,
+                        hole + W - 1,
+                    ] {
                         let mut bench = Bench::new();
                         let base = hole;
                         println!("hole {hole}, second {second}");
@@ -305,7 +323,13 @@ macro_rules! bench {
                     }
                     bench.data(3, hole);
                     assert_eq!(bench.base(3), hole + W);
-                    for p in [hole + 2 * W - 1, hole + 2 * W, hole + W, hole + W + 2, hole + W + 1] {
+                    for p in [
+                        hole + 2 * W - 1,
+                        hole + 2 * W,
+                        hole + W,
+                        hole + W + 2,
+                        hole + W + 1,
+                    ] {
                         bench.data(3, p);
                     }
                     bench.finish();

@@ -421,43 +421,189 @@ hdl_module! {
 }
 
 impl<
-    const A: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,
-    const NW: usize, const LNW: usize, const NW2: usize, const HI: usize, const BA: usize,
+    const A: usize,
+    const W: usize,
+    const LW: usize,
+    const B: usize,
+    const LB: usize,
+    const NW: usize,
+    const LNW: usize,
+    const NW2: usize,
+    const HI: usize,
+    const BA: usize,
     const QW: usize,
 > Logic for RwAccept<A, W, LW, B, LB, NW, LNW, NW2, HI, BA, QW>
 {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk,
-            opened_en, opened_wptr, opened_id,
-            s1_valid, s1_init, s1_wptr, s1_gen, s1_src, s1_pidx,
-            s1_tail, s1_len, s2_valid, s2_init, s2_wptr, s2_gen,
-            s2_src, s2_pidx, s2_tail, s2_len, s2_word, s3_valid,
-            s3_init, s3_wptr, s3_gen, s3_src, s3_pidx, s3_tail,
-            s3_len, s3_word, s3_word6, s3_word7, s3_word8, s3_row6,
-            s3_row7, s3_row8, s4_valid, s4_init, s4_wptr, s4_gen,
-            s4_pidx, s4_tail, s4_len, s4_word, s4_addr, s4_rkey,
-            s4_mtu, s4_last, s4_closed, s4_stale, s4_foreign, s4_beyond,
-            s4_at_last, s4_len_full, s4_len_last, s4_onehot, s4_above, s4_below,
-            s4_word_onehot, s4_word_above, s4_lap_0, s4_lap_1, s4_lap_2, s4_bits,
-            s4_wbase, s4_highest, s4_row_tail, s4_last_rx, s4_full, s4_word6,
-            s4_row6, s4_word5, s4_row5, s5_valid, s5_wptr, s5_gen,
-            s5_pidx, s5_pidx_1, s5_lap_1, s5_clear, s5_tail, s5_len,
-            s5_word, s5_addr, s5_rkey, s5_mtu, s5_last, s5_fail,
-            s5_onehot, s5_lap, s5_bits, s5_wbase, s5_highest, s5_row_tail,
-            s5_last_rx, s5_full, s5_same_word, s5_same_row, s5_same_bit, s5_same_lap,
-            s5_dup, s5_pass, s5_below, s5_at_base, s5_laps_0, s5_laps_1,
-            s5_laps_2, s5_borrow, s5_new_highest, s5_after_last, s5_lowest_without, s5_lowest_with,
-            s5_lapped_without, s5_lapped_with, s5_next_without, s5_next_with, s5_wraps_without, s5_wraps_with,
-            s5_following, s5_alone_without, s5_alone_with, s5_word_onehot, s5_word_above, s6_valid,
-            s6_take, s6_slid, s6_emptied, s6_wrapped, s6_write_row, s6_write_bits,
-            s6_reason, s6_wptr, s6_gen, s6_pidx, s6_len, s6_last,
-            s6_addr, s6_offset, s6_rkey, s6_word, s6_bits, s6_wbase,
-            s6_highest, s6_row_tail, s6_last_rx, s6_raised, s6_pidx_1, s6_full,
-            s6_set, s6_filled, s6_leave, s6_passed, s6_value, s7_word,
-            s7_wptr, s7_bits, s7_wbase, s7_highest, s7_row_tail, s7_last_rx,
-            s7_full, s8_bits, s8_wbase, s8_highest, s8_row_tail, s8_last_rx,
+            self,
+            clk,
+            opened_en,
+            opened_wptr,
+            opened_id,
+            s1_valid,
+            s1_init,
+            s1_wptr,
+            s1_gen,
+            s1_src,
+            s1_pidx,
+            s1_tail,
+            s1_len,
+            s2_valid,
+            s2_init,
+            s2_wptr,
+            s2_gen,
+            s2_src,
+            s2_pidx,
+            s2_tail,
+            s2_len,
+            s2_word,
+            s3_valid,
+            s3_init,
+            s3_wptr,
+            s3_gen,
+            s3_src,
+            s3_pidx,
+            s3_tail,
+            s3_len,
+            s3_word,
+            s3_word6,
+            s3_word7,
+            s3_word8,
+            s3_row6,
+            s3_row7,
+            s3_row8,
+            s4_valid,
+            s4_init,
+            s4_wptr,
+            s4_gen,
+            s4_pidx,
+            s4_tail,
+            s4_len,
+            s4_word,
+            s4_addr,
+            s4_rkey,
+            s4_mtu,
+            s4_last,
+            s4_closed,
+            s4_stale,
+            s4_foreign,
+            s4_beyond,
+            s4_at_last,
+            s4_len_full,
+            s4_len_last,
+            s4_onehot,
+            s4_above,
+            s4_below,
+            s4_word_onehot,
+            s4_word_above,
+            s4_lap_0,
+            s4_lap_1,
+            s4_lap_2,
+            s4_bits,
+            s4_wbase,
+            s4_highest,
+            s4_row_tail,
+            s4_last_rx,
+            s4_full,
+            s4_word6,
+            s4_row6,
+            s4_word5,
+            s4_row5,
+            s5_valid,
+            s5_wptr,
+            s5_gen,
+            s5_pidx,
+            s5_pidx_1,
+            s5_lap_1,
+            s5_clear,
+            s5_tail,
+            s5_len,
+            s5_word,
+            s5_addr,
+            s5_rkey,
+            s5_mtu,
+            s5_last,
+            s5_fail,
+            s5_onehot,
+            s5_lap,
+            s5_bits,
+            s5_wbase,
+            s5_highest,
+            s5_row_tail,
+            s5_last_rx,
+            s5_full,
+            s5_same_word,
+            s5_same_row,
+            s5_same_bit,
+            s5_same_lap,
+            s5_dup,
+            s5_pass,
+            s5_below,
+            s5_at_base,
+            s5_laps_0,
+            s5_laps_1,
+            s5_laps_2,
+            s5_borrow,
+            s5_new_highest,
+            s5_after_last,
+            s5_lowest_without,
+            s5_lowest_with,
+            s5_lapped_without,
+            s5_lapped_with,
+            s5_next_without,
+            s5_next_with,
+            s5_wraps_without,
+            s5_wraps_with,
+            s5_following,
+            s5_alone_without,
+            s5_alone_with,
+            s5_word_onehot,
+            s5_word_above,
+            s6_valid,
+            s6_take,
+            s6_slid,
+            s6_emptied,
+            s6_wrapped,
+            s6_write_row,
+            s6_write_bits,
+            s6_reason,
+            s6_wptr,
+            s6_gen,
+            s6_pidx,
+            s6_len,
+            s6_last,
+            s6_addr,
+            s6_offset,
+            s6_rkey,
+            s6_word,
+            s6_bits,
+            s6_wbase,
+            s6_highest,
+            s6_row_tail,
+            s6_last_rx,
+            s6_raised,
+            s6_pidx_1,
+            s6_full,
+            s6_set,
+            s6_filled,
+            s6_leave,
+            s6_passed,
+            s6_value,
+            s7_word,
+            s7_wptr,
+            s7_bits,
+            s7_wbase,
+            s7_highest,
+            s7_row_tail,
+            s7_last_rx,
+            s7_full,
+            s8_bits,
+            s8_wbase,
+            s8_highest,
+            s8_row_tail,
+            s8_last_rx,
             s8_full
         );
         for i in 0..NW {
@@ -518,8 +664,7 @@ impl<
         if self.s6_leave.q.val() {
             self.s6_clear.next = self.s6_passed.q.val();
         }
-        self.s6_new_full.next =
-            (self.s6_full.q.val() | self.s6_fill.val()) & !self.s6_clear.val();
+        self.s6_new_full.next = (self.s6_full.q.val() | self.s6_fill.val()) & !self.s6_clear.val();
         for i in 0..NW {
             self.s6_new_hole[i].next = self.s6_hole[i].q.val();
             if self.s6_set_now.val().get_bit(i) {
@@ -598,11 +743,13 @@ impl<
         self.s4_closed.d.next = !self.conn_id.rd_data.val().get_bit(0)
             | (bit_cast::<16, A>(self.s3_row.val()) != self.s3_wptr.q.val());
         self.s4_stale.d.next = self.conn_id.rd_data.val().get_bits::<16>(17) != self.s3_gen.q.val();
-        self.s4_foreign.d.next = self.conn_id.rd_data.val().get_bits::<16>(1) != self.s3_src.q.val();
+        self.s4_foreign.d.next =
+            self.conn_id.rd_data.val().get_bits::<16>(1) != self.s3_src.q.val();
         self.s4_beyond.d.next = self.s3_pidx.q.val() > self.s3_last.val();
         self.s4_at_last.d.next = self.s3_pidx.q.val() == self.s3_last.val();
         self.s4_len_full.d.next = self.s3_len.q.val() == self.s3_plen.val();
-        self.s4_len_last.d.next = self.s3_len.q.val() == self.conn_size.rd_data.val().get_bits::<13>(25);
+        self.s4_len_last.d.next =
+            self.s3_len.q.val() == self.conn_size.rd_data.val().get_bits::<13>(25);
         self.s4_onehot.d.next = bits::<B>(1) << self.s3_pos.val();
         self.s4_above.d.next = (!bits::<B>(0) << self.s3_pos.val()) << 1;
         self.s4_below.d.next = !(!bits::<B>(0) << self.s3_pos.val());
@@ -722,8 +869,8 @@ impl<
         self.s5_last_rx.d.next = self.s4_last_rx.q.val();
         if self.s4_row6.q.val() {
             self.s4_cur_wbase.next = self.s6_wbase.q.val();
-            self.s4_cur_full.next = (self.s4_full.q.val() | self.s6_fill.val())
-                & !self.s6_clear.val();
+            self.s4_cur_full.next =
+                (self.s4_full.q.val() | self.s6_fill.val()) & !self.s6_clear.val();
             self.s4_cur_highest.next = self.s6_new_highest.val();
             self.s5_row_tail.d.next = self.s6_row_tail.q.val();
             self.s5_last_rx.d.next = self.s6_last_rx.q.val();
@@ -812,8 +959,7 @@ impl<
             self.row_highest.next = self.s6_new_highest.val();
             self.row_tail.next = self.s6_row_tail.q.val();
             self.row_last_rx.next = self.s6_last_rx.q.val();
-            self.row_full.next = (self.s5_full.q.val() | self.s6_fill.val())
-                & !self.s6_clear.val();
+            self.row_full.next = (self.s5_full.q.val() | self.s6_fill.val()) & !self.s6_clear.val();
         }
         for i in 0..NW {
             self.row_hole_set[i].next = self.s5_hole[i].q.val();
@@ -891,8 +1037,7 @@ impl<
         }
         self.s5_index.next = self.s5_pidx.q.val().get_bits::<LNW>(self.lb.val().index());
         self.s5_pos.next = bit_cast::<LB, 22>(self.s5_pidx.q.val());
-        self.filled.next =
-            self.s5_same_row.q.val() & self.s6_take.q.val() & self.s6_filled.q.val();
+        self.filled.next = self.s5_same_row.q.val() & self.s6_take.q.val() & self.s6_filled.q.val();
         self.next.next = self.s5_next_without.q.val();
         self.wraps.next = self.s5_wraps_without.q.val();
         self.alone.next = self.s5_alone_without.q.val();
@@ -968,8 +1113,8 @@ impl<
             self.s5_same_row.q.val() & self.s6_take.q.val() & self.s6_raised.q.val();
         self.s6_highest.d.next = self.row_highest.val();
         self.s6_pidx_1.d.next = self.s5_pidx_1.q.val();
-        self.s6_raised.d.next = self.s5_new_highest.q.val()
-            & (!self.with_raised.val() | self.s5_after_last.q.val());
+        self.s6_raised.d.next =
+            self.s5_new_highest.q.val() & (!self.with_raised.val() | self.s5_after_last.q.val());
         self.s6_row_tail.d.next = self.row_tail.val() | (self.take.val() & self.s5_tail.q.val());
         self.s6_last_rx.d.next = self.row_last_rx.val();
         if self.s5_pass.q.val() {
@@ -1031,8 +1176,7 @@ impl<
         self.bitmap_q.wr_en.next = self.s6_write_bits.q.val();
         self.bitmap_q.wr_addr.next = self.s6_word.q.val();
         self.bitmap_q.wr_data.next = self.s6_bits.q.val();
-        self.s6_moved.next =
-            ((self.s6_wbase.q.val() ^ self.s6_pidx.q.val()) << 2) >> self.lw.val();
+        self.s6_moved.next = ((self.s6_wbase.q.val() ^ self.s6_pidx.q.val()) << 2) >> self.lw.val();
         self.m_valid.next = self.s6_valid.q.val();
         self.m_reason.next = self.s6_reason.q.val();
         self.m_wptr.next = self.s6_wptr.q.val();

@@ -379,26 +379,93 @@ hdl_module! {
 }
 
 impl<
-    const A: usize, const W: usize, const B: usize, const LB: usize, const NW: usize,
-    const LNW: usize, const AW: usize, const B2: usize, const PW: usize,
+    const A: usize,
+    const W: usize,
+    const B: usize,
+    const LB: usize,
+    const NW: usize,
+    const LNW: usize,
+    const AW: usize,
+    const B2: usize,
+    const PW: usize,
 > Logic for RwControl<A, W, B, LB, NW, LNW, AW, B2, PW>
 {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk,
-            state, op, then, then_alloc, then_message, sweep_next,
-            credit_next, clear_count, timer, sweep_wptr, wptr, event_gen,
-            word, length_1, has_bytes, new_last, new_mask, new_last_len,
-            new_end, past_end, legal_mtu, legal, xid_diff, incarnation_diff,
-            peer_known, peer_open, peer_aborted, same_xid, same_transfer, newer,
-            gen_match, id_match, xid_match, all_received, is_open, last,
-            wbase, highest, tail, last_rx, start, generation,
-            limit_credit, credit, msg_type, msg_status, msg_dst, msg_slot,
-            msg_xid, msg_pidx, msg_seq, cpl_status, abs, view,
-            view_before, shifted, idle, since_mark, since_range, old,
-            give_up, restart, tail_lost, limit, low_2, high_1,
-            upto, first_pass, pos, end, holes
+            self,
+            clk,
+            state,
+            op,
+            then,
+            then_alloc,
+            then_message,
+            sweep_next,
+            credit_next,
+            clear_count,
+            timer,
+            sweep_wptr,
+            wptr,
+            event_gen,
+            word,
+            length_1,
+            has_bytes,
+            new_last,
+            new_mask,
+            new_last_len,
+            new_end,
+            past_end,
+            legal_mtu,
+            legal,
+            xid_diff,
+            incarnation_diff,
+            peer_known,
+            peer_open,
+            peer_aborted,
+            same_xid,
+            same_transfer,
+            newer,
+            gen_match,
+            id_match,
+            xid_match,
+            all_received,
+            is_open,
+            last,
+            wbase,
+            highest,
+            tail,
+            last_rx,
+            start,
+            generation,
+            limit_credit,
+            credit,
+            msg_type,
+            msg_status,
+            msg_dst,
+            msg_slot,
+            msg_xid,
+            msg_pidx,
+            msg_seq,
+            cpl_status,
+            abs,
+            view,
+            view_before,
+            shifted,
+            idle,
+            since_mark,
+            since_range,
+            old,
+            give_up,
+            restart,
+            tail_lost,
+            limit,
+            low_2,
+            high_1,
+            upto,
+            first_pass,
+            pos,
+            end,
+            holes
         );
         self.free.clk.next = self.clk.val();
         self.free.rst.next = self.rst.val();
@@ -441,12 +508,13 @@ impl<
         }
         self.new_last.d.next = bit_cast::<24, 32>(self.length_1.q.val() >> 8) >> self.mtu.val();
         self.new_mask.d.next = (bits::<13>(256) << self.mtu.val()) - 1;
-        self.new_last_len.d.next = (bit_cast::<13, 32>(self.length_1.q.val()) & self.new_mask.q.val())
+        self.new_last_len.d.next = (bit_cast::<13, 32>(self.length_1.q.val())
+            & self.new_mask.q.val())
             + bit_cast::<13, 1>(self.has_bytes.q.val().into());
-        self.new_end.d.next = bit_cast::<65, 64>(self.ctl_addr.val())
-            + bit_cast::<65, 32>(self.ctl_length.val());
-        self.past_end.d.next = self.new_end.q.val().get_bit(64)
-            & bit_cast::<64, 65>(self.new_end.q.val()).any();
+        self.new_end.d.next =
+            bit_cast::<65, 64>(self.ctl_addr.val()) + bit_cast::<65, 32>(self.ctl_length.val());
+        self.past_end.d.next =
+            self.new_end.q.val().get_bit(64) & bit_cast::<64, 65>(self.new_end.q.val()).any();
         self.legal_mtu.d.next = (self.ctl_mtu.val() >= 8) & (self.ctl_mtu.val() <= 12);
         self.legal.d.next = self.legal_mtu.q.val()
             & !self.past_end.q.val()
@@ -461,7 +529,8 @@ impl<
         self.peer_open.d.next = self.peer_state.val() == 1;
         self.peer_aborted.d.next = self.peer_state.val() == 3;
         self.same_xid.d.next = !self.xid_diff.q.val().any();
-        self.same_transfer.d.next = !self.xid_diff.q.val().any() & !self.incarnation_diff.q.val().any();
+        self.same_transfer.d.next =
+            !self.xid_diff.q.val().any() & !self.incarnation_diff.q.val().any();
         self.newer.d.next = !self.incarnation_diff.q.val().get_bit(15)
             & (self.incarnation_diff.q.val().any() | !self.xid_diff.q.val().get_bit(31));
         self.gen_match.d.next = self.gens.rd_data.val() == self.event_gen.q.val();
@@ -469,7 +538,8 @@ impl<
             & (bit_cast::<16, 4>(self.win_slot.val()) == self.ctl_slot.val())
             & (bit_cast::<16, A>(self.wptr.q.val()) == self.ctl_wptr.val());
         self.xid_match.d.next = self.win_xid.val() == self.ctl_xid.val();
-        self.all_received.d.next = self.tail.q.val() & (self.wbase.q.val() == (self.last.q.val() + 1));
+        self.all_received.d.next =
+            self.tail.q.val() & (self.wbase.q.val() == (self.last.q.val() + 1));
         self.limit_credit.d.next = bit_cast::<23, 22>(self.wbase.q.val()) + self.w.val();
         self.credit.d.next = bit_cast::<22, 23>(self.limit_credit.q.val());
         if self.limit_credit.q.val() > bit_cast::<23, 22>(self.last.q.val()) {
@@ -478,8 +548,8 @@ impl<
         self.idle.d.next = self.start.q.val() - self.last_rx.q.val();
         self.since_mark.d.next = self.start.q.val() - self.req_mark_tick.val();
         self.since_range.d.next = self.start.q.val() - self.req_range_tick.val();
-        self.old.d.next = bit_cast::<23, 22>(self.highest.q.val())
-            - bit_cast::<23, 22>(self.cfg_allowance.val());
+        self.old.d.next =
+            bit_cast::<23, 22>(self.highest.q.val()) - bit_cast::<23, 22>(self.cfg_allowance.val());
 
         // A word of the bitmap as bits "received": below wbase all, else by the lap.
         self.base_abs.next = bit_cast::<AW, 22>(self.q_wbase.val() >> self.lb.val());
@@ -570,8 +640,8 @@ impl<
         self.requests.wr_data.next = (bit_cast::<76, 16>(self.start.q.val()) << 60)
             | (bit_cast::<76, 16>(self.start.q.val()) << 44);
         self.peers.wr_en.next = self.write_window.val();
-        self.peers.wr_addr.next = (bit_cast::<12, 8>(self.win_src.val()) << 4)
-            | bit_cast::<12, 4>(self.win_slot.val());
+        self.peers.wr_addr.next =
+            (bit_cast::<12, 8>(self.win_src.val()) << 4) | bit_cast::<12, 4>(self.win_slot.val());
         self.peers.wr_data.next = (bit_cast::<PW, 32>(self.win_xid.val()) << 16)
             | bit_cast::<PW, 16>(self.win_incarnation.val());
         if self.state.q.val() == State::Open {
@@ -599,8 +669,8 @@ impl<
             self.peers.wr_data.next = 0.into();
         }
         if self.state.q.val() == State::SweepEnd {
-            self.requests.wr_data.next = (self.requests.rd_data.val() >> 22) << 22
-                | bit_cast::<76, 22>(self.upto.q.val());
+            self.requests.wr_data.next =
+                (self.requests.rd_data.val() >> 22) << 22 | bit_cast::<76, 22>(self.upto.q.val());
             if self.restart.q.val() & !self.tail_lost.q.val() {
                 self.requests.wr_data.next = (bit_cast::<76, 16>(self.req_range_tick.val()) << 60)
                     | (bit_cast::<76, 16>(self.start.q.val()) << 44)
@@ -754,7 +824,10 @@ impl<
                             self.msg_type.d.next = 6.into();
                             self.msg_seq.d.next = self.ctl_seq.val();
                             self.then.d.next = Then::Bitmap;
-                        } else if self.peer_known.q.val() & !self.peer_open.q.val() & self.same_xid.q.val() {
+                        } else if self.peer_known.q.val()
+                            & !self.peer_open.q.val()
+                            & self.same_xid.q.val()
+                        {
                             self.msg_type.d.next = 1.into();
                             if self.peer_aborted.q.val() {
                                 self.msg_status.d.next = 1.into();
@@ -774,7 +847,8 @@ impl<
                         }
                     }
                     Op::Finish => {
-                        if self.is_open.q.val() & self.gen_match.q.val() & self.all_received.q.val() {
+                        if self.is_open.q.val() & self.gen_match.q.val() & self.all_received.q.val()
+                        {
                             self.msg_type.d.next = 1.into();
                             self.cpl_status.d.next = 0.into();
                             self.then_message.d.next = true;
@@ -968,8 +1042,8 @@ impl<
                 }
             }
             State::Mask => {
-                self.holes.d.next = !self.view.q.val()
-                    & (!self.ones.val() << bit_cast::<LB, 22>(self.pos.q.val()));
+                self.holes.d.next =
+                    !self.view.q.val() & (!self.ones.val() << bit_cast::<LB, 22>(self.pos.q.val()));
                 if self.abs.q.val() == self.end_abs.val() {
                     self.holes.d.next = !self.view.q.val()
                         & (!self.ones.val() << bit_cast::<LB, 22>(self.pos.q.val()))

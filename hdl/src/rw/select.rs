@@ -40,12 +40,21 @@ fn mux_tree(sel: &str, bits: usize, first: usize, leaf: &dyn Fn(usize) -> String
 
 impl<const N: usize, const LN: usize> Logic for LateChoiceEncoder<N, LN> {
     fn update(&mut self) {
-        const { assert!(N >= 32 && N == 1 << LN, "N must be a power of two, four groups or more") };
+        const {
+            assert!(
+                N >= 32 && N == 1 << LN,
+                "N must be a power of two, four groups or more"
+            )
+        };
         if self.clk.pos_edge() {
             self._plain = self.plain.val();
             self._updated = self.updated.val();
         }
-        let searched = if self.use_updated.val() { self._updated } else { self._plain };
+        let searched = if self.use_updated.val() {
+            self._updated
+        } else {
+            self._plain
+        };
         let lowest = (0..N).find(|&i| searched.get_bit(i));
         self.none.next = lowest.is_none();
         self.index.next = match lowest {
@@ -164,7 +173,11 @@ impl<const N: usize, const LN: usize, const D: usize> Logic for WordSelect<N, LN
     fn hdl(&self) -> Verilog {
         let leaf = |i: usize| format!("d_{i}");
         let tree = mux_tree("sel", LN, 0, &leaf);
-        let tree = if LN == 1 { tree.replace("sel[0]", "sel") } else { tree };
+        let tree = if LN == 1 {
+            tree.replace("sel[0]", "sel")
+        } else {
+            tree
+        };
         Verilog::Custom(format!("always @(*) begin\n    q = {tree};\nend"))
     }
 

@@ -207,16 +207,39 @@ hdl_module! {
 }
 
 impl<
-        const A: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,
-        const NW: usize, const LNW: usize, const NW2: usize, const HI: usize, const BA: usize,
-        const QW: usize, const AW: usize, const B2: usize, const PW: usize, const FA: usize,
+    const A: usize,
+    const W: usize,
+    const LW: usize,
+    const B: usize,
+    const LB: usize,
+    const NW: usize,
+    const LNW: usize,
+    const NW2: usize,
+    const HI: usize,
+    const BA: usize,
+    const QW: usize,
+    const AW: usize,
+    const B2: usize,
+    const PW: usize,
+    const FA: usize,
 > Logic for RwWindow<A, W, LW, B, LB, NW, LNW, NW2, HI, BA, QW, AW, B2, PW, FA>
 {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, open, stale_write, old_connect, stray_abort, bad_frame, queue_full, not_expected, picked,
-            picked_2, stat_high, stat_high_2
+            self,
+            clk,
+            open,
+            stale_write,
+            old_connect,
+            stray_abort,
+            bad_frame,
+            queue_full,
+            not_expected,
+            picked,
+            picked_2,
+            stat_high,
+            stat_high_2
         );
         self.accept.clk.next = self.clk.val();
         self.accept.rst.next = self.rst.val();
@@ -394,7 +417,9 @@ impl<
         self.counts.s_valid.next = self.accept.m_valid.val();
         self.counts.s_data.next = self.accept.m_reason.val();
         self.counts.rd_addr.next = self.stat_addr.val();
-        if self.acks.stale.val() | (self.control.drop_valid.val() & (self.control.drop_reason.val() == 10)) {
+        if self.acks.stale.val()
+            | (self.control.drop_valid.val() & (self.control.drop_reason.val() == 10))
+        {
             self.stale_write.d.next = self.stale_write.q.val() + 1;
         }
         if self.control.drop_valid.val() & (self.control.drop_reason.val() == 11) {
