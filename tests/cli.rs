@@ -146,7 +146,6 @@ fn a_wrong_call_exits_with_2_and_names_the_argument_and_what_would_be_right() {
         ),
         (&["bench", "xud"], &["'xud'"]),
         (&["frobnicate"], &["'frobnicate'"]),
-        (&[], &["Usage"]),
     ] {
         let (code, error) = failure(arguments);
         assert_eq!(code, 2, "{arguments:?}: {error}");
