@@ -11,5 +11,4 @@ pub use accept::RwAccept;
 pub use acks::RwAcks;
 pub use control::RwControl;
 pub use queue::EventQueue;
-pub use select::OnehotSelect;
 pub use window::RwWindow;
