@@ -13,11 +13,11 @@
 //! rust-hdl's own writer makes one module per instance and leans on Verilog's
 //! implicit widths. This one reads the same public AST and
 //!
-//! 1. infers the type of every expression ([`infer`]), so that each has exactly
+//! 1. infers the type of every expression (`infer`), so that each has exactly
 //!    the width that Rust gives it,
-//! 2. turns flip-flops into registers in place ([`regs`]) and splits the kernel
-//!    by signal where one block would be a false combinational loop ([`deps`]),
-//! 3. prints each distinct module once ([`text`], [`design`]).
+//! 2. turns flip-flops into registers in place (`regs`) and splits the kernel
+//!    by signal where one block would be a false combinational loop (`deps`),
+//! 3. prints each distinct module once (`text`, `design`).
 //!
 //! What cannot be translated is an [`EmitError`] that names block, signal and
 //! reason; the rules are in `docs/verilog-writer.md`.

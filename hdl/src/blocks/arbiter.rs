@@ -7,8 +7,8 @@ hdl_module! {
     /// Round-robin arbiter over N requests: the port after the one granted last is
     /// first in line, and no slot goes unused while a port requests.
     /// Latency: 1 clock from req to the grant, one grant per clock. The grant is a
-    /// register and stands until m_ready takes it. While grant[i] is up, req[i] asks
-    /// for another grant after that one, so a port with a single item lowers it.
+    /// register and stands until m_ready takes it. While a port's grant is up, its
+    /// req asks for another grant after that one, so a port with a single item lowers it.
     pub struct RoundRobinArbiter<const N: usize, const B: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
