@@ -180,9 +180,11 @@ fn lint(design: &Design) {
         eprintln!("skipped: iverilog is not installed");
         return;
     }
+    // Icarus makes its output executable, so /dev/null is no place for it.
+    let output = format!("{}.vvp", design.top);
     let iverilog = run(
         Command::new("iverilog")
-            .args(["-g2001", "-Wall", "-o", "/dev/null", "-s", &design.top])
+            .args(["-g2001", "-Wall", "-o", &output, "-s", &design.top])
             .args(&files),
         &dir,
     );
