@@ -8,3 +8,4 @@ pub mod module;
 pub mod param;
 pub mod prelude;
 pub mod rw;
+pub mod switch;

@@ -1,0 +1,15 @@
+//! The reducing switch: ports, crosspoint queues, crossbar, tables. Contract: docs/red-switch.md.
+
+mod check;
+mod crosspoint;
+mod output;
+mod row;
+mod rx;
+mod tx;
+
+pub use check::{ByteSwap, RedCheck};
+pub use crosspoint::Crosspoint;
+pub use output::SwitchOut;
+pub use row::SwitchRow;
+pub use rx::SwitchRx;
+pub use tx::SwitchTx;

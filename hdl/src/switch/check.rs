@@ -1,0 +1,159 @@
+//! Checks of the header of a reduction frame.
+
+use crate::prelude::*;
+
+hdl_module! {
+    /// Checks the header of a reduction frame as its words pass, one a clock.
+    /// malformed is settled 2 clocks after word 7 and 6 clocks after word 4 (checksum), and stands until
+    /// word 2 of the next frame; means nothing for other frames.
+    /// Stages: 1 word registered; 2 fields compared, half words added in pairs; 3 pairs added; 4 frame's sum;
+    /// 5 carries folded; 6 sum compared.
+    pub struct RedCheck {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// A word.
+        pub s_valid: Signal<In, Bit>,
+        /// Its number in the frame.
+        pub s_number: Signal<In, Bits<4>>,
+        /// The word, moved by the two bytes of the Ethernet header; first byte in bits 7:0.
+        pub s_word: Signal<In, Bits<64>>,
+        /// Address in the destination MAC.
+        pub address: Signal<In, Bits<32>>,
+        /// The header is malformed.
+        pub malformed: Signal<Out, Bit>,
+        /// It counts no contribution.
+        pub no_count: Signal<Out, Bit>,
+        /// Stage 1: the word, most significant byte first, and its number, one-hot from 2 on.
+        word: DFF<Bits<64>>,
+        is_2: DFF<Bit>,
+        is_3: DFF<Bit>,
+        is_4: DFF<Bit>,
+        is_5: DFF<Bit>,
+        is_6: DFF<Bit>,
+        is_7: DFF<Bit>,
+        swapped: ByteSwap,
+        /// Stage 2: a field is wrong.
+        wrong: Signal<Local, Bit>,
+        op: Signal<Local, Bits<6>>,
+        op_known: Signal<Local, Bit>,
+        bad: DFF<Bit>,
+        zero: DFF<Bit>,
+        /// Stage 2: sums of half words.
+        pair_high: DFF<Bits<17>>,
+        pair_low: DFF<Bits<17>>,
+        add_2: DFF<Bit>,
+        first_2: DFF<Bit>,
+        /// Stage 3.
+        four: DFF<Bits<18>>,
+        add_3: DFF<Bit>,
+        first_3: DFF<Bit>,
+        /// Stages 4, 5, 6.
+        total: DFF<Bits<20>>,
+        folded: DFF<Bits<17>>,
+        unequal: DFF<Bit>,
+    }
+}
+
+impl Logic for RedCheck {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, word, is_2, is_3, is_4, is_5, is_6, is_7, bad, zero, pair_high, pair_low,
+            add_2, first_2, four, add_3, first_3, total, folded, unequal
+        );
+        // Stage 1.
+        self.swapped.s.next = self.s_word.val();
+        self.word.d.next = self.swapped.m.val();
+        self.is_2.d.next = self.s_valid.val() & (self.s_number.val() == 2);
+        self.is_3.d.next = self.s_valid.val() & (self.s_number.val() == 3);
+        self.is_4.d.next = self.s_valid.val() & (self.s_number.val() == 4);
+        self.is_5.d.next = self.s_valid.val() & (self.s_number.val() == 5);
+        self.is_6.d.next = self.s_valid.val() & (self.s_number.val() == 6);
+        self.is_7.d.next = self.s_valid.val() & (self.s_number.val() == 7);
+
+        // Stage 2: version and length, protocol, destination and type, length and pad, pad, operation.
+        self.op.next = self.word.q.val().get_bits::<6>(11);
+        self.op_known.next = (self.op.val() < 4)
+            | ((self.op.val() & 0x3c) == 0x10) & (self.op.val() != 0x13)
+            | (self.op.val() == 0x14)
+            | ((self.op.val() & 0x38) == 0x20) & ((self.op.val() & 3) != 3)
+            | ((self.op.val() & 0x38) == 0x28)
+            | (self.op.val() == 0x30);
+        self.wrong.next = (self.is_2.q.val()
+            & ((self.word.q.val().get_bits::<8>(56) != 0x45)
+                | (self.word.q.val().get_bits::<16>(32) != 80)
+                | (self.word.q.val().get_bits::<2>(14) != 0)))
+            | (self.is_3.q.val() & (self.word.q.val().get_bits::<8>(48) != 253))
+            | (self.is_4.q.val()
+                & ((self.word.q.val().get_bits::<32>(32) != self.address.val())
+                    | (self.word.q.val().get_bits::<3>(28) != 4)))
+            | (self.is_5.q.val()
+                & ((self.word.q.val().get_bits::<3>(21) != 0)
+                    | (self.word.q.val().get_bits::<12>(8) != 49)
+                    | self.word.q.val().get_bits::<8>(0).any()))
+            | (self.is_6.q.val() & self.word.q.val().get_bits::<32>(32).any())
+            | (self.is_7.q.val() & !self.op_known.val());
+        self.bad.d.next = (self.bad.q.val() & !self.is_2.q.val()) | self.wrong.val();
+        if self.is_7.q.val() {
+            self.zero.d.next = !self.word.q.val().get_bits::<20>(17).any();
+        }
+        self.no_count.next = self.zero.q.val();
+
+        // Stages 2 to 6: the checksum of words 2, 3 and the first half of word 4.
+        self.pair_high.d.next = bit_cast::<17, 16>(self.word.q.val().get_bits::<16>(48))
+            + bit_cast::<17, 16>(self.word.q.val().get_bits::<16>(32));
+        self.pair_low.d.next = bit_cast::<17, 16>(self.word.q.val().get_bits::<16>(16))
+            + bit_cast::<17, 16>(self.word.q.val().get_bits::<16>(0));
+        if self.is_4.q.val() {
+            self.pair_low.d.next = 0.into();
+        }
+        self.add_2.d.next = self.is_2.q.val() | self.is_3.q.val() | self.is_4.q.val();
+        self.first_2.d.next = self.is_2.q.val();
+        self.four.d.next = bit_cast::<18, 17>(self.pair_high.q.val())
+            + bit_cast::<18, 17>(self.pair_low.q.val());
+        self.add_3.d.next = self.add_2.q.val();
+        self.first_3.d.next = self.first_2.q.val();
+        if self.add_3.q.val() {
+            self.total.d.next = self.total.q.val() + bit_cast::<20, 18>(self.four.q.val());
+        }
+        if self.first_3.q.val() {
+            self.total.d.next = bit_cast::<20, 18>(self.four.q.val());
+        }
+        self.folded.d.next = bit_cast::<17, 16>(self.total.q.val().get_bits::<16>(0))
+            + bit_cast::<17, 4>(self.total.q.val().get_bits::<4>(16));
+        self.unequal.d.next = (self.folded.q.val() != 0xffff) & (self.folded.q.val() != 0x1_fffe);
+        self.malformed.next = self.bad.q.val() | self.unequal.q.val();
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info("red_check".to_owned()).into_timing()
+    }
+}
+
+hdl_module! {
+    /// A 64-bit word with its bytes in the other order.
+    pub struct ByteSwap {
+        /// Word.
+        pub s: Signal<In, Bits<64>>,
+        /// The same, first byte last.
+        pub m: Signal<Out, Bits<64>>,
+    }
+}
+
+impl Logic for ByteSwap {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.m.next = (bit_cast::<64, 8>(self.s.val().get_bits::<8>(0)) << 56)
+            | (bit_cast::<64, 8>(self.s.val().get_bits::<8>(8)) << 48)
+            | (bit_cast::<64, 8>(self.s.val().get_bits::<8>(16)) << 40)
+            | (bit_cast::<64, 8>(self.s.val().get_bits::<8>(24)) << 32)
+            | (bit_cast::<64, 8>(self.s.val().get_bits::<8>(32)) << 24)
+            | (bit_cast::<64, 8>(self.s.val().get_bits::<8>(40)) << 16)
+            | (bit_cast::<64, 8>(self.s.val().get_bits::<8>(48)) << 8)
+            | bit_cast::<64, 8>(self.s.val().get_bits::<8>(56));
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info("byte_swap_w64".to_owned()).into_timing()
+    }
+}

@@ -1,0 +1,125 @@
+//! The queue between one input and one output of the switch.
+
+use crate::blocks::{FifoReg, RamReg};
+use crate::prelude::*;
+
+hdl_module! {
+    /// Queue of whole frames from one input to one output of the switch.
+    /// All queues of an input see every word of every frame; a queue keeps the frame only if w_take
+    /// is high with its last word. Until then the words lie behind the queue's end and cost nothing.
+    /// A frame that does not fit is dropped whole.
+    /// Latency: 1 clock from w_end to entry_valid; rd_data is the word at the head one clock after rd_go,
+    /// which moves the head to the next word. The first word is there 2 clocks after entry_valid rose
+    /// at the earliest.
+    pub struct Crosspoint<const A: usize, const E: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: empties the queue.
+        pub rst: Signal<In, Bit>,
+        /// A word of a frame.
+        pub w_valid: Signal<In, Bit>,
+        /// Its place in the stored frame.
+        pub w_offset: Signal<In, Bits<A>>,
+        /// The word.
+        pub w_data: Signal<In, Bits<64>>,
+        /// It is the frame's last.
+        pub w_end: Signal<In, Bit>,
+        /// Keep the frame; with w_end.
+        pub w_take: Signal<In, Bit>,
+        /// What to remember of the frame: words in the lowest bits; with w_end.
+        pub w_entry: Signal<In, Bits<E>>,
+        /// A frame waits.
+        pub entry_valid: Signal<Out, Bit>,
+        /// What was remembered of the oldest one.
+        pub entry: Signal<Out, Bits<E>>,
+        /// The oldest frame's entry is used up.
+        pub entry_pop: Signal<In, Bit>,
+        /// Move on to the next word.
+        pub rd_go: Signal<In, Bit>,
+        /// Word that was the head one clock ago.
+        pub rd_data: Signal<Out, Bits<64>>,
+        /// A frame was dropped for want of room.
+        pub dropped: Signal<Out, Bit>,
+        /// The words.
+        words: RamReg<64, A>,
+        /// One entry per frame kept.
+        entries: FifoReg<E, 5>,
+        /// Address of the first word of the frame that comes in.
+        base: DFF<Bits<A>>,
+        /// Address of the head.
+        head: DFF<Bits<A>>,
+        /// Words that can still be stored from base on.
+        space: DFF<Bits<A>>,
+        /// A word of this frame did not fit.
+        over: DFF<Bit>,
+        /// A frame has been dropped.
+        lost: DFF<Bit>,
+        /// The word fits.
+        fits: Signal<Local, Bit>,
+        /// The frame is kept.
+        keep: Signal<Local, Bit>,
+        /// First address behind the frame that comes in, if it is kept now.
+        base_next: Signal<Local, Bits<A>>,
+        /// Address after the head.
+        head_next: Signal<Local, Bits<A>>,
+    }
+}
+
+impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clk, base, head, space, over, lost);
+        self.words.clk.next = self.clk.val();
+        self.entries.clk.next = self.clk.val();
+        self.entries.rst.next = self.rst.val();
+
+        self.fits.next = self.w_offset.val() < self.space.q.val();
+        self.words.wr_en.next = self.w_valid.val() & self.fits.val();
+        self.words.wr_addr.next = self.base.q.val() + self.w_offset.val();
+        self.words.wr_data.next = self.w_data.val();
+        self.keep.next = self.w_end.val()
+            & self.w_take.val()
+            & self.fits.val()
+            & !self.over.q.val()
+            & self.entries.s_ready.val();
+        self.lost.d.next = self.w_end.val() & self.w_take.val() & !self.keep.val();
+        self.dropped.next = self.lost.q.val();
+        if self.w_valid.val() {
+            self.over.d.next = (self.over.q.val() | !self.fits.val()) & !self.w_end.val();
+        }
+        self.base_next.next = self.base.q.val() + bit_cast::<A, E>(self.w_entry.val());
+        if self.keep.val() {
+            self.base.d.next = self.base_next.val();
+        }
+        // Words read in this clock count as free one clock later.
+        self.space.d.next = self.head.q.val() - self.base.q.val() - 1;
+        if self.keep.val() {
+            self.space.d.next = self.head.q.val() - self.base_next.val() - 1;
+        }
+        self.entries.s_valid.next = self.keep.val();
+        self.entries.s_data.next = self.w_entry.val();
+        self.entry_valid.next = self.entries.m_valid.val();
+        self.entry.next = self.entries.m_data.val();
+        self.entries.m_ready.next = self.entry_pop.val();
+
+        self.head_next.next = self.head.q.val() + 1;
+        self.words.rd_addr.next = self.head.q.val();
+        if self.rd_go.val() {
+            self.words.rd_addr.next = self.head_next.val();
+            self.head.d.next = self.head_next.val();
+        }
+        self.rd_data.next = self.words.rd_data.val();
+
+        if self.rst.val() {
+            self.base.d.next = 0.into();
+            self.head.d.next = 0.into();
+            self.space.d.next = 0.into();
+            self.over.d.next = false;
+            self.lost.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("switch_crosspoint_d{}", 1usize << A)).into_timing()
+    }
+}

@@ -1,0 +1,250 @@
+//! One output of the switch: takes turns over the inputs.
+
+use super::SwitchTx;
+use crate::blocks::{FifoReg, GatherBits, OneHotMux};
+use crate::prelude::*;
+
+hdl_module! {
+    /// One output of the switch: takes whole frames from the queues of the inputs in turn. Plain frames go to
+    /// the MAC, reduction frames to the engine of the port, whose own frames come back at red_*.
+    /// One word a clock; the next frame is chosen while one passes, so no clock is lost between them.
+    /// Stages: 1 next frame chosen; 2 its first word is the queue's; 3 word registered, eng_*; 4 queue of plain
+    /// words; 5 m_axis_tx.
+    pub struct SwitchOut<const N: usize, const A: usize, const E: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset.
+        pub rst: Signal<In, Bit>,
+        /// For each input: a frame waits.
+        pub q_valid: Bank<Signal<In, Bit>, N>,
+        /// Its entry: words, kind, bytes of the last word less one.
+        pub q_entry: Bank<Signal<In, Bits<E>>, N>,
+        /// The entry is used up.
+        pub q_pop: Bank<Signal<Out, Bit>, N>,
+        /// Move on to the next word.
+        pub q_go: Bank<Signal<Out, Bit>, N>,
+        /// Word that was the head one clock ago.
+        pub q_data: Bank<Signal<In, Bits<64>>, N>,
+        /// The queue from this port itself, one-hot: its frames go down the tree.
+        pub own: Signal<In, Bits<N>>,
+        /// The engine can take a whole frame.
+        pub eng_room: Signal<In, Bit>,
+        /// A word of a reduction frame.
+        pub eng_valid: Signal<Out, Bit>,
+        /// The word.
+        pub eng_data: Signal<Out, Bits<64>>,
+        /// It is the frame's first.
+        pub eng_first: Signal<Out, Bit>,
+        /// 1 towards the parent, 2 down a tree (passes), 3 down and into the engine.
+        pub eng_kind: Signal<Out, Bits<2>>,
+        /// A word of a frame from the engine.
+        pub red_valid: Signal<In, Bit>,
+        /// It is taken.
+        pub red_ready: Signal<Out, Bit>,
+        /// The word.
+        pub red_data: Signal<In, Bits<64>>,
+        /// It is the frame's last.
+        pub red_last: Signal<In, Bit>,
+        /// AXI4-Stream to the MAC: a word.
+        pub m_axis_tx_tvalid: Signal<Out, Bit>,
+        /// The MAC takes it.
+        pub m_axis_tx_tready: Signal<In, Bit>,
+        /// First byte in bits 7:0.
+        pub m_axis_tx_tdata: Signal<Out, Bits<64>>,
+        /// Bytes present, from bit 0 on.
+        pub m_axis_tx_tkeep: Signal<Out, Bits<8>>,
+        /// Last word of the frame.
+        pub m_axis_tx_tlast: Signal<Out, Bit>,
+        /// A frame has left the switch.
+        pub sent: Signal<Out, Bit>,
+        valids: GatherBits<N>,
+        entries: OneHotMux<E, N>,
+        words: OneHotMux<64, N>,
+        /// Plain words on their way to the MAC: data 63:0, last 64, bytes less one 67:65.
+        plain: FifoReg<68, 4>,
+        tx: SwitchTx,
+        /// Inputs that may be chosen.
+        req: Signal<Local, Bits<N>>,
+        /// Those behind the one served last.
+        later: Signal<Local, Bits<N>>,
+        /// The first of them, one-hot.
+        choice: Signal<Local, Bits<N>>,
+        /// Inputs behind the one chosen last.
+        behind: DFF<Bits<N>>,
+        /// The next frame: there is one, its input, its entry.
+        pick_valid: DFF<Bit>,
+        pick: DFF<Bits<N>>,
+        pick_count: DFF<Bits<A>>,
+        pick_kind: DFF<Bits<2>>,
+        pick_keep: DFF<Bits<3>>,
+        /// The frame that passes.
+        active: DFF<Bit>,
+        from: DFF<Bits<N>>,
+        left: DFF<Bits<A>>,
+        one_left: DFF<Bit>,
+        kind: DFF<Bits<2>>,
+        keep: DFF<Bits<3>>,
+        /// Room for words that are on their way: plain queue, engine.
+        plain_room: DFF<Bit>,
+        red_room: DFF<Bit>,
+        /// A frame begins, a word moves, the last one moves.
+        start: Signal<Local, Bit>,
+        moving: Signal<Local, Bit>,
+        ends: Signal<Local, Bit>,
+        source: Signal<Local, Bits<N>>,
+        /// Stage 2: a word is at the queue's output.
+        s2_valid: DFF<Bit>,
+        s2_first: DFF<Bit>,
+        s2_last: DFF<Bit>,
+        s2_from: DFF<Bits<N>>,
+        s2_kind: DFF<Bits<2>>,
+        s2_keep: DFF<Bits<3>>,
+        /// Stage 3.
+        s3_plain: DFF<Bit>,
+        s3_red: DFF<Bit>,
+        s3_first: DFF<Bit>,
+        s3_last: DFF<Bit>,
+        s3_kind: DFF<Bits<2>>,
+        s3_keep: DFF<Bits<3>>,
+        s3_data: DFF<Bits<64>>,
+        a: Param<A, 5>,
+    }
+}
+
+impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, behind, pick_valid, pick, pick_count, pick_kind, pick_keep, active, from, left,
+            one_left, kind, keep, plain_room, red_room, s2_valid, s2_first, s2_last, s2_from,
+            s2_kind, s2_keep, s3_plain, s3_red, s3_first, s3_last, s3_kind, s3_keep, s3_data
+        );
+        self.plain.clk.next = self.clk.val();
+        self.plain.rst.next = self.rst.val();
+        self.tx.clk.next = self.clk.val();
+        self.tx.rst.next = self.rst.val();
+        for i in 0..N {
+            self.valids.s[i].next = self.q_valid[i].val();
+            self.entries.s[i].next = self.q_entry[i].val();
+            self.words.s[i].next = self.q_data[i].val();
+        }
+
+        // Stage 2: words move while there is room behind.
+        self.plain_room.d.next = self.plain.count.val() < 8;
+        self.red_room.d.next = self.eng_room.val();
+        self.start.next = self.pick_valid.q.val()
+            & !self.active.q.val()
+            & ((self.plain_room.q.val() & (self.pick_kind.q.val() == 0))
+                | (self.red_room.q.val() & (self.pick_kind.q.val() != 0)));
+        self.moving.next = self.start.val()
+            | (self.active.q.val() & (self.plain_room.q.val() | (self.kind.q.val() != 0)));
+        self.ends.next = self.active.q.val() & self.moving.val() & self.one_left.q.val();
+        self.source.next = self.from.q.val();
+        if self.start.val() {
+            self.source.next = self.pick.q.val();
+        }
+        if self.moving.val() {
+            self.left.d.next = self.left.q.val() - 1;
+            self.one_left.d.next = self.left.q.val() == 2;
+        }
+        if self.ends.val() {
+            self.active.d.next = false;
+        }
+        if self.start.val() {
+            self.active.d.next = true;
+            self.from.d.next = self.pick.q.val();
+            self.kind.d.next = self.pick_kind.q.val();
+            self.keep.d.next = self.pick_keep.q.val();
+            self.left.d.next = self.pick_count.q.val() - 1;
+            self.one_left.d.next = false;
+        }
+        for i in 0..N {
+            self.q_pop[i].next = self.start.val() & self.pick.q.val().get_bit(i);
+            self.q_go[i].next = self.moving.val() & self.source.val().get_bit(i);
+        }
+        self.s2_valid.d.next = self.moving.val();
+        self.s2_first.d.next = self.start.val();
+        self.s2_last.d.next = self.ends.val();
+        self.s2_from.d.next = self.source.val();
+        self.s2_kind.d.next = self.kind.q.val();
+        self.s2_keep.d.next = self.keep.q.val();
+        if self.start.val() {
+            self.s2_kind.d.next = self.pick_kind.q.val();
+            self.s2_keep.d.next = self.pick_keep.q.val();
+        }
+
+        // Stage 1: the next frame, in turn. An entry that is used up just now still shows.
+        self.req.next = self.valids.m.val();
+        if self.pick_valid.q.val() {
+            self.req.next = self.valids.m.val() & !self.pick.q.val();
+        }
+        self.later.next = self.req.val() & self.behind.q.val();
+        self.choice.next = self.req.val() & (!self.req.val() + 1);
+        if self.later.val().any() {
+            self.choice.next = self.later.val() & (!self.later.val() + 1);
+        }
+        self.entries.sel.next = self.choice.val();
+        if !self.pick_valid.q.val() | self.start.val() {
+            self.pick_valid.d.next = self.req.val().any();
+            self.pick.d.next = self.choice.val();
+            self.pick_count.d.next = self.entries.m.val().get_bits::<A>(0);
+            self.pick_kind.d.next = self.entries.m.val().get_bits::<2>(self.a.val().index());
+            self.pick_keep.d.next = bit_cast::<3, E>(self.entries.m.val() >> (self.a.val() + 2));
+            if (self.choice.val() & self.own.val()).any() {
+                self.pick_kind.d.next = 3.into();
+            }
+            if self.req.val().any() {
+                self.behind.d.next = !(self.choice.val() | (self.choice.val() - 1));
+            }
+        }
+
+        // Stage 3: the crossbar.
+        self.words.sel.next = self.s2_from.q.val();
+        self.s3_plain.d.next = self.s2_valid.q.val() & (self.s2_kind.q.val() == 0);
+        self.s3_red.d.next = self.s2_valid.q.val() & (self.s2_kind.q.val() != 0);
+        self.s3_first.d.next = self.s2_first.q.val();
+        self.s3_last.d.next = self.s2_last.q.val();
+        self.s3_kind.d.next = self.s2_kind.q.val();
+        self.s3_keep.d.next = self.s2_keep.q.val();
+        self.s3_data.d.next = self.words.m.val();
+        self.eng_valid.next = self.s3_red.q.val();
+        self.eng_data.next = self.s3_data.q.val();
+        self.eng_first.next = self.s3_first.q.val();
+        self.eng_kind.next = self.s3_kind.q.val();
+
+        // Stages 4 and 5.
+        self.plain.s_valid.next = self.s3_plain.q.val();
+        self.plain.s_data.next = bit_cast::<68, 64>(self.s3_data.q.val())
+            | (bit_cast::<68, 1>(self.s3_last.q.val().into()) << 64)
+            | (bit_cast::<68, 3>(self.s3_keep.q.val()) << 65);
+        self.tx.plain_valid.next = self.plain.m_valid.val();
+        self.plain.m_ready.next = self.tx.plain_ready.val();
+        self.tx.plain_data.next = self.plain.m_data.val().get_bits::<64>(0);
+        self.tx.plain_last.next = self.plain.m_data.val().get_bit(64);
+        self.tx.plain_keep.next = self.plain.m_data.val().get_bits::<3>(65);
+        self.tx.red_valid.next = self.red_valid.val();
+        self.red_ready.next = self.tx.red_ready.val();
+        self.tx.red_data.next = self.red_data.val();
+        self.tx.red_last.next = self.red_last.val();
+        self.m_axis_tx_tvalid.next = self.tx.m_axis_tx_tvalid.val();
+        self.tx.m_axis_tx_tready.next = self.m_axis_tx_tready.val();
+        self.m_axis_tx_tdata.next = self.tx.m_axis_tx_tdata.val();
+        self.m_axis_tx_tkeep.next = self.tx.m_axis_tx_tkeep.val();
+        self.m_axis_tx_tlast.next = self.tx.m_axis_tx_tlast.val();
+        self.sent.next = self.tx.sent.val();
+        if self.rst.val() {
+            self.behind.d.next = 0.into();
+            self.pick_valid.d.next = false;
+            self.active.d.next = false;
+            self.plain_room.d.next = false;
+            self.red_room.d.next = false;
+            self.s2_valid.d.next = false;
+            self.s3_plain.d.next = false;
+            self.s3_red.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("switch_out_n{N}_d{}", 1usize << A)).into_timing()
+    }
+}

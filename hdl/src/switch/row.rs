@@ -1,0 +1,134 @@
+//! One input of the switch with its queues.
+
+use super::{Crosspoint, SwitchRx};
+use crate::blocks::GatherBits;
+use crate::prelude::*;
+
+hdl_module! {
+    /// One input of the switch: checks, table lookup and a queue for each output.
+    /// Latency: 3 clocks from a frame's last word to entry_valid of its queues.
+    pub struct SwitchRow<
+        const N: usize, const A: usize, const E: usize, const TU: usize, const TM: usize,
+        const MW: usize,
+    > {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset.
+        pub rst: Signal<In, Bit>,
+        /// AXI4-Stream from the MAC: a word.
+        pub s_axis_rx_tvalid: Signal<In, Bit>,
+        /// Always taken.
+        pub s_axis_rx_tready: Signal<Out, Bit>,
+        /// First byte in bits 7:0.
+        pub s_axis_rx_tdata: Signal<In, Bits<64>>,
+        /// Bytes present, from bit 0 on; all but in the last word.
+        pub s_axis_rx_tkeep: Signal<In, Bits<8>>,
+        /// Last word of the frame.
+        pub s_axis_rx_tlast: Signal<In, Bit>,
+        /// With the last word: the frame is bad (FCS).
+        pub s_axis_rx_tuser: Signal<In, Bit>,
+        /// Write an entry of the unicast table.
+        pub uc_en: Signal<In, Bit>,
+        /// Node, low bits.
+        pub uc_addr: Signal<In, Bits<TU>>,
+        /// Port 5:0, valid 6.
+        pub uc_data: Signal<In, Bits<7>>,
+        /// Write an entry of the multicast table.
+        pub mc_en: Signal<In, Bit>,
+        /// Tree, low bits.
+        pub mc_addr: Signal<In, Bits<TM>>,
+        /// Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
+        pub mc_data: Signal<In, Bits<MW>>,
+        /// Number of this port.
+        pub port: Signal<In, Bits<6>>,
+        /// The same, one-hot.
+        pub own: Signal<In, Bits<N>>,
+        /// A bit per port that is enabled.
+        pub cfg_enabled: Signal<In, Bits<N>>,
+        /// Reduction frames are parsed and go to engines.
+        pub cfg_engines: Signal<In, Bit>,
+        /// Ethertype of reduction frames.
+        pub cfg_ethertype: Signal<In, Bits<16>>,
+        /// For each output: a frame waits.
+        pub q_valid: Bank<Signal<Out, Bit>, N>,
+        /// Its entry: words, kind, bytes of the last word less one.
+        pub q_entry: Bank<Signal<Out, Bits<E>>, N>,
+        /// The entry is used up.
+        pub q_pop: Bank<Signal<In, Bit>, N>,
+        /// Move on to the next word.
+        pub q_go: Bank<Signal<In, Bit>, N>,
+        /// Word that was the head one clock ago.
+        pub q_data: Bank<Signal<Out, Bits<64>>, N>,
+        /// A bit per output: a frame was dropped because its queue is full.
+        pub dropped: Signal<Out, Bits<N>>,
+        /// A frame has ended.
+        pub ev_valid: Signal<Out, Bit>,
+        /// Why it was dropped, 0 if it was not.
+        pub ev_reason: Signal<Out, Bits<3>>,
+        rx: SwitchRx<N, A, E, TU, TM, MW>,
+        queues: Bank<Crosspoint<A, E>, N>,
+        lost: GatherBits<N>,
+    }
+}
+
+impl<
+    const N: usize,
+    const A: usize,
+    const E: usize,
+    const TU: usize,
+    const TM: usize,
+    const MW: usize,
+> Logic for SwitchRow<N, A, E, TU, TM, MW>
+{
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.rx.clk.next = self.clk.val();
+        self.rx.rst.next = self.rst.val();
+        self.rx.s_axis_rx_tvalid.next = self.s_axis_rx_tvalid.val();
+        self.s_axis_rx_tready.next = self.rx.s_axis_rx_tready.val();
+        self.rx.s_axis_rx_tdata.next = self.s_axis_rx_tdata.val();
+        self.rx.s_axis_rx_tkeep.next = self.s_axis_rx_tkeep.val();
+        self.rx.s_axis_rx_tlast.next = self.s_axis_rx_tlast.val();
+        self.rx.s_axis_rx_tuser.next = self.s_axis_rx_tuser.val();
+        self.rx.uc_en.next = self.uc_en.val();
+        self.rx.uc_addr.next = self.uc_addr.val();
+        self.rx.uc_data.next = self.uc_data.val();
+        self.rx.mc_en.next = self.mc_en.val();
+        self.rx.mc_addr.next = self.mc_addr.val();
+        self.rx.mc_data.next = self.mc_data.val();
+        self.rx.port.next = self.port.val();
+        self.rx.own.next = self.own.val();
+        self.rx.cfg_enabled.next = self.cfg_enabled.val();
+        self.rx.cfg_engines.next = self.cfg_engines.val();
+        self.rx.cfg_ethertype.next = self.cfg_ethertype.val();
+        self.ev_valid.next = self.rx.ev_valid.val();
+        self.ev_reason.next = self.rx.ev_reason.val();
+        for i in 0..N {
+            self.queues[i].clk.next = self.clk.val();
+            self.queues[i].rst.next = self.rst.val();
+            self.queues[i].w_valid.next = self.rx.m_valid.val();
+            self.queues[i].w_offset.next = self.rx.m_offset.val();
+            self.queues[i].w_data.next = self.rx.m_data.val();
+            self.queues[i].w_end.next = self.rx.m_end.val();
+            self.queues[i].w_take.next = self.rx.m_take.val().get_bit(i);
+            self.queues[i].w_entry.next = self.rx.m_entry.val();
+            self.q_valid[i].next = self.queues[i].entry_valid.val();
+            self.q_entry[i].next = self.queues[i].entry.val();
+            self.queues[i].entry_pop.next = self.q_pop[i].val();
+            self.queues[i].rd_go.next = self.q_go[i].val();
+            self.q_data[i].next = self.queues[i].rd_data.val();
+            self.lost.s[i].next = self.queues[i].dropped.val();
+        }
+        self.dropped.next = self.lost.m.val();
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!(
+            "switch_row_n{N}_d{}_u{}_t{}",
+            1usize << A,
+            1usize << TU,
+            1usize << TM
+        ))
+        .into_timing()
+    }
+}
