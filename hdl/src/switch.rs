@@ -2,12 +2,14 @@
 
 mod check;
 mod crosspoint;
+mod engine;
 mod output;
 mod row;
 mod rx;
 mod tx;
 
 pub use check::{ByteSwap, RedCheck};
+pub use engine::{RedAccumulate, RedEmit, RedEngine, RedMatch};
 pub use crosspoint::Crosspoint;
 pub use output::SwitchOut;
 pub use row::SwitchRow;

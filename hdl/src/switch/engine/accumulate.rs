@@ -1,0 +1,558 @@
+//! The values of a reduction engine: accumulators, the lane that combines, result codes.
+
+use crate::blocks::AsyncRam;
+use crate::prelude::*;
+use crate::red::RedLane;
+use crate::switch::ByteSwap;
+
+hdl_module! {
+    /// Accumulators of a reduction engine (8 descriptors of 4 words) and the lane that combines.
+    /// The accumulator is read with each word of a frame and written 11 clocks later, before the next frame
+    /// of 12 words can read it: no forward and no stall.
+    /// Clocks, counted from the first word of the frame (0):
+    ///   2 to 5 data words, operands registered   3 REPSUM: distance of the two sums   4 to 7 REPSUM: operands,
+    ///   moved by the distance   6 record of the decision   9 source address   10 to 12 result code so far
+    ///   13 to 16 results written, result code of each word   17 words that are not zero.
+    /// q_* shows the result code of clock 16 in that very clock, everything else one clock after it was written.
+    pub struct RedAccumulate {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: frames under way leave no trace.
+        pub rst: Signal<In, Bit>,
+        /// First word of a frame.
+        pub s_first: Signal<In, Bit>,
+        /// Number of the word.
+        pub s_slot: Signal<In, Bits<4>>,
+        /// Word: 2 to 5 data, 9 source address.
+        pub s_data: Signal<In, Bits<64>>,
+        /// MINNUM and MAXNUM as IEEE 754: a signalling NaN gives a NaN.
+        pub cfg_ieee_nan: Signal<In, Bit>,
+        /// From clock 2: descriptor of the frame.
+        pub m_index: Signal<In, Bits<3>>,
+        /// It has no contribution yet.
+        pub m_empty: Signal<In, Bit>,
+        /// Its operations disagree.
+        pub m_mismatched: Signal<In, Bit>,
+        /// Reduction header, most significant byte first.
+        pub m_header: Signal<In, Bits<64>>,
+        /// Clock 5: a decision.
+        pub c_valid: Signal<In, Bit>,
+        /// The frame is combined.
+        pub c_combine: Signal<In, Bit>,
+        /// It is the first contribution.
+        pub c_first: Signal<In, Bit>,
+        /// Its operation differs from the first one's.
+        pub c_differs: Signal<In, Bit>,
+        /// More have contributed than the wait count says.
+        pub c_over: Signal<In, Bit>,
+        /// Its descriptor.
+        pub c_index: Signal<In, Bits<3>>,
+        /// Descriptor and word wanted for sending.
+        pub q_index: Signal<In, Bits<3>>,
+        pub q_word: Signal<In, Bits<2>>,
+        /// The word, in the same clock.
+        pub q_data: Signal<Out, Bits<64>>,
+        /// Result code of the descriptor.
+        pub q_rc: Signal<Out, Bits<4>>,
+        /// Most significant word that overflowed (REPSUM).
+        pub q_oflow: Signal<Out, Bits<2>>,
+        /// Weight of the top word (REPSUM).
+        pub q_m: Signal<Out, Bits<8>>,
+
+        lane: RedLane,
+        swap: ByteSwap,
+        /// Accumulators: for the lane, for REPSUM, for sending.
+        words: AsyncRam<64, 5>,
+        words_r: AsyncRam<64, 5>,
+        words_q: AsyncRam<64, 5>,
+        /// Result code 3:0, word that overflowed 5:4.
+        codes: AsyncRam<6, 3>,
+        codes_q: AsyncRam<6, 3>,
+        /// Weight of the top word.
+        weights: AsyncRam<8, 3>,
+        weights_q: AsyncRam<8, 3>,
+        /// Words that are not zero.
+        filled: AsyncRam<4, 3>,
+        /// Source of the first contribution.
+        sources: AsyncRam<32, 3>,
+
+        /// Clock k after the first word.
+        t1: DFF<Bit>,
+        t2: DFF<Bit>,
+        t3: DFF<Bit>,
+        t4: DFF<Bit>,
+        t5: DFF<Bit>,
+        t6: DFF<Bit>,
+        t7: DFF<Bit>,
+        t8: DFF<Bit>,
+        t9: DFF<Bit>,
+        t10: DFF<Bit>,
+        t11: DFF<Bit>,
+        t12: DFF<Bit>,
+        t13: DFF<Bit>,
+        t14: DFF<Bit>,
+        t15: DFF<Bit>,
+        t16: DFF<Bit>,
+        t17: DFF<Bit>,
+        /// The frame's values replace the accumulator.
+        load: Signal<Local, Bit>,
+        is_data: Signal<Local, Bit>,
+        data_word: Signal<Local, Bits<2>>,
+        /// Clocks 3 to 6: operands.
+        l_valid: DFF<Bit>,
+        l_word: DFF<Bits<2>>,
+        l_op: DFF<Bits<6>>,
+        l_a: DFF<Bits<64>>,
+        l_b: DFF<Bits<64>>,
+        /// Data words of the frame that are not zero, the last in bit 3.
+        in_filled: DFF<Bits<4>>,
+        l_shift: DFF<Bit>,
+        /// Clock 3: weight of the accumulator, differences both ways.
+        t3_weight: DFF<Bits<8>>,
+        ahead: Signal<Local, Bits<9>>,
+        below: Signal<Local, Bits<9>>,
+        /// Clock 4: the frame's sum is the larger, distance (4 for more), larger weight, special, +inf with -inf.
+        t4_larger: DFF<Bit>,
+        t4_distance: DFF<Bits<3>>,
+        t4_weight: DFF<Bits<8>>,
+        t4_special: DFF<Bit>,
+        t4_nan: DFF<Bit>,
+        distance_in: Signal<Local, Bits<3>>,
+        distance_acc: Signal<Local, Bits<3>>,
+        moved_word: Signal<Local, Bits<4>>,
+        /// Clocks 5 to 8: REPSUM operand.
+        r_a: DFF<Bits<64>>,
+        r_zero: DFF<Bit>,
+        /// Record of the frame, clock 6 to 17.
+        rec_combine: DFF<Bit>,
+        rec_first: DFF<Bit>,
+        rec_load: DFF<Bit>,
+        rec_differs: DFF<Bit>,
+        rec_keeps: DFF<Bit>,
+        rec_over: DFF<Bit>,
+        rec_repsum: DFF<Bit>,
+        rec_index: DFF<Bits<3>>,
+        rec_rc: DFF<Bits<4>>,
+        rec_weight: DFF<Bits<8>>,
+        rec_oflow: DFF<Bits<2>>,
+        rec_larger: DFF<Bit>,
+        rec_distance: DFF<Bits<3>>,
+        rec_special: DFF<Bit>,
+        rec_nan: DFF<Bit>,
+        /// Clock 10: source of the frame.
+        source: DFF<Bits<32>>,
+        first_source: DFF<Bits<32>>,
+        /// Clock 11: what the descriptor had.
+        t11_code: DFF<Bits<6>>,
+        t11_filled: DFF<Bits<4>>,
+        dropped_mask: Signal<Local, Bits<4>>,
+        /// Clock 12: code and overflow of the larger and of the smaller sum, words dropped.
+        t12_large: DFF<Bits<6>>,
+        t12_small: DFF<Bits<6>>,
+        t12_inexact: DFF<Bit>,
+        small_over: Signal<Local, Bit>,
+        small_kept: Signal<Local, Bit>,
+        small_rc: Signal<Local, Bits<4>>,
+        base_rc: Signal<Local, Bits<4>>,
+        large_over: Signal<Local, Bit>,
+        small_moves: Signal<Local, Bit>,
+        small_word: Signal<Local, Bits<2>>,
+        start_rc: Signal<Local, Bits<4>>,
+        start_any: Signal<Local, Bit>,
+        start_word: Signal<Local, Bits<2>>,
+        base_repsum: Signal<Local, Bits<4>>,
+        /// From clock 13: result code, word that overflowed.
+        rc: DFF<Bits<4>>,
+        over_any: DFF<Bit>,
+        over_word: DFF<Bits<2>>,
+        /// Results of the lane.
+        moves: Signal<Local, Bit>,
+        counts: Signal<Local, Bit>,
+        place: Signal<Local, Bits<5>>,
+        result_word: Signal<Local, Bits<4>>,
+        stored: Signal<Local, Bit>,
+        live_rc: Signal<Local, Bits<4>>,
+        live_any: Signal<Local, Bit>,
+        live_word: Signal<Local, Bits<2>>,
+        live_code: Signal<Local, Bits<6>>,
+        result: Signal<Local, Bits<64>>,
+        /// Words written, not zero; clock 14 to 17.
+        w_filled: DFF<Bits<4>>,
+        w_onehot: Signal<Local, Bits<4>>,
+        w_before: Signal<Local, Bits<4>>,
+        shown: Signal<Local, Bits<6>>,
+    }
+}
+
+impl Logic for RedAccumulate {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, t1, t2, t3, t4, t5, t6, t7, t8, t9, t10, t11, t12, t13, t14, t15, t16, t17,
+            l_valid, l_word, l_op, l_a, l_b, in_filled, l_shift, t3_weight, t4_larger, t4_distance,
+            t4_weight, t4_special, t4_nan, r_a, r_zero, rec_combine, rec_first, rec_load,
+            rec_differs, rec_keeps, rec_over, rec_repsum, rec_index, rec_rc, rec_weight, rec_oflow,
+            rec_larger, rec_distance, rec_special, rec_nan, source, first_source, t11_code,
+            t11_filled, t12_large, t12_small, t12_inexact, rc, over_any, over_word, w_filled
+        );
+        self.lane.clk.next = self.clk.val();
+        self.lane.rst.next = self.rst.val();
+        self.words.clk.next = self.clk.val();
+        self.words_r.clk.next = self.clk.val();
+        self.words_q.clk.next = self.clk.val();
+        self.codes.clk.next = self.clk.val();
+        self.codes_q.clk.next = self.clk.val();
+        self.weights.clk.next = self.clk.val();
+        self.weights_q.clk.next = self.clk.val();
+        self.filled.clk.next = self.clk.val();
+        self.sources.clk.next = self.clk.val();
+        self.t1.d.next = self.s_first.val();
+        self.t2.d.next = self.t1.q.val();
+        self.t3.d.next = self.t2.q.val();
+        self.t4.d.next = self.t3.q.val();
+        self.t5.d.next = self.t4.q.val();
+        self.t6.d.next = self.t5.q.val();
+        self.t7.d.next = self.t6.q.val();
+        self.t8.d.next = self.t7.q.val();
+        self.t9.d.next = self.t8.q.val();
+        self.t10.d.next = self.t9.q.val();
+        self.t11.d.next = self.t10.q.val();
+        self.t12.d.next = self.t11.q.val();
+        self.t13.d.next = self.t12.q.val();
+        self.t14.d.next = self.t13.q.val();
+        self.t15.d.next = self.t14.q.val();
+        self.t16.d.next = self.t15.q.val();
+        self.t17.d.next = self.t16.q.val();
+
+        // Clocks 2 to 5: operands. OR with nothing copies the frame's words.
+        self.swap.s.next = self.s_data.val();
+        self.load.next = self.m_empty.val()
+            | (!self.m_mismatched.val() & self.m_header.val().get_bit(50));
+        self.is_data.next =
+            self.t2.q.val() | self.t3.q.val() | self.t4.q.val() | self.t5.q.val();
+        self.data_word.next = self.s_slot.val().get_bits::<2>(0) ^ 2;
+        self.words.rd_addr.next = (bit_cast::<5, 3>(self.m_index.val()) << 2)
+            | bit_cast::<5, 2>(self.data_word.val());
+        self.l_valid.d.next = self.is_data.val();
+        self.l_word.d.next = self.data_word.val();
+        self.l_op.d.next = self.m_header.val().get_bits::<6>(11);
+        self.l_a.d.next = self.words.rd_data.val();
+        if self.load.val() {
+            self.l_op.d.next = 2.into();
+            self.l_a.d.next = 0.into();
+        }
+        self.l_b.d.next = self.swap.m.val();
+        self.l_shift.d.next = self.is_data.val();
+        if self.l_shift.q.val() {
+            self.in_filled.d.next = (self.in_filled.q.val() >> 1)
+                | (bit_cast::<4, 1>(self.l_b.q.val().any().into()) << 3);
+        }
+
+        // Clocks 2 to 4: REPSUM, how far the two sums are apart.
+        self.weights.rd_addr.next = self.m_index.val();
+        self.t3_weight.d.next = self.weights.rd_data.val();
+        self.ahead.next = (bit_cast::<9, 8>(self.m_header.val().get_bits::<8>(51) ^ 0x80))
+            - (bit_cast::<9, 8>(self.t3_weight.q.val() ^ 0x80));
+        self.below.next = (bit_cast::<9, 8>(self.t3_weight.q.val() ^ 0x80))
+            - (bit_cast::<9, 8>(self.m_header.val().get_bits::<8>(51) ^ 0x80));
+        self.distance_in.next = self.ahead.val().get_bits::<3>(0);
+        if self.ahead.val().get_bits::<6>(2).any() {
+            self.distance_in.next = 4.into();
+        }
+        self.distance_acc.next = self.below.val().get_bits::<3>(0);
+        if self.below.val().get_bits::<6>(2).any() {
+            self.distance_acc.next = 4.into();
+        }
+        if self.t3.q.val() {
+            self.t4_larger.d.next = self.below.val().get_bit(8);
+            self.t4_distance.d.next = self.distance_acc.val();
+            self.t4_weight.d.next = self.t3_weight.q.val();
+            self.t4_special.d.next =
+                !self.t3_weight.q.val().get_bit(7) & (self.t3_weight.q.val() >= 125);
+            if self.below.val().get_bit(8) {
+                self.t4_distance.d.next = self.distance_in.val();
+                self.t4_weight.d.next = self.m_header.val().get_bits::<8>(51);
+                self.t4_special.d.next = !self.m_header.val().get_bit(58)
+                    & (self.m_header.val().get_bits::<8>(51) >= 125);
+            }
+            self.t4_nan.d.next = ((self.t3_weight.q.val() == 126)
+                & (self.m_header.val().get_bits::<8>(51) == 125))
+                | ((self.t3_weight.q.val() == 125)
+                    & (self.m_header.val().get_bits::<8>(51) == 126));
+        }
+
+        // Clocks 4 to 7: the accumulator's word that goes with the frame's.
+        self.moved_word.next = bit_cast::<4, 2>(self.s_slot.val().get_bits::<2>(0))
+            - bit_cast::<4, 3>(self.t4_distance.q.val());
+        if self.t4_larger.q.val() {
+            self.moved_word.next = bit_cast::<4, 2>(self.s_slot.val().get_bits::<2>(0))
+                + bit_cast::<4, 3>(self.t4_distance.q.val());
+        }
+        self.words_r.rd_addr.next = (bit_cast::<5, 3>(self.m_index.val()) << 2)
+            | bit_cast::<5, 2>(self.moved_word.val().get_bits::<2>(0));
+        self.r_a.d.next = self.words_r.rd_data.val();
+        if self.moved_word.val().get_bits::<2>(2).any() {
+            self.r_a.d.next = 0.into();
+        }
+        self.r_zero.d.next = self.t4_special.q.val();
+        self.lane.s_valid.next = self.l_valid.q.val();
+        self.lane.s_op.next = self.l_op.q.val();
+        self.lane.s_word.next = self.l_word.q.val();
+        self.lane.s_a.next = self.l_a.q.val();
+        self.lane.s_b.next = self.l_b.q.val();
+        self.lane.cfg_ieee_nan.next = self.cfg_ieee_nan.val();
+        self.lane.r_a.next = self.r_a.q.val();
+        self.lane.r_zero.next = self.r_zero.q.val();
+
+        // Clock 5: the record.
+        if self.c_valid.val() {
+            self.rec_combine.d.next = self.c_combine.val();
+            self.rec_first.d.next = self.c_first.val();
+            self.rec_load.d.next = self.load.val();
+            self.rec_differs.d.next = self.c_differs.val();
+            self.rec_keeps.d.next = self.m_mismatched.val() & !self.m_empty.val();
+            self.rec_over.d.next = self.c_over.val();
+            self.rec_repsum.d.next = self.m_header.val().get_bits::<6>(11) == 0x30;
+            self.rec_index.d.next = self.c_index.val();
+            self.rec_rc.d.next = self.m_header.val().get_bits::<4>(47);
+            self.rec_weight.d.next = self.t4_weight.q.val();
+            if self.t4_nan.q.val() {
+                self.rec_weight.d.next = 127.into();
+            }
+            if self.m_mismatched.val() {
+                self.rec_weight.d.next = self.t3_weight.q.val();
+            }
+            if self.c_differs.val() {
+                self.rec_weight.d.next = 0.into();
+            }
+            if self.load.val() {
+                self.rec_weight.d.next = self.m_header.val().get_bits::<8>(51);
+            }
+            self.rec_oflow.d.next = self.m_header.val().get_bits::<2>(59);
+            self.rec_larger.d.next = self.t4_larger.q.val();
+            self.rec_distance.d.next = self.t4_distance.q.val();
+            self.rec_special.d.next = self.t4_special.q.val();
+            self.rec_nan.d.next = self.t4_nan.q.val();
+        }
+        self.weights.wr_en.next = self.t6.q.val() & self.rec_combine.q.val();
+        self.weights.wr_addr.next = self.rec_index.q.val();
+        self.weights.wr_data.next = self.rec_weight.q.val();
+        self.weights_q.wr_en.next = self.t6.q.val() & self.rec_combine.q.val();
+        self.weights_q.wr_addr.next = self.rec_index.q.val();
+        self.weights_q.wr_data.next = self.rec_weight.q.val();
+
+        // Clocks 9 to 11: sources.
+        if self.t9.q.val() {
+            self.source.d.next = self.swap.m.val().get_bits::<32>(0);
+        }
+        self.sources.wr_en.next =
+            self.t10.q.val() & self.rec_combine.q.val() & self.rec_first.q.val();
+        self.sources.wr_addr.next = self.rec_index.q.val();
+        self.sources.wr_data.next = self.source.q.val();
+        self.sources.rd_addr.next = self.rec_index.q.val();
+        self.first_source.d.next = self.sources.rd_data.val();
+
+        // Clocks 10 to 12: the result code before the words of this frame.
+        self.codes.rd_addr.next = self.rec_index.q.val();
+        self.filled.rd_addr.next = self.rec_index.q.val();
+        self.t11_code.d.next = self.codes.rd_data.val();
+        self.t11_filled.d.next = self.filled.rd_data.val();
+        self.dropped_mask.next = !(bits::<4>(0xf) << self.rec_distance.q.val());
+        self.t12_large.d.next = self.t11_code.q.val();
+        self.t12_small.d.next = bit_cast::<6, 4>(self.rec_rc.q.val())
+            | (bit_cast::<6, 2>(self.rec_oflow.q.val()) << 4);
+        self.t12_inexact.d.next = (self.in_filled.q.val() & self.dropped_mask.val()).any()
+            & !self.rec_special.q.val();
+        if self.rec_larger.q.val() {
+            self.t12_small.d.next = self.t11_code.q.val();
+            self.t12_large.d.next = bit_cast::<6, 4>(self.rec_rc.q.val())
+                | (bit_cast::<6, 2>(self.rec_oflow.q.val()) << 4);
+            self.t12_inexact.d.next = (self.t11_filled.q.val() & self.dropped_mask.val()).any()
+                & !self.rec_special.q.val();
+        }
+        self.small_over.next = self.t12_small.q.val().get_bits::<4>(0) == 6;
+        self.small_kept.next = bit_cast::<3, 2>(self.t12_small.q.val().get_bits::<2>(4))
+            >= self.rec_distance.q.val();
+        self.small_rc.next = self.t12_small.q.val().get_bits::<4>(0);
+        if self.rec_repsum.q.val() & self.small_over.val() & !self.small_kept.val() {
+            self.small_rc.next = 5.into();
+        }
+        self.base_rc.next = self.t12_large.q.val().get_bits::<4>(0);
+        if self.small_rc.val() > self.t12_large.q.val().get_bits::<4>(0) {
+            self.base_rc.next = self.small_rc.val();
+        }
+        self.base_repsum.next = self.base_rc.val();
+        if self.rec_nan.q.val() & (self.base_rc.val() < 4) {
+            self.base_repsum.next = 4.into();
+        }
+        if self.t12_inexact.q.val() & (self.base_rc.val() < 5) {
+            self.base_repsum.next = 5.into();
+        }
+        self.large_over.next = self.t12_large.q.val().get_bits::<4>(0) == 6;
+        self.small_moves.next = self.small_over.val() & self.small_kept.val();
+        self.small_word.next = self.t12_small.q.val().get_bits::<2>(4)
+            - self.rec_distance.q.val().get_bits::<2>(0);
+        self.start_rc.next = self.base_rc.val();
+        self.start_any.next = false;
+        self.start_word.next = 0.into();
+        if self.rec_repsum.q.val() {
+            self.start_rc.next = self.base_repsum.val();
+            self.start_any.next = self.large_over.val() | self.small_moves.val();
+            if self.large_over.val() {
+                self.start_word.next = self.t12_large.q.val().get_bits::<2>(4);
+            }
+            if self.small_moves.val()
+                & (!self.large_over.val()
+                    | (self.small_word.val() > self.t12_large.q.val().get_bits::<2>(4)))
+            {
+                self.start_word.next = self.small_word.val();
+            }
+        }
+        if self.rec_differs.q.val() {
+            self.start_rc.next = 8.into();
+            self.start_any.next = false;
+        }
+        if self.rec_keeps.q.val() {
+            self.start_rc.next = self.t11_code.q.val().get_bits::<4>(0);
+            if self.rec_rc.q.val() > self.t11_code.q.val().get_bits::<4>(0) {
+                self.start_rc.next = self.rec_rc.q.val();
+            }
+            self.start_any.next = true;
+            self.start_word.next = self.t11_code.q.val().get_bits::<2>(4);
+        }
+        if self.rec_load.q.val() {
+            self.start_rc.next = self.rec_rc.q.val();
+            self.start_any.next = true;
+            self.start_word.next = self.rec_oflow.q.val();
+        }
+
+        // Clocks 13 to 16: results of the lane.
+        self.moves.next =
+            self.rec_repsum.q.val() & !self.rec_load.q.val() & !self.rec_differs.q.val();
+        self.result_word.next = bit_cast::<4, 2>(self.lane.m_word.val());
+        if self.moves.val() & !self.rec_special.q.val() & !self.rec_larger.q.val() {
+            self.result_word.next = bit_cast::<4, 2>(self.lane.m_word.val())
+                - bit_cast::<4, 3>(self.rec_distance.q.val());
+        }
+        self.stored.next = self.lane.m_valid.val()
+            & self.rec_combine.q.val()
+            & !self.rec_keeps.q.val()
+            & !self.result_word.val().get_bit(3);
+        self.counts.next = self.stored.val() & !self.rec_differs.q.val();
+        self.result.next = self.lane.m_data.val();
+        if self.rec_differs.q.val() {
+            self.result.next = 0.into();
+            if self.lane.m_word.val() == 0 {
+                self.result.next = (bit_cast::<64, 32>(self.first_source.q.val()) << 32)
+                    | bit_cast::<64, 32>(self.source.q.val());
+            }
+        }
+        self.place.next = (bit_cast::<5, 3>(self.rec_index.q.val()) << 2)
+            | bit_cast::<5, 2>(self.result_word.val().get_bits::<2>(0));
+        self.words.wr_en.next = self.stored.val();
+        self.words.wr_addr.next = self.place.val();
+        self.words.wr_data.next = self.result.val();
+        self.words_r.wr_en.next = self.stored.val();
+        self.words_r.wr_addr.next = self.place.val();
+        self.words_r.wr_data.next = self.result.val();
+        self.words_q.wr_en.next = self.stored.val();
+        self.words_q.wr_addr.next = self.place.val();
+        self.words_q.wr_data.next = self.result.val();
+
+        self.live_rc.next = self.rc.q.val();
+        self.live_any.next = self.over_any.q.val();
+        self.live_word.next = self.over_word.q.val();
+        if self.counts.val() & (self.lane.m_code.val() > self.rc.q.val()) {
+            self.live_rc.next = self.lane.m_code.val();
+        }
+        if self.counts.val()
+            & self.moves.val()
+            & (self.lane.m_code.val() == 6)
+            & (!self.over_any.q.val()
+                | (self.result_word.val().get_bits::<2>(0) > self.over_word.q.val()))
+        {
+            self.live_any.next = true;
+            self.live_word.next = self.result_word.val().get_bits::<2>(0);
+        }
+        self.rc.d.next = self.live_rc.val();
+        self.over_any.d.next = self.live_any.val();
+        self.over_word.d.next = self.live_word.val();
+        if self.t12.q.val() {
+            self.rc.d.next = self.start_rc.val();
+            if self.rec_over.q.val() & (self.start_rc.val() < 7) {
+                self.rc.d.next = 7.into();
+            }
+            self.over_any.d.next = self.start_any.val();
+            self.over_word.d.next = self.start_word.val();
+        }
+        self.live_code.next = bit_cast::<6, 4>(self.live_rc.val());
+        if self.live_any.val() {
+            self.live_code.next = bit_cast::<6, 4>(self.live_rc.val())
+                | (bit_cast::<6, 2>(self.live_word.val()) << 4);
+        }
+        self.codes.wr_en.next = self.t16.q.val() & self.rec_combine.q.val();
+        self.codes.wr_addr.next = self.rec_index.q.val();
+        self.codes.wr_data.next = self.live_code.val();
+        self.codes_q.wr_en.next = self.t16.q.val() & self.rec_combine.q.val();
+        self.codes_q.wr_addr.next = self.rec_index.q.val();
+        self.codes_q.wr_data.next = self.live_code.val();
+
+        // Clocks 13 to 17: which words are not zero.
+        self.w_onehot.next = bits::<4>(1) << self.result_word.val().get_bits::<2>(0);
+        self.w_before.next = self.w_filled.q.val();
+        if self.t13.q.val() {
+            self.w_before.next = self.t11_filled.q.val();
+        }
+        self.w_filled.d.next = self.w_before.val();
+        if self.stored.val() {
+            self.w_filled.d.next = self.w_before.val() & !self.w_onehot.val();
+            if self.lane.m_data.val().any() {
+                self.w_filled.d.next = self.w_before.val() | self.w_onehot.val();
+            }
+        }
+        self.filled.wr_en.next = self.t17.q.val() & self.rec_combine.q.val();
+        self.filled.wr_addr.next = self.rec_index.q.val();
+        self.filled.wr_data.next = self.w_filled.q.val();
+
+        // Sending. In clock 16 the code of the frame's last word is not in the table yet.
+        self.words_q.rd_addr.next = (bit_cast::<5, 3>(self.q_index.val()) << 2)
+            | bit_cast::<5, 2>(self.q_word.val());
+        self.q_data.next = self.words_q.rd_data.val();
+        self.codes_q.rd_addr.next = self.q_index.val();
+        self.shown.next = self.codes_q.rd_data.val();
+        if self.t16.q.val()
+            & self.rec_combine.q.val()
+            & (self.rec_index.q.val() == self.q_index.val())
+        {
+            self.shown.next = self.live_code.val();
+        }
+        self.q_rc.next = self.shown.val().get_bits::<4>(0);
+        self.q_oflow.next = self.shown.val().get_bits::<2>(4);
+        self.weights_q.rd_addr.next = self.q_index.val();
+        self.q_m.next = self.weights_q.rd_data.val();
+        if self.rst.val() {
+            self.t1.d.next = false;
+            self.t2.d.next = false;
+            self.t3.d.next = false;
+            self.t4.d.next = false;
+            self.t5.d.next = false;
+            self.t6.d.next = false;
+            self.t7.d.next = false;
+            self.t8.d.next = false;
+            self.t9.d.next = false;
+            self.t10.d.next = false;
+            self.t11.d.next = false;
+            self.t12.d.next = false;
+            self.t13.d.next = false;
+            self.t14.d.next = false;
+            self.t15.d.next = false;
+            self.t16.d.next = false;
+            self.t17.d.next = false;
+            self.rec_combine.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info("red_accumulate_d8".to_owned()).into_timing()
+    }
+}
