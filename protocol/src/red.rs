@@ -5,13 +5,20 @@
 //!
 //! * [`ops`]: what a lane computes, as functions on 64-bit words and on [`ops::Value`]s.
 //! * [`address`], [`wire`]: fabric addresses, and the frame as bytes.
+//! * [`partial`], [`engine`]: contributions being combined, and the engine of a port; [`counters`]: what a port counts.
 
 pub mod address;
+pub mod counters;
+pub mod engine;
 pub mod ops;
+pub mod partial;
 pub mod wire;
 
 pub use address::{Address, Key};
+pub use counters::{Counter, Counters};
+pub use engine::{Descriptor, Down, Engine, EngineConfig, EngineConfigError, Up};
 pub use ops::{Mode, Op, Rc, Value};
+pub use partial::Partial;
 pub use wire::Frame;
 
 /// Bits of a sequence number.

@@ -3,6 +3,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use tributary_protocol::red::{wire::*, *};
 
 pub const SIGN: u64 = 1 << 63;
 pub const INF: u64 = 0x7ff << 52;
@@ -87,4 +88,25 @@ pub fn pair(rng: &mut ChaCha8Rng) -> (u64, u64) {
         (e as u64) << 52 | fraction(rng) | if rng.random() { SIGN } else { 0 }
     };
     (build(rng, exp), build(rng, other))
+}
+
+/// A contribution of one endpoint: node `source`, VNI 7, cookie 0x1234, seqno 0, count 1.
+pub fn frame(dfa: Address, source: u32, op: Op, data: [u64; 4]) -> Frame {
+    Frame {
+        fabric: Fabric::new(Address::unicast(source, 0), dfa, 7),
+        restricted: Restricted::default(),
+        red: Reduction {
+            seqno: 0,
+            arm: false,
+            op,
+            count: 1,
+            resno: 0,
+            rc: Rc::OK,
+            m: 0,
+            oflow: 0,
+            pad: 0,
+            cookie: 0x1234,
+        },
+        data,
+    }
 }
