@@ -6,12 +6,15 @@
 //! * [`ops`]: what a lane computes, as functions on 64-bit words and on [`ops::Value`]s.
 //! * [`address`], [`wire`]: fabric addresses, and the frame as bytes.
 //! * [`partial`], [`engine`]: contributions being combined, and the engine of a port; [`counters`]: what a port counts.
+//! * [`switch`]: the switch around the engines; [`regs`]: its registers.
 
 pub mod address;
 pub mod counters;
 pub mod engine;
 pub mod ops;
 pub mod partial;
+pub mod regs;
+pub mod switch;
 pub mod wire;
 
 pub use address::{Address, Key};
@@ -19,6 +22,7 @@ pub use counters::{Counter, Counters};
 pub use engine::{Descriptor, Down, Engine, EngineConfig, EngineConfigError, Up};
 pub use ops::{Mode, Op, Rc, Value};
 pub use partial::Partial;
+pub use switch::{PortSettings, Switch, SwitchConfig, SwitchError, Tree};
 pub use wire::Frame;
 
 /// Bits of a sequence number.
