@@ -41,7 +41,7 @@ hdl_module! {
         pub m_data: Signal<Out, Bits<64>>,
         /// It is the frame's last: 6 bytes.
         pub m_last: Signal<Out, Bit>,
-        /// 1,024 clocks have passed; never within 16 clocks of the one before.
+        /// 1,024 clocks have passed; never within 40 clocks of the one before.
         pub tick: Signal<In, Bit>,
         /// The engine takes part; otherwise frames up pass and frames down have no effect.
         pub cfg_enable: Signal<In, Bit>,
@@ -51,14 +51,19 @@ hdl_module! {
         pub cfg_address: Signal<In, Bits<32>>,
         /// Ethertype of reduction frames.
         pub cfg_ethertype: Signal<In, Bits<16>>,
-        /// Wait counts from which timeout 1, 2, 3 is chosen.
+        /// Wait count from which timeout 1 is chosen.
         pub cfg_threshold_1: Signal<In, Bits<20>>,
+        /// Wait count from which timeout 2 is chosen.
         pub cfg_threshold_2: Signal<In, Bits<20>>,
+        /// Wait count from which timeout 3 is chosen.
         pub cfg_threshold_3: Signal<In, Bits<20>>,
-        /// Timeouts, ticks.
+        /// Timeout of small wait counts, ticks.
         pub cfg_timeout_0: Signal<In, Bits<24>>,
+        /// Timeout from threshold 1 on, ticks.
         pub cfg_timeout_1: Signal<In, Bits<24>>,
+        /// Timeout from threshold 2 on, ticks.
         pub cfg_timeout_2: Signal<In, Bits<24>>,
+        /// Timeout from threshold 3 on, ticks.
         pub cfg_timeout_3: Signal<In, Bits<24>>,
         /// Something happened; 5 clocks after a frame's first word, one event at least for each.
         pub ev_valid: Signal<Out, Bit>,

@@ -8,12 +8,12 @@ use crate::switch::ByteSwap;
 hdl_module! {
     /// Accumulators of a reduction engine (8 descriptors of 4 words) and the lane that combines.
     /// The accumulator is read with each word of a frame and written 11 clocks later, before the next frame
-    /// of 12 words can read it: no forward and no stall.
+    /// of 12 words can read it: nothing stalls, and only a REPSUM word that has moved is forwarded.
     /// Clocks, counted from the first word of the frame (0):
     ///   2 to 5 data words, operands registered   3 REPSUM: distance of the two sums   4 to 7 REPSUM: operands,
     ///   moved by the distance   6 record of the decision   9 source address   10 to 12 result code so far
     ///   13 to 16 results written, result code of each word   17 words that are not zero.
-    /// q_* shows the result code of clock 16 in that very clock, everything else one clock after it was written.
+    /// q_* shows words and result codes in the very clock in which they are written.
     pub struct RedAccumulate {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -47,8 +47,9 @@ hdl_module! {
         pub c_over: Signal<In, Bit>,
         /// Its descriptor.
         pub c_index: Signal<In, Bits<3>>,
-        /// Descriptor and word wanted for sending.
+        /// Descriptor wanted for sending.
         pub q_index: Signal<In, Bits<3>>,
+        /// Its word that is wanted.
         pub q_word: Signal<In, Bits<2>>,
         /// The word, in the same clock.
         pub q_data: Signal<Out, Bits<64>>,
@@ -120,6 +121,8 @@ hdl_module! {
         distance_in: Signal<Local, Bits<3>>,
         distance_acc: Signal<Local, Bits<3>>,
         moved_word: Signal<Local, Bits<4>>,
+        r_place: Signal<Local, Bits<5>>,
+        q_place: Signal<Local, Bits<5>>,
         /// Clocks 5 to 8: REPSUM operand.
         r_a: DFF<Bits<64>>,
         r_zero: DFF<Bit>,
@@ -281,19 +284,6 @@ impl Logic for RedAccumulate {
                     & (self.m_header.val().get_bits::<8>(51) == 126));
         }
 
-        // Clocks 4 to 7: the accumulator's word that goes with the frame's.
-        self.moved_word.next = bit_cast::<4, 2>(self.s_slot.val().get_bits::<2>(0))
-            - bit_cast::<4, 3>(self.t4_distance.q.val());
-        if self.t4_larger.q.val() {
-            self.moved_word.next = bit_cast::<4, 2>(self.s_slot.val().get_bits::<2>(0))
-                + bit_cast::<4, 3>(self.t4_distance.q.val());
-        }
-        self.words_r.rd_addr.next = (bit_cast::<5, 3>(self.m_index.val()) << 2)
-            | bit_cast::<5, 2>(self.moved_word.val().get_bits::<2>(0));
-        self.r_a.d.next = self.words_r.rd_data.val();
-        if self.moved_word.val().get_bits::<2>(2).any() {
-            self.r_a.d.next = 0.into();
-        }
         self.r_zero.d.next = self.t4_special.q.val();
         self.lane.s_valid.next = self.l_valid.q.val();
         self.lane.s_op.next = self.l_op.q.val();
@@ -459,6 +449,25 @@ impl Logic for RedAccumulate {
         self.words_q.wr_addr.next = self.place.val();
         self.words_q.wr_data.next = self.result.val();
 
+        // Clocks 4 to 7: the accumulator's word that goes with the frame's.
+        self.moved_word.next = bit_cast::<4, 2>(self.s_slot.val().get_bits::<2>(0))
+            - bit_cast::<4, 3>(self.t4_distance.q.val());
+        if self.t4_larger.q.val() {
+            self.moved_word.next = bit_cast::<4, 2>(self.s_slot.val().get_bits::<2>(0))
+                + bit_cast::<4, 3>(self.t4_distance.q.val());
+        }
+        self.r_place.next = (bit_cast::<5, 3>(self.m_index.val()) << 2)
+            | bit_cast::<5, 2>(self.moved_word.val().get_bits::<2>(0));
+        self.words_r.rd_addr.next = self.r_place.val();
+        self.r_a.d.next = self.words_r.rd_data.val();
+        // A word that the frame before has moved by three is written in this very clock.
+        if self.stored.val() & (self.place.val() == self.r_place.val()) {
+            self.r_a.d.next = self.result.val();
+        }
+        if self.moved_word.val().get_bits::<2>(2).any() {
+            self.r_a.d.next = 0.into();
+        }
+
         self.live_rc.next = self.rc.q.val();
         self.live_any.next = self.over_any.q.val();
         self.live_word.next = self.over_word.q.val();
@@ -514,10 +523,14 @@ impl Logic for RedAccumulate {
         self.filled.wr_addr.next = self.rec_index.q.val();
         self.filled.wr_data.next = self.w_filled.q.val();
 
-        // Sending. In clock 16 the code of the frame's last word is not in the table yet.
-        self.words_q.rd_addr.next = (bit_cast::<5, 3>(self.q_index.val()) << 2)
+        // Sending. In clock 16 the frame's last word and its code are not in the tables yet.
+        self.q_place.next = (bit_cast::<5, 3>(self.q_index.val()) << 2)
             | bit_cast::<5, 2>(self.q_word.val());
+        self.words_q.rd_addr.next = self.q_place.val();
         self.q_data.next = self.words_q.rd_data.val();
+        if self.stored.val() & (self.place.val() == self.q_place.val()) {
+            self.q_data.next = self.result.val();
+        }
         self.codes_q.rd_addr.next = self.q_index.val();
         self.shown.next = self.codes_q.rd_data.val();
         if self.t16.q.val()

@@ -157,7 +157,8 @@ impl Logic for RedEmit {
         if self.passing.q.val() {
             self.key.next = self.b_key.val();
         }
-        self.dfa.next = bits::<32>(0xff80_0007)
+        self.dfa.next = (bits::<32>(0x1ff) << 23)
+            | bits::<32>(7)
             | (bit_cast::<32, 3>(self.key.val().get_bits::<3>(0)) << 18)
             | (bit_cast::<32, 13>(self.key.val().get_bits::<13>(3)) << 3);
 
@@ -199,7 +200,7 @@ impl Logic for RedEmit {
         }
         if self.word.q.val() == 4 {
             self.composed.next =
-                (bit_cast::<64, 32>(self.dfa.val()) << 32) | bits::<64>(0xc000_0000);
+                (bit_cast::<64, 32>(self.dfa.val()) << 32) | (bits::<64>(3) << 30);
         }
         if self.word.q.val() == 5 {
             self.composed.next = 0x3100.into();
@@ -231,11 +232,11 @@ impl Logic for RedEmit {
             self.kept.next = (bits::<64>(3) << 16) | (self.swap_dfa.m.val() << 32);
         }
         if self.word.q.val() == 4 {
-            self.kept.next = (self.b_data.val() & 0xffff_ffff_0000_0000)
+            self.kept.next = (bit_cast::<64, 32>(self.b_data.val().get_bits::<32>(32)) << 32)
                 | self.swap_dfa.m.val();
         }
         if self.word.q.val() == 6 {
-            self.kept.next = self.b_data.val() & 0xffff_ffff_0000_0000;
+            self.kept.next = bit_cast::<64, 32>(self.b_data.val().get_bits::<32>(32)) << 32;
         }
 
         // The word behind the one that leaves. Its result code is put in at the last moment.

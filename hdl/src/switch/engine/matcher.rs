@@ -11,7 +11,7 @@ hdl_module! {
     ///   0 compare with all descriptors   1 index   2 tables read, m_index   3 sequence and operation compared,
     ///   counts added   4 decision   5 descriptor written, c_*   6 j_*   10 wait count comes   11 timeout chosen
     ///   12 timer set.
-    /// A tick starts a visit to all timers, one a clock. A descriptor that has expired closes the engine to new
+    /// A tick starts a visit to all timers, one every two clocks. A descriptor that has expired closes the engine to new
     /// frames (room low) until the pipeline is empty, 40 clocks at most, and is then given up.
     pub struct RedMatch {
         /// Clock.
@@ -26,16 +26,21 @@ hdl_module! {
         pub s_data: Signal<In, Bits<64>>,
         /// The engine takes part; otherwise frames up pass and frames down have no effect.
         pub cfg_enable: Signal<In, Bit>,
-        /// Wait counts from which timeout 1, 2, 3 is chosen.
+        /// Wait count from which timeout 1 is chosen.
         pub cfg_threshold_1: Signal<In, Bits<20>>,
+        /// Wait count from which timeout 2 is chosen.
         pub cfg_threshold_2: Signal<In, Bits<20>>,
+        /// Wait count from which timeout 3 is chosen.
         pub cfg_threshold_3: Signal<In, Bits<20>>,
-        /// Timeouts, ticks.
+        /// Timeout of small wait counts, ticks.
         pub cfg_timeout_0: Signal<In, Bits<24>>,
+        /// Timeout from threshold 1 on, ticks.
         pub cfg_timeout_1: Signal<In, Bits<24>>,
+        /// Timeout from threshold 2 on, ticks.
         pub cfg_timeout_2: Signal<In, Bits<24>>,
+        /// Timeout from threshold 3 on, ticks.
         pub cfg_timeout_3: Signal<In, Bits<24>>,
-        /// 1,024 clocks have passed; never within 16 clocks of the one before.
+        /// 1,024 clocks have passed; never within 40 clocks of the one before.
         pub tick: Signal<In, Bit>,
         /// Clock 2: descriptor of the frame, meaningless if it has none.
         pub m_index: Signal<Out, Bits<3>>,
@@ -207,9 +212,11 @@ hdl_module! {
         set_timer: Signal<Local, Bits<8>>,
         arm_timer: Signal<Local, Bit>,
         above: Signal<Local, Bits<2>>,
-        /// Visit to the timers: place, under way.
+        /// Visit to the timers: place, under way, timer read, its value.
         visit: DFF<Bits<3>>,
         visiting: DFF<Bit>,
+        visit_read: DFF<Bit>,
+        timer: DFF<Bits<24>>,
         visit_step: Signal<Local, Bit>,
         visit_onehot: Signal<Local, Bits<8>>,
         run_out: Signal<Local, Bits<8>>,
@@ -235,7 +242,7 @@ impl Logic for RedMatch {
             t3_wait, t3_match, t4_same, t4_older, t4_differs, t4_sum, t4_wait, t4_op, t5_combine,
             t5_pass, t5_first, t5_differs, t5_arm, t5_release, t5_event, t5_index, t5_onehot,
             t5_count, t5_op, t5_reached, t5_over, t5_marked, t6_reached, t6_differs, t6_over, t6_arm,
-            t11_wait, t12_timeout, visit, visiting, gap, x_valid, x_full, x_index
+            t11_wait, t12_timeout, visit, visiting, visit_read, timer, gap, x_valid, x_full, x_index
         );
         self.seqnos.clk.next = self.clk.val();
         self.seqnos_q.clk.next = self.clk.val();
@@ -568,19 +575,22 @@ impl Logic for RedMatch {
             self.set_timer.next = self.t5_onehot.q.val();
         }
 
-        // The visit to the timers gives way to one that is set.
-        self.visit_step.next = self.visiting.q.val() & !self.arm_timer.val();
+        // The visit to the timers: one clock to read, one to write; it begins anew when one is set meanwhile.
+        self.visit_step.next =
+            self.visiting.q.val() & self.visit_read.q.val() & !self.arm_timer.val();
+        self.visit_read.d.next = self.visiting.q.val() & !self.visit_read.q.val() & !self.arm_timer.val();
         self.timers.rd_addr.next = self.visit.q.val();
-        self.timers.wr_en.next = self.visiting.q.val() | self.arm_timer.val();
+        self.timer.d.next = self.timers.rd_data.val();
+        self.timers.wr_en.next = self.visit_step.val() | self.arm_timer.val();
         self.timers.wr_addr.next = self.visit.q.val();
-        self.timers.wr_data.next = self.timers.rd_data.val() - 1;
+        self.timers.wr_data.next = self.timer.q.val() - 1;
         if self.arm_timer.val() {
             self.timers.wr_addr.next = self.t5_index.q.val();
             self.timers.wr_data.next = self.t12_timeout.q.val();
         }
         self.visit_onehot.next = bits::<8>(1) << self.visit.q.val();
         self.run_out.next = 0.into();
-        if self.visit_step.val() & !self.timers.rd_data.val().any() {
+        if self.visit_step.val() & !self.timer.q.val().any() {
             self.run_out.next = self.visit_onehot.val() & self.timed.q.val() & self.live.val();
         }
         if self.visit_step.val() {
@@ -674,6 +684,7 @@ impl Logic for RedMatch {
             self.timed.d.next = 0.into();
             self.expired.d.next = 0.into();
             self.visiting.d.next = false;
+            self.visit_read.d.next = false;
             self.visit.d.next = 0.into();
             self.gap.d.next = 0.into();
             self.x_valid.d.next = false;
