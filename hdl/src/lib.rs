@@ -7,4 +7,5 @@ pub mod emit;
 pub mod module;
 pub mod param;
 pub mod prelude;
+pub mod red;
 pub mod rw;
