@@ -3,6 +3,7 @@
 //! Widths are const generics, so a size on offer is an instantiation here.
 
 use crate::emit::{Design, EmitError, emit_block};
+use crate::red::{RedFltSum, RedLane};
 use crate::rw::{RwAccept, RwWindow};
 use rust_hdl::prelude::Block;
 use std::collections::BTreeMap;
@@ -205,6 +206,16 @@ pub fn choices() -> Vec<Choice> {
         256, 8, 32, 5, 8, 3, 16, 14, 15, 17, 64: [16, 4, 7, 54, 20; 64, 6, 9, 56, 22; 512, 9, 12, 59, 25];
         1024, 10, 64, 6, 16, 4, 32, 12, 13, 16, 128: [16, 4, 8, 54, 20; 64, 6, 10, 56, 22; 512, 9, 13, 59, 25];
     ];
+    all.push(Choice {
+        block: "red_flt_sum",
+        sizes: vec![],
+        build: build::<RedFltSum>,
+    });
+    all.push(Choice {
+        block: "red_lane",
+        sizes: vec![],
+        build: build::<RedLane>,
+    });
     all.sort_by_key(|c| (c.block, c.sizes.clone()));
     all
 }

@@ -1,0 +1,115 @@
+//! What integer and floating operations of a lane need to know about two words.
+
+use crate::prelude::*;
+
+hdl_module! {
+    /// Compares and classifies two words, one pair a clock.
+    /// The order of bits 62:0 serves integers and binary64 alike; signs are left to the reader.
+    /// Stages: 1 everything.
+    pub struct RedCompare {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// First word.
+        pub s_a: Signal<In, Bits<64>>,
+        /// Second word.
+        pub s_b: Signal<In, Bits<64>>,
+        /// First word, one clock later, as all that follows.
+        pub m_a: Signal<Out, Bits<64>>,
+        /// Second word.
+        pub m_b: Signal<Out, Bits<64>>,
+        /// Bits 62:0 of the first are below those of the second.
+        pub m_lt: Signal<Out, Bit>,
+        /// Bits 50:0 (a NaN's payload) of the first are below those of the second.
+        pub m_low_lt: Signal<Out, Bit>,
+        /// Bits 25:0 (bit 0 of this) and 50:26 (bit 1) are the same.
+        pub m_low_eq: Signal<Out, Bits<2>>,
+        /// Bits 62:51 are the same.
+        pub m_high_eq: Signal<Out, Bit>,
+        /// Exponent of the first less that of the second.
+        pub m_ab: Signal<Out, Bits<11>>,
+        /// Exponent of the second less that of the first.
+        pub m_ba: Signal<Out, Bits<11>>,
+        /// The first has an exponent other than 0.
+        pub m_a_normal: Signal<Out, Bit>,
+        /// The second has.
+        pub m_b_normal: Signal<Out, Bit>,
+        /// The first has the exponent of infinities and NaNs.
+        pub m_a_top: Signal<Out, Bit>,
+        /// The second has.
+        pub m_b_top: Signal<Out, Bit>,
+        /// The first is a NaN.
+        pub m_a_nan: Signal<Out, Bit>,
+        /// The second is a NaN.
+        pub m_b_nan: Signal<Out, Bit>,
+        /// The first is a zero of either sign.
+        pub m_a_zero: Signal<Out, Bit>,
+
+        a: DFF<Bits<64>>,
+        b: DFF<Bits<64>>,
+        lt: DFF<Bit>,
+        low_lt: DFF<Bit>,
+        low_eq0: DFF<Bit>,
+        low_eq1: DFF<Bit>,
+        high_eq: DFF<Bit>,
+        ab: DFF<Bits<11>>,
+        ba: DFF<Bits<11>>,
+        a_normal: DFF<Bit>,
+        b_normal: DFF<Bit>,
+        a_top: DFF<Bit>,
+        b_top: DFF<Bit>,
+        a_nan: DFF<Bit>,
+        b_nan: DFF<Bit>,
+        a_zero: DFF<Bit>,
+    }
+}
+
+impl Logic for RedCompare {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, a, b, lt, low_lt, low_eq0, low_eq1, high_eq, ab, ba, a_normal, b_normal,
+            a_top, b_top, a_nan, b_nan, a_zero
+        );
+        self.a.d.next = self.s_a.val();
+        self.b.d.next = self.s_b.val();
+        self.lt.d.next = self.s_a.val().get_bits::<63>(0) < self.s_b.val().get_bits::<63>(0);
+        self.low_lt.d.next = self.s_a.val().get_bits::<51>(0) < self.s_b.val().get_bits::<51>(0);
+        self.low_eq0.d.next = self.s_a.val().get_bits::<26>(0) == self.s_b.val().get_bits::<26>(0);
+        self.low_eq1.d.next =
+            self.s_a.val().get_bits::<25>(26) == self.s_b.val().get_bits::<25>(26);
+        self.high_eq.d.next =
+            self.s_a.val().get_bits::<12>(51) == self.s_b.val().get_bits::<12>(51);
+        self.ab.d.next = self.s_a.val().get_bits::<11>(52) - self.s_b.val().get_bits::<11>(52);
+        self.ba.d.next = self.s_b.val().get_bits::<11>(52) - self.s_a.val().get_bits::<11>(52);
+        self.a_normal.d.next = self.s_a.val().get_bits::<11>(52).any();
+        self.b_normal.d.next = self.s_b.val().get_bits::<11>(52).any();
+        self.a_top.d.next = self.s_a.val().get_bits::<11>(52).all();
+        self.b_top.d.next = self.s_b.val().get_bits::<11>(52).all();
+        self.a_nan.d.next =
+            self.s_a.val().get_bits::<11>(52).all() & self.s_a.val().get_bits::<52>(0).any();
+        self.b_nan.d.next =
+            self.s_b.val().get_bits::<11>(52).all() & self.s_b.val().get_bits::<52>(0).any();
+        self.a_zero.d.next = !self.s_a.val().get_bits::<63>(0).any();
+
+        self.m_a.next = self.a.q.val();
+        self.m_b.next = self.b.q.val();
+        self.m_lt.next = self.lt.q.val();
+        self.m_low_lt.next = self.low_lt.q.val();
+        self.m_low_eq.next = (bit_cast::<2, 1>(self.low_eq1.q.val().into()) << 1)
+            | bit_cast::<2, 1>(self.low_eq0.q.val().into());
+        self.m_high_eq.next = self.high_eq.q.val();
+        self.m_ab.next = self.ab.q.val();
+        self.m_ba.next = self.ba.q.val();
+        self.m_a_normal.next = self.a_normal.q.val();
+        self.m_b_normal.next = self.b_normal.q.val();
+        self.m_a_top.next = self.a_top.q.val();
+        self.m_b_top.next = self.b_top.q.val();
+        self.m_a_nan.next = self.a_nan.q.val();
+        self.m_b_nan.next = self.b_nan.q.val();
+        self.m_a_zero.next = self.a_zero.q.val();
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info("red_compare".to_owned()).into_timing()
+    }
+}
