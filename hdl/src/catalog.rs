@@ -5,6 +5,7 @@
 use crate::emit::{Design, EmitError, emit_block};
 use crate::red::{RedFltSum, RedLane};
 use crate::rw::{RwAccept, RwWindow};
+use crate::switch::RedEngine;
 use rust_hdl::prelude::Block;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -215,6 +216,11 @@ pub fn choices() -> Vec<Choice> {
         block: "red_lane",
         sizes: vec![],
         build: build::<RedLane>,
+    });
+    all.push(Choice {
+        block: "red_engine",
+        sizes: vec![("T", 8)],
+        build: build::<RedEngine>,
     });
     all.sort_by_key(|c| (c.block, c.sizes.clone()));
     all

@@ -9,8 +9,8 @@ mod rx;
 mod tx;
 
 pub use check::{ByteSwap, RedCheck};
-pub use engine::{RedAccumulate, RedEmit, RedEngine, RedMatch};
 pub use crosspoint::Crosspoint;
+pub use engine::{RedAccumulate, RedEmit, RedEngine, RedMatch};
 pub use output::SwitchOut;
 pub use row::SwitchRow;
 pub use rx::SwitchRx;

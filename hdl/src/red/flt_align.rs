@@ -73,9 +73,29 @@ impl Logic for RedFltAlign {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, s1_big, s1_small, s1_exp, s1_opposite, s1_distance, s1_far, s2_big,
-            s2_small, s2_lost, s2_exp, s2_opposite, s2_distance, s3_big, s3_addend, s3_opposite,
-            s3_exp, s4_sum, s4_exp, s4_top, s4_limit8, s4_limit1
+            self,
+            clk,
+            s1_big,
+            s1_small,
+            s1_exp,
+            s1_opposite,
+            s1_distance,
+            s1_far,
+            s2_big,
+            s2_small,
+            s2_lost,
+            s2_exp,
+            s2_opposite,
+            s2_distance,
+            s3_big,
+            s3_addend,
+            s3_opposite,
+            s3_exp,
+            s4_sum,
+            s4_exp,
+            s4_top,
+            s4_limit8,
+            s4_limit1
         );
 
         // Stage 1. A subnormal is one place lower than its exponent says.
@@ -83,8 +103,8 @@ impl Logic for RedFltAlign {
             | bit_cast::<53, 52>(self.s_a.val().get_bits::<52>(0));
         self.s1_small.d.next = (bit_cast::<53, 1>(self.s_b_normal.val().into()) << 52)
             | bit_cast::<53, 52>(self.s_b.val().get_bits::<52>(0));
-        self.s1_exp.d.next = self.s_a.val().get_bits::<11>(52)
-            | bit_cast::<11, 1>((!self.s_a_normal.val()).into());
+        self.s1_exp.d.next =
+            self.s_a.val().get_bits::<11>(52) | bit_cast::<11, 1>((!self.s_a_normal.val()).into());
         self.distance.next = self.s_ab.val();
         if self.s_lt.val() {
             self.s1_big.d.next = (bit_cast::<53, 1>(self.s_b_normal.val().into()) << 52)
@@ -115,7 +135,8 @@ impl Logic for RedFltAlign {
             | (bit_cast::<7, 1>(self.s1_small.q.val().get_bits::<8>(30).any().into()) << 4)
             | (bit_cast::<7, 1>(self.s1_small.q.val().get_bits::<8>(38).any().into()) << 5)
             | (bit_cast::<7, 1>(self.s1_small.q.val().get_bits::<7>(46).any().into()) << 6);
-        self.beyond.next = (bit_cast::<7, 1>((self.s1_far.q.val() | (self.by8.val() > 0)).into()) << 0)
+        self.beyond.next = (bit_cast::<7, 1>((self.s1_far.q.val() | (self.by8.val() > 0)).into())
+            << 0)
             | (bit_cast::<7, 1>((self.s1_far.q.val() | (self.by8.val() > 1)).into()) << 1)
             | (bit_cast::<7, 1>((self.s1_far.q.val() | (self.by8.val() > 2)).into()) << 2)
             | (bit_cast::<7, 1>((self.s1_far.q.val() | (self.by8.val() > 3)).into()) << 3)

@@ -58,7 +58,20 @@ impl Logic for RedFltNormalise {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, s1_sum, s1_exp, s1_lower, s1_upper_half, s1_upper_odd, s1_lower_half, s1_lower_odd, s2_sum, s2_exp, s2_shift, s3_sum, s3_exp
+            self,
+            clk,
+            s1_sum,
+            s1_exp,
+            s1_lower,
+            s1_upper_half,
+            s1_upper_odd,
+            s1_lower_half,
+            s1_lower_odd,
+            s2_sum,
+            s2_exp,
+            s2_shift,
+            s3_sum,
+            s3_exp
         );
 
         // Stage 1.

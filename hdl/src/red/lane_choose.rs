@@ -110,8 +110,7 @@ impl Logic for RedLaneChoose {
         // Stage 1. What the operation is; of codes that are none, nothing is expected.
         self.bitwise.next = self.s_op.val().get_bits::<2>(4) == 0;
         self.repsum.next = self.s_op.val().get_bits::<2>(4) == 3;
-        self.sum.next =
-            (self.s_op.val().get_bits::<2>(4) == 1) & self.s_op.val().get_bit(2);
+        self.sum.next = (self.s_op.val().get_bits::<2>(4) == 1) & self.s_op.val().get_bit(2);
         self.loc.next = self.s_op.val().get_bit(1);
         self.index.next = self.loc.val() & self.s_word.val().get_bit(0);
         self.float.next = self.s_op.val().get_bit(5) & !self.index.val();

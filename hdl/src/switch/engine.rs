@@ -127,8 +127,8 @@ impl Logic for RedEngine {
             self.number.next = self.slot.val() - 6;
         }
         self.buffer.wr_en.next = self.s_valid.val();
-        self.buffer.wr_addr.next = (bit_cast::<6, 2>(self.place.q.val()) << 4)
-            | bit_cast::<6, 4>(self.number.val());
+        self.buffer.wr_addr.next =
+            (bit_cast::<6, 2>(self.place.q.val()) << 4) | bit_cast::<6, 4>(self.number.val());
         self.buffer.wr_data.next = self.s_data.val();
         self.buffer_keys.wr_en.next = self.begins.val();
         self.buffer_keys.wr_addr.next = self.place.q.val();

@@ -61,7 +61,11 @@ impl Item {
         });
         let key = key_of(&self.frame);
         words[0] = 0xdead_beef_dead_beef;
-        let wait = if let Way::Down(wait) = self.way { wait } else { 0 };
+        let wait = if let Way::Down(wait) = self.way {
+            wait
+        } else {
+            0
+        };
         words[4] = words[4] >> 32 << 32 | u64::from(wait);
         words[6] = words[6] >> 32 << 32
             | u64::from(self.frame.fabric.vni) << 16
@@ -123,7 +127,8 @@ pub struct Bench {
     pub trouble: Option<String>,
     /// Arms refused because a result waited.
     pub refused: u64,
-    pub log: VecDeque<String>,
+    /// Descriptors in use in the last clocks.
+    used: [u64; 4],
 }
 
 impl Bench {
@@ -185,7 +190,7 @@ impl Bench {
             room: VecDeque::from([true; 5]),
             trouble: None,
             refused: 0,
-            log: VecDeque::new(),
+            used: [0; 4],
         }
     }
 
@@ -219,7 +224,6 @@ impl Bench {
 
     fn fail(&mut self, what: String) {
         let clock = self.clock;
-        for l in &self.log { println!("{l}"); }
         self.trouble.get_or_insert(format!("clock {clock}: {what}"));
     }
 
@@ -241,14 +245,17 @@ impl Bench {
             .rtl
             .is_set(p.ev_valid)
             .then(|| (self.rtl.get(p.ev_code), self.rtl.get(p.ev_index)));
-        let used = self.rtl.get(p.used);
+        // The decision goes by what was in use up to three clocks before.
+        self.used.rotate_left(1);
+        self.used[3] = self.rtl.get(p.used);
+        let full = self.used.contains(&0xff);
         let out = (self.rtl.is_set(p.m_valid) && m_ready)
             .then(|| (self.rtl.get(p.m_data), self.rtl.is_set(p.m_last)));
         self.room.pop_front();
         self.room.push_back(self.rtl.is_set(p.room));
         if let Some((code, index)) = event {
             self.events[code as usize] += 1;
-            self.event(code, index, used);
+            self.event(code, index, full);
         }
         if let Some((data, last)) = out {
             self.receive(data, last);
@@ -287,7 +294,7 @@ impl Bench {
         self.sent.push(frame);
     }
 
-    fn event(&mut self, code: u64, index: u64, used: u64) {
+    fn event(&mut self, code: u64, index: u64, full: bool) {
         match code {
             9 | 12 | 13 => return, // beside another event
             10 | 11 => return self.expire(code, index),
@@ -297,11 +304,12 @@ impl Bench {
             return self.fail(format!("event {code} without a frame"));
         };
         if self.clock != begun + 5 {
-            self.fail(format!("decision {} clocks after the first word", self.clock - begun));
+            self.fail(format!(
+                "decision {} clocks after the first word",
+                self.clock - begun
+            ));
         }
         let key = key_of(&item.frame);
-        self.log.push_back(format!("{} {:?} {key:?} {:?} {:x?}", self.clock, item.way, item.frame.red, item.frame.data));
-        if self.log.len() > 30 { self.log.pop_front(); }
         let name = match item.way {
             Way::Pass => {
                 self.expected
@@ -326,8 +334,8 @@ impl Bench {
                 let again = self.find(key).is_some();
                 if code == 3 && !again && item.frame.red.arm {
                     // A result that waits keeps its descriptor.
-                    if used != 0xff {
-                        self.fail(format!("refused to arm with descriptors {used:#x} in use"));
+                    if !full {
+                        self.fail("refused to arm with a free descriptor".to_owned());
                     }
                     if self.model.in_use() < 8 {
                         self.refused += 1;

@@ -46,12 +46,18 @@ fn from_env(name: &str) -> Option<u64> {
 /// Random frames of every kind; `stall` and `idle` are chances in 256.
 fn run(library: &Verilated, seed: u64, clocks: u64) -> Result<Bench, String> {
     let mut rng = SmallRng::seed_from_u64(seed);
-    let (stall, idle, keys) = [(0, 0, 4), (0, 64, 12), (64, 0, 10), (16, 250, 8)][(seed % 4) as usize];
+    let (stall, idle, keys) =
+        [(0, 0, 4), (0, 64, 12), (64, 0, 10), (16, 250, 8)][(seed % 4) as usize];
     let mut bench = Bench::new(library, config(seed % 2 == 1));
     while bench.clock < clocks && bench.trouble.is_none() {
         if bench.ready() && rng.random_range(0..256) >= idle {
             let item = traffic::item(&mut rng, keys, |key| {
-                bench.model.descriptors().iter().flatten().find(|d| d.key == key)
+                bench
+                    .model
+                    .descriptors()
+                    .iter()
+                    .flatten()
+                    .find(|d| d.key == key)
             });
             bench.begin(item);
         }

@@ -90,7 +90,11 @@ pub fn frame(rng: &mut SmallRng, key: Key, found: Option<&Descriptor>, arm: bool
         1 => rng.random(),
         _ => rng.random_range(-3..4),
     };
-    let rc = if chance(rng, 8) { rng.random_range(0..16) } else { 0 };
+    let rc = if chance(rng, 8) {
+        rng.random_range(0..16)
+    } else {
+        0
+    };
     let mut data = std::array::from_fn(|_| word(rng));
     if op == Op::FltRepsum && rng.random() {
         for w in &mut data {

@@ -17,7 +17,10 @@ const SUMS: [Op; 8] = [
 ];
 
 fn is_loc(op: Op) -> bool {
-    matches!(op, Op::IntMinmaxloc | Op::FltMinmaxloc | Op::FltMinmaxnumloc)
+    matches!(
+        op,
+        Op::IntMinmaxloc | Op::FltMinmaxloc | Op::FltMinmaxnumloc
+    )
 }
 
 pub fn specials(bench: &mut Bench, mode: Mode) -> Result<(), Wrong> {

@@ -191,12 +191,66 @@ impl Logic for RedAccumulate {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, t1, t2, t3, t4, t5, t6, t7, t8, t9, t10, t11, t12, t13, t14, t15, t16, t17,
-            l_valid, l_word, l_op, l_a, l_b, in_filled, l_shift, t3_weight, t4_larger, t4_distance,
-            t4_weight, t4_special, t4_nan, r_a, r_zero, rec_combine, rec_first, rec_load,
-            rec_differs, rec_keeps, rec_over, rec_repsum, rec_index, rec_rc, rec_weight, rec_oflow,
-            rec_larger, rec_distance, rec_special, rec_nan, source, first_source, t11_code,
-            t11_filled, t12_large, t12_small, t12_inexact, rc, over_any, over_word, w_filled
+            self,
+            clk,
+            t1,
+            t2,
+            t3,
+            t4,
+            t5,
+            t6,
+            t7,
+            t8,
+            t9,
+            t10,
+            t11,
+            t12,
+            t13,
+            t14,
+            t15,
+            t16,
+            t17,
+            l_valid,
+            l_word,
+            l_op,
+            l_a,
+            l_b,
+            in_filled,
+            l_shift,
+            t3_weight,
+            t4_larger,
+            t4_distance,
+            t4_weight,
+            t4_special,
+            t4_nan,
+            r_a,
+            r_zero,
+            rec_combine,
+            rec_first,
+            rec_load,
+            rec_differs,
+            rec_keeps,
+            rec_over,
+            rec_repsum,
+            rec_index,
+            rec_rc,
+            rec_weight,
+            rec_oflow,
+            rec_larger,
+            rec_distance,
+            rec_special,
+            rec_nan,
+            source,
+            first_source,
+            t11_code,
+            t11_filled,
+            t12_large,
+            t12_small,
+            t12_inexact,
+            rc,
+            over_any,
+            over_word,
+            w_filled
         );
         self.lane.clk.next = self.clk.val();
         self.lane.rst.next = self.rst.val();
@@ -229,13 +283,12 @@ impl Logic for RedAccumulate {
 
         // Clocks 2 to 5: operands. OR with nothing copies the frame's words.
         self.swap.s.next = self.s_data.val();
-        self.load.next = self.m_empty.val()
-            | (!self.m_mismatched.val() & self.m_header.val().get_bit(50));
-        self.is_data.next =
-            self.t2.q.val() | self.t3.q.val() | self.t4.q.val() | self.t5.q.val();
+        self.load.next =
+            self.m_empty.val() | (!self.m_mismatched.val() & self.m_header.val().get_bit(50));
+        self.is_data.next = self.t2.q.val() | self.t3.q.val() | self.t4.q.val() | self.t5.q.val();
         self.data_word.next = self.s_slot.val().get_bits::<2>(0) ^ 2;
-        self.words.rd_addr.next = (bit_cast::<5, 3>(self.m_index.val()) << 2)
-            | bit_cast::<5, 2>(self.data_word.val());
+        self.words.rd_addr.next =
+            (bit_cast::<5, 3>(self.m_index.val()) << 2) | bit_cast::<5, 2>(self.data_word.val());
         self.l_valid.d.next = self.is_data.val();
         self.l_word.d.next = self.data_word.val();
         self.l_op.d.next = self.m_header.val().get_bits::<6>(11);
@@ -349,10 +402,10 @@ impl Logic for RedAccumulate {
         self.t11_filled.d.next = self.filled.rd_data.val();
         self.dropped_mask.next = !(bits::<4>(0xf) << self.rec_distance.q.val());
         self.t12_large.d.next = self.t11_code.q.val();
-        self.t12_small.d.next = bit_cast::<6, 4>(self.rec_rc.q.val())
-            | (bit_cast::<6, 2>(self.rec_oflow.q.val()) << 4);
-        self.t12_inexact.d.next = (self.in_filled.q.val() & self.dropped_mask.val()).any()
-            & !self.rec_special.q.val();
+        self.t12_small.d.next =
+            bit_cast::<6, 4>(self.rec_rc.q.val()) | (bit_cast::<6, 2>(self.rec_oflow.q.val()) << 4);
+        self.t12_inexact.d.next =
+            (self.in_filled.q.val() & self.dropped_mask.val()).any() & !self.rec_special.q.val();
         if self.rec_larger.q.val() {
             self.t12_small.d.next = self.t11_code.q.val();
             self.t12_large.d.next = bit_cast::<6, 4>(self.rec_rc.q.val())
@@ -361,8 +414,8 @@ impl Logic for RedAccumulate {
                 & !self.rec_special.q.val();
         }
         self.small_over.next = self.t12_small.q.val().get_bits::<4>(0) == 6;
-        self.small_kept.next = bit_cast::<3, 2>(self.t12_small.q.val().get_bits::<2>(4))
-            >= self.rec_distance.q.val();
+        self.small_kept.next =
+            bit_cast::<3, 2>(self.t12_small.q.val().get_bits::<2>(4)) >= self.rec_distance.q.val();
         self.small_rc.next = self.t12_small.q.val().get_bits::<4>(0);
         if self.rec_repsum.q.val() & self.small_over.val() & !self.small_kept.val() {
             self.small_rc.next = 5.into();
@@ -380,8 +433,8 @@ impl Logic for RedAccumulate {
         }
         self.large_over.next = self.t12_large.q.val().get_bits::<4>(0) == 6;
         self.small_moves.next = self.small_over.val() & self.small_kept.val();
-        self.small_word.next = self.t12_small.q.val().get_bits::<2>(4)
-            - self.rec_distance.q.val().get_bits::<2>(0);
+        self.small_word.next =
+            self.t12_small.q.val().get_bits::<2>(4) - self.rec_distance.q.val().get_bits::<2>(0);
         self.start_rc.next = self.base_rc.val();
         self.start_any.next = false;
         self.start_word.next = 0.into();
@@ -524,8 +577,8 @@ impl Logic for RedAccumulate {
         self.filled.wr_data.next = self.w_filled.q.val();
 
         // Sending. In clock 16 the frame's last word and its code are not in the tables yet.
-        self.q_place.next = (bit_cast::<5, 3>(self.q_index.val()) << 2)
-            | bit_cast::<5, 2>(self.q_word.val());
+        self.q_place.next =
+            (bit_cast::<5, 3>(self.q_index.val()) << 2) | bit_cast::<5, 2>(self.q_word.val());
         self.words_q.rd_addr.next = self.q_place.val();
         self.q_data.next = self.words_q.rd_data.val();
         if self.stored.val() & (self.place.val() == self.q_place.val()) {

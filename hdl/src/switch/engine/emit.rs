@@ -120,8 +120,8 @@ impl Logic for RedEmit {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, busy, passing, index, word, sum_base, sum_low, sum_high, sum_all, sum_folded,
-            p_valid_q, p_word, p_last, p_codes, p_repsum, q_valid, q_bytes, q_last
+            self, clk, busy, passing, index, word, sum_base, sum_low, sum_high, sum_all,
+            sum_folded, p_valid_q, p_word, p_last, p_codes, p_repsum, q_valid, q_bytes, q_last
         );
         self.jobs.clk.next = self.clk.val();
         self.jobs.rst.next = self.rst.val();
@@ -170,8 +170,8 @@ impl Logic for RedEmit {
             + bit_cast::<17, 16>(self.q_key.val().get_bits::<16>(16));
         self.sum_high.d.next = bit_cast::<19, 16>(self.dfa.val().get_bits::<16>(16))
             + bit_cast::<19, 18>(self.sum_base.q.val());
-        self.sum_all.d.next = bit_cast::<20, 17>(self.sum_low.q.val())
-            + bit_cast::<20, 19>(self.sum_high.q.val());
+        self.sum_all.d.next =
+            bit_cast::<20, 17>(self.sum_low.q.val()) + bit_cast::<20, 19>(self.sum_high.q.val());
         self.sum_folded.d.next = bit_cast::<17, 16>(self.sum_all.q.val().get_bits::<16>(0))
             + bit_cast::<17, 4>(self.sum_all.q.val().get_bits::<4>(16));
         self.checksum.next = !(self.sum_folded.q.val().get_bits::<16>(0)
@@ -181,8 +181,7 @@ impl Logic for RedEmit {
         self.repsum.next = self.q_op.val() == 0x30;
         self.composed.next = self.q_data.val();
         if self.word.q.val() == 0 {
-            self.composed.next =
-                (bits::<64>(0x0300) << 32) | bit_cast::<64, 32>(self.dfa.val());
+            self.composed.next = (bits::<64>(0x0300) << 32) | bit_cast::<64, 32>(self.dfa.val());
         }
         if self.word.q.val() == 1 {
             self.composed.next = (bits::<64>(0x0200) << 48)
@@ -199,15 +198,13 @@ impl Logic for RedEmit {
                 | bit_cast::<64, 32>(self.cfg_address.val());
         }
         if self.word.q.val() == 4 {
-            self.composed.next =
-                (bit_cast::<64, 32>(self.dfa.val()) << 32) | (bits::<64>(3) << 30);
+            self.composed.next = (bit_cast::<64, 32>(self.dfa.val()) << 32) | (bits::<64>(3) << 30);
         }
         if self.word.q.val() == 5 {
             self.composed.next = 0x3100.into();
         }
         if self.word.q.val() == 6 {
-            self.composed.next =
-                bit_cast::<64, 32>(self.cookie.m.val().get_bits::<32>(0));
+            self.composed.next = bit_cast::<64, 32>(self.cookie.m.val().get_bits::<32>(0));
         }
         if self.word.q.val() == 7 {
             self.composed.next = bit_cast::<64, 10>(self.q_seqno.val())

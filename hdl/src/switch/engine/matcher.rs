@@ -217,6 +217,9 @@ hdl_module! {
         visiting: DFF<Bit>,
         visit_read: DFF<Bit>,
         timer: DFF<Bits<24>>,
+        /// Timers set since the visit began.
+        fresh: DFF<Bits<8>>,
+        spared: Signal<Local, Bit>,
         visit_step: Signal<Local, Bit>,
         visit_onehot: Signal<Local, Bits<8>>,
         run_out: Signal<Local, Bits<8>>,
@@ -236,13 +239,79 @@ impl Logic for RedMatch {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, valid, sending, empty, mismatched, timed, expired, t1, t2, t3, t4, t5, t6, t7,
-            t8, t9, t10, t11, t12, kind, key, header, t1_hit, t1_vni, t1_cookie, t2_any, t2_vni,
-            t2_cookie, t2_empty, t2_mismatched, index, free_any, free_index, t3_seqno, t3_tally,
-            t3_wait, t3_match, t4_same, t4_older, t4_differs, t4_sum, t4_wait, t4_op, t5_combine,
-            t5_pass, t5_first, t5_differs, t5_arm, t5_release, t5_event, t5_index, t5_onehot,
-            t5_count, t5_op, t5_reached, t5_over, t5_marked, t6_reached, t6_differs, t6_over, t6_arm,
-            t11_wait, t12_timeout, visit, visiting, visit_read, timer, gap, x_valid, x_full, x_index
+            self,
+            clk,
+            valid,
+            sending,
+            empty,
+            mismatched,
+            timed,
+            expired,
+            t1,
+            t2,
+            t3,
+            t4,
+            t5,
+            t6,
+            t7,
+            t8,
+            t9,
+            t10,
+            t11,
+            t12,
+            kind,
+            key,
+            header,
+            t1_hit,
+            t1_vni,
+            t1_cookie,
+            t2_any,
+            t2_vni,
+            t2_cookie,
+            t2_empty,
+            t2_mismatched,
+            index,
+            free_any,
+            free_index,
+            t3_seqno,
+            t3_tally,
+            t3_wait,
+            t3_match,
+            t4_same,
+            t4_older,
+            t4_differs,
+            t4_sum,
+            t4_wait,
+            t4_op,
+            t5_combine,
+            t5_pass,
+            t5_first,
+            t5_differs,
+            t5_arm,
+            t5_release,
+            t5_event,
+            t5_index,
+            t5_onehot,
+            t5_count,
+            t5_op,
+            t5_reached,
+            t5_over,
+            t5_marked,
+            t6_reached,
+            t6_differs,
+            t6_over,
+            t6_arm,
+            t11_wait,
+            t12_timeout,
+            visit,
+            visiting,
+            visit_read,
+            timer,
+            fresh,
+            gap,
+            x_valid,
+            x_full,
+            x_index
         );
         self.seqnos.clk.next = self.clk.val();
         self.seqnos_q.clk.next = self.clk.val();
@@ -346,13 +415,11 @@ impl Logic for RedMatch {
         self.t3_seqno.d.next = self.seqnos.rd_data.val();
         self.t3_tally.d.next = self.tallies.rd_data.val();
         self.t3_wait.d.next = self.waits.rd_data.val();
-        self.t3_match.d.next =
-            self.t2_any.q.val() & self.t2_vni.q.val() & self.t2_cookie.q.val();
+        self.t3_match.d.next = self.t2_any.q.val() & self.t2_vni.q.val() & self.t2_cookie.q.val();
 
         // Clock 3: comparisons and the sum.
         self.behind.next = self.header.q.val().get_bits::<10>(0) - self.t3_seqno.q.val();
-        self.t4_same.d.next =
-            self.header.q.val().get_bits::<10>(0) == self.t3_seqno.q.val();
+        self.t4_same.d.next = self.header.q.val().get_bits::<10>(0) == self.t3_seqno.q.val();
         self.t4_older.d.next = self.behind.val().get_bit(9);
         self.t4_differs.d.next = !self.t2_empty.q.val()
             & !self.t2_mismatched.q.val()
@@ -385,10 +452,8 @@ impl Logic for RedMatch {
             & self.arms.val()
             & self.t2_vni.q.val()
             & (!self.t2_cookie.q.val() | !self.t4_older.q.val());
-        self.release.next = self.down.val()
-            & !self.arms.val()
-            & self.t3_match.q.val()
-            & !self.t4_older.q.val();
+        self.release.next =
+            self.down.val() & !self.arms.val() & self.t3_match.q.val() & !self.t4_older.q.val();
         self.event.next = 14.into();
         if self.t2_any.q.val() & self.t2_cookie.q.val() & self.t4_older.q.val() {
             self.event.next = 5.into();
@@ -432,8 +497,8 @@ impl Logic for RedMatch {
         }
         self.t5_combine.d.next = self.t4.q.val() & self.combine.val();
         self.t5_pass.d.next = self.t4.q.val() & self.pass.val();
-        self.t5_arm.d.next = self.t4.q.val()
-            & ((self.arm_new.val() & self.free_any.q.val()) | self.arm_again.val());
+        self.t5_arm.d.next =
+            self.t4.q.val() & ((self.arm_new.val() & self.free_any.q.val()) | self.arm_again.val());
         self.t5_release.d.next = self.t4.q.val() & self.release.val();
         self.t5_reached.d.next = self.t4.q.val()
             & self.combine.val()
@@ -444,10 +509,8 @@ impl Logic for RedMatch {
             self.t5_onehot.d.next = bits::<8>(1) << self.chosen.val();
             self.t5_first.d.next = self.t2_empty.q.val();
             self.t5_differs.d.next = self.t4_differs.q.val();
-            self.t5_marked.d.next =
-                self.t4_differs.q.val() | self.header.q.val().get_bit(50);
-            self.t5_over.d.next =
-                self.t4_sum.q.val() > bit_cast::<21, 20>(self.t4_wait.q.val());
+            self.t5_marked.d.next = self.t4_differs.q.val() | self.header.q.val().get_bit(50);
+            self.t5_over.d.next = self.t4_sum.q.val() > bit_cast::<21, 20>(self.t4_wait.q.val());
             self.t5_count.d.next = self.t4_sum.q.val().get_bits::<20>(0);
             if self.t4_sum.q.val().get_bit(20) {
                 self.t5_count.d.next = 0xf_ffff.into();
@@ -555,10 +618,10 @@ impl Logic for RedMatch {
         self.waits.wr_en.next = self.t11.q.val() & self.t6_arm.q.val();
         self.waits.wr_addr.next = self.t5_index.q.val();
         self.waits.wr_data.next = self.t11_wait.q.val();
-        self.above.next = bit_cast::<2, 1>(
-            (self.t11_wait.q.val() >= self.cfg_threshold_1.val()).into(),
-        ) + bit_cast::<2, 1>((self.t11_wait.q.val() >= self.cfg_threshold_2.val()).into())
-            + bit_cast::<2, 1>((self.t11_wait.q.val() >= self.cfg_threshold_3.val()).into());
+        self.above.next =
+            bit_cast::<2, 1>((self.t11_wait.q.val() >= self.cfg_threshold_1.val()).into())
+                + bit_cast::<2, 1>((self.t11_wait.q.val() >= self.cfg_threshold_2.val()).into())
+                + bit_cast::<2, 1>((self.t11_wait.q.val() >= self.cfg_threshold_3.val()).into());
         self.t12_timeout.d.next = self.cfg_timeout_0.val();
         if self.above.val() == 1 {
             self.t12_timeout.d.next = self.cfg_timeout_1.val();
@@ -578,24 +641,34 @@ impl Logic for RedMatch {
         // The visit to the timers: one clock to read, one to write; it begins anew when one is set meanwhile.
         self.visit_step.next =
             self.visiting.q.val() & self.visit_read.q.val() & !self.arm_timer.val();
-        self.visit_read.d.next = self.visiting.q.val() & !self.visit_read.q.val() & !self.arm_timer.val();
+        self.visit_read.d.next =
+            self.visiting.q.val() & !self.visit_read.q.val() & !self.arm_timer.val();
         self.timers.rd_addr.next = self.visit.q.val();
         self.timer.d.next = self.timers.rd_data.val();
+        self.visit_onehot.next = bits::<8>(1) << self.visit.q.val();
+        self.spared.next = (self.visit_onehot.val() & self.fresh.q.val()).any();
         self.timers.wr_en.next = self.visit_step.val() | self.arm_timer.val();
         self.timers.wr_addr.next = self.visit.q.val();
         self.timers.wr_data.next = self.timer.q.val() - 1;
+        if self.spared.val() {
+            self.timers.wr_data.next = self.timer.q.val();
+        }
         if self.arm_timer.val() {
             self.timers.wr_addr.next = self.t5_index.q.val();
             self.timers.wr_data.next = self.t12_timeout.q.val();
         }
-        self.visit_onehot.next = bits::<8>(1) << self.visit.q.val();
         self.run_out.next = 0.into();
-        if self.visit_step.val() & !self.timer.q.val().any() {
+        if self.visit_step.val() & !self.timer.q.val().any() & !self.spared.val() {
             self.run_out.next = self.visit_onehot.val() & self.timed.q.val() & self.live.val();
         }
         if self.visit_step.val() {
             self.visit.d.next = self.visit.q.val() + 1;
             self.visiting.d.next = !self.visit.q.val().all();
+        }
+        // A timer that is set during a visit belongs to the next one.
+        self.fresh.d.next = self.fresh.q.val() | self.set_timer.val();
+        if !self.visiting.q.val() & !self.tick.val() {
+            self.fresh.d.next = 0.into();
         }
         if self.tick.val() {
             self.visiting.d.next = true;
