@@ -4,6 +4,7 @@
 
 use crate::emit::{Design, EmitError, emit_block};
 use crate::rw::{RwAccept, RwWindow};
+use crate::switch::SwitchCore;
 use rust_hdl::prelude::Block;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -197,6 +198,19 @@ macro_rules! windows {
     };
 }
 
+/// A switch of N ports with queues of Q words, U nodes and T trees.
+macro_rules! switches {
+    ($($n:literal, $mw:literal : [$($q:literal, $a:literal, $e:literal, $u:literal, $tu:literal, $t:literal, $tm:literal);+]);+ $(;)?) => {
+        vec![$($(
+            Choice {
+                block: "switch_core",
+                sizes: vec![("N", $n), ("Q", $q), ("U", $u), ("T", $t)],
+                build: build::<SwitchCore<$n, $a, $e, $tu, $tm, $mw>>,
+            },
+        )+)+]
+    };
+}
+
 /// Every block in every size on offer, smallest first.
 #[must_use]
 pub fn choices() -> Vec<Choice> {
@@ -205,6 +219,13 @@ pub fn choices() -> Vec<Choice> {
         256, 8, 32, 5, 8, 3, 16, 14, 15, 17, 64: [16, 4, 7, 54, 20; 64, 6, 9, 56, 22; 512, 9, 12, 59, 25];
         1024, 10, 64, 6, 16, 4, 32, 12, 13, 16, 128: [16, 4, 8, 54, 20; 64, 6, 10, 56, 22; 512, 9, 13, 59, 25];
     ];
+    all.extend(switches![
+        4, 31: [512, 9, 14, 64, 6, 64, 6; 512, 9, 14, 1024, 10, 512, 9; 512, 9, 14, 4096, 12, 8192, 13];
+        8, 35: [512, 9, 14, 64, 6, 64, 6; 512, 9, 14, 1024, 10, 512, 9; 512, 9, 14, 4096, 12, 8192, 13];
+        16, 43: [512, 9, 14, 64, 6, 64, 6; 512, 9, 14, 4096, 12, 8192, 13];
+        32, 59: [512, 9, 14, 4096, 12, 8192, 13];
+        64, 91: [512, 9, 14, 4096, 12, 8192, 13];
+    ]);
     all.sort_by_key(|c| (c.block, c.sizes.clone()));
     all
 }

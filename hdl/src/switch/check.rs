@@ -109,8 +109,8 @@ impl Logic for RedCheck {
         }
         self.add_2.d.next = self.is_2.q.val() | self.is_3.q.val() | self.is_4.q.val();
         self.first_2.d.next = self.is_2.q.val();
-        self.four.d.next = bit_cast::<18, 17>(self.pair_high.q.val())
-            + bit_cast::<18, 17>(self.pair_low.q.val());
+        self.four.d.next =
+            bit_cast::<18, 17>(self.pair_high.q.val()) + bit_cast::<18, 17>(self.pair_low.q.val());
         self.add_3.d.next = self.add_2.q.val();
         self.first_3.d.next = self.first_2.q.val();
         if self.add_3.q.val() {

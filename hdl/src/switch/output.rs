@@ -115,8 +115,8 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, behind, pick_valid, pick, pick_count, pick_kind, pick_keep, active, from, left,
-            one_left, kind, keep, plain_room, red_room, s2_valid, s2_first, s2_last, s2_from,
+            self, clk, behind, pick_valid, pick, pick_count, pick_kind, pick_keep, active, from,
+            left, one_left, kind, keep, plain_room, red_room, s2_valid, s2_first, s2_last, s2_from,
             s2_kind, s2_keep, s3_plain, s3_red, s3_first, s3_last, s3_kind, s3_keep, s3_data
         );
         self.plain.clk.next = self.clk.val();

@@ -39,9 +39,7 @@ hdl_module! {
         pub mc_addr: Signal<In, Bits<TM>>,
         /// Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
         pub mc_data: Signal<In, Bits<MW>>,
-        /// Number of this port.
-        pub port: Signal<In, Bits<6>>,
-        /// The same, one-hot.
+        /// This port, one-hot.
         pub own: Signal<In, Bits<N>>,
         /// A bit per port that is enabled.
         pub cfg_enabled: Signal<In, Bits<N>>,
@@ -96,7 +94,6 @@ impl<
         self.rx.mc_en.next = self.mc_en.val();
         self.rx.mc_addr.next = self.mc_addr.val();
         self.rx.mc_data.next = self.mc_data.val();
-        self.rx.port.next = self.port.val();
         self.rx.own.next = self.own.val();
         self.rx.cfg_enabled.next = self.cfg_enabled.val();
         self.rx.cfg_engines.next = self.cfg_engines.val();

@@ -46,9 +46,7 @@ hdl_module! {
         pub mc_addr: Signal<In, Bits<TM>>,
         /// Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
         pub mc_data: Signal<In, Bits<MW>>,
-        /// Number of this port.
-        pub port: Signal<In, Bits<6>>,
-        /// The same, one-hot.
+        /// This port, one-hot.
         pub own: Signal<In, Bits<N>>,
         /// A bit per port that is enabled.
         pub cfg_enabled: Signal<In, Bits<N>>,
@@ -170,9 +168,36 @@ impl<
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, r_valid, r_data, r_last, r_user, r_keep, r_beat, beat, a_address,
-            a_multicast, a_fits, look_1, look_2, t_ports, t_down, t_wait, t_waits, t_reason, red_q,
-            carry, vni, ragged, w_valid, w_offset, w_data, w_end, w_take, w_entry, w_reason
+            self,
+            clk,
+            r_valid,
+            r_data,
+            r_last,
+            r_user,
+            r_keep,
+            r_beat,
+            beat,
+            a_address,
+            a_multicast,
+            a_fits,
+            look_1,
+            look_2,
+            t_ports,
+            t_down,
+            t_wait,
+            t_waits,
+            t_reason,
+            red_q,
+            carry,
+            vni,
+            ragged,
+            w_valid,
+            w_offset,
+            w_data,
+            w_end,
+            w_take,
+            w_entry,
+            w_reason
         );
         // Stage 1: the word and its number.
         self.s_axis_rx_tready.next = true;
@@ -230,9 +255,9 @@ impl<
         // Stage 5 of the lookup: the entry says where to.
         self.entry.next = self.multicast.rd_data.val();
         self.children.next = self.entry.val().get_bits::<N>(27);
-        self.from_parent.next = self.entry.val().get_bits::<6>(20) == self.port.val();
-        self.from_child.next = (self.children.val() & self.own.val()).any();
         self.up_mask.next = self.port_one.val() << self.entry.val().get_bits::<6>(20);
+        self.from_parent.next = (self.up_mask.val() & self.own.val()).any();
+        self.from_child.next = (self.children.val() & self.own.val()).any();
         self.to_mask.next = self.port_one.val() << self.unicast.rd_data.val().get_bits::<6>(0);
         if self.look_2.q.val() {
             self.t_wait.d.next = self.entry.val().get_bits::<20>(0);
@@ -298,16 +323,16 @@ impl<
         if self.red.val() {
             self.w_data.d.next = self.aligned.val();
             if self.at_4.val() {
-                self.w_data.d.next =
-                    (bit_cast::<64, 32>(self.aligned.val().get_bits::<32>(32)) << 32)
-                        | bit_cast::<64, 20>(self.t_wait.q.val());
+                self.w_data.d.next = (bit_cast::<64, 32>(self.aligned.val().get_bits::<32>(32))
+                    << 32)
+                    | bit_cast::<64, 20>(self.t_wait.q.val());
             }
             if self.at_6.val() {
-                self.w_data.d.next =
-                    (bit_cast::<64, 32>(self.aligned.val().get_bits::<32>(32)) << 32)
-                        | (bit_cast::<64, 16>(self.vni.q.val()) << 16)
-                        | (bit_cast::<64, 13>(self.a_address.q.val().get_bits::<13>(3)) << 3)
-                        | bit_cast::<64, 3>(self.a_address.q.val().get_bits::<3>(18));
+                self.w_data.d.next = (bit_cast::<64, 32>(self.aligned.val().get_bits::<32>(32))
+                    << 32)
+                    | (bit_cast::<64, 16>(self.vni.q.val()) << 16)
+                    | (bit_cast::<64, 13>(self.a_address.q.val().get_bits::<13>(3)) << 3)
+                    | bit_cast::<64, 3>(self.a_address.q.val().get_bits::<3>(18));
             }
             self.w_offset.d.next = self.r_beat.q.val() + 6;
             if self.r_beat.q.val() >= 6 {
@@ -326,10 +351,8 @@ impl<
             | (self.r_keep.q.val().get_bit(5) & !self.r_keep.q.val().get_bit(6))
             | (self.r_keep.q.val().get_bit(3) & !self.r_keep.q.val().get_bit(4))
             | (self.r_keep.q.val().get_bit(1) & !self.r_keep.q.val().get_bit(2));
-        self.ragged_word.next =
-            !self.contiguous.val() | (!self.r_last.q.val() & !self.whole.val());
-        self.ragged_now.next =
-            self.ragged_word.val() | (self.ragged.q.val() & !self.at_0.val());
+        self.ragged_word.next = !self.contiguous.val() | (!self.r_last.q.val() & !self.whole.val());
+        self.ragged_now.next = self.ragged_word.val() | (self.ragged.q.val() & !self.at_0.val());
         if self.r_valid.q.val() {
             self.ragged.d.next = self.ragged_now.val();
         }
@@ -394,6 +417,11 @@ impl<
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("switch_rx_n{N}_u{}_t{}", 1usize << TU, 1usize << TM)).into_timing()
+        Self::module_info(format!(
+            "switch_rx_n{N}_u{}_t{}",
+            1usize << TU,
+            1usize << TM
+        ))
+        .into_timing()
     }
 }

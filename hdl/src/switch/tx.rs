@@ -82,8 +82,8 @@ impl Logic for SwitchTx {
                 | (bits::<68>(5) << 65);
         }
         self.register.s_data.next = self.chosen.val();
-        self.register.s_valid.next = (self.red.val() & self.red_valid.val())
-            | (self.plain.val() & self.plain_valid.val());
+        self.register.s_valid.next =
+            (self.red.val() & self.red_valid.val()) | (self.plain.val() & self.plain_valid.val());
         self.red_ready.next = self.red.val() & self.register.s_ready.val();
         self.plain_ready.next = self.plain.val() & self.register.s_ready.val();
         if self.red_valid.val() & self.red_ready.val() {
@@ -101,8 +101,8 @@ impl Logic for SwitchTx {
         self.m_axis_tx_tlast.next = self.register.m_data.val().get_bit(64);
         self.m_axis_tx_tkeep.next = self.all.val();
         if self.register.m_data.val().get_bit(64) {
-            self.m_axis_tx_tkeep.next = self.all.val()
-                >> (bits::<3>(7) - self.register.m_data.val().get_bits::<3>(65));
+            self.m_axis_tx_tkeep.next =
+                self.all.val() >> (bits::<3>(7) - self.register.m_data.val().get_bits::<3>(65));
         }
         self.leaves.d.next = self.register.m_valid.val()
             & self.m_axis_tx_tready.val()
