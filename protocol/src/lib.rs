@@ -4,7 +4,9 @@
 //! the protocol, so that it can be stepped beside the RTL, explored exhaustively, or driven by a simulator.
 //!
 //! * [`rw`]: RDMA over a receiver-side sliding window (receiver and sender machines, messages, explorer).
+//! * [`red`]: reductions in the switch (frame, operations, engine, switch, host side).
 //! * [`roce`]: the Ethernet/IPv4/UDP/BTH frame around the messages of every protocol of the card, and its ICRC.
 
+pub mod red;
 pub mod roce;
 pub mod rw;

@@ -1,0 +1,105 @@
+//! Fabric addresses and the MAC addresses that carry them.
+//!
+//! | bits | unicast | multicast |
+//! |---|---|---|
+//! | 31:23 | node 19:11 | 0x1ff |
+//! | 22:21 | node 10:9 | free, sent as 0 |
+//! | 20:18 | node 8:6 | reduction id |
+//! | 17:16 | node 5:4 | free, sent as 0 |
+//! | 15:3 | node 3:0, endpoint 11:3 | tree |
+//! | 2:0 | endpoint 2:0 | 7 |
+//!
+//! MAC address: 02:00 and the four bytes of the address, with the group bit (03:00) for multicast.
+
+use std::fmt;
+
+/// Trees that an address can name.
+pub const TREES: u16 = 1 << 13;
+/// Reductions of one tree that can be under way at once.
+pub const REDUCTIONS: u8 = 8;
+/// Nodes that an address can name.
+pub const NODES: u32 = 1 << 20;
+/// Endpoints of a node.
+pub const ENDPOINTS: u16 = 1 << 12;
+
+/// What identifies a reduction to a switch, besides VNI and cookie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// Tree, 13 bits.
+    pub tree: u16,
+    /// Reduction id, 3 bits.
+    pub reduction: u8,
+}
+
+impl Key {
+    /// The multicast address; bits beyond the fields are left out.
+    #[must_use]
+    pub const fn address(self) -> Address {
+        Address(
+            0x1ff << 23
+                | (self.reduction as u32 & 7) << 18
+                | (self.tree as u32 & (TREES as u32 - 1)) << 3
+                | 7,
+        )
+    }
+}
+
+/// DFA or SFA: a fabric address of 32 bits. Multicast is what has the fixed bits of multicast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Address(pub u32);
+
+impl Address {
+    /// An endpoint of a node; bits beyond 20 and 12 are left out.
+    #[must_use]
+    pub const fn unicast(node: u32, endpoint: u16) -> Self {
+        Self((node & (NODES - 1)) << 12 | endpoint as u32 & (ENDPOINTS as u32 - 1))
+    }
+
+    /// Node of a unicast address.
+    #[must_use]
+    pub const fn node(self) -> u32 {
+        self.0 >> 12
+    }
+
+    /// Endpoint of a unicast address.
+    #[must_use]
+    pub const fn endpoint(self) -> u16 {
+        (self.0 & (ENDPOINTS as u32 - 1)) as u16
+    }
+
+    /// Tree and reduction id, if this is a multicast address.
+    #[must_use]
+    pub const fn multicast(self) -> Option<Key> {
+        if self.0 >> 23 == 0x1ff && self.0 & 7 == 7 {
+            Some(Key {
+                tree: (self.0 >> 3) as u16 & (TREES - 1),
+                reduction: (self.0 >> 18) as u8 & 7,
+            })
+        } else {
+            None
+        }
+    }
+
+    /// The MAC address.
+    #[must_use]
+    pub const fn mac(self) -> [u8; 6] {
+        let [a, b, c, d] = self.0.to_be_bytes();
+        [
+            if self.multicast().is_some() { 3 } else { 2 },
+            0,
+            a,
+            b,
+            c,
+            d,
+        ]
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.multicast() {
+            Some(key) => write!(f, "tree {}.{}", key.tree, key.reduction),
+            None => write!(f, "{}:{}", self.node(), self.endpoint()),
+        }
+    }
+}

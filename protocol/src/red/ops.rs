@@ -1,0 +1,143 @@
+//! The operations: [`combine`] of two [`Value`]s, and the functions of one lane below it.
+//!
+//! Everything is integer arithmetic, so that a result does not depend on the machine that computes it. The accumulator is always
+//! the first argument. What the rules leave open is decided here, and hardware does the same:
+//!
+//! * A signalling NaN raises `flt_invalid` in every floating operation except REPSUM, which has no such thing.
+//! * Which NaN is kept does not depend on the argument order ([`NanRule`]); the result is quiet and has sign 0.
+//! * An addition never underflows: a sum below 2^-1022 is exact. With flush to zero such a sum becomes zero and is `flt_inexact`.
+//! * A NaN sum is 0x7ff8000000000000 whatever came in.
+
+mod codes;
+mod float;
+mod int;
+mod minmax;
+mod repsum;
+
+pub use codes::{Op, Rc, UnknownOp};
+pub use float::{DEFAULT_NAN, Flags, Rounding, flt_sum};
+pub use int::{int_select, int_sum};
+pub use minmax::{Extremum, NanRule, Picked, Side, flt_select, is_nan, is_snan, loc_index};
+pub use repsum::{MINUS_INF, NAN, PLUS_INF, repsum_add};
+
+/// What a contribution or a partial result carries besides its addresses: REDs operate on this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Value {
+    /// The four words, rt_data\[0\] first.
+    pub data: [u64; 4],
+    /// Result code; the numerically largest is kept.
+    pub rc: Rc,
+    /// REPSUM: weight of word 3, 2^(40·m); 125 to 127 are -inf, +inf, NaN (RED-7).
+    pub m: i8,
+    /// REPSUM: most significant word that has overflowed, 0 to 3; means something when `rc` is `int_overflow` (RED-6).
+    pub oflow: u8,
+}
+
+/// What a switch register chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Mode {
+    /// MINNUM and MAXNUM with a signalling NaN give a NaN, as IEEE 754-2008 has it; otherwise any number wins (RED-4).
+    pub ieee_nan: bool,
+}
+
+/// Combines a contribution into an accumulator (RED-1 to RED-7).
+///
+/// The result code is the largest of both and of the operation; for REPSUM, of what RED-6 leaves of them.
+/// `m` and `oflow` of the result are 0 unless the operation is REPSUM.
+#[must_use]
+pub fn combine(op: Op, mode: Mode, acc: &Value, inc: &Value) -> Value {
+    if op == Op::FltRepsum {
+        return repsum_add(acc, inc);
+    }
+    let mut rc = acc.rc.max(inc.rc);
+    let data = words(op, mode, &acc.data, &inc.data, &mut rc);
+    Value {
+        data,
+        rc,
+        m: 0,
+        oflow: 0,
+    }
+}
+
+fn words(op: Op, mode: Mode, a: &[u64; 4], b: &[u64; 4], rc: &mut Rc) -> [u64; 4] {
+    use Extremum::{Max, Min};
+    let num = if mode.ieee_nan {
+        NanRule::NumberIeee
+    } else {
+        NanRule::Number
+    };
+    let mut lanes = |f: &dyn Fn(u64, u64) -> (u64, Rc)| {
+        std::array::from_fn(|lane| {
+            let (word, code) = f(a[lane], b[lane]);
+            *rc = (*rc).max(code);
+            word
+        })
+    };
+    let flt = |which, rule| {
+        move |x, y| {
+            let picked = flt_select(x, y, which, rule);
+            (picked.value, picked.rc())
+        }
+    };
+    match op {
+        Op::Barrier | Op::FltRepsum => [0; 4],
+        Op::And => lanes(&|x, y| (x & y, Rc::OK)),
+        Op::Or => lanes(&|x, y| (x | y, Rc::OK)),
+        Op::Xor => lanes(&|x, y| (x ^ y, Rc::OK)),
+        Op::IntMin => lanes(&|x, y| (int_select(x, y, Min).value, Rc::OK)),
+        Op::IntMax => lanes(&|x, y| (int_select(x, y, Max).value, Rc::OK)),
+        Op::IntSum => lanes(&int_sum),
+        Op::FltMin => lanes(&flt(Min, NanRule::Propagate)),
+        Op::FltMax => lanes(&flt(Max, NanRule::Propagate)),
+        Op::FltMinnum => lanes(&flt(Min, num)),
+        Op::FltMaxnum => lanes(&flt(Max, num)),
+        Op::IntMinmaxloc => minmaxloc(a, b, rc, int_select),
+        Op::FltMinmaxloc => minmaxloc(a, b, rc, |x, y, which| {
+            flt_select(x, y, which, NanRule::Propagate)
+        }),
+        Op::FltMinmaxnumloc => minmaxloc(a, b, rc, |x, y, which| flt_select(x, y, which, num)),
+        Op::FltSumNearest
+        | Op::FltSumUp
+        | Op::FltSumDown
+        | Op::FltSumZero
+        | Op::FltSumNearestFtz
+        | Op::FltSumUpFtz
+        | Op::FltSumDownFtz
+        | Op::FltSumZeroFtz => {
+            let (rounding, ftz) = sum_mode(op.code());
+            lanes(&|x, y| {
+                let (word, flags) = flt_sum(x, y, rounding, ftz);
+                (word, flags.rc())
+            })
+        }
+    }
+}
+
+/// Word 0 decides words 0 and 1, word 2 decides words 2 and 3 (RED-2).
+fn minmaxloc(
+    a: &[u64; 4],
+    b: &[u64; 4],
+    rc: &mut Rc,
+    select: impl Fn(u64, u64, Extremum) -> Picked,
+) -> [u64; 4] {
+    let low = select(a[0], b[0], Extremum::Min);
+    let high = select(a[2], b[2], Extremum::Max);
+    *rc = (*rc).max(low.rc()).max(high.rc());
+    [
+        low.value,
+        loc_index(low.side, a[1], b[1]),
+        high.value,
+        loc_index(high.side, a[3], b[3]),
+    ]
+}
+
+/// Bits 1:0 of a sum's code are the rounding, bit 2 is flush to zero.
+fn sum_mode(code: u8) -> (Rounding, bool) {
+    let rounding = match code & 3 {
+        0 => Rounding::NearestEven,
+        1 => Rounding::Up,
+        2 => Rounding::Down,
+        _ => Rounding::ToZero,
+    };
+    (rounding, code & 4 != 0)
+}

@@ -1,0 +1,137 @@
+//! Minimum and maximum of binary64, and the index that goes with them (RED-2 to RED-4).
+
+use std::cmp::Ordering;
+
+use super::Rc;
+
+const SIGN: u64 = 1 << 63;
+const QUIET: u64 = 1 << 51;
+const PAYLOAD: u64 = QUIET - 1;
+
+/// Minimum or maximum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Extremum {
+    /// The smaller.
+    Min,
+    /// The larger.
+    Max,
+}
+
+/// What a NaN does to a minimum or maximum.
+///
+/// Where two NaNs meet and none goes first as signalling, the one with the larger payload (51 bits) is kept, so that the order of
+/// the arguments does not matter. Over a tree, the order of NaNs does not matter for `Number` at all; for the others it can decide
+/// which payload is left when signalling and quiet NaNs meet, since quieting one loses what gave it precedence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NanRule {
+    /// Any NaN wins, a signalling one before a quiet one (RED-3).
+    Propagate,
+    /// Any number beats any NaN; associative (RED-4).
+    Number,
+    /// A number beats a quiet NaN, a signalling NaN beats everything (RED-4, IEEE mode).
+    NumberIeee,
+}
+
+/// Which argument a result came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The accumulator, the first argument.
+    Acc,
+    /// The incoming value, the second.
+    Inc,
+    /// Both are the same.
+    Tie,
+}
+
+/// A chosen word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Picked {
+    /// The result; NaNs are quieted and have sign 0.
+    pub value: u64,
+    /// Where it came from, which decides the index of MINMAXLOC.
+    pub side: Side,
+    /// A signalling NaN came in.
+    pub invalid: bool,
+}
+
+impl Picked {
+    /// `flt_invalid` or ok.
+    #[must_use]
+    pub fn rc(self) -> Rc {
+        if self.invalid {
+            Rc::FLT_INVALID
+        } else {
+            Rc::OK
+        }
+    }
+
+    pub(super) fn by_order(order: Ordering, which: Extremum, a: u64, b: u64) -> Self {
+        let (value, side) = match (order, which) {
+            (Ordering::Equal, _) => (a, Side::Tie),
+            (Ordering::Less, Extremum::Min) | (Ordering::Greater, Extremum::Max) => (a, Side::Acc),
+            _ => (b, Side::Inc),
+        };
+        Self {
+            value,
+            side,
+            invalid: false,
+        }
+    }
+}
+
+/// Whether these bits are a NaN.
+#[must_use]
+pub const fn is_nan(bits: u64) -> bool {
+    bits & !SIGN > 0x7ff << 52
+}
+
+/// Whether these bits are a signalling NaN.
+#[must_use]
+pub const fn is_snan(bits: u64) -> bool {
+    is_nan(bits) && bits & QUIET == 0
+}
+
+/// Minimum or maximum; -0 is below +0, as on ARM (RED-3, RED-4).
+#[must_use]
+pub fn flt_select(a: u64, b: u64, which: Extremum, rule: NanRule) -> Picked {
+    let invalid = is_snan(a) || is_snan(b);
+    let nan_wins = rule == NanRule::Propagate
+        || rule == NanRule::NumberIeee && invalid
+        || is_nan(a) && is_nan(b);
+    let picked = if nan_wins && (is_nan(a) || is_nan(b)) {
+        let signalling_first = rule != NanRule::Number;
+        let order = nan_rank(a, signalling_first).cmp(&nan_rank(b, signalling_first));
+        let kept = Picked::by_order(order, Extremum::Max, a, b);
+        Picked {
+            value: (kept.value | QUIET) & !SIGN,
+            ..kept
+        }
+    } else if is_nan(a) {
+        Picked::by_order(Ordering::Less, Extremum::Max, a, b)
+    } else if is_nan(b) {
+        Picked::by_order(Ordering::Greater, Extremum::Max, a, b)
+    } else {
+        Picked::by_order(order_key(a).cmp(&order_key(b)), which, a, b)
+    };
+    Picked { invalid, ..picked }
+}
+
+/// The index that goes with a choice: a tie keeps the lower one, as unsigned numbers (RED-2).
+#[must_use]
+pub fn loc_index(side: Side, acc: u64, inc: u64) -> u64 {
+    match side {
+        Side::Acc => acc,
+        Side::Inc => inc,
+        Side::Tie => acc.min(inc),
+    }
+}
+
+/// Sorts numbers as unsigned integers.
+fn order_key(bits: u64) -> u64 {
+    if bits & SIGN != 0 { !bits } else { bits | SIGN }
+}
+
+/// What is kept of two NaNs: the larger rank. Numbers have none.
+fn nan_rank(bits: u64, signalling_first: bool) -> Option<(bool, u64)> {
+    is_nan(bits).then_some((signalling_first && is_snan(bits), bits & PAYLOAD))
+}

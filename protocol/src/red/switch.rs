@@ -1,0 +1,390 @@
+//! The switch without its queues and clocks: what comes out of which port, and what is counted (`docs/red-switch.md`).
+//!
+//! Checks come in this order, and the first that fails counts the frame: port enabled, an Ethernet header, route
+//! (`no_route`, `bad_entry`), form of a reduction frame (`malformed`), `hairpin`, output enabled; the engine comes last.
+
+mod registers;
+
+pub use registers::RegisterError;
+use thiserror::Error;
+
+use super::{
+    address::{Address, Key},
+    counters::{Counter, Counters},
+    engine::{Engine, EngineConfig, EngineConfigError, Up},
+    wire::{COUNT_MAX, DEFAULT_ETHERTYPE, Frame},
+};
+
+/// Most ports of a switch.
+pub const PORTS_MAX: u8 = 64;
+const HEADER_LEN: usize = 14;
+
+/// How large a switch is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SwitchConfig {
+    /// Ports, 1 to 64.
+    pub ports: u8,
+    /// log2 of the unicast table's entries, at most 20.
+    pub unicast_bits: u8,
+    /// log2 of the multicast table's entries, at most 13.
+    pub multicast_bits: u8,
+    /// Settings of every engine after reset; the address is each port's own.
+    pub engine: EngineConfig,
+}
+
+impl Default for SwitchConfig {
+    /// Eight ports, 4,096 nodes, every tree.
+    fn default() -> Self {
+        Self {
+            ports: 8,
+            unicast_bits: 12,
+            multicast_bits: 13,
+            engine: EngineConfig::default(),
+        }
+    }
+}
+
+/// A switch or table entry that cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum SwitchError {
+    /// A size out of its range.
+    #[error("{field} is {value}, it can be {min} to {max}")]
+    Range {
+        /// Which.
+        field: &'static str,
+        /// Its value.
+        value: u64,
+        /// Smallest.
+        min: u64,
+        /// Largest.
+        max: u64,
+    },
+    /// A port that the switch does not have.
+    #[error("port {port} of {ports}")]
+    Port {
+        /// Port.
+        port: u8,
+        /// Ports there are.
+        ports: u8,
+    },
+    /// A setting of the engines.
+    #[error(transparent)]
+    Engine(#[from] EngineConfigError),
+}
+
+/// A valid entry of the multicast table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tree {
+    /// Port towards the root.
+    pub parent: u8,
+    /// Bit p: port p is a child.
+    pub children: u64,
+    /// Endpoints below this switch; 0 for plain multicast (RED-17).
+    pub wait: u32,
+}
+
+/// Settings of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct PortSettings {
+    /// It receives and sends.
+    pub enable: bool,
+    /// Its engine sees frames.
+    pub engine: bool,
+    /// Source address of results.
+    pub address: Address,
+}
+
+#[derive(Clone, Debug)]
+struct Port {
+    settings: PortSettings,
+    engine: Engine,
+    counters: Counters,
+}
+
+/// Frames that leave: port and bytes.
+pub type Sent = Vec<(u8, Vec<u8>)>;
+
+/// A reducing switch.
+#[derive(Clone, Debug)]
+pub struct Switch {
+    config: SwitchConfig,
+    ethertype: u16,
+    ports: Vec<Port>,
+    unicast: Vec<Option<u8>>,
+    multicast: Vec<Option<Tree>>,
+    staging: registers::Staging,
+}
+
+impl Switch {
+    /// After reset: ports disabled, tables empty.
+    ///
+    /// # Errors
+    /// A size or setting out of its range.
+    pub fn new(config: SwitchConfig) -> Result<Self, SwitchError> {
+        range("ports", config.ports.into(), 1, PORTS_MAX.into())?;
+        range("unicast_bits", config.unicast_bits.into(), 0, 20)?;
+        range("multicast_bits", config.multicast_bits.into(), 0, 13)?;
+        let port = Port {
+            settings: PortSettings::default(),
+            engine: Engine::new(config.engine)?,
+            counters: Counters::default(),
+        };
+        Ok(Self {
+            config,
+            ethertype: DEFAULT_ETHERTYPE,
+            ports: vec![port; config.ports.into()],
+            unicast: vec![None; 1 << config.unicast_bits],
+            multicast: vec![None; 1 << config.multicast_bits],
+            staging: registers::Staging::default(),
+        })
+    }
+
+    /// Number of ports.
+    #[must_use]
+    pub const fn ports(&self) -> u8 {
+        self.config.ports
+    }
+
+    /// Changes a port's settings.
+    ///
+    /// # Errors
+    /// No such port.
+    pub fn set_port(&mut self, port: u8, settings: PortSettings) -> Result<(), SwitchError> {
+        let ports = self.ports();
+        let slot = self
+            .ports
+            .get_mut(usize::from(port))
+            .ok_or(SwitchError::Port { port, ports })?;
+        slot.settings = settings;
+        let config = EngineConfig {
+            address: settings.address,
+            ..*slot.engine.config()
+        };
+        Ok(slot.engine.configure(config)?)
+    }
+
+    /// Changes the settings of all engines but their addresses.
+    ///
+    /// # Errors
+    /// A setting out of its range; nothing is changed then.
+    pub fn set_engines(&mut self, config: EngineConfig) -> Result<(), SwitchError> {
+        for port in &mut self.ports {
+            port.engine.configure(EngineConfig {
+                address: port.settings.address,
+                ..config
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Changes the ethertype of reduction frames.
+    pub const fn set_ethertype(&mut self, ethertype: u16) {
+        self.ethertype = ethertype;
+    }
+
+    /// Writes an entry of the unicast table; a port that does not exist makes frames `no_route`.
+    ///
+    /// # Errors
+    /// The table does not reach so far.
+    pub fn set_unicast(&mut self, node: u32, port: Option<u8>) -> Result<(), SwitchError> {
+        range("node", node.into(), 0, self.unicast.len() as u64 - 1)?;
+        self.unicast[node as usize] = port;
+        Ok(())
+    }
+
+    /// Writes an entry of the multicast table. Children that do not exist are ignored; a parent that does not exist makes frames from below `no_route`.
+    ///
+    /// # Errors
+    /// The table does not reach so far, or the wait count does not fit.
+    pub fn set_multicast(&mut self, tree: u16, entry: Option<Tree>) -> Result<(), SwitchError> {
+        range("tree", tree.into(), 0, self.multicast.len() as u64 - 1)?;
+        let wait = entry.map_or(0, |e| e.wait);
+        range("wait", wait.into(), 0, COUNT_MAX.into())?;
+        self.multicast[usize::from(tree)] = entry;
+        Ok(())
+    }
+
+    /// The engine of a port.
+    #[must_use]
+    pub fn engine(&self, port: u8) -> Option<&Engine> {
+        self.ports.get(usize::from(port)).map(|p| &p.engine)
+    }
+
+    /// Counters of a port and its engine.
+    #[must_use]
+    pub fn counters(&self, port: u8) -> Option<Counters> {
+        let port = self.ports.get(usize::from(port))?;
+        Some(Counters::total([&port.counters, &port.engine.counters]))
+    }
+
+    /// Descriptors in use in all engines.
+    #[must_use]
+    pub fn in_use(&self) -> usize {
+        self.ports.iter().map(|p| p.engine.in_use()).sum()
+    }
+
+    /// Clock of the next timeout in any engine: when [`Switch::tick`] has something to do.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<u64> {
+        self.ports
+            .iter()
+            .filter_map(|p| p.engine.next_deadline())
+            .min()
+    }
+
+    /// Lets timeouts run out; returns the partial results.
+    pub fn tick(&mut self, now: u64) -> Sent {
+        let mut sent = Sent::new();
+        for (port, slot) in (0u8..).zip(&mut self.ports) {
+            for frame in slot.engine.expire(now) {
+                if slot.settings.enable {
+                    slot.counters.count(Counter::Sent);
+                    sent.push((port, frame.to_bytes(self.ethertype).to_vec()));
+                } else {
+                    slot.counters.count(Counter::Disabled);
+                }
+            }
+        }
+        sent
+    }
+
+    /// A frame that has come in at a port, from its destination MAC to the end of its payload.
+    pub fn receive(&mut self, port: u8, bytes: &[u8], now: u64) -> Sent {
+        let mut sent = Sent::new();
+        if let Err(why) = self.forward(port, bytes, now, &mut sent)
+            && let Some(slot) = self.ports.get_mut(usize::from(port))
+        {
+            slot.counters.count(why);
+        }
+        sent
+    }
+
+    fn forward(
+        &mut self,
+        entry: u8,
+        bytes: &[u8],
+        now: u64,
+        sent: &mut Sent,
+    ) -> Result<(), Counter> {
+        let Some(input) = self.ports.get_mut(usize::from(entry)) else {
+            return Ok(());
+        };
+        if !input.settings.enable {
+            return Err(Counter::Disabled);
+        }
+        input.counters.count(Counter::Received);
+        let header: &[u8; HEADER_LEN] = bytes.first_chunk().ok_or(Counter::Malformed)?;
+        let address = Address(u32::from_be_bytes([
+            header[2], header[3], header[4], header[5],
+        ]));
+        match (header[0], header[1], address.multicast()) {
+            (2, 0, _) => self.unicast(entry, address, bytes, sent),
+            (3, 0, Some(key)) => self.multicast(entry, key, bytes, now, sent),
+            _ => Err(Counter::NoRoute),
+        }
+    }
+
+    fn unicast(
+        &mut self,
+        entry: u8,
+        to: Address,
+        bytes: &[u8],
+        sent: &mut Sent,
+    ) -> Result<(), Counter> {
+        let port = self.unicast.get(to.node() as usize).copied().flatten();
+        let port = port.filter(|&p| p < self.ports()).ok_or(Counter::NoRoute)?;
+        if port == entry {
+            return Err(Counter::Hairpin);
+        }
+        self.send(port, bytes, sent)
+    }
+
+    fn multicast(
+        &mut self,
+        entry: u8,
+        key: Key,
+        bytes: &[u8],
+        now: u64,
+        sent: &mut Sent,
+    ) -> Result<(), Counter> {
+        let tree = self.multicast.get(usize::from(key.tree)).copied();
+        let tree = tree.flatten().ok_or(Counter::NoRoute)?;
+        let (down, up) = (entry == tree.parent, tree.children >> entry & 1 == 1);
+        if !down && !up {
+            return Err(Counter::BadEntry);
+        }
+        if !down && tree.parent >= self.ports() {
+            return Err(Counter::NoRoute);
+        }
+        let reduction = bytes[12..HEADER_LEN] == self.ethertype.to_be_bytes();
+        let frame = if reduction {
+            let frame = Frame::parse(bytes, self.ethertype).map_err(|_| Counter::Malformed)?;
+            if !down {
+                frame.check_up().map_err(|_| Counter::Malformed)?;
+            }
+            Some(frame).filter(|_| tree.wait != 0)
+        } else {
+            None
+        };
+        if down {
+            let port = &mut self.ports[usize::from(entry)];
+            if let Some(frame) = frame.filter(|_| port.settings.engine) {
+                port.engine.down(&frame, tree.wait, now);
+            }
+            return self.copies(entry, tree.children, bytes, sent);
+        }
+        let port = &mut self.ports[usize::from(tree.parent)];
+        if !port.settings.enable {
+            return Err(Counter::Disabled);
+        }
+        match frame.filter(|_| port.settings.engine) {
+            None => self.send(tree.parent, bytes, sent),
+            Some(frame) => match port.engine.up(&frame) {
+                Up::Pass => self.send(tree.parent, bytes, sent),
+                Up::Result(result) => {
+                    self.send(tree.parent, &result.to_bytes(self.ethertype), sent)
+                }
+                Up::Drop(_) | Up::Absorbed => Ok(()),
+            },
+        }
+    }
+
+    /// A copy to each child, none back; those for disabled ports are counted one by one.
+    fn copies(
+        &mut self,
+        entry: u8,
+        children: u64,
+        bytes: &[u8],
+        sent: &mut Sent,
+    ) -> Result<(), Counter> {
+        for port in (0..self.ports()).filter(|&p| children >> p & 1 == 1 && p != entry) {
+            if let Err(why) = self.send(port, bytes, sent) {
+                self.ports[usize::from(entry)].counters.count(why);
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, port: u8, bytes: &[u8], sent: &mut Sent) -> Result<(), Counter> {
+        let output = &mut self.ports[usize::from(port)];
+        if !output.settings.enable {
+            return Err(Counter::Disabled);
+        }
+        output.counters.count(Counter::Sent);
+        sent.push((port, bytes.to_vec()));
+        Ok(())
+    }
+}
+
+fn range(field: &'static str, value: u64, min: u64, max: u64) -> Result<(), SwitchError> {
+    if (min..=max).contains(&value) {
+        Ok(())
+    } else {
+        Err(SwitchError::Range {
+            field,
+            value,
+            min,
+            max,
+        })
+    }
+}
