@@ -52,8 +52,10 @@ hdl_module! {
         pub mc_data: Signal<In, Bits<MW>>,
         /// A bit per port that is enabled.
         pub cfg_enabled: Signal<In, Bits<N>>,
-        /// Reduction frames are parsed and go to engines.
-        pub cfg_engines: Signal<In, Bit>,
+        /// Reduction frames are parsed and go to engines; low in a switch that has none.
+        pub cfg_red: Signal<In, Bit>,
+        /// A bit per port whose engine sees frames; those for the others pass it unchanged.
+        pub cfg_engines: Signal<In, Bits<N>>,
         /// Ethertype of reduction frames.
         pub cfg_ethertype: Signal<In, Bits<16>>,
         /// The engine of the port can take a whole frame.
@@ -76,8 +78,10 @@ hdl_module! {
         pub red_last: Bank<Signal<In, Bit>, N>,
         /// Events of each port: a received frame has ended.
         pub ev_valid: Bank<Signal<Out, Bit>, N>,
-        /// 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 port disabled.
+        /// 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port disabled.
         pub ev_reason: Bank<Signal<Out, Bits<3>>, N>,
+        /// With it, a bit per disabled port that would have got a copy.
+        pub ev_off: Bank<Signal<Out, Bits<N>>, N>,
         /// A bit per output: the copy of a frame was dropped because its queue is full.
         pub ev_full: Bank<Signal<Out, Bits<N>>, N>,
         /// A frame has left by this port.
@@ -117,10 +121,12 @@ impl<
             self.rows[i].mc_data.next = self.mc_data.val();
             self.rows[i].own.next = self.none.val().replace_bit(i, true);
             self.rows[i].cfg_enabled.next = self.cfg_enabled.val();
+            self.rows[i].cfg_red.next = self.cfg_red.val();
             self.rows[i].cfg_engines.next = self.cfg_engines.val();
             self.rows[i].cfg_ethertype.next = self.cfg_ethertype.val();
             self.ev_valid[i].next = self.rows[i].ev_valid.val();
             self.ev_reason[i].next = self.rows[i].ev_reason.val();
+            self.ev_off[i].next = self.rows[i].ev_off.val();
             self.ev_full[i].next = self.rows[i].dropped.val();
 
             self.outs[i].clk.next = self.clk.val();

@@ -43,8 +43,10 @@ hdl_module! {
         pub own: Signal<In, Bits<N>>,
         /// A bit per port that is enabled.
         pub cfg_enabled: Signal<In, Bits<N>>,
-        /// Reduction frames are parsed and go to engines.
-        pub cfg_engines: Signal<In, Bit>,
+        /// Reduction frames are parsed and go to engines; low in a switch that has none.
+        pub cfg_red: Signal<In, Bit>,
+        /// A bit per port whose engine sees frames; those for the others pass it unchanged.
+        pub cfg_engines: Signal<In, Bits<N>>,
         /// Ethertype of reduction frames.
         pub cfg_ethertype: Signal<In, Bits<16>>,
         /// For each output: a frame waits.
@@ -63,6 +65,8 @@ hdl_module! {
         pub ev_valid: Signal<Out, Bit>,
         /// Why it was dropped, 0 if it was not.
         pub ev_reason: Signal<Out, Bits<3>>,
+        /// A bit per disabled port that would have got a copy.
+        pub ev_off: Signal<Out, Bits<N>>,
         rx: SwitchRx<N, A, E, TU, TM, MW>,
         queues: Bank<Crosspoint<A, E>, N>,
         lost: GatherBits<N>,
@@ -96,10 +100,12 @@ impl<
         self.rx.mc_data.next = self.mc_data.val();
         self.rx.own.next = self.own.val();
         self.rx.cfg_enabled.next = self.cfg_enabled.val();
+        self.rx.cfg_red.next = self.cfg_red.val();
         self.rx.cfg_engines.next = self.cfg_engines.val();
         self.rx.cfg_ethertype.next = self.cfg_ethertype.val();
         self.ev_valid.next = self.rx.ev_valid.val();
         self.ev_reason.next = self.rx.ev_reason.val();
+        self.ev_off.next = self.rx.ev_off.val();
         for i in 0..N {
             self.queues[i].clk.next = self.clk.val();
             self.queues[i].rst.next = self.rst.val();
