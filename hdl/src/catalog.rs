@@ -5,7 +5,7 @@
 use crate::emit::{Design, EmitError, emit_block};
 use crate::red::{RedFltSum, RedLane};
 use crate::rw::{RwAccept, RwWindow};
-use crate::switch::RedEngine;
+use crate::switch::{RedEngine, SwitchCore};
 use rust_hdl::prelude::Block;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -199,9 +199,23 @@ macro_rules! windows {
     };
 }
 
+/// A switch of N ports with queues of Q words, U nodes and T trees.
+macro_rules! switches {
+    ($($n:literal, $mw:literal : [$($q:literal, $a:literal, $e:literal, $u:literal, $tu:literal, $t:literal, $tm:literal);+]);+ $(;)?) => {
+        vec![$($(
+            Choice {
+                block: "switch_core",
+                sizes: vec![("N", $n), ("Q", $q), ("U", $u), ("T", $t)],
+                build: build::<SwitchCore<$n, $a, $e, $tu, $tm, $mw>>,
+            },
+        )+)+]
+    };
+}
+
 /// Every block in every size on offer, smallest first.
 #[must_use]
 pub fn choices() -> Vec<Choice> {
+    let mut all: Vec<Choice> = vec![];
     let mut all = windows![
         64, 6, 32, 5, 2, 1, 4, 16, 17, 17, 64: [16, 4, 5, 54, 20; 64, 6, 7, 56, 22; 512, 9, 10, 59, 25];
         256, 8, 32, 5, 8, 3, 16, 14, 15, 17, 64: [16, 4, 7, 54, 20; 64, 6, 9, 56, 22; 512, 9, 12, 59, 25];
@@ -222,6 +236,13 @@ pub fn choices() -> Vec<Choice> {
         sizes: vec![("T", 8)],
         build: build::<RedEngine>,
     });
+    all.extend(switches![
+        4, 31: [512, 9, 14, 64, 6, 64, 6; 512, 9, 14, 1024, 10, 512, 9; 512, 9, 14, 4096, 12, 8192, 13];
+        8, 35: [512, 9, 14, 64, 6, 64, 6; 512, 9, 14, 1024, 10, 512, 9; 512, 9, 14, 4096, 12, 8192, 13];
+        16, 43: [512, 9, 14, 64, 6, 64, 6; 512, 9, 14, 4096, 12, 8192, 13];
+        32, 59: [512, 9, 14, 4096, 12, 8192, 13];
+        64, 91: [512, 9, 14, 4096, 12, 8192, 13];
+    ]);
     all.sort_by_key(|c| (c.block, c.sizes.clone()));
     all
 }

@@ -1,6 +1,7 @@
 //! The reducing switch: ports, crosspoint queues, crossbar, tables. Contract: docs/red-switch.md.
 
 mod check;
+mod core;
 mod crosspoint;
 mod engine;
 mod output;
@@ -9,6 +10,7 @@ mod rx;
 mod tx;
 
 pub use check::{ByteSwap, RedCheck};
+pub use core::SwitchCore;
 pub use crosspoint::Crosspoint;
 pub use engine::{RedAccumulate, RedEmit, RedEngine, RedMatch};
 pub use output::SwitchOut;

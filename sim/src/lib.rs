@@ -4,5 +4,6 @@ pub mod content;
 pub mod link;
 pub mod pcap;
 pub mod rw;
+pub mod switch;
 pub mod tools;
 pub mod verilate;

@@ -39,14 +39,14 @@ hdl_module! {
         pub mc_addr: Signal<In, Bits<TM>>,
         /// Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
         pub mc_data: Signal<In, Bits<MW>>,
-        /// Number of this port.
-        pub port: Signal<In, Bits<6>>,
-        /// The same, one-hot.
+        /// This port, one-hot.
         pub own: Signal<In, Bits<N>>,
         /// A bit per port that is enabled.
         pub cfg_enabled: Signal<In, Bits<N>>,
-        /// Reduction frames are parsed and go to engines.
-        pub cfg_engines: Signal<In, Bit>,
+        /// Reduction frames are parsed and go to engines; low in a switch that has none.
+        pub cfg_red: Signal<In, Bit>,
+        /// A bit per port whose engine sees frames; those for the others pass it unchanged.
+        pub cfg_engines: Signal<In, Bits<N>>,
         /// Ethertype of reduction frames.
         pub cfg_ethertype: Signal<In, Bits<16>>,
         /// For each output: a frame waits.
@@ -65,6 +65,8 @@ hdl_module! {
         pub ev_valid: Signal<Out, Bit>,
         /// Why it was dropped, 0 if it was not.
         pub ev_reason: Signal<Out, Bits<3>>,
+        /// A bit per disabled port that would have got a copy.
+        pub ev_off: Signal<Out, Bits<N>>,
         rx: SwitchRx<N, A, E, TU, TM, MW>,
         queues: Bank<Crosspoint<A, E>, N>,
         lost: GatherBits<N>,
@@ -96,13 +98,14 @@ impl<
         self.rx.mc_en.next = self.mc_en.val();
         self.rx.mc_addr.next = self.mc_addr.val();
         self.rx.mc_data.next = self.mc_data.val();
-        self.rx.port.next = self.port.val();
         self.rx.own.next = self.own.val();
         self.rx.cfg_enabled.next = self.cfg_enabled.val();
+        self.rx.cfg_red.next = self.cfg_red.val();
         self.rx.cfg_engines.next = self.cfg_engines.val();
         self.rx.cfg_ethertype.next = self.cfg_ethertype.val();
         self.ev_valid.next = self.rx.ev_valid.val();
         self.ev_reason.next = self.rx.ev_reason.val();
+        self.ev_off.next = self.rx.ev_off.val();
         for i in 0..N {
             self.queues[i].clk.next = self.clk.val();
             self.queues[i].rst.next = self.rst.val();

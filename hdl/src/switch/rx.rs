@@ -46,14 +46,14 @@ hdl_module! {
         pub mc_addr: Signal<In, Bits<TM>>,
         /// Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
         pub mc_data: Signal<In, Bits<MW>>,
-        /// Number of this port.
-        pub port: Signal<In, Bits<6>>,
-        /// The same, one-hot.
+        /// This port, one-hot.
         pub own: Signal<In, Bits<N>>,
         /// A bit per port that is enabled.
         pub cfg_enabled: Signal<In, Bits<N>>,
-        /// Reduction frames are parsed and go to engines.
-        pub cfg_engines: Signal<In, Bit>,
+        /// Reduction frames are parsed and go to engines; low in a switch that has none.
+        pub cfg_red: Signal<In, Bit>,
+        /// A bit per port whose engine sees frames; those for the others pass it unchanged.
+        pub cfg_engines: Signal<In, Bits<N>>,
         /// Ethertype of reduction frames.
         pub cfg_ethertype: Signal<In, Bits<16>>,
         /// A word for the queues.
@@ -70,8 +70,10 @@ hdl_module! {
         pub m_entry: Signal<Out, Bits<E>>,
         /// A frame has ended.
         pub ev_valid: Signal<Out, Bit>,
-        /// 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 port disabled.
+        /// 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port disabled.
         pub ev_reason: Signal<Out, Bits<3>>,
+        /// A bit per disabled port that would have got a copy.
+        pub ev_off: Signal<Out, Bits<N>>,
 
         unicast: RamRegForward<7, TU>,
         multicast: RamRegForward<MW, TM>,
@@ -109,12 +111,19 @@ hdl_module! {
         up_mask: Signal<Local, Bits<N>>,
         to_mask: Signal<Local, Bits<N>>,
         children: Signal<Local, Bits<N>>,
-        /// Where to: ports, down a tree, wait count, it is not 0, reason to drop.
+        /// Where to: enabled ports, disabled ports, down a tree, wait count, an engine takes part, reason to drop,
+        /// there is one, it is the entry port.
         t_ports: DFF<Bits<N>>,
+        t_off: DFF<Bits<N>>,
         t_down: DFF<Bit>,
         t_wait: DFF<Bits<20>>,
-        t_waits: DFF<Bit>,
+        t_engine: DFF<Bit>,
         t_reason: DFF<Bits<3>>,
+        t_drop: DFF<Bit>,
+        t_disabled: DFF<Bit>,
+        targets: Signal<Local, Bits<N>>,
+        why: Signal<Local, Bits<3>>,
+        engine_on: Signal<Local, Bit>,
         /// The frame is a reduction frame on a tree.
         red_now: Signal<Local, Bit>,
         red_q: DFF<Bit>,
@@ -141,6 +150,7 @@ hdl_module! {
         bad: Signal<Local, Bit>,
         illegal: Signal<Local, Bit>,
         reason: Signal<Local, Bits<3>>,
+        drop: Signal<Local, Bit>,
         ports: Signal<Local, Bits<N>>,
         kind: Signal<Local, Bits<2>>,
         /// Stage 2.
@@ -151,6 +161,7 @@ hdl_module! {
         w_take: DFF<Bits<N>>,
         w_entry: DFF<Bits<E>>,
         w_reason: DFF<Bits<3>>,
+        w_off: DFF<Bits<N>>,
         port_one: Param<1, N>,
         a: Param<A, 5>,
         tu: Param<TU, 5>,
@@ -187,8 +198,11 @@ impl<
             t_ports,
             t_down,
             t_wait,
-            t_waits,
+            t_off,
+            t_engine,
             t_reason,
+            t_drop,
+            t_disabled,
             red_q,
             carry,
             vni,
@@ -199,7 +213,8 @@ impl<
             w_end,
             w_take,
             w_entry,
-            w_reason
+            w_reason,
+            w_off
         );
         // Stage 1: the word and its number.
         self.s_axis_rx_tready.next = true;
@@ -257,49 +272,54 @@ impl<
         // Stage 5 of the lookup: the entry says where to.
         self.entry.next = self.multicast.rd_data.val();
         self.children.next = self.entry.val().get_bits::<N>(27);
-        self.from_parent.next = self.entry.val().get_bits::<6>(20) == self.port.val();
-        self.from_child.next = (self.children.val() & self.own.val()).any();
         self.up_mask.next = self.port_one.val() << self.entry.val().get_bits::<6>(20);
+        self.from_parent.next = (self.up_mask.val() & self.own.val()).any();
+        self.from_child.next = (self.children.val() & self.own.val()).any();
         self.to_mask.next = self.port_one.val() << self.unicast.rd_data.val().get_bits::<6>(0);
-        if self.look_2.q.val() {
-            self.t_wait.d.next = self.entry.val().get_bits::<20>(0);
-            self.t_waits.d.next = self.entry.val().get_bits::<20>(0).any();
-            self.t_down.d.next = self.a_multicast.q.val() & self.from_parent.val();
-            self.t_reason.d.next = 0.into();
-            self.t_ports.d.next = self.to_mask.val() & self.cfg_enabled.val();
-            if (self.to_mask.val() & self.own.val()).any() {
-                self.t_reason.d.next = 5.into();
-            }
-            if !self.unicast.rd_data.val().get_bit(6) | !self.to_mask.val().any() {
-                self.t_reason.d.next = 3.into();
-            }
-            if self.a_multicast.q.val() {
-                self.t_reason.d.next = 4.into();
-                self.t_ports.d.next = self.up_mask.val() & self.cfg_enabled.val();
-                if self.from_child.val() {
-                    self.t_reason.d.next = 0.into();
-                }
-                if self.from_parent.val() {
-                    self.t_reason.d.next = 0.into();
-                    self.t_ports.d.next =
-                        self.children.val() & !self.own.val() & self.cfg_enabled.val();
-                }
-                if !self.entry.val().get_bit(26) {
-                    self.t_reason.d.next = 3.into();
+        self.targets.next = self.to_mask.val();
+        self.why.next = 0.into();
+        if (self.to_mask.val() & self.own.val()).any() {
+            self.why.next = 5.into();
+        }
+        if !self.unicast.rd_data.val().get_bit(6) | !self.to_mask.val().any() {
+            self.why.next = 3.into();
+        }
+        self.engine_on.next = (self.up_mask.val() & self.cfg_engines.val()).any();
+        if self.a_multicast.q.val() {
+            self.targets.next = self.up_mask.val();
+            self.why.next = 4.into();
+            if self.from_child.val() {
+                self.why.next = 0.into();
+                if !self.up_mask.val().any() {
+                    self.why.next = 3.into();
                 }
             }
-            if !self.a_fits.q.val() {
-                self.t_reason.d.next = 3.into();
+            if self.from_parent.val() {
+                self.why.next = 0.into();
+                self.targets.next = self.children.val() & !self.own.val();
             }
-            if !(self.cfg_enabled.val() & self.own.val()).any() {
-                self.t_reason.d.next = 6.into();
+            if !self.entry.val().get_bit(26) {
+                self.why.next = 3.into();
             }
         }
+        if !self.a_fits.q.val() {
+            self.why.next = 3.into();
+        }
+        if self.look_2.q.val() {
+            self.t_wait.d.next = self.entry.val().get_bits::<20>(0);
+            self.t_engine.d.next = self.entry.val().get_bits::<20>(0).any() & self.engine_on.val();
+            self.t_down.d.next = self.a_multicast.q.val() & self.from_parent.val();
+            self.t_ports.d.next = self.targets.val() & self.cfg_enabled.val();
+            self.t_off.d.next = self.targets.val() & !self.cfg_enabled.val();
+            self.t_reason.d.next = self.why.val();
+            self.t_drop.d.next = self.why.val().any();
+        }
+        self.t_disabled.d.next = !(self.cfg_enabled.val() & self.own.val()).any();
 
         // Stage 2: alignment. A reduction frame is known by its second word.
         self.ethertype.next = (bit_cast::<16, 8>(self.r_data.q.val().get_bits::<8>(32)) << 8)
             | bit_cast::<16, 8>(self.r_data.q.val().get_bits::<8>(40));
-        self.red_now.next = self.cfg_engines.val()
+        self.red_now.next = self.cfg_red.val()
             & self.a_multicast.q.val()
             & (self.ethertype.val() == self.cfg_ethertype.val());
         self.red.next = self.red_q.q.val();
@@ -372,30 +392,37 @@ impl<
                 | (self.check.no_count.val() & !self.t_down.q.val())
                 | (self.r_beat.q.val() != 11)
                 | (self.r_keep.q.val() != 0x3f));
+        self.drop.next =
+            self.t_drop.q.val() | self.t_disabled.q.val() | self.illegal.val() | self.bad.val();
         self.reason.next = self.t_reason.q.val();
-        if self.illegal.val() {
+        if self.illegal.val() & !self.t_drop.q.val() {
             self.reason.next = 2.into();
         }
         if self.bad.val() {
             self.reason.next = 1.into();
+        }
+        if self.t_disabled.q.val() {
+            self.reason.next = 6.into();
         }
         // Down a tree the frame also goes to the engine of its own port.
         self.ports.next = self.t_ports.q.val();
         self.kind.next = 0.into();
         if self.red.val() {
             self.kind.next = 2.into();
-            if self.t_waits.q.val() & !self.t_down.q.val() {
+            if self.t_engine.q.val() & !self.t_down.q.val() {
                 self.kind.next = 1.into();
             }
-            if self.t_waits.q.val() & self.t_down.q.val() {
+            if self.t_engine.q.val() & self.t_down.q.val() {
                 self.ports.next = self.t_ports.q.val() | self.own.val();
             }
         }
         self.w_end.d.next = self.r_valid.q.val() & self.r_last.q.val();
         self.w_reason.d.next = self.reason.val();
         self.w_take.d.next = 0.into();
-        if self.reason.val() == 0 {
+        self.w_off.d.next = 0.into();
+        if !self.drop.val() {
             self.w_take.d.next = self.ports.val();
+            self.w_off.d.next = self.t_off.q.val();
         }
         self.w_entry.d.next = bit_cast::<E, A>(self.r_beat.q.val() + 1)
             | (bit_cast::<E, 2>(self.kind.val()) << self.a.val())
@@ -410,6 +437,7 @@ impl<
         self.m_entry.next = self.w_entry.q.val();
         self.ev_valid.next = self.w_end.q.val();
         self.ev_reason.next = self.w_reason.q.val();
+        self.ev_off.next = self.w_off.q.val();
         if self.rst.val() {
             self.r_valid.d.next = false;
             self.beat.d.next = 0.into();

@@ -1,0 +1,362 @@
+//! The Verilated core with a MAC at each port, and its model beside it.
+//!
+//! Every frame goes to the model when it is queued; what the model sends must come out of the same ports, byte for byte
+//! and in order for each pair of input and output and each class of frames. Copies that are missing must be those reported as dropped for want
+//! of room.
+
+use rand::{RngExt, SeedableRng, rngs::SmallRng};
+use std::collections::VecDeque;
+use tributary_protocol::red::{Counter, PortSettings, Switch, SwitchConfig, Tree};
+use tributary_sim::switch::core::{CoreRtl, Sizes, build};
+use tributary_sim::switch::{Beat, Sink, Source};
+use tributary_sim::verilate::Verilated;
+
+use crate::engine::Echo;
+
+/// Ethertype of plain frames.
+pub const PLAIN: [u8; 2] = [0x12, 0x34];
+
+/// Tables as small as they are made.
+pub fn sizes(ports: usize) -> Sizes {
+    Sizes {
+        ports,
+        nodes: 64,
+        trees: 64,
+    }
+}
+
+/// What the ports have reported.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    pub reasons: [u64; 7],
+    pub off: u64,
+    /// By output.
+    pub full: Vec<u64>,
+    pub sent: u64,
+}
+
+pub struct Bench {
+    pub rtl: CoreRtl,
+    pub model: Switch,
+    pub rng: SmallRng,
+    pub seed: u64,
+    pub sources: Vec<Source>,
+    sinks: Vec<Sink>,
+    pub engines: Vec<Echo>,
+    /// Of 256 clocks, those in which a source pauses, by input.
+    pub pause: Vec<u32>,
+    /// Those in which a sink does not take anything, by output.
+    pub stall: Vec<u32>,
+    /// Frames on their way, by input and output.
+    expected: Vec<Vec<VecDeque<Vec<u8>>>>,
+    pub counts: Vec<Counts>,
+    /// Bad frames queued, and frames queued, by input.
+    bad: Vec<u64>,
+    queued: Vec<u64>,
+    /// Copies found missing, by input and output.
+    missing: Vec<Vec<u64>>,
+    /// Frames that have come out, by input and output.
+    pub delivered: Vec<Vec<u64>>,
+    pub clocks: u64,
+    shown: Vec<Option<Beat>>,
+    sequence: u32,
+}
+
+impl Bench {
+    pub fn library(ports: usize) -> Verilated {
+        build(sizes(ports), false).unwrap()
+    }
+
+    /// All ports enabled; node i is at port i.
+    pub fn new(library: &Verilated, ports: usize, seed: u64) -> Self {
+        let config = SwitchConfig {
+            ports: ports as u8,
+            unicast_bits: 6,
+            multicast_bits: 6,
+            ..SwitchConfig::default()
+        };
+        let mut bench = Self {
+            rtl: CoreRtl::new(library, ports, seed).unwrap(),
+            model: Switch::new(config).unwrap(),
+            rng: SmallRng::seed_from_u64(seed),
+            seed,
+            sources: vec![Source::default(); ports],
+            sinks: vec![Sink::default(); ports],
+            engines: vec![Echo::default(); ports],
+            pause: vec![0; ports],
+            stall: vec![0; ports],
+            expected: vec![vec![VecDeque::new(); ports]; ports],
+            counts: vec![
+                Counts {
+                    full: vec![0; ports],
+                    ..Counts::default()
+                };
+                ports
+            ],
+            bad: vec![0; ports],
+            queued: vec![0; ports],
+            missing: vec![vec![0; ports]; ports],
+            delivered: vec![vec![0; ports]; ports],
+            clocks: 0,
+            shown: vec![None; ports],
+            sequence: 0,
+        };
+        bench.enable(u64::MAX);
+        for port in 0..ports {
+            bench.route(port as u32, Some(port as u8));
+        }
+        bench
+    }
+
+    pub fn ports(&self) -> usize {
+        self.sources.len()
+    }
+
+    pub fn enable(&mut self, mask: u64) {
+        self.rtl.enable(mask);
+        for port in 0..self.ports() {
+            let settings = PortSettings {
+                enable: mask >> port & 1 == 1,
+                ..PortSettings::default()
+            };
+            self.model.set_port(port as u8, settings).unwrap();
+        }
+    }
+
+    pub fn route(&mut self, node: u32, port: Option<u8>) {
+        self.model.set_unicast(node, port).unwrap();
+        self.rtl.write_unicast(node, port);
+        self.clock();
+    }
+
+    pub fn tree(&mut self, tree: u16, entry: Option<Tree>) {
+        self.model.set_multicast(tree, entry).unwrap();
+        self.rtl.write_multicast(tree, entry).unwrap();
+        self.clock();
+    }
+
+    /// A frame of `length` bytes from `input` to a MAC, its content random but for the sender and a number.
+    pub fn frame(&mut self, input: usize, to: [u8; 6], length: usize) -> Vec<u8> {
+        let mut frame: Vec<u8> = (0..length).map(|_| self.rng.random()).collect();
+        frame[..6].copy_from_slice(&to);
+        frame[12..14].copy_from_slice(&PLAIN);
+        self.sign(input, &mut frame);
+        frame
+    }
+
+    /// Marks a frame with its sender and a number, in its source MAC.
+    pub fn sign(&mut self, input: usize, frame: &mut [u8]) {
+        frame[6..8].copy_from_slice(&[2, input as u8]);
+        frame[8..12].copy_from_slice(&self.sequence.to_be_bytes());
+        self.sequence += 1;
+    }
+
+    /// Queues a well-formed frame; the model says what becomes of it.
+    pub fn push(&mut self, input: usize, frame: &[u8]) {
+        self.expect(input, frame);
+        self.queue(input, frame);
+    }
+
+    /// Asks the model, with the tables as they are now.
+    pub fn expect(&mut self, input: usize, frame: &[u8]) {
+        for (out, bytes) in self.model.receive(input as u8, frame, 0) {
+            self.expected[input][usize::from(out)].push_back(bytes);
+        }
+    }
+
+    /// Queues a frame without asking the model.
+    pub fn queue(&mut self, input: usize, frame: &[u8]) {
+        self.queued[input] += 1;
+        self.sources[input].push(frame);
+    }
+
+    /// Queues what is no frame; only a counter may change.
+    pub fn push_bad(&mut self, input: usize, beats: Vec<Beat>) {
+        assert_eq!(beats.iter().filter(|b| b.last).count(), 1);
+        self.queued[input] += 1;
+        self.bad[input] += 1;
+        self.sources[input].push_beats(beats);
+    }
+
+    /// A unicast frame of random length.
+    pub fn send(&mut self, input: usize, output: usize) {
+        let length = self.rng.random_range(60..=1518);
+        self.send_of(input, output, length);
+    }
+
+    pub fn send_of(&mut self, input: usize, output: usize, length: usize) {
+        let frame = self.frame(input, node_mac(output as u32), length);
+        self.push(input, &frame);
+    }
+
+    /// One clock.
+    pub fn clock(&mut self) {
+        for port in 0..self.ports() {
+            let pauses = self.rng.random_range(0..256) < self.pause[port];
+            let input = &mut self.rtl.inputs[port];
+            input.rx = self.sources[port].front().filter(|_| !pauses);
+            input.tx_ready = self.rng.random_range(0..256) >= self.stall[port];
+            input.red = self.engines[port].offer(&mut self.rng);
+            input.eng_room = self.engines[port].has_room();
+        }
+        self.rtl.clock().unwrap();
+        self.clocks += 1;
+        for port in 0..self.ports() {
+            let output = self.rtl.outputs[port];
+            if self.rtl.inputs[port].rx.is_some() {
+                self.sources[port].pop();
+            }
+            // What is offered stays as it is until it is taken.
+            if let Some(before) = self.shown[port] {
+                assert_eq!(output.shown, Some(before), "port {port}, {}", self.place());
+            }
+            self.shown[port] = output.shown.filter(|_| output.tx.is_none());
+            if let Some(beat) = output.tx {
+                let frame = self.sinks[port]
+                    .take(beat)
+                    .unwrap_or_else(|e| panic!("port {port}: {e}, {}", self.place()));
+                if let Some(frame) = frame {
+                    self.deliver(port, &frame);
+                }
+            }
+            self.engines[port].taken(output.red_taken);
+            if let Some(word) = output.eng {
+                self.engines[port].word(word);
+            }
+            let events = output.events;
+            let counts = &mut self.counts[port];
+            if let Some(reason) = events.ended {
+                counts.reasons[usize::from(reason)] += 1;
+            }
+            counts.off += u64::from(events.off.count_ones());
+            counts.sent += u64::from(events.sent);
+            for (out, full) in counts.full.iter_mut().enumerate() {
+                *full += events.full >> out & 1;
+            }
+        }
+    }
+
+    fn place(&self) -> String {
+        format!("clock {}, seed {}", self.clocks, self.seed)
+    }
+
+    fn deliver(&mut self, out: usize, frame: &[u8]) {
+        let input = usize::from(frame[7]);
+        let Some(queue) = self.expected.get_mut(input).map(|e| &mut e[out]) else {
+            panic!("port {out}: a frame of no one, {}", self.place());
+        };
+        let Some(place) = queue.iter().position(|f| f == frame) else {
+            panic!(
+                "port {out}: a frame from port {input} changed, twice or out of order, {}: {frame:02x?}",
+                self.place()
+            );
+        };
+        // Reduction frames pass the engine, plain ones do not: each kind keeps its own order.
+        let class = |f: &[u8]| f[0] == 3 && f[12..14] != PLAIN;
+        let ahead = queue.drain(..=place).collect::<Vec<_>>();
+        let (others, missing): (Vec<_>, Vec<_>) = ahead
+            .into_iter()
+            .take(place)
+            .partition(|f| class(f) != class(frame));
+        for other in others.into_iter().rev() {
+            queue.push_front(other);
+        }
+        self.missing[input][out] += missing.len() as u64;
+        self.delivered[input][out] += 1;
+    }
+
+    /// Nothing is under way any more, as far as the bench can see.
+    pub fn idle(&self) -> bool {
+        self.sources.iter().all(Source::is_empty) && self.engines.iter().all(Echo::is_empty)
+    }
+
+    /// Clocks until the sources are empty and nothing has come out for a while.
+    pub fn drain(&mut self) {
+        let mut quiet = 0;
+        let limit = self.clocks + 2_000_000;
+        while quiet < 600 {
+            self.clock();
+            let moves = self.rtl.outputs.iter().any(|o| o.tx.is_some());
+            quiet = if self.idle() && !moves { quiet + 1 } else { 0 };
+            assert!(
+                self.clocks < limit,
+                "does not come to rest, {}",
+                self.place()
+            );
+        }
+    }
+
+    /// Drains, then accounts for every frame.
+    pub fn finish(&mut self) {
+        self.drain();
+        let place = self.place();
+        for port in 0..self.ports() {
+            assert!(
+                !self.sinks[port].is_within(),
+                "port {port}: a frame is cut, {place}"
+            );
+            let counts = &self.counts[port];
+            let model = self.model.counters(port as u8).unwrap();
+            let ended: u64 = counts.reasons.iter().sum();
+            assert_eq!(
+                ended, self.queued[port],
+                "port {port}: frames ended, {place}"
+            );
+            assert_eq!(
+                counts.reasons[1], self.bad[port],
+                "port {port}: bad, {place}"
+            );
+            let received = ended - counts.reasons[6] - counts.reasons[1];
+            let told = [
+                (received, Counter::Received),
+                (counts.reasons[2], Counter::Malformed),
+                (counts.reasons[3], Counter::NoRoute),
+                (counts.reasons[4], Counter::BadEntry),
+                (counts.reasons[5], Counter::Hairpin),
+                (counts.reasons[6] + counts.off, Counter::Disabled),
+            ];
+            for (value, counter) in told {
+                assert_eq!(value, model.get(counter), "port {port}: {counter}, {place}");
+            }
+            let mut dropped = 0;
+            // What a port hands to its own engine leaves by no port.
+            for input in (0..self.ports()).filter(|&i| i != port) {
+                let full = self.counts[input].full[port];
+                let missing = self.missing[input][port] + self.expected[input][port].len() as u64;
+                assert_eq!(
+                    missing, full,
+                    "from {input} to {port}: missing, dropped, {place}"
+                );
+                dropped += full;
+            }
+            let delivered: u64 = self.delivered.iter().map(|d| d[port]).sum();
+            assert_eq!(counts.sent, delivered, "port {port}: sent, {place}");
+            assert_eq!(
+                delivered + dropped,
+                model.get(Counter::Sent),
+                "port {port}: sent and dropped, {place}"
+            );
+        }
+    }
+
+    /// Copies dropped because a queue was full.
+    pub fn dropped(&self) -> u64 {
+        self.counts.iter().flat_map(|c| &c.full).sum()
+    }
+
+    /// Copies that the output has sent.
+    pub fn sent(&self, port: usize) -> u64 {
+        self.counts[port].sent
+    }
+}
+
+/// MAC of a node.
+pub fn node_mac(node: u32) -> [u8; 6] {
+    tributary_protocol::red::Address::unicast(node, 0).mac()
+}
+
+/// MAC of a tree.
+pub fn tree_mac(tree: u16) -> [u8; 6] {
+    let key = tributary_protocol::red::Key { tree, reduction: 0 };
+    key.address().mac()
+}

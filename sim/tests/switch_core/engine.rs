@@ -1,0 +1,112 @@
+//! A stand-in for the engine of a port: sends what it gets on as it came, and keeps a record.
+
+use rand::{RngExt, rngs::SmallRng};
+use std::collections::VecDeque;
+use tributary_sim::switch::core::EngineWord;
+
+/// A reduction frame as it came to the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// 1 up, 2 passes, 3 down.
+    pub kind: u8,
+    /// In order of arrival: 6, 7, 8 to 11, 0 to 5.
+    pub words: [u64; 12],
+}
+
+impl Stored {
+    /// Wait count of the tree.
+    pub fn wait(&self) -> u32 {
+        (self.words[10] & 0xffff_ffff) as u32
+    }
+
+    /// VNI, tree, reduction id.
+    pub fn place(&self) -> (u16, u16, u8) {
+        let low = self.words[0];
+        (
+            (low >> 16) as u16,
+            (low >> 3) as u16 & 0x1fff,
+            low as u8 & 7,
+        )
+    }
+
+    /// The frame as it was received.
+    pub fn bytes(&self) -> Vec<u8> {
+        let (_, tree, reduction) = self.place();
+        let address = 0xff80_0007 | u32::from(reduction) << 18 | u32::from(tree) << 3;
+        let mut words = [0; 12];
+        words[6..].copy_from_slice(&self.words[..6]);
+        words[..6].copy_from_slice(&self.words[6..]);
+        words[6] &= 0xffff_ffff_0000_0000;
+        words[4] = words[4] & 0xffff_ffff_0000_0000 | u64::from(address.swap_bytes());
+        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let mut frame = bytes[2..].to_vec();
+        frame[..2].copy_from_slice(&[3, 0]);
+        frame[2..6].copy_from_slice(&address.to_be_bytes());
+        frame
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Echo {
+    /// Of 256 clocks, those without a word to the MAC.
+    pub pause: u32,
+    words: Vec<u64>,
+    kind: u8,
+    out: VecDeque<(u64, bool)>,
+    /// A word is offered and stays so.
+    offered: bool,
+    /// Frames that have come, in order.
+    pub seen: Vec<Stored>,
+}
+
+impl Echo {
+    pub fn offer(&mut self, rng: &mut SmallRng) -> Option<(u64, bool)> {
+        self.offered |= !self.out.is_empty() && rng.random_range(0..256) >= self.pause;
+        self.out.front().copied().filter(|_| self.offered)
+    }
+
+    pub fn taken(&mut self, taken: bool) {
+        if taken {
+            self.out.pop_front();
+            self.offered = false;
+        }
+    }
+
+    pub fn has_room(&self) -> bool {
+        self.out.len() < 24
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.out.is_empty()
+    }
+
+    pub fn word(&mut self, word: EngineWord) {
+        assert_eq!(
+            word.first,
+            self.words.is_empty(),
+            "first at word {}",
+            self.words.len()
+        );
+        if word.first {
+            self.kind = word.kind;
+        }
+        assert_eq!(word.kind, self.kind, "the kind changes within a frame");
+        self.words.push(word.data);
+        if let Ok(words) = <[u64; 12]>::try_from(self.words.as_slice()) {
+            let stored = Stored {
+                kind: self.kind,
+                words,
+            };
+            self.words.clear();
+            self.seen.push(stored);
+            if stored.kind != 3 {
+                let bytes = stored.bytes();
+                for (chunk, number) in bytes.chunks(8).zip(1..) {
+                    let mut word = [0; 8];
+                    word[..chunk.len()].copy_from_slice(chunk);
+                    self.out.push_back((u64::from_le_bytes(word), number == 12));
+                }
+            }
+        }
+    }
+}
