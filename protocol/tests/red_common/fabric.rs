@@ -119,7 +119,7 @@ impl Fabric {
             _ if s - 1 == root_edge => (self.root_host % each, edges * each - 1),
             _ => (each, each),
         };
-        let mut children = (1u64 << ports) - 1 & !(1 << parent);
+        let mut children = ((1u64 << ports) - 1) & !(1 << parent);
         if edges == 1 {
             children &= !(1 << each);
         }

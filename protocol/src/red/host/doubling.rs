@@ -111,7 +111,7 @@ impl Doubling {
         let round = self.round;
         if self.rank >= 2 * self.pairs() {
             self.step(1);
-        } else if self.rank % 2 == 0 {
+        } else if self.rank.is_multiple_of(2) {
             self.send(self.rank + 1, 0);
             self.stage = Stage::Back;
         } else {
