@@ -172,6 +172,38 @@ fn red_18_a_dead_leaf_is_named_and_the_rest_is_right() {
     settled(&mut f);
 }
 
+/// The roll is called again for answers that were lost, with or without the question.
+#[test]
+fn red_18_the_roll_is_called_more_than_once() {
+    for (kind, from) in [
+        (Kind::Present, Node::Host(6)),
+        (Kind::RollCall, Node::Switch(3)),
+    ] {
+        let mut f = fabric();
+        f.dead = [2].into();
+        let mut lost = 0;
+        f.fates = Box::new(move |_, sender, to, frame| {
+            let hit = Kind::of(frame) == Some(kind)
+                && sender == from
+                && (sender == Node::Host(6) || to == Node::Host(6));
+            lost += u32::from(hit);
+            if hit && lost <= 2 {
+                Fate::Drop
+            } else {
+                Fate::Deliver
+            }
+        });
+        round(&mut f, 0);
+        assert_eq!(
+            f.missing(),
+            Some((vec![address(2)], vec![address(2)])),
+            "{kind:?}"
+        );
+        assert_eq!(f.done(6)[0].value.data[0], everyone(9) - (1 << 8));
+        settled(&mut f);
+    }
+}
+
 #[test]
 fn red_18_a_leaf_without_a_value_is_missing_but_not_silent() {
     let mut f = fabric();
@@ -335,6 +367,53 @@ fn red_14_old_and_repeated_results_change_nothing() {
         f.root.receive(&[1, 2, 3], f.now),
         Err(Ignored::Wire(_))
     ));
+}
+
+/// A leaf whose value went into another attempt than the one that ended the round was left out, also when it skips rounds.
+#[test]
+fn red_18_a_leaf_takes_only_results_that_have_its_value() {
+    for (resno, next, done) in [(0, 1, true), (1, 1, false), (0, 2, false)] {
+        let mut f = Fabric::new(
+            1,
+            3,
+            0,
+            LeafConfig {
+                wait_for_arm: false,
+                ..LeafConfig::default()
+            },
+        );
+        let leaf = &mut f.leaves[1];
+        leaf.contribute(0, Op::IntSum, bit(1), 0).expect("open");
+        leaf.poll(0);
+        let mut result = red_common::frame(KEY.address(), 0, Op::IntSum, [9; 4]);
+        (result.fabric.vni, result.red.cookie, result.red.arm) = (7, 0xc0ffee, true);
+        (result.red.seqno, result.red.resno, result.red.count) = (5, resno, 3);
+        result.restricted.remote_offset = next;
+        leaf.receive(&result.to_bytes(DEFAULT_ETHERTYPE), 0)
+            .expect("news");
+        let heard = leaf.poll(0);
+        match &heard[..] {
+            [Output::Event(Event::Done(outcome))] => assert!(done && outcome.value.data == [9; 4]),
+            [Output::Event(Event::LeftOut(rounds))] => assert!(!done && *rounds == (0..next)),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(leaf.round(), next);
+    }
+}
+
+/// An engine counted too much, and frames lost elsewhere make the total right again: the attempt is thrown away all the same.
+#[test]
+fn red_11_an_attempt_that_overflowed_somewhere_is_not_used() {
+    let mut f = Fabric::new(1, 3, 0, LeafConfig::default());
+    f.give(0, 0, Op::IntSum, bit(0));
+    let mut frame = red_common::frame(KEY.address(), 0x1001, Op::IntSum, [9; 4]);
+    (frame.fabric.vni, frame.red.cookie) = (7, 0xc0ffee);
+    (frame.red.count, frame.red.rc) = (2, Rc::CONTR_OVERFLOW);
+    f.root
+        .receive(&frame.to_bytes(DEFAULT_ETHERTYPE), 10)
+        .expect("a contribution");
+    f.pump();
+    assert_eq!(f.events[0], [Event::Retry { round: 0, seqno: 1 }]);
 }
 
 #[test]

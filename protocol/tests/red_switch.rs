@@ -157,6 +157,21 @@ fn red_17_only_the_roots_port_sends_down() {
     assert_eq!(sw.in_use(), 0);
 }
 
+/// An entry whose child mask has the parent port too: no copy goes back.
+#[test]
+fn red_17_no_copy_goes_back_to_the_root() {
+    let mut sw = switch(3);
+    let tree = Tree {
+        parent: ROOT,
+        children: 0b11111,
+        wait: 3,
+    };
+    sw.set_multicast(KEY.tree, Some(tree)).expect("entry");
+    let to: Vec<u8> = sw.receive(ROOT, &arm(), 0).iter().map(|s| s.0).collect();
+    assert_eq!(to, [0, 1, 2, 3]);
+    assert_eq!(sw.in_use(), 1);
+}
+
 #[test]
 fn red_17_reasons_for_drops() {
     let mut sw = switch(3);

@@ -4,6 +4,50 @@
 //! * [`Root`], [`Leaf`]: the endpoints of a [`Group`]. They are polled: frames in by `receive`, frames and events out by `poll`.
 //! * [`Doubling`]: the same all-reduce by recursive doubling between hosts, without engines, to compare with.
 //!
+//! ```
+//! use tributary_protocol::red::{host::*, ops::*, *};
+//!
+//! // Root at port 0 of a switch, leaves at ports 1 and 2.
+//! let key = Key { tree: 3, reduction: 0 };
+//! let at = |port: u8| Address::unicast(port.into(), 0);
+//! let mut switch = Switch::new(SwitchConfig::default())?;
+//! for port in 0..3 {
+//!     let address = Address::unicast(0x100, port.into());
+//!     switch.set_port(port, PortSettings { enable: true, engine: true, address })?;
+//!     switch.set_unicast(port.into(), Some(port))?;
+//! }
+//! switch.set_multicast(key.tree, Some(Tree { parent: 0, children: 0b110, wait: 2 }))?;
+//!
+//! let group = Group::new(key, 7, 0xc0ffee, at(0), vec![at(1), at(2)]);
+//! let mut root = Root::new(group.clone(), RootConfig::default(), 0);
+//! let mut leaves = [1, 2].map(|port| Leaf::new(group.clone(), at(port), LeafConfig::default()));
+//! let value = |n: u64| Value { data: [n, 0, 0, 0], ..Value::default() };
+//! root.start(Op::IntSum, value(1), 0)?;
+//! leaves[0].contribute(0, Op::IntSum, value(10), 0)?;
+//! leaves[1].contribute(0, Op::IntSum, value(100), 0)?;
+//!
+//! let mut results = Vec::new();
+//! for now in 0..10 {
+//!     let polled = [root.poll(now), leaves[0].poll(now), leaves[1].poll(now)];
+//!     for (port, output) in (0..).zip(polled).flat_map(|(p, list)| list.into_iter().map(move |o| (p, o))) {
+//!         match output {
+//!             Output::Event(Event::Done(outcome)) => results.push(outcome.value.data[0]),
+//!             Output::Event(other) => panic!("{other:?}"),
+//!             Output::Send(bytes) => {
+//!                 for (out, bytes) in switch.receive(port, &bytes, now) {
+//!                     match out {
+//!                         0 => root.receive(&bytes, now)?,
+//!                         n => leaves[usize::from(n) - 1].receive(&bytes, now)?,
+//!                     }
+//!                 }
+//!             }
+//!         }
+//!     }
+//! }
+//! assert_eq!(results, [111, 111, 111]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # How rounds, attempts and results go
 //! A group reduces in rounds, one after the other. The root arms the tree; each leaf contributes; engines combine what they catch,
 //! and the root's software completes the rest with the engines' own arithmetic. The frame with the result arms the tree for the
