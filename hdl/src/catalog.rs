@@ -5,7 +5,7 @@
 use crate::emit::{Design, EmitError, emit_block};
 use crate::red::{RedFltSum, RedLane};
 use crate::rw::{RwAccept, RwWindow};
-use crate::switch::{RedEngine, SwitchCore};
+use crate::switch::{RedEngine, RedSwitch, SwitchCore};
 use rust_hdl::prelude::Block;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -207,6 +207,11 @@ macro_rules! switches {
                 block: "switch_core",
                 sizes: vec![("N", $n), ("Q", $q), ("U", $u), ("T", $t)],
                 build: build::<SwitchCore<$n, $a, $e, $tu, $tm, $mw>>,
+            },
+            Choice {
+                block: "red_switch",
+                sizes: vec![("N", $n), ("Q", $q), ("U", $u), ("T", $t)],
+                build: build::<RedSwitch<$n, $a, $e, $tu, $tm, $mw>>,
             },
         )+)+]
     };
