@@ -33,6 +33,10 @@ hdl_module! {
         pub q_word: Signal<Out, Bits<2>>,
         /// The word, in the same clock.
         pub q_data: Signal<In, Bits<64>>,
+        /// The word of the clock before was not up to date.
+        pub q_late: Signal<In, Bit>,
+        /// What it is.
+        pub q_late_data: Signal<In, Bits<64>>,
         /// Result code.
         pub q_rc: Signal<In, Bits<4>>,
         /// Word that overflowed.
@@ -59,7 +63,7 @@ hdl_module! {
         pub m_valid: Signal<Out, Bit>,
         /// It is taken.
         pub m_ready: Signal<In, Bit>,
-        /// The word, first byte in bits 7:0.
+        /// The word, first byte in bits 7:0; the last has two bytes of no meaning on top.
         pub m_data: Signal<Out, Bits<64>>,
         /// It is the frame's last: 6 bytes.
         pub m_last: Signal<Out, Bit>,
@@ -73,6 +77,7 @@ hdl_module! {
         jobs: FifoReg<4, 4>,
         swap: ByteSwap,
         cookie: ByteSwap,
+        late: ByteSwap,
         swap_dfa: ByteSwap,
         /// The job under way and the number of the word that is composed.
         busy: DFF<Bit>,
@@ -103,6 +108,10 @@ hdl_module! {
         p_word: DFF<Bits<64>>,
         p_last: DFF<Bit>,
         p_codes: DFF<Bit>,
+        p_data: DFF<Bit>,
+        /// It came in this clock; it is to be replaced.
+        p_fresh: DFF<Bit>,
+        p_stale: Signal<Local, Bit>,
         p_repsum: DFF<Bit>,
         p_patched: Signal<Local, Bits<64>>,
         patch_rc: Signal<Local, Bits<64>>,
@@ -121,7 +130,8 @@ impl Logic for RedEmit {
     fn update(&mut self) {
         dff_setup!(
             self, clk, busy, passing, index, word, sum_base, sum_low, sum_high, sum_all,
-            sum_folded, p_valid_q, p_word, p_last, p_codes, p_repsum, q_valid, q_bytes, q_last
+            sum_folded, p_valid_q, p_word, p_last, p_codes, p_data, p_fresh, p_repsum, q_valid,
+            q_bytes, q_last
         );
         self.jobs.clk.next = self.clk.val();
         self.jobs.rst.next = self.rst.val();
@@ -240,6 +250,7 @@ impl Logic for RedEmit {
         if self.flows.val() {
             self.p_valid_q.d.next = self.busy.q.val();
             self.p_last.d.next = self.is_last.val();
+            self.p_data.d.next = !self.passing.q.val() & self.word.q.val().get_bit(3);
             self.p_codes.d.next = !self.passing.q.val() & (self.word.q.val() == 7);
             self.p_repsum.d.next = self.repsum.val();
             self.p_word.d.next = self.swap.m.val();
@@ -253,7 +264,16 @@ impl Logic for RedEmit {
         if self.p_repsum.q.val() {
             self.patch_oflow.next = bit_cast::<64, 2>(self.q_oflow.val()) << 3;
         }
+        self.late.s.next = self.q_late_data.val();
         self.p_patched.next = self.p_word.q.val();
+        self.p_stale.next = self.p_fresh.q.val() & self.p_data.q.val() & self.q_late.val();
+        self.p_fresh.d.next = self.flows.val();
+        if self.p_stale.val() & !self.flows.val() {
+            self.p_word.d.next = self.late.m.val();
+        }
+        if self.p_stale.val() {
+            self.p_patched.next = self.late.m.val();
+        }
         if self.p_codes.q.val() {
             self.p_patched.next = (self.p_word.q.val() & self.outside.val())
                 | self.patch_rc.val()
@@ -268,9 +288,6 @@ impl Logic for RedEmit {
         self.m_last.next = self.q_last.q.val();
         self.m_data.next = bit_cast::<64, 48>(self.q_bytes.q.val())
             | (bit_cast::<64, 16>(self.p_patched.val().get_bits::<16>(0)) << 48);
-        if self.q_last.q.val() {
-            self.m_data.next = bit_cast::<64, 48>(self.q_bytes.q.val());
-        }
         if self.rst.val() {
             self.busy.d.next = false;
             self.p_valid_q.d.next = false;
