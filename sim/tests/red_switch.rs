@@ -156,7 +156,7 @@ fn red_09_red_10_red_13_red_14_red_15_red_17_switch_equals_its_model() {
     }
     let (mut out, mut dropped) = (0, 0);
     let mut seqnos = [[3u16; 8]; 13];
-    for n in 0..5000 {
+    for n in 0..2500 {
         let port = rng.random_range(0..N);
         let tree = rng.random_range(0..7u16);
         let key = Key {
@@ -219,8 +219,8 @@ fn red_09_red_10_red_13_red_14_red_15_red_17_switch_equals_its_model() {
         dropped += u32::from(got.is_empty());
         assert_eq!(bench.rtl.in_use() as usize, model.in_use(), "frame {n}");
     }
-    assert!(out > 1000 && dropped > 300, "{out} {dropped}");
-    assert!(bench.rtl.events[9] > 40, "{:?}", bench.rtl.events);
+    assert!(out > 500 && dropped > 200, "{out} {dropped}");
+    assert!(bench.rtl.events[9] > 10, "{:?}", bench.rtl.events);
 }
 
 /// From the edge that takes the last word of the last contribution to the first word of the result.
