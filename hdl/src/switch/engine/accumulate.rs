@@ -13,7 +13,8 @@ hdl_module! {
     ///   2 to 5 data words, operands registered   3 REPSUM: distance of the two sums   4 to 7 REPSUM: operands,
     ///   moved by the distance   6 record of the decision   9 source address   10 to 12 result code so far
     ///   13 to 16 results written, result code of each word   17 words that are not zero.
-    /// q_rc and q_oflow show a code in the very clock in which it is written, q_data one clock later.
+    /// q_rc and q_oflow show a code in the very clock in which it is written, q_data one
+    /// clock later, and w_* what was written.
     pub struct RedAccumulate {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -53,10 +54,12 @@ hdl_module! {
         pub q_word: Signal<In, Bits<2>>,
         /// The word, in the same clock.
         pub q_data: Signal<Out, Bits<64>>,
-        /// The word given one clock ago was not up to date.
-        pub q_late: Signal<Out, Bit>,
-        /// What it is.
-        pub q_late_data: Signal<Out, Bits<64>>,
+        /// A word was written one clock ago.
+        pub w_valid: Signal<Out, Bit>,
+        /// Its descriptor and number.
+        pub w_place: Signal<Out, Bits<5>>,
+        /// The word.
+        pub w_data: Signal<Out, Bits<64>>,
         /// Result code of the descriptor.
         pub q_rc: Signal<Out, Bits<4>>,
         /// Most significant word that overflowed (REPSUM).
@@ -194,8 +197,9 @@ hdl_module! {
         w_filled: DFF<Bits<4>>,
         w_onehot: Signal<Local, Bits<4>>,
         w_before: Signal<Local, Bits<4>>,
-        /// The word given for sending was written in that clock; as it is now.
+        /// The word written in the clock before.
         late: DFF<Bit>,
+        late_place: DFF<Bits<5>>,
         late_data: DFF<Bits<64>>,
         /// Code of the result that is sent; the lane has it.
         sent_code: DFF<Bits<6>>,
@@ -275,6 +279,7 @@ impl Logic for RedAccumulate {
             counts_moved,
             place,
             late,
+            late_place,
             late_data,
             sent_code,
             sends_live
@@ -615,16 +620,18 @@ impl Logic for RedAccumulate {
         self.filled.wr_addr.next = self.rec_index.q.val();
         self.filled.wr_data.next = self.w_filled.q.val();
 
-        // Sending. The frame's last word and its code may be wanted in the clock in which they are written:
-        // the word follows at q_late one clock later, the code comes from the lane.
+        // Sending. The frame's words may be read just before they are written: w_* says so. The code of the last
+        // one is wanted in the clock in which it is written.
         self.q_place.next =
             (bit_cast::<5, 3>(self.q_index.val()) << 2) | bit_cast::<5, 2>(self.q_word.val());
         self.words_q.rd_addr.next = self.q_place.val();
         self.q_data.next = self.words_q.rd_data.val();
-        self.late.d.next = self.store.q.val() & (self.place.q.val() == self.q_place.val());
+        self.late.d.next = self.store.q.val();
+        self.late_place.d.next = self.place.q.val();
         self.late_data.d.next = self.result.val();
-        self.q_late.next = self.late.q.val();
-        self.q_late_data.next = self.late_data.q.val();
+        self.w_valid.next = self.late.q.val();
+        self.w_place.next = self.late_place.q.val();
+        self.w_data.next = self.late_data.q.val();
         self.codes_q.rd_addr.next = self.q_index.val();
         self.sent_code.d.next = self.codes_q.rd_data.val();
         self.sends_live.d.next = (self.t15.q.val() | self.t16.q.val())
