@@ -4,7 +4,7 @@
 
 use crate::emit::{Design, EmitError, emit_block};
 use crate::rw::{RwAccept, RwWindow};
-use crate::switch::SwitchCore;
+use crate::switch::{SwitchCore, SwitchTop};
 use rust_hdl::prelude::Block;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -207,6 +207,11 @@ macro_rules! switches {
                 sizes: vec![("N", $n), ("Q", $q), ("U", $u), ("T", $t)],
                 build: build::<SwitchCore<$n, $a, $e, $tu, $tm, $mw>>,
             },
+            Choice {
+                block: "switch",
+                sizes: vec![("N", $n), ("Q", $q), ("U", $u), ("T", $t)],
+                build: build::<SwitchTop<$n, $a, $e, $tu, $tm, $mw>>,
+            },
         )+)+]
     };
 }
@@ -214,6 +219,7 @@ macro_rules! switches {
 /// Every block in every size on offer, smallest first.
 #[must_use]
 pub fn choices() -> Vec<Choice> {
+    let mut all: Vec<Choice> = vec![];
     let mut all: Vec<Choice> = vec![];
     let mut all: Vec<Choice> = vec![];
     let mut all = windows![

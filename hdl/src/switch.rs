@@ -2,16 +2,22 @@
 
 mod check;
 mod core;
+mod counters;
 mod crosspoint;
 mod output;
+mod regs;
 mod row;
 mod rx;
+mod top;
 mod tx;
 
 pub use check::{ByteSwap, RedCheck};
 pub use core::SwitchCore;
+pub use counters::SwitchCounters;
 pub use crosspoint::Crosspoint;
 pub use output::SwitchOut;
+pub use regs::SwitchRegs;
 pub use row::SwitchRow;
 pub use rx::SwitchRx;
+pub use top::SwitchTop;
 pub use tx::SwitchTx;
