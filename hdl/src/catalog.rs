@@ -5,7 +5,7 @@
 use crate::emit::{Design, EmitError, emit_block};
 use crate::red::{RedFltSum, RedLane};
 use crate::rw::{RwAccept, RwWindow};
-use crate::switch::{RedEngine, RedSwitch, SwitchCore};
+use crate::switch::{RedEngine, RedSwitch, SwitchCore, SwitchTop};
 use rust_hdl::prelude::Block;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -212,6 +212,11 @@ macro_rules! switches {
                 block: "red_switch",
                 sizes: vec![("N", $n), ("Q", $q), ("U", $u), ("T", $t)],
                 build: build::<RedSwitch<$n, $a, $e, $tu, $tm, $mw>>,
+            },
+            Choice {
+                block: "switch",
+                sizes: vec![("N", $n), ("Q", $q), ("U", $u), ("T", $t)],
+                build: build::<SwitchTop<$n, $a, $e, $tu, $tm, $mw>>,
             },
         )+)+]
     };

@@ -57,7 +57,7 @@ hdl_module! {
         pub q_pop: Bank<Signal<In, Bit>, N>,
         /// Move on to the next word.
         pub q_go: Bank<Signal<In, Bit>, N>,
-        /// Word that was the head one clock ago.
+        /// Word at the head.
         pub q_data: Bank<Signal<Out, Bits<64>>, N>,
         /// A bit per output: a frame was dropped because its queue is full.
         pub dropped: Signal<Out, Bits<N>>,
