@@ -215,7 +215,7 @@ fn what_is_not_on_offer_is_a_wrong_call_that_names_what_is() {
         ),
         (
             &["gen", "--block", "rx_window"],
-            "there is no block `rx_window`; there are rw_accept, rw_window",
+            "there is no block `rx_window`; there are red_flt_sum, red_lane, red_repsum, rw_accept, rw_window",
         ),
         (
             &["gen", "--block", "rw_window", "--set", "W=100"],

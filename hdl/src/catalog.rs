@@ -3,7 +3,7 @@
 //! Widths are const generics, so a size on offer is an instantiation here.
 
 use crate::emit::{Design, EmitError, emit_block};
-use crate::red::{RedFltSum, RedLane};
+use crate::red::{RedFltSum, RedLane, RedRepsum};
 use crate::rw::{RwAccept, RwWindow};
 use rust_hdl::prelude::Block;
 use std::collections::BTreeMap;
@@ -34,17 +34,29 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "sim",
         purpose: "small tables, fast to build and to simulate",
-        blocks: &[("rw_window", &[("W", 64), ("R", 16)])],
+        blocks: &[
+            ("red_lane", &[]),
+            ("red_repsum", &[]),
+            ("rw_window", &[("W", 64), ("R", 16)]),
+        ],
     },
     Preset {
         name: "ecp5-versa",
         purpose: "Lattice ECP5-5G, open flow",
-        blocks: &[("rw_window", &[("W", 256), ("R", 64)])],
+        blocks: &[
+            ("red_lane", &[]),
+            ("red_repsum", &[]),
+            ("rw_window", &[("W", 256), ("R", 64)]),
+        ],
     },
     Preset {
         name: "au50",
         purpose: "AMD Alveo U50",
-        blocks: &[("rw_window", &[("W", 1024), ("R", 512)])],
+        blocks: &[
+            ("red_lane", &[]),
+            ("red_repsum", &[]),
+            ("rw_window", &[("W", 1024), ("R", 512)]),
+        ],
     },
 ];
 
@@ -86,8 +98,10 @@ pub enum CatalogError {
 
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes: Vec<String> = self.sizes.iter().map(|(k, v)| format!("{k}={v}")).collect();
-        write!(f, "{} {}", self.block, sizes.join(" "))
+        write!(f, "{}", self.block)?;
+        self.sizes
+            .iter()
+            .try_for_each(|(k, v)| write!(f, " {k}={v}"))
     }
 }
 
@@ -206,16 +220,17 @@ pub fn choices() -> Vec<Choice> {
         256, 8, 32, 5, 8, 3, 16, 14, 15, 17, 64: [16, 4, 7, 54, 20; 64, 6, 9, 56, 22; 512, 9, 12, 59, 25];
         1024, 10, 64, 6, 16, 4, 32, 12, 13, 16, 128: [16, 4, 8, 54, 20; 64, 6, 10, 56, 22; 512, 9, 13, 59, 25];
     ];
-    all.push(Choice {
-        block: "red_flt_sum",
-        sizes: vec![],
-        build: build::<RedFltSum>,
-    });
-    all.push(Choice {
-        block: "red_lane",
-        sizes: vec![],
-        build: build::<RedLane>,
-    });
+    for (block, build) in [
+        ("red_flt_sum", build::<RedFltSum> as fn() -> _),
+        ("red_lane", build::<RedLane>),
+        ("red_repsum", build::<RedRepsum>),
+    ] {
+        all.push(Choice {
+            block,
+            sizes: vec![],
+            build,
+        });
+    }
     all.sort_by_key(|c| (c.block, c.sizes.clone()));
     all
 }

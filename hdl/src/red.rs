@@ -9,6 +9,7 @@ mod flt_sum;
 mod lane;
 mod lane_choose;
 mod lane_compare;
+mod repsum;
 
 pub use flt_add::RedFltAdd;
 pub use flt_align::RedFltAlign;
@@ -19,3 +20,4 @@ pub use flt_sum::RedFltSum;
 pub use lane::RedLane;
 pub use lane_choose::RedLaneChoose;
 pub use lane_compare::RedCompare;
+pub use repsum::RedRepsum;

@@ -105,10 +105,43 @@ impl Logic for RedFltAdd {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, s1_nan, s1_invalid, s1_inf, s1_zero, s1_sign, s1_rounding, s1_ftz, s2_nan,
-            s2_invalid, s2_inf, s2_zero, s2_sign, s2_near, s2_away, s2_ftz, s3_control,
-            s4_control, s5_control, s5_overflow, s6_special, s6_nan, s6_inf, s6_largest, s6_code, s6_sign, s6_near,
-            s6_away, s6_ftz, s7_other, s7_data, s7_code, s7_sign, s7_near, s7_away, s7_ftz
+            self,
+            clk,
+            s1_nan,
+            s1_invalid,
+            s1_inf,
+            s1_zero,
+            s1_sign,
+            s1_rounding,
+            s1_ftz,
+            s2_nan,
+            s2_invalid,
+            s2_inf,
+            s2_zero,
+            s2_sign,
+            s2_near,
+            s2_away,
+            s2_ftz,
+            s3_control,
+            s4_control,
+            s5_control,
+            s5_overflow,
+            s6_special,
+            s6_nan,
+            s6_inf,
+            s6_largest,
+            s6_code,
+            s6_sign,
+            s6_near,
+            s6_away,
+            s6_ftz,
+            s7_other,
+            s7_data,
+            s7_code,
+            s7_sign,
+            s7_near,
+            s7_away,
+            s7_ftz
         );
         self.align.clk.next = self.clk.val();
         self.normalise.clk.next = self.clk.val();
@@ -129,8 +162,8 @@ impl Logic for RedFltAdd {
         self.signalling.next = (self.s_a_nan.val() & !self.s_a.val().get_bit(51))
             | (self.s_b_nan.val() & !self.s_b.val().get_bit(51));
         self.s1_nan.d.next = self.s_a_nan.val() | self.s_b_nan.val() | self.cancel.val();
-        self.s1_invalid.d.next = self.signalling.val()
-            | (self.cancel.val() & !self.s_a_nan.val() & !self.s_b_nan.val());
+        self.s1_invalid.d.next =
+            self.signalling.val() | (self.cancel.val() & !self.s_a_nan.val() & !self.s_b_nan.val());
         self.s1_inf.d.next = self.s_a_top.val() | self.s_b_top.val();
         self.s1_zero.d.next = self.s_eq.val() & (self.opposite.val() | self.s_a_zero.val());
         self.s1_sign.d.next = self.s_a.val().get_bit(63);
@@ -167,8 +200,10 @@ impl Logic for RedFltAdd {
         self.s5_control.d.next = self.s4_control.q.val();
         self.normalise.s_sum.next = self.align.m_sum.val();
         self.normalise.s_exp.next = self.align.m_exp.val();
-        self.normalise.s_limit8.next = self.align.m_limit8.val();
-        self.normalise.s_limit1.next = self.align.m_limit1.val();
+        self.normalise.s_octet.next = self.align.m_octet.val();
+        for i in 0..7 {
+            self.normalise.s_limit[i].next = self.align.m_limit[i].val();
+        }
         self.s5_overflow.d.next = self.align.m_top.val() & self.align.m_sum.val().get_bit(56);
 
         // Stage 6. Results that are not rounded sums.
@@ -214,10 +249,8 @@ impl Logic for RedFltAdd {
             self.s7_code.d.next = self.other_code.val();
         }
         self.s7_sign.d.next = self.s6_sign.q.val();
-        self.s7_near.d.next =
-            self.s6_near.q.val() & !self.s6_special.q.val() & !self.other.val();
-        self.s7_away.d.next =
-            self.s6_away.q.val() & !self.s6_special.q.val() & !self.other.val();
+        self.s7_near.d.next = self.s6_near.q.val() & !self.s6_special.q.val() & !self.other.val();
+        self.s7_away.d.next = self.s6_away.q.val() & !self.s6_special.q.val() & !self.other.val();
         self.s7_ftz.d.next = self.s6_ftz.q.val();
 
         // Stages 8 and 9.

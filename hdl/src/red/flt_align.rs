@@ -30,11 +30,11 @@ hdl_module! {
         pub m_exp: Signal<Out, Bits<11>>,
         /// That exponent is beyond the largest.
         pub m_top: Signal<Out, Bit>,
-        /// How far the sum may be shifted left before it becomes subnormal, above its lowest
-        /// 3 bits; one-hot, bit 0 for 0. None is set from 56 on.
-        pub m_limit8: Signal<Out, Bits<7>>,
-        /// Its lowest 3 bits; one-hot, bit 7 for 0.
-        pub m_limit1: Signal<Out, Bits<8>>,
+        /// How far the sum may be shifted left before it becomes subnormal: a one at the bit
+        /// that would be the first, in octets from the top; none from the 56th place on.
+        pub m_limit: Bank<Signal<Out, Bits<8>>, 7>,
+        /// The octet with that one.
+        pub m_octet: Signal<Out, Bits<7>>,
 
         distance: Signal<Local, Bits<11>>,
         s1_big: DFF<Bits<53>>,
@@ -61,11 +61,14 @@ hdl_module! {
         s3_addend: DFF<Bits<57>>,
         s3_opposite: DFF<Bit>,
         s3_exp: DFF<Bits<11>>,
+        /// The limit, one-hot: the octet, and the place in it with bit 7 for the first.
+        s3_octet: DFF<Bits<7>>,
+        s3_place: DFF<Bits<8>>,
         s4_sum: DFF<Bits<57>>,
         s4_exp: DFF<Bits<11>>,
         s4_top: DFF<Bit>,
-        s4_limit8: DFF<Bits<7>>,
-        s4_limit1: DFF<Bits<8>>,
+        s4_limit: Bank<DFF<Bits<8>>, 7>,
+        s4_octet: DFF<Bits<7>>,
     }
 }
 
@@ -73,9 +76,30 @@ impl Logic for RedFltAlign {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, s1_big, s1_small, s1_exp, s1_opposite, s1_distance, s1_far, s2_big,
-            s2_small, s2_lost, s2_exp, s2_opposite, s2_distance, s3_big, s3_addend, s3_opposite,
-            s3_exp, s4_sum, s4_exp, s4_top, s4_limit8, s4_limit1
+            self,
+            clk,
+            s1_big,
+            s1_small,
+            s1_exp,
+            s1_opposite,
+            s1_distance,
+            s1_far,
+            s2_big,
+            s2_small,
+            s2_lost,
+            s2_exp,
+            s2_opposite,
+            s2_distance,
+            s3_big,
+            s3_addend,
+            s3_opposite,
+            s3_exp,
+            s3_octet,
+            s3_place,
+            s4_sum,
+            s4_exp,
+            s4_top,
+            s4_octet
         );
 
         // Stage 1. A subnormal is one place lower than its exponent says.
@@ -83,8 +107,8 @@ impl Logic for RedFltAlign {
             | bit_cast::<53, 52>(self.s_a.val().get_bits::<52>(0));
         self.s1_small.d.next = (bit_cast::<53, 1>(self.s_b_normal.val().into()) << 52)
             | bit_cast::<53, 52>(self.s_b.val().get_bits::<52>(0));
-        self.s1_exp.d.next = self.s_a.val().get_bits::<11>(52)
-            | bit_cast::<11, 1>((!self.s_a_normal.val()).into());
+        self.s1_exp.d.next =
+            self.s_a.val().get_bits::<11>(52) | bit_cast::<11, 1>((!self.s_a_normal.val()).into());
         self.distance.next = self.s_ab.val();
         if self.s_lt.val() {
             self.s1_big.d.next = (bit_cast::<53, 1>(self.s_b_normal.val().into()) << 52)
@@ -115,7 +139,8 @@ impl Logic for RedFltAlign {
             | (bit_cast::<7, 1>(self.s1_small.q.val().get_bits::<8>(30).any().into()) << 4)
             | (bit_cast::<7, 1>(self.s1_small.q.val().get_bits::<8>(38).any().into()) << 5)
             | (bit_cast::<7, 1>(self.s1_small.q.val().get_bits::<7>(46).any().into()) << 6);
-        self.beyond.next = (bit_cast::<7, 1>((self.s1_far.q.val() | (self.by8.val() > 0)).into()) << 0)
+        self.beyond.next = (bit_cast::<7, 1>((self.s1_far.q.val() | (self.by8.val() > 0)).into())
+            << 0)
             | (bit_cast::<7, 1>((self.s1_far.q.val() | (self.by8.val() > 1)).into()) << 1)
             | (bit_cast::<7, 1>((self.s1_far.q.val() | (self.by8.val() > 2)).into()) << 2)
             | (bit_cast::<7, 1>((self.s1_far.q.val() | (self.by8.val() > 3)).into()) << 3)
@@ -147,6 +172,11 @@ impl Logic for RedFltAlign {
         self.s3_opposite.d.next = self.s2_opposite.q.val();
         self.s3_big.d.next = self.s2_big.q.val();
         self.s3_exp.d.next = self.s2_exp.q.val();
+        self.s3_octet.d.next = 0.into();
+        if !self.s2_exp.q.val().get_bits::<5>(6).any() {
+            self.s3_octet.d.next = bits::<7>(1) << self.s2_exp.q.val().get_bits::<3>(3);
+        }
+        self.s3_place.d.next = bits::<8>(128) >> self.s2_exp.q.val().get_bits::<3>(0);
 
         // Stage 4. The lowest place carries the one that completes the complement.
         self.s4_sum.d.next = (((bit_cast::<58, 53>(self.s3_big.q.val()) << 4) | 1)
@@ -155,17 +185,20 @@ impl Logic for RedFltAlign {
         .get_bits::<57>(1);
         self.s4_exp.d.next = self.s3_exp.q.val() + 1;
         self.s4_top.d.next = self.s3_exp.q.val() == 2046;
-        self.s4_limit8.d.next = 0.into();
-        if !self.s3_exp.q.val().get_bits::<5>(6).any() {
-            self.s4_limit8.d.next = bits::<7>(1) << self.s3_exp.q.val().get_bits::<3>(3);
+        self.s4_octet.d.next = self.s3_octet.q.val();
+        for i in 0..7 {
+            self.s4_limit[i].clock.next = self.clk.val();
+            self.s4_limit[i].d.next = 0.into();
+            if self.s3_octet.q.val().get_bit(i) {
+                self.s4_limit[i].d.next = self.s3_place.q.val();
+            }
+            self.m_limit[i].next = self.s4_limit[i].q.val();
         }
-        self.s4_limit1.d.next = bits::<8>(128) >> self.s3_exp.q.val().get_bits::<3>(0);
 
         self.m_sum.next = self.s4_sum.q.val();
         self.m_exp.next = self.s4_exp.q.val();
         self.m_top.next = self.s4_top.q.val();
-        self.m_limit8.next = self.s4_limit8.q.val();
-        self.m_limit1.next = self.s4_limit1.q.val();
+        self.m_octet.next = self.s4_octet.q.val();
     }
 
     fn timing(&self) -> Vec<TimingInfo> {

@@ -50,7 +50,14 @@ impl Logic for RedFltRound {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, s1_down, s1_up, s1_choose_up, s1_code, s2_data, s2_code
+            self,
+            clk,
+            s1_down,
+            s1_up,
+            s1_choose_up,
+            s1_code,
+            s2_data,
+            s2_code
         );
 
         // Stage 1. A subnormal sum is exact, so flushing it needs no look at the rounding.

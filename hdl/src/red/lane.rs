@@ -107,10 +107,10 @@ impl Logic for RedLane {
 
         self.valid.d.next =
             (self.valid.q.val() << 1) | bit_cast::<10, 1>(self.s_valid.val().into());
-        self.word1.d.next = (self.word1.q.val() << 1)
-            | bit_cast::<10, 1>(self.s_word.val().get_bit(1).into());
-        self.word0.d.next = (self.word0.q.val() << 1)
-            | bit_cast::<10, 1>(self.s_word.val().get_bit(0).into());
+        self.word1.d.next =
+            (self.word1.q.val() << 1) | bit_cast::<10, 1>(self.s_word.val().get_bit(1).into());
+        self.word0.d.next =
+            (self.word0.q.val() << 1) | bit_cast::<10, 1>(self.s_word.val().get_bit(0).into());
         self.m_valid.next = self.valid.q.val().get_bit(9);
         self.m_word.next = (bit_cast::<2, 1>(self.word1.q.val().get_bit(9).into()) << 1)
             | bit_cast::<2, 1>(self.word0.q.val().get_bit(9).into());

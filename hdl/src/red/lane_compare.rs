@@ -46,6 +46,7 @@ hdl_module! {
 
         a: DFF<Bits<64>>,
         b: DFF<Bits<64>>,
+        /// Sign of a difference: of a comparison, the tools would invert the carry.
         lt: DFF<Bit>,
         low_lt: DFF<Bit>,
         low_eq0: DFF<Bit>,
@@ -72,8 +73,12 @@ impl Logic for RedCompare {
         );
         self.a.d.next = self.s_a.val();
         self.b.d.next = self.s_b.val();
-        self.lt.d.next = self.s_a.val().get_bits::<63>(0) < self.s_b.val().get_bits::<63>(0);
-        self.low_lt.d.next = self.s_a.val().get_bits::<51>(0) < self.s_b.val().get_bits::<51>(0);
+        self.lt.d.next = (bit_cast::<64, 63>(self.s_a.val().get_bits::<63>(0))
+            - bit_cast::<64, 63>(self.s_b.val().get_bits::<63>(0)))
+        .get_bit(63);
+        self.low_lt.d.next = (bit_cast::<52, 51>(self.s_a.val().get_bits::<51>(0))
+            - bit_cast::<52, 51>(self.s_b.val().get_bits::<51>(0)))
+        .get_bit(51);
         self.low_eq0.d.next = self.s_a.val().get_bits::<26>(0) == self.s_b.val().get_bits::<26>(0);
         self.low_eq1.d.next =
             self.s_a.val().get_bits::<25>(26) == self.s_b.val().get_bits::<25>(26);

@@ -45,7 +45,10 @@ pub fn single(op: Op, mode: Mode, word: u8, a: u64, b: u64) -> Step {
 
 /// The four words of a frame of any operation but REPSUM.
 pub fn frame(op: Op, mode: Mode, a: [u64; 4], b: [u64; 4]) -> [Step; 4] {
-    let loc = matches!(op, Op::IntMinmaxloc | Op::FltMinmaxloc | Op::FltMinmaxnumloc);
+    let loc = matches!(
+        op,
+        Op::IntMinmaxloc | Op::FltMinmaxloc | Op::FltMinmaxnumloc
+    );
     let whole = combine(op, mode, &value(a), &value(b));
     let steps = std::array::from_fn(|i| {
         // Only the word itself, and whatever is chosen by it, in a frame of zeros.

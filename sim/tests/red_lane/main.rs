@@ -72,8 +72,8 @@ fn red_05_flt_sum_block_has_the_same_sums() {
         .collect();
     let library = Verilated::build(&BuildOptions::new(&design.top, &files)).unwrap();
     let mut model = library.model().unwrap();
-    let [valid, rounding, ftz, a, b] = ["s_valid", "s_rounding", "s_ftz", "s_a", "s_b"]
-        .map(|name| model.port(name).unwrap());
+    let [valid, rounding, ftz, a, b] =
+        ["s_valid", "s_rounding", "s_ftz", "s_a", "s_b"].map(|name| model.port(name).unwrap());
     let [m_valid, m_data, m_code] =
         ["m_valid", "m_data", "m_code"].map(|name| model.port(name).unwrap());
     model.reset(2).unwrap();
