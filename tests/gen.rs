@@ -91,7 +91,10 @@ fn generating_twice_gives_the_same_bytes_and_replaces_what_was_there() {
     let generate = |folder: &Path| success(&["gen", "--preset", "sim", "--out", text(folder)]);
     let (code, told) = generate(&first);
     assert_eq!(code, 0);
-    assert!(told.contains("top rw_window_w64_r16"), "{told}");
+    assert!(
+        told.contains("top red_lane, red_repsum, rw_window_w64_r16"),
+        "{told}"
+    );
     generate(&second);
     let names = |folder: &Path| -> BTreeMap<PathBuf, Vec<u8>> {
         files(folder)
