@@ -35,17 +35,17 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "sim",
         purpose: "small tables, fast to build and to simulate",
-        blocks: &[("rw_window", &[("W", 64), ("R", 16)])],
+        blocks: &[("red_lane", &[]), ("rw_window", &[("W", 64), ("R", 16)])],
     },
     Preset {
         name: "ecp5-versa",
         purpose: "Lattice ECP5-5G, open flow",
-        blocks: &[("rw_window", &[("W", 256), ("R", 64)])],
+        blocks: &[("red_lane", &[]), ("rw_window", &[("W", 256), ("R", 64)])],
     },
     Preset {
         name: "au50",
         purpose: "AMD Alveo U50",
-        blocks: &[("rw_window", &[("W", 1024), ("R", 512)])],
+        blocks: &[("red_lane", &[]), ("rw_window", &[("W", 1024), ("R", 512)])],
     },
 ];
 
@@ -87,8 +87,10 @@ pub enum CatalogError {
 
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes: Vec<String> = self.sizes.iter().map(|(k, v)| format!("{k}={v}")).collect();
-        write!(f, "{} {}", self.block, sizes.join(" "))
+        write!(f, "{}", self.block)?;
+        self.sizes
+            .iter()
+            .try_for_each(|(k, v)| write!(f, " {k}={v}"))
     }
 }
 
