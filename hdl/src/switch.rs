@@ -17,7 +17,7 @@ pub use check::{ByteSwap, RedCheck};
 pub use core::SwitchCore;
 pub use counters::SwitchCounters;
 pub use crosspoint::Crosspoint;
-pub use engine::{RedAccumulate, RedEmit, RedEngine, RedMatch};
+pub use engine::{RedAccumulate, RedEmit, RedEngine, RedEvents, RedMatch};
 pub use output::SwitchOut;
 pub use red_switch::RedSwitch;
 pub use regs::SwitchRegs;

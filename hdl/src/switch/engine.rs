@@ -2,10 +2,12 @@
 
 mod accumulate;
 mod emit;
+mod events;
 mod matcher;
 
 pub use accumulate::RedAccumulate;
 pub use emit::RedEmit;
+pub use events::RedEvents;
 pub use matcher::RedMatch;
 
 use crate::blocks::AsyncRam;

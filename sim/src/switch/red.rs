@@ -14,7 +14,7 @@ struct PortSet {
     tx: [Port; 4],
     tx_ready: Port,
     full: Port,
-    red: [Port; 2],
+    engine: Port,
     used: Port,
 }
 
@@ -32,8 +32,8 @@ pub struct RedRtl {
     pub tx: Vec<Option<Beat>>,
     /// Copies dropped because a queue was full.
     pub queue_full: u64,
-    /// Events of the engines by code, all ports.
-    pub events: [u64; 16],
+    /// Events of all engines, in the order of the counters from `arm_upwards` on.
+    pub events: [u64; 11],
 }
 
 /// Builds `red_switch`.
@@ -84,7 +84,7 @@ impl RedRtl {
                     tx: [tx("tvalid")?, tx("tdata")?, tx("tkeep")?, tx("tlast")?],
                     tx_ready: tx("tready")?,
                     full: port("ev_full", i)?,
-                    red: [port("ev_red_valid", i)?, port("ev_red_code", i)?],
+                    engine: port("ev_engine", i)?,
                     used: port("used", i)?,
                 })
             })
@@ -130,7 +130,7 @@ impl RedRtl {
             tx_ready: vec![true; ports],
             tx: vec![None; ports],
             queue_full: 0,
-            events: [0; 16],
+            events: [0; 11],
         })
     }
 
@@ -202,8 +202,9 @@ impl RedRtl {
                 user: false,
             });
             self.queue_full += u64::from(m.get(set.full).count_ones());
-            if m.is_set(set.red[0]) {
-                self.events[m.get(set.red[1]) as usize] += 1;
+            let events = m.get(set.engine);
+            for (i, sum) in self.events.iter_mut().enumerate() {
+                *sum += events >> i & 1;
             }
         }
         m.clock()?;
