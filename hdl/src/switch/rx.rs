@@ -422,6 +422,8 @@ impl<
         self.w_off.d.next = 0.into();
         if !self.drop.val() {
             self.w_take.d.next = self.ports.val();
+        }
+        if !self.drop.val() & self.r_valid.q.val() & self.r_last.q.val() {
             self.w_off.d.next = self.t_off.q.val();
         }
         self.w_entry.d.next = bit_cast::<E, A>(self.r_beat.q.val() + 1)
