@@ -223,6 +223,7 @@ pub fn choices() -> Vec<Choice> {
     let mut all: Vec<Choice> = vec![];
     let mut all: Vec<Choice> = vec![];
     let mut all: Vec<Choice> = vec![];
+    let mut all: Vec<Choice> = vec![];
     let mut all = windows![
         64, 6, 32, 5, 2, 1, 4, 16, 17, 17, 64: [16, 4, 5, 54, 20; 64, 6, 7, 56, 22; 512, 9, 10, 59, 25];
         256, 8, 32, 5, 8, 3, 16, 14, 15, 17, 64: [16, 4, 7, 54, 20; 64, 6, 9, 56, 22; 512, 9, 12, 59, 25];
