@@ -91,7 +91,10 @@ fn generating_twice_gives_the_same_bytes_and_replaces_what_was_there() {
     let generate = |folder: &Path| success(&["gen", "--preset", "sim", "--out", text(folder)]);
     let (code, told) = generate(&first);
     assert_eq!(code, 0);
-    assert!(told.contains("top rw_window_w64_r16"), "{told}");
+    assert!(
+        told.contains("top red_lane, red_repsum, rw_window_w64_r16"),
+        "{told}"
+    );
     generate(&second);
     let names = |folder: &Path| -> BTreeMap<PathBuf, Vec<u8>> {
         files(folder)
@@ -215,7 +218,7 @@ fn what_is_not_on_offer_is_a_wrong_call_that_names_what_is() {
         ),
         (
             &["gen", "--block", "rx_window"],
-            "there is no block `rx_window`; there are rw_accept, rw_window",
+            "there is no block `rx_window`; there are red_flt_sum, red_lane, red_repsum, rw_accept, rw_window",
         ),
         (
             &["gen", "--block", "rw_window", "--set", "W=100"],

@@ -3,8 +3,9 @@
 //! Widths are const generics, so a size on offer is an instantiation here.
 
 use crate::emit::{Design, EmitError, emit_block};
+use crate::red::{RedFltSum, RedLane};
 use crate::rw::{RwAccept, RwWindow};
-use crate::switch::{SwitchCore, SwitchTop};
+use crate::switch::{RedEngine, RedSwitch, SwitchCore, SwitchTop};
 use rust_hdl::prelude::Block;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -34,17 +35,17 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "sim",
         purpose: "small tables, fast to build and to simulate",
-        blocks: &[("rw_window", &[("W", 64), ("R", 16)])],
+        blocks: &[("red_lane", &[]), ("rw_window", &[("W", 64), ("R", 16)])],
     },
     Preset {
         name: "ecp5-versa",
         purpose: "Lattice ECP5-5G, open flow",
-        blocks: &[("rw_window", &[("W", 256), ("R", 64)])],
+        blocks: &[("red_lane", &[]), ("rw_window", &[("W", 256), ("R", 64)])],
     },
     Preset {
         name: "au50",
         purpose: "AMD Alveo U50",
-        blocks: &[("rw_window", &[("W", 1024), ("R", 512)])],
+        blocks: &[("red_lane", &[]), ("rw_window", &[("W", 1024), ("R", 512)])],
     },
 ];
 
@@ -86,8 +87,10 @@ pub enum CatalogError {
 
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes: Vec<String> = self.sizes.iter().map(|(k, v)| format!("{k}={v}")).collect();
-        write!(f, "{} {}", self.block, sizes.join(" "))
+        write!(f, "{}", self.block)?;
+        self.sizes
+            .iter()
+            .try_for_each(|(k, v)| write!(f, " {k}={v}"))
     }
 }
 
@@ -208,6 +211,11 @@ macro_rules! switches {
                 build: build::<SwitchCore<$n, $a, $e, $tu, $tm, $mw>>,
             },
             Choice {
+                block: "red_switch",
+                sizes: vec![("N", $n), ("Q", $q), ("U", $u), ("T", $t)],
+                build: build::<RedSwitch<$n, $a, $e, $tu, $tm, $mw>>,
+            },
+            Choice {
                 block: "switch",
                 sizes: vec![("N", $n), ("Q", $q), ("U", $u), ("T", $t)],
                 build: build::<SwitchTop<$n, $a, $e, $tu, $tm, $mw>>,
@@ -219,16 +227,26 @@ macro_rules! switches {
 /// Every block in every size on offer, smallest first.
 #[must_use]
 pub fn choices() -> Vec<Choice> {
-    let mut all: Vec<Choice> = vec![];
-    let mut all: Vec<Choice> = vec![];
-    let mut all: Vec<Choice> = vec![];
-    let mut all: Vec<Choice> = vec![];
-    let mut all: Vec<Choice> = vec![];
     let mut all = windows![
         64, 6, 32, 5, 2, 1, 4, 16, 17, 17, 64: [16, 4, 5, 54, 20; 64, 6, 7, 56, 22; 512, 9, 10, 59, 25];
         256, 8, 32, 5, 8, 3, 16, 14, 15, 17, 64: [16, 4, 7, 54, 20; 64, 6, 9, 56, 22; 512, 9, 12, 59, 25];
         1024, 10, 64, 6, 16, 4, 32, 12, 13, 16, 128: [16, 4, 8, 54, 20; 64, 6, 10, 56, 22; 512, 9, 13, 59, 25];
     ];
+    all.push(Choice {
+        block: "red_flt_sum",
+        sizes: vec![],
+        build: build::<RedFltSum>,
+    });
+    all.push(Choice {
+        block: "red_lane",
+        sizes: vec![],
+        build: build::<RedLane>,
+    });
+    all.push(Choice {
+        block: "red_engine",
+        sizes: vec![("T", 8)],
+        build: build::<RedEngine>,
+    });
     all.extend(switches![
         4, 31: [512, 9, 14, 64, 6, 64, 6; 512, 9, 14, 1024, 10, 512, 9; 512, 9, 14, 4096, 12, 8192, 13];
         8, 35: [512, 9, 14, 64, 6, 64, 6; 512, 9, 14, 1024, 10, 512, 9; 512, 9, 14, 4096, 12, 8192, 13];

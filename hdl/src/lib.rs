@@ -7,5 +7,6 @@ pub mod emit;
 pub mod module;
 pub mod param;
 pub mod prelude;
+pub mod red;
 pub mod rw;
 pub mod switch;

@@ -7,10 +7,12 @@
 //! * [`address`], [`wire`]: fabric addresses, and the frame as bytes.
 //! * [`partial`], [`engine`]: contributions being combined, and the engine of a port; [`counters`]: what a port counts.
 //! * [`switch`]: the switch around the engines; [`regs`]: its registers.
+//! * [`host`]: reproducible sums of binary64, and the endpoints of a reduction.
 
 pub mod address;
 pub mod counters;
 pub mod engine;
+pub mod host;
 pub mod ops;
 pub mod partial;
 pub mod regs;

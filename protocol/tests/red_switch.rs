@@ -1,10 +1,10 @@
-//! The switch: forwarding, reasons for drops, registers, and a reduction through one switch.
+//! The switch: forwarding, reasons for drops, and a reduction through one switch.
 
 mod red_common;
 
 use proptest::prelude::*;
 use red_common::frame;
-use tributary_protocol::red::{regs, switch::*, wire::DEFAULT_ETHERTYPE, *};
+use tributary_protocol::red::{switch::*, wire::DEFAULT_ETHERTYPE, *};
 
 const KEY: Key = Key {
     tree: 9,
@@ -155,6 +155,21 @@ fn red_17_only_the_roots_port_sends_down() {
     assert_eq!(sw.receive(ROOT, &arm(), 0).len(), 3);
     assert_eq!(sw.receive(0, &up(0, 1), 0), [(ROOT, up(0, 1))]);
     assert_eq!(sw.in_use(), 0);
+}
+
+/// An entry whose child mask has the parent port too: no copy goes back.
+#[test]
+fn red_17_no_copy_goes_back_to_the_root() {
+    let mut sw = switch(3);
+    let tree = Tree {
+        parent: ROOT,
+        children: 0b11111,
+        wait: 3,
+    };
+    sw.set_multicast(KEY.tree, Some(tree)).expect("entry");
+    let to: Vec<u8> = sw.receive(ROOT, &arm(), 0).iter().map(|s| s.0).collect();
+    assert_eq!(to, [0, 1, 2, 3]);
+    assert_eq!(sw.in_use(), 1);
 }
 
 #[test]
@@ -314,128 +329,6 @@ fn red_17_what_cannot_be_is_refused() {
     assert_eq!(count(&sw, 0, Counter::NoRoute), 1);
 }
 
-#[test]
-fn red_12_registers_do_what_the_methods_do() {
-    let mut sw = Switch::new(SwitchConfig {
-        ports: 5,
-        unicast_bits: 4,
-        multicast_bits: 6,
-        ..SwitchConfig::default()
-    })
-    .expect("legal");
-    assert_eq!(
-        sw.read(regs::SIZES.offset),
-        Ok(5 | 8 << 8 | 4 << 16 | 6 << 24)
-    );
-    for r in regs::GLOBAL
-        .iter()
-        .filter(|r| r.offset != regs::SIZES.offset)
-    {
-        assert_eq!(sw.read(r.offset), Ok(r.reset), "{}", r.name);
-    }
-    let mut write = |offset, value| sw.write(offset, value).expect("register");
-    for port in 0..5u8 {
-        write(regs::port_offset(port, &regs::PORT_CONTROL), 3);
-        write(
-            regs::port_offset(port, &regs::PORT_ADDRESS),
-            Address::unicast(0x100 + u32::from(port), 0).0,
-        );
-        write(
-            regs::UNICAST_ENTRY.offset,
-            regs::UNICAST_VALID.put(1) | regs::UNICAST_PORT.put(port.into()),
-        );
-        write(regs::UNICAST_COMMIT.offset, port.into());
-    }
-    write(regs::MULTICAST_CHILDREN_LOW.offset, 0b111);
-    write(regs::MULTICAST_CHILDREN_HIGH.offset, 0);
-    let entry = regs::MULTICAST_VALID.put(1)
-        | regs::MULTICAST_PARENT.put(ROOT.into())
-        | regs::MULTICAST_WAIT.put(3);
-    write(regs::MULTICAST_ENTRY.offset, entry);
-    write(regs::MULTICAST_COMMIT.offset, KEY.tree.into());
-    write(regs::TIMEOUT0.offset, 7);
-    write(regs::MODE.offset, 1);
-    assert!(sw.engine(2).expect("port").config().mode.ieee_nan);
-    assert_eq!(
-        sw.engine(2).expect("port").config().timeouts,
-        [7, 50, 75, 100]
-    );
-    assert_eq!(
-        sw.engine(2).expect("port").config().address,
-        Address::unicast(0x102, 0)
-    );
-    let mut twin = switch(3);
-    for (port, f) in [
-        (ROOT, arm()),
-        (0, up(0, 1)),
-        (1, up(1, 1)),
-        (2, up(2, 1)),
-        (
-            0,
-            bytes(&frame(Address::unicast(2, 0), 0, Op::Barrier, [0; 4])),
-        ),
-    ] {
-        assert_eq!(sw.receive(port, &f, 0), twin.receive(port, &f, 0));
-    }
-    sw.write(
-        regs::STATISTICS_SELECT.offset,
-        u32::from(ROOT) << 8 | Counter::Combined as u32,
-    )
-    .expect("register");
-    assert_eq!(
-        (
-            sw.read(regs::STATISTICS_LOW.offset),
-            sw.read(regs::STATISTICS_HIGH.offset)
-        ),
-        (Ok(3), Ok(0))
-    );
-    sw.write(regs::STATISTICS_SELECT.offset, 200)
-        .expect("register");
-    assert_eq!(sw.read(regs::STATISTICS_LOW.offset), Ok(0));
-    // Every register that can be written keeps its fields and no other bit.
-    for r in regs::GLOBAL {
-        let wrote = sw.write(r.offset, u32::MAX);
-        match r.access {
-            regs::Access::ReadOnly => assert_eq!(wrote, Err(RegisterError::ReadOnly(r.offset))),
-            regs::Access::WriteOnly => {
-                assert!(matches!(wrote, Err(RegisterError::Index(_))), "{}", r.name)
-            }
-            regs::Access::ReadWrite => assert_eq!(
-                (wrote, sw.read(r.offset)),
-                (Ok(()), Ok(r.mask())),
-                "{}",
-                r.name
-            ),
-        }
-    }
-    assert_eq!(
-        sw.read(regs::port_offset(5, &regs::PORT_CONTROL)),
-        Err(RegisterError::Unknown(0x450))
-    );
-    assert_eq!(sw.write(0x00c, 1), Err(RegisterError::Unknown(0x00c)));
-}
-
-#[test]
-fn red_12_the_register_table_is_sound() {
-    for list in [regs::GLOBAL, regs::PORT] {
-        assert!(list.is_sorted_by(|a, b| a.offset < b.offset && a.offset % 4 == 0));
-        for r in list {
-            assert!(
-                !r.fields.is_empty() && r.reset & !r.mask() == 0,
-                "{}",
-                r.name
-            );
-            let bits: u32 = r.fields.iter().map(|f| u32::from(f.width)).sum();
-            assert_eq!(bits, r.mask().count_ones(), "{}", r.name);
-        }
-    }
-    let last = regs::PORT.last().expect("registers").offset;
-    assert!(
-        last < regs::PORT_STRIDE
-            && regs::GLOBAL.last().expect("registers").offset < regs::PORTS_BASE
-    );
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -466,27 +359,6 @@ proptest! {
             let counted: u64 = fates.clone().map(|&c| rose(c)).sum();
             prop_assert!(port == 5 || !sent.is_empty() || counted == 1, "{} counts", counted);
             sw.tick(now * 2000);
-        }
-        sw.tick(u64::MAX);
-        prop_assert_eq!(sw.in_use(), 0);
-    }
-
-    /// Any register access, between frames: nothing panics, and every descriptor gets free.
-    #[test]
-    fn red_16_registers_may_be_written_at_any_time(
-        steps in proptest::collection::vec((any::<bool>(), 0u8..6, any::<u16>(), any::<u32>()), 0..200),
-    ) {
-        let mut sw = switch(3);
-        let known: Vec<u16> = regs::GLOBAL.iter().map(|r| r.offset).chain((0x400..0x460).step_by(4)).collect();
-        for (now, (access, port, pick, word)) in (0u64..).zip(steps) {
-            let offset = known.get(usize::from(pick) % (known.len() + 1)).copied().unwrap_or(pick);
-            if access {
-                // Small values too, so that table entries are reached.
-                let _ = sw.write(offset, word >> (pick % 32));
-                let _ = sw.read(offset);
-            } else {
-                sw.receive(port, &if word % 3 == 0 { arm() } else { up(port, 1) }, now);
-            }
         }
         sw.tick(u64::MAX);
         prop_assert_eq!(sw.in_use(), 0);

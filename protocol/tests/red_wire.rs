@@ -173,6 +173,28 @@ fn red_10_every_damage_has_its_error() {
     assert_eq!(frame.check_up(), Err(ZeroCount));
 }
 
+/// The checksum is the sum modulo 65,535, whatever carries there are.
+#[test]
+fn red_10_checksum_of_every_carry() {
+    let mut zeros = 0;
+    for low in 0..=0xffffu32 {
+        let mut frame = sample();
+        frame.fabric.sfa = Address(0xffff_0000 | low);
+        let bytes = frame.to_bytes(DEFAULT_ETHERTYPE);
+        let word = |i: usize| u32::from(bytes[i]) << 8 | u32::from(bytes[i + 1]);
+        let sum: u32 = (14..34).step_by(2).map(word).sum();
+        assert_eq!(sum % 0xffff, 0);
+        assert_eq!(Frame::parse(&bytes, DEFAULT_ETHERTYPE), Ok(frame));
+        if bytes[24..26] == [0, 0] {
+            let mut other = bytes;
+            other[24..26].fill(0xff);
+            assert_eq!(Frame::parse(&other, DEFAULT_ETHERTYPE), Ok(frame));
+            zeros += 1;
+        }
+    }
+    assert!(zeros > 0);
+}
+
 fn frames() -> impl Strategy<Value = Frame> {
     let fabric = (
         0u8..64,

@@ -1,3 +1,12 @@
+red_compare.v
+red_lane_choose.v
+red_flt_align.v
+red_flt_lead.v
+red_flt_normalise.v
+red_flt_round.v
+red_flt_add.v
+red_lane.v
+red_repsum.v
 ram_reg_w33_d64.v
 ram_reg_forward_w33_d64.v
 ram_reg_w38_d64.v

@@ -1,12 +1,12 @@
-//! The switch: registers, counters, ports, queues.
+//! The switch: registers, counters, ports, queues, engines.
 
-use super::{SwitchCore, SwitchCounters, SwitchRegs};
+use super::{RedSwitch, SwitchCounters, SwitchRegs};
 use crate::prelude::*;
 
 hdl_module! {
-    /// Switch of N ports, 64 bits each, with its registers; engines are not among its parts.
-    /// Ports are disabled after reset; s_axil enables them and fills the tables. Frames as in switch_core,
-    /// registers as in switch_regs.
+    /// Switch of N ports, 64 bits each, with a reduction engine of 8 descriptors at each and its registers.
+    /// Ports are disabled after reset; s_axil enables them and fills the tables. Frames and
+    /// latency as in red_switch, registers as in switch_regs.
     pub struct SwitchTop<
         const N: usize, const A: usize, const E: usize, const TU: usize, const TM: usize,
         const MW: usize,
@@ -71,8 +71,8 @@ hdl_module! {
         pub m_axis_tx_tkeep: Bank<Signal<Out, Bits<8>>, N>,
         /// Last word of the frame.
         pub m_axis_tx_tlast: Bank<Signal<Out, Bit>, N>,
-        regs: SwitchRegs<N, TU, TM, MW, 0>,
-        core: SwitchCore<N, A, E, TU, TM, MW>,
+        regs: SwitchRegs<N, TU, TM, MW, 8>,
+        core: RedSwitch<N, A, E, TU, TM, MW>,
         counters: Bank<SwitchCounters<N>, N>,
     }
 }
@@ -118,7 +118,15 @@ impl<
         self.core.cfg_enabled.next = self.regs.cfg_enabled.val();
         self.core.cfg_engines.next = self.regs.cfg_engines.val();
         self.core.cfg_ethertype.next = self.regs.cfg_ethertype.val();
-        self.core.cfg_red.next = false;
+        self.core.cfg_red.next = true;
+        self.core.cfg_ieee_nan.next = self.regs.cfg_ieee_nan.val();
+        self.core.cfg_threshold_1.next = self.regs.cfg_threshold0.val();
+        self.core.cfg_threshold_2.next = self.regs.cfg_threshold1.val();
+        self.core.cfg_threshold_3.next = self.regs.cfg_threshold2.val();
+        self.core.cfg_timeout_0.next = self.regs.cfg_timeout0.val();
+        self.core.cfg_timeout_1.next = self.regs.cfg_timeout1.val();
+        self.core.cfg_timeout_2.next = self.regs.cfg_timeout2.val();
+        self.core.cfg_timeout_3.next = self.regs.cfg_timeout3.val();
         for i in 0..N {
             self.core.s_axis_rx_tvalid[i].next = self.s_axis_rx_tvalid[i].val();
             self.core.s_axis_rx_tdata[i].next = self.s_axis_rx_tdata[i].val();
@@ -131,10 +139,7 @@ impl<
             self.m_axis_tx_tkeep[i].next = self.core.m_axis_tx_tkeep[i].val();
             self.m_axis_tx_tlast[i].next = self.core.m_axis_tx_tlast[i].val();
             self.core.m_axis_tx_tready[i].next = self.m_axis_tx_tready[i].val();
-            self.core.eng_room[i].next = true;
-            self.core.red_valid[i].next = false;
-            self.core.red_data[i].next = 0.into();
-            self.core.red_last[i].next = false;
+            self.core.cfg_address[i].next = self.regs.cfg_address[i].val();
             self.counters[i].clk.next = self.clk.val();
             self.counters[i].rst.next = self.rst.val();
             self.counters[i].clear.next = self.regs.stat_clear.val();
@@ -146,7 +151,7 @@ impl<
             self.counters[i].ev_off.next = self.core.ev_off[i].val();
             self.counters[i].ev_full.next = self.core.ev_full[i].val();
             self.counters[i].ev_sent.next = self.core.ev_sent[i].val();
-            self.counters[i].ev_engine.next = 0.into();
+            self.counters[i].ev_engine.next = self.core.ev_engine[i].val();
         }
     }
 

@@ -15,6 +15,7 @@ mod minmax;
 mod repsum;
 
 pub use codes::{Op, Rc, UnknownOp};
+pub(in crate::red) use float::round;
 pub use float::{DEFAULT_NAN, Flags, Rounding, flt_sum};
 pub use int::{int_select, int_sum};
 pub use minmax::{Extremum, NanRule, Picked, Side, flt_select, is_nan, is_snan, loc_index};

@@ -34,9 +34,9 @@ impl Partial {
     /// Adds a contribution. A mismatch of operations stays, and so does the first one found (RED-9); `m` and `oflow` go with the data.
     pub fn add(&mut self, frame: &Frame, mode: Mode) {
         let (value, rc) = (frame.value(), self.value.rc.max(frame.red.rc));
-        self.value = if self.value.rc == Rc::OP_MISMATCH {
+        self.value = if self.value.rc >= Rc::OP_MISMATCH {
             Value { rc, ..self.value }
-        } else if frame.red.rc == Rc::OP_MISMATCH {
+        } else if frame.red.rc >= Rc::OP_MISMATCH {
             Value { rc, ..value }
         } else if frame.red.op != self.op {
             let sources = u64::from(self.source.0) << 32 | u64::from(frame.fabric.sfa.0);

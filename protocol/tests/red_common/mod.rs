@@ -5,6 +5,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tributary_protocol::red::{wire::*, *};
 
+pub mod fabric;
+
 pub const SIGN: u64 = 1 << 63;
 pub const INF: u64 = 0x7ff << 52;
 pub const QNAN: u64 = 0x7ff8 << 48;

@@ -1,0 +1,106 @@
+//! Last part of a binary64 addition: rounding, and the choice of another result.
+
+use crate::prelude::*;
+
+hdl_module! {
+    /// Rounds a normalised sum to binary64, or puts another word in its place.
+    /// Rounding up by one carries from the fraction into the exponent, and from the largest
+    /// number to infinity.
+    /// Stages: 1 both candidates, direction; 2 choice.
+    pub struct RedFltRound {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Sum, normalised: hidden bit, 52 bits of fraction, 4 bits below.
+        pub s_sum: Signal<In, Bits<57>>,
+        /// Exponent; 1 for a subnormal.
+        pub s_exp: Signal<In, Bits<11>>,
+        /// Sign.
+        pub s_sign: Signal<In, Bit>,
+        /// Round to nearest, ties to even.
+        pub s_near: Signal<In, Bit>,
+        /// Round away from zero; neither of the two: towards zero.
+        pub s_away: Signal<In, Bit>,
+        /// A subnormal result becomes zero.
+        pub s_ftz: Signal<In, Bit>,
+        /// Ignore the sum, with s_near and s_away 0.
+        pub s_other: Signal<In, Bit>,
+        /// The word instead.
+        pub s_other_data: Signal<In, Bits<64>>,
+        /// Its result code.
+        pub s_other_code: Signal<In, Bits<4>>,
+        /// Result.
+        pub m_data: Signal<Out, Bits<64>>,
+        /// Its result code.
+        pub m_code: Signal<Out, Bits<4>>,
+
+        hidden: Signal<Local, Bit>,
+        rest: Signal<Local, Bit>,
+        flush: Signal<Local, Bit>,
+        magnitude: Signal<Local, Bits<63>>,
+        s1_down: DFF<Bits<64>>,
+        s1_up: DFF<Bits<63>>,
+        s1_choose_up: DFF<Bit>,
+        s1_code: DFF<Bits<4>>,
+        s2_data: DFF<Bits<64>>,
+        s2_code: DFF<Bits<4>>,
+    }
+}
+
+impl Logic for RedFltRound {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clk,
+            s1_down,
+            s1_up,
+            s1_choose_up,
+            s1_code,
+            s2_data,
+            s2_code
+        );
+
+        // Stage 1. A subnormal sum is exact, so flushing it needs no look at the rounding.
+        self.hidden.next = self.s_sum.val().get_bit(56);
+        self.rest.next = self.s_sum.val().get_bits::<3>(0).any();
+        self.flush.next = self.s_ftz.val() & !self.hidden.val();
+        self.magnitude.next = (bit_cast::<63, 10>(self.s_exp.val().get_bits::<10>(1)) << 53)
+            | (bit_cast::<63, 1>((self.s_exp.val().get_bit(0) & self.hidden.val()).into()) << 52)
+            | bit_cast::<63, 52>(self.s_sum.val().get_bits::<52>(4));
+        self.s1_up.d.next = self.magnitude.val() + 1;
+        self.s1_choose_up.d.next = (self.s_near.val()
+            & self.s_sum.val().get_bit(3)
+            & (self.rest.val() | self.s_sum.val().get_bit(4)))
+            | (self.s_away.val() & (self.s_sum.val().get_bit(3) | self.rest.val()));
+        self.s1_down.d.next = (bit_cast::<64, 1>(self.s_sign.val().into()) << 63)
+            | bit_cast::<64, 63>(self.magnitude.val());
+        self.s1_code.d.next = bit_cast::<4, 1>(
+            (self.s_sum.val().get_bit(3) | self.rest.val() | self.flush.val()).into(),
+        );
+        if self.flush.val() {
+            self.s1_down.d.next = bit_cast::<64, 1>(self.s_sign.val().into()) << 63;
+        }
+        if self.s_other.val() {
+            self.s1_down.d.next = self.s_other_data.val();
+            self.s1_code.d.next = self.s_other_code.val();
+        }
+
+        // Stage 2.
+        self.s2_data.d.next = self.s1_down.q.val();
+        self.s2_code.d.next = self.s1_code.q.val();
+        if self.s1_choose_up.q.val() {
+            self.s2_data.d.next = (bit_cast::<64, 1>(self.s1_down.q.val().get_bit(63).into())
+                << 63)
+                | bit_cast::<64, 63>(self.s1_up.q.val());
+            if self.s1_up.q.val().get_bits::<11>(52).all() {
+                self.s2_code.d.next = 3.into();
+            }
+        }
+        self.m_data.next = self.s2_data.q.val();
+        self.m_code.next = self.s2_code.q.val();
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info("red_flt_round".to_owned()).into_timing()
+    }
+}

@@ -1,0 +1,675 @@
+//! The values of a reduction engine: accumulators, the lane that combines, result codes.
+
+use crate::blocks::AsyncRam;
+use crate::prelude::*;
+use crate::red::RedLane;
+use crate::switch::ByteSwap;
+
+hdl_module! {
+    /// Accumulators of a reduction engine (8 descriptors of 4 words) and the lane that combines.
+    /// The accumulator is read with each word of a frame and written 11 clocks later, before the next frame
+    /// of 12 words can read it: nothing stalls, and only a REPSUM word that has moved is forwarded.
+    /// Clocks, counted from the first word of the frame (0):
+    ///   2 to 5 data words, operands registered   3 REPSUM: distance of the two sums   4 to 7 REPSUM: operands,
+    ///   moved by the distance   6 record of the decision   9 source address   10 to 12 result code so far
+    ///   13 to 16 results written, result code of each word   17 words that are not zero.
+    /// q_rc and q_oflow show a code in the very clock in which it is written, q_data one
+    /// clock later, and w_* what was written.
+    pub struct RedAccumulate {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: frames under way leave no trace.
+        pub rst: Signal<In, Bit>,
+        /// First word of a frame.
+        pub s_first: Signal<In, Bit>,
+        /// Number of the word.
+        pub s_slot: Signal<In, Bits<4>>,
+        /// Word: 2 to 5 data, 9 source address.
+        pub s_data: Signal<In, Bits<64>>,
+        /// MINNUM and MAXNUM as IEEE 754: a signalling NaN gives a NaN.
+        pub cfg_ieee_nan: Signal<In, Bit>,
+        /// From clock 2: descriptor of the frame.
+        pub m_index: Signal<In, Bits<3>>,
+        /// It has no contribution yet.
+        pub m_empty: Signal<In, Bit>,
+        /// Its operations disagree.
+        pub m_mismatched: Signal<In, Bit>,
+        /// Reduction header, most significant byte first.
+        pub m_header: Signal<In, Bits<64>>,
+        /// Clock 5: a decision.
+        pub c_valid: Signal<In, Bit>,
+        /// The frame is combined.
+        pub c_combine: Signal<In, Bit>,
+        /// It is the first contribution.
+        pub c_first: Signal<In, Bit>,
+        /// Its operation differs from the first one's.
+        pub c_differs: Signal<In, Bit>,
+        /// More have contributed than the wait count says.
+        pub c_over: Signal<In, Bit>,
+        /// Its descriptor.
+        pub c_index: Signal<In, Bits<3>>,
+        /// Descriptor wanted for sending.
+        pub q_index: Signal<In, Bits<3>>,
+        /// Its word that is wanted.
+        pub q_word: Signal<In, Bits<2>>,
+        /// The word, in the same clock.
+        pub q_data: Signal<Out, Bits<64>>,
+        /// A word was written one clock ago.
+        pub w_valid: Signal<Out, Bit>,
+        /// Its descriptor and number.
+        pub w_place: Signal<Out, Bits<5>>,
+        /// The word.
+        pub w_data: Signal<Out, Bits<64>>,
+        /// Result code of the descriptor.
+        pub q_rc: Signal<Out, Bits<4>>,
+        /// Most significant word that overflowed (REPSUM).
+        pub q_oflow: Signal<Out, Bits<2>>,
+        /// Weight of the top word (REPSUM).
+        pub q_m: Signal<Out, Bits<8>>,
+
+        lane: RedLane,
+        swap: ByteSwap,
+        /// Accumulators: for the lane, for REPSUM, for sending.
+        words: AsyncRam<64, 5>,
+        words_r: AsyncRam<64, 5>,
+        words_q: AsyncRam<64, 5>,
+        /// Result code 3:0, word that overflowed 5:4.
+        codes: AsyncRam<6, 3>,
+        codes_q: AsyncRam<6, 3>,
+        /// Weight of the top word.
+        weights: AsyncRam<8, 3>,
+        weights_q: AsyncRam<8, 3>,
+        /// Words that are not zero.
+        filled: AsyncRam<4, 3>,
+        /// Source of the first contribution.
+        sources: AsyncRam<32, 3>,
+
+        /// Clock k after the first word.
+        t1: DFF<Bit>,
+        t2: DFF<Bit>,
+        t3: DFF<Bit>,
+        t4: DFF<Bit>,
+        t5: DFF<Bit>,
+        t6: DFF<Bit>,
+        t7: DFF<Bit>,
+        t8: DFF<Bit>,
+        t9: DFF<Bit>,
+        t10: DFF<Bit>,
+        t11: DFF<Bit>,
+        t12: DFF<Bit>,
+        t13: DFF<Bit>,
+        t14: DFF<Bit>,
+        t15: DFF<Bit>,
+        t16: DFF<Bit>,
+        t17: DFF<Bit>,
+        /// The frame's values replace the accumulator.
+        load: Signal<Local, Bit>,
+        is_data: Signal<Local, Bit>,
+        data_word: Signal<Local, Bits<2>>,
+        /// Clocks 3 to 6: operands.
+        l_valid: DFF<Bit>,
+        l_word: DFF<Bits<2>>,
+        l_op: DFF<Bits<6>>,
+        l_a: DFF<Bits<64>>,
+        l_b: DFF<Bits<64>>,
+        /// Data words of the frame that are not zero, the last in bit 3.
+        in_filled: DFF<Bits<4>>,
+        l_shift: DFF<Bit>,
+        /// Clock 3: weight of the accumulator, how far the frame's is ahead.
+        t3_weight: DFF<Bits<8>>,
+        ahead: Signal<Local, Bits<9>>,
+        larger: Signal<Local, Bit>,
+        far: Signal<Local, Bit>,
+        offset: Signal<Local, Bits<4>>,
+        /// Clock 4: the frame's sum is the larger, offset (4 for more), larger weight, special, +inf with -inf.
+        t4_larger: DFF<Bit>,
+        t4_offset: DFF<Bits<4>>,
+        t4_weight: DFF<Bits<8>>,
+        t4_special: DFF<Bit>,
+        t4_nan: DFF<Bit>,
+        /// Clocks 4 to 7: word of the accumulator that goes with the frame's, 4 and above for none.
+        r_word: DFF<Bits<4>>,
+        r_place: Signal<Local, Bits<5>>,
+        q_place: Signal<Local, Bits<5>>,
+        /// Clocks 5 to 8: REPSUM operand.
+        r_a: DFF<Bits<64>>,
+        r_zero: DFF<Bit>,
+        /// Record of the frame, clock 6 to 17.
+        rec_combine: DFF<Bit>,
+        rec_first: DFF<Bit>,
+        rec_load: DFF<Bit>,
+        rec_differs: DFF<Bit>,
+        rec_keeps: DFF<Bit>,
+        rec_over: DFF<Bit>,
+        rec_repsum: DFF<Bit>,
+        rec_index: DFF<Bits<3>>,
+        rec_rc: DFF<Bits<4>>,
+        rec_weight: DFF<Bits<8>>,
+        rec_oflow: DFF<Bits<2>>,
+        rec_larger: DFF<Bit>,
+        rec_distance: DFF<Bits<3>>,
+        rec_offset: DFF<Bits<4>>,
+        rec_special: DFF<Bit>,
+        rec_nan: DFF<Bit>,
+        /// Clock 10: source of the frame.
+        source: DFF<Bits<32>>,
+        first_source: DFF<Bits<32>>,
+        /// Clock 11: what the descriptor had.
+        t11_code: DFF<Bits<6>>,
+        t11_filled: DFF<Bits<4>>,
+        dropped_mask: Signal<Local, Bits<4>>,
+        /// Clock 12: code and overflow of the larger and of the smaller sum, words dropped.
+        t12_large: DFF<Bits<6>>,
+        t12_small: DFF<Bits<6>>,
+        t12_inexact: DFF<Bit>,
+        small_over: Signal<Local, Bit>,
+        small_kept: Signal<Local, Bit>,
+        small_rc: Signal<Local, Bits<4>>,
+        base_rc: Signal<Local, Bits<4>>,
+        large_over: Signal<Local, Bit>,
+        small_moves: Signal<Local, Bit>,
+        small_word: Signal<Local, Bits<2>>,
+        start_rc: Signal<Local, Bits<4>>,
+        start_any: Signal<Local, Bit>,
+        start_word: Signal<Local, Bits<2>>,
+        base_repsum: Signal<Local, Bits<4>>,
+        /// From clock 13: result code, word that overflowed.
+        rc: DFF<Bits<4>>,
+        over_any: DFF<Bit>,
+        over_word: DFF<Bits<2>>,
+        /// Results of the lane.
+        moves: Signal<Local, Bit>,
+        result_slot: Signal<Local, Bits<4>>,
+        result_word: Signal<Local, Bits<4>>,
+        stores: Signal<Local, Bit>,
+        /// Clocks 13 to 16: the result is stored, its code counts, it is a word of a REPSUM, where it goes.
+        store: DFF<Bit>,
+        counts: DFF<Bit>,
+        counts_moved: DFF<Bit>,
+        place: DFF<Bits<5>>,
+        code: Signal<Local, Bits<3>>,
+        live_rc: Signal<Local, Bits<4>>,
+        live_any: Signal<Local, Bit>,
+        live_word: Signal<Local, Bits<2>>,
+        live_code: Signal<Local, Bits<6>>,
+        result: Signal<Local, Bits<64>>,
+        /// Words written, not zero; clock 14 to 17.
+        w_filled: DFF<Bits<4>>,
+        w_onehot: Signal<Local, Bits<4>>,
+        w_before: Signal<Local, Bits<4>>,
+        /// The word written in the clock before.
+        late: DFF<Bit>,
+        late_place: DFF<Bits<5>>,
+        late_data: DFF<Bits<64>>,
+        /// Code of the result that is sent; the lane has it.
+        sent_code: DFF<Bits<6>>,
+        sends_live: DFF<Bit>,
+        shown: Signal<Local, Bits<6>>,
+    }
+}
+
+impl Logic for RedAccumulate {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clk,
+            t1,
+            t2,
+            t3,
+            t4,
+            t5,
+            t6,
+            t7,
+            t8,
+            t9,
+            t10,
+            t11,
+            t12,
+            t13,
+            t14,
+            t15,
+            t16,
+            t17,
+            l_valid,
+            l_word,
+            l_op,
+            l_a,
+            l_b,
+            in_filled,
+            l_shift,
+            t3_weight,
+            t4_larger,
+            t4_offset,
+            r_word,
+            t4_weight,
+            t4_special,
+            t4_nan,
+            r_a,
+            r_zero,
+            rec_combine,
+            rec_first,
+            rec_load,
+            rec_differs,
+            rec_keeps,
+            rec_over,
+            rec_repsum,
+            rec_index,
+            rec_rc,
+            rec_weight,
+            rec_oflow,
+            rec_larger,
+            rec_distance,
+            rec_offset,
+            rec_special,
+            rec_nan,
+            source,
+            first_source,
+            t11_code,
+            t11_filled,
+            t12_large,
+            t12_small,
+            t12_inexact,
+            rc,
+            over_any,
+            over_word,
+            w_filled,
+            store,
+            counts,
+            counts_moved,
+            place,
+            late,
+            late_place,
+            late_data,
+            sent_code,
+            sends_live
+        );
+        self.lane.clk.next = self.clk.val();
+        self.lane.rst.next = self.rst.val();
+        self.words.clk.next = self.clk.val();
+        self.words_r.clk.next = self.clk.val();
+        self.words_q.clk.next = self.clk.val();
+        self.codes.clk.next = self.clk.val();
+        self.codes_q.clk.next = self.clk.val();
+        self.weights.clk.next = self.clk.val();
+        self.weights_q.clk.next = self.clk.val();
+        self.filled.clk.next = self.clk.val();
+        self.sources.clk.next = self.clk.val();
+        self.t1.d.next = self.s_first.val();
+        self.t2.d.next = self.t1.q.val();
+        self.t3.d.next = self.t2.q.val();
+        self.t4.d.next = self.t3.q.val();
+        self.t5.d.next = self.t4.q.val();
+        self.t6.d.next = self.t5.q.val();
+        self.t7.d.next = self.t6.q.val();
+        self.t8.d.next = self.t7.q.val();
+        self.t9.d.next = self.t8.q.val();
+        self.t10.d.next = self.t9.q.val();
+        self.t11.d.next = self.t10.q.val();
+        self.t12.d.next = self.t11.q.val();
+        self.t13.d.next = self.t12.q.val();
+        self.t14.d.next = self.t13.q.val();
+        self.t15.d.next = self.t14.q.val();
+        self.t16.d.next = self.t15.q.val();
+        self.t17.d.next = self.t16.q.val();
+
+        // Clocks 2 to 5: operands. OR with nothing copies the frame's words.
+        self.swap.s.next = self.s_data.val();
+        self.load.next =
+            self.m_empty.val() | (!self.m_mismatched.val() & self.m_header.val().get_bit(50));
+        self.is_data.next = self.t2.q.val() | self.t3.q.val() | self.t4.q.val() | self.t5.q.val();
+        self.data_word.next = self.s_slot.val().get_bits::<2>(0) ^ 2;
+        self.words.rd_addr.next =
+            (bit_cast::<5, 3>(self.m_index.val()) << 2) | bit_cast::<5, 2>(self.data_word.val());
+        self.l_valid.d.next = self.is_data.val();
+        self.l_word.d.next = self.data_word.val();
+        self.l_op.d.next = self.m_header.val().get_bits::<6>(11);
+        self.l_a.d.next = self.words.rd_data.val();
+        if self.load.val() {
+            self.l_op.d.next = 2.into();
+            self.l_a.d.next = 0.into();
+        }
+        self.l_b.d.next = self.swap.m.val();
+        self.l_shift.d.next = self.is_data.val();
+        if self.l_shift.q.val() {
+            self.in_filled.d.next = (self.in_filled.q.val() >> 1)
+                | (bit_cast::<4, 1>(self.l_b.q.val().any().into()) << 3);
+        }
+
+        // Clocks 2 to 4: REPSUM, how far the two sums are apart.
+        self.weights.rd_addr.next = self.m_index.val();
+        self.t3_weight.d.next = self.weights.rd_data.val();
+        self.ahead.next = bit_cast::<9, 8>(self.m_header.val().get_bits::<8>(51) ^ 0x80)
+            - bit_cast::<9, 8>(self.t3_weight.q.val() ^ 0x80);
+        self.larger.next = !self.ahead.val().get_bit(8) & self.ahead.val().any();
+        self.far.next = self.ahead.val().get_bits::<7>(2).any();
+        if self.ahead.val().get_bit(8) {
+            self.far.next = !self.ahead.val().get_bits::<7>(2).all();
+        }
+        // Where the frame's word 0 falls in the accumulator, modulo 16: 0 to 4, or -1 to -4.
+        self.offset.next = self.ahead.val().get_bits::<4>(0);
+        if self.far.val() {
+            self.offset.next = 12.into();
+            if self.larger.val() {
+                self.offset.next = 4.into();
+            }
+        }
+        self.r_word.d.next = self.r_word.q.val() + 1;
+        if self.t3.q.val() {
+            self.t4_larger.d.next = self.larger.val();
+            self.t4_offset.d.next = self.offset.val();
+            self.r_word.d.next = self.offset.val();
+            self.t4_weight.d.next = self.t3_weight.q.val();
+            self.t4_special.d.next =
+                !self.t3_weight.q.val().get_bit(7) & (self.t3_weight.q.val() >= 125);
+            if self.larger.val() {
+                self.t4_weight.d.next = self.m_header.val().get_bits::<8>(51);
+                self.t4_special.d.next = !self.m_header.val().get_bit(58)
+                    & (self.m_header.val().get_bits::<8>(51) >= 125);
+            }
+            self.t4_nan.d.next = ((self.t3_weight.q.val() == 126)
+                & (self.m_header.val().get_bits::<8>(51) == 125))
+                | ((self.t3_weight.q.val() == 125)
+                    & (self.m_header.val().get_bits::<8>(51) == 126));
+        }
+
+        self.r_zero.d.next = self.t4_special.q.val();
+        self.lane.s_valid.next = self.l_valid.q.val();
+        self.lane.s_op.next = self.l_op.q.val();
+        self.lane.s_word.next = self.l_word.q.val();
+        self.lane.s_a.next = self.l_a.q.val();
+        self.lane.s_b.next = self.l_b.q.val();
+        self.lane.cfg_ieee_nan.next = self.cfg_ieee_nan.val();
+        self.lane.r_a.next = self.r_a.q.val();
+        self.lane.r_zero.next = self.r_zero.q.val();
+
+        // Clock 5: the record.
+        if self.c_valid.val() {
+            self.rec_combine.d.next = self.c_combine.val();
+            self.rec_first.d.next = self.c_first.val();
+            self.rec_load.d.next = self.load.val();
+            self.rec_differs.d.next = self.c_differs.val();
+            self.rec_keeps.d.next = self.m_mismatched.val() & !self.m_empty.val();
+            self.rec_over.d.next = self.c_over.val();
+            self.rec_repsum.d.next = self.m_header.val().get_bits::<6>(11) == 0x30;
+            self.rec_index.d.next = self.c_index.val();
+            self.rec_rc.d.next = self.m_header.val().get_bits::<4>(47);
+            self.rec_weight.d.next = self.t4_weight.q.val();
+            if self.t4_nan.q.val() {
+                self.rec_weight.d.next = 127.into();
+            }
+            if self.m_mismatched.val() {
+                self.rec_weight.d.next = self.t3_weight.q.val();
+            }
+            if self.c_differs.val() {
+                self.rec_weight.d.next = 0.into();
+            }
+            if self.load.val() {
+                self.rec_weight.d.next = self.m_header.val().get_bits::<8>(51);
+            }
+            self.rec_oflow.d.next = self.m_header.val().get_bits::<2>(59);
+            self.rec_larger.d.next = self.t4_larger.q.val();
+            self.rec_offset.d.next = self.t4_offset.q.val();
+            self.rec_distance.d.next = self.t4_offset.q.val().get_bits::<3>(0);
+            if !self.t4_larger.q.val() {
+                self.rec_distance.d.next = bits::<3>(0) - self.t4_offset.q.val().get_bits::<3>(0);
+            }
+            self.rec_special.d.next = self.t4_special.q.val();
+            self.rec_nan.d.next = self.t4_nan.q.val();
+        }
+        self.weights.wr_en.next = self.t6.q.val() & self.rec_combine.q.val();
+        self.weights.wr_addr.next = self.rec_index.q.val();
+        self.weights.wr_data.next = self.rec_weight.q.val();
+        self.weights_q.wr_en.next = self.t6.q.val() & self.rec_combine.q.val();
+        self.weights_q.wr_addr.next = self.rec_index.q.val();
+        self.weights_q.wr_data.next = self.rec_weight.q.val();
+
+        // Clocks 9 to 11: sources.
+        if self.t9.q.val() {
+            self.source.d.next = self.swap.m.val().get_bits::<32>(0);
+        }
+        self.sources.wr_en.next =
+            self.t10.q.val() & self.rec_combine.q.val() & self.rec_first.q.val();
+        self.sources.wr_addr.next = self.rec_index.q.val();
+        self.sources.wr_data.next = self.source.q.val();
+        self.sources.rd_addr.next = self.rec_index.q.val();
+        self.first_source.d.next = self.sources.rd_data.val();
+
+        // Clocks 10 to 12: the result code before the words of this frame.
+        self.codes.rd_addr.next = self.rec_index.q.val();
+        self.filled.rd_addr.next = self.rec_index.q.val();
+        self.t11_code.d.next = self.codes.rd_data.val();
+        self.t11_filled.d.next = self.filled.rd_data.val();
+        self.dropped_mask.next = !(bits::<4>(0xf) << self.rec_distance.q.val());
+        self.t12_large.d.next = self.t11_code.q.val();
+        self.t12_small.d.next =
+            bit_cast::<6, 4>(self.rec_rc.q.val()) | (bit_cast::<6, 2>(self.rec_oflow.q.val()) << 4);
+        self.t12_inexact.d.next =
+            (self.in_filled.q.val() & self.dropped_mask.val()).any() & !self.rec_special.q.val();
+        if self.rec_larger.q.val() {
+            self.t12_small.d.next = self.t11_code.q.val();
+            self.t12_large.d.next = bit_cast::<6, 4>(self.rec_rc.q.val())
+                | (bit_cast::<6, 2>(self.rec_oflow.q.val()) << 4);
+            self.t12_inexact.d.next = (self.t11_filled.q.val() & self.dropped_mask.val()).any()
+                & !self.rec_special.q.val();
+        }
+        self.small_over.next = self.t12_small.q.val().get_bits::<4>(0) == 6;
+        self.small_kept.next =
+            bit_cast::<3, 2>(self.t12_small.q.val().get_bits::<2>(4)) >= self.rec_distance.q.val();
+        self.small_rc.next = self.t12_small.q.val().get_bits::<4>(0);
+        if self.rec_repsum.q.val() & self.small_over.val() & !self.small_kept.val() {
+            self.small_rc.next = 5.into();
+        }
+        self.base_rc.next = self.t12_large.q.val().get_bits::<4>(0);
+        if self.small_rc.val() > self.t12_large.q.val().get_bits::<4>(0) {
+            self.base_rc.next = self.small_rc.val();
+        }
+        self.base_repsum.next = self.base_rc.val();
+        if self.rec_nan.q.val() & (self.base_rc.val() < 4) {
+            self.base_repsum.next = 4.into();
+        }
+        if self.t12_inexact.q.val() & (self.base_rc.val() < 5) {
+            self.base_repsum.next = 5.into();
+        }
+        self.large_over.next = self.t12_large.q.val().get_bits::<4>(0) == 6;
+        self.small_moves.next = self.small_over.val() & self.small_kept.val();
+        self.small_word.next =
+            self.t12_small.q.val().get_bits::<2>(4) - self.rec_distance.q.val().get_bits::<2>(0);
+        self.start_rc.next = self.base_rc.val();
+        self.start_any.next = false;
+        self.start_word.next = 0.into();
+        if self.rec_repsum.q.val() {
+            self.start_rc.next = self.base_repsum.val();
+            self.start_any.next = self.large_over.val() | self.small_moves.val();
+            if self.large_over.val() {
+                self.start_word.next = self.t12_large.q.val().get_bits::<2>(4);
+            }
+            if self.small_moves.val()
+                & (!self.large_over.val()
+                    | (self.small_word.val() > self.t12_large.q.val().get_bits::<2>(4)))
+            {
+                self.start_word.next = self.small_word.val();
+            }
+        }
+        if self.rec_differs.q.val() {
+            self.start_rc.next = 8.into();
+            self.start_any.next = false;
+        }
+        if self.rec_keeps.q.val() {
+            self.start_rc.next = self.t11_code.q.val().get_bits::<4>(0);
+            if self.rec_rc.q.val() > self.t11_code.q.val().get_bits::<4>(0) {
+                self.start_rc.next = self.rec_rc.q.val();
+            }
+            self.start_any.next = true;
+            self.start_word.next = self.t11_code.q.val().get_bits::<2>(4);
+        }
+        if self.rec_load.q.val() {
+            self.start_rc.next = self.rec_rc.q.val();
+            self.start_any.next = true;
+            self.start_word.next = self.rec_oflow.q.val();
+        }
+
+        // Clocks 12 to 15: where the result goes that the lane shows in the next clock.
+        self.moves.next =
+            self.rec_repsum.q.val() & !self.rec_load.q.val() & !self.rec_differs.q.val();
+        self.result_slot.next = bit_cast::<4, 1>((self.t13.q.val() | self.t15.q.val()).into())
+            | (bit_cast::<4, 1>((self.t14.q.val() | self.t15.q.val()).into()) << 1);
+        self.result_word.next = self.result_slot.val();
+        if self.moves.val() & !self.rec_special.q.val() & !self.rec_larger.q.val() {
+            self.result_word.next = self.result_slot.val() + self.rec_offset.q.val();
+        }
+        self.stores.next =
+            (self.t12.q.val() | self.t13.q.val() | self.t14.q.val() | self.t15.q.val())
+                & self.rec_combine.q.val()
+                & !self.rec_keeps.q.val()
+                & !self.result_word.val().get_bit(3);
+        self.store.d.next = self.stores.val();
+        self.counts.d.next = self.stores.val() & !self.rec_differs.q.val();
+        self.counts_moved.d.next = self.stores.val() & self.moves.val();
+        self.place.d.next = (bit_cast::<5, 3>(self.rec_index.q.val()) << 2)
+            | bit_cast::<5, 2>(self.result_word.val().get_bits::<2>(0));
+
+        // Clocks 13 to 16: results of the lane.
+        self.result.next = self.lane.m_data.val();
+        if self.rec_differs.q.val() {
+            self.result.next = 0.into();
+            if self.t13.q.val() {
+                self.result.next = (bit_cast::<64, 32>(self.first_source.q.val()) << 32)
+                    | bit_cast::<64, 32>(self.source.q.val());
+            }
+        }
+        self.words.wr_en.next = self.store.q.val();
+        self.words.wr_addr.next = self.place.q.val();
+        self.words.wr_data.next = self.result.val();
+        self.words_r.wr_en.next = self.store.q.val();
+        self.words_r.wr_addr.next = self.place.q.val();
+        self.words_r.wr_data.next = self.result.val();
+        self.words_q.wr_en.next = self.store.q.val();
+        self.words_q.wr_addr.next = self.place.q.val();
+        self.words_q.wr_data.next = self.result.val();
+
+        // Clocks 4 to 7: the accumulator's word that goes with the frame's.
+        self.r_place.next = (bit_cast::<5, 3>(self.m_index.val()) << 2)
+            | bit_cast::<5, 2>(self.r_word.q.val().get_bits::<2>(0));
+        self.words_r.rd_addr.next = self.r_place.val();
+        self.r_a.d.next = self.words_r.rd_data.val();
+        // A word that the frame before has moved by three is written in this very clock.
+        if self.store.q.val() & (self.place.q.val() == self.r_place.val()) {
+            self.r_a.d.next = self.result.val();
+        }
+        if self.r_word.q.val().get_bits::<2>(2).any() {
+            self.r_a.d.next = 0.into();
+        }
+
+        self.code.next = 0.into();
+        if self.counts.q.val() {
+            self.code.next = self.lane.m_code.val().get_bits::<3>(0);
+        }
+        // The larger of two numbers, from the top bit down: no comparison in front of the choice.
+        self.live_rc.next = self.rc.q.val();
+        if !self.rc.q.val().get_bit(3) & (self.code.val() > self.rc.q.val().get_bits::<3>(0)) {
+            self.live_rc.next = bit_cast::<4, 3>(self.code.val());
+        }
+        self.live_any.next = self.over_any.q.val();
+        self.live_word.next = self.over_word.q.val();
+        if self.counts_moved.q.val()
+            & (self.lane.m_code.val() == 6)
+            & (!self.over_any.q.val()
+                | (self.place.q.val().get_bits::<2>(0) > self.over_word.q.val()))
+        {
+            self.live_any.next = true;
+            self.live_word.next = self.place.q.val().get_bits::<2>(0);
+        }
+        self.rc.d.next = self.live_rc.val();
+        self.over_any.d.next = self.live_any.val();
+        self.over_word.d.next = self.live_word.val();
+        if self.t12.q.val() {
+            self.rc.d.next = self.start_rc.val();
+            if self.rec_over.q.val() & (self.start_rc.val() < 7) {
+                self.rc.d.next = 7.into();
+            }
+            self.over_any.d.next = self.start_any.val();
+            self.over_word.d.next = self.start_word.val();
+        }
+        self.live_code.next = bit_cast::<6, 4>(self.live_rc.val());
+        if self.live_any.val() {
+            self.live_code.next = bit_cast::<6, 4>(self.live_rc.val())
+                | (bit_cast::<6, 2>(self.live_word.val()) << 4);
+        }
+        self.codes.wr_en.next = self.t16.q.val() & self.rec_combine.q.val();
+        self.codes.wr_addr.next = self.rec_index.q.val();
+        self.codes.wr_data.next = self.live_code.val();
+        self.codes_q.wr_en.next = self.t16.q.val() & self.rec_combine.q.val();
+        self.codes_q.wr_addr.next = self.rec_index.q.val();
+        self.codes_q.wr_data.next = self.live_code.val();
+
+        // Clocks 13 to 17: which words are not zero.
+        self.w_onehot.next = bits::<4>(1) << self.place.q.val().get_bits::<2>(0);
+        self.w_before.next = self.w_filled.q.val();
+        if self.t13.q.val() {
+            self.w_before.next = self.t11_filled.q.val();
+        }
+        self.w_filled.d.next = self.w_before.val();
+        if self.store.q.val() {
+            self.w_filled.d.next = self.w_before.val() & !self.w_onehot.val();
+            if self.lane.m_data.val().any() {
+                self.w_filled.d.next = self.w_before.val() | self.w_onehot.val();
+            }
+        }
+        self.filled.wr_en.next = self.t17.q.val() & self.rec_combine.q.val();
+        self.filled.wr_addr.next = self.rec_index.q.val();
+        self.filled.wr_data.next = self.w_filled.q.val();
+
+        // Sending. The frame's words may be read just before they are written: w_* says so. The code of the last
+        // one is wanted in the clock in which it is written.
+        self.q_place.next =
+            (bit_cast::<5, 3>(self.q_index.val()) << 2) | bit_cast::<5, 2>(self.q_word.val());
+        self.words_q.rd_addr.next = self.q_place.val();
+        self.q_data.next = self.words_q.rd_data.val();
+        self.late.d.next = self.store.q.val();
+        self.late_place.d.next = self.place.q.val();
+        self.late_data.d.next = self.result.val();
+        self.w_valid.next = self.late.q.val();
+        self.w_place.next = self.late_place.q.val();
+        self.w_data.next = self.late_data.q.val();
+        self.codes_q.rd_addr.next = self.q_index.val();
+        self.sent_code.d.next = self.codes_q.rd_data.val();
+        self.sends_live.d.next = (self.t15.q.val() | self.t16.q.val())
+            & self.rec_combine.q.val()
+            & (self.rec_index.q.val() == self.q_index.val());
+        self.shown.next = self.sent_code.q.val();
+        if self.sends_live.q.val() {
+            self.shown.next = self.live_code.val();
+        }
+        self.q_rc.next = self.shown.val().get_bits::<4>(0);
+        self.q_oflow.next = self.shown.val().get_bits::<2>(4);
+        self.weights_q.rd_addr.next = self.q_index.val();
+        self.q_m.next = self.weights_q.rd_data.val();
+        if self.rst.val() {
+            self.t1.d.next = false;
+            self.t2.d.next = false;
+            self.t3.d.next = false;
+            self.t4.d.next = false;
+            self.t5.d.next = false;
+            self.t6.d.next = false;
+            self.t7.d.next = false;
+            self.t8.d.next = false;
+            self.t9.d.next = false;
+            self.t10.d.next = false;
+            self.t11.d.next = false;
+            self.t12.d.next = false;
+            self.t13.d.next = false;
+            self.t14.d.next = false;
+            self.t15.d.next = false;
+            self.t16.d.next = false;
+            self.t17.d.next = false;
+            self.rec_combine.d.next = false;
+            self.store.d.next = false;
+            self.counts.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info("red_accumulate_d8".to_owned()).into_timing()
+    }
+}

@@ -1,0 +1,769 @@
+//! The descriptors of a reduction engine: which one a frame belongs to, and what becomes of it.
+
+use crate::blocks::{AsyncRam, GatherBits};
+use crate::prelude::*;
+use crate::switch::ByteSwap;
+
+hdl_module! {
+    /// Descriptors of a reduction engine (8): finds the one a frame belongs to and decides what becomes of
+    /// the frame and of the descriptor. One frame every 12 clocks; the words of a frame come one a clock.
+    /// Clocks, counted from the first word (0):
+    ///   0 compare with all descriptors   1 index   2 tables read, m_index   3 sequence and operation compared,
+    ///   counts added   4 decision   5 descriptor written, c_*, j_*   10 wait count comes   11 timeout chosen
+    ///   12 timer set.
+    /// A tick starts a visit to all timers, one every two clocks. A descriptor that has expired closes the engine to new
+    /// frames (room low) until the pipeline is empty, 40 clocks at most, and is then given up.
+    pub struct RedMatch {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: frees all descriptors.
+        pub rst: Signal<In, Bit>,
+        /// First word of a frame.
+        pub s_first: Signal<In, Bit>,
+        /// 1 up, 2 pass, 3 down; with the first word.
+        pub s_kind: Signal<In, Bits<2>>,
+        /// Word of the frame: 0 key 15:0, VNI 31:16, cookie; 1 reduction header; 10 wait count 19:0.
+        pub s_data: Signal<In, Bits<64>>,
+        /// The engine takes part; otherwise frames up pass and frames down have no effect.
+        pub cfg_enable: Signal<In, Bit>,
+        /// Wait count from which timeout 1 is chosen.
+        pub cfg_threshold_1: Signal<In, Bits<20>>,
+        /// Wait count from which timeout 2 is chosen.
+        pub cfg_threshold_2: Signal<In, Bits<20>>,
+        /// Wait count from which timeout 3 is chosen.
+        pub cfg_threshold_3: Signal<In, Bits<20>>,
+        /// Timeout of small wait counts, ticks.
+        pub cfg_timeout_0: Signal<In, Bits<24>>,
+        /// Timeout from threshold 1 on, ticks.
+        pub cfg_timeout_1: Signal<In, Bits<24>>,
+        /// Timeout from threshold 2 on, ticks.
+        pub cfg_timeout_2: Signal<In, Bits<24>>,
+        /// Timeout from threshold 3 on, ticks.
+        pub cfg_timeout_3: Signal<In, Bits<24>>,
+        /// 1,024 clocks have passed; never within 40 clocks of the one before.
+        pub tick: Signal<In, Bit>,
+        /// Clock 2: descriptor of the frame, meaningless if it has none.
+        pub m_index: Signal<Out, Bits<3>>,
+        /// Clock 2: it has no contribution yet.
+        pub m_empty: Signal<Out, Bit>,
+        /// Clock 2: its operations disagree.
+        pub m_mismatched: Signal<Out, Bit>,
+        /// Clock 2: reduction header, most significant byte first.
+        pub m_header: Signal<Out, Bits<64>>,
+        /// Clock 5: a decision.
+        pub c_valid: Signal<Out, Bit>,
+        /// The frame is combined.
+        pub c_combine: Signal<Out, Bit>,
+        /// The frame goes on unchanged.
+        pub c_pass: Signal<Out, Bit>,
+        /// It is the first contribution.
+        pub c_first: Signal<Out, Bit>,
+        /// Its operation differs from the first one's.
+        pub c_differs: Signal<Out, Bit>,
+        /// More have contributed than the wait count says.
+        pub c_over: Signal<Out, Bit>,
+        /// Its descriptor.
+        pub c_index: Signal<Out, Bits<3>>,
+        /// Clock 5, or when a descriptor has expired: its result is to be sent.
+        pub j_valid: Signal<Out, Bit>,
+        /// The descriptor.
+        pub j_index: Signal<Out, Bits<3>>,
+        /// A result has been sent: its descriptor is free.
+        pub done_valid: Signal<In, Bit>,
+        /// The descriptor.
+        pub done_index: Signal<In, Bits<3>>,
+        /// Descriptor whose header is wanted for sending.
+        pub q_index: Signal<In, Bits<3>>,
+        /// Key 15:0, VNI 31:16, cookie 63:32 as it stands in the frame.
+        pub q_key: Signal<Out, Bits<64>>,
+        /// Sequence number.
+        pub q_seqno: Signal<Out, Bits<10>>,
+        /// Contributions.
+        pub q_count: Signal<Out, Bits<20>>,
+        /// Operation.
+        pub q_op: Signal<Out, Bits<6>>,
+        /// No descriptor has expired: frames may come.
+        pub room: Signal<Out, Bit>,
+        /// Something happened.
+        pub ev_valid: Signal<Out, Bit>,
+        /// 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence number,
+        /// 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired empty, 12 operations differ,
+        /// 13 too many contributions, 14 nothing to do, 15 passed down the tree.
+        pub ev_code: Signal<Out, Bits<4>>,
+        /// The descriptor.
+        pub ev_index: Signal<Out, Bits<3>>,
+        /// Descriptors in use, those included whose result waits to be sent.
+        pub used: Signal<Out, Bits<8>>,
+
+        /// Keys, VNIs and cookies.
+        keys: Bank<DFF<Bits<64>>, 8>,
+        /// In use; result waits to be sent; no contribution yet; operations disagree; timer runs; expired.
+        valid: DFF<Bits<8>>,
+        sending: DFF<Bits<8>>,
+        empty: DFF<Bits<8>>,
+        mismatched: DFF<Bits<8>>,
+        timed: DFF<Bits<8>>,
+        expired: DFF<Bits<8>>,
+        seqnos: AsyncRam<10, 3>,
+        seqnos_q: AsyncRam<10, 3>,
+        /// Contributions 19:0, operation 25:20.
+        tallies: AsyncRam<26, 3>,
+        tallies_q: AsyncRam<26, 3>,
+        waits: AsyncRam<20, 3>,
+        keys_q: AsyncRam<64, 3>,
+        timers: AsyncRam<24, 3>,
+        swap: ByteSwap,
+        /// Descriptors whose key, VNI, cookie equals the frame's.
+        hits: GatherBits<8>,
+        vnis: GatherBits<8>,
+        cookies: GatherBits<8>,
+
+        /// Clock k after the first word.
+        t1: DFF<Bit>,
+        t2: DFF<Bit>,
+        t3: DFF<Bit>,
+        t4: DFF<Bit>,
+        t5: DFF<Bit>,
+        t6: DFF<Bit>,
+        t7: DFF<Bit>,
+        t8: DFF<Bit>,
+        t9: DFF<Bit>,
+        t10: DFF<Bit>,
+        t11: DFF<Bit>,
+        t12: DFF<Bit>,
+        /// The frame: kind, first word.
+        kind: DFF<Bits<2>>,
+        key: DFF<Bits<64>>,
+        header: DFF<Bits<64>>,
+        /// Clock 1: descriptors with its key, with its VNI, with its cookie.
+        t1_hit: DFF<Bits<8>>,
+        t1_vni: DFF<Bits<8>>,
+        t1_cookie: DFF<Bits<8>>,
+        live: Signal<Local, Bits<8>>,
+        hit: Signal<Local, Bits<8>>,
+        hit_index: Signal<Local, Bits<3>>,
+        /// Clock 2.
+        t2_any: DFF<Bit>,
+        t2_vni: DFF<Bit>,
+        t2_cookie: DFF<Bit>,
+        t2_empty: DFF<Bit>,
+        t2_mismatched: DFF<Bit>,
+        index: DFF<Bits<3>>,
+        /// A free descriptor.
+        free_any: DFF<Bit>,
+        free_index: DFF<Bits<3>>,
+        free: Signal<Local, Bits<8>>,
+        free_first: Signal<Local, Bits<8>>,
+        /// Clock 3.
+        t3_seqno: DFF<Bits<10>>,
+        t3_tally: DFF<Bits<26>>,
+        t3_wait: DFF<Bits<20>>,
+        t3_match: DFF<Bit>,
+        behind: Signal<Local, Bits<10>>,
+        /// Clock 4.
+        t4_same: DFF<Bit>,
+        t4_older: DFF<Bit>,
+        t4_differs: DFF<Bit>,
+        t4_sum: DFF<Bits<21>>,
+        t4_wait: DFF<Bits<20>>,
+        t4_op: DFF<Bits<6>>,
+        /// Decision.
+        up: Signal<Local, Bit>,
+        down: Signal<Local, Bit>,
+        arms: Signal<Local, Bit>,
+        combine: Signal<Local, Bit>,
+        pass: Signal<Local, Bit>,
+        arm_new: Signal<Local, Bit>,
+        arm_again: Signal<Local, Bit>,
+        release: Signal<Local, Bit>,
+        event: Signal<Local, Bits<4>>,
+        /// Clock 5. t5_marked: the result is op_mismatch from now on.
+        t5_combine: DFF<Bit>,
+        t5_pass: DFF<Bit>,
+        t5_first: DFF<Bit>,
+        t5_differs: DFF<Bit>,
+        t5_arm: DFF<Bit>,
+        t5_release: DFF<Bit>,
+        t5_event: DFF<Bits<4>>,
+        t5_index: DFF<Bits<3>>,
+        t5_onehot: DFF<Bits<8>>,
+        t5_count: DFF<Bits<20>>,
+        t5_op: DFF<Bits<6>>,
+        t5_reached: DFF<Bit>,
+        t5_over: DFF<Bit>,
+        t5_marked: DFF<Bit>,
+        chosen: Signal<Local, Bits<3>>,
+        /// What clock 5 does to the descriptors.
+        set_arm: Signal<Local, Bits<8>>,
+        set_release: Signal<Local, Bits<8>>,
+        set_combine: Signal<Local, Bits<8>>,
+        set_marked: Signal<Local, Bits<8>>,
+        set_reached: Signal<Local, Bits<8>>,
+        tally: Signal<Local, Bits<26>>,
+        set_done: Signal<Local, Bits<8>>,
+        /// Clock 6 to 8: what else there is to count.
+        t6_reached: DFF<Bit>,
+        t6_differs: DFF<Bit>,
+        t6_over: DFF<Bit>,
+        /// Clocks 11, 12: arming.
+        t6_arm: DFF<Bit>,
+        t11_wait: DFF<Bits<20>>,
+        t12_timeout: DFF<Bits<24>>,
+        set_timer: Signal<Local, Bits<8>>,
+        arm_timer: Signal<Local, Bit>,
+        above: Signal<Local, Bits<2>>,
+        /// Visit to the timers: place, under way, timer read, its value.
+        visit: DFF<Bits<3>>,
+        visiting: DFF<Bit>,
+        visit_read: DFF<Bit>,
+        timer: DFF<Bits<24>>,
+        /// Timers set since the visit began.
+        fresh: DFF<Bits<8>>,
+        spared: Signal<Local, Bit>,
+        visit_step: Signal<Local, Bit>,
+        visit_onehot: Signal<Local, Bits<8>>,
+        run_out: Signal<Local, Bits<8>>,
+        /// Clocks since the last frame began, while a descriptor has expired.
+        gap: DFF<Bits<5>>,
+        expire_first: Signal<Local, Bits<8>>,
+        expire_index: Signal<Local, Bits<3>>,
+        give_up: Signal<Local, Bit>,
+        given_up: Signal<Local, Bits<8>>,
+        x_valid: DFF<Bit>,
+        x_full: DFF<Bit>,
+        x_index: DFF<Bits<3>>,
+    }
+}
+
+impl Logic for RedMatch {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clk,
+            valid,
+            sending,
+            empty,
+            mismatched,
+            timed,
+            expired,
+            t1,
+            t2,
+            t3,
+            t4,
+            t5,
+            t6,
+            t7,
+            t8,
+            t9,
+            t10,
+            t11,
+            t12,
+            kind,
+            key,
+            header,
+            t1_hit,
+            t1_vni,
+            t1_cookie,
+            t2_any,
+            t2_vni,
+            t2_cookie,
+            t2_empty,
+            t2_mismatched,
+            index,
+            free_any,
+            free_index,
+            t3_seqno,
+            t3_tally,
+            t3_wait,
+            t3_match,
+            t4_same,
+            t4_older,
+            t4_differs,
+            t4_sum,
+            t4_wait,
+            t4_op,
+            t5_combine,
+            t5_pass,
+            t5_first,
+            t5_differs,
+            t5_arm,
+            t5_release,
+            t5_event,
+            t5_index,
+            t5_onehot,
+            t5_count,
+            t5_op,
+            t5_reached,
+            t5_over,
+            t5_marked,
+            t6_reached,
+            t6_differs,
+            t6_over,
+            t6_arm,
+            t11_wait,
+            t12_timeout,
+            visit,
+            visiting,
+            visit_read,
+            timer,
+            fresh,
+            gap,
+            x_valid,
+            x_full,
+            x_index
+        );
+        self.seqnos.clk.next = self.clk.val();
+        self.seqnos_q.clk.next = self.clk.val();
+        self.tallies.clk.next = self.clk.val();
+        self.tallies_q.clk.next = self.clk.val();
+        self.waits.clk.next = self.clk.val();
+        self.keys_q.clk.next = self.clk.val();
+        self.timers.clk.next = self.clk.val();
+        for i in 0..8 {
+            self.keys[i].clock.next = self.clk.val();
+            self.keys[i].d.next = self.keys[i].q.val();
+        }
+
+        self.t1.d.next = self.s_first.val();
+        self.t2.d.next = self.t1.q.val();
+        self.t3.d.next = self.t2.q.val();
+        self.t4.d.next = self.t3.q.val();
+        self.t5.d.next = self.t4.q.val();
+        self.t6.d.next = self.t5.q.val();
+        self.t7.d.next = self.t6.q.val();
+        self.t8.d.next = self.t7.q.val();
+        self.t9.d.next = self.t8.q.val();
+        self.t10.d.next = self.t9.q.val();
+        self.t11.d.next = self.t10.q.val();
+        self.t12.d.next = self.t11.q.val();
+
+        // Clock 0: the frame's key against all.
+        if self.s_first.val() {
+            self.kind.d.next = self.s_kind.val();
+            self.key.d.next = self.s_data.val();
+        }
+        self.live.next = self.valid.q.val() & !self.sending.q.val();
+        for i in 0..8 {
+            self.hits.s[i].next =
+                self.keys[i].q.val().get_bits::<16>(0) == self.s_data.val().get_bits::<16>(0);
+            self.vnis.s[i].next =
+                self.keys[i].q.val().get_bits::<16>(16) == self.s_data.val().get_bits::<16>(16);
+            self.cookies.s[i].next =
+                self.keys[i].q.val().get_bits::<32>(32) == self.s_data.val().get_bits::<32>(32);
+        }
+        if self.s_first.val() {
+            self.t1_hit.d.next = self.hits.m.val() & self.live.val();
+            self.t1_vni.d.next = self.vnis.m.val();
+            self.t1_cookie.d.next = self.cookies.m.val();
+        }
+
+        // Clock 1: which one, and the reduction header.
+        self.swap.s.next = self.s_data.val();
+        self.hit.next = self.t1_hit.q.val();
+        self.hit_index.next = bit_cast::<3, 1>(
+            (self.hit.val().get_bit(1)
+                | self.hit.val().get_bit(3)
+                | self.hit.val().get_bit(5)
+                | self.hit.val().get_bit(7))
+            .into(),
+        ) | (bit_cast::<3, 1>(
+            (self.hit.val().get_bit(2)
+                | self.hit.val().get_bit(3)
+                | self.hit.val().get_bit(6)
+                | self.hit.val().get_bit(7))
+            .into(),
+        ) << 1)
+            | (bit_cast::<3, 1>(self.hit.val().get_bits::<4>(4).any().into()) << 2);
+        if self.t1.q.val() {
+            self.header.d.next = self.swap.m.val();
+            self.t2_any.d.next = self.hit.val().any();
+            self.t2_vni.d.next = (self.hit.val() & self.t1_vni.q.val()).any();
+            self.t2_cookie.d.next = (self.hit.val() & self.t1_cookie.q.val()).any();
+            self.t2_empty.d.next = (self.hit.val() & self.empty.q.val()).any();
+            self.t2_mismatched.d.next = (self.hit.val() & self.mismatched.q.val()).any();
+            self.index.d.next = self.hit_index.val();
+        }
+        self.m_index.next = self.index.q.val();
+        self.m_empty.next = self.t2_empty.q.val();
+        self.m_mismatched.next = self.t2_mismatched.q.val();
+        self.m_header.next = self.header.q.val();
+
+        // The first free descriptor, ready for whoever arms.
+        self.free.next = !self.valid.q.val();
+        self.free_first.next = self.free.val() & (!self.free.val() + 1);
+        self.free_any.d.next = self.free.val().any();
+        self.free_index.d.next = bit_cast::<3, 1>(
+            (self.free_first.val().get_bit(1)
+                | self.free_first.val().get_bit(3)
+                | self.free_first.val().get_bit(5)
+                | self.free_first.val().get_bit(7))
+            .into(),
+        ) | (bit_cast::<3, 1>(
+            (self.free_first.val().get_bit(2)
+                | self.free_first.val().get_bit(3)
+                | self.free_first.val().get_bit(6)
+                | self.free_first.val().get_bit(7))
+            .into(),
+        ) << 1)
+            | (bit_cast::<3, 1>(self.free_first.val().get_bits::<4>(4).any().into()) << 2);
+
+        // Clock 2: the tables.
+        self.seqnos.rd_addr.next = self.index.q.val();
+        self.tallies.rd_addr.next = self.index.q.val();
+        self.waits.rd_addr.next = self.index.q.val();
+        self.t3_seqno.d.next = self.seqnos.rd_data.val();
+        self.t3_tally.d.next = self.tallies.rd_data.val();
+        self.t3_wait.d.next = self.waits.rd_data.val();
+        self.t3_match.d.next = self.t2_any.q.val() & self.t2_vni.q.val() & self.t2_cookie.q.val();
+
+        // Clock 3: comparisons and the sum.
+        self.behind.next = self.header.q.val().get_bits::<10>(0) - self.t3_seqno.q.val();
+        self.t4_same.d.next = self.header.q.val().get_bits::<10>(0) == self.t3_seqno.q.val();
+        self.t4_older.d.next = self.behind.val().get_bit(9);
+        self.t4_differs.d.next = !self.t2_empty.q.val()
+            & !self.t2_mismatched.q.val()
+            & !self.header.q.val().get_bit(50)
+            & (self.header.q.val().get_bits::<6>(11) != self.t3_tally.q.val().get_bits::<6>(20));
+        self.t4_sum.d.next = bit_cast::<21, 20>(self.t3_tally.q.val().get_bits::<20>(0))
+            + bit_cast::<21, 20>(self.header.q.val().get_bits::<20>(17));
+        self.t4_wait.d.next = self.t3_wait.q.val();
+        self.t4_op.d.next = self.t3_tally.q.val().get_bits::<6>(20);
+        if self.t2_empty.q.val() {
+            self.t4_op.d.next = self.header.q.val().get_bits::<6>(11);
+        }
+
+        // Clock 4: the decision.
+        self.up.next = (self.kind.q.val() == 1) & self.cfg_enable.val();
+        self.down.next = (self.kind.q.val() == 3) & self.cfg_enable.val();
+        self.arms.next = self.header.q.val().get_bit(10);
+        self.combine.next =
+            self.up.val() & !self.arms.val() & self.t3_match.q.val() & self.t4_same.q.val();
+        self.pass.next = (self.kind.q.val() == 2)
+            | ((self.kind.q.val() == 1) & !self.cfg_enable.val())
+            | (self.up.val()
+                & !self.arms.val()
+                & (!self.t2_any.q.val()
+                    | (self.t2_vni.q.val()
+                        & (!self.t2_cookie.q.val()
+                            | (!self.t4_same.q.val() & !self.t4_older.q.val())))));
+        self.arm_new.next = self.down.val() & self.arms.val() & !self.t2_any.q.val();
+        self.arm_again.next = self.down.val()
+            & self.arms.val()
+            & self.t2_vni.q.val()
+            & (!self.t2_cookie.q.val() | !self.t4_older.q.val());
+        self.release.next =
+            self.down.val() & !self.arms.val() & self.t3_match.q.val() & !self.t4_older.q.val();
+        self.event.next = 14.into();
+        if self.t2_any.q.val() & self.t2_cookie.q.val() & self.t4_older.q.val() {
+            self.event.next = 5.into();
+        }
+        if self.release.val() {
+            self.event.next = 2.into();
+        }
+        if self.arm_again.val() {
+            self.event.next = 1.into();
+        }
+        if self.combine.val() {
+            self.event.next = 8.into();
+        }
+        if self.pass.val() {
+            self.event.next = 7.into();
+        }
+        if self.t2_any.q.val() & !self.t2_vni.q.val() {
+            self.event.next = 4.into();
+        }
+        if self.arm_new.val() {
+            self.event.next = 3.into();
+            if self.free_any.q.val() {
+                self.event.next = 0.into();
+            }
+        }
+        if self.up.val() & self.arms.val() {
+            self.event.next = 6.into();
+        }
+        if !self.up.val() & !self.down.val() {
+            self.event.next = 14.into();
+            if self.kind.q.val() == 1 {
+                self.event.next = 7.into();
+            }
+            if self.kind.q.val() == 2 {
+                self.event.next = 15.into();
+            }
+        }
+        self.chosen.next = self.index.q.val();
+        if self.arm_new.val() {
+            self.chosen.next = self.free_index.q.val();
+        }
+        self.t5_combine.d.next = self.t4.q.val() & self.combine.val();
+        self.t5_pass.d.next = self.t4.q.val() & self.pass.val();
+        self.t5_arm.d.next =
+            self.t4.q.val() & ((self.arm_new.val() & self.free_any.q.val()) | self.arm_again.val());
+        self.t5_release.d.next = self.t4.q.val() & self.release.val();
+        self.t5_reached.d.next = self.t4.q.val()
+            & self.combine.val()
+            & (self.t4_sum.q.val() >= bit_cast::<21, 20>(self.t4_wait.q.val()));
+        if self.t4.q.val() {
+            self.t5_event.d.next = self.event.val();
+            self.t5_index.d.next = self.chosen.val();
+            self.t5_onehot.d.next = bits::<8>(1) << self.chosen.val();
+            self.t5_first.d.next = self.t2_empty.q.val();
+            self.t5_differs.d.next = self.t4_differs.q.val();
+            self.t5_marked.d.next = self.t4_differs.q.val() | self.header.q.val().get_bit(50);
+            self.t5_over.d.next = self.t4_sum.q.val() > bit_cast::<21, 20>(self.t4_wait.q.val());
+            self.t5_count.d.next = self.t4_sum.q.val().get_bits::<20>(0);
+            if self.t4_sum.q.val().get_bit(20) {
+                self.t5_count.d.next = 0xf_ffff.into();
+            }
+            self.t5_op.d.next = self.t4_op.q.val();
+        }
+
+        // Clock 5: the descriptor.
+        self.c_valid.next = self.t5.q.val();
+        self.c_combine.next = self.t5_combine.q.val();
+        self.c_pass.next = self.t5_pass.q.val();
+        self.c_first.next = self.t5_first.q.val();
+        self.c_differs.next = self.t5_differs.q.val();
+        self.c_over.next = self.t5_over.q.val();
+        self.c_index.next = self.t5_index.q.val();
+        self.set_arm.next = 0.into();
+        if self.t5_arm.q.val() {
+            self.set_arm.next = self.t5_onehot.q.val();
+        }
+        self.set_release.next = 0.into();
+        if self.t5_release.q.val() {
+            self.set_release.next = self.t5_onehot.q.val();
+        }
+        self.set_combine.next = 0.into();
+        if self.t5_combine.q.val() {
+            self.set_combine.next = self.t5_onehot.q.val();
+        }
+        self.set_marked.next = 0.into();
+        if self.t5_marked.q.val() {
+            self.set_marked.next = self.set_combine.val();
+        }
+        self.set_reached.next = 0.into();
+        if self.t5_reached.q.val() {
+            self.set_reached.next = self.t5_onehot.q.val();
+        }
+        self.set_done.next = 0.into();
+        if self.done_valid.val() {
+            self.set_done.next = bits::<8>(1) << self.done_index.val();
+        }
+        self.seqnos.wr_en.next = self.t5_arm.q.val();
+        self.seqnos.wr_addr.next = self.t5_index.q.val();
+        self.seqnos.wr_data.next = self.header.q.val().get_bits::<10>(0);
+        self.seqnos_q.wr_en.next = self.t5_arm.q.val();
+        self.seqnos_q.wr_addr.next = self.t5_index.q.val();
+        self.seqnos_q.wr_data.next = self.header.q.val().get_bits::<10>(0);
+        self.keys_q.wr_en.next = self.t5_arm.q.val();
+        self.keys_q.wr_addr.next = self.t5_index.q.val();
+        self.keys_q.wr_data.next = self.key.q.val();
+        self.tally.next = 0.into();
+        if self.t5_combine.q.val() {
+            self.tally.next = bit_cast::<26, 20>(self.t5_count.q.val())
+                | (bit_cast::<26, 6>(self.t5_op.q.val()) << 20);
+        }
+        self.tallies.wr_en.next = self.t5_arm.q.val() | self.t5_combine.q.val();
+        self.tallies.wr_addr.next = self.t5_index.q.val();
+        self.tallies.wr_data.next = self.tally.val();
+        self.tallies_q.wr_en.next = self.t5_arm.q.val() | self.t5_combine.q.val();
+        self.tallies_q.wr_addr.next = self.t5_index.q.val();
+        self.tallies_q.wr_data.next = self.tally.val();
+        for i in 0..8 {
+            if self.set_arm.val().get_bit(i) {
+                self.keys[i].d.next = self.key.q.val();
+            }
+        }
+
+        // Clocks 6 to 8: the result is due, and events beside the main one.
+        if self.t5.q.val() {
+            self.t6_arm.d.next = self.t5_arm.q.val();
+            self.t6_reached.d.next = self.t5_reached.q.val();
+            self.t6_differs.d.next = self.t5_combine.q.val() & self.t5_differs.q.val();
+            self.t6_over.d.next = self.t5_combine.q.val() & self.t5_over.q.val();
+        }
+        self.j_valid.next = self.t5_reached.q.val() | (self.x_valid.q.val() & self.x_full.q.val());
+        self.j_index.next = self.t5_index.q.val();
+        self.ev_valid.next = self.t5.q.val()
+            | (self.t6.q.val() & self.t6_reached.q.val())
+            | (self.t7.q.val() & self.t6_differs.q.val())
+            | (self.t8.q.val() & self.t6_over.q.val())
+            | self.x_valid.q.val();
+        self.ev_index.next = self.t5_index.q.val();
+        self.ev_code.next = self.t5_event.q.val();
+        if self.t6.q.val() {
+            self.ev_code.next = 9.into();
+        }
+        if self.t7.q.val() {
+            self.ev_code.next = 12.into();
+        }
+        if self.t8.q.val() {
+            self.ev_code.next = 13.into();
+        }
+        if self.x_valid.q.val() {
+            self.j_index.next = self.x_index.q.val();
+            self.ev_index.next = self.x_index.q.val();
+            self.ev_code.next = 11.into();
+            if self.x_full.q.val() {
+                self.ev_code.next = 10.into();
+            }
+        }
+
+        // Clocks 10 to 12: wait count and timer.
+        if self.t10.q.val() {
+            self.t11_wait.d.next = self.s_data.val().get_bits::<20>(0);
+        }
+        self.waits.wr_en.next = self.t11.q.val() & self.t6_arm.q.val();
+        self.waits.wr_addr.next = self.t5_index.q.val();
+        self.waits.wr_data.next = self.t11_wait.q.val();
+        self.above.next =
+            bit_cast::<2, 1>((self.t11_wait.q.val() >= self.cfg_threshold_1.val()).into())
+                + bit_cast::<2, 1>((self.t11_wait.q.val() >= self.cfg_threshold_2.val()).into())
+                + bit_cast::<2, 1>((self.t11_wait.q.val() >= self.cfg_threshold_3.val()).into());
+        self.t12_timeout.d.next = self.cfg_timeout_0.val();
+        if self.above.val() == 1 {
+            self.t12_timeout.d.next = self.cfg_timeout_1.val();
+        }
+        if self.above.val() == 2 {
+            self.t12_timeout.d.next = self.cfg_timeout_2.val();
+        }
+        if self.above.val() == 3 {
+            self.t12_timeout.d.next = self.cfg_timeout_3.val();
+        }
+        self.arm_timer.next = self.t12.q.val() & self.t6_arm.q.val();
+        self.set_timer.next = 0.into();
+        if self.arm_timer.val() {
+            self.set_timer.next = self.t5_onehot.q.val();
+        }
+
+        // The visit to the timers: one clock to read, one to write; it begins anew when one is set meanwhile.
+        self.visit_step.next =
+            self.visiting.q.val() & self.visit_read.q.val() & !self.arm_timer.val();
+        self.visit_read.d.next =
+            self.visiting.q.val() & !self.visit_read.q.val() & !self.arm_timer.val();
+        self.timers.rd_addr.next = self.visit.q.val();
+        self.timer.d.next = self.timers.rd_data.val();
+        self.visit_onehot.next = bits::<8>(1) << self.visit.q.val();
+        self.spared.next = (self.visit_onehot.val() & self.fresh.q.val()).any();
+        self.timers.wr_en.next = self.visit_step.val() | self.arm_timer.val();
+        self.timers.wr_addr.next = self.visit.q.val();
+        self.timers.wr_data.next = self.timer.q.val() - 1;
+        if self.spared.val() {
+            self.timers.wr_data.next = self.timer.q.val();
+        }
+        if self.arm_timer.val() {
+            self.timers.wr_addr.next = self.t5_index.q.val();
+            self.timers.wr_data.next = self.t12_timeout.q.val();
+        }
+        self.run_out.next = 0.into();
+        if self.visit_step.val() & !self.timer.q.val().any() & !self.spared.val() {
+            self.run_out.next = self.visit_onehot.val() & self.timed.q.val() & self.live.val();
+        }
+        if self.visit_step.val() {
+            self.visit.d.next = self.visit.q.val() + 1;
+            self.visiting.d.next = !self.visit.q.val().all();
+        }
+        // A timer that is set during a visit belongs to the next one.
+        self.fresh.d.next = self.fresh.q.val() | self.set_timer.val();
+        if !self.visiting.q.val() & !self.tick.val() {
+            self.fresh.d.next = 0.into();
+        }
+        if self.tick.val() {
+            self.visiting.d.next = true;
+        }
+
+        // Expired descriptors are given up when no frame is under way.
+        self.room.next = !self.expired.q.val().any();
+        self.gap.d.next = self.gap.q.val() + 1;
+        if self.gap.q.val().all() {
+            self.gap.d.next = self.gap.q.val();
+        }
+        if self.s_first.val() | self.room.val() {
+            self.gap.d.next = 0.into();
+        }
+        self.give_up.next = self.gap.q.val().all() & !self.room.val();
+        self.expire_first.next = self.expired.q.val() & (!self.expired.q.val() + 1);
+        self.expire_index.next = bit_cast::<3, 1>(
+            (self.expire_first.val().get_bit(1)
+                | self.expire_first.val().get_bit(3)
+                | self.expire_first.val().get_bit(5)
+                | self.expire_first.val().get_bit(7))
+            .into(),
+        ) | (bit_cast::<3, 1>(
+            (self.expire_first.val().get_bit(2)
+                | self.expire_first.val().get_bit(3)
+                | self.expire_first.val().get_bit(6)
+                | self.expire_first.val().get_bit(7))
+            .into(),
+        ) << 1)
+            | (bit_cast::<3, 1>(self.expire_first.val().get_bits::<4>(4).any().into()) << 2);
+        self.given_up.next = 0.into();
+        if self.give_up.val() {
+            self.given_up.next = self.expire_first.val();
+        }
+        self.x_valid.d.next = self.give_up.val();
+        self.x_full.d.next = !(self.expire_first.val() & self.empty.q.val()).any();
+        self.x_index.d.next = self.expire_index.val();
+
+        self.valid.d.next = (self.valid.q.val() | self.set_arm.val())
+            & !(self.set_release.val()
+                | self.set_done.val()
+                | (self.given_up.val() & self.empty.q.val()));
+        self.sending.d.next = (self.sending.q.val()
+            | self.set_reached.val()
+            | (self.given_up.val() & !self.empty.q.val()))
+            & !self.set_done.val();
+        self.empty.d.next = (self.empty.q.val() & !self.set_combine.val()) | self.set_arm.val();
+        self.mismatched.d.next =
+            (self.mismatched.q.val() & !self.set_arm.val()) | self.set_marked.val();
+        self.timed.d.next = (self.timed.q.val() & !self.set_arm.val()) | self.set_timer.val();
+        self.expired.d.next = (self.expired.q.val() | self.run_out.val())
+            & !(self.set_arm.val()
+                | self.set_release.val()
+                | self.set_reached.val()
+                | self.given_up.val());
+
+        // Sending.
+        self.keys_q.rd_addr.next = self.q_index.val();
+        self.seqnos_q.rd_addr.next = self.q_index.val();
+        self.tallies_q.rd_addr.next = self.q_index.val();
+        self.q_key.next = self.keys_q.rd_data.val();
+        self.q_seqno.next = self.seqnos_q.rd_data.val();
+        self.q_count.next = self.tallies_q.rd_data.val().get_bits::<20>(0);
+        self.q_op.next = self.tallies_q.rd_data.val().get_bits::<6>(20);
+        self.used.next = self.valid.q.val();
+        if self.rst.val() {
+            self.t1.d.next = false;
+            self.t2.d.next = false;
+            self.t3.d.next = false;
+            self.t4.d.next = false;
+            self.t5.d.next = false;
+            self.t6.d.next = false;
+            self.t7.d.next = false;
+            self.t8.d.next = false;
+            self.t9.d.next = false;
+            self.t10.d.next = false;
+            self.t11.d.next = false;
+            self.t12.d.next = false;
+            self.t5_combine.d.next = false;
+            self.t5_pass.d.next = false;
+            self.t5_arm.d.next = false;
+            self.t5_release.d.next = false;
+            self.t5_reached.d.next = false;
+            self.valid.d.next = 0.into();
+            self.sending.d.next = 0.into();
+            self.timed.d.next = 0.into();
+            self.expired.d.next = 0.into();
+            self.visiting.d.next = false;
+            self.visit_read.d.next = false;
+            self.visit.d.next = 0.into();
+            self.gap.d.next = 0.into();
+            self.x_valid.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info("red_match_d8".to_owned()).into_timing()
+    }
+}

@@ -1,0 +1,188 @@
+//! The switch with a reduction engine at each output.
+
+use super::{RedEngine, RedEvents, SwitchCore};
+use crate::prelude::*;
+
+hdl_module! {
+    /// Reducing switch of N ports, 64 bits each: the switch core and an engine of 8 descriptors at each output.
+    /// Latency, from the edge that takes a frame's last word: 7 clocks to the first word of a plain frame,
+    /// 16 to that of the result which the frame completes, 23 to that of a reduction frame that passes.
+    pub struct RedSwitch<
+        const N: usize, const A: usize, const E: usize, const TU: usize, const TM: usize,
+        const MW: usize,
+    > {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset; keep the MACs in reset as long. Tables keep what they hold.
+        pub rst: Signal<In, Bit>,
+        /// AXI4-Stream from the MAC of each port: a word.
+        pub s_axis_rx_tvalid: Bank<Signal<In, Bit>, N>,
+        /// Always taken.
+        pub s_axis_rx_tready: Bank<Signal<Out, Bit>, N>,
+        /// First byte in bits 7:0.
+        pub s_axis_rx_tdata: Bank<Signal<In, Bits<64>>, N>,
+        /// Bytes present, from bit 0 on; all but in the last word.
+        pub s_axis_rx_tkeep: Bank<Signal<In, Bits<8>>, N>,
+        /// Last word of the frame.
+        pub s_axis_rx_tlast: Bank<Signal<In, Bit>, N>,
+        /// With the last word: the frame is bad (FCS).
+        pub s_axis_rx_tuser: Bank<Signal<In, Bit>, N>,
+        /// AXI4-Stream to the MAC of each port: a word.
+        pub m_axis_tx_tvalid: Bank<Signal<Out, Bit>, N>,
+        /// The MAC takes it.
+        pub m_axis_tx_tready: Bank<Signal<In, Bit>, N>,
+        /// First byte in bits 7:0.
+        pub m_axis_tx_tdata: Bank<Signal<Out, Bits<64>>, N>,
+        /// Bytes present, from bit 0 on.
+        pub m_axis_tx_tkeep: Bank<Signal<Out, Bits<8>>, N>,
+        /// Last word of the frame.
+        pub m_axis_tx_tlast: Bank<Signal<Out, Bit>, N>,
+        /// Write an entry of the unicast table.
+        pub uc_en: Signal<In, Bit>,
+        /// Node, low bits.
+        pub uc_addr: Signal<In, Bits<TU>>,
+        /// Port 5:0, valid 6.
+        pub uc_data: Signal<In, Bits<7>>,
+        /// Write an entry of the multicast table.
+        pub mc_en: Signal<In, Bit>,
+        /// Tree, low bits.
+        pub mc_addr: Signal<In, Bits<TM>>,
+        /// Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
+        pub mc_data: Signal<In, Bits<MW>>,
+        /// A bit per port that is enabled.
+        pub cfg_enabled: Signal<In, Bits<N>>,
+        /// Reduction frames are parsed; otherwise they are plain multicast frames.
+        pub cfg_red: Signal<In, Bit>,
+        /// A bit per port whose engine sees frames; those for the others pass it unchanged.
+        pub cfg_engines: Signal<In, Bits<N>>,
+        /// Ethertype of reduction frames.
+        pub cfg_ethertype: Signal<In, Bits<16>>,
+        /// Source address of the results of each port.
+        pub cfg_address: Bank<Signal<In, Bits<32>>, N>,
+        /// MINNUM and MAXNUM as IEEE 754: a signalling NaN gives a NaN.
+        pub cfg_ieee_nan: Signal<In, Bit>,
+        /// Wait count from which timeout 1 is chosen.
+        pub cfg_threshold_1: Signal<In, Bits<20>>,
+        /// Wait count from which timeout 2 is chosen.
+        pub cfg_threshold_2: Signal<In, Bits<20>>,
+        /// Wait count from which timeout 3 is chosen.
+        pub cfg_threshold_3: Signal<In, Bits<20>>,
+        /// Timeout of small wait counts, units of 1,024 clocks.
+        pub cfg_timeout_0: Signal<In, Bits<24>>,
+        /// Timeout from threshold 1 on.
+        pub cfg_timeout_1: Signal<In, Bits<24>>,
+        /// Timeout from threshold 2 on.
+        pub cfg_timeout_2: Signal<In, Bits<24>>,
+        /// Timeout from threshold 3 on.
+        pub cfg_timeout_3: Signal<In, Bits<24>>,
+        /// Events of each port: a received frame has ended.
+        pub ev_valid: Bank<Signal<Out, Bit>, N>,
+        /// 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port disabled.
+        pub ev_reason: Bank<Signal<Out, Bits<3>>, N>,
+        /// With it, a bit per disabled port that would have got a copy.
+        pub ev_off: Bank<Signal<Out, Bits<N>>, N>,
+        /// A bit per output: the copy of a frame was dropped because its queue is full.
+        pub ev_full: Bank<Signal<Out, Bits<N>>, N>,
+        /// A frame has left by this port.
+        pub ev_sent: Bank<Signal<Out, Bit>, N>,
+        /// Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence number,
+        /// 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10 expired empty.
+        pub ev_engine: Bank<Signal<Out, Bits<11>>, N>,
+        /// Descriptors in use in the engine of a port, a bit each.
+        pub used: Bank<Signal<Out, Bits<8>>, N>,
+        core: SwitchCore<N, A, E, TU, TM, MW>,
+        engines: Bank<RedEngine, N>,
+        events: Bank<RedEvents, N>,
+        /// Clocks of the timeouts' unit, its end.
+        unit: DFF<Bits<10>>,
+        tick: DFF<Bit>,
+    }
+}
+
+impl<
+    const N: usize,
+    const A: usize,
+    const E: usize,
+    const TU: usize,
+    const TM: usize,
+    const MW: usize,
+> Logic for RedSwitch<N, A, E, TU, TM, MW>
+{
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clk, unit, tick);
+        self.unit.d.next = self.unit.q.val() + 1;
+        self.tick.d.next = self.unit.q.val().all();
+        self.core.clk.next = self.clk.val();
+        self.core.rst.next = self.rst.val();
+        self.core.uc_en.next = self.uc_en.val();
+        self.core.uc_addr.next = self.uc_addr.val();
+        self.core.uc_data.next = self.uc_data.val();
+        self.core.mc_en.next = self.mc_en.val();
+        self.core.mc_addr.next = self.mc_addr.val();
+        self.core.mc_data.next = self.mc_data.val();
+        self.core.cfg_enabled.next = self.cfg_enabled.val();
+        self.core.cfg_red.next = self.cfg_red.val();
+        self.core.cfg_engines.next = self.cfg_engines.val();
+        self.core.cfg_ethertype.next = self.cfg_ethertype.val();
+        for i in 0..N {
+            self.core.s_axis_rx_tvalid[i].next = self.s_axis_rx_tvalid[i].val();
+            self.s_axis_rx_tready[i].next = self.core.s_axis_rx_tready[i].val();
+            self.core.s_axis_rx_tdata[i].next = self.s_axis_rx_tdata[i].val();
+            self.core.s_axis_rx_tkeep[i].next = self.s_axis_rx_tkeep[i].val();
+            self.core.s_axis_rx_tlast[i].next = self.s_axis_rx_tlast[i].val();
+            self.core.s_axis_rx_tuser[i].next = self.s_axis_rx_tuser[i].val();
+            self.m_axis_tx_tvalid[i].next = self.core.m_axis_tx_tvalid[i].val();
+            self.core.m_axis_tx_tready[i].next = self.m_axis_tx_tready[i].val();
+            self.m_axis_tx_tdata[i].next = self.core.m_axis_tx_tdata[i].val();
+            self.m_axis_tx_tkeep[i].next = self.core.m_axis_tx_tkeep[i].val();
+            self.m_axis_tx_tlast[i].next = self.core.m_axis_tx_tlast[i].val();
+            self.ev_valid[i].next = self.core.ev_valid[i].val();
+            self.ev_reason[i].next = self.core.ev_reason[i].val();
+            self.ev_off[i].next = self.core.ev_off[i].val();
+            self.ev_full[i].next = self.core.ev_full[i].val();
+            self.ev_sent[i].next = self.core.ev_sent[i].val();
+            self.engines[i].clk.next = self.clk.val();
+            self.engines[i].rst.next = self.rst.val();
+            self.engines[i].s_valid.next = self.core.eng_valid[i].val();
+            self.engines[i].s_data.next = self.core.eng_data[i].val();
+            self.engines[i].s_first.next = self.core.eng_first[i].val();
+            self.engines[i].s_kind.next = self.core.eng_kind[i].val();
+            self.core.eng_room[i].next = self.engines[i].room.val();
+            self.core.red_valid[i].next = self.engines[i].m_valid.val();
+            self.engines[i].m_ready.next = self.core.red_ready[i].val();
+            self.core.red_data[i].next = self.engines[i].m_data.val();
+            self.core.red_last[i].next = self.engines[i].m_last.val();
+            self.engines[i].tick.next = self.tick.q.val();
+            self.engines[i].cfg_enable.next = self.cfg_engines.val().get_bit(i);
+            self.engines[i].cfg_ieee_nan.next = self.cfg_ieee_nan.val();
+            self.engines[i].cfg_address.next = self.cfg_address[i].val();
+            self.engines[i].cfg_ethertype.next = self.cfg_ethertype.val();
+            self.engines[i].cfg_threshold_1.next = self.cfg_threshold_1.val();
+            self.engines[i].cfg_threshold_2.next = self.cfg_threshold_2.val();
+            self.engines[i].cfg_threshold_3.next = self.cfg_threshold_3.val();
+            self.engines[i].cfg_timeout_0.next = self.cfg_timeout_0.val();
+            self.engines[i].cfg_timeout_1.next = self.cfg_timeout_1.val();
+            self.engines[i].cfg_timeout_2.next = self.cfg_timeout_2.val();
+            self.engines[i].cfg_timeout_3.next = self.cfg_timeout_3.val();
+            self.events[i].valid.next = self.engines[i].ev_valid.val();
+            self.events[i].code.next = self.engines[i].ev_code.val();
+            self.ev_engine[i].next = self.events[i].m.val();
+            self.used[i].next = self.engines[i].used.val();
+        }
+        if self.rst.val() {
+            self.unit.d.next = 0.into();
+            self.tick.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!(
+            "red_switch_n{N}_q{}_u{}_t{}",
+            1usize << A,
+            1usize << TU,
+            1usize << TM
+        ))
+        .into_timing()
+    }
+}

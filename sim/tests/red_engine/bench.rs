@@ -1,0 +1,424 @@
+//! The Verilated engine, word by word, beside the model.
+//!
+//! The model hears of a frame when the RTL reports its decision, and of a timeout when the RTL reports it, within the
+//! time that the contract allows. A descriptor whose result waits to be sent is free in the model and in use in the
+//! RTL: only then may the RTL refuse to arm.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use tributary_hdl::catalog;
+use tributary_protocol::red::{
+    Address, Down, Engine, EngineConfig, Frame, Key, Up, engine::TIMEOUT_UNIT,
+    wire::DEFAULT_ETHERTYPE,
+};
+use tributary_sim::verilate::{BuildOptions, Model, Port, Verilated};
+
+/// Clocks after a deadline within which a descriptor must be given up: the visit, the gap, frames under way.
+const LATE: u64 = 120;
+
+/// The engine's Verilog.
+pub fn sources() -> (String, Vec<(String, String)>) {
+    let design = catalog::choose("red_engine", &[("T", 8)])
+        .unwrap()
+        .emit()
+        .unwrap();
+    let files = design.modules.into_iter();
+    (
+        design.top,
+        files.map(|m| (format!("{}.v", m.name), m.text)).collect(),
+    )
+}
+
+pub fn build(top: &str, files: &[(String, String)]) -> Verilated {
+    let options = BuildOptions::new(top, files).with_define("TRIBUTARY_RAM_COLLISION", "1");
+    Verilated::build(&options).unwrap()
+}
+
+/// Which way a frame goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Up,
+    Pass,
+    /// With the wait count of the table.
+    Down(u32),
+}
+
+/// A frame for the engine.
+#[derive(Clone, Debug)]
+pub struct Item {
+    pub way: Way,
+    pub frame: Frame,
+}
+
+impl Item {
+    /// The words as the input of a port stores them.
+    fn words(&self) -> [u64; 12] {
+        let bytes = self.frame.to_bytes(DEFAULT_ETHERTYPE);
+        let mut padded = [0xa5; 96];
+        padded[2..].copy_from_slice(&bytes);
+        let mut words: [u64; 12] = std::array::from_fn(|i| {
+            u64::from_le_bytes(padded[8 * i..8 * i + 8].try_into().unwrap())
+        });
+        let key = key_of(&self.frame);
+        words[0] = 0xdead_beef_dead_beef;
+        let wait = if let Way::Down(wait) = self.way {
+            wait
+        } else {
+            0
+        };
+        words[4] = words[4] >> 32 << 32 | u64::from(wait);
+        words[6] = words[6] >> 32 << 32
+            | u64::from(self.frame.fabric.vni) << 16
+            | u64::from(key.tree) << 3
+            | u64::from(key.reduction);
+        words.rotate_left(6);
+        words
+    }
+}
+
+pub fn key_of(frame: &Frame) -> Key {
+    frame.fabric.dfa.multicast().unwrap()
+}
+
+/// A frame that was sent, and the clock of its first word.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    pub bytes: Vec<u8>,
+    pub first: u64,
+}
+
+/// Ports of the engine.
+struct Ports {
+    s_valid: Port,
+    s_data: Port,
+    s_first: Port,
+    s_kind: Port,
+    room: Port,
+    m_valid: Port,
+    m_ready: Port,
+    m_data: Port,
+    m_last: Port,
+    tick: Port,
+    ev_valid: Port,
+    ev_code: Port,
+    ev_index: Port,
+    used: Port,
+}
+
+pub struct Bench {
+    rtl: Model,
+    ports: Ports,
+    pub model: Engine,
+    pub clock: u64,
+    /// Words still to be given, with the frame's first clock.
+    giving: VecDeque<(u64, bool, u64)>,
+    /// Frames begun and not decided, with their first clock.
+    begun: VecDeque<(u64, Item)>,
+    expected: VecDeque<Vec<u8>>,
+    receiving: Sent,
+    pub sent: Vec<Sent>,
+    /// RTL descriptor -> key, for timeouts.
+    owners: BTreeMap<u64, Key>,
+    /// Events seen, by code.
+    pub events: [u64; 16],
+    /// Room was low this many clocks ago or fewer.
+    room: VecDeque<bool>,
+    /// The first mismatch.
+    pub trouble: Option<String>,
+    /// Arms refused because a result waited.
+    pub refused: u64,
+    /// Descriptors in use in the last clocks.
+    used: [u64; 4],
+}
+
+impl Bench {
+    pub fn new(library: &Verilated, config: EngineConfig) -> Self {
+        let mut rtl = library.model().unwrap();
+        let port = |name: &str| rtl.port(name).unwrap();
+        let ports = Ports {
+            s_valid: port("s_valid"),
+            s_data: port("s_data"),
+            s_first: port("s_first"),
+            s_kind: port("s_kind"),
+            room: port("room"),
+            m_valid: port("m_valid"),
+            m_ready: port("m_ready"),
+            m_data: port("m_data"),
+            m_last: port("m_last"),
+            tick: port("tick"),
+            ev_valid: port("ev_valid"),
+            ev_code: port("ev_code"),
+            ev_index: port("ev_index"),
+            used: port("used"),
+        };
+        let settings = [
+            ("cfg_enable", 1),
+            ("cfg_ieee_nan", u64::from(config.mode.ieee_nan)),
+            ("cfg_address", config.address.0.into()),
+            ("cfg_ethertype", DEFAULT_ETHERTYPE.into()),
+            ("cfg_threshold_1", config.thresholds[0].into()),
+            ("cfg_threshold_2", config.thresholds[1].into()),
+            ("cfg_threshold_3", config.thresholds[2].into()),
+            ("cfg_timeout_0", config.timeouts[0].into()),
+            ("cfg_timeout_1", config.timeouts[1].into()),
+            ("cfg_timeout_2", config.timeouts[2].into()),
+            ("cfg_timeout_3", config.timeouts[3].into()),
+        ];
+        for (name, value) in settings {
+            let port = rtl.port(name).unwrap();
+            rtl.set(port, value);
+        }
+        rtl.set(ports.s_valid, 0);
+        rtl.set(ports.m_ready, 1);
+        rtl.set(ports.tick, 0);
+        rtl.reset(4).unwrap();
+        Self {
+            rtl,
+            ports,
+            model: Engine::new(config).unwrap(),
+            clock: 0,
+            giving: VecDeque::new(),
+            begun: VecDeque::new(),
+            expected: VecDeque::new(),
+            receiving: Sent {
+                bytes: vec![],
+                first: 0,
+            },
+            sent: vec![],
+            owners: BTreeMap::new(),
+            events: [0; 16],
+            room: VecDeque::from([true; 5]),
+            trouble: None,
+            refused: 0,
+            used: [0; 4],
+        }
+    }
+
+    /// A frame can begin in this clock.
+    pub fn ready(&self) -> bool {
+        self.giving.is_empty() && self.room.front() == Some(&true)
+    }
+
+    /// Begins a frame in this clock. Returns the clock.
+    pub fn begin(&mut self, item: Item) -> u64 {
+        assert!(self.giving.is_empty());
+        let kind = match item.way {
+            Way::Up => 1,
+            Way::Pass => 2,
+            Way::Down(_) => 3,
+        };
+        for (i, word) in item.words().into_iter().enumerate() {
+            self.giving.push_back((word, i == 0, kind));
+        }
+        self.begun.push_back((self.clock, item));
+        self.clock
+    }
+
+    /// Nothing is under way.
+    pub fn idle(&self) -> bool {
+        self.giving.is_empty()
+            && self.begun.is_empty()
+            && self.expected.is_empty()
+            && self.receiving.bytes.is_empty()
+    }
+
+    fn fail(&mut self, what: String) {
+        let clock = self.clock;
+        self.trouble.get_or_insert(format!("clock {clock}: {what}"));
+    }
+
+    /// One clock.
+    pub fn step(&mut self, m_ready: bool) {
+        let p = &self.ports;
+        let word = self.giving.pop_front();
+        self.rtl.set(p.s_valid, word.is_some().into());
+        if let Some((data, first, kind)) = word {
+            self.rtl.set(p.s_data, data);
+            self.rtl.set(p.s_first, first.into());
+            self.rtl.set(p.s_kind, kind);
+        }
+        self.rtl.set(p.m_ready, m_ready.into());
+        self.rtl
+            .set(p.tick, (self.clock.is_multiple_of(TIMEOUT_UNIT)).into());
+        self.rtl.eval().unwrap();
+        let event = self
+            .rtl
+            .is_set(p.ev_valid)
+            .then(|| (self.rtl.get(p.ev_code), self.rtl.get(p.ev_index)));
+        // The decision goes by what was in use up to three clocks before.
+        self.used.rotate_left(1);
+        self.used[3] = self.rtl.get(p.used);
+        let full = self.used.contains(&0xff);
+        let out = (self.rtl.is_set(p.m_valid) && m_ready)
+            .then(|| (self.rtl.get(p.m_data), self.rtl.is_set(p.m_last)));
+        self.room.pop_front();
+        self.room.push_back(self.rtl.is_set(p.room));
+        if let Some((code, index)) = event {
+            self.events[code as usize] += 1;
+            self.event(code, index, full);
+        }
+        if let Some((data, last)) = out {
+            self.receive(data, last);
+        }
+        self.rtl.clock().unwrap();
+        self.clock += 1;
+    }
+
+    fn receive(&mut self, data: u64, last: bool) {
+        if self.receiving.bytes.is_empty() {
+            self.receiving.first = self.clock;
+        }
+        let bytes = data.to_le_bytes();
+        let count = if last { 6 } else { 8 };
+        self.receiving.bytes.extend_from_slice(&bytes[..count]);
+        if !last {
+            return;
+        }
+        let frame = std::mem::replace(
+            &mut self.receiving,
+            Sent {
+                bytes: vec![],
+                first: 0,
+            },
+        );
+        match self.expected.pop_front() {
+            Some(bytes) if bytes == frame.bytes => {}
+            Some(bytes) => self.fail(format!(
+                "frame sent\n {:02x?}\nexpected\n {bytes:02x?}\n{:?}\n{:?}",
+                frame.bytes,
+                Frame::parse(&frame.bytes, DEFAULT_ETHERTYPE),
+                Frame::parse(&bytes, DEFAULT_ETHERTYPE)
+            )),
+            None => self.fail(format!("a frame nobody expects: {:02x?}", frame.bytes)),
+        }
+        self.sent.push(frame);
+    }
+
+    fn event(&mut self, code: u64, index: u64, full: bool) {
+        match code {
+            9 | 12 | 13 => return, // beside another event
+            10 | 11 => return self.expire(code, index),
+            _ => {}
+        }
+        let Some((begun, item)) = self.begun.pop_front() else {
+            return self.fail(format!("event {code} without a frame"));
+        };
+        if self.clock != begun + 5 {
+            self.fail(format!(
+                "decision {} clocks after the first word",
+                self.clock - begun
+            ));
+        }
+        let key = key_of(&item.frame);
+        let name = match item.way {
+            Way::Pass => {
+                self.expected
+                    .push_back(item.frame.to_bytes(DEFAULT_ETHERTYPE).to_vec());
+                15
+            }
+            Way::Up => match self.model.up(&item.frame) {
+                Up::Pass => {
+                    self.expected
+                        .push_back(item.frame.to_bytes(DEFAULT_ETHERTYPE).to_vec());
+                    7
+                }
+                Up::Drop(why) => dropped(why),
+                Up::Absorbed => 8,
+                Up::Result(frame) => {
+                    self.expected
+                        .push_back(frame.to_bytes(DEFAULT_ETHERTYPE).to_vec());
+                    8
+                }
+            },
+            Way::Down(wait) => {
+                let again = self.find(key).is_some();
+                if code == 3 && !again && item.frame.red.arm {
+                    // A result that waits keeps its descriptor.
+                    if !full {
+                        self.fail("refused to arm with a free descriptor".to_owned());
+                    }
+                    if self.model.in_use() < 8 {
+                        self.refused += 1;
+                        return;
+                    }
+                }
+                match self.model.down(&item.frame, wait, begun + 12) {
+                    Down::Armed(_) => {
+                        self.owners.insert(index, key);
+                        u64::from(again)
+                    }
+                    Down::Released(_) => 2,
+                    Down::Ignored(why) => dropped(why),
+                    Down::Nothing => 14,
+                }
+            }
+        };
+        if name != code {
+            self.fail(format!("event {code}, expected {name}, for {item:?}"));
+        }
+    }
+
+    fn find(&self, key: Key) -> Option<usize> {
+        let mut all = self.model.descriptors().iter();
+        all.position(|d| d.is_some_and(|d| d.key == key))
+    }
+
+    fn expire(&mut self, code: u64, index: u64) {
+        let key = self.owners.get(&index).copied();
+        let Some(found) = key.and_then(|key| self.find(key)) else {
+            return self.fail(format!("descriptor {index} expires, which is free"));
+        };
+        let deadline = self.model.descriptors()[found].unwrap().deadline();
+        if self.clock < deadline || self.clock > deadline + LATE {
+            self.fail(format!("given up at {}, deadline {deadline}", self.clock));
+        }
+        match (code, self.model.expire_descriptor(found)) {
+            (10, Some(frame)) => self
+                .expected
+                .push_back(frame.to_bytes(DEFAULT_ETHERTYPE).to_vec()),
+            (11, None) => {}
+            (code, frame) => self.fail(format!("event {code}, model has {frame:?}")),
+        }
+    }
+
+    /// Runs without input until nothing is under way and every descriptor is free.
+    pub fn drain(&mut self, clocks: u64) {
+        for _ in 0..clocks {
+            self.step(true);
+            if self.idle() && self.model.in_use() == 0 && self.rtl.get(self.ports.used) == 0 {
+                return;
+            }
+        }
+        let used = self.rtl.get(self.ports.used);
+        self.fail(format!(
+            "after {clocks} clocks: descriptors {used:#x} in use, {} in the model, {} frames missing",
+            self.model.in_use(),
+            self.expected.len()
+        ));
+    }
+
+    /// Overdue descriptors must not exist.
+    pub fn check_deadlines(&mut self) {
+        if let Some(deadline) = self.model.next_deadline()
+            && self.clock > deadline + LATE
+        {
+            self.fail(format!("a descriptor outlives its deadline {deadline}"));
+        }
+    }
+
+    /// The address that results carry.
+    pub fn address() -> Address {
+        Address::unicast(0xabcde, 0x123)
+    }
+}
+
+fn dropped(why: tributary_protocol::red::Counter) -> u64 {
+    use tributary_protocol::red::Counter;
+    match why {
+        Counter::NoDescriptor => 3,
+        Counter::ForeignVni => 4,
+        Counter::OldSeqno => 5,
+        Counter::ArmUpwards => 6,
+        other => panic!("the engine does not count {other}"),
+    }
+}

@@ -1,0 +1,126 @@
+//! The reduction engine in Verilator against the executable model.
+//!
+//! Environment: `TRIBUTARY_SEED` runs this seed alone; `TRIBUTARY_CLOCKS` sets the clocks of each seed.
+//! Long form, 8 seeds of 5 million clocks:
+//!
+//! ```sh
+//! TRIBUTARY_CLOCKS=5000000 cargo test --release -p tributary-sim --test red_engine -- --nocapture lock_step
+//! ```
+
+mod bench;
+mod traffic;
+
+use std::sync::OnceLock;
+
+use bench::{Bench, Item, Way};
+use rand::{RngExt, SeedableRng, rngs::SmallRng};
+use tributary_protocol::red::{EngineConfig, Mode};
+use tributary_sim::verilate::Verilated;
+
+fn library() -> &'static Verilated {
+    static LIBRARY: OnceLock<Verilated> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let (top, files) = bench::sources();
+        bench::build(&top, &files)
+    })
+}
+
+fn config(ieee_nan: bool) -> EngineConfig {
+    EngineConfig {
+        descriptors: 8,
+        thresholds: [2, 3, 5],
+        timeouts: [0, 1, 2, 3],
+        mode: Mode { ieee_nan },
+        address: Bench::address(),
+    }
+}
+
+fn from_env(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name}={text}: not a number")),
+    )
+}
+
+/// Random frames of every kind; `stall` and `idle` are chances in 256.
+fn run(library: &Verilated, seed: u64, clocks: u64) -> Result<Bench, String> {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let (stall, idle, keys) =
+        [(0, 0, 4), (0, 64, 12), (64, 0, 10), (16, 250, 8)][(seed % 4) as usize];
+    let mut bench = Bench::new(library, config(seed % 2 == 1));
+    while bench.clock < clocks && bench.trouble.is_none() {
+        if bench.ready() && rng.random_range(0..256) >= idle {
+            let item = traffic::item(&mut rng, keys, |key| {
+                bench
+                    .model
+                    .descriptors()
+                    .iter()
+                    .flatten()
+                    .find(|d| d.key == key)
+            });
+            bench.begin(item);
+        }
+        bench.step(rng.random_range(0..256) >= stall);
+        bench.check_deadlines();
+    }
+    if bench.trouble.is_none() {
+        bench.drain(8 * 1024);
+    }
+    match bench.trouble.take() {
+        Some(trouble) => Err(format!("seed {seed}: {trouble}")),
+        None => Ok(bench),
+    }
+}
+
+#[test]
+fn red_09_red_10_red_11_red_12_red_13_red_14_red_15_red_16_lock_step() {
+    let clocks = from_env("TRIBUTARY_CLOCKS").unwrap_or(300_000);
+    let only = from_env("TRIBUTARY_SEED");
+    let mut events = [0; 16];
+    let mut refused = 0;
+    for seed in only.map_or(0..8, |seed| seed..seed + 1) {
+        let bench = run(library(), seed, clocks).unwrap_or_else(|e| panic!("{e}"));
+        for (sum, count) in events.iter_mut().zip(bench.events) {
+            *sum += count;
+        }
+        refused += bench.refused;
+    }
+    println!("events {events:?}, {refused} arms refused while results waited");
+    if only.is_none() {
+        assert!(events.iter().all(|&n| n > 0), "not covered: {events:?}");
+    }
+}
+
+/// Frames of one tree every 12 clocks are all combined, and the engine never closes.
+#[test]
+fn red_06_back_to_back_frames_of_one_tree_are_combined_at_line_rate() {
+    let mut rng = SmallRng::seed_from_u64(3);
+    let mut bench = Bench::new(library(), config(false));
+    let key = traffic::key(&mut rng, 1);
+    let mut arm = traffic::frame(&mut rng, key, None, true);
+    arm.red.seqno = 5;
+    bench.begin(Item {
+        way: Way::Down(1000),
+        frame: arm.clone(),
+    });
+    for n in 1..=200 {
+        for _ in 0..12 {
+            bench.step(true);
+        }
+        assert!(bench.ready(), "frame {n} would have to wait");
+        let mut frame = traffic::frame(&mut rng, key, None, false);
+        frame.fabric.vni = arm.fabric.vni;
+        frame.red.cookie = arm.red.cookie;
+        frame.red.seqno = 5;
+        frame.red.op = arm.red.op;
+        frame.red.count = 1;
+        bench.begin(Item {
+            way: Way::Up,
+            frame,
+        });
+    }
+    bench.drain(8 * 1024);
+    assert_eq!(bench.trouble, None);
+    assert_eq!(bench.events[8], 200);
+}

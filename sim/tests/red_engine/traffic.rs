@@ -1,0 +1,159 @@
+//! Random frames that meet: few keys, seqnos near the descriptors', mostly one job.
+
+use rand::{RngExt, rngs::SmallRng};
+use tributary_protocol::red::{
+    Address, Descriptor, Frame, Key, Op, Rc, seqno_after,
+    wire::{Fabric, Reduction, Restricted},
+};
+
+use super::bench::{Item, Way};
+
+const SPECIAL: [u64; 24] = [
+    0,
+    1 << 63,
+    1,
+    (1 << 63) | 1,
+    0x000f_ffff_ffff_ffff,
+    0x0010_0000_0000_0000,
+    0x8010_0000_0000_0000,
+    0x3ff0_0000_0000_0000,
+    0xbff0_0000_0000_0000,
+    0x3ff0_0000_0000_0001,
+    0x3cb0_0000_0000_0000,
+    0x3ca0_0000_0000_0000,
+    0x7fef_ffff_ffff_ffff,
+    0xffef_ffff_ffff_ffff,
+    0x7ff0_0000_0000_0000,
+    0xfff0_0000_0000_0000,
+    0x7ff8_0000_0000_0000,
+    0xfff8_0000_0000_1234,
+    0x7ff0_0000_0000_0001,
+    0xfff4_0000_0000_0000,
+    0x7fff_ffff_ffff_ffff,
+    0xffff_ffff_ffff_ffff,
+    0x4340_0000_0000_0000,
+    2,
+];
+
+fn word(rng: &mut SmallRng) -> u64 {
+    match rng.random_range(0..4) {
+        0 => SPECIAL[rng.random_range(0..SPECIAL.len())],
+        1 => rng.random_range(0..16),
+        2 => f64::from(rng.random_range(-1000..1000)).to_bits(),
+        _ => rng.random(),
+    }
+}
+
+fn chance(rng: &mut SmallRng, one_in: u32) -> bool {
+    rng.random_range(0..one_in) == 0
+}
+
+/// Trees and reduction ids in use.
+pub fn key(rng: &mut SmallRng, keys: u16) -> Key {
+    let n = rng.random_range(0..keys);
+    Key {
+        tree: n * 37 % 8192,
+        reduction: (n % 8) as u8,
+    }
+}
+
+/// A frame for a key whose descriptor, if there is one, is `found`.
+pub fn frame(rng: &mut SmallRng, key: Key, found: Option<&Descriptor>, arm: bool) -> Frame {
+    let (mut vni, mut cookie, mut seqno) = (7, 0x1234_5678, rng.random_range(0..1024));
+    if let Some(d) = found {
+        (vni, cookie, seqno) = (d.vni, d.cookie, d.seqno);
+        if arm {
+            seqno = seqno_after(seqno);
+        }
+    }
+    if chance(rng, 24) {
+        vni ^= 1 << rng.random_range(0..16);
+    }
+    if chance(rng, 24) {
+        cookie ^= 1 << rng.random_range(0..32);
+    }
+    if chance(rng, 12) {
+        let near = [1, 2, 511, 512, 513, 1022, 1023];
+        seqno = (seqno + near[rng.random_range(0..near.len())]) % 1024;
+    }
+    // The tree decides the operation, so that contributions mostly agree.
+    let all = Op::ALL;
+    let mut op = match found.and_then(|d| d.partial) {
+        Some(partial) => partial.op,
+        None => all[rng.random_range(0..all.len())],
+    };
+    if chance(rng, 16) {
+        op = all[rng.random_range(0..all.len())];
+    }
+    let m = match rng.random_range(0..8) {
+        0 => [125, 126, 127, -128][rng.random_range(0..4)],
+        1 => rng.random(),
+        _ => rng.random_range(-3..4),
+    };
+    let rc = if chance(rng, 8) {
+        rng.random_range(0..16)
+    } else {
+        0
+    };
+    let mut data = std::array::from_fn(|_| word(rng));
+    if op == Op::FltRepsum && rng.random() {
+        for w in &mut data {
+            if chance(rng, 3) {
+                *w = 0;
+            }
+        }
+    }
+    Frame {
+        fabric: Fabric {
+            ttl: rng.random(),
+            spt_idx: rng.random_range(0..2048),
+            ..Fabric::new(
+                Address::unicast(rng.random_range(0..1 << 20), rng.random_range(0..1 << 12)),
+                key.address(),
+                vni,
+            )
+        },
+        restricted: Restricted {
+            remote_offset: rng.random::<u64>() >> 8,
+            ..Restricted::default()
+        },
+        red: Reduction {
+            seqno,
+            arm,
+            op,
+            count: if chance(rng, 64) {
+                rng.random_range(1..1 << 20)
+            } else {
+                rng.random_range(1..3)
+            },
+            resno: seqno,
+            rc: Rc::new(rc),
+            m,
+            oflow: rng.random_range(0..4),
+            pad: rng.random_range(0..8),
+            cookie,
+        },
+        data,
+    }
+}
+
+/// Something to do next; `find` looks a descriptor up.
+pub fn item<'a>(
+    rng: &mut SmallRng,
+    keys: u16,
+    find: impl Fn(Key) -> Option<&'a Descriptor>,
+) -> Item {
+    let key = key(rng, keys);
+    let found = find(key);
+    let (way, arm) = match rng.random_range(0..16) {
+        0 => (Way::Pass, rng.random()),
+        1 => (Way::Down(rng.random_range(1..8)), chance(rng, 2)),
+        2 | 3 => (Way::Down(rng.random_range(1..8)), true),
+        _ if found.is_none() && !chance(rng, 4) => (Way::Down(rng.random_range(1..8)), true),
+        _ => (Way::Up, chance(rng, 64)),
+    };
+    Item {
+        way,
+        frame: frame(rng, key, found, arm),
+    }
+}
