@@ -7,7 +7,9 @@ hdl_module! {
     /// Queue of whole frames from one input to one output of the switch.
     /// All queues of an input see every word of every frame; a queue keeps the frame only if w_take
     /// is high with its last word. Until then the words lie behind the queue's end and cost nothing.
-    /// A frame that does not fit is dropped whole.
+    /// A frame that does not fit is dropped whole. Whether a word fits is found out one clock before it comes, from
+    /// its number; 15 words are held back for what that does not see: a frame that was kept in that very clock, and
+    /// that reduction frames store word 11 first.
     /// Latency: 1 clock from w_end to entry_valid. rd_data is the word at the head from 2 clocks after
     /// entry_valid rose on; rd_go moves on to the next word, in each clock if need be.
     /// The memory holds two words back: that at the head in its output register, the one behind it before the
@@ -17,6 +19,8 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset: empties the queue.
         pub rst: Signal<In, Bit>,
+        /// Number, in its frame, of the word that comes in the next clock.
+        pub w_beat: Signal<In, Bits<A>>,
         /// A word of a frame.
         pub w_valid: Signal<In, Bit>,
         /// Its place in the stored frame.
@@ -49,14 +53,14 @@ hdl_module! {
         base: DFF<Bits<A>>,
         /// Address of the head.
         head: DFF<Bits<A>>,
-        /// Words that can still be stored from base on.
+        /// Words that can still be stored from base on, less those held back.
         space: DFF<Bits<A>>,
         /// A word of this frame did not fit.
         over: DFF<Bit>,
         /// A frame has been dropped.
         lost: DFF<Bit>,
         /// The word fits.
-        fits: Signal<Local, Bit>,
+        fits: DFF<Bit>,
         /// The frame is kept.
         keep: Signal<Local, Bit>,
         /// First address behind the frame that comes in, if it is kept now.
@@ -81,34 +85,34 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, base, head, head_1, head_2, space, over, lost, loaded, ready, waits
+            self, clk, base, head, head_1, head_2, space, fits, over, lost, loaded, ready, waits
         );
         self.words.clk.next = self.clk.val();
         self.entries.clk.next = self.clk.val();
         self.entries.rst.next = self.rst.val();
 
-        self.fits.next = self.w_offset.val() < self.space.q.val();
-        self.words.wr_en.next = self.w_valid.val() & self.fits.val();
+        self.fits.d.next = self.w_beat.val() < self.space.q.val();
+        self.words.wr_en.next = self.w_valid.val() & self.fits.q.val();
         self.words.wr_addr.next = self.base.q.val() + self.w_offset.val();
         self.words.wr_data.next = self.w_data.val();
         self.keep.next = self.w_end.val()
             & self.w_take.val()
-            & self.fits.val()
+            & self.fits.q.val()
             & !self.over.q.val()
             & self.entries.s_ready.val();
         self.lost.d.next = self.w_end.val() & self.w_take.val() & !self.keep.val();
         self.dropped.next = self.lost.q.val();
         if self.w_valid.val() {
-            self.over.d.next = (self.over.q.val() | !self.fits.val()) & !self.w_end.val();
+            self.over.d.next = (self.over.q.val() | !self.fits.q.val()) & !self.w_end.val();
         }
         self.base_next.next = self.base.q.val() + bit_cast::<A, E>(self.w_entry.val());
         if self.keep.val() {
             self.base.d.next = self.base_next.val();
         }
         // Words read in this clock count as free one clock later.
-        self.space.d.next = self.head.q.val() - self.base.q.val() - 1;
+        self.space.d.next = self.head.q.val() - self.base.q.val() - 16;
         if self.keep.val() {
-            self.space.d.next = self.head.q.val() - self.base_next.val() - 1;
+            self.space.d.next = self.head.q.val() - self.base_next.val() - 16;
         }
         self.entries.s_valid.next = self.keep.val();
         self.entries.s_data.next = self.w_entry.val();

@@ -109,6 +109,7 @@ impl<
         for i in 0..N {
             self.queues[i].clk.next = self.clk.val();
             self.queues[i].rst.next = self.rst.val();
+            self.queues[i].w_beat.next = self.rx.m_beat.val();
             self.queues[i].w_valid.next = self.rx.m_valid.val();
             self.queues[i].w_offset.next = self.rx.m_offset.val();
             self.queues[i].w_data.next = self.rx.m_data.val();

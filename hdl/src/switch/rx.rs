@@ -56,6 +56,8 @@ hdl_module! {
         pub cfg_engines: Signal<In, Bits<N>>,
         /// Ethertype of reduction frames.
         pub cfg_ethertype: Signal<In, Bits<16>>,
+        /// Number of the word that m_* carries in the next clock.
+        pub m_beat: Signal<Out, Bits<A>>,
         /// A word for the queues.
         pub m_valid: Signal<Out, Bit>,
         /// Its place in the stored frame.
@@ -85,6 +87,10 @@ hdl_module! {
         r_user: DFF<Bit>,
         r_keep: DFF<Bits<8>>,
         r_beat: DFF<Bits<A>>,
+        /// It is the first of a frame; the frame is too short if it ends here; it is too long for a queue.
+        r_first: DFF<Bit>,
+        r_short: DFF<Bit>,
+        r_long: DFF<Bit>,
         /// Number of the next word.
         beat: DFF<Bits<A>>,
         beat_full: Signal<Local, Bit>,
@@ -189,6 +195,9 @@ impl<
             r_user,
             r_keep,
             r_beat,
+            r_first,
+            r_short,
+            r_long,
             beat,
             a_address,
             a_multicast,
@@ -224,6 +233,9 @@ impl<
         self.r_last.d.next = self.s_axis_rx_tlast.val();
         self.r_user.d.next = self.s_axis_rx_tuser.val();
         self.r_beat.d.next = self.beat.q.val();
+        self.r_first.d.next = self.beat.q.val() == 0;
+        self.r_short.d.next = self.beat.q.val() < 7;
+        self.r_long.d.next = (self.beat.q.val() + 16) < 16;
         self.beat_full.next = self.beat.q.val().all();
         if self.s_axis_rx_tvalid.val() {
             if !self.beat_full.val() {
@@ -233,7 +245,7 @@ impl<
                 self.beat.d.next = 0.into();
             }
         }
-        self.at_0.next = self.r_valid.q.val() & (self.r_beat.q.val() == 0);
+        self.at_0.next = self.r_valid.q.val() & self.r_first.q.val();
         self.at_1.next = self.r_valid.q.val() & (self.r_beat.q.val() == 1);
         self.at_2.next = self.r_valid.q.val() & (self.r_beat.q.val() == 2);
         self.at_4.next = self.r_valid.q.val() & (self.r_beat.q.val() == 4);
@@ -385,8 +397,8 @@ impl<
         self.check.address.next = self.a_address.q.val();
         self.bad.next = self.r_user.q.val()
             | self.ragged_now.val()
-            | (self.r_beat.q.val() < 7)
-            | self.r_beat.q.val().all();
+            | self.r_short.q.val()
+            | self.r_long.q.val();
         self.illegal.next = self.red.val()
             & (self.check.malformed.val()
                 | (self.check.no_count.val() & !self.t_down.q.val())
@@ -422,6 +434,8 @@ impl<
         self.w_off.d.next = 0.into();
         if !self.drop.val() {
             self.w_take.d.next = self.ports.val();
+        }
+        if !self.drop.val() & self.r_valid.q.val() & self.r_last.q.val() {
             self.w_off.d.next = self.t_off.q.val();
         }
         self.w_entry.d.next = bit_cast::<E, A>(self.r_beat.q.val() + 1)
@@ -429,6 +443,7 @@ impl<
             | (bit_cast::<E, 1>(self.bytes_0.val().into()) << (self.a.val() + 2))
             | (bit_cast::<E, 1>(self.bytes_1.val().into()) << (self.a.val() + 3))
             | (bit_cast::<E, 1>(self.bytes_2.val().into()) << (self.a.val() + 4));
+        self.m_beat.next = self.r_beat.q.val();
         self.m_valid.next = self.w_valid.q.val();
         self.m_offset.next = self.w_offset.q.val();
         self.m_data.next = self.w_data.q.val();
