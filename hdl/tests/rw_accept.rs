@@ -7,11 +7,11 @@ use tributary_hdl::prelude::*;
 use tributary_hdl::rw::RwAccept;
 
 /// W = 64, R = 4: 32-bit words, two a window.
-type Small = RwAccept<2, 64, 6, 32, 5, 2, 1, 4, 16, 3, 17>;
+type Small = RwAccept<2, 64, 6, 32, 5, 2, 1, 16, 3>;
 /// W = 256, R = 4: 32-bit words, eight a window.
-type Middle = RwAccept<2, 256, 8, 32, 5, 8, 3, 16, 14, 5, 15>;
+type Middle = RwAccept<2, 256, 8, 32, 5, 8, 3, 14, 5>;
 /// W = 1024, R = 4: 64-bit words, sixteen a window.
-type Large = RwAccept<2, 1024, 10, 64, 6, 16, 4, 32, 12, 6, 13>;
+type Large = RwAccept<2, 1024, 10, 64, 6, 16, 4, 12, 6>;
 
 fn settle<B: Block>(uut: &mut B) {
     for _ in 0..200 {

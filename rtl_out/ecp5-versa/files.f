@@ -14,7 +14,6 @@ priority_encoder_w8.v
 word_select_n8_w5.v
 rw_accept_w256_r64.v
 ram_reg_w39_d64.v
-ram_reg_forward_w39_d64.v
 ram_reg_w22_d64.v
 rw_acks_r64.v
 ram_reg_w6_d64.v
@@ -22,11 +21,12 @@ ram_async_w6_d4.v
 fifo_reg_w6_d4.v
 fifo_bram_w6_d64.v
 free_list_d64.v
-ram_reg_w56_d4096.v
-ram_reg_w115_d64.v
+ram_reg_w8_d4096.v
+ram_reg_w48_d4096.v
+ram_reg_w1_d64.v
+ram_reg_w98_d64.v
 ram_reg_w16_d64.v
-ram_reg_w76_d64.v
-priority_encoder_w32.v
+rw_bytes_w32_n8.v
 rw_control_w256_r64.v
 ram_async_w145_d16.v
 fifo_reg_w145_d16.v

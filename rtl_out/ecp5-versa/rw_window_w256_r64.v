@@ -114,7 +114,7 @@ module rw_window_w256_r64 (
     output wire        ready,                // The engine has left reset.
 
     // mon
-    output wire        mon_act,              // An operation is decided now, on the row as it was three clocks ago.
+    output wire        mon_act,              // An operation is decided now, on the row as it was five clocks ago.
     output wire [2:0]  mon_op,               // Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep.
     output wire [5:0]  mon_wptr,             // Its window.
     output wire [15:0] mon_now,              // Coarse time the operation goes by.
@@ -124,21 +124,29 @@ module rw_window_w256_r64 (
 
     // Registers
     reg  open_reg;
-    reg  [31:0] stale_write_reg;
-    reg  [31:0] old_connect_reg;
-    reg  [31:0] stray_abort_reg;
-    reg  [31:0] bad_frame_reg;
-    reg  [31:0] queue_full_reg;
-    reg  [31:0] not_expected_reg;
-    reg  [31:0] picked_reg;
-    reg  [31:0] picked_2_reg;
-    reg  stat_high_reg;
-    reg  stat_high_2_reg;
+    reg  [3:0] stale_reg;    // Acknowledgements that belong to no transfer and have not been counted.
+    reg  ack_open_reg;
+    reg  [3:0] rare_reg;     // Drop by the control engine that has not been counted.
+    // A record was taken; why it went no further: 1 bad frame, 2 queue full, if it is, 3 not
+    // expected here.
+    reg  some_1_reg;
+    reg  [1:0] refused_reg;
+    reg  queue_full_reg;
+    reg  [3:0] event_1_reg;
+    reg  [3:0] event_2_reg;
+    reg  [3:0] event_3_reg;
+    reg  [3:0] event_4_reg;
+    reg  [3:0] event_5_reg;
 
     // Signals
     wire is_data;
     wire is_control;
     wire taken;
+    wire waiting;
+    // What else is counted, in the place of a DATA record and beside the accept pipeline.
+    reg  [3:0] event_sig;
+    reg  [3:0] stale_next;            // Acknowledgements that belong to no transfer and have not been counted.
+    reg  [3:0] rare_next;             // Drop by the control engine that has not been counted.
     wire accept_s_valid;
     reg  [15:0] accept_s_wptr;
     reg  [21:0] accept_s_pidx;
@@ -155,6 +163,7 @@ module rw_window_w256_r64 (
     wire [31:0] accept_m_rkey;
     wire [12:0] accept_m_len;
     wire accept_m_credit;
+    wire acks_s_valid;
     wire acks_m_valid;
     wire [5:0] acks_m_wptr;
     wire [15:0] acks_m_gen;
@@ -198,8 +207,9 @@ module rw_window_w256_r64 (
     wire credits_s_ready;
     wire credits_m_valid;
     wire [5:0] credits_m_data;
+    wire counts_inst_s_valid;
     wire counts_inst_s_ready;
-    wire [31:0] counts_inst_rd_data;
+    wire [3:0] counts_inst_s_data;
 
     rw_accept_w256_r64 accept (
         .clk         (clk),
@@ -243,7 +253,7 @@ module rw_window_w256_r64 (
     rw_acks_r64 acks (
         .clk         (clk),
         .rst         (rst),
-        .s_valid     (ack_valid),
+        .s_valid     (acks_s_valid),
         .s_wptr      (ack_wptr),
         .s_gen       (ack_gen),
         .clear_valid (control_clear_valid),
@@ -400,14 +410,15 @@ module rw_window_w256_r64 (
     stat_counters_d16 counts_inst (
         .clk     (clk),
         .rst     (rst),
-        .s_valid (accept_m_valid),
+        .s_valid (counts_inst_s_valid),
         .s_ready (counts_inst_s_ready),
-        .s_data  (accept_m_reason),
+        .s_data  (counts_inst_s_data),
         .rd_addr (stat_addr),
-        .rd_data (counts_inst_rd_data)
+        .rd_data (stat_data)
     );
 
     // Combinational logic
+    assign waiting = (|rare_reg) | (|stale_reg);
     assign s_ready = open_reg;
     assign taken = s_valid & open_reg;
     assign is_data = taken & !s_error & (s_type == 3'd0);
@@ -450,82 +461,92 @@ module rw_window_w256_r64 (
     assign m_wr_rkey = decisions_m_data[131:100];
     assign m_wr_len = decisions_m_data[144:132];
     assign m_wr_accept = decisions_m_data[3:0] == 4'd0;
-    assign ack_ready = !control_clear_valid;
+    assign ack_ready = ack_open_reg & !control_clear_valid;
+    assign acks_s_valid = ack_valid & ack_open_reg;
     assign finished_s_data = {acks_m_gen, 6'd0} | {16'd0, acks_m_wptr};
     assign ready = control_ready;
-    assign stat_data = stat_high_2_reg ? picked_2_reg : counts_inst_rd_data;
+
+    always @(*) begin
+        stale_next = stale_reg;
+        rare_next = rare_reg;
+        event_sig = 4'd0;
+        if (acks_stale) begin
+            stale_next = stale_reg + 4'd1;
+        end
+        if (some_1_reg) begin
+            if ((|refused_reg) & ((refused_reg != 2'd2) | queue_full_reg)) begin
+                event_sig = 4'd12 | {2'd0, refused_reg};
+            end
+        end else if (|rare_reg) begin
+            event_sig = rare_reg;
+            rare_next = 4'd0;
+        end else if (|stale_reg) begin
+            event_sig = 4'd10;
+            if (!acks_stale) begin
+                stale_next = stale_reg - 4'd1;
+            end else begin
+                stale_next = stale_reg;
+            end
+        end
+        if (control_drop_valid) begin
+            rare_next = control_drop_reason;
+        end
+    end
+
+    assign counts_inst_s_valid = accept_m_valid | (|event_5_reg);
+    assign counts_inst_s_data = accept_m_valid ? accept_m_reason : event_5_reg;
 
     // Clocked logic
     initial begin
         open_reg = 1'b0;
-        stale_write_reg = 32'd0;
-        old_connect_reg = 32'd0;
-        stray_abort_reg = 32'd0;
-        bad_frame_reg = 32'd0;
-        queue_full_reg = 32'd0;
-        not_expected_reg = 32'd0;
-        picked_reg = 32'd0;
-        picked_2_reg = 32'd0;
-        stat_high_reg = 1'b0;
-        stat_high_2_reg = 1'b0;
+        stale_reg = 4'd0;
+        ack_open_reg = 1'b0;
+        rare_reg = 4'd0;
+        some_1_reg = 1'b0;
+        refused_reg = 2'd0;
+        queue_full_reg = 1'b0;
+        event_1_reg = 4'd0;
+        event_2_reg = 4'd0;
+        event_3_reg = 4'd0;
+        event_4_reg = 4'd0;
+        event_5_reg = 4'd0;
     end
 
     always @(posedge clk) begin
-        open_reg <= control_ready & !control_hold & (decisions_count < 16'd7);
+        open_reg <= control_ready & !control_hold & !waiting & (decisions_count < 16'd7);
 
-        if (acks_stale | (control_drop_valid & (control_drop_reason == 4'd10))) begin
-            stale_write_reg <= stale_write_reg + 32'd1;
-        end
-
-        if (control_drop_valid & (control_drop_reason == 4'd11)) begin
-            old_connect_reg <= old_connect_reg + 32'd1;
-        end
-
-        if (control_drop_valid & (control_drop_reason == 4'd12)) begin
-            stray_abort_reg <= stray_abort_reg + 32'd1;
-        end
-
-        if (taken & s_error) begin
-            bad_frame_reg <= bad_frame_reg + 32'd1;
+        refused_reg <= 2'd0;
+        if (taken & !is_data) begin
+            refused_reg <= 2'd3;
+            if (is_control) begin
+                refused_reg <= 2'd2;
+            end
+            if (s_error) begin
+                refused_reg <= 2'd1;
+            end
         end
 
-        if (is_control & !messages_s_ready) begin
-            queue_full_reg <= queue_full_reg + 32'd1;
-        end
-
-        if (taken & !s_error & !is_data & !is_control) begin
-            not_expected_reg <= not_expected_reg + 32'd1;
-        end
-
-        picked_reg <= not_expected_reg;
-        if (stat_addr == 4'd10) begin
-            picked_reg <= stale_write_reg;
-        end
-        if (stat_addr == 4'd11) begin
-            picked_reg <= old_connect_reg;
-        end
-        if (stat_addr == 4'd12) begin
-            picked_reg <= stray_abort_reg;
-        end
-        if (stat_addr == 4'd13) begin
-            picked_reg <= bad_frame_reg;
-        end
-        if (stat_addr == 4'd14) begin
-            picked_reg <= queue_full_reg;
-        end
-
-        picked_2_reg <= picked_reg;
-        stat_high_reg <= stat_addr >= 4'd10;
-        stat_high_2_reg <= stat_high_reg;
+        some_1_reg <= taken;
+        queue_full_reg <= !messages_s_ready;
+        ack_open_reg <= stale_reg < 4'd4;
+        event_1_reg <= event_sig;
+        event_2_reg <= event_1_reg;
+        event_3_reg <= event_2_reg;
+        event_4_reg <= event_3_reg;
+        event_5_reg <= event_4_reg;
+        stale_reg <= stale_next;
+        rare_reg <= rare_next;
 
         if (rst) begin
             open_reg <= 1'b0;
-            stale_write_reg <= 32'd0;
-            old_connect_reg <= 32'd0;
-            stray_abort_reg <= 32'd0;
-            bad_frame_reg <= 32'd0;
-            queue_full_reg <= 32'd0;
-            not_expected_reg <= 32'd0;
+            stale_reg <= 4'd0;
+            rare_reg <= 4'd0;
+            some_1_reg <= 1'b0;
+            event_1_reg <= 4'd0;
+            event_2_reg <= 4'd0;
+            event_3_reg <= 4'd0;
+            event_4_reg <= 4'd0;
+            event_5_reg <= 4'd0;
         end
     end
 

@@ -23,8 +23,7 @@ hdl_module! {
     /// A window is closed when its words are cleared and stays so for three clocks more.
     pub struct RwAccept<
         const A: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,
-        const NW: usize, const LNW: usize, const NW2: usize, const HI: usize, const BA: usize,
-        const QW: usize,
+        const NW: usize, const LNW: usize, const HI: usize, const BA: usize,
     > {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -428,11 +427,9 @@ impl<
     const LB: usize,
     const NW: usize,
     const LNW: usize,
-    const NW2: usize,
     const HI: usize,
     const BA: usize,
-    const QW: usize,
-> Logic for RwAccept<A, W, LW, B, LB, NW, LNW, NW2, HI, BA, QW>
+> Logic for RwAccept<A, W, LW, B, LB, NW, LNW, HI, BA>
 {
     #[hdl_gen]
     fn update(&mut self) {

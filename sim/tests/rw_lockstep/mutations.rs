@@ -160,10 +160,10 @@ fn places() -> Vec<(&'static str, Place)> {
         // if all packets have.
         place(
             ACKS,
-            Statement("s4_full_reg <="),
+            Statement("s6_full_reg <="),
             &[
-                (CompletionOnTailAlone, "s3_valid_reg & known"),
-                (WritesNotCounted, "s3_valid_reg & known"),
+                (CompletionOnTailAlone, "s5_known_reg"),
+                (WritesNotCounted, "s5_known_reg"),
             ],
         ),
         place(
