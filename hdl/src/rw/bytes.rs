@@ -39,6 +39,8 @@ hdl_module! {
         pub push: Signal<In, Bit>,
         /// Forget the lowest hole.
         pub drop_hole: Signal<In, Bit>,
+        /// pos was above wbase one clock ago.
+        pub higher: Signal<Out, Bit>,
         /// Word of a STATUS.
         pub word: Signal<Out, Bits<B>>,
         /// Bytes made ready.
@@ -57,7 +59,7 @@ hdl_module! {
         /// wbase or pos, whichever is higher.
         base: DFF<Bits<22>>,
         /// pos is higher.
-        higher: DFF<Bit>,
+        above: DFF<Bit>,
         /// The word is below the one of base; it is that one; it is the one of stop.
         below: DFF<Bit>,
         at_base: DFF<Bit>,
@@ -95,8 +97,8 @@ impl<const B: usize, const LB: usize, const LNW: usize, const AW: usize> Logic
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, view, base, higher, below, at_base, at_end, ready, under, over, whole,
-            first, last, before, holes, shifted
+            self, clk, view, base, above, below, at_base, at_end, ready, under, over, whole, first,
+            last, before, holes, shifted
         );
         self.ones.next = 255.into();
         self.top.next = self.width.val() - 8;
@@ -114,8 +116,8 @@ impl<const B: usize, const LB: usize, const LNW: usize, const AW: usize> Logic
                 self.view.d.next = self.raw.val();
             }
         }
-        self.higher.d.next = self.pos.val() > self.wbase.val();
-        if self.raise.val() & self.higher.q.val() {
+        self.above.d.next = self.pos.val() > self.wbase.val();
+        if self.raise.val() & self.above.q.val() {
             self.base.d.next = self.pos.val();
         }
         if self.relate.val() {
@@ -139,6 +141,7 @@ impl<const B: usize, const LB: usize, const LNW: usize, const AW: usize> Logic
             self.ready.d.next = self.ready.q.val() + 1;
         }
         self.count.next = self.ready.q.val();
+        self.higher.next = self.above.q.val();
 
         // A byte, and what becomes of it.
         self.below_base.next = 0.into();

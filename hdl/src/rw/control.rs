@@ -11,7 +11,6 @@ pub enum State {
     Idle,
     Peer,
     Window,
-    Check,
     Settle,
     Act,
     Close,
@@ -32,10 +31,11 @@ pub enum State {
     Prepare,
     Bytes,
     Bitmap,
-    Plan,
     Limits,
     Pass,
-    Scan,
+    Lift,
+    Start,
+    Aim,
     Range,
     Holes,
     SweepEnd,
@@ -399,16 +399,15 @@ hdl_module! {
         incomplete: DFF<Bit>,
         restart: DFF<Bit>,
         tail_lost: DFF<Bit>,
-        /// Holes below it are old; where the second pass begins.
+        /// Holes below it are old.
         limit: DFF<Bits<22>>,
-        low_2: DFF<Bits<22>>,
-        /// Of the bounds, the one that holds.
-        low_by_wbase: DFF<Bit>,
+        /// The first pass ends at the mark, not at limit.
         end_by_mark: DFF<Bit>,
-        upto_limit: DFF<Bit>,
         /// All holes below it have been asked for.
         upto: DFF<Bits<22>>,
         first_pass: DFF<Bit>,
+        /// A pass begins.
+        fresh: DFF<Bit>,
         /// Nothing is left of the packets to search.
         searched: DFF<Bit>,
         /// Packets to search, from pos to below end.
@@ -420,8 +419,14 @@ hdl_module! {
         write_window: Signal<Local, Bit>,
         closing: Signal<Local, Bit>,
         opening: Signal<Local, Bit>,
-        clearing: Signal<Local, Bit>,
-        sweep_end: Signal<Local, Bit>,
+        /// What is written was decided one clock ago; nothing that it is made of changes as fast.
+        closed: DFF<Bit>,
+        opened: DFF<Bit>,
+        cleared: DFF<Bit>,
+        swept: DFF<Bit>,
+        initialising: DFF<Bit>,
+        holding: DFF<Bit>,
+        window_changed: Signal<Local, Bit>,
     }
 }
 
@@ -517,15 +522,19 @@ impl<
             restart,
             tail_lost,
             limit,
-            low_2,
-            low_by_wbase,
             end_by_mark,
-            upto_limit,
             upto,
             first_pass,
+            fresh,
             searched,
             pos,
-            end
+            end,
+            closed,
+            opened,
+            cleared,
+            swept,
+            initialising,
+            holding
         );
         self.free.clk.next = self.clk.val();
         self.free.rst.next = self.rst.val();
@@ -573,7 +582,7 @@ impl<
         }
         self.new_last.d.next = bit_cast::<24, 32>(self.length_1.q.val() >> 8) >> self.mtu.val();
         self.new_n.d.next = bit_cast::<22, 24>(self.new_last.q.val()) + 1;
-        self.new_mask.d.next = (bits::<13>(256) << self.mtu.val()) - 1;
+        self.new_mask.d.next = !((!bits::<13>(255)) << self.mtu.val());
         self.new_last_len.d.next = (bit_cast::<13, 32>(self.length_1.q.val())
             & self.new_mask.q.val())
             + bit_cast::<13, 1>(self.has_bytes.q.val().into());
@@ -625,14 +634,9 @@ impl<
         self.restart.d.next = self.since_mark.q.val() >= self.cfg_retry_ticks.val();
         self.tail_quiet.d.next = self.idle.q.val() >= self.cfg_tail_ticks.val();
         self.range_old.d.next = self.since_range.q.val() >= self.cfg_retry_ticks.val();
-        self.incomplete.d.next = self.highest.q.val() < self.n.q.val();
+        self.incomplete.d.next = self.highest.q.val() != self.n.q.val();
         self.tail_lost.d.next =
             self.tail_quiet.q.val() & self.range_old.q.val() & self.incomplete.q.val();
-        self.low_by_wbase.d.next = self.req_upto.val() < self.wbase.q.val();
-        self.low_2.d.next = self.req_upto.val();
-        if self.low_by_wbase.q.val() {
-            self.low_2.d.next = self.wbase.q.val();
-        }
         self.limit.d.next = bit_cast::<22, 23>(self.old.q.val());
         if self.old.q.val().get_bit(22) {
             self.limit.d.next = 0.into();
@@ -642,7 +646,6 @@ impl<
         }
         self.end_by_mark.d.next =
             self.restart.q.val() & (self.req_mark.val() <= self.limit.q.val());
-        self.upto_limit.d.next = self.limit.q.val() > self.low_2.q.val();
         self.searched.d.next = self.pos.q.val() >= self.end.q.val();
 
         // The bitmap, byte by byte: for a STATUS those from wbase on, for a sweep their holes.
@@ -713,19 +716,27 @@ impl<
             Op::Credit => self.mon_op.next = 4.into(),
             Op::Sweep => self.mon_op.next = 5.into(),
         }
-        self.hold.next = (self.state.q.val() == State::Hold) | (self.state.q.val() == State::Init);
-        self.init_valid.next = self.state.q.val() == State::Init;
+        self.holding.d.next =
+            (self.state.q.val() == State::Hold) | (self.state.q.val() == State::Init);
+        self.initialising.d.next = self.state.q.val() == State::Init;
+        self.hold.next = self.holding.q.val();
+        self.init_valid.next = self.initialising.q.val();
         self.init_wptr.next = self.wptr.q.val();
+        // One word ahead, and so all words, the first one last.
         self.init_word.next = bit_cast::<LNW, 6>(self.word.q.val());
-        self.clear_valid.next = self.state.q.val() == State::Init;
+        self.clear_valid.next = self.initialising.q.val();
         self.clear_wptr.next = self.wptr.q.val();
 
         // Writes to the tables: reset, the end of a transfer, and its start.
         self.closing.next = self.state.q.val() == State::Close;
         self.opening.next = self.state.q.val() == State::Open;
-        self.clearing.next = self.state.q.val() == State::Clear;
-        self.sweep_end.next = self.state.q.val() == State::SweepEnd;
-        self.write_window.next = self.clearing.val() | self.closing.val() | self.opening.val();
+        self.closed.d.next = self.closing.val();
+        self.opened.d.next = self.opening.val();
+        self.cleared.d.next = self.state.q.val() == State::Clear;
+        self.swept.d.next = self.state.q.val() == State::SweepEnd;
+        self.write_window.next =
+            (self.state.q.val() == State::Clear) | self.closing.val() | self.opening.val();
+        self.window_changed.next = self.cleared.q.val() | self.closed.q.val() | self.opened.q.val();
         self.cw_en.next = self.write_window.val();
         self.cw_wptr.next = self.wptr.q.val();
         self.cw_open.next = self.opening.val();
@@ -736,50 +747,50 @@ impl<
         self.cw_last_len.next = self.new_last_len.q.val();
         self.cw_addr.next = self.ctl_addr.val();
         self.cw_rkey.next = self.ctl_rkey.val();
-        self.opens.wr_en.next = self.write_window.val();
+        self.opens.wr_en.next = self.window_changed.val();
         self.opens.wr_addr.next = self.wptr.q.val();
-        self.opens.wr_data.next = bit_cast::<1, 1>(self.opening.val().into());
-        self.windows.wr_en.next = self.opening.val();
+        self.opens.wr_data.next = bit_cast::<1, 1>(self.opened.q.val().into());
+        self.windows.wr_en.next = self.opened.q.val();
         self.windows.wr_addr.next = self.wptr.q.val();
         self.windows.wr_data.next = (bit_cast::<98, 22>(self.new_n.q.val()) << 76)
             | (bit_cast::<98, 32>(self.ctl_length.val()) << 44)
             | (bit_cast::<98, 32>(self.ctl_xid.val()) << 12)
             | (bit_cast::<98, 4>(bit_cast::<4, 16>(self.ctl_slot.val())) << 8)
             | bit_cast::<98, 8>(bit_cast::<8, 16>(self.ctl_src.val()));
-        self.gens.wr_en.next = self.opening.val();
+        self.gens.wr_en.next = self.opened.q.val();
         self.gens.wr_addr.next = self.wptr.q.val();
         self.gens.wr_data.next = self.generation.q.val();
-        self.peer_ids.wr_en.next = self.opening.val();
+        self.peer_ids.wr_en.next = self.opened.q.val();
         self.peer_ids.wr_addr.next = self.peers.rd_addr.val();
         self.peer_ids.wr_data.next = (bit_cast::<48, 32>(self.ctl_xid.val()) << 16)
             | bit_cast::<48, 16>(self.ctl_incarnation.val());
-        self.peers.wr_en.next = self.write_window.val();
+        self.peers.wr_en.next = self.window_changed.val();
         self.peers.wr_addr.next = self.clear_count.q.val();
         self.peers.wr_data.next = bit_cast::<PW, A>(self.wptr.q.val()) << 2;
-        if self.opening.val() {
+        if self.opened.q.val() {
             self.peers.wr_addr.next = self.peers.rd_addr.val();
             self.peers.wr_data.next = (bit_cast::<PW, A>(self.wptr.q.val()) << 2) | bits::<PW>(1);
         }
-        if self.closing.val() {
+        if self.closed.q.val() {
             self.peers.wr_addr.next = (bit_cast::<12, 8>(self.win_src.val()) << 4)
                 | bit_cast::<12, 4>(self.win_slot.val());
             self.peers.wr_data.next = (bit_cast::<PW, A>(self.wptr.q.val()) << 2)
                 | bits::<PW>(2)
                 | bit_cast::<PW, 4>(self.cpl_status.q.val());
         }
-        self.asked.wr_en.next = self.opening.val() | self.sweep_end.val();
+        self.asked.wr_en.next = self.opened.q.val() | self.swept.q.val();
         self.asked.wr_addr.next = self.wptr.q.val();
         self.asked.wr_data.next = self.upto.q.val();
-        self.marks.wr_en.next = self.opening.val() | (self.sweep_end.val() & self.restart.q.val());
+        self.marks.wr_en.next = self.opened.q.val() | (self.swept.q.val() & self.restart.q.val());
         self.marks.wr_addr.next = self.wptr.q.val();
         self.marks.wr_data.next =
             (bit_cast::<38, 16>(self.start.q.val()) << 22) | bit_cast::<38, 22>(self.upto.q.val());
         self.ranges.wr_en.next =
-            self.opening.val() | (self.sweep_end.val() & self.tail_lost.q.val());
+            self.opened.q.val() | (self.swept.q.val() & self.tail_lost.q.val());
         self.ranges.wr_addr.next = self.wptr.q.val();
         self.ranges.wr_data.next = self.start.q.val();
         self.free.last.next = !bits::<A>(0);
-        self.free.s_valid.next = self.closing.val();
+        self.free.s_valid.next = self.closed.q.val();
         self.free.s_data.next = self.wptr.q.val();
         self.free.m_ready.next = self.state.q.val() == State::Alloc;
 
@@ -855,12 +866,8 @@ impl<
                     self.state.d.next = State::Window;
                 }
             }
+            // What the tables say, the last time when it is that of this window.
             State::Window => {
-                if self.timer.q.val() == 1 {
-                    self.state.d.next = State::Check;
-                }
-            }
-            State::Check => {
                 self.is_open.d.next = self.opens.rd_data.val().get_bit(0);
                 self.n.d.next = self.windows.rd_data.val().get_bits::<22>(76);
                 self.wbase.d.next = self.q_wbase.val();
@@ -877,7 +884,9 @@ impl<
                     self.msg_slot.d.next = self.ctl_slot.val();
                     self.msg_xid.d.next = self.ctl_xid.val();
                 }
-                self.state.d.next = State::Settle;
+                if self.timer.q.val() == 2 {
+                    self.state.d.next = State::Settle;
+                }
             }
             State::Settle => {
                 if self.timer.q.val() == 4 {
@@ -974,7 +983,7 @@ impl<
                     }
                     Op::Sweep => {
                         if self.is_open.q.val() {
-                            self.state.d.next = State::Plan;
+                            self.state.d.next = State::Limits;
                         } else {
                             self.done.next = true;
                         }
@@ -1095,7 +1104,6 @@ impl<
                     }
                 }
             }
-            State::Plan => self.state.d.next = State::Limits,
             State::Limits => {
                 self.msg_type.d.next = 2.into();
                 self.then.d.next = Then::Holes;
@@ -1109,34 +1117,43 @@ impl<
                 }
             }
             State::Pass => {
-                self.upto.d.next = self.low_2.q.val();
-                if self.upto_limit.q.val() {
-                    self.upto.d.next = self.limit.q.val();
-                }
                 self.first_pass.d.next = self.restart.q.val();
-                self.pos.d.next = self.low_2.q.val();
+                self.pos.d.next = self.req_upto.val();
                 if self.restart.q.val() {
-                    self.pos.d.next = self.wbase.q.val();
+                    self.pos.d.next = 0.into();
                 }
                 self.end.d.next = self.limit.q.val();
                 if self.end_by_mark.q.val() {
                     self.end.d.next = self.req_mark.val();
                 }
-                self.state.d.next = State::Scan;
+                self.state.d.next = State::Lift;
             }
-            State::Scan => {
-                self.abs.d.next = bit_cast::<AW, 22>(self.pos.q.val() >> self.lb.val());
-                self.state.d.next = State::Range;
+            State::Lift => self.state.d.next = State::Start,
+            State::Start => {
+                if !self.bytes.higher.val() {
+                    self.pos.d.next = self.wbase.q.val();
+                }
+                self.fresh.d.next = true;
+                self.state.d.next = State::Aim;
             }
+            State::Aim => self.state.d.next = State::Range,
             State::Range => {
+                self.abs.d.next = bit_cast::<AW, 22>(self.pos.q.val() >> self.lb.val());
                 self.state.d.next = State::Fetch1;
+                self.fresh.d.next = false;
+                if self.fresh.q.val() {
+                    self.upto.d.next = self.end.q.val();
+                    if self.searched.q.val() {
+                        self.upto.d.next = self.pos.q.val();
+                    }
+                }
                 if self.searched.q.val() {
                     self.state.d.next = State::SweepEnd;
                     if self.first_pass.q.val() {
                         self.first_pass.d.next = false;
-                        self.pos.d.next = self.low_2.q.val();
+                        self.pos.d.next = self.req_upto.val();
                         self.end.d.next = self.limit.q.val();
-                        self.state.d.next = State::Scan;
+                        self.state.d.next = State::Lift;
                     }
                 }
             }
@@ -1148,7 +1165,7 @@ impl<
                     self.state.d.next = State::Message;
                 } else if self.spent.q.val() {
                     self.pos.d.next = bit_cast::<22, AW>(self.abs.q.val() + 1) << self.lb.val();
-                    self.state.d.next = State::Scan;
+                    self.state.d.next = State::Aim;
                 }
             }
             State::SweepEnd => {
@@ -1169,7 +1186,7 @@ impl<
         if self.rst.val() {
             self.state.d.next = State::Clear;
             self.clear_count.d.next = 0.into();
-            self.wptr.d.next = 0.into();
+            // wptr stays: what was decided in the clock before is still to be written.
             self.sweep_wptr.d.next = 0.into();
             self.sweep_next.d.next = false;
             self.credit_next.d.next = false;
