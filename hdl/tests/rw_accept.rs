@@ -109,7 +109,7 @@ macro_rules! bench {
                     if self.uut.m_valid.val() {
                         let (at, pidx, reason, credit) =
                             self.due.pop_front().expect("no decision is due");
-                        assert_eq!(self.cycle - at, 5, "latency");
+                        assert_eq!(self.cycle - at, 6, "latency");
                         assert_eq!(
                             self.uut.m_reason.val().to_u64(),
                             reason,
@@ -121,7 +121,7 @@ macro_rules! bench {
                             assert_eq!(self.uut.m_addr.val().to_u64(), 0x1000 + pidx * 512);
                         }
                     } else if let Some(due) = self.due.front() {
-                        assert!(self.cycle - due.0 < 5, "decision on {} is missing", due.1);
+                        assert!(self.cycle - due.0 < 6, "decision on {} is missing", due.1);
                     }
                     self.cycle += 1;
                     self.uut.s_valid.next = false;

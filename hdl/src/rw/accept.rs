@@ -7,11 +7,12 @@ use crate::prelude::*;
 hdl_module! {
     /// Accept pipeline of the receiver window: one DATA record a clock, never stalled, also when
     /// every record hits the same window.
-    /// Decision on m_* six clocks after the record was taken. Stages:
+    /// Decision on m_* seven clocks after the record was taken. Stages:
     ///   1 addresses of all tables            2 block RAM arrays
     ///   3 RAM outputs, checks against the connection, forward from stages 6 to 8
     ///   4 update from stage 6, comparisons with wbase, candidates for next hole and next word
     ///   5 decision, new wbase and word   6 update of the tables, write back, payload address
+    ///   7 m_*
     /// The bitmap is circular: packet p has bit p mod W of its window, in words of B bits, and
     /// the bit tells the lap (bit log2 W of p, inverted) of the last packet received there, so a
     /// slide touches no bit. The row of a window holds wbase (the first hole) and for each word
@@ -406,6 +407,14 @@ hdl_module! {
         s6_row_word: Signal<Local, Bits<45>>,
         s6_moved: Signal<Local, Bits<22>>,
 
+        s7_valid: DFF<Bit>,
+        s7_reason: DFF<Bits<4>>,
+        s7_window: DFF<Bits<16>>,
+        s7_gen: DFF<Bits<16>>,
+        s7_addr: DFF<Bits<64>>,
+        s7_rkey: DFF<Bits<32>>,
+        s7_len: DFF<Bits<13>>,
+        s7_credit: DFF<Bit>,
         s7_word: DFF<Bits<BA>>,
         s7_wptr: DFF<Bits<A>>,
         s7_bits: DFF<Bits<B>>,
@@ -594,6 +603,14 @@ impl<
             s6_leave,
             s6_passed,
             s6_value,
+            s7_valid,
+            s7_reason,
+            s7_window,
+            s7_gen,
+            s7_addr,
+            s7_rkey,
+            s7_len,
+            s7_credit,
             s7_word,
             s7_wptr,
             s7_bits,
@@ -1180,27 +1197,38 @@ impl<
         self.bitmap_q.wr_addr.next = self.s6_word.q.val();
         self.bitmap_q.wr_data.next = self.s6_bits.q.val();
         self.s6_moved.next = ((self.s6_wbase.q.val() ^ self.s6_pidx.q.val()) << 2) >> self.lw.val();
-        self.m_valid.next = self.s6_valid.q.val();
-        self.m_reason.next = self.s6_fail.q.val();
+        self.s7_valid.d.next = self.s6_valid.q.val();
+        self.s7_reason.d.next = self.s6_fail.q.val();
         if self.s6_pass.q.val() {
             if self.s6_below.q.val() {
-                self.m_reason.next = 7.into();
+                self.s7_reason.d.next = 7.into();
             } else if self.s6_outside.q.val() {
-                self.m_reason.next = 8.into();
+                self.s7_reason.d.next = 8.into();
             } else if self.s6_dup.q.val() {
-                self.m_reason.next = 9.into();
+                self.s7_reason.d.next = 9.into();
             }
         }
-        self.m_wptr.next = self.s6_wptr.q.val();
-        self.m_gen.next = self.s6_gen.q.val();
-        self.m_addr.next = self.s6_addr.q.val() + (bit_cast::<64, 26>(self.s6_offset.q.val()) << 8);
-        self.m_rkey.next = self.s6_rkey.q.val();
-        self.m_len.next = self.s6_len.q.val();
-        self.m_credit.next = self.s6_slid.q.val()
+        self.s7_window.d.next = self.s6_wptr.q.val();
+        self.s7_gen.d.next = self.s6_gen.q.val();
+        self.s7_addr.d.next =
+            self.s6_addr.q.val() + (bit_cast::<64, 26>(self.s6_offset.q.val()) << 8);
+        self.s7_rkey.d.next = self.s6_rkey.q.val();
+        self.s7_len.d.next = self.s6_len.q.val();
+        self.s7_credit.d.next = self.s6_slid.q.val()
             & self.s6_moved.val().any()
             & (self.s6_wbase.q.val() <= self.s6_last.q.val());
 
-        // Stages 7 and 8 only feed stage 3.
+        // Stage 7: the decision is out.
+        self.m_valid.next = self.s7_valid.q.val();
+        self.m_reason.next = self.s7_reason.q.val();
+        self.m_wptr.next = self.s7_window.q.val();
+        self.m_gen.next = self.s7_gen.q.val();
+        self.m_addr.next = self.s7_addr.q.val();
+        self.m_rkey.next = self.s7_rkey.q.val();
+        self.m_len.next = self.s7_len.q.val();
+        self.m_credit.next = self.s7_credit.q.val();
+
+        // The rest of stages 7 and 8 only feeds stage 3.
         self.s7_word.d.next = self.s6_word.q.val();
         self.s7_wptr.d.next = self.s6_row.val();
         self.s7_bits.d.next = self.s6_bits.q.val();
@@ -1241,6 +1269,8 @@ impl<
             self.s6_slid.d.next = false;
             self.s6_write_row.d.next = false;
             self.s6_write_bits.d.next = false;
+            self.s7_valid.d.next = false;
+            self.s7_credit.d.next = false;
         }
     }
 

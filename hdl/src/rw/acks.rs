@@ -24,7 +24,7 @@ hdl_module! {
         pub clear_valid: Signal<In, Bit>,
         /// Window.
         pub clear_wptr: Signal<In, Bits<A>>,
-        /// Write the connection of a window.
+        /// Write the connection of a window; gen and last stay for one clock more.
         pub cw_en: Signal<In, Bit>,
         /// Window.
         pub cw_wptr: Signal<In, Bits<A>>,
@@ -47,8 +47,12 @@ hdl_module! {
         conns: RamReg<39, A>,
         /// Writes that are visible.
         counts: RamReg<22, A>,
-        /// The connection read one clock ago, two clocks ago, was written in that clock. It opens
-        /// or closes the window: in that clock the window counts as closed.
+        /// A connection is written one clock late; its words stay for so long.
+        opened_en: DFF<Bit>,
+        opened_wptr: DFF<Bits<A>>,
+        opened: DFF<Bit>,
+        /// The connection read one clock ago, two clocks ago, was about to be written or was written
+        /// in that clock. It opens or closes the window: meanwhile the window counts as closed.
         torn_1: DFF<Bit>,
         torn_2: DFF<Bit>,
         s1_valid: DFF<Bit>,
@@ -96,18 +100,57 @@ impl<const A: usize> Logic for RwAcks<A> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, torn_1, torn_2, s1_valid, s1_clear, s1_wptr, s1_gen, s2_valid, s2_clear,
-            s2_wptr, s2_gen, s3_valid, s3_clear, s3_wptr, s3_gen, s4_clear, s4_known, s4_stale,
-            s4_wptr, s4_gen, s4_last, s4_same5, s4_same6, s4_same7, s5_write, s5_known, s5_wptr,
-            s5_gen, s5_last, s5_before, s5_count, s6_full, s6_wptr, s6_gen, s6_count, s7_count
+            self,
+            clk,
+            opened_en,
+            opened_wptr,
+            opened,
+            torn_1,
+            torn_2,
+            s1_valid,
+            s1_clear,
+            s1_wptr,
+            s1_gen,
+            s2_valid,
+            s2_clear,
+            s2_wptr,
+            s2_gen,
+            s3_valid,
+            s3_clear,
+            s3_wptr,
+            s3_gen,
+            s4_clear,
+            s4_known,
+            s4_stale,
+            s4_wptr,
+            s4_gen,
+            s4_last,
+            s4_same5,
+            s4_same6,
+            s4_same7,
+            s5_write,
+            s5_known,
+            s5_wptr,
+            s5_gen,
+            s5_last,
+            s5_before,
+            s5_count,
+            s6_full,
+            s6_wptr,
+            s6_gen,
+            s6_count,
+            s7_count
         );
         self.conns.clk.next = self.clk.val();
         self.counts.clk.next = self.clk.val();
-        self.conns.wr_en.next = self.cw_en.val();
-        self.conns.wr_addr.next = self.cw_wptr.val();
+        self.opened_en.d.next = self.cw_en.val();
+        self.opened_wptr.d.next = self.cw_wptr.val();
+        self.opened.d.next = self.cw_open.val();
+        self.conns.wr_en.next = self.opened_en.q.val();
+        self.conns.wr_addr.next = self.opened_wptr.q.val();
         self.conns.wr_data.next = (bit_cast::<39, 22>(self.cw_last.val()) << 17)
             | (bit_cast::<39, 16>(self.cw_gen.val()) << 1)
-            | bit_cast::<39, 1>(self.cw_open.val().into());
+            | bit_cast::<39, 1>(self.opened.q.val().into());
 
         // Stage 1.
         self.s1_valid.d.next = self.s_valid.val() & !self.clear_valid.val();
@@ -118,8 +161,10 @@ impl<const A: usize> Logic for RwAcks<A> {
         }
         self.s1_gen.d.next = self.s_gen.val();
         self.conns.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
-        self.torn_1.d.next =
-            self.cw_en.val() & (self.cw_wptr.val() == bit_cast::<A, 16>(self.s1_wptr.q.val()));
+        self.torn_1.d.next = (self.cw_en.val()
+            & (self.cw_wptr.val() == bit_cast::<A, 16>(self.s1_wptr.q.val())))
+            | (self.opened_en.q.val()
+                & (self.opened_wptr.q.val() == bit_cast::<A, 16>(self.s1_wptr.q.val())));
         self.torn_2.d.next = self.torn_1.q.val();
 
         // Stage 2.

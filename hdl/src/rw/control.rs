@@ -309,6 +309,8 @@ hdl_module! {
 
         /// Of the CONNECT at the head of the queue, prepared while the tables are read.
         length_1: DFF<Bits<32>>,
+        low_bytes: DFF<Bit>,
+        high_bytes: DFF<Bit>,
         has_bytes: DFF<Bit>,
         new_last: DFF<Bits<24>>,
         new_n: DFF<Bits<22>>,
@@ -341,6 +343,11 @@ hdl_module! {
         win_length: Signal<Local, Bits<32>>,
         /// The message or event means this window.
         gen_match: DFF<Bit>,
+        src_match: DFF<Bit>,
+        slot_match: DFF<Bit>,
+        wptr_match: DFF<Bit>,
+        low_match: DFF<Bit>,
+        high_match: DFF<Bit>,
         id_match: DFF<Bit>,
         xid_match: DFF<Bit>,
         /// All packets of the transfer are there.
@@ -465,6 +472,8 @@ impl<
             dropped,
             drop_why,
             length_1,
+            low_bytes,
+            high_bytes,
             has_bytes,
             new_last,
             new_n,
@@ -484,6 +493,11 @@ impl<
             same_transfer,
             newer,
             gen_match,
+            src_match,
+            slot_match,
+            wptr_match,
+            low_match,
+            high_match,
             id_match,
             xid_match,
             all_received,
@@ -575,17 +589,21 @@ impl<
 
         // The CONNECT at the head of the queue: number and length of its last packet, limits.
         self.mtu.next = bit_cast::<3, 4>(self.ctl_mtu.val());
-        self.has_bytes.d.next = self.ctl_length.val().any();
-        self.length_1.d.next = self.ctl_length.val();
-        if self.ctl_length.val().any() {
-            self.length_1.d.next = self.ctl_length.val() - 1;
-        }
+        self.low_bytes.d.next = bit_cast::<16, 32>(self.ctl_length.val()).any();
+        self.high_bytes.d.next = self.ctl_length.val().get_bits::<16>(16).any();
+        self.has_bytes.d.next = self.low_bytes.q.val() | self.high_bytes.q.val();
+        self.length_1.d.next = self.ctl_length.val() - 1;
         self.new_last.d.next = bit_cast::<24, 32>(self.length_1.q.val() >> 8) >> self.mtu.val();
+        if !self.has_bytes.q.val() {
+            self.new_last.d.next = 0.into();
+        }
         self.new_n.d.next = bit_cast::<22, 24>(self.new_last.q.val()) + 1;
         self.new_mask.d.next = !((!bits::<13>(255)) << self.mtu.val());
-        self.new_last_len.d.next = (bit_cast::<13, 32>(self.length_1.q.val())
-            & self.new_mask.q.val())
-            + bit_cast::<13, 1>(self.has_bytes.q.val().into());
+        self.new_last_len.d.next =
+            (bit_cast::<13, 32>(self.length_1.q.val()) & self.new_mask.q.val()) + 1;
+        if !self.has_bytes.q.val() {
+            self.new_last_len.d.next = 0.into();
+        }
         self.new_end.d.next = bit_cast::<33, 32>(bit_cast::<32, 64>(self.ctl_addr.val()))
             + bit_cast::<33, 32>(self.ctl_length.val());
         self.at_top.d.next = self.ctl_addr.val().get_bits::<32>(32).all();
@@ -611,10 +629,16 @@ impl<
         self.newer.d.next = !self.incarnation_diff.q.val().get_bit(15)
             & (self.incarnation_diff.q.val().any() | !self.xid_diff.q.val().get_bit(31));
         self.gen_match.d.next = self.gens.rd_data.val() == self.event_gen.q.val();
-        self.id_match.d.next = (bit_cast::<16, 8>(self.win_src.val()) == self.ctl_src.val())
-            & (bit_cast::<16, 4>(self.win_slot.val()) == self.ctl_slot.val())
-            & (bit_cast::<16, A>(self.wptr.q.val()) == self.ctl_wptr.val());
-        self.xid_match.d.next = self.win_xid.val() == self.ctl_xid.val();
+        self.src_match.d.next = bit_cast::<16, 8>(self.win_src.val()) == self.ctl_src.val();
+        self.slot_match.d.next = bit_cast::<16, 4>(self.win_slot.val()) == self.ctl_slot.val();
+        self.wptr_match.d.next = bit_cast::<16, A>(self.wptr.q.val()) == self.ctl_wptr.val();
+        self.low_match.d.next =
+            bit_cast::<16, 32>(self.win_xid.val()) == bit_cast::<16, 32>(self.ctl_xid.val());
+        self.high_match.d.next =
+            self.win_xid.val().get_bits::<16>(16) == self.ctl_xid.val().get_bits::<16>(16);
+        self.id_match.d.next =
+            self.src_match.q.val() & self.slot_match.q.val() & self.wptr_match.q.val();
+        self.xid_match.d.next = self.low_match.q.val() & self.high_match.q.val();
         self.all_received.d.next = self.tail.q.val() & (self.wbase.q.val() == self.n.q.val());
         self.limit_credit.d.next = bit_cast::<23, 22>(self.wbase.q.val()) + self.w.val();
         self.credit.d.next = bit_cast::<22, 23>(self.limit_credit.q.val());

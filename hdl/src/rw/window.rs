@@ -10,7 +10,7 @@ use crate::prelude::*;
 hdl_module! {
     /// Receiver-window engine: RDMA writes over a network that loses and reorders packets, with
     /// numbers only, never payload, in the receiver.
-    /// One record a clock at s_*. DATA is decided in 7 clocks (s_* to m_wr_*), in order, one a
+    /// One record a clock at s_*. DATA is decided in 8 clocks (s_* to m_wr_*), in order, one a
     /// clock, whatever windows it hits; a decision says whether and where the payload is written.
     /// CONNECT, POLL and ABORT wait in a queue for the control engine; when it is full they are
     /// dropped and counted, as the protocol allows. s_ready is a register: low while m_wr_* stalls
@@ -205,12 +205,15 @@ hdl_module! {
         /// 3 not expected here.
         some_1: DFF<Bit>,
         refused: DFF<Bits<2>>,
-        queue_full: DFF<Bit>,
+        /// A message on its way to the control engine.
+        control_1: DFF<Bit>,
+        message_1: DFF<Bits<263>>,
         event_1: DFF<Bits<4>>,
         event_2: DFF<Bits<4>>,
         event_3: DFF<Bits<4>>,
         event_4: DFF<Bits<4>>,
         event_5: DFF<Bits<4>>,
+        event_6: DFF<Bits<4>>,
     }
 }
 
@@ -233,7 +236,7 @@ impl<
     fn update(&mut self) {
         dff_setup!(
             self, clk, open, stale, ack_open, rare, event_1, event_2, event_3, event_4, event_5,
-            some_1, refused, queue_full
+            event_6, control_1, message_1, some_1, refused
         );
         self.accept.clk.next = self.clk.val();
         self.accept.rst.next = self.rst.val();
@@ -278,8 +281,10 @@ impl<
         self.accept.s_tail.next = self.s_tail.val();
         self.accept.s_len.next = self.s_len.val();
         self.accept.now.next = self.now.val();
-        self.messages.s_valid.next = self.is_control.val();
-        self.messages.s_data.next = bit_cast::<263, 3>(self.s_type.val())
+        self.control_1.d.next = self.is_control.val();
+        self.messages.s_valid.next = self.control_1.q.val();
+        self.messages.s_data.next = self.message_1.q.val();
+        self.message_1.d.next = bit_cast::<263, 3>(self.s_type.val())
             | (bit_cast::<263, 16>(self.s_src.val()) << 3)
             | (bit_cast::<263, 16>(self.s_slot.val()) << 19)
             | (bit_cast::<263, 32>(self.s_xid.val()) << 35)
@@ -428,9 +433,9 @@ impl<
             }
         }
         self.some_1.d.next = self.taken.val();
-        self.queue_full.d.next = !self.messages.s_ready.val();
         if self.some_1.q.val() {
-            if self.refused.q.val().any() & ((self.refused.q.val() != 2) | self.queue_full.q.val())
+            if self.refused.q.val().any()
+                & ((self.refused.q.val() != 2) | !self.messages.s_ready.val())
             {
                 self.event.next = bits::<4>(12) | bit_cast::<4, 2>(self.refused.q.val());
             }
@@ -455,8 +460,9 @@ impl<
         self.event_3.d.next = self.event_2.q.val();
         self.event_4.d.next = self.event_3.q.val();
         self.event_5.d.next = self.event_4.q.val();
-        self.counts.s_valid.next = self.accept.m_valid.val() | self.event_5.q.val().any();
-        self.counts.s_data.next = self.event_5.q.val();
+        self.event_6.d.next = self.event_5.q.val();
+        self.counts.s_valid.next = self.accept.m_valid.val() | self.event_6.q.val().any();
+        self.counts.s_data.next = self.event_6.q.val();
         if self.accept.m_valid.val() {
             self.counts.s_data.next = self.accept.m_reason.val();
         }
@@ -471,6 +477,8 @@ impl<
             self.event_3.d.next = 0.into();
             self.event_4.d.next = 0.into();
             self.event_5.d.next = 0.into();
+            self.control_1.d.next = false;
+            self.event_6.d.next = 0.into();
             self.some_1.d.next = false;
         }
     }
