@@ -1,8 +1,8 @@
 ram_reg_w33_d512.v
-ram_reg_forward_w33_d512.v
 ram_reg_w38_d512.v
 ram_reg_w64_d512.v
 ram_reg_w32_d512.v
+ram_reg_w45_d512.v
 ram_reg_w61_d512.v
 ram_reg_forward_w61_d512.v
 ram_reg_w16_d512.v

@@ -2,7 +2,7 @@
 //
 // Receiver-window engine: RDMA writes over a network that loses and reorders packets, with
 // numbers only, never payload, in the receiver.
-// One record a clock at s_*. DATA is decided in 7 clocks (s_* to m_wr_*), in order, one a
+// One record a clock at s_*. DATA is decided in 8 clocks (s_* to m_wr_*), in order, one a
 // clock, whatever windows it hits; a decision says whether and where the payload is written.
 // CONNECT, POLL and ABORT wait in a queue for the control engine; when it is full they are
 // dropped and counted, as the protocol allows. s_ready is a register: low while m_wr_* stalls
@@ -124,19 +124,21 @@ module rw_window_w1024_r512 (
 
     // Registers
     reg  open_reg;
-    reg  [3:0] stale_reg;    // Acknowledgements that belong to no transfer and have not been counted.
+    reg  [3:0] stale_reg;        // Acknowledgements that belong to no transfer and have not been counted.
     reg  ack_open_reg;
-    reg  [3:0] rare_reg;     // Drop by the control engine that has not been counted.
+    reg  [3:0] rare_reg;         // Drop by the control engine that has not been counted.
     // A record was taken; why it went no further: 1 bad frame, 2 queue full, if it is, 3 not
     // expected here.
     reg  some_1_reg;
     reg  [1:0] refused_reg;
-    reg  queue_full_reg;
+    reg  control_1_reg;          // A message on its way to the control engine.
+    reg  [262:0] message_1_reg;
     reg  [3:0] event_1_reg;
     reg  [3:0] event_2_reg;
     reg  [3:0] event_3_reg;
     reg  [3:0] event_4_reg;
     reg  [3:0] event_5_reg;
+    reg  [3:0] event_6_reg;
 
     // Signals
     wire is_data;
@@ -197,7 +199,6 @@ module rw_window_w1024_r512 (
     wire [144:0] decisions_m_data;
     wire [15:0] decisions_count;
     wire messages_s_ready;
-    wire [262:0] messages_s_data;
     wire messages_m_valid;
     wire [262:0] messages_m_data;
     wire finished_s_ready;
@@ -377,9 +378,9 @@ module rw_window_w1024_r512 (
     event_queue_w263_d16 messages (
         .clk     (clk),
         .rst     (rst),
-        .s_valid (is_control),
+        .s_valid (control_1_reg),
         .s_ready (messages_s_ready),
-        .s_data  (messages_s_data),
+        .s_data  (message_1_reg),
         .m_valid (messages_m_valid),
         .m_ready (control_ctl_ready),
         .m_data  (messages_m_data)
@@ -436,18 +437,6 @@ module rw_window_w1024_r512 (
         end
     end
 
-    assign messages_s_data = {260'd0, s_type}
-        | {244'd0, s_src, 3'd0}
-        | {228'd0, s_slot, 19'd0}
-        | {196'd0, s_xid, 35'd0}
-        | {180'd0, s_incarnation, 67'd0}
-        | {164'd0, s_wptr, 83'd0}
-        | {148'd0, s_gen, 99'd0}
-        | {132'd0, s_seq, 115'd0}
-        | {100'd0, s_length, 131'd0}
-        | {36'd0, s_addr, 163'd0}
-        | {4'd0, s_rkey, 227'd0}
-        | {s_mtu, 259'd0};
     assign decisions_s_data = {141'd0, accept_m_reason}
         | {125'd0, accept_m_wptr, 4'd0}
         | {109'd0, accept_m_gen, 20'd0}
@@ -474,7 +463,7 @@ module rw_window_w1024_r512 (
             stale_next = stale_reg + 4'd1;
         end
         if (some_1_reg) begin
-            if ((|refused_reg) & ((refused_reg != 2'd2) | queue_full_reg)) begin
+            if ((|refused_reg) & ((refused_reg != 2'd2) | !messages_s_ready)) begin
                 event_sig = 4'd12 | {2'd0, refused_reg};
             end
         end else if (|rare_reg) begin
@@ -493,8 +482,8 @@ module rw_window_w1024_r512 (
         end
     end
 
-    assign counts_inst_s_valid = accept_m_valid | (|event_5_reg);
-    assign counts_inst_s_data = accept_m_valid ? accept_m_reason : event_5_reg;
+    assign counts_inst_s_valid = accept_m_valid | (|event_6_reg);
+    assign counts_inst_s_data = accept_m_valid ? accept_m_reason : event_6_reg;
 
     // Clocked logic
     initial begin
@@ -504,16 +493,32 @@ module rw_window_w1024_r512 (
         rare_reg = 4'd0;
         some_1_reg = 1'b0;
         refused_reg = 2'd0;
-        queue_full_reg = 1'b0;
+        control_1_reg = 1'b0;
+        message_1_reg = 263'd0;
         event_1_reg = 4'd0;
         event_2_reg = 4'd0;
         event_3_reg = 4'd0;
         event_4_reg = 4'd0;
         event_5_reg = 4'd0;
+        event_6_reg = 4'd0;
     end
 
     always @(posedge clk) begin
         open_reg <= control_ready & !control_hold & !waiting & (decisions_count < 16'd7);
+        control_1_reg <= is_control;
+
+        message_1_reg <= {260'd0, s_type}
+            | {244'd0, s_src, 3'd0}
+            | {228'd0, s_slot, 19'd0}
+            | {196'd0, s_xid, 35'd0}
+            | {180'd0, s_incarnation, 67'd0}
+            | {164'd0, s_wptr, 83'd0}
+            | {148'd0, s_gen, 99'd0}
+            | {132'd0, s_seq, 115'd0}
+            | {100'd0, s_length, 131'd0}
+            | {36'd0, s_addr, 163'd0}
+            | {4'd0, s_rkey, 227'd0}
+            | {s_mtu, 259'd0};
 
         refused_reg <= 2'd0;
         if (taken & !is_data) begin
@@ -527,13 +532,13 @@ module rw_window_w1024_r512 (
         end
 
         some_1_reg <= taken;
-        queue_full_reg <= !messages_s_ready;
         ack_open_reg <= stale_reg < 4'd4;
         event_1_reg <= event_sig;
         event_2_reg <= event_1_reg;
         event_3_reg <= event_2_reg;
         event_4_reg <= event_3_reg;
         event_5_reg <= event_4_reg;
+        event_6_reg <= event_5_reg;
         stale_reg <= stale_next;
         rare_reg <= rare_next;
 
@@ -542,11 +547,13 @@ module rw_window_w1024_r512 (
             stale_reg <= 4'd0;
             rare_reg <= 4'd0;
             some_1_reg <= 1'b0;
+            control_1_reg <= 1'b0;
             event_1_reg <= 4'd0;
             event_2_reg <= 4'd0;
             event_3_reg <= 4'd0;
             event_4_reg <= 4'd0;
             event_5_reg <= 4'd0;
+            event_6_reg <= 4'd0;
         end
     end
 

@@ -1,8 +1,8 @@
 ram_reg_w33_d64.v
-ram_reg_forward_w33_d64.v
 ram_reg_w38_d64.v
 ram_reg_w64_d64.v
 ram_reg_w32_d64.v
+ram_reg_w45_d64.v
 ram_reg_w61_d64.v
 ram_reg_forward_w61_d64.v
 ram_reg_w8_d64.v

@@ -1,8 +1,8 @@
 ram_reg_w33_d16.v
-ram_reg_forward_w33_d16.v
 ram_reg_w38_d16.v
 ram_reg_w64_d16.v
 ram_reg_w32_d16.v
+ram_reg_w45_d16.v
 ram_reg_w61_d16.v
 ram_reg_forward_w61_d16.v
 ram_reg_w2_d16.v

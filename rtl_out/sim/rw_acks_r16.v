@@ -28,7 +28,7 @@ module rw_acks_r16 (
     input  wire [3:0]  clear_wptr,   // Window.
 
     // cw
-    input  wire        cw_en,        // Write the connection of a window.
+    input  wire        cw_en,        // Write the connection of a window; gen and last stay for one clock more.
     input  wire [3:0]  cw_wptr,      // Window.
     input  wire        cw_open,      // The window is open.
     input  wire [15:0] cw_gen,       // Incarnation.
@@ -44,8 +44,11 @@ module rw_acks_r16 (
 );
 
     // Registers
-    // The connection read one clock ago, two clocks ago, was written in that clock. It opens or
-    // closes the window: in that clock the window counts as closed.
+    reg  opened_en_reg;          // A connection is written one clock late; its words stay for so long.
+    reg  [3:0] opened_wptr_reg;
+    reg  opened_reg;
+    // The connection read one clock ago, two clocks ago, was about to be written or was written in
+    // that clock. It opens or closes the window: meanwhile the window counts as closed.
     reg  torn_1_reg;
     reg  torn_2_reg;
     reg  s1_valid_reg;
@@ -66,7 +69,7 @@ module rw_acks_r16 (
     reg  [3:0] s4_wptr_reg;
     reg  [15:0] s4_gen_reg;
     reg  [21:0] s4_last_reg;
-    reg  s4_same5_reg;          // Same window as the record in stage 5, 6, 7.
+    reg  s4_same5_reg;           // Same window as the record in stage 5, 6, 7.
     reg  s4_same6_reg;
     reg  s4_same7_reg;
     reg  s5_write_reg;
@@ -74,7 +77,7 @@ module rw_acks_r16 (
     reg  [3:0] s5_wptr_reg;
     reg  [15:0] s5_gen_reg;
     reg  [21:0] s5_last_reg;
-    reg  [21:0] s5_before_reg;  // The count without and with this write.
+    reg  [21:0] s5_before_reg;   // The count without and with this write.
     reg  [21:0] s5_count_reg;
     reg  s6_full_reg;
     reg  [3:0] s6_wptr_reg;
@@ -94,8 +97,8 @@ module rw_acks_r16 (
         .clk     (clk),
         .rd_addr (s1_wptr_reg[3:0]),
         .rd_data (conns_rd_data),
-        .wr_en   (cw_en),
-        .wr_addr (cw_wptr),
+        .wr_en   (opened_en_reg),
+        .wr_addr (opened_wptr_reg),
         .wr_data (conns_wr_data)
     );
 
@@ -110,7 +113,7 @@ module rw_acks_r16 (
     );
 
     // Combinational logic
-    assign conns_wr_data = {cw_last, 17'd0} | {22'd0, cw_gen, 1'b0} | {38'd0, cw_open};
+    assign conns_wr_data = {cw_last, 17'd0} | {22'd0, cw_gen, 1'b0} | {38'd0, opened_reg};
     assign known = conns_rd_data[0]
         & !torn_2_reg
         & (conns_rd_data[16:1] == s3_gen_reg)
@@ -136,6 +139,9 @@ module rw_acks_r16 (
 
     // Clocked logic
     initial begin
+        opened_en_reg = 1'b0;
+        opened_wptr_reg = 4'd0;
+        opened_reg = 1'b0;
         torn_1_reg = 1'b0;
         torn_2_reg = 1'b0;
         s1_valid_reg = 1'b0;
@@ -174,11 +180,17 @@ module rw_acks_r16 (
     end
 
     always @(posedge clk) begin
+        opened_en_reg <= cw_en;
+        opened_wptr_reg <= cw_wptr;
+        opened_reg <= cw_open;
         s1_valid_reg <= s_valid & !clear_valid;
         s1_clear_reg <= clear_valid;
         s1_wptr_reg <= clear_valid ? {12'd0, clear_wptr} : s_wptr;
         s1_gen_reg <= s_gen;
-        torn_1_reg <= cw_en & (cw_wptr == s1_wptr_reg[3:0]);
+
+        torn_1_reg <= (cw_en & (cw_wptr == s1_wptr_reg[3:0]))
+            | (opened_en_reg & (opened_wptr_reg == s1_wptr_reg[3:0]));
+
         torn_2_reg <= torn_1_reg;
         s2_valid_reg <= s1_valid_reg;
         s2_clear_reg <= s1_clear_reg;

@@ -33,6 +33,7 @@ module rw_bytes_w32_n2 (
     input  wire        drop_hole,  // Forget the lowest hole.
 
     // Outputs
+    output wire        higher,     // pos was above wbase one clock ago.
     output wire [31:0] word,       // Word of a STATUS.
     output wire [3:0]  count,      // Bytes made ready.
     output wire        none,       // The byte before this one has no hole that is not forgotten.
@@ -46,7 +47,7 @@ module rw_bytes_w32_n2 (
     // Registers
     reg  [31:0] view_reg;     // What is left of the word, as bits "received".
     reg  [21:0] base_reg;     // wbase or pos, whichever is higher.
-    reg  higher_reg;          // pos is higher.
+    reg  above_reg;           // pos is higher.
     reg  below_reg;           // The word is below the one of base; it is that one; it is the one of stop.
     reg  at_base_reg;
     reg  at_end_reg;
@@ -89,6 +90,7 @@ module rw_bytes_w32_n2 (
     assign base_byte = {2'd0, base_reg[4:3]};
     assign end_byte = {2'd0, stop[4:3]};
     assign count = ready_reg;
+    assign higher = above_reg;
     assign below_base = first_reg ? under_reg : 8'd0;
     assign past_end = last_reg ? over_reg : 8'd0;
     assign octet = !whole_reg ? (view_reg[7:0] | below_base | past_end) : ones;
@@ -100,7 +102,7 @@ module rw_bytes_w32_n2 (
     initial begin
         view_reg = 32'd0;
         base_reg = 22'd0;
-        higher_reg = 1'b0;
+        above_reg = 1'b0;
         below_reg = 1'b0;
         at_base_reg = 1'b0;
         at_end_reg = 1'b0;
@@ -126,11 +128,11 @@ module rw_bytes_w32_n2 (
                 view_reg <= raw;
             end
         end
-        if (raise & higher_reg) begin
+        if (raise & above_reg) begin
             base_reg <= pos;
         end
 
-        higher_reg <= pos > wbase;
+        above_reg <= pos > wbase;
 
         if (relate) begin
             below_reg <= abs < base_abs;

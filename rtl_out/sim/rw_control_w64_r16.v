@@ -152,31 +152,31 @@ module rw_control_w64_r16 (
     localparam [4:0] STATE_IDLE       = 5'd1;
     localparam [4:0] STATE_PEER       = 5'd2;
     localparam [4:0] STATE_WINDOW     = 5'd3;
-    localparam [4:0] STATE_CHECK      = 5'd4;
-    localparam [4:0] STATE_SETTLE     = 5'd5;
-    localparam [4:0] STATE_ACT        = 5'd6;
-    localparam [4:0] STATE_CLOSE      = 5'd7;
-    localparam [4:0] STATE_DRAIN      = 5'd8;
-    localparam [4:0] STATE_COMPLETION = 5'd9;
-    localparam [4:0] STATE_ALLOC      = 5'd10;
-    localparam [4:0] STATE_ALLOC_WAIT = 5'd11;
-    localparam [4:0] STATE_HOLD       = 5'd12;
-    localparam [4:0] STATE_INIT       = 5'd13;
-    localparam [4:0] STATE_INIT_DRAIN = 5'd14;
-    localparam [4:0] STATE_OPEN       = 5'd15;
-    localparam [4:0] STATE_MESSAGE    = 5'd16;
-    localparam [4:0] STATE_FETCH1     = 5'd17;
-    localparam [4:0] STATE_FETCH2     = 5'd18;
-    localparam [4:0] STATE_VIEW       = 5'd19;
-    localparam [4:0] STATE_RAISE      = 5'd20;
-    localparam [4:0] STATE_RELATE     = 5'd21;
-    localparam [4:0] STATE_PREPARE    = 5'd22;
-    localparam [4:0] STATE_BYTES      = 5'd23;
-    localparam [4:0] STATE_BITMAP     = 5'd24;
-    localparam [4:0] STATE_PLAN       = 5'd25;
-    localparam [4:0] STATE_LIMITS     = 5'd26;
-    localparam [4:0] STATE_PASS       = 5'd27;
-    localparam [4:0] STATE_SCAN       = 5'd28;
+    localparam [4:0] STATE_SETTLE     = 5'd4;
+    localparam [4:0] STATE_ACT        = 5'd5;
+    localparam [4:0] STATE_CLOSE      = 5'd6;
+    localparam [4:0] STATE_DRAIN      = 5'd7;
+    localparam [4:0] STATE_COMPLETION = 5'd8;
+    localparam [4:0] STATE_ALLOC      = 5'd9;
+    localparam [4:0] STATE_ALLOC_WAIT = 5'd10;
+    localparam [4:0] STATE_HOLD       = 5'd11;
+    localparam [4:0] STATE_INIT       = 5'd12;
+    localparam [4:0] STATE_INIT_DRAIN = 5'd13;
+    localparam [4:0] STATE_OPEN       = 5'd14;
+    localparam [4:0] STATE_MESSAGE    = 5'd15;
+    localparam [4:0] STATE_FETCH1     = 5'd16;
+    localparam [4:0] STATE_FETCH2     = 5'd17;
+    localparam [4:0] STATE_VIEW       = 5'd18;
+    localparam [4:0] STATE_RAISE      = 5'd19;
+    localparam [4:0] STATE_RELATE     = 5'd20;
+    localparam [4:0] STATE_PREPARE    = 5'd21;
+    localparam [4:0] STATE_BYTES      = 5'd22;
+    localparam [4:0] STATE_BITMAP     = 5'd23;
+    localparam [4:0] STATE_LIMITS     = 5'd24;
+    localparam [4:0] STATE_PASS       = 5'd25;
+    localparam [4:0] STATE_LIFT       = 5'd26;
+    localparam [4:0] STATE_START      = 5'd27;
+    localparam [4:0] STATE_AIM        = 5'd28;
     localparam [4:0] STATE_RANGE      = 5'd29;
     localparam [4:0] STATE_HOLES      = 5'd30;
     localparam [4:0] STATE_SWEEP_END  = 5'h1f;
@@ -212,6 +212,8 @@ module rw_control_w64_r16 (
     reg  dropped_reg;
     reg  [3:0] drop_why_reg;
     reg  [31:0] length_1_reg;          // Of the CONNECT at the head of the queue, prepared while the tables are read.
+    reg  low_bytes_reg;
+    reg  high_bytes_reg;
     reg  has_bytes_reg;
     reg  [23:0] new_last_reg;
     reg  [21:0] new_n_reg;
@@ -232,6 +234,11 @@ module rw_control_w64_r16 (
     reg  same_transfer_reg;
     reg  newer_reg;
     reg  gen_match_reg;                // The message or event means this window.
+    reg  src_match_reg;
+    reg  slot_match_reg;
+    reg  wptr_match_reg;
+    reg  low_match_reg;
+    reg  high_match_reg;
     reg  id_match_reg;
     reg  xid_match_reg;
     reg  all_received_reg;             // All packets of the transfer are there.
@@ -269,16 +276,21 @@ module rw_control_w64_r16 (
     reg  incomplete_reg;
     reg  restart_reg;
     reg  tail_lost_reg;
-    reg  [21:0] limit_reg;             // Holes below it are old; where the second pass begins.
-    reg  [21:0] low_2_reg;
-    reg  low_by_wbase_reg;             // Of the bounds, the one that holds.
-    reg  end_by_mark_reg;
-    reg  upto_limit_reg;
+    reg  [21:0] limit_reg;             // Holes below it are old.
+    reg  end_by_mark_reg;              // The first pass ends at the mark, not at limit.
     reg  [21:0] upto_reg;              // All holes below it have been asked for.
     reg  first_pass_reg;
+    reg  fresh_reg;                    // A pass begins.
     reg  searched_reg;                 // Nothing is left of the packets to search.
     reg  [21:0] pos_reg;               // Packets to search, from pos to below end.
     reg  [21:0] end_reg;
+    // What is written was decided one clock ago; nothing that it is made of changes as fast.
+    reg  closed_reg;
+    reg  opened_reg;
+    reg  cleared_reg;
+    reg  swept_reg;
+    reg  initialising_reg;
+    reg  holding_reg;
 
     // Signals
     wire [3:0] in_word;
@@ -303,8 +315,7 @@ module rw_control_w64_r16 (
     wire write_window;
     wire closing;
     wire opening;
-    wire clearing;
-    wire sweep_end;
+    wire window_changed;
     reg  [4:0] state_next;
     reg  [2:0] op_next;
     reg  [1:0] then_next;          // What follows a message.
@@ -343,6 +354,7 @@ module rw_control_w64_r16 (
     reg  [3:0] filled_next;
     reg  [21:0] upto_next;         // All holes below it have been asked for.
     reg  first_pass_next;
+    reg  fresh_next;               // A pass begins.
     reg  [21:0] pos_next;          // Packets to search, from pos to below end.
     reg  [21:0] end_next;
     wire [3:0] free_last;
@@ -372,6 +384,7 @@ module rw_control_w64_r16 (
     wire bytes_relate;
     wire bytes_prepare;
     wire bytes_shift;
+    wire bytes_higher;
     wire [3:0] bytes_count;
     wire bytes_none;
     wire [2:0] bytes_hole;
@@ -382,7 +395,7 @@ module rw_control_w64_r16 (
         .rst     (rst),
         .last    (free_last),
         .ready   (free_ready),
-        .s_valid (closing),
+        .s_valid (closed_reg),
         .s_ready (free_s_ready),
         .s_data  (wptr_reg),
         .m_valid (free_m_valid),
@@ -396,7 +409,7 @@ module rw_control_w64_r16 (
         .clk     (clk),
         .rd_addr (peers_rd_addr),
         .rd_data (peers_rd_data),
-        .wr_en   (write_window),
+        .wr_en   (window_changed),
         .wr_addr (peers_wr_addr),
         .wr_data (peers_wr_data)
     );
@@ -406,7 +419,7 @@ module rw_control_w64_r16 (
         .clk     (clk),
         .rd_addr (peers_rd_addr),
         .rd_data (peer_ids_rd_data),
-        .wr_en   (opening),
+        .wr_en   (opened_reg),
         .wr_addr (peers_rd_addr),
         .wr_data (peer_ids_wr_data)
     );
@@ -416,16 +429,16 @@ module rw_control_w64_r16 (
         .clk     (clk),
         .rd_addr (wptr_reg),
         .rd_data (opens_rd_data),
-        .wr_en   (write_window),
+        .wr_en   (window_changed),
         .wr_addr (wptr_reg),
-        .wr_data (opening)
+        .wr_data (opened_reg)
     );
 
     ram_reg_w98_d16 windows (
         .clk     (clk),
         .rd_addr (wptr_reg),
         .rd_data (windows_rd_data),
-        .wr_en   (opening),
+        .wr_en   (opened_reg),
         .wr_addr (wptr_reg),
         .wr_data (windows_wr_data)
     );
@@ -435,7 +448,7 @@ module rw_control_w64_r16 (
         .clk     (clk),
         .rd_addr (wptr_reg),
         .rd_data (gens_rd_data),
-        .wr_en   (opening),
+        .wr_en   (opened_reg),
         .wr_addr (wptr_reg),
         .wr_data (generation_reg)
     );
@@ -485,6 +498,7 @@ module rw_control_w64_r16 (
         .align     (wbase_reg[2:0]),
         .push      (push),
         .drop_hole (next_hole),
+        .higher    (bytes_higher),
         .word      (m_bitmap_data),
         .count     (bytes_count),
         .none      (bytes_none),
@@ -571,17 +585,16 @@ module rw_control_w64_r16 (
         endcase
     end
 
-    assign hold = (state_reg == STATE_HOLD) | (state_reg == STATE_INIT);
-    assign init_valid = state_reg == STATE_INIT;
+    assign hold = holding_reg;
+    assign init_valid = initialising_reg;
     assign init_wptr = wptr_reg;
     assign init_word = word_reg[0];
-    assign clear_valid = state_reg == STATE_INIT;
+    assign clear_valid = initialising_reg;
     assign clear_wptr = wptr_reg;
     assign closing = state_reg == STATE_CLOSE;
     assign opening = state_reg == STATE_OPEN;
-    assign clearing = state_reg == STATE_CLEAR;
-    assign sweep_end = state_reg == STATE_SWEEP_END;
-    assign write_window = clearing | closing | opening;
+    assign write_window = (state_reg == STATE_CLEAR) | closing | opening;
+    assign window_changed = cleared_reg | closed_reg | opened_reg;
     assign cw_en = write_window;
     assign cw_wptr = wptr_reg;
     assign cw_open = opening;
@@ -602,20 +615,20 @@ module rw_control_w64_r16 (
     always @(*) begin
         peers_wr_addr = clear_count_reg;
         peers_wr_data = {wptr_reg, 2'd0};
-        if (opening) begin
+        if (opened_reg) begin
             peers_wr_addr = peers_rd_addr;
             peers_wr_data = {wptr_reg, 2'd0} | 6'd1;
         end
-        if (closing) begin
+        if (closed_reg) begin
             peers_wr_addr = {win_src, 4'd0} | {8'd0, win_slot};
             peers_wr_data = {wptr_reg, 2'd0} | 6'd2 | {2'd0, cpl_status_reg};
         end
     end
 
-    assign asked_wr_en = opening | sweep_end;
-    assign marks_wr_en = opening | (sweep_end & restart_reg);
+    assign asked_wr_en = opened_reg | swept_reg;
+    assign marks_wr_en = opened_reg | (swept_reg & restart_reg);
     assign marks_wr_data = {start_reg, 22'd0} | {16'd0, upto_reg};
-    assign ranges_wr_en = opening | (sweep_end & tail_lost_reg);
+    assign ranges_wr_en = opened_reg | (swept_reg & tail_lost_reg);
     assign free_last = ~4'd0;
     assign free_m_ready = state_reg == STATE_ALLOC;
     assign fin_ready = fin_served_reg;
@@ -659,6 +672,7 @@ module rw_control_w64_r16 (
         filled_next = filled_reg;
         upto_next = upto_reg;
         first_pass_next = first_pass_reg;
+        fresh_next = fresh_reg;
         pos_next = pos_reg;
         end_next = end_reg;
         done = 1'b0;
@@ -714,8 +728,6 @@ module rw_control_w64_r16 (
                 end
             end
             STATE_WINDOW: begin
-            end
-            STATE_CHECK: begin
                 is_open_next = opens_rd_data;
                 n_next = windows_rd_data[97:76];
                 wbase_next = q_wbase;
@@ -901,8 +913,6 @@ module rw_control_w64_r16 (
                     end
                 end
             end
-            STATE_PLAN: begin
-            end
             STATE_LIMITS: begin
                 msg_type_next = 3'd2;
                 then_next = THEN_HOLES;
@@ -914,28 +924,39 @@ module rw_control_w64_r16 (
                 end
             end
             STATE_PASS: begin
-                upto_next = low_2_reg;
-                if (upto_limit_reg) begin
-                    upto_next = limit_reg;
-                end
                 first_pass_next = restart_reg;
-                pos_next = low_2_reg;
+                pos_next = req_upto;
                 if (restart_reg) begin
-                    pos_next = wbase_reg;
+                    pos_next = 22'd0;
                 end
                 end_next = limit_reg;
                 if (end_by_mark_reg) begin
                     end_next = req_mark;
                 end
             end
-            STATE_SCAN: begin
-                abs_next = pos_reg[21:5];
+            STATE_LIFT: begin
+            end
+            STATE_START: begin
+                if (!bytes_higher) begin
+                    pos_next = wbase_reg;
+                end
+                fresh_next = 1'b1;
+            end
+            STATE_AIM: begin
             end
             STATE_RANGE: begin
+                abs_next = pos_reg[21:5];
+                fresh_next = 1'b0;
+                if (fresh_reg) begin
+                    upto_next = end_reg;
+                    if (searched_reg) begin
+                        upto_next = pos_reg;
+                    end
+                end
                 if (searched_reg) begin
                     if (first_pass_reg) begin
                         first_pass_next = 1'b0;
-                        pos_next = low_2_reg;
+                        pos_next = req_upto;
                         end_next = limit_reg;
                     end
                 end
@@ -986,12 +1007,9 @@ module rw_control_w64_r16 (
                 end
             end
             STATE_WINDOW: begin
-                if (timer_reg == 4'd1) begin
-                    state_next = STATE_CHECK;
+                if (timer_reg == 4'd2) begin
+                    state_next = STATE_SETTLE;
                 end
-            end
-            STATE_CHECK: begin
-                state_next = STATE_SETTLE;
             end
             STATE_SETTLE: begin
                 if (timer_reg == 4'd4) begin
@@ -1033,7 +1051,7 @@ module rw_control_w64_r16 (
                     end
                     OP_SWEEP: begin
                         if (is_open_reg) begin
-                            state_next = STATE_PLAN;
+                            state_next = STATE_LIMITS;
                         end
                     end
                     default: begin end
@@ -1143,9 +1161,6 @@ module rw_control_w64_r16 (
                     end
                 end
             end
-            STATE_PLAN: begin
-                state_next = STATE_LIMITS;
-            end
             STATE_LIMITS: begin
                 state_next = STATE_PASS;
                 if (give_up_reg) begin
@@ -1153,9 +1168,15 @@ module rw_control_w64_r16 (
                 end
             end
             STATE_PASS: begin
-                state_next = STATE_SCAN;
+                state_next = STATE_LIFT;
             end
-            STATE_SCAN: begin
+            STATE_LIFT: begin
+                state_next = STATE_START;
+            end
+            STATE_START: begin
+                state_next = STATE_AIM;
+            end
+            STATE_AIM: begin
                 state_next = STATE_RANGE;
             end
             STATE_RANGE: begin
@@ -1163,7 +1184,7 @@ module rw_control_w64_r16 (
                 if (searched_reg) begin
                     state_next = STATE_SWEEP_END;
                     if (first_pass_reg) begin
-                        state_next = STATE_SCAN;
+                        state_next = STATE_LIFT;
                     end
                 end
             end
@@ -1171,7 +1192,7 @@ module rw_control_w64_r16 (
                 if (next_hole) begin
                     state_next = STATE_MESSAGE;
                 end else if (spent_reg) begin
-                    state_next = STATE_SCAN;
+                    state_next = STATE_AIM;
                 end
             end
             STATE_SWEEP_END: begin
@@ -1206,6 +1227,8 @@ module rw_control_w64_r16 (
         dropped_reg = 1'b0;
         drop_why_reg = 4'd0;
         length_1_reg = 32'd0;
+        low_bytes_reg = 1'b0;
+        high_bytes_reg = 1'b0;
         has_bytes_reg = 1'b0;
         new_last_reg = 24'd0;
         new_n_reg = 22'd0;
@@ -1225,6 +1248,11 @@ module rw_control_w64_r16 (
         same_transfer_reg = 1'b0;
         newer_reg = 1'b0;
         gen_match_reg = 1'b0;
+        src_match_reg = 1'b0;
+        slot_match_reg = 1'b0;
+        wptr_match_reg = 1'b0;
+        low_match_reg = 1'b0;
+        high_match_reg = 1'b0;
         id_match_reg = 1'b0;
         xid_match_reg = 1'b0;
         all_received_reg = 1'b0;
@@ -1263,24 +1291,34 @@ module rw_control_w64_r16 (
         restart_reg = 1'b0;
         tail_lost_reg = 1'b0;
         limit_reg = 22'd0;
-        low_2_reg = 22'd0;
-        low_by_wbase_reg = 1'b0;
         end_by_mark_reg = 1'b0;
-        upto_limit_reg = 1'b0;
         upto_reg = 22'd0;
         first_pass_reg = 1'b0;
+        fresh_reg = 1'b0;
         searched_reg = 1'b0;
         pos_reg = 22'd0;
         end_reg = 22'd0;
+        closed_reg = 1'b0;
+        opened_reg = 1'b0;
+        cleared_reg = 1'b0;
+        swept_reg = 1'b0;
+        initialising_reg = 1'b0;
+        holding_reg = 1'b0;
     end
 
     always @(posedge clk) begin
-        has_bytes_reg <= |ctl_length;
-        length_1_reg <= (|ctl_length) ? (ctl_length - 32'd1) : ctl_length;
-        new_last_reg <= length_1_reg[31:8] >> mtu;
+        low_bytes_reg <= |ctl_length[15:0];
+        high_bytes_reg <= |ctl_length[31:16];
+        has_bytes_reg <= low_bytes_reg | high_bytes_reg;
+        length_1_reg <= ctl_length - 32'd1;
+        new_last_reg <= !has_bytes_reg ? 24'd0 : (length_1_reg[31:8] >> mtu);
         new_n_reg <= new_last_reg[21:0] + 22'd1;
-        new_mask_reg <= (13'd256 << mtu) - 13'd1;
-        new_last_len_reg <= (length_1_reg[12:0] & new_mask_reg) + {12'd0, has_bytes_reg};
+        new_mask_reg <= ~(~13'd255 << mtu);
+
+        new_last_len_reg <= !has_bytes_reg
+            ? 13'd0
+            : ((length_1_reg[12:0] & new_mask_reg) + 13'd1);
+
         new_end_reg <= {1'b0, ctl_addr[31:0]} + {1'b0, ctl_length};
         at_top_reg <= &ctl_addr[63:32];
         past_end_reg <= at_top_reg & new_end_reg[32] & (|new_end_reg[31:0]);
@@ -1304,12 +1342,13 @@ module rw_control_w64_r16 (
             & ((|incarnation_diff_reg) | !xid_diff_reg[31]);
 
         gen_match_reg <= gens_rd_data == event_gen_reg;
-
-        id_match_reg <= ({8'd0, win_src} == ctl_src)
-            & ({12'd0, win_slot} == ctl_slot)
-            & ({12'd0, wptr_reg} == ctl_wptr);
-
-        xid_match_reg <= win_xid == ctl_xid;
+        src_match_reg <= {8'd0, win_src} == ctl_src;
+        slot_match_reg <= {12'd0, win_slot} == ctl_slot;
+        wptr_match_reg <= {12'd0, wptr_reg} == ctl_wptr;
+        low_match_reg <= win_xid[15:0] == ctl_xid[15:0];
+        high_match_reg <= win_xid[31:16] == ctl_xid[31:16];
+        id_match_reg <= src_match_reg & slot_match_reg & wptr_match_reg;
+        xid_match_reg <= low_match_reg & high_match_reg;
         all_received_reg <= tail_reg & (wbase_reg == n_reg);
         limit_credit_reg <= {1'b0, wbase_reg} + W;
         past_n_reg <= limit_credit_reg > {1'b0, n_reg};
@@ -1323,10 +1362,8 @@ module rw_control_w64_r16 (
         restart_reg <= since_mark_reg >= cfg_retry_ticks;
         tail_quiet_reg <= idle_reg >= cfg_tail_ticks;
         range_old_reg <= since_range_reg >= cfg_retry_ticks;
-        incomplete_reg <= highest_reg < n_reg;
+        incomplete_reg <= highest_reg != n_reg;
         tail_lost_reg <= tail_quiet_reg & range_old_reg & incomplete_reg;
-        low_by_wbase_reg <= req_upto < wbase_reg;
-        low_2_reg <= low_by_wbase_reg ? wbase_reg : req_upto;
 
         limit_reg <= old_reg[21:0];
         if (old_reg[22]) begin
@@ -1337,7 +1374,6 @@ module rw_control_w64_r16 (
         end
 
         end_by_mark_reg <= restart_reg & (req_mark <= limit_reg);
-        upto_limit_reg <= limit_reg > low_2_reg;
         searched_reg <= pos_reg >= end_reg;
 
         if (bytes_shift) begin
@@ -1347,6 +1383,12 @@ module rw_control_w64_r16 (
             spent_reg <= 1'b0;
         end
 
+        holding_reg <= (state_reg == STATE_HOLD) | (state_reg == STATE_INIT);
+        initialising_reg <= state_reg == STATE_INIT;
+        closed_reg <= closing;
+        opened_reg <= opening;
+        cleared_reg <= state_reg == STATE_CLEAR;
+        swept_reg <= state_reg == STATE_SWEEP_END;
         served_reg <= done & is_message;
         state_reg <= state_next;
         op_reg <= op_next;
@@ -1386,6 +1428,7 @@ module rw_control_w64_r16 (
         filled_reg <= filled_next;
         upto_reg <= upto_next;
         first_pass_reg <= first_pass_next;
+        fresh_reg <= fresh_next;
         pos_reg <= pos_next;
         end_reg <= end_next;
 
@@ -1395,7 +1438,6 @@ module rw_control_w64_r16 (
             credit_next_reg <= 1'b0;
             clear_count_reg <= 12'd0;
             sweep_wptr_reg <= 4'd0;
-            wptr_reg <= 4'd0;
             served_reg <= 1'b0;
             fin_served_reg <= 1'b0;
             crd_served_reg <= 1'b0;

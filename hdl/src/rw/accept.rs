@@ -105,10 +105,14 @@ hdl_module! {
 
         /// open, source, incarnation of each window.
         conn_id: RamReg<33, A>,
-        /// The connection read one clock ago, two clocks ago, was written in that clock. It opens
-        /// or closes the window: in that clock the window counts as closed.
+        /// The connection read one clock ago, two clocks ago, was about to be written or was written
+        /// in that clock. It opens or closes the window: meanwhile the window counts as closed.
         torn_1: DFF<Bit>,
         torn_2: DFF<Bit>,
+        /// The connection in stage 3.
+        s3_torn: DFF<Bit>,
+        s3_id: DFF<Bits<33>>,
+        s3_size: DFF<Bits<38>>,
         /// Last packet number and length, packet size.
         conn_size: RamReg<38, A>,
         conn_addr: RamReg<64, A>,
@@ -336,7 +340,12 @@ hdl_module! {
         alone: Signal<Local, Bit>,
         /// The record just before emptied the window: the next word is the one that follows.
         emptied: Signal<Local, Bit>,
-        next_hole: WordSelect<NW, LNW, LB>,
+        /// Hole of the next word in the tables, and whether the record just before set it; without
+        /// and with the word just before filled.
+        hole_without: WordSelect<NW, LNW, LB>,
+        hole_with: WordSelect<NW, LNW, LB>,
+        set_without: Signal<Local, Bit>,
+        set_with: Signal<Local, Bit>,
         next_pos: Signal<Local, Bits<LB>>,
         base_lap: Signal<Local, Bits<HI>>,
         base_index: Signal<Local, Bits<LNW>>,
@@ -455,6 +464,9 @@ impl<
             opened_id,
             torn_1,
             torn_2,
+            s3_torn,
+            s3_id,
+            s3_size,
             s1_valid,
             s1_init,
             s1_wptr,
@@ -706,17 +718,23 @@ impl<
         self.s1_len.d.next = self.s_len.val();
         self.s1_word.next = (bit_cast::<BA, 16>(self.s1_wptr.q.val()) << self.lnw.val())
             | bit_cast::<BA, LNW>(self.s1_pidx.q.val().get_bits::<LNW>(self.lb.val().index()));
-        self.conn_id.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
-        self.conn_size.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
+        // The words to compare are read a stage early: from the RAM's output the way is too long.
+        self.conn_id.rd_addr.next = bit_cast::<A, 16>(self.s_wptr.val());
+        self.conn_size.rd_addr.next = bit_cast::<A, 16>(self.s_wptr.val());
         self.conn_addr.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
         self.conn_rkey.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
         self.fulls.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
         self.rows.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
         self.bitmap.rd_addr.next = self.s1_word.val();
 
-        self.torn_1.d.next = self.opened_en.q.val()
-            & (self.opened_wptr.q.val() == bit_cast::<A, 16>(self.s1_wptr.q.val()));
+        self.torn_1.d.next = (self.cw_en.val()
+            & (self.cw_wptr.val() == bit_cast::<A, 16>(self.s_wptr.val())))
+            | (self.opened_en.q.val()
+                & (self.opened_wptr.q.val() == bit_cast::<A, 16>(self.s_wptr.val())));
         self.torn_2.d.next = self.torn_1.q.val();
+        self.s3_torn.d.next = self.torn_2.q.val();
+        self.s3_id.d.next = self.conn_id.rd_data.val();
+        self.s3_size.d.next = self.conn_size.rd_data.val();
 
         // Stage 2: the arrays are read; which of the records ahead have the same row or word?
         self.s2_valid.d.next = self.s1_valid.q.val();
@@ -758,8 +776,8 @@ impl<
         self.s3_word.d.next = self.s2_word.q.val();
         self.s3_row.next = bit_cast::<A, 16>(self.s3_wptr.q.val());
         self.s3_pos.next = bit_cast::<LB, 22>(self.s3_pidx.q.val());
-        self.s3_last.next = bit_cast::<22, 38>(self.conn_size.rd_data.val());
-        self.s3_plen.next = bits::<13>(256) << self.conn_size.rd_data.val().get_bits::<3>(22);
+        self.s3_last.next = bit_cast::<22, 38>(self.s3_size.q.val());
+        self.s3_plen.next = bits::<13>(256) << self.s3_size.q.val().get_bits::<3>(22);
         self.s3_lap.next = bit_cast::<HI, 22>(self.s3_pidx.q.val() >> self.lw.val());
         self.s3_index.next = self.s3_pidx.q.val().get_bits::<LNW>(self.lb.val().index());
         self.s4_valid.d.next = self.s3_valid.q.val();
@@ -772,19 +790,17 @@ impl<
         self.s4_word.d.next = self.s3_word.q.val();
         self.s4_addr.d.next = self.conn_addr.rd_data.val();
         self.s4_rkey.d.next = self.conn_rkey.rd_data.val();
-        self.s4_mtu.d.next = self.conn_size.rd_data.val().get_bits::<3>(22);
+        self.s4_mtu.d.next = self.s3_size.q.val().get_bits::<3>(22);
         self.s4_last.d.next = self.s3_last.val();
-        self.s4_closed.d.next = !self.conn_id.rd_data.val().get_bit(0)
-            | self.torn_2.q.val()
+        self.s4_closed.d.next = !self.s3_id.q.val().get_bit(0)
+            | self.s3_torn.q.val()
             | (bit_cast::<16, A>(self.s3_row.val()) != self.s3_wptr.q.val());
-        self.s4_stale.d.next = self.conn_id.rd_data.val().get_bits::<16>(17) != self.s3_gen.q.val();
-        self.s4_foreign.d.next =
-            self.conn_id.rd_data.val().get_bits::<16>(1) != self.s3_src.q.val();
+        self.s4_stale.d.next = self.s3_id.q.val().get_bits::<16>(17) != self.s3_gen.q.val();
+        self.s4_foreign.d.next = self.s3_id.q.val().get_bits::<16>(1) != self.s3_src.q.val();
         self.s4_beyond.d.next = self.s3_pidx.q.val() > self.s3_last.val();
         self.s4_at_last.d.next = self.s3_pidx.q.val() == self.s3_last.val();
         self.s4_len_full.d.next = self.s3_len.q.val() == self.s3_plen.val();
-        self.s4_len_last.d.next =
-            self.s3_len.q.val() == self.conn_size.rd_data.val().get_bits::<13>(25);
+        self.s4_len_last.d.next = self.s3_len.q.val() == self.s3_size.q.val().get_bits::<13>(25);
         self.s4_onehot.d.next = bits::<B>(1) << self.s3_pos.val();
         self.s4_above.d.next = (!bits::<B>(0) << self.s3_pos.val()) << 1;
         self.s4_below.d.next = !(!bits::<B>(0) << self.s3_pos.val());
@@ -1077,10 +1093,23 @@ impl<
             self.alone.next = false;
         }
         for i in 0..NW {
-            self.next_hole.d[i].next = self.row_hole_set[i].val();
+            self.hole_without.d[i].next = self.s5_hole[i].q.val();
+            self.hole_with.d[i].next = self.s5_hole[i].q.val();
         }
-        self.next_hole.sel.next = self.next.val();
-        self.next_pos.next = self.next_hole.q.val();
+        self.hole_without.sel.next = self.s5_next_without.q.val();
+        self.hole_with.sel.next = self.s5_next_with.q.val();
+        self.set_without.next = (self.s6_set.q.val() >> self.s5_next_without.q.val()).get_bit(0);
+        self.set_with.next = (self.s6_set.q.val() >> self.s5_next_with.q.val()).get_bit(0);
+        self.next_pos.next = self.hole_without.q.val();
+        if self.set_without.val() & self.s5_same_row.q.val() & self.s6_take.q.val() {
+            self.next_pos.next = self.s6_value.q.val();
+        }
+        if self.filled.val() {
+            self.next_pos.next = self.hole_with.q.val();
+            if self.set_with.val() {
+                self.next_pos.next = self.s6_value.q.val();
+            }
+        }
         if self.alone.val() & self.lapped.val() {
             self.next_pos.next = self.s5_pos.val();
         }

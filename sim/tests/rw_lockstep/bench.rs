@@ -299,7 +299,7 @@ impl Bench {
         {
             let next = self.model.free().next();
             if let Some(wptr) = next {
-                self.flush(wptr, t.saturating_sub(1));
+                self.flush(wptr, t);
                 self.cursor.insert(wptr, 0);
             }
             self.deferred = None;

@@ -130,7 +130,7 @@ fn places() -> Vec<(&'static str, Place)> {
             Statement("s4_stale_reg <="),
             &[
                 (NoGeneration, "1'b0"),
-                (OneBitGeneration, "conn_id_rd_data[17] != s3_gen_reg[0]"),
+                (OneBitGeneration, "s3_id_reg[17] != s3_gen_reg[0]"),
             ],
         ),
         place(
