@@ -164,7 +164,9 @@ macro_rules! bench {
                     for _ in 0..3 {
                         self.clock();
                     }
+                    // Open for what is offered two clocks later.
                     self.connection(wptr, true);
+                    self.clock();
                     self.clock();
                     self.windows[wptr] = Window {
                         got: vec![false; N as usize],

@@ -17,6 +17,7 @@
 // and full words is applied in stage 6, one clock late: stages 4 and 5 apply it for
 // themselves.
 // A window is closed when its words are cleared and stays so for three clocks more.
+// It is closed for a record taken in the clock of cw_en or the one after it, whatever that says.
 //
 // Sizes: w = 1024, r = 512.
 //

@@ -22,6 +22,7 @@ hdl_module! {
     /// and full words is applied in stage 6, one clock late: stages 4 and 5 apply it for
     /// themselves.
     /// A window is closed when its words are cleared and stays so for three clocks more.
+    /// It is closed for a record taken in the clock of cw_en or the one after it, whatever that says.
     pub struct RwAccept<
         const A: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,
         const NW: usize, const LNW: usize, const HI: usize, const BA: usize,
