@@ -185,17 +185,17 @@ fn build<B: Block + Default>() -> Result<Design, EmitError> {
 }
 
 macro_rules! windows {
-    ($($w:literal, $lw:literal, $b:literal, $lb:literal, $nw:literal, $lnw:literal, $nw2:literal, $hi:literal, $qw:literal, $aw:literal, $b2:literal : [$($r:literal, $a:literal, $ba:literal, $pw:literal, $fa:literal);+]);+ $(;)?) => {
+    ($($w:literal, $lw:literal, $b:literal, $lb:literal, $nw:literal, $lnw:literal, $hi:literal, $aw:literal : [$($r:literal, $a:literal, $ba:literal, $pw:literal, $fa:literal);+]);+ $(;)?) => {
         vec![$($(
             Choice {
                 block: "rw_window",
                 sizes: vec![("W", $w), ("R", $r)],
-                build: build::<RwWindow<$a, $w, $lw, $b, $lb, $nw, $lnw, $nw2, $hi, $ba, $qw, $aw, $b2, $pw, $fa>>,
+                build: build::<RwWindow<$a, $w, $lw, $b, $lb, $nw, $lnw, $hi, $ba, $aw, $pw, $fa>>,
             },
             Choice {
                 block: "rw_accept",
                 sizes: vec![("W", $w), ("R", $r)],
-                build: build::<RwAccept<$a, $w, $lw, $b, $lb, $nw, $lnw, $nw2, $hi, $ba, $qw>>,
+                build: build::<RwAccept<$a, $w, $lw, $b, $lb, $nw, $lnw, $hi, $ba>>,
             },
         )+)+]
     };
@@ -228,9 +228,9 @@ macro_rules! switches {
 #[must_use]
 pub fn choices() -> Vec<Choice> {
     let mut all = windows![
-        64, 6, 32, 5, 2, 1, 4, 16, 17, 17, 64: [16, 4, 5, 54, 20; 64, 6, 7, 56, 22; 512, 9, 10, 59, 25];
-        256, 8, 32, 5, 8, 3, 16, 14, 15, 17, 64: [16, 4, 7, 54, 20; 64, 6, 9, 56, 22; 512, 9, 12, 59, 25];
-        1024, 10, 64, 6, 16, 4, 32, 12, 13, 16, 128: [16, 4, 8, 54, 20; 64, 6, 10, 56, 22; 512, 9, 13, 59, 25];
+        64, 6, 32, 5, 2, 1, 16, 17: [16, 4, 5, 6, 20; 64, 6, 7, 8, 22; 512, 9, 10, 11, 25];
+        256, 8, 32, 5, 8, 3, 14, 17: [16, 4, 7, 6, 20; 64, 6, 9, 8, 22; 512, 9, 12, 11, 25];
+        1024, 10, 64, 6, 16, 4, 12, 16: [16, 4, 8, 6, 20; 64, 6, 10, 8, 22; 512, 9, 13, 11, 25];
     ];
     all.push(Choice {
         block: "red_flt_sum",

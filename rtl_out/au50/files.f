@@ -8,10 +8,10 @@ red_flt_add.v
 red_lane.v
 red_repsum.v
 ram_reg_w33_d512.v
-ram_reg_forward_w33_d512.v
 ram_reg_w38_d512.v
 ram_reg_w64_d512.v
 ram_reg_w32_d512.v
+ram_reg_w45_d512.v
 ram_reg_w61_d512.v
 ram_reg_forward_w61_d512.v
 ram_reg_w16_d512.v
@@ -23,7 +23,6 @@ priority_encoder_w16.v
 word_select_n16_w6.v
 rw_accept_w1024_r512.v
 ram_reg_w39_d512.v
-ram_reg_forward_w39_d512.v
 ram_reg_w22_d512.v
 rw_acks_r512.v
 ram_reg_w9_d512.v
@@ -31,10 +30,12 @@ ram_async_w9_d4.v
 fifo_reg_w9_d4.v
 fifo_bram_w9_d512.v
 free_list_d512.v
-ram_reg_w59_d4096.v
-ram_reg_w115_d512.v
-ram_reg_w76_d512.v
-priority_encoder_w64.v
+ram_reg_w11_d4096.v
+ram_reg_w48_d4096.v
+ram_reg_w1_d512.v
+ram_reg_w98_d512.v
+priority_encoder_w8.v
+rw_bytes_w64_n16.v
 rw_control_w1024_r512.v
 ram_async_w145_d16.v
 fifo_reg_w145_d16.v

@@ -8,10 +8,10 @@ red_flt_add.v
 red_lane.v
 red_repsum.v
 ram_reg_w33_d64.v
-ram_reg_forward_w33_d64.v
 ram_reg_w38_d64.v
 ram_reg_w64_d64.v
 ram_reg_w32_d64.v
+ram_reg_w45_d64.v
 ram_reg_w61_d64.v
 ram_reg_forward_w61_d64.v
 ram_reg_w8_d64.v
@@ -23,7 +23,6 @@ priority_encoder_w8.v
 word_select_n8_w5.v
 rw_accept_w256_r64.v
 ram_reg_w39_d64.v
-ram_reg_forward_w39_d64.v
 ram_reg_w22_d64.v
 rw_acks_r64.v
 ram_reg_w6_d64.v
@@ -31,11 +30,12 @@ ram_async_w6_d4.v
 fifo_reg_w6_d4.v
 fifo_bram_w6_d64.v
 free_list_d64.v
-ram_reg_w56_d4096.v
-ram_reg_w115_d64.v
+ram_reg_w8_d4096.v
+ram_reg_w48_d4096.v
+ram_reg_w1_d64.v
+ram_reg_w98_d64.v
 ram_reg_w16_d64.v
-ram_reg_w76_d64.v
-priority_encoder_w32.v
+rw_bytes_w32_n8.v
 rw_control_w256_r64.v
 ram_async_w145_d16.v
 fifo_reg_w145_d16.v

@@ -8,10 +8,10 @@ red_flt_add.v
 red_lane.v
 red_repsum.v
 ram_reg_w33_d16.v
-ram_reg_forward_w33_d16.v
 ram_reg_w38_d16.v
 ram_reg_w64_d16.v
 ram_reg_w32_d16.v
+ram_reg_w45_d16.v
 ram_reg_w61_d16.v
 ram_reg_forward_w61_d16.v
 ram_reg_w2_d16.v
@@ -23,7 +23,6 @@ priority_encoder_w2.v
 word_select_n2_w5.v
 rw_accept_w64_r16.v
 ram_reg_w39_d16.v
-ram_reg_forward_w39_d16.v
 ram_reg_w22_d16.v
 rw_acks_r16.v
 ram_reg_w4_d16.v
@@ -31,11 +30,13 @@ ram_async_w4_d4.v
 fifo_reg_w4_d4.v
 fifo_bram_w4_d16.v
 free_list_d16.v
-ram_reg_w54_d4096.v
-ram_reg_w115_d16.v
+ram_reg_w6_d4096.v
+ram_reg_w48_d4096.v
+ram_reg_w1_d16.v
+ram_reg_w98_d16.v
 ram_reg_w16_d16.v
-ram_reg_w76_d16.v
-priority_encoder_w32.v
+priority_encoder_w8.v
+rw_bytes_w32_n2.v
 rw_control_w64_r16.v
 ram_async_w145_d16.v
 fifo_reg_w145_d16.v
