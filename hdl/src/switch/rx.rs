@@ -275,6 +275,8 @@ impl<
                 self.a_fits.d.next = (self.r_data.q.val().get_bits::<16>(0) == 3)
                     & (self.address.val().get_bits::<9>(23) == 0x1ff)
                     & (self.address.val().get_bits::<3>(0) == 7)
+                    & !self.address.val().get_bits::<2>(21).any()
+                    & !self.address.val().get_bits::<2>(16).any()
                     & ((self.address.val().get_bits::<13>(3) >> self.tm.val()) == 0);
             }
         }
