@@ -108,7 +108,7 @@ fn generating_twice_gives_the_same_bytes_and_replaces_what_was_there() {
     // The list names each file once, and a module before the one that instantiates it.
     let list = String::from_utf8(bytes[Path::new("sim/files.f")].clone()).unwrap();
     assert_eq!(list.lines().count() + 1, bytes.len());
-    assert_eq!(list.lines().last(), Some("rw_window_w64_r16.v"));
+    assert_eq!(list.lines().last(), Some("switch_n4_d512_u64_t64.v"));
     for file in list.lines() {
         let verilog = String::from_utf8(bytes[&Path::new("sim").join(file)].clone()).unwrap();
         let module = file.strip_suffix(".v").unwrap();
