@@ -35,17 +35,29 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "sim",
         purpose: "small tables, fast to build and to simulate",
-        blocks: &[("red_lane", &[]), ("rw_window", &[("W", 64), ("R", 16)])],
+        blocks: &[
+            ("red_lane", &[]),
+            ("rw_window", &[("W", 64), ("R", 16)]),
+            ("switch", &[("N", 4), ("U", 64), ("T", 64)]),
+        ],
     },
     Preset {
         name: "ecp5-versa",
         purpose: "Lattice ECP5-5G, open flow",
-        blocks: &[("red_lane", &[]), ("rw_window", &[("W", 256), ("R", 64)])],
+        blocks: &[
+            ("red_lane", &[]),
+            ("rw_window", &[("W", 256), ("R", 64)]),
+            ("switch", &[("N", 4), ("U", 1024), ("T", 512)]),
+        ],
     },
     Preset {
         name: "au50",
         purpose: "AMD Alveo U50",
-        blocks: &[("red_lane", &[]), ("rw_window", &[("W", 1024), ("R", 512)])],
+        blocks: &[
+            ("red_lane", &[]),
+            ("rw_window", &[("W", 1024), ("R", 512)]),
+            ("switch", &[("N", 16), ("U", 4096), ("T", 8192)]),
+        ],
     },
 ];
 

@@ -8,7 +8,7 @@ hdl_module! {
     /// Input of a switch port: checks each frame, looks up where it goes and hands its words on.
     /// Never stalls: one word a clock, frames back to back. Latency: 2 clocks from s_axis to m_*,
     /// and the decision comes with the frame's last word.
-    /// Stages: 1 word registered; 2 aligned, m_*; beside it 2 to 4 the tables, 5 where to (from the first word);
+    /// Stages: 1 word registered; 2 aligned, m_*; beside it 2 to 4 the tables, 5 their entry, 6 where to (from the first word);
     /// 3 header fields, 4 to 6 their checks.
     /// A reduction frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11, and stored from
     /// word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 0 to 5. Word 6 carries VNI, tree and reduction id in
@@ -110,8 +110,10 @@ hdl_module! {
         /// Age of the lookup.
         look_1: DFF<Bit>,
         look_2: DFF<Bit>,
-        /// The entry of the table.
-        entry: Signal<Local, Bits<MW>>,
+        look_3: DFF<Bit>,
+        /// The entries of the tables.
+        entry: DFF<Bits<MW>>,
+        way: DFF<Bits<7>>,
         from_parent: Signal<Local, Bit>,
         from_child: Signal<Local, Bit>,
         up_mask: Signal<Local, Bits<N>>,
@@ -204,6 +206,9 @@ impl<
             a_fits,
             look_1,
             look_2,
+            look_3,
+            entry,
+            way,
             t_ports,
             t_down,
             t_wait,
@@ -282,20 +287,22 @@ impl<
         }
         self.look_1.d.next = self.at_0.val();
         self.look_2.d.next = self.look_1.q.val();
+        self.look_3.d.next = self.look_2.q.val();
 
-        // Stage 5 of the lookup: the entry says where to.
-        self.entry.next = self.multicast.rd_data.val();
-        self.children.next = self.entry.val().get_bits::<N>(27);
-        self.up_mask.next = self.port_one.val() << self.entry.val().get_bits::<6>(20);
+        // Stages 5 and 6 of the lookup: the entry, and where to.
+        self.entry.d.next = self.multicast.rd_data.val();
+        self.way.d.next = self.unicast.rd_data.val();
+        self.children.next = self.entry.q.val().get_bits::<N>(27);
+        self.up_mask.next = self.port_one.val() << self.entry.q.val().get_bits::<6>(20);
         self.from_parent.next = (self.up_mask.val() & self.own.val()).any();
         self.from_child.next = (self.children.val() & self.own.val()).any();
-        self.to_mask.next = self.port_one.val() << self.unicast.rd_data.val().get_bits::<6>(0);
+        self.to_mask.next = self.port_one.val() << self.way.q.val().get_bits::<6>(0);
         self.targets.next = self.to_mask.val();
         self.why.next = 0.into();
         if (self.to_mask.val() & self.own.val()).any() {
             self.why.next = 5.into();
         }
-        if !self.unicast.rd_data.val().get_bit(6) | !self.to_mask.val().any() {
+        if !self.way.q.val().get_bit(6) | !self.to_mask.val().any() {
             self.why.next = 3.into();
         }
         self.engine_on.next = (self.up_mask.val() & self.cfg_engines.val()).any();
@@ -312,16 +319,17 @@ impl<
                 self.why.next = 0.into();
                 self.targets.next = self.children.val() & !self.own.val();
             }
-            if !self.entry.val().get_bit(26) {
+            if !self.entry.q.val().get_bit(26) {
                 self.why.next = 3.into();
             }
         }
         if !self.a_fits.q.val() {
             self.why.next = 3.into();
         }
-        if self.look_2.q.val() {
-            self.t_wait.d.next = self.entry.val().get_bits::<20>(0);
-            self.t_engine.d.next = self.entry.val().get_bits::<20>(0).any() & self.engine_on.val();
+        if self.look_3.q.val() {
+            self.t_wait.d.next = self.entry.q.val().get_bits::<20>(0);
+            self.t_engine.d.next =
+                self.entry.q.val().get_bits::<20>(0).any() & self.engine_on.val();
             self.t_down.d.next = self.a_multicast.q.val() & self.from_parent.val();
             self.t_ports.d.next = self.targets.val() & self.cfg_enabled.val();
             self.t_off.d.next = self.targets.val() & !self.cfg_enabled.val();
