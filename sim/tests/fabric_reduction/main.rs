@@ -1,0 +1,4 @@
+//! Reductions over simulated fabrics: operations, faults, many groups.
+
+mod common;
+mod operations;
