@@ -5,11 +5,13 @@
 //! * [`timing`]: how long a switch takes, measured on the RTL.
 //! * [`Simulator`]: nodes, cables, faults and time. A switch is a [`ModelSwitch`], which acts when a frame has come in.
 //! * [`Endpoint`]: the machines of `tributary_protocol::red::host`, each with the time that a host takes to send and receive.
+//! * [`capture`]: what was seen on the cables, for Wireshark.
 //! * [`reference`]: what a round must come to, from the frames that were seen on the cables.
 //!
 //! Time is in clocks of the 64-bit datapath: one word of 8 bytes, 6.4 ns at 10 Gb/s.
 
 mod cable;
+pub mod capture;
 pub mod check;
 mod describe;
 mod endpoint;
