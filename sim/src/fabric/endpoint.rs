@@ -220,9 +220,14 @@ impl Endpoint {
     /// Takes what has come, does what is due, and returns a frame that leaves now.
     pub(super) fn run(&mut self, now: u64) -> Option<Arc<[u8]>> {
         while let Some((_, bytes)) = self.inbox.pop_front_if(|(ready, _)| *ready <= now) {
-            match self.players.iter_mut().position(|p| p.receive(&bytes, now)) {
-                Some(player) => self.collect(player, now),
-                None => self.ignored.push((now, bytes)),
+            // A machine may have something to say of a frame that it does not want.
+            let taken = (0..self.players.len()).any(|player| {
+                let taken = self.players[player].receive(&bytes, now);
+                self.collect(player, now);
+                taken
+            });
+            if !taken {
+                self.ignored.push((now, bytes));
             }
         }
         for player in 0..self.players.len() {

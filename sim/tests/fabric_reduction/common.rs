@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use tributary_protocol::red::{Address, Op, Partial, Value, host::Outcome};
+use tributary_protocol::red::{
+    Address, Op, Partial, Value,
+    host::{Event, Outcome},
+};
 use tributary_sim::fabric::{Contribution, Fabric, GroupConfig, LinkSpec, Simulator, reference};
 
 /// Longest that a test may run, clocks.
@@ -76,4 +79,59 @@ pub fn expected(
 /// A group on the first tree.
 pub fn group(sim: &mut Simulator) -> usize {
     sim.add_group(0, &GroupConfig::default()).unwrap()
+}
+
+/// Sum of endpoint numbers that have given 1 << e each: shows who is in it.
+pub fn bit(endpoint: usize) -> Value {
+    lanes(1 << endpoint)
+}
+
+/// Runs until the round is over for everyone alive.
+pub fn finish(sim: &mut Simulator, group: usize, round: u64, alive: impl Fn(usize) -> bool) {
+    let mut open: Vec<usize> = sim
+        .group_endpoints(group)
+        .iter()
+        .copied()
+        .filter(|&e| alive(e))
+        .collect();
+    sim.run_while(LIMIT, |sim| {
+        open.retain(|&e| !sim.is_over(group, e, round));
+        !open.is_empty()
+    })
+    .unwrap();
+    assert!(open.is_empty(), "round {round} is not over for {open:?}");
+}
+
+/// Every descriptor is free again within one timeout: that of wait counts from 8 to 63, 50 units, and the unit under way.
+pub fn settle(sim: &mut Simulator) {
+    let limit = sim.now() + 51 * 1024;
+    sim.run_while(limit, |sim| sim.in_use() > 0).unwrap();
+    assert_eq!(sim.in_use(), 0, "descriptors in use after a timeout");
+}
+
+/// Retries of a round.
+pub fn retries(sim: &Simulator, group: usize) -> usize {
+    let root = sim.group_endpoints(group)[0];
+    sim.reported(group, root)
+        .filter(|logged| matches!(logged.event, Event::Retry { .. }))
+        .count()
+}
+
+/// Whom the root reports missing, and who of them was silent.
+pub fn missing(sim: &Simulator, group: usize, round: u64) -> Option<(Vec<usize>, Vec<usize>)> {
+    let root = sim.group_endpoints(group)[0];
+    let numbers = |list: &[Address]| {
+        list.iter()
+            .map(|a| sim.fabric().endpoint_at(*a).unwrap())
+            .collect()
+    };
+    sim.reported(group, root)
+        .find_map(|logged| match &logged.event {
+            Event::Missing {
+                round: r,
+                missing,
+                silent,
+            } if *r == round => Some((numbers(missing), numbers(silent))),
+            _ => None,
+        })
 }
