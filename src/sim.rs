@@ -1,5 +1,7 @@
-//! `tributary sim`: one transfer, or the replay of one.
+//! `tributary sim`: one transfer, the replay of one, or reductions over a fabric.
 
+pub mod allreduce;
+mod demo_allreduce;
 mod demo_rw;
 mod replay;
 mod summary;
@@ -24,16 +26,22 @@ pub struct Arguments {
     replay: Option<PathBuf>,
     #[command(flatten)]
     transfer: Transfer,
-    /// What stands at the receiving end.
+    /// Fabric of --demo allreduce (TOML); without, 16 endpoints on 4 leaf switches under a spine.
+    #[arg(long, value_name = "FILE")]
+    fabric: Option<PathBuf>,
+    /// What stands at the receiving end of a transfer, or what the switches of a fabric are.
     #[arg(long, default_value = "model")]
     engine: Engine,
     /// Print every event as a line.
     #[arg(long, conflicts_with = "json")]
     events: bool,
-    /// Waveform of the receiver (FST).
+    /// Waveform of the receiver, or of a switch (FST).
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Every frame at both ends (pcapng).
+    /// Which switch --trace is of; without, the first.
+    #[arg(long, value_name = "NAME", requires = "trace")]
+    trace_node: Option<String>,
+    /// Every frame at both ends of its link (pcapng).
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
     /// Records that enter the receiver, for --replay (JSON lines).
@@ -53,9 +61,9 @@ struct Transfer {
     /// Payload of a packet, bytes.
     #[arg(long, value_name = "N", default_value = "512", value_parser = packet_size)]
     packet: u8,
-    /// Probability that a packet is lost, in both directions.
-    #[arg(long, value_name = "P", default_value = "0.01", value_parser = probability)]
-    loss: f64,
+    /// Probability that a packet is lost, in both directions [default: 0.01 for a transfer; for a fabric, that of its cables]
+    #[arg(long, value_name = "P", value_parser = probability)]
+    loss: Option<f64>,
     /// Probability that a packet arrives twice, in both directions.
     #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
     dup: f64,
@@ -80,13 +88,15 @@ struct Transfer {
 enum Demo {
     /// One receiver-window transfer of random bytes over a lossy link.
     Rw,
+    /// Every reduction of the specification, in the switches of a fabric. Takes --fabric, --loss, --seed, --engine, --pcap, --trace.
+    Allreduce,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Engine {
+pub enum Engine {
     /// The executable model.
     Model,
-    /// The Verilog of `rw_window` in Verilator; needs `cargo xtask tools`.
+    /// The Verilog in Verilator; needs `cargo xtask tools`.
     Rtl,
 }
 
@@ -94,6 +104,7 @@ enum Engine {
 pub fn run(arguments: &Arguments) -> Result<Verdict> {
     match (&arguments.replay, arguments.demo) {
         (Some(file), _) => replay::run(file, arguments),
+        (None, Some(Demo::Allreduce)) => demo_allreduce::run(arguments),
         (None, Some(Demo::Rw) | None) => demo_rw::run(arguments),
     }
 }

@@ -1,6 +1,7 @@
 //! Simulation of Tributary: models from Verilog, and the tools that make them.
 
 pub mod content;
+pub mod fabric;
 pub mod link;
 pub mod pcap;
 pub mod rw;

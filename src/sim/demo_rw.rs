@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use tributary_protocol::rw::{Outcome, ReceiverConfig};
 use tributary_sim::pcap::Capture;
 use tributary_sim::rw::{
@@ -16,6 +16,8 @@ use crate::Verdict;
 use crate::files::NewFile;
 use crate::progress::Progress;
 
+/// Packets lost unless asked for otherwise.
+const DEFAULT_LOSS: f64 = 0.01;
 /// Rate of the line in captures, Gb/s.
 const LINE_GBPS: f64 = 100.0;
 /// Bytes on the line around the payload of a DATA packet: preamble 8, Ethernet, IPv4, UDP and BTH
@@ -25,6 +27,10 @@ const OVERHEAD_BYTES: f64 = 90.0;
 /// Runs it.
 pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let started = Instant::now();
+    ensure!(
+        arguments.fabric.is_none() && arguments.trace_node.is_none(),
+        "--fabric and --trace-node are options of --demo allreduce"
+    );
     let plan = plan(arguments);
     let slot_ns = (f64::from(1u32 << plan.mtu) + OVERHEAD_BYTES) * 8.0 / LINE_GBPS;
     let mut transfer = Transfer::of_bytes(plan, Memory::random_bytes(plan.bytes, plan.seed))?;
@@ -106,6 +112,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
 
 fn plan(arguments: &Arguments) -> Plan {
     let wanted = &arguments.transfer;
+    let loss = wanted.loss.unwrap_or(DEFAULT_LOSS);
     Plan {
         mode: wanted.mode,
         window_packets: wanted.window,
@@ -113,8 +120,8 @@ fn plan(arguments: &Arguments) -> Plan {
         mtu: wanted.packet,
         round_trip_slots: wanted.round_trip,
         reorder_slots: wanted.reorder,
-        loss: wanted.loss,
-        loss_back: wanted.loss,
+        loss,
+        loss_back: loss,
         duplication: wanted.dup,
         seed: wanted.seed,
     }

@@ -1,0 +1,277 @@
+//! A switch as a model: [`Switch`] with the queues and the times of the RTL around it.
+//!
+//! A frame acts in the clock of its last word. What leaves by an engine waits its turn there: the engine takes a frame in
+//! [`words`] clocks, so contributions that come at once from several ports follow each other.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use anyhow::Result;
+use tributary_protocol::red::{
+    Address, Counter, PortSettings, Switch, SwitchConfig, SwitchError, Tree,
+    wire::DEFAULT_ETHERTYPE,
+};
+
+use super::describe::{Fabric, LinkSpec, SwitchSpec};
+use super::node::{ActsOn, Departure, SwitchNode};
+use super::timing::{
+    ENGINE_CLOCKS, FORWARD_CLOCKS, PASS_CLOCKS, QUEUE_WORDS, TO_ENGINE_CLOCKS, words,
+};
+
+#[derive(Debug)]
+struct Waiting {
+    ready: u64,
+    bytes: Arc<[u8]>,
+}
+
+/// An output: a queue for each input, and one for what the engine sends.
+#[derive(Debug)]
+struct Output {
+    link: Option<LinkSpec>,
+    queues: Vec<VecDeque<Waiting>>,
+    used: Vec<u64>,
+    waiting: usize,
+    /// Input whose turn is next.
+    turn: usize,
+    free_at: u64,
+    engine_free_at: u64,
+    /// Frames on their way from an input's queue to the engine: when they have left it.
+    engine_queue: Vec<VecDeque<u64>>,
+}
+
+impl Output {
+    fn new(ports: usize) -> Self {
+        Self {
+            link: None,
+            queues: (0..=ports).map(|_| VecDeque::new()).collect(),
+            used: vec![0; ports + 1],
+            waiting: 0,
+            turn: 0,
+            free_at: 0,
+            engine_free_at: 0,
+            engine_queue: vec![VecDeque::new(); ports],
+        }
+    }
+
+    fn push(&mut self, queue: usize, bytes: Arc<[u8]>, ready: u64) {
+        self.used[queue] += words(bytes.len());
+        self.waiting += 1;
+        self.queues[queue].push_back(Waiting { ready, bytes });
+    }
+
+    /// Clock at which the next frame can leave.
+    fn next(&self) -> Option<u64> {
+        if self.waiting == 0 {
+            return None;
+        }
+        let ready = self
+            .queues
+            .iter()
+            .filter_map(|q| q.front())
+            .map(|w| w.ready)
+            .min()?;
+        Some(ready.max(self.free_at))
+    }
+
+    /// The frame that leaves now; the inputs take turns.
+    fn pop(&mut self, now: u64) -> Option<Arc<[u8]>> {
+        if self.waiting == 0 || self.free_at > now {
+            return None;
+        }
+        let count = self.queues.len();
+        let queue = (0..count)
+            .map(|i| (self.turn + i) % count)
+            .find(|&q| self.queues[q].front().is_some_and(|w| w.ready <= now))?;
+        let frame = self.queues[queue].pop_front()?;
+        self.turn = (queue + 1) % count;
+        self.waiting -= 1;
+        self.used[queue] -= words(frame.bytes.len());
+        self.free_at = now
+            + self
+                .link
+                .map_or(1, |link| link.occupancy(frame.bytes.len()));
+        Some(frame.bytes)
+    }
+
+    /// Room in the queue between an input and this output, words.
+    fn room(&mut self, input: usize, now: u64) -> u64 {
+        let queue = &mut self.engine_queue[input];
+        while queue.front().is_some_and(|left| *left <= now) {
+            queue.pop_front();
+        }
+        let used =
+            self.used[input] + queue.len() as u64 * words(tributary_protocol::red::wire::FRAME_LEN);
+        QUEUE_WORDS.saturating_sub(used)
+    }
+
+    /// Clock at which a frame that came in now begins at the engine.
+    fn at_engine(&mut self, input: usize, length: usize, now: u64) -> u64 {
+        let begin = (now + TO_ENGINE_CLOCKS).max(self.engine_free_at);
+        self.engine_free_at = begin + words(length);
+        self.engine_queue[input].push_back(self.engine_free_at);
+        begin
+    }
+}
+
+/// A switch as a model.
+#[derive(Debug)]
+pub struct ModelSwitch {
+    switch: Switch,
+    engines: bool,
+    /// Parent port of every tree that has a wait count.
+    parents: Vec<Option<u8>>,
+    outputs: Vec<Output>,
+    queue_full: u64,
+}
+
+impl ModelSwitch {
+    /// A switch of a fabric with its ports enabled and its tables empty.
+    ///
+    /// # Errors
+    /// A size out of its range.
+    pub fn new(
+        index: usize,
+        spec: &SwitchSpec,
+        unicast_bits: u8,
+        multicast_bits: u8,
+    ) -> Result<Self, SwitchError> {
+        let mut switch = Switch::new(SwitchConfig {
+            ports: spec.ports,
+            unicast_bits,
+            multicast_bits,
+            engine: spec.engine,
+        })?;
+        for port in 0..spec.ports {
+            let address = Fabric::port_address(index, port);
+            switch.set_port(
+                port,
+                PortSettings {
+                    enable: true,
+                    engine: spec.engines,
+                    address,
+                },
+            )?;
+        }
+        let ports = usize::from(spec.ports);
+        Ok(Self {
+            switch,
+            engines: spec.engines,
+            parents: vec![None; 1 << multicast_bits],
+            outputs: (0..ports).map(|_| Output::new(ports)).collect(),
+            queue_full: 0,
+        })
+    }
+
+    /// Parent port of the tree that a frame belongs to, if engines may see the frame.
+    fn parent(&self, bytes: &[u8]) -> Option<u8> {
+        let ethertype = DEFAULT_ETHERTYPE.to_be_bytes();
+        if !self.engines || bytes.get(12..14)? != ethertype {
+            return None;
+        }
+        let word = bytes.get(2..6)?.try_into().ok()?;
+        let key = Address(u32::from_be_bytes(word)).multicast()?;
+        self.parents.get(usize::from(key.tree)).copied()?
+    }
+}
+
+impl SwitchNode for ModelSwitch {
+    fn connect(&mut self, port: u8, link: LinkSpec) -> Result<()> {
+        if let Some(output) = self.outputs.get_mut(usize::from(port)) {
+            output.link = Some(link);
+        }
+        Ok(())
+    }
+
+    fn set_unicast(&mut self, node: u32, port: u8) -> Result<()> {
+        Ok(self.switch.set_unicast(node, Some(port))?)
+    }
+
+    fn set_multicast(&mut self, tree: u16, entry: Tree) -> Result<()> {
+        self.switch.set_multicast(tree, Some(entry))?;
+        self.parents[usize::from(tree)] = (entry.wait != 0).then_some(entry.parent);
+        Ok(())
+    }
+
+    fn acts_on(&self) -> ActsOn {
+        ActsOn::LastWord
+    }
+
+    fn in_use(&self) -> usize {
+        self.switch.in_use()
+    }
+
+    fn count(&self, counter: Counter) -> u64 {
+        let model = (0..self.switch.ports())
+            .filter_map(|p| self.switch.counters(p))
+            .map(|c| c.get(counter))
+            .sum();
+        match counter {
+            Counter::QueueFull => self.queue_full,
+            _ => model,
+        }
+    }
+
+    fn arrive(&mut self, port: u8, bytes: &[u8], damaged: bool, now: u64) {
+        if damaged {
+            return;
+        }
+        let input = usize::from(port);
+        let parent = self.parent(bytes);
+        let mut at_engine = None;
+        if let Some(parent) = parent {
+            let output = &mut self.outputs[usize::from(parent)];
+            if output.room(input, now) < words(bytes.len()) {
+                self.queue_full += 1;
+                if port != parent {
+                    return;
+                }
+            } else {
+                at_engine = Some(output.at_engine(input, bytes.len(), now));
+            }
+        }
+        let whole: Arc<[u8]> = bytes.into();
+        for (out, sent) in self.switch.receive(port, bytes, now) {
+            let sent: Arc<[u8]> = if *sent == *whole {
+                whole.clone()
+            } else {
+                sent.into()
+            };
+            let output = &mut self.outputs[usize::from(out)];
+            if let Some(begin) = at_engine.filter(|_| Some(out) == parent) {
+                let queue = output.queues.len() - 1;
+                let passes = Arc::ptr_eq(&sent, &whole);
+                let clocks = if passes { PASS_CLOCKS } else { ENGINE_CLOCKS };
+                output.push(queue, sent, begin + clocks);
+            } else if output.room(input, now) < words(sent.len()) {
+                self.queue_full += 1;
+            } else {
+                output.push(input, sent, now + FORWARD_CLOCKS);
+            }
+        }
+    }
+
+    fn wake(&self, _: u64) -> Option<u64> {
+        let sends = self.outputs.iter().filter_map(Output::next).min();
+        sends.into_iter().chain(self.switch.next_deadline()).min()
+    }
+
+    fn run(&mut self, now: u64, leave: &mut Vec<Departure>) -> Result<()> {
+        if self.switch.next_deadline().is_some_and(|at| at <= now) {
+            for (port, bytes) in self.switch.tick(now) {
+                let output = &mut self.outputs[usize::from(port)];
+                let queue = output.queues.len() - 1;
+                output.push(queue, bytes.into(), now + ENGINE_CLOCKS);
+            }
+        }
+        for (port, output) in (0u8..).zip(&mut self.outputs) {
+            if let Some(bytes) = output.pop(now) {
+                leave.push(Departure {
+                    port,
+                    start: now,
+                    bytes,
+                });
+            }
+        }
+        Ok(())
+    }
+}

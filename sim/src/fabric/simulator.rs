@@ -1,0 +1,599 @@
+//! Time, cables and faults.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::fmt;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use thiserror::Error;
+use tributary_protocol::red::Counter;
+
+use super::cable::{Arrival, Fate, Sighting, Wire};
+use super::check::{Cabling, Problem};
+use super::describe::{Fabric, Place};
+use super::endpoint::{Contribution, Cost, Endpoint, Role};
+use super::model::ModelSwitch;
+use super::node::{ActsOn, Departure, SwitchNode};
+use super::{routes, tree};
+
+/// Why a fabric is not simulated.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SimulationError {
+    /// It cannot be.
+    #[error(transparent)]
+    Fabric(#[from] Problem),
+    /// There is no such endpoint, tree or group, or the endpoint has no part in the group.
+    #[error("there is no {what} {index}")]
+    Unknown {
+        /// Kind of thing.
+        what: &'static str,
+        /// Asked for.
+        index: usize,
+    },
+}
+
+/// A frame that begins to cross a cable.
+#[derive(Clone, Copy, Debug)]
+pub struct Passing<'a> {
+    /// The cable.
+    pub cable: usize,
+    /// Who sends.
+    pub from: Place,
+    /// Who is to get it.
+    pub to: Place,
+    /// Clock of the first word.
+    pub start: u64,
+    /// The frame.
+    pub bytes: &'a [u8],
+}
+
+/// What is done to a frame, besides what its cable does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Treatment {
+    /// Nothing.
+    Pass,
+    /// It is lost.
+    Lose,
+    /// It arrives damaged.
+    Damage,
+    /// It arrives, and once more so many clocks later.
+    Repeat(u64),
+    /// It arrives so many clocks later.
+    Delay(u64),
+}
+
+type Tamper = Box<dyn FnMut(&Passing<'_>) -> Treatment>;
+
+#[derive(Debug)]
+enum What {
+    Arrive {
+        at: Place,
+        bytes: Arc<[u8]>,
+        damaged: bool,
+    },
+    Wake(Node),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Node {
+    Switch(usize),
+    Endpoint(usize),
+}
+
+/// Frames arrive before nodes act; otherwise in the order in which it was found out.
+#[derive(Debug)]
+struct Event {
+    clock: u64,
+    late: bool,
+    number: u64,
+    what: What,
+}
+
+impl Event {
+    const fn key(&self) -> (u64, bool, u64) {
+        (self.clock, self.late, self.number)
+    }
+}
+
+impl PartialEq for Event {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Event {}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Event {
+    /// Reversed: the heap has the first event on top.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key().cmp(&self.key())
+    }
+}
+
+/// A fabric in time.
+pub struct Simulator {
+    fabric: Arc<Fabric>,
+    cabling: Cabling,
+    trees: Vec<tree::Entries>,
+    switches: Vec<Box<dyn SwitchNode>>,
+    endpoints: Vec<Endpoint>,
+    wires: Vec<[Wire; 2]>,
+    events: BinaryHeap<Event>,
+    count: u64,
+    /// Clock of the event by which a node acts; earlier ones of the same node have been overtaken.
+    wakes: Vec<Option<u64>>,
+    now: u64,
+    frames: u64,
+    tamper: Option<Tamper>,
+    log: Option<Vec<Sighting>>,
+    pub(super) groups: Vec<super::groups::Members>,
+}
+
+impl fmt::Debug for Simulator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Simulator")
+            .field("now", &self.now)
+            .field("frames", &self.frames)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Simulator {
+    /// A fabric of models, tables filled, at clock 0. Every random choice comes from `seed`.
+    ///
+    /// # Errors
+    /// The fabric cannot be.
+    pub fn new(fabric: impl Into<Arc<Fabric>>, seed: u64) -> Result<Self> {
+        Self::with_switches(fabric, seed, |index, spec, bits| {
+            Ok(Box::new(ModelSwitch::new(
+                index,
+                spec,
+                bits.unicast,
+                bits.multicast,
+            )?))
+        })
+    }
+
+    /// A fabric with switches of any kind.
+    ///
+    /// # Errors
+    /// The fabric cannot be, or a switch cannot be made.
+    pub fn with_switches(
+        fabric: impl Into<Arc<Fabric>>,
+        seed: u64,
+        mut make: impl FnMut(usize, &super::SwitchSpec, TableBits) -> Result<Box<dyn SwitchNode>>,
+    ) -> Result<Self> {
+        let fabric = fabric.into();
+        let cabling = Cabling::new(&fabric)?;
+        let trees = tree::all(&fabric, &cabling)?;
+        let bits = TableBits::of(&fabric);
+        let mut switches = Vec::new();
+        for (index, spec) in fabric.switches.iter().enumerate() {
+            let mut node = make(index, spec, bits).with_context(|| spec.name.clone())?;
+            for port in 0..spec.ports {
+                if let Some(cable) = cabling.at(Place::Switch(index, port)) {
+                    node.connect(port, fabric.cables[cable].link)
+                        .with_context(|| spec.name.clone())?;
+                }
+            }
+            for (entries, tree) in trees.iter().zip(&fabric.trees) {
+                if let Some(entry) = entries.get(&index) {
+                    node.set_multicast(tree.id, *entry)?;
+                }
+            }
+            switches.push(node);
+        }
+        for (e, endpoint) in fabric.endpoints.iter().enumerate() {
+            let ports = routes::towards(&fabric, &cabling, e);
+            for (switch, port) in switches.iter_mut().zip(ports) {
+                if let Some(port) = port {
+                    switch.set_unicast(endpoint.node, port)?;
+                }
+            }
+        }
+        let link = |e| {
+            cabling
+                .at(Place::Endpoint(e))
+                .map(|c| fabric.cables[c].link)
+                .unwrap_or_default()
+        };
+        let endpoints: Vec<Endpoint> = (0..fabric.endpoints.len())
+            .map(|e| Endpoint::new(link(e)))
+            .collect();
+        let wires = (0u64..)
+            .zip(&fabric.cables)
+            .map(|(i, c)| [2 * i, 2 * i + 1].map(|stream| Wire::new(c.link, seed, stream)))
+            .collect();
+        let mut simulator = Self {
+            wakes: vec![None; switches.len() + endpoints.len()],
+            fabric,
+            cabling,
+            trees,
+            switches,
+            endpoints,
+            wires,
+            events: BinaryHeap::new(),
+            count: 0,
+            now: 0,
+            frames: 0,
+            tamper: None,
+            log: None,
+            groups: Vec::new(),
+        };
+        for switch in 0..simulator.switches.len() {
+            simulator.rouse(Node::Switch(switch));
+        }
+        Ok(simulator)
+    }
+
+    /// What is simulated.
+    #[must_use]
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// Its cables, by place.
+    #[must_use]
+    pub const fn cabling(&self) -> &Cabling {
+        &self.cabling
+    }
+
+    /// The entries of its trees.
+    #[must_use]
+    pub fn trees(&self) -> &[tree::Entries] {
+        &self.trees
+    }
+
+    /// The clock.
+    #[must_use]
+    pub const fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Frames put on cables so far.
+    #[must_use]
+    pub const fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Keeps what is seen on every cable from now on.
+    pub fn record(&mut self) {
+        self.log.get_or_insert_default();
+    }
+
+    /// What was seen, in the order in which frames were sent.
+    #[must_use]
+    pub fn sightings(&self) -> &[Sighting] {
+        self.log.as_deref().unwrap_or_default()
+    }
+
+    /// Asks `tamper` about every frame that begins to cross a cable.
+    pub fn tamper(&mut self, tamper: impl FnMut(&Passing<'_>) -> Treatment + 'static) {
+        self.tamper = Some(Box::new(tamper));
+    }
+
+    /// Descriptors in use in all switches.
+    #[must_use]
+    pub fn in_use(&self) -> usize {
+        self.switches.iter().map(|s| s.in_use()).sum()
+    }
+
+    /// How often something was counted, in all switches.
+    #[must_use]
+    pub fn counted(&self, counter: Counter) -> u64 {
+        self.switches.iter().map(|s| s.count(counter)).sum()
+    }
+
+    /// A switch.
+    pub fn switch_mut(&mut self, index: usize) -> Option<&mut (dyn SwitchNode + 'static)> {
+        self.switches.get_mut(index).map(|s| &mut **s)
+    }
+
+    /// The endpoints.
+    #[must_use]
+    pub fn endpoints(&self) -> &[Endpoint] {
+        &self.endpoints
+    }
+
+    /// Sets what the software of every endpoint takes.
+    pub fn set_cost(&mut self, cost: Cost) {
+        for endpoint in &mut self.endpoints {
+            endpoint.set_cost(cost);
+        }
+    }
+
+    /// Lets an endpoint live or die.
+    ///
+    /// # Errors
+    /// There is none of this number.
+    pub fn set_alive(&mut self, endpoint: usize, alive: bool) -> Result<(), SimulationError> {
+        self.endpoint(endpoint)?.set_alive(alive);
+        self.rouse(Node::Endpoint(endpoint));
+        Ok(())
+    }
+
+    /// Lets an endpoint send a frame as it is, at a clock that has not passed.
+    ///
+    /// # Errors
+    /// There is no endpoint of this number.
+    pub fn inject(
+        &mut self,
+        endpoint: usize,
+        bytes: &[u8],
+        at: u64,
+    ) -> Result<(), SimulationError> {
+        let at = at.max(self.now);
+        self.endpoint(endpoint)?.inject(bytes.into(), at);
+        self.rouse(Node::Endpoint(endpoint));
+        Ok(())
+    }
+
+    /// Gives an endpoint its value for a round of a group.
+    ///
+    /// # Errors
+    /// There is no such endpoint, or it has no part in the group.
+    pub fn contribute(
+        &mut self,
+        group: usize,
+        endpoint: usize,
+        round: u64,
+        given: Contribution,
+    ) -> Result<(), SimulationError> {
+        if !self.endpoint(endpoint)?.contribute(group, round, given) {
+            return Err(SimulationError::Unknown {
+                what: "group",
+                index: group,
+            });
+        }
+        self.rouse(Node::Endpoint(endpoint));
+        Ok(())
+    }
+
+    pub(super) fn add_role(
+        &mut self,
+        endpoint: usize,
+        group: usize,
+        role: Role,
+    ) -> Result<(), SimulationError> {
+        let now = self.now;
+        self.endpoint(endpoint)?.add(group, role, now);
+        self.rouse(Node::Endpoint(endpoint));
+        Ok(())
+    }
+
+    fn endpoint(&mut self, index: usize) -> Result<&mut Endpoint, SimulationError> {
+        let unknown = SimulationError::Unknown {
+            what: "endpoint",
+            index,
+        };
+        self.endpoints.get_mut(index).ok_or(unknown)
+    }
+
+    /// Runs until nothing is left to happen, or the clock would pass `limit`. Returns whether nothing is left.
+    ///
+    /// # Errors
+    /// A switch has broken down.
+    pub fn run(&mut self, limit: u64) -> Result<bool> {
+        self.run_while(limit, |_| true)
+    }
+
+    /// Runs clock by clock as long as `go_on` says so, something is left to happen, and the clock does not pass `limit`.
+    /// Returns whether nothing is left.
+    ///
+    /// # Errors
+    /// A switch has broken down.
+    pub fn run_while(&mut self, limit: u64, mut go_on: impl FnMut(&Self) -> bool) -> Result<bool> {
+        while go_on(self) {
+            match self.events.peek().map(|e| e.clock) {
+                None => return Ok(true),
+                Some(clock) if clock > limit => {
+                    self.now = self.now.max(limit);
+                    return Ok(false);
+                }
+                Some(clock) => self.now = clock,
+            }
+            while self.events.peek().is_some_and(|e| e.clock == self.now) {
+                if let Some(event) = self.events.pop() {
+                    self.handle(event)?;
+                }
+            }
+        }
+        Ok(self.events.is_empty())
+    }
+
+    fn handle(&mut self, event: Event) -> Result<()> {
+        match event.what {
+            What::Arrive {
+                at: Place::Switch(s, port),
+                bytes,
+                damaged,
+            } => {
+                self.switches[s].arrive(port, &bytes, damaged, self.now);
+                self.rouse(Node::Switch(s));
+            }
+            What::Arrive {
+                at: Place::Endpoint(e),
+                bytes,
+                damaged,
+            } => {
+                if !damaged {
+                    self.endpoints[e].arrive(bytes, self.now);
+                    self.rouse(Node::Endpoint(e));
+                }
+            }
+            What::Wake(node) => {
+                let slot = self.slot(node);
+                // Overtaken by an earlier one.
+                if self.wakes[slot] != Some(self.now) {
+                    return Ok(());
+                }
+                self.wakes[slot] = None;
+                self.act(node)?;
+                self.rouse(node);
+            }
+        }
+        Ok(())
+    }
+
+    fn act(&mut self, node: Node) -> Result<()> {
+        match node {
+            Node::Endpoint(e) => {
+                if let Some(bytes) = self.endpoints[e].run(self.now) {
+                    self.send(Place::Endpoint(e), self.now, bytes);
+                }
+            }
+            Node::Switch(s) => {
+                let mut leave: Vec<Departure> = Vec::new();
+                self.switches[s]
+                    .run(self.now, &mut leave)
+                    .with_context(|| {
+                        format!("{}, clock {}", self.fabric.switches[s].name, self.now)
+                    })?;
+                for Departure { port, start, bytes } in leave {
+                    self.send(Place::Switch(s, port), start, bytes);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    const fn slot(&self, node: Node) -> usize {
+        match node {
+            Node::Switch(s) => s,
+            Node::Endpoint(e) => self.switches.len() + e,
+        }
+    }
+
+    /// Sees to it that a node acts when it wants to.
+    fn rouse(&mut self, node: Node) {
+        let wake = match node {
+            Node::Switch(s) => self.switches[s].wake(self.now),
+            Node::Endpoint(e) => self.endpoints[e].wake(),
+        };
+        let slot = self.slot(node);
+        let Some(clock) = wake.map(|clock| clock.max(self.now)) else {
+            return;
+        };
+        if self.wakes[slot].is_none_or(|planned| clock < planned) {
+            self.wakes[slot] = Some(clock);
+            self.plan(clock, true, What::Wake(node));
+        }
+    }
+
+    fn plan(&mut self, clock: u64, late: bool, what: What) {
+        self.count += 1;
+        self.events.push(Event {
+            clock,
+            late,
+            number: self.count,
+            what,
+        });
+    }
+
+    fn send(&mut self, from: Place, start: u64, bytes: Arc<[u8]>) {
+        let (Some(cable), Some(to)) = (self.cabling.at(from), self.cabling.peer(from)) else {
+            return;
+        };
+        self.frames += 1;
+        let side = usize::from(self.fabric.cables[cable].ends[0] != from);
+        let passing = Passing {
+            cable,
+            from,
+            to,
+            start,
+            bytes: &bytes,
+        };
+        let treatment = self
+            .tamper
+            .as_mut()
+            .map_or(Treatment::Pass, |tamper| tamper(&passing));
+        let wire = &mut self.wires[cable][side];
+        let (mut first, mut copy) = wire.carry(bytes.len(), start);
+        match treatment {
+            Treatment::Pass => {}
+            Treatment::Lose => first.fate = Fate::Lost,
+            Treatment::Damage => first.fate = Fate::Damaged,
+            Treatment::Delay(clocks) => {
+                (first.first, first.last) = (first.first + clocks, first.last + clocks);
+            }
+            Treatment::Repeat(clocks) => {
+                copy = Some(wire.arrival(bytes.len(), start + clocks, Fate::Whole))
+            }
+        }
+        self.arrive(cable, side, to, start, first, &bytes);
+        if let Some(copy) = copy {
+            self.arrive(cable, side, to, start, copy, &bytes);
+        }
+    }
+
+    fn arrive(
+        &mut self,
+        cable: usize,
+        side: usize,
+        to: Place,
+        start: u64,
+        arrival: Arrival,
+        bytes: &Arc<[u8]>,
+    ) {
+        let fate = arrival.fate;
+        if let Some(log) = &mut self.log {
+            let bytes = bytes.clone();
+            log.push(Sighting {
+                cable,
+                from: side,
+                start,
+                end: arrival.last,
+                fate,
+                bytes,
+            });
+        }
+        let at_first = match to {
+            Place::Switch(s, _) => self.switches[s].acts_on() == ActsOn::FirstWord,
+            Place::Endpoint(_) => false,
+        };
+        let clock = if at_first {
+            arrival.first
+        } else {
+            arrival.last
+        };
+        if fate != Fate::Lost {
+            let damaged = fate == Fate::Damaged;
+            self.plan(
+                clock,
+                false,
+                What::Arrive {
+                    at: to,
+                    bytes: bytes.clone(),
+                    damaged,
+                },
+            );
+        }
+    }
+}
+
+/// log2 of the entries of a switch's tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableBits {
+    /// Unicast.
+    pub unicast: u8,
+    /// Multicast.
+    pub multicast: u8,
+}
+
+impl TableBits {
+    fn of(fabric: &Fabric) -> Self {
+        let bits =
+            |largest: Option<u32>| largest.map_or(0, |n| (u32::BITS - n.leading_zeros()) as u8);
+        Self {
+            unicast: bits(fabric.endpoints.iter().map(|e| e.node).max()),
+            multicast: bits(fabric.trees.iter().map(|t| t.id.into()).max()),
+        }
+    }
+}

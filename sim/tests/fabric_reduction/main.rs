@@ -1,0 +1,9 @@
+//! Reductions over simulated fabrics: operations, faults, many groups.
+
+mod collectives;
+mod common;
+mod concurrent;
+mod faults;
+mod losses;
+mod operations;
+mod plain;

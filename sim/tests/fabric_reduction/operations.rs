@@ -1,0 +1,57 @@
+//! Every operation through engines on two levels.
+
+use tributary_protocol::red::{Counter, Op, Value, host::repsum};
+
+use crate::common::{LIMIT, agreed, contribute_all, expected, group, lanes, two_level};
+
+fn value(op: Op, endpoint: usize) -> Value {
+    let number = (endpoint as f64 + 0.1) * if endpoint % 3 == 0 { -1e9 } else { 1.0 / 3.0 };
+    let e = endpoint as u64;
+    match op {
+        Op::Barrier => Value::default(),
+        Op::FltRepsum => repsum::encode(number.to_bits()),
+        Op::IntMinmaxloc => Value {
+            data: [e * 7 % 5, e, e * 7 % 5, e],
+            ..Value::default()
+        },
+        Op::FltMinmaxloc | Op::FltMinmaxnumloc => Value {
+            data: [number.to_bits(), e, number.to_bits(), e],
+            ..Value::default()
+        },
+        op if op.code() >= 0x20 => lanes(number.to_bits()),
+        _ => lanes(e.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+    }
+}
+
+#[test]
+fn every_operation_is_reduced_in_the_switches_bit_for_bit() {
+    let mut sim = two_level();
+    let group = group(&mut sim);
+    for (round, &op) in (0..).zip(Op::ALL) {
+        let start = sim.now() + 1000;
+        // Distinct clocks, in another order each round: the cables show the order.
+        let at = |e: usize| start + 16 * ((e as u64 * 5 + round) % 16);
+        contribute_all(&mut sim, group, round, op, |e| value(op, e), at);
+        assert!(
+            !sim.run_while(LIMIT, |sim| !(0..16).all(|e| sim.is_over(group, e, round)))
+                .unwrap()
+        );
+        let outcome = agreed(&sim, group, round);
+        assert_eq!((outcome.op, outcome.count), (op, 16));
+        let given: Vec<_> = (0..16).map(|e| (e, op, value(op, e))).collect();
+        let reference = expected(&sim, group, round, &given).unwrap();
+        assert_eq!(
+            (reference.value, reference.count),
+            (outcome.value, 16),
+            "{op}"
+        );
+    }
+    let rounds = Op::ALL.len() as u64;
+    assert_eq!(sim.counted(Counter::Results), 5 * rounds);
+    assert_eq!(
+        (sim.counted(Counter::Passed), sim.counted(Counter::Partials)),
+        (0, 0)
+    );
+    assert!(sim.run(LIMIT).unwrap());
+    assert_eq!(sim.in_use(), 0);
+}
