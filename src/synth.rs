@@ -10,7 +10,7 @@
 //! - `luts`: LUT4 sites in use (`TRELLIS_COMB` after placement). That includes those that carry
 //!   chains, wide multiplexers and distributed RAM take.
 //! - `registers`: flip-flops in use (`TRELLIS_FF`).
-//! - `block_rams`: block RAMs of 18 Kbit in use (`DP16KD`).
+//! - `block_rams`: block RAMs of 18 Kbit in use (`DP16KD`, as which nextpnr counts `PDPW16KD` too).
 //! - `lutram_luts`: those of `luts` that hold distributed RAM: four for each 16×4 RAM.
 //! - `fmax_mhz`: the median over the seeds of the slowest clock's reachable frequency; of an
 //!   even number of seeds the lower of the two in the middle.

@@ -91,7 +91,10 @@ fn generating_twice_gives_the_same_bytes_and_replaces_what_was_there() {
     let generate = |folder: &Path| success(&["gen", "--preset", "sim", "--out", text(folder)]);
     let (code, told) = generate(&first);
     assert_eq!(code, 0);
-    assert!(told.contains("top rw_window_w64_r16"), "{told}");
+    assert!(
+        told.contains("top red_lane, rw_window_w64_r16, switch_n4_d512_u64_t64"),
+        "{told}"
+    );
     generate(&second);
     let names = |folder: &Path| -> BTreeMap<PathBuf, Vec<u8>> {
         files(folder)
@@ -105,7 +108,7 @@ fn generating_twice_gives_the_same_bytes_and_replaces_what_was_there() {
     // The list names each file once, and a module before the one that instantiates it.
     let list = String::from_utf8(bytes[Path::new("sim/files.f")].clone()).unwrap();
     assert_eq!(list.lines().count() + 1, bytes.len());
-    assert_eq!(list.lines().last(), Some("rw_window_w64_r16.v"));
+    assert_eq!(list.lines().last(), Some("switch_n4_d512_u64_t64.v"));
     for file in list.lines() {
         let verilog = String::from_utf8(bytes[&Path::new("sim").join(file)].clone()).unwrap();
         let module = file.strip_suffix(".v").unwrap();
@@ -215,7 +218,7 @@ fn what_is_not_on_offer_is_a_wrong_call_that_names_what_is() {
         ),
         (
             &["gen", "--block", "rx_window"],
-            "there is no block `rx_window`; there are rw_accept, rw_window",
+            "there is no block `rx_window`; there are red_engine, red_flt_sum, red_lane, red_switch, rw_accept, rw_window, switch, switch_core",
         ),
         (
             &["gen", "--block", "rw_window", "--set", "W=100"],

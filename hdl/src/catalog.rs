@@ -5,7 +5,7 @@
 use crate::emit::{Design, EmitError, emit_block};
 use crate::red::{RedFltSum, RedLane};
 use crate::rw::{RwAccept, RwWindow};
-use crate::switch::{RedEngine, RedSwitch, SwitchCore};
+use crate::switch::{RedEngine, RedSwitch, SwitchCore, SwitchTop};
 use rust_hdl::prelude::Block;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -35,17 +35,29 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "sim",
         purpose: "small tables, fast to build and to simulate",
-        blocks: &[("rw_window", &[("W", 64), ("R", 16)])],
+        blocks: &[
+            ("red_lane", &[]),
+            ("rw_window", &[("W", 64), ("R", 16)]),
+            ("switch", &[("N", 4), ("U", 64), ("T", 64)]),
+        ],
     },
     Preset {
         name: "ecp5-versa",
         purpose: "Lattice ECP5-5G, open flow",
-        blocks: &[("rw_window", &[("W", 256), ("R", 64)])],
+        blocks: &[
+            ("red_lane", &[]),
+            ("rw_window", &[("W", 256), ("R", 64)]),
+            ("switch", &[("N", 4), ("U", 1024), ("T", 512)]),
+        ],
     },
     Preset {
         name: "au50",
         purpose: "AMD Alveo U50",
-        blocks: &[("rw_window", &[("W", 1024), ("R", 512)])],
+        blocks: &[
+            ("red_lane", &[]),
+            ("rw_window", &[("W", 1024), ("R", 512)]),
+            ("switch", &[("N", 16), ("U", 4096), ("T", 8192)]),
+        ],
     },
 ];
 
@@ -87,8 +99,10 @@ pub enum CatalogError {
 
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes: Vec<String> = self.sizes.iter().map(|(k, v)| format!("{k}={v}")).collect();
-        write!(f, "{} {}", self.block, sizes.join(" "))
+        write!(f, "{}", self.block)?;
+        self.sizes
+            .iter()
+            .try_for_each(|(k, v)| write!(f, " {k}={v}"))
     }
 }
 
@@ -183,17 +197,17 @@ fn build<B: Block + Default>() -> Result<Design, EmitError> {
 }
 
 macro_rules! windows {
-    ($($w:literal, $lw:literal, $b:literal, $lb:literal, $nw:literal, $lnw:literal, $nw2:literal, $hi:literal, $qw:literal, $aw:literal, $b2:literal : [$($r:literal, $a:literal, $ba:literal, $pw:literal, $fa:literal);+]);+ $(;)?) => {
+    ($($w:literal, $lw:literal, $b:literal, $lb:literal, $nw:literal, $lnw:literal, $hi:literal, $aw:literal : [$($r:literal, $a:literal, $ba:literal, $pw:literal, $fa:literal);+]);+ $(;)?) => {
         vec![$($(
             Choice {
                 block: "rw_window",
                 sizes: vec![("W", $w), ("R", $r)],
-                build: build::<RwWindow<$a, $w, $lw, $b, $lb, $nw, $lnw, $nw2, $hi, $ba, $qw, $aw, $b2, $pw, $fa>>,
+                build: build::<RwWindow<$a, $w, $lw, $b, $lb, $nw, $lnw, $hi, $ba, $aw, $pw, $fa>>,
             },
             Choice {
                 block: "rw_accept",
                 sizes: vec![("W", $w), ("R", $r)],
-                build: build::<RwAccept<$a, $w, $lw, $b, $lb, $nw, $lnw, $nw2, $hi, $ba, $qw>>,
+                build: build::<RwAccept<$a, $w, $lw, $b, $lb, $nw, $lnw, $hi, $ba>>,
             },
         )+)+]
     };
@@ -213,6 +227,11 @@ macro_rules! switches {
                 sizes: vec![("N", $n), ("Q", $q), ("U", $u), ("T", $t)],
                 build: build::<RedSwitch<$n, $a, $e, $tu, $tm, $mw>>,
             },
+            Choice {
+                block: "switch",
+                sizes: vec![("N", $n), ("Q", $q), ("U", $u), ("T", $t)],
+                build: build::<SwitchTop<$n, $a, $e, $tu, $tm, $mw>>,
+            },
         )+)+]
     };
 }
@@ -221,9 +240,9 @@ macro_rules! switches {
 #[must_use]
 pub fn choices() -> Vec<Choice> {
     let mut all = windows![
-        64, 6, 32, 5, 2, 1, 4, 16, 17, 17, 64: [16, 4, 5, 54, 20; 64, 6, 7, 56, 22; 512, 9, 10, 59, 25];
-        256, 8, 32, 5, 8, 3, 16, 14, 15, 17, 64: [16, 4, 7, 54, 20; 64, 6, 9, 56, 22; 512, 9, 12, 59, 25];
-        1024, 10, 64, 6, 16, 4, 32, 12, 13, 16, 128: [16, 4, 8, 54, 20; 64, 6, 10, 56, 22; 512, 9, 13, 59, 25];
+        64, 6, 32, 5, 2, 1, 16, 17: [16, 4, 5, 6, 20; 64, 6, 7, 8, 22; 512, 9, 10, 11, 25];
+        256, 8, 32, 5, 8, 3, 14, 17: [16, 4, 7, 6, 20; 64, 6, 9, 8, 22; 512, 9, 12, 11, 25];
+        1024, 10, 64, 6, 16, 4, 12, 16: [16, 4, 8, 6, 20; 64, 6, 10, 8, 22; 512, 9, 13, 11, 25];
     ];
     all.push(Choice {
         block: "red_flt_sum",

@@ -2,6 +2,7 @@
 
 mod accept;
 mod acks;
+mod bytes;
 mod control;
 mod queue;
 mod select;
@@ -9,6 +10,7 @@ mod window;
 
 pub use accept::RwAccept;
 pub use acks::RwAcks;
+pub use bytes::RwBytes;
 pub use control::RwControl;
 pub use queue::EventQueue;
 pub use window::RwWindow;

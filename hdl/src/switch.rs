@@ -2,20 +2,26 @@
 
 mod check;
 mod core;
+mod counters;
 mod crosspoint;
 mod engine;
 mod output;
 mod red_switch;
+mod regs;
 mod row;
 mod rx;
+mod top;
 mod tx;
 
 pub use check::{ByteSwap, RedCheck};
 pub use core::SwitchCore;
+pub use counters::SwitchCounters;
 pub use crosspoint::Crosspoint;
-pub use engine::{RedAccumulate, RedEmit, RedEngine, RedMatch};
+pub use engine::{RedAccumulate, RedEmit, RedEngine, RedEvents, RedMatch};
 pub use output::SwitchOut;
 pub use red_switch::RedSwitch;
+pub use regs::SwitchRegs;
 pub use row::SwitchRow;
 pub use rx::SwitchRx;
+pub use top::SwitchTop;
 pub use tx::SwitchTx;

@@ -7,11 +7,11 @@ use tributary_hdl::prelude::*;
 use tributary_hdl::rw::RwAccept;
 
 /// W = 64, R = 4: 32-bit words, two a window.
-type Small = RwAccept<2, 64, 6, 32, 5, 2, 1, 4, 16, 3, 17>;
+type Small = RwAccept<2, 64, 6, 32, 5, 2, 1, 16, 3>;
 /// W = 256, R = 4: 32-bit words, eight a window.
-type Middle = RwAccept<2, 256, 8, 32, 5, 8, 3, 16, 14, 5, 15>;
+type Middle = RwAccept<2, 256, 8, 32, 5, 8, 3, 14, 5>;
 /// W = 1024, R = 4: 64-bit words, sixteen a window.
-type Large = RwAccept<2, 1024, 10, 64, 6, 16, 4, 32, 12, 6, 13>;
+type Large = RwAccept<2, 1024, 10, 64, 6, 16, 4, 12, 6>;
 
 fn settle<B: Block>(uut: &mut B) {
     for _ in 0..200 {
@@ -109,7 +109,7 @@ macro_rules! bench {
                     if self.uut.m_valid.val() {
                         let (at, pidx, reason, credit) =
                             self.due.pop_front().expect("no decision is due");
-                        assert_eq!(self.cycle - at, 5, "latency");
+                        assert_eq!(self.cycle - at, 6, "latency");
                         assert_eq!(
                             self.uut.m_reason.val().to_u64(),
                             reason,
@@ -121,7 +121,7 @@ macro_rules! bench {
                             assert_eq!(self.uut.m_addr.val().to_u64(), 0x1000 + pidx * 512);
                         }
                     } else if let Some(due) = self.due.front() {
-                        assert!(self.cycle - due.0 < 5, "decision on {} is missing", due.1);
+                        assert!(self.cycle - due.0 < 6, "decision on {} is missing", due.1);
                     }
                     self.cycle += 1;
                     self.uut.s_valid.next = false;
@@ -164,7 +164,9 @@ macro_rules! bench {
                     for _ in 0..3 {
                         self.clock();
                     }
+                    // Open for what is offered two clocks later.
                     self.connection(wptr, true);
+                    self.clock();
                     self.clock();
                     self.windows[wptr] = Window {
                         got: vec![false; N as usize],

@@ -38,12 +38,13 @@ module event_queue_w9_d16 (
     // Signals
     wire push;
     wire pop;
+    wire words_wr_en;
 
     ram_reg_w9_d16 words (
         .clk     (clk),
         .rd_addr (head_reg),
         .rd_data (m_data),
-        .wr_en   (push),
+        .wr_en   (words_wr_en),
         .wr_addr (tail_reg),
         .wr_data (s_data)
     );
@@ -53,6 +54,7 @@ module event_queue_w9_d16 (
     assign m_valid = shown_reg;
     assign push = s_valid & !full_reg;
     assign pop = m_ready & shown_reg;
+    assign words_wr_en = !full_reg;
 
     // Clocked logic
     initial begin

@@ -2,11 +2,12 @@
 //
 // Accept pipeline of the receiver window: one DATA record a clock, never stalled, also when
 // every record hits the same window.
-// Decision on m_* six clocks after the record was taken. Stages:
+// Decision on m_* seven clocks after the record was taken. Stages:
 // 1 addresses of all tables 2 block RAM arrays
 // 3 RAM outputs, checks against the connection, forward from stages 6 to 8
 // 4 update from stage 6, comparisons with wbase, candidates for next hole and next word
 // 5 decision, new wbase and word 6 update of the tables, write back, payload address
+// 7 m_*
 // The bitmap is circular: packet p has bit p mod W of its window, in words of B bits, and
 // the bit tells the lap (bit log2 W of p, inverted) of the last packet received there, so a
 // slide touches no bit. The row of a window holds wbase (the first hole) and for each word
@@ -16,6 +17,7 @@
 // and full words is applied in stage 6, one clock late: stages 4 and 5 apply it for
 // themselves.
 // A window is closed when its words are cleared and stays so for three clocks more.
+// It is closed for a record taken in the clock of cw_en or the one after it, whatever that says.
 //
 // Sizes: w = 1024, r = 512.
 //
@@ -44,7 +46,8 @@ module rw_accept_w1024_r512 (
     input  wire [15:0] now,          // Coarse time.
 
     // cw
-    input  wire        cw_en,        // Write the connection of a window.
+    // Write the connection of a window; what describes the region stays for one clock more.
+    input  wire        cw_en,
     input  wire [8:0]  cw_wptr,      // Window.
     input  wire        cw_open,      // The window is open.
     input  wire [15:0] cw_gen,       // Incarnation.
@@ -82,6 +85,13 @@ module rw_accept_w1024_r512 (
     localparam [4:0] LB = 5'd6;
 
     // Registers
+    // The connection read one clock ago, two clocks ago, was about to be written or was written in
+    // that clock. It opens or closes the window: meanwhile the window counts as closed.
+    reg  torn_1_reg;
+    reg  torn_2_reg;
+    reg  s3_torn_reg;                // The connection in stage 3.
+    reg  [32:0] s3_id_reg;
+    reg  [37:0] s3_size_reg;
     reg  opened_en_reg;
     reg  [8:0] opened_wptr_reg;
     reg  [32:0] opened_id_reg;
@@ -111,12 +121,8 @@ module rw_accept_w1024_r512 (
     reg  s3_tail_reg;
     reg  [12:0] s3_len_reg;
     reg  [12:0] s3_word_reg;
-    reg  s3_word6_reg;               // Same bitmap word or row as the record now in stage 6, 7, 8.
-    reg  s3_word7_reg;
-    reg  s3_word8_reg;
-    reg  s3_row6_reg;
-    reg  s3_row7_reg;
-    reg  s3_row8_reg;
+    reg  [1:0] s3_from_reg;          // Where the newest bitmap word or row is: 0 in the table, 1 to 3 in stage 8, 7, 6.
+    reg  [1:0] s3_row_from_reg;
     reg  s4_valid_reg;
     reg  s4_init_reg;
     reg  [15:0] s4_wptr_reg;
@@ -150,7 +156,6 @@ module rw_accept_w1024_r512 (
     reg  [21:0] s4_wbase_reg;
     reg  [21:0] s4_highest_reg;
     reg  s4_row_tail_reg;
-    reg  [15:0] s4_last_rx_reg;
     reg  [5:0] s4_hole_0_reg;
     reg  [5:0] s4_hole_1_reg;
     reg  [5:0] s4_hole_2_reg;
@@ -193,7 +198,6 @@ module rw_accept_w1024_r512 (
     reg  [21:0] s5_wbase_reg;
     reg  [21:0] s5_highest_reg;
     reg  s5_row_tail_reg;
-    reg  [15:0] s5_last_rx_reg;
     reg  [5:0] s5_hole_0_reg;
     reg  [5:0] s5_hole_1_reg;
     reg  [5:0] s5_hole_2_reg;
@@ -250,7 +254,13 @@ module rw_accept_w1024_r512 (
     reg  s6_wrapped_reg;             // The slide went into the next lap.
     reg  s6_write_row_reg;
     reg  s6_write_bits_reg;
-    reg  [3:0] s6_reason_reg;
+    // Why the packet is dropped: a check of stages 3 and 4 failed; below wbase; not in the window;
+    // received before.
+    reg  [3:0] s6_fail_reg;
+    reg  s6_pass_reg;
+    reg  s6_below_reg;
+    reg  s6_outside_reg;
+    reg  s6_dup_reg;
     reg  [15:0] s6_wptr_reg;
     reg  [15:0] s6_gen_reg;
     reg  [21:0] s6_pidx_reg;
@@ -264,6 +274,7 @@ module rw_accept_w1024_r512 (
     reg  [21:0] s6_wbase_reg;
     reg  [21:0] s6_highest_reg;
     reg  s6_row_tail_reg;
+    reg  s6_tail_reg;                // The packet says that it is the last one.
     reg  [15:0] s6_last_rx_reg;
     reg  s6_raised_reg;              // The packet is the highest so far; its number plus one.
     reg  [21:0] s6_pidx_1_reg;
@@ -321,13 +332,20 @@ module rw_accept_w1024_r512 (
     reg  s6_leave_reg;
     reg  [15:0] s6_passed_reg;
     reg  [5:0] s6_value_reg;
+    reg  s7_valid_reg;
+    reg  [3:0] s7_reason_reg;
+    reg  [15:0] s7_window_reg;
+    reg  [15:0] s7_gen_reg;
+    reg  [63:0] s7_addr_reg;
+    reg  [31:0] s7_rkey_reg;
+    reg  [12:0] s7_len_reg;
+    reg  s7_credit_reg;
     reg  [12:0] s7_word_reg;
     reg  [8:0] s7_wptr_reg;
     reg  [63:0] s7_bits_reg;
     reg  [21:0] s7_wbase_reg;
     reg  [21:0] s7_highest_reg;
     reg  s7_row_tail_reg;
-    reg  [15:0] s7_last_rx_reg;
     reg  [5:0] s7_hole_0_reg;
     reg  [5:0] s7_hole_1_reg;
     reg  [5:0] s7_hole_2_reg;
@@ -349,7 +367,6 @@ module rw_accept_w1024_r512 (
     reg  [21:0] s8_wbase_reg;
     reg  [21:0] s8_highest_reg;
     reg  s8_row_tail_reg;
-    reg  [15:0] s8_last_rx_reg;
     reg  [5:0] s8_hole_0_reg;
     reg  [5:0] s8_hole_1_reg;
     reg  [5:0] s8_hole_2_reg;
@@ -389,8 +406,8 @@ module rw_accept_w1024_r512 (
     wire [9:0] s4_base_low;
     wire [11:0] s4_base_lap;
     wire [9:0] s4_last_low;
-    reg  [21:0] s4_cur_highest;      // The row as the record in stage 6 leaves it.
-    wire [15:0] s4_open;             // Words that are not full; the same less the word of the record in stage 5.
+    reg  [21:0] s4_cur_highest;       // The row as the record in stage 6 leaves it.
+    wire [15:0] s4_open;              // Words that are not full; the same less the word of the record in stage 5.
     wire [15:0] s4_rest;
     wire [3:0] s5_index;
     wire [5:0] s5_pos;
@@ -402,23 +419,22 @@ module rw_accept_w1024_r512 (
     wire [21:0] row_wbase;
     reg  [21:0] row_highest;
     reg  row_tail;
-    reg  [15:0] row_last_rx;
-    wire [5:0] row_hole_set_0;       // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [5:0] row_hole_set_1;       // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [5:0] row_hole_set_2;       // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [5:0] row_hole_set_3;       // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [5:0] row_hole_set_4;       // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [5:0] row_hole_set_5;       // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [5:0] row_hole_set_6;       // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [5:0] row_hole_set_7;       // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [5:0] row_hole_set_8;       // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [5:0] row_hole_set_9;       // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [5:0] row_hole_set_10;      // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [5:0] row_hole_set_11;      // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [5:0] row_hole_set_12;      // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [5:0] row_hole_set_13;      // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [5:0] row_hole_set_14;      // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [5:0] row_hole_set_15;      // Tables of holes: with the one hole set just before, and with words cleared too.
+    wire [5:0] row_hole_set_0;        // Tables of holes: with the one hole set just before, and with words cleared too.
+    wire [5:0] row_hole_set_1;        // Tables of holes: with the one hole set just before, and with words cleared too.
+    wire [5:0] row_hole_set_2;        // Tables of holes: with the one hole set just before, and with words cleared too.
+    wire [5:0] row_hole_set_3;        // Tables of holes: with the one hole set just before, and with words cleared too.
+    wire [5:0] row_hole_set_4;        // Tables of holes: with the one hole set just before, and with words cleared too.
+    wire [5:0] row_hole_set_5;        // Tables of holes: with the one hole set just before, and with words cleared too.
+    wire [5:0] row_hole_set_6;        // Tables of holes: with the one hole set just before, and with words cleared too.
+    wire [5:0] row_hole_set_7;        // Tables of holes: with the one hole set just before, and with words cleared too.
+    wire [5:0] row_hole_set_8;        // Tables of holes: with the one hole set just before, and with words cleared too.
+    wire [5:0] row_hole_set_9;        // Tables of holes: with the one hole set just before, and with words cleared too.
+    wire [5:0] row_hole_set_10;       // Tables of holes: with the one hole set just before, and with words cleared too.
+    wire [5:0] row_hole_set_11;       // Tables of holes: with the one hole set just before, and with words cleared too.
+    wire [5:0] row_hole_set_12;       // Tables of holes: with the one hole set just before, and with words cleared too.
+    wire [5:0] row_hole_set_13;       // Tables of holes: with the one hole set just before, and with words cleared too.
+    wire [5:0] row_hole_set_14;       // Tables of holes: with the one hole set just before, and with words cleared too.
+    wire [5:0] row_hole_set_15;       // Tables of holes: with the one hole set just before, and with words cleared too.
     wire [5:0] row_hole_0;
     wire [5:0] row_hole_1;
     wire [5:0] row_hole_2;
@@ -436,9 +452,9 @@ module rw_accept_w1024_r512 (
     wire [5:0] row_hole_14;
     wire [5:0] row_hole_15;
     reg  [15:0] row_full;
-    wire slid;                       // The record just before has moved wbase of this row.
-    wire slid_lap;                   // The same, and wbase went into the next lap.
-    reg  laps_0_slid;                // In the lap of wbase after that slide, or in the one after it.
+    wire slid;                        // The record just before has moved wbase of this row.
+    wire slid_lap;                    // The same, and wbase went into the next lap.
+    reg  laps_0_slid;                 // In the lap of wbase after that slide, or in the one after it.
     reg  laps_1_slid;
     wire [9:0] s5_low;
     wire [9:0] s6_base_low;
@@ -450,18 +466,20 @@ module rw_accept_w1024_r512 (
     wire inside_new;
     wire duplicate;
     wire take;
-    wire slide;                      // The packet is wbase.
+    wire slide;                       // The packet is wbase.
     wire with_last;
     wire none_above;
     wire [5:0] above;
     reg  lowest;
     reg  lapped;
-    wire filled;                     // The record just before has filled its word: that is not the next word.
+    wire filled;                      // The record just before has filled its word: that is not the next word.
     reg  [3:0] next;
     reg  wraps;
     reg  alone;
     // The record just before emptied the window: the next word is the one that follows.
     wire emptied;
+    wire set_without;
+    wire set_with;
     reg  [5:0] next_pos;
     reg  [11:0] base_lap;
     reg  [3:0] base_index;
@@ -470,10 +488,11 @@ module rw_accept_w1024_r512 (
     wire in_base_word;
     wire leave;
     wire want_full;
-    wire with_raised;                // The record just before raised highest.
+    wire with_raised;                 // The record just before raised highest.
     wire [15:0] up_to_next;
-    wire [15:0] passed;              // Words that the slide enters or passes.
+    wire [15:0] passed;               // Words that the slide enters or passes.
     wire [63:0] bits_in;
+    wire s6_new_tail;
     wire [15:0] s6_fill;
     wire [15:0] s6_set_now;
     reg  [5:0] s6_new_hole_0;
@@ -496,20 +515,17 @@ module rw_accept_w1024_r512 (
     wire [15:0] s6_clear;
     wire [21:0] s6_new_highest;
     wire [8:0] s6_row;
-    wire [60:0] s6_row_word;
+    wire [44:0] s6_row_word;
     wire [21:0] s6_moved;
     reg  s5_row_tail_next;
-    reg  [15:0] s5_last_rx_next;
     wire [32:0] conn_id_rd_data;
     wire [37:0] conn_size_rd_data;
-    wire conn_size_wr_en;
     wire [37:0] conn_size_wr_data;
     wire [63:0] conn_addr_rd_data;
-    wire conn_addr_wr_en;
     wire [31:0] conn_rkey_rd_data;
-    wire conn_rkey_wr_en;
-    wire [60:0] rows_rd_data;
+    wire [44:0] rows_rd_data;
     wire [60:0] rows_q_rd_data;
+    wire [60:0] rows_q_wr_data;
     wire [15:0] fulls_rd_data;
     wire [5:0] holes_0_rd_data;
     wire [5:0] holes_1_rd_data;
@@ -541,17 +557,20 @@ module rw_accept_w1024_r512 (
     wire rest_above_none;
     wire [3:0] rest_lowest_index;
     wire rest_lowest_none;
-    wire [5:0] next_hole_q;
+    wire [5:0] hole_without_q;
+    wire [5:0] hole_with_q;
     wire [21:0] s1_word_shifted;
     wire [21:0] s3_index_shifted;
     wire [21:0] s4_index_shifted;
     wire [21:0] s5_index_shifted;
+    wire [15:0] set_without_shifted;
+    wire [15:0] set_with_shifted;
     wire [21:0] base_index_shifted;
 
     // open, source, incarnation of each window.
-    ram_reg_forward_w33_d512 conn_id (
+    ram_reg_w33_d512 conn_id (
         .clk     (clk),
-        .rd_addr (s1_wptr_reg[8:0]),
+        .rd_addr (s_wptr[8:0]),
         .rd_data (conn_id_rd_data),
         .wr_en   (opened_en_reg),
         .wr_addr (opened_wptr_reg),
@@ -561,10 +580,10 @@ module rw_accept_w1024_r512 (
     // Last packet number and length, packet size.
     ram_reg_w38_d512 conn_size (
         .clk     (clk),
-        .rd_addr (s1_wptr_reg[8:0]),
+        .rd_addr (s_wptr[8:0]),
         .rd_data (conn_size_rd_data),
-        .wr_en   (conn_size_wr_en),
-        .wr_addr (cw_wptr),
+        .wr_en   (opened_en_reg),
+        .wr_addr (opened_wptr_reg),
         .wr_data (conn_size_wr_data)
     );
 
@@ -572,8 +591,8 @@ module rw_accept_w1024_r512 (
         .clk     (clk),
         .rd_addr (s1_wptr_reg[8:0]),
         .rd_data (conn_addr_rd_data),
-        .wr_en   (conn_addr_wr_en),
-        .wr_addr (cw_wptr),
+        .wr_en   (opened_en_reg),
+        .wr_addr (opened_wptr_reg),
         .wr_data (cw_addr)
     );
 
@@ -581,13 +600,13 @@ module rw_accept_w1024_r512 (
         .clk     (clk),
         .rd_addr (s1_wptr_reg[8:0]),
         .rd_data (conn_rkey_rd_data),
-        .wr_en   (conn_rkey_wr_en),
-        .wr_addr (cw_wptr),
+        .wr_en   (opened_en_reg),
+        .wr_addr (opened_wptr_reg),
         .wr_data (cw_rkey)
     );
 
-    // wbase, highest, tail, time of the last DATA.
-    ram_reg_w61_d512 rows (
+    // wbase, highest, tail.
+    ram_reg_w45_d512 rows (
         .clk     (clk),
         .rd_addr (s1_wptr_reg[8:0]),
         .rd_data (rows_rd_data),
@@ -596,13 +615,14 @@ module rw_accept_w1024_r512 (
         .wr_data (s6_row_word)
     );
 
+    // The same, and the time of the last DATA.
     ram_reg_forward_w61_d512 rows_q (
         .clk     (clk),
         .rd_addr (q_wptr),
         .rd_data (rows_q_rd_data),
         .wr_en   (s6_write_row_reg),
         .wr_addr (s6_row),
-        .wr_data (s6_row_word)
+        .wr_data (rows_q_wr_data)
     );
 
     // Which words are full, and the first hole of each.
@@ -812,25 +832,48 @@ module rw_accept_w1024_r512 (
         .none  (rest_lowest_none)
     );
 
-    word_select_n16_w6 next_hole (
-        .d_0  (row_hole_set_0),
-        .d_1  (row_hole_set_1),
-        .d_2  (row_hole_set_2),
-        .d_3  (row_hole_set_3),
-        .d_4  (row_hole_set_4),
-        .d_5  (row_hole_set_5),
-        .d_6  (row_hole_set_6),
-        .d_7  (row_hole_set_7),
-        .d_8  (row_hole_set_8),
-        .d_9  (row_hole_set_9),
-        .d_10 (row_hole_set_10),
-        .d_11 (row_hole_set_11),
-        .d_12 (row_hole_set_12),
-        .d_13 (row_hole_set_13),
-        .d_14 (row_hole_set_14),
-        .d_15 (row_hole_set_15),
-        .sel  (next),
-        .q    (next_hole_q)
+    // Hole of the next word in the tables, and whether the record just before set it; without
+    // and with the word just before filled.
+    word_select_n16_w6 hole_without (
+        .d_0  (s5_hole_0_reg),
+        .d_1  (s5_hole_1_reg),
+        .d_2  (s5_hole_2_reg),
+        .d_3  (s5_hole_3_reg),
+        .d_4  (s5_hole_4_reg),
+        .d_5  (s5_hole_5_reg),
+        .d_6  (s5_hole_6_reg),
+        .d_7  (s5_hole_7_reg),
+        .d_8  (s5_hole_8_reg),
+        .d_9  (s5_hole_9_reg),
+        .d_10 (s5_hole_10_reg),
+        .d_11 (s5_hole_11_reg),
+        .d_12 (s5_hole_12_reg),
+        .d_13 (s5_hole_13_reg),
+        .d_14 (s5_hole_14_reg),
+        .d_15 (s5_hole_15_reg),
+        .sel  (s5_next_without_reg),
+        .q    (hole_without_q)
+    );
+
+    word_select_n16_w6 hole_with (
+        .d_0  (s5_hole_0_reg),
+        .d_1  (s5_hole_1_reg),
+        .d_2  (s5_hole_2_reg),
+        .d_3  (s5_hole_3_reg),
+        .d_4  (s5_hole_4_reg),
+        .d_5  (s5_hole_5_reg),
+        .d_6  (s5_hole_6_reg),
+        .d_7  (s5_hole_7_reg),
+        .d_8  (s5_hole_8_reg),
+        .d_9  (s5_hole_9_reg),
+        .d_10 (s5_hole_10_reg),
+        .d_11 (s5_hole_11_reg),
+        .d_12 (s5_hole_12_reg),
+        .d_13 (s5_hole_13_reg),
+        .d_14 (s5_hole_14_reg),
+        .d_15 (s5_hole_15_reg),
+        .sel  (s5_next_with_reg),
+        .q    (hole_with_q)
     );
 
     // Combinational logic
@@ -838,11 +881,11 @@ module rw_accept_w1024_r512 (
     assign s3_index_shifted = s3_pidx_reg >> LB;
     assign s4_index_shifted = s4_pidx_reg >> LB;
     assign s5_index_shifted = s5_pidx_reg >> LB;
+    assign set_without_shifted = s6_set_reg >> s5_next_without_reg;
+    assign set_with_shifted = s6_set_reg >> s5_next_with_reg;
     assign base_index_shifted = row_wbase >> LB;
-    assign conn_size_wr_en = cw_en & cw_open;
     assign conn_size_wr_data = {cw_last_len, 25'd0} | {13'd0, cw_mtu, 22'd0} | {16'd0, cw_last};
-    assign conn_addr_wr_en = cw_en & cw_open;
-    assign conn_rkey_wr_en = cw_en & cw_open;
+    assign s6_new_tail = s6_row_tail_reg | (s6_take_reg & s6_tail_reg);
     assign s6_new_highest = (s6_take_reg & s6_raised_reg) ? s6_pidx_1_reg : s6_highest_reg;
     assign s6_set_now = s6_take_reg ? s6_set_reg : 16'd0;
     assign s6_fill = (s6_take_reg & s6_filled_reg) ? s6_set_reg : 16'd0;
@@ -1013,8 +1056,8 @@ module rw_accept_w1024_r512 (
     assign s2_row = s2_wptr_reg[8:0];
     assign s3_row = s3_wptr_reg[8:0];
     assign s3_pos = s3_pidx_reg[5:0];
-    assign s3_last = conn_size_rd_data[21:0];
-    assign s3_plen = 13'd256 << conn_size_rd_data[24:22];
+    assign s3_last = s3_size_reg[21:0];
+    assign s3_plen = 13'd256 << s3_size_reg[24:22];
     assign s3_lap = s3_pidx_reg[21:10];
     assign s3_index = s3_index_shifted[3:0];
     assign s4_cur_bits = s4_word6_reg ? s6_bits_reg : s4_bits_reg;
@@ -1024,13 +1067,11 @@ module rw_accept_w1024_r512 (
         s4_cur_full = s4_full_reg;
         s4_cur_highest = s4_highest_reg;
         s5_row_tail_next = s4_row_tail_reg;
-        s5_last_rx_next = s4_last_rx_reg;
         if (s4_row6_reg) begin
             s4_cur_wbase = s6_wbase_reg;
             s4_cur_full = (s4_full_reg | s6_fill) & ~s6_clear;
             s4_cur_highest = s6_new_highest;
-            s5_row_tail_next = s6_row_tail_reg;
-            s5_last_rx_next = s6_last_rx_reg;
+            s5_row_tail_next = s6_new_tail;
         end
     end
 
@@ -1057,14 +1098,12 @@ module rw_accept_w1024_r512 (
         last_wbase = 22'd0;
         row_highest = s5_highest_reg;
         row_tail = s5_row_tail_reg;
-        row_last_rx = s5_last_rx_reg;
         row_full = s5_full_reg;
         if (s5_same_row_reg) begin
             table_wbase = 22'd0;
             last_wbase = s6_wbase_reg;
             row_highest = s6_new_highest;
-            row_tail = s6_row_tail_reg;
-            row_last_rx = s6_last_rx_reg;
+            row_tail = s6_new_tail;
             row_full = (s5_full_reg | s6_fill) & ~s6_clear;
         end
     end
@@ -1169,9 +1208,20 @@ module rw_accept_w1024_r512 (
     end
 
     assign emptied = s5_same_row_reg & s6_emptied_reg;
+    assign set_without = set_without_shifted[0];
+    assign set_with = set_with_shifted[0];
 
     always @(*) begin
-        next_pos = next_hole_q;
+        next_pos = hole_without_q;
+        if (set_without & s5_same_row_reg & s6_take_reg) begin
+            next_pos = s6_value_reg;
+        end
+        if (filled) begin
+            next_pos = hole_with_q;
+            if (set_with) begin
+                next_pos = s6_value_reg;
+            end
+        end
         if (alone & lapped) begin
             next_pos = s5_pos;
         end
@@ -1205,27 +1255,32 @@ module rw_accept_w1024_r512 (
     assign passed = wraps ? (s5_word_above_reg | up_to_next) : (s5_word_above_reg & up_to_next);
     assign with_raised = s5_same_row_reg & s6_take_reg & s6_raised_reg;
     assign s6_row = s6_wptr_reg[8:0];
-    assign s6_row_word = {s6_row_tail_reg, 60'd0}
-        | {1'b0, s6_last_rx_reg, 44'd0}
-        | {17'd0, s6_new_highest, 22'd0}
-        | {39'd0, s6_wbase_reg};
+    assign s6_row_word = {s6_new_tail, 44'd0}
+        | {1'b0, s6_new_highest, 22'd0}
+        | {23'd0, s6_wbase_reg};
+    assign rows_q_wr_data = {s6_last_rx_reg, 45'd0} | {16'd0, s6_row_word};
     assign s6_moved = {s6_wbase_reg[19:0] ^ s6_pidx_reg[19:0], 2'd0} >> 4'd10;
-    assign m_valid = s6_valid_reg;
-    assign m_reason = s6_reason_reg;
-    assign m_wptr = s6_wptr_reg;
-    assign m_gen = s6_gen_reg;
-    assign m_addr = s6_addr_reg + {30'd0, s6_offset_reg, 8'd0};
-    assign m_rkey = s6_rkey_reg;
-    assign m_len = s6_len_reg;
-    assign m_credit = s6_slid_reg & (|s6_moved) & (s6_wbase_reg <= s6_last_reg);
+    assign m_valid = s7_valid_reg;
+    assign m_reason = s7_reason_reg;
+    assign m_wptr = s7_window_reg;
+    assign m_gen = s7_gen_reg;
+    assign m_addr = s7_addr_reg;
+    assign m_rkey = s7_rkey_reg;
+    assign m_len = s7_len_reg;
+    assign m_credit = s7_credit_reg;
     assign bitmap_q_rd_addr = {q_wptr, 4'd0} | {9'd0, q_word};
     assign q_wbase = rows_q_rd_data[21:0];
     assign q_highest = rows_q_rd_data[43:22];
-    assign q_last_rx = rows_q_rd_data[59:44];
-    assign q_tail = rows_q_rd_data[60];
+    assign q_last_rx = rows_q_rd_data[60:45];
+    assign q_tail = rows_q_rd_data[44];
 
     // Clocked logic
     initial begin
+        torn_1_reg = 1'b0;
+        torn_2_reg = 1'b0;
+        s3_torn_reg = 1'b0;
+        s3_id_reg = 33'd0;
+        s3_size_reg = 38'd0;
         opened_en_reg = 1'b0;
         opened_wptr_reg = 9'd0;
         opened_id_reg = 33'd0;
@@ -1255,12 +1310,8 @@ module rw_accept_w1024_r512 (
         s3_tail_reg = 1'b0;
         s3_len_reg = 13'd0;
         s3_word_reg = 13'd0;
-        s3_word6_reg = 1'b0;
-        s3_word7_reg = 1'b0;
-        s3_word8_reg = 1'b0;
-        s3_row6_reg = 1'b0;
-        s3_row7_reg = 1'b0;
-        s3_row8_reg = 1'b0;
+        s3_from_reg = 2'd0;
+        s3_row_from_reg = 2'd0;
         s4_valid_reg = 1'b0;
         s4_init_reg = 1'b0;
         s4_wptr_reg = 16'd0;
@@ -1292,7 +1343,6 @@ module rw_accept_w1024_r512 (
         s4_wbase_reg = 22'd0;
         s4_highest_reg = 22'd0;
         s4_row_tail_reg = 1'b0;
-        s4_last_rx_reg = 16'd0;
         s4_hole_0_reg = 6'd0;
         s4_hole_1_reg = 6'd0;
         s4_hole_2_reg = 6'd0;
@@ -1335,7 +1385,6 @@ module rw_accept_w1024_r512 (
         s5_wbase_reg = 22'd0;
         s5_highest_reg = 22'd0;
         s5_row_tail_reg = 1'b0;
-        s5_last_rx_reg = 16'd0;
         s5_hole_0_reg = 6'd0;
         s5_hole_1_reg = 6'd0;
         s5_hole_2_reg = 6'd0;
@@ -1387,7 +1436,11 @@ module rw_accept_w1024_r512 (
         s6_wrapped_reg = 1'b0;
         s6_write_row_reg = 1'b0;
         s6_write_bits_reg = 1'b0;
-        s6_reason_reg = 4'd0;
+        s6_fail_reg = 4'd0;
+        s6_pass_reg = 1'b0;
+        s6_below_reg = 1'b0;
+        s6_outside_reg = 1'b0;
+        s6_dup_reg = 1'b0;
         s6_wptr_reg = 16'd0;
         s6_gen_reg = 16'd0;
         s6_pidx_reg = 22'd0;
@@ -1401,6 +1454,7 @@ module rw_accept_w1024_r512 (
         s6_wbase_reg = 22'd0;
         s6_highest_reg = 22'd0;
         s6_row_tail_reg = 1'b0;
+        s6_tail_reg = 1'b0;
         s6_last_rx_reg = 16'd0;
         s6_raised_reg = 1'b0;
         s6_pidx_1_reg = 22'd0;
@@ -1426,13 +1480,20 @@ module rw_accept_w1024_r512 (
         s6_leave_reg = 1'b0;
         s6_passed_reg = 16'd0;
         s6_value_reg = 6'd0;
+        s7_valid_reg = 1'b0;
+        s7_reason_reg = 4'd0;
+        s7_window_reg = 16'd0;
+        s7_gen_reg = 16'd0;
+        s7_addr_reg = 64'd0;
+        s7_rkey_reg = 32'd0;
+        s7_len_reg = 13'd0;
+        s7_credit_reg = 1'b0;
         s7_word_reg = 13'd0;
         s7_wptr_reg = 9'd0;
         s7_bits_reg = 64'd0;
         s7_wbase_reg = 22'd0;
         s7_highest_reg = 22'd0;
         s7_row_tail_reg = 1'b0;
-        s7_last_rx_reg = 16'd0;
         s7_hole_0_reg = 6'd0;
         s7_hole_1_reg = 6'd0;
         s7_hole_2_reg = 6'd0;
@@ -1454,7 +1515,6 @@ module rw_accept_w1024_r512 (
         s8_wbase_reg = 22'd0;
         s8_highest_reg = 22'd0;
         s8_row_tail_reg = 1'b0;
-        s8_last_rx_reg = 16'd0;
         s8_hole_0_reg = 6'd0;
         s8_hole_1_reg = 6'd0;
         s8_hole_2_reg = 6'd0;
@@ -1486,6 +1546,14 @@ module rw_accept_w1024_r512 (
         s1_pidx_reg <= s_pidx;
         s1_tail_reg <= s_tail;
         s1_len_reg <= s_len;
+
+        torn_1_reg <= (cw_en & (cw_wptr == s_wptr[8:0]))
+            | (opened_en_reg & (opened_wptr_reg == s_wptr[8:0]));
+
+        torn_2_reg <= torn_1_reg;
+        s3_torn_reg <= torn_2_reg;
+        s3_id_reg <= conn_id_rd_data;
+        s3_size_reg <= conn_size_rd_data;
         s2_valid_reg <= s1_valid_reg;
         s2_init_reg <= s1_init_reg;
         s2_wptr_reg <= s1_wptr_reg;
@@ -1495,12 +1563,25 @@ module rw_accept_w1024_r512 (
         s2_tail_reg <= s1_tail_reg;
         s2_len_reg <= s1_len_reg;
         s2_word_reg <= s1_word;
-        s3_word6_reg <= s2_word_reg == s5_word_reg;
-        s3_word7_reg <= s2_word_reg == s6_word_reg;
-        s3_word8_reg <= s2_word_reg == s7_word_reg;
-        s3_row6_reg <= s2_row == s5_wptr_reg[8:0];
-        s3_row7_reg <= s2_row == s6_wptr_reg[8:0];
-        s3_row8_reg <= s2_row == s7_wptr_reg;
+
+        s3_from_reg <= 2'd0;
+        if (s2_word_reg == s5_word_reg) begin
+            s3_from_reg <= 2'd3;
+        end else if (s2_word_reg == s6_word_reg) begin
+            s3_from_reg <= 2'd2;
+        end else if (s2_word_reg == s7_word_reg) begin
+            s3_from_reg <= 2'd1;
+        end
+
+        s3_row_from_reg <= 2'd0;
+        if (s2_row == s5_wptr_reg[8:0]) begin
+            s3_row_from_reg <= 2'd3;
+        end else if (s2_row == s6_wptr_reg[8:0]) begin
+            s3_row_from_reg <= 2'd2;
+        end else if (s2_row == s7_wptr_reg) begin
+            s3_row_from_reg <= 2'd1;
+        end
+
         s3_valid_reg <= s2_valid_reg;
         s3_init_reg <= s2_init_reg;
         s3_wptr_reg <= s2_wptr_reg;
@@ -1520,15 +1601,15 @@ module rw_accept_w1024_r512 (
         s4_word_reg <= s3_word_reg;
         s4_addr_reg <= conn_addr_rd_data;
         s4_rkey_reg <= conn_rkey_rd_data;
-        s4_mtu_reg <= conn_size_rd_data[24:22];
+        s4_mtu_reg <= s3_size_reg[24:22];
         s4_last_reg <= s3_last;
-        s4_closed_reg <= !conn_id_rd_data[0] | ({7'd0, s3_row} != s3_wptr_reg);
-        s4_stale_reg <= conn_id_rd_data[32:17] != s3_gen_reg;
-        s4_foreign_reg <= conn_id_rd_data[16:1] != s3_src_reg;
+        s4_closed_reg <= !s3_id_reg[0] | s3_torn_reg | ({7'd0, s3_row} != s3_wptr_reg);
+        s4_stale_reg <= s3_id_reg[32:17] != s3_gen_reg;
+        s4_foreign_reg <= s3_id_reg[16:1] != s3_src_reg;
         s4_beyond_reg <= s3_pidx_reg > s3_last;
         s4_at_last_reg <= s3_pidx_reg == s3_last;
         s4_len_full_reg <= s3_len_reg == s3_plen;
-        s4_len_last_reg <= s3_len_reg == conn_size_rd_data[37:25];
+        s4_len_last_reg <= s3_len_reg == s3_size_reg[37:25];
         s4_onehot_reg <= 64'd1 << s3_pos;
         s4_above_reg <= {~63'd0 << s3_pos, 1'b0};
         s4_below_reg <= ~(~64'd0 << s3_pos);
@@ -1538,218 +1619,232 @@ module rw_accept_w1024_r512 (
         s4_lap_1_reg <= s3_lap - 12'd1;
         s4_lap_2_reg <= s3_lap - 12'd2;
 
-        s4_bits_reg <= bitmap_rd_data;
-        if (s3_word8_reg) begin
+        if (s3_from_reg[1]) begin
+            if (s3_from_reg[0]) begin
+                s4_bits_reg <= s6_bits_reg;
+            end else begin
+                s4_bits_reg <= s7_bits_reg;
+            end
+        end else if (s3_from_reg[0]) begin
             s4_bits_reg <= s8_bits_reg;
-        end
-        if (s3_word7_reg) begin
-            s4_bits_reg <= s7_bits_reg;
-        end
-        if (s3_word6_reg) begin
-            s4_bits_reg <= s6_bits_reg;
+        end else begin
+            s4_bits_reg <= bitmap_rd_data;
         end
 
-        s4_wbase_reg <= rows_rd_data[21:0];
-        s4_highest_reg <= rows_rd_data[43:22];
-        s4_last_rx_reg <= rows_rd_data[59:44];
-        s4_row_tail_reg <= rows_rd_data[60];
-        s4_full_reg <= fulls_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_wbase_reg <= s6_wbase_reg;
+                s4_highest_reg <= s6_new_highest;
+                s4_row_tail_reg <= s6_new_tail;
+                s4_full_reg <= s6_new_full;
+            end else begin
+                s4_wbase_reg <= s7_wbase_reg;
+                s4_highest_reg <= s7_highest_reg;
+                s4_row_tail_reg <= s7_row_tail_reg;
+                s4_full_reg <= s7_full_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_wbase_reg <= s8_wbase_reg;
             s4_highest_reg <= s8_highest_reg;
             s4_row_tail_reg <= s8_row_tail_reg;
-            s4_last_rx_reg <= s8_last_rx_reg;
             s4_full_reg <= s8_full_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_wbase_reg <= s7_wbase_reg;
-            s4_highest_reg <= s7_highest_reg;
-            s4_row_tail_reg <= s7_row_tail_reg;
-            s4_last_rx_reg <= s7_last_rx_reg;
-            s4_full_reg <= s7_full_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_wbase_reg <= s6_wbase_reg;
-            s4_highest_reg <= s6_new_highest;
-            s4_row_tail_reg <= s6_row_tail_reg;
-            s4_last_rx_reg <= s6_last_rx_reg;
-            s4_full_reg <= s6_new_full;
+        end else begin
+            s4_wbase_reg <= rows_rd_data[21:0];
+            s4_highest_reg <= rows_rd_data[43:22];
+            s4_row_tail_reg <= rows_rd_data[44];
+            s4_full_reg <= fulls_rd_data;
         end
 
-        s4_hole_0_reg <= holes_0_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_0_reg <= s6_new_hole_0;
+            end else begin
+                s4_hole_0_reg <= s7_hole_0_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_0_reg <= s8_hole_0_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_0_reg <= s7_hole_0_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_0_reg <= s6_new_hole_0;
+        end else begin
+            s4_hole_0_reg <= holes_0_rd_data;
         end
 
-        s4_hole_1_reg <= holes_1_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_1_reg <= s6_new_hole_1;
+            end else begin
+                s4_hole_1_reg <= s7_hole_1_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_1_reg <= s8_hole_1_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_1_reg <= s7_hole_1_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_1_reg <= s6_new_hole_1;
+        end else begin
+            s4_hole_1_reg <= holes_1_rd_data;
         end
 
-        s4_hole_2_reg <= holes_2_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_2_reg <= s6_new_hole_2;
+            end else begin
+                s4_hole_2_reg <= s7_hole_2_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_2_reg <= s8_hole_2_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_2_reg <= s7_hole_2_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_2_reg <= s6_new_hole_2;
+        end else begin
+            s4_hole_2_reg <= holes_2_rd_data;
         end
 
-        s4_hole_3_reg <= holes_3_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_3_reg <= s6_new_hole_3;
+            end else begin
+                s4_hole_3_reg <= s7_hole_3_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_3_reg <= s8_hole_3_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_3_reg <= s7_hole_3_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_3_reg <= s6_new_hole_3;
+        end else begin
+            s4_hole_3_reg <= holes_3_rd_data;
         end
 
-        s4_hole_4_reg <= holes_4_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_4_reg <= s6_new_hole_4;
+            end else begin
+                s4_hole_4_reg <= s7_hole_4_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_4_reg <= s8_hole_4_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_4_reg <= s7_hole_4_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_4_reg <= s6_new_hole_4;
+        end else begin
+            s4_hole_4_reg <= holes_4_rd_data;
         end
 
-        s4_hole_5_reg <= holes_5_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_5_reg <= s6_new_hole_5;
+            end else begin
+                s4_hole_5_reg <= s7_hole_5_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_5_reg <= s8_hole_5_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_5_reg <= s7_hole_5_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_5_reg <= s6_new_hole_5;
+        end else begin
+            s4_hole_5_reg <= holes_5_rd_data;
         end
 
-        s4_hole_6_reg <= holes_6_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_6_reg <= s6_new_hole_6;
+            end else begin
+                s4_hole_6_reg <= s7_hole_6_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_6_reg <= s8_hole_6_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_6_reg <= s7_hole_6_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_6_reg <= s6_new_hole_6;
+        end else begin
+            s4_hole_6_reg <= holes_6_rd_data;
         end
 
-        s4_hole_7_reg <= holes_7_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_7_reg <= s6_new_hole_7;
+            end else begin
+                s4_hole_7_reg <= s7_hole_7_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_7_reg <= s8_hole_7_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_7_reg <= s7_hole_7_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_7_reg <= s6_new_hole_7;
+        end else begin
+            s4_hole_7_reg <= holes_7_rd_data;
         end
 
-        s4_hole_8_reg <= holes_8_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_8_reg <= s6_new_hole_8;
+            end else begin
+                s4_hole_8_reg <= s7_hole_8_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_8_reg <= s8_hole_8_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_8_reg <= s7_hole_8_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_8_reg <= s6_new_hole_8;
+        end else begin
+            s4_hole_8_reg <= holes_8_rd_data;
         end
 
-        s4_hole_9_reg <= holes_9_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_9_reg <= s6_new_hole_9;
+            end else begin
+                s4_hole_9_reg <= s7_hole_9_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_9_reg <= s8_hole_9_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_9_reg <= s7_hole_9_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_9_reg <= s6_new_hole_9;
+        end else begin
+            s4_hole_9_reg <= holes_9_rd_data;
         end
 
-        s4_hole_10_reg <= holes_10_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_10_reg <= s6_new_hole_10;
+            end else begin
+                s4_hole_10_reg <= s7_hole_10_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_10_reg <= s8_hole_10_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_10_reg <= s7_hole_10_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_10_reg <= s6_new_hole_10;
+        end else begin
+            s4_hole_10_reg <= holes_10_rd_data;
         end
 
-        s4_hole_11_reg <= holes_11_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_11_reg <= s6_new_hole_11;
+            end else begin
+                s4_hole_11_reg <= s7_hole_11_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_11_reg <= s8_hole_11_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_11_reg <= s7_hole_11_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_11_reg <= s6_new_hole_11;
+        end else begin
+            s4_hole_11_reg <= holes_11_rd_data;
         end
 
-        s4_hole_12_reg <= holes_12_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_12_reg <= s6_new_hole_12;
+            end else begin
+                s4_hole_12_reg <= s7_hole_12_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_12_reg <= s8_hole_12_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_12_reg <= s7_hole_12_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_12_reg <= s6_new_hole_12;
+        end else begin
+            s4_hole_12_reg <= holes_12_rd_data;
         end
 
-        s4_hole_13_reg <= holes_13_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_13_reg <= s6_new_hole_13;
+            end else begin
+                s4_hole_13_reg <= s7_hole_13_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_13_reg <= s8_hole_13_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_13_reg <= s7_hole_13_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_13_reg <= s6_new_hole_13;
+        end else begin
+            s4_hole_13_reg <= holes_13_rd_data;
         end
 
-        s4_hole_14_reg <= holes_14_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_14_reg <= s6_new_hole_14;
+            end else begin
+                s4_hole_14_reg <= s7_hole_14_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_14_reg <= s8_hole_14_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_14_reg <= s7_hole_14_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_14_reg <= s6_new_hole_14;
+        end else begin
+            s4_hole_14_reg <= holes_14_rd_data;
         end
 
-        s4_hole_15_reg <= holes_15_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_15_reg <= s6_new_hole_15;
+            end else begin
+                s4_hole_15_reg <= s7_hole_15_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_15_reg <= s8_hole_15_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_15_reg <= s7_hole_15_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_15_reg <= s6_new_hole_15;
+        end else begin
+            s4_hole_15_reg <= holes_15_rd_data;
         end
 
         s4_word6_reg <= s3_word_reg == s5_word_reg;
@@ -1956,18 +2051,11 @@ module rw_accept_w1024_r512 (
         s5_next_with_reg <= rest_above_none ? rest_lowest_index : rest_above_index;
         s5_alone_without_reg <= !(|(s4_open & ~s4_word_onehot_reg));
         s5_alone_with_reg <= !(|(s4_rest & ~s4_word_onehot_reg));
-
-        s6_reason_reg <= s5_fail_reg;
-        if (s5_pass_reg) begin
-            if (below) begin
-                s6_reason_reg <= 4'd7;
-            end else if (!inside_old & !inside_new) begin
-                s6_reason_reg <= 4'd8;
-            end else if (duplicate) begin
-                s6_reason_reg <= 4'd9;
-            end
-        end
-
+        s6_fail_reg <= s5_fail_reg;
+        s6_pass_reg <= s5_pass_reg;
+        s6_below_reg <= below;
+        s6_outside_reg <= !inside_old & !inside_new;
+        s6_dup_reg <= duplicate;
         s6_slid_reg <= slide;
         s6_wrapped_reg <= leave & wraps;
         s6_value_reg <= slide ? s5_pos : above;
@@ -1993,29 +2081,23 @@ module rw_accept_w1024_r512 (
         s6_emptied_reg <= leave & alone;
         s6_pidx_1_reg <= s5_pidx_1_reg;
         s6_raised_reg <= s5_new_highest_reg & (!with_raised | s5_after_last_reg);
+        s6_tail_reg <= s5_tail_reg;
+        s6_last_rx_reg <= now;
 
         s6_wbase_reg <= {base_lap, 10'd0} | {12'd0, base_index, 6'd0} | {16'd0, base_pos};
         s6_leave_reg <= leave;
         s6_passed_reg <= passed;
         s6_highest_reg <= row_highest;
-        s6_row_tail_reg <= row_tail | (take & s5_tail_reg);
-        s6_last_rx_reg <= row_last_rx;
-        if (s5_pass_reg) begin
-            s6_last_rx_reg <= now;
-        end
+        s6_row_tail_reg <= row_tail;
         s6_bits_reg <= bits_in;
         if (take) begin
-            s6_bits_reg <= bits_in & ~s5_onehot_reg;
-            if (s5_lap_reg) begin
-                s6_bits_reg <= bits_in | s5_onehot_reg;
-            end
+            s6_bits_reg <= bits_in ^ s5_onehot_reg;
         end
         if (s5_clear_reg) begin
             s6_bits_reg <= 64'd0;
             s6_wbase_reg <= 22'd0;
             s6_highest_reg <= 22'd0;
             s6_row_tail_reg <= 1'b0;
-            s6_last_rx_reg <= now;
             s6_leave_reg <= 1'b1;
             s6_passed_reg <= ~16'd0;
         end
@@ -2033,19 +2115,36 @@ module rw_accept_w1024_r512 (
         s6_offset_reg <= {4'd0, s5_pidx_reg} << s5_mtu_reg;
         s6_rkey_reg <= s5_rkey_reg;
         s6_word_reg <= s5_word_reg;
+        s7_valid_reg <= s6_valid_reg;
+
+        s7_reason_reg <= s6_fail_reg;
+        if (s6_pass_reg) begin
+            if (s6_below_reg) begin
+                s7_reason_reg <= 4'd7;
+            end else if (s6_outside_reg) begin
+                s7_reason_reg <= 4'd8;
+            end else if (s6_dup_reg) begin
+                s7_reason_reg <= 4'd9;
+            end
+        end
+
+        s7_window_reg <= s6_wptr_reg;
+        s7_gen_reg <= s6_gen_reg;
+        s7_addr_reg <= s6_addr_reg + {30'd0, s6_offset_reg, 8'd0};
+        s7_rkey_reg <= s6_rkey_reg;
+        s7_len_reg <= s6_len_reg;
+        s7_credit_reg <= s6_slid_reg & (|s6_moved) & (s6_wbase_reg <= s6_last_reg);
         s7_word_reg <= s6_word_reg;
         s7_wptr_reg <= s6_row;
         s7_bits_reg <= s6_bits_reg;
         s7_wbase_reg <= s6_wbase_reg;
         s7_highest_reg <= s6_new_highest;
-        s7_row_tail_reg <= s6_row_tail_reg;
-        s7_last_rx_reg <= s6_last_rx_reg;
+        s7_row_tail_reg <= s6_new_tail;
         s7_full_reg <= s6_new_full;
         s8_bits_reg <= s7_bits_reg;
         s8_wbase_reg <= s7_wbase_reg;
         s8_highest_reg <= s7_highest_reg;
         s8_row_tail_reg <= s7_row_tail_reg;
-        s8_last_rx_reg <= s7_last_rx_reg;
         s8_full_reg <= s7_full_reg;
         s7_hole_0_reg <= s6_new_hole_0;
         s8_hole_0_reg <= s7_hole_0_reg;
@@ -2080,7 +2179,6 @@ module rw_accept_w1024_r512 (
         s7_hole_15_reg <= s6_new_hole_15;
         s8_hole_15_reg <= s7_hole_15_reg;
         s5_row_tail_reg <= s5_row_tail_next;
-        s5_last_rx_reg <= s5_last_rx_next;
 
         if (rst) begin
             s1_valid_reg <= 1'b0;
@@ -2095,13 +2193,16 @@ module rw_accept_w1024_r512 (
             s6_slid_reg <= 1'b0;
             s6_write_row_reg <= 1'b0;
             s6_write_bits_reg <= 1'b0;
+            s7_valid_reg <= 1'b0;
+            s7_credit_reg <= 1'b0;
         end
     end
 
     // Read by nothing; named here so that linters know it is meant
     wire _unused = &{1'b0, s6_pidx_reg[21:20], open_lowest_none, rest_lowest_none,
         s1_word_shifted[21:4], s3_index_shifted[21:4], s4_index_shifted[21:4],
-        s5_index_shifted[21:4], base_index_shifted[21:4]};
+        s5_index_shifted[21:4], set_without_shifted[15:1], set_with_shifted[15:1],
+        base_index_shifted[21:4]};
 
 endmodule
 

@@ -4,7 +4,7 @@
 // sends credit updates and sweeps the timers of all windows, one operation at a time.
 // An operation reads its tables (peer, window, row: two clocks each), decides, and writes
 // all tables in one clock. A closed window costs 7 clocks of the sweep, an open one without
-// holes about 14, a STATUS about 20 + 5 W/B, a CONNECT about 40 + W/B.
+// holes about 14, a STATUS about 20 + (4 + B/8) W/B, a CONNECT about 40 + W/B.
 // The peer table has one entry for each of 256 nodes and 16 slots: last transfer, its state.
 // Reset clears it, one entry a clock; incarnations survive a reset.
 //
@@ -25,7 +25,7 @@ module rw_control_w1024_r512 (
 
     // ctl
     input  wire        ctl_valid,            // A control message waits.
-    output wire        ctl_ready,            // It has been served.
+    output wire        ctl_ready,            // It has been served, one clock ago.
     input  wire [2:0]  ctl_type,             // Its TYPE: 4 CONNECT, 6 POLL, 7 ABORT.
     input  wire [15:0] ctl_src,              // Sending node.
     input  wire [15:0] ctl_slot,             // Transfer slot at the sender.
@@ -41,13 +41,13 @@ module rw_control_w1024_r512 (
 
     // fin
     input  wire        fin_valid,            // All writes of a transfer are visible.
-    output reg         fin_ready,            // Taken.
+    output wire        fin_ready,            // Taken, one clock ago.
     input  wire [8:0]  fin_wptr,             // Its window.
     input  wire [15:0] fin_gen,              // Incarnation of the window.
 
     // crd
     input  wire        crd_valid,            // A credit update is due.
-    output reg         crd_ready,            // Taken.
+    output wire        crd_ready,            // Taken, one clock ago.
     input  wire [8:0]  crd_wptr,             // Its window.
 
     // cfg
@@ -129,15 +129,15 @@ module rw_control_w1024_r512 (
     output wire [3:0]  m_cpl_status,         // 0 OK, 1 ABORTED.
 
     // drop
-    output reg         drop_valid,           // A control message or event was dropped.
-    output reg  [3:0]  drop_reason,          // Why.
+    output wire        drop_valid,           // A control message or event was dropped.
+    output wire [3:0]  drop_reason,          // Why.
 
     // Outputs
     output wire [15:0] free_count,           // Free windows.
     output wire        ready,                // The engine has left reset.
 
     // mon
-    output wire        mon_act,              // An operation is decided now, on the row as it was three clocks ago.
+    output wire        mon_act,              // An operation is decided now, on the row as it was five clocks ago.
     output reg  [2:0]  mon_op,               // Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep.
     output wire [8:0]  mon_wptr,             // Its window.
     output wire [15:0] mon_now,              // Coarse time the operation goes by.
@@ -150,35 +150,36 @@ module rw_control_w1024_r512 (
     localparam [5:0] WORDS            = 6'd16;
     localparam [4:0] STATE_CLEAR      = 5'd0;
     localparam [4:0] STATE_IDLE       = 5'd1;
-    localparam [4:0] STATE_PEER1      = 5'd2;
-    localparam [4:0] STATE_PEER2      = 5'd3;
-    localparam [4:0] STATE_WINDOW1    = 5'd4;
-    localparam [4:0] STATE_WINDOW2    = 5'd5;
-    localparam [4:0] STATE_CHECK      = 5'd6;
-    localparam [4:0] STATE_SETTLE     = 5'd7;
-    localparam [4:0] STATE_ACT        = 5'd8;
-    localparam [4:0] STATE_CLOSE      = 5'd9;
-    localparam [4:0] STATE_DRAIN      = 5'd10;
-    localparam [4:0] STATE_COMPLETION = 5'd11;
-    localparam [4:0] STATE_ALLOC      = 5'd12;
-    localparam [4:0] STATE_ALLOC_WAIT = 5'd13;
-    localparam [4:0] STATE_HOLD       = 5'd14;
-    localparam [4:0] STATE_INIT       = 5'd15;
-    localparam [4:0] STATE_INIT_DRAIN = 5'd16;
-    localparam [4:0] STATE_OPEN       = 5'd17;
-    localparam [4:0] STATE_MESSAGE    = 5'd18;
-    localparam [4:0] STATE_FETCH1     = 5'd19;
-    localparam [4:0] STATE_FETCH2     = 5'd20;
-    localparam [4:0] STATE_VIEW       = 5'd21;
-    localparam [4:0] STATE_SHIFT      = 5'd22;
+    localparam [4:0] STATE_PEER       = 5'd2;
+    localparam [4:0] STATE_WINDOW     = 5'd3;
+    localparam [4:0] STATE_SETTLE     = 5'd4;
+    localparam [4:0] STATE_ACT        = 5'd5;
+    localparam [4:0] STATE_CLOSE      = 5'd6;
+    localparam [4:0] STATE_DRAIN      = 5'd7;
+    localparam [4:0] STATE_COMPLETION = 5'd8;
+    localparam [4:0] STATE_ALLOC      = 5'd9;
+    localparam [4:0] STATE_ALLOC_WAIT = 5'd10;
+    localparam [4:0] STATE_HOLD       = 5'd11;
+    localparam [4:0] STATE_INIT       = 5'd12;
+    localparam [4:0] STATE_INIT_DRAIN = 5'd13;
+    localparam [4:0] STATE_OPEN       = 5'd14;
+    localparam [4:0] STATE_MESSAGE    = 5'd15;
+    localparam [4:0] STATE_FETCH1     = 5'd16;
+    localparam [4:0] STATE_FETCH2     = 5'd17;
+    localparam [4:0] STATE_VIEW       = 5'd18;
+    localparam [4:0] STATE_RAISE      = 5'd19;
+    localparam [4:0] STATE_RELATE     = 5'd20;
+    localparam [4:0] STATE_PREPARE    = 5'd21;
+    localparam [4:0] STATE_BYTES      = 5'd22;
     localparam [4:0] STATE_BITMAP     = 5'd23;
-    localparam [4:0] STATE_PLAN       = 5'd24;
-    localparam [4:0] STATE_LIMITS     = 5'd25;
-    localparam [4:0] STATE_PASS       = 5'd26;
-    localparam [4:0] STATE_SCAN       = 5'd27;
-    localparam [4:0] STATE_MASK       = 5'd28;
-    localparam [4:0] STATE_HOLES      = 5'd29;
-    localparam [4:0] STATE_SWEEP_END  = 5'd30;
+    localparam [4:0] STATE_LIMITS     = 5'd24;
+    localparam [4:0] STATE_PASS       = 5'd25;
+    localparam [4:0] STATE_LIFT       = 5'd26;
+    localparam [4:0] STATE_START      = 5'd27;
+    localparam [4:0] STATE_AIM        = 5'd28;
+    localparam [4:0] STATE_RANGE      = 5'd29;
+    localparam [4:0] STATE_HOLES      = 5'd30;
+    localparam [4:0] STATE_SWEEP_END  = 5'h1f;
     localparam [2:0] OP_CONNECT       = 3'd0;
     localparam [2:0] OP_POLL          = 3'd1;
     localparam [2:0] OP_ABORT         = 3'd2;
@@ -192,23 +193,35 @@ module rw_control_w1024_r512 (
     // Registers
     reg  [4:0] state_reg;
     reg  [2:0] op_reg;
-    reg  [1:0] then_reg;
-    reg  then_alloc_reg;
+    reg  [1:0] then_reg;               // What follows a message.
+    reg  then_alloc_reg;               // What follows the end of a transfer: another one, a message.
     reg  then_message_reg;
-    reg  sweep_next_reg;
+    reg  sweep_next_reg;               // Whose turn it is.
     reg  credit_next_reg;
-    reg  [11:0] clear_count_reg;
-    reg  [3:0] timer_reg;
-    reg  [8:0] sweep_wptr_reg;
+    reg  [11:0] clear_count_reg;       // Entry of the peer table that reset clears.
+    reg  [3:0] timer_reg;              // Clocks in a state that waits.
+    reg  [8:0] sweep_wptr_reg;         // Window of the next sweep, and of this operation.
     reg  [8:0] wptr_reg;
-    reg  [15:0] event_gen_reg;
-    reg  [5:0] word_reg;
+    reg  [15:0] event_gen_reg;         // Incarnation in the event or message.
+    reg  [5:0] word_reg;               // Words cleared, or sent.
+    // Queues advance, and drops count, one clock late: after each operation comes a sweep, which
+    // looks at no queue.
+    reg  served_reg;
+    reg  fin_served_reg;
+    reg  crd_served_reg;
+    reg  dropped_reg;
+    reg  [3:0] drop_why_reg;
     reg  [31:0] length_1_reg;          // Of the CONNECT at the head of the queue, prepared while the tables are read.
+    reg  low_bytes_reg;
+    reg  high_bytes_reg;
     reg  has_bytes_reg;
     reg  [23:0] new_last_reg;
+    reg  [21:0] new_n_reg;
     reg  [12:0] new_mask_reg;
     reg  [12:0] new_last_len_reg;
-    reg  [64:0] new_end_reg;
+    // End of the region, low half and carry; the upper half of its address is all ones.
+    reg  [32:0] new_end_reg;
+    reg  at_top_reg;
     reg  past_end_reg;
     reg  legal_mtu_reg;
     reg  legal_reg;
@@ -220,21 +233,27 @@ module rw_control_w1024_r512 (
     reg  same_xid_reg;
     reg  same_transfer_reg;
     reg  newer_reg;
-    reg  gen_match_reg;
+    reg  gen_match_reg;                // The message or event means this window.
+    reg  src_match_reg;
+    reg  slot_match_reg;
+    reg  wptr_match_reg;
+    reg  low_match_reg;
+    reg  high_match_reg;
     reg  id_match_reg;
     reg  xid_match_reg;
-    reg  all_received_reg;
-    reg  is_open_reg;
-    reg  [21:0] last_reg;
+    reg  all_received_reg;             // All packets of the transfer are there.
+    reg  is_open_reg;                  // The window as the operation found it: open; packets of its transfer; its row.
+    reg  [21:0] n_reg;
     reg  [21:0] wbase_reg;
     reg  [21:0] highest_reg;
     reg  tail_reg;
     reg  [15:0] last_rx_reg;
-    reg  [15:0] start_reg;
+    reg  [15:0] start_reg;             // Time of the operation.
     reg  [15:0] generation_reg;
-    reg  [22:0] limit_credit_reg;
+    reg  [22:0] limit_credit_reg;      // wbase + W; that or n, whichever is less.
+    reg  past_n_reg;
     reg  [21:0] credit_reg;
-    reg  [2:0] msg_type_reg;
+    reg  [2:0] msg_type_reg;           // Fields of the message and of the completion record.
     reg  [3:0] msg_status_reg;
     reg  [15:0] msg_dst_reg;
     reg  [15:0] msg_slot_reg;
@@ -242,76 +261,87 @@ module rw_control_w1024_r512 (
     reg  [21:0] msg_pidx_reg;
     reg  [15:0] msg_seq_reg;
     reg  [3:0] cpl_status_reg;
-    reg  [15:0] abs_reg;
-    reg  [63:0] view_reg;
-    reg  [63:0] view_before_reg;
-    reg  [63:0] shifted_reg;
-    reg  [15:0] idle_reg;
+    reg  [15:0] abs_reg;               // Word of the bitmap, counted from packet 0.
+    reg  spent_reg;                    // All bytes of the word have been looked at.
+    reg  [3:0] skip_reg;               // Bytes to skip before the first one of a STATUS; bytes of its word so far.
+    reg  [3:0] filled_reg;
+    reg  [15:0] idle_reg;              // Ticks since DATA, since holes were asked for again, since the rest was.
     reg  [15:0] since_mark_reg;
     reg  [15:0] since_range_reg;
-    reg  [22:0] old_reg;
-    reg  give_up_reg;
+    reg  [22:0] old_reg;               // highest less the allowance; negative in the last bit.
+    reg  give_up_reg;                  // What the timers say.
+    reg  all_old_reg;
+    reg  tail_quiet_reg;
+    reg  range_old_reg;
+    reg  incomplete_reg;
     reg  restart_reg;
     reg  tail_lost_reg;
-    reg  [21:0] limit_reg;
-    reg  [21:0] low_2_reg;
-    reg  [21:0] high_1_reg;
-    reg  [21:0] upto_reg;
+    reg  [21:0] limit_reg;             // Holes below it are old.
+    reg  end_by_mark_reg;              // The first pass ends at the mark, not at limit.
+    reg  [21:0] upto_reg;              // All holes below it have been asked for.
     reg  first_pass_reg;
-    reg  [21:0] pos_reg;
+    reg  fresh_reg;                    // A pass begins.
+    reg  searched_reg;                 // Nothing is left of the packets to search.
+    reg  [21:0] pos_reg;               // Packets to search, from pos to below end.
     reg  [21:0] end_reg;
-    reg  [63:0] holes_reg;
+    // What is written was decided one clock ago; nothing that it is made of changes as fast.
+    reg  closed_reg;
+    reg  opened_reg;
+    reg  cleared_reg;
+    reg  swept_reg;
+    reg  initialising_reg;
+    reg  holding_reg;
 
     // Signals
+    wire [3:0] in_word;
     wire [2:0] mtu;
     wire [31:0] peer_xid;
     wire [15:0] peer_incarnation;
     wire [1:0] peer_state;
     wire [8:0] peer_wptr;
-    wire win_open;
     wire [7:0] win_src;
     wire [3:0] win_slot;
-    wire [15:0] win_incarnation;
     wire [31:0] win_xid;
     wire [31:0] win_length;
-    wire [21:0] win_last;
-    wire [15:0] base_abs;
-    wire [5:0] base_pos;
-    wire [63:0] below_base;
-    wire [63:0] ones;
-    wire [63:0] received;
-    wire [127:0] pair;
+    wire push;
+    wire next_hole;
+    wire empty_byte;
     wire [21:0] req_upto;
     wire [21:0] req_mark;
     wire [15:0] req_mark_tick;
     wire [15:0] req_range_tick;
-    wire [15:0] end_abs;
     reg  done;
     wire is_message;
     wire write_window;
     wire closing;
+    wire opening;
+    wire window_changed;
     reg  [4:0] state_next;
     reg  [2:0] op_next;
-    reg  [1:0] then_next;
-    reg  then_alloc_next;
+    reg  [1:0] then_next;          // What follows a message.
+    reg  then_alloc_next;          // What follows the end of a transfer: another one, a message.
     reg  then_message_next;
-    reg  sweep_next_next;
+    reg  sweep_next_next;          // Whose turn it is.
     reg  credit_next_next;
-    reg  [11:0] clear_count_next;
-    reg  [3:0] timer_next;
-    reg  [8:0] sweep_wptr_next;
+    reg  [11:0] clear_count_next;  // Entry of the peer table that reset clears.
+    reg  [3:0] timer_next;         // Clocks in a state that waits.
+    reg  [8:0] sweep_wptr_next;    // Window of the next sweep, and of this operation.
     reg  [8:0] wptr_next;
-    reg  [15:0] event_gen_next;
-    reg  [5:0] word_next;
-    reg  is_open_next;
-    reg  [21:0] last_next;
+    reg  [15:0] event_gen_next;    // Incarnation in the event or message.
+    reg  [5:0] word_next;          // Words cleared, or sent.
+    reg  fin_served_next;
+    reg  crd_served_next;
+    reg  dropped_next;
+    reg  [3:0] drop_why_next;
+    reg  is_open_next;             // The window as the operation found it: open; packets of its transfer; its row.
+    reg  [21:0] n_next;
     reg  [21:0] wbase_next;
     reg  [21:0] highest_next;
     reg  tail_next;
     reg  [15:0] last_rx_next;
-    reg  [15:0] start_next;
+    reg  [15:0] start_next;        // Time of the operation.
     reg  [15:0] generation_next;
-    reg  [2:0] msg_type_next;
+    reg  [2:0] msg_type_next;      // Fields of the message and of the completion record.
     reg  [3:0] msg_status_next;
     reg  [15:0] msg_dst_next;
     reg  [15:0] msg_slot_next;
@@ -319,21 +349,14 @@ module rw_control_w1024_r512 (
     reg  [21:0] msg_pidx_next;
     reg  [15:0] msg_seq_next;
     reg  [3:0] cpl_status_next;
-    reg  [15:0] abs_next;
-    reg  [63:0] view_next;
-    reg  [63:0] view_before_next;
-    reg  [63:0] shifted_next;
-    reg  give_up_next;
-    reg  restart_next;
-    reg  tail_lost_next;
-    reg  [21:0] limit_next;
-    reg  [21:0] low_2_next;
-    reg  [21:0] high_1_next;
-    reg  [21:0] upto_next;
+    reg  [15:0] abs_next;          // Word of the bitmap, counted from packet 0.
+    reg  [3:0] skip_next;          // Bytes to skip before the first one of a STATUS; bytes of its word so far.
+    reg  [3:0] filled_next;
+    reg  [21:0] upto_next;         // All holes below it have been asked for.
     reg  first_pass_next;
-    reg  [21:0] pos_next;
+    reg  fresh_next;               // A pass begins.
+    reg  [21:0] pos_next;          // Packets to search, from pos to below end.
     reg  [21:0] end_next;
-    reg  [63:0] holes_next;
     wire [8:0] free_last;
     wire free_ready;
     wire free_s_ready;
@@ -341,18 +364,30 @@ module rw_control_w1024_r512 (
     wire free_m_ready;
     wire [8:0] free_m_data;
     wire [11:0] peers_rd_addr;
-    wire [58:0] peers_rd_data;
+    wire [10:0] peers_rd_data;
     reg  [11:0] peers_wr_addr;
-    reg  [58:0] peers_wr_data;
-    wire [114:0] windows_rd_data;
-    reg  [114:0] windows_wr_data;
+    reg  [10:0] peers_wr_data;
+    wire [47:0] peer_ids_rd_data;
+    wire [47:0] peer_ids_wr_data;
+    wire opens_rd_data;
+    wire [97:0] windows_rd_data;
+    wire [97:0] windows_wr_data;
     wire [15:0] gens_rd_data;
-    wire gens_wr_en;
-    wire [75:0] requests_rd_data;
-    wire requests_wr_en;
-    reg  [75:0] requests_wr_data;
-    wire [5:0] lowest_index;
-    wire lowest_none;
+    wire asked_wr_en;
+    wire [37:0] marks_rd_data;
+    wire marks_wr_en;
+    wire [37:0] marks_wr_data;
+    wire ranges_wr_en;
+    wire bytes_load;
+    wire bytes_sweep;
+    wire bytes_raise;
+    wire bytes_relate;
+    wire bytes_prepare;
+    wire bytes_shift;
+    wire bytes_higher;
+    wire [3:0] bytes_count;
+    wire bytes_none;
+    wire [2:0] bytes_hole;
 
     // Windows that are not open, longest free first.
     free_list_d512 free (
@@ -360,7 +395,7 @@ module rw_control_w1024_r512 (
         .rst     (rst),
         .last    (free_last),
         .ready   (free_ready),
-        .s_valid (closing),
+        .s_valid (closed_reg),
         .s_ready (free_s_ready),
         .s_data  (wptr_reg),
         .m_valid (free_m_valid),
@@ -369,22 +404,41 @@ module rw_control_w1024_r512 (
         .count   (free_count)
     );
 
-    // Window, state, transfer and incarnation of each (node, slot).
-    ram_reg_w59_d4096 peers (
+    // State and window of each (node, slot): 0 none, 1 open, 2 done, 3 aborted.
+    ram_reg_w11_d4096 peers (
         .clk     (clk),
         .rd_addr (peers_rd_addr),
         .rd_data (peers_rd_data),
-        .wr_en   (write_window),
+        .wr_en   (window_changed),
         .wr_addr (peers_wr_addr),
         .wr_data (peers_wr_data)
     );
 
-    // The transfer of each open window.
-    ram_reg_w115_d512 windows (
+    // Last transfer and incarnation of each (node, slot), written when a window is opened.
+    ram_reg_w48_d4096 peer_ids (
+        .clk     (clk),
+        .rd_addr (peers_rd_addr),
+        .rd_data (peer_ids_rd_data),
+        .wr_en   (opened_reg),
+        .wr_addr (peers_rd_addr),
+        .wr_data (peer_ids_wr_data)
+    );
+
+    // Which windows are open, and the transfer of each.
+    ram_reg_w1_d512 opens (
+        .clk     (clk),
+        .rd_addr (wptr_reg),
+        .rd_data (opens_rd_data),
+        .wr_en   (window_changed),
+        .wr_addr (wptr_reg),
+        .wr_data (opened_reg)
+    );
+
+    ram_reg_w98_d512 windows (
         .clk     (clk),
         .rd_addr (wptr_reg),
         .rd_data (windows_rd_data),
-        .wr_en   (write_window),
+        .wr_en   (opened_reg),
         .wr_addr (wptr_reg),
         .wr_data (windows_wr_data)
     );
@@ -394,54 +448,88 @@ module rw_control_w1024_r512 (
         .clk     (clk),
         .rd_addr (wptr_reg),
         .rd_data (gens_rd_data),
-        .wr_en   (gens_wr_en),
+        .wr_en   (opened_reg),
         .wr_addr (wptr_reg),
         .wr_data (generation_reg)
     );
 
-    // What has been asked for again, and when, for each window.
-    ram_reg_w76_d512 requests (
+    // What has been asked for, for each window: up to which packet; the second time, up to
+    // which and when; the rest, when.
+    ram_reg_w22_d512 asked (
         .clk     (clk),
         .rd_addr (wptr_reg),
-        .rd_data (requests_rd_data),
-        .wr_en   (requests_wr_en),
+        .rd_data (req_upto),
+        .wr_en   (asked_wr_en),
         .wr_addr (wptr_reg),
-        .wr_data (requests_wr_data)
+        .wr_data (upto_reg)
     );
 
-    priority_encoder_w64 lowest (
-        .req   (holes_reg),
-        .index (lowest_index),
-        .none  (lowest_none)
+    ram_reg_w38_d512 marks (
+        .clk     (clk),
+        .rd_addr (wptr_reg),
+        .rd_data (marks_rd_data),
+        .wr_en   (marks_wr_en),
+        .wr_addr (wptr_reg),
+        .wr_data (marks_wr_data)
+    );
+
+    ram_reg_w16_d512 ranges (
+        .clk     (clk),
+        .rd_addr (wptr_reg),
+        .rd_data (req_range_tick),
+        .wr_en   (ranges_wr_en),
+        .wr_addr (wptr_reg),
+        .wr_data (start_reg)
+    );
+
+    rw_bytes_w64_n16 bytes (
+        .clk       (clk),
+        .load      (bytes_load),
+        .raw       (q_bits),
+        .abs       (abs_reg),
+        .wbase     (q_wbase),
+        .sweep     (bytes_sweep),
+        .pos       (pos_reg),
+        .stop      (end_reg),
+        .raise     (bytes_raise),
+        .relate    (bytes_relate),
+        .prepare   (bytes_prepare),
+        .shift     (bytes_shift),
+        .align     (wbase_reg[2:0]),
+        .push      (push),
+        .drop_hole (next_hole),
+        .higher    (bytes_higher),
+        .word      (m_bitmap_data),
+        .count     (bytes_count),
+        .none      (bytes_none),
+        .hole      (bytes_hole)
     );
 
     // Combinational logic
-    assign ones = 64'd0;
     assign peers_rd_addr = {ctl_src[7:0], 4'd0} | {8'd0, ctl_slot[3:0]};
     assign q_wptr = wptr_reg;
     assign q_word = abs_reg[3:0];
-    assign peer_incarnation = peers_rd_data[15:0];
-    assign peer_xid = peers_rd_data[47:16];
-    assign peer_state = peers_rd_data[49:48];
-    assign peer_wptr = peers_rd_data[58:50];
-    assign win_open = windows_rd_data[0];
-    assign win_src = windows_rd_data[8:1];
-    assign win_slot = windows_rd_data[12:9];
-    assign win_incarnation = windows_rd_data[28:13];
-    assign win_xid = windows_rd_data[60:29];
-    assign win_length = windows_rd_data[92:61];
-    assign win_last = windows_rd_data[114:93];
-    assign req_upto = requests_rd_data[21:0];
-    assign req_mark = requests_rd_data[43:22];
-    assign req_mark_tick = requests_rd_data[59:44];
-    assign req_range_tick = requests_rd_data[75:60];
+    assign peer_incarnation = peer_ids_rd_data[15:0];
+    assign peer_xid = peer_ids_rd_data[47:16];
+    assign peer_state = peers_rd_data[1:0];
+    assign peer_wptr = peers_rd_data[10:2];
+    assign win_src = windows_rd_data[7:0];
+    assign win_slot = windows_rd_data[11:8];
+    assign win_xid = windows_rd_data[43:12];
+    assign win_length = windows_rd_data[75:44];
+    assign req_mark = marks_rd_data[21:0];
+    assign req_mark_tick = marks_rd_data[37:22];
     assign mtu = ctl_mtu[2:0];
-    assign base_abs = q_wbase[21:6];
-    assign base_pos = q_wbase[5:0];
-    assign below_base = ~(~ones << base_pos);
-    assign received = !abs_reg[4'd4] ? q_bits : ~q_bits;
-    assign pair = ({view_reg, 64'd0} | {64'd0, view_before_reg}) >> wbase_reg[5:0];
-    assign end_abs = end_reg[21:6];
+    assign in_word = 4'd8;
+    assign push = (state_reg == STATE_BYTES) & !(|skip_reg);
+    assign empty_byte = (state_reg == STATE_HOLES) & bytes_none;
+    assign next_hole = (state_reg == STATE_HOLES) & !bytes_none;
+    assign bytes_load = state_reg == STATE_VIEW;
+    assign bytes_sweep = op_reg == OP_SWEEP;
+    assign bytes_raise = state_reg == STATE_RAISE;
+    assign bytes_relate = state_reg == STATE_RELATE;
+    assign bytes_prepare = state_reg == STATE_PREPARE;
+    assign bytes_shift = (state_reg == STATE_BYTES) | (empty_byte & !spent_reg);
     assign m_msg_valid = state_reg == STATE_MESSAGE;
     assign m_msg_type = msg_type_reg;
     assign m_msg_dst = msg_dst_reg;
@@ -457,7 +545,6 @@ module rw_control_w1024_r512 (
     assign m_msg_tail = tail_reg;
     assign m_msg_hint = cfg_busy_hint;
     assign m_bitmap_valid = state_reg == STATE_BITMAP;
-    assign m_bitmap_data = shifted_reg;
     assign m_bitmap_last = word_reg == WORDS;
     assign m_cpl_valid = state_reg == STATE_COMPLETION;
     assign m_cpl_wptr = {7'd0, wptr_reg};
@@ -498,17 +585,19 @@ module rw_control_w1024_r512 (
         endcase
     end
 
-    assign hold = (state_reg == STATE_HOLD) | (state_reg == STATE_INIT);
-    assign init_valid = state_reg == STATE_INIT;
+    assign hold = holding_reg;
+    assign init_valid = initialising_reg;
     assign init_wptr = wptr_reg;
     assign init_word = word_reg[3:0];
-    assign clear_valid = state_reg == STATE_INIT;
+    assign clear_valid = initialising_reg;
     assign clear_wptr = wptr_reg;
     assign closing = state_reg == STATE_CLOSE;
-    assign write_window = (state_reg == STATE_CLEAR) | closing | (state_reg == STATE_OPEN);
+    assign opening = state_reg == STATE_OPEN;
+    assign write_window = (state_reg == STATE_CLEAR) | closing | opening;
+    assign window_changed = cleared_reg | closed_reg | opened_reg;
     assign cw_en = write_window;
     assign cw_wptr = wptr_reg;
-    assign cw_open = state_reg == STATE_OPEN;
+    assign cw_open = opening;
     assign cw_gen = generation_reg;
     assign cw_src = ctl_src;
     assign cw_last = new_last_reg[21:0];
@@ -516,65 +605,37 @@ module rw_control_w1024_r512 (
     assign cw_last_len = new_last_len_reg;
     assign cw_addr = ctl_addr;
     assign cw_rkey = ctl_rkey;
-    assign gens_wr_en = state_reg == STATE_OPEN;
-    assign requests_wr_en = (state_reg == STATE_OPEN) | (state_reg == STATE_SWEEP_END);
+    assign windows_wr_data = {new_n_reg, 76'd0}
+        | {22'd0, ctl_length, 44'd0}
+        | {54'd0, ctl_xid, 12'd0}
+        | {86'd0, ctl_slot[3:0], 8'd0}
+        | {90'd0, ctl_src[7:0]};
+    assign peer_ids_wr_data = {ctl_xid, 16'd0} | {32'd0, ctl_incarnation};
 
     always @(*) begin
-        windows_wr_data = {windows_rd_data[114:1], 1'b0};
-        peers_wr_addr = {win_src, 4'd0} | {8'd0, win_slot};
-        peers_wr_data = {11'd0, win_xid, 16'd0} | {43'd0, win_incarnation};
-        if (state_reg == STATE_OPEN) begin
-            windows_wr_data = {new_last_reg[21:0], 93'd0}
-                | {22'd0, ctl_length, 61'd0}
-                | {54'd0, ctl_xid, 29'd0}
-                | {86'd0, ctl_incarnation, 13'd0}
-                | {102'd0, ctl_slot[3:0], 9'd0}
-                | {106'd0, ctl_src[7:0], 1'b0}
-                | 115'd1;
-            peers_wr_addr = {ctl_src[7:0], 4'd0} | {8'd0, ctl_slot[3:0]};
-            peers_wr_data = {wptr_reg, 50'd0}
-                | 59'h1000000000000
-                | {11'd0, ctl_xid, 16'd0}
-                | {43'd0, ctl_incarnation};
-        end else if (closing) begin
-            peers_wr_data = 59'h2000000000000
-                | {7'd0, cpl_status_reg, 48'd0}
-                | {11'd0, win_xid, 16'd0}
-                | {43'd0, win_incarnation};
-        end else if (state_reg == STATE_CLEAR) begin
-            windows_wr_data = 115'd0;
-            peers_wr_addr = clear_count_reg;
-            peers_wr_data = 59'd0;
+        peers_wr_addr = clear_count_reg;
+        peers_wr_data = {wptr_reg, 2'd0};
+        if (opened_reg) begin
+            peers_wr_addr = peers_rd_addr;
+            peers_wr_data = {wptr_reg, 2'd0} | 11'd1;
+        end
+        if (closed_reg) begin
+            peers_wr_addr = {win_src, 4'd0} | {8'd0, win_slot};
+            peers_wr_data = {wptr_reg, 2'd0} | 11'd2 | {7'd0, cpl_status_reg};
         end
     end
 
-    always @(*) begin
-        requests_wr_data = {start_reg, 60'd0} | {16'd0, start_reg, 44'd0};
-        if (state_reg == STATE_SWEEP_END) begin
-            requests_wr_data = {requests_rd_data[75:22], 22'd0} | {54'd0, upto_reg};
-            if (restart_reg & !tail_lost_reg) begin
-                requests_wr_data = {req_range_tick, 60'd0}
-                    | {16'd0, start_reg, 44'd0}
-                    | {32'd0, upto_reg, 22'd0}
-                    | {54'd0, upto_reg};
-            end
-            if (restart_reg & tail_lost_reg) begin
-                requests_wr_data = {start_reg, 60'd0}
-                    | {16'd0, start_reg, 44'd0}
-                    | {32'd0, upto_reg, 22'd0}
-                    | {54'd0, upto_reg};
-            end
-            if (!restart_reg & tail_lost_reg) begin
-                requests_wr_data = {start_reg, 60'd0}
-                    | {16'd0, req_mark_tick, 44'd0}
-                    | {32'd0, req_mark, 22'd0}
-                    | {54'd0, upto_reg};
-            end
-        end
-    end
-
+    assign asked_wr_en = opened_reg | swept_reg;
+    assign marks_wr_en = opened_reg | (swept_reg & restart_reg);
+    assign marks_wr_data = {start_reg, 22'd0} | {16'd0, upto_reg};
+    assign ranges_wr_en = opened_reg | (swept_reg & tail_lost_reg);
     assign free_last = ~9'd0;
     assign free_m_ready = state_reg == STATE_ALLOC;
+    assign fin_ready = fin_served_reg;
+    assign crd_ready = crd_served_reg;
+    assign ctl_ready = served_reg;
+    assign drop_valid = dropped_reg;
+    assign drop_reason = drop_why_reg;
     assign is_message = (op_reg == OP_CONNECT) | (op_reg == OP_POLL) | (op_reg == OP_ABORT);
 
     always @(*) begin
@@ -589,8 +650,9 @@ module rw_control_w1024_r512 (
         wptr_next = wptr_reg;
         event_gen_next = event_gen_reg;
         word_next = word_reg;
+        drop_why_next = drop_why_reg;
         is_open_next = is_open_reg;
-        last_next = last_reg;
+        n_next = n_reg;
         wbase_next = wbase_reg;
         highest_next = highest_reg;
         tail_next = tail_reg;
@@ -606,25 +668,17 @@ module rw_control_w1024_r512 (
         msg_seq_next = msg_seq_reg;
         cpl_status_next = cpl_status_reg;
         abs_next = abs_reg;
-        view_next = view_reg;
-        view_before_next = view_before_reg;
-        shifted_next = shifted_reg;
-        give_up_next = give_up_reg;
-        restart_next = restart_reg;
-        tail_lost_next = tail_lost_reg;
-        limit_next = limit_reg;
-        low_2_next = low_2_reg;
-        high_1_next = high_1_reg;
+        skip_next = skip_reg;
+        filled_next = filled_reg;
         upto_next = upto_reg;
         first_pass_next = first_pass_reg;
+        fresh_next = fresh_reg;
         pos_next = pos_reg;
         end_next = end_reg;
-        holes_next = holes_reg;
         done = 1'b0;
-        fin_ready = 1'b0;
-        crd_ready = 1'b0;
-        drop_valid = 1'b0;
-        drop_reason = 4'd0;
+        fin_served_next = 1'b0;
+        crd_served_next = 1'b0;
+        dropped_next = 1'b0;
         timer_next = timer_reg + 4'd1;
         case (state_reg)
             STATE_CLEAR: begin
@@ -638,12 +692,12 @@ module rw_control_w1024_r512 (
                 then_next = THEN_DONE;
                 sweep_next_next = 1'b1;
                 if (!sweep_next_reg & fin_valid) begin
-                    fin_ready = 1'b1;
+                    fin_served_next = 1'b1;
                     op_next = OP_FINISH;
                     wptr_next = fin_wptr;
                     event_gen_next = fin_gen;
                 end else if (!sweep_next_reg & crd_valid & (credit_next_reg | !ctl_valid)) begin
-                    crd_ready = 1'b1;
+                    crd_served_next = 1'b1;
                     credit_next_next = 1'b0;
                     op_next = OP_CREDIT;
                     wptr_next = crd_wptr;
@@ -664,21 +718,18 @@ module rw_control_w1024_r512 (
                     sweep_wptr_next = sweep_wptr_reg + 9'd1;
                 end
             end
-            STATE_PEER1: begin
-            end
-            STATE_PEER2: begin
+            STATE_PEER: begin
                 wptr_next = peer_wptr;
                 if (op_reg == OP_POLL) begin
                     wptr_next = ctl_wptr[8:0];
                 end
+                if (timer_reg == 4'd1) begin
+                    timer_next = 4'd0;
+                end
             end
-            STATE_WINDOW1: begin
-            end
-            STATE_WINDOW2: begin
-            end
-            STATE_CHECK: begin
-                is_open_next = win_open;
-                last_next = win_last;
+            STATE_WINDOW: begin
+                is_open_next = opens_rd_data;
+                n_next = windows_rd_data[97:76];
                 wbase_next = q_wbase;
                 highest_next = q_highest;
                 tail_next = q_tail;
@@ -702,6 +753,8 @@ module rw_control_w1024_r512 (
                 cpl_status_next = 4'd1;
                 word_next = 6'd0;
                 abs_next = wbase_reg[21:6];
+                skip_next = {1'b0, wbase_reg[5:3]} + 4'd1;
+                filled_next = 4'd0;
                 case (op_reg)
                     OP_CONNECT: begin
                         msg_type_next = 3'd5;
@@ -715,8 +768,8 @@ module rw_control_w1024_r512 (
                                 end
                             end
                         end else if (peer_known_reg & !newer_reg) begin
-                            drop_valid = 1'b1;
-                            drop_reason = 4'd11;
+                            dropped_next = 1'b1;
+                            drop_why_next = 4'd11;
                             done = 1'b1;
                         end else if (peer_open_reg) begin
                             then_alloc_next = 1'b1;
@@ -739,8 +792,8 @@ module rw_control_w1024_r512 (
                     end
                     OP_ABORT: begin
                         if (!(peer_open_reg & same_xid_reg)) begin
-                            drop_valid = 1'b1;
-                            drop_reason = 4'd12;
+                            dropped_next = 1'b1;
+                            drop_why_next = 4'd12;
                             done = 1'b1;
                         end
                     end
@@ -750,8 +803,8 @@ module rw_control_w1024_r512 (
                             cpl_status_next = 4'd0;
                             then_message_next = 1'b1;
                         end else begin
-                            drop_valid = is_open_reg & gen_match_reg;
-                            drop_reason = 4'd10;
+                            dropped_next = is_open_reg & gen_match_reg;
+                            drop_why_next = 4'd10;
                             done = 1'b1;
                         end
                     end
@@ -788,7 +841,8 @@ module rw_control_w1024_r512 (
                 timer_next = 4'd0;
                 wptr_next = free_m_data;
                 wbase_next = 22'd0;
-                last_next = new_last_reg[21:0];
+                n_next = new_n_reg;
+                upto_next = 22'd0;
                 word_next = 6'd0;
                 msg_type_next = 3'd5;
                 if (!free_m_valid) begin
@@ -831,53 +885,35 @@ module rw_control_w1024_r512 (
             STATE_FETCH2: begin
             end
             STATE_VIEW: begin
-                view_before_next = view_reg;
-                view_next = received;
-                if (abs_reg < base_abs) begin
-                    view_next = ~ones;
-                end else if (abs_reg == base_abs) begin
-                    view_next = received | below_base;
-                end
-                if (!(op_reg == OP_SWEEP)) begin
+            end
+            STATE_RAISE: begin
+            end
+            STATE_RELATE: begin
+            end
+            STATE_PREPARE: begin
+                if (op_reg != OP_SWEEP) begin
                     abs_next = abs_reg + 16'd1;
                 end
             end
-            STATE_SHIFT: begin
-                shifted_next = pair[63:0];
-                if (word_reg == 6'd0) begin
-                    word_next = 6'd1;
+            STATE_BYTES: begin
+                skip_next = skip_reg - 4'd1;
+                if (push) begin
+                    skip_next = 4'd0;
+                    filled_next = filled_reg + 4'd1;
+                    if ((filled_reg + 4'd1) == in_word) begin
+                        filled_next = 4'd0;
+                        word_next = word_reg + 6'd1;
+                    end
                 end
             end
             STATE_BITMAP: begin
                 if (m_bitmap_ready) begin
-                    word_next = word_reg + 6'd1;
                     if (word_reg == WORDS) begin
                         done = 1'b1;
                     end
                 end
             end
-            STATE_PLAN: begin
-                give_up_next = idle_reg >= cfg_idle_ticks;
-                restart_next = since_mark_reg >= cfg_retry_ticks;
-                tail_lost_next = (idle_reg >= cfg_tail_ticks)
-                    & (highest_reg <= last_reg)
-                    & (since_range_reg >= cfg_retry_ticks);
-                limit_next = old_reg[21:0];
-                if (idle_reg >= cfg_allowance_ticks) begin
-                    limit_next = highest_reg;
-                end else if (old_reg[22]) begin
-                    limit_next = 22'd0;
-                end
-            end
             STATE_LIMITS: begin
-                low_2_next = req_upto;
-                if (req_upto < wbase_reg) begin
-                    low_2_next = wbase_reg;
-                end
-                high_1_next = req_mark;
-                if (limit_reg < req_mark) begin
-                    high_1_next = limit_reg;
-                end
                 msg_type_next = 3'd2;
                 then_next = THEN_HOLES;
                 if (give_up_reg) begin
@@ -888,41 +924,51 @@ module rw_control_w1024_r512 (
                 end
             end
             STATE_PASS: begin
-                upto_next = low_2_reg;
-                if (limit_reg > low_2_reg) begin
-                    upto_next = limit_reg;
-                end
                 first_pass_next = restart_reg;
-                pos_next = wbase_reg;
-                end_next = high_1_reg;
-                if (!restart_reg) begin
-                    pos_next = low_2_reg;
-                    end_next = limit_reg;
+                pos_next = req_upto;
+                if (restart_reg) begin
+                    pos_next = 22'd0;
+                end
+                end_next = limit_reg;
+                if (end_by_mark_reg) begin
+                    end_next = req_mark;
                 end
             end
-            STATE_SCAN: begin
+            STATE_LIFT: begin
+            end
+            STATE_START: begin
+                if (!bytes_higher) begin
+                    pos_next = wbase_reg;
+                end
+                fresh_next = 1'b1;
+            end
+            STATE_AIM: begin
+            end
+            STATE_RANGE: begin
                 abs_next = pos_reg[21:6];
-                if (pos_reg >= end_reg) begin
+                fresh_next = 1'b0;
+                if (fresh_reg) begin
+                    upto_next = end_reg;
+                    if (searched_reg) begin
+                        upto_next = pos_reg;
+                    end
+                end
+                if (searched_reg) begin
                     if (first_pass_reg) begin
                         first_pass_next = 1'b0;
-                        pos_next = low_2_reg;
+                        pos_next = req_upto;
                         end_next = limit_reg;
                     end
                 end
             end
-            STATE_MASK: begin
-                holes_next = ~view_reg & (~ones << pos_reg[5:0]);
-                if (abs_reg == end_abs) begin
-                    holes_next = ~view_reg
-                        & (~ones << pos_reg[5:0])
-                        & ~(~ones << end_reg[5:0]);
-                end
-            end
             STATE_HOLES: begin
-                msg_pidx_next = {abs_reg, 6'd0} | {16'd0, lowest_index};
-                holes_next = holes_reg & (holes_reg - 64'd1);
-                if (lowest_none) begin
-                    pos_next = {abs_reg + 16'd1, 6'd0};
+                msg_pidx_next = {abs_reg, 6'd0}
+                    | {16'd0, bytes_count[2:0] - 3'd2, 3'd0}
+                    | {19'd0, bytes_hole};
+                if (!next_hole) begin
+                    if (spent_reg) begin
+                        pos_next = {abs_reg + 16'd1, 6'd0};
+                    end
                 end
             end
             STATE_SWEEP_END: begin
@@ -933,7 +979,6 @@ module rw_control_w1024_r512 (
                     done = 1'b1;
                 end
             end
-            default: begin end
         endcase
     end
 
@@ -947,32 +992,29 @@ module rw_control_w1024_r512 (
             end
             STATE_IDLE: begin
                 if (!sweep_next_reg & fin_valid) begin
-                    state_next = STATE_WINDOW1;
+                    state_next = STATE_WINDOW;
                 end else if (!sweep_next_reg & crd_valid & (credit_next_reg | !ctl_valid)) begin
-                    state_next = STATE_WINDOW1;
+                    state_next = STATE_WINDOW;
                 end else if (!sweep_next_reg & ctl_valid) begin
-                    state_next = STATE_PEER1;
+                    state_next = STATE_PEER;
                 end else begin
-                    state_next = STATE_WINDOW1;
+                    state_next = STATE_WINDOW;
                 end
             end
-            STATE_PEER1: begin
-                state_next = STATE_PEER2;
+            STATE_PEER: begin
+                if (timer_reg == 4'd1) begin
+                    state_next = STATE_WINDOW;
+                end
             end
-            STATE_PEER2: begin
-                state_next = STATE_WINDOW1;
-            end
-            STATE_WINDOW1: begin
-                state_next = STATE_WINDOW2;
-            end
-            STATE_WINDOW2: begin
-                state_next = STATE_CHECK;
-            end
-            STATE_CHECK: begin
-                state_next = STATE_SETTLE;
+            STATE_WINDOW: begin
+                if (timer_reg == 4'd2) begin
+                    state_next = STATE_SETTLE;
+                end
             end
             STATE_SETTLE: begin
-                state_next = STATE_ACT;
+                if (timer_reg == 4'd4) begin
+                    state_next = STATE_ACT;
+                end
             end
             STATE_ACT: begin
                 case (op_reg)
@@ -1009,7 +1051,7 @@ module rw_control_w1024_r512 (
                     end
                     OP_SWEEP: begin
                         if (is_open_reg) begin
-                            state_next = STATE_PLAN;
+                            state_next = STATE_LIMITS;
                         end
                     end
                     default: begin end
@@ -1084,25 +1126,40 @@ module rw_control_w1024_r512 (
                 state_next = STATE_VIEW;
             end
             STATE_VIEW: begin
+                state_next = STATE_RELATE;
                 if (op_reg == OP_SWEEP) begin
-                    state_next = STATE_MASK;
-                end else begin
-                    state_next = STATE_SHIFT;
+                    state_next = STATE_RAISE;
                 end
             end
-            STATE_SHIFT: begin
-                state_next = STATE_BITMAP;
-                if (word_reg == 6'd0) begin
-                    state_next = STATE_FETCH1;
+            STATE_RAISE: begin
+                state_next = STATE_RELATE;
+            end
+            STATE_RELATE: begin
+                state_next = STATE_PREPARE;
+            end
+            STATE_PREPARE: begin
+                state_next = STATE_HOLES;
+                if (op_reg != OP_SWEEP) begin
+                    state_next = STATE_BYTES;
+                end
+            end
+            STATE_BYTES: begin
+                if (bytes_count == in_word) begin
+                    state_next = STATE_VIEW;
+                end
+                if (push) begin
+                    if ((filled_reg + 4'd1) == in_word) begin
+                        state_next = STATE_BITMAP;
+                    end
                 end
             end
             STATE_BITMAP: begin
                 if (m_bitmap_ready) begin
-                    state_next = STATE_FETCH1;
+                    state_next = STATE_BYTES;
+                    if (spent_reg) begin
+                        state_next = STATE_VIEW;
+                    end
                 end
-            end
-            STATE_PLAN: begin
-                state_next = STATE_LIMITS;
             end
             STATE_LIMITS: begin
                 state_next = STATE_PASS;
@@ -1111,24 +1168,31 @@ module rw_control_w1024_r512 (
                 end
             end
             STATE_PASS: begin
-                state_next = STATE_SCAN;
+                state_next = STATE_LIFT;
             end
-            STATE_SCAN: begin
+            STATE_LIFT: begin
+                state_next = STATE_START;
+            end
+            STATE_START: begin
+                state_next = STATE_AIM;
+            end
+            STATE_AIM: begin
+                state_next = STATE_RANGE;
+            end
+            STATE_RANGE: begin
                 state_next = STATE_FETCH1;
-                if (pos_reg >= end_reg) begin
+                if (searched_reg) begin
                     state_next = STATE_SWEEP_END;
                     if (first_pass_reg) begin
-                        state_next = STATE_SCAN;
+                        state_next = STATE_LIFT;
                     end
                 end
             end
-            STATE_MASK: begin
-                state_next = STATE_HOLES;
-            end
             STATE_HOLES: begin
-                state_next = STATE_MESSAGE;
-                if (lowest_none) begin
-                    state_next = STATE_SCAN;
+                if (next_hole) begin
+                    state_next = STATE_MESSAGE;
+                end else if (spent_reg) begin
+                    state_next = STATE_AIM;
                 end
             end
             STATE_SWEEP_END: begin
@@ -1136,14 +1200,11 @@ module rw_control_w1024_r512 (
                     state_next = STATE_MESSAGE;
                 end
             end
-            default: begin end
         endcase
         if (done) begin
             state_next = STATE_IDLE;
         end
     end
-
-    assign ctl_ready = done & is_message;
 
     // Clocked logic
     initial begin
@@ -1160,12 +1221,21 @@ module rw_control_w1024_r512 (
         wptr_reg = 9'd0;
         event_gen_reg = 16'd0;
         word_reg = 6'd0;
+        served_reg = 1'b0;
+        fin_served_reg = 1'b0;
+        crd_served_reg = 1'b0;
+        dropped_reg = 1'b0;
+        drop_why_reg = 4'd0;
         length_1_reg = 32'd0;
+        low_bytes_reg = 1'b0;
+        high_bytes_reg = 1'b0;
         has_bytes_reg = 1'b0;
         new_last_reg = 24'd0;
+        new_n_reg = 22'd0;
         new_mask_reg = 13'd0;
         new_last_len_reg = 13'd0;
-        new_end_reg = 65'd0;
+        new_end_reg = 33'd0;
+        at_top_reg = 1'b0;
         past_end_reg = 1'b0;
         legal_mtu_reg = 1'b0;
         legal_reg = 1'b0;
@@ -1178,11 +1248,16 @@ module rw_control_w1024_r512 (
         same_transfer_reg = 1'b0;
         newer_reg = 1'b0;
         gen_match_reg = 1'b0;
+        src_match_reg = 1'b0;
+        slot_match_reg = 1'b0;
+        wptr_match_reg = 1'b0;
+        low_match_reg = 1'b0;
+        high_match_reg = 1'b0;
         id_match_reg = 1'b0;
         xid_match_reg = 1'b0;
         all_received_reg = 1'b0;
         is_open_reg = 1'b0;
-        last_reg = 22'd0;
+        n_reg = 22'd0;
         wbase_reg = 22'd0;
         highest_reg = 22'd0;
         tail_reg = 1'b0;
@@ -1190,6 +1265,7 @@ module rw_control_w1024_r512 (
         start_reg = 16'd0;
         generation_reg = 16'd0;
         limit_credit_reg = 23'd0;
+        past_n_reg = 1'b0;
         credit_reg = 22'd0;
         msg_type_reg = 3'd0;
         msg_status_reg = 4'd0;
@@ -1200,34 +1276,52 @@ module rw_control_w1024_r512 (
         msg_seq_reg = 16'd0;
         cpl_status_reg = 4'd0;
         abs_reg = 16'd0;
-        view_reg = 64'd0;
-        view_before_reg = 64'd0;
-        shifted_reg = 64'd0;
+        spent_reg = 1'b0;
+        skip_reg = 4'd0;
+        filled_reg = 4'd0;
         idle_reg = 16'd0;
         since_mark_reg = 16'd0;
         since_range_reg = 16'd0;
         old_reg = 23'd0;
         give_up_reg = 1'b0;
+        all_old_reg = 1'b0;
+        tail_quiet_reg = 1'b0;
+        range_old_reg = 1'b0;
+        incomplete_reg = 1'b0;
         restart_reg = 1'b0;
         tail_lost_reg = 1'b0;
         limit_reg = 22'd0;
-        low_2_reg = 22'd0;
-        high_1_reg = 22'd0;
+        end_by_mark_reg = 1'b0;
         upto_reg = 22'd0;
         first_pass_reg = 1'b0;
+        fresh_reg = 1'b0;
+        searched_reg = 1'b0;
         pos_reg = 22'd0;
         end_reg = 22'd0;
-        holes_reg = 64'd0;
+        closed_reg = 1'b0;
+        opened_reg = 1'b0;
+        cleared_reg = 1'b0;
+        swept_reg = 1'b0;
+        initialising_reg = 1'b0;
+        holding_reg = 1'b0;
     end
 
     always @(posedge clk) begin
-        has_bytes_reg <= |ctl_length;
-        length_1_reg <= (|ctl_length) ? (ctl_length - 32'd1) : ctl_length;
-        new_last_reg <= length_1_reg[31:8] >> mtu;
-        new_mask_reg <= (13'd256 << mtu) - 13'd1;
-        new_last_len_reg <= (length_1_reg[12:0] & new_mask_reg) + {12'd0, has_bytes_reg};
-        new_end_reg <= {1'b0, ctl_addr} + {33'd0, ctl_length};
-        past_end_reg <= new_end_reg[64] & (|new_end_reg[63:0]);
+        low_bytes_reg <= |ctl_length[15:0];
+        high_bytes_reg <= |ctl_length[31:16];
+        has_bytes_reg <= low_bytes_reg | high_bytes_reg;
+        length_1_reg <= ctl_length - 32'd1;
+        new_last_reg <= !has_bytes_reg ? 24'd0 : (length_1_reg[31:8] >> mtu);
+        new_n_reg <= new_last_reg[21:0] + 22'd1;
+        new_mask_reg <= ~(~13'd255 << mtu);
+
+        new_last_len_reg <= !has_bytes_reg
+            ? 13'd0
+            : ((length_1_reg[12:0] & new_mask_reg) + 13'd1);
+
+        new_end_reg <= {1'b0, ctl_addr[31:0]} + {1'b0, ctl_length};
+        at_top_reg <= &ctl_addr[63:32];
+        past_end_reg <= at_top_reg & new_end_reg[32] & (|new_end_reg[31:0]);
         legal_mtu_reg <= (ctl_mtu >= 4'd8) & (ctl_mtu <= 4'd12);
 
         legal_reg <= legal_mtu_reg
@@ -1248,23 +1342,54 @@ module rw_control_w1024_r512 (
             & ((|incarnation_diff_reg) | !xid_diff_reg[31]);
 
         gen_match_reg <= gens_rd_data == event_gen_reg;
-
-        id_match_reg <= ({8'd0, win_src} == ctl_src)
-            & ({12'd0, win_slot} == ctl_slot)
-            & ({7'd0, wptr_reg} == ctl_wptr);
-
-        xid_match_reg <= win_xid == ctl_xid;
-        all_received_reg <= tail_reg & (wbase_reg == (last_reg + 22'd1));
+        src_match_reg <= {8'd0, win_src} == ctl_src;
+        slot_match_reg <= {12'd0, win_slot} == ctl_slot;
+        wptr_match_reg <= {7'd0, wptr_reg} == ctl_wptr;
+        low_match_reg <= win_xid[15:0] == ctl_xid[15:0];
+        high_match_reg <= win_xid[31:16] == ctl_xid[31:16];
+        id_match_reg <= src_match_reg & slot_match_reg & wptr_match_reg;
+        xid_match_reg <= low_match_reg & high_match_reg;
+        all_received_reg <= tail_reg & (wbase_reg == n_reg);
         limit_credit_reg <= {1'b0, wbase_reg} + W;
-
-        credit_reg <= (limit_credit_reg > {1'b0, last_reg})
-            ? (last_reg + 22'd1)
-            : limit_credit_reg[21:0];
-
+        past_n_reg <= limit_credit_reg > {1'b0, n_reg};
+        credit_reg <= past_n_reg ? n_reg : limit_credit_reg[21:0];
         idle_reg <= start_reg - last_rx_reg;
         since_mark_reg <= start_reg - req_mark_tick;
         since_range_reg <= start_reg - req_range_tick;
         old_reg <= {1'b0, highest_reg} - {1'b0, cfg_allowance};
+        give_up_reg <= idle_reg >= cfg_idle_ticks;
+        all_old_reg <= idle_reg >= cfg_allowance_ticks;
+        restart_reg <= since_mark_reg >= cfg_retry_ticks;
+        tail_quiet_reg <= idle_reg >= cfg_tail_ticks;
+        range_old_reg <= since_range_reg >= cfg_retry_ticks;
+        incomplete_reg <= highest_reg != n_reg;
+        tail_lost_reg <= tail_quiet_reg & range_old_reg & incomplete_reg;
+
+        limit_reg <= old_reg[21:0];
+        if (old_reg[22]) begin
+            limit_reg <= 22'd0;
+        end
+        if (all_old_reg) begin
+            limit_reg <= highest_reg;
+        end
+
+        end_by_mark_reg <= restart_reg & (req_mark <= limit_reg);
+        searched_reg <= pos_reg >= end_reg;
+
+        if (bytes_shift) begin
+            spent_reg <= bytes_count == in_word;
+        end
+        if (state_reg == STATE_PREPARE) begin
+            spent_reg <= 1'b0;
+        end
+
+        holding_reg <= (state_reg == STATE_HOLD) | (state_reg == STATE_INIT);
+        initialising_reg <= state_reg == STATE_INIT;
+        closed_reg <= closing;
+        opened_reg <= opening;
+        cleared_reg <= state_reg == STATE_CLEAR;
+        swept_reg <= state_reg == STATE_SWEEP_END;
+        served_reg <= done & is_message;
         state_reg <= state_next;
         op_reg <= op_next;
         then_reg <= then_next;
@@ -1278,8 +1403,12 @@ module rw_control_w1024_r512 (
         wptr_reg <= wptr_next;
         event_gen_reg <= event_gen_next;
         word_reg <= word_next;
+        fin_served_reg <= fin_served_next;
+        crd_served_reg <= crd_served_next;
+        dropped_reg <= dropped_next;
+        drop_why_reg <= drop_why_next;
         is_open_reg <= is_open_next;
-        last_reg <= last_next;
+        n_reg <= n_next;
         wbase_reg <= wbase_next;
         highest_reg <= highest_next;
         tail_reg <= tail_next;
@@ -1295,20 +1424,13 @@ module rw_control_w1024_r512 (
         msg_seq_reg <= msg_seq_next;
         cpl_status_reg <= cpl_status_next;
         abs_reg <= abs_next;
-        view_reg <= view_next;
-        view_before_reg <= view_before_next;
-        shifted_reg <= shifted_next;
-        give_up_reg <= give_up_next;
-        restart_reg <= restart_next;
-        tail_lost_reg <= tail_lost_next;
-        limit_reg <= limit_next;
-        low_2_reg <= low_2_next;
-        high_1_reg <= high_1_next;
+        skip_reg <= skip_next;
+        filled_reg <= filled_next;
         upto_reg <= upto_next;
         first_pass_reg <= first_pass_next;
+        fresh_reg <= fresh_next;
         pos_reg <= pos_next;
         end_reg <= end_next;
-        holes_reg <= holes_next;
 
         if (rst) begin
             state_reg <= STATE_CLEAR;
@@ -1316,12 +1438,15 @@ module rw_control_w1024_r512 (
             credit_next_reg <= 1'b0;
             clear_count_reg <= 12'd0;
             sweep_wptr_reg <= 9'd0;
-            wptr_reg <= 9'd0;
+            served_reg <= 1'b0;
+            fin_served_reg <= 1'b0;
+            crd_served_reg <= 1'b0;
+            dropped_reg <= 1'b0;
         end
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, pair[127:64], free_s_ready};
+    wire _unused = &{1'b0, free_s_ready};
 
 endmodule
 

@@ -2,7 +2,7 @@
 //
 // Receiver-window engine: RDMA writes over a network that loses and reorders packets, with
 // numbers only, never payload, in the receiver.
-// One record a clock at s_*. DATA is decided in 7 clocks (s_* to m_wr_*), in order, one a
+// One record a clock at s_*. DATA is decided in 8 clocks (s_* to m_wr_*), in order, one a
 // clock, whatever windows it hits; a decision says whether and where the payload is written.
 // CONNECT, POLL and ABORT wait in a queue for the control engine; when it is full they are
 // dropped and counted, as the protocol allows. s_ready is a register: low while m_wr_* stalls
@@ -114,7 +114,7 @@ module rw_window_w1024_r512 (
     output wire        ready,                // The engine has left reset.
 
     // mon
-    output wire        mon_act,              // An operation is decided now, on the row as it was three clocks ago.
+    output wire        mon_act,              // An operation is decided now, on the row as it was five clocks ago.
     output wire [2:0]  mon_op,               // Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep.
     output wire [8:0]  mon_wptr,             // Its window.
     output wire [15:0] mon_now,              // Coarse time the operation goes by.
@@ -124,21 +124,31 @@ module rw_window_w1024_r512 (
 
     // Registers
     reg  open_reg;
-    reg  [31:0] stale_write_reg;
-    reg  [31:0] old_connect_reg;
-    reg  [31:0] stray_abort_reg;
-    reg  [31:0] bad_frame_reg;
-    reg  [31:0] queue_full_reg;
-    reg  [31:0] not_expected_reg;
-    reg  [31:0] picked_reg;
-    reg  [31:0] picked_2_reg;
-    reg  stat_high_reg;
-    reg  stat_high_2_reg;
+    reg  [3:0] stale_reg;        // Acknowledgements that belong to no transfer and have not been counted.
+    reg  ack_open_reg;
+    reg  [3:0] rare_reg;         // Drop by the control engine that has not been counted.
+    // A record was taken; why it went no further: 1 bad frame, 2 queue full, if it is, 3 not
+    // expected here.
+    reg  some_1_reg;
+    reg  [1:0] refused_reg;
+    reg  control_1_reg;          // A message on its way to the control engine.
+    reg  [262:0] message_1_reg;
+    reg  [3:0] event_1_reg;
+    reg  [3:0] event_2_reg;
+    reg  [3:0] event_3_reg;
+    reg  [3:0] event_4_reg;
+    reg  [3:0] event_5_reg;
+    reg  [3:0] event_6_reg;
 
     // Signals
     wire is_data;
     wire is_control;
     wire taken;
+    wire waiting;
+    // What else is counted, in the place of a DATA record and beside the accept pipeline.
+    reg  [3:0] event_sig;
+    reg  [3:0] stale_next;            // Acknowledgements that belong to no transfer and have not been counted.
+    reg  [3:0] rare_next;             // Drop by the control engine that has not been counted.
     wire accept_s_valid;
     reg  [15:0] accept_s_wptr;
     reg  [21:0] accept_s_pidx;
@@ -155,6 +165,7 @@ module rw_window_w1024_r512 (
     wire [31:0] accept_m_rkey;
     wire [12:0] accept_m_len;
     wire accept_m_credit;
+    wire acks_s_valid;
     wire acks_m_valid;
     wire [8:0] acks_m_wptr;
     wire [15:0] acks_m_gen;
@@ -188,7 +199,6 @@ module rw_window_w1024_r512 (
     wire [144:0] decisions_m_data;
     wire [15:0] decisions_count;
     wire messages_s_ready;
-    wire [262:0] messages_s_data;
     wire messages_m_valid;
     wire [262:0] messages_m_data;
     wire finished_s_ready;
@@ -198,8 +208,9 @@ module rw_window_w1024_r512 (
     wire credits_s_ready;
     wire credits_m_valid;
     wire [8:0] credits_m_data;
+    wire counts_inst_s_valid;
     wire counts_inst_s_ready;
-    wire [31:0] counts_inst_rd_data;
+    wire [3:0] counts_inst_s_data;
 
     rw_accept_w1024_r512 accept (
         .clk         (clk),
@@ -243,7 +254,7 @@ module rw_window_w1024_r512 (
     rw_acks_r512 acks (
         .clk         (clk),
         .rst         (rst),
-        .s_valid     (ack_valid),
+        .s_valid     (acks_s_valid),
         .s_wptr      (ack_wptr),
         .s_gen       (ack_gen),
         .clear_valid (control_clear_valid),
@@ -367,9 +378,9 @@ module rw_window_w1024_r512 (
     event_queue_w263_d16 messages (
         .clk     (clk),
         .rst     (rst),
-        .s_valid (is_control),
+        .s_valid (control_1_reg),
         .s_ready (messages_s_ready),
-        .s_data  (messages_s_data),
+        .s_data  (message_1_reg),
         .m_valid (messages_m_valid),
         .m_ready (control_ctl_ready),
         .m_data  (messages_m_data)
@@ -400,14 +411,15 @@ module rw_window_w1024_r512 (
     stat_counters_d16 counts_inst (
         .clk     (clk),
         .rst     (rst),
-        .s_valid (accept_m_valid),
+        .s_valid (counts_inst_s_valid),
         .s_ready (counts_inst_s_ready),
-        .s_data  (accept_m_reason),
+        .s_data  (counts_inst_s_data),
         .rd_addr (stat_addr),
-        .rd_data (counts_inst_rd_data)
+        .rd_data (stat_data)
     );
 
     // Combinational logic
+    assign waiting = (|rare_reg) | (|stale_reg);
     assign s_ready = open_reg;
     assign taken = s_valid & open_reg;
     assign is_data = taken & !s_error & (s_type == 3'd0);
@@ -425,18 +437,6 @@ module rw_window_w1024_r512 (
         end
     end
 
-    assign messages_s_data = {260'd0, s_type}
-        | {244'd0, s_src, 3'd0}
-        | {228'd0, s_slot, 19'd0}
-        | {196'd0, s_xid, 35'd0}
-        | {180'd0, s_incarnation, 67'd0}
-        | {164'd0, s_wptr, 83'd0}
-        | {148'd0, s_gen, 99'd0}
-        | {132'd0, s_seq, 115'd0}
-        | {100'd0, s_length, 131'd0}
-        | {36'd0, s_addr, 163'd0}
-        | {4'd0, s_rkey, 227'd0}
-        | {s_mtu, 259'd0};
     assign decisions_s_data = {141'd0, accept_m_reason}
         | {125'd0, accept_m_wptr, 4'd0}
         | {109'd0, accept_m_gen, 20'd0}
@@ -450,82 +450,110 @@ module rw_window_w1024_r512 (
     assign m_wr_rkey = decisions_m_data[131:100];
     assign m_wr_len = decisions_m_data[144:132];
     assign m_wr_accept = decisions_m_data[3:0] == 4'd0;
-    assign ack_ready = !control_clear_valid;
+    assign ack_ready = ack_open_reg & !control_clear_valid;
+    assign acks_s_valid = ack_valid & ack_open_reg;
     assign finished_s_data = {acks_m_gen, 9'd0} | {16'd0, acks_m_wptr};
     assign ready = control_ready;
-    assign stat_data = stat_high_2_reg ? picked_2_reg : counts_inst_rd_data;
+
+    always @(*) begin
+        stale_next = stale_reg;
+        rare_next = rare_reg;
+        event_sig = 4'd0;
+        if (acks_stale) begin
+            stale_next = stale_reg + 4'd1;
+        end
+        if (some_1_reg) begin
+            if ((|refused_reg) & ((refused_reg != 2'd2) | !messages_s_ready)) begin
+                event_sig = 4'd12 | {2'd0, refused_reg};
+            end
+        end else if (|rare_reg) begin
+            event_sig = rare_reg;
+            rare_next = 4'd0;
+        end else if (|stale_reg) begin
+            event_sig = 4'd10;
+            if (!acks_stale) begin
+                stale_next = stale_reg - 4'd1;
+            end else begin
+                stale_next = stale_reg;
+            end
+        end
+        if (control_drop_valid) begin
+            rare_next = control_drop_reason;
+        end
+    end
+
+    assign counts_inst_s_valid = accept_m_valid | (|event_6_reg);
+    assign counts_inst_s_data = accept_m_valid ? accept_m_reason : event_6_reg;
 
     // Clocked logic
     initial begin
         open_reg = 1'b0;
-        stale_write_reg = 32'd0;
-        old_connect_reg = 32'd0;
-        stray_abort_reg = 32'd0;
-        bad_frame_reg = 32'd0;
-        queue_full_reg = 32'd0;
-        not_expected_reg = 32'd0;
-        picked_reg = 32'd0;
-        picked_2_reg = 32'd0;
-        stat_high_reg = 1'b0;
-        stat_high_2_reg = 1'b0;
+        stale_reg = 4'd0;
+        ack_open_reg = 1'b0;
+        rare_reg = 4'd0;
+        some_1_reg = 1'b0;
+        refused_reg = 2'd0;
+        control_1_reg = 1'b0;
+        message_1_reg = 263'd0;
+        event_1_reg = 4'd0;
+        event_2_reg = 4'd0;
+        event_3_reg = 4'd0;
+        event_4_reg = 4'd0;
+        event_5_reg = 4'd0;
+        event_6_reg = 4'd0;
     end
 
     always @(posedge clk) begin
-        open_reg <= control_ready & !control_hold & (decisions_count < 16'd7);
+        open_reg <= control_ready & !control_hold & !waiting & (decisions_count < 16'd7);
+        control_1_reg <= is_control;
 
-        if (acks_stale | (control_drop_valid & (control_drop_reason == 4'd10))) begin
-            stale_write_reg <= stale_write_reg + 32'd1;
-        end
+        message_1_reg <= {260'd0, s_type}
+            | {244'd0, s_src, 3'd0}
+            | {228'd0, s_slot, 19'd0}
+            | {196'd0, s_xid, 35'd0}
+            | {180'd0, s_incarnation, 67'd0}
+            | {164'd0, s_wptr, 83'd0}
+            | {148'd0, s_gen, 99'd0}
+            | {132'd0, s_seq, 115'd0}
+            | {100'd0, s_length, 131'd0}
+            | {36'd0, s_addr, 163'd0}
+            | {4'd0, s_rkey, 227'd0}
+            | {s_mtu, 259'd0};
 
-        if (control_drop_valid & (control_drop_reason == 4'd11)) begin
-            old_connect_reg <= old_connect_reg + 32'd1;
-        end
-
-        if (control_drop_valid & (control_drop_reason == 4'd12)) begin
-            stray_abort_reg <= stray_abort_reg + 32'd1;
-        end
-
-        if (taken & s_error) begin
-            bad_frame_reg <= bad_frame_reg + 32'd1;
-        end
-
-        if (is_control & !messages_s_ready) begin
-            queue_full_reg <= queue_full_reg + 32'd1;
-        end
-
-        if (taken & !s_error & !is_data & !is_control) begin
-            not_expected_reg <= not_expected_reg + 32'd1;
-        end
-
-        picked_reg <= not_expected_reg;
-        if (stat_addr == 4'd10) begin
-            picked_reg <= stale_write_reg;
-        end
-        if (stat_addr == 4'd11) begin
-            picked_reg <= old_connect_reg;
-        end
-        if (stat_addr == 4'd12) begin
-            picked_reg <= stray_abort_reg;
-        end
-        if (stat_addr == 4'd13) begin
-            picked_reg <= bad_frame_reg;
-        end
-        if (stat_addr == 4'd14) begin
-            picked_reg <= queue_full_reg;
+        refused_reg <= 2'd0;
+        if (taken & !is_data) begin
+            refused_reg <= 2'd3;
+            if (is_control) begin
+                refused_reg <= 2'd2;
+            end
+            if (s_error) begin
+                refused_reg <= 2'd1;
+            end
         end
 
-        picked_2_reg <= picked_reg;
-        stat_high_reg <= stat_addr >= 4'd10;
-        stat_high_2_reg <= stat_high_reg;
+        some_1_reg <= taken;
+        ack_open_reg <= stale_reg < 4'd4;
+        event_1_reg <= event_sig;
+        event_2_reg <= event_1_reg;
+        event_3_reg <= event_2_reg;
+        event_4_reg <= event_3_reg;
+        event_5_reg <= event_4_reg;
+        event_6_reg <= event_5_reg;
+        stale_reg <= stale_next;
+        rare_reg <= rare_next;
 
         if (rst) begin
             open_reg <= 1'b0;
-            stale_write_reg <= 32'd0;
-            old_connect_reg <= 32'd0;
-            stray_abort_reg <= 32'd0;
-            bad_frame_reg <= 32'd0;
-            queue_full_reg <= 32'd0;
-            not_expected_reg <= 32'd0;
+            stale_reg <= 4'd0;
+            rare_reg <= 4'd0;
+            some_1_reg <= 1'b0;
+            control_1_reg <= 1'b0;
+            event_1_reg <= 4'd0;
+            event_2_reg <= 4'd0;
+            event_3_reg <= 4'd0;
+            event_4_reg <= 4'd0;
+            event_5_reg <= 4'd0;
+            event_6_reg <= 4'd0;
         end
     end
 

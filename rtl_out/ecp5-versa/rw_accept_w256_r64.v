@@ -2,11 +2,12 @@
 //
 // Accept pipeline of the receiver window: one DATA record a clock, never stalled, also when
 // every record hits the same window.
-// Decision on m_* six clocks after the record was taken. Stages:
+// Decision on m_* seven clocks after the record was taken. Stages:
 // 1 addresses of all tables 2 block RAM arrays
 // 3 RAM outputs, checks against the connection, forward from stages 6 to 8
 // 4 update from stage 6, comparisons with wbase, candidates for next hole and next word
 // 5 decision, new wbase and word 6 update of the tables, write back, payload address
+// 7 m_*
 // The bitmap is circular: packet p has bit p mod W of its window, in words of B bits, and
 // the bit tells the lap (bit log2 W of p, inverted) of the last packet received there, so a
 // slide touches no bit. The row of a window holds wbase (the first hole) and for each word
@@ -16,6 +17,7 @@
 // and full words is applied in stage 6, one clock late: stages 4 and 5 apply it for
 // themselves.
 // A window is closed when its words are cleared and stays so for three clocks more.
+// It is closed for a record taken in the clock of cw_en or the one after it, whatever that says.
 //
 // Sizes: w = 256, r = 64.
 //
@@ -44,7 +46,8 @@ module rw_accept_w256_r64 (
     input  wire [15:0] now,          // Coarse time.
 
     // cw
-    input  wire        cw_en,        // Write the connection of a window.
+    // Write the connection of a window; what describes the region stays for one clock more.
+    input  wire        cw_en,
     input  wire [5:0]  cw_wptr,      // Window.
     input  wire        cw_open,      // The window is open.
     input  wire [15:0] cw_gen,       // Incarnation.
@@ -82,6 +85,13 @@ module rw_accept_w256_r64 (
     localparam [4:0] LB = 5'd5;
 
     // Registers
+    // The connection read one clock ago, two clocks ago, was about to be written or was written in
+    // that clock. It opens or closes the window: meanwhile the window counts as closed.
+    reg  torn_1_reg;
+    reg  torn_2_reg;
+    reg  s3_torn_reg;                // The connection in stage 3.
+    reg  [32:0] s3_id_reg;
+    reg  [37:0] s3_size_reg;
     reg  opened_en_reg;
     reg  [5:0] opened_wptr_reg;
     reg  [32:0] opened_id_reg;
@@ -111,12 +121,8 @@ module rw_accept_w256_r64 (
     reg  s3_tail_reg;
     reg  [12:0] s3_len_reg;
     reg  [8:0] s3_word_reg;
-    reg  s3_word6_reg;               // Same bitmap word or row as the record now in stage 6, 7, 8.
-    reg  s3_word7_reg;
-    reg  s3_word8_reg;
-    reg  s3_row6_reg;
-    reg  s3_row7_reg;
-    reg  s3_row8_reg;
+    reg  [1:0] s3_from_reg;          // Where the newest bitmap word or row is: 0 in the table, 1 to 3 in stage 8, 7, 6.
+    reg  [1:0] s3_row_from_reg;
     reg  s4_valid_reg;
     reg  s4_init_reg;
     reg  [15:0] s4_wptr_reg;
@@ -150,7 +156,6 @@ module rw_accept_w256_r64 (
     reg  [21:0] s4_wbase_reg;
     reg  [21:0] s4_highest_reg;
     reg  s4_row_tail_reg;
-    reg  [15:0] s4_last_rx_reg;
     reg  [4:0] s4_hole_0_reg;
     reg  [4:0] s4_hole_1_reg;
     reg  [4:0] s4_hole_2_reg;
@@ -185,7 +190,6 @@ module rw_accept_w256_r64 (
     reg  [21:0] s5_wbase_reg;
     reg  [21:0] s5_highest_reg;
     reg  s5_row_tail_reg;
-    reg  [15:0] s5_last_rx_reg;
     reg  [4:0] s5_hole_0_reg;
     reg  [4:0] s5_hole_1_reg;
     reg  [4:0] s5_hole_2_reg;
@@ -234,7 +238,13 @@ module rw_accept_w256_r64 (
     reg  s6_wrapped_reg;             // The slide went into the next lap.
     reg  s6_write_row_reg;
     reg  s6_write_bits_reg;
-    reg  [3:0] s6_reason_reg;
+    // Why the packet is dropped: a check of stages 3 and 4 failed; below wbase; not in the window;
+    // received before.
+    reg  [3:0] s6_fail_reg;
+    reg  s6_pass_reg;
+    reg  s6_below_reg;
+    reg  s6_outside_reg;
+    reg  s6_dup_reg;
     reg  [15:0] s6_wptr_reg;
     reg  [15:0] s6_gen_reg;
     reg  [21:0] s6_pidx_reg;
@@ -248,6 +258,7 @@ module rw_accept_w256_r64 (
     reg  [21:0] s6_wbase_reg;
     reg  [21:0] s6_highest_reg;
     reg  s6_row_tail_reg;
+    reg  s6_tail_reg;                // The packet says that it is the last one.
     reg  [15:0] s6_last_rx_reg;
     reg  s6_raised_reg;              // The packet is the highest so far; its number plus one.
     reg  [21:0] s6_pidx_1_reg;
@@ -281,13 +292,20 @@ module rw_accept_w256_r64 (
     reg  s6_leave_reg;
     reg  [7:0] s6_passed_reg;
     reg  [4:0] s6_value_reg;
+    reg  s7_valid_reg;
+    reg  [3:0] s7_reason_reg;
+    reg  [15:0] s7_window_reg;
+    reg  [15:0] s7_gen_reg;
+    reg  [63:0] s7_addr_reg;
+    reg  [31:0] s7_rkey_reg;
+    reg  [12:0] s7_len_reg;
+    reg  s7_credit_reg;
     reg  [8:0] s7_word_reg;
     reg  [5:0] s7_wptr_reg;
     reg  [31:0] s7_bits_reg;
     reg  [21:0] s7_wbase_reg;
     reg  [21:0] s7_highest_reg;
     reg  s7_row_tail_reg;
-    reg  [15:0] s7_last_rx_reg;
     reg  [4:0] s7_hole_0_reg;
     reg  [4:0] s7_hole_1_reg;
     reg  [4:0] s7_hole_2_reg;
@@ -301,7 +319,6 @@ module rw_accept_w256_r64 (
     reg  [21:0] s8_wbase_reg;
     reg  [21:0] s8_highest_reg;
     reg  s8_row_tail_reg;
-    reg  [15:0] s8_last_rx_reg;
     reg  [4:0] s8_hole_0_reg;
     reg  [4:0] s8_hole_1_reg;
     reg  [4:0] s8_hole_2_reg;
@@ -346,7 +363,6 @@ module rw_accept_w256_r64 (
     wire [21:0] row_wbase;
     reg  [21:0] row_highest;
     reg  row_tail;
-    reg  [15:0] row_last_rx;
     wire [4:0] row_hole_set_0;       // Tables of holes: with the one hole set just before, and with words cleared too.
     wire [4:0] row_hole_set_1;       // Tables of holes: with the one hole set just before, and with words cleared too.
     wire [4:0] row_hole_set_2;       // Tables of holes: with the one hole set just before, and with words cleared too.
@@ -390,6 +406,8 @@ module rw_accept_w256_r64 (
     reg  alone;
     // The record just before emptied the window: the next word is the one that follows.
     wire emptied;
+    wire set_without;
+    wire set_with;
     reg  [4:0] next_pos;
     reg  [13:0] base_lap;
     reg  [2:0] base_index;
@@ -402,6 +420,7 @@ module rw_accept_w256_r64 (
     wire [7:0] up_to_next;
     wire [7:0] passed;               // Words that the slide enters or passes.
     wire [31:0] bits_in;
+    wire s6_new_tail;
     wire [7:0] s6_fill;
     wire [7:0] s6_set_now;
     reg  [4:0] s6_new_hole_0;
@@ -416,20 +435,17 @@ module rw_accept_w256_r64 (
     wire [7:0] s6_clear;
     wire [21:0] s6_new_highest;
     wire [5:0] s6_row;
-    wire [60:0] s6_row_word;
+    wire [44:0] s6_row_word;
     wire [21:0] s6_moved;
     reg  s5_row_tail_next;
-    reg  [15:0] s5_last_rx_next;
     wire [32:0] conn_id_rd_data;
     wire [37:0] conn_size_rd_data;
-    wire conn_size_wr_en;
     wire [37:0] conn_size_wr_data;
     wire [63:0] conn_addr_rd_data;
-    wire conn_addr_wr_en;
     wire [31:0] conn_rkey_rd_data;
-    wire conn_rkey_wr_en;
-    wire [60:0] rows_rd_data;
+    wire [44:0] rows_rd_data;
     wire [60:0] rows_q_rd_data;
+    wire [60:0] rows_q_wr_data;
     wire [7:0] fulls_rd_data;
     wire [4:0] holes_0_rd_data;
     wire [4:0] holes_1_rd_data;
@@ -453,17 +469,20 @@ module rw_accept_w256_r64 (
     wire rest_above_none;
     wire [2:0] rest_lowest_index;
     wire rest_lowest_none;
-    wire [4:0] next_hole_q;
+    wire [4:0] hole_without_q;
+    wire [4:0] hole_with_q;
     wire [21:0] s1_word_shifted;
     wire [21:0] s3_index_shifted;
     wire [21:0] s4_index_shifted;
     wire [21:0] s5_index_shifted;
+    wire [7:0] set_without_shifted;
+    wire [7:0] set_with_shifted;
     wire [21:0] base_index_shifted;
 
     // open, source, incarnation of each window.
-    ram_reg_forward_w33_d64 conn_id (
+    ram_reg_w33_d64 conn_id (
         .clk     (clk),
-        .rd_addr (s1_wptr_reg[5:0]),
+        .rd_addr (s_wptr[5:0]),
         .rd_data (conn_id_rd_data),
         .wr_en   (opened_en_reg),
         .wr_addr (opened_wptr_reg),
@@ -473,10 +492,10 @@ module rw_accept_w256_r64 (
     // Last packet number and length, packet size.
     ram_reg_w38_d64 conn_size (
         .clk     (clk),
-        .rd_addr (s1_wptr_reg[5:0]),
+        .rd_addr (s_wptr[5:0]),
         .rd_data (conn_size_rd_data),
-        .wr_en   (conn_size_wr_en),
-        .wr_addr (cw_wptr),
+        .wr_en   (opened_en_reg),
+        .wr_addr (opened_wptr_reg),
         .wr_data (conn_size_wr_data)
     );
 
@@ -484,8 +503,8 @@ module rw_accept_w256_r64 (
         .clk     (clk),
         .rd_addr (s1_wptr_reg[5:0]),
         .rd_data (conn_addr_rd_data),
-        .wr_en   (conn_addr_wr_en),
-        .wr_addr (cw_wptr),
+        .wr_en   (opened_en_reg),
+        .wr_addr (opened_wptr_reg),
         .wr_data (cw_addr)
     );
 
@@ -493,13 +512,13 @@ module rw_accept_w256_r64 (
         .clk     (clk),
         .rd_addr (s1_wptr_reg[5:0]),
         .rd_data (conn_rkey_rd_data),
-        .wr_en   (conn_rkey_wr_en),
-        .wr_addr (cw_wptr),
+        .wr_en   (opened_en_reg),
+        .wr_addr (opened_wptr_reg),
         .wr_data (cw_rkey)
     );
 
-    // wbase, highest, tail, time of the last DATA.
-    ram_reg_w61_d64 rows (
+    // wbase, highest, tail.
+    ram_reg_w45_d64 rows (
         .clk     (clk),
         .rd_addr (s1_wptr_reg[5:0]),
         .rd_data (rows_rd_data),
@@ -508,13 +527,14 @@ module rw_accept_w256_r64 (
         .wr_data (s6_row_word)
     );
 
+    // The same, and the time of the last DATA.
     ram_reg_forward_w61_d64 rows_q (
         .clk     (clk),
         .rd_addr (q_wptr),
         .rd_data (rows_q_rd_data),
         .wr_en   (s6_write_row_reg),
         .wr_addr (s6_row),
-        .wr_data (s6_row_word)
+        .wr_data (rows_q_wr_data)
     );
 
     // Which words are full, and the first hole of each.
@@ -652,17 +672,32 @@ module rw_accept_w256_r64 (
         .none  (rest_lowest_none)
     );
 
-    word_select_n8_w5 next_hole (
-        .d_0 (row_hole_set_0),
-        .d_1 (row_hole_set_1),
-        .d_2 (row_hole_set_2),
-        .d_3 (row_hole_set_3),
-        .d_4 (row_hole_set_4),
-        .d_5 (row_hole_set_5),
-        .d_6 (row_hole_set_6),
-        .d_7 (row_hole_set_7),
-        .sel (next),
-        .q   (next_hole_q)
+    // Hole of the next word in the tables, and whether the record just before set it; without
+    // and with the word just before filled.
+    word_select_n8_w5 hole_without (
+        .d_0 (s5_hole_0_reg),
+        .d_1 (s5_hole_1_reg),
+        .d_2 (s5_hole_2_reg),
+        .d_3 (s5_hole_3_reg),
+        .d_4 (s5_hole_4_reg),
+        .d_5 (s5_hole_5_reg),
+        .d_6 (s5_hole_6_reg),
+        .d_7 (s5_hole_7_reg),
+        .sel (s5_next_without_reg),
+        .q   (hole_without_q)
+    );
+
+    word_select_n8_w5 hole_with (
+        .d_0 (s5_hole_0_reg),
+        .d_1 (s5_hole_1_reg),
+        .d_2 (s5_hole_2_reg),
+        .d_3 (s5_hole_3_reg),
+        .d_4 (s5_hole_4_reg),
+        .d_5 (s5_hole_5_reg),
+        .d_6 (s5_hole_6_reg),
+        .d_7 (s5_hole_7_reg),
+        .sel (s5_next_with_reg),
+        .q   (hole_with_q)
     );
 
     // Combinational logic
@@ -670,11 +705,11 @@ module rw_accept_w256_r64 (
     assign s3_index_shifted = s3_pidx_reg >> LB;
     assign s4_index_shifted = s4_pidx_reg >> LB;
     assign s5_index_shifted = s5_pidx_reg >> LB;
+    assign set_without_shifted = s6_set_reg >> s5_next_without_reg;
+    assign set_with_shifted = s6_set_reg >> s5_next_with_reg;
     assign base_index_shifted = row_wbase >> LB;
-    assign conn_size_wr_en = cw_en & cw_open;
     assign conn_size_wr_data = {cw_last_len, 25'd0} | {13'd0, cw_mtu, 22'd0} | {16'd0, cw_last};
-    assign conn_addr_wr_en = cw_en & cw_open;
-    assign conn_rkey_wr_en = cw_en & cw_open;
+    assign s6_new_tail = s6_row_tail_reg | (s6_take_reg & s6_tail_reg);
     assign s6_new_highest = (s6_take_reg & s6_raised_reg) ? s6_pidx_1_reg : s6_highest_reg;
     assign s6_set_now = s6_take_reg ? s6_set_reg : 8'd0;
     assign s6_fill = (s6_take_reg & s6_filled_reg) ? s6_set_reg : 8'd0;
@@ -765,8 +800,8 @@ module rw_accept_w256_r64 (
     assign s2_row = s2_wptr_reg[5:0];
     assign s3_row = s3_wptr_reg[5:0];
     assign s3_pos = s3_pidx_reg[4:0];
-    assign s3_last = conn_size_rd_data[21:0];
-    assign s3_plen = 13'd256 << conn_size_rd_data[24:22];
+    assign s3_last = s3_size_reg[21:0];
+    assign s3_plen = 13'd256 << s3_size_reg[24:22];
     assign s3_lap = s3_pidx_reg[21:8];
     assign s3_index = s3_index_shifted[2:0];
     assign s4_cur_bits = s4_word6_reg ? s6_bits_reg : s4_bits_reg;
@@ -776,13 +811,11 @@ module rw_accept_w256_r64 (
         s4_cur_full = s4_full_reg;
         s4_cur_highest = s4_highest_reg;
         s5_row_tail_next = s4_row_tail_reg;
-        s5_last_rx_next = s4_last_rx_reg;
         if (s4_row6_reg) begin
             s4_cur_wbase = s6_wbase_reg;
             s4_cur_full = (s4_full_reg | s6_fill) & ~s6_clear;
             s4_cur_highest = s6_new_highest;
-            s5_row_tail_next = s6_row_tail_reg;
-            s5_last_rx_next = s6_last_rx_reg;
+            s5_row_tail_next = s6_new_tail;
         end
     end
 
@@ -809,14 +842,12 @@ module rw_accept_w256_r64 (
         last_wbase = 22'd0;
         row_highest = s5_highest_reg;
         row_tail = s5_row_tail_reg;
-        row_last_rx = s5_last_rx_reg;
         row_full = s5_full_reg;
         if (s5_same_row_reg) begin
             table_wbase = 22'd0;
             last_wbase = s6_wbase_reg;
             row_highest = s6_new_highest;
-            row_tail = s6_row_tail_reg;
-            row_last_rx = s6_last_rx_reg;
+            row_tail = s6_new_tail;
             row_full = (s5_full_reg | s6_fill) & ~s6_clear;
         end
     end
@@ -905,9 +936,20 @@ module rw_accept_w256_r64 (
     end
 
     assign emptied = s5_same_row_reg & s6_emptied_reg;
+    assign set_without = set_without_shifted[0];
+    assign set_with = set_with_shifted[0];
 
     always @(*) begin
-        next_pos = next_hole_q;
+        next_pos = hole_without_q;
+        if (set_without & s5_same_row_reg & s6_take_reg) begin
+            next_pos = s6_value_reg;
+        end
+        if (filled) begin
+            next_pos = hole_with_q;
+            if (set_with) begin
+                next_pos = s6_value_reg;
+            end
+        end
         if (alone & lapped) begin
             next_pos = s5_pos;
         end
@@ -941,27 +983,32 @@ module rw_accept_w256_r64 (
     assign passed = wraps ? (s5_word_above_reg | up_to_next) : (s5_word_above_reg & up_to_next);
     assign with_raised = s5_same_row_reg & s6_take_reg & s6_raised_reg;
     assign s6_row = s6_wptr_reg[5:0];
-    assign s6_row_word = {s6_row_tail_reg, 60'd0}
-        | {1'b0, s6_last_rx_reg, 44'd0}
-        | {17'd0, s6_new_highest, 22'd0}
-        | {39'd0, s6_wbase_reg};
+    assign s6_row_word = {s6_new_tail, 44'd0}
+        | {1'b0, s6_new_highest, 22'd0}
+        | {23'd0, s6_wbase_reg};
+    assign rows_q_wr_data = {s6_last_rx_reg, 45'd0} | {16'd0, s6_row_word};
     assign s6_moved = {s6_wbase_reg[19:0] ^ s6_pidx_reg[19:0], 2'd0} >> 4'd8;
-    assign m_valid = s6_valid_reg;
-    assign m_reason = s6_reason_reg;
-    assign m_wptr = s6_wptr_reg;
-    assign m_gen = s6_gen_reg;
-    assign m_addr = s6_addr_reg + {30'd0, s6_offset_reg, 8'd0};
-    assign m_rkey = s6_rkey_reg;
-    assign m_len = s6_len_reg;
-    assign m_credit = s6_slid_reg & (|s6_moved) & (s6_wbase_reg <= s6_last_reg);
+    assign m_valid = s7_valid_reg;
+    assign m_reason = s7_reason_reg;
+    assign m_wptr = s7_window_reg;
+    assign m_gen = s7_gen_reg;
+    assign m_addr = s7_addr_reg;
+    assign m_rkey = s7_rkey_reg;
+    assign m_len = s7_len_reg;
+    assign m_credit = s7_credit_reg;
     assign bitmap_q_rd_addr = {q_wptr, 3'd0} | {6'd0, q_word};
     assign q_wbase = rows_q_rd_data[21:0];
     assign q_highest = rows_q_rd_data[43:22];
-    assign q_last_rx = rows_q_rd_data[59:44];
-    assign q_tail = rows_q_rd_data[60];
+    assign q_last_rx = rows_q_rd_data[60:45];
+    assign q_tail = rows_q_rd_data[44];
 
     // Clocked logic
     initial begin
+        torn_1_reg = 1'b0;
+        torn_2_reg = 1'b0;
+        s3_torn_reg = 1'b0;
+        s3_id_reg = 33'd0;
+        s3_size_reg = 38'd0;
         opened_en_reg = 1'b0;
         opened_wptr_reg = 6'd0;
         opened_id_reg = 33'd0;
@@ -991,12 +1038,8 @@ module rw_accept_w256_r64 (
         s3_tail_reg = 1'b0;
         s3_len_reg = 13'd0;
         s3_word_reg = 9'd0;
-        s3_word6_reg = 1'b0;
-        s3_word7_reg = 1'b0;
-        s3_word8_reg = 1'b0;
-        s3_row6_reg = 1'b0;
-        s3_row7_reg = 1'b0;
-        s3_row8_reg = 1'b0;
+        s3_from_reg = 2'd0;
+        s3_row_from_reg = 2'd0;
         s4_valid_reg = 1'b0;
         s4_init_reg = 1'b0;
         s4_wptr_reg = 16'd0;
@@ -1028,7 +1071,6 @@ module rw_accept_w256_r64 (
         s4_wbase_reg = 22'd0;
         s4_highest_reg = 22'd0;
         s4_row_tail_reg = 1'b0;
-        s4_last_rx_reg = 16'd0;
         s4_hole_0_reg = 5'd0;
         s4_hole_1_reg = 5'd0;
         s4_hole_2_reg = 5'd0;
@@ -1063,7 +1105,6 @@ module rw_accept_w256_r64 (
         s5_wbase_reg = 22'd0;
         s5_highest_reg = 22'd0;
         s5_row_tail_reg = 1'b0;
-        s5_last_rx_reg = 16'd0;
         s5_hole_0_reg = 5'd0;
         s5_hole_1_reg = 5'd0;
         s5_hole_2_reg = 5'd0;
@@ -1107,7 +1148,11 @@ module rw_accept_w256_r64 (
         s6_wrapped_reg = 1'b0;
         s6_write_row_reg = 1'b0;
         s6_write_bits_reg = 1'b0;
-        s6_reason_reg = 4'd0;
+        s6_fail_reg = 4'd0;
+        s6_pass_reg = 1'b0;
+        s6_below_reg = 1'b0;
+        s6_outside_reg = 1'b0;
+        s6_dup_reg = 1'b0;
         s6_wptr_reg = 16'd0;
         s6_gen_reg = 16'd0;
         s6_pidx_reg = 22'd0;
@@ -1121,6 +1166,7 @@ module rw_accept_w256_r64 (
         s6_wbase_reg = 22'd0;
         s6_highest_reg = 22'd0;
         s6_row_tail_reg = 1'b0;
+        s6_tail_reg = 1'b0;
         s6_last_rx_reg = 16'd0;
         s6_raised_reg = 1'b0;
         s6_pidx_1_reg = 22'd0;
@@ -1138,13 +1184,20 @@ module rw_accept_w256_r64 (
         s6_leave_reg = 1'b0;
         s6_passed_reg = 8'd0;
         s6_value_reg = 5'd0;
+        s7_valid_reg = 1'b0;
+        s7_reason_reg = 4'd0;
+        s7_window_reg = 16'd0;
+        s7_gen_reg = 16'd0;
+        s7_addr_reg = 64'd0;
+        s7_rkey_reg = 32'd0;
+        s7_len_reg = 13'd0;
+        s7_credit_reg = 1'b0;
         s7_word_reg = 9'd0;
         s7_wptr_reg = 6'd0;
         s7_bits_reg = 32'd0;
         s7_wbase_reg = 22'd0;
         s7_highest_reg = 22'd0;
         s7_row_tail_reg = 1'b0;
-        s7_last_rx_reg = 16'd0;
         s7_hole_0_reg = 5'd0;
         s7_hole_1_reg = 5'd0;
         s7_hole_2_reg = 5'd0;
@@ -1158,7 +1211,6 @@ module rw_accept_w256_r64 (
         s8_wbase_reg = 22'd0;
         s8_highest_reg = 22'd0;
         s8_row_tail_reg = 1'b0;
-        s8_last_rx_reg = 16'd0;
         s8_hole_0_reg = 5'd0;
         s8_hole_1_reg = 5'd0;
         s8_hole_2_reg = 5'd0;
@@ -1182,6 +1234,14 @@ module rw_accept_w256_r64 (
         s1_pidx_reg <= s_pidx;
         s1_tail_reg <= s_tail;
         s1_len_reg <= s_len;
+
+        torn_1_reg <= (cw_en & (cw_wptr == s_wptr[5:0]))
+            | (opened_en_reg & (opened_wptr_reg == s_wptr[5:0]));
+
+        torn_2_reg <= torn_1_reg;
+        s3_torn_reg <= torn_2_reg;
+        s3_id_reg <= conn_id_rd_data;
+        s3_size_reg <= conn_size_rd_data;
         s2_valid_reg <= s1_valid_reg;
         s2_init_reg <= s1_init_reg;
         s2_wptr_reg <= s1_wptr_reg;
@@ -1191,12 +1251,25 @@ module rw_accept_w256_r64 (
         s2_tail_reg <= s1_tail_reg;
         s2_len_reg <= s1_len_reg;
         s2_word_reg <= s1_word;
-        s3_word6_reg <= s2_word_reg == s5_word_reg;
-        s3_word7_reg <= s2_word_reg == s6_word_reg;
-        s3_word8_reg <= s2_word_reg == s7_word_reg;
-        s3_row6_reg <= s2_row == s5_wptr_reg[5:0];
-        s3_row7_reg <= s2_row == s6_wptr_reg[5:0];
-        s3_row8_reg <= s2_row == s7_wptr_reg;
+
+        s3_from_reg <= 2'd0;
+        if (s2_word_reg == s5_word_reg) begin
+            s3_from_reg <= 2'd3;
+        end else if (s2_word_reg == s6_word_reg) begin
+            s3_from_reg <= 2'd2;
+        end else if (s2_word_reg == s7_word_reg) begin
+            s3_from_reg <= 2'd1;
+        end
+
+        s3_row_from_reg <= 2'd0;
+        if (s2_row == s5_wptr_reg[5:0]) begin
+            s3_row_from_reg <= 2'd3;
+        end else if (s2_row == s6_wptr_reg[5:0]) begin
+            s3_row_from_reg <= 2'd2;
+        end else if (s2_row == s7_wptr_reg) begin
+            s3_row_from_reg <= 2'd1;
+        end
+
         s3_valid_reg <= s2_valid_reg;
         s3_init_reg <= s2_init_reg;
         s3_wptr_reg <= s2_wptr_reg;
@@ -1216,15 +1289,15 @@ module rw_accept_w256_r64 (
         s4_word_reg <= s3_word_reg;
         s4_addr_reg <= conn_addr_rd_data;
         s4_rkey_reg <= conn_rkey_rd_data;
-        s4_mtu_reg <= conn_size_rd_data[24:22];
+        s4_mtu_reg <= s3_size_reg[24:22];
         s4_last_reg <= s3_last;
-        s4_closed_reg <= !conn_id_rd_data[0] | ({10'd0, s3_row} != s3_wptr_reg);
-        s4_stale_reg <= conn_id_rd_data[32:17] != s3_gen_reg;
-        s4_foreign_reg <= conn_id_rd_data[16:1] != s3_src_reg;
+        s4_closed_reg <= !s3_id_reg[0] | s3_torn_reg | ({10'd0, s3_row} != s3_wptr_reg);
+        s4_stale_reg <= s3_id_reg[32:17] != s3_gen_reg;
+        s4_foreign_reg <= s3_id_reg[16:1] != s3_src_reg;
         s4_beyond_reg <= s3_pidx_reg > s3_last;
         s4_at_last_reg <= s3_pidx_reg == s3_last;
         s4_len_full_reg <= s3_len_reg == s3_plen;
-        s4_len_last_reg <= s3_len_reg == conn_size_rd_data[37:25];
+        s4_len_last_reg <= s3_len_reg == s3_size_reg[37:25];
         s4_onehot_reg <= 32'd1 << s3_pos;
         s4_above_reg <= {~31'd0 << s3_pos, 1'b0};
         s4_below_reg <= ~(~32'd0 << s3_pos);
@@ -1234,130 +1307,136 @@ module rw_accept_w256_r64 (
         s4_lap_1_reg <= s3_lap - 14'd1;
         s4_lap_2_reg <= s3_lap - 14'd2;
 
-        s4_bits_reg <= bitmap_rd_data;
-        if (s3_word8_reg) begin
+        if (s3_from_reg[1]) begin
+            if (s3_from_reg[0]) begin
+                s4_bits_reg <= s6_bits_reg;
+            end else begin
+                s4_bits_reg <= s7_bits_reg;
+            end
+        end else if (s3_from_reg[0]) begin
             s4_bits_reg <= s8_bits_reg;
-        end
-        if (s3_word7_reg) begin
-            s4_bits_reg <= s7_bits_reg;
-        end
-        if (s3_word6_reg) begin
-            s4_bits_reg <= s6_bits_reg;
+        end else begin
+            s4_bits_reg <= bitmap_rd_data;
         end
 
-        s4_wbase_reg <= rows_rd_data[21:0];
-        s4_highest_reg <= rows_rd_data[43:22];
-        s4_last_rx_reg <= rows_rd_data[59:44];
-        s4_row_tail_reg <= rows_rd_data[60];
-        s4_full_reg <= fulls_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_wbase_reg <= s6_wbase_reg;
+                s4_highest_reg <= s6_new_highest;
+                s4_row_tail_reg <= s6_new_tail;
+                s4_full_reg <= s6_new_full;
+            end else begin
+                s4_wbase_reg <= s7_wbase_reg;
+                s4_highest_reg <= s7_highest_reg;
+                s4_row_tail_reg <= s7_row_tail_reg;
+                s4_full_reg <= s7_full_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_wbase_reg <= s8_wbase_reg;
             s4_highest_reg <= s8_highest_reg;
             s4_row_tail_reg <= s8_row_tail_reg;
-            s4_last_rx_reg <= s8_last_rx_reg;
             s4_full_reg <= s8_full_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_wbase_reg <= s7_wbase_reg;
-            s4_highest_reg <= s7_highest_reg;
-            s4_row_tail_reg <= s7_row_tail_reg;
-            s4_last_rx_reg <= s7_last_rx_reg;
-            s4_full_reg <= s7_full_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_wbase_reg <= s6_wbase_reg;
-            s4_highest_reg <= s6_new_highest;
-            s4_row_tail_reg <= s6_row_tail_reg;
-            s4_last_rx_reg <= s6_last_rx_reg;
-            s4_full_reg <= s6_new_full;
+        end else begin
+            s4_wbase_reg <= rows_rd_data[21:0];
+            s4_highest_reg <= rows_rd_data[43:22];
+            s4_row_tail_reg <= rows_rd_data[44];
+            s4_full_reg <= fulls_rd_data;
         end
 
-        s4_hole_0_reg <= holes_0_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_0_reg <= s6_new_hole_0;
+            end else begin
+                s4_hole_0_reg <= s7_hole_0_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_0_reg <= s8_hole_0_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_0_reg <= s7_hole_0_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_0_reg <= s6_new_hole_0;
+        end else begin
+            s4_hole_0_reg <= holes_0_rd_data;
         end
 
-        s4_hole_1_reg <= holes_1_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_1_reg <= s6_new_hole_1;
+            end else begin
+                s4_hole_1_reg <= s7_hole_1_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_1_reg <= s8_hole_1_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_1_reg <= s7_hole_1_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_1_reg <= s6_new_hole_1;
+        end else begin
+            s4_hole_1_reg <= holes_1_rd_data;
         end
 
-        s4_hole_2_reg <= holes_2_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_2_reg <= s6_new_hole_2;
+            end else begin
+                s4_hole_2_reg <= s7_hole_2_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_2_reg <= s8_hole_2_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_2_reg <= s7_hole_2_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_2_reg <= s6_new_hole_2;
+        end else begin
+            s4_hole_2_reg <= holes_2_rd_data;
         end
 
-        s4_hole_3_reg <= holes_3_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_3_reg <= s6_new_hole_3;
+            end else begin
+                s4_hole_3_reg <= s7_hole_3_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_3_reg <= s8_hole_3_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_3_reg <= s7_hole_3_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_3_reg <= s6_new_hole_3;
+        end else begin
+            s4_hole_3_reg <= holes_3_rd_data;
         end
 
-        s4_hole_4_reg <= holes_4_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_4_reg <= s6_new_hole_4;
+            end else begin
+                s4_hole_4_reg <= s7_hole_4_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_4_reg <= s8_hole_4_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_4_reg <= s7_hole_4_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_4_reg <= s6_new_hole_4;
+        end else begin
+            s4_hole_4_reg <= holes_4_rd_data;
         end
 
-        s4_hole_5_reg <= holes_5_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_5_reg <= s6_new_hole_5;
+            end else begin
+                s4_hole_5_reg <= s7_hole_5_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_5_reg <= s8_hole_5_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_5_reg <= s7_hole_5_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_5_reg <= s6_new_hole_5;
+        end else begin
+            s4_hole_5_reg <= holes_5_rd_data;
         end
 
-        s4_hole_6_reg <= holes_6_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_6_reg <= s6_new_hole_6;
+            end else begin
+                s4_hole_6_reg <= s7_hole_6_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_6_reg <= s8_hole_6_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_6_reg <= s7_hole_6_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_6_reg <= s6_new_hole_6;
+        end else begin
+            s4_hole_6_reg <= holes_6_rd_data;
         end
 
-        s4_hole_7_reg <= holes_7_rd_data;
-        if (s3_row8_reg) begin
+        if (s3_row_from_reg[1]) begin
+            if (s3_row_from_reg[0]) begin
+                s4_hole_7_reg <= s6_new_hole_7;
+            end else begin
+                s4_hole_7_reg <= s7_hole_7_reg;
+            end
+        end else if (s3_row_from_reg[0]) begin
             s4_hole_7_reg <= s8_hole_7_reg;
-        end
-        if (s3_row7_reg) begin
-            s4_hole_7_reg <= s7_hole_7_reg;
-        end
-        if (s3_row6_reg) begin
-            s4_hole_7_reg <= s6_new_hole_7;
+        end else begin
+            s4_hole_7_reg <= holes_7_rd_data;
         end
 
         s4_word6_reg <= s3_word_reg == s5_word_reg;
@@ -1500,18 +1579,11 @@ module rw_accept_w256_r64 (
         s5_next_with_reg <= rest_above_none ? rest_lowest_index : rest_above_index;
         s5_alone_without_reg <= !(|(s4_open & ~s4_word_onehot_reg));
         s5_alone_with_reg <= !(|(s4_rest & ~s4_word_onehot_reg));
-
-        s6_reason_reg <= s5_fail_reg;
-        if (s5_pass_reg) begin
-            if (below) begin
-                s6_reason_reg <= 4'd7;
-            end else if (!inside_old & !inside_new) begin
-                s6_reason_reg <= 4'd8;
-            end else if (duplicate) begin
-                s6_reason_reg <= 4'd9;
-            end
-        end
-
+        s6_fail_reg <= s5_fail_reg;
+        s6_pass_reg <= s5_pass_reg;
+        s6_below_reg <= below;
+        s6_outside_reg <= !inside_old & !inside_new;
+        s6_dup_reg <= duplicate;
         s6_slid_reg <= slide;
         s6_wrapped_reg <= leave & wraps;
         s6_value_reg <= slide ? s5_pos : above;
@@ -1529,29 +1601,23 @@ module rw_accept_w256_r64 (
         s6_emptied_reg <= leave & alone;
         s6_pidx_1_reg <= s5_pidx_1_reg;
         s6_raised_reg <= s5_new_highest_reg & (!with_raised | s5_after_last_reg);
+        s6_tail_reg <= s5_tail_reg;
+        s6_last_rx_reg <= now;
 
         s6_wbase_reg <= {base_lap, 8'd0} | {14'd0, base_index, 5'd0} | {17'd0, base_pos};
         s6_leave_reg <= leave;
         s6_passed_reg <= passed;
         s6_highest_reg <= row_highest;
-        s6_row_tail_reg <= row_tail | (take & s5_tail_reg);
-        s6_last_rx_reg <= row_last_rx;
-        if (s5_pass_reg) begin
-            s6_last_rx_reg <= now;
-        end
+        s6_row_tail_reg <= row_tail;
         s6_bits_reg <= bits_in;
         if (take) begin
-            s6_bits_reg <= bits_in & ~s5_onehot_reg;
-            if (s5_lap_reg) begin
-                s6_bits_reg <= bits_in | s5_onehot_reg;
-            end
+            s6_bits_reg <= bits_in ^ s5_onehot_reg;
         end
         if (s5_clear_reg) begin
             s6_bits_reg <= 32'd0;
             s6_wbase_reg <= 22'd0;
             s6_highest_reg <= 22'd0;
             s6_row_tail_reg <= 1'b0;
-            s6_last_rx_reg <= now;
             s6_leave_reg <= 1'b1;
             s6_passed_reg <= ~8'd0;
         end
@@ -1569,19 +1635,36 @@ module rw_accept_w256_r64 (
         s6_offset_reg <= {4'd0, s5_pidx_reg} << s5_mtu_reg;
         s6_rkey_reg <= s5_rkey_reg;
         s6_word_reg <= s5_word_reg;
+        s7_valid_reg <= s6_valid_reg;
+
+        s7_reason_reg <= s6_fail_reg;
+        if (s6_pass_reg) begin
+            if (s6_below_reg) begin
+                s7_reason_reg <= 4'd7;
+            end else if (s6_outside_reg) begin
+                s7_reason_reg <= 4'd8;
+            end else if (s6_dup_reg) begin
+                s7_reason_reg <= 4'd9;
+            end
+        end
+
+        s7_window_reg <= s6_wptr_reg;
+        s7_gen_reg <= s6_gen_reg;
+        s7_addr_reg <= s6_addr_reg + {30'd0, s6_offset_reg, 8'd0};
+        s7_rkey_reg <= s6_rkey_reg;
+        s7_len_reg <= s6_len_reg;
+        s7_credit_reg <= s6_slid_reg & (|s6_moved) & (s6_wbase_reg <= s6_last_reg);
         s7_word_reg <= s6_word_reg;
         s7_wptr_reg <= s6_row;
         s7_bits_reg <= s6_bits_reg;
         s7_wbase_reg <= s6_wbase_reg;
         s7_highest_reg <= s6_new_highest;
-        s7_row_tail_reg <= s6_row_tail_reg;
-        s7_last_rx_reg <= s6_last_rx_reg;
+        s7_row_tail_reg <= s6_new_tail;
         s7_full_reg <= s6_new_full;
         s8_bits_reg <= s7_bits_reg;
         s8_wbase_reg <= s7_wbase_reg;
         s8_highest_reg <= s7_highest_reg;
         s8_row_tail_reg <= s7_row_tail_reg;
-        s8_last_rx_reg <= s7_last_rx_reg;
         s8_full_reg <= s7_full_reg;
         s7_hole_0_reg <= s6_new_hole_0;
         s8_hole_0_reg <= s7_hole_0_reg;
@@ -1600,7 +1683,6 @@ module rw_accept_w256_r64 (
         s7_hole_7_reg <= s6_new_hole_7;
         s8_hole_7_reg <= s7_hole_7_reg;
         s5_row_tail_reg <= s5_row_tail_next;
-        s5_last_rx_reg <= s5_last_rx_next;
 
         if (rst) begin
             s1_valid_reg <= 1'b0;
@@ -1615,13 +1697,16 @@ module rw_accept_w256_r64 (
             s6_slid_reg <= 1'b0;
             s6_write_row_reg <= 1'b0;
             s6_write_bits_reg <= 1'b0;
+            s7_valid_reg <= 1'b0;
+            s7_credit_reg <= 1'b0;
         end
     end
 
     // Read by nothing; named here so that linters know it is meant
     wire _unused = &{1'b0, s6_pidx_reg[21:20], open_lowest_none, rest_lowest_none,
         s1_word_shifted[21:3], s3_index_shifted[21:3], s4_index_shifted[21:3],
-        s5_index_shifted[21:3], base_index_shifted[21:3]};
+        s5_index_shifted[21:3], set_without_shifted[7:1], set_with_shifted[7:1],
+        base_index_shifted[21:3]};
 
 endmodule
 

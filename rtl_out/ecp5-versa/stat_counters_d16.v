@@ -58,7 +58,7 @@ module stat_counters_d16 (
     wire [31:0] before_sig;      // Stage 2: the count before the event.
     reg  wr_en;                  // Write to the RAMs.
     reg  [3:0] wr_addr;          // Counter written.
-    reg  [31:0] wr_data;         // Count written.
+    wire [31:0] wr_data;         // Count written.
     reg  [3:0] sweep_next;       // Counter to clear next.
     reg  cleared_next;           // All counters have been cleared since reset.
     wire [31:0] counts_rd_data;
@@ -98,17 +98,16 @@ module stat_counters_d16 (
     end
 
     assign before_sig = s2_near_reg ? newest : counts_rd_data;
+    assign wr_data = s3_count_reg;
 
     always @(*) begin
         sweep_next = sweep_reg;
         cleared_next = cleared_reg;
         wr_en = s3_valid_reg;
         wr_addr = s3_index_reg;
-        wr_data = s3_count_reg;
         if (!cleared_reg) begin
             wr_en = 1'b1;
             wr_addr = sweep_reg;
-            wr_data = 32'd0;
             sweep_next = sweep_reg + 4'd1;
             cleared_next = &sweep_reg;
         end
@@ -152,11 +151,11 @@ module stat_counters_d16 (
         s2_near_reg <= s1_near1_reg | s1_near2_reg | s1_near3_reg;
         s3_valid_reg <= s2_valid_reg;
         s3_index_reg <= s2_index_reg;
-        s3_count_reg <= before_sig + 32'd1;
         s4_count_reg <= s3_count_reg;
         s5_count_reg <= s4_count_reg;
         rd_hit1_reg <= wr_en & (wr_addr == rd_addr);
         rd_hit2_reg <= rd_hit1_reg;
+        s3_count_reg <= !cleared_reg ? 32'd0 : (before_sig + 32'd1);
         sweep_reg <= sweep_next;
         cleared_reg <= cleared_next;
 
@@ -166,6 +165,7 @@ module stat_counters_d16 (
             s1_valid_reg <= 1'b0;
             s2_valid_reg <= 1'b0;
             s3_valid_reg <= 1'b0;
+            s3_count_reg <= 32'd0;
         end
     end
 

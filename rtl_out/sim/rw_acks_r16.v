@@ -3,7 +3,8 @@
 // Write acknowledgements of the receiver window: counts, for each open window, the writes
 // that are visible in host memory, one a clock, also all of the same window. When all
 // packets of a transfer are, says so once.
-// Stages: 1 addresses; 2 RAM arrays; 3 RAM outputs, forward, compare; 4 write back, m_*.
+// Stages: 1 address of the connection; 2 of the count; 3 is the window known; 4 raise the
+// count, forwarded from stages 5 to 7; 5 write it, compare it; 6 m_*.
 //
 // Sizes: r = 16.
 //
@@ -27,7 +28,7 @@ module rw_acks_r16 (
     input  wire [3:0]  clear_wptr,   // Window.
 
     // cw
-    input  wire        cw_en,        // Write the connection of a window.
+    input  wire        cw_en,        // Write the connection of a window; gen and last stay for one clock more.
     input  wire [3:0]  cw_wptr,      // Window.
     input  wire        cw_open,      // The window is open.
     input  wire [15:0] cw_gen,       // Incarnation.
@@ -43,6 +44,13 @@ module rw_acks_r16 (
 );
 
     // Registers
+    reg  opened_en_reg;          // A connection is written one clock late; its words stay for so long.
+    reg  [3:0] opened_wptr_reg;
+    reg  opened_reg;
+    // The connection read one clock ago, two clocks ago, was about to be written or was written in
+    // that clock. It opens or closes the window: meanwhile the window counts as closed.
+    reg  torn_1_reg;
+    reg  torn_2_reg;
     reg  s1_valid_reg;
     reg  s1_clear_reg;
     reg  [15:0] s1_wptr_reg;
@@ -55,70 +63,87 @@ module rw_acks_r16 (
     reg  s3_clear_reg;
     reg  [15:0] s3_wptr_reg;
     reg  [15:0] s3_gen_reg;
-    reg  s3_same4_reg;         // Same window as the record in stage 4, 5, 6.
-    reg  s3_same5_reg;
-    reg  s3_same6_reg;
-    reg  s4_write_reg;
-    reg  s4_full_reg;
+    reg  s4_clear_reg;
+    reg  s4_known_reg;
     reg  s4_stale_reg;
-    reg  [15:0] s4_wptr_reg;
+    reg  [3:0] s4_wptr_reg;
     reg  [15:0] s4_gen_reg;
-    reg  [21:0] s4_count_reg;
-    reg  [15:0] s5_wptr_reg;
+    reg  [21:0] s4_last_reg;
+    reg  s4_same5_reg;           // Same window as the record in stage 5, 6, 7.
+    reg  s4_same6_reg;
+    reg  s4_same7_reg;
+    reg  s5_write_reg;
+    reg  s5_known_reg;
+    reg  [3:0] s5_wptr_reg;
+    reg  [15:0] s5_gen_reg;
+    reg  [21:0] s5_last_reg;
+    reg  [21:0] s5_before_reg;   // The count without and with this write.
     reg  [21:0] s5_count_reg;
+    reg  s6_full_reg;
+    reg  [3:0] s6_wptr_reg;
+    reg  [15:0] s6_gen_reg;
     reg  [21:0] s6_count_reg;
+    reg  [21:0] s7_count_reg;
 
     // Signals
+    wire known;                  // The window is open with that incarnation.
     reg  [21:0] count;
-    wire known;
     wire [38:0] conns_rd_data;
     wire [38:0] conns_wr_data;
     wire [21:0] counts_rd_data;
 
-    ram_reg_forward_w39_d16 conns (
+    // Open, incarnation, number of the last packet.
+    ram_reg_w39_d16 conns (
         .clk     (clk),
         .rd_addr (s1_wptr_reg[3:0]),
         .rd_data (conns_rd_data),
-        .wr_en   (cw_en),
-        .wr_addr (cw_wptr),
+        .wr_en   (opened_en_reg),
+        .wr_addr (opened_wptr_reg),
         .wr_data (conns_wr_data)
     );
 
+    // Writes that are visible.
     ram_reg_w22_d16 counts (
         .clk     (clk),
-        .rd_addr (s1_wptr_reg[3:0]),
+        .rd_addr (s2_wptr_reg[3:0]),
         .rd_data (counts_rd_data),
-        .wr_en   (s4_write_reg),
-        .wr_addr (s4_wptr_reg[3:0]),
-        .wr_data (s4_count_reg)
+        .wr_en   (s5_write_reg),
+        .wr_addr (s5_wptr_reg),
+        .wr_data (s5_count_reg)
     );
 
     // Combinational logic
-    assign conns_wr_data = {cw_last, 17'd0} | {22'd0, cw_gen, 1'b0} | {38'd0, cw_open};
+    assign conns_wr_data = {cw_last, 17'd0} | {22'd0, cw_gen, 1'b0} | {38'd0, opened_reg};
+    assign known = conns_rd_data[0]
+        & !torn_2_reg
+        & (conns_rd_data[16:1] == s3_gen_reg)
+        & ({12'd0, s3_wptr_reg[3:0]} == s3_wptr_reg);
 
     always @(*) begin
         count = counts_rd_data;
-        if (s3_same6_reg) begin
+        if (s4_same7_reg) begin
+            count = s7_count_reg;
+        end
+        if (s4_same6_reg) begin
             count = s6_count_reg;
         end
-        if (s3_same5_reg) begin
+        if (s4_same5_reg) begin
             count = s5_count_reg;
-        end
-        if (s3_same4_reg) begin
-            count = s4_count_reg;
         end
     end
 
-    assign known = conns_rd_data[0]
-        & (conns_rd_data[16:1] == s3_gen_reg)
-        & ({12'd0, s3_wptr_reg[3:0]} == s3_wptr_reg);
-    assign m_valid = s4_full_reg;
-    assign m_wptr = s4_wptr_reg[3:0];
-    assign m_gen = s4_gen_reg;
     assign stale = s4_stale_reg;
+    assign m_valid = s6_full_reg;
+    assign m_wptr = s6_wptr_reg;
+    assign m_gen = s6_gen_reg;
 
     // Clocked logic
     initial begin
+        opened_en_reg = 1'b0;
+        opened_wptr_reg = 4'd0;
+        opened_reg = 1'b0;
+        torn_1_reg = 1'b0;
+        torn_2_reg = 1'b0;
         s1_valid_reg = 1'b0;
         s1_clear_reg = 1'b0;
         s1_wptr_reg = 16'd0;
@@ -131,52 +156,71 @@ module rw_acks_r16 (
         s3_clear_reg = 1'b0;
         s3_wptr_reg = 16'd0;
         s3_gen_reg = 16'd0;
-        s3_same4_reg = 1'b0;
-        s3_same5_reg = 1'b0;
-        s3_same6_reg = 1'b0;
-        s4_write_reg = 1'b0;
-        s4_full_reg = 1'b0;
+        s4_clear_reg = 1'b0;
+        s4_known_reg = 1'b0;
         s4_stale_reg = 1'b0;
-        s4_wptr_reg = 16'd0;
+        s4_wptr_reg = 4'd0;
         s4_gen_reg = 16'd0;
-        s4_count_reg = 22'd0;
-        s5_wptr_reg = 16'd0;
+        s4_last_reg = 22'd0;
+        s4_same5_reg = 1'b0;
+        s4_same6_reg = 1'b0;
+        s4_same7_reg = 1'b0;
+        s5_write_reg = 1'b0;
+        s5_known_reg = 1'b0;
+        s5_wptr_reg = 4'd0;
+        s5_gen_reg = 16'd0;
+        s5_last_reg = 22'd0;
+        s5_before_reg = 22'd0;
         s5_count_reg = 22'd0;
+        s6_full_reg = 1'b0;
+        s6_wptr_reg = 4'd0;
+        s6_gen_reg = 16'd0;
         s6_count_reg = 22'd0;
+        s7_count_reg = 22'd0;
     end
 
     always @(posedge clk) begin
+        opened_en_reg <= cw_en;
+        opened_wptr_reg <= cw_wptr;
+        opened_reg <= cw_open;
         s1_valid_reg <= s_valid & !clear_valid;
         s1_clear_reg <= clear_valid;
         s1_wptr_reg <= clear_valid ? {12'd0, clear_wptr} : s_wptr;
         s1_gen_reg <= s_gen;
+
+        torn_1_reg <= (cw_en & (cw_wptr == s1_wptr_reg[3:0]))
+            | (opened_en_reg & (opened_wptr_reg == s1_wptr_reg[3:0]));
+
+        torn_2_reg <= torn_1_reg;
         s2_valid_reg <= s1_valid_reg;
         s2_clear_reg <= s1_clear_reg;
         s2_wptr_reg <= s1_wptr_reg;
         s2_gen_reg <= s1_gen_reg;
-        s3_same4_reg <= s2_wptr_reg[3:0] == s3_wptr_reg[3:0];
-        s3_same5_reg <= s2_wptr_reg[3:0] == s4_wptr_reg[3:0];
-        s3_same6_reg <= s2_wptr_reg[3:0] == s5_wptr_reg[3:0];
         s3_valid_reg <= s2_valid_reg;
         s3_clear_reg <= s2_clear_reg;
         s3_wptr_reg <= s2_wptr_reg;
         s3_gen_reg <= s2_gen_reg;
-        s4_write_reg <= s3_clear_reg | (s3_valid_reg & known);
-        s4_full_reg <= s3_valid_reg & known & (count == conns_rd_data[38:17]);
+        s4_clear_reg <= s3_clear_reg;
+        s4_known_reg <= s3_valid_reg & known;
         s4_stale_reg <= s3_valid_reg & !known;
-        s4_wptr_reg <= s3_wptr_reg;
+        s4_wptr_reg <= s3_wptr_reg[3:0];
         s4_gen_reg <= s3_gen_reg;
-
-        s4_count_reg <= count;
-        if (s3_clear_reg) begin
-            s4_count_reg <= 22'd0;
-        end else if (s3_valid_reg & known) begin
-            s4_count_reg <= count + 22'd1;
-        end
-
+        s4_last_reg <= conns_rd_data[38:17];
+        s4_same5_reg <= s3_wptr_reg[3:0] == s4_wptr_reg;
+        s4_same6_reg <= s3_wptr_reg[3:0] == s5_wptr_reg;
+        s4_same7_reg <= s3_wptr_reg[3:0] == s6_wptr_reg;
+        s5_write_reg <= s4_clear_reg | s4_known_reg;
+        s5_known_reg <= s4_known_reg;
         s5_wptr_reg <= s4_wptr_reg;
-        s5_count_reg <= s4_count_reg;
+        s5_gen_reg <= s4_gen_reg;
+        s5_last_reg <= s4_last_reg;
+        s5_before_reg <= count;
+        s5_count_reg <= s4_clear_reg ? 22'd0 : (count + {21'd0, s4_known_reg});
+        s6_full_reg <= s5_known_reg & (s5_before_reg == s5_last_reg);
+        s6_wptr_reg <= s5_wptr_reg;
+        s6_gen_reg <= s5_gen_reg;
         s6_count_reg <= s5_count_reg;
+        s7_count_reg <= s6_count_reg;
 
         if (rst) begin
             s1_valid_reg <= 1'b0;
@@ -185,14 +229,14 @@ module rw_acks_r16 (
             s2_clear_reg <= 1'b0;
             s3_valid_reg <= 1'b0;
             s3_clear_reg <= 1'b0;
-            s4_write_reg <= 1'b0;
-            s4_full_reg <= 1'b0;
+            s4_clear_reg <= 1'b0;
+            s4_known_reg <= 1'b0;
             s4_stale_reg <= 1'b0;
+            s5_write_reg <= 1'b0;
+            s5_known_reg <= 1'b0;
+            s6_full_reg <= 1'b0;
         end
     end
-
-    // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, s5_wptr_reg[15:4]};
 
 endmodule
 

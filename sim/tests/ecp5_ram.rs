@@ -1,4 +1,4 @@
-//! The DP16KD columns of `ram_reg` against the memory that other tools infer.
+//! The PDPW16KD and DP16KD columns of `ram_reg` against the memory that other tools infer.
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary_hdl::blocks::RamReg;
@@ -7,11 +7,19 @@ use tributary_hdl::prelude::Block;
 use tributary_sim::verilate::{BuildOptions, Model, Verilated};
 
 const DP16KD: &str = include_str!("models/dp16kd.v");
+const PDPW16KD: &str = include_str!("models/pdpw16kd.v");
 
 fn model(files: &[(String, String)], top: &str, ecp5: bool) -> Model {
     let mut files = files.to_vec();
     if ecp5 {
-        files.push(("dp16kd.v".to_owned(), DP16KD.to_owned()));
+        // Which of the two depends on the depth.
+        let text: String = files.iter().map(|(_, text)| text.as_str()).collect();
+        let (name, ram) = if text.contains("PDPW16KD #") {
+            ("pdpw16kd.v", PDPW16KD)
+        } else {
+            ("dp16kd.v", DP16KD)
+        };
+        files.push((name.to_owned(), ram.to_owned()));
     }
     let mut options = BuildOptions::new(top, &files);
     if ecp5 {
@@ -69,6 +77,10 @@ fn compare<B: Block + Default>(width: u32, address_bits: u32) {
 #[test]
 fn ecp5_columns_of_every_width_equal_the_inferred_memory() {
     compare::<RamReg<64, 6>>(64, 6);
+    compare::<RamReg<64, 9>>(64, 9);
+    compare::<RamReg<36, 9>>(36, 9);
+    compare::<RamReg<7, 1>>(7, 1);
+    compare::<RamReg<40, 10>>(40, 10);
     compare::<RamReg<38, 10>>(38, 10);
     compare::<RamReg<20, 11>>(20, 11);
     compare::<RamReg<54, 12>>(54, 12);

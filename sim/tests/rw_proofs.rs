@@ -174,15 +174,22 @@ fn p_13_an_id_handed_out_twice_is_refuted() {
 }
 
 fn gens() -> Text {
-    let mut block = RwControl::<1, 8, 4, 2, 2, 1, 20, 8, 51>::default();
+    let mut block = RwControl::<1, 16, 8, 3, 2, 1, 19, 3>::default();
     let mut text = Text::of(&emit_block(&mut block).unwrap());
     text.any_tables();
     text.dump("ram_reg_w16_d2", 48, "{array_out, mem[1], mem[0]}");
     text.see("ram_reg_w16_d2", "gens", 48);
     // Whatever the other tables and the free list say.
-    text.cut("ram_reg_w51_d4096", &[("rd_data", 51)]);
-    text.cut("ram_reg_w115_d2", &[("rd_data", 115)]);
-    text.cut("ram_reg_w76_d2", &[("rd_data", 76)]);
+    for (module, width) in [
+        ("ram_reg_w3_d4096", 3),
+        ("ram_reg_w48_d4096", 48),
+        ("ram_reg_w1_d2", 1),
+        ("ram_reg_w98_d2", 98),
+        ("ram_reg_w22_d2", 22),
+        ("ram_reg_w38_d2", 38),
+    ] {
+        text.cut(module, &[("rd_data", width)]);
+    }
     let outputs = [
         ("ready", 1),
         ("s_ready", 1),

@@ -193,7 +193,7 @@ fn instances_have_modules(modules: &[Module]) -> Result<()> {
 }
 
 /// What FPGA tools bring along.
-const PRIMITIVES: [&str; 1] = ["DP16KD"];
+const PRIMITIVES: [&str; 2] = ["DP16KD", "PDPW16KD"];
 
 /// Module and name of each instance: `thing u_thing (` or `thing #(…) u_thing (`.
 fn instances(text: &str) -> Vec<(String, String)> {

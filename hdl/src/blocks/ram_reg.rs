@@ -7,8 +7,9 @@ hdl_module! {
     /// Latency: rd_data is the word at rd_addr two clocks later. A word read in the very
     /// clock in which it is written is undefined: whoever may do that must forward it.
     /// On AMD parts synthesis folds the second register into the block RAM. For ECP5
-    /// define TRIBUTARY_ECP5: yosys does not infer the register of DP16KD (5.8 ns to the
-    /// output without it, 1.0 ns with it), so the primitive is instantiated.
+    /// define TRIBUTARY_ECP5: yosys does not infer the register of the block RAM (5.8 ns to
+    /// the output without it, 1.0 ns with it), so the primitive is instantiated: PDPW16KD, 36
+    /// bits wide, up to 512 words, DP16KD beyond.
     pub struct RamReg<const D: usize, const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -54,8 +55,8 @@ impl<const D: usize, const A: usize> Logic for RamReg<D, A> {
     fn hdl(&self) -> Verilog {
         Verilog::Custom(format!(
             "`ifdef TRIBUTARY_ECP5\n{}\n`else\n{}\n`endif",
-            ecp5(D, A),
-            inferred(D, A)
+            ecp5(D, A, "1'b1"),
+            inferred(D, A, false)
         ))
     }
 
@@ -66,7 +67,7 @@ impl<const D: usize, const A: usize> Logic for RamReg<D, A> {
 
 /// Block RAM as every other tool infers it. The collision rule of the block's
 /// documentation is simulated as a complemented word.
-fn inferred(d: usize, a: usize) -> String {
+pub(super) fn inferred(d: usize, a: usize, held: bool) -> String {
     format!(
         "\
 (* ram_style = \"block\", no_rw_check *)
@@ -92,18 +93,32 @@ always @(posedge clk) begin
         array_out <= ~mem[rd_addr];
     end
 `endif
-    rd_data <= array_out;
+    {out}
 end",
         top = d - 1,
         last = (1usize << a) - 1,
         words = 1usize << a,
+        out = if held {
+            "if (rd_en) begin\n        rd_data <= array_out;\n    end"
+        } else {
+            "rd_data <= array_out;"
+        },
     )
+}
+
+/// Block RAM of ECP5; `enable` is that of the output register.
+pub(super) fn ecp5(d: usize, a: usize, enable: &str) -> String {
+    if a <= 9 {
+        wide(d, a, enable)
+    } else {
+        deep(d, a, enable)
+    }
 }
 
 /// Columns of DP16KD: port A writes, port B reads through its output register.
 /// A column of `width` bits takes the word address above the bits that select
 /// within 18 bits (ECP5 Memory Usage Guide, FPGA-TN-02204).
-fn ecp5(d: usize, a: usize) -> String {
+fn deep(d: usize, a: usize, enable: &str) -> String {
     let (width, low) = match a {
         0..=10 => (18, 4),
         11 => (9, 3),
@@ -112,21 +127,11 @@ fn ecp5(d: usize, a: usize) -> String {
         _ => (1, 0),
     };
     let columns = d.div_ceil(width);
-    let pad = columns * width - d;
-    let padding = if pad == 0 {
-        String::new()
-    } else {
-        format!("{pad}'d0, ")
-    };
     let address = |port: &str, signal: &str| {
         let bits: Vec<String> = (0..14)
             .map(|pin| {
                 let net = if pin >= low && pin - low < a {
-                    if a == 1 {
-                        signal.to_owned()
-                    } else {
-                        format!("{signal}[{}]", pin - low)
-                    }
+                    bit(signal, a, pin - low)
                 } else if low == 4 && pin < 2 && port == "A" {
                     "1'b1".to_owned() // byte enables of an 18-bit write
                 } else {
@@ -149,19 +154,8 @@ fn ecp5(d: usize, a: usize) -> String {
     let data_out: Vec<String> = (0..width)
         .map(|pin| format!(".DOB{pin}(rd_word[{width} * g + {pin}])"))
         .collect();
-    format!(
-        "\
-wire [{wide}:0] wr_word = {{{padding}wr_data}};
-wire [{wide}:0] rd_word;
-
-always @(*) begin
-    rd_data = rd_word[{top}:0];
-end
-
-genvar g;
-generate
-    for (g = 0; g < {columns}; g = g + 1) begin : column
-        DP16KD #(
+    let ram = format!(
+        "        DP16KD #(
             .DATA_WIDTH_A({width}), .DATA_WIDTH_B({width}),
             .REGMODE_A(\"NOREG\"), .REGMODE_B(\"OUTREG\"),
             .WRITEMODE_A(\"NORMAL\"), .WRITEMODE_B(\"NORMAL\"),
@@ -171,18 +165,98 @@ generate
             .CSA0(1'b0), .CSA1(1'b0), .CSA2(1'b0),
             {wr_address},
             {data_in},
-            .CLKB(clk), .CEB(1'b1), .OCEB(1'b1), .WEB(1'b0), .RSTB(1'b0),
+            .CLKB(clk), .CEB(1'b1), .OCEB({enable}), .WEB(1'b0), .RSTB(1'b0),
             .CSB0(1'b0), .CSB1(1'b0), .CSB2(1'b0),
             {rd_address},
             {data_out}
-        );
-    end
-endgenerate",
-        wide = columns * width - 1,
-        top = d - 1,
+        );",
         wr_address = address("A", "wr_addr"),
         rd_address = address("B", "rd_addr"),
         data_in = data_in.join(", "),
         data_out = data_out.join(", "),
+    );
+    side_by_side(d, width, columns, &ram)
+}
+
+/// Columns of PDPW16KD, up to 512 words of 36 bits: half as many as of DP16KD. The
+/// halves of a word leave it exchanged, and the pins of the read address begin at 5.
+fn wide(d: usize, a: usize, enable: &str) -> String {
+    const WIDTH: usize = 36;
+    let pins = |name: &str, count: usize, net: &dyn Fn(usize) -> String| {
+        let pins: Vec<String> = (0..count)
+            .map(|pin| format!(".{name}{pin}({})", net(pin)))
+            .collect();
+        pins.join(", ")
+    };
+    let address = |signal: &str, i: usize| {
+        if i < a {
+            bit(signal, a, i)
+        } else {
+            "1'b0".to_owned()
+        }
+    };
+    let ram = format!(
+        "        PDPW16KD #(
+            .DATA_WIDTH_W({WIDTH}), .DATA_WIDTH_R({WIDTH}), .REGMODE(\"OUTREG\"),
+            .RESETMODE(\"SYNC\"), .GSR(\"DISABLED\")
+        ) ram (
+            .CLKW(clk), .CEW(wr_en), .RST(1'b0),
+            .BE0(1'b1), .BE1(1'b1), .BE2(1'b1), .BE3(1'b1),
+            .CSW0(1'b0), .CSW1(1'b0), .CSW2(1'b0),
+            {wr_address},
+            {data_in},
+            .CLKR(clk), .CER(1'b1), .OCER({enable}),
+            .CSR0(1'b0), .CSR1(1'b0), .CSR2(1'b0),
+            {rd_address},
+            {data_out}
+        );",
+        wr_address = pins("ADW", 9, &|pin| address("wr_addr", pin)),
+        data_in = pins("DI", WIDTH, &|pin| format!("wr_word[{WIDTH} * g + {pin}]")),
+        rd_address = pins("ADR", 14, &|pin| match pin {
+            0..5 => "1'b0".to_owned(),
+            _ => address("rd_addr", pin - 5),
+        }),
+        data_out = pins("DO", WIDTH, &|pin| format!(
+            "rd_word[{WIDTH} * g + {}]",
+            (pin + WIDTH / 2) % WIDTH
+        )),
+    );
+    side_by_side(d, WIDTH, d.div_ceil(WIDTH), &ram)
+}
+
+/// Bit `i` of an address of `a` bits.
+fn bit(signal: &str, a: usize, i: usize) -> String {
+    if a == 1 {
+        signal.to_owned()
+    } else {
+        format!("{signal}[{i}]")
+    }
+}
+
+/// Block RAMs beside each other, `ram` being the one of column g.
+fn side_by_side(d: usize, width: usize, columns: usize, ram: &str) -> String {
+    let pad = columns * width - d;
+    let padding = if pad == 0 {
+        String::new()
+    } else {
+        format!("{pad}'d0, ")
+    };
+    format!(
+        "\
+wire [{top_in}:0] wr_word = {{{padding}wr_data}};
+wire [{top_in}:0] rd_word;
+
+always @(*) begin
+    rd_data = rd_word[{top}:0];
+end
+
+genvar g;
+generate
+    for (g = 0; g < {columns}; g = g + 1) begin : column
+{ram}
+    end
+endgenerate",
+        top_in = columns * width - 1,
+        top = d - 1,
     )
 }

@@ -136,7 +136,6 @@ impl<const A: usize> Logic for StatCounters<A> {
         if !self.cleared.q.val() {
             self.wr_en.next = true;
             self.wr_addr.next = self.sweep.q.val();
-            self.wr_data.next = 0.into();
             self.sweep.d.next = self.sweep.q.val() + 1;
             self.cleared.d.next = self.sweep.q.val().all();
         }
@@ -156,7 +155,12 @@ impl<const A: usize> Logic for StatCounters<A> {
             self.rd_data.next = self.s5_count.q.val();
         }
 
+        // Nothing is in the pipeline while the counters are cleared: that writes zeros.
+        if !self.cleared.q.val() {
+            self.s3_count.d.next = 0.into();
+        }
         if self.rst.val() {
+            self.s3_count.d.next = 0.into();
             self.sweep.d.next = 0.into();
             self.cleared.d.next = false;
             self.s1_valid.d.next = false;

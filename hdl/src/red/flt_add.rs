@@ -200,8 +200,10 @@ impl Logic for RedFltAdd {
         self.s5_control.d.next = self.s4_control.q.val();
         self.normalise.s_sum.next = self.align.m_sum.val();
         self.normalise.s_exp.next = self.align.m_exp.val();
-        self.normalise.s_limit8.next = self.align.m_limit8.val();
-        self.normalise.s_limit1.next = self.align.m_limit1.val();
+        self.normalise.s_octet.next = self.align.m_octet.val();
+        for i in 0..7 {
+            self.normalise.s_limit[i].next = self.align.m_limit[i].val();
+        }
         self.s5_overflow.d.next = self.align.m_top.val() & self.align.m_sum.val().get_bit(56);
 
         // Stage 6. Results that are not rounded sums.

@@ -30,11 +30,11 @@ hdl_module! {
         pub m_exp: Signal<Out, Bits<11>>,
         /// That exponent is beyond the largest.
         pub m_top: Signal<Out, Bit>,
-        /// How far the sum may be shifted left before it becomes subnormal, above its lowest
-        /// 3 bits; one-hot, bit 0 for 0. None is set from 56 on.
-        pub m_limit8: Signal<Out, Bits<7>>,
-        /// Its lowest 3 bits; one-hot, bit 7 for 0.
-        pub m_limit1: Signal<Out, Bits<8>>,
+        /// How far the sum may be shifted left before it becomes subnormal: a one at the bit
+        /// that would be the first, in octets from the top; none from the 56th place on.
+        pub m_limit: Bank<Signal<Out, Bits<8>>, 7>,
+        /// The octet with that one.
+        pub m_octet: Signal<Out, Bits<7>>,
 
         distance: Signal<Local, Bits<11>>,
         s1_big: DFF<Bits<53>>,
@@ -61,11 +61,14 @@ hdl_module! {
         s3_addend: DFF<Bits<57>>,
         s3_opposite: DFF<Bit>,
         s3_exp: DFF<Bits<11>>,
+        /// The limit, one-hot: the octet, and the place in it with bit 7 for the first.
+        s3_octet: DFF<Bits<7>>,
+        s3_place: DFF<Bits<8>>,
         s4_sum: DFF<Bits<57>>,
         s4_exp: DFF<Bits<11>>,
         s4_top: DFF<Bit>,
-        s4_limit8: DFF<Bits<7>>,
-        s4_limit1: DFF<Bits<8>>,
+        s4_limit: Bank<DFF<Bits<8>>, 7>,
+        s4_octet: DFF<Bits<7>>,
     }
 }
 
@@ -91,11 +94,12 @@ impl Logic for RedFltAlign {
             s3_addend,
             s3_opposite,
             s3_exp,
+            s3_octet,
+            s3_place,
             s4_sum,
             s4_exp,
             s4_top,
-            s4_limit8,
-            s4_limit1
+            s4_octet
         );
 
         // Stage 1. A subnormal is one place lower than its exponent says.
@@ -168,6 +172,11 @@ impl Logic for RedFltAlign {
         self.s3_opposite.d.next = self.s2_opposite.q.val();
         self.s3_big.d.next = self.s2_big.q.val();
         self.s3_exp.d.next = self.s2_exp.q.val();
+        self.s3_octet.d.next = 0.into();
+        if !self.s2_exp.q.val().get_bits::<5>(6).any() {
+            self.s3_octet.d.next = bits::<7>(1) << self.s2_exp.q.val().get_bits::<3>(3);
+        }
+        self.s3_place.d.next = bits::<8>(128) >> self.s2_exp.q.val().get_bits::<3>(0);
 
         // Stage 4. The lowest place carries the one that completes the complement.
         self.s4_sum.d.next = (((bit_cast::<58, 53>(self.s3_big.q.val()) << 4) | 1)
@@ -176,17 +185,20 @@ impl Logic for RedFltAlign {
         .get_bits::<57>(1);
         self.s4_exp.d.next = self.s3_exp.q.val() + 1;
         self.s4_top.d.next = self.s3_exp.q.val() == 2046;
-        self.s4_limit8.d.next = 0.into();
-        if !self.s3_exp.q.val().get_bits::<5>(6).any() {
-            self.s4_limit8.d.next = bits::<7>(1) << self.s3_exp.q.val().get_bits::<3>(3);
+        self.s4_octet.d.next = self.s3_octet.q.val();
+        for i in 0..7 {
+            self.s4_limit[i].clock.next = self.clk.val();
+            self.s4_limit[i].d.next = 0.into();
+            if self.s3_octet.q.val().get_bit(i) {
+                self.s4_limit[i].d.next = self.s3_place.q.val();
+            }
+            self.m_limit[i].next = self.s4_limit[i].q.val();
         }
-        self.s4_limit1.d.next = bits::<8>(128) >> self.s3_exp.q.val().get_bits::<3>(0);
 
         self.m_sum.next = self.s4_sum.q.val();
         self.m_exp.next = self.s4_exp.q.val();
         self.m_top.next = self.s4_top.q.val();
-        self.m_limit8.next = self.s4_limit8.q.val();
-        self.m_limit1.next = self.s4_limit1.q.val();
+        self.m_octet.next = self.s4_octet.q.val();
     }
 
     fn timing(&self) -> Vec<TimingInfo> {

@@ -10,7 +10,7 @@ hdl_module! {
         pub s_bits: Signal<In, Bits<8>>,
         /// The limit falls among these bits.
         pub s_here: Signal<In, Bit>,
-        /// The limit, one-hot: bit 7 for 0; never 0.
+        /// A one at the limit, bit 7 for 0, if it is here.
         pub s_limit: Signal<In, Bits<8>>,
         /// There is a one, or the limit.
         pub m_any: Signal<Out, Bit>,
@@ -27,10 +27,7 @@ hdl_module! {
 impl Logic for RedFltLead {
     #[hdl_gen]
     fn update(&mut self) {
-        self.ones.next = self.s_bits.val();
-        if self.s_here.val() {
-            self.ones.next = self.s_bits.val() | self.s_limit.val();
-        }
+        self.ones.next = self.s_bits.val() | self.s_limit.val();
         self.upper.next = self.ones.val().get_bits::<4>(4).any();
         self.lead1.next = !self.ones.val().get_bits::<2>(2).any();
         if self.upper.val() {

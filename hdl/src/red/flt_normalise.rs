@@ -13,10 +13,10 @@ hdl_module! {
         pub s_sum: Signal<In, Bits<57>>,
         /// Exponent if its top bit is set.
         pub s_exp: Signal<In, Bits<11>>,
-        /// Limit of the shift, multiples of 8; one-hot.
-        pub s_limit8: Signal<In, Bits<7>>,
-        /// The rest of it, one-hot, bit 7 for 0.
-        pub s_limit1: Signal<In, Bits<8>>,
+        /// Limit of the shift: a one at the bit that may become the first, in octets.
+        pub s_limit: Bank<Signal<In, Bits<8>>, 7>,
+        /// The octet with that one.
+        pub s_octet: Signal<In, Bits<7>>,
         /// The sum, shifted; the top bit of a subnormal is 0.
         pub m_sum: Signal<Out, Bits<57>>,
         /// Exponent of a sum whose top bit is set; 1 for a subnormal.
@@ -83,8 +83,8 @@ impl Logic for RedFltNormalise {
         self.groups[5].s_bits.next = self.s_sum.val().get_bits::<8>(9);
         self.groups[6].s_bits.next = self.s_sum.val().get_bits::<8>(1);
         for i in 0..7 {
-            self.groups[i].s_here.next = self.s_limit8.val().get_bit(i);
-            self.groups[i].s_limit.next = self.s_limit1.val();
+            self.groups[i].s_here.next = self.s_octet.val().get_bit(i);
+            self.groups[i].s_limit.next = self.s_limit[i].val();
             self.s1_leads[i].clock.next = self.clk.val();
             self.s1_leads[i].d.next = self.groups[i].m_lead.val();
         }

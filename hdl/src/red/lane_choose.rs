@@ -49,7 +49,7 @@ hdl_module! {
         repsum: Signal<Local, Bit>,
         loc: Signal<Local, Bit>,
         index: Signal<Local, Bit>,
-        float: Signal<Local, Bit>,
+        floating: Signal<Local, Bit>,
         maximum: Signal<Local, Bit>,
         number: Signal<Local, Bit>,
         a_sign: Signal<Local, Bit>,
@@ -113,7 +113,7 @@ impl Logic for RedLaneChoose {
         self.sum.next = (self.s_op.val().get_bits::<2>(4) == 1) & self.s_op.val().get_bit(2);
         self.loc.next = self.s_op.val().get_bit(1);
         self.index.next = self.loc.val() & self.s_word.val().get_bit(0);
-        self.float.next = self.s_op.val().get_bit(5) & !self.index.val();
+        self.floating.next = self.s_op.val().get_bit(5) & !self.index.val();
         self.maximum.next = (self.loc.val() & self.s_word.val().get_bit(1))
             | (!self.loc.val() & self.s_op.val().get_bit(0));
         self.number.next = self.s_op.val().get_bit(2);
@@ -121,7 +121,7 @@ impl Logic for RedLaneChoose {
         // Order: integers and numbers by sign, then magnitude; -0 is below +0. Indexes unsigned.
         self.a_sign.next = self.s_a.val().get_bit(63);
         self.b_sign.next = self.s_b.val().get_bit(63);
-        self.below.next = self.s_lt.val() ^ (self.float.val() & self.a_sign.val());
+        self.below.next = self.s_lt.val() ^ (self.floating.val() & self.a_sign.val());
         if self.a_sign.val() ^ self.b_sign.val() {
             self.below.next = self.a_sign.val() ^ self.index.val();
         }
@@ -150,24 +150,24 @@ impl Logic for RedLaneChoose {
         self.s1_take_b.d.next = self.by_number.val();
         if self.index.val() {
             self.s1_take_b.d.next = self.by_index.val();
-        } else if self.float.val() & (self.s_a_nan.val() | self.s_b_nan.val()) {
+        } else if self.floating.val() & (self.s_a_nan.val() | self.s_b_nan.val()) {
             self.s1_take_b.d.next = self.by_nan.val();
         }
         if self.bitwise.val() | self.repsum.val() | self.sum.val() {
             self.s1_take_b.d.next = false;
         }
         self.s1_tie.d.next = (self.s_eq.val() & (self.a_sign.val() == self.b_sign.val()))
-            | (self.float.val()
+            | (self.floating.val()
                 & self.s_a_nan.val()
                 & self.s_b_nan.val()
                 & self.s_low_eq.val()
                 & ((self.number.val() & !self.s_ieee_nan.val())
                     | (self.a_signalling.val() == self.b_signalling.val())));
-        self.s1_quiet.d.next = self.float.val()
+        self.s1_quiet.d.next = self.floating.val()
             & !self.repsum.val()
             & ((self.s_a_nan.val() & self.s_b_nan.val())
                 | ((self.s_a_nan.val() | self.s_b_nan.val()) & self.nan_wins.val()));
-        self.s1_invalid.d.next = self.float.val()
+        self.s1_invalid.d.next = self.floating.val()
             & !self.repsum.val()
             & (self.a_signalling.val() | self.b_signalling.val());
         self.s1_a.d.next = self.s_a.val();

@@ -21,8 +21,8 @@ hdl_module! {
         pub m_lt: Signal<Out, Bit>,
         /// Bits 50:0 (a NaN's payload) of the first are below those of the second.
         pub m_low_lt: Signal<Out, Bit>,
-        /// Bits 25:0 (bit 0 of this) and 50:26 (bit 1) are the same.
-        pub m_low_eq: Signal<Out, Bits<2>>,
+        /// Octets 0 to 5, and bits 50:48 (bit 6 of this), are the same.
+        pub m_low_eq: Signal<Out, Bits<7>>,
         /// Bits 62:51 are the same.
         pub m_high_eq: Signal<Out, Bit>,
         /// Exponent of the first less that of the second.
@@ -46,10 +46,10 @@ hdl_module! {
 
         a: DFF<Bits<64>>,
         b: DFF<Bits<64>>,
+        /// Sign of a difference: of a comparison, the tools would invert the carry.
         lt: DFF<Bit>,
         low_lt: DFF<Bit>,
-        low_eq0: DFF<Bit>,
-        low_eq1: DFF<Bit>,
+        low_eq: DFF<Bits<7>>,
         high_eq: DFF<Bit>,
         ab: DFF<Bits<11>>,
         ba: DFF<Bits<11>>,
@@ -67,16 +67,38 @@ impl Logic for RedCompare {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, a, b, lt, low_lt, low_eq0, low_eq1, high_eq, ab, ba, a_normal, b_normal,
-            a_top, b_top, a_nan, b_nan, a_zero
+            self, clk, a, b, lt, low_lt, low_eq, high_eq, ab, ba, a_normal, b_normal, a_top, b_top,
+            a_nan, b_nan, a_zero
         );
         self.a.d.next = self.s_a.val();
         self.b.d.next = self.s_b.val();
-        self.lt.d.next = self.s_a.val().get_bits::<63>(0) < self.s_b.val().get_bits::<63>(0);
-        self.low_lt.d.next = self.s_a.val().get_bits::<51>(0) < self.s_b.val().get_bits::<51>(0);
-        self.low_eq0.d.next = self.s_a.val().get_bits::<26>(0) == self.s_b.val().get_bits::<26>(0);
-        self.low_eq1.d.next =
-            self.s_a.val().get_bits::<25>(26) == self.s_b.val().get_bits::<25>(26);
+        self.lt.d.next = (bit_cast::<64, 63>(self.s_a.val().get_bits::<63>(0))
+            - bit_cast::<64, 63>(self.s_b.val().get_bits::<63>(0)))
+        .get_bit(63);
+        self.low_lt.d.next = (bit_cast::<52, 51>(self.s_a.val().get_bits::<51>(0))
+            - bit_cast::<52, 51>(self.s_b.val().get_bits::<51>(0)))
+        .get_bit(51);
+        self.low_eq.d.next = (bit_cast::<7, 1>(
+            (self.s_a.val().get_bits::<8>(0) == self.s_b.val().get_bits::<8>(0)).into(),
+        ) << 0)
+            | (bit_cast::<7, 1>(
+                (self.s_a.val().get_bits::<8>(8) == self.s_b.val().get_bits::<8>(8)).into(),
+            ) << 1)
+            | (bit_cast::<7, 1>(
+                (self.s_a.val().get_bits::<8>(16) == self.s_b.val().get_bits::<8>(16)).into(),
+            ) << 2)
+            | (bit_cast::<7, 1>(
+                (self.s_a.val().get_bits::<8>(24) == self.s_b.val().get_bits::<8>(24)).into(),
+            ) << 3)
+            | (bit_cast::<7, 1>(
+                (self.s_a.val().get_bits::<8>(32) == self.s_b.val().get_bits::<8>(32)).into(),
+            ) << 4)
+            | (bit_cast::<7, 1>(
+                (self.s_a.val().get_bits::<8>(40) == self.s_b.val().get_bits::<8>(40)).into(),
+            ) << 5)
+            | (bit_cast::<7, 1>(
+                (self.s_a.val().get_bits::<3>(48) == self.s_b.val().get_bits::<3>(48)).into(),
+            ) << 6);
         self.high_eq.d.next =
             self.s_a.val().get_bits::<12>(51) == self.s_b.val().get_bits::<12>(51);
         self.ab.d.next = self.s_a.val().get_bits::<11>(52) - self.s_b.val().get_bits::<11>(52);
@@ -95,8 +117,7 @@ impl Logic for RedCompare {
         self.m_b.next = self.b.q.val();
         self.m_lt.next = self.lt.q.val();
         self.m_low_lt.next = self.low_lt.q.val();
-        self.m_low_eq.next = (bit_cast::<2, 1>(self.low_eq1.q.val().into()) << 1)
-            | bit_cast::<2, 1>(self.low_eq0.q.val().into());
+        self.m_low_eq.next = self.low_eq.q.val();
         self.m_high_eq.next = self.high_eq.q.val();
         self.m_ab.next = self.ab.q.val();
         self.m_ba.next = self.ba.q.val();

@@ -7,11 +7,12 @@ use crate::prelude::*;
 hdl_module! {
     /// Accept pipeline of the receiver window: one DATA record a clock, never stalled, also when
     /// every record hits the same window.
-    /// Decision on m_* six clocks after the record was taken. Stages:
+    /// Decision on m_* seven clocks after the record was taken. Stages:
     ///   1 addresses of all tables            2 block RAM arrays
     ///   3 RAM outputs, checks against the connection, forward from stages 6 to 8
     ///   4 update from stage 6, comparisons with wbase, candidates for next hole and next word
     ///   5 decision, new wbase and word   6 update of the tables, write back, payload address
+    ///   7 m_*
     /// The bitmap is circular: packet p has bit p mod W of its window, in words of B bits, and
     /// the bit tells the lap (bit log2 W of p, inverted) of the last packet received there, so a
     /// slide touches no bit. The row of a window holds wbase (the first hole) and for each word
@@ -21,10 +22,10 @@ hdl_module! {
     /// and full words is applied in stage 6, one clock late: stages 4 and 5 apply it for
     /// themselves.
     /// A window is closed when its words are cleared and stays so for three clocks more.
+    /// It is closed for a record taken in the clock of cw_en or the one after it, whatever that says.
     pub struct RwAccept<
         const A: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,
-        const NW: usize, const LNW: usize, const NW2: usize, const HI: usize, const BA: usize,
-        const QW: usize,
+        const NW: usize, const LNW: usize, const HI: usize, const BA: usize,
     > {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -48,7 +49,7 @@ hdl_module! {
         pub s_len: Signal<In, Bits<13>>,
         /// Coarse time.
         pub now: Signal<In, Bits<16>>,
-        /// Write the connection of a window.
+        /// Write the connection of a window; what describes the region stays for one clock more.
         pub cw_en: Signal<In, Bit>,
         /// Window.
         pub cw_wptr: Signal<In, Bits<A>>,
@@ -104,13 +105,22 @@ hdl_module! {
         lnw: Param<LNW, 5>,
 
         /// open, source, incarnation of each window.
-        conn_id: RamRegForward<33, A>,
+        conn_id: RamReg<33, A>,
+        /// The connection read one clock ago, two clocks ago, was about to be written or was written
+        /// in that clock. It opens or closes the window: meanwhile the window counts as closed.
+        torn_1: DFF<Bit>,
+        torn_2: DFF<Bit>,
+        /// The connection in stage 3.
+        s3_torn: DFF<Bit>,
+        s3_id: DFF<Bits<33>>,
+        s3_size: DFF<Bits<38>>,
         /// Last packet number and length, packet size.
         conn_size: RamReg<38, A>,
         conn_addr: RamReg<64, A>,
         conn_rkey: RamReg<32, A>,
-        /// wbase, highest, tail, time of the last DATA.
-        rows: RamReg<61, A>,
+        /// wbase, highest, tail.
+        rows: RamReg<45, A>,
+        /// The same, and the time of the last DATA.
         rows_q: RamRegForward<61, A>,
         /// Which words are full, and the first hole of each.
         fulls: RamReg<NW, A>,
@@ -152,13 +162,9 @@ hdl_module! {
         s3_tail: DFF<Bit>,
         s3_len: DFF<Bits<13>>,
         s3_word: DFF<Bits<BA>>,
-        /// Same bitmap word or row as the record now in stage 6, 7, 8.
-        s3_word6: DFF<Bit>,
-        s3_word7: DFF<Bit>,
-        s3_word8: DFF<Bit>,
-        s3_row6: DFF<Bit>,
-        s3_row7: DFF<Bit>,
-        s3_row8: DFF<Bit>,
+        /// Where the newest bitmap word or row is: 0 in the table, 1 to 3 in stage 8, 7, 6.
+        s3_from: DFF<Bits<2>>,
+        s3_row_from: DFF<Bits<2>>,
         s3_row: Signal<Local, Bits<A>>,
         s3_pos: Signal<Local, Bits<LB>>,
         s3_last: Signal<Local, Bits<22>>,
@@ -200,7 +206,6 @@ hdl_module! {
         s4_wbase: DFF<Bits<22>>,
         s4_highest: DFF<Bits<22>>,
         s4_row_tail: DFF<Bit>,
-        s4_last_rx: DFF<Bits<16>>,
         s4_hole: Bank<DFF<Bits<LB>>, NW>,
         s4_full: DFF<Bits<NW>>,
         /// Same word or row as the record in stage 6, and as the record just before.
@@ -254,7 +259,6 @@ hdl_module! {
         s5_wbase: DFF<Bits<22>>,
         s5_highest: DFF<Bits<22>>,
         s5_row_tail: DFF<Bit>,
-        s5_last_rx: DFF<Bits<16>>,
         s5_hole: Bank<DFF<Bits<LB>>, NW>,
         s5_full: DFF<Bits<NW>>,
         /// Relation to the record just before, now in stage 6.
@@ -302,7 +306,6 @@ hdl_module! {
         row_wbase: Signal<Local, Bits<22>>,
         row_highest: Signal<Local, Bits<22>>,
         row_tail: Signal<Local, Bit>,
-        row_last_rx: Signal<Local, Bits<16>>,
         /// Tables of holes: with the one hole set just before, and with words cleared too.
         row_hole_set: Bank<Signal<Local, Bits<LB>>, NW>,
         row_hole: Bank<Signal<Local, Bits<LB>>, NW>,
@@ -338,7 +341,12 @@ hdl_module! {
         alone: Signal<Local, Bit>,
         /// The record just before emptied the window: the next word is the one that follows.
         emptied: Signal<Local, Bit>,
-        next_hole: WordSelect<NW, LNW, LB>,
+        /// Hole of the next word in the tables, and whether the record just before set it; without
+        /// and with the word just before filled.
+        hole_without: WordSelect<NW, LNW, LB>,
+        hole_with: WordSelect<NW, LNW, LB>,
+        set_without: Signal<Local, Bit>,
+        set_with: Signal<Local, Bit>,
         next_pos: Signal<Local, Bits<LB>>,
         base_lap: Signal<Local, Bits<HI>>,
         base_index: Signal<Local, Bits<LNW>>,
@@ -363,7 +371,13 @@ hdl_module! {
         s6_wrapped: DFF<Bit>,
         s6_write_row: DFF<Bit>,
         s6_write_bits: DFF<Bit>,
-        s6_reason: DFF<Bits<4>>,
+        /// Why the packet is dropped: a check of stages 3 and 4 failed; below wbase; not in the
+        /// window; received before.
+        s6_fail: DFF<Bits<4>>,
+        s6_pass: DFF<Bit>,
+        s6_below: DFF<Bit>,
+        s6_outside: DFF<Bit>,
+        s6_dup: DFF<Bit>,
         s6_wptr: DFF<Bits<16>>,
         s6_gen: DFF<Bits<16>>,
         s6_pidx: DFF<Bits<22>>,
@@ -377,6 +391,9 @@ hdl_module! {
         s6_wbase: DFF<Bits<22>>,
         s6_highest: DFF<Bits<22>>,
         s6_row_tail: DFF<Bit>,
+        /// The packet says that it is the last one.
+        s6_tail: DFF<Bit>,
+        s6_new_tail: Signal<Local, Bit>,
         s6_last_rx: DFF<Bits<16>>,
         /// The packet is the highest so far; its number plus one.
         s6_raised: DFF<Bit>,
@@ -397,16 +414,23 @@ hdl_module! {
         s6_clear: Signal<Local, Bits<NW>>,
         s6_new_highest: Signal<Local, Bits<22>>,
         s6_row: Signal<Local, Bits<A>>,
-        s6_row_word: Signal<Local, Bits<61>>,
+        s6_row_word: Signal<Local, Bits<45>>,
         s6_moved: Signal<Local, Bits<22>>,
 
+        s7_valid: DFF<Bit>,
+        s7_reason: DFF<Bits<4>>,
+        s7_window: DFF<Bits<16>>,
+        s7_gen: DFF<Bits<16>>,
+        s7_addr: DFF<Bits<64>>,
+        s7_rkey: DFF<Bits<32>>,
+        s7_len: DFF<Bits<13>>,
+        s7_credit: DFF<Bit>,
         s7_word: DFF<Bits<BA>>,
         s7_wptr: DFF<Bits<A>>,
         s7_bits: DFF<Bits<B>>,
         s7_wbase: DFF<Bits<22>>,
         s7_highest: DFF<Bits<22>>,
         s7_row_tail: DFF<Bit>,
-        s7_last_rx: DFF<Bits<16>>,
         s7_hole: Bank<DFF<Bits<LB>>, NW>,
         s7_full: DFF<Bits<NW>>,
 
@@ -414,7 +438,6 @@ hdl_module! {
         s8_wbase: DFF<Bits<22>>,
         s8_highest: DFF<Bits<22>>,
         s8_row_tail: DFF<Bit>,
-        s8_last_rx: DFF<Bits<16>>,
         s8_hole: Bank<DFF<Bits<LB>>, NW>,
         s8_full: DFF<Bits<NW>>,
     }
@@ -428,11 +451,9 @@ impl<
     const LB: usize,
     const NW: usize,
     const LNW: usize,
-    const NW2: usize,
     const HI: usize,
     const BA: usize,
-    const QW: usize,
-> Logic for RwAccept<A, W, LW, B, LB, NW, LNW, NW2, HI, BA, QW>
+> Logic for RwAccept<A, W, LW, B, LB, NW, LNW, HI, BA>
 {
     #[hdl_gen]
     fn update(&mut self) {
@@ -442,6 +463,11 @@ impl<
             opened_en,
             opened_wptr,
             opened_id,
+            torn_1,
+            torn_2,
+            s3_torn,
+            s3_id,
+            s3_size,
             s1_valid,
             s1_init,
             s1_wptr,
@@ -468,12 +494,8 @@ impl<
             s3_tail,
             s3_len,
             s3_word,
-            s3_word6,
-            s3_word7,
-            s3_word8,
-            s3_row6,
-            s3_row7,
-            s3_row8,
+            s3_from,
+            s3_row_from,
             s4_valid,
             s4_init,
             s4_wptr,
@@ -505,7 +527,6 @@ impl<
             s4_wbase,
             s4_highest,
             s4_row_tail,
-            s4_last_rx,
             s4_full,
             s4_word6,
             s4_row6,
@@ -532,7 +553,6 @@ impl<
             s5_wbase,
             s5_highest,
             s5_row_tail,
-            s5_last_rx,
             s5_full,
             s5_same_word,
             s5_same_row,
@@ -568,7 +588,11 @@ impl<
             s6_wrapped,
             s6_write_row,
             s6_write_bits,
-            s6_reason,
+            s6_fail,
+            s6_pass,
+            s6_below,
+            s6_outside,
+            s6_dup,
             s6_wptr,
             s6_gen,
             s6_pidx,
@@ -582,6 +606,7 @@ impl<
             s6_wbase,
             s6_highest,
             s6_row_tail,
+            s6_tail,
             s6_last_rx,
             s6_raised,
             s6_pidx_1,
@@ -591,19 +616,25 @@ impl<
             s6_leave,
             s6_passed,
             s6_value,
+            s7_valid,
+            s7_reason,
+            s7_window,
+            s7_gen,
+            s7_addr,
+            s7_rkey,
+            s7_len,
+            s7_credit,
             s7_word,
             s7_wptr,
             s7_bits,
             s7_wbase,
             s7_highest,
             s7_row_tail,
-            s7_last_rx,
             s7_full,
             s8_bits,
             s8_wbase,
             s8_highest,
             s8_row_tail,
-            s8_last_rx,
             s8_full
         );
         for i in 0..NW {
@@ -626,7 +657,7 @@ impl<
         self.bitmap_q.clk.next = self.clk.val();
 
         // The connection table belongs to the control engine.
-        // A window is open from the clock after the rest of its connection is written.
+        // All of it is written one clock late.
         self.opened_en.d.next = self.cw_en.val();
         self.opened_wptr.d.next = self.cw_wptr.val();
         self.opened_id.d.next = (bit_cast::<33, 16>(self.cw_gen.val()) << 17)
@@ -635,19 +666,21 @@ impl<
         self.conn_id.wr_en.next = self.opened_en.q.val();
         self.conn_id.wr_addr.next = self.opened_wptr.q.val();
         self.conn_id.wr_data.next = self.opened_id.q.val();
-        self.conn_size.wr_en.next = self.cw_en.val() & self.cw_open.val();
-        self.conn_size.wr_addr.next = self.cw_wptr.val();
+        self.conn_size.wr_en.next = self.opened_en.q.val();
+        self.conn_size.wr_addr.next = self.opened_wptr.q.val();
         self.conn_size.wr_data.next = (bit_cast::<38, 13>(self.cw_last_len.val()) << 25)
             | (bit_cast::<38, 3>(self.cw_mtu.val()) << 22)
             | bit_cast::<38, 22>(self.cw_last.val());
-        self.conn_addr.wr_en.next = self.cw_en.val() & self.cw_open.val();
-        self.conn_addr.wr_addr.next = self.cw_wptr.val();
+        self.conn_addr.wr_en.next = self.opened_en.q.val();
+        self.conn_addr.wr_addr.next = self.opened_wptr.q.val();
         self.conn_addr.wr_data.next = self.cw_addr.val();
-        self.conn_rkey.wr_en.next = self.cw_en.val() & self.cw_open.val();
-        self.conn_rkey.wr_addr.next = self.cw_wptr.val();
+        self.conn_rkey.wr_en.next = self.opened_en.q.val();
+        self.conn_rkey.wr_addr.next = self.opened_wptr.q.val();
         self.conn_rkey.wr_data.next = self.cw_rkey.val();
 
         // The row as the record in stage 6 leaves it.
+        self.s6_new_tail.next =
+            self.s6_row_tail.q.val() | (self.s6_take.q.val() & self.s6_tail.q.val());
         self.s6_new_highest.next = self.s6_highest.q.val();
         if self.s6_take.q.val() & self.s6_raised.q.val() {
             self.s6_new_highest.next = self.s6_pidx_1.q.val();
@@ -686,13 +719,23 @@ impl<
         self.s1_len.d.next = self.s_len.val();
         self.s1_word.next = (bit_cast::<BA, 16>(self.s1_wptr.q.val()) << self.lnw.val())
             | bit_cast::<BA, LNW>(self.s1_pidx.q.val().get_bits::<LNW>(self.lb.val().index()));
-        self.conn_id.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
-        self.conn_size.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
+        // The words to compare are read a stage early: from the RAM's output the way is too long.
+        self.conn_id.rd_addr.next = bit_cast::<A, 16>(self.s_wptr.val());
+        self.conn_size.rd_addr.next = bit_cast::<A, 16>(self.s_wptr.val());
         self.conn_addr.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
         self.conn_rkey.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
         self.fulls.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
         self.rows.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
         self.bitmap.rd_addr.next = self.s1_word.val();
+
+        self.torn_1.d.next = (self.cw_en.val()
+            & (self.cw_wptr.val() == bit_cast::<A, 16>(self.s_wptr.val())))
+            | (self.opened_en.q.val()
+                & (self.opened_wptr.q.val() == bit_cast::<A, 16>(self.s_wptr.val())));
+        self.torn_2.d.next = self.torn_1.q.val();
+        self.s3_torn.d.next = self.torn_2.q.val();
+        self.s3_id.d.next = self.conn_id.rd_data.val();
+        self.s3_size.d.next = self.conn_size.rd_data.val();
 
         // Stage 2: the arrays are read; which of the records ahead have the same row or word?
         self.s2_valid.d.next = self.s1_valid.q.val();
@@ -705,12 +748,22 @@ impl<
         self.s2_len.d.next = self.s1_len.q.val();
         self.s2_word.d.next = self.s1_word.val();
         self.s2_row.next = bit_cast::<A, 16>(self.s2_wptr.q.val());
-        self.s3_word6.d.next = self.s2_word.q.val() == self.s5_word.q.val();
-        self.s3_word7.d.next = self.s2_word.q.val() == self.s6_word.q.val();
-        self.s3_word8.d.next = self.s2_word.q.val() == self.s7_word.q.val();
-        self.s3_row6.d.next = self.s2_row.val() == bit_cast::<A, 16>(self.s5_wptr.q.val());
-        self.s3_row7.d.next = self.s2_row.val() == bit_cast::<A, 16>(self.s6_wptr.q.val());
-        self.s3_row8.d.next = self.s2_row.val() == self.s7_wptr.q.val();
+        self.s3_from.d.next = 0.into();
+        if self.s2_word.q.val() == self.s5_word.q.val() {
+            self.s3_from.d.next = 3.into();
+        } else if self.s2_word.q.val() == self.s6_word.q.val() {
+            self.s3_from.d.next = 2.into();
+        } else if self.s2_word.q.val() == self.s7_word.q.val() {
+            self.s3_from.d.next = 1.into();
+        }
+        self.s3_row_from.d.next = 0.into();
+        if self.s2_row.val() == bit_cast::<A, 16>(self.s5_wptr.q.val()) {
+            self.s3_row_from.d.next = 3.into();
+        } else if self.s2_row.val() == bit_cast::<A, 16>(self.s6_wptr.q.val()) {
+            self.s3_row_from.d.next = 2.into();
+        } else if self.s2_row.val() == self.s7_wptr.q.val() {
+            self.s3_row_from.d.next = 1.into();
+        }
 
         // Stage 3: checks against the connection, forward from stages 6 to 8.
         self.s3_valid.d.next = self.s2_valid.q.val();
@@ -724,8 +777,8 @@ impl<
         self.s3_word.d.next = self.s2_word.q.val();
         self.s3_row.next = bit_cast::<A, 16>(self.s3_wptr.q.val());
         self.s3_pos.next = bit_cast::<LB, 22>(self.s3_pidx.q.val());
-        self.s3_last.next = bit_cast::<22, 38>(self.conn_size.rd_data.val());
-        self.s3_plen.next = bits::<13>(256) << self.conn_size.rd_data.val().get_bits::<3>(22);
+        self.s3_last.next = bit_cast::<22, 38>(self.s3_size.q.val());
+        self.s3_plen.next = bits::<13>(256) << self.s3_size.q.val().get_bits::<3>(22);
         self.s3_lap.next = bit_cast::<HI, 22>(self.s3_pidx.q.val() >> self.lw.val());
         self.s3_index.next = self.s3_pidx.q.val().get_bits::<LNW>(self.lb.val().index());
         self.s4_valid.d.next = self.s3_valid.q.val();
@@ -738,18 +791,17 @@ impl<
         self.s4_word.d.next = self.s3_word.q.val();
         self.s4_addr.d.next = self.conn_addr.rd_data.val();
         self.s4_rkey.d.next = self.conn_rkey.rd_data.val();
-        self.s4_mtu.d.next = self.conn_size.rd_data.val().get_bits::<3>(22);
+        self.s4_mtu.d.next = self.s3_size.q.val().get_bits::<3>(22);
         self.s4_last.d.next = self.s3_last.val();
-        self.s4_closed.d.next = !self.conn_id.rd_data.val().get_bit(0)
+        self.s4_closed.d.next = !self.s3_id.q.val().get_bit(0)
+            | self.s3_torn.q.val()
             | (bit_cast::<16, A>(self.s3_row.val()) != self.s3_wptr.q.val());
-        self.s4_stale.d.next = self.conn_id.rd_data.val().get_bits::<16>(17) != self.s3_gen.q.val();
-        self.s4_foreign.d.next =
-            self.conn_id.rd_data.val().get_bits::<16>(1) != self.s3_src.q.val();
+        self.s4_stale.d.next = self.s3_id.q.val().get_bits::<16>(17) != self.s3_gen.q.val();
+        self.s4_foreign.d.next = self.s3_id.q.val().get_bits::<16>(1) != self.s3_src.q.val();
         self.s4_beyond.d.next = self.s3_pidx.q.val() > self.s3_last.val();
         self.s4_at_last.d.next = self.s3_pidx.q.val() == self.s3_last.val();
         self.s4_len_full.d.next = self.s3_len.q.val() == self.s3_plen.val();
-        self.s4_len_last.d.next =
-            self.s3_len.q.val() == self.conn_size.rd_data.val().get_bits::<13>(25);
+        self.s4_len_last.d.next = self.s3_len.q.val() == self.s3_size.q.val().get_bits::<13>(25);
         self.s4_onehot.d.next = bits::<B>(1) << self.s3_pos.val();
         self.s4_above.d.next = (!bits::<B>(0) << self.s3_pos.val()) << 1;
         self.s4_below.d.next = !(!bits::<B>(0) << self.s3_pos.val());
@@ -758,55 +810,53 @@ impl<
         self.s4_lap_0.d.next = self.s3_lap.val();
         self.s4_lap_1.d.next = self.s3_lap.val() - 1;
         self.s4_lap_2.d.next = self.s3_lap.val() - 2;
-        self.s4_bits.d.next = self.bitmap.rd_data.val();
-        if self.s3_word8.q.val() {
+        // As trees on the bits of the choice: chains of multiplexers take half as much again.
+        if self.s3_from.q.val().get_bit(1) {
+            if self.s3_from.q.val().get_bit(0) {
+                self.s4_bits.d.next = self.s6_bits.q.val();
+            } else {
+                self.s4_bits.d.next = self.s7_bits.q.val();
+            }
+        } else if self.s3_from.q.val().get_bit(0) {
             self.s4_bits.d.next = self.s8_bits.q.val();
+        } else {
+            self.s4_bits.d.next = self.bitmap.rd_data.val();
         }
-        if self.s3_word7.q.val() {
-            self.s4_bits.d.next = self.s7_bits.q.val();
-        }
-        if self.s3_word6.q.val() {
-            self.s4_bits.d.next = self.s6_bits.q.val();
-        }
-        self.s4_wbase.d.next = bit_cast::<22, 61>(self.rows.rd_data.val());
-        self.s4_highest.d.next = self.rows.rd_data.val().get_bits::<22>(22);
-        self.s4_last_rx.d.next = self.rows.rd_data.val().get_bits::<16>(44);
-        self.s4_row_tail.d.next = self.rows.rd_data.val().get_bit(60);
-        for i in 0..NW {
-            self.holes[i].rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
-            self.s4_hole[i].d.next = self.holes[i].rd_data.val();
-        }
-        self.s4_full.d.next = self.fulls.rd_data.val();
-        if self.s3_row8.q.val() {
+        if self.s3_row_from.q.val().get_bit(1) {
+            if self.s3_row_from.q.val().get_bit(0) {
+                self.s4_wbase.d.next = self.s6_wbase.q.val();
+                self.s4_highest.d.next = self.s6_new_highest.val();
+                self.s4_row_tail.d.next = self.s6_new_tail.val();
+                self.s4_full.d.next = self.s6_new_full.val();
+            } else {
+                self.s4_wbase.d.next = self.s7_wbase.q.val();
+                self.s4_highest.d.next = self.s7_highest.q.val();
+                self.s4_row_tail.d.next = self.s7_row_tail.q.val();
+                self.s4_full.d.next = self.s7_full.q.val();
+            }
+        } else if self.s3_row_from.q.val().get_bit(0) {
             self.s4_wbase.d.next = self.s8_wbase.q.val();
             self.s4_highest.d.next = self.s8_highest.q.val();
             self.s4_row_tail.d.next = self.s8_row_tail.q.val();
-            self.s4_last_rx.d.next = self.s8_last_rx.q.val();
             self.s4_full.d.next = self.s8_full.q.val();
-        }
-        if self.s3_row7.q.val() {
-            self.s4_wbase.d.next = self.s7_wbase.q.val();
-            self.s4_highest.d.next = self.s7_highest.q.val();
-            self.s4_row_tail.d.next = self.s7_row_tail.q.val();
-            self.s4_last_rx.d.next = self.s7_last_rx.q.val();
-            self.s4_full.d.next = self.s7_full.q.val();
-        }
-        if self.s3_row6.q.val() {
-            self.s4_wbase.d.next = self.s6_wbase.q.val();
-            self.s4_highest.d.next = self.s6_new_highest.val();
-            self.s4_row_tail.d.next = self.s6_row_tail.q.val();
-            self.s4_last_rx.d.next = self.s6_last_rx.q.val();
-            self.s4_full.d.next = self.s6_new_full.val();
+        } else {
+            self.s4_wbase.d.next = bit_cast::<22, 45>(self.rows.rd_data.val());
+            self.s4_highest.d.next = self.rows.rd_data.val().get_bits::<22>(22);
+            self.s4_row_tail.d.next = self.rows.rd_data.val().get_bit(44);
+            self.s4_full.d.next = self.fulls.rd_data.val();
         }
         for i in 0..NW {
-            if self.s3_row8.q.val() {
+            self.holes[i].rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
+            if self.s3_row_from.q.val().get_bit(1) {
+                if self.s3_row_from.q.val().get_bit(0) {
+                    self.s4_hole[i].d.next = self.s6_new_hole[i].val();
+                } else {
+                    self.s4_hole[i].d.next = self.s7_hole[i].q.val();
+                }
+            } else if self.s3_row_from.q.val().get_bit(0) {
                 self.s4_hole[i].d.next = self.s8_hole[i].q.val();
-            }
-            if self.s3_row7.q.val() {
-                self.s4_hole[i].d.next = self.s7_hole[i].q.val();
-            }
-            if self.s3_row6.q.val() {
-                self.s4_hole[i].d.next = self.s6_new_hole[i].val();
+            } else {
+                self.s4_hole[i].d.next = self.holes[i].rd_data.val();
             }
         }
         self.s4_word6.d.next = self.s3_word.q.val() == self.s5_word.q.val();
@@ -866,14 +916,12 @@ impl<
         self.s4_cur_full.next = self.s4_full.q.val();
         self.s4_cur_highest.next = self.s4_highest.q.val();
         self.s5_row_tail.d.next = self.s4_row_tail.q.val();
-        self.s5_last_rx.d.next = self.s4_last_rx.q.val();
         if self.s4_row6.q.val() {
             self.s4_cur_wbase.next = self.s6_wbase.q.val();
             self.s4_cur_full.next =
                 (self.s4_full.q.val() | self.s6_fill.val()) & !self.s6_clear.val();
             self.s4_cur_highest.next = self.s6_new_highest.val();
-            self.s5_row_tail.d.next = self.s6_row_tail.q.val();
-            self.s5_last_rx.d.next = self.s6_last_rx.q.val();
+            self.s5_row_tail.d.next = self.s6_new_tail.val();
         }
         for i in 0..NW {
             self.s5_hole[i].d.next = self.s4_hole[i].q.val();
@@ -951,14 +999,12 @@ impl<
         self.last_bits.next = 0.into();
         self.row_highest.next = self.s5_highest.q.val();
         self.row_tail.next = self.s5_row_tail.q.val();
-        self.row_last_rx.next = self.s5_last_rx.q.val();
         self.row_full.next = self.s5_full.q.val();
         if self.s5_same_row.q.val() {
             self.table_wbase.next = 0.into();
             self.last_wbase.next = self.s6_wbase.q.val();
             self.row_highest.next = self.s6_new_highest.val();
-            self.row_tail.next = self.s6_row_tail.q.val();
-            self.row_last_rx.next = self.s6_last_rx.q.val();
+            self.row_tail.next = self.s6_new_tail.val();
             self.row_full.next = (self.s5_full.q.val() | self.s6_fill.val()) & !self.s6_clear.val();
         }
         for i in 0..NW {
@@ -1013,16 +1059,11 @@ impl<
                 & self.laps_0_slid.val()
                 & (self.s5_low.val() == self.s6_base_low.val());
         }
-        self.s6_reason.d.next = self.s5_fail.q.val();
-        if self.s5_pass.q.val() {
-            if self.below.val() {
-                self.s6_reason.d.next = 7.into();
-            } else if !self.inside_old.val() & !self.inside_new.val() {
-                self.s6_reason.d.next = 8.into();
-            } else if self.duplicate.val() {
-                self.s6_reason.d.next = 9.into();
-            }
-        }
+        self.s6_fail.d.next = self.s5_fail.q.val();
+        self.s6_pass.d.next = self.s5_pass.q.val();
+        self.s6_below.d.next = self.below.val();
+        self.s6_outside.d.next = !self.inside_old.val() & !self.inside_new.val();
+        self.s6_dup.d.next = self.duplicate.val();
 
         // Stage 5: where the slide goes if the packet is wbase.
         self.with_last.next = self.s5_same_word.q.val() & self.s6_take.q.val();
@@ -1053,10 +1094,23 @@ impl<
             self.alone.next = false;
         }
         for i in 0..NW {
-            self.next_hole.d[i].next = self.row_hole_set[i].val();
+            self.hole_without.d[i].next = self.s5_hole[i].q.val();
+            self.hole_with.d[i].next = self.s5_hole[i].q.val();
         }
-        self.next_hole.sel.next = self.next.val();
-        self.next_pos.next = self.next_hole.q.val();
+        self.hole_without.sel.next = self.s5_next_without.q.val();
+        self.hole_with.sel.next = self.s5_next_with.q.val();
+        self.set_without.next = (self.s6_set.q.val() >> self.s5_next_without.q.val()).get_bit(0);
+        self.set_with.next = (self.s6_set.q.val() >> self.s5_next_with.q.val()).get_bit(0);
+        self.next_pos.next = self.hole_without.q.val();
+        if self.set_without.val() & self.s5_same_row.q.val() & self.s6_take.q.val() {
+            self.next_pos.next = self.s6_value.q.val();
+        }
+        if self.filled.val() {
+            self.next_pos.next = self.hole_with.q.val();
+            if self.set_with.val() {
+                self.next_pos.next = self.s6_value.q.val();
+            }
+        }
         if self.alone.val() & self.lapped.val() {
             self.next_pos.next = self.s5_pos.val();
         }
@@ -1115,24 +1169,20 @@ impl<
         self.s6_pidx_1.d.next = self.s5_pidx_1.q.val();
         self.s6_raised.d.next =
             self.s5_new_highest.q.val() & (!self.with_raised.val() | self.s5_after_last.q.val());
-        self.s6_row_tail.d.next = self.row_tail.val() | (self.take.val() & self.s5_tail.q.val());
-        self.s6_last_rx.d.next = self.row_last_rx.val();
-        if self.s5_pass.q.val() {
-            self.s6_last_rx.d.next = self.now.val();
-        }
+        self.s6_row_tail.d.next = self.row_tail.val();
+        self.s6_tail.d.next = self.s5_tail.q.val();
+        // Who writes the row has passed the checks.
+        self.s6_last_rx.d.next = self.now.val();
+        // A packet that is taken is missing: its bit turns.
         self.s6_bits.d.next = self.bits_in.val();
         if self.take.val() {
-            self.s6_bits.d.next = self.bits_in.val() & !self.s5_onehot.q.val();
-            if self.s5_lap.q.val() {
-                self.s6_bits.d.next = self.bits_in.val() | self.s5_onehot.q.val();
-            }
+            self.s6_bits.d.next = self.bits_in.val() ^ self.s5_onehot.q.val();
         }
         if self.s5_clear.q.val() {
             self.s6_bits.d.next = 0.into();
             self.s6_wbase.d.next = 0.into();
             self.s6_highest.d.next = 0.into();
             self.s6_row_tail.d.next = false;
-            self.s6_last_rx.d.next = self.now.val();
             self.s6_leave.d.next = true;
             self.s6_passed.d.next = !bits::<NW>(0);
         }
@@ -1152,16 +1202,16 @@ impl<
 
         // Stage 6: write back; address of the payload.
         self.s6_row.next = bit_cast::<A, 16>(self.s6_wptr.q.val());
-        self.s6_row_word.next = (bit_cast::<61, 1>(self.s6_row_tail.q.val().into()) << 60)
-            | (bit_cast::<61, 16>(self.s6_last_rx.q.val()) << 44)
-            | (bit_cast::<61, 22>(self.s6_new_highest.val()) << 22)
-            | bit_cast::<61, 22>(self.s6_wbase.q.val());
+        self.s6_row_word.next = (bit_cast::<45, 1>(self.s6_new_tail.val().into()) << 44)
+            | (bit_cast::<45, 22>(self.s6_new_highest.val()) << 22)
+            | bit_cast::<45, 22>(self.s6_wbase.q.val());
         self.rows.wr_en.next = self.s6_write_row.q.val();
         self.rows.wr_addr.next = self.s6_row.val();
         self.rows.wr_data.next = self.s6_row_word.val();
         self.rows_q.wr_en.next = self.s6_write_row.q.val();
         self.rows_q.wr_addr.next = self.s6_row.val();
-        self.rows_q.wr_data.next = self.s6_row_word.val();
+        self.rows_q.wr_data.next = (bit_cast::<61, 16>(self.s6_last_rx.q.val()) << 45)
+            | bit_cast::<61, 45>(self.s6_row_word.val());
         for i in 0..NW {
             self.holes[i].wr_en.next = self.s6_write_row.q.val();
             self.holes[i].wr_addr.next = self.s6_row.val();
@@ -1177,31 +1227,49 @@ impl<
         self.bitmap_q.wr_addr.next = self.s6_word.q.val();
         self.bitmap_q.wr_data.next = self.s6_bits.q.val();
         self.s6_moved.next = ((self.s6_wbase.q.val() ^ self.s6_pidx.q.val()) << 2) >> self.lw.val();
-        self.m_valid.next = self.s6_valid.q.val();
-        self.m_reason.next = self.s6_reason.q.val();
-        self.m_wptr.next = self.s6_wptr.q.val();
-        self.m_gen.next = self.s6_gen.q.val();
-        self.m_addr.next = self.s6_addr.q.val() + (bit_cast::<64, 26>(self.s6_offset.q.val()) << 8);
-        self.m_rkey.next = self.s6_rkey.q.val();
-        self.m_len.next = self.s6_len.q.val();
-        self.m_credit.next = self.s6_slid.q.val()
+        self.s7_valid.d.next = self.s6_valid.q.val();
+        self.s7_reason.d.next = self.s6_fail.q.val();
+        if self.s6_pass.q.val() {
+            if self.s6_below.q.val() {
+                self.s7_reason.d.next = 7.into();
+            } else if self.s6_outside.q.val() {
+                self.s7_reason.d.next = 8.into();
+            } else if self.s6_dup.q.val() {
+                self.s7_reason.d.next = 9.into();
+            }
+        }
+        self.s7_window.d.next = self.s6_wptr.q.val();
+        self.s7_gen.d.next = self.s6_gen.q.val();
+        self.s7_addr.d.next =
+            self.s6_addr.q.val() + (bit_cast::<64, 26>(self.s6_offset.q.val()) << 8);
+        self.s7_rkey.d.next = self.s6_rkey.q.val();
+        self.s7_len.d.next = self.s6_len.q.val();
+        self.s7_credit.d.next = self.s6_slid.q.val()
             & self.s6_moved.val().any()
             & (self.s6_wbase.q.val() <= self.s6_last.q.val());
 
-        // Stages 7 and 8 only feed stage 3.
+        // Stage 7: the decision is out.
+        self.m_valid.next = self.s7_valid.q.val();
+        self.m_reason.next = self.s7_reason.q.val();
+        self.m_wptr.next = self.s7_window.q.val();
+        self.m_gen.next = self.s7_gen.q.val();
+        self.m_addr.next = self.s7_addr.q.val();
+        self.m_rkey.next = self.s7_rkey.q.val();
+        self.m_len.next = self.s7_len.q.val();
+        self.m_credit.next = self.s7_credit.q.val();
+
+        // The rest of stages 7 and 8 only feeds stage 3.
         self.s7_word.d.next = self.s6_word.q.val();
         self.s7_wptr.d.next = self.s6_row.val();
         self.s7_bits.d.next = self.s6_bits.q.val();
         self.s7_wbase.d.next = self.s6_wbase.q.val();
         self.s7_highest.d.next = self.s6_new_highest.val();
-        self.s7_row_tail.d.next = self.s6_row_tail.q.val();
-        self.s7_last_rx.d.next = self.s6_last_rx.q.val();
+        self.s7_row_tail.d.next = self.s6_new_tail.val();
         self.s7_full.d.next = self.s6_new_full.val();
         self.s8_bits.d.next = self.s7_bits.q.val();
         self.s8_wbase.d.next = self.s7_wbase.q.val();
         self.s8_highest.d.next = self.s7_highest.q.val();
         self.s8_row_tail.d.next = self.s7_row_tail.q.val();
-        self.s8_last_rx.d.next = self.s7_last_rx.q.val();
         self.s8_full.d.next = self.s7_full.q.val();
         for i in 0..NW {
             self.s7_hole[i].d.next = self.s6_new_hole[i].val();
@@ -1214,8 +1282,8 @@ impl<
             | bit_cast::<BA, LNW>(self.q_word.val());
         self.q_wbase.next = bit_cast::<22, 61>(self.rows_q.rd_data.val());
         self.q_highest.next = self.rows_q.rd_data.val().get_bits::<22>(22);
-        self.q_last_rx.next = self.rows_q.rd_data.val().get_bits::<16>(44);
-        self.q_tail.next = self.rows_q.rd_data.val().get_bit(60);
+        self.q_last_rx.next = self.rows_q.rd_data.val().get_bits::<16>(45);
+        self.q_tail.next = self.rows_q.rd_data.val().get_bit(44);
         self.q_bits.next = self.bitmap_q.rd_data.val();
 
         if self.rst.val() {
@@ -1231,6 +1299,8 @@ impl<
             self.s6_slid.d.next = false;
             self.s6_write_row.d.next = false;
             self.s6_write_bits.d.next = false;
+            self.s7_valid.d.next = false;
+            self.s7_credit.d.next = false;
         }
     }
 

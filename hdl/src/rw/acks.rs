@@ -1,13 +1,14 @@
 //! Counts the writes of each transfer that are visible in host memory.
 
-use crate::blocks::{RamReg, RamRegForward};
+use crate::blocks::RamReg;
 use crate::prelude::*;
 
 hdl_module! {
     /// Write acknowledgements of the receiver window: counts, for each open window, the writes
     /// that are visible in host memory, one a clock, also all of the same window. When all
     /// packets of a transfer are, says so once.
-    /// Stages: 1 addresses; 2 RAM arrays; 3 RAM outputs, forward, compare; 4 write back, m_*.
+    /// Stages: 1 address of the connection; 2 of the count; 3 is the window known; 4 raise the
+    /// count, forwarded from stages 5 to 7; 5 write it, compare it; 6 m_*.
     pub struct RwAcks<const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -23,7 +24,7 @@ hdl_module! {
         pub clear_valid: Signal<In, Bit>,
         /// Window.
         pub clear_wptr: Signal<In, Bits<A>>,
-        /// Write the connection of a window.
+        /// Write the connection of a window; gen and last stay for one clock more.
         pub cw_en: Signal<In, Bit>,
         /// Window.
         pub cw_wptr: Signal<In, Bits<A>>,
@@ -42,8 +43,18 @@ hdl_module! {
         /// The write belongs to no open window of that incarnation.
         pub stale: Signal<Out, Bit>,
 
-        conns: RamRegForward<39, A>,
+        /// Open, incarnation, number of the last packet.
+        conns: RamReg<39, A>,
+        /// Writes that are visible.
         counts: RamReg<22, A>,
+        /// A connection is written one clock late; its words stay for so long.
+        opened_en: DFF<Bit>,
+        opened_wptr: DFF<Bits<A>>,
+        opened: DFF<Bit>,
+        /// The connection read one clock ago, two clocks ago, was about to be written or was written
+        /// in that clock. It opens or closes the window: meanwhile the window counts as closed.
+        torn_1: DFF<Bit>,
+        torn_2: DFF<Bit>,
         s1_valid: DFF<Bit>,
         s1_clear: DFF<Bit>,
         s1_wptr: DFF<Bits<16>>,
@@ -56,21 +67,32 @@ hdl_module! {
         s3_clear: DFF<Bit>,
         s3_wptr: DFF<Bits<16>>,
         s3_gen: DFF<Bits<16>>,
-        /// Same window as the record in stage 4, 5, 6.
-        s3_same4: DFF<Bit>,
-        s3_same5: DFF<Bit>,
-        s3_same6: DFF<Bit>,
-        count: Signal<Local, Bits<22>>,
+        /// The window is open with that incarnation.
         known: Signal<Local, Bit>,
-        s4_write: DFF<Bit>,
-        s4_full: DFF<Bit>,
+        s4_clear: DFF<Bit>,
+        s4_known: DFF<Bit>,
         s4_stale: DFF<Bit>,
-        s4_wptr: DFF<Bits<16>>,
+        s4_wptr: DFF<Bits<A>>,
         s4_gen: DFF<Bits<16>>,
-        s4_count: DFF<Bits<22>>,
-        s5_wptr: DFF<Bits<16>>,
+        s4_last: DFF<Bits<22>>,
+        /// Same window as the record in stage 5, 6, 7.
+        s4_same5: DFF<Bit>,
+        s4_same6: DFF<Bit>,
+        s4_same7: DFF<Bit>,
+        count: Signal<Local, Bits<22>>,
+        s5_write: DFF<Bit>,
+        s5_known: DFF<Bit>,
+        s5_wptr: DFF<Bits<A>>,
+        s5_gen: DFF<Bits<16>>,
+        s5_last: DFF<Bits<22>>,
+        /// The count without and with this write.
+        s5_before: DFF<Bits<22>>,
         s5_count: DFF<Bits<22>>,
+        s6_full: DFF<Bit>,
+        s6_wptr: DFF<Bits<A>>,
+        s6_gen: DFF<Bits<16>>,
         s6_count: DFF<Bits<22>>,
+        s7_count: DFF<Bits<22>>,
     }
 }
 
@@ -78,17 +100,57 @@ impl<const A: usize> Logic for RwAcks<A> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, s1_valid, s1_clear, s1_wptr, s1_gen, s2_valid, s2_clear, s2_wptr, s2_gen,
-            s3_valid, s3_clear, s3_wptr, s3_gen, s3_same4, s3_same5, s3_same6, s4_write, s4_full,
-            s4_stale, s4_wptr, s4_gen, s4_count, s5_wptr, s5_count, s6_count
+            self,
+            clk,
+            opened_en,
+            opened_wptr,
+            opened,
+            torn_1,
+            torn_2,
+            s1_valid,
+            s1_clear,
+            s1_wptr,
+            s1_gen,
+            s2_valid,
+            s2_clear,
+            s2_wptr,
+            s2_gen,
+            s3_valid,
+            s3_clear,
+            s3_wptr,
+            s3_gen,
+            s4_clear,
+            s4_known,
+            s4_stale,
+            s4_wptr,
+            s4_gen,
+            s4_last,
+            s4_same5,
+            s4_same6,
+            s4_same7,
+            s5_write,
+            s5_known,
+            s5_wptr,
+            s5_gen,
+            s5_last,
+            s5_before,
+            s5_count,
+            s6_full,
+            s6_wptr,
+            s6_gen,
+            s6_count,
+            s7_count
         );
         self.conns.clk.next = self.clk.val();
         self.counts.clk.next = self.clk.val();
-        self.conns.wr_en.next = self.cw_en.val();
-        self.conns.wr_addr.next = self.cw_wptr.val();
+        self.opened_en.d.next = self.cw_en.val();
+        self.opened_wptr.d.next = self.cw_wptr.val();
+        self.opened.d.next = self.cw_open.val();
+        self.conns.wr_en.next = self.opened_en.q.val();
+        self.conns.wr_addr.next = self.opened_wptr.q.val();
         self.conns.wr_data.next = (bit_cast::<39, 22>(self.cw_last.val()) << 17)
             | (bit_cast::<39, 16>(self.cw_gen.val()) << 1)
-            | bit_cast::<39, 1>(self.cw_open.val().into());
+            | bit_cast::<39, 1>(self.opened.q.val().into());
 
         // Stage 1.
         self.s1_valid.d.next = self.s_valid.val() & !self.clear_valid.val();
@@ -99,63 +161,74 @@ impl<const A: usize> Logic for RwAcks<A> {
         }
         self.s1_gen.d.next = self.s_gen.val();
         self.conns.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
-        self.counts.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
+        self.torn_1.d.next = (self.cw_en.val()
+            & (self.cw_wptr.val() == bit_cast::<A, 16>(self.s1_wptr.q.val())))
+            | (self.opened_en.q.val()
+                & (self.opened_wptr.q.val() == bit_cast::<A, 16>(self.s1_wptr.q.val())));
+        self.torn_2.d.next = self.torn_1.q.val();
 
         // Stage 2.
         self.s2_valid.d.next = self.s1_valid.q.val();
         self.s2_clear.d.next = self.s1_clear.q.val();
         self.s2_wptr.d.next = self.s1_wptr.q.val();
         self.s2_gen.d.next = self.s1_gen.q.val();
-        self.s3_same4.d.next =
-            bit_cast::<A, 16>(self.s2_wptr.q.val()) == bit_cast::<A, 16>(self.s3_wptr.q.val());
-        self.s3_same5.d.next =
-            bit_cast::<A, 16>(self.s2_wptr.q.val()) == bit_cast::<A, 16>(self.s4_wptr.q.val());
-        self.s3_same6.d.next =
-            bit_cast::<A, 16>(self.s2_wptr.q.val()) == bit_cast::<A, 16>(self.s5_wptr.q.val());
+        self.counts.rd_addr.next = bit_cast::<A, 16>(self.s2_wptr.q.val());
 
         // Stage 3.
         self.s3_valid.d.next = self.s2_valid.q.val();
         self.s3_clear.d.next = self.s2_clear.q.val();
         self.s3_wptr.d.next = self.s2_wptr.q.val();
         self.s3_gen.d.next = self.s2_gen.q.val();
-        self.count.next = self.counts.rd_data.val();
-        if self.s3_same6.q.val() {
-            self.count.next = self.s6_count.q.val();
-        }
-        if self.s3_same5.q.val() {
-            self.count.next = self.s5_count.q.val();
-        }
-        if self.s3_same4.q.val() {
-            self.count.next = self.s4_count.q.val();
-        }
         self.known.next = self.conns.rd_data.val().get_bit(0)
+            & !self.torn_2.q.val()
             & (self.conns.rd_data.val().get_bits::<16>(1) == self.s3_gen.q.val())
             & (bit_cast::<16, A>(bit_cast::<A, 16>(self.s3_wptr.q.val())) == self.s3_wptr.q.val());
-        self.s4_write.d.next = self.s3_clear.q.val() | (self.s3_valid.q.val() & self.known.val());
-        self.s4_full.d.next = self.s3_valid.q.val()
-            & self.known.val()
-            & (self.count.val() == self.conns.rd_data.val().get_bits::<22>(17));
+        self.s4_clear.d.next = self.s3_clear.q.val();
+        self.s4_known.d.next = self.s3_valid.q.val() & self.known.val();
         self.s4_stale.d.next = self.s3_valid.q.val() & !self.known.val();
-        self.s4_wptr.d.next = self.s3_wptr.q.val();
+        self.s4_wptr.d.next = bit_cast::<A, 16>(self.s3_wptr.q.val());
         self.s4_gen.d.next = self.s3_gen.q.val();
-        self.s4_count.d.next = self.count.val();
-        if self.s3_clear.q.val() {
-            self.s4_count.d.next = 0.into();
-        } else if self.s3_valid.q.val() & self.known.val() {
-            self.s4_count.d.next = self.count.val() + 1;
+        self.s4_last.d.next = self.conns.rd_data.val().get_bits::<22>(17);
+        self.s4_same5.d.next = bit_cast::<A, 16>(self.s3_wptr.q.val()) == self.s4_wptr.q.val();
+        self.s4_same6.d.next = bit_cast::<A, 16>(self.s3_wptr.q.val()) == self.s5_wptr.q.val();
+        self.s4_same7.d.next = bit_cast::<A, 16>(self.s3_wptr.q.val()) == self.s6_wptr.q.val();
+
+        // Stage 4. A record that writes nothing leaves the count as it was.
+        self.count.next = self.counts.rd_data.val();
+        if self.s4_same7.q.val() {
+            self.count.next = self.s7_count.q.val();
+        }
+        if self.s4_same6.q.val() {
+            self.count.next = self.s6_count.q.val();
+        }
+        if self.s4_same5.q.val() {
+            self.count.next = self.s5_count.q.val();
+        }
+        self.stale.next = self.s4_stale.q.val();
+        self.s5_write.d.next = self.s4_clear.q.val() | self.s4_known.q.val();
+        self.s5_known.d.next = self.s4_known.q.val();
+        self.s5_wptr.d.next = self.s4_wptr.q.val();
+        self.s5_gen.d.next = self.s4_gen.q.val();
+        self.s5_last.d.next = self.s4_last.q.val();
+        self.s5_before.d.next = self.count.val();
+        self.s5_count.d.next = self.count.val() + bit_cast::<22, 1>(self.s4_known.q.val().into());
+        if self.s4_clear.q.val() {
+            self.s5_count.d.next = 0.into();
         }
 
-        // Stage 4; 5 and 6 only feed stage 3.
-        self.counts.wr_en.next = self.s4_write.q.val();
-        self.counts.wr_addr.next = bit_cast::<A, 16>(self.s4_wptr.q.val());
-        self.counts.wr_data.next = self.s4_count.q.val();
-        self.m_valid.next = self.s4_full.q.val();
-        self.m_wptr.next = bit_cast::<A, 16>(self.s4_wptr.q.val());
-        self.m_gen.next = self.s4_gen.q.val();
-        self.stale.next = self.s4_stale.q.val();
-        self.s5_wptr.d.next = self.s4_wptr.q.val();
-        self.s5_count.d.next = self.s4_count.q.val();
+        // Stage 5; 6 and 7 feed stage 4 too.
+        self.counts.wr_en.next = self.s5_write.q.val();
+        self.counts.wr_addr.next = self.s5_wptr.q.val();
+        self.counts.wr_data.next = self.s5_count.q.val();
+        self.s6_full.d.next =
+            self.s5_known.q.val() & (self.s5_before.q.val() == self.s5_last.q.val());
+        self.s6_wptr.d.next = self.s5_wptr.q.val();
+        self.s6_gen.d.next = self.s5_gen.q.val();
         self.s6_count.d.next = self.s5_count.q.val();
+        self.s7_count.d.next = self.s6_count.q.val();
+        self.m_valid.next = self.s6_full.q.val();
+        self.m_wptr.next = self.s6_wptr.q.val();
+        self.m_gen.next = self.s6_gen.q.val();
         if self.rst.val() {
             self.s1_valid.d.next = false;
             self.s1_clear.d.next = false;
@@ -163,9 +236,12 @@ impl<const A: usize> Logic for RwAcks<A> {
             self.s2_clear.d.next = false;
             self.s3_valid.d.next = false;
             self.s3_clear.d.next = false;
-            self.s4_write.d.next = false;
-            self.s4_full.d.next = false;
+            self.s4_clear.d.next = false;
+            self.s4_known.d.next = false;
             self.s4_stale.d.next = false;
+            self.s5_write.d.next = false;
+            self.s5_known.d.next = false;
+            self.s6_full.d.next = false;
         }
     }
 

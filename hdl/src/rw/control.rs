@@ -1,6 +1,7 @@
 //! The control engine: everything that is not DATA.
 
-use crate::blocks::{FreeList, PriorityEncoder, RamReg};
+use super::bytes::RwBytes;
+use crate::blocks::{FreeList, RamReg};
 use crate::prelude::*;
 
 /// What the engine is doing.
@@ -8,11 +9,8 @@ use crate::prelude::*;
 pub enum State {
     Clear,
     Idle,
-    Peer1,
-    Peer2,
-    Window1,
-    Window2,
-    Check,
+    Peer,
+    Window,
     Settle,
     Act,
     Close,
@@ -28,13 +26,17 @@ pub enum State {
     Fetch1,
     Fetch2,
     View,
-    Shift,
+    Raise,
+    Relate,
+    Prepare,
+    Bytes,
     Bitmap,
-    Plan,
     Limits,
     Pass,
-    Scan,
-    Mask,
+    Lift,
+    Start,
+    Aim,
+    Range,
     Holes,
     SweepEnd,
 }
@@ -63,12 +65,12 @@ hdl_module! {
     /// sends credit updates and sweeps the timers of all windows, one operation at a time.
     /// An operation reads its tables (peer, window, row: two clocks each), decides, and writes
     /// all tables in one clock. A closed window costs 7 clocks of the sweep, an open one without
-    /// holes about 14, a STATUS about 20 + 5 W/B, a CONNECT about 40 + W/B.
+    /// holes about 14, a STATUS about 20 + (4 + B/8) W/B, a CONNECT about 40 + W/B.
     /// The peer table has one entry for each of 256 nodes and 16 slots: last transfer, its state.
     /// Reset clears it, one entry a clock; incarnations survive a reset.
     pub struct RwControl<
         const A: usize, const W: usize, const B: usize, const LB: usize, const NW: usize,
-        const LNW: usize, const AW: usize, const B2: usize, const PW: usize,
+        const LNW: usize, const AW: usize, const PW: usize,
     > {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -78,7 +80,7 @@ hdl_module! {
         pub now: Signal<In, Bits<16>>,
         /// A control message waits.
         pub ctl_valid: Signal<In, Bit>,
-        /// It has been served.
+        /// It has been served, one clock ago.
         pub ctl_ready: Signal<Out, Bit>,
         /// Its TYPE: 4 CONNECT, 6 POLL, 7 ABORT.
         pub ctl_type: Signal<In, Bits<3>>,
@@ -106,7 +108,7 @@ hdl_module! {
         pub ctl_mtu: Signal<In, Bits<4>>,
         /// All writes of a transfer are visible.
         pub fin_valid: Signal<In, Bit>,
-        /// Taken.
+        /// Taken, one clock ago.
         pub fin_ready: Signal<Out, Bit>,
         /// Its window.
         pub fin_wptr: Signal<In, Bits<A>>,
@@ -114,7 +116,7 @@ hdl_module! {
         pub fin_gen: Signal<In, Bits<16>>,
         /// A credit update is due.
         pub crd_valid: Signal<In, Bit>,
-        /// Taken.
+        /// Taken, one clock ago.
         pub crd_ready: Signal<Out, Bit>,
         /// Its window.
         pub crd_wptr: Signal<In, Bits<A>>,
@@ -238,7 +240,7 @@ hdl_module! {
         pub free_count: Signal<Out, Bits<16>>,
         /// The engine has left reset.
         pub ready: Signal<Out, Bit>,
-        /// An operation is decided now, on the row as it was three clocks ago.
+        /// An operation is decided now, on the row as it was five clocks ago.
         pub mon_act: Signal<Out, Bit>,
         /// Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep.
         pub mon_op: Signal<Out, Bits<3>>,
@@ -255,41 +257,68 @@ hdl_module! {
         lb: Param<LB, 5>,
         lnw: Param<LNW, 5>,
         words: Param<NW, 6>,
-        width: Param<B, 8>,
+        octets: Param<B, 7>,
+        in_word: Signal<Local, Bits<4>>,
 
         /// Windows that are not open, longest free first.
         free: FreeList<A>,
-        /// Window, state, transfer and incarnation of each (node, slot).
+        /// State and window of each (node, slot): 0 none, 1 open, 2 done, 3 aborted.
         peers: RamReg<PW, 12>,
-        /// The transfer of each open window.
-        windows: RamReg<115, A>,
+        /// Last transfer and incarnation of each (node, slot), written when a window is opened.
+        peer_ids: RamReg<48, 12>,
+        /// Which windows are open, and the transfer of each.
+        opens: RamReg<1, A>,
+        windows: RamReg<98, A>,
         /// Incarnation of each window.
         gens: RamReg<16, A>,
-        /// What has been asked for again, and when, for each window.
-        requests: RamReg<76, A>,
-        lowest: PriorityEncoder<B, LB>,
+        /// What has been asked for, for each window: up to which packet; the second time, up to
+        /// which and when; the rest, when.
+        asked: RamReg<22, A>,
+        marks: RamReg<38, A>,
+        ranges: RamReg<16, A>,
+        bytes: RwBytes<B, LB, LNW, AW>,
 
         state: DFF<State>,
         op: DFF<Op>,
+        /// What follows a message.
         then: DFF<Then>,
+        /// What follows the end of a transfer: another one, a message.
         then_alloc: DFF<Bit>,
         then_message: DFF<Bit>,
+        /// Whose turn it is.
         sweep_next: DFF<Bit>,
         credit_next: DFF<Bit>,
+        /// Entry of the peer table that reset clears.
         clear_count: DFF<Bits<12>>,
+        /// Clocks in a state that waits.
         timer: DFF<Bits<4>>,
+        /// Window of the next sweep, and of this operation.
         sweep_wptr: DFF<Bits<A>>,
         wptr: DFF<Bits<A>>,
+        /// Incarnation in the event or message.
         event_gen: DFF<Bits<16>>,
+        /// Words cleared, or sent.
         word: DFF<Bits<6>>,
+        /// Queues advance, and drops count, one clock late: after each operation comes a sweep,
+        /// which looks at no queue.
+        served: DFF<Bit>,
+        fin_served: DFF<Bit>,
+        crd_served: DFF<Bit>,
+        dropped: DFF<Bit>,
+        drop_why: DFF<Bits<4>>,
 
         /// Of the CONNECT at the head of the queue, prepared while the tables are read.
         length_1: DFF<Bits<32>>,
+        low_bytes: DFF<Bit>,
+        high_bytes: DFF<Bit>,
         has_bytes: DFF<Bit>,
         new_last: DFF<Bits<24>>,
+        new_n: DFF<Bits<22>>,
         new_mask: DFF<Bits<13>>,
         new_last_len: DFF<Bits<13>>,
-        new_end: DFF<Bits<65>>,
+        /// End of the region, low half and carry; the upper half of its address is all ones.
+        new_end: DFF<Bits<33>>,
+        at_top: DFF<Bit>,
         past_end: DFF<Bit>,
         legal_mtu: DFF<Bit>,
         legal: DFF<Bit>,
@@ -308,28 +337,37 @@ hdl_module! {
         same_transfer: DFF<Bit>,
         newer: DFF<Bit>,
 
-        win_open: Signal<Local, Bit>,
         win_src: Signal<Local, Bits<8>>,
         win_slot: Signal<Local, Bits<4>>,
-        win_incarnation: Signal<Local, Bits<16>>,
         win_xid: Signal<Local, Bits<32>>,
         win_length: Signal<Local, Bits<32>>,
-        win_last: Signal<Local, Bits<22>>,
+        /// The message or event means this window.
         gen_match: DFF<Bit>,
+        src_match: DFF<Bit>,
+        slot_match: DFF<Bit>,
+        wptr_match: DFF<Bit>,
+        low_match: DFF<Bit>,
+        high_match: DFF<Bit>,
         id_match: DFF<Bit>,
         xid_match: DFF<Bit>,
+        /// All packets of the transfer are there.
         all_received: DFF<Bit>,
+        /// The window as the operation found it: open; packets of its transfer; its row.
         is_open: DFF<Bit>,
-        last: DFF<Bits<22>>,
+        n: DFF<Bits<22>>,
         wbase: DFF<Bits<22>>,
         highest: DFF<Bits<22>>,
         tail: DFF<Bit>,
         last_rx: DFF<Bits<16>>,
+        /// Time of the operation.
         start: DFF<Bits<16>>,
         generation: DFF<Bits<16>>,
+        /// wbase + W; that or n, whichever is less.
         limit_credit: DFF<Bits<23>>,
+        past_n: DFF<Bit>,
         credit: DFF<Bits<22>>,
 
+        /// Fields of the message and of the completion record.
         msg_type: DFF<Bits<3>>,
         msg_status: DFF<Bits<4>>,
         msg_dst: DFF<Bits<16>>,
@@ -339,42 +377,63 @@ hdl_module! {
         msg_seq: DFF<Bits<16>>,
         cpl_status: DFF<Bits<4>>,
 
+        /// Word of the bitmap, counted from packet 0.
         abs: DFF<Bits<AW>>,
-        view: DFF<Bits<B>>,
-        view_before: DFF<Bits<B>>,
-        shifted: DFF<Bits<B>>,
-        base_abs: Signal<Local, Bits<AW>>,
-        base_pos: Signal<Local, Bits<LB>>,
-        below_base: Signal<Local, Bits<B>>,
-        ones: Signal<Local, Bits<B>>,
-        received: Signal<Local, Bits<B>>,
-        pair: Signal<Local, Bits<B2>>,
+        /// All bytes of the word have been looked at.
+        spent: DFF<Bit>,
+        /// Bytes to skip before the first one of a STATUS; bytes of its word so far.
+        skip: DFF<Bits<4>>,
+        filled: DFF<Bits<4>>,
+        push: Signal<Local, Bit>,
+        next_hole: Signal<Local, Bit>,
+        empty_byte: Signal<Local, Bit>,
 
         req_upto: Signal<Local, Bits<22>>,
         req_mark: Signal<Local, Bits<22>>,
         req_mark_tick: Signal<Local, Bits<16>>,
         req_range_tick: Signal<Local, Bits<16>>,
+        /// Ticks since DATA, since holes were asked for again, since the rest was.
         idle: DFF<Bits<16>>,
         since_mark: DFF<Bits<16>>,
         since_range: DFF<Bits<16>>,
+        /// highest less the allowance; negative in the last bit.
         old: DFF<Bits<23>>,
+        /// What the timers say.
         give_up: DFF<Bit>,
+        all_old: DFF<Bit>,
+        tail_quiet: DFF<Bit>,
+        range_old: DFF<Bit>,
+        incomplete: DFF<Bit>,
         restart: DFF<Bit>,
         tail_lost: DFF<Bit>,
+        /// Holes below it are old.
         limit: DFF<Bits<22>>,
-        low_2: DFF<Bits<22>>,
-        high_1: DFF<Bits<22>>,
+        /// The first pass ends at the mark, not at limit.
+        end_by_mark: DFF<Bit>,
+        /// All holes below it have been asked for.
         upto: DFF<Bits<22>>,
         first_pass: DFF<Bit>,
+        /// A pass begins.
+        fresh: DFF<Bit>,
+        /// Nothing is left of the packets to search.
+        searched: DFF<Bit>,
+        /// Packets to search, from pos to below end.
         pos: DFF<Bits<22>>,
         end: DFF<Bits<22>>,
-        end_abs: Signal<Local, Bits<AW>>,
-        holes: DFF<Bits<B>>,
 
         done: Signal<Local, Bit>,
         is_message: Signal<Local, Bit>,
         write_window: Signal<Local, Bit>,
         closing: Signal<Local, Bit>,
+        opening: Signal<Local, Bit>,
+        /// What is written was decided one clock ago; nothing that it is made of changes as fast.
+        closed: DFF<Bit>,
+        opened: DFF<Bit>,
+        cleared: DFF<Bit>,
+        swept: DFF<Bit>,
+        initialising: DFF<Bit>,
+        holding: DFF<Bit>,
+        window_changed: Signal<Local, Bit>,
     }
 }
 
@@ -386,9 +445,8 @@ impl<
     const NW: usize,
     const LNW: usize,
     const AW: usize,
-    const B2: usize,
     const PW: usize,
-> Logic for RwControl<A, W, B, LB, NW, LNW, AW, B2, PW>
+> Logic for RwControl<A, W, B, LB, NW, LNW, AW, PW>
 {
     #[hdl_gen]
     fn update(&mut self) {
@@ -408,12 +466,21 @@ impl<
             wptr,
             event_gen,
             word,
+            served,
+            fin_served,
+            crd_served,
+            dropped,
+            drop_why,
             length_1,
+            low_bytes,
+            high_bytes,
             has_bytes,
             new_last,
+            new_n,
             new_mask,
             new_last_len,
             new_end,
+            at_top,
             past_end,
             legal_mtu,
             legal,
@@ -426,11 +493,16 @@ impl<
             same_transfer,
             newer,
             gen_match,
+            src_match,
+            slot_match,
+            wptr_match,
+            low_match,
+            high_match,
             id_match,
             xid_match,
             all_received,
             is_open,
-            last,
+            n,
             wbase,
             highest,
             tail,
@@ -438,6 +510,7 @@ impl<
             start,
             generation,
             limit_credit,
+            past_n,
             credit,
             msg_type,
             msg_status,
@@ -448,73 +521,95 @@ impl<
             msg_seq,
             cpl_status,
             abs,
-            view,
-            view_before,
-            shifted,
+            spent,
+            skip,
+            filled,
             idle,
             since_mark,
             since_range,
             old,
             give_up,
+            all_old,
+            tail_quiet,
+            range_old,
+            incomplete,
             restart,
             tail_lost,
             limit,
-            low_2,
-            high_1,
+            end_by_mark,
             upto,
             first_pass,
+            fresh,
+            searched,
             pos,
             end,
-            holes
+            closed,
+            opened,
+            cleared,
+            swept,
+            initialising,
+            holding
         );
         self.free.clk.next = self.clk.val();
         self.free.rst.next = self.rst.val();
         self.peers.clk.next = self.clk.val();
         self.windows.clk.next = self.clk.val();
         self.gens.clk.next = self.clk.val();
-        self.requests.clk.next = self.clk.val();
-        self.ones.next = 0.into();
+        self.peer_ids.clk.next = self.clk.val();
+        self.opens.clk.next = self.clk.val();
+        self.asked.clk.next = self.clk.val();
+        self.marks.clk.next = self.clk.val();
+        self.ranges.clk.next = self.clk.val();
+        self.bytes.clk.next = self.clk.val();
 
         // Tables: addresses, and the fields of what they deliver.
         self.peers.rd_addr.next = (bit_cast::<12, 16>(self.ctl_src.val()) << 4)
             | bit_cast::<12, 4>(bit_cast::<4, 16>(self.ctl_slot.val()));
+        self.peer_ids.rd_addr.next = self.peers.rd_addr.val();
+        self.opens.rd_addr.next = self.wptr.q.val();
         self.windows.rd_addr.next = self.wptr.q.val();
         self.gens.rd_addr.next = self.wptr.q.val();
-        self.requests.rd_addr.next = self.wptr.q.val();
+        self.asked.rd_addr.next = self.wptr.q.val();
+        self.marks.rd_addr.next = self.wptr.q.val();
+        self.ranges.rd_addr.next = self.wptr.q.val();
         self.q_wptr.next = self.wptr.q.val();
         self.q_word.next = bit_cast::<LNW, AW>(self.abs.q.val());
-        self.peer_incarnation.next = bit_cast::<16, PW>(self.peers.rd_data.val());
-        self.peer_xid.next = self.peers.rd_data.val().get_bits::<32>(16);
-        self.peer_state.next = self.peers.rd_data.val().get_bits::<2>(48);
-        self.peer_wptr.next = self.peers.rd_data.val().get_bits::<A>(50);
-        self.win_open.next = self.windows.rd_data.val().get_bit(0);
-        self.win_src.next = self.windows.rd_data.val().get_bits::<8>(1);
-        self.win_slot.next = self.windows.rd_data.val().get_bits::<4>(9);
-        self.win_incarnation.next = self.windows.rd_data.val().get_bits::<16>(13);
-        self.win_xid.next = self.windows.rd_data.val().get_bits::<32>(29);
-        self.win_length.next = self.windows.rd_data.val().get_bits::<32>(61);
-        self.win_last.next = self.windows.rd_data.val().get_bits::<22>(93);
-        self.req_upto.next = bit_cast::<22, 76>(self.requests.rd_data.val());
-        self.req_mark.next = self.requests.rd_data.val().get_bits::<22>(22);
-        self.req_mark_tick.next = self.requests.rd_data.val().get_bits::<16>(44);
-        self.req_range_tick.next = self.requests.rd_data.val().get_bits::<16>(60);
+        self.peer_incarnation.next = bit_cast::<16, 48>(self.peer_ids.rd_data.val());
+        self.peer_xid.next = self.peer_ids.rd_data.val().get_bits::<32>(16);
+        self.peer_state.next = bit_cast::<2, PW>(self.peers.rd_data.val());
+        self.peer_wptr.next = self.peers.rd_data.val().get_bits::<A>(2);
+        self.win_src.next = bit_cast::<8, 98>(self.windows.rd_data.val());
+        self.win_slot.next = self.windows.rd_data.val().get_bits::<4>(8);
+        self.win_xid.next = self.windows.rd_data.val().get_bits::<32>(12);
+        self.win_length.next = self.windows.rd_data.val().get_bits::<32>(44);
+        self.req_upto.next = self.asked.rd_data.val();
+        self.req_mark.next = bit_cast::<22, 38>(self.marks.rd_data.val());
+        self.req_mark_tick.next = self.marks.rd_data.val().get_bits::<16>(22);
+        self.req_range_tick.next = self.ranges.rd_data.val();
 
         // The CONNECT at the head of the queue: number and length of its last packet, limits.
         self.mtu.next = bit_cast::<3, 4>(self.ctl_mtu.val());
-        self.has_bytes.d.next = self.ctl_length.val().any();
-        self.length_1.d.next = self.ctl_length.val();
-        if self.ctl_length.val().any() {
-            self.length_1.d.next = self.ctl_length.val() - 1;
-        }
+        self.low_bytes.d.next = bit_cast::<16, 32>(self.ctl_length.val()).any();
+        self.high_bytes.d.next = self.ctl_length.val().get_bits::<16>(16).any();
+        self.has_bytes.d.next = self.low_bytes.q.val() | self.high_bytes.q.val();
+        self.length_1.d.next = self.ctl_length.val() - 1;
         self.new_last.d.next = bit_cast::<24, 32>(self.length_1.q.val() >> 8) >> self.mtu.val();
-        self.new_mask.d.next = (bits::<13>(256) << self.mtu.val()) - 1;
-        self.new_last_len.d.next = (bit_cast::<13, 32>(self.length_1.q.val())
-            & self.new_mask.q.val())
-            + bit_cast::<13, 1>(self.has_bytes.q.val().into());
-        self.new_end.d.next =
-            bit_cast::<65, 64>(self.ctl_addr.val()) + bit_cast::<65, 32>(self.ctl_length.val());
-        self.past_end.d.next =
-            self.new_end.q.val().get_bit(64) & bit_cast::<64, 65>(self.new_end.q.val()).any();
+        if !self.has_bytes.q.val() {
+            self.new_last.d.next = 0.into();
+        }
+        self.new_n.d.next = bit_cast::<22, 24>(self.new_last.q.val()) + 1;
+        self.new_mask.d.next = !((!bits::<13>(255)) << self.mtu.val());
+        self.new_last_len.d.next =
+            (bit_cast::<13, 32>(self.length_1.q.val()) & self.new_mask.q.val()) + 1;
+        if !self.has_bytes.q.val() {
+            self.new_last_len.d.next = 0.into();
+        }
+        self.new_end.d.next = bit_cast::<33, 32>(bit_cast::<32, 64>(self.ctl_addr.val()))
+            + bit_cast::<33, 32>(self.ctl_length.val());
+        self.at_top.d.next = self.ctl_addr.val().get_bits::<32>(32).all();
+        self.past_end.d.next = self.at_top.q.val()
+            & self.new_end.q.val().get_bit(32)
+            & bit_cast::<32, 33>(self.new_end.q.val()).any();
         self.legal_mtu.d.next = (self.ctl_mtu.val() >= 8) & (self.ctl_mtu.val() <= 12);
         self.legal.d.next = self.legal_mtu.q.val()
             & !self.past_end.q.val()
@@ -534,16 +629,22 @@ impl<
         self.newer.d.next = !self.incarnation_diff.q.val().get_bit(15)
             & (self.incarnation_diff.q.val().any() | !self.xid_diff.q.val().get_bit(31));
         self.gen_match.d.next = self.gens.rd_data.val() == self.event_gen.q.val();
-        self.id_match.d.next = (bit_cast::<16, 8>(self.win_src.val()) == self.ctl_src.val())
-            & (bit_cast::<16, 4>(self.win_slot.val()) == self.ctl_slot.val())
-            & (bit_cast::<16, A>(self.wptr.q.val()) == self.ctl_wptr.val());
-        self.xid_match.d.next = self.win_xid.val() == self.ctl_xid.val();
-        self.all_received.d.next =
-            self.tail.q.val() & (self.wbase.q.val() == (self.last.q.val() + 1));
+        self.src_match.d.next = bit_cast::<16, 8>(self.win_src.val()) == self.ctl_src.val();
+        self.slot_match.d.next = bit_cast::<16, 4>(self.win_slot.val()) == self.ctl_slot.val();
+        self.wptr_match.d.next = bit_cast::<16, A>(self.wptr.q.val()) == self.ctl_wptr.val();
+        self.low_match.d.next =
+            bit_cast::<16, 32>(self.win_xid.val()) == bit_cast::<16, 32>(self.ctl_xid.val());
+        self.high_match.d.next =
+            self.win_xid.val().get_bits::<16>(16) == self.ctl_xid.val().get_bits::<16>(16);
+        self.id_match.d.next =
+            self.src_match.q.val() & self.slot_match.q.val() & self.wptr_match.q.val();
+        self.xid_match.d.next = self.low_match.q.val() & self.high_match.q.val();
+        self.all_received.d.next = self.tail.q.val() & (self.wbase.q.val() == self.n.q.val());
         self.limit_credit.d.next = bit_cast::<23, 22>(self.wbase.q.val()) + self.w.val();
         self.credit.d.next = bit_cast::<22, 23>(self.limit_credit.q.val());
-        if self.limit_credit.q.val() > bit_cast::<23, 22>(self.last.q.val()) {
-            self.credit.d.next = self.last.q.val() + 1;
+        self.past_n.d.next = self.limit_credit.q.val() > bit_cast::<23, 22>(self.n.q.val());
+        if self.past_n.q.val() {
+            self.credit.d.next = self.n.q.val();
         }
         self.idle.d.next = self.start.q.val() - self.last_rx.q.val();
         self.since_mark.d.next = self.start.q.val() - self.req_mark_tick.val();
@@ -551,19 +652,52 @@ impl<
         self.old.d.next =
             bit_cast::<23, 22>(self.highest.q.val()) - bit_cast::<23, 22>(self.cfg_allowance.val());
 
-        // A word of the bitmap as bits "received": below wbase all, else by the lap.
-        self.base_abs.next = bit_cast::<AW, 22>(self.q_wbase.val() >> self.lb.val());
-        self.base_pos.next = bit_cast::<LB, 22>(self.q_wbase.val());
-        self.below_base.next = !(!self.ones.val() << self.base_pos.val());
-        self.received.next = !self.q_bits.val();
-        if !self.abs.q.val().get_bit(self.lnw.val().index()) {
-            self.received.next = self.q_bits.val();
+        // Of a sweep: comparisons and choices take turns, so that no choice waits for a carry.
+        self.give_up.d.next = self.idle.q.val() >= self.cfg_idle_ticks.val();
+        self.all_old.d.next = self.idle.q.val() >= self.cfg_allowance_ticks.val();
+        self.restart.d.next = self.since_mark.q.val() >= self.cfg_retry_ticks.val();
+        self.tail_quiet.d.next = self.idle.q.val() >= self.cfg_tail_ticks.val();
+        self.range_old.d.next = self.since_range.q.val() >= self.cfg_retry_ticks.val();
+        self.incomplete.d.next = self.highest.q.val() != self.n.q.val();
+        self.tail_lost.d.next =
+            self.tail_quiet.q.val() & self.range_old.q.val() & self.incomplete.q.val();
+        self.limit.d.next = bit_cast::<22, 23>(self.old.q.val());
+        if self.old.q.val().get_bit(22) {
+            self.limit.d.next = 0.into();
         }
-        self.pair.next = ((bit_cast::<B2, B>(self.view.q.val()) << self.width.val())
-            | bit_cast::<B2, B>(self.view_before.q.val()))
-            >> bit_cast::<LB, 22>(self.wbase.q.val());
-        self.end_abs.next = bit_cast::<AW, 22>(self.end.q.val() >> self.lb.val());
-        self.lowest.req.next = self.holes.q.val();
+        if self.all_old.q.val() {
+            self.limit.d.next = self.highest.q.val();
+        }
+        self.end_by_mark.d.next =
+            self.restart.q.val() & (self.req_mark.val() <= self.limit.q.val());
+        self.searched.d.next = self.pos.q.val() >= self.end.q.val();
+
+        // The bitmap, byte by byte: for a STATUS those from wbase on, for a sweep their holes.
+        self.in_word.next = bit_cast::<4, 7>(self.octets.val() >> 3);
+        self.push.next = (self.state.q.val() == State::Bytes) & !self.skip.q.val().any();
+        self.empty_byte.next = (self.state.q.val() == State::Holes) & self.bytes.none.val();
+        self.next_hole.next = (self.state.q.val() == State::Holes) & !self.bytes.none.val();
+        self.bytes.load.next = self.state.q.val() == State::View;
+        self.bytes.raw.next = self.q_bits.val();
+        self.bytes.abs.next = self.abs.q.val();
+        self.bytes.wbase.next = self.q_wbase.val();
+        self.bytes.sweep.next = self.op.q.val() == Op::Sweep;
+        self.bytes.pos.next = self.pos.q.val();
+        self.bytes.stop.next = self.end.q.val();
+        self.bytes.raise.next = self.state.q.val() == State::Raise;
+        self.bytes.relate.next = self.state.q.val() == State::Relate;
+        self.bytes.prepare.next = self.state.q.val() == State::Prepare;
+        self.bytes.shift.next =
+            (self.state.q.val() == State::Bytes) | (self.empty_byte.val() & !self.spent.q.val());
+        self.bytes.align.next = bit_cast::<3, 22>(self.wbase.q.val());
+        self.bytes.push.next = self.push.val();
+        self.bytes.drop_hole.next = self.next_hole.val();
+        if self.bytes.shift.val() {
+            self.spent.d.next = self.bytes.count.val() == self.in_word.val();
+        }
+        if self.state.q.val() == State::Prepare {
+            self.spent.d.next = false;
+        }
 
         // What leaves.
         self.m_msg_valid.next = self.state.q.val() == State::Message;
@@ -581,7 +715,7 @@ impl<
         self.m_msg_tail.next = self.tail.q.val();
         self.m_msg_hint.next = self.cfg_busy_hint.val();
         self.m_bitmap_valid.next = self.state.q.val() == State::Bitmap;
-        self.m_bitmap_data.next = self.shifted.q.val();
+        self.m_bitmap_data.next = self.bytes.word.val();
         self.m_bitmap_last.next = self.word.q.val() == self.words.val();
         self.m_cpl_valid.next = self.state.q.val() == State::Completion;
         self.m_cpl_wptr.next = bit_cast::<16, A>(self.wptr.q.val());
@@ -606,21 +740,30 @@ impl<
             Op::Credit => self.mon_op.next = 4.into(),
             Op::Sweep => self.mon_op.next = 5.into(),
         }
-        self.hold.next = (self.state.q.val() == State::Hold) | (self.state.q.val() == State::Init);
-        self.init_valid.next = self.state.q.val() == State::Init;
+        self.holding.d.next =
+            (self.state.q.val() == State::Hold) | (self.state.q.val() == State::Init);
+        self.initialising.d.next = self.state.q.val() == State::Init;
+        self.hold.next = self.holding.q.val();
+        self.init_valid.next = self.initialising.q.val();
         self.init_wptr.next = self.wptr.q.val();
+        // One word ahead, and so all words, the first one last.
         self.init_word.next = bit_cast::<LNW, 6>(self.word.q.val());
-        self.clear_valid.next = self.state.q.val() == State::Init;
+        self.clear_valid.next = self.initialising.q.val();
         self.clear_wptr.next = self.wptr.q.val();
 
         // Writes to the tables: reset, the end of a transfer, and its start.
         self.closing.next = self.state.q.val() == State::Close;
-        self.write_window.next = (self.state.q.val() == State::Clear)
-            | self.closing.val()
-            | (self.state.q.val() == State::Open);
+        self.opening.next = self.state.q.val() == State::Open;
+        self.closed.d.next = self.closing.val();
+        self.opened.d.next = self.opening.val();
+        self.cleared.d.next = self.state.q.val() == State::Clear;
+        self.swept.d.next = self.state.q.val() == State::SweepEnd;
+        self.write_window.next =
+            (self.state.q.val() == State::Clear) | self.closing.val() | self.opening.val();
+        self.window_changed.next = self.cleared.q.val() | self.closed.q.val() | self.opened.q.val();
         self.cw_en.next = self.write_window.val();
         self.cw_wptr.next = self.wptr.q.val();
-        self.cw_open.next = self.state.q.val() == State::Open;
+        self.cw_open.next = self.opening.val();
         self.cw_gen.next = self.generation.q.val();
         self.cw_src.next = self.ctl_src.val();
         self.cw_last.next = bit_cast::<22, 24>(self.new_last.q.val());
@@ -628,79 +771,63 @@ impl<
         self.cw_last_len.next = self.new_last_len.q.val();
         self.cw_addr.next = self.ctl_addr.val();
         self.cw_rkey.next = self.ctl_rkey.val();
-        self.windows.wr_en.next = self.write_window.val();
+        self.opens.wr_en.next = self.window_changed.val();
+        self.opens.wr_addr.next = self.wptr.q.val();
+        self.opens.wr_data.next = bit_cast::<1, 1>(self.opened.q.val().into());
+        self.windows.wr_en.next = self.opened.q.val();
         self.windows.wr_addr.next = self.wptr.q.val();
-        self.windows.wr_data.next = (self.windows.rd_data.val() >> 1) << 1;
-        self.gens.wr_en.next = self.state.q.val() == State::Open;
+        self.windows.wr_data.next = (bit_cast::<98, 22>(self.new_n.q.val()) << 76)
+            | (bit_cast::<98, 32>(self.ctl_length.val()) << 44)
+            | (bit_cast::<98, 32>(self.ctl_xid.val()) << 12)
+            | (bit_cast::<98, 4>(bit_cast::<4, 16>(self.ctl_slot.val())) << 8)
+            | bit_cast::<98, 8>(bit_cast::<8, 16>(self.ctl_src.val()));
+        self.gens.wr_en.next = self.opened.q.val();
         self.gens.wr_addr.next = self.wptr.q.val();
         self.gens.wr_data.next = self.generation.q.val();
-        self.requests.wr_en.next =
-            (self.state.q.val() == State::Open) | (self.state.q.val() == State::SweepEnd);
-        self.requests.wr_addr.next = self.wptr.q.val();
-        self.requests.wr_data.next = (bit_cast::<76, 16>(self.start.q.val()) << 60)
-            | (bit_cast::<76, 16>(self.start.q.val()) << 44);
-        self.peers.wr_en.next = self.write_window.val();
-        self.peers.wr_addr.next =
-            (bit_cast::<12, 8>(self.win_src.val()) << 4) | bit_cast::<12, 4>(self.win_slot.val());
-        self.peers.wr_data.next = (bit_cast::<PW, 32>(self.win_xid.val()) << 16)
-            | bit_cast::<PW, 16>(self.win_incarnation.val());
-        if self.state.q.val() == State::Open {
-            self.windows.wr_data.next = (bit_cast::<115, 24>(self.new_last.q.val()) << 93)
-                | (bit_cast::<115, 32>(self.ctl_length.val()) << 61)
-                | (bit_cast::<115, 32>(self.ctl_xid.val()) << 29)
-                | (bit_cast::<115, 16>(self.ctl_incarnation.val()) << 13)
-                | (bit_cast::<115, 4>(bit_cast::<4, 16>(self.ctl_slot.val())) << 9)
-                | (bit_cast::<115, 8>(bit_cast::<8, 16>(self.ctl_src.val())) << 1)
-                | bits::<115>(1);
-            self.peers.wr_addr.next = (bit_cast::<12, 16>(self.ctl_src.val()) << 4)
-                | bit_cast::<12, 4>(bit_cast::<4, 16>(self.ctl_slot.val()));
-            self.peers.wr_data.next = (bit_cast::<PW, A>(self.wptr.q.val()) << 50)
-                | (bits::<PW>(1) << 48)
-                | (bit_cast::<PW, 32>(self.ctl_xid.val()) << 16)
-                | bit_cast::<PW, 16>(self.ctl_incarnation.val());
-        } else if self.closing.val() {
-            self.peers.wr_data.next = (bits::<PW>(2) << 48)
-                | (bit_cast::<PW, 4>(self.cpl_status.q.val()) << 48)
-                | (bit_cast::<PW, 32>(self.win_xid.val()) << 16)
-                | bit_cast::<PW, 16>(self.win_incarnation.val());
-        } else if self.state.q.val() == State::Clear {
-            self.windows.wr_data.next = 0.into();
-            self.peers.wr_addr.next = self.clear_count.q.val();
-            self.peers.wr_data.next = 0.into();
+        self.peer_ids.wr_en.next = self.opened.q.val();
+        self.peer_ids.wr_addr.next = self.peers.rd_addr.val();
+        self.peer_ids.wr_data.next = (bit_cast::<48, 32>(self.ctl_xid.val()) << 16)
+            | bit_cast::<48, 16>(self.ctl_incarnation.val());
+        self.peers.wr_en.next = self.window_changed.val();
+        self.peers.wr_addr.next = self.clear_count.q.val();
+        self.peers.wr_data.next = bit_cast::<PW, A>(self.wptr.q.val()) << 2;
+        if self.opened.q.val() {
+            self.peers.wr_addr.next = self.peers.rd_addr.val();
+            self.peers.wr_data.next = (bit_cast::<PW, A>(self.wptr.q.val()) << 2) | bits::<PW>(1);
         }
-        if self.state.q.val() == State::SweepEnd {
-            self.requests.wr_data.next =
-                (self.requests.rd_data.val() >> 22) << 22 | bit_cast::<76, 22>(self.upto.q.val());
-            if self.restart.q.val() & !self.tail_lost.q.val() {
-                self.requests.wr_data.next = (bit_cast::<76, 16>(self.req_range_tick.val()) << 60)
-                    | (bit_cast::<76, 16>(self.start.q.val()) << 44)
-                    | (bit_cast::<76, 22>(self.upto.q.val()) << 22)
-                    | bit_cast::<76, 22>(self.upto.q.val());
-            }
-            if self.restart.q.val() & self.tail_lost.q.val() {
-                self.requests.wr_data.next = (bit_cast::<76, 16>(self.start.q.val()) << 60)
-                    | (bit_cast::<76, 16>(self.start.q.val()) << 44)
-                    | (bit_cast::<76, 22>(self.upto.q.val()) << 22)
-                    | bit_cast::<76, 22>(self.upto.q.val());
-            }
-            if !self.restart.q.val() & self.tail_lost.q.val() {
-                self.requests.wr_data.next = (bit_cast::<76, 16>(self.start.q.val()) << 60)
-                    | (bit_cast::<76, 16>(self.req_mark_tick.val()) << 44)
-                    | (bit_cast::<76, 22>(self.req_mark.val()) << 22)
-                    | bit_cast::<76, 22>(self.upto.q.val());
-            }
+        if self.closed.q.val() {
+            self.peers.wr_addr.next = (bit_cast::<12, 8>(self.win_src.val()) << 4)
+                | bit_cast::<12, 4>(self.win_slot.val());
+            self.peers.wr_data.next = (bit_cast::<PW, A>(self.wptr.q.val()) << 2)
+                | bits::<PW>(2)
+                | bit_cast::<PW, 4>(self.cpl_status.q.val());
         }
+        self.asked.wr_en.next = self.opened.q.val() | self.swept.q.val();
+        self.asked.wr_addr.next = self.wptr.q.val();
+        self.asked.wr_data.next = self.upto.q.val();
+        self.marks.wr_en.next = self.opened.q.val() | (self.swept.q.val() & self.restart.q.val());
+        self.marks.wr_addr.next = self.wptr.q.val();
+        self.marks.wr_data.next =
+            (bit_cast::<38, 16>(self.start.q.val()) << 22) | bit_cast::<38, 22>(self.upto.q.val());
+        self.ranges.wr_en.next =
+            self.opened.q.val() | (self.swept.q.val() & self.tail_lost.q.val());
+        self.ranges.wr_addr.next = self.wptr.q.val();
+        self.ranges.wr_data.next = self.start.q.val();
         self.free.last.next = !bits::<A>(0);
-        self.free.s_valid.next = self.closing.val();
+        self.free.s_valid.next = self.closed.q.val();
         self.free.s_data.next = self.wptr.q.val();
         self.free.m_ready.next = self.state.q.val() == State::Alloc;
 
         // The state machine.
         self.done.next = false;
-        self.fin_ready.next = false;
-        self.crd_ready.next = false;
-        self.drop_valid.next = false;
-        self.drop_reason.next = 0.into();
+        self.fin_ready.next = self.fin_served.q.val();
+        self.crd_ready.next = self.crd_served.q.val();
+        self.ctl_ready.next = self.served.q.val();
+        self.drop_valid.next = self.dropped.q.val();
+        self.drop_reason.next = self.drop_why.q.val();
+        self.fin_served.d.next = false;
+        self.crd_served.d.next = false;
+        self.dropped.d.next = false;
         self.is_message.next = (self.op.q.val() == Op::Connect)
             | (self.op.q.val() == Op::Poll)
             | (self.op.q.val() == Op::Abort);
@@ -720,20 +847,20 @@ impl<
                 self.then.d.next = Then::Done;
                 self.sweep_next.d.next = true;
                 if !self.sweep_next.q.val() & self.fin_valid.val() {
-                    self.fin_ready.next = true;
+                    self.fin_served.d.next = true;
                     self.op.d.next = Op::Finish;
                     self.wptr.d.next = self.fin_wptr.val();
                     self.event_gen.d.next = self.fin_gen.val();
-                    self.state.d.next = State::Window1;
+                    self.state.d.next = State::Window;
                 } else if !self.sweep_next.q.val()
                     & self.crd_valid.val()
                     & (self.credit_next.q.val() | !self.ctl_valid.val())
                 {
-                    self.crd_ready.next = true;
+                    self.crd_served.d.next = true;
                     self.credit_next.d.next = false;
                     self.op.d.next = Op::Credit;
                     self.wptr.d.next = self.crd_wptr.val();
-                    self.state.d.next = State::Window1;
+                    self.state.d.next = State::Window;
                 } else if !self.sweep_next.q.val() & self.ctl_valid.val() {
                     self.credit_next.d.next = true;
                     self.op.d.next = Op::Abort;
@@ -744,28 +871,29 @@ impl<
                         self.op.d.next = Op::Poll;
                     }
                     self.event_gen.d.next = self.ctl_gen.val();
-                    self.state.d.next = State::Peer1;
+                    self.state.d.next = State::Peer;
                 } else {
                     self.sweep_next.d.next = false;
                     self.op.d.next = Op::Sweep;
                     self.wptr.d.next = self.sweep_wptr.q.val();
                     self.sweep_wptr.d.next = self.sweep_wptr.q.val() + 1;
-                    self.state.d.next = State::Window1;
+                    self.state.d.next = State::Window;
                 }
             }
-            State::Peer1 => self.state.d.next = State::Peer2,
-            State::Peer2 => {
+            State::Peer => {
                 self.wptr.d.next = self.peer_wptr.val();
                 if self.op.q.val() == Op::Poll {
                     self.wptr.d.next = bit_cast::<A, 16>(self.ctl_wptr.val());
                 }
-                self.state.d.next = State::Window1;
+                if self.timer.q.val() == 1 {
+                    self.timer.d.next = 0.into();
+                    self.state.d.next = State::Window;
+                }
             }
-            State::Window1 => self.state.d.next = State::Window2,
-            State::Window2 => self.state.d.next = State::Check,
-            State::Check => {
-                self.is_open.d.next = self.win_open.val();
-                self.last.d.next = self.win_last.val();
+            // What the tables say, the last time when it is that of this window.
+            State::Window => {
+                self.is_open.d.next = self.opens.rd_data.val().get_bit(0);
+                self.n.d.next = self.windows.rd_data.val().get_bits::<22>(76);
                 self.wbase.d.next = self.q_wbase.val();
                 self.highest.d.next = self.q_highest.val();
                 self.tail.d.next = self.q_tail.val();
@@ -780,15 +908,24 @@ impl<
                     self.msg_slot.d.next = self.ctl_slot.val();
                     self.msg_xid.d.next = self.ctl_xid.val();
                 }
-                self.state.d.next = State::Settle;
+                if self.timer.q.val() == 2 {
+                    self.state.d.next = State::Settle;
+                }
             }
-            State::Settle => self.state.d.next = State::Act,
+            State::Settle => {
+                if self.timer.q.val() == 4 {
+                    self.state.d.next = State::Act;
+                }
+            }
             State::Act => {
                 self.msg_seq.d.next = 0.into();
                 self.msg_status.d.next = 0.into();
                 self.cpl_status.d.next = 1.into();
                 self.word.d.next = 0.into();
                 self.abs.d.next = bit_cast::<AW, 22>(self.wbase.q.val() >> self.lb.val());
+                self.skip.d.next =
+                    bit_cast::<4, LB>(bit_cast::<LB, 22>(self.wbase.q.val()) >> 3) + 1;
+                self.filled.d.next = 0.into();
                 match self.op.q.val() {
                     Op::Connect => {
                         self.msg_type.d.next = 5.into();
@@ -804,8 +941,8 @@ impl<
                             }
                             self.state.d.next = State::Message;
                         } else if self.peer_known.q.val() & !self.newer.q.val() {
-                            self.drop_valid.next = true;
-                            self.drop_reason.next = 11.into();
+                            self.dropped.d.next = true;
+                            self.drop_why.d.next = 11.into();
                             self.done.next = true;
                         } else if self.peer_open.q.val() {
                             self.then_alloc.d.next = true;
@@ -841,8 +978,8 @@ impl<
                         if self.peer_open.q.val() & self.same_xid.q.val() {
                             self.state.d.next = State::Close;
                         } else {
-                            self.drop_valid.next = true;
-                            self.drop_reason.next = 12.into();
+                            self.dropped.d.next = true;
+                            self.drop_why.d.next = 12.into();
                             self.done.next = true;
                         }
                     }
@@ -854,8 +991,8 @@ impl<
                             self.then_message.d.next = true;
                             self.state.d.next = State::Close;
                         } else {
-                            self.drop_valid.next = self.is_open.q.val() & self.gen_match.q.val();
-                            self.drop_reason.next = 10.into();
+                            self.dropped.d.next = self.is_open.q.val() & self.gen_match.q.val();
+                            self.drop_why.d.next = 10.into();
                             self.done.next = true;
                         }
                     }
@@ -870,7 +1007,7 @@ impl<
                     }
                     Op::Sweep => {
                         if self.is_open.q.val() {
-                            self.state.d.next = State::Plan;
+                            self.state.d.next = State::Limits;
                         } else {
                             self.done.next = true;
                         }
@@ -901,7 +1038,8 @@ impl<
                 self.timer.d.next = 0.into();
                 self.wptr.d.next = self.free.m_data.val();
                 self.wbase.d.next = 0.into();
-                self.last.d.next = bit_cast::<22, 24>(self.new_last.q.val());
+                self.n.d.next = self.new_n.q.val();
+                self.upto.d.next = 0.into();
                 self.word.d.next = 0.into();
                 self.msg_type.d.next = 5.into();
                 if self.free.m_valid.val() {
@@ -949,60 +1087,48 @@ impl<
             State::Fetch1 => self.state.d.next = State::Fetch2,
             State::Fetch2 => self.state.d.next = State::View,
             State::View => {
-                self.view_before.d.next = self.view.q.val();
-                self.view.d.next = self.received.val();
-                if self.abs.q.val() < self.base_abs.val() {
-                    self.view.d.next = !self.ones.val();
-                } else if self.abs.q.val() == self.base_abs.val() {
-                    self.view.d.next = self.received.val() | self.below_base.val();
-                }
+                self.state.d.next = State::Relate;
                 if self.op.q.val() == Op::Sweep {
-                    self.state.d.next = State::Mask;
-                } else {
-                    self.abs.d.next = self.abs.q.val() + 1;
-                    self.state.d.next = State::Shift;
+                    self.state.d.next = State::Raise;
                 }
             }
-            State::Shift => {
-                self.shifted.d.next = bit_cast::<B, B2>(self.pair.val());
-                self.state.d.next = State::Bitmap;
-                if self.word.q.val() == 0 {
-                    self.word.d.next = 1.into();
-                    self.state.d.next = State::Fetch1;
+            State::Raise => self.state.d.next = State::Relate,
+            State::Relate => self.state.d.next = State::Prepare,
+            State::Prepare => {
+                self.state.d.next = State::Holes;
+                if self.op.q.val() != Op::Sweep {
+                    // The next word is read behind the bytes of this one.
+                    self.abs.d.next = self.abs.q.val() + 1;
+                    self.state.d.next = State::Bytes;
+                }
+            }
+            State::Bytes => {
+                self.skip.d.next = self.skip.q.val() - 1;
+                if self.bytes.count.val() == self.in_word.val() {
+                    self.state.d.next = State::View;
+                }
+                if self.push.val() {
+                    self.skip.d.next = 0.into();
+                    self.filled.d.next = self.filled.q.val() + 1;
+                    if (self.filled.q.val() + 1) == self.in_word.val() {
+                        self.filled.d.next = 0.into();
+                        self.word.d.next = self.word.q.val() + 1;
+                        self.state.d.next = State::Bitmap;
+                    }
                 }
             }
             State::Bitmap => {
                 if self.m_bitmap_ready.val() {
-                    self.word.d.next = self.word.q.val() + 1;
-                    self.state.d.next = State::Fetch1;
+                    self.state.d.next = State::Bytes;
+                    if self.spent.q.val() {
+                        self.state.d.next = State::View;
+                    }
                     if self.word.q.val() == self.words.val() {
                         self.done.next = true;
                     }
                 }
             }
-            State::Plan => {
-                self.give_up.d.next = self.idle.q.val() >= self.cfg_idle_ticks.val();
-                self.restart.d.next = self.since_mark.q.val() >= self.cfg_retry_ticks.val();
-                self.tail_lost.d.next = (self.idle.q.val() >= self.cfg_tail_ticks.val())
-                    & (self.highest.q.val() <= self.last.q.val())
-                    & (self.since_range.q.val() >= self.cfg_retry_ticks.val());
-                self.limit.d.next = bit_cast::<22, 23>(self.old.q.val());
-                if self.idle.q.val() >= self.cfg_allowance_ticks.val() {
-                    self.limit.d.next = self.highest.q.val();
-                } else if self.old.q.val().get_bit(22) {
-                    self.limit.d.next = 0.into();
-                }
-                self.state.d.next = State::Limits;
-            }
             State::Limits => {
-                self.low_2.d.next = self.req_upto.val();
-                if self.req_upto.val() < self.wbase.q.val() {
-                    self.low_2.d.next = self.wbase.q.val();
-                }
-                self.high_1.d.next = self.req_mark.val();
-                if self.limit.q.val() < self.req_mark.val() {
-                    self.high_1.d.next = self.limit.q.val();
-                }
                 self.msg_type.d.next = 2.into();
                 self.then.d.next = Then::Holes;
                 self.state.d.next = State::Pass;
@@ -1015,50 +1141,55 @@ impl<
                 }
             }
             State::Pass => {
-                self.upto.d.next = self.low_2.q.val();
-                if self.limit.q.val() > self.low_2.q.val() {
-                    self.upto.d.next = self.limit.q.val();
-                }
                 self.first_pass.d.next = self.restart.q.val();
-                self.pos.d.next = self.wbase.q.val();
-                self.end.d.next = self.high_1.q.val();
-                if !self.restart.q.val() {
-                    self.pos.d.next = self.low_2.q.val();
-                    self.end.d.next = self.limit.q.val();
+                self.pos.d.next = self.req_upto.val();
+                if self.restart.q.val() {
+                    self.pos.d.next = 0.into();
                 }
-                self.state.d.next = State::Scan;
+                self.end.d.next = self.limit.q.val();
+                if self.end_by_mark.q.val() {
+                    self.end.d.next = self.req_mark.val();
+                }
+                self.state.d.next = State::Lift;
             }
-            State::Scan => {
+            State::Lift => self.state.d.next = State::Start,
+            State::Start => {
+                if !self.bytes.higher.val() {
+                    self.pos.d.next = self.wbase.q.val();
+                }
+                self.fresh.d.next = true;
+                self.state.d.next = State::Aim;
+            }
+            State::Aim => self.state.d.next = State::Range,
+            State::Range => {
                 self.abs.d.next = bit_cast::<AW, 22>(self.pos.q.val() >> self.lb.val());
                 self.state.d.next = State::Fetch1;
-                if self.pos.q.val() >= self.end.q.val() {
+                self.fresh.d.next = false;
+                if self.fresh.q.val() {
+                    self.upto.d.next = self.end.q.val();
+                    if self.searched.q.val() {
+                        self.upto.d.next = self.pos.q.val();
+                    }
+                }
+                if self.searched.q.val() {
                     self.state.d.next = State::SweepEnd;
                     if self.first_pass.q.val() {
                         self.first_pass.d.next = false;
-                        self.pos.d.next = self.low_2.q.val();
+                        self.pos.d.next = self.req_upto.val();
                         self.end.d.next = self.limit.q.val();
-                        self.state.d.next = State::Scan;
+                        self.state.d.next = State::Lift;
                     }
                 }
             }
-            State::Mask => {
-                self.holes.d.next =
-                    !self.view.q.val() & (!self.ones.val() << bit_cast::<LB, 22>(self.pos.q.val()));
-                if self.abs.q.val() == self.end_abs.val() {
-                    self.holes.d.next = !self.view.q.val()
-                        & (!self.ones.val() << bit_cast::<LB, 22>(self.pos.q.val()))
-                        & !(!self.ones.val() << bit_cast::<LB, 22>(self.end.q.val()));
-                }
-                self.state.d.next = State::Holes;
-            }
             State::Holes => {
                 self.msg_pidx.d.next = (bit_cast::<22, AW>(self.abs.q.val()) << self.lb.val())
-                    | bit_cast::<22, LB>(self.lowest.index.val());
-                self.holes.d.next = self.holes.q.val() & (self.holes.q.val() - 1);
-                self.state.d.next = State::Message;
-                if self.lowest.none.val() {
+                    | (bit_cast::<22, 3>(bit_cast::<3, 4>(self.bytes.count.val() - 2)) << 3)
+                    | bit_cast::<22, 3>(self.bytes.hole.val());
+                if self.next_hole.val() {
+                    self.state.d.next = State::Message;
+                } else if self.spent.q.val() {
                     self.pos.d.next = bit_cast::<22, AW>(self.abs.q.val() + 1) << self.lb.val();
-                    self.state.d.next = State::Scan;
+                    self.state.d.next = State::Aim;
                 }
             }
             State::SweepEnd => {
@@ -1072,17 +1203,21 @@ impl<
                 }
             }
         }
-        self.ctl_ready.next = self.done.val() & self.is_message.val();
+        self.served.d.next = self.done.val() & self.is_message.val();
         if self.done.val() {
             self.state.d.next = State::Idle;
         }
         if self.rst.val() {
             self.state.d.next = State::Clear;
             self.clear_count.d.next = 0.into();
-            self.wptr.d.next = 0.into();
+            // wptr stays: what was decided in the clock before is still to be written.
             self.sweep_wptr.d.next = 0.into();
             self.sweep_next.d.next = false;
             self.credit_next.d.next = false;
+            self.served.d.next = false;
+            self.fin_served.d.next = false;
+            self.crd_served.d.next = false;
+            self.dropped.d.next = false;
         }
     }
 

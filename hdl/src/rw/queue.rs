@@ -48,7 +48,8 @@ impl<const N: usize, const A: usize> Logic for EventQueue<N, A> {
         self.pop.next = self.m_ready.val() & self.shown.q.val();
         self.words.clk.next = self.clk.val();
         self.words.rd_addr.next = self.head.q.val();
-        self.words.wr_en.next = self.push.val();
+        // The place of the next word may hold anything until it is pushed.
+        self.words.wr_en.next = !self.full.q.val();
         self.words.wr_addr.next = self.tail.q.val();
         self.words.wr_data.next = self.s_data.val();
         self.m_data.next = self.words.rd_data.val();

@@ -10,7 +10,7 @@ use crate::prelude::*;
 hdl_module! {
     /// Receiver-window engine: RDMA writes over a network that loses and reorders packets, with
     /// numbers only, never payload, in the receiver.
-    /// One record a clock at s_*. DATA is decided in 7 clocks (s_* to m_wr_*), in order, one a
+    /// One record a clock at s_*. DATA is decided in 8 clocks (s_* to m_wr_*), in order, one a
     /// clock, whatever windows it hits; a decision says whether and where the payload is written.
     /// CONNECT, POLL and ABORT wait in a queue for the control engine; when it is full they are
     /// dropped and counted, as the protocol allows. s_ready is a register: low while m_wr_* stalls
@@ -19,8 +19,8 @@ hdl_module! {
     /// leads to COMPLETE at m_msg_* and to one completion record at m_cpl_*.
     pub struct RwWindow<
         const A: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,
-        const NW: usize, const LNW: usize, const NW2: usize, const HI: usize, const BA: usize,
-        const QW: usize, const AW: usize, const B2: usize, const PW: usize, const FA: usize,
+        const NW: usize, const LNW: usize, const HI: usize, const BA: usize,
+        const AW: usize, const PW: usize, const FA: usize,
     > {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -164,7 +164,7 @@ hdl_module! {
         pub free_count: Signal<Out, Bits<16>>,
         /// The engine has left reset.
         pub ready: Signal<Out, Bit>,
-        /// An operation is decided now, on the row as it was three clocks ago.
+        /// An operation is decided now, on the row as it was five clocks ago.
         pub mon_act: Signal<Out, Bit>,
         /// Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep.
         pub mon_op: Signal<Out, Bits<3>>,
@@ -177,9 +177,9 @@ hdl_module! {
         /// First packet of that word, divided by B.
         pub mon_word: Signal<Out, Bits<AW>>,
 
-        accept: RwAccept<A, W, LW, B, LB, NW, LNW, NW2, HI, BA, QW>,
+        accept: RwAccept<A, W, LW, B, LB, NW, LNW, HI, BA>,
         acks: RwAcks<A>,
-        control: RwControl<A, W, B, LB, NW, LNW, AW, B2, PW>,
+        control: RwControl<A, W, B, LB, NW, LNW, AW, PW>,
         decisions: FifoReg<145, 4>,
         messages: EventQueue<263, 4>,
         finished: EventQueue<FA, A>,
@@ -193,16 +193,27 @@ hdl_module! {
         is_control: Signal<Local, Bit>,
         taken: Signal<Local, Bit>,
 
-        stale_write: DFF<Bits<32>>,
-        old_connect: DFF<Bits<32>>,
-        stray_abort: DFF<Bits<32>>,
-        bad_frame: DFF<Bits<32>>,
-        queue_full: DFF<Bits<32>>,
-        not_expected: DFF<Bits<32>>,
-        picked: DFF<Bits<32>>,
-        picked_2: DFF<Bits<32>>,
-        stat_high: DFF<Bit>,
-        stat_high_2: DFF<Bit>,
+        /// Acknowledgements that belong to no transfer and have not been counted.
+        stale: DFF<Bits<4>>,
+        ack_open: DFF<Bit>,
+        /// Drop by the control engine that has not been counted.
+        rare: DFF<Bits<4>>,
+        waiting: Signal<Local, Bit>,
+        /// What else is counted, in the place of a DATA record and beside the accept pipeline.
+        event: Signal<Local, Bits<4>>,
+        /// A record was taken; why it went no further: 1 bad frame, 2 queue full, if it is,
+        /// 3 not expected here.
+        some_1: DFF<Bit>,
+        refused: DFF<Bits<2>>,
+        /// A message on its way to the control engine.
+        control_1: DFF<Bit>,
+        message_1: DFF<Bits<263>>,
+        event_1: DFF<Bits<4>>,
+        event_2: DFF<Bits<4>>,
+        event_3: DFF<Bits<4>>,
+        event_4: DFF<Bits<4>>,
+        event_5: DFF<Bits<4>>,
+        event_6: DFF<Bits<4>>,
     }
 }
 
@@ -214,32 +225,18 @@ impl<
     const LB: usize,
     const NW: usize,
     const LNW: usize,
-    const NW2: usize,
     const HI: usize,
     const BA: usize,
-    const QW: usize,
     const AW: usize,
-    const B2: usize,
     const PW: usize,
     const FA: usize,
-> Logic for RwWindow<A, W, LW, B, LB, NW, LNW, NW2, HI, BA, QW, AW, B2, PW, FA>
+> Logic for RwWindow<A, W, LW, B, LB, NW, LNW, HI, BA, AW, PW, FA>
 {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self,
-            clk,
-            open,
-            stale_write,
-            old_connect,
-            stray_abort,
-            bad_frame,
-            queue_full,
-            not_expected,
-            picked,
-            picked_2,
-            stat_high,
-            stat_high_2
+            self, clk, open, stale, ack_open, rare, event_1, event_2, event_3, event_4, event_5,
+            event_6, control_1, message_1, some_1, refused
         );
         self.accept.clk.next = self.clk.val();
         self.accept.rst.next = self.rst.val();
@@ -259,8 +256,11 @@ impl<
         self.counts.rst.next = self.rst.val();
 
         // Records in: room in the queue of decisions covers all that are in the pipeline.
-        self.open.d.next =
-            self.control.ready.val() & !self.control.hold.val() & (self.decisions.count.val() < 7);
+        self.waiting.next = self.rare.q.val().any() | self.stale.q.val().any();
+        self.open.d.next = self.control.ready.val()
+            & !self.control.hold.val()
+            & !self.waiting.val()
+            & (self.decisions.count.val() < 7);
         self.s_ready.next = self.open.q.val();
         self.taken.next = self.s_valid.val() & self.open.q.val();
         self.is_data.next = self.taken.val() & !self.s_error.val() & (self.s_type.val() == 0);
@@ -281,8 +281,10 @@ impl<
         self.accept.s_tail.next = self.s_tail.val();
         self.accept.s_len.next = self.s_len.val();
         self.accept.now.next = self.now.val();
-        self.messages.s_valid.next = self.is_control.val();
-        self.messages.s_data.next = bit_cast::<263, 3>(self.s_type.val())
+        self.control_1.d.next = self.is_control.val();
+        self.messages.s_valid.next = self.control_1.q.val();
+        self.messages.s_data.next = self.message_1.q.val();
+        self.message_1.d.next = bit_cast::<263, 3>(self.s_type.val())
             | (bit_cast::<263, 16>(self.s_src.val()) << 3)
             | (bit_cast::<263, 16>(self.s_slot.val()) << 19)
             | (bit_cast::<263, 32>(self.s_xid.val()) << 35)
@@ -314,8 +316,8 @@ impl<
         self.m_wr_accept.next = self.decisions.m_data.val().get_bits::<4>(0) == 0;
 
         // Acknowledged writes.
-        self.ack_ready.next = !self.control.clear_valid.val();
-        self.acks.s_valid.next = self.ack_valid.val();
+        self.ack_ready.next = self.ack_open.q.val() & !self.control.clear_valid.val();
+        self.acks.s_valid.next = self.ack_valid.val() & self.ack_open.q.val();
         self.acks.s_wptr.next = self.ack_wptr.val();
         self.acks.s_gen.next = self.ack_gen.val();
         self.acks.clear_valid.next = self.control.clear_valid.val();
@@ -414,60 +416,70 @@ impl<
         self.mon_word.next = self.control.mon_word.val();
 
         // Statistics.
-        self.counts.s_valid.next = self.accept.m_valid.val();
-        self.counts.s_data.next = self.accept.m_reason.val();
+        // DATA is counted as it is decided; all else in the place of a DATA record: messages that
+        // are dropped in their own, rare events in an empty one, for which s_ready goes low.
+        self.event.next = 0.into();
+        if self.acks.stale.val() {
+            self.stale.d.next = self.stale.q.val() + 1;
+        }
+        self.refused.d.next = 0.into();
+        if self.taken.val() & !self.is_data.val() {
+            self.refused.d.next = 3.into();
+            if self.is_control.val() {
+                self.refused.d.next = 2.into();
+            }
+            if self.s_error.val() {
+                self.refused.d.next = 1.into();
+            }
+        }
+        self.some_1.d.next = self.taken.val();
+        if self.some_1.q.val() {
+            if self.refused.q.val().any()
+                & ((self.refused.q.val() != 2) | !self.messages.s_ready.val())
+            {
+                self.event.next = bits::<4>(12) | bit_cast::<4, 2>(self.refused.q.val());
+            }
+        } else if self.rare.q.val().any() {
+            self.event.next = self.rare.q.val();
+            self.rare.d.next = 0.into();
+        } else if self.stale.q.val().any() {
+            self.event.next = 10.into();
+            if !self.acks.stale.val() {
+                self.stale.d.next = self.stale.q.val() - 1;
+            } else {
+                self.stale.d.next = self.stale.q.val();
+            }
+        }
+        if self.control.drop_valid.val() {
+            self.rare.d.next = self.control.drop_reason.val();
+        }
+        // Five more acknowledgements may be on their way through acks.
+        self.ack_open.d.next = self.stale.q.val() < 4;
+        self.event_1.d.next = self.event.val();
+        self.event_2.d.next = self.event_1.q.val();
+        self.event_3.d.next = self.event_2.q.val();
+        self.event_4.d.next = self.event_3.q.val();
+        self.event_5.d.next = self.event_4.q.val();
+        self.event_6.d.next = self.event_5.q.val();
+        self.counts.s_valid.next = self.accept.m_valid.val() | self.event_6.q.val().any();
+        self.counts.s_data.next = self.event_6.q.val();
+        if self.accept.m_valid.val() {
+            self.counts.s_data.next = self.accept.m_reason.val();
+        }
         self.counts.rd_addr.next = self.stat_addr.val();
-        if self.acks.stale.val()
-            | (self.control.drop_valid.val() & (self.control.drop_reason.val() == 10))
-        {
-            self.stale_write.d.next = self.stale_write.q.val() + 1;
-        }
-        if self.control.drop_valid.val() & (self.control.drop_reason.val() == 11) {
-            self.old_connect.d.next = self.old_connect.q.val() + 1;
-        }
-        if self.control.drop_valid.val() & (self.control.drop_reason.val() == 12) {
-            self.stray_abort.d.next = self.stray_abort.q.val() + 1;
-        }
-        if self.taken.val() & self.s_error.val() {
-            self.bad_frame.d.next = self.bad_frame.q.val() + 1;
-        }
-        if self.is_control.val() & !self.messages.s_ready.val() {
-            self.queue_full.d.next = self.queue_full.q.val() + 1;
-        }
-        if self.taken.val() & !self.s_error.val() & !self.is_data.val() & !self.is_control.val() {
-            self.not_expected.d.next = self.not_expected.q.val() + 1;
-        }
-        self.picked.d.next = self.not_expected.q.val();
-        if self.stat_addr.val() == 10 {
-            self.picked.d.next = self.stale_write.q.val();
-        }
-        if self.stat_addr.val() == 11 {
-            self.picked.d.next = self.old_connect.q.val();
-        }
-        if self.stat_addr.val() == 12 {
-            self.picked.d.next = self.stray_abort.q.val();
-        }
-        if self.stat_addr.val() == 13 {
-            self.picked.d.next = self.bad_frame.q.val();
-        }
-        if self.stat_addr.val() == 14 {
-            self.picked.d.next = self.queue_full.q.val();
-        }
-        self.picked_2.d.next = self.picked.q.val();
-        self.stat_high.d.next = self.stat_addr.val() >= 10;
-        self.stat_high_2.d.next = self.stat_high.q.val();
         self.stat_data.next = self.counts.rd_data.val();
-        if self.stat_high_2.q.val() {
-            self.stat_data.next = self.picked_2.q.val();
-        }
         if self.rst.val() {
             self.open.d.next = false;
-            self.stale_write.d.next = 0.into();
-            self.old_connect.d.next = 0.into();
-            self.stray_abort.d.next = 0.into();
-            self.bad_frame.d.next = 0.into();
-            self.queue_full.d.next = 0.into();
-            self.not_expected.d.next = 0.into();
+            self.stale.d.next = 0.into();
+            self.rare.d.next = 0.into();
+            self.event_1.d.next = 0.into();
+            self.event_2.d.next = 0.into();
+            self.event_3.d.next = 0.into();
+            self.event_4.d.next = 0.into();
+            self.event_5.d.next = 0.into();
+            self.control_1.d.next = false;
+            self.event_6.d.next = 0.into();
+            self.some_1.d.next = false;
         }
     }
 

@@ -1,21 +1,26 @@
 //! The queue between one input and one output of the switch.
 
-use crate::blocks::{FifoReg, RamReg};
+use crate::blocks::{FifoReg, RamRegHold};
 use crate::prelude::*;
 
 hdl_module! {
     /// Queue of whole frames from one input to one output of the switch.
     /// All queues of an input see every word of every frame; a queue keeps the frame only if w_take
     /// is high with its last word. Until then the words lie behind the queue's end and cost nothing.
-    /// A frame that does not fit is dropped whole.
-    /// Latency: 1 clock from w_end to entry_valid; rd_data is the word at the head one clock after rd_go,
-    /// which moves the head to the next word. The first word is there 2 clocks after entry_valid rose
-    /// at the earliest.
+    /// A frame that does not fit is dropped whole. Whether a word fits is found out one clock before it comes, from
+    /// its number; 15 words are held back for what that does not see: a frame that was kept in that very clock, and
+    /// that reduction frames store word 11 first.
+    /// Latency: 1 clock from w_end to entry_valid. rd_data is the word at the head from 2 clocks after
+    /// entry_valid rose on; rd_go moves on to the next word, in each clock if need be.
+    /// The memory holds two words back: that at the head in its output register, the one behind it before the
+    /// register. While no whole frame waits (loaded is low) it reads the head's address again and again.
     pub struct Crosspoint<const A: usize, const E: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
         /// Synchronous reset: empties the queue.
         pub rst: Signal<In, Bit>,
+        /// Number, in its frame, of the word that comes in the next clock.
+        pub w_beat: Signal<In, Bits<A>>,
         /// A word of a frame.
         pub w_valid: Signal<In, Bit>,
         /// Its place in the stored frame.
@@ -36,65 +41,78 @@ hdl_module! {
         pub entry_pop: Signal<In, Bit>,
         /// Move on to the next word.
         pub rd_go: Signal<In, Bit>,
-        /// Word that was the head one clock ago.
+        /// Word at the head.
         pub rd_data: Signal<Out, Bits<64>>,
         /// A frame was dropped for want of room.
         pub dropped: Signal<Out, Bit>,
         /// The words.
-        words: RamReg<64, A>,
+        words: RamRegHold<64, A>,
         /// One entry per frame kept.
         entries: FifoReg<E, 5>,
         /// Address of the first word of the frame that comes in.
         base: DFF<Bits<A>>,
         /// Address of the head.
         head: DFF<Bits<A>>,
-        /// Words that can still be stored from base on.
+        /// Words that can still be stored from base on, less those held back.
         space: DFF<Bits<A>>,
         /// A word of this frame did not fit.
         over: DFF<Bit>,
         /// A frame has been dropped.
         lost: DFF<Bit>,
         /// The word fits.
-        fits: Signal<Local, Bit>,
+        fits: DFF<Bit>,
         /// The frame is kept.
         keep: Signal<Local, Bit>,
         /// First address behind the frame that comes in, if it is kept now.
         base_next: Signal<Local, Bits<A>>,
-        /// Address after the head.
-        head_next: Signal<Local, Bits<A>>,
+        /// The two addresses after the head.
+        head_1: DFF<Bits<A>>,
+        head_2: DFF<Bits<A>>,
+        /// rd_data is the word at the head of a whole frame.
+        loaded: DFF<Bit>,
+        /// That word is before the output register.
+        ready: DFF<Bit>,
+        /// There was a word between head and base one clock ago.
+        waits: DFF<Bit>,
+        /// The first word of a frame goes to the output register.
+        load: Signal<Local, Bit>,
+        /// The head moves past the last word of the last whole frame.
+        emptied: Signal<Local, Bit>,
     }
 }
 
 impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, base, head, space, over, lost);
+        dff_setup!(
+            self, clk, base, head, head_1, head_2, space, fits, over, lost, loaded, ready, waits
+        );
         self.words.clk.next = self.clk.val();
         self.entries.clk.next = self.clk.val();
         self.entries.rst.next = self.rst.val();
 
-        self.fits.next = self.w_offset.val() < self.space.q.val();
-        self.words.wr_en.next = self.w_valid.val() & self.fits.val();
+        self.fits.d.next = self.w_beat.val() < self.space.q.val();
+        self.words.wr_en.next = self.w_valid.val() & self.fits.q.val();
         self.words.wr_addr.next = self.base.q.val() + self.w_offset.val();
         self.words.wr_data.next = self.w_data.val();
         self.keep.next = self.w_end.val()
             & self.w_take.val()
-            & self.fits.val()
+            & self.fits.q.val()
             & !self.over.q.val()
             & self.entries.s_ready.val();
         self.lost.d.next = self.w_end.val() & self.w_take.val() & !self.keep.val();
         self.dropped.next = self.lost.q.val();
         if self.w_valid.val() {
-            self.over.d.next = (self.over.q.val() | !self.fits.val()) & !self.w_end.val();
+            self.over.d.next = (self.over.q.val() | !self.fits.q.val()) & !self.w_end.val();
         }
         self.base_next.next = self.base.q.val() + bit_cast::<A, E>(self.w_entry.val());
         if self.keep.val() {
             self.base.d.next = self.base_next.val();
         }
         // Words read in this clock count as free one clock later.
-        self.space.d.next = self.head.q.val() - self.base.q.val() - 1;
+        self.space.d.next = self.head.q.val() - self.base.q.val() - 16;
         if self.keep.val() {
-            self.space.d.next = self.head.q.val() - self.base_next.val() - 1;
+            self.space.d.next = self.head.q.val() - self.base_next.val() - 16;
         }
         self.entries.s_valid.next = self.keep.val();
         self.entries.s_data.next = self.w_entry.val();
@@ -102,17 +120,32 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
         self.entry.next = self.entries.m_data.val();
         self.entries.m_ready.next = self.entry_pop.val();
 
-        self.head_next.next = self.head.q.val() + 1;
+        self.waits.d.next = self.base.q.val() != self.head.q.val();
+        self.load.next = !self.loaded.q.val() & self.ready.q.val() & self.waits.q.val();
+        self.emptied.next = self.rd_go.val() & (self.head_1.q.val() == self.base.q.val());
+        self.loaded.d.next = (self.loaded.q.val() & !self.emptied.val()) | self.load.val();
+        self.ready.d.next = !self.loaded.q.val() & !self.load.val();
         self.words.rd_addr.next = self.head.q.val();
-        if self.rd_go.val() {
-            self.words.rd_addr.next = self.head_next.val();
-            self.head.d.next = self.head_next.val();
+        if self.loaded.q.val() | self.load.val() {
+            self.words.rd_addr.next = self.head_1.q.val();
         }
+        if self.rd_go.val() {
+            self.words.rd_addr.next = self.head_2.q.val();
+            self.head.d.next = self.head_1.q.val();
+            self.head_1.d.next = self.head_2.q.val();
+            self.head_2.d.next = self.head_2.q.val() + 1;
+        }
+        self.words.rd_en.next = self.rd_go.val() | self.load.val();
         self.rd_data.next = self.words.rd_data.val();
 
         if self.rst.val() {
             self.base.d.next = 0.into();
             self.head.d.next = 0.into();
+            self.head_1.d.next = 1.into();
+            self.head_2.d.next = 2.into();
+            self.loaded.d.next = false;
+            self.ready.d.next = false;
+            self.waits.d.next = false;
             self.space.d.next = 0.into();
             self.over.d.next = false;
             self.lost.d.next = false;

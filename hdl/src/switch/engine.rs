@@ -2,10 +2,12 @@
 
 mod accumulate;
 mod emit;
+mod events;
 mod matcher;
 
 pub use accumulate::RedAccumulate;
 pub use emit::RedEmit;
+pub use events::RedEvents;
 pub use matcher::RedMatch;
 
 use crate::blocks::AsyncRam;
@@ -198,6 +200,9 @@ impl Logic for RedEngine {
         self.emit.cfg_address.next = self.cfg_address.val();
         self.emit.cfg_ethertype.next = self.cfg_ethertype.val();
         self.emit.q_data.next = self.values.q_data.val();
+        self.emit.w_valid.next = self.values.w_valid.val();
+        self.emit.w_place.next = self.values.w_place.val();
+        self.emit.w_data.next = self.values.w_data.val();
         self.emit.q_rc.next = self.values.q_rc.val();
         self.emit.q_oflow.next = self.values.q_oflow.val();
         self.emit.q_m.next = self.values.q_m.val();

@@ -8,7 +8,7 @@ hdl_module! {
     /// One output of the switch: takes whole frames from the queues of the inputs in turn. Plain frames go to
     /// the MAC, reduction frames to the engine of the port, whose own frames come back at red_*.
     /// One word a clock; the next frame is chosen while one passes, so no clock is lost between them.
-    /// Stages: 1 next frame chosen; 2 its first word is the queue's; 3 word registered, eng_*; 4 queue of plain
+    /// Stages: 1 next frame chosen; 2 its words move; 3 word registered, eng_*; 4 queue of plain
     /// words; 5 m_axis_tx.
     pub struct SwitchOut<const N: usize, const A: usize, const E: usize> {
         /// Clock.
@@ -23,7 +23,7 @@ hdl_module! {
         pub q_pop: Bank<Signal<Out, Bit>, N>,
         /// Move on to the next word.
         pub q_go: Bank<Signal<Out, Bit>, N>,
-        /// Word that was the head one clock ago.
+        /// Word at the head.
         pub q_data: Bank<Signal<In, Bits<64>>, N>,
         /// The queue from this port itself, one-hot: its frames go down the tree.
         pub own: Signal<In, Bits<N>>,
@@ -96,7 +96,9 @@ hdl_module! {
         s2_valid: DFF<Bit>,
         s2_first: DFF<Bit>,
         s2_last: DFF<Bit>,
-        s2_from: DFF<Bits<N>>,
+        /// The queues whose word moves, whose entry is used up.
+        go: DFF<Bits<N>>,
+        pop: DFF<Bits<N>>,
         s2_kind: DFF<Bits<2>>,
         s2_keep: DFF<Bits<3>>,
         /// Stage 3.
@@ -116,7 +118,7 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
     fn update(&mut self) {
         dff_setup!(
             self, clk, behind, pick_valid, pick, pick_count, pick_kind, pick_keep, active, from,
-            left, one_left, kind, keep, plain_room, red_room, s2_valid, s2_first, s2_last, s2_from,
+            left, one_left, kind, keep, plain_room, red_room, s2_valid, s2_first, s2_last, go, pop,
             s2_kind, s2_keep, s3_plain, s3_red, s3_first, s3_last, s3_kind, s3_keep, s3_data
         );
         self.plain.clk.next = self.clk.val();
@@ -158,14 +160,21 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             self.left.d.next = self.pick_count.q.val() - 1;
             self.one_left.d.next = false;
         }
+        self.go.d.next = 0.into();
+        if self.moving.val() {
+            self.go.d.next = self.source.val();
+        }
+        self.pop.d.next = 0.into();
+        if self.start.val() {
+            self.pop.d.next = self.pick.q.val();
+        }
         for i in 0..N {
-            self.q_pop[i].next = self.start.val() & self.pick.q.val().get_bit(i);
-            self.q_go[i].next = self.moving.val() & self.source.val().get_bit(i);
+            self.q_pop[i].next = self.pop.q.val().get_bit(i);
+            self.q_go[i].next = self.go.q.val().get_bit(i);
         }
         self.s2_valid.d.next = self.moving.val();
         self.s2_first.d.next = self.start.val();
         self.s2_last.d.next = self.ends.val();
-        self.s2_from.d.next = self.source.val();
         self.s2_kind.d.next = self.kind.q.val();
         self.s2_keep.d.next = self.keep.q.val();
         if self.start.val() {
@@ -174,9 +183,9 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         }
 
         // Stage 1: the next frame, in turn. An entry that is used up just now still shows.
-        self.req.next = self.valids.m.val();
+        self.req.next = self.valids.m.val() & !self.pop.q.val();
         if self.pick_valid.q.val() {
-            self.req.next = self.valids.m.val() & !self.pick.q.val();
+            self.req.next = self.valids.m.val() & !self.pop.q.val() & !self.pick.q.val();
         }
         self.later.next = self.req.val() & self.behind.q.val();
         self.choice.next = self.req.val() & (!self.req.val() + 1);
@@ -199,7 +208,7 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         }
 
         // Stage 3: the crossbar.
-        self.words.sel.next = self.s2_from.q.val();
+        self.words.sel.next = self.go.q.val();
         self.s3_plain.d.next = self.s2_valid.q.val() & (self.s2_kind.q.val() == 0);
         self.s3_red.d.next = self.s2_valid.q.val() & (self.s2_kind.q.val() != 0);
         self.s3_first.d.next = self.s2_first.q.val();
@@ -239,6 +248,8 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             self.plain_room.d.next = false;
             self.red_room.d.next = false;
             self.s2_valid.d.next = false;
+            self.go.d.next = 0.into();
+            self.pop.d.next = 0.into();
             self.s3_plain.d.next = false;
             self.s3_red.d.next = false;
         }

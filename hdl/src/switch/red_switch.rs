@@ -1,6 +1,6 @@
 //! The switch with a reduction engine at each output.
 
-use super::{RedEngine, SwitchCore};
+use super::{RedEngine, RedEvents, SwitchCore};
 use crate::prelude::*;
 
 hdl_module! {
@@ -85,14 +85,14 @@ hdl_module! {
         pub ev_full: Bank<Signal<Out, Bits<N>>, N>,
         /// A frame has left by this port.
         pub ev_sent: Bank<Signal<Out, Bit>, N>,
-        /// Something happened in the engine of a port.
-        pub ev_red_valid: Bank<Signal<Out, Bit>, N>,
-        /// What: see red_engine.
-        pub ev_red_code: Bank<Signal<Out, Bits<4>>, N>,
+        /// Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence number,
+        /// 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10 expired empty.
+        pub ev_engine: Bank<Signal<Out, Bits<11>>, N>,
         /// Descriptors in use in the engine of a port, a bit each.
         pub used: Bank<Signal<Out, Bits<8>>, N>,
         core: SwitchCore<N, A, E, TU, TM, MW>,
         engines: Bank<RedEngine, N>,
+        events: Bank<RedEvents, N>,
         /// Clocks of the timeouts' unit, its end.
         unit: DFF<Bits<10>>,
         tick: DFF<Bit>,
@@ -165,8 +165,9 @@ impl<
             self.engines[i].cfg_timeout_1.next = self.cfg_timeout_1.val();
             self.engines[i].cfg_timeout_2.next = self.cfg_timeout_2.val();
             self.engines[i].cfg_timeout_3.next = self.cfg_timeout_3.val();
-            self.ev_red_valid[i].next = self.engines[i].ev_valid.val();
-            self.ev_red_code[i].next = self.engines[i].ev_code.val();
+            self.events[i].valid.next = self.engines[i].ev_valid.val();
+            self.events[i].code.next = self.engines[i].ev_code.val();
+            self.ev_engine[i].next = self.events[i].m.val();
             self.used[i].next = self.engines[i].used.val();
         }
         if self.rst.val() {

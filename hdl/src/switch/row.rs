@@ -57,7 +57,7 @@ hdl_module! {
         pub q_pop: Bank<Signal<In, Bit>, N>,
         /// Move on to the next word.
         pub q_go: Bank<Signal<In, Bit>, N>,
-        /// Word that was the head one clock ago.
+        /// Word at the head.
         pub q_data: Bank<Signal<Out, Bits<64>>, N>,
         /// A bit per output: a frame was dropped because its queue is full.
         pub dropped: Signal<Out, Bits<N>>,
@@ -109,6 +109,7 @@ impl<
         for i in 0..N {
             self.queues[i].clk.next = self.clk.val();
             self.queues[i].rst.next = self.rst.val();
+            self.queues[i].w_beat.next = self.rx.m_beat.val();
             self.queues[i].w_valid.next = self.rx.m_valid.val();
             self.queues[i].w_offset.next = self.rx.m_offset.val();
             self.queues[i].w_data.next = self.rx.m_data.val();

@@ -8,7 +8,7 @@ hdl_module! {
     /// Input of a switch port: checks each frame, looks up where it goes and hands its words on.
     /// Never stalls: one word a clock, frames back to back. Latency: 2 clocks from s_axis to m_*,
     /// and the decision comes with the frame's last word.
-    /// Stages: 1 word registered; 2 aligned, m_*; beside it 2 to 4 the tables, 5 where to (from the first word);
+    /// Stages: 1 word registered; 2 aligned, m_*; beside it 2 to 4 the tables, 5 their entry, 6 where to (from the first word);
     /// 3 header fields, 4 to 6 their checks.
     /// A reduction frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11, and stored from
     /// word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 0 to 5. Word 6 carries VNI, tree and reduction id in
@@ -56,6 +56,8 @@ hdl_module! {
         pub cfg_engines: Signal<In, Bits<N>>,
         /// Ethertype of reduction frames.
         pub cfg_ethertype: Signal<In, Bits<16>>,
+        /// Number of the word that m_* carries in the next clock.
+        pub m_beat: Signal<Out, Bits<A>>,
         /// A word for the queues.
         pub m_valid: Signal<Out, Bit>,
         /// Its place in the stored frame.
@@ -85,6 +87,10 @@ hdl_module! {
         r_user: DFF<Bit>,
         r_keep: DFF<Bits<8>>,
         r_beat: DFF<Bits<A>>,
+        /// It is the first of a frame; the frame is too short if it ends here; it is too long for a queue.
+        r_first: DFF<Bit>,
+        r_short: DFF<Bit>,
+        r_long: DFF<Bit>,
         /// Number of the next word.
         beat: DFF<Bits<A>>,
         beat_full: Signal<Local, Bit>,
@@ -104,8 +110,10 @@ hdl_module! {
         /// Age of the lookup.
         look_1: DFF<Bit>,
         look_2: DFF<Bit>,
-        /// The entry of the table.
-        entry: Signal<Local, Bits<MW>>,
+        look_3: DFF<Bit>,
+        /// The entries of the tables.
+        entry: DFF<Bits<MW>>,
+        way: DFF<Bits<7>>,
         from_parent: Signal<Local, Bit>,
         from_child: Signal<Local, Bit>,
         up_mask: Signal<Local, Bits<N>>,
@@ -189,12 +197,18 @@ impl<
             r_user,
             r_keep,
             r_beat,
+            r_first,
+            r_short,
+            r_long,
             beat,
             a_address,
             a_multicast,
             a_fits,
             look_1,
             look_2,
+            look_3,
+            entry,
+            way,
             t_ports,
             t_down,
             t_wait,
@@ -224,6 +238,9 @@ impl<
         self.r_last.d.next = self.s_axis_rx_tlast.val();
         self.r_user.d.next = self.s_axis_rx_tuser.val();
         self.r_beat.d.next = self.beat.q.val();
+        self.r_first.d.next = self.beat.q.val() == 0;
+        self.r_short.d.next = self.beat.q.val() < 7;
+        self.r_long.d.next = (self.beat.q.val() + 16) < 16;
         self.beat_full.next = self.beat.q.val().all();
         if self.s_axis_rx_tvalid.val() {
             if !self.beat_full.val() {
@@ -233,7 +250,7 @@ impl<
                 self.beat.d.next = 0.into();
             }
         }
-        self.at_0.next = self.r_valid.q.val() & (self.r_beat.q.val() == 0);
+        self.at_0.next = self.r_valid.q.val() & self.r_first.q.val();
         self.at_1.next = self.r_valid.q.val() & (self.r_beat.q.val() == 1);
         self.at_2.next = self.r_valid.q.val() & (self.r_beat.q.val() == 2);
         self.at_4.next = self.r_valid.q.val() & (self.r_beat.q.val() == 4);
@@ -263,25 +280,29 @@ impl<
                 self.a_fits.d.next = (self.r_data.q.val().get_bits::<16>(0) == 3)
                     & (self.address.val().get_bits::<9>(23) == 0x1ff)
                     & (self.address.val().get_bits::<3>(0) == 7)
+                    & !self.address.val().get_bits::<2>(21).any()
+                    & !self.address.val().get_bits::<2>(16).any()
                     & ((self.address.val().get_bits::<13>(3) >> self.tm.val()) == 0);
             }
         }
         self.look_1.d.next = self.at_0.val();
         self.look_2.d.next = self.look_1.q.val();
+        self.look_3.d.next = self.look_2.q.val();
 
-        // Stage 5 of the lookup: the entry says where to.
-        self.entry.next = self.multicast.rd_data.val();
-        self.children.next = self.entry.val().get_bits::<N>(27);
-        self.up_mask.next = self.port_one.val() << self.entry.val().get_bits::<6>(20);
+        // Stages 5 and 6 of the lookup: the entry, and where to.
+        self.entry.d.next = self.multicast.rd_data.val();
+        self.way.d.next = self.unicast.rd_data.val();
+        self.children.next = self.entry.q.val().get_bits::<N>(27);
+        self.up_mask.next = self.port_one.val() << self.entry.q.val().get_bits::<6>(20);
         self.from_parent.next = (self.up_mask.val() & self.own.val()).any();
         self.from_child.next = (self.children.val() & self.own.val()).any();
-        self.to_mask.next = self.port_one.val() << self.unicast.rd_data.val().get_bits::<6>(0);
+        self.to_mask.next = self.port_one.val() << self.way.q.val().get_bits::<6>(0);
         self.targets.next = self.to_mask.val();
         self.why.next = 0.into();
         if (self.to_mask.val() & self.own.val()).any() {
             self.why.next = 5.into();
         }
-        if !self.unicast.rd_data.val().get_bit(6) | !self.to_mask.val().any() {
+        if !self.way.q.val().get_bit(6) | !self.to_mask.val().any() {
             self.why.next = 3.into();
         }
         self.engine_on.next = (self.up_mask.val() & self.cfg_engines.val()).any();
@@ -298,16 +319,17 @@ impl<
                 self.why.next = 0.into();
                 self.targets.next = self.children.val() & !self.own.val();
             }
-            if !self.entry.val().get_bit(26) {
+            if !self.entry.q.val().get_bit(26) {
                 self.why.next = 3.into();
             }
         }
         if !self.a_fits.q.val() {
             self.why.next = 3.into();
         }
-        if self.look_2.q.val() {
-            self.t_wait.d.next = self.entry.val().get_bits::<20>(0);
-            self.t_engine.d.next = self.entry.val().get_bits::<20>(0).any() & self.engine_on.val();
+        if self.look_3.q.val() {
+            self.t_wait.d.next = self.entry.q.val().get_bits::<20>(0);
+            self.t_engine.d.next =
+                self.entry.q.val().get_bits::<20>(0).any() & self.engine_on.val();
             self.t_down.d.next = self.a_multicast.q.val() & self.from_parent.val();
             self.t_ports.d.next = self.targets.val() & self.cfg_enabled.val();
             self.t_off.d.next = self.targets.val() & !self.cfg_enabled.val();
@@ -385,8 +407,8 @@ impl<
         self.check.address.next = self.a_address.q.val();
         self.bad.next = self.r_user.q.val()
             | self.ragged_now.val()
-            | (self.r_beat.q.val() < 7)
-            | self.r_beat.q.val().all();
+            | self.r_short.q.val()
+            | self.r_long.q.val();
         self.illegal.next = self.red.val()
             & (self.check.malformed.val()
                 | (self.check.no_count.val() & !self.t_down.q.val())
@@ -422,6 +444,8 @@ impl<
         self.w_off.d.next = 0.into();
         if !self.drop.val() {
             self.w_take.d.next = self.ports.val();
+        }
+        if !self.drop.val() & self.r_valid.q.val() & self.r_last.q.val() {
             self.w_off.d.next = self.t_off.q.val();
         }
         self.w_entry.d.next = bit_cast::<E, A>(self.r_beat.q.val() + 1)
@@ -429,6 +453,7 @@ impl<
             | (bit_cast::<E, 1>(self.bytes_0.val().into()) << (self.a.val() + 2))
             | (bit_cast::<E, 1>(self.bytes_1.val().into()) << (self.a.val() + 3))
             | (bit_cast::<E, 1>(self.bytes_2.val().into()) << (self.a.val() + 4));
+        self.m_beat.next = self.r_beat.q.val();
         self.m_valid.next = self.w_valid.q.val();
         self.m_offset.next = self.w_offset.q.val();
         self.m_data.next = self.w_data.q.val();

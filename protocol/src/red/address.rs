@@ -67,10 +67,10 @@ impl Address {
         (self.0 & (ENDPOINTS as u32 - 1)) as u16
     }
 
-    /// Tree and reduction id, if this is a multicast address.
+    /// Tree and reduction id, if this is a multicast address: bits 31:23 and 2:0 set, 22:21 and 17:16 clear.
     #[must_use]
     pub const fn multicast(self) -> Option<Key> {
-        if self.0 >> 23 == 0x1ff && self.0 & 7 == 7 {
+        if self.0 & 0xffe3_0007 == 0xff80_0007 {
             Some(Key {
                 tree: (self.0 >> 3) as u16 & (TREES - 1),
                 reduction: (self.0 >> 18) as u8 & 7,

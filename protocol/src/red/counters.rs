@@ -59,6 +59,9 @@ counters! {
     Partials = 17 "partials",
     /// Descriptors that timed out without a contribution (RED-12).
     ExpiredEmpty = 18 "expired_empty",
+    /// Frames that the MAC marked bad, shorter than 57 bytes or longer than a queue, and those with holes in them; the
+    /// models have none.
+    BadFrame = 19 "bad_frame",
 }
 
 impl std::fmt::Display for Counter {

@@ -290,11 +290,7 @@ impl CoreRtl {
                 red_taken: input.red.is_some() && m.is_set(set.red_ready),
                 events: Events {
                     ended: m.is_set(set.ev[0]).then(|| m.get(set.ev[1]) as u8),
-                    off: if m.is_set(set.ev[0]) {
-                        m.get(set.ev[2])
-                    } else {
-                        0
-                    },
+                    off: m.get(set.ev[2]),
                     full: m.get(set.ev[3]),
                     sent: m.is_set(set.ev[4]),
                 },

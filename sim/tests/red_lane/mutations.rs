@@ -1,1 +1,142 @@
+//! Wrong lanes: each differs from `red_lane` in one expression, and the streams must notice.
+//!
+//! All are in one model, which takes less time to build than one for each; a port that is added
+//! to it chooses the wrong expression.
 
+use super::{MODES, bench::Bench, bench::sources, stimulus};
+use std::sync::OnceLock;
+use tributary_sim::verilate::{BuildOptions, Verilated};
+
+/// A wrong expression: the module, what stands before the right one, the right one, the wrong one.
+type Mutation = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+);
+
+/// The wrong lanes, by name.
+const MUTATIONS: &[Mutation] = &[
+    ("sticky bit", ALIGN, "sticky = ", "(|s2_lost_reg)", "1'b0"),
+    ("far operand", ALIGN, "", "|distance[10:6]", "1'b0"),
+    (
+        "subnormal distance",
+        ALIGN,
+        "",
+        "s_a_normal ^ s_b_normal",
+        "1'b0",
+    ),
+    (
+        "overflow by carry",
+        ALIGN,
+        "",
+        "s3_exp_reg == 11'd2046",
+        "1'b0",
+    ),
+    (
+        "no limit",
+        "red_flt_lead.v",
+        "",
+        "s_bits | s_limit",
+        "s_bits",
+    ),
+    (
+        "tie to odd",
+        ROUND,
+        "",
+        "rest | s_sum[4]",
+        "rest | !s_sum[4]",
+    ),
+    ("no flush", ROUND, "", "s_ftz & !hidden", "1'b0"),
+    (
+        "zero down",
+        "red_flt_add.v",
+        "",
+        "s_rounding == 2'd2",
+        "1'b0",
+    ),
+    ("tie of indexes", CHOOSE, "s1_tie_reg ? ", "!below", "below"),
+    ("signed index", CHOOSE, "", "a_sign ^ index", "a_sign"),
+    (
+        "no precedence",
+        CHOOSE,
+        "by_nan = ",
+        "b_signalling",
+        "s_low_lt",
+    ),
+    (
+        "quiet bit in payload",
+        CHOOSE,
+        "by_nan = ",
+        "s_low_lt",
+        "s_lt",
+    ),
+    ("no zero", CHOOSE, "", "s1_repsum_reg & r_zero", "1'b0"),
+    (
+        "overflow of signs",
+        CHOOSE,
+        "",
+        "s3_x_sign_reg == s3_y_sign_reg",
+        "1'b1",
+    ),
+];
+const ALIGN: &str = "red_flt_align.v";
+const ROUND: &str = "red_flt_round.v";
+const CHOOSE: &str = "red_lane_choose.v";
+
+fn library() -> &'static Verilated {
+    static LIBRARY: OnceLock<Verilated> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let (top, mut files) = sources();
+        let mut replace = |file: &str, before: &str, old: &str, new: &str| {
+            let (_, text) = files.iter_mut().find(|(name, _)| name == file).unwrap();
+            let old = format!("{before}{old}");
+            assert_eq!(text.matches(&old).count(), 1, "{old} in {file}");
+            *text = text.replace(&old, &format!("{before}{new}"));
+        };
+        let port = "input  wire        rst, ";
+        replace(
+            "red_lane.v",
+            "",
+            port,
+            &format!("input wire [7:0] mutation,\n    {port}"),
+        );
+        for (number, (_, file, before, right, wrong)) in MUTATIONS.iter().enumerate() {
+            let chosen = format!(
+                "(({top}.mutation == 8'd{}) ? ({wrong}) : ({right}))",
+                number + 1
+            );
+            replace(file, before, right, &chosen);
+        }
+        Verilated::build(&BuildOptions::new(&top, &files)).unwrap()
+    })
+}
+
+/// Runs all streams in short form.
+fn streams(mutation: u64) -> Result<(), String> {
+    for mode in MODES {
+        let mut bench = Bench::new(library(), mode);
+        bench.set("mutation", mutation);
+        stimulus::frames(&mut bench, mode, 1, 2000)?;
+        stimulus::sums(&mut bench, 2, 5000)?;
+        stimulus::integers(&mut bench, 3, 5000)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn red_01_red_02_red_03_red_04_red_05_wrong_lanes_are_noticed() {
+    streams(0).unwrap();
+    let missed: Vec<&str> = (1..)
+        .zip(MUTATIONS)
+        .filter_map(|(number, mutation)| match streams(number) {
+            Ok(()) => Some(mutation.0),
+            Err(wrong) => {
+                println!("{}: {wrong}", mutation.0);
+                None
+            }
+        })
+        .collect();
+    assert_eq!(missed, Vec::<&str>::new());
+}

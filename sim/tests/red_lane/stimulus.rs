@@ -58,8 +58,8 @@ fn integer(rng: &mut impl Rng) -> u64 {
     let near = rng.random_range(0..4u64).wrapping_sub(2);
     match rng.random_range(0..6) {
         0 => near,
-        1 => (1 << 63) + near,
-        2 => (1 << rng.random_range(0..64u64)) + near,
+        1 => (1_u64 << 63).wrapping_add(near),
+        2 => (1_u64 << rng.random_range(0..64u64)).wrapping_add(near),
         3 => rng.random::<u64>() >> rng.random_range(0..64u64),
         _ => rng.random(),
     }
@@ -90,10 +90,11 @@ pub fn integers(bench: &mut Bench, seed: u64, pairs: u64) -> Result<(), Wrong> {
     bench.drain()
 }
 
-/// A value as operations of frames get it: any bits, or a special one.
+/// A value as operations of frames get it: an integer, a NaN of few bits, or a special one.
 fn operand(rng: &mut impl Rng, special: &[u64]) -> u64 {
-    match rng.random_range(0..3) {
+    match rng.random_range(0..4) {
         0 => integer(rng),
+        1 => 0x7ff << 52 | rng.random::<u64>() & 0x8008_0000_0000_0003,
         _ => special[rng.random_range(0..special.len())],
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The model is told what the RTL does at the clocks at which the RTL's tables say it: a DATA
 //! record taken at clock t is in the tables from clock t+6 on; the control engine samples the row
-//! of a window four clocks before it decides (`mon_act`) and a bitmap word two clocks before it
+//! of a window five clocks before it decides (`mon_act`) and a bitmap word two clocks before it
 //! uses it (`mon_view`).
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
@@ -299,7 +299,7 @@ impl Bench {
         {
             let next = self.model.free().next();
             if let Some(wptr) = next {
-                self.flush(wptr, t.saturating_sub(2));
+                self.flush(wptr, t);
                 self.cursor.insert(wptr, 0);
             }
             self.deferred = None;
@@ -385,7 +385,7 @@ impl Bench {
     fn act(&mut self, op: u8, wptr: u16, now: u16) -> Outcome<()> {
         self.settled()?;
         let a = self.now;
-        let sampled = a.saturating_sub(10);
+        let sampled = a.saturating_sub(11);
         self.coverage.acts[usize::from(op)] += 1;
         self.op = op;
         self.op_wptr = wptr;

@@ -258,9 +258,9 @@ fn rw_01_rw_03_slide_by_0_1_w_less_1_and_w_and_the_packets_just_behind() {
     }
 }
 
-/// 3 W packets of one window, one in every clock: a decision in every clock, 7 clocks later.
+/// 3 W packets of one window, one in every clock: a decision in every clock, 8 clocks later.
 #[test]
-fn rw_01_one_record_and_one_decision_a_clock_in_seven_clocks() {
+fn rw_01_one_record_and_one_decision_a_clock_in_eight_clocks() {
     let swapped = (0..3 * W).map(|p| p ^ 1).collect::<Vec<_>>();
     for order in [(0..3 * W).collect(), swapped] {
         let mut rig = Rig::new();
@@ -276,7 +276,7 @@ fn rw_01_one_record_and_one_decision_a_clock_in_seven_clocks() {
         rig.run(20);
         assert_eq!(rig.decisions.len(), order.len());
         for (i, ((at, d), pidx)) in rig.decisions.iter().zip(&order).enumerate() {
-            assert_eq!(*at, first + i as u64 + 7, "packet {pidx}");
+            assert_eq!(*at, first + i as u64 + 8, "packet {pidx}");
             let want = (ACCEPTED, 0x1_0000 + u64::from(*pidx << MTU), 7, 1 << MTU);
             assert_eq!((d.reason, d.addr, d.rkey, d.len), want, "packet {pidx}");
         }

@@ -130,7 +130,7 @@ fn places() -> Vec<(&'static str, Place)> {
             Statement("s4_stale_reg <="),
             &[
                 (NoGeneration, "1'b0"),
-                (OneBitGeneration, "conn_id_rd_data[17] != s3_gen_reg[0]"),
+                (OneBitGeneration, "s3_id_reg[17] != s3_gen_reg[0]"),
             ],
         ),
         place(
@@ -160,10 +160,10 @@ fn places() -> Vec<(&'static str, Place)> {
         // if all packets have.
         place(
             ACKS,
-            Statement("s4_full_reg <="),
+            Statement("s6_full_reg <="),
             &[
-                (CompletionOnTailAlone, "s3_valid_reg & known"),
-                (WritesNotCounted, "s3_valid_reg & known"),
+                (CompletionOnTailAlone, "s5_known_reg"),
+                (WritesNotCounted, "s5_known_reg"),
             ],
         ),
         place(

@@ -7,7 +7,7 @@ use crate::bench::{Bench, node_mac};
 use crate::seeds;
 
 /// Longest frame that a queue can hold, in beats.
-const LONGEST: usize = 511;
+const LONGEST: usize = 496;
 
 /// Sends what `bad` makes of a good frame's beats between good frames, back to back and with pauses.
 fn only_counted(name: &str, bad: impl Fn(&mut Bench, Vec<Beat>) -> Vec<Beat>) {

@@ -13,7 +13,8 @@ hdl_module! {
     ///   2 to 5 data words, operands registered   3 REPSUM: distance of the two sums   4 to 7 REPSUM: operands,
     ///   moved by the distance   6 record of the decision   9 source address   10 to 12 result code so far
     ///   13 to 16 results written, result code of each word   17 words that are not zero.
-    /// q_* shows words and result codes in the very clock in which they are written.
+    /// q_rc and q_oflow show a code in the very clock in which it is written, q_data one
+    /// clock later, and w_* what was written.
     pub struct RedAccumulate {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -53,6 +54,12 @@ hdl_module! {
         pub q_word: Signal<In, Bits<2>>,
         /// The word, in the same clock.
         pub q_data: Signal<Out, Bits<64>>,
+        /// A word was written one clock ago.
+        pub w_valid: Signal<Out, Bit>,
+        /// Its descriptor and number.
+        pub w_place: Signal<Out, Bits<5>>,
+        /// The word.
+        pub w_data: Signal<Out, Bits<64>>,
         /// Result code of the descriptor.
         pub q_rc: Signal<Out, Bits<4>>,
         /// Most significant word that overflowed (REPSUM).
@@ -108,19 +115,20 @@ hdl_module! {
         /// Data words of the frame that are not zero, the last in bit 3.
         in_filled: DFF<Bits<4>>,
         l_shift: DFF<Bit>,
-        /// Clock 3: weight of the accumulator, differences both ways.
+        /// Clock 3: weight of the accumulator, how far the frame's is ahead.
         t3_weight: DFF<Bits<8>>,
         ahead: Signal<Local, Bits<9>>,
-        below: Signal<Local, Bits<9>>,
-        /// Clock 4: the frame's sum is the larger, distance (4 for more), larger weight, special, +inf with -inf.
+        larger: Signal<Local, Bit>,
+        far: Signal<Local, Bit>,
+        offset: Signal<Local, Bits<4>>,
+        /// Clock 4: the frame's sum is the larger, offset (4 for more), larger weight, special, +inf with -inf.
         t4_larger: DFF<Bit>,
-        t4_distance: DFF<Bits<3>>,
+        t4_offset: DFF<Bits<4>>,
         t4_weight: DFF<Bits<8>>,
         t4_special: DFF<Bit>,
         t4_nan: DFF<Bit>,
-        distance_in: Signal<Local, Bits<3>>,
-        distance_acc: Signal<Local, Bits<3>>,
-        moved_word: Signal<Local, Bits<4>>,
+        /// Clocks 4 to 7: word of the accumulator that goes with the frame's, 4 and above for none.
+        r_word: DFF<Bits<4>>,
         r_place: Signal<Local, Bits<5>>,
         q_place: Signal<Local, Bits<5>>,
         /// Clocks 5 to 8: REPSUM operand.
@@ -140,6 +148,7 @@ hdl_module! {
         rec_oflow: DFF<Bits<2>>,
         rec_larger: DFF<Bit>,
         rec_distance: DFF<Bits<3>>,
+        rec_offset: DFF<Bits<4>>,
         rec_special: DFF<Bit>,
         rec_nan: DFF<Bit>,
         /// Clock 10: source of the frame.
@@ -170,10 +179,15 @@ hdl_module! {
         over_word: DFF<Bits<2>>,
         /// Results of the lane.
         moves: Signal<Local, Bit>,
-        counts: Signal<Local, Bit>,
-        place: Signal<Local, Bits<5>>,
+        result_slot: Signal<Local, Bits<4>>,
         result_word: Signal<Local, Bits<4>>,
-        stored: Signal<Local, Bit>,
+        stores: Signal<Local, Bit>,
+        /// Clocks 13 to 16: the result is stored, its code counts, it is a word of a REPSUM, where it goes.
+        store: DFF<Bit>,
+        counts: DFF<Bit>,
+        counts_moved: DFF<Bit>,
+        place: DFF<Bits<5>>,
+        code: Signal<Local, Bits<3>>,
         live_rc: Signal<Local, Bits<4>>,
         live_any: Signal<Local, Bit>,
         live_word: Signal<Local, Bits<2>>,
@@ -183,6 +197,13 @@ hdl_module! {
         w_filled: DFF<Bits<4>>,
         w_onehot: Signal<Local, Bits<4>>,
         w_before: Signal<Local, Bits<4>>,
+        /// The word written in the clock before.
+        late: DFF<Bit>,
+        late_place: DFF<Bits<5>>,
+        late_data: DFF<Bits<64>>,
+        /// Code of the result that is sent; the lane has it.
+        sent_code: DFF<Bits<6>>,
+        sends_live: DFF<Bit>,
         shown: Signal<Local, Bits<6>>,
     }
 }
@@ -219,7 +240,8 @@ impl Logic for RedAccumulate {
             l_shift,
             t3_weight,
             t4_larger,
-            t4_distance,
+            t4_offset,
+            r_word,
             t4_weight,
             t4_special,
             t4_nan,
@@ -238,6 +260,7 @@ impl Logic for RedAccumulate {
             rec_oflow,
             rec_larger,
             rec_distance,
+            rec_offset,
             rec_special,
             rec_nan,
             source,
@@ -250,7 +273,16 @@ impl Logic for RedAccumulate {
             rc,
             over_any,
             over_word,
-            w_filled
+            w_filled,
+            store,
+            counts,
+            counts_moved,
+            place,
+            late,
+            late_place,
+            late_data,
+            sent_code,
+            sends_live
         );
         self.lane.clk.next = self.clk.val();
         self.lane.rst.next = self.rst.val();
@@ -307,26 +339,30 @@ impl Logic for RedAccumulate {
         // Clocks 2 to 4: REPSUM, how far the two sums are apart.
         self.weights.rd_addr.next = self.m_index.val();
         self.t3_weight.d.next = self.weights.rd_data.val();
-        self.ahead.next = (bit_cast::<9, 8>(self.m_header.val().get_bits::<8>(51) ^ 0x80))
-            - (bit_cast::<9, 8>(self.t3_weight.q.val() ^ 0x80));
-        self.below.next = (bit_cast::<9, 8>(self.t3_weight.q.val() ^ 0x80))
-            - (bit_cast::<9, 8>(self.m_header.val().get_bits::<8>(51) ^ 0x80));
-        self.distance_in.next = self.ahead.val().get_bits::<3>(0);
-        if self.ahead.val().get_bits::<6>(2).any() {
-            self.distance_in.next = 4.into();
+        self.ahead.next = bit_cast::<9, 8>(self.m_header.val().get_bits::<8>(51) ^ 0x80)
+            - bit_cast::<9, 8>(self.t3_weight.q.val() ^ 0x80);
+        self.larger.next = !self.ahead.val().get_bit(8) & self.ahead.val().any();
+        self.far.next = self.ahead.val().get_bits::<7>(2).any();
+        if self.ahead.val().get_bit(8) {
+            self.far.next = !self.ahead.val().get_bits::<7>(2).all();
         }
-        self.distance_acc.next = self.below.val().get_bits::<3>(0);
-        if self.below.val().get_bits::<6>(2).any() {
-            self.distance_acc.next = 4.into();
+        // Where the frame's word 0 falls in the accumulator, modulo 16: 0 to 4, or -1 to -4.
+        self.offset.next = self.ahead.val().get_bits::<4>(0);
+        if self.far.val() {
+            self.offset.next = 12.into();
+            if self.larger.val() {
+                self.offset.next = 4.into();
+            }
         }
+        self.r_word.d.next = self.r_word.q.val() + 1;
         if self.t3.q.val() {
-            self.t4_larger.d.next = self.below.val().get_bit(8);
-            self.t4_distance.d.next = self.distance_acc.val();
+            self.t4_larger.d.next = self.larger.val();
+            self.t4_offset.d.next = self.offset.val();
+            self.r_word.d.next = self.offset.val();
             self.t4_weight.d.next = self.t3_weight.q.val();
             self.t4_special.d.next =
                 !self.t3_weight.q.val().get_bit(7) & (self.t3_weight.q.val() >= 125);
-            if self.below.val().get_bit(8) {
-                self.t4_distance.d.next = self.distance_in.val();
+            if self.larger.val() {
                 self.t4_weight.d.next = self.m_header.val().get_bits::<8>(51);
                 self.t4_special.d.next = !self.m_header.val().get_bit(58)
                     & (self.m_header.val().get_bits::<8>(51) >= 125);
@@ -373,7 +409,11 @@ impl Logic for RedAccumulate {
             }
             self.rec_oflow.d.next = self.m_header.val().get_bits::<2>(59);
             self.rec_larger.d.next = self.t4_larger.q.val();
-            self.rec_distance.d.next = self.t4_distance.q.val();
+            self.rec_offset.d.next = self.t4_offset.q.val();
+            self.rec_distance.d.next = self.t4_offset.q.val().get_bits::<3>(0);
+            if !self.t4_larger.q.val() {
+                self.rec_distance.d.next = bits::<3>(0) - self.t4_offset.q.val().get_bits::<3>(0);
+            }
             self.rec_special.d.next = self.t4_special.q.val();
             self.rec_nan.d.next = self.t4_nan.q.val();
         }
@@ -469,72 +509,76 @@ impl Logic for RedAccumulate {
             self.start_word.next = self.rec_oflow.q.val();
         }
 
-        // Clocks 13 to 16: results of the lane.
+        // Clocks 12 to 15: where the result goes that the lane shows in the next clock.
         self.moves.next =
             self.rec_repsum.q.val() & !self.rec_load.q.val() & !self.rec_differs.q.val();
-        self.result_word.next = bit_cast::<4, 2>(self.lane.m_word.val());
+        self.result_slot.next = bit_cast::<4, 1>((self.t13.q.val() | self.t15.q.val()).into())
+            | (bit_cast::<4, 1>((self.t14.q.val() | self.t15.q.val()).into()) << 1);
+        self.result_word.next = self.result_slot.val();
         if self.moves.val() & !self.rec_special.q.val() & !self.rec_larger.q.val() {
-            self.result_word.next = bit_cast::<4, 2>(self.lane.m_word.val())
-                - bit_cast::<4, 3>(self.rec_distance.q.val());
+            self.result_word.next = self.result_slot.val() + self.rec_offset.q.val();
         }
-        self.stored.next = self.lane.m_valid.val()
-            & self.rec_combine.q.val()
-            & !self.rec_keeps.q.val()
-            & !self.result_word.val().get_bit(3);
-        self.counts.next = self.stored.val() & !self.rec_differs.q.val();
+        self.stores.next =
+            (self.t12.q.val() | self.t13.q.val() | self.t14.q.val() | self.t15.q.val())
+                & self.rec_combine.q.val()
+                & !self.rec_keeps.q.val()
+                & !self.result_word.val().get_bit(3);
+        self.store.d.next = self.stores.val();
+        self.counts.d.next = self.stores.val() & !self.rec_differs.q.val();
+        self.counts_moved.d.next = self.stores.val() & self.moves.val();
+        self.place.d.next = (bit_cast::<5, 3>(self.rec_index.q.val()) << 2)
+            | bit_cast::<5, 2>(self.result_word.val().get_bits::<2>(0));
+
+        // Clocks 13 to 16: results of the lane.
         self.result.next = self.lane.m_data.val();
         if self.rec_differs.q.val() {
             self.result.next = 0.into();
-            if self.lane.m_word.val() == 0 {
+            if self.t13.q.val() {
                 self.result.next = (bit_cast::<64, 32>(self.first_source.q.val()) << 32)
                     | bit_cast::<64, 32>(self.source.q.val());
             }
         }
-        self.place.next = (bit_cast::<5, 3>(self.rec_index.q.val()) << 2)
-            | bit_cast::<5, 2>(self.result_word.val().get_bits::<2>(0));
-        self.words.wr_en.next = self.stored.val();
-        self.words.wr_addr.next = self.place.val();
+        self.words.wr_en.next = self.store.q.val();
+        self.words.wr_addr.next = self.place.q.val();
         self.words.wr_data.next = self.result.val();
-        self.words_r.wr_en.next = self.stored.val();
-        self.words_r.wr_addr.next = self.place.val();
+        self.words_r.wr_en.next = self.store.q.val();
+        self.words_r.wr_addr.next = self.place.q.val();
         self.words_r.wr_data.next = self.result.val();
-        self.words_q.wr_en.next = self.stored.val();
-        self.words_q.wr_addr.next = self.place.val();
+        self.words_q.wr_en.next = self.store.q.val();
+        self.words_q.wr_addr.next = self.place.q.val();
         self.words_q.wr_data.next = self.result.val();
 
         // Clocks 4 to 7: the accumulator's word that goes with the frame's.
-        self.moved_word.next = bit_cast::<4, 2>(self.s_slot.val().get_bits::<2>(0))
-            - bit_cast::<4, 3>(self.t4_distance.q.val());
-        if self.t4_larger.q.val() {
-            self.moved_word.next = bit_cast::<4, 2>(self.s_slot.val().get_bits::<2>(0))
-                + bit_cast::<4, 3>(self.t4_distance.q.val());
-        }
         self.r_place.next = (bit_cast::<5, 3>(self.m_index.val()) << 2)
-            | bit_cast::<5, 2>(self.moved_word.val().get_bits::<2>(0));
+            | bit_cast::<5, 2>(self.r_word.q.val().get_bits::<2>(0));
         self.words_r.rd_addr.next = self.r_place.val();
         self.r_a.d.next = self.words_r.rd_data.val();
         // A word that the frame before has moved by three is written in this very clock.
-        if self.stored.val() & (self.place.val() == self.r_place.val()) {
+        if self.store.q.val() & (self.place.q.val() == self.r_place.val()) {
             self.r_a.d.next = self.result.val();
         }
-        if self.moved_word.val().get_bits::<2>(2).any() {
+        if self.r_word.q.val().get_bits::<2>(2).any() {
             self.r_a.d.next = 0.into();
         }
 
+        self.code.next = 0.into();
+        if self.counts.q.val() {
+            self.code.next = self.lane.m_code.val().get_bits::<3>(0);
+        }
+        // The larger of two numbers, from the top bit down: no comparison in front of the choice.
         self.live_rc.next = self.rc.q.val();
+        if !self.rc.q.val().get_bit(3) & (self.code.val() > self.rc.q.val().get_bits::<3>(0)) {
+            self.live_rc.next = bit_cast::<4, 3>(self.code.val());
+        }
         self.live_any.next = self.over_any.q.val();
         self.live_word.next = self.over_word.q.val();
-        if self.counts.val() & (self.lane.m_code.val() > self.rc.q.val()) {
-            self.live_rc.next = self.lane.m_code.val();
-        }
-        if self.counts.val()
-            & self.moves.val()
+        if self.counts_moved.q.val()
             & (self.lane.m_code.val() == 6)
             & (!self.over_any.q.val()
-                | (self.result_word.val().get_bits::<2>(0) > self.over_word.q.val()))
+                | (self.place.q.val().get_bits::<2>(0) > self.over_word.q.val()))
         {
             self.live_any.next = true;
-            self.live_word.next = self.result_word.val().get_bits::<2>(0);
+            self.live_word.next = self.place.q.val().get_bits::<2>(0);
         }
         self.rc.d.next = self.live_rc.val();
         self.over_any.d.next = self.live_any.val();
@@ -560,13 +604,13 @@ impl Logic for RedAccumulate {
         self.codes_q.wr_data.next = self.live_code.val();
 
         // Clocks 13 to 17: which words are not zero.
-        self.w_onehot.next = bits::<4>(1) << self.result_word.val().get_bits::<2>(0);
+        self.w_onehot.next = bits::<4>(1) << self.place.q.val().get_bits::<2>(0);
         self.w_before.next = self.w_filled.q.val();
         if self.t13.q.val() {
             self.w_before.next = self.t11_filled.q.val();
         }
         self.w_filled.d.next = self.w_before.val();
-        if self.stored.val() {
+        if self.store.q.val() {
             self.w_filled.d.next = self.w_before.val() & !self.w_onehot.val();
             if self.lane.m_data.val().any() {
                 self.w_filled.d.next = self.w_before.val() | self.w_onehot.val();
@@ -576,20 +620,25 @@ impl Logic for RedAccumulate {
         self.filled.wr_addr.next = self.rec_index.q.val();
         self.filled.wr_data.next = self.w_filled.q.val();
 
-        // Sending. In clock 16 the frame's last word and its code are not in the tables yet.
+        // Sending. The frame's words may be read just before they are written: w_* says so. The code of the last
+        // one is wanted in the clock in which it is written.
         self.q_place.next =
             (bit_cast::<5, 3>(self.q_index.val()) << 2) | bit_cast::<5, 2>(self.q_word.val());
         self.words_q.rd_addr.next = self.q_place.val();
         self.q_data.next = self.words_q.rd_data.val();
-        if self.stored.val() & (self.place.val() == self.q_place.val()) {
-            self.q_data.next = self.result.val();
-        }
+        self.late.d.next = self.store.q.val();
+        self.late_place.d.next = self.place.q.val();
+        self.late_data.d.next = self.result.val();
+        self.w_valid.next = self.late.q.val();
+        self.w_place.next = self.late_place.q.val();
+        self.w_data.next = self.late_data.q.val();
         self.codes_q.rd_addr.next = self.q_index.val();
-        self.shown.next = self.codes_q.rd_data.val();
-        if self.t16.q.val()
+        self.sent_code.d.next = self.codes_q.rd_data.val();
+        self.sends_live.d.next = (self.t15.q.val() | self.t16.q.val())
             & self.rec_combine.q.val()
-            & (self.rec_index.q.val() == self.q_index.val())
-        {
+            & (self.rec_index.q.val() == self.q_index.val());
+        self.shown.next = self.sent_code.q.val();
+        if self.sends_live.q.val() {
             self.shown.next = self.live_code.val();
         }
         self.q_rc.next = self.shown.val().get_bits::<4>(0);
@@ -615,6 +664,8 @@ impl Logic for RedAccumulate {
             self.t16.d.next = false;
             self.t17.d.next = false;
             self.rec_combine.d.next = false;
+            self.store.d.next = false;
+            self.counts.d.next = false;
         }
     }
 

@@ -7,9 +7,9 @@ use crate::switch::ByteSwap;
 hdl_module! {
     /// Sends the results of descriptors and the frames that pass, in the order in which they came, one word a
     /// clock and frame behind frame.
-    /// Clocks from j_valid: 1 in the queue, 2 job taken, 3 first word composed, 4 registered, 5 m_valid;
-    /// header words first, so the values may still be in the lane: the result code is wanted in clock 11, the first
-    /// data word in clock 11.
+    /// Clocks from j_valid: 1 in the queue, 2 job taken and tables read, 3 first word composed, 4 registered, 5 m_valid;
+    /// header words first, so the values may still be in the lane: a word that is written after it was read is put
+    /// right on its way (w_*), and the result code is wanted in clock 11 only.
     pub struct RedEmit {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -33,6 +33,12 @@ hdl_module! {
         pub q_word: Signal<Out, Bits<2>>,
         /// The word, in the same clock.
         pub q_data: Signal<In, Bits<64>>,
+        /// A word was written one clock ago.
+        pub w_valid: Signal<In, Bit>,
+        /// Its descriptor and number.
+        pub w_place: Signal<In, Bits<5>>,
+        /// The word.
+        pub w_data: Signal<In, Bits<64>>,
         /// Result code.
         pub q_rc: Signal<In, Bits<4>>,
         /// Word that overflowed.
@@ -59,7 +65,7 @@ hdl_module! {
         pub m_valid: Signal<Out, Bit>,
         /// It is taken.
         pub m_ready: Signal<In, Bit>,
-        /// The word, first byte in bits 7:0.
+        /// The word, first byte in bits 7:0; the last has two bytes of no meaning on top.
         pub m_data: Signal<Out, Bits<64>>,
         /// It is the frame's last: 6 bytes.
         pub m_last: Signal<Out, Bit>,
@@ -73,6 +79,7 @@ hdl_module! {
         jobs: FifoReg<4, 4>,
         swap: ByteSwap,
         cookie: ByteSwap,
+        late: ByteSwap,
         swap_dfa: ByteSwap,
         /// The job under way and the number of the word that is composed.
         busy: DFF<Bit>,
@@ -85,7 +92,6 @@ hdl_module! {
         /// The output takes a word.
         flows: Signal<Local, Bit>,
         /// Destination address.
-        key: Signal<Local, Bits<16>>,
         dfa: Signal<Local, Bits<32>>,
         /// Checksum of the header: constant part, two sums, total, folded.
         sum_base: DFF<Bits<18>>,
@@ -95,6 +101,22 @@ hdl_module! {
         sum_folded: DFF<Bits<17>>,
         checksum: Signal<Local, Bits<16>>,
         repsum: Signal<Local, Bit>,
+        /// What was read for the word that is composed: its number, job, value, word in the buffer, descriptor.
+        c_valid: DFF<Bit>,
+        c_word: DFF<Bits<4>>,
+        c_passing: DFF<Bit>,
+        c_place: DFF<Bits<5>>,
+        c_data: DFF<Bits<64>>,
+        c_kept: DFF<Bits<64>>,
+        c_key: DFF<Bits<16>>,
+        c_vni: DFF<Bits<16>>,
+        c_cookie: DFF<Bits<32>>,
+        c_seqno: DFF<Bits<10>>,
+        c_count: DFF<Bits<20>>,
+        c_op: DFF<Bits<6>>,
+        c_m: DFF<Bits<8>>,
+        c_late: Signal<Local, Bit>,
+        c_value: Signal<Local, Bits<64>>,
         /// Word of a result, most significant byte first; of a passing frame; the one that is sent.
         composed: Signal<Local, Bits<64>>,
         kept: Signal<Local, Bits<64>>,
@@ -103,6 +125,9 @@ hdl_module! {
         p_word: DFF<Bits<64>>,
         p_last: DFF<Bit>,
         p_codes: DFF<Bit>,
+        p_data: DFF<Bit>,
+        p_place: DFF<Bits<5>>,
+        p_stale: Signal<Local, Bit>,
         p_repsum: DFF<Bit>,
         p_patched: Signal<Local, Bits<64>>,
         patch_rc: Signal<Local, Bits<64>>,
@@ -121,7 +146,9 @@ impl Logic for RedEmit {
     fn update(&mut self) {
         dff_setup!(
             self, clk, busy, passing, index, word, sum_base, sum_low, sum_high, sum_all,
-            sum_folded, p_valid_q, p_word, p_last, p_codes, p_repsum, q_valid, q_bytes, q_last
+            sum_folded, c_valid, c_word, c_passing, c_place, c_data, c_kept, c_key, c_vni,
+            c_cookie, c_seqno, c_count, c_op, c_m, p_valid_q, p_word, p_last, p_codes, p_data,
+            p_place, p_repsum, q_valid, q_bytes, q_last
         );
         self.jobs.clk.next = self.clk.val();
         self.jobs.rst.next = self.rst.val();
@@ -153,21 +180,44 @@ impl Logic for RedEmit {
         self.q_word.next = self.word.q.val().get_bits::<2>(0);
         self.b_slot.next = self.index.q.val().get_bits::<2>(0);
         self.b_word.next = self.word.q.val();
-        self.key.next = self.q_key.val().get_bits::<16>(0);
-        if self.passing.q.val() {
-            self.key.next = self.b_key.val();
+        if self.flows.val() {
+            self.c_valid.d.next = self.busy.q.val();
+            self.c_word.d.next = self.word.q.val();
+            self.c_passing.d.next = self.passing.q.val();
+            self.c_place.d.next = (bit_cast::<5, 3>(self.index.q.val()) << 2)
+                | bit_cast::<5, 2>(self.word.q.val().get_bits::<2>(0));
+            self.c_data.d.next = self.q_data.val();
+            self.c_kept.d.next = self.b_data.val();
+            self.c_vni.d.next = self.q_key.val().get_bits::<16>(16);
+            self.c_cookie.d.next = self.q_key.val().get_bits::<32>(32);
+            self.c_seqno.d.next = self.q_seqno.val();
+            self.c_count.d.next = self.q_count.val();
+            self.c_op.d.next = self.q_op.val();
+            self.c_m.d.next = self.q_m.val();
+            self.c_key.d.next = self.q_key.val().get_bits::<16>(0);
+            if self.passing.q.val() {
+                self.c_key.d.next = self.b_key.val();
+            }
+        }
+        self.c_late.next = self.w_valid.val() & (self.w_place.val() == self.c_place.q.val());
+        self.c_value.next = self.c_data.q.val();
+        if self.c_late.val() {
+            self.c_value.next = self.w_data.val();
+        }
+        if self.c_late.val() & !self.flows.val() {
+            self.c_data.d.next = self.w_data.val();
         }
         self.dfa.next = (bits::<32>(0x1ff) << 23)
             | bits::<32>(7)
-            | (bit_cast::<32, 3>(self.key.val().get_bits::<3>(0)) << 18)
-            | (bit_cast::<32, 13>(self.key.val().get_bits::<13>(3)) << 3);
+            | (bit_cast::<32, 3>(self.c_key.q.val().get_bits::<3>(0)) << 18)
+            | (bit_cast::<32, 13>(self.c_key.q.val().get_bits::<13>(3)) << 3);
 
         // The checksum is wanted with word 3.
         self.sum_base.d.next = bit_cast::<18, 16>(self.cfg_address.val().get_bits::<16>(0))
             + bit_cast::<18, 16>(self.cfg_address.val().get_bits::<16>(16))
             + 0x864d;
         self.sum_low.d.next = bit_cast::<17, 16>(self.dfa.val().get_bits::<16>(0))
-            + bit_cast::<17, 16>(self.q_key.val().get_bits::<16>(16));
+            + bit_cast::<17, 16>(self.c_vni.q.val());
         self.sum_high.d.next = bit_cast::<19, 16>(self.dfa.val().get_bits::<16>(16))
             + bit_cast::<19, 18>(self.sum_base.q.val());
         self.sum_all.d.next =
@@ -178,72 +228,74 @@ impl Logic for RedEmit {
             + bit_cast::<16, 1>(self.sum_folded.q.val().get_bits::<1>(16)));
 
         // A word of a result.
-        self.repsum.next = self.q_op.val() == 0x30;
-        self.composed.next = self.q_data.val();
-        if self.word.q.val() == 0 {
+        self.repsum.next = self.c_op.q.val() == 0x30;
+        self.composed.next = self.c_value.val();
+        if self.c_word.q.val() == 0 {
             self.composed.next = (bits::<64>(0x0300) << 32) | bit_cast::<64, 32>(self.dfa.val());
         }
-        if self.word.q.val() == 1 {
+        if self.c_word.q.val() == 1 {
             self.composed.next = (bits::<64>(0x0200) << 48)
                 | (bit_cast::<64, 32>(self.cfg_address.val()) << 16)
                 | bit_cast::<64, 16>(self.cfg_ethertype.val());
         }
-        if self.word.q.val() == 2 {
-            self.composed.next = (bits::<64>(0x4500_0050) << 32)
-                | (bit_cast::<64, 16>(self.q_key.val().get_bits::<16>(16)) << 16);
+        if self.c_word.q.val() == 2 {
+            self.composed.next =
+                (bits::<64>(0x4500_0050) << 32) | (bit_cast::<64, 16>(self.c_vni.q.val()) << 16);
         }
-        if self.word.q.val() == 3 {
+        if self.c_word.q.val() == 3 {
             self.composed.next = (bits::<64>(0x40fd) << 48)
                 | (bit_cast::<64, 16>(self.checksum.val()) << 32)
                 | bit_cast::<64, 32>(self.cfg_address.val());
         }
-        if self.word.q.val() == 4 {
+        if self.c_word.q.val() == 4 {
             self.composed.next = (bit_cast::<64, 32>(self.dfa.val()) << 32) | (bits::<64>(3) << 30);
         }
-        if self.word.q.val() == 5 {
+        if self.c_word.q.val() == 5 {
             self.composed.next = 0x3100.into();
         }
-        if self.word.q.val() == 6 {
+        if self.c_word.q.val() == 6 {
             self.composed.next = bit_cast::<64, 32>(self.cookie.m.val().get_bits::<32>(0));
         }
-        if self.word.q.val() == 7 {
-            self.composed.next = bit_cast::<64, 10>(self.q_seqno.val())
-                | (bit_cast::<64, 6>(self.q_op.val()) << 11)
-                | (bit_cast::<64, 20>(self.q_count.val()) << 17)
-                | (bit_cast::<64, 10>(self.q_seqno.val()) << 37);
+        if self.c_word.q.val() == 7 {
+            self.composed.next = bit_cast::<64, 10>(self.c_seqno.q.val())
+                | (bit_cast::<64, 6>(self.c_op.q.val()) << 11)
+                | (bit_cast::<64, 20>(self.c_count.q.val()) << 17)
+                | (bit_cast::<64, 10>(self.c_seqno.q.val()) << 37);
             if self.repsum.val() {
-                self.composed.next = bit_cast::<64, 10>(self.q_seqno.val())
-                    | (bit_cast::<64, 6>(self.q_op.val()) << 11)
-                    | (bit_cast::<64, 20>(self.q_count.val()) << 17)
-                    | (bit_cast::<64, 10>(self.q_seqno.val()) << 37)
-                    | (bit_cast::<64, 8>(self.q_m.val()) << 51);
+                self.composed.next = bit_cast::<64, 10>(self.c_seqno.q.val())
+                    | (bit_cast::<64, 6>(self.c_op.q.val()) << 11)
+                    | (bit_cast::<64, 20>(self.c_count.q.val()) << 17)
+                    | (bit_cast::<64, 10>(self.c_seqno.q.val()) << 37)
+                    | (bit_cast::<64, 8>(self.c_m.q.val()) << 51);
             }
         }
-        self.cookie.s.next = self.q_key.val();
+        self.cookie.s.next = bit_cast::<64, 32>(self.c_cookie.q.val()) << 32;
         self.swap.s.next = self.composed.val();
 
         // A word of a passing frame: what the input replaced is put back.
         self.swap_dfa.s.next = bit_cast::<64, 32>(self.dfa.val()) << 32;
-        self.kept.next = self.b_data.val();
-        if self.word.q.val() == 0 {
+        self.kept.next = self.c_kept.q.val();
+        if self.c_word.q.val() == 0 {
             self.kept.next = (bits::<64>(3) << 16) | (self.swap_dfa.m.val() << 32);
         }
-        if self.word.q.val() == 4 {
-            self.kept.next = (bit_cast::<64, 32>(self.b_data.val().get_bits::<32>(32)) << 32)
+        if self.c_word.q.val() == 4 {
+            self.kept.next = (bit_cast::<64, 32>(self.c_kept.q.val().get_bits::<32>(32)) << 32)
                 | self.swap_dfa.m.val();
         }
-        if self.word.q.val() == 6 {
-            self.kept.next = bit_cast::<64, 32>(self.b_data.val().get_bits::<32>(32)) << 32;
+        if self.c_word.q.val() == 6 {
+            self.kept.next = bit_cast::<64, 32>(self.c_kept.q.val().get_bits::<32>(32)) << 32;
         }
 
         // The word behind the one that leaves. Its result code is put in at the last moment.
         if self.flows.val() {
-            self.p_valid_q.d.next = self.busy.q.val();
-            self.p_last.d.next = self.is_last.val();
-            self.p_codes.d.next = !self.passing.q.val() & (self.word.q.val() == 7);
+            self.p_valid_q.d.next = self.c_valid.q.val();
+            self.p_last.d.next = self.c_word.q.val() == 11;
+            self.p_data.d.next = !self.c_passing.q.val() & self.c_word.q.val().get_bit(3);
+            self.p_codes.d.next = !self.c_passing.q.val() & (self.c_word.q.val() == 7);
+            self.p_place.d.next = self.c_place.q.val();
             self.p_repsum.d.next = self.repsum.val();
             self.p_word.d.next = self.swap.m.val();
-            if self.passing.q.val() {
+            if self.c_passing.q.val() {
                 self.p_word.d.next = self.kept.val();
             }
         }
@@ -253,7 +305,16 @@ impl Logic for RedEmit {
         if self.p_repsum.q.val() {
             self.patch_oflow.next = bit_cast::<64, 2>(self.q_oflow.val()) << 3;
         }
+        self.late.s.next = self.w_data.val();
+        self.p_stale.next =
+            self.p_data.q.val() & self.w_valid.val() & (self.w_place.val() == self.p_place.q.val());
         self.p_patched.next = self.p_word.q.val();
+        if self.p_stale.val() {
+            self.p_patched.next = self.late.m.val();
+        }
+        if self.p_stale.val() & !self.flows.val() {
+            self.p_word.d.next = self.late.m.val();
+        }
         if self.p_codes.q.val() {
             self.p_patched.next = (self.p_word.q.val() & self.outside.val())
                 | self.patch_rc.val()
@@ -268,11 +329,9 @@ impl Logic for RedEmit {
         self.m_last.next = self.q_last.q.val();
         self.m_data.next = bit_cast::<64, 48>(self.q_bytes.q.val())
             | (bit_cast::<64, 16>(self.p_patched.val().get_bits::<16>(0)) << 48);
-        if self.q_last.q.val() {
-            self.m_data.next = bit_cast::<64, 48>(self.q_bytes.q.val());
-        }
         if self.rst.val() {
             self.busy.d.next = false;
+            self.c_valid.d.next = false;
             self.p_valid_q.d.next = false;
             self.q_valid.d.next = false;
         }

@@ -9,7 +9,7 @@ hdl_module! {
     /// the frame and of the descriptor. One frame every 12 clocks; the words of a frame come one a clock.
     /// Clocks, counted from the first word (0):
     ///   0 compare with all descriptors   1 index   2 tables read, m_index   3 sequence and operation compared,
-    ///   counts added   4 decision   5 descriptor written, c_*   6 j_*   10 wait count comes   11 timeout chosen
+    ///   counts added   4 decision   5 descriptor written, c_*, j_*   10 wait count comes   11 timeout chosen
     ///   12 timer set.
     /// A tick starts a visit to all timers, one every two clocks. A descriptor that has expired closes the engine to new
     /// frames (room low) until the pipeline is empty, 40 clocks at most, and is then given up.
@@ -64,7 +64,7 @@ hdl_module! {
         pub c_over: Signal<Out, Bit>,
         /// Its descriptor.
         pub c_index: Signal<Out, Bits<3>>,
-        /// Clock 6, or when a descriptor has expired: its result is to be sent.
+        /// Clock 5, or when a descriptor has expired: its result is to be sent.
         pub j_valid: Signal<Out, Bit>,
         /// The descriptor.
         pub j_index: Signal<Out, Bits<3>>,
@@ -583,8 +583,7 @@ impl Logic for RedMatch {
             self.t6_differs.d.next = self.t5_combine.q.val() & self.t5_differs.q.val();
             self.t6_over.d.next = self.t5_combine.q.val() & self.t5_over.q.val();
         }
-        self.j_valid.next = (self.t6.q.val() & self.t6_reached.q.val())
-            | (self.x_valid.q.val() & self.x_full.q.val());
+        self.j_valid.next = self.t5_reached.q.val() | (self.x_valid.q.val() & self.x_full.q.val());
         self.j_index.next = self.t5_index.q.val();
         self.ev_valid.next = self.t5.q.val()
             | (self.t6.q.val() & self.t6_reached.q.val())

@@ -1,0 +1,68 @@
+//! Simple dual-port memory with the output register of a block RAM, which keeps its word.
+
+use super::ram_reg::{ecp5, inferred};
+use crate::prelude::*;
+
+hdl_module! {
+    /// Simple dual-port memory with an output register that moves on only when rd_en is high.
+    /// The word at rd_addr is at the register's input one clock later, and in rd_data one clock after that if rd_en
+    /// is high then. A word read in the very clock in which it is written is undefined.
+    /// Block RAM as in ram_reg.
+    pub struct RamRegHold<const D: usize, const A: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Read address.
+        pub rd_addr: Signal<In, Bits<A>>,
+        /// rd_data becomes the word whose address was given one clock ago.
+        pub rd_en: Signal<In, Bit>,
+        /// The word.
+        pub rd_data: Signal<Out, Bits<D>>,
+        /// Write wr_data to wr_addr.
+        pub wr_en: Signal<In, Bit>,
+        /// Write address.
+        pub wr_addr: Signal<In, Bits<A>>,
+        /// Word to write.
+        pub wr_data: Signal<In, Bits<D>>,
+        _words: Vec<Bits<D>>,
+        _array_out: Bits<D>
+    }
+}
+
+impl<const D: usize, const A: usize> Logic for RamRegHold<D, A> {
+    fn update(&mut self) {
+        if self._words.is_empty() {
+            self._words = vec![Bits::default(); 1 << A];
+        }
+        if self.clk.pos_edge() {
+            let read = self.rd_addr.val().index();
+            if self.rd_en.val() {
+                self.rd_data.next = self._array_out;
+            }
+            self._array_out = self._words[read];
+            if self.wr_en.val() {
+                let write = self.wr_addr.val().index();
+                if write == read {
+                    // Undefined in hardware: complemented here.
+                    self._array_out = !self._array_out;
+                }
+                self._words[write] = self.wr_data.val();
+            }
+        }
+    }
+
+    fn connect(&mut self) {
+        self.rd_data.connect();
+    }
+
+    fn hdl(&self) -> Verilog {
+        Verilog::Custom(format!(
+            "`ifdef TRIBUTARY_ECP5\n{}\n`else\n{}\n`endif",
+            ecp5(D, A, "rd_en"),
+            inferred(D, A, true)
+        ))
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("ram_reg_hold_w{D}_d{}", 1usize << A)).into_timing()
+    }
+}
