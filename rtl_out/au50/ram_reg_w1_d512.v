@@ -30,13 +30,8 @@ module ram_reg_w1_d512 (
 );
 
     `ifdef TRIBUTARY_ECP5
-<<<<<<< HEAD:rtl_out/au50/ram_reg_w1_d512.v
-    wire [17:0] wr_word = {17'd0, wr_data};
-    wire [17:0] rd_word;
-=======
-    wire [143:0] wr_word = {29'd0, wr_data};
-    wire [143:0] rd_word;
->>>>>>> sw:rtl_out/au50/ram_reg_w115_d512.v
+    wire [35:0] wr_word = {35'd0, wr_data};
+    wire [35:0] rd_word;
 
     always @(*) begin
         rd_data = rd_word[0:0];
@@ -44,17 +39,9 @@ module ram_reg_w1_d512 (
 
     genvar g;
     generate
-<<<<<<< HEAD:rtl_out/au50/ram_reg_w1_d512.v
         for (g = 0; g < 1; g = g + 1) begin : column
-            DP16KD #(
-                .DATA_WIDTH_A(18), .DATA_WIDTH_B(18),
-                .REGMODE_A("NOREG"), .REGMODE_B("OUTREG"),
-                .WRITEMODE_A("NORMAL"), .WRITEMODE_B("NORMAL"),
-=======
-        for (g = 0; g < 4; g = g + 1) begin : column
             PDPW16KD #(
                 .DATA_WIDTH_W(36), .DATA_WIDTH_R(36), .REGMODE("OUTREG"),
->>>>>>> sw:rtl_out/au50/ram_reg_w115_d512.v
                 .RESETMODE("SYNC"), .GSR("DISABLED")
             ) ram (
                 .CLKW(clk), .CEW(wr_en), .RST(1'b0),

@@ -4,8 +4,9 @@
 // Latency: rd_data is the word at rd_addr two clocks later. A word read in the very
 // clock in which it is written is undefined: whoever may do that must forward it.
 // On AMD parts synthesis folds the second register into the block RAM. For ECP5
-// define TRIBUTARY_ECP5: yosys does not infer the register of DP16KD (5.8 ns to the
-// output without it, 1.0 ns with it), so the primitive is instantiated.
+// define TRIBUTARY_ECP5: yosys does not infer the register of the block RAM (5.8 ns to
+// the output without it, 1.0 ns with it), so the primitive is instantiated: PDPW16KD, 36
+// bits wide, up to 512 words, DP16KD beyond.
 //
 // Sizes: w = 98, d = 512.
 //
@@ -38,21 +39,20 @@ module ram_reg_w98_d512 (
 
     genvar g;
     generate
-        for (g = 0; g < 6; g = g + 1) begin : column
-            DP16KD #(
-                .DATA_WIDTH_A(18), .DATA_WIDTH_B(18),
-                .REGMODE_A("NOREG"), .REGMODE_B("OUTREG"),
-                .WRITEMODE_A("NORMAL"), .WRITEMODE_B("NORMAL"),
+        for (g = 0; g < 3; g = g + 1) begin : column
+            PDPW16KD #(
+                .DATA_WIDTH_W(36), .DATA_WIDTH_R(36), .REGMODE("OUTREG"),
                 .RESETMODE("SYNC"), .GSR("DISABLED")
             ) ram (
-                .CLKA(clk), .CEA(1'b1), .OCEA(1'b1), .WEA(wr_en), .RSTA(1'b0),
-                .CSA0(1'b0), .CSA1(1'b0), .CSA2(1'b0),
-                .ADA0(1'b1), .ADA1(1'b1), .ADA2(1'b0), .ADA3(1'b0), .ADA4(wr_addr[0]), .ADA5(wr_addr[1]), .ADA6(wr_addr[2]), .ADA7(wr_addr[3]), .ADA8(wr_addr[4]), .ADA9(wr_addr[5]), .ADA10(wr_addr[6]), .ADA11(wr_addr[7]), .ADA12(wr_addr[8]), .ADA13(1'b0),
-                .DIA0(wr_word[18 * g + 0]), .DIA1(wr_word[18 * g + 1]), .DIA2(wr_word[18 * g + 2]), .DIA3(wr_word[18 * g + 3]), .DIA4(wr_word[18 * g + 4]), .DIA5(wr_word[18 * g + 5]), .DIA6(wr_word[18 * g + 6]), .DIA7(wr_word[18 * g + 7]), .DIA8(wr_word[18 * g + 8]), .DIA9(wr_word[18 * g + 9]), .DIA10(wr_word[18 * g + 10]), .DIA11(wr_word[18 * g + 11]), .DIA12(wr_word[18 * g + 12]), .DIA13(wr_word[18 * g + 13]), .DIA14(wr_word[18 * g + 14]), .DIA15(wr_word[18 * g + 15]), .DIA16(wr_word[18 * g + 16]), .DIA17(wr_word[18 * g + 17]),
-                .CLKB(clk), .CEB(1'b1), .OCEB(1'b1), .WEB(1'b0), .RSTB(1'b0),
-                .CSB0(1'b0), .CSB1(1'b0), .CSB2(1'b0),
-                .ADB0(1'b0), .ADB1(1'b0), .ADB2(1'b0), .ADB3(1'b0), .ADB4(rd_addr[0]), .ADB5(rd_addr[1]), .ADB6(rd_addr[2]), .ADB7(rd_addr[3]), .ADB8(rd_addr[4]), .ADB9(rd_addr[5]), .ADB10(rd_addr[6]), .ADB11(rd_addr[7]), .ADB12(rd_addr[8]), .ADB13(1'b0),
-                .DOB0(rd_word[18 * g + 0]), .DOB1(rd_word[18 * g + 1]), .DOB2(rd_word[18 * g + 2]), .DOB3(rd_word[18 * g + 3]), .DOB4(rd_word[18 * g + 4]), .DOB5(rd_word[18 * g + 5]), .DOB6(rd_word[18 * g + 6]), .DOB7(rd_word[18 * g + 7]), .DOB8(rd_word[18 * g + 8]), .DOB9(rd_word[18 * g + 9]), .DOB10(rd_word[18 * g + 10]), .DOB11(rd_word[18 * g + 11]), .DOB12(rd_word[18 * g + 12]), .DOB13(rd_word[18 * g + 13]), .DOB14(rd_word[18 * g + 14]), .DOB15(rd_word[18 * g + 15]), .DOB16(rd_word[18 * g + 16]), .DOB17(rd_word[18 * g + 17])
+                .CLKW(clk), .CEW(wr_en), .RST(1'b0),
+                .BE0(1'b1), .BE1(1'b1), .BE2(1'b1), .BE3(1'b1),
+                .CSW0(1'b0), .CSW1(1'b0), .CSW2(1'b0),
+                .ADW0(wr_addr[0]), .ADW1(wr_addr[1]), .ADW2(wr_addr[2]), .ADW3(wr_addr[3]), .ADW4(wr_addr[4]), .ADW5(wr_addr[5]), .ADW6(wr_addr[6]), .ADW7(wr_addr[7]), .ADW8(wr_addr[8]),
+                .DI0(wr_word[36 * g + 0]), .DI1(wr_word[36 * g + 1]), .DI2(wr_word[36 * g + 2]), .DI3(wr_word[36 * g + 3]), .DI4(wr_word[36 * g + 4]), .DI5(wr_word[36 * g + 5]), .DI6(wr_word[36 * g + 6]), .DI7(wr_word[36 * g + 7]), .DI8(wr_word[36 * g + 8]), .DI9(wr_word[36 * g + 9]), .DI10(wr_word[36 * g + 10]), .DI11(wr_word[36 * g + 11]), .DI12(wr_word[36 * g + 12]), .DI13(wr_word[36 * g + 13]), .DI14(wr_word[36 * g + 14]), .DI15(wr_word[36 * g + 15]), .DI16(wr_word[36 * g + 16]), .DI17(wr_word[36 * g + 17]), .DI18(wr_word[36 * g + 18]), .DI19(wr_word[36 * g + 19]), .DI20(wr_word[36 * g + 20]), .DI21(wr_word[36 * g + 21]), .DI22(wr_word[36 * g + 22]), .DI23(wr_word[36 * g + 23]), .DI24(wr_word[36 * g + 24]), .DI25(wr_word[36 * g + 25]), .DI26(wr_word[36 * g + 26]), .DI27(wr_word[36 * g + 27]), .DI28(wr_word[36 * g + 28]), .DI29(wr_word[36 * g + 29]), .DI30(wr_word[36 * g + 30]), .DI31(wr_word[36 * g + 31]), .DI32(wr_word[36 * g + 32]), .DI33(wr_word[36 * g + 33]), .DI34(wr_word[36 * g + 34]), .DI35(wr_word[36 * g + 35]),
+                .CLKR(clk), .CER(1'b1), .OCER(1'b1),
+                .CSR0(1'b0), .CSR1(1'b0), .CSR2(1'b0),
+                .ADR0(1'b0), .ADR1(1'b0), .ADR2(1'b0), .ADR3(1'b0), .ADR4(1'b0), .ADR5(rd_addr[0]), .ADR6(rd_addr[1]), .ADR7(rd_addr[2]), .ADR8(rd_addr[3]), .ADR9(rd_addr[4]), .ADR10(rd_addr[5]), .ADR11(rd_addr[6]), .ADR12(rd_addr[7]), .ADR13(rd_addr[8]),
+                .DO0(rd_word[36 * g + 18]), .DO1(rd_word[36 * g + 19]), .DO2(rd_word[36 * g + 20]), .DO3(rd_word[36 * g + 21]), .DO4(rd_word[36 * g + 22]), .DO5(rd_word[36 * g + 23]), .DO6(rd_word[36 * g + 24]), .DO7(rd_word[36 * g + 25]), .DO8(rd_word[36 * g + 26]), .DO9(rd_word[36 * g + 27]), .DO10(rd_word[36 * g + 28]), .DO11(rd_word[36 * g + 29]), .DO12(rd_word[36 * g + 30]), .DO13(rd_word[36 * g + 31]), .DO14(rd_word[36 * g + 32]), .DO15(rd_word[36 * g + 33]), .DO16(rd_word[36 * g + 34]), .DO17(rd_word[36 * g + 35]), .DO18(rd_word[36 * g + 0]), .DO19(rd_word[36 * g + 1]), .DO20(rd_word[36 * g + 2]), .DO21(rd_word[36 * g + 3]), .DO22(rd_word[36 * g + 4]), .DO23(rd_word[36 * g + 5]), .DO24(rd_word[36 * g + 6]), .DO25(rd_word[36 * g + 7]), .DO26(rd_word[36 * g + 8]), .DO27(rd_word[36 * g + 9]), .DO28(rd_word[36 * g + 10]), .DO29(rd_word[36 * g + 11]), .DO30(rd_word[36 * g + 12]), .DO31(rd_word[36 * g + 13]), .DO32(rd_word[36 * g + 14]), .DO33(rd_word[36 * g + 15]), .DO34(rd_word[36 * g + 16]), .DO35(rd_word[36 * g + 17])
             );
         end
     endgenerate

@@ -375,6 +375,8 @@ module switch_rx_n16_u4096_t8192 (
                 a_fits_reg <= (r_data_reg[15:0] == 16'd3)
                     & (address[31:23] == 9'h1ff)
                     & (address[2:0] == 3'd7)
+                    & !(|address[22:21])
+                    & !(|address[17:16])
                     & (13'd0 == 13'd0);
             end
         end

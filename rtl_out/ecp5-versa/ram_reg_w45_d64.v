@@ -30,13 +30,8 @@ module ram_reg_w45_d64 (
 );
 
     `ifdef TRIBUTARY_ECP5
-<<<<<<< HEAD:rtl_out/ecp5-versa/ram_reg_w45_d64.v
-    wire [53:0] wr_word = {9'd0, wr_data};
-    wire [53:0] rd_word;
-=======
-    wire [107:0] wr_word = {32'd0, wr_data};
-    wire [107:0] rd_word;
->>>>>>> sw:rtl_out/ecp5-versa/ram_reg_w76_d64.v
+    wire [71:0] wr_word = {27'd0, wr_data};
+    wire [71:0] rd_word;
 
     always @(*) begin
         rd_data = rd_word[44:0];
@@ -44,16 +39,9 @@ module ram_reg_w45_d64 (
 
     genvar g;
     generate
-        for (g = 0; g < 3; g = g + 1) begin : column
-<<<<<<< HEAD:rtl_out/ecp5-versa/ram_reg_w45_d64.v
-            DP16KD #(
-                .DATA_WIDTH_A(18), .DATA_WIDTH_B(18),
-                .REGMODE_A("NOREG"), .REGMODE_B("OUTREG"),
-                .WRITEMODE_A("NORMAL"), .WRITEMODE_B("NORMAL"),
-=======
+        for (g = 0; g < 2; g = g + 1) begin : column
             PDPW16KD #(
                 .DATA_WIDTH_W(36), .DATA_WIDTH_R(36), .REGMODE("OUTREG"),
->>>>>>> sw:rtl_out/ecp5-versa/ram_reg_w76_d64.v
                 .RESETMODE("SYNC"), .GSR("DISABLED")
             ) ram (
                 .CLKW(clk), .CEW(wr_en), .RST(1'b0),

@@ -4,8 +4,9 @@
 // Latency: rd_data is the word at rd_addr two clocks later. A word read in the very
 // clock in which it is written is undefined: whoever may do that must forward it.
 // On AMD parts synthesis folds the second register into the block RAM. For ECP5
-// define TRIBUTARY_ECP5: yosys does not infer the register of DP16KD (5.8 ns to the
-// output without it, 1.0 ns with it), so the primitive is instantiated.
+// define TRIBUTARY_ECP5: yosys does not infer the register of the block RAM (5.8 ns to
+// the output without it, 1.0 ns with it), so the primitive is instantiated: PDPW16KD, 36
+// bits wide, up to 512 words, DP16KD beyond.
 //
 // Sizes: w = 48, d = 4096.
 //

@@ -54,11 +54,11 @@ hdl_module! {
         pub q_word: Signal<In, Bits<2>>,
         /// The word, in the same clock.
         pub q_data: Signal<Out, Bits<64>>,
-        /// A word was written one clock ago.
+        /// A word is written now.
         pub w_valid: Signal<Out, Bit>,
         /// Its descriptor and number.
         pub w_place: Signal<Out, Bits<5>>,
-        /// The word.
+        /// The word that was written in the clock before.
         pub w_data: Signal<Out, Bits<64>>,
         /// Result code of the descriptor.
         pub q_rc: Signal<Out, Bits<4>>,
@@ -198,8 +198,6 @@ hdl_module! {
         w_onehot: Signal<Local, Bits<4>>,
         w_before: Signal<Local, Bits<4>>,
         /// The word written in the clock before.
-        late: DFF<Bit>,
-        late_place: DFF<Bits<5>>,
         late_data: DFF<Bits<64>>,
         /// Code of the result that is sent; the lane has it.
         sent_code: DFF<Bits<6>>,
@@ -278,8 +276,6 @@ impl Logic for RedAccumulate {
             counts,
             counts_moved,
             place,
-            late,
-            late_place,
             late_data,
             sent_code,
             sends_live
@@ -626,11 +622,9 @@ impl Logic for RedAccumulate {
             (bit_cast::<5, 3>(self.q_index.val()) << 2) | bit_cast::<5, 2>(self.q_word.val());
         self.words_q.rd_addr.next = self.q_place.val();
         self.q_data.next = self.words_q.rd_data.val();
-        self.late.d.next = self.store.q.val();
-        self.late_place.d.next = self.place.q.val();
         self.late_data.d.next = self.result.val();
-        self.w_valid.next = self.late.q.val();
-        self.w_place.next = self.late_place.q.val();
+        self.w_valid.next = self.store.q.val();
+        self.w_place.next = self.place.q.val();
         self.w_data.next = self.late_data.q.val();
         self.codes_q.rd_addr.next = self.q_index.val();
         self.sent_code.d.next = self.codes_q.rd_data.val();

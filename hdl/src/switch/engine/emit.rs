@@ -33,11 +33,11 @@ hdl_module! {
         pub q_word: Signal<Out, Bits<2>>,
         /// The word, in the same clock.
         pub q_data: Signal<In, Bits<64>>,
-        /// A word was written one clock ago.
+        /// A word is written now.
         pub w_valid: Signal<In, Bit>,
         /// Its descriptor and number.
         pub w_place: Signal<In, Bits<5>>,
-        /// The word.
+        /// The word that was written in the clock before.
         pub w_data: Signal<In, Bits<64>>,
         /// Result code.
         pub q_rc: Signal<In, Bits<4>>,
@@ -115,7 +115,9 @@ hdl_module! {
         c_count: DFF<Bits<20>>,
         c_op: DFF<Bits<6>>,
         c_m: DFF<Bits<8>>,
-        c_late: Signal<Local, Bit>,
+        /// It has been written since it was read.
+        c_late: DFF<Bit>,
+        r_place: Signal<Local, Bits<5>>,
         c_value: Signal<Local, Bits<64>>,
         /// Word of a result, most significant byte first; of a passing frame; the one that is sent.
         composed: Signal<Local, Bits<64>>,
@@ -125,9 +127,7 @@ hdl_module! {
         p_word: DFF<Bits<64>>,
         p_last: DFF<Bit>,
         p_codes: DFF<Bit>,
-        p_data: DFF<Bit>,
-        p_place: DFF<Bits<5>>,
-        p_stale: Signal<Local, Bit>,
+        p_stale: DFF<Bit>,
         p_repsum: DFF<Bit>,
         p_patched: Signal<Local, Bits<64>>,
         patch_rc: Signal<Local, Bits<64>>,
@@ -147,8 +147,8 @@ impl Logic for RedEmit {
         dff_setup!(
             self, clk, busy, passing, index, word, sum_base, sum_low, sum_high, sum_all,
             sum_folded, c_valid, c_word, c_passing, c_place, c_data, c_kept, c_key, c_vni,
-            c_cookie, c_seqno, c_count, c_op, c_m, p_valid_q, p_word, p_last, p_codes, p_data,
-            p_place, p_repsum, q_valid, q_bytes, q_last
+            c_cookie, c_seqno, c_count, c_op, c_m, p_valid_q, p_word, p_last, p_codes, p_stale,
+            c_late, p_repsum, q_valid, q_bytes, q_last
         );
         self.jobs.clk.next = self.clk.val();
         self.jobs.rst.next = self.rst.val();
@@ -180,12 +180,13 @@ impl Logic for RedEmit {
         self.q_word.next = self.word.q.val().get_bits::<2>(0);
         self.b_slot.next = self.index.q.val().get_bits::<2>(0);
         self.b_word.next = self.word.q.val();
+        self.r_place.next = (bit_cast::<5, 3>(self.index.q.val()) << 2)
+            | bit_cast::<5, 2>(self.word.q.val().get_bits::<2>(0));
         if self.flows.val() {
             self.c_valid.d.next = self.busy.q.val();
             self.c_word.d.next = self.word.q.val();
             self.c_passing.d.next = self.passing.q.val();
-            self.c_place.d.next = (bit_cast::<5, 3>(self.index.q.val()) << 2)
-                | bit_cast::<5, 2>(self.word.q.val().get_bits::<2>(0));
+            self.c_place.d.next = self.r_place.val();
             self.c_data.d.next = self.q_data.val();
             self.c_kept.d.next = self.b_data.val();
             self.c_vni.d.next = self.q_key.val().get_bits::<16>(16);
@@ -199,13 +200,22 @@ impl Logic for RedEmit {
                 self.c_key.d.next = self.b_key.val();
             }
         }
-        self.c_late.next = self.w_valid.val() & (self.w_place.val() == self.c_place.q.val());
+        // A word that is written while it is here is put right one clock later, wherever it is then.
+        self.c_late.d.next = self.w_valid.val() & (self.w_place.val() == self.c_place.q.val());
+        if self.flows.val() {
+            self.c_late.d.next = self.w_valid.val() & (self.w_place.val() == self.r_place.val());
+        }
+        self.p_stale.d.next = self.flows.val()
+            & self.w_valid.val()
+            & !self.c_passing.q.val()
+            & self.c_word.q.val().get_bit(3)
+            & (self.w_place.val() == self.c_place.q.val());
         self.c_value.next = self.c_data.q.val();
-        if self.c_late.val() {
+        if self.c_late.q.val() {
             self.c_value.next = self.w_data.val();
         }
-        if self.c_late.val() & !self.flows.val() {
-            self.c_data.d.next = self.w_data.val();
+        if !self.flows.val() {
+            self.c_data.d.next = self.c_value.val();
         }
         self.dfa.next = (bits::<32>(0x1ff) << 23)
             | bits::<32>(7)
@@ -290,9 +300,7 @@ impl Logic for RedEmit {
         if self.flows.val() {
             self.p_valid_q.d.next = self.c_valid.q.val();
             self.p_last.d.next = self.c_word.q.val() == 11;
-            self.p_data.d.next = !self.c_passing.q.val() & self.c_word.q.val().get_bit(3);
             self.p_codes.d.next = !self.c_passing.q.val() & (self.c_word.q.val() == 7);
-            self.p_place.d.next = self.c_place.q.val();
             self.p_repsum.d.next = self.repsum.val();
             self.p_word.d.next = self.swap.m.val();
             if self.c_passing.q.val() {
@@ -306,13 +314,11 @@ impl Logic for RedEmit {
             self.patch_oflow.next = bit_cast::<64, 2>(self.q_oflow.val()) << 3;
         }
         self.late.s.next = self.w_data.val();
-        self.p_stale.next =
-            self.p_data.q.val() & self.w_valid.val() & (self.w_place.val() == self.p_place.q.val());
         self.p_patched.next = self.p_word.q.val();
-        if self.p_stale.val() {
+        if self.p_stale.q.val() {
             self.p_patched.next = self.late.m.val();
         }
-        if self.p_stale.val() & !self.flows.val() {
+        if self.p_stale.q.val() & !self.flows.val() {
             self.p_word.d.next = self.late.m.val();
         }
         if self.p_codes.q.val() {
