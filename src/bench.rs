@@ -1,5 +1,6 @@
 //! `tributary bench`: measurements of protocols.
 
+pub mod reduction;
 pub mod rw;
 
 use anyhow::Result;
@@ -18,11 +19,14 @@ pub struct Arguments {
 enum What {
     /// Goodput of the receiver window and of three older ways to send, over a lossy link that reorders.
     Rw(rw::Arguments),
+    /// All-reduce in switches, beside the bare time of its frames and beside recursive doubling by the hosts.
+    Reduction(reduction::Arguments),
 }
 
 /// Runs it.
 pub fn run(arguments: &Arguments) -> Result<Verdict> {
     match &arguments.what {
         What::Rw(arguments) => rw::run(arguments),
+        What::Reduction(arguments) => reduction::run(arguments),
     }
 }

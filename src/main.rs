@@ -6,6 +6,7 @@ mod bench;
 mod files;
 mod r#gen;
 mod plot;
+mod plot_reduction;
 mod progress;
 mod sim;
 mod synth;
@@ -31,7 +32,7 @@ enum Command {
     Gen(r#gen::Arguments),
     /// Measure a protocol over many simulated transfers.
     Bench(bench::Arguments),
-    /// Simulate one transfer, or replay what a receiver got in one.
+    /// Simulate one transfer, replay what a receiver got in one, or reduce in the switches of a fabric.
     Sim(sim::Arguments),
     /// Size and speed of a block on an FPGA, from Yosys and nextpnr.
     Synth(synth_command::Arguments),

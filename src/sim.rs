@@ -14,6 +14,8 @@ use tributary_protocol::rw::Mode;
 
 use crate::Verdict;
 
+pub use demo_allreduce::CLOCK_NS;
+
 /// Arguments of `tributary sim`.
 #[derive(Args)]
 #[command(group(clap::ArgGroup::new("what").required(true).args(["demo", "replay"])))]

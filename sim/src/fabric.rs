@@ -3,7 +3,8 @@
 //! * [`Fabric`]: switches, endpoints, cables and trees; [`file`] reads one from TOML, [`Fabric::regular`] makes one.
 //! * [`tree`], [`routes`]: table entries, derived by walking the cabling, and checks of those that are given.
 //! * [`timing`]: how long a switch takes, measured on the RTL.
-//! * [`Simulator`]: nodes, cables, faults and time. A switch is a [`ModelSwitch`], which acts when a frame has come in.
+//! * [`Simulator`]: nodes, cables, faults and time. A switch is a [`ModelSwitch`], which acts when a frame has come in,
+//!   or an [`RtlSwitch`], which runs clock by clock.
 //! * [`Endpoint`]: the machines of `tributary_protocol::red::host`, each with the time that a host takes to send and receive.
 //! * [`capture`]: what was seen on the cables, for Wireshark.
 //! * [`reference`]: what a round must come to, from the frames that were seen on the cables.
@@ -21,6 +22,7 @@ mod model;
 mod node;
 pub mod reference;
 pub mod routes;
+mod rtl;
 mod shape;
 mod simulator;
 pub mod timing;
@@ -32,5 +34,6 @@ pub use endpoint::{Contribution, Cost, Endpoint, Logged, Role};
 pub use groups::GroupConfig;
 pub use model::ModelSwitch;
 pub use node::{ActsOn, Departure, SwitchNode};
+pub use rtl::RtlSwitch;
 pub use shape::ShapeError;
 pub use simulator::{Passing, SimulationError, Simulator, TableBits, Treatment};

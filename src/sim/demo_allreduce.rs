@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use tributary_protocol::red::Op;
 use tributary_sim::fabric::{Fabric, LinkSpec, Simulator, capture, file};
@@ -114,10 +114,10 @@ pub fn fabric(path: Option<&Path>, loss: Option<f64>) -> Result<Fabric> {
 }
 
 /// The fabric in time, with switches of the kind that is asked for.
-pub fn simulator(fabric: Fabric, engine: Engine, seed: u64, _waveform: bool) -> Result<Simulator> {
+pub fn simulator(fabric: Fabric, engine: Engine, seed: u64, waveform: bool) -> Result<Simulator> {
     match engine {
         Engine::Model => Simulator::new(fabric, seed),
-        Engine::Rtl => bail!("there is no RTL of the reducing switch yet"),
+        Engine::Rtl => Simulator::of_rtl(fabric, seed, waveform),
     }
 }
 

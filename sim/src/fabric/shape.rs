@@ -18,58 +18,93 @@ pub struct ShapeError {
 }
 
 impl Fabric {
-    /// A tree of switches with one tree, number 1, that has endpoint 0 as its root and every other as a member.
+    /// A tree of switches: [`Fabric::fat`] with one cable upwards from every switch.
+    ///
+    /// # Errors
+    /// As [`Fabric::fat`].
+    pub fn regular(shape: &[usize], link: LinkSpec) -> Result<Self, ShapeError> {
+        Self::fat(shape, &vec![1; shape.len().saturating_sub(1)], link)
+    }
+
+    /// Levels of equal switches with one multicast tree, number 1, that has endpoint 0 as its root and every other as a member.
     ///
     /// `shape` is the number of ports downwards of the switches, level by level from the endpoints: `[4, 4]` is 16 endpoints
-    /// on four leaf switches under one spine. Port 0 and the next go down, the last one up.
+    /// on four leaf switches under one spine. `up` is the number of ports upwards, for all levels but the last: with as many up
+    /// as down everywhere, the fabric is a fat tree without bottleneck. Ports downwards come first.
     ///
     /// # Errors
     /// No level, a level without ports or with more than a switch has, or more endpoints than addresses.
-    pub fn regular(shape: &[usize], link: LinkSpec) -> Result<Self, ShapeError> {
+    pub fn fat(shape: &[usize], up: &[usize], link: LinkSpec) -> Result<Self, ShapeError> {
         let wrong = |reason| ShapeError {
             shape: shape.to_vec(),
             reason,
         };
-        let Some((top, below)) = shape.split_last() else {
-            return Err(wrong("it has no level"));
-        };
-        let fits = |n: &usize, up: usize| *n > 0 && n + up <= PORTS_MAX.into();
-        if !fits(top, 0) || !below.iter().all(|n| fits(n, 1)) {
-            return Err(wrong("a switch has 1 to 64 ports, one of them up"));
+        if shape.is_empty() || up.len() + 1 != shape.len() {
+            return Err(wrong(
+                "it has no level, or not one number of ports upwards for each but the last",
+            ));
         }
-        let size = shape.iter().try_fold(1usize, |all, n| all.checked_mul(*n));
-        let size = size.filter(|n| *n <= SWITCH_NODES as usize);
-        let mut count = size.ok_or_else(|| wrong("more endpoints than addresses"))?;
+        let ports: Vec<usize> = (0..shape.len())
+            .map(|l| shape[l].saturating_add(*up.get(l).unwrap_or(&0)))
+            .collect();
+        if shape.contains(&0) || up.contains(&0) || ports.iter().any(|n| *n > PORTS_MAX.into()) {
+            return Err(wrong(
+                "a switch has 1 to 64 ports, at least one of them down and, below others, one up",
+            ));
+        }
+        let product = |list: &[usize]| list.iter().try_fold(1usize, |all, n| all.checked_mul(*n));
+        let limit = SWITCH_NODES as usize;
+        let sizes = product(shape)
+            .zip(product(up))
+            .filter(|(down, up)| *down <= limit && *up <= limit);
+        let Some((size, _)) = sizes else {
+            return Err(wrong("more endpoints or switches than addresses"));
+        };
         let endpoint = |i: usize| EndpointSpec {
             name: format!("e{i}"),
             node: i as u32,
         };
         let mut fabric = Self {
-            endpoints: (0..count).map(endpoint).collect(),
+            endpoints: (0..size).map(endpoint).collect(),
             ..Self::default()
         };
-        let mut below: Vec<Place> = (0..count).map(Place::Endpoint).collect();
+        // A switch of a level has a place among those that reach the same endpoints (`plane`) and a set of endpoints (`group`).
+        let mut below: Vec<Vec<Place>> = (0..size).map(|e| vec![Place::Endpoint(e)]).collect();
+        let (mut groups, mut planes) = (size, 1);
         for (level, &radix) in shape.iter().enumerate() {
-            let last = level + 1 == shape.len();
-            count /= radix;
+            groups /= radix;
             let first = fabric.switches.len();
-            for i in 0..count {
-                let name = match (level, last) {
-                    (0, _) => format!("leaf{i}"),
-                    (_, true) => "spine".to_owned(),
-                    _ => format!("mid{level}_{i}"),
-                };
-                let ports = radix + usize::from(!last);
-                fabric.switches.push(SwitchSpec::new(name, ports as u8));
+            let at = |group: usize, plane: usize| first + group * planes + plane;
+            for group in 0..groups {
+                for plane in 0..planes {
+                    let name = name(level, shape.len(), group, (planes > 1).then_some(plane));
+                    fabric
+                        .switches
+                        .push(SwitchSpec::new(name, ports[level] as u8));
+                }
             }
-            let ports = (0..count).flat_map(|i| (0..radix).map(move |port| (i, port)));
-            for (lower, (i, port)) in below.iter().zip(ports) {
-                let ends = [*lower, Place::Switch(first + i, port as u8)];
-                fabric.cables.push(Cable { ends, link });
+            // Cable number u upwards of a switch in plane p leads to plane p + u * (planes below).
+            for (child, ends) in below.iter().enumerate() {
+                for (plane, lower) in ends.iter().enumerate() {
+                    let upper = Place::Switch(at(child / radix, plane), (child % radix) as u8);
+                    fabric.cables.push(Cable {
+                        ends: [*lower, upper],
+                        link,
+                    });
+                }
             }
-            below = (0..count)
-                .map(|i| Place::Switch(first + i, radix as u8))
+            let Some(&ways) = up.get(level) else { continue };
+            let lower = |group, plane: usize| {
+                Place::Switch(at(group, plane % planes), (radix + plane / planes) as u8)
+            };
+            below = (0..groups)
+                .map(|group| {
+                    (0..planes * ways)
+                        .map(|plane| lower(group, plane))
+                        .collect()
+                })
                 .collect();
+            planes *= ways;
         }
         fabric.trees.push(TreeSpec {
             id: 1,
@@ -78,6 +113,16 @@ impl Fabric {
             entries: Vec::new(),
         });
         Ok(fabric)
+    }
+}
+
+fn name(level: usize, levels: usize, group: usize, plane: Option<usize>) -> String {
+    match (level, plane) {
+        (0, _) => format!("leaf{group}"),
+        (l, None) if l + 1 == levels => "spine".to_owned(),
+        (l, Some(plane)) if l + 1 == levels => format!("spine{plane}"),
+        (l, None) => format!("mid{l}_{group}"),
+        (l, Some(plane)) => format!("mid{l}_{group}_{plane}"),
     }
 }
 
@@ -103,11 +148,35 @@ mod tests {
     }
 
     #[test]
+    fn a_fat_tree_has_as_many_cables_on_every_level() {
+        for (shape, switches) in [
+            (&[4, 4][..], 4 + 4),
+            (&[2, 2, 2], 4 + 4 + 4),
+            (&[3, 2, 4], 8 + 12 + 6),
+        ] {
+            let fabric =
+                Fabric::fat(shape, &shape[..shape.len() - 1], LinkSpec::default()).unwrap();
+            let size: usize = shape.iter().product();
+            assert_eq!(fabric.switches.len(), switches, "{shape:?}");
+            assert_eq!(fabric.cables.len(), shape.len() * size);
+            let cabling = super::super::check::Cabling::new(&fabric).unwrap();
+            let entries = &super::super::tree::all(&fabric, &cabling).unwrap()[0];
+            assert_eq!(entries[&0].wait as usize, size - 1);
+        }
+    }
+
+    #[test]
     fn shapes_that_cannot_be_are_refused() {
         for shape in [&[][..], &[0], &[4, 0], &[64, 4], &[63, 65], &[63; 20]] {
             assert!(
                 Fabric::regular(shape, LinkSpec::default()).is_err(),
                 "{shape:?}"
+            );
+        }
+        for up in [&[][..], &[0], &[61], &[1, 1]] {
+            assert!(
+                Fabric::fat(&[4, 4], up, LinkSpec::default()).is_err(),
+                "{up:?}"
             );
         }
     }

@@ -190,8 +190,9 @@ impl Simulator {
             }
             switches.push(node);
         }
+        let levels = routes::levels(&cabling, fabric.switches.len());
         for (e, endpoint) in fabric.endpoints.iter().enumerate() {
-            let ports = routes::towards(&fabric, &cabling, e);
+            let ports = routes::towards(&fabric, &cabling, &levels, e);
             for (switch, port) in switches.iter_mut().zip(ports) {
                 if let Some(port) = port {
                     switch.set_unicast(endpoint.node, port)?;

@@ -1,0 +1,237 @@
+//! A switch as Verilated RTL: `red_switch`, clock by clock, with MACs at its ports.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use tributary_protocol::red::{Counter, Tree, wire::FRAME_LEN};
+
+use super::describe::{Fabric, LinkSpec, SwitchSpec};
+use super::node::{ActsOn, Departure, SwitchNode};
+use super::simulator::{Simulator, TableBits};
+use super::timing::words;
+use crate::switch::{Beat, RedRtl, Sink, beats, core::Sizes, red};
+use crate::verilate::Verilated;
+
+/// Ports of the sizes that are on offer.
+const PORTS: [usize; 5] = [4, 8, 16, 32, 64];
+/// Entries of the unicast and of the multicast table of the sizes that are on offer, log2; the last with any number of ports.
+const TABLES: [(u8, u8); 2] = [(6, 6), (12, 13)];
+/// Descriptors of the RTL's engines.
+const DESCRIPTORS: usize = 8;
+/// Counter of the first of the engines' events.
+const FIRST_EVENT: usize = Counter::ArmUpwards as usize;
+
+/// What stands between a port and its cable.
+#[derive(Debug)]
+struct Mac {
+    link: LinkSpec,
+    /// Words on their way in, with the clock of each.
+    incoming: VecDeque<(u64, Beat)>,
+    sink: Sink,
+    /// Clock of the first word of the frame that is leaving.
+    start: u64,
+    /// Clock from which the next word is taken.
+    free_at: u64,
+}
+
+/// A switch as RTL.
+#[derive(Debug)]
+pub struct RtlSwitch {
+    rtl: RedRtl,
+    macs: Vec<Mac>,
+    /// Clock that comes next.
+    next: u64,
+}
+
+impl RtlSwitch {
+    /// A switch of a fabric, ports enabled, on a library of [`size`].
+    ///
+    /// # Errors
+    /// The library is of another size, or the engines are not as the RTL has them.
+    pub fn new(library: &Verilated, index: usize, spec: &SwitchSpec) -> Result<Self> {
+        ensure!(
+            spec.engine.descriptors == DESCRIPTORS,
+            "{} descriptors; the RTL has {DESCRIPTORS}",
+            spec.engine.descriptors
+        );
+        let ports = ports(spec)?;
+        let addresses: Vec<_> = (0..ports)
+            .map(|port| Fabric::port_address(index, port as u8))
+            .collect();
+        let mut rtl = RedRtl::new(library, &spec.engine, &addresses)?;
+        if !spec.engines {
+            let engines = rtl.model().port("cfg_engines")?;
+            rtl.model().set(engines, 0);
+        }
+        let mac = || Mac {
+            link: LinkSpec::default(),
+            incoming: VecDeque::new(),
+            sink: Sink::default(),
+            start: 0,
+            free_at: 0,
+        };
+        Ok(Self {
+            rtl,
+            macs: (0..spec.ports).map(|_| mac()).collect(),
+            next: 0,
+        })
+    }
+}
+
+/// Ports of the smallest size that has enough.
+fn ports(spec: &SwitchSpec) -> Result<usize> {
+    let fits = PORTS.into_iter().find(|n| *n >= spec.ports.into());
+    fits.with_context(|| format!("{} ports; the RTL has up to 64", spec.ports))
+}
+
+/// The size of RTL for a switch and its tables.
+///
+/// # Errors
+/// There is none so large.
+pub fn size(spec: &SwitchSpec, bits: TableBits) -> Result<Sizes> {
+    let ports = ports(spec)?;
+    let fits =
+        |(unicast, multicast): &&(u8, u8)| *unicast >= bits.unicast && *multicast >= bits.multicast;
+    // The largest sizes come with the largest tables only.
+    let offered = if ports > 16 {
+        &TABLES[1..]
+    } else {
+        &TABLES[..]
+    };
+    let (unicast, multicast) = offered.iter().find(fits).with_context(|| {
+        format!(
+            "tables of 2^{} nodes and 2^{} trees; the RTL has up to 2^12 and 2^13",
+            bits.unicast, bits.multicast
+        )
+    })?;
+    Ok(Sizes {
+        ports,
+        nodes: 1 << unicast,
+        trees: 1 << multicast,
+    })
+}
+
+impl Simulator {
+    /// A fabric of RTL switches, at clock 0; with `trace`, they can record waveforms. Each size is compiled once.
+    ///
+    /// # Errors
+    /// The fabric cannot be, or the RTL does not have it; Verilator is not there.
+    pub fn of_rtl(fabric: impl Into<Arc<Fabric>>, seed: u64, trace: bool) -> Result<Self> {
+        let mut libraries: BTreeMap<(usize, usize, usize), Verilated> = BTreeMap::new();
+        Self::with_switches(fabric, seed, |index, spec, bits| {
+            let sizes = size(spec, bits)?;
+            let key = (sizes.ports, sizes.nodes, sizes.trees);
+            if !libraries.contains_key(&key) {
+                libraries.insert(key, red::build(sizes, trace)?);
+            }
+            Ok(Box::new(RtlSwitch::new(&libraries[&key], index, spec)?))
+        })
+    }
+}
+
+impl SwitchNode for RtlSwitch {
+    /// Frames are handed on whole once their last word has left, so a cable must be at least as long as a frame.
+    fn connect(&mut self, port: u8, link: LinkSpec) -> Result<()> {
+        let least = words(FRAME_LEN) * link.clocks_per_word;
+        ensure!(
+            link.latency_clocks >= least,
+            "port {port}: latency_clocks = {}; beside RTL it is at least {least}, the length of a frame",
+            link.latency_clocks
+        );
+        if let Some(mac) = self.macs.get_mut(usize::from(port)) {
+            mac.link = link;
+        }
+        Ok(())
+    }
+
+    fn set_unicast(&mut self, node: u32, port: u8) -> Result<()> {
+        self.rtl.write_unicast(node, Some(port))
+    }
+
+    fn set_multicast(&mut self, tree: u16, entry: Tree) -> Result<()> {
+        self.rtl.write_multicast(tree, Some(entry))
+    }
+
+    fn acts_on(&self) -> ActsOn {
+        ActsOn::FirstWord
+    }
+
+    fn arrive(&mut self, port: u8, bytes: &[u8], damaged: bool, now: u64) {
+        let Some(mac) = self.macs.get_mut(usize::from(port)) else {
+            return;
+        };
+        // Frames that overtake each other on the cable come in one after the other all the same.
+        let after = mac.incoming.back().map_or(0, |(clock, _)| clock + 1);
+        let mut clock = now.max(after);
+        for beat in beats(bytes) {
+            let user = damaged && beat.last;
+            mac.incoming.push_back((clock, Beat { user, ..beat }));
+            clock += mac.link.clocks_per_word;
+        }
+    }
+
+    fn wake(&self, _: u64) -> Option<u64> {
+        Some(self.next)
+    }
+
+    fn run(&mut self, now: u64, leave: &mut Vec<Departure>) -> Result<()> {
+        self.next = now + 1;
+        for (port, mac) in self.macs.iter_mut().enumerate() {
+            let word = mac.incoming.pop_front_if(|(clock, _)| *clock <= now);
+            self.rtl.rx[port] = word.map(|(_, beat)| beat);
+            self.rtl.tx_ready[port] = mac.free_at <= now;
+        }
+        self.rtl.clock()?;
+        for (port, mac) in self.macs.iter_mut().enumerate() {
+            let Some(beat) = self.rtl.tx[port] else {
+                continue;
+            };
+            if !mac.sink.is_within() {
+                mac.start = now;
+            }
+            mac.free_at = now + mac.link.clocks_per_word;
+            let frame = mac.sink.take(beat).map_err(anyhow::Error::msg)?;
+            if let Some(frame) = frame {
+                let long = words(frame.len()) * mac.link.clocks_per_word;
+                ensure!(
+                    long <= mac.link.latency_clocks,
+                    "a frame of {} bytes left port {port}, longer than its cable of {} clocks",
+                    frame.len(),
+                    mac.link.latency_clocks
+                );
+                mac.free_at = mac.start + mac.link.occupancy(frame.len());
+                leave.push(Departure {
+                    port: port as u8,
+                    start: mac.start,
+                    bytes: frame.into(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn in_use(&self) -> usize {
+        self.rtl.in_use() as usize
+    }
+
+    /// Queues and engines only; the registers' counters are not part of `red_switch`.
+    fn count(&self, counter: Counter) -> u64 {
+        match counter {
+            Counter::QueueFull => self.rtl.queue_full,
+            _ => (counter as usize)
+                .checked_sub(FIRST_EVENT)
+                .and_then(|i| self.rtl.events.get(i).copied())
+                .unwrap_or(0),
+        }
+    }
+
+    fn start_waveform(&mut self, path: &Path) -> Result<()> {
+        Ok(self.rtl.model().trace_open(path)?)
+    }
+
+    fn finish_waveform(&mut self) -> Result<()> {
+        Ok(self.rtl.model().trace_close()?)
+    }
+}

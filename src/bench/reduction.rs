@@ -1,0 +1,380 @@
+//! `tributary bench reduction`: an all-reduce of 8 bytes in the switches, beside the bare time of its frames and beside
+//! recursive doubling by the hosts' software over the same links.
+//!
+//! * The *all-reduce* begins at all endpoints in one clock, on a tree that is armed, and ends when the last one has the result.
+//! * The *bare time* is that of one plain frame from the endpoint farthest from the root to it, and of one plain multicast frame
+//!   from there to all: links, serialisation and forwarding, in the same fabric, idle.
+//! * *Recursive doubling* runs over the same cables, unicast, ranks in the order of the endpoints, so that its first steps stay
+//!   within a leaf switch. Both pay the same for each frame that a host sends or receives.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use serde::Serialize;
+use tributary_protocol::red::{Counter, Key, Op, Value};
+use tributary_sim::fabric::{
+    Contribution, Cost, Fabric, GroupConfig, LinkSpec, Simulator, TreeSpec,
+};
+
+use crate::Verdict;
+use crate::files::NewFile;
+use crate::plot_reduction;
+use crate::progress::Progress;
+
+/// Latencies of a cable, clocks: 410 ns at 10 Gb/s, MAC and 10GBASE-R PHY on both sides and a few metres; and chips side by side.
+const LATENCIES: [u64; 2] = [64, 12];
+/// What a host's software takes for each frame that it sends and for each that it receives, clocks.
+pub const COSTS: [u64; 3] = [0, 250, 1_000];
+/// Ports downwards, level by level from the endpoints.
+const SHAPES: [&[usize]; 8] = [
+    &[4, 4],
+    &[8, 8],
+    &[4, 4, 4],
+    &[16, 16],
+    &[4, 8, 8],
+    &[32, 32],
+    &[8, 8, 16],
+    &[16, 16, 16],
+];
+/// Number of the plain tree, beside tree 1.
+const PLAIN_TREE: u16 = 2;
+/// Clocks in which everything gets to its end; less than the time after which a root arms its tree anew.
+const REST: u64 = 10_000;
+/// Longest that anything here takes, clocks.
+const LIMIT: u64 = 10_000_000;
+
+/// Arguments of `tributary bench reduction`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Only fabrics with at most so many endpoints.
+    #[arg(long, value_name = "N", default_value_t = 4096)]
+    endpoints: usize,
+    /// Draw the ratios into this file (SVG).
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// All-reduce in the switches and by the hosts, at one cost.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// Clocks for each frame that a host sends, and for each that it receives.
+    pub host_clocks: u64,
+    /// In the switches.
+    pub switches_clocks: u64,
+    /// Recursive doubling.
+    pub doubling_clocks: u64,
+    /// Doubling over switches, if hosts pay the same for both.
+    pub speedup: f64,
+    /// Doubling over switches, if the endpoints of the switches' reduction are hardware and take no time.
+    pub speedup_with_hardware_endpoints: f64,
+}
+
+/// One fabric.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// Endpoints.
+    pub endpoints: usize,
+    /// Ports downwards, level by level from the endpoints.
+    pub shape: Vec<usize>,
+    /// As many cables up as down on every level, so that hosts' messages have ways of their own; otherwise one cable up.
+    pub full_bisection: bool,
+    /// What the switches are.
+    pub engine: &'static str,
+    /// Latency of a cable.
+    pub link_clocks: u64,
+    /// One plain frame up and one down.
+    pub bare_clocks: u64,
+    /// All-reduce in the switches, software for nothing.
+    pub allreduce_clocks: u64,
+    /// All-reduce over bare.
+    pub ratio_to_bare: f64,
+    /// Against doubling.
+    pub comparisons: Vec<Comparison>,
+}
+
+#[derive(Serialize)]
+struct Table {
+    bench: &'static str,
+    payload_bytes: u32,
+    clock_ns: f64,
+    rows: Vec<Row>,
+    time_s: f64,
+}
+
+/// Runs it.
+pub fn run(arguments: &Arguments) -> Result<Verdict> {
+    let started = Instant::now();
+    // Before the work, so that a wrong name does not cost it.
+    let plot = arguments.plot.as_deref().map(NewFile::create).transpose()?;
+    let cases = cases(arguments.endpoints);
+    ensure!(
+        !cases.is_empty(),
+        "--endpoints {}: the smallest fabric has {}",
+        arguments.endpoints,
+        SHAPES[0].iter().product::<usize>()
+    );
+    let progress = Progress::new(cases.len() as u64, "fabrics");
+    let mut rows = Vec::new();
+    for case in cases {
+        rows.push(measure(&case).with_context(|| format!("{case:?}"))?);
+        progress.at(rows.len() as u64);
+    }
+    drop(progress);
+    if let Some(mut file) = plot {
+        let svg = plot_reduction::speedups(&rows).context("cannot draw the figures")?;
+        file.write_all(svg.as_bytes())
+            .context("cannot write the plot")?;
+        file.finish()?;
+    }
+    let table = Table {
+        bench: "reduction",
+        payload_bytes: 8,
+        clock_ns: crate::sim::CLOCK_NS,
+        rows,
+        time_s: started.elapsed().as_secs_f64(),
+    };
+    let mut out = std::io::stdout().lock();
+    if arguments.json {
+        serde_json::to_writer(&mut out, &table).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        print(&table, &mut out)?;
+        if let Some(path) = &arguments.plot {
+            writeln!(out, "\nPlot: {}", path.display())?;
+        }
+    }
+    Ok(Verdict::Good)
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    latency: u64,
+    shape: &'static [usize],
+    /// As many cables up as down on every level.
+    fat: bool,
+}
+
+fn cases(endpoints: usize) -> Vec<Case> {
+    let shapes = SHAPES
+        .iter()
+        .filter(|shape| shape.iter().product::<usize>() <= endpoints);
+    let cases = LATENCIES.iter().flat_map(|&latency| {
+        let fat = [true, false].into_iter();
+        fat.flat_map(move |fat| {
+            SHAPES.iter().map(move |&shape| Case {
+                latency,
+                shape,
+                fat,
+            })
+        })
+    });
+    let fits: Vec<&&[usize]> = shapes.collect();
+    cases.filter(|case| fits.contains(&&case.shape)).collect()
+}
+
+fn measure(case: &Case) -> Result<Row> {
+    let link = LinkSpec {
+        latency_clocks: case.latency,
+        ..LinkSpec::default()
+    };
+    let below = &case.shape[..case.shape.len() - 1];
+    let mut fabric = if case.fat {
+        Fabric::fat(case.shape, below, link)?
+    } else {
+        Fabric::regular(case.shape, link)?
+    };
+    let reduced = fabric.trees[0].clone();
+    fabric.trees.push(TreeSpec {
+        id: PLAIN_TREE,
+        ..reduced
+    });
+    let mut sim = Simulator::new(fabric, 1)?;
+    let bare_clocks = bare(&mut sim)?;
+    let group = sim.add_group(0, &GroupConfig::default())?;
+    let in_switches = time_all(&mut sim, group)?;
+    let all: Vec<usize> = (0..sim.fabric().endpoints.len()).collect();
+    let group = sim.add_doubling(&all, &GroupConfig::default())?;
+    let by_doubling = time_all(&mut sim, group)?;
+    ensure!(sim.counted(Counter::QueueFull) == 0, "a queue overflowed");
+    let comparisons = COSTS.iter().zip(in_switches).zip(by_doubling);
+    let comparisons =
+        comparisons.map(
+            |((&host_clocks, switches_clocks), doubling_clocks)| Comparison {
+                host_clocks,
+                switches_clocks,
+                doubling_clocks,
+                speedup: doubling_clocks as f64 / switches_clocks as f64,
+                speedup_with_hardware_endpoints: doubling_clocks as f64 / in_switches[0] as f64,
+            },
+        );
+    Ok(Row {
+        endpoints: all.len(),
+        shape: case.shape.to_vec(),
+        full_bisection: case.fat,
+        engine: "model",
+        link_clocks: case.latency,
+        bare_clocks,
+        allreduce_clocks: in_switches[0],
+        ratio_to_bare: in_switches[0] as f64 / bare_clocks as f64,
+        comparisons: comparisons.collect(),
+    })
+}
+
+/// One plain frame from the last endpoint to the root, and one from the root to all.
+fn bare(sim: &mut Simulator) -> Result<u64> {
+    let last = sim.fabric().endpoints.len() - 1;
+    let plain = |to: [u8; 6]| {
+        // 94 bytes as a reduction frame has, and an ethertype that no engine looks at.
+        let mut bytes = [0; 94];
+        bytes[..6].copy_from_slice(&to);
+        bytes[12..14].copy_from_slice(&[0x08, 0x00]);
+        bytes
+    };
+    let arrival = |sim: &Simulator, endpoint: usize| {
+        let got = sim.endpoints()[endpoint].ignored().last();
+        got.map(|(clock, _)| *clock)
+            .with_context(|| format!("no frame has come to endpoint {endpoint}"))
+    };
+    let start = sim.now();
+    let root = sim.fabric().endpoints[0].address();
+    sim.inject(last, &plain(root.mac()), start)?;
+    sim.run(start + REST)?;
+    let turn = arrival(sim, 0)?;
+    let tree = Key {
+        tree: PLAIN_TREE,
+        reduction: 0,
+    };
+    // In the same fabric from the clock on in which the first frame has come: time passed meanwhile does not count.
+    let again = sim.now().max(turn);
+    sim.inject(0, &plain(tree.address().mac()), again)?;
+    sim.run(again + REST)?;
+    let mut end = 0;
+    for endpoint in 1..=last {
+        end = end.max(arrival(sim, endpoint)?);
+    }
+    Ok(turn - start + end - again)
+}
+
+/// Clocks of an all-reduce at each cost: until everyone has the sum, which is checked.
+fn time_all(sim: &mut Simulator, group: usize) -> Result<[u64; COSTS.len()]> {
+    let mut times = [0; COSTS.len()];
+    for ((round, &host_clocks), time) in (0..).zip(&COSTS).zip(&mut times) {
+        // What is still under way, such as the frame that arms the tree, gets to its end first.
+        sim.run(sim.now() + REST)?;
+        sim.set_cost(Cost {
+            send: host_clocks,
+            receive: host_clocks,
+        });
+        *time = time_one(sim, group, round)?;
+    }
+    Ok(times)
+}
+
+fn time_one(sim: &mut Simulator, group: usize, round: u64) -> Result<u64> {
+    let start = sim.now() + 1;
+    let endpoints = sim.group_endpoints(group).to_vec();
+    for &endpoint in &endpoints {
+        let value = Value {
+            data: [endpoint as u64 + 1, 0, 0, 0],
+            ..Value::default()
+        };
+        let given = Contribution {
+            at: start,
+            op: Op::IntSum,
+            value,
+        };
+        sim.contribute(group, endpoint, round, given)?;
+    }
+    let mut open = endpoints.clone();
+    sim.run_while(start + LIMIT, |sim| {
+        while open.last().is_some_and(|&e| sim.is_over(group, e, round)) {
+            open.pop();
+        }
+        !open.is_empty()
+    })?;
+    let count = endpoints.len() as u64;
+    let mut end = 0;
+    for endpoint in endpoints {
+        let outcome = sim.outcome(group, endpoint, round);
+        let (clock, outcome) =
+            outcome.with_context(|| format!("endpoint {endpoint} has no result"))?;
+        let sum = outcome.value.data[0];
+        ensure!(
+            sum == count * (count + 1) / 2,
+            "endpoint {endpoint} has {sum}, which is wrong"
+        );
+        end = end.max(clock);
+    }
+    Ok(end - start)
+}
+
+/// `4x4`.
+pub fn shape_name(shape: &[usize]) -> String {
+    shape
+        .iter()
+        .map(usize::to_string)
+        .collect::<Vec<_>>()
+        .join("x")
+}
+
+fn print(table: &Table, out: &mut dyn Write) -> std::io::Result<()> {
+    writeln!(
+        out,
+        "All-reduce of {} bytes; times in clocks of {} ns (64 bits at 10 Gb/s).\n\
+         shape: ports downwards of the switches, level by level from the endpoints.\n\
+         bare: one plain frame up and one down the idle tree. switches: all-reduce in the switches.\n\
+         Then recursive doubling by the hosts over the same cables, with 0, 250 and 1,000 clocks of software for each\n\
+         frame that a host sends or receives, and how many times as long it takes as the switches: if their hosts pay the\n\
+         same / if their endpoints are hardware, as a card's are.",
+        table.payload_bytes, table.clock_ns
+    )?;
+    let mut head = None;
+    for row in &table.rows {
+        if head != Some((row.link_clocks, row.full_bisection)) {
+            head = Some((row.link_clocks, row.full_bisection));
+            let cables = if row.full_bisection {
+                "as many up as down on every level"
+            } else {
+                "one up from every switch: the tree's own"
+            };
+            writeln!(
+                out,
+                "\nCables of {} clocks, {cables}\n{:>9} {:>9} {:>6} {:>6} {:>8} {:>6}  {:>20} {:>20} {:>20}",
+                row.link_clocks,
+                "endpoints",
+                "shape",
+                "",
+                "bare",
+                "switches",
+                "ratio",
+                "doubling, 0",
+                "250",
+                "1,000"
+            )?;
+        }
+        write!(
+            out,
+            "{:>9} {:>9} {:>6} {:>6} {:>8} {:>6.3} ",
+            row.endpoints,
+            shape_name(&row.shape),
+            row.engine,
+            row.bare_clocks,
+            row.allreduce_clocks,
+            row.ratio_to_bare
+        )?;
+        for c in &row.comparisons {
+            write!(
+                out,
+                " {:>8} {:>5.2}/{:>5.2}",
+                c.doubling_clocks, c.speedup, c.speedup_with_hardware_endpoints
+            )?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,217 @@
+//! Fabrics on the command line: reductions, captures, bad files.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn tributary(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tributary"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+/// A path for the files of one test.
+fn scratch(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("fabric");
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    let _ = fs::remove_file(&path);
+    path
+}
+
+fn json(arguments: &[&str]) -> (i32, Value) {
+    let output = tributary(arguments);
+    let value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    (output.status.code().unwrap(), value)
+}
+
+/// Exit code and stderr of a call that must fail and print nothing else.
+fn failure(arguments: &[&str]) -> (i32, String) {
+    let output = tributary(arguments);
+    assert!(
+        output.stdout.is_empty(),
+        "{arguments:?} printed {}",
+        String::from_utf8_lossy(&output.stdout)
+    );
+    (
+        output.status.code().unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    )
+}
+
+const TWO_SPINES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/sim/fabrics/two-spines.toml");
+
+#[test]
+fn all_operations_are_right_and_the_object_says_so() {
+    let (code, sum) = json(&["sim", "--demo", "allreduce", "--json", "--seed", "9"]);
+    assert_eq!(code, 0);
+    let operations = sum["operations"].as_array().unwrap();
+    assert_eq!(operations.len(), 23);
+    for row in operations {
+        assert_eq!(
+            (&row["count"], &row["wrong"]),
+            (&16.into(), &Value::Null),
+            "{row}"
+        );
+        assert!(row["clocks"].as_u64().unwrap() < 700, "{row}");
+    }
+    assert_eq!(sum["descriptors_left_in_use"], 0);
+    assert_eq!(sum["lost_frames"], 0);
+}
+
+#[test]
+fn losses_cost_attempts_and_change_no_result() {
+    let (code, sum) = json(&[
+        "sim",
+        "--demo",
+        "allreduce",
+        "--json",
+        "--seed",
+        "5",
+        "--loss",
+        "0.02",
+    ]);
+    assert_eq!((code, &sum["wrong_operations"]), (0, &0.into()));
+    let retries: u64 = sum["operations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["retries"].as_u64().unwrap())
+        .sum();
+    assert!(retries > 0 && sum["lost_frames"].as_u64().unwrap() > 5);
+}
+
+#[test]
+fn a_fabric_of_a_file_reduces_over_its_first_tree() {
+    let (code, sum) = json(&[
+        "sim",
+        "--demo",
+        "allreduce",
+        "--json",
+        "--fabric",
+        TWO_SPINES,
+    ]);
+    assert_eq!(code, 0);
+    assert_eq!(
+        (&sum["switches"], &sum["group_endpoints"]),
+        (&4.into(), &4.into())
+    );
+}
+
+#[test]
+fn a_bad_fabric_names_file_line_and_reason() {
+    let path = scratch("bad.toml");
+    let text = fs::read_to_string(TWO_SPINES)
+        .unwrap()
+        .replace("wait = 2", "wait = 3");
+    let line = text
+        .lines()
+        .position(|line| line == "[[tree.switch]]")
+        .unwrap()
+        + 1;
+    fs::write(&path, &text).unwrap();
+    let (code, message) = failure(&[
+        "sim",
+        "--demo",
+        "allreduce",
+        "--fabric",
+        path.to_str().unwrap(),
+    ]);
+    assert_eq!(code, 1);
+    // The walk ends at leaf0, the third entry.
+    let expected = format!("{}:", path.display());
+    assert!(message.contains(&expected), "{message}");
+    assert!(
+        message.contains("leaf0 waits for 3, but 2 members are below it"),
+        "{message}"
+    );
+    let named: usize = message
+        .split(&expected)
+        .nth(1)
+        .unwrap()
+        .split(':')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(named > line);
+}
+
+#[test]
+fn options_that_do_not_fit_the_demo_are_refused() {
+    for (arguments, reason) in [
+        (
+            &["sim", "--demo", "rw", "--fabric", TWO_SPINES][..],
+            "options of --demo allreduce",
+        ),
+        (
+            &["sim", "--demo", "allreduce", "--events"],
+            "options of --demo rw",
+        ),
+        (
+            &["sim", "--demo", "allreduce", "--trace", "x.fst"],
+            "a model has no waveform",
+        ),
+        (
+            &["sim", "--demo", "allreduce", "--fabric", "missing.toml"],
+            "cannot read missing.toml",
+        ),
+        (
+            &[
+                "sim",
+                "--demo",
+                "allreduce",
+                "--trace",
+                "x.fst",
+                "--trace-node",
+                "nobody",
+            ],
+            "no switch of this name",
+        ),
+    ] {
+        let (code, message) = failure(arguments);
+        assert_eq!(code, 1, "{message}");
+        assert!(message.contains(reason), "{message}");
+    }
+}
+
+#[test]
+fn a_capture_has_every_frame_at_both_ends_of_its_cable() {
+    let path = scratch("allreduce.pcapng");
+    let (_, sum) = json(&[
+        "sim",
+        "--demo",
+        "allreduce",
+        "--json",
+        "--loss",
+        "0.01",
+        "--pcap",
+        path.to_str().unwrap(),
+    ]);
+    let file = fs::File::open(&path).unwrap();
+    let mut reader = pcap_file::pcapng::PcapNgReader::new(file).unwrap();
+    let (mut packets, mut interfaces) = (0, 0);
+    while let Some(block) = reader.next_block() {
+        match block.unwrap() {
+            pcap_file::pcapng::Block::EnhancedPacket(packet) => {
+                assert_eq!(packet.data.len(), 94);
+                packets += 1;
+            }
+            pcap_file::pcapng::Block::InterfaceDescription(_) => interfaces += 1,
+            _ => {}
+        }
+    }
+    let counted: u64 = sum["operations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["frames"].as_u64().unwrap())
+        .sum();
+    assert_eq!(interfaces, 40);
+    // Besides the frames of the rounds there is the first arm frame, and what followed the last round.
+    assert!(packets >= 2 * counted - sum["lost_frames"].as_u64().unwrap());
+}
