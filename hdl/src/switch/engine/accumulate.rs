@@ -22,8 +22,6 @@ hdl_module! {
         pub rst: Signal<In, Bit>,
         /// First word of a frame.
         pub s_first: Signal<In, Bit>,
-        /// Number of the word.
-        pub s_slot: Signal<In, Bits<4>>,
         /// Word: 2 to 5 data, 9 source address.
         pub s_data: Signal<In, Bits<64>>,
         /// MINNUM and MAXNUM as IEEE 754: a signalling NaN gives a NaN.
@@ -105,7 +103,7 @@ hdl_module! {
         /// The frame's values replace the accumulator.
         load: Signal<Local, Bit>,
         is_data: Signal<Local, Bit>,
-        data_word: Signal<Local, Bits<2>>,
+        data_word: DFF<Bits<2>>,
         /// Clocks 3 to 6: operands.
         l_valid: DFF<Bit>,
         l_word: DFF<Bits<2>>,
@@ -129,6 +127,7 @@ hdl_module! {
         t4_nan: DFF<Bit>,
         /// Clocks 4 to 7: word of the accumulator that goes with the frame's, 4 and above for none.
         r_word: DFF<Bits<4>>,
+        r_index: DFF<Bits<3>>,
         r_place: Signal<Local, Bits<5>>,
         q_place: Signal<Local, Bits<5>>,
         /// Clocks 5 to 8: REPSUM operand.
@@ -240,6 +239,8 @@ impl Logic for RedAccumulate {
             t4_larger,
             t4_offset,
             r_word,
+            r_index,
+            data_word,
             t4_weight,
             t4_special,
             t4_nan,
@@ -314,11 +315,14 @@ impl Logic for RedAccumulate {
         self.load.next =
             self.m_empty.val() | (!self.m_mismatched.val() & self.m_header.val().get_bit(50));
         self.is_data.next = self.t2.q.val() | self.t3.q.val() | self.t4.q.val() | self.t5.q.val();
-        self.data_word.next = self.s_slot.val().get_bits::<2>(0) ^ 2;
+        self.data_word.d.next = self.data_word.q.val() + 1;
+        if self.t1.q.val() {
+            self.data_word.d.next = 0.into();
+        }
         self.words.rd_addr.next =
-            (bit_cast::<5, 3>(self.m_index.val()) << 2) | bit_cast::<5, 2>(self.data_word.val());
+            (bit_cast::<5, 3>(self.m_index.val()) << 2) | bit_cast::<5, 2>(self.data_word.q.val());
         self.l_valid.d.next = self.is_data.val();
-        self.l_word.d.next = self.data_word.val();
+        self.l_word.d.next = self.data_word.q.val();
         self.l_op.d.next = self.m_header.val().get_bits::<6>(11);
         self.l_a.d.next = self.words.rd_data.val();
         if self.load.val() {
@@ -352,9 +356,12 @@ impl Logic for RedAccumulate {
         }
         self.r_word.d.next = self.r_word.q.val() + 1;
         if self.t3.q.val() {
+            self.r_word.d.next = self.offset.val();
+            self.r_index.d.next = self.m_index.val();
+        }
+        if self.t3.q.val() {
             self.t4_larger.d.next = self.larger.val();
             self.t4_offset.d.next = self.offset.val();
-            self.r_word.d.next = self.offset.val();
             self.t4_weight.d.next = self.t3_weight.q.val();
             self.t4_special.d.next =
                 !self.t3_weight.q.val().get_bit(7) & (self.t3_weight.q.val() >= 125);
@@ -545,7 +552,7 @@ impl Logic for RedAccumulate {
         self.words_q.wr_data.next = self.result.val();
 
         // Clocks 4 to 7: the accumulator's word that goes with the frame's.
-        self.r_place.next = (bit_cast::<5, 3>(self.m_index.val()) << 2)
+        self.r_place.next = (bit_cast::<5, 3>(self.r_index.q.val()) << 2)
             | bit_cast::<5, 2>(self.r_word.q.val().get_bits::<2>(0));
         self.words_r.rd_addr.next = self.r_place.val();
         self.r_a.d.next = self.words_r.rd_data.val();
