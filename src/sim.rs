@@ -14,7 +14,7 @@ use tributary_protocol::rw::Mode;
 
 use crate::Verdict;
 
-pub use demo_allreduce::CLOCK_NS;
+pub use demo_allreduce::{CLOCK_NS, engine_name, simulator};
 
 /// Arguments of `tributary sim`.
 #[derive(Args)]

@@ -22,6 +22,7 @@ use crate::Verdict;
 use crate::files::NewFile;
 use crate::plot_reduction;
 use crate::progress::Progress;
+use crate::sim::{Engine, engine_name, simulator};
 
 /// Latencies of a cable, clocks: 410 ns at 10 Gb/s, MAC and 10GBASE-R PHY on both sides and a few metres; and chips side by side.
 const LATENCIES: [u64; 2] = [64, 12];
@@ -38,6 +39,8 @@ const SHAPES: [&[usize]; 8] = [
     &[8, 8, 16],
     &[16, 16, 16],
 ];
+/// Size that is measured on RTL.
+const RTL_ENDPOINTS: usize = 16;
 /// Number of the plain tree, beside tree 1.
 const PLAIN_TREE: u16 = 2;
 /// Clocks in which everything gets to its end; less than the time after which a root arms its tree anew.
@@ -51,6 +54,9 @@ pub struct Arguments {
     /// Only fabrics with at most so many endpoints.
     #[arg(long, value_name = "N", default_value_t = 4096)]
     endpoints: usize,
+    /// Measure 16 endpoints on switches in Verilog as well; needs `cargo xtask tools`.
+    #[arg(long)]
+    rtl: bool,
     /// Draw the ratios into this file (SVG).
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -111,7 +117,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let started = Instant::now();
     // Before the work, so that a wrong name does not cost it.
     let plot = arguments.plot.as_deref().map(NewFile::create).transpose()?;
-    let cases = cases(arguments.endpoints);
+    let cases = cases(arguments);
     ensure!(
         !cases.is_empty(),
         "--endpoints {}: the smallest fabric has {}",
@@ -157,24 +163,34 @@ struct Case {
     shape: &'static [usize],
     /// As many cables up as down on every level.
     fat: bool,
+    engine: Engine,
 }
 
-fn cases(endpoints: usize) -> Vec<Case> {
-    let shapes = SHAPES
-        .iter()
-        .filter(|shape| shape.iter().product::<usize>() <= endpoints);
-    let cases = LATENCIES.iter().flat_map(|&latency| {
-        let fat = [true, false].into_iter();
-        fat.flat_map(move |fat| {
-            SHAPES.iter().map(move |&shape| Case {
-                latency,
-                shape,
-                fat,
-            })
-        })
-    });
-    let fits: Vec<&&[usize]> = shapes.collect();
-    cases.filter(|case| fits.contains(&&case.shape)).collect()
+fn cases(arguments: &Arguments) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for latency in LATENCIES {
+        for fat in [true, false] {
+            for shape in SHAPES {
+                let case = Case {
+                    latency,
+                    shape,
+                    fat,
+                    engine: Engine::Model,
+                };
+                let size: usize = shape.iter().product();
+                if size <= arguments.endpoints {
+                    cases.push(case);
+                }
+                if arguments.rtl && !fat && size == RTL_ENDPOINTS {
+                    cases.push(Case {
+                        engine: Engine::Rtl,
+                        ..case
+                    });
+                }
+            }
+        }
+    }
+    cases
 }
 
 fn measure(case: &Case) -> Result<Row> {
@@ -193,7 +209,7 @@ fn measure(case: &Case) -> Result<Row> {
         id: PLAIN_TREE,
         ..reduced
     });
-    let mut sim = Simulator::new(fabric, 1)?;
+    let mut sim = simulator(fabric, case.engine, 1, false)?;
     let bare_clocks = bare(&mut sim)?;
     let group = sim.add_group(0, &GroupConfig::default())?;
     let in_switches = time_all(&mut sim, group)?;
@@ -216,7 +232,7 @@ fn measure(case: &Case) -> Result<Row> {
         endpoints: all.len(),
         shape: case.shape.to_vec(),
         full_bisection: case.fat,
-        engine: "model",
+        engine: engine_name(case.engine),
         link_clocks: case.latency,
         bare_clocks,
         allreduce_clocks: in_switches[0],

@@ -121,6 +121,7 @@ pub fn simulator(fabric: Fabric, engine: Engine, seed: u64, waveform: bool) -> R
     }
 }
 
+/// Its name in reports.
 pub const fn engine_name(engine: Engine) -> &'static str {
     match engine {
         Engine::Model => "model",

@@ -1,7 +1,8 @@
 //! A switch as a model: [`Switch`] with the queues and the times of the RTL around it.
 //!
-//! A frame acts in the clock of its last word. What leaves by an engine waits its turn there: the engine takes a frame in
-//! [`words`] clocks, so contributions that come at once from several ports follow each other.
+//! A frame acts in the clock of its last word. Reduction frames, upwards and downwards, go through the engine of the port that
+//! they leave by, and wait their turn there: the engine takes a frame in [`words`] clocks, so contributions that come at once
+//! from several ports follow each other.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -118,7 +119,7 @@ impl Output {
 pub struct ModelSwitch {
     switch: Switch,
     engines: bool,
-    /// Parent port of every tree that has a wait count.
+    /// Parent port of every tree.
     parents: Vec<Option<u8>>,
     outputs: Vec<Output>,
     queue_full: u64,
@@ -162,10 +163,10 @@ impl ModelSwitch {
         })
     }
 
-    /// Parent port of the tree that a frame belongs to, if engines may see the frame.
+    /// Parent port of the tree of a reduction frame.
     fn parent(&self, bytes: &[u8]) -> Option<u8> {
         let ethertype = DEFAULT_ETHERTYPE.to_be_bytes();
-        if !self.engines || bytes.get(12..14)? != ethertype {
+        if bytes.get(12..14)? != ethertype {
             return None;
         }
         let word = bytes.get(2..6)?.try_into().ok()?;
@@ -188,7 +189,7 @@ impl SwitchNode for ModelSwitch {
 
     fn set_multicast(&mut self, tree: u16, entry: Tree) -> Result<()> {
         self.switch.set_multicast(tree, Some(entry))?;
-        self.parents[usize::from(tree)] = (entry.wait != 0).then_some(entry.parent);
+        self.parents[usize::from(tree)] = Some(entry.parent);
         Ok(())
     }
 
@@ -216,34 +217,35 @@ impl SwitchNode for ModelSwitch {
             return;
         }
         let input = usize::from(port);
+        let length = words(bytes.len());
         let parent = self.parent(bytes);
-        let mut at_engine = None;
-        if let Some(parent) = parent {
-            let output = &mut self.outputs[usize::from(parent)];
-            if output.room(input, now) < words(bytes.len()) {
+        let mut at_parent = None;
+        // Upwards, or downwards past the engine of the port that it came by.
+        if let Some(output) = parent.and_then(|p| self.outputs.get_mut(usize::from(p)))
+            && (parent != Some(port) || self.engines)
+        {
+            if output.room(input, now) >= length {
+                at_parent = Some(output.at_engine(input, bytes.len(), now));
+            } else {
                 self.queue_full += 1;
-                if port != parent {
+                if parent != Some(port) {
                     return;
                 }
-            } else {
-                at_engine = Some(output.at_engine(input, bytes.len(), now));
             }
         }
         let whole: Arc<[u8]> = bytes.into();
         for (out, sent) in self.switch.receive(port, bytes, now) {
-            let sent: Arc<[u8]> = if *sent == *whole {
-                whole.clone()
-            } else {
-                sent.into()
-            };
+            let passes = *sent == *whole;
+            let sent: Arc<[u8]> = if passes { whole.clone() } else { sent.into() };
             let output = &mut self.outputs[usize::from(out)];
-            if let Some(begin) = at_engine.filter(|_| Some(out) == parent) {
+            let upwards = at_parent.filter(|_| parent == Some(out));
+            if upwards.is_none() && output.room(input, now) < length {
+                self.queue_full += 1;
+            } else if parent.is_some() {
+                let begin = upwards.unwrap_or_else(|| output.at_engine(input, bytes.len(), now));
                 let queue = output.queues.len() - 1;
-                let passes = Arc::ptr_eq(&sent, &whole);
                 let clocks = if passes { PASS_CLOCKS } else { ENGINE_CLOCKS };
                 output.push(queue, sent, begin + clocks);
-            } else if output.room(input, now) < words(sent.len()) {
-                self.queue_full += 1;
             } else {
                 output.push(input, sent, now + FORWARD_CLOCKS);
             }

@@ -49,7 +49,7 @@ fn frames_follow_each_other_with_preamble_fcs_and_gap_between() {
         .iter()
         .map(|(clock, _)| *clock)
         .collect();
-    let first = 2 * (64 + 33) + 8;
+    let first = 2 * (64 + 33) + timing::FORWARD_CLOCKS + timing::ENDPOINT_CLOCKS;
     // 94 + 24 bytes are 15 words of 3 clocks.
     assert_eq!(clocks, (0..5).map(|n| first + 45 * n).collect::<Vec<u64>>());
     let numbers: Vec<u8> = sim.endpoints()[1]

@@ -1,0 +1,189 @@
+//! Fabrics of Verilated switches beside fabrics of models: the same frames on the same cables in the same clocks.
+
+use std::sync::Arc;
+
+use tributary_protocol::red::{Counter, Key, Op, Value};
+use tributary_sim::fabric::{
+    Contribution, Fabric, Fate, GroupConfig, LinkSpec, Simulator, Treatment,
+};
+
+const COUNTERS: [Counter; 8] = [
+    Counter::Armed,
+    Counter::Combined,
+    Counter::Results,
+    Counter::Partials,
+    Counter::Passed,
+    Counter::ExpiredEmpty,
+    Counter::OldSeqno,
+    Counter::QueueFull,
+];
+
+/// A timeout runs out when its descriptor is visited, and the unit's counter runs from reset.
+const VISIT: u64 = 100;
+
+/// What was on the cables, in an order that does not depend on the simulator.
+type Seen = Vec<(u64, usize, usize, u64, Fate, Arc<[u8]>)>;
+
+fn seen(sim: &Simulator) -> Seen {
+    let mut seen: Seen = sim
+        .sightings()
+        .iter()
+        .map(|s| (s.start, s.cable, s.from, s.end, s.fate, s.bytes.clone()))
+        .collect();
+    seen.sort_by_key(|s| (s.1, s.2, s.0));
+    seen
+}
+
+/// Runs the same on models and on RTL, and compares all that can be seen; times may differ by `slack` clocks.
+fn both(fabric: &Fabric, clocks: u64, slack: u64, mut prepare: impl FnMut(&mut Simulator)) {
+    let run = |mut sim: Simulator, prepare: &mut dyn FnMut(&mut Simulator)| {
+        sim.record();
+        prepare(&mut sim);
+        sim.run(clocks).unwrap();
+        sim
+    };
+    let model = run(Simulator::new(fabric.clone(), 3).unwrap(), &mut prepare);
+    let rtl = run(
+        Simulator::of_rtl(fabric.clone(), 3, false).unwrap(),
+        &mut prepare,
+    );
+    let (a, b) = (seen(&model), seen(&rtl));
+    for (a, b) in a.iter().zip(&b) {
+        let name = fabric.name(fabric.cables[a.1].ends[a.2]);
+        assert_eq!((a.1, a.2, a.4, &a.5), (b.1, b.2, b.4, &b.5), "from {name}");
+        assert!(
+            a.0.abs_diff(b.0) <= slack,
+            "from {name}: {} and {}",
+            a.0,
+            b.0
+        );
+    }
+    assert_eq!(a.len(), b.len());
+    for counter in COUNTERS {
+        assert_eq!(model.counted(counter), rtl.counted(counter), "{counter}");
+    }
+    assert_eq!(model.in_use(), rtl.in_use());
+}
+
+fn small() -> Fabric {
+    Fabric::regular(&[3, 2], LinkSpec::default()).unwrap()
+}
+
+fn contribute(sim: &mut Simulator, group: usize, round: u64, at: impl Fn(usize) -> u64) {
+    for e in sim.group_endpoints(group).to_vec() {
+        let value = Value {
+            data: [1 << e, e as u64, 7, !0],
+            ..Value::default()
+        };
+        sim.contribute(
+            group,
+            e,
+            round,
+            Contribution {
+                at: at(e),
+                op: Op::IntSum,
+                value,
+            },
+        )
+        .unwrap();
+    }
+}
+
+#[test]
+fn red_15_a_round_on_rtl_is_that_of_the_models_to_the_clock() {
+    both(&small(), 6_000, 0, |sim| {
+        let group = sim.add_group(0, &GroupConfig::default()).unwrap();
+        contribute(sim, group, 0, |e| 2_000 + 40 * e as u64);
+        contribute(sim, group, 1, |e| 4_000 + 40 * (5 - e as u64));
+    });
+}
+
+/// All begin in the same clock, so frames wait for each other before the engines.
+#[test]
+fn red_15_contributions_that_come_at_once_take_as_long_on_rtl_as_on_models() {
+    both(&small(), 6_000, 0, |sim| {
+        let group = sim.add_group(0, &GroupConfig::default()).unwrap();
+        contribute(sim, group, 0, |_| 2_000);
+    });
+}
+
+#[test]
+fn plain_frames_up_and_down_take_as_long_on_rtl_as_on_models() {
+    let mut fabric = small();
+    fabric.trees[0].id = 2;
+    both(&fabric.clone(), 5_000, 0, |sim| {
+        let mut bytes = [0x55; 94];
+        bytes[12..14].copy_from_slice(&[8, 0]);
+        bytes[..6].copy_from_slice(
+            &Key {
+                tree: 2,
+                reduction: 0,
+            }
+            .address()
+            .mac(),
+        );
+        sim.inject(0, &bytes, 1_000).unwrap();
+        bytes[..6].copy_from_slice(&fabric.endpoints[0].address().mac());
+        sim.inject(5, &bytes, 3_000).unwrap();
+        sim.inject(5, &bytes[..61], 3_000).unwrap();
+    });
+}
+
+#[test]
+fn red_16_a_late_leaf_passes_rtl_as_it_passes_models() {
+    both(&small(), 60_000, VISIT, |sim| {
+        let group = sim.add_group(0, &GroupConfig::default()).unwrap();
+        contribute(sim, group, 0, |e| {
+            2_000 + if e == 4 { 50_000 } else { 20 * e as u64 }
+        });
+    });
+}
+
+#[test]
+fn red_16_lost_and_damaged_frames_are_the_same_on_rtl() {
+    let link = LinkSpec {
+        clocks_per_word: 2,
+        ..LinkSpec::default()
+    };
+    let fabric = Fabric::regular(&[3, 2], link).unwrap();
+    both(&fabric, 80_000, VISIT, |sim| {
+        let config = GroupConfig::default();
+        let root = tributary_protocol::red::host::RootConfig {
+            attempt_timeout: 30_000,
+            ..config.root
+        };
+        let group = sim.add_group(0, &GroupConfig { root, ..config }).unwrap();
+        contribute(sim, group, 0, |e| 2_000 + 60 * e as u64);
+        contribute(sim, group, 1, |e| 2_000 + 60 * e as u64);
+        let mut frames = 0;
+        sim.tamper(move |_| {
+            frames += 1;
+            match frames {
+                11 => Treatment::Lose,
+                17 => Treatment::Damage,
+                _ => Treatment::Pass,
+            }
+        });
+    });
+}
+
+#[test]
+fn a_cable_shorter_than_a_frame_is_refused_beside_rtl() {
+    let link = LinkSpec {
+        latency_clocks: 11,
+        ..LinkSpec::default()
+    };
+    let error = Simulator::of_rtl(Fabric::regular(&[2], link).unwrap(), 1, false).unwrap_err();
+    assert!(
+        format!("{error:#}").contains("at least 12, the length of a frame"),
+        "{error:#}"
+    );
+}
+
+#[test]
+fn another_number_of_descriptors_is_refused_beside_rtl() {
+    let mut fabric = small();
+    fabric.switches[1].engine.descriptors = 4;
+    let error = Simulator::of_rtl(fabric, 1, false).unwrap_err();
+    assert_eq!(format!("{error:#}"), "leaf1: 4 descriptors; the RTL has 8");
+}
