@@ -183,6 +183,8 @@ hdl_module! {
         stores: Signal<Local, Bit>,
         /// Clocks 13 to 16: the result is stored, its code counts, it is a word of a REPSUM, where it goes.
         store: DFF<Bit>,
+        /// The next frame is of the same descriptor, right behind, and its first word is read now.
+        follows: DFF<Bit>,
         counts: DFF<Bit>,
         counts_moved: DFF<Bit>,
         place: DFF<Bits<5>>,
@@ -274,6 +276,7 @@ impl Logic for RedAccumulate {
             over_word,
             w_filled,
             store,
+            follows,
             counts,
             counts_moved,
             place,
@@ -527,6 +530,10 @@ impl Logic for RedAccumulate {
                 & !self.rec_keeps.q.val()
                 & !self.result_word.val().get_bit(3);
         self.store.d.next = self.stores.val();
+        self.follows.d.next = self.stores.val()
+            & self.t3.q.val()
+            & self.t15.q.val()
+            & (self.rec_index.q.val() == self.m_index.val());
         self.counts.d.next = self.stores.val() & !self.rec_differs.q.val();
         self.counts_moved.d.next = self.stores.val() & self.moves.val();
         self.place.d.next = (bit_cast::<5, 3>(self.rec_index.q.val()) << 2)
@@ -556,8 +563,10 @@ impl Logic for RedAccumulate {
             | bit_cast::<5, 2>(self.r_word.q.val().get_bits::<2>(0));
         self.words_r.rd_addr.next = self.r_place.val();
         self.r_a.d.next = self.words_r.rd_data.val();
-        // A word that the frame before has moved by three is written in this very clock.
-        if self.store.q.val() & (self.place.q.val() == self.r_place.val()) {
+        // The last word of the frame before, if that has moved it, is written in the clock in which the first is read.
+        if self.follows.q.val()
+            & (self.place.q.val().get_bits::<2>(0) == self.r_word.q.val().get_bits::<2>(0))
+        {
             self.r_a.d.next = self.result.val();
         }
         if self.r_word.q.val().get_bits::<2>(2).any() {
