@@ -131,7 +131,6 @@ hdl_module! {
         t10: DFF<Bit>,
         t11: DFF<Bit>,
         t12: DFF<Bit>,
-        t13: DFF<Bit>,
         /// The frame: kind, first word.
         kind: DFF<Bits<2>>,
         key: DFF<Bits<64>>,
@@ -212,7 +211,7 @@ hdl_module! {
         t12_above: DFF<Bits<3>>,
         t13_timeout: DFF<Bits<24>>,
         set_timer: Signal<Local, Bits<8>>,
-        arm_timer: Signal<Local, Bit>,
+        arm_timer: DFF<Bit>,
         above: Signal<Local, Bits<2>>,
         /// Visit to the timers: place, under way, timer read, its value.
         visit: DFF<Bits<3>>,
@@ -225,6 +224,8 @@ hdl_module! {
         visit_step: Signal<Local, Bit>,
         visit_onehot: Signal<Local, Bits<8>>,
         run_out: Signal<Local, Bits<8>>,
+        /// A timer has run out in the clock before.
+        gone: DFF<Bits<8>>,
         /// Clocks since the last frame began, while a descriptor has expired.
         gap: DFF<Bits<5>>,
         expire_first: Signal<Local, Bits<8>>,
@@ -261,7 +262,8 @@ impl Logic for RedMatch {
             t10,
             t11,
             t12,
-            t13,
+            arm_timer,
+            gone,
             kind,
             key,
             header,
@@ -341,7 +343,6 @@ impl Logic for RedMatch {
         self.t10.d.next = self.t9.q.val();
         self.t11.d.next = self.t10.q.val();
         self.t12.d.next = self.t11.q.val();
-        self.t13.d.next = self.t12.q.val();
 
         // Clock 0: the frame's key against all.
         if self.s_first.val() {
@@ -641,34 +642,35 @@ impl Logic for RedMatch {
         if self.above.val() == 3 {
             self.t13_timeout.d.next = self.cfg_timeout_3.val();
         }
-        self.arm_timer.next = self.t13.q.val() & self.t6_arm.q.val();
+        self.arm_timer.d.next = self.t12.q.val() & self.t6_arm.q.val();
         self.set_timer.next = 0.into();
-        if self.arm_timer.val() {
+        if self.arm_timer.q.val() {
             self.set_timer.next = self.t5_onehot.q.val();
         }
 
         // The visit to the timers: one clock to read, one to write; it begins anew when one is set meanwhile.
         self.visit_step.next =
-            self.visiting.q.val() & self.visit_read.q.val() & !self.arm_timer.val();
+            self.visiting.q.val() & self.visit_read.q.val() & !self.arm_timer.q.val();
         self.visit_read.d.next =
-            self.visiting.q.val() & !self.visit_read.q.val() & !self.arm_timer.val();
+            self.visiting.q.val() & !self.visit_read.q.val() & !self.arm_timer.q.val();
         self.timers.rd_addr.next = self.visit.q.val();
         self.timer.d.next = self.timers.rd_data.val();
         self.visit_onehot.next = bits::<8>(1) << self.visit.q.val();
         self.spared.next = (self.visit_onehot.val() & self.fresh.q.val()).any();
-        self.timers.wr_en.next = self.visit_step.val() | self.arm_timer.val();
+        self.timers.wr_en.next = self.visit_step.val() | self.arm_timer.q.val();
         self.timers.wr_addr.next = self.visit.q.val();
         self.timers.wr_data.next = self.timer.q.val() - 1;
         if self.spared.val() {
             self.timers.wr_data.next = self.timer.q.val();
         }
-        if self.arm_timer.val() {
+        if self.arm_timer.q.val() {
             self.timers.wr_addr.next = self.t5_index.q.val();
             self.timers.wr_data.next = self.t13_timeout.q.val();
         }
+        // What is armed in between is spared: its timer does not run yet.
         self.run_out.next = 0.into();
         if self.visit_step.val() & !self.timer.q.val().any() & !self.spared.val() {
-            self.run_out.next = self.visit_onehot.val() & self.timed.q.val() & self.live.val();
+            self.run_out.next = self.visit_onehot.val();
         }
         if self.visit_step.val() {
             self.visit.d.next = self.visit.q.val() + 1;
@@ -683,6 +685,7 @@ impl Logic for RedMatch {
             self.visiting.d.next = true;
         }
 
+        self.gone.d.next = self.run_out.val();
         // Expired descriptors are given up when no frame is under way.
         self.room.next = !self.expired.q.val().any();
         self.gap.d.next = self.gap.q.val() + 1;
@@ -728,7 +731,8 @@ impl Logic for RedMatch {
         self.mismatched.d.next =
             (self.mismatched.q.val() & !self.set_arm.val()) | self.set_marked.val();
         self.timed.d.next = (self.timed.q.val() & !self.set_arm.val()) | self.set_timer.val();
-        self.expired.d.next = (self.expired.q.val() | self.run_out.val())
+        self.expired.d.next = (self.expired.q.val()
+            | (self.gone.q.val() & self.timed.q.val() & self.live.val()))
             & !(self.set_arm.val()
                 | self.set_release.val()
                 | self.set_reached.val()
@@ -756,7 +760,7 @@ impl Logic for RedMatch {
             self.t10.d.next = false;
             self.t11.d.next = false;
             self.t12.d.next = false;
-            self.t13.d.next = false;
+            self.arm_timer.d.next = false;
             self.t5_combine.d.next = false;
             self.t5_pass.d.next = false;
             self.t5_arm.d.next = false;
