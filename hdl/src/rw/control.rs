@@ -164,6 +164,10 @@ hdl_module! {
         pub clear_valid: Signal<Out, Bit>,
         /// Window.
         pub clear_wptr: Signal<Out, Bits<A>>,
+        /// Decisions about DATA that wait to leave.
+        pub wr_count: Signal<In, Bits<5>>,
+        /// One of them leaves.
+        pub wr_left: Signal<In, Bit>,
         /// Window to look at.
         pub q_wptr: Signal<Out, Bits<A>>,
         /// Word of its bitmap to look at.
@@ -367,6 +371,16 @@ hdl_module! {
         past_n: DFF<Bit>,
         credit: DFF<Bits<22>>,
 
+        /// All decisions about a transfer that ends have been made.
+        all_decided: DFF<Bit>,
+        /// Decisions that have to leave before its completion record: those that wait, and then
+        /// what is left of them.
+        ahead: DFF<Bits<5>>,
+        /// A decision left one clock ago.
+        left: DFF<Bit>,
+        /// None is ahead of the completion record any more, or it need not wait for any.
+        followed: DFF<Bit>,
+
         /// Fields of the message and of the completion record.
         msg_type: DFF<Bits<3>>,
         msg_status: DFF<Bits<4>>,
@@ -512,6 +526,10 @@ impl<
             limit_credit,
             past_n,
             credit,
+            all_decided,
+            ahead,
+            left,
+            followed,
             msg_type,
             msg_status,
             msg_dst,
@@ -698,6 +716,20 @@ impl<
         if self.state.q.val() == State::Prepare {
             self.spent.d.next = false;
         }
+
+        // The record of a transfer that is given up follows the last of its writes: the last DATA
+        // record that its window can accept is in the queue of decisions 8 clocks after Act; from
+        // 12 clocks after it on, all that wait there are counted down as decisions leave. All
+        // writes of a transfer that is complete have left before.
+        self.all_decided.d.next = (self.state.q.val() == State::Drain)
+            & (self.all_decided.q.val() | (self.timer.q.val() == 10));
+        self.left.d.next = self.wr_left.val();
+        self.ahead.d.next = self.wr_count.val();
+        if self.all_decided.q.val() {
+            self.ahead.d.next = self.ahead.q.val() - bit_cast::<5, 1>(self.left.q.val().into());
+        }
+        self.followed.d.next =
+            self.all_decided.q.val() & (!self.ahead.q.val().any() | !self.cpl_status.q.val().any());
 
         // What leaves.
         self.m_msg_valid.next = self.state.q.val() == State::Message;
@@ -1019,7 +1051,7 @@ impl<
                 self.state.d.next = State::Drain;
             }
             State::Drain => {
-                if self.timer.q.val() == 12 {
+                if self.followed.q.val() {
                     self.state.d.next = State::Completion;
                 }
             }
