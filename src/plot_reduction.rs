@@ -117,7 +117,7 @@ where
     let mut chart = ChartBuilder::on(area)
         .margin(14)
         .x_label_area_size(56)
-        .y_label_area_size(66)
+        .y_label_area_size(76)
         .build_cartesian_2d(first - 0.3..last + 0.3, y)
         .map_err(failed)?;
     let endpoints = |x: &f64| {
@@ -137,6 +137,13 @@ where
         .axis_desc_style((FONT, 16).into_font().color(&INK))
         .x_labels(10)
         .x_label_formatter(&endpoints)
+        .y_label_formatter(&|y| {
+            if *y >= 100.0 {
+                format!("{y:.0}")
+            } else {
+                format!("{y:.1}")
+            }
+        })
         .x_desc("endpoints")
         .y_desc(name)
         .draw()

@@ -24,7 +24,7 @@ pub struct Cost {
 #[derive(Clone, Debug)]
 pub enum Role {
     /// Arms the tree and completes results.
-    Root(Root),
+    Root(Box<Root>),
     /// Contributes.
     Leaf(Leaf),
     /// All-reduce between hosts.

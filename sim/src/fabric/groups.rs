@@ -70,7 +70,7 @@ impl Simulator {
         let (number, group) = self.members(key, config, endpoints.clone());
         let now = self.now();
         let root = Root::new(group.clone(), config.root, now);
-        self.add_role(spec.root, number, Role::Root(root))?;
+        self.add_role(spec.root, number, Role::Root(Box::new(root)))?;
         for (&endpoint, &address) in endpoints.iter().skip(1).zip(&group.leaves) {
             let leaf = Leaf::new(group.clone(), address, config.leaf);
             self.add_role(endpoint, number, Role::Leaf(leaf))?;

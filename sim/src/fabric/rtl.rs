@@ -1,6 +1,6 @@
 //! A switch as Verilated RTL: `red_switch`, clock by clock, with MACs at its ports.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque, btree_map::Entry};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -123,10 +123,11 @@ impl Simulator {
         Self::with_switches(fabric, seed, |index, spec, bits| {
             let sizes = size(spec, bits)?;
             let key = (sizes.ports, sizes.nodes, sizes.trees);
-            if !libraries.contains_key(&key) {
-                libraries.insert(key, red::build(sizes, trace)?);
-            }
-            Ok(Box::new(RtlSwitch::new(&libraries[&key], index, spec)?))
+            let library = match libraries.entry(key) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => entry.insert(red::build(sizes, trace)?),
+            };
+            Ok(Box::new(RtlSwitch::new(library, index, spec)?))
         })
     }
 }

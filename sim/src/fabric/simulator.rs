@@ -1,6 +1,13 @@
 //! Time, cables and faults.
 
-use std::cmp::Ordering;
+mod build;
+mod event;
+mod fault;
+
+pub use build::TableBits;
+use event::{Event, Node, What};
+pub use fault::{Passing, Treatment};
+
 use std::collections::BinaryHeap;
 use std::fmt;
 use std::sync::Arc;
@@ -13,9 +20,8 @@ use super::cable::{Arrival, Fate, Sighting, Wire};
 use super::check::{Cabling, Problem};
 use super::describe::{Fabric, Place};
 use super::endpoint::{Contribution, Cost, Endpoint, Role};
-use super::model::ModelSwitch;
 use super::node::{ActsOn, Departure, SwitchNode};
-use super::{routes, tree};
+use super::tree;
 
 /// Why a fabric is not simulated.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -33,89 +39,7 @@ pub enum SimulationError {
     },
 }
 
-/// A frame that begins to cross a cable.
-#[derive(Clone, Copy, Debug)]
-pub struct Passing<'a> {
-    /// The cable.
-    pub cable: usize,
-    /// Who sends.
-    pub from: Place,
-    /// Who is to get it.
-    pub to: Place,
-    /// Clock of the first word.
-    pub start: u64,
-    /// The frame.
-    pub bytes: &'a [u8],
-}
-
-/// What is done to a frame, besides what its cable does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Treatment {
-    /// Nothing.
-    Pass,
-    /// It is lost.
-    Lose,
-    /// It arrives damaged.
-    Damage,
-    /// It arrives, and once more so many clocks later.
-    Repeat(u64),
-    /// It arrives so many clocks later.
-    Delay(u64),
-}
-
 type Tamper = Box<dyn FnMut(&Passing<'_>) -> Treatment>;
-
-#[derive(Debug)]
-enum What {
-    Arrive {
-        at: Place,
-        bytes: Arc<[u8]>,
-        damaged: bool,
-    },
-    Wake(Node),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Node {
-    Switch(usize),
-    Endpoint(usize),
-}
-
-/// Frames arrive before nodes act; otherwise in the order in which it was found out.
-#[derive(Debug)]
-struct Event {
-    clock: u64,
-    late: bool,
-    number: u64,
-    what: What,
-}
-
-impl Event {
-    const fn key(&self) -> (u64, bool, u64) {
-        (self.clock, self.late, self.number)
-    }
-}
-
-impl PartialEq for Event {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for Event {}
-
-impl PartialOrd for Event {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Event {
-    /// Reversed: the heap has the first event on top.
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.key().cmp(&self.key())
-    }
-}
 
 /// A fabric in time.
 pub struct Simulator {
@@ -146,94 +70,6 @@ impl fmt::Debug for Simulator {
 }
 
 impl Simulator {
-    /// A fabric of models, tables filled, at clock 0. Every random choice comes from `seed`.
-    ///
-    /// # Errors
-    /// The fabric cannot be.
-    pub fn new(fabric: impl Into<Arc<Fabric>>, seed: u64) -> Result<Self> {
-        Self::with_switches(fabric, seed, |index, spec, bits| {
-            Ok(Box::new(ModelSwitch::new(
-                index,
-                spec,
-                bits.unicast,
-                bits.multicast,
-            )?))
-        })
-    }
-
-    /// A fabric with switches of any kind.
-    ///
-    /// # Errors
-    /// The fabric cannot be, or a switch cannot be made.
-    pub fn with_switches(
-        fabric: impl Into<Arc<Fabric>>,
-        seed: u64,
-        mut make: impl FnMut(usize, &super::SwitchSpec, TableBits) -> Result<Box<dyn SwitchNode>>,
-    ) -> Result<Self> {
-        let fabric = fabric.into();
-        let cabling = Cabling::new(&fabric)?;
-        let trees = tree::all(&fabric, &cabling)?;
-        let bits = TableBits::of(&fabric);
-        let mut switches = Vec::new();
-        for (index, spec) in fabric.switches.iter().enumerate() {
-            let mut node = make(index, spec, bits).with_context(|| spec.name.clone())?;
-            for port in 0..spec.ports {
-                if let Some(cable) = cabling.at(Place::Switch(index, port)) {
-                    node.connect(port, fabric.cables[cable].link)
-                        .with_context(|| spec.name.clone())?;
-                }
-            }
-            for (entries, tree) in trees.iter().zip(&fabric.trees) {
-                if let Some(entry) = entries.get(&index) {
-                    node.set_multicast(tree.id, *entry)?;
-                }
-            }
-            switches.push(node);
-        }
-        let levels = routes::levels(&cabling, fabric.switches.len());
-        for (e, endpoint) in fabric.endpoints.iter().enumerate() {
-            let ports = routes::towards(&fabric, &cabling, &levels, e);
-            for (switch, port) in switches.iter_mut().zip(ports) {
-                if let Some(port) = port {
-                    switch.set_unicast(endpoint.node, port)?;
-                }
-            }
-        }
-        let link = |e| {
-            cabling
-                .at(Place::Endpoint(e))
-                .map(|c| fabric.cables[c].link)
-                .unwrap_or_default()
-        };
-        let endpoints: Vec<Endpoint> = (0..fabric.endpoints.len())
-            .map(|e| Endpoint::new(link(e)))
-            .collect();
-        let wires = (0u64..)
-            .zip(&fabric.cables)
-            .map(|(i, c)| [2 * i, 2 * i + 1].map(|stream| Wire::new(c.link, seed, stream)))
-            .collect();
-        let mut simulator = Self {
-            wakes: vec![None; switches.len() + endpoints.len()],
-            fabric,
-            cabling,
-            trees,
-            switches,
-            endpoints,
-            wires,
-            events: BinaryHeap::new(),
-            count: 0,
-            now: 0,
-            frames: 0,
-            tamper: None,
-            log: None,
-            groups: Vec::new(),
-        };
-        for switch in 0..simulator.switches.len() {
-            simulator.rouse(Node::Switch(switch));
-        }
-        Ok(simulator)
-    }
-
     /// What is simulated.
     #[must_use]
     pub fn fabric(&self) -> &Fabric {
@@ -575,26 +411,6 @@ impl Simulator {
                     damaged,
                 },
             );
-        }
-    }
-}
-
-/// log2 of the entries of a switch's tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TableBits {
-    /// Unicast.
-    pub unicast: u8,
-    /// Multicast.
-    pub multicast: u8,
-}
-
-impl TableBits {
-    fn of(fabric: &Fabric) -> Self {
-        let bits =
-            |largest: Option<u32>| largest.map_or(0, |n| (u32::BITS - n.leading_zeros()) as u8);
-        Self {
-            unicast: bits(fabric.endpoints.iter().map(|e| e.node).max()),
-            multicast: bits(fabric.trees.iter().map(|t| t.id.into()).max()),
         }
     }
 }

@@ -166,7 +166,6 @@ impl<'a> Walk<'a> {
         let root = Place::Endpoint(self.tree.root);
         match self.cabling.peer(root) {
             Some(Place::Switch(switch, port)) => {
-                // Levels cannot be more than switches: a chain of them is walked without recursion's limits.
                 let name = self.fabric.name(root);
                 self.switch(switch, port, &name)?;
             }
@@ -200,7 +199,7 @@ impl<'a> Walk<'a> {
         Ok(self.tree.entries.iter().copied().collect())
     }
 
-    /// Number of members below a switch that is entered by a port.
+    /// Number of members below a switch that is entered by a port. Without recursion: a chain of switches can be long.
     fn switch(&mut self, first: usize, port: u8, above: &str) -> Result<u32, Problem> {
         /// A switch under way: its children that are still to be followed, and the members found below it.
         struct Level {

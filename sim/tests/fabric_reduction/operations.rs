@@ -5,7 +5,12 @@ use tributary_protocol::red::{Counter, Op, Value, host::repsum};
 use crate::common::{LIMIT, agreed, contribute_all, expected, group, lanes, two_level};
 
 fn value(op: Op, endpoint: usize) -> Value {
-    let number = (endpoint as f64 + 0.1) * if endpoint % 3 == 0 { -1e9 } else { 1.0 / 3.0 };
+    let number = (endpoint as f64 + 0.1)
+        * if endpoint.is_multiple_of(3) {
+            -1e9
+        } else {
+            1.0 / 3.0
+        };
     let e = endpoint as u64;
     match op {
         Op::Barrier => Value::default(),
