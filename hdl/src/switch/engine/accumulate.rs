@@ -10,7 +10,7 @@ hdl_module! {
     /// The accumulator is read with each word of a frame and written 11 clocks later, before the next frame
     /// of 12 words can read it: nothing stalls, and only a REPSUM word that has moved is forwarded.
     /// Clocks, counted from the first word of the frame (0):
-    ///   2 to 5 data words, operands registered   3 REPSUM: distance of the two sums   4 to 7 REPSUM: operands,
+    ///   2 to 5 data words, operands registered   2, 3 REPSUM: distance of the two sums   4 to 7 REPSUM: operands,
     ///   moved by the distance   6 record of the decision   9 source address   10 to 12 result code so far
     ///   13 to 16 results written, result code of each word   17 words that are not zero.
     /// q_rc and q_oflow show a code in the very clock in which it is written, q_data one
@@ -115,7 +115,7 @@ hdl_module! {
         l_shift: DFF<Bit>,
         /// Clock 3: weight of the accumulator, how far the frame's is ahead.
         t3_weight: DFF<Bits<8>>,
-        ahead: Signal<Local, Bits<9>>,
+        ahead: DFF<Bits<9>>,
         larger: Signal<Local, Bit>,
         far: Signal<Local, Bit>,
         offset: Signal<Local, Bits<4>>,
@@ -238,6 +238,7 @@ impl Logic for RedAccumulate {
             in_filled,
             l_shift,
             t3_weight,
+            ahead,
             t4_larger,
             t4_offset,
             r_word,
@@ -342,15 +343,15 @@ impl Logic for RedAccumulate {
         // Clocks 2 to 4: REPSUM, how far the two sums are apart.
         self.weights.rd_addr.next = self.m_index.val();
         self.t3_weight.d.next = self.weights.rd_data.val();
-        self.ahead.next = bit_cast::<9, 8>(self.m_header.val().get_bits::<8>(51) ^ 0x80)
-            - bit_cast::<9, 8>(self.t3_weight.q.val() ^ 0x80);
-        self.larger.next = !self.ahead.val().get_bit(8) & self.ahead.val().any();
-        self.far.next = self.ahead.val().get_bits::<7>(2).any();
-        if self.ahead.val().get_bit(8) {
-            self.far.next = !self.ahead.val().get_bits::<7>(2).all();
+        self.ahead.d.next = bit_cast::<9, 8>(self.m_header.val().get_bits::<8>(51) ^ 0x80)
+            - bit_cast::<9, 8>(self.weights.rd_data.val() ^ 0x80);
+        self.larger.next = !self.ahead.q.val().get_bit(8) & self.ahead.q.val().any();
+        self.far.next = self.ahead.q.val().get_bits::<7>(2).any();
+        if self.ahead.q.val().get_bit(8) {
+            self.far.next = !self.ahead.q.val().get_bits::<7>(2).all();
         }
         // Where the frame's word 0 falls in the accumulator, modulo 16: 0 to 4, or -1 to -4.
-        self.offset.next = self.ahead.val().get_bits::<4>(0);
+        self.offset.next = self.ahead.q.val().get_bits::<4>(0);
         if self.far.val() {
             self.offset.next = 12.into();
             if self.larger.val() {
