@@ -8,6 +8,7 @@ mod r#gen;
 mod plot;
 mod plot_reduction;
 mod progress;
+mod report;
 mod sim;
 mod synth;
 mod synth_command;
@@ -34,6 +35,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Simulate one transfer, replay what a receiver got in one, or reduce in the switches of a fabric.
     Sim(sim::Arguments),
+    /// Draw one reduction over a fabric: tree, frames over time, latency per level (HTML).
+    Report(report::Arguments),
     /// Size and speed of a block on an FPGA, from Yosys and nextpnr.
     Synth(synth_command::Arguments),
 }
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Command::Gen(arguments) => r#gen::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
         Command::Synth(arguments) => synth_command::run(&arguments),
     };
     match result {

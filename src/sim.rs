@@ -14,7 +14,7 @@ use tributary_protocol::rw::Mode;
 
 use crate::Verdict;
 
-pub use demo_allreduce::{CLOCK_NS, engine_name, simulator};
+pub use demo_allreduce::{CLOCK_NS, engine_name, fabric, simulator};
 
 /// Arguments of `tributary sim`.
 #[derive(Args)]
@@ -111,7 +111,8 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     }
 }
 
-fn probability(text: &str) -> Result<f64, String> {
+/// A number from 0 to 1.
+pub fn probability(text: &str) -> Result<f64, String> {
     let value: f64 = text
         .parse()
         .map_err(|_| "not a number; 0.01 would be one".to_owned())?;

@@ -260,3 +260,59 @@ fn a_fabric_of_rtl_has_the_results_and_the_times_of_models() {
     assert_eq!(model["operations"], rtl["operations"]);
     assert_eq!(rtl["descriptors_left_in_use"], 0);
 }
+
+#[test]
+fn a_report_is_one_page_with_every_frame_of_the_round() {
+    for (name, options) in [
+        ("whole.html", &[][..]),
+        ("lost.html", &["--loss", "0.1", "--seed", "3"]),
+    ] {
+        let path = scratch(name);
+        let output = tributary(&[&["report", "--out", path.to_str().unwrap()], options].concat());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let page = fs::read_to_string(&path).unwrap();
+        let line = String::from_utf8(output.stdout).unwrap();
+        let frames: usize = line
+            .split(": ")
+            .nth(1)
+            .unwrap()
+            .split(' ')
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap();
+        assert_eq!(page.matches("class=\"frame ").count(), frames);
+        assert_eq!(
+            page.matches("class=\"frame lost").count() > 0,
+            name == "lost.html"
+        );
+        // Nothing is loaded from elsewhere.
+        assert!(!page.contains("http") && !page.contains("src="));
+        assert!(page.contains("leaf0 · 15") && page.contains("spine · 12"));
+    }
+}
+
+#[test]
+fn a_fabric_too_large_to_draw_is_refused() {
+    let path = scratch("large.toml");
+    let mut text = String::from("[[switch]]\nname = \"s\"\nports = 64\n");
+    for e in 0..64 {
+        text +=
+            &format!("[[endpoint]]\nname = \"e{e}\"\n[[cable]]\nends = [\"s.{e}\", \"e{e}\"]\n");
+    }
+    fs::write(&path, text.clone() + "[[tree]]\nid = 1\nroot = \"e0\"\n").unwrap();
+    let file = path.to_str().unwrap();
+    let page = scratch("large.html");
+    let output = tributary(&["report", "--fabric", file, "--out", page.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    for e in 64..100 {
+        text += &format!("[[switch]]\nname = \"s{e}\"\nports = 1\nspare = [0]\n");
+    }
+    fs::write(&path, text).unwrap();
+    let (code, message) = failure(&["report", "--fabric", file, "--out", page.to_str().unwrap()]);
+    assert_eq!(code, 1);
+    assert!(
+        message.contains("101 nodes; a drawing has room for 96"),
+        "{message}"
+    );
+}
