@@ -3,42 +3,30 @@
 use crate::prelude::*;
 
 hdl_module! {
-    /// Takes turns over N requests: chooses the first one in behind, or the first of all if there is none.
-    /// Combinational; the choice and the bits behind it are found without a carry chain.
+    /// Takes turns over N requests: chooses the first one behind the one served last, or the first of all if there
+    /// is none. Combinational, without a carry chain.
     pub struct TakeTurns<const N: usize> {
         /// Who asks.
         pub req: Signal<In, Bits<N>>,
-        /// Those behind the one served last: beyond of that time.
-        pub behind: Signal<In, Bits<N>>,
+        /// The one served last, one-hot or zero.
+        pub last: Signal<In, Bits<N>>,
         /// The one chosen, one-hot; zero if nobody asks.
         pub choice: Signal<Out, Bits<N>>,
-        /// Those behind it.
-        pub beyond: Signal<Out, Bits<N>>,
     }
 }
 
 impl<const N: usize> Logic for TakeTurns<N> {
     fn update(&mut self) {
-        let (req, behind) = (self.req.val(), self.behind.val());
-        let later = req & behind;
-        let from = if later.any() { later } else { req };
-        let mut choice = Bits::<N>::default();
-        let mut beyond = Bits::<N>::default();
-        let mut found = false;
-        for i in 0..N {
-            beyond = beyond.replace_bit(i, found);
-            if from.get_bit(i) && !found {
-                choice = choice.replace_bit(i, true);
-                found = true;
-            }
-        }
-        self.choice.next = choice;
-        self.beyond.next = beyond;
+        let (req, last) = (self.req.val(), self.last.val());
+        let first = |from: usize| (from..N).find(|&i| req.get_bit(i));
+        let behind = (0..N).find(|&i| last.get_bit(i)).map(|i| i + 1);
+        let chosen = behind.and_then(first).or_else(|| first(0));
+        let none = Bits::<N>::default();
+        self.choice.next = chosen.map_or(none, |i| none.replace_bit(i, true));
     }
 
     fn connect(&mut self) {
         self.choice.connect();
-        self.beyond.connect();
     }
 
     fn hdl(&self) -> Verilog {
@@ -46,7 +34,13 @@ impl<const N: usize> Logic for TakeTurns<N> {
             1 => "[0]".to_owned(),
             _ => format!("[{}:0]", bits - 1),
         };
-        let mut text = format!("wire [{}:0] later = req & behind;\n", N - 1);
+        let mut text = format!(
+            "wire [{top}:0] later;\nassign later[0] = 1'b0;\n",
+            top = N - 1
+        );
+        for i in 1..N {
+            text += &format!("assign later[{i}] = req[{i}] & (|last{});\n", range(i));
+        }
         for i in 0..N {
             let (first_later, first) = match i {
                 0 => (String::new(), String::new()),
@@ -58,10 +52,6 @@ impl<const N: usize> Logic for TakeTurns<N> {
             text += &format!(
                 "assign choice[{i}] = (later[{i}]{first_later}) | (req[{i}] & ~(|later){first});\n"
             );
-        }
-        text += "assign beyond[0] = 1'b0;\n";
-        for i in 1..N {
-            text += &format!("assign beyond[{i}] = |choice{};\n", range(i));
         }
         Verilog::Custom(text.trim_end().to_owned())
     }

@@ -66,30 +66,31 @@ hdl_module! {
         /// Inputs that may be chosen.
         req: Signal<Local, Bits<N>>,
         turns: TakeTurns<N>,
-        /// Inputs behind the one chosen last.
-        behind: DFF<Bits<N>>,
+        /// The one chosen last.
+        last: DFF<Bits<N>>,
         /// The next frame may be taken over from the queues.
         open: Signal<Local, Bit>,
-        /// The next frame: it is plain, a reduction frame, none of both if there is none; its input, its entry.
-        pick_plain: DFF<Bit>,
-        pick_red: DFF<Bit>,
+        /// The next frame: there is one; its input. Its entry shows until it begins.
+        pick_valid: DFF<Bit>,
         pick: DFF<Bits<N>>,
-        pick_count: DFF<Bits<A>>,
-        pick_kind: DFF<Bits<2>>,
-        pick_keep: DFF<Bits<3>>,
+        pick_kind: Signal<Local, Bits<2>>,
+        /// Inputs whose oldest frame may begin: there is room where it goes.
+        fits: Bank<DFF<Bit>, N>,
+        fit: GatherBits<N>,
+        plain_next: Signal<Local, Bit>,
         /// Inputs whose entry still shows but is the next frame or used up.
         shut: DFF<Bits<N>>,
         /// The frame that passes.
         active: DFF<Bit>,
         from: DFF<Bits<N>>,
+        /// Words that have not moved, and one.
         left: DFF<Bits<A>>,
         one_left: DFF<Bit>,
         kind: DFF<Bits<2>>,
         is_red: DFF<Bit>,
         keep: DFF<Bits<3>>,
-        /// Room for words that are on their way: plain queue, engine.
+        /// Room in the plain queue for words that are on their way.
         plain_room: DFF<Bit>,
-        red_room: DFF<Bit>,
         /// A frame begins, a word moves, the last one moves.
         start: Signal<Local, Bit>,
         moving: Signal<Local, Bit>,
@@ -120,27 +121,38 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, behind, pick_plain, pick_red, pick, pick_count, pick_kind, pick_keep, shut,
-            active, from, left, one_left, kind, is_red, keep, plain_room, red_room, s2_valid,
-            s2_first, s2_last, go, pop, s2_kind, s2_keep, s3_plain, s3_red, s3_first, s3_last,
-            s3_kind, s3_keep, s3_data
+            self, clk, last, pick_valid, pick, shut, active, from, left, one_left, kind, is_red,
+            keep, plain_room, s2_valid, s2_first, s2_last, go, pop, s2_kind, s2_keep, s3_plain,
+            s3_red, s3_first, s3_last, s3_kind, s3_keep, s3_data
         );
         self.plain.clk.next = self.clk.val();
         self.plain.rst.next = self.rst.val();
         self.tx.clk.next = self.clk.val();
         self.tx.rst.next = self.rst.val();
+        self.plain_next.next = self.plain.count.val() < 8;
         for i in 0..N {
             self.valids.s[i].next = self.q_valid[i].val();
             self.entries.s[i].next = self.q_entry[i].val();
             self.words.s[i].next = self.q_data[i].val();
+            self.fits[i].clock.next = self.clk.val();
+            self.fits[i].d.next = self.plain_next.val();
+            if (self.q_entry[i].val() >> self.a.val())
+                .get_bits::<2>(0)
+                .any()
+            {
+                self.fits[i].d.next = self.eng_room.val();
+            }
+            self.fit.s[i].next = self.fits[i].q.val();
         }
 
         // Stage 2: words move while there is room behind.
-        self.plain_room.d.next = self.plain.count.val() < 8;
-        self.red_room.d.next = self.eng_room.val();
-        self.start.next = !self.active.q.val()
-            & ((self.plain_room.q.val() & self.pick_plain.q.val())
-                | (self.red_room.q.val() & self.pick_red.q.val()));
+        self.plain_room.d.next = self.plain_next.val();
+        self.entries.sel.next = self.pick.q.val();
+        self.pick_kind.next = (self.entries.m.val() >> self.a.val()).get_bits::<2>(0);
+        if (self.pick.q.val() & self.own.val()).any() {
+            self.pick_kind.next = 3.into();
+        }
+        self.start.next = !self.active.q.val() & (self.pick.q.val() & self.fit.m.val()).any();
         self.moving.next = self.start.val()
             | (self.active.q.val() & (self.plain_room.q.val() | self.is_red.q.val()));
         self.ends.next = self.active.q.val() & self.moving.val() & self.one_left.q.val();
@@ -150,7 +162,7 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         }
         if self.moving.val() {
             self.left.d.next = self.left.q.val() - 1;
-            self.one_left.d.next = self.left.q.val() == 2;
+            self.one_left.d.next = self.left.q.val() == 3;
         }
         if self.ends.val() {
             self.active.d.next = false;
@@ -158,10 +170,10 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         if self.start.val() {
             self.active.d.next = true;
             self.from.d.next = self.pick.q.val();
-            self.kind.d.next = self.pick_kind.q.val();
-            self.is_red.d.next = self.pick_red.q.val();
-            self.keep.d.next = self.pick_keep.q.val();
-            self.left.d.next = self.pick_count.q.val() - 1;
+            self.kind.d.next = self.pick_kind.val();
+            self.is_red.d.next = self.pick_kind.val().any();
+            self.keep.d.next = bit_cast::<3, E>(self.entries.m.val() >> (self.a.val() + 2));
+            self.left.d.next = self.entries.m.val().get_bits::<A>(0);
             self.one_left.d.next = false;
         }
         self.go.d.next = 0.into();
@@ -182,35 +194,22 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         self.s2_kind.d.next = self.kind.q.val();
         self.s2_keep.d.next = self.keep.q.val();
         if self.start.val() {
-            self.s2_kind.d.next = self.pick_kind.q.val();
-            self.s2_keep.d.next = self.pick_keep.q.val();
+            self.s2_kind.d.next = self.pick_kind.val();
+            self.s2_keep.d.next = bit_cast::<3, E>(self.entries.m.val() >> (self.a.val() + 2));
         }
 
         // Stage 1: the next frame, in turn.
         self.req.next = self.valids.m.val() & !self.shut.q.val();
         self.turns.req.next = self.req.val();
-        self.turns.behind.next = self.behind.q.val();
-        self.entries.sel.next = self.turns.choice.val();
-        self.open.next = self.start.val() | (!self.pick_plain.q.val() & !self.pick_red.q.val());
+        self.turns.last.next = self.last.q.val();
+        self.open.next = self.start.val() | !self.pick_valid.q.val();
         self.shut.d.next = self.pick.q.val();
         if self.open.val() {
             self.shut.d.next = self.pick.q.val() | self.turns.choice.val();
+            self.pick_valid.d.next = self.req.val().any();
             self.pick.d.next = self.turns.choice.val();
-            self.pick_count.d.next = self.entries.m.val().get_bits::<A>(0);
-            self.pick_kind.d.next = self.entries.m.val().get_bits::<2>(self.a.val().index());
-            self.pick_red.d.next = (self.entries.m.val() >> self.a.val())
-                .get_bits::<2>(0)
-                .any();
-            self.pick_plain.d.next = self.req.val().any()
-                & !(self.entries.m.val() >> self.a.val())
-                    .get_bits::<2>(0)
-                    .any();
-            self.pick_keep.d.next = bit_cast::<3, E>(self.entries.m.val() >> (self.a.val() + 2));
-            if (self.turns.choice.val() & self.own.val()).any() {
-                self.pick_kind.d.next = 3.into();
-            }
             if self.req.val().any() {
-                self.behind.d.next = self.turns.beyond.val();
+                self.last.d.next = self.turns.choice.val();
             }
         }
 
@@ -249,14 +248,12 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         self.m_axis_tx_tlast.next = self.tx.m_axis_tx_tlast.val();
         self.sent.next = self.tx.sent.val();
         if self.rst.val() {
-            self.behind.d.next = 0.into();
-            self.pick_plain.d.next = false;
-            self.pick_red.d.next = false;
+            self.last.d.next = 0.into();
+            self.pick_valid.d.next = false;
             self.pick.d.next = 0.into();
             self.shut.d.next = 0.into();
             self.active.d.next = false;
             self.plain_room.d.next = false;
-            self.red_room.d.next = false;
             self.s2_valid.d.next = false;
             self.go.d.next = 0.into();
             self.pop.d.next = 0.into();
