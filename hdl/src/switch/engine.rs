@@ -19,7 +19,8 @@ hdl_module! {
     /// Takes a frame of 12 words every 12 clocks, one word a clock, never stalled; combines all of them, also
     /// of the same tree. Words come as the input stored them (see switch_rx): 6, 7 (reduction header), 8 to 11
     /// (data), 0 to 5.
-    /// Latency: 10 clocks from the first word of the last contribution to the first word of the result.
+    /// Latency: 10 clocks from the first word of the last contribution to the first word of the result, and from
+    /// the first word of a frame that passes to the first that it sends.
     pub struct RedEngine {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -96,7 +97,7 @@ hdl_module! {
         held: DFF<Bits<3>>,
         /// The frame under way passes.
         passes: DFF<Bit>,
-        /// Its last word is here and it passes.
+        /// It does: its place is held from now on.
         push: Signal<Local, Bit>,
     }
 }
@@ -140,11 +141,12 @@ impl Logic for RedEngine {
         self.buffer_keys.rd_addr.next = self.emit.b_slot.val();
         self.emit.b_data.next = self.buffer.rd_data.val();
         self.emit.b_key.next = self.buffer_keys.rd_data.val();
+        // A frame that passes is sent while it still comes in: each word is read a clock after it was written.
+        self.push.next = self.matcher.c_valid.val() & self.matcher.c_pass.val();
         if self.matcher.c_valid.val() {
             self.passes.d.next = self.matcher.c_pass.val();
         }
-        self.push.next = self.s_valid.val() & (self.slot.val() == 11) & self.passes.q.val();
-        if self.push.val() {
+        if self.s_valid.val() & (self.slot.val() == 11) & self.passes.q.val() {
             self.place.d.next = self.place.q.val() + 1;
         }
         if self.push.val() & !self.emit.freed.val() {

@@ -3,13 +3,13 @@
 // All from the clock in which one word stands at an input to the clock in which another stands at an output.
 
 /// From the last word of a plain frame in to its first word out, through an idle switch.
-pub const FORWARD_CLOCKS: u64 = 8;
+pub const FORWARD_CLOCKS: u64 = 9;
 /// From the last word of a reduction frame in to its first word at the engine of the port that it leaves by.
 pub const TO_ENGINE_CLOCKS: u64 = 6;
 /// From the first word of the last contribution at the engine to the first word of the result out.
 pub const ENGINE_CLOCKS: u64 = 11;
 /// From the first word at the engine of a frame that passes unchanged, up or down, to its first word out.
-pub const PASS_CLOCKS: u64 = 17;
+pub const PASS_CLOCKS: u64 = 11;
 /// From the last word of the last contribution in to the first word of the result out.
 pub const RESULT_CLOCKS: u64 = TO_ENGINE_CLOCKS + ENGINE_CLOCKS;
 /// Words of 8 bytes that a queue between an input and an output holds.
