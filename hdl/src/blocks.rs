@@ -22,6 +22,7 @@ mod skid_buffer;
 mod stat_counters;
 mod timer_sweep;
 mod tree;
+mod turn;
 
 pub use arbiter::RoundRobinArbiter;
 pub use constant::Pow2;
@@ -44,3 +45,4 @@ pub use ram_reg_hold::RamRegHold;
 pub use skid_buffer::SkidBuffer;
 pub use stat_counters::StatCounters;
 pub use timer_sweep::TimerSweep;
+pub use turn::TakeTurns;

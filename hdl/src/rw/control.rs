@@ -164,6 +164,10 @@ hdl_module! {
         pub clear_valid: Signal<Out, Bit>,
         /// Window.
         pub clear_wptr: Signal<Out, Bits<A>>,
+        /// Decisions about DATA that wait to leave.
+        pub wr_count: Signal<In, Bits<5>>,
+        /// One of them leaves.
+        pub wr_left: Signal<In, Bit>,
         /// Window to look at.
         pub q_wptr: Signal<Out, Bits<A>>,
         /// Word of its bitmap to look at.
@@ -253,11 +257,17 @@ hdl_module! {
         /// First packet of that word, divided by B.
         pub mon_word: Signal<Out, Bits<AW>>,
 
+        /// Packets of a window.
         w: Param<W, 23>,
+        /// log2 of the bits of a bitmap word.
         lb: Param<LB, 5>,
+        /// log2 of the words of a bitmap.
         lnw: Param<LNW, 5>,
+        /// Words of a bitmap.
         words: Param<NW, 6>,
+        /// Bits of a bitmap word.
         octets: Param<B, 7>,
+        /// Bytes of a bitmap word.
         in_word: Signal<Local, Bits<4>>,
 
         /// Windows that are not open, longest free first.
@@ -268,143 +278,232 @@ hdl_module! {
         peer_ids: RamReg<48, 12>,
         /// Which windows are open, and the transfer of each.
         opens: RamReg<1, A>,
+        /// Transfer of each window: source, slot, xid, length, packets.
         windows: RamReg<98, A>,
         /// Incarnation of each window.
         gens: RamReg<16, A>,
-        /// What has been asked for, for each window: up to which packet; the second time, up to
-        /// which and when; the rest, when.
+        /// Of each window: all holes below this packet have been asked for.
         asked: RamReg<22, A>,
+        /// Of each window: holes below this packet had been asked for at this tick or before.
         marks: RamReg<38, A>,
+        /// Of each window: tick at which the rest of the transfer was asked for.
         ranges: RamReg<16, A>,
+        /// The bitmap word under way, a byte a clock.
         bytes: RwBytes<B, LB, LNW, AW>,
 
+        /// What the engine is doing.
         state: DFF<State>,
+        /// What for.
         op: DFF<Op>,
         /// What follows a message.
         then: DFF<Then>,
-        /// What follows the end of a transfer: another one, a message.
+        /// After the completion record a window is opened.
         then_alloc: DFF<Bit>,
+        /// After the completion record a message is sent.
         then_message: DFF<Bit>,
-        /// Whose turn it is.
+        /// The next operation is a sweep.
         sweep_next: DFF<Bit>,
+        /// A credit update goes before a control message.
         credit_next: DFF<Bit>,
         /// Entry of the peer table that reset clears.
         clear_count: DFF<Bits<12>>,
         /// Clocks in a state that waits.
         timer: DFF<Bits<4>>,
-        /// Window of the next sweep, and of this operation.
+        /// Window of the next sweep.
         sweep_wptr: DFF<Bits<A>>,
+        /// Window of this operation.
         wptr: DFF<Bits<A>>,
         /// Incarnation in the event or message.
         event_gen: DFF<Bits<16>>,
         /// Words cleared, or sent.
         word: DFF<Bits<6>>,
-        /// Queues advance, and drops count, one clock late: after each operation comes a sweep,
-        /// which looks at no queue.
+        /// The control message leaves its queue: one clock late, as queues are looked at after the
+        /// sweep that follows each operation.
         served: DFF<Bit>,
+        /// The finished transfer leaves its queue.
         fin_served: DFF<Bit>,
+        /// The credit update leaves its queue.
         crd_served: DFF<Bit>,
+        /// A drop is counted.
         dropped: DFF<Bit>,
+        /// Why.
         drop_why: DFF<Bits<4>>,
 
-        /// Of the CONNECT at the head of the queue, prepared while the tables are read.
+        /// Of the CONNECT at the head of the queue, prepared while the tables are read: its length,
+        /// less 1.
         length_1: DFF<Bits<32>>,
+        /// The lower half of its length is not 0.
         low_bytes: DFF<Bit>,
+        /// The upper half of its length is not 0.
         high_bytes: DFF<Bit>,
+        /// Its length is not 0.
         has_bytes: DFF<Bit>,
+        /// Number of its last packet.
         new_last: DFF<Bits<24>>,
+        /// Number of its packets.
         new_n: DFF<Bits<22>>,
+        /// Its packet size, less 1.
         new_mask: DFF<Bits<13>>,
+        /// Length of its last packet.
         new_last_len: DFF<Bits<13>>,
-        /// End of the region, low half and carry; the upper half of its address is all ones.
+        /// End of its region, low half and carry.
         new_end: DFF<Bits<33>>,
+        /// The upper half of its address is all ones.
         at_top: DFF<Bit>,
+        /// Its region goes past the end of the address space.
         past_end: DFF<Bit>,
+        /// Its packet size is legal.
         legal_mtu: DFF<Bit>,
+        /// All of it is legal.
         legal: DFF<Bit>,
+        /// log2 of its packet size, less 8.
         mtu: Signal<Local, Bits<3>>,
 
+        /// Last transfer of the peer that sent the message.
         peer_xid: Signal<Local, Bits<32>>,
+        /// Last incarnation of that peer.
         peer_incarnation: Signal<Local, Bits<16>>,
+        /// State of that transfer: 0 none, 1 open, 2 done, 3 aborted.
         peer_state: Signal<Local, Bits<2>>,
+        /// Its window.
         peer_wptr: Signal<Local, Bits<A>>,
+        /// Transfer of the message, less the last one.
         xid_diff: DFF<Bits<32>>,
+        /// Incarnation of the message, less the last one.
         incarnation_diff: DFF<Bits<16>>,
+        /// The peer has had a transfer.
         peer_known: DFF<Bit>,
+        /// It is open.
         peer_open: DFF<Bit>,
+        /// It was aborted.
         peer_aborted: DFF<Bit>,
+        /// The message means it.
         same_xid: DFF<Bit>,
+        /// The CONNECT means it, incarnation and all.
         same_transfer: DFF<Bit>,
+        /// The CONNECT means one that comes after it.
         newer: DFF<Bit>,
 
+        /// Sender of the window of this operation.
         win_src: Signal<Local, Bits<8>>,
+        /// Slot there.
         win_slot: Signal<Local, Bits<4>>,
+        /// Transfer.
         win_xid: Signal<Local, Bits<32>>,
+        /// Bytes of the transfer.
         win_length: Signal<Local, Bits<32>>,
-        /// The message or event means this window.
+        /// The message or event names the incarnation of the window.
         gen_match: DFF<Bit>,
+        /// The message comes from the sender of the window.
         src_match: DFF<Bit>,
+        /// The message names the slot.
         slot_match: DFF<Bit>,
+        /// The message names the window, all 16 bits.
         wptr_match: DFF<Bit>,
+        /// The message names the transfer, lower half.
         low_match: DFF<Bit>,
+        /// The message names the transfer, upper half.
         high_match: DFF<Bit>,
+        /// Source, slot and window of the message are right.
         id_match: DFF<Bit>,
+        /// The transfer that the message names is right.
         xid_match: DFF<Bit>,
         /// All packets of the transfer are there.
         all_received: DFF<Bit>,
-        /// The window as the operation found it: open; packets of its transfer; its row.
+        /// The window was open when the operation began.
         is_open: DFF<Bit>,
+        /// Packets of its transfer.
         n: DFF<Bits<22>>,
+        /// Its first hole.
         wbase: DFF<Bits<22>>,
+        /// Its highest packet received, plus one.
         highest: DFF<Bits<22>>,
+        /// Its last packet had arrived.
         tail: DFF<Bit>,
+        /// Time of its last DATA.
         last_rx: DFF<Bits<16>>,
         /// Time of the operation.
         start: DFF<Bits<16>>,
+        /// Incarnation of the window, or the one that it gets.
         generation: DFF<Bits<16>>,
-        /// wbase + W; that or n, whichever is less.
+        /// wbase + W.
         limit_credit: DFF<Bits<23>>,
+        /// That is beyond the last packet.
         past_n: DFF<Bit>,
+        /// Packets below this number may be sent.
         credit: DFF<Bits<22>>,
 
-        /// Fields of the message and of the completion record.
+        /// All decisions about a transfer that ends have been made.
+        all_decided: DFF<Bit>,
+        /// Decisions that have to leave before its completion record: those that wait, and then
+        /// what is left of them.
+        ahead: DFF<Bits<5>>,
+        /// A decision left one clock ago.
+        left: DFF<Bit>,
+        /// None is ahead of the completion record any more, or it need not wait for any.
+        followed: DFF<Bit>,
+
+        /// TYPE of the message to be sent.
         msg_type: DFF<Bits<3>>,
+        /// Its status or reason.
         msg_status: DFF<Bits<4>>,
+        /// Node it goes to.
         msg_dst: DFF<Bits<16>>,
+        /// Slot there.
         msg_slot: DFF<Bits<16>>,
+        /// Transfer it is about.
         msg_xid: DFF<Bits<32>>,
+        /// Packet it asks for.
         msg_pidx: DFF<Bits<22>>,
+        /// Number of the poll it answers.
         msg_seq: DFF<Bits<16>>,
+        /// Status in the completion record: 0 OK, 1 ABORTED.
         cpl_status: DFF<Bits<4>>,
 
         /// Word of the bitmap, counted from packet 0.
         abs: DFF<Bits<AW>>,
         /// All bytes of the word have been looked at.
         spent: DFF<Bit>,
-        /// Bytes to skip before the first one of a STATUS; bytes of its word so far.
+        /// Bytes to skip before the first one of a STATUS.
         skip: DFF<Bits<4>>,
+        /// Bytes in the word of a STATUS so far.
         filled: DFF<Bits<4>>,
+        /// A byte goes to the word of a STATUS.
         push: Signal<Local, Bit>,
+        /// A hole is asked for.
         next_hole: Signal<Local, Bit>,
+        /// The byte has no hole left.
         empty_byte: Signal<Local, Bit>,
 
+        /// All holes of the window below this packet have been asked for.
         req_upto: Signal<Local, Bits<22>>,
+        /// Holes below this packet had been asked for when the mark was set.
         req_mark: Signal<Local, Bits<22>>,
+        /// When that was.
         req_mark_tick: Signal<Local, Bits<16>>,
+        /// When the rest was asked for.
         req_range_tick: Signal<Local, Bits<16>>,
-        /// Ticks since DATA, since holes were asked for again, since the rest was.
+        /// Ticks since the last DATA.
         idle: DFF<Bits<16>>,
+        /// Ticks since the mark was set.
         since_mark: DFF<Bits<16>>,
+        /// Ticks since the rest was asked for.
         since_range: DFF<Bits<16>>,
         /// highest less the allowance; negative in the last bit.
         old: DFF<Bits<23>>,
-        /// What the timers say.
+        /// Too long without DATA: the transfer is given up.
         give_up: DFF<Bit>,
+        /// So long without DATA that every hole is old.
         all_old: DFF<Bit>,
+        /// So long without DATA that the rest may be lost.
         tail_quiet: DFF<Bit>,
+        /// The rest may be asked for again.
         range_old: DFF<Bit>,
+        /// Not all packets up to the last one have been seen.
         incomplete: DFF<Bit>,
+        /// Holes below the mark may be asked for again.
         restart: DFF<Bit>,
+        /// The rest is asked for.
         tail_lost: DFF<Bit>,
         /// Holes below it are old.
         limit: DFF<Bits<22>>,
@@ -412,27 +511,40 @@ hdl_module! {
         end_by_mark: DFF<Bit>,
         /// All holes below it have been asked for.
         upto: DFF<Bits<22>>,
+        /// This pass asks again, for holes below the mark.
         first_pass: DFF<Bit>,
         /// A pass begins.
         fresh: DFF<Bit>,
         /// Nothing is left of the packets to search.
         searched: DFF<Bit>,
-        /// Packets to search, from pos to below end.
+        /// First packet that is left to search.
         pos: DFF<Bits<22>>,
+        /// The search ends below this packet.
         end: DFF<Bits<22>>,
 
+        /// The operation ends in this clock.
         done: Signal<Local, Bit>,
+        /// The operation serves a control message.
         is_message: Signal<Local, Bit>,
+        /// A connection is written.
         write_window: Signal<Local, Bit>,
+        /// The window is closed.
         closing: Signal<Local, Bit>,
+        /// The window is opened.
         opening: Signal<Local, Bit>,
-        /// What is written was decided one clock ago; nothing that it is made of changes as fast.
+        /// It was closed one clock ago; tables follow a clock late, as what they are given lasts.
         closed: DFF<Bit>,
+        /// It was opened one clock ago.
         opened: DFF<Bit>,
+        /// An entry was cleared one clock ago.
         cleared: DFF<Bit>,
+        /// A sweep ended one clock ago.
         swept: DFF<Bit>,
+        /// A word of the bitmap of the window is cleared.
         initialising: DFF<Bit>,
+        /// No DATA may enter.
         holding: DFF<Bit>,
+        /// The state of a window, and of its peer, is written.
         window_changed: Signal<Local, Bit>,
     }
 }
@@ -512,6 +624,10 @@ impl<
             limit_credit,
             past_n,
             credit,
+            all_decided,
+            ahead,
+            left,
+            followed,
             msg_type,
             msg_status,
             msg_dst,
@@ -698,6 +814,20 @@ impl<
         if self.state.q.val() == State::Prepare {
             self.spent.d.next = false;
         }
+
+        // The record of a transfer that is given up follows the last of its writes: the last DATA
+        // record that its window can accept is in the queue of decisions 8 clocks after Act; from
+        // 12 clocks after it on, all that wait there are counted down as decisions leave. All
+        // writes of a transfer that is complete have left before.
+        self.all_decided.d.next = (self.state.q.val() == State::Drain)
+            & (self.all_decided.q.val() | (self.timer.q.val() == 10));
+        self.left.d.next = self.wr_left.val();
+        self.ahead.d.next = self.wr_count.val();
+        if self.all_decided.q.val() {
+            self.ahead.d.next = self.ahead.q.val() - bit_cast::<5, 1>(self.left.q.val().into());
+        }
+        self.followed.d.next =
+            self.all_decided.q.val() & (!self.ahead.q.val().any() | !self.cpl_status.q.val().any());
 
         // What leaves.
         self.m_msg_valid.next = self.state.q.val() == State::Message;
@@ -1019,7 +1149,7 @@ impl<
                 self.state.d.next = State::Drain;
             }
             State::Drain => {
-                if self.timer.q.val() == 12 {
+                if self.followed.q.val() {
                     self.state.d.next = State::Completion;
                 }
             }

@@ -368,6 +368,8 @@ impl<
         self.acks.cw_last.next = self.control.cw_last.val();
         self.accept.q_wptr.next = self.control.q_wptr.val();
         self.accept.q_word.next = self.control.q_word.val();
+        self.control.wr_count.next = bit_cast::<5, 16>(self.decisions.count.val());
+        self.control.wr_left.next = self.decisions.m_valid.val() & self.m_wr_ready.val();
         self.control.q_wbase.next = self.accept.q_wbase.val();
         self.control.q_highest.next = self.accept.q_highest.val();
         self.control.q_tail.next = self.accept.q_tail.val();

@@ -4,10 +4,10 @@ use crate::prelude::*;
 
 hdl_module! {
     /// Checks the header of a reduction frame as its words pass, one a clock.
-    /// malformed is settled 2 clocks after word 7 and 6 clocks after word 4 (checksum), and stands until
+    /// malformed is settled 3 clocks after word 7 and 6 clocks after word 4 (checksum), and stands until
     /// word 2 of the next frame; means nothing for other frames.
-    /// Stages: 1 word registered; 2 fields compared, half words added in pairs; 3 pairs added; 4 frame's sum;
-    /// 5 carries folded; 6 sum compared.
+    /// Stages: 1 word registered; 2 fields compared, half words added in pairs; 3 a field is wrong, pairs added;
+    /// 4 frame's sum; 5 carries folded; 6 sum compared.
     pub struct RedCheck {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -32,18 +32,23 @@ hdl_module! {
         is_6: DFF<Bit>,
         is_7: DFF<Bit>,
         swapped: ByteSwap,
-        /// Stage 2: a field is wrong.
-        wrong: Signal<Local, Bit>,
+        /// Stage 2: a field is wrong, by word.
+        wrong_2: DFF<Bit>,
+        wrong_3: DFF<Bit>,
+        wrong_4: DFF<Bit>,
+        wrong_5: DFF<Bit>,
+        wrong_6: DFF<Bit>,
+        wrong_7: DFF<Bit>,
         op: Signal<Local, Bits<6>>,
         op_known: Signal<Local, Bit>,
-        bad: DFF<Bit>,
         zero: DFF<Bit>,
+        /// Stage 3.
+        bad: DFF<Bit>,
         /// Stage 2: sums of half words.
         pair_high: DFF<Bits<17>>,
         pair_low: DFF<Bits<17>>,
         add_2: DFF<Bit>,
         first_2: DFF<Bit>,
-        /// Stage 3.
         four: DFF<Bits<18>>,
         add_3: DFF<Bit>,
         first_3: DFF<Bit>,
@@ -58,8 +63,9 @@ impl Logic for RedCheck {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, word, is_2, is_3, is_4, is_5, is_6, is_7, bad, zero, pair_high, pair_low,
-            add_2, first_2, four, add_3, first_3, total, folded, unequal
+            self, clk, word, is_2, is_3, is_4, is_5, is_6, is_7, wrong_2, wrong_3, wrong_4,
+            wrong_5, wrong_6, wrong_7, bad, zero, pair_high, pair_low, add_2, first_2, four, add_3,
+            first_3, total, folded, unequal
         );
         // Stage 1.
         self.swapped.s.next = self.s_word.val();
@@ -79,21 +85,27 @@ impl Logic for RedCheck {
             | ((self.op.val() & 0x38) == 0x20) & ((self.op.val() & 3) != 3)
             | ((self.op.val() & 0x38) == 0x28)
             | (self.op.val() == 0x30);
-        self.wrong.next = (self.is_2.q.val()
+        self.wrong_2.d.next = self.is_2.q.val()
             & ((self.word.q.val().get_bits::<8>(56) != 0x45)
                 | (self.word.q.val().get_bits::<16>(32) != 80)
-                | (self.word.q.val().get_bits::<2>(14) != 0)))
-            | (self.is_3.q.val() & (self.word.q.val().get_bits::<8>(48) != 253))
-            | (self.is_4.q.val()
-                & ((self.word.q.val().get_bits::<32>(32) != self.address.val())
-                    | (self.word.q.val().get_bits::<3>(28) != 4)))
-            | (self.is_5.q.val()
-                & ((self.word.q.val().get_bits::<3>(21) != 0)
-                    | (self.word.q.val().get_bits::<12>(8) != 49)
-                    | self.word.q.val().get_bits::<8>(0).any()))
-            | (self.is_6.q.val() & self.word.q.val().get_bits::<32>(32).any())
-            | (self.is_7.q.val() & !self.op_known.val());
-        self.bad.d.next = (self.bad.q.val() & !self.is_2.q.val()) | self.wrong.val();
+                | (self.word.q.val().get_bits::<2>(14) != 0));
+        self.wrong_3.d.next = self.is_3.q.val() & (self.word.q.val().get_bits::<8>(48) != 253);
+        self.wrong_4.d.next = self.is_4.q.val()
+            & ((self.word.q.val().get_bits::<32>(32) != self.address.val())
+                | (self.word.q.val().get_bits::<3>(28) != 4));
+        self.wrong_5.d.next = self.is_5.q.val()
+            & ((self.word.q.val().get_bits::<3>(21) != 0)
+                | (self.word.q.val().get_bits::<12>(8) != 49)
+                | self.word.q.val().get_bits::<8>(0).any());
+        self.wrong_6.d.next = self.is_6.q.val() & self.word.q.val().get_bits::<32>(32).any();
+        self.wrong_7.d.next = self.is_7.q.val() & !self.op_known.val();
+        self.bad.d.next = (self.bad.q.val() & !self.first_2.q.val())
+            | self.wrong_2.q.val()
+            | self.wrong_3.q.val()
+            | self.wrong_4.q.val()
+            | self.wrong_5.q.val()
+            | self.wrong_6.q.val()
+            | self.wrong_7.q.val();
         if self.is_7.q.val() {
             self.zero.d.next = !self.word.q.val().get_bits::<20>(17).any();
         }

@@ -1,6 +1,6 @@
 //! The queue between one input and one output of the switch.
 
-use crate::blocks::{FifoReg, RamRegHold};
+use crate::blocks::{AsyncRam, RamRegHold};
 use crate::prelude::*;
 
 hdl_module! {
@@ -8,8 +8,9 @@ hdl_module! {
     /// All queues of an input see every word of every frame; a queue keeps the frame only if w_take
     /// is high with its last word. Until then the words lie behind the queue's end and cost nothing.
     /// A frame that does not fit is dropped whole. Whether a word fits is found out one clock before it comes, from
-    /// its number; 15 words are held back for what that does not see: a frame that was kept in that very clock, and
-    /// that reduction frames store word 11 first.
+    /// its number; 15 words are held back for what that does not see: a frame that was kept up to three clocks
+    /// before, and that reduction frames store words 0 to 5 behind the others.
+    /// Frames that are kept have 8 words or more; entries are used up 8 clocks apart or more.
     /// Latency: 1 clock from w_end to entry_valid. rd_data is the word at the head from 2 clocks after
     /// entry_valid rose on; rd_go moves on to the next word, in each clock if need be.
     /// The memory holds two words back: that at the head in its output register, the one behind it before the
@@ -29,7 +30,7 @@ hdl_module! {
         pub w_data: Signal<In, Bits<64>>,
         /// It is the frame's last.
         pub w_end: Signal<In, Bit>,
-        /// Keep the frame; with w_end.
+        /// Keep the frame; only with w_end.
         pub w_take: Signal<In, Bit>,
         /// What to remember of the frame: words in the lowest bits; with w_end.
         pub w_entry: Signal<In, Bits<E>>,
@@ -48,11 +49,20 @@ hdl_module! {
         /// The words.
         words: RamRegHold<64, A>,
         /// One entry per frame kept.
-        entries: FifoReg<E, 5>,
+        entries: AsyncRam<E, 5>,
+        /// Entry of the oldest frame, of the next one that is kept.
+        first: DFF<Bits<5>>,
+        next: DFF<Bits<5>>,
+        /// There is an entry; there was only one in the clock before; there is room for one.
+        some: DFF<Bit>,
+        only: DFF<Bit>,
+        room: DFF<Bit>,
         /// Address of the first word of the frame that comes in.
         base: DFF<Bits<A>>,
         /// Address of the head.
         head: DFF<Bits<A>>,
+        /// Words from base on to the head, modulo 2^A.
+        gap: DFF<Bits<A>>,
         /// Words that can still be stored from base on, less those held back.
         space: DFF<Bits<A>>,
         /// A word of this frame did not fit.
@@ -85,22 +95,19 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, base, head, head_1, head_2, space, fits, over, lost, loaded, ready, waits
+            self, clk, base, head, head_1, head_2, gap, space, fits, over, lost, loaded, ready,
+            waits, first, next, some, only, room
         );
         self.words.clk.next = self.clk.val();
         self.entries.clk.next = self.clk.val();
-        self.entries.rst.next = self.rst.val();
 
         self.fits.d.next = self.w_beat.val() < self.space.q.val();
         self.words.wr_en.next = self.w_valid.val() & self.fits.q.val();
         self.words.wr_addr.next = self.base.q.val() + self.w_offset.val();
         self.words.wr_data.next = self.w_data.val();
-        self.keep.next = self.w_end.val()
-            & self.w_take.val()
-            & self.fits.q.val()
-            & !self.over.q.val()
-            & self.entries.s_ready.val();
-        self.lost.d.next = self.w_end.val() & self.w_take.val() & !self.keep.val();
+        self.keep.next =
+            self.w_take.val() & self.fits.q.val() & !self.over.q.val() & self.room.q.val();
+        self.lost.d.next = self.w_take.val() & !self.keep.val();
         self.dropped.next = self.lost.q.val();
         if self.w_valid.val() {
             self.over.d.next = (self.over.q.val() | !self.fits.q.val()) & !self.w_end.val();
@@ -109,16 +116,26 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
         if self.keep.val() {
             self.base.d.next = self.base_next.val();
         }
-        // Words read in this clock count as free one clock later.
-        self.space.d.next = self.head.q.val() - self.base.q.val() - 16;
-        if self.keep.val() {
-            self.space.d.next = self.head.q.val() - self.base_next.val() - 16;
+        self.gap.d.next = self.head.q.val() - self.base.q.val();
+        self.space.d.next = self.gap.q.val() - 16;
+
+        // Entries come and go 8 clocks apart, so what depends on how many there are may take a clock.
+        self.entries.wr_en.next = self.keep.val();
+        self.entries.wr_addr.next = self.next.q.val();
+        self.entries.wr_data.next = self.w_entry.val();
+        self.entries.rd_addr.next = self.first.q.val();
+        self.entry.next = self.entries.rd_data.val();
+        self.entry_valid.next = self.some.q.val();
+        self.room.d.next = (self.next.q.val() + 1) != self.first.q.val();
+        self.only.d.next = ((self.first.q.val() + 1) == self.next.q.val()) & !self.keep.val();
+        if self.entry_pop.val() {
+            self.first.d.next = self.first.q.val() + 1;
+            self.some.d.next = !self.only.q.val();
         }
-        self.entries.s_valid.next = self.keep.val();
-        self.entries.s_data.next = self.w_entry.val();
-        self.entry_valid.next = self.entries.m_valid.val();
-        self.entry.next = self.entries.m_data.val();
-        self.entries.m_ready.next = self.entry_pop.val();
+        if self.keep.val() {
+            self.next.d.next = self.next.q.val() + 1;
+            self.some.d.next = true;
+        }
 
         self.waits.d.next = self.base.q.val() != self.head.q.val();
         self.load.next = !self.loaded.q.val() & self.ready.q.val() & self.waits.q.val();
@@ -146,7 +163,11 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
             self.loaded.d.next = false;
             self.ready.d.next = false;
             self.waits.d.next = false;
+            self.gap.d.next = 0.into();
             self.space.d.next = 0.into();
+            self.first.d.next = 0.into();
+            self.next.d.next = 0.into();
+            self.some.d.next = false;
             self.over.d.next = false;
             self.lost.d.next = false;
         }

@@ -177,7 +177,6 @@ impl Logic for RedEngine {
         self.used.next = self.matcher.used.val();
 
         self.values.s_first.next = self.begins.val();
-        self.values.s_slot.next = self.slot.val();
         self.values.s_data.next = self.s_data.val();
         self.values.cfg_ieee_nan.next = self.cfg_ieee_nan.val();
         self.values.m_index.next = self.matcher.m_index.val();

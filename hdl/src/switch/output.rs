@@ -1,7 +1,7 @@
 //! One output of the switch: takes turns over the inputs.
 
 use super::SwitchTx;
-use crate::blocks::{FifoReg, GatherBits, OneHotMux};
+use crate::blocks::{FifoReg, GatherBits, OneHotMux, TakeTurns};
 use crate::prelude::*;
 
 hdl_module! {
@@ -9,7 +9,7 @@ hdl_module! {
     /// the MAC, reduction frames to the engine of the port, whose own frames come back at red_*.
     /// One word a clock; the next frame is chosen while one passes, so no clock is lost between them.
     /// Stages: 1 next frame chosen; 2 its words move; 3 word registered, eng_*; 4 queue of plain
-    /// words; 5 m_axis_tx.
+    /// words; 5 its register; 6 m_axis_tx.
     pub struct SwitchOut<const N: usize, const A: usize, const E: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -65,24 +65,27 @@ hdl_module! {
         tx: SwitchTx,
         /// Inputs that may be chosen.
         req: Signal<Local, Bits<N>>,
-        /// Those behind the one served last.
-        later: Signal<Local, Bits<N>>,
-        /// The first of them, one-hot.
-        choice: Signal<Local, Bits<N>>,
+        turns: TakeTurns<N>,
         /// Inputs behind the one chosen last.
         behind: DFF<Bits<N>>,
-        /// The next frame: there is one, its input, its entry.
-        pick_valid: DFF<Bit>,
+        /// The next frame may be taken over from the queues.
+        open: Signal<Local, Bit>,
+        /// The next frame: it is plain, a reduction frame, none of both if there is none; its input, its entry.
+        pick_plain: DFF<Bit>,
+        pick_red: DFF<Bit>,
         pick: DFF<Bits<N>>,
         pick_count: DFF<Bits<A>>,
         pick_kind: DFF<Bits<2>>,
         pick_keep: DFF<Bits<3>>,
+        /// Inputs whose entry still shows but is the next frame or used up.
+        shut: DFF<Bits<N>>,
         /// The frame that passes.
         active: DFF<Bit>,
         from: DFF<Bits<N>>,
         left: DFF<Bits<A>>,
         one_left: DFF<Bit>,
         kind: DFF<Bits<2>>,
+        is_red: DFF<Bit>,
         keep: DFF<Bits<3>>,
         /// Room for words that are on their way: plain queue, engine.
         plain_room: DFF<Bit>,
@@ -117,9 +120,10 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, behind, pick_valid, pick, pick_count, pick_kind, pick_keep, active, from,
-            left, one_left, kind, keep, plain_room, red_room, s2_valid, s2_first, s2_last, go, pop,
-            s2_kind, s2_keep, s3_plain, s3_red, s3_first, s3_last, s3_kind, s3_keep, s3_data
+            self, clk, behind, pick_plain, pick_red, pick, pick_count, pick_kind, pick_keep, shut,
+            active, from, left, one_left, kind, is_red, keep, plain_room, red_room, s2_valid,
+            s2_first, s2_last, go, pop, s2_kind, s2_keep, s3_plain, s3_red, s3_first, s3_last,
+            s3_kind, s3_keep, s3_data
         );
         self.plain.clk.next = self.clk.val();
         self.plain.rst.next = self.rst.val();
@@ -134,12 +138,11 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         // Stage 2: words move while there is room behind.
         self.plain_room.d.next = self.plain.count.val() < 8;
         self.red_room.d.next = self.eng_room.val();
-        self.start.next = self.pick_valid.q.val()
-            & !self.active.q.val()
-            & ((self.plain_room.q.val() & (self.pick_kind.q.val() == 0))
-                | (self.red_room.q.val() & (self.pick_kind.q.val() != 0)));
+        self.start.next = !self.active.q.val()
+            & ((self.plain_room.q.val() & self.pick_plain.q.val())
+                | (self.red_room.q.val() & self.pick_red.q.val()));
         self.moving.next = self.start.val()
-            | (self.active.q.val() & (self.plain_room.q.val() | (self.kind.q.val() != 0)));
+            | (self.active.q.val() & (self.plain_room.q.val() | self.is_red.q.val()));
         self.ends.next = self.active.q.val() & self.moving.val() & self.one_left.q.val();
         self.source.next = self.from.q.val();
         if self.start.val() {
@@ -156,6 +159,7 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             self.active.d.next = true;
             self.from.d.next = self.pick.q.val();
             self.kind.d.next = self.pick_kind.q.val();
+            self.is_red.d.next = self.pick_red.q.val();
             self.keep.d.next = self.pick_keep.q.val();
             self.left.d.next = self.pick_count.q.val() - 1;
             self.one_left.d.next = false;
@@ -182,28 +186,31 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             self.s2_keep.d.next = self.pick_keep.q.val();
         }
 
-        // Stage 1: the next frame, in turn. An entry that is used up just now still shows.
-        self.req.next = self.valids.m.val() & !self.pop.q.val();
-        if self.pick_valid.q.val() {
-            self.req.next = self.valids.m.val() & !self.pop.q.val() & !self.pick.q.val();
-        }
-        self.later.next = self.req.val() & self.behind.q.val();
-        self.choice.next = self.req.val() & (!self.req.val() + 1);
-        if self.later.val().any() {
-            self.choice.next = self.later.val() & (!self.later.val() + 1);
-        }
-        self.entries.sel.next = self.choice.val();
-        if !self.pick_valid.q.val() | self.start.val() {
-            self.pick_valid.d.next = self.req.val().any();
-            self.pick.d.next = self.choice.val();
+        // Stage 1: the next frame, in turn.
+        self.req.next = self.valids.m.val() & !self.shut.q.val();
+        self.turns.req.next = self.req.val();
+        self.turns.behind.next = self.behind.q.val();
+        self.entries.sel.next = self.turns.choice.val();
+        self.open.next = self.start.val() | (!self.pick_plain.q.val() & !self.pick_red.q.val());
+        self.shut.d.next = self.pick.q.val();
+        if self.open.val() {
+            self.shut.d.next = self.pick.q.val() | self.turns.choice.val();
+            self.pick.d.next = self.turns.choice.val();
             self.pick_count.d.next = self.entries.m.val().get_bits::<A>(0);
             self.pick_kind.d.next = self.entries.m.val().get_bits::<2>(self.a.val().index());
+            self.pick_red.d.next = (self.entries.m.val() >> self.a.val())
+                .get_bits::<2>(0)
+                .any();
+            self.pick_plain.d.next = self.req.val().any()
+                & !(self.entries.m.val() >> self.a.val())
+                    .get_bits::<2>(0)
+                    .any();
             self.pick_keep.d.next = bit_cast::<3, E>(self.entries.m.val() >> (self.a.val() + 2));
-            if (self.choice.val() & self.own.val()).any() {
+            if (self.turns.choice.val() & self.own.val()).any() {
                 self.pick_kind.d.next = 3.into();
             }
             if self.req.val().any() {
-                self.behind.d.next = !(self.choice.val() | (self.choice.val() - 1));
+                self.behind.d.next = self.turns.beyond.val();
             }
         }
 
@@ -243,7 +250,10 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         self.sent.next = self.tx.sent.val();
         if self.rst.val() {
             self.behind.d.next = 0.into();
-            self.pick_valid.d.next = false;
+            self.pick_plain.d.next = false;
+            self.pick_red.d.next = false;
+            self.pick.d.next = 0.into();
+            self.shut.d.next = 0.into();
             self.active.d.next = false;
             self.plain_room.d.next = false;
             self.red_room.d.next = false;

@@ -8,8 +8,9 @@ hdl_module! {
     /// Input of a switch port: checks each frame, looks up where it goes and hands its words on.
     /// Never stalls: one word a clock, frames back to back. Latency: 2 clocks from s_axis to m_*,
     /// and the decision comes with the frame's last word.
-    /// Stages: 1 word registered; 2 aligned, m_*; beside it 2 to 4 the tables, 5 their entry, 6 where to (from the first word);
-    /// 3 header fields, 4 to 6 their checks.
+    /// Stages: 1 word registered, its place and faults known; 2 aligned, m_*. Beside it, from the first word: 2 to 4
+    /// the tables, 5 their entry, 6 ports decoded, 7 where to, 8 ready for the last word, which is the eighth or later.
+    /// From the words with header fields: 3 to 8 their checks, 9 the sum of them.
     /// A reduction frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11, and stored from
     /// word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 0 to 5. Word 6 carries VNI, tree and reduction id in
     /// the place of pad bytes, word 4 the wait count in the place of the destination, word 0 nothing: what they
@@ -66,7 +67,7 @@ hdl_module! {
         pub m_data: Signal<Out, Bits<64>>,
         /// It is the frame's last.
         pub m_end: Signal<Out, Bit>,
-        /// Ports whose queue keeps the frame; with m_end.
+        /// Ports whose queue keeps the frame; only with m_end.
         pub m_take: Signal<Out, Bits<N>>,
         /// Words, kind (0 plain, 1 up, 2 pass), bytes in the last word less one; with m_end.
         pub m_entry: Signal<Out, Bits<E>>,
@@ -83,23 +84,25 @@ hdl_module! {
         /// Stage 1: a word, its flags and its number in the frame (saturates).
         r_valid: DFF<Bit>,
         r_data: DFF<Bits<64>>,
-        r_last: DFF<Bit>,
-        r_user: DFF<Bit>,
-        r_keep: DFF<Bits<8>>,
+        r_end: DFF<Bit>,
         r_beat: DFF<Bits<A>>,
-        /// It is the first of a frame; the frame is too short if it ends here; it is too long for a queue.
-        r_first: DFF<Bit>,
-        r_short: DFF<Bit>,
-        r_long: DFF<Bit>,
+        /// The place of the word if the frame is a reduction frame.
+        r_moved: DFF<Bits<A>>,
+        /// Bytes present, less one.
+        r_bytes: DFF<Bits<3>>,
+        /// If it is the last: the frame is runt, too long, ragged or marked bad; a reduction frame of a wrong length.
+        r_bad: DFF<Bit>,
+        r_length: DFF<Bit>,
         /// Number of the next word.
         beat: DFF<Bits<A>>,
         beat_full: Signal<Local, Bit>,
-        /// Its number is 0, 1, 2, 4, 6.
-        at_0: Signal<Local, Bit>,
-        at_1: Signal<Local, Bit>,
-        at_2: Signal<Local, Bit>,
-        at_4: Signal<Local, Bit>,
-        at_6: Signal<Local, Bit>,
+        first: Signal<Local, Bit>,
+        second: Signal<Local, Bit>,
+        /// Its number is 0, 2, 4, 6.
+        at_0: DFF<Bit>,
+        at_2: DFF<Bit>,
+        at_4: DFF<Bit>,
+        at_6: DFF<Bit>,
         /// Address in the first word, most significant byte first.
         address: Signal<Local, Bits<32>>,
         /// Address of this frame.
@@ -111,14 +114,19 @@ hdl_module! {
         look_1: DFF<Bit>,
         look_2: DFF<Bit>,
         look_3: DFF<Bit>,
+        look_4: DFF<Bit>,
         /// The entries of the tables.
         entry: DFF<Bits<MW>>,
         way: DFF<Bits<7>>,
+        /// Their ports: parent, children, unicast; they are valid; there is a wait count.
+        up_mask: DFF<Bits<N>>,
+        children: DFF<Bits<N>>,
+        to_mask: DFF<Bits<N>>,
+        tree_known: DFF<Bit>,
+        node_known: DFF<Bit>,
+        waits: DFF<Bit>,
         from_parent: Signal<Local, Bit>,
         from_child: Signal<Local, Bit>,
-        up_mask: Signal<Local, Bits<N>>,
-        to_mask: Signal<Local, Bits<N>>,
-        children: Signal<Local, Bits<N>>,
         /// Where to: enabled ports, disabled ports, down a tree, wait count, an engine takes part, reason to drop,
         /// there is one, it is the entry port.
         t_ports: DFF<Bits<N>>,
@@ -133,17 +141,15 @@ hdl_module! {
         why: Signal<Local, Bits<3>>,
         engine_on: Signal<Local, Bit>,
         /// The frame is a reduction frame on a tree.
-        red_now: Signal<Local, Bit>,
-        red_q: DFF<Bit>,
-        red: Signal<Local, Bit>,
+        red: DFF<Bit>,
         ethertype: Signal<Local, Bits<16>>,
         /// Last two bytes of the word before.
         carry: DFF<Bits<16>>,
         aligned: Signal<Local, Bits<64>>,
         vni: DFF<Bits<16>>,
-        /// Every byte of the word is present; those present are in a row from bit 0 on.
-        whole: Signal<Local, Bit>,
+        /// Bytes present are in a row from bit 0 on.
         contiguous: Signal<Local, Bit>,
+        keep: Signal<Local, Bits<8>>,
         /// Bytes present, less one: bits 0, 1 and 2.
         bytes_0: Signal<Local, Bit>,
         bytes_1: Signal<Local, Bit>,
@@ -154,13 +160,12 @@ hdl_module! {
         ragged_word: Signal<Local, Bit>,
         /// Header of a reduction frame.
         check: RedCheck,
-        /// Runt, too long, ragged or marked bad; not a legal reduction frame.
-        bad: Signal<Local, Bit>,
-        illegal: Signal<Local, Bit>,
-        reason: Signal<Local, Bits<3>>,
+        /// What the last word finds: ports, kind, dropped by the tables, header of a reduction frame malformed.
+        d_ports: DFF<Bits<N>>,
+        d_kind: DFF<Bits<2>>,
+        d_drop: DFF<Bit>,
+        d_malformed: DFF<Bit>,
         drop: Signal<Local, Bit>,
-        ports: Signal<Local, Bits<N>>,
-        kind: Signal<Local, Bits<2>>,
         /// Stage 2.
         w_valid: DFF<Bit>,
         w_offset: DFF<Bits<A>>,
@@ -193,22 +198,32 @@ impl<
             clk,
             r_valid,
             r_data,
-            r_last,
-            r_user,
-            r_keep,
+            r_end,
             r_beat,
-            r_first,
-            r_short,
-            r_long,
+            r_moved,
+            r_bytes,
+            r_bad,
+            r_length,
             beat,
+            at_0,
+            at_2,
+            at_4,
+            at_6,
             a_address,
             a_multicast,
             a_fits,
             look_1,
             look_2,
             look_3,
+            look_4,
             entry,
             way,
+            up_mask,
+            children,
+            to_mask,
+            tree_known,
+            node_known,
+            waits,
             t_ports,
             t_down,
             t_wait,
@@ -217,10 +232,14 @@ impl<
             t_reason,
             t_drop,
             t_disabled,
-            red_q,
+            red,
             carry,
             vni,
             ragged,
+            d_ports,
+            d_kind,
+            d_drop,
+            d_malformed,
             w_valid,
             w_offset,
             w_data,
@@ -234,13 +253,12 @@ impl<
         self.s_axis_rx_tready.next = true;
         self.r_valid.d.next = self.s_axis_rx_tvalid.val();
         self.r_data.d.next = self.s_axis_rx_tdata.val();
-        self.r_keep.d.next = self.s_axis_rx_tkeep.val();
-        self.r_last.d.next = self.s_axis_rx_tlast.val();
-        self.r_user.d.next = self.s_axis_rx_tuser.val();
+        self.r_end.d.next = self.s_axis_rx_tvalid.val() & self.s_axis_rx_tlast.val();
         self.r_beat.d.next = self.beat.q.val();
-        self.r_first.d.next = self.beat.q.val() == 0;
-        self.r_short.d.next = self.beat.q.val() < 7;
-        self.r_long.d.next = (self.beat.q.val() + 16) < 16;
+        self.r_moved.d.next = self.beat.q.val() + 6;
+        if self.beat.q.val() >= 6 {
+            self.r_moved.d.next = self.beat.q.val() - 6;
+        }
         self.beat_full.next = self.beat.q.val().all();
         if self.s_axis_rx_tvalid.val() {
             if !self.beat_full.val() {
@@ -250,11 +268,51 @@ impl<
                 self.beat.d.next = 0.into();
             }
         }
-        self.at_0.next = self.r_valid.q.val() & self.r_first.q.val();
-        self.at_1.next = self.r_valid.q.val() & (self.r_beat.q.val() == 1);
-        self.at_2.next = self.r_valid.q.val() & (self.r_beat.q.val() == 2);
-        self.at_4.next = self.r_valid.q.val() & (self.r_beat.q.val() == 4);
-        self.at_6.next = self.r_valid.q.val() & (self.r_beat.q.val() == 6);
+        self.first.next = self.s_axis_rx_tvalid.val() & (self.beat.q.val() == 0);
+        self.second.next = self.s_axis_rx_tvalid.val() & (self.beat.q.val() == 1);
+        self.at_0.d.next = self.first.val();
+        self.at_2.d.next = self.s_axis_rx_tvalid.val() & (self.beat.q.val() == 2);
+        self.at_4.d.next = self.s_axis_rx_tvalid.val() & (self.beat.q.val() == 4);
+        self.at_6.d.next = self.s_axis_rx_tvalid.val() & (self.beat.q.val() == 6);
+        // A reduction frame is known by its second word.
+        self.ethertype.next = (bit_cast::<16, 8>(self.s_axis_rx_tdata.val().get_bits::<8>(32))
+            << 8)
+            | bit_cast::<16, 8>(self.s_axis_rx_tdata.val().get_bits::<8>(40));
+        if self.first.val() {
+            self.a_multicast.d.next = self.s_axis_rx_tdata.val().get_bit(0);
+            self.red.d.next = false;
+        }
+        if self.second.val() {
+            self.red.d.next = self.cfg_red.val()
+                & self.a_multicast.q.val()
+                & (self.ethertype.val() == self.cfg_ethertype.val());
+        }
+        // Bytes that are missing; how many there are.
+        self.keep.next = self.s_axis_rx_tkeep.val();
+        self.contiguous.next =
+            self.keep.val().get_bit(0) & !((self.keep.val() >> 1) & !self.keep.val()).any();
+        self.ragged_word.next =
+            !self.contiguous.val() | (!self.s_axis_rx_tlast.val() & !self.keep.val().get_bit(7));
+        self.ragged_now.next = self.ragged_word.val() | (self.ragged.q.val() & !self.first.val());
+        if self.s_axis_rx_tvalid.val() {
+            self.ragged.d.next = self.ragged_now.val();
+        }
+        self.r_bad.d.next = self.ragged_now.val()
+            | self.s_axis_rx_tuser.val()
+            | (self.beat.q.val() < 7)
+            | !(!self.beat.q.val() >> 4).any();
+        self.r_length.d.next =
+            self.red.q.val() & ((self.beat.q.val() != 11) | (self.keep.val() != 0x3f));
+        self.bytes_2.next = self.keep.val().get_bit(4);
+        self.bytes_1.next =
+            self.keep.val().get_bit(6) | (self.keep.val().get_bit(2) & !self.keep.val().get_bit(4));
+        self.bytes_0.next = self.keep.val().get_bit(7)
+            | (self.keep.val().get_bit(5) & !self.keep.val().get_bit(6))
+            | (self.keep.val().get_bit(3) & !self.keep.val().get_bit(4))
+            | (self.keep.val().get_bit(1) & !self.keep.val().get_bit(2));
+        self.r_bytes.d.next = bit_cast::<3, 1>(self.bytes_0.val().into())
+            | (bit_cast::<3, 1>(self.bytes_1.val().into()) << 1)
+            | (bit_cast::<3, 1>(self.bytes_2.val().into()) << 2);
 
         // The address, and its way through the tables.
         self.address.next = (bit_cast::<32, 8>(self.r_data.q.val().get_bits::<8>(16)) << 24)
@@ -271,9 +329,8 @@ impl<
         self.multicast.wr_en.next = self.mc_en.val();
         self.multicast.wr_addr.next = self.mc_addr.val();
         self.multicast.wr_data.next = self.mc_data.val();
-        if self.at_0.val() {
+        if self.at_0.q.val() {
             self.a_address.d.next = self.address.val();
-            self.a_multicast.d.next = self.r_data.q.val().get_bit(0);
             self.a_fits.d.next = (self.r_data.q.val().get_bits::<16>(0) == 2)
                 & ((bit_cast::<20, 32>(self.address.val() >> 12) >> self.tu.val()) == 0);
             if self.r_data.q.val().get_bit(0) {
@@ -285,51 +342,58 @@ impl<
                     & ((self.address.val().get_bits::<13>(3) >> self.tm.val()) == 0);
             }
         }
-        self.look_1.d.next = self.at_0.val();
+        self.look_1.d.next = self.at_0.q.val();
         self.look_2.d.next = self.look_1.q.val();
         self.look_3.d.next = self.look_2.q.val();
+        self.look_4.d.next = self.look_3.q.val();
 
-        // Stages 5 and 6 of the lookup: the entry, and where to.
+        // Stages 5 and 6 of the lookup: the entry, its ports.
         self.entry.d.next = self.multicast.rd_data.val();
         self.way.d.next = self.unicast.rd_data.val();
-        self.children.next = self.entry.q.val().get_bits::<N>(27);
-        self.up_mask.next = self.port_one.val() << self.entry.q.val().get_bits::<6>(20);
-        self.from_parent.next = (self.up_mask.val() & self.own.val()).any();
-        self.from_child.next = (self.children.val() & self.own.val()).any();
-        self.to_mask.next = self.port_one.val() << self.way.q.val().get_bits::<6>(0);
-        self.targets.next = self.to_mask.val();
+        self.children.d.next = self.entry.q.val().get_bits::<N>(27);
+        self.up_mask.d.next = self.port_one.val() << self.entry.q.val().get_bits::<6>(20);
+        self.tree_known.d.next = self.entry.q.val().get_bit(26);
+        self.waits.d.next = self.entry.q.val().get_bits::<20>(0).any();
+        self.to_mask.d.next = self.port_one.val() << self.way.q.val().get_bits::<6>(0);
+        self.node_known.d.next = self.way.q.val().get_bit(6);
+        if self.look_3.q.val() {
+            self.t_wait.d.next = self.entry.q.val().get_bits::<20>(0);
+        }
+
+        // Stage 7: where to.
+        self.from_parent.next = (self.up_mask.q.val() & self.own.val()).any();
+        self.from_child.next = (self.children.q.val() & self.own.val()).any();
+        self.targets.next = self.to_mask.q.val();
         self.why.next = 0.into();
-        if (self.to_mask.val() & self.own.val()).any() {
+        if (self.to_mask.q.val() & self.own.val()).any() {
             self.why.next = 5.into();
         }
-        if !self.way.q.val().get_bit(6) | !self.to_mask.val().any() {
+        if !self.node_known.q.val() | !self.to_mask.q.val().any() {
             self.why.next = 3.into();
         }
-        self.engine_on.next = (self.up_mask.val() & self.cfg_engines.val()).any();
+        self.engine_on.next = (self.up_mask.q.val() & self.cfg_engines.val()).any();
         if self.a_multicast.q.val() {
-            self.targets.next = self.up_mask.val();
+            self.targets.next = self.up_mask.q.val();
             self.why.next = 4.into();
             if self.from_child.val() {
                 self.why.next = 0.into();
-                if !self.up_mask.val().any() {
+                if !self.up_mask.q.val().any() {
                     self.why.next = 3.into();
                 }
             }
             if self.from_parent.val() {
                 self.why.next = 0.into();
-                self.targets.next = self.children.val() & !self.own.val();
+                self.targets.next = self.children.q.val() & !self.own.val();
             }
-            if !self.entry.q.val().get_bit(26) {
+            if !self.tree_known.q.val() {
                 self.why.next = 3.into();
             }
         }
         if !self.a_fits.q.val() {
             self.why.next = 3.into();
         }
-        if self.look_3.q.val() {
-            self.t_wait.d.next = self.entry.q.val().get_bits::<20>(0);
-            self.t_engine.d.next =
-                self.entry.q.val().get_bits::<20>(0).any() & self.engine_on.val();
+        if self.look_4.q.val() {
+            self.t_engine.d.next = self.waits.q.val() & self.engine_on.val();
             self.t_down.d.next = self.a_multicast.q.val() & self.from_parent.val();
             self.t_ports.d.next = self.targets.val() & self.cfg_enabled.val();
             self.t_off.d.next = self.targets.val() & !self.cfg_enabled.val();
@@ -338,121 +402,83 @@ impl<
         }
         self.t_disabled.d.next = !(self.cfg_enabled.val() & self.own.val()).any();
 
-        // Stage 2: alignment. A reduction frame is known by its second word.
-        self.ethertype.next = (bit_cast::<16, 8>(self.r_data.q.val().get_bits::<8>(32)) << 8)
-            | bit_cast::<16, 8>(self.r_data.q.val().get_bits::<8>(40));
-        self.red_now.next = self.cfg_red.val()
-            & self.a_multicast.q.val()
-            & (self.ethertype.val() == self.cfg_ethertype.val());
-        self.red.next = self.red_q.q.val();
-        if self.at_1.val() {
-            self.red.next = self.red_now.val();
-        }
-        if self.at_0.val() {
-            self.red.next = false;
-        }
-        self.red_q.d.next = self.red.val();
+        // Stage 2: alignment.
         if self.r_valid.q.val() {
             self.carry.d.next = self.r_data.q.val().get_bits::<16>(48);
         }
         self.aligned.next = (bit_cast::<64, 48>(self.r_data.q.val().get_bits::<48>(0)) << 16)
             | bit_cast::<64, 16>(self.carry.q.val());
-        if self.at_2.val() {
+        if self.at_2.q.val() {
             self.vni.d.next = (bit_cast::<16, 8>(self.aligned.val().get_bits::<8>(32)) << 8)
                 | bit_cast::<16, 8>(self.aligned.val().get_bits::<8>(40));
         }
         self.w_valid.d.next = self.r_valid.q.val();
         self.w_offset.d.next = self.r_beat.q.val();
         self.w_data.d.next = self.r_data.q.val();
-        if self.red.val() {
+        if self.red.q.val() {
             self.w_data.d.next = self.aligned.val();
-            if self.at_4.val() {
+            if self.at_4.q.val() {
                 self.w_data.d.next = (bit_cast::<64, 32>(self.aligned.val().get_bits::<32>(32))
                     << 32)
                     | bit_cast::<64, 20>(self.t_wait.q.val());
             }
-            if self.at_6.val() {
+            if self.at_6.q.val() {
                 self.w_data.d.next = (bit_cast::<64, 32>(self.aligned.val().get_bits::<32>(32))
                     << 32)
                     | (bit_cast::<64, 16>(self.vni.q.val()) << 16)
                     | (bit_cast::<64, 13>(self.a_address.q.val().get_bits::<13>(3)) << 3)
                     | bit_cast::<64, 3>(self.a_address.q.val().get_bits::<3>(18));
             }
-            self.w_offset.d.next = self.r_beat.q.val() + 6;
-            if self.r_beat.q.val() >= 6 {
-                self.w_offset.d.next = self.r_beat.q.val() - 6;
-            }
+            self.w_offset.d.next = self.r_moved.q.val();
         }
 
-        // The last word decides.
-        self.whole.next = self.r_keep.q.val().all();
-        self.contiguous.next = self.r_keep.q.val().get_bit(0)
-            & !(self.r_keep.q.val() & (self.r_keep.q.val() + 1)).any();
-        self.bytes_2.next = self.r_keep.q.val().get_bit(4);
-        self.bytes_1.next = self.r_keep.q.val().get_bit(6)
-            | (self.r_keep.q.val().get_bit(2) & !self.r_keep.q.val().get_bit(4));
-        self.bytes_0.next = self.r_keep.q.val().get_bit(7)
-            | (self.r_keep.q.val().get_bit(5) & !self.r_keep.q.val().get_bit(6))
-            | (self.r_keep.q.val().get_bit(3) & !self.r_keep.q.val().get_bit(4))
-            | (self.r_keep.q.val().get_bit(1) & !self.r_keep.q.val().get_bit(2));
-        self.ragged_word.next = !self.contiguous.val() | (!self.r_last.q.val() & !self.whole.val());
-        self.ragged_now.next = self.ragged_word.val() | (self.ragged.q.val() & !self.at_0.val());
-        if self.r_valid.q.val() {
-            self.ragged.d.next = self.ragged_now.val();
-        }
         self.check.clk.next = self.clk.val();
         self.check.s_valid.next = self.r_valid.q.val();
         self.check.s_number.next = bit_cast::<4, A>(self.r_beat.q.val());
         self.check.s_word.next = self.aligned.val();
         self.check.address.next = self.a_address.q.val();
-        self.bad.next = self.r_user.q.val()
-            | self.ragged_now.val()
-            | self.r_short.q.val()
-            | self.r_long.q.val();
-        self.illegal.next = self.red.val()
-            & (self.check.malformed.val()
-                | (self.check.no_count.val() & !self.t_down.q.val())
-                | (self.r_beat.q.val() != 11)
-                | (self.r_keep.q.val() != 0x3f));
-        self.drop.next =
-            self.t_drop.q.val() | self.t_disabled.q.val() | self.illegal.val() | self.bad.val();
-        self.reason.next = self.t_reason.q.val();
-        if self.illegal.val() & !self.t_drop.q.val() {
-            self.reason.next = 2.into();
-        }
-        if self.bad.val() {
-            self.reason.next = 1.into();
-        }
-        if self.t_disabled.q.val() {
-            self.reason.next = 6.into();
-        }
-        // Down a tree the frame also goes to the engine of its own port.
-        self.ports.next = self.t_ports.q.val();
-        self.kind.next = 0.into();
-        if self.red.val() {
-            self.kind.next = 2.into();
+
+        // Stage 8: what the last word finds. Down a tree the frame also goes to the engine of its own port.
+        self.d_ports.d.next = self.t_ports.q.val();
+        self.d_kind.d.next = 0.into();
+        self.d_drop.d.next = self.t_drop.q.val() | self.t_disabled.q.val();
+        self.d_malformed.d.next = self.red.q.val()
+            & (self.check.malformed.val() | (self.check.no_count.val() & !self.t_down.q.val()));
+        if self.red.q.val() {
+            self.d_kind.d.next = 2.into();
             if self.t_engine.q.val() & !self.t_down.q.val() {
-                self.kind.next = 1.into();
+                self.d_kind.d.next = 1.into();
             }
             if self.t_engine.q.val() & self.t_down.q.val() {
-                self.ports.next = self.t_ports.q.val() | self.own.val();
+                self.d_ports.d.next = self.t_ports.q.val() | self.own.val();
             }
         }
-        self.w_end.d.next = self.r_valid.q.val() & self.r_last.q.val();
-        self.w_reason.d.next = self.reason.val();
+
+        // The last word decides.
+        self.drop.next = self.d_drop.q.val()
+            | self.d_malformed.q.val()
+            | self.r_bad.q.val()
+            | self.r_length.q.val();
+        self.w_reason.d.next = self.t_reason.q.val();
+        if (self.d_malformed.q.val() | self.r_length.q.val()) & !self.t_drop.q.val() {
+            self.w_reason.d.next = 2.into();
+        }
+        if self.r_bad.q.val() {
+            self.w_reason.d.next = 1.into();
+        }
+        if self.t_disabled.q.val() {
+            self.w_reason.d.next = 6.into();
+        }
+        self.w_end.d.next = self.r_end.q.val();
         self.w_take.d.next = 0.into();
         self.w_off.d.next = 0.into();
-        if !self.drop.val() {
-            self.w_take.d.next = self.ports.val();
-        }
-        if !self.drop.val() & self.r_valid.q.val() & self.r_last.q.val() {
+        if self.r_end.q.val() & !self.drop.val() {
+            self.w_take.d.next = self.d_ports.q.val();
             self.w_off.d.next = self.t_off.q.val();
         }
         self.w_entry.d.next = bit_cast::<E, A>(self.r_beat.q.val() + 1)
-            | (bit_cast::<E, 2>(self.kind.val()) << self.a.val())
-            | (bit_cast::<E, 1>(self.bytes_0.val().into()) << (self.a.val() + 2))
-            | (bit_cast::<E, 1>(self.bytes_1.val().into()) << (self.a.val() + 3))
-            | (bit_cast::<E, 1>(self.bytes_2.val().into()) << (self.a.val() + 4));
+            | (bit_cast::<E, 2>(self.d_kind.q.val()) << self.a.val())
+            | (bit_cast::<E, 3>(self.r_bytes.q.val()) << (self.a.val() + 2));
         self.m_beat.next = self.r_beat.q.val();
         self.m_valid.next = self.w_valid.q.val();
         self.m_offset.next = self.w_offset.q.val();
@@ -465,9 +491,12 @@ impl<
         self.ev_off.next = self.w_off.q.val();
         if self.rst.val() {
             self.r_valid.d.next = false;
+            self.r_end.d.next = false;
+            self.at_0.d.next = false;
             self.beat.d.next = 0.into();
             self.w_valid.d.next = false;
             self.w_end.d.next = false;
+            self.w_take.d.next = 0.into();
         }
     }
 

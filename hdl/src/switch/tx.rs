@@ -5,7 +5,8 @@ use crate::prelude::*;
 
 hdl_module! {
     /// Merges two streams of whole frames, in turn when both wait, and registers the result.
-    /// Latency: 1 clock. A frame that has begun is finished before another begins.
+    /// Latency: 1 clock from red_*, 2 from plain_*. A frame that has begun is finished before another begins.
+    /// Whose turn it is stands in a register: the engine's, unless a plain word is at hand in the next clock.
     pub struct SwitchTx {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -43,16 +44,19 @@ hdl_module! {
         pub sent: Signal<Out, Bit>,
         /// Output register: data 63:0, last 64, bytes less one 67:65.
         register: SkidBuffer<68>,
-        /// A plain frame is under way.
-        in_plain: DFF<Bit>,
+        /// A plain word, its flags as in the output register.
+        held: DFF<Bit>,
+        word: DFF<Bits<68>>,
+        /// It goes, or there is none.
+        free: Signal<Local, Bit>,
+        /// The plain stream is chosen.
+        plain: DFF<Bit>,
         /// A frame of the engine is under way.
         in_red: DFF<Bit>,
-        /// The frame before was the engine's.
-        after_red: DFF<Bit>,
-        /// The engine's stream is chosen.
-        red: Signal<Local, Bit>,
-        /// The plain stream is chosen.
-        plain: Signal<Local, Bit>,
+        /// The next clock has a plain word.
+        soon: Signal<Local, Bit>,
+        /// The engine's stream does not go on.
+        red_over: Signal<Local, Bit>,
         /// Word and flags of the chosen stream.
         chosen: Signal<Local, Bits<68>>,
         /// A last word leaves the switch.
@@ -65,34 +69,45 @@ hdl_module! {
 impl Logic for SwitchTx {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, in_plain, in_red, after_red, leaves);
+        dff_setup!(self, clk, held, word, plain, in_red, leaves);
         self.register.clk.next = self.clk.val();
         self.register.rst.next = self.rst.val();
-        self.red.next = self.in_red.q.val()
-            | (!self.in_plain.q.val()
-                & self.red_valid.val()
-                & (!self.after_red.q.val() | !self.plain_valid.val()));
-        self.plain.next = !self.red.val();
-        self.chosen.next = bit_cast::<68, 64>(self.plain_data.val())
-            | (bit_cast::<68, 1>(self.plain_last.val().into()) << 64)
-            | (bit_cast::<68, 3>(self.plain_keep.val()) << 65);
-        if self.red.val() {
-            self.chosen.next = bit_cast::<68, 64>(self.red_data.val())
-                | (bit_cast::<68, 1>(self.red_last.val().into()) << 64)
-                | (bits::<68>(5) << 65);
+        self.free.next = !self.held.q.val() | (self.plain.q.val() & self.register.s_ready.val());
+        self.plain_ready.next = self.free.val();
+        if self.free.val() {
+            self.held.d.next = self.plain_valid.val();
+            self.word.d.next = bit_cast::<68, 64>(self.plain_data.val())
+                | (bit_cast::<68, 1>(self.plain_last.val().into()) << 64)
+                | (bit_cast::<68, 3>(self.plain_keep.val()) << 65);
+        }
+        self.chosen.next = bit_cast::<68, 64>(self.red_data.val())
+            | (bit_cast::<68, 1>(self.red_last.val().into()) << 64)
+            | (bits::<68>(5) << 65);
+        self.register.s_valid.next = self.red_valid.val();
+        if self.plain.q.val() {
+            self.chosen.next = self.word.q.val();
+            self.register.s_valid.next = self.held.q.val();
         }
         self.register.s_data.next = self.chosen.val();
-        self.register.s_valid.next =
-            (self.red.val() & self.red_valid.val()) | (self.plain.val() & self.plain_valid.val());
-        self.red_ready.next = self.red.val() & self.register.s_ready.val();
-        self.plain_ready.next = self.plain.val() & self.register.s_ready.val();
-        if self.red_valid.val() & self.red_ready.val() {
-            self.in_red.d.next = !self.red_last.val();
-            self.after_red.d.next = true;
+        self.red_ready.next = !self.plain.q.val() & self.register.s_ready.val();
+
+        self.soon.next = self.plain_valid.val() | (self.held.q.val() & !self.plain.q.val());
+        self.red_over.next = !self.in_red.q.val() & !self.red_valid.val();
+        if self.red_valid.val() & self.register.s_ready.val() & self.red_last.val() {
+            self.red_over.next = true;
         }
-        if self.plain_valid.val() & self.plain_ready.val() {
-            self.in_plain.d.next = !self.plain_last.val();
-            self.after_red.d.next = false;
+        if !self.plain.q.val() {
+            self.plain.d.next = self.soon.val() & self.red_over.val();
+            if self.red_valid.val() & self.register.s_ready.val() {
+                self.in_red.d.next = !self.red_last.val();
+            }
+        }
+        if self.plain.q.val()
+            & self.held.q.val()
+            & self.register.s_ready.val()
+            & self.word.q.val().get_bit(64)
+        {
+            self.plain.d.next = self.soon.val() & !self.red_valid.val();
         }
 
         self.m_axis_tx_tvalid.next = self.register.m_valid.val();
@@ -109,9 +124,9 @@ impl Logic for SwitchTx {
             & self.register.m_data.val().get_bit(64);
         self.sent.next = self.leaves.q.val();
         if self.rst.val() {
-            self.in_plain.d.next = false;
+            self.held.d.next = false;
+            self.plain.d.next = false;
             self.in_red.d.next = false;
-            self.after_red.d.next = false;
             self.leaves.d.next = false;
         }
     }

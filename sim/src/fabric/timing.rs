@@ -3,7 +3,7 @@
 // All from the clock in which one word stands at an input to the clock in which another stands at an output.
 
 /// From the last word of a plain frame in to its first word out, through an idle switch.
-pub const FORWARD_CLOCKS: u64 = 8;
+pub const FORWARD_CLOCKS: u64 = 9;
 /// From the last word of a reduction frame in to its first word at the engine of the port that it leaves by.
 pub const TO_ENGINE_CLOCKS: u64 = 6;
 /// From the first word of the last contribution at the engine to the first word of the result out.

@@ -342,7 +342,7 @@ impl Bench {
                         return;
                     }
                 }
-                match self.model.down(&item.frame, wait, begun + 12) {
+                match self.model.down(&item.frame, wait, begun + 13) {
                     Down::Armed(_) => {
                         self.owners.insert(index, key);
                         u64::from(again)

@@ -8,6 +8,7 @@
 //! ```
 
 mod bench;
+mod mutations;
 mod traffic;
 
 use std::sync::OnceLock;
@@ -102,7 +103,7 @@ fn red_06_back_to_back_frames_of_one_tree_are_combined_at_line_rate() {
     arm.red.seqno = 5;
     bench.begin(Item {
         way: Way::Down(1000),
-        frame: arm.clone(),
+        frame: arm,
     });
     for n in 1..=200 {
         for _ in 0..12 {

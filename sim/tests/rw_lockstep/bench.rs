@@ -111,7 +111,7 @@ pub struct Plan {
     pub clocks: u64,
     pub w: u32,
     pub r: u32,
-    /// Chance in 256 that an output stalls.
+    /// Chance in 256 that an output stalls; unless it is 0, decisions stall for long at times.
     pub stall: u32,
     /// Chance in 256 that no record is offered.
     pub idle: u32,
@@ -140,6 +140,10 @@ pub struct Bench {
     /// Holes that the sweep found in the row, and whether each was still one in the word sampled.
     holes: VecDeque<(u32, Vec<bool>)>,
     completions: VecDeque<RawCompletion>,
+    /// Incarnation of each window whose completion record left last.
+    ended: BTreeMap<u16, u32>,
+    /// Decisions stall until this clock.
+    blocked: u64,
     acks: VecDeque<(u64, u16, u32)>,
     credit_due: u64,
     credit_acts: u64,
@@ -203,6 +207,8 @@ impl Bench {
             status: None,
             holes: VecDeque::new(),
             completions: VecDeque::new(),
+            ended: BTreeMap::new(),
+            blocked: 0,
             acks: VecDeque::new(),
             credit_due: 0,
             credit_acts: 0,
@@ -259,12 +265,15 @@ impl Bench {
             self.acks.swap(0, i);
             (self.acks[0].1, self.acks[0].2)
         });
+        if self.plan.stall > 0 && self.rng.random_range(0..400) == 0 {
+            self.blocked = t + self.rng.random_range(0..150);
+        }
         let inputs = Inputs {
             message: self.offered.as_ref().map(|(m, _)| m.clone()),
             error: self.offered.as_ref().is_some_and(|(_, e)| *e),
             ack,
             now: self.tick,
-            wr_ready: !busy || !self.chance(self.plan.stall),
+            wr_ready: !busy || (t >= self.blocked && !self.chance(self.plan.stall)),
             msg_ready: !busy || !self.chance(self.plan.stall),
             bitmap_ready: !busy || !self.chance(self.plan.stall),
             cpl_ready: !busy || !self.chance(self.plan.stall),
@@ -325,8 +334,14 @@ impl Bench {
                 return Err(format!("completion {c:?}, the model says {want:?}"));
             }
             self.coverage.completions[usize::from(c.status)] += 1;
+            let window = self.model.window(c.wptr).ok_or("no such window")?;
+            self.ended.insert(c.wptr, window.r#gen);
         }
         if let Some(d) = s.decision {
+            // P5: a completion record follows the last write of its transfer.
+            if d.reason == 0 && self.ended.get(&d.wptr) == Some(&d.generation) {
+                return Err(format!("{d:?} leaves after its completion record"));
+            }
             self.decisions.push_back((t, d));
         }
         self.compare()?;

@@ -488,6 +488,131 @@ fn rw_18_an_idle_window_is_aborted() {
     assert_eq!(rig.reasons(), [CLOSED]);
 }
 
+/// A window is closed, in each of the three ways, while writes of its transfer wait for
+/// `m_wr_ready`: its completion record follows the last of them, and does not wait for records
+/// that came later.
+#[test]
+fn p_05_aborted_record_follows_the_last_write() {
+    type Close = fn(&mut Rig, u16);
+    let by_abort: Close = |rig, src| {
+        rig.send(Message::Abort(Abort {
+            src,
+            slot: 0,
+            xid: 1,
+            reason: Reason::GaveUp,
+        }));
+    };
+    let by_silence: Close = |rig, _| rig.inputs.now = config().idle_ticks;
+    let by_connect: Close = |rig, src| {
+        rig.send(Message::Connect(Connect {
+            src,
+            slot: 0,
+            xid: 2,
+            incarnation: 0,
+            length: 512,
+            addr: 0,
+            rkey: 0,
+            mtu: MTU,
+        }));
+    };
+    // Of 6 records that have been taken, s_ready is still high for what closes the window.
+    for (close, writes) in [by_abort, by_silence, by_connect]
+        .into_iter()
+        .flat_map(|close| [0, 1, 6].map(|writes| (close, writes)))
+    {
+        let mut rig = Rig::new();
+        let flow = rig.open(8, W);
+        rig.forget();
+        rig.inputs.wr_ready = false;
+        for pidx in 0..writes {
+            rig.send(flow.data(pidx));
+        }
+        rig.run(20);
+        close(&mut rig, flow.src);
+        rig.run(2 * LONG);
+        let before = usize::from(writes == 0);
+        assert_eq!(rig.completions.len(), before, "{writes} writes inside");
+
+        // One write a time, and for each a record that finds the window closed.
+        let mut last_write = None;
+        for _ in 0..writes {
+            assert_eq!(rig.completions, [], "overtakes a write");
+            rig.inputs.wr_ready = true;
+            last_write = Some(rig.now);
+            rig.clock(None);
+            rig.inputs.wr_ready = false;
+            rig.send(flow.data(W - 1));
+            rig.run(3);
+        }
+        rig.run(20);
+        assert_eq!(rig.reasons(), vec![ACCEPTED; writes as usize]);
+        assert!(last_write.is_none_or(|at| at == rig.decisions.last().unwrap().0));
+        let [ended] = rig.completions[..] else {
+            panic!("{writes} writes: {:?}", rig.completions);
+        };
+        assert_eq!((ended.src, ended.xid, ended.status), (8, 1, 1));
+        rig.inputs.wr_ready = true;
+        rig.run(LONG);
+        assert_eq!(
+            rig.reasons()[writes as usize..],
+            vec![CLOSED; writes as usize]
+        );
+        assert_eq!(rig.completions.len(), 1);
+    }
+}
+
+/// As many writes as the engine holds wait, records of another window follow them, and the
+/// completion record stalls: it waits for those writes, and for nothing else.
+#[test]
+fn p_05_p_18_aborted_record_follows_a_full_queue_and_no_other_window() {
+    let mut rig = Rig::new();
+    let [flow, other] = [8, 9].map(|src| rig.open(src, 2 * W));
+    rig.forget();
+    rig.inputs.wr_ready = false;
+    rig.send(Message::Abort(Abort {
+        src: flow.src,
+        slot: 0,
+        xid: 1,
+        reason: Reason::GaveUp,
+    }));
+    // All of them enter before the ABORT is served.
+    let mut inside = 0;
+    while rig.clock(Some(flow.data(inside))) {
+        inside += 1;
+    }
+    assert!((10..=16).contains(&inside), "{inside} records are inside");
+    for _ in 0..LONG {
+        assert!(!rig.clock(Some(other.data(0))), "there is room");
+    }
+    assert_eq!(rig.completions, [], "overtakes {inside} writes");
+    // A decision leaves in every third clock, so that some always wait.
+    let (mut others, mut ended) = (0, None);
+    for clock in 0..20 * inside {
+        rig.inputs.wr_ready = clock % 3 == 0;
+        // The record stalls at first.
+        rig.inputs.cpl_ready = clock > 6 * inside;
+        others += u32::from(rig.clock(Some(other.data(others))));
+        if ended.is_none() && !rig.completions.is_empty() {
+            ended = Some(rig.decisions.len() as u32);
+        }
+    }
+    rig.inputs.wr_ready = true;
+    rig.run(LONG);
+    let left = ended.expect("no completion record");
+    assert!(
+        (inside..inside + others).contains(&left),
+        "{left} decisions before it"
+    );
+    assert_eq!(rig.completions.len(), 1);
+    let of = |flow: Flow| {
+        let decisions = rig.decisions.iter();
+        decisions
+            .filter(|(_, d)| (d.wptr, d.reason) == (flow.wptr, ACCEPTED))
+            .count() as u32
+    };
+    assert_eq!((of(flow), of(other)), (inside, others));
+}
+
 /// RW-19: every quarter of a window the sender is told how far it may go.
 #[test]
 fn rw_19_credit_comes_without_being_asked_for() {

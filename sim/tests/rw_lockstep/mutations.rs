@@ -110,6 +110,7 @@ enum Mutation {
     RangeFromWbase,
     PollXidUnchecked,
     AbortXidUnchecked,
+    RecordOvertakesWrites,
 }
 
 fn places() -> Vec<(&'static str, Place)> {
@@ -185,6 +186,12 @@ fn places() -> Vec<(&'static str, Place)> {
             CONTROL,
             Statement("same_xid_reg <="),
             &[(AbortXidUnchecked, "1'b1")],
+        ),
+        // The record of a transfer that is given up waits a fixed time.
+        place(
+            CONTROL,
+            Statement("followed_reg <="),
+            &[(RecordOvertakesWrites, "all_decided_reg")],
         ),
     ]
 }
@@ -275,4 +282,9 @@ fn rw_07_mutation_xid_of_poll_unchecked_is_caught_by_lock_step() {
 #[test]
 fn rw_07_mutation_xid_of_abort_unchecked_is_caught_by_lock_step() {
     caught(Mutation::AbortXidUnchecked);
+}
+
+#[test]
+fn p_05_mutation_record_overtakes_writes_is_caught_by_lock_step() {
+    caught(Mutation::RecordOvertakesWrites);
 }

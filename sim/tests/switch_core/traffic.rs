@@ -6,7 +6,7 @@ use crate::bench::Bench;
 use crate::seeds;
 
 /// Clocks from the edge that takes the last beat to the first beat at the output.
-const LATENCY: u64 = 7;
+const LATENCY: u64 = 8;
 
 fn all_to_all(ports: usize, frames: usize) {
     let library = Bench::library(ports);
@@ -42,7 +42,10 @@ fn all_to_all_with_random_pauses_8() {
     all_to_all(8, 200);
 }
 
+/// The model of 16 ports compiles for minutes:
+/// `cargo test -p tributary-sim --test switch_core -- --ignored all_to_all_with_random_pauses_16`.
 #[test]
+#[ignore = "the model compiles for more than four minutes on two cores"]
 fn all_to_all_with_random_pauses_16() {
     all_to_all(16, 60);
 }
@@ -189,7 +192,7 @@ fn a_stalled_port_does_not_stall_others() {
 }
 
 #[test]
-fn a_frame_leaves_an_idle_switch_seven_clocks_after_its_last_beat() {
+fn a_frame_leaves_an_idle_switch_eight_clocks_after_its_last_beat() {
     let library = Bench::library(4);
     for (input, output) in [(0, 1), (3, 0), (2, 3)] {
         for length in [57, 60, 64, 500, 1518] {

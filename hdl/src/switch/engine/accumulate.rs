@@ -10,7 +10,7 @@ hdl_module! {
     /// The accumulator is read with each word of a frame and written 11 clocks later, before the next frame
     /// of 12 words can read it: nothing stalls, and only a REPSUM word that has moved is forwarded.
     /// Clocks, counted from the first word of the frame (0):
-    ///   2 to 5 data words, operands registered   3 REPSUM: distance of the two sums   4 to 7 REPSUM: operands,
+    ///   2 to 5 data words, operands registered   2, 3 REPSUM: distance of the two sums   4 to 7 REPSUM: operands,
     ///   moved by the distance   6 record of the decision   9 source address   10 to 12 result code so far
     ///   13 to 16 results written, result code of each word   17 words that are not zero.
     /// q_rc and q_oflow show a code in the very clock in which it is written, q_data one
@@ -22,8 +22,6 @@ hdl_module! {
         pub rst: Signal<In, Bit>,
         /// First word of a frame.
         pub s_first: Signal<In, Bit>,
-        /// Number of the word.
-        pub s_slot: Signal<In, Bits<4>>,
         /// Word: 2 to 5 data, 9 source address.
         pub s_data: Signal<In, Bits<64>>,
         /// MINNUM and MAXNUM as IEEE 754: a signalling NaN gives a NaN.
@@ -105,7 +103,7 @@ hdl_module! {
         /// The frame's values replace the accumulator.
         load: Signal<Local, Bit>,
         is_data: Signal<Local, Bit>,
-        data_word: Signal<Local, Bits<2>>,
+        data_word: DFF<Bits<2>>,
         /// Clocks 3 to 6: operands.
         l_valid: DFF<Bit>,
         l_word: DFF<Bits<2>>,
@@ -117,7 +115,7 @@ hdl_module! {
         l_shift: DFF<Bit>,
         /// Clock 3: weight of the accumulator, how far the frame's is ahead.
         t3_weight: DFF<Bits<8>>,
-        ahead: Signal<Local, Bits<9>>,
+        ahead: DFF<Bits<9>>,
         larger: Signal<Local, Bit>,
         far: Signal<Local, Bit>,
         offset: Signal<Local, Bits<4>>,
@@ -129,6 +127,7 @@ hdl_module! {
         t4_nan: DFF<Bit>,
         /// Clocks 4 to 7: word of the accumulator that goes with the frame's, 4 and above for none.
         r_word: DFF<Bits<4>>,
+        r_index: DFF<Bits<3>>,
         r_place: Signal<Local, Bits<5>>,
         q_place: Signal<Local, Bits<5>>,
         /// Clocks 5 to 8: REPSUM operand.
@@ -184,6 +183,8 @@ hdl_module! {
         stores: Signal<Local, Bit>,
         /// Clocks 13 to 16: the result is stored, its code counts, it is a word of a REPSUM, where it goes.
         store: DFF<Bit>,
+        /// The next frame is of the same descriptor, right behind, and its first word is read now.
+        follows: DFF<Bit>,
         counts: DFF<Bit>,
         counts_moved: DFF<Bit>,
         place: DFF<Bits<5>>,
@@ -237,9 +238,12 @@ impl Logic for RedAccumulate {
             in_filled,
             l_shift,
             t3_weight,
+            ahead,
             t4_larger,
             t4_offset,
             r_word,
+            r_index,
+            data_word,
             t4_weight,
             t4_special,
             t4_nan,
@@ -273,6 +277,7 @@ impl Logic for RedAccumulate {
             over_word,
             w_filled,
             store,
+            follows,
             counts,
             counts_moved,
             place,
@@ -314,11 +319,14 @@ impl Logic for RedAccumulate {
         self.load.next =
             self.m_empty.val() | (!self.m_mismatched.val() & self.m_header.val().get_bit(50));
         self.is_data.next = self.t2.q.val() | self.t3.q.val() | self.t4.q.val() | self.t5.q.val();
-        self.data_word.next = self.s_slot.val().get_bits::<2>(0) ^ 2;
+        self.data_word.d.next = self.data_word.q.val() + 1;
+        if self.t1.q.val() {
+            self.data_word.d.next = 0.into();
+        }
         self.words.rd_addr.next =
-            (bit_cast::<5, 3>(self.m_index.val()) << 2) | bit_cast::<5, 2>(self.data_word.val());
+            (bit_cast::<5, 3>(self.m_index.val()) << 2) | bit_cast::<5, 2>(self.data_word.q.val());
         self.l_valid.d.next = self.is_data.val();
-        self.l_word.d.next = self.data_word.val();
+        self.l_word.d.next = self.data_word.q.val();
         self.l_op.d.next = self.m_header.val().get_bits::<6>(11);
         self.l_a.d.next = self.words.rd_data.val();
         if self.load.val() {
@@ -335,15 +343,15 @@ impl Logic for RedAccumulate {
         // Clocks 2 to 4: REPSUM, how far the two sums are apart.
         self.weights.rd_addr.next = self.m_index.val();
         self.t3_weight.d.next = self.weights.rd_data.val();
-        self.ahead.next = bit_cast::<9, 8>(self.m_header.val().get_bits::<8>(51) ^ 0x80)
-            - bit_cast::<9, 8>(self.t3_weight.q.val() ^ 0x80);
-        self.larger.next = !self.ahead.val().get_bit(8) & self.ahead.val().any();
-        self.far.next = self.ahead.val().get_bits::<7>(2).any();
-        if self.ahead.val().get_bit(8) {
-            self.far.next = !self.ahead.val().get_bits::<7>(2).all();
+        self.ahead.d.next = bit_cast::<9, 8>(self.m_header.val().get_bits::<8>(51) ^ 0x80)
+            - bit_cast::<9, 8>(self.weights.rd_data.val() ^ 0x80);
+        self.larger.next = !self.ahead.q.val().get_bit(8) & self.ahead.q.val().any();
+        self.far.next = self.ahead.q.val().get_bits::<7>(2).any();
+        if self.ahead.q.val().get_bit(8) {
+            self.far.next = !self.ahead.q.val().get_bits::<7>(2).all();
         }
         // Where the frame's word 0 falls in the accumulator, modulo 16: 0 to 4, or -1 to -4.
-        self.offset.next = self.ahead.val().get_bits::<4>(0);
+        self.offset.next = self.ahead.q.val().get_bits::<4>(0);
         if self.far.val() {
             self.offset.next = 12.into();
             if self.larger.val() {
@@ -352,9 +360,12 @@ impl Logic for RedAccumulate {
         }
         self.r_word.d.next = self.r_word.q.val() + 1;
         if self.t3.q.val() {
+            self.r_word.d.next = self.offset.val();
+            self.r_index.d.next = self.m_index.val();
+        }
+        if self.t3.q.val() {
             self.t4_larger.d.next = self.larger.val();
             self.t4_offset.d.next = self.offset.val();
-            self.r_word.d.next = self.offset.val();
             self.t4_weight.d.next = self.t3_weight.q.val();
             self.t4_special.d.next =
                 !self.t3_weight.q.val().get_bit(7) & (self.t3_weight.q.val() >= 125);
@@ -520,6 +531,10 @@ impl Logic for RedAccumulate {
                 & !self.rec_keeps.q.val()
                 & !self.result_word.val().get_bit(3);
         self.store.d.next = self.stores.val();
+        self.follows.d.next = self.stores.val()
+            & self.t3.q.val()
+            & self.t15.q.val()
+            & (self.rec_index.q.val() == self.m_index.val());
         self.counts.d.next = self.stores.val() & !self.rec_differs.q.val();
         self.counts_moved.d.next = self.stores.val() & self.moves.val();
         self.place.d.next = (bit_cast::<5, 3>(self.rec_index.q.val()) << 2)
@@ -545,12 +560,14 @@ impl Logic for RedAccumulate {
         self.words_q.wr_data.next = self.result.val();
 
         // Clocks 4 to 7: the accumulator's word that goes with the frame's.
-        self.r_place.next = (bit_cast::<5, 3>(self.m_index.val()) << 2)
+        self.r_place.next = (bit_cast::<5, 3>(self.r_index.q.val()) << 2)
             | bit_cast::<5, 2>(self.r_word.q.val().get_bits::<2>(0));
         self.words_r.rd_addr.next = self.r_place.val();
         self.r_a.d.next = self.words_r.rd_data.val();
-        // A word that the frame before has moved by three is written in this very clock.
-        if self.store.q.val() & (self.place.q.val() == self.r_place.val()) {
+        // The last word of the frame before, if that has moved it, is written in the clock in which the first is read.
+        if self.follows.q.val()
+            & (self.place.q.val().get_bits::<2>(0) == self.r_word.q.val().get_bits::<2>(0))
+        {
             self.r_a.d.next = self.result.val();
         }
         if self.r_word.q.val().get_bits::<2>(2).any() {

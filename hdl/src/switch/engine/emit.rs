@@ -189,16 +189,17 @@ impl Logic for RedEmit {
             self.c_place.d.next = self.r_place.val();
             self.c_data.d.next = self.q_data.val();
             self.c_kept.d.next = self.b_data.val();
-            self.c_vni.d.next = self.q_key.val().get_bits::<16>(16);
-            self.c_cookie.d.next = self.q_key.val().get_bits::<32>(32);
-            self.c_seqno.d.next = self.q_seqno.val();
-            self.c_count.d.next = self.q_count.val();
-            self.c_op.d.next = self.q_op.val();
-            self.c_m.d.next = self.q_m.val();
-            self.c_key.d.next = self.q_key.val().get_bits::<16>(0);
-            if self.passing.q.val() {
-                self.c_key.d.next = self.b_key.val();
-            }
+        }
+        // The header of a job stands still while its words 0 to 8 are composed, stalled or not.
+        self.c_vni.d.next = self.q_key.val().get_bits::<16>(16);
+        self.c_cookie.d.next = self.q_key.val().get_bits::<32>(32);
+        self.c_seqno.d.next = self.q_seqno.val();
+        self.c_count.d.next = self.q_count.val();
+        self.c_op.d.next = self.q_op.val();
+        self.c_m.d.next = self.q_m.val();
+        self.c_key.d.next = self.q_key.val().get_bits::<16>(0);
+        if self.passing.q.val() {
+            self.c_key.d.next = self.b_key.val();
         }
         // A word that is written while it is here is put right one clock later, wherever it is then.
         self.c_late.d.next = self.w_valid.val() & (self.w_place.val() == self.c_place.q.val());

@@ -9,8 +9,8 @@ hdl_module! {
     /// the frame and of the descriptor. One frame every 12 clocks; the words of a frame come one a clock.
     /// Clocks, counted from the first word (0):
     ///   0 compare with all descriptors   1 index   2 tables read, m_index   3 sequence and operation compared,
-    ///   counts added   4 decision   5 descriptor written, c_*, j_*   10 wait count comes   11 timeout chosen
-    ///   12 timer set.
+    ///   counts added   4 decision   5 descriptor written, c_*, j_*   10 wait count comes   11, 12 timeout chosen
+    ///   13 timer set.
     /// A tick starts a visit to all timers, one every two clocks. A descriptor that has expired closes the engine to new
     /// frames (room low) until the pipeline is empty, 40 clocks at most, and is then given up.
     pub struct RedMatch {
@@ -205,12 +205,13 @@ hdl_module! {
         t6_reached: DFF<Bit>,
         t6_differs: DFF<Bit>,
         t6_over: DFF<Bit>,
-        /// Clocks 11, 12: arming.
+        /// Clocks 11 to 13: arming.
         t6_arm: DFF<Bit>,
         t11_wait: DFF<Bits<20>>,
-        t12_timeout: DFF<Bits<24>>,
+        t12_above: DFF<Bits<3>>,
+        t13_timeout: DFF<Bits<24>>,
         set_timer: Signal<Local, Bits<8>>,
-        arm_timer: Signal<Local, Bit>,
+        arm_timer: DFF<Bit>,
         above: Signal<Local, Bits<2>>,
         /// Visit to the timers: place, under way, timer read, its value.
         visit: DFF<Bits<3>>,
@@ -223,6 +224,8 @@ hdl_module! {
         visit_step: Signal<Local, Bit>,
         visit_onehot: Signal<Local, Bits<8>>,
         run_out: Signal<Local, Bits<8>>,
+        /// A timer has run out in the clock before.
+        gone: DFF<Bits<8>>,
         /// Clocks since the last frame began, while a descriptor has expired.
         gap: DFF<Bits<5>>,
         expire_first: Signal<Local, Bits<8>>,
@@ -259,6 +262,8 @@ impl Logic for RedMatch {
             t10,
             t11,
             t12,
+            arm_timer,
+            gone,
             kind,
             key,
             header,
@@ -302,7 +307,8 @@ impl Logic for RedMatch {
             t6_over,
             t6_arm,
             t11_wait,
-            t12_timeout,
+            t12_above,
+            t13_timeout,
             visit,
             visiting,
             visit_read,
@@ -610,55 +616,61 @@ impl Logic for RedMatch {
             }
         }
 
-        // Clocks 10 to 12: wait count and timer.
+        // Clocks 10 to 13: wait count and timer.
         if self.t10.q.val() {
             self.t11_wait.d.next = self.s_data.val().get_bits::<20>(0);
         }
         self.waits.wr_en.next = self.t11.q.val() & self.t6_arm.q.val();
         self.waits.wr_addr.next = self.t5_index.q.val();
         self.waits.wr_data.next = self.t11_wait.q.val();
-        self.above.next =
-            bit_cast::<2, 1>((self.t11_wait.q.val() >= self.cfg_threshold_1.val()).into())
-                + bit_cast::<2, 1>((self.t11_wait.q.val() >= self.cfg_threshold_2.val()).into())
-                + bit_cast::<2, 1>((self.t11_wait.q.val() >= self.cfg_threshold_3.val()).into());
-        self.t12_timeout.d.next = self.cfg_timeout_0.val();
+        self.t12_above.d.next =
+            bit_cast::<3, 1>((self.t11_wait.q.val() >= self.cfg_threshold_1.val()).into())
+                | (bit_cast::<3, 1>((self.t11_wait.q.val() >= self.cfg_threshold_2.val()).into())
+                    << 1)
+                | (bit_cast::<3, 1>((self.t11_wait.q.val() >= self.cfg_threshold_3.val()).into())
+                    << 2);
+        self.above.next = bit_cast::<2, 1>(self.t12_above.q.val().get_bits::<1>(0))
+            + bit_cast::<2, 1>(self.t12_above.q.val().get_bits::<1>(1))
+            + bit_cast::<2, 1>(self.t12_above.q.val().get_bits::<1>(2));
+        self.t13_timeout.d.next = self.cfg_timeout_0.val();
         if self.above.val() == 1 {
-            self.t12_timeout.d.next = self.cfg_timeout_1.val();
+            self.t13_timeout.d.next = self.cfg_timeout_1.val();
         }
         if self.above.val() == 2 {
-            self.t12_timeout.d.next = self.cfg_timeout_2.val();
+            self.t13_timeout.d.next = self.cfg_timeout_2.val();
         }
         if self.above.val() == 3 {
-            self.t12_timeout.d.next = self.cfg_timeout_3.val();
+            self.t13_timeout.d.next = self.cfg_timeout_3.val();
         }
-        self.arm_timer.next = self.t12.q.val() & self.t6_arm.q.val();
+        self.arm_timer.d.next = self.t12.q.val() & self.t6_arm.q.val();
         self.set_timer.next = 0.into();
-        if self.arm_timer.val() {
+        if self.arm_timer.q.val() {
             self.set_timer.next = self.t5_onehot.q.val();
         }
 
         // The visit to the timers: one clock to read, one to write; it begins anew when one is set meanwhile.
         self.visit_step.next =
-            self.visiting.q.val() & self.visit_read.q.val() & !self.arm_timer.val();
+            self.visiting.q.val() & self.visit_read.q.val() & !self.arm_timer.q.val();
         self.visit_read.d.next =
-            self.visiting.q.val() & !self.visit_read.q.val() & !self.arm_timer.val();
+            self.visiting.q.val() & !self.visit_read.q.val() & !self.arm_timer.q.val();
         self.timers.rd_addr.next = self.visit.q.val();
         self.timer.d.next = self.timers.rd_data.val();
         self.visit_onehot.next = bits::<8>(1) << self.visit.q.val();
         self.spared.next = (self.visit_onehot.val() & self.fresh.q.val()).any();
-        self.timers.wr_en.next = self.visit_step.val() | self.arm_timer.val();
+        self.timers.wr_en.next = self.visit_step.val() | self.arm_timer.q.val();
         self.timers.wr_addr.next = self.visit.q.val();
         self.timers.wr_data.next = self.timer.q.val() - 1;
         if self.spared.val() {
             self.timers.wr_data.next = self.timer.q.val();
         }
-        if self.arm_timer.val() {
+        if self.arm_timer.q.val() {
             self.timers.wr_addr.next = self.t5_index.q.val();
-            self.timers.wr_data.next = self.t12_timeout.q.val();
+            self.timers.wr_data.next = self.t13_timeout.q.val();
         }
+        // What is armed in between is spared: its timer does not run yet.
         self.run_out.next = 0.into();
         if self.visit_step.val() & !self.timer.q.val().any() & !self.spared.val() {
-            self.run_out.next = self.visit_onehot.val() & self.timed.q.val() & self.live.val();
+            self.run_out.next = self.visit_onehot.val();
         }
         if self.visit_step.val() {
             self.visit.d.next = self.visit.q.val() + 1;
@@ -673,6 +685,7 @@ impl Logic for RedMatch {
             self.visiting.d.next = true;
         }
 
+        self.gone.d.next = self.run_out.val();
         // Expired descriptors are given up when no frame is under way.
         self.room.next = !self.expired.q.val().any();
         self.gap.d.next = self.gap.q.val() + 1;
@@ -718,7 +731,8 @@ impl Logic for RedMatch {
         self.mismatched.d.next =
             (self.mismatched.q.val() & !self.set_arm.val()) | self.set_marked.val();
         self.timed.d.next = (self.timed.q.val() & !self.set_arm.val()) | self.set_timer.val();
-        self.expired.d.next = (self.expired.q.val() | self.run_out.val())
+        self.expired.d.next = (self.expired.q.val()
+            | (self.gone.q.val() & self.timed.q.val() & self.live.val()))
             & !(self.set_arm.val()
                 | self.set_release.val()
                 | self.set_reached.val()
@@ -746,6 +760,7 @@ impl Logic for RedMatch {
             self.t10.d.next = false;
             self.t11.d.next = false;
             self.t12.d.next = false;
+            self.arm_timer.d.next = false;
             self.t5_combine.d.next = false;
             self.t5_pass.d.next = false;
             self.t5_arm.d.next = false;

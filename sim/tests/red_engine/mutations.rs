@@ -1,0 +1,79 @@
+//! Wrong engines: each differs from `red_engine` in one expression, and lock step must notice.
+
+use super::{bench, run};
+
+/// Rule, module, text that stands there once, what stands there instead.
+const WRONG: &[(&str, &str, &str, &str)] = &[
+    (
+        "RED-6: a word that moves is not forwarded",
+        "red_accumulate_d8",
+        "follows_reg & (place_reg[1:0] == r_word_reg[1:0])",
+        "1'b0",
+    ),
+    (
+        "RED-9: the second operation replaces the first",
+        "red_match_d8",
+        "t4_op_reg <= t2_empty_reg ?",
+        "t4_op_reg <= 1'b1 ?",
+    ),
+    (
+        "RED-10: the cookie is not compared",
+        "red_match_d8",
+        "t3_match_reg <= t2_any_reg & t2_vni_reg & t2_cookie_reg",
+        "t3_match_reg <= t2_any_reg & t2_vni_reg",
+    ),
+    (
+        "RED-11: complete above the wait count only",
+        "red_match_d8",
+        "t4_sum_reg >= {1'b0, t4_wait_reg}",
+        "t4_sum_reg > {1'b0, t4_wait_reg}",
+    ),
+    (
+        "RED-12: a timer set during a visit runs at once",
+        "red_match_d8",
+        "|(visit_onehot & fresh_reg)",
+        "1'b0",
+    ),
+    (
+        "RED-13: arming again keeps the count",
+        "red_match_d8",
+        "{t5_op_reg, 20'd0}) : 26'd0",
+        "{t5_op_reg, 20'd0}) : {6'd0, t5_count_reg}",
+    ),
+    (
+        "RED-14: every other sequence number is newer",
+        "red_match_d8",
+        "t4_older_reg <= behind[9]",
+        "t4_older_reg <= 1'b0",
+    ),
+    (
+        "RED-15: a word written late is not put right",
+        "red_emit",
+        "if (p_stale_reg) begin",
+        "if (1'b0) begin",
+    ),
+];
+
+#[test]
+fn red_06_red_09_red_10_red_11_red_12_red_13_red_14_red_15_wrong_engines_are_noticed() {
+    let (top, files) = bench::sources();
+    // Two at a time: the machine of the continuous integration has two cores.
+    for pair in WRONG.chunks(2) {
+        std::thread::scope(|scope| {
+            for &(what, module, right, wrong) in pair {
+                let mut files = files.clone();
+                let top = &top;
+                scope.spawn(move || {
+                    let name = format!("{module}.v");
+                    let (_, text) = files.iter_mut().find(|(file, _)| *file == name).unwrap();
+                    assert_eq!(text.matches(right).count(), 1, "{what}: {right}");
+                    *text = text.replace(right, wrong);
+                    let library = bench::build(top, &files);
+                    let noticed = (0..8).find_map(|seed| run(&library, seed, 100_000).err());
+                    println!("{what}: {}", noticed.as_deref().unwrap_or("not noticed"));
+                    assert!(noticed.is_some(), "{what}: lock step does not notice");
+                });
+            }
+        });
+    }
+}
