@@ -5,7 +5,7 @@ use crate::prelude::*;
 
 hdl_module! {
     /// Reducing switch of N ports, 64 bits each: the switch core and an engine of 8 descriptors at each output.
-    /// Latency, from the edge that takes a frame's last word: 7 clocks to the first word of a plain frame,
+    /// Latency, from the edge that takes a frame's last word: 8 clocks to the first word of a plain frame,
     /// 16 to that of a reduction frame that passes or of the result which it completes.
     pub struct RedSwitch<
         const N: usize, const A: usize, const E: usize, const TU: usize, const TM: usize,
