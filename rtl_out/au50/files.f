@@ -59,7 +59,6 @@ red_check.v
 switch_rx_n16_u4096_t8192.v
 ram_reg_hold_w64_d512.v
 ram_async_w14_d32.v
-fifo_reg_w14_d32.v
 switch_crosspoint_d512.v
 gather_n16.v
 switch_row_n16_d512_u4096_t8192.v
@@ -69,6 +68,7 @@ ram_async_w68_d16.v
 fifo_reg_w68_d16.v
 skid_buffer_w68.v
 switch_tx.v
+take_turns_n16.v
 switch_out_n16_d512.v
 switch_core_n16_d512_u4096_t8192.v
 ram_async_w10_d8.v

@@ -35,9 +35,9 @@ module red_emit (
 
     // Inputs
     input  wire [63:0] q_data,         // The word, in the same clock.
-    input  wire        w_valid,        // A word was written one clock ago.
+    input  wire        w_valid,        // A word is written now.
     input  wire [4:0]  w_place,        // Its descriptor and number.
-    input  wire [63:0] w_data,         // The word.
+    input  wire [63:0] w_data,         // The word that was written in the clock before.
     input  wire [3:0]  q_rc,           // Result code.
     input  wire [1:0]  q_oflow,        // Word that overflowed.
     input  wire [7:0]  q_m,            // Weight of the top word.
@@ -96,12 +96,12 @@ module red_emit (
     reg  [19:0] c_count_reg;
     reg  [5:0] c_op_reg;
     reg  [7:0] c_m_reg;
+    reg  c_late_reg;             // It has been written since it was read.
     reg  p_valid_q_reg;          // The word behind the one that leaves.
     reg  [63:0] p_word_reg;
     reg  p_last_reg;
     reg  p_codes_reg;
-    reg  p_data_reg;
-    reg  [4:0] p_place_reg;
+    reg  p_stale_reg;
     reg  p_repsum_reg;
     reg  q_valid_reg;            // The word that leaves: its bytes from the third on, then two of the next.
     reg  [47:0] q_bytes_reg;
@@ -115,12 +115,11 @@ module red_emit (
     wire [31:0] dfa;          // Destination address.
     wire [15:0] checksum;
     wire repsum;
-    wire c_late;
+    wire [4:0] r_place;
     wire [63:0] c_value;
     // Word of a result, most significant byte first; of a passing frame; the one that is sent.
     reg  [63:0] composed;
     reg  [63:0] kept;
-    wire p_stale;
     reg  [63:0] p_patched;
     wire [63:0] patch_rc;
     wire [63:0] patch_oflow;
@@ -182,8 +181,8 @@ module red_emit (
     assign q_word = word_reg[1:0];
     assign b_slot = index_reg[1:0];
     assign b_word = word_reg;
-    assign c_late = w_valid & (w_place == c_place_reg);
-    assign c_value = c_late ? w_data : c_data_reg;
+    assign r_place = {index_reg, 2'd0} | {3'd0, word_reg[1:0]};
+    assign c_value = c_late_reg ? w_data : c_data_reg;
     assign dfa = 32'hff800000
         | 32'd7
         | {11'd0, c_key_reg[2:0], 18'd0}
@@ -248,11 +247,10 @@ module red_emit (
 
     assign patch_rc = {53'd0, q_rc[3:1], 8'd0} | {40'd0, q_rc[0], 23'd0};
     assign patch_oflow = p_repsum_reg ? {59'd0, q_oflow, 3'd0} : 64'd0;
-    assign p_stale = p_data_reg & w_valid & (w_place == p_place_reg);
 
     always @(*) begin
         p_patched = p_word_reg;
-        if (p_stale) begin
+        if (p_stale_reg) begin
             p_patched = late_m;
         end
         if (p_codes_reg) begin
@@ -288,12 +286,12 @@ module red_emit (
         c_count_reg = 20'd0;
         c_op_reg = 6'd0;
         c_m_reg = 8'd0;
+        c_late_reg = 1'b0;
         p_valid_q_reg = 1'b0;
         p_word_reg = 64'd0;
         p_last_reg = 1'b0;
         p_codes_reg = 1'b0;
-        p_data_reg = 1'b0;
-        p_place_reg = 5'd0;
+        p_stale_reg = 1'b0;
         p_repsum_reg = 1'b0;
         q_valid_reg = 1'b0;
         q_bytes_reg = 48'd0;
@@ -315,23 +313,31 @@ module red_emit (
             c_valid_reg <= busy_reg;
             c_word_reg <= word_reg;
             c_passing_reg <= passing_reg;
-            c_place_reg <= {index_reg, 2'd0} | {3'd0, word_reg[1:0]};
+            c_place_reg <= r_place;
             c_data_reg <= q_data;
             c_kept_reg <= b_data;
-            c_vni_reg <= q_key[31:16];
-            c_cookie_reg <= q_key[63:32];
-            c_seqno_reg <= q_seqno;
-            c_count_reg <= q_count;
-            c_op_reg <= q_op;
-            c_m_reg <= q_m;
-            c_key_reg <= q_key[15:0];
-            if (passing_reg) begin
-                c_key_reg <= b_key;
-            end
         end
-        if (c_late & !flows) begin
-            c_data_reg <= w_data;
+        if (!flows) begin
+            c_data_reg <= c_value;
         end
+
+        c_vni_reg <= q_key[31:16];
+        c_cookie_reg <= q_key[63:32];
+        c_seqno_reg <= q_seqno;
+        c_count_reg <= q_count;
+        c_op_reg <= q_op;
+        c_m_reg <= q_m;
+        c_key_reg <= passing_reg ? b_key : q_key[15:0];
+
+        c_late_reg <= flows
+            ? (w_valid & (w_place == r_place))
+            : (w_valid & (w_place == c_place_reg));
+
+        p_stale_reg <= flows
+            & w_valid
+            & !c_passing_reg
+            & c_word_reg[3]
+            & (w_place == c_place_reg);
 
         sum_base_reg <= {2'd0, cfg_address[15:0]} + {2'd0, cfg_address[31:16]} + 18'h864d;
         sum_low_reg <= {1'b0, dfa[15:0]} + {1'b0, c_vni_reg};
@@ -342,16 +348,14 @@ module red_emit (
         if (flows) begin
             p_valid_q_reg <= c_valid_reg;
             p_last_reg <= c_word_reg == 4'd11;
-            p_data_reg <= !c_passing_reg & c_word_reg[3];
             p_codes_reg <= !c_passing_reg & (c_word_reg == 4'd7);
-            p_place_reg <= c_place_reg;
             p_repsum_reg <= repsum;
             p_word_reg <= swap_m;
             if (c_passing_reg) begin
                 p_word_reg <= kept;
             end
         end
-        if (p_stale & !flows) begin
+        if (p_stale_reg & !flows) begin
             p_word_reg <= late_m;
         end
 

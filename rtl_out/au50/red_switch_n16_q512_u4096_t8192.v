@@ -2,9 +2,9 @@
 //
 // Reducing switch of N ports, 64 bits each: the switch core and an engine of 8 descriptors at each
 // output.
-// Latency, from the edge that takes a frame's last word: 7 clocks to the first word of a plain
+// Latency, from the edge that takes a frame's last word: 8 clocks to the first word of a plain
 // frame,
-// 16 to that of the result which the frame completes, 23 to that of a reduction frame that passes.
+// 16 to that of a reduction frame that passes or of the result which it completes.
 //
 // Sizes: n = 16, q = 512, u = 4096, t = 8192.
 //

@@ -3,7 +3,7 @@
 // Switch of N ports, 64 bits each: a queue for each pair of input and output, whole frames, no
 // shared memory.
 // One word a clock and port; no frame waits for one to another output.
-// Latency: 7 clocks from the edge that takes a frame's last word to its first word at m_axis_tx, 5
+// Latency: 8 clocks from the edge that takes a frame's last word to its first word at m_axis_tx, 5
 // to eng_*.
 // A table write takes effect in the tables of all ports in one clock: a frame sees the old or the
 // new entry.

@@ -58,7 +58,6 @@ red_check.v
 switch_rx_n4_u1024_t512.v
 ram_reg_hold_w64_d512.v
 ram_async_w14_d32.v
-fifo_reg_w14_d32.v
 switch_crosspoint_d512.v
 gather_n4.v
 switch_row_n4_d512_u1024_t512.v
@@ -68,6 +67,7 @@ ram_async_w68_d16.v
 fifo_reg_w68_d16.v
 skid_buffer_w68.v
 switch_tx.v
+take_turns_n4.v
 switch_out_n4_d512.v
 switch_core_n4_d512_u1024_t512.v
 ram_async_w10_d8.v

@@ -5,7 +5,7 @@
 // frame
 // of 12 words can read it: nothing stalls, and only a REPSUM word that has moved is forwarded.
 // Clocks, counted from the first word of the frame (0):
-// 2 to 5 data words, operands registered 3 REPSUM: distance of the two sums 4 to 7 REPSUM:
+// 2 to 5 data words, operands registered 2, 3 REPSUM: distance of the two sums 4 to 7 REPSUM:
 // operands,
 // moved by the distance 6 record of the decision 9 source address 10 to 12 result code so far
 // 13 to 16 results written, result code of each word 17 words that are not zero.
@@ -26,7 +26,6 @@ module red_accumulate_d8 (
 
     // Stream in
     input  wire        s_first,       // First word of a frame.
-    input  wire [3:0]  s_slot,        // Number of the word.
     input  wire [63:0] s_data,        // Word: 2 to 5 data, 9 source address.
 
     // Inputs
@@ -50,9 +49,9 @@ module red_accumulate_d8 (
 
     // Outputs
     output wire [63:0] q_data,        // The word, in the same clock.
-    output wire        w_valid,       // A word was written one clock ago.
+    output wire        w_valid,       // A word is written now.
     output wire [4:0]  w_place,       // Its descriptor and number.
-    output wire [63:0] w_data,        // The word.
+    output wire [63:0] w_data,        // The word that was written in the clock before.
     output wire [3:0]  q_rc,          // Result code of the descriptor.
     output wire [1:0]  q_oflow,       // Most significant word that overflowed (REPSUM).
     output wire [7:0]  q_m            // Weight of the top word (REPSUM).
@@ -76,6 +75,7 @@ module red_accumulate_d8 (
     reg  t15_reg;
     reg  t16_reg;
     reg  t17_reg;
+    reg  [1:0] data_word_reg;
     reg  l_valid_reg;              // Clocks 3 to 6: operands.
     reg  [1:0] l_word_reg;
     reg  [5:0] l_op_reg;
@@ -84,6 +84,7 @@ module red_accumulate_d8 (
     reg  [3:0] in_filled_reg;      // Data words of the frame that are not zero, the last in bit 3.
     reg  l_shift_reg;
     reg  [7:0] t3_weight_reg;      // Clock 3: weight of the accumulator, how far the frame's is ahead.
+    reg  [8:0] ahead_reg;
     // Clock 4: the frame's sum is the larger, offset (4 for more), larger weight, special, +inf
     // with -inf.
     reg  t4_larger_reg;
@@ -93,6 +94,7 @@ module red_accumulate_d8 (
     reg  t4_nan_reg;
     // Clocks 4 to 7: word of the accumulator that goes with the frame's, 4 and above for none.
     reg  [3:0] r_word_reg;
+    reg  [2:0] r_index_reg;
     reg  [63:0] r_a_reg;           // Clocks 5 to 8: REPSUM operand.
     reg  r_zero_reg;
     reg  rec_combine_reg;          // Record of the frame, clock 6 to 17.
@@ -124,21 +126,19 @@ module red_accumulate_d8 (
     // Clocks 13 to 16: the result is stored, its code counts, it is a word of a REPSUM, where it
     // goes.
     reg  store_reg;
+    // The next frame is of the same descriptor, right behind, and its first word is read now.
+    reg  follows_reg;
     reg  counts_reg;
     reg  counts_moved_reg;
     reg  [4:0] place_reg;
     reg  [3:0] w_filled_reg;       // Words written, not zero; clock 14 to 17.
-    reg  late_reg;                 // The word written in the clock before.
-    reg  [4:0] late_place_reg;
-    reg  [63:0] late_data_reg;
+    reg  [63:0] late_data_reg;     // The word written in the clock before.
     reg  [5:0] sent_code_reg;      // Code of the result that is sent; the lane has it.
     reg  sends_live_reg;
 
     // Signals
     wire load;                    // The frame's values replace the accumulator.
     wire is_data;
-    wire [1:0] data_word;
-    wire [8:0] ahead;
     wire larger;
     wire far;
     reg  [3:0] offset;
@@ -300,14 +300,12 @@ module red_accumulate_d8 (
     // Combinational logic
     assign load = m_empty | (!m_mismatched & m_header[50]);
     assign is_data = t2_reg | t3_reg | t4_reg | t5_reg;
-    assign data_word = s_slot[1:0] ^ 2'd2;
-    assign words_rd_addr = {m_index, 2'd0} | {3'd0, data_word};
-    assign ahead = {1'b0, m_header[58:51] ^ 8'd128} - {1'b0, t3_weight_reg ^ 8'd128};
-    assign larger = !ahead[8] & (|ahead);
-    assign far = ahead[8] ? !(&ahead[8:2]) : (|ahead[8:2]);
+    assign words_rd_addr = {m_index, 2'd0} | {3'd0, data_word_reg};
+    assign larger = !ahead_reg[8] & (|ahead_reg);
+    assign far = ahead_reg[8] ? !(&ahead_reg[8:2]) : (|ahead_reg[8:2]);
 
     always @(*) begin
-        offset = ahead[3:0];
+        offset = ahead_reg[3:0];
         if (far) begin
             offset = 4'd12;
             if (larger) begin
@@ -392,7 +390,7 @@ module red_accumulate_d8 (
         end
     end
 
-    assign r_place = {m_index, 2'd0} | {3'd0, r_word_reg[1:0]};
+    assign r_place = {r_index_reg, 2'd0} | {3'd0, r_word_reg[1:0]};
     assign code = counts_reg ? lane_m_code[2:0] : 3'd0;
     assign live_rc = (!rc_reg[3] & (code > rc_reg[2:0])) ? {1'b0, code} : rc_reg;
 
@@ -414,8 +412,8 @@ module red_accumulate_d8 (
     assign w_before = t13_reg ? t11_filled_reg : w_filled_reg;
     assign filled_wr_en = t17_reg & rec_combine_reg;
     assign q_place = {q_index, 2'd0} | {3'd0, q_word};
-    assign w_valid = late_reg;
-    assign w_place = late_place_reg;
+    assign w_valid = store_reg;
+    assign w_place = place_reg;
     assign w_data = late_data_reg;
     assign shown = sends_live_reg ? live_code : sent_code_reg;
     assign q_rc = shown[3:0];
@@ -440,6 +438,7 @@ module red_accumulate_d8 (
         t15_reg = 1'b0;
         t16_reg = 1'b0;
         t17_reg = 1'b0;
+        data_word_reg = 2'd0;
         l_valid_reg = 1'b0;
         l_word_reg = 2'd0;
         l_op_reg = 6'd0;
@@ -448,12 +447,14 @@ module red_accumulate_d8 (
         in_filled_reg = 4'd0;
         l_shift_reg = 1'b0;
         t3_weight_reg = 8'd0;
+        ahead_reg = 9'd0;
         t4_larger_reg = 1'b0;
         t4_offset_reg = 4'd0;
         t4_weight_reg = 8'd0;
         t4_special_reg = 1'b0;
         t4_nan_reg = 1'b0;
         r_word_reg = 4'd0;
+        r_index_reg = 3'd0;
         r_a_reg = 64'd0;
         r_zero_reg = 1'b0;
         rec_combine_reg = 1'b0;
@@ -483,12 +484,11 @@ module red_accumulate_d8 (
         over_any_reg = 1'b0;
         over_word_reg = 2'd0;
         store_reg = 1'b0;
+        follows_reg = 1'b0;
         counts_reg = 1'b0;
         counts_moved_reg = 1'b0;
         place_reg = 5'd0;
         w_filled_reg = 4'd0;
-        late_reg = 1'b0;
-        late_place_reg = 5'd0;
         late_data_reg = 64'd0;
         sent_code_reg = 6'd0;
         sends_live_reg = 1'b0;
@@ -512,8 +512,9 @@ module red_accumulate_d8 (
         t15_reg <= t14_reg;
         t16_reg <= t15_reg;
         t17_reg <= t16_reg;
+        data_word_reg <= t1_reg ? 2'd0 : (data_word_reg + 2'd1);
         l_valid_reg <= is_data;
-        l_word_reg <= data_word;
+        l_word_reg <= data_word_reg;
 
         l_op_reg <= m_header[16:11];
         l_a_reg <= words_rd_data;
@@ -530,12 +531,17 @@ module red_accumulate_d8 (
         end
 
         t3_weight_reg <= weights_rd_data;
+        ahead_reg <= {1'b0, m_header[58:51] ^ 8'd128} - {1'b0, weights_rd_data ^ 8'd128};
 
         r_word_reg <= r_word_reg + 4'd1;
         if (t3_reg) begin
+            r_word_reg <= offset;
+            r_index_reg <= m_index;
+        end
+
+        if (t3_reg) begin
             t4_larger_reg <= larger;
             t4_offset_reg <= offset;
-            r_word_reg <= offset;
             t4_weight_reg <= t3_weight_reg;
             t4_special_reg <= !t3_weight_reg[7] & (t3_weight_reg >= 8'd125);
             if (larger) begin
@@ -600,12 +606,13 @@ module red_accumulate_d8 (
         end
 
         store_reg <= stores;
+        follows_reg <= stores & t3_reg & t15_reg & (rec_index_reg == m_index);
         counts_reg <= stores & !rec_differs_reg;
         counts_moved_reg <= stores & moves;
         place_reg <= {rec_index_reg, 2'd0} | {3'd0, result_word[1:0]};
 
         r_a_reg <= words_r_rd_data;
-        if (store_reg & (place_reg == r_place)) begin
+        if (follows_reg & (place_reg[1:0] == r_word_reg[1:0])) begin
             r_a_reg <= result;
         end
         if (|r_word_reg[3:2]) begin
@@ -632,8 +639,6 @@ module red_accumulate_d8 (
             end
         end
 
-        late_reg <= store_reg;
-        late_place_reg <= place_reg;
         late_data_reg <= result;
         sent_code_reg <= codes_q_rd_data;
         sends_live_reg <= (t15_reg | t16_reg) & rec_combine_reg & (rec_index_reg == q_index);
@@ -663,8 +668,8 @@ module red_accumulate_d8 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, s_slot[3:2], m_header[63:61], m_header[46:17], m_header[10:0],
-        result_word[2], lane_m_valid, lane_m_word};
+    wire _unused = &{1'b0, m_header[63:61], m_header[46:17], m_header[10:0], result_word[2],
+        lane_m_valid, lane_m_word};
 
 endmodule
 

@@ -8,7 +8,9 @@
 // of the same tree. Words come as the input stored them (see switch_rx): 6, 7 (reduction header), 8
 // to 11
 // (data), 0 to 5.
-// Latency: 10 clocks from the first word of the last contribution to the first word of the result.
+// Latency: 10 clocks from the first word of the last contribution to the first word of the result,
+// and from
+// the first word of a frame that passes to the first that it sends.
 //
 // Sizes: t = 8.
 //
@@ -80,7 +82,7 @@ module red_engine_t8 (
     wire begins;                      // A frame begins.
     wire [3:0] slot;                  // Number of the word, of the next word.
     wire [3:0] number;                // The word's number in the frame.
-    wire push;                        // Its last word is here and it passes.
+    wire push;                        // It does: its place is held from now on.
     wire [2:0] matcher_m_index;
     wire matcher_m_empty;
     wire matcher_m_mismatched;
@@ -164,7 +166,6 @@ module red_engine_t8 (
         .clk          (clk),
         .rst          (rst),
         .s_first      (begins),
-        .s_slot       (slot),
         .s_data       (s_data),
         .cfg_ieee_nan (cfg_ieee_nan),
         .m_index      (matcher_m_index),
@@ -249,7 +250,7 @@ module red_engine_t8 (
     assign number = (slot >= 4'd6) ? (slot - 4'd6) : (slot + 4'd6);
     assign buffer_wr_addr = {place_reg, 4'd0} | {2'd0, number};
     assign buffer_rd_addr = {emit_b_slot, 4'd0} | {2'd0, emit_b_word};
-    assign push = s_valid & (slot == 4'd11) & passes_reg;
+    assign push = matcher_c_valid & matcher_c_pass;
     assign room = matcher_room & (held_reg < 3'd3);
 
     // Clocked logic
@@ -269,7 +270,7 @@ module red_engine_t8 (
             passes_reg <= matcher_c_pass;
         end
 
-        if (push) begin
+        if (s_valid & (slot == 4'd11) & passes_reg) begin
             place_reg <= place_reg + 2'd1;
         end
 

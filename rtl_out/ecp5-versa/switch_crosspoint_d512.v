@@ -5,9 +5,10 @@
 // is high with its last word. Until then the words lie behind the queue's end and cost nothing.
 // A frame that does not fit is dropped whole. Whether a word fits is found out one clock before it
 // comes, from
-// its number; 15 words are held back for what that does not see: a frame that was kept in that very
-// clock, and
-// that reduction frames store word 11 first.
+// its number; 15 words are held back for what that does not see: a frame that was kept up to three
+// clocks
+// before, and that reduction frames store words 0 to 5 behind the others.
+// Frames that are kept have 8 words or more; entries are used up 8 clocks apart or more.
 // Latency: 1 clock from w_end to entry_valid. rd_data is the word at the head from 2 clocks after
 // entry_valid rose on; rd_go moves on to the next word, in each clock if need be.
 // The memory holds two words back: that at the head in its output register, the one behind it
@@ -32,7 +33,7 @@ module switch_crosspoint_d512 (
     input  wire [8:0]  w_offset,     // Its place in the stored frame.
     input  wire [63:0] w_data,       // The word.
     input  wire        w_end,        // It is the frame's last.
-    input  wire        w_take,       // Keep the frame; with w_end.
+    input  wire        w_take,       // Keep the frame; only with w_end.
     input  wire [13:0] w_entry,      // What to remember of the frame: words in the lowest bits; with w_end.
 
     // Outputs
@@ -51,8 +52,14 @@ module switch_crosspoint_d512 (
 );
 
     // Registers
+    reg  [4:0] first_reg;   // Entry of the oldest frame, of the next one that is kept.
+    reg  [4:0] next_reg;
+    reg  some_reg;          // There is an entry; there was only one in the clock before; there is room for one.
+    reg  only_reg;
+    reg  room_reg;
     reg  [8:0] base_reg;    // Address of the first word of the frame that comes in.
     reg  [8:0] head_reg;    // Address of the head.
+    reg  [8:0] gap_reg;     // Words from base on to the head, modulo 2^A.
     reg  [8:0] space_reg;   // Words that can still be stored from base on, less those held back.
     reg  over_reg;          // A word of this frame did not fit.
     reg  lost_reg;          // A frame has been dropped.
@@ -64,19 +71,17 @@ module switch_crosspoint_d512 (
     reg  waits_reg;         // There was a word between head and base one clock ago.
 
     // Signals
-    wire keep;                  // The frame is kept.
-    wire [8:0] base_next;       // First address behind the frame that comes in, if it is kept now.
-    wire load;                  // The first word of a frame goes to the output register.
-    wire emptied;               // The head moves past the last word of the last whole frame.
-    reg  [8:0] head_next;       // Address of the head.
-    reg  [8:0] head_1_next;     // The two addresses after the head.
+    wire keep;                 // The frame is kept.
+    wire [8:0] base_next;      // First address behind the frame that comes in, if it is kept now.
+    wire load;                 // The first word of a frame goes to the output register.
+    wire emptied;              // The head moves past the last word of the last whole frame.
+    reg  [8:0] head_next;      // Address of the head.
+    reg  [8:0] head_1_next;    // The two addresses after the head.
     reg  [8:0] head_2_next;
     reg  [8:0] words_rd_addr;
     wire words_rd_en;
     wire words_wr_en;
     wire [8:0] words_wr_addr;
-    wire entries_s_ready;
-    wire [15:0] entries_count;
 
     // The words.
     ram_reg_hold_w64_d512 words (
@@ -90,24 +95,22 @@ module switch_crosspoint_d512 (
     );
 
     // One entry per frame kept.
-    fifo_reg_w14_d32 entries (
+    ram_async_w14_d32 entries (
         .clk     (clk),
-        .rst     (rst),
-        .s_valid (keep),
-        .s_ready (entries_s_ready),
-        .s_data  (w_entry),
-        .m_valid (entry_valid),
-        .m_ready (entry_pop),
-        .m_data  (entry),
-        .count   (entries_count)
+        .rd_addr (first_reg),
+        .rd_data (entry),
+        .wr_en   (keep),
+        .wr_addr (next_reg),
+        .wr_data (w_entry)
     );
 
     // Combinational logic
     assign words_wr_en = w_valid & fits_reg;
     assign words_wr_addr = base_reg + w_offset;
-    assign keep = w_end & w_take & fits_reg & !over_reg & entries_s_ready;
+    assign keep = w_take & fits_reg & !over_reg & room_reg;
     assign dropped = lost_reg;
     assign base_next = base_reg + w_entry[8:0];
+    assign entry_valid = some_reg;
     assign load = !loaded_reg & ready_reg & waits_reg;
     assign emptied = rd_go & (head_1_reg == base_reg);
 
@@ -131,8 +134,14 @@ module switch_crosspoint_d512 (
 
     // Clocked logic
     initial begin
+        first_reg = 5'd0;
+        next_reg = 5'd0;
+        some_reg = 1'b0;
+        only_reg = 1'b0;
+        room_reg = 1'b0;
         base_reg = 9'd0;
         head_reg = 9'd0;
+        gap_reg = 9'd0;
         space_reg = 9'd0;
         over_reg = 1'b0;
         lost_reg = 1'b0;
@@ -146,7 +155,7 @@ module switch_crosspoint_d512 (
 
     always @(posedge clk) begin
         fits_reg <= w_beat < space_reg;
-        lost_reg <= w_end & w_take & !keep;
+        lost_reg <= w_take & !keep;
 
         if (w_valid) begin
             over_reg <= (over_reg | !fits_reg) & !w_end;
@@ -156,7 +165,20 @@ module switch_crosspoint_d512 (
             base_reg <= base_next;
         end
 
-        space_reg <= keep ? (head_reg - base_next - 9'd16) : (head_reg - base_reg - 9'd16);
+        gap_reg <= head_reg - base_reg;
+        space_reg <= gap_reg - 9'd16;
+        room_reg <= (next_reg + 5'd1) != first_reg;
+        only_reg <= ((first_reg + 5'd1) == next_reg) & !keep;
+
+        if (entry_pop) begin
+            first_reg <= first_reg + 5'd1;
+            some_reg <= !only_reg;
+        end
+        if (keep) begin
+            next_reg <= next_reg + 5'd1;
+            some_reg <= 1'b1;
+        end
+
         waits_reg <= base_reg != head_reg;
         loaded_reg <= (loaded_reg & !emptied) | load;
         ready_reg <= !loaded_reg & !load;
@@ -165,8 +187,12 @@ module switch_crosspoint_d512 (
         head_2_reg <= head_2_next;
 
         if (rst) begin
+            first_reg <= 5'd0;
+            next_reg <= 5'd0;
+            some_reg <= 1'b0;
             base_reg <= 9'd0;
             head_reg <= 9'd0;
+            gap_reg <= 9'd0;
             space_reg <= 9'd0;
             over_reg <= 1'b0;
             lost_reg <= 1'b0;
@@ -177,9 +203,6 @@ module switch_crosspoint_d512 (
             waits_reg <= 1'b0;
         end
     end
-
-    // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, entries_count};
 
 endmodule
 

@@ -3,9 +3,11 @@
 // Input of a switch port: checks each frame, looks up where it goes and hands its words on.
 // Never stalls: one word a clock, frames back to back. Latency: 2 clocks from s_axis to m_*,
 // and the decision comes with the frame's last word.
-// Stages: 1 word registered; 2 aligned, m_*; beside it 2 to 4 the tables, 5 their entry, 6 where to
-// (from the first word);
-// 3 header fields, 4 to 6 their checks.
+// Stages: 1 word registered, its place and faults known; 2 aligned, m_*. Beside it, from the first
+// word: 2 to 4
+// the tables, 5 their entry, 6 ports decoded, 7 where to, 8 ready for the last word, which is the
+// eighth or later.
+// From the words with header fields: 3 to 8 their checks, 9 the sum of them.
 // A reduction frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11, and
 // stored from
 // word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 0 to 5. Word 6 carries VNI, tree and
@@ -61,7 +63,7 @@ module switch_rx_n4_u1024_t512 (
     output wire [8:0]  m_offset,          // Its place in the stored frame.
     output wire [63:0] m_data,            // The word.
     output wire        m_end,             // It is the frame's last.
-    output wire [3:0]  m_take,            // Ports whose queue keeps the frame; with m_end.
+    output wire [3:0]  m_take,            // Ports whose queue keeps the frame; only with m_end.
     // Words, kind (0 plain, 1 up, 2 pass), bytes in the last word less one; with m_end.
     output wire [13:0] m_entry,
 
@@ -80,24 +82,34 @@ module switch_rx_n4_u1024_t512 (
     // Registers
     reg  r_valid_reg;           // Stage 1: a word, its flags and its number in the frame (saturates).
     reg  [63:0] r_data_reg;
-    reg  r_last_reg;
-    reg  r_user_reg;
-    reg  [7:0] r_keep_reg;
+    reg  r_end_reg;
     reg  [8:0] r_beat_reg;
-    // It is the first of a frame; the frame is too short if it ends here; it is too long for a
-    // queue.
-    reg  r_first_reg;
-    reg  r_short_reg;
-    reg  r_long_reg;
+    reg  [8:0] r_moved_reg;     // The place of the word if the frame is a reduction frame.
+    reg  [2:0] r_bytes_reg;     // Bytes present, less one.
+    // If it is the last: the frame is runt, too long, ragged or marked bad; a reduction frame of a
+    // wrong length.
+    reg  r_bad_reg;
+    reg  r_length_reg;
     reg  [8:0] beat_reg;        // Number of the next word.
+    reg  at_0_reg;              // Its number is 0, 2, 4, 6.
+    reg  at_2_reg;
+    reg  at_4_reg;
+    reg  at_6_reg;
     reg  [31:0] a_address_reg;  // Address of this frame.
     reg  a_multicast_reg;
     reg  a_fits_reg;            // The address is well formed: no bit above the table is set.
     reg  look_1_reg;            // Age of the lookup.
     reg  look_2_reg;
     reg  look_3_reg;
+    reg  look_4_reg;
     reg  [30:0] entry_reg;      // The entries of the tables.
     reg  [6:0] way_reg;
+    reg  [3:0] up_mask_reg;     // Their ports: parent, children, unicast; they are valid; there is a wait count.
+    reg  [3:0] children_reg;
+    reg  [3:0] to_mask_reg;
+    reg  tree_known_reg;
+    reg  node_known_reg;
+    reg  waits_reg;
     // Where to: enabled ports, disabled ports, down a tree, wait count, an engine takes part,
     // reason to drop, there is one, it is the entry port.
     reg  [3:0] t_ports_reg;
@@ -108,10 +120,16 @@ module switch_rx_n4_u1024_t512 (
     reg  [2:0] t_reason_reg;
     reg  t_drop_reg;
     reg  t_disabled_reg;
-    reg  red_q_reg;
+    reg  red_reg;               // The frame is a reduction frame on a tree.
     reg  [15:0] carry_reg;      // Last two bytes of the word before.
     reg  [15:0] vni_reg;
     reg  ragged_reg;            // A word with a hole, or a short word before the last.
+    // What the last word finds: ports, kind, dropped by the tables, header of a reduction frame
+    // malformed.
+    reg  [3:0] d_ports_reg;
+    reg  [1:0] d_kind_reg;
+    reg  d_drop_reg;
+    reg  d_malformed_reg;
     reg  w_valid_reg;           // Stage 2.
     reg  [8:0] w_offset_reg;
     reg  [63:0] w_data_reg;
@@ -123,37 +141,24 @@ module switch_rx_n4_u1024_t512 (
 
     // Signals
     wire beat_full;
-    wire at_0;                      // Its number is 0, 1, 2, 4, 6.
-    wire at_1;
-    wire at_2;
-    wire at_4;
-    wire at_6;
+    wire first;
+    wire second;
     wire [31:0] address;            // Address in the first word, most significant byte first.
     wire from_parent;
     wire from_child;
-    wire [3:0] up_mask;
-    wire [3:0] to_mask;
-    wire [3:0] children;
     reg  [3:0] targets;
     reg  [2:0] why;
     wire engine_on;
-    wire red_now;                   // The frame is a reduction frame on a tree.
-    reg  red;
     wire [15:0] ethertype;
     wire [63:0] aligned;
-    wire whole;                     // Every byte of the word is present; those present are in a row from bit 0 on.
-    wire contiguous;
+    wire contiguous;                // Bytes present are in a row from bit 0 on.
+    wire [7:0] keep;
     wire bytes_0;                   // Bytes present, less one: bits 0, 1 and 2.
     wire bytes_1;
     wire bytes_2;
     wire ragged_now;
     wire ragged_word;
-    wire bad;                       // Runt, too long, ragged or marked bad; not a legal reduction frame.
-    wire illegal;
-    reg  [2:0] reason;
     wire drop;
-    reg  [3:0] ports;
-    reg  [1:0] kind;
     wire [6:0] unicast_rd_data;
     wire [30:0] multicast_rd_data;
     wire check_malformed;
@@ -191,44 +196,46 @@ module switch_rx_n4_u1024_t512 (
     // Combinational logic
     assign s_axis_rx_tready = 1'b1;
     assign beat_full = &beat_reg;
-    assign at_0 = r_valid_reg & r_first_reg;
-    assign at_1 = r_valid_reg & (r_beat_reg == 9'd1);
-    assign at_2 = r_valid_reg & (r_beat_reg == 9'd2);
-    assign at_4 = r_valid_reg & (r_beat_reg == 9'd4);
-    assign at_6 = r_valid_reg & (r_beat_reg == 9'd6);
+    assign first = s_axis_rx_tvalid & (beat_reg == 9'd0);
+    assign second = s_axis_rx_tvalid & (beat_reg == 9'd1);
+    assign ethertype = {s_axis_rx_tdata[39:32], 8'd0} | {8'd0, s_axis_rx_tdata[47:40]};
+    assign keep = s_axis_rx_tkeep;
+    assign contiguous = keep[0] & !(|({1'b0, keep[7:1]} & ~keep));
+    assign ragged_word = !contiguous | (!s_axis_rx_tlast & !keep[7]);
+    assign ragged_now = ragged_word | (ragged_reg & !first);
+    assign bytes_2 = keep[4];
+    assign bytes_1 = keep[6] | (keep[2] & !keep[4]);
+    assign bytes_0 = keep[7] | (keep[5] & !keep[6]) | (keep[3] & !keep[4]) | (keep[1] & !keep[2]);
     assign address = {r_data_reg[23:16], 24'd0}
         | {8'd0, r_data_reg[31:24], 16'd0}
         | {16'd0, r_data_reg[39:32], 8'd0}
         | {24'd0, r_data_reg[47:40]};
-    assign children = entry_reg[30:27];
-    assign up_mask = PORT_ONE << entry_reg[25:20];
-    assign from_parent = |(up_mask & own);
-    assign from_child = |(children & own);
-    assign to_mask = PORT_ONE << way_reg[5:0];
+    assign from_parent = |(up_mask_reg & own);
+    assign from_child = |(children_reg & own);
 
     always @(*) begin
-        targets = to_mask;
+        targets = to_mask_reg;
         why = 3'd0;
-        if (|(to_mask & own)) begin
+        if (|(to_mask_reg & own)) begin
             why = 3'd5;
         end
-        if (!way_reg[6] | !(|to_mask)) begin
+        if (!node_known_reg | !(|to_mask_reg)) begin
             why = 3'd3;
         end
         if (a_multicast_reg) begin
-            targets = up_mask;
+            targets = up_mask_reg;
             why = 3'd4;
             if (from_child) begin
                 why = 3'd0;
-                if (!(|up_mask)) begin
+                if (!(|up_mask_reg)) begin
                     why = 3'd3;
                 end
             end
             if (from_parent) begin
                 why = 3'd0;
-                targets = children & ~own;
+                targets = children_reg & ~own;
             end
-            if (!entry_reg[26]) begin
+            if (!tree_known_reg) begin
                 why = 3'd3;
             end
         end
@@ -237,63 +244,9 @@ module switch_rx_n4_u1024_t512 (
         end
     end
 
-    assign engine_on = |(up_mask & cfg_engines);
-    assign ethertype = {r_data_reg[39:32], 8'd0} | {8'd0, r_data_reg[47:40]};
-    assign red_now = cfg_red & a_multicast_reg & (ethertype == cfg_ethertype);
-
-    always @(*) begin
-        red = red_q_reg;
-        if (at_1) begin
-            red = red_now;
-        end
-        if (at_0) begin
-            red = 1'b0;
-        end
-    end
-
+    assign engine_on = |(up_mask_reg & cfg_engines);
     assign aligned = {r_data_reg[47:0], 16'd0} | {48'd0, carry_reg};
-    assign whole = &r_keep_reg;
-    assign contiguous = r_keep_reg[0] & !(|(r_keep_reg & (r_keep_reg + 8'd1)));
-    assign bytes_2 = r_keep_reg[4];
-    assign bytes_1 = r_keep_reg[6] | (r_keep_reg[2] & !r_keep_reg[4]);
-    assign bytes_0 = r_keep_reg[7]
-        | (r_keep_reg[5] & !r_keep_reg[6])
-        | (r_keep_reg[3] & !r_keep_reg[4])
-        | (r_keep_reg[1] & !r_keep_reg[2]);
-    assign ragged_word = !contiguous | (!r_last_reg & !whole);
-    assign ragged_now = ragged_word | (ragged_reg & !at_0);
-    assign bad = r_user_reg | ragged_now | r_short_reg | r_long_reg;
-    assign illegal = red
-        & (check_malformed | (check_no_count & !t_down_reg) | (r_beat_reg != 9'd11) | (r_keep_reg != 8'd63));
-    assign drop = t_drop_reg | t_disabled_reg | illegal | bad;
-
-    always @(*) begin
-        reason = t_reason_reg;
-        if (illegal & !t_drop_reg) begin
-            reason = 3'd2;
-        end
-        if (bad) begin
-            reason = 3'd1;
-        end
-        if (t_disabled_reg) begin
-            reason = 3'd6;
-        end
-    end
-
-    always @(*) begin
-        ports = t_ports_reg;
-        kind = 2'd0;
-        if (red) begin
-            kind = 2'd2;
-            if (t_engine_reg & !t_down_reg) begin
-                kind = 2'd1;
-            end
-            if (t_engine_reg & t_down_reg) begin
-                ports = t_ports_reg | own;
-            end
-        end
-    end
-
+    assign drop = d_drop_reg | d_malformed_reg | r_bad_reg | r_length_reg;
     assign m_beat = r_beat_reg;
     assign m_valid = w_valid_reg;
     assign m_offset = w_offset_reg;
@@ -309,22 +262,32 @@ module switch_rx_n4_u1024_t512 (
     initial begin
         r_valid_reg = 1'b0;
         r_data_reg = 64'd0;
-        r_last_reg = 1'b0;
-        r_user_reg = 1'b0;
-        r_keep_reg = 8'd0;
+        r_end_reg = 1'b0;
         r_beat_reg = 9'd0;
-        r_first_reg = 1'b0;
-        r_short_reg = 1'b0;
-        r_long_reg = 1'b0;
+        r_moved_reg = 9'd0;
+        r_bytes_reg = 3'd0;
+        r_bad_reg = 1'b0;
+        r_length_reg = 1'b0;
         beat_reg = 9'd0;
+        at_0_reg = 1'b0;
+        at_2_reg = 1'b0;
+        at_4_reg = 1'b0;
+        at_6_reg = 1'b0;
         a_address_reg = 32'd0;
         a_multicast_reg = 1'b0;
         a_fits_reg = 1'b0;
         look_1_reg = 1'b0;
         look_2_reg = 1'b0;
         look_3_reg = 1'b0;
+        look_4_reg = 1'b0;
         entry_reg = 31'd0;
         way_reg = 7'd0;
+        up_mask_reg = 4'd0;
+        children_reg = 4'd0;
+        to_mask_reg = 4'd0;
+        tree_known_reg = 1'b0;
+        node_known_reg = 1'b0;
+        waits_reg = 1'b0;
         t_ports_reg = 4'd0;
         t_off_reg = 4'd0;
         t_down_reg = 1'b0;
@@ -333,10 +296,14 @@ module switch_rx_n4_u1024_t512 (
         t_reason_reg = 3'd0;
         t_drop_reg = 1'b0;
         t_disabled_reg = 1'b0;
-        red_q_reg = 1'b0;
+        red_reg = 1'b0;
         carry_reg = 16'd0;
         vni_reg = 16'd0;
         ragged_reg = 1'b0;
+        d_ports_reg = 4'd0;
+        d_kind_reg = 2'd0;
+        d_drop_reg = 1'b0;
+        d_malformed_reg = 1'b0;
         w_valid_reg = 1'b0;
         w_offset_reg = 9'd0;
         w_data_reg = 64'd0;
@@ -350,13 +317,9 @@ module switch_rx_n4_u1024_t512 (
     always @(posedge clk) begin
         r_valid_reg <= s_axis_rx_tvalid;
         r_data_reg <= s_axis_rx_tdata;
-        r_keep_reg <= s_axis_rx_tkeep;
-        r_last_reg <= s_axis_rx_tlast;
-        r_user_reg <= s_axis_rx_tuser;
+        r_end_reg <= s_axis_rx_tvalid & s_axis_rx_tlast;
         r_beat_reg <= beat_reg;
-        r_first_reg <= beat_reg == 9'd0;
-        r_short_reg <= beat_reg < 9'd7;
-        r_long_reg <= (beat_reg + 9'd16) < 9'd16;
+        r_moved_reg <= (beat_reg >= 9'd6) ? (beat_reg - 9'd6) : (beat_reg + 9'd6);
 
         if (s_axis_rx_tvalid) begin
             if (!beat_full) begin
@@ -367,9 +330,33 @@ module switch_rx_n4_u1024_t512 (
             end
         end
 
-        if (at_0) begin
+        at_0_reg <= first;
+        at_2_reg <= s_axis_rx_tvalid & (beat_reg == 9'd2);
+        at_4_reg <= s_axis_rx_tvalid & (beat_reg == 9'd4);
+        at_6_reg <= s_axis_rx_tvalid & (beat_reg == 9'd6);
+
+        if (first) begin
+            a_multicast_reg <= s_axis_rx_tdata[0];
+            red_reg <= 1'b0;
+        end
+        if (second) begin
+            red_reg <= cfg_red & a_multicast_reg & (ethertype == cfg_ethertype);
+        end
+
+        if (s_axis_rx_tvalid) begin
+            ragged_reg <= ragged_now;
+        end
+
+        r_bad_reg <= ragged_now
+            | s_axis_rx_tuser
+            | (beat_reg < 9'd7)
+            | !(|(~beat_reg >> 3'd4));
+
+        r_length_reg <= red_reg & ((beat_reg != 9'd11) | (keep != 8'd63));
+        r_bytes_reg <= {2'd0, bytes_0} | {1'b0, bytes_1, 1'b0} | {bytes_2, 2'd0};
+
+        if (at_0_reg) begin
             a_address_reg <= address;
-            a_multicast_reg <= r_data_reg[0];
             a_fits_reg <= (r_data_reg[15:0] == 16'd2) & ({10'd0, address[31:22]} == 20'd0);
             if (r_data_reg[0]) begin
                 a_fits_reg <= (r_data_reg[15:0] == 16'd3)
@@ -381,15 +368,25 @@ module switch_rx_n4_u1024_t512 (
             end
         end
 
-        look_1_reg <= at_0;
+        look_1_reg <= at_0_reg;
         look_2_reg <= look_1_reg;
         look_3_reg <= look_2_reg;
+        look_4_reg <= look_3_reg;
         entry_reg <= multicast_rd_data;
         way_reg <= unicast_rd_data;
+        children_reg <= entry_reg[30:27];
+        up_mask_reg <= PORT_ONE << entry_reg[25:20];
+        tree_known_reg <= entry_reg[26];
+        waits_reg <= |entry_reg[19:0];
+        to_mask_reg <= PORT_ONE << way_reg[5:0];
+        node_known_reg <= way_reg[6];
 
         if (look_3_reg) begin
             t_wait_reg <= entry_reg[19:0];
-            t_engine_reg <= (|entry_reg[19:0]) & engine_on;
+        end
+
+        if (look_4_reg) begin
+            t_engine_reg <= waits_reg & engine_on;
             t_down_reg <= a_multicast_reg & from_parent;
             t_ports_reg <= targets & cfg_enabled;
             t_off_reg <= targets & ~cfg_enabled;
@@ -398,13 +395,12 @@ module switch_rx_n4_u1024_t512 (
         end
 
         t_disabled_reg <= !(|(cfg_enabled & own));
-        red_q_reg <= red;
 
         if (r_valid_reg) begin
             carry_reg <= r_data_reg[63:48];
         end
 
-        if (at_2) begin
+        if (at_2_reg) begin
             vni_reg <= {aligned[39:32], 8'd0} | {8'd0, aligned[47:40]};
         end
 
@@ -412,43 +408,67 @@ module switch_rx_n4_u1024_t512 (
 
         w_offset_reg <= r_beat_reg;
         w_data_reg <= r_data_reg;
-        if (red) begin
+        if (red_reg) begin
             w_data_reg <= aligned;
-            if (at_4) begin
+            if (at_4_reg) begin
                 w_data_reg <= {aligned[63:32], 32'd0} | {44'd0, t_wait_reg};
             end
-            if (at_6) begin
+            if (at_6_reg) begin
                 w_data_reg <= {aligned[63:32], 32'd0}
                     | {32'd0, vni_reg, 16'd0}
                     | {48'd0, a_address_reg[15:3], 3'd0}
                     | {61'd0, a_address_reg[20:18]};
             end
-            w_offset_reg <= r_beat_reg + 9'd6;
-            if (r_beat_reg >= 9'd6) begin
-                w_offset_reg <= r_beat_reg - 9'd6;
+            w_offset_reg <= r_moved_reg;
+        end
+
+        d_drop_reg <= t_drop_reg | t_disabled_reg;
+        d_malformed_reg <= red_reg & (check_malformed | (check_no_count & !t_down_reg));
+
+        d_ports_reg <= t_ports_reg;
+        d_kind_reg <= 2'd0;
+        if (red_reg) begin
+            d_kind_reg <= 2'd2;
+            if (t_engine_reg & !t_down_reg) begin
+                d_kind_reg <= 2'd1;
+            end
+            if (t_engine_reg & t_down_reg) begin
+                d_ports_reg <= t_ports_reg | own;
             end
         end
 
-        if (r_valid_reg) begin
-            ragged_reg <= ragged_now;
+        w_reason_reg <= t_reason_reg;
+        if ((d_malformed_reg | r_length_reg) & !t_drop_reg) begin
+            w_reason_reg <= 3'd2;
+        end
+        if (r_bad_reg) begin
+            w_reason_reg <= 3'd1;
+        end
+        if (t_disabled_reg) begin
+            w_reason_reg <= 3'd6;
         end
 
-        w_end_reg <= r_valid_reg & r_last_reg;
-        w_reason_reg <= reason;
-        w_take_reg <= !drop ? ports : 4'd0;
-        w_off_reg <= (!drop & r_valid_reg & r_last_reg) ? t_off_reg : 4'd0;
+        w_end_reg <= r_end_reg;
+
+        w_take_reg <= 4'd0;
+        w_off_reg <= 4'd0;
+        if (r_end_reg & !drop) begin
+            w_take_reg <= d_ports_reg;
+            w_off_reg <= t_off_reg;
+        end
 
         w_entry_reg <= {5'd0, r_beat_reg + 9'd1}
-            | {3'd0, kind, 9'd0}
-            | ({13'd0, bytes_0} << (A + 5'd2))
-            | ({13'd0, bytes_1} << (A + 5'd3))
-            | ({13'd0, bytes_2} << (A + 5'd4));
+            | {3'd0, d_kind_reg, 9'd0}
+            | ({11'd0, r_bytes_reg} << (A + 5'd2));
 
         if (rst) begin
             r_valid_reg <= 1'b0;
+            r_end_reg <= 1'b0;
             beat_reg <= 9'd0;
+            at_0_reg <= 1'b0;
             w_valid_reg <= 1'b0;
             w_end_reg <= 1'b0;
+            w_take_reg <= 4'd0;
         end
     end
 

@@ -6,8 +6,8 @@
 // clock.
 // Clocks, counted from the first word (0):
 // 0 compare with all descriptors 1 index 2 tables read, m_index 3 sequence and operation compared,
-// counts added 4 decision 5 descriptor written, c_*, j_* 10 wait count comes 11 timeout chosen
-// 12 timer set.
+// counts added 4 decision 5 descriptor written, c_*, j_* 10 wait count comes 11, 12 timeout chosen
+// 13 timer set.
 // A tick starts a visit to all timers, one every two clocks. A descriptor that has expired closes
 // the engine to new
 // frames (room low) until the pipeline is empty, 40 clocks at most, and is then given up.
@@ -158,14 +158,17 @@ module red_match_d8 (
     reg  t6_reached_reg;          // Clock 6 to 8: what else there is to count.
     reg  t6_differs_reg;
     reg  t6_over_reg;
-    reg  t6_arm_reg;              // Clocks 11, 12: arming.
+    reg  t6_arm_reg;              // Clocks 11 to 13: arming.
     reg  [19:0] t11_wait_reg;
-    reg  [23:0] t12_timeout_reg;
+    reg  [2:0] t12_above_reg;
+    reg  [23:0] t13_timeout_reg;
+    reg  arm_timer_reg;
     reg  [2:0] visit_reg;         // Visit to the timers: place, under way, timer read, its value.
     reg  visiting_reg;
     reg  visit_read_reg;
     reg  [23:0] timer_reg;
     reg  [7:0] fresh_reg;         // Timers set since the visit began.
+    reg  [7:0] gone_reg;          // A timer has run out in the clock before.
     reg  [4:0] gap_reg;           // Clocks since the last frame began, while a descriptor has expired.
     reg  x_valid_reg;
     reg  x_full_reg;
@@ -196,7 +199,6 @@ module red_match_d8 (
     wire [25:0] tally;
     wire [7:0] set_done;
     wire [7:0] set_timer;
-    wire arm_timer;
     wire [1:0] above;
     wire spared;
     wire visit_step;
@@ -488,15 +490,12 @@ module red_match_d8 (
     end
 
     assign waits_wr_en = t11_reg & t6_arm_reg;
-    assign above = {1'b0, t11_wait_reg >= cfg_threshold_1}
-        + {1'b0, t11_wait_reg >= cfg_threshold_2}
-        + {1'b0, t11_wait_reg >= cfg_threshold_3};
-    assign arm_timer = t12_reg & t6_arm_reg;
-    assign set_timer = arm_timer ? t5_onehot_reg : 8'd0;
-    assign visit_step = visiting_reg & visit_read_reg & !arm_timer;
+    assign above = {1'b0, t12_above_reg[0]} + {1'b0, t12_above_reg[1]} + {1'b0, t12_above_reg[2]};
+    assign set_timer = arm_timer_reg ? t5_onehot_reg : 8'd0;
+    assign visit_step = visiting_reg & visit_read_reg & !arm_timer_reg;
     assign visit_onehot = 8'd1 << visit_reg;
     assign spared = |(visit_onehot & fresh_reg);
-    assign timers_wr_en = visit_step | arm_timer;
+    assign timers_wr_en = visit_step | arm_timer_reg;
 
     always @(*) begin
         timers_wr_addr = visit_reg;
@@ -504,15 +503,13 @@ module red_match_d8 (
         if (spared) begin
             timers_wr_data = timer_reg;
         end
-        if (arm_timer) begin
+        if (arm_timer_reg) begin
             timers_wr_addr = t5_index_reg;
-            timers_wr_data = t12_timeout_reg;
+            timers_wr_data = t13_timeout_reg;
         end
     end
 
-    assign run_out = (visit_step & !(|timer_reg) & !spared)
-        ? (visit_onehot & timed_reg & live)
-        : 8'd0;
+    assign run_out = (visit_step & !(|timer_reg) & !spared) ? visit_onehot : 8'd0;
     assign room = !(|expired_reg);
     assign give_up = (&gap_reg) & !room;
     assign expire_first = expired_reg & (~expired_reg + 8'd1);
@@ -595,12 +592,15 @@ module red_match_d8 (
         t6_over_reg = 1'b0;
         t6_arm_reg = 1'b0;
         t11_wait_reg = 20'd0;
-        t12_timeout_reg = 24'd0;
+        t12_above_reg = 3'd0;
+        t13_timeout_reg = 24'd0;
+        arm_timer_reg = 1'b0;
         visit_reg = 3'd0;
         visiting_reg = 1'b0;
         visit_read_reg = 1'b0;
         timer_reg = 24'd0;
         fresh_reg = 8'd0;
+        gone_reg = 8'd0;
         gap_reg = 5'd0;
         x_valid_reg = 1'b0;
         x_full_reg = 1'b0;
@@ -727,18 +727,23 @@ module red_match_d8 (
             t11_wait_reg <= s_data[19:0];
         end
 
-        t12_timeout_reg <= cfg_timeout_0;
+        t12_above_reg <= {2'd0, t11_wait_reg >= cfg_threshold_1}
+            | {1'b0, t11_wait_reg >= cfg_threshold_2, 1'b0}
+            | {t11_wait_reg >= cfg_threshold_3, 2'd0};
+
+        t13_timeout_reg <= cfg_timeout_0;
         if (above == 2'd1) begin
-            t12_timeout_reg <= cfg_timeout_1;
+            t13_timeout_reg <= cfg_timeout_1;
         end
         if (above == 2'd2) begin
-            t12_timeout_reg <= cfg_timeout_2;
+            t13_timeout_reg <= cfg_timeout_2;
         end
         if (above == 2'd3) begin
-            t12_timeout_reg <= cfg_timeout_3;
+            t13_timeout_reg <= cfg_timeout_3;
         end
 
-        visit_read_reg <= visiting_reg & !visit_read_reg & !arm_timer;
+        arm_timer_reg <= t12_reg & t6_arm_reg;
+        visit_read_reg <= visiting_reg & !visit_read_reg & !arm_timer_reg;
         timer_reg <= timers_rd_data;
 
         if (visit_step) begin
@@ -750,6 +755,7 @@ module red_match_d8 (
         end
 
         fresh_reg <= (!visiting_reg & !tick) ? 8'd0 : (fresh_reg | set_timer);
+        gone_reg <= run_out;
 
         gap_reg <= gap_reg + 5'd1;
         if (&gap_reg) begin
@@ -771,7 +777,7 @@ module red_match_d8 (
         mismatched_reg <= (mismatched_reg & ~set_arm) | set_marked;
         timed_reg <= (timed_reg & ~set_arm) | set_timer;
 
-        expired_reg <= (expired_reg | run_out)
+        expired_reg <= (expired_reg | (gone_reg & timed_reg & live))
             & ~(set_arm | set_release | set_reached | given_up);
 
         if (rst) begin
@@ -796,6 +802,7 @@ module red_match_d8 (
             t5_arm_reg <= 1'b0;
             t5_release_reg <= 1'b0;
             t5_reached_reg <= 1'b0;
+            arm_timer_reg <= 1'b0;
             visit_reg <= 3'd0;
             visiting_reg <= 1'b0;
             visit_read_reg <= 1'b0;

@@ -82,6 +82,10 @@ module rw_control_w64_r16 (
     output wire        clear_valid,          // Forget the acknowledged writes of a window.
     output wire [3:0]  clear_wptr,           // Window.
 
+    // wr
+    input  wire [4:0]  wr_count,             // Decisions about DATA that wait to leave.
+    input  wire        wr_left,              // One of them leaves.
+
     // Outputs
     output wire [3:0]  q_wptr,               // Window to look at.
     output wire        q_word,               // Word of its bitmap to look at.
@@ -146,8 +150,8 @@ module rw_control_w64_r16 (
 );
 
     // Constants
-    localparam [22:0] W               = 23'd64;
-    localparam [5:0] WORDS            = 6'd2;
+    localparam [22:0] W               = 23'd64;  // Packets of a window.
+    localparam [5:0] WORDS            = 6'd2;  // Words of a bitmap.
     localparam [4:0] STATE_CLEAR      = 5'd0;
     localparam [4:0] STATE_IDLE       = 5'd1;
     localparam [4:0] STATE_PEER       = 5'd2;
@@ -191,172 +195,179 @@ module rw_control_w64_r16 (
     localparam [1:0] THEN_HOLES       = 2'd2;
 
     // Registers
-    reg  [4:0] state_reg;
-    reg  [2:0] op_reg;
+    reg  [4:0] state_reg;              // What the engine is doing.
+    reg  [2:0] op_reg;                 // What for.
     reg  [1:0] then_reg;               // What follows a message.
-    reg  then_alloc_reg;               // What follows the end of a transfer: another one, a message.
-    reg  then_message_reg;
-    reg  sweep_next_reg;               // Whose turn it is.
-    reg  credit_next_reg;
+    reg  then_alloc_reg;               // After the completion record a window is opened.
+    reg  then_message_reg;             // After the completion record a message is sent.
+    reg  sweep_next_reg;               // The next operation is a sweep.
+    reg  credit_next_reg;              // A credit update goes before a control message.
     reg  [11:0] clear_count_reg;       // Entry of the peer table that reset clears.
     reg  [3:0] timer_reg;              // Clocks in a state that waits.
-    reg  [3:0] sweep_wptr_reg;         // Window of the next sweep, and of this operation.
-    reg  [3:0] wptr_reg;
+    reg  [3:0] sweep_wptr_reg;         // Window of the next sweep.
+    reg  [3:0] wptr_reg;               // Window of this operation.
     reg  [15:0] event_gen_reg;         // Incarnation in the event or message.
     reg  [5:0] word_reg;               // Words cleared, or sent.
-    // Queues advance, and drops count, one clock late: after each operation comes a sweep, which
-    // looks at no queue.
+    // The control message leaves its queue: one clock late, as queues are looked at after the sweep
+    // that follows each operation.
     reg  served_reg;
-    reg  fin_served_reg;
-    reg  crd_served_reg;
-    reg  dropped_reg;
-    reg  [3:0] drop_why_reg;
-    reg  [31:0] length_1_reg;          // Of the CONNECT at the head of the queue, prepared while the tables are read.
-    reg  low_bytes_reg;
-    reg  high_bytes_reg;
-    reg  has_bytes_reg;
-    reg  [23:0] new_last_reg;
-    reg  [21:0] new_n_reg;
-    reg  [12:0] new_mask_reg;
-    reg  [12:0] new_last_len_reg;
-    // End of the region, low half and carry; the upper half of its address is all ones.
-    reg  [32:0] new_end_reg;
-    reg  at_top_reg;
-    reg  past_end_reg;
-    reg  legal_mtu_reg;
-    reg  legal_reg;
-    reg  [31:0] xid_diff_reg;
-    reg  [15:0] incarnation_diff_reg;
-    reg  peer_known_reg;
-    reg  peer_open_reg;
-    reg  peer_aborted_reg;
-    reg  same_xid_reg;
-    reg  same_transfer_reg;
-    reg  newer_reg;
-    reg  gen_match_reg;                // The message or event means this window.
-    reg  src_match_reg;
-    reg  slot_match_reg;
-    reg  wptr_match_reg;
-    reg  low_match_reg;
-    reg  high_match_reg;
-    reg  id_match_reg;
-    reg  xid_match_reg;
+    reg  fin_served_reg;               // The finished transfer leaves its queue.
+    reg  crd_served_reg;               // The credit update leaves its queue.
+    reg  dropped_reg;                  // A drop is counted.
+    reg  [3:0] drop_why_reg;           // Why.
+    // Of the CONNECT at the head of the queue, prepared while the tables are read: its length, less
+    // 1.
+    reg  [31:0] length_1_reg;
+    reg  low_bytes_reg;                // The lower half of its length is not 0.
+    reg  high_bytes_reg;               // The upper half of its length is not 0.
+    reg  has_bytes_reg;                // Its length is not 0.
+    reg  [23:0] new_last_reg;          // Number of its last packet.
+    reg  [21:0] new_n_reg;             // Number of its packets.
+    reg  [12:0] new_mask_reg;          // Its packet size, less 1.
+    reg  [12:0] new_last_len_reg;      // Length of its last packet.
+    reg  [32:0] new_end_reg;           // End of its region, low half and carry.
+    reg  at_top_reg;                   // The upper half of its address is all ones.
+    reg  past_end_reg;                 // Its region goes past the end of the address space.
+    reg  legal_mtu_reg;                // Its packet size is legal.
+    reg  legal_reg;                    // All of it is legal.
+    reg  [31:0] xid_diff_reg;          // Transfer of the message, less the last one.
+    reg  [15:0] incarnation_diff_reg;  // Incarnation of the message, less the last one.
+    reg  peer_known_reg;               // The peer has had a transfer.
+    reg  peer_open_reg;                // It is open.
+    reg  peer_aborted_reg;             // It was aborted.
+    reg  same_xid_reg;                 // The message means it.
+    reg  same_transfer_reg;            // The CONNECT means it, incarnation and all.
+    reg  newer_reg;                    // The CONNECT means one that comes after it.
+    reg  gen_match_reg;                // The message or event names the incarnation of the window.
+    reg  src_match_reg;                // The message comes from the sender of the window.
+    reg  slot_match_reg;               // The message names the slot.
+    reg  wptr_match_reg;               // The message names the window, all 16 bits.
+    reg  low_match_reg;                // The message names the transfer, lower half.
+    reg  high_match_reg;               // The message names the transfer, upper half.
+    reg  id_match_reg;                 // Source, slot and window of the message are right.
+    reg  xid_match_reg;                // The transfer that the message names is right.
     reg  all_received_reg;             // All packets of the transfer are there.
-    reg  is_open_reg;                  // The window as the operation found it: open; packets of its transfer; its row.
-    reg  [21:0] n_reg;
-    reg  [21:0] wbase_reg;
-    reg  [21:0] highest_reg;
-    reg  tail_reg;
-    reg  [15:0] last_rx_reg;
+    reg  is_open_reg;                  // The window was open when the operation began.
+    reg  [21:0] n_reg;                 // Packets of its transfer.
+    reg  [21:0] wbase_reg;             // Its first hole.
+    reg  [21:0] highest_reg;           // Its highest packet received, plus one.
+    reg  tail_reg;                     // Its last packet had arrived.
+    reg  [15:0] last_rx_reg;           // Time of its last DATA.
     reg  [15:0] start_reg;             // Time of the operation.
-    reg  [15:0] generation_reg;
-    reg  [22:0] limit_credit_reg;      // wbase + W; that or n, whichever is less.
-    reg  past_n_reg;
-    reg  [21:0] credit_reg;
-    reg  [2:0] msg_type_reg;           // Fields of the message and of the completion record.
-    reg  [3:0] msg_status_reg;
-    reg  [15:0] msg_dst_reg;
-    reg  [15:0] msg_slot_reg;
-    reg  [31:0] msg_xid_reg;
-    reg  [21:0] msg_pidx_reg;
-    reg  [15:0] msg_seq_reg;
-    reg  [3:0] cpl_status_reg;
+    reg  [15:0] generation_reg;        // Incarnation of the window, or the one that it gets.
+    reg  [22:0] limit_credit_reg;      // wbase + W.
+    reg  past_n_reg;                   // That is beyond the last packet.
+    reg  [21:0] credit_reg;            // Packets below this number may be sent.
+    reg  all_decided_reg;              // All decisions about a transfer that ends have been made.
+    // Decisions that have to leave before its completion record: those that wait, and then what is
+    // left of them.
+    reg  [4:0] ahead_reg;
+    reg  left_reg;                     // A decision left one clock ago.
+    reg  followed_reg;                 // None is ahead of the completion record any more, or it need not wait for any.
+    reg  [2:0] msg_type_reg;           // TYPE of the message to be sent.
+    reg  [3:0] msg_status_reg;         // Its status or reason.
+    reg  [15:0] msg_dst_reg;           // Node it goes to.
+    reg  [15:0] msg_slot_reg;          // Slot there.
+    reg  [31:0] msg_xid_reg;           // Transfer it is about.
+    reg  [21:0] msg_pidx_reg;          // Packet it asks for.
+    reg  [15:0] msg_seq_reg;           // Number of the poll it answers.
+    reg  [3:0] cpl_status_reg;         // Status in the completion record: 0 OK, 1 ABORTED.
     reg  [16:0] abs_reg;               // Word of the bitmap, counted from packet 0.
     reg  spent_reg;                    // All bytes of the word have been looked at.
-    reg  [3:0] skip_reg;               // Bytes to skip before the first one of a STATUS; bytes of its word so far.
-    reg  [3:0] filled_reg;
-    reg  [15:0] idle_reg;              // Ticks since DATA, since holes were asked for again, since the rest was.
-    reg  [15:0] since_mark_reg;
-    reg  [15:0] since_range_reg;
+    reg  [3:0] skip_reg;               // Bytes to skip before the first one of a STATUS.
+    reg  [3:0] filled_reg;             // Bytes in the word of a STATUS so far.
+    reg  [15:0] idle_reg;              // Ticks since the last DATA.
+    reg  [15:0] since_mark_reg;        // Ticks since the mark was set.
+    reg  [15:0] since_range_reg;       // Ticks since the rest was asked for.
     reg  [22:0] old_reg;               // highest less the allowance; negative in the last bit.
-    reg  give_up_reg;                  // What the timers say.
-    reg  all_old_reg;
-    reg  tail_quiet_reg;
-    reg  range_old_reg;
-    reg  incomplete_reg;
-    reg  restart_reg;
-    reg  tail_lost_reg;
+    reg  give_up_reg;                  // Too long without DATA: the transfer is given up.
+    reg  all_old_reg;                  // So long without DATA that every hole is old.
+    reg  tail_quiet_reg;               // So long without DATA that the rest may be lost.
+    reg  range_old_reg;                // The rest may be asked for again.
+    reg  incomplete_reg;               // Not all packets up to the last one have been seen.
+    reg  restart_reg;                  // Holes below the mark may be asked for again.
+    reg  tail_lost_reg;                // The rest is asked for.
     reg  [21:0] limit_reg;             // Holes below it are old.
     reg  end_by_mark_reg;              // The first pass ends at the mark, not at limit.
     reg  [21:0] upto_reg;              // All holes below it have been asked for.
-    reg  first_pass_reg;
+    reg  first_pass_reg;               // This pass asks again, for holes below the mark.
     reg  fresh_reg;                    // A pass begins.
     reg  searched_reg;                 // Nothing is left of the packets to search.
-    reg  [21:0] pos_reg;               // Packets to search, from pos to below end.
-    reg  [21:0] end_reg;
-    // What is written was decided one clock ago; nothing that it is made of changes as fast.
+    reg  [21:0] pos_reg;               // First packet that is left to search.
+    reg  [21:0] end_reg;               // The search ends below this packet.
+    // It was closed one clock ago; tables follow a clock late, as what they are given lasts.
     reg  closed_reg;
-    reg  opened_reg;
-    reg  cleared_reg;
-    reg  swept_reg;
-    reg  initialising_reg;
-    reg  holding_reg;
+    reg  opened_reg;                   // It was opened one clock ago.
+    reg  cleared_reg;                  // An entry was cleared one clock ago.
+    reg  swept_reg;                    // A sweep ended one clock ago.
+    reg  initialising_reg;             // A word of the bitmap of the window is cleared.
+    reg  holding_reg;                  // No DATA may enter.
 
     // Signals
-    wire [3:0] in_word;
-    wire [2:0] mtu;
-    wire [31:0] peer_xid;
-    wire [15:0] peer_incarnation;
-    wire [1:0] peer_state;
-    wire [3:0] peer_wptr;
-    wire [7:0] win_src;
-    wire [3:0] win_slot;
-    wire [31:0] win_xid;
-    wire [31:0] win_length;
-    wire push;
-    wire next_hole;
-    wire empty_byte;
-    wire [21:0] req_upto;
-    wire [21:0] req_mark;
-    wire [15:0] req_mark_tick;
-    wire [15:0] req_range_tick;
-    reg  done;
-    wire is_message;
-    wire write_window;
-    wire closing;
-    wire opening;
-    wire window_changed;
-    reg  [4:0] state_next;
-    reg  [2:0] op_next;
+    wire [3:0] in_word;            // Bytes of a bitmap word.
+    wire [2:0] mtu;                // log2 of its packet size, less 8.
+    wire [31:0] peer_xid;          // Last transfer of the peer that sent the message.
+    wire [15:0] peer_incarnation;  // Last incarnation of that peer.
+    wire [1:0] peer_state;         // State of that transfer: 0 none, 1 open, 2 done, 3 aborted.
+    wire [3:0] peer_wptr;          // Its window.
+    wire [7:0] win_src;            // Sender of the window of this operation.
+    wire [3:0] win_slot;           // Slot there.
+    wire [31:0] win_xid;           // Transfer.
+    wire [31:0] win_length;        // Bytes of the transfer.
+    wire push;                     // A byte goes to the word of a STATUS.
+    wire next_hole;                // A hole is asked for.
+    wire empty_byte;               // The byte has no hole left.
+    wire [21:0] req_upto;          // All holes of the window below this packet have been asked for.
+    wire [21:0] req_mark;          // Holes below this packet had been asked for when the mark was set.
+    wire [15:0] req_mark_tick;     // When that was.
+    wire [15:0] req_range_tick;    // When the rest was asked for.
+    reg  done;                     // The operation ends in this clock.
+    wire is_message;               // The operation serves a control message.
+    wire write_window;             // A connection is written.
+    wire closing;                  // The window is closed.
+    wire opening;                  // The window is opened.
+    wire window_changed;           // The state of a window, and of its peer, is written.
+    reg  [4:0] state_next;         // What the engine is doing.
+    reg  [2:0] op_next;            // What for.
     reg  [1:0] then_next;          // What follows a message.
-    reg  then_alloc_next;          // What follows the end of a transfer: another one, a message.
-    reg  then_message_next;
-    reg  sweep_next_next;          // Whose turn it is.
-    reg  credit_next_next;
+    reg  then_alloc_next;          // After the completion record a window is opened.
+    reg  then_message_next;        // After the completion record a message is sent.
+    reg  sweep_next_next;          // The next operation is a sweep.
+    reg  credit_next_next;         // A credit update goes before a control message.
     reg  [11:0] clear_count_next;  // Entry of the peer table that reset clears.
     reg  [3:0] timer_next;         // Clocks in a state that waits.
-    reg  [3:0] sweep_wptr_next;    // Window of the next sweep, and of this operation.
-    reg  [3:0] wptr_next;
+    reg  [3:0] sweep_wptr_next;    // Window of the next sweep.
+    reg  [3:0] wptr_next;          // Window of this operation.
     reg  [15:0] event_gen_next;    // Incarnation in the event or message.
     reg  [5:0] word_next;          // Words cleared, or sent.
-    reg  fin_served_next;
-    reg  crd_served_next;
-    reg  dropped_next;
-    reg  [3:0] drop_why_next;
-    reg  is_open_next;             // The window as the operation found it: open; packets of its transfer; its row.
-    reg  [21:0] n_next;
-    reg  [21:0] wbase_next;
-    reg  [21:0] highest_next;
-    reg  tail_next;
-    reg  [15:0] last_rx_next;
+    reg  fin_served_next;          // The finished transfer leaves its queue.
+    reg  crd_served_next;          // The credit update leaves its queue.
+    reg  dropped_next;             // A drop is counted.
+    reg  [3:0] drop_why_next;      // Why.
+    reg  is_open_next;             // The window was open when the operation began.
+    reg  [21:0] n_next;            // Packets of its transfer.
+    reg  [21:0] wbase_next;        // Its first hole.
+    reg  [21:0] highest_next;      // Its highest packet received, plus one.
+    reg  tail_next;                // Its last packet had arrived.
+    reg  [15:0] last_rx_next;      // Time of its last DATA.
     reg  [15:0] start_next;        // Time of the operation.
-    reg  [15:0] generation_next;
-    reg  [2:0] msg_type_next;      // Fields of the message and of the completion record.
-    reg  [3:0] msg_status_next;
-    reg  [15:0] msg_dst_next;
-    reg  [15:0] msg_slot_next;
-    reg  [31:0] msg_xid_next;
-    reg  [21:0] msg_pidx_next;
-    reg  [15:0] msg_seq_next;
-    reg  [3:0] cpl_status_next;
+    reg  [15:0] generation_next;   // Incarnation of the window, or the one that it gets.
+    reg  [2:0] msg_type_next;      // TYPE of the message to be sent.
+    reg  [3:0] msg_status_next;    // Its status or reason.
+    reg  [15:0] msg_dst_next;      // Node it goes to.
+    reg  [15:0] msg_slot_next;     // Slot there.
+    reg  [31:0] msg_xid_next;      // Transfer it is about.
+    reg  [21:0] msg_pidx_next;     // Packet it asks for.
+    reg  [15:0] msg_seq_next;      // Number of the poll it answers.
+    reg  [3:0] cpl_status_next;    // Status in the completion record: 0 OK, 1 ABORTED.
     reg  [16:0] abs_next;          // Word of the bitmap, counted from packet 0.
-    reg  [3:0] skip_next;          // Bytes to skip before the first one of a STATUS; bytes of its word so far.
-    reg  [3:0] filled_next;
+    reg  [3:0] skip_next;          // Bytes to skip before the first one of a STATUS.
+    reg  [3:0] filled_next;        // Bytes in the word of a STATUS so far.
     reg  [21:0] upto_next;         // All holes below it have been asked for.
-    reg  first_pass_next;
+    reg  first_pass_next;          // This pass asks again, for holes below the mark.
     reg  fresh_next;               // A pass begins.
-    reg  [21:0] pos_next;          // Packets to search, from pos to below end.
-    reg  [21:0] end_next;
+    reg  [21:0] pos_next;          // First packet that is left to search.
+    reg  [21:0] end_next;          // The search ends below this packet.
     wire [3:0] free_last;
     wire free_ready;
     wire free_s_ready;
@@ -434,6 +445,7 @@ module rw_control_w64_r16 (
         .wr_data (opened_reg)
     );
 
+    // Transfer of each window: source, slot, xid, length, packets.
     ram_reg_w98_d16 windows (
         .clk     (clk),
         .rd_addr (wptr_reg),
@@ -453,8 +465,7 @@ module rw_control_w64_r16 (
         .wr_data (generation_reg)
     );
 
-    // What has been asked for, for each window: up to which packet; the second time, up to
-    // which and when; the rest, when.
+    // Of each window: all holes below this packet have been asked for.
     ram_reg_w22_d16 asked (
         .clk     (clk),
         .rd_addr (wptr_reg),
@@ -464,6 +475,7 @@ module rw_control_w64_r16 (
         .wr_data (upto_reg)
     );
 
+    // Of each window: holes below this packet had been asked for at this tick or before.
     ram_reg_w38_d16 marks (
         .clk     (clk),
         .rd_addr (wptr_reg),
@@ -473,6 +485,7 @@ module rw_control_w64_r16 (
         .wr_data (marks_wr_data)
     );
 
+    // Of each window: tick at which the rest of the transfer was asked for.
     ram_reg_w16_d16 ranges (
         .clk     (clk),
         .rd_addr (wptr_reg),
@@ -482,6 +495,7 @@ module rw_control_w64_r16 (
         .wr_data (start_reg)
     );
 
+    // The bitmap word under way, a byte a clock.
     rw_bytes_w32_n2 bytes (
         .clk       (clk),
         .load      (bytes_load),
@@ -1061,7 +1075,7 @@ module rw_control_w64_r16 (
                 state_next = STATE_DRAIN;
             end
             STATE_DRAIN: begin
-                if (timer_reg == 4'd12) begin
+                if (followed_reg) begin
                     state_next = STATE_COMPLETION;
                 end
             end
@@ -1267,6 +1281,10 @@ module rw_control_w64_r16 (
         limit_credit_reg = 23'd0;
         past_n_reg = 1'b0;
         credit_reg = 22'd0;
+        all_decided_reg = 1'b0;
+        ahead_reg = 5'd0;
+        left_reg = 1'b0;
+        followed_reg = 1'b0;
         msg_type_reg = 3'd0;
         msg_status_reg = 4'd0;
         msg_dst_reg = 16'd0;
@@ -1383,6 +1401,12 @@ module rw_control_w64_r16 (
             spent_reg <= 1'b0;
         end
 
+        all_decided_reg <= (state_reg == STATE_DRAIN)
+            & (all_decided_reg | (timer_reg == 4'd10));
+
+        left_reg <= wr_left;
+        ahead_reg <= all_decided_reg ? (ahead_reg - {4'd0, left_reg}) : wr_count;
+        followed_reg <= all_decided_reg & (!(|ahead_reg) | !(|cpl_status_reg));
         holding_reg <= (state_reg == STATE_HOLD) | (state_reg == STATE_INIT);
         initialising_reg <= state_reg == STATE_INIT;
         closed_reg <= closing;

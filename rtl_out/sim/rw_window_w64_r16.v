@@ -189,6 +189,7 @@ module rw_window_w64_r16 (
     wire control_init_word;
     wire control_clear_valid;
     wire [3:0] control_clear_wptr;
+    wire control_wr_left;
     wire [3:0] control_q_wptr;
     wire control_q_word;
     wire control_drop_valid;
@@ -196,6 +197,7 @@ module rw_window_w64_r16 (
     wire control_ready;
     wire decisions_s_ready;
     wire [144:0] decisions_s_data;
+    wire decisions_m_valid;
     wire [144:0] decisions_m_data;
     wire [15:0] decisions_count;
     wire messages_s_ready;
@@ -317,6 +319,8 @@ module rw_window_w64_r16 (
         .init_word           (control_init_word),
         .clear_valid         (control_clear_valid),
         .clear_wptr          (control_clear_wptr),
+        .wr_count            (decisions_count[4:0]),
+        .wr_left             (control_wr_left),
         .q_wptr              (control_q_wptr),
         .q_word              (control_q_word),
         .q_wbase             (accept_q_wbase),
@@ -369,7 +373,7 @@ module rw_window_w64_r16 (
         .s_valid (accept_m_valid),
         .s_ready (decisions_s_ready),
         .s_data  (decisions_s_data),
-        .m_valid (m_wr_valid),
+        .m_valid (decisions_m_valid),
         .m_ready (m_wr_ready),
         .m_data  (decisions_m_data),
         .count   (decisions_count)
@@ -443,6 +447,7 @@ module rw_window_w64_r16 (
         | {45'd0, accept_m_addr, 36'd0}
         | {13'd0, accept_m_rkey, 100'd0}
         | {accept_m_len, 132'd0};
+    assign m_wr_valid = decisions_m_valid;
     assign m_wr_reason = decisions_m_data[3:0];
     assign m_wr_wptr = decisions_m_data[19:4];
     assign m_wr_gen = decisions_m_data[35:20];
@@ -453,6 +458,7 @@ module rw_window_w64_r16 (
     assign ack_ready = ack_open_reg & !control_clear_valid;
     assign acks_s_valid = ack_valid & ack_open_reg;
     assign finished_s_data = {acks_m_gen, 4'd0} | {16'd0, acks_m_wptr};
+    assign control_wr_left = decisions_m_valid & m_wr_ready;
     assign ready = control_ready;
 
     always @(*) begin

@@ -5,7 +5,7 @@
 // the MAC, reduction frames to the engine of the port, whose own frames come back at red_*.
 // One word a clock; the next frame is chosen while one passes, so no clock is lost between them.
 // Stages: 1 next frame chosen; 2 its words move; 3 word registered, eng_*; 4 queue of plain
-// words; 5 m_axis_tx.
+// words; 5 its register; 6 m_axis_tx.
 //
 // Sizes: n = 4, d = 512.
 //
@@ -80,28 +80,30 @@ module switch_out_n4_d512 (
     localparam [4:0] A = 5'd9;
 
     // Registers
-    reg  [3:0] behind_reg;      // Inputs behind the one chosen last.
-    reg  pick_valid_reg;        // The next frame: there is one, its input, its entry.
+    reg  [3:0] last_reg;      // The one chosen last.
+    reg  pick_valid_reg;      // The next frame: there is one; its input. Its entry shows until it begins.
     reg  [3:0] pick_reg;
-    reg  [8:0] pick_count_reg;
-    reg  [1:0] pick_kind_reg;
-    reg  [2:0] pick_keep_reg;
-    reg  active_reg;            // The frame that passes.
+    reg  fits_0_reg;          // Inputs whose oldest frame may begin: there is room where it goes.
+    reg  fits_1_reg;          // Inputs whose oldest frame may begin: there is room where it goes.
+    reg  fits_2_reg;          // Inputs whose oldest frame may begin: there is room where it goes.
+    reg  fits_3_reg;          // Inputs whose oldest frame may begin: there is room where it goes.
+    reg  [3:0] shut_reg;      // Inputs whose entry still shows but is the next frame or used up.
+    reg  active_reg;          // The frame that passes.
     reg  [3:0] from_reg;
-    reg  [8:0] left_reg;
+    reg  [8:0] left_reg;      // Words that have not moved, and one.
     reg  one_left_reg;
     reg  [1:0] kind_reg;
+    reg  is_red_reg;
     reg  [2:0] keep_reg;
-    reg  plain_room_reg;        // Room for words that are on their way: plain queue, engine.
-    reg  red_room_reg;
-    reg  s2_valid_reg;          // Stage 2: a word is at the queue's output.
+    reg  plain_room_reg;      // Room in the plain queue for words that are on their way.
+    reg  s2_valid_reg;        // Stage 2: a word is at the queue's output.
     reg  s2_first_reg;
     reg  s2_last_reg;
-    reg  [3:0] go_reg;          // The queues whose word moves, whose entry is used up.
+    reg  [3:0] go_reg;        // The queues whose word moves, whose entry is used up.
     reg  [3:0] pop_reg;
     reg  [1:0] s2_kind_reg;
     reg  [2:0] s2_keep_reg;
-    reg  s3_plain_reg;          // Stage 3.
+    reg  s3_plain_reg;        // Stage 3.
     reg  s3_red_reg;
     reg  s3_first_reg;
     reg  s3_last_reg;
@@ -110,10 +112,11 @@ module switch_out_n4_d512 (
     reg  [63:0] s3_data_reg;
 
     // Signals
-    wire [3:0] req;                      // Inputs that may be chosen.
-    wire [3:0] later;                    // Those behind the one served last.
-    wire [3:0] choice;                   // The first of them, one-hot.
-    wire start;                          // A frame begins, a word moves, the last one moves.
+    wire [3:0] req;                 // Inputs that may be chosen.
+    wire open;                      // The next frame may be taken over from the queues.
+    wire [1:0] pick_kind;
+    wire plain_next;
+    wire start;                     // A frame begins, a word moves, the last one moves.
     wire moving;
     wire ends;
     wire [3:0] source;
@@ -126,8 +129,9 @@ module switch_out_n4_d512 (
     wire [67:0] plain_m_data;
     wire [15:0] plain_count;
     wire tx_plain_ready;
-    wire [13:0] pick_kind_next_shifted;
-    wire [13:0] pick_keep_next_shifted;
+    wire [3:0] turns_choice;
+    wire [3:0] fit_m;
+    wire [13:0] keep_next_shifted;
 
     gather_n4 valids (
         .s_0 (q_valid_0),
@@ -138,7 +142,7 @@ module switch_out_n4_d512 (
     );
 
     mux_one_hot_w14_n4 entries (
-        .sel (choice),
+        .sel (pick_reg),
         .s_0 (q_entry_0),
         .s_1 (q_entry_1),
         .s_2 (q_entry_2),
@@ -188,13 +192,26 @@ module switch_out_n4_d512 (
         .sent             (sent)
     );
 
+    take_turns_n4 turns (
+        .req    (req),
+        .last   (last_reg),
+        .choice (turns_choice)
+    );
+
+    gather_n4 fit (
+        .s_0 (fits_0_reg),
+        .s_1 (fits_1_reg),
+        .s_2 (fits_2_reg),
+        .s_3 (fits_3_reg),
+        .m   (fit_m)
+    );
+
     // Combinational logic
-    assign pick_kind_next_shifted = entries_m >> A;
-    assign pick_keep_next_shifted = entries_m >> (A + 5'd2);
-    assign start = pick_valid_reg
-        & !active_reg
-        & ((plain_room_reg & (pick_kind_reg == 2'd0)) | (red_room_reg & (pick_kind_reg != 2'd0)));
-    assign moving = start | (active_reg & (plain_room_reg | (kind_reg != 2'd0)));
+    assign keep_next_shifted = entries_m >> (A + 5'd2);
+    assign plain_next = plain_count < 16'd8;
+    assign pick_kind = (|(pick_reg & own)) ? 2'd3 : entries_m[10:9];
+    assign start = !active_reg & (|(pick_reg & fit_m));
+    assign moving = start | (active_reg & (plain_room_reg | is_red_reg));
     assign ends = active_reg & moving & one_left_reg;
     assign source = start ? pick_reg : from_reg;
     assign q_pop_0 = pop_reg[0];
@@ -205,9 +222,8 @@ module switch_out_n4_d512 (
     assign q_go_2 = go_reg[2];
     assign q_pop_3 = pop_reg[3];
     assign q_go_3 = go_reg[3];
-    assign req = pick_valid_reg ? (valids_m & ~pop_reg & ~pick_reg) : (valids_m & ~pop_reg);
-    assign later = req & behind_reg;
-    assign choice = (|later) ? (later & (~later + 4'd1)) : (req & (~req + 4'd1));
+    assign req = valids_m & ~shut_reg;
+    assign open = start | !pick_valid_reg;
     assign eng_valid = s3_red_reg;
     assign eng_data = s3_data_reg;
     assign eng_first = s3_first_reg;
@@ -216,20 +232,22 @@ module switch_out_n4_d512 (
 
     // Clocked logic
     initial begin
-        behind_reg = 4'd0;
+        last_reg = 4'd0;
         pick_valid_reg = 1'b0;
         pick_reg = 4'd0;
-        pick_count_reg = 9'd0;
-        pick_kind_reg = 2'd0;
-        pick_keep_reg = 3'd0;
+        fits_0_reg = 1'b0;
+        fits_1_reg = 1'b0;
+        fits_2_reg = 1'b0;
+        fits_3_reg = 1'b0;
+        shut_reg = 4'd0;
         active_reg = 1'b0;
         from_reg = 4'd0;
         left_reg = 9'd0;
         one_left_reg = 1'b0;
         kind_reg = 2'd0;
+        is_red_reg = 1'b0;
         keep_reg = 3'd0;
         plain_room_reg = 1'b0;
-        red_room_reg = 1'b0;
         s2_valid_reg = 1'b0;
         s2_first_reg = 1'b0;
         s2_last_reg = 1'b0;
@@ -247,12 +265,15 @@ module switch_out_n4_d512 (
     end
 
     always @(posedge clk) begin
-        plain_room_reg <= plain_count < 16'd8;
-        red_room_reg <= eng_room;
+        fits_0_reg <= (|q_entry_0[10:9]) ? eng_room : plain_next;
+        fits_1_reg <= (|q_entry_1[10:9]) ? eng_room : plain_next;
+        fits_2_reg <= (|q_entry_2[10:9]) ? eng_room : plain_next;
+        fits_3_reg <= (|q_entry_3[10:9]) ? eng_room : plain_next;
+        plain_room_reg <= plain_next;
 
         if (moving) begin
             left_reg <= left_reg - 9'd1;
-            one_left_reg <= left_reg == 9'd2;
+            one_left_reg <= left_reg == 9'd3;
         end
         if (ends) begin
             active_reg <= 1'b0;
@@ -260,9 +281,10 @@ module switch_out_n4_d512 (
         if (start) begin
             active_reg <= 1'b1;
             from_reg <= pick_reg;
-            kind_reg <= pick_kind_reg;
-            keep_reg <= pick_keep_reg;
-            left_reg <= pick_count_reg - 9'd1;
+            kind_reg <= pick_kind;
+            is_red_reg <= |pick_kind;
+            keep_reg <= keep_next_shifted[2:0];
+            left_reg <= entries_m[8:0];
             one_left_reg <= 1'b0;
         end
 
@@ -275,21 +297,17 @@ module switch_out_n4_d512 (
         s2_kind_reg <= kind_reg;
         s2_keep_reg <= keep_reg;
         if (start) begin
-            s2_kind_reg <= pick_kind_reg;
-            s2_keep_reg <= pick_keep_reg;
+            s2_kind_reg <= pick_kind;
+            s2_keep_reg <= keep_next_shifted[2:0];
         end
 
-        if (!pick_valid_reg | start) begin
+        shut_reg <= pick_reg;
+        if (open) begin
+            shut_reg <= pick_reg | turns_choice;
             pick_valid_reg <= |req;
-            pick_reg <= choice;
-            pick_count_reg <= entries_m[8:0];
-            pick_kind_reg <= pick_kind_next_shifted[1:0];
-            pick_keep_reg <= pick_keep_next_shifted[2:0];
-            if (|(choice & own)) begin
-                pick_kind_reg <= 2'd3;
-            end
+            pick_reg <= turns_choice;
             if (|req) begin
-                behind_reg <= ~(choice | (choice - 4'd1));
+                last_reg <= turns_choice;
             end
         end
 
@@ -302,11 +320,12 @@ module switch_out_n4_d512 (
         s3_data_reg <= words_m;
 
         if (rst) begin
-            behind_reg <= 4'd0;
+            last_reg <= 4'd0;
             pick_valid_reg <= 1'b0;
+            pick_reg <= 4'd0;
+            shut_reg <= 4'd0;
             active_reg <= 1'b0;
             plain_room_reg <= 1'b0;
-            red_room_reg <= 1'b0;
             s2_valid_reg <= 1'b0;
             go_reg <= 4'd0;
             pop_reg <= 4'd0;
@@ -316,7 +335,7 @@ module switch_out_n4_d512 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, plain_s_ready, pick_kind_next_shifted[13:2], pick_keep_next_shifted[13:3]};
+    wire _unused = &{1'b0, plain_s_ready, keep_next_shifted[13:3]};
 
 endmodule
 

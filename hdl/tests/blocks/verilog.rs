@@ -8,6 +8,7 @@ use tributary_hdl::blocks::*;
 use tributary_hdl::emit::{Design, emit_block};
 use tributary_hdl::prelude::*;
 use tributary_hdl::red::{RedFltSum, RedLane};
+use tributary_hdl::switch::{RedEngine, SwitchTop};
 use tributary_sim::tools::{Tools, target_dir};
 use tributary_sim::verilate::{BuildOptions, Verilated};
 
@@ -208,6 +209,8 @@ lints! {
     flow_lints_clean: RoundRobinArbiter<5, 3>, RoundRobinArbiter<64, 6>, TimerSweep<6>;
     trees_lint_clean: PriorityEncoder<2, 1>, PriorityEncoder<3, 2>, PriorityEncoder<64, 6>,
         PriorityEncoder<1000, 10>, LeadingOnes<3, 2>, LeadingOnes<64, 7>, LeadingOnes<100, 7>;
+    reduction_lints_clean: RedLane, RedFltSum, RedEngine;
+    switch_lints_clean: SwitchTop<4, 9, 14, 6, 6, 31>;
     pipelined_trees_lint_clean: PriorityEncoderPipe<256, 8>, LeadingOnesPipe<256, 9>,
         LeadingOnesPipe<300, 9>;
 }
