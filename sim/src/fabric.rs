@@ -1,13 +1,13 @@
 //! Fabrics of reducing switches and endpoints, simulated clock by clock or event by event from one seed.
 //!
-//! * [`Fabric`]: switches, endpoints, cables and trees; [`file`] reads one from TOML, [`Fabric::regular`] makes one.
+//! * [`Fabric`]: switches, endpoints, cables and trees; [`mod@file`] reads one from TOML, [`Fabric::regular`] makes one.
 //! * [`tree`], [`routes`]: table entries, derived by walking the cabling, and checks of those that are given.
 //! * [`timing`]: how long a switch takes, measured on the RTL.
 //! * [`Simulator`]: nodes, cables, faults and time. A switch is a [`ModelSwitch`], which acts when a frame has come in,
 //!   or an [`RtlSwitch`], which runs clock by clock.
 //! * [`Endpoint`]: the machines of `tributary_protocol::red::host`, each with the time that a host takes to send and receive.
 //! * [`capture`]: what was seen on the cables, for Wireshark.
-//! * [`reference`]: what a round must come to, from the frames that were seen on the cables.
+//! * [`mod@reference`]: what a round must come to, from the frames that were seen on the cables.
 //!
 //! Time is in clocks of the 64-bit datapath: one word of 8 bytes, 6.4 ns at 10 Gb/s.
 

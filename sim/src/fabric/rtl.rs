@@ -46,7 +46,7 @@ pub struct RtlSwitch {
 }
 
 impl RtlSwitch {
-    /// A switch of a fabric, ports enabled, on a library of [`size`].
+    /// A switch of a fabric, ports enabled, on a library of the size it needs.
     ///
     /// # Errors
     /// The library is of another size, or the engines are not as the RTL has them.
