@@ -1,7 +1,7 @@
 //! Every operation of the specification, reduced in a fabric one after the other, each result checked.
 //!
 //! A result is checked twice. First, all of it against the values folded with the operations' own functions in the order that
-//! the cables showed ([`reference`]): floating-point sums and result codes depend on that order, so nothing else is right for
+//! the cables showed ([`mod@reference`]): floating-point sums and result codes depend on that order, so nothing else is right for
 //! them. Endpoints therefore begin in different clocks, 16 apart, in a random order. Second, where the value does not depend on
 //! the order, its words against a fold by endpoint number, which knows nothing of the fabric; and a reproducible sum, decoded,
 //! against the exact sum rounded once.
