@@ -53,6 +53,7 @@ module take_turns_n16 (
     assign choice[13] = (later[13] & ~(|later[12:0])) | (req[13] & ~(|later) & ~(|req[12:0]));
     assign choice[14] = (later[14] & ~(|later[13:0])) | (req[14] & ~(|later) & ~(|req[13:0]));
     assign choice[15] = (later[15] & ~(|later[14:0])) | (req[15] & ~(|later) & ~(|req[14:0]));
+    wire _unused = &{1'b0, last[15]};
 
 endmodule
 

@@ -29,6 +29,7 @@ module take_turns_n4 (
     assign choice[1] = (later[1] & ~(|later[0])) | (req[1] & ~(|later) & ~(|req[0]));
     assign choice[2] = (later[2] & ~(|later[1:0])) | (req[2] & ~(|later) & ~(|req[1:0]));
     assign choice[3] = (later[3] & ~(|later[2:0])) | (req[3] & ~(|later) & ~(|req[2:0]));
+    wire _unused = &{1'b0, last[3]};
 
 endmodule
 

@@ -53,6 +53,8 @@ impl<const N: usize> Logic for TakeTurns<N> {
                 "assign choice[{i}] = (later[{i}]{first_later}) | (req[{i}] & ~(|later){first});\n"
             );
         }
+        // Behind the last one there is nobody.
+        text += &format!("wire _unused = &{{1'b0, last[{}]}};\n", N - 1);
         Verilog::Custom(text.trim_end().to_owned())
     }
 
