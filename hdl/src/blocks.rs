@@ -29,7 +29,7 @@ pub use constant::Pow2;
 pub use fifo_bram::FifoBram;
 pub use fifo_reg::FifoReg;
 pub use free_list::FreeList;
-pub use gather::{GatherBits, OneHotMux};
+pub use gather::{GatherBits, OneHotIndex, OneHotMux};
 pub use leading_ones::LeadingOnes;
 pub use leading_ones_pipe::LeadingOnesPipe;
 pub use ones_count::OnesCount;

@@ -77,6 +77,7 @@ ram_async_w20_d8.v
 ram_async_w64_d8.v
 ram_async_w24_d8.v
 gather_n8.v
+index_one_hot_n8.v
 red_match_d8.v
 ram_async_w64_d32.v
 ram_async_w6_d8.v

@@ -176,8 +176,6 @@ module red_match_d8 (
 
     // Signals
     wire [7:0] live;
-    wire [7:0] hit;
-    wire [2:0] hit_index;
     wire [7:0] free;
     wire [7:0] free_first;
     wire [9:0] behind;
@@ -205,7 +203,6 @@ module red_match_d8 (
     wire [7:0] visit_onehot;
     wire [7:0] run_out;
     wire [7:0] expire_first;
-    wire [2:0] expire_index;
     wire give_up;
     wire [7:0] given_up;
     wire [9:0] seqnos_rd_data;
@@ -247,6 +244,9 @@ module red_match_d8 (
     wire cookies_s_6;
     wire cookies_s_7;
     wire [7:0] cookies_m;
+    wire [2:0] hit_at_m;
+    wire [2:0] free_at_m;
+    wire [2:0] expire_at_m;
 
     ram_async_w10_d8 seqnos (
         .clk     (clk),
@@ -354,6 +354,21 @@ module red_match_d8 (
         .m   (cookies_m)
     );
 
+    index_one_hot_n8 hit_at (
+        .s (t1_hit_reg),
+        .m (hit_at_m)
+    );
+
+    index_one_hot_n8 free_at (
+        .s (free_first),
+        .m (free_at_m)
+    );
+
+    index_one_hot_n8 expire_at (
+        .s (expire_first),
+        .m (expire_at_m)
+    );
+
     // Combinational logic
     assign live = valid_reg & ~sending_reg;
     assign hits_s_0 = keys_0_reg[15:0] == s_data[15:0];
@@ -380,10 +395,6 @@ module red_match_d8 (
     assign hits_s_7 = keys_7_reg[15:0] == s_data[15:0];
     assign vnis_s_7 = keys_7_reg[31:16] == s_data[31:16];
     assign cookies_s_7 = keys_7_reg[63:32] == s_data[63:32];
-    assign hit = t1_hit_reg;
-    assign hit_index = {2'd0, hit[1] | hit[3] | hit[5] | hit[7]}
-        | {1'b0, hit[2] | hit[3] | hit[6] | hit[7], 1'b0}
-        | {|hit[7:4], 2'd0};
     assign m_index = index_reg;
     assign m_empty = t2_empty_reg;
     assign m_mismatched = t2_mismatched_reg;
@@ -513,9 +524,6 @@ module red_match_d8 (
     assign room = !(|expired_reg);
     assign give_up = (&gap_reg) & !room;
     assign expire_first = expired_reg & (~expired_reg + 8'd1);
-    assign expire_index = {2'd0, expire_first[1] | expire_first[3] | expire_first[5] | expire_first[7]}
-        | {1'b0, expire_first[2] | expire_first[3] | expire_first[6] | expire_first[7], 1'b0}
-        | {|expire_first[7:4], 2'd0};
     assign given_up = give_up ? expire_first : 8'd0;
     assign q_count = tallies_q_rd_data[19:0];
     assign q_op = tallies_q_rd_data[25:20];
@@ -634,20 +642,16 @@ module red_match_d8 (
 
         if (t1_reg) begin
             header_reg <= swap_m;
-            t2_any_reg <= |hit;
-            t2_vni_reg <= |(hit & t1_vni_reg);
-            t2_cookie_reg <= |(hit & t1_cookie_reg);
-            t2_empty_reg <= |(hit & empty_reg);
-            t2_mismatched_reg <= |(hit & mismatched_reg);
-            index_reg <= hit_index;
+            t2_any_reg <= |t1_hit_reg;
+            t2_vni_reg <= |(t1_hit_reg & t1_vni_reg);
+            t2_cookie_reg <= |(t1_hit_reg & t1_cookie_reg);
+            t2_empty_reg <= |(t1_hit_reg & empty_reg);
+            t2_mismatched_reg <= |(t1_hit_reg & mismatched_reg);
+            index_reg <= hit_at_m;
         end
 
         free_any_reg <= |free;
-
-        free_index_reg <= {2'd0, free_first[1] | free_first[3] | free_first[5] | free_first[7]}
-            | {1'b0, free_first[2] | free_first[3] | free_first[6] | free_first[7], 1'b0}
-            | {|free_first[7:4], 2'd0};
-
+        free_index_reg <= free_at_m;
         t3_seqno_reg <= seqnos_rd_data;
         t3_tally_reg <= tallies_rd_data;
         t3_wait_reg <= waits_rd_data;
@@ -767,7 +771,7 @@ module red_match_d8 (
 
         x_valid_reg <= give_up;
         x_full_reg <= !(|(expire_first & empty_reg));
-        x_index_reg <= expire_index;
+        x_index_reg <= expire_at_m;
 
         valid_reg <= (valid_reg | set_arm)
             & ~(set_release | set_done | (given_up & empty_reg));
@@ -812,7 +816,7 @@ module red_match_d8 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, free_first[0], behind[8:0]};
+    wire _unused = &{1'b0, behind[8:0]};
 
 endmodule
 

@@ -1,4 +1,4 @@
-//! Banks of signals as one: bits side by side, and a word chosen by a one-hot vector.
+//! Banks of signals as one: bits side by side, and what a one-hot vector chooses.
 
 use crate::prelude::*;
 
@@ -71,5 +71,43 @@ impl<const D: usize, const N: usize> Logic for OneHotMux<D, N> {
 
     fn timing(&self) -> Vec<TimingInfo> {
         Self::module_info(format!("mux_one_hot_w{D}_n{N}")).into_timing()
+    }
+}
+
+hdl_module! {
+    /// Number of the bit that is set in a one-hot vector; zero if none is. Combinational, no priority.
+    pub struct OneHotIndex<const N: usize, const B: usize> {
+        /// At most one bit set.
+        pub s: Signal<In, Bits<N>>,
+        /// Its number.
+        pub m: Signal<Out, Bits<B>>,
+    }
+}
+
+impl<const N: usize, const B: usize> Logic for OneHotIndex<N, B> {
+    fn update(&mut self) {
+        let set = (0..N).filter(|&i| self.s.val().get_bit(i));
+        self.m.next = set
+            .map(|i| Bits::<B>::from(i as u64))
+            .fold(Bits::<B>::default(), |all, i| all | i);
+    }
+
+    fn connect(&mut self) {
+        self.m.connect();
+    }
+
+    fn hdl(&self) -> Verilog {
+        let rows = (0..B).map(|bit| {
+            let mask: String = (0..N)
+                .rev()
+                .map(|i| if i >> bit & 1 == 1 { '1' } else { '0' })
+                .collect();
+            format!("assign m[{bit}] = |(s & {N}'b{mask});")
+        });
+        Verilog::Custom(rows.collect::<Vec<_>>().join("\n"))
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("index_one_hot_n{N}")).into_timing()
     }
 }

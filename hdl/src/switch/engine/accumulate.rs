@@ -578,7 +578,7 @@ impl Logic for RedAccumulate {
         if self.counts.q.val() {
             self.code.next = self.lane.m_code.val().get_bits::<3>(0);
         }
-        // The larger of two numbers, from the top bit down: no comparison in front of the choice.
+        // No word gives a code above 6, so bit 3 stands for itself.
         self.live_rc.next = self.rc.q.val();
         if !self.rc.q.val().get_bit(3) & (self.code.val() > self.rc.q.val().get_bits::<3>(0)) {
             self.live_rc.next = bit_cast::<4, 3>(self.code.val());

@@ -1,6 +1,6 @@
 //! The descriptors of a reduction engine: which one a frame belongs to, and what becomes of it.
 
-use crate::blocks::{AsyncRam, GatherBits};
+use crate::blocks::{AsyncRam, GatherBits, OneHotIndex};
 use crate::prelude::*;
 use crate::switch::ByteSwap;
 
@@ -140,8 +140,7 @@ hdl_module! {
         t1_vni: DFF<Bits<8>>,
         t1_cookie: DFF<Bits<8>>,
         live: Signal<Local, Bits<8>>,
-        hit: Signal<Local, Bits<8>>,
-        hit_index: Signal<Local, Bits<3>>,
+        hit_at: OneHotIndex<8, 3>,
         /// Clock 2.
         t2_any: DFF<Bit>,
         t2_vni: DFF<Bit>,
@@ -152,6 +151,7 @@ hdl_module! {
         /// A free descriptor.
         free_any: DFF<Bit>,
         free_index: DFF<Bits<3>>,
+        free_at: OneHotIndex<8, 3>,
         free: Signal<Local, Bits<8>>,
         free_first: Signal<Local, Bits<8>>,
         /// Clock 3.
@@ -229,7 +229,7 @@ hdl_module! {
         /// Clocks since the last frame began, while a descriptor has expired.
         gap: DFF<Bits<5>>,
         expire_first: Signal<Local, Bits<8>>,
-        expire_index: Signal<Local, Bits<3>>,
+        expire_at: OneHotIndex<8, 3>,
         give_up: Signal<Local, Bit>,
         given_up: Signal<Local, Bits<8>>,
         x_valid: DFF<Bit>,
@@ -366,29 +366,15 @@ impl Logic for RedMatch {
 
         // Clock 1: which one, and the reduction header.
         self.swap.s.next = self.s_data.val();
-        self.hit.next = self.t1_hit.q.val();
-        self.hit_index.next = bit_cast::<3, 1>(
-            (self.hit.val().get_bit(1)
-                | self.hit.val().get_bit(3)
-                | self.hit.val().get_bit(5)
-                | self.hit.val().get_bit(7))
-            .into(),
-        ) | (bit_cast::<3, 1>(
-            (self.hit.val().get_bit(2)
-                | self.hit.val().get_bit(3)
-                | self.hit.val().get_bit(6)
-                | self.hit.val().get_bit(7))
-            .into(),
-        ) << 1)
-            | (bit_cast::<3, 1>(self.hit.val().get_bits::<4>(4).any().into()) << 2);
+        self.hit_at.s.next = self.t1_hit.q.val();
         if self.t1.q.val() {
             self.header.d.next = self.swap.m.val();
-            self.t2_any.d.next = self.hit.val().any();
-            self.t2_vni.d.next = (self.hit.val() & self.t1_vni.q.val()).any();
-            self.t2_cookie.d.next = (self.hit.val() & self.t1_cookie.q.val()).any();
-            self.t2_empty.d.next = (self.hit.val() & self.empty.q.val()).any();
-            self.t2_mismatched.d.next = (self.hit.val() & self.mismatched.q.val()).any();
-            self.index.d.next = self.hit_index.val();
+            self.t2_any.d.next = self.t1_hit.q.val().any();
+            self.t2_vni.d.next = (self.t1_hit.q.val() & self.t1_vni.q.val()).any();
+            self.t2_cookie.d.next = (self.t1_hit.q.val() & self.t1_cookie.q.val()).any();
+            self.t2_empty.d.next = (self.t1_hit.q.val() & self.empty.q.val()).any();
+            self.t2_mismatched.d.next = (self.t1_hit.q.val() & self.mismatched.q.val()).any();
+            self.index.d.next = self.hit_at.m.val();
         }
         self.m_index.next = self.index.q.val();
         self.m_empty.next = self.t2_empty.q.val();
@@ -399,20 +385,8 @@ impl Logic for RedMatch {
         self.free.next = !self.valid.q.val();
         self.free_first.next = self.free.val() & (!self.free.val() + 1);
         self.free_any.d.next = self.free.val().any();
-        self.free_index.d.next = bit_cast::<3, 1>(
-            (self.free_first.val().get_bit(1)
-                | self.free_first.val().get_bit(3)
-                | self.free_first.val().get_bit(5)
-                | self.free_first.val().get_bit(7))
-            .into(),
-        ) | (bit_cast::<3, 1>(
-            (self.free_first.val().get_bit(2)
-                | self.free_first.val().get_bit(3)
-                | self.free_first.val().get_bit(6)
-                | self.free_first.val().get_bit(7))
-            .into(),
-        ) << 1)
-            | (bit_cast::<3, 1>(self.free_first.val().get_bits::<4>(4).any().into()) << 2);
+        self.free_at.s.next = self.free_first.val();
+        self.free_index.d.next = self.free_at.m.val();
 
         // Clock 2: the tables.
         self.seqnos.rd_addr.next = self.index.q.val();
@@ -697,27 +671,14 @@ impl Logic for RedMatch {
         }
         self.give_up.next = self.gap.q.val().all() & !self.room.val();
         self.expire_first.next = self.expired.q.val() & (!self.expired.q.val() + 1);
-        self.expire_index.next = bit_cast::<3, 1>(
-            (self.expire_first.val().get_bit(1)
-                | self.expire_first.val().get_bit(3)
-                | self.expire_first.val().get_bit(5)
-                | self.expire_first.val().get_bit(7))
-            .into(),
-        ) | (bit_cast::<3, 1>(
-            (self.expire_first.val().get_bit(2)
-                | self.expire_first.val().get_bit(3)
-                | self.expire_first.val().get_bit(6)
-                | self.expire_first.val().get_bit(7))
-            .into(),
-        ) << 1)
-            | (bit_cast::<3, 1>(self.expire_first.val().get_bits::<4>(4).any().into()) << 2);
+        self.expire_at.s.next = self.expire_first.val();
         self.given_up.next = 0.into();
         if self.give_up.val() {
             self.given_up.next = self.expire_first.val();
         }
         self.x_valid.d.next = self.give_up.val();
         self.x_full.d.next = !(self.expire_first.val() & self.empty.q.val()).any();
-        self.x_index.d.next = self.expire_index.val();
+        self.x_index.d.next = self.expire_at.m.val();
 
         self.valid.d.next = (self.valid.q.val() | self.set_arm.val())
             & !(self.set_release.val()
