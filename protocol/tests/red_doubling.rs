@@ -78,7 +78,7 @@ fn number(x: f64) -> Value {
 }
 
 #[test]
-fn red_18_every_size_gives_everyone_the_same_bits() {
+fn every_size_gives_everyone_the_same_bits() {
     let mut rng = rng(1);
     for size in (1..=40).chain([63, 64, 65, 100]) {
         let mut h = Hosts::new(size);
@@ -105,7 +105,7 @@ fn red_18_every_size_gives_everyone_the_same_bits() {
 
 /// log2 n messages for each endpoint when n is a power of two; two more for each pair otherwise.
 #[test]
-fn red_18_number_of_messages() {
+fn number_of_messages() {
     for (size, messages) in [
         (1, 0),
         (2, 2),
@@ -154,7 +154,7 @@ fn red_18_repeated_old_and_foreign_messages_are_ignored() {
 
 proptest! {
     #[test]
-    fn red_18_doubling_survives_any_bytes(size in 1usize..9, rank in 0usize..8, at in 0usize..94, value: u8, step: u16, round in 0u64..4) {
+    fn doubling_survives_any_bytes(size in 1usize..9, rank in 0usize..8, at in 0usize..94, value: u8, step: u16, round in 0u64..4) {
         let size = size.max(rank + 1);
         let mut host = Doubling::new(group(size), rank as u32).expect("rank");
         let _ = host.start(Op::IntSum, number(1.0));

@@ -162,7 +162,7 @@ fn red_12_registers_do_what_the_methods_do() {
 }
 
 #[test]
-fn red_12_the_register_table_is_sound() {
+fn the_register_table_is_sound() {
     for list in [regs::GLOBAL, regs::PORT] {
         assert!(list.is_sorted_by(|a, b| a.offset < b.offset && a.offset % 4 == 0));
         for r in list {

@@ -275,7 +275,7 @@ proptest! {
 
     /// What is read back and written again is the same to the bit, but for the source MAC.
     #[test]
-    fn red_15_damaged_bytes_never_panic_and_nothing_is_lost(frame in frames(), at in 0usize..94, value: u8) {
+    fn damaged_bytes_never_panic_and_nothing_is_lost(frame in frames(), at in 0usize..94, value: u8) {
         let mut bytes = frame.to_bytes(DEFAULT_ETHERTYPE);
         bytes[at] = value;
         if let Ok(read) = Frame::parse(&bytes, DEFAULT_ETHERTYPE) {
@@ -285,7 +285,7 @@ proptest! {
     }
 
     #[test]
-    fn red_15_any_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), ethertype: u16) {
+    fn any_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), ethertype: u16) {
         let _ = Frame::parse(&bytes, ethertype);
     }
 

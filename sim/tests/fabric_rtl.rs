@@ -100,7 +100,7 @@ fn red_15_a_round_on_rtl_is_that_of_the_models_to_the_clock() {
 
 /// All begin in the same clock, so frames wait for each other before the engines.
 #[test]
-fn red_15_contributions_that_come_at_once_take_as_long_on_rtl_as_on_models() {
+fn contributions_that_come_at_once_take_as_long_on_rtl_as_on_models() {
     both(&small(), 6_000, 0, |sim| {
         let group = sim.add_group(0, &GroupConfig::default()).unwrap();
         contribute(sim, group, 0, |_| 2_000);

@@ -225,7 +225,7 @@ fn red_09_red_10_red_13_red_14_red_15_red_17_switch_equals_its_model() {
 
 /// From the edge that takes the last word of the last contribution to the first word of the result.
 #[test]
-fn red_15_result_leaves_16_clocks_after_the_last_contribution() {
+fn a_result_leaves_16_clocks_after_the_last_contribution() {
     for op in [
         Op::IntSum,
         Op::FltSumNearest,
@@ -262,7 +262,7 @@ fn red_15_result_leaves_16_clocks_after_the_last_contribution() {
 
 /// Contributions back to back at every port at once, each output with a tree of its own: nothing is lost.
 #[test]
-fn red_16_all_ports_combine_at_line_rate() {
+fn all_ports_combine_at_line_rate() {
     let mut bench = Bench::new();
     let rounds = 200u32;
     for parent in 0..N as u16 {

@@ -100,14 +100,19 @@ pub struct Sizes {
     pub trees: usize,
 }
 
-/// Builds `switch_core`. Reads that collide with a write give complemented words, so that a
-/// missing forward shows.
+/// Builds `switch_core`.
 ///
 /// # Errors
 /// The size is not on offer, or Verilator or the compiler refuses the sources.
 pub fn build(sizes: Sizes, trace: bool) -> Result<Verilated> {
+    build_block("switch_core", sizes, trace)
+}
+
+/// Builds a block of the catalog that has the sizes of a switch. Reads that collide with a write give complemented
+/// words, so that a missing forward shows.
+pub(super) fn build_block(block: &str, sizes: Sizes, trace: bool) -> Result<Verilated> {
     let choice = catalog::choose(
-        "switch_core",
+        block,
         &[("N", sizes.ports), ("U", sizes.nodes), ("T", sizes.trees)],
     )?;
     let design = choice
@@ -123,6 +128,19 @@ pub fn build(sizes: Sizes, trace: bool) -> Result<Verilated> {
         .with_random_init(true)
         .with_define("TRIBUTARY_RAM_COLLISION", "1");
     Verilated::build(&options).with_context(|| format!("Verilator model of {choice}"))
+}
+
+/// An entry of the unicast table as `uc_data` takes it.
+pub(super) fn unicast_word(port: Option<u8>) -> u64 {
+    port.map_or(0, |p| 0x40 | u64::from(p))
+}
+
+/// An entry of the multicast table as `mc_data` takes it, lowest bits first.
+pub(super) fn multicast_words(entry: Option<Tree>) -> [u64; 2] {
+    let word = entry.map_or(0, |e| {
+        u128::from(e.wait) | u128::from(e.parent) << 20 | 1 << 26 | u128::from(e.children) << 27
+    });
+    [word as u64, (word >> 64) as u64]
 }
 
 impl CoreRtl {
@@ -229,8 +247,7 @@ impl CoreRtl {
         let [en, addr, data, ..] = self.tables;
         self.model.set(en, 1);
         self.model.set(addr, node.into());
-        self.model
-            .set(data, port.map_or(0, |p| 0x40 | u64::from(p)));
+        self.model.set(data, unicast_word(port));
     }
 
     /// Writes an entry of the multicast table with the next clock.
@@ -241,10 +258,7 @@ impl CoreRtl {
         let [.., en, addr, data] = self.tables;
         self.model.set(en, 1);
         self.model.set(addr, tree.into());
-        let word = entry.map_or(0, |e| {
-            u128::from(e.wait) | u128::from(e.parent) << 20 | 1 << 26 | u128::from(e.children) << 27
-        });
-        let words = [word as u64, (word >> 64) as u64];
+        let words = multicast_words(entry);
         Ok(self.model.set_wide(data, &words[..data.words()])?)
     }
 

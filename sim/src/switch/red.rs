@@ -1,11 +1,13 @@
 //! The Verilated `red_switch`: core and engines, one clock at a time.
 
-use anyhow::{Context, Result};
-use tributary_hdl::catalog;
+use anyhow::Result;
 use tributary_protocol::red::{Address, EngineConfig, Tree};
 
-use super::{Beat, core::Sizes};
-use crate::verilate::{BuildOptions, Model, Port, Verilated};
+use super::{
+    Beat,
+    core::{Sizes, build_block, multicast_words, unicast_word},
+};
+use crate::verilate::{Model, Port, Verilated};
 
 /// Ports of one MAC.
 #[derive(Clone, Copy, Debug)]
@@ -41,22 +43,7 @@ pub struct RedRtl {
 /// # Errors
 /// The size is not on offer, or Verilator or the compiler refuses the sources.
 pub fn build(sizes: Sizes, trace: bool) -> Result<Verilated> {
-    let choice = catalog::choose(
-        "red_switch",
-        &[("N", sizes.ports), ("U", sizes.nodes), ("T", sizes.trees)],
-    )?;
-    let design = choice
-        .emit()
-        .with_context(|| format!("Verilog of {choice}"))?;
-    let files: Vec<(String, String)> = design
-        .modules
-        .into_iter()
-        .map(|m| (format!("{}.v", m.name), m.text))
-        .collect();
-    let options = BuildOptions::new(&design.top, &files)
-        .with_trace(trace)
-        .with_define("TRIBUTARY_RAM_COLLISION", "1");
-    Verilated::build(&options).with_context(|| format!("Verilator model of {choice}"))
+    build_block("red_switch", sizes, trace)
 }
 
 impl RedRtl {
@@ -147,8 +134,7 @@ impl RedRtl {
         let [en, addr, data, ..] = self.tables;
         self.model.set(en, 1);
         self.model.set(addr, node.into());
-        self.model
-            .set(data, port.map_or(0, |p| 0x40 | u64::from(p)));
+        self.model.set(data, unicast_word(port));
         self.clock()?;
         self.model.set(en, 0);
         Ok(())
@@ -162,10 +148,7 @@ impl RedRtl {
         let [.., en, addr, data] = self.tables;
         self.model.set(en, 1);
         self.model.set(addr, tree.into());
-        let word = entry.map_or(0, |e| {
-            u128::from(e.wait) | u128::from(e.parent) << 20 | 1 << 26 | u128::from(e.children) << 27
-        });
-        let words = [word as u64, (word >> 64) as u64];
+        let words = multicast_words(entry);
         self.model.set_wide(data, &words[..data.words()])?;
         self.clock()?;
         self.model.set(en, 0);

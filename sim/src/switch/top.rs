@@ -1,11 +1,10 @@
 //! The Verilated `switch` with its registers, one clock at a time.
 
-use anyhow::{Context, Result};
-use tributary_hdl::catalog;
+use anyhow::Result;
 
-use super::core::Sizes;
+use super::core::{Sizes, build_block};
 use super::{Answer, Axil, Beat};
-use crate::verilate::{BuildOptions, Model, Port, Verilated};
+use crate::verilate::{Model, Port, Verilated};
 
 /// The streams of one MAC.
 #[derive(Clone, Copy, Debug)]
@@ -30,28 +29,12 @@ pub struct TopRtl {
     pub tx: Vec<Option<Beat>>,
 }
 
-/// Builds `switch`. Reads that collide with a write give complemented words.
+/// Builds `switch`.
 ///
 /// # Errors
 /// The size is not on offer, or Verilator or the compiler refuses the sources.
 pub fn build(sizes: Sizes, trace: bool) -> Result<Verilated> {
-    let choice = catalog::choose(
-        "switch",
-        &[("N", sizes.ports), ("U", sizes.nodes), ("T", sizes.trees)],
-    )?;
-    let design = choice
-        .emit()
-        .with_context(|| format!("Verilog of {choice}"))?;
-    let files: Vec<(String, String)> = design
-        .modules
-        .into_iter()
-        .map(|m| (format!("{}.v", m.name), m.text))
-        .collect();
-    let options = BuildOptions::new(&design.top, &files)
-        .with_trace(trace)
-        .with_random_init(true)
-        .with_define("TRIBUTARY_RAM_COLLISION", "1");
-    Verilated::build(&options).with_context(|| format!("Verilator model of {choice}"))
+    build_block("switch", sizes, trace)
 }
 
 impl TopRtl {

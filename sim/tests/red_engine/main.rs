@@ -95,7 +95,7 @@ fn red_09_red_10_red_11_red_12_red_13_red_14_red_15_red_16_lock_step() {
 
 /// Frames of one tree every 12 clocks are all combined, and the engine never closes.
 #[test]
-fn red_06_back_to_back_frames_of_one_tree_are_combined_at_line_rate() {
+fn back_to_back_frames_of_one_tree_are_combined_at_line_rate() {
     let mut rng = SmallRng::seed_from_u64(3);
     let mut bench = Bench::new(library(), config(false));
     let key = traffic::key(&mut rng, 1);
