@@ -87,7 +87,8 @@
 //! The network does not repeat frames *below* an engine (Ethernet does not). An engine does not know whom it has counted, so a
 //! repeated contribution can take the place of one that comes a moment later. If the count gets too large the attempt is thrown
 //! away. If not, the crowded-out contribution passes and reaches the root after the result, which is then reported as
-//! [`Event::Doubtful`]: too late to take it back, early enough not to trust it.
+//! [`Event::Doubtful`]: too late to take it back, early enough not to trust it. If it comes so late that the engine is armed for
+//! the next round, the switch drops it as old: then only the switch's counter `old_seqno` tells.
 
 mod doubling;
 mod group;
