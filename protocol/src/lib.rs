@@ -5,8 +5,13 @@
 //!
 //! * [`rw`]: RDMA over a receiver-side sliding window (receiver and sender machines, messages, explorer).
 //! * [`red`]: reductions in the switch (frame, operations, engine, switch, host side).
+//! * [`xud`]: extended unreliable datagrams (the card's datagram engine, the reliable layer in software, explorer).
 //! * [`roce`]: the Ethernet/IPv4/UDP/BTH frame around the messages of every protocol of the card, and its ICRC.
+
+#[macro_use]
+mod codes;
 
 pub mod red;
 pub mod roce;
 pub mod rw;
+pub mod xud;

@@ -9,8 +9,10 @@ fn run(name: &str, scenario: &Scenario) -> Report {
     let start = std::time::Instant::now();
     let report = explore(scenario);
     println!(
-        "{name}: {} states, {} steps, {} ends, {:?}",
+        "{name}: {} states, {} with messages, {} messages, {} steps, {} ends, {:?}",
         report.states,
+        report.nodes,
+        report.messages,
         report.steps,
         report.ended,
         start.elapsed()
@@ -58,7 +60,6 @@ fn p_03_p_04_p_13_p_18_p_19_hold_for_2_1_1_with_a_sender_that_gives_up() {
         "2,1,1 give up",
         &Scenario {
             give_up: true,
-            in_flight: 3,
             ..Scenario::new(&[2, 1, 1], 2)
         },
     );
@@ -71,7 +72,6 @@ fn p_01_p_14_p_18_p_19_hold_for_2_1_1_with_giving_up_and_requests() {
         &Scenario {
             give_up: true,
             requests: true,
-            in_flight: 3,
             ..Scenario::new(&[2, 1, 1], 2)
         },
     );
@@ -84,6 +84,107 @@ fn p_02_p_05_hold_with_slow_writes() {
         &Scenario {
             slow_writes: true,
             ..Scenario::new(&[2, 1], 2)
+        },
+    );
+}
+
+/// The same scenarios with everything that the sender may do beyond strict credit and one copy of each packet.
+#[test]
+fn p_01_p_03_p_07_hold_for_3_then_2_with_the_extras_of_the_sender() {
+    holds(
+        "3,2 W=2 extras",
+        &Scenario {
+            extras: true,
+            ..Scenario::new(&[3, 2], 2)
+        },
+    );
+}
+
+#[test]
+fn p_12_p_18_p_19_hold_for_2_2_with_requests_and_the_extras_of_the_sender() {
+    holds(
+        "2,2 requests, extras",
+        &Scenario {
+            extras: true,
+            requests: true,
+            ..Scenario::new(&[2, 2], 2)
+        },
+    );
+}
+
+#[test]
+fn p_02_p_12_p_18_hold_for_4_2_with_the_extras_of_the_sender() {
+    holds(
+        "4,2 W=2 extras",
+        &Scenario {
+            extras: true,
+            ..Scenario::new(&[4, 2], 2)
+        },
+    );
+}
+
+#[test]
+fn p_04_p_13_p_14_hold_for_2_1_1_with_giving_up_requests_and_the_extras_of_the_sender() {
+    holds(
+        "2,1,1 give up, requests, extras",
+        &Scenario {
+            extras: true,
+            give_up: true,
+            requests: true,
+            ..Scenario::new(&[2, 1, 1], 2)
+        },
+    );
+}
+
+#[test]
+fn p_02_p_05_hold_with_slow_writes_and_the_extras_of_the_sender() {
+    holds(
+        "2,1 slow writes, extras",
+        &Scenario {
+            extras: true,
+            slow_writes: true,
+            ..Scenario::new(&[2, 1], 2)
+        },
+    );
+}
+
+#[test]
+fn p_18_p_19_hold_for_2_2_1_with_giving_up_requests_and_the_extras_of_the_sender() {
+    holds(
+        "2,2,1 give up, requests, extras",
+        &Scenario {
+            extras: true,
+            give_up: true,
+            requests: true,
+            ..Scenario::new(&[2, 2, 1], 2)
+        },
+    );
+}
+
+#[test]
+fn p_01_p_05_p_18_hold_for_2_1_1_with_everything_at_once() {
+    holds(
+        "2,1,1 give up, requests, extras, slow writes",
+        &Scenario {
+            extras: true,
+            give_up: true,
+            requests: true,
+            slow_writes: true,
+            ..Scenario::new(&[2, 1, 1], 2)
+        },
+    );
+}
+
+/// The long form: a window of 4.
+#[test]
+#[ignore = "takes most of a minute"]
+fn p_01_p_18_hold_for_5_2_with_w_4_requests_and_the_extras_of_the_sender() {
+    holds(
+        "5,2 W=4 requests, extras",
+        &Scenario {
+            extras: true,
+            requests: true,
+            ..Scenario::new(&[5, 2], 4)
         },
     );
 }

@@ -1,6 +1,7 @@
 //! Fabrics of reducing switches and endpoints, simulated clock by clock or event by event from one seed.
 //!
 //! * [`Fabric`]: switches, endpoints, cables and trees; [`mod@file`] reads one from TOML, [`Fabric::regular`] makes one.
+//! * [`mod@network`]: fabrics and trees from `tributary_fabric`'s networks and routed groups.
 //! * [`tree`], [`routes`]: table entries, derived by walking the cabling, and checks of those that are given.
 //! * [`timing`]: how long a switch takes, measured on the RTL.
 //! * [`Simulator`]: nodes, cables, faults and time. A switch is a [`ModelSwitch`], which acts when a frame has come in,
@@ -19,6 +20,7 @@ mod endpoint;
 pub mod file;
 mod groups;
 mod model;
+pub mod network;
 mod node;
 pub mod reference;
 pub mod routes;

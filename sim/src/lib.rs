@@ -8,3 +8,4 @@ pub mod rw;
 pub mod switch;
 pub mod tools;
 pub mod verilate;
+pub mod xud;

@@ -65,8 +65,18 @@ impl<W: Write> Observer for Capture<W> {
             Event::Sent { end, frame, .. } | Event::Arrived { end, frame, .. } => (end, *frame),
             Event::Written(_) | Event::Completed(_) | Event::Ended(_) => return Ok(()),
         };
+        self.frame(usize::from(*end == End::Receiver), now, frame)
+    }
+}
+
+impl<W: Write> Capture<W> {
+    /// A frame that the sender (0) or the receiver (1) sent or took in a slot.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn frame(&mut self, end: usize, now: u64, frame: &[u8]) -> Result<()> {
         let block = EnhancedPacketBlock {
-            interface_id: u32::from(*end == End::Receiver),
+            interface_id: u32::from(end > 0),
             timestamp: Duration::from_nanos((now as f64 * self.slot_ns) as u64),
             original_len: frame.len() as u32,
             data: Cow::Borrowed(frame),

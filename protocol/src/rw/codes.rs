@@ -6,40 +6,6 @@ pub const fn opcode(kind: MessageType) -> u8 {
     0xC0 + kind as u8
 }
 
-macro_rules! codes {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $code:literal $text:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-        #[repr(u8)]
-        pub enum $name { $($(#[$vdoc])* $variant = $code,)* }
-
-        impl $name {
-            /// Every value, by ascending code.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// The number on the wire and in the RTL.
-            #[must_use]
-            pub const fn code(self) -> u8 { self as u8 }
-
-            /// The value with this number, if there is one.
-            #[must_use]
-            pub const fn from_code(code: u8) -> Option<Self> {
-                match code { $($code => Some(Self::$variant),)* _ => None }
-            }
-
-            /// Short lower-case name, as used for counters and traces.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $text,)* }
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str(self.name()) }
-        }
-    };
-}
-
 codes! {
     /// 3-bit TYPE of a message.
     MessageType {

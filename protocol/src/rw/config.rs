@@ -223,12 +223,13 @@ pub struct SenderConfig {
     pub max_rounds: u32,
     /// One fresh packet at least in every so many slots (RW-15).
     pub fresh_every: u32,
-    /// How many packets above the credit may be sent while holes have been sent again and no credit update is overdue: the
-    /// resent packets leave first, so they open the window before the others arrive. 0 keeps strictly to the credit.
+    /// How many packets above the credit may be sent, as far as the window will have moved when they arrive: over packets sent
+    /// so long ago that a request for them would be here, and over packets sent again. A quarter of it while a credit update
+    /// is overdue. 0 keeps strictly to the credit.
     pub overrun: u32,
     /// Send second copies where a loss would cost most, at most one for each request: of a packet that was asked for, when
     /// losing it again would shut the window or delay the end, and of the last packets, in slots that are idle.
-    /// After the last packet also poll early, once anything was lost.
+    /// Also poll early, once anything was lost: when nothing can be sent, and when a lost request would not show by itself.
     pub echo: bool,
     /// `seq` of polls cycles through 1..=seq_limit.
     pub seq_limit: u16,

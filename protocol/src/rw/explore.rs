@@ -1,9 +1,12 @@
 //! Exhaustive exploration: every state that a sender and a receiver reach over a network that loses, duplicates and reorders.
 //!
 //! The machines are the real ones, with all timers at 0 ticks and the clock standing still: everything a timer could start may
-//! happen at any moment. The network holds a set of at most [`Scenario::in_flight`] messages; each may be delivered any number
-//! of times, in any order, or lost. Properties are checked at every step; at the end, that from every state one is reachable in
-//! which all transfers have ended and nothing is left behind (P18, P19).
+//! happen at any moment. The network holds any number of messages; each may be delivered any number of times, in any order, or
+//! never. So the more messages, the more can happen, and of two sets in the same state of the machines only the larger one is
+//! explored. Properties are checked at every step; at the end, that from every state, with all messages lost, one is reachable
+//! in which all transfers have ended and nothing is left behind (P18, P19).
+//!
+//! States count as the same when 128 bits of hash agree: with a million states by chance once in 10^26 explorations.
 //!
 //! ```
 //! use tributary_protocol::rw::explore::{Scenario, explore};
@@ -28,32 +31,32 @@ pub struct Scenario {
     pub w: u32,
     /// Width of gen.
     pub gen_bits: u32,
-    /// Most messages in the network.
-    pub in_flight: usize,
     /// The receiver asks for what is missing (its timers may fire at any moment).
     pub requests: bool,
     /// The sender may give up at any moment, and the receiver then.
     pub give_up: bool,
     /// Writes become visible in memory some time after they are given out, in any order.
     pub slow_writes: bool,
+    /// The sender may run up to two packets ahead of its credit, send packets twice, and poll at any moment.
+    pub extras: bool,
     /// Deliberate errors, for both machines.
     pub mutations: Mutations,
-    /// Stop after so many states.
+    /// Stop after so many states with their sets of messages.
     pub max_states: usize,
 }
 
 impl Scenario {
-    /// Transfers of these N with window W; up to 4 messages in flight, gen of 2 bits that wraps at the second transfer.
+    /// Transfers of these N with window W; gen of 2 bits that wraps at the second transfer.
     #[must_use]
     pub fn new(transfers: &[u32], w: u32) -> Self {
         Self {
             transfers: transfers.to_vec(),
             w,
             gen_bits: 2,
-            in_flight: 4,
             requests: false,
             give_up: false,
             slow_writes: false,
+            extras: false,
             mutations: Mutations::default(),
             max_states: 4_000_000,
         }
@@ -63,15 +66,19 @@ impl Scenario {
 /// What an exploration found.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Different states reached.
+    /// Different states of the machines.
     pub states: usize,
-    /// Steps between them.
+    /// States with sets of messages that were explored.
+    pub nodes: usize,
+    /// Different messages sent.
+    pub messages: usize,
+    /// Steps taken.
     pub steps: usize,
-    /// States in which everything has ended.
+    /// States of the machines in which everything has ended.
     pub ended: usize,
     /// True if `max_states` was not enough: nothing is shown for the rest.
     pub truncated: bool,
-    /// The shortest way to a violated property.
+    /// A short way to a violated property.
     pub counterexample: Option<Counterexample>,
 }
 

@@ -302,10 +302,14 @@ impl Sender {
         {
             t.heard = false;
             t.seq = 0;
-            t.polled_at = None;
+            (t.polled_at, t.informed_at) = (None, None);
             t.polled.clear();
-            (t.asked, t.copies, t.guarded) = (1, 0, t.n);
+            t.repairs.clear();
+            (t.asked, t.copies, t.trusted) = (1, 0, 0);
             (t.sent_last, t.early_polls) = (0, 0);
+            if !self.config.echo {
+                t.guarded = t.n;
+            }
         }
     }
 

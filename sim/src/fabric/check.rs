@@ -140,12 +140,18 @@ fn numbers(fabric: &Fabric) -> Result<(), Problem> {
         .iter()
         .enumerate()
         .map(|(i, e)| (Item::Endpoint(i), &e.name));
+    let known: BTreeSet<&String> = fabric.switches.iter().map(|s| &s.name).collect();
     for (item, name) in switches.chain(endpoints) {
-        if name.is_empty() || name.contains('.') {
-            return Err(Problem::new(
-                item,
-                format!("{name:?} is no name: it needs characters, and none of them a dot"),
-            ));
+        if name.is_empty() {
+            return Err(Problem::new(item, "a name without characters"));
+        }
+        // Files name ports so.
+        if let Some((switch, port)) = name.rsplit_once('.')
+            && known.contains(&switch.to_owned())
+            && port.parse::<u8>().is_ok()
+        {
+            let reason = format!("the name {name} is that of port {port} of switch {switch}");
+            return Err(Problem::new(item, reason));
         }
         if !names.insert(name) {
             return Err(Problem::new(
@@ -174,18 +180,11 @@ fn numbers(fabric: &Fabric) -> Result<(), Problem> {
             ));
         }
     }
-    let mut ids = BTreeSet::new();
     for (i, tree) in fabric.trees.iter().enumerate() {
         if tree.id >= TREES {
             return Err(Problem::new(
                 Item::Tree(i),
                 format!("tree {}; the last one is {}", tree.id, TREES - 1),
-            ));
-        }
-        if !ids.insert(tree.id) {
-            return Err(Problem::new(
-                Item::Tree(i),
-                format!("tree {} is there twice", tree.id),
             ));
         }
     }

@@ -119,7 +119,7 @@ pub struct Cable {
 /// A multicast tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeSpec {
-    /// Its number, below 8,192.
+    /// Its number, below 8,192; trees without a common switch may have the same.
     pub id: u16,
     /// Endpoint that arms it.
     pub root: usize,

@@ -42,6 +42,8 @@
 //! wait = 2
 //! ```
 
+mod write;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -53,6 +55,8 @@ use tributary_protocol::red::{EngineConfig, Tree};
 use super::check::{Cabling, Item, Problem};
 use super::describe::{Cable, EndpointSpec, Fabric, LinkSpec, Place, SwitchSpec, TreeSpec};
 use super::tree;
+
+pub use write::write;
 
 /// What is wrong with a file, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -324,9 +328,11 @@ fn endpoint(names: &BTreeMap<&str, Place>, name: &Spanned<String>) -> Result<usi
 /// `switch.port`, or the name of an endpoint.
 fn end(names: &BTreeMap<&str, Place>, text: &Spanned<String>) -> Result<Place, Wrong> {
     let wrong = |reason: String| (text.span(), reason);
-    let (name, port) = match text.get_ref().split_once('.') {
-        Some((name, port)) => (name, Some(port)),
-        None => (text.get_ref().as_str(), None),
+    let whole = text.get_ref().as_str();
+    // Names may have dots in them.
+    let (name, port) = match whole.rsplit_once('.') {
+        Some((name, port)) if !names.contains_key(whole) => (name, Some(port)),
+        _ => (whole, None),
     };
     match (names.get(name), port) {
         (Some(Place::Switch(s, _)), Some(port)) => match port.parse() {

@@ -1,8 +1,8 @@
 //! A switch as a model: [`Switch`] with the queues and the times of the RTL around it.
 //!
 //! A frame acts in the clock of its last word. Reduction frames, upwards and downwards, go through the engine of the port that
-//! they leave by, and wait their turn there: the engine takes a frame in [`words`] clocks, so contributions that come at once
-//! from several ports follow each other.
+//! they leave by, and wait their turn there: the engine takes a frame in as many clocks as it has words in the queue, so
+//! contributions that come at once from several ports follow each other.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,7 +16,8 @@ use tributary_protocol::red::{
 use super::describe::{Fabric, LinkSpec, SwitchSpec};
 use super::node::{ActsOn, Departure, SwitchNode};
 use super::timing::{
-    ENGINE_CLOCKS, FORWARD_CLOCKS, PASS_CLOCKS, QUEUE_WORDS, TO_ENGINE_CLOCKS, words,
+    DOWN_CLOCKS, ENGINE_CLOCKS, FORWARD_CLOCKS, PASS_CLOCKS, QUEUE_WORDS, STORED_WORDS,
+    TO_ENGINE_CLOCKS, words,
 };
 
 #[derive(Debug)]
@@ -100,15 +101,14 @@ impl Output {
         while queue.front().is_some_and(|left| *left <= now) {
             queue.pop_front();
         }
-        let used =
-            self.used[input] + queue.len() as u64 * words(tributary_protocol::red::wire::FRAME_LEN);
+        let used = self.used[input] + queue.len() as u64 * STORED_WORDS;
         QUEUE_WORDS.saturating_sub(used)
     }
 
     /// Clock at which a frame that came in now begins at the engine.
-    fn at_engine(&mut self, input: usize, length: usize, now: u64) -> u64 {
+    fn at_engine(&mut self, input: usize, now: u64) -> u64 {
         let begin = (now + TO_ENGINE_CLOCKS).max(self.engine_free_at);
-        self.engine_free_at = begin + words(length);
+        self.engine_free_at = begin + STORED_WORDS;
         self.engine_queue[input].push_back(self.engine_free_at);
         begin
     }
@@ -187,9 +187,9 @@ impl SwitchNode for ModelSwitch {
         Ok(self.switch.set_unicast(node, Some(port))?)
     }
 
-    fn set_multicast(&mut self, tree: u16, entry: Tree) -> Result<()> {
-        self.switch.set_multicast(tree, Some(entry))?;
-        self.parents[usize::from(tree)] = Some(entry.parent);
+    fn set_multicast(&mut self, tree: u16, entry: Option<Tree>) -> Result<()> {
+        self.switch.set_multicast(tree, entry)?;
+        self.parents[usize::from(tree)] = entry.map(|entry| entry.parent);
         Ok(())
     }
 
@@ -217,15 +217,19 @@ impl SwitchNode for ModelSwitch {
             return;
         }
         let input = usize::from(port);
-        let length = words(bytes.len());
         let parent = self.parent(bytes);
+        let length = if parent.is_some() {
+            STORED_WORDS
+        } else {
+            words(bytes.len())
+        };
         let mut at_parent = None;
         // Upwards, or downwards past the engine of the port that it came by.
         if let Some(output) = parent.and_then(|p| self.outputs.get_mut(usize::from(p)))
             && (parent != Some(port) || self.engines)
         {
             if output.room(input, now) >= length {
-                at_parent = Some(output.at_engine(input, bytes.len(), now));
+                at_parent = Some(output.at_engine(input, now));
             } else {
                 self.queue_full += 1;
                 if parent != Some(port) {
@@ -242,9 +246,13 @@ impl SwitchNode for ModelSwitch {
             if upwards.is_none() && output.room(input, now) < length {
                 self.queue_full += 1;
             } else if parent.is_some() {
-                let begin = upwards.unwrap_or_else(|| output.at_engine(input, bytes.len(), now));
+                let begin = upwards.unwrap_or_else(|| output.at_engine(input, now));
                 let queue = output.queues.len() - 1;
-                let clocks = if passes { PASS_CLOCKS } else { ENGINE_CLOCKS };
+                let clocks = match (passes, upwards) {
+                    (false, _) => ENGINE_CLOCKS,
+                    (true, Some(_)) => PASS_CLOCKS,
+                    (true, None) => DOWN_CLOCKS,
+                };
                 output.push(queue, sent, begin + clocks);
             } else {
                 output.push(input, sent, now + FORWARD_CLOCKS);

@@ -41,11 +41,11 @@ pub trait SwitchNode: Debug {
     /// # Errors
     /// The table does not reach so far.
     fn set_unicast(&mut self, node: u32, port: u8) -> Result<()>;
-    /// Writes an entry of the multicast table.
+    /// Writes an entry of the multicast table, or clears it.
     ///
     /// # Errors
     /// The table does not reach so far, or the wait count does not fit.
-    fn set_multicast(&mut self, tree: u16, entry: Tree) -> Result<()>;
+    fn set_multicast(&mut self, tree: u16, entry: Option<Tree>) -> Result<()>;
     /// When it wants its frames.
     fn acts_on(&self) -> ActsOn;
     /// A frame comes in; `damaged` if its check sequence is wrong.

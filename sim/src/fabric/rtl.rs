@@ -78,6 +78,12 @@ impl RtlSwitch {
             next: 0,
         })
     }
+
+    /// A write takes a clock of the switch and none of the fabric: no word passes in it.
+    fn pause(&mut self) {
+        self.rtl.rx.fill(None);
+        self.rtl.tx_ready.fill(false);
+    }
 }
 
 /// Ports of the smallest size that has enough.
@@ -148,11 +154,13 @@ impl SwitchNode for RtlSwitch {
     }
 
     fn set_unicast(&mut self, node: u32, port: u8) -> Result<()> {
+        self.pause();
         self.rtl.write_unicast(node, Some(port))
     }
 
-    fn set_multicast(&mut self, tree: u16, entry: Tree) -> Result<()> {
-        self.rtl.write_multicast(tree, Some(entry))
+    fn set_multicast(&mut self, tree: u16, entry: Option<Tree>) -> Result<()> {
+        self.pause();
+        self.rtl.write_multicast(tree, entry)
     }
 
     fn acts_on(&self) -> ActsOn {

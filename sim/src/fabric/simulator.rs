@@ -14,11 +14,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use thiserror::Error;
-use tributary_protocol::red::Counter;
+use tributary_protocol::red::{Counter, Tree};
 
 use super::cable::{Arrival, Fate, Sighting, Wire};
 use super::check::{Cabling, Problem};
-use super::describe::{Fabric, Place};
+use super::describe::{Fabric, Place, TreeSpec};
 use super::endpoint::{Contribution, Cost, Endpoint, Role};
 use super::node::{ActsOn, Departure, SwitchNode};
 use super::tree;
@@ -131,6 +131,44 @@ impl Simulator {
     /// A switch.
     pub fn switch_mut(&mut self, index: usize) -> Option<&mut (dyn SwitchNode + 'static)> {
         self.switches.get_mut(index).map(|s| &mut **s)
+    }
+
+    /// Writes an entry of a switch's multicast table, or clears it, while the fabric runs. What [`Simulator::trees`] and
+    /// [`Simulator::fabric`] say does not change with it.
+    ///
+    /// # Errors
+    /// There is no such switch, or its table does not reach so far.
+    pub fn write_multicast(&mut self, switch: usize, id: u16, entry: Option<Tree>) -> Result<()> {
+        let unknown = SimulationError::Unknown {
+            what: "switch",
+            index: switch,
+        };
+        let node = self.switches.get_mut(switch).ok_or(unknown)?;
+        node.set_multicast(id, entry)
+            .with_context(|| format!("{}, tree {id}", self.fabric.switches[switch].name))
+    }
+
+    /// Adds a tree while the fabric runs and writes its entries, those far from the root first, over what stands there under
+    /// its number. Returns its index.
+    ///
+    /// # Errors
+    /// It is no tree, and nothing has changed; or a table does not reach so far.
+    pub fn add_tree(&mut self, spec: TreeSpec) -> Result<usize> {
+        let id = spec.id;
+        let order: Vec<usize> = spec.entries.iter().map(|(switch, _)| *switch).collect();
+        let mut fabric = (*self.fabric).clone();
+        let index = fabric.trees.len();
+        fabric.trees.push(spec);
+        let entries = tree::one(&fabric, &self.cabling, index).map_err(SimulationError::from)?;
+        // Derived entries have no order of their own.
+        let derived = entries.keys().filter(|_| order.is_empty());
+        let switches: Vec<usize> = order.iter().chain(derived).copied().collect();
+        for switch in switches.into_iter().rev() {
+            self.write_multicast(switch, id, entries.get(&switch).copied())?;
+        }
+        self.fabric = fabric.into();
+        self.trees.push(entries);
+        Ok(index)
     }
 
     /// The endpoints.

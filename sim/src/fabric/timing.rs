@@ -8,8 +8,12 @@ pub const FORWARD_CLOCKS: u64 = 9;
 pub const TO_ENGINE_CLOCKS: u64 = 6;
 /// From the first word of the last contribution at the engine to the first word of the result out.
 pub const ENGINE_CLOCKS: u64 = 11;
-/// From the first word at the engine of a frame that passes unchanged, up or down, to its first word out.
+/// From the first word at the engine of a frame that passes unchanged upwards to its first word out.
 pub const PASS_CLOCKS: u64 = 11;
+/// From the first word at the engine of a frame that goes down a tree to its first word out.
+pub const DOWN_CLOCKS: u64 = 9;
+/// Words of a reduction frame that a queue holds, and clocks that it takes into an engine.
+pub const STORED_WORDS: u64 = 11;
 /// From the last word of the last contribution in to the first word of the result out.
 pub const RESULT_CLOCKS: u64 = TO_ENGINE_CLOCKS + ENGINE_CLOCKS;
 /// Words of 8 bytes that a queue between an input and an output holds.

@@ -14,21 +14,36 @@ pub type Entries = BTreeMap<usize, Tree>;
 /// The entries of every tree of a fabric, in the order of its trees: derived, or given and checked.
 ///
 /// # Errors
-/// The first tree that is none.
+/// The first tree that is none, or that has the number of another on one of its switches.
 pub fn all(fabric: &Fabric, cabling: &Cabling) -> Result<Vec<Entries>, Problem> {
-    fabric
-        .trees
-        .iter()
-        .enumerate()
+    let mut taken = BTreeSet::new();
+    let trees = fabric.trees.iter().enumerate();
+    trees
         .map(|(index, tree)| {
-            members(fabric, index, tree)?;
-            if tree.entries.is_empty() {
-                derive(fabric, cabling, index, tree)
-            } else {
-                Walk::new(fabric, cabling, index, tree)?.run()
-            }
+            let entries = one(fabric, cabling, index)?;
+            let twice = entries.keys().find(|&&s| !taken.insert((tree.id, s)));
+            twice.map_or(Ok(()), |&switch| {
+                let (id, name) = (tree.id, &fabric.switches[switch].name);
+                let reason = format!("tree {id} is there twice, and {name} is in both");
+                Err(Problem::new(Item::Tree(index), reason))
+            })?;
+            Ok(entries)
         })
         .collect()
+}
+
+/// The entries of a tree of a fabric, by its index: derived, or given and checked.
+///
+/// # Errors
+/// It is no tree.
+pub(super) fn one(fabric: &Fabric, cabling: &Cabling, index: usize) -> Result<Entries, Problem> {
+    let tree = &fabric.trees[index];
+    members(fabric, index, tree)?;
+    if tree.entries.is_empty() {
+        derive(fabric, cabling, index, tree)
+    } else {
+        Walk::new(fabric, cabling, index, tree)?.run()
+    }
 }
 
 fn members(fabric: &Fabric, index: usize, tree: &TreeSpec) -> Result<(), Problem> {

@@ -291,7 +291,7 @@ impl RtlWindow {
         &mut self.model
     }
 
-    /// Counter `reason`: 0 counts accepted DATA. Takes three clocks without input.
+    /// Counter `reason`: 0 counts accepted DATA. Takes 32 clocks without input.
     ///
     /// # Errors
     /// The model has stopped.
@@ -308,7 +308,7 @@ impl RtlWindow {
         ] {
             self.model.set(output, 0);
         }
-        self.model.clocks(3)?;
+        self.model.clocks(32)?;
         Ok(self.model.get(self.ports.stat_data) as u32)
     }
 

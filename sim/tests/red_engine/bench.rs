@@ -52,7 +52,7 @@ pub struct Item {
 
 impl Item {
     /// The words as the input of a port stores them.
-    fn words(&self) -> [u64; 12] {
+    fn words(&self) -> [u64; 11] {
         let bytes = self.frame.to_bytes(DEFAULT_ETHERTYPE);
         let mut padded = [0xa5; 96];
         padded[2..].copy_from_slice(&bytes);
@@ -60,7 +60,6 @@ impl Item {
             u64::from_le_bytes(padded[8 * i..8 * i + 8].try_into().unwrap())
         });
         let key = key_of(&self.frame);
-        words[0] = 0xdead_beef_dead_beef;
         let wait = if let Way::Down(wait) = self.way {
             wait
         } else {
@@ -71,8 +70,7 @@ impl Item {
             | u64::from(self.frame.fabric.vni) << 16
             | u64::from(key.tree) << 3
             | u64::from(key.reduction);
-        words.rotate_left(6);
-        words
+        std::array::from_fn(|i| words[if i < 6 { i + 6 } else { i - 5 }])
     }
 }
 
@@ -342,7 +340,7 @@ impl Bench {
                         return;
                     }
                 }
-                match self.model.down(&item.frame, wait, begun + 13) {
+                match self.model.down(&item.frame, wait, begun + 12) {
                     Down::Armed(_) => {
                         self.owners.insert(index, key);
                         u64::from(again)

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use bench::{Bench, Item, Way};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
-use tributary_protocol::red::{EngineConfig, Mode};
+use tributary_protocol::red::{EngineConfig, Mode, Op};
 use tributary_sim::verilate::Verilated;
 
 fn library() -> &'static Verilated {
@@ -93,20 +93,32 @@ fn red_09_red_10_red_11_red_12_red_13_red_14_red_15_red_16_lock_step() {
     }
 }
 
-/// Frames of one tree every 12 clocks are all combined, and the engine never closes.
+/// Frames of one tree every 11 clocks are all combined, and the engine never closes.
 #[test]
 fn back_to_back_frames_of_one_tree_are_combined_at_line_rate() {
+    for op in [
+        Op::IntSum,
+        Op::FltSumNearest,
+        Op::FltMinmaxloc,
+        Op::FltRepsum,
+    ] {
+        combine_back_to_back(op);
+    }
+}
+
+fn combine_back_to_back(op: Op) {
     let mut rng = SmallRng::seed_from_u64(3);
     let mut bench = Bench::new(library(), config(false));
     let key = traffic::key(&mut rng, 1);
     let mut arm = traffic::frame(&mut rng, key, None, true);
     arm.red.seqno = 5;
+    arm.red.op = op;
     bench.begin(Item {
         way: Way::Down(1000),
         frame: arm,
     });
     for n in 1..=200 {
-        for _ in 0..12 {
+        for _ in 0..11 {
             bench.step(true);
         }
         assert!(bench.ready(), "frame {n} would have to wait");
@@ -114,7 +126,7 @@ fn back_to_back_frames_of_one_tree_are_combined_at_line_rate() {
         frame.fabric.vni = arm.fabric.vni;
         frame.red.cookie = arm.red.cookie;
         frame.red.seqno = 5;
-        frame.red.op = arm.red.op;
+        frame.red.op = op;
         frame.red.count = 1;
         bench.begin(Item {
             way: Way::Up,

@@ -7,8 +7,14 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "RED-6: a word that moves is not forwarded",
         "red_accumulate_d8",
-        "follows_reg & (place_reg[1:0] == r_word_reg[1:0])",
-        "1'b0",
+        "if (follows_reg) begin",
+        "if (1'b0) begin",
+    ),
+    (
+        "RED-1: a word that is just being written is not forwarded",
+        "red_accumulate_d8",
+        "if (near_store_reg &",
+        "if (1'b0 &",
     ),
     (
         "RED-9: the second operation replaces the first",

@@ -16,7 +16,7 @@ pub struct Step {
     pub word: u8,
     pub a: u64,
     pub b: u64,
-    /// REPSUM: the accumulator's word and the order to ignore all, two clocks later.
+    /// REPSUM: the accumulator's word and the order to ignore all, three clocks later.
     pub late: Option<(u64, bool)>,
     pub data: u64,
     pub code: u8,
@@ -181,7 +181,7 @@ impl Bench {
                 }
             }
         }
-        let (late, zero) = self.due[LATENCY - 3]
+        let (late, zero) = self.due[LATENCY - 4]
             .and_then(|s| s.late)
             .unwrap_or_else(|| (self.noise.random(), self.noise.random()));
         m.set(self.r_a, late);

@@ -72,12 +72,12 @@ const MUTATIONS: &[Mutation] = &[
         "s_low_lt",
         "s_lt",
     ),
-    ("no zero", CHOOSE, "", "s1_repsum_reg & r_zero", "1'b0"),
+    ("no zero", CHOOSE, "", "s2_repsum_reg & r_zero", "1'b0"),
     (
         "overflow of signs",
         CHOOSE,
         "",
-        "s3_x_sign_reg == s3_y_sign_reg",
+        "s4_x_sign_reg == s4_y_sign_reg",
         "1'b1",
     ),
 ];

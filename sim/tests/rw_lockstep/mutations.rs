@@ -136,8 +136,8 @@ fn places() -> Vec<(&'static str, Place)> {
         ),
         place(
             CONTROL,
-            Expression("gens_rd_data + 16'd1"),
-            &[(GenerationStandsStill, "gens_rd_data")],
+            Statement("assign raise_gen ="),
+            &[(GenerationStandsStill, "1'b0")],
         ),
         place(CONTROL, Expression("ctl_type == 3'd6"), &[(NoPoll, "1'b0")]),
         place(

@@ -9,14 +9,14 @@ use tributary_sim::switch::core::EngineWord;
 pub struct Stored {
     /// 1 up, 2 passes, 3 down.
     pub kind: u8,
-    /// In order of arrival: 6, 7, 8 to 11, 0 to 5.
-    pub words: [u64; 12],
+    /// In order of arrival: 6, 7, 8 to 11, 1 to 5.
+    pub words: [u64; 11],
 }
 
 impl Stored {
     /// Wait count of the tree.
     pub fn wait(&self) -> u32 {
-        (self.words[10] & 0xffff_ffff) as u32
+        (self.words[9] & 0xffff_ffff) as u32
     }
 
     /// VNI, tree, reduction id.
@@ -35,7 +35,7 @@ impl Stored {
         let address = 0xff80_0007 | u32::from(reduction) << 18 | u32::from(tree) << 3;
         let mut words = [0; 12];
         words[6..].copy_from_slice(&self.words[..6]);
-        words[..6].copy_from_slice(&self.words[6..]);
+        words[1..6].copy_from_slice(&self.words[6..]);
         words[6] &= 0xffff_ffff_0000_0000;
         words[4] = words[4] & 0xffff_ffff_0000_0000 | u64::from(address.swap_bytes());
         let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
@@ -92,7 +92,7 @@ impl Echo {
         }
         assert_eq!(word.kind, self.kind, "the kind changes within a frame");
         self.words.push(word.data);
-        if let Ok(words) = <[u64; 12]>::try_from(self.words.as_slice()) {
+        if let Ok(words) = <[u64; 11]>::try_from(self.words.as_slice()) {
             let stored = Stored {
                 kind: self.kind,
                 words,

@@ -1,4 +1,4 @@
-//! One state of the two machines and the network, and the steps out of it.
+//! One state of the two machines, and the steps out of it.
 
 use super::Scenario;
 use crate::rw::{
@@ -33,24 +33,23 @@ struct Truth {
     at_sender: Option<bool>,
 }
 
-/// One thing that can happen.
+/// Where a step leads, and what it puts into the network.
+pub(super) type Next = Result<(State, Vec<InFlight>), Violation>;
+
+/// One thing that can happen without a message from the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Sender(Choice),
-    Deliver(usize),
-    Lose(usize),
-    /// The sweep; of what it sends, the network keeps this message (all others are lost at once).
-    Sweep(usize),
+    Sweep,
     WriteDone(usize),
     IdleAbort,
 }
 
-/// A state.
+/// The two machines, the memory, and what really happened: everything but the network.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct State {
     tx: Sender,
     rx: Receiver,
-    pub net: Vec<InFlight>,
     writes: Vec<(u32, u32, u32)>,
     truth: Vec<Truth>,
     started: usize,
@@ -81,8 +80,8 @@ impl State {
             poll_ticks: 0,
             stall_poll_ticks: 0,
             max_polls: None,
-            overrun: 0,
-            echo: false,
+            overrun: if scenario.extras { 2 } else { 0 },
+            echo: scenario.extras,
             seq_limit: 1,
             mutations: scenario.mutations,
             ..SenderConfig::default()
@@ -93,7 +92,6 @@ impl State {
         let mut state = Self {
             tx: Sender::new(tx).ok()?,
             rx,
-            net: Vec::new(),
             writes: Vec::new(),
             truth,
             started: 0,
@@ -135,20 +133,10 @@ impl State {
     }
 
     pub fn steps(&self, scenario: &Scenario) -> Vec<Step> {
-        let mut steps = Vec::new();
-        let room = self.net.len() < scenario.in_flight;
-        for choice in self.tx.choices(0, scenario.give_up) {
-            if room || matches!(choice, Choice::GiveUp(_)) {
-                steps.push(Step::Sender(choice));
-            }
-        }
-        for index in 0..self.net.len() {
-            steps.push(Step::Deliver(index));
-            steps.push(Step::Lose(index));
-        }
-        if scenario.requests && room {
-            let messages = self.rx.clone().sweep(WPTR, 0).len();
-            steps.extend((0..messages).map(Step::Sweep));
+        let choices = self.tx.choices(0, scenario.give_up);
+        let mut steps: Vec<Step> = choices.into_iter().map(Step::Sender).collect();
+        if scenario.requests && !self.rx.clone().sweep(WPTR, 0).is_empty() {
+            steps.push(Step::Sweep);
         }
         steps.extend((0..self.writes.len()).map(Step::WriteDone));
         if scenario.give_up
@@ -161,59 +149,63 @@ impl State {
     }
 
     /// Does a step.
-    pub fn apply(&self, step: Step, scenario: &Scenario) -> Result<Self, Violation> {
+    pub fn apply(&self, step: Step, scenario: &Scenario) -> Next {
         let mut next = self.clone();
+        let mut sent = Vec::new();
         match step {
             Step::Sender(choice) => {
                 if let Some(out) = next.tx.perform(choice, 0) {
-                    next.put(
+                    put(
+                        &mut sent,
                         InFlight {
                             msg: out.msg,
                             origin: Self::index(out.xid),
                         },
-                        scenario,
                     );
                 }
             }
-            Step::Lose(index) => {
-                next.net.remove(index);
-            }
-            Step::Deliver(index) => {
-                let flying = self.net[index].clone();
-                if flying.msg.to_receiver() {
-                    next.deliver_to_receiver(self, &flying, scenario)?;
-                } else {
-                    next.deliver_to_sender(self, &flying.msg)?;
-                }
-            }
-            Step::Sweep(kept) => {
+            Step::Sweep => {
                 let outputs = next.rx.sweep(WPTR, 0);
                 for output in &outputs {
                     next.check_request(output)?;
                 }
-                next.outputs(outputs.into_iter().skip(kept).take(1).collect(), scenario)?;
+                next.outputs(outputs, scenario, &mut sent)?;
             }
             Step::WriteDone(index) => {
                 let (r#gen, transfer, pidx) = next.writes.remove(index);
                 next.truth[transfer as usize].written |= 1 << pidx;
                 let outputs = next.rx.handle_write_done(WPTR, r#gen);
-                next.outputs(outputs, scenario)?;
+                next.outputs(outputs, scenario, &mut sent)?;
             }
             Step::IdleAbort => {
                 let outputs = next.rx.abort_idle(WPTR);
-                next.outputs(outputs, scenario)?;
+                next.outputs(outputs, scenario, &mut sent)?;
             }
         }
-        next.take_completions()?;
-        next.check_receiver(self)?;
-        next.start_next(scenario);
-        next.tx.level();
-        next.settle();
-        Ok(next)
+        next.settle(self, scenario)?;
+        Ok((next, sent))
     }
 
-    /// Forgets what no later check looks at, so that states which differ in it only are explored once.
-    fn settle(&mut self) {
+    /// A message comes out of the network.
+    pub fn deliver(&self, flying: &InFlight, scenario: &Scenario) -> Next {
+        let mut next = self.clone();
+        let mut sent = Vec::new();
+        if flying.msg.to_receiver() {
+            next.deliver_to_receiver(self, flying, scenario, &mut sent)?;
+        } else {
+            next.deliver_to_sender(self, &flying.msg)?;
+        }
+        next.settle(self, scenario)?;
+        Ok((next, sent))
+    }
+
+    /// Completes a step: checks, the next transfer, and forgets what no later check looks at, so that states which differ in it
+    /// only are explored once.
+    fn settle(&mut self, before: &Self, scenario: &Scenario) -> Result<(), Violation> {
+        self.take_completions()?;
+        self.check_receiver(before)?;
+        self.start_next(scenario);
+        self.tx.level();
         for truth in self
             .truth
             .iter_mut()
@@ -221,25 +213,7 @@ impl State {
         {
             truth.written = 0;
         }
-        if self.ended() {
-            self.net.clear();
-        }
-    }
-
-    /// The network is a set: a second copy of a message makes no difference, since each may be delivered again and again.
-    /// Fields that have no effect while the clock stands still are levelled.
-    fn put(&mut self, mut flying: InFlight, scenario: &Scenario) {
-        match &mut flying.msg {
-            Message::Data(m) => m.round = 0,
-            Message::Poll(m) => m.seq = 0,
-            Message::Status(m) => m.seq = 0,
-            _ => {}
-        }
-        if let Err(place) = self.net.binary_search(&flying)
-            && self.net.len() < scenario.in_flight
-        {
-            self.net.insert(place, flying);
-        }
+        Ok(())
     }
 
     fn deliver_to_receiver(
@@ -247,6 +221,7 @@ impl State {
         before: &Self,
         flying: &InFlight,
         scenario: &Scenario,
+        sent: &mut Vec<InFlight>,
     ) -> Result<(), Violation> {
         let outputs = self.rx.handle(&flying.msg, 0);
         let open = before.rx.transfer(WPTR).map(|t| Self::index(t.xid));
@@ -267,7 +242,7 @@ impl State {
                 "a DATA packet of another transfer changed the receiver".into(),
             ));
         }
-        self.outputs(outputs, scenario)
+        self.outputs(outputs, scenario, sent)
     }
 
     fn check_write(
@@ -372,11 +347,16 @@ impl State {
         }
     }
 
-    /// Puts messages into the network, gives out writes, and notes completions of the receiver.
-    fn outputs(&mut self, outputs: Vec<Output>, scenario: &Scenario) -> Result<(), Violation> {
+    /// Sends messages, gives out writes, and notes completions of the receiver.
+    fn outputs(
+        &mut self,
+        outputs: Vec<Output>,
+        scenario: &Scenario,
+        sent: &mut Vec<InFlight>,
+    ) -> Result<(), Violation> {
         for output in outputs {
             match output {
-                Output::Send { msg, .. } => self.put(InFlight { msg, origin: 0 }, scenario),
+                Output::Send { msg, .. } => put(sent, InFlight { msg, origin: 0 }),
                 Output::Write(write) => {
                     let Some(open) = self.rx.transfer(WPTR).map(|t| Self::index(t.xid)) else {
                         continue;
@@ -387,7 +367,7 @@ impl State {
                     } else {
                         self.truth[open as usize].written |= 1 << write.pidx;
                         let outputs = self.rx.handle_write_done(write.wptr, write.r#gen);
-                        self.outputs(outputs, scenario)?;
+                        self.outputs(outputs, scenario, sent)?;
                     }
                 }
                 Output::Completion(done) => {
@@ -471,26 +451,48 @@ impl State {
                 Some(out) => format!("sender -> {}", out.msg),
                 None => format!("sender: {choice:?}"),
             },
-            Step::Deliver(index) => {
-                let InFlight { msg, origin } = &self.net[index];
-                if matches!(msg, Message::Data(_)) {
-                    format!("receiver <- {msg} (of transfer {origin})")
-                } else if msg.to_receiver() {
-                    format!("receiver <- {msg}")
-                } else {
-                    format!("sender <- {msg}")
-                }
+            Step::Sweep => {
+                let sent: Vec<String> = self
+                    .rx
+                    .clone()
+                    .sweep(WPTR, 0)
+                    .iter()
+                    .filter_map(|output| match output {
+                        Output::Send { msg, .. } => Some(msg.to_string()),
+                        _ => None,
+                    })
+                    .collect();
+                format!("receiver -> {} (timer)", sent.join(", "))
             }
-            Step::Lose(index) => format!("network loses {}", self.net[index].msg),
-            Step::Sweep(kept) => match self.rx.clone().sweep(WPTR, 0).get(kept) {
-                Some(Output::Send { msg, .. }) => format!("receiver -> {msg} (timer)"),
-                other => format!("receiver: timer, {other:?}"),
-            },
             Step::WriteDone(index) => format!(
                 "memory: packet {} of transfer {} is visible",
                 self.writes[index].2, self.writes[index].1
             ),
             Step::IdleAbort => "receiver gives up after silence".into(),
+        }
+    }
+}
+
+/// Adds a message to what a step sends. Fields that have no effect while the clock stands still are levelled.
+fn put(sent: &mut Vec<InFlight>, mut flying: InFlight) {
+    match &mut flying.msg {
+        Message::Data(m) => m.round = 0,
+        Message::Poll(m) => m.seq = 0,
+        Message::Status(m) => m.seq = 0,
+        _ => {}
+    }
+    sent.push(flying);
+}
+
+impl std::fmt::Display for InFlight {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { msg, origin } = self;
+        if matches!(msg, Message::Data(_)) {
+            write!(f, "receiver <- {msg} (of transfer {origin})")
+        } else if msg.to_receiver() {
+            write!(f, "receiver <- {msg}")
+        } else {
+            write!(f, "sender <- {msg}")
         }
     }
 }

@@ -13,10 +13,26 @@ pub(super) struct Granted {
     pub w: u32,
 }
 
+/// Last sending of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Sent {
+    /// When.
+    pub at: u64,
+    /// It was not the first.
+    pub again: bool,
+}
+
 /// At most so many of the last packets get a second copy before anything is known of them.
 const GUARDED: u32 = 40;
-/// Polls in idle slots after the last packet, before the regular ones.
-const EARLY_POLLS: u32 = 6;
+/// Polls in idle slots after a packet, before the regular ones.
+const EARLY_POLLS: u32 = 20;
+/// As `config.overrun`, while a credit update is overdue: this share of it.
+const OVERDUE_SHARE: u32 = 4;
+
+/// A packet that leaves so many ticks after another overtakes it once in eight times at most.
+fn overtaken(config: &SenderConfig) -> u64 {
+    u64::from(config.allowance_ticks / 2)
+}
 
 /// A transfer that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -34,8 +50,10 @@ pub(super) struct Active {
     pub base: u32,
     /// Send pointer. A range request moves it back; only sending, or news that packets have arrived, moves it forward (RW-14).
     pub next: u32,
-    /// Time of the last sending of `base`, `base + 1`, …
-    pub sent: VecDeque<u64>,
+    /// Last sending of `base`, `base + 1`, …
+    pub sent: VecDeque<Sent>,
+    /// Numbers below this are taken to have arrived before a packet that leaves now: see [`Active::trust`].
+    pub trusted: u32,
     /// Asked for, to be sent again.
     pub pending: BTreeSet<u32>,
     /// Sent again after a request, arrival not yet known: number and time.
@@ -65,6 +83,8 @@ pub(super) struct Active {
     /// seq of the last poll and when it left.
     pub seq: u16,
     pub polled_at: Option<u64>,
+    /// When something last left whose effect shows the whole window: a poll, or a repair that makes a credit update due.
+    pub informed_at: Option<u64>,
 }
 
 impl Active {
@@ -79,6 +99,7 @@ impl Active {
             base: 0,
             next: 0,
             sent: VecDeque::new(),
+            trusted: 0,
             pending: BTreeSet::new(),
             repairs: BTreeMap::new(),
             echo: None,
@@ -96,6 +117,7 @@ impl Active {
             poll_at: now,
             seq: 0,
             polled_at: None,
+            informed_at: None,
         }
     }
 
@@ -107,7 +129,13 @@ impl Active {
     fn sent_at(&self, pidx: u32) -> Option<u64> {
         self.sent
             .get(pidx.checked_sub(self.base)? as usize)
-            .copied()
+            .map(|sent| sent.at)
+    }
+
+    fn sent_once(&self, pidx: u32) -> bool {
+        pidx.checked_sub(self.base)
+            .and_then(|place| self.sent.get(place as usize))
+            .is_some_and(|sent| !sent.again)
     }
 
     /// Notes a sending of `pidx`; true if it is not the first.
@@ -116,24 +144,68 @@ impl Active {
             return true;
         };
         match self.sent.get_mut(place as usize) {
-            Some(at) => *at = now,
+            Some(sent) => {
+                *sent = Sent {
+                    at: now,
+                    again: true,
+                }
+            }
             None => {
-                self.sent.push_back(now);
+                self.sent.push_back(Sent {
+                    at: now,
+                    again: false,
+                });
                 return false;
             }
         }
         true
     }
 
-    /// Numbers below this may be sent now: the credit, and up to `overrun` above it while holes have been sent again and no
-    /// credit update is overdue: the resent packets arrive first and open the window.
+    /// Numbers below this may be sent now: the credit, and up to `overrun` above it as far as the window will have moved once all
+    /// that is trusted to arrive has arrived; less far while a credit update is overdue.
     pub fn limit(&self, config: &SenderConfig, now: u64) -> u32 {
-        let repaired =
-            config.mode == Mode::Rw && !self.repairs.is_empty() && !self.overdue(config, now);
-        if repaired {
-            self.n.min(self.credit.saturating_add(config.overrun))
+        if config.mode != Mode::Rw || config.overrun == 0 || self.credit >= self.n {
+            return self.credit;
+        }
+        let overrun = if self.overdue(config, now) {
+            config.overrun / OVERDUE_SHARE
         } else {
-            self.credit
+            config.overrun
+        };
+        let moved = self.trusted.saturating_sub(self.base);
+        self.n.min(self.credit.saturating_add(moved.min(overrun)))
+    }
+
+    /// A packet that waits to be sent again keeps the window shut: what left above the window too long ago to arrive after it
+    /// is dropped, and goes again, in order.
+    pub fn go_back(&mut self, config: &SenderConfig, now: u64) {
+        let (Some(granted), Some(first)) = (self.window, self.pending.first()) else {
+            return;
+        };
+        let top = first.saturating_add(granted.w);
+        let dropped = self
+            .sent_at(top)
+            .is_some_and(|at| now.saturating_sub(at) >= overtaken(config));
+        if config.mode == Mode::Rw && config.overrun > 0 && dropped {
+            self.rewind(top);
+        }
+    }
+
+    /// Moves `trusted` on: over packets that were sent a round trip and the allowance ago, since a request for them would be here
+    /// in most cases, and over packets sent again that a packet sent now will not overtake in most cases.
+    pub fn trust(&mut self, config: &SenderConfig, now: u64) {
+        let settled = u64::from(config.rtt_ticks + config.allowance_ticks);
+        self.trusted = self.trusted.max(self.base);
+        while self.trusted < self.next && !self.pending.contains(&self.trusted) {
+            let age = if self.repairs.contains_key(&self.trusted) {
+                overtaken(config)
+            } else {
+                settled
+            };
+            match self.sent_at(self.trusted) {
+                Some(at) if now.saturating_sub(at) >= age => self.trusted += 1,
+                _ => break,
+            }
         }
     }
 
@@ -146,7 +218,7 @@ impl Active {
         let quarter = (granted.w / 4).max(1);
         let update = (self.base / quarter + 1) * quarter;
         let waits_for = (update - self.base) as usize;
-        let old = |at: &u64| now.saturating_sub(*at) >= u64::from(config.retry_ticks);
+        let old = |sent: &Sent| now.saturating_sub(sent.at) >= u64::from(config.retry_ticks);
         config.mode == Mode::Rw
             && update < self.n
             && waits_for <= self.sent.len()
@@ -155,6 +227,16 @@ impl Active {
 
     pub fn has_fresh(&self, config: &SenderConfig, now: u64) -> bool {
         self.window.is_some() && self.next < self.limit(config, now)
+    }
+
+    /// Whether a fresh packet could be sent at some time with nothing heard until then.
+    pub fn may_run_ahead(&self, config: &SenderConfig) -> bool {
+        let overrun = if config.mode == Mode::Rw {
+            config.overrun
+        } else {
+            0
+        };
+        self.window.is_some() && self.next < self.n.min(self.credit.saturating_add(overrun))
     }
 
     pub fn has_resend(&self) -> bool {
@@ -168,6 +250,7 @@ impl Active {
 
     /// A packet was asked for, or STATUS shows that it is lost.
     pub fn ask(&mut self, pidx: u32) {
+        self.trusted = self.trusted.min(pidx);
         if self.pending.insert(pidx) {
             self.asked = self.asked.saturating_add(1);
         }
@@ -184,27 +267,47 @@ impl Active {
             .then(|| self.guarded - 1)
     }
 
-    /// All is sent, and a poll now, before the regular one, tells at once what is lost.
+    /// All is sent, or the credit is used up and an update is overdue: a poll now, before the regular one, tells at once what is
+    /// lost.
     pub fn early_poll(&self, config: &SenderConfig, now: u64) -> bool {
+        let step = (config.stall_poll_ticks / 8).max(1);
         self.window.is_some()
-            && self.next == self.n
             && config.mode == Mode::Rw
             && config.echo
             && self.asked > 0
             && self.early_polls < EARLY_POLLS
-            && now
-                >= self.sent_last
-                    + u64::from(config.allowance_ticks + self.early_polls * config.stall_poll_ticks)
+            && (self.next == self.n || self.overdue(config, now))
+            && now >= self.sent_last + u64::from((self.early_polls + 1) * step)
     }
 
-    /// Whether losing `pidx` once more would shut the window, or delay the end.
+    /// For a round trip, and for as long as it takes to lose a packet, nothing has left that would show a packet of which the
+    /// request was lost, and the window is small enough to shut before that shows by itself: a poll is worth its slot.
+    pub fn uninformed(&self, config: &SenderConfig, now: u64) -> bool {
+        let every = self
+            .sent_upto()
+            .checked_div(self.asked)
+            .unwrap_or(u32::MAX)
+            .max(config.rtt_ticks);
+        config.mode == Mode::Rw
+            && config.echo
+            && self.next < self.n
+            && self.shuts_soon(self.base, config)
+            && self
+                .informed_at
+                .is_some_and(|at| now.saturating_sub(at) >= u64::from(every))
+    }
+
+    /// The window shuts at `pidx` before it is known that `pidx` is lost once more.
+    fn shuts_soon(&self, pidx: u32, config: &SenderConfig) -> bool {
+        let known = config.rtt_ticks.saturating_add(config.retry_ticks);
+        self.window
+            .is_some_and(|granted| pidx.saturating_add(granted.w) < self.next.saturating_add(known))
+    }
+
+    /// Whether losing `pidx` once more would shut the window before that is known, or delay the end.
     fn critical(&self, pidx: u32, config: &SenderConfig) -> bool {
         let w = self.window.map_or(0, |granted| granted.w);
-        self.next == self.n
-            || pidx.saturating_add(w)
-                < self
-                    .next
-                    .saturating_add(config.rtt_ticks.saturating_add(config.retry_ticks))
+        self.next == self.n || (pidx.saturating_add(w) < self.n && self.shuts_soon(pidx, config))
     }
 
     /// Takes the next packet to send again: the second copy of the last one, or the lowest that was asked for.
@@ -215,6 +318,12 @@ impl Active {
         let pidx = self.pending.pop_first()?;
         if config.overrun > 0 {
             self.repairs.insert(pidx, now);
+        }
+        // Its arrival moves wbase at least to the next packet that waits.
+        let quarter = self.window.map_or(1, |granted| (granted.w / 4).max(1));
+        let stop = self.pending.first().copied().unwrap_or(self.next);
+        if pidx / quarter != stop / quarter {
+            self.informed_at = Some(now);
         }
         let pays = config.echo
             && config.mode == Mode::Rw
@@ -247,6 +356,7 @@ impl Active {
     pub fn rewind(&mut self, pidx: u32) {
         if pidx < self.next {
             self.next = pidx;
+            self.trusted = self.trusted.min(pidx);
             self.pending.split_off(&pidx);
         }
     }
@@ -262,6 +372,15 @@ impl Active {
             now.saturating_sub(at)
                 >= u64::from(config.rtt_ticks) + u64::from(config.allowance_ticks)
         })
+    }
+
+    /// As [`Active::plausible`], for a range: the receiver asks for it after silence, whatever may be on its way, so the packet
+    /// must be old enough to have arrived before the request left.
+    pub fn plausible_range(&self, pidx: u32, config: &SenderConfig, now: u64) -> bool {
+        let old = self
+            .sent_at(pidx)
+            .is_some_and(|at| now.saturating_sub(at) >= u64::from(config.retry_ticks));
+        self.plausible(pidx, config, now) && (config.mode != Mode::Rw || old)
     }
 
     /// Everything below `base` has arrived.
@@ -324,11 +443,17 @@ impl Active {
         now: u64,
     ) {
         let top = status.wbase.saturating_add(status.bitmap.len() as u32);
+        // As at the receiver: what is so far below the highest that arrived would be there by now, if it was sent once only.
+        let old = status.bitmap.last_one().map_or(0, |last| {
+            (status.wbase + last as u32 + 1).saturating_sub(config.allowance_ticks)
+        });
         for pidx in self.base..self.sent_upto().min(top) {
             if status.bitmap.get((pidx - status.wbase) as usize).as_deref() == Some(&true) {
                 self.pending.remove(&pidx);
                 self.repairs.remove(&pidx);
-            } else if pidx < self.next && self.lost(pidx, polled_at, config, now) {
+            } else if pidx < self.next
+                && (self.lost(pidx, polled_at, config, now) || (pidx < old && self.sent_once(pidx)))
+            {
                 self.ask(pidx);
             }
         }
@@ -336,5 +461,6 @@ impl Active {
         if self.lost(top, polled_at, config, now) {
             self.rewind(top);
         }
+        self.go_back(config, now);
     }
 }

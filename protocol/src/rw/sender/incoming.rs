@@ -45,6 +45,7 @@ impl Sender {
                 let plausible = t.plausible(m.pidx, &config, now) && m.pidx < t.next;
                 if plausible {
                     t.ask(m.pidx);
+                    t.go_back(&config, now);
                 } else {
                     self.stats.stale_requests += 1;
                 }
@@ -57,7 +58,7 @@ impl Sender {
                 if config.mode == Mode::Counter {
                     return self.on_next_round(m.slot, m.round, &config, now);
                 }
-                let plausible = t.plausible(m.pidx, &config, now);
+                let plausible = t.plausible_range(m.pidx, &config, now);
                 if config.mode == Mode::GoBackN
                     && m.pidx <= t.sent_upto()
                     && t.arrived_below(m.pidx)

@@ -7,6 +7,14 @@ impl Sender {
     /// The packet for this slot of the line, if there is one: ABORTs, then CONNECTs and POLLs whose time has come, then
     /// resends before fresh packets but one fresh packet in `fresh_every`, in turn over the transfers (RW-10, RW-15).
     pub fn next_packet(&mut self, now: u64) -> Option<Outgoing> {
+        let config = &self.config;
+        for t in self
+            .slots
+            .iter_mut()
+            .filter_map(|slot| slot.active.as_mut())
+        {
+            t.trust(config, now);
+        }
         while let Some(choice) = self.schedule(now) {
             let out = self.perform(choice, now);
             if out.is_some() {
@@ -33,8 +41,14 @@ impl Sender {
             if t.has_resend() {
                 choices.push(Choice::Resend(slot));
             }
-            if t.has_fresh(&self.config, now) {
+            if t.may_run_ahead(&self.config) {
                 choices.push(Choice::Fresh(slot));
+            }
+            if t.guard(&self.config).is_some() {
+                choices.push(Choice::Guard(slot));
+            }
+            if t.window.is_some() && self.config.echo && !self.config.mutations.no_poll {
+                choices.push(Choice::EarlyPoll(slot));
             }
             choices.extend(self.query(slot, t, now));
             if give_up {
@@ -80,6 +94,9 @@ impl Sender {
                 } else {
                     query
                 });
+            }
+            if t.uninformed(&self.config, now) && !self.config.mutations.no_poll {
+                return Some(Choice::EarlyPoll(slot));
             }
             if resend.is_none() && t.has_resend() {
                 resend = Some(Choice::Resend(slot));
@@ -137,7 +154,7 @@ impl Sender {
             }
             Choice::EarlyPoll(slot) => {
                 let t = self.get_mut(slot)?;
-                t.early_polls += 1;
+                t.early_polls = t.early_polls.saturating_add(1);
                 self.send_poll(slot, now)
             }
             Choice::Guard(slot) => {
@@ -159,7 +176,7 @@ impl Sender {
             }
             Choice::Fresh(slot) => {
                 let t = self.slots.get_mut(usize::from(slot))?.active.as_mut()?;
-                if !t.has_fresh(&self.config, now) {
+                if !t.may_run_ahead(&self.config) {
                     return None;
                 }
                 let pidx = t.next;
@@ -221,8 +238,9 @@ impl Sender {
         let window = t.window?;
         t.seq = if t.seq >= seq_limit { 1 } else { t.seq + 1 };
         t.polled_at = Some(now);
+        t.informed_at = Some(now);
         t.polled.retain(|(seq, _)| *seq != t.seq);
-        if t.polled.len() >= 16 {
+        if t.polled.len() >= 64 {
             t.polled.pop_front();
         }
         t.polled.push_back((t.seq, now));

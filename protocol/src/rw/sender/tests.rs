@@ -375,7 +375,14 @@ fn rw_09_busy_is_tried_again_after_the_hint_and_not_for_ever() {
 
 #[test]
 fn rw_19_stops_at_the_credit_and_asks_when_it_stays_away() {
-    let mut tx = connected(config(), 100, 8);
+    let mut tx = connected(
+        SenderConfig {
+            overrun: 0,
+            ..config()
+        },
+        100,
+        8,
+    );
     let mut now = 0;
     assert_eq!(numbers(&mut tx, &mut now, 99), (0..8).collect::<Vec<_>>());
     assert!((8..11).all(|now| tx.next_packet(now).is_none()));
@@ -386,36 +393,54 @@ fn rw_19_stops_at_the_credit_and_asks_when_it_stays_away() {
 }
 
 #[test]
-fn rw_19_runs_ahead_of_the_credit_only_behind_a_repair() {
-    let mut tx = connected(
-        SenderConfig {
-            overrun: 16,
-            ..config()
-        },
-        200,
-        12,
-    );
+fn rw_19_runs_ahead_of_the_credit_only_while_no_packet_is_known_to_keep_the_window_shut() {
+    let patient = |overrun| SenderConfig {
+        overrun,
+        retry_ticks: 1000,
+        ..config()
+    };
+    let mut tx = connected(patient(16), 600, 256);
     let mut now = 0;
-    assert_eq!(numbers(&mut tx, &mut now, 99).len(), 12);
-    tx.on_message(&one(0), 13);
-    now = 13;
+    // No credit update has come, and no request that would tell why.
     assert_eq!(
-        numbers(&mut tx, &mut now, 99),
-        [vec![0], (12..28).collect()].concat()
+        numbers(&mut tx, &mut now, 999),
+        (0..272).collect::<Vec<_>>()
     );
-    let mut strict = connected(
-        SenderConfig {
-            overrun: 0,
-            ..config()
-        },
-        200,
-        12,
+    // The window was shut: what left above it was dropped, and goes again behind the packet that opens it.
+    tx.on_message(&one(0), 273);
+    now = 273;
+    assert_eq!(
+        numbers(&mut tx, &mut now, 999),
+        [vec![0], (256..272).collect()].concat()
     );
+    let mut strict = connected(patient(0), 600, 256);
     now = 0;
-    numbers(&mut strict, &mut now, 99);
-    strict.on_message(&one(0), 13);
-    now = 13;
-    assert_eq!(numbers(&mut strict, &mut now, 99), [0]);
+    assert_eq!(numbers(&mut strict, &mut now, 999).len(), 256);
+    strict.on_message(&one(0), 273);
+    now = 273;
+    assert_eq!(numbers(&mut strict, &mut now, 999), [0]);
+}
+
+#[test]
+fn rw_12_status_shows_what_is_lost_as_the_receiver_sees_it() {
+    // Far below the highest that arrived, and sent once: lost, however young the report.
+    let mut tx = connected(config(), 100, 64);
+    let mut now = 0;
+    numbers(&mut tx, &mut now, 12);
+    tx.on_message(&status(0, 3, 64, &[2, 3, 5]), 12);
+    // 3, 4 and 7 are missing; 8 is the highest, so 7 may still come.
+    assert_eq!(numbers(&mut tx, &mut now, 3), [3, 4, 12]);
+}
+
+#[test]
+fn rw_12_a_range_is_served_only_if_its_packets_had_time_to_arrive() {
+    let mut tx = connected(config(), 100, 20);
+    let mut now = 0;
+    numbers(&mut tx, &mut now, 20);
+    tx.on_message(&range(19), 32);
+    assert_eq!(tx.pointers(0), Some((20, 20)));
+    tx.on_message(&range(19), 33);
+    assert_eq!(tx.pointers(0), Some((19, 20)));
 }
 
 #[test]

@@ -29,7 +29,8 @@ impl TableBits {
             |largest: Option<u32>| largest.map_or(0, |n| (u32::BITS - n.leading_zeros()) as u8);
         Self {
             unicast: bits(fabric.endpoints.iter().map(|e| e.node).max()),
-            multicast: bits(fabric.trees.iter().map(|t| t.id.into()).max()),
+            // Room for trees that are added later.
+            multicast: bits(fabric.trees.iter().map(|t| t.id.into()).max()).max(6),
         }
     }
 }
@@ -74,7 +75,7 @@ impl Simulator {
             }
             for (entries, tree) in trees.iter().zip(&fabric.trees) {
                 if let Some(entry) = entries.get(&index) {
-                    node.set_multicast(tree.id, *entry)?;
+                    node.set_multicast(tree.id, Some(*entry))?;
                 }
             }
             switches.push(node);

@@ -1,0 +1,141 @@
+//! What arrives: checks, acceptance, landing, acknowledgement.
+
+use super::*;
+use crate::xud::{
+    codes::{Drop, Nak},
+    wire::{self, CONTROL, Echo, Reply, Send, WireError},
+};
+
+impl Card {
+    /// A frame from the line.
+    pub fn receive_frame(&mut self, frame: &[u8], now: u64) {
+        match wire::decode_frame(frame) {
+            Ok((from, packet)) => self.receive(from, &packet, now),
+            Err(error) => self.stats.drops.count(match error {
+                WireError::Frame(_) => Drop::BadFrame,
+                WireError::Opcode(_) => Drop::NotXud,
+                _ => Drop::BadHeader,
+            }),
+        }
+    }
+
+    /// A packet from a node. Everything is checked before any state changes (XUD-14).
+    pub fn receive(&mut self, from: u16, packet: &Packet, now: u64) {
+        // A deadline that is over has priority over an acknowledgement of the same moment, as in the wheel.
+        self.tick(now);
+        match packet {
+            Packet::Ack(ack) => self.acknowledged(from, ack),
+            Packet::Send(send) => self.request(from, send, None),
+            Packet::Unknown { send, .. } => self.request(from, send, Some(Nak::Opcode)),
+        }
+    }
+
+    fn request(&mut self, from: u16, send: &Send, refused: Option<Nak>) {
+        if self.acks.len() + self.landing.len() >= ACK_QUEUE {
+            self.stats.ack_overload += 1;
+            return;
+        }
+        let reply = match self.check(send, refused) {
+            Ok(()) => return self.accept(from, send),
+            Err(drop) => {
+                self.stats.drops.count(drop);
+                match drop {
+                    Drop::BadQp => Reply::Nak(Nak::BadQp),
+                    Drop::BadOpcode => Reply::Nak(Nak::Opcode),
+                    Drop::BadLength => Reply::Nak(Nak::Length),
+                    Drop::StaleEpoch => Reply::Nak(Nak::Epoch),
+                    Drop::Rnr if self.config.mutations.no_reserve => Reply::Ok,
+                    Drop::Rnr => Reply::Rnr,
+                    // A wrong key is never answered.
+                    _ => return,
+                }
+            }
+        };
+        self.acks.push_back((from, answer(send, reply)));
+    }
+
+    /// Whether a request can be accepted; what is answered is in the order of these checks.
+    fn check(&self, send: &Send, refused: Option<Nak>) -> Result<(), Drop> {
+        let qp = self.qps.get(&send.dest_qp).ok_or(Drop::BadQp)?;
+        if send.q_key != qp.shape.q_key {
+            return Err(Drop::BadKey);
+        }
+        if refused.is_some() {
+            return Err(Drop::BadOpcode);
+        }
+        if send.payload.len() > usize::from(self.config.mtu) {
+            return Err(Drop::BadLength);
+        }
+        let newest = self.epochs.get(&send.dest_qp).copied().unwrap_or(qp.floor);
+        let handed_out = send.window.epoch.wrapping_sub(qp.floor) <= newest.wrapping_sub(qp.floor);
+        let has_epoch = send.version > 0 && send.flags & CONTROL == 0;
+        if has_epoch && !handed_out && !self.config.mutations.no_epoch {
+            return Err(Drop::StaleEpoch);
+        }
+        let memory = qp.receives.front().ok_or(Drop::Rnr)?;
+        if send.payload.len() > memory.length as usize {
+            return Err(Drop::BadLength);
+        }
+        if qp.room() { Ok(()) } else { Err(Drop::Rnr) }
+    }
+
+    /// Takes a receive request and a completion slot; the acknowledgement waits until the message has landed (XUD-4).
+    fn accept(&mut self, from: u16, send: &Send) {
+        let Some(qp) = self.qps.get_mut(&send.dest_qp) else {
+            return;
+        };
+        let Some(memory) = qp.receives.pop_front() else {
+            return;
+        };
+        qp.reserved += 1;
+        self.stats.accepted += 1;
+        let mut ack = Some((from, answer(send, Reply::Ok)));
+        if self.config.mutations.early_ack {
+            self.acks.extend(ack.take());
+        }
+        let from = Peer {
+            node: from,
+            qpn: send.src_qp,
+        };
+        let completion = Completion::Received {
+            id: memory.id,
+            from,
+            version: send.version,
+            flags: send.flags,
+            window: send.window,
+            payload: send.payload.clone(),
+        };
+        self.landing.push_back(Landing {
+            qpn: send.dest_qp,
+            completion,
+            ack,
+        });
+    }
+
+    /// The host interface has ordered the oldest accepted message's data and completion: software sees it from here on, and
+    /// the acknowledgement may leave (XUD-4). False if none waits.
+    pub fn land(&mut self) -> bool {
+        let Some(landing) = self.landing.pop_front() else {
+            return false;
+        };
+        if let Some(qp) = self.qps.get_mut(&landing.qpn) {
+            qp.complete(landing.completion);
+            self.acks.extend(landing.ack);
+        }
+        true
+    }
+}
+
+/// The acknowledgement of a request, in its version.
+fn answer(send: &Send, reply: Reply) -> Ack {
+    Ack {
+        dest_qp: send.src_qp,
+        psn: send.psn,
+        reply,
+        echo: (send.version > 0).then_some(Echo {
+            window: send.window,
+            flags: send.flags,
+            qpn: send.dest_qp,
+        }),
+    }
+}

@@ -1,0 +1,184 @@
+//! Requests: posting, sending, acknowledgement, timeout.
+
+use super::*;
+use crate::xud::{
+    codes::Drop,
+    table::Entry,
+    wire::{Reply, Send},
+};
+
+impl Card {
+    /// Posts a request. A bad one ends at once with a LOCAL outcome; its completion slot is reserved here, so that no
+    /// completion is ever lost.
+    ///
+    /// # Errors
+    /// No such queue pair, no room in it, or a request that describes no memory.
+    pub fn post_send(&mut self, qpn: u32, request: SendRequest) -> Result<(), PostError> {
+        let qp = self.qps.get_mut(&qpn).ok_or(PostError::NoQp(qpn))?;
+        if qp.sends.len() >= usize::from(qp.shape.sends) {
+            return Err(PostError::Full("send"));
+        }
+        if !qp.room() {
+            return Err(PostError::Full("completion"));
+        }
+        let (from, to) = request.range;
+        if from > to || to > request.buffer.len() {
+            return Err(PostError::Request("range"));
+        }
+        if request.version > 1 {
+            return Err(PostError::Request("version"));
+        }
+        qp.reserved += 1;
+        let id = request.id;
+        let length = request.head.len() + (to - from);
+        if length > usize::from(self.config.mtu) {
+            let outcome = Outcome::LocalLength;
+            qp.complete(Completion::Sent { id, outcome });
+        } else if request.to.qpn >= 1 << 24 {
+            let outcome = Outcome::LocalAddress;
+            qp.complete(Completion::Sent { id, outcome });
+        } else {
+            qp.sends.push_back(request);
+        }
+        Ok(())
+    }
+
+    /// What leaves next: acknowledgements first, then the queue pairs in turns.
+    pub fn next_packet(&mut self, now: u64) -> Option<Outgoing> {
+        if let Some((to, ack)) = self.acks.pop_front() {
+            self.stats.acks_sent += 1;
+            let packet = Packet::Ack(ack);
+            return Some(Outgoing { to, packet });
+        }
+        let after = self.turn.wrapping_add(1);
+        let mut chosen = None;
+        for (qpn, qp) in self.qps.range(after..).chain(self.qps.range(..after)) {
+            if qp.sends.is_empty() {
+                continue;
+            }
+            // A number still in flight is never used again: the request waits for its completion.
+            if self
+                .table
+                .is_free(*qpn, qp.psn.wrapping_add(1) & self.psn_mask())
+            {
+                chosen = Some(*qpn);
+                break;
+            }
+            self.stats.stalls += 1;
+        }
+        let qpn = chosen?;
+        self.turn = qpn;
+        self.transmit(qpn, now)
+    }
+
+    fn transmit(&mut self, qpn: u32, now: u64) -> Option<Outgoing> {
+        let mask = self.psn_mask();
+        let qp = self.qps.get_mut(&qpn)?;
+        let request = qp.sends.pop_front()?;
+        qp.psn = qp.psn.wrapping_add(1) & mask;
+        let SendRequest {
+            id,
+            to,
+            version,
+            flags,
+            window,
+            head: mut payload,
+            buffer,
+            range,
+        } = request;
+        if let Some(bytes) = buffer.get(range.0..range.1) {
+            payload.extend_from_slice(bytes);
+        }
+        let timer = self.table.insert(Entry {
+            qpn,
+            psn: qp.psn,
+            to,
+            window,
+            version,
+            flags,
+            id,
+        });
+        let deadline = now.saturating_add(4_096 << qp.shape.timeout);
+        self.wheel.start(deadline, timer);
+        self.stats.sent += 1;
+        let send = Send {
+            dest_qp: to.qpn,
+            psn: qp.psn,
+            q_key: qp.shape.q_key,
+            src_qp: qpn,
+            version,
+            flags,
+            window,
+            payload,
+        };
+        let packet = Packet::Send(send);
+        Some(Outgoing {
+            to: to.node,
+            packet,
+        })
+    }
+
+    /// Ends requests whose time is over (XUD-1).
+    pub fn tick(&mut self, now: u64) {
+        let Self {
+            wheel,
+            table,
+            qps,
+            stats,
+            ..
+        } = self;
+        wheel.advance(now, |(place, serial)| {
+            let Some(entry) = table.expire(place, serial) else {
+                return;
+            };
+            stats.timeouts += 1;
+            if let Some(qp) = qps.get_mut(&entry.qpn) {
+                qp.complete(Completion::Sent {
+                    id: entry.id,
+                    outcome: Outcome::Timeout,
+                });
+            }
+        });
+    }
+
+    /// An acknowledgement: it must be of a request in flight, from where that went, of the same window identity (XUD-3).
+    pub(super) fn acknowledged(&mut self, from: u16, ack: &Ack) {
+        let Some(entry) = self.table.get(ack.dest_qp, ack.psn) else {
+            let reason = if self.qps.contains_key(&ack.dest_qp) {
+                Drop::AckUnknown
+            } else {
+                Drop::BadQp
+            };
+            return self.stats.drops.count(reason);
+        };
+        if !self.config.mutations.psn_only && entry.version > 0 {
+            // Without an echo it answers another version.
+            let Some(echo) = ack.echo else {
+                return self.stats.drops.count(Drop::AckEcho);
+            };
+            let source = Peer {
+                node: from,
+                qpn: echo.qpn,
+            };
+            if source != entry.to {
+                return self.stats.drops.count(Drop::AckSource);
+            }
+            if (echo.window, echo.flags) != (entry.window, entry.flags) {
+                return self.stats.drops.count(Drop::AckEcho);
+            }
+        }
+        let Some(entry) = self.table.remove(ack.dest_qp, ack.psn) else {
+            return;
+        };
+        let outcome = match ack.reply {
+            Reply::Ok => Outcome::Ok,
+            Reply::Rnr => Outcome::RemoteRnr,
+            Reply::Nak(nak) => Outcome::of(nak),
+        };
+        self.stats.acknowledged += u64::from(outcome == Outcome::Ok);
+        if let Some(qp) = self.qps.get_mut(&entry.qpn) {
+            let id = entry.id;
+            qp.complete(Completion::Sent { id, outcome });
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! The reliable layer: what makes the card's datagrams arrive once, in software, over one queue pair (XUD-7).
+//!
+//! A connection has windows with one message in flight each. A message that ran into a timeout is sent again under the same
+//! window identity; the receiver drops what it has seen. When a message is given up, its connection sends nothing more until
+//! everything in flight has ended, and is then opened anew under a new epoch (XUD-8): one epoch for all windows of a connection
+//! and direction keeps a window at 4 bytes.
+
+mod connection;
+mod incoming;
+mod opening;
+mod outgoing;
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use super::card::{Card, Completion, PostError, ReceiveRequest, SendRequest, Shape};
+use super::codes::{Drop, Drops, Outcome};
+use super::config::{ConfigError, LayerConfig};
+use super::control::Control;
+use super::wheel::Wheel;
+use super::wire::Window;
+use super::{MAX_MESSAGE, Peer};
+use connection::{Connection, Slab};
+
+/// Name of control messages in the card; pieces have their place.
+const CONTROL_ID: u64 = u64::MAX;
+
+/// What the layer tells its user.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// A message has arrived.
+    Delivered {
+        /// Where from.
+        from: Peer,
+        /// All of it.
+        payload: Vec<u8>,
+    },
+    /// A message has ended; its buffer is the user's again (XUD-9).
+    Completed {
+        /// What [`Layer::send`] called it.
+        id: u64,
+        /// Where it went.
+        to: Peer,
+        /// How it ended. After anything but OK the receiver may have it, at most once.
+        outcome: Outcome,
+        /// The buffer.
+        buffer: Arc<[u8]>,
+    },
+}
+
+/// Why a message cannot be sent. Nothing happens and no completion follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum SendError {
+    /// Above 64 KiB: that is what the receiver window is for (XUD-12).
+    #[error("message of {0} bytes, the most is {max}", max = MAX_MESSAGE)]
+    TooLong(usize),
+    /// Queue pair number of more than 24 bits.
+    #[error("queue pair {0} has more than 24 bits")]
+    Address(u32),
+}
+
+/// Why a layer cannot be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum LayerError {
+    /// A parameter.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The card's queue pair.
+    #[error(transparent)]
+    Qp(#[from] super::QpError),
+    /// The card's queues.
+    #[error(transparent)]
+    Post(#[from] PostError),
+}
+
+/// Counters of a layer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LayerStats {
+    /// Messages delivered to the user.
+    pub delivered: u64,
+    /// Messages that ended OK.
+    pub completed: u64,
+    /// Messages that ended otherwise.
+    pub failed: u64,
+    /// Packets sent for the first time.
+    pub posted: u64,
+    /// Packets sent again after a timeout.
+    pub resent: u64,
+    /// Packets sent again after RNR.
+    pub rnr_resent: u64,
+    /// OPEN messages sent.
+    pub opens: u64,
+    /// Connections opened again after a message was given up.
+    pub reopened: u64,
+    /// REFUSE messages that the peer sent for one of this layer's windows (XUD-5).
+    pub refused: u64,
+    /// By reason.
+    pub drops: Drops,
+}
+
+/// A message of the user.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Message {
+    id: u64,
+    to: Peer,
+    /// Number in its connection.
+    number: u32,
+    buffer: Arc<[u8]>,
+    /// Bytes of a piece; the last may be shorter.
+    piece: usize,
+    pieces: u32,
+    /// Pieces handed out so far.
+    begun: u32,
+    /// Pieces that ended OK.
+    done: u32,
+    /// Pieces in flight.
+    flying: u32,
+    failed: Option<Outcome>,
+}
+
+/// A piece of a message that occupies a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Piece {
+    to: Peer,
+    message: u32,
+    window: u16,
+    index: u32,
+    /// Sendings that ran into a timeout.
+    attempts: u8,
+    /// Sendings that were answered RNR.
+    rnr: u8,
+    /// Refused by the peer while it was under way: ends instead of being sent again.
+    refused: bool,
+}
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug)]
+enum Timer {
+    /// Send this piece again.
+    Piece(u32),
+    /// Repeat OPEN, or give up: the sender's epoch and the number of attempts.
+    Open(Peer, u16, u8),
+}
+
+/// The reliable layer of one queue pair.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    config: LayerConfig,
+    mtu: usize,
+    incarnation: u16,
+    connections: HashMap<Peer, Connection>,
+    messages: Slab<Message>,
+    pieces: Slab<Piece>,
+    timers: Wheel<Timer>,
+    /// Control messages that wait for a place in the card.
+    control: VecDeque<(Peer, Control)>,
+    /// Connections that could post if the card had a place.
+    waiting: VecDeque<Peer>,
+    events: VecDeque<Event>,
+    /// Requests in the card.
+    in_card: u32,
+    next_id: u64,
+    stats: LayerStats,
+}
+
+/// State that decides what can still happen: counters and clocks are left out.
+impl Hash for Layer {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let mut connections: Vec<_> = self.connections.iter().collect();
+        connections.sort_unstable_by_key(|(peer, _)| **peer);
+        connections.hash(state);
+        self.messages.hash(state);
+        self.pieces.hash(state);
+        self.control.hash(state);
+        self.waiting.hash(state);
+        self.events.hash(state);
+        (self.in_card, self.incarnation).hash(state);
+    }
+}
+
+impl Layer {
+    /// A layer with a new queue pair of the card and its receive requests posted.
+    ///
+    /// # Errors
+    /// A parameter out of range, or a queue pair that exists.
+    pub fn new(config: LayerConfig, card: &mut Card) -> Result<Self, LayerError> {
+        config.check()?;
+        let shape = Shape {
+            q_key: config.q_key,
+            first_psn: 0,
+            timeout: config.timeout,
+            sends: config.sends,
+            receives: config.receives,
+            completions: u32::from(config.sends) + u32::from(config.receives),
+        };
+        card.create_qp(config.qpn, shape)?;
+        let mtu = card.config().mtu;
+        for id in 0..u64::from(config.receives) {
+            let length = mtu.into();
+            card.post_receive(config.qpn, ReceiveRequest { id, length })?;
+        }
+        Ok(Self {
+            config,
+            mtu: mtu.into(),
+            incarnation: card.epoch(config.qpn).unwrap_or(0),
+            connections: HashMap::new(),
+            messages: Slab::default(),
+            pieces: Slab::default(),
+            timers: Wheel::new(2_048, 512),
+            control: VecDeque::new(),
+            waiting: VecDeque::new(),
+            events: VecDeque::new(),
+            in_card: 0,
+            next_id: 0,
+            stats: LayerStats::default(),
+        })
+    }
+
+    /// Its parameters.
+    #[must_use]
+    pub fn config(&self) -> &LayerConfig {
+        &self.config
+    }
+
+    /// Its counters.
+    #[must_use]
+    pub fn stats(&self) -> &LayerStats {
+        &self.stats
+    }
+
+    /// Messages that have not ended.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Connections it knows, in either direction.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// Bytes of memory that its connections occupy: the hash table, and what each connection has allocated.
+    #[must_use]
+    pub fn connection_bytes(&self) -> usize {
+        // The table of the standard library: an entry and a byte for each bucket, 8/7 of its capacity.
+        let entry = size_of::<(Peer, Connection)>() + 1;
+        let table = self.connections.capacity() * 8 / 7 * entry;
+        table
+            + self
+                .connections
+                .values()
+                .map(Connection::bytes)
+                .sum::<usize>()
+    }
+
+    /// The oldest event that was not yet taken.
+    pub fn take_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Sends a message of up to 64 KiB; the name that its completion will carry. The buffer is shared until then (XUD-9).
+    ///
+    /// # Errors
+    /// Too long, or an address that cannot be.
+    pub fn send(&mut self, to: Peer, buffer: Arc<[u8]>) -> Result<u64, SendError> {
+        if buffer.len() > MAX_MESSAGE {
+            return Err(SendError::TooLong(buffer.len()));
+        }
+        if to.qpn >= 1 << 24 {
+            return Err(SendError::Address(to.qpn));
+        }
+        let id = self.next_id;
+        self.next_id += 1;
+        self.enqueue(id, to, buffer);
+        Ok(id)
+    }
+
+    /// Does what can be done now: takes the card's completions, serves timers, posts what waits.
+    pub fn run(&mut self, card: &mut Card, now: u64) {
+        card.tick(now);
+        while let Some(completion) = card.poll(self.config.qpn) {
+            match completion {
+                Completion::Sent { id, outcome } => self.sent(card, id, outcome, now),
+                Completion::Received {
+                    id,
+                    from,
+                    version,
+                    flags,
+                    window,
+                    payload,
+                } => {
+                    let length = self.mtu as u32;
+                    // The queue has just lost one, so there is room.
+                    let posted = card.post_receive(self.config.qpn, ReceiveRequest { id, length });
+                    debug_assert_eq!(posted, Ok(()));
+                    if version == 0 {
+                        self.stats.drops.count(Drop::OldEpoch);
+                    } else {
+                        self.received(card, from, flags, window, &payload);
+                    }
+                }
+            }
+        }
+        let mut due = Vec::new();
+        self.timers.advance(now, |timer| due.push(timer));
+        for timer in due {
+            match timer {
+                Timer::Piece(place) => self.repeat(card, place, now),
+                Timer::Open(peer, epoch, attempts) => {
+                    self.open_again(card, peer, epoch, attempts, now);
+                }
+            }
+        }
+        self.post_waiting(card, now);
+    }
+
+    /// Destroys the queue pair; every message that has not ended ends FLUSHED. Then the card may make another of its number.
+    pub fn close(mut self, card: &mut Card) -> Vec<Event> {
+        card.destroy_qp(self.config.qpn);
+        for message in self.messages.drain() {
+            self.events.push_back(Event::Completed {
+                id: message.id,
+                to: message.to,
+                outcome: Outcome::Flushed,
+                buffer: message.buffer,
+            });
+        }
+        self.events.into()
+    }
+
+    /// Whether the card has a place for one more request.
+    fn has_place(&self) -> bool {
+        self.in_card < u32::from(self.config.sends)
+    }
+
+    fn post(&mut self, card: &mut Card, request: SendRequest) {
+        match card.post_send(self.config.qpn, request) {
+            Ok(()) => self.in_card += 1,
+            // `in_card` never exceeds the queue that the queue pair was made with.
+            Err(error) => debug_assert!(false, "{error}"),
+        }
+    }
+
+    /// A request that only speaks to the peer's layer.
+    fn say(&mut self, card: &mut Card, to: Peer, control: Control) {
+        if !self.has_place() {
+            self.control.push_back((to, control));
+            return;
+        }
+        let (epoch, msn) = match &control {
+            Control::Open(open) => (open.epoch, 0),
+            Control::OpenAck { epoch, .. } => (*epoch, 1),
+            Control::Refuse(window) => (window.epoch, 2),
+        };
+        let request = SendRequest {
+            id: CONTROL_ID,
+            to,
+            version: 1,
+            flags: super::wire::CONTROL,
+            window: Window { id: 0, epoch, msn },
+            head: control.encode(),
+            buffer: Arc::from([].as_slice()),
+            range: (0, 0),
+        };
+        self.post(card, request);
+    }
+}

@@ -1,0 +1,292 @@
+//! Receiving: windows, fragments, order.
+
+use std::collections::BTreeMap;
+
+use super::connection::{Partial, Rx};
+use super::*;
+use crate::xud::control::{Fragment, ORDERED_LEN, Open};
+use crate::xud::epoch_at_least;
+use crate::xud::wire::{CONTROL, FRAGMENT, ORDERED};
+
+/// A message that made no sense to the windows: the sender is told (XUD-5).
+struct Impossible;
+
+impl Layer {
+    pub(super) fn received(
+        &mut self,
+        card: &mut Card,
+        from: Peer,
+        flags: u8,
+        window: Window,
+        payload: &[u8],
+    ) {
+        if flags & CONTROL != 0 {
+            return match Control::decode(payload).filter(|_| flags == CONTROL) {
+                Some(Control::Open(open)) => self.asked_to_open(card, from, open),
+                Some(Control::OpenAck {
+                    fresh,
+                    windows,
+                    of,
+                    epoch,
+                }) => self.opened(from, fresh, windows, of, epoch),
+                Some(Control::Refuse(window)) => self.refused(card, from, window),
+                None => self.stats.drops.count(Drop::StrayControl),
+            };
+        }
+        if let Err(Impossible) = self.message(from, flags, window, payload) {
+            self.stats.drops.count(Drop::Ahead);
+            self.say(card, from, Control::Refuse(window));
+        }
+    }
+
+    /// The connection that a message belongs to.
+    fn key(&self, from: Peer) -> Peer {
+        if self.config.mutations.peer_by_node {
+            Peer { qpn: 0, ..from }
+        } else {
+            from
+        }
+    }
+
+    /// A message in a window: delivered if its number is the expected one (XUD-5, XUD-10).
+    fn message(
+        &mut self,
+        from: Peer,
+        flags: u8,
+        window: Window,
+        payload: &[u8],
+    ) -> Result<(), Impossible> {
+        let key = self.key(from);
+        let mutations = self.config.mutations;
+        let span = usize::from(self.config.span);
+        let rx = self
+            .connections
+            .get_mut(&key)
+            .and_then(|c| c.rx.as_deref_mut());
+        let rx = rx.ok_or(Impossible)?;
+        if window.epoch != rx.epoch && !mutations.no_epoch {
+            self.stats.drops.count(Drop::OldEpoch);
+            return Ok(());
+        }
+        let place = usize::from(window.id);
+        let expected = *rx.expected.get(place).ok_or(Impossible)?;
+        let mut ahead = window.msn.wrapping_sub(expected);
+        if mutations.short_msn {
+            ahead &= 1;
+        }
+        if ahead != 0 && !mutations.no_duplicate_check {
+            if ahead < 1 << 31 && !mutations.short_msn {
+                return Err(Impossible);
+            }
+            self.stats.drops.count(Drop::Duplicate);
+            return Ok(());
+        }
+        let arrived = arrive(rx, flags, payload, span)?;
+        rx.expected[place] = expected.wrapping_add(1);
+        if let Some(payload) = arrived {
+            self.deliver(from, payload);
+        }
+        self.deliver_in_turn(from);
+        Ok(())
+    }
+
+    fn deliver(&mut self, from: Peer, payload: Vec<u8>) {
+        self.stats.delivered += 1;
+        self.events.push_back(Event::Delivered { from, payload });
+    }
+
+    /// Delivers what an ordered stream has without a gap.
+    fn deliver_in_turn(&mut self, from: Peer) {
+        let key = self.key(from);
+        loop {
+            let rx = self
+                .connections
+                .get_mut(&key)
+                .and_then(|c| c.rx.as_deref_mut());
+            let Some(rx) = rx else { return };
+            let Some(ring) = &mut rx.ring else { return };
+            if ring.is_empty() {
+                rx.ring = None;
+                return;
+            }
+            if !ring.front().is_some_and(Option::is_some) {
+                return;
+            }
+            let payload = ring.pop_front().flatten();
+            rx.next = rx.next.wrapping_add(1);
+            if let Some(payload) = payload {
+                self.deliver(from, payload);
+            }
+        }
+    }
+
+    /// OPEN: answered twice alike, replaced by a newer one, ignored when older (XUD-6).
+    fn asked_to_open(&mut self, card: &mut Card, from: Peer, open: Open) {
+        let key = self.key(from);
+        let qpn = self.config.qpn;
+        let windows = open.windows.min(self.config.windows);
+        let rx = self.connections.get(&key).and_then(|c| c.rx.as_deref());
+        let mut flushed = Vec::new();
+        match rx.map(|rx| {
+            (
+                rx.remote == open.epoch,
+                epoch_at_least(open.epoch, rx.remote),
+            )
+        }) {
+            Some((true, _)) => {}
+            Some((false, false)) => return self.stats.drops.count(Drop::StrayControl),
+            Some((false, true)) => {
+                // Every opening of a peer has another epoch, so that nothing late fits into it.
+                let Some(epoch) = card.next_epoch(qpn) else {
+                    return;
+                };
+                if let Some(rx) = self
+                    .connections
+                    .get_mut(&key)
+                    .and_then(|c| c.rx.as_deref_mut())
+                {
+                    flushed = reopen(rx, &open, windows, epoch);
+                }
+            }
+            None => {
+                let Some(epoch) = card.epoch(qpn) else { return };
+                let rx = Rx {
+                    expected: vec![0; windows as usize].into(),
+                    ring: None,
+                    partial: None,
+                    next: open.start,
+                    incarnation: open.incarnation,
+                    remote: open.epoch,
+                    epoch,
+                    fresh: true,
+                };
+                self.connections.entry(key).or_default().rx = Some(Box::new(rx));
+            }
+        }
+        for payload in flushed {
+            self.deliver(from, payload);
+        }
+        self.deliver_in_turn(from);
+        let rx = self.connections.get(&key).and_then(|c| c.rx.as_deref());
+        if let Some(rx) = rx {
+            let answer = Control::OpenAck {
+                fresh: rx.fresh,
+                windows: rx.expected.len() as u32,
+                of: rx.remote,
+                epoch: rx.epoch,
+            };
+            self.say(card, from, answer);
+        }
+    }
+}
+
+/// Opens a receiving direction anew; what an ordered stream held back and must wait for no longer (XUD-11).
+fn reopen(rx: &mut Rx, open: &Open, windows: u32, epoch: u16) -> Vec<Vec<u8>> {
+    let same = rx.incarnation == open.incarnation;
+    rx.fresh = open.last != Some(rx.epoch);
+    rx.expected = vec![0; windows as usize].into();
+    (rx.incarnation, rx.remote, rx.epoch) = (open.incarnation, open.epoch, epoch);
+    let before = |number: u32| !same || number.wrapping_sub(open.start) >= 1 << 31;
+    if let Some(partial) = &mut rx.partial {
+        partial.retain(|number, _| !before(*number));
+        if partial.is_empty() {
+            rx.partial = None;
+        }
+    }
+    let mut flushed = Vec::new();
+    while let Some(ring) = &mut rx.ring
+        && before(rx.next)
+    {
+        let Some(message) = ring.pop_front() else {
+            rx.ring = None;
+            break;
+        };
+        flushed.extend(message);
+        rx.next = rx.next.wrapping_add(1);
+    }
+    if before(rx.next) {
+        rx.next = open.start;
+    }
+    flushed
+}
+
+/// What to deliver now of a message that fits its window: itself, or the one that it completes.
+fn arrive(
+    rx: &mut Rx,
+    flags: u8,
+    payload: &[u8],
+    span: usize,
+) -> Result<Option<Vec<u8>>, Impossible> {
+    let ordered = flags & ORDERED != 0;
+    if flags & FRAGMENT == 0 {
+        if !ordered {
+            return Ok(Some(payload.to_vec()));
+        }
+        let (number, rest) = payload
+            .split_first_chunk::<ORDERED_LEN>()
+            .ok_or(Impossible)?;
+        return in_turn(rx, u32::from_be_bytes(*number), rest.to_vec(), span);
+    }
+    let (fragment, bytes) = Fragment::decode(payload, MAX_MESSAGE).ok_or(Impossible)?;
+    if ordered && fragment.message.wrapping_sub(rx.next) as usize >= span {
+        return Err(Impossible);
+    }
+    let Fragment {
+        message,
+        offset,
+        total,
+    } = fragment;
+    // A sender works on as many messages as it has windows, and on the one that it is cutting.
+    let most = rx.expected.len() + 1;
+    let partials: &mut BTreeMap<u32, Partial> = rx.partial.get_or_insert_default();
+    if !partials.contains_key(&message) && partials.len() >= most {
+        return Err(Impossible);
+    }
+    let partial = partials.entry(message).or_insert_with(|| Partial {
+        bytes: vec![0; total as usize],
+        arrived: 0,
+    });
+    let from = offset as usize;
+    let place = partial
+        .bytes
+        .get_mut(from..from + bytes.len())
+        .ok_or(Impossible)?;
+    place.copy_from_slice(bytes);
+    partial.arrived += bytes.len();
+    if partial.arrived < partial.bytes.len() {
+        return Ok(None);
+    }
+    let whole = partials
+        .remove(&message)
+        .map(|partial| partial.bytes)
+        .unwrap_or_default();
+    if partials.is_empty() {
+        rx.partial = None;
+    }
+    if ordered {
+        in_turn(rx, message, whole, span)
+    } else {
+        Ok(Some(whole))
+    }
+}
+
+/// Puts a message of an ordered stream into the ring (XUD-11), from where it is delivered in turn.
+fn in_turn(
+    rx: &mut Rx,
+    number: u32,
+    message: Vec<u8>,
+    span: usize,
+) -> Result<Option<Vec<u8>>, Impossible> {
+    let at = number.wrapping_sub(rx.next) as usize;
+    if at >= span {
+        return Err(Impossible);
+    }
+    let ring = rx.ring.get_or_insert_default();
+    if ring.len() <= at {
+        ring.resize(at + 1, None);
+    }
+    if ring[at].replace(message).is_some() {
+        return Err(Impossible);
+    }
+    Ok(None)
+}

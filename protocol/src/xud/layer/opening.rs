@@ -1,0 +1,156 @@
+//! Opening connections, first and again.
+
+use super::connection::State;
+use super::outgoing::silence;
+use super::*;
+use crate::xud::control::Open;
+
+impl Layer {
+    /// When the last message in flight of a connection that gave one up has ended, it is opened anew (XUD-8).
+    pub(super) fn drained(&mut self, card: &mut Card, to: Peer) {
+        let qpn = self.config.qpn;
+        if let Some(tx) = self.tx(to)
+            && tx.state == State::Draining
+            && tx.flying == 0
+        {
+            tx.state = State::Closed;
+            if let Some(epoch) = card.next_epoch(qpn) {
+                tx.epoch = epoch;
+            }
+            self.stats.reopened += 1;
+            self.wait(to);
+        }
+    }
+
+    pub(super) fn open(&mut self, card: &mut Card, to: Peer, now: u64) {
+        let epoch = card.epoch(self.config.qpn).unwrap_or(0);
+        let Some(tx) = self.tx(to) else { return };
+        tx.state = State::Opening;
+        if tx.epoch == 0 {
+            tx.epoch = epoch;
+        }
+        let epoch = tx.epoch;
+        self.say_open(card, to, epoch, 1, now);
+    }
+
+    /// OPEN, and the timer that repeats it.
+    fn say_open(&mut self, card: &mut Card, to: Peer, epoch: u16, attempts: u8, now: u64) {
+        let front = self.connections.get(&to).and_then(|c| {
+            let tx = c.tx.as_deref()?;
+            let place = *tx.queue.as_ref()?.front()?;
+            self.messages.get(place).map(|message| message.number)
+        });
+        let (windows, incarnation) = (self.config.windows, self.incarnation);
+        let Some(tx) = self.tx(to) else { return };
+        let open = Open {
+            windows,
+            incarnation,
+            epoch,
+            start: front.unwrap_or(tx.next_number),
+            last: tx.remote,
+        };
+        self.stats.opens += 1;
+        self.say(card, to, Control::Open(open));
+        let pause = self.config.backoff_ns << attempts.saturating_sub(1).min(6);
+        let wait = (4_096 << self.config.timeout) + pause;
+        self.timers
+            .start(now + wait, Timer::Open(to, epoch, attempts));
+    }
+
+    /// OPEN has not been answered in time.
+    pub(super) fn open_again(
+        &mut self,
+        card: &mut Card,
+        to: Peer,
+        epoch: u16,
+        attempts: u8,
+        now: u64,
+    ) {
+        let (most, unbounded) = (self.config.attempts, self.config.mutations.no_bound);
+        let Some(tx) = self
+            .tx(to)
+            .filter(|tx| tx.state == State::Opening && tx.epoch == epoch)
+        else {
+            return;
+        };
+        if attempts < most || unbounded {
+            let attempts = attempts.saturating_add(1).min(most);
+            return self.say_open(card, to, epoch, attempts, now);
+        }
+        // The next attempt says another start, so it needs another epoch.
+        tx.state = State::Draining;
+        let outcome = silence(tx.heard);
+        let queue = tx.queue.take();
+        for place in queue.into_iter().flat_map(|queue| *queue) {
+            if let Some(message) = self.messages.get_mut(place) {
+                message.failed = Some(outcome);
+                self.finish(place);
+            }
+        }
+        self.drained(card, to);
+        // What the peer holds back is asked for again with the next message, not for ever.
+        if let Some(tx) = self.tx(to) {
+            tx.skip = false;
+        }
+    }
+
+    /// OPEN_ACK: the windows are open.
+    pub(super) fn opened(&mut self, from: Peer, fresh: bool, windows: u32, of: u16, epoch: u16) {
+        let wanted = self.config.windows;
+        let Self {
+            connections,
+            messages,
+            stats,
+            ..
+        } = self;
+        let Some(tx) = connections
+            .get_mut(&from)
+            .and_then(|c| c.tx.as_deref_mut())
+            .filter(|tx| tx.state == State::Opening && tx.epoch == of && windows <= wanted)
+        else {
+            return stats.drops.count(Drop::StrayControl);
+        };
+        let count = windows as usize;
+        if tx.msn.len() == count {
+            tx.msn.fill(0);
+            tx.busy.fill(0);
+        } else {
+            tx.msn = vec![0; count].into();
+            tx.busy = vec![0; count.div_ceil(64)].into();
+        }
+        (tx.state, tx.remote, tx.heard, tx.skip) = (State::Open, Some(epoch), true, false);
+        // Pieces that the peer's earlier process had are gone with it.
+        let torn = tx.queue.as_ref().and_then(|queue| queue.front().copied());
+        let torn = torn.filter(|place| fresh && messages.get(*place).is_some_and(|m| m.done > 0));
+        if let Some(place) = torn {
+            if let Some(message) = messages.get_mut(place) {
+                message.failed = Some(Outcome::EpochMismatch);
+            }
+            self.finish(place);
+        }
+        self.wait(from);
+    }
+
+    /// REFUSE: the peer found a number impossible (XUD-5). The connection is opened anew.
+    pub(super) fn refused(&mut self, card: &mut Card, from: Peer, window: Window) {
+        let Some(tx) = self
+            .tx(from)
+            .filter(|tx| tx.remote == Some(window.epoch) && tx.state == State::Open)
+        else {
+            return self.stats.drops.count(Drop::StrayControl);
+        };
+        tx.state = State::Draining;
+        let current = tx.msn.get(usize::from(window.id)) == Some(&window.msn);
+        self.stats.refused += 1;
+        let hit = self
+            .pieces
+            .iter()
+            .find(|(_, piece)| piece.to == from && piece.window == window.id && current)
+            .map(|(place, _)| place);
+        // The card or a timer still has it; it ends when that is over.
+        if let Some(piece) = hit.and_then(|place| self.pieces.get_mut(place)) {
+            piece.refused = true;
+        }
+        self.drained(card, from);
+    }
+}

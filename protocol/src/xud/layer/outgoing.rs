@@ -1,0 +1,320 @@
+//! Sending: pieces into windows, resends, giving up, opening.
+
+use super::connection::{State, Tx};
+use super::*;
+use crate::xud::control::{FRAGMENT_LEN, Fragment, ORDERED_LEN};
+use crate::xud::wire::{FRAGMENT, ORDERED};
+
+impl Layer {
+    pub(super) fn tx(&mut self, to: Peer) -> Option<&mut Tx> {
+        self.connections.get_mut(&to)?.tx.as_deref_mut()
+    }
+
+    pub(super) fn enqueue(&mut self, id: u64, to: Peer, buffer: Arc<[u8]>) {
+        let ordered = self.config.ordered;
+        let tx = self
+            .connections
+            .entry(to)
+            .or_default()
+            .tx
+            .get_or_insert_default();
+        let number = tx.next_number;
+        tx.next_number = number.wrapping_add(1);
+        if ordered && tx.order.is_none() {
+            tx.order = Some(Box::default());
+        }
+        let whole = self.mtu - if ordered { ORDERED_LEN } else { 0 };
+        let (piece, pieces) = if buffer.len() <= whole {
+            (buffer.len(), 1)
+        } else {
+            let piece = self.mtu - FRAGMENT_LEN;
+            (piece, buffer.len().div_ceil(piece) as u32)
+        };
+        let message = self.messages.insert(Message {
+            id,
+            to,
+            number,
+            buffer,
+            piece,
+            pieces,
+            begun: 0,
+            done: 0,
+            flying: 0,
+            failed: None,
+        });
+        tx.queue.get_or_insert_default().push_back(message);
+        self.wait(to);
+    }
+
+    /// Puts a connection into the queue of those that want to post.
+    pub(super) fn wait(&mut self, to: Peer) {
+        if let Some(tx) = self.tx(to)
+            && !std::mem::replace(&mut tx.queued, true)
+        {
+            self.waiting.push_back(to);
+        }
+    }
+
+    /// Posts as long as the card has places.
+    pub(super) fn post_waiting(&mut self, card: &mut Card, now: u64) {
+        while self.has_place()
+            && let Some((to, control)) = self.control.pop_front()
+        {
+            self.say(card, to, control);
+        }
+        while self.has_place()
+            && let Some(to) = self.waiting.pop_front()
+        {
+            if let Some(tx) = self.tx(to) {
+                tx.queued = false;
+                match tx.state {
+                    State::Closed if tx.queue.is_some() || tx.skip => self.open(card, to, now),
+                    State::Open => self.pump(card, to),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Fills the free windows of a connection.
+    fn pump(&mut self, card: &mut Card, to: Peer) {
+        let span = u32::from(self.config.span);
+        loop {
+            if !self.has_place() {
+                self.wait(to);
+                return;
+            }
+            let Self {
+                connections,
+                messages,
+                pieces,
+                ..
+            } = self;
+            let Some(tx) = connections.get_mut(&to).and_then(|c| c.tx.as_deref_mut()) else {
+                return;
+            };
+            let Some(window) = tx.free_window() else {
+                return;
+            };
+            let Some(place) = tx.queue.as_ref().and_then(|queue| queue.front().copied()) else {
+                return;
+            };
+            let Some(message) = messages.get_mut(place) else {
+                return;
+            };
+            if let Some(order) = &tx.order
+                && message.number.wrapping_sub(order.base) >= span
+            {
+                return;
+            }
+            let index = message.begun;
+            message.begun += 1;
+            message.flying += 1;
+            if message.begun == message.pieces {
+                pop_front(tx);
+            }
+            tx.set_busy(window, true);
+            tx.flying += 1;
+            let piece = pieces.insert(Piece {
+                to,
+                message: place,
+                window,
+                index,
+                attempts: 0,
+                rnr: 0,
+                refused: false,
+            });
+            self.stats.posted += 1;
+            self.post_piece(card, piece);
+        }
+    }
+
+    fn post_piece(&mut self, card: &mut Card, place: u32) {
+        let Some(piece) = self.pieces.get(place).copied() else {
+            return;
+        };
+        let Some(tx) = self
+            .connections
+            .get(&piece.to)
+            .and_then(|c| c.tx.as_deref())
+        else {
+            return;
+        };
+        let Some(message) = self.messages.get(piece.message) else {
+            return;
+        };
+        let from = piece.index as usize * message.piece;
+        let to = (from + message.piece).min(message.buffer.len());
+        let ordered = if tx.order.is_some() { ORDERED } else { 0 };
+        let (flags, head) = if message.pieces > 1 {
+            let fragment = Fragment {
+                message: message.number,
+                offset: from as u32,
+                total: message.buffer.len() as u32,
+            };
+            (FRAGMENT | ordered, fragment.encode())
+        } else if ordered > 0 {
+            (ordered, message.number.to_be_bytes().to_vec())
+        } else {
+            (0, Vec::new())
+        };
+        let msn = tx.msn.get(usize::from(piece.window)).copied().unwrap_or(0);
+        let request = SendRequest {
+            id: place.into(),
+            to: piece.to,
+            version: 1,
+            flags,
+            window: Window {
+                id: piece.window,
+                epoch: tx.remote.unwrap_or(0),
+                msn,
+            },
+            head,
+            buffer: Arc::clone(&message.buffer),
+            range: (from, to),
+        };
+        self.post(card, request);
+    }
+
+    /// The card has ended a request.
+    pub(super) fn sent(&mut self, card: &mut Card, id: u64, outcome: Outcome, now: u64) {
+        self.in_card = self.in_card.saturating_sub(1);
+        if id == CONTROL_ID {
+            return;
+        }
+        let place = id as u32;
+        let config = self.config;
+        let Some(piece) = self.pieces.get_mut(place) else {
+            return;
+        };
+        let to = piece.to;
+        let pause = |count: u8| config.backoff_ns << count.saturating_sub(1).min(6);
+        let again = match outcome {
+            Outcome::Timeout => {
+                piece.attempts = piece.attempts.saturating_add(1);
+                let more = piece.attempts < config.attempts || config.mutations.no_bound;
+                more.then(|| pause(piece.attempts))
+            }
+            Outcome::RemoteRnr => {
+                piece.rnr = piece.rnr.saturating_add(1);
+                (piece.rnr <= config.rnr_attempts).then(|| pause(piece.rnr))
+            }
+            _ => None,
+        };
+        if piece.refused && outcome != Outcome::Ok {
+            return self.fail(card, place, Outcome::RemoteProtocol);
+        }
+        if outcome != Outcome::Timeout
+            && let Some(tx) = self.tx(to)
+        {
+            tx.heard = true;
+        }
+        match (again, outcome) {
+            (Some(pause), _) => self.timers.start(now + pause, Timer::Piece(place)),
+            (None, Outcome::Ok) => self.ended(card, place, None),
+            (None, Outcome::Timeout) => {
+                let heard = self.tx(to).is_some_and(|tx| tx.heard);
+                self.fail(card, place, silence(heard));
+            }
+            (None, outcome) => self.fail(card, place, outcome),
+        }
+    }
+
+    /// Sends a piece again, under the same window identity.
+    pub(super) fn repeat(&mut self, card: &mut Card, place: u32, now: u64) {
+        let Some(piece) = self.pieces.get(place).copied() else {
+            return;
+        };
+        if piece.refused {
+            self.fail(card, place, Outcome::RemoteProtocol);
+        } else if self.has_place() {
+            if piece.rnr > piece.attempts {
+                self.stats.rnr_resent += 1;
+            } else {
+                self.stats.resent += 1;
+            }
+            self.post_piece(card, place);
+        } else {
+            self.timers.start(now + 1, Timer::Piece(place));
+        }
+    }
+
+    /// A piece has ended; `failed` if it did not end well.
+    fn ended(&mut self, card: &mut Card, place: u32, failed: Option<Outcome>) {
+        let Some(piece) = self.pieces.remove(place) else {
+            return;
+        };
+        let reuse = self.config.mutations.reuse_window;
+        let Some(tx) = self.tx(piece.to) else { return };
+        tx.flying -= 1;
+        if failed.is_none() || reuse {
+            tx.set_busy(piece.window, false);
+            if let Some(msn) = tx.msn.get_mut(usize::from(piece.window)) {
+                *msn = msn.wrapping_add(1);
+            }
+        } else {
+            tx.state = State::Draining;
+            tx.skip |= tx.order.is_some();
+        }
+        if let Some(message) = self.messages.get_mut(piece.message) {
+            message.flying -= 1;
+            message.done += u32::from(failed.is_none());
+            message.failed = message.failed.or(failed);
+            let over = message.done == message.pieces;
+            if over || (message.failed.is_some() && message.flying == 0) {
+                self.finish(piece.message);
+            }
+        }
+        self.drained(card, piece.to);
+        self.wait(piece.to);
+    }
+
+    fn fail(&mut self, card: &mut Card, place: u32, outcome: Outcome) {
+        self.ended(card, place, Some(outcome));
+    }
+
+    /// A message has ended: its buffer goes back to the user (XUD-9).
+    pub(super) fn finish(&mut self, place: u32) {
+        let Some(message) = self.messages.remove(place) else {
+            return;
+        };
+        let outcome = message.failed.unwrap_or(Outcome::Ok);
+        if outcome == Outcome::Ok {
+            self.stats.completed += 1;
+        } else {
+            self.stats.failed += 1;
+        }
+        if let Some(tx) = self.tx(message.to) {
+            // Only the first in the queue can have begun.
+            if tx.queue.as_ref().and_then(|queue| queue.front()) == Some(&place) {
+                pop_front(tx);
+            }
+            if let Some(order) = &mut tx.order {
+                order.end(message.number);
+            }
+        }
+        self.events.push_back(Event::Completed {
+            id: message.id,
+            to: message.to,
+            outcome,
+            buffer: message.buffer,
+        });
+    }
+}
+
+fn pop_front(tx: &mut Tx) {
+    if let Some(queue) = &mut tx.queue {
+        queue.pop_front();
+        if queue.is_empty() {
+            tx.queue = None;
+        }
+    }
+}
+
+pub(super) fn silence(heard: bool) -> Outcome {
+    if heard {
+        Outcome::Unresponsive
+    } else {
+        Outcome::Unreachable
+    }
+}

@@ -1,0 +1,118 @@
+//! The in-flight table: one entry for each request between its sending and its completion (XUD-1).
+
+use super::{Peer, wire::Window};
+
+/// What the card knows of a request under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Entry {
+    /// Queue pair that sent it.
+    pub qpn: u32,
+    /// Its number.
+    pub psn: u32,
+    /// Where it went.
+    pub to: Peer,
+    /// Its window identity; what an acknowledgement of version 1 echoes.
+    pub window: Window,
+    /// Its flags, echoed too.
+    pub flags: u8,
+    /// Version of the request.
+    pub version: u8,
+    /// The user's name for it.
+    pub id: u64,
+}
+
+/// Direct mapped: consecutive numbers of a queue pair take consecutive places, so a lookup is one read.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    entries: Vec<Option<Entry>>,
+    /// Tells uses of a place apart for the timers.
+    serials: Vec<u32>,
+    used: usize,
+}
+
+impl PartialEq for Table {
+    fn eq(&self, other: &Self) -> bool {
+        self.entries == other.entries
+    }
+}
+
+impl Eq for Table {}
+
+impl std::hash::Hash for Table {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.entries.hash(state);
+    }
+}
+
+impl Table {
+    /// `size` places, a power of two.
+    pub fn new(size: u32) -> Self {
+        Self {
+            entries: vec![None; size as usize],
+            serials: vec![0; size as usize],
+            used: 0,
+        }
+    }
+
+    fn place(&self, qpn: u32, psn: u32) -> usize {
+        // Spreads the queue pairs over the table.
+        let base = qpn.wrapping_mul(0x9E37_79B1) >> 7;
+        psn.wrapping_add(base) as usize & (self.entries.len() - 1)
+    }
+
+    /// Whether a request with this number could enter.
+    pub fn is_free(&self, qpn: u32, psn: u32) -> bool {
+        self.entries[self.place(qpn, psn)].is_none()
+    }
+
+    /// Enters a request: its place and serial, for the timer. The place must be free.
+    pub fn insert(&mut self, entry: Entry) -> (u32, u32) {
+        let place = self.place(entry.qpn, entry.psn);
+        self.entries[place] = Some(entry);
+        self.serials[place] = self.serials[place].wrapping_add(1);
+        self.used += 1;
+        (place as u32, self.serials[place])
+    }
+
+    /// The request of this number.
+    pub fn get(&self, qpn: u32, psn: u32) -> Option<&Entry> {
+        self.entries[self.place(qpn, psn)]
+            .as_ref()
+            .filter(|entry| entry.qpn == qpn && entry.psn == psn)
+    }
+
+    /// Takes out the request of this number.
+    pub fn remove(&mut self, qpn: u32, psn: u32) -> Option<Entry> {
+        self.get(qpn, psn)?;
+        let place = self.place(qpn, psn);
+        self.used -= 1;
+        self.entries[place].take()
+    }
+
+    /// Takes out what a timer was started for, if it is still there.
+    pub fn expire(&mut self, place: u32, serial: u32) -> Option<Entry> {
+        let place = place as usize;
+        if self.serials.get(place) != Some(&serial) {
+            return None;
+        }
+        let entry = self.entries[place].take()?;
+        self.used -= 1;
+        Some(entry)
+    }
+
+    /// Takes out every request of a queue pair.
+    pub fn flush(&mut self, qpn: u32) -> Vec<Entry> {
+        let gone: Vec<Entry> = self
+            .entries
+            .iter_mut()
+            .filter_map(|entry| entry.take_if(|entry| entry.qpn == qpn))
+            .collect();
+        self.used -= gone.len();
+        gone
+    }
+
+    /// Requests in flight.
+    pub fn used(&self) -> usize {
+        self.used
+    }
+}

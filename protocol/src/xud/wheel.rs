@@ -1,0 +1,60 @@
+//! Timer wheel: deadlines in buckets of a fixed width (XUD-1).
+
+/// Times in nanoseconds; a deadline farther away than one turn stays in its bucket for further turns.
+#[derive(Clone, Debug)]
+pub(super) struct Wheel<T> {
+    width: u64,
+    buckets: Vec<Vec<(u64, T)>>,
+    /// Number of the bucket that is looked at next, counted over all turns.
+    hand: u64,
+    len: usize,
+}
+
+impl<T> Wheel<T> {
+    /// `buckets` of `width` ns each.
+    pub fn new(width: u64, buckets: usize) -> Self {
+        Self {
+            width: width.max(1),
+            buckets: (0..buckets.max(1)).map(|_| Vec::new()).collect(),
+            hand: 0,
+            len: 0,
+        }
+    }
+
+    /// Starts a timer. It goes off up to one width after its deadline.
+    pub fn start(&mut self, deadline: u64, item: T) {
+        // A deadline in the past belongs to the bucket that is looked at next.
+        let bucket = (deadline / self.width + 1).max(self.hand);
+        let place = (bucket % self.buckets.len() as u64) as usize;
+        self.buckets[place].push((deadline, item));
+        self.len += 1;
+    }
+
+    /// Calls `fire` for every timer whose deadline is over. At most one turn of work.
+    pub fn advance(&mut self, now: u64, mut fire: impl FnMut(T)) {
+        let target = now / self.width;
+        if self.len == 0 {
+            self.hand = self.hand.max(target + 1);
+            return;
+        }
+        let turns = self.buckets.len() as u64;
+        let mut first = self.hand;
+        if target >= first + turns {
+            first = target + 1 - turns;
+        }
+        for bucket in first..=target {
+            let place = (bucket % turns) as usize;
+            let mut kept = 0;
+            while kept < self.buckets[place].len() {
+                if self.buckets[place][kept].0 <= now {
+                    let (_, item) = self.buckets[place].swap_remove(kept);
+                    self.len -= 1;
+                    fire(item);
+                } else {
+                    kept += 1;
+                }
+            }
+        }
+        self.hand = self.hand.max(target + 1);
+    }
+}

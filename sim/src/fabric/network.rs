@@ -1,0 +1,139 @@
+//! Fabrics from networks, and trees from routed groups: `tributary_fabric` says what is cabled to what and which way groups
+//! go, here it is simulated.
+//!
+//! ```
+//! use tributary_fabric::{Group, HopTable, Load, Router, export::Routed, route::Own, topology::Topology};
+//! use tributary_sim::fabric::{Fabric, LinkSpec, Simulator};
+//!
+//! let network = "ft3:4".parse::<Topology>()?.build()?;
+//! let group = Group::new(&network, [0, 3, 9])?;
+//! let (hops, load) = (HopTable::new(&network)?, Load::new(&network));
+//! let tree = Own::default().route(&network, &hops, &load, group.switches())?;
+//! let routed = Routed { id: 5, group: &group, tree: &tree, leader: 9 };
+//!
+//! let fabric = Fabric::from_network(&network, LinkSpec::default())?;
+//! let simulator = Simulator::new(fabric.with_trees(&network, &[routed])?, 1)?;
+//! // The leader's switch waits for the two others.
+//! assert_eq!(simulator.trees()[0][&4].wait, 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use thiserror::Error;
+use tributary_fabric::export::Routed;
+use tributary_fabric::network::{Jack, Network};
+use tributary_fabric::{TableError, table};
+
+use super::describe::{
+    Cable, EndpointSpec, Fabric, LinkSpec, Place, SWITCH_NODES, SwitchSpec, TreeSpec,
+};
+
+/// A network that is not simulated.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NetworkError {
+    /// A switch with too many ports.
+    #[error("switch {switch} has {ports} ports, the project's switch has up to {last}", last = table::PORTS_MAX)]
+    Ports {
+        /// Its name.
+        switch: String,
+        /// Its ports.
+        ports: u16,
+    },
+    /// More endnodes than there are numbers of nodes.
+    #[error("{endnodes} endnodes, there are addresses for {SWITCH_NODES}")]
+    Endnodes {
+        /// How many.
+        endnodes: usize,
+    },
+    /// A tree that does not fit the switches' tables.
+    #[error("tree {id}: {source}")]
+    Table {
+        /// Its number.
+        id: u16,
+        /// Why not.
+        source: TableError,
+    },
+}
+
+impl Fabric {
+    /// A network as a fabric without trees; cables that have failed are left out, all others are alike.
+    ///
+    /// Switches and endpoints keep their index and their name; an endnode's index is its node number. Port 1 of a switch is
+    /// port 0 here, and ports without a cable are spare. Cable i leads to endpoint i; those between switches come after.
+    ///
+    /// # Errors
+    /// A switch has more than 64 ports, or there are more than 2^19 endnodes.
+    pub fn from_network(network: &Network, link: LinkSpec) -> Result<Self, NetworkError> {
+        let endnodes = network.endnodes();
+        if endnodes.len() > SWITCH_NODES as usize {
+            let endnodes = endnodes.len();
+            return Err(NetworkError::Endnodes { endnodes });
+        }
+        let mut fabric = Self::default();
+        for switch in network.switches() {
+            let ports = u8::try_from(switch.ports).ok();
+            let ports = ports.filter(|&p| u16::from(p) <= table::PORTS_MAX);
+            let ports = ports.ok_or_else(|| NetworkError::Ports {
+                switch: switch.name.clone(),
+                ports: switch.ports,
+            })?;
+            fabric.switches.push(SwitchSpec {
+                spare: u64::MAX >> (64 - ports),
+                ..SwitchSpec::new(&switch.name, ports)
+            });
+        }
+        for (node, endnode) in (0..).zip(endnodes) {
+            fabric.endpoints.push(EndpointSpec {
+                name: endnode.name.clone(),
+                node,
+            });
+            let ends = [Place::Endpoint(node as usize), fabric.plug(endnode.at)];
+            fabric.cables.push(Cable { ends, link });
+        }
+        let cables = (0..).zip(network.cables());
+        for (_, cable) in cables.filter(|(id, _)| network.is_up(*id)) {
+            let ends = cable.ends.map(|jack| fabric.plug(jack));
+            fabric.cables.push(Cable { ends, link });
+        }
+        Ok(fabric)
+    }
+
+    /// The place of a port of a network, which is spare no longer.
+    fn plug(&mut self, (switch, port): Jack) -> Place {
+        let (switch, port) = (switch as usize, (port - 1) as u8);
+        self.switches[switch].spare &= !(1 << port);
+        Place::Switch(switch, port)
+    }
+
+    /// Adds trees of the network that the fabric was made from.
+    ///
+    /// # Errors
+    /// One of them does not fit the switches' tables; none is added then. Whether they fit together is seen when the fabric is
+    /// simulated.
+    pub fn with_trees(
+        mut self,
+        network: &Network,
+        trees: &[Routed<'_>],
+    ) -> Result<Self, NetworkError> {
+        let trees: Result<Vec<TreeSpec>, _> = trees.iter().map(|t| tree(network, t)).collect();
+        self.trees.append(&mut trees?);
+        Ok(self)
+    }
+}
+
+/// A routed tree of a network as a tree of its fabric.
+///
+/// # Errors
+/// It does not fit the switches' tables.
+pub fn tree(network: &Network, routed: &Routed<'_>) -> Result<TreeSpec, NetworkError> {
+    let id = routed.id;
+    let entries = table::entries(network, routed.group, routed.tree, routed.leader)
+        .map_err(|source| NetworkError::Table { id, source })?;
+    let members = routed.group.endnodes().iter();
+    let members = members.filter(|&&e| e != routed.leader);
+    Ok(TreeSpec {
+        id,
+        root: routed.leader as usize,
+        members: members.map(|&e| e as usize).collect(),
+        entries: entries.iter().map(|&(s, e)| (s as usize, e)).collect(),
+    })
+}
