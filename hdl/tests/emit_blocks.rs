@@ -35,6 +35,7 @@ same!(sdp_ram_runs_as_in_rust, SdpRam<32, 6>, 1000, clk: [clk], words: [rd_addr,
 same!(async_ram_runs_as_in_rust, AsyncRam<9, 4>, 1000, clk: [clk], words: [rd_addr, wr_addr, wr_data], bits: [wr_en], rare: []);
 same!(forwarding_ram_runs_as_in_rust, RamForward<16, 3>, 1000, clk: [clk], words: [rd_addr, wr_addr, wr_data], bits: [wr_en], rare: []);
 same!(registered_ram_runs_as_in_rust, RamReg<16, 3>, 1000, clk: [clk], words: [rd_addr, wr_addr, wr_data], bits: [wr_en], rare: []);
+same!(stepped_ram_runs_as_in_rust, RamRegSteps<16, 3>, 1000, clk: [clk], words: [rd_addr, wr_addr, wr_data], bits: [wr_en, array_en, rd_en], rare: []);
 same!(block_ram_fifo_runs_as_in_rust, FifoBram<8, 3>, 2000, clk: [clk], words: [s_data, almost_at], bits: [s_valid, m_ready], rare: [rst]);
 same!(register_fifo_runs_as_in_rust, FifoReg<8, 2>, 2000, clk: [clk], words: [s_data], bits: [s_valid, m_ready], rare: [rst]);
 same!(free_list_runs_as_in_rust, FreeList<4>, 2000, clk: [clk], words: [last, s_data], bits: [s_valid, m_ready], rare: [rst]);

@@ -72,6 +72,8 @@ macro_rules! bench {
                 uut: $ty,
                 windows: Vec<Window>,
                 due: VecDeque<Due>,
+                /// Addresses of the decisions to come.
+                addresses: VecDeque<u64>,
                 cycle: u64,
                 seen: [u64; 10],
             }
@@ -84,6 +86,7 @@ macro_rules! bench {
                         uut,
                         windows: vec![Window::default(); 4],
                         due: VecDeque::new(),
+                        addresses: VecDeque::new(),
                         cycle: 0,
                         seen: [0; 10],
                     };
@@ -107,6 +110,7 @@ macro_rules! bench {
                 fn clock(&mut self) {
                     self.edge();
                     if self.uut.m_valid.val() {
+                        let address = self.addresses.pop_front().expect("nothing on p_*");
                         let (at, pidx, reason, credit) =
                             self.due.pop_front().expect("no decision is due");
                         assert_eq!(self.cycle - at, 6, "latency");
@@ -118,11 +122,15 @@ macro_rules! bench {
                         assert_eq!(self.uut.m_credit.val(), credit, "credit of {pidx} at {at}");
                         self.seen[reason as usize] += 1;
                         if reason == 0 {
-                            assert_eq!(self.uut.m_addr.val().to_u64(), 0x1000 + pidx * 512);
+                            assert_eq!(address, 0x1000 + pidx * 512);
                         }
                     } else if let Some(due) = self.due.front() {
                         assert!(self.cycle - due.0 < 6, "decision on {} is missing", due.1);
                     }
+                    if self.uut.p_valid.val() {
+                        self.addresses.push_back(self.uut.p_addr.val().to_u64());
+                    }
+                    assert!(self.addresses.len() <= 2, "p_* two clocks before m_*");
                     self.cycle += 1;
                     self.uut.s_valid.next = false;
                     self.uut.s_init.next = false;

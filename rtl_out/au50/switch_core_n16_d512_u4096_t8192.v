@@ -256,22 +256,22 @@ module switch_core_n16_d512_u4096_t8192 (
     input  wire        eng_room_15,          // The engine of the port can take a whole frame.
 
     // eng_valid
-    output wire        eng_valid_0,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
-    output wire        eng_valid_1,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
-    output wire        eng_valid_2,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
-    output wire        eng_valid_3,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
-    output wire        eng_valid_4,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
-    output wire        eng_valid_5,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
-    output wire        eng_valid_6,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
-    output wire        eng_valid_7,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
-    output wire        eng_valid_8,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
-    output wire        eng_valid_9,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
-    output wire        eng_valid_10,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
-    output wire        eng_valid_11,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
-    output wire        eng_valid_12,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
-    output wire        eng_valid_13,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
-    output wire        eng_valid_14,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
-    output wire        eng_valid_15,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
+    output wire        eng_valid_0,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire        eng_valid_1,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire        eng_valid_2,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire        eng_valid_3,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire        eng_valid_4,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire        eng_valid_5,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire        eng_valid_6,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire        eng_valid_7,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire        eng_valid_8,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire        eng_valid_9,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire        eng_valid_10,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire        eng_valid_11,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire        eng_valid_12,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire        eng_valid_13,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire        eng_valid_14,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire        eng_valid_15,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
 
     // eng_data
     output wire [63:0] eng_data_0,           // The word.
@@ -587,6 +587,22 @@ module switch_core_n16_d512_u4096_t8192 (
     wire [13:0] rows_0_q_entry_13;
     wire [13:0] rows_0_q_entry_14;
     wire [13:0] rows_0_q_entry_15;
+    wire rows_0_q_red_0;
+    wire rows_0_q_red_1;
+    wire rows_0_q_red_2;
+    wire rows_0_q_red_3;
+    wire rows_0_q_red_4;
+    wire rows_0_q_red_5;
+    wire rows_0_q_red_6;
+    wire rows_0_q_red_7;
+    wire rows_0_q_red_8;
+    wire rows_0_q_red_9;
+    wire rows_0_q_red_10;
+    wire rows_0_q_red_11;
+    wire rows_0_q_red_12;
+    wire rows_0_q_red_13;
+    wire rows_0_q_red_14;
+    wire rows_0_q_red_15;
     wire [63:0] rows_0_q_data_0;
     wire [63:0] rows_0_q_data_1;
     wire [63:0] rows_0_q_data_2;
@@ -635,6 +651,22 @@ module switch_core_n16_d512_u4096_t8192 (
     wire [13:0] rows_1_q_entry_13;
     wire [13:0] rows_1_q_entry_14;
     wire [13:0] rows_1_q_entry_15;
+    wire rows_1_q_red_0;
+    wire rows_1_q_red_1;
+    wire rows_1_q_red_2;
+    wire rows_1_q_red_3;
+    wire rows_1_q_red_4;
+    wire rows_1_q_red_5;
+    wire rows_1_q_red_6;
+    wire rows_1_q_red_7;
+    wire rows_1_q_red_8;
+    wire rows_1_q_red_9;
+    wire rows_1_q_red_10;
+    wire rows_1_q_red_11;
+    wire rows_1_q_red_12;
+    wire rows_1_q_red_13;
+    wire rows_1_q_red_14;
+    wire rows_1_q_red_15;
     wire [63:0] rows_1_q_data_0;
     wire [63:0] rows_1_q_data_1;
     wire [63:0] rows_1_q_data_2;
@@ -683,6 +715,22 @@ module switch_core_n16_d512_u4096_t8192 (
     wire [13:0] rows_2_q_entry_13;
     wire [13:0] rows_2_q_entry_14;
     wire [13:0] rows_2_q_entry_15;
+    wire rows_2_q_red_0;
+    wire rows_2_q_red_1;
+    wire rows_2_q_red_2;
+    wire rows_2_q_red_3;
+    wire rows_2_q_red_4;
+    wire rows_2_q_red_5;
+    wire rows_2_q_red_6;
+    wire rows_2_q_red_7;
+    wire rows_2_q_red_8;
+    wire rows_2_q_red_9;
+    wire rows_2_q_red_10;
+    wire rows_2_q_red_11;
+    wire rows_2_q_red_12;
+    wire rows_2_q_red_13;
+    wire rows_2_q_red_14;
+    wire rows_2_q_red_15;
     wire [63:0] rows_2_q_data_0;
     wire [63:0] rows_2_q_data_1;
     wire [63:0] rows_2_q_data_2;
@@ -731,6 +779,22 @@ module switch_core_n16_d512_u4096_t8192 (
     wire [13:0] rows_3_q_entry_13;
     wire [13:0] rows_3_q_entry_14;
     wire [13:0] rows_3_q_entry_15;
+    wire rows_3_q_red_0;
+    wire rows_3_q_red_1;
+    wire rows_3_q_red_2;
+    wire rows_3_q_red_3;
+    wire rows_3_q_red_4;
+    wire rows_3_q_red_5;
+    wire rows_3_q_red_6;
+    wire rows_3_q_red_7;
+    wire rows_3_q_red_8;
+    wire rows_3_q_red_9;
+    wire rows_3_q_red_10;
+    wire rows_3_q_red_11;
+    wire rows_3_q_red_12;
+    wire rows_3_q_red_13;
+    wire rows_3_q_red_14;
+    wire rows_3_q_red_15;
     wire [63:0] rows_3_q_data_0;
     wire [63:0] rows_3_q_data_1;
     wire [63:0] rows_3_q_data_2;
@@ -779,6 +843,22 @@ module switch_core_n16_d512_u4096_t8192 (
     wire [13:0] rows_4_q_entry_13;
     wire [13:0] rows_4_q_entry_14;
     wire [13:0] rows_4_q_entry_15;
+    wire rows_4_q_red_0;
+    wire rows_4_q_red_1;
+    wire rows_4_q_red_2;
+    wire rows_4_q_red_3;
+    wire rows_4_q_red_4;
+    wire rows_4_q_red_5;
+    wire rows_4_q_red_6;
+    wire rows_4_q_red_7;
+    wire rows_4_q_red_8;
+    wire rows_4_q_red_9;
+    wire rows_4_q_red_10;
+    wire rows_4_q_red_11;
+    wire rows_4_q_red_12;
+    wire rows_4_q_red_13;
+    wire rows_4_q_red_14;
+    wire rows_4_q_red_15;
     wire [63:0] rows_4_q_data_0;
     wire [63:0] rows_4_q_data_1;
     wire [63:0] rows_4_q_data_2;
@@ -827,6 +907,22 @@ module switch_core_n16_d512_u4096_t8192 (
     wire [13:0] rows_5_q_entry_13;
     wire [13:0] rows_5_q_entry_14;
     wire [13:0] rows_5_q_entry_15;
+    wire rows_5_q_red_0;
+    wire rows_5_q_red_1;
+    wire rows_5_q_red_2;
+    wire rows_5_q_red_3;
+    wire rows_5_q_red_4;
+    wire rows_5_q_red_5;
+    wire rows_5_q_red_6;
+    wire rows_5_q_red_7;
+    wire rows_5_q_red_8;
+    wire rows_5_q_red_9;
+    wire rows_5_q_red_10;
+    wire rows_5_q_red_11;
+    wire rows_5_q_red_12;
+    wire rows_5_q_red_13;
+    wire rows_5_q_red_14;
+    wire rows_5_q_red_15;
     wire [63:0] rows_5_q_data_0;
     wire [63:0] rows_5_q_data_1;
     wire [63:0] rows_5_q_data_2;
@@ -875,6 +971,22 @@ module switch_core_n16_d512_u4096_t8192 (
     wire [13:0] rows_6_q_entry_13;
     wire [13:0] rows_6_q_entry_14;
     wire [13:0] rows_6_q_entry_15;
+    wire rows_6_q_red_0;
+    wire rows_6_q_red_1;
+    wire rows_6_q_red_2;
+    wire rows_6_q_red_3;
+    wire rows_6_q_red_4;
+    wire rows_6_q_red_5;
+    wire rows_6_q_red_6;
+    wire rows_6_q_red_7;
+    wire rows_6_q_red_8;
+    wire rows_6_q_red_9;
+    wire rows_6_q_red_10;
+    wire rows_6_q_red_11;
+    wire rows_6_q_red_12;
+    wire rows_6_q_red_13;
+    wire rows_6_q_red_14;
+    wire rows_6_q_red_15;
     wire [63:0] rows_6_q_data_0;
     wire [63:0] rows_6_q_data_1;
     wire [63:0] rows_6_q_data_2;
@@ -923,6 +1035,22 @@ module switch_core_n16_d512_u4096_t8192 (
     wire [13:0] rows_7_q_entry_13;
     wire [13:0] rows_7_q_entry_14;
     wire [13:0] rows_7_q_entry_15;
+    wire rows_7_q_red_0;
+    wire rows_7_q_red_1;
+    wire rows_7_q_red_2;
+    wire rows_7_q_red_3;
+    wire rows_7_q_red_4;
+    wire rows_7_q_red_5;
+    wire rows_7_q_red_6;
+    wire rows_7_q_red_7;
+    wire rows_7_q_red_8;
+    wire rows_7_q_red_9;
+    wire rows_7_q_red_10;
+    wire rows_7_q_red_11;
+    wire rows_7_q_red_12;
+    wire rows_7_q_red_13;
+    wire rows_7_q_red_14;
+    wire rows_7_q_red_15;
     wire [63:0] rows_7_q_data_0;
     wire [63:0] rows_7_q_data_1;
     wire [63:0] rows_7_q_data_2;
@@ -971,6 +1099,22 @@ module switch_core_n16_d512_u4096_t8192 (
     wire [13:0] rows_8_q_entry_13;
     wire [13:0] rows_8_q_entry_14;
     wire [13:0] rows_8_q_entry_15;
+    wire rows_8_q_red_0;
+    wire rows_8_q_red_1;
+    wire rows_8_q_red_2;
+    wire rows_8_q_red_3;
+    wire rows_8_q_red_4;
+    wire rows_8_q_red_5;
+    wire rows_8_q_red_6;
+    wire rows_8_q_red_7;
+    wire rows_8_q_red_8;
+    wire rows_8_q_red_9;
+    wire rows_8_q_red_10;
+    wire rows_8_q_red_11;
+    wire rows_8_q_red_12;
+    wire rows_8_q_red_13;
+    wire rows_8_q_red_14;
+    wire rows_8_q_red_15;
     wire [63:0] rows_8_q_data_0;
     wire [63:0] rows_8_q_data_1;
     wire [63:0] rows_8_q_data_2;
@@ -1019,6 +1163,22 @@ module switch_core_n16_d512_u4096_t8192 (
     wire [13:0] rows_9_q_entry_13;
     wire [13:0] rows_9_q_entry_14;
     wire [13:0] rows_9_q_entry_15;
+    wire rows_9_q_red_0;
+    wire rows_9_q_red_1;
+    wire rows_9_q_red_2;
+    wire rows_9_q_red_3;
+    wire rows_9_q_red_4;
+    wire rows_9_q_red_5;
+    wire rows_9_q_red_6;
+    wire rows_9_q_red_7;
+    wire rows_9_q_red_8;
+    wire rows_9_q_red_9;
+    wire rows_9_q_red_10;
+    wire rows_9_q_red_11;
+    wire rows_9_q_red_12;
+    wire rows_9_q_red_13;
+    wire rows_9_q_red_14;
+    wire rows_9_q_red_15;
     wire [63:0] rows_9_q_data_0;
     wire [63:0] rows_9_q_data_1;
     wire [63:0] rows_9_q_data_2;
@@ -1067,6 +1227,22 @@ module switch_core_n16_d512_u4096_t8192 (
     wire [13:0] rows_10_q_entry_13;
     wire [13:0] rows_10_q_entry_14;
     wire [13:0] rows_10_q_entry_15;
+    wire rows_10_q_red_0;
+    wire rows_10_q_red_1;
+    wire rows_10_q_red_2;
+    wire rows_10_q_red_3;
+    wire rows_10_q_red_4;
+    wire rows_10_q_red_5;
+    wire rows_10_q_red_6;
+    wire rows_10_q_red_7;
+    wire rows_10_q_red_8;
+    wire rows_10_q_red_9;
+    wire rows_10_q_red_10;
+    wire rows_10_q_red_11;
+    wire rows_10_q_red_12;
+    wire rows_10_q_red_13;
+    wire rows_10_q_red_14;
+    wire rows_10_q_red_15;
     wire [63:0] rows_10_q_data_0;
     wire [63:0] rows_10_q_data_1;
     wire [63:0] rows_10_q_data_2;
@@ -1115,6 +1291,22 @@ module switch_core_n16_d512_u4096_t8192 (
     wire [13:0] rows_11_q_entry_13;
     wire [13:0] rows_11_q_entry_14;
     wire [13:0] rows_11_q_entry_15;
+    wire rows_11_q_red_0;
+    wire rows_11_q_red_1;
+    wire rows_11_q_red_2;
+    wire rows_11_q_red_3;
+    wire rows_11_q_red_4;
+    wire rows_11_q_red_5;
+    wire rows_11_q_red_6;
+    wire rows_11_q_red_7;
+    wire rows_11_q_red_8;
+    wire rows_11_q_red_9;
+    wire rows_11_q_red_10;
+    wire rows_11_q_red_11;
+    wire rows_11_q_red_12;
+    wire rows_11_q_red_13;
+    wire rows_11_q_red_14;
+    wire rows_11_q_red_15;
     wire [63:0] rows_11_q_data_0;
     wire [63:0] rows_11_q_data_1;
     wire [63:0] rows_11_q_data_2;
@@ -1163,6 +1355,22 @@ module switch_core_n16_d512_u4096_t8192 (
     wire [13:0] rows_12_q_entry_13;
     wire [13:0] rows_12_q_entry_14;
     wire [13:0] rows_12_q_entry_15;
+    wire rows_12_q_red_0;
+    wire rows_12_q_red_1;
+    wire rows_12_q_red_2;
+    wire rows_12_q_red_3;
+    wire rows_12_q_red_4;
+    wire rows_12_q_red_5;
+    wire rows_12_q_red_6;
+    wire rows_12_q_red_7;
+    wire rows_12_q_red_8;
+    wire rows_12_q_red_9;
+    wire rows_12_q_red_10;
+    wire rows_12_q_red_11;
+    wire rows_12_q_red_12;
+    wire rows_12_q_red_13;
+    wire rows_12_q_red_14;
+    wire rows_12_q_red_15;
     wire [63:0] rows_12_q_data_0;
     wire [63:0] rows_12_q_data_1;
     wire [63:0] rows_12_q_data_2;
@@ -1211,6 +1419,22 @@ module switch_core_n16_d512_u4096_t8192 (
     wire [13:0] rows_13_q_entry_13;
     wire [13:0] rows_13_q_entry_14;
     wire [13:0] rows_13_q_entry_15;
+    wire rows_13_q_red_0;
+    wire rows_13_q_red_1;
+    wire rows_13_q_red_2;
+    wire rows_13_q_red_3;
+    wire rows_13_q_red_4;
+    wire rows_13_q_red_5;
+    wire rows_13_q_red_6;
+    wire rows_13_q_red_7;
+    wire rows_13_q_red_8;
+    wire rows_13_q_red_9;
+    wire rows_13_q_red_10;
+    wire rows_13_q_red_11;
+    wire rows_13_q_red_12;
+    wire rows_13_q_red_13;
+    wire rows_13_q_red_14;
+    wire rows_13_q_red_15;
     wire [63:0] rows_13_q_data_0;
     wire [63:0] rows_13_q_data_1;
     wire [63:0] rows_13_q_data_2;
@@ -1259,6 +1483,22 @@ module switch_core_n16_d512_u4096_t8192 (
     wire [13:0] rows_14_q_entry_13;
     wire [13:0] rows_14_q_entry_14;
     wire [13:0] rows_14_q_entry_15;
+    wire rows_14_q_red_0;
+    wire rows_14_q_red_1;
+    wire rows_14_q_red_2;
+    wire rows_14_q_red_3;
+    wire rows_14_q_red_4;
+    wire rows_14_q_red_5;
+    wire rows_14_q_red_6;
+    wire rows_14_q_red_7;
+    wire rows_14_q_red_8;
+    wire rows_14_q_red_9;
+    wire rows_14_q_red_10;
+    wire rows_14_q_red_11;
+    wire rows_14_q_red_12;
+    wire rows_14_q_red_13;
+    wire rows_14_q_red_14;
+    wire rows_14_q_red_15;
     wire [63:0] rows_14_q_data_0;
     wire [63:0] rows_14_q_data_1;
     wire [63:0] rows_14_q_data_2;
@@ -1307,6 +1547,22 @@ module switch_core_n16_d512_u4096_t8192 (
     wire [13:0] rows_15_q_entry_13;
     wire [13:0] rows_15_q_entry_14;
     wire [13:0] rows_15_q_entry_15;
+    wire rows_15_q_red_0;
+    wire rows_15_q_red_1;
+    wire rows_15_q_red_2;
+    wire rows_15_q_red_3;
+    wire rows_15_q_red_4;
+    wire rows_15_q_red_5;
+    wire rows_15_q_red_6;
+    wire rows_15_q_red_7;
+    wire rows_15_q_red_8;
+    wire rows_15_q_red_9;
+    wire rows_15_q_red_10;
+    wire rows_15_q_red_11;
+    wire rows_15_q_red_12;
+    wire rows_15_q_red_13;
+    wire rows_15_q_red_14;
+    wire rows_15_q_red_15;
     wire [63:0] rows_15_q_data_0;
     wire [63:0] rows_15_q_data_1;
     wire [63:0] rows_15_q_data_2;
@@ -1888,6 +2144,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_0_q_entry_13),
         .q_entry_14       (rows_0_q_entry_14),
         .q_entry_15       (rows_0_q_entry_15),
+        .q_red_0          (rows_0_q_red_0),
+        .q_red_1          (rows_0_q_red_1),
+        .q_red_2          (rows_0_q_red_2),
+        .q_red_3          (rows_0_q_red_3),
+        .q_red_4          (rows_0_q_red_4),
+        .q_red_5          (rows_0_q_red_5),
+        .q_red_6          (rows_0_q_red_6),
+        .q_red_7          (rows_0_q_red_7),
+        .q_red_8          (rows_0_q_red_8),
+        .q_red_9          (rows_0_q_red_9),
+        .q_red_10         (rows_0_q_red_10),
+        .q_red_11         (rows_0_q_red_11),
+        .q_red_12         (rows_0_q_red_12),
+        .q_red_13         (rows_0_q_red_13),
+        .q_red_14         (rows_0_q_red_14),
+        .q_red_15         (rows_0_q_red_15),
         .q_pop_0          (outs_0_q_pop_0),
         .q_pop_1          (outs_1_q_pop_0),
         .q_pop_2          (outs_2_q_pop_0),
@@ -1994,6 +2266,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_1_q_entry_13),
         .q_entry_14       (rows_1_q_entry_14),
         .q_entry_15       (rows_1_q_entry_15),
+        .q_red_0          (rows_1_q_red_0),
+        .q_red_1          (rows_1_q_red_1),
+        .q_red_2          (rows_1_q_red_2),
+        .q_red_3          (rows_1_q_red_3),
+        .q_red_4          (rows_1_q_red_4),
+        .q_red_5          (rows_1_q_red_5),
+        .q_red_6          (rows_1_q_red_6),
+        .q_red_7          (rows_1_q_red_7),
+        .q_red_8          (rows_1_q_red_8),
+        .q_red_9          (rows_1_q_red_9),
+        .q_red_10         (rows_1_q_red_10),
+        .q_red_11         (rows_1_q_red_11),
+        .q_red_12         (rows_1_q_red_12),
+        .q_red_13         (rows_1_q_red_13),
+        .q_red_14         (rows_1_q_red_14),
+        .q_red_15         (rows_1_q_red_15),
         .q_pop_0          (outs_0_q_pop_1),
         .q_pop_1          (outs_1_q_pop_1),
         .q_pop_2          (outs_2_q_pop_1),
@@ -2100,6 +2388,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_2_q_entry_13),
         .q_entry_14       (rows_2_q_entry_14),
         .q_entry_15       (rows_2_q_entry_15),
+        .q_red_0          (rows_2_q_red_0),
+        .q_red_1          (rows_2_q_red_1),
+        .q_red_2          (rows_2_q_red_2),
+        .q_red_3          (rows_2_q_red_3),
+        .q_red_4          (rows_2_q_red_4),
+        .q_red_5          (rows_2_q_red_5),
+        .q_red_6          (rows_2_q_red_6),
+        .q_red_7          (rows_2_q_red_7),
+        .q_red_8          (rows_2_q_red_8),
+        .q_red_9          (rows_2_q_red_9),
+        .q_red_10         (rows_2_q_red_10),
+        .q_red_11         (rows_2_q_red_11),
+        .q_red_12         (rows_2_q_red_12),
+        .q_red_13         (rows_2_q_red_13),
+        .q_red_14         (rows_2_q_red_14),
+        .q_red_15         (rows_2_q_red_15),
         .q_pop_0          (outs_0_q_pop_2),
         .q_pop_1          (outs_1_q_pop_2),
         .q_pop_2          (outs_2_q_pop_2),
@@ -2206,6 +2510,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_3_q_entry_13),
         .q_entry_14       (rows_3_q_entry_14),
         .q_entry_15       (rows_3_q_entry_15),
+        .q_red_0          (rows_3_q_red_0),
+        .q_red_1          (rows_3_q_red_1),
+        .q_red_2          (rows_3_q_red_2),
+        .q_red_3          (rows_3_q_red_3),
+        .q_red_4          (rows_3_q_red_4),
+        .q_red_5          (rows_3_q_red_5),
+        .q_red_6          (rows_3_q_red_6),
+        .q_red_7          (rows_3_q_red_7),
+        .q_red_8          (rows_3_q_red_8),
+        .q_red_9          (rows_3_q_red_9),
+        .q_red_10         (rows_3_q_red_10),
+        .q_red_11         (rows_3_q_red_11),
+        .q_red_12         (rows_3_q_red_12),
+        .q_red_13         (rows_3_q_red_13),
+        .q_red_14         (rows_3_q_red_14),
+        .q_red_15         (rows_3_q_red_15),
         .q_pop_0          (outs_0_q_pop_3),
         .q_pop_1          (outs_1_q_pop_3),
         .q_pop_2          (outs_2_q_pop_3),
@@ -2312,6 +2632,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_4_q_entry_13),
         .q_entry_14       (rows_4_q_entry_14),
         .q_entry_15       (rows_4_q_entry_15),
+        .q_red_0          (rows_4_q_red_0),
+        .q_red_1          (rows_4_q_red_1),
+        .q_red_2          (rows_4_q_red_2),
+        .q_red_3          (rows_4_q_red_3),
+        .q_red_4          (rows_4_q_red_4),
+        .q_red_5          (rows_4_q_red_5),
+        .q_red_6          (rows_4_q_red_6),
+        .q_red_7          (rows_4_q_red_7),
+        .q_red_8          (rows_4_q_red_8),
+        .q_red_9          (rows_4_q_red_9),
+        .q_red_10         (rows_4_q_red_10),
+        .q_red_11         (rows_4_q_red_11),
+        .q_red_12         (rows_4_q_red_12),
+        .q_red_13         (rows_4_q_red_13),
+        .q_red_14         (rows_4_q_red_14),
+        .q_red_15         (rows_4_q_red_15),
         .q_pop_0          (outs_0_q_pop_4),
         .q_pop_1          (outs_1_q_pop_4),
         .q_pop_2          (outs_2_q_pop_4),
@@ -2418,6 +2754,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_5_q_entry_13),
         .q_entry_14       (rows_5_q_entry_14),
         .q_entry_15       (rows_5_q_entry_15),
+        .q_red_0          (rows_5_q_red_0),
+        .q_red_1          (rows_5_q_red_1),
+        .q_red_2          (rows_5_q_red_2),
+        .q_red_3          (rows_5_q_red_3),
+        .q_red_4          (rows_5_q_red_4),
+        .q_red_5          (rows_5_q_red_5),
+        .q_red_6          (rows_5_q_red_6),
+        .q_red_7          (rows_5_q_red_7),
+        .q_red_8          (rows_5_q_red_8),
+        .q_red_9          (rows_5_q_red_9),
+        .q_red_10         (rows_5_q_red_10),
+        .q_red_11         (rows_5_q_red_11),
+        .q_red_12         (rows_5_q_red_12),
+        .q_red_13         (rows_5_q_red_13),
+        .q_red_14         (rows_5_q_red_14),
+        .q_red_15         (rows_5_q_red_15),
         .q_pop_0          (outs_0_q_pop_5),
         .q_pop_1          (outs_1_q_pop_5),
         .q_pop_2          (outs_2_q_pop_5),
@@ -2524,6 +2876,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_6_q_entry_13),
         .q_entry_14       (rows_6_q_entry_14),
         .q_entry_15       (rows_6_q_entry_15),
+        .q_red_0          (rows_6_q_red_0),
+        .q_red_1          (rows_6_q_red_1),
+        .q_red_2          (rows_6_q_red_2),
+        .q_red_3          (rows_6_q_red_3),
+        .q_red_4          (rows_6_q_red_4),
+        .q_red_5          (rows_6_q_red_5),
+        .q_red_6          (rows_6_q_red_6),
+        .q_red_7          (rows_6_q_red_7),
+        .q_red_8          (rows_6_q_red_8),
+        .q_red_9          (rows_6_q_red_9),
+        .q_red_10         (rows_6_q_red_10),
+        .q_red_11         (rows_6_q_red_11),
+        .q_red_12         (rows_6_q_red_12),
+        .q_red_13         (rows_6_q_red_13),
+        .q_red_14         (rows_6_q_red_14),
+        .q_red_15         (rows_6_q_red_15),
         .q_pop_0          (outs_0_q_pop_6),
         .q_pop_1          (outs_1_q_pop_6),
         .q_pop_2          (outs_2_q_pop_6),
@@ -2630,6 +2998,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_7_q_entry_13),
         .q_entry_14       (rows_7_q_entry_14),
         .q_entry_15       (rows_7_q_entry_15),
+        .q_red_0          (rows_7_q_red_0),
+        .q_red_1          (rows_7_q_red_1),
+        .q_red_2          (rows_7_q_red_2),
+        .q_red_3          (rows_7_q_red_3),
+        .q_red_4          (rows_7_q_red_4),
+        .q_red_5          (rows_7_q_red_5),
+        .q_red_6          (rows_7_q_red_6),
+        .q_red_7          (rows_7_q_red_7),
+        .q_red_8          (rows_7_q_red_8),
+        .q_red_9          (rows_7_q_red_9),
+        .q_red_10         (rows_7_q_red_10),
+        .q_red_11         (rows_7_q_red_11),
+        .q_red_12         (rows_7_q_red_12),
+        .q_red_13         (rows_7_q_red_13),
+        .q_red_14         (rows_7_q_red_14),
+        .q_red_15         (rows_7_q_red_15),
         .q_pop_0          (outs_0_q_pop_7),
         .q_pop_1          (outs_1_q_pop_7),
         .q_pop_2          (outs_2_q_pop_7),
@@ -2736,6 +3120,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_8_q_entry_13),
         .q_entry_14       (rows_8_q_entry_14),
         .q_entry_15       (rows_8_q_entry_15),
+        .q_red_0          (rows_8_q_red_0),
+        .q_red_1          (rows_8_q_red_1),
+        .q_red_2          (rows_8_q_red_2),
+        .q_red_3          (rows_8_q_red_3),
+        .q_red_4          (rows_8_q_red_4),
+        .q_red_5          (rows_8_q_red_5),
+        .q_red_6          (rows_8_q_red_6),
+        .q_red_7          (rows_8_q_red_7),
+        .q_red_8          (rows_8_q_red_8),
+        .q_red_9          (rows_8_q_red_9),
+        .q_red_10         (rows_8_q_red_10),
+        .q_red_11         (rows_8_q_red_11),
+        .q_red_12         (rows_8_q_red_12),
+        .q_red_13         (rows_8_q_red_13),
+        .q_red_14         (rows_8_q_red_14),
+        .q_red_15         (rows_8_q_red_15),
         .q_pop_0          (outs_0_q_pop_8),
         .q_pop_1          (outs_1_q_pop_8),
         .q_pop_2          (outs_2_q_pop_8),
@@ -2842,6 +3242,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_9_q_entry_13),
         .q_entry_14       (rows_9_q_entry_14),
         .q_entry_15       (rows_9_q_entry_15),
+        .q_red_0          (rows_9_q_red_0),
+        .q_red_1          (rows_9_q_red_1),
+        .q_red_2          (rows_9_q_red_2),
+        .q_red_3          (rows_9_q_red_3),
+        .q_red_4          (rows_9_q_red_4),
+        .q_red_5          (rows_9_q_red_5),
+        .q_red_6          (rows_9_q_red_6),
+        .q_red_7          (rows_9_q_red_7),
+        .q_red_8          (rows_9_q_red_8),
+        .q_red_9          (rows_9_q_red_9),
+        .q_red_10         (rows_9_q_red_10),
+        .q_red_11         (rows_9_q_red_11),
+        .q_red_12         (rows_9_q_red_12),
+        .q_red_13         (rows_9_q_red_13),
+        .q_red_14         (rows_9_q_red_14),
+        .q_red_15         (rows_9_q_red_15),
         .q_pop_0          (outs_0_q_pop_9),
         .q_pop_1          (outs_1_q_pop_9),
         .q_pop_2          (outs_2_q_pop_9),
@@ -2948,6 +3364,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_10_q_entry_13),
         .q_entry_14       (rows_10_q_entry_14),
         .q_entry_15       (rows_10_q_entry_15),
+        .q_red_0          (rows_10_q_red_0),
+        .q_red_1          (rows_10_q_red_1),
+        .q_red_2          (rows_10_q_red_2),
+        .q_red_3          (rows_10_q_red_3),
+        .q_red_4          (rows_10_q_red_4),
+        .q_red_5          (rows_10_q_red_5),
+        .q_red_6          (rows_10_q_red_6),
+        .q_red_7          (rows_10_q_red_7),
+        .q_red_8          (rows_10_q_red_8),
+        .q_red_9          (rows_10_q_red_9),
+        .q_red_10         (rows_10_q_red_10),
+        .q_red_11         (rows_10_q_red_11),
+        .q_red_12         (rows_10_q_red_12),
+        .q_red_13         (rows_10_q_red_13),
+        .q_red_14         (rows_10_q_red_14),
+        .q_red_15         (rows_10_q_red_15),
         .q_pop_0          (outs_0_q_pop_10),
         .q_pop_1          (outs_1_q_pop_10),
         .q_pop_2          (outs_2_q_pop_10),
@@ -3054,6 +3486,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_11_q_entry_13),
         .q_entry_14       (rows_11_q_entry_14),
         .q_entry_15       (rows_11_q_entry_15),
+        .q_red_0          (rows_11_q_red_0),
+        .q_red_1          (rows_11_q_red_1),
+        .q_red_2          (rows_11_q_red_2),
+        .q_red_3          (rows_11_q_red_3),
+        .q_red_4          (rows_11_q_red_4),
+        .q_red_5          (rows_11_q_red_5),
+        .q_red_6          (rows_11_q_red_6),
+        .q_red_7          (rows_11_q_red_7),
+        .q_red_8          (rows_11_q_red_8),
+        .q_red_9          (rows_11_q_red_9),
+        .q_red_10         (rows_11_q_red_10),
+        .q_red_11         (rows_11_q_red_11),
+        .q_red_12         (rows_11_q_red_12),
+        .q_red_13         (rows_11_q_red_13),
+        .q_red_14         (rows_11_q_red_14),
+        .q_red_15         (rows_11_q_red_15),
         .q_pop_0          (outs_0_q_pop_11),
         .q_pop_1          (outs_1_q_pop_11),
         .q_pop_2          (outs_2_q_pop_11),
@@ -3160,6 +3608,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_12_q_entry_13),
         .q_entry_14       (rows_12_q_entry_14),
         .q_entry_15       (rows_12_q_entry_15),
+        .q_red_0          (rows_12_q_red_0),
+        .q_red_1          (rows_12_q_red_1),
+        .q_red_2          (rows_12_q_red_2),
+        .q_red_3          (rows_12_q_red_3),
+        .q_red_4          (rows_12_q_red_4),
+        .q_red_5          (rows_12_q_red_5),
+        .q_red_6          (rows_12_q_red_6),
+        .q_red_7          (rows_12_q_red_7),
+        .q_red_8          (rows_12_q_red_8),
+        .q_red_9          (rows_12_q_red_9),
+        .q_red_10         (rows_12_q_red_10),
+        .q_red_11         (rows_12_q_red_11),
+        .q_red_12         (rows_12_q_red_12),
+        .q_red_13         (rows_12_q_red_13),
+        .q_red_14         (rows_12_q_red_14),
+        .q_red_15         (rows_12_q_red_15),
         .q_pop_0          (outs_0_q_pop_12),
         .q_pop_1          (outs_1_q_pop_12),
         .q_pop_2          (outs_2_q_pop_12),
@@ -3266,6 +3730,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_13_q_entry_13),
         .q_entry_14       (rows_13_q_entry_14),
         .q_entry_15       (rows_13_q_entry_15),
+        .q_red_0          (rows_13_q_red_0),
+        .q_red_1          (rows_13_q_red_1),
+        .q_red_2          (rows_13_q_red_2),
+        .q_red_3          (rows_13_q_red_3),
+        .q_red_4          (rows_13_q_red_4),
+        .q_red_5          (rows_13_q_red_5),
+        .q_red_6          (rows_13_q_red_6),
+        .q_red_7          (rows_13_q_red_7),
+        .q_red_8          (rows_13_q_red_8),
+        .q_red_9          (rows_13_q_red_9),
+        .q_red_10         (rows_13_q_red_10),
+        .q_red_11         (rows_13_q_red_11),
+        .q_red_12         (rows_13_q_red_12),
+        .q_red_13         (rows_13_q_red_13),
+        .q_red_14         (rows_13_q_red_14),
+        .q_red_15         (rows_13_q_red_15),
         .q_pop_0          (outs_0_q_pop_13),
         .q_pop_1          (outs_1_q_pop_13),
         .q_pop_2          (outs_2_q_pop_13),
@@ -3372,6 +3852,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_14_q_entry_13),
         .q_entry_14       (rows_14_q_entry_14),
         .q_entry_15       (rows_14_q_entry_15),
+        .q_red_0          (rows_14_q_red_0),
+        .q_red_1          (rows_14_q_red_1),
+        .q_red_2          (rows_14_q_red_2),
+        .q_red_3          (rows_14_q_red_3),
+        .q_red_4          (rows_14_q_red_4),
+        .q_red_5          (rows_14_q_red_5),
+        .q_red_6          (rows_14_q_red_6),
+        .q_red_7          (rows_14_q_red_7),
+        .q_red_8          (rows_14_q_red_8),
+        .q_red_9          (rows_14_q_red_9),
+        .q_red_10         (rows_14_q_red_10),
+        .q_red_11         (rows_14_q_red_11),
+        .q_red_12         (rows_14_q_red_12),
+        .q_red_13         (rows_14_q_red_13),
+        .q_red_14         (rows_14_q_red_14),
+        .q_red_15         (rows_14_q_red_15),
         .q_pop_0          (outs_0_q_pop_14),
         .q_pop_1          (outs_1_q_pop_14),
         .q_pop_2          (outs_2_q_pop_14),
@@ -3478,6 +3974,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_15_q_entry_13),
         .q_entry_14       (rows_15_q_entry_14),
         .q_entry_15       (rows_15_q_entry_15),
+        .q_red_0          (rows_15_q_red_0),
+        .q_red_1          (rows_15_q_red_1),
+        .q_red_2          (rows_15_q_red_2),
+        .q_red_3          (rows_15_q_red_3),
+        .q_red_4          (rows_15_q_red_4),
+        .q_red_5          (rows_15_q_red_5),
+        .q_red_6          (rows_15_q_red_6),
+        .q_red_7          (rows_15_q_red_7),
+        .q_red_8          (rows_15_q_red_8),
+        .q_red_9          (rows_15_q_red_9),
+        .q_red_10         (rows_15_q_red_10),
+        .q_red_11         (rows_15_q_red_11),
+        .q_red_12         (rows_15_q_red_12),
+        .q_red_13         (rows_15_q_red_13),
+        .q_red_14         (rows_15_q_red_14),
+        .q_red_15         (rows_15_q_red_15),
         .q_pop_0          (outs_0_q_pop_15),
         .q_pop_1          (outs_1_q_pop_15),
         .q_pop_2          (outs_2_q_pop_15),
@@ -3567,6 +4079,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_13_q_entry_0),
         .q_entry_14       (rows_14_q_entry_0),
         .q_entry_15       (rows_15_q_entry_0),
+        .q_red_0          (rows_0_q_red_0),
+        .q_red_1          (rows_1_q_red_0),
+        .q_red_2          (rows_2_q_red_0),
+        .q_red_3          (rows_3_q_red_0),
+        .q_red_4          (rows_4_q_red_0),
+        .q_red_5          (rows_5_q_red_0),
+        .q_red_6          (rows_6_q_red_0),
+        .q_red_7          (rows_7_q_red_0),
+        .q_red_8          (rows_8_q_red_0),
+        .q_red_9          (rows_9_q_red_0),
+        .q_red_10         (rows_10_q_red_0),
+        .q_red_11         (rows_11_q_red_0),
+        .q_red_12         (rows_12_q_red_0),
+        .q_red_13         (rows_13_q_red_0),
+        .q_red_14         (rows_14_q_red_0),
+        .q_red_15         (rows_15_q_red_0),
         .q_pop_0          (outs_0_q_pop_0),
         .q_pop_1          (outs_0_q_pop_1),
         .q_pop_2          (outs_0_q_pop_2),
@@ -3668,6 +4196,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_13_q_entry_1),
         .q_entry_14       (rows_14_q_entry_1),
         .q_entry_15       (rows_15_q_entry_1),
+        .q_red_0          (rows_0_q_red_1),
+        .q_red_1          (rows_1_q_red_1),
+        .q_red_2          (rows_2_q_red_1),
+        .q_red_3          (rows_3_q_red_1),
+        .q_red_4          (rows_4_q_red_1),
+        .q_red_5          (rows_5_q_red_1),
+        .q_red_6          (rows_6_q_red_1),
+        .q_red_7          (rows_7_q_red_1),
+        .q_red_8          (rows_8_q_red_1),
+        .q_red_9          (rows_9_q_red_1),
+        .q_red_10         (rows_10_q_red_1),
+        .q_red_11         (rows_11_q_red_1),
+        .q_red_12         (rows_12_q_red_1),
+        .q_red_13         (rows_13_q_red_1),
+        .q_red_14         (rows_14_q_red_1),
+        .q_red_15         (rows_15_q_red_1),
         .q_pop_0          (outs_1_q_pop_0),
         .q_pop_1          (outs_1_q_pop_1),
         .q_pop_2          (outs_1_q_pop_2),
@@ -3769,6 +4313,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_13_q_entry_2),
         .q_entry_14       (rows_14_q_entry_2),
         .q_entry_15       (rows_15_q_entry_2),
+        .q_red_0          (rows_0_q_red_2),
+        .q_red_1          (rows_1_q_red_2),
+        .q_red_2          (rows_2_q_red_2),
+        .q_red_3          (rows_3_q_red_2),
+        .q_red_4          (rows_4_q_red_2),
+        .q_red_5          (rows_5_q_red_2),
+        .q_red_6          (rows_6_q_red_2),
+        .q_red_7          (rows_7_q_red_2),
+        .q_red_8          (rows_8_q_red_2),
+        .q_red_9          (rows_9_q_red_2),
+        .q_red_10         (rows_10_q_red_2),
+        .q_red_11         (rows_11_q_red_2),
+        .q_red_12         (rows_12_q_red_2),
+        .q_red_13         (rows_13_q_red_2),
+        .q_red_14         (rows_14_q_red_2),
+        .q_red_15         (rows_15_q_red_2),
         .q_pop_0          (outs_2_q_pop_0),
         .q_pop_1          (outs_2_q_pop_1),
         .q_pop_2          (outs_2_q_pop_2),
@@ -3870,6 +4430,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_13_q_entry_3),
         .q_entry_14       (rows_14_q_entry_3),
         .q_entry_15       (rows_15_q_entry_3),
+        .q_red_0          (rows_0_q_red_3),
+        .q_red_1          (rows_1_q_red_3),
+        .q_red_2          (rows_2_q_red_3),
+        .q_red_3          (rows_3_q_red_3),
+        .q_red_4          (rows_4_q_red_3),
+        .q_red_5          (rows_5_q_red_3),
+        .q_red_6          (rows_6_q_red_3),
+        .q_red_7          (rows_7_q_red_3),
+        .q_red_8          (rows_8_q_red_3),
+        .q_red_9          (rows_9_q_red_3),
+        .q_red_10         (rows_10_q_red_3),
+        .q_red_11         (rows_11_q_red_3),
+        .q_red_12         (rows_12_q_red_3),
+        .q_red_13         (rows_13_q_red_3),
+        .q_red_14         (rows_14_q_red_3),
+        .q_red_15         (rows_15_q_red_3),
         .q_pop_0          (outs_3_q_pop_0),
         .q_pop_1          (outs_3_q_pop_1),
         .q_pop_2          (outs_3_q_pop_2),
@@ -3971,6 +4547,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_13_q_entry_4),
         .q_entry_14       (rows_14_q_entry_4),
         .q_entry_15       (rows_15_q_entry_4),
+        .q_red_0          (rows_0_q_red_4),
+        .q_red_1          (rows_1_q_red_4),
+        .q_red_2          (rows_2_q_red_4),
+        .q_red_3          (rows_3_q_red_4),
+        .q_red_4          (rows_4_q_red_4),
+        .q_red_5          (rows_5_q_red_4),
+        .q_red_6          (rows_6_q_red_4),
+        .q_red_7          (rows_7_q_red_4),
+        .q_red_8          (rows_8_q_red_4),
+        .q_red_9          (rows_9_q_red_4),
+        .q_red_10         (rows_10_q_red_4),
+        .q_red_11         (rows_11_q_red_4),
+        .q_red_12         (rows_12_q_red_4),
+        .q_red_13         (rows_13_q_red_4),
+        .q_red_14         (rows_14_q_red_4),
+        .q_red_15         (rows_15_q_red_4),
         .q_pop_0          (outs_4_q_pop_0),
         .q_pop_1          (outs_4_q_pop_1),
         .q_pop_2          (outs_4_q_pop_2),
@@ -4072,6 +4664,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_13_q_entry_5),
         .q_entry_14       (rows_14_q_entry_5),
         .q_entry_15       (rows_15_q_entry_5),
+        .q_red_0          (rows_0_q_red_5),
+        .q_red_1          (rows_1_q_red_5),
+        .q_red_2          (rows_2_q_red_5),
+        .q_red_3          (rows_3_q_red_5),
+        .q_red_4          (rows_4_q_red_5),
+        .q_red_5          (rows_5_q_red_5),
+        .q_red_6          (rows_6_q_red_5),
+        .q_red_7          (rows_7_q_red_5),
+        .q_red_8          (rows_8_q_red_5),
+        .q_red_9          (rows_9_q_red_5),
+        .q_red_10         (rows_10_q_red_5),
+        .q_red_11         (rows_11_q_red_5),
+        .q_red_12         (rows_12_q_red_5),
+        .q_red_13         (rows_13_q_red_5),
+        .q_red_14         (rows_14_q_red_5),
+        .q_red_15         (rows_15_q_red_5),
         .q_pop_0          (outs_5_q_pop_0),
         .q_pop_1          (outs_5_q_pop_1),
         .q_pop_2          (outs_5_q_pop_2),
@@ -4173,6 +4781,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_13_q_entry_6),
         .q_entry_14       (rows_14_q_entry_6),
         .q_entry_15       (rows_15_q_entry_6),
+        .q_red_0          (rows_0_q_red_6),
+        .q_red_1          (rows_1_q_red_6),
+        .q_red_2          (rows_2_q_red_6),
+        .q_red_3          (rows_3_q_red_6),
+        .q_red_4          (rows_4_q_red_6),
+        .q_red_5          (rows_5_q_red_6),
+        .q_red_6          (rows_6_q_red_6),
+        .q_red_7          (rows_7_q_red_6),
+        .q_red_8          (rows_8_q_red_6),
+        .q_red_9          (rows_9_q_red_6),
+        .q_red_10         (rows_10_q_red_6),
+        .q_red_11         (rows_11_q_red_6),
+        .q_red_12         (rows_12_q_red_6),
+        .q_red_13         (rows_13_q_red_6),
+        .q_red_14         (rows_14_q_red_6),
+        .q_red_15         (rows_15_q_red_6),
         .q_pop_0          (outs_6_q_pop_0),
         .q_pop_1          (outs_6_q_pop_1),
         .q_pop_2          (outs_6_q_pop_2),
@@ -4274,6 +4898,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_13_q_entry_7),
         .q_entry_14       (rows_14_q_entry_7),
         .q_entry_15       (rows_15_q_entry_7),
+        .q_red_0          (rows_0_q_red_7),
+        .q_red_1          (rows_1_q_red_7),
+        .q_red_2          (rows_2_q_red_7),
+        .q_red_3          (rows_3_q_red_7),
+        .q_red_4          (rows_4_q_red_7),
+        .q_red_5          (rows_5_q_red_7),
+        .q_red_6          (rows_6_q_red_7),
+        .q_red_7          (rows_7_q_red_7),
+        .q_red_8          (rows_8_q_red_7),
+        .q_red_9          (rows_9_q_red_7),
+        .q_red_10         (rows_10_q_red_7),
+        .q_red_11         (rows_11_q_red_7),
+        .q_red_12         (rows_12_q_red_7),
+        .q_red_13         (rows_13_q_red_7),
+        .q_red_14         (rows_14_q_red_7),
+        .q_red_15         (rows_15_q_red_7),
         .q_pop_0          (outs_7_q_pop_0),
         .q_pop_1          (outs_7_q_pop_1),
         .q_pop_2          (outs_7_q_pop_2),
@@ -4375,6 +5015,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_13_q_entry_8),
         .q_entry_14       (rows_14_q_entry_8),
         .q_entry_15       (rows_15_q_entry_8),
+        .q_red_0          (rows_0_q_red_8),
+        .q_red_1          (rows_1_q_red_8),
+        .q_red_2          (rows_2_q_red_8),
+        .q_red_3          (rows_3_q_red_8),
+        .q_red_4          (rows_4_q_red_8),
+        .q_red_5          (rows_5_q_red_8),
+        .q_red_6          (rows_6_q_red_8),
+        .q_red_7          (rows_7_q_red_8),
+        .q_red_8          (rows_8_q_red_8),
+        .q_red_9          (rows_9_q_red_8),
+        .q_red_10         (rows_10_q_red_8),
+        .q_red_11         (rows_11_q_red_8),
+        .q_red_12         (rows_12_q_red_8),
+        .q_red_13         (rows_13_q_red_8),
+        .q_red_14         (rows_14_q_red_8),
+        .q_red_15         (rows_15_q_red_8),
         .q_pop_0          (outs_8_q_pop_0),
         .q_pop_1          (outs_8_q_pop_1),
         .q_pop_2          (outs_8_q_pop_2),
@@ -4476,6 +5132,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_13_q_entry_9),
         .q_entry_14       (rows_14_q_entry_9),
         .q_entry_15       (rows_15_q_entry_9),
+        .q_red_0          (rows_0_q_red_9),
+        .q_red_1          (rows_1_q_red_9),
+        .q_red_2          (rows_2_q_red_9),
+        .q_red_3          (rows_3_q_red_9),
+        .q_red_4          (rows_4_q_red_9),
+        .q_red_5          (rows_5_q_red_9),
+        .q_red_6          (rows_6_q_red_9),
+        .q_red_7          (rows_7_q_red_9),
+        .q_red_8          (rows_8_q_red_9),
+        .q_red_9          (rows_9_q_red_9),
+        .q_red_10         (rows_10_q_red_9),
+        .q_red_11         (rows_11_q_red_9),
+        .q_red_12         (rows_12_q_red_9),
+        .q_red_13         (rows_13_q_red_9),
+        .q_red_14         (rows_14_q_red_9),
+        .q_red_15         (rows_15_q_red_9),
         .q_pop_0          (outs_9_q_pop_0),
         .q_pop_1          (outs_9_q_pop_1),
         .q_pop_2          (outs_9_q_pop_2),
@@ -4577,6 +5249,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_13_q_entry_10),
         .q_entry_14       (rows_14_q_entry_10),
         .q_entry_15       (rows_15_q_entry_10),
+        .q_red_0          (rows_0_q_red_10),
+        .q_red_1          (rows_1_q_red_10),
+        .q_red_2          (rows_2_q_red_10),
+        .q_red_3          (rows_3_q_red_10),
+        .q_red_4          (rows_4_q_red_10),
+        .q_red_5          (rows_5_q_red_10),
+        .q_red_6          (rows_6_q_red_10),
+        .q_red_7          (rows_7_q_red_10),
+        .q_red_8          (rows_8_q_red_10),
+        .q_red_9          (rows_9_q_red_10),
+        .q_red_10         (rows_10_q_red_10),
+        .q_red_11         (rows_11_q_red_10),
+        .q_red_12         (rows_12_q_red_10),
+        .q_red_13         (rows_13_q_red_10),
+        .q_red_14         (rows_14_q_red_10),
+        .q_red_15         (rows_15_q_red_10),
         .q_pop_0          (outs_10_q_pop_0),
         .q_pop_1          (outs_10_q_pop_1),
         .q_pop_2          (outs_10_q_pop_2),
@@ -4678,6 +5366,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_13_q_entry_11),
         .q_entry_14       (rows_14_q_entry_11),
         .q_entry_15       (rows_15_q_entry_11),
+        .q_red_0          (rows_0_q_red_11),
+        .q_red_1          (rows_1_q_red_11),
+        .q_red_2          (rows_2_q_red_11),
+        .q_red_3          (rows_3_q_red_11),
+        .q_red_4          (rows_4_q_red_11),
+        .q_red_5          (rows_5_q_red_11),
+        .q_red_6          (rows_6_q_red_11),
+        .q_red_7          (rows_7_q_red_11),
+        .q_red_8          (rows_8_q_red_11),
+        .q_red_9          (rows_9_q_red_11),
+        .q_red_10         (rows_10_q_red_11),
+        .q_red_11         (rows_11_q_red_11),
+        .q_red_12         (rows_12_q_red_11),
+        .q_red_13         (rows_13_q_red_11),
+        .q_red_14         (rows_14_q_red_11),
+        .q_red_15         (rows_15_q_red_11),
         .q_pop_0          (outs_11_q_pop_0),
         .q_pop_1          (outs_11_q_pop_1),
         .q_pop_2          (outs_11_q_pop_2),
@@ -4779,6 +5483,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_13_q_entry_12),
         .q_entry_14       (rows_14_q_entry_12),
         .q_entry_15       (rows_15_q_entry_12),
+        .q_red_0          (rows_0_q_red_12),
+        .q_red_1          (rows_1_q_red_12),
+        .q_red_2          (rows_2_q_red_12),
+        .q_red_3          (rows_3_q_red_12),
+        .q_red_4          (rows_4_q_red_12),
+        .q_red_5          (rows_5_q_red_12),
+        .q_red_6          (rows_6_q_red_12),
+        .q_red_7          (rows_7_q_red_12),
+        .q_red_8          (rows_8_q_red_12),
+        .q_red_9          (rows_9_q_red_12),
+        .q_red_10         (rows_10_q_red_12),
+        .q_red_11         (rows_11_q_red_12),
+        .q_red_12         (rows_12_q_red_12),
+        .q_red_13         (rows_13_q_red_12),
+        .q_red_14         (rows_14_q_red_12),
+        .q_red_15         (rows_15_q_red_12),
         .q_pop_0          (outs_12_q_pop_0),
         .q_pop_1          (outs_12_q_pop_1),
         .q_pop_2          (outs_12_q_pop_2),
@@ -4880,6 +5600,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_13_q_entry_13),
         .q_entry_14       (rows_14_q_entry_13),
         .q_entry_15       (rows_15_q_entry_13),
+        .q_red_0          (rows_0_q_red_13),
+        .q_red_1          (rows_1_q_red_13),
+        .q_red_2          (rows_2_q_red_13),
+        .q_red_3          (rows_3_q_red_13),
+        .q_red_4          (rows_4_q_red_13),
+        .q_red_5          (rows_5_q_red_13),
+        .q_red_6          (rows_6_q_red_13),
+        .q_red_7          (rows_7_q_red_13),
+        .q_red_8          (rows_8_q_red_13),
+        .q_red_9          (rows_9_q_red_13),
+        .q_red_10         (rows_10_q_red_13),
+        .q_red_11         (rows_11_q_red_13),
+        .q_red_12         (rows_12_q_red_13),
+        .q_red_13         (rows_13_q_red_13),
+        .q_red_14         (rows_14_q_red_13),
+        .q_red_15         (rows_15_q_red_13),
         .q_pop_0          (outs_13_q_pop_0),
         .q_pop_1          (outs_13_q_pop_1),
         .q_pop_2          (outs_13_q_pop_2),
@@ -4981,6 +5717,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_13_q_entry_14),
         .q_entry_14       (rows_14_q_entry_14),
         .q_entry_15       (rows_15_q_entry_14),
+        .q_red_0          (rows_0_q_red_14),
+        .q_red_1          (rows_1_q_red_14),
+        .q_red_2          (rows_2_q_red_14),
+        .q_red_3          (rows_3_q_red_14),
+        .q_red_4          (rows_4_q_red_14),
+        .q_red_5          (rows_5_q_red_14),
+        .q_red_6          (rows_6_q_red_14),
+        .q_red_7          (rows_7_q_red_14),
+        .q_red_8          (rows_8_q_red_14),
+        .q_red_9          (rows_9_q_red_14),
+        .q_red_10         (rows_10_q_red_14),
+        .q_red_11         (rows_11_q_red_14),
+        .q_red_12         (rows_12_q_red_14),
+        .q_red_13         (rows_13_q_red_14),
+        .q_red_14         (rows_14_q_red_14),
+        .q_red_15         (rows_15_q_red_14),
         .q_pop_0          (outs_14_q_pop_0),
         .q_pop_1          (outs_14_q_pop_1),
         .q_pop_2          (outs_14_q_pop_2),
@@ -5082,6 +5834,22 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_entry_13       (rows_13_q_entry_15),
         .q_entry_14       (rows_14_q_entry_15),
         .q_entry_15       (rows_15_q_entry_15),
+        .q_red_0          (rows_0_q_red_15),
+        .q_red_1          (rows_1_q_red_15),
+        .q_red_2          (rows_2_q_red_15),
+        .q_red_3          (rows_3_q_red_15),
+        .q_red_4          (rows_4_q_red_15),
+        .q_red_5          (rows_5_q_red_15),
+        .q_red_6          (rows_6_q_red_15),
+        .q_red_7          (rows_7_q_red_15),
+        .q_red_8          (rows_8_q_red_15),
+        .q_red_9          (rows_9_q_red_15),
+        .q_red_10         (rows_10_q_red_15),
+        .q_red_11         (rows_11_q_red_15),
+        .q_red_12         (rows_12_q_red_15),
+        .q_red_13         (rows_13_q_red_15),
+        .q_red_14         (rows_14_q_red_15),
+        .q_red_15         (rows_15_q_red_15),
         .q_pop_0          (outs_15_q_pop_0),
         .q_pop_1          (outs_15_q_pop_1),
         .q_pop_2          (outs_15_q_pop_2),

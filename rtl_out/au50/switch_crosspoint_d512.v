@@ -7,9 +7,10 @@
 // comes, from
 // its number; 15 words are held back for what that does not see: a frame that was kept up to three
 // clocks
-// before, and that reduction frames store words 0 to 5 behind the others.
+// before, and that reduction frames store words 1 to 5 behind the others.
 // Frames that are kept have 8 words or more; entries are used up 8 clocks apart or more.
-// Latency: 1 clock from w_end to entry_valid. rd_data is the word at the head from 2 clocks after
+// Latency: 1 clock from w_end to entry_valid; entry follows one clock later. rd_data is the word at
+// the head from 2 clocks after
 // entry_valid rose on; rd_go moves on to the next word, in each clock if need be.
 // The memory holds two words back: that at the head in its output register, the one behind it
 // before the
@@ -38,9 +39,12 @@ module switch_crosspoint_d512 (
 
     // Outputs
     output wire        entry_valid,  // A frame waits.
-    output wire [13:0] entry,        // What was remembered of the oldest one.
+    // What was remembered of the oldest one; one clock after entry_valid rose or entry_pop moved
+    // on.
+    output wire [13:0] entry,
 
-    // Inputs
+    // entry
+    output wire        entry_red,    // It is a reduction frame; in the clock before.
     input  wire        entry_pop,    // The oldest frame's entry is used up.
 
     // rd
@@ -52,36 +56,38 @@ module switch_crosspoint_d512 (
 );
 
     // Registers
-    reg  [4:0] first_reg;   // Entry of the oldest frame, of the next one that is kept.
+    reg  [13:0] oldest_reg;  // What is remembered of the oldest frame.
+    reg  [4:0] first_reg;    // Entry of the oldest frame, of the next one that is kept.
     reg  [4:0] next_reg;
-    reg  some_reg;          // There is an entry; there was only one in the clock before; there is room for one.
+    reg  some_reg;           // There is an entry; there was only one in the clock before; there is room for one.
     reg  only_reg;
     reg  room_reg;
-    reg  [8:0] base_reg;    // Address of the first word of the frame that comes in.
-    reg  [8:0] head_reg;    // Address of the head.
-    reg  [8:0] gap_reg;     // Words from base on to the head, modulo 2^A.
-    reg  [8:0] space_reg;   // Words that can still be stored from base on, less those held back.
-    reg  over_reg;          // A word of this frame did not fit.
-    reg  lost_reg;          // A frame has been dropped.
-    reg  fits_reg;          // The word fits.
-    reg  [8:0] head_1_reg;  // The two addresses after the head.
+    reg  [8:0] base_reg;     // Address of the first word of the frame that comes in.
+    reg  [8:0] head_reg;     // Address of the head.
+    reg  [8:0] gap_reg;      // Words from base on to the head, modulo 2^A.
+    reg  [8:0] space_reg;    // Words that can still be stored from base on, less those held back.
+    reg  over_reg;           // A word of this frame did not fit.
+    reg  lost_reg;           // A frame has been dropped.
+    reg  fits_reg;           // The word fits.
+    reg  [8:0] head_1_reg;   // The two addresses after the head.
     reg  [8:0] head_2_reg;
-    reg  loaded_reg;        // rd_data is the word at the head of a whole frame.
-    reg  ready_reg;         // That word is before the output register.
-    reg  waits_reg;         // There was a word between head and base one clock ago.
+    reg  loaded_reg;         // rd_data is the word at the head of a whole frame.
+    reg  ready_reg;          // That word is before the output register.
+    reg  waits_reg;          // There was a word between head and base one clock ago.
 
     // Signals
-    wire keep;                 // The frame is kept.
-    wire [8:0] base_next;      // First address behind the frame that comes in, if it is kept now.
-    wire load;                 // The first word of a frame goes to the output register.
-    wire emptied;              // The head moves past the last word of the last whole frame.
-    reg  [8:0] head_next;      // Address of the head.
-    reg  [8:0] head_1_next;    // The two addresses after the head.
+    wire keep;                    // The frame is kept.
+    wire [8:0] base_next;         // First address behind the frame that comes in, if it is kept now.
+    wire load;                    // The first word of a frame goes to the output register.
+    wire emptied;                 // The head moves past the last word of the last whole frame.
+    reg  [8:0] head_next;         // Address of the head.
+    reg  [8:0] head_1_next;       // The two addresses after the head.
     reg  [8:0] head_2_next;
     reg  [8:0] words_rd_addr;
     wire words_rd_en;
     wire words_wr_en;
     wire [8:0] words_wr_addr;
+    wire [13:0] entries_rd_data;
 
     // The words.
     ram_reg_hold_w64_d512 words (
@@ -98,7 +104,7 @@ module switch_crosspoint_d512 (
     ram_async_w14_d32 entries (
         .clk     (clk),
         .rd_addr (first_reg),
-        .rd_data (entry),
+        .rd_data (entries_rd_data),
         .wr_en   (keep),
         .wr_addr (next_reg),
         .wr_data (w_entry)
@@ -110,6 +116,8 @@ module switch_crosspoint_d512 (
     assign keep = w_take & fits_reg & !over_reg & room_reg;
     assign dropped = lost_reg;
     assign base_next = base_reg + w_entry[8:0];
+    assign entry = oldest_reg;
+    assign entry_red = |entries_rd_data[10:9];
     assign entry_valid = some_reg;
     assign load = !loaded_reg & ready_reg & waits_reg;
     assign emptied = rd_go & (head_1_reg == base_reg);
@@ -134,6 +142,7 @@ module switch_crosspoint_d512 (
 
     // Clocked logic
     initial begin
+        oldest_reg = 14'd0;
         first_reg = 5'd0;
         next_reg = 5'd0;
         some_reg = 1'b0;
@@ -167,6 +176,7 @@ module switch_crosspoint_d512 (
 
         gap_reg <= head_reg - base_reg;
         space_reg <= gap_reg - 9'd16;
+        oldest_reg <= entries_rd_data;
         room_reg <= (next_reg + 5'd1) != first_reg;
         only_reg <= ((first_reg + 5'd1) == next_reg) & !keep;
 

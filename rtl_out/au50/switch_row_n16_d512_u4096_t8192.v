@@ -80,6 +80,24 @@ module switch_row_n16_d512_u4096_t8192 (
     output wire [13:0] q_entry_14,        // Its entry: words, kind, bytes of the last word less one.
     output wire [13:0] q_entry_15,        // Its entry: words, kind, bytes of the last word less one.
 
+    // q_red
+    output wire        q_red_0,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_red_1,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_red_2,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_red_3,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_red_4,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_red_5,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_red_6,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_red_7,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_red_8,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_red_9,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_red_10,          // It is a reduction frame; one clock before q_entry.
+    output wire        q_red_11,          // It is a reduction frame; one clock before q_entry.
+    output wire        q_red_12,          // It is a reduction frame; one clock before q_entry.
+    output wire        q_red_13,          // It is a reduction frame; one clock before q_entry.
+    output wire        q_red_14,          // It is a reduction frame; one clock before q_entry.
+    output wire        q_red_15,          // It is a reduction frame; one clock before q_entry.
+
     // q_pop
     input  wire        q_pop_0,           // The entry is used up.
     input  wire        q_pop_1,           // The entry is used up.
@@ -212,6 +230,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry     (rx_m_entry),
         .entry_valid (q_valid_0),
         .entry       (q_entry_0),
+        .entry_red   (q_red_0),
         .entry_pop   (q_pop_0),
         .rd_go       (q_go_0),
         .rd_data     (q_data_0),
@@ -230,6 +249,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry     (rx_m_entry),
         .entry_valid (q_valid_1),
         .entry       (q_entry_1),
+        .entry_red   (q_red_1),
         .entry_pop   (q_pop_1),
         .rd_go       (q_go_1),
         .rd_data     (q_data_1),
@@ -248,6 +268,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry     (rx_m_entry),
         .entry_valid (q_valid_2),
         .entry       (q_entry_2),
+        .entry_red   (q_red_2),
         .entry_pop   (q_pop_2),
         .rd_go       (q_go_2),
         .rd_data     (q_data_2),
@@ -266,6 +287,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry     (rx_m_entry),
         .entry_valid (q_valid_3),
         .entry       (q_entry_3),
+        .entry_red   (q_red_3),
         .entry_pop   (q_pop_3),
         .rd_go       (q_go_3),
         .rd_data     (q_data_3),
@@ -284,6 +306,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry     (rx_m_entry),
         .entry_valid (q_valid_4),
         .entry       (q_entry_4),
+        .entry_red   (q_red_4),
         .entry_pop   (q_pop_4),
         .rd_go       (q_go_4),
         .rd_data     (q_data_4),
@@ -302,6 +325,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry     (rx_m_entry),
         .entry_valid (q_valid_5),
         .entry       (q_entry_5),
+        .entry_red   (q_red_5),
         .entry_pop   (q_pop_5),
         .rd_go       (q_go_5),
         .rd_data     (q_data_5),
@@ -320,6 +344,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry     (rx_m_entry),
         .entry_valid (q_valid_6),
         .entry       (q_entry_6),
+        .entry_red   (q_red_6),
         .entry_pop   (q_pop_6),
         .rd_go       (q_go_6),
         .rd_data     (q_data_6),
@@ -338,6 +363,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry     (rx_m_entry),
         .entry_valid (q_valid_7),
         .entry       (q_entry_7),
+        .entry_red   (q_red_7),
         .entry_pop   (q_pop_7),
         .rd_go       (q_go_7),
         .rd_data     (q_data_7),
@@ -356,6 +382,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry     (rx_m_entry),
         .entry_valid (q_valid_8),
         .entry       (q_entry_8),
+        .entry_red   (q_red_8),
         .entry_pop   (q_pop_8),
         .rd_go       (q_go_8),
         .rd_data     (q_data_8),
@@ -374,6 +401,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry     (rx_m_entry),
         .entry_valid (q_valid_9),
         .entry       (q_entry_9),
+        .entry_red   (q_red_9),
         .entry_pop   (q_pop_9),
         .rd_go       (q_go_9),
         .rd_data     (q_data_9),
@@ -392,6 +420,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry     (rx_m_entry),
         .entry_valid (q_valid_10),
         .entry       (q_entry_10),
+        .entry_red   (q_red_10),
         .entry_pop   (q_pop_10),
         .rd_go       (q_go_10),
         .rd_data     (q_data_10),
@@ -410,6 +439,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry     (rx_m_entry),
         .entry_valid (q_valid_11),
         .entry       (q_entry_11),
+        .entry_red   (q_red_11),
         .entry_pop   (q_pop_11),
         .rd_go       (q_go_11),
         .rd_data     (q_data_11),
@@ -428,6 +458,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry     (rx_m_entry),
         .entry_valid (q_valid_12),
         .entry       (q_entry_12),
+        .entry_red   (q_red_12),
         .entry_pop   (q_pop_12),
         .rd_go       (q_go_12),
         .rd_data     (q_data_12),
@@ -446,6 +477,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry     (rx_m_entry),
         .entry_valid (q_valid_13),
         .entry       (q_entry_13),
+        .entry_red   (q_red_13),
         .entry_pop   (q_pop_13),
         .rd_go       (q_go_13),
         .rd_data     (q_data_13),
@@ -464,6 +496,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry     (rx_m_entry),
         .entry_valid (q_valid_14),
         .entry       (q_entry_14),
+        .entry_red   (q_red_14),
         .entry_pop   (q_pop_14),
         .rd_go       (q_go_14),
         .rd_data     (q_data_14),
@@ -482,6 +515,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry     (rx_m_entry),
         .entry_valid (q_valid_15),
         .entry       (q_entry_15),
+        .entry_red   (q_red_15),
         .entry_pop   (q_pop_15),
         .rd_go       (q_go_15),
         .rd_data     (q_data_15),

@@ -10,11 +10,11 @@
 // From the words with header fields: 3 to 8 their checks, 9 the sum of them.
 // A reduction frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11, and
 // stored from
-// word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 0 to 5. Word 6 carries VNI, tree and
+// word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 1 to 5. Word 6 carries VNI, tree and
 // reduction id in
-// the place of pad bytes, word 4 the wait count in the place of the destination, word 0 nothing:
-// what they
-// held is known.
+// the place of pad bytes, word 4 the wait count in the place of the destination: what they held is
+// known, and
+// so is word 0, which is not stored.
 //
 // Sizes: n = 16, u = 4096, t = 8192.
 //
@@ -91,6 +91,7 @@ module switch_rx_n16_u4096_t8192 (
     reg  r_bad_reg;
     reg  r_length_reg;
     reg  [8:0] beat_reg;        // Number of the next word.
+    reg  [11:0] place_reg;      // The same from 0 to 11, a bit each.
     reg  at_0_reg;              // Its number is 0, 2, 4, 6.
     reg  at_2_reg;
     reg  at_4_reg;
@@ -158,6 +159,7 @@ module switch_rx_n16_u4096_t8192 (
     wire bytes_2;
     wire ragged_now;
     wire ragged_word;
+    wire [8:0] stored;              // Words of the stored frame.
     wire drop;
     wire [6:0] unicast_rd_data;
     wire [42:0] multicast_rd_data;
@@ -196,8 +198,8 @@ module switch_rx_n16_u4096_t8192 (
     // Combinational logic
     assign s_axis_rx_tready = 1'b1;
     assign beat_full = &beat_reg;
-    assign first = s_axis_rx_tvalid & (beat_reg == 9'd0);
-    assign second = s_axis_rx_tvalid & (beat_reg == 9'd1);
+    assign first = s_axis_rx_tvalid & place_reg[0];
+    assign second = s_axis_rx_tvalid & place_reg[1];
     assign ethertype = {s_axis_rx_tdata[39:32], 8'd0} | {8'd0, s_axis_rx_tdata[47:40]};
     assign keep = s_axis_rx_tkeep;
     assign contiguous = keep[0] & !(|({1'b0, keep[7:1]} & ~keep));
@@ -247,6 +249,7 @@ module switch_rx_n16_u4096_t8192 (
     assign engine_on = |(up_mask_reg & cfg_engines);
     assign aligned = {r_data_reg[47:0], 16'd0} | {48'd0, carry_reg};
     assign drop = d_drop_reg | d_malformed_reg | r_bad_reg | r_length_reg;
+    assign stored = red_reg ? 9'd11 : (r_beat_reg + 9'd1);
     assign m_beat = r_beat_reg;
     assign m_valid = w_valid_reg;
     assign m_offset = w_offset_reg;
@@ -269,6 +272,7 @@ module switch_rx_n16_u4096_t8192 (
         r_bad_reg = 1'b0;
         r_length_reg = 1'b0;
         beat_reg = 9'd0;
+        place_reg = 12'd0;
         at_0_reg = 1'b0;
         at_2_reg = 1'b0;
         at_4_reg = 1'b0;
@@ -319,21 +323,23 @@ module switch_rx_n16_u4096_t8192 (
         r_data_reg <= s_axis_rx_tdata;
         r_end_reg <= s_axis_rx_tvalid & s_axis_rx_tlast;
         r_beat_reg <= beat_reg;
-        r_moved_reg <= (beat_reg >= 9'd6) ? (beat_reg - 9'd6) : (beat_reg + 9'd6);
+        r_moved_reg <= !(|place_reg[5:0]) ? (beat_reg - 9'd6) : (beat_reg + 9'd5);
 
         if (s_axis_rx_tvalid) begin
             if (!beat_full) begin
                 beat_reg <= beat_reg + 9'd1;
             end
+            place_reg <= {place_reg[10:0], 1'b0};
             if (s_axis_rx_tlast) begin
                 beat_reg <= 9'd0;
+                place_reg <= 12'd1;
             end
         end
 
         at_0_reg <= first;
-        at_2_reg <= s_axis_rx_tvalid & (beat_reg == 9'd2);
-        at_4_reg <= s_axis_rx_tvalid & (beat_reg == 9'd4);
-        at_6_reg <= s_axis_rx_tvalid & (beat_reg == 9'd6);
+        at_2_reg <= s_axis_rx_tvalid & place_reg[2];
+        at_4_reg <= s_axis_rx_tvalid & place_reg[4];
+        at_6_reg <= s_axis_rx_tvalid & place_reg[6];
 
         if (first) begin
             a_multicast_reg <= s_axis_rx_tdata[0];
@@ -349,10 +355,10 @@ module switch_rx_n16_u4096_t8192 (
 
         r_bad_reg <= ragged_now
             | s_axis_rx_tuser
-            | (beat_reg < 9'd7)
+            | (|place_reg[6:0])
             | !(|(~beat_reg >> 3'd4));
 
-        r_length_reg <= red_reg & ((beat_reg != 9'd11) | (keep != 8'd63));
+        r_length_reg <= red_reg & (!place_reg[11] | (keep != 8'd63));
         r_bytes_reg <= {2'd0, bytes_0} | {1'b0, bytes_1, 1'b0} | {bytes_2, 2'd0};
 
         if (at_0_reg) begin
@@ -457,7 +463,7 @@ module switch_rx_n16_u4096_t8192 (
             w_off_reg <= t_off_reg;
         end
 
-        w_entry_reg <= {5'd0, r_beat_reg + 9'd1}
+        w_entry_reg <= {5'd0, stored}
             | {3'd0, d_kind_reg, 9'd0}
             | ({11'd0, r_bytes_reg} << (A + 5'd2));
 
@@ -465,6 +471,7 @@ module switch_rx_n16_u4096_t8192 (
             r_valid_reg <= 1'b0;
             r_end_reg <= 1'b0;
             beat_reg <= 9'd0;
+            place_reg <= 12'd1;
             at_0_reg <= 1'b0;
             w_valid_reg <= 1'b0;
             w_end_reg <= 1'b0;

@@ -52,13 +52,15 @@ module red_emit (
 
     // Inputs
     input  wire [63:0] b_data,         // The word, in the same clock.
+    input  wire        b_same,         // It is just being written: b_written has it one clock later.
+    input  wire [63:0] b_written,      // The word that was written in the clock before.
     input  wire [15:0] b_key,          // Key of the frame.
 
     // Stream out
     output wire        m_valid,        // A word of a frame.
     input  wire        m_ready,        // It is taken.
-    output wire [63:0] m_data,         // The word, first byte in bits 7:0; the last has two bytes of no meaning on top.
-    output wire        m_last,         // It is the frame's last: 6 bytes.
+    output reg  [63:0] m_data,         // The word, first byte in bits 7:0; the last has two bytes of no meaning on top.
+    output reg         m_last,         // It is the frame's last: 6 bytes.
 
     // done
     output wire        done_valid,     // A result has been sent: its descriptor is free.
@@ -72,6 +74,9 @@ module red_emit (
     localparam [63:0] OUTSIDE = 64'hffffffffff7ff8e7;  // All but the result code and the word that overflowed.
 
     // Registers
+    reg  [3:0] job_head_reg;     // The oldest job's place, the next job's; there is a job.
+    reg  [3:0] job_tail_reg;
+    reg  job_some_reg;
     reg  busy_reg;               // The job under way and the number of the word that is composed.
     reg  passing_reg;
     reg  [2:0] index_reg;
@@ -89,6 +94,7 @@ module red_emit (
     reg  [4:0] c_place_reg;
     reg  [63:0] c_data_reg;
     reg  [63:0] c_kept_reg;
+    reg  c_same_reg;
     reg  [15:0] c_key_reg;
     reg  [15:0] c_vni_reg;
     reg  [31:0] c_cookie_reg;
@@ -97,6 +103,7 @@ module red_emit (
     reg  [5:0] c_op_reg;
     reg  [7:0] c_m_reg;
     reg  c_late_reg;             // It has been written since it was read.
+    reg  [7:0] c_is_reg;         // Number of the word, from 0 to 7, a bit each; weight that is shown.
     reg  p_valid_q_reg;          // The word behind the one that leaves.
     reg  [63:0] p_word_reg;
     reg  p_last_reg;
@@ -106,45 +113,56 @@ module red_emit (
     reg  q_valid_reg;            // The word that leaves: its bytes from the third on, then two of the next.
     reg  [47:0] q_bytes_reg;
     reg  q_last_reg;
+    reg  held_reg;               // A word that left the pipeline and was not taken: the pipeline stands still.
+    reg  [63:0] held_data_reg;
+    reg  held_last_reg;
 
     // Signals
+    wire [3:0] job_after;
+    wire job_push;
     wire is_last;
     wire step;
     wire take;
-    wire flows;               // The output takes a word.
+    wire flows;               // The pipeline moves.
     wire [31:0] dfa;          // Destination address.
     wire [15:0] checksum;
     wire repsum;
+    wire [63:0] c_buffered;
     wire [4:0] r_place;
     wire [63:0] c_value;
+    wire [7:0] shown_m;
+    wire [63:0] word_0;
+    wire [63:0] word_1;
+    wire [63:0] word_2;
+    wire [63:0] word_3;
+    wire [63:0] word_4;
+    wire [63:0] word_5;
+    wire [63:0] word_6;
+    wire [63:0] word_7;
+    wire [63:0] word_8;
     // Word of a result, most significant byte first; of a passing frame; the one that is sent.
-    reg  [63:0] composed;
+    wire [63:0] composed;
     reg  [63:0] kept;
     reg  [63:0] p_patched;
     wire [63:0] patch_rc;
     wire [63:0] patch_oflow;
-    wire jobs_s_valid;
-    wire jobs_s_ready;
-    wire [3:0] jobs_s_data;
-    wire jobs_m_valid;
-    wire [3:0] jobs_m_data;
-    wire [15:0] jobs_count;
+    wire [63:0] leaving;
+    wire [3:0] jobs_rd_data;
+    wire [3:0] jobs_wr_data;
     wire [63:0] swap_m;
     wire [63:0] cookie_m;
     wire [63:0] late_m;
     wire [63:0] swap_dfa_m;
 
-    // Jobs: descriptor or place 2:0, passing 3.
-    fifo_reg_w4_d16 jobs (
+    // Jobs: descriptor or place 2:0, passing 3. There are never more than descriptors and places
+    // together, 12.
+    ram_async_w4_d16 jobs (
         .clk     (clk),
-        .rst     (rst),
-        .s_valid (jobs_s_valid),
-        .s_ready (jobs_s_ready),
-        .s_data  (jobs_s_data),
-        .m_valid (jobs_m_valid),
-        .m_ready (take),
-        .m_data  (jobs_m_data),
-        .count   (jobs_count)
+        .rd_addr (job_head_reg),
+        .rd_data (jobs_rd_data),
+        .wr_en   (job_push),
+        .wr_addr (job_tail_reg),
+        .wr_data (jobs_wr_data)
     );
 
     byte_swap_w64 swap (
@@ -168,12 +186,13 @@ module red_emit (
     );
 
     // Combinational logic
-    assign jobs_s_valid = j_valid | p_valid;
-    assign jobs_s_data = p_valid ? ({2'd0, p_slot} | 4'd8) : {1'b0, j_index};
-    assign flows = !q_valid_reg | m_ready;
+    assign job_push = j_valid | p_valid;
+    assign jobs_wr_data = p_valid ? ({2'd0, p_slot} | 4'd8) : {1'b0, j_index};
+    assign flows = !held_reg;
     assign is_last = word_reg == 4'd11;
     assign step = busy_reg & flows;
     assign take = !busy_reg | (flows & is_last);
+    assign job_after = job_head_reg + 4'd1;
     assign done_valid = step & is_last & !passing_reg;
     assign done_index = index_reg;
     assign freed = step & is_last & passing_reg;
@@ -182,66 +201,50 @@ module red_emit (
     assign b_slot = index_reg[1:0];
     assign b_word = word_reg;
     assign r_place = {index_reg, 2'd0} | {3'd0, word_reg[1:0]};
+    assign c_buffered = c_same_reg ? b_written : c_kept_reg;
     assign c_value = c_late_reg ? w_data : c_data_reg;
     assign dfa = 32'hff800000
         | 32'd7
         | {11'd0, c_key_reg[2:0], 18'd0}
         | {16'd0, c_key_reg[15:3], 3'd0};
     assign checksum = ~(sum_folded_reg[15:0] + {15'd0, sum_folded_reg[16]});
+    assign shown_m = (c_op_reg == 6'd48) ? c_m_reg : 8'd0;
     assign repsum = c_op_reg == 6'd48;
+    assign word_0 = c_is_reg[0] ? (64'h30000000000 | {32'd0, dfa}) : 64'd0;
+    assign word_1 = c_is_reg[1]
+        ? (64'h200000000000000 | {16'd0, cfg_address, 16'd0} | {48'd0, cfg_ethertype})
+        : 64'd0;
+    assign word_2 = c_is_reg[2] ? (64'h4500005000000000 | {32'd0, c_vni_reg, 16'd0}) : 64'd0;
+    assign word_3 = c_is_reg[3]
+        ? (64'h40fd000000000000 | {16'd0, checksum, 32'd0} | {32'd0, cfg_address})
+        : 64'd0;
+    assign word_4 = c_is_reg[4] ? ({dfa, 32'd0} | 64'hc0000000) : 64'd0;
+    assign word_5 = c_is_reg[5] ? 64'h3100 : 64'd0;
+    assign word_6 = c_is_reg[6] ? {32'd0, cookie_m[31:0]} : 64'd0;
+    assign word_7 = c_is_reg[7]
+        ? ({54'd0, c_seqno_reg} | {47'd0, c_op_reg, 11'd0} | {27'd0, c_count_reg, 17'd0} | {17'd0, c_seqno_reg, 37'd0} | {5'd0, shown_m, 51'd0})
+        : 64'd0;
+    assign word_8 = c_word_reg[3] ? c_value : 64'd0;
+    assign composed = word_0
+        | word_1
+        | word_2
+        | word_3
+        | word_4
+        | word_5
+        | word_6
+        | word_7
+        | word_8;
 
     always @(*) begin
-        composed = c_value;
-        if (c_word_reg == 4'd0) begin
-            composed = 64'h30000000000 | {32'd0, dfa};
-        end
-        if (c_word_reg == 4'd1) begin
-            composed = 64'h200000000000000
-                | {16'd0, cfg_address, 16'd0}
-                | {48'd0, cfg_ethertype};
-        end
-        if (c_word_reg == 4'd2) begin
-            composed = 64'h4500005000000000 | {32'd0, c_vni_reg, 16'd0};
-        end
-        if (c_word_reg == 4'd3) begin
-            composed = 64'h40fd000000000000
-                | {16'd0, checksum, 32'd0}
-                | {32'd0, cfg_address};
-        end
-        if (c_word_reg == 4'd4) begin
-            composed = {dfa, 32'd0} | 64'hc0000000;
-        end
-        if (c_word_reg == 4'd5) begin
-            composed = 64'h3100;
-        end
-        if (c_word_reg == 4'd6) begin
-            composed = {32'd0, cookie_m[31:0]};
-        end
-        if (c_word_reg == 4'd7) begin
-            composed = {54'd0, c_seqno_reg}
-                | {47'd0, c_op_reg, 11'd0}
-                | {27'd0, c_count_reg, 17'd0}
-                | {17'd0, c_seqno_reg, 37'd0};
-            if (repsum) begin
-                composed = {54'd0, c_seqno_reg}
-                    | {47'd0, c_op_reg, 11'd0}
-                    | {27'd0, c_count_reg, 17'd0}
-                    | {17'd0, c_seqno_reg, 37'd0}
-                    | {5'd0, c_m_reg, 51'd0};
-            end
-        end
-    end
-
-    always @(*) begin
-        kept = c_kept_reg;
+        kept = c_buffered;
         if (c_word_reg == 4'd0) begin
             kept = 64'h30000 | {swap_dfa_m[31:0], 32'd0};
         end
         if (c_word_reg == 4'd4) begin
-            kept = {c_kept_reg[63:32], 32'd0} | swap_dfa_m;
+            kept = {c_buffered[63:32], 32'd0} | swap_dfa_m;
         end
         if (c_word_reg == 4'd6) begin
-            kept = {c_kept_reg[63:32], 32'd0};
+            kept = {c_buffered[63:32], 32'd0};
         end
     end
 
@@ -258,12 +261,23 @@ module red_emit (
         end
     end
 
-    assign m_valid = q_valid_reg;
-    assign m_last = q_last_reg;
-    assign m_data = {16'd0, q_bytes_reg} | {p_patched[15:0], 48'd0};
+    assign leaving = {16'd0, q_bytes_reg} | {p_patched[15:0], 48'd0};
+    assign m_valid = q_valid_reg | held_reg;
+
+    always @(*) begin
+        m_last = q_last_reg;
+        m_data = leaving;
+        if (held_reg) begin
+            m_last = held_last_reg;
+            m_data = held_data_reg;
+        end
+    end
 
     // Clocked logic
     initial begin
+        job_head_reg = 4'd0;
+        job_tail_reg = 4'd0;
+        job_some_reg = 1'b0;
         busy_reg = 1'b0;
         passing_reg = 1'b0;
         index_reg = 3'd0;
@@ -279,6 +293,7 @@ module red_emit (
         c_place_reg = 5'd0;
         c_data_reg = 64'd0;
         c_kept_reg = 64'd0;
+        c_same_reg = 1'b0;
         c_key_reg = 16'd0;
         c_vni_reg = 16'd0;
         c_cookie_reg = 32'd0;
@@ -287,6 +302,7 @@ module red_emit (
         c_op_reg = 6'd0;
         c_m_reg = 8'd0;
         c_late_reg = 1'b0;
+        c_is_reg = 8'd0;
         p_valid_q_reg = 1'b0;
         p_word_reg = 64'd0;
         p_last_reg = 1'b0;
@@ -296,6 +312,9 @@ module red_emit (
         q_valid_reg = 1'b0;
         q_bytes_reg = 48'd0;
         q_last_reg = 1'b0;
+        held_reg = 1'b0;
+        held_data_reg = 64'd0;
+        held_last_reg = 1'b0;
     end
 
     always @(posedge clk) begin
@@ -303,10 +322,18 @@ module red_emit (
             word_reg <= word_reg + 4'd1;
         end
         if (take) begin
-            busy_reg <= jobs_m_valid;
-            passing_reg <= jobs_m_data[3];
-            index_reg <= jobs_m_data[2:0];
+            busy_reg <= job_some_reg;
+            passing_reg <= jobs_rd_data[3];
+            index_reg <= jobs_rd_data[2:0];
             word_reg <= 4'd0;
+            if (job_some_reg) begin
+                job_head_reg <= job_after;
+                job_some_reg <= job_after != job_tail_reg;
+            end
+        end
+        if (job_push) begin
+            job_tail_reg <= job_tail_reg + 4'd1;
+            job_some_reg <= 1'b1;
         end
 
         if (flows) begin
@@ -316,6 +343,11 @@ module red_emit (
             c_place_reg <= r_place;
             c_data_reg <= q_data;
             c_kept_reg <= b_data;
+            c_same_reg <= b_same;
+        end
+        if (!flows) begin
+            c_kept_reg <= c_buffered;
+            c_same_reg <= 1'b0;
         end
         if (!flows) begin
             c_data_reg <= c_value;
@@ -346,6 +378,10 @@ module red_emit (
         sum_folded_reg <= {1'b0, sum_all_reg[15:0]} + {13'd0, sum_all_reg[19:16]};
 
         if (flows) begin
+            c_is_reg <= 8'd1 << word_reg;
+        end
+
+        if (flows) begin
             p_valid_q_reg <= c_valid_reg;
             p_last_reg <= c_word_reg == 4'd11;
             p_codes_reg <= !c_passing_reg & (c_word_reg == 4'd7);
@@ -365,16 +401,27 @@ module red_emit (
             q_last_reg <= p_last_reg;
         end
 
+        held_reg <= (q_valid_reg | held_reg) & !m_ready;
+
+        if (flows) begin
+            held_data_reg <= leaving;
+            held_last_reg <= q_last_reg;
+        end
+
         if (rst) begin
+            job_head_reg <= 4'd0;
+            job_tail_reg <= 4'd0;
+            job_some_reg <= 1'b0;
             busy_reg <= 1'b0;
             c_valid_reg <= 1'b0;
             p_valid_q_reg <= 1'b0;
             q_valid_reg <= 1'b0;
+            held_reg <= 1'b0;
         end
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, jobs_s_ready, jobs_count, cookie_m[63:32]};
+    wire _unused = &{1'b0, cookie_m[63:32]};
 
 endmodule
 

@@ -3,14 +3,14 @@
 // Reduction engine of a switch port, 8 descriptors: combines the reduction frames that leave by the
 // port
 // towards the parent of their tree, and sends results, partial results and frames that pass.
-// Takes a frame of 12 words every 12 clocks, one word a clock, never stalled; combines all of them,
+// Takes a frame of 11 words every 11 clocks, one word a clock, never stalled; combines all of them,
 // also
 // of the same tree. Words come as the input stored them (see switch_rx): 6, 7 (reduction header), 8
 // to 11
-// (data), 0 to 5.
+// (data), 1 to 5.
 // Latency: 10 clocks from the first word of the last contribution to the first word of the result,
 // and from
-// the first word of a frame that passes to the first that it sends.
+// the first word of a frame that passes upwards to the first that it sends; 8 down the tree.
 //
 // Sizes: t = 8.
 //
@@ -74,6 +74,7 @@ module red_engine_t8 (
 
     // Registers
     reg  [3:0] slot_next_reg;
+    reg  [63:0] written_reg;   // The word of the clock before.
     reg  [1:0] place_reg;      // Place that is filled, places that wait to be sent.
     reg  [2:0] held_reg;
     reg  passes_reg;           // The frame under way passes.
@@ -87,6 +88,7 @@ module red_engine_t8 (
     wire matcher_m_empty;
     wire matcher_m_mismatched;
     wire [63:0] matcher_m_header;
+    wire matcher_d_pass;
     wire matcher_c_valid;
     wire matcher_c_combine;
     wire matcher_c_pass;
@@ -112,6 +114,7 @@ module red_engine_t8 (
     wire [1:0] emit_q_word;
     wire [1:0] emit_b_slot;
     wire [3:0] emit_b_word;
+    wire emit_b_same;
     wire emit_done_valid;
     wire [2:0] emit_done_index;
     wire emit_freed;
@@ -139,6 +142,7 @@ module red_engine_t8 (
         .m_empty         (matcher_m_empty),
         .m_mismatched    (matcher_m_mismatched),
         .m_header        (matcher_m_header),
+        .d_pass          (matcher_d_pass),
         .c_valid         (matcher_c_valid),
         .c_combine       (matcher_c_combine),
         .c_pass          (matcher_c_pass),
@@ -214,6 +218,8 @@ module red_engine_t8 (
         .b_slot        (emit_b_slot),
         .b_word        (emit_b_word),
         .b_data        (buffer_rd_data),
+        .b_same        (emit_b_same),
+        .b_written     (written_reg),
         .b_key         (buffer_keys_rd_data),
         .m_valid       (m_valid),
         .m_ready       (m_ready),
@@ -247,15 +253,17 @@ module red_engine_t8 (
     // Combinational logic
     assign begins = s_valid & s_first;
     assign slot = s_first ? 4'd0 : slot_next_reg;
-    assign number = (slot >= 4'd6) ? (slot - 4'd6) : (slot + 4'd6);
+    assign number = (slot >= 4'd6) ? (slot - 4'd5) : (slot + 4'd6);
     assign buffer_wr_addr = {place_reg, 4'd0} | {2'd0, number};
     assign buffer_rd_addr = {emit_b_slot, 4'd0} | {2'd0, emit_b_word};
-    assign push = matcher_c_valid & matcher_c_pass;
+    assign emit_b_same = s_valid & (place_reg == emit_b_slot) & (number == emit_b_word);
+    assign push = matcher_c_pass | matcher_d_pass;
     assign room = matcher_room & (held_reg < 3'd3);
 
     // Clocked logic
     initial begin
         slot_next_reg = 4'd0;
+        written_reg = 64'd0;
         place_reg = 2'd0;
         held_reg = 3'd0;
         passes_reg = 1'b0;
@@ -266,11 +274,16 @@ module red_engine_t8 (
             slot_next_reg <= slot + 4'd1;
         end
 
-        if (matcher_c_valid) begin
-            passes_reg <= matcher_c_pass;
+        written_reg <= s_data;
+
+        if (begins) begin
+            passes_reg <= 1'b0;
+        end
+        if (push) begin
+            passes_reg <= 1'b1;
         end
 
-        if (s_valid & (slot == 4'd11) & passes_reg) begin
+        if (s_valid & (slot == 4'd10) & passes_reg) begin
             place_reg <= place_reg + 2'd1;
         end
 

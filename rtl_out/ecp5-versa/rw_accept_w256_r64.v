@@ -2,11 +2,12 @@
 //
 // Accept pipeline of the receiver window: one DATA record a clock, never stalled, also when
 // every record hits the same window.
-// Decision on m_* seven clocks after the record was taken. Stages:
+// Decision on m_* seven clocks after the record was taken, what it is about on p_* two clocks
+// before. Stages:
 // 1 addresses of all tables 2 block RAM arrays
 // 3 RAM outputs, checks against the connection, forward from stages 6 to 8
 // 4 update from stage 6, comparisons with wbase, candidates for next hole and next word
-// 5 decision, new wbase and word 6 update of the tables, write back, payload address
+// 5 p_*; decision, new wbase and word 6 update of the tables, write back
 // 7 m_*
 // The bitmap is circular: packet p has bit p mod W of its window, in words of B bits, and
 // the bit tells the lap (bit log2 W of p, inverted) of the last packet received there, so a
@@ -64,19 +65,21 @@ module rw_accept_w256_r64 (
 
     // Outputs
     output wire [21:0] q_wbase,      // First hole, two clocks later.
-    output wire [21:0] q_highest,    // Highest packet received, plus one.
+    output wire [11:0] q_highest,    // Highest packet received, plus one, modulo 4,096.
     output wire        q_tail,       // The last packet has arrived.
     output wire [15:0] q_last_rx,    // Time of the last DATA.
     output wire [31:0] q_bits,       // The word.
+    output wire        p_valid,      // A packet is decided two clocks later.
+    output wire [15:0] p_wptr,       // Its window.
+    output wire [15:0] p_gen,        // Incarnation of the window.
+    output wire [63:0] p_addr,       // Where its payload goes, if it is accepted.
+    output wire [31:0] p_rkey,       // Key of the region.
+    output wire [12:0] p_len,        // Length of its payload, bytes.
 
     // Stream out
     output wire        m_valid,      // A decision.
     output wire [3:0]  m_reason,     // Why the packet is dropped; 0: it is accepted.
-    output wire [15:0] m_wptr,       // Window.
-    output wire [15:0] m_gen,        // Incarnation.
-    output wire [63:0] m_addr,       // Where the payload goes.
-    output wire [31:0] m_rkey,       // Key of the region.
-    output wire [12:0] m_len,        // Payload length, bytes.
+    output wire [5:0]  m_wptr,       // Its window.
     output wire        m_credit      // The accepted packet moved wbase over a multiple of W/4 and the transfer goes on.
 );
 
@@ -90,8 +93,8 @@ module rw_accept_w256_r64 (
     reg  torn_1_reg;
     reg  torn_2_reg;
     reg  s3_torn_reg;                // The connection in stage 3.
-    reg  [32:0] s3_id_reg;
-    reg  [37:0] s3_size_reg;
+    reg  [35:0] s3_id_reg;
+    reg  [34:0] s3_size_reg;
     reg  opened_en_reg;
     reg  [5:0] opened_wptr_reg;
     reg  [32:0] opened_id_reg;
@@ -112,6 +115,8 @@ module rw_accept_w256_r64 (
     reg  s2_tail_reg;
     reg  [12:0] s2_len_reg;
     reg  [8:0] s2_word_reg;
+    reg  s2_row6_reg;                // Same row as the record in stage 6, in stage 7.
+    reg  s2_row7_reg;
     reg  s3_valid_reg;
     reg  s3_init_reg;
     reg  [15:0] s3_wptr_reg;
@@ -121,8 +126,21 @@ module rw_accept_w256_r64 (
     reg  s3_tail_reg;
     reg  [12:0] s3_len_reg;
     reg  [8:0] s3_word_reg;
-    reg  [1:0] s3_from_reg;          // Where the newest bitmap word or row is: 0 in the table, 1 to 3 in stage 8, 7, 6.
-    reg  [1:0] s3_row_from_reg;
+    reg  [1:0] s3_from_reg;          // Where the newest bitmap word is: 0 in the table, 1 to 3 in stage 8, 7, 6.
+    reg  s3_row6_reg;                // Same row as the record in stage 6; as any of those in stages 6 to 8.
+    reg  s3_forward_reg;
+    reg  [21:0] late_wbase_reg;      // The row as the records in stages 7 and 8 leave it, 0 if it is not theirs.
+    reg  [11:0] late_highest_reg;
+    reg  late_row_tail_reg;
+    reg  [7:0] late_full_reg;
+    reg  [4:0] late_hole_0_reg;
+    reg  [4:0] late_hole_1_reg;
+    reg  [4:0] late_hole_2_reg;
+    reg  [4:0] late_hole_3_reg;
+    reg  [4:0] late_hole_4_reg;
+    reg  [4:0] late_hole_5_reg;
+    reg  [4:0] late_hole_6_reg;
+    reg  [4:0] late_hole_7_reg;
     reg  s4_valid_reg;
     reg  s4_init_reg;
     reg  [15:0] s4_wptr_reg;
@@ -133,8 +151,7 @@ module rw_accept_w256_r64 (
     reg  [8:0] s4_word_reg;
     reg  [63:0] s4_addr_reg;
     reg  [31:0] s4_rkey_reg;
-    reg  [2:0] s4_mtu_reg;
-    reg  [21:0] s4_last_reg;
+    reg  [25:0] s4_offset_reg;       // Where the payload begins in its region, divided by 256.
     reg  s4_closed_reg;
     reg  s4_stale_reg;
     reg  s4_foreign_reg;
@@ -154,7 +171,7 @@ module rw_accept_w256_r64 (
     reg  [13:0] s4_lap_2_reg;
     reg  [31:0] s4_bits_reg;
     reg  [21:0] s4_wbase_reg;
-    reg  [21:0] s4_highest_reg;
+    reg  [11:0] s4_highest_reg;
     reg  s4_row_tail_reg;
     reg  [4:0] s4_hole_0_reg;
     reg  [4:0] s4_hole_1_reg;
@@ -165,6 +182,18 @@ module rw_accept_w256_r64 (
     reg  [4:0] s4_hole_6_reg;
     reg  [4:0] s4_hole_7_reg;
     reg  [7:0] s4_full_reg;
+    reg  [21:0] fwd_wbase_reg;       // The row as records ahead left it, if they did: the one in s4_* is 0 then.
+    reg  [11:0] fwd_highest_reg;
+    reg  fwd_row_tail_reg;
+    reg  [4:0] fwd_hole_0_reg;
+    reg  [4:0] fwd_hole_1_reg;
+    reg  [4:0] fwd_hole_2_reg;
+    reg  [4:0] fwd_hole_3_reg;
+    reg  [4:0] fwd_hole_4_reg;
+    reg  [4:0] fwd_hole_5_reg;
+    reg  [4:0] fwd_hole_6_reg;
+    reg  [4:0] fwd_hole_7_reg;
+    reg  [7:0] fwd_full_reg;
     reg  s4_word6_reg;               // Same word or row as the record in stage 6, and as the record just before.
     reg  s4_row6_reg;
     reg  s4_word5_reg;
@@ -173,7 +202,7 @@ module rw_accept_w256_r64 (
     reg  [15:0] s5_wptr_reg;
     reg  [15:0] s5_gen_reg;
     reg  [21:0] s5_pidx_reg;
-    reg  [21:0] s5_pidx_1_reg;
+    reg  [11:0] s5_pidx_1_reg;
     reg  [13:0] s5_lap_1_reg;
     reg  s5_clear_reg;
     reg  s5_tail_reg;
@@ -181,14 +210,12 @@ module rw_accept_w256_r64 (
     reg  [8:0] s5_word_reg;
     reg  [63:0] s5_addr_reg;
     reg  [31:0] s5_rkey_reg;
-    reg  [2:0] s5_mtu_reg;
-    reg  [21:0] s5_last_reg;
     reg  [3:0] s5_fail_reg;
     reg  [31:0] s5_onehot_reg;
     reg  s5_lap_reg;
     reg  [31:0] s5_bits_reg;
     reg  [21:0] s5_wbase_reg;
-    reg  [21:0] s5_highest_reg;
+    reg  [11:0] s5_highest_reg;
     reg  s5_row_tail_reg;
     reg  [4:0] s5_hole_0_reg;
     reg  [4:0] s5_hole_1_reg;
@@ -246,22 +273,16 @@ module rw_accept_w256_r64 (
     reg  s6_outside_reg;
     reg  s6_dup_reg;
     reg  [15:0] s6_wptr_reg;
-    reg  [15:0] s6_gen_reg;
     reg  [21:0] s6_pidx_reg;
-    reg  [12:0] s6_len_reg;
-    reg  [21:0] s6_last_reg;
-    reg  [63:0] s6_addr_reg;
-    reg  [25:0] s6_offset_reg;
-    reg  [31:0] s6_rkey_reg;
     reg  [8:0] s6_word_reg;
     reg  [31:0] s6_bits_reg;
     reg  [21:0] s6_wbase_reg;
-    reg  [21:0] s6_highest_reg;
+    reg  [11:0] s6_highest_reg;
     reg  s6_row_tail_reg;
-    reg  s6_tail_reg;                // The packet says that it is the last one.
+    reg  s6_tail_reg;                // The packet is taken and says that it is the last one.
     reg  [15:0] s6_last_rx_reg;
-    reg  s6_raised_reg;              // The packet is the highest so far; its number plus one.
-    reg  [21:0] s6_pidx_1_reg;
+    reg  s6_raised_reg;              // The packet is taken and the highest so far; its number plus one.
+    reg  [11:0] s6_pidx_1_reg;
     // Tables of the row before this record, and what it does to them: words whose hole is set to
     // s6_value, words that are full now, words that a slide out of its word clears.
     reg  [4:0] s6_hole_0_reg;
@@ -289,22 +310,17 @@ module rw_accept_w256_r64 (
     reg  [7:0] s6_full_reg;
     reg  [7:0] s6_set_reg;
     reg  s6_filled_reg;
-    reg  s6_leave_reg;
-    reg  [7:0] s6_passed_reg;
+    reg  [7:0] s6_fill_reg;
+    reg  [7:0] s6_clear_reg;
     reg  [4:0] s6_value_reg;
     reg  s7_valid_reg;
     reg  [3:0] s7_reason_reg;
-    reg  [15:0] s7_window_reg;
-    reg  [15:0] s7_gen_reg;
-    reg  [63:0] s7_addr_reg;
-    reg  [31:0] s7_rkey_reg;
-    reg  [12:0] s7_len_reg;
     reg  s7_credit_reg;
     reg  [8:0] s7_word_reg;
     reg  [5:0] s7_wptr_reg;
     reg  [31:0] s7_bits_reg;
     reg  [21:0] s7_wbase_reg;
-    reg  [21:0] s7_highest_reg;
+    reg  [11:0] s7_highest_reg;
     reg  s7_row_tail_reg;
     reg  [4:0] s7_hole_0_reg;
     reg  [4:0] s7_hole_1_reg;
@@ -316,22 +332,12 @@ module rw_accept_w256_r64 (
     reg  [4:0] s7_hole_7_reg;
     reg  [7:0] s7_full_reg;
     reg  [31:0] s8_bits_reg;
-    reg  [21:0] s8_wbase_reg;
-    reg  [21:0] s8_highest_reg;
-    reg  s8_row_tail_reg;
-    reg  [4:0] s8_hole_0_reg;
-    reg  [4:0] s8_hole_1_reg;
-    reg  [4:0] s8_hole_2_reg;
-    reg  [4:0] s8_hole_3_reg;
-    reg  [4:0] s8_hole_4_reg;
-    reg  [4:0] s8_hole_5_reg;
-    reg  [4:0] s8_hole_6_reg;
-    reg  [4:0] s8_hole_7_reg;
-    reg  [7:0] s8_full_reg;
 
     // Signals
     wire [8:0] s1_word;
+    wire [5:0] s1_row;
     wire [5:0] s2_row;
+    wire s2_at_row6;
     wire [5:0] s3_row;
     wire [4:0] s3_pos;
     wire [21:0] s3_last;
@@ -340,6 +346,7 @@ module rw_accept_w256_r64 (
     wire [2:0] s3_index;
     wire [31:0] s4_cur_bits;
     reg  [21:0] s4_cur_wbase;
+    wire [7:0] s4_old_full;
     reg  [7:0] s4_cur_full;
     wire s4_lap;
     wire s4_same_lap;
@@ -350,7 +357,11 @@ module rw_accept_w256_r64 (
     wire [7:0] s4_base_low;
     wire [13:0] s4_base_lap;
     wire [7:0] s4_last_low;
-    reg  [21:0] s4_cur_highest;      // The row as the record in stage 6 leaves it.
+    reg  [11:0] s4_cur_highest;      // The row as the record in stage 6 leaves it.
+    // The packet less highest, less the packet just before; negative in the last bit. A packet that
+    // is accepted is less than 2 W above both and less than W below.
+    wire [11:0] over_highest;
+    wire [11:0] over_last;
     wire [7:0] s4_open;              // Words that are not full; the same less the word of the record in stage 5.
     wire [7:0] s4_rest;
     wire [2:0] s5_index;
@@ -361,7 +372,7 @@ module rw_accept_w256_r64 (
     reg  [31:0] table_bits;
     reg  [31:0] last_bits;
     wire [21:0] row_wbase;
-    reg  [21:0] row_highest;
+    reg  [11:0] row_highest;
     reg  row_tail;
     wire [4:0] row_hole_set_0;       // Tables of holes: with the one hole set just before, and with words cleared too.
     wire [4:0] row_hole_set_1;       // Tables of holes: with the one hole set just before, and with words cleared too.
@@ -421,8 +432,6 @@ module rw_accept_w256_r64 (
     wire [7:0] passed;               // Words that the slide enters or passes.
     wire [31:0] bits_in;
     wire s6_new_tail;
-    wire [7:0] s6_fill;
-    wire [7:0] s6_set_now;
     reg  [4:0] s6_new_hole_0;
     reg  [4:0] s6_new_hole_1;
     reg  [4:0] s6_new_hole_2;
@@ -432,29 +441,30 @@ module rw_accept_w256_r64 (
     reg  [4:0] s6_new_hole_6;
     reg  [4:0] s6_new_hole_7;
     wire [7:0] s6_new_full;
-    wire [7:0] s6_clear;
-    wire [21:0] s6_new_highest;
+    wire [11:0] s6_new_highest;
     wire [5:0] s6_row;
-    wire [44:0] s6_row_word;
+    wire [34:0] s6_row_word;
     wire [21:0] s6_moved;
+    wire s6_complete;                // All packets of the transfer have arrived.
     reg  s5_row_tail_next;
-    wire [32:0] conn_id_rd_data;
-    wire [37:0] conn_size_rd_data;
-    wire [37:0] conn_size_wr_data;
+    wire [35:0] conn_id_rd_data;
+    wire [35:0] conn_id_wr_data;
+    wire [34:0] conn_size_rd_data;
+    wire [34:0] conn_size_wr_data;
     wire [63:0] conn_addr_rd_data;
     wire [31:0] conn_rkey_rd_data;
-    wire [44:0] rows_rd_data;
-    wire [60:0] rows_q_rd_data;
-    wire [60:0] rows_q_wr_data;
+    wire [34:0] rows_rd_data;
+    wire [50:0] rows_q_rd_data;
+    wire [50:0] rows_q_wr_data;
     wire [7:0] fulls_rd_data;
-    wire [4:0] holes_0_rd_data;
-    wire [4:0] holes_1_rd_data;
-    wire [4:0] holes_2_rd_data;
-    wire [4:0] holes_3_rd_data;
-    wire [4:0] holes_4_rd_data;
-    wire [4:0] holes_5_rd_data;
-    wire [4:0] holes_6_rd_data;
-    wire [4:0] holes_7_rd_data;
+    wire [4:0] holes_rd_data_0;
+    wire [4:0] holes_rd_data_1;
+    wire [4:0] holes_rd_data_2;
+    wire [4:0] holes_rd_data_3;
+    wire [4:0] holes_rd_data_4;
+    wire [4:0] holes_rd_data_5;
+    wire [4:0] holes_rd_data_6;
+    wire [4:0] holes_rd_data_7;
     wire [31:0] bitmap_rd_data;
     wire [8:0] bitmap_q_rd_addr;
     wire [31:0] next_above_plain;
@@ -479,18 +489,18 @@ module rw_accept_w256_r64 (
     wire [7:0] set_with_shifted;
     wire [21:0] base_index_shifted;
 
-    // open, source, incarnation of each window.
-    ram_reg_w33_d64 conn_id (
+    // open, source, incarnation, packet size of each window.
+    ram_reg_w36_d64 conn_id (
         .clk     (clk),
         .rd_addr (s_wptr[5:0]),
         .rd_data (conn_id_rd_data),
         .wr_en   (opened_en_reg),
         .wr_addr (opened_wptr_reg),
-        .wr_data (opened_id_reg)
+        .wr_data (conn_id_wr_data)
     );
 
-    // Last packet number and length, packet size.
-    ram_reg_w38_d64 conn_size (
+    // Last packet number and length.
+    ram_reg_w35_d64 conn_size (
         .clk     (clk),
         .rd_addr (s_wptr[5:0]),
         .rd_data (conn_size_rd_data),
@@ -517,8 +527,8 @@ module rw_accept_w256_r64 (
         .wr_data (cw_rkey)
     );
 
-    // wbase, highest, tail.
-    ram_reg_w45_d64 rows (
+    // wbase, highest modulo 4,096, tail.
+    ram_reg_w35_d64 rows (
         .clk     (clk),
         .rd_addr (s1_wptr_reg[5:0]),
         .rd_data (rows_rd_data),
@@ -528,7 +538,7 @@ module rw_accept_w256_r64 (
     );
 
     // The same, and the time of the last DATA.
-    ram_reg_forward_w61_d64 rows_q (
+    ram_reg_forward_w51_d64 rows_q (
         .clk     (clk),
         .rd_addr (q_wptr),
         .rd_data (rows_q_rd_data),
@@ -547,76 +557,27 @@ module rw_accept_w256_r64 (
         .wr_data (s6_new_full)
     );
 
-    ram_reg_w5_d64 holes_0 (
-        .clk     (clk),
-        .rd_addr (s1_wptr_reg[5:0]),
-        .rd_data (holes_0_rd_data),
-        .wr_en   (s6_write_row_reg),
-        .wr_addr (s6_row),
-        .wr_data (s6_new_hole_0)
-    );
-
-    ram_reg_w5_d64 holes_1 (
-        .clk     (clk),
-        .rd_addr (s1_wptr_reg[5:0]),
-        .rd_data (holes_1_rd_data),
-        .wr_en   (s6_write_row_reg),
-        .wr_addr (s6_row),
-        .wr_data (s6_new_hole_1)
-    );
-
-    ram_reg_w5_d64 holes_2 (
-        .clk     (clk),
-        .rd_addr (s1_wptr_reg[5:0]),
-        .rd_data (holes_2_rd_data),
-        .wr_en   (s6_write_row_reg),
-        .wr_addr (s6_row),
-        .wr_data (s6_new_hole_2)
-    );
-
-    ram_reg_w5_d64 holes_3 (
-        .clk     (clk),
-        .rd_addr (s1_wptr_reg[5:0]),
-        .rd_data (holes_3_rd_data),
-        .wr_en   (s6_write_row_reg),
-        .wr_addr (s6_row),
-        .wr_data (s6_new_hole_3)
-    );
-
-    ram_reg_w5_d64 holes_4 (
-        .clk     (clk),
-        .rd_addr (s1_wptr_reg[5:0]),
-        .rd_data (holes_4_rd_data),
-        .wr_en   (s6_write_row_reg),
-        .wr_addr (s6_row),
-        .wr_data (s6_new_hole_4)
-    );
-
-    ram_reg_w5_d64 holes_5 (
-        .clk     (clk),
-        .rd_addr (s1_wptr_reg[5:0]),
-        .rd_data (holes_5_rd_data),
-        .wr_en   (s6_write_row_reg),
-        .wr_addr (s6_row),
-        .wr_data (s6_new_hole_5)
-    );
-
-    ram_reg_w5_d64 holes_6 (
-        .clk     (clk),
-        .rd_addr (s1_wptr_reg[5:0]),
-        .rd_data (holes_6_rd_data),
-        .wr_en   (s6_write_row_reg),
-        .wr_addr (s6_row),
-        .wr_data (s6_new_hole_6)
-    );
-
-    ram_reg_w5_d64 holes_7 (
-        .clk     (clk),
-        .rd_addr (s1_wptr_reg[5:0]),
-        .rd_data (holes_7_rd_data),
-        .wr_en   (s6_write_row_reg),
-        .wr_addr (s6_row),
-        .wr_data (s6_new_hole_7)
+    ram_reg_bank_w5_n8_d64 holes (
+        .clk       (clk),
+        .rd_addr   (s1_wptr_reg[5:0]),
+        .rd_data_0 (holes_rd_data_0),
+        .rd_data_1 (holes_rd_data_1),
+        .rd_data_2 (holes_rd_data_2),
+        .rd_data_3 (holes_rd_data_3),
+        .rd_data_4 (holes_rd_data_4),
+        .rd_data_5 (holes_rd_data_5),
+        .rd_data_6 (holes_rd_data_6),
+        .rd_data_7 (holes_rd_data_7),
+        .wr_en     (s6_write_row_reg),
+        .wr_addr   (s6_row),
+        .wr_data_0 (s6_new_hole_0),
+        .wr_data_1 (s6_new_hole_1),
+        .wr_data_2 (s6_new_hole_2),
+        .wr_data_3 (s6_new_hole_3),
+        .wr_data_4 (s6_new_hole_4),
+        .wr_data_5 (s6_new_hole_5),
+        .wr_data_6 (s6_new_hole_6),
+        .wr_data_7 (s6_new_hole_7)
     );
 
     ram_reg_w32_d512 bitmap (
@@ -708,112 +669,113 @@ module rw_accept_w256_r64 (
     assign set_without_shifted = s6_set_reg >> s5_next_without_reg;
     assign set_with_shifted = s6_set_reg >> s5_next_with_reg;
     assign base_index_shifted = row_wbase >> LB;
-    assign conn_size_wr_data = {cw_last_len, 25'd0} | {13'd0, cw_mtu, 22'd0} | {16'd0, cw_last};
-    assign s6_new_tail = s6_row_tail_reg | (s6_take_reg & s6_tail_reg);
-    assign s6_new_highest = (s6_take_reg & s6_raised_reg) ? s6_pidx_1_reg : s6_highest_reg;
-    assign s6_set_now = s6_take_reg ? s6_set_reg : 8'd0;
-    assign s6_fill = (s6_take_reg & s6_filled_reg) ? s6_set_reg : 8'd0;
-    assign s6_clear = s6_leave_reg ? s6_passed_reg : 8'd0;
-    assign s6_new_full = (s6_full_reg | s6_fill) & ~s6_clear;
+    assign conn_id_wr_data = {cw_mtu, 33'd0} | {3'd0, opened_id_reg};
+    assign conn_size_wr_data = {cw_last_len, 22'd0} | {13'd0, cw_last};
+    assign s6_new_tail = s6_row_tail_reg | s6_tail_reg;
+    assign s6_new_highest = s6_raised_reg ? s6_pidx_1_reg : s6_highest_reg;
+    assign s6_new_full = (s6_full_reg | s6_fill_reg) & ~s6_clear_reg;
 
     always @(*) begin
         s6_new_hole_0 = s6_hole_0_reg;
-        if (s6_set_now[0]) begin
+        if (s6_set_reg[0]) begin
             s6_new_hole_0 = s6_value_reg;
         end
-        if (s6_clear[0]) begin
+        if (s6_clear_reg[0]) begin
             s6_new_hole_0 = 5'd0;
         end
     end
 
     always @(*) begin
         s6_new_hole_1 = s6_hole_1_reg;
-        if (s6_set_now[1]) begin
+        if (s6_set_reg[1]) begin
             s6_new_hole_1 = s6_value_reg;
         end
-        if (s6_clear[1]) begin
+        if (s6_clear_reg[1]) begin
             s6_new_hole_1 = 5'd0;
         end
     end
 
     always @(*) begin
         s6_new_hole_2 = s6_hole_2_reg;
-        if (s6_set_now[2]) begin
+        if (s6_set_reg[2]) begin
             s6_new_hole_2 = s6_value_reg;
         end
-        if (s6_clear[2]) begin
+        if (s6_clear_reg[2]) begin
             s6_new_hole_2 = 5'd0;
         end
     end
 
     always @(*) begin
         s6_new_hole_3 = s6_hole_3_reg;
-        if (s6_set_now[3]) begin
+        if (s6_set_reg[3]) begin
             s6_new_hole_3 = s6_value_reg;
         end
-        if (s6_clear[3]) begin
+        if (s6_clear_reg[3]) begin
             s6_new_hole_3 = 5'd0;
         end
     end
 
     always @(*) begin
         s6_new_hole_4 = s6_hole_4_reg;
-        if (s6_set_now[4]) begin
+        if (s6_set_reg[4]) begin
             s6_new_hole_4 = s6_value_reg;
         end
-        if (s6_clear[4]) begin
+        if (s6_clear_reg[4]) begin
             s6_new_hole_4 = 5'd0;
         end
     end
 
     always @(*) begin
         s6_new_hole_5 = s6_hole_5_reg;
-        if (s6_set_now[5]) begin
+        if (s6_set_reg[5]) begin
             s6_new_hole_5 = s6_value_reg;
         end
-        if (s6_clear[5]) begin
+        if (s6_clear_reg[5]) begin
             s6_new_hole_5 = 5'd0;
         end
     end
 
     always @(*) begin
         s6_new_hole_6 = s6_hole_6_reg;
-        if (s6_set_now[6]) begin
+        if (s6_set_reg[6]) begin
             s6_new_hole_6 = s6_value_reg;
         end
-        if (s6_clear[6]) begin
+        if (s6_clear_reg[6]) begin
             s6_new_hole_6 = 5'd0;
         end
     end
 
     always @(*) begin
         s6_new_hole_7 = s6_hole_7_reg;
-        if (s6_set_now[7]) begin
+        if (s6_set_reg[7]) begin
             s6_new_hole_7 = s6_value_reg;
         end
-        if (s6_clear[7]) begin
+        if (s6_clear_reg[7]) begin
             s6_new_hole_7 = 5'd0;
         end
     end
 
     assign s1_word = {s1_wptr_reg[5:0], 3'd0} | {6'd0, s1_word_shifted[2:0]};
     assign s2_row = s2_wptr_reg[5:0];
+    assign s1_row = s1_wptr_reg[5:0];
+    assign s2_at_row6 = s2_row == s5_wptr_reg[5:0];
     assign s3_row = s3_wptr_reg[5:0];
     assign s3_pos = s3_pidx_reg[4:0];
     assign s3_last = s3_size_reg[21:0];
-    assign s3_plen = 13'd256 << s3_size_reg[24:22];
+    assign s3_plen = 13'd256 << s3_id_reg[35:33];
     assign s3_lap = s3_pidx_reg[21:8];
     assign s3_index = s3_index_shifted[2:0];
     assign s4_cur_bits = s4_word6_reg ? s6_bits_reg : s4_bits_reg;
+    assign s4_old_full = s4_full_reg | fwd_full_reg;
 
     always @(*) begin
-        s4_cur_wbase = s4_wbase_reg;
-        s4_cur_full = s4_full_reg;
-        s4_cur_highest = s4_highest_reg;
-        s5_row_tail_next = s4_row_tail_reg;
+        s4_cur_wbase = s4_wbase_reg | fwd_wbase_reg;
+        s4_cur_full = s4_old_full;
+        s4_cur_highest = s4_highest_reg | fwd_highest_reg;
+        s5_row_tail_next = s4_row_tail_reg | fwd_row_tail_reg;
         if (s4_row6_reg) begin
             s4_cur_wbase = s6_wbase_reg;
-            s4_cur_full = (s4_full_reg | s6_fill) & ~s6_clear;
+            s4_cur_full = (s4_old_full | s6_fill_reg) & ~s6_clear_reg;
             s4_cur_highest = s6_new_highest;
             s5_row_tail_next = s6_new_tail;
         end
@@ -831,11 +793,19 @@ module rw_accept_w256_r64 (
     assign s4_base_low = s4_cur_wbase[7:0];
     assign s4_base_lap = s4_cur_wbase[21:8];
     assign s4_last_low = s5_pidx_reg[7:0];
+    assign over_highest = s4_pidx_reg[11:0] - s4_cur_highest;
+    assign over_last = s4_pidx_reg[11:0] - s5_pidx_reg[11:0];
     assign s4_open = ~s4_cur_full;
     assign s4_rest = s4_open & ~s5_word_onehot_reg;
     assign open_above_req = s4_open & s4_word_above_reg;
     assign rest_above_req = s4_rest & s4_word_above_reg;
     assign s4_index = s4_index_shifted[2:0];
+    assign p_valid = s5_valid_reg & !s5_clear_reg;
+    assign p_wptr = s5_wptr_reg;
+    assign p_gen = s5_gen_reg;
+    assign p_addr = s5_addr_reg;
+    assign p_rkey = s5_rkey_reg;
+    assign p_len = s5_len_reg;
 
     always @(*) begin
         table_wbase = s5_wbase_reg;
@@ -848,26 +818,26 @@ module rw_accept_w256_r64 (
             last_wbase = s6_wbase_reg;
             row_highest = s6_new_highest;
             row_tail = s6_new_tail;
-            row_full = (s5_full_reg | s6_fill) & ~s6_clear;
+            row_full = (s5_full_reg | s6_fill_reg) & ~s6_clear_reg;
         end
     end
 
-    assign row_hole_set_0 = (s5_same_row_reg & s6_set_now[0]) ? s6_value_reg : s5_hole_0_reg;
-    assign row_hole_0 = (s5_same_row_reg & s6_clear[0]) ? 5'd0 : row_hole_set_0;
-    assign row_hole_set_1 = (s5_same_row_reg & s6_set_now[1]) ? s6_value_reg : s5_hole_1_reg;
-    assign row_hole_1 = (s5_same_row_reg & s6_clear[1]) ? 5'd0 : row_hole_set_1;
-    assign row_hole_set_2 = (s5_same_row_reg & s6_set_now[2]) ? s6_value_reg : s5_hole_2_reg;
-    assign row_hole_2 = (s5_same_row_reg & s6_clear[2]) ? 5'd0 : row_hole_set_2;
-    assign row_hole_set_3 = (s5_same_row_reg & s6_set_now[3]) ? s6_value_reg : s5_hole_3_reg;
-    assign row_hole_3 = (s5_same_row_reg & s6_clear[3]) ? 5'd0 : row_hole_set_3;
-    assign row_hole_set_4 = (s5_same_row_reg & s6_set_now[4]) ? s6_value_reg : s5_hole_4_reg;
-    assign row_hole_4 = (s5_same_row_reg & s6_clear[4]) ? 5'd0 : row_hole_set_4;
-    assign row_hole_set_5 = (s5_same_row_reg & s6_set_now[5]) ? s6_value_reg : s5_hole_5_reg;
-    assign row_hole_5 = (s5_same_row_reg & s6_clear[5]) ? 5'd0 : row_hole_set_5;
-    assign row_hole_set_6 = (s5_same_row_reg & s6_set_now[6]) ? s6_value_reg : s5_hole_6_reg;
-    assign row_hole_6 = (s5_same_row_reg & s6_clear[6]) ? 5'd0 : row_hole_set_6;
-    assign row_hole_set_7 = (s5_same_row_reg & s6_set_now[7]) ? s6_value_reg : s5_hole_7_reg;
-    assign row_hole_7 = (s5_same_row_reg & s6_clear[7]) ? 5'd0 : row_hole_set_7;
+    assign row_hole_set_0 = (s5_same_row_reg & s6_set_reg[0]) ? s6_value_reg : s5_hole_0_reg;
+    assign row_hole_0 = (s5_same_row_reg & s6_clear_reg[0]) ? 5'd0 : row_hole_set_0;
+    assign row_hole_set_1 = (s5_same_row_reg & s6_set_reg[1]) ? s6_value_reg : s5_hole_1_reg;
+    assign row_hole_1 = (s5_same_row_reg & s6_clear_reg[1]) ? 5'd0 : row_hole_set_1;
+    assign row_hole_set_2 = (s5_same_row_reg & s6_set_reg[2]) ? s6_value_reg : s5_hole_2_reg;
+    assign row_hole_2 = (s5_same_row_reg & s6_clear_reg[2]) ? 5'd0 : row_hole_set_2;
+    assign row_hole_set_3 = (s5_same_row_reg & s6_set_reg[3]) ? s6_value_reg : s5_hole_3_reg;
+    assign row_hole_3 = (s5_same_row_reg & s6_clear_reg[3]) ? 5'd0 : row_hole_set_3;
+    assign row_hole_set_4 = (s5_same_row_reg & s6_set_reg[4]) ? s6_value_reg : s5_hole_4_reg;
+    assign row_hole_4 = (s5_same_row_reg & s6_clear_reg[4]) ? 5'd0 : row_hole_set_4;
+    assign row_hole_set_5 = (s5_same_row_reg & s6_set_reg[5]) ? s6_value_reg : s5_hole_5_reg;
+    assign row_hole_5 = (s5_same_row_reg & s6_clear_reg[5]) ? 5'd0 : row_hole_set_5;
+    assign row_hole_set_6 = (s5_same_row_reg & s6_set_reg[6]) ? s6_value_reg : s5_hole_6_reg;
+    assign row_hole_6 = (s5_same_row_reg & s6_clear_reg[6]) ? 5'd0 : row_hole_set_6;
+    assign row_hole_set_7 = (s5_same_row_reg & s6_set_reg[7]) ? s6_value_reg : s5_hole_7_reg;
+    assign row_hole_7 = (s5_same_row_reg & s6_clear_reg[7]) ? 5'd0 : row_hole_set_7;
 
     always @(*) begin
         table_bits = s5_bits_reg;
@@ -917,7 +887,7 @@ module rw_accept_w256_r64 (
 
     assign s5_index = s5_index_shifted[2:0];
     assign s5_pos = s5_pidx_reg[4:0];
-    assign filled = s5_same_row_reg & s6_take_reg & s6_filled_reg;
+    assign filled = s5_same_row_reg & s6_filled_reg;
 
     always @(*) begin
         next = s5_next_without_reg;
@@ -941,7 +911,7 @@ module rw_accept_w256_r64 (
 
     always @(*) begin
         next_pos = hole_without_q;
-        if (set_without & s5_same_row_reg & s6_take_reg) begin
+        if (set_without & s5_same_row_reg) begin
             next_pos = s6_value_reg;
         end
         if (filled) begin
@@ -981,34 +951,31 @@ module rw_accept_w256_r64 (
     assign want_full = lowest & none_above & !in_base_word;
     assign up_to_next = ~{~7'd0 << next, 1'b0};
     assign passed = wraps ? (s5_word_above_reg | up_to_next) : (s5_word_above_reg & up_to_next);
-    assign with_raised = s5_same_row_reg & s6_take_reg & s6_raised_reg;
+    assign with_raised = s5_same_row_reg & s6_raised_reg;
     assign s6_row = s6_wptr_reg[5:0];
-    assign s6_row_word = {s6_new_tail, 44'd0}
+    assign s6_row_word = {s6_new_tail, 34'd0}
         | {1'b0, s6_new_highest, 22'd0}
-        | {23'd0, s6_wbase_reg};
-    assign rows_q_wr_data = {s6_last_rx_reg, 45'd0} | {16'd0, s6_row_word};
+        | {13'd0, s6_wbase_reg};
+    assign rows_q_wr_data = {s6_last_rx_reg, 35'd0} | {16'd0, s6_row_word};
     assign s6_moved = {s6_wbase_reg[19:0] ^ s6_pidx_reg[19:0], 2'd0} >> 4'd8;
+    assign s6_complete = s6_new_tail & (s6_new_highest == s6_wbase_reg[11:0]);
     assign m_valid = s7_valid_reg;
     assign m_reason = s7_reason_reg;
-    assign m_wptr = s7_window_reg;
-    assign m_gen = s7_gen_reg;
-    assign m_addr = s7_addr_reg;
-    assign m_rkey = s7_rkey_reg;
-    assign m_len = s7_len_reg;
+    assign m_wptr = s7_wptr_reg;
     assign m_credit = s7_credit_reg;
     assign bitmap_q_rd_addr = {q_wptr, 3'd0} | {6'd0, q_word};
     assign q_wbase = rows_q_rd_data[21:0];
-    assign q_highest = rows_q_rd_data[43:22];
-    assign q_last_rx = rows_q_rd_data[60:45];
-    assign q_tail = rows_q_rd_data[44];
+    assign q_highest = rows_q_rd_data[33:22];
+    assign q_last_rx = rows_q_rd_data[50:35];
+    assign q_tail = rows_q_rd_data[34];
 
     // Clocked logic
     initial begin
         torn_1_reg = 1'b0;
         torn_2_reg = 1'b0;
         s3_torn_reg = 1'b0;
-        s3_id_reg = 33'd0;
-        s3_size_reg = 38'd0;
+        s3_id_reg = 36'd0;
+        s3_size_reg = 35'd0;
         opened_en_reg = 1'b0;
         opened_wptr_reg = 6'd0;
         opened_id_reg = 33'd0;
@@ -1029,6 +996,8 @@ module rw_accept_w256_r64 (
         s2_tail_reg = 1'b0;
         s2_len_reg = 13'd0;
         s2_word_reg = 9'd0;
+        s2_row6_reg = 1'b0;
+        s2_row7_reg = 1'b0;
         s3_valid_reg = 1'b0;
         s3_init_reg = 1'b0;
         s3_wptr_reg = 16'd0;
@@ -1039,7 +1008,20 @@ module rw_accept_w256_r64 (
         s3_len_reg = 13'd0;
         s3_word_reg = 9'd0;
         s3_from_reg = 2'd0;
-        s3_row_from_reg = 2'd0;
+        s3_row6_reg = 1'b0;
+        s3_forward_reg = 1'b0;
+        late_wbase_reg = 22'd0;
+        late_highest_reg = 12'd0;
+        late_row_tail_reg = 1'b0;
+        late_full_reg = 8'd0;
+        late_hole_0_reg = 5'd0;
+        late_hole_1_reg = 5'd0;
+        late_hole_2_reg = 5'd0;
+        late_hole_3_reg = 5'd0;
+        late_hole_4_reg = 5'd0;
+        late_hole_5_reg = 5'd0;
+        late_hole_6_reg = 5'd0;
+        late_hole_7_reg = 5'd0;
         s4_valid_reg = 1'b0;
         s4_init_reg = 1'b0;
         s4_wptr_reg = 16'd0;
@@ -1050,8 +1032,7 @@ module rw_accept_w256_r64 (
         s4_word_reg = 9'd0;
         s4_addr_reg = 64'd0;
         s4_rkey_reg = 32'd0;
-        s4_mtu_reg = 3'd0;
-        s4_last_reg = 22'd0;
+        s4_offset_reg = 26'd0;
         s4_closed_reg = 1'b0;
         s4_stale_reg = 1'b0;
         s4_foreign_reg = 1'b0;
@@ -1069,7 +1050,7 @@ module rw_accept_w256_r64 (
         s4_lap_2_reg = 14'd0;
         s4_bits_reg = 32'd0;
         s4_wbase_reg = 22'd0;
-        s4_highest_reg = 22'd0;
+        s4_highest_reg = 12'd0;
         s4_row_tail_reg = 1'b0;
         s4_hole_0_reg = 5'd0;
         s4_hole_1_reg = 5'd0;
@@ -1080,6 +1061,18 @@ module rw_accept_w256_r64 (
         s4_hole_6_reg = 5'd0;
         s4_hole_7_reg = 5'd0;
         s4_full_reg = 8'd0;
+        fwd_wbase_reg = 22'd0;
+        fwd_highest_reg = 12'd0;
+        fwd_row_tail_reg = 1'b0;
+        fwd_hole_0_reg = 5'd0;
+        fwd_hole_1_reg = 5'd0;
+        fwd_hole_2_reg = 5'd0;
+        fwd_hole_3_reg = 5'd0;
+        fwd_hole_4_reg = 5'd0;
+        fwd_hole_5_reg = 5'd0;
+        fwd_hole_6_reg = 5'd0;
+        fwd_hole_7_reg = 5'd0;
+        fwd_full_reg = 8'd0;
         s4_word6_reg = 1'b0;
         s4_row6_reg = 1'b0;
         s4_word5_reg = 1'b0;
@@ -1088,7 +1081,7 @@ module rw_accept_w256_r64 (
         s5_wptr_reg = 16'd0;
         s5_gen_reg = 16'd0;
         s5_pidx_reg = 22'd0;
-        s5_pidx_1_reg = 22'd0;
+        s5_pidx_1_reg = 12'd0;
         s5_lap_1_reg = 14'd0;
         s5_clear_reg = 1'b0;
         s5_tail_reg = 1'b0;
@@ -1096,14 +1089,12 @@ module rw_accept_w256_r64 (
         s5_word_reg = 9'd0;
         s5_addr_reg = 64'd0;
         s5_rkey_reg = 32'd0;
-        s5_mtu_reg = 3'd0;
-        s5_last_reg = 22'd0;
         s5_fail_reg = 4'd0;
         s5_onehot_reg = 32'd0;
         s5_lap_reg = 1'b0;
         s5_bits_reg = 32'd0;
         s5_wbase_reg = 22'd0;
-        s5_highest_reg = 22'd0;
+        s5_highest_reg = 12'd0;
         s5_row_tail_reg = 1'b0;
         s5_hole_0_reg = 5'd0;
         s5_hole_1_reg = 5'd0;
@@ -1154,22 +1145,16 @@ module rw_accept_w256_r64 (
         s6_outside_reg = 1'b0;
         s6_dup_reg = 1'b0;
         s6_wptr_reg = 16'd0;
-        s6_gen_reg = 16'd0;
         s6_pidx_reg = 22'd0;
-        s6_len_reg = 13'd0;
-        s6_last_reg = 22'd0;
-        s6_addr_reg = 64'd0;
-        s6_offset_reg = 26'd0;
-        s6_rkey_reg = 32'd0;
         s6_word_reg = 9'd0;
         s6_bits_reg = 32'd0;
         s6_wbase_reg = 22'd0;
-        s6_highest_reg = 22'd0;
+        s6_highest_reg = 12'd0;
         s6_row_tail_reg = 1'b0;
         s6_tail_reg = 1'b0;
         s6_last_rx_reg = 16'd0;
         s6_raised_reg = 1'b0;
-        s6_pidx_1_reg = 22'd0;
+        s6_pidx_1_reg = 12'd0;
         s6_hole_0_reg = 5'd0;
         s6_hole_1_reg = 5'd0;
         s6_hole_2_reg = 5'd0;
@@ -1181,22 +1166,17 @@ module rw_accept_w256_r64 (
         s6_full_reg = 8'd0;
         s6_set_reg = 8'd0;
         s6_filled_reg = 1'b0;
-        s6_leave_reg = 1'b0;
-        s6_passed_reg = 8'd0;
+        s6_fill_reg = 8'd0;
+        s6_clear_reg = 8'd0;
         s6_value_reg = 5'd0;
         s7_valid_reg = 1'b0;
         s7_reason_reg = 4'd0;
-        s7_window_reg = 16'd0;
-        s7_gen_reg = 16'd0;
-        s7_addr_reg = 64'd0;
-        s7_rkey_reg = 32'd0;
-        s7_len_reg = 13'd0;
         s7_credit_reg = 1'b0;
         s7_word_reg = 9'd0;
         s7_wptr_reg = 6'd0;
         s7_bits_reg = 32'd0;
         s7_wbase_reg = 22'd0;
-        s7_highest_reg = 22'd0;
+        s7_highest_reg = 12'd0;
         s7_row_tail_reg = 1'b0;
         s7_hole_0_reg = 5'd0;
         s7_hole_1_reg = 5'd0;
@@ -1208,18 +1188,6 @@ module rw_accept_w256_r64 (
         s7_hole_7_reg = 5'd0;
         s7_full_reg = 8'd0;
         s8_bits_reg = 32'd0;
-        s8_wbase_reg = 22'd0;
-        s8_highest_reg = 22'd0;
-        s8_row_tail_reg = 1'b0;
-        s8_hole_0_reg = 5'd0;
-        s8_hole_1_reg = 5'd0;
-        s8_hole_2_reg = 5'd0;
-        s8_hole_3_reg = 5'd0;
-        s8_hole_4_reg = 5'd0;
-        s8_hole_5_reg = 5'd0;
-        s8_hole_6_reg = 5'd0;
-        s8_hole_7_reg = 5'd0;
-        s8_full_reg = 8'd0;
     end
 
     always @(posedge clk) begin
@@ -1251,6 +1219,8 @@ module rw_accept_w256_r64 (
         s2_tail_reg <= s1_tail_reg;
         s2_len_reg <= s1_len_reg;
         s2_word_reg <= s1_word;
+        s2_row6_reg <= s1_row == s5_wptr_reg[5:0];
+        s2_row7_reg <= s1_row == s6_wptr_reg[5:0];
 
         s3_from_reg <= 2'd0;
         if (s2_word_reg == s5_word_reg) begin
@@ -1261,13 +1231,47 @@ module rw_accept_w256_r64 (
             s3_from_reg <= 2'd1;
         end
 
-        s3_row_from_reg <= 2'd0;
-        if (s2_row == s5_wptr_reg[5:0]) begin
-            s3_row_from_reg <= 2'd3;
-        end else if (s2_row == s6_wptr_reg[5:0]) begin
-            s3_row_from_reg <= 2'd2;
-        end else if (s2_row == s7_wptr_reg) begin
-            s3_row_from_reg <= 2'd1;
+        s3_row6_reg <= s2_at_row6;
+        s3_forward_reg <= s2_at_row6 | s2_row6_reg | s2_row7_reg;
+
+        late_wbase_reg <= 22'd0;
+        late_highest_reg <= 12'd0;
+        late_row_tail_reg <= 1'b0;
+        late_full_reg <= 8'd0;
+        late_hole_0_reg <= 5'd0;
+        late_hole_1_reg <= 5'd0;
+        late_hole_2_reg <= 5'd0;
+        late_hole_3_reg <= 5'd0;
+        late_hole_4_reg <= 5'd0;
+        late_hole_5_reg <= 5'd0;
+        late_hole_6_reg <= 5'd0;
+        late_hole_7_reg <= 5'd0;
+        if (s2_row6_reg) begin
+            late_wbase_reg <= s6_wbase_reg;
+            late_highest_reg <= s6_new_highest;
+            late_row_tail_reg <= s6_new_tail;
+            late_full_reg <= s6_new_full;
+            late_hole_0_reg <= s6_new_hole_0;
+            late_hole_1_reg <= s6_new_hole_1;
+            late_hole_2_reg <= s6_new_hole_2;
+            late_hole_3_reg <= s6_new_hole_3;
+            late_hole_4_reg <= s6_new_hole_4;
+            late_hole_5_reg <= s6_new_hole_5;
+            late_hole_6_reg <= s6_new_hole_6;
+            late_hole_7_reg <= s6_new_hole_7;
+        end else if (s2_row7_reg) begin
+            late_wbase_reg <= s7_wbase_reg;
+            late_highest_reg <= s7_highest_reg;
+            late_row_tail_reg <= s7_row_tail_reg;
+            late_full_reg <= s7_full_reg;
+            late_hole_0_reg <= s7_hole_0_reg;
+            late_hole_1_reg <= s7_hole_1_reg;
+            late_hole_2_reg <= s7_hole_2_reg;
+            late_hole_3_reg <= s7_hole_3_reg;
+            late_hole_4_reg <= s7_hole_4_reg;
+            late_hole_5_reg <= s7_hole_5_reg;
+            late_hole_6_reg <= s7_hole_6_reg;
+            late_hole_7_reg <= s7_hole_7_reg;
         end
 
         s3_valid_reg <= s2_valid_reg;
@@ -1289,15 +1293,14 @@ module rw_accept_w256_r64 (
         s4_word_reg <= s3_word_reg;
         s4_addr_reg <= conn_addr_rd_data;
         s4_rkey_reg <= conn_rkey_rd_data;
-        s4_mtu_reg <= s3_size_reg[24:22];
-        s4_last_reg <= s3_last;
+        s4_offset_reg <= {4'd0, s3_pidx_reg} << s3_id_reg[35:33];
         s4_closed_reg <= !s3_id_reg[0] | s3_torn_reg | ({10'd0, s3_row} != s3_wptr_reg);
         s4_stale_reg <= s3_id_reg[32:17] != s3_gen_reg;
         s4_foreign_reg <= s3_id_reg[16:1] != s3_src_reg;
         s4_beyond_reg <= s3_pidx_reg > s3_last;
         s4_at_last_reg <= s3_pidx_reg == s3_last;
         s4_len_full_reg <= s3_len_reg == s3_plen;
-        s4_len_last_reg <= s3_len_reg == s3_size_reg[37:25];
+        s4_len_last_reg <= s3_len_reg == s3_size_reg[34:22];
         s4_onehot_reg <= 32'd1 << s3_pos;
         s4_above_reg <= {~31'd0 << s3_pos, 1'b0};
         s4_below_reg <= ~(~32'd0 << s3_pos);
@@ -1319,124 +1322,51 @@ module rw_accept_w256_r64 (
             s4_bits_reg <= bitmap_rd_data;
         end
 
-        if (s3_row_from_reg[1]) begin
-            if (s3_row_from_reg[0]) begin
-                s4_wbase_reg <= s6_wbase_reg;
-                s4_highest_reg <= s6_new_highest;
-                s4_row_tail_reg <= s6_new_tail;
-                s4_full_reg <= s6_new_full;
-            end else begin
-                s4_wbase_reg <= s7_wbase_reg;
-                s4_highest_reg <= s7_highest_reg;
-                s4_row_tail_reg <= s7_row_tail_reg;
-                s4_full_reg <= s7_full_reg;
-            end
-        end else if (s3_row_from_reg[0]) begin
-            s4_wbase_reg <= s8_wbase_reg;
-            s4_highest_reg <= s8_highest_reg;
-            s4_row_tail_reg <= s8_row_tail_reg;
-            s4_full_reg <= s8_full_reg;
-        end else begin
-            s4_wbase_reg <= rows_rd_data[21:0];
-            s4_highest_reg <= rows_rd_data[43:22];
-            s4_row_tail_reg <= rows_rd_data[44];
-            s4_full_reg <= fulls_rd_data;
+        fwd_wbase_reg <= late_wbase_reg;
+        fwd_highest_reg <= late_highest_reg;
+        fwd_row_tail_reg <= late_row_tail_reg;
+        fwd_full_reg <= late_full_reg;
+        if (s3_row6_reg) begin
+            fwd_wbase_reg <= s6_wbase_reg;
+            fwd_highest_reg <= s6_new_highest;
+            fwd_row_tail_reg <= s6_new_tail;
+            fwd_full_reg <= s6_new_full;
         end
 
-        if (s3_row_from_reg[1]) begin
-            if (s3_row_from_reg[0]) begin
-                s4_hole_0_reg <= s6_new_hole_0;
-            end else begin
-                s4_hole_0_reg <= s7_hole_0_reg;
-            end
-        end else if (s3_row_from_reg[0]) begin
-            s4_hole_0_reg <= s8_hole_0_reg;
-        end else begin
-            s4_hole_0_reg <= holes_0_rd_data;
-        end
+        fwd_hole_0_reg <= s3_row6_reg ? s6_new_hole_0 : late_hole_0_reg;
+        fwd_hole_1_reg <= s3_row6_reg ? s6_new_hole_1 : late_hole_1_reg;
+        fwd_hole_2_reg <= s3_row6_reg ? s6_new_hole_2 : late_hole_2_reg;
+        fwd_hole_3_reg <= s3_row6_reg ? s6_new_hole_3 : late_hole_3_reg;
+        fwd_hole_4_reg <= s3_row6_reg ? s6_new_hole_4 : late_hole_4_reg;
+        fwd_hole_5_reg <= s3_row6_reg ? s6_new_hole_5 : late_hole_5_reg;
+        fwd_hole_6_reg <= s3_row6_reg ? s6_new_hole_6 : late_hole_6_reg;
+        fwd_hole_7_reg <= s3_row6_reg ? s6_new_hole_7 : late_hole_7_reg;
 
-        if (s3_row_from_reg[1]) begin
-            if (s3_row_from_reg[0]) begin
-                s4_hole_1_reg <= s6_new_hole_1;
-            end else begin
-                s4_hole_1_reg <= s7_hole_1_reg;
-            end
-        end else if (s3_row_from_reg[0]) begin
-            s4_hole_1_reg <= s8_hole_1_reg;
-        end else begin
-            s4_hole_1_reg <= holes_1_rd_data;
-        end
-
-        if (s3_row_from_reg[1]) begin
-            if (s3_row_from_reg[0]) begin
-                s4_hole_2_reg <= s6_new_hole_2;
-            end else begin
-                s4_hole_2_reg <= s7_hole_2_reg;
-            end
-        end else if (s3_row_from_reg[0]) begin
-            s4_hole_2_reg <= s8_hole_2_reg;
-        end else begin
-            s4_hole_2_reg <= holes_2_rd_data;
-        end
-
-        if (s3_row_from_reg[1]) begin
-            if (s3_row_from_reg[0]) begin
-                s4_hole_3_reg <= s6_new_hole_3;
-            end else begin
-                s4_hole_3_reg <= s7_hole_3_reg;
-            end
-        end else if (s3_row_from_reg[0]) begin
-            s4_hole_3_reg <= s8_hole_3_reg;
-        end else begin
-            s4_hole_3_reg <= holes_3_rd_data;
-        end
-
-        if (s3_row_from_reg[1]) begin
-            if (s3_row_from_reg[0]) begin
-                s4_hole_4_reg <= s6_new_hole_4;
-            end else begin
-                s4_hole_4_reg <= s7_hole_4_reg;
-            end
-        end else if (s3_row_from_reg[0]) begin
-            s4_hole_4_reg <= s8_hole_4_reg;
-        end else begin
-            s4_hole_4_reg <= holes_4_rd_data;
-        end
-
-        if (s3_row_from_reg[1]) begin
-            if (s3_row_from_reg[0]) begin
-                s4_hole_5_reg <= s6_new_hole_5;
-            end else begin
-                s4_hole_5_reg <= s7_hole_5_reg;
-            end
-        end else if (s3_row_from_reg[0]) begin
-            s4_hole_5_reg <= s8_hole_5_reg;
-        end else begin
-            s4_hole_5_reg <= holes_5_rd_data;
-        end
-
-        if (s3_row_from_reg[1]) begin
-            if (s3_row_from_reg[0]) begin
-                s4_hole_6_reg <= s6_new_hole_6;
-            end else begin
-                s4_hole_6_reg <= s7_hole_6_reg;
-            end
-        end else if (s3_row_from_reg[0]) begin
-            s4_hole_6_reg <= s8_hole_6_reg;
-        end else begin
-            s4_hole_6_reg <= holes_6_rd_data;
-        end
-
-        if (s3_row_from_reg[1]) begin
-            if (s3_row_from_reg[0]) begin
-                s4_hole_7_reg <= s6_new_hole_7;
-            end else begin
-                s4_hole_7_reg <= s7_hole_7_reg;
-            end
-        end else if (s3_row_from_reg[0]) begin
-            s4_hole_7_reg <= s8_hole_7_reg;
-        end else begin
-            s4_hole_7_reg <= holes_7_rd_data;
+        s4_wbase_reg <= rows_rd_data[21:0];
+        s4_highest_reg <= rows_rd_data[33:22];
+        s4_row_tail_reg <= rows_rd_data[34];
+        s4_full_reg <= fulls_rd_data;
+        s4_hole_0_reg <= holes_rd_data_0;
+        s4_hole_1_reg <= holes_rd_data_1;
+        s4_hole_2_reg <= holes_rd_data_2;
+        s4_hole_3_reg <= holes_rd_data_3;
+        s4_hole_4_reg <= holes_rd_data_4;
+        s4_hole_5_reg <= holes_rd_data_5;
+        s4_hole_6_reg <= holes_rd_data_6;
+        s4_hole_7_reg <= holes_rd_data_7;
+        if (s3_forward_reg) begin
+            s4_wbase_reg <= 22'd0;
+            s4_highest_reg <= 12'd0;
+            s4_row_tail_reg <= 1'b0;
+            s4_full_reg <= 8'd0;
+            s4_hole_0_reg <= 5'd0;
+            s4_hole_1_reg <= 5'd0;
+            s4_hole_2_reg <= 5'd0;
+            s4_hole_3_reg <= 5'd0;
+            s4_hole_4_reg <= 5'd0;
+            s4_hole_5_reg <= 5'd0;
+            s4_hole_6_reg <= 5'd0;
+            s4_hole_7_reg <= 5'd0;
         end
 
         s4_word6_reg <= s3_word_reg == s5_word_reg;
@@ -1451,14 +1381,12 @@ module rw_accept_w256_r64 (
         s5_wptr_reg <= s4_wptr_reg;
         s5_gen_reg <= s4_gen_reg;
         s5_pidx_reg <= s4_pidx_reg;
-        s5_pidx_1_reg <= s4_pidx_reg + 22'd1;
+        s5_pidx_1_reg <= s4_pidx_reg[11:0] + 12'd1;
         s5_tail_reg <= s4_tail_reg;
         s5_len_reg <= s4_len_reg;
         s5_word_reg <= s4_word_reg;
-        s5_addr_reg <= s4_addr_reg;
+        s5_addr_reg <= s4_addr_reg + {30'd0, s4_offset_reg, 8'd0};
         s5_rkey_reg <= s4_rkey_reg;
-        s5_mtu_reg <= s4_mtu_reg;
-        s5_last_reg <= s4_last_reg;
         s5_onehot_reg <= s4_onehot_reg;
 
         if (s4_closed_reg) begin
@@ -1486,67 +1414,67 @@ module rw_accept_w256_r64 (
             & (s4_tail_reg == s4_at_last_reg)
             & ((s4_at_last_reg & s4_len_last_reg) | (!s4_at_last_reg & s4_len_full_reg));
 
-        s5_hole_0_reg <= s4_hole_0_reg;
-        if (s4_row6_reg & s6_set_now[0]) begin
+        s5_hole_0_reg <= s4_hole_0_reg | fwd_hole_0_reg;
+        if (s4_row6_reg & s6_set_reg[0]) begin
             s5_hole_0_reg <= s6_value_reg;
         end
-        if (s4_row6_reg & s6_clear[0]) begin
+        if (s4_row6_reg & s6_clear_reg[0]) begin
             s5_hole_0_reg <= 5'd0;
         end
 
-        s5_hole_1_reg <= s4_hole_1_reg;
-        if (s4_row6_reg & s6_set_now[1]) begin
+        s5_hole_1_reg <= s4_hole_1_reg | fwd_hole_1_reg;
+        if (s4_row6_reg & s6_set_reg[1]) begin
             s5_hole_1_reg <= s6_value_reg;
         end
-        if (s4_row6_reg & s6_clear[1]) begin
+        if (s4_row6_reg & s6_clear_reg[1]) begin
             s5_hole_1_reg <= 5'd0;
         end
 
-        s5_hole_2_reg <= s4_hole_2_reg;
-        if (s4_row6_reg & s6_set_now[2]) begin
+        s5_hole_2_reg <= s4_hole_2_reg | fwd_hole_2_reg;
+        if (s4_row6_reg & s6_set_reg[2]) begin
             s5_hole_2_reg <= s6_value_reg;
         end
-        if (s4_row6_reg & s6_clear[2]) begin
+        if (s4_row6_reg & s6_clear_reg[2]) begin
             s5_hole_2_reg <= 5'd0;
         end
 
-        s5_hole_3_reg <= s4_hole_3_reg;
-        if (s4_row6_reg & s6_set_now[3]) begin
+        s5_hole_3_reg <= s4_hole_3_reg | fwd_hole_3_reg;
+        if (s4_row6_reg & s6_set_reg[3]) begin
             s5_hole_3_reg <= s6_value_reg;
         end
-        if (s4_row6_reg & s6_clear[3]) begin
+        if (s4_row6_reg & s6_clear_reg[3]) begin
             s5_hole_3_reg <= 5'd0;
         end
 
-        s5_hole_4_reg <= s4_hole_4_reg;
-        if (s4_row6_reg & s6_set_now[4]) begin
+        s5_hole_4_reg <= s4_hole_4_reg | fwd_hole_4_reg;
+        if (s4_row6_reg & s6_set_reg[4]) begin
             s5_hole_4_reg <= s6_value_reg;
         end
-        if (s4_row6_reg & s6_clear[4]) begin
+        if (s4_row6_reg & s6_clear_reg[4]) begin
             s5_hole_4_reg <= 5'd0;
         end
 
-        s5_hole_5_reg <= s4_hole_5_reg;
-        if (s4_row6_reg & s6_set_now[5]) begin
+        s5_hole_5_reg <= s4_hole_5_reg | fwd_hole_5_reg;
+        if (s4_row6_reg & s6_set_reg[5]) begin
             s5_hole_5_reg <= s6_value_reg;
         end
-        if (s4_row6_reg & s6_clear[5]) begin
+        if (s4_row6_reg & s6_clear_reg[5]) begin
             s5_hole_5_reg <= 5'd0;
         end
 
-        s5_hole_6_reg <= s4_hole_6_reg;
-        if (s4_row6_reg & s6_set_now[6]) begin
+        s5_hole_6_reg <= s4_hole_6_reg | fwd_hole_6_reg;
+        if (s4_row6_reg & s6_set_reg[6]) begin
             s5_hole_6_reg <= s6_value_reg;
         end
-        if (s4_row6_reg & s6_clear[6]) begin
+        if (s4_row6_reg & s6_clear_reg[6]) begin
             s5_hole_6_reg <= 5'd0;
         end
 
-        s5_hole_7_reg <= s4_hole_7_reg;
-        if (s4_row6_reg & s6_set_now[7]) begin
+        s5_hole_7_reg <= s4_hole_7_reg | fwd_hole_7_reg;
+        if (s4_row6_reg & s6_set_reg[7]) begin
             s5_hole_7_reg <= s6_value_reg;
         end
-        if (s4_row6_reg & s6_clear[7]) begin
+        if (s4_row6_reg & s6_clear_reg[7]) begin
             s5_hole_7_reg <= 5'd0;
         end
 
@@ -1570,8 +1498,8 @@ module rw_accept_w256_r64 (
         s5_laps_1_reg <= s4_lap_1_reg == s4_base_lap;
         s5_laps_2_reg <= s4_lap_2_reg == s4_base_lap;
         s5_borrow_reg <= s4_low < s4_base_low;
-        s5_new_highest_reg <= s4_pidx_reg >= s4_cur_highest;
-        s5_after_last_reg <= s4_pidx_reg > s5_pidx_reg;
+        s5_new_highest_reg <= !over_highest[11];
+        s5_after_last_reg <= !over_last[11];
         s5_following_reg <= s4_index + 3'd1;
         s5_wraps_without_reg <= open_above_none;
         s5_next_without_reg <= open_above_none ? open_lowest_index : open_above_index;
@@ -1596,17 +1524,20 @@ module rw_accept_w256_r64 (
         s6_hole_6_reg <= row_hole_6;
         s6_hole_7_reg <= row_hole_7;
         s6_full_reg <= row_full;
-        s6_set_reg <= ((slide & lapped) | (!slide & lowest)) ? s5_word_onehot_reg : 8'd0;
-        s6_filled_reg <= want_full;
+
+        s6_set_reg <= (take & ((slide & lapped) | (!slide & lowest)))
+            ? s5_word_onehot_reg
+            : 8'd0;
+
+        s6_filled_reg <= take & want_full;
+        s6_fill_reg <= (take & want_full) ? s5_word_onehot_reg : 8'd0;
         s6_emptied_reg <= leave & alone;
-        s6_pidx_1_reg <= s5_pidx_1_reg;
-        s6_raised_reg <= s5_new_highest_reg & (!with_raised | s5_after_last_reg);
-        s6_tail_reg <= s5_tail_reg;
-        s6_last_rx_reg <= now;
 
         s6_wbase_reg <= {base_lap, 8'd0} | {14'd0, base_index, 5'd0} | {17'd0, base_pos};
-        s6_leave_reg <= leave;
-        s6_passed_reg <= passed;
+        s6_clear_reg <= 8'd0;
+        if (leave) begin
+            s6_clear_reg <= passed;
+        end
         s6_highest_reg <= row_highest;
         s6_row_tail_reg <= row_tail;
         s6_bits_reg <= bits_in;
@@ -1616,24 +1547,21 @@ module rw_accept_w256_r64 (
         if (s5_clear_reg) begin
             s6_bits_reg <= 32'd0;
             s6_wbase_reg <= 22'd0;
-            s6_highest_reg <= 22'd0;
+            s6_highest_reg <= 12'd0;
             s6_row_tail_reg <= 1'b0;
-            s6_leave_reg <= 1'b1;
-            s6_passed_reg <= ~8'd0;
+            s6_clear_reg <= ~8'd0;
         end
 
+        s6_pidx_1_reg <= s5_pidx_1_reg;
+        s6_raised_reg <= take & s5_new_highest_reg & (!with_raised | s5_after_last_reg);
+        s6_tail_reg <= take & s5_tail_reg;
+        s6_last_rx_reg <= now;
         s6_valid_reg <= s5_valid_reg & !s5_clear_reg;
         s6_take_reg <= take;
         s6_write_row_reg <= s5_pass_reg | s5_clear_reg;
         s6_write_bits_reg <= take | s5_clear_reg;
         s6_wptr_reg <= s5_wptr_reg;
-        s6_gen_reg <= s5_gen_reg;
         s6_pidx_reg <= s5_pidx_reg;
-        s6_len_reg <= s5_len_reg;
-        s6_last_reg <= s5_last_reg;
-        s6_addr_reg <= s5_addr_reg;
-        s6_offset_reg <= {4'd0, s5_pidx_reg} << s5_mtu_reg;
-        s6_rkey_reg <= s5_rkey_reg;
         s6_word_reg <= s5_word_reg;
         s7_valid_reg <= s6_valid_reg;
 
@@ -1648,12 +1576,7 @@ module rw_accept_w256_r64 (
             end
         end
 
-        s7_window_reg <= s6_wptr_reg;
-        s7_gen_reg <= s6_gen_reg;
-        s7_addr_reg <= s6_addr_reg + {30'd0, s6_offset_reg, 8'd0};
-        s7_rkey_reg <= s6_rkey_reg;
-        s7_len_reg <= s6_len_reg;
-        s7_credit_reg <= s6_slid_reg & (|s6_moved) & (s6_wbase_reg <= s6_last_reg);
+        s7_credit_reg <= s6_slid_reg & (|s6_moved) & !s6_complete;
         s7_word_reg <= s6_word_reg;
         s7_wptr_reg <= s6_row;
         s7_bits_reg <= s6_bits_reg;
@@ -1662,26 +1585,14 @@ module rw_accept_w256_r64 (
         s7_row_tail_reg <= s6_new_tail;
         s7_full_reg <= s6_new_full;
         s8_bits_reg <= s7_bits_reg;
-        s8_wbase_reg <= s7_wbase_reg;
-        s8_highest_reg <= s7_highest_reg;
-        s8_row_tail_reg <= s7_row_tail_reg;
-        s8_full_reg <= s7_full_reg;
         s7_hole_0_reg <= s6_new_hole_0;
-        s8_hole_0_reg <= s7_hole_0_reg;
         s7_hole_1_reg <= s6_new_hole_1;
-        s8_hole_1_reg <= s7_hole_1_reg;
         s7_hole_2_reg <= s6_new_hole_2;
-        s8_hole_2_reg <= s7_hole_2_reg;
         s7_hole_3_reg <= s6_new_hole_3;
-        s8_hole_3_reg <= s7_hole_3_reg;
         s7_hole_4_reg <= s6_new_hole_4;
-        s8_hole_4_reg <= s7_hole_4_reg;
         s7_hole_5_reg <= s6_new_hole_5;
-        s8_hole_5_reg <= s7_hole_5_reg;
         s7_hole_6_reg <= s6_new_hole_6;
-        s8_hole_6_reg <= s7_hole_6_reg;
         s7_hole_7_reg <= s6_new_hole_7;
-        s8_hole_7_reg <= s7_hole_7_reg;
         s5_row_tail_reg <= s5_row_tail_next;
 
         if (rst) begin
@@ -1703,10 +1614,10 @@ module rw_accept_w256_r64 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, s6_pidx_reg[21:20], open_lowest_none, rest_lowest_none,
-        s1_word_shifted[21:3], s3_index_shifted[21:3], s4_index_shifted[21:3],
-        s5_index_shifted[21:3], set_without_shifted[7:1], set_with_shifted[7:1],
-        base_index_shifted[21:3]};
+    wire _unused = &{1'b0, over_highest[10:0], over_last[10:0], s6_wptr_reg[15:6],
+        s6_pidx_reg[21:20], open_lowest_none, rest_lowest_none, s1_word_shifted[21:3],
+        s3_index_shifted[21:3], s4_index_shifted[21:3], s5_index_shifted[21:3],
+        set_without_shifted[7:1], set_with_shifted[7:1], base_index_shifted[21:3]};
 
 endmodule
 

@@ -92,7 +92,7 @@ module rw_control_w256_r64 (
 
     // Inputs
     input  wire [21:0] q_wbase,              // First hole, two clocks later.
-    input  wire [21:0] q_highest,            // Highest packet received, plus one.
+    input  wire [11:0] q_highest,            // Highest packet received, plus one, modulo 4,096.
     input  wire        q_tail,               // The last packet has arrived.
     input  wire [15:0] q_last_rx,            // Time of the last DATA.
     input  wire [31:0] q_bits,               // The word.
@@ -222,6 +222,7 @@ module rw_control_w256_r64 (
     reg  high_bytes_reg;               // The upper half of its length is not 0.
     reg  has_bytes_reg;                // Its length is not 0.
     reg  [23:0] new_last_reg;          // Number of its last packet.
+    reg  [2:0] shifts_reg;             // Places by which that is still to be shifted.
     reg  [21:0] new_n_reg;             // Number of its packets.
     reg  [12:0] new_mask_reg;          // Its packet size, less 1.
     reg  [12:0] new_last_len_reg;      // Length of its last packet.
@@ -246,10 +247,12 @@ module rw_control_w256_r64 (
     reg  high_match_reg;               // The message names the transfer, upper half.
     reg  id_match_reg;                 // Source, slot and window of the message are right.
     reg  xid_match_reg;                // The transfer that the message names is right.
+    reg  [21:0] remaining_reg;         // Packets of the transfer from its first hole on.
     reg  all_received_reg;             // All packets of the transfer are there.
     reg  is_open_reg;                  // The window was open when the operation began.
     reg  [21:0] n_reg;                 // Packets of its transfer.
     reg  [21:0] wbase_reg;             // Its first hole.
+    reg  [11:0] reach_reg;             // How far that is below its highest packet received, plus one: by W at most.
     reg  [21:0] highest_reg;           // Its highest packet received, plus one.
     reg  tail_reg;                     // Its last packet had arrived.
     reg  [15:0] last_rx_reg;           // Time of its last DATA.
@@ -273,6 +276,7 @@ module rw_control_w256_r64 (
     reg  [15:0] msg_seq_reg;           // Number of the poll it answers.
     reg  [3:0] cpl_status_reg;         // Status in the completion record: 0 OK, 1 ABORTED.
     reg  [16:0] abs_reg;               // Word of the bitmap, counted from packet 0.
+    reg  compared_reg;                 // The first packet to search has been compared with wbase.
     reg  spent_reg;                    // All bytes of the word have been looked at.
     reg  [3:0] skip_reg;               // Bytes to skip before the first one of a STATUS.
     reg  [3:0] filled_reg;             // Bytes in the word of a STATUS so far.
@@ -314,6 +318,7 @@ module rw_control_w256_r64 (
     wire [3:0] win_slot;           // Slot there.
     wire [31:0] win_xid;           // Transfer.
     wire [31:0] win_length;        // Bytes of the transfer.
+    wire raise_gen;
     wire push;                     // A byte goes to the word of a STATUS.
     wire next_hole;                // A hole is asked for.
     wire empty_byte;               // The byte has no hole left.
@@ -347,11 +352,10 @@ module rw_control_w256_r64 (
     reg  is_open_next;             // The window was open when the operation began.
     reg  [21:0] n_next;            // Packets of its transfer.
     reg  [21:0] wbase_next;        // Its first hole.
-    reg  [21:0] highest_next;      // Its highest packet received, plus one.
+    reg  [11:0] reach_next;        // How far that is below its highest packet received, plus one: by W at most.
     reg  tail_next;                // Its last packet had arrived.
     reg  [15:0] last_rx_next;      // Time of its last DATA.
     reg  [15:0] start_next;        // Time of the operation.
-    reg  [15:0] generation_next;   // Incarnation of the window, or the one that it gets.
     reg  [2:0] msg_type_next;      // TYPE of the message to be sent.
     reg  [3:0] msg_status_next;    // Its status or reason.
     reg  [15:0] msg_dst_next;      // Node it goes to.
@@ -391,7 +395,7 @@ module rw_control_w256_r64 (
     wire ranges_wr_en;
     wire bytes_load;
     wire bytes_sweep;
-    wire bytes_raise;
+    wire bytes_settle;
     wire bytes_relate;
     wire bytes_prepare;
     wire bytes_shift;
@@ -505,7 +509,8 @@ module rw_control_w256_r64 (
         .sweep     (bytes_sweep),
         .pos       (pos_reg),
         .stop      (end_reg),
-        .raise     (bytes_raise),
+        .settle    (bytes_settle),
+        .raise     (compared_reg),
         .relate    (bytes_relate),
         .prepare   (bytes_prepare),
         .shift     (bytes_shift),
@@ -540,7 +545,7 @@ module rw_control_w256_r64 (
     assign next_hole = (state_reg == STATE_HOLES) & !bytes_none;
     assign bytes_load = state_reg == STATE_VIEW;
     assign bytes_sweep = op_reg == OP_SWEEP;
-    assign bytes_raise = state_reg == STATE_RAISE;
+    assign bytes_settle = (state_reg == STATE_PASS) | (state_reg == STATE_RANGE);
     assign bytes_relate = state_reg == STATE_RELATE;
     assign bytes_prepare = state_reg == STATE_PREPARE;
     assign bytes_shift = (state_reg == STATE_BYTES) | (empty_byte & !spent_reg);
@@ -645,6 +650,7 @@ module rw_control_w256_r64 (
     assign ranges_wr_en = opened_reg | (swept_reg & tail_lost_reg);
     assign free_last = ~6'd0;
     assign free_m_ready = state_reg == STATE_ALLOC;
+    assign raise_gen = state_reg == STATE_HOLD;
     assign fin_ready = fin_served_reg;
     assign crd_ready = crd_served_reg;
     assign ctl_ready = served_reg;
@@ -668,11 +674,10 @@ module rw_control_w256_r64 (
         is_open_next = is_open_reg;
         n_next = n_reg;
         wbase_next = wbase_reg;
-        highest_next = highest_reg;
+        reach_next = reach_reg;
         tail_next = tail_reg;
         last_rx_next = last_rx_reg;
         start_next = start_reg;
-        generation_next = generation_reg;
         msg_type_next = msg_type_reg;
         msg_status_next = msg_status_reg;
         msg_dst_next = msg_dst_reg;
@@ -745,11 +750,10 @@ module rw_control_w256_r64 (
                 is_open_next = opens_rd_data;
                 n_next = windows_rd_data[97:76];
                 wbase_next = q_wbase;
-                highest_next = q_highest;
+                reach_next = q_highest - q_wbase[11:0];
                 tail_next = q_tail;
                 last_rx_next = q_last_rx;
                 start_next = now;
-                generation_next = gens_rd_data;
                 msg_dst_next = {8'd0, win_src};
                 msg_slot_next = {12'd0, win_slot};
                 msg_xid_next = win_xid;
@@ -869,7 +873,6 @@ module rw_control_w256_r64 (
                 end
             end
             STATE_HOLD: begin
-                generation_next = gens_rd_data + 16'd1;
             end
             STATE_INIT: begin
                 timer_next = 4'd0;
@@ -1146,7 +1149,9 @@ module rw_control_w256_r64 (
                 end
             end
             STATE_RAISE: begin
-                state_next = STATE_RELATE;
+                if (compared_reg) begin
+                    state_next = STATE_RELATE;
+                end
             end
             STATE_RELATE: begin
                 state_next = STATE_PREPARE;
@@ -1245,6 +1250,7 @@ module rw_control_w256_r64 (
         high_bytes_reg = 1'b0;
         has_bytes_reg = 1'b0;
         new_last_reg = 24'd0;
+        shifts_reg = 3'd0;
         new_n_reg = 22'd0;
         new_mask_reg = 13'd0;
         new_last_len_reg = 13'd0;
@@ -1269,10 +1275,12 @@ module rw_control_w256_r64 (
         high_match_reg = 1'b0;
         id_match_reg = 1'b0;
         xid_match_reg = 1'b0;
+        remaining_reg = 22'd0;
         all_received_reg = 1'b0;
         is_open_reg = 1'b0;
         n_reg = 22'd0;
         wbase_reg = 22'd0;
+        reach_reg = 12'd0;
         highest_reg = 22'd0;
         tail_reg = 1'b0;
         last_rx_reg = 16'd0;
@@ -1294,6 +1302,7 @@ module rw_control_w256_r64 (
         msg_seq_reg = 16'd0;
         cpl_status_reg = 4'd0;
         abs_reg = 17'd0;
+        compared_reg = 1'b0;
         spent_reg = 1'b0;
         skip_reg = 4'd0;
         filled_reg = 4'd0;
@@ -1329,7 +1338,19 @@ module rw_control_w256_r64 (
         high_bytes_reg <= |ctl_length[31:16];
         has_bytes_reg <= low_bytes_reg | high_bytes_reg;
         length_1_reg <= ctl_length - 32'd1;
-        new_last_reg <= !has_bytes_reg ? 24'd0 : (length_1_reg[31:8] >> mtu);
+
+        if (|shifts_reg) begin
+            new_last_reg <= {1'b0, new_last_reg[23:1]};
+            shifts_reg <= shifts_reg - 3'd1;
+        end
+        if (state_reg == STATE_PEER) begin
+            new_last_reg <= length_1_reg[31:8];
+            shifts_reg <= mtu;
+        end
+        if (!has_bytes_reg) begin
+            new_last_reg <= 24'd0;
+        end
+
         new_n_reg <= new_last_reg[21:0] + 22'd1;
         new_mask_reg <= ~(~13'd255 << mtu);
 
@@ -1367,10 +1388,12 @@ module rw_control_w256_r64 (
         high_match_reg <= win_xid[31:16] == ctl_xid[31:16];
         id_match_reg <= src_match_reg & slot_match_reg & wptr_match_reg;
         xid_match_reg <= low_match_reg & high_match_reg;
-        all_received_reg <= tail_reg & (wbase_reg == n_reg);
+        remaining_reg <= n_reg - wbase_reg;
+        all_received_reg <= tail_reg & !(|remaining_reg);
         limit_credit_reg <= {1'b0, wbase_reg} + W;
-        past_n_reg <= limit_credit_reg > {1'b0, n_reg};
+        past_n_reg <= !(|{8'd0, remaining_reg[21:8]});
         credit_reg <= past_n_reg ? n_reg : limit_credit_reg[21:0];
+        highest_reg <= wbase_reg + {10'd0, reach_reg};
         idle_reg <= start_reg - last_rx_reg;
         since_mark_reg <= start_reg - req_mark_tick;
         since_range_reg <= start_reg - req_range_tick;
@@ -1380,7 +1403,7 @@ module rw_control_w256_r64 (
         restart_reg <= since_mark_reg >= cfg_retry_ticks;
         tail_quiet_reg <= idle_reg >= cfg_tail_ticks;
         range_old_reg <= since_range_reg >= cfg_retry_ticks;
-        incomplete_reg <= highest_reg != n_reg;
+        incomplete_reg <= remaining_reg != {10'd0, reach_reg};
         tail_lost_reg <= tail_quiet_reg & range_old_reg & incomplete_reg;
 
         limit_reg <= old_reg[21:0];
@@ -1393,6 +1416,7 @@ module rw_control_w256_r64 (
 
         end_by_mark_reg <= restart_reg & (req_mark <= limit_reg);
         searched_reg <= pos_reg >= end_reg;
+        compared_reg <= state_reg == STATE_RAISE;
 
         if (bytes_shift) begin
             spent_reg <= bytes_count == in_word;
@@ -1413,6 +1437,11 @@ module rw_control_w256_r64 (
         opened_reg <= opening;
         cleared_reg <= state_reg == STATE_CLEAR;
         swept_reg <= state_reg == STATE_SWEEP_END;
+
+        if (raise_gen | (state_reg == STATE_WINDOW)) begin
+            generation_reg <= gens_rd_data + {15'd0, raise_gen};
+        end
+
         served_reg <= done & is_message;
         state_reg <= state_next;
         op_reg <= op_next;
@@ -1434,11 +1463,10 @@ module rw_control_w256_r64 (
         is_open_reg <= is_open_next;
         n_reg <= n_next;
         wbase_reg <= wbase_next;
-        highest_reg <= highest_next;
+        reach_reg <= reach_next;
         tail_reg <= tail_next;
         last_rx_reg <= last_rx_next;
         start_reg <= start_next;
-        generation_reg <= generation_next;
         msg_type_reg <= msg_type_next;
         msg_status_reg <= msg_status_next;
         msg_dst_reg <= msg_dst_next;
@@ -1470,7 +1498,7 @@ module rw_control_w256_r64 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, free_s_ready};
+    wire _unused = &{1'b0, limit_credit_reg[22], free_s_ready};
 
 endmodule
 

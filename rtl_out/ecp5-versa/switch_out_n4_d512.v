@@ -4,7 +4,8 @@
 // go to
 // the MAC, reduction frames to the engine of the port, whose own frames come back at red_*.
 // One word a clock; the next frame is chosen while one passes, so no clock is lost between them.
-// Stages: 1 next frame chosen; 2 its words move; 3 word registered, eng_*; 4 queue of plain
+// Stages: 1 next frame chosen; 2 its words move, its entry is loaded; 3 word registered, eng_*; 4
+// queue of plain
 // words; 5 its register; 6 m_axis_tx.
 //
 // Sizes: n = 4, d = 512.
@@ -30,6 +31,12 @@ module switch_out_n4_d512 (
     input  wire [13:0] q_entry_1,         // Its entry: words, kind, bytes of the last word less one.
     input  wire [13:0] q_entry_2,         // Its entry: words, kind, bytes of the last word less one.
     input  wire [13:0] q_entry_3,         // Its entry: words, kind, bytes of the last word less one.
+
+    // q_red
+    input  wire        q_red_0,           // It is a reduction frame; one clock before q_entry.
+    input  wire        q_red_1,           // It is a reduction frame; one clock before q_entry.
+    input  wire        q_red_2,           // It is a reduction frame; one clock before q_entry.
+    input  wire        q_red_3,           // It is a reduction frame; one clock before q_entry.
 
     // q_pop
     output wire        q_pop_0,           // The entry is used up.
@@ -80,30 +87,33 @@ module switch_out_n4_d512 (
     localparam [4:0] A = 5'd9;
 
     // Registers
-    reg  [3:0] last_reg;      // The one chosen last.
-    reg  pick_valid_reg;      // The next frame: there is one; its input. Its entry shows until it begins.
+    reg  [3:0] plain_head_reg;  // The oldest word's place, the next word's; there is a word.
+    reg  [3:0] plain_tail_reg;
+    reg  plain_some_reg;
+    reg  [3:0] last_reg;        // The one chosen last.
+    reg  pick_valid_reg;        // The next frame: there is one; its input. Its entry shows until it begins.
     reg  [3:0] pick_reg;
-    reg  fits_0_reg;          // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  fits_1_reg;          // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  fits_2_reg;          // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  fits_3_reg;          // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  [3:0] shut_reg;      // Inputs whose entry still shows but is the next frame or used up.
-    reg  active_reg;          // The frame that passes.
+    reg  fits_0_reg;            // Inputs whose oldest frame may begin: there is room where it goes.
+    reg  fits_1_reg;            // Inputs whose oldest frame may begin: there is room where it goes.
+    reg  fits_2_reg;            // Inputs whose oldest frame may begin: there is room where it goes.
+    reg  fits_3_reg;            // Inputs whose oldest frame may begin: there is room where it goes.
+    reg  [3:0] shut_reg;        // Inputs whose entry still shows but is the next frame or used up.
+    reg  active_reg;            // The frame that passes.
     reg  [3:0] from_reg;
-    reg  [8:0] left_reg;      // Words that have not moved, and one.
+    reg  [8:0] left_reg;        // Words that have not moved, and one.
     reg  one_left_reg;
     reg  [1:0] kind_reg;
     reg  is_red_reg;
     reg  [2:0] keep_reg;
-    reg  plain_room_reg;      // Room in the plain queue for words that are on their way.
-    reg  s2_valid_reg;        // Stage 2: a word is at the queue's output.
+    reg  plain_room_reg;        // Room in the plain queue for words that are on their way.
+    reg  s2_valid_reg;          // Stage 2: a word is at the queue's output.
     reg  s2_first_reg;
     reg  s2_last_reg;
-    reg  [3:0] go_reg;        // The queues whose word moves, whose entry is used up.
+    reg  [3:0] go_reg;          // The queues whose word moves, whose entry is used up.
     reg  [3:0] pop_reg;
     reg  [1:0] s2_kind_reg;
     reg  [2:0] s2_keep_reg;
-    reg  s3_plain_reg;        // Stage 3.
+    reg  s3_plain_reg;          // Stage 3.
     reg  s3_red_reg;
     reg  s3_first_reg;
     reg  s3_last_reg;
@@ -112,22 +122,25 @@ module switch_out_n4_d512 (
     reg  [63:0] s3_data_reg;
 
     // Signals
+    wire [3:0] plain_after;
+    wire [3:0] plain_level;
+    wire plain_pop;
     wire [3:0] req;                 // Inputs that may be chosen.
     wire open;                      // The next frame may be taken over from the queues.
     wire [1:0] pick_kind;
     wire plain_next;
-    wire start;                     // A frame begins, a word moves, the last one moves.
+    // The input whose frame begins; a frame begins, the frame that passes moves, a word moves, the
+    // last one moves.
+    wire [3:0] begin_sig;
+    wire start;
+    wire flow;
     wire moving;
     wire ends;
-    wire [3:0] source;
     wire [3:0] valids_m;
     wire [13:0] entries_m;
     wire [63:0] words_m;
-    wire plain_s_ready;
-    wire [67:0] plain_s_data;
-    wire plain_m_valid;
-    wire [67:0] plain_m_data;
-    wire [15:0] plain_count;
+    wire [67:0] plain_rd_data;
+    wire [67:0] plain_wr_data;
     wire tx_plain_ready;
     wire [3:0] turns_choice;
     wire [3:0] fit_m;
@@ -159,27 +172,26 @@ module switch_out_n4_d512 (
         .m   (words_m)
     );
 
-    // Plain words on their way to the MAC: data 63:0, last 64, bytes less one 67:65.
-    fifo_reg_w68_d16 plain (
+    // Plain words on their way to the MAC: data 63:0, last 64, bytes less one 67:65. Words stop
+    // coming when there
+    // are 8, so it is never full.
+    ram_async_w68_d16 plain (
         .clk     (clk),
-        .rst     (rst),
-        .s_valid (s3_plain_reg),
-        .s_ready (plain_s_ready),
-        .s_data  (plain_s_data),
-        .m_valid (plain_m_valid),
-        .m_ready (tx_plain_ready),
-        .m_data  (plain_m_data),
-        .count   (plain_count)
+        .rd_addr (plain_head_reg),
+        .rd_data (plain_rd_data),
+        .wr_en   (s3_plain_reg),
+        .wr_addr (plain_tail_reg),
+        .wr_data (plain_wr_data)
     );
 
     switch_tx tx (
         .clk              (clk),
         .rst              (rst),
-        .plain_valid      (plain_m_valid),
+        .plain_valid      (plain_some_reg),
         .plain_ready      (tx_plain_ready),
-        .plain_data       (plain_m_data[63:0]),
-        .plain_last       (plain_m_data[64]),
-        .plain_keep       (plain_m_data[67:65]),
+        .plain_data       (plain_rd_data[63:0]),
+        .plain_last       (plain_rd_data[64]),
+        .plain_keep       (plain_rd_data[67:65]),
         .red_valid        (red_valid),
         .red_ready        (red_ready),
         .red_data         (red_data),
@@ -208,12 +220,14 @@ module switch_out_n4_d512 (
 
     // Combinational logic
     assign keep_next_shifted = entries_m >> (A + 5'd2);
-    assign plain_next = plain_count < 16'd8;
+    assign plain_level = plain_tail_reg - plain_head_reg;
+    assign plain_next = !plain_level[3];
     assign pick_kind = (|(pick_reg & own)) ? 2'd3 : entries_m[10:9];
-    assign start = !active_reg & (|(pick_reg & fit_m));
-    assign moving = start | (active_reg & (plain_room_reg | is_red_reg));
-    assign ends = active_reg & moving & one_left_reg;
-    assign source = start ? pick_reg : from_reg;
+    assign begin_sig = active_reg ? 4'd0 : (pick_reg & fit_m);
+    assign start = |begin_sig;
+    assign flow = active_reg & (plain_room_reg | is_red_reg);
+    assign moving = start | flow;
+    assign ends = flow & one_left_reg;
     assign q_pop_0 = pop_reg[0];
     assign q_go_0 = go_reg[0];
     assign q_pop_1 = pop_reg[1];
@@ -228,10 +242,15 @@ module switch_out_n4_d512 (
     assign eng_data = s3_data_reg;
     assign eng_first = s3_first_reg;
     assign eng_kind = s3_kind_reg;
-    assign plain_s_data = {4'd0, s3_data_reg} | {3'd0, s3_last_reg, 64'd0} | {s3_keep_reg, 65'd0};
+    assign plain_wr_data = {4'd0, s3_data_reg} | {3'd0, s3_last_reg, 64'd0} | {s3_keep_reg, 65'd0};
+    assign plain_pop = tx_plain_ready & plain_some_reg;
+    assign plain_after = plain_head_reg + 4'd1;
 
     // Clocked logic
     initial begin
+        plain_head_reg = 4'd0;
+        plain_tail_reg = 4'd0;
+        plain_some_reg = 1'b0;
         last_reg = 4'd0;
         pick_valid_reg = 1'b0;
         pick_reg = 4'd0;
@@ -265,21 +284,17 @@ module switch_out_n4_d512 (
     end
 
     always @(posedge clk) begin
-        fits_0_reg <= (|q_entry_0[10:9]) ? eng_room : plain_next;
-        fits_1_reg <= (|q_entry_1[10:9]) ? eng_room : plain_next;
-        fits_2_reg <= (|q_entry_2[10:9]) ? eng_room : plain_next;
-        fits_3_reg <= (|q_entry_3[10:9]) ? eng_room : plain_next;
+        fits_0_reg <= q_red_0 ? eng_room : plain_next;
+        fits_1_reg <= q_red_1 ? eng_room : plain_next;
+        fits_2_reg <= q_red_2 ? eng_room : plain_next;
+        fits_3_reg <= q_red_3 ? eng_room : plain_next;
         plain_room_reg <= plain_next;
 
-        if (moving) begin
+        if (flow) begin
             left_reg <= left_reg - 9'd1;
             one_left_reg <= left_reg == 9'd3;
         end
-        if (ends) begin
-            active_reg <= 1'b0;
-        end
-        if (start) begin
-            active_reg <= 1'b1;
+        if (!active_reg) begin
             from_reg <= pick_reg;
             kind_reg <= pick_kind;
             is_red_reg <= |pick_kind;
@@ -288,15 +303,22 @@ module switch_out_n4_d512 (
             one_left_reg <= 1'b0;
         end
 
-        go_reg <= moving ? source : 4'd0;
-        pop_reg <= start ? pick_reg : 4'd0;
+        if (ends) begin
+            active_reg <= 1'b0;
+        end
+        if (start) begin
+            active_reg <= 1'b1;
+        end
+
+        go_reg <= flow ? from_reg : begin_sig;
+        pop_reg <= begin_sig;
         s2_valid_reg <= moving;
         s2_first_reg <= start;
         s2_last_reg <= ends;
 
         s2_kind_reg <= kind_reg;
         s2_keep_reg <= keep_reg;
-        if (start) begin
+        if (!active_reg) begin
             s2_kind_reg <= pick_kind;
             s2_keep_reg <= keep_next_shifted[2:0];
         end
@@ -319,7 +341,19 @@ module switch_out_n4_d512 (
         s3_keep_reg <= s2_keep_reg;
         s3_data_reg <= words_m;
 
+        if (plain_pop) begin
+            plain_head_reg <= plain_after;
+            plain_some_reg <= plain_after != plain_tail_reg;
+        end
+        if (s3_plain_reg) begin
+            plain_tail_reg <= plain_tail_reg + 4'd1;
+            plain_some_reg <= 1'b1;
+        end
+
         if (rst) begin
+            plain_head_reg <= 4'd0;
+            plain_tail_reg <= 4'd0;
+            plain_some_reg <= 1'b0;
             last_reg <= 4'd0;
             pick_valid_reg <= 1'b0;
             pick_reg <= 4'd0;
@@ -335,7 +369,7 @@ module switch_out_n4_d512 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, plain_s_ready, keep_next_shifted[13:3]};
+    wire _unused = &{1'b0, plain_level[2:0], keep_next_shifted[13:3]};
 
 endmodule
 

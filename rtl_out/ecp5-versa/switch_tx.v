@@ -44,62 +44,57 @@ module switch_tx (
     localparam [7:0] ALL = 8'hff;  // All bytes present.
 
     // Registers
-    reg  held_reg;         // A plain word, its flags as in the output register.
+    reg  out_valid_reg;          // Output register: data 63:0, last 64, bytes less one 67:65.
+    reg  [67:0] out_data_reg;
+    reg  spare_valid_reg;        // What came while it was stalled.
+    reg  [67:0] spare_data_reg;
+    reg  open_reg;               // There is nothing in the spare register: a copy of its own, for what decides.
+    reg  held_reg;               // A plain word, its flags as in the output register.
     reg  [67:0] word_reg;
-    reg  plain_reg;        // The plain stream is chosen.
-    reg  in_red_reg;       // A frame of the engine is under way.
-    reg  leaves_reg;       // A last word leaves the switch.
+    reg  plain_reg;              // The plain stream is chosen.
+    reg  in_red_reg;             // A frame of the engine is under way.
+    reg  leaves_reg;             // A last word leaves the switch.
 
     // Signals
-    wire free;                        // It goes, or there is none.
-    wire soon;                        // The next clock has a plain word.
-    wire red_over;                    // The engine's stream does not go on.
-    reg  [67:0] chosen;               // Word and flags of the chosen stream.
-    reg  register_sig_s_valid;
-    wire register_sig_s_ready;
-    wire register_sig_m_valid;
-    wire [67:0] register_sig_m_data;
-
-    // Output register: data 63:0, last 64, bytes less one 67:65.
-    skid_buffer_w68 register_sig (
-        .clk     (clk),
-        .rst     (rst),
-        .s_valid (register_sig_s_valid),
-        .s_ready (register_sig_s_ready),
-        .s_data  (chosen),
-        .m_valid (register_sig_m_valid),
-        .m_ready (m_axis_tx_tready),
-        .m_data  (register_sig_m_data)
-    );
+    wire out_free;
+    wire spare_next;
+    reg  offered;
+    wire free;           // It goes, or there is none.
+    wire soon;           // The next clock has a plain word.
+    wire red_over;       // The engine's stream does not go on.
+    reg  [67:0] chosen;  // Word and flags of the chosen stream.
 
     // Combinational logic
-    assign free = !held_reg | (plain_reg & register_sig_s_ready);
+    assign free = !held_reg | (plain_reg & open_reg);
     assign plain_ready = free;
 
     always @(*) begin
         chosen = {4'd0, red_data} | {3'd0, red_last, 64'd0} | 68'ha0000000000000000;
-        register_sig_s_valid = red_valid;
+        offered = red_valid;
         if (plain_reg) begin
             chosen = word_reg;
-            register_sig_s_valid = held_reg;
+            offered = held_reg;
         end
     end
 
-    assign red_ready = !plain_reg & register_sig_s_ready;
+    assign out_free = m_axis_tx_tready | !out_valid_reg;
+    assign spare_next = !out_free & (spare_valid_reg | offered);
+    assign red_ready = !plain_reg & open_reg;
     assign soon = plain_valid | (held_reg & !plain_reg);
-    assign red_over = (red_valid & register_sig_s_ready & red_last)
-        ? 1'b1
-        : (!in_red_reg & !red_valid);
-    assign m_axis_tx_tvalid = register_sig_m_valid;
-    assign m_axis_tx_tdata = register_sig_m_data[63:0];
-    assign m_axis_tx_tlast = register_sig_m_data[64];
-    assign m_axis_tx_tkeep = register_sig_m_data[64]
-        ? (ALL >> (3'd7 - register_sig_m_data[67:65]))
-        : ALL;
+    assign red_over = (red_valid & open_reg & red_last) ? 1'b1 : (!in_red_reg & !red_valid);
+    assign m_axis_tx_tvalid = out_valid_reg;
+    assign m_axis_tx_tdata = out_data_reg[63:0];
+    assign m_axis_tx_tlast = out_data_reg[64];
+    assign m_axis_tx_tkeep = out_data_reg[64] ? (ALL >> (3'd7 - out_data_reg[67:65])) : ALL;
     assign sent = leaves_reg;
 
     // Clocked logic
     initial begin
+        out_valid_reg = 1'b0;
+        out_data_reg = 68'd0;
+        spare_valid_reg = 1'b0;
+        spare_data_reg = 68'd0;
+        open_reg = 1'b0;
         held_reg = 1'b0;
         word_reg = 68'd0;
         plain_reg = 1'b0;
@@ -113,19 +108,37 @@ module switch_tx (
             word_reg <= {4'd0, plain_data} | {3'd0, plain_last, 64'd0} | {plain_keep, 65'd0};
         end
 
+        spare_valid_reg <= spare_next;
+        open_reg <= !spare_next;
+
+        if (!spare_valid_reg) begin
+            spare_data_reg <= chosen;
+        end
+
+        if (out_free) begin
+            out_valid_reg <= offered | spare_valid_reg;
+            out_data_reg <= chosen;
+            if (spare_valid_reg) begin
+                out_data_reg <= spare_data_reg;
+            end
+        end
+
         if (!plain_reg) begin
             plain_reg <= soon & red_over;
-            if (red_valid & register_sig_s_ready) begin
+            if (red_valid & open_reg) begin
                 in_red_reg <= !red_last;
             end
         end
-        if (plain_reg & held_reg & register_sig_s_ready & word_reg[64]) begin
+        if (plain_reg & held_reg & open_reg & word_reg[64]) begin
             plain_reg <= soon & !red_valid;
         end
 
-        leaves_reg <= register_sig_m_valid & m_axis_tx_tready & register_sig_m_data[64];
+        leaves_reg <= out_valid_reg & m_axis_tx_tready & out_data_reg[64];
 
         if (rst) begin
+            out_valid_reg <= 1'b0;
+            spare_valid_reg <= 1'b0;
+            open_reg <= 1'b1;
             held_reg <= 1'b0;
             plain_reg <= 1'b0;
             in_red_reg <= 1'b0;

@@ -1,14 +1,16 @@
 // red_accumulate_d8
 //
 // Accumulators of a reduction engine (8 descriptors of 4 words) and the lane that combines.
-// The accumulator is read with each word of a frame and written 11 clocks later, before the next
-// frame
-// of 12 words can read it: nothing stalls, and only a REPSUM word that has moved is forwarded.
+// The accumulator is read with each word of a frame and written 11 clocks later. Frames are 11
+// clocks apart:
+// each word that the next one reads is just being written, and forwarded. REPSUM moves words and
+// reads them
+// three clocks later; there only the last is forwarded, if it has moved.
 // Clocks, counted from the first word of the frame (0):
-// 2 to 5 data words, operands registered 2, 3 REPSUM: distance of the two sums 4 to 7 REPSUM:
+// 2 to 5 data words, operands registered 2, 3 REPSUM: distance of the two sums 5 to 8 REPSUM:
 // operands,
-// moved by the distance 6 record of the decision 9 source address 10 to 12 result code so far
-// 13 to 16 results written, result code of each word 17 words that are not zero.
+// moved by the distance 6 record of the decision 8 source address 8 to 12 result code so far
+// 13 to 16 results written, result code of each word 18 words that are not zero.
 // q_rc and q_oflow show a code in the very clock in which it is written, q_data one
 // clock later, and w_* what was written.
 //
@@ -26,7 +28,7 @@ module red_accumulate_d8 (
 
     // Stream in
     input  wire        s_first,       // First word of a frame.
-    input  wire [63:0] s_data,        // Word: 2 to 5 data, 9 source address.
+    input  wire [63:0] s_data,        // Word: 2 to 5 data, 8 source address.
 
     // Inputs
     input  wire        cfg_ieee_nan,  // MINNUM and MAXNUM as IEEE 754: a signalling NaN gives a NaN.
@@ -75,6 +77,7 @@ module red_accumulate_d8 (
     reg  t15_reg;
     reg  t16_reg;
     reg  t17_reg;
+    reg  t18_reg;
     reg  [1:0] data_word_reg;
     reg  l_valid_reg;              // Clocks 3 to 6: operands.
     reg  [1:0] l_word_reg;
@@ -92,12 +95,13 @@ module red_accumulate_d8 (
     reg  [7:0] t4_weight_reg;
     reg  t4_special_reg;
     reg  t4_nan_reg;
-    // Clocks 4 to 7: word of the accumulator that goes with the frame's, 4 and above for none.
+    // Clocks 5 to 8: word of the accumulator that goes with the frame's, 4 and above for none.
     reg  [3:0] r_word_reg;
+    reg  r_none_reg;
     reg  [2:0] r_index_reg;
-    reg  [63:0] r_a_reg;           // Clocks 5 to 8: REPSUM operand.
+    reg  [63:0] r_a_reg;           // Clocks 6 to 9: REPSUM operand.
     reg  r_zero_reg;
-    reg  rec_combine_reg;          // Record of the frame, clock 6 to 17.
+    reg  rec_combine_reg;          // Record of the frame, clock 6 to 16.
     reg  rec_first_reg;
     reg  rec_load_reg;
     reg  rec_differs_reg;
@@ -113,28 +117,43 @@ module red_accumulate_d8 (
     reg  [3:0] rec_offset_reg;
     reg  rec_special_reg;
     reg  rec_nan_reg;
-    reg  [31:0] source_reg;        // Clock 10: source of the frame.
+    reg  late_combine_reg;         // Clocks 17 and 18: what of it is still wanted.
+    reg  [2:0] late_index_reg;
+    reg  [31:0] source_reg;        // Clock 9: source of the frame.
     reg  [31:0] first_source_reg;
-    reg  [5:0] t11_code_reg;       // Clock 11: what the descriptor had.
+    reg  [5:0] t11_code_reg;       // From clock 9: what the descriptor had.
     reg  [3:0] t11_filled_reg;
-    reg  [5:0] t12_large_reg;      // Clock 12: code and overflow of the larger and of the smaller sum, words dropped.
+    // From clock 10: code and overflow of the larger and of the smaller sum, words dropped.
+    reg  [5:0] t12_large_reg;
     reg  [5:0] t12_small_reg;
     reg  t12_inexact_reg;
+    // Clock 12: code so far, that of REPSUM with its overflow, that of operations that disagree.
+    reg  [3:0] b_rc_reg;
+    reg  [3:0] b_repsum_reg;
+    reg  b_any_reg;
+    reg  [1:0] b_word_reg;
+    reg  [3:0] b_keeps_reg;
     reg  [3:0] rc_reg;             // From clock 13: result code, word that overflowed.
     reg  over_any_reg;
     reg  [1:0] over_word_reg;
     // Clocks 13 to 16: the result is stored, its code counts, it is a word of a REPSUM, where it
     // goes.
     reg  store_reg;
-    // The next frame is of the same descriptor, right behind, and its first word is read now.
     reg  follows_reg;
+    // The next frame came 11 clocks later; each word that it reads is the one that is stored.
+    reg  near_reg;
+    reg  near_store_reg;
     reg  counts_reg;
     reg  counts_moved_reg;
     reg  [4:0] place_reg;
-    reg  [3:0] w_filled_reg;       // Words written, not zero; clock 14 to 17.
+    reg  late_store_reg;           // The word written in the clock before: it was, its number.
+    reg  [1:0] late_word_reg;
+    reg  [3:0] w_filled_reg;       // Words written, not zero; clock 15 to 18.
     reg  [63:0] late_data_reg;     // The word written in the clock before.
+    reg  [3:0] late_any_reg;       // Which quarters of the lane's result were not zero then.
     reg  [5:0] sent_code_reg;      // Code of the result that is sent; the lane has it.
     reg  sends_live_reg;
+    reg  sends_counts_reg;         // And its word counts.
 
     // Signals
     wire load;                    // The frame's values replace the accumulator.
@@ -142,6 +161,7 @@ module red_accumulate_d8 (
     wire larger;
     wire far;
     reg  [3:0] offset;
+    wire [3:0] r_next;
     wire [4:0] r_place;
     wire [4:0] q_place;
     wire [3:0] dropped_mask;
@@ -160,6 +180,9 @@ module red_accumulate_d8 (
     wire [3:0] result_slot;
     wire [3:0] result_word;
     wire stores;
+    // The next frame is of the same descriptor, right behind, and its first word is read now; it is
+    // the one that is stored.
+    wire follows_at;
     wire [2:0] code;
     wire [3:0] live_rc;
     reg  live_any;
@@ -168,6 +191,9 @@ module red_accumulate_d8 (
     reg  [63:0] result;
     wire [3:0] w_onehot;
     wire [3:0] w_before;
+    wire sends_here;
+    wire [3:0] sent_base;
+    wire [2:0] sent_word;
     wire [5:0] shown;
     wire lane_m_valid;
     wire [1:0] lane_m_word;
@@ -283,7 +309,7 @@ module red_accumulate_d8 (
         .rd_addr (rec_index_reg),
         .rd_data (filled_rd_data),
         .wr_en   (filled_wr_en),
-        .wr_addr (rec_index_reg),
+        .wr_addr (late_index_reg),
         .wr_data (w_filled_reg)
     );
 
@@ -314,6 +340,7 @@ module red_accumulate_d8 (
         end
     end
 
+    assign r_next = t4_reg ? t4_offset_reg : (r_word_reg + 4'd1);
     assign weights_wr_en = t6_reg & rec_combine_reg;
     assign weights_q_wr_en = t6_reg & rec_combine_reg;
     assign sources_wr_en = t10_reg & rec_combine_reg & rec_first_reg;
@@ -338,28 +365,20 @@ module red_accumulate_d8 (
     assign small_word = t12_small_reg[5:4] - rec_distance_reg[1:0];
 
     always @(*) begin
-        start_rc = base_rc;
+        start_rc = b_rc_reg;
         start_any = 1'b0;
         start_word = 2'd0;
         if (rec_repsum_reg) begin
-            start_rc = base_repsum;
-            start_any = large_over | small_moves;
-            if (large_over) begin
-                start_word = t12_large_reg[5:4];
-            end
-            if (small_moves & (!large_over | (small_word > t12_large_reg[5:4]))) begin
-                start_word = small_word;
-            end
+            start_rc = b_repsum_reg;
+            start_any = b_any_reg;
+            start_word = b_word_reg;
         end
         if (rec_differs_reg) begin
             start_rc = 4'd8;
             start_any = 1'b0;
         end
         if (rec_keeps_reg) begin
-            start_rc = t11_code_reg[3:0];
-            if (rec_rc_reg > t11_code_reg[3:0]) begin
-                start_rc = rec_rc_reg;
-            end
+            start_rc = b_keeps_reg;
             start_any = 1'b1;
             start_word = t11_code_reg[5:4];
         end
@@ -379,6 +398,7 @@ module red_accumulate_d8 (
         & rec_combine_reg
         & !rec_keeps_reg
         & !result_word[3];
+    assign follows_at = stores & t4_reg & t15_reg & (rec_index_reg == m_index);
 
     always @(*) begin
         result = lane_m_data;
@@ -408,15 +428,18 @@ module red_accumulate_d8 (
     assign live_code = live_any ? ({2'd0, live_rc} | {live_word, 4'd0}) : {2'd0, live_rc};
     assign codes_wr_en = t16_reg & rec_combine_reg;
     assign codes_q_wr_en = t16_reg & rec_combine_reg;
-    assign w_onehot = 4'd1 << place_reg[1:0];
-    assign w_before = t13_reg ? t11_filled_reg : w_filled_reg;
-    assign filled_wr_en = t17_reg & rec_combine_reg;
+    assign w_onehot = 4'd1 << late_word_reg;
+    assign w_before = t14_reg ? t11_filled_reg : w_filled_reg;
+    assign filled_wr_en = t18_reg & late_combine_reg;
     assign q_place = {q_index, 2'd0} | {3'd0, q_word};
     assign w_valid = store_reg;
     assign w_place = place_reg;
     assign w_data = late_data_reg;
+    assign sends_here = (t15_reg | t16_reg) & rec_combine_reg & (rec_index_reg == q_index);
     assign shown = sends_live_reg ? live_code : sent_code_reg;
-    assign q_rc = shown[3:0];
+    assign sent_base = sends_live_reg ? rc_reg : sent_code_reg[3:0];
+    assign sent_word = sends_counts_reg ? lane_m_code[2:0] : 3'd0;
+    assign q_rc = (!sent_base[3] & (sent_word > sent_base[2:0])) ? {1'b0, sent_word} : sent_base;
     assign q_oflow = shown[5:4];
 
     // Clocked logic
@@ -438,6 +461,7 @@ module red_accumulate_d8 (
         t15_reg = 1'b0;
         t16_reg = 1'b0;
         t17_reg = 1'b0;
+        t18_reg = 1'b0;
         data_word_reg = 2'd0;
         l_valid_reg = 1'b0;
         l_word_reg = 2'd0;
@@ -454,6 +478,7 @@ module red_accumulate_d8 (
         t4_special_reg = 1'b0;
         t4_nan_reg = 1'b0;
         r_word_reg = 4'd0;
+        r_none_reg = 1'b0;
         r_index_reg = 3'd0;
         r_a_reg = 64'd0;
         r_zero_reg = 1'b0;
@@ -473,6 +498,8 @@ module red_accumulate_d8 (
         rec_offset_reg = 4'd0;
         rec_special_reg = 1'b0;
         rec_nan_reg = 1'b0;
+        late_combine_reg = 1'b0;
+        late_index_reg = 3'd0;
         source_reg = 32'd0;
         first_source_reg = 32'd0;
         t11_code_reg = 6'd0;
@@ -480,18 +507,29 @@ module red_accumulate_d8 (
         t12_large_reg = 6'd0;
         t12_small_reg = 6'd0;
         t12_inexact_reg = 1'b0;
+        b_rc_reg = 4'd0;
+        b_repsum_reg = 4'd0;
+        b_any_reg = 1'b0;
+        b_word_reg = 2'd0;
+        b_keeps_reg = 4'd0;
         rc_reg = 4'd0;
         over_any_reg = 1'b0;
         over_word_reg = 2'd0;
         store_reg = 1'b0;
         follows_reg = 1'b0;
+        near_reg = 1'b0;
+        near_store_reg = 1'b0;
         counts_reg = 1'b0;
         counts_moved_reg = 1'b0;
         place_reg = 5'd0;
+        late_store_reg = 1'b0;
+        late_word_reg = 2'd0;
         w_filled_reg = 4'd0;
         late_data_reg = 64'd0;
+        late_any_reg = 4'd0;
         sent_code_reg = 6'd0;
         sends_live_reg = 1'b0;
+        sends_counts_reg = 1'b0;
     end
 
     always @(posedge clk) begin
@@ -512,6 +550,7 @@ module red_accumulate_d8 (
         t15_reg <= t14_reg;
         t16_reg <= t15_reg;
         t17_reg <= t16_reg;
+        t18_reg <= t17_reg;
         data_word_reg <= t1_reg ? 2'd0 : (data_word_reg + 2'd1);
         l_valid_reg <= is_data;
         l_word_reg <= data_word_reg;
@@ -521,6 +560,9 @@ module red_accumulate_d8 (
         if (load) begin
             l_op_reg <= 6'd2;
             l_a_reg <= 64'd0;
+        end
+        if (near_store_reg & (place_reg[4:2] == m_index) & !load) begin
+            l_a_reg <= result;
         end
 
         l_b_reg <= swap_m;
@@ -532,10 +574,10 @@ module red_accumulate_d8 (
 
         t3_weight_reg <= weights_rd_data;
         ahead_reg <= {1'b0, m_header[58:51] ^ 8'd128} - {1'b0, weights_rd_data ^ 8'd128};
+        r_word_reg <= r_next;
+        r_none_reg <= |r_next[3:2];
 
-        r_word_reg <= r_word_reg + 4'd1;
-        if (t3_reg) begin
-            r_word_reg <= offset;
+        if (t4_reg) begin
             r_index_reg <= m_index;
         end
 
@@ -588,7 +630,7 @@ module red_accumulate_d8 (
             rec_nan_reg <= t4_nan_reg;
         end
 
-        if (t9_reg) begin
+        if (t8_reg) begin
             source_reg <= swap_m[31:0];
         end
 
@@ -605,17 +647,36 @@ module red_accumulate_d8 (
             t12_inexact_reg <= (|(t11_filled_reg & dropped_mask)) & !rec_special_reg;
         end
 
+        b_rc_reg <= base_rc;
+        b_repsum_reg <= base_repsum;
+        b_any_reg <= large_over | small_moves;
+
+        b_word_reg <= 2'd0;
+        if (large_over) begin
+            b_word_reg <= t12_large_reg[5:4];
+        end
+        if (small_moves & (!large_over | (small_word > t12_large_reg[5:4]))) begin
+            b_word_reg <= small_word;
+        end
+
+        b_keeps_reg <= (rec_rc_reg > t11_code_reg[3:0]) ? rec_rc_reg : t11_code_reg[3:0];
         store_reg <= stores;
-        follows_reg <= stores & t3_reg & t15_reg & (rec_index_reg == m_index);
+        follows_reg <= follows_at & (result_word[1:0] == r_next[1:0]);
+
+        if (t1_reg) begin
+            near_reg <= t12_reg;
+        end
+
+        near_store_reg <= stores & ((t1_reg & t12_reg) | (!t1_reg & near_reg));
         counts_reg <= stores & !rec_differs_reg;
         counts_moved_reg <= stores & moves;
         place_reg <= {rec_index_reg, 2'd0} | {3'd0, result_word[1:0]};
 
         r_a_reg <= words_r_rd_data;
-        if (follows_reg & (place_reg[1:0] == r_word_reg[1:0])) begin
-            r_a_reg <= result;
+        if (follows_reg) begin
+            r_a_reg <= lane_m_data;
         end
-        if (|r_word_reg[3:2]) begin
+        if (r_none_reg) begin
             r_a_reg <= 64'd0;
         end
 
@@ -631,17 +692,31 @@ module red_accumulate_d8 (
             over_word_reg <= start_word;
         end
 
+        late_store_reg <= store_reg;
+        late_word_reg <= place_reg[1:0];
+
+        late_any_reg <= {3'd0, |lane_m_data[15:0]}
+            | {2'd0, |lane_m_data[31:16], 1'b0}
+            | {1'b0, |lane_m_data[47:32], 2'd0}
+            | {|lane_m_data[63:48], 3'd0};
+
         w_filled_reg <= w_before;
-        if (store_reg) begin
+        if (late_store_reg) begin
             w_filled_reg <= w_before & ~w_onehot;
-            if (|lane_m_data) begin
+            if (|late_any_reg) begin
                 w_filled_reg <= w_before | w_onehot;
             end
         end
 
+        if (t16_reg) begin
+            late_combine_reg <= rec_combine_reg;
+            late_index_reg <= rec_index_reg;
+        end
+
         late_data_reg <= result;
         sent_code_reg <= codes_q_rd_data;
-        sends_live_reg <= (t15_reg | t16_reg) & rec_combine_reg & (rec_index_reg == q_index);
+        sends_live_reg <= sends_here;
+        sends_counts_reg <= sends_here & stores & !rec_differs_reg;
 
         if (rst) begin
             t1_reg <= 1'b0;
@@ -661,15 +736,18 @@ module red_accumulate_d8 (
             t15_reg <= 1'b0;
             t16_reg <= 1'b0;
             t17_reg <= 1'b0;
+            t18_reg <= 1'b0;
             rec_combine_reg <= 1'b0;
             store_reg <= 1'b0;
+            near_store_reg <= 1'b0;
             counts_reg <= 1'b0;
+            late_store_reg <= 1'b0;
         end
     end
 
     // Read by nothing; named here so that linters know it is meant
     wire _unused = &{1'b0, m_header[63:61], m_header[46:17], m_header[10:0], result_word[2],
-        lane_m_valid, lane_m_word};
+        shown[3:0], lane_m_valid, lane_m_word};
 
 endmodule
 

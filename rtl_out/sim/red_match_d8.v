@@ -2,12 +2,12 @@
 //
 // Descriptors of a reduction engine (8): finds the one a frame belongs to and decides what becomes
 // of
-// the frame and of the descriptor. One frame every 12 clocks; the words of a frame come one a
+// the frame and of the descriptor. One frame every 11 clocks; the words of a frame come one a
 // clock.
 // Clocks, counted from the first word (0):
 // 0 compare with all descriptors 1 index 2 tables read, m_index 3 sequence and operation compared,
-// counts added 4 decision 5 descriptor written, c_*, j_* 10 wait count comes 11, 12 timeout chosen
-// 13 timer set.
+// counts added, d_pass 4 decision 5 descriptor written, c_*, j_* 9 wait count comes 10, 11 timeout
+// chosen 12 timer set.
 // A tick starts a visit to all timers, one every two clocks. A descriptor that has expired closes
 // the engine to new
 // frames (room low) until the pipeline is empty, 40 clocks at most, and is then given up.
@@ -27,7 +27,7 @@ module red_match_d8 (
     // Stream in
     input  wire        s_first,          // First word of a frame.
     input  wire [1:0]  s_kind,           // 1 up, 2 pass, 3 down; with the first word.
-    // Word of the frame: 0 key 15:0, VNI 31:16, cookie; 1 reduction header; 10 wait count 19:0.
+    // Word of the frame: 0 key 15:0, VNI 31:16, cookie; 1 reduction header; 9 wait count 19:0.
     input  wire [63:0] s_data,
 
     // cfg
@@ -51,9 +51,10 @@ module red_match_d8 (
     output wire [63:0] m_header,         // Clock 2: reduction header, most significant byte first.
 
     // Outputs
+    output wire        d_pass,           // Clock 3: the frame goes on down the tree, and is of no other concern.
     output wire        c_valid,          // Clock 5: a decision.
     output wire        c_combine,        // The frame is combined.
-    output wire        c_pass,           // The frame goes on unchanged.
+    output wire        c_pass,           // Upwards, the frame goes on unchanged; only with c_valid.
     output wire        c_first,          // It is the first contribution.
     output wire        c_differs,        // Its operation differs from the first one's.
     output wire        c_over,           // More have contributed than the wait count says.
@@ -116,7 +117,6 @@ module red_match_d8 (
     reg  t9_reg;
     reg  t10_reg;
     reg  t11_reg;
-    reg  t12_reg;
     reg  [1:0] kind_reg;          // The frame: kind, first word.
     reg  [63:0] key_reg;
     reg  [63:0] header_reg;
@@ -131,10 +131,12 @@ module red_match_d8 (
     reg  [2:0] index_reg;
     reg  free_any_reg;            // A free descriptor.
     reg  [2:0] free_index_reg;
+    reg  [7:0] free_first_reg;
     reg  [9:0] t3_seqno_reg;      // Clock 3.
     reg  [25:0] t3_tally_reg;
     reg  [19:0] t3_wait_reg;
     reg  t3_match_reg;
+    reg  t3_pass_reg;
     reg  t4_same_reg;             // Clock 4.
     reg  t4_older_reg;
     reg  t4_differs_reg;
@@ -158,18 +160,21 @@ module red_match_d8 (
     reg  t6_reached_reg;          // Clock 6 to 8: what else there is to count.
     reg  t6_differs_reg;
     reg  t6_over_reg;
-    reg  t6_arm_reg;              // Clocks 11 to 13: arming.
-    reg  [19:0] t11_wait_reg;
-    reg  [2:0] t12_above_reg;
-    reg  [23:0] t13_timeout_reg;
+    reg  t6_arm_reg;              // Clocks 10 to 12: arming.
+    reg  [19:0] t10_wait_reg;
+    reg  [2:0] t11_above_reg;
+    reg  [23:0] t12_timeout_reg;
     reg  arm_timer_reg;
     reg  [2:0] visit_reg;         // Visit to the timers: place, under way, timer read, its value.
     reg  visiting_reg;
     reg  visit_read_reg;
     reg  [23:0] timer_reg;
     reg  [7:0] fresh_reg;         // Timers set since the visit began.
+    reg  spared_reg;
     reg  [7:0] gone_reg;          // A timer has run out in the clock before.
     reg  [4:0] gap_reg;           // Clocks since the last frame began, while a descriptor has expired.
+    reg  [7:0] expire_first_reg;  // The first expired descriptor, one clock ago.
+    reg  gave_up_reg;             // One was given up in the clock before.
     reg  x_valid_reg;
     reg  x_full_reg;
     reg  [2:0] x_index_reg;
@@ -177,7 +182,6 @@ module red_match_d8 (
     // Signals
     wire [7:0] live;
     wire [7:0] free;
-    wire [7:0] free_first;
     wire [9:0] behind;
     wire up;                        // Decision.
     wire down;
@@ -198,11 +202,9 @@ module red_match_d8 (
     wire [7:0] set_done;
     wire [7:0] set_timer;
     wire [1:0] above;
-    wire spared;
     wire visit_step;
     wire [7:0] visit_onehot;
     wire [7:0] run_out;
-    wire [7:0] expire_first;
     wire give_up;
     wire [7:0] given_up;
     wire [9:0] seqnos_rd_data;
@@ -291,7 +293,7 @@ module red_match_d8 (
         .rd_data (waits_rd_data),
         .wr_en   (waits_wr_en),
         .wr_addr (t5_index_reg),
-        .wr_data (t11_wait_reg)
+        .wr_data (t10_wait_reg)
     );
 
     ram_async_w64_d8 keys_q (
@@ -360,12 +362,12 @@ module red_match_d8 (
     );
 
     index_one_hot_n8 free_at (
-        .s (free_first),
+        .s (free_first_reg),
         .m (free_at_m)
     );
 
     index_one_hot_n8 expire_at (
-        .s (expire_first),
+        .s (expire_first_reg),
         .m (expire_at_m)
     );
 
@@ -400,14 +402,13 @@ module red_match_d8 (
     assign m_mismatched = t2_mismatched_reg;
     assign m_header = header_reg;
     assign free = ~valid_reg;
-    assign free_first = free & (~free + 8'd1);
+    assign d_pass = t3_pass_reg;
     assign behind = header_reg[9:0] - t3_seqno_reg;
     assign up = (kind_reg == 2'd1) & cfg_enable;
     assign down = (kind_reg == 2'd3) & cfg_enable;
     assign arms = header_reg[10];
     assign combine = up & !arms & t3_match_reg & t4_same_reg;
-    assign pass = (kind_reg == 2'd2)
-        | ((kind_reg == 2'd1) & !cfg_enable)
+    assign pass = ((kind_reg == 2'd1) & !cfg_enable)
         | (up & !arms & (!t2_any_reg | (t2_vni_reg & (!t2_cookie_reg | (!t4_same_reg & !t4_older_reg)))));
     assign arm_new = down & arms & !t2_any_reg;
     assign arm_again = down & arms & t2_vni_reg & (!t2_cookie_reg | !t4_older_reg);
@@ -500,31 +501,29 @@ module red_match_d8 (
         end
     end
 
-    assign waits_wr_en = t11_reg & t6_arm_reg;
-    assign above = {1'b0, t12_above_reg[0]} + {1'b0, t12_above_reg[1]} + {1'b0, t12_above_reg[2]};
+    assign waits_wr_en = t10_reg & t6_arm_reg;
+    assign above = {1'b0, t11_above_reg[0]} + {1'b0, t11_above_reg[1]} + {1'b0, t11_above_reg[2]};
     assign set_timer = arm_timer_reg ? t5_onehot_reg : 8'd0;
     assign visit_step = visiting_reg & visit_read_reg & !arm_timer_reg;
     assign visit_onehot = 8'd1 << visit_reg;
-    assign spared = |(visit_onehot & fresh_reg);
     assign timers_wr_en = visit_step | arm_timer_reg;
 
     always @(*) begin
         timers_wr_addr = visit_reg;
         timers_wr_data = timer_reg - 24'd1;
-        if (spared) begin
+        if (spared_reg) begin
             timers_wr_data = timer_reg;
         end
         if (arm_timer_reg) begin
             timers_wr_addr = t5_index_reg;
-            timers_wr_data = t13_timeout_reg;
+            timers_wr_data = t12_timeout_reg;
         end
     end
 
-    assign run_out = (visit_step & !(|timer_reg) & !spared) ? visit_onehot : 8'd0;
+    assign run_out = (visit_step & !(|timer_reg) & !spared_reg) ? visit_onehot : 8'd0;
     assign room = !(|expired_reg);
-    assign give_up = (&gap_reg) & !room;
-    assign expire_first = expired_reg & (~expired_reg + 8'd1);
-    assign given_up = give_up ? expire_first : 8'd0;
+    assign give_up = (&gap_reg) & !room & !gave_up_reg;
+    assign given_up = give_up ? expire_first_reg : 8'd0;
     assign q_count = tallies_q_rd_data[19:0];
     assign q_op = tallies_q_rd_data[25:20];
     assign used = valid_reg;
@@ -556,7 +555,6 @@ module red_match_d8 (
         t9_reg = 1'b0;
         t10_reg = 1'b0;
         t11_reg = 1'b0;
-        t12_reg = 1'b0;
         kind_reg = 2'd0;
         key_reg = 64'd0;
         header_reg = 64'd0;
@@ -571,10 +569,12 @@ module red_match_d8 (
         index_reg = 3'd0;
         free_any_reg = 1'b0;
         free_index_reg = 3'd0;
+        free_first_reg = 8'd0;
         t3_seqno_reg = 10'd0;
         t3_tally_reg = 26'd0;
         t3_wait_reg = 20'd0;
         t3_match_reg = 1'b0;
+        t3_pass_reg = 1'b0;
         t4_same_reg = 1'b0;
         t4_older_reg = 1'b0;
         t4_differs_reg = 1'b0;
@@ -599,17 +599,20 @@ module red_match_d8 (
         t6_differs_reg = 1'b0;
         t6_over_reg = 1'b0;
         t6_arm_reg = 1'b0;
-        t11_wait_reg = 20'd0;
-        t12_above_reg = 3'd0;
-        t13_timeout_reg = 24'd0;
+        t10_wait_reg = 20'd0;
+        t11_above_reg = 3'd0;
+        t12_timeout_reg = 24'd0;
         arm_timer_reg = 1'b0;
         visit_reg = 3'd0;
         visiting_reg = 1'b0;
         visit_read_reg = 1'b0;
         timer_reg = 24'd0;
         fresh_reg = 8'd0;
+        spared_reg = 1'b0;
         gone_reg = 8'd0;
         gap_reg = 5'd0;
+        expire_first_reg = 8'd0;
+        gave_up_reg = 1'b0;
         x_valid_reg = 1'b0;
         x_full_reg = 1'b0;
         x_index_reg = 3'd0;
@@ -627,7 +630,6 @@ module red_match_d8 (
         t9_reg <= t8_reg;
         t10_reg <= t9_reg;
         t11_reg <= t10_reg;
-        t12_reg <= t11_reg;
 
         if (s_first) begin
             kind_reg <= s_kind;
@@ -650,8 +652,10 @@ module red_match_d8 (
             index_reg <= hit_at_m;
         end
 
-        free_any_reg <= |free;
+        free_first_reg <= free & (~free + 8'd1);
+        free_any_reg <= |free_first_reg;
         free_index_reg <= free_at_m;
+        t3_pass_reg <= t2_reg & (kind_reg == 2'd2);
         t3_seqno_reg <= seqnos_rd_data;
         t3_tally_reg <= tallies_rd_data;
         t3_wait_reg <= waits_rd_data;
@@ -727,28 +731,29 @@ module red_match_d8 (
             t6_over_reg <= t5_combine_reg & t5_over_reg;
         end
 
-        if (t10_reg) begin
-            t11_wait_reg <= s_data[19:0];
+        if (t9_reg) begin
+            t10_wait_reg <= s_data[19:0];
         end
 
-        t12_above_reg <= {2'd0, t11_wait_reg >= cfg_threshold_1}
-            | {1'b0, t11_wait_reg >= cfg_threshold_2, 1'b0}
-            | {t11_wait_reg >= cfg_threshold_3, 2'd0};
+        t11_above_reg <= {2'd0, t10_wait_reg >= cfg_threshold_1}
+            | {1'b0, t10_wait_reg >= cfg_threshold_2, 1'b0}
+            | {t10_wait_reg >= cfg_threshold_3, 2'd0};
 
-        t13_timeout_reg <= cfg_timeout_0;
+        t12_timeout_reg <= cfg_timeout_0;
         if (above == 2'd1) begin
-            t13_timeout_reg <= cfg_timeout_1;
+            t12_timeout_reg <= cfg_timeout_1;
         end
         if (above == 2'd2) begin
-            t13_timeout_reg <= cfg_timeout_2;
+            t12_timeout_reg <= cfg_timeout_2;
         end
         if (above == 2'd3) begin
-            t13_timeout_reg <= cfg_timeout_3;
+            t12_timeout_reg <= cfg_timeout_3;
         end
 
-        arm_timer_reg <= t12_reg & t6_arm_reg;
+        arm_timer_reg <= t11_reg & t6_arm_reg;
         visit_read_reg <= visiting_reg & !visit_read_reg & !arm_timer_reg;
         timer_reg <= timers_rd_data;
+        spared_reg <= |(visit_onehot & fresh_reg);
 
         if (visit_step) begin
             visit_reg <= visit_reg + 3'd1;
@@ -769,8 +774,10 @@ module red_match_d8 (
             gap_reg <= 5'd0;
         end
 
+        expire_first_reg <= expired_reg & (~expired_reg + 8'd1);
+        gave_up_reg <= give_up;
         x_valid_reg <= give_up;
-        x_full_reg <= !(|(expire_first & empty_reg));
+        x_full_reg <= !(|(expire_first_reg & empty_reg));
         x_index_reg <= expire_at_m;
 
         valid_reg <= (valid_reg | set_arm)
@@ -800,7 +807,7 @@ module red_match_d8 (
             t9_reg <= 1'b0;
             t10_reg <= 1'b0;
             t11_reg <= 1'b0;
-            t12_reg <= 1'b0;
+            t3_pass_reg <= 1'b0;
             t5_combine_reg <= 1'b0;
             t5_pass_reg <= 1'b0;
             t5_arm_reg <= 1'b0;
@@ -811,6 +818,7 @@ module red_match_d8 (
             visiting_reg <= 1'b0;
             visit_read_reg <= 1'b0;
             gap_reg <= 5'd0;
+            gave_up_reg <= 1'b0;
             x_valid_reg <= 1'b0;
         end
     end

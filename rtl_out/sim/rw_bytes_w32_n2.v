@@ -24,7 +24,8 @@ module rw_bytes_w32_n2 (
     input  wire        sweep,      // The sweep reads: only packets from pos to below stop may be holes.
     input  wire [21:0] pos,        // First packet that may be a hole.
     input  wire [21:0] stop,       // Packet after the last that may be one.
-    input  wire        raise,      // Raise wbase to pos, one clock after load.
+    input  wire        settle,     // Take wbase.
+    input  wire        raise,      // Raise wbase to pos, two clocks after load.
     input  wire        relate,     // Compare the word with wbase and stop; forget holes.
     input  wire        prepare,    // Make byte 0 ready.
     input  wire        shift,      // On to the next byte.
@@ -33,7 +34,7 @@ module rw_bytes_w32_n2 (
     input  wire        drop_hole,  // Forget the lowest hole.
 
     // Outputs
-    output wire        higher,     // pos was above wbase one clock ago.
+    output wire        higher,     // pos was above the wbase taken last, one clock ago.
     output wire [31:0] word,       // Word of a STATUS.
     output wire [3:0]  count,      // Bytes made ready.
     output wire        none,       // The byte before this one has no hole that is not forgotten.
@@ -122,17 +123,20 @@ module rw_bytes_w32_n2 (
             view_reg <= {8'd0, view_reg[31:8]};
         end
         if (load) begin
-            base_reg <= wbase;
             view_reg <= ~raw;
             if (!abs[LNW]) begin
                 view_reg <= raw;
             end
         end
+
+        if (load | settle) begin
+            base_reg <= wbase;
+        end
         if (raise & above_reg) begin
             base_reg <= pos;
         end
 
-        above_reg <= pos > wbase;
+        above_reg <= pos > base_reg;
 
         if (relate) begin
             below_reg <= abs < base_abs;

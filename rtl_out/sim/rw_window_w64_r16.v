@@ -107,7 +107,7 @@ module rw_window_w64_r16 (
 
     // stat
     input  wire [3:0]  stat_addr,            // Counter to read: 0 accepted DATA, 1 to 15 drops by reason.
-    output wire [31:0] stat_data,            // Its count, two clocks later.
+    output wire [31:0] stat_data,            // Its count, 24 clocks later.
 
     // Outputs
     output wire [15:0] free_count,           // Free windows.
@@ -153,17 +153,19 @@ module rw_window_w64_r16 (
     reg  [15:0] accept_s_wptr;
     reg  [21:0] accept_s_pidx;
     wire [21:0] accept_q_wbase;
-    wire [21:0] accept_q_highest;
+    wire [11:0] accept_q_highest;
     wire accept_q_tail;
     wire [15:0] accept_q_last_rx;
     wire [31:0] accept_q_bits;
+    wire accept_p_valid;
+    wire [15:0] accept_p_wptr;
+    wire [15:0] accept_p_gen;
+    wire [63:0] accept_p_addr;
+    wire [31:0] accept_p_rkey;
+    wire [12:0] accept_p_len;
     wire accept_m_valid;
     wire [3:0] accept_m_reason;
-    wire [15:0] accept_m_wptr;
-    wire [15:0] accept_m_gen;
-    wire [63:0] accept_m_addr;
-    wire [31:0] accept_m_rkey;
-    wire [12:0] accept_m_len;
+    wire [3:0] accept_m_wptr;
     wire accept_m_credit;
     wire acks_s_valid;
     wire acks_m_valid;
@@ -195,11 +197,9 @@ module rw_window_w64_r16 (
     wire control_drop_valid;
     wire [3:0] control_drop_reason;
     wire control_ready;
-    wire decisions_s_ready;
-    wire [144:0] decisions_s_data;
-    wire decisions_m_valid;
-    wire [144:0] decisions_m_data;
     wire [15:0] decisions_count;
+    wire decisions_m_valid;
+    wire [3:0] decisions_m_reason;
     wire messages_s_ready;
     wire messages_m_valid;
     wire [262:0] messages_m_data;
@@ -211,7 +211,6 @@ module rw_window_w64_r16 (
     wire credits_m_valid;
     wire [3:0] credits_m_data;
     wire counts_inst_s_valid;
-    wire counts_inst_s_ready;
     wire [3:0] counts_inst_s_data;
 
     rw_accept_w64_r16 accept (
@@ -243,13 +242,15 @@ module rw_window_w64_r16 (
         .q_tail      (accept_q_tail),
         .q_last_rx   (accept_q_last_rx),
         .q_bits      (accept_q_bits),
+        .p_valid     (accept_p_valid),
+        .p_wptr      (accept_p_wptr),
+        .p_gen       (accept_p_gen),
+        .p_addr      (accept_p_addr),
+        .p_rkey      (accept_p_rkey),
+        .p_len       (accept_p_len),
         .m_valid     (accept_m_valid),
         .m_reason    (accept_m_reason),
         .m_wptr      (accept_m_wptr),
-        .m_gen       (accept_m_gen),
-        .m_addr      (accept_m_addr),
-        .m_rkey      (accept_m_rkey),
-        .m_len       (accept_m_len),
         .m_credit    (accept_m_credit)
     );
 
@@ -367,16 +368,26 @@ module rw_window_w64_r16 (
         .mon_word            (mon_word)
     );
 
-    fifo_reg_w145_d16 decisions (
-        .clk     (clk),
-        .rst     (rst),
-        .s_valid (accept_m_valid),
-        .s_ready (decisions_s_ready),
-        .s_data  (decisions_s_data),
-        .m_valid (decisions_m_valid),
-        .m_ready (m_wr_ready),
-        .m_data  (decisions_m_data),
-        .count   (decisions_count)
+    rw_decisions decisions (
+        .clk      (clk),
+        .rst      (rst),
+        .p_valid  (accept_p_valid),
+        .p_wptr   (accept_p_wptr),
+        .p_gen    (accept_p_gen),
+        .p_addr   (accept_p_addr),
+        .p_rkey   (accept_p_rkey),
+        .p_len    (accept_p_len),
+        .s_valid  (accept_m_valid),
+        .s_reason (accept_m_reason),
+        .count    (decisions_count),
+        .m_valid  (decisions_m_valid),
+        .m_ready  (m_wr_ready),
+        .m_reason (decisions_m_reason),
+        .m_wptr   (m_wr_wptr),
+        .m_gen    (m_wr_gen),
+        .m_addr   (m_wr_addr),
+        .m_rkey   (m_wr_rkey),
+        .m_len    (m_wr_len)
     );
 
     event_queue_w263_d16 messages (
@@ -406,17 +417,16 @@ module rw_window_w64_r16 (
         .rst     (rst),
         .s_valid (accept_m_credit),
         .s_ready (credits_s_ready),
-        .s_data  (accept_m_wptr[3:0]),
+        .s_data  (accept_m_wptr),
         .m_valid (credits_m_valid),
         .m_ready (control_crd_ready),
         .m_data  (credits_m_data)
     );
 
-    stat_counters_d16 counts_inst (
+    rw_counts_d16 counts_inst (
         .clk     (clk),
         .rst     (rst),
         .s_valid (counts_inst_s_valid),
-        .s_ready (counts_inst_s_ready),
         .s_data  (counts_inst_s_data),
         .rd_addr (stat_addr),
         .rd_data (stat_data)
@@ -441,20 +451,9 @@ module rw_window_w64_r16 (
         end
     end
 
-    assign decisions_s_data = {141'd0, accept_m_reason}
-        | {125'd0, accept_m_wptr, 4'd0}
-        | {109'd0, accept_m_gen, 20'd0}
-        | {45'd0, accept_m_addr, 36'd0}
-        | {13'd0, accept_m_rkey, 100'd0}
-        | {accept_m_len, 132'd0};
     assign m_wr_valid = decisions_m_valid;
-    assign m_wr_reason = decisions_m_data[3:0];
-    assign m_wr_wptr = decisions_m_data[19:4];
-    assign m_wr_gen = decisions_m_data[35:20];
-    assign m_wr_addr = decisions_m_data[99:36];
-    assign m_wr_rkey = decisions_m_data[131:100];
-    assign m_wr_len = decisions_m_data[144:132];
-    assign m_wr_accept = decisions_m_data[3:0] == 4'd0;
+    assign m_wr_reason = decisions_m_reason;
+    assign m_wr_accept = !(|decisions_m_reason);
     assign ack_ready = ack_open_reg & !control_clear_valid;
     assign acks_s_valid = ack_valid & ack_open_reg;
     assign finished_s_data = {acks_m_gen, 4'd0} | {16'd0, acks_m_wptr};
@@ -564,7 +563,7 @@ module rw_window_w64_r16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, decisions_s_ready, finished_s_ready, credits_s_ready, counts_inst_s_ready};
+    wire _unused = &{1'b0, finished_s_ready, credits_s_ready};
 
 endmodule
 

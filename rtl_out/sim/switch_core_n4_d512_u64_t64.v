@@ -112,10 +112,10 @@ module switch_core_n4_d512_u64_t64 (
     input  wire        eng_room_3,          // The engine of the port can take a whole frame.
 
     // eng_valid
-    output wire        eng_valid_0,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
-    output wire        eng_valid_1,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
-    output wire        eng_valid_2,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
-    output wire        eng_valid_3,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
+    output wire        eng_valid_0,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire        eng_valid_1,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire        eng_valid_2,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire        eng_valid_3,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
 
     // eng_data
     output wire [63:0] eng_data_0,          // The word.
@@ -215,6 +215,10 @@ module switch_core_n4_d512_u64_t64 (
     wire [13:0] rows_0_q_entry_1;
     wire [13:0] rows_0_q_entry_2;
     wire [13:0] rows_0_q_entry_3;
+    wire rows_0_q_red_0;
+    wire rows_0_q_red_1;
+    wire rows_0_q_red_2;
+    wire rows_0_q_red_3;
     wire [63:0] rows_0_q_data_0;
     wire [63:0] rows_0_q_data_1;
     wire [63:0] rows_0_q_data_2;
@@ -227,6 +231,10 @@ module switch_core_n4_d512_u64_t64 (
     wire [13:0] rows_1_q_entry_1;
     wire [13:0] rows_1_q_entry_2;
     wire [13:0] rows_1_q_entry_3;
+    wire rows_1_q_red_0;
+    wire rows_1_q_red_1;
+    wire rows_1_q_red_2;
+    wire rows_1_q_red_3;
     wire [63:0] rows_1_q_data_0;
     wire [63:0] rows_1_q_data_1;
     wire [63:0] rows_1_q_data_2;
@@ -239,6 +247,10 @@ module switch_core_n4_d512_u64_t64 (
     wire [13:0] rows_2_q_entry_1;
     wire [13:0] rows_2_q_entry_2;
     wire [13:0] rows_2_q_entry_3;
+    wire rows_2_q_red_0;
+    wire rows_2_q_red_1;
+    wire rows_2_q_red_2;
+    wire rows_2_q_red_3;
     wire [63:0] rows_2_q_data_0;
     wire [63:0] rows_2_q_data_1;
     wire [63:0] rows_2_q_data_2;
@@ -251,6 +263,10 @@ module switch_core_n4_d512_u64_t64 (
     wire [13:0] rows_3_q_entry_1;
     wire [13:0] rows_3_q_entry_2;
     wire [13:0] rows_3_q_entry_3;
+    wire rows_3_q_red_0;
+    wire rows_3_q_red_1;
+    wire rows_3_q_red_2;
+    wire rows_3_q_red_3;
     wire [63:0] rows_3_q_data_0;
     wire [63:0] rows_3_q_data_1;
     wire [63:0] rows_3_q_data_2;
@@ -316,6 +332,10 @@ module switch_core_n4_d512_u64_t64 (
         .q_entry_1        (rows_0_q_entry_1),
         .q_entry_2        (rows_0_q_entry_2),
         .q_entry_3        (rows_0_q_entry_3),
+        .q_red_0          (rows_0_q_red_0),
+        .q_red_1          (rows_0_q_red_1),
+        .q_red_2          (rows_0_q_red_2),
+        .q_red_3          (rows_0_q_red_3),
         .q_pop_0          (outs_0_q_pop_0),
         .q_pop_1          (outs_1_q_pop_0),
         .q_pop_2          (outs_2_q_pop_0),
@@ -362,6 +382,10 @@ module switch_core_n4_d512_u64_t64 (
         .q_entry_1        (rows_1_q_entry_1),
         .q_entry_2        (rows_1_q_entry_2),
         .q_entry_3        (rows_1_q_entry_3),
+        .q_red_0          (rows_1_q_red_0),
+        .q_red_1          (rows_1_q_red_1),
+        .q_red_2          (rows_1_q_red_2),
+        .q_red_3          (rows_1_q_red_3),
         .q_pop_0          (outs_0_q_pop_1),
         .q_pop_1          (outs_1_q_pop_1),
         .q_pop_2          (outs_2_q_pop_1),
@@ -408,6 +432,10 @@ module switch_core_n4_d512_u64_t64 (
         .q_entry_1        (rows_2_q_entry_1),
         .q_entry_2        (rows_2_q_entry_2),
         .q_entry_3        (rows_2_q_entry_3),
+        .q_red_0          (rows_2_q_red_0),
+        .q_red_1          (rows_2_q_red_1),
+        .q_red_2          (rows_2_q_red_2),
+        .q_red_3          (rows_2_q_red_3),
         .q_pop_0          (outs_0_q_pop_2),
         .q_pop_1          (outs_1_q_pop_2),
         .q_pop_2          (outs_2_q_pop_2),
@@ -454,6 +482,10 @@ module switch_core_n4_d512_u64_t64 (
         .q_entry_1        (rows_3_q_entry_1),
         .q_entry_2        (rows_3_q_entry_2),
         .q_entry_3        (rows_3_q_entry_3),
+        .q_red_0          (rows_3_q_red_0),
+        .q_red_1          (rows_3_q_red_1),
+        .q_red_2          (rows_3_q_red_2),
+        .q_red_3          (rows_3_q_red_3),
         .q_pop_0          (outs_0_q_pop_3),
         .q_pop_1          (outs_1_q_pop_3),
         .q_pop_2          (outs_2_q_pop_3),
@@ -483,6 +515,10 @@ module switch_core_n4_d512_u64_t64 (
         .q_entry_1        (rows_1_q_entry_0),
         .q_entry_2        (rows_2_q_entry_0),
         .q_entry_3        (rows_3_q_entry_0),
+        .q_red_0          (rows_0_q_red_0),
+        .q_red_1          (rows_1_q_red_0),
+        .q_red_2          (rows_2_q_red_0),
+        .q_red_3          (rows_3_q_red_0),
         .q_pop_0          (outs_0_q_pop_0),
         .q_pop_1          (outs_0_q_pop_1),
         .q_pop_2          (outs_0_q_pop_2),
@@ -524,6 +560,10 @@ module switch_core_n4_d512_u64_t64 (
         .q_entry_1        (rows_1_q_entry_1),
         .q_entry_2        (rows_2_q_entry_1),
         .q_entry_3        (rows_3_q_entry_1),
+        .q_red_0          (rows_0_q_red_1),
+        .q_red_1          (rows_1_q_red_1),
+        .q_red_2          (rows_2_q_red_1),
+        .q_red_3          (rows_3_q_red_1),
         .q_pop_0          (outs_1_q_pop_0),
         .q_pop_1          (outs_1_q_pop_1),
         .q_pop_2          (outs_1_q_pop_2),
@@ -565,6 +605,10 @@ module switch_core_n4_d512_u64_t64 (
         .q_entry_1        (rows_1_q_entry_2),
         .q_entry_2        (rows_2_q_entry_2),
         .q_entry_3        (rows_3_q_entry_2),
+        .q_red_0          (rows_0_q_red_2),
+        .q_red_1          (rows_1_q_red_2),
+        .q_red_2          (rows_2_q_red_2),
+        .q_red_3          (rows_3_q_red_2),
         .q_pop_0          (outs_2_q_pop_0),
         .q_pop_1          (outs_2_q_pop_1),
         .q_pop_2          (outs_2_q_pop_2),
@@ -606,6 +650,10 @@ module switch_core_n4_d512_u64_t64 (
         .q_entry_1        (rows_1_q_entry_3),
         .q_entry_2        (rows_2_q_entry_3),
         .q_entry_3        (rows_3_q_entry_3),
+        .q_red_0          (rows_0_q_red_3),
+        .q_red_1          (rows_1_q_red_3),
+        .q_red_2          (rows_2_q_red_3),
+        .q_red_3          (rows_3_q_red_3),
         .q_pop_0          (outs_3_q_pop_0),
         .q_pop_1          (outs_3_q_pop_1),
         .q_pop_2          (outs_3_q_pop_2),

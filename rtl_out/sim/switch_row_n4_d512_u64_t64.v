@@ -56,6 +56,12 @@ module switch_row_n4_d512_u64_t64 (
     output wire [13:0] q_entry_2,         // Its entry: words, kind, bytes of the last word less one.
     output wire [13:0] q_entry_3,         // Its entry: words, kind, bytes of the last word less one.
 
+    // q_red
+    output wire        q_red_0,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_red_1,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_red_2,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_red_3,           // It is a reduction frame; one clock before q_entry.
+
     // q_pop
     input  wire        q_pop_0,           // The entry is used up.
     input  wire        q_pop_1,           // The entry is used up.
@@ -140,6 +146,7 @@ module switch_row_n4_d512_u64_t64 (
         .w_entry     (rx_m_entry),
         .entry_valid (q_valid_0),
         .entry       (q_entry_0),
+        .entry_red   (q_red_0),
         .entry_pop   (q_pop_0),
         .rd_go       (q_go_0),
         .rd_data     (q_data_0),
@@ -158,6 +165,7 @@ module switch_row_n4_d512_u64_t64 (
         .w_entry     (rx_m_entry),
         .entry_valid (q_valid_1),
         .entry       (q_entry_1),
+        .entry_red   (q_red_1),
         .entry_pop   (q_pop_1),
         .rd_go       (q_go_1),
         .rd_data     (q_data_1),
@@ -176,6 +184,7 @@ module switch_row_n4_d512_u64_t64 (
         .w_entry     (rx_m_entry),
         .entry_valid (q_valid_2),
         .entry       (q_entry_2),
+        .entry_red   (q_red_2),
         .entry_pop   (q_pop_2),
         .rd_go       (q_go_2),
         .rd_data     (q_data_2),
@@ -194,6 +203,7 @@ module switch_row_n4_d512_u64_t64 (
         .w_entry     (rx_m_entry),
         .entry_valid (q_valid_3),
         .entry       (q_entry_3),
+        .entry_red   (q_red_3),
         .entry_pop   (q_pop_3),
         .rd_go       (q_go_3),
         .rd_data     (q_data_3),

@@ -55,8 +55,8 @@ impl<const D: usize, const A: usize> Logic for RamReg<D, A> {
     fn hdl(&self) -> Verilog {
         Verilog::Custom(format!(
             "`ifdef TRIBUTARY_ECP5\n{}\n`else\n{}\n`endif",
-            ecp5(D, A, "1'b1"),
-            inferred(D, A, false)
+            ecp5(D, A, "1'b1", "1'b1"),
+            inferred(D, A, None, None)
         ))
     }
 
@@ -67,7 +67,11 @@ impl<const D: usize, const A: usize> Logic for RamReg<D, A> {
 
 /// Block RAM as every other tool infers it. The collision rule of the block's
 /// documentation is simulated as a complemented word.
-pub(super) fn inferred(d: usize, a: usize, held: bool) -> String {
+pub(super) fn inferred(d: usize, a: usize, array: Option<&str>, out: Option<&str>) -> String {
+    let enabled = |enable: Option<&str>, statement: &str| match enable {
+        Some(enable) => format!("if ({enable}) begin\n        {statement}\n    end"),
+        None => statement.to_owned(),
+    };
     format!(
         "\
 (* ram_style = \"block\", no_rw_check *)
@@ -87,9 +91,9 @@ always @(posedge clk) begin
     if (wr_en) begin
         mem[wr_addr] <= wr_data;
     end
-    array_out <= mem[rd_addr];
+    {read}
 `ifdef TRIBUTARY_RAM_COLLISION
-    if (wr_en && wr_addr == rd_addr) begin
+    if ({collides}) begin
         array_out <= ~mem[rd_addr];
     end
 `endif
@@ -98,27 +102,28 @@ end",
         top = d - 1,
         last = (1usize << a) - 1,
         words = 1usize << a,
-        out = if held {
-            "if (rd_en) begin\n        rd_data <= array_out;\n    end"
-        } else {
-            "rd_data <= array_out;"
+        read = enabled(array, "array_out <= mem[rd_addr];"),
+        collides = match array {
+            Some(enable) => format!("{enable} && wr_en && wr_addr == rd_addr"),
+            None => "wr_en && wr_addr == rd_addr".to_owned(),
         },
+        out = enabled(out, "rd_data <= array_out;"),
     )
 }
 
-/// Block RAM of ECP5; `enable` is that of the output register.
-pub(super) fn ecp5(d: usize, a: usize, enable: &str) -> String {
+/// Block RAM of ECP5; `array` enables reading, `enable` the output register.
+pub(super) fn ecp5(d: usize, a: usize, array: &str, enable: &str) -> String {
     if a <= 9 {
-        wide(d, a, enable)
+        wide(d, a, array, enable)
     } else {
-        deep(d, a, enable)
+        deep(d, a, array, enable)
     }
 }
 
 /// Columns of DP16KD: port A writes, port B reads through its output register.
 /// A column of `width` bits takes the word address above the bits that select
 /// within 18 bits (ECP5 Memory Usage Guide, FPGA-TN-02204).
-fn deep(d: usize, a: usize, enable: &str) -> String {
+fn deep(d: usize, a: usize, array: &str, enable: &str) -> String {
     let (width, low) = match a {
         0..=10 => (18, 4),
         11 => (9, 3),
@@ -165,7 +170,7 @@ fn deep(d: usize, a: usize, enable: &str) -> String {
             .CSA0(1'b0), .CSA1(1'b0), .CSA2(1'b0),
             {wr_address},
             {data_in},
-            .CLKB(clk), .CEB(1'b1), .OCEB({enable}), .WEB(1'b0), .RSTB(1'b0),
+            .CLKB(clk), .CEB({array}), .OCEB({enable}), .WEB(1'b0), .RSTB(1'b0),
             .CSB0(1'b0), .CSB1(1'b0), .CSB2(1'b0),
             {rd_address},
             {data_out}
@@ -180,7 +185,7 @@ fn deep(d: usize, a: usize, enable: &str) -> String {
 
 /// Columns of PDPW16KD, up to 512 words of 36 bits: half as many as of DP16KD. The
 /// halves of a word leave it exchanged, and the pins of the read address begin at 5.
-fn wide(d: usize, a: usize, enable: &str) -> String {
+fn wide(d: usize, a: usize, array: &str, enable: &str) -> String {
     const WIDTH: usize = 36;
     let pins = |name: &str, count: usize, net: &dyn Fn(usize) -> String| {
         let pins: Vec<String> = (0..count)
@@ -205,7 +210,7 @@ fn wide(d: usize, a: usize, enable: &str) -> String {
             .CSW0(1'b0), .CSW1(1'b0), .CSW2(1'b0),
             {wr_address},
             {data_in},
-            .CLKR(clk), .CER(1'b1), .OCER({enable}),
+            .CLKR(clk), .CER({array}), .OCER({enable}),
             .CSR0(1'b0), .CSR1(1'b0), .CSR2(1'b0),
             {rd_address},
             {data_out}

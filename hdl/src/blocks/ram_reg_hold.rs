@@ -57,8 +57,8 @@ impl<const D: usize, const A: usize> Logic for RamRegHold<D, A> {
     fn hdl(&self) -> Verilog {
         Verilog::Custom(format!(
             "`ifdef TRIBUTARY_ECP5\n{}\n`else\n{}\n`endif",
-            ecp5(D, A, "rd_en"),
-            inferred(D, A, true)
+            ecp5(D, A, "1'b1", "rd_en"),
+            inferred(D, A, None, Some("rd_en"))
         ))
     }
 

@@ -9,7 +9,7 @@ hdl_module! {
     /// Words 0 to 3 of a MINMAXLOC frame come at consecutive clocks. The operation is rt_op;
     /// of codes that are none, the result means nothing.
     /// Stages: 1 compare, classify, exponent difference; 2 choice of minimum and maximum, swap;
-    /// 3 and 4 align, integer add; 5 add; 6 leading zeros; 7 and 8 normalise; 9 round;
+    /// 3 and 4 align; 5 add, integers too; 6 leading zeros; 7 and 8 normalise; 9 round;
     /// 10 choice.
     pub struct RedLane {
         /// Clock.
@@ -26,7 +26,7 @@ hdl_module! {
         pub s_a: Signal<In, Bits<64>>,
         /// Incoming word.
         pub s_b: Signal<In, Bits<64>>,
-        /// REPSUM, two clocks after s_b: the accumulator's word that is added to it.
+        /// REPSUM, three clocks after s_b: the accumulator's word that is added to it.
         pub r_a: Signal<In, Bits<64>>,
         /// REPSUM, with r_a: the result is 0, without a code.
         pub r_zero: Signal<In, Bit>,

@@ -6,8 +6,8 @@ hdl_module! {
     /// Chooses or computes the result of every operation that needs no rounding.
     /// Word 1 of a MINMAXLOC frame follows word 0 at the next clock, word 3 word 2, and goes
     /// the same way; after a tie the lower index is kept.
-    /// Stages: 1 choice, logic; 2 operands of the adder; 3 add (or pass); 4 zero, overflow;
-    /// 5 and 6 wait.
+    /// Stages: 1 choice, logic; 2 operands of the adder; 3 that of REPSUM; 4 add (or pass); 5 zero, overflow;
+    /// 6 waits.
     pub struct RedLaneChoose {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -33,7 +33,7 @@ hdl_module! {
         pub s_a_nan: Signal<In, Bit>,
         /// The second is a NaN.
         pub s_b_nan: Signal<In, Bit>,
-        /// REPSUM: the word of the accumulator, one clock after s_*.
+        /// REPSUM: the word of the accumulator, two clocks after s_*.
         pub r_a: Signal<In, Bits<64>>,
         /// REPSUM: the result is 0, with it.
         pub r_zero: Signal<In, Bit>,
@@ -75,18 +75,22 @@ hdl_module! {
         s2_x: DFF<Bits<64>>,
         s2_y: DFF<Bits<64>>,
         s2_add: DFF<Bit>,
+        s2_repsum: DFF<Bit>,
         s2_zero: DFF<Bit>,
         s2_invalid: DFF<Bit>,
         s2_other: DFF<Bit>,
-        s3_sum: DFF<Bits<64>>,
-        s3_x_sign: DFF<Bit>,
-        s3_y_sign: DFF<Bit>,
+        s3_x: DFF<Bits<64>>,
+        s3_y: DFF<Bits<64>>,
         s3_add: DFF<Bit>,
         s3_zero: DFF<Bit>,
         s3_invalid: DFF<Bit>,
         s3_other: DFF<Bit>,
-        s4_data: DFF<Bits<64>>,
-        s4_code: DFF<Bits<4>>,
+        s4_sum: DFF<Bits<64>>,
+        s4_x_sign: DFF<Bit>,
+        s4_y_sign: DFF<Bit>,
+        s4_add: DFF<Bit>,
+        s4_zero: DFF<Bit>,
+        s4_invalid: DFF<Bit>,
         s4_other: DFF<Bit>,
         s5_data: DFF<Bits<64>>,
         s5_code: DFF<Bits<4>>,
@@ -102,9 +106,9 @@ impl Logic for RedLaneChoose {
     fn update(&mut self) {
         dff_setup!(
             self, clk, s1_take_b, s1_tie, s1_quiet, s1_invalid, s1_a, s1_b, s1_add, s1_repsum,
-            s1_zero, s1_other, s2_x, s2_y, s2_add, s2_zero, s2_invalid, s2_other, s3_sum,
-            s3_x_sign, s3_y_sign, s3_add, s3_zero, s3_invalid, s3_other, s4_data, s4_code,
-            s4_other, s5_data, s5_code, s5_other, s6_data, s6_code, s6_other
+            s1_zero, s1_other, s2_x, s2_y, s2_add, s2_repsum, s2_zero, s2_invalid, s2_other, s3_x,
+            s3_y, s3_add, s3_zero, s3_invalid, s3_other, s4_sum, s4_x_sign, s4_y_sign, s4_add,
+            s4_zero, s4_invalid, s4_other, s5_data, s5_code, s5_other, s6_data, s6_code, s6_other
         );
 
         // Stage 1. What the operation is; of codes that are none, nothing is expected.
@@ -192,9 +196,6 @@ impl Logic for RedLaneChoose {
         if self.s1_take_b.q.val() {
             self.chosen.next = self.s1_b.q.val();
         }
-        if self.s1_repsum.q.val() {
-            self.chosen.next = self.r_a.val();
-        }
         self.s2_x.d.next = self.chosen.val();
         if self.s1_quiet.q.val() {
             self.s2_x.d.next = (bit_cast::<64, 11>(self.chosen.val().get_bits::<11>(52)) << 52)
@@ -206,41 +207,50 @@ impl Logic for RedLaneChoose {
             self.s2_y.d.next = self.s1_b.q.val();
         }
         self.s2_add.d.next = self.s1_add.q.val();
-        self.s2_zero.d.next = self.s1_zero.q.val() | (self.s1_repsum.q.val() & self.r_zero.val());
+        self.s2_repsum.d.next = self.s1_repsum.q.val();
+        self.s2_zero.d.next = self.s1_zero.q.val();
         self.s2_invalid.d.next = self.s1_invalid.q.val();
         self.s2_other.d.next = self.s1_other.q.val();
 
         // Stage 3.
-        self.s3_sum.d.next = self.s2_x.q.val() + self.s2_y.q.val();
-        self.s3_x_sign.d.next = self.s2_x.q.val().get_bit(63);
-        self.s3_y_sign.d.next = self.s2_y.q.val().get_bit(63);
+        self.s3_x.d.next = self.s2_x.q.val();
+        if self.s2_repsum.q.val() {
+            self.s3_x.d.next = self.r_a.val();
+        }
+        self.s3_y.d.next = self.s2_y.q.val();
         self.s3_add.d.next = self.s2_add.q.val();
-        self.s3_zero.d.next = self.s2_zero.q.val();
+        self.s3_zero.d.next = self.s2_zero.q.val() | (self.s2_repsum.q.val() & self.r_zero.val());
         self.s3_invalid.d.next = self.s2_invalid.q.val();
         self.s3_other.d.next = self.s2_other.q.val();
 
         // Stage 4.
-        self.s4_data.d.next = self.s3_sum.q.val();
-        self.s4_code.d.next = 0.into();
-        if self.s3_invalid.q.val() {
-            self.s4_code.d.next = 4.into();
-        }
-        if self.s3_add.q.val()
-            & (self.s3_x_sign.q.val() == self.s3_y_sign.q.val())
-            & (self.s3_x_sign.q.val() != self.s3_sum.q.val().get_bit(63))
-        {
-            self.s4_code.d.next = 6.into();
-        }
-        if self.s3_zero.q.val() {
-            self.s4_data.d.next = 0.into();
-            self.s4_code.d.next = 0.into();
-        }
+        self.s4_sum.d.next = self.s3_x.q.val() + self.s3_y.q.val();
+        self.s4_x_sign.d.next = self.s3_x.q.val().get_bit(63);
+        self.s4_y_sign.d.next = self.s3_y.q.val().get_bit(63);
+        self.s4_add.d.next = self.s3_add.q.val();
+        self.s4_zero.d.next = self.s3_zero.q.val();
+        self.s4_invalid.d.next = self.s3_invalid.q.val();
         self.s4_other.d.next = self.s3_other.q.val();
 
-        // Stages 5 and 6.
-        self.s5_data.d.next = self.s4_data.q.val();
-        self.s5_code.d.next = self.s4_code.q.val();
+        // Stage 5.
+        self.s5_data.d.next = self.s4_sum.q.val();
+        self.s5_code.d.next = 0.into();
+        if self.s4_invalid.q.val() {
+            self.s5_code.d.next = 4.into();
+        }
+        if self.s4_add.q.val()
+            & (self.s4_x_sign.q.val() == self.s4_y_sign.q.val())
+            & (self.s4_x_sign.q.val() != self.s4_sum.q.val().get_bit(63))
+        {
+            self.s5_code.d.next = 6.into();
+        }
+        if self.s4_zero.q.val() {
+            self.s5_data.d.next = 0.into();
+            self.s5_code.d.next = 0.into();
+        }
         self.s5_other.d.next = self.s4_other.q.val();
+
+        // Stage 6.
         self.s6_data.d.next = self.s5_data.q.val();
         self.s6_code.d.next = self.s5_code.q.val();
         self.s6_other.d.next = self.s5_other.q.val();

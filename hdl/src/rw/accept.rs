@@ -1,17 +1,18 @@
 //! The accept pipeline: one DATA record a clock, whatever window it hits.
 
 use super::select::{LateChoiceEncoder, WordSelect};
-use crate::blocks::{PriorityEncoder, RamReg, RamRegForward};
+use crate::blocks::{PriorityEncoder, RamReg, RamRegBank, RamRegForward};
 use crate::prelude::*;
 
 hdl_module! {
     /// Accept pipeline of the receiver window: one DATA record a clock, never stalled, also when
     /// every record hits the same window.
-    /// Decision on m_* seven clocks after the record was taken. Stages:
+    /// Decision on m_* seven clocks after the record was taken, what it is about on p_* two clocks
+    /// before. Stages:
     ///   1 addresses of all tables            2 block RAM arrays
     ///   3 RAM outputs, checks against the connection, forward from stages 6 to 8
     ///   4 update from stage 6, comparisons with wbase, candidates for next hole and next word
-    ///   5 decision, new wbase and word   6 update of the tables, write back, payload address
+    ///   5 p_*; decision, new wbase and word   6 update of the tables, write back
     ///   7 m_*
     /// The bitmap is circular: packet p has bit p mod W of its window, in words of B bits, and
     /// the bit tells the lap (bit log2 W of p, inverted) of the last packet received there, so a
@@ -75,28 +76,32 @@ hdl_module! {
         pub q_word: Signal<In, Bits<LNW>>,
         /// First hole, two clocks later.
         pub q_wbase: Signal<Out, Bits<22>>,
-        /// Highest packet received, plus one.
-        pub q_highest: Signal<Out, Bits<22>>,
+        /// Highest packet received, plus one, modulo 4,096.
+        pub q_highest: Signal<Out, Bits<12>>,
         /// The last packet has arrived.
         pub q_tail: Signal<Out, Bit>,
         /// Time of the last DATA.
         pub q_last_rx: Signal<Out, Bits<16>>,
         /// The word.
         pub q_bits: Signal<Out, Bits<B>>,
+        /// A packet is decided two clocks later.
+        pub p_valid: Signal<Out, Bit>,
+        /// Its window.
+        pub p_wptr: Signal<Out, Bits<16>>,
+        /// Incarnation of the window.
+        pub p_gen: Signal<Out, Bits<16>>,
+        /// Where its payload goes, if it is accepted.
+        pub p_addr: Signal<Out, Bits<64>>,
+        /// Key of the region.
+        pub p_rkey: Signal<Out, Bits<32>>,
+        /// Length of its payload, bytes.
+        pub p_len: Signal<Out, Bits<13>>,
         /// A decision.
         pub m_valid: Signal<Out, Bit>,
         /// Why the packet is dropped; 0: it is accepted.
         pub m_reason: Signal<Out, Bits<4>>,
-        /// Window.
-        pub m_wptr: Signal<Out, Bits<16>>,
-        /// Incarnation.
-        pub m_gen: Signal<Out, Bits<16>>,
-        /// Where the payload goes.
-        pub m_addr: Signal<Out, Bits<64>>,
-        /// Key of the region.
-        pub m_rkey: Signal<Out, Bits<32>>,
-        /// Payload length, bytes.
-        pub m_len: Signal<Out, Bits<13>>,
+        /// Its window.
+        pub m_wptr: Signal<Out, Bits<A>>,
         /// The accepted packet moved wbase over a multiple of W/4 and the transfer goes on.
         pub m_credit: Signal<Out, Bit>,
 
@@ -104,27 +109,27 @@ hdl_module! {
         lb: Param<LB, 5>,
         lnw: Param<LNW, 5>,
 
-        /// open, source, incarnation of each window.
-        conn_id: RamReg<33, A>,
+        /// open, source, incarnation, packet size of each window.
+        conn_id: RamReg<36, A>,
         /// The connection read one clock ago, two clocks ago, was about to be written or was written
         /// in that clock. It opens or closes the window: meanwhile the window counts as closed.
         torn_1: DFF<Bit>,
         torn_2: DFF<Bit>,
         /// The connection in stage 3.
         s3_torn: DFF<Bit>,
-        s3_id: DFF<Bits<33>>,
-        s3_size: DFF<Bits<38>>,
-        /// Last packet number and length, packet size.
-        conn_size: RamReg<38, A>,
+        s3_id: DFF<Bits<36>>,
+        s3_size: DFF<Bits<35>>,
+        /// Last packet number and length.
+        conn_size: RamReg<35, A>,
         conn_addr: RamReg<64, A>,
         conn_rkey: RamReg<32, A>,
-        /// wbase, highest, tail.
-        rows: RamReg<45, A>,
+        /// wbase, highest modulo 4,096, tail.
+        rows: RamReg<35, A>,
         /// The same, and the time of the last DATA.
-        rows_q: RamRegForward<61, A>,
+        rows_q: RamRegForward<51, A>,
         /// Which words are full, and the first hole of each.
         fulls: RamReg<NW, A>,
-        holes: Bank<RamReg<LB, A>, NW>,
+        holes: RamRegBank<LB, NW, A>,
         bitmap: RamReg<B, BA>,
         bitmap_q: RamRegForward<B, BA>,
 
@@ -151,7 +156,12 @@ hdl_module! {
         s2_tail: DFF<Bit>,
         s2_len: DFF<Bits<13>>,
         s2_word: DFF<Bits<BA>>,
+        s1_row: Signal<Local, Bits<A>>,
         s2_row: Signal<Local, Bits<A>>,
+        s2_at_row6: Signal<Local, Bit>,
+        /// Same row as the record in stage 6, in stage 7.
+        s2_row6: DFF<Bit>,
+        s2_row7: DFF<Bit>,
 
         s3_valid: DFF<Bit>,
         s3_init: DFF<Bit>,
@@ -162,9 +172,17 @@ hdl_module! {
         s3_tail: DFF<Bit>,
         s3_len: DFF<Bits<13>>,
         s3_word: DFF<Bits<BA>>,
-        /// Where the newest bitmap word or row is: 0 in the table, 1 to 3 in stage 8, 7, 6.
+        /// Where the newest bitmap word is: 0 in the table, 1 to 3 in stage 8, 7, 6.
         s3_from: DFF<Bits<2>>,
-        s3_row_from: DFF<Bits<2>>,
+        /// Same row as the record in stage 6; as any of those in stages 6 to 8.
+        s3_row6: DFF<Bit>,
+        s3_forward: DFF<Bit>,
+        /// The row as the records in stages 7 and 8 leave it, 0 if it is not theirs.
+        late_wbase: DFF<Bits<22>>,
+        late_highest: DFF<Bits<12>>,
+        late_row_tail: DFF<Bit>,
+        late_full: DFF<Bits<NW>>,
+        late_hole: Bank<DFF<Bits<LB>>, NW>,
         s3_row: Signal<Local, Bits<A>>,
         s3_pos: Signal<Local, Bits<LB>>,
         s3_last: Signal<Local, Bits<22>>,
@@ -182,8 +200,8 @@ hdl_module! {
         s4_word: DFF<Bits<BA>>,
         s4_addr: DFF<Bits<64>>,
         s4_rkey: DFF<Bits<32>>,
-        s4_mtu: DFF<Bits<3>>,
-        s4_last: DFF<Bits<22>>,
+        /// Where the payload begins in its region, divided by 256.
+        s4_offset: DFF<Bits<26>>,
         s4_closed: DFF<Bit>,
         s4_stale: DFF<Bit>,
         s4_foreign: DFF<Bit>,
@@ -204,10 +222,16 @@ hdl_module! {
         s4_lap_2: DFF<Bits<HI>>,
         s4_bits: DFF<Bits<B>>,
         s4_wbase: DFF<Bits<22>>,
-        s4_highest: DFF<Bits<22>>,
+        s4_highest: DFF<Bits<12>>,
         s4_row_tail: DFF<Bit>,
         s4_hole: Bank<DFF<Bits<LB>>, NW>,
         s4_full: DFF<Bits<NW>>,
+        /// The row as records ahead left it, if they did: the one in s4_* is 0 then.
+        fwd_wbase: DFF<Bits<22>>,
+        fwd_highest: DFF<Bits<12>>,
+        fwd_row_tail: DFF<Bit>,
+        fwd_hole: Bank<DFF<Bits<LB>>, NW>,
+        fwd_full: DFF<Bits<NW>>,
         /// Same word or row as the record in stage 6, and as the record just before.
         s4_word6: DFF<Bit>,
         s4_row6: DFF<Bit>,
@@ -215,6 +239,7 @@ hdl_module! {
         s4_row5: DFF<Bit>,
         s4_cur_bits: Signal<Local, Bits<B>>,
         s4_cur_wbase: Signal<Local, Bits<22>>,
+        s4_old_full: Signal<Local, Bits<NW>>,
         s4_cur_full: Signal<Local, Bits<NW>>,
         s4_lap: Signal<Local, Bit>,
         s4_same_lap: Signal<Local, Bit>,
@@ -226,7 +251,11 @@ hdl_module! {
         s4_base_lap: Signal<Local, Bits<HI>>,
         s4_last_low: Signal<Local, Bits<LW>>,
         /// The row as the record in stage 6 leaves it.
-        s4_cur_highest: Signal<Local, Bits<22>>,
+        s4_cur_highest: Signal<Local, Bits<12>>,
+        /// The packet less highest, less the packet just before; negative in the last bit. A packet
+        /// that is accepted is less than 2 W above both and less than W below.
+        over_highest: Signal<Local, Bits<12>>,
+        over_last: Signal<Local, Bits<12>>,
         /// Words that are not full; the same less the word of the record in stage 5.
         s4_open: Signal<Local, Bits<NW>>,
         s4_rest: Signal<Local, Bits<NW>>,
@@ -242,7 +271,7 @@ hdl_module! {
         s5_wptr: DFF<Bits<16>>,
         s5_gen: DFF<Bits<16>>,
         s5_pidx: DFF<Bits<22>>,
-        s5_pidx_1: DFF<Bits<22>>,
+        s5_pidx_1: DFF<Bits<12>>,
         s5_lap_1: DFF<Bits<HI>>,
         s5_clear: DFF<Bit>,
         s5_tail: DFF<Bit>,
@@ -250,14 +279,12 @@ hdl_module! {
         s5_word: DFF<Bits<BA>>,
         s5_addr: DFF<Bits<64>>,
         s5_rkey: DFF<Bits<32>>,
-        s5_mtu: DFF<Bits<3>>,
-        s5_last: DFF<Bits<22>>,
         s5_fail: DFF<Bits<4>>,
         s5_onehot: DFF<Bits<B>>,
         s5_lap: DFF<Bit>,
         s5_bits: DFF<Bits<B>>,
         s5_wbase: DFF<Bits<22>>,
-        s5_highest: DFF<Bits<22>>,
+        s5_highest: DFF<Bits<12>>,
         s5_row_tail: DFF<Bit>,
         s5_hole: Bank<DFF<Bits<LB>>, NW>,
         s5_full: DFF<Bits<NW>>,
@@ -304,7 +331,7 @@ hdl_module! {
         table_bits: Signal<Local, Bits<B>>,
         last_bits: Signal<Local, Bits<B>>,
         row_wbase: Signal<Local, Bits<22>>,
-        row_highest: Signal<Local, Bits<22>>,
+        row_highest: Signal<Local, Bits<12>>,
         row_tail: Signal<Local, Bit>,
         /// Tables of holes: with the one hole set just before, and with words cleared too.
         row_hole_set: Bank<Signal<Local, Bits<LB>>, NW>,
@@ -379,67 +406,50 @@ hdl_module! {
         s6_outside: DFF<Bit>,
         s6_dup: DFF<Bit>,
         s6_wptr: DFF<Bits<16>>,
-        s6_gen: DFF<Bits<16>>,
         s6_pidx: DFF<Bits<22>>,
-        s6_len: DFF<Bits<13>>,
-        s6_last: DFF<Bits<22>>,
-        s6_addr: DFF<Bits<64>>,
-        s6_offset: DFF<Bits<26>>,
-        s6_rkey: DFF<Bits<32>>,
         s6_word: DFF<Bits<BA>>,
         s6_bits: DFF<Bits<B>>,
         s6_wbase: DFF<Bits<22>>,
-        s6_highest: DFF<Bits<22>>,
+        s6_highest: DFF<Bits<12>>,
         s6_row_tail: DFF<Bit>,
-        /// The packet says that it is the last one.
+        /// The packet is taken and says that it is the last one.
         s6_tail: DFF<Bit>,
         s6_new_tail: Signal<Local, Bit>,
         s6_last_rx: DFF<Bits<16>>,
-        /// The packet is the highest so far; its number plus one.
+        /// The packet is taken and the highest so far; its number plus one.
         s6_raised: DFF<Bit>,
-        s6_pidx_1: DFF<Bits<22>>,
+        s6_pidx_1: DFF<Bits<12>>,
         /// Tables of the row before this record, and what it does to them: words whose hole is
         /// set to s6_value, words that are full now, words that a slide out of its word clears.
         s6_hole: Bank<DFF<Bits<LB>>, NW>,
         s6_full: DFF<Bits<NW>>,
         s6_set: DFF<Bits<NW>>,
         s6_filled: DFF<Bit>,
-        s6_fill: Signal<Local, Bits<NW>>,
-        s6_set_now: Signal<Local, Bits<NW>>,
-        s6_leave: DFF<Bit>,
-        s6_passed: DFF<Bits<NW>>,
+        s6_fill: DFF<Bits<NW>>,
+        s6_clear: DFF<Bits<NW>>,
         s6_value: DFF<Bits<LB>>,
         s6_new_hole: Bank<Signal<Local, Bits<LB>>, NW>,
         s6_new_full: Signal<Local, Bits<NW>>,
-        s6_clear: Signal<Local, Bits<NW>>,
-        s6_new_highest: Signal<Local, Bits<22>>,
+        s6_new_highest: Signal<Local, Bits<12>>,
         s6_row: Signal<Local, Bits<A>>,
-        s6_row_word: Signal<Local, Bits<45>>,
+        s6_row_word: Signal<Local, Bits<35>>,
         s6_moved: Signal<Local, Bits<22>>,
+        /// All packets of the transfer have arrived.
+        s6_complete: Signal<Local, Bit>,
 
         s7_valid: DFF<Bit>,
         s7_reason: DFF<Bits<4>>,
-        s7_window: DFF<Bits<16>>,
-        s7_gen: DFF<Bits<16>>,
-        s7_addr: DFF<Bits<64>>,
-        s7_rkey: DFF<Bits<32>>,
-        s7_len: DFF<Bits<13>>,
         s7_credit: DFF<Bit>,
         s7_word: DFF<Bits<BA>>,
         s7_wptr: DFF<Bits<A>>,
         s7_bits: DFF<Bits<B>>,
         s7_wbase: DFF<Bits<22>>,
-        s7_highest: DFF<Bits<22>>,
+        s7_highest: DFF<Bits<12>>,
         s7_row_tail: DFF<Bit>,
         s7_hole: Bank<DFF<Bits<LB>>, NW>,
         s7_full: DFF<Bits<NW>>,
 
         s8_bits: DFF<Bits<B>>,
-        s8_wbase: DFF<Bits<22>>,
-        s8_highest: DFF<Bits<22>>,
-        s8_row_tail: DFF<Bit>,
-        s8_hole: Bank<DFF<Bits<LB>>, NW>,
-        s8_full: DFF<Bits<NW>>,
     }
 }
 
@@ -495,7 +505,18 @@ impl<
             s3_len,
             s3_word,
             s3_from,
-            s3_row_from,
+            s3_row6,
+            s3_forward,
+            late_wbase,
+            late_highest,
+            late_row_tail,
+            late_full,
+            s2_row6,
+            s2_row7,
+            fwd_wbase,
+            fwd_highest,
+            fwd_row_tail,
+            fwd_full,
             s4_valid,
             s4_init,
             s4_wptr,
@@ -506,8 +527,7 @@ impl<
             s4_word,
             s4_addr,
             s4_rkey,
-            s4_mtu,
-            s4_last,
+            s4_offset,
             s4_closed,
             s4_stale,
             s4_foreign,
@@ -544,8 +564,6 @@ impl<
             s5_word,
             s5_addr,
             s5_rkey,
-            s5_mtu,
-            s5_last,
             s5_fail,
             s5_onehot,
             s5_lap,
@@ -594,13 +612,7 @@ impl<
             s6_outside,
             s6_dup,
             s6_wptr,
-            s6_gen,
             s6_pidx,
-            s6_len,
-            s6_last,
-            s6_addr,
-            s6_offset,
-            s6_rkey,
             s6_word,
             s6_bits,
             s6_wbase,
@@ -613,16 +625,11 @@ impl<
             s6_full,
             s6_set,
             s6_filled,
-            s6_leave,
-            s6_passed,
+            s6_fill,
+            s6_clear,
             s6_value,
             s7_valid,
             s7_reason,
-            s7_window,
-            s7_gen,
-            s7_addr,
-            s7_rkey,
-            s7_len,
             s7_credit,
             s7_word,
             s7_wptr,
@@ -631,19 +638,15 @@ impl<
             s7_highest,
             s7_row_tail,
             s7_full,
-            s8_bits,
-            s8_wbase,
-            s8_highest,
-            s8_row_tail,
-            s8_full
+            s8_bits
         );
         for i in 0..NW {
             self.s4_hole[i].clock.next = self.clk.val();
             self.s5_hole[i].clock.next = self.clk.val();
             self.s6_hole[i].clock.next = self.clk.val();
             self.s7_hole[i].clock.next = self.clk.val();
-            self.s8_hole[i].clock.next = self.clk.val();
-            self.holes[i].clk.next = self.clk.val();
+            self.late_hole[i].clock.next = self.clk.val();
+            self.fwd_hole[i].clock.next = self.clk.val();
         }
         self.next_above.clk.next = self.clk.val();
         self.conn_id.clk.next = self.clk.val();
@@ -651,6 +654,7 @@ impl<
         self.conn_addr.clk.next = self.clk.val();
         self.conn_rkey.clk.next = self.clk.val();
         self.fulls.clk.next = self.clk.val();
+        self.holes.clk.next = self.clk.val();
         self.rows.clk.next = self.clk.val();
         self.rows_q.clk.next = self.clk.val();
         self.bitmap.clk.next = self.clk.val();
@@ -665,12 +669,12 @@ impl<
             | bit_cast::<33, 1>(self.cw_open.val().into());
         self.conn_id.wr_en.next = self.opened_en.q.val();
         self.conn_id.wr_addr.next = self.opened_wptr.q.val();
-        self.conn_id.wr_data.next = self.opened_id.q.val();
+        self.conn_id.wr_data.next = (bit_cast::<36, 3>(self.cw_mtu.val()) << 33)
+            | bit_cast::<36, 33>(self.opened_id.q.val());
         self.conn_size.wr_en.next = self.opened_en.q.val();
         self.conn_size.wr_addr.next = self.opened_wptr.q.val();
-        self.conn_size.wr_data.next = (bit_cast::<38, 13>(self.cw_last_len.val()) << 25)
-            | (bit_cast::<38, 3>(self.cw_mtu.val()) << 22)
-            | bit_cast::<38, 22>(self.cw_last.val());
+        self.conn_size.wr_data.next = (bit_cast::<35, 13>(self.cw_last_len.val()) << 22)
+            | bit_cast::<35, 22>(self.cw_last.val());
         self.conn_addr.wr_en.next = self.opened_en.q.val();
         self.conn_addr.wr_addr.next = self.opened_wptr.q.val();
         self.conn_addr.wr_data.next = self.cw_addr.val();
@@ -679,31 +683,19 @@ impl<
         self.conn_rkey.wr_data.next = self.cw_rkey.val();
 
         // The row as the record in stage 6 leaves it.
-        self.s6_new_tail.next =
-            self.s6_row_tail.q.val() | (self.s6_take.q.val() & self.s6_tail.q.val());
+        self.s6_new_tail.next = self.s6_row_tail.q.val() | self.s6_tail.q.val();
         self.s6_new_highest.next = self.s6_highest.q.val();
-        if self.s6_take.q.val() & self.s6_raised.q.val() {
+        if self.s6_raised.q.val() {
             self.s6_new_highest.next = self.s6_pidx_1.q.val();
         }
-        self.s6_fill.next = 0.into();
-        self.s6_set_now.next = 0.into();
-        if self.s6_take.q.val() {
-            self.s6_set_now.next = self.s6_set.q.val();
-        }
-        if self.s6_take.q.val() & self.s6_filled.q.val() {
-            self.s6_fill.next = self.s6_set.q.val();
-        }
-        self.s6_clear.next = 0.into();
-        if self.s6_leave.q.val() {
-            self.s6_clear.next = self.s6_passed.q.val();
-        }
-        self.s6_new_full.next = (self.s6_full.q.val() | self.s6_fill.val()) & !self.s6_clear.val();
+        self.s6_new_full.next =
+            (self.s6_full.q.val() | self.s6_fill.q.val()) & !self.s6_clear.q.val();
         for i in 0..NW {
             self.s6_new_hole[i].next = self.s6_hole[i].q.val();
-            if self.s6_set_now.val().get_bit(i) {
+            if self.s6_set.q.val().get_bit(i) {
                 self.s6_new_hole[i].next = self.s6_value.q.val();
             }
-            if self.s6_clear.val().get_bit(i) {
+            if self.s6_clear.q.val().get_bit(i) {
                 self.s6_new_hole[i].next = 0.into();
             }
         }
@@ -725,6 +717,7 @@ impl<
         self.conn_addr.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
         self.conn_rkey.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
         self.fulls.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
+        self.holes.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
         self.rows.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
         self.bitmap.rd_addr.next = self.s1_word.val();
 
@@ -748,6 +741,9 @@ impl<
         self.s2_len.d.next = self.s1_len.q.val();
         self.s2_word.d.next = self.s1_word.val();
         self.s2_row.next = bit_cast::<A, 16>(self.s2_wptr.q.val());
+        self.s1_row.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
+        self.s2_row6.d.next = self.s1_row.val() == bit_cast::<A, 16>(self.s5_wptr.q.val());
+        self.s2_row7.d.next = self.s1_row.val() == bit_cast::<A, 16>(self.s6_wptr.q.val());
         self.s3_from.d.next = 0.into();
         if self.s2_word.q.val() == self.s5_word.q.val() {
             self.s3_from.d.next = 3.into();
@@ -756,13 +752,34 @@ impl<
         } else if self.s2_word.q.val() == self.s7_word.q.val() {
             self.s3_from.d.next = 1.into();
         }
-        self.s3_row_from.d.next = 0.into();
-        if self.s2_row.val() == bit_cast::<A, 16>(self.s5_wptr.q.val()) {
-            self.s3_row_from.d.next = 3.into();
-        } else if self.s2_row.val() == bit_cast::<A, 16>(self.s6_wptr.q.val()) {
-            self.s3_row_from.d.next = 2.into();
-        } else if self.s2_row.val() == self.s7_wptr.q.val() {
-            self.s3_row_from.d.next = 1.into();
+        self.s2_at_row6.next = self.s2_row.val() == bit_cast::<A, 16>(self.s5_wptr.q.val());
+        self.s3_row6.d.next = self.s2_at_row6.val();
+        self.s3_forward.d.next =
+            self.s2_at_row6.val() | self.s2_row6.q.val() | self.s2_row7.q.val();
+        // What the last but one and two records ahead leave, to be forwarded in the next clock.
+        self.late_wbase.d.next = 0.into();
+        self.late_highest.d.next = 0.into();
+        self.late_row_tail.d.next = false;
+        self.late_full.d.next = 0.into();
+        for i in 0..NW {
+            self.late_hole[i].d.next = 0.into();
+        }
+        if self.s2_row6.q.val() {
+            self.late_wbase.d.next = self.s6_wbase.q.val();
+            self.late_highest.d.next = self.s6_new_highest.val();
+            self.late_row_tail.d.next = self.s6_new_tail.val();
+            self.late_full.d.next = self.s6_new_full.val();
+            for i in 0..NW {
+                self.late_hole[i].d.next = self.s6_new_hole[i].val();
+            }
+        } else if self.s2_row7.q.val() {
+            self.late_wbase.d.next = self.s7_wbase.q.val();
+            self.late_highest.d.next = self.s7_highest.q.val();
+            self.late_row_tail.d.next = self.s7_row_tail.q.val();
+            self.late_full.d.next = self.s7_full.q.val();
+            for i in 0..NW {
+                self.late_hole[i].d.next = self.s7_hole[i].q.val();
+            }
         }
 
         // Stage 3: checks against the connection, forward from stages 6 to 8.
@@ -777,8 +794,8 @@ impl<
         self.s3_word.d.next = self.s2_word.q.val();
         self.s3_row.next = bit_cast::<A, 16>(self.s3_wptr.q.val());
         self.s3_pos.next = bit_cast::<LB, 22>(self.s3_pidx.q.val());
-        self.s3_last.next = bit_cast::<22, 38>(self.s3_size.q.val());
-        self.s3_plen.next = bits::<13>(256) << self.s3_size.q.val().get_bits::<3>(22);
+        self.s3_last.next = bit_cast::<22, 35>(self.s3_size.q.val());
+        self.s3_plen.next = bits::<13>(256) << self.s3_id.q.val().get_bits::<3>(33);
         self.s3_lap.next = bit_cast::<HI, 22>(self.s3_pidx.q.val() >> self.lw.val());
         self.s3_index.next = self.s3_pidx.q.val().get_bits::<LNW>(self.lb.val().index());
         self.s4_valid.d.next = self.s3_valid.q.val();
@@ -791,8 +808,8 @@ impl<
         self.s4_word.d.next = self.s3_word.q.val();
         self.s4_addr.d.next = self.conn_addr.rd_data.val();
         self.s4_rkey.d.next = self.conn_rkey.rd_data.val();
-        self.s4_mtu.d.next = self.s3_size.q.val().get_bits::<3>(22);
-        self.s4_last.d.next = self.s3_last.val();
+        self.s4_offset.d.next =
+            bit_cast::<26, 22>(self.s3_pidx.q.val()) << self.s3_id.q.val().get_bits::<3>(33);
         self.s4_closed.d.next = !self.s3_id.q.val().get_bit(0)
             | self.s3_torn.q.val()
             | (bit_cast::<16, A>(self.s3_row.val()) != self.s3_wptr.q.val());
@@ -801,7 +818,7 @@ impl<
         self.s4_beyond.d.next = self.s3_pidx.q.val() > self.s3_last.val();
         self.s4_at_last.d.next = self.s3_pidx.q.val() == self.s3_last.val();
         self.s4_len_full.d.next = self.s3_len.q.val() == self.s3_plen.val();
-        self.s4_len_last.d.next = self.s3_len.q.val() == self.s3_size.q.val().get_bits::<13>(25);
+        self.s4_len_last.d.next = self.s3_len.q.val() == self.s3_size.q.val().get_bits::<13>(22);
         self.s4_onehot.d.next = bits::<B>(1) << self.s3_pos.val();
         self.s4_above.d.next = (!bits::<B>(0) << self.s3_pos.val()) << 1;
         self.s4_below.d.next = !(!bits::<B>(0) << self.s3_pos.val());
@@ -822,41 +839,35 @@ impl<
         } else {
             self.s4_bits.d.next = self.bitmap.rd_data.val();
         }
-        if self.s3_row_from.q.val().get_bit(1) {
-            if self.s3_row_from.q.val().get_bit(0) {
-                self.s4_wbase.d.next = self.s6_wbase.q.val();
-                self.s4_highest.d.next = self.s6_new_highest.val();
-                self.s4_row_tail.d.next = self.s6_new_tail.val();
-                self.s4_full.d.next = self.s6_new_full.val();
-            } else {
-                self.s4_wbase.d.next = self.s7_wbase.q.val();
-                self.s4_highest.d.next = self.s7_highest.q.val();
-                self.s4_row_tail.d.next = self.s7_row_tail.q.val();
-                self.s4_full.d.next = self.s7_full.q.val();
-            }
-        } else if self.s3_row_from.q.val().get_bit(0) {
-            self.s4_wbase.d.next = self.s8_wbase.q.val();
-            self.s4_highest.d.next = self.s8_highest.q.val();
-            self.s4_row_tail.d.next = self.s8_row_tail.q.val();
-            self.s4_full.d.next = self.s8_full.q.val();
-        } else {
-            self.s4_wbase.d.next = bit_cast::<22, 45>(self.rows.rd_data.val());
-            self.s4_highest.d.next = self.rows.rd_data.val().get_bits::<22>(22);
-            self.s4_row_tail.d.next = self.rows.rd_data.val().get_bit(44);
-            self.s4_full.d.next = self.fulls.rd_data.val();
+        // Table and forward apart, and 0 where the other one counts: stage 4 joins them.
+        self.s4_wbase.d.next = bit_cast::<22, 35>(self.rows.rd_data.val());
+        self.s4_highest.d.next = self.rows.rd_data.val().get_bits::<12>(22);
+        self.s4_row_tail.d.next = self.rows.rd_data.val().get_bit(34);
+        self.s4_full.d.next = self.fulls.rd_data.val();
+        self.fwd_wbase.d.next = self.late_wbase.q.val();
+        self.fwd_highest.d.next = self.late_highest.q.val();
+        self.fwd_row_tail.d.next = self.late_row_tail.q.val();
+        self.fwd_full.d.next = self.late_full.q.val();
+        if self.s3_row6.q.val() {
+            self.fwd_wbase.d.next = self.s6_wbase.q.val();
+            self.fwd_highest.d.next = self.s6_new_highest.val();
+            self.fwd_row_tail.d.next = self.s6_new_tail.val();
+            self.fwd_full.d.next = self.s6_new_full.val();
         }
         for i in 0..NW {
-            self.holes[i].rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
-            if self.s3_row_from.q.val().get_bit(1) {
-                if self.s3_row_from.q.val().get_bit(0) {
-                    self.s4_hole[i].d.next = self.s6_new_hole[i].val();
-                } else {
-                    self.s4_hole[i].d.next = self.s7_hole[i].q.val();
-                }
-            } else if self.s3_row_from.q.val().get_bit(0) {
-                self.s4_hole[i].d.next = self.s8_hole[i].q.val();
-            } else {
-                self.s4_hole[i].d.next = self.holes[i].rd_data.val();
+            self.s4_hole[i].d.next = self.holes.rd_data[i].val();
+            self.fwd_hole[i].d.next = self.late_hole[i].q.val();
+            if self.s3_row6.q.val() {
+                self.fwd_hole[i].d.next = self.s6_new_hole[i].val();
+            }
+        }
+        if self.s3_forward.q.val() {
+            self.s4_wbase.d.next = 0.into();
+            self.s4_highest.d.next = 0.into();
+            self.s4_row_tail.d.next = false;
+            self.s4_full.d.next = 0.into();
+            for i in 0..NW {
+                self.s4_hole[i].d.next = 0.into();
             }
         }
         self.s4_word6.d.next = self.s3_word.q.val() == self.s5_word.q.val();
@@ -873,14 +884,13 @@ impl<
         self.s5_wptr.d.next = self.s4_wptr.q.val();
         self.s5_gen.d.next = self.s4_gen.q.val();
         self.s5_pidx.d.next = self.s4_pidx.q.val();
-        self.s5_pidx_1.d.next = self.s4_pidx.q.val() + 1;
+        self.s5_pidx_1.d.next = bit_cast::<12, 22>(self.s4_pidx.q.val()) + 1;
         self.s5_tail.d.next = self.s4_tail.q.val();
         self.s5_len.d.next = self.s4_len.q.val();
         self.s5_word.d.next = self.s4_word.q.val();
-        self.s5_addr.d.next = self.s4_addr.q.val();
+        self.s5_addr.d.next =
+            self.s4_addr.q.val() + (bit_cast::<64, 26>(self.s4_offset.q.val()) << 8);
         self.s5_rkey.d.next = self.s4_rkey.q.val();
-        self.s5_mtu.d.next = self.s4_mtu.q.val();
-        self.s5_last.d.next = self.s4_last.q.val();
         self.s5_onehot.d.next = self.s4_onehot.q.val();
         if self.s4_closed.q.val() {
             self.s5_fail.d.next = 1.into();
@@ -912,23 +922,24 @@ impl<
         if self.s4_word6.q.val() {
             self.s4_cur_bits.next = self.s6_bits.q.val();
         }
-        self.s4_cur_wbase.next = self.s4_wbase.q.val();
-        self.s4_cur_full.next = self.s4_full.q.val();
-        self.s4_cur_highest.next = self.s4_highest.q.val();
-        self.s5_row_tail.d.next = self.s4_row_tail.q.val();
+        self.s4_cur_wbase.next = self.s4_wbase.q.val() | self.fwd_wbase.q.val();
+        self.s4_old_full.next = self.s4_full.q.val() | self.fwd_full.q.val();
+        self.s4_cur_full.next = self.s4_old_full.val();
+        self.s4_cur_highest.next = self.s4_highest.q.val() | self.fwd_highest.q.val();
+        self.s5_row_tail.d.next = self.s4_row_tail.q.val() | self.fwd_row_tail.q.val();
         if self.s4_row6.q.val() {
             self.s4_cur_wbase.next = self.s6_wbase.q.val();
             self.s4_cur_full.next =
-                (self.s4_full.q.val() | self.s6_fill.val()) & !self.s6_clear.val();
+                (self.s4_old_full.val() | self.s6_fill.q.val()) & !self.s6_clear.q.val();
             self.s4_cur_highest.next = self.s6_new_highest.val();
             self.s5_row_tail.d.next = self.s6_new_tail.val();
         }
         for i in 0..NW {
-            self.s5_hole[i].d.next = self.s4_hole[i].q.val();
-            if self.s4_row6.q.val() & self.s6_set_now.val().get_bit(i) {
+            self.s5_hole[i].d.next = self.s4_hole[i].q.val() | self.fwd_hole[i].q.val();
+            if self.s4_row6.q.val() & self.s6_set.q.val().get_bit(i) {
                 self.s5_hole[i].d.next = self.s6_value.q.val();
             }
-            if self.s4_row6.q.val() & self.s6_clear.val().get_bit(i) {
+            if self.s4_row6.q.val() & self.s6_clear.q.val().get_bit(i) {
                 self.s5_hole[i].d.next = 0.into();
             }
         }
@@ -969,8 +980,12 @@ impl<
         self.s5_laps_1.d.next = self.s4_lap_1.q.val() == self.s4_base_lap.val();
         self.s5_laps_2.d.next = self.s4_lap_2.q.val() == self.s4_base_lap.val();
         self.s5_borrow.d.next = self.s4_low.val() < self.s4_base_low.val();
-        self.s5_new_highest.d.next = self.s4_pidx.q.val() >= self.s4_cur_highest.val();
-        self.s5_after_last.d.next = self.s4_pidx.q.val() > self.s5_pidx.q.val();
+        self.over_highest.next =
+            bit_cast::<12, 22>(self.s4_pidx.q.val()) - self.s4_cur_highest.val();
+        self.s5_new_highest.d.next = !self.over_highest.val().get_bit(11);
+        self.over_last.next =
+            bit_cast::<12, 22>(self.s4_pidx.q.val()) - bit_cast::<12, 22>(self.s5_pidx.q.val());
+        self.s5_after_last.d.next = !self.over_last.val().get_bit(11);
         self.s4_open.next = !self.s4_cur_full.val();
         self.s4_rest.next = self.s4_open.val() & !self.s5_word_onehot.q.val();
         self.open_above.req.next = self.s4_open.val() & self.s4_word_above.q.val();
@@ -992,6 +1007,14 @@ impl<
         self.s5_alone_without.d.next = !(self.s4_open.val() & !self.s4_word_onehot.q.val()).any();
         self.s5_alone_with.d.next = !(self.s4_rest.val() & !self.s4_word_onehot.q.val()).any();
 
+        // Stage 5: what the decision will be about.
+        self.p_valid.next = self.s5_valid.q.val() & !self.s5_clear.q.val();
+        self.p_wptr.next = self.s5_wptr.q.val();
+        self.p_gen.next = self.s5_gen.q.val();
+        self.p_addr.next = self.s5_addr.q.val();
+        self.p_rkey.next = self.s5_rkey.q.val();
+        self.p_len.next = self.s5_len.q.val();
+
         // Stage 5: the row and word as the record just before left them.
         self.table_wbase.next = self.s5_wbase.q.val();
         self.last_wbase.next = 0.into();
@@ -1005,15 +1028,16 @@ impl<
             self.last_wbase.next = self.s6_wbase.q.val();
             self.row_highest.next = self.s6_new_highest.val();
             self.row_tail.next = self.s6_new_tail.val();
-            self.row_full.next = (self.s5_full.q.val() | self.s6_fill.val()) & !self.s6_clear.val();
+            self.row_full.next =
+                (self.s5_full.q.val() | self.s6_fill.q.val()) & !self.s6_clear.q.val();
         }
         for i in 0..NW {
             self.row_hole_set[i].next = self.s5_hole[i].q.val();
-            if self.s5_same_row.q.val() & self.s6_set_now.val().get_bit(i) {
+            if self.s5_same_row.q.val() & self.s6_set.q.val().get_bit(i) {
                 self.row_hole_set[i].next = self.s6_value.q.val();
             }
             self.row_hole[i].next = self.row_hole_set[i].val();
-            if self.s5_same_row.q.val() & self.s6_clear.val().get_bit(i) {
+            if self.s5_same_row.q.val() & self.s6_clear.q.val().get_bit(i) {
                 self.row_hole[i].next = 0.into();
             }
         }
@@ -1078,7 +1102,7 @@ impl<
         }
         self.s5_index.next = self.s5_pidx.q.val().get_bits::<LNW>(self.lb.val().index());
         self.s5_pos.next = bit_cast::<LB, 22>(self.s5_pidx.q.val());
-        self.filled.next = self.s5_same_row.q.val() & self.s6_take.q.val() & self.s6_filled.q.val();
+        self.filled.next = self.s5_same_row.q.val() & self.s6_filled.q.val();
         self.next.next = self.s5_next_without.q.val();
         self.wraps.next = self.s5_wraps_without.q.val();
         self.alone.next = self.s5_alone_without.q.val();
@@ -1102,7 +1126,7 @@ impl<
         self.set_without.next = (self.s6_set.q.val() >> self.s5_next_without.q.val()).get_bit(0);
         self.set_with.next = (self.s6_set.q.val() >> self.s5_next_with.q.val()).get_bit(0);
         self.next_pos.next = self.hole_without.q.val();
-        if self.set_without.val() & self.s5_same_row.q.val() & self.s6_take.q.val() {
+        if self.set_without.val() & self.s5_same_row.q.val() {
             self.next_pos.next = self.s6_value.q.val();
         }
         if self.filled.val() {
@@ -1156,21 +1180,29 @@ impl<
         }
         self.s6_full.d.next = self.row_full.val();
         self.s6_set.d.next = 0.into();
-        if (self.slide.val() & self.lapped.val()) | (!self.slide.val() & self.lowest.val()) {
+        if self.take.val()
+            & ((self.slide.val() & self.lapped.val()) | (!self.slide.val() & self.lowest.val()))
+        {
             self.s6_set.d.next = self.s5_word_onehot.q.val();
         }
-        self.s6_filled.d.next = self.want_full.val();
-        self.s6_leave.d.next = self.leave.val();
+        self.s6_filled.d.next = self.take.val() & self.want_full.val();
+        self.s6_fill.d.next = 0.into();
+        if self.take.val() & self.want_full.val() {
+            self.s6_fill.d.next = self.s5_word_onehot.q.val();
+        }
         self.s6_emptied.d.next = self.leave.val() & self.alone.val();
-        self.s6_passed.d.next = self.passed.val();
-        self.with_raised.next =
-            self.s5_same_row.q.val() & self.s6_take.q.val() & self.s6_raised.q.val();
+        self.s6_clear.d.next = 0.into();
+        if self.leave.val() {
+            self.s6_clear.d.next = self.passed.val();
+        }
+        self.with_raised.next = self.s5_same_row.q.val() & self.s6_raised.q.val();
         self.s6_highest.d.next = self.row_highest.val();
         self.s6_pidx_1.d.next = self.s5_pidx_1.q.val();
-        self.s6_raised.d.next =
-            self.s5_new_highest.q.val() & (!self.with_raised.val() | self.s5_after_last.q.val());
+        self.s6_raised.d.next = self.take.val()
+            & self.s5_new_highest.q.val()
+            & (!self.with_raised.val() | self.s5_after_last.q.val());
         self.s6_row_tail.d.next = self.row_tail.val();
-        self.s6_tail.d.next = self.s5_tail.q.val();
+        self.s6_tail.d.next = self.take.val() & self.s5_tail.q.val();
         // Who writes the row has passed the checks.
         self.s6_last_rx.d.next = self.now.val();
         // A packet that is taken is missing: its bit turns.
@@ -1183,40 +1215,33 @@ impl<
             self.s6_wbase.d.next = 0.into();
             self.s6_highest.d.next = 0.into();
             self.s6_row_tail.d.next = false;
-            self.s6_leave.d.next = true;
-            self.s6_passed.d.next = !bits::<NW>(0);
+            self.s6_clear.d.next = !bits::<NW>(0);
         }
         self.s6_valid.d.next = self.s5_valid.q.val() & !self.s5_clear.q.val();
         self.s6_take.d.next = self.take.val();
         self.s6_write_row.d.next = self.s5_pass.q.val() | self.s5_clear.q.val();
         self.s6_write_bits.d.next = self.take.val() | self.s5_clear.q.val();
         self.s6_wptr.d.next = self.s5_wptr.q.val();
-        self.s6_gen.d.next = self.s5_gen.q.val();
         self.s6_pidx.d.next = self.s5_pidx.q.val();
-        self.s6_len.d.next = self.s5_len.q.val();
-        self.s6_last.d.next = self.s5_last.q.val();
-        self.s6_addr.d.next = self.s5_addr.q.val();
-        self.s6_offset.d.next = bit_cast::<26, 22>(self.s5_pidx.q.val()) << self.s5_mtu.q.val();
-        self.s6_rkey.d.next = self.s5_rkey.q.val();
         self.s6_word.d.next = self.s5_word.q.val();
 
-        // Stage 6: write back; address of the payload.
+        // Stage 6: write back.
         self.s6_row.next = bit_cast::<A, 16>(self.s6_wptr.q.val());
-        self.s6_row_word.next = (bit_cast::<45, 1>(self.s6_new_tail.val().into()) << 44)
-            | (bit_cast::<45, 22>(self.s6_new_highest.val()) << 22)
-            | bit_cast::<45, 22>(self.s6_wbase.q.val());
+        self.s6_row_word.next = (bit_cast::<35, 1>(self.s6_new_tail.val().into()) << 34)
+            | (bit_cast::<35, 12>(self.s6_new_highest.val()) << 22)
+            | bit_cast::<35, 22>(self.s6_wbase.q.val());
         self.rows.wr_en.next = self.s6_write_row.q.val();
         self.rows.wr_addr.next = self.s6_row.val();
         self.rows.wr_data.next = self.s6_row_word.val();
         self.rows_q.wr_en.next = self.s6_write_row.q.val();
         self.rows_q.wr_addr.next = self.s6_row.val();
-        self.rows_q.wr_data.next = (bit_cast::<61, 16>(self.s6_last_rx.q.val()) << 45)
-            | bit_cast::<61, 45>(self.s6_row_word.val());
+        self.rows_q.wr_data.next = (bit_cast::<51, 16>(self.s6_last_rx.q.val()) << 35)
+            | bit_cast::<51, 35>(self.s6_row_word.val());
         for i in 0..NW {
-            self.holes[i].wr_en.next = self.s6_write_row.q.val();
-            self.holes[i].wr_addr.next = self.s6_row.val();
-            self.holes[i].wr_data.next = self.s6_new_hole[i].val();
+            self.holes.wr_data[i].next = self.s6_new_hole[i].val();
         }
+        self.holes.wr_en.next = self.s6_write_row.q.val();
+        self.holes.wr_addr.next = self.s6_row.val();
         self.fulls.wr_en.next = self.s6_write_row.q.val();
         self.fulls.wr_addr.next = self.s6_row.val();
         self.fulls.wr_data.next = self.s6_new_full.val();
@@ -1238,24 +1263,16 @@ impl<
                 self.s7_reason.d.next = 9.into();
             }
         }
-        self.s7_window.d.next = self.s6_wptr.q.val();
-        self.s7_gen.d.next = self.s6_gen.q.val();
-        self.s7_addr.d.next =
-            self.s6_addr.q.val() + (bit_cast::<64, 26>(self.s6_offset.q.val()) << 8);
-        self.s7_rkey.d.next = self.s6_rkey.q.val();
-        self.s7_len.d.next = self.s6_len.q.val();
-        self.s7_credit.d.next = self.s6_slid.q.val()
-            & self.s6_moved.val().any()
-            & (self.s6_wbase.q.val() <= self.s6_last.q.val());
+        // The last packet is there and nothing is missing below the highest.
+        self.s6_complete.next = self.s6_new_tail.val()
+            & (self.s6_new_highest.val() == bit_cast::<12, 22>(self.s6_wbase.q.val()));
+        self.s7_credit.d.next =
+            self.s6_slid.q.val() & self.s6_moved.val().any() & !self.s6_complete.val();
 
         // Stage 7: the decision is out.
         self.m_valid.next = self.s7_valid.q.val();
         self.m_reason.next = self.s7_reason.q.val();
-        self.m_wptr.next = self.s7_window.q.val();
-        self.m_gen.next = self.s7_gen.q.val();
-        self.m_addr.next = self.s7_addr.q.val();
-        self.m_rkey.next = self.s7_rkey.q.val();
-        self.m_len.next = self.s7_len.q.val();
+        self.m_wptr.next = self.s7_wptr.q.val();
         self.m_credit.next = self.s7_credit.q.val();
 
         // The rest of stages 7 and 8 only feeds stage 3.
@@ -1267,23 +1284,18 @@ impl<
         self.s7_row_tail.d.next = self.s6_new_tail.val();
         self.s7_full.d.next = self.s6_new_full.val();
         self.s8_bits.d.next = self.s7_bits.q.val();
-        self.s8_wbase.d.next = self.s7_wbase.q.val();
-        self.s8_highest.d.next = self.s7_highest.q.val();
-        self.s8_row_tail.d.next = self.s7_row_tail.q.val();
-        self.s8_full.d.next = self.s7_full.q.val();
         for i in 0..NW {
             self.s7_hole[i].d.next = self.s6_new_hole[i].val();
-            self.s8_hole[i].d.next = self.s7_hole[i].q.val();
         }
 
         // What the control engine looks at.
         self.rows_q.rd_addr.next = self.q_wptr.val();
         self.bitmap_q.rd_addr.next = (bit_cast::<BA, A>(self.q_wptr.val()) << self.lnw.val())
             | bit_cast::<BA, LNW>(self.q_word.val());
-        self.q_wbase.next = bit_cast::<22, 61>(self.rows_q.rd_data.val());
-        self.q_highest.next = self.rows_q.rd_data.val().get_bits::<22>(22);
-        self.q_last_rx.next = self.rows_q.rd_data.val().get_bits::<16>(45);
-        self.q_tail.next = self.rows_q.rd_data.val().get_bit(44);
+        self.q_wbase.next = bit_cast::<22, 51>(self.rows_q.rd_data.val());
+        self.q_highest.next = self.rows_q.rd_data.val().get_bits::<12>(22);
+        self.q_last_rx.next = self.rows_q.rd_data.val().get_bits::<16>(35);
+        self.q_tail.next = self.rows_q.rd_data.val().get_bit(34);
         self.q_bits.next = self.bitmap_q.rd_data.val();
 
         if self.rst.val() {

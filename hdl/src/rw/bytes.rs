@@ -25,7 +25,9 @@ hdl_module! {
         pub pos: Signal<In, Bits<22>>,
         /// Packet after the last that may be one.
         pub stop: Signal<In, Bits<22>>,
-        /// Raise wbase to pos, one clock after load.
+        /// Take wbase.
+        pub settle: Signal<In, Bit>,
+        /// Raise wbase to pos, two clocks after load.
         pub raise: Signal<In, Bit>,
         /// Compare the word with wbase and stop; forget holes.
         pub relate: Signal<In, Bit>,
@@ -39,7 +41,7 @@ hdl_module! {
         pub push: Signal<In, Bit>,
         /// Forget the lowest hole.
         pub drop_hole: Signal<In, Bit>,
-        /// pos was above wbase one clock ago.
+        /// pos was above the wbase taken last, one clock ago.
         pub higher: Signal<Out, Bit>,
         /// Word of a STATUS.
         pub word: Signal<Out, Bits<B>>,
@@ -110,13 +112,15 @@ impl<const B: usize, const LB: usize, const LNW: usize, const AW: usize> Logic
             self.view.d.next = self.view.q.val() >> 8;
         }
         if self.load.val() {
-            self.base.d.next = self.wbase.val();
             self.view.d.next = !self.raw.val();
             if !self.abs.val().get_bit(self.lnw.val().index()) {
                 self.view.d.next = self.raw.val();
             }
         }
-        self.above.d.next = self.pos.val() > self.wbase.val();
+        if self.load.val() | self.settle.val() {
+            self.base.d.next = self.wbase.val();
+        }
+        self.above.d.next = self.pos.val() > self.base.q.val();
         if self.raise.val() & self.above.q.val() {
             self.base.d.next = self.pos.val();
         }

@@ -174,8 +174,8 @@ hdl_module! {
         pub q_word: Signal<Out, Bits<LNW>>,
         /// First hole, two clocks later.
         pub q_wbase: Signal<In, Bits<22>>,
-        /// Highest packet received, plus one.
-        pub q_highest: Signal<In, Bits<22>>,
+        /// Highest packet received, plus one, modulo 4,096.
+        pub q_highest: Signal<In, Bits<12>>,
         /// The last packet has arrived.
         pub q_tail: Signal<In, Bit>,
         /// Time of the last DATA.
@@ -340,6 +340,8 @@ hdl_module! {
         has_bytes: DFF<Bit>,
         /// Number of its last packet.
         new_last: DFF<Bits<24>>,
+        /// Places by which that is still to be shifted.
+        shifts: DFF<Bits<3>>,
         /// Number of its packets.
         new_n: DFF<Bits<22>>,
         /// Its packet size, less 1.
@@ -408,6 +410,8 @@ hdl_module! {
         id_match: DFF<Bit>,
         /// The transfer that the message names is right.
         xid_match: DFF<Bit>,
+        /// Packets of the transfer from its first hole on.
+        remaining: DFF<Bits<22>>,
         /// All packets of the transfer are there.
         all_received: DFF<Bit>,
         /// The window was open when the operation began.
@@ -416,6 +420,8 @@ hdl_module! {
         n: DFF<Bits<22>>,
         /// Its first hole.
         wbase: DFF<Bits<22>>,
+        /// How far that is below its highest packet received, plus one: by W at most.
+        reach: DFF<Bits<12>>,
         /// Its highest packet received, plus one.
         highest: DFF<Bits<22>>,
         /// Its last packet had arrived.
@@ -426,6 +432,7 @@ hdl_module! {
         start: DFF<Bits<16>>,
         /// Incarnation of the window, or the one that it gets.
         generation: DFF<Bits<16>>,
+        raise_gen: Signal<Local, Bit>,
         /// wbase + W.
         limit_credit: DFF<Bits<23>>,
         /// That is beyond the last packet.
@@ -462,6 +469,8 @@ hdl_module! {
 
         /// Word of the bitmap, counted from packet 0.
         abs: DFF<Bits<AW>>,
+        /// The first packet to search has been compared with wbase.
+        compared: DFF<Bit>,
         /// All bytes of the word have been looked at.
         spent: DFF<Bit>,
         /// Bytes to skip before the first one of a STATUS.
@@ -588,6 +597,7 @@ impl<
             high_bytes,
             has_bytes,
             new_last,
+            shifts,
             new_n,
             new_mask,
             new_last_len,
@@ -612,10 +622,12 @@ impl<
             high_match,
             id_match,
             xid_match,
+            remaining,
             all_received,
             is_open,
             n,
             wbase,
+            reach,
             highest,
             tail,
             last_rx,
@@ -637,6 +649,7 @@ impl<
             msg_seq,
             cpl_status,
             abs,
+            compared,
             spent,
             skip,
             filled,
@@ -709,7 +722,15 @@ impl<
         self.high_bytes.d.next = self.ctl_length.val().get_bits::<16>(16).any();
         self.has_bytes.d.next = self.low_bytes.q.val() | self.high_bytes.q.val();
         self.length_1.d.next = self.ctl_length.val() - 1;
-        self.new_last.d.next = bit_cast::<24, 32>(self.length_1.q.val() >> 8) >> self.mtu.val();
+        // One place a clock, five clocks before Act.
+        if self.shifts.q.val().any() {
+            self.new_last.d.next = self.new_last.q.val() >> 1;
+            self.shifts.d.next = self.shifts.q.val() - 1;
+        }
+        if self.state.q.val() == State::Peer {
+            self.new_last.d.next = bit_cast::<24, 32>(self.length_1.q.val() >> 8);
+            self.shifts.d.next = self.mtu.val();
+        }
         if !self.has_bytes.q.val() {
             self.new_last.d.next = 0.into();
         }
@@ -755,13 +776,16 @@ impl<
         self.id_match.d.next =
             self.src_match.q.val() & self.slot_match.q.val() & self.wptr_match.q.val();
         self.xid_match.d.next = self.low_match.q.val() & self.high_match.q.val();
-        self.all_received.d.next = self.tail.q.val() & (self.wbase.q.val() == self.n.q.val());
+        self.remaining.d.next = self.n.q.val() - self.wbase.q.val();
+        self.all_received.d.next = self.tail.q.val() & !self.remaining.q.val().any();
         self.limit_credit.d.next = bit_cast::<23, 22>(self.wbase.q.val()) + self.w.val();
         self.credit.d.next = bit_cast::<22, 23>(self.limit_credit.q.val());
-        self.past_n.d.next = self.limit_credit.q.val() > bit_cast::<23, 22>(self.n.q.val());
+        // Less than W, which is 2 to the power of lb + lnw.
+        self.past_n.d.next = !((self.remaining.q.val() >> self.lb.val()) >> self.lnw.val()).any();
         if self.past_n.q.val() {
             self.credit.d.next = self.n.q.val();
         }
+        self.highest.d.next = self.wbase.q.val() + bit_cast::<22, 12>(self.reach.q.val());
         self.idle.d.next = self.start.q.val() - self.last_rx.q.val();
         self.since_mark.d.next = self.start.q.val() - self.req_mark_tick.val();
         self.since_range.d.next = self.start.q.val() - self.req_range_tick.val();
@@ -774,7 +798,7 @@ impl<
         self.restart.d.next = self.since_mark.q.val() >= self.cfg_retry_ticks.val();
         self.tail_quiet.d.next = self.idle.q.val() >= self.cfg_tail_ticks.val();
         self.range_old.d.next = self.since_range.q.val() >= self.cfg_retry_ticks.val();
-        self.incomplete.d.next = self.highest.q.val() != self.n.q.val();
+        self.incomplete.d.next = self.remaining.q.val() != bit_cast::<22, 12>(self.reach.q.val());
         self.tail_lost.d.next =
             self.tail_quiet.q.val() & self.range_old.q.val() & self.incomplete.q.val();
         self.limit.d.next = bit_cast::<22, 23>(self.old.q.val());
@@ -800,7 +824,10 @@ impl<
         self.bytes.sweep.next = self.op.q.val() == Op::Sweep;
         self.bytes.pos.next = self.pos.q.val();
         self.bytes.stop.next = self.end.q.val();
-        self.bytes.raise.next = self.state.q.val() == State::Raise;
+        self.bytes.settle.next =
+            (self.state.q.val() == State::Pass) | (self.state.q.val() == State::Range);
+        self.compared.d.next = self.state.q.val() == State::Raise;
+        self.bytes.raise.next = self.compared.q.val();
         self.bytes.relate.next = self.state.q.val() == State::Relate;
         self.bytes.prepare.next = self.state.q.val() == State::Prepare;
         self.bytes.shift.next =
@@ -950,6 +977,11 @@ impl<
 
         // The state machine.
         self.done.next = false;
+        self.raise_gen.next = self.state.q.val() == State::Hold;
+        if self.raise_gen.val() | (self.state.q.val() == State::Window) {
+            self.generation.d.next =
+                self.gens.rd_data.val() + bit_cast::<16, 1>(self.raise_gen.val().into());
+        }
         self.fin_ready.next = self.fin_served.q.val();
         self.crd_ready.next = self.crd_served.q.val();
         self.ctl_ready.next = self.served.q.val();
@@ -1025,11 +1057,10 @@ impl<
                 self.is_open.d.next = self.opens.rd_data.val().get_bit(0);
                 self.n.d.next = self.windows.rd_data.val().get_bits::<22>(76);
                 self.wbase.d.next = self.q_wbase.val();
-                self.highest.d.next = self.q_highest.val();
+                self.reach.d.next = self.q_highest.val() - bit_cast::<12, 22>(self.q_wbase.val());
                 self.tail.d.next = self.q_tail.val();
                 self.last_rx.d.next = self.q_last_rx.val();
                 self.start.d.next = self.now.val();
-                self.generation.d.next = self.gens.rd_data.val();
                 self.msg_dst.d.next = bit_cast::<16, 8>(self.win_src.val());
                 self.msg_slot.d.next = bit_cast::<16, 4>(self.win_slot.val());
                 self.msg_xid.d.next = self.win_xid.val();
@@ -1186,7 +1217,6 @@ impl<
                 }
             }
             State::Hold => {
-                self.generation.d.next = self.gens.rd_data.val() + 1;
                 if self.timer.q.val() == 2 {
                     self.state.d.next = State::Init;
                 }
@@ -1222,7 +1252,11 @@ impl<
                     self.state.d.next = State::Raise;
                 }
             }
-            State::Raise => self.state.d.next = State::Relate,
+            State::Raise => {
+                if self.compared.q.val() {
+                    self.state.d.next = State::Relate;
+                }
+            }
             State::Relate => self.state.d.next = State::Prepare,
             State::Prepare => {
                 self.state.d.next = State::Holes;

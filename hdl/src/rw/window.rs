@@ -3,8 +3,9 @@
 use super::accept::RwAccept;
 use super::acks::RwAcks;
 use super::control::RwControl;
+use super::counts::RwCounts;
+use super::decisions::RwDecisions;
 use super::queue::EventQueue;
-use crate::blocks::{FifoReg, StatCounters};
 use crate::prelude::*;
 
 hdl_module! {
@@ -158,7 +159,7 @@ hdl_module! {
         pub cfg_busy_hint: Signal<In, Bits<16>>,
         /// Counter to read: 0 accepted DATA, 1 to 15 drops by reason.
         pub stat_addr: Signal<In, Bits<4>>,
-        /// Its count, two clocks later.
+        /// Its count, 24 clocks later.
         pub stat_data: Signal<Out, Bits<32>>,
         /// Free windows.
         pub free_count: Signal<Out, Bits<16>>,
@@ -180,11 +181,11 @@ hdl_module! {
         accept: RwAccept<A, W, LW, B, LB, NW, LNW, HI, BA>,
         acks: RwAcks<A>,
         control: RwControl<A, W, B, LB, NW, LNW, AW, PW>,
-        decisions: FifoReg<145, 4>,
+        decisions: RwDecisions,
         messages: EventQueue<263, 4>,
         finished: EventQueue<FA, A>,
         credits: EventQueue<A, 4>,
-        counts: StatCounters<4>,
+        counts: RwCounts<4>,
 
         a: Param<A, 5>,
         lb: Param<LB, 5>,
@@ -298,22 +299,23 @@ impl<
             | (bit_cast::<263, 4>(self.s_mtu.val()) << 259);
 
         // Decisions out.
+        self.decisions.p_valid.next = self.accept.p_valid.val();
+        self.decisions.p_wptr.next = self.accept.p_wptr.val();
+        self.decisions.p_gen.next = self.accept.p_gen.val();
+        self.decisions.p_addr.next = self.accept.p_addr.val();
+        self.decisions.p_rkey.next = self.accept.p_rkey.val();
+        self.decisions.p_len.next = self.accept.p_len.val();
         self.decisions.s_valid.next = self.accept.m_valid.val();
-        self.decisions.s_data.next = bit_cast::<145, 4>(self.accept.m_reason.val())
-            | (bit_cast::<145, 16>(self.accept.m_wptr.val()) << 4)
-            | (bit_cast::<145, 16>(self.accept.m_gen.val()) << 20)
-            | (bit_cast::<145, 64>(self.accept.m_addr.val()) << 36)
-            | (bit_cast::<145, 32>(self.accept.m_rkey.val()) << 100)
-            | (bit_cast::<145, 13>(self.accept.m_len.val()) << 132);
+        self.decisions.s_reason.next = self.accept.m_reason.val();
         self.m_wr_valid.next = self.decisions.m_valid.val();
         self.decisions.m_ready.next = self.m_wr_ready.val();
-        self.m_wr_reason.next = self.decisions.m_data.val().get_bits::<4>(0);
-        self.m_wr_wptr.next = self.decisions.m_data.val().get_bits::<16>(4);
-        self.m_wr_gen.next = self.decisions.m_data.val().get_bits::<16>(20);
-        self.m_wr_addr.next = self.decisions.m_data.val().get_bits::<64>(36);
-        self.m_wr_rkey.next = self.decisions.m_data.val().get_bits::<32>(100);
-        self.m_wr_len.next = self.decisions.m_data.val().get_bits::<13>(132);
-        self.m_wr_accept.next = self.decisions.m_data.val().get_bits::<4>(0) == 0;
+        self.m_wr_reason.next = self.decisions.m_reason.val();
+        self.m_wr_wptr.next = self.decisions.m_wptr.val();
+        self.m_wr_gen.next = self.decisions.m_gen.val();
+        self.m_wr_addr.next = self.decisions.m_addr.val();
+        self.m_wr_rkey.next = self.decisions.m_rkey.val();
+        self.m_wr_len.next = self.decisions.m_len.val();
+        self.m_wr_accept.next = !self.decisions.m_reason.val().any();
 
         // Acknowledged writes.
         self.ack_ready.next = self.ack_open.q.val() & !self.control.clear_valid.val();
@@ -326,7 +328,7 @@ impl<
         self.finished.s_data.next = (bit_cast::<FA, 16>(self.acks.m_gen.val()) << self.a.val())
             | bit_cast::<FA, A>(self.acks.m_wptr.val());
         self.credits.s_valid.next = self.accept.m_credit.val();
-        self.credits.s_data.next = bit_cast::<A, 16>(self.accept.m_wptr.val());
+        self.credits.s_data.next = self.accept.m_wptr.val();
 
         // The control engine.
         self.control.now.next = self.now.val();

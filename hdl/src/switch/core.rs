@@ -60,7 +60,7 @@ hdl_module! {
         pub cfg_ethertype: Signal<In, Bits<16>>,
         /// The engine of the port can take a whole frame.
         pub eng_room: Bank<Signal<In, Bit>, N>,
-        /// A word of a reduction frame for the engine: 6, 7, 8 to 11, 0 to 5.
+        /// A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
         pub eng_valid: Bank<Signal<Out, Bit>, N>,
         /// The word.
         pub eng_data: Bank<Signal<Out, Bits<64>>, N>,
@@ -150,6 +150,7 @@ impl<
             for j in 0..N {
                 self.outs[j].q_valid[i].next = self.rows[i].q_valid[j].val();
                 self.outs[j].q_entry[i].next = self.rows[i].q_entry[j].val();
+                self.outs[j].q_red[i].next = self.rows[i].q_red[j].val();
                 self.rows[i].q_pop[j].next = self.outs[j].q_pop[i].val();
                 self.rows[i].q_go[j].next = self.outs[j].q_go[i].val();
                 self.outs[j].q_data[i].next = self.rows[i].q_data[j].val();

@@ -9,9 +9,9 @@ hdl_module! {
     /// is high with its last word. Until then the words lie behind the queue's end and cost nothing.
     /// A frame that does not fit is dropped whole. Whether a word fits is found out one clock before it comes, from
     /// its number; 15 words are held back for what that does not see: a frame that was kept up to three clocks
-    /// before, and that reduction frames store words 0 to 5 behind the others.
+    /// before, and that reduction frames store words 1 to 5 behind the others.
     /// Frames that are kept have 8 words or more; entries are used up 8 clocks apart or more.
-    /// Latency: 1 clock from w_end to entry_valid. rd_data is the word at the head from 2 clocks after
+    /// Latency: 1 clock from w_end to entry_valid; entry follows one clock later. rd_data is the word at the head from 2 clocks after
     /// entry_valid rose on; rd_go moves on to the next word, in each clock if need be.
     /// The memory holds two words back: that at the head in its output register, the one behind it before the
     /// register. While no whole frame waits (loaded is low) it reads the head's address again and again.
@@ -36,8 +36,10 @@ hdl_module! {
         pub w_entry: Signal<In, Bits<E>>,
         /// A frame waits.
         pub entry_valid: Signal<Out, Bit>,
-        /// What was remembered of the oldest one.
+        /// What was remembered of the oldest one; one clock after entry_valid rose or entry_pop moved on.
         pub entry: Signal<Out, Bits<E>>,
+        /// It is a reduction frame; in the clock before.
+        pub entry_red: Signal<Out, Bit>,
         /// The oldest frame's entry is used up.
         pub entry_pop: Signal<In, Bit>,
         /// Move on to the next word.
@@ -50,6 +52,8 @@ hdl_module! {
         words: RamRegHold<64, A>,
         /// One entry per frame kept.
         entries: AsyncRam<E, 5>,
+        /// What is remembered of the oldest frame.
+        oldest: DFF<Bits<E>>,
         /// Entry of the oldest frame, of the next one that is kept.
         first: DFF<Bits<5>>,
         next: DFF<Bits<5>>,
@@ -88,6 +92,7 @@ hdl_module! {
         load: Signal<Local, Bit>,
         /// The head moves past the last word of the last whole frame.
         emptied: Signal<Local, Bit>,
+        a: Param<A, 5>,
     }
 }
 
@@ -96,7 +101,7 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
     fn update(&mut self) {
         dff_setup!(
             self, clk, base, head, head_1, head_2, gap, space, fits, over, lost, loaded, ready,
-            waits, first, next, some, only, room
+            waits, oldest, first, next, some, only, room
         );
         self.words.clk.next = self.clk.val();
         self.entries.clk.next = self.clk.val();
@@ -124,7 +129,11 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
         self.entries.wr_addr.next = self.next.q.val();
         self.entries.wr_data.next = self.w_entry.val();
         self.entries.rd_addr.next = self.first.q.val();
-        self.entry.next = self.entries.rd_data.val();
+        self.oldest.d.next = self.entries.rd_data.val();
+        self.entry.next = self.oldest.q.val();
+        self.entry_red.next = (self.entries.rd_data.val() >> self.a.val())
+            .get_bits::<2>(0)
+            .any();
         self.entry_valid.next = self.some.q.val();
         self.room.d.next = (self.next.q.val() + 1) != self.first.q.val();
         self.only.d.next = ((self.first.q.val() + 1) == self.next.q.val()) & !self.keep.val();

@@ -16,11 +16,11 @@ use crate::prelude::*;
 hdl_module! {
     /// Reduction engine of a switch port, 8 descriptors: combines the reduction frames that leave by the port
     /// towards the parent of their tree, and sends results, partial results and frames that pass.
-    /// Takes a frame of 12 words every 12 clocks, one word a clock, never stalled; combines all of them, also
+    /// Takes a frame of 11 words every 11 clocks, one word a clock, never stalled; combines all of them, also
     /// of the same tree. Words come as the input stored them (see switch_rx): 6, 7 (reduction header), 8 to 11
-    /// (data), 0 to 5.
+    /// (data), 1 to 5.
     /// Latency: 10 clocks from the first word of the last contribution to the first word of the result, and from
-    /// the first word of a frame that passes to the first that it sends.
+    /// the first word of a frame that passes upwards to the first that it sends; 8 down the tree.
     pub struct RedEngine {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -90,6 +90,8 @@ hdl_module! {
         /// Number of the word, of the next word.
         slot: Signal<Local, Bits<4>>,
         slot_next: DFF<Bits<4>>,
+        /// The word of the clock before.
+        written: DFF<Bits<64>>,
         /// The word's number in the frame.
         number: Signal<Local, Bits<4>>,
         /// Place that is filled, places that wait to be sent.
@@ -105,7 +107,7 @@ hdl_module! {
 impl Logic for RedEngine {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, slot_next, place, held, passes);
+        dff_setup!(self, clk, slot_next, written, place, held, passes);
         self.matcher.clk.next = self.clk.val();
         self.matcher.rst.next = self.rst.val();
         self.values.clk.next = self.clk.val();
@@ -127,7 +129,7 @@ impl Logic for RedEngine {
         // Every frame goes into the buffer; its place is kept if it passes.
         self.number.next = self.slot.val() + 6;
         if self.slot.val() >= 6 {
-            self.number.next = self.slot.val() - 6;
+            self.number.next = self.slot.val() - 5;
         }
         self.buffer.wr_en.next = self.s_valid.val();
         self.buffer.wr_addr.next =
@@ -139,14 +141,23 @@ impl Logic for RedEngine {
         self.buffer.rd_addr.next = (bit_cast::<6, 2>(self.emit.b_slot.val()) << 4)
             | bit_cast::<6, 4>(self.emit.b_word.val());
         self.buffer_keys.rd_addr.next = self.emit.b_slot.val();
+        // A frame that goes down is sent while it still comes in: a word may be wanted in the clock in which it is
+        // written.
+        self.written.d.next = self.s_data.val();
         self.emit.b_data.next = self.buffer.rd_data.val();
+        self.emit.b_same.next = self.s_valid.val()
+            & (self.place.q.val() == self.emit.b_slot.val())
+            & (self.number.val() == self.emit.b_word.val());
+        self.emit.b_written.next = self.written.q.val();
         self.emit.b_key.next = self.buffer_keys.rd_data.val();
-        // A frame that passes is sent while it still comes in: each word is read a clock after it was written.
-        self.push.next = self.matcher.c_valid.val() & self.matcher.c_pass.val();
-        if self.matcher.c_valid.val() {
-            self.passes.d.next = self.matcher.c_pass.val();
+        self.push.next = self.matcher.c_pass.val() | self.matcher.d_pass.val();
+        if self.begins.val() {
+            self.passes.d.next = false;
         }
-        if self.s_valid.val() & (self.slot.val() == 11) & self.passes.q.val() {
+        if self.push.val() {
+            self.passes.d.next = true;
+        }
+        if self.s_valid.val() & (self.slot.val() == 10) & self.passes.q.val() {
             self.place.d.next = self.place.q.val() + 1;
         }
         if self.push.val() & !self.emit.freed.val() {

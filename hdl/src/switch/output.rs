@@ -1,14 +1,14 @@
 //! One output of the switch: takes turns over the inputs.
 
 use super::SwitchTx;
-use crate::blocks::{FifoReg, GatherBits, OneHotMux, TakeTurns};
+use crate::blocks::{AsyncRam, GatherBits, OneHotMux, TakeTurns};
 use crate::prelude::*;
 
 hdl_module! {
     /// One output of the switch: takes whole frames from the queues of the inputs in turn. Plain frames go to
     /// the MAC, reduction frames to the engine of the port, whose own frames come back at red_*.
     /// One word a clock; the next frame is chosen while one passes, so no clock is lost between them.
-    /// Stages: 1 next frame chosen; 2 its words move; 3 word registered, eng_*; 4 queue of plain
+    /// Stages: 1 next frame chosen; 2 its words move, its entry is loaded; 3 word registered, eng_*; 4 queue of plain
     /// words; 5 its register; 6 m_axis_tx.
     pub struct SwitchOut<const N: usize, const A: usize, const E: usize> {
         /// Clock.
@@ -19,6 +19,8 @@ hdl_module! {
         pub q_valid: Bank<Signal<In, Bit>, N>,
         /// Its entry: words, kind, bytes of the last word less one.
         pub q_entry: Bank<Signal<In, Bits<E>>, N>,
+        /// It is a reduction frame; one clock before q_entry.
+        pub q_red: Bank<Signal<In, Bit>, N>,
         /// The entry is used up.
         pub q_pop: Bank<Signal<Out, Bit>, N>,
         /// Move on to the next word.
@@ -60,8 +62,16 @@ hdl_module! {
         valids: GatherBits<N>,
         entries: OneHotMux<E, N>,
         words: OneHotMux<64, N>,
-        /// Plain words on their way to the MAC: data 63:0, last 64, bytes less one 67:65.
-        plain: FifoReg<68, 4>,
+        /// Plain words on their way to the MAC: data 63:0, last 64, bytes less one 67:65. Words stop coming when there
+        /// are 8, so it is never full.
+        plain: AsyncRam<68, 4>,
+        /// The oldest word's place, the next word's; there is a word.
+        plain_head: DFF<Bits<4>>,
+        plain_tail: DFF<Bits<4>>,
+        plain_some: DFF<Bit>,
+        plain_after: Signal<Local, Bits<4>>,
+        plain_level: Signal<Local, Bits<4>>,
+        plain_pop: Signal<Local, Bit>,
         tx: SwitchTx,
         /// Inputs that may be chosen.
         req: Signal<Local, Bits<N>>,
@@ -91,11 +101,12 @@ hdl_module! {
         keep: DFF<Bits<3>>,
         /// Room in the plain queue for words that are on their way.
         plain_room: DFF<Bit>,
-        /// A frame begins, a word moves, the last one moves.
+        /// The input whose frame begins; a frame begins, the frame that passes moves, a word moves, the last one moves.
+        begin: Signal<Local, Bits<N>>,
         start: Signal<Local, Bit>,
+        flow: Signal<Local, Bit>,
         moving: Signal<Local, Bit>,
         ends: Signal<Local, Bit>,
-        source: Signal<Local, Bits<N>>,
         /// Stage 2: a word is at the queue's output.
         s2_valid: DFF<Bit>,
         s2_first: DFF<Bit>,
@@ -122,24 +133,21 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
     fn update(&mut self) {
         dff_setup!(
             self, clk, last, pick_valid, pick, shut, active, from, left, one_left, kind, is_red,
-            keep, plain_room, s2_valid, s2_first, s2_last, go, pop, s2_kind, s2_keep, s3_plain,
-            s3_red, s3_first, s3_last, s3_kind, s3_keep, s3_data
+            keep, plain_room, plain_head, plain_tail, plain_some, s2_valid, s2_first, s2_last, go,
+            pop, s2_kind, s2_keep, s3_plain, s3_red, s3_first, s3_last, s3_kind, s3_keep, s3_data
         );
         self.plain.clk.next = self.clk.val();
-        self.plain.rst.next = self.rst.val();
         self.tx.clk.next = self.clk.val();
         self.tx.rst.next = self.rst.val();
-        self.plain_next.next = self.plain.count.val() < 8;
+        self.plain_level.next = self.plain_tail.q.val() - self.plain_head.q.val();
+        self.plain_next.next = !self.plain_level.val().get_bit(3);
         for i in 0..N {
             self.valids.s[i].next = self.q_valid[i].val();
             self.entries.s[i].next = self.q_entry[i].val();
             self.words.s[i].next = self.q_data[i].val();
             self.fits[i].clock.next = self.clk.val();
             self.fits[i].d.next = self.plain_next.val();
-            if (self.q_entry[i].val() >> self.a.val())
-                .get_bits::<2>(0)
-                .any()
-            {
+            if self.q_red[i].val() {
                 self.fits[i].d.next = self.eng_room.val();
             }
             self.fit.s[i].next = self.fits[i].q.val();
@@ -152,15 +160,16 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         if (self.pick.q.val() & self.own.val()).any() {
             self.pick_kind.next = 3.into();
         }
-        self.start.next = !self.active.q.val() & (self.pick.q.val() & self.fit.m.val()).any();
-        self.moving.next = self.start.val()
-            | (self.active.q.val() & (self.plain_room.q.val() | self.is_red.q.val()));
-        self.ends.next = self.active.q.val() & self.moving.val() & self.one_left.q.val();
-        self.source.next = self.from.q.val();
-        if self.start.val() {
-            self.source.next = self.pick.q.val();
+        // What begins is loaded as long as nothing passes.
+        self.begin.next = self.pick.q.val() & self.fit.m.val();
+        if self.active.q.val() {
+            self.begin.next = 0.into();
         }
-        if self.moving.val() {
+        self.start.next = self.begin.val().any();
+        self.flow.next = self.active.q.val() & (self.plain_room.q.val() | self.is_red.q.val());
+        self.moving.next = self.start.val() | self.flow.val();
+        self.ends.next = self.flow.val() & self.one_left.q.val();
+        if self.flow.val() {
             self.left.d.next = self.left.q.val() - 1;
             self.one_left.d.next = self.left.q.val() == 3;
         }
@@ -169,6 +178,8 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         }
         if self.start.val() {
             self.active.d.next = true;
+        }
+        if !self.active.q.val() {
             self.from.d.next = self.pick.q.val();
             self.kind.d.next = self.pick_kind.val();
             self.is_red.d.next = self.pick_kind.val().any();
@@ -176,14 +187,11 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             self.left.d.next = self.entries.m.val().get_bits::<A>(0);
             self.one_left.d.next = false;
         }
-        self.go.d.next = 0.into();
-        if self.moving.val() {
-            self.go.d.next = self.source.val();
+        self.go.d.next = self.begin.val();
+        if self.flow.val() {
+            self.go.d.next = self.from.q.val();
         }
-        self.pop.d.next = 0.into();
-        if self.start.val() {
-            self.pop.d.next = self.pick.q.val();
-        }
+        self.pop.d.next = self.begin.val();
         for i in 0..N {
             self.q_pop[i].next = self.pop.q.val().get_bit(i);
             self.q_go[i].next = self.go.q.val().get_bit(i);
@@ -193,7 +201,7 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         self.s2_last.d.next = self.ends.val();
         self.s2_kind.d.next = self.kind.q.val();
         self.s2_keep.d.next = self.keep.q.val();
-        if self.start.val() {
+        if !self.active.q.val() {
             self.s2_kind.d.next = self.pick_kind.val();
             self.s2_keep.d.next = bit_cast::<3, E>(self.entries.m.val() >> (self.a.val() + 2));
         }
@@ -228,15 +236,26 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         self.eng_kind.next = self.s3_kind.q.val();
 
         // Stages 4 and 5.
-        self.plain.s_valid.next = self.s3_plain.q.val();
-        self.plain.s_data.next = bit_cast::<68, 64>(self.s3_data.q.val())
+        self.plain.wr_en.next = self.s3_plain.q.val();
+        self.plain.wr_addr.next = self.plain_tail.q.val();
+        self.plain.rd_addr.next = self.plain_head.q.val();
+        self.plain.wr_data.next = bit_cast::<68, 64>(self.s3_data.q.val())
             | (bit_cast::<68, 1>(self.s3_last.q.val().into()) << 64)
             | (bit_cast::<68, 3>(self.s3_keep.q.val()) << 65);
-        self.tx.plain_valid.next = self.plain.m_valid.val();
-        self.plain.m_ready.next = self.tx.plain_ready.val();
-        self.tx.plain_data.next = self.plain.m_data.val().get_bits::<64>(0);
-        self.tx.plain_last.next = self.plain.m_data.val().get_bit(64);
-        self.tx.plain_keep.next = self.plain.m_data.val().get_bits::<3>(65);
+        self.tx.plain_valid.next = self.plain_some.q.val();
+        self.plain_pop.next = self.tx.plain_ready.val() & self.plain_some.q.val();
+        self.plain_after.next = self.plain_head.q.val() + 1;
+        if self.plain_pop.val() {
+            self.plain_head.d.next = self.plain_after.val();
+            self.plain_some.d.next = self.plain_after.val() != self.plain_tail.q.val();
+        }
+        if self.s3_plain.q.val() {
+            self.plain_tail.d.next = self.plain_tail.q.val() + 1;
+            self.plain_some.d.next = true;
+        }
+        self.tx.plain_data.next = self.plain.rd_data.val().get_bits::<64>(0);
+        self.tx.plain_last.next = self.plain.rd_data.val().get_bit(64);
+        self.tx.plain_keep.next = self.plain.rd_data.val().get_bits::<3>(65);
         self.tx.red_valid.next = self.red_valid.val();
         self.red_ready.next = self.tx.red_ready.val();
         self.tx.red_data.next = self.red_data.val();
@@ -254,6 +273,9 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             self.shut.d.next = 0.into();
             self.active.d.next = false;
             self.plain_room.d.next = false;
+            self.plain_head.d.next = 0.into();
+            self.plain_tail.d.next = 0.into();
+            self.plain_some.d.next = false;
             self.s2_valid.d.next = false;
             self.go.d.next = 0.into();
             self.pop.d.next = 0.into();

@@ -12,9 +12,9 @@ hdl_module! {
     /// the tables, 5 their entry, 6 ports decoded, 7 where to, 8 ready for the last word, which is the eighth or later.
     /// From the words with header fields: 3 to 8 their checks, 9 the sum of them.
     /// A reduction frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11, and stored from
-    /// word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 0 to 5. Word 6 carries VNI, tree and reduction id in
-    /// the place of pad bytes, word 4 the wait count in the place of the destination, word 0 nothing: what they
-    /// held is known.
+    /// word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 1 to 5. Word 6 carries VNI, tree and reduction id in
+    /// the place of pad bytes, word 4 the wait count in the place of the destination: what they held is known, and
+    /// so is word 0, which is not stored.
     pub struct SwitchRx<
         const N: usize, const A: usize, const E: usize, const TU: usize, const TM: usize,
         const MW: usize,
@@ -95,6 +95,8 @@ hdl_module! {
         r_length: DFF<Bit>,
         /// Number of the next word.
         beat: DFF<Bits<A>>,
+        /// The same from 0 to 11, a bit each.
+        place: DFF<Bits<12>>,
         beat_full: Signal<Local, Bit>,
         first: Signal<Local, Bit>,
         second: Signal<Local, Bit>,
@@ -160,6 +162,8 @@ hdl_module! {
         ragged_word: Signal<Local, Bit>,
         /// Header of a reduction frame.
         check: RedCheck,
+        /// Words of the stored frame.
+        stored: Signal<Local, Bits<A>>,
         /// What the last word finds: ports, kind, dropped by the tables, header of a reduction frame malformed.
         d_ports: DFF<Bits<N>>,
         d_kind: DFF<Bits<2>>,
@@ -205,6 +209,7 @@ impl<
             r_bad,
             r_length,
             beat,
+            place,
             at_0,
             at_2,
             at_4,
@@ -255,8 +260,8 @@ impl<
         self.r_data.d.next = self.s_axis_rx_tdata.val();
         self.r_end.d.next = self.s_axis_rx_tvalid.val() & self.s_axis_rx_tlast.val();
         self.r_beat.d.next = self.beat.q.val();
-        self.r_moved.d.next = self.beat.q.val() + 6;
-        if self.beat.q.val() >= 6 {
+        self.r_moved.d.next = self.beat.q.val() + 5;
+        if !self.place.q.val().get_bits::<6>(0).any() {
             self.r_moved.d.next = self.beat.q.val() - 6;
         }
         self.beat_full.next = self.beat.q.val().all();
@@ -264,16 +269,18 @@ impl<
             if !self.beat_full.val() {
                 self.beat.d.next = self.beat.q.val() + 1;
             }
+            self.place.d.next = self.place.q.val() << 1;
             if self.s_axis_rx_tlast.val() {
                 self.beat.d.next = 0.into();
+                self.place.d.next = 1.into();
             }
         }
-        self.first.next = self.s_axis_rx_tvalid.val() & (self.beat.q.val() == 0);
-        self.second.next = self.s_axis_rx_tvalid.val() & (self.beat.q.val() == 1);
+        self.first.next = self.s_axis_rx_tvalid.val() & self.place.q.val().get_bit(0);
+        self.second.next = self.s_axis_rx_tvalid.val() & self.place.q.val().get_bit(1);
         self.at_0.d.next = self.first.val();
-        self.at_2.d.next = self.s_axis_rx_tvalid.val() & (self.beat.q.val() == 2);
-        self.at_4.d.next = self.s_axis_rx_tvalid.val() & (self.beat.q.val() == 4);
-        self.at_6.d.next = self.s_axis_rx_tvalid.val() & (self.beat.q.val() == 6);
+        self.at_2.d.next = self.s_axis_rx_tvalid.val() & self.place.q.val().get_bit(2);
+        self.at_4.d.next = self.s_axis_rx_tvalid.val() & self.place.q.val().get_bit(4);
+        self.at_6.d.next = self.s_axis_rx_tvalid.val() & self.place.q.val().get_bit(6);
         // A reduction frame is known by its second word.
         self.ethertype.next = (bit_cast::<16, 8>(self.s_axis_rx_tdata.val().get_bits::<8>(32))
             << 8)
@@ -299,10 +306,10 @@ impl<
         }
         self.r_bad.d.next = self.ragged_now.val()
             | self.s_axis_rx_tuser.val()
-            | (self.beat.q.val() < 7)
+            | self.place.q.val().get_bits::<7>(0).any()
             | !(!self.beat.q.val() >> 4).any();
         self.r_length.d.next =
-            self.red.q.val() & ((self.beat.q.val() != 11) | (self.keep.val() != 0x3f));
+            self.red.q.val() & (!self.place.q.val().get_bit(11) | (self.keep.val() != 0x3f));
         self.bytes_2.next = self.keep.val().get_bit(4);
         self.bytes_1.next =
             self.keep.val().get_bit(6) | (self.keep.val().get_bit(2) & !self.keep.val().get_bit(4));
@@ -476,7 +483,11 @@ impl<
             self.w_take.d.next = self.d_ports.q.val();
             self.w_off.d.next = self.t_off.q.val();
         }
-        self.w_entry.d.next = bit_cast::<E, A>(self.r_beat.q.val() + 1)
+        self.stored.next = self.r_beat.q.val() + 1;
+        if self.red.q.val() {
+            self.stored.next = 11.into();
+        }
+        self.w_entry.d.next = bit_cast::<E, A>(self.stored.val())
             | (bit_cast::<E, 2>(self.d_kind.q.val()) << self.a.val())
             | (bit_cast::<E, 3>(self.r_bytes.q.val()) << (self.a.val() + 2));
         self.m_beat.next = self.r_beat.q.val();
@@ -494,6 +505,7 @@ impl<
             self.r_end.d.next = false;
             self.at_0.d.next = false;
             self.beat.d.next = 0.into();
+            self.place.d.next = 1.into();
             self.w_valid.d.next = false;
             self.w_end.d.next = false;
             self.w_take.d.next = 0.into();

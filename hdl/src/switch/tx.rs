@@ -1,6 +1,5 @@
 //! The output of a port: plain frames and frames of the engine, one after the other.
 
-use crate::blocks::SkidBuffer;
 use crate::prelude::*;
 
 hdl_module! {
@@ -43,7 +42,16 @@ hdl_module! {
         /// A frame has left the switch.
         pub sent: Signal<Out, Bit>,
         /// Output register: data 63:0, last 64, bytes less one 67:65.
-        register: SkidBuffer<68>,
+        out_valid: DFF<Bit>,
+        out_data: DFF<Bits<68>>,
+        /// What came while it was stalled.
+        spare_valid: DFF<Bit>,
+        spare_data: DFF<Bits<68>>,
+        /// There is nothing in the spare register: a copy of its own, for what decides.
+        open: DFF<Bit>,
+        out_free: Signal<Local, Bit>,
+        spare_next: Signal<Local, Bit>,
+        offered: Signal<Local, Bit>,
         /// A plain word, its flags as in the output register.
         held: DFF<Bit>,
         word: DFF<Bits<68>>,
@@ -69,10 +77,21 @@ hdl_module! {
 impl Logic for SwitchTx {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, held, word, plain, in_red, leaves);
-        self.register.clk.next = self.clk.val();
-        self.register.rst.next = self.rst.val();
-        self.free.next = !self.held.q.val() | (self.plain.q.val() & self.register.s_ready.val());
+        dff_setup!(
+            self,
+            clk,
+            held,
+            word,
+            plain,
+            in_red,
+            leaves,
+            out_valid,
+            out_data,
+            spare_valid,
+            spare_data,
+            open
+        );
+        self.free.next = !self.held.q.val() | (self.plain.q.val() & self.open.q.val());
         self.plain_ready.next = self.free.val();
         if self.free.val() {
             self.held.d.next = self.plain_valid.val();
@@ -83,51 +102,67 @@ impl Logic for SwitchTx {
         self.chosen.next = bit_cast::<68, 64>(self.red_data.val())
             | (bit_cast::<68, 1>(self.red_last.val().into()) << 64)
             | (bits::<68>(5) << 65);
-        self.register.s_valid.next = self.red_valid.val();
+        self.offered.next = self.red_valid.val();
         if self.plain.q.val() {
             self.chosen.next = self.word.q.val();
-            self.register.s_valid.next = self.held.q.val();
+            self.offered.next = self.held.q.val();
         }
-        self.register.s_data.next = self.chosen.val();
-        self.red_ready.next = !self.plain.q.val() & self.register.s_ready.val();
+        self.out_free.next = self.m_axis_tx_tready.val() | !self.out_valid.q.val();
+        self.spare_next.next =
+            !self.out_free.val() & (self.spare_valid.q.val() | self.offered.val());
+        self.spare_valid.d.next = self.spare_next.val();
+        self.open.d.next = !self.spare_next.val();
+        if !self.spare_valid.q.val() {
+            self.spare_data.d.next = self.chosen.val();
+        }
+        if self.out_free.val() {
+            self.out_valid.d.next = self.offered.val() | self.spare_valid.q.val();
+            self.out_data.d.next = self.chosen.val();
+            if self.spare_valid.q.val() {
+                self.out_data.d.next = self.spare_data.q.val();
+            }
+        }
+        self.red_ready.next = !self.plain.q.val() & self.open.q.val();
 
         self.soon.next = self.plain_valid.val() | (self.held.q.val() & !self.plain.q.val());
         self.red_over.next = !self.in_red.q.val() & !self.red_valid.val();
-        if self.red_valid.val() & self.register.s_ready.val() & self.red_last.val() {
+        if self.red_valid.val() & self.open.q.val() & self.red_last.val() {
             self.red_over.next = true;
         }
         if !self.plain.q.val() {
             self.plain.d.next = self.soon.val() & self.red_over.val();
-            if self.red_valid.val() & self.register.s_ready.val() {
+            if self.red_valid.val() & self.open.q.val() {
                 self.in_red.d.next = !self.red_last.val();
             }
         }
         if self.plain.q.val()
             & self.held.q.val()
-            & self.register.s_ready.val()
+            & self.open.q.val()
             & self.word.q.val().get_bit(64)
         {
             self.plain.d.next = self.soon.val() & !self.red_valid.val();
         }
 
-        self.m_axis_tx_tvalid.next = self.register.m_valid.val();
-        self.register.m_ready.next = self.m_axis_tx_tready.val();
-        self.m_axis_tx_tdata.next = self.register.m_data.val().get_bits::<64>(0);
-        self.m_axis_tx_tlast.next = self.register.m_data.val().get_bit(64);
+        self.m_axis_tx_tvalid.next = self.out_valid.q.val();
+        self.m_axis_tx_tdata.next = self.out_data.q.val().get_bits::<64>(0);
+        self.m_axis_tx_tlast.next = self.out_data.q.val().get_bit(64);
         self.m_axis_tx_tkeep.next = self.all.val();
-        if self.register.m_data.val().get_bit(64) {
+        if self.out_data.q.val().get_bit(64) {
             self.m_axis_tx_tkeep.next =
-                self.all.val() >> (bits::<3>(7) - self.register.m_data.val().get_bits::<3>(65));
+                self.all.val() >> (bits::<3>(7) - self.out_data.q.val().get_bits::<3>(65));
         }
-        self.leaves.d.next = self.register.m_valid.val()
+        self.leaves.d.next = self.out_valid.q.val()
             & self.m_axis_tx_tready.val()
-            & self.register.m_data.val().get_bit(64);
+            & self.out_data.q.val().get_bit(64);
         self.sent.next = self.leaves.q.val();
         if self.rst.val() {
             self.held.d.next = false;
             self.plain.d.next = false;
             self.in_red.d.next = false;
             self.leaves.d.next = false;
+            self.out_valid.d.next = false;
+            self.spare_valid.d.next = false;
+            self.open.d.next = true;
         }
     }
 

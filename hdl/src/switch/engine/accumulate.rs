@@ -7,12 +7,13 @@ use crate::switch::ByteSwap;
 
 hdl_module! {
     /// Accumulators of a reduction engine (8 descriptors of 4 words) and the lane that combines.
-    /// The accumulator is read with each word of a frame and written 11 clocks later, before the next frame
-    /// of 12 words can read it: nothing stalls, and only a REPSUM word that has moved is forwarded.
+    /// The accumulator is read with each word of a frame and written 11 clocks later. Frames are 11 clocks apart:
+    /// each word that the next one reads is just being written, and forwarded. REPSUM moves words and reads them
+    /// three clocks later; there only the last is forwarded, if it has moved.
     /// Clocks, counted from the first word of the frame (0):
-    ///   2 to 5 data words, operands registered   2, 3 REPSUM: distance of the two sums   4 to 7 REPSUM: operands,
-    ///   moved by the distance   6 record of the decision   9 source address   10 to 12 result code so far
-    ///   13 to 16 results written, result code of each word   17 words that are not zero.
+    ///   2 to 5 data words, operands registered   2, 3 REPSUM: distance of the two sums   5 to 8 REPSUM: operands,
+    ///   moved by the distance   6 record of the decision   8 source address   8 to 12 result code so far
+    ///   13 to 16 results written, result code of each word   18 words that are not zero.
     /// q_rc and q_oflow show a code in the very clock in which it is written, q_data one
     /// clock later, and w_* what was written.
     pub struct RedAccumulate {
@@ -22,7 +23,7 @@ hdl_module! {
         pub rst: Signal<In, Bit>,
         /// First word of a frame.
         pub s_first: Signal<In, Bit>,
-        /// Word: 2 to 5 data, 9 source address.
+        /// Word: 2 to 5 data, 8 source address.
         pub s_data: Signal<In, Bits<64>>,
         /// MINNUM and MAXNUM as IEEE 754: a signalling NaN gives a NaN.
         pub cfg_ieee_nan: Signal<In, Bit>,
@@ -100,6 +101,7 @@ hdl_module! {
         t15: DFF<Bit>,
         t16: DFF<Bit>,
         t17: DFF<Bit>,
+        t18: DFF<Bit>,
         /// The frame's values replace the accumulator.
         load: Signal<Local, Bit>,
         is_data: Signal<Local, Bit>,
@@ -125,15 +127,17 @@ hdl_module! {
         t4_weight: DFF<Bits<8>>,
         t4_special: DFF<Bit>,
         t4_nan: DFF<Bit>,
-        /// Clocks 4 to 7: word of the accumulator that goes with the frame's, 4 and above for none.
+        /// Clocks 5 to 8: word of the accumulator that goes with the frame's, 4 and above for none.
         r_word: DFF<Bits<4>>,
+        r_next: Signal<Local, Bits<4>>,
+        r_none: DFF<Bit>,
         r_index: DFF<Bits<3>>,
         r_place: Signal<Local, Bits<5>>,
         q_place: Signal<Local, Bits<5>>,
-        /// Clocks 5 to 8: REPSUM operand.
+        /// Clocks 6 to 9: REPSUM operand.
         r_a: DFF<Bits<64>>,
         r_zero: DFF<Bit>,
-        /// Record of the frame, clock 6 to 17.
+        /// Record of the frame, clock 6 to 16.
         rec_combine: DFF<Bit>,
         rec_first: DFF<Bit>,
         rec_load: DFF<Bit>,
@@ -150,14 +154,17 @@ hdl_module! {
         rec_offset: DFF<Bits<4>>,
         rec_special: DFF<Bit>,
         rec_nan: DFF<Bit>,
-        /// Clock 10: source of the frame.
+        /// Clocks 17 and 18: what of it is still wanted.
+        late_combine: DFF<Bit>,
+        late_index: DFF<Bits<3>>,
+        /// Clock 9: source of the frame.
         source: DFF<Bits<32>>,
         first_source: DFF<Bits<32>>,
-        /// Clock 11: what the descriptor had.
+        /// From clock 9: what the descriptor had.
         t11_code: DFF<Bits<6>>,
         t11_filled: DFF<Bits<4>>,
         dropped_mask: Signal<Local, Bits<4>>,
-        /// Clock 12: code and overflow of the larger and of the smaller sum, words dropped.
+        /// From clock 10: code and overflow of the larger and of the smaller sum, words dropped.
         t12_large: DFF<Bits<6>>,
         t12_small: DFF<Bits<6>>,
         t12_inexact: DFF<Bit>,
@@ -172,6 +179,12 @@ hdl_module! {
         start_any: Signal<Local, Bit>,
         start_word: Signal<Local, Bits<2>>,
         base_repsum: Signal<Local, Bits<4>>,
+        /// Clock 12: code so far, that of REPSUM with its overflow, that of operations that disagree.
+        b_rc: DFF<Bits<4>>,
+        b_repsum: DFF<Bits<4>>,
+        b_any: DFF<Bit>,
+        b_word: DFF<Bits<2>>,
+        b_keeps: DFF<Bits<4>>,
         /// From clock 13: result code, word that overflowed.
         rc: DFF<Bits<4>>,
         over_any: DFF<Bit>,
@@ -183,8 +196,13 @@ hdl_module! {
         stores: Signal<Local, Bit>,
         /// Clocks 13 to 16: the result is stored, its code counts, it is a word of a REPSUM, where it goes.
         store: DFF<Bit>,
-        /// The next frame is of the same descriptor, right behind, and its first word is read now.
+        /// The next frame is of the same descriptor, right behind, and its first word is read now; it is the one that
+        /// is stored.
+        follows_at: Signal<Local, Bit>,
         follows: DFF<Bit>,
+        /// The next frame came 11 clocks later; each word that it reads is the one that is stored.
+        near: DFF<Bit>,
+        near_store: DFF<Bit>,
         counts: DFF<Bit>,
         counts_moved: DFF<Bit>,
         place: DFF<Bits<5>>,
@@ -194,15 +212,25 @@ hdl_module! {
         live_word: Signal<Local, Bits<2>>,
         live_code: Signal<Local, Bits<6>>,
         result: Signal<Local, Bits<64>>,
-        /// Words written, not zero; clock 14 to 17.
+        /// The word written in the clock before: it was, its number.
+        late_store: DFF<Bit>,
+        late_word: DFF<Bits<2>>,
+        /// Words written, not zero; clock 15 to 18.
         w_filled: DFF<Bits<4>>,
         w_onehot: Signal<Local, Bits<4>>,
         w_before: Signal<Local, Bits<4>>,
         /// The word written in the clock before.
         late_data: DFF<Bits<64>>,
+        /// Which quarters of the lane's result were not zero then.
+        late_any: DFF<Bits<4>>,
         /// Code of the result that is sent; the lane has it.
         sent_code: DFF<Bits<6>>,
         sends_live: DFF<Bit>,
+        sends_here: Signal<Local, Bit>,
+        /// And its word counts.
+        sends_counts: DFF<Bit>,
+        sent_base: Signal<Local, Bits<4>>,
+        sent_word: Signal<Local, Bits<3>>,
         shown: Signal<Local, Bits<6>>,
     }
 }
@@ -230,6 +258,7 @@ impl Logic for RedAccumulate {
             t15,
             t16,
             t17,
+            t18,
             l_valid,
             l_word,
             l_op,
@@ -242,6 +271,7 @@ impl Logic for RedAccumulate {
             t4_larger,
             t4_offset,
             r_word,
+            r_none,
             r_index,
             data_word,
             t4_weight,
@@ -272,18 +302,31 @@ impl Logic for RedAccumulate {
             t12_large,
             t12_small,
             t12_inexact,
+            b_rc,
+            b_repsum,
+            b_any,
+            b_word,
+            b_keeps,
             rc,
             over_any,
             over_word,
             w_filled,
             store,
             follows,
+            near,
+            near_store,
+            late_combine,
+            late_index,
             counts,
             counts_moved,
             place,
             late_data,
+            late_any,
+            late_store,
+            late_word,
             sent_code,
-            sends_live
+            sends_live,
+            sends_counts
         );
         self.lane.clk.next = self.clk.val();
         self.lane.rst.next = self.rst.val();
@@ -313,6 +356,7 @@ impl Logic for RedAccumulate {
         self.t15.d.next = self.t14.q.val();
         self.t16.d.next = self.t15.q.val();
         self.t17.d.next = self.t16.q.val();
+        self.t18.d.next = self.t17.q.val();
 
         // Clocks 2 to 5: operands. OR with nothing copies the frame's words.
         self.swap.s.next = self.s_data.val();
@@ -358,9 +402,13 @@ impl Logic for RedAccumulate {
                 self.offset.next = 4.into();
             }
         }
-        self.r_word.d.next = self.r_word.q.val() + 1;
-        if self.t3.q.val() {
-            self.r_word.d.next = self.offset.val();
+        self.r_next.next = self.r_word.q.val() + 1;
+        if self.t4.q.val() {
+            self.r_next.next = self.t4_offset.q.val();
+        }
+        self.r_word.d.next = self.r_next.val();
+        self.r_none.d.next = self.r_next.val().get_bits::<2>(2).any();
+        if self.t4.q.val() {
             self.r_index.d.next = self.m_index.val();
         }
         if self.t3.q.val() {
@@ -431,8 +479,8 @@ impl Logic for RedAccumulate {
         self.weights_q.wr_addr.next = self.rec_index.q.val();
         self.weights_q.wr_data.next = self.rec_weight.q.val();
 
-        // Clocks 9 to 11: sources.
-        if self.t9.q.val() {
+        // Clocks 8 to 11: sources.
+        if self.t8.q.val() {
             self.source.d.next = self.swap.m.val().get_bits::<32>(0);
         }
         self.sources.wr_en.next =
@@ -442,7 +490,7 @@ impl Logic for RedAccumulate {
         self.sources.rd_addr.next = self.rec_index.q.val();
         self.first_source.d.next = self.sources.rd_data.val();
 
-        // Clocks 10 to 12: the result code before the words of this frame.
+        // Clocks 8 to 12: the result code before the words of this frame.
         self.codes.rd_addr.next = self.rec_index.q.val();
         self.filled.rd_addr.next = self.rec_index.q.val();
         self.t11_code.d.next = self.codes.rd_data.val();
@@ -482,31 +530,37 @@ impl Logic for RedAccumulate {
         self.small_moves.next = self.small_over.val() & self.small_kept.val();
         self.small_word.next =
             self.t12_small.q.val().get_bits::<2>(4) - self.rec_distance.q.val().get_bits::<2>(0);
-        self.start_rc.next = self.base_rc.val();
+        self.b_rc.d.next = self.base_rc.val();
+        self.b_repsum.d.next = self.base_repsum.val();
+        self.b_any.d.next = self.large_over.val() | self.small_moves.val();
+        self.b_word.d.next = 0.into();
+        if self.large_over.val() {
+            self.b_word.d.next = self.t12_large.q.val().get_bits::<2>(4);
+        }
+        if self.small_moves.val()
+            & (!self.large_over.val()
+                | (self.small_word.val() > self.t12_large.q.val().get_bits::<2>(4)))
+        {
+            self.b_word.d.next = self.small_word.val();
+        }
+        self.b_keeps.d.next = self.t11_code.q.val().get_bits::<4>(0);
+        if self.rec_rc.q.val() > self.t11_code.q.val().get_bits::<4>(0) {
+            self.b_keeps.d.next = self.rec_rc.q.val();
+        }
+        self.start_rc.next = self.b_rc.q.val();
         self.start_any.next = false;
         self.start_word.next = 0.into();
         if self.rec_repsum.q.val() {
-            self.start_rc.next = self.base_repsum.val();
-            self.start_any.next = self.large_over.val() | self.small_moves.val();
-            if self.large_over.val() {
-                self.start_word.next = self.t12_large.q.val().get_bits::<2>(4);
-            }
-            if self.small_moves.val()
-                & (!self.large_over.val()
-                    | (self.small_word.val() > self.t12_large.q.val().get_bits::<2>(4)))
-            {
-                self.start_word.next = self.small_word.val();
-            }
+            self.start_rc.next = self.b_repsum.q.val();
+            self.start_any.next = self.b_any.q.val();
+            self.start_word.next = self.b_word.q.val();
         }
         if self.rec_differs.q.val() {
             self.start_rc.next = 8.into();
             self.start_any.next = false;
         }
         if self.rec_keeps.q.val() {
-            self.start_rc.next = self.t11_code.q.val().get_bits::<4>(0);
-            if self.rec_rc.q.val() > self.t11_code.q.val().get_bits::<4>(0) {
-                self.start_rc.next = self.rec_rc.q.val();
-            }
+            self.start_rc.next = self.b_keeps.q.val();
             self.start_any.next = true;
             self.start_word.next = self.t11_code.q.val().get_bits::<2>(4);
         }
@@ -531,10 +585,17 @@ impl Logic for RedAccumulate {
                 & !self.rec_keeps.q.val()
                 & !self.result_word.val().get_bit(3);
         self.store.d.next = self.stores.val();
-        self.follows.d.next = self.stores.val()
-            & self.t3.q.val()
+        self.follows_at.next = self.stores.val()
+            & self.t4.q.val()
             & self.t15.q.val()
             & (self.rec_index.q.val() == self.m_index.val());
+        self.follows.d.next = self.follows_at.val()
+            & (self.result_word.val().get_bits::<2>(0) == self.r_next.val().get_bits::<2>(0));
+        if self.t1.q.val() {
+            self.near.d.next = self.t12.q.val();
+        }
+        self.near_store.d.next = self.stores.val()
+            & ((self.t1.q.val() & self.t12.q.val()) | (!self.t1.q.val() & self.near.q.val()));
         self.counts.d.next = self.stores.val() & !self.rec_differs.q.val();
         self.counts_moved.d.next = self.stores.val() & self.moves.val();
         self.place.d.next = (bit_cast::<5, 3>(self.rec_index.q.val()) << 2)
@@ -559,18 +620,24 @@ impl Logic for RedAccumulate {
         self.words_q.wr_addr.next = self.place.q.val();
         self.words_q.wr_data.next = self.result.val();
 
-        // Clocks 4 to 7: the accumulator's word that goes with the frame's.
+        // Clocks 2 to 5 of a frame that follows at once.
+        if self.near_store.q.val()
+            & (self.place.q.val().get_bits::<3>(2) == self.m_index.val())
+            & !self.load.val()
+        {
+            self.l_a.d.next = self.result.val();
+        }
+
+        // Clocks 5 to 8: the accumulator's word that goes with the frame's.
         self.r_place.next = (bit_cast::<5, 3>(self.r_index.q.val()) << 2)
             | bit_cast::<5, 2>(self.r_word.q.val().get_bits::<2>(0));
         self.words_r.rd_addr.next = self.r_place.val();
         self.r_a.d.next = self.words_r.rd_data.val();
         // The last word of the frame before, if that has moved it, is written in the clock in which the first is read.
-        if self.follows.q.val()
-            & (self.place.q.val().get_bits::<2>(0) == self.r_word.q.val().get_bits::<2>(0))
-        {
-            self.r_a.d.next = self.result.val();
+        if self.follows.q.val() {
+            self.r_a.d.next = self.lane.m_data.val();
         }
-        if self.r_word.q.val().get_bits::<2>(2).any() {
+        if self.r_none.q.val() {
             self.r_a.d.next = 0.into();
         }
 
@@ -616,21 +683,32 @@ impl Logic for RedAccumulate {
         self.codes_q.wr_addr.next = self.rec_index.q.val();
         self.codes_q.wr_data.next = self.live_code.val();
 
-        // Clocks 13 to 17: which words are not zero.
-        self.w_onehot.next = bits::<4>(1) << self.place.q.val().get_bits::<2>(0);
+        // Clocks 14 to 18: which words are not zero.
+        self.late_store.d.next = self.store.q.val();
+        self.late_word.d.next = self.place.q.val().get_bits::<2>(0);
+        self.late_any.d.next =
+            bit_cast::<4, 1>(self.lane.m_data.val().get_bits::<16>(0).any().into())
+                | (bit_cast::<4, 1>(self.lane.m_data.val().get_bits::<16>(16).any().into()) << 1)
+                | (bit_cast::<4, 1>(self.lane.m_data.val().get_bits::<16>(32).any().into()) << 2)
+                | (bit_cast::<4, 1>(self.lane.m_data.val().get_bits::<16>(48).any().into()) << 3);
+        self.w_onehot.next = bits::<4>(1) << self.late_word.q.val();
         self.w_before.next = self.w_filled.q.val();
-        if self.t13.q.val() {
+        if self.t14.q.val() {
             self.w_before.next = self.t11_filled.q.val();
         }
         self.w_filled.d.next = self.w_before.val();
-        if self.store.q.val() {
+        if self.late_store.q.val() {
             self.w_filled.d.next = self.w_before.val() & !self.w_onehot.val();
-            if self.lane.m_data.val().any() {
+            if self.late_any.q.val().any() {
                 self.w_filled.d.next = self.w_before.val() | self.w_onehot.val();
             }
         }
-        self.filled.wr_en.next = self.t17.q.val() & self.rec_combine.q.val();
-        self.filled.wr_addr.next = self.rec_index.q.val();
+        if self.t16.q.val() {
+            self.late_combine.d.next = self.rec_combine.q.val();
+            self.late_index.d.next = self.rec_index.q.val();
+        }
+        self.filled.wr_en.next = self.t18.q.val() & self.late_combine.q.val();
+        self.filled.wr_addr.next = self.late_index.q.val();
         self.filled.wr_data.next = self.w_filled.q.val();
 
         // Sending. The frame's words may be read just before they are written: w_* says so. The code of the last
@@ -645,14 +723,31 @@ impl Logic for RedAccumulate {
         self.w_data.next = self.late_data.q.val();
         self.codes_q.rd_addr.next = self.q_index.val();
         self.sent_code.d.next = self.codes_q.rd_data.val();
-        self.sends_live.d.next = (self.t15.q.val() | self.t16.q.val())
+        self.sends_here.next = (self.t15.q.val() | self.t16.q.val())
             & self.rec_combine.q.val()
             & (self.rec_index.q.val() == self.q_index.val());
         self.shown.next = self.sent_code.q.val();
         if self.sends_live.q.val() {
             self.shown.next = self.live_code.val();
         }
-        self.q_rc.next = self.shown.val().get_bits::<4>(0);
+        // As live_rc, but the choice comes first.
+        self.sends_live.d.next = self.sends_here.val();
+        self.sends_counts.d.next =
+            self.sends_here.val() & self.stores.val() & !self.rec_differs.q.val();
+        self.sent_base.next = self.sent_code.q.val().get_bits::<4>(0);
+        if self.sends_live.q.val() {
+            self.sent_base.next = self.rc.q.val();
+        }
+        self.sent_word.next = 0.into();
+        if self.sends_counts.q.val() {
+            self.sent_word.next = self.lane.m_code.val().get_bits::<3>(0);
+        }
+        self.q_rc.next = self.sent_base.val();
+        if !self.sent_base.val().get_bit(3)
+            & (self.sent_word.val() > self.sent_base.val().get_bits::<3>(0))
+        {
+            self.q_rc.next = bit_cast::<4, 3>(self.sent_word.val());
+        }
         self.q_oflow.next = self.shown.val().get_bits::<2>(4);
         self.weights_q.rd_addr.next = self.q_index.val();
         self.q_m.next = self.weights_q.rd_data.val();
@@ -674,8 +769,11 @@ impl Logic for RedAccumulate {
             self.t15.d.next = false;
             self.t16.d.next = false;
             self.t17.d.next = false;
+            self.t18.d.next = false;
             self.rec_combine.d.next = false;
+            self.near_store.d.next = false;
             self.store.d.next = false;
+            self.late_store.d.next = false;
             self.counts.d.next = false;
         }
     }

@@ -1,6 +1,6 @@
 //! Frames that a reduction engine sends: results, and frames that pass.
 
-use crate::blocks::FifoReg;
+use crate::blocks::AsyncRam;
 use crate::prelude::*;
 use crate::switch::ByteSwap;
 
@@ -59,6 +59,10 @@ hdl_module! {
         pub b_word: Signal<Out, Bits<4>>,
         /// The word, in the same clock.
         pub b_data: Signal<In, Bits<64>>,
+        /// It is just being written: b_written has it one clock later.
+        pub b_same: Signal<In, Bit>,
+        /// The word that was written in the clock before.
+        pub b_written: Signal<In, Bits<64>>,
         /// Key of the frame.
         pub b_key: Signal<In, Bits<16>>,
         /// A word of a frame.
@@ -75,8 +79,14 @@ hdl_module! {
         pub done_index: Signal<Out, Bits<3>>,
         /// A passing frame has been sent: its place is free.
         pub freed: Signal<Out, Bit>,
-        /// Jobs: descriptor or place 2:0, passing 3.
-        jobs: FifoReg<4, 4>,
+        /// Jobs: descriptor or place 2:0, passing 3. There are never more than descriptors and places together, 12.
+        jobs: AsyncRam<4, 4>,
+        /// The oldest job's place, the next job's; there is a job.
+        job_head: DFF<Bits<4>>,
+        job_tail: DFF<Bits<4>>,
+        job_some: DFF<Bit>,
+        job_after: Signal<Local, Bits<4>>,
+        job_push: Signal<Local, Bit>,
         swap: ByteSwap,
         cookie: ByteSwap,
         late: ByteSwap,
@@ -89,7 +99,7 @@ hdl_module! {
         is_last: Signal<Local, Bit>,
         step: Signal<Local, Bit>,
         take: Signal<Local, Bit>,
-        /// The output takes a word.
+        /// The pipeline moves.
         flows: Signal<Local, Bit>,
         /// Destination address.
         dfa: Signal<Local, Bits<32>>,
@@ -108,6 +118,8 @@ hdl_module! {
         c_place: DFF<Bits<5>>,
         c_data: DFF<Bits<64>>,
         c_kept: DFF<Bits<64>>,
+        c_same: DFF<Bit>,
+        c_buffered: Signal<Local, Bits<64>>,
         c_key: DFF<Bits<16>>,
         c_vni: DFF<Bits<16>>,
         c_cookie: DFF<Bits<32>>,
@@ -119,6 +131,18 @@ hdl_module! {
         c_late: DFF<Bit>,
         r_place: Signal<Local, Bits<5>>,
         c_value: Signal<Local, Bits<64>>,
+        /// Number of the word, from 0 to 7, a bit each; weight that is shown.
+        c_is: DFF<Bits<8>>,
+        shown_m: Signal<Local, Bits<8>>,
+        word_0: Signal<Local, Bits<64>>,
+        word_1: Signal<Local, Bits<64>>,
+        word_2: Signal<Local, Bits<64>>,
+        word_3: Signal<Local, Bits<64>>,
+        word_4: Signal<Local, Bits<64>>,
+        word_5: Signal<Local, Bits<64>>,
+        word_6: Signal<Local, Bits<64>>,
+        word_7: Signal<Local, Bits<64>>,
+        word_8: Signal<Local, Bits<64>>,
         /// Word of a result, most significant byte first; of a passing frame; the one that is sent.
         composed: Signal<Local, Bits<64>>,
         kept: Signal<Local, Bits<64>>,
@@ -136,6 +160,11 @@ hdl_module! {
         q_valid: DFF<Bit>,
         q_bytes: DFF<Bits<48>>,
         q_last: DFF<Bit>,
+        leaving: Signal<Local, Bits<64>>,
+        /// A word that left the pipeline and was not taken: the pipeline stands still.
+        held: DFF<Bit>,
+        held_data: DFF<Bits<64>>,
+        held_last: DFF<Bit>,
         /// All but the result code and the word that overflowed.
         outside: Param<0xffff_ffff_ff7f_f8e7, 64>,
     }
@@ -145,33 +174,44 @@ impl Logic for RedEmit {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, busy, passing, index, word, sum_base, sum_low, sum_high, sum_all,
-            sum_folded, c_valid, c_word, c_passing, c_place, c_data, c_kept, c_key, c_vni,
-            c_cookie, c_seqno, c_count, c_op, c_m, p_valid_q, p_word, p_last, p_codes, p_stale,
-            c_late, p_repsum, q_valid, q_bytes, q_last
+            self, clk, c_is, c_same, job_head, job_tail, job_some, busy, passing, index, word,
+            sum_base, sum_low, sum_high, sum_all, sum_folded, c_valid, c_word, c_passing, c_place,
+            c_data, c_kept, c_key, c_vni, c_cookie, c_seqno, c_count, c_op, c_m, p_valid_q, p_word,
+            p_last, p_codes, p_stale, c_late, p_repsum, q_valid, q_bytes, q_last, held, held_data,
+            held_last
         );
         self.jobs.clk.next = self.clk.val();
-        self.jobs.rst.next = self.rst.val();
-        self.jobs.s_valid.next = self.j_valid.val() | self.p_valid.val();
-        self.jobs.s_data.next = bit_cast::<4, 3>(self.j_index.val());
+        self.job_push.next = self.j_valid.val() | self.p_valid.val();
+        self.jobs.wr_en.next = self.job_push.val();
+        self.jobs.wr_addr.next = self.job_tail.q.val();
+        self.jobs.rd_addr.next = self.job_head.q.val();
+        self.jobs.wr_data.next = bit_cast::<4, 3>(self.j_index.val());
         if self.p_valid.val() {
-            self.jobs.s_data.next = bit_cast::<4, 2>(self.p_slot.val()) | 8;
+            self.jobs.wr_data.next = bit_cast::<4, 2>(self.p_slot.val()) | 8;
         }
 
         // The job and the word.
-        self.flows.next = !self.q_valid.q.val() | self.m_ready.val();
+        self.flows.next = !self.held.q.val();
         self.is_last.next = self.word.q.val() == 11;
         self.step.next = self.busy.q.val() & self.flows.val();
         self.take.next = !self.busy.q.val() | (self.flows.val() & self.is_last.val());
-        self.jobs.m_ready.next = self.take.val();
+        self.job_after.next = self.job_head.q.val() + 1;
         if self.step.val() {
             self.word.d.next = self.word.q.val() + 1;
         }
         if self.take.val() {
-            self.busy.d.next = self.jobs.m_valid.val();
-            self.passing.d.next = self.jobs.m_data.val().get_bit(3);
-            self.index.d.next = self.jobs.m_data.val().get_bits::<3>(0);
+            self.busy.d.next = self.job_some.q.val();
+            self.passing.d.next = self.jobs.rd_data.val().get_bit(3);
+            self.index.d.next = self.jobs.rd_data.val().get_bits::<3>(0);
             self.word.d.next = 0.into();
+            if self.job_some.q.val() {
+                self.job_head.d.next = self.job_after.val();
+                self.job_some.d.next = self.job_after.val() != self.job_tail.q.val();
+            }
+        }
+        if self.job_push.val() {
+            self.job_tail.d.next = self.job_tail.q.val() + 1;
+            self.job_some.d.next = true;
         }
         self.done_valid.next = self.step.val() & self.is_last.val() & !self.passing.q.val();
         self.done_index.next = self.index.q.val();
@@ -189,6 +229,15 @@ impl Logic for RedEmit {
             self.c_place.d.next = self.r_place.val();
             self.c_data.d.next = self.q_data.val();
             self.c_kept.d.next = self.b_data.val();
+            self.c_same.d.next = self.b_same.val();
+        }
+        self.c_buffered.next = self.c_kept.q.val();
+        if self.c_same.q.val() {
+            self.c_buffered.next = self.b_written.val();
+        }
+        if !self.flows.val() {
+            self.c_kept.d.next = self.c_buffered.val();
+            self.c_same.d.next = false;
         }
         // The header of a job stands still while its words 0 to 8 are composed, stalled or not.
         self.c_vni.d.next = self.q_key.val().get_bits::<16>(16);
@@ -238,63 +287,85 @@ impl Logic for RedEmit {
         self.checksum.next = !(self.sum_folded.q.val().get_bits::<16>(0)
             + bit_cast::<16, 1>(self.sum_folded.q.val().get_bits::<1>(16)));
 
-        // A word of a result.
-        self.repsum.next = self.c_op.q.val() == 0x30;
-        self.composed.next = self.c_value.val();
-        if self.c_word.q.val() == 0 {
-            self.composed.next = (bits::<64>(0x0300) << 32) | bit_cast::<64, 32>(self.dfa.val());
+        self.cookie.s.next = bit_cast::<64, 32>(self.c_cookie.q.val()) << 32;
+        self.shown_m.next = 0.into();
+        if self.c_op.q.val() == 0x30 {
+            self.shown_m.next = self.c_m.q.val();
         }
-        if self.c_word.q.val() == 1 {
-            self.composed.next = (bits::<64>(0x0200) << 48)
+
+        // A word of a result: one of these, and nothing else.
+        self.repsum.next = self.c_op.q.val() == 0x30;
+        if self.flows.val() {
+            self.c_is.d.next = bits::<8>(1) << self.word.q.val();
+        }
+        self.word_0.next = 0.into();
+        if self.c_is.q.val().get_bit(0) {
+            self.word_0.next = (bits::<64>(0x0300) << 32) | bit_cast::<64, 32>(self.dfa.val());
+        }
+        self.word_1.next = 0.into();
+        if self.c_is.q.val().get_bit(1) {
+            self.word_1.next = (bits::<64>(0x0200) << 48)
                 | (bit_cast::<64, 32>(self.cfg_address.val()) << 16)
                 | bit_cast::<64, 16>(self.cfg_ethertype.val());
         }
-        if self.c_word.q.val() == 2 {
-            self.composed.next =
+        self.word_2.next = 0.into();
+        if self.c_is.q.val().get_bit(2) {
+            self.word_2.next =
                 (bits::<64>(0x4500_0050) << 32) | (bit_cast::<64, 16>(self.c_vni.q.val()) << 16);
         }
-        if self.c_word.q.val() == 3 {
-            self.composed.next = (bits::<64>(0x40fd) << 48)
+        self.word_3.next = 0.into();
+        if self.c_is.q.val().get_bit(3) {
+            self.word_3.next = (bits::<64>(0x40fd) << 48)
                 | (bit_cast::<64, 16>(self.checksum.val()) << 32)
                 | bit_cast::<64, 32>(self.cfg_address.val());
         }
-        if self.c_word.q.val() == 4 {
-            self.composed.next = (bit_cast::<64, 32>(self.dfa.val()) << 32) | (bits::<64>(3) << 30);
+        self.word_4.next = 0.into();
+        if self.c_is.q.val().get_bit(4) {
+            self.word_4.next = (bit_cast::<64, 32>(self.dfa.val()) << 32) | (bits::<64>(3) << 30);
         }
-        if self.c_word.q.val() == 5 {
-            self.composed.next = 0x3100.into();
+        self.word_5.next = 0.into();
+        if self.c_is.q.val().get_bit(5) {
+            self.word_5.next = 0x3100.into();
         }
-        if self.c_word.q.val() == 6 {
-            self.composed.next = bit_cast::<64, 32>(self.cookie.m.val().get_bits::<32>(0));
+        self.word_6.next = 0.into();
+        if self.c_is.q.val().get_bit(6) {
+            self.word_6.next = bit_cast::<64, 32>(self.cookie.m.val().get_bits::<32>(0));
         }
-        if self.c_word.q.val() == 7 {
-            self.composed.next = bit_cast::<64, 10>(self.c_seqno.q.val())
+        self.word_7.next = 0.into();
+        if self.c_is.q.val().get_bit(7) {
+            self.word_7.next = bit_cast::<64, 10>(self.c_seqno.q.val())
                 | (bit_cast::<64, 6>(self.c_op.q.val()) << 11)
                 | (bit_cast::<64, 20>(self.c_count.q.val()) << 17)
-                | (bit_cast::<64, 10>(self.c_seqno.q.val()) << 37);
-            if self.repsum.val() {
-                self.composed.next = bit_cast::<64, 10>(self.c_seqno.q.val())
-                    | (bit_cast::<64, 6>(self.c_op.q.val()) << 11)
-                    | (bit_cast::<64, 20>(self.c_count.q.val()) << 17)
-                    | (bit_cast::<64, 10>(self.c_seqno.q.val()) << 37)
-                    | (bit_cast::<64, 8>(self.c_m.q.val()) << 51);
-            }
+                | (bit_cast::<64, 10>(self.c_seqno.q.val()) << 37)
+                | (bit_cast::<64, 8>(self.shown_m.val()) << 51);
         }
-        self.cookie.s.next = bit_cast::<64, 32>(self.c_cookie.q.val()) << 32;
+        self.word_8.next = 0.into();
+        if self.c_word.q.val().get_bit(3) {
+            self.word_8.next = self.c_value.val();
+        }
+        self.composed.next = self.word_0.val()
+            | self.word_1.val()
+            | self.word_2.val()
+            | self.word_3.val()
+            | self.word_4.val()
+            | self.word_5.val()
+            | self.word_6.val()
+            | self.word_7.val()
+            | self.word_8.val();
         self.swap.s.next = self.composed.val();
 
         // A word of a passing frame: what the input replaced is put back.
         self.swap_dfa.s.next = bit_cast::<64, 32>(self.dfa.val()) << 32;
-        self.kept.next = self.c_kept.q.val();
+        self.kept.next = self.c_buffered.val();
         if self.c_word.q.val() == 0 {
             self.kept.next = (bits::<64>(3) << 16) | (self.swap_dfa.m.val() << 32);
         }
         if self.c_word.q.val() == 4 {
-            self.kept.next = (bit_cast::<64, 32>(self.c_kept.q.val().get_bits::<32>(32)) << 32)
+            self.kept.next = (bit_cast::<64, 32>(self.c_buffered.val().get_bits::<32>(32)) << 32)
                 | self.swap_dfa.m.val();
         }
         if self.c_word.q.val() == 6 {
-            self.kept.next = bit_cast::<64, 32>(self.c_kept.q.val().get_bits::<32>(32)) << 32;
+            self.kept.next = bit_cast::<64, 32>(self.c_buffered.val().get_bits::<32>(32)) << 32;
         }
 
         // The word behind the one that leaves. Its result code is put in at the last moment.
@@ -332,15 +403,30 @@ impl Logic for RedEmit {
             self.q_bytes.d.next = self.p_patched.val().get_bits::<48>(16);
             self.q_last.d.next = self.p_last.q.val();
         }
-        self.m_valid.next = self.q_valid.q.val();
-        self.m_last.next = self.q_last.q.val();
-        self.m_data.next = bit_cast::<64, 48>(self.q_bytes.q.val())
+        // Whether the word was taken is known one clock later in the pipeline: a register stands in between.
+        self.leaving.next = bit_cast::<64, 48>(self.q_bytes.q.val())
             | (bit_cast::<64, 16>(self.p_patched.val().get_bits::<16>(0)) << 48);
+        self.m_valid.next = self.q_valid.q.val() | self.held.q.val();
+        self.m_last.next = self.q_last.q.val();
+        self.m_data.next = self.leaving.val();
+        if self.held.q.val() {
+            self.m_last.next = self.held_last.q.val();
+            self.m_data.next = self.held_data.q.val();
+        }
+        self.held.d.next = (self.q_valid.q.val() | self.held.q.val()) & !self.m_ready.val();
+        if self.flows.val() {
+            self.held_data.d.next = self.leaving.val();
+            self.held_last.d.next = self.q_last.q.val();
+        }
         if self.rst.val() {
+            self.job_head.d.next = 0.into();
+            self.job_tail.d.next = 0.into();
+            self.job_some.d.next = false;
             self.busy.d.next = false;
             self.c_valid.d.next = false;
             self.p_valid_q.d.next = false;
             self.q_valid.d.next = false;
+            self.held.d.next = false;
         }
     }
 

@@ -6,11 +6,11 @@ use crate::switch::ByteSwap;
 
 hdl_module! {
     /// Descriptors of a reduction engine (8): finds the one a frame belongs to and decides what becomes of
-    /// the frame and of the descriptor. One frame every 12 clocks; the words of a frame come one a clock.
+    /// the frame and of the descriptor. One frame every 11 clocks; the words of a frame come one a clock.
     /// Clocks, counted from the first word (0):
     ///   0 compare with all descriptors   1 index   2 tables read, m_index   3 sequence and operation compared,
-    ///   counts added   4 decision   5 descriptor written, c_*, j_*   10 wait count comes   11, 12 timeout chosen
-    ///   13 timer set.
+    ///   counts added, d_pass   4 decision   5 descriptor written, c_*, j_*   9 wait count comes   10, 11 timeout
+    ///   chosen   12 timer set.
     /// A tick starts a visit to all timers, one every two clocks. A descriptor that has expired closes the engine to new
     /// frames (room low) until the pipeline is empty, 40 clocks at most, and is then given up.
     pub struct RedMatch {
@@ -22,7 +22,7 @@ hdl_module! {
         pub s_first: Signal<In, Bit>,
         /// 1 up, 2 pass, 3 down; with the first word.
         pub s_kind: Signal<In, Bits<2>>,
-        /// Word of the frame: 0 key 15:0, VNI 31:16, cookie; 1 reduction header; 10 wait count 19:0.
+        /// Word of the frame: 0 key 15:0, VNI 31:16, cookie; 1 reduction header; 9 wait count 19:0.
         pub s_data: Signal<In, Bits<64>>,
         /// The engine takes part; otherwise frames up pass and frames down have no effect.
         pub cfg_enable: Signal<In, Bit>,
@@ -50,11 +50,13 @@ hdl_module! {
         pub m_mismatched: Signal<Out, Bit>,
         /// Clock 2: reduction header, most significant byte first.
         pub m_header: Signal<Out, Bits<64>>,
+        /// Clock 3: the frame goes on down the tree, and is of no other concern.
+        pub d_pass: Signal<Out, Bit>,
         /// Clock 5: a decision.
         pub c_valid: Signal<Out, Bit>,
         /// The frame is combined.
         pub c_combine: Signal<Out, Bit>,
-        /// The frame goes on unchanged.
+        /// Upwards, the frame goes on unchanged; only with c_valid.
         pub c_pass: Signal<Out, Bit>,
         /// It is the first contribution.
         pub c_first: Signal<Out, Bit>,
@@ -130,7 +132,6 @@ hdl_module! {
         t9: DFF<Bit>,
         t10: DFF<Bit>,
         t11: DFF<Bit>,
-        t12: DFF<Bit>,
         /// The frame: kind, first word.
         kind: DFF<Bits<2>>,
         key: DFF<Bits<64>>,
@@ -153,12 +154,13 @@ hdl_module! {
         free_index: DFF<Bits<3>>,
         free_at: OneHotIndex<8, 3>,
         free: Signal<Local, Bits<8>>,
-        free_first: Signal<Local, Bits<8>>,
+        free_first: DFF<Bits<8>>,
         /// Clock 3.
         t3_seqno: DFF<Bits<10>>,
         t3_tally: DFF<Bits<26>>,
         t3_wait: DFF<Bits<20>>,
         t3_match: DFF<Bit>,
+        t3_pass: DFF<Bit>,
         behind: Signal<Local, Bits<10>>,
         /// Clock 4.
         t4_same: DFF<Bit>,
@@ -205,11 +207,11 @@ hdl_module! {
         t6_reached: DFF<Bit>,
         t6_differs: DFF<Bit>,
         t6_over: DFF<Bit>,
-        /// Clocks 11 to 13: arming.
+        /// Clocks 10 to 12: arming.
         t6_arm: DFF<Bit>,
-        t11_wait: DFF<Bits<20>>,
-        t12_above: DFF<Bits<3>>,
-        t13_timeout: DFF<Bits<24>>,
+        t10_wait: DFF<Bits<20>>,
+        t11_above: DFF<Bits<3>>,
+        t12_timeout: DFF<Bits<24>>,
         set_timer: Signal<Local, Bits<8>>,
         arm_timer: DFF<Bit>,
         above: Signal<Local, Bits<2>>,
@@ -220,7 +222,7 @@ hdl_module! {
         timer: DFF<Bits<24>>,
         /// Timers set since the visit began.
         fresh: DFF<Bits<8>>,
-        spared: Signal<Local, Bit>,
+        spared: DFF<Bit>,
         visit_step: Signal<Local, Bit>,
         visit_onehot: Signal<Local, Bits<8>>,
         run_out: Signal<Local, Bits<8>>,
@@ -228,9 +230,12 @@ hdl_module! {
         gone: DFF<Bits<8>>,
         /// Clocks since the last frame began, while a descriptor has expired.
         gap: DFF<Bits<5>>,
-        expire_first: Signal<Local, Bits<8>>,
+        /// The first expired descriptor, one clock ago.
+        expire_first: DFF<Bits<8>>,
         expire_at: OneHotIndex<8, 3>,
         give_up: Signal<Local, Bit>,
+        /// One was given up in the clock before.
+        gave_up: DFF<Bit>,
         given_up: Signal<Local, Bits<8>>,
         x_valid: DFF<Bit>,
         x_full: DFF<Bit>,
@@ -261,7 +266,6 @@ impl Logic for RedMatch {
             t9,
             t10,
             t11,
-            t12,
             arm_timer,
             gone,
             kind,
@@ -276,12 +280,14 @@ impl Logic for RedMatch {
             t2_empty,
             t2_mismatched,
             index,
+            free_first,
             free_any,
             free_index,
             t3_seqno,
             t3_tally,
             t3_wait,
             t3_match,
+            t3_pass,
             t4_same,
             t4_older,
             t4_differs,
@@ -306,15 +312,18 @@ impl Logic for RedMatch {
             t6_differs,
             t6_over,
             t6_arm,
-            t11_wait,
-            t12_above,
-            t13_timeout,
+            t10_wait,
+            t11_above,
+            t12_timeout,
             visit,
             visiting,
             visit_read,
             timer,
             fresh,
+            spared,
             gap,
+            expire_first,
+            gave_up,
             x_valid,
             x_full,
             x_index
@@ -342,7 +351,6 @@ impl Logic for RedMatch {
         self.t9.d.next = self.t8.q.val();
         self.t10.d.next = self.t9.q.val();
         self.t11.d.next = self.t10.q.val();
-        self.t12.d.next = self.t11.q.val();
 
         // Clock 0: the frame's key against all.
         if self.s_first.val() {
@@ -383,12 +391,13 @@ impl Logic for RedMatch {
 
         // The first free descriptor, ready for whoever arms.
         self.free.next = !self.valid.q.val();
-        self.free_first.next = self.free.val() & (!self.free.val() + 1);
-        self.free_any.d.next = self.free.val().any();
-        self.free_at.s.next = self.free_first.val();
+        self.free_first.d.next = self.free.val() & (!self.free.val() + 1);
+        self.free_any.d.next = self.free_first.q.val().any();
+        self.free_at.s.next = self.free_first.q.val();
         self.free_index.d.next = self.free_at.m.val();
 
-        // Clock 2: the tables.
+        // Clock 2: the tables, and what goes down.
+        self.t3_pass.d.next = self.t2.q.val() & (self.kind.q.val() == 2);
         self.seqnos.rd_addr.next = self.index.q.val();
         self.tallies.rd_addr.next = self.index.q.val();
         self.waits.rd_addr.next = self.index.q.val();
@@ -398,6 +407,7 @@ impl Logic for RedMatch {
         self.t3_match.d.next = self.t2_any.q.val() & self.t2_vni.q.val() & self.t2_cookie.q.val();
 
         // Clock 3: comparisons and the sum.
+        self.d_pass.next = self.t3_pass.q.val();
         self.behind.next = self.header.q.val().get_bits::<10>(0) - self.t3_seqno.q.val();
         self.t4_same.d.next = self.header.q.val().get_bits::<10>(0) == self.t3_seqno.q.val();
         self.t4_older.d.next = self.behind.val().get_bit(9);
@@ -419,8 +429,7 @@ impl Logic for RedMatch {
         self.arms.next = self.header.q.val().get_bit(10);
         self.combine.next =
             self.up.val() & !self.arms.val() & self.t3_match.q.val() & self.t4_same.q.val();
-        self.pass.next = (self.kind.q.val() == 2)
-            | ((self.kind.q.val() == 1) & !self.cfg_enable.val())
+        self.pass.next = ((self.kind.q.val() == 1) & !self.cfg_enable.val())
             | (self.up.val()
                 & !self.arms.val()
                 & (!self.t2_any.q.val()
@@ -590,33 +599,33 @@ impl Logic for RedMatch {
             }
         }
 
-        // Clocks 10 to 13: wait count and timer.
-        if self.t10.q.val() {
-            self.t11_wait.d.next = self.s_data.val().get_bits::<20>(0);
+        // Clocks 9 to 12: wait count and timer.
+        if self.t9.q.val() {
+            self.t10_wait.d.next = self.s_data.val().get_bits::<20>(0);
         }
-        self.waits.wr_en.next = self.t11.q.val() & self.t6_arm.q.val();
+        self.waits.wr_en.next = self.t10.q.val() & self.t6_arm.q.val();
         self.waits.wr_addr.next = self.t5_index.q.val();
-        self.waits.wr_data.next = self.t11_wait.q.val();
-        self.t12_above.d.next =
-            bit_cast::<3, 1>((self.t11_wait.q.val() >= self.cfg_threshold_1.val()).into())
-                | (bit_cast::<3, 1>((self.t11_wait.q.val() >= self.cfg_threshold_2.val()).into())
+        self.waits.wr_data.next = self.t10_wait.q.val();
+        self.t11_above.d.next =
+            bit_cast::<3, 1>((self.t10_wait.q.val() >= self.cfg_threshold_1.val()).into())
+                | (bit_cast::<3, 1>((self.t10_wait.q.val() >= self.cfg_threshold_2.val()).into())
                     << 1)
-                | (bit_cast::<3, 1>((self.t11_wait.q.val() >= self.cfg_threshold_3.val()).into())
+                | (bit_cast::<3, 1>((self.t10_wait.q.val() >= self.cfg_threshold_3.val()).into())
                     << 2);
-        self.above.next = bit_cast::<2, 1>(self.t12_above.q.val().get_bits::<1>(0))
-            + bit_cast::<2, 1>(self.t12_above.q.val().get_bits::<1>(1))
-            + bit_cast::<2, 1>(self.t12_above.q.val().get_bits::<1>(2));
-        self.t13_timeout.d.next = self.cfg_timeout_0.val();
+        self.above.next = bit_cast::<2, 1>(self.t11_above.q.val().get_bits::<1>(0))
+            + bit_cast::<2, 1>(self.t11_above.q.val().get_bits::<1>(1))
+            + bit_cast::<2, 1>(self.t11_above.q.val().get_bits::<1>(2));
+        self.t12_timeout.d.next = self.cfg_timeout_0.val();
         if self.above.val() == 1 {
-            self.t13_timeout.d.next = self.cfg_timeout_1.val();
+            self.t12_timeout.d.next = self.cfg_timeout_1.val();
         }
         if self.above.val() == 2 {
-            self.t13_timeout.d.next = self.cfg_timeout_2.val();
+            self.t12_timeout.d.next = self.cfg_timeout_2.val();
         }
         if self.above.val() == 3 {
-            self.t13_timeout.d.next = self.cfg_timeout_3.val();
+            self.t12_timeout.d.next = self.cfg_timeout_3.val();
         }
-        self.arm_timer.d.next = self.t12.q.val() & self.t6_arm.q.val();
+        self.arm_timer.d.next = self.t11.q.val() & self.t6_arm.q.val();
         self.set_timer.next = 0.into();
         if self.arm_timer.q.val() {
             self.set_timer.next = self.t5_onehot.q.val();
@@ -630,20 +639,21 @@ impl Logic for RedMatch {
         self.timers.rd_addr.next = self.visit.q.val();
         self.timer.d.next = self.timers.rd_data.val();
         self.visit_onehot.next = bits::<8>(1) << self.visit.q.val();
-        self.spared.next = (self.visit_onehot.val() & self.fresh.q.val()).any();
+        // Known with the timer: what sets a timer in between makes the visit read again.
+        self.spared.d.next = (self.visit_onehot.val() & self.fresh.q.val()).any();
         self.timers.wr_en.next = self.visit_step.val() | self.arm_timer.q.val();
         self.timers.wr_addr.next = self.visit.q.val();
         self.timers.wr_data.next = self.timer.q.val() - 1;
-        if self.spared.val() {
+        if self.spared.q.val() {
             self.timers.wr_data.next = self.timer.q.val();
         }
         if self.arm_timer.q.val() {
             self.timers.wr_addr.next = self.t5_index.q.val();
-            self.timers.wr_data.next = self.t13_timeout.q.val();
+            self.timers.wr_data.next = self.t12_timeout.q.val();
         }
         // What is armed in between is spared: its timer does not run yet.
         self.run_out.next = 0.into();
-        if self.visit_step.val() & !self.timer.q.val().any() & !self.spared.val() {
+        if self.visit_step.val() & !self.timer.q.val().any() & !self.spared.q.val() {
             self.run_out.next = self.visit_onehot.val();
         }
         if self.visit_step.val() {
@@ -669,15 +679,16 @@ impl Logic for RedMatch {
         if self.s_first.val() | self.room.val() {
             self.gap.d.next = 0.into();
         }
-        self.give_up.next = self.gap.q.val().all() & !self.room.val();
-        self.expire_first.next = self.expired.q.val() & (!self.expired.q.val() + 1);
-        self.expire_at.s.next = self.expire_first.val();
+        self.expire_first.d.next = self.expired.q.val() & (!self.expired.q.val() + 1);
+        self.give_up.next = self.gap.q.val().all() & !self.room.val() & !self.gave_up.q.val();
+        self.gave_up.d.next = self.give_up.val();
+        self.expire_at.s.next = self.expire_first.q.val();
         self.given_up.next = 0.into();
         if self.give_up.val() {
-            self.given_up.next = self.expire_first.val();
+            self.given_up.next = self.expire_first.q.val();
         }
         self.x_valid.d.next = self.give_up.val();
-        self.x_full.d.next = !(self.expire_first.val() & self.empty.q.val()).any();
+        self.x_full.d.next = !(self.expire_first.q.val() & self.empty.q.val()).any();
         self.x_index.d.next = self.expire_at.m.val();
 
         self.valid.d.next = (self.valid.q.val() | self.set_arm.val())
@@ -720,9 +731,9 @@ impl Logic for RedMatch {
             self.t9.d.next = false;
             self.t10.d.next = false;
             self.t11.d.next = false;
-            self.t12.d.next = false;
             self.arm_timer.d.next = false;
             self.t5_combine.d.next = false;
+            self.t3_pass.d.next = false;
             self.t5_pass.d.next = false;
             self.t5_arm.d.next = false;
             self.t5_release.d.next = false;
@@ -735,6 +746,7 @@ impl Logic for RedMatch {
             self.visit_read.d.next = false;
             self.visit.d.next = 0.into();
             self.gap.d.next = 0.into();
+            self.gave_up.d.next = false;
             self.x_valid.d.next = false;
         }
     }

@@ -1,0 +1,166 @@
+//! Counters of accepted packets and drops.
+
+use crate::blocks::{AsyncRam, RamReg};
+use crate::prelude::*;
+
+hdl_module! {
+    /// 2^A event counters of 32 bits, one event a clock, wrapping at 2^32.
+    /// The lower eight bits of each count stand in distributed memory, where events raise them.
+    /// Block RAM holds whole counts: each counter is visited every 2^A clocks,
+    /// takes over the lower bits and raises the upper ones if they have wrapped since. So no whole
+    /// count is forwarded.
+    /// Reset clears all counters, 2^(A+1) clocks, during which no event may happen.
+    pub struct RwCounts<const A: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset.
+        pub rst: Signal<In, Bit>,
+        /// An event happens.
+        pub s_valid: Signal<In, Bit>,
+        /// Counter of the event.
+        pub s_data: Signal<In, Bits<A>>,
+        /// Counter to read.
+        pub rd_addr: Signal<In, Bits<A>>,
+        /// Its count 2^A + 1 clocks later, with all events up to 2^A + 8 clocks before.
+        pub rd_data: Signal<Out, Bits<32>>,
+
+        /// Lower bits of the counts, for events and for visits.
+        low: AsyncRam<8, A>,
+        seen: AsyncRam<8, A>,
+        /// Counts as of the last visit.
+        counts: RamReg<32, A>,
+
+        /// Since reset: the last bit says that all counters are cleared.
+        clear: DFF<Bits<6>>,
+        cleared: Signal<Local, Bit>,
+        event: DFF<Bit>,
+        event_index: DFF<Bits<A>>,
+        /// The event just before hit the same counter.
+        again: DFF<Bit>,
+        before: Signal<Local, Bits<8>>,
+        raised: DFF<Bits<8>>,
+        raised_en: DFF<Bit>,
+        raised_index: DFF<Bits<A>>,
+        wr_en: Signal<Local, Bit>,
+        wr_addr: Signal<Local, Bits<A>>,
+        wr_data: Signal<Local, Bits<8>>,
+
+        /// Counter to visit; those whose visit began one to four clocks ago.
+        visit: DFF<Bits<A>>,
+        v1_index: DFF<Bits<A>>,
+        v2_index: DFF<Bits<A>>,
+        v3_index: DFF<Bits<A>>,
+        v4_index: DFF<Bits<A>>,
+        v1_low: DFF<Bits<8>>,
+        v2_low: DFF<Bits<8>>,
+        v3_low: DFF<Bits<8>>,
+        v3_high: DFF<Bits<24>>,
+        /// The lower bits have wrapped since the last visit.
+        v3_carry: DFF<Bit>,
+        v4_count: DFF<Bits<32>>,
+        /// Its count is the one to read.
+        v4_read: DFF<Bit>,
+        read: DFF<Bits<32>>,
+    }
+}
+
+impl<const A: usize> Logic for RwCounts<A> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clk,
+            clear,
+            event,
+            event_index,
+            again,
+            raised,
+            raised_en,
+            raised_index,
+            visit,
+            v1_index,
+            v2_index,
+            v3_index,
+            v4_index,
+            v1_low,
+            v2_low,
+            v3_low,
+            v3_high,
+            v3_carry,
+            v4_count,
+            v4_read,
+            read
+        );
+        self.low.clk.next = self.clk.val();
+        self.seen.clk.next = self.clk.val();
+        self.counts.clk.next = self.clk.val();
+        self.cleared.next = self.clear.q.val().get_bit(5);
+        if !self.cleared.val() {
+            self.clear.d.next = self.clear.q.val() + 1;
+        }
+
+        // An event: lower bits read, raised, written.
+        self.event.d.next = self.s_valid.val();
+        self.event_index.d.next = self.s_data.val();
+        self.low.rd_addr.next = self.event_index.q.val();
+        self.again.d.next = self.event.q.val() & (self.event_index.q.val() == self.s_data.val());
+        self.before.next = self.low.rd_data.val();
+        if self.again.q.val() {
+            self.before.next = self.raised.q.val();
+        }
+        self.raised.d.next = self.before.val() + 1;
+        self.raised_en.d.next = self.event.q.val();
+        self.raised_index.d.next = self.event_index.q.val();
+        self.wr_en.next = self.raised_en.q.val() | !self.cleared.val();
+        self.wr_addr.next = self.raised_index.q.val();
+        self.wr_data.next = self.raised.q.val();
+        if !self.cleared.val() {
+            self.wr_addr.next = self.visit.q.val();
+            self.wr_data.next = 0.into();
+        }
+        self.low.wr_en.next = self.wr_en.val();
+        self.low.wr_addr.next = self.wr_addr.val();
+        self.low.wr_data.next = self.wr_data.val();
+        self.seen.wr_en.next = self.wr_en.val();
+        self.seen.wr_addr.next = self.wr_addr.val();
+        self.seen.wr_data.next = self.wr_data.val();
+
+        // A visit: read both, compare, raise, write.
+        self.visit.d.next = self.visit.q.val() + 1;
+        self.v1_index.d.next = self.visit.q.val();
+        self.v2_index.d.next = self.v1_index.q.val();
+        self.v3_index.d.next = self.v2_index.q.val();
+        self.v4_index.d.next = self.v3_index.q.val();
+        self.seen.rd_addr.next = self.visit.q.val();
+        self.counts.rd_addr.next = self.visit.q.val();
+        self.v1_low.d.next = self.seen.rd_data.val();
+        self.v2_low.d.next = self.v1_low.q.val();
+        self.v3_low.d.next = self.v2_low.q.val();
+        self.v3_high.d.next = self.counts.rd_data.val().get_bits::<24>(8);
+        self.v3_carry.d.next =
+            self.counts.rd_data.val().get_bit(7) & !self.v2_low.q.val().get_bit(7);
+        self.v4_count.d.next = (bit_cast::<32, 24>(
+            self.v3_high.q.val() + bit_cast::<24, 1>(self.v3_carry.q.val().into()),
+        ) << 8)
+            | bit_cast::<32, 8>(self.v3_low.q.val());
+        if !self.cleared.val() {
+            self.v4_count.d.next = 0.into();
+        }
+        self.counts.wr_en.next = true;
+        self.counts.wr_addr.next = self.v4_index.q.val();
+        self.counts.wr_data.next = self.v4_count.q.val();
+        self.v4_read.d.next = self.v3_index.q.val() == self.rd_addr.val();
+        if self.v4_read.q.val() {
+            self.read.d.next = self.v4_count.q.val();
+        }
+        self.rd_data.next = self.read.q.val();
+        if self.rst.val() {
+            self.clear.d.next = 0.into();
+            self.event.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("rw_counts_d{}", 1usize << A)).into_timing()
+    }
+}
