@@ -1,0 +1,133 @@
+//! Multicast tables in OpenSM's dump form, `opensm.mcfdbs`.
+//!
+//! A block for each switch that has entries: its GUID, then the ports of each multicast LID. A frame that enters by one of the
+//! ports leaves by all others; a tree has no direction there, so its leader plays no part.
+//!
+//! ```
+//! use tributary_fabric::export::mcfdbs::McastTables;
+//!
+//! let dump = "
+//! Switch 0x0002c902400cb508
+//! LID    : Out Port(s)
+//! 0xC000 : 0x001  0x013 \n";
+//! let tables = McastTables::parse(dump, "opensm.mcfdbs")?;
+//! assert_eq!(tables.ports(0x0002_c902_400c_b508, 0xc000), [1, 19]);
+//! assert_eq!(tables.to_string(), dump);
+//! # Ok::<(), tributary_fabric::export::mcfdbs::DumpError>(())
+//! ```
+
+mod check;
+mod parse;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+pub use check::CheckError;
+pub use parse::DumpError;
+
+use super::{ExportError, Routed, switch_name};
+use crate::network::{Jack, Network, Port};
+
+/// Multicast LID of tree 0.
+pub const MLID_FIRST: u16 = 0xc000;
+/// Last multicast LID; 0xFFFF is the permissive LID.
+pub const MLID_LAST: u16 = 0xfffe;
+
+/// Multicast tables of many switches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct McastTables {
+    /// By switch GUID and LID, ports ascending.
+    switches: BTreeMap<u64, BTreeMap<u16, Vec<Port>>>,
+}
+
+/// The multicast LID of a tree.
+///
+/// # Errors
+/// There is none: the id is beyond 16,382.
+pub const fn mlid(id: u16) -> Result<u16, ExportError> {
+    if id <= MLID_LAST - MLID_FIRST {
+        Ok(MLID_FIRST + id)
+    } else {
+        Err(ExportError::Id {
+            id,
+            last: MLID_LAST - MLID_FIRST,
+        })
+    }
+}
+
+impl McastTables {
+    /// The tables for these trees: on each switch the ports of the tree's cables and of its members.
+    ///
+    /// # Errors
+    /// Two trees have one id on one switch, an id has no LID, or a tree is none over its group.
+    pub fn new(network: &Network, trees: &[Routed<'_>]) -> Result<Self, ExportError> {
+        let mut tables = Self::default();
+        for routed in trees {
+            let mlid = mlid(routed.id)?;
+            let fits = routed.tree.check(network, routed.group.switches());
+            fits.map_err(|reason| ExportError::NoTree {
+                id: routed.id,
+                reason,
+            })?;
+            for (switch, ports) in ports(network, routed) {
+                let guid = network.switches()[switch as usize].guid;
+                let table = tables.switches.entry(guid).or_default();
+                if table.insert(mlid, ports).is_some() {
+                    return Err(ExportError::Clash {
+                        id: routed.id,
+                        switch: switch_name(network, switch),
+                    });
+                }
+            }
+        }
+        Ok(tables)
+    }
+
+    /// Ports of a multicast LID on a switch, ascending; none if it has no entry.
+    #[must_use]
+    pub fn ports(&self, guid: u64, mlid: u16) -> &[Port] {
+        let table = self.switches.get(&guid);
+        table
+            .and_then(|table| table.get(&mlid))
+            .map_or(&[], |ports| ports)
+    }
+
+    /// All entries: GUID of the switch, multicast LID and ports, in this order.
+    pub fn entries(&self) -> impl Iterator<Item = (u64, u16, &[Port])> {
+        self.switches.iter().flat_map(|(guid, table)| {
+            let entries = table.iter();
+            entries.map(|(mlid, ports)| (*guid, *mlid, ports.as_slice()))
+        })
+    }
+}
+
+/// Ports of a tree on each of its switches.
+fn ports(network: &Network, routed: &Routed<'_>) -> BTreeMap<u32, Vec<Port>> {
+    let cables = routed.tree.cables();
+    let ends = cables.flat_map(|cable| network.cables()[cable as usize].ends);
+    let members = routed.group.endnodes().iter();
+    let members = members.map(|&e| network.endnodes()[e as usize].at);
+    let jacks: BTreeSet<Jack> = ends.chain(members).collect();
+    let mut ports: BTreeMap<u32, Vec<Port>> = BTreeMap::new();
+    for (switch, port) in jacks {
+        ports.entry(switch).or_default().push(port);
+    }
+    ports
+}
+
+impl fmt::Display for McastTables {
+    /// The dump, with OpenSM's spaces.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (guid, table) in &self.switches {
+            write!(f, "\nSwitch {guid:#018x}\nLID    : Out Port(s)\n")?;
+            for (mlid, ports) in table {
+                write!(f, "0x{mlid:04X} :")?;
+                for port in ports {
+                    write!(f, " 0x{port:03X} ")?;
+                }
+                writeln!(f)?;
+            }
+        }
+        Ok(())
+    }
+}
