@@ -1,5 +1,6 @@
 //! `tributary bench`: measurements of protocols.
 
+pub mod multicast;
 pub mod reduction;
 pub mod rw;
 
@@ -21,6 +22,8 @@ enum What {
     Rw(rw::Arguments),
     /// All-reduce in switches, beside the bare time of its frames and beside recursive doubling by the hosts.
     Reduction(reduction::Arguments),
+    /// Multicast routers on networks of up to 40,000 endnodes, beside each other and beside the lower bound.
+    Multicast(multicast::Arguments),
 }
 
 /// Runs it.
@@ -28,5 +31,6 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     match &arguments.what {
         What::Rw(arguments) => rw::run(arguments),
         What::Reduction(arguments) => reduction::run(arguments),
+        What::Multicast(arguments) => multicast::run(arguments),
     }
 }

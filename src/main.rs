@@ -9,6 +9,7 @@ mod plot;
 mod plot_reduction;
 mod progress;
 mod report;
+mod route;
 mod sim;
 mod synth;
 mod synth_command;
@@ -35,6 +36,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Simulate one transfer, replay what a receiver got in one, or reduce in the switches of a fabric.
     Sim(sim::Arguments),
+    /// Route multicast groups over a network: load of the cables, height of the trees, time; drawings and tables.
+    Route(route::Arguments),
     /// Draw one reduction over a fabric: tree, frames over time, latency per level (HTML).
     Report(report::Arguments),
     /// Size and speed of a block on an FPGA, from Yosys and nextpnr.
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Gen(arguments) => r#gen::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
+        Command::Route(arguments) => route::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Synth(arguments) => synth_command::run(&arguments),
     };

@@ -4,6 +4,8 @@ mod draw;
 mod page;
 mod stages;
 
+pub use page::escape;
+
 use std::io::Write;
 use std::path::PathBuf;
 

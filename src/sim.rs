@@ -1,8 +1,9 @@
-//! `tributary sim`: one transfer, the replay of one, or reductions over a fabric.
+//! `tributary sim`: one transfer, the replay of one, datagrams, or reductions over a fabric.
 
 pub mod allreduce;
 mod demo_allreduce;
 mod demo_rw;
+mod demo_xud;
 mod replay;
 mod summary;
 
@@ -28,6 +29,8 @@ pub struct Arguments {
     replay: Option<PathBuf>,
     #[command(flatten)]
     transfer: Transfer,
+    #[command(flatten)]
+    datagrams: Datagrams,
     /// Fabric of --demo allreduce (TOML); without, 16 endpoints on 4 leaf switches under a spine.
     #[arg(long, value_name = "FILE")]
     fabric: Option<PathBuf>,
@@ -86,12 +89,31 @@ struct Transfer {
     seed: u64,
 }
 
+/// Arguments of --demo xud beside --packet, --loss, --dup, --reorder, --round-trip, --seed and --pcap.
+#[derive(Args)]
+struct Datagrams {
+    /// Messages of --demo xud.
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    messages: u64,
+    /// Bytes of a message of --demo xud; above a packet it travels as fragments.
+    #[arg(long, value_name = "BYTES", default_value_t = 256, value_parser = clap::value_parser!(u32).range(8..=65_536))]
+    size: u32,
+    /// Windows of the connection of --demo xud.
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    windows: u32,
+    /// Deliver messages of --demo xud in the order of sending.
+    #[arg(long)]
+    ordered: bool,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Demo {
     /// One receiver-window transfer of random bytes over a lossy link.
     Rw,
     /// Every reduction of the specification, in the switches of a fabric. Takes --fabric, --loss, --seed, --engine, --pcap, --trace.
     Allreduce,
+    /// Datagrams between two cards with the reliable layer, over a lossy link. Takes --messages, --size, --windows, --ordered.
+    Xud,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -107,6 +129,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     match (&arguments.replay, arguments.demo) {
         (Some(file), _) => replay::run(file, arguments),
         (None, Some(Demo::Allreduce)) => demo_allreduce::run(arguments),
+        (None, Some(Demo::Xud)) => demo_xud::run(arguments),
         (None, Some(Demo::Rw) | None) => demo_rw::run(arguments),
     }
 }

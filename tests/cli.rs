@@ -1,17 +1,12 @@
 //! The command line from outside: exit codes, error texts, files.
 
+mod common;
+
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Output};
 
+use common::{failure, json, tributary};
 use serde_json::Value;
-
-fn tributary(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tributary"))
-        .args(arguments)
-        .output()
-        .unwrap()
-}
 
 /// A path for the output of one test.
 fn scratch(name: &str) -> PathBuf {
@@ -20,27 +15,6 @@ fn scratch(name: &str) -> PathBuf {
     let path = folder.join(name);
     let _ = fs::remove_file(&path);
     path
-}
-
-/// Exit code and stderr of a call that must fail and print nothing else.
-fn failure(arguments: &[&str]) -> (i32, String) {
-    let output = tributary(arguments);
-    assert!(
-        output.stdout.is_empty(),
-        "{arguments:?} printed {}",
-        String::from_utf8_lossy(&output.stdout)
-    );
-    (
-        output.status.code().unwrap(),
-        String::from_utf8(output.stderr).unwrap(),
-    )
-}
-
-fn json(arguments: &[&str]) -> (i32, Value) {
-    let output = tributary(arguments);
-    let value = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {output:?}"));
-    (output.status.code().unwrap(), value)
 }
 
 #[test]

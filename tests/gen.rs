@@ -1,18 +1,13 @@
 //! `tributary gen` and `tributary synth` from outside: what is written, exit codes, error texts.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
-use serde_json::Value;
-
-fn tributary(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tributary"))
-        .args(arguments)
-        .output()
-        .unwrap()
-}
+use common::{failure, json, success};
 
 /// A folder of one test, empty.
 fn scratch(name: &str) -> PathBuf {
@@ -22,42 +17,6 @@ fn scratch(name: &str) -> PathBuf {
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     folder
-}
-
-/// Exit code and stderr of a call that must fail and print nothing else.
-fn failure(arguments: &[&str]) -> (i32, String) {
-    let output = tributary(arguments);
-    assert!(
-        output.stdout.is_empty(),
-        "{arguments:?} printed {}",
-        String::from_utf8_lossy(&output.stdout)
-    );
-    (
-        output.status.code().unwrap(),
-        String::from_utf8(output.stderr).unwrap(),
-    )
-}
-
-/// Exit code and stdout of a call that has nothing to complain about.
-fn success(arguments: &[&str]) -> (i32, String) {
-    let output = tributary(arguments);
-    assert!(
-        output.stderr.is_empty(),
-        "{arguments:?} complains {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    (
-        output.status.code().unwrap(),
-        String::from_utf8(output.stdout).unwrap(),
-    )
-}
-
-fn json(arguments: &[&str]) -> (i32, Value) {
-    let (code, text) = success(arguments);
-    (
-        code,
-        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")),
-    )
 }
 
 /// Every file in a folder and below, hidden ones too.

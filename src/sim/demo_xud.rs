@@ -1,0 +1,255 @@
+//! `tributary sim --demo xud`: datagrams between two cards with the reliable layer.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use serde::Serialize;
+use tributary_protocol::xud::{Drops, Outcome};
+use tributary_sim::pcap::Capture;
+use tributary_sim::xud::{Plan, Report, run as simulate};
+
+use super::{Arguments, Engine};
+use crate::Verdict;
+use crate::files::NewFile;
+use crate::progress::Progress;
+
+/// Packets lost unless asked for otherwise.
+const DEFAULT_LOSS: f64 = 0.01;
+/// Rate of the line, Gb/s.
+const LINE_GBPS: f64 = 100.0;
+/// Bytes on the line around the payload of a packet: preamble 8, Ethernet, IPv4, UDP and BTH 54, XUDETH 16, ICRC 4, frame check
+/// sequence 4, gap 12.
+const OVERHEAD_BYTES: f64 = 98.0;
+
+/// Runs it.
+pub fn run(arguments: &Arguments) -> Result<Verdict> {
+    let started = Instant::now();
+    ensure!(
+        arguments.engine == Engine::Model
+            && arguments.fabric.is_none()
+            && arguments.trace.is_none()
+            && arguments.record.is_none()
+            && !arguments.events,
+        "--demo xud runs models and writes captures: without --engine rtl, --fabric, --trace, --record and --events"
+    );
+    let (wanted, datagrams) = (&arguments.transfer, &arguments.datagrams);
+    let mtu = 1u16 << wanted.packet;
+    let filled = f64::from(mtu).min(f64::from(datagrams.size));
+    let plan = Plan {
+        messages: datagrams.messages,
+        size: datagrams.size as usize,
+        mtu,
+        windows: datagrams.windows,
+        ordered: datagrams.ordered,
+        round_trip_slots: wanted.round_trip,
+        reorder_slots: wanted.reorder,
+        loss: wanted.loss.unwrap_or(DEFAULT_LOSS),
+        duplication: wanted.dup,
+        seed: wanted.seed,
+        slot_ns: ((filled + OVERHEAD_BYTES) * 8.0 / LINE_GBPS).ceil() as u64,
+    };
+    let mut capture = arguments
+        .pcap
+        .as_deref()
+        .map(|path| Capture::new(NewFile::create(path)?, plan.slot_ns as f64))
+        .transpose()?;
+    let progress = Progress::new(plan.messages, "messages");
+    let mut frames = |end, slot, frame: &[u8]| match &mut capture {
+        Some(capture) => capture.frame(end, slot, frame),
+        None => Ok(()),
+    };
+    let report = simulate(&plan, &mut frames, &mut |ended| progress.at(ended))?;
+    drop(progress);
+    if let Some(capture) = capture {
+        capture.into_inner().finish()?;
+    }
+    let summary = Summary::new(&plan, &report, started.elapsed().as_secs_f64());
+    let mut out = std::io::stdout().lock();
+    if arguments.json {
+        serde_json::to_writer(&mut out, &summary).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        summary.print(&mut out)?;
+    }
+    Ok(if report.good(&plan) {
+        Verdict::Good
+    } else {
+        Verdict::Bad
+    })
+}
+
+/// Everything that is printed.
+#[derive(Serialize)]
+struct Summary {
+    demo: &'static str,
+    messages: u64,
+    message_bytes: usize,
+    packet_bytes: u16,
+    packets_per_message: u64,
+    windows: u32,
+    ordered: bool,
+    loss: f64,
+    duplication: f64,
+    reorder_slots: u32,
+    round_trip_slots: u32,
+    seed: u64,
+    completed: u64,
+    failed: u64,
+    first_failure: Option<Outcome>,
+    delivered: u64,
+    lost: u64,
+    duplicated: u64,
+    corrupted: u64,
+    overtaken: u64,
+    requests: u64,
+    resends: u64,
+    rnr_resends: u64,
+    opens: u64,
+    acks: u64,
+    timeouts: u64,
+    timeout_ns: u64,
+    /// At the receiver, by reason: card and layer.
+    dropped: BTreeMap<&'static str, u64>,
+    /// At the sender.
+    dropped_back: BTreeMap<&'static str, u64>,
+    lost_to_receiver: u64,
+    lost_to_sender: u64,
+    /// Payload as a share of what the line carries in the time.
+    goodput: f64,
+    goodput_gbps: f64,
+    bytes_per_connection_sender: usize,
+    bytes_per_connection_receiver: usize,
+    slots: u64,
+    slot_ns: u64,
+    simulated_s: f64,
+    time_s: f64,
+}
+
+fn by_reason(all: [&Drops; 2]) -> BTreeMap<&'static str, u64> {
+    let mut sums = BTreeMap::new();
+    for (reason, count) in all.into_iter().flat_map(Drops::iter) {
+        *sums.entry(reason.name()).or_default() += count;
+    }
+    sums
+}
+
+impl Summary {
+    fn new(plan: &Plan, report: &Report, time_s: f64) -> Self {
+        let [sender, receiver] = &report.cards;
+        let [layer, far_layer] = &report.layers;
+        let simulated_s = report.slots as f64 * plan.slot_ns as f64 * 1e-9;
+        let gbps = report.completed as f64 * plan.size as f64 * 8e-9 / simulated_s;
+        Self {
+            demo: "xud",
+            messages: plan.messages,
+            message_bytes: plan.size,
+            packet_bytes: plan.mtu,
+            packets_per_message: plan.packets(),
+            windows: plan.windows,
+            ordered: plan.ordered,
+            loss: plan.loss,
+            duplication: plan.duplication,
+            reorder_slots: plan.reorder_slots,
+            round_trip_slots: plan.round_trip_slots,
+            seed: plan.seed,
+            completed: report.completed,
+            failed: report.failed,
+            first_failure: report.first_failure,
+            delivered: report.delivered,
+            lost: report.lost(),
+            duplicated: report.duplicated,
+            corrupted: report.corrupted,
+            overtaken: report.overtaken,
+            requests: sender.sent,
+            resends: layer.resent,
+            rnr_resends: layer.rnr_resent,
+            opens: layer.opens,
+            acks: receiver.acks_sent,
+            timeouts: sender.timeouts,
+            timeout_ns: 4_096 << plan.timeout(),
+            dropped: by_reason([&receiver.drops, &far_layer.drops]),
+            dropped_back: by_reason([&sender.drops, &layer.drops]),
+            lost_to_receiver: report.links[0].lost,
+            lost_to_sender: report.links[1].lost,
+            goodput: gbps / LINE_GBPS,
+            goodput_gbps: gbps,
+            bytes_per_connection_sender: report.connection_bytes[0],
+            bytes_per_connection_receiver: report.connection_bytes[1],
+            slots: report.slots,
+            slot_ns: plan.slot_ns,
+            simulated_s,
+            time_s,
+        }
+    }
+
+    fn print(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        let list = |counts: &BTreeMap<&str, u64>| {
+            let all: Vec<String> = counts
+                .iter()
+                .map(|(reason, count)| format!("{count} {reason}"))
+                .collect();
+            if all.is_empty() {
+                "nothing".to_owned()
+            } else {
+                all.join(", ")
+            }
+        };
+        writeln!(
+            out,
+            "datagrams   {} messages of {} bytes, {} packet(s) of up to {} each, {} windows{}",
+            self.messages,
+            self.message_bytes,
+            self.packets_per_message,
+            self.packet_bytes,
+            self.windows,
+            if self.ordered { ", in order" } else { "" }
+        )?;
+        writeln!(
+            out,
+            "link        loss {}, duplication {}, reorder span {} slots, round trip {} slots, seed {}",
+            self.loss, self.duplication, self.reorder_slots, self.round_trip_slots, self.seed
+        )?;
+        let failure = self
+            .first_failure
+            .map_or_else(String::new, |how| format!(", the first as {how}"));
+        writeln!(
+            out,
+            "result      {} completed, {} failed{failure}; {} delivered, {} lost, {} duplicated, {} corrupted; {} overtaken",
+            self.completed,
+            self.failed,
+            self.delivered,
+            self.lost,
+            self.duplicated,
+            self.corrupted,
+            self.overtaken
+        )?;
+        writeln!(
+            out,
+            "sent        {} requests, {} of them resends, {} OPEN; {} timeouts of {} ns; {} acknowledgements back",
+            self.requests, self.resends, self.opens, self.timeouts, self.timeout_ns, self.acks
+        )?;
+        writeln!(
+            out,
+            "goodput     {:.3} of the line rate, {:.1} Gb/s; 1 slot = {} ns, {:.6} s in all",
+            self.goodput, self.goodput_gbps, self.slot_ns, self.simulated_s
+        )?;
+        writeln!(
+            out,
+            "memory      {} bytes for the connection at the sender, {} at the receiver",
+            self.bytes_per_connection_sender, self.bytes_per_connection_receiver
+        )?;
+        writeln!(
+            out,
+            "dropped     {} at the receiver; {} at the sender",
+            list(&self.dropped),
+            list(&self.dropped_back)
+        )?;
+        writeln!(
+            out,
+            "lost        {} frames to the receiver, {} to the sender",
+            self.lost_to_receiver, self.lost_to_sender
+        )
+    }
+}
