@@ -2,11 +2,14 @@
 //! turns them into portable Verilog-2001.
 
 pub mod blocks;
+pub mod card;
 pub mod catalog;
 pub mod emit;
 pub mod module;
 pub mod param;
+pub mod pcie;
 pub mod prelude;
 pub mod red;
 pub mod rw;
 pub mod switch;
+pub mod xud;

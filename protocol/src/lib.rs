@@ -6,11 +6,15 @@
 //! * [`rw`]: RDMA over a receiver-side sliding window (receiver and sender machines, messages, explorer).
 //! * [`red`]: reductions in the switch (frame, operations, engine, switch, host side).
 //! * [`xud`]: extended unreliable datagrams (the card's datagram engine, the reliable layer in software, explorer).
+//! * [`card`]: what host software sees of the card: registers, commands, descriptors.
 //! * [`roce`]: the Ethernet/IPv4/UDP/BTH frame around the messages of every protocol of the card, and its ICRC.
 
 #[macro_use]
 mod codes;
+#[macro_use]
+pub mod registers;
 
+pub mod card;
 pub mod red;
 pub mod roce;
 pub mod rw;

@@ -54,6 +54,14 @@ codes! {
         RemoteProtocol = 12 "remote_protocol",
         /// The queue pair was destroyed first.
         Flushed = 13 "flushed",
+        /// Memory outside of what the key stands for, or a key that stands for nothing; nothing was sent or written.
+        LocalProtection = 14 "local_protection",
+        /// A work request that means nothing; nothing was sent.
+        LocalOpcode = 15 "local_opcode",
+        /// Host memory did not answer, or answered with an error; nothing was sent.
+        LocalDma = 16 "local_dma",
+        /// A ring of the queue pair could not be read; the queue pair is in the state Error and has no more completions.
+        LocalQueue = 17 "local_queue",
     }
 }
 

@@ -55,9 +55,9 @@ impl Table {
     }
 
     fn place(&self, qpn: u32, psn: u32) -> usize {
-        // Spreads the queue pairs over the table.
-        let base = qpn.wrapping_mul(0x9E37_79B1) >> 7;
-        psn.wrapping_add(base) as usize & (self.entries.len() - 1)
+        // Spreads the queue pairs over the table: number 1 begins at its half, 2 and 3 at its quarters.
+        let base = u64::from(qpn.reverse_bits()) * self.entries.len() as u64 >> 32;
+        psn.wrapping_add(base as u32) as usize & (self.entries.len() - 1)
     }
 
     /// Whether a request with this number could enter.

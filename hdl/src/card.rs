@@ -1,0 +1,1 @@
+//! Queues, regions and registers of the card. `docs/card.md` is the contract.

@@ -1,0 +1,1 @@
+//! PCI Express: completer of BAR0, DMA engines, at the level of TLPs. `docs/card.md` is the contract.

@@ -1,0 +1,1 @@
+//! Datagrams on the line: frames, acknowledgements, requests in flight. `docs/card.md` is the contract.

@@ -1,0 +1,7 @@
+//! What host software sees of the card: BAR0 ([`regs`]), commands ([`command`]), and the queues in host memory ([`descriptor`]).
+//!
+//! `docs/card.md` is the contract. RTL, driver, C header and documents take every number from here.
+
+pub mod command;
+pub mod descriptor;
+pub mod regs;

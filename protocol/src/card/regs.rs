@@ -1,0 +1,179 @@
+//! BAR0 of the card.
+//!
+//! | offset | what |
+//! |---|---|
+//! | 0x0000 | registers of the card |
+//! | 0x2000 | MSI-X table, 16 bytes a vector, as PCI Express lays it out |
+//! | 0x3000 | MSI-X pending bits |
+//! | 0x10000 + 0x1000 · n | doorbells of queue pair n: a page of their own, so that a process can be given just its own |
+//!
+//! Registers have 32 bits; an access of 64 bits is two of 32, the lower one first. Bits outside the fields read as 0 and are
+//! ignored when written; an offset that is not here reads as 0, and a write there is counted and does nothing.
+
+use crate::registers::{Access, Field, Register};
+
+/// Bytes from one queue pair's doorbells to the next.
+pub const PAGE: u32 = 0x1000;
+/// Offset of the doorbells of queue pair 0.
+pub const DOORBELLS: u32 = 0x1_0000;
+/// Offset of the MSI-X table.
+pub const MSIX_TABLE: u32 = 0x2000;
+/// Offset of the MSI-X pending bits.
+pub const MSIX_PENDING: u32 = 0x3000;
+/// Offset of the first argument of a command.
+pub const ARG0: u16 = 0x040;
+/// Arguments of a command.
+pub const ARGS: u16 = 16;
+/// Value of the register `id`.
+pub const MAGIC: u32 = 0x5452_4e43;
+/// Value of the register `version`: major number above, minor below.
+pub const MAP_VERSION: u32 = 0x0001_0000;
+
+registers! {
+    GLOBAL, "Registers of the card, by ascending offset.";
+    ID @ 0x000 ReadOnly reset 0x5452_4e43 "id" "`TRNC` in ASCII." {
+        ID_VALUE "id" [0 +: 32] "0x54524e43.",
+    }
+    VERSION @ 0x004 ReadOnly reset 0x0001_0000 "version" "Version of this map; a driver needs the same major number." {
+        VERSION_MINOR "minor" [0 +: 16] "Raised by additions.",
+        VERSION_MAJOR "major" [16 +: 16] "Raised by changes.",
+    }
+    FEATURES @ 0x008 ReadOnly reset 1 "features" "What the card can do." {
+        FEATURES_XUD "xud" [0 +: 1] "Extended unreliable datagrams.",
+    }
+    SIZES @ 0x00c ReadOnly reset 0 "sizes" "How large this card was built: log2 of each number." {
+        SIZES_QPS "qps" [0 +: 5] "Queue pairs.",
+        SIZES_REGIONS "regions" [8 +: 5] "Regions.",
+        SIZES_IN_FLIGHT "in_flight" [16 +: 5] "Places of the in-flight table.",
+        SIZES_VECTORS "vectors" [24 +: 3] "Interrupt vectors.",
+    }
+    CONTROL @ 0x010 ReadWrite reset 0 "control" "The whole card." {
+        CONTROL_ENABLE "enable" [0 +: 1] "Frames are received and sent.",
+        CONTROL_RESET "reset" [1 +: 1] "A 1 resets the card as a function-level reset does; reads as 0.",
+    }
+    NODE @ 0x014 ReadWrite reset 0 "node" "Who this card is." {
+        NODE_NUMBER "number" [0 +: 16] "Node number; the last two bytes of its MAC and IPv4 address.",
+    }
+    MTU @ 0x018 ReadWrite reset 4096 "mtu" "Largest payload of a packet." {
+        MTU_BYTES "bytes" [0 +: 13] "256 to 4,096.",
+    }
+    TIMEOUT_UNIT @ 0x01c ReadWrite reset 512 "timeout_unit" "Clocks in 4.096 µs (XUD-1)." {
+        TIMEOUT_CLOCKS "clocks" [0 +: 16] "512 at 125 MHz.",
+    }
+    COMMAND @ 0x020 WriteOnly reset 0 "command" "A write starts a command; ignored while one runs." {
+        COMMAND_CODE "code" [0 +: 8] "Which.",
+        COMMAND_INDEX "index" [8 +: 24] "Queue pair or region.",
+    }
+    STATUS @ 0x024 ReadOnly reset 0 "status" "How the latest command stands." {
+        STATUS_BUSY "busy" [0 +: 1] "It runs.",
+        STATUS_CODE "code" [8 +: 8] "How it ended.",
+    }
+    RESULT0 @ 0x028 ReadOnly reset 0 "result0" "First result of the latest command." {
+        RESULT0_VALUE "value" [0 +: 32] "See the command.",
+    }
+    RESULT1 @ 0x02c ReadOnly reset 0 "result1" "Second result." {
+        RESULT1_VALUE "value" [0 +: 32] "See the command.",
+    }
+    MODERATION @ 0x030 ReadWrite reset 0 "moderation" "Interrupts that are due wait for more, or for a time." {
+        MODERATION_CLOCKS "clocks" [0 +: 16] "Fewest clocks between two interrupts of a vector.",
+    }
+    STATISTICS_SELECT @ 0x080 ReadWrite reset 0 "statistics_select" "A write takes a copy of one counter for reading." {
+        STATISTICS_COUNTER "counter" [0 +: 8] "Index of the counter.",
+    }
+    STATISTICS_LOW @ 0x084 ReadOnly reset 0 "statistics_low" "The copy, lower half; 0 for a counter that is not there." {
+        STATISTICS_LOW_VALUE "value" [0 +: 32] "Bits 31:0.",
+    }
+    STATISTICS_HIGH @ 0x088 ReadOnly reset 0 "statistics_high" "The copy, upper half." {
+        STATISTICS_HIGH_VALUE "value" [0 +: 32] "Bits 63:32.",
+    }
+}
+
+registers! {
+    DOORBELL, "Doorbells of a queue pair, by ascending offset within its page. They read as 0.";
+    DOORBELL_SEND @ 0x00 WriteOnly reset 0 "doorbell_send" "Send ring." {
+        DOORBELL_SEND_INDEX "producer" [0 +: 16] "Work requests ever posted, modulo 2^16.",
+    }
+    DOORBELL_RECEIVE @ 0x08 WriteOnly reset 0 "doorbell_receive" "Receive ring." {
+        DOORBELL_RECEIVE_INDEX "producer" [0 +: 16] "Receive requests ever posted, modulo 2^16.",
+    }
+    DOORBELL_COMPLETE @ 0x10 WriteOnly reset 0 "doorbell_complete" "Completion ring." {
+        DOORBELL_COMPLETE_INDEX "consumer" [0 +: 16] "Completions ever taken, modulo 2^16.",
+    }
+    DOORBELL_ARM @ 0x18 WriteOnly reset 0 "doorbell_arm" "One interrupt." {
+        DOORBELL_ARM_INDEX "consumer" [0 +: 16] "Interrupt once as soon as the card has written more completions than this, modulo 2^16.",
+    }
+}
+
+/// Offset of a queue pair's doorbell.
+#[must_use]
+pub const fn doorbell(qpn: u32, register: &Register) -> u32 {
+    DOORBELLS + PAGE * qpn + register.offset as u32
+}
+
+codes! {
+    /// Counters of the card, by the number that `statistics_select` takes. Each drop has one.
+    Counter {
+        /// Requests handed to the line.
+        Sent = 0 "sent",
+        /// Acknowledgements handed to the line, of every kind.
+        AcksSent = 1 "acks_sent",
+        /// Requests accepted.
+        Accepted = 2 "accepted",
+        /// Requests that ended OK.
+        Acknowledged = 3 "acknowledged",
+        /// Requests that ended in a timeout.
+        Timeouts = 4 "timeouts",
+        /// Turns in which a queue pair could not send because its place in the in-flight table was taken.
+        StallPlace = 5 "stall_place",
+        /// Turns in which a queue pair could not send because its completion ring was full.
+        StallCredit = 6 "stall_credit",
+        /// Requests dropped because too many acknowledgements waited.
+        AckOverload = 7 "ack_overload",
+        /// Frames dropped because the buffer was full.
+        RxOverflow = 8 "rx_overflow",
+        /// Frame: lengths, checksums, ICRC, fixed fields.
+        BadFrame = 9 "bad_frame",
+        /// Opcode outside of XUD's.
+        NotXud = 10 "not_xud",
+        /// Opcode without a meaning; answered.
+        BadOpcode = 11 "bad_opcode",
+        /// Header that no sender makes.
+        BadHeader = 12 "bad_header",
+        /// No such queue pair.
+        BadQp = 13 "bad_qp",
+        /// Wrong Q_Key.
+        BadKey = 14 "bad_key",
+        /// Payload over the MTU or the receive request.
+        BadLength = 15 "bad_length",
+        /// Epoch of an earlier process.
+        StaleEpoch = 16 "stale_epoch",
+        /// No receive request or completion slot.
+        Rnr = 17 "rnr",
+        /// Acknowledgement of nothing in flight.
+        AckUnknown = 18 "ack_unknown",
+        /// Acknowledgement from elsewhere.
+        AckSource = 19 "ack_source",
+        /// Acknowledgement with another window identity.
+        AckEcho = 20 "ack_echo",
+        /// Work or receive requests that ended in a local error.
+        LocalError = 21 "local_error",
+        /// Doorbells beyond the ring, or of a queue pair that is not there.
+        BadDoorbell = 22 "bad_doorbell",
+        /// Writes to BAR0 where nothing is.
+        BadWrite = 23 "bad_write",
+        /// TLPs that were refused as unsupported, or malformed.
+        BadTlp = 24 "bad_tlp",
+        /// Reads of host memory that failed.
+        ReadFailed = 25 "read_failed",
+        /// Completions for no read of this card.
+        StrayCompletion = 26 "stray_completion",
+        /// Interrupts sent.
+        Interrupts = 27 "interrupts",
+        /// Clocks in which a read of host memory was under way.
+        WaitRead = 28 "wait_read",
+        /// Clocks in which a frame waited for the line.
+        WaitLine = 29 "wait_line",
+        /// Clocks in which a write waited for credits of the host interface.
+        WaitWrite = 30 "wait_write",
+    }
+}
