@@ -1,9 +1,10 @@
-//! `tributary gen`: writes the Verilog of presets, or of one block, and checks it.
+//! `tributary gen`: writes the Verilog of presets, or of one block, and the registers for drivers; checks it.
 
 mod check;
 pub mod choice;
 mod lint;
 mod plan;
+mod registers;
 mod write;
 
 use std::io::{self, Write};
@@ -61,10 +62,15 @@ struct Report<'a> {
 /// Runs it.
 pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let start = Instant::now();
-    let folders = match &arguments.block {
+    let mut folders = match &arguments.block {
         Some(block) => vec![plan::block(&choice::choose(block, &arguments.sizes)?)?],
         None => plan::presets(&choice::presets(&arguments.presets)?)?,
     };
+    // Registers do not depend on a preset; folders of presets that are no more show only where all are looked at.
+    let all = arguments.block.is_none() && arguments.presets.is_empty();
+    if all {
+        folders.push(registers::folder());
+    }
     let out = arguments
         .out
         .clone()
@@ -72,8 +78,6 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
             Some(_) => PathBuf::from("."),
             None => PathBuf::from("rtl_out"),
         });
-    // Folders of presets that are no more show only where all presets are looked at.
-    let all = arguments.block.is_none() && arguments.presets.is_empty();
     let differences = arguments
         .check
         .then(|| check::compare(&folders, &out, all))

@@ -12,7 +12,7 @@ use tributary_hdl::emit::Module;
 /// The list of a folder's files in the order in which tools want them: children first.
 pub const LIST: &str = "files.f";
 
-/// A folder of Verilog.
+/// A folder of generated files.
 #[derive(Serialize)]
 pub struct Folder {
     /// Name of the folder: the preset's, or the top module's.
@@ -21,18 +21,18 @@ pub struct Folder {
     pub purpose: String,
     /// The modules that nothing in the folder instantiates.
     pub tops: Vec<String>,
-    /// Lines of Verilog.
+    /// Lines of all files.
     pub lines: usize,
     /// The files, children first.
-    pub files: Vec<VerilogFile>,
+    pub files: Vec<GeneratedFile>,
 }
 
-/// A file with one module.
+/// A file: one module, or registers.
 #[derive(Serialize)]
-pub struct VerilogFile {
-    /// `<module>.v`.
+pub struct GeneratedFile {
+    /// `<module>.v`, or its name.
     pub file: String,
-    /// First sentence of what the module does.
+    /// First sentence of what it does.
     pub about: String,
     /// Lines of text.
     pub lines: usize,
@@ -84,7 +84,7 @@ fn folder(name: Option<&str>, purpose: &str, choices: &[Choice]) -> Result<Folde
         tops.push(design.top);
     }
     instances_have_modules(&modules)?;
-    let files: Vec<VerilogFile> = modules.into_iter().map(VerilogFile::new).collect();
+    let files: Vec<GeneratedFile> = modules.into_iter().map(GeneratedFile::new).collect();
     Ok(Folder {
         name: name
             .or(tops.first().map(String::as_str))
@@ -97,7 +97,7 @@ fn folder(name: Option<&str>, purpose: &str, choices: &[Choice]) -> Result<Folde
     })
 }
 
-impl VerilogFile {
+impl GeneratedFile {
     fn new(module: Module) -> Self {
         Self {
             file: format!("{}.v", module.name),
@@ -109,18 +109,23 @@ impl VerilogFile {
 }
 
 impl Folder {
-    /// Every file by name, the list included.
+    /// Every file by name, the list of Verilog included.
     pub fn contents(&self) -> BTreeMap<String, String> {
         let list = self
             .files
             .iter()
             .map(|file| format!("{}\n", file.file))
             .collect();
+        let list = self.has_verilog().then(|| (LIST.to_owned(), list));
         let files = self
             .files
             .iter()
             .map(|file| (file.file.clone(), file.text.clone()));
-        files.chain([(LIST.to_owned(), list)]).collect()
+        files.chain(list).collect()
+    }
+
+    fn has_verilog(&self) -> bool {
+        !self.tops.is_empty()
     }
 
     /// The folder for people: what it is, and a line for each file.
@@ -132,17 +137,19 @@ impl Folder {
             .max()
             .unwrap_or(0)
             .max(LIST.len());
-        let mut text = format!(
-            "{}: {}; top {}\n",
-            out.join(&self.name).display(),
-            self.purpose,
-            self.tops.join(", ")
-        );
+        let mut text = format!("{}: {}", out.join(&self.name).display(), self.purpose);
+        if self.has_verilog() {
+            text += &format!("; top {}", self.tops.join(", "));
+        }
+        text.push('\n');
         // The top is what one looks for, so it comes first.
         for file in self.files.iter().rev() {
             text += &format!("  {:width$}  {}\n", file.file, shortened(&file.about));
         }
-        text + &format!("  {LIST:width$}  The files in the order in which tools want them.\n\n")
+        if self.has_verilog() {
+            text += &format!("  {LIST:width$}  The files in the order in which tools want them.\n");
+        }
+        text + "\n"
     }
 }
 

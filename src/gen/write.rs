@@ -112,7 +112,8 @@ fn holds_nothing_else(place: &Path) -> Result<()> {
         );
     }
     for name in check::entries(place)? {
-        let generated = name == LIST || name.ends_with(".v");
+        let endings = [".v", ".h", ".md"];
+        let generated = name == LIST || endings.iter().any(|ending| name.ends_with(ending));
         if !generated || place.join(&name).is_dir() {
             bail!(
                 "{} holds `{name}`, which was not generated, and would be replaced: move that away or give another --out",

@@ -1,55 +1,5 @@
-//! Entries of the rings in host memory, little-endian 64-bit words.
-//!
-//! Work request, 64 bytes, in the send ring:
-//!
-//! | word | bits | field |
-//! |---|---|---|
-//! | 0 | 7:0 | opcode, [`OPCODE_SEND`] |
-//! | 0 | 20:16 | bytes of `head`, 0 to 16 |
-//! | 0 | 63:32 | bytes from memory; with the head at most an MTU |
-//! | 1 | | wr_id, the user's name for it |
-//! | 2 | | address |
-//! | 3 | 31:0 | lkey |
-//! | 3 | 39:32 | version (4) and flags (4) of the XUDETH |
-//! | 3 | 63:48 | destination node |
-//! | 4 | 31:0 | destination queue pair, 24 bits |
-//! | 4 | 63:32 | win_msn |
-//! | 5 | 15:0 | win_id |
-//! | 5 | 31:16 | epoch |
-//! | 6, 7 | | `head`: bytes in front of those from memory |
-//!
-//! Receive request, 32 bytes, in the receive ring:
-//!
-//! | word | bits | field |
-//! |---|---|---|
-//! | 0 | | wr_id |
-//! | 1 | | address |
-//! | 2 | 31:0 | lkey |
-//! | 2 | 63:32 | bytes |
-//! | 3 | | 0 |
-//!
-//! Completion, 64 bytes, in the completion ring:
-//!
-//! | word | bits | field |
-//! |---|---|---|
-//! | 0 | | wr_id |
-//! | 1 | 7:0 | status, an [`Outcome`] |
-//! | 1 | 15:8 | 1 a work request, 2 a receive request |
-//! | 1 | 23:16 | version and flags of the XUDETH |
-//! | 1 | 63:32 | bytes received; 0 of a work request |
-//! | 2 | 15:0 | node of the peer |
-//! | 2 | 55:32 | queue pair of the peer |
-//! | 3 | 15:0 | win_id |
-//! | 3 | 31:16 | epoch |
-//! | 3 | 63:32 | win_msn |
-//! | 4 | 31:0 | Q_Key, of a receive request |
-//! | 4 | 55:32 | PSN |
-//! | 5 | 15:0 | number of the request in its ring, modulo 2^16 |
-//! | 6 | | 0 |
-//! | 7 | 0 | phase: 1 in the first pass over the ring, then in turns |
-//! | 7 | 31:16 | number of the completion, modulo 2^16 |
-//!
-//! Bits without a field are 0; of a request, the card does not look at them.
+//! Entries of the rings in host memory: little-endian 64-bit words, declared field by field in [`WORK`], [`RECEIVE`] and
+//! [`COMPLETION`]. Bits without a field are 0; of a request, the card does not look at them.
 
 use thiserror::Error;
 
@@ -65,6 +15,89 @@ pub const COMPLETION_LEN: usize = 64;
 pub const HEAD_MAX: usize = 16;
 /// Opcode of a work request: send.
 pub const OPCODE_SEND: u8 = 1;
+
+/// Some bits of a word of a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Lower-case name.
+    pub name: &'static str,
+    /// Which 64-bit word.
+    pub word: u8,
+    /// Lowest bit.
+    pub lsb: u8,
+    /// Number of bits.
+    pub width: u8,
+    /// Meaning.
+    pub doc: &'static str,
+}
+
+impl Place {
+    const fn mask(&self) -> u64 {
+        u64::MAX >> (64 - self.width as u32)
+    }
+
+    const fn get(&self, words: &[u64; 8]) -> u64 {
+        words[self.word as usize] >> self.lsb & self.mask()
+    }
+
+    /// Bits that do not fit are left out.
+    fn put(&self, words: &mut [u64; 8], value: impl Into<u64>) {
+        words[usize::from(self.word)] |= (value.into() & self.mask()) << self.lsb;
+    }
+}
+
+macro_rules! layout {
+    ($list:ident, $list_doc:literal; $($name:ident $text:literal [$word:literal, $lsb:literal +: $width:literal] $doc:literal,)*) => {
+        $(const $name: Place = Place { name: $text, word: $word, lsb: $lsb, width: $width, doc: $doc };)*
+        #[doc = $list_doc]
+        pub const $list: &[Place] = &[$($name),*];
+    };
+}
+
+layout! {
+    WORK, "A work request, 64 bytes, in the send ring.";
+    W_OPCODE "opcode" [0, 0 +: 8] "1: send.",
+    W_HEAD_LEN "head_len" [0, 16 +: 5] "Bytes of the head, 0 to 16.",
+    W_LENGTH "length" [0, 32 +: 32] "Bytes from memory; with the head at most an MTU.",
+    W_ID "wr_id" [1, 0 +: 64] "The user's name for it.",
+    W_ADDRESS "address" [2, 0 +: 64] "Where the bytes are.",
+    W_LKEY "lkey" [3, 0 +: 32] "Key of their region.",
+    W_VERSION_FLAGS "version_flags" [3, 32 +: 8] "Version (upper 4 bits) and flags of the XUDETH.",
+    W_NODE "node" [3, 48 +: 16] "Destination node.",
+    W_QPN "qpn" [4, 0 +: 32] "Destination queue pair, 24 bits.",
+    W_MSN "win_msn" [4, 32 +: 32] "Number of the message in its window.",
+    W_WINDOW "win_id" [5, 0 +: 16] "Window.",
+    W_EPOCH "epoch" [5, 16 +: 16] "Epoch of the window.",
+    W_HEAD_LOW "head_low" [6, 0 +: 64] "Head: bytes in front of those from memory, 0 to 7.",
+    W_HEAD_HIGH "head_high" [7, 0 +: 64] "Bytes 8 to 15.",
+}
+
+layout! {
+    RECEIVE, "A receive request, 32 bytes, in the receive ring.";
+    R_ID "wr_id" [0, 0 +: 64] "The user's name for it.",
+    R_ADDRESS "address" [1, 0 +: 64] "Where a message goes.",
+    R_LKEY "lkey" [2, 0 +: 32] "Key of the region.",
+    R_LENGTH "length" [2, 32 +: 32] "Bytes there.",
+}
+
+layout! {
+    COMPLETION, "A completion, 64 bytes, in the completion ring.";
+    C_ID "wr_id" [0, 0 +: 64] "Name of the request.",
+    C_STATUS "status" [1, 0 +: 8] "How it ended.",
+    C_OF "of" [1, 8 +: 8] "1 a work request, 2 a receive request.",
+    C_VERSION_FLAGS "version_flags" [1, 16 +: 8] "Version (upper 4 bits) and flags of the XUDETH.",
+    C_LENGTH "length" [1, 32 +: 32] "Bytes received; 0 of a work request.",
+    C_NODE "node" [2, 0 +: 16] "Node of the peer.",
+    C_QPN "qpn" [2, 32 +: 24] "Queue pair of the peer.",
+    C_WINDOW "win_id" [3, 0 +: 16] "Window.",
+    C_EPOCH "epoch" [3, 16 +: 16] "Epoch of the window.",
+    C_MSN "win_msn" [3, 32 +: 32] "Number of the message in its window.",
+    C_QKEY "q_key" [4, 0 +: 32] "Q_Key of the packet, of a receive request.",
+    C_PSN "psn" [4, 32 +: 24] "PSN of the packet.",
+    C_REQUEST "request" [5, 0 +: 16] "Number of the request in its ring, modulo 2^16.",
+    C_PHASE "phase" [7, 0 +: 1] "1 in the first pass over the ring, then in turns.",
+    C_NUMBER "number" [7, 16 +: 16] "Number of the completion, modulo 2^16.",
+}
 
 /// A work request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,73 +184,68 @@ pub struct CompletionError {
     pub value: u8,
 }
 
-fn words<const N: usize>(bytes: &[u8; N], at: usize) -> u64 {
-    let mut word = [0; 8];
-    word.copy_from_slice(&bytes[8 * at..8 * at + 8]);
-    u64::from_le_bytes(word)
+fn words(entry: &[u8]) -> [u64; 8] {
+    let mut words = [0; 8];
+    for (word, bytes) in words.iter_mut().zip(entry.as_chunks().0) {
+        *word = u64::from_le_bytes(*bytes);
+    }
+    words
 }
 
-fn bytes<const N: usize>(words: &[u64]) -> [u8; N] {
+fn bytes<const N: usize>(words: &[u64; 8]) -> [u8; N] {
     let mut out = [0; N];
-    for (place, word) in out.chunks_exact_mut(8).zip(words) {
-        place.copy_from_slice(&word.to_le_bytes());
+    for (place, word) in out.as_chunks_mut().0.iter_mut().zip(words) {
+        *place = word.to_le_bytes();
     }
     out
-}
-
-fn window(ids: u64, msn: u64) -> Window {
-    Window {
-        id: ids as u16,
-        epoch: (ids >> 16) as u16,
-        msn: msn as u32,
-    }
-}
-
-fn ids(window: &Window) -> u64 {
-    u64::from(window.id) | u64::from(window.epoch) << 16
 }
 
 impl WorkRequest {
     /// As the card reads it.
     #[must_use]
     pub fn encode(&self) -> [u8; WORK_LEN] {
-        let head = |at| words(&self.head, at);
-        bytes(&[
-            u64::from(self.opcode)
-                | u64::from(self.head_len & 31) << 16
-                | u64::from(self.length) << 32,
-            self.wr_id,
-            self.address,
-            u64::from(self.lkey)
-                | u64::from(self.version_flags) << 32
-                | u64::from(self.to.node) << 48,
-            u64::from(self.to.qpn) | u64::from(self.window.msn) << 32,
-            ids(&self.window),
-            head(0),
-            head(1),
-        ])
+        let mut w = [0; 8];
+        W_OPCODE.put(&mut w, self.opcode);
+        W_HEAD_LEN.put(&mut w, self.head_len);
+        W_LENGTH.put(&mut w, self.length);
+        W_ID.put(&mut w, self.wr_id);
+        W_ADDRESS.put(&mut w, self.address);
+        W_LKEY.put(&mut w, self.lkey);
+        W_VERSION_FLAGS.put(&mut w, self.version_flags);
+        W_NODE.put(&mut w, self.to.node);
+        W_QPN.put(&mut w, self.to.qpn);
+        W_MSN.put(&mut w, self.window.msn);
+        W_WINDOW.put(&mut w, self.window.id);
+        W_EPOCH.put(&mut w, self.window.epoch);
+        let head = words(&self.head);
+        W_HEAD_LOW.put(&mut w, head[0]);
+        W_HEAD_HIGH.put(&mut w, head[1]);
+        bytes(&w)
     }
 
     /// What the card makes of 64 bytes.
     #[must_use]
     pub fn decode(entry: &[u8; WORK_LEN]) -> Self {
-        let word = |at| words(entry, at);
-        let mut head = [0; HEAD_MAX];
-        head.copy_from_slice(&entry[48..]);
+        let w = &words(entry);
+        let head = [W_HEAD_LOW.get(w), W_HEAD_HIGH.get(w), 0, 0, 0, 0, 0, 0];
         Self {
-            opcode: word(0) as u8,
-            head_len: (word(0) >> 16) as u8 & 31,
-            length: (word(0) >> 32) as u32,
-            wr_id: word(1),
-            address: word(2),
-            lkey: word(3) as u32,
-            version_flags: (word(3) >> 32) as u8,
+            opcode: W_OPCODE.get(w) as u8,
+            head_len: W_HEAD_LEN.get(w) as u8,
+            length: W_LENGTH.get(w) as u32,
+            wr_id: W_ID.get(w),
+            address: W_ADDRESS.get(w),
+            lkey: W_LKEY.get(w) as u32,
+            version_flags: W_VERSION_FLAGS.get(w) as u8,
             to: Peer {
-                node: (word(3) >> 48) as u16,
-                qpn: word(4) as u32,
+                node: W_NODE.get(w) as u16,
+                qpn: W_QPN.get(w) as u32,
             },
-            window: window(word(5), word(4) >> 32),
-            head,
+            window: Window {
+                id: W_WINDOW.get(w) as u16,
+                epoch: W_EPOCH.get(w) as u16,
+                msn: W_MSN.get(w) as u32,
+            },
+            head: bytes(&head),
         }
     }
 }
@@ -226,22 +254,23 @@ impl ReceiveRequest {
     /// As the card reads it.
     #[must_use]
     pub fn encode(&self) -> [u8; RECEIVE_LEN] {
-        bytes(&[
-            self.wr_id,
-            self.address,
-            u64::from(self.lkey) | u64::from(self.length) << 32,
-            0,
-        ])
+        let mut w = [0; 8];
+        R_ID.put(&mut w, self.wr_id);
+        R_ADDRESS.put(&mut w, self.address);
+        R_LKEY.put(&mut w, self.lkey);
+        R_LENGTH.put(&mut w, self.length);
+        bytes(&w)
     }
 
     /// What the card makes of 32 bytes.
     #[must_use]
     pub fn decode(entry: &[u8; RECEIVE_LEN]) -> Self {
+        let w = &words(entry);
         Self {
-            wr_id: words(entry, 0),
-            address: words(entry, 1),
-            lkey: words(entry, 2) as u32,
-            length: (words(entry, 2) >> 32) as u32,
+            wr_id: R_ID.get(w),
+            address: R_ADDRESS.get(w),
+            lkey: R_LKEY.get(w) as u32,
+            length: R_LENGTH.get(w) as u32,
         }
     }
 }
@@ -250,20 +279,23 @@ impl Completion {
     /// As the card writes it, in a ring of 2^`log` entries.
     #[must_use]
     pub fn encode(&self, log: u8) -> [u8; COMPLETION_LEN] {
-        let phase = !(self.number >> log) & 1;
-        bytes(&[
-            self.wr_id,
-            u64::from(self.status.code())
-                | u64::from(self.of.code()) << 8
-                | u64::from(self.version_flags) << 16
-                | u64::from(self.length) << 32,
-            u64::from(self.peer.node) | u64::from(self.peer.qpn) << 32,
-            ids(&self.window) | u64::from(self.window.msn) << 32,
-            u64::from(self.q_key) | u64::from(self.psn) << 32,
-            self.request.into(),
-            0,
-            u64::from(phase) | u64::from(self.number) << 16,
-        ])
+        let mut w = [0; 8];
+        C_ID.put(&mut w, self.wr_id);
+        C_STATUS.put(&mut w, self.status.code());
+        C_OF.put(&mut w, self.of.code());
+        C_VERSION_FLAGS.put(&mut w, self.version_flags);
+        C_LENGTH.put(&mut w, self.length);
+        C_NODE.put(&mut w, self.peer.node);
+        C_QPN.put(&mut w, self.peer.qpn);
+        C_WINDOW.put(&mut w, self.window.id);
+        C_EPOCH.put(&mut w, self.window.epoch);
+        C_MSN.put(&mut w, self.window.msn);
+        C_QKEY.put(&mut w, self.q_key);
+        C_PSN.put(&mut w, self.psn);
+        C_REQUEST.put(&mut w, self.request);
+        C_PHASE.put(&mut w, Self::phase(self.number, log));
+        C_NUMBER.put(&mut w, self.number);
+        bytes(&w)
     }
 
     /// The phase that entry `number` has in a ring of 2^`log` entries, once the card has written it.
@@ -277,24 +309,28 @@ impl Completion {
     /// # Errors
     /// A status or kind without a meaning.
     pub fn decode(entry: &[u8; COMPLETION_LEN]) -> Result<Self, CompletionError> {
-        let word = |at| words(entry, at);
+        let w = &words(entry);
         let unknown = |field, value| CompletionError { field, value };
-        let (status, of) = (entry[8], entry[9]);
+        let (status, of) = (C_STATUS.get(w) as u8, C_OF.get(w) as u8);
         Ok(Self {
-            wr_id: word(0),
-            status: Outcome::from_code(status).ok_or(unknown("status", status))?,
-            of: Of::from_code(of).ok_or(unknown("kind", of))?,
-            version_flags: entry[10],
-            length: (word(1) >> 32) as u32,
+            wr_id: C_ID.get(w),
+            status: Outcome::from_code(status).ok_or(unknown(C_STATUS.name, status))?,
+            of: Of::from_code(of).ok_or(unknown(C_OF.name, of))?,
+            version_flags: C_VERSION_FLAGS.get(w) as u8,
+            length: C_LENGTH.get(w) as u32,
             peer: Peer {
-                node: word(2) as u16,
-                qpn: (word(2) >> 32) as u32,
+                node: C_NODE.get(w) as u16,
+                qpn: C_QPN.get(w) as u32,
             },
-            window: window(word(3), word(3) >> 32),
-            q_key: word(4) as u32,
-            psn: (word(4) >> 32) as u32,
-            request: word(5) as u16,
-            number: (word(7) >> 16) as u16,
+            window: Window {
+                id: C_WINDOW.get(w) as u16,
+                epoch: C_EPOCH.get(w) as u16,
+                msn: C_MSN.get(w) as u32,
+            },
+            q_key: C_QKEY.get(w) as u32,
+            psn: C_PSN.get(w) as u32,
+            request: C_REQUEST.get(w) as u16,
+            number: C_NUMBER.get(w) as u16,
         })
     }
 }
