@@ -1,6 +1,6 @@
 //! Every parser takes any bytes: an error, never a panic, and what it takes it writes back alike.
 //!
-//! `cargo test --test parsers` tries some inputs. With cargo-bolero each test is a fuzz target for libFuzzer or AFL, as
+//! `cargo test -p tributary-fuzz` tries some inputs. With cargo-bolero each test is a target for libFuzzer, as
 //! `docs/guide.md` says.
 
 use bolero::check;
