@@ -6,14 +6,12 @@ hdl_module! {
     /// Lets the send and the receive side take turns at dma_read, and hands the words that come back to whom they
     /// belong: ctx 15:14 is 0 for work requests, 1 for payload, 2 for receive requests.
     /// Latency: none. Stages: none; only whose turn it is, is kept. A request that is offered stays in front until
-    /// it is taken. While stop is high no request passes.
+    /// it is taken.
     pub struct CardReadMux {
         /// Clock.
         pub clk: Signal<In, Clock>,
         /// Synchronous reset.
         pub rst: Signal<In, Bit>,
-        /// No new request passes; one that was offered already still does.
-        pub stop: Signal<In, Bit>,
         /// From card_send: a read.
         pub a_valid: Signal<In, Bit>,
         /// Taken.
@@ -64,9 +62,6 @@ hdl_module! {
         pub rr_ready: Signal<In, Bit>,
         /// b is first in line.
         b_first: DFF<Bit>,
-        /// A request is offered and was not taken yet.
-        offered: DFF<Bit>,
-        pass: Signal<Local, Bit>,
         choose_b: Signal<Local, Bit>,
     }
 }
@@ -74,10 +69,9 @@ hdl_module! {
 impl Logic for CardReadMux {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, b_first, offered);
-        self.pass.next = !self.stop.val() | self.offered.q.val();
+        dff_setup!(self, clk, b_first);
         self.choose_b.next = self.b_valid.val() & (self.b_first.q.val() | !self.a_valid.val());
-        self.m_valid.next = (self.a_valid.val() | self.b_valid.val()) & self.pass.val();
+        self.m_valid.next = self.a_valid.val() | self.b_valid.val();
         self.m_addr.next = self.a_addr.val();
         self.m_len.next = self.a_len.val();
         self.m_ctx.next = self.a_ctx.val();
@@ -86,18 +80,14 @@ impl Logic for CardReadMux {
             self.m_len.next = self.b_len.val();
             self.m_ctx.next = self.b_ctx.val();
         }
-        self.a_ready.next =
-            self.m_ready.val() & self.pass.val() & !(self.b_valid.val() & self.b_first.q.val());
-        self.b_ready.next =
-            self.m_ready.val() & self.pass.val() & (self.b_first.q.val() | !self.a_valid.val());
-        self.offered.d.next = self.m_valid.val() & !self.m_ready.val();
+        self.a_ready.next = self.m_ready.val() & !(self.b_valid.val() & self.b_first.q.val());
+        self.b_ready.next = self.m_ready.val() & (self.b_first.q.val() | !self.a_valid.val());
         if self.m_valid.val() {
             // What waits stays in front; what is taken goes behind the other.
             self.b_first.d.next = self.choose_b.val() ^ self.m_ready.val();
         }
         if self.rst.val() {
             self.b_first.d.next = false;
-            self.offered.d.next = false;
         }
 
         self.wq_valid.next = self.s_data_valid.val() & (self.s_data_client.val() == 0);

@@ -1,0 +1,81 @@
+//! Keeps frames whole where the card is reset below the MAC.
+
+use crate::prelude::*;
+
+hdl_module! {
+    /// Stands between xud_tx, which a function-level reset stops at once, and the MAC, which must see an end of every
+    /// frame. A frame that the reset cuts ends with one more byte; its ICRC is wrong, so nobody takes it for whole.
+    /// Latency: 1 clock. Stages: 1, the word for the MAC.
+    pub struct CardTxGuard {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset, also of the MAC.
+        pub rst: Signal<In, Bit>,
+        /// xud_tx is being reset: what it offers in this clock does not count.
+        pub cut: Signal<In, Bit>,
+        /// From xud_tx: a word.
+        pub s_axis_tvalid: Signal<In, Bit>,
+        /// Taken.
+        pub s_axis_tready: Signal<Out, Bit>,
+        /// First byte in bits 7:0.
+        pub s_axis_tdata: Signal<In, Bits<64>>,
+        /// Bytes present, from bit 0 on.
+        pub s_axis_tkeep: Signal<In, Bits<8>>,
+        /// Last word of the frame.
+        pub s_axis_tlast: Signal<In, Bit>,
+        /// To the MAC: a word.
+        pub m_axis_tvalid: Signal<Out, Bit>,
+        /// The MAC takes it.
+        pub m_axis_tready: Signal<In, Bit>,
+        /// First byte in bits 7:0.
+        pub m_axis_tdata: Signal<Out, Bits<64>>,
+        /// Bytes present, from bit 0 on.
+        pub m_axis_tkeep: Signal<Out, Bits<8>>,
+        /// Last word of the frame.
+        pub m_axis_tlast: Signal<Out, Bit>,
+        valid: DFF<Bit>,
+        data: DFF<Bits<64>>,
+        keep: DFF<Bits<8>>,
+        last: DFF<Bit>,
+        /// The word taken last was not the last of its frame.
+        within: DFF<Bit>,
+        free: Signal<Local, Bit>,
+    }
+}
+
+impl Logic for CardTxGuard {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clk, valid, data, keep, last, within);
+        self.m_axis_tvalid.next = self.valid.q.val();
+        self.m_axis_tdata.next = self.data.q.val();
+        self.m_axis_tkeep.next = self.keep.q.val();
+        self.m_axis_tlast.next = self.last.q.val();
+        self.free.next = !self.valid.q.val() | self.m_axis_tready.val();
+        self.s_axis_tready.next = self.free.val();
+        if self.free.val() {
+            self.valid.d.next = self.s_axis_tvalid.val();
+            self.data.d.next = self.s_axis_tdata.val();
+            self.keep.d.next = self.s_axis_tkeep.val();
+            self.last.d.next = self.s_axis_tlast.val();
+            if self.s_axis_tvalid.val() {
+                self.within.d.next = !self.s_axis_tlast.val();
+            }
+            if self.cut.val() {
+                // Either nothing, or the end of the frame that was cut.
+                self.valid.d.next = self.within.q.val();
+                self.keep.d.next = 1.into();
+                self.last.d.next = true;
+                self.within.d.next = false;
+            }
+        }
+        if self.rst.val() {
+            self.valid.d.next = false;
+            self.within.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info("card_tx_guard".to_owned()).into_timing()
+    }
+}
