@@ -1,1 +1,4 @@
-//! Only tests: `tests/parsers.rs`. A package of its own, since a fuzzer instruments and links everything in it.
+//! Tests of parsers that are fuzz targets too. A package of its own, since a fuzzer instruments and links all of it.
+
+#[cfg(test)]
+mod parsers;
