@@ -10,7 +10,7 @@ hdl_module! {
     /// poisoned writes, I/O, configuration, atomic and locked requests, messages. A read of no byte reads no register
     /// and is answered with a word of 0.
     /// Stages: 0 taken, 1 decoded, 2 decided, 3 and 4 lower and upper word, 5 wait for the register, 6 completion,
-    /// 7 the rest of a longer TLP is taken. A write takes 5 clocks, one more for two words.
+    /// 7 the rest of a longer TLP is taken. A write takes 4 clocks, one more for two words.
     pub struct PcieCompleter {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -135,8 +135,8 @@ impl Logic for PcieCompleter {
             self.hdr.d.next = self.s_rx_req_tlp_hdr.val();
             self.data.d.next = self.s_rx_req_tlp_data.val();
             self.strb.d.next = self.s_rx_req_tlp_strb.val();
-            self.here.d.next = !self.s_rx_req_tlp_bar_id.val().any()
-                & !self.s_rx_req_tlp_func_num.val().any();
+            self.here.d.next =
+                !self.s_rx_req_tlp_bar_id.val().any() & !self.s_rx_req_tlp_func_num.val().any();
             self.long.d.next = !self.s_rx_req_tlp_eop.val();
             if self.s_rx_req_tlp_sop.val() {
                 self.step.d.next = 1.into();
@@ -187,7 +187,9 @@ impl Logic for PcieCompleter {
             self.fits.d.next = self.here.q.val()
                 & !self.long.q.val()
                 & (((self.length.val() == 1) & !self.last_be.val().any())
-                    | ((self.length.val() == 2) & self.first_be.val().any() & self.last_be.val().any()));
+                    | ((self.length.val() == 2)
+                        & self.first_be.val().any()
+                        & self.last_be.val().any()));
             self.whole.d.next = !self.hdr.q.val().get_bit(110)
                 & (((self.length.val() == 1) & (self.strb.q.val() == 1))
                     | ((self.length.val() == 2) & (self.strb.q.val() == 3)));
@@ -290,8 +292,8 @@ impl Logic for PcieCompleter {
             self.valid.d.next = false;
             self.step.d.next = 0.into();
         }
-        self.m_tx_cpl_tlp_data.next = bit_cast::<64, 32>(self.low.q.val())
-            | (bit_cast::<64, 32>(self.high.q.val()) << 32);
+        self.m_tx_cpl_tlp_data.next =
+            bit_cast::<64, 32>(self.low.q.val()) | (bit_cast::<64, 32>(self.high.q.val()) << 32);
         self.m_tx_cpl_tlp_strb.next = 0.into();
         // Traffic class, attributes and the upper bits of the tag come back as they were.
         self.dw_0.next = (bit_cast::<32, 5>(bits::<5>(10)) << 24)
@@ -313,8 +315,8 @@ impl Logic for PcieCompleter {
             | (bit_cast::<128, 32>(self.dw_1.val()) << 64)
             | (bit_cast::<128, 32>(self.dw_2.val()) << 32);
         if !self.refused.q.val() {
-            self.m_tx_cpl_tlp_strb.next = bits::<2>(1)
-                | (bit_cast::<2, 1>(self.two.q.val().into()) << 1);
+            self.m_tx_cpl_tlp_strb.next =
+                bits::<2>(1) | (bit_cast::<2, 1>(self.two.q.val().into()) << 1);
             self.m_tx_cpl_tlp_hdr.next = (bits::<128>(1) << 126)
                 | (bit_cast::<128, 10>(self.length.val()) << 96)
                 | (bit_cast::<128, 32>(self.dw_0.val()) << 96)

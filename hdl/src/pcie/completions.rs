@@ -189,14 +189,79 @@ impl Logic for DmaCompletions {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, ready, after_first, after_single, r_valid, r_sop, r_eop, r_data, r_strb,
-            r_error, r_hdr, c_valid, c_sop, c_eop, c_data, c_strb, c_ours, c_has_data, c_refused,
-            c_poisoned, c_bad, c_slot, c_count, c_lower, c_length, c_room, c_bytes, c_addr, d_valid,
-            d_sop, d_eop, d_data, d_strb, d_ours, d_has_data, d_refused, d_poisoned, d_bad, d_slot,
-            d_length, d_addr, d_spare, d_open, d_match, reads, late, e_valid, e_eop, e_data, e_strb,
-            e_slot, e_place, e_done, e_failed, e_late, e_over, missing, ragged, open, w_even,
-            w_even_addr, w_even_data, w_odd, w_odd_addr, w_odd_data, f_valid, f_slot, f_done,
-            f_failed, f_late, f_over, stray
+            self,
+            clk,
+            ready,
+            after_first,
+            after_single,
+            r_valid,
+            r_sop,
+            r_eop,
+            r_data,
+            r_strb,
+            r_error,
+            r_hdr,
+            c_valid,
+            c_sop,
+            c_eop,
+            c_data,
+            c_strb,
+            c_ours,
+            c_has_data,
+            c_refused,
+            c_poisoned,
+            c_bad,
+            c_slot,
+            c_count,
+            c_lower,
+            c_length,
+            c_room,
+            c_bytes,
+            c_addr,
+            d_valid,
+            d_sop,
+            d_eop,
+            d_data,
+            d_strb,
+            d_ours,
+            d_has_data,
+            d_refused,
+            d_poisoned,
+            d_bad,
+            d_slot,
+            d_length,
+            d_addr,
+            d_spare,
+            d_open,
+            d_match,
+            reads,
+            late,
+            e_valid,
+            e_eop,
+            e_data,
+            e_strb,
+            e_slot,
+            e_place,
+            e_done,
+            e_failed,
+            e_late,
+            e_over,
+            missing,
+            ragged,
+            open,
+            w_even,
+            w_even_addr,
+            w_even_data,
+            w_odd,
+            w_odd_addr,
+            w_odd_data,
+            f_valid,
+            f_slot,
+            f_done,
+            f_failed,
+            f_late,
+            f_over,
+            stray
         );
         // First words are 3 clocks apart: what is expected is read in one and written in the third.
         self.s_rx_cpl_tlp_ready.next = self.ready.q.val();
@@ -283,9 +348,7 @@ impl Logic for DmaCompletions {
             self.reads.d.next = false;
             self.late.d.next = false;
         }
-        if self.flr.val()
-            | (self.tmo_valid.val() & (self.tmo_slot.val() == self.e_slot.q.val()))
-        {
+        if self.flr.val() | (self.tmo_valid.val() & (self.tmo_slot.val() == self.e_slot.q.val())) {
             self.reads.d.next = false;
             self.late.d.next = self.late.q.val() | self.reads.q.val();
         }
@@ -323,8 +386,7 @@ impl Logic for DmaCompletions {
             self.expected.wr_addr.next = self.d_slot.q.val();
             self.expected.wr_data.next = bit_cast::<19, 10>(self.to_come.val())
                 | (bit_cast::<19, 7>(
-                    self.d_addr.q.val().get_bits::<7>(2)
-                        + self.d_length.q.val().get_bits::<7>(0),
+                    self.d_addr.q.val().get_bits::<7>(2) + self.d_length.q.val().get_bits::<7>(0),
                 ) << 12);
             if self.ends.val() {
                 self.expected.wr_data.next = 0.into();
@@ -385,11 +447,13 @@ impl Logic for DmaCompletions {
         self.end_over.next = self.f_over.q.val();
 
         // An even place takes the lower half to the even words; an odd one the upper half, one further.
-        self.w_even.d.next = self.e_valid.q.val() & self.reads.q.val() & self.e_strb.q.val().get_bit(0);
+        self.w_even.d.next =
+            self.e_valid.q.val() & self.reads.q.val() & self.e_strb.q.val().get_bit(0);
         self.w_even_addr.d.next = (bit_cast::<11, 5>(self.e_slot.q.val()) << 6)
             | bit_cast::<11, 6>(self.e_place.q.val().get_bits::<6>(1));
         self.w_even_data.d.next = self.e_data.q.val().get_bits::<32>(0);
-        self.w_odd.d.next = self.e_valid.q.val() & self.reads.q.val() & self.e_strb.q.val().get_bit(1);
+        self.w_odd.d.next =
+            self.e_valid.q.val() & self.reads.q.val() & self.e_strb.q.val().get_bit(1);
         self.w_odd_addr.d.next = (bit_cast::<11, 5>(self.e_slot.q.val()) << 6)
             | bit_cast::<11, 6>(self.e_place.q.val().get_bits::<6>(1));
         self.w_odd_data.d.next = self.e_data.q.val().get_bits::<32>(32);

@@ -187,12 +187,13 @@ impl Logic for DmaDeliver {
             self.ctx.d.next = self.part.val().get_bits::<16>(24);
             self.last.d.next = self.part.val().get_bit(40);
             self.extra.d.next = self.part.val().get_bit(41);
-            self.error.d.next = self.bad.q.val() | (self.error.q.val() & !self.part.val().get_bit(17));
+            self.error.d.next =
+                self.bad.q.val() | (self.error.q.val() & !self.part.val().get_bit(17));
         }
 
         // Stage 1: a word is addressed, again and again while nothing moves.
-        self.address.next = (bit_cast::<11, 5>(self.slot.q.val()) << 6)
-            | bit_cast::<11, 6>(self.word.q.val());
+        self.address.next =
+            (bit_cast::<11, 5>(self.slot.q.val()) << 6) | bit_cast::<11, 6>(self.word.q.val());
         self.rd_addr.next = self.a_address.q.val();
         self.rd_en.next = self.go.val();
         self.give_valid.next = self.go.val() & self.a_valid.q.val() & self.a_give.q.val();

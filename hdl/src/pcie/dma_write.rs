@@ -127,8 +127,30 @@ impl Logic for DmaWrite {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, held, addr, wide, dwords, first_be, last_be, ctx, last, drop, dropped,
-            beats, sop, eop, shift, words, more, prior, fill, old, done, done_ctx, done_dropped,
+            self,
+            clk,
+            held,
+            addr,
+            wide,
+            dwords,
+            first_be,
+            last_be,
+            ctx,
+            last,
+            drop,
+            dropped,
+            beats,
+            sop,
+            eop,
+            shift,
+            words,
+            more,
+            prior,
+            fill,
+            old,
+            done,
+            done_ctx,
+            done_dropped,
             count
         );
         self.clear.next = self.rst.val() | self.flr.val();

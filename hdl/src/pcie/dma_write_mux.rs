@@ -143,8 +143,7 @@ impl Logic for DmaWriteMux {
         self.m_data_valid.next = (self.from.q.val() & self.offering.val()).any();
         self.m_data_data.next = self.data.m.val();
         self.pass.next = self.m_data_ready.val() & (self.from.q.val() & self.offering.val()).any();
-        self.advance.next =
-            !self.from.q.val().any() | (self.pass.val() & !self.left.q.val().any());
+        self.advance.next = !self.from.q.val().any() | (self.pass.val() & !self.left.q.val().any());
         self.order.m_ready.next = self.advance.val();
         if self.pass.val() {
             self.left.d.next = self.left.q.val() - 1;

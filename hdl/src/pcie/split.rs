@@ -151,8 +151,7 @@ impl Logic for DmaSplit {
             }
         }
         if self.step.q.val() == 1 {
-            self.high.d.next =
-                self.high.q.val() + bit_cast::<32, 1>(self.carry.q.val().into());
+            self.high.d.next = self.high.q.val() + bit_cast::<32, 1>(self.carry.q.val().into());
             self.upto.d.next = self.stop.val() | self.above.val();
             self.last.d.next = self.fits.val();
             if self.first.q.val() {
@@ -202,8 +201,8 @@ impl Logic for DmaSplit {
         }
 
         self.m_valid.next = self.step.q.val() == 3;
-        self.m_addr.next = bit_cast::<64, 32>(self.low.q.val())
-            | (bit_cast::<64, 32>(self.high.q.val()) << 32);
+        self.m_addr.next =
+            bit_cast::<64, 32>(self.low.q.val()) | (bit_cast::<64, 32>(self.high.q.val()) << 32);
         self.m_end.next = self.upto.q.val();
         self.m_bytes.next = self.bytes.q.val();
         self.m_dwords.next = self.dwords.q.val();

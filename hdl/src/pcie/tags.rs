@@ -128,16 +128,14 @@ impl Logic for DmaTags {
         self.a_age.d.next = self.tick.q.val() - self.began.rd_data.val();
         self.a_waits.d.next =
             (self.waits.q.val() >> self.clocks.q.val().get_bits::<5>(1)).get_bit(0);
-        self.a_late.d.next =
-            (self.late.q.val() >> self.clocks.q.val().get_bits::<5>(1)).get_bit(0);
+        self.a_late.d.next = (self.late.q.val() >> self.clocks.q.val().get_bits::<5>(1)).get_bit(0);
         self.b_slot.d.next = self.a_slot.q.val();
         self.b_over.d.next = self.clocks.q.val().get_bit(0)
             & self.cfg_timeout.val().any()
             & (self.a_age.q.val() > self.cfg_timeout.val())
             & self.a_waits.q.val();
-        self.b_old.d.next = self.clocks.q.val().get_bit(0)
-            & self.a_age.q.val().all()
-            & self.a_late.q.val();
+        self.b_old.d.next =
+            self.clocks.q.val().get_bit(0) & self.a_age.q.val().all() & self.a_late.q.val();
         self.tmo_valid.next = self.b_over.q.val();
         self.tmo_slot.next = self.b_slot.q.val();
 
@@ -178,8 +176,7 @@ impl Logic for DmaTags {
             self.over_mask.next = self.old_mask.val() | self.end_mask.val();
         }
 
-        self.waits_next.next =
-            self.waits.q.val() & !self.done_mask.val() & !self.tmo_mask.val();
+        self.waits_next.next = self.waits.q.val() & !self.done_mask.val() & !self.tmo_mask.val();
         self.late_next.next = (self.late.q.val() | self.late_mask.val()) & !self.over_mask.val();
         self.waits.d.next = self.waits_next.val();
         self.late.d.next = self.late_next.val();
