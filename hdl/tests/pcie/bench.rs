@@ -6,7 +6,7 @@ use std::fs;
 use tributary_hdl::emit::emit_block;
 use tributary_hdl::prelude::*;
 use tributary_sim::tools::{Tools, target_dir};
-use tributary_sim::verilate::{BuildOptions, Model, Verilated};
+use tributary_sim::verilate::{BuildOptions, Verilated};
 
 /// Builds a block; its Verilog has no message from the linter. Registers start at random, and a read of a RAM that
 /// collides with a write gives a wrong word.
@@ -110,11 +110,4 @@ impl Dice {
         };
         base + if offset < room { offset } else { any }
     }
-}
-
-/// A model after reset.
-pub fn model(library: &Verilated, seed: u64) -> Model {
-    let mut model = library.model_with_seed(seed).unwrap();
-    model.reset(3).unwrap();
-    model
 }

@@ -1,6 +1,6 @@
 //! Accesses of the host to BAR0: registers in a plain array beside the block.
 
-use crate::bench::{Dice, build, model, seeds};
+use crate::bench::{Dice, build, seeds};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 use tributary_hdl::pcie::PcieCompleter;
@@ -33,7 +33,7 @@ fn fresh(word: u64) -> u32 {
 
 impl Bench {
     fn new(seed: u64, stall: u8) -> Self {
-        let mut model = model(&LIBRARY, seed);
+        let mut model = LIBRARY.model_with_seed(seed).unwrap();
         let config = Config {
             seed,
             stall,
@@ -41,6 +41,7 @@ impl Bench {
             ..Config::default()
         };
         let root = RootComplex::new(&mut model, config).unwrap();
+        model.reset(3).unwrap();
         let port = |name: &str| model.port(name).unwrap();
         Self {
             wr: ["valid", "addr", "data", "strb"].map(|n| port(&format!("reg_wr_{n}"))),

@@ -1,6 +1,6 @@
 //! Three clients at the multiplexer of the DMA writer.
 
-use crate::bench::{Dice, build, model, seeds};
+use crate::bench::{Dice, build, seeds};
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 use tributary_hdl::pcie::DmaWriteMux;
@@ -14,7 +14,8 @@ type Request = (u64, u64, u64, Vec<u64>);
 #[test]
 fn words_follow_the_requests_of_three_clients_and_all_have_their_turn() {
     for seed in seeds(20) {
-        let mut m = model(&LIBRARY, seed);
+        let mut m = LIBRARY.model_with_seed(seed).unwrap();
+        m.reset(3).unwrap();
         let mut dice = Dice::new(seed);
         let (offer, take) = (dice.pick(&[20, 60, 100]), dice.pick(&[30, 100]));
         let port = |name: String| m.port(&name).unwrap();
@@ -40,7 +41,8 @@ fn words_follow_the_requests_of_three_clients_and_all_have_their_turn() {
         }
         let mut words: [VecDeque<u64>; 3] = Default::default();
         let mut offered = [[false; 2]; 3];
-        // Requests that came out, and words of them that are still missing.
+        // Requests on their way through, words of them that are still missing.
+        let mut taken: VecDeque<Request> = VecDeque::new();
         let mut expected: VecDeque<u64> = VecDeque::new();
         let (mut requests, mut clock) = (0, 0);
         let mut last_turn = [0; 3];
@@ -78,15 +80,16 @@ fn words_follow_the_requests_of_three_clients_and_all_have_their_turn() {
                 }
                 if offered[i][0] && m.is_set(s_req[1]) {
                     offered[i][0] = false;
-                    let (.., these) = queues[i].front().unwrap();
-                    words[i].extend(these);
-                    expected.extend(these);
+                    let request = queues[i].pop_front().unwrap();
+                    words[i].extend(&request.3);
+                    expected.extend(&request.3);
+                    taken.push_back(request);
                 }
             }
             if takes[0] && m.is_set(out[0]) {
                 let ctx = m.get(out[4]);
                 let client = (ctx >> 14) as usize;
-                let request = queues[client].pop_front().unwrap();
+                let request = taken.pop_front().unwrap();
                 let got = (m.get(out[2]), m.get(out[3]), ctx);
                 assert_eq!(got, (request.0, request.1, request.2), "seed {seed}");
                 requests += 1;

@@ -1,6 +1,6 @@
 //! The DMA reader: every byte of every request, in order, whatever the host does in between.
 
-use crate::bench::{Dice, build, model, seeds};
+use crate::bench::{Dice, build, seeds};
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 use tributary_hdl::pcie::DmaRead;
@@ -58,13 +58,17 @@ pub struct Bench {
 impl Bench {
     pub fn new(config: Config) -> Self {
         let seed = config.seed;
-        let mut model = model(&LIBRARY, seed);
+        let mut model = LIBRARY.model_with_seed(seed).unwrap();
         let mut root = RootComplex::new(&mut model, config).unwrap();
+        model.reset(3).unwrap();
         let mut dice = Dice::new(seed);
         for (base, size) in REGIONS {
             root.memory.map(base, size, Access::Read).unwrap();
             root.memory.write(base, &dice.bytes(size as usize));
         }
+        let port = |name: &str| model.port(name).unwrap();
+        let timeout = port("cfg_timeout");
+        model.set(timeout, 0);
         let port = |name: &str| model.port(name).unwrap();
         let s_req = ["valid", "ready", "addr", "len", "ctx"].map(|n| port(&format!("s_req_{n}")));
         let m_data = ["valid", "ready", "data", "bytes", "last", "ctx", "error"]
@@ -292,6 +296,7 @@ fn every_offset_and_length_around_a_word_is_packed_from_byte_0() {
 fn fast() -> Config {
     let mut config = Config {
         large: true,
+        ordered: true,
         latency: 60..=60,
         ..Config::default()
     };

@@ -1,6 +1,6 @@
 //! The DMA writer: every byte to its place, nothing beside it, done in order.
 
-use crate::bench::{Dice, build, model, seeds};
+use crate::bench::{Dice, build, seeds};
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 use tributary_hdl::pcie::DmaWrite;
@@ -47,8 +47,9 @@ struct Bench {
 impl Bench {
     fn new(config: Config) -> Self {
         let seed = config.seed;
-        let mut model = model(&LIBRARY, seed);
+        let mut model = LIBRARY.model_with_seed(seed).unwrap();
         let mut root = RootComplex::new(&mut model, config).unwrap();
+        model.reset(3).unwrap();
         for (base, size) in REGIONS {
             root.memory.map(base, size, Access::Write).unwrap();
         }

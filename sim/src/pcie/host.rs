@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use tributary_protocol::pcie::{
-    Attributes, ByteEnables, Completion, MemoryRequest, Outstanding, Status, Tlp, Violation,
-    check_completion,
+    Attributes, ByteEnables, Completion, Limits, MemoryRequest, Outstanding, Requester, Status,
+    Tlp, Violation, check_completion,
 };
 
 use super::stream::RawTlp;
@@ -30,6 +30,8 @@ enum Wait {
     Read(Outstanding, Vec<u8>),
     /// One completion of any kind.
     Other,
+    /// One that refuses a read which should not have been sent.
+    Wrong,
 }
 
 /// Requests under way, and answers not fetched yet.
@@ -94,6 +96,19 @@ impl Host {
         self.track(tlp)
     }
 
+    /// Whether a host may send this read at all.
+    fn allowed(&self, request: &MemoryRequest) -> bool {
+        let limits = Limits {
+            requester_id: self.id,
+            max_payload: 4096,
+            max_read: 4096,
+            extended_tags: true,
+            bus_master: true,
+            zero_length: true,
+        };
+        Requester::new(limits).read(request).is_ok()
+    }
+
     /// Gives a request that wants an answer requester ID and tag.
     pub fn track(&mut self, mut tlp: RawTlp) -> (RawTlp, Ticket) {
         while self.waits.contains_key(&self.next_tag.into()) {
@@ -103,7 +118,10 @@ impl Host {
         self.next_tag = tag.wrapping_add(1);
         tlp.header[1] = u32::from(self.id) << 16 | u32::from(tag) << 8 | tlp.header[1] & 0xFF;
         let wait = match Tlp::parse(&tlp.header) {
-            Ok(Tlp::MemoryRead(request)) => Wait::Read(Outstanding::new(request), Vec::new()),
+            Ok(Tlp::MemoryRead(request)) => match self.allowed(&request) {
+                true => Wait::Read(Outstanding::new(request), Vec::new()),
+                false => Wait::Wrong,
+            },
             _ => Wait::Other,
         };
         self.tickets += 1;
@@ -143,6 +161,15 @@ impl Host {
                     return Ok(());
                 }
                 bytes = got;
+            }
+            Wait::Wrong => {
+                let (status, length) = (completion.status, completion.length);
+                if status != Status::UnsupportedRequest || length > 0 {
+                    return Err(Violation::StatusData { status, length });
+                }
+                if completion.requester_id != self.id {
+                    return Err(unexpected);
+                }
             }
             // Byte Count is 4 and Lower Address 0 for all but memory reads.
             Wait::Other => {

@@ -27,6 +27,8 @@ pub struct Config {
     pub boundary: u64,
     /// Completions are as large as they may be, instead of cut at random.
     pub large: bool,
+    /// Reads are answered in their order, instead of any.
+    pub ordered: bool,
     /// Clocks from a read to its first completion.
     pub latency: RangeInclusive<u32>,
     /// Of 256 clocks, those in which a stream does not move.
@@ -54,6 +56,7 @@ impl Default for Config {
             host_id: 0,
             boundary: 64,
             large: false,
+            ordered: false,
             latency: 20..=80,
             stall: 0,
             faults: 0,
@@ -178,6 +181,7 @@ impl RootComplex {
             config,
         };
         root.configure(model);
+        root.function_reset(model, false);
         Ok(root)
     }
 
@@ -364,7 +368,10 @@ impl RootComplex {
         if due == 0 {
             return;
         }
-        let pick = self.rng.next_u32() as usize % due;
+        let pick = match self.config.ordered {
+            true => 0,
+            false => self.rng.next_u32() as usize % due,
+        };
         let picked = (0..self.pending.len()).filter(|&i| self.pending[i].due <= now);
         let Some(index) = picked.skip(pick).next() else {
             return;
@@ -383,7 +390,7 @@ impl RootComplex {
                 stream.push(&tlp);
             }
             self.requester.end(read.left.request.tag);
-            self.pending.swap_remove(index);
+            self.pending.remove(index);
         }
     }
 
