@@ -53,6 +53,8 @@ pub struct Bench {
     pub clock: u64,
     /// Whether a request that nothing was done to may fail.
     pub may_fail: bool,
+    /// In reset: what is at the outputs means nothing.
+    in_reset: bool,
 }
 
 impl Bench {
@@ -98,6 +100,7 @@ impl Bench {
             seed,
             clock: 0,
             may_fail: false,
+            in_reset: false,
         }
     }
 
@@ -150,7 +153,7 @@ impl Bench {
         }
         self.strays += m.get(self.events[0]);
         self.failed_events += m.get(self.events[1]);
-        if takes && m.is_set(self.m_data[0]) {
+        if takes && m.is_set(self.m_data[0]) && !self.in_reset {
             self.word();
         }
         self.model.clock().unwrap();
@@ -232,8 +235,19 @@ impl Bench {
         }
     }
 
-    /// Forgets what was asked for, as a reset does.
-    pub fn forget(&mut self) {
+    /// A function-level reset of so many clocks: forgets what was asked for.
+    pub fn function_reset(&mut self, clocks: u64) {
+        self.root.function_reset(&mut self.model, true);
+        self.in_reset = true;
+        self.forget();
+        self.ticks(clocks);
+        self.root.function_reset(&mut self.model, false);
+        self.in_reset = false;
+        // A read may have gone out with the reset.
+        self.forget();
+    }
+
+    fn forget(&mut self) {
         self.due.clear();
         self.queue.clear();
         self.offered = false;

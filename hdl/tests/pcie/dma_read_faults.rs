@@ -225,13 +225,7 @@ fn a_function_level_reset_forgets_all_and_drops_the_completions_of_before() {
             (0..20).for_each(|_| bench.random_request());
             let clocks = dice.below(900);
             bench.ticks(clocks);
-            bench.root.function_reset(&mut bench.model, true);
-            bench.forget();
-            let clocks = 1 + dice.below(3);
-            bench.ticks(clocks);
-            bench.root.function_reset(&mut bench.model, false);
-            // A read may have gone out with the reset.
-            bench.forget();
+            bench.function_reset(1 + dice.below(3));
             (0..5).for_each(|_| bench.random_request());
             bench.drain(30_000);
         }
