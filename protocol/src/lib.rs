@@ -7,6 +7,7 @@
 //! * [`red`]: reductions in the switch (frame, operations, engine, switch, host side).
 //! * [`xud`]: extended unreliable datagrams (the card's datagram engine, the reliable layer in software, explorer).
 //! * [`card`]: what host software sees of the card: registers, commands, descriptors.
+//! * [`pcie`]: PCI Express TLPs, and the rules of a requester.
 //! * [`roce`]: the Ethernet/IPv4/UDP/BTH frame around the messages of every protocol of the card, and its ICRC.
 
 #[macro_use]
@@ -15,6 +16,7 @@ mod codes;
 pub mod registers;
 
 pub mod card;
+pub mod pcie;
 pub mod red;
 pub mod roce;
 pub mod rw;

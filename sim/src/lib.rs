@@ -4,6 +4,7 @@ pub mod content;
 pub mod fabric;
 pub mod link;
 pub mod pcap;
+pub mod pcie;
 pub mod rw;
 pub mod switch;
 pub mod tools;

@@ -1,0 +1,270 @@
+//! Reads of host memory.
+
+use super::{DmaCompletions, DmaDeliver, DmaSplit, DmaTags};
+use crate::blocks::RamRegHold;
+use crate::prelude::*;
+
+hdl_module! {
+    /// Reads host memory: up to 32 reads of up to 512 bytes under way, completions in any order between them, words
+    /// handed out in the order of requests, packed from byte 0 of each; always as many as the request has.
+    /// A request is cut at multiples of the maximum read request size, 512 bytes at most. A read fails, and its request
+    /// with it, on a status other than success, poisoned data, a completion that is not as expected, a timeout, or
+    /// without bus mastering. The tag of a read that was given up is not used again while completions may come for it.
+    /// Stages: a read every 4 clocks from dma_split; a completion 5 clocks to the buffer; 4 from there to m_data.
+    /// flr is for a reset with the link up: completions for the reads of before are recognised. After rst none may come.
+    pub struct DmaRead {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset, with the link.
+        pub rst: Signal<In, Bit>,
+        /// Function-level reset: forgets all requests.
+        pub flr: Signal<In, Bit>,
+        /// Requester ID of this card.
+        pub requester_id: Signal<In, Bits<16>>,
+        /// Maximum read request size: 128 bytes shifted left by this.
+        pub max_read_request_size: Signal<In, Bits<3>>,
+        /// TLPs may be sent; otherwise reads fail.
+        pub bus_master_enable: Signal<In, Bit>,
+        /// Units of 64 clocks after which a read fails; 0 and 65,535 never.
+        pub cfg_timeout: Signal<In, Bits<16>>,
+        /// A request.
+        pub s_req_valid: Signal<In, Bit>,
+        /// It is taken.
+        pub s_req_ready: Signal<Out, Bit>,
+        /// Address of the first byte.
+        pub s_req_addr: Signal<In, Bits<64>>,
+        /// Bytes, 1 to 4,096.
+        pub s_req_len: Signal<In, Bits<13>>,
+        /// Comes back with the words.
+        pub s_req_ctx: Signal<In, Bits<16>>,
+        /// A word.
+        pub m_data_valid: Signal<Out, Bit>,
+        /// It is taken.
+        pub m_data_ready: Signal<In, Bit>,
+        /// First byte in bits 7:0.
+        pub m_data_data: Signal<Out, Bits<64>>,
+        /// Bytes, less one.
+        pub m_data_bytes: Signal<Out, Bits<3>>,
+        /// Last word of the request.
+        pub m_data_last: Signal<Out, Bit>,
+        /// ctx of the request.
+        pub m_data_ctx: Signal<Out, Bits<16>>,
+        /// With the last word: the read failed, its data mean nothing.
+        pub m_data_error: Signal<Out, Bit>,
+        /// Read TLP: header, DW0 in bits 127:96.
+        pub m_tx_rd_req_tlp_hdr: Signal<Out, Bits<128>>,
+        /// Sequence number: none, 0.
+        pub m_tx_rd_req_tlp_seq: Signal<Out, Bits<6>>,
+        /// A TLP.
+        pub m_tx_rd_req_tlp_valid: Signal<Out, Bit>,
+        /// It begins: always.
+        pub m_tx_rd_req_tlp_sop: Signal<Out, Bit>,
+        /// It ends: always.
+        pub m_tx_rd_req_tlp_eop: Signal<Out, Bit>,
+        /// It is taken.
+        pub m_tx_rd_req_tlp_ready: Signal<In, Bit>,
+        /// Completion TLP: words.
+        pub s_rx_cpl_tlp_data: Signal<In, Bits<64>>,
+        /// A bit per 32-bit word that is there.
+        pub s_rx_cpl_tlp_strb: Signal<In, Bits<2>>,
+        /// Header, beside the first word.
+        pub s_rx_cpl_tlp_hdr: Signal<In, Bits<128>>,
+        /// 0 no error, 1 poisoned, others: the completion is no good.
+        pub s_rx_cpl_tlp_error: Signal<In, Bits<4>>,
+        /// A word.
+        pub s_rx_cpl_tlp_valid: Signal<In, Bit>,
+        /// First of its completion.
+        pub s_rx_cpl_tlp_sop: Signal<In, Bit>,
+        /// Last of its completion.
+        pub s_rx_cpl_tlp_eop: Signal<In, Bit>,
+        /// It is taken.
+        pub s_rx_cpl_tlp_ready: Signal<Out, Bit>,
+        /// A request was taken whose last word was not.
+        pub m_busy: Signal<Out, Bit>,
+        /// A completion was dropped: nobody waits for it.
+        pub ev_stray: Signal<Out, Bit>,
+        /// A request has failed.
+        pub ev_failed: Signal<Out, Bit>,
+
+        split: DmaSplit,
+        tags: DmaTags,
+        completions: DmaCompletions,
+        deliver: DmaDeliver,
+        /// The buffer: 32-bit words at even and at odd places.
+        even: RamRegHold<32, 11>,
+        odd: RamRegHold<32, 11>,
+        clear: Signal<Local, Bit>,
+        /// A read goes out.
+        fire: Signal<Local, Bit>,
+        /// The TLP.
+        valid: DFF<Bit>,
+        wide: DFF<Bit>,
+        addr: DFF<Bits<62>>,
+        dwords: DFF<Bits<8>>,
+        tag: DFF<Bits<5>>,
+        first_be: DFF<Bits<4>>,
+        last_be: DFF<Bits<4>>,
+        dw_0: Signal<Local, Bits<32>>,
+        dw_1: Signal<Local, Bits<32>>,
+        /// Requests under way.
+        count: DFF<Bits<7>>,
+        begins: Signal<Local, Bit>,
+        ends: Signal<Local, Bit>,
+    }
+}
+
+impl Logic for DmaRead {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, valid, wide, addr, dwords, tag, first_be, last_be, count
+        );
+        self.clear.next = self.rst.val() | self.flr.val();
+        self.split.clk.next = self.clk.val();
+        self.split.rst.next = self.clear.val();
+        self.split.cfg_size.next = self.max_read_request_size.val();
+        self.split.s_req_valid.next = self.s_req_valid.val();
+        self.s_req_ready.next = self.split.s_req_ready.val();
+        self.split.s_req_addr.next = self.s_req_addr.val();
+        self.split.s_req_len.next = self.s_req_len.val();
+        self.split.s_req_ctx.next = self.s_req_ctx.val();
+
+        // A part becomes a read.
+        self.fire.next = self.split.m_valid.val()
+            & self.tags.m_free.val()
+            & self.deliver.s_ready.val()
+            & self.completions.set_ready.val()
+            & !self.valid.q.val()
+            & !self.flr.val();
+        self.split.m_ready.next = self.fire.val();
+        if self.m_tx_rd_req_tlp_ready.val() {
+            self.valid.d.next = false;
+        }
+        if self.fire.val() {
+            self.valid.d.next = self.bus_master_enable.val();
+            self.wide.d.next = self.split.m_wide.val();
+            self.addr.d.next = self.split.m_addr.val().get_bits::<62>(2);
+            self.dwords.d.next = self.split.m_dwords.val();
+            self.tag.d.next = self.tags.m_slot.val();
+            self.first_be.d.next = self.split.m_first_be.val();
+            self.last_be.d.next = self.split.m_last_be.val();
+        }
+        self.dw_0.next = (bit_cast::<32, 1>(self.wide.q.val().into()) << 29)
+            | bit_cast::<32, 8>(self.dwords.q.val());
+        self.dw_1.next = (bit_cast::<32, 16>(self.requester_id.val()) << 16)
+            | (bit_cast::<32, 5>(self.tag.q.val()) << 8)
+            | (bit_cast::<32, 4>(self.last_be.q.val()) << 4)
+            | bit_cast::<32, 4>(self.first_be.q.val());
+        self.m_tx_rd_req_tlp_hdr.next = (bit_cast::<128, 32>(self.dw_0.val()) << 96)
+            | (bit_cast::<128, 32>(self.dw_1.val()) << 64)
+            | (bit_cast::<128, 30>(self.addr.q.val().get_bits::<30>(0)) << 34);
+        if self.wide.q.val() {
+            self.m_tx_rd_req_tlp_hdr.next = (bit_cast::<128, 32>(self.dw_0.val()) << 96)
+                | (bit_cast::<128, 32>(self.dw_1.val()) << 64)
+                | (bit_cast::<128, 62>(self.addr.q.val()) << 2);
+        }
+        self.m_tx_rd_req_tlp_seq.next = 0.into();
+        self.m_tx_rd_req_tlp_valid.next = self.valid.q.val();
+        self.m_tx_rd_req_tlp_sop.next = true;
+        self.m_tx_rd_req_tlp_eop.next = true;
+
+        self.tags.clk.next = self.clk.val();
+        self.tags.rst.next = self.rst.val();
+        self.tags.flr.next = self.flr.val();
+        self.tags.cfg_timeout.next = self.cfg_timeout.val();
+        self.tags.take.next = self.fire.val();
+        self.tags.take_failed.next = !self.bus_master_enable.val();
+        self.tags.look_slot.next = self.completions.look_slot.val();
+        self.tags.end_valid.next = self.completions.end_valid.val();
+        self.tags.end_slot.next = self.completions.end_slot.val();
+        self.tags.end_done.next = self.completions.end_done.val();
+        self.tags.end_failed.next = self.completions.end_failed.val();
+        self.tags.end_late.next = self.completions.end_late.val();
+        self.tags.end_over.next = self.completions.end_over.val();
+        self.tags.want_slot.next = self.deliver.want_slot.val();
+        self.tags.give_valid.next = self.deliver.give_valid.val();
+        self.tags.give_slot.next = self.deliver.give_slot.val();
+
+        self.completions.clk.next = self.clk.val();
+        self.completions.rst.next = self.rst.val();
+        self.completions.flr.next = self.flr.val();
+        self.completions.requester_id.next = self.requester_id.val();
+        self.completions.s_rx_cpl_tlp_data.next = self.s_rx_cpl_tlp_data.val();
+        self.completions.s_rx_cpl_tlp_strb.next = self.s_rx_cpl_tlp_strb.val();
+        self.completions.s_rx_cpl_tlp_hdr.next = self.s_rx_cpl_tlp_hdr.val();
+        self.completions.s_rx_cpl_tlp_error.next = self.s_rx_cpl_tlp_error.val();
+        self.completions.s_rx_cpl_tlp_valid.next = self.s_rx_cpl_tlp_valid.val();
+        self.completions.s_rx_cpl_tlp_sop.next = self.s_rx_cpl_tlp_sop.val();
+        self.completions.s_rx_cpl_tlp_eop.next = self.s_rx_cpl_tlp_eop.val();
+        self.s_rx_cpl_tlp_ready.next = self.completions.s_rx_cpl_tlp_ready.val();
+        self.completions.set_valid.next = self.fire.val();
+        self.completions.set_slot.next = self.tags.m_slot.val();
+        self.completions.set_addr.next = self.split.m_addr.val().get_bits::<9>(0);
+        self.completions.set_bytes.next = self.split.m_bytes.val();
+        self.completions.look_waits.next = self.tags.look_waits.val();
+        self.completions.look_late.next = self.tags.look_late.val();
+        self.completions.tmo_valid.next = self.tags.tmo_valid.val();
+        self.completions.tmo_slot.next = self.tags.tmo_slot.val();
+        self.ev_stray.next = self.completions.ev_stray.val();
+
+        self.even.clk.next = self.clk.val();
+        self.even.wr_en.next = self.completions.m_even_en.val();
+        self.even.wr_addr.next = self.completions.m_even_addr.val();
+        self.even.wr_data.next = self.completions.m_even_data.val();
+        self.even.rd_addr.next = self.deliver.rd_addr.val();
+        self.even.rd_en.next = self.deliver.rd_en.val();
+        self.odd.clk.next = self.clk.val();
+        self.odd.wr_en.next = self.completions.m_odd_en.val();
+        self.odd.wr_addr.next = self.completions.m_odd_addr.val();
+        self.odd.wr_data.next = self.completions.m_odd_data.val();
+        self.odd.rd_addr.next = self.deliver.rd_addr.val();
+        self.odd.rd_en.next = self.deliver.rd_en.val();
+
+        self.deliver.clk.next = self.clk.val();
+        self.deliver.rst.next = self.clear.val();
+        self.deliver.s_valid.next = self.fire.val();
+        self.deliver.s_slot.next = self.tags.m_slot.val();
+        self.deliver.s_from.next = self.split.m_addr.val().get_bits::<6>(3);
+        self.deliver.s_to.next = self.split.m_end.val().get_bits::<6>(3);
+        self.deliver.s_first.next = self.split.m_first.val();
+        self.deliver.s_last.next = self.split.m_last.val();
+        self.deliver.s_offset.next = self.split.m_offset.val();
+        self.deliver.s_tail.next = self.split.m_tail.val();
+        self.deliver.s_ctx.next = self.split.m_ctx.val();
+        self.deliver.want_done.next = self.tags.want_done.val();
+        self.deliver.want_failed.next = self.tags.want_failed.val();
+        self.deliver.rd_data.next = bit_cast::<64, 32>(self.even.rd_data.val())
+            | (bit_cast::<64, 32>(self.odd.rd_data.val()) << 32);
+        self.m_data_valid.next = self.deliver.m_data_valid.val();
+        self.deliver.m_data_ready.next = self.m_data_ready.val();
+        self.m_data_data.next = self.deliver.m_data_data.val();
+        self.m_data_bytes.next = self.deliver.m_data_bytes.val();
+        self.m_data_last.next = self.deliver.m_data_last.val();
+        self.m_data_ctx.next = self.deliver.m_data_ctx.val();
+        self.m_data_error.next = self.deliver.m_data_error.val();
+        self.ev_failed.next = self.deliver.ev_failed.val();
+
+        // Requests under way: at most 32 reads, and a few in the stages around them.
+        self.begins.next =
+            self.s_req_valid.val() & self.split.s_req_ready.val() & self.s_req_len.val().any();
+        self.ends.next = self.deliver.m_data_valid.val()
+            & self.m_data_ready.val()
+            & self.deliver.m_data_last.val();
+        if self.begins.val() & !self.ends.val() {
+            self.count.d.next = self.count.q.val() + 1;
+        }
+        if self.ends.val() & !self.begins.val() {
+            self.count.d.next = self.count.q.val() - 1;
+        }
+        self.m_busy.next = self.count.q.val().any();
+
+        if self.clear.val() {
+            self.valid.d.next = false;
+            self.count.d.next = 0.into();
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info("dma_read".to_owned()).into_timing()
+    }
+}

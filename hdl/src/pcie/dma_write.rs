@@ -1,0 +1,342 @@
+//! Writes to host memory.
+
+use super::DmaSplit;
+use crate::blocks::SkidBuffer;
+use crate::prelude::*;
+
+hdl_module! {
+    /// Writes to host memory: any address, 1 to 4,096 bytes. A request is cut at multiples of the maximum payload size,
+    /// 512 bytes at most; the first and the last 32-bit word of a TLP have byte enables.
+    /// A word a clock, also from one TLP to the next and from one request to the next if they have 4 words or more; one
+    /// word more for a TLP whose bytes touch one more.
+    /// Without bus mastering the words are taken, no TLP is sent, and m_done comes with ev_dropped.
+    /// Stages: 3 clocks in dma_split; 1 word registered, 2 moved and registered, 3 handed over, 4 m_done.
+    /// flr is for a reset with the link up: a TLP that has begun is filled up with zeros, and no m_done comes for what
+    /// was asked before. rst cuts.
+    pub struct DmaWrite {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset, with the link.
+        pub rst: Signal<In, Bit>,
+        /// Function-level reset: forgets all requests.
+        pub flr: Signal<In, Bit>,
+        /// Requester ID of this card.
+        pub requester_id: Signal<In, Bits<16>>,
+        /// Maximum payload size: 128 bytes shifted left by this.
+        pub max_payload_size: Signal<In, Bits<3>>,
+        /// TLPs may be sent.
+        pub bus_master_enable: Signal<In, Bit>,
+        /// A request; its words follow.
+        pub s_req_valid: Signal<In, Bit>,
+        /// It is taken.
+        pub s_req_ready: Signal<Out, Bit>,
+        /// Address of the first byte.
+        pub s_req_addr: Signal<In, Bits<64>>,
+        /// Bytes, 1 to 4,096.
+        pub s_req_len: Signal<In, Bits<13>>,
+        /// Comes back with m_done.
+        pub s_req_ctx: Signal<In, Bits<16>>,
+        /// A word of the requests, packed from byte 0 of each.
+        pub s_data_valid: Signal<In, Bit>,
+        /// It is taken.
+        pub s_data_ready: Signal<Out, Bit>,
+        /// First byte in bits 7:0.
+        pub s_data_data: Signal<In, Bits<64>>,
+        /// The last TLP of a request was handed over.
+        pub m_done_valid: Signal<Out, Bit>,
+        /// ctx of the request.
+        pub m_done_ctx: Signal<Out, Bits<16>>,
+        /// Write TLP: words.
+        pub m_tx_wr_req_tlp_data: Signal<Out, Bits<64>>,
+        /// A bit per 32-bit word that is there.
+        pub m_tx_wr_req_tlp_strb: Signal<Out, Bits<2>>,
+        /// Header, DW0 in bits 127:96.
+        pub m_tx_wr_req_tlp_hdr: Signal<Out, Bits<128>>,
+        /// Sequence number: none, 0.
+        pub m_tx_wr_req_tlp_seq: Signal<Out, Bits<6>>,
+        /// A word.
+        pub m_tx_wr_req_tlp_valid: Signal<Out, Bit>,
+        /// First of its TLP.
+        pub m_tx_wr_req_tlp_sop: Signal<Out, Bit>,
+        /// Last of its TLP.
+        pub m_tx_wr_req_tlp_eop: Signal<Out, Bit>,
+        /// It is taken.
+        pub m_tx_wr_req_tlp_ready: Signal<In, Bit>,
+        /// A request was taken that is not done.
+        pub m_busy: Signal<Out, Bit>,
+        /// A request was done without its TLPs, at least without one.
+        pub ev_dropped: Signal<Out, Bit>,
+
+        split: DmaSplit,
+        /// Words that come in.
+        coming: SkidBuffer<64>,
+        clear: Signal<Local, Bit>,
+        /// A TLP under way: its words follow.
+        held: DFF<Bit>,
+        addr: DFF<Bits<62>>,
+        wide: DFF<Bit>,
+        dwords: DFF<Bits<8>>,
+        first_be: DFF<Bits<4>>,
+        last_be: DFF<Bits<4>>,
+        ctx: DFF<Bits<16>>,
+        /// It is the last of its request; it is not sent; none of the request is known not to have been sent.
+        last: DFF<Bit>,
+        drop: DFF<Bit>,
+        dropped: DFF<Bit>,
+        /// Words are still missing; the next one is the first; the next one is the last.
+        beats: DFF<Bits<7>>,
+        sop: DFF<Bit>,
+        eop: DFF<Bit>,
+        /// Bytes by which the words of the request move up.
+        shift: DFF<Bits<3>>,
+        /// Words of the request that have not come; there are some.
+        words: DFF<Bits<10>>,
+        more: DFF<Bit>,
+        /// The word before.
+        prior: DFF<Bits<64>>,
+        /// The TLP is filled up with zeros.
+        fill: DFF<Bit>,
+        fire: Signal<Local, Bit>,
+        load: Signal<Local, Bit>,
+        go: Signal<Local, Bit>,
+        word: Signal<Local, Bits<64>>,
+        moved: Signal<Local, Bits<64>>,
+        dw_0: Signal<Local, Bits<32>>,
+        dw_1: Signal<Local, Bits<32>>,
+        header: Signal<Local, Bits<128>>,
+        strb: Signal<Local, Bits<2>>,
+        total: Signal<Local, Bits<7>>,
+        /// Words that go out: data 63:0, strb 65:64, sop 66, eop 67, sent 68, request ends 69, dropped 70, ctx 86:71,
+        /// header 214:87.
+        leaving: SkidBuffer<215>,
+        out: Signal<Local, Bits<215>>,
+        taken: Signal<Local, Bit>,
+        /// What stands at the output is of before a function-level reset.
+        old: DFF<Bit>,
+        done: DFF<Bit>,
+        done_ctx: DFF<Bits<16>>,
+        done_dropped: DFF<Bit>,
+        /// Requests under way.
+        count: DFF<Bits<4>>,
+        begins: Signal<Local, Bit>,
+        ends: Signal<Local, Bit>,
+    }
+}
+
+impl Logic for DmaWrite {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clk,
+            held,
+            addr,
+            wide,
+            dwords,
+            first_be,
+            last_be,
+            ctx,
+            last,
+            drop,
+            dropped,
+            beats,
+            sop,
+            eop,
+            shift,
+            words,
+            more,
+            prior,
+            fill,
+            old,
+            done,
+            done_ctx,
+            done_dropped,
+            count
+        );
+        self.clear.next = self.rst.val() | self.flr.val();
+        self.split.clk.next = self.clk.val();
+        self.split.rst.next = self.clear.val();
+        self.split.cfg_size.next = self.max_payload_size.val();
+        self.split.s_req_valid.next = self.s_req_valid.val();
+        self.s_req_ready.next = self.split.s_req_ready.val();
+        self.split.s_req_addr.next = self.s_req_addr.val();
+        self.split.s_req_len.next = self.s_req_len.val();
+        self.split.s_req_ctx.next = self.s_req_ctx.val();
+        self.coming.clk.next = self.clk.val();
+        self.coming.rst.next = self.clear.val();
+        self.coming.s_valid.next = self.s_data_valid.val();
+        self.s_data_ready.next = self.coming.s_ready.val();
+        self.coming.s_data.next = self.s_data_data.val();
+        self.leaving.clk.next = self.clk.val();
+        self.leaving.rst.next = self.rst.val();
+
+        // A word of the TLP under way: it needs one of the request, unless all have come.
+        self.go.next = self.held.q.val() & self.leaving.s_ready.val();
+        self.fire.next = self.go.val() & (self.coming.m_valid.val() | !self.more.q.val());
+        self.coming.m_ready.next = self.go.val() & self.more.q.val();
+        self.word.next = self.coming.m_data.val();
+        if self.fire.val() {
+            self.prior.d.next = self.word.val();
+            self.sop.d.next = false;
+            self.beats.d.next = self.beats.q.val() - 1;
+            self.eop.d.next = self.beats.q.val() == 2;
+            if self.more.q.val() {
+                self.words.d.next = self.words.q.val() - 1;
+                self.more.d.next = self.words.q.val() != 1;
+            }
+            if self.eop.q.val() {
+                self.held.d.next = false;
+                self.fill.d.next = false;
+            }
+        }
+
+        // The next TLP: behind the last word of the one before. What is left of before a reset goes first.
+        self.load.next = self.split.m_valid.val()
+            & ((!self.held.q.val() & !self.old.q.val()) | (self.fire.val() & self.eop.q.val()))
+            & !self.fill.q.val()
+            & !self.flr.val();
+        self.split.m_ready.next = self.load.val();
+        self.total.next = self.split.m_dwords.val().get_bits::<7>(1)
+            + bit_cast::<7, 1>(self.split.m_dwords.val().get_bits::<1>(0));
+        if self.load.val() {
+            self.held.d.next = true;
+            self.addr.d.next = self.split.m_addr.val().get_bits::<62>(2);
+            self.wide.d.next = self.split.m_wide.val();
+            self.dwords.d.next = self.split.m_dwords.val();
+            self.first_be.d.next = self.split.m_first_be.val();
+            self.last_be.d.next = self.split.m_last_be.val();
+            self.ctx.d.next = self.split.m_ctx.val();
+            self.last.d.next = self.split.m_last.val();
+            self.drop.d.next = !self.bus_master_enable.val();
+            self.dropped.d.next = !self.bus_master_enable.val() | self.dropped.q.val();
+            self.beats.d.next = self.total.val();
+            self.sop.d.next = true;
+            self.eop.d.next = self.total.val() == 1;
+            // The first TLP begins at a 32-bit word, the others at a 64-bit word.
+            self.shift.d.next = self.split.m_offset.val();
+            if self.split.m_first.val() {
+                self.shift.d.next = self.split.m_offset.val() & 3;
+                self.words.d.next = self.split.m_words.val();
+                self.more.d.next = true;
+                self.dropped.d.next = !self.bus_master_enable.val();
+            }
+        }
+
+        self.moved.next = self.word.val();
+        if self.shift.q.val() == 1 {
+            self.moved.next = (self.word.val() << 8) | (self.prior.q.val() >> 56);
+        }
+        if self.shift.q.val() == 2 {
+            self.moved.next = (self.word.val() << 16) | (self.prior.q.val() >> 48);
+        }
+        if self.shift.q.val() == 3 {
+            self.moved.next = (self.word.val() << 24) | (self.prior.q.val() >> 40);
+        }
+        if self.shift.q.val() == 4 {
+            self.moved.next = (self.word.val() << 32) | (self.prior.q.val() >> 32);
+        }
+        if self.shift.q.val() == 5 {
+            self.moved.next = (self.word.val() << 40) | (self.prior.q.val() >> 24);
+        }
+        if self.shift.q.val() == 6 {
+            self.moved.next = (self.word.val() << 48) | (self.prior.q.val() >> 16);
+        }
+        if self.shift.q.val() == 7 {
+            self.moved.next = (self.word.val() << 56) | (self.prior.q.val() >> 8);
+        }
+        if self.fill.q.val() {
+            self.moved.next = 0.into();
+        }
+
+        self.dw_0.next = (bit_cast::<32, 1>(self.wide.q.val().into()) << 29)
+            | (bits::<32>(1) << 30)
+            | bit_cast::<32, 8>(self.dwords.q.val());
+        self.dw_1.next = (bit_cast::<32, 16>(self.requester_id.val()) << 16)
+            | (bit_cast::<32, 4>(self.last_be.q.val()) << 4)
+            | bit_cast::<32, 4>(self.first_be.q.val());
+        self.header.next = (bit_cast::<128, 32>(self.dw_0.val()) << 96)
+            | (bit_cast::<128, 32>(self.dw_1.val()) << 64)
+            | (bit_cast::<128, 30>(self.addr.q.val().get_bits::<30>(0)) << 34);
+        if self.wide.q.val() {
+            self.header.next = (bit_cast::<128, 32>(self.dw_0.val()) << 96)
+                | (bit_cast::<128, 32>(self.dw_1.val()) << 64)
+                | (bit_cast::<128, 62>(self.addr.q.val()) << 2);
+        }
+        self.strb.next = 3.into();
+        if self.eop.q.val() & self.dwords.q.val().get_bit(0) {
+            self.strb.next = 1.into();
+        }
+        self.leaving.s_valid.next = self.fire.val();
+        self.leaving.s_data.next = bit_cast::<215, 64>(self.moved.val())
+            | (bit_cast::<215, 2>(self.strb.val()) << 64)
+            | (bit_cast::<215, 1>(self.sop.q.val().into()) << 66)
+            | (bit_cast::<215, 1>(self.eop.q.val().into()) << 67)
+            | (bit_cast::<215, 1>((!self.drop.q.val()).into()) << 68)
+            | (bit_cast::<215, 1>((self.eop.q.val() & self.last.q.val()).into()) << 69)
+            | (bit_cast::<215, 1>(self.dropped.q.val().into()) << 70)
+            | (bit_cast::<215, 16>(self.ctx.q.val()) << 71)
+            | (bit_cast::<215, 128>(self.header.val()) << 87);
+
+        // Handed over; what is not sent goes by itself, in its turn.
+        self.out.next = self.leaving.m_data.val();
+        self.m_tx_wr_req_tlp_data.next = self.out.val().get_bits::<64>(0);
+        self.m_tx_wr_req_tlp_strb.next = self.out.val().get_bits::<2>(64);
+        self.m_tx_wr_req_tlp_sop.next = self.out.val().get_bit(66);
+        self.m_tx_wr_req_tlp_eop.next = self.out.val().get_bit(67);
+        self.m_tx_wr_req_tlp_valid.next = self.leaving.m_valid.val() & self.out.val().get_bit(68);
+        self.m_tx_wr_req_tlp_hdr.next = self.out.val().get_bits::<128>(87);
+        self.m_tx_wr_req_tlp_seq.next = 0.into();
+        self.leaving.m_ready.next = self.m_tx_wr_req_tlp_ready.val() | !self.out.val().get_bit(68);
+        self.taken.next = self.leaving.m_valid.val()
+            & (self.m_tx_wr_req_tlp_ready.val() | !self.out.val().get_bit(68));
+        self.ends.next =
+            self.taken.val() & self.out.val().get_bit(69) & !self.old.q.val() & !self.flr.val();
+        self.done.d.next = self.ends.val();
+        self.done_ctx.d.next = self.out.val().get_bits::<16>(71);
+        self.done_dropped.d.next = self.ends.val() & self.out.val().get_bit(70);
+        self.m_done_valid.next = self.done.q.val();
+        self.m_done_ctx.next = self.done_ctx.q.val();
+        self.ev_dropped.next = self.done_dropped.q.val();
+
+        self.begins.next =
+            self.s_req_valid.val() & self.split.s_req_ready.val() & self.s_req_len.val().any();
+        if self.begins.val() & !self.ends.val() {
+            self.count.d.next = self.count.q.val() + 1;
+        }
+        if self.ends.val() & !self.begins.val() {
+            self.count.d.next = self.count.q.val() - 1;
+        }
+        self.m_busy.next = self.count.q.val().any();
+
+        if self.old.q.val() & !self.held.q.val() & !self.leaving.m_valid.val() {
+            self.old.d.next = false;
+        }
+        if self.flr.val() {
+            self.old.d.next = true;
+            self.count.d.next = 0.into();
+            self.more.d.next = false;
+            self.fill.d.next = true;
+            // A TLP whose first word has not gone out is forgotten.
+            if self.sop.q.val() & !self.fire.val() {
+                self.held.d.next = false;
+                self.fill.d.next = false;
+            }
+            if !self.held.q.val() | (self.fire.val() & self.eop.q.val()) {
+                self.fill.d.next = false;
+            }
+        }
+        if self.rst.val() {
+            self.held.d.next = false;
+            self.fill.d.next = false;
+            self.more.d.next = false;
+            self.old.d.next = false;
+            self.done.d.next = false;
+            self.done_dropped.d.next = false;
+            self.count.d.next = 0.into();
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info("dma_write".to_owned()).into_timing()
+    }
+}

@@ -1,0 +1,169 @@
+//! Several clients of one DMA writer.
+
+use crate::blocks::{FifoReg, OneHotMux, TakeTurns};
+use crate::prelude::*;
+
+hdl_module! {
+    /// Three clients of a DMA writer, in turn when several wait. The words of a request follow in the order in which the
+    /// requests were taken; a client has the words at hand when it asks, as those of the others wait behind them.
+    /// ctx bits 15:14 become the number of the client.
+    /// Latency: 2 clocks for a request, none for words. A request every 3 clocks.
+    /// Stages: 1 client chosen, 2 its request registered.
+    pub struct DmaWriteMux {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: forgets all requests. The DMA writer is reset with it.
+        pub rst: Signal<In, Bit>,
+        /// Client: a request.
+        pub s_req_valid: Bank<Signal<In, Bit>, 3>,
+        /// It is taken.
+        pub s_req_ready: Bank<Signal<Out, Bit>, 3>,
+        /// Address of the first byte.
+        pub s_req_addr: Bank<Signal<In, Bits<64>>, 3>,
+        /// Bytes, 1 to 4,096.
+        pub s_req_len: Bank<Signal<In, Bits<13>>, 3>,
+        /// Passed on, 13:0.
+        pub s_req_ctx: Bank<Signal<In, Bits<16>>, 3>,
+        /// Client: a word.
+        pub s_data_valid: Bank<Signal<In, Bit>, 3>,
+        /// It is taken.
+        pub s_data_ready: Bank<Signal<Out, Bit>, 3>,
+        /// The word.
+        pub s_data_data: Bank<Signal<In, Bits<64>>, 3>,
+        /// DMA writer: a request.
+        pub m_req_valid: Signal<Out, Bit>,
+        /// It is taken.
+        pub m_req_ready: Signal<In, Bit>,
+        /// Address of the first byte.
+        pub m_req_addr: Signal<Out, Bits<64>>,
+        /// Bytes.
+        pub m_req_len: Signal<Out, Bits<13>>,
+        /// Client 15:14, ctx of the request 13:0.
+        pub m_req_ctx: Signal<Out, Bits<16>>,
+        /// DMA writer: a word.
+        pub m_data_valid: Signal<Out, Bit>,
+        /// It is taken.
+        pub m_data_ready: Signal<In, Bit>,
+        /// The word.
+        pub m_data_data: Signal<Out, Bits<64>>,
+
+        turn: TakeTurns<3>,
+        requests: OneHotMux<91, 3>,
+        data: OneHotMux<64, 3>,
+        /// Clients of the requests taken, one-hot 2:0, and words of each 12:3.
+        order: FifoReg<13, 3>,
+        wanting: Signal<Local, Bits<3>>,
+        offering: Signal<Local, Bits<3>>,
+        /// The client whose request is taken, the one before.
+        chosen: DFF<Bits<3>>,
+        last: DFF<Bits<3>>,
+        choose: Signal<Local, Bit>,
+        client: Signal<Local, Bits<2>>,
+        /// The request.
+        valid: DFF<Bit>,
+        addr: DFF<Bits<64>>,
+        len: DFF<Bits<13>>,
+        ctx: DFF<Bits<16>>,
+        request: Signal<Local, Bits<91>>,
+        /// Words of a request, less one.
+        less_one: Signal<Local, Bits<13>>,
+        /// The client whose words pass, words left, less one.
+        from: DFF<Bits<3>>,
+        left: DFF<Bits<10>>,
+        pass: Signal<Local, Bit>,
+        advance: Signal<Local, Bit>,
+    }
+}
+
+impl Logic for DmaWriteMux {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clk, chosen, last, valid, addr, len, ctx, from, left);
+        // Stage 1: whose turn it is. What a client offers stays.
+        self.wanting.next = bit_cast::<3, 1>(self.s_req_valid[0].val().into())
+            | (bit_cast::<3, 1>(self.s_req_valid[1].val().into()) << 1)
+            | (bit_cast::<3, 1>(self.s_req_valid[2].val().into()) << 2);
+        self.offering.next = bit_cast::<3, 1>(self.s_data_valid[0].val().into())
+            | (bit_cast::<3, 1>(self.s_data_valid[1].val().into()) << 1)
+            | (bit_cast::<3, 1>(self.s_data_valid[2].val().into()) << 2);
+        self.turn.req.next = self.wanting.val();
+        self.turn.last.next = self.last.q.val();
+        self.choose.next =
+            !self.chosen.q.val().any() & !self.valid.q.val() & self.order.s_ready.val();
+        self.chosen.d.next = 0.into();
+        if self.choose.val() {
+            self.chosen.d.next = self.turn.choice.val();
+        }
+        if self.chosen.q.val().any() {
+            self.last.d.next = self.chosen.q.val();
+        }
+
+        // Stage 2: its request.
+        self.requests.sel.next = self.chosen.q.val();
+        self.data.sel.next = self.from.q.val();
+        self.requests.s[0].next = bit_cast::<91, 64>(self.s_req_addr[0].val())
+            | (bit_cast::<91, 13>(self.s_req_len[0].val()) << 64)
+            | (bit_cast::<91, 14>(self.s_req_ctx[0].val().get_bits::<14>(0)) << 77);
+        self.requests.s[1].next = bit_cast::<91, 64>(self.s_req_addr[1].val())
+            | (bit_cast::<91, 13>(self.s_req_len[1].val()) << 64)
+            | (bit_cast::<91, 14>(self.s_req_ctx[1].val().get_bits::<14>(0)) << 77);
+        self.requests.s[2].next = bit_cast::<91, 64>(self.s_req_addr[2].val())
+            | (bit_cast::<91, 13>(self.s_req_len[2].val()) << 64)
+            | (bit_cast::<91, 14>(self.s_req_ctx[2].val().get_bits::<14>(0)) << 77);
+        for i in 0..3 {
+            self.s_req_ready[i].next = self.chosen.q.val().get_bit(i);
+            self.data.s[i].next = self.s_data_data[i].val();
+            self.s_data_ready[i].next = self.from.q.val().get_bit(i) & self.m_data_ready.val();
+        }
+        self.request.next = self.requests.m.val();
+        self.client.next = self.chosen.q.val().get_bits::<2>(1);
+        self.less_one.next = self.request.val().get_bits::<13>(64) - 1;
+        if self.m_req_ready.val() {
+            self.valid.d.next = false;
+        }
+        self.order.clk.next = self.clk.val();
+        self.order.rst.next = self.rst.val();
+        self.order.s_valid.next =
+            self.chosen.q.val().any() & self.request.val().get_bits::<13>(64).any();
+        self.order.s_data.next = bit_cast::<13, 3>(self.chosen.q.val())
+            | (bit_cast::<13, 10>(self.less_one.val().get_bits::<10>(3)) << 3);
+        if self.chosen.q.val().any() {
+            self.valid.d.next = true;
+            self.addr.d.next = self.request.val().get_bits::<64>(0);
+            self.len.d.next = self.request.val().get_bits::<13>(64);
+            self.ctx.d.next = bit_cast::<16, 14>(self.request.val().get_bits::<14>(77))
+                | (bit_cast::<16, 2>(self.client.val()) << 14);
+        }
+        self.m_req_valid.next = self.valid.q.val();
+        self.m_req_addr.next = self.addr.q.val();
+        self.m_req_len.next = self.len.q.val();
+        self.m_req_ctx.next = self.ctx.q.val();
+
+        // Words.
+        self.m_data_valid.next = (self.from.q.val() & self.offering.val()).any();
+        self.m_data_data.next = self.data.m.val();
+        self.pass.next = self.m_data_ready.val() & (self.from.q.val() & self.offering.val()).any();
+        self.advance.next = !self.from.q.val().any() | (self.pass.val() & !self.left.q.val().any());
+        self.order.m_ready.next = self.advance.val();
+        if self.pass.val() {
+            self.left.d.next = self.left.q.val() - 1;
+        }
+        if self.advance.val() {
+            self.from.d.next = 0.into();
+            if self.order.m_valid.val() {
+                self.from.d.next = self.order.m_data.val().get_bits::<3>(0);
+                self.left.d.next = self.order.m_data.val().get_bits::<10>(3);
+            }
+        }
+        if self.rst.val() {
+            self.chosen.d.next = 0.into();
+            self.last.d.next = 0.into();
+            self.valid.d.next = false;
+            self.from.d.next = 0.into();
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info("dma_write_mux".to_owned()).into_timing()
+    }
+}

@@ -1,0 +1,338 @@
+//! The DMA writer: every byte to its place, nothing beside it, done in order.
+
+use crate::bench::{Dice, build, seeds};
+use std::collections::VecDeque;
+use std::sync::LazyLock;
+use tributary_hdl::pcie::DmaWrite;
+use tributary_sim::pcie::{Access, Config, RootComplex};
+use tributary_sim::verilate::{Model, Port, Verilated};
+
+static LIBRARY: LazyLock<Verilated> = LazyLock::new(|| build(DmaWrite::default()));
+
+const REGIONS: [(u64, u64); 3] = [
+    (0x10_0000, 0x1_0000),
+    (0xFFFF_8000, 0x1_0000),
+    (0x12_FFFF_8000, 0x1_0000),
+];
+
+struct Request {
+    addr: u64,
+    bytes: Vec<u8>,
+    ctx: u64,
+}
+
+struct Bench {
+    model: Model,
+    root: RootComplex,
+    s_req: [Port; 5],
+    s_data: [Port; 3],
+    done: [Port; 2],
+    busy: Port,
+    dropped: Port,
+    offer: u32,
+    feed: u32,
+    queue: VecDeque<Request>,
+    words: VecDeque<u64>,
+    due: VecDeque<Request>,
+    offered: [bool; 2],
+    /// What memory should hold, by region.
+    want: Vec<Vec<u8>>,
+    ended: u64,
+    drops: u64,
+    dice: Dice,
+    seed: u64,
+    clock: u64,
+    /// In reset: done may come once more.
+    in_reset: bool,
+}
+
+impl Bench {
+    fn new(config: Config) -> Self {
+        let seed = config.seed;
+        let mut model = LIBRARY.model_with_seed(seed).unwrap();
+        let mut root = RootComplex::new(&mut model, config).unwrap();
+        model.reset(3).unwrap();
+        for (base, size) in REGIONS {
+            root.memory.map(base, size, Access::Write).unwrap();
+        }
+        let port = |name: &str| model.port(name).unwrap();
+        Self {
+            s_req: ["valid", "ready", "addr", "len", "ctx"].map(|n| port(&format!("s_req_{n}"))),
+            s_data: ["valid", "ready", "data"].map(|n| port(&format!("s_data_{n}"))),
+            done: ["m_done_valid", "m_done_ctx"].map(port),
+            busy: port("m_busy"),
+            dropped: port("ev_dropped"),
+            model,
+            root,
+            offer: 100,
+            feed: 100,
+            queue: VecDeque::new(),
+            words: VecDeque::new(),
+            due: VecDeque::new(),
+            offered: [false; 2],
+            want: REGIONS.map(|(_, size)| vec![0; size as usize]).into(),
+            ended: 0,
+            drops: 0,
+            dice: Dice::new(seed),
+            seed,
+            clock: 0,
+            in_reset: false,
+        }
+    }
+
+    fn request(&mut self, addr: u64, len: u64) {
+        self.queue.push_back(Request {
+            addr,
+            bytes: self.dice.bytes(len as usize),
+            ctx: self.dice.below(1 << 16),
+        });
+    }
+
+    fn random_request(&mut self) {
+        let (base, size) = self.dice.pick(&REGIONS);
+        let len = self.dice.length();
+        let addr = self.dice.address(base, size, len);
+        self.request(addr, len);
+    }
+
+    fn tick(&mut self) {
+        let m = &mut self.model;
+        self.offered[0] |= !self.queue.is_empty() && self.dice.chance(self.offer);
+        self.offered[1] |= !self.words.is_empty() && self.dice.chance(self.feed);
+        m.set(self.s_req[0], self.offered[0].into());
+        if self.offered[0] {
+            let request = &self.queue[0];
+            m.set(self.s_req[2], request.addr);
+            m.set(self.s_req[3], request.bytes.len() as u64);
+            m.set(self.s_req[4], request.ctx);
+        }
+        m.set(self.s_data[0], self.offered[1].into());
+        let noise = self.dice.below(u64::MAX);
+        m.set(
+            self.s_data[2],
+            if self.offered[1] {
+                self.words[0]
+            } else {
+                noise
+            },
+        );
+        self.root.drive(m).unwrap();
+        m.eval().unwrap();
+        self.root.sample(m).unwrap();
+        if self.offered[1] && m.is_set(self.s_data[1]) {
+            self.offered[1] = false;
+            self.words.pop_front();
+        }
+        if m.is_set(self.done[0]) {
+            let ctx = m.get(self.done[1]);
+            let request = self.due.pop_front();
+            let request = request.unwrap_or_else(|| panic!("done too often, seed {}", self.seed));
+            assert_eq!(ctx, request.ctx, "seed {} clock {}", self.seed, self.clock);
+            let dropped = m.is_set(self.dropped);
+            assert_eq!(dropped, !self.root.config.limits.bus_master);
+            self.drops += u64::from(dropped);
+            self.ended += 1;
+            if !dropped {
+                let region = REGIONS
+                    .iter()
+                    .rposition(|&(base, _)| base <= request.addr)
+                    .unwrap();
+                let offset = (request.addr - REGIONS[region].0) as usize;
+                self.want[region][offset..offset + request.bytes.len()]
+                    .copy_from_slice(&request.bytes);
+                // It was handed over before it was done.
+                let got = self.root.memory.bytes(request.addr, request.bytes.len());
+                assert!(
+                    got == request.bytes || !self.due.is_empty(),
+                    "seed {}",
+                    self.seed
+                );
+            }
+        } else if !self.due.is_empty() && !self.in_reset {
+            assert!(m.is_set(self.busy), "not busy, seed {}", self.seed);
+        }
+        if self.offered[0]
+            && m.is_set(self.s_req[1])
+            && let Some(request) = self.queue.pop_front()
+        {
+            self.offered[0] = false;
+            self.words.extend(request.bytes.chunks(8).map(|chunk| {
+                // The bytes behind the last are noise.
+                let mut bytes = noise.to_le_bytes();
+                bytes[..chunk.len()].copy_from_slice(chunk);
+                u64::from_le_bytes(bytes)
+            }));
+            self.due.push_back(request);
+        }
+        self.model.clock().unwrap();
+        self.clock += 1;
+    }
+
+    fn ticks(&mut self, clocks: u64) {
+        for _ in 0..clocks {
+            self.tick();
+        }
+    }
+
+    /// Until all is done; returns the clocks from the first word handed over to the last done.
+    fn drain(&mut self) -> u64 {
+        let mut idle = 0;
+        let first = self.clock;
+        while !self.queue.is_empty() || !self.due.is_empty() {
+            let left = (self.queue.len(), self.words.len(), self.due.len());
+            self.tick();
+            let moved = left != (self.queue.len(), self.words.len(), self.due.len());
+            idle = if moved { 0 } else { idle + 1 };
+            assert!(idle < 3000, "nothing moves, seed {} {left:?}", self.seed);
+        }
+        let clocks = self.clock - first;
+        assert!(self.words.is_empty(), "words left, seed {}", self.seed);
+        self.ticks(10);
+        assert!(!self.model.is_set(self.busy), "busy, seed {}", self.seed);
+        self.check();
+        clocks
+    }
+
+    /// Every byte of memory is as it should be.
+    fn check(&self) {
+        for ((base, size), want) in REGIONS.into_iter().zip(&self.want) {
+            let got = self.root.memory.bytes(base, size as usize);
+            let wrong = (0..want.len()).find(|&i| got[i] != want[i]);
+            assert_eq!(
+                wrong, None,
+                "byte in the region at {base:#x}, seed {}",
+                self.seed
+            );
+        }
+        if let Err(errors) = self.root.check() {
+            panic!("{errors}\nseed {}", self.seed);
+        }
+    }
+}
+
+fn config(seed: u64) -> Config {
+    let mut dice = Dice::new(seed ^ 0x3711E);
+    let mut config = Config {
+        seed,
+        stall: dice.pick(&[0, 40, 128, 220]),
+        ..Config::default()
+    };
+    config.limits.max_payload = dice.pick(&[128, 256, 512, 4096]);
+    config
+}
+
+#[test]
+fn every_byte_of_random_writes_goes_to_its_place_and_none_beside_it() {
+    for seed in seeds(30) {
+        let mut bench = Bench::new(config(seed));
+        let mut dice = Dice::new(seed);
+        bench.offer = dice.pick(&[10, 50, 100]);
+        bench.feed = dice.pick(&[30, 90, 100]);
+        (0..60).for_each(|_| bench.random_request());
+        bench.drain();
+        assert_eq!((bench.ended, bench.drops), (60, 0), "seed {seed}");
+    }
+}
+
+#[test]
+fn every_offset_and_length_around_a_word_goes_to_its_place() {
+    let mut bench = Bench::new(Config::default());
+    for offset in 0..8 {
+        for len in 1..=24 {
+            bench.request(0x10_0FE8 + 32 * 3 + offset, len);
+            bench.request(0xFFFF_FFF0 + offset, len);
+        }
+    }
+    bench.drain();
+    assert_eq!(bench.ended, 2 * 8 * 24);
+}
+
+#[test]
+fn completions_of_64_bytes_take_9_clocks_each_and_payloads_95_percent() {
+    for (len, count, limit, offset) in [
+        (64, 200, 9 * 200, 0),
+        (4096, 16, 16 * 512 * 100 / 95, 0),
+        (4096, 15, 15 * 512 * 100 / 95, 64),
+        (4096, 15, 15 * 512 * 100 / 95, 5),
+        (8, 100, 5 * 100, 0),
+    ] {
+        for payload in [128, 256, 512] {
+            let mut config = Config::default();
+            config.limits.max_payload = payload;
+            let mut bench = Bench::new(config);
+            for i in 0..count {
+                bench.request(0x10_0000 + len * i + offset, len);
+            }
+            let clocks = bench.drain();
+            println!("{count} writes of {len} bytes, {payload} a TLP: {clocks} clocks");
+            assert!(
+                clocks <= limit + 20,
+                "{clocks} clocks, {len} bytes, {payload} a TLP"
+            );
+        }
+    }
+}
+
+#[test]
+fn without_bus_master_enable_writes_are_done_and_counted_but_not_sent() {
+    let mut config = Config::default();
+    config.limits.bus_master = false;
+    let mut bench = Bench::new(config);
+    (0..20).for_each(|_| bench.random_request());
+    bench.drain();
+    assert_eq!(
+        (bench.ended, bench.drops, bench.root.seen.writes),
+        (20, 20, 0)
+    );
+    bench.root.config.limits.bus_master = true;
+    bench.root.configure(&mut bench.model);
+    (0..20).for_each(|_| bench.random_request());
+    bench.drain();
+    assert_eq!((bench.ended, bench.drops), (40, 20));
+}
+
+#[test]
+fn a_function_level_reset_ends_the_tlp_under_way_and_forgets_the_rest() {
+    let mut cut = 0;
+    for seed in seeds(40) {
+        let mut bench = Bench::new(config(seed));
+        let mut dice = Dice::new(seed);
+        bench.feed = 60;
+        // Only the middle region is written meanwhile: what the TLP under way writes there is undefined.
+        for _ in 0..10 {
+            bench.request(0xFFFF_8000 + dice.below(0x8000), 1 + dice.below(4096));
+        }
+        let clocks = dice.below(1500);
+        bench.ticks(clocks);
+        cut += u64::from(!bench.root.is_idle());
+        bench.root.function_reset(&mut bench.model, true);
+        bench.in_reset = true;
+        for _ in 0..=dice.below(3) {
+            // Done for what was handed over with the reset; not after it.
+            bench.queue.clear();
+            bench.words.clear();
+            bench.offered = [false; 2];
+            bench.tick();
+        }
+        bench.due.clear();
+        bench.in_reset = false;
+        bench.root.function_reset(&mut bench.model, false);
+        bench.want[1] = bench.root.memory.bytes(0xFFFF_8000, 0x1_0000);
+        for _ in 0..10 {
+            let len = dice.length();
+            let addr = dice.address(0x10_0000, 0x1_0000, len);
+            bench.request(addr, len);
+        }
+        let ended = bench.ended;
+        let mut waited = 0;
+        while !bench.queue.is_empty() || !bench.due.is_empty() {
+            bench.tick();
+            waited += 1;
+            assert!(waited < 200_000, "nothing moves, seed {seed}");
+        }
+        bench.want[1] = bench.root.memory.bytes(0xFFFF_8000, 0x1_0000);
+        bench.check();
+        assert_eq!(bench.ended - ended, 10, "seed {seed}");
+    }
+    assert!(cut >= 10, "{cut} TLPs were under way");
+}

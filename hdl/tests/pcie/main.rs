@@ -1,0 +1,10 @@
+//! The PCIe blocks, Verilated, at the TLP ports of a root complex that checks every TLP.
+//!
+//! `TRIBUTARY_SEED` runs one seed alone.
+
+mod bench;
+mod completer;
+mod dma_mux;
+mod dma_read;
+mod dma_read_faults;
+mod dma_write;

@@ -1,0 +1,15 @@
+//! The host side of the card's PCI Express link: memory behind an IOMMU, and a root complex that speaks TLPs with a
+//! Verilated model and checks every one that comes from it.
+
+mod fault;
+mod host;
+mod memory;
+mod reads;
+mod root;
+mod stream;
+
+pub use fault::{Fault, Faulted};
+pub use host::{Answer, Ticket};
+pub use memory::{Access, Denied, HostMemory, MapError};
+pub use root::{Config, Interrupt, RootComplex, Seen};
+pub use stream::RawTlp;

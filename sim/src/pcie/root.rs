@@ -1,0 +1,530 @@
+//! The root complex.
+
+use anyhow::{Result, ensure};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use std::collections::VecDeque;
+use std::ops::{Range, RangeInclusive};
+use tributary_protocol::pcie::{Limits, MemoryRequest, Outstanding, Requester, Tlp, enabled};
+
+use super::fault::{Fault, Faulted};
+use super::host::{Answer, Host, Ticket};
+use super::memory::HostMemory;
+use super::reads::{Cuts, Pending};
+use super::stream::{Beat, FromCard, RawTlp, ToCard, present};
+use crate::verilate::{Model, Port};
+
+/// What a root complex is like.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Seed of everything random.
+    pub seed: u64,
+    /// What the card may do: drives its configuration inputs, and is checked.
+    pub limits: Limits,
+    /// Requester and completer ID of the host.
+    pub host_id: u16,
+    /// Read completion boundary: 64 or 128 bytes.
+    pub boundary: u64,
+    /// Completions are as large as they may be, instead of cut at random.
+    pub large: bool,
+    /// Reads are answered in their order, instead of any.
+    pub ordered: bool,
+    /// Clocks from a read to its first completion.
+    pub latency: RangeInclusive<u32>,
+    /// Of 256 clocks, those in which a stream does not move.
+    pub stall: u8,
+    /// Of 1,024 reads, those with which something goes wrong.
+    pub faults: u32,
+    /// By how many clocks completions come late if that goes wrong.
+    pub late: u32,
+    /// Writes of 4 bytes there are interrupts.
+    pub interrupts: Option<Range<u64>>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            limits: Limits {
+                requester_id: 0x0300,
+                max_payload: 256,
+                max_read: 512,
+                extended_tags: false,
+                bus_master: true,
+                zero_length: false,
+            },
+            host_id: 0,
+            boundary: 64,
+            large: false,
+            ordered: false,
+            latency: 20..=80,
+            stall: 0,
+            faults: 0,
+            late: 20_000,
+            interrupts: None,
+        }
+    }
+}
+
+/// A message-signalled interrupt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupt {
+    /// Where it was written.
+    pub address: u64,
+    /// What.
+    pub data: u32,
+}
+
+/// TLPs that came from the card.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Reads.
+    pub reads: u64,
+    /// Writes, interrupts included.
+    pub writes: u64,
+    /// Words of 32 bits in them.
+    pub write_words: u64,
+    /// Completions.
+    pub completions: u64,
+}
+
+/// Configuration inputs of the card; a block has those that it needs.
+#[derive(Debug)]
+struct Inputs {
+    requester_id: Option<Port>,
+    completer_id: Option<Port>,
+    max_payload_size: Option<Port>,
+    max_read_request_size: Option<Port>,
+    ext_tag_enable: Option<Port>,
+    bus_master_enable: Option<Port>,
+}
+
+/// A root complex with memory, at the TLP ports of a Verilated model; streams that the model does not have are idle.
+///
+/// Each clock: [`drive`](Self::drive) before the inputs settle, [`sample`](Self::sample) after, then the edge;
+/// [`tick`](Self::tick) does all three.
+#[derive(Debug)]
+pub struct RootComplex {
+    /// What the card may do.
+    pub config: Config,
+    /// The host's memory.
+    pub memory: HostMemory,
+    /// Interrupts, oldest first.
+    pub interrupts: VecDeque<Interrupt>,
+    /// Reads that something was done to, oldest first.
+    pub faulted: Vec<Faulted>,
+    /// What the card has sent.
+    pub seen: Seen,
+    rng: ChaCha8Rng,
+    clock: u64,
+    inputs: Inputs,
+    flr: Option<Port>,
+    resetting: bool,
+    request: Option<ToCard>,
+    completion: Option<ToCard>,
+    reads: Option<FromCard>,
+    writes: Option<FromCard>,
+    answers: Option<FromCard>,
+    requester: Requester,
+    pending: Vec<Pending>,
+    /// Faults for the reads to come.
+    faults: VecDeque<Fault>,
+    host: Host,
+    errors: Vec<String>,
+}
+
+impl RootComplex {
+    /// A root complex for this model.
+    ///
+    /// # Errors
+    /// A stream of the model lacks a port.
+    pub fn new(model: &mut Model, config: Config) -> Result<Self> {
+        let into = |name: &str, beside| -> Result<Option<ToCard>> {
+            let there = present(model, name);
+            Ok(there
+                .then(|| ToCard::new(model, name, beside))
+                .transpose()?)
+        };
+        let out = |name: &str| -> Result<Option<FromCard>> {
+            Ok(present(model, name)
+                .then(|| FromCard::new(model, name))
+                .transpose()?)
+        };
+        let port = |name: &str| model.port(name).ok();
+        let mut root = Self {
+            memory: HostMemory::default(),
+            interrupts: VecDeque::new(),
+            faulted: Vec::new(),
+            seen: Seen::default(),
+            rng: ChaCha8Rng::seed_from_u64(config.seed),
+            clock: 0,
+            inputs: Inputs {
+                requester_id: port("requester_id"),
+                completer_id: port("completer_id"),
+                max_payload_size: port("max_payload_size"),
+                max_read_request_size: port("max_read_request_size"),
+                ext_tag_enable: port("ext_tag_enable"),
+                bus_master_enable: port("bus_master_enable"),
+            },
+            flr: port("flr"),
+            resetting: false,
+            request: into("s_rx_req_tlp", [Some("bar_id"), Some("func_num")])?,
+            completion: into("s_rx_cpl_tlp", [Some("error"), None])?,
+            reads: out("m_tx_rd_req_tlp")?,
+            writes: out("m_tx_wr_req_tlp")?,
+            answers: out("m_tx_cpl_tlp")?,
+            requester: Requester::new(config.limits),
+            pending: Vec::new(),
+            faults: VecDeque::new(),
+            host: Host::new(config.host_id),
+            errors: Vec::new(),
+            config,
+        };
+        root.configure(model);
+        root.function_reset(model, false);
+        Ok(root)
+    }
+
+    /// Drives the configuration inputs after `config.limits` has changed.
+    pub fn configure(&mut self, model: &mut Model) {
+        let limits = self.config.limits;
+        self.requester.limits = limits;
+        let code = |bytes: u32| u64::from((bytes / 128).max(1).ilog2());
+        for (port, value) in [
+            (self.inputs.requester_id, limits.requester_id.into()),
+            (self.inputs.completer_id, limits.requester_id.into()),
+            (self.inputs.max_payload_size, code(limits.max_payload)),
+            (self.inputs.max_read_request_size, code(limits.max_read)),
+            (self.inputs.ext_tag_enable, limits.extended_tags.into()),
+            (self.inputs.bus_master_enable, limits.bus_master.into()),
+        ] {
+            if let Some(port) = port {
+                model.set(port, value);
+            }
+        }
+    }
+
+    /// Drives the function-level reset, if the model has it. A read that the card was offering may go with it.
+    pub fn function_reset(&mut self, model: &mut Model, active: bool) {
+        if let Some(port) = self.flr {
+            model.set(port, active.into());
+        }
+        self.resetting = active;
+    }
+
+    /// Writes to BAR0: at most 4,096 bytes.
+    pub fn bar_write(&mut self, address: u64, bytes: &[u8]) {
+        let tlp = self.host.write(address, bytes);
+        self.send(tlp);
+    }
+
+    /// Reads from BAR0: at most 4,096 bytes. None is a read that only flushes writes.
+    pub fn bar_read(&mut self, address: u64, bytes: u32) -> Ticket {
+        let (tlp, ticket) = self.host.read(address, bytes);
+        self.send(tlp);
+        ticket
+    }
+
+    /// Sends a request as it is, however wrong.
+    pub fn send(&mut self, tlp: RawTlp) {
+        if let Some(stream) = &mut self.request {
+            stream.push(&tlp);
+        }
+    }
+
+    /// Sends a request as it is but for requester ID and tag, and waits for an answer.
+    pub fn ask(&mut self, tlp: RawTlp) -> Ticket {
+        let (tlp, ticket) = self.host.track(tlp);
+        self.send(tlp);
+        ticket
+    }
+
+    /// Sends the words of a TLP to the card as a request that lacks its first word.
+    pub fn send_headless(&mut self, words: usize) {
+        if let Some(stream) = &mut self.request {
+            for i in 0..words {
+                stream.push_beat(Beat {
+                    header: [0; 4],
+                    beside: 0,
+                    data: 0,
+                    strb: 3,
+                    sop: false,
+                    eop: i + 1 == words,
+                });
+            }
+        }
+    }
+
+    /// Sends a completion as it is, whether or not a read waits for it.
+    pub fn send_completion(&mut self, tlp: &RawTlp) {
+        if let Some(stream) = &mut self.completion {
+            stream.push(tlp);
+        }
+    }
+
+    /// Sends the first words of a completion: its end never comes.
+    pub fn send_completion_cut(&mut self, tlp: &RawTlp, words: usize) {
+        if let Some(stream) = &mut self.completion {
+            for beat in tlp.beats().take(words) {
+                stream.push_beat(Beat { eop: false, ..beat });
+            }
+        }
+    }
+
+    /// The answer to a request, once.
+    pub fn answer(&mut self, ticket: Ticket) -> Option<Answer> {
+        self.host.answer(ticket)
+    }
+
+    /// Something goes wrong with the next read; if called again, with the one after.
+    pub fn inject(&mut self, fault: Fault) {
+        self.faults.push_back(fault);
+    }
+
+    /// Nothing is on its way: no request without its answer, no read without its completions, no TLP half sent.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        let waits = |stream: &Option<ToCard>| stream.as_ref().is_some_and(|s| s.waiting() > 0);
+        let within = |stream: &Option<FromCard>| stream.as_ref().is_some_and(FromCard::is_within);
+        self.pending.is_empty()
+            && self.host.waiting() == 0
+            && !waits(&self.request)
+            && !waits(&self.completion)
+            && !within(&self.writes)
+    }
+
+    /// Reads of the card that have not been answered to the end.
+    #[must_use]
+    pub fn reads_pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Rules that the card has broken, and accesses to memory that is not mapped.
+    ///
+    /// # Errors
+    /// All of them, one a line.
+    pub fn check(&self) -> Result<()> {
+        let denied = self.memory.denied().iter().map(ToString::to_string);
+        let all: Vec<String> = self.errors.iter().cloned().chain(denied).collect();
+        ensure!(all.is_empty(), "the card broke rules:\n{}", all.join("\n"));
+        Ok(())
+    }
+
+    /// The rules that were broken, and forgets them.
+    pub fn take_errors(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.errors)
+    }
+
+    /// One clock of a model that has no other inputs.
+    ///
+    /// # Errors
+    /// The model has stopped.
+    pub fn tick(&mut self, model: &mut Model) -> Result<()> {
+        self.drive(model)?;
+        model.eval()?;
+        self.sample(model)?;
+        model.clock()?;
+        Ok(())
+    }
+
+    /// Before a clock: drives the inputs.
+    ///
+    /// # Errors
+    /// The model is another.
+    pub fn drive(&mut self, model: &mut Model) -> Result<()> {
+        self.clock += 1;
+        let dice = self.rng.next_u64();
+        let moves = |stream: u32| (dice >> (8 * stream)) as u8 >= self.config.stall;
+        if let Some(stream) = &mut self.request {
+            stream.drive(model, moves(0), dice)?;
+        }
+        if let Some(stream) = &mut self.reads {
+            stream.drive(model, moves(2));
+        }
+        if let Some(stream) = &mut self.writes {
+            stream.drive(model, moves(3));
+        }
+        if let Some(stream) = &mut self.answers {
+            stream.drive(model, moves(4));
+        }
+        let moves = moves(1);
+        self.queue_completion();
+        if let Some(stream) = &mut self.completion {
+            stream.drive(model, moves, dice)?;
+        }
+        Ok(())
+    }
+
+    /// The next completion of any read that is due.
+    fn queue_completion(&mut self) {
+        let Some(stream) = &mut self.completion else {
+            return;
+        };
+        if self.pending.is_empty() || stream.waiting() > 1 {
+            return;
+        }
+        let now = self.clock;
+        let due = self.pending.iter().filter(|read| read.due <= now).count();
+        if due == 0 {
+            return;
+        }
+        let pick = match self.config.ordered {
+            true => 0,
+            false => self.rng.next_u32() as usize % due,
+        };
+        let picked = (0..self.pending.len()).filter(|&i| self.pending[i].due <= now);
+        let Some(index) = picked.skip(pick).next() else {
+            return;
+        };
+        let cuts = Cuts {
+            completer_id: self.config.host_id,
+            boundary: self.config.boundary,
+            max_payload: self.config.limits.max_payload,
+            large: self.config.large,
+        };
+        let read = &mut self.pending[index];
+        let (tlp, last) = read.next(&mut self.memory, cuts, &mut self.rng);
+        stream.push(&tlp);
+        if last {
+            if read.fault == Some(Fault::Twice) {
+                stream.push(&tlp);
+            }
+            self.requester.end(read.left.request.tag);
+            self.pending.remove(index);
+        }
+    }
+
+    /// After the inputs have settled, before the edge: what passes in this clock.
+    ///
+    /// # Errors
+    /// The model is another.
+    pub fn sample(&mut self, model: &Model) -> Result<()> {
+        if let Some(stream) = &mut self.request {
+            stream.sample(model);
+        }
+        if let Some(stream) = &mut self.completion {
+            stream.sample(model);
+        }
+        let (clock, errors) = (self.clock, &mut self.errors);
+        let mut take = |stream: &mut Option<FromCard>, name: &str| -> Result<Option<RawTlp>> {
+            let wrong = |what: String| errors.push(format!("clock {clock}: {name}: {what}"));
+            match stream {
+                Some(stream) => stream.sample(model, wrong),
+                None => Ok(None),
+            }
+        };
+        let read = take(&mut self.reads, "m_tx_rd_req_tlp")?;
+        let write = take(&mut self.writes, "m_tx_wr_req_tlp")?;
+        let answer = take(&mut self.answers, "m_tx_cpl_tlp")?;
+        if let Some(stream) = self.reads.as_mut().filter(|_| self.resetting) {
+            stream.forget();
+        }
+        if let Some(tlp) = read {
+            self.read(&tlp);
+        }
+        if let Some(tlp) = write {
+            self.write(&tlp);
+        }
+        if let Some(tlp) = answer {
+            self.seen.completions += 1;
+            match Tlp::parse(&tlp.header) {
+                Ok(Tlp::Completion(completion)) => {
+                    if completion.completer_id != self.config.limits.requester_id {
+                        self.wrong(&tlp, &"another completer ID");
+                    }
+                    if let Err(violation) = self.host.complete(&completion, &tlp.data) {
+                        self.wrong(&tlp, &violation);
+                    }
+                }
+                other => self.wrong(&tlp, &format!("no completion: {other:?}")),
+            }
+        }
+        Ok(())
+    }
+
+    fn wrong(&mut self, tlp: &RawTlp, what: &dyn std::fmt::Display) {
+        let header = tlp.header;
+        self.errors
+            .push(format!("clock {}: {what}: {header:08x?}", self.clock));
+    }
+
+    fn read(&mut self, tlp: &RawTlp) {
+        self.seen.reads += 1;
+        let request = match Tlp::parse(&tlp.header) {
+            Ok(Tlp::MemoryRead(request)) => request,
+            other => return self.wrong(tlp, &format!("no read: {other:?}")),
+        };
+        if let Err(violation) = self.requester.read(&request) {
+            self.wrong(tlp, &violation);
+        }
+        let random = self.rng.next_u32() % 1024 < self.config.faults;
+        let fault = match self.faults.pop_front() {
+            None if random => Some(Fault::random(&mut self.rng, self.config.late)),
+            fault => fault,
+        };
+        let (low, high) = (*self.config.latency.start(), *self.config.latency.end());
+        let mut latency = low + self.rng.next_u32() % (high.saturating_sub(low) + 1);
+        if let Some(fault) = fault {
+            self.faulted.push(Faulted {
+                number: self.seen.reads - 1,
+                request,
+                fault,
+            });
+        }
+        match fault {
+            Some(Fault::Dropped) => return self.requester.end(request.tag),
+            Some(Fault::Late(more)) => latency += more,
+            _ => {}
+        }
+        self.pending.push(Pending {
+            left: Outstanding::new(request),
+            due: self.clock + u64::from(latency),
+            fault,
+        });
+    }
+
+    fn write(&mut self, tlp: &RawTlp) {
+        self.seen.writes += 1;
+        self.seen.write_words += tlp.data.len() as u64;
+        let request = match Tlp::parse(&tlp.header) {
+            Ok(Tlp::MemoryWrite(request)) => request,
+            other => return self.wrong(tlp, &format!("no write: {other:?}")),
+        };
+        if let Err(violation) = self.requester.write(&request, tlp.data.len()) {
+            return self.wrong(tlp, &violation);
+        }
+        let interrupts = self.config.interrupts.as_ref();
+        if interrupts.is_some_and(|range| range.contains(&request.address)) {
+            if request.length != 1 || request.first_be != 0xF {
+                return self.wrong(tlp, &"an interrupt of other than 4 bytes");
+            }
+            self.interrupts.push_back(Interrupt {
+                address: request.address,
+                data: tlp.data[0],
+            });
+            return;
+        }
+        self.store(&request, &tlp.data);
+    }
+
+    /// Writes the enabled bytes, in runs.
+    fn store(&mut self, request: &MemoryRequest, data: &[u32]) {
+        let bytes: Vec<u8> = data.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let on = |i: usize| {
+            i < bytes.len() && enabled(request.length, request.first_be, request.last_be, i)
+        };
+        let mut from = 0;
+        while from < bytes.len() {
+            if !on(from) {
+                from += 1;
+                continue;
+            }
+            let to = (from..).find(|&i| !on(i)).unwrap_or(bytes.len());
+            let iova = request.address + from as u64;
+            if self.memory.allows(iova, (to - from) as u64, true) {
+                self.memory.write(iova, &bytes[from..to]);
+            }
+            from = to;
+        }
+    }
+}
