@@ -1,0 +1,10 @@
+//! The line side of the card against the executable protocol: ICRC, receiver, sender, table of requests in flight.
+//!
+//! `TRIBUTARY_SEED` runs one seed alone.
+
+mod icrc;
+mod lint;
+mod rtl;
+mod rx;
+mod rx_random;
+mod tx;
