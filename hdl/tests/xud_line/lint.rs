@@ -4,7 +4,7 @@ use std::process::Command;
 
 use tributary_hdl::emit::emit_block;
 use tributary_hdl::prelude::*;
-use tributary_hdl::xud::{XudRx, XudTx};
+use tributary_hdl::xud::{XudInFlight, XudRx, XudTx};
 use tributary_sim::tools::{Tools, target_dir};
 
 fn silent(command: &mut Command) {
@@ -63,4 +63,9 @@ fn receiver_lints_clean() {
 #[test]
 fn sender_lints_clean() {
     lint::<XudTx<11>>();
+}
+
+#[test]
+fn table_lints_clean() {
+    lint::<XudInFlight<3, 5>>();
 }

@@ -3,8 +3,11 @@
 //! `TRIBUTARY_SEED` runs one seed alone.
 
 mod icrc;
+mod inflight;
+mod inflight_random;
 mod lint;
 mod rtl;
 mod rx;
 mod rx_random;
+mod table;
 mod tx;

