@@ -1,0 +1,433 @@
+//! Requests in flight: from the reservation of a place to the one completion.
+
+mod deadlines;
+mod end;
+mod keep;
+
+pub use deadlines::XudDeadlines;
+pub use end::XudEnd;
+pub use keep::XudKeep;
+
+use crate::blocks::{FifoReg, RamReg};
+use crate::prelude::*;
+
+hdl_module! {
+    /// Place of a request in a table of 2^LF: packet number plus the queue pair's number with its bits reversed, as a
+    /// fraction of the table, so that the queue pairs begin far apart. Combinational.
+    pub struct XudPlace<const LF: usize> {
+        /// Queue pair.
+        pub qpn: Signal<In, Bits<24>>,
+        /// Packet number.
+        pub psn: Signal<In, Bits<24>>,
+        /// Place.
+        pub m: Signal<Out, Bits<LF>>,
+    }
+}
+
+impl<const LF: usize> Logic for XudPlace<LF> {
+    fn update(&mut self) {
+        let qpn = self.qpn.val().to_u64() as u32;
+        let base = u64::from(qpn.reverse_bits()) << LF >> 32;
+        let place = (self.psn.val().to_u64() + base) & ((1 << LF) - 1);
+        self.m.next = place.into();
+    }
+
+    fn connect(&mut self) {
+        self.m.connect();
+    }
+
+    fn hdl(&self) -> Verilog {
+        let reversed: Vec<String> = (0..LF).map(|bit| format!("qpn[{bit}]")).collect();
+        Verilog::Custom(format!(
+            "wire [{top}:0] base = {{{}}};\nassign m = psn[{top}:0] + base;\n\
+             wire _unused = &{{1'b0, qpn[23:{LF}], psn[23:{LF}]}};",
+            reversed.join(", "),
+            top = LF - 1,
+        ))
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("xud_place_d{}", 1usize << LF)).into_timing()
+    }
+}
+
+hdl_module! {
+    /// Table of requests in flight (XUD-1): 2^LF places, requests of 2^LQ queue pairs. A place is kept, filled, and ends in
+    /// one completion: by acknowledgement (XUD-3), timeout or failure; or it is given back without one.
+    /// One reservation, one filling and one end a clock, sustained, whatever places they are of.
+    /// State of a place is three bits, each with one writer: K (reservation), S (filling), E (end). Free: all
+    /// equal. Kept: K differs. Filled: E differs. So nobody waits for another's write.
+    /// Latency: rsv_done 4 clocks after rsv_valid. An operation is decided 6 clocks after it was taken (ev_*), and its
+    /// completion on offer one clock later if none waits.
+    /// A place counts its time in quarters of the unit and is visited every 2^LF clocks: a timeout is never early, and late by at most
+    /// a quarter of the unit, 2^LF clocks, and 20, plus 1 for each other end that comes first.
+    /// After reset the places are freed one a clock: 2^LF clocks, in which the ready outputs are low and rsv_ok is too.
+    pub struct XudInFlight<const LQ: usize, const LF: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: frees all places.
+        pub rst: Signal<In, Bit>,
+        /// Reserve a place. Several may be under way if their places differ.
+        pub rsv_valid: Signal<In, Bit>,
+        /// Queue pair.
+        pub rsv_qpn: Signal<In, Bits<LQ>>,
+        /// Packet number.
+        pub rsv_psn: Signal<In, Bits<24>>,
+        /// Answer, 4 clocks later.
+        pub rsv_done: Signal<Out, Bit>,
+        /// The place was free and is kept.
+        pub rsv_ok: Signal<Out, Bit>,
+        /// Give a kept place back; up to 16 at once, then one for each clock without rsv_valid.
+        pub drop_valid: Signal<In, Bit>,
+        /// Queue pair.
+        pub drop_qpn: Signal<In, Bits<LQ>>,
+        /// Packet number.
+        pub drop_psn: Signal<In, Bits<24>>,
+        /// Fill a kept place.
+        pub set_valid: Signal<In, Bit>,
+        /// It is taken.
+        pub set_ready: Signal<Out, Bit>,
+        /// Queue pair.
+        pub set_qpn: Signal<In, Bits<LQ>>,
+        /// Packet number.
+        pub set_psn: Signal<In, Bits<24>>,
+        /// Destination node.
+        pub set_node: Signal<In, Bits<16>>,
+        /// Destination queue pair.
+        pub set_peer: Signal<In, Bits<24>>,
+        /// Version 7:4 and flags 3:0.
+        pub set_vf: Signal<In, Bits<8>>,
+        /// Window.
+        pub set_win_id: Signal<In, Bits<16>>,
+        /// Epoch.
+        pub set_epoch: Signal<In, Bits<16>>,
+        /// Number in the window.
+        pub set_msn: Signal<In, Bits<32>>,
+        /// User's name for the request.
+        pub set_wr_id: Signal<In, Bits<64>>,
+        /// Number of the request in its ring.
+        pub set_request: Signal<In, Bits<16>>,
+        /// Timeout exponent t: unit times 2^t.
+        pub set_timeout: Signal<In, Bits<5>>,
+        /// 0: the deadline starts. Otherwise the request ends with this outcome.
+        pub set_outcome: Signal<In, Bits<8>>,
+        /// A request that was filled ends; nothing happens if it has ended.
+        pub fail_valid: Signal<In, Bit>,
+        /// It is taken.
+        pub fail_ready: Signal<Out, Bit>,
+        /// Queue pair.
+        pub fail_qpn: Signal<In, Bits<LQ>>,
+        /// Packet number.
+        pub fail_psn: Signal<In, Bits<24>>,
+        /// Outcome.
+        pub fail_outcome: Signal<In, Bits<8>>,
+        /// An acknowledgement.
+        pub ack_valid: Signal<In, Bit>,
+        /// It is taken.
+        pub ack_ready: Signal<Out, Bit>,
+        /// Source node.
+        pub ack_node: Signal<In, Bits<16>>,
+        /// Queue pair of the request.
+        pub ack_qpn: Signal<In, Bits<24>>,
+        /// Packet number of the request.
+        pub ack_psn: Signal<In, Bits<24>>,
+        /// Outcome.
+        pub ack_outcome: Signal<In, Bits<8>>,
+        /// It has the fields from here on (version 1).
+        pub ack_echo: Signal<In, Bit>,
+        /// Window of the request.
+        pub ack_win_id: Signal<In, Bits<16>>,
+        /// Its epoch.
+        pub ack_epoch: Signal<In, Bits<16>>,
+        /// Its number in the window.
+        pub ack_msn: Signal<In, Bits<32>>,
+        /// Its flags.
+        pub ack_flags: Signal<In, Bits<4>>,
+        /// The queue pair that answers.
+        pub ack_peer: Signal<In, Bits<24>>,
+        /// Every place of a queue pair becomes free without a completion; one at a time, while nothing of it is reserved
+        /// or filled.
+        pub flush_valid: Signal<In, Bit>,
+        /// Queue pair.
+        pub flush_qpn: Signal<In, Bits<LQ>>,
+        /// That is done.
+        pub flush_done: Signal<Out, Bit>,
+        /// A request has ended.
+        pub m_valid: Signal<Out, Bit>,
+        /// That is taken.
+        pub m_ready: Signal<In, Bit>,
+        /// Queue pair.
+        pub m_qpn: Signal<Out, Bits<LQ>>,
+        /// User's name for it.
+        pub m_wr_id: Signal<Out, Bits<64>>,
+        /// Outcome.
+        pub m_status: Signal<Out, Bits<8>>,
+        /// Version 7:4 and flags 3:0.
+        pub m_vf: Signal<Out, Bits<8>>,
+        /// 0: nothing was received.
+        pub m_len: Signal<Out, Bits<13>>,
+        /// Destination node.
+        pub m_node: Signal<Out, Bits<16>>,
+        /// Destination queue pair.
+        pub m_peer: Signal<Out, Bits<24>>,
+        /// Window.
+        pub m_win_id: Signal<Out, Bits<16>>,
+        /// Epoch.
+        pub m_epoch: Signal<Out, Bits<16>>,
+        /// Number in the window.
+        pub m_msn: Signal<Out, Bits<32>>,
+        /// 0: nothing was received.
+        pub m_q_key: Signal<Out, Bits<32>>,
+        /// Packet number.
+        pub m_psn: Signal<Out, Bits<24>>,
+        /// Number of the request in its ring.
+        pub m_request: Signal<Out, Bits<16>>,
+        /// Clocks in 4.096 us, 4 or more.
+        pub cfg_timeout_unit: Signal<In, Bits<16>>,
+        /// An acknowledgement of nothing in flight (XUD-10).
+        pub ev_ack_unknown: Signal<Out, Bit>,
+        /// An acknowledgement from elsewhere than where the request went.
+        pub ev_ack_source: Signal<Out, Bit>,
+        /// An acknowledgement with another window identity.
+        pub ev_ack_echo: Signal<Out, Bit>,
+        /// An acknowledgement for a queue pair that the card cannot have.
+        pub ev_bad_qp: Signal<Out, Bit>,
+        /// A request ended OK.
+        pub ev_acknowledged: Signal<Out, Bit>,
+        /// A request ended by timeout.
+        pub ev_timeout: Signal<Out, Bit>,
+        keep: XudKeep<LQ, LF>,
+        deadlines: XudDeadlines<LF>,
+        end: XudEnd<LQ, LF>,
+        /// Requests that end as soon as they are filled: outcome 55:48, queue pair, packet number.
+        ended: FifoReg<56, 4>,
+        /// Places are still being freed; the next one.
+        clearing: DFF<Bit>,
+        clear: DFF<Bits<LF>>,
+        /// Filling, stage 1: fields written.
+        set_take: Signal<Local, Bit>,
+        set_open: DFF<Bit>,
+        set_place: XudPlace<LF>,
+        s1_valid: DFF<Bit>,
+        s1_place: DFF<Bits<LF>>,
+        s1_tag: DFF<Bits<48>>,
+        s1_fields: DFF<Bits<192>>,
+        s1_timeout: DFF<Bits<5>>,
+        s1_outcome: DFF<Bits<8>>,
+        /// Stages 2 and 3: K read, S written.
+        s2_valid: DFF<Bit>,
+        s2_place: DFF<Bits<LF>>,
+        s3_valid: DFF<Bit>,
+        s3_place: DFF<Bits<LF>>,
+        kept: RamReg<1, LF>,
+        /// Writes of K, S, E.
+        k_en: Signal<Local, Bit>,
+        k_place: Signal<Local, Bits<LF>>,
+        k_bit: Signal<Local, Bits<1>>,
+        s_en: Signal<Local, Bit>,
+        s_place: Signal<Local, Bits<LF>>,
+        s_bit: Signal<Local, Bits<1>>,
+        e_en: Signal<Local, Bit>,
+        e_place: Signal<Local, Bits<LF>>,
+        e_bit: Signal<Local, Bits<1>>,
+    }
+}
+
+impl<const LQ: usize, const LF: usize> Logic for XudInFlight<LQ, LF> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, clearing, clear, set_open, s1_valid, s1_place, s1_tag, s1_fields,
+            s1_timeout, s1_outcome, s2_valid, s2_place, s3_valid, s3_place
+        );
+        self.keep.clk.next = self.clk.val();
+        self.keep.rst.next = self.rst.val();
+        self.deadlines.clk.next = self.clk.val();
+        self.deadlines.rst.next = self.rst.val();
+        self.end.clk.next = self.clk.val();
+        self.end.rst.next = self.rst.val();
+        self.ended.clk.next = self.clk.val();
+        self.ended.rst.next = self.rst.val();
+        self.kept.clk.next = self.clk.val();
+
+        // After reset every bit of state becomes 0.
+        if self.clearing.q.val() {
+            self.clear.d.next = self.clear.q.val() + 1;
+            self.clearing.d.next = !self.clear.q.val().all();
+        }
+
+        // Filling: fields, then, with K, the bit that makes them count.
+        self.set_ready.next = self.set_open.q.val();
+        self.set_take.next = self.set_valid.val() & self.set_open.q.val();
+        self.set_open.d.next = !self.clearing.q.val()
+            & !self.ended.count.val().get_bits::<2>(3).any();
+        self.set_place.qpn.next = bit_cast::<24, LQ>(self.set_qpn.val());
+        self.set_place.psn.next = self.set_psn.val();
+        self.s1_valid.d.next = self.set_take.val();
+        self.s1_place.d.next = self.set_place.m.val();
+        self.s1_tag.d.next = bit_cast::<48, 24>(self.set_psn.val())
+            | (bit_cast::<48, LQ>(self.set_qpn.val()) << 24);
+        self.s1_fields.d.next = bit_cast::<192, 16>(self.set_node.val())
+            | (bit_cast::<192, 24>(self.set_peer.val()) << 16)
+            | (bit_cast::<192, 8>(self.set_vf.val()) << 40)
+            | (bit_cast::<192, 16>(self.set_win_id.val()) << 48)
+            | (bit_cast::<192, 16>(self.set_epoch.val()) << 64)
+            | (bit_cast::<192, 32>(self.set_msn.val()) << 80)
+            | (bit_cast::<192, 64>(self.set_wr_id.val()) << 112)
+            | (bit_cast::<192, 16>(self.set_request.val()) << 176);
+        self.s1_timeout.d.next = self.set_timeout.val();
+        // What ends at once never comes to its deadline.
+        if self.set_outcome.val().any() {
+            self.s1_timeout.d.next = 31.into();
+        }
+        self.s1_outcome.d.next = self.set_outcome.val();
+        self.kept.rd_addr.next = self.s1_place.q.val();
+        self.s2_valid.d.next = self.s1_valid.q.val();
+        self.s2_place.d.next = self.s1_place.q.val();
+        self.s3_valid.d.next = self.s2_valid.q.val();
+        self.s3_place.d.next = self.s2_place.q.val();
+        self.ended.s_valid.next = self.s1_valid.q.val() & self.s1_outcome.q.val().any();
+        self.ended.s_data.next = bit_cast::<56, 48>(self.s1_tag.q.val())
+            | (bit_cast::<56, 8>(self.s1_outcome.q.val()) << 48);
+
+        // The three bits.
+        self.k_en.next = self.keep.k_en.val();
+        self.k_place.next = self.keep.k_place.val();
+        self.k_bit.next = self.keep.k_bit.val();
+        self.s_en.next = self.s3_valid.q.val();
+        self.s_place.next = self.s3_place.q.val();
+        self.s_bit.next = self.kept.rd_data.val();
+        self.e_en.next = self.end.e_en.val();
+        self.e_place.next = self.end.e_place.val();
+        self.e_bit.next = self.end.e_bit.val();
+        if self.clearing.q.val() {
+            self.k_en.next = true;
+            self.k_place.next = self.clear.q.val();
+            self.k_bit.next = 0.into();
+            self.s_en.next = true;
+            self.s_place.next = self.clear.q.val();
+            self.s_bit.next = 0.into();
+            self.e_en.next = true;
+            self.e_place.next = self.clear.q.val();
+            self.e_bit.next = 0.into();
+        }
+        self.kept.wr_en.next = self.k_en.val();
+        self.kept.wr_addr.next = self.k_place.val();
+        self.kept.wr_data.next = self.k_bit.val();
+        self.keep.wk_en.next = self.k_en.val();
+        self.keep.wk_place.next = self.k_place.val();
+        self.keep.wk_bit.next = self.k_bit.val();
+        self.keep.ws_en.next = self.s_en.val();
+        self.keep.ws_place.next = self.s_place.val();
+        self.keep.ws_bit.next = self.s_bit.val();
+        self.keep.we_en.next = self.e_en.val();
+        self.keep.we_place.next = self.e_place.val();
+        self.keep.we_bit.next = self.e_bit.val();
+        self.deadlines.ws_en.next = self.s_en.val();
+        self.deadlines.ws_place.next = self.s_place.val();
+        self.deadlines.ws_bit.next = self.s_bit.val();
+        self.deadlines.we_en.next = self.e_en.val();
+        self.deadlines.we_place.next = self.e_place.val();
+        self.deadlines.we_bit.next = self.e_bit.val();
+        self.end.wk_en.next = self.k_en.val();
+        self.end.wk_place.next = self.k_place.val();
+        self.end.wk_bit.next = self.k_bit.val();
+        self.end.wk_qpn.next = self.keep.k_qpn.val();
+        self.end.wk_psn.next = self.keep.k_psn.val();
+        self.end.ws_en.next = self.s_en.val();
+        self.end.ws_place.next = self.s_place.val();
+        self.end.ws_bit.next = self.s_bit.val();
+        self.end.we_en.next = self.e_en.val();
+        self.end.we_place.next = self.e_place.val();
+        self.end.we_bit.next = self.e_bit.val();
+
+        // Reservation.
+        self.keep.clearing.next = self.clearing.q.val();
+        self.keep.rsv_valid.next = self.rsv_valid.val();
+        self.keep.rsv_qpn.next = self.rsv_qpn.val();
+        self.keep.rsv_psn.next = self.rsv_psn.val();
+        self.rsv_done.next = self.keep.rsv_done.val();
+        self.rsv_ok.next = self.keep.rsv_ok.val();
+        self.keep.drop_valid.next = self.drop_valid.val();
+        self.keep.drop_qpn.next = self.drop_qpn.val();
+        self.keep.drop_psn.next = self.drop_psn.val();
+        self.keep.f_valid.next = self.end.f_valid.val();
+        self.keep.f_place.next = self.end.f_place.val();
+        self.end.f_open.next = self.keep.f_open.val();
+        self.end.f_empty.next = self.keep.f_empty.val();
+
+        // Deadlines.
+        self.deadlines.cfg_timeout_unit.next = self.cfg_timeout_unit.val();
+        self.deadlines.clearing.next = self.clearing.q.val();
+        self.deadlines.s_valid.next = self.s1_valid.q.val();
+        self.deadlines.s_place.next = self.s1_place.q.val();
+        self.deadlines.s_timeout.next = self.s1_timeout.q.val();
+        self.end.x_valid.next = self.deadlines.m_valid.val();
+        self.deadlines.m_ready.next = self.end.x_ready.val();
+        self.end.x_place.next = self.deadlines.m_place.val();
+        self.end.x_bit.next = self.deadlines.m_bit.val();
+
+        // Ends.
+        self.end.clearing.next = self.clearing.q.val();
+        self.end.w_en.next = self.s1_valid.q.val();
+        self.end.w_place.next = self.s1_place.q.val();
+        self.end.w_fields.next = self.s1_fields.q.val();
+        self.end.job_valid.next = self.ended.m_valid.val();
+        self.ended.m_ready.next = self.end.job_ready.val();
+        self.end.job.next = self.ended.m_data.val();
+        self.end.fail_valid.next = self.fail_valid.val();
+        self.fail_ready.next = self.end.fail_ready.val();
+        self.end.fail.next = bit_cast::<56, 24>(self.fail_psn.val())
+            | (bit_cast::<56, LQ>(self.fail_qpn.val()) << 24)
+            | (bit_cast::<56, 8>(self.fail_outcome.val()) << 48);
+        self.end.ack_valid.next = self.ack_valid.val();
+        self.ack_ready.next = self.end.ack_ready.val();
+        self.end.ack.next = bit_cast::<56, 24>(self.ack_psn.val())
+            | (bit_cast::<56, 24>(self.ack_qpn.val()) << 24)
+            | (bit_cast::<56, 8>(self.ack_outcome.val()) << 48);
+        self.end.ack_echo.next = self.ack_echo.val();
+        self.end.ack_from.next = bit_cast::<40, 16>(self.ack_node.val())
+            | (bit_cast::<40, 24>(self.ack_peer.val()) << 16);
+        self.end.ack_identity.next = bit_cast::<68, 4>(self.ack_flags.val())
+            | (bit_cast::<68, 16>(self.ack_win_id.val()) << 4)
+            | (bit_cast::<68, 16>(self.ack_epoch.val()) << 20)
+            | (bit_cast::<68, 32>(self.ack_msn.val()) << 36);
+        self.end.flush_valid.next = self.flush_valid.val();
+        self.end.flush_qpn.next = self.flush_qpn.val();
+        self.flush_done.next = self.end.flush_done.val();
+        self.m_valid.next = self.end.m_valid.val();
+        self.end.m_ready.next = self.m_ready.val();
+        self.m_qpn.next = self.end.m_qpn.val();
+        self.m_psn.next = self.end.m_psn.val();
+        self.m_status.next = self.end.m_status.val();
+        self.m_node.next = self.end.m_fields.val().get_bits::<16>(0);
+        self.m_peer.next = self.end.m_fields.val().get_bits::<24>(16);
+        self.m_vf.next = self.end.m_fields.val().get_bits::<8>(40);
+        self.m_win_id.next = self.end.m_fields.val().get_bits::<16>(48);
+        self.m_epoch.next = self.end.m_fields.val().get_bits::<16>(64);
+        self.m_msn.next = self.end.m_fields.val().get_bits::<32>(80);
+        self.m_wr_id.next = self.end.m_fields.val().get_bits::<64>(112);
+        self.m_request.next = self.end.m_fields.val().get_bits::<16>(176);
+        self.m_len.next = 0.into();
+        self.m_q_key.next = 0.into();
+        self.ev_ack_unknown.next = self.end.ev_ack_unknown.val();
+        self.ev_ack_source.next = self.end.ev_ack_source.val();
+        self.ev_ack_echo.next = self.end.ev_ack_echo.val();
+        self.ev_bad_qp.next = self.end.ev_bad_qp.val();
+        self.ev_acknowledged.next = self.end.ev_acknowledged.val();
+        self.ev_timeout.next = self.end.ev_timeout.val();
+        if self.rst.val() {
+            self.clearing.d.next = true;
+            self.clear.d.next = 0.into();
+            self.set_open.d.next = false;
+            self.s1_valid.d.next = false;
+            self.s2_valid.d.next = false;
+            self.s3_valid.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        let name = format!("xud_inflight_q{}_d{}", 1usize << LQ, 1usize << LF);
+        Self::module_info(name).into_timing()
+    }
+}

@@ -1,0 +1,168 @@
+//! Deadlines of the requests in flight.
+
+use crate::blocks::{FifoReg, RamReg};
+use crate::prelude::*;
+
+/// Quarters of the unit at reset: they wrap soon after, so that it is nothing rare.
+const START: usize = (1 << 35) - 256;
+
+hdl_module! {
+    /// Deadlines of the table of requests in flight: visits one place a clock and names those that are filled and whose
+    /// time is over. Time is counted in quarters of the unit, modulo 2^35; the longest timeout is 2^33 of them.
+    /// Latency: 4 clocks from a visit to m_valid. A visit to every place takes 2^LF clocks, plus one for each clock
+    /// in which four places or more wait on m.
+    /// Stages: 1 visit; 2, 3 deadline and bits read; 4 compared; then a queue.
+    pub struct XudDeadlines<const LF: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: time begins anew.
+        pub rst: Signal<In, Bit>,
+        /// The table is not empty yet: no place is visited.
+        pub clearing: Signal<In, Bit>,
+        /// Clocks in a unit, 4 or more.
+        pub cfg_timeout_unit: Signal<In, Bits<16>>,
+        /// A place gets a deadline; it counts as soon as the place is filled.
+        pub s_valid: Signal<In, Bit>,
+        /// Place.
+        pub s_place: Signal<In, Bits<LF>>,
+        /// Timeout exponent.
+        pub s_timeout: Signal<In, Bits<5>>,
+        /// Write S.
+        pub ws_en: Signal<In, Bit>,
+        /// Place.
+        pub ws_place: Signal<In, Bits<LF>>,
+        /// Bit.
+        pub ws_bit: Signal<In, Bits<1>>,
+        /// Write E.
+        pub we_en: Signal<In, Bit>,
+        /// Place.
+        pub we_place: Signal<In, Bits<LF>>,
+        /// Bit.
+        pub we_bit: Signal<In, Bits<1>>,
+        /// A place's time is over.
+        pub m_valid: Signal<Out, Bit>,
+        /// That is taken.
+        pub m_ready: Signal<In, Bit>,
+        /// Place.
+        pub m_place: Signal<Out, Bits<LF>>,
+        /// Its S: a place that was filled anew meanwhile has another.
+        pub m_bit: Signal<Out, Bits<1>>,
+        /// Four times the clocks of the unit so far.
+        clocks: DFF<Bits<18>>,
+        sum: Signal<Local, Bits<18>>,
+        quarter: Signal<Local, Bit>,
+        now: DFF<Bits<35>>,
+        /// A deadline to write.
+        w_valid: DFF<Bit>,
+        w_place: DFF<Bits<LF>>,
+        w_deadline: DFF<Bits<35>>,
+        times: RamReg<35, LF>,
+        s: RamReg<1, LF>,
+        e: RamReg<1, LF>,
+        /// Places visited in stages 1 to 3.
+        next: DFF<Bits<LF>>,
+        go: Signal<Local, Bit>,
+        s1_valid: DFF<Bit>,
+        s1_place: DFF<Bits<LF>>,
+        s2_valid: DFF<Bit>,
+        s2_place: DFF<Bits<LF>>,
+        s3_valid: DFF<Bit>,
+        s3_place: DFF<Bits<LF>>,
+        left: Signal<Local, Bits<35>>,
+        /// Stage 4.
+        s4_valid: DFF<Bit>,
+        s4_place: DFF<Bits<LF>>,
+        s4_bit: DFF<Bits<1>>,
+        over: DFF<Bit>,
+        places: FifoReg<LF, 3>,
+        bits: FifoReg<1, 3>,
+        start: Param<START, 35>,
+    }
+}
+
+impl<const LF: usize> Logic for XudDeadlines<LF> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, clocks, now, w_valid, w_place, w_deadline, next, s1_valid, s1_place,
+            s2_valid, s2_place, s3_valid, s3_place, s4_valid, s4_place, s4_bit, over
+        );
+        self.times.clk.next = self.clk.val();
+        self.s.clk.next = self.clk.val();
+        self.e.clk.next = self.clk.val();
+        self.places.clk.next = self.clk.val();
+        self.places.rst.next = self.rst.val();
+        self.bits.clk.next = self.clk.val();
+        self.bits.rst.next = self.rst.val();
+        self.s.wr_en.next = self.ws_en.val();
+        self.s.wr_addr.next = self.ws_place.val();
+        self.s.wr_data.next = self.ws_bit.val();
+        self.e.wr_en.next = self.we_en.val();
+        self.e.wr_addr.next = self.we_place.val();
+        self.e.wr_data.next = self.we_bit.val();
+
+        // Time: four quarters in a unit, however many clocks that has.
+        self.sum.next = self.clocks.q.val() + 4;
+        self.quarter.next = self.sum.val() >= bit_cast::<18, 16>(self.cfg_timeout_unit.val());
+        self.clocks.d.next = self.sum.val();
+        if self.quarter.val() {
+            self.clocks.d.next =
+                self.sum.val() - bit_cast::<18, 16>(self.cfg_timeout_unit.val());
+            self.now.d.next = self.now.q.val() + 1;
+        }
+
+        // A deadline lies one more quarter ahead than the timeout has: the first one is not whole.
+        self.w_valid.d.next = self.s_valid.val();
+        self.w_place.d.next = self.s_place.val();
+        self.w_deadline.d.next =
+            self.now.q.val() + ((bits::<35>(4) << self.s_timeout.val()) | bits::<35>(1));
+        self.times.wr_en.next = self.w_valid.q.val();
+        self.times.wr_addr.next = self.w_place.q.val();
+        self.times.wr_data.next = self.w_deadline.q.val();
+
+        // Visits.
+        self.go.next = !self.clearing.val() & !self.places.count.val().get_bits::<2>(2).any();
+        if self.go.val() {
+            self.next.d.next = self.next.q.val() + 1;
+        }
+        self.s1_valid.d.next = self.go.val();
+        self.s1_place.d.next = self.next.q.val();
+        self.times.rd_addr.next = self.s1_place.q.val();
+        self.s.rd_addr.next = self.s1_place.q.val();
+        self.e.rd_addr.next = self.s1_place.q.val();
+        self.s2_valid.d.next = self.s1_valid.q.val();
+        self.s2_place.d.next = self.s1_place.q.val();
+        self.s3_valid.d.next = self.s2_valid.q.val();
+        self.s3_place.d.next = self.s2_place.q.val();
+        // A deadline that is being written is that of a place that is not filled yet.
+        self.left.next = self.now.q.val() - self.times.rd_data.val();
+        self.over.d.next = !self.left.val().get_bit(34);
+        self.s4_valid.d.next =
+            self.s3_valid.q.val() & (self.s.rd_data.val() != self.e.rd_data.val());
+        self.s4_place.d.next = self.s3_place.q.val();
+        self.s4_bit.d.next = self.s.rd_data.val();
+        self.places.s_valid.next = self.s4_valid.q.val() & self.over.q.val();
+        self.places.s_data.next = self.s4_place.q.val();
+        self.places.m_ready.next = self.m_ready.val();
+        self.bits.s_valid.next = self.s4_valid.q.val() & self.over.q.val();
+        self.bits.s_data.next = self.s4_bit.q.val();
+        self.bits.m_ready.next = self.m_ready.val();
+        self.m_valid.next = self.places.m_valid.val();
+        self.m_place.next = self.places.m_data.val();
+        self.m_bit.next = self.bits.m_data.val();
+        if self.rst.val() {
+            self.clocks.d.next = 0.into();
+            self.now.d.next = self.start.val();
+            self.w_valid.d.next = false;
+            self.next.d.next = 0.into();
+            self.s1_valid.d.next = false;
+            self.s2_valid.d.next = false;
+            self.s3_valid.d.next = false;
+            self.s4_valid.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("xud_deadlines_d{}", 1usize << LF)).into_timing()
+    }
+}

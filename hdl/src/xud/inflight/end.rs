@@ -1,0 +1,583 @@
+//! How requests in flight end.
+
+use super::XudPlace;
+use crate::blocks::{FifoReg, RamReg};
+use crate::prelude::*;
+
+hdl_module! {
+    /// Ends of requests in flight: timeouts, requests that end as they are filled, failures, acknowledgements (in this
+    /// order, one a clock) and, every other clock while there is one, a flush. Each reads its place, and if it finds
+    /// what it is for, inverts E there and leaves a completion. An end is seen by the four operations behind it, which
+    /// read their places too early, so that a request ends once.
+    /// Latency: 6 clocks from taking an operation to ev_*; 7 to m_valid.
+    /// Stages: 1 operation; 2 place; 3, 4 entry read; 5 compared; 6 E written, completion, ev_*.
+    pub struct XudEnd<const LQ: usize, const LF: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: forgets what is under way.
+        pub rst: Signal<In, Bit>,
+        /// The table is not empty yet: nothing is taken.
+        pub clearing: Signal<In, Bit>,
+        /// The time of a place is over.
+        pub x_valid: Signal<In, Bit>,
+        /// It is taken.
+        pub x_ready: Signal<Out, Bit>,
+        /// Place.
+        pub x_place: Signal<In, Bits<LF>>,
+        /// Its S then.
+        pub x_bit: Signal<In, Bits<1>>,
+        /// A request ends that was filled with an outcome.
+        pub job_valid: Signal<In, Bit>,
+        /// It is taken.
+        pub job_ready: Signal<Out, Bit>,
+        /// Packet number 23:0, queue pair 47:24, outcome.
+        pub job: Signal<In, Bits<56>>,
+        /// A request failed.
+        pub fail_valid: Signal<In, Bit>,
+        /// It is taken.
+        pub fail_ready: Signal<Out, Bit>,
+        /// As job.
+        pub fail: Signal<In, Bits<56>>,
+        /// An acknowledgement.
+        pub ack_valid: Signal<In, Bit>,
+        /// It is taken.
+        pub ack_ready: Signal<Out, Bit>,
+        /// As job.
+        pub ack: Signal<In, Bits<56>>,
+        /// It says where it comes from and to what.
+        pub ack_echo: Signal<In, Bit>,
+        /// Node 15:0 and queue pair that it comes from.
+        pub ack_from: Signal<In, Bits<40>>,
+        /// Flags 3:0, window 19:4, epoch 35:20, number in the window.
+        pub ack_identity: Signal<In, Bits<68>>,
+        /// Free every place of a queue pair.
+        pub flush_valid: Signal<In, Bit>,
+        /// Queue pair.
+        pub flush_qpn: Signal<In, Bits<LQ>>,
+        /// That is done.
+        pub flush_done: Signal<Out, Bit>,
+        /// A place that is kept is to be given back.
+        pub f_valid: Signal<Out, Bit>,
+        /// Place.
+        pub f_place: Signal<Out, Bits<LF>>,
+        /// Eight more of these fit.
+        pub f_open: Signal<In, Bit>,
+        /// None of these waits.
+        pub f_empty: Signal<In, Bit>,
+        /// E changes.
+        pub e_en: Signal<Out, Bit>,
+        /// Of this place.
+        pub e_place: Signal<Out, Bits<LF>>,
+        /// To this.
+        pub e_bit: Signal<Out, Bits<1>>,
+        /// Write K and tag.
+        pub wk_en: Signal<In, Bit>,
+        /// Place.
+        pub wk_place: Signal<In, Bits<LF>>,
+        /// Bit.
+        pub wk_bit: Signal<In, Bits<1>>,
+        /// Queue pair.
+        pub wk_qpn: Signal<In, Bits<LQ>>,
+        /// Packet number.
+        pub wk_psn: Signal<In, Bits<24>>,
+        /// Write S.
+        pub ws_en: Signal<In, Bit>,
+        /// Place.
+        pub ws_place: Signal<In, Bits<LF>>,
+        /// Bit.
+        pub ws_bit: Signal<In, Bits<1>>,
+        /// Write E.
+        pub we_en: Signal<In, Bit>,
+        /// Place.
+        pub we_place: Signal<In, Bits<LF>>,
+        /// Bit.
+        pub we_bit: Signal<In, Bits<1>>,
+        /// Write the fields of a place.
+        pub w_en: Signal<In, Bit>,
+        /// Place.
+        pub w_place: Signal<In, Bits<LF>>,
+        /// Node 15:0, queue pair 39:16, version and flags 47:40, window 63:48, epoch 79:64, number in the window
+        /// 111:80, and what the user needs.
+        pub w_fields: Signal<In, Bits<192>>,
+        /// A request has ended.
+        pub m_valid: Signal<Out, Bit>,
+        /// That is taken.
+        pub m_ready: Signal<In, Bit>,
+        /// Queue pair.
+        pub m_qpn: Signal<Out, Bits<LQ>>,
+        /// Packet number.
+        pub m_psn: Signal<Out, Bits<24>>,
+        /// Outcome.
+        pub m_status: Signal<Out, Bits<8>>,
+        /// Fields.
+        pub m_fields: Signal<Out, Bits<192>>,
+        /// An acknowledgement of nothing in flight.
+        pub ev_ack_unknown: Signal<Out, Bit>,
+        /// An acknowledgement from elsewhere.
+        pub ev_ack_source: Signal<Out, Bit>,
+        /// An acknowledgement with another window identity.
+        pub ev_ack_echo: Signal<Out, Bit>,
+        /// An acknowledgement for a queue pair that the card cannot have.
+        pub ev_bad_qp: Signal<Out, Bit>,
+        /// A request ended OK.
+        pub ev_acknowledged: Signal<Out, Bit>,
+        /// A request ended by timeout.
+        pub ev_timeout: Signal<Out, Bit>,
+        /// Entries: packet number, queue pair and K; fields; S; E.
+        tags: RamReg<49, LF>,
+        fields: RamReg<192, LF>,
+        s: RamReg<1, LF>,
+        e: RamReg<1, LF>,
+        place: XudPlace<LF>,
+        /// Completions: fields, packet number, queue pair, outcome.
+        done: FifoReg<248, 4>,
+        /// An operation may be taken, of a flush only.
+        open: DFF<Bit>,
+        turn: DFF<Bit>,
+        turn_next: Signal<Local, Bit>,
+        /// A flush is under way, it visits places; queue pair, next place, clocks of quiet behind the last.
+        flushing: DFF<Bit>,
+        walking: DFF<Bit>,
+        flush_of: DFF<Bits<LQ>>,
+        walk: DFF<Bits<LF>>,
+        quiet: DFF<Bits<4>>,
+        flushed: DFF<Bit>,
+        take_x: Signal<Local, Bit>,
+        take_job: Signal<Local, Bit>,
+        take_fail: Signal<Local, Bit>,
+        take_ack: Signal<Local, Bit>,
+        /// Operations by stage: timeout 0, failure 1, acknowledgement 2, flush 3.
+        s1_kind: DFF<Bits<4>>,
+        s1_op: DFF<Bits<56>>,
+        s1_echo: DFF<Bit>,
+        s1_from: DFF<Bits<40>>,
+        s1_identity: DFF<Bits<68>>,
+        s1_place: DFF<Bits<LF>>,
+        s1_bit: DFF<Bits<1>>,
+        s2_kind: DFF<Bits<4>>,
+        s2_op: DFF<Bits<56>>,
+        s2_echo: DFF<Bit>,
+        s2_from: DFF<Bits<40>>,
+        s2_identity: DFF<Bits<68>>,
+        s2_place: DFF<Bits<LF>>,
+        s2_bit: DFF<Bits<1>>,
+        s3_kind: DFF<Bits<4>>,
+        s3_op: DFF<Bits<56>>,
+        s3_echo: DFF<Bit>,
+        s3_from: DFF<Bits<40>>,
+        s3_identity: DFF<Bits<68>>,
+        s3_place: DFF<Bits<LF>>,
+        s3_bit: DFF<Bits<1>>,
+        s4_kind: DFF<Bits<4>>,
+        s4_op: DFF<Bits<56>>,
+        s4_echo: DFF<Bit>,
+        s4_from: DFF<Bits<40>>,
+        s4_identity: DFF<Bits<68>>,
+        s4_place: DFF<Bits<LF>>,
+        s4_bit: DFF<Bits<1>>,
+        /// The operation 1 to 4 ahead is of the same place; K was written while it was read.
+        s3_near: DFF<Bits<4>>,
+        s4_near: DFF<Bits<4>>,
+        s5_near: DFF<Bits<4>>,
+        s3_torn: DFF<Bit>,
+        s4_torn: DFF<Bit>,
+        s5_torn: DFF<Bit>,
+        /// Stage 5: the place is filled, is kept; what is equal.
+        s5_kind: DFF<Bits<4>>,
+        s5_outcome: DFF<Bits<8>>,
+        s5_place: DFF<Bits<LF>>,
+        s5_set: DFF<Bit>,
+        s5_kept: DFF<Bit>,
+        s5_s: DFF<Bits<1>>,
+        s5_same_s: DFF<Bit>,
+        s5_same_psn: DFF<Bit>,
+        s5_same_qpn: DFF<Bit>,
+        s5_flush_qpn: DFF<Bit>,
+        s5_no_qpn: DFF<Bit>,
+        s5_plain: DFF<Bit>,
+        s5_echo: DFF<Bit>,
+        s5_same_node: DFF<Bit>,
+        s5_same_peer: DFF<Bit>,
+        s5_same_window: DFF<Bit>,
+        s5_same_msn: DFF<Bit>,
+        s5_same_flags: DFF<Bit>,
+        s5_tag: DFF<Bits<48>>,
+        s5_fields: DFF<Bits<192>>,
+        live: Signal<Local, Bit>,
+        found: Signal<Local, Bit>,
+        source: Signal<Local, Bit>,
+        identity: Signal<Local, Bit>,
+        accepted: Signal<Local, Bit>,
+        hit: Signal<Local, Bit>,
+        is_x: Signal<Local, Bit>,
+        is_fail: Signal<Local, Bit>,
+        is_ack: Signal<Local, Bit>,
+        is_flush: Signal<Local, Bit>,
+        /// Ends decided 1 to 4 clocks ago.
+        hits: DFF<Bits<4>>,
+        /// Stage 6.
+        s6_place: DFF<Bits<LF>>,
+        s6_bit: DFF<Bits<1>>,
+        s6_done: DFF<Bit>,
+        s6_back: DFF<Bit>,
+        s6_record: DFF<Bits<248>>,
+        s6_unknown: DFF<Bit>,
+        s6_source: DFF<Bit>,
+        s6_echo: DFF<Bit>,
+        s6_no_qp: DFF<Bit>,
+        s6_ok: DFF<Bit>,
+        s6_timeout: DFF<Bit>,
+        lq: Param<LQ, 5>,
+    }
+}
+
+impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clk,
+            open,
+            turn,
+            flushing,
+            walking,
+            flush_of,
+            walk,
+            quiet,
+            flushed,
+            s1_kind,
+            s1_op,
+            s1_echo,
+            s1_from,
+            s1_identity,
+            s1_place,
+            s1_bit,
+            s2_kind,
+            s2_op,
+            s2_echo,
+            s2_from,
+            s2_identity,
+            s2_place,
+            s2_bit,
+            s3_kind,
+            s3_op,
+            s3_echo,
+            s3_from,
+            s3_identity,
+            s3_place,
+            s3_bit,
+            s4_kind,
+            s4_op,
+            s4_echo,
+            s4_from,
+            s4_identity,
+            s4_place,
+            s4_bit,
+            s3_near,
+            s4_near,
+            s5_near,
+            s3_torn,
+            s4_torn,
+            s5_torn,
+            s5_kind,
+            s5_outcome,
+            s5_place,
+            s5_set,
+            s5_kept,
+            s5_s,
+            s5_same_s,
+            s5_same_psn,
+            s5_same_qpn,
+            s5_flush_qpn,
+            s5_no_qpn,
+            s5_plain,
+            s5_echo,
+            s5_same_node,
+            s5_same_peer,
+            s5_same_window,
+            s5_same_msn,
+            s5_same_flags,
+            s5_tag,
+            s5_fields,
+            hits,
+            s6_place,
+            s6_bit,
+            s6_done,
+            s6_back,
+            s6_record,
+            s6_unknown,
+            s6_source,
+            s6_echo,
+            s6_no_qp,
+            s6_ok,
+            s6_timeout
+        );
+        self.tags.clk.next = self.clk.val();
+        self.fields.clk.next = self.clk.val();
+        self.s.clk.next = self.clk.val();
+        self.e.clk.next = self.clk.val();
+        self.done.clk.next = self.clk.val();
+        self.done.rst.next = self.rst.val();
+        self.tags.wr_en.next = self.wk_en.val();
+        self.tags.wr_addr.next = self.wk_place.val();
+        self.tags.wr_data.next = bit_cast::<49, 24>(self.wk_psn.val())
+            | (bit_cast::<49, LQ>(self.wk_qpn.val()) << 24)
+            | (bit_cast::<49, 1>(self.wk_bit.val()) << 48);
+        self.fields.wr_en.next = self.w_en.val();
+        self.fields.wr_addr.next = self.w_place.val();
+        self.fields.wr_data.next = self.w_fields.val();
+        self.s.wr_en.next = self.ws_en.val();
+        self.s.wr_addr.next = self.ws_place.val();
+        self.s.wr_data.next = self.ws_bit.val();
+        self.e.wr_en.next = self.we_en.val();
+        self.e.wr_addr.next = self.we_place.val();
+        self.e.wr_data.next = self.we_bit.val();
+
+        // Whose turn it is. What is under way always finds room for its completion: eight operations.
+        self.turn_next.next = self.walking.q.val()
+            & !self.turn.q.val()
+            & self.f_open.val()
+            & !self.clearing.val();
+        self.turn.d.next = self.turn_next.val();
+        self.open.d.next = !self.turn_next.val()
+            & !self.clearing.val()
+            & !self.done.count.val().get_bits::<2>(3).any();
+        self.x_ready.next = self.open.q.val();
+        self.job_ready.next = self.open.q.val() & !self.x_valid.val();
+        self.fail_ready.next =
+            self.open.q.val() & !self.x_valid.val() & !self.job_valid.val();
+        self.ack_ready.next = self.open.q.val()
+            & !self.x_valid.val()
+            & !self.job_valid.val()
+            & !self.fail_valid.val();
+        self.take_x.next = self.open.q.val() & self.x_valid.val();
+        self.take_job.next = self.open.q.val() & !self.x_valid.val() & self.job_valid.val();
+        self.take_fail.next = self.open.q.val()
+            & !self.x_valid.val()
+            & !self.job_valid.val()
+            & self.fail_valid.val();
+        self.take_ack.next = self.open.q.val()
+            & !self.x_valid.val()
+            & !self.job_valid.val()
+            & !self.fail_valid.val()
+            & self.ack_valid.val();
+
+        // Stage 1: the operation.
+        self.s1_kind.d.next = bit_cast::<4, 1>(self.take_x.val().into())
+            | (bit_cast::<4, 1>((self.take_job.val() | self.take_fail.val()).into()) << 1)
+            | (bit_cast::<4, 1>(self.take_ack.val().into()) << 2)
+            | (bit_cast::<4, 1>(self.turn.q.val().into()) << 3);
+        self.s1_op.d.next = self.ack.val();
+        if self.fail_valid.val() {
+            self.s1_op.d.next = self.fail.val();
+        }
+        if self.job_valid.val() {
+            self.s1_op.d.next = self.job.val();
+        }
+        self.s1_echo.d.next = self.ack_echo.val();
+        self.s1_from.d.next = self.ack_from.val();
+        self.s1_identity.d.next = self.ack_identity.val();
+        self.s1_place.d.next = self.x_place.val();
+        if self.turn.q.val() {
+            self.s1_place.d.next = self.walk.q.val();
+        }
+        self.s1_bit.d.next = self.x_bit.val();
+
+        // Stage 2: the place.
+        self.place.psn.next = self.s1_op.q.val().get_bits::<24>(0);
+        self.place.qpn.next = self.s1_op.q.val().get_bits::<24>(24);
+        self.s2_kind.d.next = self.s1_kind.q.val();
+        self.s2_op.d.next = self.s1_op.q.val();
+        self.s2_echo.d.next = self.s1_echo.q.val();
+        self.s2_from.d.next = self.s1_from.q.val();
+        self.s2_identity.d.next = self.s1_identity.q.val();
+        self.s2_bit.d.next = self.s1_bit.q.val();
+        self.s2_place.d.next = self.place.m.val();
+        if self.s1_kind.q.val().get_bit(0) | self.s1_kind.q.val().get_bit(3) {
+            self.s2_place.d.next = self.s1_place.q.val();
+        }
+        self.tags.rd_addr.next = self.s2_place.q.val();
+        self.fields.rd_addr.next = self.s2_place.q.val();
+        self.s.rd_addr.next = self.s2_place.q.val();
+        self.e.rd_addr.next = self.s2_place.q.val();
+
+        // Stages 3 and 4: the entry; who else is there.
+        self.s3_near.d.next = bit_cast::<4, 1>(
+            (self.s2_place.q.val() == self.s3_place.q.val()).into(),
+        ) | (bit_cast::<4, 1>((self.s2_place.q.val() == self.s4_place.q.val()).into()) << 1)
+            | (bit_cast::<4, 1>((self.s2_place.q.val() == self.s5_place.q.val()).into()) << 2)
+            | (bit_cast::<4, 1>((self.s2_place.q.val() == self.s6_place.q.val()).into()) << 3);
+        self.s3_torn.d.next =
+            self.wk_en.val() & (self.wk_place.val() == self.s2_place.q.val());
+        self.s3_kind.d.next = self.s2_kind.q.val();
+        self.s3_op.d.next = self.s2_op.q.val();
+        self.s3_echo.d.next = self.s2_echo.q.val();
+        self.s3_from.d.next = self.s2_from.q.val();
+        self.s3_identity.d.next = self.s2_identity.q.val();
+        self.s3_place.d.next = self.s2_place.q.val();
+        self.s3_bit.d.next = self.s2_bit.q.val();
+        self.s4_near.d.next = self.s3_near.q.val();
+        self.s4_torn.d.next = self.s3_torn.q.val();
+        self.s4_kind.d.next = self.s3_kind.q.val();
+        self.s4_op.d.next = self.s3_op.q.val();
+        self.s4_echo.d.next = self.s3_echo.q.val();
+        self.s4_from.d.next = self.s3_from.q.val();
+        self.s4_identity.d.next = self.s3_identity.q.val();
+        self.s4_place.d.next = self.s3_place.q.val();
+        self.s4_bit.d.next = self.s3_bit.q.val();
+
+        // Stage 5: compared.
+        self.s5_near.d.next = self.s4_near.q.val();
+        self.s5_torn.d.next = self.s4_torn.q.val();
+        self.s5_kind.d.next = self.s4_kind.q.val();
+        self.s5_place.d.next = self.s4_place.q.val();
+        self.s5_outcome.d.next = self.s4_op.q.val().get_bits::<8>(48);
+        if self.s4_kind.q.val().get_bit(0) {
+            self.s5_outcome.d.next = 1.into();
+        }
+        self.s5_set.d.next = self.s.rd_data.val() != self.e.rd_data.val();
+        self.s5_kept.d.next = (self.s.rd_data.val() == self.e.rd_data.val())
+            & (self.tags.rd_data.val().get_bits::<1>(48) != self.e.rd_data.val());
+        self.s5_s.d.next = self.s.rd_data.val();
+        self.s5_same_s.d.next = self.s.rd_data.val() == self.s4_bit.q.val();
+        self.s5_same_psn.d.next =
+            self.tags.rd_data.val().get_bits::<24>(0) == self.s4_op.q.val().get_bits::<24>(0);
+        self.s5_same_qpn.d.next =
+            self.tags.rd_data.val().get_bits::<24>(24) == self.s4_op.q.val().get_bits::<24>(24);
+        self.s5_flush_qpn.d.next =
+            self.tags.rd_data.val().get_bits::<LQ>(24) == self.flush_of.q.val();
+        self.s5_no_qpn.d.next =
+            (self.s4_op.q.val().get_bits::<24>(24) >> self.lq.val()).any();
+        self.s5_plain.d.next = !self.fields.rd_data.val().get_bits::<4>(44).any();
+        self.s5_echo.d.next = self.s4_echo.q.val();
+        self.s5_same_node.d.next =
+            self.fields.rd_data.val().get_bits::<16>(0) == self.s4_from.q.val().get_bits::<16>(0);
+        self.s5_same_peer.d.next = self.fields.rd_data.val().get_bits::<24>(16)
+            == self.s4_from.q.val().get_bits::<24>(16);
+        self.s5_same_flags.d.next = self.fields.rd_data.val().get_bits::<4>(40)
+            == self.s4_identity.q.val().get_bits::<4>(0);
+        self.s5_same_window.d.next = self.fields.rd_data.val().get_bits::<32>(48)
+            == self.s4_identity.q.val().get_bits::<32>(4);
+        self.s5_same_msn.d.next = self.fields.rd_data.val().get_bits::<32>(80)
+            == self.s4_identity.q.val().get_bits::<32>(36);
+        self.s5_tag.d.next = self.tags.rd_data.val().get_bits::<48>(0);
+        self.s5_fields.d.next = self.fields.rd_data.val();
+
+        // Stage 6: the decision (XUD-3). The model's order: in flight, echo, source, identity.
+        self.is_x.next = self.s5_kind.q.val().get_bit(0);
+        self.is_fail.next = self.s5_kind.q.val().get_bit(1);
+        self.is_ack.next = self.s5_kind.q.val().get_bit(2);
+        self.is_flush.next = self.s5_kind.q.val().get_bit(3);
+        self.live.next =
+            self.s5_set.q.val() & !(self.s5_near.q.val() & self.hits.q.val()).any();
+        self.found.next =
+            self.live.val() & self.s5_same_psn.q.val() & self.s5_same_qpn.q.val();
+        self.source.next = self.s5_same_node.q.val() & self.s5_same_peer.q.val();
+        self.identity.next = self.s5_same_window.q.val()
+            & self.s5_same_msn.q.val()
+            & self.s5_same_flags.q.val();
+        self.accepted.next = self.s5_plain.q.val()
+            | (self.s5_echo.q.val() & self.source.val() & self.identity.val());
+        self.hit.next = (self.is_x.val() & self.live.val() & self.s5_same_s.q.val())
+            | (self.is_fail.val() & self.found.val())
+            | (self.is_ack.val() & self.found.val() & self.accepted.val())
+            | (self.is_flush.val() & self.live.val() & self.s5_flush_qpn.q.val());
+        self.hits.d.next =
+            (self.hits.q.val() << 1) | bit_cast::<4, 1>(self.hit.val().into());
+        self.s6_place.d.next = self.s5_place.q.val();
+        self.s6_bit.d.next = self.s5_s.q.val();
+        self.s6_done.d.next = self.hit.val() & !self.is_flush.val();
+        self.s6_back.d.next = self.is_flush.val()
+            & self.s5_kept.q.val()
+            & self.s5_flush_qpn.q.val()
+            & !self.s5_torn.q.val();
+        self.s6_record.d.next = bit_cast::<248, 192>(self.s5_fields.q.val())
+            | (bit_cast::<248, 48>(self.s5_tag.q.val()) << 192)
+            | (bit_cast::<248, 8>(self.s5_outcome.q.val()) << 240);
+        self.s6_unknown.d.next =
+            self.is_ack.val() & !self.found.val() & !self.s5_no_qpn.q.val();
+        self.s6_no_qp.d.next = self.is_ack.val() & self.s5_no_qpn.q.val();
+        self.s6_source.d.next = self.is_ack.val()
+            & self.found.val()
+            & !self.s5_plain.q.val()
+            & self.s5_echo.q.val()
+            & !self.source.val();
+        self.s6_echo.d.next = self.is_ack.val()
+            & self.found.val()
+            & !self.s5_plain.q.val()
+            & (!self.s5_echo.q.val() | (self.source.val() & !self.identity.val()));
+        self.s6_ok.d.next = self.is_ack.val()
+            & self.found.val()
+            & self.accepted.val()
+            & !self.s5_outcome.q.val().any();
+        self.s6_timeout.d.next = self.is_x.val() & self.live.val() & self.s5_same_s.q.val();
+        self.e_en.next = self.hits.q.val().get_bit(0);
+        self.e_place.next = self.s6_place.q.val();
+        self.e_bit.next = self.s6_bit.q.val();
+        self.f_valid.next = self.s6_back.q.val();
+        self.f_place.next = self.s6_place.q.val();
+        self.ev_ack_unknown.next = self.s6_unknown.q.val();
+        self.ev_ack_source.next = self.s6_source.q.val();
+        self.ev_ack_echo.next = self.s6_echo.q.val();
+        self.ev_bad_qp.next = self.s6_no_qp.q.val();
+        self.ev_acknowledged.next = self.s6_ok.q.val();
+        self.ev_timeout.next = self.s6_timeout.q.val();
+        self.done.s_valid.next = self.s6_done.q.val();
+        self.done.s_data.next = self.s6_record.q.val();
+        self.done.m_ready.next = self.m_ready.val();
+        self.m_valid.next = self.done.m_valid.val();
+        self.m_fields.next = self.done.m_data.val().get_bits::<192>(0);
+        self.m_psn.next = self.done.m_data.val().get_bits::<24>(192);
+        self.m_qpn.next = self.done.m_data.val().get_bits::<LQ>(216);
+        self.m_status.next = self.done.m_data.val().get_bits::<8>(240);
+
+        // A flush visits all places, then waits until what it gives back is given back.
+        if self.turn.q.val() {
+            self.walk.d.next = self.walk.q.val() + 1;
+            self.walking.d.next = !self.walk.q.val().all();
+        }
+        self.quiet.d.next = 0.into();
+        if self.flushing.q.val() & !self.walking.q.val() & self.f_empty.val() {
+            self.quiet.d.next = self.quiet.q.val() + 1;
+        }
+        self.flushed.d.next = self.quiet.q.val().all();
+        if self.quiet.q.val().all() {
+            self.flushing.d.next = false;
+            self.quiet.d.next = 0.into();
+        }
+        if self.flush_valid.val() & !self.flushing.q.val() {
+            self.flushing.d.next = true;
+            self.walking.d.next = true;
+            self.walk.d.next = 0.into();
+            self.flush_of.d.next = self.flush_qpn.val();
+        }
+        self.flush_done.next = self.flushed.q.val();
+        if self.rst.val() {
+            self.open.d.next = false;
+            self.turn.d.next = false;
+            self.flushing.d.next = false;
+            self.walking.d.next = false;
+            self.quiet.d.next = 0.into();
+            self.flushed.d.next = false;
+            self.s1_kind.d.next = 0.into();
+            self.s2_kind.d.next = 0.into();
+            self.s3_kind.d.next = 0.into();
+            self.s4_kind.d.next = 0.into();
+            self.s5_kind.d.next = 0.into();
+            self.hits.d.next = 0.into();
+            self.s6_done.d.next = false;
+            self.s6_back.d.next = false;
+            self.s6_unknown.d.next = false;
+            self.s6_source.d.next = false;
+            self.s6_echo.d.next = false;
+            self.s6_no_qp.d.next = false;
+            self.s6_ok.d.next = false;
+            self.s6_timeout.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        let name = format!("xud_end_q{}_d{}", 1usize << LQ, 1usize << LF);
+        Self::module_info(name).into_timing()
+    }
+}

@@ -1,0 +1,216 @@
+//! Reservation of places.
+
+use super::XudPlace;
+use crate::blocks::{FifoReg, RamReg};
+use crate::prelude::*;
+
+hdl_module! {
+    /// Keeps places of the table of requests in flight and gives kept ones back: whatever it does, it inverts the K of a
+    /// place. One operation a clock, reservations first.
+    /// Latency: 4 clocks from rsv_valid to rsv_done.
+    /// Stages: 1 place; 2, 3 bits read; 4 K written, answer.
+    pub struct XudKeep<const LQ: usize, const LF: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: forgets what is under way.
+        pub rst: Signal<In, Bit>,
+        /// The table is not empty yet: no place is given.
+        pub clearing: Signal<In, Bit>,
+        /// Keep a place.
+        pub rsv_valid: Signal<In, Bit>,
+        /// Queue pair.
+        pub rsv_qpn: Signal<In, Bits<LQ>>,
+        /// Packet number.
+        pub rsv_psn: Signal<In, Bits<24>>,
+        /// Answer.
+        pub rsv_done: Signal<Out, Bit>,
+        /// It was free and is kept.
+        pub rsv_ok: Signal<Out, Bit>,
+        /// Give a place back if it is kept.
+        pub drop_valid: Signal<In, Bit>,
+        /// Queue pair.
+        pub drop_qpn: Signal<In, Bits<LQ>>,
+        /// Packet number.
+        pub drop_psn: Signal<In, Bits<24>>,
+        /// The same by place, of a flush.
+        pub f_valid: Signal<In, Bit>,
+        /// Place.
+        pub f_place: Signal<In, Bits<LF>>,
+        /// Eight more fit.
+        pub f_open: Signal<Out, Bit>,
+        /// None waits.
+        pub f_empty: Signal<Out, Bit>,
+        /// K changes.
+        pub k_en: Signal<Out, Bit>,
+        /// Of this place.
+        pub k_place: Signal<Out, Bits<LF>>,
+        /// To this.
+        pub k_bit: Signal<Out, Bits<1>>,
+        /// If it is kept now: queue pair.
+        pub k_qpn: Signal<Out, Bits<LQ>>,
+        /// And packet number.
+        pub k_psn: Signal<Out, Bits<24>>,
+        /// Write K.
+        pub wk_en: Signal<In, Bit>,
+        /// Place.
+        pub wk_place: Signal<In, Bits<LF>>,
+        /// Bit.
+        pub wk_bit: Signal<In, Bits<1>>,
+        /// Write S.
+        pub ws_en: Signal<In, Bit>,
+        /// Place.
+        pub ws_place: Signal<In, Bits<LF>>,
+        /// Bit.
+        pub ws_bit: Signal<In, Bits<1>>,
+        /// Write E.
+        pub we_en: Signal<In, Bit>,
+        /// Place.
+        pub we_place: Signal<In, Bits<LF>>,
+        /// Bit.
+        pub we_bit: Signal<In, Bits<1>>,
+        rsv_place: XudPlace<LF>,
+        drop_place: XudPlace<LF>,
+        /// Places to give back: of drop, of a flush.
+        drops: FifoReg<LF, 4>,
+        flushes: FifoReg<LF, 4>,
+        k: RamReg<1, LF>,
+        s: RamReg<1, LF>,
+        e: RamReg<1, LF>,
+        /// Stages: keeps, gives back, place, tag.
+        s1_rsv: DFF<Bit>,
+        s1_back: DFF<Bit>,
+        s1_place: DFF<Bits<LF>>,
+        s1_qpn: DFF<Bits<LQ>>,
+        s1_psn: DFF<Bits<24>>,
+        s2_rsv: DFF<Bit>,
+        s2_back: DFF<Bit>,
+        s2_place: DFF<Bits<LF>>,
+        s2_qpn: DFF<Bits<LQ>>,
+        s2_psn: DFF<Bits<24>>,
+        s3_rsv: DFF<Bit>,
+        s3_back: DFF<Bit>,
+        s3_place: DFF<Bits<LF>>,
+        s3_qpn: DFF<Bits<LQ>>,
+        s3_psn: DFF<Bits<24>>,
+        free: Signal<Local, Bit>,
+        kept: Signal<Local, Bit>,
+        s4_done: DFF<Bit>,
+        s4_ok: DFF<Bit>,
+        s4_write: DFF<Bit>,
+        s4_place: DFF<Bits<LF>>,
+        s4_bit: DFF<Bits<1>>,
+        s4_qpn: DFF<Bits<LQ>>,
+        s4_psn: DFF<Bits<24>>,
+        quiet: DFF<Bit>,
+    }
+}
+
+impl<const LQ: usize, const LF: usize> Logic for XudKeep<LQ, LF> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, s1_rsv, s1_back, s1_place, s1_qpn, s1_psn, s2_rsv, s2_back, s2_place,
+            s2_qpn, s2_psn, s3_rsv, s3_back, s3_place, s3_qpn, s3_psn, s4_done, s4_ok, s4_write,
+            s4_place, s4_bit, s4_qpn, s4_psn, quiet
+        );
+        self.drops.clk.next = self.clk.val();
+        self.drops.rst.next = self.rst.val();
+        self.flushes.clk.next = self.clk.val();
+        self.flushes.rst.next = self.rst.val();
+        self.k.clk.next = self.clk.val();
+        self.s.clk.next = self.clk.val();
+        self.e.clk.next = self.clk.val();
+        self.k.wr_en.next = self.wk_en.val();
+        self.k.wr_addr.next = self.wk_place.val();
+        self.k.wr_data.next = self.wk_bit.val();
+        self.s.wr_en.next = self.ws_en.val();
+        self.s.wr_addr.next = self.ws_place.val();
+        self.s.wr_data.next = self.ws_bit.val();
+        self.e.wr_en.next = self.we_en.val();
+        self.e.wr_addr.next = self.we_place.val();
+        self.e.wr_data.next = self.we_bit.val();
+
+        self.drop_place.qpn.next = bit_cast::<24, LQ>(self.drop_qpn.val());
+        self.drop_place.psn.next = self.drop_psn.val();
+        self.drops.s_valid.next = self.drop_valid.val();
+        self.drops.s_data.next = self.drop_place.m.val();
+        self.flushes.s_valid.next = self.f_valid.val();
+        self.flushes.s_data.next = self.f_place.val();
+        self.f_open.next = !self.flushes.count.val().get_bits::<2>(3).any();
+
+        // Stage 1: one operation.
+        self.rsv_place.qpn.next = bit_cast::<24, LQ>(self.rsv_qpn.val());
+        self.rsv_place.psn.next = self.rsv_psn.val();
+        self.drops.m_ready.next = !self.rsv_valid.val();
+        self.flushes.m_ready.next = !self.rsv_valid.val() & !self.drops.m_valid.val();
+        self.s1_rsv.d.next = self.rsv_valid.val();
+        self.s1_back.d.next =
+            !self.rsv_valid.val() & (self.drops.m_valid.val() | self.flushes.m_valid.val());
+        self.s1_qpn.d.next = self.rsv_qpn.val();
+        self.s1_psn.d.next = self.rsv_psn.val();
+        self.s1_place.d.next = self.flushes.m_data.val();
+        if self.drops.m_valid.val() {
+            self.s1_place.d.next = self.drops.m_data.val();
+        }
+        if self.rsv_valid.val() {
+            self.s1_place.d.next = self.rsv_place.m.val();
+        }
+        self.k.rd_addr.next = self.s1_place.q.val();
+        self.s.rd_addr.next = self.s1_place.q.val();
+        self.e.rd_addr.next = self.s1_place.q.val();
+
+        // Stages 2 and 3: the bits.
+        self.s2_rsv.d.next = self.s1_rsv.q.val();
+        self.s2_back.d.next = self.s1_back.q.val();
+        self.s2_place.d.next = self.s1_place.q.val();
+        self.s2_qpn.d.next = self.s1_qpn.q.val();
+        self.s2_psn.d.next = self.s1_psn.q.val();
+        self.s3_rsv.d.next = self.s2_rsv.q.val();
+        self.s3_back.d.next = self.s2_back.q.val();
+        self.s3_place.d.next = self.s2_place.q.val();
+        self.s3_qpn.d.next = self.s2_qpn.q.val();
+        self.s3_psn.d.next = self.s2_psn.q.val();
+        self.free.next = self.k.rd_data.val() == self.e.rd_data.val();
+        self.kept.next = !self.free.val() & (self.s.rd_data.val() == self.e.rd_data.val());
+
+        // Stage 4.
+        self.s4_done.d.next = self.s3_rsv.q.val();
+        self.s4_ok.d.next = self.s3_rsv.q.val() & self.free.val() & !self.clearing.val();
+        self.s4_write.d.next = (self.s3_rsv.q.val() & self.free.val() & !self.clearing.val())
+            | (self.s3_back.q.val() & self.kept.val());
+        self.s4_place.d.next = self.s3_place.q.val();
+        self.s4_bit.d.next = !self.k.rd_data.val();
+        self.s4_qpn.d.next = self.s3_qpn.q.val();
+        self.s4_psn.d.next = self.s3_psn.q.val();
+        self.rsv_done.next = self.s4_done.q.val();
+        self.rsv_ok.next = self.s4_ok.q.val();
+        self.k_en.next = self.s4_write.q.val();
+        self.k_place.next = self.s4_place.q.val();
+        self.k_bit.next = self.s4_bit.q.val();
+        self.k_qpn.next = self.s4_qpn.q.val();
+        self.k_psn.next = self.s4_psn.q.val();
+        self.quiet.d.next = !self.flushes.m_valid.val()
+            & !self.f_valid.val()
+            & !self.s1_back.q.val()
+            & !self.s2_back.q.val()
+            & !self.s3_back.q.val();
+        self.f_empty.next = self.quiet.q.val();
+        if self.rst.val() {
+            self.s1_rsv.d.next = false;
+            self.s1_back.d.next = false;
+            self.s2_rsv.d.next = false;
+            self.s2_back.d.next = false;
+            self.s3_rsv.d.next = false;
+            self.s3_back.d.next = false;
+            self.s4_done.d.next = false;
+            self.s4_ok.d.next = false;
+            self.s4_write.d.next = false;
+            self.quiet.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        let name = format!("xud_keep_q{}_d{}", 1usize << LQ, 1usize << LF);
+        Self::module_info(name).into_timing()
+    }
+}

@@ -1,0 +1,545 @@
+//! The line's input: frames become requests with their payload, and acknowledgements.
+
+mod buffer;
+mod header;
+
+pub use buffer::XudRxBuffer;
+pub use header::{XudRxHeader, XudRxSum};
+
+use super::XudIcrc;
+use super::icrc::{RESIDUE_2, RESIDUE_6};
+use crate::blocks::FifoReg;
+use crate::prelude::*;
+
+hdl_module! {
+    /// Takes datagrams and acknowledgements out of RoCEv2 frames (XUD-14): what fails any check of the frame, its ICRC or
+    /// its headers is counted and leaves nothing behind. One word a clock, frames back to back, never stalled. Payload
+    /// waits in a buffer of 2^A words; up to 16 requests and 16 acknowledgements wait; what fits no more is dropped
+    /// as a whole.
+    /// Latency: 7 clocks from a frame's last word to m_rq_valid or m_ak_valid, 6 to ev_*; then 6 from taking a
+    /// request to its first word of payload.
+    /// Stages, from the last word on: 1 word registered; 2 length; 3 length compared; 4 sum of all checks, fields
+    /// copied; 5 ICRC compared; 6 verdict, ev_*; 7 record on offer.
+    pub struct XudRx<const A: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset. The next word is taken for the first of a frame.
+        pub rst: Signal<In, Bit>,
+        /// AXI4-Stream from the MAC: a word.
+        pub s_axis_rx_tvalid: Signal<In, Bit>,
+        /// Always taken.
+        pub s_axis_rx_tready: Signal<Out, Bit>,
+        /// First byte in bits 7:0.
+        pub s_axis_rx_tdata: Signal<In, Bits<64>>,
+        /// Bytes present, from bit 0 on; all but in the last word.
+        pub s_axis_rx_tkeep: Signal<In, Bits<8>>,
+        /// Last word of the frame.
+        pub s_axis_rx_tlast: Signal<In, Bit>,
+        /// With the last word: the frame is bad (FCS).
+        pub s_axis_rx_tuser: Signal<In, Bit>,
+        /// A request.
+        pub m_rq_valid: Signal<Out, Bit>,
+        /// It is taken.
+        pub m_rq_ready: Signal<In, Bit>,
+        /// With ready: its payload is not wanted.
+        pub m_rq_drop: Signal<In, Bit>,
+        /// Source node.
+        pub m_rq_node: Signal<Out, Bits<16>>,
+        /// Destination queue pair.
+        pub m_rq_qpn: Signal<Out, Bits<24>>,
+        /// Packet number.
+        pub m_rq_psn: Signal<Out, Bits<24>>,
+        /// Q_Key.
+        pub m_rq_q_key: Signal<Out, Bits<32>>,
+        /// Source queue pair.
+        pub m_rq_src: Signal<Out, Bits<24>>,
+        /// Version 7:4 and flags 3:0.
+        pub m_rq_vf: Signal<Out, Bits<8>>,
+        /// Window.
+        pub m_rq_win_id: Signal<Out, Bits<16>>,
+        /// Epoch.
+        pub m_rq_epoch: Signal<Out, Bits<16>>,
+        /// Number in the window.
+        pub m_rq_msn: Signal<Out, Bits<32>>,
+        /// Bytes of payload; 0 of an unknown one.
+        pub m_rq_len: Signal<Out, Bits<13>>,
+        /// Its opcode has no meaning.
+        pub m_rq_unknown: Signal<Out, Bit>,
+        /// A word of payload.
+        pub m_pl_valid: Signal<Out, Bit>,
+        /// It is taken.
+        pub m_pl_ready: Signal<In, Bit>,
+        /// The word, first byte in bits 7:0; behind the message's end anything.
+        pub m_pl_data: Signal<Out, Bits<64>>,
+        /// It is the message's last.
+        pub m_pl_last: Signal<Out, Bit>,
+        /// An acknowledgement.
+        pub m_ak_valid: Signal<Out, Bit>,
+        /// It is taken.
+        pub m_ak_ready: Signal<In, Bit>,
+        /// Source node.
+        pub m_ak_node: Signal<Out, Bits<16>>,
+        /// Queue pair of the request.
+        pub m_ak_qpn: Signal<Out, Bits<24>>,
+        /// Packet number of the request.
+        pub m_ak_psn: Signal<Out, Bits<24>>,
+        /// How the request ended, an outcome.
+        pub m_ak_outcome: Signal<Out, Bits<8>>,
+        /// It has the fields from here on (version 1).
+        pub m_ak_echo: Signal<Out, Bit>,
+        /// Window of the request.
+        pub m_ak_win_id: Signal<Out, Bits<16>>,
+        /// Its epoch.
+        pub m_ak_epoch: Signal<Out, Bits<16>>,
+        /// Its number in the window.
+        pub m_ak_msn: Signal<Out, Bits<32>>,
+        /// Its flags.
+        pub m_ak_flags: Signal<Out, Bits<4>>,
+        /// The queue pair that answers.
+        pub m_ak_peer: Signal<Out, Bits<24>>,
+        /// A good frame was dropped because it did not fit.
+        pub ev_overflow: Signal<Out, Bit>,
+        /// A frame with wrong lengths, checksums, ICRC or fixed fields.
+        pub ev_bad_frame: Signal<Out, Bit>,
+        /// A frame with an opcode outside of XUD's.
+        pub ev_not_xud: Signal<Out, Bit>,
+        /// A packet with a header that no sender makes.
+        pub ev_bad_header: Signal<Out, Bit>,
+
+        header: XudRxHeader,
+        icrc: XudIcrc,
+        buffer: XudRxBuffer<A>,
+        requests: FifoReg<206, 4>,
+        acks: FifoReg<160, 4>,
+        /// Stage 1: a word, its number, a bit each from 0 to 8, and 9 for any behind; it is the last.
+        r_valid: DFF<Bit>,
+        r_data: DFF<Bits<64>>,
+        r_place: DFF<Bits<10>>,
+        r_index: DFF<Bits<14>>,
+        r_end: DFF<Bit>,
+        /// It has 2 bytes, not 6.
+        r_two: DFF<Bit>,
+        /// The frame has a word with a number of bytes that no good frame has, or is marked bad.
+        r_ragged: DFF<Bit>,
+        /// Number of the next word; saturates beyond any length that the IPv4 header can tell.
+        place: DFF<Bits<10>>,
+        index: DFF<Bits<14>>,
+        /// A word before was ragged.
+        ragged: DFF<Bit>,
+        ragged_now: Signal<Local, Bit>,
+        /// The word with zeros for missing bytes.
+        present: Signal<Local, Bits<64>>,
+        at: Signal<Local, Bits<9>>,
+        /// Last two bytes of the word before.
+        carry: DFF<Bits<16>>,
+        /// Bytes that are not zero, of stage 1's word and of the one before; 2 and 6 are never looked at.
+        some: Signal<Local, Bits<8>>,
+        some_before: DFF<Bits<8>>,
+        /// Stage 2: a frame has ended.
+        s2_end: DFF<Bit>,
+        s2_bad: DFF<Bit>,
+        s2_whole: DFF<Bit>,
+        s2_two: DFF<Bit>,
+        s2_index: DFF<Bits<14>>,
+        /// Frames of 58, 62 and 74 bytes, less than 74, more than any request.
+        s2_is_58: DFF<Bit>,
+        s2_is_62: DFF<Bit>,
+        s2_is_74: DFF<Bit>,
+        s2_under: DFF<Bit>,
+        s2_over: DFF<Bit>,
+        /// The byte before the ICRC is not zero, the one before that, and so on.
+        s2_tail: DFF<Bits<3>>,
+        s2_length: Signal<Local, Bits<17>>,
+        some_pad: Signal<Local, Bit>,
+        bad_pad: Signal<Local, Bit>,
+        bad_ack: Signal<Local, Bit>,
+        bad_request: Signal<Local, Bit>,
+        /// Stage 3.
+        s3_end: DFF<Bit>,
+        s3_bad: DFF<Bit>,
+        s3_whole: DFF<Bit>,
+        s3_two: DFF<Bit>,
+        s3_bad_ack: DFF<Bit>,
+        s3_bad_request: DFF<Bit>,
+        s3_echo: DFF<Bit>,
+        s3_len: DFF<Bits<13>>,
+        /// Stage 4: verdict but for the ICRC, and the record.
+        s4_end: DFF<Bit>,
+        s4_bad: DFF<Bit>,
+        s4_foreign: DFF<Bit>,
+        s4_header: DFF<Bit>,
+        s4_ack: DFF<Bit>,
+        s4_two: DFF<Bit>,
+        record: DFF<Bits<192>>,
+        len: DFF<Bits<13>>,
+        words: DFF<Bits<10>>,
+        unknown: DFF<Bit>,
+        echo: DFF<Bit>,
+        residue: Signal<Local, Bits<32>>,
+        /// Stage 5.
+        s5_end: DFF<Bit>,
+        s5_bad: DFF<Bit>,
+        s5_foreign: DFF<Bit>,
+        s5_header: DFF<Bit>,
+        s5_ack: DFF<Bit>,
+        good: Signal<Local, Bit>,
+        room: Signal<Local, Bit>,
+        /// Stage 6.
+        s6_request: DFF<Bit>,
+        s6_ack: DFF<Bit>,
+        s6_overflow: DFF<Bit>,
+        s6_bad: DFF<Bit>,
+        s6_foreign: DFF<Bit>,
+        s6_header: DFF<Bit>,
+        /// What the syndrome means, an outcome.
+        outcome: Signal<Local, Bits<3>>,
+        syndrome: Signal<Local, Bits<8>>,
+        offered: Signal<Local, Bit>,
+        rounded: Signal<Local, Bits<13>>,
+        residue_2: Param<RESIDUE_2, 32>,
+        residue_6: Param<RESIDUE_6, 32>,
+    }
+}
+
+impl<const A: usize> Logic for XudRx<A> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clk,
+            r_valid,
+            r_data,
+            r_place,
+            r_index,
+            r_end,
+            r_two,
+            r_ragged,
+            place,
+            index,
+            ragged,
+            carry,
+            some_before,
+            s2_end,
+            s2_bad,
+            s2_whole,
+            s2_two,
+            s2_index,
+            s2_is_58,
+            s2_is_62,
+            s2_is_74,
+            s2_under,
+            s2_over,
+            s2_tail,
+            s3_end,
+            s3_bad,
+            s3_whole,
+            s3_two,
+            s3_bad_ack,
+            s3_bad_request,
+            s3_echo,
+            s3_len,
+            s4_end,
+            s4_bad,
+            s4_foreign,
+            s4_header,
+            s4_ack,
+            s4_two,
+            record,
+            len,
+            words,
+            unknown,
+            echo,
+            s5_end,
+            s5_bad,
+            s5_foreign,
+            s5_header,
+            s5_ack,
+            s6_request,
+            s6_ack,
+            s6_overflow,
+            s6_bad,
+            s6_foreign,
+            s6_header
+        );
+        self.header.clk.next = self.clk.val();
+        self.icrc.clk.next = self.clk.val();
+        self.icrc.rst.next = self.rst.val();
+        self.buffer.clk.next = self.clk.val();
+        self.buffer.rst.next = self.rst.val();
+        self.requests.clk.next = self.clk.val();
+        self.requests.rst.next = self.rst.val();
+        self.acks.clk.next = self.clk.val();
+        self.acks.rst.next = self.rst.val();
+
+        // Stage 1: the word and its number. A good frame has 2 or 6 bytes in its last word.
+        self.s_axis_rx_tready.next = true;
+        self.present.next = bit_cast::<64, 16>(self.s_axis_rx_tdata.val().get_bits::<16>(0));
+        if self.s_axis_rx_tkeep.val().get_bit(2) {
+            self.present.next = bit_cast::<64, 48>(self.s_axis_rx_tdata.val().get_bits::<48>(0));
+        }
+        if self.s_axis_rx_tkeep.val().get_bit(6) {
+            self.present.next = self.s_axis_rx_tdata.val();
+        }
+        self.ragged_now.next = self.ragged.q.val() | !self.s_axis_rx_tkeep.val().all();
+        if self.s_axis_rx_tlast.val() {
+            self.ragged_now.next = self.ragged.q.val()
+                | self.s_axis_rx_tuser.val()
+                | ((self.s_axis_rx_tkeep.val() != 0x03) & (self.s_axis_rx_tkeep.val() != 0x3f));
+        }
+        self.r_valid.d.next = self.s_axis_rx_tvalid.val();
+        self.r_data.d.next = self.present.val();
+        self.r_place.d.next = self.place.q.val();
+        self.r_index.d.next = self.index.q.val();
+        self.r_end.d.next = self.s_axis_rx_tvalid.val() & self.s_axis_rx_tlast.val();
+        self.r_two.d.next = !self.s_axis_rx_tkeep.val().get_bit(2);
+        self.r_ragged.d.next = self.ragged_now.val();
+        if self.s_axis_rx_tvalid.val() {
+            self.ragged.d.next = self.ragged_now.val() & !self.s_axis_rx_tlast.val();
+            self.place.d.next = (self.place.q.val() << 1) | (self.place.q.val() & 0x200);
+            if !self.index.q.val().all() {
+                self.index.d.next = self.index.q.val() + 1;
+            }
+            if self.s_axis_rx_tlast.val() {
+                self.place.d.next = 1.into();
+                self.index.d.next = 0.into();
+            }
+        }
+
+        self.at.next = 0.into();
+        if self.r_valid.q.val() {
+            self.at.next = self.r_place.q.val().get_bits::<9>(0);
+        }
+        self.header.s_at.next = self.at.val();
+        self.header.s_data.next = self.r_data.q.val();
+        self.icrc.s_valid.next = self.r_valid.q.val();
+        self.icrc.s_data.next = self.r_data.q.val();
+        self.icrc.s_last.next = self.r_end.q.val();
+        // Payload begins with the last two bytes of word 8. A last word of two bytes is ICRC alone.
+        self.buffer.s_begin.next = self.at.val().get_bit(8);
+        self.buffer.s_valid.next = self.r_valid.q.val()
+            & self.r_place.q.val().get_bit(9)
+            & !(self.r_end.q.val() & self.r_two.q.val());
+        self.buffer.s_data.next = (bit_cast::<64, 48>(self.r_data.q.val().get_bits::<48>(0))
+            << 16)
+            | bit_cast::<64, 16>(self.carry.q.val());
+        self.some.next = bit_cast::<8, 1>(self.r_data.q.val().get_bits::<8>(0).any().into())
+            | (bit_cast::<8, 1>(self.r_data.q.val().get_bits::<8>(8).any().into()) << 1)
+            | (bit_cast::<8, 1>(self.r_data.q.val().get_bits::<8>(24).any().into()) << 3)
+            | (bit_cast::<8, 1>(self.r_data.q.val().get_bits::<8>(32).any().into()) << 4)
+            | (bit_cast::<8, 1>(self.r_data.q.val().get_bits::<8>(40).any().into()) << 5)
+            | (bit_cast::<8, 1>(self.r_data.q.val().get_bits::<8>(56).any().into()) << 7);
+        if self.r_valid.q.val() {
+            self.carry.d.next = self.r_data.q.val().get_bits::<16>(48);
+            self.some_before.d.next = self.some.val();
+        }
+
+        // Stage 2: how long the frame is.
+        self.s2_end.d.next = self.r_end.q.val();
+        self.s2_whole.d.next = self.r_end.q.val() & (self.r_index.q.val() >= 7);
+        self.s2_bad.d.next = self.r_ragged.q.val() | (self.r_index.q.val() < 7);
+        self.s2_two.d.next = self.r_two.q.val();
+        self.s2_index.d.next = self.r_index.q.val();
+        self.s2_is_58.d.next = (self.r_index.q.val() == 7) & self.r_two.q.val();
+        self.s2_is_62.d.next = (self.r_index.q.val() == 7) & !self.r_two.q.val();
+        self.s2_is_74.d.next = (self.r_index.q.val() == 9) & self.r_two.q.val();
+        self.s2_under.d.next = self.r_index.q.val() < 9;
+        self.s2_over.d.next = (self.r_index.q.val() > 521)
+            | ((self.r_index.q.val() == 521) & !self.r_two.q.val());
+        self.s2_tail.d.next = bit_cast::<3, 1>(self.some.val().get_bits::<1>(1))
+            | (bit_cast::<3, 1>(self.some.val().get_bits::<1>(0)) << 1)
+            | (bit_cast::<3, 1>(self.some_before.q.val().get_bits::<1>(7)) << 2);
+        if self.r_two.q.val() {
+            self.s2_tail.d.next = bit_cast::<3, 1>(self.some_before.q.val().get_bits::<1>(5))
+                | (bit_cast::<3, 1>(self.some_before.q.val().get_bits::<1>(4)) << 1)
+                | (bit_cast::<3, 1>(self.some_before.q.val().get_bits::<1>(3)) << 2);
+        }
+
+        // Stage 3: lengths against those of the headers.
+        self.s2_length.next = (bit_cast::<17, 14>(self.s2_index.q.val()) << 3) | bits::<17>(6);
+        if self.s2_two.q.val() {
+            self.s2_length.next = (bit_cast::<17, 14>(self.s2_index.q.val()) << 3) | bits::<17>(2);
+        }
+        self.some_pad.next = self.header.pad.val().any();
+        self.bad_pad.next = (self.s2_is_58.q.val() & self.some_pad.val())
+            | (self.some_pad.val() & self.s2_tail.q.val().get_bit(0))
+            | (self.header.pad.val().get_bit(1) & self.s2_tail.q.val().get_bit(1))
+            | (self.header.pad.val().all() & self.s2_tail.q.val().get_bit(2));
+        self.bad_ack.next =
+            self.some_pad.val() | (!self.s2_is_62.q.val() & !self.s2_is_74.q.val());
+        self.bad_request.next = self.s2_under.q.val()
+            | self.s2_over.q.val()
+            | (self.s2_is_74.q.val() & self.some_pad.val());
+        self.s3_end.d.next = self.s2_end.q.val();
+        self.s3_whole.d.next = self.s2_whole.q.val();
+        self.s3_two.d.next = self.s2_two.q.val();
+        self.s3_bad.d.next = self.s2_bad.q.val()
+            | self.bad_pad.val()
+            | (self.s2_length.val() != self.header.length.val());
+        self.s3_bad_ack.d.next = self.bad_ack.val();
+        self.s3_bad_request.d.next = self.bad_request.val();
+        self.s3_echo.d.next = self.s2_is_74.q.val();
+        self.s3_len.d.next = (self.s2_length.val().get_bits::<13>(0) - 74)
+            - bit_cast::<13, 2>(self.header.pad.val());
+
+        // Stage 4: all checks but the ICRC. A frame that may be good copies its fields: they stay for seven clocks.
+        self.s4_end.d.next = self.s3_end.q.val();
+        self.s4_two.d.next = self.s3_two.q.val();
+        self.s4_bad.d.next =
+            self.s3_bad.q.val() | self.header.bad_fixed.val() | self.header.bad_sum.val();
+        self.s4_foreign.d.next = self.header.foreign.val();
+        self.s4_ack.d.next = self.header.is_ack.val();
+        self.s4_header.d.next = self.s3_bad_request.q.val() | self.header.bad_request.val();
+        if self.header.is_ack.val() {
+            self.s4_header.d.next = self.s3_bad_ack.q.val()
+                | self.header.bad_aeth.val()
+                | (self.s3_echo.q.val() & self.header.bad_echo.val());
+        }
+        self.rounded.next = self.s3_len.q.val() + 7;
+        if self.s3_whole.q.val() {
+            self.record.d.next = (bit_cast::<192, 16>(self.header.node.val()) << 176)
+                | (bit_cast::<192, 24>(self.header.qpn.val()) << 152)
+                | (bit_cast::<192, 24>(self.header.psn.val()) << 128)
+                | bit_cast::<192, 128>(self.header.body.val());
+            self.len.d.next = self.s3_len.q.val();
+            self.words.d.next = self.rounded.val().get_bits::<10>(3);
+            self.unknown.d.next = self.header.unknown.val();
+            self.echo.d.next = self.s3_echo.q.val();
+            // What is refused anyway keeps no payload.
+            if self.header.unknown.val() {
+                self.len.d.next = 0.into();
+                self.words.d.next = 0.into();
+            }
+        }
+
+        // Stage 5: the ICRC.
+        self.residue.next = self.residue_6.val();
+        if self.s4_two.q.val() {
+            self.residue.next = self.residue_2.val();
+        }
+        self.s5_end.d.next = self.s4_end.q.val();
+        self.s5_bad.d.next =
+            self.s4_bad.q.val() | (self.icrc.m_state.val() != self.residue.val());
+        self.s5_foreign.d.next = self.s4_foreign.q.val();
+        self.s5_header.d.next = self.s4_header.q.val();
+        self.s5_ack.d.next = self.s4_ack.q.val();
+
+        // Stage 6: the verdict.
+        self.good.next = self.s5_end.q.val()
+            & !self.s5_bad.q.val()
+            & !self.s5_foreign.q.val()
+            & !self.s5_header.q.val();
+        self.room.next =
+            self.requests.s_ready.val() & (!self.buffer.lost.val() | self.unknown.q.val());
+        if self.s5_ack.q.val() {
+            self.room.next = self.acks.s_ready.val();
+        }
+        self.s6_request.d.next = self.good.val() & self.room.val() & !self.s5_ack.q.val();
+        self.s6_ack.d.next = self.good.val() & self.room.val() & self.s5_ack.q.val();
+        self.s6_overflow.d.next = self.good.val() & !self.room.val();
+        self.s6_bad.d.next = self.s5_end.q.val() & self.s5_bad.q.val();
+        self.s6_foreign.d.next =
+            self.s5_end.q.val() & !self.s5_bad.q.val() & self.s5_foreign.q.val();
+        self.s6_header.d.next = self.s5_end.q.val()
+            & !self.s5_bad.q.val()
+            & !self.s5_foreign.q.val()
+            & self.s5_header.q.val();
+        self.ev_overflow.next = self.s6_overflow.q.val();
+        self.ev_bad_frame.next = self.s6_bad.q.val();
+        self.ev_not_xud.next = self.s6_foreign.q.val();
+        self.ev_bad_header.next = self.s6_header.q.val();
+        self.buffer.commit.next = self.s6_request.q.val();
+        self.buffer.commit_words.next = self.words.q.val();
+        self.requests.s_valid.next = self.s6_request.q.val();
+        self.requests.s_data.next = bit_cast::<206, 192>(self.record.q.val())
+            | (bit_cast::<206, 13>(self.len.q.val()) << 192)
+            | (bit_cast::<206, 1>(self.unknown.q.val().into()) << 205);
+        self.syndrome.next = self.record.q.val().get_bits::<8>(120);
+        self.outcome.next = 0.into();
+        if self.syndrome.val().get_bit(5) {
+            self.outcome.next = 2.into();
+        }
+        if self.syndrome.val().get_bit(6) {
+            self.outcome.next = 5.into();
+            if self.syndrome.val().get_bit(1) {
+                self.outcome.next = 4.into();
+            }
+            if self.syndrome.val().get_bit(4) {
+                self.outcome.next = 3.into();
+                if self.syndrome.val().get_bit(0) {
+                    self.outcome.next = 6.into();
+                }
+                if self.syndrome.val().get_bit(1) {
+                    self.outcome.next = 7.into();
+                }
+            }
+        }
+        // Flags, queue pair, window, then what the frame's headers say.
+        self.acks.s_valid.next = self.s6_ack.q.val();
+        self.acks.s_data.next = bit_cast::<160, 4>(self.record.q.val().get_bits::<4>(0))
+            | (bit_cast::<160, 24>(self.record.q.val().get_bits::<24>(8)) << 4)
+            | (bit_cast::<160, 64>(self.record.q.val().get_bits::<64>(32)) << 28)
+            | (bit_cast::<160, 64>(self.record.q.val().get_bits::<64>(128)) << 92)
+            | (bit_cast::<160, 1>(self.echo.q.val().into()) << 156)
+            | (bit_cast::<160, 3>(self.outcome.val()) << 157);
+
+        // Requests out: each that has payload leaves a job for the buffer.
+        self.offered.next = self.requests.m_valid.val() & self.buffer.j_ready.val();
+        self.requests.m_ready.next = self.m_rq_ready.val() & self.buffer.j_ready.val();
+        self.m_rq_valid.next = self.offered.val();
+        self.m_rq_node.next = self.requests.m_data.val().get_bits::<16>(176);
+        self.m_rq_qpn.next = self.requests.m_data.val().get_bits::<24>(152);
+        self.m_rq_psn.next = self.requests.m_data.val().get_bits::<24>(128);
+        self.m_rq_q_key.next = self.requests.m_data.val().get_bits::<32>(96);
+        self.m_rq_src.next = self.requests.m_data.val().get_bits::<24>(72);
+        self.m_rq_vf.next = self.requests.m_data.val().get_bits::<8>(64);
+        self.m_rq_win_id.next = self.requests.m_data.val().get_bits::<16>(48);
+        self.m_rq_epoch.next = self.requests.m_data.val().get_bits::<16>(32);
+        self.m_rq_msn.next = self.requests.m_data.val().get_bits::<32>(0);
+        self.m_rq_len.next = self.requests.m_data.val().get_bits::<13>(192);
+        self.m_rq_unknown.next = self.requests.m_data.val().get_bit(205);
+        self.buffer.j_valid.next = self.offered.val()
+            & self.m_rq_ready.val()
+            & self.requests.m_data.val().get_bits::<13>(192).any();
+        self.buffer.j_words.next =
+            (self.requests.m_data.val().get_bits::<13>(192) + 7).get_bits::<10>(3);
+        self.buffer.j_drop.next = self.m_rq_drop.val();
+        self.buffer.m_ready.next = self.m_pl_ready.val();
+        self.m_pl_valid.next = self.buffer.m_valid.val();
+        self.m_pl_data.next = self.buffer.m_data.val();
+        self.m_pl_last.next = self.buffer.m_last.val();
+
+        self.acks.m_ready.next = self.m_ak_ready.val();
+        self.m_ak_valid.next = self.acks.m_valid.val();
+        self.m_ak_flags.next = self.acks.m_data.val().get_bits::<4>(0);
+        self.m_ak_peer.next = self.acks.m_data.val().get_bits::<24>(4);
+        self.m_ak_msn.next = self.acks.m_data.val().get_bits::<32>(28);
+        self.m_ak_epoch.next = self.acks.m_data.val().get_bits::<16>(60);
+        self.m_ak_win_id.next = self.acks.m_data.val().get_bits::<16>(76);
+        self.m_ak_psn.next = self.acks.m_data.val().get_bits::<24>(92);
+        self.m_ak_qpn.next = self.acks.m_data.val().get_bits::<24>(116);
+        self.m_ak_node.next = self.acks.m_data.val().get_bits::<16>(140);
+        self.m_ak_echo.next = self.acks.m_data.val().get_bit(156);
+        self.m_ak_outcome.next = bit_cast::<8, 3>(self.acks.m_data.val().get_bits::<3>(157));
+        if self.rst.val() {
+            self.r_valid.d.next = false;
+            self.r_end.d.next = false;
+            self.place.d.next = 1.into();
+            self.index.d.next = 0.into();
+            self.ragged.d.next = false;
+            self.s2_end.d.next = false;
+            self.s3_end.d.next = false;
+            self.s4_end.d.next = false;
+            self.s5_end.d.next = false;
+            self.s6_request.d.next = false;
+            self.s6_ack.d.next = false;
+            self.s6_overflow.d.next = false;
+            self.s6_bad.d.next = false;
+            self.s6_foreign.d.next = false;
+            self.s6_header.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("xud_rx_d{}", 1usize << A)).into_timing()
+    }
+}

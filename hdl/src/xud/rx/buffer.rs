@@ -1,0 +1,170 @@
+//! Payload that waits: until its frame is known to be good, and until it is wanted.
+
+use crate::blocks::{FifoReg, RamReg};
+use crate::prelude::*;
+
+hdl_module! {
+    /// Payload of received requests in block RAM, 2^A words of 64 bits.
+    /// A frame's words are written behind what is kept; only commit makes them stay, so a bad frame leaves nothing.
+    /// What does not fit is not written and sets lost. One job for each message that was kept, in order: hand its
+    /// words on, or throw them away.
+    /// Latency: 6 clocks from a job to its first word, then one word a clock; one clock between jobs.
+    /// A job is taken in the clock in which it is offered, up to 16 wait.
+    pub struct XudRxBuffer<const A: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: empties the buffer.
+        pub rst: Signal<In, Bit>,
+        /// The next words are another frame's; what was not committed is forgotten.
+        pub s_begin: Signal<In, Bit>,
+        /// A word.
+        pub s_valid: Signal<In, Bit>,
+        /// The word.
+        pub s_data: Signal<In, Bits<64>>,
+        /// A word since s_begin did not fit; known 2 clocks after the word.
+        pub lost: Signal<Out, Bit>,
+        /// The first words since s_begin stay; before the next s_begin.
+        pub commit: Signal<In, Bit>,
+        /// How many.
+        pub commit_words: Signal<In, Bits<10>>,
+        /// A job.
+        pub j_valid: Signal<In, Bit>,
+        /// It is taken.
+        pub j_ready: Signal<Out, Bit>,
+        /// Words of the message, 1 to 512.
+        pub j_words: Signal<In, Bits<10>>,
+        /// They are not wanted.
+        pub j_drop: Signal<In, Bit>,
+        /// A word of a message.
+        pub m_valid: Signal<Out, Bit>,
+        /// It is taken.
+        pub m_ready: Signal<In, Bit>,
+        /// The word.
+        pub m_data: Signal<Out, Bits<64>>,
+        /// It is the message's last.
+        pub m_last: Signal<Out, Bit>,
+        words: RamReg<64, A>,
+        jobs: FifoReg<11, 4>,
+        ahead: FifoReg<65, 2>,
+        /// Where kept words begin and end, where the next word goes, one bit more than an address.
+        head: DFF<Bits<16>>,
+        tail: DFF<Bits<16>>,
+        at: DFF<Bits<16>>,
+        /// A word to write.
+        w_valid: DFF<Bit>,
+        w_data: DFF<Bits<64>>,
+        full: Signal<Local, Bit>,
+        missing: DFF<Bit>,
+        /// Words to fetch of the job under way, there are any.
+        left: DFF<Bits<10>>,
+        busy: DFF<Bit>,
+        fetch: Signal<Local, Bit>,
+        take: Signal<Local, Bit>,
+        last: Signal<Local, Bit>,
+        /// A word was addressed one, two clocks ago; it is a message's last.
+        flight_1: DFF<Bit>,
+        flight_2: DFF<Bit>,
+        last_1: DFF<Bit>,
+        last_2: DFF<Bit>,
+        /// Words in flight and read ahead, at most 4.
+        reserved: DFF<Bits<3>>,
+        pop: Signal<Local, Bit>,
+        a: Param<A, 5>,
+    }
+}
+
+impl<const A: usize> Logic for XudRxBuffer<A> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, head, tail, at, w_valid, w_data, missing, left, busy, flight_1, flight_2,
+            last_1, last_2, reserved
+        );
+        self.words.clk.next = self.clk.val();
+        self.jobs.clk.next = self.clk.val();
+        self.jobs.rst.next = self.rst.val();
+        self.ahead.clk.next = self.clk.val();
+        self.ahead.rst.next = self.rst.val();
+
+        // Words in.
+        self.w_valid.d.next = self.s_valid.val();
+        self.w_data.d.next = self.s_data.val();
+        self.full.next = ((self.at.q.val() - self.head.q.val()) >> self.a.val()).get_bit(0);
+        self.words.wr_en.next = self.w_valid.q.val() & !self.full.val();
+        self.words.wr_addr.next = self.at.q.val().get_bits::<A>(0);
+        self.words.wr_data.next = self.w_data.q.val();
+        if self.w_valid.q.val() & !self.full.val() {
+            self.at.d.next = self.at.q.val() + 1;
+        }
+        if self.w_valid.q.val() & self.full.val() {
+            self.missing.d.next = true;
+        }
+        if self.s_begin.val() {
+            self.at.d.next = self.tail.q.val();
+            self.missing.d.next = false;
+        }
+        self.lost.next = self.missing.q.val();
+        if self.commit.val() {
+            self.tail.d.next = self.tail.q.val() + bit_cast::<16, 10>(self.commit_words.val());
+        }
+
+        // Words out.
+        self.jobs.s_valid.next = self.j_valid.val();
+        self.jobs.s_data.next = bit_cast::<11, 10>(self.j_words.val())
+            | (bit_cast::<11, 1>(self.j_drop.val().into()) << 10);
+        self.j_ready.next = self.jobs.s_ready.val();
+        self.take.next = !self.busy.q.val() & self.jobs.m_valid.val();
+        self.jobs.m_ready.next = !self.busy.q.val();
+        self.fetch.next = self.busy.q.val() & !self.reserved.q.val().get_bit(2);
+        self.last.next = self.left.q.val() == 1;
+        self.words.rd_addr.next = self.head.q.val().get_bits::<A>(0);
+        if self.fetch.val() {
+            self.head.d.next = self.head.q.val() + 1;
+            self.left.d.next = self.left.q.val() - 1;
+            self.busy.d.next = !self.last.val();
+        }
+        if self.take.val() {
+            self.left.d.next = self.jobs.m_data.val().get_bits::<10>(0);
+            self.busy.d.next = true;
+            if self.jobs.m_data.val().get_bit(10) {
+                self.busy.d.next = false;
+                self.head.d.next = self.head.q.val()
+                    + bit_cast::<16, 10>(self.jobs.m_data.val().get_bits::<10>(0));
+            }
+        }
+        self.flight_1.d.next = self.fetch.val();
+        self.flight_2.d.next = self.flight_1.q.val();
+        self.last_1.d.next = self.last.val();
+        self.last_2.d.next = self.last_1.q.val();
+        self.ahead.s_valid.next = self.flight_2.q.val();
+        self.ahead.s_data.next = bit_cast::<65, 64>(self.words.rd_data.val())
+            | (bit_cast::<65, 1>(self.last_2.q.val().into()) << 64);
+        self.ahead.m_ready.next = self.m_ready.val();
+        self.pop.next = self.ahead.m_valid.val() & self.m_ready.val();
+        if self.fetch.val() & !self.pop.val() {
+            self.reserved.d.next = self.reserved.q.val() + 1;
+        }
+        if self.pop.val() & !self.fetch.val() {
+            self.reserved.d.next = self.reserved.q.val() - 1;
+        }
+        self.m_valid.next = self.ahead.m_valid.val();
+        self.m_data.next = self.ahead.m_data.val().get_bits::<64>(0);
+        self.m_last.next = self.ahead.m_data.val().get_bit(64);
+        if self.rst.val() {
+            self.head.d.next = 0.into();
+            self.tail.d.next = 0.into();
+            self.at.d.next = 0.into();
+            self.w_valid.d.next = false;
+            self.missing.d.next = false;
+            self.left.d.next = 0.into();
+            self.busy.d.next = false;
+            self.flight_1.d.next = false;
+            self.flight_2.d.next = false;
+            self.reserved.d.next = 0.into();
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("xud_rx_buffer_d{}", 1usize << A)).into_timing()
+    }
+}

@@ -1,0 +1,242 @@
+//! Frames that wait for the line.
+
+use crate::blocks::{FifoReg, RamReg};
+use crate::prelude::*;
+use crate::xud::{CrcRetreat, XudIcrc};
+
+hdl_module! {
+    /// Frames in block RAM, 2^B words of 64 bits. A frame's words come with zeros for its ICRC, which is found while
+    /// they are written, kept beside the frame and put in when it leaves. A frame leaves when it is whole and its ICRC is
+    /// known, 10 clocks after its last word at most, one word a clock, also across frames. Lasts of frames come 10
+    /// clocks apart or more.
+    pub struct XudTxBuffer<const B: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: empties the buffer.
+        pub rst: Signal<In, Bit>,
+        /// A frame of any size may begin, beside one that is under way.
+        pub room: Signal<Out, Bit>,
+        /// A word of a frame.
+        pub s_valid: Signal<In, Bit>,
+        /// The word; zeros in the place of the ICRC and behind it.
+        pub s_data: Signal<In, Bits<64>>,
+        /// It is the frame's last.
+        pub s_last: Signal<In, Bit>,
+        /// If it is the last, it has 2 bytes and not 6.
+        pub s_two: Signal<In, Bit>,
+        /// If it is the last: bit 0 the frame is an acknowledgement, bit 1 it is not sent.
+        pub s_kind: Signal<In, Bits<2>>,
+        /// A word for the line.
+        pub m_valid: Signal<Out, Bit>,
+        /// It is taken.
+        pub m_ready: Signal<In, Bit>,
+        /// The word.
+        pub m_data: Signal<Out, Bits<64>>,
+        /// Bytes present.
+        pub m_keep: Signal<Out, Bits<8>>,
+        /// It is the frame's last.
+        pub m_last: Signal<Out, Bit>,
+        /// A request has left.
+        pub ev_sent: Signal<Out, Bit>,
+        /// An acknowledgement has left.
+        pub ev_ack_sent: Signal<Out, Bit>,
+        words: RamReg<64, B>,
+        icrc: XudIcrc,
+        /// Frames that are whole: ICRC 31:0, words 41:32, two 42, acknowledgement 43.
+        frames: FifoReg<44, 4>,
+        ahead: FifoReg<67, 2>,
+        /// Where kept words begin, the frame under way begins, the next word goes; one bit more than an address.
+        head: DFF<Bits<16>>,
+        start: DFF<Bits<16>>,
+        tail: DFF<Bits<16>>,
+        used: DFF<Bits<16>>,
+        r_room: DFF<Bit>,
+        /// Words of the frame under way so far.
+        count: DFF<Bits<10>>,
+        /// The frame of which the ICRC is being found.
+        h_words: DFF<Bits<10>>,
+        h_two: DFF<Bit>,
+        h_kind: DFF<Bits<2>>,
+        /// State of the ICRC while the zeros that are no data are taken back, 2 bytes at a time; how often still.
+        crc: DFF<Bits<32>>,
+        crc_steps: DFF<Bits<3>>,
+        crc_busy: DFF<Bit>,
+        back: CrcRetreat<16>,
+        known: Signal<Local, Bit>,
+        /// The frame that leaves.
+        busy: DFF<Bit>,
+        left: DFF<Bits<10>>,
+        frame: DFF<Bits<44>>,
+        fetch: Signal<Local, Bit>,
+        last: Signal<Local, Bit>,
+        load: Signal<Local, Bit>,
+        /// A word was addressed one, two clocks ago: last, last but one, frame.
+        flight_1: DFF<Bit>,
+        flight_2: DFF<Bit>,
+        last_1: DFF<Bit>,
+        last_2: DFF<Bit>,
+        before_1: DFF<Bit>,
+        before_2: DFF<Bit>,
+        frame_1: DFF<Bits<44>>,
+        frame_2: DFF<Bits<44>>,
+        /// The ICRC's part of the word at the memory's output.
+        part: Signal<Local, Bits<64>>,
+        /// Words in flight and read ahead, at most 4.
+        reserved: DFF<Bits<3>>,
+        pop: Signal<Local, Bit>,
+        gone: Signal<Local, Bit>,
+        r_sent: DFF<Bit>,
+        r_ack_sent: DFF<Bit>,
+        b: Param<B, 5>,
+    }
+}
+
+impl<const B: usize> Logic for XudTxBuffer<B> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, head, start, tail, used, r_room, count, h_words, h_two, h_kind, crc,
+            crc_steps, crc_busy, busy, left, frame, flight_1, flight_2, last_1, last_2, before_1,
+            before_2, frame_1, frame_2, reserved, r_sent, r_ack_sent
+        );
+        self.words.clk.next = self.clk.val();
+        self.icrc.clk.next = self.clk.val();
+        self.icrc.rst.next = self.rst.val();
+        self.frames.clk.next = self.clk.val();
+        self.frames.rst.next = self.rst.val();
+        self.ahead.clk.next = self.clk.val();
+        self.ahead.rst.next = self.rst.val();
+
+        // Room for 544 words: a largest frame of 522, and words on their way. Frames: half of the queue.
+        self.used.d.next = self.tail.q.val() - self.head.q.val() + 544;
+        self.r_room.d.next = !(self.used.q.val() >> self.b.val()).any()
+            & !self.frames.count.val().get_bits::<2>(3).any();
+        self.room.next = self.r_room.q.val();
+
+        // Words in.
+        self.words.wr_en.next = self.s_valid.val();
+        self.words.wr_addr.next = self.tail.q.val().get_bits::<B>(0);
+        self.words.wr_data.next = self.s_data.val();
+        self.icrc.s_valid.next = self.s_valid.val();
+        self.icrc.s_data.next = self.s_data.val();
+        self.icrc.s_last.next = self.s_last.val();
+        if self.s_valid.val() {
+            self.tail.d.next = self.tail.q.val() + 1;
+            self.count.d.next = self.count.q.val() + 1;
+            if self.s_last.val() {
+                self.count.d.next = 0.into();
+                self.h_words.d.next = self.count.q.val() + 1;
+                self.h_two.d.next = self.s_two.val();
+                self.h_kind.d.next = self.s_kind.val();
+                if self.s_kind.val().get_bit(1) {
+                    self.tail.d.next = self.start.q.val();
+                } else {
+                    self.start.d.next = self.tail.q.val() + 1;
+                }
+            }
+        }
+
+        // The ICRC: the state has gone 4 bytes of its own place and those that fill up the word too far.
+        self.back.s.next = self.crc.q.val();
+        self.known.next = self.crc_busy.q.val() & (self.crc_steps.q.val() == 0);
+        if self.crc_busy.q.val() {
+            self.crc.d.next = self.back.m.val();
+            self.crc_steps.d.next = self.crc_steps.q.val() - 1;
+            self.crc_busy.d.next = !self.known.val();
+        }
+        if self.icrc.m_valid.val() {
+            self.crc.d.next = self.icrc.m_state.val();
+            self.crc_busy.d.next = true;
+            self.crc_steps.d.next = 3.into();
+            if self.h_two.q.val() {
+                self.crc_steps.d.next = 5.into();
+            }
+        }
+        self.frames.s_valid.next = self.known.val() & !self.h_kind.q.val().get_bit(1);
+        self.frames.s_data.next = bit_cast::<44, 32>(!self.crc.q.val())
+            | (bit_cast::<44, 10>(self.h_words.q.val()) << 32)
+            | (bit_cast::<44, 1>(self.h_two.q.val().into()) << 42)
+            | (bit_cast::<44, 1>(self.h_kind.q.val().get_bits::<1>(0)) << 43);
+
+        // Words out.
+        self.fetch.next = self.busy.q.val() & !self.reserved.q.val().get_bit(2);
+        self.last.next = self.left.q.val() == 1;
+        self.load.next = !self.busy.q.val() | (self.fetch.val() & self.last.val());
+        self.frames.m_ready.next = self.load.val();
+        self.words.rd_addr.next = self.head.q.val().get_bits::<B>(0);
+        if self.fetch.val() {
+            self.head.d.next = self.head.q.val() + 1;
+            self.left.d.next = self.left.q.val() - 1;
+        }
+        if self.load.val() {
+            self.busy.d.next = self.frames.m_valid.val();
+            self.left.d.next = self.frames.m_data.val().get_bits::<10>(32);
+            self.frame.d.next = self.frames.m_data.val();
+        }
+        self.flight_1.d.next = self.fetch.val();
+        self.last_1.d.next = self.last.val();
+        self.before_1.d.next = self.left.q.val() == 2;
+        self.frame_1.d.next = self.frame.q.val();
+        self.flight_2.d.next = self.flight_1.q.val();
+        self.last_2.d.next = self.last_1.q.val();
+        self.before_2.d.next = self.before_1.q.val();
+        self.frame_2.d.next = self.frame_1.q.val();
+        self.part.next = 0.into();
+        if self.frame_2.q.val().get_bit(42) {
+            if self.before_2.q.val() {
+                self.part.next =
+                    bit_cast::<64, 16>(self.frame_2.q.val().get_bits::<16>(0)) << 48;
+            }
+            if self.last_2.q.val() {
+                self.part.next = bit_cast::<64, 16>(self.frame_2.q.val().get_bits::<16>(16));
+            }
+        } else if self.last_2.q.val() {
+            self.part.next = bit_cast::<64, 32>(self.frame_2.q.val().get_bits::<32>(0)) << 16;
+        }
+        self.ahead.s_valid.next = self.flight_2.q.val();
+        self.ahead.s_data.next = bit_cast::<67, 64>(self.words.rd_data.val() | self.part.val())
+            | (bit_cast::<67, 1>(self.last_2.q.val().into()) << 64)
+            | (bit_cast::<67, 2>(self.frame_2.q.val().get_bits::<2>(42)) << 65);
+        self.ahead.m_ready.next = self.m_ready.val();
+        self.pop.next = self.ahead.m_valid.val() & self.m_ready.val();
+        if self.fetch.val() & !self.pop.val() {
+            self.reserved.d.next = self.reserved.q.val() + 1;
+        }
+        if self.pop.val() & !self.fetch.val() {
+            self.reserved.d.next = self.reserved.q.val() - 1;
+        }
+        self.m_valid.next = self.ahead.m_valid.val();
+        self.m_data.next = self.ahead.m_data.val().get_bits::<64>(0);
+        self.m_last.next = self.ahead.m_data.val().get_bit(64);
+        self.m_keep.next = 0xff.into();
+        if self.ahead.m_data.val().get_bit(64) {
+            self.m_keep.next = 0x3f.into();
+            if self.ahead.m_data.val().get_bit(65) {
+                self.m_keep.next = 0x03.into();
+            }
+        }
+        self.gone.next = self.pop.val() & self.ahead.m_data.val().get_bit(64);
+        self.r_sent.d.next = self.gone.val() & !self.ahead.m_data.val().get_bit(66);
+        self.r_ack_sent.d.next = self.gone.val() & self.ahead.m_data.val().get_bit(66);
+        self.ev_sent.next = self.r_sent.q.val();
+        self.ev_ack_sent.next = self.r_ack_sent.q.val();
+        if self.rst.val() {
+            self.head.d.next = 0.into();
+            self.start.d.next = 0.into();
+            self.tail.d.next = 0.into();
+            self.r_room.d.next = false;
+            self.count.d.next = 0.into();
+            self.crc_busy.d.next = false;
+            self.busy.d.next = false;
+            self.flight_1.d.next = false;
+            self.flight_2.d.next = false;
+            self.reserved.d.next = 0.into();
+            self.r_sent.d.next = false;
+            self.r_ack_sent.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("xud_tx_buffer_d{}", 1usize << B)).into_timing()
+    }
+}

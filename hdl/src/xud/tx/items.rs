@@ -1,0 +1,375 @@
+//! What a frame is made of, piece by piece.
+
+use crate::blocks::{FifoReg, OneHotMux};
+use crate::prelude::*;
+use crate::switch::ByteSwap;
+
+/// Where the frame under way is.
+#[derive(Copy, Clone, Debug, PartialEq, LogicState)]
+pub enum Part {
+    /// There is none.
+    Idle,
+    /// Headers, a word a clock.
+    Header,
+    /// Bytes of the record, in front of the payload.
+    Head,
+    /// Payload.
+    Payload,
+    /// Pad and place of the ICRC.
+    End,
+    /// The frame is complete; the next one may be taken.
+    Flush,
+}
+
+hdl_module! {
+    /// Takes requests and acknowledgements, an acknowledgement first, and gives the bytes of their frames as items of
+    /// 0 to 8 bytes, one a clock: 9 of headers (8 of an acknowledgement without echo), those of the head, those of the
+    /// payload, pad and zeros for the ICRC, and one that flushes. Zeros stand for the ICRC. Never stalls but for
+    /// payload that has not come.
+    /// Latency: 3 clocks from taking a record to its first item.
+    /// Stages: 1 part; 2 chosen; 3 item. Beside it the IPv4 checksum: 1 record; 2 length; 3 to 5 sum.
+    pub struct XudTxItems {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: forgets what is under way.
+        pub rst: Signal<In, Bit>,
+        /// A frame may begin.
+        pub room: Signal<In, Bit>,
+        /// Node number of this card.
+        pub cfg_node: Signal<In, Bits<16>>,
+        /// A request.
+        pub s_sd_valid: Signal<In, Bit>,
+        /// It is taken.
+        pub s_sd_ready: Signal<Out, Bit>,
+        /// Destination node.
+        pub s_sd_node: Signal<In, Bits<16>>,
+        /// Destination queue pair.
+        pub s_sd_peer: Signal<In, Bits<24>>,
+        /// Packet number.
+        pub s_sd_psn: Signal<In, Bits<24>>,
+        /// XUDETH, most significant byte first.
+        pub s_sd_body: Signal<In, Bits<128>>,
+        /// Bytes in front of the payload, first one in bits 7:0.
+        pub s_sd_head: Signal<In, Bits<128>>,
+        /// How many, 0 to 16.
+        pub s_sd_head_len: Signal<In, Bits<5>>,
+        /// Bytes of payload.
+        pub s_sd_len: Signal<In, Bits<13>>,
+        /// A word of payload.
+        pub s_pl_valid: Signal<In, Bit>,
+        /// It is taken.
+        pub s_pl_ready: Signal<Out, Bit>,
+        /// The word, first byte in bits 7:0.
+        pub s_pl_data: Signal<In, Bits<64>>,
+        /// Bytes in it, less one.
+        pub s_pl_bytes: Signal<In, Bits<3>>,
+        /// It is the request's last.
+        pub s_pl_last: Signal<In, Bit>,
+        /// With the last word: the payload is not valid.
+        pub s_pl_error: Signal<In, Bit>,
+        /// A request was not sent.
+        pub m_fail_valid: Signal<Out, Bit>,
+        /// That is taken.
+        pub m_fail_ready: Signal<In, Bit>,
+        /// Its source queue pair.
+        pub m_fail_qpn: Signal<Out, Bits<24>>,
+        /// Its packet number.
+        pub m_fail_psn: Signal<Out, Bits<24>>,
+        /// An acknowledgement.
+        pub s_ak_valid: Signal<In, Bit>,
+        /// It is taken.
+        pub s_ak_ready: Signal<Out, Bit>,
+        /// Destination node.
+        pub s_ak_node: Signal<In, Bits<16>>,
+        /// Destination queue pair.
+        pub s_ak_peer: Signal<In, Bits<24>>,
+        /// Packet number of the request.
+        pub s_ak_psn: Signal<In, Bits<24>>,
+        /// Its body has 16 bytes, not 4.
+        pub s_ak_echo: Signal<In, Bit>,
+        /// Body, most significant byte first.
+        pub s_ak_body: Signal<In, Bits<128>>,
+        /// An item.
+        pub m_valid: Signal<Out, Bit>,
+        /// Its bytes, first one in bits 7:0.
+        pub m_data: Signal<Out, Bits<64>>,
+        /// How many count, 0 to 8.
+        pub m_bytes: Signal<Out, Bits<4>>,
+        /// The frame ends here.
+        pub m_flush: Signal<Out, Bit>,
+        /// With flush: bit 0 the frame is an acknowledgement, bit 1 it is not to be sent.
+        pub m_kind: Signal<Out, Bits<2>>,
+        part: DFF<Part>,
+        /// The word of headers that is due, a bit each.
+        step: DFF<Bits<9>>,
+        /// The second half of the head is due.
+        second: DFF<Bit>,
+        open: Signal<Local, Bit>,
+        take: Signal<Local, Bit>,
+        take_ack: Signal<Local, Bit>,
+        /// The record.
+        ack: DFF<Bit>,
+        short: DFF<Bit>,
+        node: DFF<Bits<16>>,
+        peer: DFF<Bits<24>>,
+        psn: DFF<Bits<24>>,
+        body: DFF<Bits<128>>,
+        head: DFF<Bits<128>>,
+        head_len: DFF<Bits<5>>,
+        payload: DFF<Bit>,
+        failed: DFF<Bit>,
+        fails: FifoReg<48, 2>,
+        /// Bytes of head and payload; pad; lengths of IPv4 and UDP.
+        total: DFF<Bits<13>>,
+        pad: DFF<Bits<2>>,
+        ip_length: DFF<Bits<16>>,
+        udp_length: DFF<Bits<16>>,
+        /// The IPv4 checksum: both nodes, constants and length, sum, carries folded.
+        sum_nodes: DFF<Bits<17>>,
+        sum_length: DFF<Bits<16>>,
+        sum: DFF<Bits<18>>,
+        folded: DFF<Bits<17>>,
+        checksum: Signal<Local, Bits<16>>,
+        /// After head and payload, after the headers.
+        behind_head: Signal<Local, Part>,
+        behind_header: Signal<Local, Part>,
+        /// Stage 2: what is due: header words, halves of the head, payload.
+        s2_valid: DFF<Bit>,
+        s2_choice: DFF<Bits<12>>,
+        s2_data: DFF<Bits<64>>,
+        s2_bytes: DFF<Bits<4>>,
+        s2_flush: DFF<Bit>,
+        s2_kind: DFF<Bits<2>>,
+        choice: Signal<Local, Bits<12>>,
+        bytes: Signal<Local, Bits<4>>,
+        mux: OneHotMux<64, 12>,
+        /// Fields with their first byte lowest.
+        node_first: Signal<Local, Bits<16>>,
+        own_first: Signal<Local, Bits<16>>,
+        middle: ByteSwap,
+        end: ByteSwap,
+        /// Stage 3.
+        s3_valid: DFF<Bit>,
+        s3_data: DFF<Bits<64>>,
+        s3_bytes: DFF<Bits<4>>,
+        s3_flush: DFF<Bit>,
+        s3_kind: DFF<Bits<2>>,
+    }
+}
+
+impl Logic for XudTxItems {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, part, step, second, ack, short, node, peer, psn, body, head, head_len,
+            payload, failed, total, pad, ip_length, udp_length, sum_nodes, sum_length, sum,
+            folded, s2_valid, s2_choice, s2_data, s2_bytes, s2_flush, s2_kind, s3_valid, s3_data,
+            s3_bytes, s3_flush, s3_kind
+        );
+        self.fails.clk.next = self.clk.val();
+        self.fails.rst.next = self.rst.val();
+
+        // Records in.
+        self.open.next = ((self.part.q.val() == Part::Idle) | (self.part.q.val() == Part::Flush))
+            & self.room.val()
+            & self.fails.s_ready.val();
+        self.s_ak_ready.next = self.open.val();
+        self.s_sd_ready.next = self.open.val() & !self.s_ak_valid.val();
+        self.take_ack.next = self.open.val() & self.s_ak_valid.val();
+        self.take.next = self.open.val() & (self.s_ak_valid.val() | self.s_sd_valid.val());
+        if self.take.val() {
+            self.ack.d.next = self.s_ak_valid.val();
+            self.short.d.next = self.s_ak_valid.val() & !self.s_ak_echo.val();
+            self.node.d.next = self.s_sd_node.val();
+            self.peer.d.next = self.s_sd_peer.val();
+            self.psn.d.next = self.s_sd_psn.val();
+            self.body.d.next = self.s_sd_body.val();
+            self.head.d.next = self.s_sd_head.val();
+            self.head_len.d.next = self.s_sd_head_len.val();
+            self.payload.d.next = self.s_sd_len.val().any();
+            self.total.d.next =
+                self.s_sd_len.val() + bit_cast::<13, 5>(self.s_sd_head_len.val());
+            self.failed.d.next = false;
+        }
+        if self.take_ack.val() {
+            self.node.d.next = self.s_ak_node.val();
+            self.peer.d.next = self.s_ak_peer.val();
+            self.psn.d.next = self.s_ak_psn.val();
+            self.body.d.next = self.s_ak_body.val();
+            self.head_len.d.next = 0.into();
+            self.payload.d.next = false;
+            self.total.d.next = 0.into();
+        }
+
+        // Lengths, and the checksum: length, nodes, and 0x4500 + 0x4000 + 0x4011 + 2 * 0x0a00 = 0xd911.
+        self.pad.d.next = bits::<2>(0) - self.total.q.val().get_bits::<2>(0);
+        self.ip_length.d.next = bit_cast::<16, 11>(
+            (self.total.q.val() + 3).get_bits::<11>(2) + 15,
+        ) << 2;
+        if self.short.q.val() {
+            self.ip_length.d.next = 48.into();
+        }
+        self.udp_length.d.next = self.ip_length.q.val() - 20;
+        self.sum_nodes.d.next =
+            bit_cast::<17, 16>(self.node.q.val()) + bit_cast::<17, 16>(self.cfg_node.val());
+        self.sum_length.d.next = self.ip_length.q.val() + 0xd911;
+        self.sum.d.next = bit_cast::<18, 17>(self.sum_nodes.q.val())
+            + bit_cast::<18, 16>(self.sum_length.q.val());
+        self.folded.d.next = bit_cast::<17, 16>(self.sum.q.val().get_bits::<16>(0))
+            + bit_cast::<17, 2>(self.sum.q.val().get_bits::<2>(16));
+        self.checksum.next = !(self.folded.q.val().get_bits::<16>(0)
+            + bit_cast::<16, 1>(self.folded.q.val().get_bits::<1>(16)));
+
+        // Stage 1: which part is due.
+        self.behind_head.next = Part::End;
+        if self.payload.q.val() {
+            self.behind_head.next = Part::Payload;
+        }
+        self.behind_header.next = self.behind_head.val();
+        if self.head_len.q.val().any() {
+            self.behind_header.next = Part::Head;
+        }
+        self.choice.next = 0.into();
+        self.bytes.next = 8.into();
+        self.s2_valid.d.next = self.part.q.val() != Part::Idle;
+        self.s_pl_ready.next = self.part.q.val() == Part::Payload;
+        self.fails.s_valid.next = false;
+        self.fails.s_data.next = bit_cast::<48, 24>(self.psn.q.val())
+            | (bit_cast::<48, 24>(self.body.q.val().get_bits::<24>(72)) << 24);
+        match self.part.q.val() {
+            Part::Idle => {}
+            Part::Header => {
+                self.choice.next = bit_cast::<12, 9>(self.step.q.val());
+                self.step.d.next = self.step.q.val() << 1;
+                if self.step.q.val().get_bit(7) & self.short.q.val() {
+                    self.bytes.next = 2.into();
+                    self.part.d.next = Part::End;
+                }
+                if self.step.q.val().get_bit(8) {
+                    self.bytes.next = 6.into();
+                    self.part.d.next = self.behind_header.val();
+                }
+            }
+            Part::Head => {
+                self.choice.next = bits::<12>(1) << 9;
+                self.part.d.next = self.behind_head.val();
+                if self.second.q.val() {
+                    self.choice.next = bits::<12>(1) << 10;
+                    self.bytes.next = (self.head_len.q.val() - 8).get_bits::<4>(0);
+                } else if self.head_len.q.val() > 8 {
+                    self.part.d.next = Part::Head;
+                } else {
+                    self.bytes.next = self.head_len.q.val().get_bits::<4>(0);
+                }
+                self.second.d.next = true;
+            }
+            Part::Payload => {
+                self.choice.next = bits::<12>(1) << 11;
+                self.bytes.next = bit_cast::<4, 3>(self.s_pl_bytes.val()) + 1;
+                self.s2_valid.d.next = self.s_pl_valid.val();
+                if self.s_pl_valid.val() & self.s_pl_last.val() {
+                    self.part.d.next = Part::End;
+                    self.failed.d.next = self.s_pl_error.val();
+                    self.fails.s_valid.next = self.s_pl_error.val();
+                }
+            }
+            Part::End => {
+                self.bytes.next = bit_cast::<4, 2>(self.pad.q.val()) + 4;
+                self.part.d.next = Part::Flush;
+            }
+            Part::Flush => {
+                self.bytes.next = 0.into();
+                self.part.d.next = Part::Idle;
+            }
+        }
+        if self.take.val() {
+            self.part.d.next = Part::Header;
+            self.step.d.next = 1.into();
+            self.second.d.next = false;
+        }
+        self.s2_choice.d.next = self.choice.val();
+        self.s2_data.d.next = self.s_pl_data.val();
+        self.s2_bytes.d.next = self.bytes.val();
+        self.s2_flush.d.next = self.part.q.val() == Part::Flush;
+        self.s2_kind.d.next = bit_cast::<2, 1>(self.ack.q.val().into())
+            | (bit_cast::<2, 1>(self.failed.q.val().into()) << 1);
+        self.fails.m_ready.next = self.m_fail_ready.val();
+        self.m_fail_valid.next = self.fails.m_valid.val();
+        self.m_fail_psn.next = self.fails.m_data.val().get_bits::<24>(0);
+        self.m_fail_qpn.next = self.fails.m_data.val().get_bits::<24>(24);
+
+        // Stage 2: the words of the headers, first byte in bits 7:0.
+        self.node_first.next = (self.node.q.val() >> 8) | (self.node.q.val() << 8);
+        self.own_first.next = (self.cfg_node.val() >> 8) | (self.cfg_node.val() << 8);
+        // MACs.
+        self.mux.s[0].next =
+            (bit_cast::<64, 16>(self.node_first.val()) << 32) | (bits::<64>(2) << 48) | 2;
+        // MAC, ethertype, IPv4 version and header length.
+        self.mux.s[1].next = (bit_cast::<64, 16>(self.own_first.val()) << 16)
+            | (bits::<64>(0x08) << 32)
+            | (bits::<64>(0x45) << 48);
+        // Length, don't fragment, time to live 64, protocol 17.
+        self.mux.s[2].next = bit_cast::<64, 8>(self.ip_length.q.val().get_bits::<8>(8))
+            | (bit_cast::<64, 8>(self.ip_length.q.val().get_bits::<8>(0)) << 8)
+            | (bits::<64>(0x40) << 32)
+            | (bits::<64>(64) << 48)
+            | (bits::<64>(17) << 56);
+        // Checksum, source address, half of the destination address.
+        self.mux.s[3].next = bit_cast::<64, 8>(self.checksum.val().get_bits::<8>(8))
+            | (bit_cast::<64, 8>(self.checksum.val().get_bits::<8>(0)) << 8)
+            | (bits::<64>(10) << 16)
+            | (bit_cast::<64, 16>(self.own_first.val()) << 32)
+            | (bits::<64>(10) << 48);
+        // The other half, UDP ports (source 0xc000 and 14 bits of the node), length.
+        self.mux.s[4].next = bit_cast::<64, 16>(self.node_first.val())
+            | (bit_cast::<64, 16>(self.own_first.val() | 0xc0) << 16)
+            | (bits::<64>(0x12) << 32)
+            | (bits::<64>(0xb7) << 40)
+            | (bit_cast::<64, 8>(self.udp_length.q.val().get_bits::<8>(8)) << 48)
+            | (bit_cast::<64, 8>(self.udp_length.q.val().get_bits::<8>(0)) << 56);
+        // BTH: opcode, pad count, partition key, queue pair.
+        self.mux.s[5].next = (bit_cast::<64, 1>(self.ack.q.val().into()) << 16)
+            | (bits::<64>(0xd0) << 16)
+            | (bit_cast::<64, 2>(self.pad.q.val()) << 28)
+            | (bits::<64>(0xffff) << 32)
+            | (bit_cast::<64, 8>(self.peer.q.val().get_bits::<8>(16)) << 56);
+        // Queue pair, packet number, body.
+        self.mux.s[6].next = bit_cast::<64, 8>(self.peer.q.val().get_bits::<8>(8))
+            | (bit_cast::<64, 8>(self.peer.q.val().get_bits::<8>(0)) << 8)
+            | (bit_cast::<64, 8>(self.psn.q.val().get_bits::<8>(16)) << 24)
+            | (bit_cast::<64, 8>(self.psn.q.val().get_bits::<8>(8)) << 32)
+            | (bit_cast::<64, 8>(self.psn.q.val().get_bits::<8>(0)) << 40)
+            | (bit_cast::<64, 8>(self.body.q.val().get_bits::<8>(120)) << 48)
+            | (bit_cast::<64, 8>(self.body.q.val().get_bits::<8>(112)) << 56);
+        self.middle.s.next = self.body.q.val().get_bits::<64>(48);
+        self.end.s.next = bit_cast::<64, 48>(self.body.q.val().get_bits::<48>(0)) << 16;
+        self.mux.s[7].next = self.middle.m.val();
+        self.mux.s[8].next = self.end.m.val();
+        self.mux.s[9].next = self.head.q.val().get_bits::<64>(0);
+        self.mux.s[10].next = self.head.q.val().get_bits::<64>(64);
+        self.mux.s[11].next = self.s2_data.q.val();
+        self.mux.sel.next = self.s2_choice.q.val();
+
+        // Stage 3.
+        self.s3_valid.d.next = self.s2_valid.q.val();
+        self.s3_data.d.next = self.mux.m.val();
+        self.s3_bytes.d.next = self.s2_bytes.q.val();
+        self.s3_flush.d.next = self.s2_flush.q.val();
+        self.s3_kind.d.next = self.s2_kind.q.val();
+        self.m_valid.next = self.s3_valid.q.val();
+        self.m_data.next = self.s3_data.q.val();
+        self.m_bytes.next = self.s3_bytes.q.val();
+        self.m_flush.next = self.s3_flush.q.val();
+        self.m_kind.next = self.s3_kind.q.val();
+        if self.rst.val() {
+            self.part.d.next = Part::Idle;
+            self.step.d.next = 1.into();
+            self.s2_valid.d.next = false;
+            self.s3_valid.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info("xud_tx_items".to_owned()).into_timing()
+    }
+}

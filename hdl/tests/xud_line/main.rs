@@ -1,0 +1,13 @@
+//! The line side of the card against the executable protocol: ICRC, receiver, sender, table of requests in flight.
+//!
+//! `TRIBUTARY_SEED` runs one seed alone.
+
+mod icrc;
+mod inflight;
+mod inflight_random;
+mod lint;
+mod rtl;
+mod rx;
+mod rx_random;
+mod table;
+mod tx;

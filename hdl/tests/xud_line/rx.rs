@@ -1,0 +1,537 @@
+//! The receiver, frame by frame, beside the model's decoder.
+
+use std::collections::VecDeque;
+use std::sync::OnceLock;
+
+use tributary_hdl::xud::XudRx;
+use tributary_protocol::roce;
+use tributary_protocol::xud::wire::{self, WireError};
+use tributary_protocol::xud::{Outcome, Packet, Reply};
+use tributary_sim::verilate::Verilated;
+
+use super::rtl::{Rtl, ack, frame, rng, send, verilate, words};
+
+/// Words of the buffer.
+pub const BUFFER: usize = 1024;
+const WAITING: usize = 16;
+/// Clocks from the last word of a frame to its verdict.
+const VERDICT: usize = 6;
+
+pub fn library() -> &'static Verilated {
+    static LIBRARY: OnceLock<Verilated> = OnceLock::new();
+    LIBRARY.get_or_init(verilate::<XudRx<10>>)
+}
+
+/// What becomes of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Taken,
+    Overflow,
+    BadFrame,
+    NotXud,
+    BadHeader,
+}
+
+/// The model's verdict.
+pub fn judge(frame: &[u8], marked: bool) -> Result<(u16, Packet), Verdict> {
+    if marked {
+        return Err(Verdict::BadFrame);
+    }
+    wire::decode_frame(frame).map_err(|error| match error {
+        WireError::Frame(_) => Verdict::BadFrame,
+        WireError::Opcode(_) => Verdict::NotXud,
+        _ => Verdict::BadHeader,
+    })
+}
+
+/// Computes both checksums of a frame anew.
+pub fn repair(frame: &mut [u8]) {
+    if frame.len() < 58 {
+        return;
+    }
+    frame[24..26].fill(0);
+    let sum: u32 = frame[14..34]
+        .chunks(2)
+        .map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]))
+        .sum();
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
+    let crc_at = frame.len() - 4;
+    let crc = roce::icrc(&frame[14..crc_at]).unwrap();
+    frame[crc_at..].copy_from_slice(&crc.to_le_bytes());
+}
+
+/// A word for the line.
+#[derive(Clone, Copy, Default)]
+pub struct Beat {
+    pub data: u64,
+    pub keep: u8,
+    pub last: bool,
+    pub user: bool,
+}
+
+pub struct Bench {
+    rtl: Rtl,
+    pub clock: usize,
+    /// Frames given whose verdict is due, by clock.
+    due: VecDeque<(usize, Result<(u16, Packet), Verdict>)>,
+    /// Requests and acknowledgements that must come out, payload that must.
+    requests: VecDeque<(u16, Packet, Vec<u8>)>,
+    acks: VecDeque<(u16, Packet)>,
+    payload: VecDeque<(u64, u64, bool)>,
+    /// Words of payload that the buffer may hold at most; the most since the latest verdict.
+    used: usize,
+    peak: usize,
+    pub verdicts: Vec<Verdict>,
+    pub taken: usize,
+}
+
+/// What the consumer does in a clock.
+#[derive(Clone, Copy)]
+pub struct Consumer {
+    pub request: bool,
+    pub drop: bool,
+    pub payload: bool,
+    pub ack: bool,
+}
+
+impl Consumer {
+    pub const EAGER: Self = Self {
+        request: true,
+        drop: false,
+        payload: true,
+        ack: true,
+    };
+    pub const ASLEEP: Self = Self {
+        request: false,
+        drop: false,
+        payload: false,
+        ack: false,
+    };
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        let mut rtl = Rtl::new(library());
+        rtl.model.reset(3).unwrap();
+        Self {
+            rtl,
+            clock: 0,
+            due: VecDeque::new(),
+            requests: VecDeque::new(),
+            acks: VecDeque::new(),
+            payload: VecDeque::new(),
+            used: 0,
+            peak: 0,
+            verdicts: vec![],
+            taken: 0,
+        }
+    }
+
+    pub fn reset(&mut self) {
+        let rtl = std::mem::replace(&mut self.rtl, Rtl::new(library()));
+        *self = Self::new();
+        self.rtl = rtl;
+        self.rtl.model.reset(2).unwrap();
+    }
+
+    /// Gives a frame, a word a clock; `gap` says before which words the line pauses.
+    pub fn frame(
+        &mut self,
+        frame: &[u8],
+        user: bool,
+        mut gap: impl FnMut() -> bool,
+        mut consumer: impl FnMut() -> Consumer,
+    ) {
+        let words = words(frame);
+        for (i, (data, keep)) in words.iter().enumerate() {
+            while gap() {
+                self.step(None, consumer());
+            }
+            let last = i + 1 == words.len();
+            if last {
+                self.due
+                    .push_back((self.clock + VERDICT, judge(frame, user)));
+            }
+            let beat = Beat {
+                data: *data,
+                keep: *keep,
+                last,
+                user: user && last,
+            };
+            self.step(Some(beat), consumer());
+        }
+    }
+
+    /// A frame without pauses to a consumer that takes everything.
+    pub fn plain(&mut self, frame: &[u8]) {
+        self.frame(frame, false, || false, || Consumer::EAGER);
+    }
+
+    /// Words that are no frame of bytes: `judge` cannot know them, all of them are bad.
+    pub fn garbage(&mut self, beats: &[Beat], consumer: Consumer) {
+        for beat in beats {
+            if beat.last {
+                let due = self.clock + VERDICT;
+                self.due.push_back((due, Err(Verdict::BadFrame)));
+            }
+            self.step(Some(*beat), consumer);
+        }
+    }
+
+    pub fn idle(&mut self, clocks: usize) {
+        for _ in 0..clocks {
+            self.step(None, Consumer::EAGER);
+        }
+    }
+
+    /// Everything comes out, and nothing more.
+    pub fn finish(&mut self) {
+        self.idle(2 * BUFFER + 100);
+        assert!(self.due.is_empty() && self.requests.is_empty());
+        assert!(self.acks.is_empty() && self.payload.is_empty());
+    }
+
+    pub fn step(&mut self, beat: Option<Beat>, consumer: Consumer) {
+        let word = beat.unwrap_or(Beat {
+            data: 0xdead_beef_dead_beef,
+            keep: 0x15,
+            last: true,
+            user: true,
+        });
+        let rtl = &mut self.rtl;
+        rtl.set("s_axis_rx_tvalid", beat.is_some());
+        rtl.set("s_axis_rx_tdata", word.data);
+        rtl.set("s_axis_rx_tkeep", word.keep);
+        rtl.set("s_axis_rx_tlast", word.last);
+        rtl.set("s_axis_rx_tuser", word.user);
+        rtl.set("m_rq_ready", consumer.request);
+        rtl.set("m_rq_drop", consumer.drop);
+        rtl.set("m_pl_ready", consumer.payload);
+        rtl.set("m_ak_ready", consumer.ack);
+        rtl.model.eval().unwrap();
+        assert!(rtl.is("s_axis_rx_tready"));
+        self.verdict();
+        if consumer.request && self.rtl.is("m_rq_valid") {
+            self.request(consumer.drop);
+        }
+        if consumer.ack && self.rtl.is("m_ak_valid") {
+            self.ack();
+        }
+        if consumer.payload && self.rtl.is("m_pl_valid") {
+            let (word, mask, last) = self.payload.pop_front().expect("payload of a request taken");
+            assert_eq!(self.rtl.get("m_pl_data") & mask, word);
+            assert_eq!(self.rtl.is("m_pl_last"), last);
+            self.used -= 1;
+        }
+        self.rtl.model.clock().unwrap();
+        self.clock += 1;
+    }
+
+    fn verdict(&mut self) {
+        let events = [
+            ("ev_overflow", Verdict::Overflow),
+            ("ev_bad_frame", Verdict::BadFrame),
+            ("ev_not_xud", Verdict::NotXud),
+            ("ev_bad_header", Verdict::BadHeader),
+        ];
+        let mut seen: Vec<_> = vec![];
+        for (name, verdict) in events {
+            if self.rtl.is(name) {
+                seen.push(verdict);
+            }
+        }
+        if self.due.front().is_none_or(|(due, _)| *due != self.clock) {
+            assert_eq!(seen, [], "no frame has ended in clock {}", self.clock);
+            return;
+        }
+        let (_, model) = self.due.pop_front().unwrap();
+        let verdict = match (&model, &seen[..]) {
+            (Ok(_), []) => Verdict::Taken,
+            (Ok(packet), [Verdict::Overflow]) => {
+                self.may_overflow(packet);
+                Verdict::Overflow
+            }
+            (Err(expected), [verdict]) if verdict == expected => *verdict,
+            _ => panic!("clock {}: {seen:?}, the model says {model:?}", self.clock),
+        };
+        self.verdicts.push(verdict);
+        self.peak = self.used;
+        if let (Ok((from, packet)), Verdict::Taken) = (model, verdict) {
+            match packet {
+                Packet::Ack(_) => self.acks.push_back((from, packet)),
+                Packet::Send(ref send) => {
+                    let payload = send.payload.clone();
+                    self.used += payload.len().div_ceil(8);
+                    self.peak = self.used;
+                    self.requests.push_back((from, packet, payload));
+                }
+                Packet::Unknown { .. } => self.requests.push_back((from, packet, vec![])),
+            }
+        }
+    }
+
+    fn may_overflow(&self, (_, packet): &(u16, Packet)) {
+        match packet {
+            Packet::Ack(_) => assert!(self.acks.len() >= WAITING),
+            Packet::Send(send) => assert!(
+                self.requests.len() >= WAITING
+                    || self.peak + send.payload.len().div_ceil(8) > BUFFER,
+                "{} words are used",
+                self.peak
+            ),
+            Packet::Unknown { .. } => assert!(self.requests.len() >= WAITING),
+        }
+    }
+
+    fn request(&mut self, drop: bool) {
+        let (from, packet, payload) = self.requests.pop_front().expect("a request is expected");
+        let (send, unknown) = match packet {
+            Packet::Send(send) => (send, false),
+            Packet::Unknown { send, .. } => (send, true),
+            Packet::Ack(_) => unreachable!(),
+        };
+        let fields = [
+            ("m_rq_node", u64::from(from)),
+            ("m_rq_qpn", send.dest_qp.into()),
+            ("m_rq_psn", send.psn.into()),
+            ("m_rq_q_key", send.q_key.into()),
+            ("m_rq_src", send.src_qp.into()),
+            ("m_rq_vf", (send.version << 4 | send.flags).into()),
+            ("m_rq_win_id", send.window.id.into()),
+            ("m_rq_epoch", send.window.epoch.into()),
+            ("m_rq_msn", send.window.msn.into()),
+            ("m_rq_len", payload.len() as u64),
+            ("m_rq_unknown", unknown.into()),
+        ];
+        for (name, value) in fields {
+            assert_eq!(self.rtl.get(name), value, "{name} of {send:?}");
+        }
+        let words = words(&payload);
+        if drop {
+            self.used -= words.len();
+        } else {
+            for (i, (word, keep)) in words.iter().enumerate() {
+                let mask = (0..8).filter(|byte| keep >> byte & 1 == 1);
+                let mask = mask.fold(0, |mask, byte| mask | 0xff << (8 * byte));
+                self.payload
+                    .push_back((*word, mask, i + 1 == words.len()));
+            }
+        }
+        self.taken += 1;
+    }
+
+    fn ack(&mut self) {
+        let (from, packet) = self.acks.pop_front().expect("an acknowledgement is expected");
+        let Packet::Ack(ack) = packet else {
+            unreachable!()
+        };
+        let outcome = match ack.reply {
+            Reply::Ok => Outcome::Ok,
+            Reply::Rnr => Outcome::RemoteRnr,
+            Reply::Nak(nak) => Outcome::of(nak),
+        };
+        let mut fields = vec![
+            ("m_ak_node", u64::from(from)),
+            ("m_ak_qpn", ack.dest_qp.into()),
+            ("m_ak_psn", ack.psn.into()),
+            ("m_ak_outcome", outcome.code().into()),
+            ("m_ak_echo", ack.echo.is_some().into()),
+        ];
+        if let Some(echo) = ack.echo {
+            fields.extend([
+                ("m_ak_win_id", u64::from(echo.window.id)),
+                ("m_ak_epoch", echo.window.epoch.into()),
+                ("m_ak_msn", echo.window.msn.into()),
+                ("m_ak_flags", echo.flags.into()),
+                ("m_ak_peer", echo.qpn.into()),
+            ]);
+        }
+        for (name, value) in fields {
+            assert_eq!(self.rtl.get(name), value, "{name} of {ack:?}");
+        }
+    }
+}
+
+/// A few frames: every kind of packet, short and with each pad count.
+fn samples() -> Vec<Vec<u8>> {
+    let mut rng = rng(3);
+    let mut frames = vec![];
+    for length in [0, 1, 2, 3, 8, 29] {
+        let mut send = send(&mut rng, 100);
+        send.payload.resize(length, 0xa5);
+        send.version = u8::from(length != 2);
+        if send.version == 0 {
+            (send.flags, send.window.epoch) = (0, 0);
+        }
+        frames.push(frame(0x1234, 0x5678, &Packet::Send(send)));
+    }
+    let mut long = ack(&mut rng);
+    while long.echo.is_none() {
+        long = ack(&mut rng);
+    }
+    frames.push(frame(7, 8, &Packet::Ack(long)));
+    long.echo = None;
+    frames.push(frame(7, 8, &Packet::Ack(long)));
+    let mut plain = send(&mut rng, 10);
+    plain.payload.clear();
+    let unknown = Packet::Unknown {
+        opcode: 0xdf,
+        send: plain,
+    };
+    frames.push(frame(9, 1, &unknown));
+    frames
+}
+
+#[test]
+fn xud_14_every_flipped_bit_gets_the_verdict_of_the_model() {
+    let mut bench = Bench::new();
+    for frame in samples() {
+        for bit in 0..8 * frame.len() {
+            let mut flipped = frame.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            bench.plain(&flipped);
+        }
+        bench.plain(&frame);
+    }
+    bench.finish();
+}
+
+#[test]
+fn xud_14_every_flipped_bit_under_right_checksums_gets_the_verdict_of_the_model() {
+    let mut bench = Bench::new();
+    for frame in samples() {
+        for bit in 0..8 * (frame.len() - 4) {
+            let mut flipped = frame.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            // The checksum covers itself: flipped there, only the ICRC is made right.
+            let sum = [flipped[24], flipped[25]];
+            repair(&mut flipped);
+            if matches!(bit / 8, 24 | 25) {
+                flipped[24..26].copy_from_slice(&sum);
+            }
+            bench.plain(&flipped);
+        }
+    }
+    bench.finish();
+    for verdict in [
+        Verdict::Taken,
+        Verdict::BadFrame,
+        Verdict::NotXud,
+        Verdict::BadHeader,
+    ] {
+        assert!(bench.verdicts.contains(&verdict), "{verdict:?} never");
+    }
+}
+
+#[test]
+fn xud_14_every_value_of_opcode_pad_syndrome_and_version_gets_the_verdict_of_the_model() {
+    let mut bench = Bench::new();
+    for frame in samples() {
+        for at in [42, 43, 54, 61, 69].into_iter().filter(|at| *at < frame.len()) {
+            for value in 0..=255 {
+                let mut changed = frame.clone();
+                changed[at] = value;
+                repair(&mut changed);
+                bench.plain(&changed);
+            }
+        }
+    }
+    bench.finish();
+}
+
+#[test]
+fn xud_14_lengths_that_lie_and_lengths_out_of_range_get_the_verdict_of_the_model() {
+    let mut bench = Bench::new();
+    let base = samples().remove(4);
+    // Cut and grown frames, with the lengths of the headers as they were or made right.
+    for length in (1..200).chain(4160..4190).chain([9000, 65_549, 140_000]) {
+        for right in [false, true] {
+            for pad in [0, 1, 3] {
+                if pad > 0 && !right {
+                    continue;
+                }
+                let mut frame = base.clone();
+                frame.resize(length, 0);
+                if right && length >= 58 {
+                    frame[16..18].copy_from_slice(&((length - 14) as u16).to_be_bytes());
+                    frame[38..40].copy_from_slice(&((length - 34) as u16).to_be_bytes());
+                    frame[43] = pad << 4;
+                }
+                repair(&mut frame);
+                bench.plain(&frame);
+            }
+        }
+    }
+    bench.finish();
+    assert!(bench.verdicts.contains(&Verdict::BadHeader));
+}
+
+#[test]
+fn a_frame_of_one_word_right_behind_a_good_one_does_not_disturb_it() {
+    let mut bench = Bench::new();
+    for frame in samples() {
+        for runts in 1..12 {
+            for words in 1..10 {
+                bench.plain(&frame);
+                for _ in 0..runts {
+                    bench.plain(&frame[..8 * words.min(frame.len() / 8)]);
+                }
+            }
+        }
+    }
+    bench.finish();
+}
+
+#[test]
+fn smallest_requests_back_to_back_lose_nothing_while_one_is_taken_each_12_clocks() {
+    let mut bench = Bench::new();
+    let mut rng = rng(4);
+    let mut clock = 0;
+    for _ in 0..300 {
+        let mut send = send(&mut rng, 100);
+        send.payload.clear();
+        let bytes = frame(3, 4, &Packet::Send(send));
+        // Preamble, check sequence and gap of the line: 74 bytes take 98.
+        let mut pause = (98 - bytes.len()) / 8;
+        let gap = || {
+            pause = pause.saturating_sub(1);
+            pause > 0
+        };
+        let consumer = || {
+            clock += 1;
+            Consumer {
+                request: clock % 12 == 0,
+                ..Consumer::EAGER
+            }
+        };
+        bench.frame(&bytes, false, gap, consumer);
+    }
+    bench.finish();
+    assert_eq!(bench.verdicts, [Verdict::Taken; 300]);
+    assert_eq!(bench.taken, 300);
+}
+
+#[test]
+fn two_largest_payloads_wait_whole_and_a_third_is_dropped_as_a_whole() {
+    let mut bench = Bench::new();
+    let mut rng = rng(5);
+    let mut large = || {
+        let mut send = send(&mut rng, 100);
+        send.payload.resize(4096, 0x77);
+        frame(3, 4, &Packet::Send(send))
+    };
+    for _ in 0..3 {
+        bench.frame(&large(), false, || false, || Consumer::ASLEEP);
+    }
+    for _ in 0..VERDICT {
+        bench.step(None, Consumer::ASLEEP);
+    }
+    let overflow = [Verdict::Taken, Verdict::Taken, Verdict::Overflow];
+    assert_eq!(bench.verdicts, overflow);
+    bench.finish();
+    bench.plain(&large());
+    bench.finish();
+    assert_eq!(bench.taken, 3);
+}

@@ -1,0 +1,112 @@
+//! The receiver under random frames, damage, pauses and stalls, in lock step with the model's decoder.
+
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+
+use super::rtl::{chance, frame, packet, rng, seeds};
+use super::rx::{Beat, Bench, Consumer, Verdict, repair};
+
+fn consumer(rng: &mut ChaCha8Rng, eager: [u32; 4]) -> Consumer {
+    Consumer {
+        request: chance(rng, eager[0]),
+        drop: chance(rng, eager[1]),
+        payload: chance(rng, eager[2]),
+        ack: chance(rng, eager[3]),
+    }
+}
+
+/// A frame, good or damaged in some way.
+fn any_frame(rng: &mut ChaCha8Rng, longest: usize) -> Vec<u8> {
+    let mut bytes = frame(rng.random(), rng.random(), &packet(rng, longest));
+    match rng.random_range(0..12) {
+        0 => {
+            let at = rng.random_range(0..bytes.len());
+            bytes[at] ^= 1 << rng.random_range(0..8);
+        }
+        1 => {
+            let at = rng.random_range(0..bytes.len().min(80));
+            bytes[at] = rng.random();
+            repair(&mut bytes);
+        }
+        2 => bytes.truncate(rng.random_range(1..=bytes.len())),
+        3 => {
+            let length = bytes.len() + rng.random_range(1..50);
+            bytes.resize(length, rng.random());
+        }
+        4 => bytes.iter_mut().for_each(|byte| *byte = rng.random()),
+        _ => {}
+    }
+    bytes
+}
+
+#[test]
+fn xud_14_random_frames_and_stalls_in_lock_step_with_the_model() {
+    let mut seen = vec![];
+    for seed in seeds(12) {
+        let mut rng = rng(seed);
+        let mut bench = Bench::new();
+        // Seeds differ in what stalls: the consumer of requests, of payload, of acknowledgements, the line.
+        let eager = match seed % 4 {
+            0 => [90, 10, 95, 90],
+            1 => [5, 50, 50, 3],
+            2 => [50, 5, 25, 50],
+            _ => [30, 30, 100, 10],
+        };
+        let gaps = [0, 30, 0, 5][seed as usize / 2 % 4];
+        let longest = if seed % 3 == 0 { 4096 } else { 200 };
+        for _ in 0..250 {
+            let bytes = any_frame(&mut rng, longest);
+            let marked = chance(&mut rng, 3);
+            let mut pause = rng.clone();
+            let mut choose = ChaCha8Rng::clone(&rng);
+            bench.frame(
+                &bytes,
+                marked,
+                || chance(&mut pause, gaps),
+                || consumer(&mut choose, eager),
+            );
+        }
+        bench.finish();
+        seen.extend(bench.verdicts);
+    }
+    for verdict in [
+        Verdict::Taken,
+        Verdict::Overflow,
+        Verdict::BadFrame,
+        Verdict::NotXud,
+        Verdict::BadHeader,
+    ] {
+        assert!(seen.contains(&verdict), "{verdict:?} never came");
+    }
+}
+
+#[test]
+fn words_with_holes_and_marks_do_no_harm_and_reset_empties() {
+    for seed in seeds(3) {
+        let mut rng = rng(seed);
+        let mut bench = Bench::new();
+        for _ in 0..300 {
+            // At least one word of each frame has a number of bytes that none may have there.
+            let count = rng.random_range(1..20);
+            let mut beats: Vec<Beat> = (0..count)
+                .map(|i| Beat {
+                    data: rng.random(),
+                    keep: rng.random(),
+                    last: i + 1 == count,
+                    user: rng.random(),
+                })
+                .collect();
+            beats[0].keep = 0x0f;
+            bench.garbage(&beats, Consumer::EAGER);
+            let good = frame(1, 2, &packet(&mut rng, 60));
+            bench.plain(&good);
+            if chance(&mut rng, 3) {
+                bench.frame(&good, false, || false, || Consumer::ASLEEP);
+                let part = beats.len() - 1;
+                bench.garbage(&beats[..part], Consumer::ASLEEP);
+                bench.reset();
+            }
+        }
+        bench.finish();
+    }
+}
