@@ -1,13 +1,19 @@
+//! `card_send` in Verilator, in lock step with a model of it.
+
+mod bench;
+mod directed;
+mod random;
 mod rtl;
-#[test]
-fn builds() {
-    let (top, files) = rtl::sources();
-    let t = std::time::Instant::now();
-    let lib = rtl::build(&top, &files);
-    eprintln!("build {:?}", t.elapsed());
-    let mut r = rtl::Rtl::new(&lib, 1);
-    let mut i = rtl::Inputs { rst: true, ..Default::default() };
-    r.clock(&i);
-    i.rst = false;
-    for _ in 0..20 { eprintln!("{:?}", r.clock(&i).idle); }
+mod world;
+
+use std::sync::OnceLock;
+use tributary_sim::verilate::Verilated;
+
+/// The block, built once for all tests.
+fn library() -> &'static Verilated {
+    static LIBRARY: OnceLock<Verilated> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let (top, files) = rtl::sources();
+        rtl::build(&top, &files)
+    })
 }
