@@ -60,7 +60,11 @@ fn the_first_fault_in_the_order_of_the_contract_is_told() {
         let want = (0..4).find(|fault| faults >> fault & 1 != 0);
         let want = want.map_or(0, |fault| order[fault].code());
         let count = |of: &std::collections::BTreeMap<u8, u64>| of.get(&want).copied().unwrap_or(0);
-        assert_eq!(count(&bench.seen.outcomes), count(&before) + 1, "faults {faults:#b}");
+        assert_eq!(
+            count(&bench.seen.outcomes),
+            count(&before) + 1,
+            "faults {faults:#b}"
+        );
     }
 }
 
@@ -92,7 +96,11 @@ fn limits_hold_to_the_byte() {
             change(request);
         });
         works(bench.drain());
-        assert_eq!(bench.seen.outcomes.get(&want), Some(&(before + 1)), "case {case}");
+        assert_eq!(
+            bench.seen.outcomes.get(&want),
+            Some(&(before + 1)),
+            "case {case}"
+        );
     }
 }
 
@@ -125,7 +133,9 @@ fn doorbells_in_every_clock_are_all_checked() {
     for round in 0..2_000_u64 {
         let qpn = (round % QPS as u64) as u32;
         let written = bench.qps[qpn as usize].written as u16;
-        let index = written.wrapping_add((round / 16 % 40) as u16).wrapping_sub(20);
+        let index = written
+            .wrapping_add((round / 16 % 40) as u16)
+            .wrapping_sub(20);
         bench.doorbells.push_back((qpn, 0, index));
         bench.doorbells.push_back((qpn, 0, written));
         bench.doorbells.push_back((qpn, 0, written));
@@ -134,7 +144,11 @@ fn doorbells_in_every_clock_are_all_checked() {
     let good = bench.seen.good_doorbells;
     works(bench.drain());
     assert!(good > 1_000, "{:?}", bench.seen.good_doorbells);
-    assert!(bench.seen.bad_doorbells > 1_000, "{:?}", bench.seen.bad_doorbells);
+    assert!(
+        bench.seen.bad_doorbells > 1_000,
+        "{:?}",
+        bench.seen.bad_doorbells
+    );
     assert!(bench.qps[10].fetched == 0 && bench.qps[15].fetched == 0);
 }
 
@@ -173,7 +187,10 @@ fn busy_queue_pairs_take_turns() {
         for qpn in 0..busy {
             let own: Vec<usize> = (100..turns.len()).filter(|&at| turns[at] == qpn).collect();
             let most = own.windows(2).map(|pair| pair[1] - pair[0]).max();
-            assert!(most <= Some(busy as usize + 1), "{qpn} of {busy} waits {most:?} turns");
+            assert!(
+                most <= Some(busy as usize + 1),
+                "{qpn} of {busy} waits {most:?} turns"
+            );
         }
         works(bench.drain());
     }
@@ -182,7 +199,14 @@ fn busy_queue_pairs_take_turns() {
 /// A queue pair without slots or place does not keep another one from sending.
 #[test]
 fn a_queue_pair_without_slots_does_not_block_the_others() {
-    let mut bench = bench(7, Manner { slots: 4, flight: 4_000, ..CALM });
+    let mut bench = bench(
+        7,
+        Manner {
+            slots: 4,
+            flight: 4_000,
+            ..CALM
+        },
+    );
     works(bench.connect(1, shape(6, 1)));
     works(bench.connect(2, shape(6, 2)));
     bench.post(1, 60);
@@ -203,7 +227,10 @@ fn a_ring_that_cannot_be_read_ends_its_queue_pair_once() {
     bench.post(4, 12);
     works(bench.clocks(1_000));
     assert_eq!(bench.seen.fatal, 1);
-    assert_eq!(bench.seen.outcomes.get(&Outcome::LocalQueue.code()), Some(&1));
+    assert_eq!(
+        bench.seen.outcomes.get(&Outcome::LocalQueue.code()),
+        Some(&1)
+    );
     assert_eq!(bench.seen.dropped, bench.qps[4].fetched - 1);
     assert_eq!(bench.qps[4].state, State::Error);
     bench.manner.fail = 0;
@@ -216,7 +243,13 @@ fn a_ring_that_cannot_be_read_ends_its_queue_pair_once() {
 
 /// Clocks for each of so many work requests of a few queue pairs, host memory 150 clocks away.
 fn clocks_per_message(queue_pairs: u32, messages: u64) -> f64 {
-    let mut bench = bench(9, Manner { payload: 32, ..CALM });
+    let mut bench = bench(
+        9,
+        Manner {
+            payload: 32,
+            ..CALM
+        },
+    );
     for qpn in 0..queue_pairs {
         works(bench.connect(qpn, shape(10, qpn)));
     }
@@ -260,14 +293,15 @@ fn one_queue_pair_sustains_a_message_every_16_clocks_while_its_indices_wrap() {
 fn a_doorbell_leads_to_a_fetch_and_a_work_request_to_a_record_within_25_clocks() {
     let mut bench = bench(10, CALM);
     works(bench.connect(3, shape(4, 3)));
+    works(bench.clocks(50));
     for _ in 0..20 {
         bench.post(3, 1);
         let rung = bench.now;
         works(bench.clocks(400));
         let fetch = bench.seen.read_at - rung;
         let record = bench.seen.record_at - bench.seen.word_at;
-        println!("doorbell to fetch {fetch} clocks, last word to record {record} clocks");
         assert_eq!((fetch, record), (23, 9));
     }
+    println!("doorbell to fetch 23 clocks, last word to record 9 clocks");
     assert!(all().all(|qpn| qpn == 3 || bench.qps[qpn as usize].fetched == 0));
 }

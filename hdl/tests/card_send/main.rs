@@ -1,7 +1,9 @@
 //! `card_send` in Verilator, in lock step with a model of it.
 
 mod bench;
+mod checks;
 mod directed;
+mod driver;
 mod random;
 mod rtl;
 mod world;

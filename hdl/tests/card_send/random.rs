@@ -64,7 +64,10 @@ fn traffic(bench: &mut Bench, clocks: u64) -> Check {
         let qpn = bench.dice.below(16) as u32;
         let qp = &bench.qps[qpn as usize];
         let (state, gone, written) = (qp.state, qp.gone, qp.written);
-        let lives = matches!(state, State::Init | State::ReadyToReceive | State::ReadyToSend);
+        let lives = matches!(
+            state,
+            State::Init | State::ReadyToReceive | State::ReadyToSend
+        );
         match bench.dice.below(1000) {
             0..80 if lives => {
                 let most = 1 + bench.dice.below(4);
@@ -73,7 +76,9 @@ fn traffic(bench: &mut Bench, clocks: u64) -> Check {
             80..90 => {
                 // Any index, and the right one behind it.
                 let index = bench.dice.word() as u16;
-                let near = (written as u16).wrapping_add(bench.dice.below(8) as u16).wrapping_sub(4);
+                let near = (written as u16)
+                    .wrapping_add(bench.dice.below(8) as u16)
+                    .wrapping_sub(4);
                 let index = if bench.dice.chance(50) { index } else { near };
                 bench.doorbells.push_back((qpn, 0, index));
                 bench.doorbells.push_back((qpn, 0, written as u16));
@@ -117,23 +122,27 @@ fn run(seed: u64, manner: Manner, clocks: u64, fault: Option<Fault>) -> Result<S
 
 fn soak(manner: Manner, seeds: std::ops::Range<u64>, clocks: u64) {
     let mut outcomes = BTreeMap::<u8, u64>::new();
+    let mut events = [("", 0); 6];
     for seed in seeds {
         let seen = run(seed, manner, clocks, None).unwrap_or_else(|e| panic!("{e}"));
         for (outcome, count) in seen.outcomes {
             *outcomes.entry(outcome).or_default() += count;
         }
-        for (what, count) in [
+        for (sum, (what, count)) in events.iter_mut().zip([
             ("dropped", seen.dropped),
             ("payloads", seen.payloads),
             ("turns without a place", seen.stall_place),
             ("turns without a slot", seen.stall_credit),
             ("good doorbells", seen.good_doorbells),
             ("bad doorbells", seen.bad_doorbells),
-        ] {
-            assert!(count > 0, "seed {seed}: no {what}");
+        ]) {
+            *sum = (what, sum.1 + count);
         }
     }
-    println!("work requests by outcome: {outcomes:?}");
+    println!("{outcomes:?} work requests by outcome, {events:?}");
+    for (what, count) in events {
+        assert!(count > 0, "no {what}");
+    }
     for outcome in [
         Outcome::Ok,
         Outcome::LocalLength,
@@ -193,7 +202,7 @@ fn the_model_catches_an_environment_that_lies() {
         (Fault::SwapFetches, "instead of"),
         (Fault::InvertLook, "outcome"),
         (Fault::DenyPlace, "nothing moves"),
-        (Fault::HideError, "outcome"),
+        (Fault::HideError, "is not told"),
     ] {
         let error = run(40, BUSY, 20_000, Some(fault)).expect_err("the fault is seen");
         assert!(error.contains(words), "{fault:?}: {error}");

@@ -237,10 +237,9 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.mark.d.next = self.mark.q.val() & self.word_0.val();
         if self.word_0.val() {
             self.contexts.wr_addr.next = self.cfg_qpn.val();
-            self.contexts.wr_data.next =
-                bit_cast::<22, 5>(self.cfg_data.val().get_bits::<5>(16))
-                    | (bit_cast::<22, 16>(self.cfg_data.val().get_bits::<16>(32)) << 5)
-                    | (bit_cast::<22, 1>(self.cfg_data.val().get_bits::<1>(2)) << 21);
+            self.contexts.wr_data.next = bit_cast::<22, 5>(self.cfg_data.val().get_bits::<5>(16))
+                | (bit_cast::<22, 16>(self.cfg_data.val().get_bits::<16>(32)) << 5)
+                | (bit_cast::<22, 1>(self.cfg_data.val().get_bits::<1>(2)) << 21);
         }
         self.q_keys.clk.next = self.clk.val();
         self.q_keys.rd_addr.next = self.s_qpn.val();
@@ -249,8 +248,8 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.q_keys.wr_data.next = self.cfg_data.val().get_bits::<32>(0);
 
         // The checks; what comes first in the contract wins.
-        self.bytes.d.next = bit_cast::<14, 13>(self.length.q.val())
-            + bit_cast::<14, 5>(self.head_len.q.val());
+        self.bytes.d.next =
+            bit_cast::<14, 13>(self.length.q.val()) + bit_cast::<14, 5>(self.head_len.q.val());
         self.too_long.d.next = self.long.q.val()
             | (self.head_len.q.val() > self.head_max.val())
             | (self.bytes.q.val() > bit_cast::<14, 13>(self.cfg_mtu.val()));

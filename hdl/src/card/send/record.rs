@@ -137,8 +137,27 @@ impl<const LQ: usize> Logic for CardSendRecord<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, state, outcome, qpn, psn, request, timeout, q_key, wr_id, address, len, node,
-            peer, vf, win_id, epoch, msn, head, head_len, local_error
+            self,
+            clk,
+            state,
+            outcome,
+            qpn,
+            psn,
+            request,
+            timeout,
+            q_key,
+            wr_id,
+            address,
+            len,
+            node,
+            peer,
+            vf,
+            win_id,
+            epoch,
+            msn,
+            head,
+            head_len,
+            local_error
         );
         self.s_ready.next = self.state.q.val() == RecordState::Idle;
         self.local_error.d.next = false;

@@ -159,8 +159,28 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, state, qpn, again, zero, zero_qpn, sends, waiting, number, number_next, psn,
-            place, low, high, asks, asks_place, place_pulse, slot, kept, credit, taken
+            self,
+            clk,
+            state,
+            qpn,
+            again,
+            zero,
+            zero_qpn,
+            sends,
+            waiting,
+            number,
+            number_next,
+            psn,
+            place,
+            low,
+            high,
+            asks,
+            asks_place,
+            place_pulse,
+            slot,
+            kept,
+            credit,
+            taken
         );
         // The list.
         self.start.next = (self.state.q.val() == TurnState::Idle)
@@ -237,7 +257,8 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
             + bit_cast::<32, 15>(self.place.q.val());
         self.high.d.next = self.base.rd_data.val().get_bits::<27>(31)
             + bit_cast::<27, 1>(self.low.q.val().get_bits::<1>(31));
-        self.work.next = self.sends.q.val() & self.waiting.q.val().any() & !self.waiting.q.val().all();
+        self.work.next =
+            self.sends.q.val() & self.waiting.q.val().any() & !self.waiting.q.val().all();
 
         // Answers.
         self.slot_now.next = self.slot.q.val();
