@@ -4,9 +4,13 @@ use super::bench::{Bench, Check};
 use super::library;
 use super::rtl::QPS;
 use super::world::{CALM, Manner, Shape, all};
+use std::fs;
+use tributary_hdl::card::CardSend;
+use tributary_hdl::emit::emit_block;
 use tributary_protocol::card::command::State;
 use tributary_protocol::card::descriptor::WorkRequest;
 use tributary_protocol::xud::Outcome;
+use tributary_sim::tools::{Tools, target_dir};
 
 fn bench(seed: u64, manner: Manner) -> Bench {
     Bench::new(library(), seed, manner).unwrap_or_else(|e| panic!("{e}"))
@@ -19,7 +23,7 @@ fn shape(log: u8, qpn: u32) -> Shape {
         pd: 0x1234,
         q_key: 0x8001_0000 + qpn,
         first: 0xFF_FFFE,
-        base: u64::from(qpn) << 34 | 0xFFFF_FFC0,
+        base: u64::from(qpn) << 38 | 0x1F_FFFF_FFC0,
     }
 }
 
@@ -31,6 +35,38 @@ fn post(bench: &mut Bench, qpn: u32, change: impl FnOnce(&mut WorkRequest)) {
     let mut request = WorkRequest::decode(&qp.ring[at]);
     change(&mut request);
     qp.ring[at] = request.encode();
+}
+
+/// Lints the Verilog of the block at a size.
+fn lint<const LQ: usize>() {
+    let design = emit_block(&mut CardSend::<LQ>::default()).expect("the block is writable");
+    let dir = target_dir().join("blocks").join(&design.top);
+    fs::create_dir_all(&dir).expect("target can be written");
+    let mut files = vec![];
+    for module in &design.modules {
+        let file = format!("{}.v", module.name);
+        fs::write(dir.join(&file), &module.text).expect("target can be written");
+        files.push(file);
+    }
+    let tools = Tools::find().unwrap_or_else(|e| panic!("{e}"));
+    let output = tools
+        .command("verilator")
+        .expect("installed")
+        .args(["--lint-only", "-Wall", "--quiet"])
+        .args(["--default-language", "1364-2005"])
+        .args(["--top-module", &design.top])
+        .args(&files)
+        .current_dir(&dir)
+        .output()
+        .expect("the tool starts");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.trim().is_empty(), "{text}");
+}
+
+#[test]
+fn the_verilog_of_every_size_lints_clean() {
+    lint::<4>();
+    lint::<10>();
 }
 
 fn works(result: Check) {
@@ -304,4 +340,73 @@ fn a_doorbell_leads_to_a_fetch_and_a_work_request_to_a_record_within_25_clocks()
     }
     println!("doorbell to fetch 23 clocks, last word to record 9 clocks");
     assert!(all().all(|qpn| qpn == 3 || bench.qps[qpn as usize].fetched == 0));
+}
+
+/// A doorbell may go back; in whatever clock of the fetch it comes, nothing is fetched that was not posted.
+#[test]
+fn a_doorbell_that_takes_back_what_is_being_fetched_does_no_harm() {
+    let mut bench = bench(11, CALM);
+    works(bench.connect(6, shape(4, 6)));
+    works(bench.clocks(50));
+    for delay in 0..40 {
+        let before = bench.qps[6].written;
+        bench.post(6, 1);
+        works(bench.clocks(delay));
+        bench.doorbells.push_back((6, 0, before as u16));
+        works(bench.clocks(60));
+        let fetched = bench.qps[6].fetched;
+        assert!(fetched == before || fetched == before + 1);
+        // The next doorbell counts from what was fetched.
+        bench
+            .doorbells
+            .push_back((6, 0, bench.qps[6].written as u16));
+        works(bench.drain());
+        assert_eq!(bench.qps[6].fetched, before + 1, "{delay} clocks later");
+    }
+}
+
+/// A queue pair made anew begins at 0, whatever doorbells of others come while it is made.
+#[test]
+fn a_queue_pair_begins_at_its_first_entry_whatever_others_do() {
+    let mut bench = bench(12, CALM);
+    works(bench.connect(1, shape(4, 1)));
+    for (begin, count) in (0..14).flat_map(|begin| [(begin, 1), (begin, 6)]) {
+        works(bench.connect(2, shape(4, 2)));
+        bench.post(2, 3);
+        works(bench.drain());
+        works(bench.destroy(2));
+        bench.create(2, shape(4, 2));
+        works(bench.clocks(begin));
+        let written = bench.qps[1].written as u16;
+        bench.doorbells.extend(vec![(1, 0, written); count]);
+        bench.set_state(2, State::ReadyToReceive);
+        bench.set_state(2, State::ReadyToSend);
+        works(bench.settle());
+        works(bench.clocks(60));
+        assert_eq!(bench.qps[2].fetched, 0);
+        bench.post(2, 2);
+        works(bench.drain());
+        assert_eq!(bench.qps[2].fetched, 2);
+        works(bench.destroy(2));
+    }
+}
+
+/// The end of a queue pair is kept, in whatever clock the state of another one is written.
+#[test]
+fn a_queue_pair_stays_ended_whatever_states_are_written_meanwhile() {
+    let mut bench = bench(13, Manner { fail: 100, ..CALM });
+    works(bench.connect(1, shape(4, 1)));
+    for delay in 0..14 {
+        let (word, fatal) = (bench.seen.word_at, bench.seen.fatal);
+        works(bench.connect(2, shape(4, 2)));
+        bench.post(2, 6);
+        while bench.seen.word_at == word {
+            works(bench.clock());
+        }
+        works(bench.clocks(delay));
+        bench.set_state(1, State::ReadyToSend);
+        works(bench.clocks(800));
+        assert_eq!(bench.seen.fatal, fatal + 1, "{delay} clocks later");
+        works(bench.destroy(2));
+    }
 }

@@ -90,10 +90,10 @@ pub struct Shape {
 impl Shape {
     pub fn random(dice: &mut Dice, qpn: u32) -> Self {
         let log = [0, 1, 2, 3, 4, 6][dice.below(6) as usize];
-        // Near a carry into the upper half of the address half of the time; rings do not overlap.
-        let region = 1 << 40 | u64::from(qpn) << 34;
+        // Over the carry between the halves of the address half of the time; rings do not overlap.
+        let region = 1 << 44 | u64::from(qpn) << 38;
         let base = if dice.chance(50) {
-            region + (1 << 32) - 64 * (1 + dice.below(1 << log))
+            region + (1 << 37) - 64 * (1 + dice.below(1 << log))
         } else {
             region + 64 * dice.below(1 << 20)
         };

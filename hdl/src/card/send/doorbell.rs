@@ -5,11 +5,13 @@ use crate::prelude::*;
 
 hdl_module! {
     /// Checks doorbells of send rings against their queue pairs, one a clock, never stalled.
-    /// A doorbell says how many work requests were ever posted: the ring then holds that less those fetched, at most its
-    /// length. A good one replaces the one before, so nothing that a doorbell finds is written by another one, and
-    /// doorbells of one queue pair may follow each other in every clock. The number of those fetched may be behind by
-    /// one: nobody posts into an entry that is being fetched.
-    /// Stages: 0 to 2 contexts, 3 what the ring would hold, 4 compared, 5 m_*.
+    /// A doorbell says how many work requests were ever posted: the ring then holds that less those
+    /// fetched, at most its length. A good one replaces the one before, so nothing that a doorbell
+    /// finds is written by another one, and doorbells of one queue pair may follow each other in
+    /// every clock. The number of those fetched may be behind by one: nobody posts into an entry that
+    /// is being fetched.
+    /// Latency: 4 clocks.
+    /// Stages: 0 to 2 contexts, 2 what the ring would hold, 3 compared, 4 m_*.
     pub struct CardSendDoorbell<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -46,7 +48,7 @@ hdl_module! {
 
         states: RamRegForward<7, LQ>,
         fetched: RamRegForward<16, LQ>,
-        /// The doorbell in stages 1 to 4.
+        /// The doorbell in stages 1 to 3.
         valid_1: DFF<Bit>,
         valid_2: DFF<Bit>,
         valid_3: DFF<Bit>,
@@ -63,7 +65,7 @@ hdl_module! {
         /// Bits that this must not have.
         beyond: DFF<Bits<16>>,
         fits: Signal<Local, Bit>,
-        /// Stage 5.
+        /// Stage 4.
         good: DFF<Bit>,
         bad: DFF<Bit>,
         qpn: DFF<Bits<LQ>>,

@@ -6,13 +6,15 @@ use tributary_protocol::card::descriptor::{HEAD_MAX, OPCODE_SEND};
 use tributary_protocol::xud::Outcome;
 
 hdl_module! {
-    /// Takes the words of work requests, keeps up to 16 work requests of eight words each in block RAM, and checks the
-    /// oldest one: 13 clocks each. The work request that s_* names is the oldest one fetched.
-    /// One word a clock goes to the fields; after word 3 the region is looked up, and its answer, 6 clocks later, is
-    /// the last thing needed. Latency: 6 clocks from the last word at s_wq_* to m_valid.
+    /// Takes the words of work requests, keeps up to 16 work requests of eight words each in block
+    /// RAM, and checks the oldest one: 13 clocks each. The work request that s_* names is the oldest
+    /// one fetched.
+    /// One word a clock goes to the fields; after word 3 the region is looked up, and its answer, 6
+    /// clocks later, is the last thing needed. Latency: 6 clocks from the last word at s_wq_* to
+    /// m_valid.
     /// Stages: 1 to 2 word read from the RAM, 3 in its field, 4 to 5 compared, 6 outcome.
-    /// A work request that could not be read ends its queue pair: what comes of it later is dropped, as is
-    /// what comes in the state Error.
+    /// A work request that could not be read ends its queue pair: what comes of it later is dropped,
+    /// as is what comes in the state Error.
     pub struct CardSendEntry<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,

@@ -4,12 +4,14 @@ use crate::blocks::{FifoBram, RamReg};
 use crate::prelude::*;
 
 hdl_module! {
-    /// List of the queue pairs that want a turn, in the order in which they came; each stands there at most once.
-    /// One operation a clock: add a number, or mark that the first one was taken out. A bit for each queue pair, in
-    /// block RAM, says whether it is in the list. A number that is added while it is there changes nothing.
+    /// List of the queue pairs that want a turn, in the order in which they came; each stands there
+    /// at most once.
+    /// One operation a clock: add a number, or mark that the first one was taken out. A bit for each
+    /// queue pair, in block RAM, says whether it is in the list. A number that is added while it is
+    /// there changes nothing.
     /// Doorbells come first and are never stalled, then starts of queue pairs, then op_*.
-    /// Latency: 8 clocks from an operation to m_*.
-    /// Stages: 0 to 2 the bit, 3 what to do, 4 to 7 the queue.
+    /// Latency: 7 clocks from an operation to m_*.
+    /// Stages: 0 to 2 the bit, 3 to 6 the queue, 7 m_*.
     pub struct CardSendList<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -23,7 +25,7 @@ hdl_module! {
         pub wake_valid: Signal<In, Bit>,
         /// This one.
         pub wake_qpn: Signal<In, Bits<LQ>>,
-        /// Add a number: its state is ReadyToSend; two of them stand at least as far apart as doorbells have a gap.
+        /// Add a number: its state is ReadyToSend. Between two of them there is a clock without wake.
         pub start_valid: Signal<In, Bit>,
         /// This one.
         pub start_qpn: Signal<In, Bits<LQ>>,
@@ -48,7 +50,7 @@ hdl_module! {
         /// A start that waits.
         start: DFF<Bit>,
         starting: DFF<Bits<LQ>>,
-        /// Operation in stages 0 to 4.
+        /// Operation in stages 0 to 3.
         now: Signal<Local, Bit>,
         now_remove: Signal<Local, Bit>,
         now_qpn: Signal<Local, Bits<LQ>>,

@@ -3,7 +3,8 @@
 use crate::prelude::*;
 
 hdl_module! {
-    /// One port of reads for payload and for work requests, payload first. Latency: 1 clock for payload, 2 for fetches.
+    /// One port of reads for payload and for work requests, payload first. Latency: 1 clock for
+    /// payload, 2 for fetches.
     pub struct CardSendReads {
         /// Clock.
         pub clk: Signal<In, Clock>,

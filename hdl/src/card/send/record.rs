@@ -13,9 +13,10 @@ pub enum RecordState {
 }
 
 hdl_module! {
-    /// Offers a checked work request: m_set_*, and if it is sent m_sd_* and then its payload read. 5 clocks.
-    /// Steps: Idle (taken), Room (xud_tx has room, so that the deadline does not run while it has none), Set, Send,
-    /// Payload. A bad work request has only Set.
+    /// Offers a checked work request: m_set_*, and if it is sent m_sd_* and then its payload read. 5
+    /// clocks.
+    /// Steps: Idle (taken), Room (xud_tx has room, so that the deadline does not run while it has
+    /// none), Set, Send, Payload. A bad work request has only Set.
     pub struct CardSendRecord<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,

@@ -17,13 +17,15 @@ pub enum TurnState {
 }
 
 hdl_module! {
-    /// Turns of queue pairs: takes the first number of the list, asks for a completion slot and a place in flight, and
-    /// begins the fetch of one work request, or gives back what it got. 11 clocks, more if the slot takes more than 4.
-    /// The number is marked as taken out before its context is read, so a doorbell that comes later adds it again. It
-    /// goes back to the end of the list when more than one work request waits, and when the turn failed.
+    /// Turns of queue pairs: takes the first number of the list, asks for a completion slot and a
+    /// place in flight, and begins the fetch of one work request, or gives back what it got. 11
+    /// clocks, more if the slot takes more than 4.
+    /// The number is marked as taken out before its context is read, so a doorbell that comes later
+    /// adds it again. It goes back to the end of the list when more than one work request waits, and
+    /// when the turn failed.
     /// PSN = first PSN + work requests ever fetched, whose lower 16 bits are the index in the ring.
-    /// Steps: Idle, Read1, Read2, Load (context at the outputs of the RAMs), Check (work?), Ask (answers come), then
-    /// Commit or Undo.
+    /// Steps: Idle, Read1, Read2, Load (context at the outputs of the RAMs), Check (work?), Ask
+    /// (answers come), then Commit or Undo.
     pub struct CardSendTurn<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -63,7 +65,7 @@ hdl_module! {
         pub base_en: Signal<In, Bit>,
         /// The base in units of 64 bytes.
         pub base_data: Signal<In, Bits<58>>,
-        /// Set the indices to 0; within a few clocks.
+        /// Set the indices to 0, in the next clock without commit and posted_en.
         pub zero_en: Signal<In, Bit>,
         /// Write how many were ever posted.
         pub posted_en: Signal<In, Bit>,
@@ -130,8 +132,8 @@ hdl_module! {
         /// Work requests that wait; -1 if a doorbell took one back while it was fetched.
         waiting: DFF<Bits<16>>,
         work: Signal<Local, Bit>,
-        /// Work requests ever fetched, this number with this one, PSN.
-        number: DFF<Bits<24>>,
+        /// Number of the work request, work requests ever fetched with it, PSN.
+        number: DFF<Bits<16>>,
         number_next: DFF<Bits<24>>,
         psn: DFF<Bits<24>>,
         /// Place in the ring; address, lower and upper part.
@@ -248,7 +250,7 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
         self.sends.d.next = self.states.rd_data.val().get_bits::<3>(0) == 3;
         self.waiting.d.next =
             self.posted.rd_data.val() - self.fetched.rd_data.val().get_bits::<16>(0);
-        self.number.d.next = self.fetched.rd_data.val();
+        self.number.d.next = self.fetched.rd_data.val().get_bits::<16>(0);
         self.number_next.d.next = self.fetched.rd_data.val() + 1;
         self.psn.d.next = self.first.rd_data.val() + self.fetched.rd_data.val();
         self.place.d.next = self.fetched.rd_data.val().get_bits::<15>(0)
@@ -335,7 +337,7 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
         self.m_fetch.next = self.commit.val();
         self.m_addr.next = bit_cast::<58, 31>(self.low.q.val().get_bits::<31>(0))
             | (bit_cast::<58, 27>(self.high.q.val()) << 31);
-        self.m_request.next = self.number.q.val().get_bits::<16>(0);
+        self.m_request.next = self.number.q.val();
         self.ev_stall_credit.next = self.credit.q.val();
         self.ev_stall_place.next = self.taken.q.val();
         if self.rst.val() {
