@@ -5,3 +5,6 @@ mod tx_guard;
 
 pub use read_mux::CardReadMux;
 pub use tx_guard::CardTxGuard;
+mod send;
+
+pub use send::CardSend;

@@ -1,0 +1,456 @@
+//! The send side of the queue engine. `docs/card.md` is the contract.
+
+mod doorbell;
+mod entry;
+mod list;
+mod reads;
+mod record;
+mod turn;
+
+use doorbell::CardSendDoorbell;
+use entry::CardSendEntry;
+use list::CardSendList;
+use reads::CardSendReads;
+use record::CardSendRecord;
+use turn::CardSendTurn;
+
+use crate::blocks::FifoReg;
+use crate::prelude::*;
+
+hdl_module! {
+    /// Send side of the queue engine for 2^LQ queue pairs: doorbells in, work requests read and
+    /// checked, records and payload reads out. One work request every 13 clocks; up to 16 are between
+    /// fetch and record.
+    /// Doorbells are checked one a clock. A queue pair with work stands in a list of numbers; the
+    /// first of the list has a turn: completion slot and place in flight are asked for together, then
+    /// one work request is fetched and the number goes to the end of the list. What lacks a slot or a
+    /// place goes there too, so nobody waits for another.
+    /// Work requests come back in the order of their fetches, are checked, and end there or leave as
+    /// set, record and payload read, in this order. Payload is read only for a record that was taken,
+    /// so that the words of reads, which come in order, never wait for a record behind them.
+    /// A ring that cannot be read: m_fatal, one completion LOCAL_QUEUE (wr_id 0, all that only the
+    /// work request knows 0), and what else was fetched for the queue pair is dropped, slot and place
+    /// given back. The same happens, without completion, to what was fetched before the state became
+    /// Error.
+    /// Latency: 23 clocks from a doorbell to its fetch at m_rd_*, with 4 clocks for a completion
+    /// slot; 9 from the last word of a work request to m_sd_*.
+    /// After reset 2^LQ clocks clean the contexts: m_idle is low, doorbells are bad, cfg_* must not
+    /// come.
+    /// Stages: doorbell 4 clocks, list 7, turn 11 (one at a time), reads 1, host memory, entry 13
+    /// (one at a time), record 5 (one at a time).
+    pub struct CardSend<const LQ: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: no queue pairs, nothing under way.
+        pub rst: Signal<In, Bit>,
+        /// A doorbell.
+        pub db_valid: Signal<In, Bit>,
+        /// Its queue pair.
+        pub db_qpn: Signal<In, Bits<LQ>>,
+        /// Its kind: 0 is that of the send ring, the others are ignored.
+        pub db_kind: Signal<In, Bits<2>>,
+        /// Work requests ever posted, modulo 2^16.
+        pub db_index: Signal<In, Bits<16>>,
+        /// A word of a context.
+        pub cfg_valid: Signal<In, Bit>,
+        /// Its queue pair.
+        pub cfg_qpn: Signal<In, Bits<LQ>>,
+        /// Which word.
+        pub cfg_word: Signal<In, Bits<3>>,
+        /// The word.
+        pub cfg_data: Signal<In, Bits<64>>,
+        /// Largest payload of a packet, bytes.
+        pub cfg_mtu: Signal<In, Bits<13>>,
+        /// Begin no turn.
+        pub hold: Signal<In, Bit>,
+        /// Nothing is between fetch and record, no read waits.
+        pub m_idle: Signal<Out, Bit>,
+        /// The send ring of a queue pair cannot be read.
+        pub m_fatal_valid: Signal<Out, Bit>,
+        /// Which queue pair.
+        pub m_fatal_qpn: Signal<Out, Bits<LQ>>,
+        /// A completion slot is asked for; held until rsv_done.
+        pub m_rsv_valid: Signal<Out, Bit>,
+        /// For this queue pair.
+        pub m_rsv_qpn: Signal<Out, Bits<LQ>>,
+        /// The answer.
+        pub rsv_done: Signal<In, Bit>,
+        /// The slot is reserved.
+        pub rsv_ok: Signal<In, Bit>,
+        /// A slot is given back.
+        pub m_cancel_valid: Signal<Out, Bit>,
+        /// Of this queue pair.
+        pub m_cancel_qpn: Signal<Out, Bits<LQ>>,
+        /// A place in flight is asked for.
+        pub m_place_valid: Signal<Out, Bit>,
+        /// For this queue pair.
+        pub m_place_qpn: Signal<Out, Bits<LQ>>,
+        /// And this PSN.
+        pub m_place_psn: Signal<Out, Bits<24>>,
+        /// The answer.
+        pub place_done: Signal<In, Bit>,
+        /// The place is kept.
+        pub place_ok: Signal<In, Bit>,
+        /// A kept place is given back.
+        pub m_drop_valid: Signal<Out, Bit>,
+        /// Of this queue pair.
+        pub m_drop_qpn: Signal<Out, Bits<LQ>>,
+        /// And this PSN.
+        pub m_drop_psn: Signal<Out, Bits<24>>,
+        /// A kept place is filled.
+        pub m_set_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_set_ready: Signal<In, Bit>,
+        /// Queue pair.
+        pub m_set_qpn: Signal<Out, Bits<LQ>>,
+        /// PSN.
+        pub m_set_psn: Signal<Out, Bits<24>>,
+        /// Node of the destination.
+        pub m_set_node: Signal<Out, Bits<16>>,
+        /// Queue pair of the destination.
+        pub m_set_peer: Signal<Out, Bits<24>>,
+        /// Version and flags.
+        pub m_set_vf: Signal<Out, Bits<8>>,
+        /// Window.
+        pub m_set_win_id: Signal<Out, Bits<16>>,
+        /// Epoch.
+        pub m_set_epoch: Signal<Out, Bits<16>>,
+        /// Number in the window.
+        pub m_set_msn: Signal<Out, Bits<32>>,
+        /// The user's name for the work request.
+        pub m_set_wr_id: Signal<Out, Bits<64>>,
+        /// Its number in the ring, modulo 2^16.
+        pub m_set_request: Signal<Out, Bits<16>>,
+        /// Timeout exponent.
+        pub m_set_timeout: Signal<Out, Bits<5>>,
+        /// 0: it is sent. Otherwise it ends now like this.
+        pub m_set_outcome: Signal<Out, Bits<8>>,
+        /// A region is looked up.
+        pub m_look_valid: Signal<Out, Bit>,
+        /// Key.
+        pub m_look_key: Signal<Out, Bits<32>>,
+        /// Protection domain of the queue pair.
+        pub m_look_pd: Signal<Out, Bits<16>>,
+        /// First byte.
+        pub m_look_addr: Signal<Out, Bits<64>>,
+        /// Bytes.
+        pub m_look_len: Signal<Out, Bits<13>>,
+        /// For writing: never.
+        pub m_look_write: Signal<Out, Bit>,
+        /// The answer.
+        pub look_valid: Signal<In, Bit>,
+        /// The access is allowed.
+        pub look_ok: Signal<In, Bit>,
+        /// A read of host memory.
+        pub m_rd_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_rd_ready: Signal<In, Bit>,
+        /// First byte.
+        pub m_rd_addr: Signal<Out, Bits<64>>,
+        /// Bytes.
+        pub m_rd_len: Signal<Out, Bits<13>>,
+        /// Client in 15:14: 0 work requests, 1 payload.
+        pub m_rd_ctx: Signal<Out, Bits<16>>,
+        /// A word of a work request.
+        pub s_wq_valid: Signal<In, Bit>,
+        /// Always high.
+        pub s_wq_ready: Signal<Out, Bit>,
+        /// The word, first byte in bits 7:0.
+        pub s_wq_data: Signal<In, Bits<64>>,
+        /// It is the last of eight.
+        pub s_wq_last: Signal<In, Bit>,
+        /// With the last word: the read failed.
+        pub s_wq_error: Signal<In, Bit>,
+        /// Of the read; all words of this client are work requests.
+        pub s_wq_ctx: Signal<In, Bits<16>>,
+        /// A request to send.
+        pub m_sd_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_sd_ready: Signal<In, Bit>,
+        /// Node of the destination.
+        pub m_sd_node: Signal<Out, Bits<16>>,
+        /// Queue pair of the destination.
+        pub m_sd_peer: Signal<Out, Bits<24>>,
+        /// PSN.
+        pub m_sd_psn: Signal<Out, Bits<24>>,
+        /// Q_Key.
+        pub m_sd_q_key: Signal<Out, Bits<32>>,
+        /// Own queue pair.
+        pub m_sd_src: Signal<Out, Bits<24>>,
+        /// Version and flags.
+        pub m_sd_vf: Signal<Out, Bits<8>>,
+        /// Window.
+        pub m_sd_win_id: Signal<Out, Bits<16>>,
+        /// Epoch.
+        pub m_sd_epoch: Signal<Out, Bits<16>>,
+        /// Number in the window.
+        pub m_sd_msn: Signal<Out, Bits<32>>,
+        /// Bytes in front of those from memory, first one in bits 7:0.
+        pub m_sd_head: Signal<Out, Bits<128>>,
+        /// How many of them count.
+        pub m_sd_head_len: Signal<Out, Bits<5>>,
+        /// Bytes from memory; 0: none are read.
+        pub m_sd_len: Signal<Out, Bits<13>>,
+        /// A doorbell was ignored.
+        pub ev_bad_doorbell: Signal<Out, Bit>,
+        /// A turn found no completion slot.
+        pub ev_stall_credit: Signal<Out, Bit>,
+        /// A turn found its place in flight taken.
+        pub ev_stall_place: Signal<Out, Bit>,
+        /// A work request ended here in a LOCAL outcome.
+        pub ev_local_error: Signal<Out, Bit>,
+
+        doorbell: CardSendDoorbell<LQ>,
+        list: CardSendList<LQ>,
+        turn: CardSendTurn<LQ>,
+        entry: CardSendEntry<LQ>,
+        record: CardSendRecord<LQ>,
+        reads: CardSendReads,
+        /// Work requests between fetch and record: request 15:0, PSN 39:16, queue pair from 40 on.
+        fetched: FifoReg<56, 4>,
+
+        /// The contexts are clean.
+        live: DFF<Bit>,
+        /// Context to clean next.
+        sweep: DFF<Bits<LQ>>,
+        /// Words of contexts: state and ring; Q_Key and first PSN; base; start anew.
+        word_0: Signal<Local, Bit>,
+        word_1: Signal<Local, Bit>,
+        word_2: Signal<Local, Bit>,
+        word_6: Signal<Local, Bit>,
+        /// State 2:0 and log2 of the ring's entries 6:3 of a queue pair are written.
+        state_en: Signal<Local, Bit>,
+        state_qpn: Signal<Local, Bits<LQ>>,
+        state_data: Signal<Local, Bits<7>>,
+        /// A slot, a place is given back.
+        cancel: DFF<Bit>,
+        cancel_qpn: DFF<Bits<LQ>>,
+        drop: DFF<Bit>,
+        drop_psn: DFF<Bits<24>>,
+    }
+}
+
+impl<const LQ: usize> Logic for CardSend<LQ> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clk, live, sweep, cancel, cancel_qpn, drop, drop_psn);
+        self.doorbell.clk.next = self.clk.val();
+        self.list.clk.next = self.clk.val();
+        self.turn.clk.next = self.clk.val();
+        self.entry.clk.next = self.clk.val();
+        self.record.clk.next = self.clk.val();
+        self.reads.clk.next = self.clk.val();
+        self.fetched.clk.next = self.clk.val();
+        self.doorbell.rst.next = self.rst.val();
+        self.list.rst.next = self.rst.val();
+        self.turn.rst.next = self.rst.val();
+        self.entry.rst.next = self.rst.val();
+        self.record.rst.next = self.rst.val();
+        self.reads.rst.next = self.rst.val();
+        self.fetched.rst.next = self.rst.val();
+
+        // Contexts: after reset all queue pairs become Reset.
+        self.word_0.next = self.cfg_valid.val() & (self.cfg_word.val() == 0);
+        self.word_1.next = self.cfg_valid.val() & (self.cfg_word.val() == 1);
+        self.word_2.next = self.cfg_valid.val() & (self.cfg_word.val() == 2);
+        self.word_6.next = self.cfg_valid.val() & (self.cfg_word.val() == 6);
+        self.state_en.next = self.word_0.val();
+        self.state_qpn.next = self.cfg_qpn.val();
+        self.state_data.next = bit_cast::<7, 3>(self.cfg_data.val().get_bits::<3>(0))
+            | (bit_cast::<7, 4>(self.cfg_data.val().get_bits::<4>(4)) << 3);
+        if !self.live.q.val() {
+            self.state_en.next = true;
+            self.state_qpn.next = self.sweep.q.val();
+            self.state_data.next = 0.into();
+            self.sweep.d.next = self.sweep.q.val() + 1;
+            self.live.d.next = self.sweep.q.val().all();
+        }
+
+        // Doorbells.
+        self.doorbell.live.next = self.live.q.val();
+        self.doorbell.s_valid.next = self.db_valid.val() & (self.db_kind.val() == 0);
+        self.doorbell.s_qpn.next = self.db_qpn.val();
+        self.doorbell.s_index.next = self.db_index.val();
+        self.doorbell.state_en.next = self.state_en.val();
+        self.doorbell.state_qpn.next = self.state_qpn.val();
+        self.doorbell.state_data.next = self.state_data.val();
+        self.doorbell.fetched_en.next = self.turn.fetched_en.val();
+        self.doorbell.fetched_qpn.next = self.turn.fetched_qpn.val();
+        self.doorbell.fetched_data.next = self.turn.fetched_data.val();
+        self.ev_bad_doorbell.next = self.doorbell.ev_bad.val();
+
+        // Who has work.
+        self.list.clean.next = !self.live.q.val();
+        self.list.clean_qpn.next = self.sweep.q.val();
+        self.list.wake_valid.next = self.doorbell.m_valid.val();
+        self.list.wake_qpn.next = self.doorbell.m_qpn.val();
+        self.list.start_valid.next =
+            self.word_0.val() & (self.cfg_data.val().get_bits::<3>(0) == 3);
+        self.list.start_qpn.next = self.cfg_qpn.val();
+        self.list.op_valid.next = self.turn.m_op_valid.val();
+        self.list.op_remove.next = self.turn.m_op_remove.val();
+        self.list.op_qpn.next = self.turn.m_op_qpn.val();
+        self.list.m_ready.next = self.turn.s_ready.val();
+
+        // Turns.
+        self.turn.go.next = self.live.q.val()
+            & !self.hold.val()
+            & self.fetched.s_ready.val()
+            & self.reads.fetch_free.val();
+        self.turn.s_valid.next = self.list.m_valid.val();
+        self.turn.s_qpn.next = self.list.m_qpn.val();
+        self.turn.m_op_ready.next = self.list.op_ready.val();
+        self.turn.state_en.next = self.state_en.val();
+        self.turn.state_qpn.next = self.state_qpn.val();
+        self.turn.state_data.next = self.state_data.val();
+        self.turn.cfg_qpn.next = self.cfg_qpn.val();
+        self.turn.first_en.next = self.word_1.val();
+        self.turn.first_data.next = self.cfg_data.val().get_bits::<24>(32);
+        self.turn.base_en.next = self.word_2.val();
+        self.turn.base_data.next = self.cfg_data.val().get_bits::<58>(6);
+        self.turn.zero_en.next = self.word_6.val();
+        self.turn.posted_en.next = self.doorbell.m_valid.val();
+        self.turn.posted_qpn.next = self.doorbell.m_qpn.val();
+        self.turn.posted_data.next = self.doorbell.m_index.val();
+        self.m_rsv_valid.next = self.turn.m_rsv_valid.val();
+        self.m_rsv_qpn.next = self.turn.m_qpn.val();
+        self.turn.rsv_done.next = self.rsv_done.val();
+        self.turn.rsv_ok.next = self.rsv_ok.val();
+        self.m_place_valid.next = self.turn.m_place_valid.val();
+        self.m_place_qpn.next = self.turn.m_qpn.val();
+        self.m_place_psn.next = self.turn.m_psn.val();
+        self.turn.place_done.next = self.place_done.val();
+        self.turn.place_ok.next = self.place_ok.val();
+        self.ev_stall_credit.next = self.turn.ev_stall_credit.val();
+        self.ev_stall_place.next = self.turn.ev_stall_place.val();
+
+        // A fetch begins.
+        self.fetched.s_valid.next = self.turn.m_fetch.val();
+        self.fetched.s_data.next = bit_cast::<56, 16>(self.turn.m_request.val())
+            | (bit_cast::<56, 24>(self.turn.m_psn.val()) << 16)
+            | (bit_cast::<56, LQ>(self.turn.m_qpn.val()) << 40);
+        self.reads.fetch_valid.next = self.turn.m_fetch.val();
+        self.reads.fetch_addr.next = self.turn.m_addr.val();
+
+        // A work request has come.
+        self.entry.s_wq_valid.next = self.s_wq_valid.val();
+        self.entry.s_wq_data.next = self.s_wq_data.val();
+        self.entry.s_wq_error.next = self.s_wq_error.val() & self.s_wq_last.val();
+        self.s_wq_ready.next = true;
+        self.entry.cfg_mtu.next = self.cfg_mtu.val();
+        self.entry.cfg_qpn.next = self.cfg_qpn.val();
+        self.entry.cfg_data.next = self.cfg_data.val();
+        self.entry.word_0.next = self.word_0.val();
+        self.entry.word_1.next = self.word_1.val();
+        self.entry.s_qpn.next = self.fetched.m_data.val().get_bits::<LQ>(40);
+        self.fetched.m_ready.next = self.entry.s_done.val();
+        self.m_look_valid.next = self.entry.m_look_valid.val();
+        self.m_look_key.next = self.entry.m_look_key.val();
+        self.m_look_pd.next = self.entry.m_look_pd.val();
+        self.m_look_addr.next = self.entry.m_address.val();
+        self.m_look_len.next = self.entry.m_len.val();
+        self.m_look_write.next = false;
+        self.entry.look_valid.next = self.look_valid.val();
+        self.entry.look_ok.next = self.look_ok.val();
+        self.m_fatal_valid.next = self.entry.m_fatal_valid.val();
+        self.m_fatal_qpn.next = self.entry.m_fatal_qpn.val();
+
+        // Slots and places given back: by a turn, or else by a work request that is dropped.
+        self.entry.drop_ready.next = !self.turn.m_undo.val();
+        self.cancel.d.next = self.entry.m_drop.val();
+        self.drop.d.next = self.entry.m_drop.val();
+        self.cancel_qpn.d.next = self.entry.s_qpn.val();
+        self.drop_psn.d.next = self.fetched.m_data.val().get_bits::<24>(16);
+        if self.turn.m_undo.val() {
+            self.cancel.d.next = self.turn.m_cancel.val();
+            self.drop.d.next = self.turn.m_drop.val();
+            self.cancel_qpn.d.next = self.turn.m_qpn.val();
+            self.drop_psn.d.next = self.turn.m_psn.val();
+        }
+        self.m_cancel_valid.next = self.cancel.q.val();
+        self.m_cancel_qpn.next = self.cancel_qpn.q.val();
+        self.m_drop_valid.next = self.drop.q.val();
+        self.m_drop_qpn.next = self.cancel_qpn.q.val();
+        self.m_drop_psn.next = self.drop_psn.q.val();
+
+        // It leaves.
+        self.record.s_valid.next = self.entry.m_valid.val();
+        self.entry.m_ready.next = self.record.s_ready.val();
+        self.record.s_qpn.next = self.entry.s_qpn.val();
+        self.record.s_psn.next = self.fetched.m_data.val().get_bits::<24>(16);
+        self.record.s_request.next = self.fetched.m_data.val().get_bits::<16>(0);
+        self.record.s_blank.next = self.entry.m_blank.val();
+        self.record.s_outcome.next = self.entry.m_outcome.val();
+        self.record.s_timeout.next = self.entry.m_timeout.val();
+        self.record.s_q_key.next = self.entry.m_q_key.val();
+        self.record.s_wr_id.next = self.entry.m_wr_id.val();
+        self.record.s_address.next = self.entry.m_address.val();
+        self.record.s_len.next = self.entry.m_len.val();
+        self.record.s_node.next = self.entry.m_node.val();
+        self.record.s_peer.next = self.entry.m_peer.val();
+        self.record.s_vf.next = self.entry.m_vf.val();
+        self.record.s_win_id.next = self.entry.m_win_id.val();
+        self.record.s_epoch.next = self.entry.m_epoch.val();
+        self.record.s_msn.next = self.entry.m_msn.val();
+        self.record.s_head.next = self.entry.m_head.val();
+        self.record.s_head_len.next = self.entry.m_head_len.val();
+        self.ev_local_error.next = self.record.ev_local_error.val();
+        self.m_set_valid.next = self.record.m_set_valid.val();
+        self.record.m_set_ready.next = self.m_set_ready.val();
+        self.m_sd_valid.next = self.record.m_sd_valid.val();
+        self.record.m_sd_ready.next = self.m_sd_ready.val();
+        self.m_set_qpn.next = self.record.m_qpn.val();
+        self.m_set_psn.next = self.record.m_psn.val();
+        self.m_set_node.next = self.record.m_node.val();
+        self.m_set_peer.next = self.record.m_peer.val();
+        self.m_set_vf.next = self.record.m_vf.val();
+        self.m_set_win_id.next = self.record.m_win_id.val();
+        self.m_set_epoch.next = self.record.m_epoch.val();
+        self.m_set_msn.next = self.record.m_msn.val();
+        self.m_set_wr_id.next = self.record.m_wr_id.val();
+        self.m_set_request.next = self.record.m_request.val();
+        self.m_set_timeout.next = self.record.m_timeout.val();
+        self.m_set_outcome.next = self.record.m_outcome.val();
+        self.m_sd_node.next = self.record.m_node.val();
+        self.m_sd_peer.next = self.record.m_peer.val();
+        self.m_sd_psn.next = self.record.m_psn.val();
+        self.m_sd_q_key.next = self.record.m_q_key.val();
+        self.m_sd_src.next = bit_cast::<24, LQ>(self.record.m_qpn.val());
+        self.m_sd_vf.next = self.record.m_vf.val();
+        self.m_sd_win_id.next = self.record.m_win_id.val();
+        self.m_sd_epoch.next = self.record.m_epoch.val();
+        self.m_sd_msn.next = self.record.m_msn.val();
+        self.m_sd_head.next = self.record.m_head.val();
+        self.m_sd_head_len.next = self.record.m_head_len.val();
+        self.m_sd_len.next = self.record.m_len.val();
+
+        // Reads.
+        self.reads.pay_valid.next = self.record.m_pay_valid.val();
+        self.record.m_pay_ready.next = self.reads.pay_ready.val();
+        self.reads.pay_addr.next = self.record.m_address.val();
+        self.reads.pay_len.next = self.record.m_len.val();
+        self.m_rd_valid.next = self.reads.m_rd_valid.val();
+        self.reads.m_rd_ready.next = self.m_rd_ready.val();
+        self.m_rd_addr.next = self.reads.m_rd_addr.val();
+        self.m_rd_len.next = self.reads.m_rd_len.val();
+        self.m_rd_ctx.next = self.reads.m_rd_ctx.val();
+
+        self.m_idle.next = self.live.q.val()
+            & !self.turn.m_busy.val()
+            & !self.fetched.m_valid.val()
+            & self.record.s_ready.val()
+            & !self.reads.m_busy.val()
+            & !self.cancel.q.val()
+            & !self.drop.q.val();
+        if self.rst.val() {
+            self.cancel.d.next = false;
+            self.drop.d.next = false;
+            self.live.d.next = false;
+            self.sweep.d.next = 0.into();
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("card_send_q{}", 1usize << LQ)).into_timing()
+    }
+}

@@ -1,0 +1,135 @@
+//! Doorbells of the send rings.
+
+use crate::blocks::RamRegForward;
+use crate::prelude::*;
+
+hdl_module! {
+    /// Checks doorbells of send rings against their queue pairs, one a clock, never stalled.
+    /// A doorbell says how many work requests were ever posted: the ring then holds that less those
+    /// fetched, at most its length. A good one replaces the one before, so nothing that a doorbell
+    /// finds is written by another one, and doorbells of one queue pair may follow each other in
+    /// every clock. The number of those fetched may be behind by one: nobody posts into an entry that
+    /// is being fetched.
+    /// Latency: 4 clocks.
+    /// Stages: 0 to 2 contexts, 2 what the ring would hold, 3 compared, 4 m_*.
+    pub struct CardSendDoorbell<const LQ: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset.
+        pub rst: Signal<In, Bit>,
+        /// The contexts are clean; until then every doorbell is bad.
+        pub live: Signal<In, Bit>,
+        /// A doorbell.
+        pub s_valid: Signal<In, Bit>,
+        /// Its queue pair.
+        pub s_qpn: Signal<In, Bits<LQ>>,
+        /// Work requests ever posted, modulo 2^16.
+        pub s_index: Signal<In, Bits<16>>,
+        /// Write a state.
+        pub state_en: Signal<In, Bit>,
+        /// Of this queue pair.
+        pub state_qpn: Signal<In, Bits<LQ>>,
+        /// State 2:0, log2 of the ring's entries 6:3.
+        pub state_data: Signal<In, Bits<7>>,
+        /// Write how many were ever fetched.
+        pub fetched_en: Signal<In, Bit>,
+        /// Of this queue pair.
+        pub fetched_qpn: Signal<In, Bits<LQ>>,
+        /// The number, modulo 2^16.
+        pub fetched_data: Signal<In, Bits<16>>,
+        /// A good doorbell.
+        pub m_valid: Signal<Out, Bit>,
+        /// Its queue pair.
+        pub m_qpn: Signal<Out, Bits<LQ>>,
+        /// Work requests ever posted.
+        pub m_index: Signal<Out, Bits<16>>,
+        /// A bad doorbell.
+        pub ev_bad: Signal<Out, Bit>,
+
+        states: RamRegForward<7, LQ>,
+        fetched: RamRegForward<16, LQ>,
+        /// The doorbell in stages 1 to 3.
+        valid_1: DFF<Bit>,
+        valid_2: DFF<Bit>,
+        valid_3: DFF<Bit>,
+        qpn_1: DFF<Bits<LQ>>,
+        qpn_2: DFF<Bits<LQ>>,
+        qpn_3: DFF<Bits<LQ>>,
+        index_1: DFF<Bits<16>>,
+        index_2: DFF<Bits<16>>,
+        index_3: DFF<Bits<16>>,
+        /// The queue pair takes work requests: Init, ReadyToReceive, ReadyToSend.
+        takes: DFF<Bit>,
+        /// What the ring would hold, less one.
+        held: DFF<Bits<16>>,
+        /// Bits that this must not have.
+        beyond: DFF<Bits<16>>,
+        fits: Signal<Local, Bit>,
+        /// Stage 4.
+        good: DFF<Bit>,
+        bad: DFF<Bit>,
+        qpn: DFF<Bits<LQ>>,
+        index: DFF<Bits<16>>,
+        ones: Param<0xffff, 16>,
+    }
+}
+
+impl<const LQ: usize> Logic for CardSendDoorbell<LQ> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, valid_1, valid_2, valid_3, qpn_1, qpn_2, qpn_3, index_1, index_2, index_3,
+            takes, held, beyond, good, bad, qpn, index
+        );
+        self.states.clk.next = self.clk.val();
+        self.states.wr_en.next = self.state_en.val();
+        self.states.wr_addr.next = self.state_qpn.val();
+        self.states.wr_data.next = self.state_data.val();
+        self.states.rd_addr.next = self.s_qpn.val();
+        self.fetched.clk.next = self.clk.val();
+        self.fetched.wr_en.next = self.fetched_en.val();
+        self.fetched.wr_addr.next = self.fetched_qpn.val();
+        self.fetched.wr_data.next = self.fetched_data.val();
+        self.fetched.rd_addr.next = self.s_qpn.val();
+
+        self.valid_1.d.next = self.s_valid.val();
+        self.qpn_1.d.next = self.s_qpn.val();
+        self.index_1.d.next = self.s_index.val();
+        self.valid_2.d.next = self.valid_1.q.val();
+        self.qpn_2.d.next = self.qpn_1.q.val();
+        self.index_2.d.next = self.index_1.q.val();
+
+        // A length of 2^n is kept if one less than what the ring would hold has no bit from n on, or is -1.
+        self.valid_3.d.next = self.valid_2.q.val();
+        self.qpn_3.d.next = self.qpn_2.q.val();
+        self.index_3.d.next = self.index_2.q.val();
+        self.held.d.next = self.index_2.q.val() + !self.fetched.rd_data.val();
+        self.beyond.d.next = self.ones.val() << self.states.rd_data.val().get_bits::<4>(3);
+        self.takes.d.next = self.live.val()
+            & !self.states.rd_data.val().get_bit(2)
+            & self.states.rd_data.val().get_bits::<2>(0).any();
+
+        self.fits.next = self.takes.q.val()
+            & (self.held.q.val().all() | !(self.held.q.val() & self.beyond.q.val()).any());
+        self.good.d.next = self.valid_3.q.val() & self.fits.val();
+        self.bad.d.next = self.valid_3.q.val() & !self.fits.val();
+        self.qpn.d.next = self.qpn_3.q.val();
+        self.index.d.next = self.index_3.q.val();
+
+        self.m_valid.next = self.good.q.val();
+        self.m_qpn.next = self.qpn.q.val();
+        self.m_index.next = self.index.q.val();
+        self.ev_bad.next = self.bad.q.val();
+        if self.rst.val() {
+            self.valid_1.d.next = false;
+            self.valid_2.d.next = false;
+            self.valid_3.d.next = false;
+            self.good.d.next = false;
+            self.bad.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("card_send_doorbell_q{}", 1usize << LQ)).into_timing()
+    }
+}

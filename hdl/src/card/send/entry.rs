@@ -1,0 +1,346 @@
+//! Work requests as they come from host memory.
+
+use crate::blocks::{RamReg, RamRegForward};
+use crate::prelude::*;
+use tributary_protocol::card::descriptor::{HEAD_MAX, OPCODE_SEND};
+use tributary_protocol::xud::Outcome;
+
+hdl_module! {
+    /// Takes the words of work requests, keeps up to 16 work requests of eight words each in block
+    /// RAM, and checks the oldest one: 13 clocks each. The work request that s_* names is the oldest
+    /// one fetched.
+    /// One word a clock goes to the fields; after word 3 the region is looked up, and its answer, 6
+    /// clocks later, is the last thing needed. Latency: 6 clocks from the last word at s_wq_* to
+    /// m_valid.
+    /// Stages: 1 to 2 word read from the RAM, 3 in its field, 4 to 5 compared, 6 outcome.
+    /// A work request that could not be read ends its queue pair: what comes of it later is dropped,
+    /// as is what comes in the state Error.
+    pub struct CardSendEntry<const LQ: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: drops all work requests.
+        pub rst: Signal<In, Bit>,
+        /// A word; always taken: no more than 16 work requests are fetched.
+        pub s_wq_valid: Signal<In, Bit>,
+        /// The word.
+        pub s_wq_data: Signal<In, Bits<64>>,
+        /// With the last word: the read failed.
+        pub s_wq_error: Signal<In, Bit>,
+        /// Largest payload of a packet, bytes.
+        pub cfg_mtu: Signal<In, Bits<13>>,
+        /// Queue pair of a word of a context.
+        pub cfg_qpn: Signal<In, Bits<LQ>>,
+        /// The word.
+        pub cfg_data: Signal<In, Bits<64>>,
+        /// It is word 0.
+        pub word_0: Signal<In, Bit>,
+        /// It is word 1.
+        pub word_1: Signal<In, Bit>,
+        /// Queue pair of the oldest work request.
+        pub s_qpn: Signal<In, Bits<LQ>>,
+        /// It leaves.
+        pub s_done: Signal<Out, Bit>,
+        /// Its region is looked up: m_len bytes at m_address.
+        pub m_look_valid: Signal<Out, Bit>,
+        /// Key of the region.
+        pub m_look_key: Signal<Out, Bits<32>>,
+        /// Protection domain of the queue pair.
+        pub m_look_pd: Signal<Out, Bits<16>>,
+        /// The answer.
+        pub look_valid: Signal<In, Bit>,
+        /// The access is allowed.
+        pub look_ok: Signal<In, Bit>,
+        /// The ring of a queue pair cannot be read.
+        pub m_fatal_valid: Signal<Out, Bit>,
+        /// Which queue pair.
+        pub m_fatal_qpn: Signal<Out, Bits<LQ>>,
+        /// The work request is dropped: its slot and place are given back.
+        pub m_drop: Signal<Out, Bit>,
+        /// That can be done in this clock.
+        pub drop_ready: Signal<In, Bit>,
+        /// The work request is checked.
+        pub m_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_ready: Signal<In, Bit>,
+        /// It could not be read.
+        pub m_blank: Signal<Out, Bit>,
+        /// 0: send it. Otherwise how it ends.
+        pub m_outcome: Signal<Out, Bits<8>>,
+        /// Timeout exponent of the queue pair.
+        pub m_timeout: Signal<Out, Bits<5>>,
+        /// Q_Key of the queue pair.
+        pub m_q_key: Signal<Out, Bits<32>>,
+        /// The user's name for it.
+        pub m_wr_id: Signal<Out, Bits<64>>,
+        /// First byte of the payload behind the head.
+        pub m_address: Signal<Out, Bits<64>>,
+        /// Bytes there, 12:0.
+        pub m_len: Signal<Out, Bits<13>>,
+        /// Node of the destination.
+        pub m_node: Signal<Out, Bits<16>>,
+        /// Queue pair of the destination.
+        pub m_peer: Signal<Out, Bits<24>>,
+        /// Version and flags.
+        pub m_vf: Signal<Out, Bits<8>>,
+        /// Window.
+        pub m_win_id: Signal<Out, Bits<16>>,
+        /// Epoch.
+        pub m_epoch: Signal<Out, Bits<16>>,
+        /// Number in the window.
+        pub m_msn: Signal<Out, Bits<32>>,
+        /// Bytes in front.
+        pub m_head: Signal<Out, Bits<128>>,
+        /// How many.
+        pub m_head_len: Signal<Out, Bits<5>>,
+
+        /// Words, and above them whether the read failed.
+        words: RamReg<65, 7>,
+        /// Timeout exponent 4:0, protection domain 20:5, what is fetched is dropped 21.
+        contexts: RamRegForward<22, LQ>,
+        q_keys: RamReg<32, LQ>,
+        /// Words ever come, ever read.
+        tail: DFF<Bits<8>>,
+        head: DFF<Bits<8>>,
+        /// Words of the oldest work request are to be read.
+        open: DFF<Bit>,
+        fetch: Signal<Local, Bit>,
+        /// Stages 1 and 2: a word, its number.
+        valid_1: DFF<Bit>,
+        valid_2: DFF<Bit>,
+        number_1: DFF<Bits<3>>,
+        number_2: DFF<Bits<3>>,
+        word: Signal<Local, Bits<64>>,
+        /// Stage 3: the fields.
+        opcode: DFF<Bits<8>>,
+        head_len: DFF<Bits<5>>,
+        length: DFF<Bits<13>>,
+        /// The length has more bits.
+        long: DFF<Bit>,
+        wr_id: DFF<Bits<64>>,
+        address: DFF<Bits<64>>,
+        key: DFF<Bits<32>>,
+        vf: DFF<Bits<8>>,
+        node: DFF<Bits<16>>,
+        peer: DFF<Bits<24>>,
+        /// The number of the queue pair has more bits.
+        far: DFF<Bit>,
+        msn: DFF<Bits<32>>,
+        win_id: DFF<Bits<16>>,
+        epoch: DFF<Bits<16>>,
+        head_0: DFF<Bits<64>>,
+        head_1: DFF<Bits<64>>,
+        failed: DFF<Bit>,
+        /// The region is looked up; all fields are there; the answer was there.
+        look: DFF<Bit>,
+        full: DFF<Bit>,
+        looked: DFF<Bit>,
+        allowed: DFF<Bit>,
+        /// Stages 4 and 5: bytes; too many; version and flags, or opcode, without a meaning; outcome so far.
+        bytes: DFF<Bits<14>>,
+        too_long: DFF<Bit>,
+        bad_flags: DFF<Bit>,
+        bad_opcode: DFF<Bit>,
+        code: DFF<Bits<8>>,
+        ready: Signal<Local, Bit>,
+        allowed_now: Signal<Local, Bit>,
+        gone: Signal<Local, Bit>,
+        pass: Signal<Local, Bit>,
+        done: Signal<Local, Bit>,
+        /// The queue pair ends: pulse; its context is to be marked, with what it holds.
+        fatal: DFF<Bit>,
+        mark: DFF<Bit>,
+        mark_qpn: DFF<Bits<LQ>>,
+        mark_rest: DFF<Bits<21>>,
+        head_max: Param<HEAD_MAX, 5>,
+        send: Param<{ OPCODE_SEND as usize }, 8>,
+        length_code: Param<{ Outcome::LocalLength as usize }, 8>,
+        address_code: Param<{ Outcome::LocalAddress as usize }, 8>,
+        opcode_code: Param<{ Outcome::LocalOpcode as usize }, 8>,
+        protection_code: Param<{ Outcome::LocalProtection as usize }, 8>,
+        queue_code: Param<{ Outcome::LocalQueue as usize }, 8>,
+        mark_bit: Param<{ 1 << 21 }, 22>,
+    }
+}
+
+impl<const LQ: usize> Logic for CardSendEntry<LQ> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, tail, head, open, valid_1, valid_2, number_1, number_2, opcode, head_len,
+            length, long, wr_id, address, key, vf, node, peer, far, msn, win_id, epoch, head_0,
+            head_1, failed, look, full, looked, allowed, bytes, too_long, bad_flags, bad_opcode,
+            code, fatal, mark, mark_qpn, mark_rest
+        );
+        // Words in.
+        self.words.clk.next = self.clk.val();
+        self.words.wr_en.next = self.s_wq_valid.val();
+        self.words.wr_addr.next = self.tail.q.val().get_bits::<7>(0);
+        self.words.wr_data.next = bit_cast::<65, 64>(self.s_wq_data.val())
+            | (bit_cast::<65, 1>(self.s_wq_error.val().into()) << 64);
+        if self.s_wq_valid.val() {
+            self.tail.d.next = self.tail.q.val() + 1;
+        }
+
+        // Words of the oldest work request out, and to their fields.
+        self.fetch.next = self.open.q.val() & (self.head.q.val() != self.tail.q.val());
+        self.words.rd_addr.next = self.head.q.val().get_bits::<7>(0);
+        self.valid_1.d.next = self.fetch.val();
+        self.number_1.d.next = self.head.q.val().get_bits::<3>(0);
+        if self.fetch.val() {
+            self.head.d.next = self.head.q.val() + 1;
+            self.open.d.next = !self.head.q.val().get_bits::<3>(0).all();
+        }
+        self.valid_2.d.next = self.valid_1.q.val();
+        self.number_2.d.next = self.number_1.q.val();
+        self.word.next = self.words.rd_data.val().get_bits::<64>(0);
+        self.look.d.next = self.valid_2.q.val() & (self.number_2.q.val() == 3);
+        if self.valid_2.q.val() & (self.number_2.q.val() == 0) {
+            self.opcode.d.next = self.word.val().get_bits::<8>(0);
+            self.head_len.d.next = self.word.val().get_bits::<5>(16);
+            self.length.d.next = self.word.val().get_bits::<13>(32);
+            self.long.d.next = self.word.val().get_bits::<19>(45).any();
+        }
+        if self.valid_2.q.val() & (self.number_2.q.val() == 1) {
+            self.wr_id.d.next = self.word.val();
+        }
+        if self.valid_2.q.val() & (self.number_2.q.val() == 2) {
+            self.address.d.next = self.word.val();
+        }
+        if self.valid_2.q.val() & (self.number_2.q.val() == 3) {
+            self.key.d.next = self.word.val().get_bits::<32>(0);
+            self.vf.d.next = self.word.val().get_bits::<8>(32);
+            self.node.d.next = self.word.val().get_bits::<16>(48);
+        }
+        if self.valid_2.q.val() & (self.number_2.q.val() == 4) {
+            self.peer.d.next = self.word.val().get_bits::<24>(0);
+            self.far.d.next = self.word.val().get_bits::<8>(24).any();
+            self.msn.d.next = self.word.val().get_bits::<32>(32);
+        }
+        if self.valid_2.q.val() & (self.number_2.q.val() == 5) {
+            self.win_id.d.next = self.word.val().get_bits::<16>(0);
+            self.epoch.d.next = self.word.val().get_bits::<16>(16);
+        }
+        if self.valid_2.q.val() & (self.number_2.q.val() == 6) {
+            self.head_0.d.next = self.word.val();
+        }
+        if self.valid_2.q.val() & (self.number_2.q.val() == 7) {
+            self.head_1.d.next = self.word.val();
+            self.failed.d.next = self.words.rd_data.val().get_bit(64);
+            self.full.d.next = true;
+        }
+
+        // Contexts of the queue pair.
+        self.contexts.clk.next = self.clk.val();
+        self.contexts.rd_addr.next = self.s_qpn.val();
+        self.contexts.wr_en.next = self.word_0.val() | self.mark.q.val();
+        self.contexts.wr_addr.next = self.mark_qpn.q.val();
+        self.contexts.wr_data.next =
+            bit_cast::<22, 21>(self.mark_rest.q.val()) | self.mark_bit.val();
+        self.mark.d.next = self.mark.q.val() & self.word_0.val();
+        if self.word_0.val() {
+            self.contexts.wr_addr.next = self.cfg_qpn.val();
+            self.contexts.wr_data.next = bit_cast::<22, 5>(self.cfg_data.val().get_bits::<5>(16))
+                | (bit_cast::<22, 16>(self.cfg_data.val().get_bits::<16>(32)) << 5)
+                | (bit_cast::<22, 1>(self.cfg_data.val().get_bits::<1>(2)) << 21);
+        }
+        self.q_keys.clk.next = self.clk.val();
+        self.q_keys.rd_addr.next = self.s_qpn.val();
+        self.q_keys.wr_en.next = self.word_1.val();
+        self.q_keys.wr_addr.next = self.cfg_qpn.val();
+        self.q_keys.wr_data.next = self.cfg_data.val().get_bits::<32>(0);
+
+        // The checks; what comes first in the contract wins.
+        self.bytes.d.next =
+            bit_cast::<14, 13>(self.length.q.val()) + bit_cast::<14, 5>(self.head_len.q.val());
+        self.too_long.d.next = self.long.q.val()
+            | (self.head_len.q.val() > self.head_max.val())
+            | (self.bytes.q.val() > bit_cast::<14, 13>(self.cfg_mtu.val()));
+        self.bad_opcode.d.next = self.opcode.q.val() != self.send.val();
+        self.bad_flags.d.next = self.vf.q.val().get_bits::<3>(5).any()
+            | self.vf.q.val().get_bit(3)
+            | (!self.vf.q.val().get_bit(4)
+                & (self.vf.q.val().get_bits::<3>(0).any() | self.epoch.q.val().any()));
+        self.code.d.next = 0.into();
+        if self.bad_opcode.q.val() | self.bad_flags.q.val() {
+            self.code.d.next = self.opcode_code.val();
+        }
+        if self.far.q.val() {
+            self.code.d.next = self.address_code.val();
+        }
+        if self.too_long.q.val() {
+            self.code.d.next = self.length_code.val();
+        }
+
+        // The answer of the regions, and where the work request goes.
+        self.ready.next = self.full.q.val() & (self.looked.q.val() | self.look_valid.val());
+        self.allowed_now.next = self.allowed.q.val();
+        if self.look_valid.val() {
+            self.looked.d.next = true;
+            self.allowed.d.next = self.look_ok.val();
+            self.allowed_now.next = self.look_ok.val();
+        }
+        self.gone.next = self.contexts.rd_data.val().get_bit(21);
+        self.m_drop.next = self.ready.val() & self.gone.val() & self.drop_ready.val();
+        self.m_valid.next = self.ready.val() & !self.gone.val();
+        self.pass.next = self.m_valid.val() & self.m_ready.val();
+        self.done.next = self.pass.val() | self.m_drop.val();
+        self.s_done.next = self.done.val();
+        if self.done.val() {
+            self.open.d.next = true;
+            self.full.d.next = false;
+            self.looked.d.next = false;
+        }
+        self.m_blank.next = self.failed.q.val();
+        self.m_outcome.next = self.code.q.val();
+        if !self.code.q.val().any() & !self.allowed_now.val() {
+            self.m_outcome.next = self.protection_code.val();
+        }
+        if self.failed.q.val() {
+            self.m_outcome.next = self.queue_code.val();
+        }
+        self.fatal.d.next = self.pass.val() & self.failed.q.val();
+        if self.pass.val() {
+            self.mark_qpn.d.next = self.s_qpn.val();
+            self.mark_rest.d.next = self.contexts.rd_data.val().get_bits::<21>(0);
+        }
+        if self.pass.val() & self.failed.q.val() {
+            self.mark.d.next = true;
+        }
+
+        self.m_fatal_valid.next = self.fatal.q.val();
+        self.m_fatal_qpn.next = self.mark_qpn.q.val();
+        self.m_look_valid.next = self.look.q.val();
+        self.m_look_key.next = self.key.q.val();
+        self.m_look_pd.next = self.contexts.rd_data.val().get_bits::<16>(5);
+        self.m_timeout.next = self.contexts.rd_data.val().get_bits::<5>(0);
+        self.m_q_key.next = self.q_keys.rd_data.val();
+        self.m_wr_id.next = self.wr_id.q.val();
+        self.m_address.next = self.address.q.val();
+        self.m_len.next = self.length.q.val();
+        self.m_node.next = self.node.q.val();
+        self.m_peer.next = self.peer.q.val();
+        self.m_vf.next = self.vf.q.val();
+        self.m_win_id.next = self.win_id.q.val();
+        self.m_epoch.next = self.epoch.q.val();
+        self.m_msn.next = self.msn.q.val();
+        self.m_head.next = bit_cast::<128, 64>(self.head_0.q.val())
+            | (bit_cast::<128, 64>(self.head_1.q.val()) << 64);
+        self.m_head_len.next = self.head_len.q.val();
+        if self.rst.val() {
+            self.tail.d.next = 0.into();
+            self.head.d.next = 0.into();
+            self.open.d.next = true;
+            self.valid_1.d.next = false;
+            self.valid_2.d.next = false;
+            self.look.d.next = false;
+            self.full.d.next = false;
+            self.looked.d.next = false;
+            self.fatal.d.next = false;
+            self.mark.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("card_send_entry_q{}", 1usize << LQ)).into_timing()
+    }
+}

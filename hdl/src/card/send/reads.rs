@@ -1,0 +1,90 @@
+//! Reads of host memory: payload and work requests.
+
+use crate::prelude::*;
+
+hdl_module! {
+    /// One port of reads for payload and for work requests, payload first. Latency: 1 clock for
+    /// payload, 2 for fetches.
+    pub struct CardSendReads {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: drops what waits.
+        pub rst: Signal<In, Bit>,
+        /// Fetch a work request; only while fetch_free.
+        pub fetch_valid: Signal<In, Bit>,
+        /// No fetch waits.
+        pub fetch_free: Signal<Out, Bit>,
+        /// Its address in units of 64 bytes.
+        pub fetch_addr: Signal<In, Bits<58>>,
+        /// Read payload.
+        pub pay_valid: Signal<In, Bit>,
+        /// Taken.
+        pub pay_ready: Signal<Out, Bit>,
+        /// First byte.
+        pub pay_addr: Signal<In, Bits<64>>,
+        /// Bytes.
+        pub pay_len: Signal<In, Bits<13>>,
+        /// A read.
+        pub m_rd_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_rd_ready: Signal<In, Bit>,
+        /// First byte.
+        pub m_rd_addr: Signal<Out, Bits<64>>,
+        /// Bytes.
+        pub m_rd_len: Signal<Out, Bits<13>>,
+        /// Client in 15:14: 0 work requests, 1 payload.
+        pub m_rd_ctx: Signal<Out, Bits<16>>,
+        /// A read waits.
+        pub m_busy: Signal<Out, Bit>,
+
+        /// A fetch that waits.
+        fetch: DFF<Bit>,
+        fetch_at: DFF<Bits<58>>,
+        /// The read at m_rd_*.
+        valid: DFF<Bit>,
+        payload: DFF<Bit>,
+        addr: DFF<Bits<64>>,
+        len: DFF<Bits<13>>,
+        free: Signal<Local, Bit>,
+        entry_len: Param<{ tributary_protocol::card::descriptor::WORK_LEN }, 13>,
+    }
+}
+
+impl Logic for CardSendReads {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clk, fetch, fetch_at, valid, payload, addr, len);
+        self.free.next = !self.valid.q.val() | self.m_rd_ready.val();
+        self.pay_ready.next = self.free.val();
+        self.fetch_free.next = !self.fetch.q.val();
+        if self.free.val() {
+            self.valid.d.next = self.pay_valid.val() | self.fetch.q.val();
+            self.payload.d.next = self.pay_valid.val();
+            self.addr.d.next = bit_cast::<64, 58>(self.fetch_at.q.val()) << 6;
+            self.len.d.next = self.entry_len.val();
+            if self.pay_valid.val() {
+                self.addr.d.next = self.pay_addr.val();
+                self.len.d.next = self.pay_len.val();
+            } else {
+                self.fetch.d.next = false;
+            }
+        }
+        if self.fetch_valid.val() {
+            self.fetch.d.next = true;
+            self.fetch_at.d.next = self.fetch_addr.val();
+        }
+        self.m_rd_valid.next = self.valid.q.val();
+        self.m_rd_addr.next = self.addr.q.val();
+        self.m_rd_len.next = self.len.q.val();
+        self.m_rd_ctx.next = bit_cast::<16, 1>(self.payload.q.val().into()) << 14;
+        self.m_busy.next = self.valid.q.val() | self.fetch.q.val();
+        if self.rst.val() {
+            self.fetch.d.next = false;
+            self.valid.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info("card_send_reads".to_owned()).into_timing()
+    }
+}

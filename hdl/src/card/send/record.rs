@@ -1,0 +1,258 @@
+//! What a work request becomes.
+
+use crate::prelude::*;
+
+/// What comes next of the work request.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+pub enum RecordState {
+    Idle,
+    Room,
+    Set,
+    Send,
+    Payload,
+}
+
+hdl_module! {
+    /// Offers a checked work request: m_set_*, and if it is sent m_sd_* and then its payload read. 5
+    /// clocks.
+    /// Steps: Idle (taken), Room (xud_tx has room, so that the deadline does not run while it has
+    /// none), Set, Send, Payload. A bad work request has only Set.
+    pub struct CardSendRecord<const LQ: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: drops the work request.
+        pub rst: Signal<In, Bit>,
+        /// A work request.
+        pub s_valid: Signal<In, Bit>,
+        /// Taken; nothing is under way.
+        pub s_ready: Signal<Out, Bit>,
+        /// Nothing is known of it but its number, PSN and queue pair.
+        pub s_blank: Signal<In, Bit>,
+        /// 0: send it. Otherwise how it ends.
+        pub s_outcome: Signal<In, Bits<8>>,
+        /// Queue pair.
+        pub s_qpn: Signal<In, Bits<LQ>>,
+        /// PSN.
+        pub s_psn: Signal<In, Bits<24>>,
+        /// Number in the ring.
+        pub s_request: Signal<In, Bits<16>>,
+        /// Timeout exponent of the queue pair.
+        pub s_timeout: Signal<In, Bits<5>>,
+        /// Q_Key of the queue pair.
+        pub s_q_key: Signal<In, Bits<32>>,
+        /// The user's name for it.
+        pub s_wr_id: Signal<In, Bits<64>>,
+        /// First byte of the payload behind the head.
+        pub s_address: Signal<In, Bits<64>>,
+        /// Bytes there.
+        pub s_len: Signal<In, Bits<13>>,
+        /// Node of the destination.
+        pub s_node: Signal<In, Bits<16>>,
+        /// Queue pair of the destination.
+        pub s_peer: Signal<In, Bits<24>>,
+        /// Version and flags.
+        pub s_vf: Signal<In, Bits<8>>,
+        /// Window.
+        pub s_win_id: Signal<In, Bits<16>>,
+        /// Epoch.
+        pub s_epoch: Signal<In, Bits<16>>,
+        /// Number in the window.
+        pub s_msn: Signal<In, Bits<32>>,
+        /// Bytes in front.
+        pub s_head: Signal<In, Bits<128>>,
+        /// How many.
+        pub s_head_len: Signal<In, Bits<5>>,
+        /// A place is filled.
+        pub m_set_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_set_ready: Signal<In, Bit>,
+        /// A request to send.
+        pub m_sd_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_sd_ready: Signal<In, Bit>,
+        /// Its payload is read: m_len bytes at m_address.
+        pub m_pay_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_pay_ready: Signal<In, Bit>,
+        /// 0: it is sent. Otherwise how it ends.
+        pub m_outcome: Signal<Out, Bits<8>>,
+        /// Queue pair.
+        pub m_qpn: Signal<Out, Bits<LQ>>,
+        /// PSN.
+        pub m_psn: Signal<Out, Bits<24>>,
+        /// Number in the ring.
+        pub m_request: Signal<Out, Bits<16>>,
+        /// Timeout exponent.
+        pub m_timeout: Signal<Out, Bits<5>>,
+        /// Q_Key.
+        pub m_q_key: Signal<Out, Bits<32>>,
+        /// The user's name for it.
+        pub m_wr_id: Signal<Out, Bits<64>>,
+        /// First byte of the payload behind the head.
+        pub m_address: Signal<Out, Bits<64>>,
+        /// Bytes there.
+        pub m_len: Signal<Out, Bits<13>>,
+        /// Node of the destination.
+        pub m_node: Signal<Out, Bits<16>>,
+        /// Queue pair of the destination.
+        pub m_peer: Signal<Out, Bits<24>>,
+        /// Version and flags.
+        pub m_vf: Signal<Out, Bits<8>>,
+        /// Window.
+        pub m_win_id: Signal<Out, Bits<16>>,
+        /// Epoch.
+        pub m_epoch: Signal<Out, Bits<16>>,
+        /// Number in the window.
+        pub m_msn: Signal<Out, Bits<32>>,
+        /// Bytes in front.
+        pub m_head: Signal<Out, Bits<128>>,
+        /// How many.
+        pub m_head_len: Signal<Out, Bits<5>>,
+        /// A work request ends here.
+        pub ev_local_error: Signal<Out, Bit>,
+
+        state: DFF<RecordState>,
+        /// The work request.
+        outcome: DFF<Bits<8>>,
+        qpn: DFF<Bits<LQ>>,
+        psn: DFF<Bits<24>>,
+        request: DFF<Bits<16>>,
+        timeout: DFF<Bits<5>>,
+        q_key: DFF<Bits<32>>,
+        wr_id: DFF<Bits<64>>,
+        address: DFF<Bits<64>>,
+        len: DFF<Bits<13>>,
+        node: DFF<Bits<16>>,
+        peer: DFF<Bits<24>>,
+        vf: DFF<Bits<8>>,
+        win_id: DFF<Bits<16>>,
+        epoch: DFF<Bits<16>>,
+        msn: DFF<Bits<32>>,
+        head: DFF<Bits<128>>,
+        head_len: DFF<Bits<5>>,
+        local_error: DFF<Bit>,
+    }
+}
+
+impl<const LQ: usize> Logic for CardSendRecord<LQ> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clk,
+            state,
+            outcome,
+            qpn,
+            psn,
+            request,
+            timeout,
+            q_key,
+            wr_id,
+            address,
+            len,
+            node,
+            peer,
+            vf,
+            win_id,
+            epoch,
+            msn,
+            head,
+            head_len,
+            local_error
+        );
+        self.s_ready.next = self.state.q.val() == RecordState::Idle;
+        self.local_error.d.next = false;
+        match self.state.q.val() {
+            RecordState::Idle => {
+                self.outcome.d.next = self.s_outcome.val();
+                self.qpn.d.next = self.s_qpn.val();
+                self.psn.d.next = self.s_psn.val();
+                self.request.d.next = self.s_request.val();
+                self.timeout.d.next = self.s_timeout.val();
+                self.q_key.d.next = self.s_q_key.val();
+                self.wr_id.d.next = self.s_wr_id.val();
+                self.address.d.next = self.s_address.val();
+                self.len.d.next = self.s_len.val();
+                self.node.d.next = self.s_node.val();
+                self.peer.d.next = self.s_peer.val();
+                self.vf.d.next = self.s_vf.val();
+                self.win_id.d.next = self.s_win_id.val();
+                self.epoch.d.next = self.s_epoch.val();
+                self.msn.d.next = self.s_msn.val();
+                self.head.d.next = self.s_head.val();
+                self.head_len.d.next = self.s_head_len.val();
+                if self.s_blank.val() {
+                    self.wr_id.d.next = 0.into();
+                    self.node.d.next = 0.into();
+                    self.peer.d.next = 0.into();
+                    self.vf.d.next = 0.into();
+                    self.win_id.d.next = 0.into();
+                    self.epoch.d.next = 0.into();
+                    self.msn.d.next = 0.into();
+                }
+                if self.s_valid.val() {
+                    self.state.d.next = RecordState::Room;
+                    if self.s_outcome.val().any() {
+                        self.local_error.d.next = true;
+                        self.state.d.next = RecordState::Set;
+                    }
+                }
+            }
+            RecordState::Room => {
+                if self.m_sd_ready.val() {
+                    self.state.d.next = RecordState::Set;
+                }
+            }
+            RecordState::Set => {
+                if self.m_set_ready.val() {
+                    self.state.d.next = RecordState::Send;
+                    if self.outcome.q.val().any() {
+                        self.state.d.next = RecordState::Idle;
+                    }
+                }
+            }
+            RecordState::Send => {
+                if self.m_sd_ready.val() {
+                    self.state.d.next = RecordState::Idle;
+                    if self.len.q.val().any() {
+                        self.state.d.next = RecordState::Payload;
+                    }
+                }
+            }
+            RecordState::Payload => {
+                if self.m_pay_ready.val() {
+                    self.state.d.next = RecordState::Idle;
+                }
+            }
+        }
+        self.m_set_valid.next = self.state.q.val() == RecordState::Set;
+        self.m_sd_valid.next = self.state.q.val() == RecordState::Send;
+        self.m_pay_valid.next = self.state.q.val() == RecordState::Payload;
+        self.m_outcome.next = self.outcome.q.val();
+        self.m_qpn.next = self.qpn.q.val();
+        self.m_psn.next = self.psn.q.val();
+        self.m_request.next = self.request.q.val();
+        self.m_timeout.next = self.timeout.q.val();
+        self.m_q_key.next = self.q_key.q.val();
+        self.m_wr_id.next = self.wr_id.q.val();
+        self.m_address.next = self.address.q.val();
+        self.m_len.next = self.len.q.val();
+        self.m_node.next = self.node.q.val();
+        self.m_peer.next = self.peer.q.val();
+        self.m_vf.next = self.vf.q.val();
+        self.m_win_id.next = self.win_id.q.val();
+        self.m_epoch.next = self.epoch.q.val();
+        self.m_msn.next = self.msn.q.val();
+        self.m_head.next = self.head.q.val();
+        self.m_head_len.next = self.head_len.q.val();
+        self.ev_local_error.next = self.local_error.q.val();
+        if self.rst.val() {
+            self.state.d.next = RecordState::Idle;
+            self.local_error.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("card_send_record_q{}", 1usize << LQ)).into_timing()
+    }
+}

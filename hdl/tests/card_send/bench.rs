@@ -1,0 +1,414 @@
+//! The block in lock step with a model of it: what must come, in which order, exactly once.
+
+use super::rtl::{Inputs, Outputs, QPS, Read, Record, Rtl};
+use super::world::{Dice, Manner, Places, Reader, Shape, Slots, all};
+use std::collections::{BTreeMap, VecDeque};
+use tributary_protocol::card::command::State;
+use tributary_protocol::card::descriptor::WORK_LEN;
+use tributary_sim::verilate::Verilated;
+
+/// What is wrong, and when.
+pub type Check = Result<(), String>;
+
+/// A queue pair as its driver and the model see it.
+pub struct Qp {
+    pub state: State,
+    pub shape: Shape,
+    pub ring: Vec<[u8; WORK_LEN]>,
+    /// Work requests that the driver has written, that doorbells have said, begun to be fetched, ended; ever.
+    pub written: u64,
+    pub posted: u64,
+    /// A doorbell has lowered it: when, and what it was.
+    pub taken_back: Option<(u64, u64)>,
+    pub fetched: u64,
+    pub ended: u64,
+    /// Turns begun, of which the address of the fetch was seen.
+    pub read: u64,
+    /// Clock since which it is in Error by command; whether something was dropped since, or its ring failed.
+    pub error: Option<u64>,
+    pub gone: bool,
+    /// Others that had a turn while this one waited.
+    pub passed: BTreeMap<u32, u32>,
+}
+
+/// A work request between fetch and record.
+pub struct Fetched {
+    pub qpn: u32,
+    pub number: u64,
+    pub psn: u32,
+    pub entry: [u8; WORK_LEN],
+    pub error: bool,
+}
+
+/// A turn under way.
+#[derive(Default)]
+pub struct Turn {
+    pub qpn: u32,
+    pub psn: u32,
+    pub slot: Option<bool>,
+    pub place: Option<bool>,
+}
+
+/// What a run has seen.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    pub clocks: u64,
+    pub outcomes: BTreeMap<u8, u64>,
+    pub records: u64,
+    pub payloads: u64,
+    pub dropped: u64,
+    pub fatal: u64,
+    pub good_doorbells: u64,
+    pub bad_doorbells: u64,
+    pub stall_credit: u64,
+    pub stall_place: u64,
+    /// Queue pairs whose turns came, in order.
+    pub turns: Vec<u32>,
+    /// Clock of the latest first sight of a read and of a record, and of the last word that came in.
+    pub read_at: u64,
+    pub record_at: u64,
+    pub word_at: u64,
+}
+
+pub struct Bench {
+    pub rtl: Rtl,
+    pub dice: Dice,
+    pub manner: Manner,
+    pub now: u64,
+    pub mtu: u64,
+    pub hold: bool,
+    pub idle: bool,
+    /// Clock since which it is on hold.
+    pub held: Option<u64>,
+    pub qps: Vec<Qp>,
+    pub seen: Seen,
+    pub slots: Slots,
+    pub places: Places,
+    pub reader: Reader,
+    /// Doorbells and contexts to give, one a clock each.
+    pub doorbells: VecDeque<(u32, u8, u16)>,
+    pub contexts: VecDeque<(u32, u8, u64)>,
+    pub asks: Option<u32>,
+    /// Clocks in which a bad doorbell must be counted.
+    pub bad_at: VecDeque<u64>,
+    pub looks: VecDeque<(u64, bool)>,
+    pub turn: Option<Turn>,
+    /// Slot or place to be given back.
+    pub undo: Option<(u32, u32, bool)>,
+    pub fetched: VecDeque<Fetched>,
+    /// How many of them were looked up.
+    pub looked: usize,
+    pub record: Option<(Record, u64)>,
+    /// Payload of records that were taken, not read yet.
+    pub payload: VecDeque<Read>,
+    /// Payloads that xud_tx waits for.
+    pub sending: usize,
+    /// Requests in flight, and when they end.
+    pub flights: Vec<(u64, u32, u32)>,
+    /// Fatal queue pairs, and when their state becomes Error.
+    pub fatal: VecDeque<(u64, u32)>,
+    pub fatal_due: Option<u32>,
+    /// Events that the block still owes: no slot, no place, local errors.
+    pub owed: [i64; 3],
+    pub before: (Inputs, Outputs),
+    pub progress: u64,
+    /// Fault of the environment: what the run must catch.
+    pub fault: Option<Fault>,
+}
+
+/// Ways in which the environment can lie to the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Doorbells of a queue pair are lost on their way.
+    LoseDoorbell,
+    /// Two work requests come in the wrong order.
+    SwapFetches,
+    /// Regions answer the other way round.
+    InvertLook,
+    /// A reserved place is reported as refused.
+    DenyPlace,
+    /// A failed read is reported as good.
+    HideError,
+}
+
+fn state_of(qp: &Qp) -> bool {
+    matches!(
+        qp.state,
+        State::Init | State::ReadyToReceive | State::ReadyToSend
+    )
+}
+
+impl Bench {
+    /// After reset, the contexts clean.
+    pub fn new(library: &Verilated, seed: u64, manner: Manner) -> Result<Self, String> {
+        let mut dice = Dice::new(seed);
+        let qps = all().map(|qpn| Qp::none(&mut dice, qpn)).collect();
+        let mut bench = Self {
+            rtl: Rtl::new(library, seed),
+            dice,
+            manner,
+            now: 1,
+            mtu: 4096,
+            hold: false,
+            idle: false,
+            qps,
+            seen: Seen::default(),
+            slots: Slots::default(),
+            places: Places::default(),
+            reader: Reader::default(),
+            doorbells: VecDeque::new(),
+            contexts: VecDeque::new(),
+            asks: None,
+            bad_at: VecDeque::new(),
+            looks: VecDeque::new(),
+            turn: None,
+            undo: None,
+            fetched: VecDeque::new(),
+            looked: 0,
+            record: None,
+            payload: VecDeque::new(),
+            sending: 0,
+            flights: Vec::new(),
+            fatal: VecDeque::new(),
+            fatal_due: None,
+            owed: [0; 3],
+            held: None,
+            before: (Inputs::default(), Outputs::default()),
+            progress: 0,
+            fault: None,
+        };
+        bench.reset()?;
+        Ok(bench)
+    }
+
+    /// Reset in the middle of whatever is under way; everything is forgotten, and doorbells are bad until all is clean.
+    pub fn reset(&mut self) -> Check {
+        let inputs = Inputs {
+            rst: true,
+            ..Inputs::default()
+        };
+        for _ in 0..2 {
+            self.rtl.clock(&inputs);
+        }
+        self.qps = all().map(|qpn| Qp::none(&mut self.dice, qpn)).collect();
+        self.slots = Slots::default();
+        self.places = Places::default();
+        self.reader = Reader::default();
+        self.doorbells.clear();
+        self.contexts.clear();
+        self.asks = None;
+        self.bad_at.clear();
+        self.looks.clear();
+        self.turn = None;
+        self.undo = None;
+        self.fetched.clear();
+        self.looked = 0;
+        self.record = None;
+        self.payload.clear();
+        self.sending = 0;
+        self.flights.clear();
+        self.fatal.clear();
+        self.fatal_due = None;
+        self.owed = [0; 3];
+        self.before = (Inputs::default(), Outputs::default());
+        self.progress = self.now;
+        let swept = self.now + QPS as u64;
+        while self.now < swept {
+            if self.dice.chance(50) {
+                let doorbell = (self.dice.below(QPS as u64) as u32, 0, 0);
+                self.doorbells.push_back(doorbell);
+            }
+            self.clock()?;
+            self.expect(!self.idle, "idle while contexts are cleaned")?;
+        }
+        self.clock()?;
+        self.expect(self.idle, "not idle when the contexts are clean")
+    }
+
+    pub fn expect(&self, holds: bool, what: &str) -> Check {
+        if holds {
+            Ok(())
+        } else {
+            Err(format!("clock {}: {what}", self.now))
+        }
+    }
+
+    /// One clock.
+    pub fn clock(&mut self) -> Check {
+        let inputs = self.inputs();
+        let outputs = self.rtl.clock(&inputs);
+        self.stable(&outputs)?;
+        // What the block sees in this clock comes before what it says.
+        if let Some((qpn, word, data)) = inputs.cfg {
+            self.context(qpn, word, data);
+        }
+        self.held = inputs.hold.then(|| self.held.unwrap_or(self.now));
+        self.turns(&inputs, &outputs)?;
+        self.undone(&outputs)?;
+        self.reads(&inputs, &outputs)?;
+        self.lookups(&outputs)?;
+        self.sets(&inputs, &outputs)?;
+        self.records(&inputs, &outputs)?;
+        self.events(&outputs)?;
+        self.ends();
+        self.idleness(&outputs)?;
+        self.expect(
+            self.now - self.progress < 40_000,
+            "nothing moves although work waits",
+        )?;
+        self.before = (inputs, outputs);
+        self.now += 1;
+        self.seen.clocks += 1;
+        Ok(())
+    }
+
+    pub fn clocks(&mut self, clocks: u64) -> Check {
+        (0..clocks).try_for_each(|_| self.clock())
+    }
+
+    fn inputs(&mut self) -> Inputs {
+        let Self {
+            dice, manner, now, ..
+        } = self;
+        let (now, taken) = (*now, manner.taken);
+        let rsv = self.slots.answer(self.asks, now, dice, manner);
+        let mut place = self.places.answer(now, dice, manner);
+        let beat = self.reader.beat(now, dice, manner);
+        self.sending -= usize::from(beat.payload_done);
+        if let Some((_, true, _)) = beat.word {
+            self.seen.word_at = now;
+        }
+        let mut look = None;
+        if self.looks.front().is_some_and(|&(due, _)| due == now) {
+            look = self.looks.pop_front().map(|(_, ok)| ok);
+        }
+        match self.fault {
+            Some(Fault::InvertLook) => look = look.map(|ok| !ok),
+            Some(Fault::DenyPlace) => place = place.map(|_| false),
+            _ => {}
+        }
+        let inputs = Inputs {
+            rst: false,
+            db: self.doorbells.pop_front(),
+            cfg: self.contexts.pop_front(),
+            mtu: self.mtu,
+            hold: self.hold,
+            rsv,
+            place,
+            set_ready: dice.chance(taken),
+            look,
+            rd_ready: self.reader.waiting() < manner.reads && dice.chance(taken),
+            wq: beat.word,
+            sd_ready: self.sending < manner.ahead && dice.chance(taken),
+        };
+        let Some((qpn, 0, index)) = inputs.db else {
+            return inputs;
+        };
+        // What the doorbell does; a state that is written in this clock counts already.
+        let mut good = false;
+        let new_state = match inputs.cfg {
+            Some((q, 0, data)) if q == qpn => State::from_code(data as u8 & 7),
+            _ => None,
+        };
+        let qp = &mut self.qps[qpn as usize];
+        qp.state = new_state.unwrap_or(qp.state);
+        if state_of(qp) {
+            let held = index.wrapping_sub(qp.fetched as u16);
+            good = u64::from(held) <= 1 << qp.shape.log;
+            if good {
+                let posted = qp.fetched + u64::from(held);
+                if posted < qp.posted {
+                    qp.taken_back = Some((now, qp.posted));
+                }
+                qp.posted = posted;
+                qp.written = qp.written.max(posted);
+            }
+        }
+        if good {
+            self.seen.good_doorbells += 1;
+            if self.fault == Some(Fault::LoseDoorbell) && qpn == 3 {
+                return Inputs { db: None, ..inputs };
+            }
+        } else {
+            self.bad_at.push_back(now + 4);
+        }
+        inputs
+    }
+
+    /// What is offered stays until it is taken.
+    fn stable(&self, new: &Outputs) -> Check {
+        let (inputs, old) = &self.before;
+        self.expect(new.wq_ready, "a word of a work request is not taken")?;
+        if old.set.is_some() && !inputs.set_ready {
+            self.expect(old.set == new.set, "m_set changed")?;
+        }
+        if old.rd.is_some() && !inputs.rd_ready {
+            self.expect(old.rd == new.rd, "m_rd changed")?;
+        }
+        if old.sd.is_some() && !inputs.sd_ready {
+            self.expect(old.sd == new.sd, "m_sd changed")?;
+        }
+        if old.rsv.is_some() && inputs.rsv.is_none() {
+            self.expect(old.rsv == new.rsv, "m_rsv changed")?;
+        }
+        if old.rsv.is_some() && inputs.rsv.is_some() {
+            self.expect(new.rsv.is_none(), "m_rsv stays after its answer")?;
+        }
+        Ok(())
+    }
+
+    /// A word of a context has its effect.
+    fn context(&mut self, qpn: u32, word: u8, data: u64) {
+        if word != 0 {
+            return;
+        }
+        let state = State::from_code(data as u8 & 7).expect("the bench writes states");
+        let qp = &mut self.qps[qpn as usize];
+        qp.state = state;
+        if state == State::Error {
+            qp.error = Some(self.now);
+        }
+        self.progress = self.now;
+    }
+
+    /// Requests in flight end; slots and places become free; queue pairs whose ring failed get their state.
+    fn ends(&mut self) {
+        let now = self.now;
+        let (done, flights): (Vec<_>, _) =
+            self.flights.drain(..).partition(|&(due, ..)| due <= now);
+        self.flights = flights;
+        for (_, qpn, psn) in done {
+            self.places.kept.remove(&(qpn, psn));
+            self.slots.free(qpn);
+            self.qps[qpn as usize].ended += 1;
+        }
+        while let Some(&(due, qpn)) = self.fatal.front() {
+            if due > now {
+                break;
+            }
+            self.fatal.pop_front();
+            if self.qps[qpn as usize].state == State::ReadyToSend {
+                self.set_state(qpn, State::Error);
+            }
+        }
+    }
+}
+
+impl Qp {
+    pub fn none(dice: &mut Dice, qpn: u32) -> Self {
+        Self {
+            state: State::Reset,
+            shape: Shape::random(dice, qpn),
+            ring: vec![],
+            written: 0,
+            posted: 0,
+            taken_back: None,
+            fetched: 0,
+            ended: 0,
+            read: 0,
+            error: None,
+            gone: false,
+            passed: BTreeMap::new(),
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! What the block says in a clock, against the model.
+
+use super::bench::{Bench, Check, Fault, Fetched, Turn};
+use super::rtl::{Inputs, Look, Outputs, Read, Record, Set};
+use super::world::{all, allowed, judge};
+use tributary_protocol::card::command::State;
+use tributary_protocol::card::descriptor::WorkRequest;
+use tributary_protocol::xud::Outcome;
+
+impl Bench {
+    /// Turns: asked for together, for a queue pair that has work, with the right PSN, and nobody waits too long.
+    pub fn turns(&mut self, inputs: &Inputs, outputs: &Outputs) -> Check {
+        if let Some((qpn, psn)) = outputs.place {
+            self.expect(self.turn.is_none(), "a turn within a turn")?;
+            self.expect(
+                outputs.rsv == Some(qpn),
+                "a place without asking for a slot",
+            )?;
+            let alone = self.places.ask(qpn, psn, self.now);
+            self.expect(alone, "two places at once")?;
+            let qp = &self.qps[qpn as usize];
+            let want = (u64::from(qp.shape.first) + qp.fetched) as u32 & 0xFF_FFFF;
+            self.expect(
+                psn == want,
+                &format!("PSN {psn} instead of {want} of {qpn}"),
+            )?;
+            let recent = qp.error.is_some_and(|since| self.now - since < 8);
+            let sends = qp.state == State::ReadyToSend || recent;
+            self.expect(sends, "a turn of a queue pair that does not send")?;
+            let lately = qp.taken_back.filter(|(since, _)| self.now - since < 20);
+            let posted = lately.map_or(0, |(_, posted)| posted).max(qp.posted);
+            self.expect(posted > qp.fetched, "a turn of a queue pair without work")?;
+            let late = self.held.is_some_and(|since| self.now - since > 4);
+            self.expect(!late, "a turn on hold")?;
+            self.fair(qpn)?;
+            self.seen.turns.push(qpn);
+            self.turn = Some(Turn {
+                qpn,
+                psn,
+                ..Turn::default()
+            });
+        }
+        self.asks = outputs.rsv.filter(|_| inputs.rsv.is_none());
+        let Some(turn) = &mut self.turn else {
+            return self.expect(
+                inputs.rsv.is_none() && outputs.rsv.is_none(),
+                "a stray slot",
+            );
+        };
+        turn.slot = turn.slot.or(inputs.rsv);
+        turn.place = turn.place.or(inputs.place);
+        let (Some(slot), Some(place)) = (turn.slot, turn.place) else {
+            return Ok(());
+        };
+        let (qpn, psn) = (turn.qpn, turn.psn);
+        self.turn = None;
+        let qp = &mut self.qps[qpn as usize];
+        if slot && place {
+            qp.fetched += 1;
+            qp.taken_back = qp.taken_back.filter(|(_, posted)| *posted > qp.fetched);
+            self.progress = self.now;
+        } else {
+            self.expect(self.undo.is_none(), "a slot or place was not given back")?;
+            self.seen.stall_credit += u64::from(!slot);
+            self.seen.stall_place += u64::from(slot);
+            self.owed[usize::from(slot)] += 1;
+            if slot || place {
+                self.undo = Some((qpn, psn, slot));
+            }
+        }
+        Ok(())
+    }
+
+    /// Between two turns of a queue pair that has work throughout, each other one has at most two.
+    fn fair(&mut self, turn: u32) -> Check {
+        for qpn in all() {
+            let qp = &mut self.qps[qpn as usize];
+            if qpn == turn || qp.posted <= qp.fetched || qp.state != State::ReadyToSend {
+                qp.passed.clear();
+                continue;
+            }
+            let turns = qp.passed.entry(turn).or_default();
+            *turns += 1;
+            if *turns > 2 {
+                return self.expect(false, &format!("{qpn} waits while {turn} has three turns"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is given back: of a turn that failed, or of a work request that is dropped.
+    pub fn undone(&mut self, outputs: &Outputs) -> Check {
+        match (outputs.cancel, outputs.drop) {
+            (None, None) => Ok(()),
+            (Some(qpn), Some((other, psn))) => {
+                // The one before may still wait to be set.
+                let first = self.fetched.front().map(|first| (first.qpn, first.error));
+                let place = self
+                    .fetched
+                    .iter()
+                    .take(2)
+                    .position(|f| (f.qpn, f.psn) == (qpn, psn));
+                let Some(place) = place.filter(|_| qpn == other) else {
+                    return self.expect(false, "another one is dropped than the next");
+                };
+                self.fetched.remove(place);
+                self.expect(self.looked > place, "dropped before it was there")?;
+                self.looked -= 1;
+                let failing = place == 1 && first == Some((qpn, true));
+                let qp = &mut self.qps[qpn as usize];
+                let right = qp.gone || qp.error.is_some() || failing;
+                qp.gone |= place == 0;
+                self.expect(right, "dropped although its queue pair lives")?;
+                self.seen.dropped += 1;
+                self.progress = self.now;
+                self.give_back(qpn, psn)
+            }
+            (slot, place) => {
+                let Some((qpn, psn, of_slot)) = self.undo.take() else {
+                    return self.expect(false, "given back out of turn");
+                };
+                if of_slot {
+                    self.expect(
+                        slot == Some(qpn) && place.is_none(),
+                        "wrong slot given back",
+                    )?;
+                    let had = self.slots.free(qpn);
+                    self.expect(had, "a slot that nobody had")
+                } else {
+                    self.expect(place == Some((qpn, psn)), "wrong place given back")?;
+                    let had = self.places.kept.remove(&(qpn, psn)) == Some(false);
+                    self.expect(had, "a place that nobody had")
+                }
+            }
+        }
+    }
+
+    fn give_back(&mut self, qpn: u32, psn: u32) -> Check {
+        let had = self.slots.free(qpn);
+        self.expect(had, "a slot that nobody had")?;
+        let had = self.places.kept.remove(&(qpn, psn)) == Some(false);
+        self.expect(had, "a place that nobody had")
+    }
+
+    /// Reads: payload of the latest record, or the next work request of a queue pair.
+    pub fn reads(&mut self, inputs: &Inputs, outputs: &Outputs) -> Check {
+        let Some(read) = outputs.rd else {
+            return Ok(());
+        };
+        if self.before.1.rd.is_none() {
+            self.seen.read_at = self.now;
+        }
+        if !inputs.rd_ready {
+            return Ok(());
+        }
+        let due = self.now + self.manner.latency.max(1);
+        if read.ctx >> 14 == 1 {
+            let payload = self.payload.pop_front();
+            self.expect(
+                payload == Some(read),
+                &format!("{payload:?}, read {read:?}"),
+            )?;
+            self.reader.payload(read.len, due);
+            self.seen.payloads += 1;
+            return Ok(());
+        }
+        self.expect(
+            read.ctx == 0 && read.len == 64,
+            "a fetch of another client or size",
+        )?;
+        let owner = all().find(|&qpn| {
+            let qp = &self.qps[qpn as usize];
+            let index = qp.read % (1 << qp.shape.log);
+            qp.read < qp.fetched && read.addr == qp.shape.base + 64 * index
+        });
+        let Some(qpn) = owner else {
+            return self.expect(false, &format!("no work request is at {:#x}", read.addr));
+        };
+        let qp = &mut self.qps[qpn as usize];
+        let number = qp.read;
+        qp.read += 1;
+        let entry = qp.ring[(number % (1 << qp.shape.log)) as usize];
+        let psn = (u64::from(qp.shape.first) + number) as u32 & 0xFF_FFFF;
+        let error = self.dice.chance(self.manner.fail);
+        let mut shown = entry;
+        if error {
+            shown = std::array::from_fn(|_| self.dice.word() as u8);
+        }
+        let reported = error && self.fault != Some(Fault::HideError);
+        self.reader.fetch(&shown, reported, due);
+        self.fetched.push_back(Fetched {
+            qpn,
+            number,
+            psn,
+            entry: shown,
+            error,
+        });
+        let last = self.fetched.len() - 1;
+        if self.fault == Some(Fault::SwapFetches) && last > self.looked + 1 {
+            self.fetched.swap(last, last - 1);
+        }
+        self.expect(
+            self.fetched.len() <= 17,
+            "more fetches than there is room for",
+        )
+    }
+
+    pub fn lookups(&mut self, outputs: &Outputs) -> Check {
+        let Some(look) = outputs.look else {
+            return Ok(());
+        };
+        let Some(fetched) = self.fetched.get(self.looked) else {
+            return self.expect(false, "a region is looked up for nothing");
+        };
+        let request = WorkRequest::decode(&fetched.entry);
+        let want = Look {
+            key: request.lkey,
+            pd: self.qps[fetched.qpn as usize].shape.pd,
+            addr: request.address,
+            len: (request.length & 0x1FFF) as u16,
+            write: false,
+        };
+        self.expect(look == want, &format!("{look:?} instead of {want:?}"))?;
+        self.looked += 1;
+        let ok = allowed(request.lkey, request.length);
+        self.looks.push_back((self.now + 6, ok));
+        Ok(())
+    }
+
+    /// The oldest work request is set, as it must.
+    pub fn sets(&mut self, inputs: &Inputs, outputs: &Outputs) -> Check {
+        if let Some(qpn) = outputs.fatal {
+            self.expect(self.fatal_due.is_none(), "fatal twice")?;
+            self.fatal_due = Some(qpn);
+        }
+        let Some(set) = outputs.set else {
+            return Ok(());
+        };
+        if !inputs.set_ready {
+            return Ok(());
+        }
+        self.expect(self.record.is_none(), "set before the one before has left")?;
+        let Some(fetched) = self.fetched.pop_front() else {
+            return self.expect(false, "a set of nothing");
+        };
+        self.expect(self.looked > 0, "set before it was there")?;
+        self.looked -= 1;
+        let (qpn, psn) = (fetched.qpn, fetched.psn);
+        let request = WorkRequest::decode(&fetched.entry);
+        let qp = &mut self.qps[qpn as usize];
+        let lives = !qp.gone;
+        let mut want = Set {
+            qpn,
+            psn,
+            node: request.to.node,
+            peer: request.to.qpn & 0xFF_FFFF,
+            vf: request.version_flags,
+            win_id: request.window.id,
+            epoch: request.window.epoch,
+            msn: request.window.msn,
+            wr_id: request.wr_id,
+            request: fetched.number as u16,
+            timeout: qp.shape.timeout,
+            outcome: judge(&request, self.mtu).map_or(0, Outcome::code),
+        };
+        if fetched.error {
+            qp.gone = true;
+            want = Set {
+                qpn,
+                psn,
+                request: want.request,
+                timeout: want.timeout,
+                outcome: Outcome::LocalQueue.code(),
+                node: 0,
+                peer: 0,
+                vf: 0,
+                win_id: 0,
+                epoch: 0,
+                msn: 0,
+                wr_id: 0,
+            };
+            let told = self.fatal_due.take() == Some(qpn);
+            self.expect(told, "a ring that cannot be read is not told")?;
+            self.seen.fatal += 1;
+            let delay = 1 + self.dice.below(60);
+            self.fatal.push_back((self.now + delay, qpn));
+        }
+        self.expect(lives, "set although its queue pair has ended")?;
+        self.expect(set == want, &format!("{set:?} instead of {want:?}"))?;
+        *self.seen.outcomes.entry(set.outcome).or_default() += 1;
+        self.owed[2] += i64::from(set.outcome != 0);
+        self.progress = self.now;
+        let place = self.places.kept.get_mut(&(qpn, psn));
+        let filled = place.map(|filled| std::mem::replace(filled, true));
+        self.expect(filled == Some(false), "a place that was not kept, or twice")?;
+        let mut flight = 2;
+        if set.outcome == 0 {
+            let shape = &self.qps[qpn as usize].shape;
+            let record = Record {
+                node: set.node,
+                peer: set.peer,
+                psn,
+                q_key: shape.q_key,
+                src: qpn,
+                vf: set.vf,
+                win_id: set.win_id,
+                epoch: set.epoch,
+                msn: set.msn,
+                head: std::array::from_fn(|at| {
+                    let bytes = &request.head[8 * at..8 * at + 8];
+                    u64::from_le_bytes(bytes.try_into().expect("8 bytes"))
+                }),
+                head_len: request.head_len,
+                len: request.length as u16,
+            };
+            self.record = Some((record, request.address));
+            flight += self.dice.below(self.manner.flight + 1);
+        }
+        self.flights.push((self.now + flight, qpn, psn));
+        Ok(())
+    }
+
+    pub fn records(&mut self, inputs: &Inputs, outputs: &Outputs) -> Check {
+        let Some(record) = outputs.sd else {
+            return Ok(());
+        };
+        if self.before.1.sd.is_none() {
+            self.seen.record_at = self.now;
+        }
+        if !inputs.sd_ready {
+            return Ok(());
+        }
+        let Some((want, addr)) = self.record.take() else {
+            return self.expect(false, "a record without a set");
+        };
+        self.expect(record == want, &format!("{record:?} instead of {want:?}"))?;
+        self.seen.records += 1;
+        if record.len > 0 {
+            self.sending += 1;
+            self.payload.push_back(Read {
+                addr,
+                len: record.len,
+                ctx: 0x4000,
+            });
+        }
+        Ok(())
+    }
+
+    pub fn events(&mut self, outputs: &Outputs) -> Check {
+        let bad = self.bad_at.front() == Some(&self.now);
+        self.expect(
+            outputs.bad_doorbell == bad,
+            if bad {
+                "a bad doorbell is not counted"
+            } else {
+                "a good doorbell is refused"
+            },
+        )?;
+        if bad {
+            self.bad_at.pop_front();
+            self.seen.bad_doorbells += 1;
+        }
+        let events = [
+            outputs.stall_credit,
+            outputs.stall_place,
+            outputs.local_error,
+        ];
+        for (owed, event) in self.owed.iter_mut().zip(events) {
+            *owed -= i64::from(event);
+        }
+        // A local error is told before its set is taken.
+        let told = self.owed[..2].iter().all(|&owed| owed >= 0);
+        self.expect(told, "a stall that nobody had")
+    }
+
+    /// Idle is what the model calls idle, as far as the world can see it.
+    pub fn idleness(&mut self, outputs: &Outputs) -> Check {
+        self.idle = outputs.idle;
+        if outputs.idle {
+            let quiet = self.fetched.is_empty()
+                && self.turn.is_none()
+                && self.undo.is_none()
+                && self.record.is_none()
+                && self.payload.is_empty()
+                && outputs.rd.is_none();
+            self.expect(quiet, "idle with something under way")?;
+        }
+        let waits = self
+            .qps
+            .iter()
+            .any(|qp| qp.state == State::ReadyToSend && !qp.gone && qp.posted > qp.fetched);
+        if !waits && self.fetched.is_empty() || self.hold {
+            self.progress = self.now;
+        }
+        Ok(())
+    }
+}

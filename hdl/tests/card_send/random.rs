@@ -1,0 +1,210 @@
+//! Random traffic: everything at once, and what the model must catch.
+
+use super::bench::{Bench, Check, Fault, Seen};
+use super::library;
+use super::world::{CALM, Manner, Shape, all};
+use std::collections::BTreeMap;
+use tributary_protocol::card::command::State;
+use tributary_protocol::xud::Outcome;
+
+const BUSY: Manner = Manner {
+    taken: 80,
+    words: 90,
+    slot: (1, 12),
+    refuse: 10,
+    latency: 60,
+    fail: 1,
+    bad: 30,
+    payload: 256,
+    flight: 400,
+    reads: 24,
+    ahead: 3,
+    slots: 6,
+    places: 64,
+};
+
+/// Starved of everything: outputs are rarely taken, words come one by one.
+const SLOW: Manner = Manner {
+    taken: 15,
+    words: 20,
+    slot: (1, 40),
+    refuse: 40,
+    latency: 5,
+    fail: 2,
+    bad: 50,
+    payload: 64,
+    flight: 3000,
+    reads: 3,
+    ahead: 1,
+    slots: 3,
+    places: 8,
+};
+
+/// Fast, with answers of dma_read in one piece and many failures.
+const FRAIL: Manner = Manner {
+    latency: 150,
+    slot: (1, 4),
+    fail: 8,
+    bad: 5,
+    payload: 32,
+    refuse: 2,
+    places: 32,
+    ..CALM
+};
+
+/// Random work, doorbells, lives of queue pairs and holds for so many clocks.
+fn traffic(bench: &mut Bench, clocks: u64) -> Check {
+    for qpn in all() {
+        let shape = Shape::random(&mut bench.dice, qpn);
+        bench.connect(qpn, shape)?;
+    }
+    let end = bench.now + clocks;
+    let mut release = 0;
+    while bench.now < end {
+        let qpn = bench.dice.below(16) as u32;
+        let qp = &bench.qps[qpn as usize];
+        let (state, gone, written) = (qp.state, qp.gone, qp.written);
+        let lives = matches!(
+            state,
+            State::Init | State::ReadyToReceive | State::ReadyToSend
+        );
+        match bench.dice.below(1000) {
+            0..80 if lives => {
+                let most = 1 + bench.dice.below(4);
+                bench.post(qpn, most);
+            }
+            80..90 => {
+                // Any index, and the right one behind it.
+                let index = bench.dice.word() as u16;
+                let near = (written as u16)
+                    .wrapping_add(bench.dice.below(8) as u16)
+                    .wrapping_sub(4);
+                let index = if bench.dice.chance(50) { index } else { near };
+                bench.doorbells.push_back((qpn, 0, index));
+                bench.doorbells.push_back((qpn, 0, written as u16));
+            }
+            90..100 => {
+                let kind = 1 + bench.dice.below(3) as u8;
+                let index = bench.dice.word() as u16;
+                bench.doorbells.push_back((qpn, kind, index));
+            }
+            100..103 if state == State::Reset => {
+                let shape = Shape::random(&mut bench.dice, qpn);
+                bench.create(qpn, shape);
+                bench.settle()?;
+            }
+            100..110 if state == State::Init => bench.set_state(qpn, State::ReadyToReceive),
+            100..110 if state == State::ReadyToReceive => bench.set_state(qpn, State::ReadyToSend),
+            110..112 if gone || state == State::Error => bench.destroy(qpn)?,
+            112 if bench.dice.chance(10) && state != State::Reset => bench.destroy(qpn)?,
+            113 if bench.dice.chance(10) && lives => bench.set_state(qpn, State::Error),
+            114 if bench.dice.chance(20) => {
+                bench.hold = true;
+                release = bench.now + bench.dice.below(400);
+            }
+            _ => {}
+        }
+        if bench.now >= release {
+            bench.hold = false;
+        }
+        bench.clock()?;
+    }
+    bench.drain()
+}
+
+fn run(seed: u64, manner: Manner, clocks: u64, fault: Option<Fault>) -> Result<Seen, String> {
+    let mut bench = Bench::new(library(), seed, manner).map_err(|e| format!("seed {seed}: {e}"))?;
+    bench.mtu = [256, 1024, 4096][(seed % 3) as usize];
+    bench.fault = fault;
+    traffic(&mut bench, clocks).map_err(|e| format!("seed {seed}: {e}"))?;
+    Ok(bench.seen)
+}
+
+fn soak(manner: Manner, seeds: std::ops::Range<u64>, clocks: u64) {
+    let mut outcomes = BTreeMap::<u8, u64>::new();
+    let mut events = [("", 0); 6];
+    for seed in seeds {
+        let seen = run(seed, manner, clocks, None).unwrap_or_else(|e| panic!("{e}"));
+        for (outcome, count) in seen.outcomes {
+            *outcomes.entry(outcome).or_default() += count;
+        }
+        for (sum, (what, count)) in events.iter_mut().zip([
+            ("dropped", seen.dropped),
+            ("payloads", seen.payloads),
+            ("turns without a place", seen.stall_place),
+            ("turns without a slot", seen.stall_credit),
+            ("good doorbells", seen.good_doorbells),
+            ("bad doorbells", seen.bad_doorbells),
+        ]) {
+            *sum = (what, sum.1 + count);
+        }
+    }
+    println!("{outcomes:?} work requests by outcome, {events:?}");
+    for (what, count) in events {
+        assert!(count > 0, "no {what}");
+    }
+    for outcome in [
+        Outcome::Ok,
+        Outcome::LocalLength,
+        Outcome::LocalAddress,
+        Outcome::LocalOpcode,
+        Outcome::LocalProtection,
+        Outcome::LocalQueue,
+    ] {
+        assert!(outcomes.contains_key(&outcome.code()), "no {outcome}");
+    }
+}
+
+#[test]
+fn xud_02_every_work_request_ends_once_in_busy_traffic() {
+    soak(BUSY, 0..6, 60_000);
+}
+
+#[test]
+fn xud_02_every_work_request_ends_once_when_everything_stalls() {
+    soak(SLOW, 10..13, 150_000);
+}
+
+#[test]
+fn xud_02_every_work_request_ends_once_when_rings_fail() {
+    soak(FRAIL, 20..24, 60_000);
+}
+
+#[test]
+fn reset_in_the_middle_forgets_everything() {
+    for seed in 30..34 {
+        let mut bench = Bench::new(library(), seed, BUSY).unwrap_or_else(|e| panic!("{e}"));
+        let result = (0..4).try_for_each(|_| {
+            let clocks = 200 + bench.dice.below(2_000);
+            for qpn in all() {
+                let shape = Shape::random(&mut bench.dice, qpn);
+                bench.connect(qpn, shape)?;
+            }
+            for _ in 0..clocks {
+                let qpn = bench.dice.below(16) as u32;
+                if bench.dice.chance(20) && bench.qps[qpn as usize].state == State::ReadyToSend {
+                    bench.post(qpn, 2);
+                }
+                bench.clock()?;
+            }
+            bench.reset()
+        });
+        result
+            .and_then(|()| traffic(&mut bench, 5_000))
+            .unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+    }
+}
+
+#[test]
+fn the_model_catches_an_environment_that_lies() {
+    for (fault, words) in [
+        (Fault::LoseDoorbell, "3 waits while"),
+        (Fault::SwapFetches, "instead of"),
+        (Fault::InvertLook, "outcome"),
+        (Fault::DenyPlace, "nothing moves"),
+        (Fault::HideError, "is not told"),
+    ] {
+        let error = run(40, BUSY, 20_000, Some(fault)).expect_err("the fault is seen");
+        assert!(error.contains(words), "{fault:?}: {error}");
+    }
+}
