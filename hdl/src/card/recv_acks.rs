@@ -1,0 +1,197 @@
+//! Acknowledgements that wait.
+
+use crate::blocks::{Pow2, RamReg};
+use crate::prelude::*;
+
+hdl_module! {
+    /// Acknowledgements on their way to xud_tx: up to 2^A, those that leave at once and those that wait until their
+    /// message has landed, each kind in order, in two rings of one block RAM.
+    /// One that waits may leave once there were as many s_landed as its place among those that wait: its completion is
+    /// ordered in host memory (XUD-4). The two kinds take turns. A syndrome of 0 waits like any other, but nothing is sent.
+    /// Latency: 5 clocks from s_valid or s_landed to m_ak_valid; an acknowledgement each 4 clocks.
+    /// B = A + 1.
+    pub struct CardRecvAcks<const A: usize, const B: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: empties both rings.
+        pub rst: Signal<In, Bit>,
+        /// An acknowledgement; pulse, not while full.
+        pub s_valid: Signal<In, Bit>,
+        /// It waits until its message has landed.
+        pub s_lands: Signal<In, Bit>,
+        /// Node 15:0, peer 39:16, PSN 63:40, syndrome 71:64, win_id 87:72, epoch 103:88, msn 135:104, version and
+        /// flags 143:136, queue pair here 167:144.
+        pub s_data: Signal<In, Bits<168>>,
+        /// The oldest message under way has landed; pulse.
+        pub s_landed: Signal<In, Bit>,
+        /// There are 2^A.
+        pub full: Signal<Out, Bit>,
+        /// There is none.
+        pub empty: Signal<Out, Bit>,
+        /// An acknowledgement for the line.
+        pub m_ak_valid: Signal<Out, Bit>,
+        /// It is taken.
+        pub m_ak_ready: Signal<In, Bit>,
+        /// To this node.
+        pub m_ak_node: Signal<Out, Bits<16>>,
+        /// To this queue pair.
+        pub m_ak_peer: Signal<Out, Bits<24>>,
+        /// PSN of the request.
+        pub m_ak_psn: Signal<Out, Bits<24>>,
+        /// AETH syndrome.
+        pub m_ak_syndrome: Signal<Out, Bits<8>>,
+        /// It has an echo: the request was of version 1.
+        pub m_ak_echo: Signal<Out, Bit>,
+        /// Window of the request.
+        pub m_ak_win_id: Signal<Out, Bits<16>>,
+        /// Epoch of the request.
+        pub m_ak_epoch: Signal<Out, Bits<16>>,
+        /// Number of the request in its window.
+        pub m_ak_msn: Signal<Out, Bits<32>>,
+        /// Version and flags of the request.
+        pub m_ak_vf: Signal<Out, Bits<8>>,
+        /// The queue pair that answers.
+        pub m_ak_src: Signal<Out, Bits<24>>,
+
+        /// Both rings: those that wait in the upper half.
+        words: RamReg<168, B>,
+        /// Next place to read and to write of each ring.
+        now_head: DFF<Bits<A>>,
+        now_tail: DFF<Bits<A>>,
+        wait_head: DFF<Bits<A>>,
+        wait_tail: DFF<Bits<A>>,
+        /// Those that leave at once; those that wait and have landed; all.
+        now_count: DFF<Bits<B>>,
+        landed_count: DFF<Bits<B>>,
+        count: DFF<Bits<B>>,
+        /// Clocks since a word was chosen; 0: none is.
+        step: DFF<Bits<2>>,
+        /// The word chosen is of those that wait; so was the last one.
+        of_wait: DFF<Bit>,
+        silent: Signal<Local, Bit>,
+        shown: Signal<Local, Bit>,
+        taken: Signal<Local, Bit>,
+        now_push: Signal<Local, Bit>,
+        wait_push: Signal<Local, Bit>,
+        now_pop: Signal<Local, Bit>,
+        wait_pop: Signal<Local, Bit>,
+        depth: Pow2<B, A>,
+    }
+}
+
+impl<const A: usize, const B: usize> Logic for CardRecvAcks<A, B> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clk,
+            now_head,
+            now_tail,
+            wait_head,
+            wait_tail,
+            now_count,
+            landed_count,
+            count,
+            step,
+            of_wait
+        );
+        self.full.next = self.count.q.val() == self.depth.val();
+        self.empty.next = !self.count.q.val().any();
+        self.now_push.next = self.s_valid.val() & !self.s_lands.val();
+        self.wait_push.next = self.s_valid.val() & self.s_lands.val();
+
+        self.words.clk.next = self.clk.val();
+        self.words.wr_en.next = self.s_valid.val();
+        self.words.wr_data.next = self.s_data.val();
+        self.words.wr_addr.next = bit_cast::<B, A>(self.now_tail.q.val());
+        if self.s_lands.val() {
+            self.words.wr_addr.next = bit_cast::<B, A>(self.wait_tail.q.val()) | self.depth.val();
+        }
+        self.words.rd_addr.next = bit_cast::<B, A>(self.now_head.q.val());
+        if self.of_wait.q.val() {
+            self.words.rd_addr.next = bit_cast::<B, A>(self.wait_head.q.val()) | self.depth.val();
+        }
+
+        self.shown.next = self.step.q.val().all();
+        self.silent.next = !self.words.rd_data.val().get_bits::<8>(64).any();
+        self.m_ak_valid.next = self.shown.val() & !self.silent.val();
+        self.taken.next = self.shown.val() & (self.m_ak_ready.val() | self.silent.val());
+        self.now_pop.next = self.taken.val() & !self.of_wait.q.val();
+        self.wait_pop.next = self.taken.val() & self.of_wait.q.val();
+        if self.step.q.val().any() & !self.shown.val() {
+            self.step.d.next = self.step.q.val() + 1;
+        }
+        if !self.step.q.val().any() {
+            if self.landed_count.q.val().any()
+                & (!self.of_wait.q.val() | !self.now_count.q.val().any())
+            {
+                self.of_wait.d.next = true;
+                self.step.d.next = 1.into();
+            } else if self.now_count.q.val().any() {
+                self.of_wait.d.next = false;
+                self.step.d.next = 1.into();
+            }
+        }
+        if self.taken.val() {
+            self.step.d.next = 0.into();
+        }
+
+        if self.now_push.val() {
+            self.now_tail.d.next = self.now_tail.q.val() + 1;
+        }
+        if self.wait_push.val() {
+            self.wait_tail.d.next = self.wait_tail.q.val() + 1;
+        }
+        if self.now_pop.val() {
+            self.now_head.d.next = self.now_head.q.val() + 1;
+        }
+        if self.wait_pop.val() {
+            self.wait_head.d.next = self.wait_head.q.val() + 1;
+        }
+        if self.now_push.val() & !self.now_pop.val() {
+            self.now_count.d.next = self.now_count.q.val() + 1;
+        }
+        if self.now_pop.val() & !self.now_push.val() {
+            self.now_count.d.next = self.now_count.q.val() - 1;
+        }
+        if self.s_landed.val() & !self.wait_pop.val() {
+            self.landed_count.d.next = self.landed_count.q.val() + 1;
+        }
+        if self.wait_pop.val() & !self.s_landed.val() {
+            self.landed_count.d.next = self.landed_count.q.val() - 1;
+        }
+        if self.s_valid.val() & !self.taken.val() {
+            self.count.d.next = self.count.q.val() + 1;
+        }
+        if self.taken.val() & !self.s_valid.val() {
+            self.count.d.next = self.count.q.val() - 1;
+        }
+
+        self.m_ak_node.next = self.words.rd_data.val().get_bits::<16>(0);
+        self.m_ak_peer.next = self.words.rd_data.val().get_bits::<24>(16);
+        self.m_ak_psn.next = self.words.rd_data.val().get_bits::<24>(40);
+        self.m_ak_syndrome.next = self.words.rd_data.val().get_bits::<8>(64);
+        self.m_ak_win_id.next = self.words.rd_data.val().get_bits::<16>(72);
+        self.m_ak_epoch.next = self.words.rd_data.val().get_bits::<16>(88);
+        self.m_ak_msn.next = self.words.rd_data.val().get_bits::<32>(104);
+        self.m_ak_vf.next = self.words.rd_data.val().get_bits::<8>(136);
+        self.m_ak_echo.next = self.words.rd_data.val().get_bits::<4>(140).any();
+        self.m_ak_src.next = self.words.rd_data.val().get_bits::<24>(144);
+
+        if self.rst.val() {
+            self.now_head.d.next = 0.into();
+            self.now_tail.d.next = 0.into();
+            self.wait_head.d.next = 0.into();
+            self.wait_tail.d.next = 0.into();
+            self.now_count.d.next = 0.into();
+            self.landed_count.d.next = 0.into();
+            self.count.d.next = 0.into();
+            self.step.d.next = 0.into();
+            self.of_wait.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("card_recv_acks_d{}", 1usize << A)).into_timing()
+    }
+}

@@ -1,0 +1,529 @@
+//! The verdict on each request.
+
+use crate::blocks::RamReg;
+use crate::prelude::*;
+
+hdl_module! {
+    /// Checks one request after the other, takes a receive request and a completion slot for those that are accepted,
+    /// and hands over what follows: completion and payload (m_st_*), acknowledgement (m_ak_*), index of the ring
+    /// (m_head_*). All of these, the verdict (s_rq_ready, s_rq_drop) and its ev_* pulse come in one clock.
+    /// Order of the checks, the first that fails decides: room for an acknowledgement (else dropped as if lost), queue
+    /// pair there and in ReadyToReceive or ReadyToSend (NAK), Q_Key (dropped in silence), opcode (NAK), MTU (NAK), epoch
+    /// (NAK), a receive request (RNR), long enough (NAK, it stays), a completion slot (RNR), region (NAK, the receive
+    /// request ends in LOCAL_PROTECTION).
+    /// A queue pair whose ring could not be read gets the completion LOCAL_QUEUE here, between two requests, if a slot
+    /// is free at once; else it gets none, as nothing else shall wait for it.
+    /// A request takes 13 clocks if its slot is granted within 6, one clock more for each clock after; 6 if it is refused.
+    /// Steps: 0 addresses of all tables, when nothing writes to them; 1 block RAM arrays; 2 RAM outputs compared,
+    /// address of the receive request; 3 epoch, first verdict; 4 receive request; 5 slot and region, side by side;
+    /// 6 handed over. 7 slot of a queue pair that failed.
+    /// CA = LQ + 4.
+    pub struct CardRecvCheck<const LQ: usize, const CA: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset; the tables are cleared with cfg_clear and cfg_shape.
+        pub rst: Signal<In, Bit>,
+        /// Begin no request.
+        pub hold: Signal<In, Bit>,
+        /// A table may be written in the next clock.
+        pub cfg_soon: Signal<In, Bit>,
+        /// Queue pair that is configured.
+        pub cfg_qpn: Signal<In, Bits<LQ>>,
+        /// Write whether it receives and its protection domain.
+        pub cfg_shape: Signal<In, Bit>,
+        /// Write its Q_Key.
+        pub cfg_key: Signal<In, Bit>,
+        /// Write its epochs.
+        pub cfg_epoch: Signal<In, Bit>,
+        /// Its index becomes 0.
+        pub cfg_clear: Signal<In, Bit>,
+        /// It receives.
+        pub cfg_receives: Signal<In, Bit>,
+        /// Word of configuration: protection domain 47:32; Q_Key 31:0; epochs oldest 15:0, newest 31:16.
+        pub cfg_data: Signal<In, Bits<64>>,
+        /// Largest payload, bytes.
+        pub cfg_mtu: Signal<In, Bits<13>>,
+        /// A request.
+        pub s_rq_valid: Signal<In, Bit>,
+        /// It is taken; pulse.
+        pub s_rq_ready: Signal<Out, Bit>,
+        /// With s_rq_ready: its payload is not wanted.
+        pub s_rq_drop: Signal<Out, Bit>,
+        /// From this node.
+        pub s_rq_node: Signal<In, Bits<16>>,
+        /// To this queue pair.
+        pub s_rq_qpn: Signal<In, Bits<24>>,
+        /// PSN.
+        pub s_rq_psn: Signal<In, Bits<24>>,
+        /// Q_Key.
+        pub s_rq_q_key: Signal<In, Bits<32>>,
+        /// From this queue pair.
+        pub s_rq_src: Signal<In, Bits<24>>,
+        /// Version and flags.
+        pub s_rq_vf: Signal<In, Bits<8>>,
+        /// Window.
+        pub s_rq_win_id: Signal<In, Bits<16>>,
+        /// Epoch.
+        pub s_rq_epoch: Signal<In, Bits<16>>,
+        /// Number in the window.
+        pub s_rq_msn: Signal<In, Bits<32>>,
+        /// Bytes of payload.
+        pub s_rq_len: Signal<In, Bits<13>>,
+        /// Opcode without a meaning.
+        pub s_rq_unknown: Signal<In, Bit>,
+        /// The number of receive requests read has changed; pulse.
+        pub s_arrived_valid: Signal<In, Bit>,
+        /// Queue pair.
+        pub s_arrived_qpn: Signal<In, Bits<LQ>>,
+        /// Requests ever read, modulo 32, in 4:0; they do not count 5.
+        pub s_arrived_word: Signal<In, Bits<6>>,
+        /// Place of the next receive request.
+        pub place: Signal<Out, Bits<CA>>,
+        /// Two clocks later: wr_id 63:0, address 127:64, lkey 159:128, bytes 172:160.
+        pub request: Signal<In, Bits<173>>,
+        /// The ring of a queue pair could not be read.
+        pub s_failed_valid: Signal<In, Bit>,
+        /// It is dealt with; pulse.
+        pub s_failed_ready: Signal<Out, Bit>,
+        /// Queue pair.
+        pub s_failed_qpn: Signal<In, Bits<LQ>>,
+        /// A completion slot is asked for, until rsv_done.
+        pub m_rsv_valid: Signal<Out, Bit>,
+        /// Queue pair.
+        pub m_rsv_qpn: Signal<Out, Bits<LQ>>,
+        /// Answer; pulse.
+        pub rsv_done: Signal<In, Bit>,
+        /// The slot is reserved.
+        pub rsv_ok: Signal<In, Bit>,
+        /// A region is looked up; pulse.
+        pub m_look_valid: Signal<Out, Bit>,
+        /// Key.
+        pub m_look_key: Signal<Out, Bits<32>>,
+        /// Protection domain.
+        pub m_look_pd: Signal<Out, Bits<16>>,
+        /// Where the message goes.
+        pub m_look_addr: Signal<Out, Bits<64>>,
+        /// Bytes of the message.
+        pub m_look_len: Signal<Out, Bits<13>>,
+        /// To be written: 1.
+        pub m_look_write: Signal<Out, Bit>,
+        /// Answer, 6 clocks later; pulse.
+        pub look_valid: Signal<In, Bit>,
+        /// The access is allowed.
+        pub look_ok: Signal<In, Bit>,
+        /// Write the index taken by packets.
+        pub m_head_valid: Signal<Out, Bit>,
+        /// Queue pair.
+        pub m_head_qpn: Signal<Out, Bits<LQ>>,
+        /// Receive requests ever taken, modulo 2^16.
+        pub m_head_index: Signal<Out, Bits<16>>,
+        /// With m_head_valid: it is a multiple of 4, and not cleared.
+        pub m_kick_valid: Signal<Out, Bit>,
+        /// No more acknowledgements may be handed over.
+        pub ak_full: Signal<In, Bit>,
+        /// An acknowledgement; pulse.
+        pub m_ak_valid: Signal<Out, Bit>,
+        /// It waits until the message has landed.
+        pub m_ak_lands: Signal<Out, Bit>,
+        /// As s_data of card_recv_acks.
+        pub m_ak_data: Signal<Out, Bits<168>>,
+        /// A completion; pulse.
+        pub m_st_valid: Signal<Out, Bit>,
+        /// One can be handed over.
+        pub m_st_ready: Signal<In, Bit>,
+        /// There is a payload to write.
+        pub m_st_writes: Signal<Out, Bit>,
+        /// Queue pair.
+        pub m_st_qpn: Signal<Out, Bits<LQ>>,
+        /// Name of the receive request.
+        pub m_st_wr_id: Signal<Out, Bits<64>>,
+        /// How it ended.
+        pub m_st_status: Signal<Out, Bits<8>>,
+        /// Bytes received.
+        pub m_st_len: Signal<Out, Bits<13>>,
+        /// Number of the receive request in its ring.
+        pub m_st_request: Signal<Out, Bits<16>>,
+        /// There is a packet: its fields go into the completion.
+        pub m_st_packet: Signal<Out, Bit>,
+        /// Accepted; pulse.
+        pub ev_accepted: Signal<Out, Bit>,
+        /// Dropped as too many acknowledgements wait; pulse.
+        pub ev_ack_overload: Signal<Out, Bit>,
+        /// Unknown opcode; pulse.
+        pub ev_bad_opcode: Signal<Out, Bit>,
+        /// No such queue pair; pulse.
+        pub ev_bad_qp: Signal<Out, Bit>,
+        /// Wrong Q_Key; pulse.
+        pub ev_bad_key: Signal<Out, Bit>,
+        /// Payload over the MTU or the receive request; pulse.
+        pub ev_bad_length: Signal<Out, Bit>,
+        /// Epoch of an earlier process; pulse.
+        pub ev_stale_epoch: Signal<Out, Bit>,
+        /// No receive request or completion slot; pulse.
+        pub ev_rnr: Signal<Out, Bit>,
+        /// A completion LOCAL_PROTECTION or LOCAL_QUEUE; pulse.
+        pub ev_local_error: Signal<Out, Bit>,
+        /// No request is under way.
+        pub idle: Signal<Out, Bit>,
+
+        /// Protection domain 15:0, it receives 16.
+        shapes: RamReg<17, LQ>,
+        keys: RamReg<32, LQ>,
+        epochs: RamReg<32, LQ>,
+        /// Receive requests ever taken.
+        heads: RamReg<16, LQ>,
+        /// As s_arrived_word.
+        arrived: RamReg<6, LQ>,
+        step: DFF<Bits<3>>,
+        /// Nothing writes to a table in this clock.
+        quiet: Signal<Local, Bit>,
+        begin: Signal<Local, Bit>,
+        begin_failed: Signal<Local, Bit>,
+        qpn: Signal<Local, Bits<LQ>>,
+        /// Step 3 on: results of the comparisons.
+        overload: DFF<Bit>,
+        bad_qp: DFF<Bit>,
+        bad_key: DFF<Bit>,
+        over_mtu: DFF<Bit>,
+        has_epoch: DFF<Bit>,
+        some: DFF<Bit>,
+        /// Epoch of the request, newest epoch, both less the oldest one.
+        epoch_age: DFF<Bits<16>>,
+        epoch_span: DFF<Bits<16>>,
+        pd: DFF<Bits<16>>,
+        stale: Signal<Local, Bit>,
+        /// The verdict so far: overload, queue pair, Q_Key, opcode, length, epoch, RNR; nothing.
+        verdict: DFF<Bits<7>>,
+        short: Signal<Local, Bit>,
+        /// What the acknowledgement says; 0: there is none.
+        syndrome: DFF<Bits<8>>,
+        /// A slot is asked for, for this queue pair; it is reserved.
+        rsv_valid: DFF<Bit>,
+        rsv_qpn: DFF<Bits<LQ>>,
+        slot: DFF<Bit>,
+        slot_now: Signal<Local, Bit>,
+        no_slot: Signal<Local, Bit>,
+        look: DFF<Bit>,
+        /// The region was looked up, the access is allowed.
+        looked: DFF<Bit>,
+        allowed: DFF<Bit>,
+        looked_now: Signal<Local, Bit>,
+        allowed_now: Signal<Local, Bit>,
+        /// Step 6: a packet is taken or refused, it takes its receive request, its payload is wanted; a queue pair that
+        /// failed is done, with a completion.
+        answer: DFF<Bit>,
+        takes: DFF<Bit>,
+        wanted: DFF<Bit>,
+        failed: DFF<Bit>,
+        failed_slot: DFF<Bit>,
+        head: DFF<Bits<16>>,
+        head_next: DFF<Bits<16>>,
+        lq: Param<LQ, 5>,
+    }
+}
+
+impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clk,
+            step,
+            overload,
+            bad_qp,
+            bad_key,
+            over_mtu,
+            has_epoch,
+            some,
+            epoch_age,
+            epoch_span,
+            pd,
+            verdict,
+            syndrome,
+            rsv_valid,
+            rsv_qpn,
+            slot,
+            look,
+            looked,
+            allowed,
+            answer,
+            takes,
+            wanted,
+            failed,
+            failed_slot,
+            head,
+            head_next
+        );
+        self.qpn.next = bit_cast::<LQ, 24>(self.s_rq_qpn.val());
+        // Tables; the request, and so its words, stay until it is taken.
+        self.shapes.clk.next = self.clk.val();
+        self.shapes.rd_addr.next = self.qpn.val();
+        self.shapes.wr_en.next = self.cfg_shape.val();
+        self.shapes.wr_addr.next = self.cfg_qpn.val();
+        self.shapes.wr_data.next = bit_cast::<17, 16>(self.cfg_data.val().get_bits::<16>(32))
+            | (bit_cast::<17, 1>(self.cfg_receives.val().into()) << 16);
+        self.keys.clk.next = self.clk.val();
+        self.keys.rd_addr.next = self.qpn.val();
+        self.keys.wr_en.next = self.cfg_key.val();
+        self.keys.wr_addr.next = self.cfg_qpn.val();
+        self.keys.wr_data.next = self.cfg_data.val().get_bits::<32>(0);
+        self.epochs.clk.next = self.clk.val();
+        self.epochs.rd_addr.next = self.qpn.val();
+        self.epochs.wr_en.next = self.cfg_epoch.val();
+        self.epochs.wr_addr.next = self.cfg_qpn.val();
+        self.epochs.wr_data.next = self.cfg_data.val().get_bits::<32>(0);
+        self.arrived.clk.next = self.clk.val();
+        self.arrived.rd_addr.next = self.qpn.val();
+        self.arrived.wr_en.next = self.s_arrived_valid.val();
+        self.arrived.wr_addr.next = self.s_arrived_qpn.val();
+        self.arrived.wr_data.next = self.s_arrived_word.val();
+        self.heads.clk.next = self.clk.val();
+        self.heads.rd_addr.next = self.qpn.val();
+
+        // Answers of card_cq and card_regions.
+        self.slot_now.next = self.slot.q.val() | (self.rsv_done.val() & self.rsv_ok.val());
+        self.no_slot.next = self.rsv_done.val() & !self.rsv_ok.val();
+        self.looked_now.next = self.looked.q.val() | self.look_valid.val();
+        self.allowed_now.next = self.allowed.q.val();
+        if !self.looked.q.val() {
+            self.allowed_now.next = self.look_ok.val();
+        }
+        if self.rsv_done.val() {
+            self.rsv_valid.d.next = false;
+        }
+        self.slot.d.next = self.slot_now.val();
+        self.looked.d.next = self.looked_now.val();
+        self.allowed.d.next = self.allowed_now.val();
+
+        // Step 0: a queue pair that failed, or a request.
+        self.quiet.next = !self.cfg_shape.val()
+            & !self.cfg_key.val()
+            & !self.cfg_epoch.val()
+            & !self.cfg_clear.val()
+            & !self.s_arrived_valid.val();
+        self.begin_failed.next =
+            !self.step.q.val().any() & self.s_failed_valid.val() & !self.ak_full.val();
+        self.begin.next = !self.step.q.val().any()
+            & !self.begin_failed.val()
+            & self.s_rq_valid.val()
+            & !self.hold.val()
+            & self.quiet.val();
+        if self.begin.val() {
+            self.step.d.next = 1.into();
+        }
+        if self.begin_failed.val() {
+            self.step.d.next = 7.into();
+            self.rsv_valid.d.next = true;
+            self.rsv_qpn.d.next = self.s_failed_qpn.val();
+        }
+        if !self.step.q.val().any() {
+            self.slot.d.next = false;
+        }
+
+        // Step 1.
+        if self.step.q.val() == 1 {
+            self.step.d.next = 2.into();
+        }
+
+        // Step 2: the request against its queue pair.
+        self.place.next = (bit_cast::<CA, LQ>(self.qpn.val()) << 4)
+            | bit_cast::<CA, 4>(self.heads.rd_data.val().get_bits::<4>(0));
+        if self.step.q.val() == 2 {
+            self.step.d.next = 3.into();
+            self.overload.d.next = self.ak_full.val();
+            self.bad_qp.d.next = (self.s_rq_qpn.val() >> self.lq.val()).any()
+                | !self.shapes.rd_data.val().get_bit(16);
+            self.bad_key.d.next = self.s_rq_q_key.val() != self.keys.rd_data.val();
+            self.over_mtu.d.next = self.s_rq_len.val() > self.cfg_mtu.val();
+            self.has_epoch.d.next =
+                self.s_rq_vf.val().get_bits::<4>(4).any() & !self.s_rq_vf.val().get_bit(0);
+            self.epoch_age.d.next =
+                self.s_rq_epoch.val() - self.epochs.rd_data.val().get_bits::<16>(0);
+            self.epoch_span.d.next = self.epochs.rd_data.val().get_bits::<16>(16)
+                - self.epochs.rd_data.val().get_bits::<16>(0);
+            self.some.d.next = !self.arrived.rd_data.val().get_bit(5)
+                & (self.arrived.rd_data.val().get_bits::<5>(0)
+                    != self.heads.rd_data.val().get_bits::<5>(0));
+            self.pd.d.next = self.shapes.rd_data.val().get_bits::<16>(0);
+            self.head.d.next = self.heads.rd_data.val();
+        }
+
+        // Step 3: the first verdict.
+        self.stale.next =
+            self.has_epoch.q.val() & (self.epoch_age.q.val() > self.epoch_span.q.val());
+        if self.step.q.val() == 3 {
+            self.step.d.next = 4.into();
+            self.head_next.d.next = self.head.q.val() + 1;
+            self.syndrome.d.next = 0.into();
+            self.verdict.d.next = 0.into();
+            if self.overload.q.val() {
+                self.verdict.d.next = 1.into();
+            } else if self.bad_qp.q.val() {
+                self.verdict.d.next = 2.into();
+                self.syndrome.d.next = 0x71.into();
+            } else if self.bad_key.q.val() {
+                self.verdict.d.next = 4.into();
+            } else if self.s_rq_unknown.val() {
+                self.verdict.d.next = 8.into();
+                self.syndrome.d.next = 0x61.into();
+            } else if self.over_mtu.q.val() {
+                self.verdict.d.next = 16.into();
+                self.syndrome.d.next = 0x70.into();
+            } else if self.stale.val() {
+                self.verdict.d.next = 32.into();
+                self.syndrome.d.next = 0x72.into();
+            } else if !self.some.q.val() {
+                self.verdict.d.next = 64.into();
+                self.syndrome.d.next = 0x20.into();
+            }
+        }
+
+        // Step 4: the receive request, which is at hand from here on.
+        self.short.next = self.s_rq_len.val() > self.request.val().get_bits::<13>(160);
+        self.answer.d.next = false;
+        self.takes.d.next = false;
+        self.wanted.d.next = false;
+        self.look.d.next = false;
+        if self.step.q.val() == 4 {
+            self.step.d.next = 6.into();
+            self.answer.d.next = true;
+            if !self.verdict.q.val().any() {
+                if self.short.val() {
+                    self.verdict.d.next = 16.into();
+                    self.syndrome.d.next = 0x70.into();
+                } else {
+                    self.step.d.next = 5.into();
+                    self.answer.d.next = false;
+                    self.rsv_valid.d.next = true;
+                    self.rsv_qpn.d.next = self.qpn.val();
+                    self.look.d.next = true;
+                    self.looked.d.next = false;
+                }
+            }
+        }
+
+        // Step 5: slot and region.
+        if self.step.q.val() == 5 {
+            if self.no_slot.val() {
+                self.step.d.next = 6.into();
+                self.answer.d.next = true;
+                self.verdict.d.next = 64.into();
+                self.syndrome.d.next = 0x20.into();
+            }
+            if self.slot_now.val()
+                & self.looked_now.val()
+                & self.m_st_ready.val()
+                & !self.cfg_soon.val()
+            {
+                self.step.d.next = 6.into();
+                self.answer.d.next = true;
+                self.takes.d.next = true;
+                self.wanted.d.next = self.allowed_now.val();
+                self.syndrome.d.next = 0x62.into();
+                if self.allowed_now.val() {
+                    self.syndrome.d.next = 0x1f.into();
+                }
+            }
+        }
+
+        // Step 7: the slot of a queue pair that failed.
+        self.failed.d.next = false;
+        self.failed_slot.d.next = false;
+        if self.step.q.val() == 7 {
+            self.verdict.d.next = 0.into();
+            self.syndrome.d.next = 0.into();
+            if self.no_slot.val() | (self.slot_now.val() & self.m_st_ready.val()) {
+                self.step.d.next = 6.into();
+                self.failed.d.next = true;
+                self.failed_slot.d.next = self.slot_now.val();
+            }
+        }
+
+        // Step 6: everything at once.
+        if self.step.q.val() == 6 {
+            self.step.d.next = 0.into();
+        }
+        self.s_rq_ready.next = self.answer.q.val();
+        self.s_rq_drop.next = !self.wanted.q.val();
+        self.s_failed_ready.next = self.failed.q.val();
+        self.m_head_valid.next = self.takes.q.val() | self.cfg_clear.val();
+        self.m_head_qpn.next = self.qpn.val();
+        self.m_head_index.next = self.head_next.q.val();
+        if self.cfg_clear.val() {
+            self.m_head_qpn.next = self.cfg_qpn.val();
+            self.m_head_index.next = 0.into();
+        }
+        self.heads.wr_en.next = self.m_head_valid.val();
+        self.heads.wr_addr.next = self.m_head_qpn.val();
+        self.heads.wr_data.next = self.m_head_index.val();
+        self.m_kick_valid.next =
+            self.takes.q.val() & !self.head_next.q.val().get_bits::<2>(0).any();
+        self.m_ak_valid.next =
+            (self.answer.q.val() & self.syndrome.q.val().any()) | self.failed_slot.q.val();
+        self.m_ak_lands.next = self.takes.q.val() | self.failed_slot.q.val();
+        self.m_ak_data.next = bit_cast::<168, 16>(self.s_rq_node.val())
+            | (bit_cast::<168, 24>(self.s_rq_src.val()) << 16)
+            | (bit_cast::<168, 24>(self.s_rq_psn.val()) << 40)
+            | (bit_cast::<168, 8>(self.syndrome.q.val()) << 64)
+            | (bit_cast::<168, 16>(self.s_rq_win_id.val()) << 72)
+            | (bit_cast::<168, 16>(self.s_rq_epoch.val()) << 88)
+            | (bit_cast::<168, 32>(self.s_rq_msn.val()) << 104)
+            | (bit_cast::<168, 8>(self.s_rq_vf.val()) << 136)
+            | (bit_cast::<168, 24>(self.s_rq_qpn.val()) << 144);
+        self.m_st_valid.next = self.takes.q.val() | self.failed_slot.q.val();
+        self.m_st_writes.next = self.wanted.q.val() & self.s_rq_len.val().any();
+        self.m_st_qpn.next = self.rsv_qpn.q.val();
+        self.m_st_packet.next = !self.failed.q.val();
+        // LOCAL_PROTECTION or OK.
+        self.m_st_status.next = 14.into();
+        self.m_st_len.next = 0.into();
+        if self.wanted.q.val() {
+            self.m_st_status.next = 0.into();
+            self.m_st_len.next = self.s_rq_len.val();
+        }
+        self.m_st_wr_id.next = self.request.val().get_bits::<64>(0);
+        self.m_st_request.next = self.head.q.val();
+        if self.failed.q.val() {
+            // LOCAL_QUEUE.
+            self.m_st_status.next = 17.into();
+            self.m_st_wr_id.next = 0.into();
+            self.m_st_request.next = 0.into();
+        }
+        self.ev_ack_overload.next = self.answer.q.val() & self.verdict.q.val().get_bit(0);
+        self.ev_bad_qp.next = self.answer.q.val() & self.verdict.q.val().get_bit(1);
+        self.ev_bad_key.next = self.answer.q.val() & self.verdict.q.val().get_bit(2);
+        self.ev_bad_opcode.next = self.answer.q.val() & self.verdict.q.val().get_bit(3);
+        self.ev_bad_length.next = self.answer.q.val() & self.verdict.q.val().get_bit(4);
+        self.ev_stale_epoch.next = self.answer.q.val() & self.verdict.q.val().get_bit(5);
+        self.ev_rnr.next = self.answer.q.val() & self.verdict.q.val().get_bit(6);
+        self.ev_accepted.next = self.takes.q.val() & self.wanted.q.val();
+        self.ev_local_error.next =
+            (self.takes.q.val() & !self.wanted.q.val()) | self.failed_slot.q.val();
+
+        self.m_rsv_valid.next = self.rsv_valid.q.val();
+        self.m_rsv_qpn.next = self.rsv_qpn.q.val();
+        self.m_look_valid.next = self.look.q.val();
+        self.m_look_key.next = self.request.val().get_bits::<32>(128);
+        self.m_look_pd.next = self.pd.q.val();
+        self.m_look_addr.next = self.request.val().get_bits::<64>(64);
+        self.m_look_len.next = self.s_rq_len.val();
+        self.m_look_write.next = true;
+        self.idle.next = !self.step.q.val().any() & !self.begin.val() & !self.s_failed_valid.val();
+
+        if self.rst.val() {
+            self.step.d.next = 0.into();
+            self.rsv_valid.d.next = false;
+            self.slot.d.next = false;
+            self.look.d.next = false;
+            self.answer.d.next = false;
+            self.takes.d.next = false;
+            self.wanted.d.next = false;
+            self.failed.d.next = false;
+            self.failed_slot.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("card_recv_check_q{}", 1usize << LQ)).into_timing()
+    }
+}

@@ -1,0 +1,345 @@
+//! Reading receive requests ahead.
+
+use crate::blocks::{RamReg, RamRegForward};
+use crate::prelude::*;
+use crate::rw::EventQueue;
+
+hdl_module! {
+    /// Reads receive requests of all queue pairs ahead, up to 16 of each, in bursts of up to 4 that end at multiples of 4
+    /// (so at the ring's end at the latest). A burst is read when the cache has room for all of it.
+    /// Queue pairs that want a burst take turns of 13 clocks, at most one burst each; up to 15 bursts are under way.
+    /// Two queues hold their numbers, each queue pair at most once in each: one for doorbells (s_want_*), one for
+    /// requests that were taken (s_kick_*, with every fourth one of a queue pair) and for those that want one burst
+    /// more. Who leaves a queue is marked as such before its indices are read, so nothing that happens meanwhile is lost.
+    /// Steps: 0 choose; 1 unmarked; 1 to 7 wait for doorbells that saw the old mark, then the tables; 8 RAM outputs;
+    /// 9 size of the burst; 10 room; 11 m_rd_*, written back. A kick ends in step 3. A turn begins anew if a queue pair
+    /// was cleared just before, as the tables are not cleared in the same clock.
+    pub struct CardRecvFetch<const LQ: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset; the tables are cleared with cfg_clear and cfg_sweep.
+        pub rst: Signal<In, Bit>,
+        /// Begin no turn.
+        pub hold: Signal<In, Bit>,
+        /// Queue pair that is configured.
+        pub cfg_qpn: Signal<In, Bits<LQ>>,
+        /// Write its shape.
+        pub cfg_shape: Signal<In, Bit>,
+        /// Its receive ring may be read.
+        pub cfg_reads: Signal<In, Bit>,
+        /// log2 of its receive ring's length.
+        pub cfg_log: Signal<In, Bits<4>>,
+        /// Write the base of its receive ring.
+        pub cfg_base: Signal<In, Bit>,
+        /// The base.
+        pub cfg_data: Signal<In, Bits<64>>,
+        /// Its index becomes 0.
+        pub cfg_clear: Signal<In, Bit>,
+        /// With cfg_clear: it is in no queue.
+        pub cfg_sweep: Signal<In, Bit>,
+        /// Write the index posted.
+        pub s_prod_valid: Signal<In, Bit>,
+        /// Queue pair.
+        pub s_prod_qpn: Signal<In, Bits<LQ>>,
+        /// Receive requests ever posted, modulo 2^16.
+        pub s_prod_index: Signal<In, Bits<16>>,
+        /// With s_prod_valid: the queue pair wants a turn.
+        pub s_want_valid: Signal<In, Bit>,
+        /// Its mark.
+        pub s_want_mark: Signal<In, Bit>,
+        /// A queue pair that wanted has its turn; pulse.
+        pub m_served_valid: Signal<Out, Bit>,
+        /// Queue pair.
+        pub m_served_qpn: Signal<Out, Bits<LQ>>,
+        /// The mark it had.
+        pub m_served_mark: Signal<Out, Bit>,
+        /// Write the index taken by packets.
+        pub s_head_valid: Signal<In, Bit>,
+        /// Queue pair.
+        pub s_head_qpn: Signal<In, Bits<LQ>>,
+        /// Receive requests ever taken, modulo 2^16.
+        pub s_head_index: Signal<In, Bits<16>>,
+        /// With s_head_valid: a burst may have room now; pulse, 32 clocks apart on average.
+        pub s_kick_valid: Signal<In, Bit>,
+        /// A read.
+        pub m_rd_valid: Signal<Out, Bit>,
+        /// It is taken.
+        pub m_rd_ready: Signal<In, Bit>,
+        /// Where.
+        pub m_rd_addr: Signal<Out, Bits<64>>,
+        /// Bytes: 32 to 128.
+        pub m_rd_len: Signal<Out, Bits<13>>,
+        /// Client 2 in 15:14, queue pair 13:4, place of the first request 3:0.
+        pub m_rd_ctx: Signal<Out, Bits<16>>,
+        /// A read has ended; pulse.
+        pub s_done: Signal<In, Bit>,
+        /// A queue pair whose ring cannot be read waits: begin no turn, so that these stay few.
+        pub s_failed: Signal<In, Bit>,
+        /// No turn, no read is under way.
+        pub idle: Signal<Out, Bit>,
+
+        /// Queue pair, and its mark in 15.
+        wants: EventQueue<16, LQ>,
+        again: EventQueue<16, LQ>,
+        prods: RamRegForward<16, LQ>,
+        heads: RamRegForward<16, LQ>,
+        /// log2 of the ring's length 3:0, it may be read 4.
+        shapes: RamRegForward<5, LQ>,
+        bases: RamReg<64, LQ>,
+        /// Receive requests ever asked for, modulo 2^16.
+        asked: RamReg<16, LQ>,
+        /// The queue pair is in `again`.
+        queued: RamReg<1, LQ>,
+        /// A kick waits.
+        kick: DFF<Bit>,
+        kick_qpn: DFF<Bits<LQ>>,
+        step: DFF<Bits<4>>,
+        is_kick: DFF<Bit>,
+        is_want: DFF<Bit>,
+        qpn: DFF<Bits<LQ>>,
+        mark: DFF<Bit>,
+        /// Clocks until all tables are cleared alike.
+        unsettled: DFF<Bits<4>>,
+        /// Reads under way.
+        flying: DFF<Bits<4>>,
+        /// Step 9 on: requests not asked for, asked for and not taken, the next index in the ring, up to the end of the
+        /// burst, the ring may be read.
+        ahead: DFF<Bits<16>>,
+        used: DFF<Bits<5>>,
+        offset: DFF<Bits<16>>,
+        span: DFF<Bits<3>>,
+        reads: DFF<Bit>,
+        /// Step 10 on: requests of the burst, more are there behind it, the address so far, bits 32 on without their carry.
+        burst: DFF<Bits<3>>,
+        more: DFF<Bit>,
+        low: DFF<Bits<33>>,
+        /// Step 11: the burst is read.
+        go: DFF<Bit>,
+        high: DFF<Bits<32>>,
+        rd_valid: DFF<Bit>,
+        rd_addr: DFF<Bits<64>>,
+        rd_len: DFF<Bits<13>>,
+        rd_ctx: DFF<Bits<16>>,
+        can_turn: Signal<Local, Bit>,
+        /// The queue of doorbells goes first.
+        pick_want: Signal<Local, Bit>,
+        turn: Signal<Local, Bit>,
+        next: Signal<Local, Bits<16>>,
+        log: Signal<Local, Bits<4>>,
+        place: Signal<Local, Bits<16>>,
+        length: Signal<Local, Bits<6>>,
+        /// The queue pair is in `again`, this turn apart.
+        stays: Signal<Local, Bit>,
+        enter: Signal<Local, Bit>,
+        commit: Signal<Local, Bit>,
+        begin: Signal<Local, Bit>,
+        all: Param<0xffff, 16>,
+    }
+}
+
+impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, kick, kick_qpn, step, is_kick, is_want, qpn, mark, unsettled, flying, ahead,
+            used, offset, span, reads, burst, more, low, go, high, rd_valid, rd_addr, rd_len,
+            rd_ctx
+        );
+        // Tables.
+        self.prods.clk.next = self.clk.val();
+        self.prods.rd_addr.next = self.qpn.q.val();
+        self.prods.wr_en.next = self.s_prod_valid.val();
+        self.prods.wr_addr.next = self.s_prod_qpn.val();
+        self.prods.wr_data.next = self.s_prod_index.val();
+        self.heads.clk.next = self.clk.val();
+        self.heads.rd_addr.next = self.qpn.q.val();
+        self.heads.wr_en.next = self.s_head_valid.val();
+        self.heads.wr_addr.next = self.s_head_qpn.val();
+        self.heads.wr_data.next = self.s_head_index.val();
+        self.shapes.clk.next = self.clk.val();
+        self.shapes.rd_addr.next = self.qpn.q.val();
+        self.shapes.wr_en.next = self.cfg_shape.val();
+        self.shapes.wr_addr.next = self.cfg_qpn.val();
+        self.shapes.wr_data.next = bit_cast::<5, 4>(self.cfg_log.val())
+            | (bit_cast::<5, 1>(self.cfg_reads.val().into()) << 4);
+        self.bases.clk.next = self.clk.val();
+        self.bases.rd_addr.next = self.qpn.q.val();
+        self.bases.wr_en.next = self.cfg_base.val();
+        self.bases.wr_addr.next = self.cfg_qpn.val();
+        self.bases.wr_data.next = self.cfg_data.val();
+
+        // Step 0: a kick, or the queue whose turn it is.
+        self.begin.next = !self.step.q.val().any();
+        self.can_turn.next = self.begin.val()
+            & !self.kick.q.val()
+            & !self.hold.val()
+            & !self.s_failed.val()
+            & !self.flying.q.val().all()
+            & !self.rd_valid.q.val();
+        self.pick_want.next =
+            self.wants.m_valid.val() & (!self.again.m_valid.val() | !self.is_want.q.val());
+        self.turn.next =
+            self.can_turn.val() & (self.wants.m_valid.val() | self.again.m_valid.val());
+        self.wants.clk.next = self.clk.val();
+        self.wants.rst.next = self.rst.val();
+        self.wants.s_valid.next = self.s_want_valid.val();
+        self.wants.s_data.next = bit_cast::<16, LQ>(self.s_prod_qpn.val())
+            | (bit_cast::<16, 1>(self.s_want_mark.val().into()) << 15);
+        self.wants.m_ready.next = self.can_turn.val() & self.pick_want.val();
+        self.again.m_ready.next = self.can_turn.val() & !self.pick_want.val();
+        self.next.next = self.again.m_data.val();
+        if self.pick_want.val() {
+            self.next.next = self.wants.m_data.val();
+        }
+        if self.begin.val() {
+            if self.turn.val() {
+                self.is_want.d.next = self.pick_want.val();
+                self.mark.d.next = self.next.val().get_bit(15);
+                self.qpn.d.next = bit_cast::<LQ, 16>(self.next.val());
+                self.is_kick.d.next = false;
+                self.step.d.next = 1.into();
+            }
+            if self.kick.q.val() {
+                self.qpn.d.next = self.kick_qpn.q.val();
+                self.is_kick.d.next = true;
+                self.step.d.next = 1.into();
+                self.kick.d.next = false;
+            }
+        } else {
+            self.step.d.next = self.step.q.val() + 1;
+        }
+        if self.s_kick_valid.val() {
+            self.kick.d.next = true;
+            self.kick_qpn.d.next = self.s_head_qpn.val();
+        }
+
+        // Step 1: doorbells from here on make it want again.
+        self.m_served_valid.next =
+            (self.step.q.val() == 1) & self.is_want.q.val() & !self.is_kick.q.val();
+        self.m_served_qpn.next = self.qpn.q.val();
+        self.m_served_mark.next = self.mark.q.val();
+
+        // Step 8: indices.
+        self.log.next = self.shapes.rd_data.val().get_bits::<4>(0);
+        self.place.next = self.asked.rd_data.val() & !(self.all.val() << self.log.val());
+        self.ahead.d.next = self.prods.rd_data.val() - self.asked.rd_data.val();
+        self.used.d.next =
+            self.asked.rd_data.val().get_bits::<5>(0) - self.heads.rd_data.val().get_bits::<5>(0);
+        self.offset.d.next = self.place.val();
+        self.span.d.next = bits::<3>(4) - bit_cast::<3, 2>(self.place.val().get_bits::<2>(0));
+        if self.log.val() == 1 {
+            self.span.d.next = bits::<3>(2) - bit_cast::<3, 1>(self.place.val().get_bits::<1>(0));
+        }
+        if self.log.val() == 0 {
+            self.span.d.next = 1.into();
+        }
+        self.reads.d.next = self.shapes.rd_data.val().get_bit(4);
+
+        // Step 9: size of the burst, lower half of the address.
+        self.burst.d.next = self.span.q.val();
+        self.more.d.next = true;
+        if self.ahead.q.val() <= bit_cast::<16, 3>(self.span.q.val()) {
+            self.burst.d.next = self.ahead.q.val().get_bits::<3>(0);
+            self.more.d.next = false;
+        }
+        self.low.d.next = bit_cast::<33, 32>(self.bases.rd_data.val().get_bits::<32>(0))
+            + (bit_cast::<33, 16>(self.offset.q.val()) << 5);
+
+        // Step 10: room for all of it, upper half.
+        self.length.next =
+            bit_cast::<6, 5>(self.used.q.val()) + bit_cast::<6, 3>(self.burst.q.val());
+        self.go.d.next = self.reads.q.val() & self.burst.q.val().any() & (self.length.val() <= 16);
+        self.high.d.next = self.bases.rd_data.val().get_bits::<32>(32)
+            + bit_cast::<32, 1>(self.low.q.val().get_bits::<1>(32));
+        if (self.step.q.val() == 10) & self.unsettled.q.val().any() {
+            self.step.d.next = 1.into();
+        }
+        self.unsettled.d.next = self.unsettled.q.val() - 1;
+        if !self.unsettled.q.val().any() {
+            self.unsettled.d.next = 0.into();
+        }
+        if self.cfg_clear.val() {
+            self.unsettled.d.next = 15.into();
+        }
+
+        // Step 11: the read. A queue pair that is cleared in this clock goes first: it is another one.
+        self.commit.next = (self.step.q.val() == 11) & !self.cfg_clear.val();
+        if self.step.q.val() == 11 {
+            self.step.d.next = 11.into();
+        }
+        if self.commit.val() {
+            self.step.d.next = 0.into();
+        }
+        self.asked.clk.next = self.clk.val();
+        self.asked.rd_addr.next = self.qpn.q.val();
+        self.asked.wr_en.next = (self.commit.val() & self.go.q.val()) | self.cfg_clear.val();
+        self.asked.wr_addr.next = self.qpn.q.val();
+        self.asked.wr_data.next = self.asked.rd_data.val() + bit_cast::<16, 3>(self.burst.q.val());
+        if self.cfg_clear.val() {
+            self.asked.wr_addr.next = self.cfg_qpn.val();
+            self.asked.wr_data.next = 0.into();
+        }
+        if self.m_rd_ready.val() {
+            self.rd_valid.d.next = false;
+        }
+        if self.commit.val() & self.go.q.val() {
+            self.rd_valid.d.next = true;
+            self.rd_addr.d.next = bit_cast::<64, 32>(self.low.q.val().get_bits::<32>(0))
+                | (bit_cast::<64, 32>(self.high.q.val()) << 32);
+            self.rd_len.d.next = bit_cast::<13, 3>(self.burst.q.val()) << 5;
+            self.rd_ctx.d.next = bit_cast::<16, 4>(self.asked.rd_data.val().get_bits::<4>(0))
+                | (bit_cast::<16, LQ>(self.qpn.q.val()) << 4)
+                | (bits::<16>(2) << 14);
+        }
+        self.m_rd_valid.next = self.rd_valid.q.val();
+        self.m_rd_addr.next = self.rd_addr.q.val();
+        self.m_rd_len.next = self.rd_len.q.val();
+        self.m_rd_ctx.next = self.rd_ctx.q.val();
+        if self.commit.val() & self.go.q.val() & !self.s_done.val() {
+            self.flying.d.next = self.flying.q.val() + 1;
+        }
+        if self.s_done.val() & !(self.commit.val() & self.go.q.val()) {
+            self.flying.d.next = self.flying.q.val() - 1;
+        }
+
+        // The queue of those that want once more, and who is in it.
+        self.stays.next =
+            self.queued.rd_data.val().any() & (self.is_want.q.val() | self.is_kick.q.val());
+        self.enter.next = self.commit.val() & self.go.q.val() & self.more.q.val();
+        if (self.step.q.val() == 3) & self.is_kick.q.val() {
+            self.step.d.next = 0.into();
+            self.enter.next = true;
+        }
+        self.again.clk.next = self.clk.val();
+        self.again.rst.next = self.rst.val();
+        self.again.s_valid.next = self.enter.val() & !self.stays.val();
+        self.again.s_data.next = bit_cast::<16, LQ>(self.qpn.q.val());
+        self.queued.clk.next = self.clk.val();
+        self.queued.rd_addr.next = self.qpn.q.val();
+        self.queued.wr_en.next = self.commit.val() | self.enter.val() | self.cfg_sweep.val();
+        self.queued.wr_addr.next = self.qpn.q.val();
+        self.queued.wr_data.next = (self.enter.val() | self.stays.val()).into();
+        if self.cfg_sweep.val() {
+            self.queued.wr_addr.next = self.cfg_qpn.val();
+            self.queued.wr_data.next = 0.into();
+        }
+
+        self.idle.next = self.begin.val()
+            & !self.turn.val()
+            & !self.rd_valid.q.val()
+            & !self.flying.q.val().any();
+        if self.rst.val() {
+            self.kick.d.next = false;
+            self.step.d.next = 0.into();
+            self.is_want.d.next = false;
+            self.is_kick.d.next = false;
+            self.unsettled.d.next = 0.into();
+            self.flying.d.next = 0.into();
+            self.rd_valid.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("card_recv_fetch_q{}", 1usize << LQ)).into_timing()
+    }
+}
