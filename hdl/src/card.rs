@@ -1,1 +1,11 @@
 //! Queues, regions and registers of the card. `docs/card.md` is the contract.
+
+mod cq;
+mod cq_indices;
+mod cq_moderation;
+mod cq_write;
+mod regions;
+mod regions_look;
+
+pub use cq::CardCq;
+pub use regions::CardRegions;

@@ -1,0 +1,6 @@
+//! The control part of the card in Verilog against models of what it promises: completion queues, regions, registers.
+//!
+//! `TRIBUTARY_SEED` runs one seed alone.
+
+mod bench;
+mod regions;
