@@ -6,6 +6,11 @@ mod cq_moderation;
 mod cq_write;
 mod regions;
 mod regions_look;
+mod regs;
+mod regs_command;
+mod regs_msix;
+mod regs_stats;
 
 pub use cq::CardCq;
 pub use regions::CardRegions;
+pub use regs::CardRegs;

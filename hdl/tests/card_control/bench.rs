@@ -9,7 +9,7 @@ use tributary_hdl::prelude::*;
 use tributary_sim::verilate::{BuildOptions, Model, Port, Verilated};
 
 /// File names and texts of a design.
-pub fn sources(design: &Design) -> Vec<(String, String)> {
+fn sources(design: &Design) -> Vec<(String, String)> {
     let file = |m: &tributary_hdl::emit::Module| (format!("{}.v", m.name), m.text.clone());
     design.modules.iter().map(file).collect()
 }
@@ -22,11 +22,33 @@ pub fn build<B: Block>(mut block: B) -> Verilated {
 }
 
 /// The same from texts.
-pub fn verilate(top: &str, sources: &[(String, String)]) -> Verilated {
+fn verilate(top: &str, sources: &[(String, String)]) -> Verilated {
     let options = BuildOptions::new(top, sources)
         .with_random_init(true)
         .with_define("TRIBUTARY_RAM_COLLISION", "1");
     Verilated::build(&options).unwrap_or_else(|e| panic!("{top}: {e}"))
+}
+
+/// A wrong expression: what is wrong with it, the right one, the wrong one.
+pub type Fault = (&'static str, &'static str, &'static str);
+
+/// A design with all faults in it. Input `fault` of its top module chooses one, counted from 1; 0 is none.
+pub fn with_faults(design: &Design, faults: &[Fault]) -> Verilated {
+    let mut files = sources(design);
+    let top = &design.top;
+    for (i, (name, right, wrong)) in faults.iter().enumerate() {
+        let (_, text) = files
+            .iter_mut()
+            .find(|(_, text)| text.contains(right))
+            .unwrap_or_else(|| panic!("{name}: {right} is nowhere"));
+        let both = format!("(({top}.fault == 8'd{}) ? ({wrong}) : ({right}))", i + 1);
+        *text = text.replace(right, &both);
+    }
+    let head = format!("module {top} (");
+    for (_, text) in &mut files {
+        *text = text.replace(&head, &format!("{head}\n    input wire [7:0] fault,"));
+    }
+    verilate(top, &files)
 }
 
 /// Seeds of a random test.

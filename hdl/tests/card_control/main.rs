@@ -3,4 +3,9 @@
 //! `TRIBUTARY_SEED` runs one seed alone.
 
 mod bench;
+mod commands;
+mod cq;
+mod cq_bench;
 mod regions;
+mod regs;
+mod regs_bench;
