@@ -15,7 +15,7 @@ hdl_module! {
     pub struct CardCq<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
-        /// Synchronous reset: no ring is there. What is asked for in the 2^LQ clocks after it waits.
+        /// Synchronous reset: no ring is there. In the 2^LQ clocks after it slots wait and contexts are lost.
         pub rst: Signal<In, Bit>,
         /// Context of a queue pair: a word of it. Words 0, 4 and 6 are looked at.
         pub cfg_valid: Signal<In, Bit>,

@@ -33,6 +33,11 @@ hdl_module! {
         visits: DFF<Bits<32>>,
         counts: RamReg<64, 5>,
         copy: RamReg<64, 5>,
+        /// By stage: a visit is here, of this counter.
+        s1_valid: DFF<Bit>,
+        s2_valid: DFF<Bit>,
+        s3_valid: DFF<Bit>,
+        s4_valid: DFF<Bit>,
         s1_at: DFF<Bits<5>>,
         s1_amount: DFF<Bits<6>>,
         s2_at: DFF<Bits<5>>,
@@ -57,8 +62,9 @@ impl Logic for CardRegsStats {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, happened, visit, visits, s1_at, s1_amount, s2_at, s2_amount, s3_at, s3_low,
-            s3_high, s4_at, s4_count, hit, hit_2, take_1, take_2, take_3, shown
+            self, clk, s1_valid, s2_valid, s3_valid, s4_valid, happened, visit, visits, s1_at,
+            s1_amount, s2_at, s2_amount, s3_at, s3_low, s3_high, s4_at, s4_count, hit, hit_2,
+            take_1, take_2, take_3, shown
         );
         self.happened.d.next = self.ev.val();
         self.visit.d.next = self.visit.q.val() + 1;
@@ -83,18 +89,22 @@ impl Logic for CardRegsStats {
         self.chosen.sel.next = self.visits.q.val();
         self.counts.clk.next = self.clk.val();
         self.counts.rd_addr.next = self.visit.q.val();
+        self.s1_valid.d.next = true;
         self.s1_at.d.next = self.visit.q.val();
         self.s1_amount.d.next = self.chosen.m.val();
 
         // Stage 1: the memory is read.
+        self.s2_valid.d.next = self.s1_valid.q.val();
         self.s2_at.d.next = self.s1_at.q.val();
         self.s2_amount.d.next = self.s1_amount.q.val();
 
         // Stages 2 and 3: the sum.
+        self.s3_valid.d.next = self.s2_valid.q.val();
         self.s3_at.d.next = self.s2_at.q.val();
         self.s3_low.d.next = bit_cast::<33, 32>(self.counts.rd_data.val().get_bits::<32>(0))
             + bit_cast::<33, 6>(self.s2_amount.q.val());
         self.s3_high.d.next = self.counts.rd_data.val().get_bits::<32>(32);
+        self.s4_valid.d.next = self.s3_valid.q.val();
         self.s4_at.d.next = self.s3_at.q.val();
         self.s4_count.d.next = bit_cast::<64, 32>(self.s3_low.q.val().get_bits::<32>(0))
             | (bit_cast::<64, 32>(
@@ -102,11 +112,11 @@ impl Logic for CardRegsStats {
             ) << 32);
 
         // Stage 4: written.
-        self.counts.wr_en.next = true;
+        self.counts.wr_en.next = self.s4_valid.q.val() | self.rst.val();
         self.counts.wr_addr.next = self.s4_at.q.val();
         self.counts.wr_data.next = self.s4_count.q.val();
         self.copy.clk.next = self.clk.val();
-        self.copy.wr_en.next = true;
+        self.copy.wr_en.next = self.s4_valid.q.val() | self.rst.val();
         self.copy.wr_addr.next = self.s4_at.q.val();
         self.copy.wr_data.next = self.s4_count.q.val();
 
@@ -134,8 +144,10 @@ impl Logic for CardRegsStats {
             for i in 0..32 {
                 self.waiting[i].d.next = 0.into();
             }
-            self.s1_amount.d.next = 0.into();
-            self.s2_amount.d.next = 0.into();
+            self.s1_valid.d.next = false;
+            self.s2_valid.d.next = false;
+            self.s3_valid.d.next = false;
+            self.s4_valid.d.next = false;
         }
     }
 

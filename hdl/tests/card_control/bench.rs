@@ -9,7 +9,7 @@ use tributary_hdl::prelude::*;
 use tributary_sim::verilate::{BuildOptions, Model, Port, Verilated};
 
 /// File names and texts of a design.
-fn sources(design: &Design) -> Vec<(String, String)> {
+pub fn sources(design: &Design) -> Vec<(String, String)> {
     let file = |m: &tributary_hdl::emit::Module| (format!("{}.v", m.name), m.text.clone());
     design.modules.iter().map(file).collect()
 }

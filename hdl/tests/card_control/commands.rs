@@ -251,7 +251,14 @@ fn arguments(bench: &mut Bench, command: Option<Command>) -> Vec<u32> {
         Some(Command::SetRegion) => {
             args[1] &= 0xffff;
             let base = d.of(&[0, d_top(), u64::MAX, 1 << 32]);
-            let length = d.of(&[1, 4096, u64::MAX - base, u64::MAX - base + 1, 1 << 32, 0]);
+            let length = d.of(&[
+                1,
+                4096,
+                u64::MAX - base,
+                0u64.wrapping_sub(base),
+                1 << 32,
+                0,
+            ]);
             for (i, word) in [base, length].into_iter().enumerate() {
                 args[2 + 2 * i] = word as u32;
                 args[3 + 2 * i] = (word >> 32) as u32;

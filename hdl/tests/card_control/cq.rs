@@ -20,6 +20,7 @@ const MIX: [Rates; 5] = [
         bad: 5,
         cancel: 10,
         arm: 20,
+        ring: 33,
         ..FAST
     },
     // dma_write is slow.
@@ -51,6 +52,7 @@ const MIX: [Rates; 5] = [
         batch: 100,
         bad: 50,
         arm: 50,
+        ring: 33,
         irq: 50,
     },
 ];
@@ -98,7 +100,10 @@ fn a_completion_leaves_every_10_clocks_also_where_indices_wrap() {
         bench.clock(&FAST);
     }
     let (clocks, done) = (bench.rtl.now - start, bench.done - before);
-    println!("{done} completions in {clocks} clocks");
+    println!(
+        "{done} completions, {:.2} clocks each",
+        clocks as f64 / done as f64
+    );
     assert!(clocks <= 10 * done, "{clocks} clocks for {done}");
     bench.drain();
 }
@@ -125,4 +130,51 @@ fn reset_forgets_rings_slots_and_interrupts() {
     fresh.drain();
     fresh.clock(&DRAIN);
     assert_eq!(fresh.done, 0);
+}
+
+#[test]
+fn an_arm_is_one_interrupt_as_soon_as_more_is_written_and_the_latest_one_counts() {
+    let mut bench = Bench::new(library(), 5, 0);
+    bench.create(2, 2, 3);
+    let taken = |bench: &Bench| bench.irqs[3].taken;
+    bench.arm(2, 0);
+    assert_eq!(taken(&bench), 0);
+    bench.complete(2);
+    assert_eq!(taken(&bench), 1);
+    bench.complete(2);
+    assert_eq!(taken(&bench), 1, "one only");
+    bench.arm(2, 3);
+    bench.arm(2, 2);
+    assert_eq!(taken(&bench), 1);
+    bench.complete(2);
+    assert_eq!(taken(&bench), 2);
+    bench.complete(2);
+    assert_eq!(taken(&bench), 2, "replaced");
+    bench.arm(2, 3);
+    assert_eq!(taken(&bench), 3, "at once");
+    bench.drain();
+}
+
+/// A ring of 2^15 entries whose software takes nothing, and is more than half the range of an index behind.
+#[test]
+fn a_full_ring_of_2_15_entries_is_still_due() {
+    let mut bench = Bench::new(library(), 6, 0);
+    bench.create(0, 15, 1);
+    bench.active = 1;
+    let idle = Rates {
+        consume: 0,
+        arm: 0,
+        ..FAST
+    };
+    while bench.rings[0].done < 1 << 15 {
+        bench.clock(&idle);
+    }
+    for _ in 0..1_000 {
+        bench.clock(&idle);
+    }
+    assert_eq!(bench.rings[0].done, 1 << 15);
+    assert!(bench.refused > 10);
+    bench.clock(&DRAIN);
+    bench.arm(0, 0);
+    assert_eq!(bench.irqs[1].taken, 1);
 }

@@ -14,6 +14,8 @@ use tributary_sim::verilate::Verilated;
 pub const LQ: usize = 3;
 /// Clocks within which a doorbell or a slot given back counts.
 const WINDOW: u64 = 64;
+/// Time of a doorbell that has not been rung.
+const NOT_YET: u64 = u64::MAX - WINDOW;
 /// The words that make a completion queue.
 const BASE: u64 = 4;
 const RESET: u64 = 6;
@@ -80,6 +82,8 @@ pub struct Rates {
     pub bad: u32,
     /// Software arms.
     pub arm: u32,
+    /// A doorbell that waits is rung.
+    pub ring: u32,
     /// An interrupt is taken.
     pub irq: u32,
 }
@@ -92,10 +96,11 @@ pub const FAST: Rates = Rates {
     request: 100,
     word: 100,
     done: 100,
-    consume: 100,
-    batch: 8,
+    consume: 3,
+    batch: 64,
     bad: 0,
     arm: 100,
+    ring: 15,
     irq: 100,
 };
 
@@ -198,6 +203,8 @@ impl Bench {
         }
         rtl.set("cfg_moderation", moderation);
         rtl.reset(2);
+        // Contexts come when the tables have been cleared.
+        rtl.clocks(1 << LQ);
         Self {
             rtl,
             dice: Dice::new(seed),
@@ -386,7 +393,7 @@ impl Bench {
             let count = 1 + self.dice.below(ready.min(rates.batch));
             let ring = &mut self.rings[qpn];
             ring.consumer += count;
-            ring.unseen.push_back((self.rtl.now, count));
+            ring.unseen.push_back((NOT_YET, count));
             self.doorbell.push_back((qpn, COMPLETE, ring.consumer));
         }
         if self.dice.chance(rates.bad) {
@@ -408,7 +415,7 @@ impl Bench {
         }
         let ring = &self.rings[qpn];
         // Whether an arm counts that is replaced as it comes due is nobody's to say.
-        let calm = ring.armed.is_none() || ring.issued == ring.done;
+        let calm = ring.armed.is_none();
         if ring.there && calm && self.dice.chance(rates.arm) {
             let at = ring.consumer + self.dice.of(&[0, 0, 0, 1, 5]);
             let now = ring.done > at;
@@ -423,7 +430,7 @@ impl Bench {
 
     pub fn clock(&mut self, rates: &Rates) {
         // Inputs.
-        let ring_now = self.dice.chance(30);
+        let ring_now = self.dice.chance(rates.ring);
         if self.doorbell.len() < 8 {
             self.software(rates);
         }
@@ -437,6 +444,11 @@ impl Bench {
             self.rtl.set("db_qpn", qpn as u64);
             self.rtl.set("db_kind", kind);
             self.rtl.set("db_index", index as u16);
+            let ring = &mut self.rings[qpn];
+            let rung = kind == COMPLETE && index <= ring.consumer;
+            if rung && let Some(u) = ring.unseen.iter_mut().find(|u| u.0 == NOT_YET) {
+                u.0 = self.rtl.now;
+            }
         }
         for i in 0..2 {
             if self.asked[i].is_none() && self.dice.chance(rates.reserve) {
@@ -554,6 +566,35 @@ impl Bench {
             }
         }
         self.irq_was = irq && !irq_ready;
+    }
+
+    /// Arms; nothing else is under way.
+    pub fn arm(&mut self, qpn: usize, at: u64) {
+        let ring = &mut self.rings[qpn];
+        let (now, vector) = (ring.done > at, ring.vector);
+        ring.armed = (!now).then_some(at);
+        if now {
+            self.due(vector);
+        }
+        self.doorbell.push_back((qpn, ARM, at));
+        self.settle();
+    }
+
+    /// One completion of the receiver.
+    pub fn complete(&mut self, qpn: usize) {
+        self.asked[1] = Some(qpn);
+        let want = self.done + 1;
+        for _ in 0..100 {
+            self.clock(&DRAIN);
+        }
+        assert_eq!(self.done, want);
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        for _ in 0..100 {
+            self.clock(&DRAIN);
+        }
     }
 
     /// Lets everything end, and looks whether all is accounted for.

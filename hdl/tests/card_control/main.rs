@@ -6,6 +6,7 @@ mod bench;
 mod commands;
 mod cq;
 mod cq_bench;
+mod lint;
 mod regions;
 mod regs;
 mod regs_bench;

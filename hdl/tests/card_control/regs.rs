@@ -75,10 +75,10 @@ fn registers_have_the_reset_values_masks_and_rights_that_are_declared() {
 fn registers_drive_the_card() {
     let mut bench = Bench::new(2);
     assert!(!bench.rtl.is("cfg_enable"));
-    assert_eq!(bench.rtl.get("cfg_mtu"), regs::MTU.reset.into());
+    assert_eq!(bench.rtl.get("cfg_mtu"), u64::from(regs::MTU.reset));
     assert_eq!(
         bench.rtl.get("cfg_timeout_unit"),
-        regs::TIMEOUT_UNIT.reset.into()
+        u64::from(regs::TIMEOUT_UNIT.reset)
     );
     bench.set(&regs::CONTROL, regs::CONTROL_ENABLE.put(1));
     bench.set(&regs::NODE, 0x1234);
