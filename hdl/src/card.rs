@@ -23,3 +23,17 @@ pub use recv_doorbell::CardRecvDoorbell;
 pub use recv_fetch::CardRecvFetch;
 pub use recv_fill::CardRecvFill;
 pub use recv_store::CardRecvStore;
+mod cq;
+mod cq_indices;
+mod cq_moderation;
+mod cq_write;
+mod regions;
+mod regions_look;
+mod regs;
+mod regs_command;
+mod regs_msix;
+mod regs_stats;
+
+pub use cq::CardCq;
+pub use regions::CardRegions;
+pub use regs::CardRegs;

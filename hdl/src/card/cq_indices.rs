@@ -1,0 +1,529 @@
+//! Indices of the completion rings.
+
+use crate::blocks::{FifoReg, RamReg, RamRegForward};
+use crate::prelude::*;
+
+hdl_module! {
+    /// Indices of 2^LQ completion rings: slots given away, taken by software, numbered, done, and when to interrupt.
+    /// One operation each 2 clocks: first a reset of indices, then doorbells, completions done, slots given back;
+    /// completions to number and slots asked for take turns. With no more than 4 other operations for each, a
+    /// completion gets its number every 10 clocks.
+    /// Stages, 2 clocks each: chosen; the indices are read; compared and counted; written back. Those of the two
+    /// operations in front are forwarded.
+    /// What was chosen is answered 5 clocks later, slots as well as numbers.
+    /// Doorbells and slots given back wait in queues of 32 and 16; a doorbell for which there is no room, after more
+    /// than 60 without a pause, counts as bad. Reset makes all rings absent, one a clock; what comes until then waits,
+    /// but for doorbells, which are bad.
+    pub struct CardCqIndices<const LQ: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset.
+        pub rst: Signal<In, Bit>,
+        /// Context of a queue pair: a word of it.
+        pub cfg_valid: Signal<In, Bit>,
+        /// Queue pair.
+        pub cfg_qpn: Signal<In, Bits<LQ>>,
+        /// Word.
+        pub cfg_word: Signal<In, Bits<3>>,
+        /// Its value.
+        pub cfg_data: Signal<In, Bits<64>>,
+        /// A doorbell.
+        pub db_valid: Signal<In, Bit>,
+        /// Queue pair.
+        pub db_qpn: Signal<In, Bits<LQ>>,
+        /// 2 complete, 3 arm; others are not for this block.
+        pub db_kind: Signal<In, Bits<2>>,
+        /// New index.
+        pub db_index: Signal<In, Bits<16>>,
+        /// The sender asks for a slot, until answered.
+        pub a_rsv_valid: Signal<In, Bit>,
+        /// Queue pair.
+        pub a_rsv_qpn: Signal<In, Bits<LQ>>,
+        /// Answered.
+        pub a_rsv_done: Signal<Out, Bit>,
+        /// A slot was free and is kept.
+        pub a_rsv_ok: Signal<Out, Bit>,
+        /// The sender gives a slot back.
+        pub a_cancel_valid: Signal<In, Bit>,
+        /// Queue pair.
+        pub a_cancel_qpn: Signal<In, Bits<LQ>>,
+        /// The receiver asks for a slot, until answered.
+        pub b_rsv_valid: Signal<In, Bit>,
+        /// Queue pair.
+        pub b_rsv_qpn: Signal<In, Bits<LQ>>,
+        /// Answered.
+        pub b_rsv_done: Signal<Out, Bit>,
+        /// A slot was free and is kept.
+        pub b_rsv_ok: Signal<Out, Bit>,
+        /// A completion waits for its number.
+        pub num_valid: Signal<In, Bit>,
+        /// The next one may be numbered; does not depend on num_valid.
+        pub num_ready: Signal<Out, Bit>,
+        /// Queue pair.
+        pub num_qpn: Signal<In, Bits<LQ>>,
+        /// The number is here; it stays until the next one.
+        pub m_num_valid: Signal<Out, Bit>,
+        /// The number.
+        pub m_num: Signal<Out, Bits<16>>,
+        /// Phase bit of its entry.
+        pub m_phase: Signal<Out, Bit>,
+        /// Number of the entry in its ring.
+        pub m_entry: Signal<Out, Bits<15>>,
+        /// Address of the ring, in units of 64 bytes.
+        pub m_base: Signal<Out, Bits<58>>,
+        /// A completion is done in dma_write; at most 16 that are not yet taken.
+        pub end_valid: Signal<In, Bit>,
+        /// Queue pair.
+        pub end_qpn: Signal<In, Bits<LQ>>,
+        /// One of them is taken.
+        pub end_taken: Signal<Out, Bit>,
+        /// An interrupt is due.
+        pub irq_valid: Signal<Out, Bit>,
+        /// Of this vector.
+        pub irq_vector: Signal<Out, Bits<3>>,
+        /// A doorbell was ignored.
+        pub ev_bad_doorbell: Signal<Out, Bit>,
+        /// Nothing waits or is under way.
+        pub m_idle: Signal<Out, Bit>,
+
+        /// Of each ring: issued 15:0, consumer 31:16, numbered 47:32, done 63:48, armed at 79:64, armed 80.
+        indices: RamReg<81, LQ>,
+        /// Of each ring: log2 of its entries 3:0, vector 6:4, it is there 7.
+        shapes: RamRegForward<8, LQ>,
+        /// Of each ring: its address.
+        bases: RamReg<58, LQ>,
+        /// Doorbells that wait: index 15:0, arm 16; their queue pairs beside them.
+        doorbells: FifoReg<17, 5>,
+        doorbell_qpns: FifoReg<LQ, 5>,
+        cancels: FifoReg<LQ, 4>,
+        ends: FifoReg<LQ, 4>,
+        /// The rings have been made absent since reset.
+        cleared: DFF<Bit>,
+        sweep: DFF<Bits<LQ>>,
+        /// Operations are chosen in clocks in which it is low.
+        beat: DFF<Bit>,
+        /// The indices of a queue pair are to be reset.
+        reset: DFF<Bit>,
+        reset_qpn: DFF<Bits<LQ>>,
+        /// A doorbell for which there was no room.
+        refused: DFF<Bit>,
+        ring: Signal<Local, Bit>,
+        /// Slots being asked for.
+        a_busy: DFF<Bit>,
+        b_busy: DFF<Bit>,
+        a_asks: Signal<Local, Bit>,
+        b_asks: Signal<Local, Bit>,
+        /// A number was given after the latest slot; the latest slot was for b.
+        last_number: DFF<Bit>,
+        last_b: DFF<Bit>,
+        choose: Signal<Local, Bit>,
+        free: Signal<Local, Bit>,
+        numbers: Signal<Local, Bit>,
+        slot_a: Signal<Local, Bit>,
+        slot_b: Signal<Local, Bit>,
+        /// Stage 1, being read: 0 reset, 1 complete, 2 arm, 3 done, 4 cancel, 5 slot for a, 6 slot for b, 7 number.
+        s1_valid: DFF<Bit>,
+        s1_kind: DFF<Bits<3>>,
+        s1_qpn: DFF<Bits<LQ>>,
+        s1_index: DFF<Bits<16>>,
+        /// Stage 2.
+        s2_valid: DFF<Bit>,
+        s2_kind: DFF<Bits<3>>,
+        s2_qpn: DFF<Bits<LQ>>,
+        s2_index: DFF<Bits<16>>,
+        /// The operation in front, or the one before that, was on the same ring.
+        s2_near1: DFF<Bit>,
+        s2_near2: DFF<Bit>,
+        word: Signal<Local, Bits<81>>,
+        issued: DFF<Bits<16>>,
+        consumer: DFF<Bits<16>>,
+        numbered: DFF<Bits<16>>,
+        done: DFF<Bits<16>>,
+        armed_at: DFF<Bits<16>>,
+        armed: DFF<Bit>,
+        there: DFF<Bit>,
+        vector: DFF<Bits<3>>,
+        /// Ones from bit log2 of the ring's entries up; that bit alone.
+        above: DFF<Bits<16>>,
+        pass: DFF<Bits<16>>,
+        base: DFF<Bits<58>>,
+        /// What an operation compares with.
+        in_use: Signal<Local, Bits<16>>,
+        moved: Signal<Local, Bits<16>>,
+        can_move: Signal<Local, Bits<16>>,
+        since_arm: Signal<Local, Bits<16>>,
+        since_armed: Signal<Local, Bits<16>>,
+        has_room: Signal<Local, Bit>,
+        /// Stage 3: what is written back.
+        s3_valid: DFF<Bit>,
+        s3_qpn: DFF<Bits<LQ>>,
+        s3_word: DFF<Bits<81>>,
+        n_issued: Signal<Local, Bits<16>>,
+        n_consumer: Signal<Local, Bits<16>>,
+        n_numbered: Signal<Local, Bits<16>>,
+        n_done: Signal<Local, Bits<16>>,
+        n_armed_at: Signal<Local, Bits<16>>,
+        n_armed: Signal<Local, Bit>,
+        /// What was, one operation ago.
+        s4_word: DFF<Bits<81>>,
+        a_done: DFF<Bit>,
+        b_done: DFF<Bit>,
+        rsv_ok: DFF<Bit>,
+        number_valid: DFF<Bit>,
+        number: DFF<Bits<16>>,
+        phase: DFF<Bit>,
+        entry: DFF<Bits<15>>,
+        number_base: DFF<Bits<58>>,
+        due: DFF<Bit>,
+        due_vector: DFF<Bits<3>>,
+        bad: DFF<Bit>,
+        ones: Param<0xffff, 16>,
+        one: Param<1, 16>,
+    }
+}
+
+impl<const LQ: usize> Logic for CardCqIndices<LQ> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clk,
+            cleared,
+            sweep,
+            beat,
+            reset,
+            reset_qpn,
+            refused,
+            a_busy,
+            b_busy,
+            last_number,
+            last_b,
+            s1_valid,
+            s1_kind,
+            s1_qpn,
+            s1_index,
+            s2_valid,
+            s2_kind,
+            s2_qpn,
+            s2_index,
+            s2_near1,
+            s2_near2,
+            issued,
+            consumer,
+            numbered,
+            done,
+            armed_at,
+            armed,
+            there,
+            vector,
+            above,
+            pass,
+            base,
+            s3_valid,
+            s3_qpn,
+            s3_word,
+            s4_word,
+            a_done,
+            b_done,
+            rsv_ok,
+            number_valid,
+            number,
+            phase,
+            entry,
+            number_base,
+            due,
+            due_vector,
+            bad
+        );
+        self.beat.d.next = !self.beat.q.val();
+
+        // Contexts; after reset, none.
+        self.shapes.clk.next = self.clk.val();
+        self.shapes.wr_en.next = self.cfg_valid.val() & (self.cfg_word.val() == 0);
+        self.shapes.wr_addr.next = self.cfg_qpn.val();
+        self.shapes.wr_data.next = bit_cast::<8, 4>(self.cfg_data.val().get_bits::<4>(12))
+            | (bit_cast::<8, 3>(self.cfg_data.val().get_bits::<3>(24)) << 4)
+            | (bit_cast::<8, 1>(self.cfg_data.val().get_bits::<3>(0).any().into()) << 7);
+        self.bases.clk.next = self.clk.val();
+        self.bases.wr_en.next = self.cfg_valid.val() & (self.cfg_word.val() == 4);
+        self.bases.wr_addr.next = self.cfg_qpn.val();
+        self.bases.wr_data.next = self.cfg_data.val().get_bits::<58>(6);
+        if !self.cleared.q.val() {
+            self.shapes.wr_en.next = true;
+            self.shapes.wr_addr.next = self.sweep.q.val();
+            self.shapes.wr_data.next = 0.into();
+            self.sweep.d.next = self.sweep.q.val() + 1;
+            self.cleared.d.next = self.sweep.q.val().all();
+        }
+        if self.cfg_valid.val() & (self.cfg_word.val() == 6) {
+            self.reset.d.next = true;
+            self.reset_qpn.d.next = self.cfg_qpn.val();
+        }
+
+        // What comes as a pulse waits.
+        self.ring.next = self.db_valid.val() & self.db_kind.val().get_bit(1);
+        self.doorbells.clk.next = self.clk.val();
+        self.doorbells.rst.next = self.rst.val();
+        self.doorbells.s_valid.next = self.ring.val() & self.cleared.q.val();
+        self.doorbells.s_data.next = bit_cast::<17, 16>(self.db_index.val())
+            | (bit_cast::<17, 1>(self.db_kind.val().get_bits::<1>(0)) << 16);
+        self.doorbell_qpns.clk.next = self.clk.val();
+        self.doorbell_qpns.rst.next = self.rst.val();
+        self.doorbell_qpns.s_valid.next = self.ring.val() & self.cleared.q.val();
+        self.doorbell_qpns.s_data.next = self.db_qpn.val();
+        self.refused.d.next =
+            self.ring.val() & !(self.cleared.q.val() & self.doorbells.s_ready.val());
+        self.cancels.clk.next = self.clk.val();
+        self.cancels.rst.next = self.rst.val();
+        self.cancels.s_valid.next = self.a_cancel_valid.val();
+        self.cancels.s_data.next = self.a_cancel_qpn.val();
+        self.ends.clk.next = self.clk.val();
+        self.ends.rst.next = self.rst.val();
+        self.ends.s_valid.next = self.end_valid.val();
+        self.ends.s_data.next = self.end_qpn.val();
+
+        // Stage 0: an operation is chosen. Numbers and slots take turns, and so do the two that ask for slots.
+        self.choose.next = !self.beat.q.val() & self.cleared.q.val();
+        self.free.next = self.choose.val()
+            & !self.reset.q.val()
+            & !self.doorbells.m_valid.val()
+            & !self.ends.m_valid.val()
+            & !self.cancels.m_valid.val();
+        self.a_asks.next = self.a_rsv_valid.val() & !self.a_busy.q.val();
+        self.b_asks.next = self.b_rsv_valid.val() & !self.b_busy.q.val();
+        self.numbers.next = self.free.val()
+            & (!self.last_number.q.val() | !(self.a_asks.val() | self.b_asks.val()));
+        self.num_ready.next = self.numbers.val();
+        self.slot_a.next = false;
+        self.slot_b.next = false;
+        if self.free.val() & !(self.numbers.val() & self.num_valid.val()) {
+            self.slot_a.next = self.a_asks.val() & (self.last_b.q.val() | !self.b_asks.val());
+            self.slot_b.next = self.b_asks.val() & (!self.last_b.q.val() | !self.a_asks.val());
+        }
+        self.doorbells.m_ready.next = false;
+        self.doorbell_qpns.m_ready.next = false;
+        self.ends.m_ready.next = false;
+        self.end_taken.next = false;
+        self.cancels.m_ready.next = false;
+        if self.choose.val() {
+            self.s1_valid.d.next = true;
+            self.s1_index.d.next = self.doorbells.m_data.val().get_bits::<16>(0);
+            if self.reset.q.val() {
+                self.s1_kind.d.next = 0.into();
+                self.s1_qpn.d.next = self.reset_qpn.q.val();
+                self.reset.d.next = self.cfg_valid.val() & (self.cfg_word.val() == 6);
+            } else if self.doorbells.m_valid.val() {
+                self.s1_kind.d.next = 1.into();
+                if self.doorbells.m_data.val().get_bit(16) {
+                    self.s1_kind.d.next = 2.into();
+                }
+                self.s1_qpn.d.next = self.doorbell_qpns.m_data.val();
+                self.doorbells.m_ready.next = true;
+                self.doorbell_qpns.m_ready.next = true;
+            } else if self.ends.m_valid.val() {
+                self.s1_kind.d.next = 3.into();
+                self.s1_qpn.d.next = self.ends.m_data.val();
+                self.ends.m_ready.next = true;
+                self.end_taken.next = true;
+            } else if self.cancels.m_valid.val() {
+                self.s1_kind.d.next = 4.into();
+                self.s1_qpn.d.next = self.cancels.m_data.val();
+                self.cancels.m_ready.next = true;
+            } else if self.slot_a.val() {
+                self.s1_kind.d.next = 5.into();
+                self.s1_qpn.d.next = self.a_rsv_qpn.val();
+                self.a_busy.d.next = true;
+                self.last_number.d.next = false;
+                self.last_b.d.next = false;
+            } else if self.slot_b.val() {
+                self.s1_kind.d.next = 6.into();
+                self.s1_qpn.d.next = self.b_rsv_qpn.val();
+                self.b_busy.d.next = true;
+                self.last_number.d.next = false;
+                self.last_b.d.next = true;
+            } else {
+                self.s1_kind.d.next = 7.into();
+                self.s1_qpn.d.next = self.num_qpn.val();
+                self.s1_valid.d.next = self.num_valid.val();
+                self.last_number.d.next = self.last_number.q.val() | self.num_valid.val();
+            }
+        }
+
+        // Stage 1: the memories are addressed; the operations in front may still be going to write.
+        self.indices.clk.next = self.clk.val();
+        self.indices.rd_addr.next = self.s1_qpn.q.val();
+        self.shapes.rd_addr.next = self.s1_qpn.q.val();
+        self.bases.rd_addr.next = self.s1_qpn.q.val();
+        if !self.beat.q.val() {
+            self.s2_valid.d.next = self.s1_valid.q.val();
+            self.s2_kind.d.next = self.s1_kind.q.val();
+            self.s2_qpn.d.next = self.s1_qpn.q.val();
+            self.s2_index.d.next = self.s1_index.q.val();
+            self.s2_near1.d.next =
+                self.s2_valid.q.val() & (self.s2_qpn.q.val() == self.s1_qpn.q.val());
+            self.s2_near2.d.next =
+                self.s3_valid.q.val() & (self.s3_qpn.q.val() == self.s1_qpn.q.val());
+        }
+
+        // Stage 2, first clock: the newest indices.
+        self.word.next = self.indices.rd_data.val();
+        if self.s2_near1.q.val() {
+            self.word.next = self.s3_word.q.val();
+        } else if self.s2_near2.q.val() {
+            self.word.next = self.s4_word.q.val();
+        }
+        if self.beat.q.val() {
+            self.issued.d.next = self.word.val().get_bits::<16>(0);
+            self.consumer.d.next = self.word.val().get_bits::<16>(16);
+            self.numbered.d.next = self.word.val().get_bits::<16>(32);
+            self.done.d.next = self.word.val().get_bits::<16>(48);
+            self.armed_at.d.next = self.word.val().get_bits::<16>(64);
+            self.armed.d.next = self.word.val().get_bit(80);
+            self.there.d.next = self.shapes.rd_data.val().get_bit(7);
+            self.vector.d.next = self.shapes.rd_data.val().get_bits::<3>(4);
+            self.above.d.next = self.ones.val() << self.shapes.rd_data.val().get_bits::<4>(0);
+            self.pass.d.next = self.one.val() << self.shapes.rd_data.val().get_bits::<4>(0);
+            self.base.d.next = self.bases.rd_data.val();
+        }
+
+        // Stage 2, second clock: compared and counted.
+        self.in_use.next = self.issued.q.val() - self.consumer.q.val();
+        self.has_room.next = self.there.q.val() & !(self.in_use.val() & self.above.q.val()).any();
+        self.moved.next = self.s2_index.q.val() - self.consumer.q.val();
+        self.can_move.next = self.numbered.q.val() - self.consumer.q.val();
+        // Completions done beyond the index, less 1: below 2^15 if there are any.
+        self.since_arm.next = self.done.q.val() + !self.s2_index.q.val();
+        self.since_armed.next = self.done.q.val() - self.armed_at.q.val();
+        self.n_issued.next = self.issued.q.val();
+        self.n_consumer.next = self.consumer.q.val();
+        self.n_numbered.next = self.numbered.q.val();
+        self.n_done.next = self.done.q.val();
+        self.n_armed_at.next = self.armed_at.q.val();
+        self.n_armed.next = self.armed.q.val();
+        self.a_done.d.next = false;
+        self.b_done.d.next = false;
+        self.number_valid.d.next = false;
+        self.due.d.next = false;
+        self.bad.d.next = self.refused.q.val();
+        if self.s2_valid.q.val() & !self.beat.q.val() {
+            self.rsv_ok.d.next = self.has_room.val();
+            self.due_vector.d.next = self.vector.q.val();
+            if self.s2_kind.q.val() == 0 {
+                self.n_issued.next = 0.into();
+                self.n_consumer.next = 0.into();
+                self.n_numbered.next = 0.into();
+                self.n_done.next = 0.into();
+                self.n_armed.next = false;
+            }
+            if self.s2_kind.q.val() == 1 {
+                if self.there.q.val() & (self.moved.val() <= self.can_move.val()) {
+                    self.n_consumer.next = self.s2_index.q.val();
+                } else {
+                    self.bad.d.next = true;
+                }
+            }
+            if self.s2_kind.q.val() == 2 {
+                if self.there.q.val() {
+                    self.n_armed_at.next = self.s2_index.q.val();
+                    self.n_armed.next = self.since_arm.val().get_bit(15);
+                    self.due.d.next = !self.since_arm.val().get_bit(15);
+                } else {
+                    self.bad.d.next = true;
+                }
+            }
+            if self.s2_kind.q.val() == 3 {
+                self.n_done.next = self.done.q.val() + 1;
+                if self.armed.q.val() & !self.since_armed.val().get_bit(15) {
+                    self.n_armed.next = false;
+                    self.due.d.next = true;
+                }
+            }
+            if self.s2_kind.q.val() == 4 {
+                self.n_issued.next = self.issued.q.val() - 1;
+            }
+            if (self.s2_kind.q.val() == 5) | (self.s2_kind.q.val() == 6) {
+                self.a_done.d.next = self.s2_kind.q.val() == 5;
+                self.b_done.d.next = self.s2_kind.q.val() == 6;
+                if self.has_room.val() {
+                    self.n_issued.next = self.issued.q.val() + 1;
+                }
+            }
+            if self.s2_kind.q.val() == 7 {
+                self.n_numbered.next = self.numbered.q.val() + 1;
+                self.number_valid.d.next = true;
+                self.number.d.next = self.numbered.q.val();
+                self.phase.d.next = !(self.numbered.q.val() & self.pass.q.val()).any();
+                self.entry.d.next = (self.numbered.q.val() & !self.above.q.val()).get_bits::<15>(0);
+                self.number_base.d.next = self.base.q.val();
+            }
+        }
+
+        // Stage 3: written back.
+        if !self.beat.q.val() {
+            self.s3_valid.d.next = self.s2_valid.q.val();
+            self.s3_qpn.d.next = self.s2_qpn.q.val();
+            self.s3_word.d.next = bit_cast::<81, 16>(self.n_issued.val())
+                | (bit_cast::<81, 16>(self.n_consumer.val()) << 16)
+                | (bit_cast::<81, 16>(self.n_numbered.val()) << 32)
+                | (bit_cast::<81, 16>(self.n_done.val()) << 48)
+                | (bit_cast::<81, 16>(self.n_armed_at.val()) << 64)
+                | (bit_cast::<81, 1>(self.n_armed.val().into()) << 80);
+            self.s4_word.d.next = self.s3_word.q.val();
+        }
+        self.indices.wr_en.next = self.s3_valid.q.val() & self.beat.q.val();
+        self.indices.wr_addr.next = self.s3_qpn.q.val();
+        self.indices.wr_data.next = self.s3_word.q.val();
+
+        self.a_rsv_done.next = self.a_done.q.val();
+        self.a_rsv_ok.next = self.rsv_ok.q.val();
+        if self.a_done.q.val() {
+            self.a_busy.d.next = false;
+        }
+        self.b_rsv_done.next = self.b_done.q.val();
+        self.b_rsv_ok.next = self.rsv_ok.q.val();
+        if self.b_done.q.val() {
+            self.b_busy.d.next = false;
+        }
+        self.m_num_valid.next = self.number_valid.q.val();
+        self.m_num.next = self.number.q.val();
+        self.m_phase.next = self.phase.q.val();
+        self.m_entry.next = self.entry.q.val();
+        self.m_base.next = self.number_base.q.val();
+        self.irq_valid.next = self.due.q.val();
+        self.irq_vector.next = self.due_vector.q.val();
+        self.ev_bad_doorbell.next = self.bad.q.val();
+        self.m_idle.next = self.cleared.q.val()
+            & !self.reset.q.val()
+            & !self.doorbells.m_valid.val()
+            & !self.ends.m_valid.val()
+            & !self.cancels.m_valid.val()
+            & !self.s1_valid.q.val()
+            & !self.s2_valid.q.val()
+            & !self.s3_valid.q.val()
+            & !self.number_valid.q.val();
+
+        if self.rst.val() {
+            self.cleared.d.next = false;
+            self.sweep.d.next = 0.into();
+            self.beat.d.next = false;
+            self.reset.d.next = false;
+            self.refused.d.next = false;
+            self.a_busy.d.next = false;
+            self.b_busy.d.next = false;
+            self.last_number.d.next = false;
+            self.last_b.d.next = false;
+            self.s1_valid.d.next = false;
+            self.s2_valid.d.next = false;
+            self.s3_valid.d.next = false;
+            self.a_done.d.next = false;
+            self.b_done.d.next = false;
+            self.number_valid.d.next = false;
+            self.due.d.next = false;
+            self.bad.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("card_cq_indices_q{}", 1usize << LQ)).into_timing()
+    }
+}

@@ -1,0 +1,114 @@
+//! When the interrupts of completion rings leave.
+
+use crate::blocks::AsyncRam;
+use crate::prelude::*;
+
+hdl_module! {
+    /// Interrupts of 8 vectors, each at most one in cfg_moderation clocks, counted from one taken to the next offered.
+    /// One that is due waits; several due ones of a vector are one. Vectors are looked at in turns, one a clock, so
+    /// an interrupt that need not wait is offered within 10 clocks if no other is, and one that must wait is late by
+    /// at most 32 clocks and one for each interrupt taken meanwhile. Nothing is offered for 8 clocks after reset.
+    pub struct CardCqModeration {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset.
+        pub rst: Signal<In, Bit>,
+        /// Fewest clocks between two interrupts of a vector.
+        pub cfg_moderation: Signal<In, Bits<16>>,
+        /// An interrupt is due.
+        pub s_valid: Signal<In, Bit>,
+        /// Its vector.
+        pub s_vector: Signal<In, Bits<3>>,
+        /// An interrupt.
+        pub m_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_ready: Signal<In, Bit>,
+        /// Its vector.
+        pub m_vector: Signal<Out, Bits<3>>,
+
+        /// A bit per vector: an interrupt is due.
+        due: DFF<Bits<8>>,
+        /// Clocks for which each vector still has to wait, and 15 as the first looks come early by up to that.
+        waits: AsyncRam<17, 3>,
+        /// Vectors whose wait has been cleared since reset.
+        clear: DFF<Bits<4>>,
+        /// Vector looked at.
+        visit: DFF<Bits<3>>,
+        /// Vector in stage 2, and its wait; what is left of it.
+        at: DFF<Bits<3>>,
+        wait: DFF<Bits<17>>,
+        rest: Signal<Local, Bits<17>>,
+        over: Signal<Local, Bit>,
+        taken: Signal<Local, Bit>,
+        n_due: Signal<Local, Bits<8>>,
+        valid: DFF<Bit>,
+        vector: DFF<Bits<3>>,
+        one: Param<1, 8>,
+    }
+}
+
+impl Logic for CardCqModeration {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clk, due, clear, visit, at, wait, valid, vector);
+        self.m_valid.next = self.valid.q.val();
+        self.m_vector.next = self.vector.q.val();
+        self.taken.next = self.valid.q.val() & self.m_ready.val();
+
+        // Stage 1: the vector visited. The one in front is still being written back.
+        self.waits.clk.next = self.clk.val();
+        self.waits.rd_addr.next = self.visit.q.val();
+        self.visit.d.next = self.visit.q.val() + 1;
+        self.at.d.next = self.visit.q.val();
+
+        // Stage 2: it has waited 8 clocks more.
+        self.over.next = self.wait.q.val() <= 8;
+        self.rest.next = self.wait.q.val() - 8;
+        if self.over.val() | !self.clear.q.val().get_bit(3) {
+            self.rest.next = 0.into();
+        }
+        self.waits.wr_en.next = true;
+        self.waits.wr_addr.next = self.at.q.val();
+        self.waits.wr_data.next = self.rest.val();
+        self.wait.d.next = self.waits.rd_data.val();
+        if self.visit.q.val() == self.at.q.val() {
+            self.wait.d.next = self.rest.val();
+        }
+        if !self.clear.q.val().get_bit(3) {
+            self.clear.d.next = self.clear.q.val() + 1;
+        }
+
+        // One that is taken is looked at next, and has to wait from now on.
+        if self.taken.val() {
+            self.valid.d.next = false;
+            self.visit.d.next = self.visit.q.val();
+            self.at.d.next = self.vector.q.val();
+            self.wait.d.next = bit_cast::<17, 16>(self.cfg_moderation.val()) + 15;
+        }
+        self.n_due.next = self.due.q.val();
+        if !self.valid.q.val()
+            & self.clear.q.val().get_bit(3)
+            & self.over.val()
+            & ((self.due.q.val() >> self.at.q.val()) & self.one.val()).any()
+        {
+            self.valid.d.next = true;
+            self.vector.d.next = self.at.q.val();
+            self.n_due.next = self.due.q.val() & !(self.one.val() << self.at.q.val());
+        }
+        self.due.d.next = self.n_due.val();
+        if self.s_valid.val() {
+            self.due.d.next = self.n_due.val() | (self.one.val() << self.s_vector.val());
+        }
+        if self.rst.val() {
+            self.due.d.next = 0.into();
+            self.clear.d.next = 0.into();
+            self.visit.d.next = 0.into();
+            self.at.d.next = 7.into();
+            self.valid.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info("card_cq_moderation".to_owned()).into_timing()
+    }
+}

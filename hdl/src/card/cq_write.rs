@@ -1,0 +1,244 @@
+//! Completions on their way into host memory.
+
+use crate::prelude::*;
+
+hdl_module! {
+    /// Takes records of completions from the sender (s_tx) and the receiver (s_rx) in turns, lets each be numbered,
+    /// and hands it to dma_write as one request of 64 bytes and 8 words. Two records are under way: one is being
+    /// numbered while the words of the one in front leave. Not more than 16 are between here and the counting of what
+    /// is done.
+    /// Context of a request: 1 in 15:14, recv in 13, queue pair below.
+    pub struct CardCqWrite<const LQ: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset.
+        pub rst: Signal<In, Bit>,
+        /// A work request has ended.
+        pub s_tx_valid: Signal<In, Bit>,
+        /// Taken.
+        pub s_tx_ready: Signal<Out, Bit>,
+        /// Queue pair.
+        pub s_tx_qpn: Signal<In, Bits<LQ>>,
+        /// Its fields: wr_id 63:0, status 71:64, version and flags 79:72, length 92:80, node 108:93, peer 132:109,
+        /// win_id 148:133, epoch 164:149, win_msn 196:165, Q_Key 228:197, PSN 252:229, number of the request 268:253.
+        pub s_tx_record: Signal<In, Bits<269>>,
+        /// A receive request has ended.
+        pub s_rx_valid: Signal<In, Bit>,
+        /// Taken.
+        pub s_rx_ready: Signal<Out, Bit>,
+        /// Queue pair.
+        pub s_rx_qpn: Signal<In, Bits<LQ>>,
+        /// Its fields, alike.
+        pub s_rx_record: Signal<In, Bits<269>>,
+        /// A completion waits for its number.
+        pub num_valid: Signal<Out, Bit>,
+        /// It will be numbered; does not depend on num_valid.
+        pub num_ready: Signal<In, Bit>,
+        /// Its queue pair.
+        pub num_qpn: Signal<Out, Bits<LQ>>,
+        /// Its number is here and stays until the next one.
+        pub s_num_valid: Signal<In, Bit>,
+        /// The number.
+        pub s_num: Signal<In, Bits<16>>,
+        /// Phase bit of its entry.
+        pub s_phase: Signal<In, Bit>,
+        /// Number of the entry in its ring.
+        pub s_entry: Signal<In, Bits<15>>,
+        /// Address of the ring, in units of 64 bytes.
+        pub s_base: Signal<In, Bits<58>>,
+        /// What was done for one completion has been counted.
+        pub end_taken: Signal<In, Bit>,
+        /// Request to dma_write.
+        pub m_wr_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_wr_ready: Signal<In, Bit>,
+        /// Address of the entry.
+        pub m_wr_addr: Signal<Out, Bits<64>>,
+        /// 64 bytes.
+        pub m_wr_len: Signal<Out, Bits<13>>,
+        /// Context.
+        pub m_wr_ctx: Signal<Out, Bits<16>>,
+        /// A word of the entry.
+        pub m_wd_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_wd_ready: Signal<In, Bit>,
+        /// The word.
+        pub m_wd_data: Signal<Out, Bits<64>>,
+        /// Nothing is under way.
+        pub m_idle: Signal<Out, Bit>,
+
+        /// The next one to be taken is of the receiver, if it has one.
+        turn: DFF<Bit>,
+        can_take: Signal<Local, Bit>,
+        use_rx: Signal<Local, Bit>,
+        /// Record that is being numbered.
+        busy: DFF<Bit>,
+        rx: DFF<Bit>,
+        qpn: DFF<Bits<LQ>>,
+        record: DFF<Bits<269>>,
+        /// It has its number.
+        numbered: DFF<Bit>,
+        go: Signal<Local, Bit>,
+        /// Its address: 1 to be computed, 2 lower half is.
+        address: DFF<Bits<2>>,
+        low: DFF<Bits<27>>,
+        /// Record whose words leave.
+        out_busy: DFF<Bit>,
+        out_rx: DFF<Bit>,
+        out: DFF<Bits<269>>,
+        out_num: DFF<Bits<16>>,
+        out_phase: DFF<Bit>,
+        /// Word that is offered.
+        word: DFF<Bits<3>>,
+        out_done: Signal<Local, Bit>,
+        wr_valid: DFF<Bit>,
+        wr_addr: DFF<Bits<58>>,
+        wr_qpn: DFF<Bits<LQ>>,
+        wr_rx: DFF<Bit>,
+        /// Completions between here and the counting of what is done.
+        under_way: DFF<Bits<5>>,
+        bytes: Param<64, 13>,
+        /// Client 1 of dma_write.
+        client: Param<0x4000, 16>,
+    }
+}
+
+impl<const LQ: usize> Logic for CardCqWrite<LQ> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, turn, busy, rx, qpn, record, numbered, address, low, out_busy, out_rx, out,
+            out_num, out_phase, word, wr_valid, wr_addr, wr_qpn, wr_rx, under_way
+        );
+        // A record is taken in the clock in which its numbering begins.
+        self.can_take.next =
+            !self.busy.q.val() & !self.address.q.val().any() & !self.under_way.q.val().get_bit(4);
+        self.use_rx.next = self.s_rx_valid.val() & (self.turn.q.val() | !self.s_tx_valid.val());
+        self.num_valid.next = self.can_take.val() & (self.s_tx_valid.val() | self.s_rx_valid.val());
+        self.num_qpn.next = self.s_tx_qpn.val();
+        if self.use_rx.val() {
+            self.num_qpn.next = self.s_rx_qpn.val();
+        }
+        self.s_tx_ready.next = self.can_take.val()
+            & self.num_ready.val()
+            & (!self.turn.q.val() | !self.s_rx_valid.val());
+        self.s_rx_ready.next = self.can_take.val()
+            & self.num_ready.val()
+            & (self.turn.q.val() | !self.s_tx_valid.val());
+        if self.num_valid.val() & self.num_ready.val() {
+            self.turn.d.next = !self.use_rx.val();
+            self.busy.d.next = true;
+            self.address.d.next = 1.into();
+            self.rx.d.next = self.use_rx.val();
+            self.qpn.d.next = self.num_qpn.val();
+            self.record.d.next = self.s_tx_record.val();
+            if self.use_rx.val() {
+                self.record.d.next = self.s_rx_record.val();
+            }
+        }
+        if (self.num_valid.val() & self.num_ready.val()) & !self.end_taken.val() {
+            self.under_way.d.next = self.under_way.q.val() + 1;
+        }
+        if !(self.num_valid.val() & self.num_ready.val()) & self.end_taken.val() {
+            self.under_way.d.next = self.under_way.q.val() - 1;
+        }
+
+        // Its request: address in two halves, as soon as the request in front has been taken.
+        self.m_wr_valid.next = self.wr_valid.q.val();
+        self.m_wr_addr.next = bit_cast::<64, 58>(self.wr_addr.q.val()) << 6;
+        self.m_wr_len.next = self.bytes.val();
+        self.m_wr_ctx.next = self.client.val()
+            | bit_cast::<16, LQ>(self.wr_qpn.q.val())
+            | (bit_cast::<16, 1>(self.wr_rx.q.val().into()) << 13);
+        if self.m_wr_ready.val() {
+            self.wr_valid.d.next = false;
+        }
+        if self.s_num_valid.val() {
+            self.address.d.next = 2.into();
+            self.low.d.next = bit_cast::<27, 26>(self.s_base.val().get_bits::<26>(0))
+                + bit_cast::<27, 15>(self.s_entry.val());
+        }
+        if self.address.q.val().get_bit(1) & (self.m_wr_ready.val() | !self.wr_valid.q.val()) {
+            self.address.d.next = 0.into();
+            self.wr_valid.d.next = true;
+            self.wr_addr.d.next = bit_cast::<58, 26>(self.low.q.val().get_bits::<26>(0))
+                | (bit_cast::<58, 32>(
+                    self.s_base.val().get_bits::<32>(26)
+                        + bit_cast::<32, 1>(self.low.q.val().get_bits::<1>(26)),
+                ) << 26);
+            self.wr_qpn.d.next = self.qpn.q.val();
+            self.wr_rx.d.next = self.rx.q.val();
+        }
+
+        // Its words, as soon as those in front have been taken.
+        self.out_done.next =
+            self.out_busy.q.val() & self.m_wd_ready.val() & self.word.q.val().all();
+        self.go.next = (self.numbered.q.val() | self.s_num_valid.val())
+            & (!self.out_busy.q.val() | self.out_done.val());
+        if self.s_num_valid.val() {
+            self.numbered.d.next = true;
+        }
+        if self.out_busy.q.val() & self.m_wd_ready.val() {
+            self.word.d.next = self.word.q.val() + 1;
+        }
+        if self.out_done.val() {
+            self.out_busy.d.next = false;
+        }
+        if self.go.val() {
+            self.busy.d.next = false;
+            self.numbered.d.next = false;
+            self.out_busy.d.next = true;
+            self.out_rx.d.next = self.rx.q.val();
+            self.out.d.next = self.record.q.val();
+            self.out_num.d.next = self.s_num.val();
+            self.out_phase.d.next = self.s_phase.val();
+        }
+        self.m_wd_valid.next = self.out_busy.q.val();
+        self.m_wd_data.next = 0.into();
+        if self.word.q.val() == 0 {
+            self.m_wd_data.next = self.out.q.val().get_bits::<64>(0);
+        }
+        if self.word.q.val() == 1 {
+            self.m_wd_data.next = bit_cast::<64, 8>(self.out.q.val().get_bits::<8>(64))
+                | (bit_cast::<64, 1>((!self.out_rx.q.val()).into()) << 8)
+                | (bit_cast::<64, 1>(self.out_rx.q.val().into()) << 9)
+                | (bit_cast::<64, 8>(self.out.q.val().get_bits::<8>(72)) << 16)
+                | (bit_cast::<64, 13>(self.out.q.val().get_bits::<13>(80)) << 32);
+        }
+        if self.word.q.val() == 2 {
+            self.m_wd_data.next = bit_cast::<64, 16>(self.out.q.val().get_bits::<16>(93))
+                | (bit_cast::<64, 24>(self.out.q.val().get_bits::<24>(109)) << 32);
+        }
+        if self.word.q.val() == 3 {
+            self.m_wd_data.next = self.out.q.val().get_bits::<64>(133);
+        }
+        if self.word.q.val() == 4 {
+            self.m_wd_data.next = bit_cast::<64, 56>(self.out.q.val().get_bits::<56>(197));
+        }
+        if self.word.q.val() == 5 {
+            self.m_wd_data.next = bit_cast::<64, 16>(self.out.q.val().get_bits::<16>(253));
+        }
+        if self.word.q.val() == 7 {
+            self.m_wd_data.next = bit_cast::<64, 1>(self.out_phase.q.val().into())
+                | (bit_cast::<64, 16>(self.out_num.q.val()) << 16);
+        }
+        self.m_idle.next = !self.under_way.q.val().any()
+            & !self.busy.q.val()
+            & !self.out_busy.q.val()
+            & !self.wr_valid.q.val();
+        if self.rst.val() {
+            self.turn.d.next = false;
+            self.busy.d.next = false;
+            self.numbered.d.next = false;
+            self.address.d.next = 0.into();
+            self.out_busy.d.next = false;
+            self.word.d.next = 0.into();
+            self.wr_valid.d.next = false;
+            self.under_way.d.next = 0.into();
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("card_cq_write_q{}", 1usize << LQ)).into_timing()
+    }
+}

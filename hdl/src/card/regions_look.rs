@@ -1,0 +1,243 @@
+//! A lookup port of the regions.
+
+use crate::blocks::RamReg;
+use crate::prelude::*;
+
+hdl_module! {
+    /// One lookup port of the regions, with its own copy of the table.
+    /// Words of the table: base 63:0, length 127:64, protection domain 143:128, variant 151:144, local_write 152,
+    /// present 153.
+    /// Latency: 6 clocks, one access a clock.
+    /// Stages: 1 and 2 read the table; 3 lower half of the offset in the region, fields compared; 4 upper half, and
+    /// lower half of the bytes left behind the offset; 5 upper half, lower half against the access; 6 the answer.
+    pub struct CardRegionsLook<const LR: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset.
+        pub rst: Signal<In, Bit>,
+        /// The table has been cleared since reset.
+        pub cleared: Signal<In, Bit>,
+        /// An access.
+        pub s_valid: Signal<In, Bit>,
+        /// Key: index above variant.
+        pub s_key: Signal<In, Bits<32>>,
+        /// Protection domain.
+        pub s_pd: Signal<In, Bits<16>>,
+        /// Address of the first byte.
+        pub s_addr: Signal<In, Bits<64>>,
+        /// Bytes.
+        pub s_len: Signal<In, Bits<13>>,
+        /// The access writes.
+        pub s_write: Signal<In, Bit>,
+        /// An answer.
+        pub m_valid: Signal<Out, Bit>,
+        /// The access is fine.
+        pub m_ok: Signal<Out, Bit>,
+        /// Write an entry of the table.
+        pub wr_en: Signal<In, Bit>,
+        /// Which.
+        pub wr_addr: Signal<In, Bits<LR>>,
+        /// The entry.
+        pub wr_data: Signal<In, Bits<154>>,
+
+        table: RamReg<154, LR>,
+        lr: Param<LR, 5>,
+        half: Param<8192, 14>,
+        index: Signal<Local, Bits<LR>>,
+        entry: Signal<Local, Bits<154>>,
+        /// By stage: an access; its bytes; it has none; nothing so far forbids it.
+        s1_valid: DFF<Bit>,
+        s1_len: DFF<Bits<13>>,
+        s1_zero: DFF<Bit>,
+        s1_good: DFF<Bit>,
+        s1_variant: DFF<Bits<8>>,
+        s1_pd: DFF<Bits<16>>,
+        s1_addr: DFF<Bits<64>>,
+        s1_write: DFF<Bit>,
+        /// It begins in the last 8 KiB of the address space; its end, counted from their begin.
+        s1_top: DFF<Bit>,
+        s1_end: DFF<Bits<14>>,
+        s2_valid: DFF<Bit>,
+        s2_len: DFF<Bits<13>>,
+        s2_zero: DFF<Bit>,
+        s2_good: DFF<Bit>,
+        s2_variant: DFF<Bits<8>>,
+        s2_pd: DFF<Bits<16>>,
+        s2_addr: DFF<Bits<64>>,
+        s2_write: DFF<Bit>,
+        s3_valid: DFF<Bit>,
+        s3_len: DFF<Bits<13>>,
+        s3_zero: DFF<Bit>,
+        s3_good: DFF<Bit>,
+        s3_same_pd: DFF<Bit>,
+        s3_same_variant: DFF<Bit>,
+        /// Offset of the access in the region, lower half; bit 32 is the borrow.
+        s3_offset: DFF<Bits<33>>,
+        s3_addr: DFF<Bits<32>>,
+        s3_base: DFF<Bits<32>>,
+        s3_length: DFF<Bits<64>>,
+        s4_valid: DFF<Bit>,
+        s4_len: DFF<Bits<13>>,
+        s4_zero: DFF<Bit>,
+        s4_good: DFF<Bit>,
+        /// Upper half of the offset.
+        s4_offset: DFF<Bits<33>>,
+        /// Bytes of the region behind the offset, lower half.
+        s4_left: DFF<Bits<33>>,
+        s4_length: DFF<Bits<32>>,
+        s5_valid: DFF<Bit>,
+        s5_zero: DFF<Bit>,
+        s5_good: DFF<Bit>,
+        /// Upper half.
+        s5_left: DFF<Bits<33>>,
+        /// The lower half alone is enough for the access.
+        s5_enough: DFF<Bit>,
+        s6_valid: DFF<Bit>,
+        s6_ok: DFF<Bit>,
+    }
+}
+
+impl<const LR: usize> Logic for CardRegionsLook<LR> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clk,
+            s1_valid,
+            s1_len,
+            s1_zero,
+            s1_good,
+            s1_variant,
+            s1_pd,
+            s1_addr,
+            s1_write,
+            s1_top,
+            s1_end,
+            s2_valid,
+            s2_len,
+            s2_zero,
+            s2_good,
+            s2_variant,
+            s2_pd,
+            s2_addr,
+            s2_write,
+            s3_valid,
+            s3_len,
+            s3_zero,
+            s3_good,
+            s3_same_pd,
+            s3_same_variant,
+            s3_offset,
+            s3_addr,
+            s3_base,
+            s3_length,
+            s4_valid,
+            s4_len,
+            s4_zero,
+            s4_good,
+            s4_offset,
+            s4_left,
+            s4_length,
+            s5_valid,
+            s5_zero,
+            s5_good,
+            s5_left,
+            s5_enough,
+            s6_valid,
+            s6_ok
+        );
+        self.table.clk.next = self.clk.val();
+        self.table.wr_en.next = self.wr_en.val();
+        self.table.wr_addr.next = self.wr_addr.val();
+        self.table.wr_data.next = self.wr_data.val();
+
+        // Stage 0: the table is addressed. A word that is being written cannot be relied on.
+        self.index.next = self.s_key.val().get_bits::<LR>(8);
+        self.table.rd_addr.next = self.index.val();
+        self.s1_valid.d.next = self.s_valid.val();
+        self.s1_len.d.next = self.s_len.val();
+        self.s1_zero.d.next = !self.s_len.val().any();
+        self.s1_good.d.next = self.cleared.val()
+            & !(self.wr_en.val() & (self.wr_addr.val() == self.index.val()))
+            & !(self.s_key.val().get_bits::<24>(8) >> self.lr.val()).any();
+        self.s1_variant.d.next = self.s_key.val().get_bits::<8>(0);
+        self.s1_pd.d.next = self.s_pd.val();
+        self.s1_addr.d.next = self.s_addr.val();
+        self.s1_write.d.next = self.s_write.val();
+        self.s1_top.d.next = self.s_addr.val().get_bits::<51>(13).all();
+        self.s1_end.d.next = bit_cast::<14, 13>(self.s_addr.val().get_bits::<13>(0))
+            + bit_cast::<14, 13>(self.s_len.val());
+
+        // Stage 1: past the end of the address space?
+        self.s2_valid.d.next = self.s1_valid.q.val();
+        self.s2_len.d.next = self.s1_len.q.val();
+        self.s2_zero.d.next = self.s1_zero.q.val();
+        self.s2_good.d.next =
+            self.s1_good.q.val() & !(self.s1_top.q.val() & (self.s1_end.q.val() > self.half.val()));
+        self.s2_variant.d.next = self.s1_variant.q.val();
+        self.s2_pd.d.next = self.s1_pd.q.val();
+        self.s2_addr.d.next = self.s1_addr.q.val();
+        self.s2_write.d.next = self.s1_write.q.val();
+
+        // Stage 2: the entry is here.
+        self.entry.next = self.table.rd_data.val();
+        self.s3_valid.d.next = self.s2_valid.q.val();
+        self.s3_len.d.next = self.s2_len.q.val();
+        self.s3_zero.d.next = self.s2_zero.q.val();
+        self.s3_good.d.next = self.s2_good.q.val()
+            & self.entry.val().get_bit(153)
+            & (self.entry.val().get_bit(152) | !self.s2_write.q.val());
+        self.s3_same_pd.d.next = self.entry.val().get_bits::<16>(128) == self.s2_pd.q.val();
+        self.s3_same_variant.d.next =
+            self.entry.val().get_bits::<8>(144) == self.s2_variant.q.val();
+        self.s3_offset.d.next = bit_cast::<33, 32>(self.s2_addr.q.val().get_bits::<32>(0))
+            - bit_cast::<33, 32>(self.entry.val().get_bits::<32>(0));
+        self.s3_addr.d.next = self.s2_addr.q.val().get_bits::<32>(32);
+        self.s3_base.d.next = self.entry.val().get_bits::<32>(32);
+        self.s3_length.d.next = self.entry.val().get_bits::<64>(64);
+
+        // Stage 3.
+        self.s4_valid.d.next = self.s3_valid.q.val();
+        self.s4_len.d.next = self.s3_len.q.val();
+        self.s4_zero.d.next = self.s3_zero.q.val();
+        self.s4_good.d.next =
+            self.s3_good.q.val() & self.s3_same_pd.q.val() & self.s3_same_variant.q.val();
+        self.s4_offset.d.next = bit_cast::<33, 32>(self.s3_addr.q.val())
+            - bit_cast::<33, 32>(self.s3_base.q.val())
+            - bit_cast::<33, 1>(self.s3_offset.q.val().get_bits::<1>(32));
+        self.s4_left.d.next = bit_cast::<33, 32>(self.s3_length.q.val().get_bits::<32>(0))
+            - bit_cast::<33, 32>(self.s3_offset.q.val().get_bits::<32>(0));
+        self.s4_length.d.next = self.s3_length.q.val().get_bits::<32>(32);
+
+        // Stage 4: a borrow out of the offset: the access begins below the region.
+        self.s5_valid.d.next = self.s4_valid.q.val();
+        self.s5_zero.d.next = self.s4_zero.q.val();
+        self.s5_good.d.next = self.s4_good.q.val() & !self.s4_offset.q.val().get_bit(32);
+        self.s5_left.d.next = bit_cast::<33, 32>(self.s4_length.q.val())
+            - bit_cast::<33, 32>(self.s4_offset.q.val().get_bits::<32>(0))
+            - bit_cast::<33, 1>(self.s4_left.q.val().get_bits::<1>(32));
+        self.s5_enough.d.next = self.s4_left.q.val().get_bits::<19>(13).any()
+            | (self.s4_left.q.val().get_bits::<13>(0) >= self.s4_len.q.val());
+
+        // Stage 5: a borrow out of what is left: it begins behind the region.
+        self.s6_valid.d.next = self.s5_valid.q.val();
+        self.s6_ok.d.next = self.s5_zero.q.val()
+            | (self.s5_good.q.val()
+                & !self.s5_left.q.val().get_bit(32)
+                & (self.s5_left.q.val().get_bits::<32>(0).any() | self.s5_enough.q.val()));
+        self.m_valid.next = self.s6_valid.q.val();
+        self.m_ok.next = self.s6_ok.q.val();
+        if self.rst.val() {
+            self.s1_valid.d.next = false;
+            self.s2_valid.d.next = false;
+            self.s3_valid.d.next = false;
+            self.s4_valid.d.next = false;
+            self.s5_valid.d.next = false;
+            self.s6_valid.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("card_regions_look_r{}", 1usize << LR)).into_timing()
+    }
+}

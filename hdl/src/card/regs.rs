@@ -1,0 +1,604 @@
+//! BAR0 of the card.
+
+use super::regs_command::CardRegsCommand;
+use super::regs_msix::CardRegsMsix;
+use super::regs_stats::CardRegsStats;
+use crate::blocks::OneHotMux;
+use crate::prelude::*;
+use tributary_protocol::card::regs::{self, Counter};
+use tributary_protocol::registers::Register;
+
+/// Where a register is, counted in words.
+const fn word(register: &Register) -> usize {
+    register.offset as usize / 4
+}
+
+/// Where a page of 4,096 bytes is, counted in pages.
+const fn page(offset: u32) -> usize {
+    (offset / regs::PAGE) as usize
+}
+
+/// A register's value after reset.
+const fn reset(register: &Register) -> usize {
+    register.reset as usize
+}
+
+/// A one at a counter's place.
+const fn event(counter: Counter) -> usize {
+    1 << counter.code()
+}
+
+hdl_module! {
+    /// Registers of the card: BAR0, commands, doorbells, counters and interrupts.
+    /// Writes act 3 clocks after they come, one a clock, and must be of whole 32-bit words; those
+    /// without any byte do nothing. What else does nothing is counted as bad_write, but a command
+    /// or an argument while a command runs is ignored. A doorbell page of no queue pair counts as
+    /// bad_doorbell. Reads are answered after 7 clocks, always, and see all writes in front.
+    /// rst, flr, and a 1 written to control.reset raise m_reset for 48 clocks: registers, commands,
+    /// epochs, interrupts and counters start anew, and writes are lost. status.busy stays high until
+    /// the tables of all blocks have been cleared too; reads go on being answered. The other blocks
+    /// of the card are to be reset by m_reset, this one is not.
+    /// cfg_mtu is at most 4,096, whatever the register holds.
+    /// Of ev, bits 23 and 27 are counted here, and bit 22 in part: events from outside are added.
+    /// LQ at most 11, LR and LF at most 17.
+    pub struct CardRegs<const LQ: usize, const LR: usize, const LF: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset.
+        pub rst: Signal<In, Bit>,
+        /// Function-level reset.
+        pub flr: Signal<In, Bit>,
+        /// The card is reset.
+        pub m_reset: Signal<Out, Bit>,
+        /// A word is written.
+        pub reg_wr_valid: Signal<In, Bit>,
+        /// Offset in words.
+        pub reg_wr_addr: Signal<In, Bits<22>>,
+        /// The word.
+        pub reg_wr_data: Signal<In, Bits<32>>,
+        /// Bytes to write.
+        pub reg_wr_strb: Signal<In, Bits<4>>,
+        /// A word is read; one at a time.
+        pub reg_rd_valid: Signal<In, Bit>,
+        /// Offset in words.
+        pub reg_rd_addr: Signal<In, Bits<22>>,
+        /// The answer.
+        pub reg_rd_done: Signal<Out, Bit>,
+        /// The word.
+        pub reg_rd_data: Signal<Out, Bits<32>>,
+        /// Frames are received and sent.
+        pub cfg_enable: Signal<Out, Bit>,
+        /// Who this card is.
+        pub cfg_node: Signal<Out, Bits<16>>,
+        /// Largest payload of a packet.
+        pub cfg_mtu: Signal<Out, Bits<13>>,
+        /// Clocks in 4.096 us.
+        pub cfg_timeout_unit: Signal<Out, Bits<16>>,
+        /// Fewest clocks between two interrupts of a vector.
+        pub cfg_moderation: Signal<Out, Bits<16>>,
+        /// Context of a queue pair: a word of it.
+        pub cfg_valid: Signal<Out, Bit>,
+        /// Queue pair.
+        pub cfg_qpn: Signal<Out, Bits<LQ>>,
+        /// Word.
+        pub cfg_word: Signal<Out, Bits<3>>,
+        /// Its value.
+        pub cfg_data: Signal<Out, Bits<64>>,
+        /// A doorbell.
+        pub db_valid: Signal<Out, Bit>,
+        /// Queue pair.
+        pub db_qpn: Signal<Out, Bits<LQ>>,
+        /// 0 send, 1 receive, 2 complete, 3 arm.
+        pub db_kind: Signal<Out, Bits<2>>,
+        /// New index.
+        pub db_index: Signal<Out, Bits<16>>,
+        /// A region is made, replaced or ended.
+        pub set_valid: Signal<Out, Bit>,
+        /// Which.
+        pub set_index: Signal<Out, Bits<LR>>,
+        /// It is there from now on.
+        pub set_present: Signal<Out, Bit>,
+        /// Low byte of its key.
+        pub set_variant: Signal<Out, Bits<8>>,
+        /// It may be written to.
+        pub set_local_write: Signal<Out, Bit>,
+        /// Its protection domain.
+        pub set_pd: Signal<Out, Bits<16>>,
+        /// Address of its first byte.
+        pub set_base: Signal<Out, Bits<64>>,
+        /// Its bytes.
+        pub set_length: Signal<Out, Bits<64>>,
+        /// Nothing new may begin.
+        pub hold: Signal<Out, Bit>,
+        /// Nothing is under way.
+        pub idle: Signal<In, Bit>,
+        /// Requests in flight of a queue pair are to be forgotten.
+        pub flush_valid: Signal<Out, Bit>,
+        /// Which.
+        pub flush_qpn: Signal<Out, Bits<LQ>>,
+        /// They are.
+        pub flush_done: Signal<In, Bit>,
+        /// The sender cannot read a ring.
+        pub s_fatal_a_valid: Signal<In, Bit>,
+        /// Its queue pair.
+        pub s_fatal_a_qpn: Signal<In, Bits<LQ>>,
+        /// The receiver cannot read a ring.
+        pub s_fatal_b_valid: Signal<In, Bit>,
+        /// Its queue pair.
+        pub s_fatal_b_qpn: Signal<In, Bits<LQ>>,
+        /// Events, by the number of their counter.
+        pub ev: Signal<In, Bits<31>>,
+        /// An interrupt.
+        pub s_irq_valid: Signal<In, Bit>,
+        /// Taken.
+        pub s_irq_ready: Signal<Out, Bit>,
+        /// Its vector.
+        pub s_irq_vector: Signal<In, Bits<3>>,
+        /// MSI-X is enabled.
+        pub msix_enable: Signal<In, Bit>,
+        /// All its vectors are masked.
+        pub msix_mask: Signal<In, Bit>,
+        /// Request to dma_write.
+        pub m_wr_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_wr_ready: Signal<In, Bit>,
+        /// Address of a message.
+        pub m_wr_addr: Signal<Out, Bits<64>>,
+        /// 4 bytes.
+        pub m_wr_len: Signal<Out, Bits<13>>,
+        /// Context: 2 in 15:14, vector below.
+        pub m_wr_ctx: Signal<Out, Bits<16>>,
+        /// Its word.
+        pub m_wd_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_wd_ready: Signal<In, Bit>,
+        /// Data of the message.
+        pub m_wd_data: Signal<Out, Bits<64>>,
+
+        command: CardRegsCommand<LQ, LR, LF>,
+        msix: CardRegsMsix,
+        stats: CardRegsStats,
+        /// Clocks for which the card is still reset.
+        resets: DFF<Bits<6>>,
+        resetting: DFF<Bit>,
+        /// A write, 1 clock old.
+        w1_valid: DFF<Bit>,
+        w1_addr: DFF<Bits<22>>,
+        w1_data: DFF<Bits<32>>,
+        w1_strb: DFF<Bits<4>>,
+        w1_page: Signal<Local, Bits<12>>,
+        w1_word: Signal<Local, Bits<10>>,
+        w1_pair: Signal<Local, Bits<12>>,
+        w1_arg: Signal<Local, Bits<10>>,
+        /// 2 clocks old: of whole words; what it writes to.
+        w2_valid: DFF<Bit>,
+        w2_data: DFF<Bits<32>>,
+        w2_whole: DFF<Bit>,
+        w2_word: DFF<Bits<10>>,
+        w2_arg_index: DFF<Bits<4>>,
+        w2_global: DFF<Bit>,
+        w2_arg: DFF<Bit>,
+        w2_table: DFF<Bit>,
+        w2_door: DFF<Bit>,
+        w2_there: DFF<Bit>,
+        w2_kind: DFF<Bits<2>>,
+        w2_pair: DFF<Bits<LQ>>,
+        acts: Signal<Local, Bit>,
+        global: Signal<Local, Bit>,
+        known: Signal<Local, Bit>,
+        resets_card: Signal<Local, Bit>,
+        starts: Signal<Local, Bit>,
+        /// The registers.
+        enable: DFF<Bit>,
+        node: DFF<Bits<16>>,
+        mtu: DFF<Bits<13>>,
+        timeout_unit: DFF<Bits<16>>,
+        moderation: DFF<Bits<16>>,
+        select: DFF<Bits<8>>,
+        selected: DFF<Bit>,
+        door: DFF<Bit>,
+        door_pair: DFF<Bits<LQ>>,
+        door_kind: DFF<Bits<2>>,
+        door_index: DFF<Bits<16>>,
+        /// Events of this block.
+        bad_write: DFF<Bit>,
+        bad_door: DFF<Bit>,
+        /// One that came with one from outside.
+        bad_door_waits: DFF<Bit>,
+        bad_doors: Signal<Local, Bit>,
+        /// A read: its offset; bit i: it came i + 1 clocks ago.
+        rd_addr: DFF<Bits<22>>,
+        rd_age: DFF<Bits<7>>,
+        rd_page: Signal<Local, Bits<12>>,
+        rd_word: Signal<Local, Bits<10>>,
+        rd_arg: Signal<Local, Bits<10>>,
+        rd_global: Signal<Local, Bit>,
+        /// What it reads, one-hot; the halves of a counter.
+        hit: DFF<Bits<16>>,
+        hit_low: DFF<Bit>,
+        hit_high: DFF<Bit>,
+        values: OneHotMux<32, 16>,
+        value: DFF<Bits<32>>,
+        rd_data: DFF<Bits<32>>,
+
+        lq: Param<LQ, 32>,
+        lr: Param<LR, 32>,
+        lf: Param<LF, 32>,
+        vectors: Param<{ regs::SIZES_VECTORS.put(3) as usize }, 32>,
+        bad_write_event: Param<{ event(Counter::BadWrite) }, 32>,
+        bad_door_event: Param<{ event(Counter::BadDoorbell) }, 32>,
+        interrupt_event: Param<{ event(Counter::Interrupts) }, 32>,
+        with_write: Signal<Local, Bits<32>>,
+        with_door: Signal<Local, Bits<32>>,
+        events: Signal<Local, Bits<32>>,
+        page_table: Param<{ page(regs::MSIX_TABLE) }, 12>,
+        page_pending: Param<{ page(regs::MSIX_PENDING) }, 12>,
+        page_doors: Param<{ page(regs::DOORBELLS) }, 12>,
+        first_arg: Param<{ regs::ARG0 as usize / 4 }, 10>,
+        args: Param<{ regs::ARGS as usize }, 10>,
+        at_id: Param<{ word(&regs::ID) }, 10>,
+        at_version: Param<{ word(&regs::VERSION) }, 10>,
+        at_features: Param<{ word(&regs::FEATURES) }, 10>,
+        at_sizes: Param<{ word(&regs::SIZES) }, 10>,
+        at_control: Param<{ word(&regs::CONTROL) }, 10>,
+        at_node: Param<{ word(&regs::NODE) }, 10>,
+        at_mtu: Param<{ word(&regs::MTU) }, 10>,
+        at_timeout_unit: Param<{ word(&regs::TIMEOUT_UNIT) }, 10>,
+        at_command: Param<{ word(&regs::COMMAND) }, 10>,
+        at_status: Param<{ word(&regs::STATUS) }, 10>,
+        at_result0: Param<{ word(&regs::RESULT0) }, 10>,
+        at_result1: Param<{ word(&regs::RESULT1) }, 10>,
+        at_moderation: Param<{ word(&regs::MODERATION) }, 10>,
+        at_select: Param<{ word(&regs::STATISTICS_SELECT) }, 10>,
+        at_low: Param<{ word(&regs::STATISTICS_LOW) }, 10>,
+        at_high: Param<{ word(&regs::STATISTICS_HIGH) }, 10>,
+        at_send: Param<{ word(&regs::DOORBELL_SEND) }, 10>,
+        at_receive: Param<{ word(&regs::DOORBELL_RECEIVE) }, 10>,
+        at_complete: Param<{ word(&regs::DOORBELL_COMPLETE) }, 10>,
+        at_arm: Param<{ word(&regs::DOORBELL_ARM) }, 10>,
+        id: Param<{ reset(&regs::ID) }, 32>,
+        version: Param<{ reset(&regs::VERSION) }, 32>,
+        features: Param<{ reset(&regs::FEATURES) }, 32>,
+        node_reset: Param<{ reset(&regs::NODE) }, 16>,
+        mtu_reset: Param<{ reset(&regs::MTU) }, 13>,
+        timeout_unit_reset: Param<{ reset(&regs::TIMEOUT_UNIT) }, 16>,
+        moderation_reset: Param<{ reset(&regs::MODERATION) }, 16>,
+        select_reset: Param<{ reset(&regs::STATISTICS_SELECT) }, 8>,
+    }
+}
+
+impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, LR, LF> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clk,
+            resets,
+            resetting,
+            w1_valid,
+            w1_addr,
+            w1_data,
+            w1_strb,
+            w2_valid,
+            w2_data,
+            w2_whole,
+            w2_word,
+            w2_arg_index,
+            w2_global,
+            w2_arg,
+            w2_table,
+            w2_door,
+            w2_there,
+            w2_kind,
+            w2_pair,
+            enable,
+            node,
+            mtu,
+            timeout_unit,
+            moderation,
+            select,
+            selected,
+            door,
+            door_pair,
+            door_kind,
+            door_index,
+            bad_write,
+            bad_door,
+            bad_door_waits,
+            rd_addr,
+            rd_age,
+            hit,
+            hit_low,
+            hit_high,
+            value,
+            rd_data
+        );
+        // Writes: what to.
+        self.w1_valid.d.next = self.reg_wr_valid.val() & self.reg_wr_strb.val().any();
+        self.w1_addr.d.next = self.reg_wr_addr.val();
+        self.w1_data.d.next = self.reg_wr_data.val();
+        self.w1_strb.d.next = self.reg_wr_strb.val();
+        self.w1_page.next = self.w1_addr.q.val().get_bits::<12>(10);
+        self.w1_word.next = self.w1_addr.q.val().get_bits::<10>(0);
+        self.w1_pair.next = self.w1_page.val() - self.page_doors.val();
+        self.w1_arg.next = self.w1_word.val() - self.first_arg.val();
+        self.w2_valid.d.next = self.w1_valid.q.val();
+        self.w2_whole.d.next = self.w1_strb.q.val().all();
+        self.w2_data.d.next = self.w1_data.q.val();
+        self.w2_word.d.next = self.w1_word.val();
+        self.w2_arg_index.d.next = self.w1_arg.val().get_bits::<4>(0);
+        self.w2_global.d.next = !self.w1_page.val().any();
+        self.w2_arg.d.next = !self.w1_page.val().any() & (self.w1_arg.val() < self.args.val());
+        self.w2_table.d.next = (self.w1_page.val() == self.page_table.val())
+            & !self.w1_word.val().get_bits::<5>(5).any();
+        self.w2_door.d.next = false;
+        self.w2_kind.d.next = 0.into();
+        if self.w1_page.val() >= self.page_doors.val() {
+            if self.w1_word.val() == self.at_send.val() {
+                self.w2_door.d.next = true;
+            }
+            if self.w1_word.val() == self.at_receive.val() {
+                self.w2_door.d.next = true;
+                self.w2_kind.d.next = 1.into();
+            }
+            if self.w1_word.val() == self.at_complete.val() {
+                self.w2_door.d.next = true;
+                self.w2_kind.d.next = 2.into();
+            }
+            if self.w1_word.val() == self.at_arm.val() {
+                self.w2_door.d.next = true;
+                self.w2_kind.d.next = 3.into();
+            }
+        }
+        self.w2_pair.d.next = self.w1_pair.val().get_bits::<LQ>(0);
+        self.w2_there.d.next = !(self.w1_pair.val() >> self.lq.val().get_bits::<5>(0)).any();
+
+        // They act.
+        self.acts.next = self.w2_valid.q.val() & self.w2_whole.q.val() & !self.resetting.q.val();
+        self.global.next = self.acts.val() & self.w2_global.q.val();
+        self.known.next = self.w2_arg.q.val() | self.w2_table.q.val() | self.w2_door.q.val();
+        self.resets_card.next = false;
+        self.starts.next = false;
+        self.selected.d.next = false;
+        if self.global.val() {
+            if self.w2_word.q.val() == self.at_control.val() {
+                self.known.next = true;
+                self.enable.d.next = self.w2_data.q.val().get_bit(0);
+                self.resets_card.next = self.w2_data.q.val().get_bit(1);
+            }
+            if self.w2_word.q.val() == self.at_node.val() {
+                self.known.next = true;
+                self.node.d.next = self.w2_data.q.val().get_bits::<16>(0);
+            }
+            if self.w2_word.q.val() == self.at_mtu.val() {
+                self.known.next = true;
+                self.mtu.d.next = self.w2_data.q.val().get_bits::<13>(0);
+            }
+            if self.w2_word.q.val() == self.at_timeout_unit.val() {
+                self.known.next = true;
+                self.timeout_unit.d.next = self.w2_data.q.val().get_bits::<16>(0);
+            }
+            if self.w2_word.q.val() == self.at_command.val() {
+                self.known.next = true;
+                self.starts.next = true;
+            }
+            if self.w2_word.q.val() == self.at_moderation.val() {
+                self.known.next = true;
+                self.moderation.d.next = self.w2_data.q.val().get_bits::<16>(0);
+            }
+            if self.w2_word.q.val() == self.at_select.val() {
+                self.known.next = true;
+                self.select.d.next = self.w2_data.q.val().get_bits::<8>(0);
+                self.selected.d.next = true;
+            }
+        }
+        self.door.d.next = self.acts.val() & self.w2_door.q.val() & self.w2_there.q.val();
+        self.door_pair.d.next = self.w2_pair.q.val();
+        self.door_kind.d.next = self.w2_kind.q.val();
+        self.door_index.d.next = self.w2_data.q.val().get_bits::<16>(0);
+        self.db_valid.next = self.door.q.val();
+        self.db_qpn.next = self.door_pair.q.val();
+        self.db_kind.next = self.door_kind.q.val();
+        self.db_index.next = self.door_index.q.val();
+        self.bad_door.d.next = self.acts.val() & self.w2_door.q.val() & !self.w2_there.q.val();
+        self.bad_write.d.next = self.w2_valid.q.val()
+            & !self.resetting.q.val()
+            & !(self.w2_whole.q.val() & self.known.val());
+        self.cfg_enable.next = self.enable.q.val();
+        self.cfg_node.next = self.node.q.val();
+        self.cfg_mtu.next = self.mtu.q.val();
+        if self.mtu.q.val().get_bit(12) {
+            self.cfg_mtu.next = self.mtu_reset.val();
+        }
+        self.cfg_timeout_unit.next = self.timeout_unit.q.val();
+        self.cfg_moderation.next = self.moderation.q.val();
+
+        // Reset.
+        self.m_reset.next = self.resetting.q.val();
+        if self.resets.q.val().any() {
+            self.resets.d.next = self.resets.q.val() - 1;
+        } else {
+            self.resetting.d.next = false;
+        }
+        if self.rst.val() | self.flr.val() | self.resets_card.val() {
+            self.resets.d.next = 47.into();
+            self.resetting.d.next = true;
+        }
+        if self.resetting.q.val() {
+            self.enable.d.next = false;
+            self.node.d.next = self.node_reset.val();
+            self.mtu.d.next = self.mtu_reset.val();
+            self.timeout_unit.d.next = self.timeout_unit_reset.val();
+            self.moderation.d.next = self.moderation_reset.val();
+            self.select.d.next = self.select_reset.val();
+        }
+
+        // Commands.
+        self.command.clk.next = self.clk.val();
+        self.command.rst.next = self.resetting.q.val();
+        self.command.start.next = self.starts.val();
+        self.command.start_code.next = self.w2_data.q.val().get_bits::<8>(0);
+        self.command.start_index.next = self.w2_data.q.val().get_bits::<24>(8);
+        self.command.arg_en.next = self.acts.val() & self.w2_arg.q.val();
+        self.command.arg_addr.next = self.w2_arg_index.q.val();
+        self.command.arg_data.next = self.w2_data.q.val();
+        self.cfg_valid.next = self.command.cfg_valid.val();
+        self.cfg_qpn.next = self.command.cfg_qpn.val();
+        self.cfg_word.next = self.command.cfg_word.val();
+        self.cfg_data.next = self.command.cfg_data.val();
+        self.set_valid.next = self.command.set_valid.val();
+        self.set_index.next = self.command.set_index.val();
+        self.set_present.next = self.command.set_present.val();
+        self.set_variant.next = self.command.set_variant.val();
+        self.set_local_write.next = self.command.set_local_write.val();
+        self.set_pd.next = self.command.set_pd.val();
+        self.set_base.next = self.command.set_base.val();
+        self.set_length.next = self.command.set_length.val();
+        self.hold.next = self.command.hold.val();
+        self.command.idle.next = self.idle.val();
+        self.flush_valid.next = self.command.flush_valid.val();
+        self.flush_qpn.next = self.command.flush_qpn.val();
+        self.command.flush_done.next = self.flush_done.val();
+        self.command.s_fatal_a_valid.next = self.s_fatal_a_valid.val();
+        self.command.s_fatal_a_qpn.next = self.s_fatal_a_qpn.val();
+        self.command.s_fatal_b_valid.next = self.s_fatal_b_valid.val();
+        self.command.s_fatal_b_qpn.next = self.s_fatal_b_qpn.val();
+
+        // Interrupts.
+        self.msix.clk.next = self.clk.val();
+        self.msix.rst.next = self.resetting.q.val();
+        self.msix.wr_en.next = self.acts.val() & self.w2_table.q.val();
+        self.msix.wr_addr.next = self.w2_word.q.val().get_bits::<5>(0);
+        self.msix.wr_data.next = self.w2_data.q.val();
+        self.msix.msix_enable.next = self.msix_enable.val();
+        self.msix.msix_mask.next = self.msix_mask.val();
+        self.msix.s_irq_valid.next = self.s_irq_valid.val();
+        self.s_irq_ready.next = self.msix.s_irq_ready.val();
+        self.msix.s_irq_vector.next = self.s_irq_vector.val();
+        self.m_wr_valid.next = self.msix.m_wr_valid.val();
+        self.msix.m_wr_ready.next = self.m_wr_ready.val();
+        self.m_wr_addr.next = self.msix.m_wr_addr.val();
+        self.m_wr_len.next = self.msix.m_wr_len.val();
+        self.m_wr_ctx.next = self.msix.m_wr_ctx.val();
+        self.m_wd_valid.next = self.msix.m_wd_valid.val();
+        self.msix.m_wd_ready.next = self.m_wd_ready.val();
+        self.m_wd_data.next = self.msix.m_wd_data.val();
+
+        // Counters.
+        self.bad_doors.next = self.bad_door.q.val() | self.bad_door_waits.q.val();
+        self.bad_door_waits.d.next = self.bad_doors.val()
+            & (self.ev.val() & self.bad_door_event.val().get_bits::<31>(0)).any();
+        self.with_write.next = bit_cast::<32, 31>(self.ev.val());
+        if self.bad_write.q.val() {
+            self.with_write.next = bit_cast::<32, 31>(self.ev.val()) | self.bad_write_event.val();
+        }
+        self.with_door.next = self.with_write.val();
+        if self.bad_doors.val() {
+            self.with_door.next = self.with_write.val() | self.bad_door_event.val();
+        }
+        self.events.next = self.with_door.val();
+        if self.msix.ev_sent.val() {
+            self.events.next = self.with_door.val() | self.interrupt_event.val();
+        }
+        self.stats.clk.next = self.clk.val();
+        self.stats.rst.next = self.resetting.q.val();
+        self.stats.ev.next = self.events.val();
+        self.stats.select.next = self.select.q.val().get_bits::<5>(0);
+        self.stats.take.next = self.selected.q.val();
+
+        // Reads: what from, and its value; both settle long before the answer.
+        self.rd_age.d.next =
+            (self.rd_age.q.val() << 1) | bit_cast::<7, 1>(self.reg_rd_valid.val().into());
+        if self.reg_rd_valid.val() {
+            self.rd_addr.d.next = self.reg_rd_addr.val();
+        }
+        self.rd_page.next = self.rd_addr.q.val().get_bits::<12>(10);
+        self.rd_word.next = self.rd_addr.q.val().get_bits::<10>(0);
+        self.rd_arg.next = self.rd_word.val() - self.first_arg.val();
+        self.rd_global.next = !self.rd_page.val().any();
+        self.command.arg_rd_addr.next = self.rd_arg.val().get_bits::<4>(0);
+        self.msix.rd_addr.next = self.rd_word.val().get_bits::<5>(0);
+        self.hit.d.next = bit_cast::<16, 1>((self.rd_word.val() == self.at_id.val()).into())
+            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_version.val()).into()) << 1)
+            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_features.val()).into()) << 2)
+            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_sizes.val()).into()) << 3)
+            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_control.val()).into()) << 4)
+            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_node.val()).into()) << 5)
+            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_mtu.val()).into()) << 6)
+            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_timeout_unit.val()).into()) << 7)
+            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_status.val()).into()) << 8)
+            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_result0.val()).into()) << 9)
+            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_result1.val()).into()) << 10)
+            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_moderation.val()).into()) << 11)
+            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_select.val()).into()) << 12)
+            | (bit_cast::<16, 1>((self.rd_arg.val() < self.args.val()).into()) << 13);
+        self.hit_low.d.next = self.rd_global.val() & (self.rd_word.val() == self.at_low.val());
+        self.hit_high.d.next = self.rd_global.val() & (self.rd_word.val() == self.at_high.val());
+        if !self.rd_global.val() {
+            self.hit.d.next = (bit_cast::<16, 1>(
+                ((self.rd_page.val() == self.page_table.val())
+                    & !self.rd_word.val().get_bits::<5>(5).any())
+                .into(),
+            ) << 14)
+                | (bit_cast::<16, 1>(
+                    ((self.rd_page.val() == self.page_pending.val()) & !self.rd_word.val().any())
+                        .into(),
+                ) << 15);
+        }
+        self.values.sel.next = self.hit.q.val();
+        self.values.s[0].next = self.id.val();
+        self.values.s[1].next = self.version.val();
+        self.values.s[2].next = self.features.val();
+        self.values.s[3].next =
+            self.lq.val() | (self.lr.val() << 8) | (self.lf.val() << 16) | self.vectors.val();
+        self.values.s[4].next = bit_cast::<32, 1>(self.enable.q.val().into());
+        self.values.s[5].next = bit_cast::<32, 16>(self.node.q.val());
+        self.values.s[6].next = bit_cast::<32, 13>(self.mtu.q.val());
+        self.values.s[7].next = bit_cast::<32, 16>(self.timeout_unit.q.val());
+        self.values.s[8].next =
+            bit_cast::<32, 1>((self.command.busy.val() | self.resetting.q.val()).into())
+                | (bit_cast::<32, 8>(self.command.status.val()) << 8);
+        self.values.s[9].next = bit_cast::<32, 16>(self.command.result0.val());
+        self.values.s[10].next = bit_cast::<32, 16>(self.command.result1.val());
+        self.values.s[11].next = bit_cast::<32, 16>(self.moderation.q.val());
+        self.values.s[12].next = bit_cast::<32, 8>(self.select.q.val());
+        self.values.s[13].next = self.command.arg_rd_data.val();
+        self.values.s[14].next = self.msix.rd_data.val();
+        self.values.s[15].next = bit_cast::<32, 8>(self.msix.pending.val());
+        self.value.d.next = self.values.m.val();
+        if self.rd_age.q.val().get_bit(5) {
+            self.rd_data.d.next = self.value.q.val();
+            if !self.select.q.val().get_bits::<3>(5).any() {
+                if self.hit_low.q.val() {
+                    self.rd_data.d.next = self.stats.count.val().get_bits::<32>(0);
+                }
+                if self.hit_high.q.val() {
+                    self.rd_data.d.next = self.stats.count.val().get_bits::<32>(32);
+                }
+            }
+        }
+        self.reg_rd_done.next = self.rd_age.q.val().get_bit(6);
+        self.reg_rd_data.next = self.rd_data.q.val();
+
+        if self.rst.val() {
+            self.w1_valid.d.next = false;
+            self.w2_valid.d.next = false;
+            self.selected.d.next = false;
+            self.door.d.next = false;
+            self.bad_door.d.next = false;
+            self.bad_door_waits.d.next = false;
+            self.bad_write.d.next = false;
+            self.rd_age.d.next = 0.into();
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!(
+            "card_regs_q{}_r{}_f{}",
+            1usize << LQ,
+            1usize << LR,
+            1usize << LF
+        ))
+        .into_timing()
+    }
+}

@@ -1,0 +1,732 @@
+//! What a write to the register `command` does.
+
+use crate::blocks::{AsyncRam, FifoReg, RamReg};
+use crate::prelude::*;
+use tributary_protocol::card::command::{self, Command, State as QpState, Status};
+
+/// Fields of a queue pair's shape.
+const SHAPE: u32 = command::SHAPE_SEND.mask()
+    | command::SHAPE_RECEIVE.mask()
+    | command::SHAPE_COMPLETE.mask()
+    | command::SHAPE_TIMEOUT.mask()
+    | command::SHAPE_VECTOR.mask();
+
+/// What the machine is doing.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+pub enum State {
+    Clear,
+    Idle,
+    Check,
+    Read1,
+    Read2,
+    Read3,
+    Fetch,
+    Weigh,
+    Decide,
+    Gather,
+    Ring,
+    Epochs,
+    Indices,
+    Shape,
+    Pause,
+    Region,
+    Hold,
+    Flush,
+    Flushing,
+    Finish,
+}
+
+/// What follows a pause.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+pub enum Then {
+    Gather,
+    Epochs,
+    Indices,
+    Shape,
+    Finish,
+}
+
+hdl_module! {
+    /// The commands of the card, one at a time, and the states of its queue pairs.
+    /// A command reads the queue pair (3 clocks), fetches and checks its arguments (one a clock),
+    /// decides, and changes: contexts go out as words, 10 clocks apart, regions at once. A refused
+    /// command changes nothing. Checks: command, index, arguments, state, in this order.
+    /// DESTROY_QP and CLEAR_REGION raise hold and wait until idle has been high for 16 clocks
+    /// without a break; DESTROY_QP then flushes the in-flight table, and waits alike once more for
+    /// completions that were on their way.
+    /// A ring that cannot be read sets its queue pair's state to Error, between commands and also
+    /// while one waits for idle. Up to 16 of each side are remembered.
+    /// Epochs outlive their queue pairs, and end with rst.
+    /// After reset, tables are cleared here and in the other blocks; busy is high meanwhile.
+    pub struct CardRegsCommand<const LQ: usize, const LR: usize, const LF: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset.
+        pub rst: Signal<In, Bit>,
+        /// A command begins; ignored while one runs.
+        pub start: Signal<In, Bit>,
+        /// Which.
+        pub start_code: Signal<In, Bits<8>>,
+        /// Of which queue pair or region.
+        pub start_index: Signal<In, Bits<24>>,
+        /// An argument is written; ignored while a command runs.
+        pub arg_en: Signal<In, Bit>,
+        /// Which.
+        pub arg_addr: Signal<In, Bits<4>>,
+        /// Its value.
+        pub arg_data: Signal<In, Bits<32>>,
+        /// Argument to be read.
+        pub arg_rd_addr: Signal<In, Bits<4>>,
+        /// Its value, in the same clock.
+        pub arg_rd_data: Signal<Out, Bits<32>>,
+        /// A command runs, or tables are being cleared.
+        pub busy: Signal<Out, Bit>,
+        /// How the latest command ended.
+        pub status: Signal<Out, Bits<8>>,
+        /// Its results.
+        pub result0: Signal<Out, Bits<16>>,
+        /// Its results.
+        pub result1: Signal<Out, Bits<16>>,
+        /// Context of a queue pair: a word of it.
+        pub cfg_valid: Signal<Out, Bit>,
+        /// Queue pair.
+        pub cfg_qpn: Signal<Out, Bits<LQ>>,
+        /// Word.
+        pub cfg_word: Signal<Out, Bits<3>>,
+        /// Its value.
+        pub cfg_data: Signal<Out, Bits<64>>,
+        /// A region is made, replaced or ended.
+        pub set_valid: Signal<Out, Bit>,
+        /// Which.
+        pub set_index: Signal<Out, Bits<LR>>,
+        /// It is there from now on.
+        pub set_present: Signal<Out, Bit>,
+        /// Low byte of its key.
+        pub set_variant: Signal<Out, Bits<8>>,
+        /// It may be written to.
+        pub set_local_write: Signal<Out, Bit>,
+        /// Its protection domain.
+        pub set_pd: Signal<Out, Bits<16>>,
+        /// Address of its first byte.
+        pub set_base: Signal<Out, Bits<64>>,
+        /// Its bytes.
+        pub set_length: Signal<Out, Bits<64>>,
+        /// Nothing new may begin.
+        pub hold: Signal<Out, Bit>,
+        /// Nothing is under way.
+        pub idle: Signal<In, Bit>,
+        /// Requests in flight of a queue pair are to be forgotten.
+        pub flush_valid: Signal<Out, Bit>,
+        /// Which.
+        pub flush_qpn: Signal<Out, Bits<LQ>>,
+        /// They are.
+        pub flush_done: Signal<In, Bit>,
+        /// The sender cannot read a ring.
+        pub s_fatal_a_valid: Signal<In, Bit>,
+        /// Its queue pair.
+        pub s_fatal_a_qpn: Signal<In, Bits<LQ>>,
+        /// The receiver cannot read a ring.
+        pub s_fatal_b_valid: Signal<In, Bit>,
+        /// Its queue pair.
+        pub s_fatal_b_qpn: Signal<In, Bits<LQ>>,
+
+        state: DFF<State>,
+        then: DFF<Then>,
+        /// Entries cleared since reset.
+        sweep: DFF<Bits<18>>,
+        /// Of each queue pair: word 0 of its context 47:0, oldest epoch 63:48, newest epoch 79:64.
+        contexts: RamReg<80, LQ>,
+        /// Arguments, for the machine and for the bus; those written since reset.
+        args: AsyncRam<32, 4>,
+        args_bus: AsyncRam<32, 4>,
+        written: DFF<Bits<16>>,
+        arg: Signal<Local, Bits<32>>,
+        arg_index: Signal<Local, Bits<4>>,
+        fatal_a: FifoReg<LQ, 4>,
+        fatal_b: FifoReg<LQ, 4>,
+        take_fatal: Signal<Local, Bit>,
+        /// The command.
+        running: DFF<Bit>,
+        code: DFF<Bits<8>>,
+        index: DFF<Bits<24>>,
+        result: DFF<Bits<8>>,
+        value0: DFF<Bits<16>>,
+        value1: DFF<Bits<16>>,
+        is_create: Signal<Local, Bit>,
+        is_modify: Signal<Local, Bit>,
+        is_set: Signal<Local, Bit>,
+        of_region: Signal<Local, Bit>,
+        /// Queue pair that is read or changed; it is one whose ring cannot be read.
+        who: DFF<Bits<LQ>>,
+        serving: DFF<Bit>,
+        word0: DFF<Bits<48>>,
+        oldest: DFF<Bits<16>>,
+        newest: DFF<Bits<16>>,
+        next_epoch: DFF<Bits<16>>,
+        span: Signal<Local, Bits<16>>,
+        /// Next argument; how many.
+        step: DFF<Bits<4>>,
+        last: Signal<Local, Bits<4>>,
+        /// Latest arguments, youngest first; the first one, the protection domain.
+        arg0: DFF<Bits<32>>,
+        arg1: DFF<Bits<32>>,
+        arg2: DFF<Bits<32>>,
+        arg3: DFF<Bits<32>>,
+        first: DFF<Bits<32>>,
+        domain: DFF<Bits<16>>,
+        /// Bits that must be 0 in the latest argument; some was not.
+        forbidden: Signal<Local, Bits<32>>,
+        bad: DFF<Bit>,
+        /// End of the region, lower half; it has no bytes.
+        end_low: DFF<Bits<33>>,
+        no_bytes: DFF<Bit>,
+        end_high: Signal<Local, Bits<33>>,
+        now: Signal<Local, Bits<3>>,
+        to: Signal<Local, Bits<3>>,
+        leads: Signal<Local, Bit>,
+        pause: DFF<Bits<3>>,
+        held: DFF<Bit>,
+        /// Clocks in which all has been idle.
+        quiet: DFF<Bits<5>>,
+        /// The in-flight table has been flushed.
+        flushed: DFF<Bit>,
+        cfg_out: DFF<Bit>,
+        cfg_out_word: DFF<Bits<3>>,
+        cfg_out_data: DFF<Bits<64>>,
+        set_out: DFF<Bit>,
+        set_there: DFF<Bit>,
+        flush_out: DFF<Bit>,
+
+        lq: Param<LQ, 5>,
+        lr: Param<LR, 5>,
+        lf: Param<LF, 5>,
+        create: Param<{ Command::CreateQp as usize }, 8>,
+        modify: Param<{ Command::ModifyQp as usize }, 8>,
+        destroy: Param<{ Command::DestroyQp as usize }, 8>,
+        query: Param<{ Command::QueryQp as usize }, 8>,
+        advance: Param<{ Command::NextEpoch as usize }, 8>,
+        set_region: Param<{ Command::SetRegion as usize }, 8>,
+        clear_region: Param<{ Command::ClearRegion as usize }, 8>,
+        bad_command: Param<{ Status::BadCommand as usize }, 8>,
+        bad_index: Param<{ Status::BadIndex as usize }, 8>,
+        bad_argument: Param<{ Status::BadArgument as usize }, 8>,
+        bad_state: Param<{ Status::BadState as usize }, 8>,
+        init: Param<{ QpState::Init as usize }, 3>,
+        receives: Param<{ QpState::ReadyToReceive as usize }, 3>,
+        sends: Param<{ QpState::ReadyToSend as usize }, 3>,
+        error: Param<{ QpState::Error as usize }, 3>,
+        shape: Param<{ SHAPE as usize }, 32>,
+        above_16: Param<0xffff_0000, 32>,
+        above_24: Param<0xff00_0000, 32>,
+        below_64: Param<63, 32>,
+        /// All of word 0 but the state.
+        keep: Param<0xffff_ffff_fff8, 48>,
+        above_3: Param<0xffff_fff8, 32>,
+        /// Most epochs accepted, less 1.
+        reach: Param<0x7fff, 16>,
+        one: Param<1, 16>,
+    }
+}
+
+impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsCommand<LQ, LR, LF> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clk,
+            state,
+            then,
+            sweep,
+            written,
+            running,
+            code,
+            index,
+            result,
+            value0,
+            value1,
+            who,
+            serving,
+            word0,
+            oldest,
+            newest,
+            next_epoch,
+            step,
+            arg0,
+            arg1,
+            arg2,
+            arg3,
+            first,
+            domain,
+            bad,
+            end_low,
+            no_bytes,
+            pause,
+            held,
+            quiet,
+            flushed,
+            cfg_out,
+            cfg_out_word,
+            cfg_out_data,
+            set_out,
+            set_there,
+            flush_out
+        );
+        // Arguments: 0 until they are written.
+        self.args.clk.next = self.clk.val();
+        self.args.wr_en.next = self.arg_en.val() & !self.running.q.val();
+        self.args.wr_addr.next = self.arg_addr.val();
+        self.args.wr_data.next = self.arg_data.val();
+        self.args_bus.clk.next = self.clk.val();
+        self.args_bus.wr_en.next = self.arg_en.val() & !self.running.q.val();
+        self.args_bus.wr_addr.next = self.arg_addr.val();
+        self.args_bus.wr_data.next = self.arg_data.val();
+        if self.arg_en.val() & !self.running.q.val() {
+            self.written.d.next = self.written.q.val() | (self.one.val() << self.arg_addr.val());
+        }
+        self.args_bus.rd_addr.next = self.arg_rd_addr.val();
+        self.arg_rd_data.next = 0.into();
+        if ((self.written.q.val() >> self.arg_rd_addr.val()) & self.one.val()).any() {
+            self.arg_rd_data.next = self.args_bus.rd_data.val();
+        }
+        // While rings are gathered: 1, 3, and then 4 to 9.
+        self.arg_index.next = self.step.q.val();
+        if self.state.q.val() == State::Gather {
+            self.arg_index.next = self.step.q.val() + 2;
+            if self.step.q.val() == 0 {
+                self.arg_index.next = 1.into();
+            }
+        }
+        self.args.rd_addr.next = self.arg_index.val();
+        self.arg.next = 0.into();
+        if ((self.written.q.val() >> self.arg_index.val()) & self.one.val()).any() {
+            self.arg.next = self.args.rd_data.val();
+        }
+
+        // Rings that cannot be read.
+        self.fatal_a.clk.next = self.clk.val();
+        self.fatal_a.rst.next = self.rst.val();
+        self.fatal_a.s_valid.next = self.s_fatal_a_valid.val();
+        self.fatal_a.s_data.next = self.s_fatal_a_qpn.val();
+        self.fatal_b.clk.next = self.clk.val();
+        self.fatal_b.rst.next = self.rst.val();
+        self.fatal_b.s_valid.next = self.s_fatal_b_valid.val();
+        self.fatal_b.s_data.next = self.s_fatal_b_qpn.val();
+        self.take_fatal.next =
+            (self.state.q.val() == State::Idle) | (self.state.q.val() == State::Hold);
+        self.fatal_a.m_ready.next = self.take_fatal.val();
+        self.fatal_b.m_ready.next = self.take_fatal.val() & !self.fatal_a.m_valid.val();
+
+        self.contexts.clk.next = self.clk.val();
+        self.contexts.rd_addr.next = self.who.q.val();
+        self.contexts.wr_en.next = false;
+        self.contexts.wr_addr.next = self.who.q.val();
+        self.contexts.wr_data.next = bit_cast::<80, 48>(self.word0.q.val())
+            | (bit_cast::<80, 16>(self.oldest.q.val()) << 48)
+            | (bit_cast::<80, 16>(self.newest.q.val()) << 64);
+
+        self.busy.next = self.running.q.val() | (self.state.q.val() == State::Clear);
+        if self.start.val() & !self.running.q.val() & (self.state.q.val() != State::Clear) {
+            self.running.d.next = true;
+            self.code.d.next = self.start_code.val();
+            self.index.d.next = self.start_index.val();
+            self.result.d.next = 0.into();
+            self.value0.d.next = 0.into();
+            self.value1.d.next = 0.into();
+        }
+        self.is_create.next = self.code.q.val() == self.create.val();
+        self.is_modify.next = self.code.q.val() == self.modify.val();
+        self.is_set.next = self.code.q.val() == self.set_region.val();
+        self.of_region.next = self.is_set.val() | (self.code.q.val() == self.clear_region.val());
+        self.last.next = 0.into();
+        if self.is_create.val() {
+            self.last.next = 10.into();
+        }
+        if self.is_modify.val() {
+            self.last.next = 1.into();
+        }
+        if self.is_set.val() {
+            self.last.next = 6.into();
+        }
+        // Of the argument fetched last, whose number is one less than step.
+        self.forbidden.next = 0.into();
+        if (self.is_create.val() & (self.step.q.val() == 3))
+            | (self.is_set.val() & (self.step.q.val() == 2))
+        {
+            self.forbidden.next = self.above_16.val();
+        }
+        if self.is_create.val() & (self.step.q.val() == 4) {
+            self.forbidden.next = self.above_24.val();
+        }
+        if self.is_create.val()
+            & ((self.step.q.val() == 5) | (self.step.q.val() == 7) | (self.step.q.val() == 9))
+        {
+            self.forbidden.next = self.below_64.val();
+        }
+        if self.is_modify.val() & (self.step.q.val() == 1) {
+            self.forbidden.next = self.above_3.val();
+        }
+        self.now.next = self.word0.q.val().get_bits::<3>(0);
+        self.to.next = self.arg0.q.val().get_bits::<3>(0);
+        self.leads.next = ((self.to.val() == self.receives.val())
+            & (self.now.val() == self.init.val()))
+            | ((self.to.val() == self.sends.val()) & (self.now.val() == self.receives.val()))
+            | ((self.to.val() == self.error.val()) & self.now.val().any());
+        self.span.next = self.next_epoch.q.val() - self.oldest.q.val();
+        self.end_high.next = bit_cast::<33, 32>(self.arg2.q.val())
+            + bit_cast::<33, 32>(self.arg0.q.val())
+            + bit_cast::<33, 1>(self.end_low.q.val().get_bits::<1>(32));
+
+        self.cfg_out.d.next = false;
+        self.set_out.d.next = false;
+        self.flush_out.d.next = false;
+        match self.state.q.val() {
+            State::Clear => {
+                self.sweep.d.next = self.sweep.q.val() + 1;
+                self.contexts.wr_en.next = true;
+                self.contexts.wr_addr.next = self.sweep.q.val().get_bits::<LQ>(0);
+                self.contexts.wr_data.next = 0.into();
+                if (self.sweep.q.val() >> self.lq.val()).any()
+                    & (self.sweep.q.val() >> self.lr.val()).any()
+                    & (self.sweep.q.val() >> self.lf.val()).any()
+                {
+                    self.state.d.next = State::Idle;
+                }
+            }
+            State::Idle => {
+                if self.fatal_a.m_valid.val() | self.fatal_b.m_valid.val() {
+                    self.serving.d.next = true;
+                    self.state.d.next = State::Read1;
+                } else if self.running.q.val() {
+                    self.state.d.next = State::Check;
+                }
+            }
+            State::Check => {
+                self.who.d.next = self.index.q.val().get_bits::<LQ>(0);
+                self.step.d.next = 0.into();
+                self.bad.d.next = false;
+                self.state.d.next = State::Read1;
+                if self.of_region.val() {
+                    self.state.d.next = State::Fetch;
+                }
+                if (self.of_region.val() & (self.index.q.val() >> self.lr.val()).any())
+                    | (!self.of_region.val() & (self.index.q.val() >> self.lq.val()).any())
+                {
+                    self.result.d.next = self.bad_index.val();
+                    self.state.d.next = State::Finish;
+                }
+                if (self.code.q.val() == 0) | (self.code.q.val() > self.clear_region.val()) {
+                    self.result.d.next = self.bad_command.val();
+                    self.state.d.next = State::Finish;
+                }
+            }
+            State::Read1 => {
+                self.state.d.next = State::Read2;
+            }
+            State::Read2 => {
+                self.state.d.next = State::Read3;
+            }
+            State::Read3 => {
+                self.word0.d.next = self.contexts.rd_data.val().get_bits::<48>(0);
+                self.oldest.d.next = self.contexts.rd_data.val().get_bits::<16>(48);
+                self.newest.d.next = self.contexts.rd_data.val().get_bits::<16>(64);
+                self.state.d.next = State::Fetch;
+                if self.serving.q.val() {
+                    self.word0.d.next = (self.contexts.rd_data.val().get_bits::<48>(0)
+                        & self.keep.val())
+                        | bit_cast::<48, 3>(self.error.val());
+                    self.state.d.next = State::Shape;
+                    if !self.contexts.rd_data.val().get_bits::<3>(0).any() {
+                        self.serving.d.next = false;
+                        self.state.d.next = State::Idle;
+                        if self.held.q.val() {
+                            self.state.d.next = State::Hold;
+                        }
+                    }
+                } else if self.flushed.q.val() {
+                    self.word0.d.next = 0.into();
+                    self.state.d.next = State::Shape;
+                }
+            }
+            State::Fetch => {
+                if self.step.q.val() != self.last.val() {
+                    self.arg0.d.next = self.arg.val();
+                    self.arg1.d.next = self.arg0.q.val();
+                    self.arg2.d.next = self.arg1.q.val();
+                    self.arg3.d.next = self.arg2.q.val();
+                    self.step.d.next = self.step.q.val() + 1;
+                } else {
+                    self.state.d.next = State::Weigh;
+                }
+                if (self.arg0.q.val() & self.forbidden.val()).any() {
+                    self.bad.d.next = true;
+                }
+                if self.step.q.val() == 1 {
+                    self.first.d.next = self.arg0.q.val();
+                }
+                if (self.is_create.val() & (self.step.q.val() == 3))
+                    | (self.is_set.val() & (self.step.q.val() == 2))
+                {
+                    self.domain.d.next = self.arg0.q.val().get_bits::<16>(0);
+                }
+            }
+            State::Weigh => {
+                self.next_epoch.d.next = self.newest.q.val() + 1;
+                self.end_low.d.next =
+                    bit_cast::<33, 32>(self.arg3.q.val()) + bit_cast::<33, 32>(self.arg1.q.val());
+                self.no_bytes.d.next = !(self.arg0.q.val() | self.arg1.q.val()).any();
+                if self.is_modify.val() & (self.to.val() > self.error.val()) {
+                    self.bad.d.next = true;
+                }
+                self.step.d.next = 0.into();
+                self.state.d.next = State::Decide;
+            }
+            State::Decide => {
+                // What is refused below goes to Finish.
+                self.state.d.next = State::Finish;
+                if self.is_create.val() {
+                    if self.bad.q.val() {
+                        self.result.d.next = self.bad_argument.val();
+                    } else if self.now.val().any() {
+                        self.result.d.next = self.bad_state.val();
+                    } else {
+                        self.newest.d.next = self.next_epoch.q.val();
+                        self.oldest.d.next = self.next_epoch.q.val();
+                        self.value0.d.next = self.next_epoch.q.val();
+                        self.word0.d.next =
+                            bit_cast::<48, 32>(self.first.q.val() & self.shape.val())
+                                | (bit_cast::<48, 16>(self.domain.q.val()) << 32)
+                                | bit_cast::<48, 3>(self.init.val());
+                        self.state.d.next = State::Gather;
+                    }
+                }
+                if self.is_modify.val() {
+                    if self.bad.q.val() {
+                        self.result.d.next = self.bad_argument.val();
+                    } else if !self.leads.val() {
+                        self.result.d.next = self.bad_state.val();
+                    } else {
+                        self.word0.d.next = (self.word0.q.val() & self.keep.val())
+                            | bit_cast::<48, 3>(self.to.val());
+                        self.state.d.next = State::Shape;
+                    }
+                }
+                if self.code.q.val() == self.destroy.val() {
+                    if self.now.val().any() {
+                        self.state.d.next = State::Hold;
+                    } else {
+                        self.result.d.next = self.bad_state.val();
+                    }
+                }
+                if self.code.q.val() == self.query.val() {
+                    self.value0.d.next = bit_cast::<16, 3>(self.now.val());
+                    self.value1.d.next = self.newest.q.val();
+                }
+                if self.code.q.val() == self.advance.val() {
+                    if self.now.val().any() {
+                        self.newest.d.next = self.next_epoch.q.val();
+                        self.value0.d.next = self.next_epoch.q.val();
+                        if self.span.val().get_bit(15) {
+                            self.oldest.d.next = self.next_epoch.q.val() - self.reach.val();
+                        }
+                        self.state.d.next = State::Epochs;
+                    } else {
+                        self.result.d.next = self.bad_state.val();
+                    }
+                }
+                if self.is_set.val() {
+                    if self.bad.q.val() | self.no_bytes.q.val() | self.end_high.val().get_bit(32) {
+                        self.result.d.next = self.bad_argument.val();
+                    } else {
+                        self.state.d.next = State::Region;
+                    }
+                }
+                if self.code.q.val() == self.clear_region.val() {
+                    self.state.d.next = State::Hold;
+                }
+            }
+            State::Gather => {
+                self.arg0.d.next = self.arg.val();
+                self.arg1.d.next = self.arg0.q.val();
+                self.step.d.next = self.step.q.val() + 1;
+                if self.step.q.val().get_bit(0) {
+                    self.state.d.next = State::Ring;
+                }
+            }
+            State::Ring => {
+                self.cfg_out.d.next = true;
+                self.cfg_out_word.d.next = self.step.q.val().get_bits::<3>(1);
+                self.cfg_out_data.d.next = bit_cast::<64, 32>(self.arg1.q.val())
+                    | (bit_cast::<64, 32>(self.arg0.q.val()) << 32);
+                self.then.d.next = Then::Gather;
+                if self.step.q.val().get_bit(3) {
+                    self.then.d.next = Then::Epochs;
+                }
+                self.state.d.next = State::Pause;
+            }
+            State::Epochs => {
+                self.cfg_out.d.next = true;
+                self.cfg_out_word.d.next = 5.into();
+                self.cfg_out_data.d.next = bit_cast::<64, 16>(self.oldest.q.val())
+                    | (bit_cast::<64, 16>(self.newest.q.val()) << 16);
+                self.contexts.wr_en.next = true;
+                self.then.d.next = Then::Finish;
+                if self.is_create.val() {
+                    // It is not there before its last word.
+                    self.contexts.wr_en.next = false;
+                    self.then.d.next = Then::Indices;
+                }
+                self.state.d.next = State::Pause;
+            }
+            State::Indices => {
+                self.cfg_out.d.next = true;
+                self.cfg_out_word.d.next = 6.into();
+                self.cfg_out_data.d.next = 0.into();
+                self.then.d.next = Then::Shape;
+                self.state.d.next = State::Pause;
+            }
+            State::Shape => {
+                self.cfg_out.d.next = true;
+                self.cfg_out_word.d.next = 0.into();
+                self.cfg_out_data.d.next = bit_cast::<64, 48>(self.word0.q.val());
+                self.contexts.wr_en.next = true;
+                self.then.d.next = Then::Finish;
+                self.state.d.next = State::Pause;
+            }
+            State::Pause => {
+                self.pause.d.next = self.pause.q.val() + 1;
+                if self.pause.q.val().all() {
+                    match self.then.q.val() {
+                        Then::Gather => {
+                            self.state.d.next = State::Gather;
+                        }
+                        Then::Epochs => {
+                            self.state.d.next = State::Epochs;
+                        }
+                        Then::Indices => {
+                            self.state.d.next = State::Indices;
+                        }
+                        Then::Shape => {
+                            self.state.d.next = State::Shape;
+                        }
+                        Then::Finish => {
+                            self.state.d.next = State::Finish;
+                            if self.serving.q.val() {
+                                self.serving.d.next = false;
+                                self.state.d.next = State::Idle;
+                                if self.held.q.val() {
+                                    self.state.d.next = State::Hold;
+                                }
+                            }
+                        }
+                        _ => {
+                            self.state.d.next = State::Finish;
+                        }
+                    }
+                }
+            }
+            State::Region => {
+                self.set_out.d.next = true;
+                self.set_there.d.next = self.is_set.val();
+                self.state.d.next = State::Finish;
+            }
+            State::Hold => {
+                self.held.d.next = true;
+                self.quiet.d.next = self.quiet.q.val() + 1;
+                if !self.idle.val() | !self.held.q.val() {
+                    self.quiet.d.next = 0.into();
+                }
+                if self.fatal_a.m_valid.val() | self.fatal_b.m_valid.val() {
+                    self.quiet.d.next = 0.into();
+                    self.serving.d.next = true;
+                    self.state.d.next = State::Read1;
+                } else if self.quiet.q.val().get_bit(4) {
+                    self.quiet.d.next = 0.into();
+                    self.who.d.next = self.index.q.val().get_bits::<LQ>(0);
+                    if self.of_region.val() {
+                        self.state.d.next = State::Region;
+                    } else if self.flushed.q.val() {
+                        self.state.d.next = State::Read1;
+                    } else {
+                        self.state.d.next = State::Flush;
+                    }
+                }
+            }
+            State::Flush => {
+                self.flush_out.d.next = true;
+                self.flushed.d.next = true;
+                self.state.d.next = State::Flushing;
+            }
+            State::Flushing => {
+                if self.flush_done.val() {
+                    self.state.d.next = State::Hold;
+                }
+            }
+            State::Finish => {
+                self.running.d.next = false;
+                self.held.d.next = false;
+                self.flushed.d.next = false;
+                self.state.d.next = State::Idle;
+            }
+            _ => {
+                self.state.d.next = State::Clear;
+            }
+        }
+        if self.take_fatal.val() {
+            if self.fatal_a.m_valid.val() {
+                self.who.d.next = self.fatal_a.m_data.val();
+            } else if self.fatal_b.m_valid.val() {
+                self.who.d.next = self.fatal_b.m_data.val();
+            }
+        }
+
+        self.status.next = self.result.q.val();
+        self.result0.next = self.value0.q.val();
+        self.result1.next = self.value1.q.val();
+        self.cfg_valid.next = self.cfg_out.q.val();
+        self.cfg_qpn.next = self.who.q.val();
+        self.cfg_word.next = self.cfg_out_word.q.val();
+        self.cfg_data.next = self.cfg_out_data.q.val();
+        self.set_valid.next = self.set_out.q.val();
+        self.set_index.next = self.index.q.val().get_bits::<LR>(0);
+        self.set_present.next = self.set_there.q.val();
+        self.set_variant.next = self.first.q.val().get_bits::<8>(0);
+        self.set_local_write.next = self.first.q.val().get_bit(8);
+        self.set_pd.next = self.domain.q.val();
+        self.set_base.next =
+            bit_cast::<64, 32>(self.arg3.q.val()) | (bit_cast::<64, 32>(self.arg2.q.val()) << 32);
+        self.set_length.next =
+            bit_cast::<64, 32>(self.arg1.q.val()) | (bit_cast::<64, 32>(self.arg0.q.val()) << 32);
+        self.hold.next = self.held.q.val();
+        self.flush_valid.next = self.flush_out.q.val();
+        self.flush_qpn.next = self.who.q.val();
+
+        if self.rst.val() {
+            self.state.d.next = State::Clear;
+            self.sweep.d.next = 0.into();
+            self.written.d.next = 0.into();
+            self.running.d.next = false;
+            self.code.d.next = 0.into();
+            self.result.d.next = 0.into();
+            self.value0.d.next = 0.into();
+            self.value1.d.next = 0.into();
+            self.serving.d.next = false;
+            self.pause.d.next = 0.into();
+            self.held.d.next = false;
+            self.quiet.d.next = 0.into();
+            self.flushed.d.next = false;
+            self.cfg_out.d.next = false;
+            self.set_out.d.next = false;
+            self.flush_out.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!(
+            "card_regs_command_q{}_r{}_f{}",
+            1usize << LQ,
+            1usize << LR,
+            1usize << LF
+        ))
+        .into_timing()
+    }
+}

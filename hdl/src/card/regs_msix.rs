@@ -1,0 +1,223 @@
+//! Interrupts as MSI-X has them.
+
+use crate::blocks::{AsyncRam, OneHotIndex, TakeTurns};
+use crate::prelude::*;
+
+hdl_module! {
+    /// MSI-X table and pending bits of 8 vectors, and the writer of their messages.
+    /// Every interrupt sets the pending bit of its vector; a vector that is pending and neither it
+    /// nor the function is masked sends its message, and the bit is cleared. Vectors take turns.
+    /// A message is one request of 4 bytes and one word to dma_write; it is offered 7 clocks after
+    /// the interrupt came if nothing is in its way.
+    /// While rst is high, the table is cleared, one word a clock: hold it for 32 clocks and more.
+    pub struct CardRegsMsix {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset.
+        pub rst: Signal<In, Bit>,
+        /// Write a word of the table.
+        pub wr_en: Signal<In, Bit>,
+        /// Which: vector above, then 0 address, 1 its upper half, 2 data, 3 control.
+        pub wr_addr: Signal<In, Bits<5>>,
+        /// The word.
+        pub wr_data: Signal<In, Bits<32>>,
+        /// Word to be read.
+        pub rd_addr: Signal<In, Bits<5>>,
+        /// The word, in the same clock.
+        pub rd_data: Signal<Out, Bits<32>>,
+        /// A bit per vector: an interrupt waits.
+        pub pending: Signal<Out, Bits<8>>,
+        /// Messages may be sent.
+        pub msix_enable: Signal<In, Bit>,
+        /// All vectors are masked.
+        pub msix_mask: Signal<In, Bit>,
+        /// An interrupt.
+        pub s_irq_valid: Signal<In, Bit>,
+        /// Taken: always.
+        pub s_irq_ready: Signal<Out, Bit>,
+        /// Its vector.
+        pub s_irq_vector: Signal<In, Bits<3>>,
+        /// Request to dma_write.
+        pub m_wr_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_wr_ready: Signal<In, Bit>,
+        /// Address of the message.
+        pub m_wr_addr: Signal<Out, Bits<64>>,
+        /// 4 bytes.
+        pub m_wr_len: Signal<Out, Bits<13>>,
+        /// 2 in 15:14, vector below.
+        pub m_wr_ctx: Signal<Out, Bits<16>>,
+        /// Its word.
+        pub m_wd_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_wd_ready: Signal<In, Bit>,
+        /// Data of the message.
+        pub m_wd_data: Signal<Out, Bits<64>>,
+        /// A message was handed to dma_write.
+        pub ev_sent: Signal<Out, Bit>,
+
+        /// The table, for the bus and for the writer; control is not in it.
+        table: AsyncRam<32, 5>,
+        lookup: AsyncRam<32, 5>,
+        sweep: DFF<Bits<5>>,
+        masked: DFF<Bits<8>>,
+        waits: DFF<Bits<8>>,
+        n_waits: Signal<Local, Bits<8>>,
+        turns: TakeTurns<8>,
+        /// Vector served last, one-hot.
+        last: DFF<Bits<8>>,
+        number: OneHotIndex<8, 3>,
+        vector: DFF<Bits<3>>,
+        /// 0 idle, 1 chosen, 2 to 5 address, upper half and data are read, 6 offered.
+        step: DFF<Bits<3>>,
+        word: DFF<Bits<32>>,
+        low: DFF<Bits<32>>,
+        high: DFF<Bits<32>>,
+        data: DFF<Bits<32>>,
+        wr_valid: DFF<Bit>,
+        wd_valid: DFF<Bit>,
+        sent: DFF<Bit>,
+        ends: Signal<Local, Bit>,
+        address_mask: Param<0xffff_fffc, 32>,
+        one: Param<1, 8>,
+        bytes: Param<4, 13>,
+        /// Client 2 of dma_write.
+        client: Param<0x8000, 16>,
+    }
+}
+
+impl Logic for CardRegsMsix {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, sweep, masked, waits, last, vector, step, word, low, high, data, wr_valid,
+            wd_valid, sent
+        );
+        // The table. Messages go to a multiple of 4.
+        self.table.clk.next = self.clk.val();
+        self.lookup.clk.next = self.clk.val();
+        self.sweep.d.next = self.sweep.q.val() + 1;
+        self.table.wr_en.next = self.wr_en.val() | self.rst.val();
+        self.table.wr_addr.next = self.wr_addr.val();
+        self.table.wr_data.next = self.wr_data.val();
+        if self.wr_addr.val().get_bits::<2>(0) == 0 {
+            self.table.wr_data.next = self.wr_data.val() & self.address_mask.val();
+        }
+        self.lookup.wr_en.next = self.wr_en.val() | self.rst.val();
+        self.lookup.wr_addr.next = self.wr_addr.val();
+        self.lookup.wr_data.next = self.wr_data.val();
+        if self.wr_addr.val().get_bits::<2>(0) == 0 {
+            self.lookup.wr_data.next = self.wr_data.val() & self.address_mask.val();
+        }
+        if self.rst.val() {
+            self.table.wr_addr.next = self.sweep.q.val();
+            self.table.wr_data.next = 0.into();
+            self.lookup.wr_addr.next = self.sweep.q.val();
+            self.lookup.wr_data.next = 0.into();
+        }
+        if self.wr_en.val() & self.wr_addr.val().get_bits::<2>(0).all() {
+            self.masked.d.next =
+                self.masked.q.val() & !(self.one.val() << self.wr_addr.val().get_bits::<3>(2));
+            if self.wr_data.val().get_bit(0) {
+                self.masked.d.next =
+                    self.masked.q.val() | (self.one.val() << self.wr_addr.val().get_bits::<3>(2));
+            }
+        }
+        self.table.rd_addr.next = self.rd_addr.val();
+        self.rd_data.next = self.table.rd_data.val();
+        if self.rd_addr.val().get_bits::<2>(0).all() {
+            self.rd_data.next = bit_cast::<32, 1>(
+                ((self.masked.q.val() >> self.rd_addr.val().get_bits::<3>(2)) & self.one.val())
+                    .any()
+                    .into(),
+            );
+        }
+        self.pending.next = self.waits.q.val();
+
+        // Whose message is next.
+        self.turns.req.next = 0.into();
+        if self.msix_enable.val() & !self.msix_mask.val() {
+            self.turns.req.next = self.waits.q.val() & !self.masked.q.val();
+        }
+        self.turns.last.next = self.last.q.val();
+        self.n_waits.next = self.waits.q.val();
+        if (self.step.q.val() == 0) & self.turns.choice.val().any() {
+            self.last.d.next = self.turns.choice.val();
+            self.n_waits.next = self.waits.q.val() & !self.turns.choice.val();
+            self.step.d.next = 1.into();
+        }
+        self.s_irq_ready.next = true;
+        self.waits.d.next = self.n_waits.val();
+        if self.s_irq_valid.val() {
+            self.waits.d.next = self.n_waits.val() | (self.one.val() << self.s_irq_vector.val());
+        }
+
+        // The message.
+        self.number.s.next = self.last.q.val();
+        if self.step.q.val() == 1 {
+            self.vector.d.next = self.number.m.val();
+            self.step.d.next = 2.into();
+        }
+        self.lookup.rd_addr.next = bit_cast::<5, 3>(self.vector.q.val()) << 2;
+        if self.step.q.val() == 3 {
+            self.lookup.rd_addr.next = (bit_cast::<5, 3>(self.vector.q.val()) << 2) + 1;
+        }
+        if self.step.q.val() == 4 {
+            self.lookup.rd_addr.next = (bit_cast::<5, 3>(self.vector.q.val()) << 2) + 2;
+        }
+        self.word.d.next = self.lookup.rd_data.val();
+        if self.step.q.val() == 2 {
+            self.step.d.next = 3.into();
+        }
+        if self.step.q.val() == 3 {
+            self.low.d.next = self.word.q.val();
+            self.step.d.next = 4.into();
+        }
+        if self.step.q.val() == 4 {
+            self.high.d.next = self.word.q.val();
+            self.step.d.next = 5.into();
+        }
+        if self.step.q.val() == 5 {
+            self.data.d.next = self.word.q.val();
+            self.step.d.next = 6.into();
+        }
+        self.m_wr_valid.next = self.wr_valid.q.val();
+        self.m_wr_addr.next =
+            bit_cast::<64, 32>(self.low.q.val()) | (bit_cast::<64, 32>(self.high.q.val()) << 32);
+        self.m_wr_len.next = self.bytes.val();
+        self.m_wr_ctx.next = self.client.val() | bit_cast::<16, 3>(self.vector.q.val());
+        self.m_wd_valid.next = self.wd_valid.q.val();
+        self.m_wd_data.next = bit_cast::<64, 32>(self.data.q.val());
+        if self.m_wr_ready.val() {
+            self.wr_valid.d.next = false;
+        }
+        if self.m_wd_ready.val() {
+            self.wd_valid.d.next = false;
+        }
+        if self.step.q.val() == 5 {
+            self.wr_valid.d.next = true;
+            self.wd_valid.d.next = true;
+        }
+        self.ends.next = (self.step.q.val() == 6)
+            & (!self.wr_valid.q.val() | self.m_wr_ready.val())
+            & (!self.wd_valid.q.val() | self.m_wd_ready.val());
+        if self.ends.val() {
+            self.step.d.next = 0.into();
+        }
+        self.sent.d.next = self.ends.val();
+        self.ev_sent.next = self.sent.q.val();
+        if self.rst.val() {
+            self.masked.d.next = 0xff.into();
+            self.waits.d.next = 0.into();
+            self.last.d.next = 0.into();
+            self.step.d.next = 0.into();
+            self.wr_valid.d.next = false;
+            self.wd_valid.d.next = false;
+            self.sent.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info("card_regs_msix".to_owned()).into_timing()
+    }
+}

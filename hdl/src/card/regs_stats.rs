@@ -1,0 +1,157 @@
+//! Counters of the card.
+
+use crate::blocks::{OneHotMux, RamReg};
+use crate::prelude::*;
+
+hdl_module! {
+    /// 32 counters of 64 bits. Every event counts, also when all happen at once: events wait in
+    /// small counters, and one counter a clock is visited in turns and raised by what waits for it.
+    /// An event is in the count within 38 clocks. A copy of the counter chosen by select is in count
+    /// 4 clocks after take, and stays.
+    /// Stages of a visit: 0 what waits is taken, the count read; 2 lower half; 3 upper half; 4 written.
+    /// While rst is high, counters are cleared, one a clock: hold it for 36 clocks and more.
+    pub struct CardRegsStats {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset.
+        pub rst: Signal<In, Bit>,
+        /// Bit i: an event of counter i.
+        pub ev: Signal<In, Bits<32>>,
+        /// Counter to be read.
+        pub select: Signal<In, Bits<5>>,
+        /// Take a copy; select is stable for a clock more.
+        pub take: Signal<In, Bit>,
+        /// The copy.
+        pub count: Signal<Out, Bits<64>>,
+
+        happened: DFF<Bits<32>>,
+        /// Events that wait, by counter.
+        waiting: Bank<DFF<Bits<6>>, 32>,
+        chosen: OneHotMux<6, 32>,
+        /// The counter visited, also one-hot.
+        visit: DFF<Bits<5>>,
+        visits: DFF<Bits<32>>,
+        counts: RamReg<64, 5>,
+        copy: RamReg<64, 5>,
+        /// By stage: a visit is here, of this counter.
+        s1_valid: DFF<Bit>,
+        s2_valid: DFF<Bit>,
+        s3_valid: DFF<Bit>,
+        s4_valid: DFF<Bit>,
+        s1_at: DFF<Bits<5>>,
+        s1_amount: DFF<Bits<6>>,
+        s2_at: DFF<Bits<5>>,
+        s2_amount: DFF<Bits<6>>,
+        s3_at: DFF<Bits<5>>,
+        s3_low: DFF<Bits<33>>,
+        s3_high: DFF<Bits<32>>,
+        s4_at: DFF<Bits<5>>,
+        s4_count: DFF<Bits<64>>,
+        /// The word addressed one clock ago, two clocks ago, was written in that clock.
+        hit: DFF<Bit>,
+        hit_2: DFF<Bit>,
+        /// A copy was to be taken so many clocks ago.
+        take_1: DFF<Bit>,
+        take_2: DFF<Bit>,
+        take_3: DFF<Bit>,
+        shown: DFF<Bits<64>>,
+    }
+}
+
+impl Logic for CardRegsStats {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, s1_valid, s2_valid, s3_valid, s4_valid, happened, visit, visits, s1_at,
+            s1_amount, s2_at, s2_amount, s3_at, s3_low, s3_high, s4_at, s4_count, hit, hit_2,
+            take_1, take_2, take_3, shown
+        );
+        self.happened.d.next = self.ev.val();
+        self.visit.d.next = self.visit.q.val() + 1;
+        self.visits.d.next =
+            (self.visits.q.val() << 1) | bit_cast::<32, 1>(self.visits.q.val().get_bits::<1>(31));
+
+        // Stage 0: what waits is taken, what happens now waits for the next visit.
+        for i in 0..32 {
+            self.waiting[i].clock.next = self.clk.val();
+            self.chosen.s[i].next = self.waiting[i].q.val();
+            self.waiting[i].d.next = self.waiting[i].q.val();
+            if self.happened.q.val().get_bit(i) {
+                self.waiting[i].d.next = self.waiting[i].q.val() + 1;
+            }
+            if self.visits.q.val().get_bit(i) {
+                self.waiting[i].d.next = 0.into();
+                if self.happened.q.val().get_bit(i) {
+                    self.waiting[i].d.next = 1.into();
+                }
+            }
+        }
+        self.chosen.sel.next = self.visits.q.val();
+        self.counts.clk.next = self.clk.val();
+        self.counts.rd_addr.next = self.visit.q.val();
+        self.s1_valid.d.next = true;
+        self.s1_at.d.next = self.visit.q.val();
+        self.s1_amount.d.next = self.chosen.m.val();
+
+        // Stage 1: the memory is read.
+        self.s2_valid.d.next = self.s1_valid.q.val();
+        self.s2_at.d.next = self.s1_at.q.val();
+        self.s2_amount.d.next = self.s1_amount.q.val();
+
+        // Stages 2 and 3: the sum.
+        self.s3_valid.d.next = self.s2_valid.q.val();
+        self.s3_at.d.next = self.s2_at.q.val();
+        self.s3_low.d.next = bit_cast::<33, 32>(self.counts.rd_data.val().get_bits::<32>(0))
+            + bit_cast::<33, 6>(self.s2_amount.q.val());
+        self.s3_high.d.next = self.counts.rd_data.val().get_bits::<32>(32);
+        self.s4_valid.d.next = self.s3_valid.q.val();
+        self.s4_at.d.next = self.s3_at.q.val();
+        self.s4_count.d.next = bit_cast::<64, 32>(self.s3_low.q.val().get_bits::<32>(0))
+            | (bit_cast::<64, 32>(
+                self.s3_high.q.val() + bit_cast::<32, 1>(self.s3_low.q.val().get_bits::<1>(32)),
+            ) << 32);
+
+        // Stage 4: written.
+        self.counts.wr_en.next = self.s4_valid.q.val() | self.rst.val();
+        self.counts.wr_addr.next = self.s4_at.q.val();
+        self.counts.wr_data.next = self.s4_count.q.val();
+        self.copy.clk.next = self.clk.val();
+        self.copy.wr_en.next = self.s4_valid.q.val() | self.rst.val();
+        self.copy.wr_addr.next = self.s4_at.q.val();
+        self.copy.wr_data.next = self.s4_count.q.val();
+
+        // The copy is read twice: at most once a word is being written while it is read.
+        self.copy.rd_addr.next = self.select.val();
+        self.hit.d.next = self.s4_at.q.val() == self.select.val();
+        self.hit_2.d.next = self.hit.q.val();
+        self.take_1.d.next = self.take.val();
+        self.take_2.d.next = self.take_1.q.val();
+        self.take_3.d.next = self.take_2.q.val();
+        if (self.take_2.q.val() | self.take_3.q.val()) & !self.hit_2.q.val() {
+            self.shown.d.next = self.copy.rd_data.val();
+        }
+        self.count.next = self.shown.q.val();
+        if self.rst.val() {
+            self.happened.d.next = 0.into();
+            self.visits.d.next = 1.into();
+            self.s4_count.d.next = 0.into();
+            self.s4_at.d.next = self.s4_at.q.val() + 1;
+            self.take_1.d.next = false;
+            self.take_2.d.next = false;
+            self.take_3.d.next = false;
+            self.shown.d.next = 0.into();
+            self.visit.d.next = 0.into();
+            for i in 0..32 {
+                self.waiting[i].d.next = 0.into();
+            }
+            self.s1_valid.d.next = false;
+            self.s2_valid.d.next = false;
+            self.s3_valid.d.next = false;
+            self.s4_valid.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info("card_regs_stats".to_owned()).into_timing()
+    }
+}

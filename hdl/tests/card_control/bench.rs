@@ -1,0 +1,159 @@
+//! A Verilated block with its ports by name, and random choices.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::collections::HashMap;
+use std::ops::Range;
+use tributary_hdl::emit::{Design, emit_block};
+use tributary_hdl::prelude::*;
+use tributary_sim::verilate::{BuildOptions, Model, Port, Verilated};
+
+/// File names and texts of a design.
+pub fn sources(design: &Design) -> Vec<(String, String)> {
+    let file = |m: &tributary_hdl::emit::Module| (format!("{}.v", m.name), m.text.clone());
+    design.modules.iter().map(file).collect()
+}
+
+/// Verilates a block. Registers without a reset start at random, and a word of a block RAM that is read while it is
+/// written comes out wrong.
+pub fn build<B: Block>(mut block: B) -> Verilated {
+    let design = emit_block(&mut block).expect("the block is writable");
+    verilate(&design.top, &sources(&design))
+}
+
+/// The same from texts.
+fn verilate(top: &str, sources: &[(String, String)]) -> Verilated {
+    let options = BuildOptions::new(top, sources)
+        .with_random_init(true)
+        .with_define("TRIBUTARY_RAM_COLLISION", "1");
+    Verilated::build(&options).unwrap_or_else(|e| panic!("{top}: {e}"))
+}
+
+/// A wrong expression: what is wrong with it, the right one, the wrong one.
+pub type Fault = (&'static str, &'static str, &'static str);
+
+/// A design with all faults in it. Input `fault` of its top module chooses one, counted from 1; 0 is none.
+pub fn with_faults(design: &Design, faults: &[Fault]) -> Verilated {
+    let mut files = sources(design);
+    let top = &design.top;
+    for (i, (name, right, wrong)) in faults.iter().enumerate() {
+        let (_, text) = files
+            .iter_mut()
+            .find(|(_, text)| text.contains(right))
+            .unwrap_or_else(|| panic!("{name}: {right} is nowhere"));
+        let both = format!("(({top}.fault == 8'd{}) ? ({wrong}) : ({right}))", i + 1);
+        *text = text.replace(right, &both);
+    }
+    let head = format!("module {top} (");
+    for (_, text) in &mut files {
+        *text = text.replace(&head, &format!("{head}\n    input wire [7:0] fault,"));
+    }
+    verilate(top, &files)
+}
+
+/// Seeds of a random test.
+pub fn seeds(count: u64) -> Range<u64> {
+    match std::env::var("TRIBUTARY_SEED") {
+        Ok(text) => {
+            let seed = text.parse().expect("TRIBUTARY_SEED is a number");
+            seed..seed + 1
+        }
+        Err(_) => 0..count,
+    }
+}
+
+/// A running block.
+pub struct Rtl {
+    model: Model,
+    ports: HashMap<&'static str, Port>,
+    /// Clocks since it was made.
+    pub now: u64,
+}
+
+impl Rtl {
+    pub fn new(library: &Verilated, seed: u64) -> Self {
+        Self {
+            model: library.model_with_seed(seed + 1).expect("a model"),
+            ports: HashMap::new(),
+            now: 0,
+        }
+    }
+
+    fn port(&mut self, name: &'static str) -> Port {
+        if let Some(&port) = self.ports.get(name) {
+            return port;
+        }
+        let port = self.model.port(name).unwrap_or_else(|e| panic!("{e}"));
+        self.ports.insert(name, port);
+        port
+    }
+
+    /// Sets an input.
+    pub fn set(&mut self, name: &'static str, value: impl Into<u64>) {
+        let port = self.port(name);
+        self.model.set(port, value.into());
+    }
+
+    /// Reads an output.
+    pub fn get(&mut self, name: &'static str) -> u64 {
+        let port = self.port(name);
+        self.model.get(port)
+    }
+
+    /// Whether an output is high.
+    pub fn is(&mut self, name: &'static str) -> bool {
+        self.get(name) != 0
+    }
+
+    /// Lets outputs follow the inputs.
+    pub fn settle(&mut self) {
+        self.model.eval().expect("the model runs");
+    }
+
+    pub fn clock(&mut self) {
+        self.now += 1;
+        self.model.clock().expect("the model runs");
+    }
+
+    pub fn clocks(&mut self, count: u64) {
+        for _ in 0..count {
+            self.clock();
+        }
+    }
+
+    /// Holds reset for `count` clocks.
+    pub fn reset(&mut self, count: u64) {
+        self.set("rst", 1u8);
+        self.clocks(count);
+        self.set("rst", 0u8);
+    }
+}
+
+/// Random choices of one test.
+pub struct Dice(pub ChaCha8Rng);
+
+impl Dice {
+    pub fn new(seed: u64) -> Self {
+        Self(ChaCha8Rng::seed_from_u64(seed))
+    }
+
+    /// True in `percent` of the cases.
+    pub fn chance(&mut self, percent: u32) -> bool {
+        self.0.random_range(0..100) < percent
+    }
+
+    /// A number below `limit`.
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0.random_range(0..limit)
+    }
+
+    /// A random number of `bits` bits.
+    pub fn bits(&mut self, bits: u32) -> u64 {
+        self.0.random::<u64>() >> (64 - bits)
+    }
+
+    /// One of several.
+    pub fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u64) as usize]
+    }
+}

@@ -1,0 +1,389 @@
+//! Commands of the card against what `protocol::card::command` says of them.
+
+use crate::bench::seeds;
+use crate::regs_bench::{Bench, Context, LQ, LR, Set};
+use tributary_protocol::card::command::{self, Command, State, Status};
+use tributary_protocol::card::regs;
+use tributary_protocol::xud::{Card, CardConfig, Shape};
+
+/// A queue pair as the registers see it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Qp {
+    word0: u64,
+    oldest: u16,
+    newest: u16,
+}
+
+impl Qp {
+    fn state(&self) -> State {
+        State::from_code((self.word0 & 7) as u8).expect("states are ours")
+    }
+
+    fn epochs(&self) -> u64 {
+        u64::from(self.oldest) | u64::from(self.newest) << 16
+    }
+
+    fn enter(&mut self, state: State) {
+        self.word0 = self.word0 & !7 | u64::from(state.code());
+    }
+}
+
+/// What a command does.
+#[derive(Debug, Default)]
+struct Done {
+    status: u8,
+    results: (u32, u32),
+    contexts: Vec<Context>,
+    set: Option<Set>,
+    flush: Option<u64>,
+}
+
+impl Done {
+    fn refused(status: Status) -> Self {
+        Self {
+            status: status.code(),
+            ..Self::default()
+        }
+    }
+}
+
+/// The command set.
+struct Model {
+    qps: Vec<Qp>,
+    args: [u32; 16],
+    /// Has the epochs of the protocol's own model.
+    card: Card,
+}
+
+impl Model {
+    fn new() -> Self {
+        Self {
+            qps: vec![Qp::default(); 1 << LQ],
+            args: [0; 16],
+            card: Card::new(CardConfig::default()).expect("a good configuration"),
+        }
+    }
+
+    fn pair(&self, at: usize) -> u64 {
+        u64::from(self.args[at]) | u64::from(self.args[at + 1]) << 32
+    }
+
+    fn run(&mut self, code: u8, index: u32) -> Done {
+        let Some(command) = Command::from_code(code) else {
+            return Done::refused(Status::BadCommand);
+        };
+        let of_region = matches!(command, Command::SetRegion | Command::ClearRegion);
+        let limit = if of_region { 1 << LR } else { 1 << LQ };
+        if index >= limit {
+            return Done::refused(Status::BadIndex);
+        }
+        match command {
+            Command::CreateQp => self.create(index),
+            Command::ModifyQp => self.modify(index),
+            Command::DestroyQp => self.destroy(index),
+            Command::QueryQp => {
+                let qp = self.qps[index as usize];
+                Done {
+                    results: (qp.state().code().into(), qp.newest.into()),
+                    ..Done::default()
+                }
+            }
+            Command::NextEpoch => self.next_epoch(index),
+            Command::SetRegion => self.set_region(index),
+            Command::ClearRegion => Done {
+                set: Some(Set {
+                    index: index.into(),
+                    present: false,
+                    variant: 0,
+                    local_write: false,
+                    pd: 0,
+                    base: 0,
+                    length: 0,
+                }),
+                ..Done::default()
+            },
+        }
+    }
+
+    fn create(&mut self, index: u32) -> Done {
+        let a = self.args;
+        let wide = a[2] > 0xffff || a[3] > 0xff_ffff;
+        if wide || [4, 6, 8].iter().any(|&i| a[i] % 64 != 0) {
+            return Done::refused(Status::BadArgument);
+        }
+        let qp = &mut self.qps[index as usize];
+        if qp.state() != State::Reset {
+            return Done::refused(Status::BadState);
+        }
+        let shape = [
+            command::SHAPE_SEND,
+            command::SHAPE_RECEIVE,
+            command::SHAPE_COMPLETE,
+            command::SHAPE_TIMEOUT,
+            command::SHAPE_VECTOR,
+        ]
+        .iter()
+        .fold(0, |word, field| word | field.put(field.get(a[0])));
+        qp.newest = qp.newest.wrapping_add(1);
+        qp.oldest = qp.newest;
+        qp.word0 = u64::from(shape) | u64::from(a[2]) << 32;
+        qp.enter(State::Init);
+        let qp = *qp;
+        let made = self.card.create_qp(
+            index,
+            Shape {
+                q_key: a[1],
+                first_psn: a[3],
+                timeout: 0,
+                sends: 1,
+                receives: 1,
+                completions: 1,
+            },
+        );
+        made.expect("it is not there");
+        assert_eq!(self.card.epoch(index), Some(qp.newest));
+        let q = u64::from(index);
+        Done {
+            results: (qp.newest.into(), 0),
+            contexts: vec![
+                (q, 1, u64::from(a[1]) | u64::from(a[3]) << 32),
+                (q, 2, self.pair(4)),
+                (q, 3, self.pair(6)),
+                (q, 4, self.pair(8)),
+                (q, 5, qp.epochs()),
+                (q, 6, 0),
+                (q, 0, qp.word0),
+            ],
+            ..Done::default()
+        }
+    }
+
+    fn modify(&mut self, index: u32) -> Done {
+        let to = u8::try_from(self.args[0]).ok().and_then(State::from_code);
+        let Some(to) = to else {
+            return Done::refused(Status::BadArgument);
+        };
+        let qp = &mut self.qps[index as usize];
+        if !qp.state().leads_to(to) {
+            return Done::refused(Status::BadState);
+        }
+        qp.enter(to);
+        Done {
+            contexts: vec![(index.into(), 0, qp.word0)],
+            ..Done::default()
+        }
+    }
+
+    fn destroy(&mut self, index: u32) -> Done {
+        let qp = &mut self.qps[index as usize];
+        if qp.state() == State::Reset {
+            return Done::refused(Status::BadState);
+        }
+        qp.word0 = 0;
+        self.card.destroy_qp(index);
+        Done {
+            contexts: vec![(index.into(), 0, 0)],
+            flush: Some(index.into()),
+            ..Done::default()
+        }
+    }
+
+    fn next_epoch(&mut self, index: u32) -> Done {
+        let qp = &mut self.qps[index as usize];
+        if qp.state() == State::Reset {
+            return Done::refused(Status::BadState);
+        }
+        qp.newest = qp.newest.wrapping_add(1);
+        if qp.newest.wrapping_sub(qp.oldest) >= 1 << 15 {
+            qp.oldest = qp.newest.wrapping_sub((1 << 15) - 1);
+        }
+        assert_eq!(self.card.next_epoch(index), Some(qp.newest));
+        Done {
+            results: (qp.newest.into(), 0),
+            contexts: vec![(index.into(), 5, qp.epochs())],
+            ..Done::default()
+        }
+    }
+
+    fn set_region(&mut self, index: u32) -> Done {
+        let a = self.args;
+        let (base, length) = (self.pair(2), self.pair(4));
+        if a[1] > 0xffff || length == 0 || base.checked_add(length).is_none() {
+            return Done::refused(Status::BadArgument);
+        }
+        Done {
+            set: Some(Set {
+                index: index.into(),
+                present: true,
+                variant: command::REGION_VARIANT.get(a[0]).into(),
+                local_write: command::REGION_LOCAL_WRITE.get(a[0]) == 1,
+                pd: a[1].into(),
+                base,
+                length,
+            }),
+            ..Done::default()
+        }
+    }
+
+    /// A ring cannot be read.
+    fn fatal(&mut self, qpn: u64) -> Option<Context> {
+        let qp = &mut self.qps[qpn as usize];
+        (qp.state() != State::Reset).then(|| {
+            qp.enter(State::Error);
+            (qpn, 0, qp.word0)
+        })
+    }
+}
+
+/// Arguments, mostly good ones.
+fn arguments(bench: &mut Bench, command: Option<Command>) -> Vec<u32> {
+    let d = &mut bench.dice;
+    let mut args: Vec<u32> = (0..10).map(|_| d.bits(32) as u32).collect();
+    match command {
+        Some(Command::CreateQp) => {
+            args[2] &= 0xffff;
+            args[3] &= 0xff_ffff;
+            for base in [4, 6, 8] {
+                args[base] &= !63;
+            }
+        }
+        Some(Command::ModifyQp) => args[0] = d.below(5) as u32,
+        Some(Command::SetRegion) => {
+            args[1] &= 0xffff;
+            let base = d.of(&[0, d_top(), u64::MAX, 1 << 32]);
+            let length = d.of(&[
+                1,
+                4096,
+                u64::MAX - base,
+                0u64.wrapping_sub(base),
+                1 << 32,
+                0,
+            ]);
+            for (i, word) in [base, length].into_iter().enumerate() {
+                args[2 + 2 * i] = word as u32;
+                args[3 + 2 * i] = (word >> 32) as u32;
+            }
+        }
+        _ => args.truncate(3),
+    }
+    if d.chance(15) {
+        let which = d.below(args.len() as u64) as usize;
+        args[which] ^= 1 << d.below(32);
+    }
+    args
+}
+
+/// An address whose lower half is full.
+fn d_top() -> u64 {
+    0x1234_ffff_ffff
+}
+
+fn equal(bench: &mut Bench, done: &Done, what: &str) {
+    assert_eq!(bench.contexts, done.contexts, "{what}");
+    bench.contexts.clear();
+    let set = bench.sets.pop();
+    assert!(bench.sets.is_empty(), "{what}");
+    match (set, done.set) {
+        (Some(set), Some(want)) if !want.present => {
+            assert_eq!((set.index, set.present), (want.index, false), "{what}");
+        }
+        (set, want) => assert_eq!(set, want, "{what}"),
+    }
+    assert_eq!(bench.flushes.pop(), done.flush, "{what}");
+    assert!(!bench.rtl.is("hold"), "{what}");
+}
+
+#[test]
+fn xud_06_commands_do_what_they_say_and_refuse_what_they_must() {
+    for seed in seeds(4) {
+        let mut bench = Bench::new(seed);
+        let mut model = Model::new();
+        let mut ended = [0; 5];
+        for _ in 0..500 {
+            bench.idle = bench.dice.of(&[100, 97, 90]);
+            let code = 1 + bench.dice.below(7) as u8;
+            let code = if bench.dice.chance(3) {
+                bench.dice.bits(8) as u8
+            } else {
+                code
+            };
+            let command = Command::from_code(code);
+            let mut index = bench.dice.below(3) as u32;
+            if bench.dice.chance(5) {
+                index = bench.dice.of(&[7, 8, 15, 16, 1 << 23, 0xff_ffff]);
+            }
+            if bench.dice.chance(80) {
+                let args = arguments(&mut bench, command);
+                model.args[..args.len()].copy_from_slice(&args);
+                bench.args(&args);
+            }
+            // Rings that cannot be read, some at the same time.
+            if bench.dice.chance(20) {
+                let mut want = vec![];
+                for _ in 0..1 + bench.dice.below(12) {
+                    let qpn = bench.dice.below(4);
+                    let (valid, port) = bench.dice.of(&[
+                        ("s_fatal_a_valid", "s_fatal_a_qpn"),
+                        ("s_fatal_b_valid", "s_fatal_b_qpn"),
+                    ]);
+                    want.extend(model.fatal(qpn));
+                    bench.pulse(valid, &[(port, qpn)]);
+                }
+                bench.clocks(250);
+                let mut got = std::mem::take(&mut bench.contexts);
+                got.sort_unstable();
+                want.sort_unstable();
+                assert_eq!(got, want, "seed {seed}");
+            }
+            bench.start(code, index);
+            let mut while_held = vec![];
+            if bench.dice.chance(30) {
+                // Also one that comes while the command waits; another command meanwhile is ignored.
+                bench.clocks(20);
+                if bench.rtl.is("hold") {
+                    let qpn = (u64::from(index) + 1) % 8;
+                    while_held.extend(model.fatal(qpn));
+                    bench.pulse("s_fatal_a_valid", &[("s_fatal_a_qpn", qpn)]);
+                    bench.start(Command::CreateQp.code(), 7);
+                    bench.args(&[1; 3]);
+                }
+            }
+            let status = bench.wait();
+            let mut done = model.run(code, index);
+            done.contexts.splice(0..0, while_held);
+            let results = (bench.get(&regs::RESULT0), bench.get(&regs::RESULT1));
+            let what = format!("seed {seed}, {command:?} {index}: {done:x?}");
+            assert_eq!((status, results), (done.status, done.results), "{what}");
+            equal(&mut bench, &done, &what);
+            ended[usize::from(status)] += 1;
+            for i in 0..3 {
+                let arg = bench.read(u32::from(regs::ARG0) + 4 * i);
+                assert_eq!(arg, model.args[i as usize], "{what}");
+            }
+        }
+        assert!(ended.iter().all(|&n| n > 3), "{ended:?}");
+    }
+}
+
+#[test]
+fn xud_06_epochs_more_than_half_the_range_behind_are_no_longer_accepted() {
+    let mut bench = Bench::new(1);
+    let mut model = Model::new();
+    let args = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    bench.run(Command::CreateQp, 5, &args);
+    model.run(Command::CreateQp.code(), 5);
+    bench.contexts.clear();
+    for _ in 0..(1 << 15) + 40 {
+        bench.start(Command::NextEpoch.code(), 5);
+        bench.clocks(32);
+        let done = model.run(Command::NextEpoch.code(), 5);
+        assert_eq!(bench.contexts, done.contexts);
+        bench.contexts.clear();
+    }
+    let qp = model.qps[5];
+    assert_eq!(qp.newest.wrapping_sub(qp.oldest), (1 << 15) - 1);
+    // It outlives the queue pair.
+    bench.run(Command::DestroyQp, 5, &[]);
+    let epoch = u32::from(qp.newest.wrapping_add(1));
+    assert_eq!(bench.run(Command::CreateQp, 5, &args).1, epoch);
+}

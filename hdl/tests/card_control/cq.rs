@@ -1,0 +1,180 @@
+//! Completion queues: no ring ever overruns, no completion or interrupt is lost or doubled.
+
+use crate::bench::{build, seeds};
+use crate::cq_bench::{Bench, DRAIN, FAST, LQ, Rates};
+use std::sync::OnceLock;
+use tributary_hdl::card::CardCq;
+use tributary_sim::verilate::Verilated;
+
+fn library() -> &'static Verilated {
+    static LIBRARY: OnceLock<Verilated> = OnceLock::new();
+    LIBRARY.get_or_init(|| build(CardCq::<LQ>::default()))
+}
+
+/// Stalls that a random run goes through.
+const MIX: [Rates; 5] = [
+    FAST,
+    // Software is slow: rings fill.
+    Rates {
+        consume: 1,
+        bad: 5,
+        cancel: 10,
+        arm: 20,
+        ring: 33,
+        ..FAST
+    },
+    // dma_write is slow.
+    Rates {
+        request: 20,
+        word: 30,
+        done: 10,
+        bad: 10,
+        cancel: 5,
+        arm: 50,
+        ..FAST
+    },
+    // Completions are slow; many slots wait.
+    Rates {
+        record: 5,
+        cancel: 5,
+        irq: 5,
+        consume: 50,
+        ..FAST
+    },
+    Rates {
+        reserve: 50,
+        record: 50,
+        cancel: 20,
+        request: 50,
+        word: 50,
+        done: 50,
+        consume: 50,
+        batch: 100,
+        bad: 50,
+        arm: 50,
+        ring: 33,
+        irq: 50,
+    },
+];
+
+#[test]
+fn xud_02_xud_07_rings_never_overrun_and_every_completion_is_written_once_under_random_stalls() {
+    for seed in seeds(10) {
+        let moderation = [0, 1, 8, 9, 60, 700][seed as usize % 6];
+        let mut bench = Bench::new(library(), seed, moderation);
+        println!("seed {seed}");
+        for round in 0..4 {
+            for qpn in 0..1 << LQ {
+                // One queue pair in eight is not there.
+                if bench.dice.chance(87) {
+                    let log = bench.dice.of(&[0, 1, 1, 2, 3, 5, 15]);
+                    let vector = bench.dice.bits(3) as u8;
+                    bench.create(qpn, log, vector);
+                }
+            }
+            for _ in 0..6 {
+                let rates = bench.dice.of(&MIX);
+                for _ in 0..bench.dice.below(1_500) {
+                    bench.clock(&rates);
+                }
+            }
+            bench.drain();
+            for qpn in 0..1 << LQ {
+                bench.destroy(qpn);
+            }
+            assert!(bench.done > 100 * round, "{} done", bench.done);
+        }
+        assert!(bench.refused > 50, "{} refused", bench.refused);
+        let taken: u64 = bench.irqs.iter().map(|irq| irq.taken).sum();
+        assert!(taken > 30, "{taken} interrupts");
+    }
+}
+
+#[test]
+fn a_completion_leaves_every_10_clocks_also_where_indices_wrap() {
+    let mut bench = Bench::new(library(), 1, 0);
+    bench.create(0, 6, 5);
+    bench.active = 1;
+    let (start, before) = (bench.rtl.now, bench.done);
+    while bench.rings[0].done < 66_500 {
+        bench.clock(&FAST);
+    }
+    let (clocks, done) = (bench.rtl.now - start, bench.done - before);
+    println!(
+        "{done} completions, {:.2} clocks each",
+        clocks as f64 / done as f64
+    );
+    assert!(clocks <= 10 * done, "{clocks} clocks for {done}");
+    bench.drain();
+}
+
+#[test]
+fn reset_forgets_rings_slots_and_interrupts() {
+    let mut bench = Bench::new(library(), 3, 50);
+    for qpn in 0..1 << LQ {
+        bench.create(qpn, 2, 1);
+    }
+    for _ in 0..500 {
+        bench.clock(&FAST);
+    }
+    let mut fresh = Bench::new(library(), 4, 50);
+    std::mem::swap(&mut fresh.rtl, &mut bench.rtl);
+    fresh.rtl.reset(1);
+    fresh.rtl.set("s_tx_valid", 0u8);
+    // Nothing is there: all slots are refused, all doorbells bad, nothing is written, no interrupt comes.
+    let rates = Rates { bad: 50, ..FAST };
+    for _ in 0..500 {
+        fresh.clock(&rates);
+    }
+    assert!(fresh.refused > 50);
+    fresh.drain();
+    fresh.clock(&DRAIN);
+    assert_eq!(fresh.done, 0);
+}
+
+#[test]
+fn an_arm_is_one_interrupt_as_soon_as_more_is_written_and_the_latest_one_counts() {
+    let mut bench = Bench::new(library(), 5, 0);
+    bench.create(2, 2, 3);
+    let taken = |bench: &Bench| bench.irqs[3].taken;
+    bench.arm(2, 0);
+    assert_eq!(taken(&bench), 0);
+    bench.complete(2);
+    assert_eq!(taken(&bench), 1);
+    bench.complete(2);
+    assert_eq!(taken(&bench), 1, "one only");
+    bench.arm(2, 3);
+    bench.arm(2, 2);
+    assert_eq!(taken(&bench), 1);
+    bench.complete(2);
+    assert_eq!(taken(&bench), 2);
+    bench.complete(2);
+    assert_eq!(taken(&bench), 2, "replaced");
+    bench.arm(2, 3);
+    assert_eq!(taken(&bench), 3, "at once");
+    bench.drain();
+}
+
+/// A ring of 2^15 entries whose software takes nothing, and is more than half the range of an index behind.
+#[test]
+fn a_full_ring_of_2_15_entries_is_still_due() {
+    let mut bench = Bench::new(library(), 6, 0);
+    bench.create(0, 15, 1);
+    bench.active = 1;
+    let idle = Rates {
+        consume: 0,
+        arm: 0,
+        ..FAST
+    };
+    while bench.rings[0].done < 1 << 15 {
+        bench.clock(&idle);
+    }
+    for _ in 0..1_000 {
+        bench.clock(&idle);
+    }
+    assert_eq!(bench.rings[0].done, 1 << 15);
+    assert!(bench.refused > 10);
+    bench.clock(&DRAIN);
+    bench.arm(0, 0);
+    assert_eq!(bench.irqs[1].taken, 1);
+}

@@ -1,0 +1,12 @@
+//! The control part of the card in Verilog against models of what it promises: completion queues, regions, registers.
+//!
+//! `TRIBUTARY_SEED` runs one seed alone.
+
+mod bench;
+mod commands;
+mod cq;
+mod cq_bench;
+mod lint;
+mod regions;
+mod regs;
+mod regs_bench;

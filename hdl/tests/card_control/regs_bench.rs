@@ -1,0 +1,280 @@
+//! The registers of the card with the rest of the card around them.
+
+use crate::bench::{Dice, Rtl, build};
+use std::sync::OnceLock;
+use tributary_hdl::card::CardRegs;
+use tributary_protocol::card::command::Command;
+use tributary_protocol::card::regs::{self, Counter};
+use tributary_sim::verilate::Verilated;
+
+pub const LQ: usize = 3;
+pub const LR: usize = 4;
+pub const LF: usize = 6;
+/// Clocks from a read to its answer.
+const READ: u64 = 7;
+/// Clocks for which a reset lasts, with the tables behind it.
+pub const RESET: u64 = 48 + (1 << LF) + 8;
+/// Clocks for which all must be idle.
+const QUIET: u64 = 16;
+
+/// A word of a context: queue pair, word, value.
+pub type Context = (u64, u64, u64);
+
+/// What regions are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Set {
+    pub index: u64,
+    pub present: bool,
+    pub variant: u64,
+    pub local_write: bool,
+    pub pd: u64,
+    pub base: u64,
+    pub length: u64,
+}
+
+/// A request to dma_write and its word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    pub vector: u64,
+    pub addr: u64,
+    pub data: u64,
+}
+
+pub fn library() -> &'static Verilated {
+    static LIBRARY: OnceLock<Verilated> = OnceLock::new();
+    LIBRARY.get_or_init(|| build(CardRegs::<LQ, LR, LF>::default()))
+}
+
+pub struct Bench {
+    pub rtl: Rtl,
+    pub dice: Dice,
+    pub contexts: Vec<Context>,
+    pub sets: Vec<Set>,
+    /// Queue pair, kind, index.
+    pub doorbells: Vec<(u64, u64, u64)>,
+    pub messages: Vec<Message>,
+    /// Queue pairs flushed.
+    pub flushes: Vec<u64>,
+    /// Chance that the card is idle while it is held, in percent.
+    pub idle: u32,
+    /// Chance that dma_write takes something.
+    pub ready: u32,
+    /// Clocks for which it has been held and idle.
+    quiet: u64,
+    /// The in-flight table answers in so many clocks.
+    flushing: Option<u64>,
+    /// Context of the last message's request.
+    request: Option<(u64, u64)>,
+    word: Option<u64>,
+}
+
+impl Bench {
+    pub fn new(seed: u64) -> Self {
+        Self::of(library(), seed)
+    }
+
+    pub fn of(library: &Verilated, seed: u64) -> Self {
+        let mut rtl = Rtl::new(library, seed);
+        for input in [
+            "flr",
+            "reg_wr_valid",
+            "reg_rd_valid",
+            "idle",
+            "flush_done",
+            "s_fatal_a_valid",
+            "s_fatal_b_valid",
+            "ev",
+            "s_irq_valid",
+            "msix_mask",
+            "m_wr_ready",
+            "m_wd_ready",
+        ] {
+            rtl.set(input, 0u8);
+        }
+        rtl.set("msix_enable", 1u8);
+        rtl.reset(1);
+        let mut bench = Self {
+            rtl,
+            dice: Dice::new(seed),
+            contexts: vec![],
+            sets: vec![],
+            doorbells: vec![],
+            messages: vec![],
+            flushes: vec![],
+            idle: 95,
+            ready: 50,
+            quiet: 0,
+            flushing: None,
+            request: None,
+            word: None,
+        };
+        bench.clocks(RESET);
+        bench
+    }
+
+    /// Everything but the register bus.
+    fn around(&mut self) {
+        let idle = self.dice.chance(self.idle);
+        self.rtl.set("idle", idle);
+        let done = self.flushing == Some(0);
+        self.flushing = self.flushing.and_then(|clocks| clocks.checked_sub(1));
+        self.rtl.set("flush_done", done);
+        let (wr, wd) = (self.dice.chance(self.ready), self.dice.chance(self.ready));
+        self.rtl.set("m_wr_ready", wr);
+        self.rtl.set("m_wd_ready", wd);
+        self.rtl.settle();
+        let held = self.rtl.is("hold");
+        // What is set in this clock was decided 2 clocks ago at the latest.
+        let calm = self.quiet >= QUIET;
+        if self.rtl.is("cfg_valid") {
+            let word = ["cfg_qpn", "cfg_word", "cfg_data"].map(|port| self.rtl.get(port));
+            if word[1] == 0 && word[2] == 0 {
+                assert!(held && !self.flushes.is_empty(), "destroyed too early");
+            }
+            self.contexts.push((word[0], word[1], word[2]));
+        }
+        if self.rtl.is("set_valid") {
+            let set = Set {
+                index: self.rtl.get("set_index"),
+                present: self.rtl.is("set_present"),
+                variant: self.rtl.get("set_variant"),
+                local_write: self.rtl.is("set_local_write"),
+                pd: self.rtl.get("set_pd"),
+                base: self.rtl.get("set_base"),
+                length: self.rtl.get("set_length"),
+            };
+            assert!(set.present || calm, "cleared too early");
+            self.sets.push(set);
+        }
+        if self.rtl.is("flush_valid") {
+            assert!(held && calm, "flushed too early");
+            let qpn = self.rtl.get("flush_qpn");
+            self.flushes.push(qpn);
+            self.flushing = Some(self.dice.below(50));
+        }
+        if self.rtl.is("db_valid") {
+            let door = ["db_qpn", "db_kind", "db_index"].map(|port| self.rtl.get(port));
+            self.doorbells.push((door[0], door[1], door[2]));
+        }
+        if wr && self.rtl.is("m_wr_valid") {
+            assert_eq!(self.rtl.get("m_wr_len"), 4);
+            let ctx = self.rtl.get("m_wr_ctx");
+            assert_eq!(ctx >> 3, 2 << 11, "client 2");
+            let addr = self.rtl.get("m_wr_addr");
+            assert!(self.request.replace((ctx & 7, addr)).is_none());
+        }
+        if wd && self.rtl.is("m_wd_valid") {
+            let data = self.rtl.get("m_wd_data");
+            assert!(self.word.replace(data).is_none());
+        }
+        if let (Some((vector, addr)), Some(data)) = (self.request, self.word) {
+            self.messages.push(Message { vector, addr, data });
+            (self.request, self.word) = (None, None);
+        }
+        self.quiet = match (held, idle) {
+            (true, true) => self.quiet + 1,
+            // A break 2 clocks ago may not have been seen when it was decided.
+            _ if self.quiet >= QUIET && self.quiet < QUIET + 3 && held => QUIET,
+            _ => 0,
+        };
+    }
+
+    pub fn clock(&mut self) {
+        self.around();
+        self.rtl.clock();
+    }
+
+    pub fn clocks(&mut self, count: u64) {
+        for _ in 0..count {
+            self.clock();
+        }
+    }
+
+    /// A pulse on some inputs.
+    pub fn pulse(&mut self, valid: &'static str, inputs: &[(&'static str, u64)]) {
+        self.rtl.set(valid, 1u8);
+        for &(input, value) in inputs {
+            self.rtl.set(input, value);
+        }
+        self.clock();
+        self.rtl.set(valid, 0u8);
+    }
+
+    pub fn write_bytes(&mut self, offset: u32, value: u32, strobes: u8) {
+        let inputs = [
+            ("reg_wr_addr", u64::from(offset / 4)),
+            ("reg_wr_data", u64::from(value)),
+            ("reg_wr_strb", u64::from(strobes)),
+        ];
+        self.pulse("reg_wr_valid", &inputs);
+    }
+
+    pub fn write(&mut self, offset: u32, value: u32) {
+        self.write_bytes(offset, value, 0xf);
+    }
+
+    pub fn set(&mut self, register: &tributary_protocol::registers::Register, value: u32) {
+        self.write(register.offset.into(), value);
+    }
+
+    pub fn read(&mut self, offset: u32) -> u32 {
+        self.rtl.set("reg_rd_addr", offset / 4);
+        self.pulse("reg_rd_valid", &[]);
+        self.rtl.set("reg_rd_addr", 0u8);
+        for age in 1..READ {
+            assert!(!self.rtl.is("reg_rd_done"), "answered after {age}");
+            self.clock();
+        }
+        assert!(self.rtl.is("reg_rd_done"), "not answered after {READ}");
+        let data = self.rtl.get("reg_rd_data") as u32;
+        self.clock();
+        assert!(!self.rtl.is("reg_rd_done"), "answered twice");
+        data
+    }
+
+    pub fn get(&mut self, register: &tributary_protocol::registers::Register) -> u32 {
+        self.read(register.offset.into())
+    }
+
+    pub fn counter(&mut self, counter: Counter) -> u64 {
+        self.clocks(40);
+        self.select(counter.code())
+    }
+
+    /// Counter by number, as it stands.
+    pub fn select(&mut self, counter: u8) -> u64 {
+        self.set(&regs::STATISTICS_SELECT, counter.into());
+        let low = self.get(&regs::STATISTICS_LOW);
+        u64::from(self.get(&regs::STATISTICS_HIGH)) << 32 | u64::from(low)
+    }
+
+    pub fn start(&mut self, command: u8, index: u32) {
+        let value = regs::COMMAND_CODE.put(command.into()) | regs::COMMAND_INDEX.put(index);
+        self.set(&regs::COMMAND, value);
+    }
+
+    /// Waits until the command has ended; its status.
+    pub fn wait(&mut self) -> u8 {
+        for _ in 0..2_000 {
+            let status = self.get(&regs::STATUS);
+            if regs::STATUS_BUSY.get(status) == 0 {
+                return regs::STATUS_CODE.get(status) as u8;
+            }
+        }
+        panic!("the command does not end");
+    }
+
+    pub fn args(&mut self, args: &[u32]) {
+        for (i, &arg) in args.iter().enumerate() {
+            self.write(u32::from(regs::ARG0) + 4 * i as u32, arg);
+        }
+    }
+
+    pub fn run(&mut self, command: Command, index: u32, args: &[u32]) -> (u8, u32, u32) {
+        self.args(args);
+        self.start(command.code(), index);
+        let status = self.wait();
+        let (result0, result1) = (self.get(&regs::RESULT0), self.get(&regs::RESULT1));
+        (status, result0, result1)
+    }
+}
