@@ -2,6 +2,7 @@
 
 mod arbiter;
 mod constant;
+mod event_merge;
 mod fifo_bram;
 mod fifo_reg;
 mod free_list;
@@ -28,6 +29,7 @@ mod turn;
 
 pub use arbiter::RoundRobinArbiter;
 pub use constant::Pow2;
+pub use event_merge::EventMerge;
 pub use fifo_bram::FifoBram;
 pub use fifo_reg::FifoReg;
 pub use free_list::FreeList;

@@ -1,13 +1,10 @@
 //! Queues, regions and registers of the card. `docs/card.md` is the contract.
 
+mod cq;
+mod cq_indices;
+mod cq_moderation;
+mod cq_write;
 mod read_mux;
-mod tx_guard;
-
-pub use read_mux::CardReadMux;
-pub use tx_guard::CardTxGuard;
-mod send;
-
-pub use send::CardSend;
 mod recv;
 mod recv_acks;
 mod recv_check;
@@ -15,7 +12,19 @@ mod recv_doorbell;
 mod recv_fetch;
 mod recv_fill;
 mod recv_store;
+mod regions;
+mod regions_look;
+mod regs;
+mod regs_command;
+mod regs_msix;
+mod regs_stats;
+mod rx_gate;
+mod send;
+mod top;
+mod tx_guard;
 
+pub use cq::CardCq;
+pub use read_mux::CardReadMux;
 pub use recv::CardRecv;
 pub use recv_acks::CardRecvAcks;
 pub use recv_check::CardRecvCheck;
@@ -23,17 +32,9 @@ pub use recv_doorbell::CardRecvDoorbell;
 pub use recv_fetch::CardRecvFetch;
 pub use recv_fill::CardRecvFill;
 pub use recv_store::CardRecvStore;
-mod cq;
-mod cq_indices;
-mod cq_moderation;
-mod cq_write;
-mod regions;
-mod regions_look;
-mod regs;
-mod regs_command;
-mod regs_msix;
-mod regs_stats;
-
-pub use cq::CardCq;
 pub use regions::CardRegions;
 pub use regs::CardRegs;
+pub use rx_gate::CardRxGate;
+pub use send::CardSend;
+pub use top::CardTop;
+pub use tx_guard::CardTxGuard;

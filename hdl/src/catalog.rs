@@ -2,7 +2,9 @@
 //!
 //! Widths are const generics, so a size on offer is an instantiation here.
 
+use crate::card::CardTop;
 use crate::emit::{Design, EmitError, emit_block};
+use crate::pcie::{DmaRead, DmaWrite};
 use crate::red::{RedFltSum, RedLane};
 use crate::rw::{RwAccept, RwWindow};
 use crate::switch::{RedEngine, RedSwitch, SwitchCore, SwitchTop};
@@ -36,6 +38,7 @@ pub const PRESETS: &[Preset] = &[
         name: "sim",
         purpose: "small tables, fast to build and to simulate",
         blocks: &[
+            ("card", &[("Q", 16), ("R", 32), ("F", 64)]),
             ("red_lane", &[]),
             ("rw_window", &[("W", 64), ("R", 16)]),
             ("switch", &[("N", 4), ("U", 64), ("T", 64)]),
@@ -45,6 +48,7 @@ pub const PRESETS: &[Preset] = &[
         name: "ecp5-versa",
         purpose: "Lattice ECP5-5G, open flow",
         blocks: &[
+            ("card", &[("Q", 64), ("R", 256), ("F", 1024)]),
             ("red_lane", &[]),
             ("rw_window", &[("W", 256), ("R", 64)]),
             ("switch", &[("N", 4), ("U", 1024), ("T", 512)]),
@@ -54,6 +58,7 @@ pub const PRESETS: &[Preset] = &[
         name: "au50",
         purpose: "AMD Alveo U50",
         blocks: &[
+            ("card", &[("Q", 1024), ("R", 4096), ("F", 4096)]),
             ("red_lane", &[]),
             ("rw_window", &[("W", 1024), ("R", 512)]),
             ("switch", &[("N", 16), ("U", 4096), ("T", 8192)]),
@@ -236,6 +241,17 @@ macro_rules! switches {
     };
 }
 
+/// A card of Q queue pairs, R regions and F requests in flight.
+macro_rules! cards {
+    ($($q:literal, $lq:literal, $ca:literal, $r:literal, $lr:literal, $f:literal, $lf:literal);+ $(;)?) => {
+        vec![$(Choice {
+            block: "card",
+            sizes: vec![("Q", $q), ("R", $r), ("F", $f)],
+            build: build::<CardTop<$lq, $lr, $lf, $ca>>,
+        }),+]
+    };
+}
+
 /// Every block in every size on offer, smallest first.
 #[must_use]
 pub fn choices() -> Vec<Choice> {
@@ -266,6 +282,21 @@ pub fn choices() -> Vec<Choice> {
         32, 59: [512, 9, 14, 4096, 12, 8192, 13];
         64, 91: [512, 9, 14, 4096, 12, 8192, 13];
     ]);
+    all.extend(cards![
+        16, 4, 8, 32, 5, 64, 6;
+        64, 6, 10, 256, 8, 1024, 10;
+        1024, 10, 14, 4096, 12, 4096, 12;
+    ]);
+    all.push(Choice {
+        block: "dma_read",
+        sizes: vec![],
+        build: build::<DmaRead>,
+    });
+    all.push(Choice {
+        block: "dma_write",
+        sizes: vec![],
+        build: build::<DmaWrite>,
+    });
     all.sort_by_key(|c| (c.block, c.sizes.clone()));
     all
 }

@@ -557,7 +557,9 @@ impl Bench {
             }
         };
         if events != expected {
-            self.fail(format!("{events:?}, the model says {expected:?} of {ack:?}"));
+            self.fail(format!(
+                "{events:?}, the model says {expected:?} of {ack:?}"
+            ));
         }
     }
 }
