@@ -396,7 +396,7 @@ fn a_queue_pair_begins_at_its_first_entry_whatever_others_do() {
 fn a_queue_pair_stays_ended_whatever_states_are_written_meanwhile() {
     let mut bench = bench(13, Manner { fail: 100, ..CALM });
     works(bench.connect(1, shape(4, 1)));
-    for delay in 0..14 {
+    for delay in (0..4).flat_map(|_| 0..14) {
         let (word, fatal) = (bench.seen.word_at, bench.seen.fatal);
         works(bench.connect(2, shape(4, 2)));
         bench.post(2, 6);
@@ -409,4 +409,19 @@ fn a_queue_pair_stays_ended_whatever_states_are_written_meanwhile() {
         assert_eq!(bench.seen.fatal, fatal + 1, "{delay} clocks later");
         works(bench.destroy(2));
     }
+}
+
+/// A request is set, and so its deadline starts, when xud_tx has room for it.
+#[test]
+fn no_deadline_starts_while_the_line_has_no_room() {
+    let mut bench = bench(14, CALM);
+    bench.manner.ahead = 0;
+    works(bench.connect(7, shape(2, 7)));
+    bench.post(7, 1);
+    works(bench.clocks(1_000));
+    assert_eq!(bench.qps[7].read, 1);
+    assert!(bench.seen.outcomes.is_empty());
+    bench.manner.ahead = 1;
+    works(bench.drain());
+    assert_eq!(bench.seen.records, 1);
 }

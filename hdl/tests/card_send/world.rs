@@ -130,7 +130,7 @@ pub fn work_request(dice: &mut Dice, manner: &Manner, mtu: u64) -> [u8; WORK_LEN
         wr_id: dice.word(),
         address: dice.word(),
         lkey: dice.word() as u32 & !1,
-        version_flags: version << 4 | version * dice.below(8) as u8,
+        version_flags: version * (16 + dice.below(8) as u8),
         to: Peer {
             node: dice.word() as u16,
             qpn: dice.word() as u32 >> 8,
