@@ -234,7 +234,8 @@ fn xud_01_a_request_whose_place_is_taken_waits_and_others_do_not() {
 fn queue_pairs_take_turns() {
     let mut hosts = [Host::new(0), Host::new(1)];
     let qpns = [0, 1, 3];
-    qpns.map(|qpn| hosts[0].connect(qpn, [5, 3, 6]));
+    qpns.iter()
+        .for_each(|qpn| hosts[0].connect(*qpn, [5, 3, 6]));
     for qpn in qpns {
         (0..12).for_each(|_| hosts[0].post_send(qpn, &work(TO, DATA, 8)));
     }
