@@ -73,7 +73,7 @@ impl CardModel {
     /// Reads 32 bits of BAR0. What is not there reads as 0.
     #[must_use]
     pub fn read(&self, offset: u32) -> u32 {
-        if offset % 4 != 0 {
+        if !offset.is_multiple_of(4) {
             return 0;
         }
         if let Some(argument) = argument(offset) {
@@ -111,7 +111,7 @@ impl CardModel {
 
     /// Writes 32 bits of BAR0.
     pub fn write(&mut self, offset: u32, value: u32) {
-        if offset % 4 != 0 {
+        if !offset.is_multiple_of(4) {
             return self.count(Counter::BadWrite);
         }
         if let Some(argument) = argument(offset) {
