@@ -119,6 +119,7 @@ impl ProtectionDomain {
         Ok(MemoryRegion(Arc::new(Region {
             domain: self.clone(),
             dma,
+            length,
             index,
             key,
             access,
@@ -148,6 +149,7 @@ pub struct MemoryRegion(Arc<Region>);
 struct Region {
     domain: ProtectionDomain,
     dma: Dma,
+    length: usize,
     index: u32,
     key: u32,
     access: Access,
@@ -170,7 +172,7 @@ impl MemoryRegion {
     /// Its bytes.
     #[must_use]
     pub fn length(&self) -> usize {
-        self.0.dma.memory.length
+        self.0.length
     }
 
     /// What the card may do.

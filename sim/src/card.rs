@@ -27,11 +27,13 @@
 //! ```
 
 mod device;
+mod exchange;
 mod memory;
 mod node;
 mod world;
 
 pub use device::SimDevice;
+pub use exchange::{Exchange, ExchangeReport, exchange};
 pub use memory::HostStats;
 pub use node::Node;
 pub use world::{NetworkConfig, network, network_of};
