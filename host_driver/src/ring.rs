@@ -287,11 +287,8 @@ impl Rings {
 
     /// Whether the card has written a completion that was not taken.
     pub fn has_next(&self) -> bool {
-        let at = self.entry() + COMPLETION_LEN - 8;
-        // SAFETY: an aligned word of the completion ring, which the card writes as a whole; it is never handed out.
-        let word = unsafe { AtomicU64::from_ptr(self.pointer(at).cast()) };
         // Acquire: the rest of the entry is there when its phase is.
-        let phase = u64::from_le(word.load(Ordering::Acquire)) & 1 == 1;
+        let phase = self.word(COMPLETION_LEN / 8 - 1, Ordering::Acquire) & 1 == 1;
         phase == Completion::phase(self.taken, self.complete_log)
     }
 
@@ -300,12 +297,7 @@ impl Rings {
         if !self.has_next() {
             return Ok(None);
         }
-        let mut entry = [0; COMPLETION_LEN];
-        // SAFETY: the entry lies in the ring, and the card does not write it again before its slot is given back.
-        unsafe {
-            let from = self.pointer(self.entry());
-            from.copy_to_nonoverlapping(entry.as_mut_ptr(), COMPLETION_LEN);
-        }
+        let entry = self.read_entry();
         let completion = Completion::decode(&entry).map_err(|error| self.corrupt(&error))?;
         if completion.number != self.taken {
             let what = format!("completion {} at {}", completion.number, self.taken);
@@ -417,6 +409,21 @@ impl Rings {
     fn entry(&self) -> usize {
         let place = usize::from(self.taken) & ((1 << self.complete_log) - 1);
         self.complete_at + place * COMPLETION_LEN
+    }
+
+    /// A word of the completion that comes next. The card writes words as a whole.
+    fn word(&self, word: usize, ordering: Ordering) -> u64 {
+        // SAFETY: an aligned word of the completion ring, of which nobody has a reference.
+        let place = unsafe { AtomicU64::from_ptr(self.pointer(self.entry() + 8 * word).cast()) };
+        u64::from_le(place.load(ordering))
+    }
+
+    fn read_entry(&self) -> [u8; COMPLETION_LEN] {
+        let mut entry = [0; COMPLETION_LEN];
+        for (word, place) in entry.chunks_exact_mut(8).enumerate() {
+            place.copy_from_slice(&self.word(word, Ordering::Relaxed).to_le_bytes());
+        }
+        entry
     }
 
     fn pointer(&self, at: usize) -> *mut u8 {

@@ -26,6 +26,10 @@
 //! assert_eq!(payload, b"hello");
 //! ```
 
+#[doc = include_str!("../../docs/driver.md")]
+#[cfg(doctest)]
+pub struct DriverDocument;
+
 mod device;
 mod exchange;
 mod memory;

@@ -180,6 +180,7 @@ fn ids(window: &Window) -> u64 {
 impl WorkRequest {
     /// As the card reads it.
     #[must_use]
+    #[inline]
     pub fn encode(&self) -> [u8; WORK_LEN] {
         let head = |at| words(&self.head, at);
         bytes(&[
@@ -225,6 +226,7 @@ impl WorkRequest {
 impl ReceiveRequest {
     /// As the card reads it.
     #[must_use]
+    #[inline]
     pub fn encode(&self) -> [u8; RECEIVE_LEN] {
         bytes(&[
             self.wr_id,
@@ -276,6 +278,7 @@ impl Completion {
     ///
     /// # Errors
     /// A status or kind without a meaning.
+    #[inline]
     pub fn decode(entry: &[u8; COMPLETION_LEN]) -> Result<Self, CompletionError> {
         let word = |at| words(entry, at);
         let unknown = |field, value| CompletionError { field, value };
