@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput};
 use tributary_host_driver::{
     Access, AddressHandle, Context, Device, DeviceError, DmaMemory, Options, SendRequest,
 };
@@ -160,8 +160,8 @@ fn post_and_poll(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group! {
-    /// All of them.
-    benches, post_and_poll
+fn main() {
+    let mut criterion = Criterion::default().configure_from_args();
+    post_and_poll(&mut criterion);
+    criterion.final_summary();
 }
-criterion_main!(benches);

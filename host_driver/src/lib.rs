@@ -6,8 +6,8 @@
 //!
 //! [`ReliableEndpoint`] is the same service made reliable: messages of up to 64 KiB, each delivered once.
 //!
-//! The card is a [`Device`]: simulated in the process (crate `tributary-sim`), or whatever else implements it. `docs/driver.md` shows
-//! how to use all this.
+//! The card is a [`Device`]: simulated in the process (crate `tributary-sim`), in another process behind a vfio-user socket
+//! (`VfioUserDevice`), or whatever else implements it. `docs/driver.md` shows how to use all this.
 
 mod completion;
 mod context;
@@ -17,7 +17,13 @@ mod error;
 pub mod memory;
 mod queue;
 mod ring;
+#[cfg(target_os = "linux")]
+pub mod shared;
+#[cfg(target_os = "linux")]
+mod vfio_user;
 
+#[cfg(target_os = "linux")]
+pub use crate::vfio_user::VfioUserDevice;
 pub use completion::{CompletionQueue, WorkCompletion};
 pub use context::{Context, Options, Sizes};
 pub use device::{Device, DeviceError, DmaMemory};

@@ -1,4 +1,4 @@
-//! Hosts with a card each, in one process: what runs a driver without hardware.
+//! Hosts with a card each, in one process: what runs a driver without hardware. [`serve`] gives the cards to other processes.
 //!
 //! The cards are [`Node`]s, models or anything else that has a BAR and frames; their frames cross links that lose, repeat and
 //! reorder them. Each is a [`SimDevice`] for `tributary_host_driver`. Nothing runs by itself: time goes on by a slot whenever some
@@ -34,10 +34,12 @@ mod device;
 mod exchange;
 mod memory;
 mod node;
+mod serve;
 mod world;
 
 pub use device::SimDevice;
 pub use exchange::{Exchange, ExchangeReport, exchange};
 pub use memory::HostStats;
 pub use node::Node;
+pub use serve::{ServeError, Served, serve};
 pub use world::{NetworkConfig, network, network_of};

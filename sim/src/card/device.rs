@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tributary_host_driver::shared::{Event, Mapping};
 use tributary_host_driver::{Counter, Device, DeviceError, DmaMemory};
 use tributary_protocol::card::regs::{CONTROL, CONTROL_RESET};
 
@@ -71,6 +72,33 @@ impl SimDevice {
         let world = self.world();
         let model = world.places[self.at].node.as_model();
         model.map(|model| model.counter(counter))
+    }
+
+    /// Interrupt vectors of the card.
+    #[must_use]
+    pub fn vectors(&self) -> usize {
+        self.vectors
+    }
+
+    /// Memory of another process for the card; false if some of the addresses are taken.
+    pub(super) fn map(&self, iova: u64, mapping: Mapping) -> bool {
+        self.world().places[self.at].memory.map(iova, mapping)
+    }
+
+    pub(super) fn unmap(&self, iova: u64, length: u64) -> bool {
+        self.world().places[self.at].memory.unmap(iova, length)
+    }
+
+    pub(super) fn unmap_all(&self) {
+        self.world().places[self.at].memory.unmap_all();
+    }
+
+    /// Whom a vector signals in another process; false if there is no such vector.
+    pub(super) fn set_event(&self, vector: u32, event: Event) -> bool {
+        let mut world = self.world();
+        let events = &mut world.places[self.at].memory.events;
+        let place = events.get_mut(vector as usize);
+        place.map(|place| *place = Some(event)).is_some()
     }
 
     /// Pulls the card out: from now on its driver gets errors and its peers hear nothing.

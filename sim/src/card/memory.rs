@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use tributary_host_driver::DmaMemory;
+use tributary_host_driver::shared::{Event, Mapping};
 use tributary_protocol::card::model::{HostMemory, Unanswered};
 
 /// DMA memory starts at a multiple of this.
@@ -31,11 +32,15 @@ pub(super) struct Memory {
     stats: HostStats,
     /// Interrupts so far, by vector.
     pub interrupts: Vec<u64>,
+    /// Who is told of them in another process, by vector.
+    pub events: Vec<Option<Event>>,
 }
 
 struct Part {
     pointer: NonNull<u8>,
     length: usize,
+    /// Memory that another process shares, not our own.
+    shared: Option<Mapping>,
 }
 
 // SAFETY: the pointers are of memory that this owns; it is used under the lock of the world, and by drivers as `Device` says.
@@ -52,6 +57,7 @@ impl Memory {
             next: FIRST,
             stats: HostStats::default(),
             interrupts: vec![0; vectors],
+            events: (0..vectors).map(|_| None).collect(),
         }
     }
 
@@ -67,7 +73,12 @@ impl Memory {
         // A page between two parts, so that an access over an end is one where nothing is; no address is ever used again.
         let iova = self.next;
         self.next += (length + PAGE) as u64;
-        self.parts.insert(iova, Part { pointer, length });
+        let part = Part {
+            pointer,
+            length,
+            shared: None,
+        };
+        self.parts.insert(iova, part);
         self.stats.allocated += length;
         Some(DmaMemory {
             iova,
@@ -82,6 +93,43 @@ impl Memory {
         };
         self.stats.allocated -= part.length;
         part.dealloc();
+    }
+
+    /// Takes memory that another process shares; false if some of the addresses are taken.
+    pub fn map(&mut self, iova: u64, mapping: Mapping) -> bool {
+        let (pointer, length) = (mapping.pointer(), mapping.length());
+        let Some(end) = iova.checked_add(length as u64) else {
+            return false;
+        };
+        let before = self.parts.range(..end).next_back();
+        if before.is_some_and(|(base, part)| base + part.length as u64 > iova) {
+            return false;
+        }
+        let part = Part {
+            pointer,
+            length,
+            shared: Some(mapping),
+        };
+        self.parts.insert(iova, part);
+        self.stats.allocated += length;
+        true
+    }
+
+    /// The other process takes its memory back; false if there is none.
+    pub fn unmap(&mut self, iova: u64, length: u64) -> bool {
+        let part = self.parts.get(&iova);
+        let fits = part.is_some_and(|part| part.shared.is_some() && part.length as u64 == length);
+        if fits && let Some(part) = self.parts.remove(&iova) {
+            self.stats.allocated -= part.length;
+        }
+        fits
+    }
+
+    /// The other process is gone.
+    pub fn unmap_all(&mut self) {
+        self.parts.retain(|_, part| part.shared.is_none());
+        self.stats.allocated = self.parts.values().map(|part| part.length).sum();
+        self.events.fill_with(|| None);
     }
 
     /// Where bytes lie, if all are in one part.
@@ -102,7 +150,9 @@ impl Memory {
 
 impl Part {
     fn dealloc(self) {
-        if let Some(layout) = layout(self.length) {
+        if self.shared.is_none()
+            && let Some(layout) = layout(self.length)
+        {
             // SAFETY: allocated with this layout; the owner has given it up.
             unsafe { dealloc(self.pointer.as_ptr(), layout) };
         }
@@ -134,6 +184,9 @@ impl HostMemory for Memory {
             let vector = u32::from_le_bytes(data) as usize;
             let count = self.interrupts.get_mut(vector).ok_or(Unanswered)?;
             *count += 1;
+            if let Some(Some(event)) = self.events.get(vector) {
+                event.signal();
+            }
             return Ok(());
         }
         let to = self.find(iova, from.len())?;

@@ -2,6 +2,7 @@
 
 mod endpoints;
 mod life;
+mod served;
 mod verbs;
 
 use std::sync::Arc;
