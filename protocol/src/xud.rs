@@ -35,7 +35,7 @@
 //! assert!(matches!(&events[1], Event::Completed { outcome: Outcome::Ok, .. }));
 //! ```
 
-mod card;
+pub(crate) mod card;
 mod codes;
 mod config;
 pub mod control;
@@ -50,7 +50,7 @@ pub use card::{
 };
 pub use codes::{Drop, Drops, Nak, OPCODE_ACK, OPCODE_SEND, OPCODES, Outcome};
 pub use config::{CardConfig, ConfigError, LayerConfig, Mutations};
-pub use layer::{Event, Layer, LayerStats, SendError};
+pub use layer::{Datagrams, Event, Layer, LayerError, LayerStats, Post, SendError};
 pub use wire::{Ack, Echo, Packet, Reply, Send, Window};
 
 /// A queue pair somewhere: what a connection of the reliable layer is made to.

@@ -85,7 +85,7 @@ proptest! {
             prop_assert_eq!(control.encode(), bytes.clone());
         }
         if let Some((fragment, rest)) = Fragment::decode(&bytes, 1 << 16) {
-            prop_assert_eq!([fragment.encode(), rest.to_vec()].concat(), bytes);
+            prop_assert_eq!([fragment.encode().as_slice(), rest].concat(), bytes);
         }
     }
 

@@ -203,6 +203,7 @@ fn bytes<const N: usize>(words: &[u64; 8]) -> [u8; N] {
 impl WorkRequest {
     /// As the card reads it.
     #[must_use]
+    #[inline]
     pub fn encode(&self) -> [u8; WORK_LEN] {
         let mut w = [0; 8];
         W_OPCODE.put(&mut w, self.opcode);
@@ -253,6 +254,7 @@ impl WorkRequest {
 impl ReceiveRequest {
     /// As the card reads it.
     #[must_use]
+    #[inline]
     pub fn encode(&self) -> [u8; RECEIVE_LEN] {
         let mut w = [0; 8];
         R_ID.put(&mut w, self.wr_id);
@@ -308,6 +310,7 @@ impl Completion {
     ///
     /// # Errors
     /// A status or kind without a meaning.
+    #[inline]
     pub fn decode(entry: &[u8; COMPLETION_LEN]) -> Result<Self, CompletionError> {
         let w = &words(entry);
         let unknown = |field, value| CompletionError { field, value };

@@ -2,6 +2,7 @@
 //!
 //! It keeps no state per connection. Time is in nanoseconds, given with each call; every method is one atomic operation.
 
+mod queues;
 mod receive;
 mod transmit;
 
@@ -16,7 +17,10 @@ use super::config::{CardConfig, ConfigError};
 use super::table::Table;
 use super::wheel::Wheel;
 use super::wire::{Ack, Packet, Window};
+pub(crate) use queues::Stall;
 
+/// The shortest timeout, ns.
+const TIMEOUT_UNIT_NS: u64 = 4_096;
 /// Half of the shortest timeout, ns: width of the wheel's buckets.
 const TICK_NS: u64 = 2_048;
 /// Acknowledgements that may wait for the line. When more wait, requests are dropped as if lost.
@@ -94,6 +98,19 @@ pub enum Completion {
         /// Bytes written to the receive request's memory.
         payload: Vec<u8>,
     },
+    /// A message has used up a receive request that names no memory of the queue pair; its sender was told so.
+    Refused {
+        /// Name of the receive request.
+        id: u64,
+        /// Where from.
+        from: Peer,
+        /// Version of the XUDETH.
+        version: u8,
+        /// Flags of the XUDETH.
+        flags: u8,
+        /// Window identity.
+        window: Window,
+    },
 }
 
 /// A packet for the line.
@@ -168,6 +185,8 @@ struct Qp {
     sends: VecDeque<SendRequest>,
     receives: VecDeque<ReceiveRequest>,
     cq: VecDeque<Completion>,
+    /// It takes requests from the line.
+    receiving: bool,
     /// Slots of `cq` promised to requests in the queue, in flight, or landing (XUD-4).
     reserved: u32,
 }
@@ -186,9 +205,12 @@ impl Qp {
 
 /// A message on its way into host memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Landing {
-    qpn: u32,
-    completion: Completion,
+pub(crate) struct Landing {
+    /// To this queue pair.
+    pub(crate) qpn: u32,
+    /// What its software is told.
+    pub(crate) completion: Completion,
+    /// What the sender is told then.
     ack: Option<(u16, Ack)>,
 }
 
@@ -205,6 +227,8 @@ pub struct Card {
     landing: VecDeque<Landing>,
     /// Queue pair that sent last.
     turn: u32,
+    /// What 2^0 of a timeout is, ns (XUD-1).
+    timeout_unit: u64,
     stats: CardStats,
 }
 
@@ -235,6 +259,7 @@ impl Card {
             acks: VecDeque::new(),
             landing: VecDeque::new(),
             turn: 0,
+            timeout_unit: TIMEOUT_UNIT_NS,
             stats: CardStats::default(),
         })
     }
@@ -279,6 +304,7 @@ impl Card {
             sends: VecDeque::new(),
             receives: VecDeque::new(),
             cq: VecDeque::new(),
+            receiving: true,
             reserved: 0,
         };
         self.qps.insert(qpn, qp);

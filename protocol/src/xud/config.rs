@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use super::card::Shape;
+
 /// A parameter out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{name} = {value} is not within {min} to {max}")]
@@ -14,6 +16,13 @@ pub struct ConfigError {
     pub min: u64,
     /// The largest.
     pub max: u64,
+}
+
+impl ConfigError {
+    /// The error of a value that is not within its range.
+    pub(crate) fn check(name: &'static str, value: u64, min: u64, max: u64) -> Result<(), Self> {
+        range(name, value, min, max)
+    }
 }
 
 fn range(
@@ -153,6 +162,19 @@ impl Default for LayerConfig {
 }
 
 impl LayerConfig {
+    /// What its queue pair is made with.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        Shape {
+            q_key: self.q_key,
+            first_psn: 0,
+            timeout: self.timeout,
+            sends: self.sends,
+            receives: self.receives,
+            completions: u32::from(self.sends) + u32::from(self.receives),
+        }
+    }
+
     /// Checks every field.
     ///
     /// # Errors

@@ -138,11 +138,13 @@ impl Control {
 impl Fragment {
     /// As bytes.
     #[must_use]
-    pub fn encode(&self) -> Vec<u8> {
-        [self.message, self.offset, self.total]
-            .iter()
-            .flat_map(|word| word.to_be_bytes())
-            .collect()
+    pub fn encode(&self) -> [u8; FRAGMENT_LEN] {
+        let mut out = [0; FRAGMENT_LEN];
+        let words = [self.message, self.offset, self.total];
+        for (place, word) in out.chunks_exact_mut(4).zip(words) {
+            place.copy_from_slice(&word.to_be_bytes());
+        }
+        out
     }
 
     /// The header and the bytes behind it; `None` if those do not lie in the message, or it is longer than `max`.

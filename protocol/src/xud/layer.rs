@@ -1,5 +1,7 @@
 //! The reliable layer: what makes the card's datagrams arrive once, in software, over one queue pair (XUD-7).
 //!
+//! It runs over anything that is [`Datagrams`]: the model of a card, or a driver's queue pair.
+//!
 //! A connection has windows with one message in flight each. A message that ran into a timeout is sent again under the same
 //! window identity; the receiver drops what it has seen. When a message is given up, its connection sends nothing more until
 //! everything in flight has ended, and is then opened anew under a new epoch (XUD-8): one epoch for all windows of a connection
@@ -9,6 +11,7 @@ mod connection;
 mod incoming;
 mod opening;
 mod outgoing;
+mod port;
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{Hash, Hasher};
@@ -16,7 +19,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::card::{Card, Completion, PostError, ReceiveRequest, SendRequest, Shape};
+use super::card::{Card, Completion, PostError, ReceiveRequest};
 use super::codes::{Drop, Drops, Outcome};
 use super::config::{ConfigError, LayerConfig};
 use super::control::Control;
@@ -24,13 +27,14 @@ use super::wheel::Wheel;
 use super::wire::Window;
 use super::{MAX_MESSAGE, Peer};
 use connection::{Connection, Slab};
+pub use port::{Datagrams, Post};
 
 /// Name of control messages in the card; pieces have their place.
 const CONTROL_ID: u64 = u64::MAX;
 
 /// What the layer tells its user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Event {
+pub enum Event<B = Arc<[u8]>> {
     /// A message has arrived.
     Delivered {
         /// Where from.
@@ -47,7 +51,7 @@ pub enum Event {
         /// How it ended. After anything but OK the receiver may have it, at most once.
         outcome: Outcome,
         /// The buffer.
-        buffer: Arc<[u8]>,
+        buffer: B,
     },
 }
 
@@ -103,12 +107,12 @@ pub struct LayerStats {
 
 /// A message of the user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Message {
+struct Message<B> {
     id: u64,
     to: Peer,
     /// Number in its connection.
     number: u32,
-    buffer: Arc<[u8]>,
+    buffer: B,
     /// Bytes of a piece; the last may be shorter.
     piece: usize,
     pieces: u32,
@@ -145,21 +149,21 @@ enum Timer {
     Open(Peer, u16, u8),
 }
 
-/// The reliable layer of one queue pair.
+/// The reliable layer of one queue pair. `B` is the memory that messages are sent from.
 #[derive(Clone, Debug)]
-pub struct Layer {
+pub struct Layer<B = Arc<[u8]>> {
     config: LayerConfig,
     mtu: usize,
     incarnation: u16,
     connections: HashMap<Peer, Connection>,
-    messages: Slab<Message>,
+    messages: Slab<Message<B>>,
     pieces: Slab<Piece>,
     timers: Wheel<Timer>,
     /// Control messages that wait for a place in the card.
     control: VecDeque<(Peer, Control)>,
     /// Connections that could post if the card had a place.
     waiting: VecDeque<Peer>,
-    events: VecDeque<Event>,
+    events: VecDeque<Event<B>>,
     /// Requests in the card.
     in_card: u32,
     next_id: u64,
@@ -167,7 +171,7 @@ pub struct Layer {
 }
 
 /// State that decides what can still happen: counters and clocks are left out.
-impl Hash for Layer {
+impl<B: Hash> Hash for Layer<B> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let mut connections: Vec<_> = self.connections.iter().collect();
         connections.sort_unstable_by_key(|(peer, _)| **peer);
@@ -188,16 +192,28 @@ impl Layer {
     /// A parameter out of range, or a queue pair that exists.
     pub fn new(config: LayerConfig, card: &mut Card) -> Result<Self, LayerError> {
         config.check()?;
-        let shape = Shape {
-            q_key: config.q_key,
-            first_psn: 0,
-            timeout: config.timeout,
-            sends: config.sends,
-            receives: config.receives,
-            completions: u32::from(config.sends) + u32::from(config.receives),
-        };
-        card.create_qp(config.qpn, shape)?;
-        let mtu = card.config().mtu;
+        card.create_qp(config.qpn, config.shape())?;
+        Self::over(config, card)
+    }
+
+    /// Destroys the queue pair; every message that has not ended ends FLUSHED. Then the card may make another of its number.
+    pub fn close(self, card: &mut Card) -> Vec<Event> {
+        card.destroy_qp(self.config.qpn);
+        self.flush()
+    }
+}
+
+impl<B: AsRef<[u8]>> Layer<B> {
+    /// A layer over a queue pair that was made for it, as [`LayerConfig::shape`] says. Its receive requests are posted here.
+    ///
+    /// # Errors
+    /// A parameter out of range, or a queue pair that takes no receive requests.
+    pub fn over(
+        config: LayerConfig,
+        card: &mut impl Datagrams<Buffer = B>,
+    ) -> Result<Self, LayerError> {
+        config.check()?;
+        let mtu = card.mtu();
         for id in 0..u64::from(config.receives) {
             let length = mtu.into();
             card.post_receive(config.qpn, ReceiveRequest { id, length })?;
@@ -258,7 +274,7 @@ impl Layer {
     }
 
     /// The oldest event that was not yet taken.
-    pub fn take_event(&mut self) -> Option<Event> {
+    pub fn take_event(&mut self) -> Option<Event<B>> {
         self.events.pop_front()
     }
 
@@ -266,21 +282,30 @@ impl Layer {
     ///
     /// # Errors
     /// Too long, or an address that cannot be.
-    pub fn send(&mut self, to: Peer, buffer: Arc<[u8]>) -> Result<u64, SendError> {
-        if buffer.len() > MAX_MESSAGE {
-            return Err(SendError::TooLong(buffer.len()));
-        }
-        if to.qpn >= 1 << 24 {
-            return Err(SendError::Address(to.qpn));
-        }
+    pub fn send(&mut self, to: Peer, buffer: B) -> Result<u64, SendError> {
+        self.check(to, buffer.as_ref().len())?;
         let id = self.next_id;
         self.next_id += 1;
         self.enqueue(id, to, buffer);
         Ok(id)
     }
 
+    /// Whether [`Self::send`] would take so many bytes for this peer.
+    ///
+    /// # Errors
+    /// Too long, or an address that cannot be.
+    pub fn check(&self, to: Peer, length: usize) -> Result<(), SendError> {
+        if length > MAX_MESSAGE {
+            return Err(SendError::TooLong(length));
+        }
+        if to.qpn >= 1 << 24 {
+            return Err(SendError::Address(to.qpn));
+        }
+        Ok(())
+    }
+
     /// Does what can be done now: takes the card's completions, serves timers, posts what waits.
-    pub fn run(&mut self, card: &mut Card, now: u64) {
+    pub fn run(&mut self, card: &mut impl Datagrams<Buffer = B>, now: u64) {
         card.tick(now);
         while let Some(completion) = card.poll(self.config.qpn) {
             match completion {
@@ -293,16 +318,14 @@ impl Layer {
                     window,
                     payload,
                 } => {
-                    let length = self.mtu as u32;
-                    // The queue has just lost one, so there is room.
-                    let posted = card.post_receive(self.config.qpn, ReceiveRequest { id, length });
-                    debug_assert_eq!(posted, Ok(()));
+                    self.receive_again(card, id);
                     if version == 0 {
                         self.stats.drops.count(Drop::OldEpoch);
                     } else {
-                        self.received(card, from, flags, window, &payload);
+                        self.received(card, from, flags, window, payload);
                     }
                 }
+                Completion::Refused { id, .. } => self.receive_again(card, id),
             }
         }
         let mut due = Vec::new();
@@ -318,9 +341,8 @@ impl Layer {
         self.post_waiting(card, now);
     }
 
-    /// Destroys the queue pair; every message that has not ended ends FLUSHED. Then the card may make another of its number.
-    pub fn close(mut self, card: &mut Card) -> Vec<Event> {
-        card.destroy_qp(self.config.qpn);
+    /// The queue pair is gone: every message that has not ended ends FLUSHED.
+    pub fn flush(mut self) -> Vec<Event<B>> {
         for message in self.messages.drain() {
             self.events.push_back(Event::Completed {
                 id: message.id,
@@ -337,16 +359,21 @@ impl Layer {
         self.in_card < u32::from(self.config.sends)
     }
 
-    fn post(&mut self, card: &mut Card, request: SendRequest) {
-        match card.post_send(self.config.qpn, request) {
-            Ok(()) => self.in_card += 1,
-            // `in_card` never exceeds the queue that the queue pair was made with.
-            Err(error) => debug_assert!(false, "{error}"),
-        }
+    fn posted(&mut self, posted: Result<(), PostError>) {
+        // `in_card` never exceeds the queue that the queue pair was made with.
+        debug_assert_eq!(posted, Ok(()));
+        self.in_card += u32::from(posted.is_ok());
+    }
+
+    fn receive_again(&mut self, card: &mut impl Datagrams<Buffer = B>, id: u64) {
+        let length = self.mtu as u32;
+        let posted = card.post_receive(self.config.qpn, ReceiveRequest { id, length });
+        // The queue has just lost one, so there is room.
+        debug_assert_eq!(posted, Ok(()));
     }
 
     /// A request that only speaks to the peer's layer.
-    fn say(&mut self, card: &mut Card, to: Peer, control: Control) {
+    fn say(&mut self, card: &mut impl Datagrams<Buffer = B>, to: Peer, control: Control) {
         if !self.has_place() {
             self.control.push_back((to, control));
             return;
@@ -356,16 +383,15 @@ impl Layer {
             Control::OpenAck { epoch, .. } => (*epoch, 1),
             Control::Refuse(window) => (window.epoch, 2),
         };
-        let request = SendRequest {
+        let post = Post {
             id: CONTROL_ID,
             to,
-            version: 1,
             flags: super::wire::CONTROL,
             window: Window { id: 0, epoch, msn },
-            head: control.encode(),
-            buffer: Arc::from([].as_slice()),
-            range: (0, 0),
+            head: &control.encode(),
+            payload: None,
         };
-        self.post(card, request);
+        let posted = card.post_send(self.config.qpn, post);
+        self.posted(posted);
     }
 }

@@ -56,7 +56,7 @@ impl Table {
 
     fn place(&self, qpn: u32, psn: u32) -> usize {
         // Spreads the queue pairs over the table: number 1 begins at its half, 2 and 3 at its quarters.
-        let base = u64::from(qpn.reverse_bits()) * self.entries.len() as u64 >> 32;
+        let base = (u64::from(qpn.reverse_bits()) * self.entries.len() as u64) >> 32;
         psn.wrapping_add(base as u32) as usize & (self.entries.len() - 1)
     }
 

@@ -42,6 +42,12 @@ pub const FRAGMENT: u8 = 2;
 /// Flag: the payload begins with a stream sequence number.
 pub const ORDERED: u8 = 4;
 const FLAGS: u8 = CONTROL | FRAGMENT | ORDERED;
+
+/// Whether all these flags have a meaning.
+pub(crate) const fn flags_known(flags: u8) -> bool {
+    flags & !FLAGS == 0
+}
+
 const SYNDROME_OK: u8 = 0x1F;
 const SYNDROME_RNR: u8 = 0x20;
 const SYNDROME_NAK: u8 = 0x60;

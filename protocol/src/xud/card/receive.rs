@@ -6,11 +6,19 @@ use crate::xud::{
     wire::{self, CONTROL, Echo, Reply, Send, WireError},
 };
 
+/// Whether so many bytes may be written for a receive request of a queue pair.
+pub(crate) type MayWrite<'a> = dyn FnMut(u32, u64, usize) -> bool + 'a;
+
 impl Card {
     /// A frame from the line.
     pub fn receive_frame(&mut self, frame: &[u8], now: u64) {
+        self.receive_frame_if(frame, now, &mut |_, _, _| true);
+    }
+
+    /// The same; `may_write` says of a queue pair, a receive request and a number of bytes whether these may go there.
+    pub(crate) fn receive_frame_if(&mut self, frame: &[u8], now: u64, may_write: &mut MayWrite) {
         match wire::decode_frame(frame) {
-            Ok((from, packet)) => self.receive(from, &packet, now),
+            Ok((from, packet)) => self.receive_if(from, &packet, now, may_write),
             Err(error) => self.stats.drops.count(match error {
                 WireError::Frame(_) => Drop::BadFrame,
                 WireError::Opcode(_) => Drop::NotXud,
@@ -21,22 +29,26 @@ impl Card {
 
     /// A packet from a node. Everything is checked before any state changes (XUD-14).
     pub fn receive(&mut self, from: u16, packet: &Packet, now: u64) {
+        self.receive_if(from, packet, now, &mut |_, _, _| true);
+    }
+
+    fn receive_if(&mut self, from: u16, packet: &Packet, now: u64, may_write: &mut MayWrite) {
         // A deadline that is over has priority over an acknowledgement of the same moment, as in the wheel.
         self.tick(now);
         match packet {
             Packet::Ack(ack) => self.acknowledged(from, ack),
-            Packet::Send(send) => self.request(from, send, None),
-            Packet::Unknown { send, .. } => self.request(from, send, Some(Nak::Opcode)),
+            Packet::Send(send) => self.request(from, send, None, may_write),
+            Packet::Unknown { send, .. } => self.request(from, send, Some(Nak::Opcode), may_write),
         }
     }
 
-    fn request(&mut self, from: u16, send: &Send, refused: Option<Nak>) {
+    fn request(&mut self, from: u16, send: &Send, refused: Option<Nak>, may_write: &mut MayWrite) {
         if self.acks.len() + self.landing.len() >= ACK_QUEUE {
             self.stats.ack_overload += 1;
             return;
         }
         let reply = match self.check(send, refused) {
-            Ok(()) => return self.accept(from, send),
+            Ok(()) => return self.accept(from, send, may_write),
             Err(drop) => {
                 self.stats.drops.count(drop);
                 match drop {
@@ -56,7 +68,8 @@ impl Card {
 
     /// Whether a request can be accepted; what is answered is in the order of these checks.
     fn check(&self, send: &Send, refused: Option<Nak>) -> Result<(), Drop> {
-        let qp = self.qps.get(&send.dest_qp).ok_or(Drop::BadQp)?;
+        let qp = self.qps.get(&send.dest_qp);
+        let qp = qp.filter(|qp| qp.receiving).ok_or(Drop::BadQp)?;
         if send.q_key != qp.shape.q_key {
             return Err(Drop::BadKey);
         }
@@ -80,7 +93,7 @@ impl Card {
     }
 
     /// Takes a receive request and a completion slot; the acknowledgement waits until the message has landed (XUD-4).
-    fn accept(&mut self, from: u16, send: &Send) {
+    fn accept(&mut self, from: u16, send: &Send, may_write: &mut MayWrite) {
         let Some(qp) = self.qps.get_mut(&send.dest_qp) else {
             return;
         };
@@ -88,8 +101,14 @@ impl Card {
             return;
         };
         qp.reserved += 1;
-        self.stats.accepted += 1;
-        let mut ack = Some((from, answer(send, Reply::Ok)));
+        let allowed = may_write(send.dest_qp, memory.id, send.payload.len());
+        self.stats.accepted += u64::from(allowed);
+        let reply = if allowed {
+            Reply::Ok
+        } else {
+            Reply::Nak(Nak::Access)
+        };
+        let mut ack = Some((from, answer(send, reply)));
         if self.config.mutations.early_ack {
             self.acks.extend(ack.take());
         }
@@ -97,13 +116,24 @@ impl Card {
             node: from,
             qpn: send.src_qp,
         };
-        let completion = Completion::Received {
-            id: memory.id,
-            from,
-            version: send.version,
-            flags: send.flags,
-            window: send.window,
-            payload: send.payload.clone(),
+        let (id, version, flags, window) = (memory.id, send.version, send.flags, send.window);
+        let completion = if allowed {
+            Completion::Received {
+                id,
+                from,
+                version,
+                flags,
+                window,
+                payload: send.payload.clone(),
+            }
+        } else {
+            Completion::Refused {
+                id,
+                from,
+                version,
+                flags,
+                window,
+            }
         };
         self.landing.push_back(Landing {
             qpn: send.dest_qp,

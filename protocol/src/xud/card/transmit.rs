@@ -76,6 +76,19 @@ impl Card {
         let qp = self.qps.get_mut(&qpn)?;
         let request = qp.sends.pop_front()?;
         qp.psn = qp.psn.wrapping_add(1) & mask;
+        let psn = qp.psn;
+        self.launch(qpn, psn, request, now)
+    }
+
+    /// Enters a request with its number into the table of those in flight.
+    pub(crate) fn launch(
+        &mut self,
+        qpn: u32,
+        psn: u32,
+        request: SendRequest,
+        now: u64,
+    ) -> Option<Outgoing> {
+        let qp = self.qps.get_mut(&qpn)?;
         let SendRequest {
             id,
             to,
@@ -91,19 +104,19 @@ impl Card {
         }
         let timer = self.table.insert(Entry {
             qpn,
-            psn: qp.psn,
+            psn,
             to,
             window,
             version,
             flags,
             id,
         });
-        let deadline = now.saturating_add(4_096 << qp.shape.timeout);
+        let deadline = now.saturating_add(self.timeout_unit << qp.shape.timeout);
         self.wheel.start(deadline, timer);
         self.stats.sent += 1;
         let send = Send {
             dest_qp: to.qpn,
-            psn: qp.psn,
+            psn,
             q_key: qp.shape.q_key,
             src_qp: qpn,
             version,

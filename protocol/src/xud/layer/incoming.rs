@@ -11,17 +11,17 @@ use crate::xud::wire::{CONTROL, FRAGMENT, ORDERED};
 /// A message that made no sense to the windows: the sender is told (XUD-5).
 struct Impossible;
 
-impl Layer {
+impl<B: AsRef<[u8]>> Layer<B> {
     pub(super) fn received(
         &mut self,
-        card: &mut Card,
+        card: &mut impl Datagrams<Buffer = B>,
         from: Peer,
         flags: u8,
         window: Window,
-        payload: &[u8],
+        payload: Vec<u8>,
     ) {
         if flags & CONTROL != 0 {
-            return match Control::decode(payload).filter(|_| flags == CONTROL) {
+            return match Control::decode(&payload).filter(|_| flags == CONTROL) {
                 Some(Control::Open(open)) => self.asked_to_open(card, from, open),
                 Some(Control::OpenAck {
                     fresh,
@@ -54,7 +54,7 @@ impl Layer {
         from: Peer,
         flags: u8,
         window: Window,
-        payload: &[u8],
+        payload: Vec<u8>,
     ) -> Result<(), Impossible> {
         let key = self.key(from);
         let mutations = self.config.mutations;
@@ -121,7 +121,7 @@ impl Layer {
     }
 
     /// OPEN: answered twice alike, replaced by a newer one, ignored when older (XUD-6).
-    fn asked_to_open(&mut self, card: &mut Card, from: Peer, open: Open) {
+    fn asked_to_open(&mut self, card: &mut impl Datagrams<Buffer = B>, from: Peer, open: Open) {
         let key = self.key(from);
         let qpn = self.config.qpn;
         let windows = open.windows.min(self.config.windows);
@@ -214,20 +214,20 @@ fn reopen(rx: &mut Rx, open: &Open, windows: u32, epoch: u16) -> Vec<Vec<u8>> {
 fn arrive(
     rx: &mut Rx,
     flags: u8,
-    payload: &[u8],
+    mut payload: Vec<u8>,
     span: usize,
 ) -> Result<Option<Vec<u8>>, Impossible> {
     let ordered = flags & ORDERED != 0;
     if flags & FRAGMENT == 0 {
         if !ordered {
-            return Ok(Some(payload.to_vec()));
+            return Ok(Some(payload));
         }
-        let (number, rest) = payload
-            .split_first_chunk::<ORDERED_LEN>()
-            .ok_or(Impossible)?;
-        return in_turn(rx, u32::from_be_bytes(*number), rest.to_vec(), span);
+        let number = payload.first_chunk::<ORDERED_LEN>().ok_or(Impossible)?;
+        let number = u32::from_be_bytes(*number);
+        payload.drain(..ORDERED_LEN);
+        return in_turn(rx, number, payload, span);
     }
-    let (fragment, bytes) = Fragment::decode(payload, MAX_MESSAGE).ok_or(Impossible)?;
+    let (fragment, bytes) = Fragment::decode(&payload, MAX_MESSAGE).ok_or(Impossible)?;
     if ordered && fragment.message.wrapping_sub(rx.next) as usize >= span {
         return Err(Impossible);
     }

@@ -5,9 +5,9 @@ use super::outgoing::silence;
 use super::*;
 use crate::xud::control::Open;
 
-impl Layer {
+impl<B: AsRef<[u8]>> Layer<B> {
     /// When the last message in flight of a connection that gave one up has ended, it is opened anew (XUD-8).
-    pub(super) fn drained(&mut self, card: &mut Card, to: Peer) {
+    pub(super) fn drained(&mut self, card: &mut impl Datagrams<Buffer = B>, to: Peer) {
         let qpn = self.config.qpn;
         if let Some(tx) = self.tx(to)
             && tx.state == State::Draining
@@ -22,7 +22,7 @@ impl Layer {
         }
     }
 
-    pub(super) fn open(&mut self, card: &mut Card, to: Peer, now: u64) {
+    pub(super) fn open(&mut self, card: &mut impl Datagrams<Buffer = B>, to: Peer, now: u64) {
         let epoch = card.epoch(self.config.qpn).unwrap_or(0);
         let Some(tx) = self.tx(to) else { return };
         tx.state = State::Opening;
@@ -34,7 +34,14 @@ impl Layer {
     }
 
     /// OPEN, and the timer that repeats it.
-    fn say_open(&mut self, card: &mut Card, to: Peer, epoch: u16, attempts: u8, now: u64) {
+    fn say_open(
+        &mut self,
+        card: &mut impl Datagrams<Buffer = B>,
+        to: Peer,
+        epoch: u16,
+        attempts: u8,
+        now: u64,
+    ) {
         let front = self.connections.get(&to).and_then(|c| {
             let tx = c.tx.as_deref()?;
             let place = *tx.queue.as_ref()?.front()?;
@@ -60,7 +67,7 @@ impl Layer {
     /// OPEN has not been answered in time.
     pub(super) fn open_again(
         &mut self,
-        card: &mut Card,
+        card: &mut impl Datagrams<Buffer = B>,
         to: Peer,
         epoch: u16,
         attempts: u8,
@@ -132,7 +139,12 @@ impl Layer {
     }
 
     /// REFUSE: the peer found a number impossible (XUD-5). The connection is opened anew.
-    pub(super) fn refused(&mut self, card: &mut Card, from: Peer, window: Window) {
+    pub(super) fn refused(
+        &mut self,
+        card: &mut impl Datagrams<Buffer = B>,
+        from: Peer,
+        window: Window,
+    ) {
         let Some(tx) = self
             .tx(from)
             .filter(|tx| tx.remote == Some(window.epoch) && tx.state == State::Open)

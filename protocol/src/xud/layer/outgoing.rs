@@ -5,12 +5,12 @@ use super::*;
 use crate::xud::control::{FRAGMENT_LEN, Fragment, ORDERED_LEN};
 use crate::xud::wire::{FRAGMENT, ORDERED};
 
-impl Layer {
+impl<B: AsRef<[u8]>> Layer<B> {
     pub(super) fn tx(&mut self, to: Peer) -> Option<&mut Tx> {
         self.connections.get_mut(&to)?.tx.as_deref_mut()
     }
 
-    pub(super) fn enqueue(&mut self, id: u64, to: Peer, buffer: Arc<[u8]>) {
+    pub(super) fn enqueue(&mut self, id: u64, to: Peer, buffer: B) {
         let ordered = self.config.ordered;
         let tx = self
             .connections
@@ -24,11 +24,12 @@ impl Layer {
             tx.order = Some(Box::default());
         }
         let whole = self.mtu - if ordered { ORDERED_LEN } else { 0 };
-        let (piece, pieces) = if buffer.len() <= whole {
-            (buffer.len(), 1)
+        let length = buffer.as_ref().len();
+        let (piece, pieces) = if length <= whole {
+            (length, 1)
         } else {
             let piece = self.mtu - FRAGMENT_LEN;
-            (piece, buffer.len().div_ceil(piece) as u32)
+            (piece, length.div_ceil(piece) as u32)
         };
         let message = self.messages.insert(Message {
             id,
@@ -56,7 +57,7 @@ impl Layer {
     }
 
     /// Posts as long as the card has places.
-    pub(super) fn post_waiting(&mut self, card: &mut Card, now: u64) {
+    pub(super) fn post_waiting(&mut self, card: &mut impl Datagrams<Buffer = B>, now: u64) {
         while self.has_place()
             && let Some((to, control)) = self.control.pop_front()
         {
@@ -77,7 +78,7 @@ impl Layer {
     }
 
     /// Fills the free windows of a connection.
-    fn pump(&mut self, card: &mut Card, to: Peer) {
+    fn pump(&mut self, card: &mut impl Datagrams<Buffer = B>, to: Peer) {
         let span = u32::from(self.config.span);
         loop {
             if !self.has_place() {
@@ -129,7 +130,7 @@ impl Layer {
         }
     }
 
-    fn post_piece(&mut self, card: &mut Card, place: u32) {
+    fn post_piece(&mut self, card: &mut impl Datagrams<Buffer = B>, place: u32) {
         let Some(piece) = self.pieces.get(place).copied() else {
             return;
         };
@@ -143,41 +144,50 @@ impl Layer {
         let Some(message) = self.messages.get(piece.message) else {
             return;
         };
+        let length = message.buffer.as_ref().len();
         let from = piece.index as usize * message.piece;
-        let to = (from + message.piece).min(message.buffer.len());
+        let to = (from + message.piece).min(length);
         let ordered = if tx.order.is_some() { ORDERED } else { 0 };
-        let (flags, head) = if message.pieces > 1 {
-            let fragment = Fragment {
+        let mut head = [0; FRAGMENT_LEN];
+        let (flags, head_len) = if message.pieces > 1 {
+            head = Fragment {
                 message: message.number,
                 offset: from as u32,
-                total: message.buffer.len() as u32,
-            };
-            (FRAGMENT | ordered, fragment.encode())
+                total: length as u32,
+            }
+            .encode();
+            (FRAGMENT | ordered, FRAGMENT_LEN)
         } else if ordered > 0 {
-            (ordered, message.number.to_be_bytes().to_vec())
+            head[..ORDERED_LEN].copy_from_slice(&message.number.to_be_bytes());
+            (ordered, ORDERED_LEN)
         } else {
-            (0, Vec::new())
+            (0, 0)
         };
         let msn = tx.msn.get(usize::from(piece.window)).copied().unwrap_or(0);
-        let request = SendRequest {
+        let post = Post {
             id: place.into(),
             to: piece.to,
-            version: 1,
             flags,
             window: Window {
                 id: piece.window,
                 epoch: tx.remote.unwrap_or(0),
                 msn,
             },
-            head,
-            buffer: Arc::clone(&message.buffer),
-            range: (from, to),
+            head: &head[..head_len],
+            payload: Some((&message.buffer, from..to)),
         };
-        self.post(card, request);
+        let posted = card.post_send(self.config.qpn, post);
+        self.posted(posted);
     }
 
     /// The card has ended a request.
-    pub(super) fn sent(&mut self, card: &mut Card, id: u64, outcome: Outcome, now: u64) {
+    pub(super) fn sent(
+        &mut self,
+        card: &mut impl Datagrams<Buffer = B>,
+        id: u64,
+        outcome: Outcome,
+        now: u64,
+    ) {
         self.in_card = self.in_card.saturating_sub(1);
         if id == CONTROL_ID {
             return;
@@ -221,7 +231,7 @@ impl Layer {
     }
 
     /// Sends a piece again, under the same window identity.
-    pub(super) fn repeat(&mut self, card: &mut Card, place: u32, now: u64) {
+    pub(super) fn repeat(&mut self, card: &mut impl Datagrams<Buffer = B>, place: u32, now: u64) {
         let Some(piece) = self.pieces.get(place).copied() else {
             return;
         };
@@ -240,7 +250,12 @@ impl Layer {
     }
 
     /// A piece has ended; `failed` if it did not end well.
-    fn ended(&mut self, card: &mut Card, place: u32, failed: Option<Outcome>) {
+    fn ended(
+        &mut self,
+        card: &mut impl Datagrams<Buffer = B>,
+        place: u32,
+        failed: Option<Outcome>,
+    ) {
         let Some(piece) = self.pieces.remove(place) else {
             return;
         };
@@ -269,7 +284,7 @@ impl Layer {
         self.wait(piece.to);
     }
 
-    fn fail(&mut self, card: &mut Card, place: u32, outcome: Outcome) {
+    fn fail(&mut self, card: &mut impl Datagrams<Buffer = B>, place: u32, outcome: Outcome) {
         self.ended(card, place, Some(outcome));
     }
 

@@ -1,0 +1,167 @@
+//! The header says what the library has, and a C program works with it. Needs a C compiler, as the project does.
+
+use std::fmt::Write;
+use std::mem::{offset_of, size_of};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tributary_c::{Address, COMPLETED, Config, DELIVERED, Event, SimConfig};
+use tributary_host_driver::WorkCompletionStatus;
+
+const CRATE: &str = env!("CARGO_MANIFEST_DIR");
+
+/// Where cargo put the libraries and this test.
+fn built() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.parent().unwrap().to_path_buf()
+}
+
+/// Compiles a program against header and shared library and runs it.
+fn run(source: &Path, name: &str) -> String {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let program = folder.join(name);
+    let libraries = built();
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let compiled = Command::new(compiler)
+        .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-I", CRATE])
+        .arg(source)
+        .arg("-L")
+        .arg(&libraries)
+        .args(["-ltributary_c", "-o"])
+        .arg(&program)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&compiled.stderr);
+    assert!(compiled.status.success(), "{errors}");
+    let output = Command::new(&program)
+        .env("LD_LIBRARY_PATH", &libraries)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_example_delivers_its_messages_once() {
+    let source = Path::new(CRATE).join("examples/hello.c");
+    assert_eq!(run(&source, "hello"), "100 messages delivered once\n");
+}
+
+/// Names and numbers of parameters of functions, sorted. `open` begins a function, the list of parameters follows.
+fn functions(text: &str) -> Vec<(String, usize)> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("tributary_") {
+        rest = &rest[at..];
+        let end = rest
+            .find(|c: char| c != '_' && !c.is_ascii_alphanumeric())
+            .unwrap_or(rest.len());
+        let (name, tail) = rest.split_at(end);
+        rest = tail;
+        if let Some(list) = tail.strip_prefix('(') {
+            let list = &list[..list.find(')').unwrap()];
+            let parameters = list.split(',').map(str::trim);
+            let count = parameters.filter(|p| !p.is_empty() && *p != "void").count();
+            found.push((name.to_owned(), count));
+        }
+    }
+    found.sort();
+    found
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(Path::new(CRATE).join(path)).unwrap()
+}
+
+#[test]
+fn the_header_declares_every_function_and_no_other() {
+    let header = read("tributary.h");
+    let code = header.split("#ifndef").nth(1).unwrap();
+    // Without comments, which name functions too.
+    let mut declared = String::new();
+    for (number, part) in code.split("/*").enumerate() {
+        let part = if number == 0 {
+            part
+        } else {
+            part.split_once("*/").unwrap().1
+        };
+        declared += part;
+    }
+    let sources = read("src/lib.rs") + &read("src/endpoint.rs");
+    let exported: String = sources
+        .split("#[unsafe(no_mangle)]")
+        .skip(1)
+        .map(|part| part.split_once("fn ").unwrap().1.split_once('{').unwrap().0)
+        .collect();
+    let expected = functions(&exported);
+    assert_eq!(functions(&declared), expected);
+    assert_eq!(expected.len(), 13);
+}
+
+#[test]
+fn structures_and_constants_are_those_of_the_library() {
+    let mut source = "#include \"tributary.h\"\n".to_owned();
+    let mut same = |what: String, value: usize| {
+        writeln!(source, "_Static_assert({what} == {value}, \"{what}\");").unwrap();
+    };
+    macro_rules! structure {
+        ($name:literal $type:ident { $($field:ident)* }) => {
+            same(format!("sizeof(tributary_{})", $name), size_of::<$type>());
+            $(same(
+                format!("offsetof(tributary_{}, {})", $name, stringify!($field)),
+                offset_of!($type, $field),
+            );)*
+        };
+    }
+    structure!("sim_config" SimConfig { seed loss duplication delay reorder });
+    structure!("address" Address { qp_num node });
+    structure!("endpoint_config" Config { q_key windows receives sends timeout attempts ordered });
+    structure!("event" Event { id payload length peer kind status });
+    let constants = [
+        ("DELIVERED", DELIVERED),
+        ("COMPLETED", COMPLETED),
+        ("OK", WorkCompletionStatus::Ok.code()),
+        ("EPOCH_MISMATCH", WorkCompletionStatus::EpochMismatch.code()),
+        ("UNREACHABLE", WorkCompletionStatus::Unreachable.code()),
+        ("UNRESPONSIVE", WorkCompletionStatus::Unresponsive.code()),
+        ("FLUSHED", WorkCompletionStatus::Flushed.code()),
+    ];
+    for (name, value) in constants {
+        same(format!("TRIBUTARY_{name}"), value.into());
+    }
+    source += "int main(void) { return tributary_error() == 0; }\n";
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("layout.c");
+    std::fs::write(&path, source).unwrap();
+    run(&path, "layout");
+}
+
+#[test]
+fn null_and_nonsense_are_errors_with_a_text() {
+    use std::ffi::CStr;
+    use std::ptr::{null, null_mut};
+    // SAFETY: null is allowed everywhere.
+    unsafe {
+        assert_eq!(
+            tributary_c::tributary_sim_network(null(), 2, null_mut()),
+            -1
+        );
+        assert_eq!(tributary_c::tributary_wait(null_mut(), 0, null_mut()), -1);
+        tributary_c::tributary_device_free(null_mut());
+        tributary_c::tributary_event_free(null_mut());
+        let bad = SimConfig {
+            seed: 0,
+            loss: 2.0,
+            duplication: 0.0,
+            delay: 1,
+            reorder: 0,
+        };
+        let mut devices = [null_mut(); 1];
+        let result = tributary_c::tributary_sim_network(&raw const bad, 1, devices.as_mut_ptr());
+        assert_eq!(result, -1);
+        let text = CStr::from_ptr(tributary_c::tributary_error())
+            .to_str()
+            .unwrap();
+        assert_eq!(text, "loss = 2 is not a probability (0 to 1)");
+    }
+}

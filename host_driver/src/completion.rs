@@ -1,0 +1,180 @@
+//! Completion queues: where ended requests are found.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tributary_protocol::xud::Window;
+
+use crate::queue::Queue;
+use crate::ring::Ended;
+use crate::{AddressHandle, Buffer, Context, Error, WorkCompletionOpcode, WorkCompletionStatus};
+
+/// A request that has ended.
+#[derive(Debug)]
+pub struct WorkCompletion {
+    /// The user's name for it.
+    pub wr_id: u64,
+    /// How it ended.
+    pub status: WorkCompletionStatus,
+    /// What it was.
+    pub opcode: WorkCompletionOpcode,
+    /// Queue pair that it was posted to.
+    pub qp_num: u32,
+    /// Bytes received: of the buffer, the first so many.
+    pub byte_len: u32,
+    /// The other side.
+    pub peer: AddressHandle,
+    /// Version of the XUDETH.
+    pub version: u8,
+    /// Flags of the XUDETH.
+    pub flags: u8,
+    /// Window identity in the XUDETH.
+    pub window: Window,
+    /// Q_Key of a message that was received.
+    pub q_key: u32,
+    /// Its packet number.
+    pub psn: u32,
+    /// The request's buffer: the user's again. After a card has vanished there is none: it may still write there.
+    pub buffer: Option<Buffer>,
+}
+
+impl WorkCompletion {
+    pub(crate) fn new(qp_num: u32, ended: Ended) -> Self {
+        let Ended {
+            wr_id,
+            buffer,
+            completion,
+        } = ended;
+        Self {
+            wr_id,
+            status: completion.status,
+            opcode: completion.of,
+            qp_num,
+            byte_len: completion.length,
+            peer: AddressHandle::from(completion.peer),
+            version: completion.version_flags >> 4,
+            flags: completion.version_flags & 15,
+            window: completion.window,
+            q_key: completion.q_key,
+            psn: completion.psn,
+            buffer,
+        }
+    }
+}
+
+/// Ended requests of a set of queue pairs. Copies are the same queue; each completion goes to one of who polls (XUD-7).
+#[derive(Clone)]
+pub struct CompletionQueue(Arc<Inner>);
+
+struct Inner {
+    context: Context,
+    vector: u32,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    queues: Vec<Arc<Queue>>,
+    /// Of queue pairs that are no more.
+    left: VecDeque<WorkCompletion>,
+    /// The queue pair that is looked at first.
+    turn: usize,
+}
+
+impl CompletionQueue {
+    pub(crate) fn new(context: &Context, vector: u32) -> Self {
+        Self(Arc::new(Inner {
+            context: context.clone(),
+            vector,
+            state: Mutex::default(),
+        }))
+    }
+
+    /// The card that it is of.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.0.context
+    }
+
+    pub(crate) fn vector(&self) -> u32 {
+        self.0.vector
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn add(&self, queue: &Arc<Queue>) {
+        self.state().queues.push(Arc::clone(queue));
+    }
+
+    /// A queue pair is no more; what it left comes out of the next polls.
+    pub(crate) fn remove(&self, queue: &Arc<Queue>) {
+        let mut state = self.state();
+        state.queues.retain(|other| !Arc::ptr_eq(other, queue));
+        let ended = queue.rings().destroy();
+        let left = ended
+            .into_iter()
+            .map(|ended| WorkCompletion::new(queue.number, ended));
+        state.left.extend(left);
+    }
+
+    /// Moves up to `most` completions to the end of `into`; how many. Never waits.
+    ///
+    /// # Errors
+    /// The card cannot be reached, or wrote nonsense; completions before that are in `into`.
+    pub fn poll(&self, into: &mut Vec<WorkCompletion>, most: usize) -> Result<usize, Error> {
+        let mut state = self.state();
+        let before = into.len();
+        let from_left = most.min(state.left.len());
+        into.extend(state.left.drain(..from_left));
+        let queues = state.queues.len();
+        for step in 0..queues {
+            let queue = &state.queues[(state.turn + step) % queues];
+            let mut rings = queue.rings();
+            while into.len() - before < most
+                && let Some(ended) = rings.next()?
+            {
+                into.push(WorkCompletion::new(queue.number, ended));
+            }
+            rings.give_back()?;
+        }
+        if queues > 0 {
+            state.turn = (state.turn + 1) % queues;
+        }
+        let found = into.len() - before;
+        drop(state);
+        if found == 0 && most > 0 {
+            self.0.context.device().idle()?;
+        }
+        Ok(found)
+    }
+
+    /// Waits by interrupt until a poll would find something; false if the time is over first.
+    ///
+    /// # Errors
+    /// The card cannot be reached.
+    pub fn wait(&self, timeout: Duration) -> Result<bool, Error> {
+        let device = self.0.context.device();
+        let start = device.now_ns();
+        loop {
+            let seen = device.interrupts(self.0.vector)?;
+            {
+                let state = self.state();
+                for queue in &state.queues {
+                    queue.rings().arm()?;
+                }
+                // What came before the arming interrupts nobody.
+                if !state.left.is_empty() || state.queues.iter().any(|q| q.rings().has_next()) {
+                    return Ok(true);
+                }
+            }
+            let over = Duration::from_nanos(device.now_ns().saturating_sub(start));
+            let Some(left) = timeout.checked_sub(over).filter(|left| !left.is_zero()) else {
+                return Ok(false);
+            };
+            device.wait(self.0.vector, seen, left)?;
+        }
+    }
+}

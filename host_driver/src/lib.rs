@@ -1,0 +1,37 @@
+//! Verbs-style driver of the Tributary network card.
+//!
+//! Names are those of ibverbs: [`Context::open`], [`Context::alloc_pd`], [`ProtectionDomain::reg_mr`], [`Context::create_cq`],
+//! [`ProtectionDomain::create_qp`], [`QueuePair::post_send`], [`CompletionQueue::poll`]. What differs: memory of a region comes from
+//! the driver, because the card must reach it; and a [`Buffer`] is given away when it is posted and comes back with its completion.
+//!
+//! [`ReliableEndpoint`] is the same service made reliable: messages of up to 64 KiB, each delivered once.
+//!
+//! The card is a [`Device`]: simulated in the process (crate `tributary-sim`), in another process behind a vfio-user socket
+//! (`VfioUserDevice`), or whatever else implements it. `docs/driver.md` shows how to use all this.
+
+mod completion;
+mod context;
+mod device;
+mod endpoint;
+mod error;
+pub mod memory;
+mod queue;
+mod ring;
+#[cfg(target_os = "linux")]
+pub mod shared;
+#[cfg(target_os = "linux")]
+mod vfio_user;
+
+#[cfg(target_os = "linux")]
+pub use crate::vfio_user::VfioUserDevice;
+pub use completion::{CompletionQueue, WorkCompletion};
+pub use context::{Context, Options, Sizes};
+pub use device::{Device, DeviceError, DmaMemory};
+pub use endpoint::{EndpointConfig, EndpointEvent, ReliableEndpoint};
+pub use error::{Error, MapVersion, PostError, Rejected};
+pub use memory::{Access, Buffer, MemoryRegion, ProtectionDomain};
+pub use queue::{AddressHandle, Batch, QueuePair, QueuePairBuilder, SendRequest};
+pub use tributary_protocol::card::command::State as QueuePairState;
+pub use tributary_protocol::card::descriptor::Of as WorkCompletionOpcode;
+pub use tributary_protocol::card::regs::Counter;
+pub use tributary_protocol::xud::{Outcome as WorkCompletionStatus, Window};

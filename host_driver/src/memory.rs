@@ -1,0 +1,319 @@
+//! DMA memory: protection domains, regions, buffers.
+//!
+//! Memory belongs to a region; a [`Buffer`] is a part of it that nobody else can reach. Posting takes the buffer and its completion
+//! gives it back, so what the card owns cannot be touched or freed:
+//!
+//! ```compile_fail,E0382
+//! # use tributary_host_driver::*;
+//! fn misuse(queue: &QueuePair, mut buffer: Buffer, to: AddressHandle) {
+//!     queue.post_send(SendRequest::new(1, to).buffer(buffer)).unwrap();
+//!     buffer[0] = 1; // the card may be reading it
+//! }
+//! ```
+
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tributary_protocol::card::command::{Command, REGION_LOCAL_WRITE, REGION_VARIANT, key};
+
+use crate::context::Inner;
+use crate::{Context, Device, DmaMemory, Error};
+
+/// Buffers start at a multiple of this, so that two of them share no line of a cache.
+const ALIGN: usize = 64;
+
+/// Memory of a device that is given back when nobody has it any more.
+pub(crate) struct Dma {
+    context: Arc<Inner>,
+    pub memory: DmaMemory,
+    /// The card may still use it: it is not given back.
+    pub lost: bool,
+}
+
+// SAFETY: the memory can be used from any thread (contract of `Device`); who may use which part is up to the owners.
+unsafe impl Send for Dma {}
+// SAFETY: as above; `Dma` itself hands out addresses only.
+unsafe impl Sync for Dma {}
+
+impl Dma {
+    pub fn new(context: &Context, length: usize) -> Result<Self, Error> {
+        let memory = context.device().allocate(length)?;
+        Ok(Self {
+            context: Arc::clone(&context.0),
+            memory,
+            lost: false,
+        })
+    }
+}
+
+impl Drop for Dma {
+    fn drop(&mut self) {
+        if !self.lost {
+            // SAFETY: it came from this device, and its last owner is gone.
+            unsafe { self.context.device.free(self.memory) };
+        }
+    }
+}
+
+/// What queue pairs and regions must share to work together.
+#[derive(Clone)]
+pub struct ProtectionDomain(pub(crate) Arc<Domain>);
+
+pub(crate) struct Domain {
+    pub context: Context,
+    pub number: u16,
+}
+
+impl Drop for Domain {
+    fn drop(&mut self) {
+        self.context.0.domains.give(self.number.into());
+    }
+}
+
+impl ProtectionDomain {
+    /// The card that it is of.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.0.context
+    }
+
+    /// Makes a region of so many zeroed bytes.
+    ///
+    /// # Errors
+    /// No memory, or no region left on the card.
+    pub fn reg_mr(&self, length: usize, access: Access) -> Result<MemoryRegion, Error> {
+        let context = self.context();
+        if length == 0 {
+            let (value, max) = (0, u64::MAX);
+            let what = "bytes of a region";
+            return Err(Error::Range {
+                what,
+                value,
+                min: 1,
+                max,
+            });
+        }
+        let mut dma = Dma::new(context, length)?;
+        let (index, variant) = context.0.regions.take()?;
+        let key = key(index, variant);
+        let (base, bytes) = (dma.memory.iova, length as u64);
+        let rights = REGION_VARIANT.put(variant.into())
+            | REGION_LOCAL_WRITE.put(u32::from(access.local_write));
+        let args = [
+            rights,
+            self.0.number.into(),
+            base as u32,
+            (base >> 32) as u32,
+            bytes as u32,
+            (bytes >> 32) as u32,
+        ];
+        if let Err(error) = context.command(Command::SetRegion, index, &args) {
+            if matches!(error, Error::Refused { .. }) {
+                context.0.regions.give(index);
+            } else {
+                dma.lost = true;
+            }
+            return Err(error);
+        }
+        Ok(MemoryRegion(Arc::new(Region {
+            domain: self.clone(),
+            dma,
+            length,
+            index,
+            key,
+            access,
+            free: Mutex::new(BTreeMap::from([(0, length)])),
+        })))
+    }
+}
+
+/// What the card may do with a region beside reading it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// It may write there what it receives.
+    pub local_write: bool,
+}
+
+impl Access {
+    /// The card only reads.
+    pub const LOCAL_READ: Self = Self { local_write: false };
+    /// The card reads and writes.
+    pub const LOCAL_WRITE: Self = Self { local_write: true };
+}
+
+/// Memory that the card can reach. It lives as long as its handles and its buffers.
+#[derive(Clone)]
+pub struct MemoryRegion(Arc<Region>);
+
+struct Region {
+    domain: ProtectionDomain,
+    dma: Dma,
+    length: usize,
+    index: u32,
+    key: u32,
+    access: Access,
+    /// Parts that no buffer has: offset and bytes.
+    free: Mutex<BTreeMap<usize, usize>>,
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        let context = self.domain.context();
+        match context.command(Command::ClearRegion, self.index, &[]) {
+            Ok(_) => context.0.regions.give(self.index),
+            // Nobody knows what the card still does with it.
+            Err(_) => self.dma.lost = true,
+        }
+    }
+}
+
+impl MemoryRegion {
+    /// Its bytes.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.0.length
+    }
+
+    /// What the card may do.
+    #[must_use]
+    pub fn access(&self) -> Access {
+        self.0.access
+    }
+
+    /// A part of it that nobody else has; `None` if there is no such part free. It is free again when the buffer is dropped.
+    #[must_use]
+    pub fn alloc(&self, length: usize) -> Option<Buffer> {
+        let bytes = length.max(1).next_multiple_of(ALIGN);
+        let mut free = self.0.free.lock().unwrap_or_else(PoisonError::into_inner);
+        // The last part of a region may be shorter than the multiple.
+        let fits = |part: usize| part >= bytes || part >= length && part % ALIGN != 0;
+        let (&offset, &part) = free.iter().find(|(_, part)| fits(**part))?;
+        free.remove(&offset);
+        let taken = bytes.min(part);
+        if part > taken {
+            free.insert(offset + taken, part - taken);
+        }
+        drop(free);
+        Some(Buffer {
+            region: Self(Arc::clone(&self.0)),
+            offset,
+            taken,
+            length,
+        })
+    }
+}
+
+/// Bytes of a region that belong to whoever has this.
+pub struct Buffer {
+    region: MemoryRegion,
+    offset: usize,
+    /// Bytes that are its own; a multiple of a cache line where the region allows.
+    taken: usize,
+    length: usize,
+}
+
+impl Buffer {
+    /// The region that it is part of.
+    #[must_use]
+    pub fn region(&self) -> &MemoryRegion {
+        &self.region
+    }
+
+    /// Makes it shorter or, up to what it was allocated with, longer.
+    ///
+    /// # Errors
+    /// Longer than that.
+    pub fn resize(&mut self, length: usize) -> Result<(), Error> {
+        if length > self.taken {
+            return Err(Error::Range {
+                what: "bytes of the buffer",
+                value: length as u64,
+                min: 0,
+                max: self.taken as u64,
+            });
+        }
+        self.length = length;
+        Ok(())
+    }
+
+    /// Where the card finds it.
+    pub(crate) fn iova(&self) -> u64 {
+        self.region.0.dma.memory.iova + self.offset as u64
+    }
+
+    pub(crate) fn key(&self) -> u32 {
+        self.region.0.key
+    }
+
+    pub(crate) fn is_in(&self, domain: &ProtectionDomain) -> bool {
+        Arc::ptr_eq(&self.region.0.domain.0, &domain.0)
+    }
+
+    pub(crate) fn writable(&self) -> bool {
+        self.region.0.access.local_write
+    }
+
+    fn pointer(&self) -> *mut u8 {
+        // SAFETY: the offset lies in the region's memory.
+        unsafe { self.region.0.dma.memory.pointer.as_ptr().add(self.offset) }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        let free = &self.region.0.free;
+        let mut free = free.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut offset, mut bytes) = (self.offset, self.taken);
+        if let Some(behind) = free.remove(&(offset + bytes)) {
+            bytes += behind;
+        }
+        if let Some((&before, &part)) = free.range(..offset).next_back()
+            && before + part == offset
+        {
+            offset = before;
+            bytes += part;
+        }
+        free.insert(offset, bytes);
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: initialised memory that lives as long as the region, and no other buffer has any of it. The card writes to
+        // it only while it is posted, and then it is the driver's.
+        unsafe { std::slice::from_raw_parts(self.pointer(), self.length) }
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above; and this is the only reference.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer(), self.length) }
+    }
+}
+
+impl AsRef<[u8]> for Buffer {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl std::fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (offset, length) = (self.offset, self.length);
+        write!(
+            f,
+            "Buffer({length} bytes at {offset} of region {:#x})",
+            self.key()
+        )
+    }
+}
+
+impl Context {
+    pub(crate) fn device(&self) -> &dyn Device {
+        &*self.0.device
+    }
+}

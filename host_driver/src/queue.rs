@@ -1,0 +1,393 @@
+//! Queue pairs: posting.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tributary_protocol::card::descriptor::{HEAD_MAX, OPCODE_SEND, ReceiveRequest, WorkRequest};
+use tributary_protocol::xud::{Peer, Window};
+
+use crate::ring::{Rings, Shape};
+use crate::{
+    Buffer, CompletionQueue, Error, PostError, ProtectionDomain, QueuePairState, Rejected,
+};
+
+/// A queue pair somewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AddressHandle(Peer);
+
+impl AddressHandle {
+    /// Queue pair `qp_num` of a node.
+    ///
+    /// # Errors
+    /// A number of more than 24 bits.
+    pub fn new(node: u16, qp_num: u32) -> Result<Self, Error> {
+        if qp_num >= 1 << 24 {
+            return Err(Error::Range {
+                what: "queue pair number",
+                value: qp_num.into(),
+                min: 0,
+                max: 0xFF_FFFF,
+            });
+        }
+        Ok(Self(Peer { node, qpn: qp_num }))
+    }
+
+    /// Node number.
+    #[must_use]
+    pub fn node(self) -> u16 {
+        self.0.node
+    }
+
+    /// Queue pair number.
+    #[must_use]
+    pub fn qp_num(self) -> u32 {
+        self.0.qpn
+    }
+
+    pub(crate) fn peer(self) -> Peer {
+        self.0
+    }
+}
+
+impl From<Peer> for AddressHandle {
+    /// What a card says of a peer has 24 bits.
+    fn from(peer: Peer) -> Self {
+        Self(Peer {
+            qpn: peer.qpn & 0xFF_FFFF,
+            ..peer
+        })
+    }
+}
+
+/// A datagram to send: up to 16 bytes of its own, then a buffer.
+#[derive(Debug)]
+pub struct SendRequest {
+    wr_id: u64,
+    to: AddressHandle,
+    version: u8,
+    flags: u8,
+    window: Window,
+    head: [u8; HEAD_MAX],
+    head_len: u8,
+    buffer: Option<Buffer>,
+}
+
+impl SendRequest {
+    /// An empty datagram of version 1.
+    #[must_use]
+    pub fn new(wr_id: u64, to: AddressHandle) -> Self {
+        Self {
+            wr_id,
+            to,
+            version: 1,
+            flags: 0,
+            window: Window::default(),
+            head: [0; HEAD_MAX],
+            head_len: 0,
+            buffer: None,
+        }
+    }
+
+    /// All bytes of a buffer, read by the card where they are.
+    #[must_use]
+    pub fn buffer(mut self, buffer: Buffer) -> Self {
+        self.buffer = Some(buffer);
+        self
+    }
+
+    /// Window identity; its epoch must be the receiver's (XUD-6).
+    #[must_use]
+    pub fn window(mut self, window: Window) -> Self {
+        self.window = window;
+        self
+    }
+
+    /// Version and flags of the XUDETH.
+    #[must_use]
+    pub fn header(mut self, version: u8, flags: u8) -> Self {
+        (self.version, self.flags) = (version & 15, flags & 15);
+        self
+    }
+
+    /// Bytes in front, which are copied.
+    ///
+    /// # Errors
+    /// More than 16.
+    pub fn head(mut self, bytes: &[u8]) -> Result<Self, Error> {
+        let Some(place) = self.head.get_mut(..bytes.len()) else {
+            return Err(Error::Range {
+                what: "bytes of the head",
+                value: bytes.len() as u64,
+                min: 0,
+                max: HEAD_MAX as u64,
+            });
+        };
+        place.copy_from_slice(bytes);
+        self.head_len = bytes.len() as u8;
+        Ok(self)
+    }
+}
+
+/// Collects what a queue pair is to be like.
+pub struct QueuePairBuilder {
+    domain: ProtectionDomain,
+    queue: CompletionQueue,
+    shape: Shape,
+}
+
+impl ProtectionDomain {
+    /// Begins a queue pair whose completions go to `queue`.
+    #[must_use]
+    pub fn create_qp(&self, queue: &CompletionQueue) -> QueuePairBuilder {
+        QueuePairBuilder {
+            domain: self.clone(),
+            queue: queue.clone(),
+            shape: Shape {
+                sends: 128,
+                receives: 128,
+                q_key: 0,
+                first_psn: 0,
+                timeout: 4,
+                vector: queue.vector(),
+            },
+        }
+    }
+}
+
+impl QueuePairBuilder {
+    /// Work requests that may be under way: 1 to 8,192; 128 unless told.
+    #[must_use]
+    pub fn max_send_wr(mut self, requests: u16) -> Self {
+        self.shape.sends = requests;
+        self
+    }
+
+    /// Receive requests that may be posted: 1 to 8,192; 128 unless told.
+    #[must_use]
+    pub fn max_recv_wr(mut self, requests: u16) -> Self {
+        self.shape.receives = requests;
+        self
+    }
+
+    /// Key of this queue pair and of all that it talks to.
+    #[must_use]
+    pub fn q_key(mut self, q_key: u32) -> Self {
+        self.shape.q_key = q_key;
+        self
+    }
+
+    /// Number of the first packet, 24 bits.
+    #[must_use]
+    pub fn first_psn(mut self, psn: u32) -> Self {
+        self.shape.first_psn = psn;
+        self
+    }
+
+    /// Timeout exponent t, 0 to 31: 4.096 µs · 2^t (XUD-1); 4 unless told.
+    #[must_use]
+    pub fn timeout(mut self, exponent: u8) -> Self {
+        self.shape.timeout = exponent.min(31);
+        self
+    }
+
+    /// Makes it, in the state Init: receive requests may be posted.
+    ///
+    /// # Errors
+    /// A number out of range, no memory, or no queue pair left on the card.
+    pub fn build(self) -> Result<QueuePair, Error> {
+        let rings = Rings::new(self.domain.context(), self.domain.0.number, &self.shape)?;
+        let (number, epoch) = (rings.number(), rings.epoch);
+        let queue = Arc::new(Queue {
+            number,
+            rings: Mutex::new(rings),
+        });
+        self.queue.add(&queue);
+        Ok(QueuePair {
+            inner: queue,
+            domain: self.domain,
+            queue: self.queue,
+            epoch,
+        })
+    }
+}
+
+/// What a completion queue knows of a queue pair.
+pub(crate) struct Queue {
+    pub number: u32,
+    rings: Mutex<Rings>,
+}
+
+impl Queue {
+    pub fn rings(&self) -> MutexGuard<'_, Rings> {
+        self.rings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A queue pair. When it is dropped, what had not ended comes out of its completion queue as FLUSHED (XUD-2).
+pub struct QueuePair {
+    inner: Arc<Queue>,
+    domain: ProtectionDomain,
+    queue: CompletionQueue,
+    epoch: u16,
+}
+
+impl QueuePair {
+    /// Its number.
+    #[must_use]
+    pub fn qp_num(&self) -> u32 {
+        self.inner.number
+    }
+
+    /// How others address it.
+    #[must_use]
+    pub fn address(&self) -> AddressHandle {
+        AddressHandle(Peer {
+            node: self.domain.context().options().node,
+            qpn: self.qp_num(),
+        })
+    }
+
+    /// The epoch that messages to it must carry (XUD-6).
+    #[must_use]
+    pub fn epoch(&self) -> u16 {
+        self.epoch
+    }
+
+    /// Its state, as far as the driver knows.
+    #[must_use]
+    pub fn state(&self) -> QueuePairState {
+        self.inner.rings().state
+    }
+
+    /// Changes its state: Init, ReadyToReceive, ReadyToSend in this order, Error from any.
+    ///
+    /// # Errors
+    /// The state cannot be reached from the present one.
+    pub fn modify(&self, to: QueuePairState) -> Result<(), Error> {
+        self.inner.rings().modify(to)
+    }
+
+    /// ReadyToReceive, then ReadyToSend.
+    ///
+    /// # Errors
+    /// It is not in the state Init.
+    pub fn activate(&self) -> Result<(), Error> {
+        self.modify(QueuePairState::ReadyToReceive)?;
+        self.modify(QueuePairState::ReadyToSend)
+    }
+
+    /// Posts a datagram. Its buffer comes back with the completion (XUD-9).
+    ///
+    /// # Errors
+    /// No room, a state in which nothing is sent, or a buffer of another domain; the buffer comes back with the error. When the
+    /// card cannot be reached the request counts as posted.
+    pub fn post_send(&self, request: SendRequest) -> Result<(), Rejected> {
+        let mut batch = self.batch();
+        batch.send(request)?;
+        batch.ring()
+    }
+
+    /// Posts memory for a datagram. It comes back with the completion.
+    ///
+    /// # Errors
+    /// As [`Self::post_send`]; or the card may not write there.
+    pub fn post_recv(&self, wr_id: u64, buffer: Buffer) -> Result<(), Rejected> {
+        let mut batch = self.batch();
+        batch.recv(wr_id, buffer)?;
+        batch.ring()
+    }
+
+    /// Posts several requests with one doorbell, which rings at the end.
+    #[must_use]
+    pub fn batch(&self) -> Batch<'_> {
+        Batch {
+            rings: self.inner.rings(),
+            domain: &self.domain,
+        }
+    }
+}
+
+impl Drop for QueuePair {
+    fn drop(&mut self) {
+        self.queue.remove(&self.inner);
+    }
+}
+
+/// Requests that are posted together.
+pub struct Batch<'a> {
+    rings: MutexGuard<'a, Rings>,
+    domain: &'a ProtectionDomain,
+}
+
+fn reject(error: PostError, buffer: Option<Buffer>) -> Rejected {
+    Rejected { error, buffer }
+}
+
+impl Batch<'_> {
+    /// As [`QueuePair::post_send`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn send(&mut self, request: SendRequest) -> Result<(), Rejected> {
+        let buffer = request.buffer;
+        let of_buffer = buffer.as_ref().map_or((0, 0, 0), |buffer| {
+            (buffer.iova(), buffer.key(), buffer.len() as u32)
+        });
+        if let Some(foreign) = buffer.as_ref().map(|b| !b.is_in(self.domain))
+            && foreign
+        {
+            return Err(reject(PostError::Domain, buffer));
+        }
+        let (address, lkey, length) = of_buffer;
+        let work = WorkRequest {
+            opcode: OPCODE_SEND,
+            head_len: request.head_len,
+            length,
+            wr_id: request.wr_id,
+            address,
+            lkey,
+            version_flags: request.version << 4 | request.flags,
+            to: request.to.peer(),
+            window: request.window,
+            head: request.head,
+        };
+        let put = self.rings.put_send(&work, buffer);
+        put.map_err(|(error, buffer)| reject(error, buffer))
+    }
+
+    /// As [`QueuePair::post_recv`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn recv(&mut self, wr_id: u64, buffer: Buffer) -> Result<(), Rejected> {
+        if !buffer.is_in(self.domain) {
+            return Err(reject(PostError::Domain, Some(buffer)));
+        }
+        if !buffer.writable() {
+            return Err(reject(PostError::ReadOnly, Some(buffer)));
+        }
+        let request = ReceiveRequest {
+            wr_id,
+            address: buffer.iova(),
+            lkey: buffer.key(),
+            length: buffer.len() as u32,
+        };
+        let put = self.rings.put_receive(&request, Some(buffer));
+        put.map_err(|(error, buffer)| reject(error, buffer))
+    }
+
+    /// Tells the card now.
+    ///
+    /// # Errors
+    /// The card cannot be reached.
+    pub fn ring(mut self) -> Result<(), Rejected> {
+        let rung = self.rings.ring();
+        rung.map_err(|error| reject(error.into(), None))
+    }
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        // Whoever wants to know of a card that is gone calls `ring`; polling will tell, too.
+        let _ = self.rings.ring();
+    }
+}

@@ -1,0 +1,468 @@
+//! The three rings of a queue pair in host memory, and what is under way in them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tributary_protocol::card::command::{
+    Command, RING_LOG_MAX, SHAPE_COMPLETE, SHAPE_RECEIVE, SHAPE_SEND, SHAPE_TIMEOUT, SHAPE_VECTOR,
+};
+use tributary_protocol::card::descriptor::{
+    COMPLETION_LEN, Completion, Of, RECEIVE_LEN, ReceiveRequest, WORK_LEN, WorkRequest,
+};
+use tributary_protocol::card::regs::{
+    DOORBELL_ARM, DOORBELL_COMPLETE, DOORBELL_RECEIVE, DOORBELL_SEND, doorbell,
+};
+use tributary_protocol::registers::Register;
+use tributary_protocol::xud::Outcome;
+
+use crate::memory::Dma;
+use crate::{Buffer, Context, DeviceError, Error, PostError, QueuePairState};
+
+/// What a queue pair is made with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub sends: u16,
+    pub receives: u16,
+    pub q_key: u32,
+    pub first_psn: u32,
+    pub timeout: u8,
+    pub vector: u32,
+}
+
+/// A request that has not ended.
+#[derive(Debug)]
+struct Request {
+    wr_id: u64,
+    of: Of,
+    /// Its number in its ring.
+    number: u64,
+    /// The card's until the request ends.
+    buffer: Option<Buffer>,
+}
+
+/// A request that has ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub wr_id: u64,
+    pub buffer: Option<Buffer>,
+    pub completion: Completion,
+}
+
+/// Where software stands in a ring that it fills.
+#[derive(Debug)]
+struct Producer {
+    /// Offset in the memory.
+    at: usize,
+    log: u8,
+    /// Entries ever posted.
+    posted: u64,
+    /// Entries that the card has surely read: it reads in order, so all up to the newest that has ended.
+    read: u64,
+    /// What was rung last.
+    rung: u64,
+    /// Requests that have not ended, and how many may be.
+    live: u16,
+    most: u16,
+}
+
+impl Producer {
+    fn new(at: usize, most: u16) -> Self {
+        Self {
+            at,
+            log: most.next_power_of_two().trailing_zeros() as u8,
+            posted: 0,
+            read: 0,
+            rung: 0,
+            live: 0,
+            most,
+        }
+    }
+
+    fn full(&self) -> bool {
+        self.live >= self.most || self.posted - self.read >= 1 << self.log
+    }
+
+    /// Offset of the next entry.
+    fn next(&self, bytes: usize) -> usize {
+        self.at + (self.posted as usize & ((1 << self.log) - 1)) * bytes
+    }
+
+    /// The next entry was written.
+    fn advance(&mut self) {
+        self.posted += 1;
+        self.live += 1;
+    }
+
+    /// The index for the doorbell, if it is a new one.
+    fn ring(&mut self) -> Option<u16> {
+        let new = std::mem::replace(&mut self.rung, self.posted) != self.posted;
+        new.then_some(self.posted as u16)
+    }
+
+    fn ended(&mut self, number: u64) {
+        self.live = self.live.saturating_sub(1);
+        self.read = self.read.max(number + 1);
+    }
+}
+
+/// The rings of one queue pair.
+pub(crate) struct Rings {
+    context: Context,
+    number: u32,
+    /// Epoch that the card gave the queue pair.
+    pub epoch: u16,
+    pub state: QueuePairState,
+    memory: Dma,
+    send: Producer,
+    receive: Producer,
+    complete_at: usize,
+    complete_log: u8,
+    /// Completions ever taken, modulo 2^16.
+    taken: u16,
+    /// Of these, those whose slots were given back.
+    given: u16,
+    requests: Vec<Option<Request>>,
+    free: Vec<u32>,
+    gone: bool,
+}
+
+impl Rings {
+    /// Makes a queue pair.
+    pub fn new(context: &Context, domain: u16, shape: &Shape) -> Result<Self, Error> {
+        let ring_max = 1u64 << (RING_LOG_MAX - 2);
+        for (what, value) in [("send", shape.sends), ("receive", shape.receives)] {
+            let value = value.into();
+            if !(1..=ring_max).contains(&value) {
+                let (min, max) = (1, ring_max);
+                return Err(Error::Range {
+                    what,
+                    value,
+                    min,
+                    max,
+                });
+            }
+        }
+        let send = Producer::new(0, shape.sends);
+        let receive = Producer::new(WORK_LEN << send.log, shape.receives);
+        let receive_bytes = (RECEIVE_LEN << receive.log).next_multiple_of(COMPLETION_LEN);
+        let complete_at = receive.at + receive_bytes;
+        // Twice as long as what can be under way: slots can be given back by the half ring, and nothing ever waits for one.
+        let most = 2 * (u32::from(shape.sends) + u32::from(shape.receives));
+        let complete_log = most.next_power_of_two().trailing_zeros() as u8;
+        let mut memory = Dma::new(context, complete_at + (COMPLETION_LEN << complete_log))?;
+        let base = memory.memory.iova;
+        let bases = [base, base + receive.at as u64, base + complete_at as u64];
+        let [a, b, c] = bases.map(|base| [base as u32, (base >> 32) as u32]);
+        let word = SHAPE_SEND.put(send.log.into())
+            | SHAPE_RECEIVE.put(receive.log.into())
+            | SHAPE_COMPLETE.put(complete_log.into())
+            | SHAPE_TIMEOUT.put(shape.timeout.into())
+            | SHAPE_VECTOR.put(shape.vector);
+        let args = [
+            word,
+            shape.q_key,
+            domain.into(),
+            shape.first_psn & 0xFF_FFFF,
+            a[0],
+            a[1],
+            b[0],
+            b[1],
+            c[0],
+            c[1],
+        ];
+        let (number, _) = context.0.queue_pairs.take()?;
+        let [epoch, _] = context
+            .command(Command::CreateQp, number, &args)
+            .inspect_err(|error| {
+                if matches!(error, Error::Refused { .. }) {
+                    context.0.queue_pairs.give(number);
+                } else {
+                    memory.lost = true;
+                }
+            })?;
+        let slots = u32::from(shape.sends) + u32::from(shape.receives);
+        Ok(Self {
+            context: context.clone(),
+            number,
+            epoch: epoch as u16,
+            state: QueuePairState::Init,
+            memory,
+            send,
+            receive,
+            complete_at,
+            complete_log,
+            taken: 0,
+            given: 0,
+            requests: (0..slots).map(|_| None).collect(),
+            free: (0..slots).rev().collect(),
+            gone: false,
+        })
+    }
+
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    pub fn modify(&mut self, to: QueuePairState) -> Result<(), Error> {
+        let args = [to.code().into()];
+        self.context
+            .command(Command::ModifyQp, self.number, &args)?;
+        self.state = to;
+        Ok(())
+    }
+
+    pub fn next_epoch(&mut self) -> Result<u16, Error> {
+        let [epoch, _] = self.context.command(Command::NextEpoch, self.number, &[])?;
+        self.epoch = epoch as u16;
+        Ok(self.epoch)
+    }
+
+    /// Puts a work request into the ring; the card does not know yet.
+    pub fn put_send(
+        &mut self,
+        work: &WorkRequest,
+        buffer: Option<Buffer>,
+    ) -> Result<(), (PostError, Option<Buffer>)> {
+        if self.state != QueuePairState::ReadyToSend {
+            return Err((PostError::State(self.state), buffer));
+        }
+        if self.send.full() {
+            return Err((PostError::Full("send"), buffer));
+        }
+        let number = self.send.posted;
+        let entered = self.enter(Request {
+            wr_id: work.wr_id,
+            of: Of::Send,
+            number,
+            buffer,
+        });
+        let place = entered.map_err(|buffer| (PostError::Full("send"), buffer))?;
+        let entry = WorkRequest {
+            wr_id: place,
+            ..*work
+        };
+        self.put(self.send.next(WORK_LEN), &entry.encode());
+        self.send.advance();
+        Ok(())
+    }
+
+    /// Puts a receive request into the ring; the card does not know yet.
+    pub fn put_receive(
+        &mut self,
+        request: &ReceiveRequest,
+        buffer: Option<Buffer>,
+    ) -> Result<(), (PostError, Option<Buffer>)> {
+        if matches!(self.state, QueuePairState::Reset | QueuePairState::Error) {
+            return Err((PostError::State(self.state), buffer));
+        }
+        if self.receive.full() {
+            return Err((PostError::Full("receive"), buffer));
+        }
+        let number = self.receive.posted;
+        let entered = self.enter(Request {
+            wr_id: request.wr_id,
+            of: Of::Receive,
+            number,
+            buffer,
+        });
+        let place = entered.map_err(|buffer| (PostError::Full("receive"), buffer))?;
+        let entry = ReceiveRequest {
+            wr_id: place,
+            ..*request
+        };
+        self.put(self.receive.next(RECEIVE_LEN), &entry.encode());
+        self.receive.advance();
+        Ok(())
+    }
+
+    /// Tells the card what was put into the rings.
+    pub fn ring(&mut self) -> Result<(), DeviceError> {
+        if let Some(index) = self.send.ring() {
+            self.doorbell(&DOORBELL_SEND, index)?;
+        }
+        if let Some(index) = self.receive.ring() {
+            self.doorbell(&DOORBELL_RECEIVE, index)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the card has written a completion that was not taken.
+    pub fn has_next(&self) -> bool {
+        // Acquire: the rest of the entry is there when its phase is.
+        let phase = self.word(COMPLETION_LEN / 8 - 1, Ordering::Acquire) & 1 == 1;
+        phase == Completion::phase(self.taken, self.complete_log)
+    }
+
+    /// Takes the next completion.
+    pub fn next(&mut self) -> Result<Option<Ended>, Error> {
+        if !self.has_next() {
+            return Ok(None);
+        }
+        let entry = self.read_entry();
+        let completion = Completion::decode(&entry).map_err(|error| self.corrupt(&error))?;
+        if completion.number != self.taken {
+            let what = format!("completion {} at {}", completion.number, self.taken);
+            return Err(self.corrupt(&what));
+        }
+        self.taken = self.taken.wrapping_add(1);
+        if completion.status == Outcome::LocalQueue {
+            self.state = QueuePairState::Error;
+            let (wr_id, buffer) = (0, None);
+            return Ok(Some(Ended {
+                wr_id,
+                buffer,
+                completion,
+            }));
+        }
+        let place = completion.wr_id as usize;
+        let request = self
+            .requests
+            .get_mut(place)
+            .and_then(|slot| slot.take_if(|request| request.of == completion.of));
+        let Some(request) = request else {
+            let what = format!("completion of request {place}, which is not under way");
+            return Err(self.corrupt(&what));
+        };
+        self.free.push(place as u32);
+        match completion.of {
+            Of::Send => self.send.ended(request.number),
+            Of::Receive => self.receive.ended(request.number),
+        }
+        let Request { wr_id, buffer, .. } = request;
+        Ok(Some(Ended {
+            wr_id,
+            buffer,
+            completion,
+        }))
+    }
+
+    /// Gives the slots of completions back that were taken, once that is worth a doorbell.
+    pub fn give_back(&mut self) -> Result<(), DeviceError> {
+        let slots = self.taken.wrapping_sub(self.given);
+        if slots > 0 && u32::from(slots) * 4 >= 1 << self.complete_log {
+            self.given = self.taken;
+            self.doorbell(&DOORBELL_COMPLETE, self.taken)?;
+        }
+        Ok(())
+    }
+
+    /// Asks for an interrupt with the next completion.
+    pub fn arm(&self) -> Result<(), DeviceError> {
+        self.doorbell(&DOORBELL_ARM, self.taken)
+    }
+
+    /// Ends the queue pair: what had ended, then FLUSHED for the rest. If the card does not answer, it may still use rings and
+    /// buffers: these are never given back.
+    pub fn destroy(&mut self) -> Vec<Ended> {
+        if std::mem::replace(&mut self.gone, true) {
+            return Vec::new();
+        }
+        let done = self
+            .context
+            .command(Command::DestroyQp, self.number, &[])
+            .is_ok();
+        let mut all = Vec::new();
+        while let Ok(Some(ended)) = self.next() {
+            all.push(ended);
+        }
+        self.state = QueuePairState::Reset;
+        for request in self.requests.iter_mut().filter_map(Option::take) {
+            let buffer = if done {
+                request.buffer
+            } else {
+                std::mem::forget(request.buffer);
+                None
+            };
+            all.push(Ended {
+                wr_id: request.wr_id,
+                buffer,
+                completion: flushed(request.of),
+            });
+        }
+        if done {
+            self.context.0.queue_pairs.give(self.number);
+        } else {
+            self.memory.lost = true;
+        }
+        all
+    }
+
+    /// Keeps a request until it ends; its place, or its buffer if there is none.
+    fn enter(&mut self, request: Request) -> Result<u64, Option<Buffer>> {
+        let Some(place) = self.free.pop() else {
+            return Err(request.buffer);
+        };
+        self.requests[place as usize] = Some(request);
+        Ok(place.into())
+    }
+
+    /// Whether the card has let go of all memory, after [`Self::destroy`].
+    pub fn let_go(&self) -> bool {
+        !self.memory.lost
+    }
+
+    fn put<const N: usize>(&mut self, at: usize, entry: &[u8; N]) {
+        // SAFETY: the entry lies in its ring, and the card has read what stood there before (`Producer::full`).
+        unsafe { entry.as_ptr().copy_to_nonoverlapping(self.pointer(at), N) }
+    }
+
+    /// Offset of the completion that comes next.
+    fn entry(&self) -> usize {
+        let place = usize::from(self.taken) & ((1 << self.complete_log) - 1);
+        self.complete_at + place * COMPLETION_LEN
+    }
+
+    /// A word of the completion that comes next. The card writes words as a whole.
+    fn word(&self, word: usize, ordering: Ordering) -> u64 {
+        // SAFETY: an aligned word of the completion ring, of which nobody has a reference.
+        let place = unsafe { AtomicU64::from_ptr(self.pointer(self.entry() + 8 * word).cast()) };
+        u64::from_le(place.load(ordering))
+    }
+
+    fn read_entry(&self) -> [u8; COMPLETION_LEN] {
+        let mut entry = [0; COMPLETION_LEN];
+        for (word, place) in entry.chunks_exact_mut(8).enumerate() {
+            place.copy_from_slice(&self.word(word, Ordering::Relaxed).to_le_bytes());
+        }
+        entry
+    }
+
+    fn pointer(&self, at: usize) -> *mut u8 {
+        // SAFETY: all offsets lie in the memory, which was allocated for all three rings.
+        unsafe { self.memory.memory.pointer.as_ptr().add(at) }
+    }
+
+    fn doorbell(&self, register: &Register, index: u16) -> Result<(), DeviceError> {
+        let offset = doorbell(self.number, register);
+        self.context.device().write32(offset, index.into())
+    }
+
+    fn corrupt(&mut self, what: &dyn std::fmt::Display) -> Error {
+        self.state = QueuePairState::Error;
+        Error::Corrupt {
+            qpn: self.number,
+            what: what.to_string(),
+        }
+    }
+}
+
+impl Drop for Rings {
+    fn drop(&mut self) {
+        self.destroy();
+    }
+}
+
+fn flushed(of: Of) -> Completion {
+    Completion {
+        wr_id: 0,
+        status: Outcome::Flushed,
+        of,
+        version_flags: 0,
+        length: 0,
+        peer: tributary_protocol::xud::Peer { node: 0, qpn: 0 },
+        window: Default::default(),
+        q_key: 0,
+        psn: 0,
+        request: 0,
+        number: 0,
+    }
+}

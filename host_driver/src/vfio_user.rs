@@ -1,0 +1,177 @@
+//! A card behind a vfio-user socket: registers by message, memory as shared files, interrupts as events.
+
+use std::collections::HashMap;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tributary_protocol::card::regs::{ID, MAGIC};
+use vfio_user::{Client, Error as ClientError};
+
+use crate::shared::{Event, Mapping, memory_file};
+use crate::{Device, DeviceError, DmaMemory};
+
+/// Region of BAR0, and the index of MSI-X, as VFIO numbers them.
+const BAR0: u32 = 0;
+const MSIX: u32 = 2;
+/// VFIO_IRQ_SET_DATA_EVENTFD and VFIO_IRQ_SET_ACTION_TRIGGER.
+const BY_EVENT: u32 = 1 << 2 | 1 << 5;
+/// The first bus address that is handed out.
+const FIRST: u64 = 0x1_0000_0000;
+const PAGE: usize = 4_096;
+/// Who waits looks this often whether the other process still lives.
+const LOOK: Duration = Duration::from_millis(50);
+/// Who polls in vain looks once in so many times.
+const LOOKS: u32 = 256;
+
+/// A card in another process.
+pub struct VfioUserDevice {
+    client: Mutex<Client>,
+    memory: Mutex<HashMap<u64, Mapping>>,
+    next: AtomicU64,
+    vectors: Vec<Vector>,
+    idle: AtomicU32,
+    start: Instant,
+}
+
+struct Vector {
+    event: Event,
+    count: AtomicU64,
+}
+
+fn gone(_: ClientError) -> DeviceError {
+    DeviceError::Gone
+}
+
+impl VfioUserDevice {
+    /// Connects to a socket.
+    ///
+    /// # Errors
+    /// Nobody listens there, or it is no card.
+    pub fn connect(path: &Path) -> Result<Self, DeviceError> {
+        let mut client = Client::new(path).map_err(|error| match error {
+            ClientError::Connect(error) => DeviceError::Io(error),
+            _ => DeviceError::Gone,
+        })?;
+        let count = client.get_irq_info(MSIX).map_err(gone)?.count;
+        let vectors = (0..count.min(8)).map(|_| {
+            Ok(Vector {
+                event: Event::new()?,
+                count: AtomicU64::new(0),
+            })
+        });
+        let vectors: Vec<Vector> = vectors.collect::<std::io::Result<_>>()?;
+        let events: Vec<_> = vectors.iter().map(|v| v.event.as_raw_fd()).collect();
+        client
+            .set_irqs(MSIX, BY_EVENT, 0, events.len() as u32, &events)
+            .map_err(gone)?;
+        Ok(Self {
+            client: Mutex::new(client),
+            memory: Mutex::default(),
+            next: AtomicU64::new(FIRST),
+            vectors,
+            idle: AtomicU32::new(0),
+            start: Instant::now(),
+        })
+    }
+
+    fn client(&self) -> MutexGuard<'_, Client> {
+        self.client.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn vector(&self, vector: u32) -> Result<&Vector, DeviceError> {
+        let found = self.vectors.get(vector as usize);
+        found.ok_or_else(|| std::io::Error::from(std::io::ErrorKind::InvalidInput).into())
+    }
+
+    /// Whether the other process still answers.
+    fn look(&self) -> Result<(), DeviceError> {
+        if self.read32(ID.offset.into())? == MAGIC {
+            Ok(())
+        } else {
+            Err(DeviceError::Gone)
+        }
+    }
+}
+
+// SAFETY: memory is a new mapping of a new file of zeros, page-aligned, and kept until it is freed.
+unsafe impl Device for VfioUserDevice {
+    fn read32(&self, offset: u32) -> Result<u32, DeviceError> {
+        let mut value = [0; 4];
+        let read = self.client().region_read(BAR0, offset.into(), &mut value);
+        read.map_err(gone)?;
+        Ok(u32::from_le_bytes(value))
+    }
+
+    fn write32(&self, offset: u32, value: u32) -> Result<(), DeviceError> {
+        let value = value.to_le_bytes();
+        let written = self.client().region_write(BAR0, offset.into(), &value);
+        written.map_err(gone)
+    }
+
+    fn allocate(&self, length: usize) -> Result<DmaMemory, DeviceError> {
+        let length = length.max(1).next_multiple_of(PAGE);
+        let file = memory_file(length)?;
+        let mapping = Mapping::new(&file, 0, length)?;
+        let pointer = mapping.pointer();
+        let iova = self
+            .next
+            .fetch_add((length + PAGE) as u64, Ordering::Relaxed);
+        let mapped = self
+            .client()
+            .dma_map(0, iova, length as u64, file.as_raw_fd());
+        mapped.map_err(gone)?;
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        memory.insert(iova, mapping);
+        Ok(DmaMemory {
+            iova,
+            pointer,
+            length,
+        })
+    }
+
+    unsafe fn free(&self, memory: DmaMemory) {
+        // A process that is gone has no mapping left.
+        let _ = self.client().dma_unmap(memory.iova, memory.length as u64);
+        let mut all = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        all.remove(&memory.iova);
+    }
+
+    fn interrupts(&self, vector: u32) -> Result<u64, DeviceError> {
+        let Vector { event, count } = self.vector(vector)?;
+        let new = event.take();
+        Ok(count.fetch_add(new, Ordering::AcqRel) + new)
+    }
+
+    fn wait(&self, vector: u32, seen: u64, timeout: Duration) -> Result<u64, DeviceError> {
+        let start = Instant::now();
+        loop {
+            let count = self.interrupts(vector)?;
+            let left = timeout.saturating_sub(start.elapsed());
+            if count != seen || left.is_zero() {
+                return Ok(count);
+            }
+            self.look()?;
+            self.vector(vector)?.event.wait(left.min(LOOK));
+        }
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.start.elapsed().as_nanos() as u64
+    }
+
+    fn idle(&self) -> Result<(), DeviceError> {
+        if self
+            .idle
+            .fetch_add(1, Ordering::Relaxed)
+            .is_multiple_of(LOOKS)
+        {
+            self.look()?;
+        } else {
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,269 @@
+//! Executable model of the whole card behind its BAR: what host software and the network see of it, register by register, ring
+//! entry by ring entry, frame by frame.
+//!
+//! It is the reference for the RTL and the card of simulations. The datagram engine is [`crate::xud::Card`]; here are the
+//! registers, the rings in host memory, the regions and the interrupts around it. Time is in nanoseconds and comes with each call.
+//! A command that was written and all work on rings happen in [`CardModel::step`], so nothing else touches host memory.
+
+mod bar;
+mod command;
+mod interrupt;
+mod memory;
+mod queue;
+mod receive;
+mod regions;
+mod send;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::descriptor::Completion;
+use super::regs::Counter;
+use crate::roce::Link;
+use crate::xud::{Card, CardConfig, ConfigError, Drop, wire};
+use bar::Registers;
+use interrupt::Interrupts;
+pub use memory::{HostMemory, Unanswered};
+use queue::Queue;
+use regions::Regions;
+
+/// Frames of requests that wait for the line; with more, no work request is fetched.
+const OUT_MAX: usize = 16;
+
+/// How large a card is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelConfig {
+    /// log2 of the number of queue pairs, at most 16.
+    pub qps_log: u8,
+    /// log2 of the number of regions, at most 16.
+    pub regions_log: u8,
+    /// log2 of the places of the in-flight table, at most 16.
+    pub in_flight_log: u8,
+    /// log2 of the number of interrupt vectors, at most 3.
+    pub vectors_log: u8,
+    /// Length of a clock, ns: the unit of the registers `timeout_unit` and `moderation`.
+    pub clock_ns: u64,
+}
+
+impl Default for ModelConfig {
+    /// 64 queue pairs, 64 regions, 4,096 places, 8 vectors, 125 MHz.
+    fn default() -> Self {
+        Self {
+            qps_log: 6,
+            regions_log: 6,
+            in_flight_log: 12,
+            vectors_log: 3,
+            clock_ns: 8,
+        }
+    }
+}
+
+impl ModelConfig {
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// The first field out of its range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let fields = [
+            ("qps_log", self.qps_log.into(), 0, 16),
+            ("regions_log", self.regions_log.into(), 0, 16),
+            ("in_flight_log", self.in_flight_log.into(), 0, 16),
+            ("vectors_log", self.vectors_log.into(), 0, 3),
+            ("clock_ns", self.clock_ns, 1, 1_000),
+        ];
+        fields
+            .into_iter()
+            .try_for_each(|(name, value, min, max)| ConfigError::check(name, value, min, max))
+    }
+
+    fn engine(&self) -> CardConfig {
+        CardConfig {
+            mtu: 4_096,
+            table: 1 << self.in_flight_log,
+            ..CardConfig::default()
+        }
+    }
+}
+
+/// What the host has set in the card's configuration space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PciState {
+    /// The card may read and write host memory.
+    pub bus_master: bool,
+    /// MSI-X is on.
+    pub msix_enable: bool,
+    /// All vectors are masked.
+    pub msix_mask: bool,
+}
+
+impl Default for PciState {
+    /// As an operating system leaves a card that a driver has opened.
+    fn default() -> Self {
+        Self {
+            bus_master: true,
+            msix_enable: true,
+            msix_mask: false,
+        }
+    }
+}
+
+/// A card.
+#[derive(Clone, Debug)]
+pub struct CardModel {
+    config: ModelConfig,
+    pci: PciState,
+    engine: Card,
+    registers: Registers,
+    queues: BTreeMap<u32, Queue>,
+    regions: Regions,
+    interrupts: Interrupts,
+    /// Own counters, by code; those of the engine are read from it.
+    counters: [u64; Counter::ALL.len()],
+    /// Requests for the line.
+    out: VecDeque<Vec<u8>>,
+    /// Queue pair that sent last.
+    turn: u32,
+}
+
+impl CardModel {
+    /// A card after power-up.
+    ///
+    /// # Errors
+    /// A size out of its range.
+    pub fn new(config: ModelConfig) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self {
+            config,
+            pci: PciState::default(),
+            engine: Card::new(config.engine())?,
+            registers: Registers::default(),
+            queues: BTreeMap::new(),
+            regions: Regions::new(config.regions_log),
+            interrupts: Interrupts::new(1 << config.vectors_log),
+            counters: [0; Counter::ALL.len()],
+            out: VecDeque::new(),
+            turn: 0,
+        })
+    }
+
+    /// Function-level reset: as after power-up.
+    pub fn reset(&mut self) {
+        let pci = self.pci;
+        if let Ok(fresh) = Self::new(self.config) {
+            *self = Self { pci, ..fresh };
+        }
+    }
+
+    /// How large it is built.
+    #[must_use]
+    pub fn config(&self) -> &ModelConfig {
+        &self.config
+    }
+
+    /// What the host sets in configuration space.
+    pub fn set_pci(&mut self, pci: PciState) {
+        self.pci = pci;
+    }
+
+    /// A counter.
+    #[must_use]
+    pub fn counter(&self, counter: Counter) -> u64 {
+        let stats = self.engine.stats();
+        let drops = |reason| stats.drops.of(reason);
+        match counter {
+            Counter::AcksSent => stats.acks_sent,
+            Counter::Accepted => stats.accepted,
+            Counter::Acknowledged => stats.acknowledged,
+            Counter::Timeouts => stats.timeouts,
+            Counter::AckOverload => stats.ack_overload,
+            Counter::BadFrame => drops(Drop::BadFrame),
+            Counter::NotXud => drops(Drop::NotXud),
+            Counter::BadOpcode => drops(Drop::BadOpcode),
+            Counter::BadHeader => drops(Drop::BadHeader),
+            Counter::BadQp => drops(Drop::BadQp),
+            Counter::BadKey => drops(Drop::BadKey),
+            Counter::BadLength => drops(Drop::BadLength),
+            Counter::StaleEpoch => drops(Drop::StaleEpoch),
+            Counter::Rnr => drops(Drop::Rnr),
+            Counter::AckUnknown => drops(Drop::AckUnknown),
+            Counter::AckSource => drops(Drop::AckSource),
+            Counter::AckEcho => drops(Drop::AckEcho),
+            own => self.counters[usize::from(own.code())],
+        }
+    }
+
+    /// Requests in flight, of all queue pairs.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.engine.in_flight()
+    }
+
+    /// Queue pairs that exist.
+    #[must_use]
+    pub fn queue_pairs(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// Regions that exist.
+    #[must_use]
+    pub fn regions(&self) -> usize {
+        self.regions.len()
+    }
+
+    /// Does all that can be done now: messages into memory and their completions, the command that was written, requests out of
+    /// the rings, interrupts.
+    pub fn step(&mut self, memory: &mut dyn HostMemory, now: u64) {
+        self.engine.tick(now);
+        if self.pci.bus_master {
+            self.land(memory);
+            self.ended(memory);
+        }
+        self.run_command();
+        if self.pci.bus_master {
+            self.read_ahead(memory);
+            if self.registers.enabled() {
+                self.send_all(memory, now);
+                self.ended(memory);
+            }
+            self.interrupt(memory, now);
+        }
+    }
+
+    /// A frame from the line.
+    pub fn receive_frame(&mut self, frame: &[u8], now: u64) {
+        if self.registers.enabled() {
+            self.accept(frame, now);
+        }
+    }
+
+    /// The next frame for the line: acknowledgements first.
+    pub fn next_frame(&mut self, now: u64) -> Option<Vec<u8>> {
+        if !self.registers.enabled() {
+            return None;
+        }
+        while let Some(out) = self.engine.next_packet(now) {
+            let link = Link::between(self.registers.node(), out.to);
+            // An acknowledgement's fields were all decoded from a frame, so they fit into one.
+            if let Ok(frame) = wire::encode_frame(&link, &out.packet) {
+                return Some(frame);
+            }
+        }
+        let frame = self.out.pop_front()?;
+        self.count(Counter::Sent);
+        Some(frame)
+    }
+
+    fn count(&mut self, counter: Counter) {
+        self.counters[usize::from(counter.code())] += 1;
+    }
+
+    /// Writes a completion into its ring; its slot was reserved.
+    fn complete(&mut self, qpn: u32, completion: Completion, memory: &mut dyn HostMemory) {
+        let Some(queue) = self.queues.get_mut(&qpn).filter(|queue| !queue.fatal) else {
+            return;
+        };
+        queue.write_completion(completion, memory);
+        if queue.take_due() {
+            self.interrupts.raise(queue.vector);
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! BAR0: registers, doorbells, MSI-X table.
+
+use super::CardModel;
+use crate::card::command::Status;
+use crate::card::regs::{
+    ARG0, ARGS, COMMAND, CONTROL, CONTROL_ENABLE, CONTROL_RESET, Counter, DOORBELL_ARM,
+    DOORBELL_COMPLETE, DOORBELL_RECEIVE, DOORBELL_SEND, DOORBELLS, GLOBAL, MSIX_PENDING,
+    MSIX_TABLE, MTU, MTU_BYTES, NODE, NODE_NUMBER, PAGE, RESULT0, RESULT1, SIZES, SIZES_IN_FLIGHT,
+    SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS, STATISTICS_COUNTER, STATISTICS_HIGH, STATISTICS_LOW,
+    STATISTICS_SELECT, STATUS, STATUS_BUSY, STATUS_CODE, TIMEOUT_CLOCKS, TIMEOUT_UNIT,
+};
+use crate::registers::{Access, Register};
+use crate::xud::wire::MAX_PAYLOAD;
+
+/// Registers of the card, by their place in [`GLOBAL`], and what commands left.
+#[derive(Clone, Debug)]
+pub(super) struct Registers {
+    values: [u32; GLOBAL.len()],
+    pub args: [u32; ARGS as usize],
+    /// A command that was written and has not run.
+    pub command: Option<u32>,
+    pub status: Status,
+    pub results: [u32; 2],
+    /// The counter that was copied for reading.
+    copy: u64,
+}
+
+impl Default for Registers {
+    fn default() -> Self {
+        let mut values = [0; GLOBAL.len()];
+        for (value, register) in values.iter_mut().zip(GLOBAL) {
+            *value = register.reset;
+        }
+        Self {
+            values,
+            args: [0; ARGS as usize],
+            command: None,
+            status: Status::Ok,
+            results: [0; 2],
+            copy: 0,
+        }
+    }
+}
+
+impl Registers {
+    /// The value that was written to a register, or that it has after reset.
+    pub fn get(&self, register: &Register) -> u32 {
+        let place = GLOBAL.iter().position(|r| r.offset == register.offset);
+        place.map_or(0, |place| self.values[place])
+    }
+
+    pub fn enabled(&self) -> bool {
+        CONTROL_ENABLE.get(self.get(&CONTROL)) != 0
+    }
+
+    pub fn node(&self) -> u16 {
+        NODE_NUMBER.get(self.get(&NODE)) as u16
+    }
+
+    pub fn mtu(&self) -> u16 {
+        let bytes = MTU_BYTES.get(self.get(&MTU)) as u16;
+        bytes.min(MAX_PAYLOAD as u16)
+    }
+}
+
+/// The argument register at an offset.
+fn argument(offset: u32) -> Option<usize> {
+    let word = offset.checked_sub(ARG0.into())? / 4;
+    (word < ARGS.into()).then_some(word as usize)
+}
+
+impl CardModel {
+    /// Reads 32 bits of BAR0. What is not there reads as 0.
+    #[must_use]
+    pub fn read(&self, offset: u32) -> u32 {
+        if !offset.is_multiple_of(4) {
+            return 0;
+        }
+        if let Some(argument) = argument(offset) {
+            return self.registers.args[argument];
+        }
+        if let Some(word) = self.table_word(offset) {
+            return self.interrupts.get(word).unwrap_or(0);
+        }
+        if offset == MSIX_PENDING {
+            return self.pending();
+        }
+        let registers = &self.registers;
+        let of = |register: &Register| u32::from(register.offset) == offset;
+        let config = &self.config;
+        match GLOBAL.iter().find(|register| of(register)) {
+            None => 0,
+            Some(register) if *register == SIZES => {
+                SIZES_QPS.put(config.qps_log.into())
+                    | SIZES_REGIONS.put(config.regions_log.into())
+                    | SIZES_IN_FLIGHT.put(config.in_flight_log.into())
+                    | SIZES_VECTORS.put(config.vectors_log.into())
+            }
+            Some(register) if *register == STATUS => {
+                STATUS_BUSY.put(registers.command.is_some().into())
+                    | STATUS_CODE.put(registers.status.code().into())
+            }
+            Some(register) if *register == RESULT0 => registers.results[0],
+            Some(register) if *register == RESULT1 => registers.results[1],
+            Some(register) if *register == STATISTICS_LOW => registers.copy as u32,
+            Some(register) if *register == STATISTICS_HIGH => (registers.copy >> 32) as u32,
+            Some(register) if register.access == Access::WriteOnly => 0,
+            Some(register) => registers.get(register),
+        }
+    }
+
+    /// Writes 32 bits of BAR0.
+    pub fn write(&mut self, offset: u32, value: u32) {
+        if !offset.is_multiple_of(4) {
+            return self.count(Counter::BadWrite);
+        }
+        if let Some(argument) = argument(offset) {
+            self.registers.args[argument] = value;
+            return;
+        }
+        if let Some(word) = self.table_word(offset) {
+            self.interrupts.set(word, value);
+            return;
+        }
+        if let Some(doorbell) = offset.checked_sub(DOORBELLS) {
+            return self.ring(doorbell / PAGE, doorbell % PAGE, value as u16);
+        }
+        let of = |register: &Register| u32::from(register.offset) == offset;
+        let Some(place) = GLOBAL.iter().position(of) else {
+            if offset != MSIX_PENDING {
+                self.count(Counter::BadWrite);
+            }
+            return;
+        };
+        let register = &GLOBAL[place];
+        match register.access {
+            Access::ReadOnly => {}
+            Access::ReadWrite => self.set(place, value & register.mask()),
+            Access::WriteOnly => {
+                if *register == COMMAND && self.registers.command.is_none() {
+                    self.registers.command = Some(value);
+                }
+            }
+        }
+    }
+
+    fn set(&mut self, place: usize, value: u32) {
+        let register = GLOBAL[place];
+        if register == CONTROL && CONTROL_RESET.get(value) != 0 {
+            return self.reset();
+        }
+        self.registers.values[place] = value;
+        if register == STATISTICS_SELECT {
+            let code = STATISTICS_COUNTER.get(value) as u8;
+            self.registers.copy = Counter::from_code(code).map_or(0, |c| self.counter(c));
+        }
+        if register == MTU || register == TIMEOUT_UNIT {
+            let clocks = TIMEOUT_CLOCKS.get(self.registers.get(&TIMEOUT_UNIT));
+            let unit = u64::from(clocks) * self.config.clock_ns;
+            self.engine.set_line(self.registers.mtu(), unit);
+        }
+    }
+
+    /// Which word of the MSI-X table lies at an offset.
+    fn table_word(&self, offset: u32) -> Option<usize> {
+        let word = (offset.checked_sub(MSIX_TABLE)? / 4) as usize;
+        (word < 4 << self.config.vectors_log).then_some(word)
+    }
+
+    /// A doorbell: the owner of the ring checks it.
+    fn ring(&mut self, qpn: u32, offset: u32, index: u16) {
+        let doorbells = [
+            &DOORBELL_SEND,
+            &DOORBELL_RECEIVE,
+            &DOORBELL_COMPLETE,
+            &DOORBELL_ARM,
+        ];
+        let is = |register: &&Register| u32::from(register.offset) == offset;
+        let Some(register) = doorbells.into_iter().find(is) else {
+            return self.count(Counter::BadWrite);
+        };
+        if qpn >= 1 << self.config.qps_log {
+            return self.count(Counter::BadWrite);
+        }
+        let Some(queue) = self.queues.get_mut(&qpn) else {
+            return self.count(Counter::BadDoorbell);
+        };
+        let posts = queue.takes_requests();
+        let good = match register {
+            &DOORBELL_SEND | &DOORBELL_RECEIVE => {
+                let ring = if *register == DOORBELL_SEND {
+                    &mut queue.send
+                } else {
+                    &mut queue.receive
+                };
+                let good = posts && ring.holds(index.wrapping_sub(ring.consumer));
+                if good {
+                    ring.producer = index;
+                }
+                good
+            }
+            &DOORBELL_COMPLETE => {
+                let ring = &mut queue.complete;
+                let taken = index.wrapping_sub(ring.consumer);
+                let good = taken <= ring.held();
+                if good {
+                    ring.consumer = index;
+                    self.engine.release(qpn, taken.into());
+                }
+                good
+            }
+            _ => {
+                queue.armed = Some(index);
+                if queue.take_due() {
+                    self.interrupts.raise(queue.vector);
+                }
+                true
+            }
+        };
+        if !good {
+            self.count(Counter::BadDoorbell);
+        }
+    }
+}

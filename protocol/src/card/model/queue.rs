@@ -1,0 +1,99 @@
+//! A queue pair: three rings and where card and software stand in them.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::HostMemory;
+use crate::card::command::State;
+use crate::card::descriptor::{COMPLETION_LEN, Completion, ReceiveRequest};
+
+/// A ring in host memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ring {
+    pub base: u64,
+    pub log: u8,
+    /// Entries ever put in, modulo 2^16.
+    pub producer: u16,
+    /// Entries ever taken out, modulo 2^16.
+    pub consumer: u16,
+}
+
+impl Ring {
+    pub fn new(base: u64, log: u8) -> Self {
+        Self {
+            base,
+            log,
+            producer: 0,
+            consumer: 0,
+        }
+    }
+
+    /// Address of an entry.
+    pub fn entry(&self, index: u16, bytes: usize) -> u64 {
+        let place = u64::from(index) & ((1 << self.log) - 1);
+        self.base.wrapping_add(place * bytes as u64)
+    }
+
+    /// Entries that wait.
+    pub fn held(&self) -> u16 {
+        self.producer.wrapping_sub(self.consumer)
+    }
+
+    /// Whether this many can be in it at once.
+    pub fn holds(&self, entries: u16) -> bool {
+        u32::from(entries) <= 1 << self.log
+    }
+}
+
+/// A queue pair.
+#[derive(Clone, Debug)]
+pub(super) struct Queue {
+    pub state: State,
+    /// A ring could not be read: no more completions.
+    pub fatal: bool,
+    pub vector: u8,
+    pub domain: u16,
+    pub q_key: u32,
+    pub send: Ring,
+    pub receive: Ring,
+    /// Here the card is the producer.
+    pub complete: Ring,
+    /// Interrupt with more completions than this.
+    pub armed: Option<u16>,
+    /// What is known of the requests in flight, by PSN: their completions but for the status.
+    pub flying: BTreeMap<u32, Completion>,
+    /// Receive requests read ahead, with their numbers.
+    pub ahead: VecDeque<(u16, ReceiveRequest)>,
+    /// Of these, those whose messages are landing.
+    pub taken: VecDeque<(u16, ReceiveRequest)>,
+}
+
+impl Queue {
+    /// Whether messages are accepted.
+    pub fn receives(&self) -> bool {
+        matches!(self.state, State::ReadyToReceive | State::ReadyToSend)
+    }
+
+    /// Whether requests may be posted.
+    pub fn takes_requests(&self) -> bool {
+        !matches!(self.state, State::Reset | State::Error)
+    }
+
+    pub fn write_completion(&mut self, completion: Completion, memory: &mut dyn HostMemory) {
+        let number = self.complete.producer;
+        let completion = Completion {
+            number,
+            ..completion
+        };
+        let at = self.complete.entry(number, COMPLETION_LEN);
+        // A posted write: nobody tells the card whether it arrived.
+        let _ = memory.write(at, &completion.encode(self.complete.log));
+        self.complete.producer = number.wrapping_add(1);
+    }
+
+    /// Whether the interrupt that was asked for is due now; it is asked for no longer.
+    pub fn take_due(&mut self) -> bool {
+        let written = self.complete.producer;
+        let more = |than: u16| matches!(written.wrapping_sub(than), 1..=0x7FFF);
+        self.armed.take_if(|than| more(*than)).is_some()
+    }
+}

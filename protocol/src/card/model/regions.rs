@@ -1,0 +1,47 @@
+//! Regions: what a key stands for.
+
+/// A region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Region {
+    pub variant: u8,
+    pub local_write: bool,
+    pub domain: u16,
+    pub base: u64,
+    pub length: u64,
+}
+
+/// All regions of a card, by index.
+#[derive(Clone, Debug)]
+pub(super) struct Regions(Vec<Option<Region>>);
+
+impl Regions {
+    pub fn new(log: u8) -> Self {
+        Self(vec![None; 1 << log])
+    }
+
+    /// Those that exist.
+    pub fn len(&self) -> usize {
+        self.0.iter().flatten().count()
+    }
+
+    /// The place of a region, if the card has it.
+    pub fn place(&mut self, index: u32) -> Option<&mut Option<Region>> {
+        self.0.get_mut(index as usize)
+    }
+
+    /// Whether an access lies in the region of its key to the byte, for a queue pair of this domain.
+    pub fn allow(&self, key: u32, domain: u16, address: u64, bytes: u64, write: bool) -> bool {
+        if bytes == 0 {
+            return true;
+        }
+        let region = self.0.get((key >> 8) as usize).copied().flatten();
+        region.is_some_and(|region| {
+            let end = u128::from(region.base) + u128::from(region.length);
+            region.variant == key as u8
+                && region.domain == domain
+                && (region.local_write || !write)
+                && address >= region.base
+                && u128::from(address) + u128::from(bytes) <= end
+        })
+    }
+}

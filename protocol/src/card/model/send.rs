@@ -1,0 +1,201 @@
+//! Work requests: out of the rings in turns, checked, sent, ended.
+
+use super::{CardModel, HostMemory, OUT_MAX, Regions};
+use crate::card::command::State;
+use crate::card::descriptor::{Completion, HEAD_MAX, OPCODE_SEND, Of, WORK_LEN, WorkRequest};
+use crate::card::regs::Counter;
+use crate::roce::Link;
+use crate::xud::card::Stall;
+use crate::xud::{self, Outcome, Peer, SendRequest, Window, wire};
+
+/// A completion of which only the status and the number are still missing.
+fn completion(work: &WorkRequest, psn: u32, request: u16) -> Completion {
+    Completion {
+        wr_id: work.wr_id,
+        status: Outcome::Ok,
+        of: Of::Send,
+        version_flags: work.version_flags,
+        length: 0,
+        peer: work.to,
+        window: work.window,
+        q_key: 0,
+        psn,
+        request,
+        number: 0,
+    }
+}
+
+/// A completion LOCAL_QUEUE: a ring cannot be read.
+pub(super) fn unreadable(of: Of) -> Completion {
+    Completion {
+        wr_id: 0,
+        status: Outcome::LocalQueue,
+        of,
+        version_flags: 0,
+        length: 0,
+        peer: Peer { node: 0, qpn: 0 },
+        window: Window::default(),
+        q_key: 0,
+        psn: 0,
+        request: 0,
+        number: 0,
+    }
+}
+
+/// Whether a work request can be sent; the order of the checks is the contract's.
+fn check(work: &WorkRequest, mtu: u16, domain: u16, regions: &Regions) -> Result<(), Outcome> {
+    let head = usize::from(work.head_len);
+    if head > HEAD_MAX || head as u64 + u64::from(work.length) > u64::from(mtu) {
+        return Err(Outcome::LocalLength);
+    }
+    if work.to.qpn >= 1 << 24 {
+        return Err(Outcome::LocalAddress);
+    }
+    let (version, flags) = (work.version_flags >> 4, work.version_flags & 15);
+    let plain = flags == 0 && work.window.epoch == 0;
+    let known = match version {
+        0 => plain,
+        1 => wire::flags_known(flags),
+        _ => false,
+    };
+    if work.opcode != OPCODE_SEND || !known {
+        return Err(Outcome::LocalOpcode);
+    }
+    if !regions.allow(work.lkey, domain, work.address, work.length.into(), false) {
+        return Err(Outcome::LocalProtection);
+    }
+    Ok(())
+}
+
+impl CardModel {
+    /// Queue pairs take turns as long as there is room for frames.
+    pub(super) fn send_all(&mut self, memory: &mut dyn HostMemory, now: u64) {
+        let mut progress = true;
+        while progress && self.out.len() < OUT_MAX {
+            progress = false;
+            let after = self.turn.wrapping_add(1);
+            let ready: Vec<u32> = self
+                .queues
+                .range(after..)
+                .chain(self.queues.range(..after))
+                .filter(|(_, queue)| queue.state == State::ReadyToSend && queue.send.held() > 0)
+                .map(|(qpn, _)| *qpn)
+                .collect();
+            for qpn in ready {
+                if self.out.len() >= OUT_MAX {
+                    return;
+                }
+                progress |= self.send_one(qpn, memory, now);
+            }
+        }
+    }
+
+    /// One work request of a queue pair, if there is a completion slot and a place in flight for it.
+    fn send_one(&mut self, qpn: u32, memory: &mut dyn HostMemory, now: u64) -> bool {
+        let psn = match self.engine.reserve(qpn) {
+            Ok(psn) => psn,
+            Err(stall) => {
+                self.count(match stall {
+                    Stall::Credit => Counter::StallCredit,
+                    Stall::Place => Counter::StallPlace,
+                });
+                return false;
+            }
+        };
+        self.turn = qpn;
+        let Some(queue) = self.queues.get_mut(&qpn) else {
+            return false;
+        };
+        let request = queue.send.consumer;
+        let mut entry = [0; WORK_LEN];
+        if memory
+            .read(queue.send.entry(request, WORK_LEN), &mut entry)
+            .is_err()
+        {
+            self.fatal(qpn, Of::Send, memory);
+            return true;
+        }
+        queue.send.consumer = request.wrapping_add(1);
+        let domain = queue.domain;
+        let work = WorkRequest::decode(&entry);
+        let ended = completion(&work, psn, request);
+        let payload = check(&work, self.registers.mtu(), domain, &self.regions)
+            .and_then(|()| self.payload(&work, memory));
+        let payload = match payload {
+            Ok(payload) => payload,
+            Err(status) => {
+                self.count(Counter::LocalError);
+                self.complete(qpn, Completion { status, ..ended }, memory);
+                return true;
+            }
+        };
+        let send = SendRequest {
+            id: psn.into(),
+            to: work.to,
+            version: work.version_flags >> 4,
+            flags: work.version_flags & 15,
+            window: work.window,
+            head: payload,
+            buffer: Default::default(),
+            range: (0, 0),
+        };
+        let out = self.engine.launch(qpn, psn, send, now);
+        let link = Link::between(self.registers.node(), work.to.node);
+        // What was checked fits into a frame.
+        let frame = out.and_then(|out| wire::encode_frame(&link, &out.packet).ok());
+        self.out.extend(frame);
+        if let Some(queue) = self.queues.get_mut(&qpn) {
+            queue.flying.insert(psn, ended);
+        }
+        true
+    }
+
+    /// Head, then the bytes from memory.
+    fn payload(
+        &mut self,
+        work: &WorkRequest,
+        memory: &mut dyn HostMemory,
+    ) -> Result<Vec<u8>, Outcome> {
+        let head = usize::from(work.head_len);
+        let mut payload = work.head[..head].to_vec();
+        payload.resize(head + work.length as usize, 0);
+        if work.length > 0 && memory.read(work.address, &mut payload[head..]).is_err() {
+            self.count(Counter::ReadFailed);
+            return Err(Outcome::LocalDma);
+        }
+        Ok(payload)
+    }
+
+    /// Completions of requests that the engine has ended.
+    pub(super) fn ended(&mut self, memory: &mut dyn HostMemory) {
+        for qpn in self.engine.ended() {
+            while let Some(completion) = self.engine.take(qpn) {
+                let xud::Completion::Sent { id, outcome } = completion else {
+                    continue;
+                };
+                let queue = self.queues.get_mut(&qpn);
+                if let Some(ended) = queue.and_then(|queue| queue.flying.remove(&(id as u32))) {
+                    let status = outcome;
+                    self.complete(qpn, Completion { status, ..ended }, memory);
+                }
+            }
+        }
+    }
+
+    /// A ring cannot be read: one completion says so in the slot that was reserved, and the queue pair is over.
+    pub(super) fn fatal(&mut self, qpn: u32, of: Of, memory: &mut dyn HostMemory) {
+        self.count(Counter::ReadFailed);
+        self.count(Counter::LocalError);
+        self.complete(qpn, unreadable(of), memory);
+        self.fatal_silently(qpn);
+    }
+
+    /// The same without a slot for the completion.
+    pub(super) fn fatal_silently(&mut self, qpn: u32) {
+        self.engine.set_receiving(qpn, false);
+        if let Some(queue) = self.queues.get_mut(&qpn) {
+            queue.fatal = true;
+            queue.state = State::Error;
+        }
+    }
+}

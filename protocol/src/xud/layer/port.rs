@@ -1,0 +1,107 @@
+//! What a reliable layer runs over.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::super::card::{Card, Completion, PostError, ReceiveRequest, SendRequest};
+use super::super::wire::Window;
+use super::Peer;
+
+/// A request of a layer: `head`, then the payload.
+#[derive(Debug)]
+pub struct Post<'a, B> {
+    /// The layer's name for it; its completion carries it.
+    pub id: u64,
+    /// Where to.
+    pub to: Peer,
+    /// Flags of the XUDETH, whose version is 1.
+    pub flags: u8,
+    /// Window identity.
+    pub window: Window,
+    /// Up to 16 bytes in front.
+    pub head: &'a [u8],
+    /// Bytes of the user. The layer keeps the buffer until the completion (XUD-9).
+    pub payload: Option<(&'a B, Range<usize>)>,
+}
+
+/// A card as a reliable layer uses it: one queue pair of it, whose number comes with each call.
+///
+/// The layer posts no more than its queue pair was made for and posts each receive request again only after its completion. A
+/// card that keeps to that never refuses; one that has failed takes everything and completes nothing.
+pub trait Datagrams {
+    /// Memory that it sends from.
+    type Buffer: AsRef<[u8]>;
+
+    /// Largest payload of a packet, bytes.
+    fn mtu(&self) -> u16;
+
+    /// Latest epoch of the queue pair (XUD-6); `None` if it is gone.
+    fn epoch(&self, qpn: u32) -> Option<u16>;
+
+    /// Takes a new epoch.
+    fn next_epoch(&mut self, qpn: u32) -> Option<u16>;
+
+    /// Posts a request.
+    ///
+    /// # Errors
+    /// No such queue pair, or no room in it.
+    fn post_send(&mut self, qpn: u32, post: Post<'_, Self::Buffer>) -> Result<(), PostError>;
+
+    /// Posts the memory that `request.id` stands for; ids count from 0.
+    ///
+    /// # Errors
+    /// No such queue pair, or no room in it.
+    fn post_receive(&mut self, qpn: u32, request: ReceiveRequest) -> Result<(), PostError>;
+
+    /// The oldest completion.
+    fn poll(&mut self, qpn: u32) -> Option<Completion>;
+
+    /// Time passes, ns.
+    fn tick(&mut self, now: u64);
+}
+
+impl Datagrams for Card {
+    type Buffer = Arc<[u8]>;
+
+    fn mtu(&self) -> u16 {
+        self.config().mtu
+    }
+
+    fn epoch(&self, qpn: u32) -> Option<u16> {
+        Self::epoch(self, qpn)
+    }
+
+    fn next_epoch(&mut self, qpn: u32) -> Option<u16> {
+        Self::next_epoch(self, qpn)
+    }
+
+    fn post_send(&mut self, qpn: u32, post: Post<'_, Arc<[u8]>>) -> Result<(), PostError> {
+        let (buffer, range) = post.payload.map_or_else(
+            || (Arc::default(), 0..0),
+            |(buffer, range)| (Arc::clone(buffer), range),
+        );
+        let request = SendRequest {
+            id: post.id,
+            to: post.to,
+            version: 1,
+            flags: post.flags,
+            window: post.window,
+            head: post.head.to_vec(),
+            buffer,
+            range: (range.start, range.end),
+        };
+        Self::post_send(self, qpn, request)
+    }
+
+    fn post_receive(&mut self, qpn: u32, request: ReceiveRequest) -> Result<(), PostError> {
+        Self::post_receive(self, qpn, request)
+    }
+
+    fn poll(&mut self, qpn: u32) -> Option<Completion> {
+        Self::poll(self, qpn)
+    }
+
+    fn tick(&mut self, now: u64) {
+        Self::tick(self, now);
+    }
+}

@@ -1,0 +1,113 @@
+//! MSI-X.
+
+use tributary_protocol::card::regs::{self, Counter, doorbell};
+use tributary_protocol::xud::Peer;
+
+use crate::bench::{DATA, Host, MSI, work};
+
+/// Entry of vector 1, the one that queue pairs here use.
+const ENTRY: u32 = regs::MSIX_TABLE + 16;
+
+/// A host with vector 1 set up, and a queue pair whose peer does not exist: requests end in timeouts.
+fn host() -> Host {
+    let mut host = Host::new(0);
+    for (word, value) in [MSI as u32, (MSI >> 32) as u32, 0xABCD, 0]
+        .into_iter()
+        .enumerate()
+    {
+        host.card.write(ENTRY + 4 * word as u32, value);
+    }
+    host.connect(1, [4, 4, 5]);
+    host
+}
+
+/// One more completion.
+fn complete(host: &mut Host) {
+    let mut bad = work(Peer { node: 1, qpn: 1 }, DATA, 1);
+    bad.opcode = 9;
+    host.post_send(1, &bad);
+    host.step();
+}
+
+fn arm(host: &mut Host, index: u32) {
+    host.card.write(doorbell(1, &regs::DOORBELL_ARM), index);
+    host.step();
+}
+
+#[test]
+fn an_armed_ring_interrupts_once_as_soon_as_it_has_more() {
+    let mut host = host();
+    complete(&mut host);
+    assert!(host.memory.interrupts.is_empty(), "nobody asked");
+    arm(&mut host, 0);
+    assert_eq!(host.memory.interrupts, [0xABCD], "at once");
+    complete(&mut host);
+    assert_eq!(host.memory.interrupts.len(), 1, "once");
+    arm(&mut host, 2);
+    assert_eq!(host.memory.interrupts.len(), 1, "not more than 2 yet");
+    complete(&mut host);
+    assert_eq!(
+        (
+            host.memory.interrupts.len(),
+            host.count(Counter::Interrupts)
+        ),
+        (2, 2)
+    );
+}
+
+#[test]
+fn a_masked_interrupt_waits_as_pending() {
+    let mut host = host();
+    host.card.write(ENTRY + 12, 1);
+    arm(&mut host, 0);
+    complete(&mut host);
+    assert_eq!(
+        (
+            host.memory.interrupts.len(),
+            host.card.read(regs::MSIX_PENDING)
+        ),
+        (0, 2)
+    );
+    host.card.write(ENTRY + 12, 0);
+    host.step();
+    assert_eq!(
+        (
+            host.memory.interrupts.len(),
+            host.card.read(regs::MSIX_PENDING)
+        ),
+        (1, 0)
+    );
+}
+
+#[test]
+fn moderation_delays_and_merges_and_loses_none() {
+    let mut host = host();
+    host.write(&regs::MODERATION, 1_000);
+    arm(&mut host, 0);
+    complete(&mut host);
+    assert_eq!(host.memory.interrupts.len(), 1);
+    for index in 1..4 {
+        arm(&mut host, index);
+        complete(&mut host);
+    }
+    host.now = 7_999;
+    host.step();
+    assert_eq!(host.memory.interrupts.len(), 1);
+    host.now = 8_000;
+    host.step();
+    host.step();
+    assert_eq!(host.memory.interrupts.len(), 2, "the due ones became one");
+}
+
+#[test]
+fn arming_counts_modulo_two_to_the_16() {
+    let mut host = host();
+    for _ in 0..65_600u32 {
+        complete(&mut host);
+        host.outcomes(1);
+    }
+    arm(&mut host, 64);
+    assert!(host.memory.interrupts.is_empty());
+    complete(&mut host);
+    assert_eq!(host.memory.interrupts.len(), 1);
+}

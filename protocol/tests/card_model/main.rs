@@ -1,0 +1,7 @@
+//! The model of the whole card, rule by rule of `docs/card.md`.
+
+mod bench;
+mod interrupts;
+mod queues;
+mod regions;
+mod registers;

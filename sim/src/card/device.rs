@@ -1,0 +1,169 @@
+//! A simulated card as the driver sees it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tributary_host_driver::shared::{Event, Mapping};
+use tributary_host_driver::{Counter, Device, DeviceError, DmaMemory};
+use tributary_protocol::card::regs::{CONTROL, CONTROL_RESET};
+
+use super::HostStats;
+use super::world::{Place, World, set_up_interrupts};
+use crate::link::LinkStats;
+
+/// One card of a simulated network. Copies are the same card.
+#[derive(Clone)]
+pub struct SimDevice {
+    world: Arc<Mutex<World>>,
+    at: usize,
+    vectors: usize,
+}
+
+impl SimDevice {
+    pub(super) fn new(world: Arc<Mutex<World>>, at: usize, vectors: usize) -> Self {
+        Self { world, at, vectors }
+    }
+
+    fn world(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something with the card, if it is there.
+    fn with<T>(&self, act: impl FnOnce(&mut Place) -> T) -> Result<T, DeviceError> {
+        let mut world = self.world();
+        let place = &mut world.places[self.at];
+        if !place.present {
+            return Err(DeviceError::Gone);
+        }
+        Ok(act(place))
+    }
+
+    /// What cards have done to this host's memory.
+    #[must_use]
+    pub fn host_stats(&self) -> HostStats {
+        self.world().places[self.at].memory.stats()
+    }
+
+    /// What the links from this card have done, by the node they go to.
+    #[must_use]
+    pub fn link_stats(&self) -> Vec<LinkStats> {
+        self.world().link_stats(self.at)
+    }
+
+    /// Requests in flight on the card, if it is a model.
+    #[must_use]
+    pub fn in_flight(&self) -> Option<usize> {
+        let world = self.world();
+        let model = world.places[self.at].node.as_model();
+        model.map(|model| model.in_flight())
+    }
+
+    /// Queue pairs and regions on the card, if it is a model.
+    #[must_use]
+    pub fn on_card(&self) -> Option<(usize, usize)> {
+        let world = self.world();
+        let model = world.places[self.at].node.as_model();
+        model.map(|model| (model.queue_pairs(), model.regions()))
+    }
+
+    /// A counter of the card, if it is a model.
+    #[must_use]
+    pub fn counter(&self, counter: Counter) -> Option<u64> {
+        let world = self.world();
+        let model = world.places[self.at].node.as_model();
+        model.map(|model| model.counter(counter))
+    }
+
+    /// Interrupt vectors of the card.
+    #[must_use]
+    pub fn vectors(&self) -> usize {
+        self.vectors
+    }
+
+    /// Memory of another process for the card; false if some of the addresses are taken.
+    pub(super) fn map(&self, iova: u64, mapping: Mapping) -> bool {
+        self.world().places[self.at].memory.map(iova, mapping)
+    }
+
+    pub(super) fn unmap(&self, iova: u64, length: u64) -> bool {
+        self.world().places[self.at].memory.unmap(iova, length)
+    }
+
+    pub(super) fn unmap_all(&self) {
+        self.world().places[self.at].memory.unmap_all();
+    }
+
+    /// Whom a vector signals in another process; false if there is no such vector.
+    pub(super) fn set_event(&self, vector: u32, event: Event) -> bool {
+        let mut world = self.world();
+        let events = &mut world.places[self.at].memory.events;
+        let place = events.get_mut(vector as usize);
+        place.map(|place| *place = Some(event)).is_some()
+    }
+
+    /// Pulls the card out: from now on its driver gets errors and its peers hear nothing.
+    pub fn remove(&self) {
+        self.world().places[self.at].present = false;
+    }
+
+    /// Lets so many slots pass.
+    pub fn run(&self, slots: u64) {
+        let mut world = self.world();
+        (0..slots).for_each(|_| world.step());
+    }
+}
+
+// SAFETY: memory is zeroed, page-aligned and of its own (`Memory::allocate`), and is kept until it is freed; the world lives as long
+// as any of its devices.
+unsafe impl Device for SimDevice {
+    fn read32(&self, offset: u32) -> Result<u32, DeviceError> {
+        self.with(|place| place.node.read32(offset))
+    }
+
+    fn write32(&self, offset: u32, value: u32) -> Result<(), DeviceError> {
+        self.with(|place| {
+            place.node.write32(offset, value);
+            let resets = offset == u32::from(CONTROL.offset) && CONTROL_RESET.get(value) != 0;
+            if resets {
+                set_up_interrupts(&mut *place.node, self.vectors);
+            }
+        })
+    }
+
+    fn allocate(&self, length: usize) -> Result<DmaMemory, DeviceError> {
+        let memory = self.with(|place| place.memory.allocate(length))?;
+        memory.ok_or(DeviceError::Memory(length))
+    }
+
+    unsafe fn free(&self, memory: DmaMemory) {
+        self.world().places[self.at].memory.free(&memory);
+    }
+
+    fn interrupts(&self, vector: u32) -> Result<u64, DeviceError> {
+        self.with(|place| {
+            let count = place.memory.interrupts.get(vector as usize);
+            count.copied().unwrap_or(0)
+        })
+    }
+
+    fn wait(&self, vector: u32, seen: u64, timeout: Duration) -> Result<u64, DeviceError> {
+        let end = u128::from(self.now_ns()) + timeout.as_nanos();
+        loop {
+            let count = self.interrupts(vector)?;
+            if count != seen || u128::from(self.now_ns()) >= end {
+                return Ok(count);
+            }
+            self.world().step();
+        }
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.world().now_ns()
+    }
+
+    fn idle(&self) -> Result<(), DeviceError> {
+        self.with(|_| ())?;
+        self.world().step();
+        Ok(())
+    }
+}

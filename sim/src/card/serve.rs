@@ -1,0 +1,261 @@
+//! Cards for other processes: each behind a vfio-user socket, as any virtual machine monitor would attach it.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use thiserror::Error;
+use tributary_host_driver::Device;
+use tributary_host_driver::shared::{Event, Mapping};
+use tributary_protocol::card::regs::{CONTROL, CONTROL_RESET, DOORBELLS, PAGE};
+use vfio_user::{DmaMapFlags, DmaUnmapFlags, IrqInfo, Server, ServerBackend, ServerRegion};
+
+use super::SimDevice;
+
+/// Regions and interrupts of a PCI device, as VFIO numbers them.
+const REGIONS: u32 = 9;
+const BAR0: u32 = 0;
+const CONFIG: u32 = 7;
+const IRQS: u32 = 5;
+const MSIX: u32 = 2;
+/// VFIO_REGION_INFO_FLAG_READ and VFIO_REGION_INFO_FLAG_WRITE.
+const READ_WRITE: u32 = 3;
+/// VFIO_IRQ_INFO_EVENTFD.
+const EVENT: u32 = 1;
+/// Bytes of configuration space.
+const CONFIG_LEN: usize = 256;
+/// Longest access to a register.
+const ACCESS_MAX: usize = 8;
+/// Slots that pass at a time.
+const SLOTS: u64 = 16;
+
+/// Why cards cannot be served.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// The socket.
+    #[error("cannot listen at {path}: {error}")]
+    Listen {
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        error: vfio_user::Error,
+    },
+    /// A thread.
+    #[error(transparent)]
+    Thread(#[from] io::Error),
+}
+
+/// Cards that are served until this is dropped: then they are gone for whoever still has one.
+pub struct Served {
+    stop: Arc<AtomicBool>,
+    cards: Vec<(SimDevice, PathBuf)>,
+    clock: Option<JoinHandle<()>>,
+}
+
+/// Serves each card of a network at a socket of its own, and lets their time pass. One client has a card at a time; when it
+/// goes, the card is reset for the next.
+///
+/// # Errors
+/// A path that exists, or no thread.
+pub fn serve(cards: Vec<(SimDevice, PathBuf)>) -> Result<Served, ServeError> {
+    let mut served = Served {
+        stop: Arc::default(),
+        cards: Vec::new(),
+        clock: None,
+    };
+    let Some((first, _)) = cards.first() else {
+        return Ok(served);
+    };
+    let clock = first.clone();
+    for (device, path) in cards {
+        let server = listen(&device, &path).map_err(|error| ServeError::Listen {
+            path: path.clone(),
+            error,
+        })?;
+        served.cards.push((device.clone(), path));
+        let stop = Arc::clone(&served.stop);
+        let thread = std::thread::Builder::new().name("card".to_owned());
+        thread.spawn(move || {
+            while !stop.load(Ordering::Acquire) {
+                let mut backend = Backend {
+                    device: device.clone(),
+                };
+                // A client that breaks the protocol loses its connection; the next one may come.
+                let _ = server.run(&mut backend);
+            }
+        })?;
+    }
+    let stop = Arc::clone(&served.stop);
+    let thread = std::thread::Builder::new().name("network".to_owned());
+    served.clock = Some(thread.spawn(move || {
+        while !stop.load(Ordering::Acquire) {
+            clock.run(SLOTS);
+            // Registers must get their turn at the lock.
+            std::thread::sleep(Duration::from_micros(1));
+        }
+    })?);
+    Ok(served)
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        for (card, path) in &self.cards {
+            card.remove();
+            // Wakes who waits for a client; who has one ends with it.
+            drop(UnixStream::connect(path));
+            let _ = std::fs::remove_file(path);
+        }
+        if let Some(clock) = self.clock.take() {
+            // A thread that failed has said so.
+            let _ = clock.join();
+        }
+    }
+}
+
+fn listen(device: &SimDevice, path: &Path) -> Result<Server, vfio_user::Error> {
+    let irqs = (0..IRQS).map(|index| IrqInfo {
+        index,
+        flags: if index == MSIX { EVENT } else { 0 },
+        count: if index == MSIX {
+            device.vectors() as u32
+        } else {
+            0
+        },
+    });
+    let regions = (0..REGIONS).map(|index| {
+        let mut region = ServerRegion {
+            region_info: Default::default(),
+            sparse_areas: Vec::new(),
+            mmap_fd: None,
+        };
+        let info = &mut region.region_info;
+        info.argsz = size_of_val(info) as u32;
+        info.index = index;
+        info.size = match index {
+            BAR0 => u64::from(DOORBELLS) + u64::from(PAGE) * 0x1_0000,
+            CONFIG => CONFIG_LEN as u64,
+            _ => 0,
+        };
+        info.flags = if info.size > 0 { READ_WRITE } else { 0 };
+        region
+    });
+    Server::new(path, true, irqs.collect(), regions.collect())
+}
+
+/// One client of one card.
+struct Backend {
+    device: SimDevice,
+}
+
+impl Drop for Backend {
+    fn drop(&mut self) {
+        // First the card lets go of the memory, then the memory goes.
+        let _ = self.reset();
+        self.device.unmap_all();
+    }
+}
+
+fn bad() -> io::Error {
+    io::ErrorKind::InvalidInput.into()
+}
+
+/// Offsets of the registers of an access.
+fn registers(offset: u64, bytes: usize) -> io::Result<impl Iterator<Item = u32>> {
+    let first = u32::try_from(offset).map_err(|_| bad())?;
+    if bytes == 0 || bytes > ACCESS_MAX || !bytes.is_multiple_of(4) || !first.is_multiple_of(4) {
+        return Err(bad());
+    }
+    Ok((0..bytes as u32 / 4).map(move |word| first.wrapping_add(4 * word)))
+}
+
+impl ServerBackend for Backend {
+    fn region_read(&mut self, region: u32, offset: u64, data: &mut [u8]) -> io::Result<()> {
+        match region {
+            BAR0 => {
+                let offsets = registers(offset, data.len())?;
+                for (offset, place) in offsets.zip(data.chunks_exact_mut(4)) {
+                    // A card that is gone reads as ones, as on a bus.
+                    let value = self.device.read32(offset).unwrap_or(u32::MAX);
+                    place.copy_from_slice(&value.to_le_bytes());
+                }
+            }
+            // The driver needs nothing from configuration space: the server does what an operating system would.
+            CONFIG => data.fill(0),
+            _ => return Err(bad()),
+        }
+        Ok(())
+    }
+
+    fn region_write(&mut self, region: u32, offset: u64, data: &[u8]) -> io::Result<()> {
+        match region {
+            BAR0 => {
+                let offsets = registers(offset, data.len())?;
+                for (offset, value) in offsets.zip(data.chunks_exact(4)) {
+                    let value = u32::from_le_bytes([value[0], value[1], value[2], value[3]]);
+                    // Nobody tells a writer of a card that is gone.
+                    let _ = self.device.write32(offset, value);
+                }
+                Ok(())
+            }
+            CONFIG => Ok(()),
+            _ => Err(bad()),
+        }
+    }
+
+    fn dma_map(
+        &mut self,
+        _: DmaMapFlags,
+        offset: u64,
+        address: u64,
+        size: u64,
+        file: Option<File>,
+    ) -> io::Result<()> {
+        let file = file.ok_or_else(bad)?;
+        let mapping = Mapping::new(&file, offset, size.try_into().map_err(|_| bad())?)?;
+        if self.device.map(address, mapping) {
+            Ok(())
+        } else {
+            Err(bad())
+        }
+    }
+
+    fn dma_unmap(&mut self, _: DmaUnmapFlags, address: u64, size: u64) -> io::Result<()> {
+        if self.device.unmap(address, size) {
+            Ok(())
+        } else {
+            Err(bad())
+        }
+    }
+
+    fn reset(&mut self) -> io::Result<()> {
+        let reset = self
+            .device
+            .write32(CONTROL.offset.into(), CONTROL_RESET.put(1));
+        reset.map_err(io::Error::other)
+    }
+
+    fn set_irqs(
+        &mut self,
+        index: u32,
+        _: u32,
+        start: u32,
+        _: u32,
+        files: Vec<File>,
+    ) -> io::Result<()> {
+        if index != MSIX {
+            return Err(bad());
+        }
+        for (vector, file) in (start..).zip(files) {
+            if !self.device.set_event(vector, Event::from(file)) {
+                return Err(bad());
+            }
+        }
+        Ok(())
+    }
+}

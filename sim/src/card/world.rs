@@ -1,0 +1,166 @@
+//! The nodes and the links between them.
+
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Result, ensure};
+use tributary_protocol::card::model::{CardModel, ModelConfig};
+use tributary_protocol::card::regs::MSIX_TABLE;
+use tributary_protocol::roce;
+
+use super::memory::{MSI, Memory};
+use super::{Node, SimDevice};
+use crate::link::{Link, LinkConfig, LinkStats};
+
+/// Frames of a card that leave in one slot: one request, and acknowledgements along with it.
+const FRAMES_A_SLOT: usize = 4;
+
+/// Cards and how they are joined: each has a link to every other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NetworkConfig {
+    /// Cards; their node numbers count from 0.
+    pub nodes: u16,
+    /// How they are built.
+    pub card: ModelConfig,
+    /// Every link.
+    pub link: LinkConfig,
+    /// What every random choice comes from.
+    pub seed: u64,
+    /// Length of a slot, the time of one full packet on the line, ns.
+    pub slot_ns: u64,
+}
+
+impl Default for NetworkConfig {
+    /// Two cards and links without faults.
+    fn default() -> Self {
+        Self {
+            nodes: 2,
+            card: ModelConfig::default(),
+            link: LinkConfig {
+                delay_slots: 10,
+                reorder_slots: 0,
+                loss: 0.0,
+                duplication: 0.0,
+            },
+            seed: 1,
+            slot_ns: 100,
+        }
+    }
+}
+
+/// One node of the world.
+pub(super) struct Place {
+    pub node: Box<dyn Node>,
+    pub memory: Memory,
+    /// To each other node, by number.
+    out: Vec<Link<Vec<u8>>>,
+    /// Whether the card can be reached.
+    pub present: bool,
+}
+
+/// Everything.
+pub(super) struct World {
+    pub places: Vec<Place>,
+    slot: u64,
+    slot_ns: u64,
+}
+
+/// Cards of the model, and a device for each, by node number.
+///
+/// # Errors
+/// A size or probability out of range.
+pub fn network(config: &NetworkConfig) -> Result<Vec<SimDevice>> {
+    let nodes = (0..config.nodes).map(|_| {
+        let card = CardModel::new(config.card)?;
+        Ok(Box::new(card) as Box<dyn Node>)
+    });
+    network_of(config, nodes.collect::<Result<_>>()?)
+}
+
+/// The same with other cards, as many as there are nodes; of `config.card`, only the vectors count.
+///
+/// # Errors
+/// Another number of cards, or a probability out of range.
+pub fn network_of(config: &NetworkConfig, nodes: Vec<Box<dyn Node>>) -> Result<Vec<SimDevice>> {
+    let count = nodes.len();
+    ensure!(
+        count == usize::from(config.nodes) && count > 0,
+        "{count} cards for {} nodes",
+        config.nodes
+    );
+    let vectors = 1usize << config.card.vectors_log;
+    let mut places = Vec::new();
+    for (from, mut node) in nodes.into_iter().enumerate() {
+        let links = (0..count).map(|to| {
+            let stream = (from * count + to) as u64;
+            Ok(Link::new(config.link, config.seed, stream)?)
+        });
+        set_up_interrupts(&mut *node, vectors);
+        places.push(Place {
+            out: links.collect::<Result<_>>()?,
+            node,
+            memory: Memory::new(vectors),
+            present: true,
+        });
+    }
+    let world = Arc::new(Mutex::new(World {
+        places,
+        slot: 0,
+        slot_ns: config.slot_ns,
+    }));
+    let device = |at| SimDevice::new(Arc::clone(&world), at, vectors);
+    Ok((0..count).map(device).collect())
+}
+
+/// What an operating system does: every vector writes its number to the interrupt address.
+pub(super) fn set_up_interrupts(node: &mut dyn Node, vectors: usize) {
+    for vector in 0..vectors as u32 {
+        let words = [MSI as u32, (MSI >> 32) as u32, vector, 0];
+        for (word, value) in words.into_iter().enumerate() {
+            node.write32(MSIX_TABLE + 16 * vector + 4 * word as u32, value);
+        }
+    }
+}
+
+impl World {
+    pub fn now_ns(&self) -> u64 {
+        self.slot * self.slot_ns
+    }
+
+    /// A slot passes.
+    pub fn step(&mut self) {
+        self.slot += 1;
+        let (slot, now) = (self.slot, self.now_ns());
+        for at in 0..self.places.len() {
+            for from in 0..self.places.len() {
+                while let Some(frame) = self.places[from].out[at].receive(slot) {
+                    if self.places[at].present {
+                        self.places[at].node.receive_frame(&frame, now);
+                    }
+                }
+            }
+            let place = &mut self.places[at];
+            if !place.present {
+                continue;
+            }
+            place.node.step(&mut place.memory, now);
+            for _ in 0..FRAMES_A_SLOT {
+                let Some(frame) = place.node.next_frame(now) else {
+                    break;
+                };
+                // The last two bytes of an address are the node; a frame to nobody is lost.
+                let to = roce::decode(&frame).map(|frame| frame.link.dst_ip);
+                let to = to.map_or(usize::MAX, |[.., high, low]| {
+                    usize::from(u16::from_be_bytes([high, low]))
+                });
+                if let Some(link) = place.out.get_mut(to) {
+                    link.send(frame, slot);
+                }
+            }
+        }
+    }
+
+    /// What the links from a node have done, by the node they go to.
+    pub fn link_stats(&self, from: usize) -> Vec<LinkStats> {
+        self.places[from].out.iter().map(Link::stats).collect()
+    }
+}
