@@ -34,12 +34,14 @@ mod device;
 mod exchange;
 mod memory;
 mod node;
+mod rtl;
 mod serve;
 mod world;
 
 pub use device::SimDevice;
-pub use exchange::{Exchange, ExchangeReport, exchange};
+pub use exchange::{Exchange, ExchangeReport, exchange, exchange_over};
 pub use memory::HostStats;
 pub use node::Node;
+pub use rtl::{CLOCK_NS, CardSizes, RtlNode};
 pub use serve::{ServeError, Served, serve};
 pub use world::{NetworkConfig, network, network_of};

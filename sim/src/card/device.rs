@@ -50,6 +50,14 @@ impl SimDevice {
         self.world().link_stats(self.at)
     }
 
+    /// Whether the card kept every rule of its buses so far.
+    ///
+    /// # Errors
+    /// The rules that it broke.
+    pub fn check(&self) -> anyhow::Result<()> {
+        self.world().places[self.at].node.check()
+    }
+
     /// Requests in flight on the card, if it is a model.
     #[must_use]
     pub fn in_flight(&self) -> Option<usize> {

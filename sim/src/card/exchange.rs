@@ -80,18 +80,29 @@ struct Host {
     endpoint: ReliableEndpoint,
 }
 
-/// Runs it. `watch` is told how many messages have ended.
+/// Runs it over cards of the model. `watch` is told how many messages have ended.
 ///
 /// # Errors
 /// A parameter out of range, an error of the driver, or messages that do not end.
 pub fn exchange(plan: &Exchange, watch: &mut dyn FnMut(u64)) -> Result<ExchangeReport> {
+    exchange_over(plan, network(&plan.network)?, watch)
+}
+
+/// The same over cards that are there, as many as the plan has hosts; of `plan.network`, only the seed counts.
+///
+/// # Errors
+/// As [`exchange`].
+pub fn exchange_over(
+    plan: &Exchange,
+    devices: Vec<SimDevice>,
+    watch: &mut dyn FnMut(u64),
+) -> Result<ExchangeReport> {
     ensure!(
         plan.largest >= 16,
         "messages of {} bytes: at least 16",
         plan.largest
     );
-    ensure!((2..=64).contains(&plan.network.nodes), "2 to 64 hosts");
-    let devices = network(&plan.network)?;
+    ensure!((2..=64).contains(&devices.len()), "2 to 64 hosts");
     let hosts = devices.into_iter().enumerate().map(|(node, device)| {
         let options = Options {
             node: node as u16,

@@ -1,5 +1,6 @@
 //! A card of the simulation.
 
+use anyhow::Result;
 use tributary_protocol::card::model::{CardModel, HostMemory};
 
 /// A card: registers on one side, frames on the other, host memory through what each step is given. Time is in nanoseconds.
@@ -19,7 +20,15 @@ pub trait Node: Send {
     /// The next frame that leaves.
     fn next_frame(&mut self, now: u64) -> Option<Vec<u8>>;
 
-    /// The same, if it is the model: for tests that look inside.
+    /// Whether the card kept every rule of its buses so far.
+    ///
+    /// # Errors
+    /// The rules that it broke.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// The card, if it is the model: for tests that look inside.
     fn as_model(&self) -> Option<&CardModel> {
         None
     }

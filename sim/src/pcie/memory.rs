@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use thiserror::Error;
+use tributary_protocol::card::model::{self, Unanswered};
 
 const PAGE: usize = 4096;
 
@@ -155,6 +156,24 @@ impl HostMemory {
     /// The same, and forgets them.
     pub fn take_denied(&mut self) -> Vec<Denied> {
         std::mem::take(&mut self.denied)
+    }
+}
+
+impl model::HostMemory for HostMemory {
+    fn read(&mut self, iova: u64, into: &mut [u8]) -> Result<(), Unanswered> {
+        if !self.allows(iova, into.len() as u64, false) {
+            return Err(Unanswered);
+        }
+        Self::read(self, iova, into);
+        Ok(())
+    }
+
+    fn write(&mut self, iova: u64, from: &[u8]) -> Result<(), Unanswered> {
+        if !self.allows(iova, from.len() as u64, true) {
+            return Err(Unanswered);
+        }
+        Self::write(self, iova, from);
+        Ok(())
     }
 }
 

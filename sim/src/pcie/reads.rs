@@ -2,12 +2,12 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
+use tributary_protocol::card::model::HostMemory;
 use tributary_protocol::pcie::{
     Completion, MemoryRequest, Outstanding, Status, Tlp, completion_dwords, enabled,
 };
 
 use super::fault::Fault;
-use super::memory::HostMemory;
 use super::stream::RawTlp;
 
 /// A read that has not been answered to the end.
@@ -57,7 +57,7 @@ impl Pending {
     /// The next completion, and whether it is the last that comes.
     pub fn next(
         &mut self,
-        memory: &mut HostMemory,
+        memory: &mut dyn HostMemory,
         cuts: Cuts,
         rng: &mut ChaCha8Rng,
     ) -> (RawTlp, bool) {
@@ -77,10 +77,10 @@ impl Pending {
         };
         let address = self.address();
         let mut last = carried == self.left.bytes;
-        let mut refused = None;
-        if !flush(&request) && !memory.allows(address, carried.into(), false) {
-            refused = Some(Status::UnsupportedRequest);
-        }
+        let (mut data, mut refused) = match words(memory, address, carried, flush(&request)) {
+            Some(data) => (data, None),
+            None => (Vec::new(), Some(Status::UnsupportedRequest)),
+        };
         // What goes wrong does so at once or later, but at the last completion at the latest.
         let strikes = last || rng.next_u32().is_multiple_of(2);
         let fault = self.fault.filter(|_| strikes);
@@ -92,7 +92,6 @@ impl Pending {
             completion.length = 0;
             return (raw(&completion, Vec::new(), 0), true);
         }
-        let mut data = words(memory, address, carried);
         let mut beside = 0;
         match fault {
             Some(Fault::Poisoned) => {
@@ -144,14 +143,16 @@ fn flush(request: &MemoryRequest) -> bool {
         .any(|i| enabled(request.length, request.first_be, request.last_be, i))
 }
 
-fn words(memory: &HostMemory, address: u64, bytes: u16) -> Vec<u32> {
-    let begin = address & !3;
-    let end = (address + u64::from(bytes)).next_multiple_of(4);
-    memory
-        .bytes(begin, (end - begin) as usize)
-        .chunks_exact(4)
-        .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
-        .collect()
+/// The 32-bit words that hold these bytes; `None` where there is no memory.
+fn words(memory: &mut dyn HostMemory, address: u64, bytes: u16, flush: bool) -> Option<Vec<u32>> {
+    let before = (address % 4) as usize;
+    let end = before + usize::from(bytes);
+    let mut whole = vec![0; end.next_multiple_of(4)];
+    if !flush {
+        memory.read(address, &mut whole[before..end]).ok()?;
+    }
+    let words = whole.as_chunks().0.iter();
+    Some(words.map(|word| u32::from_le_bytes(*word)).collect())
 }
 
 fn raw(completion: &Completion, data: Vec<u32>, beside: u16) -> RawTlp {

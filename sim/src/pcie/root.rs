@@ -5,6 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::collections::VecDeque;
 use std::ops::{Range, RangeInclusive};
+use tributary_protocol::card::model;
 use tributary_protocol::pcie::{Limits, MemoryRequest, Outstanding, Requester, Tlp, enabled};
 
 use super::fault::{Fault, Faulted};
@@ -102,7 +103,8 @@ struct Inputs {
 /// A root complex with memory, at the TLP ports of a Verilated model; streams that the model does not have are idle.
 ///
 /// Each clock: [`drive`](Self::drive) before the inputs settle, [`sample`](Self::sample) after, then the edge;
-/// [`tick`](Self::tick) does all three.
+/// [`tick`](Self::tick) does all three. [`drive_with`](Self::drive_with) and [`sample_with`](Self::sample_with) are the same over
+/// memory from elsewhere; without any, no read is answered and no write is taken.
 #[derive(Debug)]
 pub struct RootComplex {
     /// What the card may do.
@@ -332,6 +334,33 @@ impl RootComplex {
     /// # Errors
     /// The model is another.
     pub fn drive(&mut self, model: &mut Model) -> Result<()> {
+        self.with_memory(|root, memory| root.drive_with(model, Some(memory)))
+    }
+
+    /// After the inputs have settled, before the edge: what passes in this clock.
+    ///
+    /// # Errors
+    /// The model is another.
+    pub fn sample(&mut self, model: &Model) -> Result<()> {
+        self.with_memory(|root, memory| root.sample_with(model, memory))
+    }
+
+    fn with_memory<T>(&mut self, act: impl FnOnce(&mut Self, &mut HostMemory) -> T) -> T {
+        let mut memory = std::mem::take(&mut self.memory);
+        let done = act(self, &mut memory);
+        self.memory = memory;
+        done
+    }
+
+    /// Before a clock: drives the inputs.
+    ///
+    /// # Errors
+    /// The model is another.
+    pub fn drive_with(
+        &mut self,
+        model: &mut Model,
+        memory: Option<&mut dyn model::HostMemory>,
+    ) -> Result<()> {
         self.clock += 1;
         let dice = self.rng.next_u64();
         let moves = |stream: u32| (dice >> (8 * stream)) as u8 >= self.config.stall;
@@ -342,13 +371,15 @@ impl RootComplex {
             stream.drive(model, moves(2));
         }
         if let Some(stream) = &mut self.writes {
-            stream.drive(model, moves(3));
+            stream.drive(model, memory.is_some() && moves(3));
         }
         if let Some(stream) = &mut self.answers {
             stream.drive(model, moves(4));
         }
         let moves = moves(1);
-        self.queue_completion();
+        if let Some(memory) = memory {
+            self.queue_completion(memory);
+        }
         if let Some(stream) = &mut self.completion {
             stream.drive(model, moves, dice)?;
         }
@@ -356,7 +387,7 @@ impl RootComplex {
     }
 
     /// The next completion of any read that is due.
-    fn queue_completion(&mut self) {
+    fn queue_completion(&mut self, memory: &mut dyn model::HostMemory) {
         let Some(stream) = &mut self.completion else {
             return;
         };
@@ -383,7 +414,7 @@ impl RootComplex {
             large: self.config.large,
         };
         let read = &mut self.pending[index];
-        let (tlp, last) = read.next(&mut self.memory, cuts, &mut self.rng);
+        let (tlp, last) = read.next(memory, cuts, &mut self.rng);
         stream.push(&tlp);
         if last {
             if read.fault == Some(Fault::Twice) {
@@ -398,7 +429,7 @@ impl RootComplex {
     ///
     /// # Errors
     /// The model is another.
-    pub fn sample(&mut self, model: &Model) -> Result<()> {
+    pub fn sample_with(&mut self, model: &Model, memory: &mut dyn model::HostMemory) -> Result<()> {
         if let Some(stream) = &mut self.request {
             stream.sample(model);
         }
@@ -423,7 +454,7 @@ impl RootComplex {
             self.read(&tlp);
         }
         if let Some(tlp) = write {
-            self.write(&tlp);
+            self.write(&tlp, memory);
         }
         if let Some(tlp) = answer {
             self.seen.completions += 1;
@@ -483,7 +514,7 @@ impl RootComplex {
         });
     }
 
-    fn write(&mut self, tlp: &RawTlp) {
+    fn write(&mut self, tlp: &RawTlp, memory: &mut dyn model::HostMemory) {
         self.seen.writes += 1;
         self.seen.write_words += tlp.data.len() as u64;
         let request = match Tlp::parse(&tlp.header) {
@@ -504,27 +535,24 @@ impl RootComplex {
             });
             return;
         }
-        self.store(&request, &tlp.data);
+        store(&request, &tlp.data, memory);
     }
+}
 
-    /// Writes the enabled bytes, in runs.
-    fn store(&mut self, request: &MemoryRequest, data: &[u32]) {
-        let bytes: Vec<u8> = data.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let on = |i: usize| {
-            i < bytes.len() && enabled(request.length, request.first_be, request.last_be, i)
-        };
-        let mut from = 0;
-        while from < bytes.len() {
-            if !on(from) {
-                from += 1;
-                continue;
-            }
-            let to = (from..).find(|&i| !on(i)).unwrap_or(bytes.len());
-            let iova = request.address + from as u64;
-            if self.memory.allows(iova, (to - from) as u64, true) {
-                self.memory.write(iova, &bytes[from..to]);
-            }
-            from = to;
+/// Writes the enabled bytes, in runs. Where there is no memory a write is lost, and the memory knows.
+fn store(request: &MemoryRequest, data: &[u32], memory: &mut dyn model::HostMemory) {
+    let bytes: Vec<u8> = data.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let on =
+        |i: usize| i < bytes.len() && enabled(request.length, request.first_be, request.last_be, i);
+    let mut from = 0;
+    while from < bytes.len() {
+        if !on(from) {
+            from += 1;
+            continue;
         }
+        let to = (from..).find(|&i| !on(i)).unwrap_or(bytes.len());
+        let iova = request.address.wrapping_add(from as u64);
+        let _ = memory.write(iova, &bytes[from..to]);
+        from = to;
     }
 }

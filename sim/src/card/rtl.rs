@@ -1,0 +1,248 @@
+//! A Verilated card behind its root complex.
+
+use std::collections::VecDeque;
+
+use anyhow::{Context, Result};
+use tributary_hdl::catalog;
+use tributary_protocol::card::model::{HostMemory, Unanswered};
+
+use super::Node;
+use crate::pcie::{Config, RootComplex};
+use crate::switch::{Beat, Sink, Source};
+use crate::verilate::{BuildOptions, Model, Port, Verilated};
+
+/// Length of a clock, ns.
+pub const CLOCK_NS: u64 = 8;
+/// Clocks after which a register read that is not answered is given up; reads as ones, as on a bus.
+const READ_CLOCKS: u32 = 10_000;
+/// A read of host memory fails after so many units of 64 clocks: 10 ms.
+const READ_TIMEOUT: u64 = 19_531;
+
+/// Sizes of a Verilated card, as the catalog offers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CardSizes {
+    /// Queue pairs.
+    pub qps: usize,
+    /// Regions.
+    pub regions: usize,
+    /// Requests in flight.
+    pub in_flight: usize,
+}
+
+impl Default for CardSizes {
+    /// Those of the preset `sim`.
+    fn default() -> Self {
+        Self {
+            qps: 16,
+            regions: 32,
+            in_flight: 64,
+        }
+    }
+}
+
+impl CardSizes {
+    /// Builds the card with Verilator.
+    ///
+    /// # Errors
+    /// The size is not on offer, or Verilator or the compiler refuses the sources.
+    pub fn build(self, trace: bool) -> Result<Verilated> {
+        let sizes = [("Q", self.qps), ("R", self.regions), ("F", self.in_flight)];
+        let choice = catalog::choose("card", &sizes)?;
+        let design = choice
+            .emit()
+            .with_context(|| format!("Verilog of {choice}"))?;
+        let files: Vec<(String, String)> = design
+            .modules
+            .into_iter()
+            .map(|module| (format!("{}.v", module.name), module.text))
+            .collect();
+        let options = BuildOptions::new(&design.top, &files)
+            .with_trace(trace)
+            .with_random_init(true)
+            .with_define("TRIBUTARY_RAM_COLLISION", "1");
+        Verilated::build(&options).with_context(|| format!("Verilator model of {choice}"))
+    }
+}
+
+/// A Verilated card, clock by clock; its host answers after `Config::latency` clocks, and its MAC is always ready.
+pub struct RtlNode {
+    model: Model,
+    root: RootComplex,
+    /// rx: tvalid, tdata, tkeep, tlast; tx: the same.
+    rx: [Port; 4],
+    tx: [Port; 4],
+    flr: Port,
+    source: Source,
+    sink: Sink,
+    frames: VecDeque<Vec<u8>>,
+    clocks: u64,
+    /// What stopped the card, or the rules that it broke.
+    broken: Option<String>,
+}
+
+impl RtlNode {
+    /// A card after reset.
+    ///
+    /// # Errors
+    /// The library is no card.
+    pub fn new(library: &Verilated, config: Config) -> Result<Self> {
+        let mut model = library.model_with_seed(config.seed)?;
+        let port = |model: &Model, name: &str| model.port(name);
+        let ends = ["tvalid", "tdata", "tkeep", "tlast"];
+        let axis = |model: &Model, name: &str| -> Result<[Port; 4]> {
+            let ports = ends.map(|end| model.port(&format!("{name}_{end}")));
+            let [valid, data, keep, last] = ports;
+            Ok([valid?, data?, keep?, last?])
+        };
+        let root = RootComplex::new(&mut model, config)?;
+        for (name, value) in [
+            ("cfg_read_timeout", READ_TIMEOUT),
+            ("msix_enable", 1),
+            ("msix_mask", 0),
+            ("s_axis_rx_tuser", 0),
+            ("s_axis_rx_tvalid", 0),
+            ("m_axis_tx_tready", 1),
+        ] {
+            let port = port(&model, name)?;
+            model.set(port, value);
+        }
+        model.reset(4)?;
+        Ok(Self {
+            rx: axis(&model, "s_axis_rx")?,
+            tx: axis(&model, "m_axis_tx")?,
+            flr: port(&model, "flr")?,
+            root,
+            model,
+            source: Source::default(),
+            sink: Sink::default(),
+            frames: VecDeque::new(),
+            clocks: 0,
+            broken: None,
+        })
+    }
+
+    /// The host's end of the link.
+    pub fn root(&mut self) -> &mut RootComplex {
+        &mut self.root
+    }
+
+    /// The model, to record a waveform.
+    pub fn model(&mut self) -> &mut Model {
+        &mut self.model
+    }
+
+    /// Clocks since reset.
+    #[must_use]
+    pub fn clocks(&self) -> u64 {
+        self.clocks
+    }
+
+    /// Resets the function: a pulse of one clock.
+    pub fn function_reset(&mut self, memory: &mut dyn HostMemory) {
+        self.root.function_reset(&mut self.model, true);
+        self.clock(Some(&mut *memory));
+        self.root.function_reset(&mut self.model, false);
+        let flr = self.flr;
+        self.model.set(flr, 0);
+    }
+
+    /// One clock. Without memory the host answers no read and takes no write.
+    pub fn clock(&mut self, memory: Option<&mut dyn HostMemory>) {
+        if self.broken.is_some() {
+            return;
+        }
+        if let Err(error) = self.try_clock(memory) {
+            self.broken = Some(format!("clock {}: {error:#}", self.clocks));
+        }
+    }
+
+    fn try_clock(&mut self, mut memory: Option<&mut dyn HostMemory>) -> Result<()> {
+        self.clocks += 1;
+        let model = &mut self.model;
+        let beat = self.source.front();
+        model.set(self.rx[0], beat.is_some().into());
+        if let Some(beat) = beat {
+            model.set(self.rx[1], beat.data);
+            model.set(self.rx[2], beat.keep.into());
+            model.set(self.rx[3], beat.last.into());
+            self.source.pop();
+        }
+        // What is lent twice is lent anew.
+        let lent = memory
+            .as_mut()
+            .map(|memory| &mut **memory as &mut dyn HostMemory);
+        self.root.drive_with(model, lent)?;
+        model.eval()?;
+        match memory {
+            Some(memory) => self.root.sample_with(model, memory)?,
+            None => self.root.sample_with(model, &mut Nowhere)?,
+        }
+        if model.is_set(self.tx[0]) {
+            let beat = Beat {
+                data: model.get(self.tx[1]),
+                keep: model.get(self.tx[2]) as u8,
+                last: model.is_set(self.tx[3]),
+                user: false,
+            };
+            if let Some(frame) = self.sink.take(beat).map_err(anyhow::Error::msg)? {
+                self.frames.push_back(frame);
+            }
+        }
+        model.clock()?;
+        Ok(())
+    }
+}
+
+/// No write is taken while there is no memory, so nothing ever gets here.
+struct Nowhere;
+
+impl HostMemory for Nowhere {
+    fn read(&mut self, _: u64, _: &mut [u8]) -> Result<(), Unanswered> {
+        Err(Unanswered)
+    }
+
+    fn write(&mut self, _: u64, _: &[u8]) -> Result<(), Unanswered> {
+        Err(Unanswered)
+    }
+}
+
+impl Node for RtlNode {
+    fn read32(&mut self, offset: u32) -> u32 {
+        let ticket = self.root.bar_read(offset.into(), 4);
+        for _ in 0..READ_CLOCKS {
+            self.clock(None);
+            if let Some(answer) = self.root.answer(ticket) {
+                return answer
+                    .bytes
+                    .first_chunk()
+                    .map_or(u32::MAX, |word| u32::from_le_bytes(*word));
+            }
+        }
+        u32::MAX
+    }
+
+    fn write32(&mut self, offset: u32, value: u32) {
+        self.root.bar_write(offset.into(), &value.to_le_bytes());
+    }
+
+    fn step(&mut self, memory: &mut dyn HostMemory, now: u64) {
+        while self.clocks * CLOCK_NS < now && self.broken.is_none() {
+            self.clock(Some(&mut *memory));
+        }
+    }
+
+    fn receive_frame(&mut self, frame: &[u8], _: u64) {
+        self.source.push(frame);
+    }
+
+    fn next_frame(&mut self, _: u64) -> Option<Vec<u8>> {
+        self.frames.pop_front()
+    }
+
+    fn check(&self) -> Result<()> {
+        if let Some(broken) = &self.broken {
+            anyhow::bail!("{broken}");
+        }
+        self.root.check()
+    }
+}

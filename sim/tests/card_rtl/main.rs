@@ -1,0 +1,43 @@
+//! The driver on Verilated cards, each behind a root complex that checks every TLP. `XUD_SEED=n` replays one run.
+
+mod exchange;
+
+use std::sync::OnceLock;
+
+use tributary_sim::card::{CardSizes, NetworkConfig, Node, RtlNode, SimDevice, network_of};
+use tributary_sim::link::LinkConfig;
+use tributary_sim::pcie::Config;
+use tributary_sim::verilate::Verilated;
+
+/// The card, built once.
+fn library() -> &'static Verilated {
+    static LIBRARY: OnceLock<Verilated> = OnceLock::new();
+    LIBRARY.get_or_init(|| CardSizes::default().build(false).unwrap())
+}
+
+fn seed() -> u64 {
+    let seed = std::env::var("XUD_SEED");
+    let seed = seed.ok().and_then(|text| text.parse().ok()).unwrap_or(7);
+    println!("seed {seed}");
+    seed
+}
+
+/// Two Verilated cards joined by such links. The hosts answer in any order, cut completions anywhere, and stall.
+fn pair(link: LinkConfig, seed: u64) -> Vec<SimDevice> {
+    let config = NetworkConfig {
+        nodes: 2,
+        link,
+        seed,
+        slot_ns: 104,
+        ..NetworkConfig::default()
+    };
+    let nodes = (0..2).map(|node| {
+        let root = Config {
+            seed: seed + node,
+            stall: 32,
+            ..Config::default()
+        };
+        Box::new(RtlNode::new(library(), root).unwrap()) as Box<dyn Node>
+    });
+    network_of(&config, nodes.collect()).unwrap()
+}
