@@ -184,6 +184,41 @@ fn a_late_completion_is_never_taken_for_that_of_another_read() {
 }
 
 #[test]
+fn timeouts_in_the_middle_of_completions_fail_the_read_or_come_too_late() {
+    let (mut failed, mut ended) = (0, 0);
+    for seed in seeds(30) {
+        let mut dice = Dice::new(seed);
+        let mut config = config(seed);
+        config.latency = 0..=500;
+        config.stall = config.stall.min(160);
+        let mut bench = Bench::new(config);
+        bench.may_fail = true;
+        // About as long as a read takes.
+        bench.timeout(3 + dice.below(8));
+        for _ in 0..60 {
+            let len = dice.pick(&[64, 512, 4096]);
+            bench.request(0x10_0000 + dice.below(0x8000), len);
+        }
+        bench.drain(20_000);
+        failed += bench.failed;
+        ended += bench.ended;
+        while bench.root.reads_pending() > 0 {
+            bench.tick();
+        }
+        bench.ticks(2000);
+        // All late completions have come: every tag is free again.
+        bench.timeout(0);
+        bench.may_fail = false;
+        (0..40).for_each(|_| bench.request(0x10_0000, 512));
+        bench.drain(20_000);
+    }
+    assert!(
+        failed > 100 && ended > 100,
+        "{failed} failed, {ended} ended well"
+    );
+}
+
+#[test]
 fn tags_that_were_given_up_come_back_when_no_completion_can_come_any_more() {
     let mut bench = Bench::new(Config::default());
     bench.timeout(4);

@@ -21,7 +21,7 @@ struct Request {
     ctx: u64,
 }
 
-struct Bench {
+pub struct Bench {
     model: Model,
     root: RootComplex,
     s_req: [Port; 5],
@@ -48,8 +48,13 @@ struct Bench {
 
 impl Bench {
     fn new(config: Config) -> Self {
+        Self::of(&LIBRARY, config)
+    }
+
+    /// With another library than the block's own.
+    pub fn of(library: &Verilated, config: Config) -> Self {
         let seed = config.seed;
-        let mut model = LIBRARY.model_with_seed(seed).unwrap();
+        let mut model = library.model_with_seed(seed).unwrap();
         let mut root = RootComplex::new(&mut model, config).unwrap();
         model.reset(3).unwrap();
         for (base, size) in REGIONS {
@@ -80,7 +85,7 @@ impl Bench {
         }
     }
 
-    fn request(&mut self, addr: u64, len: u64) {
+    pub fn request(&mut self, addr: u64, len: u64) {
         self.queue.push_back(Request {
             addr,
             bytes: self.dice.bytes(len as usize),
@@ -174,8 +179,8 @@ impl Bench {
         }
     }
 
-    /// Until all is done; returns the clocks from the first word handed over to the last done.
-    fn drain(&mut self) -> u64 {
+    /// Until all is done; returns the clocks that it took.
+    pub fn drain(&mut self) -> u64 {
         let mut idle = 0;
         let first = self.clock;
         while !self.queue.is_empty() || !self.due.is_empty() {
@@ -335,4 +340,21 @@ fn a_function_level_reset_ends_the_tlp_under_way_and_forgets_the_rest() {
         assert_eq!(bench.ended - ended, 10, "seed {seed}");
     }
     assert!(cut >= 10, "{cut} TLPs were under way");
+}
+
+#[test]
+fn an_idle_writer_sends_the_first_word_after_5_clocks_and_is_done_one_after_the_last() {
+    let mut bench = Bench::new(Config::default());
+    for (len, words) in [(8, 1), (64, 8)] {
+        (0..5).for_each(|_| bench.tick());
+        bench.request(0x10_0000, len);
+        // Taken in the first clock.
+        (0..5).for_each(|_| bench.tick());
+        let ended = bench.ended;
+        (0..words).for_each(|_| bench.tick());
+        assert_eq!(bench.ended, ended, "{len} bytes");
+        bench.tick();
+        assert_eq!(bench.ended, ended + 1, "{len} bytes");
+    }
+    bench.drain();
 }
