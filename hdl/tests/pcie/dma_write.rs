@@ -145,6 +145,7 @@ impl Bench {
                 let offset = (request.addr - REGIONS[region].0) as usize;
                 self.want[region][offset..offset + request.bytes.len()]
                     .copy_from_slice(&request.bytes);
+                rules(&self.root, self.seed);
                 // It was handed over before it was done.
                 let got = self.root.memory.bytes(request.addr, request.bytes.len());
                 assert!(
@@ -209,9 +210,14 @@ impl Bench {
                 self.seed
             );
         }
-        if let Err(errors) = self.root.check() {
-            panic!("{errors}\nseed {}", self.seed);
-        }
+        rules(&self.root, self.seed);
+    }
+}
+
+/// The writer has broken no rule.
+fn rules(root: &RootComplex, seed: u64) {
+    if let Err(errors) = root.check() {
+        panic!("{errors}\nseed {seed}");
     }
 }
 
