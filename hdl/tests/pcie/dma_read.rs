@@ -252,6 +252,12 @@ impl Bench {
         self.forget();
     }
 
+    /// A reset of all.
+    pub fn reset(&mut self) {
+        self.model.reset(2).unwrap();
+        self.forget();
+    }
+
     fn forget(&mut self) {
         self.due.clear();
         self.queue.clear();

@@ -294,3 +294,40 @@ fn a_completion_cut_off_by_another_fails_its_read() {
     assert_eq!((bench.failed, bench.ended), (1, 1));
     assert_eq!(bench.strays, 1);
 }
+
+#[test]
+fn a_read_of_memory_that_is_not_mapped_fails_and_is_noted() {
+    let mut bench = Bench::new(Config::default());
+    bench.may_fail = true;
+    // The last byte is one too many.
+    bench.request(0x10_FF00, 257);
+    bench.request(0x10_FF00, 256);
+    while bench.ended == 0 {
+        bench.tick();
+    }
+    assert_eq!(bench.failed, 1);
+    let denied = bench.root.memory.take_denied();
+    assert_eq!(denied.len(), 1);
+    assert_eq!(
+        (denied[0].iova, denied[0].bytes, denied[0].write),
+        (0x11_0000, 1, false)
+    );
+    bench.drain(100);
+}
+
+#[test]
+fn reset_forgets_all_reads_and_gives_all_tags_back() {
+    let mut bench = Bench::new(Config::default());
+    for round in 0..3 {
+        // No completion comes for these: the link is reset with the card.
+        (0..32).for_each(|_| bench.root.inject(Fault::Dropped));
+        let before = bench.root.seen.reads;
+        (0..40).for_each(|_| bench.request(0x10_0000, 64));
+        bench.ticks(300);
+        assert_eq!(bench.root.seen.reads - before, 32, "round {round}");
+        bench.reset();
+        (0..40).for_each(|_| bench.request(0x10_0003, 509));
+        bench.drain(2000);
+    }
+    assert_eq!((bench.ended, bench.failed, bench.strays), (120, 0, 0));
+}

@@ -100,7 +100,7 @@ impl Bench {
         self.request(addr, len);
     }
 
-    fn tick(&mut self) {
+    pub fn tick(&mut self) {
         let m = &mut self.model;
         self.offered[0] |= !self.queue.is_empty() && self.dice.chance(self.offer);
         self.offered[1] |= !self.words.is_empty() && self.dice.chance(self.feed);
@@ -363,4 +363,39 @@ fn an_idle_writer_sends_the_first_word_after_5_clocks_and_is_done_one_after_the_
         assert_eq!(bench.ended, ended + 1, "{len} bytes");
     }
     bench.drain();
+}
+
+#[test]
+fn writes_to_the_range_of_interrupts_are_interrupts_and_those_beside_memory_are_noted() {
+    let mut bench = Bench::new(Config {
+        interrupts: Some(0xFEE0_0000..0xFEE1_0000),
+        ..Config::default()
+    });
+    for (addr, len) in [(0xFEE0_1234, 4), (0x11_0000, 1)] {
+        let bytes = vec![0x11, 0x22, 0x33, 0x44][..len].to_vec();
+        bench.model.set(bench.s_req[0], 1);
+        bench.model.set(bench.s_req[2], addr);
+        bench.model.set(bench.s_req[3], len as u64);
+        bench.model.set(bench.s_data[0], 1);
+        bench.model.set(bench.s_data[2], 0x4433_2211);
+        bench.root.tick(&mut bench.model).unwrap();
+        bench.model.set(bench.s_req[0], 0);
+        bench.model.set(bench.s_data[0], 0);
+        for _ in 0..20 {
+            bench.root.tick(&mut bench.model).unwrap();
+        }
+        let held = bench.root.memory.bytes(addr, bytes.len());
+        assert_eq!(held, vec![0; len], "nothing is written at {addr:#x}");
+    }
+    let interrupt = bench.root.interrupts.pop_front().unwrap();
+    assert_eq!(
+        (interrupt.address, interrupt.data),
+        (0xFEE0_1234, 0x4433_2211)
+    );
+    assert!(bench.root.interrupts.is_empty());
+    let said = bench.root.check().unwrap_err().to_string();
+    assert!(
+        said.contains("write of 1 bytes at 0x110000 is not mapped"),
+        "{said}"
+    );
 }
