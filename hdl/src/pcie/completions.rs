@@ -138,6 +138,10 @@ hdl_module! {
         /// Something is expected; Byte Count and Lower Address are as expected.
         d_open: DFF<Bit>,
         d_match: DFF<Bit>,
+        /// The tag waits, was given up.
+        d_waits: DFF<Bit>,
+        d_late: DFF<Bit>,
+        gone: Signal<Local, Bit>,
         first: Signal<Local, Bit>,
         given_up: Signal<Local, Bit>,
         more: Signal<Local, Bit>,
@@ -234,6 +238,8 @@ impl Logic for DmaCompletions {
             d_spare,
             d_open,
             d_match,
+            d_waits,
+            d_late,
             reads,
             late,
             e_valid,
@@ -312,7 +318,12 @@ impl Logic for DmaCompletions {
         self.c_bytes.d.next = self.expected.rd_data.val().get_bits::<10>(0);
         self.c_addr.d.next = self.expected.rd_data.val().get_bits::<9>(10);
 
-        // Stage 3: compared.
+        // Stage 3: compared; whether the tag waits, unless it is given up in this very clock.
+        self.look_slot.next = self.c_slot.q.val();
+        self.gone.next =
+            self.flr.val() | (self.tmo_valid.val() & (self.tmo_slot.val() == self.c_slot.q.val()));
+        self.d_waits.d.next = self.look_waits.val() & !self.gone.val();
+        self.d_late.d.next = self.look_late.val() | (self.look_waits.val() & self.gone.val());
         self.d_valid.d.next = self.c_valid.q.val();
         self.d_sop.d.next = self.c_sop.q.val();
         self.d_eop.d.next = self.c_eop.q.val();
@@ -333,7 +344,6 @@ impl Logic for DmaCompletions {
             & (self.c_addr.q.val().get_bits::<7>(0) == self.c_lower.q.val());
 
         // Decided with the first word: for a read that waits, for one that was given up, or stray.
-        self.look_slot.next = self.d_slot.q.val();
         self.first.next = self.d_valid.q.val() & self.d_sop.q.val();
         self.given_up.next =
             self.flr.val() | (self.tmo_valid.val() & (self.tmo_slot.val() == self.d_slot.q.val()));
@@ -355,14 +365,14 @@ impl Logic for DmaCompletions {
         self.stray.d.next = false;
         if self.first.val() {
             self.reads.d.next = self.d_ours.q.val()
-                & self.look_waits.val()
+                & self.d_waits.q.val()
                 & self.d_open.q.val()
                 & !self.given_up.val();
             self.late.d.next = self.d_ours.q.val()
-                & (self.look_late.val()
-                    | (self.look_waits.val() & self.d_open.q.val() & self.given_up.val()));
+                & (self.d_late.q.val()
+                    | (self.d_waits.q.val() & self.d_open.q.val() & self.given_up.val()));
             self.stray.d.next = !self.d_ours.q.val()
-                | !self.look_waits.val()
+                | !self.d_waits.q.val()
                 | !self.d_open.q.val()
                 | self.given_up.val();
             self.e_done.d.next = self.ends.val();
@@ -382,7 +392,7 @@ impl Logic for DmaCompletions {
         self.set_ready.next = !self.first.val();
         if self.first.val() {
             self.expected.wr_en.next =
-                self.d_ours.q.val() & self.look_waits.val() & self.d_open.q.val();
+                self.d_ours.q.val() & self.d_waits.q.val() & self.d_open.q.val();
             self.expected.wr_addr.next = self.d_slot.q.val();
             self.expected.wr_data.next = bit_cast::<19, 10>(self.to_come.val())
                 | (bit_cast::<19, 7>(

@@ -70,6 +70,9 @@ hdl_module! {
         /// Parts, oldest first: tag 4:0, words from 10:5 to 16:11, first 17, offset 20:18, tail 23:21, ctx 39:24,
         /// last 40, extra 41.
         order: FifoReg<42, 5>,
+        /// The tag of the oldest part is known.
+        asked: DFF<Bit>,
+        want: DFF<Bits<5>>,
         /// The oldest part is there; it has failed.
         there: DFF<Bit>,
         bad: DFF<Bit>,
@@ -129,9 +132,10 @@ impl Logic for DmaDeliver {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, there, bad, held, slot, word, to, last, offset, tail, ctx, start, error,
-            extra, tailing, a_valid, a_address, a_emit, a_last, a_give, a_offset, a_tail, a_ctx,
-            a_error, b_valid, b_emit, b_last, b_offset, b_tail, b_ctx, b_error, prior, failed
+            self, clk, asked, want, there, bad, held, slot, word, to, last, offset, tail, ctx,
+            start, error, extra, tailing, a_valid, a_address, a_emit, a_last, a_give, a_offset,
+            a_tail, a_ctx, a_error, b_valid, b_emit, b_last, b_offset, b_tail, b_ctx, b_error,
+            prior, failed
         );
         self.leaving.clk.next = self.clk.val();
         self.leaving.rst.next = self.rst.val();
@@ -156,7 +160,7 @@ impl Logic for DmaDeliver {
             | (bit_cast::<42, 1>(self.s_extra.val().into()) << 41);
         self.s_ready.next = self.order.s_ready.val();
         self.part.next = self.order.m_data.val();
-        self.want_slot.next = self.part.val().get_bits::<5>(0);
+        self.want_slot.next = self.want.q.val();
 
         // Stage 0: words of the part at hand; the next part if it is there.
         self.at_end.next = self.word.q.val() == self.to.q.val();
@@ -165,7 +169,9 @@ impl Logic for DmaDeliver {
             & (self.tailing.q.val() | (self.at_end.val() & !self.extra.q.val()));
         self.load.next = self.there.q.val() & (self.done.val() | !self.held.q.val());
         self.order.m_ready.next = self.load.val();
-        self.there.d.next = self.order.m_valid.val() & self.want_done.val() & !self.load.val();
+        self.asked.d.next = self.order.m_valid.val() & !self.load.val();
+        self.want.d.next = self.part.val().get_bits::<5>(0);
+        self.there.d.next = self.asked.q.val() & self.want_done.val() & !self.load.val();
         self.bad.d.next = self.want_failed.val();
         if self.go.val() & self.held.q.val() {
             self.start.d.next = false;
@@ -270,6 +276,7 @@ impl Logic for DmaDeliver {
         self.ev_failed.next = self.failed.q.val();
 
         if self.rst.val() {
+            self.asked.d.next = false;
             self.there.d.next = false;
             self.held.d.next = false;
             self.a_valid.d.next = false;

@@ -10,7 +10,8 @@ hdl_module! {
     /// A request is cut at multiples of the maximum read request size, 512 bytes at most. A read fails, and its request
     /// with it, on a status other than success, poisoned data, a completion that is not as expected, a timeout, or
     /// without bus mastering. The tag of a read that was given up is not used again while completions may come for it.
-    /// Stages: a read every 4 clocks from dma_split; a completion 5 clocks to the buffer; 4 from there to m_data.
+    /// Latency: 4 clocks from a request to its first TLP, 11 from the last word of a completion to the first of m_data.
+    /// Stages: those of dma_split, dma_completions and dma_deliver.
     /// flr is for a reset with the link up: completions for the reads of before are recognised. After rst none may come.
     pub struct DmaRead {
         /// Clock.

@@ -7,8 +7,9 @@ hdl_module! {
     /// States of 32 tags: free, in use (until its words are delivered), waiting for completions, failed, late.
     /// Tags are given out in turn, at most one in 2 clocks. A tag whose read was given up (timeout, wrong completion,
     /// function-level reset) is late: it is passed over until the last completion of that read has come, or until
-    /// 65,535 ticks of 64 clocks after the read, whichever is first. So no late completion meets another read.
-    /// Timeouts: each tag is looked at once a tick; 3 clocks from there to tmo_valid.
+    /// 65,535 ticks of 64 clocks after the read, whichever is first: 33 ms at 125 MHz. Only a completion that is later
+    /// than that, and has the byte count and address expected by then, could be taken for that of another read.
+    /// Stages: take 1 registered, 2 in the states. Timeouts: each tag is looked at once a tick; 2 clocks to tmo_valid.
     pub struct DmaTags {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -67,6 +68,10 @@ hdl_module! {
         /// The tag whose turn it is; it is free.
         turn: DFF<Bits<5>>,
         free: DFF<Bit>,
+        /// The tag that was taken in the clock before.
+        t_valid: DFF<Bit>,
+        t_slot: DFF<Bits<5>>,
+        t_failed: DFF<Bit>,
         take_mask: Signal<Local, Bits<32>>,
         end_mask: Signal<Local, Bits<32>>,
         tmo_mask: Signal<Local, Bits<32>>,
@@ -100,8 +105,8 @@ impl Logic for DmaTags {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, busy, waits, failed, late, turn, free, clocks, tick, a_slot, a_age, a_waits,
-            a_late, b_slot, b_over, b_old
+            self, clk, t_valid, t_slot, t_failed, busy, waits, failed, late, turn, free, clocks,
+            tick, a_slot, a_age, a_waits, a_late, b_slot, b_over, b_old
         );
         // Whose turn it is. What is free stays so until it is taken.
         self.m_free.next = self.free.q.val();
@@ -139,9 +144,13 @@ impl Logic for DmaTags {
         self.tmo_valid.next = self.b_over.q.val();
         self.tmo_slot.next = self.b_slot.q.val();
 
+        // A tag that is taken waits from the next clock but one on.
+        self.t_valid.d.next = self.take.val();
+        self.t_slot.d.next = self.turn.q.val();
+        self.t_failed.d.next = self.take_failed.val();
         self.take_mask.next = 0.into();
-        if self.take.val() {
-            self.take_mask.next = self.one.val() << self.turn.q.val();
+        if self.t_valid.q.val() {
+            self.take_mask.next = self.one.val() << self.t_slot.q.val();
         }
         self.give_mask.next = 0.into();
         if self.give_valid.val() {
@@ -182,7 +191,7 @@ impl Logic for DmaTags {
         self.late.d.next = self.late_next.val();
         self.failed.d.next = (self.failed.q.val() | self.failed_mask.val()) & !self.take_mask.val();
         self.busy.d.next = (self.busy.q.val() & !self.give_mask.val()) | self.take_mask.val();
-        if self.take_failed.val() {
+        if self.t_failed.q.val() {
             self.failed.d.next =
                 self.failed.q.val() | self.failed_mask.val() | self.take_mask.val();
         } else {
@@ -197,6 +206,11 @@ impl Logic for DmaTags {
         if self.flr.val() {
             self.waits.d.next = 0.into();
             self.late.d.next = self.late_next.val() | self.waits_next.val();
+            if !self.t_failed.q.val() {
+                // Its TLP may go out in this clock.
+                self.late.d.next =
+                    self.late_next.val() | self.waits_next.val() | self.take_mask.val();
+            }
             self.busy.d.next = 0.into();
             self.free.d.next = false;
         }
@@ -209,6 +223,7 @@ impl Logic for DmaTags {
             self.free.d.next = false;
             self.clocks.d.next = 0.into();
             self.tick.d.next = 0.into();
+            self.t_valid.d.next = false;
             self.b_over.d.next = false;
             self.b_old.d.next = false;
         }

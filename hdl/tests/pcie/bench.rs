@@ -10,15 +10,36 @@ use tributary_sim::verilate::{BuildOptions, Verilated};
 
 /// Builds a block; its Verilog has no message from the linter. Registers start at random, and a read of a RAM that
 /// collides with a write gives a wrong word.
-pub fn build(mut block: impl Block) -> Verilated {
+pub fn build(block: impl Block) -> Verilated {
+    let (top, files) = verilog(block);
+    lint(&top, &files);
+    verilate(&top, &files)
+}
+
+/// Builds a block with a fault: in one place of its Verilog, another text.
+pub fn build_wrong(block: impl Block, right: &str, wrong: &str) -> Verilated {
+    let (top, mut files) = verilog(block);
+    let places: usize = files
+        .iter()
+        .map(|(_, text)| text.matches(right).count())
+        .sum();
+    assert_eq!(places, 1, "{right} stands in {places} places of {top}");
+    for (_, text) in &mut files {
+        *text = text.replace(right, wrong);
+    }
+    verilate(&top, &files)
+}
+
+/// Name of the top module, and files.
+fn verilog(mut block: impl Block) -> (String, Vec<(String, String)>) {
     let design = emit_block(&mut block).unwrap_or_else(|e| panic!("{e}"));
-    let files: Vec<(String, String)> = design
-        .modules
-        .into_iter()
-        .map(|m| (format!("{}.v", m.name), m.text))
-        .collect();
-    lint(&design.top, &files);
-    let options = BuildOptions::new(&design.top, &files)
+    let files = design.modules.into_iter();
+    let files = files.map(|m| (format!("{}.v", m.name), m.text)).collect();
+    (design.top, files)
+}
+
+fn verilate(top: &str, files: &[(String, String)]) -> Verilated {
+    let options = BuildOptions::new(top, files)
         .with_random_init(true)
         .with_define("TRIBUTARY_RAM_COLLISION", "1");
     Verilated::build(&options).unwrap_or_else(|e| panic!("{e}"))

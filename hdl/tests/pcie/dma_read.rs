@@ -59,8 +59,13 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(config: Config) -> Self {
+        Self::of(&LIBRARY, config)
+    }
+
+    /// With another library than the block's own.
+    pub fn of(library: &Verilated, config: Config) -> Self {
         let seed = config.seed;
-        let mut model = LIBRARY.model_with_seed(seed).unwrap();
+        let mut model = library.model_with_seed(seed).unwrap();
         let mut root = RootComplex::new(&mut model, config).unwrap();
         model.reset(3).unwrap();
         let mut dice = Dice::new(seed);
@@ -247,6 +252,12 @@ impl Bench {
         self.forget();
     }
 
+    /// A reset of all.
+    pub fn reset(&mut self) {
+        self.model.reset(2).unwrap();
+        self.forget();
+    }
+
     fn forget(&mut self) {
         self.due.clear();
         self.queue.clear();
@@ -375,5 +386,26 @@ fn a_read_without_bus_master_enable_fails_and_sends_nothing() {
     bench.reads = 0;
     bench.request(0x10_0003, 4096);
     bench.drain(1000);
+    assert_eq!(bench.ended, 1);
+}
+
+#[test]
+fn an_idle_reader_sends_its_tlp_after_4_clocks_and_hands_out_words_11_clocks_after_their_completion()
+ {
+    let mut bench = Bench::new(Config {
+        latency: 0..=0,
+        ..Config::default()
+    });
+    bench.ticks(5);
+    bench.request(0x10_0000, 8);
+    // Taken in the first clock.
+    bench.ticks(4);
+    assert_eq!((bench.due.len(), bench.root.seen.reads), (1, 0));
+    bench.tick();
+    assert_eq!(bench.root.seen.reads, 1);
+    // The completion passes in the next clock.
+    bench.ticks(11);
+    assert_eq!(bench.ended, 0);
+    bench.tick();
     assert_eq!(bench.ended, 1);
 }

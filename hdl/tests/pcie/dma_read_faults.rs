@@ -184,6 +184,41 @@ fn a_late_completion_is_never_taken_for_that_of_another_read() {
 }
 
 #[test]
+fn timeouts_in_the_middle_of_completions_fail_the_read_or_come_too_late() {
+    let (mut failed, mut ended) = (0, 0);
+    for seed in seeds(30) {
+        let mut dice = Dice::new(seed);
+        let mut config = config(seed);
+        config.latency = 0..=500;
+        config.stall = config.stall.min(160);
+        let mut bench = Bench::new(config);
+        bench.may_fail = true;
+        // About as long as a read takes.
+        bench.timeout(3 + dice.below(8));
+        for _ in 0..60 {
+            let len = dice.pick(&[64, 512, 4096]);
+            bench.request(0x10_0000 + dice.below(0x8000), len);
+        }
+        bench.drain(20_000);
+        failed += bench.failed;
+        ended += bench.ended;
+        while bench.root.reads_pending() > 0 {
+            bench.tick();
+        }
+        bench.ticks(2000);
+        // All late completions have come: every tag is free again.
+        bench.timeout(0);
+        bench.may_fail = false;
+        (0..40).for_each(|_| bench.request(0x10_0000, 512));
+        bench.drain(20_000);
+    }
+    assert!(
+        failed > 100 && ended > 100,
+        "{failed} failed, {ended} ended well"
+    );
+}
+
+#[test]
 fn tags_that_were_given_up_come_back_when_no_completion_can_come_any_more() {
     let mut bench = Bench::new(Config::default());
     bench.timeout(4);
@@ -258,4 +293,41 @@ fn a_completion_cut_off_by_another_fails_its_read() {
     // Its own completion comes after that; the tag has been given up, so it is dropped.
     assert_eq!((bench.failed, bench.ended), (1, 1));
     assert_eq!(bench.strays, 1);
+}
+
+#[test]
+fn a_read_of_memory_that_is_not_mapped_fails_and_is_noted() {
+    let mut bench = Bench::new(Config::default());
+    bench.may_fail = true;
+    // The last byte is one too many.
+    bench.request(0x10_FF00, 257);
+    bench.request(0x10_FF00, 256);
+    while bench.ended == 0 {
+        bench.tick();
+    }
+    assert_eq!(bench.failed, 1);
+    let denied = bench.root.memory.take_denied();
+    assert_eq!(denied.len(), 1);
+    assert_eq!(
+        (denied[0].iova, denied[0].bytes, denied[0].write),
+        (0x11_0000, 1, false)
+    );
+    bench.drain(100);
+}
+
+#[test]
+fn reset_forgets_all_reads_and_gives_all_tags_back() {
+    let mut bench = Bench::new(Config::default());
+    for round in 0..3 {
+        // No completion comes for these: the link is reset with the card.
+        (0..32).for_each(|_| bench.root.inject(Fault::Dropped));
+        let before = bench.root.seen.reads;
+        (0..40).for_each(|_| bench.request(0x10_0000, 64));
+        bench.ticks(300);
+        assert_eq!(bench.root.seen.reads - before, 32, "round {round}");
+        bench.reset();
+        (0..40).for_each(|_| bench.request(0x10_0003, 509));
+        bench.drain(2000);
+    }
+    assert_eq!((bench.ended, bench.failed, bench.strays), (120, 0, 0));
 }

@@ -21,7 +21,7 @@ struct Request {
     ctx: u64,
 }
 
-struct Bench {
+pub struct Bench {
     model: Model,
     root: RootComplex,
     s_req: [Port; 5],
@@ -48,8 +48,13 @@ struct Bench {
 
 impl Bench {
     fn new(config: Config) -> Self {
+        Self::of(&LIBRARY, config)
+    }
+
+    /// With another library than the block's own.
+    pub fn of(library: &Verilated, config: Config) -> Self {
         let seed = config.seed;
-        let mut model = LIBRARY.model_with_seed(seed).unwrap();
+        let mut model = library.model_with_seed(seed).unwrap();
         let mut root = RootComplex::new(&mut model, config).unwrap();
         model.reset(3).unwrap();
         for (base, size) in REGIONS {
@@ -80,7 +85,7 @@ impl Bench {
         }
     }
 
-    fn request(&mut self, addr: u64, len: u64) {
+    pub fn request(&mut self, addr: u64, len: u64) {
         self.queue.push_back(Request {
             addr,
             bytes: self.dice.bytes(len as usize),
@@ -95,7 +100,7 @@ impl Bench {
         self.request(addr, len);
     }
 
-    fn tick(&mut self) {
+    pub fn tick(&mut self) {
         let m = &mut self.model;
         self.offered[0] |= !self.queue.is_empty() && self.dice.chance(self.offer);
         self.offered[1] |= !self.words.is_empty() && self.dice.chance(self.feed);
@@ -140,6 +145,7 @@ impl Bench {
                 let offset = (request.addr - REGIONS[region].0) as usize;
                 self.want[region][offset..offset + request.bytes.len()]
                     .copy_from_slice(&request.bytes);
+                rules(&self.root, self.seed);
                 // It was handed over before it was done.
                 let got = self.root.memory.bytes(request.addr, request.bytes.len());
                 assert!(
@@ -174,8 +180,8 @@ impl Bench {
         }
     }
 
-    /// Until all is done; returns the clocks from the first word handed over to the last done.
-    fn drain(&mut self) -> u64 {
+    /// Until all is done; returns the clocks that it took.
+    pub fn drain(&mut self) -> u64 {
         let mut idle = 0;
         let first = self.clock;
         while !self.queue.is_empty() || !self.due.is_empty() {
@@ -204,9 +210,14 @@ impl Bench {
                 self.seed
             );
         }
-        if let Err(errors) = self.root.check() {
-            panic!("{errors}\nseed {}", self.seed);
-        }
+        rules(&self.root, self.seed);
+    }
+}
+
+/// The writer has broken no rule.
+fn rules(root: &RootComplex, seed: u64) {
+    if let Err(errors) = root.check() {
+        panic!("{errors}\nseed {seed}");
     }
 }
 
@@ -335,4 +346,56 @@ fn a_function_level_reset_ends_the_tlp_under_way_and_forgets_the_rest() {
         assert_eq!(bench.ended - ended, 10, "seed {seed}");
     }
     assert!(cut >= 10, "{cut} TLPs were under way");
+}
+
+#[test]
+fn an_idle_writer_sends_the_first_word_after_5_clocks_and_is_done_one_after_the_last() {
+    let mut bench = Bench::new(Config::default());
+    for (len, words) in [(8, 1), (64, 8)] {
+        (0..5).for_each(|_| bench.tick());
+        bench.request(0x10_0000, len);
+        // Taken in the first clock.
+        (0..5).for_each(|_| bench.tick());
+        let ended = bench.ended;
+        (0..words).for_each(|_| bench.tick());
+        assert_eq!(bench.ended, ended, "{len} bytes");
+        bench.tick();
+        assert_eq!(bench.ended, ended + 1, "{len} bytes");
+    }
+    bench.drain();
+}
+
+#[test]
+fn writes_to_the_range_of_interrupts_are_interrupts_and_those_beside_memory_are_noted() {
+    let mut bench = Bench::new(Config {
+        interrupts: Some(0xFEE0_0000..0xFEE1_0000),
+        ..Config::default()
+    });
+    for (addr, len) in [(0xFEE0_1234, 4), (0x11_0000, 1)] {
+        let bytes = vec![0x11, 0x22, 0x33, 0x44][..len].to_vec();
+        bench.model.set(bench.s_req[0], 1);
+        bench.model.set(bench.s_req[2], addr);
+        bench.model.set(bench.s_req[3], len as u64);
+        bench.model.set(bench.s_data[0], 1);
+        bench.model.set(bench.s_data[2], 0x4433_2211);
+        bench.root.tick(&mut bench.model).unwrap();
+        bench.model.set(bench.s_req[0], 0);
+        bench.model.set(bench.s_data[0], 0);
+        for _ in 0..20 {
+            bench.root.tick(&mut bench.model).unwrap();
+        }
+        let held = bench.root.memory.bytes(addr, bytes.len());
+        assert_eq!(held, vec![0; len], "nothing is written at {addr:#x}");
+    }
+    let interrupt = bench.root.interrupts.pop_front().unwrap();
+    assert_eq!(
+        (interrupt.address, interrupt.data),
+        (0xFEE0_1234, 0x4433_2211)
+    );
+    assert!(bench.root.interrupts.is_empty());
+    let said = bench.root.check().unwrap_err().to_string();
+    assert!(
+        said.contains("write of 1 bytes at 0x110000 is not mapped"),
+        "{said}"
+    );
 }

@@ -8,3 +8,4 @@ mod dma_mux;
 mod dma_read;
 mod dma_read_faults;
 mod dma_write;
+mod mutations;

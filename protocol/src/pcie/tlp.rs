@@ -159,7 +159,7 @@ impl Attributes {
     fn parse(dw0: u32) -> Self {
         Self {
             tc: (dw0 >> 20 & 7) as u8,
-            attr: (dw0 >> 18 & 1) as u8 * 4 | (dw0 >> 12 & 3) as u8,
+            attr: ((dw0 >> 18 & 1) << 2 | dw0 >> 12 & 3) as u8,
             th: dw0 >> 16 & 1 == 1,
             td: dw0 >> 15 & 1 == 1,
             ep: dw0 >> 14 & 1 == 1,

@@ -403,8 +403,8 @@ impl RootComplex {
             true => 0,
             false => self.rng.next_u32() as usize % due,
         };
-        let picked = (0..self.pending.len()).filter(|&i| self.pending[i].due <= now);
-        let Some(index) = picked.skip(pick).next() else {
+        let mut picked = (0..self.pending.len()).filter(|&i| self.pending[i].due <= now);
+        let Some(index) = picked.nth(pick) else {
             return;
         };
         let cuts = Cuts {
