@@ -4,7 +4,10 @@ use super::crc::{CrcAdvance, advance, over};
 use crate::prelude::*;
 
 /// State behind eight bytes of ones, the first byte of an IPv4 header and DSCP/ECN, which is masked.
-const BEFORE_WORD_2: u32 = over(!0, &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x45, 0xFF]);
+const BEFORE_WORD_2: u32 = over(
+    !0,
+    &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x45, 0xFF],
+);
 /// What word 2 finds of it.
 const FIRST: usize = advance(BEFORE_WORD_2, 64) as usize;
 /// State behind a packet and its ICRC.
@@ -98,8 +101,7 @@ impl Logic for XudIcrc {
         self.s2_valid.d.next = self.s1_valid.q.val();
         self.s2_word.d.next = self.s1_low.q.val() ^ self.s1_high.q.val();
         if self.s1_first.q.val() {
-            self.s2_word.d.next =
-                self.s1_low.q.val() ^ self.s1_high.q.val() ^ self.first.val();
+            self.s2_word.d.next = self.s1_low.q.val() ^ self.s1_high.q.val() ^ self.first.val();
         }
         self.s2_first.d.next = self.s1_first.q.val();
         self.s2_last.d.next = self.s1_last.q.val();

@@ -259,14 +259,14 @@ impl<const LQ: usize, const LF: usize> Logic for XudInFlight<LQ, LF> {
         // Filling: fields, then, with K, the bit that makes them count.
         self.set_ready.next = self.set_open.q.val();
         self.set_take.next = self.set_valid.val() & self.set_open.q.val();
-        self.set_open.d.next = !self.clearing.q.val()
-            & !self.ended.count.val().get_bits::<2>(3).any();
+        self.set_open.d.next =
+            !self.clearing.q.val() & !self.ended.count.val().get_bits::<2>(3).any();
         self.set_place.qpn.next = bit_cast::<24, LQ>(self.set_qpn.val());
         self.set_place.psn.next = self.set_psn.val();
         self.s1_valid.d.next = self.set_take.val();
         self.s1_place.d.next = self.set_place.m.val();
-        self.s1_tag.d.next = bit_cast::<48, 24>(self.set_psn.val())
-            | (bit_cast::<48, LQ>(self.set_qpn.val()) << 24);
+        self.s1_tag.d.next =
+            bit_cast::<48, 24>(self.set_psn.val()) | (bit_cast::<48, LQ>(self.set_qpn.val()) << 24);
         self.s1_fields.d.next = bit_cast::<192, 16>(self.set_node.val())
             | (bit_cast::<192, 24>(self.set_peer.val()) << 16)
             | (bit_cast::<192, 8>(self.set_vf.val()) << 40)

@@ -319,8 +319,7 @@ impl<const A: usize> Logic for XudRx<A> {
         self.buffer.s_valid.next = self.r_valid.q.val()
             & self.r_place.q.val().get_bit(9)
             & !(self.r_end.q.val() & self.r_two.q.val());
-        self.buffer.s_data.next = (bit_cast::<64, 48>(self.r_data.q.val().get_bits::<48>(0))
-            << 16)
+        self.buffer.s_data.next = (bit_cast::<64, 48>(self.r_data.q.val().get_bits::<48>(0)) << 16)
             | bit_cast::<64, 16>(self.carry.q.val());
         self.some.next = bit_cast::<8, 1>(self.r_data.q.val().get_bits::<8>(0).any().into())
             | (bit_cast::<8, 1>(self.r_data.q.val().get_bits::<8>(8).any().into()) << 1)
@@ -343,8 +342,8 @@ impl<const A: usize> Logic for XudRx<A> {
         self.s2_is_62.d.next = (self.r_index.q.val() == 7) & !self.r_two.q.val();
         self.s2_is_74.d.next = (self.r_index.q.val() == 9) & self.r_two.q.val();
         self.s2_under.d.next = self.r_index.q.val() < 9;
-        self.s2_over.d.next = (self.r_index.q.val() > 521)
-            | ((self.r_index.q.val() == 521) & !self.r_two.q.val());
+        self.s2_over.d.next =
+            (self.r_index.q.val() > 521) | ((self.r_index.q.val() == 521) & !self.r_two.q.val());
         self.s2_tail.d.next = bit_cast::<3, 1>(self.some.val().get_bits::<1>(1))
             | (bit_cast::<3, 1>(self.some.val().get_bits::<1>(0)) << 1)
             | (bit_cast::<3, 1>(self.some_before.q.val().get_bits::<1>(7)) << 2);
@@ -364,8 +363,7 @@ impl<const A: usize> Logic for XudRx<A> {
             | (self.some_pad.val() & self.s2_tail.q.val().get_bit(0))
             | (self.header.pad.val().get_bit(1) & self.s2_tail.q.val().get_bit(1))
             | (self.header.pad.val().all() & self.s2_tail.q.val().get_bit(2));
-        self.bad_ack.next =
-            self.some_pad.val() | (!self.s2_is_62.q.val() & !self.s2_is_74.q.val());
+        self.bad_ack.next = self.some_pad.val() | (!self.s2_is_62.q.val() & !self.s2_is_74.q.val());
         self.bad_request.next = self.s2_under.q.val()
             | self.s2_over.q.val()
             | (self.s2_is_74.q.val() & self.some_pad.val());
@@ -417,8 +415,7 @@ impl<const A: usize> Logic for XudRx<A> {
             self.residue.next = self.residue_2.val();
         }
         self.s5_end.d.next = self.s4_end.q.val();
-        self.s5_bad.d.next =
-            self.s4_bad.q.val() | (self.icrc.m_state.val() != self.residue.val());
+        self.s5_bad.d.next = self.s4_bad.q.val() | (self.icrc.m_state.val() != self.residue.val());
         self.s5_foreign.d.next = self.s4_foreign.q.val();
         self.s5_header.d.next = self.s4_header.q.val();
         self.s5_ack.d.next = self.s4_ack.q.val();

@@ -7,13 +7,13 @@ fn request(qpn: u32, psn: u32) -> Request {
     Request {
         tag: (qpn, psn),
         node: 0x1200 + qpn as u16,
-        peer: 0xab_0000 + psn,
+        peer: (psn ^ 0xab_0000) & 0xff_ffff,
         vf: 0x13,
         win_id: psn as u16 ^ 0x5555,
         epoch: 77,
-        msn: 0x8000_0000 + psn,
+        msn: psn ^ 0x8000_0000,
         wr_id: u64::from(psn) << 32 | 0xfeed,
-        request: psn as u16 + 9,
+        request: (psn as u16).wrapping_add(9),
         timeout: 20,
         outcome: 0,
     }
@@ -153,27 +153,149 @@ fn xud_03_each_field_of_an_acknowledgement_must_match() {
     let right = sent.ack(0);
     let (qpn, psn) = right.tag;
     let wrong = [
-        (Ack { tag: (qpn, psn ^ 0x20), ..right }, UNKNOWN),
-        (Ack { tag: (qpn, psn ^ 0x80_0000), ..right }, UNKNOWN),
-        (Ack { tag: (qpn ^ 1, psn), ..right }, UNKNOWN),
-        (Ack { tag: (qpn | 0x80_0000, psn), ..right }, BAD_QP),
-        (Ack { tag: (qpn | 8, psn), ..right }, BAD_QP),
-        (Ack { node: right.node ^ 0x8000, ..right }, SOURCE),
-        (Ack { node: right.node ^ 1, ..right }, SOURCE),
-        (Ack { peer: right.peer ^ 1, ..right }, SOURCE),
-        (Ack { peer: right.peer ^ 0x80_0000, ..right }, SOURCE),
-        (Ack { win_id: right.win_id ^ 0x8000, ..right }, ECHO),
-        (Ack { win_id: right.win_id ^ 1, ..right }, ECHO),
-        (Ack { epoch: right.epoch ^ 0x8000, ..right }, ECHO),
-        (Ack { epoch: right.epoch ^ 1, ..right }, ECHO),
-        (Ack { msn: right.msn ^ 0x8000_0000, ..right }, ECHO),
-        (Ack { msn: right.msn ^ 1, ..right }, ECHO),
-        (Ack { flags: right.flags ^ 8, ..right }, ECHO),
-        (Ack { flags: right.flags ^ 1, ..right }, ECHO),
-        (Ack { echo: false, ..right }, ECHO),
+        (
+            Ack {
+                tag: (qpn, psn ^ 0x20),
+                ..right
+            },
+            UNKNOWN,
+        ),
+        (
+            Ack {
+                tag: (qpn, psn ^ 0x80_0000),
+                ..right
+            },
+            UNKNOWN,
+        ),
+        (
+            Ack {
+                tag: (qpn ^ 1, psn),
+                ..right
+            },
+            UNKNOWN,
+        ),
+        (
+            Ack {
+                tag: (qpn | 0x80_0000, psn),
+                ..right
+            },
+            BAD_QP,
+        ),
+        (
+            Ack {
+                tag: (qpn | 8, psn),
+                ..right
+            },
+            BAD_QP,
+        ),
+        (
+            Ack {
+                node: right.node ^ 0x8000,
+                ..right
+            },
+            SOURCE,
+        ),
+        (
+            Ack {
+                node: right.node ^ 1,
+                ..right
+            },
+            SOURCE,
+        ),
+        (
+            Ack {
+                peer: right.peer ^ 1,
+                ..right
+            },
+            SOURCE,
+        ),
+        (
+            Ack {
+                peer: right.peer ^ 0x80_0000,
+                ..right
+            },
+            SOURCE,
+        ),
+        (
+            Ack {
+                win_id: right.win_id ^ 0x8000,
+                ..right
+            },
+            ECHO,
+        ),
+        (
+            Ack {
+                win_id: right.win_id ^ 1,
+                ..right
+            },
+            ECHO,
+        ),
+        (
+            Ack {
+                epoch: right.epoch ^ 0x8000,
+                ..right
+            },
+            ECHO,
+        ),
+        (
+            Ack {
+                epoch: right.epoch ^ 1,
+                ..right
+            },
+            ECHO,
+        ),
+        (
+            Ack {
+                msn: right.msn ^ 0x8000_0000,
+                ..right
+            },
+            ECHO,
+        ),
+        (
+            Ack {
+                msn: right.msn ^ 1,
+                ..right
+            },
+            ECHO,
+        ),
+        (
+            Ack {
+                flags: right.flags ^ 8,
+                ..right
+            },
+            ECHO,
+        ),
+        (
+            Ack {
+                flags: right.flags ^ 1,
+                ..right
+            },
+            ECHO,
+        ),
+        (
+            Ack {
+                echo: false,
+                ..right
+            },
+            ECHO,
+        ),
         // The source is looked at before the identity, and neither without an echo.
-        (Ack { node: 0, msn: 0, ..right }, SOURCE),
-        (Ack { node: 0, echo: false, ..right }, ECHO),
+        (
+            Ack {
+                node: 0,
+                msn: 0,
+                ..right
+            },
+            SOURCE,
+        ),
+        (
+            Ack {
+                node: 0,
+                echo: false,
+                ..right
+            },
+            ECHO,
+        ),
     ];
     for (ack, event) in wrong {
         assert_eq!(acknowledge(&mut bench, ack), event, "{ack:?}");
@@ -469,7 +591,10 @@ fn reset_frees_all_places_and_nothing_is_taken_until_then() {
     assert_eq!(closed, PLACES + 1);
     for psn in 100..100 + PLACES as u32 {
         send(&mut bench, request(4, psn));
-        assert_eq!(acknowledge(&mut bench, request(4, psn).ack(0)), ACKNOWLEDGED);
+        assert_eq!(
+            acknowledge(&mut bench, request(4, psn).ack(0)),
+            ACKNOWLEDGED
+        );
     }
     bench.finish();
 }

@@ -220,7 +220,10 @@ impl Bench {
             self.ack();
         }
         if consumer.payload && self.rtl.is("m_pl_valid") {
-            let (word, mask, last) = self.payload.pop_front().expect("payload of a request taken");
+            let (word, mask, last) = self
+                .payload
+                .pop_front()
+                .expect("payload of a request taken");
             assert_eq!(self.rtl.get("m_pl_data") & mask, word);
             assert_eq!(self.rtl.is("m_pl_last"), last);
             self.used -= 1;
@@ -315,15 +318,17 @@ impl Bench {
             for (i, (word, keep)) in words.iter().enumerate() {
                 let mask = (0..8).filter(|byte| keep >> byte & 1 == 1);
                 let mask = mask.fold(0, |mask, byte| mask | 0xff << (8 * byte));
-                self.payload
-                    .push_back((*word, mask, i + 1 == words.len()));
+                self.payload.push_back((*word, mask, i + 1 == words.len()));
             }
         }
         self.taken += 1;
     }
 
     fn ack(&mut self) {
-        let (from, packet) = self.acks.pop_front().expect("an acknowledgement is expected");
+        let (from, packet) = self
+            .acks
+            .pop_front()
+            .expect("an acknowledgement is expected");
         let Packet::Ack(ack) = packet else {
             unreachable!()
         };
@@ -429,7 +434,10 @@ fn xud_14_every_flipped_bit_under_right_checksums_gets_the_verdict_of_the_model(
 fn xud_14_every_value_of_opcode_pad_syndrome_and_version_gets_the_verdict_of_the_model() {
     let mut bench = Bench::new();
     for frame in samples() {
-        for at in [42, 43, 54, 61, 69].into_iter().filter(|at| *at < frame.len()) {
+        for at in [42, 43, 54, 61, 69]
+            .into_iter()
+            .filter(|at| *at < frame.len())
+        {
             for value in 0..=255 {
                 let mut changed = frame.clone();
                 changed[at] = value;

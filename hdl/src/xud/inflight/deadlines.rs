@@ -106,8 +106,7 @@ impl<const LF: usize> Logic for XudDeadlines<LF> {
         self.quarter.next = self.sum.val() >= bit_cast::<18, 16>(self.cfg_timeout_unit.val());
         self.clocks.d.next = self.sum.val();
         if self.quarter.val() {
-            self.clocks.d.next =
-                self.sum.val() - bit_cast::<18, 16>(self.cfg_timeout_unit.val());
+            self.clocks.d.next = self.sum.val() - bit_cast::<18, 16>(self.cfg_timeout_unit.val());
             self.now.d.next = self.now.q.val() + 1;
         }
 

@@ -334,28 +334,23 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
         self.e.wr_data.next = self.we_bit.val();
 
         // Whose turn it is. What is under way always finds room for its completion: eight operations.
-        self.turn_next.next = self.walking.q.val()
-            & !self.turn.q.val()
-            & self.f_open.val()
-            & !self.clearing.val();
+        self.turn_next.next =
+            self.walking.q.val() & !self.turn.q.val() & self.f_open.val() & !self.clearing.val();
         self.turn.d.next = self.turn_next.val();
         self.open.d.next = !self.turn_next.val()
             & !self.clearing.val()
             & !self.done.count.val().get_bits::<2>(3).any();
         self.x_ready.next = self.open.q.val();
         self.job_ready.next = self.open.q.val() & !self.x_valid.val();
-        self.fail_ready.next =
-            self.open.q.val() & !self.x_valid.val() & !self.job_valid.val();
+        self.fail_ready.next = self.open.q.val() & !self.x_valid.val() & !self.job_valid.val();
         self.ack_ready.next = self.open.q.val()
             & !self.x_valid.val()
             & !self.job_valid.val()
             & !self.fail_valid.val();
         self.take_x.next = self.open.q.val() & self.x_valid.val();
         self.take_job.next = self.open.q.val() & !self.x_valid.val() & self.job_valid.val();
-        self.take_fail.next = self.open.q.val()
-            & !self.x_valid.val()
-            & !self.job_valid.val()
-            & self.fail_valid.val();
+        self.take_fail.next =
+            self.open.q.val() & !self.x_valid.val() & !self.job_valid.val() & self.fail_valid.val();
         self.take_ack.next = self.open.q.val()
             & !self.x_valid.val()
             & !self.job_valid.val()
@@ -402,13 +397,12 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
         self.e.rd_addr.next = self.s2_place.q.val();
 
         // Stages 3 and 4: the entry; who else is there.
-        self.s3_near.d.next = bit_cast::<4, 1>(
-            (self.s2_place.q.val() == self.s3_place.q.val()).into(),
-        ) | (bit_cast::<4, 1>((self.s2_place.q.val() == self.s4_place.q.val()).into()) << 1)
-            | (bit_cast::<4, 1>((self.s2_place.q.val() == self.s5_place.q.val()).into()) << 2)
-            | (bit_cast::<4, 1>((self.s2_place.q.val() == self.s6_place.q.val()).into()) << 3);
-        self.s3_torn.d.next =
-            self.wk_en.val() & (self.wk_place.val() == self.s2_place.q.val());
+        self.s3_near.d.next =
+            bit_cast::<4, 1>((self.s2_place.q.val() == self.s3_place.q.val()).into())
+                | (bit_cast::<4, 1>((self.s2_place.q.val() == self.s4_place.q.val()).into()) << 1)
+                | (bit_cast::<4, 1>((self.s2_place.q.val() == self.s5_place.q.val()).into()) << 2)
+                | (bit_cast::<4, 1>((self.s2_place.q.val() == self.s6_place.q.val()).into()) << 3);
+        self.s3_torn.d.next = self.wk_en.val() & (self.wk_place.val() == self.s2_place.q.val());
         self.s3_kind.d.next = self.s2_kind.q.val();
         self.s3_op.d.next = self.s2_op.q.val();
         self.s3_echo.d.next = self.s2_echo.q.val();
@@ -446,14 +440,13 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
             self.tags.rd_data.val().get_bits::<24>(24) == self.s4_op.q.val().get_bits::<24>(24);
         self.s5_flush_qpn.d.next =
             self.tags.rd_data.val().get_bits::<LQ>(24) == self.flush_of.q.val();
-        self.s5_no_qpn.d.next =
-            (self.s4_op.q.val().get_bits::<24>(24) >> self.lq.val()).any();
+        self.s5_no_qpn.d.next = (self.s4_op.q.val().get_bits::<24>(24) >> self.lq.val()).any();
         self.s5_plain.d.next = !self.fields.rd_data.val().get_bits::<4>(44).any();
         self.s5_echo.d.next = self.s4_echo.q.val();
         self.s5_same_node.d.next =
             self.fields.rd_data.val().get_bits::<16>(0) == self.s4_from.q.val().get_bits::<16>(0);
-        self.s5_same_peer.d.next = self.fields.rd_data.val().get_bits::<24>(16)
-            == self.s4_from.q.val().get_bits::<24>(16);
+        self.s5_same_peer.d.next =
+            self.fields.rd_data.val().get_bits::<24>(16) == self.s4_from.q.val().get_bits::<24>(16);
         self.s5_same_flags.d.next = self.fields.rd_data.val().get_bits::<4>(40)
             == self.s4_identity.q.val().get_bits::<4>(0);
         self.s5_same_window.d.next = self.fields.rd_data.val().get_bits::<32>(48)
@@ -468,22 +461,18 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
         self.is_fail.next = self.s5_kind.q.val().get_bit(1);
         self.is_ack.next = self.s5_kind.q.val().get_bit(2);
         self.is_flush.next = self.s5_kind.q.val().get_bit(3);
-        self.live.next =
-            self.s5_set.q.val() & !(self.s5_near.q.val() & self.hits.q.val()).any();
-        self.found.next =
-            self.live.val() & self.s5_same_psn.q.val() & self.s5_same_qpn.q.val();
+        self.live.next = self.s5_set.q.val() & !(self.s5_near.q.val() & self.hits.q.val()).any();
+        self.found.next = self.live.val() & self.s5_same_psn.q.val() & self.s5_same_qpn.q.val();
         self.source.next = self.s5_same_node.q.val() & self.s5_same_peer.q.val();
-        self.identity.next = self.s5_same_window.q.val()
-            & self.s5_same_msn.q.val()
-            & self.s5_same_flags.q.val();
+        self.identity.next =
+            self.s5_same_window.q.val() & self.s5_same_msn.q.val() & self.s5_same_flags.q.val();
         self.accepted.next = self.s5_plain.q.val()
             | (self.s5_echo.q.val() & self.source.val() & self.identity.val());
         self.hit.next = (self.is_x.val() & self.live.val() & self.s5_same_s.q.val())
             | (self.is_fail.val() & self.found.val())
             | (self.is_ack.val() & self.found.val() & self.accepted.val())
             | (self.is_flush.val() & self.live.val() & self.s5_flush_qpn.q.val());
-        self.hits.d.next =
-            (self.hits.q.val() << 1) | bit_cast::<4, 1>(self.hit.val().into());
+        self.hits.d.next = (self.hits.q.val() << 1) | bit_cast::<4, 1>(self.hit.val().into());
         self.s6_place.d.next = self.s5_place.q.val();
         self.s6_bit.d.next = self.s5_s.q.val();
         self.s6_done.d.next = self.hit.val() & !self.is_flush.val();
@@ -494,8 +483,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
         self.s6_record.d.next = bit_cast::<248, 192>(self.s5_fields.q.val())
             | (bit_cast::<248, 48>(self.s5_tag.q.val()) << 192)
             | (bit_cast::<248, 8>(self.s5_outcome.q.val()) << 240);
-        self.s6_unknown.d.next =
-            self.is_ack.val() & !self.found.val() & !self.s5_no_qpn.q.val();
+        self.s6_unknown.d.next = self.is_ack.val() & !self.found.val() & !self.s5_no_qpn.q.val();
         self.s6_no_qp.d.next = self.is_ack.val() & self.s5_no_qpn.q.val();
         self.s6_source.d.next = self.is_ack.val()
             & self.found.val()

@@ -256,8 +256,8 @@ impl Logic for XudRxHeader {
             & (self.syndrome.val() != 0x70)
             & (self.syndrome.val() != 0x71)
             & (self.syndrome.val() != 0x72);
-        self.f_aeth.d.next = self.no_syndrome.val()
-            | (self.text.q.val().get_bits::<24>(96) != self.number.q.val());
+        self.f_aeth.d.next =
+            self.no_syndrome.val() | (self.text.q.val().get_bits::<24>(96) != self.number.q.val());
         // Echo: version 1, reserved flag.
         self.f_echo.d.next =
             (self.text.q.val().get_bits::<4>(4) != 1) | self.text.q.val().get_bit(3);

@@ -184,8 +184,7 @@ impl<const B: usize> Logic for XudTxBuffer<B> {
         self.part.next = 0.into();
         if self.frame_2.q.val().get_bit(42) {
             if self.before_2.q.val() {
-                self.part.next =
-                    bit_cast::<64, 16>(self.frame_2.q.val().get_bits::<16>(0)) << 48;
+                self.part.next = bit_cast::<64, 16>(self.frame_2.q.val().get_bits::<16>(0)) << 48;
             }
             if self.last_2.q.val() {
                 self.part.next = bit_cast::<64, 16>(self.frame_2.q.val().get_bits::<16>(16));

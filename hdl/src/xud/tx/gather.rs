@@ -74,8 +74,8 @@ impl Logic for XudTxGather {
             s2_full, s2_flush, s2_two, s2_kind, carry, s3_valid, s3_data, s3_last, s3_two, s3_kind
         );
         // Stage 1.
-        self.masked.next = self.s_data.val()
-            & !(self.all.val() << (bit_cast::<7, 4>(self.s_bytes.val()) << 3));
+        self.masked.next =
+            self.s_data.val() & !(self.all.val() << (bit_cast::<7, 4>(self.s_bytes.val()) << 3));
         if !self.s_valid.val() {
             self.masked.next = 0.into();
         }

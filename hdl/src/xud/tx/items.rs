@@ -162,9 +162,9 @@ impl Logic for XudTxItems {
     fn update(&mut self) {
         dff_setup!(
             self, clk, part, step, second, ack, short, node, peer, psn, body, head, head_len,
-            payload, failed, total, pad, ip_length, udp_length, sum_nodes, sum_length, sum,
-            folded, s2_valid, s2_choice, s2_data, s2_bytes, s2_flush, s2_kind, s3_valid, s3_data,
-            s3_bytes, s3_flush, s3_kind
+            payload, failed, total, pad, ip_length, udp_length, sum_nodes, sum_length, sum, folded,
+            s2_valid, s2_choice, s2_data, s2_bytes, s2_flush, s2_kind, s3_valid, s3_data, s3_bytes,
+            s3_flush, s3_kind
         );
         self.fails.clk.next = self.clk.val();
         self.fails.rst.next = self.rst.val();
@@ -187,8 +187,7 @@ impl Logic for XudTxItems {
             self.head.d.next = self.s_sd_head.val();
             self.head_len.d.next = self.s_sd_head_len.val();
             self.payload.d.next = self.s_sd_len.val().any();
-            self.total.d.next =
-                self.s_sd_len.val() + bit_cast::<13, 5>(self.s_sd_head_len.val());
+            self.total.d.next = self.s_sd_len.val() + bit_cast::<13, 5>(self.s_sd_head_len.val());
             self.failed.d.next = false;
         }
         if self.take_ack.val() {
@@ -203,9 +202,8 @@ impl Logic for XudTxItems {
 
         // Lengths, and the checksum: length, nodes, and 0x4500 + 0x4000 + 0x4011 + 2 * 0x0a00 = 0xd911.
         self.pad.d.next = bits::<2>(0) - self.total.q.val().get_bits::<2>(0);
-        self.ip_length.d.next = bit_cast::<16, 11>(
-            (self.total.q.val() + 3).get_bits::<11>(2) + 15,
-        ) << 2;
+        self.ip_length.d.next =
+            bit_cast::<16, 11>((self.total.q.val() + 3).get_bits::<11>(2) + 15) << 2;
         if self.short.q.val() {
             self.ip_length.d.next = 48.into();
         }
