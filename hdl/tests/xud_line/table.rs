@@ -24,6 +24,8 @@ pub fn library() -> &'static Verilated {
 }
 
 pub type Tag = (u32, u32);
+/// With its outcome.
+pub type Failure = (Tag, u64);
 
 /// Place of a request, as `docs/card.md` has it.
 pub fn place((qpn, psn): Tag) -> usize {
@@ -138,7 +140,8 @@ pub struct Bench {
     perhaps: HashMap<Tag, Request>,
     log: VecDeque<(u64, Step)>,
     reserving: VecDeque<(u64, Tag)>,
-    deciding: VecDeque<(u64, Option<Ack>, Option<(Tag, u64)>)>,
+    /// Ends that were taken, an acknowledgement or a failure, by the clock of their decision.
+    deciding: VecDeque<(u64, Option<Ack>, Option<Failure>)>,
     flushing: Option<u32>,
     expected: VecDeque<(Request, u64)>,
     /// Completions that the log has not come to.

@@ -22,12 +22,13 @@ pub enum Part {
 }
 
 hdl_module! {
-    /// Takes requests and acknowledgements, an acknowledgement first, and gives the bytes of their frames as items of
-    /// 0 to 8 bytes, one a clock: 9 of headers (8 of an acknowledgement without echo), those of the head, those of the
-    /// payload, pad and zeros for the ICRC, and one that flushes. Zeros stand for the ICRC. Never stalls but for
-    /// payload that has not come.
+    /// Takes requests and acknowledgements, an acknowledgement first, and gives the bytes of their
+    /// frames as items of 0 to 8 bytes, one a clock: 9 of headers (8 of an acknowledgement without
+    /// echo), those of the head, those of the payload, pad and zeros for the ICRC, and one that
+    /// flushes. Zeros stand for the ICRC. Never stalls but for payload that has not come.
     /// Latency: 3 clocks from taking a record to its first item.
-    /// Stages: 1 part; 2 chosen; 3 item. Beside it the IPv4 checksum: 1 record; 2 length; 3 to 5 sum.
+    /// Stages: 1 part; 2 chosen; 3 item. Beside it the IPv4 checksum: 1 record; 2 length; 3 to 5
+    /// sum.
     pub struct XudTxItems {
         /// Clock.
         pub clk: Signal<In, Clock>,
