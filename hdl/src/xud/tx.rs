@@ -18,7 +18,7 @@ hdl_module! {
     /// Throughput: a request takes 11 clocks and one for each 8 bytes or less of its head and of
     /// its payload; an acknowledgement 11, 10 without echo.
     /// Latency: from taking a record with n words of head and payload to the first word on the
-    /// line, with nothing before it, 30 + n clocks at most.
+    /// line, with nothing before it, 31 + n clocks at most.
     /// Stages: items (xud_tx_items), words (xud_tx_gather), frames (xud_tx_buffer).
     pub struct XudTx<const B: usize> {
         /// Clock.
