@@ -77,7 +77,8 @@ impl<const N: usize> Logic for CrcAdvance<N> {
 }
 
 hdl_module! {
-    /// State of a CRC-32 before N bits of zero. Combinational: a tree of exclusive ors for each bit.
+    /// State of a CRC-32 before N bits of zero. Combinational: a tree of exclusive ors for each
+    /// bit.
     pub struct CrcRetreat<const N: usize> {
         /// State.
         pub s: Signal<In, Bits<32>>,

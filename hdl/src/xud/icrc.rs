@@ -17,11 +17,12 @@ pub(super) const RESIDUE_2: usize = advance(RESIDUE, 48) as usize;
 pub(super) const RESIDUE_6: usize = advance(RESIDUE, 16) as usize;
 
 hdl_module! {
-    /// State of the invariant CRC of a RoCEv2 frame: Ethernet's CRC-32 over eight bytes of ones and the frame from its
-    /// IPv4 header on, with the fields that routers may change as ones (DSCP/ECN, time to live, both checksums, BTH
-    /// byte 4). One word a clock, frames back to back. What fills up the last word must be zero and counts as data:
-    /// whoever reads the state knows how many bytes that were. Of words 0 and 1 nothing is read: byte 14 is taken for
-    /// 0x45, which other checks see to.
+    /// State of the invariant CRC of a RoCEv2 frame: Ethernet's CRC-32 over eight bytes of ones and
+    /// the frame from its IPv4 header on, with the fields that routers may change as ones
+    /// (DSCP/ECN, time to live, both checksums, BTH byte 4). One word a clock, frames back to back.
+    /// What fills up the last word must be zero and counts as data: whoever reads the state knows
+    /// how many bytes that were. Of words 0 and 1 nothing is read: byte 14 is taken for 0x45, which
+    /// other checks see to.
     /// Latency: 3 clocks from the last word to m_valid.
     /// Stages: 1 both halves of the word; 2 word; 3 state, which closes its loop in one clock.
     pub struct XudIcrc {

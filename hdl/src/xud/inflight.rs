@@ -12,8 +12,9 @@ use crate::blocks::{FifoReg, RamReg};
 use crate::prelude::*;
 
 hdl_module! {
-    /// Place of a request in a table of 2^LF: packet number plus the queue pair's number with its bits reversed, as a
-    /// fraction of the table, so that the queue pairs begin far apart. Combinational.
+    /// Place of a request in a table of 2^LF: packet number plus the queue pair's number with its
+    /// bits reversed, as a fraction of the table, so that the queue pairs begin far apart.
+    /// Combinational.
     pub struct XudPlace<const LF: usize> {
         /// Queue pair.
         pub qpn: Signal<In, Bits<24>>,
@@ -52,16 +53,19 @@ impl<const LF: usize> Logic for XudPlace<LF> {
 }
 
 hdl_module! {
-    /// Table of requests in flight (XUD-1): 2^LF places, requests of 2^LQ queue pairs. A place is kept, filled, and ends in
-    /// one completion: by acknowledgement (XUD-3), timeout or failure; or it is given back without one.
+    /// Table of requests in flight (XUD-1): 2^LF places, requests of 2^LQ queue pairs. A place is
+    /// kept, filled, and ends in one completion: by acknowledgement (XUD-3), timeout or failure; or
+    /// it is given back without one.
     /// One reservation, one filling and one end a clock, sustained, whatever places they are of.
-    /// State of a place is three bits, each with one writer: K (reservation), S (filling), E (end). Free: all
-    /// equal. Kept: K differs. Filled: E differs. So nobody waits for another's write.
-    /// Latency: rsv_done 4 clocks after rsv_valid. An operation is decided 6 clocks after it was taken (ev_*), and its
-    /// completion on offer one clock later if none waits.
-    /// A place counts its time in quarters of the unit and is visited every 2^LF clocks: a timeout is never early, and late by at most
-    /// a quarter of the unit, 2^LF clocks, and 20, plus 1 for each other end that comes first.
-    /// After reset the places are freed one a clock: 2^LF clocks, in which the ready outputs are low and rsv_ok is too.
+    /// State of a place is three bits, each with one writer: K (reservation), S (filling), E (end).
+    /// Free: all equal. Kept: K differs. Filled: E differs. So nobody waits for another's write.
+    /// Latency: rsv_done 4 clocks after rsv_valid. An operation is decided 6 clocks after it was
+    /// taken (ev_*), and its completion on offer one clock later if none waits.
+    /// A place counts its time in quarters of the unit and is visited every 2^LF clocks: a timeout
+    /// is never early, and late by at most a quarter of the unit, 2^LF clocks, and 20, plus 1 for
+    /// each other end that comes first.
+    /// After reset the places are freed one a clock: 2^LF clocks, in which the ready outputs are
+    /// low and rsv_ok is too.
     pub struct XudInFlight<const LQ: usize, const LF: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,

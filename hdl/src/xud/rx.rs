@@ -12,14 +12,14 @@ use crate::blocks::FifoReg;
 use crate::prelude::*;
 
 hdl_module! {
-    /// Takes datagrams and acknowledgements out of RoCEv2 frames (XUD-14): what fails any check of the frame, its ICRC or
-    /// its headers is counted and leaves nothing behind. One word a clock, frames back to back, never stalled. Payload
-    /// waits in a buffer of 2^A words; up to 16 requests and 16 acknowledgements wait; what fits no more is dropped
-    /// as a whole.
-    /// Latency: 7 clocks from a frame's last word to m_rq_valid or m_ak_valid, 6 to ev_*; then 6 from taking a
-    /// request to its first word of payload.
-    /// Stages, from the last word on: 1 word registered; 2 length; 3 length compared; 4 sum of all checks, fields
-    /// copied; 5 ICRC compared; 6 verdict, ev_*; 7 record on offer.
+    /// Takes datagrams and acknowledgements out of RoCEv2 frames (XUD-14): what fails any check of
+    /// the frame, its ICRC or its headers is counted and leaves nothing behind. One word a clock,
+    /// frames back to back, never stalled. Payload waits in a buffer of 2^A words; up to 16
+    /// requests and 16 acknowledgements wait; what fits no more is dropped as a whole.
+    /// Latency: 7 clocks from a frame's last word to m_rq_valid or m_ak_valid, 6 to ev_*; then 6
+    /// from taking a request to its first word of payload.
+    /// Stages, from the last word on: 1 word registered; 2 length; 3 length compared; 4 sum of all
+    /// checks, fields copied; 5 ICRC compared; 6 verdict, ev_*; 7 record on offer.
     pub struct XudRx<const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,

@@ -11,13 +11,14 @@ pub use items::XudTxItems;
 use crate::prelude::*;
 
 hdl_module! {
-    /// Makes RoCEv2 frames of datagrams and acknowledgements, from node to node (MAC 02:00:00:00:hh:ll, IPv4
-    /// 10.0.hh.ll for node hhll). A frame is stored whole, in a buffer of 2^B words, B at least 11, and leaves
-    /// without a gap of its own while the next one is made. Acknowledgements go first between frames.
-    /// Throughput: a request takes 11 clocks and one for each 8 bytes or less of its head and of its payload; an
-    /// acknowledgement 11, 10 without echo.
-    /// Latency: from taking a record with n words of head and payload to the first word on the line, with nothing
-    /// before it, 30 + n clocks at most.
+    /// Makes RoCEv2 frames of datagrams and acknowledgements, from node to node (MAC
+    /// 02:00:00:00:hh:ll, IPv4 10.0.hh.ll for node hhll). A frame is stored whole, in a buffer of
+    /// 2^B words, B at least 11, and leaves without a gap of its own while the next one is made.
+    /// Acknowledgements go first between frames.
+    /// Throughput: a request takes 11 clocks and one for each 8 bytes or less of its head and of
+    /// its payload; an acknowledgement 11, 10 without echo.
+    /// Latency: from taking a record with n words of head and payload to the first word on the
+    /// line, with nothing before it, 31 + n clocks at most.
     /// Stages: items (xud_tx_items), words (xud_tx_gather), frames (xud_tx_buffer).
     pub struct XudTx<const B: usize> {
         /// Clock.

@@ -7,13 +7,13 @@ fn request(qpn: u32, psn: u32) -> Request {
     Request {
         tag: (qpn, psn),
         node: 0x1200 + qpn as u16,
-        peer: 0xab_0000 + psn,
+        peer: (psn ^ 0xab_0000) & 0xff_ffff,
         vf: 0x13,
         win_id: psn as u16 ^ 0x5555,
         epoch: 77,
-        msn: 0x8000_0000 + psn,
+        msn: psn ^ 0x8000_0000,
         wr_id: u64::from(psn) << 32 | 0xfeed,
-        request: psn as u16 + 9,
+        request: (psn as u16).wrapping_add(9),
         timeout: 20,
         outcome: 0,
     }

@@ -66,7 +66,7 @@ impl Driver {
             tag,
             node: rng.random_range(0..4),
             peer: rng.random_range(0..4),
-            vf: version << 4 | rng.random_range(0..8) * version,
+            vf: version * (0x10 + rng.random_range(0..8)),
             win_id: rng.random_range(0..4),
             epoch: rng.random_range(0..2),
             msn: rng.random_range(0..4),

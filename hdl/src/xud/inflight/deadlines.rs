@@ -7,10 +7,11 @@ use crate::prelude::*;
 const START: usize = (1 << 35) - 256;
 
 hdl_module! {
-    /// Deadlines of the table of requests in flight: visits one place a clock and names those that are filled and whose
-    /// time is over. Time is counted in quarters of the unit, modulo 2^35; the longest timeout is 2^33 of them.
-    /// Latency: 4 clocks from a visit to m_valid. A visit to every place takes 2^LF clocks, plus one for each clock
-    /// in which four places or more wait on m.
+    /// Deadlines of the table of requests in flight: visits one place a clock and names those that
+    /// are filled and whose time is over. Time is counted in quarters of the unit, modulo 2^35; the
+    /// longest timeout is 2^33 of them.
+    /// Latency: 4 clocks from a visit to m_valid. A visit to every place takes 2^LF clocks, plus
+    /// one for each clock in which four places or more wait on m.
     /// Stages: 1 visit; 2, 3 deadline and bits read; 4 compared; then a queue.
     pub struct XudDeadlines<const LF: usize> {
         /// Clock.

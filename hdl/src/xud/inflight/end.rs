@@ -5,10 +5,11 @@ use crate::blocks::{FifoReg, RamReg};
 use crate::prelude::*;
 
 hdl_module! {
-    /// Ends of requests in flight: timeouts, requests that end as they are filled, failures, acknowledgements (in this
-    /// order, one a clock) and, every other clock while there is one, a flush. Each reads its place, and if it finds
-    /// what it is for, inverts E there and leaves a completion. An end is seen by the four operations behind it, which
-    /// read their places too early, so that a request ends once.
+    /// Ends of requests in flight: timeouts, requests that end as they are filled, failures,
+    /// acknowledgements (in this order, one a clock) and, every other clock while there is one, a
+    /// flush. Each reads its place, and if it finds what it is for, inverts E there and leaves a
+    /// completion. An end is seen by the four operations behind it, which read their places too
+    /// early, so that a request ends once.
     /// Latency: 6 clocks from taking an operation to ev_*; 7 to m_valid.
     /// Stages: 1 operation; 2 place; 3, 4 entry read; 5 compared; 6 E written, completion, ev_*.
     pub struct XudEnd<const LQ: usize, const LF: usize> {

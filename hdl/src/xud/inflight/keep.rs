@@ -5,8 +5,8 @@ use crate::blocks::{FifoReg, RamReg};
 use crate::prelude::*;
 
 hdl_module! {
-    /// Keeps places of the table of requests in flight and gives kept ones back: whatever it does, it inverts the K of a
-    /// place. One operation a clock, reservations first.
+    /// Keeps places of the table of requests in flight and gives kept ones back: whatever it does,
+    /// it inverts the K of a place. One operation a clock, reservations first.
     /// Latency: 4 clocks from rsv_valid to rsv_done.
     /// Stages: 1 place; 2, 3 bits read; 4 K written, answer.
     pub struct XudKeep<const LQ: usize, const LF: usize> {

@@ -5,10 +5,12 @@ use crate::prelude::*;
 
 hdl_module! {
     /// Payload of received requests in block RAM, 2^A words of 64 bits.
-    /// A frame's words are written behind what is kept; only commit makes them stay, so a bad frame leaves nothing.
-    /// What does not fit is not written and sets lost. One job for each message that was kept, in order: hand its
-    /// words on, or throw them away.
-    /// Latency: 6 clocks from a job to its first word, then one word a clock; one clock between jobs.
+    /// A frame's words are written behind what is kept; only commit makes them stay, so a bad frame
+    /// leaves nothing.
+    /// What does not fit is not written and sets lost. One job for each message that was kept, in
+    /// order: hand its words on, or throw them away.
+    /// Latency: 6 clocks from a job to its first word, then one word a clock; one clock between
+    /// jobs.
     /// A job is taken in the clock in which it is offered, up to 16 wait.
     pub struct XudRxBuffer<const A: usize> {
         /// Clock.

@@ -5,8 +5,10 @@ use crate::switch::ByteSwap;
 
 hdl_module! {
     /// Checks the IPv4 header checksum of a frame as its words pass.
-    /// unequal is settled 5 clocks after word 4 and stands until 5 clocks after word 1 of the next frame.
-    /// Stages: 1 half words added in pairs; 2 pairs; 3 sum over the words; 4 carries folded; 5 compared.
+    /// unequal is settled 5 clocks after word 4 and stands until 5 clocks after word 1 of the next
+    /// frame.
+    /// Stages: 1 half words added in pairs; 2 pairs; 3 sum over the words; 4 carries folded; 5
+    /// compared.
     pub struct XudRxSum {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -76,9 +78,10 @@ impl Logic for XudRxSum {
 }
 
 hdl_module! {
-    /// Headers of a RoCEv2 frame with a datagram: takes the fields out of words 1 to 8 and checks those that are fixed.
-    /// Fields stand from the clock after their word until that word of the next frame. Flags about fixed fields, the
-    /// kind and the body are settled 2 clocks after the last of words 1 to 8, bad_sum as in xud_rx_sum.
+    /// Headers of a RoCEv2 frame with a datagram: takes the fields out of words 1 to 8 and checks
+    /// those that are fixed. Fields stand from the clock after their word until that word of the
+    /// next frame. Flags about fixed fields, the kind and the body are settled 2 clocks after the
+    /// last of words 1 to 8, bad_sum as in xud_rx_sum.
     pub struct XudRxHeader {
         /// Clock.
         pub clk: Signal<In, Clock>,

@@ -5,10 +5,10 @@ use crate::prelude::*;
 use crate::xud::{CrcRetreat, XudIcrc};
 
 hdl_module! {
-    /// Frames in block RAM, 2^B words of 64 bits. A frame's words come with zeros for its ICRC, which is found while
-    /// they are written, kept beside the frame and put in when it leaves. A frame leaves when it is whole and its ICRC is
-    /// known, 10 clocks after its last word at most, one word a clock, also across frames. Lasts of frames come 10
-    /// clocks apart or more.
+    /// Frames in block RAM, 2^B words of 64 bits. A frame's words come with zeros for its ICRC,
+    /// which is found while they are written, kept beside the frame and put in when it leaves. A
+    /// frame leaves when it is whole and its ICRC is known, 10 clocks after its last word at most,
+    /// one word a clock, also across frames. Lasts of frames come 10 clocks apart or more.
     pub struct XudTxBuffer<const B: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,

@@ -3,8 +3,8 @@
 use crate::prelude::*;
 
 hdl_module! {
-    /// Packs the bytes of items into words: one item a clock in, at most one word a clock out. A frame ends with an item
-    /// that flushes; it has no bytes, and 2 or 6 bytes wait then.
+    /// Packs the bytes of items into words: one item a clock in, at most one word a clock out. A
+    /// frame ends with an item that flushes; it has no bytes, and 2 or 6 bytes wait then.
     /// Latency: 3 clocks.
     /// Stages: 1 bytes that do not count are zero, place in the word; 2 rotated to it; 3 word.
     pub struct XudTxGather {

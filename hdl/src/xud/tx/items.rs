@@ -22,12 +22,14 @@ pub enum Part {
 }
 
 hdl_module! {
-    /// Takes requests and acknowledgements, an acknowledgement first, and gives the bytes of their frames as items of
-    /// 0 to 8 bytes, one a clock: 9 of headers (8 of an acknowledgement without echo), those of the head, those of the
-    /// payload, pad and zeros for the ICRC, and one that flushes. Zeros stand for the ICRC. Never stalls but for
-    /// payload that has not come.
-    /// Latency: 3 clocks from taking a record to its first item.
-    /// Stages: 1 part; 2 chosen; 3 item. Beside it the IPv4 checksum: 1 record; 2 length; 3 to 5 sum.
+    /// Takes requests and acknowledgements, an acknowledgement first, and gives the bytes of their
+    /// frames as items of 0 to 8 bytes, one a clock: 9 of headers (8 of an acknowledgement without
+    /// echo), those of the head, those of the payload, pad and zeros for the ICRC, and one that
+    /// flushes. Zeros stand for the ICRC. Never stalls but for payload that has not come.
+    /// A request is taken before its payload comes and waits for it, while acknowledgements pass.
+    /// Latency: 3 clocks from taking an acknowledgement to its first item, 4 for a request.
+    /// Stages: 1 part; 2 chosen; 3 item. Beside it the IPv4 checksum: 1 record; 2 length; 3 to 5
+    /// sum.
     pub struct XudTxItems {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -105,9 +107,18 @@ hdl_module! {
         /// The second half of the head is due.
         second: DFF<Bit>,
         open: Signal<Local, Bit>,
-        take: Signal<Local, Bit>,
         take_ack: Signal<Local, Bit>,
-        /// The record.
+        take_send: Signal<Local, Bit>,
+        /// A request that waits.
+        p_valid: DFF<Bit>,
+        p_node: DFF<Bits<16>>,
+        p_peer: DFF<Bits<24>>,
+        p_psn: DFF<Bits<24>>,
+        p_body: DFF<Bits<128>>,
+        p_head: DFF<Bits<128>>,
+        p_head_len: DFF<Bits<5>>,
+        p_len: DFF<Bits<13>>,
+        /// The record of the frame under way.
         ack: DFF<Bit>,
         short: DFF<Bit>,
         node: DFF<Bits<16>>,
@@ -161,33 +172,50 @@ impl Logic for XudTxItems {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, part, step, second, ack, short, node, peer, psn, body, head, head_len,
-            payload, failed, total, pad, ip_length, udp_length, sum_nodes, sum_length, sum, folded,
-            s2_valid, s2_choice, s2_data, s2_bytes, s2_flush, s2_kind, s3_valid, s3_data, s3_bytes,
-            s3_flush, s3_kind
+            self, clk, p_valid, p_node, p_peer, p_psn, p_body, p_head, p_head_len, p_len, part,
+            step, second, ack, short, node, peer, psn, body, head, head_len, payload, failed,
+            total, pad, ip_length, udp_length, sum_nodes, sum_length, sum, folded, s2_valid,
+            s2_choice, s2_data, s2_bytes, s2_flush, s2_kind, s3_valid, s3_data, s3_bytes, s3_flush,
+            s3_kind
         );
         self.fails.clk.next = self.clk.val();
         self.fails.rst.next = self.rst.val();
 
-        // Records in.
+        // Records in. A request waits until its payload begins to come; acknowledgements pass it.
+        self.s_sd_ready.next = !self.p_valid.q.val();
+        if self.s_sd_valid.val() & !self.p_valid.q.val() {
+            self.p_valid.d.next = true;
+            self.p_node.d.next = self.s_sd_node.val();
+            self.p_peer.d.next = self.s_sd_peer.val();
+            self.p_psn.d.next = self.s_sd_psn.val();
+            self.p_body.d.next = self.s_sd_body.val();
+            self.p_head.d.next = self.s_sd_head.val();
+            self.p_head_len.d.next = self.s_sd_head_len.val();
+            self.p_len.d.next = self.s_sd_len.val();
+        }
         self.open.next = ((self.part.q.val() == Part::Idle) | (self.part.q.val() == Part::Flush))
-            & self.room.val()
-            & self.fails.s_ready.val();
+            & self.room.val();
         self.s_ak_ready.next = self.open.val();
-        self.s_sd_ready.next = self.open.val() & !self.s_ak_valid.val();
         self.take_ack.next = self.open.val() & self.s_ak_valid.val();
-        self.take.next = self.open.val() & (self.s_ak_valid.val() | self.s_sd_valid.val());
-        if self.take.val() {
+        self.take_send.next = self.open.val()
+            & !self.s_ak_valid.val()
+            & self.p_valid.q.val()
+            & self.fails.s_ready.val()
+            & (self.s_pl_valid.val() | !self.p_len.q.val().any());
+        if self.take_send.val() {
+            self.p_valid.d.next = false;
+        }
+        if self.take_send.val() | self.take_ack.val() {
             self.ack.d.next = self.s_ak_valid.val();
             self.short.d.next = self.s_ak_valid.val() & !self.s_ak_echo.val();
-            self.node.d.next = self.s_sd_node.val();
-            self.peer.d.next = self.s_sd_peer.val();
-            self.psn.d.next = self.s_sd_psn.val();
-            self.body.d.next = self.s_sd_body.val();
-            self.head.d.next = self.s_sd_head.val();
-            self.head_len.d.next = self.s_sd_head_len.val();
-            self.payload.d.next = self.s_sd_len.val().any();
-            self.total.d.next = self.s_sd_len.val() + bit_cast::<13, 5>(self.s_sd_head_len.val());
+            self.node.d.next = self.p_node.q.val();
+            self.peer.d.next = self.p_peer.q.val();
+            self.psn.d.next = self.p_psn.q.val();
+            self.body.d.next = self.p_body.q.val();
+            self.head.d.next = self.p_head.q.val();
+            self.head_len.d.next = self.p_head_len.q.val();
+            self.payload.d.next = self.p_len.q.val().any();
+            self.total.d.next = self.p_len.q.val() + bit_cast::<13, 5>(self.p_head_len.q.val());
             self.failed.d.next = false;
         }
         if self.take_ack.val() {
@@ -280,7 +308,7 @@ impl Logic for XudTxItems {
                 self.part.d.next = Part::Idle;
             }
         }
-        if self.take.val() {
+        if self.take_send.val() | self.take_ack.val() {
             self.part.d.next = Part::Header;
             self.step.d.next = 1.into();
             self.second.d.next = false;
@@ -360,6 +388,7 @@ impl Logic for XudTxItems {
         self.m_flush.next = self.s3_flush.q.val();
         self.m_kind.next = self.s3_kind.q.val();
         if self.rst.val() {
+            self.p_valid.d.next = false;
             self.part.d.next = Part::Idle;
             self.step.d.next = 1.into();
             self.s2_valid.d.next = false;
