@@ -117,7 +117,7 @@ hdl_module! {
         pub m_head_qpn: Signal<Out, Bits<LQ>>,
         /// Receive requests ever taken, modulo 2^16.
         pub m_head_index: Signal<Out, Bits<16>>,
-        /// With m_head_valid: it is a multiple of 4, and not cleared.
+        /// With m_head_valid: it is even, and not cleared.
         pub m_kick_valid: Signal<Out, Bit>,
         /// No more acknowledgements may be handed over.
         pub ak_full: Signal<In, Bit>,
@@ -456,8 +456,7 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
         self.heads.wr_en.next = self.m_head_valid.val();
         self.heads.wr_addr.next = self.m_head_qpn.val();
         self.heads.wr_data.next = self.m_head_index.val();
-        self.m_kick_valid.next =
-            self.takes.q.val() & !self.head_next.q.val().get_bits::<2>(0).any();
+        self.m_kick_valid.next = self.takes.q.val() & !self.head_next.q.val().get_bit(0);
         self.m_ak_valid.next =
             (self.answer.q.val() & self.syndrome.q.val().any()) | self.failed_slot.q.val();
         self.m_ak_lands.next = self.takes.q.val() | self.failed_slot.q.val();

@@ -482,7 +482,8 @@ impl World {
             .observe(&self.dut, self.now, &mut self.dice, &self.knobs, free);
         if let Some(slot) = answered {
             if slot.ok {
-                self.qps[slot.qpn].slots -= 1;
+                let slots = &mut self.qps[slot.qpn].slots;
+                *slots = slots.saturating_sub(1);
             }
             if slot.packet {
                 self.slot = Some(slot);
