@@ -5,17 +5,19 @@ use crate::prelude::*;
 use crate::rw::EventQueue;
 
 hdl_module! {
-    /// Reads receive requests of all queue pairs ahead, up to 16 of each, in bursts of up to 4 that end at multiples of 4
-    /// (so at the ring's end at the latest). A burst is read when the cache has room for all of it, or else for 2.
-    /// Queue pairs that want a burst take turns of 12 clocks (7 from the second queue), at most one burst each; up to 15
-    /// bursts are under way. Two queues hold their numbers, each queue pair at most once in each: one for doorbells
-    /// (s_want_*), one for requests that were taken (s_kick_*, with every second one of a queue pair) and for those that
-    /// want one burst more. Who leaves a queue is marked as such before its indices are read, so nothing that happens
-    /// meanwhile is lost. While nobody waits, a kick is a turn at once.
-    /// Steps: 0 choose; 1 unmarked, tables; 2 to 6 wait for doorbells that saw the old mark; 7 block RAM arrays; 8 RAM
-    /// outputs; 9 size of the burst; 10 room; 11 m_rd_*, written back. A kick reads the tables in steps 1 to 3 and ends, or
-    /// goes on with step 9. A turn begins anew if a queue pair was cleared just before, as not all tables are
-    /// cleared in the same clock.
+    /// Reads receive requests of all queue pairs ahead, up to 16 of each, in bursts of up to 4 that
+    /// end at multiples of 4 (so at the ring's end at the latest). A burst is read when the cache has
+    /// room for all of it, or else for 2.
+    /// Queue pairs that want a burst take turns of 12 clocks (7 from the second queue), at most one
+    /// burst each; up to 15 bursts are under way. Two queues hold their numbers, each queue pair at
+    /// most once in each: one for doorbells (s_want_*), one for requests that were taken (s_kick_*,
+    /// with every second one of a queue pair) and for those that want one burst more. Who leaves a
+    /// queue is marked as such before its indices are read, so nothing that happens meanwhile is lost.
+    /// While nobody waits, a kick is a turn at once.
+    /// Steps: 0 choose; 1 unmarked, tables; 2 to 6 wait for doorbells that saw the old mark; 7 block
+    /// RAM arrays; 8 RAM outputs; 9 size of the burst; 10 room; 11 m_rd_*, written back. A kick reads
+    /// the tables in steps 1 to 3 and ends, or goes on with step 9. A turn begins anew if a queue pair
+    /// was cleared just before, as not all tables are cleared in the same clock.
     pub struct CardRecvFetch<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,

@@ -5,7 +5,7 @@ use tributary_protocol::xud::Window;
 use crate::host::{CALM, Knobs};
 use crate::model::{Request, Verdict};
 use crate::order::{Event, check};
-use crate::ports::small;
+use crate::ports::{Fault, faulty, small};
 use crate::world::World;
 use crate::{KEY, ready, receive, receives, request};
 
@@ -94,6 +94,33 @@ fn xud_04_acknowledge_before_completion_is_caught() {
     mutant.remove(asked);
     mutant.push(Event::Asked);
     check(&mutant).expect_err("a completion in front of its payload");
+}
+
+/// The block itself with that mutation, in the surroundings that all other tests use.
+#[test]
+fn xud_04_a_block_that_acknowledges_before_the_completion_is_caught() {
+    let fault = Fault {
+        module: "card_recv_acks_d16",
+        changes: &[
+            ("if (s_landed &", "if (wait_push &"),
+            ("& !s_landed)", "& !wait_push)"),
+        ],
+    };
+    let library = faulty(&fault);
+    let run = std::panic::AssertUnwindSafe(|| {
+        let mut world = World::new(&library, 8, 16, CALM, 1);
+        world.create(1, &ready(4));
+        world.post(1, &receives(0, 4, 256));
+        world.steps(250);
+        world.knobs.land_latency = (100, 100);
+        world.requests.push_back(request(1, 1, 64));
+        world.steps(400);
+    });
+    let panic = std::panic::catch_unwind(run).expect_err("the world notices");
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    let text = text.unwrap_or_default();
+    assert!(text.contains("XUD-4: acknowledged before"), "{text}");
 }
 
 #[test]

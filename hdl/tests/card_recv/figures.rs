@@ -89,6 +89,5 @@ fn latencies_are_those_of_the_header() {
         "doorbell to read {read}, request to verdict {taken}, to m_wr {asked} more, refusal {refused}"
     );
     // The clock in which it is seen counts.
-    assert_eq!((taken, asked, refused), (12 + 1, 1, 5 + 1));
-    assert!(read <= 25, "{read}");
+    assert_eq!((read, taken, asked, refused), (23 + 1, 12 + 1, 1, 5 + 1));
 }

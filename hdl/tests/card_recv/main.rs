@@ -4,6 +4,7 @@
 //! the rules and asks `protocol::xud::Card` about each verdict; `order` is XUD-4 as a property of a recording.
 
 #[path = "../emit_support/tools.rs"]
+#[expect(dead_code, reason = "synthesis is tried elsewhere")]
 mod tools;
 
 mod directed;

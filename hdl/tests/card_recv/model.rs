@@ -94,7 +94,7 @@ impl Qp {
             0
         } else if used + burst <= 16 {
             burst
-        } else if used <= 14 && self.asked % 2 == 0 {
+        } else if used <= 14 && self.asked.is_multiple_of(2) {
             2
         } else {
             0
