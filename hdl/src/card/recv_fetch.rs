@@ -1,6 +1,6 @@
 //! Reading receive requests ahead.
 
-use crate::blocks::{RamReg, RamRegForward};
+use crate::blocks::{FifoReg, RamReg, RamRegForward};
 use crate::prelude::*;
 use crate::rw::EventQueue;
 
@@ -94,9 +94,8 @@ hdl_module! {
         asked: RamReg<16, LQ>,
         /// The queue pair is in `again`.
         queued: RamReg<1, LQ>,
-        /// A kick waits.
-        kick: DFF<Bit>,
-        kick_qpn: DFF<Bits<LQ>>,
+        /// Kicks that wait: a few while turns begin anew, one else.
+        kicks: FifoReg<16, 4>,
         step: DFF<Bits<4>>,
         is_kick: DFF<Bit>,
         is_want: DFF<Bit>,
@@ -148,9 +147,8 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, kick, kick_qpn, step, is_kick, is_want, qpn, mark, unsettled, flying, ahead,
-            used, offset, span, reads, burst, more, low, go, high, rd_valid, rd_addr, rd_len,
-            rd_ctx
+            self, clk, step, is_kick, is_want, qpn, mark, unsettled, flying, ahead, used, offset,
+            span, reads, burst, more, low, go, high, rd_valid, rd_addr, rd_len, rd_ctx
         );
         // Tables.
         self.prods.clk.next = self.clk.val();
@@ -177,11 +175,16 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
 
         // Step 0: a kick, or the queue whose turn it is.
         self.begin.next = !self.step.q.val().any();
+        self.kicks.clk.next = self.clk.val();
+        self.kicks.rst.next = self.rst.val();
+        self.kicks.s_valid.next = self.s_kick_valid.val();
+        self.kicks.s_data.next = bit_cast::<16, LQ>(self.s_head_qpn.val());
+        self.kicks.m_ready.next = self.begin.val();
         self.open.next = !self.hold.val()
             & !self.s_failed.val()
             & !self.flying.q.val().all()
             & !self.rd_valid.q.val();
-        self.can_turn.next = self.begin.val() & !self.kick.q.val() & self.open.val();
+        self.can_turn.next = self.begin.val() & !self.kicks.m_valid.val() & self.open.val();
         self.pick_want.next =
             self.wants.m_valid.val() & (!self.again.m_valid.val() | !self.is_want.q.val());
         self.turn.next =
@@ -205,18 +208,13 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
                 self.is_kick.d.next = false;
                 self.step.d.next = 1.into();
             }
-            if self.kick.q.val() {
-                self.qpn.d.next = self.kick_qpn.q.val();
+            if self.kicks.m_valid.val() {
+                self.qpn.d.next = bit_cast::<LQ, 16>(self.kicks.m_data.val());
                 self.is_kick.d.next = true;
                 self.step.d.next = 1.into();
-                self.kick.d.next = false;
             }
         } else {
             self.step.d.next = self.step.q.val() + 1;
-        }
-        if self.s_kick_valid.val() {
-            self.kick.d.next = true;
-            self.kick_qpn.d.next = self.s_head_qpn.val();
         }
 
         // Step 1: doorbells from here on make it want again; who comes from the other queue need not wait for any.
@@ -352,7 +350,6 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
             & !self.rd_valid.q.val()
             & !self.flying.q.val().any();
         if self.rst.val() {
-            self.kick.d.next = false;
             self.step.d.next = 0.into();
             self.is_want.d.next = false;
             self.is_kick.d.next = false;
