@@ -140,8 +140,30 @@ impl Dut {
             ),
         ];
         let mut dut = Self { model, p, watched };
-        dut.model.reset(3).expect("the model runs");
+        dut.reset(3);
         dut
+    }
+
+    /// Holds reset for some clocks, with every input low but those that are always ready.
+    pub fn reset(&mut self, clocks: u64) {
+        let p = self.p;
+        let inputs = [
+            p.db_valid,
+            p.cfg_valid,
+            p.s_rq_valid,
+            p.s_pl_valid,
+            p.s_rr_valid,
+            p.rsv_done,
+            p.look_valid,
+            p.landed,
+        ];
+        for port in inputs {
+            self.set(port, 0u64);
+        }
+        self.model.reset(clocks).expect("the model runs");
+        for watched in &mut self.watched {
+            watched.offered = None;
+        }
     }
 
     pub fn set(&mut self, port: Port, value: impl Into<u64>) {

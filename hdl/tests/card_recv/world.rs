@@ -95,8 +95,13 @@ pub struct World {
 
 impl World {
     pub fn new(library: &Verilated, qps: usize, places: usize, knobs: Knobs, seed: u64) -> Self {
+        Self::around(Dut::new(library), qps, places, knobs, seed)
+    }
+
+    /// The surroundings of a block that was just reset.
+    pub fn around(dut: Dut, qps: usize, places: usize, knobs: Knobs, seed: u64) -> Self {
         let mut world = Self {
-            dut: Dut::new(library),
+            dut,
             now: 0,
             dice: Dice::new(seed),
             knobs,
