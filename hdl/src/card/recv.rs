@@ -6,16 +6,20 @@ use super::{
 use crate::prelude::*;
 
 hdl_module! {
-    /// Receive side of the queue engine: reads receive requests ahead, checks each request of xud_rx, writes its payload
-    /// and its completion, and acknowledges it once both are ordered in host memory (XUD-4).
-    /// Reads of receive requests: card_recv_fetch, up to 16 ahead for each of 2^LQ queue pairs; a packet that finds none
-    /// read, though some are posted, is answered RNR and counted as such. So queue pairs do not wait for each other.
-    /// Verdicts, in which order: card_recv_check. A payload's request is accepted by dma_write before its completion is
-    /// offered to card_cq: card_recv_store. Acknowledgements, up to 2^A: card_recv_acks; those that refuse do not wait
-    /// for landings and may overtake.
-    /// Latency: 6 clocks from s_rq_valid to a refusal, 12 to s_rq_ready and 13 to m_wr_valid with a slot granted within 6;
-    /// a request each 13 clocks. From landed to m_ak_valid 5. From a doorbell to m_rd_valid 24 if no turn is under way.
-    /// After rst the tables are swept for 2^LQ + 2 clocks: m_idle is low, nothing begins, and neither cfg_* nor db_* may come.
+    /// Receive side of the queue engine: reads receive requests ahead, checks each request of xud_rx,
+    /// writes its payload and its completion, and acknowledges it once both are ordered in host memory
+    /// (XUD-4).
+    /// Reads of receive requests: card_recv_fetch, up to 16 ahead for each of 2^LQ queue pairs; a
+    /// packet that finds none read, though some are posted, is answered RNR and counted as such. So
+    /// queue pairs do not wait for each other.
+    /// Verdicts, in which order: card_recv_check. A payload's request is accepted by dma_write before
+    /// its completion is offered to card_cq: card_recv_store. Acknowledgements, up to 2^A:
+    /// card_recv_acks; those that refuse do not wait for landings and may overtake.
+    /// Latency: 5 clocks from s_rq_valid to a refusal, 12 to s_rq_ready and 13 to m_wr_valid with a
+    /// slot granted within 6; a request each 13 clocks. From landed to m_ak_valid 5. From a doorbell
+    /// to m_rd_valid 23 if no turn is under way.
+    /// After rst the tables are swept for 2^LQ + 2 clocks: m_idle is low, nothing begins, and neither
+    /// cfg_* nor db_* may come.
     /// m_idle is right in the very clock in which hold rises.
     /// CA = LQ + 4, B = A + 1; LQ is at most 10.
     pub struct CardRecv<const LQ: usize, const CA: usize, const A: usize, const B: usize> {

@@ -4,10 +4,11 @@ use crate::blocks::{Pow2, RamReg};
 use crate::prelude::*;
 
 hdl_module! {
-    /// Acknowledgements on their way to xud_tx: up to 2^A, those that leave at once and those that wait until their
-    /// message has landed, each kind in order, in two rings of one block RAM.
-    /// One that waits may leave once there were as many s_landed as its place among those that wait: its completion is
-    /// ordered in host memory (XUD-4). The two kinds take turns. A syndrome of 0 waits like any other, but nothing is sent.
+    /// Acknowledgements on their way to xud_tx: up to 2^A, those that leave at once and those that
+    /// wait until their message has landed, each kind in order, in two rings of one block RAM.
+    /// One that waits may leave once there were as many s_landed as its place among those that wait:
+    /// its completion is ordered in host memory (XUD-4). The two kinds take turns. A syndrome of 0
+    /// waits like any other, but nothing is sent.
     /// Latency: 5 clocks from s_valid or s_landed to m_ak_valid; an acknowledgement each 4 clocks.
     /// B = A + 1.
     pub struct CardRecvAcks<const A: usize, const B: usize> {

@@ -4,19 +4,21 @@ use crate::blocks::RamReg;
 use crate::prelude::*;
 
 hdl_module! {
-    /// Checks one request after the other, takes a receive request and a completion slot for those that are accepted,
-    /// and hands over what follows: completion and payload (m_st_*), acknowledgement (m_ak_*), index of the ring
-    /// (m_head_*). All of these, the verdict (s_rq_ready, s_rq_drop) and its ev_* pulse come in one clock.
-    /// Order of the checks, the first that fails decides: room for an acknowledgement (else dropped as if lost), queue
-    /// pair there and in ReadyToReceive or ReadyToSend (NAK), Q_Key (dropped in silence), opcode (NAK), MTU (NAK), epoch
-    /// (NAK), a receive request (RNR), long enough (NAK, it stays), a completion slot (RNR), region (NAK, the receive
-    /// request ends in LOCAL_PROTECTION).
-    /// A queue pair whose ring could not be read gets the completion LOCAL_QUEUE here, between two requests, if a slot
-    /// is free at once; else it gets none, as nothing else shall wait for it.
-    /// A request takes 13 clocks if its slot is granted within 6, one clock more for each clock after; 6 if it is refused.
-    /// Steps: 0 addresses of all tables, when nothing writes to them; 1 block RAM arrays; 2 RAM outputs compared,
-    /// address of the receive request; 3 epoch, first verdict; 4 receive request; 5 slot and region, side by side;
-    /// 6 handed over. 7 slot of a queue pair that failed.
+    /// Checks one request after the other, takes a receive request and a completion slot for those
+    /// that are accepted, and hands over what follows: completion and payload (m_st_*),
+    /// acknowledgement (m_ak_*), index of the ring (m_head_*). All of these, the verdict (s_rq_ready,
+    /// s_rq_drop) and its ev_* pulse come in one clock.
+    /// Order of the checks, the first that fails decides: room for an acknowledgement (else dropped as
+    /// if lost), queue pair there and in ReadyToReceive or ReadyToSend (NAK), Q_Key (dropped in
+    /// silence), opcode (NAK), MTU (NAK), epoch (NAK), a receive request (RNR), long enough (NAK, it
+    /// stays), a completion slot (RNR), region (NAK, the receive request ends in LOCAL_PROTECTION).
+    /// A queue pair whose ring could not be read gets the completion LOCAL_QUEUE here, between two
+    /// requests, if a slot is free at once; else it gets none, as nothing else shall wait for it.
+    /// A request takes 13 clocks if its slot is granted within 6, one clock more for each clock after;
+    /// 6 if it is refused.
+    /// Steps: 0 addresses of all tables, when nothing writes to them; 1 block RAM arrays; 2 RAM
+    /// outputs compared, address of the receive request; 3 epoch, first verdict; 4 receive request; 5
+    /// slot and region, side by side; 6 handed over. 7 slot of a queue pair that failed.
     /// CA = LQ + 4.
     pub struct CardRecvCheck<const LQ: usize, const CA: usize> {
         /// Clock.
@@ -117,7 +119,7 @@ hdl_module! {
         pub m_head_qpn: Signal<Out, Bits<LQ>>,
         /// Receive requests ever taken, modulo 2^16.
         pub m_head_index: Signal<Out, Bits<16>>,
-        /// With m_head_valid: it is a multiple of 4, and not cleared.
+        /// With m_head_valid: it is even, and not cleared.
         pub m_kick_valid: Signal<Out, Bit>,
         /// No more acknowledgements may be handed over.
         pub ak_full: Signal<In, Bit>,
@@ -456,8 +458,7 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
         self.heads.wr_en.next = self.m_head_valid.val();
         self.heads.wr_addr.next = self.m_head_qpn.val();
         self.heads.wr_data.next = self.m_head_index.val();
-        self.m_kick_valid.next =
-            self.takes.q.val() & !self.head_next.q.val().get_bits::<2>(0).any();
+        self.m_kick_valid.next = self.takes.q.val() & !self.head_next.q.val().get_bit(0);
         self.m_ak_valid.next =
             (self.answer.q.val() & self.syndrome.q.val().any()) | self.failed_slot.q.val();
         self.m_ak_lands.next = self.takes.q.val() | self.failed_slot.q.val();

@@ -4,16 +4,21 @@ use crate::blocks::{FifoReg, RamRegForward};
 use crate::prelude::*;
 
 hdl_module! {
-    /// Doorbells of the receive rings: checks each against its ring and keeps the index up to which requests are posted.
-    /// One doorbell a clock, also all of the same queue pair; 7 clocks from db_* to m_prod_* or ev_bad_doorbell.
-    /// A doorbell is taken if the queue pair exists and its index lies between the index posted so far and the index
-    /// taken by packets plus the ring's length, both included, modulo 2^16. So it never goes back.
-    /// Clearing a queue pair takes a clock of the pipeline; doorbells wait for it in a queue of 4, and one that finds no
-    /// place there is counted as bad (it takes five queue pairs made in as many clocks).
-    /// m_want_* says which queue pair has something new to fetch, once until its turn has come (s_served_*): a queue
-    /// pair is marked when its mark differs from the mark last served.
-    /// Stages: 0 queue; 1 address of all tables; 2 block RAM arrays; 3 RAM outputs, end of the ring, forward from
-    /// stage 5; 4 comparison with the index posted, forward from stage 5; 5 written back, m_*.
+    /// Doorbells of the receive rings: checks each against its ring and keeps the index up to which
+    /// requests are posted.
+    /// One doorbell a clock, also all of the same queue pair; 7 clocks from db_* to m_prod_* or
+    /// ev_bad_doorbell.
+    /// A doorbell is taken if the queue pair exists and its index lies between the index posted so far
+    /// and the index taken by packets plus the ring's length, both included, modulo 2^16. So it never
+    /// goes back.
+    /// Clearing a queue pair takes a clock of the pipeline; doorbells wait for it in a queue of 16,
+    /// and one that finds no place there is counted as bad (it takes 15 queue pairs made without a
+    /// clock between in which no doorbell comes).
+    /// m_want_* says which queue pair has something new to fetch, once until its turn has come
+    /// (s_served_*): a queue pair is marked when its mark differs from the mark last served.
+    /// Stages: 0 queue; 1 address of all tables; 2 block RAM arrays; 3 RAM outputs, end of the ring,
+    /// forward from stage 5; 4 comparison with the index posted, forward from stage 5; 5 written back,
+    /// m_*.
     pub struct CardRecvDoorbell<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -65,7 +70,7 @@ hdl_module! {
         pub ev_bad_doorbell: Signal<Out, Bit>,
 
         /// Doorbells: index 15:0, queue pair from 16 on.
-        queue: FifoReg<32, 2>,
+        queue: FifoReg<32, 4>,
         /// Index posted 15:0, mark 16.
         prods: RamRegForward<17, LQ>,
         /// Index taken.

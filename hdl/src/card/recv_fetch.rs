@@ -1,19 +1,23 @@
 //! Reading receive requests ahead.
 
-use crate::blocks::{RamReg, RamRegForward};
+use crate::blocks::{FifoReg, RamReg, RamRegForward};
 use crate::prelude::*;
 use crate::rw::EventQueue;
 
 hdl_module! {
-    /// Reads receive requests of all queue pairs ahead, up to 16 of each, in bursts of up to 4 that end at multiples of 4
-    /// (so at the ring's end at the latest). A burst is read when the cache has room for all of it.
-    /// Queue pairs that want a burst take turns of 13 clocks, at most one burst each; up to 15 bursts are under way.
-    /// Two queues hold their numbers, each queue pair at most once in each: one for doorbells (s_want_*), one for
-    /// requests that were taken (s_kick_*, with every fourth one of a queue pair) and for those that want one burst
-    /// more. Who leaves a queue is marked as such before its indices are read, so nothing that happens meanwhile is lost.
-    /// Steps: 0 choose; 1 unmarked; 1 to 7 wait for doorbells that saw the old mark, then the tables; 8 RAM outputs;
-    /// 9 size of the burst; 10 room; 11 m_rd_*, written back. A kick ends in step 3. A turn begins anew if a queue pair
-    /// was cleared just before, as the tables are not cleared in the same clock.
+    /// Reads receive requests of all queue pairs ahead, up to 16 of each, in bursts of up to 4 that
+    /// end at multiples of 4 (so at the ring's end at the latest). A burst is read when the cache has
+    /// room for all of it, or else for 2.
+    /// Queue pairs that want a burst take turns of 12 clocks (7 from the second queue), at most one
+    /// burst each; up to 15 bursts are under way. Two queues hold their numbers, each queue pair at
+    /// most once in each: one for doorbells (s_want_*), one for requests that were taken (s_kick_*,
+    /// with every second one of a queue pair) and for those that want one burst more. Who leaves a
+    /// queue is marked as such before its indices are read, so nothing that happens meanwhile is lost.
+    /// While nobody waits, a kick is a turn at once.
+    /// Steps: 0 choose; 1 unmarked, tables; 2 to 6 wait for doorbells that saw the old mark; 7 block
+    /// RAM arrays; 8 RAM outputs; 9 size of the burst; 10 room; 11 m_rd_*, written back. A kick reads
+    /// the tables in steps 1 to 3 and ends, or goes on with step 9. A turn begins anew if a queue pair
+    /// was cleared just before, as not all tables are cleared in the same clock.
     pub struct CardRecvFetch<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -59,7 +63,7 @@ hdl_module! {
         pub s_head_qpn: Signal<In, Bits<LQ>>,
         /// Receive requests ever taken, modulo 2^16.
         pub s_head_index: Signal<In, Bits<16>>,
-        /// With s_head_valid: a burst may have room now; pulse, 32 clocks apart on average.
+        /// With s_head_valid: a burst may have room now; pulse, 13 clocks apart or more.
         pub s_kick_valid: Signal<In, Bit>,
         /// A read.
         pub m_rd_valid: Signal<Out, Bit>,
@@ -90,9 +94,8 @@ hdl_module! {
         asked: RamReg<16, LQ>,
         /// The queue pair is in `again`.
         queued: RamReg<1, LQ>,
-        /// A kick waits.
-        kick: DFF<Bit>,
-        kick_qpn: DFF<Bits<LQ>>,
+        /// Kicks that wait: a few while turns begin anew, one else.
+        kicks: FifoReg<16, 4>,
         step: DFF<Bits<4>>,
         is_kick: DFF<Bit>,
         is_want: DFF<Bit>,
@@ -120,6 +123,8 @@ hdl_module! {
         rd_addr: DFF<Bits<64>>,
         rd_len: DFF<Bits<13>>,
         rd_ctx: DFF<Bits<16>>,
+        /// A read may begin.
+        open: Signal<Local, Bit>,
         can_turn: Signal<Local, Bit>,
         /// The queue of doorbells goes first.
         pick_want: Signal<Local, Bit>,
@@ -128,6 +133,7 @@ hdl_module! {
         log: Signal<Local, Bits<4>>,
         place: Signal<Local, Bits<16>>,
         length: Signal<Local, Bits<6>>,
+        fits: Signal<Local, Bit>,
         /// The queue pair is in `again`, this turn apart.
         stays: Signal<Local, Bit>,
         enter: Signal<Local, Bit>,
@@ -141,9 +147,8 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, kick, kick_qpn, step, is_kick, is_want, qpn, mark, unsettled, flying, ahead,
-            used, offset, span, reads, burst, more, low, go, high, rd_valid, rd_addr, rd_len,
-            rd_ctx
+            self, clk, step, is_kick, is_want, qpn, mark, unsettled, flying, ahead, used, offset,
+            span, reads, burst, more, low, go, high, rd_valid, rd_addr, rd_len, rd_ctx
         );
         // Tables.
         self.prods.clk.next = self.clk.val();
@@ -170,12 +175,16 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
 
         // Step 0: a kick, or the queue whose turn it is.
         self.begin.next = !self.step.q.val().any();
-        self.can_turn.next = self.begin.val()
-            & !self.kick.q.val()
-            & !self.hold.val()
+        self.kicks.clk.next = self.clk.val();
+        self.kicks.rst.next = self.rst.val();
+        self.kicks.s_valid.next = self.s_kick_valid.val();
+        self.kicks.s_data.next = bit_cast::<16, LQ>(self.s_head_qpn.val());
+        self.kicks.m_ready.next = self.begin.val();
+        self.open.next = !self.hold.val()
             & !self.s_failed.val()
             & !self.flying.q.val().all()
             & !self.rd_valid.q.val();
+        self.can_turn.next = self.begin.val() & !self.kicks.m_valid.val() & self.open.val();
         self.pick_want.next =
             self.wants.m_valid.val() & (!self.again.m_valid.val() | !self.is_want.q.val());
         self.turn.next =
@@ -199,21 +208,19 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
                 self.is_kick.d.next = false;
                 self.step.d.next = 1.into();
             }
-            if self.kick.q.val() {
-                self.qpn.d.next = self.kick_qpn.q.val();
+            if self.kicks.m_valid.val() {
+                self.qpn.d.next = bit_cast::<LQ, 16>(self.kicks.m_data.val());
                 self.is_kick.d.next = true;
                 self.step.d.next = 1.into();
-                self.kick.d.next = false;
             }
         } else {
             self.step.d.next = self.step.q.val() + 1;
         }
-        if self.s_kick_valid.val() {
-            self.kick.d.next = true;
-            self.kick_qpn.d.next = self.s_head_qpn.val();
-        }
 
-        // Step 1: doorbells from here on make it want again.
+        // Step 1: doorbells from here on make it want again; who comes from the other queue need not wait for any.
+        if (self.step.q.val() == 1) & !self.is_want.q.val() & !self.is_kick.q.val() {
+            self.step.d.next = 7.into();
+        }
         self.m_served_valid.next =
             (self.step.q.val() == 1) & self.is_want.q.val() & !self.is_kick.q.val();
         self.m_served_qpn.next = self.qpn.q.val();
@@ -245,10 +252,17 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         self.low.d.next = bit_cast::<33, 32>(self.bases.rd_data.val().get_bits::<32>(0))
             + (bit_cast::<33, 16>(self.offset.q.val()) << 5);
 
-        // Step 10: room for all of it, upper half.
+        // Step 10: room for all of it, or for 2; upper half.
         self.length.next =
             bit_cast::<6, 5>(self.used.q.val()) + bit_cast::<6, 3>(self.burst.q.val());
-        self.go.d.next = self.reads.q.val() & self.burst.q.val().any() & (self.length.val() <= 16);
+        self.fits.next = self.length.val() <= 16;
+        self.go.d.next = self.reads.q.val() & self.burst.q.val().any() & self.fits.val();
+        if (self.step.q.val() == 10) & !self.fits.val() {
+            self.go.d.next =
+                self.reads.q.val() & (self.used.q.val() <= 14) & !self.offset.q.val().get_bit(0);
+            self.burst.d.next = 2.into();
+            self.more.d.next = true;
+        }
         self.high.d.next = self.bases.rd_data.val().get_bits::<32>(32)
             + bit_cast::<32, 1>(self.low.q.val().get_bits::<1>(32));
         if (self.step.q.val() == 10) & self.unsettled.q.val().any() {
@@ -266,6 +280,9 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         self.commit.next = (self.step.q.val() == 11) & !self.cfg_clear.val();
         if self.step.q.val() == 11 {
             self.step.d.next = 11.into();
+            self.go.d.next = self.go.q.val();
+            self.burst.d.next = self.burst.q.val();
+            self.more.d.next = self.more.q.val();
         }
         if self.commit.val() {
             self.step.d.next = 0.into();
@@ -309,6 +326,10 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         if (self.step.q.val() == 3) & self.is_kick.q.val() {
             self.step.d.next = 0.into();
             self.enter.next = true;
+            if self.open.val() & !self.wants.m_valid.val() & !self.again.m_valid.val() {
+                self.step.d.next = 9.into();
+                self.enter.next = false;
+            }
         }
         self.again.clk.next = self.clk.val();
         self.again.rst.next = self.rst.val();
@@ -329,7 +350,6 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
             & !self.rd_valid.q.val()
             & !self.flying.q.val().any();
         if self.rst.val() {
-            self.kick.d.next = false;
             self.step.d.next = 0.into();
             self.is_want.d.next = false;
             self.is_kick.d.next = false;

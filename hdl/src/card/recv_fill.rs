@@ -4,14 +4,16 @@ use crate::blocks::{FifoReg, RamReg, RamRegForward};
 use crate::prelude::*;
 
 hdl_module! {
-    /// Takes the words of receive requests from dma_read, one a clock, never stalled, and keeps the requests until a
-    /// packet takes them: 16 places for each queue pair in block RAM, place = index modulo 16.
-    /// The context of a read names queue pair (13:4) and place of its first request (3:0). With the last word of the
-    /// read all its requests become visible at once: m_arrived_* 5 clocks later, one clock more if a queue pair is cleared then.
-    /// A read that failed empties its queue pair for good, until it is cleared: m_fatal_* and a place in m_failed_*,
-    /// once however many reads of it fail. At most 16 may wait there.
-    /// Stages: 1 the word registered, a whole request written; behind the last word 2 address of the count, 3 block
-    /// RAM array, 4 RAM output, 5 written back, m_arrived_*.
+    /// Takes the words of receive requests from dma_read, one a clock, never stalled, and keeps the
+    /// requests until a packet takes them: 16 places for each queue pair in block RAM, place = index
+    /// modulo 16.
+    /// The context of a read names queue pair (13:4) and place of its first request (3:0). With the
+    /// last word of the read all its requests become visible at once: m_arrived_* 5 clocks later, one
+    /// clock more if a queue pair is cleared then.
+    /// A read that failed empties its queue pair for good, until it is cleared: m_fatal_* and a place
+    /// in m_failed_*, once however many reads of it fail. At most 16 may wait there.
+    /// Stages: 1 the word registered, a whole request written; behind the last word 2 address of the
+    /// count, 3 block RAM array, 4 RAM output, 5 written back, m_arrived_*.
     /// CA = LQ + 4.
     pub struct CardRecvFill<const LQ: usize, const CA: usize> {
         /// Clock.

@@ -4,11 +4,13 @@ use crate::blocks::SkidBuffer;
 use crate::prelude::*;
 
 hdl_module! {
-    /// One accepted message: its payload is asked to be written, then its completion is offered. The request for the
-    /// payload is accepted by dma_write before the completion is offered to card_cq, so the completion is ordered behind.
-    /// Words of the payload pass as soon as the request that they belong to was accepted, one a clock, 1 clock late.
-    /// Latency: 1 clock from s_valid to m_wr_valid, or to m_rx_valid if there is nothing to write; 1 clock from the
-    /// handshake of m_wr_* to m_rx_valid.
+    /// One accepted message: its payload is asked to be written, then its completion is offered. The
+    /// request for the payload is accepted by dma_write before the completion is offered to card_cq,
+    /// so the completion is ordered behind.
+    /// Words of the payload pass as soon as the request that they belong to was accepted, one a clock,
+    /// 1 clock late.
+    /// Latency: 1 clock from s_valid to m_wr_valid, or to m_rx_valid if there is nothing to write; 1
+    /// clock from the handshake of m_wr_* to m_rx_valid.
     pub struct CardRecvStore<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,

@@ -5,7 +5,7 @@ use tributary_protocol::xud::Window;
 use crate::host::{CALM, Knobs};
 use crate::model::{Request, Verdict};
 use crate::order::{Event, check};
-use crate::ports::small;
+use crate::ports::{Fault, faulty, small};
 use crate::world::World;
 use crate::{KEY, ready, receive, receives, request};
 
@@ -62,23 +62,29 @@ fn xud_04_acknowledge_before_completion_is_caught() {
     run(&mut world, (0..8).map(|psn| request(1, psn, 64)));
     let events = &world.events;
     check(events).expect("the block itself is right");
-    let acks: Vec<usize> = (0..events.len())
-        .filter(|&at| matches!(events[at], Event::Acknowledged { .. }))
-        .collect();
-    assert_eq!(acks.len(), 8);
-    for (n, &at) in acks.iter().enumerate() {
-        // Acknowledged as soon as the message was taken.
-        let taken = Event::Taken { n, writes: true };
-        let early = events.iter().position(|&e| e == taken).expect("taken") + 1;
-        let mut mutant = events.clone();
-        let ack = mutant.remove(at);
-        mutant.insert(early, ack);
-        let error = check(&mutant).expect_err("acknowledged before its completion");
-        assert!(
-            error.contains("acknowledged before its completion landed"),
-            "{error}"
-        );
+    let acks = events
+        .iter()
+        .filter(|e| matches!(e, Event::Acknowledged { .. }));
+    assert_eq!(acks.count(), 8);
+    // A block that acknowledges on acceptance.
+    let mut mutant = vec![];
+    for &event in events {
+        match event {
+            Event::Taken { n, .. } => mutant.extend([event, Event::Acknowledged { n }]),
+            Event::Acknowledged { .. } => {}
+            _ => mutant.push(event),
+        }
     }
+    let error = check(&mutant).expect_err("acknowledged on acceptance");
+    assert!(error.contains("before its completion landed"), "{error}");
+    // One that lets only the last go one landing too early.
+    let landing = events.iter().rposition(|&e| e == Event::Landed);
+    let mut mutant = events.clone();
+    let last = mutant.pop().expect("events");
+    assert_eq!(last, Event::Acknowledged { n: 7 });
+    mutant.insert(landing.expect("landings"), last);
+    let error = check(&mutant).expect_err("one landing too early");
+    assert!(error.contains("before its completion landed"), "{error}");
     // A completion that is offered before its payload was asked for.
     let asked = events
         .iter()
@@ -88,6 +94,33 @@ fn xud_04_acknowledge_before_completion_is_caught() {
     mutant.remove(asked);
     mutant.push(Event::Asked);
     check(&mutant).expect_err("a completion in front of its payload");
+}
+
+/// The block itself with that mutation, in the surroundings that all other tests use.
+#[test]
+fn xud_04_a_block_that_acknowledges_before_the_completion_is_caught() {
+    let fault = Fault {
+        module: "card_recv_acks_d16",
+        changes: &[
+            ("if (s_landed &", "if (wait_push &"),
+            ("& !s_landed)", "& !wait_push)"),
+        ],
+    };
+    let library = faulty(&fault);
+    let run = std::panic::AssertUnwindSafe(|| {
+        let mut world = World::new(&library, 8, 16, CALM, 1);
+        world.create(1, &ready(4));
+        world.post(1, &receives(0, 4, 256));
+        world.steps(250);
+        world.knobs.land_latency = (100, 100);
+        world.requests.push_back(request(1, 1, 64));
+        world.steps(400);
+    });
+    let panic = std::panic::catch_unwind(run).expect_err("the world notices");
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    let text = text.unwrap_or_default();
+    assert!(text.contains("XUD-4: acknowledged before"), "{text}");
 }
 
 #[test]
@@ -249,10 +282,11 @@ fn xud_06_a_new_epoch_counts_while_requests_come() {
     for epoch in 5..12 {
         let mut rq = request(1, epoch.into(), 8);
         rq.window.epoch = epoch;
-        world.requests.extend([rq.clone(), rq]);
         world.modify(1, |qp| qp.newest = epoch);
-        world.until(2_000, "the requests", World::quiet);
+        world.steps(2);
+        world.requests.extend([rq.clone(), rq]);
     }
+    world.until(2_000, "the requests", World::quiet);
     assert_eq!(world.counts.accepted, 14);
 }
 

@@ -157,3 +157,32 @@ fn a_new_queue_pair_starts_from_0_whatever_its_number_did_before() {
     assert!(world.counts.accepted > 12);
     assert_eq!(world.counts.bad_doorbells, 0);
 }
+
+#[test]
+fn reset_at_any_moment_leaves_nothing_behind() {
+    let mut world = world();
+    for when in 0..60u64 {
+        world.knobs.read_fails = 50 * (when % 2);
+        for qpn in 0..3 {
+            world.post(qpn, &receives(10 * when, 12, 64));
+        }
+        world.steps(170);
+        world.knobs.ak_ready = 30;
+        let requests = (0..9).map(|psn| request(psn % 4, psn, 40));
+        world.requests.extend(requests);
+        world.steps(3 * when);
+        let mut dut = world.dut;
+        dut.reset(1 + when % 3);
+        world = World::around(dut, 8, 16, CALM, when);
+        // Nobody is there until it is made, and then it starts from 0.
+        world
+            .requests
+            .extend((0..4).map(|qpn| request(qpn, qpn, 8)));
+        world.until(200, "the refusals", World::quiet);
+        assert_eq!(world.counts.verdicts[Verdict::BadQp as usize], 4);
+        for qpn in 0..4 {
+            world.create(qpn, &ready(4));
+        }
+        world.steps(20);
+    }
+}

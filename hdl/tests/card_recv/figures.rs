@@ -88,7 +88,6 @@ fn latencies_are_those_of_the_header() {
     println!(
         "doorbell to read {read}, request to verdict {taken}, to m_wr {asked} more, refusal {refused}"
     );
-    // Each counts the clock in which it was seen.
-    assert_eq!((taken, asked, refused), (13, 1, 6 + 1));
-    assert!(read <= 25, "{read}");
+    // The clock in which it is seen counts.
+    assert_eq!((read, taken, asked, refused), (23 + 1, 12 + 1, 1, 5 + 1));
 }

@@ -90,8 +90,12 @@ impl Qp {
         let burst = span.min(self.posted.wrapping_sub(self.asked));
         let used = self.asked.wrapping_sub(self.taken);
         let reads = matches!(self.state, 1..=3) && self.dead.is_none();
-        if reads && used + burst <= 16 {
+        if !reads {
+            0
+        } else if used + burst <= 16 {
             burst
+        } else if used <= 14 && self.asked.is_multiple_of(2) {
+            2
         } else {
             0
         }

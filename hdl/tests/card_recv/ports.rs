@@ -7,8 +7,16 @@ use tributary_hdl::card::CardRecv;
 use tributary_hdl::emit::{Design, emit_block};
 use tributary_sim::verilate::{BuildOptions, Model, Port, Verilated};
 
-fn build(mut block: impl Block) -> (Design, Verilated) {
-    let design = emit_block(&mut block).expect("the block is writable");
+fn build(mut block: impl Block, fault: Option<&Fault>) -> (Design, Verilated) {
+    let mut design = emit_block(&mut block).expect("the block is writable");
+    if let Some(fault) = fault {
+        let module = design.modules.iter_mut().find(|m| m.name == fault.module);
+        let module = module.expect("the module is there");
+        for (right, wrong) in fault.changes {
+            assert!(module.text.contains(right), "{right}");
+            module.text = module.text.replace(right, wrong);
+        }
+    }
     let sources: Vec<(String, &str)> = design
         .modules
         .iter()
@@ -21,16 +29,27 @@ fn build(mut block: impl Block) -> (Design, Verilated) {
     (design, library)
 }
 
+/// A deliberate fault: what is replaced in the Verilog of a module.
+pub struct Fault {
+    pub module: &'static str,
+    pub changes: &'static [(&'static str, &'static str)],
+}
+
+/// As [`small`], with a fault.
+pub fn faulty(fault: &Fault) -> Verilated {
+    build(CardRecv::<3, 7, 4, 5>::default(), Some(fault)).1
+}
+
 /// 8 queue pairs, 16 acknowledgements.
 pub fn small() -> &'static (Design, Verilated) {
     static BUILT: OnceLock<(Design, Verilated)> = OnceLock::new();
-    BUILT.get_or_init(|| build(CardRecv::<3, 7, 4, 5>::default()))
+    BUILT.get_or_init(|| build(CardRecv::<3, 7, 4, 5>::default(), None))
 }
 
 /// 1,024 queue pairs, 64 acknowledgements.
 pub fn large() -> &'static (Design, Verilated) {
     static BUILT: OnceLock<(Design, Verilated)> = OnceLock::new();
-    BUILT.get_or_init(|| build(CardRecv::<10, 14, 6, 7>::default()))
+    BUILT.get_or_init(|| build(CardRecv::<10, 14, 6, 7>::default(), None))
 }
 
 macro_rules! ports {
@@ -121,8 +140,30 @@ impl Dut {
             ),
         ];
         let mut dut = Self { model, p, watched };
-        dut.model.reset(3).expect("the model runs");
+        dut.reset(3);
         dut
+    }
+
+    /// Holds reset for some clocks, with every input low but those that are always ready.
+    pub fn reset(&mut self, clocks: u64) {
+        let p = self.p;
+        let inputs = [
+            p.db_valid,
+            p.cfg_valid,
+            p.s_rq_valid,
+            p.s_pl_valid,
+            p.s_rr_valid,
+            p.rsv_done,
+            p.look_valid,
+            p.landed,
+        ];
+        for port in inputs {
+            self.set(port, 0u64);
+        }
+        self.model.reset(clocks).expect("the model runs");
+        for watched in &mut self.watched {
+            watched.offered = None;
+        }
     }
 
     pub fn set(&mut self, port: Port, value: impl Into<u64>) {

@@ -82,7 +82,7 @@ fn some_request(dice: &mut Dice, world: &World) -> Request {
             rq.q_key = qp.q_key;
         }
     }
-    rq.vf = 0x10 | dice.below(8) as u8 * u8::from(dice.chance(20));
+    rq.vf = 0x10 | (dice.below(8) as u8 * u8::from(dice.chance(20)));
     if dice.chance(10) {
         rq.vf = 0;
         rq.window.epoch = 0;
