@@ -162,6 +162,20 @@ fn an_arm_is_one_interrupt_as_soon_as_more_is_written_and_the_latest_one_counts(
     bench.drain();
 }
 
+#[test]
+fn doorbells_are_not_lost_when_48_come_without_a_pause() {
+    let mut bench = Bench::new(library(), 8, 0);
+    bench.create(0, 10, 1);
+    bench.active = 1;
+    for _ in 0..20 {
+        for _ in 0..200 {
+            bench.clock(&Rates { arm: 0, ..FAST });
+        }
+        bench.burst(0, 48);
+    }
+    bench.drain();
+}
+
 /// A ring of 2^15 entries whose software takes nothing, and is more than half the range of an index behind.
 #[test]
 fn a_full_ring_of_2_15_entries_is_still_due() {
