@@ -6,12 +6,14 @@ use super::cq_write::CardCqWrite;
 use crate::prelude::*;
 
 hdl_module! {
-    /// Completion rings of 2^LQ queue pairs: gives slots away before they are needed, so that no ring overruns, writes
-    /// completions to host memory in one request of 64 bytes each, and asks for interrupts.
-    /// A slot asked for is answered within 8 clocks if nothing else is asked of the block. A completion leaves every
-    /// 10 clocks; its request is offered 7 or 8 clocks after the record was, and its first word no later.
+    /// Completion rings of 2^LQ queue pairs: gives slots away before they are needed, so that no
+    /// ring overruns, writes completions to host memory in one request of 64 bytes each, and asks for
+    /// interrupts.
+    /// A completion leaves every 10 clocks, with a slot asked for and two doorbells each; its first
+    /// word and its request are offered 6 and 8 clocks after the record was taken. A slot asked for
+    /// is answered within 7 clocks if nothing else is asked of the block.
     /// Only clients that had a slot offer records: this block does not check that.
-    /// LQ at most 13. Doorbells: up to 60 without a pause, then one each 2 clocks.
+    /// LQ at most 13. Doorbells: up to 48 without a pause, then 4 in 10 clocks.
     pub struct CardCq<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,

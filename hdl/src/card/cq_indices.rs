@@ -4,16 +4,15 @@ use crate::blocks::{FifoReg, RamReg, RamRegForward};
 use crate::prelude::*;
 
 hdl_module! {
-    /// Indices of 2^LQ completion rings: slots given away, taken by software, numbered, done, and when to interrupt.
-    /// One operation each 2 clocks: first a reset of indices, then doorbells, completions done, slots given back;
-    /// completions to number and slots asked for take turns. With no more than 4 other operations for each, a
-    /// completion gets its number every 10 clocks.
-    /// Stages, 2 clocks each: chosen; the indices are read; compared and counted; written back. Those of the two
-    /// operations in front are forwarded.
-    /// What was chosen is answered 5 clocks later, slots as well as numbers.
-    /// Doorbells and slots given back wait in queues of 32 and 16; a doorbell for which there is no room, after more
-    /// than 60 without a pause, counts as bad. Reset makes all rings absent, one a clock; what comes until then waits,
-    /// but for doorbells, which are bad.
+    /// Indices of 2^LQ completion rings: slots given away, taken by software, numbered, done, and
+    /// when to interrupt. One operation each 2 clocks: first a reset of indices, then completions to
+    /// number (never more than one in 8 clocks), doorbells, completions done, slots given back, and
+    /// slots asked for.
+    /// Stages, 2 clocks each: chosen; the indices are read; compared and counted; written back. Those
+    /// of the two operations in front are forwarded. What was chosen is answered 5 clocks later.
+    /// Doorbells and slots given back wait in queues of 32 and 16; a doorbell for which there is no
+    /// room, after more than 48 without a pause, counts as bad. Reset makes all rings absent, one a
+    /// clock; what comes until then waits, but for doorbells, which are bad, and contexts.
     pub struct CardCqIndices<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -113,12 +112,9 @@ hdl_module! {
         b_busy: DFF<Bit>,
         a_asks: Signal<Local, Bit>,
         b_asks: Signal<Local, Bit>,
-        /// A number was given after the latest slot; the latest slot was for b.
-        last_number: DFF<Bit>,
+        /// The latest slot was for b.
         last_b: DFF<Bit>,
         choose: Signal<Local, Bit>,
-        free: Signal<Local, Bit>,
-        numbers: Signal<Local, Bit>,
         slot_a: Signal<Local, Bit>,
         slot_b: Signal<Local, Bit>,
         /// Stage 1, being read: 0 reset, 1 complete, 2 arm, 3 done, 4 cancel, 5 slot for a, 6 slot for b, 7 number.
@@ -196,7 +192,6 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
             refused,
             a_busy,
             b_busy,
-            last_number,
             last_b,
             s1_valid,
             s1_kind,
@@ -282,24 +277,13 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
         self.ends.s_valid.next = self.end_valid.val();
         self.ends.s_data.next = self.end_qpn.val();
 
-        // Stage 0: an operation is chosen. Numbers and slots take turns, and so do the two that ask for slots.
+        // Stage 0: an operation is chosen. Those that ask for slots take turns.
         self.choose.next = !self.beat.q.val() & self.cleared.q.val();
-        self.free.next = self.choose.val()
-            & !self.reset.q.val()
-            & !self.doorbells.m_valid.val()
-            & !self.ends.m_valid.val()
-            & !self.cancels.m_valid.val();
+        self.num_ready.next = self.choose.val() & !self.reset.q.val();
         self.a_asks.next = self.a_rsv_valid.val() & !self.a_busy.q.val();
         self.b_asks.next = self.b_rsv_valid.val() & !self.b_busy.q.val();
-        self.numbers.next = self.free.val()
-            & (!self.last_number.q.val() | !(self.a_asks.val() | self.b_asks.val()));
-        self.num_ready.next = self.numbers.val();
-        self.slot_a.next = false;
-        self.slot_b.next = false;
-        if self.free.val() & !(self.numbers.val() & self.num_valid.val()) {
-            self.slot_a.next = self.a_asks.val() & (self.last_b.q.val() | !self.b_asks.val());
-            self.slot_b.next = self.b_asks.val() & (!self.last_b.q.val() | !self.a_asks.val());
-        }
+        self.slot_a.next = self.a_asks.val() & (self.last_b.q.val() | !self.b_asks.val());
+        self.slot_b.next = self.b_asks.val() & (!self.last_b.q.val() | !self.a_asks.val());
         self.doorbells.m_ready.next = false;
         self.doorbell_qpns.m_ready.next = false;
         self.ends.m_ready.next = false;
@@ -312,6 +296,9 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
                 self.s1_kind.d.next = 0.into();
                 self.s1_qpn.d.next = self.reset_qpn.q.val();
                 self.reset.d.next = self.cfg_valid.val() & (self.cfg_word.val() == 6);
+            } else if self.num_valid.val() {
+                self.s1_kind.d.next = 7.into();
+                self.s1_qpn.d.next = self.num_qpn.val();
             } else if self.doorbells.m_valid.val() {
                 self.s1_kind.d.next = 1.into();
                 if self.doorbells.m_data.val().get_bit(16) {
@@ -333,19 +320,14 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
                 self.s1_kind.d.next = 5.into();
                 self.s1_qpn.d.next = self.a_rsv_qpn.val();
                 self.a_busy.d.next = true;
-                self.last_number.d.next = false;
                 self.last_b.d.next = false;
             } else if self.slot_b.val() {
                 self.s1_kind.d.next = 6.into();
                 self.s1_qpn.d.next = self.b_rsv_qpn.val();
                 self.b_busy.d.next = true;
-                self.last_number.d.next = false;
                 self.last_b.d.next = true;
             } else {
-                self.s1_kind.d.next = 7.into();
-                self.s1_qpn.d.next = self.num_qpn.val();
-                self.s1_valid.d.next = self.num_valid.val();
-                self.last_number.d.next = self.last_number.q.val() | self.num_valid.val();
+                self.s1_valid.d.next = false;
             }
         }
 
@@ -510,7 +492,6 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
             self.refused.d.next = false;
             self.a_busy.d.next = false;
             self.b_busy.d.next = false;
-            self.last_number.d.next = false;
             self.last_b.d.next = false;
             self.s1_valid.d.next = false;
             self.s2_valid.d.next = false;

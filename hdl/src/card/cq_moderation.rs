@@ -4,10 +4,12 @@ use crate::blocks::AsyncRam;
 use crate::prelude::*;
 
 hdl_module! {
-    /// Interrupts of 8 vectors, each at most one in cfg_moderation clocks, counted from one taken to the next offered.
-    /// One that is due waits; several due ones of a vector are one. Vectors are looked at in turns, one a clock, so
-    /// an interrupt that need not wait is offered within 10 clocks if no other is, and one that must wait is late by
-    /// at most 32 clocks and one for each interrupt taken meanwhile. Nothing is offered for 8 clocks after reset.
+    /// Interrupts of 8 vectors, each at most one in cfg_moderation clocks, counted from one taken to
+    /// the next offered.
+    /// One that is due waits; several due ones of a vector are one. Vectors are looked at in turns, one
+    /// a clock, so an interrupt that need not wait is offered within 10 clocks if no other is, and one
+    /// that must wait is late by at most 32 clocks and one for each interrupt taken meanwhile. Nothing
+    /// is offered for 8 clocks after reset.
     pub struct CardCqModeration {
         /// Clock.
         pub clk: Signal<In, Clock>,

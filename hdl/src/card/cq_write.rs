@@ -3,10 +3,10 @@
 use crate::prelude::*;
 
 hdl_module! {
-    /// Takes records of completions from the sender (s_tx) and the receiver (s_rx) in turns, lets each be numbered,
-    /// and hands it to dma_write as one request of 64 bytes and 8 words. Two records are under way: one is being
-    /// numbered while the words of the one in front leave. Not more than 16 are between here and the counting of what
-    /// is done.
+    /// Takes records of completions from the sender (s_tx) and the receiver (s_rx) in turns, lets each
+    /// be numbered, and hands it to dma_write as one request of 64 bytes and 8 words. Two records are
+    /// under way: one is being numbered while the words of the one in front leave. Not more than 16 are
+    /// between here and the counting of what is done.
     /// Context of a request: 1 in 15:14, recv in 13, queue pair below.
     pub struct CardCqWrite<const LQ: usize> {
         /// Clock.

@@ -5,10 +5,12 @@ use crate::prelude::*;
 
 hdl_module! {
     /// Table of 2^LR regions of host memory with two lookup ports.
-    /// An access is fine if its key's region is there with the same variant and protection domain, may be written to
-    /// if it writes, and holds every byte of the access; one of 0 bytes always is. Nothing else is.
+    /// An access is fine if its key's region is there with the same variant and protection domain, may
+    /// be written to if it writes, and holds every byte of the access; one of 0 bytes always is.
+    /// Nothing else is.
     /// Latency: 6 clocks, one access a clock on each port.
-    /// Reset clears the table, one region a clock; until then no access of a byte is fine, and set is not looked at.
+    /// Reset clears the table, one region a clock; until then no access of a byte is fine, and set is
+    /// not looked at.
     /// An access in the clock after its region was set is refused, whatever it was set to.
     pub struct CardRegions<const LR: usize> {
         /// Clock.

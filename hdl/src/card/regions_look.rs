@@ -5,11 +5,12 @@ use crate::prelude::*;
 
 hdl_module! {
     /// One lookup port of the regions, with its own copy of the table.
-    /// Words of the table: base 63:0, length 127:64, protection domain 143:128, variant 151:144, local_write 152,
-    /// present 153.
+    /// Words of the table: base 63:0, length 127:64, protection domain 143:128, variant 151:144,
+    /// local_write 152, present 153.
     /// Latency: 6 clocks, one access a clock.
-    /// Stages: 1 and 2 read the table; 3 lower half of the offset in the region, fields compared; 4 upper half, and
-    /// lower half of the bytes left behind the offset; 5 upper half, lower half against the access; 6 the answer.
+    /// Stages: 1 and 2 read the table; 3 lower half of the offset in the region, fields compared; 4
+    /// upper half, and lower half of the bytes left behind the offset; 5 upper half, lower half against
+    /// the access; 6 the answer.
     pub struct CardRegionsLook<const LR: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,

@@ -3,6 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 use tributary_hdl::emit::{Design, emit_block};
 use tributary_hdl::prelude::*;
@@ -62,10 +63,28 @@ pub fn seeds(count: u64) -> Range<u64> {
     }
 }
 
+/// Takes the address of a name for its hash: ports are looked up dozens of times a clock.
+#[derive(Default)]
+pub struct ByAddress(u64);
+
+impl Hasher for ByAddress {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("addresses are of type usize");
+    }
+
+    fn write_usize(&mut self, address: usize) {
+        self.0 = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
 /// A running block.
 pub struct Rtl {
     model: Model,
-    ports: HashMap<&'static str, Port>,
+    ports: HashMap<usize, Port, BuildHasherDefault<ByAddress>>,
     /// Clocks since it was made.
     pub now: u64,
 }
@@ -74,17 +93,18 @@ impl Rtl {
     pub fn new(library: &Verilated, seed: u64) -> Self {
         Self {
             model: library.model_with_seed(seed + 1).expect("a model"),
-            ports: HashMap::new(),
+            ports: HashMap::default(),
             now: 0,
         }
     }
 
     fn port(&mut self, name: &'static str) -> Port {
-        if let Some(&port) = self.ports.get(name) {
+        let address = name.as_ptr().addr();
+        if let Some(&port) = self.ports.get(&address) {
             return port;
         }
         let port = self.model.port(name).unwrap_or_else(|e| panic!("{e}"));
-        self.ports.insert(name, port);
+        self.ports.insert(address, port);
         port
     }
 

@@ -108,7 +108,7 @@ impl Model {
     fn create(&mut self, index: u32) -> Done {
         let a = self.args;
         let wide = a[2] > 0xffff || a[3] > 0xff_ffff;
-        if wide || [4, 6, 8].iter().any(|&i| a[i] % 64 != 0) {
+        if wide || [4, 6, 8].iter().any(|&i| !a[i].is_multiple_of(64)) {
             return Done::refused(Status::BadArgument);
         }
         let qp = &mut self.qps[index as usize];

@@ -1,9 +1,11 @@
 //! Completion queues: no ring ever overruns, no completion or interrupt is lost or doubled.
 
-use crate::bench::{build, seeds};
+use crate::bench::{Fault, build, seeds, with_faults};
 use crate::cq_bench::{Bench, DRAIN, FAST, LQ, Rates};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use tributary_hdl::card::CardCq;
+use tributary_hdl::emit::emit_block;
 use tributary_sim::verilate::Verilated;
 
 fn library() -> &'static Verilated {
@@ -57,33 +59,38 @@ const MIX: [Rates; 5] = [
     },
 ];
 
+/// Queue pairs come and go, at all rates.
+fn run(bench: &mut Bench, rounds: u64) {
+    for round in 0..rounds {
+        for qpn in 0..1 << LQ {
+            // One queue pair in eight is not there.
+            if bench.dice.chance(87) {
+                let log = bench.dice.of(&[0, 1, 1, 2, 3, 5, 15]);
+                let vector = bench.dice.bits(3) as u8;
+                bench.create(qpn, log, vector);
+            }
+        }
+        for _ in 0..6 {
+            let rates = bench.dice.of(&MIX);
+            for _ in 0..bench.dice.below(1_500) {
+                bench.clock(&rates);
+            }
+        }
+        bench.drain();
+        for qpn in 0..1 << LQ {
+            bench.destroy(qpn);
+        }
+        assert!(bench.done > 100 * round, "{} done", bench.done);
+    }
+}
+
 #[test]
 fn xud_02_xud_07_rings_never_overrun_and_every_completion_is_written_once_under_random_stalls() {
     for seed in seeds(10) {
         let moderation = [0, 1, 8, 9, 60, 700][seed as usize % 6];
         let mut bench = Bench::new(library(), seed, moderation);
         println!("seed {seed}");
-        for round in 0..4 {
-            for qpn in 0..1 << LQ {
-                // One queue pair in eight is not there.
-                if bench.dice.chance(87) {
-                    let log = bench.dice.of(&[0, 1, 1, 2, 3, 5, 15]);
-                    let vector = bench.dice.bits(3) as u8;
-                    bench.create(qpn, log, vector);
-                }
-            }
-            for _ in 0..6 {
-                let rates = bench.dice.of(&MIX);
-                for _ in 0..bench.dice.below(1_500) {
-                    bench.clock(&rates);
-                }
-            }
-            bench.drain();
-            for qpn in 0..1 << LQ {
-                bench.destroy(qpn);
-            }
-            assert!(bench.done > 100 * round, "{} done", bench.done);
-        }
+        run(&mut bench, 4);
         assert!(bench.refused > 50, "{} refused", bench.refused);
         let taken: u64 = bench.irqs.iter().map(|irq| irq.taken).sum();
         assert!(taken > 30, "{taken} interrupts");
@@ -93,7 +100,7 @@ fn xud_02_xud_07_rings_never_overrun_and_every_completion_is_written_once_under_
 #[test]
 fn a_completion_leaves_every_10_clocks_also_where_indices_wrap() {
     let mut bench = Bench::new(library(), 1, 0);
-    bench.create(0, 6, 5);
+    bench.create(0, 10, 5);
     bench.active = 1;
     let (start, before) = (bench.rtl.now, bench.done);
     while bench.rings[0].done < 66_500 {
@@ -155,6 +162,20 @@ fn an_arm_is_one_interrupt_as_soon_as_more_is_written_and_the_latest_one_counts(
     bench.drain();
 }
 
+#[test]
+fn doorbells_are_not_lost_when_48_come_without_a_pause() {
+    let mut bench = Bench::new(library(), 8, 0);
+    bench.create(0, 10, 1);
+    bench.active = 1;
+    for _ in 0..20 {
+        for _ in 0..200 {
+            bench.clock(&Rates { arm: 0, ..FAST });
+        }
+        bench.burst(0, 48);
+    }
+    bench.drain();
+}
+
 /// A ring of 2^15 entries whose software takes nothing, and is more than half the range of an index behind.
 #[test]
 fn a_full_ring_of_2_15_entries_is_still_due() {
@@ -177,4 +198,36 @@ fn a_full_ring_of_2_15_entries_is_still_due() {
     bench.clock(&DRAIN);
     bench.arm(0, 0);
     assert_eq!(bench.irqs[1].taken, 1);
+}
+
+/// Wrong completion queues, and that the runs above notice each.
+#[test]
+fn completion_queues_with_a_fault_are_noticed() {
+    const FAULTS: &[Fault] = &[
+        ("ring is full", "!(|(in_use & above_reg))", "1'b1"),
+        (
+            "operation just in front",
+            "s2_valid_reg & (s2_qpn_reg == s1_qpn_reg)",
+            "1'b0",
+        ),
+        (
+            "operation before that",
+            "s3_valid_reg & (s3_qpn_reg == s1_qpn_reg)",
+            "1'b0",
+        ),
+        ("doorbell beyond the ring", "moved <= can_move", "1'b1"),
+        ("index armed at", "done_reg - armed_at_reg", "16'd0"),
+        ("moderation", "wait_reg <= 17'd8", "1'b1"),
+        ("done of another client", "done_ctx[15:14] == 2'd1", "1'b1"),
+    ];
+    let design = emit_block(&mut CardCq::<LQ>::default()).unwrap();
+    let library = with_faults(&design, FAULTS);
+    for (i, (name, _, _)) in FAULTS.iter().enumerate() {
+        let noticed = catch_unwind(AssertUnwindSafe(|| {
+            let mut bench = Bench::new(&library, 1, 700);
+            bench.rtl.set("fault", i as u64 + 1);
+            run(&mut bench, 4);
+        }));
+        assert!(noticed.is_err(), "{name} was not noticed");
+    }
 }

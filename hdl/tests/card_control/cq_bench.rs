@@ -580,6 +580,21 @@ impl Bench {
         self.settle();
     }
 
+    /// Arms far ahead, so many times without a pause, while all else goes on.
+    pub fn burst(&mut self, qpn: usize, count: usize) {
+        let at = self.rings[qpn].done + 20_000;
+        self.rings[qpn].armed = Some(at);
+        let arms = (0..count).map(|_| (qpn, ARM, at));
+        self.doorbell.extend(arms);
+        while !self.doorbell.is_empty() {
+            self.clock(&Rates {
+                ring: 100,
+                consume: 0,
+                ..FAST
+            });
+        }
+    }
+
     /// One completion of the receiver.
     pub fn complete(&mut self, qpn: usize) {
         self.asked[1] = Some(qpn);
