@@ -10,6 +10,8 @@ mod plot_reduction;
 mod progress;
 mod report;
 mod route;
+#[cfg(target_os = "linux")]
+mod serve;
 mod sim;
 mod synth;
 mod synth_command;
@@ -40,6 +42,9 @@ enum Command {
     Route(route::Arguments),
     /// Draw one reduction over a fabric: tree, frames over time, latency per level (HTML).
     Report(report::Arguments),
+    /// Give simulated cards to other processes, each behind a vfio-user socket.
+    #[cfg(target_os = "linux")]
+    Serve(serve::Arguments),
     /// Size and speed of a block on an FPGA, from Yosys and nextpnr.
     Synth(synth_command::Arguments),
 }
@@ -63,6 +68,8 @@ fn main() -> ExitCode {
         Command::Sim(arguments) => sim::run(&arguments),
         Command::Route(arguments) => route::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
+        #[cfg(target_os = "linux")]
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Synth(arguments) => synth_command::run(&arguments),
     };
     match result {

@@ -7,7 +7,7 @@
 //! [`ReliableEndpoint`] is the same service made reliable: messages of up to 64 KiB, each delivered once.
 //!
 //! The card is a [`Device`]: simulated in the process (crate `tributary-sim`), in another process behind a vfio-user socket
-//! (`VfioUserDevice`), or whatever else implements it. `docs/driver.md` shows how to use all this.
+//! (`VfioUserDevice`), on the bus (`VfioDevice`, untested on hardware), or whatever else implements it. `docs/driver.md` shows how to use all this.
 
 mod completion;
 mod context;
@@ -20,8 +20,12 @@ mod ring;
 #[cfg(target_os = "linux")]
 pub mod shared;
 #[cfg(target_os = "linux")]
+mod vfio;
+#[cfg(target_os = "linux")]
 mod vfio_user;
 
+#[cfg(target_os = "linux")]
+pub use crate::vfio::VfioDevice;
 #[cfg(target_os = "linux")]
 pub use crate::vfio_user::VfioUserDevice;
 pub use completion::{CompletionQueue, WorkCompletion};

@@ -187,7 +187,7 @@ impl MemoryRegion {
         let bytes = length.max(1).next_multiple_of(ALIGN);
         let mut free = self.0.free.lock().unwrap_or_else(PoisonError::into_inner);
         // The last part of a region may be shorter than the multiple.
-        let fits = |part: usize| part >= bytes || part >= length && part % ALIGN != 0;
+        let fits = |part: usize| part >= bytes || part >= length && !part.is_multiple_of(ALIGN);
         let (&offset, &part) = free.iter().find(|(_, part)| fits(**part))?;
         free.remove(&offset);
         let taken = bytes.min(part);

@@ -28,6 +28,11 @@ impl Mapping {
         if length == 0 || end.is_none_or(|end| file.metadata().is_ok_and(|m| m.len() < end)) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
+        Self::device(file, offset, length)
+    }
+
+    /// The same of a device, whose file has no length.
+    pub(crate) fn device(file: &File, offset: u64, length: usize) -> io::Result<Self> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let offset = offset.try_into().map_err(|_| io::ErrorKind::InvalidInput)?;
         // SAFETY: a new mapping where the system likes.

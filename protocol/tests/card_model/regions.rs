@@ -33,9 +33,11 @@ fn pair() -> [Host; 2] {
 fn allowed(access: &(u64, usize, bool)) -> bool {
     let (at, length, write) = *access;
     let within = |base: u64, bytes: u64| at >= base && at + length as u64 <= base + bytes;
-    let rings = within(ring(1, 0), 64 << LOGS[0]) && !write
-        || within(ring(1, 1), 32 << LOGS[1]) && !write
-        || within(ring(1, 2), 64 << LOGS[2]) && write;
+    let rings = if write {
+        within(ring(1, 2), 64 << LOGS[2])
+    } else {
+        within(ring(1, 0), 64 << LOGS[0]) || within(ring(1, 1), 32 << LOGS[1])
+    };
     rings || within(DATA, DATA_LEN) || !write && within(READ_ONLY, 100)
 }
 
