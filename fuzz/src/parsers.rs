@@ -65,7 +65,7 @@ fn what_layers_say_is_taken_apart_or_refused() {
             assert_eq!(control.encode(), input);
         }
         if let Some((fragment, rest)) = Fragment::decode(input, xud::MAX_MESSAGE) {
-            assert_eq!([fragment.encode(), rest.to_vec()].concat(), input);
+            assert_eq!([fragment.encode().as_slice(), rest].concat(), input);
         }
     });
 }

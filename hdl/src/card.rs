@@ -20,6 +20,7 @@ mod regs_msix;
 mod regs_stats;
 mod rx_gate;
 mod send;
+mod send_queue;
 mod top;
 mod tx_guard;
 
@@ -36,5 +37,6 @@ pub use regions::CardRegions;
 pub use regs::CardRegs;
 pub use rx_gate::CardRxGate;
 pub use send::CardSend;
+pub use send_queue::CardSendQueue;
 pub use top::CardTop;
 pub use tx_guard::CardTxGuard;

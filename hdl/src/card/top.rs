@@ -1,7 +1,8 @@
 //! The card: host interface, queues, datagrams.
 
 use super::{
-    CardCq, CardReadMux, CardRecv, CardRegions, CardRegs, CardRxGate, CardSend, CardTxGuard,
+    CardCq, CardReadMux, CardRecv, CardRegions, CardRegs, CardRxGate, CardSend, CardSendQueue,
+    CardTxGuard,
 };
 use crate::blocks::{EventMerge, GatherBits};
 use crate::pcie::{DmaRead, DmaWrite, DmaWriteMux, PcieCompleter};
@@ -145,6 +146,7 @@ hdl_module! {
         regions: CardRegions<LR>,
         cq: CardCq<LQ>,
         send: CardSend<LQ>,
+        send_queue: CardSendQueue,
         recv: CardRecv<LQ, CA, 6, 7>,
         in_flight: XudInFlight<LQ, LF>,
         rx: XudRx<11>,
@@ -180,6 +182,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.write_mux.clk.next = self.clk.val();
         self.read_mux.clk.next = self.clk.val();
         self.send.clk.next = self.clk.val();
+        self.send_queue.clk.next = self.clk.val();
         self.recv.clk.next = self.clk.val();
         self.cq.clk.next = self.clk.val();
         self.regions.clk.next = self.clk.val();
@@ -202,7 +205,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
             & !self.read.m_busy.val()
             & !self.write.m_busy.val()
             & !self.in_flight.m_valid.val()
-            & !self.tx.m_fail_valid.val();
+            & !self.tx.m_fail_valid.val()
+            & !self.send_queue.m_sd_valid.val();
 
         self.completer.s_rx_req_tlp_data.next = self.s_rx_req_tlp_data.val();
         self.completer.s_rx_req_tlp_strb.next = self.s_rx_req_tlp_strb.val();
@@ -416,20 +420,34 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.regions.a_s_write.next = self.send.m_look_write.val();
         self.send.look_valid.next = self.regions.a_m_valid.val();
         self.send.look_ok.next = self.regions.a_m_ok.val();
-        self.tx.s_sd_valid.next = self.send.m_sd_valid.val();
-        self.send.m_sd_ready.next = self.tx.s_sd_ready.val();
-        self.tx.s_sd_node.next = self.send.m_sd_node.val();
-        self.tx.s_sd_peer.next = self.send.m_sd_peer.val();
-        self.tx.s_sd_psn.next = self.send.m_sd_psn.val();
-        self.tx.s_sd_q_key.next = self.send.m_sd_q_key.val();
-        self.tx.s_sd_src.next = self.send.m_sd_src.val();
-        self.tx.s_sd_vf.next = self.send.m_sd_vf.val();
-        self.tx.s_sd_win_id.next = self.send.m_sd_win_id.val();
-        self.tx.s_sd_epoch.next = self.send.m_sd_epoch.val();
-        self.tx.s_sd_msn.next = self.send.m_sd_msn.val();
-        self.tx.s_sd_head.next = self.send.m_sd_head.val();
-        self.tx.s_sd_head_len.next = self.send.m_sd_head_len.val();
-        self.tx.s_sd_len.next = self.send.m_sd_len.val();
+        self.send_queue.s_sd_valid.next = self.send.m_sd_valid.val();
+        self.tx.s_sd_valid.next = self.send_queue.m_sd_valid.val();
+        self.send.m_sd_ready.next = self.send_queue.s_sd_ready.val();
+        self.send_queue.m_sd_ready.next = self.tx.s_sd_ready.val();
+        self.send_queue.s_sd_node.next = self.send.m_sd_node.val();
+        self.tx.s_sd_node.next = self.send_queue.m_sd_node.val();
+        self.send_queue.s_sd_peer.next = self.send.m_sd_peer.val();
+        self.tx.s_sd_peer.next = self.send_queue.m_sd_peer.val();
+        self.send_queue.s_sd_psn.next = self.send.m_sd_psn.val();
+        self.tx.s_sd_psn.next = self.send_queue.m_sd_psn.val();
+        self.send_queue.s_sd_q_key.next = self.send.m_sd_q_key.val();
+        self.tx.s_sd_q_key.next = self.send_queue.m_sd_q_key.val();
+        self.send_queue.s_sd_src.next = self.send.m_sd_src.val();
+        self.tx.s_sd_src.next = self.send_queue.m_sd_src.val();
+        self.send_queue.s_sd_vf.next = self.send.m_sd_vf.val();
+        self.tx.s_sd_vf.next = self.send_queue.m_sd_vf.val();
+        self.send_queue.s_sd_win_id.next = self.send.m_sd_win_id.val();
+        self.tx.s_sd_win_id.next = self.send_queue.m_sd_win_id.val();
+        self.send_queue.s_sd_epoch.next = self.send.m_sd_epoch.val();
+        self.tx.s_sd_epoch.next = self.send_queue.m_sd_epoch.val();
+        self.send_queue.s_sd_msn.next = self.send.m_sd_msn.val();
+        self.tx.s_sd_msn.next = self.send_queue.m_sd_msn.val();
+        self.send_queue.s_sd_head.next = self.send.m_sd_head.val();
+        self.tx.s_sd_head.next = self.send_queue.m_sd_head.val();
+        self.send_queue.s_sd_head_len.next = self.send.m_sd_head_len.val();
+        self.tx.s_sd_head_len.next = self.send_queue.m_sd_head_len.val();
+        self.send_queue.s_sd_len.next = self.send.m_sd_len.val();
+        self.tx.s_sd_len.next = self.send_queue.m_sd_len.val();
         self.recv.s_rq_valid.next = self.rx.m_rq_valid.val();
         self.rx.m_rq_ready.next = self.recv.s_rq_ready.val();
         self.rx.m_rq_drop.next = self.recv.s_rq_drop.val();
@@ -535,6 +553,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.write_mux.rst.next = self.soft.q.val();
         self.read_mux.rst.next = self.soft.q.val();
         self.send.rst.next = self.soft.q.val();
+        self.send_queue.rst.next = self.soft.q.val();
         self.recv.rst.next = self.soft.q.val();
         self.cq.rst.next = self.soft.q.val();
         self.regions.rst.next = self.soft.q.val();

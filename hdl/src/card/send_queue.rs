@@ -1,0 +1,113 @@
+//! Requests whose payload is being read.
+
+use crate::blocks::FifoReg;
+use crate::prelude::*;
+
+hdl_module! {
+    /// Requests on their way from card_send to xud_tx, up to 16: as many reads of payload are under way, which is what
+    /// small messages need where host memory answers after some hundred clocks.
+    /// Latency: 1 clock. Stages: 1, the queue.
+    pub struct CardSendQueue {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: forgets all.
+        pub rst: Signal<In, Bit>,
+        /// A request.
+        pub s_sd_valid: Signal<In, Bit>,
+        /// Taken.
+        pub s_sd_ready: Signal<Out, Bit>,
+        /// Destination node.
+        pub s_sd_node: Signal<In, Bits<16>>,
+        /// Destination queue pair.
+        pub s_sd_peer: Signal<In, Bits<24>>,
+        /// PSN.
+        pub s_sd_psn: Signal<In, Bits<24>>,
+        /// Q_Key.
+        pub s_sd_q_key: Signal<In, Bits<32>>,
+        /// Source queue pair.
+        pub s_sd_src: Signal<In, Bits<24>>,
+        /// Version and flags of the XUDETH.
+        pub s_sd_vf: Signal<In, Bits<8>>,
+        /// Window.
+        pub s_sd_win_id: Signal<In, Bits<16>>,
+        /// Epoch of the window.
+        pub s_sd_epoch: Signal<In, Bits<16>>,
+        /// Number of the message in its window.
+        pub s_sd_msn: Signal<In, Bits<32>>,
+        /// Bytes in front of the payload, first in bits 7:0.
+        pub s_sd_head: Signal<In, Bits<128>>,
+        /// How many of them count.
+        pub s_sd_head_len: Signal<In, Bits<5>>,
+        /// Bytes of payload.
+        pub s_sd_len: Signal<In, Bits<13>>,
+        /// A request.
+        pub m_sd_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_sd_ready: Signal<In, Bit>,
+        /// Destination node.
+        pub m_sd_node: Signal<Out, Bits<16>>,
+        /// Destination queue pair.
+        pub m_sd_peer: Signal<Out, Bits<24>>,
+        /// PSN.
+        pub m_sd_psn: Signal<Out, Bits<24>>,
+        /// Q_Key.
+        pub m_sd_q_key: Signal<Out, Bits<32>>,
+        /// Source queue pair.
+        pub m_sd_src: Signal<Out, Bits<24>>,
+        /// Version and flags of the XUDETH.
+        pub m_sd_vf: Signal<Out, Bits<8>>,
+        /// Window.
+        pub m_sd_win_id: Signal<Out, Bits<16>>,
+        /// Epoch of the window.
+        pub m_sd_epoch: Signal<Out, Bits<16>>,
+        /// Number of the message in its window.
+        pub m_sd_msn: Signal<Out, Bits<32>>,
+        /// Bytes in front of the payload, first in bits 7:0.
+        pub m_sd_head: Signal<Out, Bits<128>>,
+        /// How many of them count.
+        pub m_sd_head_len: Signal<Out, Bits<5>>,
+        /// Bytes of payload.
+        pub m_sd_len: Signal<Out, Bits<13>>,
+        queue: FifoReg<338, 4>,
+    }
+}
+
+impl Logic for CardSendQueue {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.queue.clk.next = self.clk.val();
+        self.queue.rst.next = self.rst.val();
+        self.queue.s_valid.next = self.s_sd_valid.val();
+        self.s_sd_ready.next = self.queue.s_ready.val();
+        self.queue.s_data.next = bit_cast::<338, 16>(self.s_sd_node.val())
+            | (bit_cast::<338, 24>(self.s_sd_peer.val()) << 16)
+            | (bit_cast::<338, 24>(self.s_sd_psn.val()) << 40)
+            | (bit_cast::<338, 32>(self.s_sd_q_key.val()) << 64)
+            | (bit_cast::<338, 24>(self.s_sd_src.val()) << 96)
+            | (bit_cast::<338, 8>(self.s_sd_vf.val()) << 120)
+            | (bit_cast::<338, 16>(self.s_sd_win_id.val()) << 128)
+            | (bit_cast::<338, 16>(self.s_sd_epoch.val()) << 144)
+            | (bit_cast::<338, 32>(self.s_sd_msn.val()) << 160)
+            | (bit_cast::<338, 128>(self.s_sd_head.val()) << 192)
+            | (bit_cast::<338, 5>(self.s_sd_head_len.val()) << 320)
+            | (bit_cast::<338, 13>(self.s_sd_len.val()) << 325);
+        self.m_sd_valid.next = self.queue.m_valid.val();
+        self.queue.m_ready.next = self.m_sd_ready.val();
+        self.m_sd_node.next = self.queue.m_data.val().get_bits::<16>(0);
+        self.m_sd_peer.next = self.queue.m_data.val().get_bits::<24>(16);
+        self.m_sd_psn.next = self.queue.m_data.val().get_bits::<24>(40);
+        self.m_sd_q_key.next = self.queue.m_data.val().get_bits::<32>(64);
+        self.m_sd_src.next = self.queue.m_data.val().get_bits::<24>(96);
+        self.m_sd_vf.next = self.queue.m_data.val().get_bits::<8>(120);
+        self.m_sd_win_id.next = self.queue.m_data.val().get_bits::<16>(128);
+        self.m_sd_epoch.next = self.queue.m_data.val().get_bits::<16>(144);
+        self.m_sd_msn.next = self.queue.m_data.val().get_bits::<32>(160);
+        self.m_sd_head.next = self.queue.m_data.val().get_bits::<128>(192);
+        self.m_sd_head_len.next = self.queue.m_data.val().get_bits::<5>(320);
+        self.m_sd_len.next = self.queue.m_data.val().get_bits::<13>(325);
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info("card_send_queue".to_owned()).into_timing()
+    }
+}
