@@ -14,11 +14,11 @@ hdl_module! {
     /// stays), a completion slot (RNR), region (NAK, the receive request ends in LOCAL_PROTECTION).
     /// A queue pair whose ring could not be read gets the completion LOCAL_QUEUE here, between two
     /// requests, if a slot is free at once; else it gets none, as nothing else shall wait for it.
-    /// A request takes 13 clocks if its slot is granted within 6, one clock more for each clock after;
-    /// 6 if it is refused.
+    /// A request takes 14 clocks if its slot is granted within 6, one clock more for each clock after;
+    /// 6 if it is refused, 7 if it is too long for the receive request.
     /// Steps: 0 addresses of all tables, when nothing writes to them; 1 block RAM arrays; 2 RAM
-    /// outputs compared, address of the receive request; 3 epoch, first verdict; 4 receive request; 5
-    /// slot and region, side by side; 6 handed over. 7 slot of a queue pair that failed.
+    /// outputs compared, address of the receive request; 3 epoch, first verdict; 4 receive request
+    /// read; 8 long enough; 5 slot and region, side by side; 6 handed over. 7 slot of a queue pair that failed.
     /// CA = LQ + 4.
     pub struct CardRecvCheck<const LQ: usize, const CA: usize> {
         /// Clock.
@@ -176,7 +176,7 @@ hdl_module! {
         heads: RamReg<16, LQ>,
         /// As s_arrived_word.
         arrived: RamReg<6, LQ>,
-        step: DFF<Bits<3>>,
+        step: DFF<Bits<4>>,
         /// Nothing writes to a table in this clock.
         quiet: Signal<Local, Bit>,
         begin: Signal<Local, Bit>,
@@ -196,7 +196,8 @@ hdl_module! {
         stale: Signal<Local, Bit>,
         /// The verdict so far: overload, queue pair, Q_Key, opcode, length, epoch, RNR; nothing.
         verdict: DFF<Bits<7>>,
-        short: Signal<Local, Bit>,
+        /// The receive request is too short.
+        short: DFF<Bit>,
         /// What the acknowledgement says; 0: there is none.
         syndrome: DFF<Bits<8>>,
         /// A slot is asked for, for this queue pair; it is reserved.
@@ -240,6 +241,7 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
             epoch_age,
             epoch_span,
             pd,
+            short,
             verdict,
             syndrome,
             rsv_valid,
@@ -381,26 +383,32 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
         }
 
         // Step 4: the receive request, which is at hand from here on.
-        self.short.next = self.s_rq_len.val() > self.request.val().get_bits::<13>(160);
+        self.short.d.next = self.s_rq_len.val() > self.request.val().get_bits::<13>(160);
         self.answer.d.next = false;
         self.takes.d.next = false;
         self.wanted.d.next = false;
         self.look.d.next = false;
         if self.step.q.val() == 4 {
-            self.step.d.next = 6.into();
-            self.answer.d.next = true;
-            if !self.verdict.q.val().any() {
-                if self.short.val() {
-                    self.verdict.d.next = 16.into();
-                    self.syndrome.d.next = 0x70.into();
-                } else {
-                    self.step.d.next = 5.into();
-                    self.answer.d.next = false;
-                    self.rsv_valid.d.next = true;
-                    self.rsv_qpn.d.next = self.qpn.val();
-                    self.look.d.next = true;
-                    self.looked.d.next = false;
-                }
+            self.step.d.next = 8.into();
+            if self.verdict.q.val().any() {
+                self.step.d.next = 6.into();
+                self.answer.d.next = true;
+            }
+        }
+
+        // Step 8: whether the message fits it.
+        if self.step.q.val() == 8 {
+            if self.short.q.val() {
+                self.step.d.next = 6.into();
+                self.answer.d.next = true;
+                self.verdict.d.next = 16.into();
+                self.syndrome.d.next = 0x70.into();
+            } else {
+                self.step.d.next = 5.into();
+                self.rsv_valid.d.next = true;
+                self.rsv_qpn.d.next = self.qpn.val();
+                self.look.d.next = true;
+                self.looked.d.next = false;
             }
         }
 

@@ -28,7 +28,7 @@ fn clocks_per_message(mut world: World, qpns: &[usize], count: u64, length: usiz
 
 #[test]
 fn a_small_message_takes_at_most_16_clocks_on_one_queue_pair_and_on_many() {
-    for (slot, most) in [((4, 4), 13.5), ((8, 8), 15.5)] {
+    for (slot, most) in [((4, 4), 14.5), ((7, 7), 15.5)] {
         let knobs = Knobs {
             slot_latency: slot,
             land_latency: (30, 30),
@@ -49,7 +49,7 @@ fn a_thousand_queue_pairs_are_as_fast_as_one() {
     let qpns: Vec<usize> = (0..1024).collect();
     let clocks = clocks_per_message(world, &qpns, 3 * 1024, 0);
     println!("{clocks:.2} clocks on 1,024 queue pairs");
-    assert!(clocks <= 13.5, "{clocks}");
+    assert!(clocks <= 14.5, "{clocks}");
 }
 
 #[test]
@@ -89,5 +89,5 @@ fn latencies_are_those_of_the_header() {
         "doorbell to read {read}, request to verdict {taken}, to m_wr {asked} more, refusal {refused}"
     );
     // The clock in which it is seen counts.
-    assert_eq!((read, taken, asked, refused), (23 + 1, 12 + 1, 1, 5 + 1));
+    assert_eq!((read, taken, asked, refused), (23 + 1, 13 + 1, 1, 5 + 1));
 }

@@ -131,6 +131,12 @@ impl RtlNode {
         &mut self.model
     }
 
+    /// A word stood on the line in the latest clock.
+    #[must_use]
+    pub fn is_sending(&self) -> bool {
+        self.sink.is_within() || !self.frames.is_empty()
+    }
+
     /// Clocks since reset.
     #[must_use]
     pub fn clocks(&self) -> u64 {

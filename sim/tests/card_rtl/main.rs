@@ -1,6 +1,8 @@
 //! The driver on Verilated cards, each behind a root complex that checks every TLP. `XUD_SEED=n` replays one run.
 
+mod bench;
 mod exchange;
+mod figures;
 
 use std::sync::OnceLock;
 
