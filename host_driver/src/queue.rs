@@ -312,7 +312,7 @@ impl Drop for QueuePair {
     }
 }
 
-/// Requests that are posted together.
+/// Requests that are posted together. It holds the queue pair: polling in the same thread would wait for ever.
 pub struct Batch<'a> {
     rings: MutexGuard<'a, Rings>,
     domain: &'a ProtectionDomain,

@@ -1,12 +1,13 @@
-//! Requests whose payload is being read.
+//! Requests whose payload is being read, and the first words of it.
 
 use crate::blocks::FifoReg;
 use crate::prelude::*;
 
 hdl_module! {
     /// Requests on their way from card_send to xud_tx, up to 16: as many reads of payload are under way, which is what
-    /// small messages need where host memory answers after some hundred clocks.
-    /// Latency: 1 clock. Stages: 1, the queue.
+    /// small messages need where host memory answers after some hundred clocks. And up to 32 words of payload on their
+    /// way from dma_read: the work requests behind them do not wait while xud_tx makes headers.
+    /// Latency: 1 clock. Stages: 1, the queues.
     pub struct CardSendQueue {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -68,6 +69,31 @@ hdl_module! {
         pub m_sd_head_len: Signal<Out, Bits<5>>,
         /// Bytes of payload.
         pub m_sd_len: Signal<Out, Bits<13>>,
+        /// A word of payload.
+        pub s_pl_valid: Signal<In, Bit>,
+        /// Taken.
+        pub s_pl_ready: Signal<Out, Bit>,
+        /// The word.
+        pub s_pl_data: Signal<In, Bits<64>>,
+        /// Bytes in it, less one.
+        pub s_pl_bytes: Signal<In, Bits<3>>,
+        /// Last of its request.
+        pub s_pl_last: Signal<In, Bit>,
+        /// With the last: the read failed.
+        pub s_pl_error: Signal<In, Bit>,
+        /// A word of payload.
+        pub m_pl_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_pl_ready: Signal<In, Bit>,
+        /// The word.
+        pub m_pl_data: Signal<Out, Bits<64>>,
+        /// Bytes in it, less one.
+        pub m_pl_bytes: Signal<Out, Bits<3>>,
+        /// Last of its request.
+        pub m_pl_last: Signal<Out, Bit>,
+        /// With the last: the read failed.
+        pub m_pl_error: Signal<Out, Bit>,
+        words: FifoReg<69, 5>,
         queue: FifoReg<338, 4>,
     }
 }
@@ -105,6 +131,20 @@ impl Logic for CardSendQueue {
         self.m_sd_head.next = self.queue.m_data.val().get_bits::<128>(192);
         self.m_sd_head_len.next = self.queue.m_data.val().get_bits::<5>(320);
         self.m_sd_len.next = self.queue.m_data.val().get_bits::<13>(325);
+        self.words.clk.next = self.clk.val();
+        self.words.rst.next = self.rst.val();
+        self.words.s_valid.next = self.s_pl_valid.val();
+        self.s_pl_ready.next = self.words.s_ready.val();
+        self.words.s_data.next = bit_cast::<69, 64>(self.s_pl_data.val())
+            | (bit_cast::<69, 3>(self.s_pl_bytes.val()) << 64)
+            | (bit_cast::<69, 1>(self.s_pl_last.val().into()) << 67)
+            | (bit_cast::<69, 1>(self.s_pl_error.val().into()) << 68);
+        self.m_pl_valid.next = self.words.m_valid.val();
+        self.words.m_ready.next = self.m_pl_ready.val();
+        self.m_pl_data.next = self.words.m_data.val().get_bits::<64>(0);
+        self.m_pl_bytes.next = self.words.m_data.val().get_bits::<3>(64);
+        self.m_pl_last.next = self.words.m_data.val().get_bit(67);
+        self.m_pl_error.next = self.words.m_data.val().get_bit(68);
     }
 
     fn timing(&self) -> Vec<TimingInfo> {

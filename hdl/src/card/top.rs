@@ -206,7 +206,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
             & !self.write.m_busy.val()
             & !self.in_flight.m_valid.val()
             & !self.tx.m_fail_valid.val()
-            & !self.send_queue.m_sd_valid.val();
+            & !self.send_queue.m_sd_valid.val()
+            & !self.send_queue.m_pl_valid.val();
 
         self.completer.s_rx_req_tlp_data.next = self.s_rx_req_tlp_data.val();
         self.completer.s_rx_req_tlp_strb.next = self.s_rx_req_tlp_strb.val();
@@ -309,12 +310,18 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.send.s_wq_last.next = self.read.m_data_last.val();
         self.send.s_wq_error.next = self.read.m_data_error.val();
         self.send.s_wq_ctx.next = self.read.m_data_ctx.val();
-        self.tx.s_pl_valid.next = self.read_mux.pl_valid.val();
-        self.read_mux.pl_ready.next = self.tx.s_pl_ready.val();
-        self.tx.s_pl_data.next = self.read.m_data_data.val();
-        self.tx.s_pl_bytes.next = self.read.m_data_bytes.val();
-        self.tx.s_pl_last.next = self.read.m_data_last.val();
-        self.tx.s_pl_error.next = self.read.m_data_error.val();
+        self.send_queue.s_pl_valid.next = self.read_mux.pl_valid.val();
+        self.tx.s_pl_valid.next = self.send_queue.m_pl_valid.val();
+        self.read_mux.pl_ready.next = self.send_queue.s_pl_ready.val();
+        self.send_queue.m_pl_ready.next = self.tx.s_pl_ready.val();
+        self.send_queue.s_pl_data.next = self.read.m_data_data.val();
+        self.tx.s_pl_data.next = self.send_queue.m_pl_data.val();
+        self.send_queue.s_pl_bytes.next = self.read.m_data_bytes.val();
+        self.tx.s_pl_bytes.next = self.send_queue.m_pl_bytes.val();
+        self.send_queue.s_pl_last.next = self.read.m_data_last.val();
+        self.tx.s_pl_last.next = self.send_queue.m_pl_last.val();
+        self.send_queue.s_pl_error.next = self.read.m_data_error.val();
+        self.tx.s_pl_error.next = self.send_queue.m_pl_error.val();
         self.recv.s_rr_valid.next = self.read_mux.rr_valid.val();
         self.read_mux.rr_ready.next = self.recv.s_rr_ready.val();
         self.recv.s_rr_data.next = self.read.m_data_data.val();

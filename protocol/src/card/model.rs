@@ -131,7 +131,7 @@ impl CardModel {
     /// A size out of its range.
     pub fn new(config: ModelConfig) -> Result<Self, ConfigError> {
         config.check()?;
-        Ok(Self {
+        let mut card = Self {
             config,
             pci: PciState::default(),
             engine: Card::new(config.engine())?,
@@ -142,7 +142,9 @@ impl CardModel {
             counters: [0; Counter::ALL.len()],
             out: VecDeque::new(),
             turn: 0,
-        })
+        };
+        card.set_line();
+        Ok(card)
     }
 
     /// Function-level reset: as after power-up.

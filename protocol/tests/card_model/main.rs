@@ -1,5 +1,6 @@
 //! The model of the whole card, rule by rule of `docs/card.md`.
 
+mod abuse;
 mod bench;
 mod interrupts;
 mod queues;

@@ -131,7 +131,7 @@ impl RtlNode {
         &mut self.model
     }
 
-    /// A word stood on the line in the latest clock.
+    /// A frame has begun to leave, or has left and was not fetched.
     #[must_use]
     pub fn is_sending(&self) -> bool {
         self.sink.is_within() || !self.frames.is_empty()

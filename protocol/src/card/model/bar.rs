@@ -155,10 +155,15 @@ impl CardModel {
             self.registers.copy = Counter::from_code(code).map_or(0, |c| self.counter(c));
         }
         if register == MTU || register == TIMEOUT_UNIT {
-            let clocks = TIMEOUT_CLOCKS.get(self.registers.get(&TIMEOUT_UNIT));
-            let unit = u64::from(clocks) * self.config.clock_ns;
-            self.engine.set_line(self.registers.mtu(), unit);
+            self.set_line();
         }
+    }
+
+    /// Tells the engine what the registers say of packets and time.
+    pub(super) fn set_line(&mut self) {
+        let clocks = TIMEOUT_CLOCKS.get(self.registers.get(&TIMEOUT_UNIT));
+        let unit = u64::from(clocks) * self.config.clock_ns;
+        self.engine.set_line(self.registers.mtu(), unit);
     }
 
     /// Which word of the MSI-X table lies at an offset.
