@@ -35,7 +35,7 @@ hdl_module! {
     /// or an argument while a command runs is ignored. A doorbell page of no queue pair counts as
     /// bad_doorbell. Reads are answered after 7 clocks, always, and see all writes in front.
     /// rst, flr, and a 1 written to control.reset raise m_reset for 48 clocks: registers, commands,
-    /// epochs, interrupts and counters start anew, and writes are lost. status.busy stays high until
+    /// interrupts and counters start anew, after rst epochs too, and writes are lost. status.busy stays high until
     /// the tables of all blocks have been cleared too; reads go on being answered. The other blocks
     /// of the card are to be reset by m_reset, this one is not.
     /// cfg_mtu is at most 4,096, whatever the register holds.
@@ -161,6 +161,8 @@ hdl_module! {
         /// Clocks for which the card is still reset.
         resets: DFF<Bits<6>>,
         resetting: DFF<Bit>,
+        /// The latest reset was rst.
+        hard: DFF<Bit>,
         /// A write, 1 clock old.
         w1_valid: DFF<Bit>,
         w1_addr: DFF<Bits<22>>,
@@ -275,6 +277,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
             clk,
             resets,
             resetting,
+            hard,
             w1_valid,
             w1_addr,
             w1_data,
@@ -423,6 +426,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         if self.rst.val() | self.flr.val() | self.resets_card.val() {
             self.resets.d.next = 47.into();
             self.resetting.d.next = true;
+            // A second reset while the first one is under way does not save what that one forgets.
+            self.hard.d.next = self.rst.val() | (self.hard.q.val() & self.command.busy.val());
         }
         if self.resetting.q.val() {
             self.enable.d.next = false;
@@ -436,6 +441,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         // Commands.
         self.command.clk.next = self.clk.val();
         self.command.rst.next = self.resetting.q.val();
+        self.command.forget.next = self.hard.q.val();
         self.command.start.next = self.starts.val();
         self.command.start_code.next = self.w2_data.q.val().get_bits::<8>(0);
         self.command.start_index.next = self.w2_data.q.val().get_bits::<24>(8);

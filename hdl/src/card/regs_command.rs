@@ -56,13 +56,15 @@ hdl_module! {
     /// completions that were on their way.
     /// A ring that cannot be read sets its queue pair's state to Error, between commands and also
     /// while one waits for idle. Up to 16 of each side are remembered.
-    /// Epochs outlive their queue pairs, and end with rst.
-    /// After reset, tables are cleared here and in the other blocks; busy is high meanwhile.
+    /// Epochs outlive their queue pairs, and rst too unless forget is high.
+    /// After reset, tables are cleared here, an entry in 4 clocks, and in the other blocks; busy is high meanwhile.
     pub struct CardRegsCommand<const LQ: usize, const LR: usize, const LF: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
         /// Synchronous reset.
         pub rst: Signal<In, Bit>,
+        /// Of the reset before: epochs are forgotten as well.
+        pub forget: Signal<In, Bit>,
         /// A command begins; ignored while one runs.
         pub start: Signal<In, Bit>,
         /// Which.
@@ -134,6 +136,8 @@ hdl_module! {
         then: DFF<Then>,
         /// Entries cleared since reset.
         sweep: DFF<Bits<18>>,
+        /// The entry is addressed, read twice, written.
+        sweep_step: DFF<Bits<2>>,
         /// Of each queue pair: word 0 of its context 47:0, oldest epoch 63:48, newest epoch 79:64.
         contexts: RamReg<80, LQ>,
         /// Arguments, for the machine and for the bus; those written since reset.
@@ -237,6 +241,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             state,
             then,
             sweep,
+            sweep_step,
             written,
             running,
             code,
@@ -381,10 +386,18 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         self.flush_out.d.next = false;
         match self.state.q.val() {
             State::Clear => {
-                self.sweep.d.next = self.sweep.q.val() + 1;
-                self.contexts.wr_en.next = true;
+                self.contexts.rd_addr.next = self.sweep.q.val().get_bits::<LQ>(0);
                 self.contexts.wr_addr.next = self.sweep.q.val().get_bits::<LQ>(0);
-                self.contexts.wr_data.next = 0.into();
+                self.contexts.wr_data.next =
+                    bit_cast::<80, 16>(self.contexts.rd_data.val().get_bits::<16>(64)) << 64;
+                if self.forget.val() {
+                    self.contexts.wr_data.next = 0.into();
+                }
+                self.sweep_step.d.next = self.sweep_step.q.val() + 1;
+                if self.sweep_step.q.val().all() {
+                    self.sweep.d.next = self.sweep.q.val() + 1;
+                    self.contexts.wr_en.next = true;
+                }
                 if (self.sweep.q.val() >> self.lq.val()).any()
                     & (self.sweep.q.val() >> self.lr.val()).any()
                     & (self.sweep.q.val() >> self.lf.val()).any()
@@ -703,6 +716,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         if self.rst.val() {
             self.state.d.next = State::Clear;
             self.sweep.d.next = 0.into();
+            self.sweep_step.d.next = 0.into();
             self.written.d.next = 0.into();
             self.running.d.next = false;
             self.code.d.next = 0.into();

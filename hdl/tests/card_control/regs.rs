@@ -230,7 +230,7 @@ fn counts_go_on_above_32_bits() {
 }
 
 #[test]
-fn resets_make_everything_as_after_power_up() {
+fn xud_06_resets_of_the_function_make_everything_as_after_power_up_but_the_epochs() {
     for by_flr in [false, true] {
         let mut bench = Bench::new(7);
         let create = [0x100, 1, 2, 3, 64, 0, 64, 0, 64, 0];
@@ -284,9 +284,14 @@ fn resets_make_everything_as_after_power_up() {
         bench.set(&regs::STATISTICS_SELECT, 0);
         bench.args(&create);
         let found = bench.run(Command::QueryQp, 1, &[]);
-        assert_eq!(found, (Status::Ok.code(), 0, 0));
-        assert_eq!(bench.run(Command::CreateQp, 1, &create).1, 1);
+        assert_eq!(found, (Status::Ok.code(), 0, 2));
+        assert_eq!(bench.run(Command::CreateQp, 1, &create).1, 3);
         assert_eq!(bench.messages, []);
+        // Not so a reset of the link.
+        bench.rtl.reset(1);
+        bench.clocks(RESET);
+        bench.args(&create);
+        assert_eq!(bench.run(Command::CreateQp, 1, &create).1, 1);
     }
 }
 

@@ -13,7 +13,7 @@ pub const LF: usize = 6;
 /// Clocks from a read to its answer.
 const READ: u64 = 7;
 /// Clocks for which a reset lasts, with the tables behind it.
-pub const RESET: u64 = 48 + (1 << LF) + 8;
+pub const RESET: u64 = 48 + 4 * (1 << LF) + 8;
 /// Clocks for which all must be idle.
 const QUIET: u64 = 16;
 

@@ -147,11 +147,14 @@ impl CardModel {
         Ok(card)
     }
 
-    /// Function-level reset: as after power-up.
+    /// Function-level reset: as after power-up, but that no epoch is handed out again (XUD-6).
     pub fn reset(&mut self) {
         let pci = self.pci;
-        if let Ok(fresh) = Self::new(self.config) {
+        if let Ok(mut fresh) = Self::new(self.config) {
+            self.engine.reset();
+            std::mem::swap(&mut fresh.engine, &mut self.engine);
             *self = Self { pci, ..fresh };
+            self.set_line();
         }
     }
 

@@ -264,6 +264,14 @@ impl Card {
         })
     }
 
+    /// As new, but for the epochs: none is handed out again (XUD-6).
+    pub fn reset(&mut self) {
+        let epochs = std::mem::take(&mut self.epochs);
+        if let Ok(fresh) = Self::new(self.config) {
+            *self = Self { epochs, ..fresh };
+        }
+    }
+
     /// Its parameters.
     #[must_use]
     pub fn config(&self) -> &CardConfig {

@@ -238,7 +238,7 @@ fn destruction_leaves_nothing_a_thousand_times() {
 }
 
 #[test]
-fn a_reset_forgets_everything() {
+fn xud_06_a_reset_forgets_everything_but_the_epochs() {
     let mut hosts = [Host::new(0), Host::new(1)];
     hosts.iter_mut().for_each(|host| host.connect(1, LOGS));
     hosts[0].post_send(1, &work(Peer { node: 1, qpn: 1 }, DATA, 8));
@@ -260,7 +260,7 @@ fn a_reset_forgets_everything() {
         assert!(Counter::ALL.iter().all(|counter| host.count(*counter) == 0));
         assert_eq!(host.card.next_frame(0), None);
         host.start(0);
-        assert_eq!(host.create(1, LOGS), 1, "epochs begin anew");
+        assert_eq!(host.create(1, LOGS), 2, "no epoch is handed out again");
         assert_eq!(
             host.card.read(regs::MSIX_TABLE + 12),
             1,
