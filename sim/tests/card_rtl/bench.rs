@@ -214,11 +214,19 @@ pub struct Pair {
 impl Pair {
     /// Verilated cards.
     pub fn rtl(seed: u64, stall: u8) -> Self {
+        Self::rtl_behind(&Config {
+            seed,
+            stall,
+            ..Config::default()
+        })
+    }
+
+    /// The same behind root complexes like this.
+    pub fn rtl_behind(config: &Config) -> Self {
         Self::of([0, 1].map(|node| {
             let root = Config {
-                seed: seed.wrapping_mul(2).wrapping_add(node),
-                stall,
-                ..Config::default()
+                seed: config.seed.wrapping_mul(2).wrapping_add(node),
+                ..config.clone()
             };
             Card::Rtl(Box::new(RtlNode::new(library(), root).unwrap()))
         }))

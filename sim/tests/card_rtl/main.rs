@@ -3,7 +3,9 @@
 
 mod bench;
 mod exchange;
+mod hang;
 mod model;
+mod traffic;
 
 use std::sync::OnceLock;
 
