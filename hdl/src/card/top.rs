@@ -156,6 +156,7 @@ hdl_module! {
         /// Sources that share a counter.
         bad_qp: EventMerge,
         local_error: EventMerge,
+        unsent: EventMerge,
         bad_doorbell: EventMerge,
         worse_doorbell: EventMerge,
         read_failed: EventMerge,
@@ -194,6 +195,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.guard.clk.next = self.clk.val();
         self.bad_qp.clk.next = self.clk.val();
         self.local_error.clk.next = self.clk.val();
+        self.unsent.clk.next = self.clk.val();
         self.bad_doorbell.clk.next = self.clk.val();
         self.worse_doorbell.clk.next = self.clk.val();
         self.read_failed.clk.next = self.clk.val();
@@ -590,8 +592,12 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.bad_qp.rst.next = self.soft.q.val();
         self.bad_qp.a.next = self.recv.ev_bad_qp.val();
         self.bad_qp.b.next = self.in_flight.ev_bad_qp.val();
+        // A work request may also end in LOCAL_DMA, after its check.
+        self.unsent.rst.next = self.soft.q.val();
+        self.unsent.a.next = self.send.ev_local_error.val();
+        self.unsent.b.next = self.tx.m_fail_valid.val() & self.in_flight.fail_ready.val();
         self.local_error.rst.next = self.soft.q.val();
-        self.local_error.a.next = self.send.ev_local_error.val();
+        self.local_error.a.next = self.unsent.m.val();
         self.local_error.b.next = self.recv.ev_local_error.val();
         self.bad_doorbell.rst.next = self.soft.q.val();
         self.bad_doorbell.a.next = self.send.ev_bad_doorbell.val();

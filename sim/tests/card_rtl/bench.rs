@@ -1,213 +1,492 @@
-//! Two Verilated cards back to back, with bare registers and rings: for figures in clocks.
+//! Two cards joined by a clean link, used by hand: registers, rings and host memory that is mapped to the byte.
 
-use tributary_protocol::card::command::{self, Command, State};
+use std::collections::VecDeque;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use tributary_protocol::card::command::{Command, State, Status};
 use tributary_protocol::card::descriptor::{
-    Completion, OPCODE_SEND, ReceiveRequest, WORK_LEN, WorkRequest,
+    COMPLETION_LEN, Completion, RECEIVE_LEN, ReceiveRequest, WORK_LEN, WorkRequest,
 };
-use tributary_protocol::card::model::{HostMemory, Unanswered};
-use tributary_protocol::card::regs::{self, doorbell};
-use tributary_protocol::xud::{Peer, Window};
-use tributary_sim::card::{Node, RtlNode};
-use tributary_sim::pcie::Config;
+use tributary_protocol::card::model::{self, CardModel, ModelConfig, Unanswered};
+use tributary_protocol::card::regs::{
+    ARG0, COMMAND, COMMAND_CODE, COMMAND_INDEX, CONTROL, CONTROL_ENABLE, Counter,
+    DOORBELL_COMPLETE, DOORBELL_RECEIVE, DOORBELL_SEND, MSIX_TABLE, MTU, NODE, RESULT0, RESULT1,
+    STATISTICS_HIGH, STATISTICS_LOW, STATISTICS_SELECT, STATUS, STATUS_BUSY, STATUS_CODE, doorbell,
+};
+use tributary_protocol::registers::Register;
+use tributary_protocol::roce;
+use tributary_sim::card::{CLOCK_NS, Node, RtlNode};
+use tributary_sim::pcie::{Access, Config, HostMemory};
 
 use super::library;
 
-/// log2 of every ring.
-const RING_LOG: u8 = 11;
-const RING: usize = 1 << RING_LOG;
-const SEND: u64 = 0x10_0000;
-const RECEIVE: u64 = 0x20_0000;
-const COMPLETE: u64 = 0x30_0000;
-const DATA: u64 = 0x40_0000;
-const Q_KEY: u32 = 0x1234;
-/// The queue pair that everything goes over.
-const QPN: u32 = 1;
+/// Time between two looks at the links, ns.
+const STEP_NS: u64 = 100 * CLOCK_NS;
+/// A card that is not done by then hangs, ns.
+const PATIENCE_NS: u64 = 20_000_000;
+/// Interrupts are writes to this page.
+pub const MSI: u64 = 0xFEE0_0000;
+/// Memory that cards only read: [`AREA`] bytes.
+pub const READS: u64 = 0xC000_0000;
+/// Memory that cards only write: [`AREA`] bytes on both sides of 4 GiB.
+pub const WRITES: u64 = 0xFFFF_8000;
+/// Bytes of each.
+pub const AREA: u64 = 0x1_0000;
+/// Rings of the queue pairs lie from here on, [`RINGS_EACH`] bytes apart.
+const RINGS: u64 = 0x7_0000_0000;
+const RINGS_EACH: u64 = 0x1_0000;
 
-/// One piece of memory, from address 0 on.
-pub struct Flat(Vec<u8>);
+/// Random choices.
+pub struct Dice(ChaCha8Rng);
 
-impl HostMemory for Flat {
+impl Dice {
+    pub fn new(seed: u64) -> Self {
+        Self(ChaCha8Rng::seed_from_u64(seed))
+    }
+
+    pub fn word(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0.next_u64() % limit
+    }
+
+    /// True in so many of 100 cases.
+    pub fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    pub fn pick<T: Clone>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize].clone()
+    }
+
+    pub fn bytes(&mut self, count: usize) -> Vec<u8> {
+        let mut bytes = vec![0; count];
+        self.0.fill_bytes(&mut bytes);
+        bytes
+    }
+}
+
+/// A card of either kind.
+pub enum Card {
+    Rtl(Box<RtlNode>),
+    Model(Box<CardModel>),
+}
+
+impl Card {
+    fn node(&mut self) -> &mut dyn Node {
+        match self {
+            Self::Rtl(card) => &mut **card,
+            Self::Model(card) => &mut **card,
+        }
+    }
+}
+
+/// Host memory that notes how much was done to it.
+#[derive(Default)]
+pub struct Memory {
+    pub mapped: HostMemory,
+    pub interrupts: Vec<u32>,
+    accesses: u64,
+}
+
+impl model::HostMemory for Memory {
     fn read(&mut self, iova: u64, into: &mut [u8]) -> Result<(), Unanswered> {
-        let from = self.0.get(iova as usize..).ok_or(Unanswered)?;
-        into.copy_from_slice(from.get(..into.len()).ok_or(Unanswered)?);
-        Ok(())
+        self.accesses += 1;
+        model::HostMemory::read(&mut self.mapped, iova, into)
     }
 
     fn write(&mut self, iova: u64, from: &[u8]) -> Result<(), Unanswered> {
-        let to = self.0.get_mut(iova as usize..).ok_or(Unanswered)?;
-        to.get_mut(..from.len())
-            .ok_or(Unanswered)?
-            .copy_from_slice(from);
-        Ok(())
+        self.accesses += 1;
+        if let (MSI, Ok(data)) = (iova, <[u8; 4]>::try_from(from)) {
+            self.interrupts.push(u32::from_le_bytes(data));
+            return Ok(());
+        }
+        model::HostMemory::write(&mut self.mapped, iova, from)
     }
 }
 
+/// A host with its card.
 pub struct Host {
-    pub card: RtlNode,
-    pub memory: Flat,
-    seen: u16,
+    pub card: Card,
+    pub memory: Memory,
+    /// Frames that will arrive in the next step.
+    pub inbox: VecDeque<Vec<u8>>,
 }
 
+/// What software knows of a queue pair.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    pub qpn: u32,
+    /// log2 of the entries of the send, receive and completion ring.
+    pub logs: [u8; 3],
+    pub domain: u16,
+    pub q_key: u32,
+    pub first_psn: u32,
+    pub timeout: u8,
+    pub posted: u16,
+    pub receives: u16,
+    pub consumed: u16,
+}
+
+impl Queue {
+    pub fn new(qpn: u32, logs: [u8; 3]) -> Self {
+        Self {
+            qpn,
+            logs,
+            domain: 7,
+            q_key: 0x1234_5678,
+            first_psn: 0xFF_FFF0,
+            timeout: 4,
+            posted: 0,
+            receives: 0,
+            consumed: 0,
+        }
+    }
+
+    /// First byte and length of a ring: 0 send, 1 receive, 2 complete.
+    pub fn ring(&self, which: usize) -> (u64, u64) {
+        let entry = [WORK_LEN, RECEIVE_LEN, COMPLETION_LEN][which] as u64;
+        let base = RINGS + RINGS_EACH * u64::from(self.qpn) + 0x4000 * which as u64;
+        (base, entry << self.logs[which])
+    }
+
+    fn entry(&self, which: usize, number: u16) -> u64 {
+        let (base, bytes) = self.ring(which);
+        base + (u64::from(number) * (bytes >> self.logs[which])) % bytes
+    }
+
+    pub fn args(&self, vector: u32) -> [u32; 10] {
+        let [send, receive, complete] = self.logs.map(u32::from);
+        let shape = send << 4
+            | receive << 8
+            | complete << 12
+            | u32::from(self.timeout) << 16
+            | vector << 24;
+        let mut args = [0; 10];
+        args[..4].copy_from_slice(&[shape, self.q_key, self.domain.into(), self.first_psn]);
+        for which in 0..3 {
+            let base = self.ring(which).0;
+            args[4 + 2 * which] = base as u32;
+            args[5 + 2 * which] = (base >> 32) as u32;
+        }
+        args
+    }
+}
+
+/// What a region is made with.
+#[derive(Clone, Copy, Debug)]
+pub struct Region {
+    pub index: u32,
+    pub variant: u8,
+    pub local_write: bool,
+    pub domain: u16,
+    pub base: u64,
+    pub length: u64,
+}
+
+impl Region {
+    pub fn key(&self) -> u32 {
+        self.index << 8 | u32::from(self.variant)
+    }
+
+    pub fn args(&self) -> [u32; 6] {
+        [
+            u32::from(self.variant) | u32::from(self.local_write) << 8,
+            self.domain.into(),
+            self.base as u32,
+            (self.base >> 32) as u32,
+            self.length as u32,
+            (self.length >> 32) as u32,
+        ]
+    }
+}
+
+/// Two hosts, nodes 0 and 1.
 pub struct Pair {
     pub hosts: [Host; 2],
-    /// Clock in which the first word of a frame of the first card was on the line, with the latest doorbell.
-    pub first_word: Option<u64>,
-}
-
-impl Host {
-    fn new(node: u16, latency: u32) -> Self {
-        let config = Config {
-            seed: node.into(),
-            large: true,
-            ordered: true,
-            latency: latency..=latency,
-            ..Config::default()
-        };
-        let mut host = Self {
-            card: RtlNode::new(library(), config).unwrap(),
-            memory: Flat(vec![0; 0x80_0000]),
-            seen: 0,
-        };
-        host.wait();
-        host.set(&regs::NODE, node.into());
-        host.set(&regs::TIMEOUT_UNIT, 512);
-        host.set(&regs::CONTROL, 1);
-        let low_high = |address: u64| [address as u32, (address >> 32) as u32];
-        let log = u32::from(RING_LOG);
-        let shape = command::SHAPE_SEND.put(log)
-            | command::SHAPE_RECEIVE.put(log)
-            | command::SHAPE_COMPLETE.put(log)
-            | command::SHAPE_TIMEOUT.put(8);
-        let mut args = vec![shape, Q_KEY, 7, 0];
-        for base in [SEND, RECEIVE, COMPLETE] {
-            args.extend(low_high(base));
-        }
-        host.command(Command::CreateQp, QPN, &args);
-        let mut args = vec![command::REGION_LOCAL_WRITE.put(1), 7];
-        args.extend(low_high(DATA));
-        args.extend(low_high(0x40_0000));
-        host.command(Command::SetRegion, 1, &args);
-        for state in [State::ReadyToReceive, State::ReadyToSend] {
-            host.command(Command::ModifyQp, QPN, &[state.code().into()]);
-        }
-        host
-    }
-
-    fn set(&mut self, register: &tributary_protocol::registers::Register, value: u32) {
-        self.card.write32(register.offset.into(), value);
-    }
-
-    fn wait(&mut self) {
-        let busy = regs::STATUS_BUSY.mask();
-        let status = regs::STATUS.offset.into();
-        let mut rounds = 0;
-        while self.card.read32(status) & busy != 0 {
-            self.card.clock(Some(&mut self.memory));
-            rounds += 1;
-            assert!(rounds < 10_000, "a command does not end");
-        }
-    }
-
-    fn command(&mut self, command: Command, index: u32, args: &[u32]) {
-        for (at, arg) in args.iter().enumerate() {
-            self.card
-                .write32(u32::from(regs::ARG0) + 4 * at as u32, *arg);
-        }
-        self.set(&regs::COMMAND, u32::from(command.code()) | index << 8);
-        self.wait();
-        let status = self.card.read32(regs::STATUS.offset.into());
-        assert_eq!(regs::STATUS_CODE.get(status), 0, "{command}");
-    }
-
-    pub fn counter(&mut self, counter: regs::Counter) -> u32 {
-        self.set(&regs::STATISTICS_SELECT, counter.code().into());
-        self.card.read32(regs::STATISTICS_LOW.offset.into())
-    }
-
-    /// New completions.
-    pub fn poll(&mut self) -> Vec<Completion> {
-        let mut new = Vec::new();
-        loop {
-            let at = COMPLETE as usize + 64 * (usize::from(self.seen) % RING);
-            let entry = self.memory.0[at..].first_chunk().unwrap();
-            if (entry[56] & 1 == 1) != Completion::phase(self.seen, RING_LOG) {
-                return new;
-            }
-            let completion = Completion::decode(entry).unwrap();
-            assert_eq!(completion.number, self.seen);
-            self.seen = self.seen.wrapping_add(1);
-            new.push(completion);
-        }
-    }
-
-    /// Posts so many receive requests of so many bytes.
-    pub fn receives(&mut self, count: u16, length: u32) {
-        for number in 0..count {
-            let request = ReceiveRequest {
-                wr_id: number.into(),
-                address: DATA + u64::from(number) % 64 * 4096,
-                lkey: command::key(1, 0),
-                length,
-            };
-            let at = RECEIVE as usize + 32 * usize::from(number);
-            self.memory.0[at..at + 32].copy_from_slice(&request.encode());
-        }
-        self.card
-            .write32(doorbell(QPN, &regs::DOORBELL_RECEIVE), count.into());
-    }
-
-    /// Posts so many work requests, each with so many bytes of head and from memory; the doorbell is still to come.
-    pub fn sends(&mut self, count: u16, head: u8, length: u32) {
-        for number in 0..count {
-            let request = WorkRequest {
-                opcode: OPCODE_SEND,
-                head_len: head,
-                length,
-                wr_id: number.into(),
-                address: DATA + u64::from(number) % 64 * 4096,
-                lkey: command::key(1, 0),
-                version_flags: 0,
-                to: Peer { node: 1, qpn: QPN },
-                window: Window::default(),
-                head: [number as u8; 16],
-            };
-            let at = SEND as usize + WORK_LEN * usize::from(number);
-            self.memory.0[at..at + WORK_LEN].copy_from_slice(&request.encode());
-        }
-    }
-
-    pub fn ring(&mut self, count: u16) {
-        self.card
-            .write32(doorbell(QPN, &regs::DOORBELL_SEND), count.into());
-    }
+    pub now: u64,
+    frames: u64,
 }
 
 impl Pair {
-    /// Two cards, ready; their hosts answer after so many clocks.
-    pub fn new(latency: u32) -> Self {
+    /// Verilated cards.
+    pub fn rtl(seed: u64, stall: u8) -> Self {
+        Self::rtl_behind(&Config {
+            seed,
+            stall,
+            ..Config::default()
+        })
+    }
+
+    /// The same behind root complexes like this.
+    pub fn rtl_behind(config: &Config) -> Self {
+        Self::of([0, 1].map(|node| {
+            let root = Config {
+                seed: config.seed.wrapping_mul(2).wrapping_add(node),
+                ..config.clone()
+            };
+            Card::Rtl(Box::new(RtlNode::new(library(), root).unwrap()))
+        }))
+    }
+
+    /// Cards of the model, as large.
+    pub fn model() -> Self {
+        let config = ModelConfig {
+            qps_log: 4,
+            regions_log: 5,
+            in_flight_log: 6,
+            ..ModelConfig::default()
+        };
+        Self::of([0, 1].map(|_| Card::Model(Box::new(CardModel::new(config).unwrap()))))
+    }
+
+    fn of(cards: [Card; 2]) -> Self {
+        let hosts = cards.map(|card| {
+            let mut memory = Memory::default();
+            memory.mapped.map(READS, AREA, Access::Read).unwrap();
+            memory.mapped.map(WRITES, AREA, Access::Write).unwrap();
+            Host {
+                card,
+                memory,
+                inbox: VecDeque::new(),
+            }
+        });
         Self {
-            hosts: [Host::new(0, latency), Host::new(1, latency)],
-            first_word: None,
+            hosts,
+            now: 0,
+            frames: 0,
         }
     }
 
-    /// One clock of both; frames cross without delay.
-    pub fn clock(&mut self) {
-        for from in 0..2 {
-            let host = &mut self.hosts[from];
-            host.card.clock(Some(&mut host.memory));
-            if from == 0 && self.first_word.is_none() && host.card.is_sending() {
-                self.first_word = Some(host.card.clocks());
+    /// What a driver does first.
+    pub fn open(&mut self, at: usize, mtu: u32) {
+        self.wait(at);
+        for vector in 0..8 {
+            for (word, value) in [MSI as u32, 0, vector, 0].into_iter().enumerate() {
+                self.write_at(at, MSIX_TABLE + 16 * vector + 4 * word as u32, value);
             }
-            while let Some(frame) = self.hosts[from].card.next_frame(0) {
-                self.hosts[1 - from].card.receive_frame(&frame, 0);
-            }
+        }
+        self.write(at, &NODE, at as u32);
+        self.write(at, &MTU, mtu);
+        self.write(at, &CONTROL, CONTROL_ENABLE.put(1));
+    }
+
+    pub fn rtl_card(&mut self, at: usize) -> (&mut RtlNode, &mut Memory) {
+        let host = &mut self.hosts[at];
+        match &mut host.card {
+            Card::Rtl(card) => (card, &mut host.memory),
+            Card::Model(_) => panic!("a model"),
         }
     }
 
-    pub fn check(&self) {
+    pub fn mapped(&mut self, at: usize) -> &mut HostMemory {
+        &mut self.hosts[at].memory.mapped
+    }
+
+    pub fn read_at(&mut self, at: usize, offset: u32) -> u32 {
+        self.hosts[at].card.node().read32(offset)
+    }
+
+    pub fn read(&mut self, at: usize, register: &Register) -> u32 {
+        self.read_at(at, register.offset.into())
+    }
+
+    pub fn write_at(&mut self, at: usize, offset: u32, value: u32) {
+        self.hosts[at].card.node().write32(offset, value);
+    }
+
+    pub fn write(&mut self, at: usize, register: &Register, value: u32) {
+        self.write_at(at, register.offset.into(), value);
+    }
+
+    /// A little time passes.
+    pub fn step(&mut self) {
         for host in &self.hosts {
-            host.card.check().unwrap();
+            if let Card::Rtl(card) = &host.card {
+                self.now = self.now.max(card.clocks() * CLOCK_NS);
+            }
+        }
+        self.now += STEP_NS;
+        let now = self.now;
+        let mut sent = Vec::new();
+        for host in &mut self.hosts {
+            let node = host.card.node();
+            for frame in host.inbox.drain(..) {
+                node.receive_frame(&frame, now);
+            }
+            node.step(&mut host.memory, now);
+            sent.extend(std::iter::from_fn(|| node.next_frame(now)));
+        }
+        for frame in sent {
+            self.frames += 1;
+            let frame_to = roce::decode(&frame).expect("a card sends frames that are whole");
+            let [.., high, low] = frame_to.link.dst_ip;
+            let to = usize::from(u16::from_be_bytes([high, low]));
+            if let Some(host) = self.hosts.get_mut(to) {
+                host.inbox.push_back(frame);
+            }
+        }
+    }
+
+    pub fn run(&mut self, ns: u64) {
+        let end = self.now + ns;
+        while self.now < end {
+            self.step();
+        }
+    }
+
+    /// Runs until nothing has moved for so long.
+    pub fn settle(&mut self, quiet: u64) {
+        let start = self.now;
+        let activity = |pair: &Self| {
+            let accesses: u64 = pair.hosts.iter().map(|host| host.memory.accesses).sum();
+            accesses + pair.frames
+        };
+        let (mut last, mut since) = (activity(self), self.now);
+        while self.now - since < quiet {
+            assert!(self.now - start < PATIENCE_NS, "it comes to no rest");
+            self.step();
+            let new = activity(self);
+            if new != last {
+                (last, since) = (new, self.now);
+            }
+        }
+    }
+
+    /// Waits until no command runs; its status.
+    pub fn wait(&mut self, at: usize) -> u32 {
+        let start = self.now;
+        loop {
+            self.step();
+            let status = self.read(at, &STATUS);
+            if STATUS_BUSY.get(status) == 0 {
+                return STATUS_CODE.get(status);
+            }
+            assert!(self.now - start < PATIENCE_NS, "a command does not end");
+        }
+    }
+
+    /// A command by its code: status and results.
+    pub fn raw_command(&mut self, at: usize, code: u8, index: u32, args: &[u32]) -> [u32; 3] {
+        for (word, arg) in args.iter().enumerate() {
+            self.write_at(at, u32::from(ARG0) + 4 * word as u32, *arg);
+        }
+        let command = COMMAND_CODE.put(code.into()) | COMMAND_INDEX.put(index);
+        self.write(at, &COMMAND, command);
+        [
+            self.wait(at),
+            self.read(at, &RESULT0),
+            self.read(at, &RESULT1),
+        ]
+    }
+
+    /// A command that succeeds: its first result.
+    pub fn command(&mut self, at: usize, command: Command, index: u32, args: &[u32]) -> u32 {
+        let [status, result, _] = self.raw_command(at, command.code(), index, args);
+        assert_eq!(status, u32::from(Status::Ok.code()), "{command:?} {index}");
+        result
+    }
+
+    /// Maps the rings of a queue pair, empty.
+    pub fn map_rings(&mut self, at: usize, queue: &Queue) {
+        let memory = self.mapped(at);
+        for which in 0..3 {
+            let (base, bytes) = queue.ring(which);
+            let access = [Access::Read, Access::Read, Access::Write][which];
+            memory.write(base, &vec![0; bytes as usize]);
+            memory.map(base, bytes, access).unwrap();
+        }
+    }
+
+    pub fn unmap_rings(&mut self, at: usize, queue: &Queue) {
+        for which in 0..3 {
+            self.mapped(at).unmap(queue.ring(which).0);
+        }
+    }
+
+    /// A queue pair that sends and receives; its epoch.
+    pub fn create(&mut self, at: usize, queue: &Queue) -> u16 {
+        self.map_rings(at, queue);
+        let vector = queue.qpn % 8;
+        let epoch = self.command(at, Command::CreateQp, queue.qpn, &queue.args(vector));
+        for state in [State::ReadyToReceive, State::ReadyToSend] {
+            let state = state.code().into();
+            self.command(at, Command::ModifyQp, queue.qpn, &[state]);
+        }
+        epoch as u16
+    }
+
+    pub fn destroy(&mut self, at: usize, queue: &Queue) {
+        self.command(at, Command::DestroyQp, queue.qpn, &[]);
+        self.unmap_rings(at, queue);
+    }
+
+    pub fn set_region(&mut self, at: usize, region: &Region) {
+        self.command(at, Command::SetRegion, region.index, &region.args());
+    }
+
+    /// Puts work requests into the ring and rings its doorbell.
+    pub fn post_sends(&mut self, at: usize, queue: &Queue, work: &[WorkRequest]) {
+        let mut number = queue.posted;
+        for work in work {
+            let entry = queue.entry(0, number);
+            self.mapped(at).write(entry, &work.encode());
+            number = number.wrapping_add(1);
+        }
+        self.write_at(at, doorbell(queue.qpn, &DOORBELL_SEND), number.into());
+    }
+
+    pub fn post_receives(&mut self, at: usize, queue: &Queue, requests: &[ReceiveRequest]) {
+        let mut number = queue.receives;
+        for request in requests {
+            let entry = queue.entry(1, number);
+            self.mapped(at).write(entry, &request.encode());
+            number = number.wrapping_add(1);
+        }
+        self.write_at(at, doorbell(queue.qpn, &DOORBELL_RECEIVE), number.into());
+    }
+
+    /// Completions that are new, in their order; each has the phase and the number that it must have.
+    pub fn completions(&self, at: usize, queue: &Queue) -> Vec<Completion> {
+        let memory = &self.hosts[at].memory.mapped;
+        let log = queue.logs[2];
+        let mut new = Vec::new();
+        let mut number = queue.consumed;
+        while new.len() < 1 << log {
+            let mut entry = [0; COMPLETION_LEN];
+            memory.read(queue.entry(2, number), &mut entry);
+            if (entry[56] & 1 == 1) != Completion::phase(number, log) {
+                break;
+            }
+            let completion = Completion::decode(&entry).unwrap();
+            assert_eq!(completion.number, number, "queue pair {}", queue.qpn);
+            assert_eq!(completion.encode(log), entry, "queue pair {}", queue.qpn);
+            new.push(completion);
+            number = number.wrapping_add(1);
+        }
+        new
+    }
+
+    pub fn consume(&mut self, at: usize, queue: &Queue) {
+        let offset = doorbell(queue.qpn, &DOORBELL_COMPLETE);
+        self.write_at(at, offset, queue.consumed.into());
+    }
+
+    pub fn counter(&mut self, at: usize, counter: Counter) -> u64 {
+        self.write(at, &STATISTICS_SELECT, counter.code().into());
+        let low = self.read(at, &STATISTICS_LOW);
+        u64::from(self.read(at, &STATISTICS_HIGH)) << 32 | u64::from(low)
+    }
+
+    /// No rule of a bus was broken, and nothing was touched that is not mapped.
+    pub fn check(&mut self) {
+        for host in &mut self.hosts {
+            host.card.node().check().unwrap();
+            let denied = host.memory.mapped.denied();
+            assert!(denied.is_empty(), "{denied:?}");
         }
     }
 }

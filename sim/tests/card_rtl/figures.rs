@@ -3,7 +3,7 @@
 use tributary_protocol::card::regs::Counter;
 use tributary_protocol::xud::Outcome;
 
-use super::bench::Pair;
+use super::back_to_back::Pair;
 
 /// Clocks from one completion at the receiver to the next, in the steady state.
 fn clocks_per_message(latency: u32, count: u16, head: u8, length: u32) -> f64 {

@@ -1,8 +1,13 @@
-//! The driver on Verilated cards, each behind a root complex that checks every TLP. `XUD_SEED=n` replays one run.
+//! The driver on Verilated cards, each behind a root complex that checks every TLP. `XUD_SEED=n` replays one run;
+//! `CARD_LONG=1` runs the campaigns at full length, about half an hour.
 
+mod back_to_back;
 mod bench;
 mod exchange;
 mod figures;
+mod hang;
+mod model;
+mod traffic;
 
 use std::sync::OnceLock;
 
@@ -15,6 +20,11 @@ use tributary_sim::verilate::Verilated;
 fn library() -> &'static Verilated {
     static LIBRARY: OnceLock<Verilated> = OnceLock::new();
     LIBRARY.get_or_init(|| CardSizes::default().build(false).unwrap())
+}
+
+/// Whether campaigns run at full length.
+fn long() -> bool {
+    std::env::var_os("CARD_LONG").is_some()
 }
 
 fn seed() -> u64 {

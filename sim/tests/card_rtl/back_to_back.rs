@@ -1,0 +1,213 @@
+//! Two Verilated cards back to back, with bare registers and rings: for figures in clocks.
+
+use tributary_protocol::card::command::{self, Command, State};
+use tributary_protocol::card::descriptor::{
+    Completion, OPCODE_SEND, ReceiveRequest, WORK_LEN, WorkRequest,
+};
+use tributary_protocol::card::model::{HostMemory, Unanswered};
+use tributary_protocol::card::regs::{self, doorbell};
+use tributary_protocol::xud::{Peer, Window};
+use tributary_sim::card::{Node, RtlNode};
+use tributary_sim::pcie::Config;
+
+use super::library;
+
+/// log2 of every ring.
+const RING_LOG: u8 = 11;
+const RING: usize = 1 << RING_LOG;
+const SEND: u64 = 0x10_0000;
+const RECEIVE: u64 = 0x20_0000;
+const COMPLETE: u64 = 0x30_0000;
+const DATA: u64 = 0x40_0000;
+const Q_KEY: u32 = 0x1234;
+/// The queue pair that everything goes over.
+const QPN: u32 = 1;
+
+/// One piece of memory, from address 0 on.
+pub struct Flat(Vec<u8>);
+
+impl HostMemory for Flat {
+    fn read(&mut self, iova: u64, into: &mut [u8]) -> Result<(), Unanswered> {
+        let from = self.0.get(iova as usize..).ok_or(Unanswered)?;
+        into.copy_from_slice(from.get(..into.len()).ok_or(Unanswered)?);
+        Ok(())
+    }
+
+    fn write(&mut self, iova: u64, from: &[u8]) -> Result<(), Unanswered> {
+        let to = self.0.get_mut(iova as usize..).ok_or(Unanswered)?;
+        to.get_mut(..from.len())
+            .ok_or(Unanswered)?
+            .copy_from_slice(from);
+        Ok(())
+    }
+}
+
+pub struct Host {
+    pub card: RtlNode,
+    pub memory: Flat,
+    seen: u16,
+}
+
+pub struct Pair {
+    pub hosts: [Host; 2],
+    /// Clock in which the first word of a frame of the first card was on the line, with the latest doorbell.
+    pub first_word: Option<u64>,
+}
+
+impl Host {
+    fn new(node: u16, latency: u32) -> Self {
+        let config = Config {
+            seed: node.into(),
+            large: true,
+            ordered: true,
+            latency: latency..=latency,
+            ..Config::default()
+        };
+        let mut host = Self {
+            card: RtlNode::new(library(), config).unwrap(),
+            memory: Flat(vec![0; 0x80_0000]),
+            seen: 0,
+        };
+        host.wait();
+        host.set(&regs::NODE, node.into());
+        host.set(&regs::TIMEOUT_UNIT, 512);
+        host.set(&regs::CONTROL, 1);
+        let low_high = |address: u64| [address as u32, (address >> 32) as u32];
+        let log = u32::from(RING_LOG);
+        let shape = command::SHAPE_SEND.put(log)
+            | command::SHAPE_RECEIVE.put(log)
+            | command::SHAPE_COMPLETE.put(log)
+            | command::SHAPE_TIMEOUT.put(8);
+        let mut args = vec![shape, Q_KEY, 7, 0];
+        for base in [SEND, RECEIVE, COMPLETE] {
+            args.extend(low_high(base));
+        }
+        host.command(Command::CreateQp, QPN, &args);
+        let mut args = vec![command::REGION_LOCAL_WRITE.put(1), 7];
+        args.extend(low_high(DATA));
+        args.extend(low_high(0x40_0000));
+        host.command(Command::SetRegion, 1, &args);
+        for state in [State::ReadyToReceive, State::ReadyToSend] {
+            host.command(Command::ModifyQp, QPN, &[state.code().into()]);
+        }
+        host
+    }
+
+    fn set(&mut self, register: &tributary_protocol::registers::Register, value: u32) {
+        self.card.write32(register.offset.into(), value);
+    }
+
+    fn wait(&mut self) {
+        let busy = regs::STATUS_BUSY.mask();
+        let status = regs::STATUS.offset.into();
+        let mut rounds = 0;
+        while self.card.read32(status) & busy != 0 {
+            self.card.clock(Some(&mut self.memory));
+            rounds += 1;
+            assert!(rounds < 10_000, "a command does not end");
+        }
+    }
+
+    fn command(&mut self, command: Command, index: u32, args: &[u32]) {
+        for (at, arg) in args.iter().enumerate() {
+            self.card
+                .write32(u32::from(regs::ARG0) + 4 * at as u32, *arg);
+        }
+        self.set(&regs::COMMAND, u32::from(command.code()) | index << 8);
+        self.wait();
+        let status = self.card.read32(regs::STATUS.offset.into());
+        assert_eq!(regs::STATUS_CODE.get(status), 0, "{command}");
+    }
+
+    pub fn counter(&mut self, counter: regs::Counter) -> u32 {
+        self.set(&regs::STATISTICS_SELECT, counter.code().into());
+        self.card.read32(regs::STATISTICS_LOW.offset.into())
+    }
+
+    /// New completions.
+    pub fn poll(&mut self) -> Vec<Completion> {
+        let mut new = Vec::new();
+        loop {
+            let at = COMPLETE as usize + 64 * (usize::from(self.seen) % RING);
+            let entry = self.memory.0[at..].first_chunk().unwrap();
+            if (entry[56] & 1 == 1) != Completion::phase(self.seen, RING_LOG) {
+                return new;
+            }
+            let completion = Completion::decode(entry).unwrap();
+            assert_eq!(completion.number, self.seen);
+            self.seen = self.seen.wrapping_add(1);
+            new.push(completion);
+        }
+    }
+
+    /// Posts so many receive requests of so many bytes.
+    pub fn receives(&mut self, count: u16, length: u32) {
+        for number in 0..count {
+            let request = ReceiveRequest {
+                wr_id: number.into(),
+                address: DATA + u64::from(number) % 64 * 4096,
+                lkey: command::key(1, 0),
+                length,
+            };
+            let at = RECEIVE as usize + 32 * usize::from(number);
+            self.memory.0[at..at + 32].copy_from_slice(&request.encode());
+        }
+        self.card
+            .write32(doorbell(QPN, &regs::DOORBELL_RECEIVE), count.into());
+    }
+
+    /// Posts so many work requests, each with so many bytes of head and from memory; the doorbell is still to come.
+    pub fn sends(&mut self, count: u16, head: u8, length: u32) {
+        for number in 0..count {
+            let request = WorkRequest {
+                opcode: OPCODE_SEND,
+                head_len: head,
+                length,
+                wr_id: number.into(),
+                address: DATA + u64::from(number) % 64 * 4096,
+                lkey: command::key(1, 0),
+                version_flags: 0,
+                to: Peer { node: 1, qpn: QPN },
+                window: Window::default(),
+                head: [number as u8; 16],
+            };
+            let at = SEND as usize + WORK_LEN * usize::from(number);
+            self.memory.0[at..at + WORK_LEN].copy_from_slice(&request.encode());
+        }
+    }
+
+    pub fn ring(&mut self, count: u16) {
+        self.card
+            .write32(doorbell(QPN, &regs::DOORBELL_SEND), count.into());
+    }
+}
+
+impl Pair {
+    /// Two cards, ready; their hosts answer after so many clocks.
+    pub fn new(latency: u32) -> Self {
+        Self {
+            hosts: [Host::new(0, latency), Host::new(1, latency)],
+            first_word: None,
+        }
+    }
+
+    /// One clock of both; frames cross without delay.
+    pub fn clock(&mut self) {
+        for from in 0..2 {
+            let host = &mut self.hosts[from];
+            host.card.clock(Some(&mut host.memory));
+            if from == 0 && self.first_word.is_none() && host.card.is_sending() {
+                self.first_word = Some(host.card.clocks());
+            }
+            while let Some(frame) = self.hosts[from].card.next_frame(0) {
+                self.hosts[1 - from].card.receive_frame(&frame, 0);
+            }
+        }
+    }
+
+    pub fn check(&self) {
+        for host in &self.hosts {
+            host.card.check().unwrap();
+        }
+    }
+}
