@@ -3,8 +3,10 @@
 //! Exit codes: 0 all is well, 1 the command's own work failed, 2 it was called wrongly.
 
 mod bench;
+mod cards;
 mod files;
 mod r#gen;
+mod perf;
 mod plot;
 mod plot_reduction;
 mod progress;
@@ -42,6 +44,8 @@ enum Command {
     Route(route::Arguments),
     /// Draw one reduction over a fabric: tree, frames over time, latency per level (HTML).
     Report(report::Arguments),
+    /// Latency, bandwidth and message rate of cards, as the tools of perftest measure them.
+    Perf(perf::Arguments),
     /// Give simulated cards to other processes, each behind a vfio-user socket.
     #[cfg(target_os = "linux")]
     Serve(serve::Arguments),
@@ -68,6 +72,7 @@ fn main() -> ExitCode {
         Command::Sim(arguments) => sim::run(&arguments),
         Command::Route(arguments) => route::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Perf(arguments) => perf::run(&arguments),
         #[cfg(target_os = "linux")]
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Synth(arguments) => synth_command::run(&arguments),

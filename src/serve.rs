@@ -1,64 +1,118 @@
 //! `tributary serve`: simulated cards for other processes.
 
-use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
-use tributary_sim::card::{NetworkConfig, network, serve};
-use tributary_sim::link::LinkConfig;
+use tributary_sim::card::serve;
 
 use crate::Verdict;
+use crate::cards::{Network, SLOT_NS, cards};
+use crate::sim::Engine;
+
+/// How often it is looked whether clients are gone.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Arguments of `tributary serve`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Folder for the sockets, which are named by node number; made if it is not there.
-    folder: PathBuf,
     /// Cards.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
-    nodes: u16,
-    /// Probability that a frame is lost.
-    #[arg(long, default_value_t = 0.0)]
-    loss: f64,
-    /// Probability that a frame arrives twice.
-    #[arg(long, default_value_t = 0.0)]
-    dup: f64,
-    /// How far frames overtake each other, slots of 100 ns.
-    #[arg(long, default_value_t = 0)]
-    reorder: u32,
-    /// Seed of every random choice.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
+    cards: u16,
+    /// Folder for the sockets, which are named by node number; made if it is not there.
+    #[arg(long, value_name = "DIR")]
+    sockets: PathBuf,
+    /// What the cards are.
+    #[arg(long, default_value = "model")]
+    engine: Engine,
+    #[command(flatten)]
+    network: Network,
+    /// End when a client has come and none is left.
+    #[arg(long)]
+    once: bool,
 }
 
-/// Serves until its input ends or it is stopped.
+/// Serves until Ctrl-C, SIGTERM, or with --once until the last client is gone.
 pub fn run(arguments: &Arguments) -> Result<Verdict> {
-    let config = NetworkConfig {
-        nodes: arguments.nodes,
-        link: LinkConfig {
-            loss: arguments.loss,
-            duplication: arguments.dup,
-            reorder_slots: arguments.reorder,
-            ..NetworkConfig::default().link
-        },
-        seed: arguments.seed,
-        ..NetworkConfig::default()
-    };
-    let folder = &arguments.folder;
+    let folder = &arguments.sockets;
+    let (engine, count) = (arguments.engine, arguments.cards);
+    let cards = cards(engine, count, [SLOT_NS; 2], &arguments.network)?;
     std::fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    let cards = network(&config)?.into_iter().enumerate();
-    let cards = cards.map(|(node, card)| (card, folder.join(node.to_string())));
-    let served = serve(cards.collect())?;
+    let paths: Vec<PathBuf> = (0..count)
+        .map(|node| folder.join(node.to_string()))
+        .collect();
+    for path in &paths {
+        remove_stale(path)?;
+    }
+    // Before there are threads: they must leave the signals to this one.
+    let signals = Signals::block()?;
+    let places = cards.iter().cloned().zip(paths.iter().cloned());
+    let served = serve(places.collect())?;
     let mut out = std::io::stdout();
-    writeln!(
-        out,
-        "{} cards in {}; end the input to stop",
-        arguments.nodes,
-        folder.display()
-    )?;
+    for path in &paths {
+        writeln!(out, "{}", path.display())?;
+    }
     out.flush()?;
-    std::io::copy(&mut std::io::stdin().take(u64::MAX), &mut std::io::sink())?;
+    while !signals.came(LOOK) {
+        let (came, there) = served.clients();
+        if arguments.once && came > 0 && there == 0 {
+            break;
+        }
+    }
     drop(served);
+    for (node, card) in cards.iter().enumerate() {
+        card.check().with_context(|| format!("card {node}"))?;
+    }
     Ok(Verdict::Good)
+}
+
+/// Removes a socket that a server left which was killed.
+fn remove_stale(path: &Path) -> Result<()> {
+    let socket = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_socket());
+    let refused = || {
+        UnixStream::connect(path).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+    };
+    if socket && refused() {
+        std::fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// SIGINT and SIGTERM, taken when asked for instead of ending the process.
+struct Signals(libc::sigset_t);
+
+impl Signals {
+    /// For this thread and those that it starts from now on.
+    fn block() -> Result<Self> {
+        // SAFETY: a set of signals is plain data; `sigemptyset` makes it a valid one.
+        let mut set = unsafe { std::mem::zeroed() };
+        // SAFETY: the set is ours.
+        let error = unsafe {
+            libc::sigemptyset(&raw mut set);
+            libc::sigaddset(&raw mut set, libc::SIGINT);
+            libc::sigaddset(&raw mut set, libc::SIGTERM);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut())
+        };
+        if error != 0 {
+            let error = std::io::Error::from_raw_os_error(error);
+            return Err(error).context("cannot wait for signals");
+        }
+        Ok(Self(set))
+    }
+
+    /// Whether one comes within this time.
+    fn came(&self, within: Duration) -> bool {
+        let time = libc::timespec {
+            tv_sec: within.as_secs() as libc::time_t,
+            tv_nsec: i64::from(within.subsec_nanos()) as libc::c_long,
+        };
+        // SAFETY: a valid set and time; nobody asks who sent it.
+        let signal =
+            unsafe { libc::sigtimedwait(&raw const self.0, std::ptr::null_mut(), &raw const time) };
+        signal > 0
+    }
 }

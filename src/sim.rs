@@ -4,6 +4,7 @@ pub mod allreduce;
 mod demo_allreduce;
 mod demo_rw;
 mod demo_xud;
+mod demo_xud_rtl;
 mod replay;
 mod summary;
 

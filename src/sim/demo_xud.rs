@@ -4,21 +4,20 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Instant;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::Serialize;
 use tributary_protocol::xud::{Drops, Outcome};
 use tributary_sim::pcap::Capture;
 use tributary_sim::xud::{Plan, Report, run as simulate};
 
-use super::{Arguments, Engine};
+use super::{Arguments, Engine, demo_xud_rtl};
 use crate::Verdict;
+use crate::cards::{line_gbps, usage};
 use crate::files::NewFile;
 use crate::progress::Progress;
 
 /// Packets lost unless asked for otherwise.
 const DEFAULT_LOSS: f64 = 0.01;
-/// Rate of the line, Gb/s.
-const LINE_GBPS: f64 = 100.0;
 /// Bytes on the line around the payload of a packet: preamble 8, Ethernet, IPv4, UDP and BTH 54, XUDETH 16, ICRC 4, frame check
 /// sequence 4, gap 12.
 const OVERHEAD_BYTES: f64 = 98.0;
@@ -26,14 +25,21 @@ const OVERHEAD_BYTES: f64 = 98.0;
 /// Runs it.
 pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let started = Instant::now();
-    ensure!(
-        arguments.engine == Engine::Model
-            && arguments.fabric.is_none()
-            && arguments.trace.is_none()
-            && arguments.record.is_none()
-            && !arguments.events,
-        "--demo xud runs models and writes captures: without --engine rtl, --fabric, --trace, --record and --events"
-    );
+    let rtl = arguments.engine == Engine::Rtl;
+    if arguments.fabric.is_some()
+        || arguments.trace.is_some()
+        || arguments.record.is_some()
+        || arguments.events
+    {
+        return Err(usage(
+            "--demo xud has none of --fabric, --trace, --record and --events",
+        ));
+    }
+    if rtl && arguments.pcap.is_some() {
+        return Err(usage(
+            "--demo xud captures frames of models: --pcap without --engine rtl",
+        ));
+    }
     let (wanted, datagrams) = (&arguments.transfer, &arguments.datagrams);
     let mtu = 1u16 << wanted.packet;
     let filled = f64::from(mtu).min(f64::from(datagrams.size));
@@ -48,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         loss: wanted.loss.unwrap_or(DEFAULT_LOSS),
         duplication: wanted.dup,
         seed: wanted.seed,
-        slot_ns: ((filled + OVERHEAD_BYTES) * 8.0 / LINE_GBPS).ceil() as u64,
+        slot_ns: ((filled + OVERHEAD_BYTES) * 8.0 / line_gbps(arguments.engine)).ceil() as u64,
     };
     let mut capture = arguments
         .pcap
@@ -60,12 +66,25 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         Some(capture) => capture.frame(end, slot, frame),
         None => Ok(()),
     };
-    let report = simulate(&plan, &mut frames, &mut |ended| progress.at(ended))?;
+    let mut watch = |ended| progress.at(ended);
+    let (report, dropped) = if rtl {
+        demo_xud_rtl::run(&plan, &mut watch)?
+    } else {
+        let report = simulate(&plan, &mut frames, &mut watch)?;
+        let dropped = report.cards.each_ref().map(|card| by_reason(&card.drops));
+        (report, dropped)
+    };
     drop(progress);
     if let Some(capture) = capture {
         capture.into_inner().finish()?;
     }
-    let summary = Summary::new(&plan, &report, started.elapsed().as_secs_f64());
+    let summary = Summary::new(
+        &plan,
+        &report,
+        dropped,
+        arguments.engine,
+        started.elapsed().as_secs_f64(),
+    );
     let mut out = std::io::stdout().lock();
     if arguments.json {
         serde_json::to_writer(&mut out, &summary).map_err(std::io::Error::from)?;
@@ -84,6 +103,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
 #[derive(Serialize)]
 struct Summary {
     demo: &'static str,
+    engine: &'static str,
     messages: u64,
     message_bytes: usize,
     packet_bytes: u16,
@@ -127,22 +147,42 @@ struct Summary {
     time_s: f64,
 }
 
-fn by_reason(all: [&Drops; 2]) -> BTreeMap<&'static str, u64> {
-    let mut sums = BTreeMap::new();
-    for (reason, count) in all.into_iter().flat_map(Drops::iter) {
-        *sums.entry(reason.name()).or_default() += count;
-    }
-    sums
+fn by_reason(drops: &Drops) -> BTreeMap<&'static str, u64> {
+    drops
+        .iter()
+        .map(|(reason, count)| (reason.name(), count))
+        .collect()
 }
 
 impl Summary {
-    fn new(plan: &Plan, report: &Report, time_s: f64) -> Self {
+    /// `dropped`: by the cards.
+    fn new(
+        plan: &Plan,
+        report: &Report,
+        dropped: [BTreeMap<&'static str, u64>; 2],
+        engine: Engine,
+        time_s: f64,
+    ) -> Self {
+        let [mut dropped_back, mut dropped] = dropped;
+        for (all, layer) in [&mut dropped_back, &mut dropped]
+            .into_iter()
+            .zip(&report.layers)
+        {
+            for (reason, count) in by_reason(&layer.drops) {
+                *all.entry(reason).or_default() += count;
+            }
+        }
         let [sender, receiver] = &report.cards;
-        let [layer, far_layer] = &report.layers;
+        let [layer, _] = &report.layers;
         let simulated_s = report.slots as f64 * plan.slot_ns as f64 * 1e-9;
         let gbps = report.completed as f64 * plan.size as f64 * 8e-9 / simulated_s;
         Self {
             demo: "xud",
+            engine: if engine == Engine::Rtl {
+                "rtl"
+            } else {
+                "model"
+            },
             messages: plan.messages,
             message_bytes: plan.size,
             packet_bytes: plan.mtu,
@@ -169,11 +209,11 @@ impl Summary {
             acks: receiver.acks_sent,
             timeouts: sender.timeouts,
             timeout_ns: 4_096 << plan.timeout(),
-            dropped: by_reason([&receiver.drops, &far_layer.drops]),
-            dropped_back: by_reason([&sender.drops, &layer.drops]),
+            dropped,
+            dropped_back,
             lost_to_receiver: report.links[0].lost,
             lost_to_sender: report.links[1].lost,
-            goodput: gbps / LINE_GBPS,
+            goodput: gbps / line_gbps(engine),
             goodput_gbps: gbps,
             bytes_per_connection_sender: report.connection_bytes[0],
             bytes_per_connection_receiver: report.connection_bytes[1],
@@ -198,13 +238,14 @@ impl Summary {
         };
         writeln!(
             out,
-            "datagrams   {} messages of {} bytes, {} packet(s) of up to {} each, {} windows{}",
+            "datagrams   {} messages of {} bytes, {} packet(s) of up to {} each, {} windows{}, {}",
             self.messages,
             self.message_bytes,
             self.packets_per_message,
             self.packet_bytes,
             self.windows,
-            if self.ordered { ", in order" } else { "" }
+            if self.ordered { ", in order" } else { "" },
+            self.engine
         )?;
         writeln!(
             out,

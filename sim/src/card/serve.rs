@@ -5,9 +5,9 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
 use tributary_host_driver::Device;
@@ -31,8 +31,9 @@ const EVENT: u32 = 1;
 const CONFIG_LEN: usize = 256;
 /// Longest access to a register.
 const ACCESS_MAX: usize = 8;
-/// Slots that pass at a time.
+/// Slots that pass at a time, if they take no longer than a turn: registers must get theirs.
 const SLOTS: u64 = 16;
+const TURN: Duration = Duration::from_micros(100);
 
 /// Why cards cannot be served.
 #[derive(Debug, Error)]
@@ -53,8 +54,27 @@ pub enum ServeError {
 /// Cards that are served until this is dropped: then they are gone for whoever still has one.
 pub struct Served {
     stop: Arc<AtomicBool>,
+    clients: Arc<Clients>,
     cards: Vec<(SimDevice, PathBuf)>,
     clock: Option<JoinHandle<()>>,
+}
+
+/// Who has a card.
+#[derive(Debug, Default)]
+struct Clients {
+    came: AtomicUsize,
+    left: AtomicUsize,
+}
+
+impl Served {
+    /// Clients that have used a card so far, and those of them that still have it.
+    #[must_use]
+    pub fn clients(&self) -> (usize, usize) {
+        // In this order, or one that comes in between would be missed.
+        let left = self.clients.left.load(Ordering::Acquire);
+        let came = self.clients.came.load(Ordering::Acquire);
+        (came, came - left)
+    }
 }
 
 /// Serves each card of a network at a socket of its own, and lets their time pass. One client has a card at a time; when it
@@ -65,6 +85,7 @@ pub struct Served {
 pub fn serve(cards: Vec<(SimDevice, PathBuf)>) -> Result<Served, ServeError> {
     let mut served = Served {
         stop: Arc::default(),
+        clients: Arc::default(),
         cards: Vec::new(),
         clock: None,
     };
@@ -79,11 +100,14 @@ pub fn serve(cards: Vec<(SimDevice, PathBuf)>) -> Result<Served, ServeError> {
         })?;
         served.cards.push((device.clone(), path));
         let stop = Arc::clone(&served.stop);
+        let clients = Arc::clone(&served.clients);
         let thread = std::thread::Builder::new().name("card".to_owned());
         thread.spawn(move || {
             while !stop.load(Ordering::Acquire) {
                 let mut backend = Backend {
                     device: device.clone(),
+                    clients: Arc::clone(&clients),
+                    came: false,
                 };
                 // A client that breaks the protocol loses its connection; the next one may come.
                 let _ = server.run(&mut backend);
@@ -94,8 +118,13 @@ pub fn serve(cards: Vec<(SimDevice, PathBuf)>) -> Result<Served, ServeError> {
     let thread = std::thread::Builder::new().name("network".to_owned());
     served.clock = Some(thread.spawn(move || {
         while !stop.load(Ordering::Acquire) {
-            clock.run(SLOTS);
-            // Registers must get their turn at the lock.
+            let turn = Instant::now();
+            for _ in 0..SLOTS {
+                clock.run(1);
+                if turn.elapsed() > TURN {
+                    break;
+                }
+            }
             std::thread::sleep(Duration::from_micros(1));
         }
     })?);
@@ -151,6 +180,17 @@ fn listen(device: &SimDevice, path: &Path) -> Result<Server, vfio_user::Error> {
 /// One client of one card.
 struct Backend {
     device: SimDevice,
+    clients: Arc<Clients>,
+    /// It has asked for something.
+    came: bool,
+}
+
+impl Backend {
+    fn note(&mut self) {
+        if !std::mem::replace(&mut self.came, true) {
+            self.clients.came.fetch_add(1, Ordering::AcqRel);
+        }
+    }
 }
 
 impl Drop for Backend {
@@ -158,6 +198,9 @@ impl Drop for Backend {
         // First the card lets go of the memory, then the memory goes.
         let _ = self.reset();
         self.device.unmap_all();
+        if self.came {
+            self.clients.left.fetch_add(1, Ordering::AcqRel);
+        }
     }
 }
 
@@ -176,6 +219,7 @@ fn registers(offset: u64, bytes: usize) -> io::Result<impl Iterator<Item = u32>>
 
 impl ServerBackend for Backend {
     fn region_read(&mut self, region: u32, offset: u64, data: &mut [u8]) -> io::Result<()> {
+        self.note();
         match region {
             BAR0 => {
                 let offsets = registers(offset, data.len())?;
@@ -248,6 +292,7 @@ impl ServerBackend for Backend {
         _: u32,
         files: Vec<File>,
     ) -> io::Result<()> {
+        self.note();
         if index != MSIX {
             return Err(bad());
         }

@@ -11,8 +11,10 @@ use super::memory::{MSI, Memory};
 use super::{Node, SimDevice};
 use crate::link::{Link, LinkConfig, LinkStats};
 
-/// Frames of a card that leave in one slot: one request, and acknowledgements along with it.
+/// Frames of a card that leave in one slot if its port has no rate: one request, and acknowledgements along with it.
 const FRAMES_A_SLOT: usize = 4;
+/// Bytes on the line around a frame: preamble 8, frame check sequence 4, gap 12.
+const AROUND_FRAME: usize = 24;
 
 /// Cards and how they are joined: each has a link to every other.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,8 +27,11 @@ pub struct NetworkConfig {
     pub link: LinkConfig,
     /// What every random choice comes from.
     pub seed: u64,
-    /// Length of a slot, the time of one full packet on the line, ns.
+    /// Length of a slot, ns: time goes on in such steps.
     pub slot_ns: u64,
+    /// Rate of each card's port, Gb/s: a frame leaves when it was sent whole. Without one, four frames leave in a slot, whatever
+    /// their length.
+    pub line_gbps: Option<f64>,
 }
 
 impl Default for NetworkConfig {
@@ -43,6 +48,7 @@ impl Default for NetworkConfig {
             },
             seed: 1,
             slot_ns: 100,
+            line_gbps: None,
         }
     }
 }
@@ -53,6 +59,8 @@ pub(super) struct Place {
     pub memory: Memory,
     /// To each other node, by number.
     out: Vec<Link<Vec<u8>>>,
+    /// When its port has sent all that it was given, ns.
+    port_free: f64,
     /// Whether the card can be reached.
     pub present: bool,
 }
@@ -62,12 +70,13 @@ pub(super) struct World {
     pub places: Vec<Place>,
     slot: u64,
     slot_ns: u64,
+    line_gbps: Option<f64>,
 }
 
 /// Cards of the model, and a device for each, by node number.
 ///
 /// # Errors
-/// A size or probability out of range.
+/// A size, probability or rate out of range.
 pub fn network(config: &NetworkConfig) -> Result<Vec<SimDevice>> {
     let nodes = (0..config.nodes).map(|_| {
         let card = CardModel::new(config.card)?;
@@ -79,13 +88,20 @@ pub fn network(config: &NetworkConfig) -> Result<Vec<SimDevice>> {
 /// The same with other cards, as many as there are nodes; of `config.card`, only the vectors count.
 ///
 /// # Errors
-/// Another number of cards, or a probability out of range.
+/// Another number of cards, or a probability or rate out of range.
 pub fn network_of(config: &NetworkConfig, nodes: Vec<Box<dyn Node>>) -> Result<Vec<SimDevice>> {
     let count = nodes.len();
     ensure!(
         count == usize::from(config.nodes) && count > 0,
         "{count} cards for {} nodes",
         config.nodes
+    );
+    let good = |gbps: f64| gbps.is_finite() && gbps > 0.0;
+    ensure!(
+        config.slot_ns > 0 && config.line_gbps.is_none_or(good),
+        "slots of {} ns, line of {:?} Gb/s: both must be above 0",
+        config.slot_ns,
+        config.line_gbps
     );
     let vectors = 1usize << config.card.vectors_log;
     let mut places = Vec::new();
@@ -99,6 +115,7 @@ pub fn network_of(config: &NetworkConfig, nodes: Vec<Box<dyn Node>>) -> Result<V
             out: links.collect::<Result<_>>()?,
             node,
             memory: Memory::new(vectors),
+            port_free: 0.0,
             present: true,
         });
     }
@@ -106,6 +123,7 @@ pub fn network_of(config: &NetworkConfig, nodes: Vec<Box<dyn Node>>) -> Result<V
         places,
         slot: 0,
         slot_ns: config.slot_ns,
+        line_gbps: config.line_gbps,
     }));
     let device = |at| SimDevice::new(Arc::clone(&world), at, vectors);
     Ok((0..count).map(device).collect())
@@ -143,17 +161,27 @@ impl World {
                 continue;
             }
             place.node.step(&mut place.memory, now);
-            for _ in 0..FRAMES_A_SLOT {
-                let Some(frame) = place.node.next_frame(now) else {
+            for sent in 0.. {
+                let open = match self.line_gbps {
+                    Some(_) => place.port_free <= now as f64,
+                    None => sent < FRAMES_A_SLOT,
+                };
+                let Some(frame) = open.then(|| place.node.next_frame(now)).flatten() else {
                     break;
                 };
+                let leaves = self.line_gbps.map_or(slot, |gbps| {
+                    // It may have begun at any time since the last look.
+                    let begins = place.port_free.max(now.saturating_sub(self.slot_ns) as f64);
+                    place.port_free = begins + ((frame.len() + AROUND_FRAME) * 8) as f64 / gbps;
+                    ((place.port_free / self.slot_ns as f64).ceil() as u64).max(slot)
+                });
                 // The last two bytes of an address are the node; a frame to nobody is lost.
                 let to = roce::decode(&frame).map(|frame| frame.link.dst_ip);
                 let to = to.map_or(usize::MAX, |[.., high, low]| {
                     usize::from(u16::from_be_bytes([high, low]))
                 });
                 if let Some(link) = place.out.get_mut(to) {
-                    link.send(frame, slot);
+                    link.send(frame, leaves);
                 }
             }
         }

@@ -1,0 +1,98 @@
+//! Simulated cards for the commands that need some.
+
+use anyhow::{Error, Result};
+use clap::Args;
+use clap::error::ErrorKind;
+use tributary_sim::card::{CLOCK_NS, CardSizes, NetworkConfig, Node, RtlNode, SimDevice};
+use tributary_sim::card::{network, network_of};
+use tributary_sim::link::LinkConfig;
+use tributary_sim::pcie::Config;
+
+use crate::sim::{Engine, probability};
+
+/// Slots of links, ns.
+pub const SLOT_NS: u64 = 104;
+/// Rate of a port of the model, Gb/s.
+const MODEL_GBPS: f64 = 100.0;
+
+/// Arguments that say how frames travel between cards.
+#[derive(Args)]
+pub struct Network {
+    /// Probability that a packet is lost, in both directions.
+    #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
+    pub loss: f64,
+    /// Probability that a packet arrives twice, in both directions.
+    #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
+    pub dup: f64,
+    /// How far packets overtake each other, slots of 104 ns.
+    #[arg(long, value_name = "SLOTS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1024))]
+    pub reorder: u32,
+    /// Shortest round trip of the links, slots of 104 ns; half of it each way.
+    #[arg(long, value_name = "SLOTS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=1024))]
+    pub round_trip: u32,
+    /// Every random choice comes from this number.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+impl Network {
+    /// Shortest time from one card to another, ns.
+    pub fn delay_ns(&self) -> u64 {
+        u64::from(self.round_trip.div_ceil(2)) * SLOT_NS
+    }
+
+    /// Longest time of a link there and back, ns.
+    pub fn longest_ns(&self) -> u64 {
+        2 * (self.delay_ns() + u64::from(self.reorder) * SLOT_NS)
+    }
+}
+
+/// Rate of a card's port, Gb/s. The RTL's carries a word of 64 bits a clock.
+pub fn line_gbps(engine: Engine) -> f64 {
+    match engine {
+        Engine::Model => MODEL_GBPS,
+        Engine::Rtl => 64.0 / CLOCK_NS as f64,
+    }
+}
+
+/// Cards joined by such links, whose slots have `slot_ns`; time goes on in steps of `step_ns`, which divides that.
+pub fn cards(
+    engine: Engine,
+    nodes: u16,
+    [slot_ns, step_ns]: [u64; 2],
+    wanted: &Network,
+) -> Result<Vec<SimDevice>> {
+    let steps = (slot_ns / step_ns) as u32;
+    let config = NetworkConfig {
+        nodes,
+        link: LinkConfig {
+            delay_slots: wanted.round_trip.div_ceil(2) * steps,
+            reorder_slots: wanted.reorder * steps,
+            loss: wanted.loss,
+            duplication: wanted.dup,
+        },
+        seed: wanted.seed,
+        slot_ns: step_ns,
+        // The RTL gives its frames away as fast as its port is.
+        line_gbps: (engine == Engine::Model).then_some(MODEL_GBPS),
+        ..NetworkConfig::default()
+    };
+    if engine == Engine::Model {
+        return network(&config);
+    }
+    let library = CardSizes::default().build(false)?;
+    let nodes = (0..u64::from(nodes)).map(|node| {
+        let root = Config {
+            seed: wanted.seed.wrapping_add(node),
+            large: true,
+            ..Config::default()
+        };
+        Ok(Box::new(RtlNode::new(&library, root)?) as Box<dyn Node>)
+    });
+    network_of(&config, nodes.collect::<Result<_>>()?)
+}
+
+/// The error of a call that makes no sense: exit code 2.
+pub fn usage(message: impl std::fmt::Display) -> Error {
+    clap::Error::raw(ErrorKind::ValueValidation, format!("{message}\n")).into()
+}
