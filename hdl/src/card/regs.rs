@@ -427,7 +427,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
             self.resets.d.next = 47.into();
             self.resetting.d.next = true;
             // A second reset while the first one is under way does not save what that one forgets.
-            self.hard.d.next = self.rst.val() | (self.hard.q.val() & self.command.busy.val());
+            self.hard.d.next = self.rst.val() | (self.hard.q.val() & self.command.clearing.val());
         }
         if self.resetting.q.val() {
             self.enable.d.next = false;

@@ -83,6 +83,8 @@ hdl_module! {
         pub arg_rd_data: Signal<Out, Bits<32>>,
         /// A command runs, or tables are being cleared.
         pub busy: Signal<Out, Bit>,
+        /// Tables are being cleared.
+        pub clearing: Signal<Out, Bit>,
         /// How the latest command ended.
         pub status: Signal<Out, Bits<8>>,
         /// Its results.
@@ -329,6 +331,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             | (bit_cast::<80, 16>(self.oldest.q.val()) << 48)
             | (bit_cast::<80, 16>(self.newest.q.val()) << 64);
 
+        self.clearing.next = self.state.q.val() == State::Clear;
         self.busy.next = self.running.q.val() | (self.state.q.val() == State::Clear);
         if self.start.val() & !self.running.q.val() & (self.state.q.val() != State::Clear) {
             self.running.d.next = true;
