@@ -5,6 +5,8 @@ mod bench;
 mod exchange;
 mod hang;
 mod model;
+mod regions;
+mod reset;
 mod traffic;
 
 use std::sync::OnceLock;
