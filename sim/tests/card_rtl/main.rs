@@ -7,6 +7,8 @@ mod exchange;
 mod figures;
 mod hang;
 mod model;
+mod regions;
+mod reset;
 mod traffic;
 
 use std::sync::OnceLock;
