@@ -188,17 +188,24 @@ fn frames(inbox: &mut VecDeque<Vec<u8>>, real: &[u8], dice: &mut Dice) {
     }
 }
 
-fn fault(dice: &mut Dice) -> Fault {
+/// What goes wrong with a read. After a completion that is not as expected the card keeps the tag back for 33 ms, as others
+/// may follow: of these there are no more than `wrong`, so that most of the 32 tags stay in use.
+fn fault(dice: &mut Dice, wrong: &mut u32) -> Fault {
+    if *wrong > 0 && dice.chance(40) {
+        *wrong -= 1;
+        return dice.pick(&[
+            Fault::ByteCount,
+            Fault::LowerAddress,
+            Fault::Short,
+            Fault::Long,
+            Fault::Interface(2),
+        ]);
+    }
     dice.pick(&[
         Fault::Refused(Status::UnsupportedRequest),
         Fault::Refused(Status::CompleterAbort),
         Fault::Poisoned,
         Fault::Late(3_000),
-        Fault::ByteCount,
-        Fault::LowerAddress,
-        Fault::Short,
-        Fault::Long,
-        Fault::Interface(2),
         Fault::Twice,
     ])
 }
@@ -222,6 +229,7 @@ fn campaign(seed: u64, rounds: u64, faults: bool) {
         traffic.start(&mut pair, at, &queues());
     }
     let mut real: Vec<u8> = Vec::new();
+    let mut wrong = [20, 20];
     for round in 0..rounds {
         for at in 0..2 {
             let (card, _) = pair.rtl_card(at);
@@ -232,7 +240,7 @@ fn campaign(seed: u64, rounds: u64, faults: bool) {
                 stray(card.root(), &mut dice);
             }
             if faults && dice.chance(10) {
-                card.root().inject(fault(&mut dice));
+                card.root().inject(fault(&mut dice, &mut wrong[at]));
             }
             if let Some(frame) = pair.hosts[at].inbox.back() {
                 real.clone_from(frame);
@@ -291,7 +299,7 @@ fn xud_02_14_tlps_and_frames_of_any_kind_do_not_stop_the_card_or_lead_it_astray(
 
 #[test]
 fn xud_02_reads_that_fail_in_every_way_do_not_stop_the_card() {
-    let (runs, rounds) = if long() { (100, 3_000) } else { (2, 700) };
+    let (runs, rounds) = if long() { (300, 700) } else { (2, 700) };
     for seed in seed()..seed() + runs {
         campaign(seed, rounds, true);
     }
