@@ -270,3 +270,38 @@ fn a_network_that_loses_everything_is_an_error() {
         assert!(error.contains(text), "{error}");
     }
 }
+
+#[test]
+fn xud_10_the_demo_runs_on_verilated_cards_over_a_bad_link() {
+    let (code, sum) = json(&[
+        "sim",
+        "--demo",
+        "xud",
+        "--engine",
+        "rtl",
+        "--messages",
+        "150",
+        "--loss",
+        "0.02",
+        "--dup",
+        "0.02",
+        "--ordered",
+        "--round-trip",
+        "16",
+        "--json",
+    ]);
+    assert_eq!((code, &sum["engine"]), (0, &"rtl".into()));
+    for (key, count) in [
+        ("completed", 150),
+        ("delivered", 150),
+        ("duplicated", 0),
+        ("corrupted", 0),
+        ("overtaken", 0),
+    ] {
+        assert_eq!(sum[key], count, "{key}: {sum}");
+    }
+    assert!(number(&sum, "requests") >= 150.0 + number(&sum, "resends"));
+    assert!(number(&sum, "resends") > 0.0 && number(&sum, "goodput") < 1.0);
+    let (code, error) = failure(&["sim", "--demo", "xud", "--engine", "rtl", "--pcap", "x"]);
+    assert_eq!(code, 2, "{error}");
+}
