@@ -1,54 +1,219 @@
-//! `tributary serve`: a card of another process, opened through its socket.
+//! `tributary serve`: cards of another process, opened through their sockets.
 #![cfg(target_os = "linux")]
 
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
-use std::sync::Arc;
+mod common;
 
+use std::io::{BufRead, BufReader, Lines};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use common::{failure, json};
 use tributary_host_driver::{Context, Options, VfioUserDevice};
 
+struct Server {
+    process: Child,
+    folder: PathBuf,
+    sockets: Vec<String>,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Server {
+    /// Starts one, and waits until `cards` sockets are named.
+    fn start(name: &str, cards: usize, arguments: &[&str]) -> Self {
+        let folder = std::env::temp_dir().join(format!("tributary-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        Self::start_in(folder, cards, arguments)
+    }
+
+    fn start_in(folder: PathBuf, cards: usize, arguments: &[&str]) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_tributary"))
+            .args(["serve", "--cards", &cards.to_string(), "--sockets"])
+            .arg(&folder)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let sockets: Vec<String> = lines.by_ref().take(cards).map(Result::unwrap).collect();
+        assert_eq!(sockets.len(), cards);
+        Self {
+            process,
+            folder,
+            sockets,
+            lines,
+        }
+    }
+
+    fn perf(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tributary"));
+        command.arg("perf").args(arguments);
+        for socket in &self.sockets {
+            command.args(["--connect", socket]);
+        }
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn signal(&self, signal: &str) {
+        let pid = self.process.id().to_string();
+        let sent = Command::new("kill").args([signal, &pid]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// It must end by itself, soon, without a word, and leave no socket.
+    fn ends_cleanly(&mut self) {
+        assert!(self.process.wait().unwrap().success());
+        assert!(self.lines.next().is_none());
+        assert!(
+            self.sockets
+                .iter()
+                .all(|path| !PathBuf::from(path).exists())
+        );
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
 #[test]
-fn a_served_card_opens_and_the_server_ends_with_its_input() {
-    let folder = std::env::temp_dir().join(format!("tributary-serve-{}", std::process::id()));
-    let mut server = Command::new(env!("CARGO_BIN_EXE_tributary"))
-        .args(["serve", "--nodes", "3", "--loss", "0.01"])
-        .arg(&folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    let mut lines = BufReader::new(server.stdout.take().unwrap());
-    lines.read_line(&mut line).unwrap();
-    assert!(line.starts_with("3 cards in "), "{line}");
-    let device = VfioUserDevice::connect(&folder.join("2")).unwrap();
+fn a_served_card_opens_and_the_server_ends_with_ctrl_c() {
+    let mut server = Server::start("open", 3, &["--loss", "0.01"]);
+    assert!(server.sockets[2].ends_with("/2"), "{:?}", server.sockets);
+    let device = VfioUserDevice::connect(server.sockets[2].as_ref()).unwrap();
     let context = Context::open(Arc::new(device), Options::default()).unwrap();
     assert_eq!(context.sizes().queue_pairs, 64);
+    let queue = context.create_cq(0).unwrap();
     assert!(
         context
             .alloc_pd()
             .unwrap()
-            .create_qp(&context.create_cq(0).unwrap())
+            .create_qp(&queue)
             .build()
             .is_ok()
     );
-    drop(server.stdin.take());
-    assert!(server.wait().unwrap().success());
-    assert!(!folder.join("2").exists());
-    std::fs::remove_dir_all(&folder).unwrap();
+    server.signal("-INT");
+    server.ends_cleanly();
 }
 
 #[test]
-fn a_probability_above_one_is_refused() {
-    let folder = std::env::temp_dir().join(format!("tributary-bad-{}", std::process::id()));
-    let output = Command::new(env!("CARGO_BIN_EXE_tributary"))
-        .args(["serve", "--loss", "2"])
-        .arg(&folder)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+fn perf_measures_cards_of_another_process_which_ends_when_its_clients_are_gone() {
+    let mut server = Server::start("once", 2, &["--once", "--loss", "0.001"]);
+    let output = server.perf(&["send-lat", "-n", "50", "--json"]).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&all["cards"], &all["clock"]),
+        (&"connected".into(), &"wall".into())
+    );
+    let row = &all["rows"][0];
+    assert_eq!(row["iterations"], 50);
+    assert!(row["t_min_us"].as_f64().unwrap() > 0.0);
+    server.ends_cleanly();
+}
+
+#[test]
+fn verilated_cards_are_served_and_one_sends_to_itself() {
+    let mut server = Server::start("rtl", 1, &["--engine", "rtl"]);
+    let output = server
+        .perf(&["send-bw", "-s", "256", "-n", "10", "--json"])
+        .output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(all["rows"][0]["iterations"], 10);
+    server.signal("-TERM");
+    server.ends_cleanly();
+}
+
+#[test]
+fn a_server_that_is_killed_is_an_error_that_says_so_and_its_sockets_can_be_used_again() {
+    let mut server = Server::start("kill", 2, &[]);
+    let client = server.perf(&["send-bw", "-D", "600"]).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    server.process.kill().unwrap();
+    let start = Instant::now();
+    let output = client.wait_with_output().unwrap();
+    assert!(start.elapsed() < Duration::from_secs(20));
     assert_eq!(output.status.code(), Some(1));
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(text, "error: loss = 2 is not a probability (0 to 1)\n");
-    let _ = std::fs::remove_dir_all(&folder);
+    assert!(output.stdout.is_empty());
+    let said = text(&output);
+    assert!(said.contains(&server.sockets[0]), "{said}");
+    assert!(
+        said.contains("is gone: its server has ended or closed the socket"),
+        "{said}"
+    );
+    // Nobody is there now; a new server takes the place.
+    let (code, said) = failure(&["perf", "send-lat", "--connect", &server.sockets[0]]);
+    assert_eq!(code, 1);
+    assert!(
+        said.contains("cannot open the card at") && said.contains("refused"),
+        "{said}"
+    );
+    let again = Server::start_in(server.folder.clone(), 2, &[]);
+    let (code, _) = json(&[
+        "perf",
+        "send-lat",
+        "-n",
+        "5",
+        "--json",
+        "--connect",
+        &again.sockets[1],
+    ]);
+    assert_eq!(code, 0);
+}
+
+#[test]
+fn a_client_that_is_killed_leaves_the_cards_to_the_next() {
+    let server = Server::start("next", 2, &[]);
+    let mut client = server.perf(&["send-bw", "-D", "600"]).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    client.kill().unwrap();
+    client.wait().unwrap();
+    let output = server.perf(&["send-lat", "-n", "20", "--compare"]).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+}
+
+#[test]
+fn wrong_calls_say_what_is_wrong() {
+    let cases: [(&[&str], &str); 5] = [
+        (&["serve"], "--sockets <DIR>"),
+        (
+            &["serve", "--sockets", "x", "--loss", "2"],
+            "a probability is 0 to 1",
+        ),
+        (&["serve", "--sockets", "x", "--cards", "0"], "1..=64"),
+        (
+            &["perf", "send-lat", "--connect", "card"],
+            "the number of its card",
+        ),
+        (
+            &["perf", "send-lat", "--connect", "0", "--engine", "rtl"],
+            "cannot be used with",
+        ),
+    ];
+    for (arguments, text) in cases {
+        let (code, error) = failure(arguments);
+        assert_eq!(code, 2, "{arguments:?}: {error}");
+        assert!(error.contains(text), "{arguments:?}: {error}");
+    }
+    let (code, error) = failure(&["serve", "--sockets", "/proc/none"]);
+    assert_eq!(code, 1);
+    assert!(
+        error.contains("cannot make the folder /proc/none"),
+        "{error}"
+    );
 }

@@ -49,13 +49,16 @@ pub struct Latency {
 impl Latency {
     /// Of one time at least.
     pub fn of(times: &[(u64, u64)]) -> Self {
-        let halves = times
+        // In whole nanoseconds, so that no rounding moves the average out of the range.
+        let mut whole: Vec<u64> = times
             .iter()
-            .map(|(begun, ended)| ended.saturating_sub(*begun) as f64 / 2_000.0);
-        let mut sorted: Vec<f64> = halves.collect();
-        sorted.sort_by(f64::total_cmp);
-        let count = sorted.len();
-        let average = sorted.iter().sum::<f64>() / count as f64;
+            .map(|(begun, ended)| ended.saturating_sub(*begun))
+            .collect();
+        whole.sort_unstable();
+        let half = |ns: f64| ns / 2_000.0;
+        let count = whole.len();
+        let average = half(whole.iter().sum::<u64>() as f64 / count as f64);
+        let sorted: Vec<f64> = whole.into_iter().map(|ns| half(ns as f64)).collect();
         let squares: f64 = sorted.iter().map(|time| (time - average).powi(2)).sum();
         // The smallest time that so many of 1,000 do not exceed.
         let percentile = |of_1000: usize| {

@@ -76,6 +76,9 @@ pub struct RtlNode {
     sink: Sink,
     frames: VecDeque<Vec<u8>>,
     clocks: u64,
+    /// Of these, those of `step`. The clocks of a register read are none of the network's time: else a driver that looks at a
+    /// register again and again would leave the card no clock in which its host serves it.
+    stepped: u64,
     /// What stopped the card, or the rules that it broke.
     broken: Option<String>,
 }
@@ -117,6 +120,7 @@ impl RtlNode {
             sink: Sink::default(),
             frames: VecDeque::new(),
             clocks: 0,
+            stepped: 0,
             broken: None,
         })
     }
@@ -232,8 +236,9 @@ impl Node for RtlNode {
     }
 
     fn step(&mut self, memory: &mut dyn HostMemory, now: u64) {
-        while self.clocks * CLOCK_NS < now && self.broken.is_none() {
+        while self.stepped * CLOCK_NS < now && self.broken.is_none() {
             self.clock(Some(&mut *memory));
+            self.stepped += 1;
         }
     }
 
