@@ -570,7 +570,7 @@ fn order(completions: Vec<Completion>) -> Vec<Completion> {
 }
 
 #[test]
-fn xud_02_04_06_14_commands_rings_and_packets_have_the_same_effect_on_card_and_model() {
+fn xud_02_06_14_commands_rings_and_packets_have_the_same_effect_on_card_and_model() {
     let (runs, rounds) = if long() { (50, 60) } else { (3, 14) };
     let mut seen = vec![0; Outcome::ALL.len()];
     for seed in seed()..seed() + runs {
