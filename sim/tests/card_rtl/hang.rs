@@ -231,7 +231,7 @@ fn campaign(seed: u64, rounds: u64, faults: bool) {
     let mut real: Vec<u8> = Vec::new();
     let mut wrong = [20, 20];
     for round in 0..rounds {
-        for at in 0..2 {
+        for (at, wrong) in wrong.iter_mut().enumerate() {
             let (card, _) = pair.rtl_card(at);
             for _ in 0..dice.below(4) {
                 to_bar(card.root(), &mut dice);
@@ -240,7 +240,7 @@ fn campaign(seed: u64, rounds: u64, faults: bool) {
                 stray(card.root(), &mut dice);
             }
             if faults && dice.chance(10) {
-                card.root().inject(fault(&mut dice, &mut wrong[at]));
+                card.root().inject(fault(&mut dice, wrong));
             }
             if let Some(frame) = pair.hosts[at].inbox.back() {
                 real.clone_from(frame);

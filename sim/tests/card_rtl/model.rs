@@ -570,7 +570,7 @@ fn order(completions: Vec<Completion>) -> Vec<Completion> {
 }
 
 #[test]
-fn xud_02_04_06_14_commands_rings_and_packets_have_the_same_effect_on_card_and_model() {
+fn xud_02_06_14_commands_rings_and_packets_have_the_same_effect_on_card_and_model() {
     let (runs, rounds) = if long() { (50, 60) } else { (3, 14) };
     let mut seen = vec![0; Outcome::ALL.len()];
     for seed in seed()..seed() + runs {
@@ -607,4 +607,24 @@ fn xud_02_04_06_14_commands_rings_and_packets_have_the_same_effect_on_card_and_m
     ] {
         assert!(seen[usize::from(outcome.code())] > 0, "no {outcome:?}");
     }
+}
+
+#[test]
+fn doorbells_of_queue_pairs_that_the_card_cannot_have_are_counted_as_bad_and_do_nothing() {
+    let mut pair = Pair::rtl(seed(), 0);
+    pair.open(0, MTU);
+    let mut count = 0;
+    for qpn in [16, 17, 100, 0xFEF] {
+        for offset in [0, 8, 16, 24] {
+            pair.write_at(0, DOORBELLS + PAGE * qpn + offset, 1);
+            count += 1;
+        }
+    }
+    pair.settle(8_000);
+    assert_eq!(pair.counter(0, Counter::BadDoorbell), count);
+    assert_eq!(pair.counter(0, Counter::BadWrite), 0);
+    let (card, _) = pair.rtl_card(0);
+    let seen = card.root().seen;
+    assert_eq!((seen.reads, seen.writes), (0, 0));
+    pair.check();
 }

@@ -19,7 +19,8 @@ use super::{long, seed};
 const BURST: u64 = 16;
 const MTU: u64 = 512;
 
-/// Regions of a host that do not touch: at pages, 4 GiB, the end of all addresses, and each other but for a byte.
+/// Regions of a host that do not overlap: at pages, 4 GiB, each other, and the end of all addresses but for the very last one,
+/// which the card takes into no region.
 fn regions(dice: &mut Dice) -> Vec<Region> {
     let bases: [u64; 12] = [
         0x1000,
@@ -31,9 +32,9 @@ fn regions(dice: &mut Dice) -> Vec<Region> {
         0x3_0000_0FFE,
         0x4444_0000_0000,
         0x8000_0000_0000_0000,
-        u64::MAX - 0x7FF,
-        u64::MAX - 0xFFF,
-        u64::MAX - 0x1FFF,
+        u64::MAX - 0x800,
+        u64::MAX - 0x1800,
+        u64::MAX - 0x2FFF,
     ];
     let mut indices: Vec<u32> = (0..32).collect();
     let mut regions = Vec::new();
@@ -184,8 +185,8 @@ fn run(seed: u64, rounds: u64, seen: &mut HashMap<(Of, Outcome), u64>) {
             }
         }
         pair.settle(80_000);
-        for at in 0..2 {
-            for queue in &mut queues[at] {
+        for (at, queues) in queues.iter_mut().enumerate() {
+            for queue in queues {
                 for ended in pair.completions(at, queue) {
                     queue.consumed = queue.consumed.wrapping_add(1);
                     *seen.entry((ended.of, ended.status)).or_default() += 1;
@@ -219,8 +220,8 @@ fn run(seed: u64, rounds: u64, seen: &mut HashMap<(Of, Outcome), u64>) {
         }
         assert_eq!(works.len(), 0, "work requests without a completion");
         // New queue pairs for the next round: receive requests that nobody took go with the old ones.
-        for at in 0..2 {
-            for queue in &mut queues[at] {
+        for (at, queues) in queues.iter_mut().enumerate() {
+            for queue in queues {
                 pair.destroy(at, queue);
                 *queue = Queue {
                     domain: queue.domain,
