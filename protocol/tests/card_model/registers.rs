@@ -43,7 +43,6 @@ fn writes_where_nothing_is_are_counted_and_do_nothing() {
         0x3004,
         0x1_0004,
         0x1_0020,
-        0x1_4000,
         0x21,
         u32::MAX - 3,
     ];
@@ -56,6 +55,9 @@ fn writes_where_nothing_is_are_counted_and_do_nothing() {
         );
         assert_eq!(host.card.read(offset), 0);
     }
+    // The doorbells of a queue pair that the card does not have.
+    host.card.write(0x1_4000, 1);
+    assert_eq!(host.count(Counter::BadDoorbell), 1);
 }
 
 #[test]

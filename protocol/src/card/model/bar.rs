@@ -184,9 +184,6 @@ impl CardModel {
         let Some(register) = doorbells.into_iter().find(is) else {
             return self.count(Counter::BadWrite);
         };
-        if qpn >= 1 << self.config.qps_log {
-            return self.count(Counter::BadWrite);
-        }
         let Some(queue) = self.queues.get_mut(&qpn) else {
             return self.count(Counter::BadDoorbell);
         };
