@@ -250,7 +250,11 @@ impl Card {
     /// A parameter out of range.
     pub fn new(config: CardConfig) -> Result<Self, ConfigError> {
         config.check()?;
-        Ok(Self {
+        Ok(Self::fresh(config))
+    }
+
+    fn fresh(config: CardConfig) -> Self {
+        Self {
             config,
             qps: BTreeMap::new(),
             epochs: BTreeMap::new(),
@@ -261,15 +265,14 @@ impl Card {
             turn: 0,
             timeout_unit: TIMEOUT_UNIT_NS,
             stats: CardStats::default(),
-        })
+        }
     }
 
     /// As new, but for the epochs: none is handed out again (XUD-6).
     pub fn reset(&mut self) {
         let epochs = std::mem::take(&mut self.epochs);
-        if let Ok(fresh) = Self::new(self.config) {
-            *self = Self { epochs, ..fresh };
-        }
+        let fresh = Self::fresh(self.config);
+        *self = Self { epochs, ..fresh };
     }
 
     /// Its parameters.

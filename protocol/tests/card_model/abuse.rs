@@ -1,6 +1,7 @@
 //! Software and network that do what they like: no panic, and nothing outside of what was named.
 
 use proptest::prelude::*;
+use tributary_protocol::card::command::Command;
 use tributary_protocol::card::model::{CardModel, ModelConfig};
 use tributary_protocol::card::regs;
 
@@ -89,7 +90,11 @@ proptest! {
         hosts[1].start(0);
         hosts.iter_mut().for_each(|host| host.connect(1, [3, 3, 4]));
         hosts[1].post_receive(1, DATA, 64, crate::bench::DATA_KEY);
-        hosts[0].post_send(1, &work(tributary_protocol::xud::Peer { node: 0, qpn: 1 }, DATA, 8));
+        let mut request = work(tributary_protocol::xud::Peer { node: 0, qpn: 1 }, DATA, 8);
+        // Epochs go on after a reset.
+        hosts[1].command(Command::QueryQp, 1, &[]);
+        request.window.epoch = hosts[1].card.read(regs::RESULT1.offset.into()) as u16;
+        hosts[0].post_send(1, &request);
         exchange(&mut hosts);
         prop_assert_eq!(hosts[0].outcomes(1), [tributary_protocol::xud::Outcome::Ok]);
     }
