@@ -51,7 +51,7 @@ fn generating_twice_gives_the_same_bytes_and_replaces_what_was_there() {
     let (code, told) = generate(&first);
     assert_eq!(code, 0);
     assert!(
-        told.contains("top red_lane, rw_window_w64_r16, switch_n4_d512_u64_t64"),
+        told.contains("top card_q16_r32_f64, red_lane, rw_window_w64_r16, switch_n4_d512_u64_t64"),
         "{told}"
     );
     generate(&second);
@@ -177,7 +177,7 @@ fn what_is_not_on_offer_is_a_wrong_call_that_names_what_is() {
         ),
         (
             &["gen", "--block", "rx_window"],
-            "there is no block `rx_window`; there are red_engine, red_flt_sum, red_lane, red_switch, rw_accept, rw_window, switch, switch_core",
+            "there is no block `rx_window`; there are card, dma_read, dma_write, red_engine, red_flt_sum, red_lane, red_switch, rw_accept, rw_window, switch, switch_core",
         ),
         (
             &["gen", "--block", "rw_window", "--set", "W=100"],
