@@ -309,11 +309,6 @@ impl Pair {
 
     /// A little time passes.
     pub fn step(&mut self) {
-        for host in &self.hosts {
-            if let Card::Rtl(card) = &host.card {
-                self.now = self.now.max(card.clocks() * CLOCK_NS);
-            }
-        }
         self.now += STEP_NS;
         let now = self.now;
         let mut sent = Vec::new();
