@@ -1,11 +1,9 @@
-//! Tributary's hardware blocks, described in rust-hdl, and the writer that
-//! turns them into portable Verilog-2001.
+//! Tributary's hardware blocks, described in rust-hdl; [`emit`] turns them into
+//! portable Verilog-2001.
 
 pub mod blocks;
 pub mod card;
 pub mod catalog;
-pub mod emit;
-pub mod module;
 pub mod param;
 pub mod pcie;
 pub mod prelude;
@@ -13,3 +11,5 @@ pub mod red;
 pub mod rw;
 pub mod switch;
 pub mod xud;
+
+pub use tributary_verilog as emit;

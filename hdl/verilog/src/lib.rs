@@ -1,13 +1,38 @@
 //! The Verilog writer: rust-hdl blocks as portable, readable Verilog-2001.
 //!
 //! ```
-//! use tributary_hdl::blocks::SdpRam;
-//! use tributary_hdl::emit::emit_block;
+//! use rust_hdl::prelude::*;
+//! use tributary_verilog::{emit_block, hdl_module};
 //!
-//! let design = emit_block(&mut SdpRam::<32, 6>::default())?;
-//! assert_eq!(design.top, "ram_sdp_w32_d64");
-//! assert!(design.modules[0].text.contains("module ram_sdp_w32_d64"));
-//! # Ok::<(), tributary_hdl::emit::EmitError>(())
+//! hdl_module! {
+//!     /// Delays a word by one clock.
+//!     pub struct Delay<const N: usize> {
+//!         /// Clock.
+//!         pub clk: Signal<In, Clock>,
+//!         /// Word in.
+//!         pub d: Signal<In, Bits<N>>,
+//!         /// Word out, one clock later.
+//!         pub q: Signal<Out, Bits<N>>,
+//!         word: DFF<Bits<N>>,
+//!     }
+//! }
+//!
+//! impl<const N: usize> Logic for Delay<N> {
+//!     #[hdl_gen]
+//!     fn update(&mut self) {
+//!         dff_setup!(self, clk, word);
+//!         self.word.d.next = self.d.val();
+//!         self.q.next = self.word.q.val();
+//!     }
+//!     fn timing(&self) -> Vec<TimingInfo> {
+//!         Self::module_info(format!("delay_w{N}")).into_timing()
+//!     }
+//! }
+//!
+//! let design = emit_block(&mut Delay::<8>::default())?;
+//! assert_eq!(design.top, "delay_w8");
+//! assert!(design.modules[0].text.contains("module delay_w8"));
+//! # Ok::<(), tributary_verilog::EmitError>(())
 //! ```
 //!
 //! rust-hdl's own writer makes one module per instance and leans on Verilog's
@@ -28,6 +53,7 @@ mod design;
 mod error;
 mod expr;
 mod infer;
+mod info;
 mod lower;
 mod module;
 mod names;
@@ -45,6 +71,7 @@ mod usage;
 use rust_hdl::prelude::{Block, check_all};
 
 pub use error::{EmitError, Reason};
+pub use info::ModuleInfo;
 
 /// A design as Verilog.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -153,33 +153,57 @@ pub(super) fn project(stmts: &[Stmt], keep: &dyn Fn(SigId) -> bool) -> Vec<Stmt>
     out
 }
 
-/// Bits of `sig` that the statements assign on every path.
-pub(super) fn always_assigned(stmts: &[Stmt], sig: SigId) -> BigUint {
-    let mut bits = BigUint::ZERO;
+/// Bits of each signal that the statements assign on every path; signals without such bits may be missing.
+pub(super) fn always_assigned(stmts: &[Stmt]) -> HashMap<SigId, BigUint> {
+    let mut bits: HashMap<SigId, BigUint> = HashMap::new();
     for s in stmts {
-        match &s.kind {
-            Kind::Assign {
-                sig: target,
-                lo,
-                value,
-            } => {
-                if *target == sig {
-                    bits |= mask(value.width()) << *lo;
-                }
+        let more = match &s.kind {
+            Kind::Assign { sig, lo, value } => {
+                *bits.entry(*sig).or_default() |= mask(value.width()) << *lo;
+                continue;
             }
             Kind::If {
                 then, otherwise, ..
-            } => {
-                bits |= always_assigned(then, sig) & always_assigned(otherwise, sig);
-            }
-            Kind::Case { arms, rest, .. } => {
-                let bodies = arms.iter().map(|(_, b)| b).chain(rest);
-                let common = bodies.map(|b| always_assigned(b, sig)).reduce(|a, b| a & b);
-                bits |= common.unwrap_or_default();
-            }
+            } => common([then, otherwise].into_iter()),
+            Kind::Case { arms, rest, .. } => common(arms.iter().map(|(_, b)| b).chain(rest)),
+        };
+        for (sig, own) in more {
+            *bits.entry(sig).or_default() |= own;
         }
     }
     bits
+}
+
+/// What all of the bodies assign on every path.
+fn common<'a>(mut bodies: impl Iterator<Item = &'a Vec<Stmt>>) -> HashMap<SigId, BigUint> {
+    let mut shared = bodies
+        .next()
+        .map(|b| always_assigned(b))
+        .unwrap_or_default();
+    for body in bodies {
+        if shared.is_empty() {
+            break;
+        }
+        let other = always_assigned(body);
+        shared.retain(|sig, bits| {
+            other.get(sig).is_some_and(|other| {
+                *bits &= other;
+                *bits != BigUint::ZERO
+            })
+        });
+    }
+    shared
+}
+
+/// The last of the statements that assigns each signal at any depth.
+pub(super) fn last_assignments(stmts: &[Stmt]) -> HashMap<SigId, usize> {
+    let mut last = HashMap::new();
+    for (i, s) in stmts.iter().enumerate() {
+        each_assign(std::slice::from_ref(s), &mut |sig, _, _| {
+            last.insert(sig, i);
+        });
+    }
+    last
 }
 
 /// Drops what a later unconditional assignment to the whole signal overrides.

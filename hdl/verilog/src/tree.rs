@@ -3,7 +3,7 @@
 use num_bigint::BigUint;
 use rust_hdl::prelude::*;
 
-use crate::module::ModuleInfo;
+use crate::info::ModuleInfo;
 
 /// One signal of a block.
 #[derive(Clone, Debug)]

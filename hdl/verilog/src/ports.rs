@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::module::ModuleInfo;
+use crate::info::ModuleInfo;
 
 use super::module::Port;
 use super::print::range;

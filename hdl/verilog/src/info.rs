@@ -1,7 +1,7 @@
 //! Names, documentation and port meanings of a block.
 //!
 //! rust-hdl's AST carries neither a block's type name nor its documentation.
-//! [`hdl_module!`] declares a block's struct and keeps its doc comments; the
+//! [`hdl_module!`](crate::hdl_module) declares a block's struct and keeps its doc comments; the
 //! block hands them to the Verilog writer as one extra entry of
 //! [`Logic::timing`](rust_hdl::prelude::Logic), the only free-form channel of
 //! rust-hdl's public AST that reaches a probe.
@@ -60,36 +60,7 @@ impl ModuleInfo {
 /// and `Self::module_info(name)`, which carries the doc comments of the struct
 /// and of its fields to the Verilog writer.
 ///
-/// The block's `impl Logic` names the module:
-///
-/// ```
-/// use tributary_hdl::prelude::*;
-///
-/// hdl_module! {
-///     /// Delays a word by one clock.
-///     pub struct Delay<const N: usize> {
-///         /// Clock.
-///         pub clk: Signal<In, Clock>,
-///         /// Word in.
-///         pub d: Signal<In, Bits<N>>,
-///         /// Word out, one clock later.
-///         pub q: Signal<Out, Bits<N>>,
-///         word: DFF<Bits<N>>,
-///     }
-/// }
-///
-/// impl<const N: usize> Logic for Delay<N> {
-///     #[hdl_gen]
-///     fn update(&mut self) {
-///         dff_setup!(self, clk, word);
-///         self.word.d.next = self.d.val();
-///         self.q.next = self.word.q.val();
-///     }
-///     fn timing(&self) -> Vec<TimingInfo> {
-///         Self::module_info(format!("delay_w{N}")).into_timing()
-///     }
-/// }
-/// ```
+/// The block's `impl Logic` names the module: see the example of the crate.
 #[macro_export]
 macro_rules! hdl_module {
     (
@@ -106,8 +77,8 @@ macro_rules! hdl_module {
 
         impl $(< $(const $param: usize),+ >)? $name $(< $($param),+ >)? {
             /// Name and documentation for the Verilog writer.
-            fn module_info(name: String) -> $crate::module::ModuleInfo {
-                $crate::module::ModuleInfo {
+            fn module_info(name: String) -> $crate::ModuleInfo {
+                $crate::ModuleInfo {
                     name,
                     doc: vec![$( ($doc).trim().to_owned() ),*],
                     fields: vec![$(
@@ -118,4 +89,3 @@ macro_rules! hdl_module {
         }
     };
 }
-pub use hdl_module;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use num_bigint::BigUint;
 use rust_hdl::prelude::TypeKind;
 
-use crate::module::ModuleInfo;
+use crate::info::ModuleInfo;
 
 use super::expr::SigId;
 use super::module::{Comb, Plan};

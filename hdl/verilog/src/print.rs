@@ -369,8 +369,8 @@ impl<'a> Printer<'a> {
                 out.push_str(&format!("{pad}endcase\n"));
             }
         }
-        for t in stmt::targets(std::slice::from_ref(s)) {
-            *covered.entry(t).or_default() |= stmt::always_assigned(std::slice::from_ref(s), t);
+        for (t, bits) in stmt::always_assigned(std::slice::from_ref(s)) {
+            *covered.entry(t).or_default() |= bits;
         }
     }
 

@@ -1,28 +1,32 @@
 //! Where each assignment of a kernel goes: a port connection, an `assign`, an
 //! `always @(*)` block or the clocked block.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use num_bigint::BigUint;
 
-use super::deps::{self, Deps};
+use super::deps::{self, Deps, Group};
 use super::expr::{Expr, SigId, mask};
 use super::module::{Comb, Plan};
 use super::regs::{self, Clocked, Reg};
-use super::signals::Kind as SigKind;
+use super::signals::{Kind as SigKind, Signals};
 use super::stmt::{self, Kind, Stmt};
 
-/// True if the statements are one unconditional assignment to the whole of `sig`.
-fn single(stmts: &[Stmt], sig: SigId, width: usize) -> Option<&Expr> {
-    match stmts {
-        [
-            Stmt {
-                comments,
-                kind: Kind::Assign { sig: s, value, .. },
-            },
-        ] if *s == sig && value.width() == width && comments.is_empty() => Some(value),
+/// Signals with one assignment only, which is unconditional, to the whole signal and without a comment; and its value.
+fn singles<'a>(stmts: &'a [Stmt], signals: &Signals) -> HashMap<SigId, &'a Expr> {
+    let mut counts: HashMap<SigId, usize> = HashMap::new();
+    stmt::each_assign(stmts, &mut |s, _, _| *counts.entry(s).or_default() += 1);
+    let single = stmts.iter().filter_map(|s| match &s.kind {
+        Kind::Assign { sig, value, .. }
+            if s.comments.is_empty()
+                && counts[sig] == 1
+                && value.width() == signals.list[*sig].width =>
+        {
+            Some((*sig, value))
+        }
         _ => None,
-    }
+    });
+    single.collect()
 }
 
 impl Plan {
@@ -51,15 +55,19 @@ impl Plan {
             });
         }
         let mut nexts: BTreeSet<SigId> = BTreeSet::new();
-        let mut groups = deps::together(&stmts);
+        let mut groups = deps::together(stmts);
         // A block stands where its first decision stands, not where its defaults do.
-        groups.sort_by_key(|g| first_decision(&stmts, g));
-        for group in groups {
+        groups.sort_by_key(|g| g.first_decision());
+        for Group {
+            targets: group,
+            stmts: own,
+        } in groups
+        {
             let clocks: BTreeSet<Option<SigId>> = group
                 .iter()
                 .map(|s| by_d.get(s).filter(|_| unread.contains(s)).map(|r| r.clk))
                 .collect();
-            let own = stmt::project(&stmts, &|s| group.contains(&s));
+            let own: Vec<Stmt> = own.into_iter().map(|(_, s)| s).collect();
             if let [Some(clk)] = clocks.iter().copied().collect::<Vec<_>>()[..] {
                 let body = as_choice(regs::without_holds(own, &by_d, &resets));
                 if let Some(c) = order.get_mut(&clk).filter(|_| !body.is_empty()) {
@@ -103,16 +111,17 @@ impl Plan {
         stmt::each_expr(stmts, &mut note);
         let helpers = self.signals.list.iter().filter_map(|s| s.driver.as_ref());
         helpers.for_each(note);
+        let single = singles(stmts, &self.signals);
         for (id, s) in self.signals.list.iter().enumerate() {
-            let own = || stmt::project(stmts, &|s| s == id);
+            let Some(value) = single.get(&id) else {
+                continue;
+            };
             match s.kind {
-                SigKind::InstIn(_) if !reads.contains_key(&id) => {
-                    if let Some(value) = single(&own(), id, s.width).filter(|v| v.is_simple()) {
-                        self.inline.insert(id, value.clone());
-                    }
+                SigKind::InstIn(_) if !reads.contains_key(&id) && value.is_simple() => {
+                    self.inline.insert(id, (*value).clone());
                 }
                 SigKind::Output | SigKind::Local => {
-                    if let Some(Expr::Sig(from, _)) = single(&own(), id, s.width)
+                    if let Expr::Sig(from, _) = value
                         && matches!(self.signals.list[*from].kind, SigKind::InstOut(_))
                         && reads.get(from) == Some(&1)
                     {
@@ -184,21 +193,6 @@ fn as_choice(body: Vec<Stmt>) -> Vec<Stmt> {
         }
         _ => body,
     }
-}
-
-/// Where the first `if` or `case` on these targets stands, or else the first assignment.
-fn first_decision(stmts: &[Stmt], group: &[SigId]) -> usize {
-    let hits = |s: &&(usize, &Stmt)| {
-        stmt::targets(std::slice::from_ref(s.1))
-            .iter()
-            .any(|t| group.contains(t))
-    };
-    let own: Vec<(usize, &Stmt)> = stmts.iter().enumerate().collect();
-    let own: Vec<_> = own.iter().filter(hits).collect();
-    let decision = own
-        .iter()
-        .find(|(_, s)| !matches!(s.kind, Kind::Assign { .. }));
-    decision.or(own.first()).map_or(0, |(i, _)| *i)
 }
 
 /// True if the statements are unconditional and do not overlap, so that `assign` says the same.

@@ -1,6 +1,6 @@
 //! One module: from a block of rust-hdl to the plan of its Verilog text.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use num_bigint::BigUint;
 use rust_hdl::prelude::{AtomKind, TypeDescriptor, TypeKind, Verilog};
@@ -343,10 +343,11 @@ fn check_driven(signals: &Signals, stmts: &[Stmt], fail: Fail<'_>) -> Result<(),
         .filter_map(|s| s.driver.as_ref())
         .for_each(note);
     let assigned: BTreeSet<SigId> = stmt::targets(stmts).into_iter().collect();
+    let always = stmt::always_assigned(stmts);
     for (id, s) in signals.list.iter().enumerate() {
         let name = Some(names::rust_path(&s.key));
         if assigned.contains(&id) {
-            let missing = mask(s.width) ^ stmt::always_assigned(stmts, id);
+            let missing = mask(s.width) ^ always.get(&id).cloned().unwrap_or_default();
             if missing != BigUint::ZERO {
                 return Err(fail(name, Reason::Latch(bit_list(&missing, s.width))));
             }
@@ -393,21 +394,24 @@ fn take_clocks(
     regs: &mut [Reg],
     fail: Fail<'_>,
 ) -> Result<Vec<Stmt>, EmitError> {
+    let mut counts: HashMap<SigId, usize> = HashMap::new();
+    stmt::each_assign(&stmts, &mut |s, _, _| *counts.entry(s).or_default() += 1);
+    let sources = stmts.iter().filter_map(|s| match &s.kind {
+        Kind::Assign {
+            sig,
+            value: Expr::Sig(source, _),
+            ..
+        } => Some((*sig, *source)),
+        _ => None,
+    });
+    let sources: HashMap<SigId, SigId> = sources.collect();
     for reg in regs.iter_mut() {
-        let name = || Some(names::rust_path(&signals.list[reg.clk].key));
-        let mut count = 0;
-        stmt::each_assign(&stmts, &mut |s, _, _| count += usize::from(s == reg.clk));
-        let source = stmts.iter().find_map(|s| match &s.kind {
-            Kind::Assign {
-                sig,
-                value: Expr::Sig(source, _),
-                ..
-            } if *sig == reg.clk => Some(*source),
-            _ => None,
-        });
-        match source {
-            Some(source) if count == 1 => reg.clk = source,
-            _ => return Err(fail(name(), Reason::Clock)),
+        match sources.get(&reg.clk) {
+            Some(source) if counts[&reg.clk] == 1 => reg.clk = *source,
+            _ => {
+                let name = names::rust_path(&signals.list[reg.clk].key);
+                return Err(fail(Some(name), Reason::Clock));
+            }
         }
     }
     Ok(stmt::project(&stmts, &|s| {

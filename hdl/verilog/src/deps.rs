@@ -1,7 +1,7 @@
 //! What depends on what without a register in between: loops, and which
 //! signals may share an `always` block.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::expr::{Expr, SigId};
 use super::names;
@@ -125,28 +125,53 @@ impl Deps {
     }
 }
 
-/// Sets of targets that stand in one `if` or `case` together, in text order.
-pub(super) fn together(stmts: &[Stmt]) -> Vec<Vec<SigId>> {
-    let mut groups: Vec<Vec<SigId>> = vec![];
-    for s in stmts {
-        let mut merged = targets(std::slice::from_ref(s));
-        let mut first = None;
-        let mut kept: Vec<Vec<SigId>> = vec![];
-        for g in groups {
-            if g.iter().any(|t| merged.contains(t)) {
-                let more: Vec<SigId> = merged.iter().filter(|t| !g.contains(t)).copied().collect();
-                merged = g;
-                merged.extend(more);
-                first.get_or_insert(kept.len());
-            } else {
-                kept.push(g);
-            }
-        }
-        let at = first.unwrap_or(kept.len());
-        kept.insert(at, merged);
-        groups = kept;
+/// Statements that share targets, and all that these assign.
+#[derive(Default)]
+pub(super) struct Group {
+    pub targets: Vec<SigId>,
+    /// Each with its place among all statements.
+    pub stmts: Vec<(usize, Stmt)>,
+}
+
+impl Group {
+    /// Where the first `if` or `case` stands, or else the first assignment.
+    pub(super) fn first_decision(&self) -> usize {
+        let mut own = self.stmts.iter();
+        let decision = own.find(|(_, s)| !matches!(s.kind, Kind::Assign { .. }));
+        decision.or(self.stmts.first()).map_or(0, |(i, _)| *i)
     }
-    groups
+}
+
+/// Parts the statements into groups: targets that stand in one `if` or `case` belong together. In text order.
+pub(super) fn together(stmts: Vec<Stmt>) -> Vec<Group> {
+    let mut groups: Vec<Option<Group>> = vec![];
+    let mut home: HashMap<SigId, usize> = HashMap::new();
+    for (i, s) in stmts.into_iter().enumerate() {
+        let mut all = targets(std::slice::from_ref(&s));
+        let known: BTreeSet<usize> = all.iter().filter_map(|t| home.get(t)).copied().collect();
+        let mut own = vec![];
+        for at in &known {
+            let Some(group) = groups[*at].take() else {
+                continue;
+            };
+            let old: BTreeSet<SigId> = group.targets.iter().copied().collect();
+            let more = all.into_iter().filter(|t| !old.contains(t));
+            all = group.targets.into_iter().chain(more).collect();
+            own.extend(group.stmts);
+        }
+        own.push((i, s));
+        own.sort_by_key(|(i, _)| *i);
+        let at = known.first().copied().unwrap_or_else(|| {
+            groups.push(None);
+            groups.len() - 1
+        });
+        home.extend(all.iter().map(|t| (*t, at)));
+        groups[at] = Some(Group {
+            targets: all,
+            stmts: own,
+        });
+    }
+    groups.into_iter().flatten().collect()
 }
 
 /// Splits the groups so that no `always` block reads, directly or around through others,

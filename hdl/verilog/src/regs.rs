@@ -76,6 +76,8 @@ pub(super) fn hoist_resets(
     eligible: &BTreeSet<SigId>,
 ) -> Resets {
     let mut resets = Resets::new();
+    // Of several resets of a register only the last one moves: the others take part in what it is otherwise.
+    let last = stmt::last_assignments(stmts);
     for i in (0..stmts.len()).rev() {
         let Kind::If {
             cond: Expr::Sig(rst, _),
@@ -89,26 +91,24 @@ pub(super) fn hoist_resets(
         if !otherwise.is_empty() || !(name.contains("rst") || name.contains("reset")) {
             continue;
         }
+        // The last value of each register that only plain assignments set here.
         let mut found = Resets::new();
-        for t in stmt::targets(then) {
-            let later = stmts[i + 1..]
-                .iter()
-                .any(|s| stmt::targets(std::slice::from_ref(s)).contains(&t));
-            if later || !eligible.contains(&t) {
-                continue;
-            }
-            let own = stmt::project(then, &|s| s == t);
-            if let Some(Stmt {
-                kind: Kind::Assign { value, .. },
-                ..
-            }) = own.last()
-                && own.iter().all(|s| matches!(s.kind, Kind::Assign { .. }))
-                && value.value().is_some()
-                && value.width() == signals.list[t].width
-            {
-                found.insert(t, (*rst, value.clone()));
+        let mut chosen = BTreeSet::new();
+        for s in then {
+            match &s.kind {
+                Kind::Assign { sig, value, .. } => {
+                    found.insert(*sig, (*rst, value.clone()));
+                }
+                _ => chosen.extend(stmt::targets(std::slice::from_ref(s))),
             }
         }
+        found.retain(|t, (_, value)| {
+            !chosen.contains(t)
+                && eligible.contains(t)
+                && last.get(t).is_none_or(|at| *at <= i)
+                && value.value().is_some()
+                && value.width() == signals.list[*t].width
+        });
         let rest = stmt::project(&stmts[i..=i], &|s| !found.contains_key(&s));
         stmts.splice(i..=i, rest);
         resets.extend(found);
@@ -123,6 +123,7 @@ pub(super) fn without_holds(
     regs: &BTreeMap<SigId, Reg>,
     reset: &Resets,
 ) -> Vec<Stmt> {
+    let last = stmt::last_assignments(&stmts);
     let mut seen = BTreeSet::new();
     let is_hold = |s: &Stmt| match &s.kind {
         Kind::Assign {
@@ -136,9 +137,7 @@ pub(super) fn without_holds(
     for (i, s) in stmts.iter().enumerate() {
         let assigned = stmt::targets(std::slice::from_ref(s));
         if let Some(sig) = is_hold(s) {
-            let more = stmts[i + 1..]
-                .iter()
-                .any(|s| stmt::targets(std::slice::from_ref(s)).contains(&sig));
+            let more = last.get(&sig).is_some_and(|at| *at > i);
             if !seen.contains(&sig) && (more || reset.contains_key(&sig)) {
                 seen.insert(sig);
                 continue;
