@@ -183,10 +183,12 @@ hdl_module! {
         /// Bits that must be 0 in the latest argument; some was not.
         forbidden: Signal<Local, Bits<32>>,
         bad: DFF<Bit>,
-        /// End of the region, lower half; it has no bytes.
+        /// End of the region, both halves; it has no bytes.
         end_low: DFF<Bits<33>>,
+        end_high: DFF<Bits<33>>,
         no_bytes: DFF<Bit>,
-        end_high: Signal<Local, Bits<33>>,
+        /// It ends behind 2^64, the end of all addresses.
+        beyond: Signal<Local, Bit>,
         now: Signal<Local, Bits<3>>,
         to: Signal<Local, Bits<3>>,
         leads: Signal<Local, Bit>,
@@ -266,6 +268,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             domain,
             bad,
             end_low,
+            end_high,
             no_bytes,
             pause,
             held,
@@ -380,9 +383,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             | ((self.to.val() == self.sends.val()) & (self.now.val() == self.receives.val()))
             | ((self.to.val() == self.error.val()) & self.now.val().any());
         self.span.next = self.next_epoch.q.val() - self.oldest.q.val();
-        self.end_high.next = bit_cast::<33, 32>(self.arg2.q.val())
-            + bit_cast::<33, 32>(self.arg0.q.val())
-            + bit_cast::<33, 1>(self.end_low.q.val().get_bits::<1>(32));
+        self.beyond.next = self.end_high.q.val().get_bit(32)
+            & (self.end_high.q.val().get_bits::<32>(0) | self.end_low.q.val().get_bits::<32>(0))
+                .any();
 
         self.cfg_out.d.next = false;
         self.set_out.d.next = false;
@@ -473,6 +476,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 } else {
                     self.state.d.next = State::Weigh;
                 }
+                // Of the last arguments, once all are here.
+                self.end_low.d.next =
+                    bit_cast::<33, 32>(self.arg3.q.val()) + bit_cast::<33, 32>(self.arg1.q.val());
                 if (self.arg0.q.val() & self.forbidden.val()).any() {
                     self.bad.d.next = true;
                 }
@@ -487,8 +493,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             }
             State::Weigh => {
                 self.next_epoch.d.next = self.newest.q.val() + 1;
-                self.end_low.d.next =
-                    bit_cast::<33, 32>(self.arg3.q.val()) + bit_cast::<33, 32>(self.arg1.q.val());
+                self.end_high.d.next = bit_cast::<33, 32>(self.arg2.q.val())
+                    + bit_cast::<33, 32>(self.arg0.q.val())
+                    + bit_cast::<33, 1>(self.end_low.q.val().get_bits::<1>(32));
                 self.no_bytes.d.next = !(self.arg0.q.val() | self.arg1.q.val()).any();
                 if self.is_modify.val() & (self.to.val() > self.error.val()) {
                     self.bad.d.next = true;
@@ -550,7 +557,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                     }
                 }
                 if self.is_set.val() {
-                    if self.bad.q.val() | self.no_bytes.q.val() | self.end_high.val().get_bit(32) {
+                    if self.bad.q.val() | self.no_bytes.q.val() | self.beyond.val() {
                         self.result.d.next = self.bad_argument.val();
                     } else {
                         self.state.d.next = State::Region;

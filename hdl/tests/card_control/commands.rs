@@ -208,7 +208,8 @@ impl Model {
     fn set_region(&mut self, index: u32) -> Done {
         let a = self.args;
         let (base, length) = (self.pair(2), self.pair(4));
-        if a[1] > 0xffff || length == 0 || base.checked_add(length).is_none() {
+        let end = u128::from(base) + u128::from(length);
+        if a[1] > 0xffff || length == 0 || end > 1 << 64 {
             return Done::refused(Status::BadArgument);
         }
         Done {
@@ -254,8 +255,10 @@ fn arguments(bench: &mut Bench, command: Option<Command>) -> Vec<u32> {
             let length = d.of(&[
                 1,
                 4096,
+                // To the last byte but one, to the last, one further.
                 u64::MAX - base,
                 0u64.wrapping_sub(base),
+                1u64.wrapping_sub(base),
                 1 << 32,
                 0,
             ]);
