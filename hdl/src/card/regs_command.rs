@@ -53,7 +53,8 @@ hdl_module! {
     /// command changes nothing. Checks: command, index, arguments, state, in this order.
     /// DESTROY_QP and CLEAR_REGION raise hold and wait until idle has been high for 16 clocks
     /// without a break; DESTROY_QP then flushes the in-flight table, and waits alike once more for
-    /// completions that were on their way.
+    /// completions that were on their way. If that takes more than 2^23 clocks in all, longer than any read of
+    /// host memory, it is given up: not_idle.
     /// A ring that cannot be read sets its queue pair's state to Error, between commands and also
     /// while one waits for idle. Up to 16 of each side are remembered.
     /// Epochs outlive their queue pairs, and rst too unless forget is high.
@@ -196,6 +197,8 @@ hdl_module! {
         held: DFF<Bit>,
         /// Clocks in which all has been idle.
         quiet: DFF<Bits<5>>,
+        /// Clocks for which the command has waited.
+        waited: DFF<Bits<24>>,
         /// The in-flight table has been flushed.
         flushed: DFF<Bit>,
         cfg_out: DFF<Bit>,
@@ -219,6 +222,7 @@ hdl_module! {
         bad_index: Param<{ Status::BadIndex as usize }, 8>,
         bad_argument: Param<{ Status::BadArgument as usize }, 8>,
         bad_state: Param<{ Status::BadState as usize }, 8>,
+        not_idle: Param<{ Status::NotIdle as usize }, 8>,
         init: Param<{ QpState::Init as usize }, 3>,
         receives: Param<{ QpState::ReadyToReceive as usize }, 3>,
         sends: Param<{ QpState::ReadyToSend as usize }, 3>,
@@ -273,6 +277,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             pause,
             held,
             quiet,
+            waited,
             flushed,
             cfg_out,
             cfg_out_word,
@@ -422,6 +427,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             State::Check => {
                 self.who.d.next = self.index.q.val().get_bits::<LQ>(0);
                 self.step.d.next = 0.into();
+                self.waited.d.next = 0.into();
                 self.bad.d.next = false;
                 self.state.d.next = State::Read1;
                 if self.of_region.val() {
@@ -654,6 +660,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             }
             State::Hold => {
                 self.held.d.next = true;
+                self.waited.d.next = self.waited.q.val() + 1;
                 self.quiet.d.next = self.quiet.q.val() + 1;
                 if !self.idle.val() | !self.held.q.val() {
                     self.quiet.d.next = 0.into();
@@ -672,6 +679,10 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                     } else {
                         self.state.d.next = State::Flush;
                     }
+                } else if self.waited.q.val().get_bit(23) {
+                    self.quiet.d.next = 0.into();
+                    self.result.d.next = self.not_idle.val();
+                    self.state.d.next = State::Finish;
                 }
             }
             State::Flush => {

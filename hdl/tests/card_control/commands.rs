@@ -390,3 +390,33 @@ fn xud_06_epochs_more_than_half_the_range_behind_are_no_longer_accepted() {
     let epoch = u32::from(qp.newest.wrapping_add(1));
     assert_eq!(bench.run(Command::CreateQp, 5, &args).1, epoch);
 }
+
+/// Clocks after which a command that waits for the card to be idle is given up.
+const PATIENCE: u64 = 1 << 23;
+
+#[test]
+fn a_command_that_the_card_gives_no_rest_fails_and_can_be_given_again() {
+    let mut bench = Bench::new(1);
+    let mut model = Model::new();
+    bench.run(Command::CreateQp, 5, &[0; 10]);
+    let made = model.run(Command::CreateQp.code(), 5);
+    equal(&mut bench, &made, "it is made");
+    for command in [Command::DestroyQp, Command::ClearRegion] {
+        bench.idle = 0;
+        bench.start(command.code(), 5);
+        bench.clocks(100);
+        assert!(bench.rtl.is("hold"));
+        bench.rtl.clocks(PATIENCE - 1_000);
+        assert_eq!(regs::STATUS_BUSY.get(bench.get(&regs::STATUS)), 1);
+        bench.clocks(1_000);
+        let status = bench.get(&regs::STATUS);
+        assert_eq!(regs::STATUS_BUSY.get(status), 0);
+        let code = u32::from(Status::NotIdle.code());
+        assert_eq!(regs::STATUS_CODE.get(status), code);
+        equal(&mut bench, &Done::default(), "it is given up");
+        bench.idle = 100;
+        assert_eq!(bench.run(command, 5, &[]).0, 0);
+        let done = model.run(command.code(), 5);
+        equal(&mut bench, &done, "it is done");
+    }
+}
