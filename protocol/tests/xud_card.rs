@@ -246,7 +246,7 @@ fn xud_03_an_acknowledgement_must_match_number_source_and_window() {
                 dest_qp: 8,
                 ..right
             },
-            Drop::BadQp,
+            Drop::AckUnknown,
         ),
         (2, right, Drop::AckSource),
         (

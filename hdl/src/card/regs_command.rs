@@ -53,7 +53,8 @@ hdl_module! {
     /// command changes nothing. Checks: command, index, arguments, state, in this order.
     /// DESTROY_QP and CLEAR_REGION raise hold and wait until idle has been high for 16 clocks
     /// without a break; DESTROY_QP then flushes the in-flight table, and waits alike once more for
-    /// completions that were on their way.
+    /// completions that were on their way. If that takes more than 2^23 clocks in all, longer than any read of
+    /// host memory, it is given up: not_idle.
     /// A ring that cannot be read sets its queue pair's state to Error, between commands and also
     /// while one waits for idle. Up to 16 of each side are remembered.
     /// Epochs outlive their queue pairs, and rst too unless forget is high.
@@ -183,10 +184,12 @@ hdl_module! {
         /// Bits that must be 0 in the latest argument; some was not.
         forbidden: Signal<Local, Bits<32>>,
         bad: DFF<Bit>,
-        /// End of the region, lower half; it has no bytes.
+        /// End of the region, both halves; it has no bytes.
         end_low: DFF<Bits<33>>,
+        end_high: DFF<Bits<33>>,
         no_bytes: DFF<Bit>,
-        end_high: Signal<Local, Bits<33>>,
+        /// It ends behind 2^64, the end of all addresses.
+        beyond: Signal<Local, Bit>,
         now: Signal<Local, Bits<3>>,
         to: Signal<Local, Bits<3>>,
         leads: Signal<Local, Bit>,
@@ -194,6 +197,8 @@ hdl_module! {
         held: DFF<Bit>,
         /// Clocks in which all has been idle.
         quiet: DFF<Bits<5>>,
+        /// Clocks for which the command has waited.
+        waited: DFF<Bits<24>>,
         /// The in-flight table has been flushed.
         flushed: DFF<Bit>,
         cfg_out: DFF<Bit>,
@@ -217,6 +222,7 @@ hdl_module! {
         bad_index: Param<{ Status::BadIndex as usize }, 8>,
         bad_argument: Param<{ Status::BadArgument as usize }, 8>,
         bad_state: Param<{ Status::BadState as usize }, 8>,
+        not_idle: Param<{ Status::NotIdle as usize }, 8>,
         init: Param<{ QpState::Init as usize }, 3>,
         receives: Param<{ QpState::ReadyToReceive as usize }, 3>,
         sends: Param<{ QpState::ReadyToSend as usize }, 3>,
@@ -266,10 +272,12 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             domain,
             bad,
             end_low,
+            end_high,
             no_bytes,
             pause,
             held,
             quiet,
+            waited,
             flushed,
             cfg_out,
             cfg_out_word,
@@ -380,9 +388,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             | ((self.to.val() == self.sends.val()) & (self.now.val() == self.receives.val()))
             | ((self.to.val() == self.error.val()) & self.now.val().any());
         self.span.next = self.next_epoch.q.val() - self.oldest.q.val();
-        self.end_high.next = bit_cast::<33, 32>(self.arg2.q.val())
-            + bit_cast::<33, 32>(self.arg0.q.val())
-            + bit_cast::<33, 1>(self.end_low.q.val().get_bits::<1>(32));
+        self.beyond.next = self.end_high.q.val().get_bit(32)
+            & (self.end_high.q.val().get_bits::<32>(0) | self.end_low.q.val().get_bits::<32>(0))
+                .any();
 
         self.cfg_out.d.next = false;
         self.set_out.d.next = false;
@@ -419,6 +427,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             State::Check => {
                 self.who.d.next = self.index.q.val().get_bits::<LQ>(0);
                 self.step.d.next = 0.into();
+                self.waited.d.next = 0.into();
                 self.bad.d.next = false;
                 self.state.d.next = State::Read1;
                 if self.of_region.val() {
@@ -473,6 +482,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 } else {
                     self.state.d.next = State::Weigh;
                 }
+                // Of the last arguments, once all are here.
+                self.end_low.d.next =
+                    bit_cast::<33, 32>(self.arg3.q.val()) + bit_cast::<33, 32>(self.arg1.q.val());
                 if (self.arg0.q.val() & self.forbidden.val()).any() {
                     self.bad.d.next = true;
                 }
@@ -487,8 +499,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             }
             State::Weigh => {
                 self.next_epoch.d.next = self.newest.q.val() + 1;
-                self.end_low.d.next =
-                    bit_cast::<33, 32>(self.arg3.q.val()) + bit_cast::<33, 32>(self.arg1.q.val());
+                self.end_high.d.next = bit_cast::<33, 32>(self.arg2.q.val())
+                    + bit_cast::<33, 32>(self.arg0.q.val())
+                    + bit_cast::<33, 1>(self.end_low.q.val().get_bits::<1>(32));
                 self.no_bytes.d.next = !(self.arg0.q.val() | self.arg1.q.val()).any();
                 if self.is_modify.val() & (self.to.val() > self.error.val()) {
                     self.bad.d.next = true;
@@ -550,7 +563,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                     }
                 }
                 if self.is_set.val() {
-                    if self.bad.q.val() | self.no_bytes.q.val() | self.end_high.val().get_bit(32) {
+                    if self.bad.q.val() | self.no_bytes.q.val() | self.beyond.val() {
                         self.result.d.next = self.bad_argument.val();
                     } else {
                         self.state.d.next = State::Region;
@@ -647,6 +660,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             }
             State::Hold => {
                 self.held.d.next = true;
+                self.waited.d.next = self.waited.q.val() + 1;
                 self.quiet.d.next = self.quiet.q.val() + 1;
                 if !self.idle.val() | !self.held.q.val() {
                     self.quiet.d.next = 0.into();
@@ -665,6 +679,10 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                     } else {
                         self.state.d.next = State::Flush;
                     }
+                } else if self.waited.q.val().get_bit(23) {
+                    self.quiet.d.next = 0.into();
+                    self.result.d.next = self.not_idle.val();
+                    self.state.d.next = State::Finish;
                 }
             }
             State::Flush => {

@@ -154,7 +154,6 @@ hdl_module! {
         gate: CardRxGate,
         guard: CardTxGuard,
         /// Sources that share a counter.
-        bad_qp: EventMerge,
         local_error: EventMerge,
         unsent: EventMerge,
         bad_doorbell: EventMerge,
@@ -193,7 +192,6 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.in_flight.clk.next = self.clk.val();
         self.gate.clk.next = self.clk.val();
         self.guard.clk.next = self.clk.val();
-        self.bad_qp.clk.next = self.clk.val();
         self.local_error.clk.next = self.clk.val();
         self.unsent.clk.next = self.clk.val();
         self.bad_doorbell.clk.next = self.clk.val();
@@ -589,9 +587,6 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.regs.ev.next = self.events.m.val();
         self.regs.idle.next = self.idle.q.val();
 
-        self.bad_qp.rst.next = self.soft.q.val();
-        self.bad_qp.a.next = self.recv.ev_bad_qp.val();
-        self.bad_qp.b.next = self.in_flight.ev_bad_qp.val();
         // A work request may also end in LOCAL_DMA, after its check.
         self.unsent.rst.next = self.soft.q.val();
         self.unsent.a.next = self.send.ev_local_error.val();
@@ -621,12 +616,14 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.events.s[10].next = self.rx.ev_not_xud.val();
         self.events.s[11].next = self.recv.ev_bad_opcode.val();
         self.events.s[12].next = self.rx.ev_bad_header.val();
-        self.events.s[13].next = self.bad_qp.m.val();
+        self.events.s[13].next = self.recv.ev_bad_qp.val();
         self.events.s[14].next = self.recv.ev_bad_key.val();
         self.events.s[15].next = self.recv.ev_bad_length.val();
         self.events.s[16].next = self.recv.ev_stale_epoch.val();
         self.events.s[17].next = self.recv.ev_rnr.val();
-        self.events.s[18].next = self.in_flight.ev_ack_unknown.val();
+        // Never both: one acknowledgement is decided at a time.
+        self.events.s[18].next =
+            self.in_flight.ev_ack_unknown.val() | self.in_flight.ev_bad_qp.val();
         self.events.s[19].next = self.in_flight.ev_ack_source.val();
         self.events.s[20].next = self.in_flight.ev_ack_echo.val();
         self.events.s[21].next = self.local_error.m.val();

@@ -26,7 +26,7 @@ hdl_module! {
         pub max_read_request_size: Signal<In, Bits<3>>,
         /// TLPs may be sent; otherwise reads fail.
         pub bus_master_enable: Signal<In, Bit>,
-        /// Units of 64 clocks after which a read fails; 0 and 65,535 never.
+        /// Units of 64 clocks after which a read fails; 0 never.
         pub cfg_timeout: Signal<In, Bits<16>>,
         /// A request.
         pub s_req_valid: Signal<In, Bit>,

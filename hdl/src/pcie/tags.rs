@@ -7,8 +7,10 @@ hdl_module! {
     /// States of 32 tags: free, in use (until its words are delivered), waiting for completions, failed, late.
     /// Tags are given out in turn, at most one in 2 clocks. A tag whose read was given up (timeout, wrong completion,
     /// function-level reset) is late: it is passed over until the last completion of that read has come, or until
-    /// 65,535 ticks of 64 clocks after the read, whichever is first: 33 ms at 125 MHz. Only a completion that is later
-    /// than that, and has the byte count and address expected by then, could be taken for that of another read.
+    /// more than twice the timeout has passed since the read, whichever is first. A completer has failed if it has not
+    /// answered by the timeout; it has as long again for what is on its way. Only a completion that is later than that,
+    /// and has the byte count and address expected by then, could be taken for that of another read. Without a timeout
+    /// that is 131,071 ticks of 64 clocks.
     /// Stages: take 1 registered, 2 in the states. Timeouts: each tag is looked at once a tick; 2 clocks to tmo_valid.
     pub struct DmaTags {
         /// Clock.
@@ -17,7 +19,7 @@ hdl_module! {
         pub rst: Signal<In, Bit>,
         /// Function-level reset: what waits becomes late, all else free.
         pub flr: Signal<In, Bit>,
-        /// Ticks of 64 clocks after which a read fails; 0 and 65,535 never.
+        /// Ticks of 64 clocks after which a read fails; 0 never.
         pub cfg_timeout: Signal<In, Bits<16>>,
         /// A tag is free.
         pub m_free: Signal<Out, Bit>,
@@ -85,12 +87,13 @@ hdl_module! {
         waits_next: Signal<Local, Bits<32>>,
         late_next: Signal<Local, Bits<32>>,
         /// Tick in which the read of a tag began.
-        began: AsyncRam<16, 5>,
+        began: AsyncRam<17, 5>,
         clocks: DFF<Bits<6>>,
-        tick: DFF<Bits<16>>,
+        tick: DFF<Bits<17>>,
         /// Stage 1 of the look at a tag: its age, its state.
         a_slot: DFF<Bits<5>>,
-        a_age: DFF<Bits<16>>,
+        a_age: DFF<Bits<17>>,
+        half_age: Signal<Local, Bits<16>>,
         a_waits: DFF<Bit>,
         a_late: DFF<Bit>,
         /// Stage 2: it is too old; it is old enough to be used again.
@@ -137,10 +140,14 @@ impl Logic for DmaTags {
         self.b_slot.d.next = self.a_slot.q.val();
         self.b_over.d.next = self.clocks.q.val().get_bit(0)
             & self.cfg_timeout.val().any()
-            & (self.a_age.q.val() > self.cfg_timeout.val())
+            & (self.a_age.q.val() > bit_cast::<17, 16>(self.cfg_timeout.val()))
             & self.a_waits.q.val();
-        self.b_old.d.next =
-            self.clocks.q.val().get_bit(0) & self.a_age.q.val().all() & self.a_late.q.val();
+        // Half the age against the timeout: more than twice, and a tick at most later than that.
+        self.half_age.next = self.a_age.q.val().get_bits::<16>(1);
+        self.b_old.d.next = self.clocks.q.val().get_bit(0)
+            & ((self.cfg_timeout.val().any() & (self.half_age.val() > self.cfg_timeout.val()))
+                | self.a_age.q.val().all())
+            & self.a_late.q.val();
         self.tmo_valid.next = self.b_over.q.val();
         self.tmo_slot.next = self.b_slot.q.val();
 

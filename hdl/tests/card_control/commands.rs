@@ -208,7 +208,8 @@ impl Model {
     fn set_region(&mut self, index: u32) -> Done {
         let a = self.args;
         let (base, length) = (self.pair(2), self.pair(4));
-        if a[1] > 0xffff || length == 0 || base.checked_add(length).is_none() {
+        let end = u128::from(base) + u128::from(length);
+        if a[1] > 0xffff || length == 0 || end > 1 << 64 {
             return Done::refused(Status::BadArgument);
         }
         Done {
@@ -254,8 +255,10 @@ fn arguments(bench: &mut Bench, command: Option<Command>) -> Vec<u32> {
             let length = d.of(&[
                 1,
                 4096,
+                // To the last byte but one, to the last, one further.
                 u64::MAX - base,
                 0u64.wrapping_sub(base),
+                1u64.wrapping_sub(base),
                 1 << 32,
                 0,
             ]);
@@ -386,4 +389,34 @@ fn xud_06_epochs_more_than_half_the_range_behind_are_no_longer_accepted() {
     bench.run(Command::DestroyQp, 5, &[]);
     let epoch = u32::from(qp.newest.wrapping_add(1));
     assert_eq!(bench.run(Command::CreateQp, 5, &args).1, epoch);
+}
+
+/// Clocks after which a command that waits for the card to be idle is given up.
+const PATIENCE: u64 = 1 << 23;
+
+#[test]
+fn a_command_that_the_card_gives_no_rest_fails_and_can_be_given_again() {
+    let mut bench = Bench::new(1);
+    let mut model = Model::new();
+    bench.run(Command::CreateQp, 5, &[0; 10]);
+    let made = model.run(Command::CreateQp.code(), 5);
+    equal(&mut bench, &made, "it is made");
+    for command in [Command::DestroyQp, Command::ClearRegion] {
+        bench.idle = 0;
+        bench.start(command.code(), 5);
+        bench.clocks(100);
+        assert!(bench.rtl.is("hold"));
+        bench.rtl.clocks(PATIENCE - 1_000);
+        assert_eq!(regs::STATUS_BUSY.get(bench.get(&regs::STATUS)), 1);
+        bench.clocks(1_000);
+        let status = bench.get(&regs::STATUS);
+        assert_eq!(regs::STATUS_BUSY.get(status), 0);
+        let code = u32::from(Status::NotIdle.code());
+        assert_eq!(regs::STATUS_CODE.get(status), code);
+        equal(&mut bench, &Done::default(), "it is given up");
+        bench.idle = 100;
+        assert_eq!(bench.run(command, 5, &[]).0, 0);
+        let done = model.run(command.code(), 5);
+        equal(&mut bench, &done, "it is done");
+    }
 }

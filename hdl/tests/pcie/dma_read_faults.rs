@@ -16,12 +16,13 @@ fn faults_fail_their_request_and_no_other() {
         let mut config = config(seed);
         config.stall = config.stall.min(128);
         config.faults = dice.pick(&[20, 60, 200]);
-        config.late = 60_000;
+        // Later than the timeout, and before a tag is used again.
+        config.late = TIMEOUT as u32 * 3 / 2;
         let mut bench = Bench::new(config);
         bench.timeout(TIMEOUT / 64);
         bench.take = dice.pick(&[60, 100]);
-        // The tags of reads that were given up are not used again for long: not so many that none is left.
-        while bench.root.faulted.len() < 14 && bench.clock < 60_000 {
+        // More than there are tags.
+        while bench.root.faulted.len() < 60 && bench.clock < 150_000 {
             if bench.queue.len() < 4 {
                 bench.random_request();
             }
@@ -169,9 +170,10 @@ fn a_late_completion_is_never_taken_for_that_of_another_read() {
         latency: 5..=10,
         ..Config::default()
     });
-    bench.timeout(10);
+    bench.timeout(64);
     for i in 0..8 {
-        bench.root.inject(Fault::Late(3000 + 700 * i));
+        // The timeout is over after 4,096 clocks, and tags come back after twice that.
+        bench.root.inject(Fault::Late(4200 + 500 * i));
     }
     for i in 0..600 {
         // Each is told from the others by its bytes only.
@@ -189,14 +191,14 @@ fn timeouts_in_the_middle_of_completions_fail_the_read_or_come_too_late() {
     for seed in seeds(30) {
         let mut dice = Dice::new(seed);
         let mut config = config(seed);
-        config.latency = 0..=500;
-        config.stall = config.stall.min(160);
+        config.latency = 0..=2000;
+        config.stall = config.stall.min(96);
         let mut bench = Bench::new(config);
         bench.may_fail = true;
-        // About as long as a read takes.
-        bench.timeout(3 + dice.below(8));
+        // About as long as a read takes, which is never more than twice that.
+        bench.timeout(24 + dice.below(8));
         for _ in 0..60 {
-            let len = dice.pick(&[64, 512, 4096]);
+            let len = dice.pick(&[64, 512, 512]);
             bench.request(0x10_0000 + dice.below(0x8000), len);
         }
         bench.drain(20_000);
@@ -218,23 +220,75 @@ fn timeouts_in_the_middle_of_completions_fail_the_read_or_come_too_late() {
     );
 }
 
+/// A timeout, in units of 64 clocks.
+const UNITS: u64 = 100;
+
+/// The next read goes out after twice the timeout since the reads of `began`, and not before.
+fn comes_back(bench: &mut Bench, began: u64, reads: u64) {
+    bench.request(0x10_0000, 8);
+    while bench.clock < began + 2 * 64 * UNITS {
+        bench.tick();
+    }
+    let seen = bench.root.seen.reads;
+    assert_eq!(seen, reads, "a tag was used again too soon");
+    bench.ticks(4 * 64);
+    assert_eq!(bench.root.seen.reads, reads + 1);
+    bench.drain(1000);
+}
+
 #[test]
 fn tags_that_were_given_up_come_back_when_no_completion_can_come_any_more() {
+    for fault in [Fault::Dropped, Fault::Short] {
+        let mut bench = Bench::new(Config::default());
+        bench.timeout(UNITS);
+        for _ in 0..32 {
+            bench.root.inject(fault);
+            bench.request(0x10_0000, 8);
+        }
+        bench.drain(70 * UNITS);
+        assert_eq!(bench.failed, 32);
+        // The first of them went out at once.
+        comes_back(&mut bench, 0, 32);
+        assert_eq!(bench.ended, 1, "{fault:?}");
+    }
+}
+
+#[test]
+fn after_a_function_level_reset_tags_come_back_when_no_completion_can_come_any_more() {
     let mut bench = Bench::new(Config::default());
-    bench.timeout(4);
+    bench.timeout(UNITS);
     for _ in 0..32 {
         bench.root.inject(Fault::Dropped);
         bench.request(0x10_0000, 8);
     }
-    bench.drain(2000);
-    assert_eq!(bench.failed, 32);
-    bench.request(0x10_0000, 8);
-    bench.ticks(2000);
-    assert_eq!(bench.root.seen.reads, 32, "a tag was used again too soon");
-    bench.model.clocks(64 * 65_535 - 10_000).unwrap();
-    assert_eq!(bench.root.seen.reads, 32);
-    bench.drain(20_000);
-    assert_eq!(bench.ended, 1);
+    bench.ticks(1000);
+    bench.function_reset(2);
+    comes_back(&mut bench, 0, 32);
+    assert_eq!((bench.ended, bench.failed), (1, 0));
+}
+
+#[test]
+fn reads_go_on_whatever_number_of_completions_was_bad() {
+    let mut bench = Bench::new(Config::default());
+    let mut dice = Dice::new(1);
+    bench.timeout(UNITS);
+    for round in 1..=20 {
+        for _ in 0..32 {
+            bench.root.inject(dice.pick(&[
+                Fault::ByteCount,
+                Fault::LowerAddress,
+                Fault::Short,
+                Fault::Long,
+                Fault::Interface(3),
+            ]));
+            bench.request(0x10_0000, 64);
+        }
+        bench.request(0x10_0040, 64);
+        bench.drain(3 * 64 * UNITS);
+        assert_eq!((bench.failed, bench.ended), (32 * round, round));
+    }
+    // All tags are out of use in each round, for twice the timeout.
+    assert!(bench.clock < 20 * (2 * UNITS + 20) * 64);
 }
 
 #[test]

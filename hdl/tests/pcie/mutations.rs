@@ -31,7 +31,7 @@ fn a_tag_used_again_while_its_completions_may_come_is_seen() {
     let library = build_wrong(DmaRead::default(), "b_old_reg ? (ONE", "1'b1 ? (ONE");
     let said = caught(move || {
         let mut bench = dma_read::Bench::of(&library, Config::default());
-        bench.timeout(4);
+        bench.timeout(40);
         bench.root.inject(Fault::Late(4000));
         for i in 0..40 {
             bench.request(0x10_0000 + 64 * i, 64);

@@ -10,8 +10,8 @@
 //! | SET_REGION | region | variant and rights, protection domain, base (low, high), length (low, high) | |
 //! | CLEAR_REGION | region | | |
 //!
-//! DESTROY_QP and CLEAR_REGION end only when nothing on the card works for the queue pair or on the region any more: from then
-//! on its memory can be given away.
+//! DESTROY_QP and CLEAR_REGION succeed only when nothing on the card works for the queue pair or on the region any more: from
+//! then on its memory can be given away.
 
 use crate::registers::Field;
 
@@ -48,6 +48,9 @@ codes! {
         BadArgument = 3 "bad_argument",
         /// The queue pair exists already, or does not, or the state cannot be reached from its present one.
         BadState = 4 "bad_state",
+        /// The card got no rest in which to end the queue pair or the region; it is still there. Requests in flight of the
+        /// queue pair may have been forgotten: the command is to be given again, or the card reset.
+        NotIdle = 5 "not_idle",
     }
 }
 

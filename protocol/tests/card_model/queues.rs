@@ -266,6 +266,9 @@ fn xud_06_the_epoch_of_a_queue_pair_number_outlives_the_queue_pair() {
     assert_eq!(host.create(1, LOGS), 1);
     assert_eq!(host.command(Command::NextEpoch, 1, &[]), (Status::Ok, 2));
     assert_eq!(host.command(Command::DestroyQp, 1, &[]).0, Status::Ok);
+    let reset = u32::from(State::Reset.code());
+    assert_eq!(host.command(Command::QueryQp, 1, &[]), (Status::Ok, reset));
+    assert_eq!(host.read(&regs::RESULT1), 2);
     assert_eq!(host.create(1, LOGS), 3);
     host.command(Command::QueryQp, 1, &[]);
     assert_eq!(host.read(&regs::RESULT1), 3);

@@ -72,6 +72,7 @@ pub struct RtlNode {
     rx: [Port; 4],
     tx: [Port; 4],
     flr: Port,
+    read_timeout: Port,
     source: Source,
     sink: Sink,
     frames: VecDeque<Vec<u8>>,
@@ -99,7 +100,6 @@ impl RtlNode {
         };
         let root = RootComplex::new(&mut model, config)?;
         for (name, value) in [
-            ("cfg_read_timeout", READ_TIMEOUT),
             ("msix_enable", 1),
             ("msix_mask", 0),
             ("s_axis_rx_tuser", 0),
@@ -109,11 +109,14 @@ impl RtlNode {
             let port = port(&model, name)?;
             model.set(port, value);
         }
+        let read_timeout = port(&model, "cfg_read_timeout")?;
+        model.set(read_timeout, READ_TIMEOUT);
         model.reset(4)?;
         Ok(Self {
             rx: axis(&model, "s_axis_rx")?,
             tx: axis(&model, "m_axis_tx")?,
             flr: port(&model, "flr")?,
+            read_timeout,
             root,
             model,
             source: Source::default(),
@@ -133,6 +136,11 @@ impl RtlNode {
     /// The model, to record a waveform.
     pub fn model(&mut self) -> &mut Model {
         &mut self.model
+    }
+
+    /// Clocks after which a read of host memory fails, in units of 64; 10 ms unless set.
+    pub fn set_read_timeout(&mut self, units: u64) {
+        self.model.set(self.read_timeout, units);
     }
 
     /// A frame has begun to leave, or has left and was not fetched.

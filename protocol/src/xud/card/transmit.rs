@@ -157,12 +157,7 @@ impl Card {
     /// An acknowledgement: it must be of a request in flight, from where that went, of the same window identity (XUD-3).
     pub(super) fn acknowledged(&mut self, from: u16, ack: &Ack) {
         let Some(entry) = self.table.get(ack.dest_qp, ack.psn) else {
-            let reason = if self.qps.contains_key(&ack.dest_qp) {
-                Drop::AckUnknown
-            } else {
-                Drop::BadQp
-            };
-            return self.stats.drops.count(reason);
+            return self.stats.drops.count(Drop::AckUnknown);
         };
         if !self.config.mutations.psn_only && entry.version > 0 {
             // Without an echo it answers another version.
