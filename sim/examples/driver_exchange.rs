@@ -33,6 +33,7 @@ fn main() -> Result<()> {
         mtu: 1_024,
         messages,
         largest: 64,
+        longer: None,
     };
     let started = std::time::Instant::now();
     let report = exchange(&plan, &mut |_| {})?;

@@ -30,6 +30,8 @@ pub struct Exchange {
     pub messages: u64,
     /// Bytes of a message: from 16 to this.
     pub largest: usize,
+    /// One message in so many has up to so many bytes instead.
+    pub longer: Option<(u64, usize)>,
 }
 
 /// How it went.
@@ -65,8 +67,13 @@ impl ExchangeReport {
 }
 
 /// Message `number` from one host to another: its number, who it is between, and bytes that follow from these.
-fn message(seed: u64, number: u64, between: [u8; 2], largest: usize) -> Vec<u8> {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+fn message(plan: &Exchange, number: u64, between: [u8; 2]) -> Vec<u8> {
+    let seed = plan.network.seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let largest = match plan.longer {
+        Some((every, largest)) if number % every == every - 1 => largest,
+        _ => plan.largest,
+    };
     let length = 16 + (rng.next_u64() % (largest as u64 - 15)) as usize;
     let mut bytes = vec![0; length];
     rng.fill_bytes(&mut bytes);
@@ -97,11 +104,10 @@ pub fn exchange_over(
     devices: Vec<SimDevice>,
     watch: &mut dyn FnMut(u64),
 ) -> Result<ExchangeReport> {
-    ensure!(
-        plan.largest >= 16,
-        "messages of {} bytes: at least 16",
-        plan.largest
-    );
+    let (every, longest) = plan.longer.unwrap_or((1, 16));
+    let largest = plan.largest.min(longest);
+    ensure!(largest >= 16, "messages of {largest} bytes: at least 16");
+    ensure!(every > 0, "one message in 0 is longer");
     ensure!((2..=64).contains(&devices.len()), "2 to 64 hosts");
     let hosts = devices.into_iter().enumerate().map(|(node, device)| {
         let options = Options {
@@ -114,7 +120,6 @@ pub fn exchange_over(
     });
     let mut hosts: Vec<Host> = hosts.collect::<Result<_>>()?;
     let addresses: Vec<AddressHandle> = hosts.iter().map(|host| host.endpoint.address()).collect();
-    let seed = plan.network.seed;
     let mut report = ExchangeReport::default();
     let mut seen = vec![0u64; plan.messages.div_ceil(64) as usize];
     let mut newest = vec![0u64; hosts.len() * hosts.len()];
@@ -129,7 +134,7 @@ pub fn exchange_over(
             {
                 let turn = submitted / addresses.len() as u64;
                 let to = (at + 1 + turn as usize % (addresses.len() - 1)) % addresses.len();
-                let bytes = message(seed, submitted, [at as u8, to as u8], plan.largest);
+                let bytes = message(plan, submitted, [at as u8, to as u8]);
                 match hosts[at].endpoint.send_copy(addresses[to], &bytes) {
                     Ok(_) => submitted += 1,
                     Err(PostError::Full(_)) => break,
@@ -149,9 +154,7 @@ pub fn exchange_over(
                             .first_chunk()
                             .map_or(u64::MAX, |head| u64::from_le_bytes(*head));
                         let between = [from.node() as u8, at as u8];
-                        if number >= submitted
-                            || payload != message(seed, number, between, plan.largest)
-                        {
+                        if number >= submitted || payload != message(plan, number, between) {
                             report.corrupted += 1;
                             continue;
                         }

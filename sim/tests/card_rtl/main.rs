@@ -6,6 +6,7 @@ mod bench;
 mod exchange;
 mod figures;
 mod hang;
+mod large;
 mod model;
 mod regions;
 mod reset;

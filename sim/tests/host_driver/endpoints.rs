@@ -16,6 +16,7 @@ fn plan(nodes: u16, messages: u64, largest: usize) -> Exchange {
         mtu: 1_024,
         messages,
         largest,
+        longer: None,
     }
 }
 
