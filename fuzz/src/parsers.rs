@@ -10,6 +10,7 @@ use tributary_fabric::topology::Topology;
 use tributary_protocol::card::descriptor;
 use tributary_protocol::roce::{self, Bth};
 use tributary_protocol::xud::control::{Control, Fragment};
+use tributary_protocol::xud::onesided::{Answer, Request, is_answer};
 use tributary_protocol::{red, rw, xud};
 
 /// BTH of the first bytes, and the rest.
@@ -66,6 +67,22 @@ fn what_layers_say_is_taken_apart_or_refused() {
         }
         if let Some((fragment, rest)) = Fragment::decode(input, xud::MAX_MESSAGE) {
             assert_eq!([fragment.encode().as_slice(), rest].concat(), input);
+        }
+    });
+}
+
+#[test]
+fn a_one_sided_header_is_taken_apart_or_refused() {
+    check!().for_each(|input: &[u8]| {
+        let answer = Answer::decode(input);
+        assert_eq!(answer.is_ok(), is_answer(input) && input.len() <= 4_096);
+        if let Ok(answer) = answer {
+            assert_eq!(Answer::decode(&answer.encode()), Ok(answer));
+        }
+        if let Ok(request) = Request::decode(input, 4_096) {
+            let again = request.encode();
+            assert_eq!(again.len(), input.len());
+            assert_eq!(Request::decode(&again, 4_096), Ok(request));
         }
     });
 }

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tributary_protocol::card::command::{Command, Status};
 use tributary_protocol::card::regs::{
     ARG0, COMMAND, COMMAND_CODE, COMMAND_INDEX, CONTROL, CONTROL_ENABLE, CONTROL_RESET, Counter,
-    FEATURES, FEATURES_XUD, ID, MAGIC, MAP_VERSION, MTU, NODE, RESULT0, RESULT1, SIZES,
-    SIZES_IN_FLIGHT, SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS, STATISTICS_HIGH, STATISTICS_LOW,
-    STATISTICS_SELECT, STATUS, STATUS_BUSY, STATUS_CODE, VERSION, VERSION_MAJOR, VERSION_MINOR,
+    FEATURES, FEATURES_ONE_SIDED, FEATURES_XUD, ID, MAGIC, MAP_VERSION, MTU, NODE, RESULT0,
+    RESULT1, SIZES, SIZES_IN_FLIGHT, SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS, STATISTICS_HIGH,
+    STATISTICS_LOW, STATISTICS_SELECT, STATUS, STATUS_BUSY, STATUS_CODE, VERSION, VERSION_MAJOR,
+    VERSION_MINOR, WINDOWS,
 };
 use tributary_protocol::registers::Register;
 
@@ -53,6 +54,8 @@ pub struct Sizes {
     pub in_flight: u32,
     /// Interrupt vectors.
     pub vectors: u32,
+    /// Windows of one-sided operations; 0 if it does none.
+    pub windows: u32,
 }
 
 /// An open card. Copies are the same card; it is reset and silent when the last of them, and of what was made on it, is gone.
@@ -68,6 +71,7 @@ pub(crate) struct Inner {
     pub queue_pairs: Numbers,
     pub regions: Numbers,
     pub domains: Numbers,
+    pub windows: Numbers,
 }
 
 /// Numbers of one kind that are handed out and come back; the one that came back first goes out first.
@@ -182,7 +186,8 @@ impl Context {
         if card.major != driver.major || card.minor < driver.minor {
             return Err(Error::Version { card, driver });
         }
-        if FEATURES_XUD.get(read(&FEATURES)?) == 0 {
+        let features = read(&FEATURES)?;
+        if FEATURES_XUD.get(features) == 0 {
             return Err(Error::Feature("extended unreliable datagrams"));
         }
         let sizes = read(&SIZES)?;
@@ -192,6 +197,11 @@ impl Context {
             regions: two_to(SIZES_REGIONS),
             in_flight: two_to(SIZES_IN_FLIGHT),
             vectors: two_to(SIZES_VECTORS),
+            windows: if FEATURES_ONE_SIDED.get(features) == 0 {
+                0
+            } else {
+                read(&WINDOWS)?.min(1 << 16)
+            },
         };
         let inner = Inner {
             device,
@@ -201,6 +211,7 @@ impl Context {
             queue_pairs: Numbers::new("queue pairs", sizes.queue_pairs),
             regions: Numbers::new("regions", sizes.regions),
             domains: Numbers::new("protection domains", DOMAINS),
+            windows: Numbers::new("windows", sizes.windows),
         };
         inner.write(&CONTROL, CONTROL_RESET.put(1))?;
         inner.ended()?;
@@ -226,6 +237,12 @@ impl Context {
     #[must_use]
     pub fn in_use(&self) -> (usize, usize) {
         (self.0.queue_pairs.used(), self.0.regions.used())
+    }
+
+    /// Windows of one-sided operations that are open.
+    #[must_use]
+    pub fn open_windows(&self) -> usize {
+        self.0.windows.used()
     }
 
     /// Makes a protection domain.

@@ -101,6 +101,15 @@ pub enum PostError {
     /// The card may not write into this buffer.
     #[error("the buffer's region has no local_write")]
     ReadOnly,
+    /// A window takes no operation.
+    #[error("the window is {0}")]
+    Window(&'static str),
+    /// A read of no bytes.
+    #[error("a read of no bytes")]
+    Empty,
+    /// An atomic at an address that is no multiple of 8.
+    #[error("an atomic at {0:#x}, which is no multiple of 8")]
+    Unaligned(u64),
     /// Longer than what can be sent.
     #[error("{bytes} bytes, the most is {max}")]
     TooLong {

@@ -4,7 +4,8 @@
 //! [`ProtectionDomain::create_qp`], [`QueuePair::post_send`], [`CompletionQueue::poll`]. What differs: memory of a region comes from
 //! the driver, because the card must reach it; and a [`Buffer`] is given away when it is posted and comes back with its completion.
 //!
-//! [`ReliableEndpoint`] is the same service made reliable: messages of up to 64 KiB, each delivered once.
+//! [`ReliableEndpoint`] is the same service made reliable: messages of up to 64 KiB, each delivered once. [`OneSided`] reads and
+//! writes memory of other hosts, with [`OpenWindow`] and [`Exposed`] on their side.
 //!
 //! The card is a [`Device`]: simulated in the process (crate `tributary-sim`), in another process behind a vfio-user socket
 //! (`VfioUserDevice`), on the bus (`VfioDevice`, untested on hardware), or whatever else implements it. `docs/driver.md` shows how to use all this.
@@ -14,7 +15,9 @@ mod context;
 mod device;
 mod endpoint;
 mod error;
+mod exposed;
 pub mod memory;
+mod onesided;
 mod queue;
 mod ring;
 #[cfg(target_os = "linux")]
@@ -23,6 +26,7 @@ pub mod shared;
 mod vfio;
 #[cfg(target_os = "linux")]
 mod vfio_user;
+mod window;
 
 #[cfg(target_os = "linux")]
 pub use crate::vfio::VfioDevice;
@@ -33,9 +37,12 @@ pub use context::{Context, Options, Sizes};
 pub use device::{Device, DeviceError, DmaMemory};
 pub use endpoint::{EndpointConfig, EndpointEvent, ReliableEndpoint};
 pub use error::{Error, MapVersion, PostError, Rejected};
+pub use exposed::Exposed;
 pub use memory::{Access, Buffer, MemoryRegion, ProtectionDomain};
+pub use onesided::{OneSided, OneSidedCompletion, OneSidedConfig, Through};
 pub use queue::{AddressHandle, Batch, QueuePair, QueuePairBuilder, SendRequest};
 pub use tributary_protocol::card::command::State as QueuePairState;
 pub use tributary_protocol::card::descriptor::Of as WorkCompletionOpcode;
 pub use tributary_protocol::card::regs::Counter;
 pub use tributary_protocol::xud::{Outcome as WorkCompletionStatus, Window};
+pub use window::{Grant, OpenWindow, Remote};

@@ -15,10 +15,13 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tributary_protocol::card::command::{Command, REGION_LOCAL_WRITE, REGION_VARIANT, key};
+use tributary_protocol::card::command::{
+    Command, REGION_LOCAL_WRITE, REGION_REMOTE_ATOMIC, REGION_REMOTE_READ, REGION_REMOTE_WRITE,
+    REGION_VARIANT, key,
+};
 
 use crate::context::Inner;
-use crate::{Context, Device, DmaMemory, Error};
+use crate::{Context, Device, DmaMemory, Error, Exposed};
 
 /// Buffers start at a multiple of this, so that two of them share no line of a cache.
 const ALIGN: usize = 64;
@@ -99,7 +102,10 @@ impl ProtectionDomain {
         let key = key(index, variant);
         let (base, bytes) = (dma.memory.iova, length as u64);
         let rights = REGION_VARIANT.put(variant.into())
-            | REGION_LOCAL_WRITE.put(u32::from(access.local_write));
+            | REGION_LOCAL_WRITE.put(u32::from(access.local_write))
+            | REGION_REMOTE_WRITE.put(u32::from(access.remote_write))
+            | REGION_REMOTE_READ.put(u32::from(access.remote_read))
+            | REGION_REMOTE_ATOMIC.put(u32::from(access.remote_atomic));
         let args = [
             rights,
             self.0.number.into(),
@@ -133,13 +139,59 @@ impl ProtectionDomain {
 pub struct Access {
     /// It may write there what it receives.
     pub local_write: bool,
+    /// Others may write there, through windows of its protection domain (XUD-13).
+    pub remote_write: bool,
+    /// Others may read there.
+    pub remote_read: bool,
+    /// Others may do atomics there.
+    pub remote_atomic: bool,
 }
 
 impl Access {
     /// The card only reads.
-    pub const LOCAL_READ: Self = Self { local_write: false };
+    pub const LOCAL_READ: Self = Self {
+        local_write: false,
+        remote_write: false,
+        remote_read: false,
+        remote_atomic: false,
+    };
     /// The card reads and writes.
-    pub const LOCAL_WRITE: Self = Self { local_write: true };
+    pub const LOCAL_WRITE: Self = Self {
+        local_write: true,
+        ..Self::LOCAL_READ
+    };
+    /// Others write.
+    pub const REMOTE_WRITE: Self = Self {
+        remote_write: true,
+        ..Self::LOCAL_READ
+    };
+    /// Others read.
+    pub const REMOTE_READ: Self = Self {
+        remote_read: true,
+        ..Self::LOCAL_READ
+    };
+    /// Others do atomics.
+    pub const REMOTE_ATOMIC: Self = Self {
+        remote_atomic: true,
+        ..Self::LOCAL_READ
+    };
+
+    fn is_remote(self) -> bool {
+        self.remote_write || self.remote_read || self.remote_atomic
+    }
+}
+
+impl std::ops::BitOr for Access {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self {
+            local_write: self.local_write || other.local_write,
+            remote_write: self.remote_write || other.remote_write,
+            remote_read: self.remote_read || other.remote_read,
+            remote_atomic: self.remote_atomic || other.remote_atomic,
+        }
+    }
 }
 
 /// Memory that the card can reach. It lives as long as its handles and its buffers.
@@ -181,9 +233,27 @@ impl MemoryRegion {
         self.0.access
     }
 
-    /// A part of it that nobody else has; `None` if there is no such part free. It is free again when the buffer is dropped.
+    /// Key that others name it by.
+    #[must_use]
+    pub fn rkey(&self) -> u32 {
+        self.0.key
+    }
+
+    /// A part of it that nobody else has; `None` if there is no such part free, or if others reach the region: then there is
+    /// [`Self::expose`]. It is free again when the buffer is dropped.
     #[must_use]
     pub fn alloc(&self, length: usize) -> Option<Buffer> {
+        (!self.access().is_remote()).then(|| self.part(length))?
+    }
+
+    /// A part of it for others to read or write; `None` if there is no such part free, or if no others reach the region.
+    #[must_use]
+    pub fn expose(&self, length: usize) -> Option<Exposed> {
+        let part = self.access().is_remote().then(|| self.part(length))?;
+        part.map(Exposed::new)
+    }
+
+    fn part(&self, length: usize) -> Option<Buffer> {
         let bytes = length.max(1).next_multiple_of(ALIGN);
         let mut free = self.0.free.lock().unwrap_or_else(PoisonError::into_inner);
         // The last part of a region may be shorter than the multiple.
@@ -254,7 +324,12 @@ impl Buffer {
         self.region.0.access.local_write
     }
 
-    fn pointer(&self) -> *mut u8 {
+    /// Its length, without a reference to its bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.length
+    }
+
+    pub(crate) fn pointer(&self) -> *mut u8 {
         // SAFETY: the offset lies in the region's memory.
         unsafe { self.region.0.dma.memory.pointer.as_ptr().add(self.offset) }
     }

@@ -7,7 +7,8 @@ use tributary_protocol::xud::{Peer, Window};
 
 use crate::ring::{Rings, Shape};
 use crate::{
-    Buffer, CompletionQueue, Error, PostError, ProtectionDomain, QueuePairState, Rejected,
+    Buffer, CompletionQueue, Context, Error, Grant, OpenWindow, PostError, ProtectionDomain,
+    QueuePairState, Rejected,
 };
 
 /// A queue pair somewhere.
@@ -41,6 +42,22 @@ impl AddressHandle {
     #[must_use]
     pub fn qp_num(self) -> u32 {
         self.0.qpn
+    }
+
+    /// Queue pair `number` of a card.
+    pub(crate) fn of(context: &Context, number: u32) -> Self {
+        Self(Peer {
+            node: context.options().node,
+            qpn: number,
+        })
+    }
+
+    /// Who has granted a window. A number that no card has ends in LOCAL_ADDRESS.
+    pub(crate) fn from_grant(grant: Grant) -> Self {
+        Self(Peer {
+            node: grant.node,
+            qpn: grant.qp_num,
+        })
     }
 
     pub(crate) fn peer(self) -> Peer {
@@ -195,7 +212,7 @@ impl QueuePairBuilder {
     /// A number out of range, no memory, or no queue pair left on the card.
     pub fn build(self) -> Result<QueuePair, Error> {
         let rings = Rings::new(self.domain.context(), self.domain.0.number, &self.shape)?;
-        let (number, epoch) = (rings.number(), rings.epoch);
+        let number = rings.number();
         let queue = Arc::new(Queue {
             number,
             rings: Mutex::new(rings),
@@ -205,7 +222,6 @@ impl QueuePairBuilder {
             inner: queue,
             domain: self.domain,
             queue: self.queue,
-            epoch,
         })
     }
 }
@@ -227,7 +243,6 @@ pub struct QueuePair {
     inner: Arc<Queue>,
     domain: ProtectionDomain,
     queue: CompletionQueue,
-    epoch: u16,
 }
 
 impl QueuePair {
@@ -240,16 +255,22 @@ impl QueuePair {
     /// How others address it.
     #[must_use]
     pub fn address(&self) -> AddressHandle {
-        AddressHandle(Peer {
-            node: self.domain.context().options().node,
-            qpn: self.qp_num(),
-        })
+        AddressHandle::of(self.domain.context(), self.qp_num())
     }
 
     /// The epoch that messages to it must carry (XUD-6).
     #[must_use]
     pub fn epoch(&self) -> u16 {
-        self.epoch
+        self.inner.rings().epoch
+    }
+
+    /// Opens a window through which the queue pair of another card may do one-sided operations here, in regions of this
+    /// protection domain that allow it (XUD-13). It takes a new epoch; messages may still carry the old one.
+    ///
+    /// # Errors
+    /// None is left, or the card does no one-sided operations.
+    pub fn open_window(&self, peer: AddressHandle) -> Result<OpenWindow, Error> {
+        OpenWindow::new(self.domain.context(), &mut self.inner.rings(), peer)
     }
 
     /// Its state, as far as the driver knows.

@@ -181,7 +181,12 @@ fn xud_14_every_malformed_length_version_and_bit_has_its_error() {
     for version in 2..16 {
         assert_eq!(with(7, version << 4), Err(WireError::Version(version)));
     }
-    assert_eq!(with(7, 0x18), Err(WireError::Reserved("reserved flag")));
+    // One-sided goes with no other flag.
+    for others in 1..8 {
+        let reserved = Err(WireError::Reserved("reserved flag"));
+        assert_eq!(with(7, 0x18 | others), reserved);
+    }
+    assert!(with(7, 0x18).is_ok());
     assert_eq!(
         with(7, 0x01),
         Err(WireError::Reserved("flags of version 0"))
@@ -220,7 +225,7 @@ fn xud_14_every_malformed_length_version_and_bit_has_its_error() {
         Err(WireError::Psn { .. })
     ));
     wrong = ack;
-    wrong[15] = 0x18;
+    wrong[15] = 0x19;
     assert_eq!(
         wire::decode(&bth, &wrong),
         Err(WireError::Reserved("reserved flag"))

@@ -3,6 +3,7 @@
 mod abuse;
 mod bench;
 mod interrupts;
+mod onesided;
 mod queues;
 mod regions;
 mod registers;

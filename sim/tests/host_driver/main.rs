@@ -2,6 +2,9 @@
 
 mod endpoints;
 mod life;
+mod one_sided;
+#[path = "../onesided_runs/mod.rs"]
+mod onesided_runs;
 mod served;
 mod verbs;
 

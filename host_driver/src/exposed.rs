@@ -1,0 +1,110 @@
+//! Memory that other hosts read and write while this one does.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use tributary_protocol::xud::onesided::ATOMIC_LEN;
+
+use crate::{Buffer, Error, Remote};
+
+/// A part of a region that others reach. There are no references to its bytes: they change at any moment.
+///
+/// Each byte is read and written on its own; [`Self::load`] and [`Self::store`] take 8 bytes as a whole. Atomics of others are
+/// atomic to each other, not to what this host does.
+#[derive(Debug)]
+pub struct Exposed(Buffer);
+
+impl Exposed {
+    pub(crate) fn new(buffer: Buffer) -> Self {
+        Self(buffer)
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.0.bytes()
+    }
+
+    /// How others name it.
+    #[must_use]
+    pub fn remote(&self) -> Remote {
+        Remote {
+            address: self.0.iova(),
+            rkey: self.0.key(),
+        }
+    }
+
+    /// Copies bytes out.
+    ///
+    /// # Errors
+    /// Beyond the end.
+    pub fn read(&self, at: usize, into: &mut [u8]) -> Result<(), Error> {
+        self.check(at, into.len())?;
+        for (offset, byte) in into.iter_mut().enumerate() {
+            *byte = self.byte(at + offset).load(Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Copies bytes in.
+    ///
+    /// # Errors
+    /// Beyond the end.
+    pub fn write(&self, at: usize, from: &[u8]) -> Result<(), Error> {
+        self.check(at, from.len())?;
+        for (offset, byte) in from.iter().enumerate() {
+            self.byte(at + offset).store(*byte, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Reads 8 bytes, a little-endian number.
+    ///
+    /// # Errors
+    /// Beyond the end, or not at a multiple of 8.
+    pub fn load(&self, at: usize) -> Result<u64, Error> {
+        Ok(u64::from_le(self.word(at)?.load(Ordering::Acquire)))
+    }
+
+    /// Writes 8 bytes, a little-endian number.
+    ///
+    /// # Errors
+    /// Beyond the end, or not at a multiple of 8.
+    pub fn store(&self, at: usize, value: u64) -> Result<(), Error> {
+        self.word(at)?.store(value.to_le(), Ordering::Release);
+        Ok(())
+    }
+
+    fn check(&self, at: usize, bytes: usize) -> Result<(), Error> {
+        let end = at.checked_add(bytes);
+        if end.is_some_and(|end| end <= self.length()) {
+            return Ok(());
+        }
+        Err(Error::Range {
+            what: "end of an access to exposed memory",
+            value: end.unwrap_or(usize::MAX) as u64,
+            min: 0,
+            max: self.length() as u64,
+        })
+    }
+
+    fn byte(&self, at: usize) -> &AtomicU8 {
+        // SAFETY: whoever calls has checked that it lies in the memory, which lives as long as this; there are no references to
+        // it but atomic ones.
+        unsafe { AtomicU8::from_ptr(self.0.pointer().add(at)) }
+    }
+
+    fn word(&self, at: usize) -> Result<&AtomicU64, Error> {
+        self.check(at, ATOMIC_LEN)?;
+        if !at.is_multiple_of(ATOMIC_LEN) {
+            let (value, max) = (at as u64 % 8, 0);
+            return Err(Error::Range {
+                what: "offset of a number, modulo 8,",
+                value,
+                min: 0,
+                max,
+            });
+        }
+        // SAFETY: as above; buffers start at a multiple of 64.
+        Ok(unsafe { AtomicU64::from_ptr(self.0.pointer().add(at).cast()) })
+    }
+}
