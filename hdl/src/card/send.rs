@@ -26,18 +26,18 @@ hdl_module! {
     /// one work request is fetched and the number goes to the end of the list. What lacks a slot or a
     /// place goes there too, so nobody waits for another.
     /// Work requests come back in the order of their fetches, are checked, and end there or leave as
-    /// set, record and payload read, in this order. Payload is read only for a record that was taken,
-    /// so that the words of reads, which come in order, never wait for a record behind them.
+    /// set and record, in this order. Payload is read only for a record that has room, so that the
+    /// words of reads, which come in order, never wait for a record behind them.
     /// A ring that cannot be read: m_fatal, one completion LOCAL_QUEUE (wr_id 0, all that only the
     /// work request knows 0), and what else was fetched for the queue pair is dropped, slot and place
     /// given back. The same happens, without completion, to what was fetched before the state became
     /// Error.
-    /// Latency: 23 clocks from a doorbell to its fetch at m_rd_*, with 4 clocks for a completion
-    /// slot; 9 from the last word of a work request to m_sd_*.
+    /// Latency: 18 clocks from a doorbell to its fetch at m_rd_*, with 4 clocks for a completion
+    /// slot; 6 from the last word of a work request to m_sd_* and to its payload read.
     /// After reset 2^LQ clocks clean the contexts: m_idle is low, doorbells are bad, cfg_* must not
     /// come.
-    /// Stages: doorbell 4 clocks, list 7, turn 11 (one at a time), reads 1, host memory, entry 13
-    /// (one at a time), record 5 (one at a time).
+    /// Stages: doorbell 4 clocks, list 4, turn 10 (one at a time), reads 1, host memory, entry 13
+    /// (one at a time), record 3 (one at a time).
     pub struct CardSend<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,

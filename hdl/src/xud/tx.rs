@@ -12,13 +12,15 @@ use crate::prelude::*;
 
 hdl_module! {
     /// Makes RoCEv2 frames of datagrams and acknowledgements, from node to node (MAC
-    /// 02:00:00:00:hh:ll, IPv4 10.0.hh.ll for node hhll). A frame is stored whole, in a buffer of
-    /// 2^B words, B at least 11, and leaves without a gap of its own while the next one is made.
-    /// Acknowledgements go first between frames.
+    /// 02:00:00:00:hh:ll, IPv4 10.0.hh.ll for node hhll). A frame is made in a buffer of 2^B words,
+    /// B at least 11, begins to leave when nothing of it is missing any more, and leaves without a
+    /// gap of its own while the next one is made. Headers are made while payload is awaited.
+    /// Acknowledgements go first between frames, and before a frame of whose payload nothing is there.
     /// Throughput: a request takes 11 clocks and one for each 8 bytes or less of its head and of
     /// its payload; an acknowledgement 11, 10 without echo.
-    /// Latency: from taking a record with n words of head and payload to the first word on the
-    /// line, with nothing before it, 31 + n clocks at most.
+    /// Latency, with nothing before it: from taking a record with n words of head and payload to
+    /// the first word on the line 17 + n clocks at most; from the last word of payload, if the
+    /// headers are made, 6.
     /// Stages: items (xud_tx_items), words (xud_tx_gather), frames (xud_tx_buffer).
     pub struct XudTx<const B: usize> {
         /// Clock.
@@ -180,6 +182,10 @@ impl<const B: usize> Logic for XudTx<B> {
         self.buffer.s_last.next = self.gather.m_last.val();
         self.buffer.s_two.next = self.gather.m_two.val();
         self.buffer.s_kind.next = self.gather.m_kind.val();
+        self.buffer.s_sure.next = self.items.m_sure.val();
+        self.buffer.s_words.next = self.items.m_words.val();
+        self.buffer.s_sure_two.next = self.items.m_two.val();
+        self.buffer.s_sure_ack.next = self.items.m_ack.val();
         self.m_axis_tx_tvalid.next = self.buffer.m_valid.val();
         self.buffer.m_ready.next = self.m_axis_tx_tready.val();
         self.m_axis_tx_tdata.next = self.buffer.m_data.val();

@@ -101,8 +101,10 @@ pub struct Bench {
     pub record: Option<(Record, u64)>,
     /// Payload of records that were taken, not read yet.
     pub payload: VecDeque<Read>,
-    /// Payloads that xud_tx waits for.
-    pub sending: usize,
+    /// Payload that was read before its record was taken.
+    pub ahead: Option<Read>,
+    /// Payloads that xud_tx waits for; fewer than none if one came before its record was taken.
+    pub sending: i64,
     /// Requests in flight, and when they end.
     pub flights: Vec<(u64, u32, u32)>,
     /// Fatal queue pairs, and when their state becomes Error.
@@ -167,6 +169,7 @@ impl Bench {
             looked: 0,
             record: None,
             payload: VecDeque::new(),
+            ahead: None,
             sending: 0,
             flights: Vec::new(),
             fatal: VecDeque::new(),
@@ -205,6 +208,7 @@ impl Bench {
         self.looked = 0;
         self.record = None;
         self.payload.clear();
+        self.ahead = None;
         self.sending = 0;
         self.flights.clear();
         self.fatal.clear();
@@ -274,7 +278,7 @@ impl Bench {
         let rsv = self.slots.answer(self.asks, now, dice, manner);
         let mut place = self.places.answer(now, dice, manner);
         let beat = self.reader.beat(now, dice, manner);
-        self.sending -= usize::from(beat.payload_done);
+        self.sending -= i64::from(beat.payload_done);
         if let Some((_, true, _)) = beat.word {
             self.seen.word_at = now;
         }
@@ -299,7 +303,7 @@ impl Bench {
             look,
             rd_ready: self.reader.waiting() < manner.reads && dice.chance(taken),
             wq: beat.word,
-            sd_ready: self.sending < manner.ahead && dice.chance(taken),
+            sd_ready: self.sending < manner.ahead as i64 && dice.chance(taken),
         };
         let Some((qpn, 0, index)) = inputs.db else {
             return inputs;

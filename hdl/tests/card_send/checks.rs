@@ -142,6 +142,22 @@ impl Bench {
         self.expect(had, "a place that nobody had")
     }
 
+    /// The payload of the oldest work request, if that is sent: it may be read while it is set.
+    fn payload_ahead(&self) -> Option<Read> {
+        if self.ahead.is_some() {
+            return None;
+        }
+        if let Some((record, addr)) = &self.record {
+            return Some(Read::payload(*addr, record.len));
+        }
+        let fetched = self.fetched.front().filter(|_| self.looked > 0)?;
+        let request = WorkRequest::decode(&fetched.entry);
+        let sent = !fetched.error
+            && !self.qps[fetched.qpn as usize].gone
+            && judge(&request, self.mtu).is_none();
+        sent.then(|| Read::payload(request.address, request.length as u16))
+    }
+
     /// Reads: payload of the latest record, or the next work request of a queue pair.
     pub fn reads(&mut self, inputs: &Inputs, outputs: &Outputs) -> Check {
         let Some(read) = outputs.rd else {
@@ -155,7 +171,10 @@ impl Bench {
         }
         let due = self.now + self.manner.latency.max(1);
         if read.ctx >> 14 == 1 {
-            let payload = self.payload.pop_front();
+            let payload = self.payload.pop_front().or_else(|| {
+                self.ahead = self.payload_ahead();
+                self.ahead
+            });
             self.expect(
                 payload == Some(read),
                 &format!("{payload:?}, read {read:?}"),
@@ -337,11 +356,11 @@ impl Bench {
         self.seen.records += 1;
         if record.len > 0 {
             self.sending += 1;
-            self.payload.push_back(Read {
-                addr,
-                len: record.len,
-                ctx: 0x4000,
-            });
+            let payload = Read::payload(addr, record.len);
+            match self.ahead.take() {
+                Some(ahead) => self.expect(ahead == payload, "another payload was read")?,
+                None => self.payload.push_back(payload),
+            }
         }
         Ok(())
     }

@@ -326,7 +326,7 @@ fn one_queue_pair_sustains_a_message_every_16_clocks_while_its_indices_wrap() {
 }
 
 #[test]
-fn a_doorbell_leads_to_a_fetch_and_a_work_request_to_a_record_within_25_clocks() {
+fn a_doorbell_leads_to_a_fetch_and_a_work_request_to_a_record_within_20_clocks() {
     let mut bench = bench(10, CALM);
     works(bench.connect(3, shape(4, 3)));
     works(bench.clocks(50));
@@ -336,9 +336,9 @@ fn a_doorbell_leads_to_a_fetch_and_a_work_request_to_a_record_within_25_clocks()
         works(bench.clocks(400));
         let fetch = bench.seen.read_at - rung;
         let record = bench.seen.record_at - bench.seen.word_at;
-        assert_eq!((fetch, record), (23, 9));
+        assert_eq!((fetch, record), (18, 6));
     }
-    println!("doorbell to fetch 23 clocks, last word to record 9 clocks");
+    println!("doorbell to fetch 18 clocks, last word to record 6 clocks");
     assert!(all().all(|qpn| qpn == 3 || bench.qps[qpn as usize].fetched == 0));
 }
 

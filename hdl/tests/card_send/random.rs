@@ -201,7 +201,7 @@ fn the_model_catches_an_environment_that_lies() {
         (Fault::LoseDoorbell, "3 waits while"),
         (Fault::SwapFetches, "instead of"),
         (Fault::InvertLook, "outcome"),
-        (Fault::DenyPlace, "nothing moves"),
+        (Fault::DenyPlace, "slots and places do not match"),
         (Fault::HideError, "is not told"),
     ] {
         let error = run(40, BUSY, 20_000, Some(fault)).expect_err("the fault is seen");

@@ -77,6 +77,14 @@ pub struct Read {
     pub ctx: u16,
 }
 
+impl Read {
+    /// That of so many bytes of payload.
+    pub fn payload(addr: u64, len: u16) -> Self {
+        let ctx = 1 << 14;
+        Self { addr, len, ctx }
+    }
+}
+
 /// Outputs of one clock, before its edge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outputs {

@@ -458,6 +458,30 @@ fn the_first_word_leaves_within_the_latency_that_is_documented() {
         let bench = uniform(length, head, 1);
         let latency = bench.first[0] - bench.taken[0];
         println!("{length} bytes: {latency} clocks");
-        assert!(latency <= 31 + words);
+        assert!(latency <= 17 + words);
+    }
+}
+
+#[test]
+fn headers_are_made_while_payload_is_awaited() {
+    for (length, wait) in [(1, 40), (16, 40), (64, 300), (4096, 40)] {
+        let mut bench = Bench::new(9);
+        let mut send = send(&mut bench.rng, 100);
+        send.payload.resize(length, 1);
+        bench.requests.push_back(Request {
+            to: 2,
+            send,
+            head: 0,
+            error: false,
+        });
+        for _ in 0..wait {
+            bench.step(Pace { payload: 0, ..FULL });
+        }
+        let words = length.div_ceil(8) as u64;
+        let last = bench.clock + words - 1;
+        bench.finish(FULL);
+        let latency = bench.first[0] - last;
+        println!("{length} bytes: {latency} clocks from the last word of payload");
+        assert!(latency <= 7, "{latency}");
     }
 }

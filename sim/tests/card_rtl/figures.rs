@@ -83,5 +83,5 @@ fn from_the_doorbell_to_the_line_and_what_of_it_the_card_takes() {
     // What the host takes: twice until its first word, and the words.
     let host = 2 * u64::from(latency) + u64::from(64 + length) / 8;
     println!("{clocks} clocks, {host} of them the host's; reads asked for after {reads:?}");
-    assert!(clocks - host <= 115, "{clocks}");
+    assert!(clocks - host <= 80, "{clocks}");
 }

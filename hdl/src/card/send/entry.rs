@@ -9,10 +9,10 @@ hdl_module! {
     /// Takes the words of work requests, keeps up to 16 work requests of eight words each in block
     /// RAM, and checks the oldest one: 13 clocks each. The work request that s_* names is the oldest
     /// one fetched.
-    /// One word a clock goes to the fields; after word 3 the region is looked up, and its answer, 6
-    /// clocks later, is the last thing needed. Latency: 6 clocks from the last word at s_wq_* to
-    /// m_valid.
-    /// Stages: 1 to 2 word read from the RAM, 3 in its field, 4 to 5 compared, 6 outcome.
+    /// One word a clock goes to the fields, past the RAM if none waits there; after word 3 the
+    /// region is looked up, and its answer, 6 clocks later, is the last thing needed. Latency: 4
+    /// clocks from the last word at s_wq_* to m_valid, 7 if the words waited.
+    /// Stages: 1 word registered, 2 to 3 read from the RAM, 4 in its field, 5 to 6 compared, 7 outcome.
     /// A work request that could not be read ends its queue pair: what comes of it later is dropped,
     /// as is what comes in the state Error.
     pub struct CardSendEntry<const LQ: usize> {
@@ -101,16 +101,27 @@ hdl_module! {
         /// Words ever come, ever read.
         tail: DFF<Bits<8>>,
         head: DFF<Bits<8>>,
+        /// A word that comes, and whether the read failed.
+        in_valid: DFF<Bit>,
+        in_data: DFF<Bits<64>>,
+        in_error: DFF<Bit>,
         /// Words of the oldest work request are to be read.
         open: DFF<Bit>,
+        empty: Signal<Local, Bit>,
         fetch: Signal<Local, Bit>,
-        /// Stages 1 and 2: a word, its number.
+        /// The word that comes is the next one.
+        direct: Signal<Local, Bit>,
+        /// Stages 2 and 3: a word, its number.
         valid_1: DFF<Bit>,
         valid_2: DFF<Bit>,
         number_1: DFF<Bits<3>>,
         number_2: DFF<Bits<3>>,
         word: Signal<Local, Bits<64>>,
-        /// Stage 3: the fields.
+        /// The word that goes to its field.
+        lands: Signal<Local, Bit>,
+        number: Signal<Local, Bits<3>>,
+        unread: Signal<Local, Bit>,
+        /// Stage 4: the fields.
         opcode: DFF<Bits<8>>,
         head_len: DFF<Bits<5>>,
         length: DFF<Bits<13>>,
@@ -135,7 +146,7 @@ hdl_module! {
         full: DFF<Bit>,
         looked: DFF<Bit>,
         allowed: DFF<Bit>,
-        /// Stages 4 and 5: bytes; too many; version and flags, or opcode, without a meaning; outcome so far.
+        /// Stages 5 and 6: bytes; too many; version and flags, or opcode, without a meaning; outcome so far.
         bytes: DFF<Bits<14>>,
         too_long: DFF<Bit>,
         bad_flags: DFF<Bit>,
@@ -166,66 +177,83 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, tail, head, open, valid_1, valid_2, number_1, number_2, opcode, head_len,
-            length, long, wr_id, address, key, vf, node, peer, far, msn, win_id, epoch, head_0,
-            head_1, failed, look, full, looked, allowed, bytes, too_long, bad_flags, bad_opcode,
-            code, fatal, mark, mark_qpn, mark_rest
+            self, clk, in_valid, in_data, in_error, tail, head, open, valid_1, valid_2, number_1,
+            number_2, opcode, head_len, length, long, wr_id, address, key, vf, node, peer, far,
+            msn, win_id, epoch, head_0, head_1, failed, look, full, looked, allowed, bytes,
+            too_long, bad_flags, bad_opcode, code, fatal, mark, mark_qpn, mark_rest
         );
         // Words in.
         self.words.clk.next = self.clk.val();
-        self.words.wr_en.next = self.s_wq_valid.val();
+        self.in_valid.d.next = self.s_wq_valid.val();
+        self.in_data.d.next = self.s_wq_data.val();
+        self.in_error.d.next = self.s_wq_error.val();
+        self.words.wr_en.next = self.in_valid.q.val();
         self.words.wr_addr.next = self.tail.q.val().get_bits::<7>(0);
-        self.words.wr_data.next = bit_cast::<65, 64>(self.s_wq_data.val())
-            | (bit_cast::<65, 1>(self.s_wq_error.val().into()) << 64);
-        if self.s_wq_valid.val() {
+        self.words.wr_data.next = bit_cast::<65, 64>(self.in_data.q.val())
+            | (bit_cast::<65, 1>(self.in_error.q.val().into()) << 64);
+        if self.in_valid.q.val() {
             self.tail.d.next = self.tail.q.val() + 1;
         }
 
         // Words of the oldest work request out, and to their fields.
-        self.fetch.next = self.open.q.val() & (self.head.q.val() != self.tail.q.val());
+        self.empty.next = self.head.q.val() == self.tail.q.val();
+        self.fetch.next = self.open.q.val() & !self.empty.val();
+        self.direct.next = self.open.q.val()
+            & self.empty.val()
+            & self.in_valid.q.val()
+            & !self.valid_1.q.val()
+            & !self.valid_2.q.val();
         self.words.rd_addr.next = self.head.q.val().get_bits::<7>(0);
         self.valid_1.d.next = self.fetch.val();
         self.number_1.d.next = self.head.q.val().get_bits::<3>(0);
-        if self.fetch.val() {
+        if self.fetch.val() | self.direct.val() {
             self.head.d.next = self.head.q.val() + 1;
             self.open.d.next = !self.head.q.val().get_bits::<3>(0).all();
         }
         self.valid_2.d.next = self.valid_1.q.val();
         self.number_2.d.next = self.number_1.q.val();
-        self.word.next = self.words.rd_data.val().get_bits::<64>(0);
-        self.look.d.next = self.valid_2.q.val() & (self.number_2.q.val() == 3);
-        if self.valid_2.q.val() & (self.number_2.q.val() == 0) {
+        self.lands.next = self.valid_2.q.val() | self.direct.val();
+        self.number.next = self.head.q.val().get_bits::<3>(0);
+        self.word.next = self.in_data.q.val();
+        self.unread.next = self.in_error.q.val();
+        if self.valid_2.q.val() {
+            self.number.next = self.number_2.q.val();
+            self.word.next = self.words.rd_data.val().get_bits::<64>(0);
+            self.unread.next = self.words.rd_data.val().get_bit(64);
+        }
+        self.look.d.next = self.lands.val() & (self.number.val() == 3);
+        if self.lands.val() & (self.number.val() == 0) {
             self.opcode.d.next = self.word.val().get_bits::<8>(0);
             self.head_len.d.next = self.word.val().get_bits::<5>(16);
             self.length.d.next = self.word.val().get_bits::<13>(32);
             self.long.d.next = self.word.val().get_bits::<19>(45).any();
         }
-        if self.valid_2.q.val() & (self.number_2.q.val() == 1) {
+        if self.lands.val() & (self.number.val() == 1) {
             self.wr_id.d.next = self.word.val();
         }
-        if self.valid_2.q.val() & (self.number_2.q.val() == 2) {
+        if self.lands.val() & (self.number.val() == 2) {
             self.address.d.next = self.word.val();
         }
-        if self.valid_2.q.val() & (self.number_2.q.val() == 3) {
+        if self.lands.val() & (self.number.val() == 3) {
             self.key.d.next = self.word.val().get_bits::<32>(0);
             self.vf.d.next = self.word.val().get_bits::<8>(32);
             self.node.d.next = self.word.val().get_bits::<16>(48);
         }
-        if self.valid_2.q.val() & (self.number_2.q.val() == 4) {
+        if self.lands.val() & (self.number.val() == 4) {
             self.peer.d.next = self.word.val().get_bits::<24>(0);
             self.far.d.next = self.word.val().get_bits::<8>(24).any();
             self.msn.d.next = self.word.val().get_bits::<32>(32);
         }
-        if self.valid_2.q.val() & (self.number_2.q.val() == 5) {
+        if self.lands.val() & (self.number.val() == 5) {
             self.win_id.d.next = self.word.val().get_bits::<16>(0);
             self.epoch.d.next = self.word.val().get_bits::<16>(16);
         }
-        if self.valid_2.q.val() & (self.number_2.q.val() == 6) {
+        if self.lands.val() & (self.number.val() == 6) {
             self.head_0.d.next = self.word.val();
         }
-        if self.valid_2.q.val() & (self.number_2.q.val() == 7) {
+        if self.lands.val() & (self.number.val() == 7) {
             self.head_1.d.next = self.word.val();
-            self.failed.d.next = self.words.rd_data.val().get_bit(64);
+            self.failed.d.next = self.unread.val();
             self.full.d.next = true;
         }
 
@@ -327,6 +355,7 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
             | (bit_cast::<128, 64>(self.head_1.q.val()) << 64);
         self.m_head_len.next = self.head_len.q.val();
         if self.rst.val() {
+            self.in_valid.d.next = false;
             self.tail.d.next = 0.into();
             self.head.d.next = 0.into();
             self.open.d.next = true;

@@ -1,6 +1,6 @@
 //! Which queue pairs want a turn.
 
-use crate::blocks::{FifoBram, RamReg};
+use crate::blocks::{FifoBram, FifoReg, RamReg};
 use crate::prelude::*;
 
 hdl_module! {
@@ -10,8 +10,8 @@ hdl_module! {
     /// queue pair, in block RAM, says whether it is in the list. A number that is added while it is
     /// there changes nothing.
     /// Doorbells come first and are never stalled, then starts of queue pairs, then op_*.
-    /// Latency: 7 clocks from an operation to m_*.
-    /// Stages: 0 to 2 the bit, 3 to 6 the queue, 7 m_*.
+    /// Latency: 4 clocks from an operation to m_* if the list is short, otherwise 8.
+    /// Stages: 0 to 2 the bit, 3 the queue, past its block RAM if that is empty, 4 m_*.
     pub struct CardSendList<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -47,6 +47,9 @@ hdl_module! {
         /// Who is in the list.
         listed: RamReg<1, LQ>,
         queue: FifoBram<LQ, LQ>,
+        /// The first of the list.
+        front: FifoReg<LQ, 1>,
+        direct: Signal<Local, Bit>,
         /// A start that waits.
         start: DFF<Bit>,
         starting: DFF<Bits<LQ>>,
@@ -135,15 +138,25 @@ impl<const LQ: usize> Logic for CardSendList<LQ> {
         self.listed.wr_addr.next = self.qpn_2.q.val();
         self.listed.wr_data.next = bit_cast::<1, 1>((!self.remove_2.q.val()).into());
 
-        // Stage 3: into the queue, which has a place for every number.
+        // Stage 3: into the queue, which has a place for every number, or past it.
         self.queue.clk.next = self.clk.val();
         self.queue.rst.next = self.rst.val();
         self.queue.almost_at.next = 0.into();
-        self.queue.s_valid.next = self.push.q.val();
+        self.direct.next = !self.queue.count.val().any() & self.front.s_ready.val();
+        self.queue.s_valid.next = self.push.q.val() & !self.direct.val();
         self.queue.s_data.next = self.qpn_3.q.val();
-        self.queue.m_ready.next = self.m_ready.val();
-        self.m_valid.next = self.queue.m_valid.val();
-        self.m_qpn.next = self.queue.m_data.val();
+        self.queue.m_ready.next = self.front.s_ready.val();
+        self.front.clk.next = self.clk.val();
+        self.front.rst.next = self.rst.val();
+        self.front.s_valid.next =
+            self.queue.m_valid.val() | (self.push.q.val() & self.direct.val());
+        self.front.s_data.next = self.qpn_3.q.val();
+        if self.queue.m_valid.val() {
+            self.front.s_data.next = self.queue.m_data.val();
+        }
+        self.front.m_ready.next = self.m_ready.val();
+        self.m_valid.next = self.front.m_valid.val();
+        self.m_qpn.next = self.front.m_data.val();
         if self.rst.val() {
             self.start.d.next = false;
             self.valid_1.d.next = false;

@@ -3,8 +3,8 @@
 use crate::prelude::*;
 
 hdl_module! {
-    /// One port of reads for payload and for work requests, payload first. Latency: 1 clock for
-    /// payload, 2 for fetches.
+    /// One port of reads for payload and for work requests, payload first. Latency: 1 clock.
+    /// Between two reads is a clock without one, since dma_read takes longer for each.
     pub struct CardSendReads {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -46,6 +46,9 @@ hdl_module! {
         addr: DFF<Bits<64>>,
         len: DFF<Bits<13>>,
         free: Signal<Local, Bit>,
+        /// A fetch waits or comes.
+        fetches: Signal<Local, Bit>,
+        from: Signal<Local, Bits<58>>,
         entry_len: Param<{ tributary_protocol::card::descriptor::WORK_LEN }, 13>,
     }
 }
@@ -54,13 +57,23 @@ impl Logic for CardSendReads {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clk, fetch, fetch_at, valid, payload, addr, len);
-        self.free.next = !self.valid.q.val() | self.m_rd_ready.val();
+        self.free.next = !self.valid.q.val();
+        if self.m_rd_ready.val() {
+            self.valid.d.next = false;
+        }
         self.pay_ready.next = self.free.val();
+        self.fetches.next = self.fetch.q.val() | self.fetch_valid.val();
+        self.from.next = self.fetch_at.q.val();
+        if self.fetch_valid.val() {
+            self.from.next = self.fetch_addr.val();
+        }
+        self.fetch.d.next = self.fetches.val();
+        self.fetch_at.d.next = self.from.val();
         self.fetch_free.next = !self.fetch.q.val();
         if self.free.val() {
-            self.valid.d.next = self.pay_valid.val() | self.fetch.q.val();
+            self.valid.d.next = self.pay_valid.val() | self.fetches.val();
             self.payload.d.next = self.pay_valid.val();
-            self.addr.d.next = bit_cast::<64, 58>(self.fetch_at.q.val()) << 6;
+            self.addr.d.next = bit_cast::<64, 58>(self.from.val()) << 6;
             self.len.d.next = self.entry_len.val();
             if self.pay_valid.val() {
                 self.addr.d.next = self.pay_addr.val();
@@ -68,10 +81,6 @@ impl Logic for CardSendReads {
             } else {
                 self.fetch.d.next = false;
             }
-        }
-        if self.fetch_valid.val() {
-            self.fetch.d.next = true;
-            self.fetch_at.d.next = self.fetch_addr.val();
         }
         self.m_rd_valid.next = self.valid.q.val();
         self.m_rd_addr.next = self.addr.q.val();

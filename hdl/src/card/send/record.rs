@@ -13,10 +13,12 @@ pub enum RecordState {
 }
 
 hdl_module! {
-    /// Offers a checked work request: m_set_*, and if it is sent m_sd_* and then its payload read. 5
-    /// clocks.
-    /// Steps: Idle (taken), Room (xud_tx has room, so that the deadline does not run while it has
-    /// none), Set, Send, Payload. A bad work request has only Set.
+    /// Offers a checked work request: m_set_* and then, if it is sent, m_sd_*; its payload read
+    /// together with m_set_*. 3 clocks.
+    /// Steps: Idle (taken), Room (unless xud_tx has room already, so that the deadline does not run
+    /// while it has none), Set, Send, Payload (if its read was not taken so far). A bad work request
+    /// has only Set. Nobody else takes the room, and what m_set_* may wait for needs no read: so the
+    /// words of the payload never wait for a record that does not come.
     pub struct CardSendRecord<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -131,6 +133,8 @@ hdl_module! {
         head: DFF<Bits<128>>,
         head_len: DFF<Bits<5>>,
         local_error: DFF<Bit>,
+        /// The payload is to be read.
+        read: DFF<Bit>,
     }
 }
 
@@ -158,10 +162,14 @@ impl<const LQ: usize> Logic for CardSendRecord<LQ> {
             msn,
             head,
             head_len,
-            local_error
+            local_error,
+            read
         );
         self.s_ready.next = self.state.q.val() == RecordState::Idle;
         self.local_error.d.next = false;
+        if self.m_pay_ready.val() {
+            self.read.d.next = false;
+        }
         match self.state.q.val() {
             RecordState::Idle => {
                 self.outcome.d.next = self.s_outcome.val();
@@ -192,8 +200,13 @@ impl<const LQ: usize> Logic for CardSendRecord<LQ> {
                 }
                 if self.s_valid.val() {
                     self.state.d.next = RecordState::Room;
+                    if self.m_sd_ready.val() {
+                        self.state.d.next = RecordState::Set;
+                        self.read.d.next = self.s_len.val().any();
+                    }
                     if self.s_outcome.val().any() {
                         self.local_error.d.next = true;
+                        self.read.d.next = false;
                         self.state.d.next = RecordState::Set;
                     }
                 }
@@ -201,6 +214,7 @@ impl<const LQ: usize> Logic for CardSendRecord<LQ> {
             RecordState::Room => {
                 if self.m_sd_ready.val() {
                     self.state.d.next = RecordState::Set;
+                    self.read.d.next = self.len.q.val().any();
                 }
             }
             RecordState::Set => {
@@ -214,7 +228,7 @@ impl<const LQ: usize> Logic for CardSendRecord<LQ> {
             RecordState::Send => {
                 if self.m_sd_ready.val() {
                     self.state.d.next = RecordState::Idle;
-                    if self.len.q.val().any() {
+                    if self.read.q.val() & !self.m_pay_ready.val() {
                         self.state.d.next = RecordState::Payload;
                     }
                 }
@@ -227,7 +241,7 @@ impl<const LQ: usize> Logic for CardSendRecord<LQ> {
         }
         self.m_set_valid.next = self.state.q.val() == RecordState::Set;
         self.m_sd_valid.next = self.state.q.val() == RecordState::Send;
-        self.m_pay_valid.next = self.state.q.val() == RecordState::Payload;
+        self.m_pay_valid.next = self.read.q.val();
         self.m_outcome.next = self.outcome.q.val();
         self.m_qpn.next = self.qpn.q.val();
         self.m_psn.next = self.psn.q.val();
@@ -249,6 +263,7 @@ impl<const LQ: usize> Logic for CardSendRecord<LQ> {
         if self.rst.val() {
             self.state.d.next = RecordState::Idle;
             self.local_error.d.next = false;
+            self.read.d.next = false;
         }
     }
 

@@ -7,8 +7,7 @@ use crate::prelude::*;
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum TurnState {
     Idle,
-    Read1,
-    Read2,
+    Read,
     Load,
     Check,
     Ask,
@@ -18,13 +17,13 @@ pub enum TurnState {
 
 hdl_module! {
     /// Turns of queue pairs: takes the first number of the list, asks for a completion slot and a
-    /// place in flight, and begins the fetch of one work request, or gives back what it got. 11
+    /// place in flight, and begins the fetch of one work request, or gives back what it got. 10
     /// clocks, more if the slot takes more than 4.
-    /// The number is marked as taken out before its context is read, so a doorbell that comes later
+    /// The number is marked as taken out when its context is read, so a doorbell that comes later
     /// adds it again. It goes back to the end of the list when more than one work request waits, and
     /// when the turn failed.
     /// PSN = first PSN + work requests ever fetched, whose lower 16 bits are the index in the ring.
-    /// Steps: Idle, Read1, Read2, Load (context at the outputs of the RAMs), Check (work?), Ask
+    /// Steps: Idle (context addressed), Read, Load (context at the outputs of the RAMs), Check (work?), Ask
     /// (answers come), then Commit or Undo.
     pub struct CardSendTurn<const LQ: usize> {
         /// Clock.
@@ -120,6 +119,8 @@ hdl_module! {
         state: DFF<TurnState>,
         qpn: DFF<Bits<LQ>>,
         start: Signal<Local, Bit>,
+        /// Whose context is read.
+        reads: Signal<Local, Bits<LQ>>,
         /// The number is to be added to the list.
         again: DFF<Bit>,
         /// Indices to set to 0.
@@ -199,6 +200,11 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
             self.again.d.next = !self.m_op_ready.val();
         }
 
+        self.reads.next = self.qpn.q.val();
+        if self.state.q.val() == TurnState::Idle {
+            self.reads.next = self.s_qpn.val();
+        }
+
         // Contexts. Indices are set to 0 when nobody else writes them.
         self.commit.next = self.state.q.val() == TurnState::Commit;
         self.zero_now.next = self.zero.q.val() & !self.posted_en.val() & !self.commit.val();
@@ -213,7 +219,7 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
         self.states.wr_en.next = self.state_en.val();
         self.states.wr_addr.next = self.state_qpn.val();
         self.states.wr_data.next = self.state_data.val();
-        self.states.rd_addr.next = self.qpn.q.val();
+        self.states.rd_addr.next = self.reads.val();
         self.posted.clk.next = self.clk.val();
         self.posted.wr_en.next = self.posted_en.val() | self.zero_now.val();
         self.posted.wr_addr.next = self.zero_qpn.q.val();
@@ -222,7 +228,7 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
             self.posted.wr_addr.next = self.posted_qpn.val();
             self.posted.wr_data.next = self.posted_data.val();
         }
-        self.posted.rd_addr.next = self.qpn.q.val();
+        self.posted.rd_addr.next = self.reads.val();
         self.fetched.clk.next = self.clk.val();
         self.fetched.wr_en.next = self.commit.val() | self.zero_now.val();
         self.fetched.wr_addr.next = self.zero_qpn.q.val();
@@ -231,7 +237,7 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
             self.fetched.wr_addr.next = self.qpn.q.val();
             self.fetched.wr_data.next = self.number_next.q.val();
         }
-        self.fetched.rd_addr.next = self.qpn.q.val();
+        self.fetched.rd_addr.next = self.reads.val();
         self.fetched_en.next = self.fetched.wr_en.val();
         self.fetched_qpn.next = self.fetched.wr_addr.val();
         self.fetched_data.next = self.fetched.wr_data.val().get_bits::<16>(0);
@@ -239,12 +245,12 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
         self.first.wr_en.next = self.first_en.val();
         self.first.wr_addr.next = self.cfg_qpn.val();
         self.first.wr_data.next = self.first_data.val();
-        self.first.rd_addr.next = self.qpn.q.val();
+        self.first.rd_addr.next = self.reads.val();
         self.base.clk.next = self.clk.val();
         self.base.wr_en.next = self.base_en.val();
         self.base.wr_addr.next = self.cfg_qpn.val();
         self.base.wr_data.next = self.base_data.val();
-        self.base.rd_addr.next = self.qpn.q.val();
+        self.base.rd_addr.next = self.reads.val();
 
         // Settled one clock after Load: what waits, numbers, place; two and three clocks after: address.
         self.sends.d.next = self.states.rd_data.val().get_bits::<3>(0) == 3;
@@ -285,13 +291,10 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
             TurnState::Idle => {
                 if self.start.val() {
                     self.qpn.d.next = self.s_qpn.val();
-                    self.state.d.next = TurnState::Read1;
+                    self.state.d.next = TurnState::Read;
                 }
             }
-            TurnState::Read1 => {
-                self.state.d.next = TurnState::Read2;
-            }
-            TurnState::Read2 => {
+            TurnState::Read => {
                 self.state.d.next = TurnState::Load;
             }
             TurnState::Load => {

@@ -6,9 +6,14 @@ use crate::xud::{CrcRetreat, XudIcrc};
 
 hdl_module! {
     /// Frames in block RAM, 2^B words of 64 bits. A frame's words come with zeros for its ICRC,
-    /// which is found while they are written, kept beside the frame and put in when it leaves. A
-    /// frame leaves when it is whole and its ICRC is known, 10 clocks after its last word at most,
-    /// one word a clock, also across frames. Lasts of frames come 10 clocks apart or more.
+    /// which is found while they are written and put in when they leave.
+    /// A frame that is sure to become whole (s_sure) begins to leave before it is: what is still to
+    /// come of it comes one word a clock and ahead of the line, its ICRC 10 clocks behind s_sure.
+    /// Its last two words never leave before their ICRC. While other frames leave it waits, and its
+    /// ICRC is kept beside it. One word a clock leaves, also across frames.
+    /// Latency: 4 clocks from s_sure to the first word on offer, 5 if the frame has 10 words, 7 if
+    /// it has 8. Lasts of frames come 10 clocks apart or more, s_sure 6 clocks before them.
+    /// Stages: ICRC 4 clocks from the last word; out: frame loaded, addressed, read (2), offered.
     pub struct XudTxBuffer<const B: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -26,6 +31,14 @@ hdl_module! {
         pub s_two: Signal<In, Bit>,
         /// If it is the last: bit 0 the frame is an acknowledgement, bit 1 it is not sent.
         pub s_kind: Signal<In, Bits<2>>,
+        /// The frame that is coming is sent, and nothing of it is missing any more: pulse.
+        pub s_sure: Signal<In, Bit>,
+        /// With it: words of the frame, 8, 10 or more.
+        pub s_words: Signal<In, Bits<10>>,
+        /// Its last word has 2 bytes and not 6.
+        pub s_sure_two: Signal<In, Bit>,
+        /// It is an acknowledgement.
+        pub s_sure_ack: Signal<In, Bit>,
         /// A word for the line.
         pub m_valid: Signal<Out, Bit>,
         /// It is taken.
@@ -42,7 +55,7 @@ hdl_module! {
         pub ev_ack_sent: Signal<Out, Bit>,
         words: RamReg<64, B>,
         icrc: XudIcrc,
-        /// Frames that are whole: ICRC 31:0, words 41:32, two 42, acknowledgement 43.
+        /// Frames that are whole and wait: ICRC 31:0, words 41:32, two 42, acknowledgement 43.
         frames: FifoReg<44, 4>,
         ahead: FifoReg<67, 2>,
         /// Where kept words begin, the frame under way begins, the next word goes; one bit more than an address.
@@ -51,22 +64,25 @@ hdl_module! {
         tail: DFF<Bits<16>>,
         used: DFF<Bits<16>>,
         r_room: DFF<Bit>,
-        /// Words of the frame under way so far.
-        count: DFF<Bits<10>>,
+        /// A frame that is sure and does not leave yet: its fields as in `frames`, clocks until it may.
+        sure: DFF<Bit>,
+        sure_frame: DFF<Bits<12>>,
+        delay: DFF<Bits<2>>,
         /// The frame of which the ICRC is being found.
-        h_words: DFF<Bits<10>>,
         h_two: DFF<Bit>,
-        h_kind: DFF<Bits<2>>,
-        /// State of the ICRC while the zeros that are no data are taken back, 2 bytes at a time; how often still.
+        h_dropped: DFF<Bit>,
+        /// The ICRC is known: the state without the zeros that are no data: 4 bytes, and 2 or 6 that fill up the word.
         crc: DFF<Bits<32>>,
-        crc_steps: DFF<Bits<3>>,
-        crc_busy: DFF<Bit>,
-        back: CrcRetreat<16>,
-        known: Signal<Local, Bit>,
-        /// The frame that leaves.
+        known: DFF<Bit>,
+        back_six: CrcRetreat<48>,
+        back_two: CrcRetreat<80>,
+        /// The frame that leaves; its ICRC is in it.
         busy: DFF<Bit>,
         left: DFF<Bits<10>>,
         frame: DFF<Bits<44>>,
+        complete: DFF<Bit>,
+        /// The sure frame goes before it is whole.
+        early: Signal<Local, Bit>,
         fetch: Signal<Local, Bit>,
         last: Signal<Local, Bit>,
         load: Signal<Local, Bit>,
@@ -95,8 +111,8 @@ impl<const B: usize> Logic for XudTxBuffer<B> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, head, start, tail, used, r_room, count, h_words, h_two, h_kind, crc,
-            crc_steps, crc_busy, busy, left, frame, flight_1, flight_2, last_1, last_2, before_1,
+            self, clk, head, start, tail, used, r_room, sure, sure_frame, delay, h_two, h_dropped,
+            crc, known, busy, left, frame, complete, flight_1, flight_2, last_1, last_2, before_1,
             before_2, frame_1, frame_2, reserved, r_sent, r_ack_sent
         );
         self.words.clk.next = self.clk.val();
@@ -122,12 +138,9 @@ impl<const B: usize> Logic for XudTxBuffer<B> {
         self.icrc.s_last.next = self.s_last.val();
         if self.s_valid.val() {
             self.tail.d.next = self.tail.q.val() + 1;
-            self.count.d.next = self.count.q.val() + 1;
             if self.s_last.val() {
-                self.count.d.next = 0.into();
-                self.h_words.d.next = self.count.q.val() + 1;
                 self.h_two.d.next = self.s_two.val();
-                self.h_kind.d.next = self.s_kind.val();
+                self.h_dropped.d.next = self.s_kind.val().get_bit(1);
                 if self.s_kind.val().get_bit(1) {
                     self.tail.d.next = self.start.q.val();
                 } else {
@@ -136,30 +149,38 @@ impl<const B: usize> Logic for XudTxBuffer<B> {
             }
         }
 
-        // The ICRC: the state has gone 4 bytes of its own place and those that fill up the word too far.
-        self.back.s.next = self.crc.q.val();
-        self.known.next = self.crc_busy.q.val() & (self.crc_steps.q.val() == 0);
-        if self.crc_busy.q.val() {
-            self.crc.d.next = self.back.m.val();
-            self.crc_steps.d.next = self.crc_steps.q.val() - 1;
-            self.crc_busy.d.next = !self.known.val();
+        // The ICRC.
+        self.back_six.s.next = self.icrc.m_state.val();
+        self.back_two.s.next = self.icrc.m_state.val();
+        self.known.d.next = self.icrc.m_valid.val() & !self.h_dropped.q.val();
+        self.crc.d.next = !self.back_six.m.val();
+        if self.h_two.q.val() {
+            self.crc.d.next = !self.back_two.m.val();
         }
-        if self.icrc.m_valid.val() {
-            self.crc.d.next = self.icrc.m_state.val();
-            self.crc_busy.d.next = true;
-            self.crc_steps.d.next = 3.into();
-            if self.h_two.q.val() {
-                self.crc_steps.d.next = 5.into();
+
+        // It belongs to the frame that leaves, or to the one that is sure and waits, behind those that are whole.
+        self.frames.s_valid.next = self.known.q.val() & self.sure.q.val();
+        self.frames.s_data.next = bit_cast::<44, 32>(self.crc.q.val())
+            | (bit_cast::<44, 12>(self.sure_frame.q.val()) << 32);
+        if self.known.q.val() {
+            self.sure.d.next = false;
+            if !self.sure.q.val() {
+                self.complete.d.next = true;
+                self.frame.d.next = (self.frame.q.val() & (bits::<44>(0xfff) << 32))
+                    | bit_cast::<44, 32>(self.crc.q.val());
             }
         }
-        self.frames.s_valid.next = self.known.val() & !self.h_kind.q.val().get_bit(1);
-        self.frames.s_data.next = bit_cast::<44, 32>(!self.crc.q.val())
-            | (bit_cast::<44, 10>(self.h_words.q.val()) << 32)
-            | (bit_cast::<44, 1>(self.h_two.q.val().into()) << 42)
-            | (bit_cast::<44, 1>(self.h_kind.q.val().get_bits::<1>(0)) << 43);
+        self.early.next = self.sure.q.val()
+            & !self.delay.q.val().any()
+            & !self.known.q.val()
+            & !self.frames.m_valid.val();
 
         // Words out.
-        self.fetch.next = self.busy.q.val() & !self.reserved.q.val().get_bit(2);
+        self.fetch.next = self.busy.q.val()
+            & !self.reserved.q.val().get_bit(2)
+            & (self.complete.q.val()
+                | self.left.q.val().get_bits::<8>(2).any()
+                | self.left.q.val().get_bits::<2>(0).all());
         self.last.next = self.left.q.val() == 1;
         self.load.next = !self.busy.q.val() | (self.fetch.val() & self.last.val());
         self.frames.m_ready.next = self.load.val();
@@ -169,9 +190,33 @@ impl<const B: usize> Logic for XudTxBuffer<B> {
             self.left.d.next = self.left.q.val() - 1;
         }
         if self.load.val() {
-            self.busy.d.next = self.frames.m_valid.val();
+            self.busy.d.next = self.frames.m_valid.val() | self.early.val();
             self.left.d.next = self.frames.m_data.val().get_bits::<10>(32);
             self.frame.d.next = self.frames.m_data.val();
+            self.complete.d.next = true;
+            if self.early.val() {
+                self.left.d.next = self.sure_frame.q.val().get_bits::<10>(0);
+                self.frame.d.next = bit_cast::<44, 12>(self.sure_frame.q.val()) << 32;
+                self.complete.d.next = false;
+                self.sure.d.next = false;
+            }
+        }
+        self.delay.d.next = self.delay.q.val() - 1;
+        if !self.delay.q.val().any() {
+            self.delay.d.next = 0.into();
+        }
+        if self.s_sure.val() {
+            self.sure.d.next = true;
+            self.sure_frame.d.next = bit_cast::<12, 10>(self.s_words.val())
+                | (bit_cast::<12, 1>(self.s_sure_two.val().into()) << 10)
+                | (bit_cast::<12, 1>(self.s_sure_ack.val().into()) << 11);
+            self.delay.d.next = 0.into();
+            if self.s_words.val() == 10 {
+                self.delay.d.next = 1.into();
+            }
+            if self.s_words.val() == 8 {
+                self.delay.d.next = 3.into();
+            }
         }
         self.flight_1.d.next = self.fetch.val();
         self.last_1.d.next = self.last.val();
@@ -224,8 +269,8 @@ impl<const B: usize> Logic for XudTxBuffer<B> {
             self.start.d.next = 0.into();
             self.tail.d.next = 0.into();
             self.r_room.d.next = false;
-            self.count.d.next = 0.into();
-            self.crc_busy.d.next = false;
+            self.sure.d.next = false;
+            self.known.d.next = false;
             self.busy.d.next = false;
             self.flight_1.d.next = false;
             self.flight_2.d.next = false;

@@ -26,8 +26,10 @@ hdl_module! {
     /// frames as items of 0 to 8 bytes, one a clock: 9 of headers (8 of an acknowledgement without
     /// echo), those of the head, those of the payload, pad and zeros for the ICRC, and one that
     /// flushes. Zeros stand for the ICRC. Never stalls but for payload that has not come.
-    /// A request is taken before its payload comes and waits for it, while acknowledgements pass.
-    /// Latency: 3 clocks from taking an acknowledgement to its first item, 4 for a request.
+    /// A request is taken before its payload comes, and its headers and head are made. If an
+    /// acknowledgement comes before the payload, that frame is given up, and made again later.
+    /// Latency: 3 clocks from taking an acknowledgement to its first item, 4 for a request; from
+    /// the last word of payload 1 to m_sure, 2 to its item.
     /// Stages: 1 part; 2 chosen; 3 item. Beside it the IPv4 checksum: 1 record; 2 length; 3 to 5
     /// sum.
     pub struct XudTxItems {
@@ -101,6 +103,14 @@ hdl_module! {
         pub m_flush: Signal<Out, Bit>,
         /// With flush: bit 0 the frame is an acknowledgement, bit 1 it is not to be sent.
         pub m_kind: Signal<Out, Bits<2>>,
+        /// Nothing is missing of the frame under way, and it is sent: pulse, 3 clocks before its m_flush.
+        pub m_sure: Signal<Out, Bit>,
+        /// With it: its words.
+        pub m_words: Signal<Out, Bits<10>>,
+        /// Its last word has 2 bytes and not 6.
+        pub m_two: Signal<Out, Bit>,
+        /// It is an acknowledgement.
+        pub m_ack: Signal<Out, Bit>,
         part: DFF<Part>,
         /// The word of headers that is due, a bit each.
         step: DFF<Bits<9>>,
@@ -109,7 +119,7 @@ hdl_module! {
         open: Signal<Local, Bit>,
         take_ack: Signal<Local, Bit>,
         take_send: Signal<Local, Bit>,
-        /// A request that waits.
+        /// A request that waits, or whose payload does.
         p_valid: DFF<Bit>,
         p_node: DFF<Bits<16>>,
         p_peer: DFF<Bits<24>>,
@@ -128,7 +138,12 @@ hdl_module! {
         head: DFF<Bits<128>>,
         head_len: DFF<Bits<5>>,
         payload: DFF<Bit>,
-        failed: DFF<Bit>,
+        /// Its payload has begun to come.
+        begun: DFF<Bit>,
+        /// It is not sent.
+        dropped: DFF<Bit>,
+        /// Pieces of 4 bytes of head and payload, rounded up.
+        pieces: DFF<Bits<11>>,
         fails: FifoReg<48, 2>,
         /// Bytes of head and payload; pad; lengths of IPv4 and UDP.
         total: DFF<Bits<13>>,
@@ -173,15 +188,15 @@ impl Logic for XudTxItems {
     fn update(&mut self) {
         dff_setup!(
             self, clk, p_valid, p_node, p_peer, p_psn, p_body, p_head, p_head_len, p_len, part,
-            step, second, ack, short, node, peer, psn, body, head, head_len, payload, failed,
-            total, pad, ip_length, udp_length, sum_nodes, sum_length, sum, folded, s2_valid,
-            s2_choice, s2_data, s2_bytes, s2_flush, s2_kind, s3_valid, s3_data, s3_bytes, s3_flush,
-            s3_kind
+            step, second, ack, short, node, peer, psn, body, head, head_len, payload, begun,
+            dropped, pieces, total, pad, ip_length, udp_length, sum_nodes, sum_length, sum, folded,
+            s2_valid, s2_choice, s2_data, s2_bytes, s2_flush, s2_kind, s3_valid, s3_data, s3_bytes,
+            s3_flush, s3_kind
         );
         self.fails.clk.next = self.clk.val();
         self.fails.rst.next = self.rst.val();
 
-        // Records in. A request waits until its payload begins to come; acknowledgements pass it.
+        // Records in. A request waits until its payload begins to come, its headers made or not.
         self.s_sd_ready.next = !self.p_valid.q.val();
         if self.s_sd_valid.val() & !self.p_valid.q.val() {
             self.p_valid.d.next = true;
@@ -200,9 +215,8 @@ impl Logic for XudTxItems {
         self.take_send.next = self.open.val()
             & !self.s_ak_valid.val()
             & self.p_valid.q.val()
-            & self.fails.s_ready.val()
-            & (self.s_pl_valid.val() | !self.p_len.q.val().any());
-        if self.take_send.val() {
+            & self.fails.s_ready.val();
+        if self.take_send.val() & !self.p_len.q.val().any() {
             self.p_valid.d.next = false;
         }
         if self.take_send.val() | self.take_ack.val() {
@@ -216,7 +230,8 @@ impl Logic for XudTxItems {
             self.head_len.d.next = self.p_head_len.q.val();
             self.payload.d.next = self.p_len.q.val().any();
             self.total.d.next = self.p_len.q.val() + bit_cast::<13, 5>(self.p_head_len.q.val());
-            self.failed.d.next = false;
+            self.begun.d.next = false;
+            self.dropped.d.next = false;
         }
         if self.take_ack.val() {
             self.node.d.next = self.s_ak_node.val();
@@ -230,6 +245,7 @@ impl Logic for XudTxItems {
 
         // Lengths, and the checksum: length, nodes, and 0x4500 + 0x4000 + 0x4011 + 2 * 0x0a00 = 0xd911.
         self.pad.d.next = bits::<2>(0) - self.total.q.val().get_bits::<2>(0);
+        self.pieces.d.next = (self.total.q.val() + 3).get_bits::<11>(2);
         self.ip_length.d.next =
             bit_cast::<16, 11>((self.total.q.val() + 3).get_bits::<11>(2) + 15) << 2;
         if self.short.q.val() {
@@ -293,10 +309,19 @@ impl Logic for XudTxItems {
                 self.choice.next = bits::<12>(1) << 11;
                 self.bytes.next = bit_cast::<4, 3>(self.s_pl_bytes.val()) + 1;
                 self.s2_valid.d.next = self.s_pl_valid.val();
-                if self.s_pl_valid.val() & self.s_pl_last.val() {
-                    self.part.d.next = Part::End;
-                    self.failed.d.next = self.s_pl_error.val();
-                    self.fails.s_valid.next = self.s_pl_error.val();
+                if self.s_pl_valid.val() {
+                    self.begun.d.next = true;
+                    if !self.begun.q.val() {
+                        self.p_valid.d.next = false;
+                    }
+                    if self.s_pl_last.val() {
+                        self.part.d.next = Part::End;
+                        self.dropped.d.next = self.s_pl_error.val();
+                        self.fails.s_valid.next = self.s_pl_error.val();
+                    }
+                } else if !self.begun.q.val() & self.s_ak_valid.val() & self.room.val() {
+                    self.dropped.d.next = true;
+                    self.part.d.next = Part::Flush;
                 }
             }
             Part::End => {
@@ -318,7 +343,16 @@ impl Logic for XudTxItems {
         self.s2_bytes.d.next = self.bytes.val();
         self.s2_flush.d.next = self.part.q.val() == Part::Flush;
         self.s2_kind.d.next = bit_cast::<2, 1>(self.ack.q.val().into())
-            | (bit_cast::<2, 1>(self.failed.q.val().into()) << 1);
+            | (bit_cast::<2, 1>(self.dropped.q.val().into()) << 1);
+        // 70 bytes of headers and 4 of the ICRC; an acknowledgement without echo has 62 in all.
+        self.m_sure.next = (self.part.q.val() == Part::End) & !self.dropped.q.val();
+        self.m_words.next = self.pieces.q.val().get_bits::<10>(1) + 10;
+        self.m_two.next = !self.pieces.q.val().get_bit(0);
+        if self.short.q.val() {
+            self.m_words.next = 8.into();
+            self.m_two.next = false;
+        }
+        self.m_ack.next = self.ack.q.val();
         self.fails.m_ready.next = self.m_fail_ready.val();
         self.m_fail_valid.next = self.fails.m_valid.val();
         self.m_fail_psn.next = self.fails.m_data.val().get_bits::<24>(0);
