@@ -7,7 +7,8 @@
 //! * [`Card`]: queue pairs, in-flight table and timer wheel of a card.
 //! * [`Layer`]: the reliable layer of one queue pair.
 //! * [`explore`]: every state that two cards and two layers reach over a bad network, at small sizes.
-//! * [`Packet`]: what travels between cards, [`wire`]: as bytes; [`control`]: what layers say to each other.
+//! * [`Packet`]: what travels between cards, [`wire`]: as bytes; [`control`]: what layers say to each other; [`onesided`]: writes,
+//!   reads and atomics in memory there.
 //!
 //! ```
 //! use tributary_protocol::xud::*;
@@ -41,6 +42,7 @@ mod config;
 pub mod control;
 pub mod explore;
 mod layer;
+pub mod onesided;
 mod table;
 mod wheel;
 pub mod wire;

@@ -81,7 +81,7 @@ fn outcomes() -> Codes {
     Outcome::ALL.iter().map(|c| (c.name(), c.code())).collect()
 }
 
-const ARGUMENTS: [Field; 7] = [
+const ARGUMENTS: [Field; 10] = [
     command::SHAPE_SEND,
     command::SHAPE_RECEIVE,
     command::SHAPE_COMPLETE,
@@ -89,6 +89,9 @@ const ARGUMENTS: [Field; 7] = [
     command::SHAPE_VECTOR,
     command::REGION_VARIANT,
     command::REGION_LOCAL_WRITE,
+    command::REGION_REMOTE_WRITE,
+    command::REGION_REMOTE_READ,
+    command::REGION_REMOTE_ATOMIC,
 ];
 
 /// Lists of fields of the descriptors.

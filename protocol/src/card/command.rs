@@ -9,9 +9,13 @@
 //! | NEXT_EPOCH | queue pair | | the new epoch |
 //! | SET_REGION | region | variant and rights, protection domain, base (low, high), length (low, high) | |
 //! | CLEAR_REGION | region | | |
+//! | OPEN_WINDOW | window | own queue pair, peer's node (16 bits), its queue pair (24), epoch (16) | |
+//! | CLOSE_WINDOW | window | | number expected, 1; 0, 0 if it was not open |
 //!
-//! DESTROY_QP and CLEAR_REGION end only when nothing on the card works for the queue pair or on the region any more: from then
-//! on its memory can be given away.
+//! DESTROY_QP, CLEAR_REGION and the commands of windows end only when nothing on the card works for the queue pair, on the region
+//! or on a window any more: from then on its memory can be given away.
+//! OPEN_WINDOW is checked in this order: the window is there, else bad_index; the arguments fit and the card has a queue pair of
+//! that number, else bad_argument; the queue pair exists, else bad_state.
 
 use crate::registers::Field;
 
@@ -32,6 +36,10 @@ codes! {
         SetRegion = 6 "set_region",
         /// Ends it.
         ClearRegion = 7 "clear_region",
+        /// Makes or replaces a window of one-sided operations; the number expected is 0 (XUD-13).
+        OpenWindow = 8 "open_window",
+        /// Ends it.
+        CloseWindow = 9 "close_window",
     }
 }
 
@@ -42,7 +50,7 @@ codes! {
         Ok = 0 "ok",
         /// No such command.
         BadCommand = 1 "bad_command",
-        /// No such queue pair or region on this card.
+        /// No such queue pair, region or window on this card.
         BadIndex = 2 "bad_index",
         /// An argument out of its range.
         BadArgument = 3 "bad_argument",
@@ -98,6 +106,13 @@ pub const SHAPE_VECTOR: Field = field("vector", 24, 3);
 pub const REGION_VARIANT: Field = field("variant", 0, 8);
 /// `arg0` of SET_REGION: the card may write there what it receives (IBV_ACCESS_LOCAL_WRITE).
 pub const REGION_LOCAL_WRITE: Field = field("local_write", 8, 1);
+
+/// `arg0` of SET_REGION: others may write there (IBV_ACCESS_REMOTE_WRITE).
+pub const REGION_REMOTE_WRITE: Field = field("remote_write", 9, 1);
+/// `arg0` of SET_REGION: others may read there (IBV_ACCESS_REMOTE_READ).
+pub const REGION_REMOTE_READ: Field = field("remote_read", 10, 1);
+/// `arg0` of SET_REGION: others may do atomics there (IBV_ACCESS_REMOTE_ATOMIC).
+pub const REGION_REMOTE_ATOMIC: Field = field("remote_atomic", 11, 1);
 
 const fn field(name: &'static str, lsb: u8, width: u8) -> Field {
     Field {

@@ -15,6 +15,12 @@ pub const COMPLETION_LEN: usize = 64;
 pub const HEAD_MAX: usize = 16;
 /// Opcode of a work request: send.
 pub const OPCODE_SEND: u8 = 1;
+/// Opcode of a work request: bytes from memory here to memory there (XUD-13).
+pub const OPCODE_WRITE: u8 = 2;
+/// Opcode of a work request: bytes from memory there to memory here.
+pub const OPCODE_READ: u8 = 3;
+/// Opcode of a work request: changes 8 bytes there; their old value goes over the first of the two operands here.
+pub const OPCODE_ATOMIC: u8 = 4;
 
 /// Some bits of a word of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,11 +62,11 @@ macro_rules! layout {
 
 layout! {
     WORK, "A work request, 64 bytes, in the send ring.";
-    W_OPCODE "opcode" [0, 0 +: 8] "1: send.",
+    W_OPCODE "opcode" [0, 0 +: 8] "1 send; one-sided, with the flag and a header as head: 2 write, 3 read, 4 atomic.",
     W_HEAD_LEN "head_len" [0, 16 +: 5] "Bytes of the head, 0 to 16.",
-    W_LENGTH "length" [0, 32 +: 32] "Bytes from memory; with the head at most an MTU.",
+    W_LENGTH "length" [0, 32 +: 32] "Bytes from memory, of a read to memory; with the head at most an MTU. 16 of an atomic.",
     W_ID "wr_id" [1, 0 +: 64] "The user's name for it.",
-    W_ADDRESS "address" [2, 0 +: 64] "Where the bytes are.",
+    W_ADDRESS "address" [2, 0 +: 64] "Where the bytes are, or of a read go.",
     W_LKEY "lkey" [3, 0 +: 32] "Key of their region.",
     W_VERSION_FLAGS "version_flags" [3, 32 +: 8] "Version (upper 4 bits) and flags of the XUDETH.",
     W_NODE "node" [3, 48 +: 16] "Destination node.",
@@ -102,11 +108,11 @@ layout! {
 /// A work request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkRequest {
-    /// [`OPCODE_SEND`].
+    /// [`OPCODE_SEND`], [`OPCODE_WRITE`], [`OPCODE_READ`], [`OPCODE_ATOMIC`].
     pub opcode: u8,
     /// Bytes of `head` that count.
     pub head_len: u8,
-    /// Bytes from memory.
+    /// Bytes from memory, or of a read to memory.
     pub length: u32,
     /// The user's name for it.
     pub wr_id: u64,

@@ -27,19 +27,22 @@ pub const ARGS: u16 = 16;
 /// Value of the register `id`.
 pub const MAGIC: u32 = 0x5452_4e43;
 /// Value of the register `version`: major number above, minor below.
-pub const MAP_VERSION: u32 = 0x0001_0000;
+pub const MAP_VERSION: u32 = 0x0001_0001;
+/// Windows of one-sided operations, in every size of the card: value of the register `windows`.
+pub const WINDOWS_ONE_SIDED: u32 = 256;
 
 registers! {
     GLOBAL, "Registers of the card, by ascending offset.";
     ID @ 0x000 ReadOnly reset 0x5452_4e43 "id" "`TRNC` in ASCII." {
         ID_VALUE "id" [0 +: 32] "0x54524e43.",
     }
-    VERSION @ 0x004 ReadOnly reset 0x0001_0000 "version" "Version of this map; a driver needs the same major number." {
+    VERSION @ 0x004 ReadOnly reset 0x0001_0001 "version" "Version of this map; a driver needs the same major number." {
         VERSION_MINOR "minor" [0 +: 16] "Raised by additions.",
         VERSION_MAJOR "major" [16 +: 16] "Raised by changes.",
     }
-    FEATURES @ 0x008 ReadOnly reset 1 "features" "What the card can do." {
+    FEATURES @ 0x008 ReadOnly reset 3 "features" "What the card can do." {
         FEATURES_XUD "xud" [0 +: 1] "Extended unreliable datagrams.",
+        FEATURES_ONE_SIDED "one_sided" [1 +: 1] "One-sided operations (XUD-13).",
     }
     SIZES @ 0x00c ReadOnly reset 0 "sizes" "How large this card was built: log2 of each number." {
         SIZES_QPS "qps" [0 +: 5] "Queue pairs.",
@@ -62,7 +65,7 @@ registers! {
     }
     COMMAND @ 0x020 WriteOnly reset 0 "command" "A write starts a command; ignored while one runs." {
         COMMAND_CODE "code" [0 +: 8] "Which.",
-        COMMAND_INDEX "index" [8 +: 24] "Queue pair or region.",
+        COMMAND_INDEX "index" [8 +: 24] "Queue pair, region or window.",
     }
     STATUS @ 0x024 ReadOnly reset 0 "status" "How the latest command stands." {
         STATUS_BUSY "busy" [0 +: 1] "It runs.",
@@ -76,6 +79,9 @@ registers! {
     }
     MODERATION @ 0x030 ReadWrite reset 0 "moderation" "Interrupts that are due wait for more, or for a time." {
         MODERATION_CLOCKS "clocks" [0 +: 16] "Fewest clocks between two interrupts of a vector.",
+    }
+    WINDOWS @ 0x034 ReadOnly reset 256 "windows" "Windows of one-sided operations." {
+        WINDOWS_COUNT "count" [0 +: 32] "How many; 256.",
     }
     STATISTICS_SELECT @ 0x080 ReadWrite reset 0 "statistics_select" "A write takes a copy of one counter for reading." {
         STATISTICS_COUNTER "counter" [0 +: 8] "Index of the counter.",
@@ -113,7 +119,7 @@ pub const fn doorbell(qpn: u32, register: &Register) -> u32 {
 codes! {
     /// Counters of the card, by the number that `statistics_select` takes. Each drop has one.
     Counter {
-        /// Requests handed to the line.
+        /// Requests handed to the line, and answers of one-sided operations.
         Sent = 0 "sent",
         /// Acknowledgements handed to the line, of every kind.
         AcksSent = 1 "acks_sent",
@@ -175,5 +181,15 @@ codes! {
         WaitLine = 29 "wait_line",
         /// Clocks in which a write waited for credits of the host interface.
         WaitWrite = 30 "wait_write",
+        /// One-sided operations done.
+        OneSided = 31 "one_sided",
+        /// One-sided operations with a number that was done before: answered alike if it was the last, else dropped.
+        OneSidedDuplicate = 32 "one_sided_duplicate",
+        /// One-sided operations with a number ahead; answered.
+        OneSidedAhead = 33 "one_sided_ahead",
+        /// One-sided operations that their region forbids; answered.
+        OneSidedRefused = 34 "one_sided_refused",
+        /// One-sided operations that host memory failed; answered.
+        OneSidedFailed = 35 "one_sided_failed",
     }
 }

@@ -20,6 +20,10 @@ codes! {
         BadQp = 17 "bad_qp",
         /// The epoch was handed out before the queue pair was created (XUD-6).
         Epoch = 18 "epoch",
+        /// One-sided: a number ahead of the one that is expected (XUD-13).
+        Number = 19 "number",
+        /// One-sided: host memory there failed.
+        Operation = 20 "operation",
     }
 }
 
@@ -50,7 +54,7 @@ codes! {
         Unreachable = 10 "unreachable",
         /// Layer only: something was heard once, and then nothing for all attempts (XUD-8).
         Unresponsive = 11 "unresponsive",
-        /// Layer only: the peer's software refused a message number as impossible (XUD-5).
+        /// The other side refused a number as impossible: its software a message (XUD-5), its card a one-sided operation (XUD-13).
         RemoteProtocol = 12 "remote_protocol",
         /// The queue pair was destroyed first.
         Flushed = 13 "flushed",
@@ -62,6 +66,8 @@ codes! {
         LocalDma = 16 "local_dma",
         /// A ring of the queue pair could not be read; the queue pair is in the state Error and has no more completions.
         LocalQueue = 17 "local_queue",
+        /// One-sided: host memory there did not answer, or answered with an error.
+        RemoteOperation = 18 "remote_operation",
     }
 }
 
@@ -75,6 +81,8 @@ impl Outcome {
             Nak::Length => Self::RemoteLength,
             Nak::BadQp => Self::BadQp,
             Nak::Epoch => Self::EpochMismatch,
+            Nak::Number => Self::RemoteProtocol,
+            Nak::Operation => Self::RemoteOperation,
         }
     }
 }

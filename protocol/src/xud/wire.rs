@@ -13,7 +13,7 @@
 //! | 0 | 32 | Q_Key |
 //! | 4 | 24 | source queue pair |
 //! | 7 | 4 | version, 0 or 1 |
-//! | 7 | 4 | flags: 1 control, 2 fragment, 4 ordered, 8 reserved; 0 in version 0 |
+//! | 7 | 4 | flags: 1 control, 2 fragment, 4 ordered, or 8 one-sided alone; 0 in version 0 |
 //! | 8 | 16 | win_id |
 //! | 10 | 16 | epoch; 0 in version 0 |
 //! | 12 | 32 | win_msn |
@@ -41,11 +41,22 @@ pub const CONTROL: u8 = 1;
 pub const FRAGMENT: u8 = 2;
 /// Flag: the payload begins with a stream sequence number.
 pub const ORDERED: u8 = 4;
+/// Flag: the payload begins with a header of [`super::onesided`]; alone.
+pub const ONE_SIDED: u8 = 8;
 const FLAGS: u8 = CONTROL | FRAGMENT | ORDERED;
 
-/// Whether all these flags have a meaning.
+/// Whether these flags have a meaning together.
 pub(crate) const fn flags_known(flags: u8) -> bool {
-    flags & !FLAGS == 0
+    flags & !FLAGS == 0 || flags == ONE_SIDED
+}
+
+/// The flags that must not be set.
+const fn unknown(flags: u8) -> u8 {
+    if flags_known(flags) {
+        0
+    } else {
+        flags & !FLAGS
+    }
 }
 
 const SYNDROME_OK: u8 = 0x1F;
@@ -76,7 +87,7 @@ pub struct Send {
     pub src_qp: u32,
     /// 0 or 1.
     pub version: u8,
-    /// [`CONTROL`], [`FRAGMENT`], [`ORDERED`].
+    /// [`CONTROL`], [`FRAGMENT`], [`ORDERED`]; or [`ONE_SIDED`] alone.
     pub flags: u8,
     /// Window identity.
     pub window: Window,
@@ -252,7 +263,7 @@ pub fn encode(packet: &Packet) -> Result<(Bth, Vec<u8>), WireError> {
             if let Some(echo) = ack.echo {
                 put_window(&mut body, echo.window);
                 let source = bits24("source queue pair", echo.qpn)? << 8 | 1 << 4;
-                let source = source | u32::from(echo.flags & FLAGS);
+                let source = source | u32::from(echo.flags & 15);
                 body.extend_from_slice(&source.to_be_bytes());
             }
             (OPCODE_ACK, ack.dest_qp, ack.psn)
@@ -292,7 +303,7 @@ pub fn decode(bth: &Bth, body: &[u8]) -> Result<Packet, WireError> {
         return Err(WireError::Version(version));
     }
     let window = window(body, 8);
-    reserved("reserved flag", flags & !FLAGS)?;
+    reserved("reserved flag", unknown(flags))?;
     if version == 0 {
         reserved("flags of version 0", flags)?;
         reserved("epoch of version 0", window.epoch)?;
@@ -338,10 +349,11 @@ fn decode_ack(bth: &Bth, body: &[u8]) -> Result<Ack, WireError> {
         if source >> 4 & 15 != 1 {
             return Err(WireError::Version((source >> 4 & 15) as u8));
         }
-        reserved("reserved flag", source & u32::from(15 & !FLAGS))?;
+        let flags = source as u8 & 15;
+        reserved("reserved flag", unknown(flags))?;
         Some(Echo {
             window: window(body, 4),
-            flags: source as u8 & FLAGS,
+            flags,
             qpn: source >> 8,
         })
     } else {

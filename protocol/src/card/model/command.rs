@@ -24,6 +24,8 @@ impl CardModel {
         self.registers.results = [0, 0];
         let done = match Command::from_code(code as u8) {
             None => Err(Status::BadCommand),
+            // Windows come with the target of one-sided operations.
+            Some(Command::OpenWindow | Command::CloseWindow) => Err(Status::BadCommand),
             Some(Command::SetRegion) => self.set_region(index),
             Some(Command::ClearRegion) => self.clear_region(index),
             Some(_) if index >= 1 << self.config.qps_log => Err(Status::BadIndex),
