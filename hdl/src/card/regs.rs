@@ -527,8 +527,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
 
         // Counters.
         self.bad_doors.next = self.bad_door.q.val() | self.bad_door_waits.q.val();
-        self.bad_door_waits.d.next = self.bad_doors.val()
-            & (self.ev.val() & self.bad_door_event.val()).any();
+        self.bad_door_waits.d.next =
+            self.bad_doors.val() & (self.ev.val() & self.bad_door_event.val()).any();
         self.with_write.next = self.ev.val();
         if self.bad_write.q.val() {
             self.with_write.next = self.ev.val() | self.bad_write_event.val();

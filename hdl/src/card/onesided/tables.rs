@@ -258,11 +258,7 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSidedTables<LQ, LF> {
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        let name = format!(
-            "card_onesided_tables_q{}_f{}",
-            1usize << LQ,
-            1usize << LF
-        );
+        let name = format!("card_onesided_tables_q{}_f{}", 1usize << LQ, 1usize << LF);
         Self::module_info(name).into_timing()
     }
 }

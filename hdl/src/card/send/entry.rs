@@ -142,6 +142,7 @@ hdl_module! {
         looked: DFF<Bit>,
         allowed: DFF<Bit>,
         /// Stages 4 and 5: bytes; too many; version and flags, or opcode, without a meaning; outcome so far.
+        in_front: Signal<Local, Bits<5>>,
         bytes: DFF<Bits<14>>,
         too_long: DFF<Bit>,
         bad_flags: DFF<Bit>,
@@ -179,10 +180,48 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, tail, head, open, valid_1, valid_2, number_1, number_2, opcode, head_len,
-            length, long, wr_id, address, key, vf, node, peer, far, msn, win_id, epoch, head_0,
-            head_1, failed, look, full, looked, allowed, bytes, too_long, bad_flags, bad_opcode, reads, atomic, no_such_length,
-            code, fatal, mark, mark_qpn, mark_rest
+            self,
+            clk,
+            tail,
+            head,
+            open,
+            valid_1,
+            valid_2,
+            number_1,
+            number_2,
+            opcode,
+            head_len,
+            length,
+            long,
+            wr_id,
+            address,
+            key,
+            vf,
+            node,
+            peer,
+            far,
+            msn,
+            win_id,
+            epoch,
+            head_0,
+            head_1,
+            failed,
+            look,
+            full,
+            looked,
+            allowed,
+            bytes,
+            too_long,
+            bad_flags,
+            bad_opcode,
+            reads,
+            atomic,
+            no_such_length,
+            code,
+            fatal,
+            mark,
+            mark_qpn,
+            mark_rest
         );
         // Words in.
         self.words.clk.next = self.clk.val();
@@ -263,8 +302,13 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.q_keys.wr_data.next = self.cfg_data.val().get_bits::<32>(0);
 
         // The checks; what comes first in the contract wins.
+        // The answer of a READ has a header too.
+        self.in_front.next = self.head_len.q.val();
+        if self.reads.q.val() {
+            self.in_front.next = self.head_max.val();
+        }
         self.bytes.d.next =
-            bit_cast::<14, 13>(self.length.q.val()) + bit_cast::<14, 5>(self.head_len.q.val());
+            bit_cast::<14, 13>(self.length.q.val()) + bit_cast::<14, 5>(self.in_front.val());
         self.too_long.d.next = self.long.q.val()
             | (self.head_len.q.val() > self.head_max.val())
             | (self.bytes.q.val() > bit_cast::<14, 13>(self.cfg_mtu.val()));

@@ -410,8 +410,9 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
         self.s1_echo.d.next = self.ack_echo.val();
         self.s1_from.d.next = self.ack_from.val();
         self.s1_identity.d.next = self.ack_identity.val();
-        self.s1_claim.d.next = bit_cast::<2, 1>((self.take_ack.val() & self.ack_claim.val()).into())
-            | (bit_cast::<2, 1>((self.take_ack.val() & self.ack_end.val()).into()) << 1);
+        self.s1_claim.d.next =
+            bit_cast::<2, 1>((self.take_ack.val() & self.ack_claim.val()).into())
+                | (bit_cast::<2, 1>((self.take_ack.val() & self.ack_end.val()).into()) << 1);
         self.s1_place.d.next = self.x_place.val();
         if self.turn.q.val() {
             self.s1_place.d.next = self.walk.q.val();

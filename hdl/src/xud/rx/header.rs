@@ -247,8 +247,7 @@ impl Logic for XudRxHeader {
         self.version.next = self.text.q.val().get_bits::<4>(68);
         self.f_request.d.next = self.version.val().get_bits::<3>(1).any()
             | (self.text.q.val().get_bit(67)
-                & (!self.version.val().get_bit(0)
-                    | self.text.q.val().get_bits::<3>(64).any()))
+                & (!self.version.val().get_bit(0) | self.text.q.val().get_bits::<3>(64).any()))
             | (!self.version.val().get_bit(0)
                 & (self.text.q.val().get_bits::<3>(64).any()
                     | self.text.q.val().get_bits::<16>(32).any()));
