@@ -7,6 +7,7 @@ mod exchange;
 mod figures;
 mod hang;
 mod model;
+mod onesided;
 mod regions;
 mod reset;
 mod traffic;
