@@ -43,12 +43,13 @@ pub mod control;
 pub mod explore;
 mod layer;
 pub mod onesided;
-mod table;
+pub(crate) mod table;
 mod wheel;
 pub mod wire;
 
 pub use card::{
-    Card, CardStats, Completion, Outgoing, PostError, QpError, ReceiveRequest, SendRequest, Shape,
+    Card, CardStats, Completion, Grant, Outgoing, PostError, QpError, Reach, ReceiveRequest,
+    SendRequest, Shape,
 };
 pub use codes::{Drop, Drops, Nak, OPCODE_ACK, OPCODE_SEND, OPCODES, Outcome};
 pub use config::{CardConfig, ConfigError, LayerConfig, Mutations};

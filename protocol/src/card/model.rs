@@ -9,6 +9,7 @@ mod bar;
 mod command;
 mod interrupt;
 mod memory;
+mod onesided;
 mod queue;
 mod receive;
 mod regions;
@@ -175,6 +176,12 @@ impl CardModel {
         let stats = self.engine.stats();
         let drops = |reason| stats.drops.of(reason);
         match counter {
+            Counter::Sent => self.counters[usize::from(counter.code())] + stats.answers_sent,
+            Counter::OneSided => stats.one_sided,
+            Counter::OneSidedDuplicate => drops(Drop::OneSidedDuplicate),
+            Counter::OneSidedAhead => drops(Drop::OneSidedAhead),
+            Counter::OneSidedRefused => drops(Drop::OneSidedRefused),
+            Counter::OneSidedFailed => drops(Drop::OneSidedFailed),
             Counter::AcksSent => stats.acks_sent,
             Counter::Accepted => stats.accepted,
             Counter::Acknowledged => stats.acknowledged,
@@ -214,12 +221,13 @@ impl CardModel {
         self.regions.len()
     }
 
-    /// Does all that can be done now: messages into memory and their completions, the command that was written, requests out of
+    /// Does all that can be done now: messages into memory and their completions, one-sided operations, the command that was written, requests out of
     /// the rings, interrupts.
     pub fn step(&mut self, memory: &mut dyn HostMemory, now: u64) {
         self.engine.tick(now);
         if self.pci.bus_master {
             self.land(memory);
+            self.serve(memory);
             self.ended(memory);
         }
         self.run_command();
@@ -240,14 +248,14 @@ impl CardModel {
         }
     }
 
-    /// The next frame for the line: acknowledgements first.
+    /// The next frame for the line: acknowledgements and answers first.
     pub fn next_frame(&mut self, now: u64) -> Option<Vec<u8>> {
         if !self.registers.enabled() {
             return None;
         }
         while let Some(out) = self.engine.next_packet(now) {
             let link = Link::between(self.registers.node(), out.to);
-            // An acknowledgement's fields were all decoded from a frame, so they fit into one.
+            // All fields of a reply were decoded from a frame, so they fit into one.
             if let Ok(frame) = wire::encode_frame(&link, &out.packet) {
                 return Some(frame);
             }

@@ -2,6 +2,7 @@
 //!
 //! It keeps no state per connection. Time is in nanoseconds, given with each call; every method is one atomic operation.
 
+mod onesided;
 mod queues;
 mod receive;
 mod transmit;
@@ -12,11 +13,13 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::Peer;
-use super::codes::{Drops, Outcome};
+use super::codes::{Drops, Nak, Outcome};
 use super::config::{CardConfig, ConfigError};
 use super::table::Table;
 use super::wheel::Wheel;
 use super::wire::{Ack, Packet, Window};
+pub use onesided::{Grant, Reach};
+use onesided::{Opened, Waiting};
 pub(crate) use queues::Stall;
 
 /// The shortest timeout, ns.
@@ -161,6 +164,10 @@ pub struct CardStats {
     pub sent: u64,
     /// Acknowledgements put on the line, of every kind.
     pub acks_sent: u64,
+    /// Answers of one-sided operations put on the line.
+    pub answers_sent: u64,
+    /// One-sided operations done, each number once.
+    pub one_sided: u64,
     /// Requests accepted.
     pub accepted: u64,
     /// Requests that ended OK.
@@ -223,8 +230,13 @@ pub struct Card {
     epochs: BTreeMap<u32, u16>,
     table: Table,
     wheel: Wheel<(u32, u32)>,
-    acks: VecDeque<(u16, Ack)>,
+    /// Acknowledgements, and answers of one-sided operations.
+    answers: VecDeque<(u16, Packet)>,
     landing: VecDeque<Landing>,
+    /// Windows of one-sided operations (XUD-13).
+    windows: BTreeMap<u16, Opened>,
+    /// One-sided requests and answers that have arrived.
+    waiting: VecDeque<Waiting>,
     /// Queue pair that sent last.
     turn: u32,
     /// What 2^0 of a timeout is, ns (XUD-1).
@@ -238,8 +250,10 @@ impl std::hash::Hash for Card {
         self.qps.hash(state);
         self.epochs.hash(state);
         self.table.hash(state);
-        self.acks.hash(state);
+        self.answers.hash(state);
         self.landing.hash(state);
+        self.windows.hash(state);
+        self.waiting.hash(state);
     }
 }
 
@@ -260,8 +274,10 @@ impl Card {
             epochs: BTreeMap::new(),
             table: Table::new(config.table),
             wheel: Wheel::new(TICK_NS, usize::from(config.wheel)),
-            acks: VecDeque::new(),
+            answers: VecDeque::new(),
             landing: VecDeque::new(),
+            windows: BTreeMap::new(),
+            waiting: VecDeque::new(),
             turn: 0,
             timeout_unit: TIMEOUT_UNIT_NS,
             stats: CardStats::default(),
@@ -329,6 +345,8 @@ impl Card {
             return Vec::new();
         };
         self.landing.retain(|landing| landing.qpn != qpn);
+        let of = |waiting: &Waiting| matches!(waiting, Waiting::Answer(of, ..) if *of == qpn);
+        self.waiting.retain(|waiting| !of(waiting));
         let outcome = Outcome::Flushed;
         let waiting = qp.sends.into_iter().map(|request| request.id);
         let flying = self.table.flush(qpn).into_iter().map(|entry| entry.id);

@@ -122,12 +122,20 @@ codes! {
         Ahead = 15 "ahead",
         /// Layer: control message that is malformed, old, or answers nothing.
         StrayControl = 16 "stray_control",
+        /// One-sided: number that was done before; answered alike if it was the last (XUD-13).
+        OneSidedDuplicate = 17 "one_sided_duplicate",
+        /// One-sided: number ahead; answered.
+        OneSidedAhead = 18 "one_sided_ahead",
+        /// One-sided: key, domain, right or bounds; answered.
+        OneSidedRefused = 19 "one_sided_refused",
+        /// One-sided: memory did not answer; answered.
+        OneSidedFailed = 20 "one_sided_failed",
     }
 }
 
 /// Counters of drops, by reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Drops([u64; 17]);
+pub struct Drops([u64; Drop::ALL.len() + 1]);
 
 impl Drops {
     /// How often something was dropped for this reason.

@@ -65,6 +65,14 @@ pub struct Mutations {
     pub reuse_window: bool,
     /// Layer: connections by node, whatever the queue pair (against XUD-7).
     pub peer_by_node: bool,
+    /// Card: one-sided operations are done whatever their number (against XUD-13).
+    pub no_number_check: bool,
+    /// Card: no replay entry, an atomic that comes again is done again (against XUD-13).
+    pub no_replay: bool,
+    /// Card: memory is touched before the number is looked at (against XUD-13).
+    pub access_first: bool,
+    /// Card: the number advances before memory was touched (against XUD-13).
+    pub early_number: bool,
 }
 
 /// Parameters of a card.

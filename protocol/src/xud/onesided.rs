@@ -136,6 +136,32 @@ pub struct Answer<'a> {
     pub data: &'a [u8],
 }
 
+/// Where a number stands to the one that a window expects, modulo 2^32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// It is the one.
+    Next,
+    /// The one before.
+    Last,
+    /// Older than that, in the half behind.
+    Behind,
+    /// In the half ahead.
+    Ahead,
+}
+
+impl Order {
+    /// Of number `msn` to `expected`.
+    #[must_use]
+    pub const fn of(msn: u32, expected: u32) -> Self {
+        match msn.wrapping_sub(expected) {
+            0 => Self::Next,
+            u32::MAX => Self::Last,
+            0x8000_0000.. => Self::Behind,
+            _ => Self::Ahead,
+        }
+    }
+}
+
 /// What is wrong with the payload of a one-sided frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum HeaderError {

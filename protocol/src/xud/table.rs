@@ -2,6 +2,17 @@
 
 use super::{Peer, wire::Window};
 
+/// What ends a request well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Wants {
+    /// An acknowledgement.
+    Acknowledgement,
+    /// So many bytes of memory there (XUD-13).
+    Bytes(u32),
+    /// The old value of an atomic.
+    Old,
+}
+
 /// What the card knows of a request under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Entry {
@@ -19,6 +30,10 @@ pub(super) struct Entry {
     pub version: u8,
     /// The user's name for it.
     pub id: u64,
+    /// What it waits for.
+    pub wants: Wants,
+    /// It has come and is being written: only the place is still taken.
+    pub claimed: bool,
 }
 
 /// Direct mapped: consecutive numbers of a queue pair take consecutive places, so a lookup is one read.
@@ -74,11 +89,30 @@ impl Table {
         (place as u32, self.serials[place])
     }
 
-    /// The request of this number.
+    /// The request of this number, if it still waits.
     pub fn get(&self, qpn: u32, psn: u32) -> Option<&Entry> {
         self.entries[self.place(qpn, psn)]
             .as_ref()
-            .filter(|entry| entry.qpn == qpn && entry.psn == psn)
+            .filter(|entry| entry.qpn == qpn && entry.psn == psn && !entry.claimed)
+    }
+
+    /// The request of this number waits no longer; its place stays taken.
+    pub fn claim(&mut self, qpn: u32, psn: u32) {
+        let place = self.place(qpn, psn);
+        if self.get(qpn, psn).is_some()
+            && let Some(entry) = &mut self.entries[place]
+        {
+            entry.claimed = true;
+        }
+    }
+
+    /// Takes out the claimed request of this number.
+    pub fn take_claimed(&mut self, qpn: u32, psn: u32) -> Option<Entry> {
+        let place = self.place(qpn, psn);
+        let is = |entry: &mut Entry| entry.claimed && entry.qpn == qpn && entry.psn == psn;
+        let entry = self.entries[place].take_if(is)?;
+        self.used -= 1;
+        Some(entry)
     }
 
     /// Takes out the request of this number.
@@ -95,7 +129,7 @@ impl Table {
         if self.serials.get(place) != Some(&serial) {
             return None;
         }
-        let entry = self.entries[place].take()?;
+        let entry = self.entries[place].take_if(|entry| !entry.claimed)?;
         self.used -= 1;
         Some(entry)
     }

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use super::regions::Region;
 use super::{CardModel, Queue, queue::Ring};
 use crate::card::command::{
-    Command, REGION_LOCAL_WRITE, REGION_VARIANT, SHAPE_COMPLETE, SHAPE_RECEIVE, SHAPE_SEND,
-    SHAPE_TIMEOUT, SHAPE_VECTOR, State, Status,
+    Command, REGION_LOCAL_WRITE, REGION_REMOTE_ATOMIC, REGION_REMOTE_READ, REGION_REMOTE_WRITE,
+    REGION_VARIANT, SHAPE_COMPLETE, SHAPE_RECEIVE, SHAPE_SEND, SHAPE_TIMEOUT, SHAPE_VECTOR, State,
+    Status,
 };
 use crate::card::regs::{COMMAND_CODE, COMMAND_INDEX};
 use crate::xud::Shape;
@@ -24,8 +25,8 @@ impl CardModel {
         self.registers.results = [0, 0];
         let done = match Command::from_code(code as u8) {
             None => Err(Status::BadCommand),
-            // Windows come with the target of one-sided operations.
-            Some(Command::OpenWindow | Command::CloseWindow) => Err(Status::BadCommand),
+            Some(Command::OpenWindow) => self.open_window(index),
+            Some(Command::CloseWindow) => self.close_window(index),
             Some(Command::SetRegion) => self.set_region(index),
             Some(Command::ClearRegion) => self.clear_region(index),
             Some(_) if index >= 1 << self.config.qps_log => Err(Status::BadIndex),
@@ -129,7 +130,13 @@ impl CardModel {
         }
         *place = Some(Region {
             variant: REGION_VARIANT.get(args[0]) as u8,
-            local_write: REGION_LOCAL_WRITE.get(args[0]) != 0,
+            rights: [
+                REGION_LOCAL_WRITE,
+                REGION_REMOTE_WRITE,
+                REGION_REMOTE_READ,
+                REGION_REMOTE_ATOMIC,
+            ]
+            .map(|right| right.get(args[0]) != 0),
             domain,
             base,
             length,

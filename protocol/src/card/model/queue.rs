@@ -44,6 +44,17 @@ impl Ring {
     }
 }
 
+/// What is known of a request in flight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flying {
+    /// Its completion but for the status.
+    pub ended: Completion,
+    /// Where an answer with bytes goes.
+    pub address: u64,
+    /// Key of its region.
+    pub lkey: u32,
+}
+
 /// A queue pair.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
@@ -59,8 +70,8 @@ pub(super) struct Queue {
     pub complete: Ring,
     /// Interrupt with more completions than this.
     pub armed: Option<u16>,
-    /// What is known of the requests in flight, by PSN: their completions but for the status.
-    pub flying: BTreeMap<u32, Completion>,
+    /// Requests in flight, by PSN.
+    pub flying: BTreeMap<u32, Flying>,
     /// Receive requests read ahead, with their numbers.
     pub ahead: VecDeque<(u16, ReceiveRequest)>,
     /// Of these, those whose messages are landing.

@@ -1,6 +1,6 @@
 //! Receive requests: read ahead, taken by messages, completed.
 
-use super::{CardModel, HostMemory};
+use super::{CardModel, HostMemory, regions::Right};
 use crate::card::descriptor::{Completion, Of, RECEIVE_LEN, ReceiveRequest};
 use crate::card::regs::Counter;
 use crate::xud::{self, Outcome};
@@ -70,7 +70,13 @@ impl CardModel {
             };
             queue.taken.push_back((number, request));
             let bytes = bytes as u64;
-            regions.allow(request.lkey, queue.domain, request.address, bytes, true)
+            regions.allow(
+                request.lkey,
+                queue.domain,
+                request.address,
+                bytes,
+                Right::LocalWrite,
+            )
         });
     }
 

@@ -1,10 +1,22 @@
 //! Regions: what a key stands for.
 
+/// What an access needs beside key, domain and bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Right {
+    /// Every region may be read by its own card.
+    LocalRead,
+    LocalWrite,
+    RemoteWrite,
+    RemoteRead,
+    RemoteAtomic,
+}
+
 /// A region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Region {
     pub variant: u8,
-    pub local_write: bool,
+    /// Local write, remote write, read and atomic.
+    pub rights: [bool; 4],
     pub domain: u16,
     pub base: u64,
     pub length: u64,
@@ -30,7 +42,7 @@ impl Regions {
     }
 
     /// Whether an access lies in the region of its key to the byte, for a queue pair of this domain.
-    pub fn allow(&self, key: u32, domain: u16, address: u64, bytes: u64, write: bool) -> bool {
+    pub fn allow(&self, key: u32, domain: u16, address: u64, bytes: u64, right: Right) -> bool {
         if bytes == 0 {
             return true;
         }
@@ -39,7 +51,13 @@ impl Regions {
             let end = u128::from(region.base) + u128::from(region.length);
             region.variant == key as u8
                 && region.domain == domain
-                && (region.local_write || !write)
+                && match right {
+                    Right::LocalRead => true,
+                    Right::LocalWrite => region.rights[0],
+                    Right::RemoteWrite => region.rights[1],
+                    Right::RemoteRead => region.rights[2],
+                    Right::RemoteAtomic => region.rights[3],
+                }
                 && address >= region.base
                 && u128::from(address) + u128::from(bytes) <= end
         })

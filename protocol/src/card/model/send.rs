@@ -1,11 +1,19 @@
 //! Work requests: out of the rings in turns, checked, sent, ended.
 
-use super::{CardModel, HostMemory, OUT_MAX, Regions};
+use super::queue::Flying;
+use super::regions::{Regions, Right};
+use super::{CardModel, HostMemory, OUT_MAX};
 use crate::card::command::State;
-use crate::card::descriptor::{Completion, HEAD_MAX, OPCODE_SEND, Of, WORK_LEN, WorkRequest};
+use crate::card::descriptor::{
+    Completion, HEAD_MAX, OPCODE_ATOMIC, OPCODE_READ, OPCODE_SEND, OPCODE_WRITE, Of, WORK_LEN,
+    WorkRequest,
+};
 use crate::card::regs::Counter;
 use crate::roce::Link;
 use crate::xud::card::Stall;
+use crate::xud::onesided::{HEADER_LEN, OPERANDS_LEN};
+use crate::xud::table::Wants;
+use crate::xud::wire::ONE_SIDED;
 use crate::xud::{self, Outcome, Peer, SendRequest, Window, wire};
 
 /// A completion of which only the status and the number are still missing.
@@ -48,20 +56,33 @@ fn check(work: &WorkRequest, mtu: u16, domain: u16, regions: &Regions) -> Result
     if head > HEAD_MAX || head as u64 + u64::from(work.length) > u64::from(mtu) {
         return Err(Outcome::LocalLength);
     }
+    let answered = match work.opcode {
+        OPCODE_READ => work.length > 0 && work.length + HEADER_LEN as u32 <= u32::from(mtu),
+        OPCODE_ATOMIC => work.length == OPERANDS_LEN as u32,
+        _ => true,
+    };
+    if !answered {
+        return Err(Outcome::LocalLength);
+    }
     if work.to.qpn >= 1 << 24 {
         return Err(Outcome::LocalAddress);
     }
     let (version, flags) = (work.version_flags >> 4, work.version_flags & 15);
     let plain = flags == 0 && work.window.epoch == 0;
-    let known = match version {
-        0 => plain,
-        1 => wire::flags_known(flags),
+    let known = match (work.opcode, version) {
+        (OPCODE_SEND, 0) => plain,
+        (OPCODE_SEND, 1) => flags != ONE_SIDED && wire::flags_known(flags),
+        (OPCODE_WRITE | OPCODE_READ | OPCODE_ATOMIC, 1) => flags == ONE_SIDED && head == HEADER_LEN,
         _ => false,
     };
-    if work.opcode != OPCODE_SEND || !known {
+    if !known {
         return Err(Outcome::LocalOpcode);
     }
-    if !regions.allow(work.lkey, domain, work.address, work.length.into(), false) {
+    let right = match work.opcode {
+        OPCODE_READ | OPCODE_ATOMIC => Right::LocalWrite,
+        _ => Right::LocalRead,
+    };
+    if !regions.allow(work.lkey, domain, work.address, work.length.into(), right) {
         return Err(Outcome::LocalProtection);
     }
     Ok(())
@@ -139,18 +160,28 @@ impl CardModel {
             buffer: Default::default(),
             range: (0, 0),
         };
-        let out = self.engine.launch(qpn, psn, send, now);
+        let wants = match work.opcode {
+            OPCODE_READ => Wants::Bytes(work.length),
+            OPCODE_ATOMIC => Wants::Old,
+            _ => Wants::Acknowledgement,
+        };
+        let out = self.engine.launch(qpn, psn, send, wants, now);
         let link = Link::between(self.registers.node(), work.to.node);
         // What was checked fits into a frame.
         let frame = out.and_then(|out| wire::encode_frame(&link, &out.packet).ok());
         self.out.extend(frame);
         if let Some(queue) = self.queues.get_mut(&qpn) {
-            queue.flying.insert(psn, ended);
+            let flying = Flying {
+                ended,
+                address: work.address,
+                lkey: work.lkey,
+            };
+            queue.flying.insert(psn, flying);
         }
         true
     }
 
-    /// Head, then the bytes from memory.
+    /// Head, then the bytes from memory; of a read none.
     fn payload(
         &mut self,
         work: &WorkRequest,
@@ -158,6 +189,9 @@ impl CardModel {
     ) -> Result<Vec<u8>, Outcome> {
         let head = usize::from(work.head_len);
         let mut payload = work.head[..head].to_vec();
+        if work.opcode == OPCODE_READ {
+            return Ok(payload);
+        }
         payload.resize(head + work.length as usize, 0);
         if work.length > 0 && memory.read(work.address, &mut payload[head..]).is_err() {
             self.count(Counter::ReadFailed);
@@ -174,8 +208,13 @@ impl CardModel {
                     continue;
                 };
                 let queue = self.queues.get_mut(&qpn);
-                if let Some(ended) = queue.and_then(|queue| queue.flying.remove(&(id as u32))) {
+                if let Some(flying) = queue.and_then(|queue| queue.flying.remove(&(id as u32))) {
                     let status = outcome;
+                    // Only what answers a one-sided request finds its region gone here.
+                    if status == Outcome::LocalProtection {
+                        self.count(Counter::LocalError);
+                    }
+                    let ended = flying.ended;
                     self.complete(qpn, Completion { status, ..ended }, memory);
                 }
             }

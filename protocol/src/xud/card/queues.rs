@@ -57,7 +57,8 @@ impl Card {
     /// It is there, and so is its completion; its slot stays taken until [`Self::release`].
     pub(crate) fn landed(&mut self, landing: Landing) {
         if self.qps.contains_key(&landing.qpn) {
-            self.acks.extend(landing.ack);
+            let ack = landing.ack.map(|(to, ack)| (to, Packet::Ack(ack)));
+            self.answers.extend(ack);
         }
     }
 

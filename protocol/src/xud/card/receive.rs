@@ -1,9 +1,10 @@
 //! What arrives: checks, acceptance, landing, acknowledgement.
 
 use super::*;
+use crate::xud::onesided;
 use crate::xud::{
-    codes::{Drop, Nak},
-    wire::{self, CONTROL, Echo, Reply, Send, WireError},
+    codes::Drop,
+    wire::{self, CONTROL, Echo, ONE_SIDED, Reply, Send, WireError},
 };
 
 /// Whether so many bytes may be written for a receive request of a queue pair.
@@ -43,46 +44,72 @@ impl Card {
     }
 
     fn request(&mut self, from: u16, send: &Send, refused: Option<Nak>, may_write: &mut MayWrite) {
-        if self.acks.len() + self.landing.len() >= ACK_QUEUE {
+        let one_sided = send.version > 0 && send.flags == ONE_SIDED && refused.is_none();
+        // An answer needs no room: it is of a request in flight.
+        let answers = one_sided && onesided::is_answer(&send.payload);
+        let waiting = self.answers.len() + self.landing.len() + self.waiting.len();
+        if waiting >= ACK_QUEUE && !answers {
             self.stats.ack_overload += 1;
             return;
         }
-        let reply = match self.check(send, refused) {
-            Ok(()) => return self.accept(from, send, may_write),
-            Err(drop) => {
-                self.stats.drops.count(drop);
-                match drop {
-                    Drop::BadQp => Reply::Nak(Nak::BadQp),
-                    Drop::BadOpcode => Reply::Nak(Nak::Opcode),
-                    Drop::BadLength => Reply::Nak(Nak::Length),
-                    Drop::StaleEpoch => Reply::Nak(Nak::Epoch),
-                    Drop::Rnr if self.config.mutations.no_reserve => Reply::Ok,
-                    Drop::Rnr => Reply::Rnr,
-                    // A wrong key is never answered.
-                    _ => return,
-                }
-            }
+        if one_sided {
+            return self.one_sided(from, send);
+        }
+        match self.check(send, refused) {
+            Ok(()) => self.accept(from, send, may_write),
+            Err(drop) => self.refuse(from, send, drop),
+        }
+    }
+
+    /// Counts a request that is not done, and answers it.
+    pub(super) fn refuse(&mut self, from: u16, send: &Send, drop: Drop) {
+        self.stats.drops.count(drop);
+        let reply = match drop {
+            Drop::BadQp => Reply::Nak(Nak::BadQp),
+            Drop::BadOpcode => Reply::Nak(Nak::Opcode),
+            Drop::BadLength => Reply::Nak(Nak::Length),
+            Drop::StaleEpoch => Reply::Nak(Nak::Epoch),
+            Drop::OneSidedAhead => Reply::Nak(Nak::Number),
+            Drop::OneSidedRefused => Reply::Nak(Nak::Access),
+            Drop::OneSidedFailed => Reply::Nak(Nak::Operation),
+            Drop::Rnr if self.config.mutations.no_reserve => Reply::Ok,
+            Drop::Rnr => Reply::Rnr,
+            // A wrong key is never answered, nor is a number of long ago.
+            _ => return,
         };
-        self.acks.push_back((from, answer(send, reply)));
+        let ack = Packet::Ack(answer(send, reply));
+        self.answers.push_back((from, ack));
+    }
+
+    /// The queue pair that a request is for, if it takes any and the key is right.
+    pub(super) fn addressed(&self, send: &Send) -> Result<&Qp, Drop> {
+        let qp = self.qps.get(&send.dest_qp);
+        let qp = qp.filter(|qp| qp.receiving).ok_or(Drop::BadQp)?;
+        if send.q_key == qp.shape.q_key {
+            Ok(qp)
+        } else {
+            Err(Drop::BadKey)
+        }
+    }
+
+    /// Whether a queue pair that exists has handed out the epoch of a request, since it was made (XUD-6).
+    pub(super) fn handed_out(&self, send: &Send) -> bool {
+        let floor = self.qps.get(&send.dest_qp).map_or(0, |qp| qp.floor);
+        let newest = self.epochs.get(&send.dest_qp).copied().unwrap_or(floor);
+        send.window.epoch.wrapping_sub(floor) <= newest.wrapping_sub(floor)
     }
 
     /// Whether a request can be accepted; what is answered is in the order of these checks.
     fn check(&self, send: &Send, refused: Option<Nak>) -> Result<(), Drop> {
-        let qp = self.qps.get(&send.dest_qp);
-        let qp = qp.filter(|qp| qp.receiving).ok_or(Drop::BadQp)?;
-        if send.q_key != qp.shape.q_key {
-            return Err(Drop::BadKey);
-        }
+        let qp = self.addressed(send)?;
         if refused.is_some() {
             return Err(Drop::BadOpcode);
         }
         if send.payload.len() > usize::from(self.config.mtu) {
             return Err(Drop::BadLength);
         }
-        let newest = self.epochs.get(&send.dest_qp).copied().unwrap_or(qp.floor);
-        let handed_out = send.window.epoch.wrapping_sub(qp.floor) <= newest.wrapping_sub(qp.floor);
         let has_epoch = send.version > 0 && send.flags & CONTROL == 0;
-        if has_epoch && !handed_out && !self.config.mutations.no_epoch {
+        if has_epoch && !self.handed_out(send) && !self.config.mutations.no_epoch {
             return Err(Drop::StaleEpoch);
         }
         let memory = qp.receives.front().ok_or(Drop::Rnr)?;
@@ -110,7 +137,8 @@ impl Card {
         };
         let mut ack = Some((from, answer(send, reply)));
         if self.config.mutations.early_ack {
-            self.acks.extend(ack.take());
+            let ack = ack.take().map(|(to, ack)| (to, Packet::Ack(ack)));
+            self.answers.extend(ack);
         }
         let from = Peer {
             node: from,
@@ -150,14 +178,15 @@ impl Card {
         };
         if let Some(qp) = self.qps.get_mut(&landing.qpn) {
             qp.complete(landing.completion);
-            self.acks.extend(landing.ack);
+            let ack = landing.ack.map(|(to, ack)| (to, Packet::Ack(ack)));
+            self.answers.extend(ack);
         }
         true
     }
 }
 
 /// The acknowledgement of a request, in its version.
-fn answer(send: &Send, reply: Reply) -> Ack {
+pub(super) fn answer(send: &Send, reply: Reply) -> Ack {
     Ack {
         dest_qp: send.src_qp,
         psn: send.psn,

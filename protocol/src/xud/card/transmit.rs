@@ -3,8 +3,8 @@
 use super::*;
 use crate::xud::{
     codes::Drop,
-    table::Entry,
-    wire::{Reply, Send},
+    table::{Entry, Wants},
+    wire::{Echo, Reply, Send},
 };
 
 impl Card {
@@ -43,11 +43,13 @@ impl Card {
         Ok(())
     }
 
-    /// What leaves next: acknowledgements first, then the queue pairs in turns.
+    /// What leaves next: acknowledgements and answers first, then the queue pairs in turns.
     pub fn next_packet(&mut self, now: u64) -> Option<Outgoing> {
-        if let Some((to, ack)) = self.acks.pop_front() {
-            self.stats.acks_sent += 1;
-            let packet = Packet::Ack(ack);
+        if let Some((to, packet)) = self.answers.pop_front() {
+            match packet {
+                Packet::Ack(_) => self.stats.acks_sent += 1,
+                _ => self.stats.answers_sent += 1,
+            }
             return Some(Outgoing { to, packet });
         }
         let after = self.turn.wrapping_add(1);
@@ -77,17 +79,20 @@ impl Card {
         let request = qp.sends.pop_front()?;
         qp.psn = qp.psn.wrapping_add(1) & mask;
         let psn = qp.psn;
-        self.launch(qpn, psn, request, now)
+        let wants = Wants::of(request.version, request.flags, &payload(&request));
+        self.launch(qpn, psn, request, wants, now)
     }
 
-    /// Enters a request with its number into the table of those in flight.
+    /// Enters a request with its number, and what it waits for, into the table of those in flight.
     pub(crate) fn launch(
         &mut self,
         qpn: u32,
         psn: u32,
         request: SendRequest,
+        wants: Wants,
         now: u64,
     ) -> Option<Outgoing> {
+        let payload = payload(&request);
         let qp = self.qps.get_mut(&qpn)?;
         let SendRequest {
             id,
@@ -95,13 +100,8 @@ impl Card {
             version,
             flags,
             window,
-            head: mut payload,
-            buffer,
-            range,
+            ..
         } = request;
-        if let Some(bytes) = buffer.get(range.0..range.1) {
-            payload.extend_from_slice(bytes);
-        }
         let timer = self.table.insert(Entry {
             qpn,
             psn,
@@ -110,6 +110,8 @@ impl Card {
             version,
             flags,
             id,
+            wants,
+            claimed: false,
         });
         let deadline = now.saturating_add(self.timeout_unit << qp.shape.timeout);
         self.wheel.start(deadline, timer);
@@ -156,42 +158,66 @@ impl Card {
 
     /// An acknowledgement: it must be of a request in flight, from where that went, of the same window identity (XUD-3).
     pub(super) fn acknowledged(&mut self, from: u16, ack: &Ack) {
-        let Some(entry) = self.table.get(ack.dest_qp, ack.psn) else {
-            let reason = if self.qps.contains_key(&ack.dest_qp) {
-                Drop::AckUnknown
-            } else {
-                Drop::BadQp
-            };
-            return self.stats.drops.count(reason);
-        };
-        if !self.config.mutations.psn_only && entry.version > 0 {
-            // Without an echo it answers another version.
-            let Some(echo) = ack.echo else {
-                return self.stats.drops.count(Drop::AckEcho);
-            };
-            let source = Peer {
-                node: from,
-                qpn: echo.qpn,
-            };
-            if source != entry.to {
-                return self.stats.drops.count(Drop::AckSource);
-            }
-            if (echo.window, echo.flags) != (entry.window, entry.flags) {
-                return self.stats.drops.count(Drop::AckEcho);
-            }
-        }
-        let Some(entry) = self.table.remove(ack.dest_qp, ack.psn) else {
-            return;
+        let entry = match self.matching(from, ack.dest_qp, ack.psn, ack.echo) {
+            Ok(entry) => entry,
+            Err(drop) => return self.stats.drops.count(drop),
         };
         let outcome = match ack.reply {
             Reply::Ok => Outcome::Ok,
             Reply::Rnr => Outcome::RemoteRnr,
             Reply::Nak(nak) => Outcome::of(nak),
         };
+        // What waits for bytes cannot have been done without them.
+        if outcome == Outcome::Ok && entry.wants != Wants::Acknowledgement {
+            return self.stats.drops.count(Drop::AckEcho);
+        }
+        self.table.remove(ack.dest_qp, ack.psn);
+        self.ended_in(&entry, outcome);
+    }
+
+    /// The request in flight that something from a node is the reply to (XUD-3).
+    pub(super) fn matching(
+        &self,
+        from: u16,
+        qpn: u32,
+        psn: u32,
+        echo: Option<Echo>,
+    ) -> Result<Entry, Drop> {
+        let entry = match self.table.get(qpn, psn) {
+            Some(entry) => *entry,
+            None if self.qps.contains_key(&qpn) => return Err(Drop::AckUnknown),
+            None => return Err(Drop::BadQp),
+        };
+        if !self.config.mutations.psn_only && entry.version > 0 {
+            // Without an echo it answers another version.
+            let echo = echo.ok_or(Drop::AckEcho)?;
+            let source = Peer {
+                node: from,
+                qpn: echo.qpn,
+            };
+            if source != entry.to {
+                return Err(Drop::AckSource);
+            }
+            if (echo.window, echo.flags) != (entry.window, entry.flags) {
+                return Err(Drop::AckEcho);
+            }
+        }
+        Ok(entry)
+    }
+
+    /// The one completion of a request that has left the table.
+    pub(super) fn ended_in(&mut self, entry: &Entry, outcome: Outcome) {
         self.stats.acknowledged += u64::from(outcome == Outcome::Ok);
         if let Some(qp) = self.qps.get_mut(&entry.qpn) {
             let id = entry.id;
             qp.complete(Completion::Sent { id, outcome });
         }
     }
+}
+
+/// Head, then the bytes of the buffer.
+fn payload(request: &SendRequest) -> Vec<u8> {
+    let (from, to) = request.range;
+    let bytes = request.buffer.get(from..to).unwrap_or_default();
+    [request.head.as_slice(), bytes].concat()
 }
