@@ -1,9 +1,11 @@
 //! Queues, regions and registers of the card. `docs/card.md` is the contract.
 
+mod ack_merge;
 mod cq;
 mod cq_indices;
 mod cq_moderation;
 mod cq_write;
+mod onesided;
 mod read_mux;
 mod recv;
 mod recv_acks;
@@ -20,11 +22,14 @@ mod regs_msix;
 mod regs_stats;
 mod rx_gate;
 mod send;
+mod send_merge;
 mod send_queue;
 mod top;
 mod tx_guard;
 
+pub use ack_merge::CardAckMerge;
 pub use cq::CardCq;
+pub use onesided::{CardOneSided, CardOneSidedCheck, CardOneSidedRun, CardOneSidedTables};
 pub use read_mux::CardReadMux;
 pub use recv::CardRecv;
 pub use recv_acks::CardRecvAcks;
@@ -37,6 +42,7 @@ pub use regions::CardRegions;
 pub use regs::CardRegs;
 pub use rx_gate::CardRxGate;
 pub use send::CardSend;
+pub use send_merge::CardSendMerge;
 pub use send_queue::CardSendQueue;
 pub use top::CardTop;
 pub use tx_guard::CardTxGuard;

@@ -4,9 +4,9 @@ use super::regions_look::CardRegionsLook;
 use crate::prelude::*;
 
 hdl_module! {
-    /// Table of 2^LR regions of host memory with two lookup ports.
-    /// An access is fine if its key's region is there with the same variant and protection domain, may
-    /// be written to if it writes, and holds every byte of the access; one of 0 bytes always is.
+    /// Table of 2^LR regions of host memory with three lookup ports.
+    /// An access is fine if its key's region is there with the same variant and protection domain, gives
+    /// the rights that it needs, and holds every byte of the access; one of 0 bytes always is.
     /// Nothing else is.
     /// Latency: 6 clocks, one access a clock on each port.
     /// Reset clears the table, one region a clock; until then no access of a byte is fine, and set is
@@ -49,6 +49,22 @@ hdl_module! {
         pub b_m_valid: Signal<Out, Bit>,
         /// The access is fine.
         pub b_m_ok: Signal<Out, Bit>,
+        /// Port of one-sided operations: an access.
+        pub c_s_valid: Signal<In, Bit>,
+        /// Key: index above variant.
+        pub c_s_key: Signal<In, Bits<32>>,
+        /// Protection domain of the queue pair.
+        pub c_s_pd: Signal<In, Bits<16>>,
+        /// Address of the first byte.
+        pub c_s_addr: Signal<In, Bits<64>>,
+        /// Bytes, 0 to 8,191.
+        pub c_s_len: Signal<In, Bits<13>>,
+        /// Rights that it needs: local_write 0, remote_write 1, remote_read 2, remote_atomic 3.
+        pub c_s_need: Signal<In, Bits<4>>,
+        /// An answer.
+        pub c_m_valid: Signal<Out, Bit>,
+        /// The access is fine.
+        pub c_m_ok: Signal<Out, Bit>,
         /// A region is made, replaced or ended.
         pub set_valid: Signal<In, Bit>,
         /// Which.
@@ -59,6 +75,8 @@ hdl_module! {
         pub set_variant: Signal<In, Bits<8>>,
         /// It may be written to.
         pub set_local_write: Signal<In, Bit>,
+        /// Others may write there 0, read there 1, do atomics there 2.
+        pub set_remote: Signal<In, Bits<3>>,
         /// Its protection domain.
         pub set_pd: Signal<In, Bits<16>>,
         /// Address of its first byte.
@@ -68,6 +86,7 @@ hdl_module! {
 
         a: CardRegionsLook<LR>,
         b: CardRegionsLook<LR>,
+        c: CardRegionsLook<LR>,
         /// The table has been cleared since reset.
         cleared: DFF<Bit>,
         /// Region to clear next.
@@ -75,7 +94,7 @@ hdl_module! {
         /// What is written to the table in the next clock.
         wr_en: DFF<Bit>,
         wr_addr: DFF<Bits<LR>>,
-        wr_data: DFF<Bits<154>>,
+        wr_data: DFF<Bits<157>>,
     }
 }
 
@@ -85,12 +104,13 @@ impl<const LR: usize> Logic for CardRegions<LR> {
         dff_setup!(self, clk, cleared, sweep, wr_en, wr_addr, wr_data);
         self.wr_en.d.next = self.set_valid.val();
         self.wr_addr.d.next = self.set_index.val();
-        self.wr_data.d.next = bit_cast::<154, 64>(self.set_base.val())
-            | (bit_cast::<154, 64>(self.set_length.val()) << 64)
-            | (bit_cast::<154, 16>(self.set_pd.val()) << 128)
-            | (bit_cast::<154, 8>(self.set_variant.val()) << 144)
-            | (bit_cast::<154, 1>(self.set_local_write.val().into()) << 152)
-            | (bit_cast::<154, 1>(self.set_present.val().into()) << 153);
+        self.wr_data.d.next = bit_cast::<157, 64>(self.set_base.val())
+            | (bit_cast::<157, 64>(self.set_length.val()) << 64)
+            | (bit_cast::<157, 16>(self.set_pd.val()) << 128)
+            | (bit_cast::<157, 8>(self.set_variant.val()) << 144)
+            | (bit_cast::<157, 1>(self.set_local_write.val().into()) << 152)
+            | (bit_cast::<157, 3>(self.set_remote.val()) << 153)
+            | (bit_cast::<157, 1>(self.set_present.val().into()) << 156);
         if !self.cleared.q.val() {
             self.wr_en.d.next = true;
             self.wr_addr.d.next = self.sweep.q.val();
@@ -110,7 +130,7 @@ impl<const LR: usize> Logic for CardRegions<LR> {
         self.a.s_pd.next = self.a_s_pd.val();
         self.a.s_addr.next = self.a_s_addr.val();
         self.a.s_len.next = self.a_s_len.val();
-        self.a.s_write.next = self.a_s_write.val();
+        self.a.s_need.next = bit_cast::<4, 1>(self.a_s_write.val().into());
         self.a_m_valid.next = self.a.m_valid.val();
         self.a_m_ok.next = self.a.m_ok.val();
 
@@ -125,9 +145,24 @@ impl<const LR: usize> Logic for CardRegions<LR> {
         self.b.s_pd.next = self.b_s_pd.val();
         self.b.s_addr.next = self.b_s_addr.val();
         self.b.s_len.next = self.b_s_len.val();
-        self.b.s_write.next = self.b_s_write.val();
+        self.b.s_need.next = bit_cast::<4, 1>(self.b_s_write.val().into());
         self.b_m_valid.next = self.b.m_valid.val();
         self.b_m_ok.next = self.b.m_ok.val();
+
+        self.c.clk.next = self.clk.val();
+        self.c.rst.next = self.rst.val();
+        self.c.cleared.next = self.cleared.q.val();
+        self.c.wr_en.next = self.wr_en.q.val();
+        self.c.wr_addr.next = self.wr_addr.q.val();
+        self.c.wr_data.next = self.wr_data.q.val();
+        self.c.s_valid.next = self.c_s_valid.val();
+        self.c.s_key.next = self.c_s_key.val();
+        self.c.s_pd.next = self.c_s_pd.val();
+        self.c.s_addr.next = self.c_s_addr.val();
+        self.c.s_len.next = self.c_s_len.val();
+        self.c.s_need.next = self.c_s_need.val();
+        self.c_m_valid.next = self.c.m_valid.val();
+        self.c_m_ok.next = self.c.m_ok.val();
 
         if self.rst.val() {
             self.cleared.d.next = false;

@@ -6,7 +6,8 @@ use crate::prelude::*;
 hdl_module! {
     /// One lookup port of the regions, with its own copy of the table.
     /// Words of the table: base 63:0, length 127:64, protection domain 143:128, variant 151:144,
-    /// local_write 152, present 153.
+    /// rights 155:152, present 156.
+    /// Rights: local_write 0, remote_write 1, remote_read 2, remote_atomic 3.
     /// Latency: 6 clocks, one access a clock.
     /// Stages: 1 and 2 read the table; 3 lower half of the offset in the region, fields compared; 4
     /// upper half, and lower half of the bytes left behind the offset; 5 upper half, lower half against
@@ -28,8 +29,8 @@ hdl_module! {
         pub s_addr: Signal<In, Bits<64>>,
         /// Bytes.
         pub s_len: Signal<In, Bits<13>>,
-        /// The access writes.
-        pub s_write: Signal<In, Bit>,
+        /// Rights that it needs.
+        pub s_need: Signal<In, Bits<4>>,
         /// An answer.
         pub m_valid: Signal<Out, Bit>,
         /// The access is fine.
@@ -39,13 +40,13 @@ hdl_module! {
         /// Which.
         pub wr_addr: Signal<In, Bits<LR>>,
         /// The entry.
-        pub wr_data: Signal<In, Bits<154>>,
+        pub wr_data: Signal<In, Bits<157>>,
 
-        table: RamReg<154, LR>,
+        table: RamReg<157, LR>,
         lr: Param<LR, 5>,
         half: Param<8192, 14>,
         index: Signal<Local, Bits<LR>>,
-        entry: Signal<Local, Bits<154>>,
+        entry: Signal<Local, Bits<157>>,
         /// By stage: an access; its bytes; it has none; nothing so far forbids it.
         s1_valid: DFF<Bit>,
         s1_len: DFF<Bits<13>>,
@@ -54,7 +55,7 @@ hdl_module! {
         s1_variant: DFF<Bits<8>>,
         s1_pd: DFF<Bits<16>>,
         s1_addr: DFF<Bits<64>>,
-        s1_write: DFF<Bit>,
+        s1_need: DFF<Bits<4>>,
         /// It begins in the last 8 KiB of the address space; its end, counted from their begin.
         s1_top: DFF<Bit>,
         s1_end: DFF<Bits<14>>,
@@ -65,7 +66,7 @@ hdl_module! {
         s2_variant: DFF<Bits<8>>,
         s2_pd: DFF<Bits<16>>,
         s2_addr: DFF<Bits<64>>,
-        s2_write: DFF<Bit>,
+        s2_need: DFF<Bits<4>>,
         s3_valid: DFF<Bit>,
         s3_len: DFF<Bits<13>>,
         s3_zero: DFF<Bit>,
@@ -111,7 +112,7 @@ impl<const LR: usize> Logic for CardRegionsLook<LR> {
             s1_variant,
             s1_pd,
             s1_addr,
-            s1_write,
+            s1_need,
             s1_top,
             s1_end,
             s2_valid,
@@ -121,7 +122,7 @@ impl<const LR: usize> Logic for CardRegionsLook<LR> {
             s2_variant,
             s2_pd,
             s2_addr,
-            s2_write,
+            s2_need,
             s3_valid,
             s3_len,
             s3_zero,
@@ -164,7 +165,7 @@ impl<const LR: usize> Logic for CardRegionsLook<LR> {
         self.s1_variant.d.next = self.s_key.val().get_bits::<8>(0);
         self.s1_pd.d.next = self.s_pd.val();
         self.s1_addr.d.next = self.s_addr.val();
-        self.s1_write.d.next = self.s_write.val();
+        self.s1_need.d.next = self.s_need.val();
         self.s1_top.d.next = self.s_addr.val().get_bits::<51>(13).all();
         self.s1_end.d.next = bit_cast::<14, 13>(self.s_addr.val().get_bits::<13>(0))
             + bit_cast::<14, 13>(self.s_len.val());
@@ -178,7 +179,7 @@ impl<const LR: usize> Logic for CardRegionsLook<LR> {
         self.s2_variant.d.next = self.s1_variant.q.val();
         self.s2_pd.d.next = self.s1_pd.q.val();
         self.s2_addr.d.next = self.s1_addr.q.val();
-        self.s2_write.d.next = self.s1_write.q.val();
+        self.s2_need.d.next = self.s1_need.q.val();
 
         // Stage 2: the entry is here.
         self.entry.next = self.table.rd_data.val();
@@ -186,8 +187,8 @@ impl<const LR: usize> Logic for CardRegionsLook<LR> {
         self.s3_len.d.next = self.s2_len.q.val();
         self.s3_zero.d.next = self.s2_zero.q.val();
         self.s3_good.d.next = self.s2_good.q.val()
-            & self.entry.val().get_bit(153)
-            & (self.entry.val().get_bit(152) | !self.s2_write.q.val());
+            & self.entry.val().get_bit(156)
+            & !(self.s2_need.q.val() & !self.entry.val().get_bits::<4>(152)).any();
         self.s3_same_pd.d.next = self.entry.val().get_bits::<16>(128) == self.s2_pd.q.val();
         self.s3_same_variant.d.next =
             self.entry.val().get_bits::<8>(144) == self.s2_variant.q.val();

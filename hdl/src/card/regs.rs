@@ -102,12 +102,34 @@ hdl_module! {
         pub set_variant: Signal<Out, Bits<8>>,
         /// It may be written to.
         pub set_local_write: Signal<Out, Bit>,
+        /// Others may write there 0, read there 1, do atomics there 2.
+        pub set_remote: Signal<Out, Bits<3>>,
         /// Its protection domain.
         pub set_pd: Signal<Out, Bits<16>>,
         /// Address of its first byte.
         pub set_base: Signal<Out, Bits<64>>,
         /// Its bytes.
         pub set_length: Signal<Out, Bits<64>>,
+        /// A window is made or ended, while nothing is under way.
+        pub win_valid: Signal<Out, Bit>,
+        /// Which.
+        pub win_index: Signal<Out, Bits<8>>,
+        /// It is there from now on.
+        pub win_open: Signal<Out, Bit>,
+        /// Own queue pair.
+        pub win_qpn: Signal<Out, Bits<LQ>>,
+        /// Node of the peer.
+        pub win_node: Signal<Out, Bits<16>>,
+        /// Its queue pair.
+        pub win_peer: Signal<Out, Bits<24>>,
+        /// Epoch.
+        pub win_epoch: Signal<Out, Bits<16>>,
+        /// That is done; pulse.
+        pub win_done: Signal<In, Bit>,
+        /// It was there before.
+        pub win_was: Signal<In, Bit>,
+        /// Number that it expected; 0 if it was not there.
+        pub win_expected: Signal<In, Bits<32>>,
         /// Nothing new may begin.
         pub hold: Signal<Out, Bit>,
         /// Nothing is under way.
@@ -127,7 +149,7 @@ hdl_module! {
         /// Its queue pair.
         pub s_fatal_b_qpn: Signal<In, Bits<LQ>>,
         /// Events, by the number of their counter.
-        pub ev: Signal<In, Bits<31>>,
+        pub ev: Signal<In, Bits<36>>,
         /// An interrupt.
         pub s_irq_valid: Signal<In, Bit>,
         /// Taken.
@@ -216,10 +238,10 @@ hdl_module! {
         rd_arg: Signal<Local, Bits<10>>,
         rd_global: Signal<Local, Bit>,
         /// What it reads, one-hot; the halves of a counter.
-        hit: DFF<Bits<16>>,
+        hit: DFF<Bits<17>>,
         hit_low: DFF<Bit>,
         hit_high: DFF<Bit>,
-        values: OneHotMux<32, 16>,
+        values: OneHotMux<32, 17>,
         value: DFF<Bits<32>>,
         rd_data: DFF<Bits<32>>,
 
@@ -227,12 +249,12 @@ hdl_module! {
         lr: Param<LR, 32>,
         lf: Param<LF, 32>,
         vectors: Param<{ regs::SIZES_VECTORS.put(3) as usize }, 32>,
-        bad_write_event: Param<{ event(Counter::BadWrite) }, 32>,
-        bad_door_event: Param<{ event(Counter::BadDoorbell) }, 32>,
-        interrupt_event: Param<{ event(Counter::Interrupts) }, 32>,
-        with_write: Signal<Local, Bits<32>>,
-        with_door: Signal<Local, Bits<32>>,
-        events: Signal<Local, Bits<32>>,
+        bad_write_event: Param<{ event(Counter::BadWrite) }, 36>,
+        bad_door_event: Param<{ event(Counter::BadDoorbell) }, 36>,
+        interrupt_event: Param<{ event(Counter::Interrupts) }, 36>,
+        with_write: Signal<Local, Bits<36>>,
+        with_door: Signal<Local, Bits<36>>,
+        events: Signal<Local, Bits<36>>,
         page_table: Param<{ page(regs::MSIX_TABLE) }, 12>,
         page_pending: Param<{ page(regs::MSIX_PENDING) }, 12>,
         page_doors: Param<{ page(regs::DOORBELLS) }, 12>,
@@ -251,6 +273,7 @@ hdl_module! {
         at_result0: Param<{ word(&regs::RESULT0) }, 10>,
         at_result1: Param<{ word(&regs::RESULT1) }, 10>,
         at_moderation: Param<{ word(&regs::MODERATION) }, 10>,
+        at_windows: Param<{ word(&regs::WINDOWS) }, 10>,
         at_select: Param<{ word(&regs::STATISTICS_SELECT) }, 10>,
         at_low: Param<{ word(&regs::STATISTICS_LOW) }, 10>,
         at_high: Param<{ word(&regs::STATISTICS_HIGH) }, 10>,
@@ -261,6 +284,7 @@ hdl_module! {
         id: Param<{ reset(&regs::ID) }, 32>,
         version: Param<{ reset(&regs::VERSION) }, 32>,
         features: Param<{ reset(&regs::FEATURES) }, 32>,
+        windows: Param<{ reset(&regs::WINDOWS) }, 32>,
         node_reset: Param<{ reset(&regs::NODE) }, 16>,
         mtu_reset: Param<{ reset(&regs::MTU) }, 13>,
         timeout_unit_reset: Param<{ reset(&regs::TIMEOUT_UNIT) }, 16>,
@@ -457,9 +481,20 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.set_present.next = self.command.set_present.val();
         self.set_variant.next = self.command.set_variant.val();
         self.set_local_write.next = self.command.set_local_write.val();
+        self.set_remote.next = self.command.set_remote.val();
         self.set_pd.next = self.command.set_pd.val();
         self.set_base.next = self.command.set_base.val();
         self.set_length.next = self.command.set_length.val();
+        self.win_valid.next = self.command.win_valid.val();
+        self.win_index.next = self.command.win_index.val();
+        self.win_open.next = self.command.win_open.val();
+        self.win_qpn.next = self.command.win_qpn.val();
+        self.win_node.next = self.command.win_node.val();
+        self.win_peer.next = self.command.win_peer.val();
+        self.win_epoch.next = self.command.win_epoch.val();
+        self.command.win_done.next = self.win_done.val();
+        self.command.win_was.next = self.win_was.val();
+        self.command.win_expected.next = self.win_expected.val();
         self.hold.next = self.command.hold.val();
         self.command.idle.next = self.idle.val();
         self.flush_valid.next = self.command.flush_valid.val();
@@ -492,11 +527,11 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
 
         // Counters.
         self.bad_doors.next = self.bad_door.q.val() | self.bad_door_waits.q.val();
-        self.bad_door_waits.d.next = self.bad_doors.val()
-            & (self.ev.val() & self.bad_door_event.val().get_bits::<31>(0)).any();
-        self.with_write.next = bit_cast::<32, 31>(self.ev.val());
+        self.bad_door_waits.d.next =
+            self.bad_doors.val() & (self.ev.val() & self.bad_door_event.val()).any();
+        self.with_write.next = self.ev.val();
         if self.bad_write.q.val() {
-            self.with_write.next = bit_cast::<32, 31>(self.ev.val()) | self.bad_write_event.val();
+            self.with_write.next = self.ev.val() | self.bad_write_event.val();
         }
         self.with_door.next = self.with_write.val();
         if self.bad_doors.val() {
@@ -509,7 +544,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.stats.clk.next = self.clk.val();
         self.stats.rst.next = self.resetting.q.val();
         self.stats.ev.next = self.events.val();
-        self.stats.select.next = self.select.q.val().get_bits::<5>(0);
+        self.stats.select.next = self.select.q.val().get_bits::<6>(0);
         self.stats.take.next = self.selected.q.val();
 
         // Reads: what from, and its value; both settle long before the answer.
@@ -524,29 +559,30 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.rd_global.next = !self.rd_page.val().any();
         self.command.arg_rd_addr.next = self.rd_arg.val().get_bits::<4>(0);
         self.msix.rd_addr.next = self.rd_word.val().get_bits::<5>(0);
-        self.hit.d.next = bit_cast::<16, 1>((self.rd_word.val() == self.at_id.val()).into())
-            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_version.val()).into()) << 1)
-            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_features.val()).into()) << 2)
-            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_sizes.val()).into()) << 3)
-            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_control.val()).into()) << 4)
-            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_node.val()).into()) << 5)
-            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_mtu.val()).into()) << 6)
-            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_timeout_unit.val()).into()) << 7)
-            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_status.val()).into()) << 8)
-            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_result0.val()).into()) << 9)
-            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_result1.val()).into()) << 10)
-            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_moderation.val()).into()) << 11)
-            | (bit_cast::<16, 1>((self.rd_word.val() == self.at_select.val()).into()) << 12)
-            | (bit_cast::<16, 1>((self.rd_arg.val() < self.args.val()).into()) << 13);
+        self.hit.d.next = bit_cast::<17, 1>((self.rd_word.val() == self.at_id.val()).into())
+            | (bit_cast::<17, 1>((self.rd_word.val() == self.at_version.val()).into()) << 1)
+            | (bit_cast::<17, 1>((self.rd_word.val() == self.at_features.val()).into()) << 2)
+            | (bit_cast::<17, 1>((self.rd_word.val() == self.at_sizes.val()).into()) << 3)
+            | (bit_cast::<17, 1>((self.rd_word.val() == self.at_control.val()).into()) << 4)
+            | (bit_cast::<17, 1>((self.rd_word.val() == self.at_node.val()).into()) << 5)
+            | (bit_cast::<17, 1>((self.rd_word.val() == self.at_mtu.val()).into()) << 6)
+            | (bit_cast::<17, 1>((self.rd_word.val() == self.at_timeout_unit.val()).into()) << 7)
+            | (bit_cast::<17, 1>((self.rd_word.val() == self.at_status.val()).into()) << 8)
+            | (bit_cast::<17, 1>((self.rd_word.val() == self.at_result0.val()).into()) << 9)
+            | (bit_cast::<17, 1>((self.rd_word.val() == self.at_result1.val()).into()) << 10)
+            | (bit_cast::<17, 1>((self.rd_word.val() == self.at_moderation.val()).into()) << 11)
+            | (bit_cast::<17, 1>((self.rd_word.val() == self.at_select.val()).into()) << 12)
+            | (bit_cast::<17, 1>((self.rd_arg.val() < self.args.val()).into()) << 13)
+            | (bit_cast::<17, 1>((self.rd_word.val() == self.at_windows.val()).into()) << 16);
         self.hit_low.d.next = self.rd_global.val() & (self.rd_word.val() == self.at_low.val());
         self.hit_high.d.next = self.rd_global.val() & (self.rd_word.val() == self.at_high.val());
         if !self.rd_global.val() {
-            self.hit.d.next = (bit_cast::<16, 1>(
+            self.hit.d.next = (bit_cast::<17, 1>(
                 ((self.rd_page.val() == self.page_table.val())
                     & !self.rd_word.val().get_bits::<5>(5).any())
                 .into(),
             ) << 14)
-                | (bit_cast::<16, 1>(
+                | (bit_cast::<17, 1>(
                     ((self.rd_page.val() == self.page_pending.val()) & !self.rd_word.val().any())
                         .into(),
                 ) << 15);
@@ -564,17 +600,18 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.values.s[8].next =
             bit_cast::<32, 1>((self.command.busy.val() | self.resetting.q.val()).into())
                 | (bit_cast::<32, 8>(self.command.status.val()) << 8);
-        self.values.s[9].next = bit_cast::<32, 16>(self.command.result0.val());
+        self.values.s[9].next = self.command.result0.val();
         self.values.s[10].next = bit_cast::<32, 16>(self.command.result1.val());
         self.values.s[11].next = bit_cast::<32, 16>(self.moderation.q.val());
         self.values.s[12].next = bit_cast::<32, 8>(self.select.q.val());
         self.values.s[13].next = self.command.arg_rd_data.val();
         self.values.s[14].next = self.msix.rd_data.val();
         self.values.s[15].next = bit_cast::<32, 8>(self.msix.pending.val());
+        self.values.s[16].next = self.windows.val();
         self.value.d.next = self.values.m.val();
         if self.rd_age.q.val().get_bit(5) {
             self.rd_data.d.next = self.value.q.val();
-            if !self.select.q.val().get_bits::<3>(5).any() {
+            if self.select.q.val() < 36 {
                 if self.hit_low.q.val() {
                     self.rd_data.d.next = self.stats.count.val().get_bits::<32>(0);
                 }

@@ -30,6 +30,8 @@ pub enum State {
     Shape,
     Pause,
     Region,
+    Window,
+    Windowing,
     Hold,
     Flush,
     Flushing,
@@ -51,7 +53,7 @@ hdl_module! {
     /// A command reads the queue pair (3 clocks), fetches and checks its arguments (one a clock),
     /// decides, and changes: contexts go out as words, 10 clocks apart, regions at once. A refused
     /// command changes nothing. Checks: command, index, arguments, state, in this order.
-    /// DESTROY_QP and CLEAR_REGION raise hold and wait until idle has been high for 16 clocks
+    /// DESTROY_QP, CLEAR_REGION, OPEN_WINDOW and CLOSE_WINDOW raise hold and wait until idle has been high for 16 clocks
     /// without a break; DESTROY_QP then flushes the in-flight table, and waits alike once more for
     /// completions that were on their way. If that takes more than 2^23 clocks in all, longer than any read of
     /// host memory, it is given up: not_idle.
@@ -70,7 +72,7 @@ hdl_module! {
         pub start: Signal<In, Bit>,
         /// Which.
         pub start_code: Signal<In, Bits<8>>,
-        /// Of which queue pair or region.
+        /// Of which queue pair, region or window.
         pub start_index: Signal<In, Bits<24>>,
         /// An argument is written; ignored while a command runs.
         pub arg_en: Signal<In, Bit>,
@@ -89,7 +91,7 @@ hdl_module! {
         /// How the latest command ended.
         pub status: Signal<Out, Bits<8>>,
         /// Its results.
-        pub result0: Signal<Out, Bits<16>>,
+        pub result0: Signal<Out, Bits<32>>,
         /// Its results.
         pub result1: Signal<Out, Bits<16>>,
         /// Context of a queue pair: a word of it.
@@ -110,12 +112,34 @@ hdl_module! {
         pub set_variant: Signal<Out, Bits<8>>,
         /// It may be written to.
         pub set_local_write: Signal<Out, Bit>,
+        /// Others may write there 0, read there 1, do atomics there 2.
+        pub set_remote: Signal<Out, Bits<3>>,
         /// Its protection domain.
         pub set_pd: Signal<Out, Bits<16>>,
         /// Address of its first byte.
         pub set_base: Signal<Out, Bits<64>>,
         /// Its bytes.
         pub set_length: Signal<Out, Bits<64>>,
+        /// A window is made or ended, while nothing is under way.
+        pub win_valid: Signal<Out, Bit>,
+        /// Which.
+        pub win_index: Signal<Out, Bits<8>>,
+        /// It is there from now on.
+        pub win_open: Signal<Out, Bit>,
+        /// Own queue pair.
+        pub win_qpn: Signal<Out, Bits<LQ>>,
+        /// Node of the peer.
+        pub win_node: Signal<Out, Bits<16>>,
+        /// Its queue pair.
+        pub win_peer: Signal<Out, Bits<24>>,
+        /// Epoch.
+        pub win_epoch: Signal<Out, Bits<16>>,
+        /// That is done; pulse.
+        pub win_done: Signal<In, Bit>,
+        /// It was there before.
+        pub win_was: Signal<In, Bit>,
+        /// Number that it expected; 0 if it was not there.
+        pub win_expected: Signal<In, Bits<32>>,
         /// Nothing new may begin.
         pub hold: Signal<Out, Bit>,
         /// Nothing is under way.
@@ -157,12 +181,14 @@ hdl_module! {
         code: DFF<Bits<8>>,
         index: DFF<Bits<24>>,
         result: DFF<Bits<8>>,
-        value0: DFF<Bits<16>>,
+        value0: DFF<Bits<32>>,
         value1: DFF<Bits<16>>,
         is_create: Signal<Local, Bit>,
         is_modify: Signal<Local, Bit>,
         is_set: Signal<Local, Bit>,
+        is_open: Signal<Local, Bit>,
         of_region: Signal<Local, Bit>,
+        of_window: Signal<Local, Bit>,
         /// Queue pair that is read or changed; it is one whose ring cannot be read.
         who: DFF<Bits<LQ>>,
         serving: DFF<Bit>,
@@ -207,6 +233,7 @@ hdl_module! {
         set_out: DFF<Bit>,
         set_there: DFF<Bit>,
         flush_out: DFF<Bit>,
+        win_out: DFF<Bit>,
 
         lq: Param<LQ, 5>,
         lr: Param<LR, 5>,
@@ -218,6 +245,8 @@ hdl_module! {
         advance: Param<{ Command::NextEpoch as usize }, 8>,
         set_region: Param<{ Command::SetRegion as usize }, 8>,
         clear_region: Param<{ Command::ClearRegion as usize }, 8>,
+        open_window: Param<{ Command::OpenWindow as usize }, 8>,
+        close_window: Param<{ Command::CloseWindow as usize }, 8>,
         bad_command: Param<{ Status::BadCommand as usize }, 8>,
         bad_index: Param<{ Status::BadIndex as usize }, 8>,
         bad_argument: Param<{ Status::BadArgument as usize }, 8>,
@@ -284,7 +313,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             cfg_out_data,
             set_out,
             set_there,
-            flush_out
+            flush_out,
+            win_out
         );
         // Arguments: 0 until they are written.
         self.args.clk.next = self.clk.val();
@@ -353,7 +383,12 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         self.is_modify.next = self.code.q.val() == self.modify.val();
         self.is_set.next = self.code.q.val() == self.set_region.val();
         self.of_region.next = self.is_set.val() | (self.code.q.val() == self.clear_region.val());
+        self.is_open.next = self.code.q.val() == self.open_window.val();
+        self.of_window.next = self.is_open.val() | (self.code.q.val() == self.close_window.val());
         self.last.next = 0.into();
+        if self.is_open.val() {
+            self.last.next = 4.into();
+        }
         if self.is_create.val() {
             self.last.next = 10.into();
         }
@@ -367,10 +402,13 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         self.forbidden.next = 0.into();
         if (self.is_create.val() & (self.step.q.val() == 3))
             | (self.is_set.val() & (self.step.q.val() == 2))
+            | (self.is_open.val() & ((self.step.q.val() == 2) | (self.step.q.val() == 4)))
         {
             self.forbidden.next = self.above_16.val();
         }
-        if self.is_create.val() & (self.step.q.val() == 4) {
+        if (self.is_create.val() & (self.step.q.val() == 4))
+            | (self.is_open.val() & (self.step.q.val() == 3))
+        {
             self.forbidden.next = self.above_24.val();
         }
         if self.is_create.val()
@@ -395,6 +433,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         self.cfg_out.d.next = false;
         self.set_out.d.next = false;
         self.flush_out.d.next = false;
+        self.win_out.d.next = false;
         match self.state.q.val() {
             State::Clear => {
                 self.contexts.rd_addr.next = self.sweep.q.val().get_bits::<LQ>(0);
@@ -433,13 +472,22 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 if self.of_region.val() {
                     self.state.d.next = State::Fetch;
                 }
+                if self.of_window.val() {
+                    self.state.d.next = State::Hold;
+                    if self.is_open.val() {
+                        self.state.d.next = State::Fetch;
+                    }
+                }
                 if (self.of_region.val() & (self.index.q.val() >> self.lr.val()).any())
-                    | (!self.of_region.val() & (self.index.q.val() >> self.lq.val()).any())
+                    | (self.of_window.val() & self.index.q.val().get_bits::<16>(8).any())
+                    | (!self.of_region.val()
+                        & !self.of_window.val()
+                        & (self.index.q.val() >> self.lq.val()).any())
                 {
                     self.result.d.next = self.bad_index.val();
                     self.state.d.next = State::Finish;
                 }
-                if (self.code.q.val() == 0) | (self.code.q.val() > self.clear_region.val()) {
+                if (self.code.q.val() == 0) | (self.code.q.val() > self.close_window.val()) {
                     self.result.d.next = self.bad_command.val();
                     self.state.d.next = State::Finish;
                 }
@@ -470,6 +518,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 } else if self.flushed.q.val() {
                     self.word0.d.next = 0.into();
                     self.state.d.next = State::Shape;
+                } else if self.is_open.val() {
+                    self.state.d.next = State::Decide;
                 }
             }
             State::Fetch => {
@@ -490,6 +540,10 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 }
                 if self.step.q.val() == 1 {
                     self.first.d.next = self.arg0.q.val();
+                    // The card cannot have such a queue pair.
+                    if self.is_open.val() & (self.arg0.q.val() >> self.lq.val()).any() {
+                        self.bad.d.next = true;
+                    }
                 }
                 if (self.is_create.val() & (self.step.q.val() == 3))
                     | (self.is_set.val() & (self.step.q.val() == 2))
@@ -508,6 +562,10 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 }
                 self.step.d.next = 0.into();
                 self.state.d.next = State::Decide;
+                if self.is_open.val() {
+                    self.who.d.next = self.first.q.val().get_bits::<LQ>(0);
+                    self.state.d.next = State::Read1;
+                }
             }
             State::Decide => {
                 // What is refused below goes to Finish.
@@ -520,7 +578,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                     } else {
                         self.newest.d.next = self.next_epoch.q.val();
                         self.oldest.d.next = self.next_epoch.q.val();
-                        self.value0.d.next = self.next_epoch.q.val();
+                        self.value0.d.next = bit_cast::<32, 16>(self.next_epoch.q.val());
                         self.word0.d.next =
                             bit_cast::<48, 32>(self.first.q.val() & self.shape.val())
                                 | (bit_cast::<48, 16>(self.domain.q.val()) << 32)
@@ -547,13 +605,13 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                     }
                 }
                 if self.code.q.val() == self.query.val() {
-                    self.value0.d.next = bit_cast::<16, 3>(self.now.val());
+                    self.value0.d.next = bit_cast::<32, 3>(self.now.val());
                     self.value1.d.next = self.newest.q.val();
                 }
                 if self.code.q.val() == self.advance.val() {
                     if self.now.val().any() {
                         self.newest.d.next = self.next_epoch.q.val();
-                        self.value0.d.next = self.next_epoch.q.val();
+                        self.value0.d.next = bit_cast::<32, 16>(self.next_epoch.q.val());
                         if self.span.val().get_bit(15) {
                             self.oldest.d.next = self.next_epoch.q.val() - self.reach.val();
                         }
@@ -571,6 +629,15 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 }
                 if self.code.q.val() == self.clear_region.val() {
                     self.state.d.next = State::Hold;
+                }
+                if self.is_open.val() {
+                    if self.bad.q.val() {
+                        self.result.d.next = self.bad_argument.val();
+                    } else if self.now.val().any() {
+                        self.state.d.next = State::Hold;
+                    } else {
+                        self.result.d.next = self.bad_state.val();
+                    }
                 }
             }
             State::Gather => {
@@ -658,6 +725,19 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 self.set_there.d.next = self.is_set.val();
                 self.state.d.next = State::Finish;
             }
+            State::Window => {
+                self.win_out.d.next = true;
+                self.state.d.next = State::Windowing;
+            }
+            State::Windowing => {
+                if self.win_done.val() {
+                    if !self.is_open.val() {
+                        self.value0.d.next = self.win_expected.val();
+                        self.value1.d.next = bit_cast::<16, 1>(self.win_was.val().into());
+                    }
+                    self.state.d.next = State::Finish;
+                }
+            }
             State::Hold => {
                 self.held.d.next = true;
                 self.waited.d.next = self.waited.q.val() + 1;
@@ -674,6 +754,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                     self.who.d.next = self.index.q.val().get_bits::<LQ>(0);
                     if self.of_region.val() {
                         self.state.d.next = State::Region;
+                    } else if self.of_window.val() {
+                        self.state.d.next = State::Window;
                     } else if self.flushed.q.val() {
                         self.state.d.next = State::Read1;
                     } else {
@@ -725,11 +807,19 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         self.set_present.next = self.set_there.q.val();
         self.set_variant.next = self.first.q.val().get_bits::<8>(0);
         self.set_local_write.next = self.first.q.val().get_bit(8);
+        self.set_remote.next = self.first.q.val().get_bits::<3>(9);
         self.set_pd.next = self.domain.q.val();
         self.set_base.next =
             bit_cast::<64, 32>(self.arg3.q.val()) | (bit_cast::<64, 32>(self.arg2.q.val()) << 32);
         self.set_length.next =
             bit_cast::<64, 32>(self.arg1.q.val()) | (bit_cast::<64, 32>(self.arg0.q.val()) << 32);
+        self.win_valid.next = self.win_out.q.val();
+        self.win_index.next = self.index.q.val().get_bits::<8>(0);
+        self.win_open.next = self.is_open.val();
+        self.win_qpn.next = self.first.q.val().get_bits::<LQ>(0);
+        self.win_node.next = self.arg2.q.val().get_bits::<16>(0);
+        self.win_peer.next = self.arg1.q.val().get_bits::<24>(0);
+        self.win_epoch.next = self.arg0.q.val().get_bits::<16>(0);
         self.hold.next = self.held.q.val();
         self.flush_valid.next = self.flush_out.q.val();
         self.flush_qpn.next = self.who.q.val();
@@ -752,6 +842,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             self.cfg_out.d.next = false;
             self.set_out.d.next = false;
             self.flush_out.d.next = false;
+            self.win_out.d.next = false;
         }
     }
 

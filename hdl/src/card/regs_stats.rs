@@ -4,48 +4,48 @@ use crate::blocks::{OneHotMux, RamReg};
 use crate::prelude::*;
 
 hdl_module! {
-    /// 32 counters of 64 bits. Every event counts, also when all happen at once: events wait in
+    /// 36 counters of 64 bits. Every event counts, also when all happen at once: events wait in
     /// small counters, and one counter a clock is visited in turns and raised by what waits for it.
-    /// An event is in the count within 38 clocks. A copy of the counter chosen by select is in count
+    /// An event is in the count within 42 clocks. A copy of the counter chosen by select is in count
     /// 4 clocks after take, and stays.
     /// Stages of a visit: 0 what waits is taken, the count read; 2 lower half; 3 upper half; 4 written.
-    /// While rst is high, counters are cleared, one a clock: hold it for 36 clocks and more.
+    /// While rst is high, counters are cleared, one a clock: hold it for 40 clocks and more.
     pub struct CardRegsStats {
         /// Clock.
         pub clk: Signal<In, Clock>,
         /// Synchronous reset.
         pub rst: Signal<In, Bit>,
         /// Bit i: an event of counter i.
-        pub ev: Signal<In, Bits<32>>,
+        pub ev: Signal<In, Bits<36>>,
         /// Counter to be read.
-        pub select: Signal<In, Bits<5>>,
+        pub select: Signal<In, Bits<6>>,
         /// Take a copy; select is stable for a clock more.
         pub take: Signal<In, Bit>,
         /// The copy.
         pub count: Signal<Out, Bits<64>>,
 
-        happened: DFF<Bits<32>>,
+        happened: DFF<Bits<36>>,
         /// Events that wait, by counter.
-        waiting: Bank<DFF<Bits<6>>, 32>,
-        chosen: OneHotMux<6, 32>,
+        waiting: Bank<DFF<Bits<6>>, 36>,
+        chosen: OneHotMux<6, 36>,
         /// The counter visited, also one-hot.
-        visit: DFF<Bits<5>>,
-        visits: DFF<Bits<32>>,
-        counts: RamReg<64, 5>,
-        copy: RamReg<64, 5>,
+        visit: DFF<Bits<6>>,
+        visits: DFF<Bits<36>>,
+        counts: RamReg<64, 6>,
+        copy: RamReg<64, 6>,
         /// By stage: a visit is here, of this counter.
         s1_valid: DFF<Bit>,
         s2_valid: DFF<Bit>,
         s3_valid: DFF<Bit>,
         s4_valid: DFF<Bit>,
-        s1_at: DFF<Bits<5>>,
+        s1_at: DFF<Bits<6>>,
         s1_amount: DFF<Bits<6>>,
-        s2_at: DFF<Bits<5>>,
+        s2_at: DFF<Bits<6>>,
         s2_amount: DFF<Bits<6>>,
-        s3_at: DFF<Bits<5>>,
+        s3_at: DFF<Bits<6>>,
         s3_low: DFF<Bits<33>>,
         s3_high: DFF<Bits<32>>,
-        s4_at: DFF<Bits<5>>,
+        s4_at: DFF<Bits<6>>,
         s4_count: DFF<Bits<64>>,
         /// The word addressed one clock ago, two clocks ago, was written in that clock.
         hit: DFF<Bit>,
@@ -68,11 +68,14 @@ impl Logic for CardRegsStats {
         );
         self.happened.d.next = self.ev.val();
         self.visit.d.next = self.visit.q.val() + 1;
+        if self.visits.q.val().get_bit(35) {
+            self.visit.d.next = 0.into();
+        }
         self.visits.d.next =
-            (self.visits.q.val() << 1) | bit_cast::<32, 1>(self.visits.q.val().get_bits::<1>(31));
+            (self.visits.q.val() << 1) | bit_cast::<36, 1>(self.visits.q.val().get_bits::<1>(35));
 
         // Stage 0: what waits is taken, what happens now waits for the next visit.
-        for i in 0..32 {
+        for i in 0..36 {
             self.waiting[i].clock.next = self.clk.val();
             self.chosen.s[i].next = self.waiting[i].q.val();
             self.waiting[i].d.next = self.waiting[i].q.val();
@@ -136,12 +139,15 @@ impl Logic for CardRegsStats {
             self.visits.d.next = 1.into();
             self.s4_count.d.next = 0.into();
             self.s4_at.d.next = self.s4_at.q.val() + 1;
+            if self.s4_at.q.val() >= 35 {
+                self.s4_at.d.next = 0.into();
+            }
             self.take_1.d.next = false;
             self.take_2.d.next = false;
             self.take_3.d.next = false;
             self.shown.d.next = 0.into();
             self.visit.d.next = 0.into();
-            for i in 0..32 {
+            for i in 0..36 {
                 self.waiting[i].d.next = 0.into();
             }
             self.s1_valid.d.next = false;

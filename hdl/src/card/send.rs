@@ -125,6 +125,14 @@ hdl_module! {
         pub m_set_timeout: Signal<Out, Bits<5>>,
         /// 0: it is sent. Otherwise it ends now like this.
         pub m_set_outcome: Signal<Out, Bits<8>>,
+        /// What is answered goes into memory here: 1 of a READ, 2 of an ATOMIC; else 0.
+        pub m_set_kind: Signal<Out, Bits<2>>,
+        /// To this address.
+        pub m_set_addr: Signal<Out, Bits<64>>,
+        /// In the region of this key.
+        pub m_set_key: Signal<Out, Bits<32>>,
+        /// Bytes there.
+        pub m_set_len: Signal<Out, Bits<13>>,
         /// A region is looked up.
         pub m_look_valid: Signal<Out, Bit>,
         /// Key.
@@ -349,7 +357,7 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.m_look_pd.next = self.entry.m_look_pd.val();
         self.m_look_addr.next = self.entry.m_address.val();
         self.m_look_len.next = self.entry.m_len.val();
-        self.m_look_write.next = false;
+        self.m_look_write.next = self.entry.m_look_write.val();
         self.entry.look_valid.next = self.look_valid.val();
         self.entry.look_ok.next = self.look_ok.val();
         self.m_fatal_valid.next = self.entry.m_fatal_valid.val();
@@ -386,6 +394,8 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.record.s_wr_id.next = self.entry.m_wr_id.val();
         self.record.s_address.next = self.entry.m_address.val();
         self.record.s_len.next = self.entry.m_len.val();
+        self.record.s_key.next = self.entry.m_look_key.val();
+        self.record.s_kind.next = self.entry.m_kind.val();
         self.record.s_node.next = self.entry.m_node.val();
         self.record.s_peer.next = self.entry.m_peer.val();
         self.record.s_vf.next = self.entry.m_vf.val();
@@ -411,6 +421,10 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.m_set_request.next = self.record.m_request.val();
         self.m_set_timeout.next = self.record.m_timeout.val();
         self.m_set_outcome.next = self.record.m_outcome.val();
+        self.m_set_kind.next = self.record.m_kind.val();
+        self.m_set_addr.next = self.record.m_address.val();
+        self.m_set_key.next = self.record.m_key.val();
+        self.m_set_len.next = self.record.m_room.val();
         self.m_sd_node.next = self.record.m_node.val();
         self.m_sd_peer.next = self.record.m_peer.val();
         self.m_sd_psn.next = self.record.m_psn.val();

@@ -1,8 +1,8 @@
 //! The card: host interface, queues, datagrams.
 
 use super::{
-    CardCq, CardReadMux, CardRecv, CardRegions, CardRegs, CardRxGate, CardSend, CardSendQueue,
-    CardTxGuard,
+    CardAckMerge, CardCq, CardOneSided, CardReadMux, CardRecv, CardRegions, CardRegs, CardRxGate,
+    CardSend, CardSendMerge, CardSendQueue, CardTxGuard,
 };
 use crate::blocks::{EventMerge, GatherBits};
 use crate::pcie::{DmaRead, DmaWrite, DmaWriteMux, PcieCompleter};
@@ -148,6 +148,9 @@ hdl_module! {
         send: CardSend<LQ>,
         send_queue: CardSendQueue,
         recv: CardRecv<LQ, CA, 6, 7>,
+        one_sided: CardOneSided<LQ, LF>,
+        send_merge: CardSendMerge,
+        ack_merge: CardAckMerge,
         in_flight: XudInFlight<LQ, LF>,
         rx: XudRx<11>,
         tx: XudTx<11>,
@@ -159,7 +162,14 @@ hdl_module! {
         bad_doorbell: EventMerge,
         worse_doorbell: EventMerge,
         read_failed: EventMerge,
-        events: GatherBits<31>,
+        any_local_error: EventMerge,
+        any_bad_qp: EventMerge,
+        any_overload: EventMerge,
+        any_bad_opcode: EventMerge,
+        any_bad_key: EventMerge,
+        any_bad_length: EventMerge,
+        any_stale_epoch: EventMerge,
+        events: GatherBits<36>,
         /// The card is reset below its registers.
         soft: DFF<Bit>,
         /// Nothing new may begin.
@@ -197,10 +207,20 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.bad_doorbell.clk.next = self.clk.val();
         self.worse_doorbell.clk.next = self.clk.val();
         self.read_failed.clk.next = self.clk.val();
+        self.one_sided.clk.next = self.clk.val();
+        self.send_merge.clk.next = self.clk.val();
+        self.any_local_error.clk.next = self.clk.val();
+        self.any_bad_qp.clk.next = self.clk.val();
+        self.any_overload.clk.next = self.clk.val();
+        self.any_bad_opcode.clk.next = self.clk.val();
+        self.any_bad_key.clk.next = self.clk.val();
+        self.any_bad_length.clk.next = self.clk.val();
+        self.any_stale_epoch.clk.next = self.clk.val();
         self.soft.d.next = self.regs.m_reset.val();
         self.stop.next = self.regs.hold.val() | !self.regs.cfg_enable.val();
         self.idle.d.next = self.send.m_idle.val()
             & self.recv.m_idle.val()
+            & self.one_sided.m_idle.val()
             & self.cq.m_idle.val()
             & !self.read.m_busy.val()
             & !self.write.m_busy.val()
@@ -311,17 +331,23 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.send.s_wq_error.next = self.read.m_data_error.val();
         self.send.s_wq_ctx.next = self.read.m_data_ctx.val();
         self.send_queue.s_pl_valid.next = self.read_mux.pl_valid.val();
-        self.tx.s_pl_valid.next = self.send_queue.m_pl_valid.val();
+        self.send_merge.a_pl_valid.next = self.send_queue.m_pl_valid.val();
+        self.tx.s_pl_valid.next = self.send_merge.m_pl_valid.val();
         self.read_mux.pl_ready.next = self.send_queue.s_pl_ready.val();
-        self.send_queue.m_pl_ready.next = self.tx.s_pl_ready.val();
+        self.send_queue.m_pl_ready.next = self.send_merge.a_pl_ready.val();
+        self.send_merge.m_pl_ready.next = self.tx.s_pl_ready.val();
         self.send_queue.s_pl_data.next = self.read.m_data_data.val();
-        self.tx.s_pl_data.next = self.send_queue.m_pl_data.val();
+        self.send_merge.a_pl_data.next = self.send_queue.m_pl_data.val();
+        self.tx.s_pl_data.next = self.send_merge.m_pl_data.val();
         self.send_queue.s_pl_bytes.next = self.read.m_data_bytes.val();
-        self.tx.s_pl_bytes.next = self.send_queue.m_pl_bytes.val();
+        self.send_merge.a_pl_bytes.next = self.send_queue.m_pl_bytes.val();
+        self.tx.s_pl_bytes.next = self.send_merge.m_pl_bytes.val();
         self.send_queue.s_pl_last.next = self.read.m_data_last.val();
-        self.tx.s_pl_last.next = self.send_queue.m_pl_last.val();
+        self.send_merge.a_pl_last.next = self.send_queue.m_pl_last.val();
+        self.tx.s_pl_last.next = self.send_merge.m_pl_last.val();
         self.send_queue.s_pl_error.next = self.read.m_data_error.val();
-        self.tx.s_pl_error.next = self.send_queue.m_pl_error.val();
+        self.send_merge.a_pl_error.next = self.send_queue.m_pl_error.val();
+        self.tx.s_pl_error.next = self.send_merge.m_pl_error.val();
         self.recv.s_rr_valid.next = self.read_mux.rr_valid.val();
         self.read_mux.rr_ready.next = self.recv.s_rr_ready.val();
         self.recv.s_rr_data.next = self.read.m_data_data.val();
@@ -428,36 +454,54 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.send.look_valid.next = self.regions.a_m_valid.val();
         self.send.look_ok.next = self.regions.a_m_ok.val();
         self.send_queue.s_sd_valid.next = self.send.m_sd_valid.val();
-        self.tx.s_sd_valid.next = self.send_queue.m_sd_valid.val();
+        self.send_merge.a_sd_valid.next = self.send_queue.m_sd_valid.val();
+        self.tx.s_sd_valid.next = self.send_merge.m_sd_valid.val();
         self.send.m_sd_ready.next = self.send_queue.s_sd_ready.val();
-        self.send_queue.m_sd_ready.next = self.tx.s_sd_ready.val();
+        self.send_queue.m_sd_ready.next = self.send_merge.a_sd_ready.val();
+        self.send_merge.m_sd_ready.next = self.tx.s_sd_ready.val();
         self.send_queue.s_sd_node.next = self.send.m_sd_node.val();
-        self.tx.s_sd_node.next = self.send_queue.m_sd_node.val();
+        self.send_merge.a_sd_node.next = self.send_queue.m_sd_node.val();
+        self.tx.s_sd_node.next = self.send_merge.m_sd_node.val();
         self.send_queue.s_sd_peer.next = self.send.m_sd_peer.val();
-        self.tx.s_sd_peer.next = self.send_queue.m_sd_peer.val();
+        self.send_merge.a_sd_peer.next = self.send_queue.m_sd_peer.val();
+        self.tx.s_sd_peer.next = self.send_merge.m_sd_peer.val();
         self.send_queue.s_sd_psn.next = self.send.m_sd_psn.val();
-        self.tx.s_sd_psn.next = self.send_queue.m_sd_psn.val();
+        self.send_merge.a_sd_psn.next = self.send_queue.m_sd_psn.val();
+        self.tx.s_sd_psn.next = self.send_merge.m_sd_psn.val();
         self.send_queue.s_sd_q_key.next = self.send.m_sd_q_key.val();
-        self.tx.s_sd_q_key.next = self.send_queue.m_sd_q_key.val();
+        self.send_merge.a_sd_q_key.next = self.send_queue.m_sd_q_key.val();
+        self.tx.s_sd_q_key.next = self.send_merge.m_sd_q_key.val();
         self.send_queue.s_sd_src.next = self.send.m_sd_src.val();
-        self.tx.s_sd_src.next = self.send_queue.m_sd_src.val();
+        self.send_merge.a_sd_src.next = self.send_queue.m_sd_src.val();
+        self.tx.s_sd_src.next = self.send_merge.m_sd_src.val();
         self.send_queue.s_sd_vf.next = self.send.m_sd_vf.val();
-        self.tx.s_sd_vf.next = self.send_queue.m_sd_vf.val();
+        self.send_merge.a_sd_vf.next = self.send_queue.m_sd_vf.val();
+        self.tx.s_sd_vf.next = self.send_merge.m_sd_vf.val();
         self.send_queue.s_sd_win_id.next = self.send.m_sd_win_id.val();
-        self.tx.s_sd_win_id.next = self.send_queue.m_sd_win_id.val();
+        self.send_merge.a_sd_win_id.next = self.send_queue.m_sd_win_id.val();
+        self.tx.s_sd_win_id.next = self.send_merge.m_sd_win_id.val();
         self.send_queue.s_sd_epoch.next = self.send.m_sd_epoch.val();
-        self.tx.s_sd_epoch.next = self.send_queue.m_sd_epoch.val();
+        self.send_merge.a_sd_epoch.next = self.send_queue.m_sd_epoch.val();
+        self.tx.s_sd_epoch.next = self.send_merge.m_sd_epoch.val();
         self.send_queue.s_sd_msn.next = self.send.m_sd_msn.val();
-        self.tx.s_sd_msn.next = self.send_queue.m_sd_msn.val();
+        self.send_merge.a_sd_msn.next = self.send_queue.m_sd_msn.val();
+        self.tx.s_sd_msn.next = self.send_merge.m_sd_msn.val();
         self.send_queue.s_sd_head.next = self.send.m_sd_head.val();
-        self.tx.s_sd_head.next = self.send_queue.m_sd_head.val();
+        self.send_merge.a_sd_head.next = self.send_queue.m_sd_head.val();
+        self.tx.s_sd_head.next = self.send_merge.m_sd_head.val();
         self.send_queue.s_sd_head_len.next = self.send.m_sd_head_len.val();
-        self.tx.s_sd_head_len.next = self.send_queue.m_sd_head_len.val();
+        self.send_merge.a_sd_head_len.next = self.send_queue.m_sd_head_len.val();
+        self.tx.s_sd_head_len.next = self.send_merge.m_sd_head_len.val();
         self.send_queue.s_sd_len.next = self.send.m_sd_len.val();
-        self.tx.s_sd_len.next = self.send_queue.m_sd_len.val();
-        self.recv.s_rq_valid.next = self.rx.m_rq_valid.val();
-        self.rx.m_rq_ready.next = self.recv.s_rq_ready.val();
+        self.send_merge.a_sd_len.next = self.send_queue.m_sd_len.val();
+        self.tx.s_sd_len.next = self.send_merge.m_sd_len.val();
+        self.recv.s_rq_valid.next =
+            self.rx.m_rq_valid.val() & !self.rx.m_rq_one_sided.val() & !self.one_sided.m_ours.val();
+        self.rx.m_rq_ready.next = self.recv.s_rq_ready.val() | self.one_sided.s_rq_ready.val();
         self.rx.m_rq_drop.next = self.recv.s_rq_drop.val();
+        if self.one_sided.s_rq_ready.val() {
+            self.rx.m_rq_drop.next = self.one_sided.s_rq_drop.val();
+        }
         self.recv.s_rq_node.next = self.rx.m_rq_node.val();
         self.recv.s_rq_qpn.next = self.rx.m_rq_qpn.val();
         self.recv.s_rq_psn.next = self.rx.m_rq_psn.val();
@@ -469,8 +513,11 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.recv.s_rq_msn.next = self.rx.m_rq_msn.val();
         self.recv.s_rq_len.next = self.rx.m_rq_len.val();
         self.recv.s_rq_unknown.next = self.rx.m_rq_unknown.val();
-        self.recv.s_pl_valid.next = self.rx.m_pl_valid.val();
+        self.recv.s_pl_valid.next = self.rx.m_pl_valid.val() & !self.one_sided.m_ours.val();
         self.rx.m_pl_ready.next = self.recv.s_pl_ready.val();
+        if self.one_sided.m_ours.val() {
+            self.rx.m_pl_ready.next = self.one_sided.s_pl_ready.val();
+        }
         self.recv.s_pl_data.next = self.rx.m_pl_data.val();
         self.recv.s_pl_last.next = self.rx.m_pl_last.val();
         self.cq.b_rsv_valid.next = self.recv.m_rsv_valid.val();
@@ -501,30 +548,54 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.cq.s_rx_psn.next = self.recv.m_rx_psn.val();
         self.cq.s_rx_request.next = self.recv.m_rx_request.val();
         self.recv.landed.next = self.cq.m_landed.val();
-        self.tx.s_ak_valid.next = self.recv.m_ak_valid.val();
-        self.recv.m_ak_ready.next = self.tx.s_ak_ready.val();
-        self.tx.s_ak_node.next = self.recv.m_ak_node.val();
-        self.tx.s_ak_peer.next = self.recv.m_ak_peer.val();
-        self.tx.s_ak_psn.next = self.recv.m_ak_psn.val();
-        self.tx.s_ak_syndrome.next = self.recv.m_ak_syndrome.val();
-        self.tx.s_ak_echo.next = self.recv.m_ak_echo.val();
-        self.tx.s_ak_win_id.next = self.recv.m_ak_win_id.val();
-        self.tx.s_ak_epoch.next = self.recv.m_ak_epoch.val();
-        self.tx.s_ak_msn.next = self.recv.m_ak_msn.val();
-        self.tx.s_ak_vf.next = self.recv.m_ak_vf.val();
-        self.tx.s_ak_src.next = self.recv.m_ak_src.val();
-        self.in_flight.ack_valid.next = self.rx.m_ak_valid.val();
-        self.rx.m_ak_ready.next = self.in_flight.ack_ready.val();
-        self.in_flight.ack_node.next = self.rx.m_ak_node.val();
-        self.in_flight.ack_qpn.next = self.rx.m_ak_qpn.val();
-        self.in_flight.ack_psn.next = self.rx.m_ak_psn.val();
-        self.in_flight.ack_outcome.next = self.rx.m_ak_outcome.val();
-        self.in_flight.ack_echo.next = self.rx.m_ak_echo.val();
-        self.in_flight.ack_win_id.next = self.rx.m_ak_win_id.val();
-        self.in_flight.ack_epoch.next = self.rx.m_ak_epoch.val();
-        self.in_flight.ack_msn.next = self.rx.m_ak_msn.val();
-        self.in_flight.ack_flags.next = self.rx.m_ak_flags.val();
-        self.in_flight.ack_peer.next = self.rx.m_ak_peer.val();
+        self.send_merge.a_ak_valid.next = self.recv.m_ak_valid.val();
+        self.tx.s_ak_valid.next = self.send_merge.m_ak_valid.val();
+        self.recv.m_ak_ready.next = self.send_merge.a_ak_ready.val();
+        self.send_merge.m_ak_ready.next = self.tx.s_ak_ready.val();
+        self.send_merge.a_ak_node.next = self.recv.m_ak_node.val();
+        self.tx.s_ak_node.next = self.send_merge.m_ak_node.val();
+        self.send_merge.a_ak_peer.next = self.recv.m_ak_peer.val();
+        self.tx.s_ak_peer.next = self.send_merge.m_ak_peer.val();
+        self.send_merge.a_ak_psn.next = self.recv.m_ak_psn.val();
+        self.tx.s_ak_psn.next = self.send_merge.m_ak_psn.val();
+        self.send_merge.a_ak_syndrome.next = self.recv.m_ak_syndrome.val();
+        self.tx.s_ak_syndrome.next = self.send_merge.m_ak_syndrome.val();
+        self.send_merge.a_ak_echo.next = self.recv.m_ak_echo.val();
+        self.tx.s_ak_echo.next = self.send_merge.m_ak_echo.val();
+        self.send_merge.a_ak_win_id.next = self.recv.m_ak_win_id.val();
+        self.tx.s_ak_win_id.next = self.send_merge.m_ak_win_id.val();
+        self.send_merge.a_ak_epoch.next = self.recv.m_ak_epoch.val();
+        self.tx.s_ak_epoch.next = self.send_merge.m_ak_epoch.val();
+        self.send_merge.a_ak_msn.next = self.recv.m_ak_msn.val();
+        self.tx.s_ak_msn.next = self.send_merge.m_ak_msn.val();
+        self.send_merge.a_ak_vf.next = self.recv.m_ak_vf.val();
+        self.tx.s_ak_vf.next = self.send_merge.m_ak_vf.val();
+        self.send_merge.a_ak_src.next = self.recv.m_ak_src.val();
+        self.tx.s_ak_src.next = self.send_merge.m_ak_src.val();
+        self.ack_merge.a_valid.next = self.rx.m_ak_valid.val();
+        self.in_flight.ack_valid.next = self.ack_merge.m_valid.val();
+        self.rx.m_ak_ready.next = self.ack_merge.a_ready.val();
+        self.ack_merge.m_ready.next = self.in_flight.ack_ready.val();
+        self.ack_merge.a_node.next = self.rx.m_ak_node.val();
+        self.in_flight.ack_node.next = self.ack_merge.m_node.val();
+        self.ack_merge.a_qpn.next = self.rx.m_ak_qpn.val();
+        self.in_flight.ack_qpn.next = self.ack_merge.m_qpn.val();
+        self.ack_merge.a_psn.next = self.rx.m_ak_psn.val();
+        self.in_flight.ack_psn.next = self.ack_merge.m_psn.val();
+        self.ack_merge.a_outcome.next = self.rx.m_ak_outcome.val();
+        self.in_flight.ack_outcome.next = self.ack_merge.m_outcome.val();
+        self.ack_merge.a_echo.next = self.rx.m_ak_echo.val();
+        self.in_flight.ack_echo.next = self.ack_merge.m_echo.val();
+        self.ack_merge.a_win_id.next = self.rx.m_ak_win_id.val();
+        self.in_flight.ack_win_id.next = self.ack_merge.m_win_id.val();
+        self.ack_merge.a_epoch.next = self.rx.m_ak_epoch.val();
+        self.in_flight.ack_epoch.next = self.ack_merge.m_epoch.val();
+        self.ack_merge.a_msn.next = self.rx.m_ak_msn.val();
+        self.in_flight.ack_msn.next = self.ack_merge.m_msn.val();
+        self.ack_merge.a_flags.next = self.rx.m_ak_flags.val();
+        self.in_flight.ack_flags.next = self.ack_merge.m_flags.val();
+        self.ack_merge.a_peer.next = self.rx.m_ak_peer.val();
+        self.in_flight.ack_peer.next = self.ack_merge.m_peer.val();
         self.cq.s_tx_valid.next = self.in_flight.m_valid.val();
         self.in_flight.m_ready.next = self.cq.s_tx_ready.val();
         self.cq.s_tx_qpn.next = self.in_flight.m_qpn.val();
@@ -567,6 +638,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.rx.rst.next = self.soft.q.val();
         self.tx.rst.next = self.soft.q.val();
         self.in_flight.rst.next = self.soft.q.val();
+        self.one_sided.rst.next = self.soft.q.val();
+        self.send_merge.rst.next = self.soft.q.val();
         self.completer.rst.next = self.rst.val();
         self.regs.rst.next = self.rst.val();
         self.read.rst.next = self.rst.val();
@@ -587,6 +660,122 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.regs.ev.next = self.events.m.val();
         self.regs.idle.next = self.idle.q.val();
 
+        // One-sided operations.
+        self.one_sided.hold.next = self.stop.val();
+        self.one_sided.cfg_mtu.next = self.regs.cfg_mtu.val();
+        self.one_sided.cfg_valid.next = self.regs.cfg_valid.val();
+        self.one_sided.cfg_qpn.next = self.regs.cfg_qpn.val();
+        self.one_sided.cfg_word.next = self.regs.cfg_word.val();
+        self.one_sided.cfg_data.next = self.regs.cfg_data.val();
+        self.one_sided.win_valid.next = self.regs.win_valid.val();
+        self.one_sided.win_index.next = self.regs.win_index.val();
+        self.one_sided.win_open.next = self.regs.win_open.val();
+        self.one_sided.win_qpn.next = self.regs.win_qpn.val();
+        self.one_sided.win_node.next = self.regs.win_node.val();
+        self.one_sided.win_peer.next = self.regs.win_peer.val();
+        self.one_sided.win_epoch.next = self.regs.win_epoch.val();
+        self.regs.win_done.next = self.one_sided.win_done.val();
+        self.regs.win_was.next = self.one_sided.win_was.val();
+        self.regs.win_expected.next = self.one_sided.win_expected.val();
+        self.one_sided.set_valid.next =
+            self.send.m_set_valid.val() & self.in_flight.set_ready.val();
+        self.one_sided.set_qpn.next = self.send.m_set_qpn.val();
+        self.one_sided.set_psn.next = self.send.m_set_psn.val();
+        self.one_sided.set_kind.next = self.send.m_set_kind.val();
+        self.one_sided.set_addr.next = self.send.m_set_addr.val();
+        self.one_sided.set_key.next = self.send.m_set_key.val();
+        self.one_sided.set_len.next = self.send.m_set_len.val();
+        self.in_flight.set_answered.next = self.send.m_set_kind.val().any();
+        self.one_sided.s_rq_valid.next = self.rx.m_rq_valid.val() & self.rx.m_rq_one_sided.val();
+        self.one_sided.s_rq_node.next = self.rx.m_rq_node.val();
+        self.one_sided.s_rq_qpn.next = self.rx.m_rq_qpn.val();
+        self.one_sided.s_rq_psn.next = self.rx.m_rq_psn.val();
+        self.one_sided.s_rq_q_key.next = self.rx.m_rq_q_key.val();
+        self.one_sided.s_rq_src.next = self.rx.m_rq_src.val();
+        self.one_sided.s_rq_win_id.next = self.rx.m_rq_win_id.val();
+        self.one_sided.s_rq_epoch.next = self.rx.m_rq_epoch.val();
+        self.one_sided.s_rq_msn.next = self.rx.m_rq_msn.val();
+        self.one_sided.s_rq_len.next = self.rx.m_rq_len.val();
+        self.one_sided.s_other.next =
+            self.recv.s_rq_ready.val() & !self.recv.s_rq_drop.val() & self.rx.m_rq_len.val().any();
+        self.one_sided.s_other_last.next = self.rx.m_pl_valid.val()
+            & self.rx.m_pl_last.val()
+            & self.recv.s_pl_ready.val()
+            & !self.one_sided.m_ours.val();
+        self.one_sided.s_pl_valid.next = self.rx.m_pl_valid.val() & self.one_sided.m_ours.val();
+        self.one_sided.s_pl_data.next = self.rx.m_pl_data.val();
+        self.one_sided.s_pl_last.next = self.rx.m_pl_last.val();
+        self.regions.c_s_valid.next = self.one_sided.m_look_valid.val();
+        self.regions.c_s_key.next = self.one_sided.m_look_key.val();
+        self.regions.c_s_pd.next = self.one_sided.m_look_pd.val();
+        self.regions.c_s_addr.next = self.one_sided.m_look_addr.val();
+        self.regions.c_s_len.next = self.one_sided.m_look_len.val();
+        self.regions.c_s_need.next = self.one_sided.m_look_need.val();
+        self.one_sided.look_valid.next = self.regions.c_m_valid.val();
+        self.one_sided.look_ok.next = self.regions.c_m_ok.val();
+        self.regions.set_remote.next = self.regs.set_remote.val();
+        self.read_mux.c_valid.next = self.one_sided.m_rd_valid.val();
+        self.one_sided.m_rd_ready.next = self.read_mux.c_ready.val();
+        self.read_mux.c_addr.next = self.one_sided.m_rd_addr.val();
+        self.read_mux.c_len.next = self.one_sided.m_rd_len.val();
+        self.one_sided.s_rd_valid.next = self.read_mux.os_valid.val();
+        self.one_sided.s_rd_data.next = self.read.m_data_data.val();
+        self.one_sided.s_rd_bytes.next = self.read.m_data_bytes.val();
+        self.one_sided.s_rd_last.next = self.read.m_data_last.val();
+        self.one_sided.s_rd_error.next = self.read.m_data_error.val();
+        self.write_mux.s_req_valid[3].next = self.one_sided.m_wr_valid.val();
+        self.one_sided.m_wr_ready.next = self.write_mux.s_req_ready[3].val();
+        self.write_mux.s_req_addr[3].next = self.one_sided.m_wr_addr.val();
+        self.write_mux.s_req_len[3].next = self.one_sided.m_wr_len.val();
+        self.write_mux.s_req_ctx[3].next = 0.into();
+        self.write_mux.s_data_valid[3].next = self.one_sided.m_wd_valid.val();
+        self.write_mux.s_data_data[3].next = self.one_sided.m_wd_data.val();
+        self.one_sided.m_wd_ready.next = self.write_mux.s_data_ready[3].val();
+        self.one_sided.done_valid.next =
+            self.write.m_done_valid.val() & self.write.m_done_ctx.val().get_bits::<2>(14).all();
+        self.send_merge.b_sd_valid.next = self.one_sided.m_sd_valid.val();
+        self.one_sided.m_sd_ready.next = self.send_merge.b_sd_ready.val();
+        self.send_merge.b_sd_head.next = self.one_sided.m_sd_head.val();
+        self.send_merge.b_sd_len.next = self.one_sided.m_sd_len.val();
+        self.send_merge.b_sd_node.next = self.one_sided.m_node.val();
+        self.send_merge.b_sd_peer.next = self.one_sided.m_peer.val();
+        self.send_merge.b_sd_psn.next = self.one_sided.m_psn.val();
+        self.send_merge.b_sd_q_key.next = self.one_sided.m_q_key.val();
+        self.send_merge.b_sd_src.next = self.one_sided.m_src.val();
+        self.send_merge.b_sd_win_id.next = self.one_sided.m_win_id.val();
+        self.send_merge.b_sd_epoch.next = self.one_sided.m_epoch.val();
+        self.send_merge.b_sd_msn.next = self.one_sided.m_msn.val();
+        self.send_merge.b_pl_valid.next = self.one_sided.m_pl_valid.val();
+        self.send_merge.b_pl_data.next = self.one_sided.m_pl_data.val();
+        self.send_merge.b_pl_bytes.next = self.one_sided.m_pl_bytes.val();
+        self.send_merge.b_pl_last.next = self.one_sided.m_pl_last.val();
+        self.one_sided.m_pl_ready.next = self.send_merge.b_pl_ready.val();
+        self.send_merge.b_ak_valid.next = self.one_sided.m_ak_valid.val();
+        self.send_merge.b_ak_node.next = self.one_sided.m_ak_node.val();
+        self.send_merge.b_ak_peer.next = self.one_sided.m_ak_peer.val();
+        self.send_merge.b_ak_psn.next = self.one_sided.m_ak_psn.val();
+        self.send_merge.b_ak_syndrome.next = self.one_sided.m_ak_syndrome.val();
+        self.send_merge.b_ak_win_id.next = self.one_sided.m_ak_win_id.val();
+        self.send_merge.b_ak_epoch.next = self.one_sided.m_ak_epoch.val();
+        self.send_merge.b_ak_msn.next = self.one_sided.m_ak_msn.val();
+        self.send_merge.b_ak_src.next = self.one_sided.m_ak_src.val();
+        self.one_sided.m_ak_ready.next = self.send_merge.b_ak_ready.val();
+        self.ack_merge.b_valid.next = self.one_sided.m_claim_valid.val();
+        self.one_sided.m_claim_ready.next = self.ack_merge.b_ready.val();
+        self.ack_merge.b_end.next = self.one_sided.m_claim_end.val();
+        self.ack_merge.b_outcome.next = self.one_sided.m_claim_outcome.val();
+        self.ack_merge.b_node.next = self.one_sided.m_node.val();
+        self.ack_merge.b_qpn.next = self.one_sided.m_src.val();
+        self.ack_merge.b_psn.next = self.one_sided.m_psn.val();
+        self.ack_merge.b_win_id.next = self.one_sided.m_win_id.val();
+        self.ack_merge.b_epoch.next = self.one_sided.m_epoch.val();
+        self.ack_merge.b_msn.next = self.one_sided.m_msn.val();
+        self.ack_merge.b_peer.next = self.one_sided.m_peer.val();
+        self.in_flight.ack_claim.next = self.ack_merge.m_claim.val();
+        self.in_flight.ack_end.next = self.ack_merge.m_end.val();
+        self.one_sided.claim_done.next = self.in_flight.claim_done.val();
+        self.one_sided.claim_ok.next = self.in_flight.claim_ok.val();
+
         // A work request may also end in LOCAL_DMA, after its check.
         self.unsent.rst.next = self.soft.q.val();
         self.unsent.a.next = self.send.ev_local_error.val();
@@ -603,6 +792,27 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.read_failed.rst.next = self.soft.q.val();
         self.read_failed.a.next = self.read.ev_failed.val();
         self.read_failed.b.next = self.write.ev_dropped.val();
+        self.any_local_error.rst.next = self.soft.q.val();
+        self.any_local_error.a.next = self.local_error.m.val();
+        self.any_local_error.b.next = self.one_sided.ev_local_error.val();
+        self.any_bad_qp.rst.next = self.soft.q.val();
+        self.any_bad_qp.a.next = self.recv.ev_bad_qp.val();
+        self.any_bad_qp.b.next = self.one_sided.ev_bad_qp.val();
+        self.any_overload.rst.next = self.soft.q.val();
+        self.any_overload.a.next = self.recv.ev_ack_overload.val();
+        self.any_overload.b.next = self.one_sided.ev_ack_overload.val();
+        self.any_bad_opcode.rst.next = self.soft.q.val();
+        self.any_bad_opcode.a.next = self.recv.ev_bad_opcode.val();
+        self.any_bad_opcode.b.next = self.one_sided.ev_bad_opcode.val();
+        self.any_bad_key.rst.next = self.soft.q.val();
+        self.any_bad_key.a.next = self.recv.ev_bad_key.val();
+        self.any_bad_key.b.next = self.one_sided.ev_bad_key.val();
+        self.any_bad_length.rst.next = self.soft.q.val();
+        self.any_bad_length.a.next = self.recv.ev_bad_length.val();
+        self.any_bad_length.b.next = self.one_sided.ev_bad_length.val();
+        self.any_stale_epoch.rst.next = self.soft.q.val();
+        self.any_stale_epoch.a.next = self.recv.ev_stale_epoch.val();
+        self.any_stale_epoch.b.next = self.one_sided.ev_stale_epoch.val();
         self.events.s[0].next = self.tx.ev_sent.val();
         self.events.s[1].next = self.tx.ev_ack_sent.val();
         self.events.s[2].next = self.recv.ev_accepted.val();
@@ -610,23 +820,23 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.events.s[4].next = self.in_flight.ev_timeout.val();
         self.events.s[5].next = self.send.ev_stall_place.val();
         self.events.s[6].next = self.send.ev_stall_credit.val();
-        self.events.s[7].next = self.recv.ev_ack_overload.val();
+        self.events.s[7].next = self.any_overload.m.val();
         self.events.s[8].next = self.rx.ev_overflow.val();
         self.events.s[9].next = self.rx.ev_bad_frame.val();
         self.events.s[10].next = self.rx.ev_not_xud.val();
-        self.events.s[11].next = self.recv.ev_bad_opcode.val();
+        self.events.s[11].next = self.any_bad_opcode.m.val();
         self.events.s[12].next = self.rx.ev_bad_header.val();
-        self.events.s[13].next = self.recv.ev_bad_qp.val();
-        self.events.s[14].next = self.recv.ev_bad_key.val();
-        self.events.s[15].next = self.recv.ev_bad_length.val();
-        self.events.s[16].next = self.recv.ev_stale_epoch.val();
+        self.events.s[13].next = self.any_bad_qp.m.val();
+        self.events.s[14].next = self.any_bad_key.m.val();
+        self.events.s[15].next = self.any_bad_length.m.val();
+        self.events.s[16].next = self.any_stale_epoch.m.val();
         self.events.s[17].next = self.recv.ev_rnr.val();
         // Never both: one acknowledgement is decided at a time.
         self.events.s[18].next =
             self.in_flight.ev_ack_unknown.val() | self.in_flight.ev_bad_qp.val();
         self.events.s[19].next = self.in_flight.ev_ack_source.val();
         self.events.s[20].next = self.in_flight.ev_ack_echo.val();
-        self.events.s[21].next = self.local_error.m.val();
+        self.events.s[21].next = self.any_local_error.m.val();
         self.events.s[22].next = self.worse_doorbell.m.val();
         // Counted by card_regs.
         self.events.s[23].next = false;
@@ -639,6 +849,11 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.events.s[29].next = self.guard.m_axis_tvalid.val() & !self.m_axis_tx_tready.val();
         self.events.s[30].next =
             self.write.m_tx_wr_req_tlp_valid.val() & !self.m_tx_wr_req_tlp_ready.val();
+        self.events.s[31].next = self.one_sided.ev_done.val();
+        self.events.s[32].next = self.one_sided.ev_duplicate.val();
+        self.events.s[33].next = self.one_sided.ev_ahead.val();
+        self.events.s[34].next = self.one_sided.ev_refused.val();
+        self.events.s[35].next = self.one_sided.ev_failed.val();
     }
 
     fn timing(&self) -> Vec<TimingInfo> {

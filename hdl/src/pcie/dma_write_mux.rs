@@ -4,7 +4,7 @@ use crate::blocks::{FifoReg, OneHotMux, TakeTurns};
 use crate::prelude::*;
 
 hdl_module! {
-    /// Three clients of a DMA writer, in turn when several wait. The words of a request follow in the order in which the
+    /// Four clients of a DMA writer, in turn when several wait. The words of a request follow in the order in which the
     /// requests were taken; a client has the words at hand when it asks, as those of the others wait behind them.
     /// ctx bits 15:14 become the number of the client.
     /// Latency: 2 clocks for a request, none for words. A request every 3 clocks.
@@ -15,21 +15,21 @@ hdl_module! {
         /// Synchronous reset: forgets all requests. The DMA writer is reset with it.
         pub rst: Signal<In, Bit>,
         /// Client: a request.
-        pub s_req_valid: Bank<Signal<In, Bit>, 3>,
+        pub s_req_valid: Bank<Signal<In, Bit>, 4>,
         /// It is taken.
-        pub s_req_ready: Bank<Signal<Out, Bit>, 3>,
+        pub s_req_ready: Bank<Signal<Out, Bit>, 4>,
         /// Address of the first byte.
-        pub s_req_addr: Bank<Signal<In, Bits<64>>, 3>,
+        pub s_req_addr: Bank<Signal<In, Bits<64>>, 4>,
         /// Bytes, 1 to 4,096.
-        pub s_req_len: Bank<Signal<In, Bits<13>>, 3>,
+        pub s_req_len: Bank<Signal<In, Bits<13>>, 4>,
         /// Passed on, 13:0.
-        pub s_req_ctx: Bank<Signal<In, Bits<16>>, 3>,
+        pub s_req_ctx: Bank<Signal<In, Bits<16>>, 4>,
         /// Client: a word.
-        pub s_data_valid: Bank<Signal<In, Bit>, 3>,
+        pub s_data_valid: Bank<Signal<In, Bit>, 4>,
         /// It is taken.
-        pub s_data_ready: Bank<Signal<Out, Bit>, 3>,
+        pub s_data_ready: Bank<Signal<Out, Bit>, 4>,
         /// The word.
-        pub s_data_data: Bank<Signal<In, Bits<64>>, 3>,
+        pub s_data_data: Bank<Signal<In, Bits<64>>, 4>,
         /// DMA writer: a request.
         pub m_req_valid: Signal<Out, Bit>,
         /// It is taken.
@@ -47,16 +47,16 @@ hdl_module! {
         /// The word.
         pub m_data_data: Signal<Out, Bits<64>>,
 
-        turn: TakeTurns<3>,
-        requests: OneHotMux<91, 3>,
-        data: OneHotMux<64, 3>,
-        /// Clients of the requests taken, one-hot 2:0, and words of each 12:3.
-        order: FifoReg<13, 3>,
-        wanting: Signal<Local, Bits<3>>,
-        offering: Signal<Local, Bits<3>>,
+        turn: TakeTurns<4>,
+        requests: OneHotMux<91, 4>,
+        data: OneHotMux<64, 4>,
+        /// Clients of the requests taken, one-hot 3:0, and words of each 13:4.
+        order: FifoReg<14, 3>,
+        wanting: Signal<Local, Bits<4>>,
+        offering: Signal<Local, Bits<4>>,
         /// The client whose request is taken, the one before.
-        chosen: DFF<Bits<3>>,
-        last: DFF<Bits<3>>,
+        chosen: DFF<Bits<4>>,
+        last: DFF<Bits<4>>,
         choose: Signal<Local, Bit>,
         client: Signal<Local, Bits<2>>,
         /// The request.
@@ -68,7 +68,7 @@ hdl_module! {
         /// Words of a request, less one.
         less_one: Signal<Local, Bits<13>>,
         /// The client whose words pass, words left, less one.
-        from: DFF<Bits<3>>,
+        from: DFF<Bits<4>>,
         left: DFF<Bits<10>>,
         pass: Signal<Local, Bit>,
         advance: Signal<Local, Bit>,
@@ -80,12 +80,14 @@ impl Logic for DmaWriteMux {
     fn update(&mut self) {
         dff_setup!(self, clk, chosen, last, valid, addr, len, ctx, from, left);
         // Stage 1: whose turn it is. What a client offers stays.
-        self.wanting.next = bit_cast::<3, 1>(self.s_req_valid[0].val().into())
-            | (bit_cast::<3, 1>(self.s_req_valid[1].val().into()) << 1)
-            | (bit_cast::<3, 1>(self.s_req_valid[2].val().into()) << 2);
-        self.offering.next = bit_cast::<3, 1>(self.s_data_valid[0].val().into())
-            | (bit_cast::<3, 1>(self.s_data_valid[1].val().into()) << 1)
-            | (bit_cast::<3, 1>(self.s_data_valid[2].val().into()) << 2);
+        self.wanting.next = bit_cast::<4, 1>(self.s_req_valid[0].val().into())
+            | (bit_cast::<4, 1>(self.s_req_valid[1].val().into()) << 1)
+            | (bit_cast::<4, 1>(self.s_req_valid[2].val().into()) << 2)
+            | (bit_cast::<4, 1>(self.s_req_valid[3].val().into()) << 3);
+        self.offering.next = bit_cast::<4, 1>(self.s_data_valid[0].val().into())
+            | (bit_cast::<4, 1>(self.s_data_valid[1].val().into()) << 1)
+            | (bit_cast::<4, 1>(self.s_data_valid[2].val().into()) << 2)
+            | (bit_cast::<4, 1>(self.s_data_valid[3].val().into()) << 3);
         self.turn.req.next = self.wanting.val();
         self.turn.last.next = self.last.q.val();
         self.choose.next =
@@ -110,13 +112,21 @@ impl Logic for DmaWriteMux {
         self.requests.s[2].next = bit_cast::<91, 64>(self.s_req_addr[2].val())
             | (bit_cast::<91, 13>(self.s_req_len[2].val()) << 64)
             | (bit_cast::<91, 14>(self.s_req_ctx[2].val().get_bits::<14>(0)) << 77);
-        for i in 0..3 {
+        self.requests.s[3].next = bit_cast::<91, 64>(self.s_req_addr[3].val())
+            | (bit_cast::<91, 13>(self.s_req_len[3].val()) << 64)
+            | (bit_cast::<91, 14>(self.s_req_ctx[3].val().get_bits::<14>(0)) << 77);
+        for i in 0..4 {
             self.s_req_ready[i].next = self.chosen.q.val().get_bit(i);
             self.data.s[i].next = self.s_data_data[i].val();
             self.s_data_ready[i].next = self.from.q.val().get_bit(i) & self.m_data_ready.val();
         }
         self.request.next = self.requests.m.val();
-        self.client.next = self.chosen.q.val().get_bits::<2>(1);
+        // Of 0, 1, 2, 3 one-hot: the number.
+        self.client.next = bit_cast::<2, 1>(
+            (self.chosen.q.val().get_bit(1) | self.chosen.q.val().get_bit(3)).into(),
+        ) | (bit_cast::<2, 1>(
+            (self.chosen.q.val().get_bit(2) | self.chosen.q.val().get_bit(3)).into(),
+        ) << 1);
         self.less_one.next = self.request.val().get_bits::<13>(64) - 1;
         if self.m_req_ready.val() {
             self.valid.d.next = false;
@@ -125,8 +135,8 @@ impl Logic for DmaWriteMux {
         self.order.rst.next = self.rst.val();
         self.order.s_valid.next =
             self.chosen.q.val().any() & self.request.val().get_bits::<13>(64).any();
-        self.order.s_data.next = bit_cast::<13, 3>(self.chosen.q.val())
-            | (bit_cast::<13, 10>(self.less_one.val().get_bits::<10>(3)) << 3);
+        self.order.s_data.next = bit_cast::<14, 4>(self.chosen.q.val())
+            | (bit_cast::<14, 10>(self.less_one.val().get_bits::<10>(3)) << 4);
         if self.chosen.q.val().any() {
             self.valid.d.next = true;
             self.addr.d.next = self.request.val().get_bits::<64>(0);
@@ -151,8 +161,8 @@ impl Logic for DmaWriteMux {
         if self.advance.val() {
             self.from.d.next = 0.into();
             if self.order.m_valid.val() {
-                self.from.d.next = self.order.m_data.val().get_bits::<3>(0);
-                self.left.d.next = self.order.m_data.val().get_bits::<10>(3);
+                self.from.d.next = self.order.m_data.val().get_bits::<4>(0);
+                self.left.d.next = self.order.m_data.val().get_bits::<10>(4);
             }
         }
         if self.rst.val() {

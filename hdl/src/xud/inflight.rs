@@ -115,6 +115,8 @@ hdl_module! {
         pub set_timeout: Signal<In, Bits<5>>,
         /// 0: the deadline starts. Otherwise the request ends with this outcome.
         pub set_outcome: Signal<In, Bits<8>>,
+        /// Its acknowledgement is an answer with a claim of its own; of others only refusals are taken.
+        pub set_answered: Signal<In, Bit>,
         /// A request that was filled ends; nothing happens if it has ended.
         pub fail_valid: Signal<In, Bit>,
         /// It is taken.
@@ -149,6 +151,14 @@ hdl_module! {
         pub ack_flags: Signal<In, Bits<4>>,
         /// The queue pair that answers.
         pub ack_peer: Signal<In, Bits<24>>,
+        /// An answer (XUD-13): the request that it belongs to is claimed. It does not end, and only ack_end ends it.
+        pub ack_claim: Signal<In, Bit>,
+        /// The request that is claimed ends; one is at most.
+        pub ack_end: Signal<In, Bit>,
+        /// A claim is decided, 6 clocks after it was taken.
+        pub claim_done: Signal<Out, Bit>,
+        /// It found its request.
+        pub claim_ok: Signal<Out, Bit>,
         /// Every place of a queue pair becomes free without a completion; one at a time, while nothing of it is reserved
         /// or filled.
         pub flush_valid: Signal<In, Bit>,
@@ -215,7 +225,7 @@ hdl_module! {
         s1_valid: DFF<Bit>,
         s1_place: DFF<Bits<LF>>,
         s1_tag: DFF<Bits<48>>,
-        s1_fields: DFF<Bits<192>>,
+        s1_fields: DFF<Bits<193>>,
         s1_timeout: DFF<Bits<5>>,
         s1_outcome: DFF<Bits<8>>,
         /// Stages 2 and 3: K read, S written.
@@ -271,14 +281,15 @@ impl<const LQ: usize, const LF: usize> Logic for XudInFlight<LQ, LF> {
         self.s1_place.d.next = self.set_place.m.val();
         self.s1_tag.d.next =
             bit_cast::<48, 24>(self.set_psn.val()) | (bit_cast::<48, LQ>(self.set_qpn.val()) << 24);
-        self.s1_fields.d.next = bit_cast::<192, 16>(self.set_node.val())
-            | (bit_cast::<192, 24>(self.set_peer.val()) << 16)
-            | (bit_cast::<192, 8>(self.set_vf.val()) << 40)
-            | (bit_cast::<192, 16>(self.set_win_id.val()) << 48)
-            | (bit_cast::<192, 16>(self.set_epoch.val()) << 64)
-            | (bit_cast::<192, 32>(self.set_msn.val()) << 80)
-            | (bit_cast::<192, 64>(self.set_wr_id.val()) << 112)
-            | (bit_cast::<192, 16>(self.set_request.val()) << 176);
+        self.s1_fields.d.next = bit_cast::<193, 16>(self.set_node.val())
+            | (bit_cast::<193, 24>(self.set_peer.val()) << 16)
+            | (bit_cast::<193, 8>(self.set_vf.val()) << 40)
+            | (bit_cast::<193, 16>(self.set_win_id.val()) << 48)
+            | (bit_cast::<193, 16>(self.set_epoch.val()) << 64)
+            | (bit_cast::<193, 32>(self.set_msn.val()) << 80)
+            | (bit_cast::<193, 64>(self.set_wr_id.val()) << 112)
+            | (bit_cast::<193, 16>(self.set_request.val()) << 176)
+            | (bit_cast::<193, 1>(self.set_answered.val().into()) << 192);
         self.s1_timeout.d.next = self.set_timeout.val();
         // What ends at once never comes to its deadline.
         if self.set_outcome.val().any() {
@@ -396,6 +407,10 @@ impl<const LQ: usize, const LF: usize> Logic for XudInFlight<LQ, LF> {
             | (bit_cast::<68, 16>(self.ack_win_id.val()) << 4)
             | (bit_cast::<68, 16>(self.ack_epoch.val()) << 20)
             | (bit_cast::<68, 32>(self.ack_msn.val()) << 36);
+        self.end.ack_claim.next = self.ack_claim.val();
+        self.end.ack_end.next = self.ack_end.val();
+        self.claim_done.next = self.end.claim_done.val();
+        self.claim_ok.next = self.end.claim_ok.val();
         self.end.flush_valid.next = self.flush_valid.val();
         self.end.flush_qpn.next = self.flush_qpn.val();
         self.flush_done.next = self.end.flush_done.val();

@@ -65,6 +65,8 @@ hdl_module! {
         pub m_rq_len: Signal<Out, Bits<13>>,
         /// Its opcode has no meaning.
         pub m_rq_unknown: Signal<Out, Bit>,
+        /// It is one-sided, or the answer of one that was: version 1, that flag alone, a known opcode.
+        pub m_rq_one_sided: Signal<Out, Bit>,
         /// A word of payload.
         pub m_pl_valid: Signal<Out, Bit>,
         /// It is taken.
@@ -109,8 +111,8 @@ hdl_module! {
         header: XudRxHeader,
         icrc: XudIcrc,
         buffer: XudRxBuffer<A>,
-        requests: FifoReg<206, 4>,
-        acks: FifoReg<160, 4>,
+        requests: FifoReg<207, 4>,
+        acks: FifoReg<162, 4>,
         /// Stage 1: a word, its number, a bit each from 0 to 8, and 9 for any behind; it is the last.
         r_valid: DFF<Bit>,
         r_data: DFF<Bits<64>>,
@@ -192,7 +194,8 @@ hdl_module! {
         s6_foreign: DFF<Bit>,
         s6_header: DFF<Bit>,
         /// What the syndrome means, an outcome.
-        outcome: Signal<Local, Bits<3>>,
+        outcome: Signal<Local, Bits<5>>,
+        one_sided: Signal<Local, Bit>,
         syndrome: Signal<Local, Bits<8>>,
         offered: Signal<Local, Bit>,
         rounded: Signal<Local, Bits<13>>,
@@ -447,9 +450,12 @@ impl<const A: usize> Logic for XudRx<A> {
         self.buffer.commit.next = self.s6_request.q.val();
         self.buffer.commit_words.next = self.words.q.val();
         self.requests.s_valid.next = self.s6_request.q.val();
-        self.requests.s_data.next = bit_cast::<206, 192>(self.record.q.val())
-            | (bit_cast::<206, 13>(self.len.q.val()) << 192)
-            | (bit_cast::<206, 1>(self.unknown.q.val().into()) << 205);
+        self.one_sided.next =
+            (self.record.q.val().get_bits::<8>(64) == 0x18) & !self.unknown.q.val();
+        self.requests.s_data.next = bit_cast::<207, 192>(self.record.q.val())
+            | (bit_cast::<207, 13>(self.len.q.val()) << 192)
+            | (bit_cast::<207, 1>(self.unknown.q.val().into()) << 205)
+            | (bit_cast::<207, 1>(self.one_sided.val().into()) << 206);
         self.syndrome.next = self.record.q.val().get_bits::<8>(120);
         self.outcome.next = 0.into();
         if self.syndrome.val().get_bit(5) {
@@ -468,16 +474,22 @@ impl<const A: usize> Logic for XudRx<A> {
                 if self.syndrome.val().get_bit(1) {
                     self.outcome.next = 7.into();
                 }
+                if self.syndrome.val().get_bit(0) & self.syndrome.val().get_bit(1) {
+                    self.outcome.next = 12.into();
+                }
+                if self.syndrome.val().get_bit(2) {
+                    self.outcome.next = 18.into();
+                }
             }
         }
         // Flags, queue pair, window, then what the frame's headers say.
         self.acks.s_valid.next = self.s6_ack.q.val();
-        self.acks.s_data.next = bit_cast::<160, 4>(self.record.q.val().get_bits::<4>(0))
-            | (bit_cast::<160, 24>(self.record.q.val().get_bits::<24>(8)) << 4)
-            | (bit_cast::<160, 64>(self.record.q.val().get_bits::<64>(32)) << 28)
-            | (bit_cast::<160, 64>(self.record.q.val().get_bits::<64>(128)) << 92)
-            | (bit_cast::<160, 1>(self.echo.q.val().into()) << 156)
-            | (bit_cast::<160, 3>(self.outcome.val()) << 157);
+        self.acks.s_data.next = bit_cast::<162, 4>(self.record.q.val().get_bits::<4>(0))
+            | (bit_cast::<162, 24>(self.record.q.val().get_bits::<24>(8)) << 4)
+            | (bit_cast::<162, 64>(self.record.q.val().get_bits::<64>(32)) << 28)
+            | (bit_cast::<162, 64>(self.record.q.val().get_bits::<64>(128)) << 92)
+            | (bit_cast::<162, 1>(self.echo.q.val().into()) << 156)
+            | (bit_cast::<162, 5>(self.outcome.val()) << 157);
 
         // Requests out: each that has payload leaves a job for the buffer.
         self.offered.next = self.requests.m_valid.val() & self.buffer.j_ready.val();
@@ -494,6 +506,7 @@ impl<const A: usize> Logic for XudRx<A> {
         self.m_rq_msn.next = self.requests.m_data.val().get_bits::<32>(0);
         self.m_rq_len.next = self.requests.m_data.val().get_bits::<13>(192);
         self.m_rq_unknown.next = self.requests.m_data.val().get_bit(205);
+        self.m_rq_one_sided.next = self.requests.m_data.val().get_bit(206);
         self.buffer.j_valid.next = self.offered.val()
             & self.m_rq_ready.val()
             & self.requests.m_data.val().get_bits::<13>(192).any();
@@ -516,7 +529,7 @@ impl<const A: usize> Logic for XudRx<A> {
         self.m_ak_qpn.next = self.acks.m_data.val().get_bits::<24>(116);
         self.m_ak_node.next = self.acks.m_data.val().get_bits::<16>(140);
         self.m_ak_echo.next = self.acks.m_data.val().get_bit(156);
-        self.m_ak_outcome.next = bit_cast::<8, 3>(self.acks.m_data.val().get_bits::<3>(157));
+        self.m_ak_outcome.next = bit_cast::<8, 5>(self.acks.m_data.val().get_bits::<5>(157));
         if self.rst.val() {
             self.r_valid.d.next = false;
             self.r_end.d.next = false;

@@ -3,7 +3,9 @@
 use crate::bench::sources;
 use std::fs;
 use std::process::Command;
-use tributary_hdl::card::{CardCq, CardRegions, CardRegs};
+use tributary_hdl::card::{
+    CardAckMerge, CardCq, CardOneSided, CardRegions, CardRegs, CardSendMerge,
+};
 use tributary_hdl::emit::emit_block;
 use tributary_hdl::prelude::*;
 use tributary_sim::tools::{Tools, target_dir};
@@ -49,6 +51,9 @@ fn verilog_lints_clean() {
     lint(CardCq::<3>::default());
     lint(CardCq::<10>::default());
     lint(CardRegions::<10>::default());
+    lint(CardOneSided::<3, 5>::default());
+    lint(CardSendMerge::default());
+    lint(CardAckMerge::default());
     lint(CardRegs::<3, 4, 6>::default());
     lint(CardRegs::<10, 10, 12>::default());
 }

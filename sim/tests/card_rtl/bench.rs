@@ -213,6 +213,10 @@ pub struct Pair {
     pub resets: u64,
     cut: u64,
     frames: u64,
+    /// How often each frame arrives.
+    pub copies: usize,
+    /// Frames that were sent, with the node that they go to.
+    pub sent: Vec<(usize, Vec<u8>)>,
 }
 
 impl Pair {
@@ -269,6 +273,8 @@ impl Pair {
             resets: 0,
             cut: 0,
             frames: 0,
+            copies: 1,
+            sent: Vec::new(),
         }
     }
 
@@ -335,7 +341,8 @@ impl Pair {
                 usize::from(u16::from_be_bytes([to[0], to[1]]))
             });
             if let Some(host) = self.hosts.get_mut(to) {
-                host.inbox.push_back(frame);
+                (0..self.copies).for_each(|_| host.inbox.push_back(frame.clone()));
+                self.sent.push((to, frame));
             }
         }
     }

@@ -8,6 +8,7 @@ mod figures;
 mod hang;
 mod large;
 mod model;
+mod onesided;
 mod regions;
 mod reset;
 mod traffic;

@@ -2,7 +2,9 @@
 
 use crate::blocks::{RamReg, RamRegForward};
 use crate::prelude::*;
-use tributary_protocol::card::descriptor::{HEAD_MAX, OPCODE_SEND};
+use tributary_protocol::card::descriptor::{
+    HEAD_MAX, OPCODE_ATOMIC, OPCODE_READ, OPCODE_SEND, OPCODE_WRITE,
+};
 use tributary_protocol::xud::Outcome;
 
 hdl_module! {
@@ -46,6 +48,8 @@ hdl_module! {
         pub m_look_key: Signal<Out, Bits<32>>,
         /// Protection domain of the queue pair.
         pub m_look_pd: Signal<Out, Bits<16>>,
+        /// What is answered goes there.
+        pub m_look_write: Signal<Out, Bit>,
         /// The answer.
         pub look_valid: Signal<In, Bit>,
         /// The access is allowed.
@@ -76,6 +80,8 @@ hdl_module! {
         pub m_address: Signal<Out, Bits<64>>,
         /// Bytes there, 12:0.
         pub m_len: Signal<Out, Bits<13>>,
+        /// 1: those of a READ, to be written. 2: those of an ATOMIC, to be sent, then written. Else 0.
+        pub m_kind: Signal<Out, Bits<2>>,
         /// Node of the destination.
         pub m_node: Signal<Out, Bits<16>>,
         /// Queue pair of the destination.
@@ -147,10 +153,15 @@ hdl_module! {
         looked: DFF<Bit>,
         allowed: DFF<Bit>,
         /// Stages 5 and 6: bytes; too many; version and flags, or opcode, without a meaning; outcome so far.
+        in_front: Signal<Local, Bits<5>>,
         bytes: DFF<Bits<14>>,
         too_long: DFF<Bit>,
         bad_flags: DFF<Bit>,
         bad_opcode: DFF<Bit>,
+        /// The work request is a READ, an ATOMIC; of neither by its length.
+        reads: DFF<Bit>,
+        atomic: DFF<Bit>,
+        no_such_length: DFF<Bit>,
         code: DFF<Bits<8>>,
         ready: Signal<Local, Bit>,
         allowed_now: Signal<Local, Bit>,
@@ -164,6 +175,9 @@ hdl_module! {
         mark_rest: DFF<Bits<21>>,
         head_max: Param<HEAD_MAX, 5>,
         send: Param<{ OPCODE_SEND as usize }, 8>,
+        write: Param<{ OPCODE_WRITE as usize }, 8>,
+        read: Param<{ OPCODE_READ as usize }, 8>,
+        change: Param<{ OPCODE_ATOMIC as usize }, 8>,
         length_code: Param<{ Outcome::LocalLength as usize }, 8>,
         address_code: Param<{ Outcome::LocalAddress as usize }, 8>,
         opcode_code: Param<{ Outcome::LocalOpcode as usize }, 8>,
@@ -177,10 +191,51 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, in_valid, in_data, in_error, tail, head, open, valid_1, valid_2, number_1,
-            number_2, opcode, head_len, length, long, wr_id, address, key, vf, node, peer, far,
-            msn, win_id, epoch, head_0, head_1, failed, look, full, looked, allowed, bytes,
-            too_long, bad_flags, bad_opcode, code, fatal, mark, mark_qpn, mark_rest
+            self,
+            clk,
+            in_valid,
+            in_data,
+            in_error,
+            tail,
+            head,
+            open,
+            valid_1,
+            valid_2,
+            number_1,
+            number_2,
+            opcode,
+            head_len,
+            length,
+            long,
+            wr_id,
+            address,
+            key,
+            vf,
+            node,
+            peer,
+            far,
+            msn,
+            win_id,
+            epoch,
+            head_0,
+            head_1,
+            failed,
+            look,
+            full,
+            looked,
+            allowed,
+            bytes,
+            too_long,
+            bad_flags,
+            bad_opcode,
+            reads,
+            atomic,
+            no_such_length,
+            code,
+            fatal,
+            mark,
+            mark_qpn,
+            mark_rest
         );
         // Words in.
         self.words.clk.next = self.clk.val();
@@ -278,14 +333,29 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.q_keys.wr_data.next = self.cfg_data.val().get_bits::<32>(0);
 
         // The checks; what comes first in the contract wins.
+        // The answer of a READ has a header too.
+        self.in_front.next = self.head_len.q.val();
+        if self.reads.q.val() {
+            self.in_front.next = self.head_max.val();
+        }
         self.bytes.d.next =
-            bit_cast::<14, 13>(self.length.q.val()) + bit_cast::<14, 5>(self.head_len.q.val());
+            bit_cast::<14, 13>(self.length.q.val()) + bit_cast::<14, 5>(self.in_front.val());
         self.too_long.d.next = self.long.q.val()
             | (self.head_len.q.val() > self.head_max.val())
             | (self.bytes.q.val() > bit_cast::<14, 13>(self.cfg_mtu.val()));
-        self.bad_opcode.d.next = self.opcode.q.val() != self.send.val();
+        self.reads.d.next = self.opcode.q.val() == self.read.val();
+        self.atomic.d.next = self.opcode.q.val() == self.change.val();
+        self.no_such_length.d.next = (self.reads.q.val() & !self.length.q.val().any())
+            | (self.atomic.q.val() & (self.length.q.val() != 16));
+        self.bad_opcode.d.next = (self.opcode.q.val() != self.send.val())
+            & (self.opcode.q.val() != self.write.val())
+            & (self.opcode.q.val() != self.read.val())
+            & (self.opcode.q.val() != self.change.val());
+        // Version 1 with the one-sided flag alone and a header; or without that flag.
         self.bad_flags.d.next = self.vf.q.val().get_bits::<3>(5).any()
-            | self.vf.q.val().get_bit(3)
+            | (self.vf.q.val().get_bit(3) != (self.opcode.q.val() != self.send.val()))
+            | (self.vf.q.val().get_bit(3)
+                & ((self.vf.q.val() != 0x18) | (self.head_len.q.val() != self.head_max.val())))
             | (!self.vf.q.val().get_bit(4)
                 & (self.vf.q.val().get_bits::<3>(0).any() | self.epoch.q.val().any()));
         self.code.d.next = 0.into();
@@ -295,7 +365,7 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         if self.far.q.val() {
             self.code.d.next = self.address_code.val();
         }
-        if self.too_long.q.val() {
+        if self.too_long.q.val() | self.no_such_length.q.val() {
             self.code.d.next = self.length_code.val();
         }
 
@@ -340,6 +410,9 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.m_look_valid.next = self.look.q.val();
         self.m_look_key.next = self.key.q.val();
         self.m_look_pd.next = self.contexts.rd_data.val().get_bits::<16>(5);
+        self.m_look_write.next = self.reads.q.val() | self.atomic.q.val();
+        self.m_kind.next = bit_cast::<2, 1>(self.reads.q.val().into())
+            | (bit_cast::<2, 1>(self.atomic.q.val().into()) << 1);
         self.m_timeout.next = self.contexts.rd_data.val().get_bits::<5>(0);
         self.m_q_key.next = self.q_keys.rd_data.val();
         self.m_wr_id.next = self.wr_id.q.val();

@@ -48,6 +48,10 @@ hdl_module! {
         pub s_address: Signal<In, Bits<64>>,
         /// Bytes there.
         pub s_len: Signal<In, Bits<13>>,
+        /// Key of their region.
+        pub s_key: Signal<In, Bits<32>>,
+        /// 1: those of a READ, which are not sent. 2: those of an ATOMIC. Else 0.
+        pub s_kind: Signal<In, Bits<2>>,
         /// Node of the destination.
         pub s_node: Signal<In, Bits<16>>,
         /// Queue pair of the destination.
@@ -92,8 +96,14 @@ hdl_module! {
         pub m_wr_id: Signal<Out, Bits<64>>,
         /// First byte of the payload behind the head.
         pub m_address: Signal<Out, Bits<64>>,
-        /// Bytes there.
+        /// Bytes there that are sent.
         pub m_len: Signal<Out, Bits<13>>,
+        /// Bytes there.
+        pub m_room: Signal<Out, Bits<13>>,
+        /// Key of their region.
+        pub m_key: Signal<Out, Bits<32>>,
+        /// 1: they are answered with what a READ found. 2: with what an ATOMIC did. 0: they are not, or it is not sent.
+        pub m_kind: Signal<Out, Bits<2>>,
         /// Node of the destination.
         pub m_node: Signal<Out, Bits<16>>,
         /// Queue pair of the destination.
@@ -124,6 +134,9 @@ hdl_module! {
         wr_id: DFF<Bits<64>>,
         address: DFF<Bits<64>>,
         len: DFF<Bits<13>>,
+        room: DFF<Bits<13>>,
+        key: DFF<Bits<32>>,
+        kind: DFF<Bits<2>>,
         node: DFF<Bits<16>>,
         peer: DFF<Bits<24>>,
         vf: DFF<Bits<8>>,
@@ -154,6 +167,9 @@ impl<const LQ: usize> Logic for CardSendRecord<LQ> {
             wr_id,
             address,
             len,
+            room,
+            key,
+            kind,
             node,
             peer,
             vf,
@@ -181,6 +197,15 @@ impl<const LQ: usize> Logic for CardSendRecord<LQ> {
                 self.wr_id.d.next = self.s_wr_id.val();
                 self.address.d.next = self.s_address.val();
                 self.len.d.next = self.s_len.val();
+                self.room.d.next = self.s_len.val();
+                self.key.d.next = self.s_key.val();
+                self.kind.d.next = self.s_kind.val();
+                if self.s_kind.val().get_bit(0) {
+                    self.len.d.next = 0.into();
+                }
+                if self.s_outcome.val().any() {
+                    self.kind.d.next = 0.into();
+                }
                 self.node.d.next = self.s_node.val();
                 self.peer.d.next = self.s_peer.val();
                 self.vf.d.next = self.s_vf.val();
@@ -251,6 +276,9 @@ impl<const LQ: usize> Logic for CardSendRecord<LQ> {
         self.m_wr_id.next = self.wr_id.q.val();
         self.m_address.next = self.address.q.val();
         self.m_len.next = self.len.q.val();
+        self.m_room.next = self.room.q.val();
+        self.m_key.next = self.key.q.val();
+        self.m_kind.next = self.kind.q.val();
         self.m_node.next = self.node.q.val();
         self.m_peer.next = self.peer.q.val();
         self.m_vf.next = self.vf.q.val();

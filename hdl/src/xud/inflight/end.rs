@@ -10,6 +10,7 @@ hdl_module! {
     /// flush. Each reads its place, and if it finds what it is for, inverts E there and leaves a
     /// completion. An end is seen by the four operations behind it, which read their places too
     /// early, so that a request ends once.
+    /// A request that is claimed (XUD-13) is out of reach of all but ack_end; one is at most.
     /// Latency: 6 clocks from taking an operation to ev_*; 7 to m_valid.
     /// Stages: 1 operation; 2 place; 3, 4 entry read; 5 compared; 6 E written, completion, ev_*.
     pub struct XudEnd<const LQ: usize, const LF: usize> {
@@ -51,6 +52,14 @@ hdl_module! {
         pub ack_from: Signal<In, Bits<40>>,
         /// Flags 3:0, window 19:4, epoch 35:20, number in the window.
         pub ack_identity: Signal<In, Bits<68>>,
+        /// It claims its request, which does not end.
+        pub ack_claim: Signal<In, Bit>,
+        /// It ends the request that is claimed.
+        pub ack_end: Signal<In, Bit>,
+        /// A claim is decided.
+        pub claim_done: Signal<Out, Bit>,
+        /// It found its request.
+        pub claim_ok: Signal<Out, Bit>,
         /// Free every place of a queue pair.
         pub flush_valid: Signal<In, Bit>,
         /// Queue pair.
@@ -98,8 +107,8 @@ hdl_module! {
         /// Place.
         pub w_place: Signal<In, Bits<LF>>,
         /// Node 15:0, queue pair 39:16, version and flags 47:40, window 63:48, epoch 79:64, number in the window
-        /// 111:80, and what the user needs.
-        pub w_fields: Signal<In, Bits<192>>,
+        /// 111:80, what the user needs 191:112, it waits for an answer 192.
+        pub w_fields: Signal<In, Bits<193>>,
         /// A request has ended.
         pub m_valid: Signal<Out, Bit>,
         /// That is taken.
@@ -126,7 +135,7 @@ hdl_module! {
         pub ev_timeout: Signal<Out, Bit>,
         /// Entries: packet number, queue pair and K; fields; S; E.
         tags: RamReg<49, LF>,
-        fields: RamReg<192, LF>,
+        fields: RamReg<193, LF>,
         s: RamReg<1, LF>,
         e: RamReg<1, LF>,
         place: XudPlace<LF>,
@@ -153,6 +162,8 @@ hdl_module! {
         s1_echo: DFF<Bit>,
         s1_from: DFF<Bits<40>>,
         s1_identity: DFF<Bits<68>>,
+        /// It claims 0, it ends what is claimed 1.
+        s1_claim: DFF<Bits<2>>,
         s1_place: DFF<Bits<LF>>,
         s1_bit: DFF<Bits<1>>,
         s2_kind: DFF<Bits<4>>,
@@ -160,6 +171,7 @@ hdl_module! {
         s2_echo: DFF<Bit>,
         s2_from: DFF<Bits<40>>,
         s2_identity: DFF<Bits<68>>,
+        s2_claim: DFF<Bits<2>>,
         s2_place: DFF<Bits<LF>>,
         s2_bit: DFF<Bits<1>>,
         s3_kind: DFF<Bits<4>>,
@@ -167,6 +179,7 @@ hdl_module! {
         s3_echo: DFF<Bit>,
         s3_from: DFF<Bits<40>>,
         s3_identity: DFF<Bits<68>>,
+        s3_claim: DFF<Bits<2>>,
         s3_place: DFF<Bits<LF>>,
         s3_bit: DFF<Bits<1>>,
         s4_kind: DFF<Bits<4>>,
@@ -174,6 +187,7 @@ hdl_module! {
         s4_echo: DFF<Bit>,
         s4_from: DFF<Bits<40>>,
         s4_identity: DFF<Bits<68>>,
+        s4_claim: DFF<Bits<2>>,
         s4_place: DFF<Bits<LF>>,
         s4_bit: DFF<Bits<1>>,
         /// The operation 1 to 4 ahead is of the same place; K was written while it was read.
@@ -202,6 +216,10 @@ hdl_module! {
         s5_same_window: DFF<Bit>,
         s5_same_msn: DFF<Bit>,
         s5_same_flags: DFF<Bit>,
+        s5_claim: DFF<Bits<2>>,
+        /// The place was claimed a clock ago; a plain OK does not end the request.
+        s5_claimed: DFF<Bit>,
+        s5_refusals: DFF<Bit>,
         s5_tag: DFF<Bits<48>>,
         s5_fields: DFF<Bits<192>>,
         live: Signal<Local, Bit>,
@@ -210,13 +228,20 @@ hdl_module! {
         identity: Signal<Local, Bit>,
         accepted: Signal<Local, Bit>,
         hit: Signal<Local, Bit>,
+        claims: Signal<Local, Bit>,
         is_x: Signal<Local, Bit>,
         is_fail: Signal<Local, Bit>,
         is_ack: Signal<Local, Bit>,
         is_flush: Signal<Local, Bit>,
         /// Ends decided 1 to 4 clocks ago.
         hits: DFF<Bits<4>>,
+        /// A place is claimed, this one; it was in the clock before.
+        claimed: DFF<Bit>,
+        claimed_place: DFF<Bits<LF>>,
+        just_claimed: DFF<Bit>,
         /// Stage 6.
+        s6_claim: DFF<Bit>,
+        s6_claim_ok: DFF<Bit>,
         s6_place: DFF<Bits<LF>>,
         s6_bit: DFF<Bits<1>>,
         s6_done: DFF<Bit>,
@@ -251,6 +276,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
             s1_echo,
             s1_from,
             s1_identity,
+            s1_claim,
             s1_place,
             s1_bit,
             s2_kind,
@@ -258,6 +284,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
             s2_echo,
             s2_from,
             s2_identity,
+            s2_claim,
             s2_place,
             s2_bit,
             s3_kind,
@@ -265,6 +292,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
             s3_echo,
             s3_from,
             s3_identity,
+            s3_claim,
             s3_place,
             s3_bit,
             s4_kind,
@@ -272,6 +300,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
             s4_echo,
             s4_from,
             s4_identity,
+            s4_claim,
             s4_place,
             s4_bit,
             s3_near,
@@ -298,9 +327,17 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
             s5_same_window,
             s5_same_msn,
             s5_same_flags,
+            s5_claim,
+            s5_claimed,
+            s5_refusals,
             s5_tag,
             s5_fields,
             hits,
+            claimed,
+            claimed_place,
+            just_claimed,
+            s6_claim,
+            s6_claim_ok,
             s6_place,
             s6_bit,
             s6_done,
@@ -373,6 +410,9 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
         self.s1_echo.d.next = self.ack_echo.val();
         self.s1_from.d.next = self.ack_from.val();
         self.s1_identity.d.next = self.ack_identity.val();
+        self.s1_claim.d.next =
+            bit_cast::<2, 1>((self.take_ack.val() & self.ack_claim.val()).into())
+                | (bit_cast::<2, 1>((self.take_ack.val() & self.ack_end.val()).into()) << 1);
         self.s1_place.d.next = self.x_place.val();
         if self.turn.q.val() {
             self.s1_place.d.next = self.walk.q.val();
@@ -387,6 +427,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
         self.s2_echo.d.next = self.s1_echo.q.val();
         self.s2_from.d.next = self.s1_from.q.val();
         self.s2_identity.d.next = self.s1_identity.q.val();
+        self.s2_claim.d.next = self.s1_claim.q.val();
         self.s2_bit.d.next = self.s1_bit.q.val();
         self.s2_place.d.next = self.place.m.val();
         if self.s1_kind.q.val().get_bit(0) | self.s1_kind.q.val().get_bit(3) {
@@ -409,6 +450,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
         self.s3_echo.d.next = self.s2_echo.q.val();
         self.s3_from.d.next = self.s2_from.q.val();
         self.s3_identity.d.next = self.s2_identity.q.val();
+        self.s3_claim.d.next = self.s2_claim.q.val();
         self.s3_place.d.next = self.s2_place.q.val();
         self.s3_bit.d.next = self.s2_bit.q.val();
         self.s4_near.d.next = self.s3_near.q.val();
@@ -418,6 +460,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
         self.s4_echo.d.next = self.s3_echo.q.val();
         self.s4_from.d.next = self.s3_from.q.val();
         self.s4_identity.d.next = self.s3_identity.q.val();
+        self.s4_claim.d.next = self.s3_claim.q.val();
         self.s4_place.d.next = self.s3_place.q.val();
         self.s4_bit.d.next = self.s3_bit.q.val();
 
@@ -455,23 +498,56 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
         self.s5_same_msn.d.next = self.fields.rd_data.val().get_bits::<32>(80)
             == self.s4_identity.q.val().get_bits::<32>(36);
         self.s5_tag.d.next = self.tags.rd_data.val().get_bits::<48>(0);
-        self.s5_fields.d.next = self.fields.rd_data.val();
+        self.s5_fields.d.next = self.fields.rd_data.val().get_bits::<192>(0);
+        self.s5_claim.d.next = self.s4_claim.q.val();
+        self.s5_claimed.d.next =
+            self.claimed.q.val() & (self.claimed_place.q.val() == self.s4_place.q.val());
+        self.s5_refusals.d.next = self.fields.rd_data.val().get_bit(192)
+            & !self.s4_op.q.val().get_bits::<8>(48).any()
+            & !self.s4_claim.q.val().any();
 
         // Stage 6: the decision (XUD-3). The model's order: in flight, echo, source, identity.
         self.is_x.next = self.s5_kind.q.val().get_bit(0);
         self.is_fail.next = self.s5_kind.q.val().get_bit(1);
         self.is_ack.next = self.s5_kind.q.val().get_bit(2);
         self.is_flush.next = self.s5_kind.q.val().get_bit(3);
-        self.live.next = self.s5_set.q.val() & !(self.s5_near.q.val() & self.hits.q.val()).any();
+        self.live.next = self.s5_set.q.val()
+            & !(self.s5_near.q.val() & self.hits.q.val()).any()
+            & (self.s5_claim.q.val().get_bit(1)
+                | !(self.s5_claimed.q.val()
+                    | (self.s5_near.q.val().get_bit(0) & self.just_claimed.q.val())));
         self.found.next = self.live.val() & self.s5_same_psn.q.val() & self.s5_same_qpn.q.val();
         self.source.next = self.s5_same_node.q.val() & self.s5_same_peer.q.val();
         self.identity.next =
             self.s5_same_window.q.val() & self.s5_same_msn.q.val() & self.s5_same_flags.q.val();
-        self.accepted.next = self.s5_plain.q.val()
-            | (self.s5_echo.q.val() & self.source.val() & self.identity.val());
+        // What has no window cannot be claimed.
+        self.accepted.next = (self.s5_plain.q.val() & !self.s5_claim.q.val().get_bit(0))
+            | (self.s5_echo.q.val()
+                & self.source.val()
+                & self.identity.val()
+                & !self.s5_refusals.q.val());
+        self.claims.next = self.is_ack.val()
+            & self.s5_claim.q.val().get_bit(0)
+            & self.found.val()
+            & self.accepted.val();
+        self.just_claimed.d.next = self.claims.val();
+        if self.claims.val() {
+            self.claimed.d.next = true;
+            self.claimed_place.d.next = self.s5_place.q.val();
+        }
+        if self.s5_claim.q.val().get_bit(1) {
+            self.claimed.d.next = false;
+        }
+        self.s6_claim.d.next = self.s5_claim.q.val().get_bit(0);
+        self.s6_claim_ok.d.next = self.claims.val();
+        self.claim_done.next = self.s6_claim.q.val();
+        self.claim_ok.next = self.s6_claim_ok.q.val();
         self.hit.next = (self.is_x.val() & self.live.val() & self.s5_same_s.q.val())
             | (self.is_fail.val() & self.found.val())
-            | (self.is_ack.val() & self.found.val() & self.accepted.val())
+            | (self.is_ack.val()
+                & self.found.val()
+                & self.accepted.val()
+                & !self.s5_claim.q.val().get_bit(0))
             | (self.is_flush.val() & self.live.val() & self.s5_flush_qpn.q.val());
         self.hits.d.next = (self.hits.q.val() << 1) | bit_cast::<4, 1>(self.hit.val().into());
         self.s6_place.d.next = self.s5_place.q.val();
@@ -488,16 +564,18 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
         self.s6_no_qp.d.next = self.is_ack.val() & self.s5_no_qpn.q.val();
         self.s6_source.d.next = self.is_ack.val()
             & self.found.val()
-            & !self.s5_plain.q.val()
+            & (!self.s5_plain.q.val() | self.s5_claim.q.val().get_bit(0))
             & self.s5_echo.q.val()
             & !self.source.val();
         self.s6_echo.d.next = self.is_ack.val()
             & self.found.val()
-            & !self.s5_plain.q.val()
-            & (!self.s5_echo.q.val() | (self.source.val() & !self.identity.val()));
+            & (!self.s5_plain.q.val() | self.s5_claim.q.val().get_bit(0))
+            & (!self.s5_echo.q.val()
+                | (self.source.val() & (!self.identity.val() | self.s5_refusals.q.val())));
         self.s6_ok.d.next = self.is_ack.val()
             & self.found.val()
             & self.accepted.val()
+            & !self.s5_claim.q.val().get_bit(0)
             & !self.s5_outcome.q.val().any();
         self.s6_timeout.d.next = self.is_x.val() & self.live.val() & self.s5_same_s.q.val();
         self.e_en.next = self.hits.q.val().get_bit(0);
@@ -554,6 +632,14 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
             self.s4_kind.d.next = 0.into();
             self.s5_kind.d.next = 0.into();
             self.hits.d.next = 0.into();
+            self.claimed.d.next = false;
+            self.just_claimed.d.next = false;
+            self.s1_claim.d.next = 0.into();
+            self.s2_claim.d.next = 0.into();
+            self.s3_claim.d.next = 0.into();
+            self.s4_claim.d.next = 0.into();
+            self.s5_claim.d.next = 0.into();
+            self.s6_claim.d.next = false;
             self.s6_done.d.next = false;
             self.s6_back.d.next = false;
             self.s6_unknown.d.next = false;

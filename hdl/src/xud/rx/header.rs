@@ -243,10 +243,11 @@ impl Logic for XudRxHeader {
         self.f_foreign.d.next = self.opcode.q.val().get_bits::<4>(4) != 13;
         self.f_ack.d.next = self.opcode.q.val().get_bits::<4>(0) == 1;
         self.f_unknown.d.next = self.opcode.q.val().get_bits::<3>(1) != 0;
-        // XUDETH: version 0 or 1, reserved flag; flags and epoch of version 0.
+        // XUDETH: version 0 or 1, one-sided alone; flags and epoch of version 0.
         self.version.next = self.text.q.val().get_bits::<4>(68);
         self.f_request.d.next = self.version.val().get_bits::<3>(1).any()
-            | self.text.q.val().get_bit(67)
+            | (self.text.q.val().get_bit(67)
+                & (!self.version.val().get_bit(0) | self.text.q.val().get_bits::<3>(64).any()))
             | (!self.version.val().get_bit(0)
                 & (self.text.q.val().get_bits::<3>(64).any()
                     | self.text.q.val().get_bits::<16>(32).any()));
@@ -258,12 +259,14 @@ impl Logic for XudRxHeader {
             & (self.syndrome.val() != 0x62)
             & (self.syndrome.val() != 0x70)
             & (self.syndrome.val() != 0x71)
-            & (self.syndrome.val() != 0x72);
+            & (self.syndrome.val() != 0x72)
+            & (self.syndrome.val() != 0x73)
+            & (self.syndrome.val() != 0x74);
         self.f_aeth.d.next =
             self.no_syndrome.val() | (self.text.q.val().get_bits::<24>(96) != self.number.q.val());
-        // Echo: version 1, reserved flag.
-        self.f_echo.d.next =
-            (self.text.q.val().get_bits::<4>(4) != 1) | self.text.q.val().get_bit(3);
+        // Echo: version 1, one-sided alone.
+        self.f_echo.d.next = (self.text.q.val().get_bits::<4>(4) != 1)
+            | (self.text.q.val().get_bit(3) & self.text.q.val().get_bits::<3>(0).any());
 
         self.node.next = self.from.q.val();
         self.qpn.next = self.to.q.val();

@@ -1,0 +1,505 @@
+//! One-sided operations: writes, reads and atomics of others in memory here, and the answers to those of this card.
+
+mod check;
+mod run;
+mod tables;
+
+pub use check::CardOneSidedCheck;
+pub use run::CardOneSidedRun;
+pub use tables::CardOneSidedTables;
+
+use crate::blocks::{FifoBram, FifoReg};
+use crate::prelude::*;
+
+hdl_module! {
+    /// Both ends of one-sided operations (XUD-13). It takes the frames with the flag ONE_SIDED, one at a time: requests
+    /// are checked, done and acknowledged or answered, answers are checked and written. Everything that can refuse a
+    /// frame comes before the DMA. A window's number advances when its operation is done; of an atomic the old value is
+    /// kept for one more asking.
+    /// The payload of a frame comes behind the payload of all requests of others that were taken before: a frame begins
+    /// when that is gone, so that a write has its words at hand. What a READ finds is here wholly before it is sent, so
+    /// that a failing read sends nothing.
+    /// All waits end: xud_tx and dma_write take what they are offered, dma_read answers in its time. Up to 16
+    /// acknowledgements wait here; with no room for one a request is dropped.
+    /// Latency: as card_onesided_run. Stages: tables (card_onesided_tables), verdict (card_onesided_check), steps
+    /// (card_onesided_run); queues of 512 words and 16 acknowledgements at the output.
+    pub struct CardOneSided<const LQ: usize, const LF: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: forgets the frame, closes all windows.
+        pub rst: Signal<In, Bit>,
+        /// Begin nothing.
+        pub hold: Signal<In, Bit>,
+        /// Nothing is under way, the visit after reset included.
+        pub m_idle: Signal<Out, Bit>,
+        /// Largest payload, bytes.
+        pub cfg_mtu: Signal<In, Bits<13>>,
+        /// A word of a context.
+        pub cfg_valid: Signal<In, Bit>,
+        /// Queue pair.
+        pub cfg_qpn: Signal<In, Bits<LQ>>,
+        /// Word.
+        pub cfg_word: Signal<In, Bits<3>>,
+        /// Its value.
+        pub cfg_data: Signal<In, Bits<64>>,
+        /// A window is made or ended, while this is idle.
+        pub win_valid: Signal<In, Bit>,
+        /// Which.
+        pub win_index: Signal<In, Bits<8>>,
+        /// It is there from now on.
+        pub win_open: Signal<In, Bit>,
+        /// Own queue pair.
+        pub win_qpn: Signal<In, Bits<LQ>>,
+        /// Node of the peer.
+        pub win_node: Signal<In, Bits<16>>,
+        /// Its queue pair.
+        pub win_peer: Signal<In, Bits<24>>,
+        /// Epoch.
+        pub win_epoch: Signal<In, Bits<16>>,
+        /// That is done; pulse.
+        pub win_done: Signal<Out, Bit>,
+        /// It was there before.
+        pub win_was: Signal<Out, Bit>,
+        /// Number that it expected; 0 if it was not there.
+        pub win_expected: Signal<Out, Bits<32>>,
+        /// A work request gets its place in flight; pulse.
+        pub set_valid: Signal<In, Bit>,
+        /// Queue pair.
+        pub set_qpn: Signal<In, Bits<LQ>>,
+        /// Packet number.
+        pub set_psn: Signal<In, Bits<24>>,
+        /// 1 READ, 2 ATOMIC, 0 any other.
+        pub set_kind: Signal<In, Bits<2>>,
+        /// First byte of its buffer.
+        pub set_addr: Signal<In, Bits<64>>,
+        /// Key of the region.
+        pub set_key: Signal<In, Bits<32>>,
+        /// Bytes.
+        pub set_len: Signal<In, Bits<13>>,
+        /// A frame of one-sided operations.
+        pub s_rq_valid: Signal<In, Bit>,
+        /// It is taken; pulse.
+        pub s_rq_ready: Signal<Out, Bit>,
+        /// With s_rq_ready: its payload is not wanted.
+        pub s_rq_drop: Signal<Out, Bit>,
+        /// From this node.
+        pub s_rq_node: Signal<In, Bits<16>>,
+        /// To this queue pair.
+        pub s_rq_qpn: Signal<In, Bits<24>>,
+        /// PSN.
+        pub s_rq_psn: Signal<In, Bits<24>>,
+        /// Q_Key.
+        pub s_rq_q_key: Signal<In, Bits<32>>,
+        /// From this queue pair.
+        pub s_rq_src: Signal<In, Bits<24>>,
+        /// Window.
+        pub s_rq_win_id: Signal<In, Bits<16>>,
+        /// Epoch.
+        pub s_rq_epoch: Signal<In, Bits<16>>,
+        /// Number in the window.
+        pub s_rq_msn: Signal<In, Bits<32>>,
+        /// Bytes of payload.
+        pub s_rq_len: Signal<In, Bits<13>>,
+        /// The payload that comes is that of this block; nobody else takes a request meanwhile.
+        pub m_ours: Signal<Out, Bit>,
+        /// Somebody else takes a request with payload; pulse.
+        pub s_other: Signal<In, Bit>,
+        /// The last word of such a payload is taken; pulse.
+        pub s_other_last: Signal<In, Bit>,
+        /// A word of payload of this block.
+        pub s_pl_valid: Signal<In, Bit>,
+        /// Taken.
+        pub s_pl_ready: Signal<Out, Bit>,
+        /// The word.
+        pub s_pl_data: Signal<In, Bits<64>>,
+        /// Its last.
+        pub s_pl_last: Signal<In, Bit>,
+        /// A region is looked up; pulse.
+        pub m_look_valid: Signal<Out, Bit>,
+        /// Key.
+        pub m_look_key: Signal<Out, Bits<32>>,
+        /// Protection domain.
+        pub m_look_pd: Signal<Out, Bits<16>>,
+        /// First byte.
+        pub m_look_addr: Signal<Out, Bits<64>>,
+        /// Bytes.
+        pub m_look_len: Signal<Out, Bits<13>>,
+        /// Rights, as card_regions has them.
+        pub m_look_need: Signal<Out, Bits<4>>,
+        /// Answer; pulse.
+        pub look_valid: Signal<In, Bit>,
+        /// The access is allowed.
+        pub look_ok: Signal<In, Bit>,
+        /// A read.
+        pub m_rd_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_rd_ready: Signal<In, Bit>,
+        /// First byte.
+        pub m_rd_addr: Signal<Out, Bits<64>>,
+        /// Bytes.
+        pub m_rd_len: Signal<Out, Bits<13>>,
+        /// A word that was read; always taken.
+        pub s_rd_valid: Signal<In, Bit>,
+        /// The word.
+        pub s_rd_data: Signal<In, Bits<64>>,
+        /// Bytes in it, less one.
+        pub s_rd_bytes: Signal<In, Bits<3>>,
+        /// The last of its read.
+        pub s_rd_last: Signal<In, Bit>,
+        /// With the last: the read failed.
+        pub s_rd_error: Signal<In, Bit>,
+        /// A write.
+        pub m_wr_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_wr_ready: Signal<In, Bit>,
+        /// First byte.
+        pub m_wr_addr: Signal<Out, Bits<64>>,
+        /// Bytes.
+        pub m_wr_len: Signal<Out, Bits<13>>,
+        /// A word of it.
+        pub m_wd_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_wd_ready: Signal<In, Bit>,
+        /// The word.
+        pub m_wd_data: Signal<Out, Bits<64>>,
+        /// A write was handed to the host interface; pulse.
+        pub done_valid: Signal<In, Bit>,
+        /// An answer for xud_tx.
+        pub m_sd_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_sd_ready: Signal<In, Bit>,
+        /// Destination queue pair.
+        pub m_peer: Signal<Out, Bits<24>>,
+        /// Destination node.
+        pub m_node: Signal<Out, Bits<16>>,
+        /// PSN of the request.
+        pub m_psn: Signal<Out, Bits<24>>,
+        /// Q_Key of the request.
+        pub m_q_key: Signal<Out, Bits<32>>,
+        /// The queue pair that answers.
+        pub m_src: Signal<Out, Bits<24>>,
+        /// Window.
+        pub m_win_id: Signal<Out, Bits<16>>,
+        /// Epoch.
+        pub m_epoch: Signal<Out, Bits<16>>,
+        /// Number in the window.
+        pub m_msn: Signal<Out, Bits<32>>,
+        /// Header of the answer.
+        pub m_sd_head: Signal<Out, Bits<128>>,
+        /// Bytes behind it.
+        pub m_sd_len: Signal<Out, Bits<13>>,
+        /// A word of them.
+        pub m_pl_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_pl_ready: Signal<In, Bit>,
+        /// The word.
+        pub m_pl_data: Signal<Out, Bits<64>>,
+        /// Bytes in it, less one.
+        pub m_pl_bytes: Signal<Out, Bits<3>>,
+        /// The last.
+        pub m_pl_last: Signal<Out, Bit>,
+        /// An acknowledgement for xud_tx.
+        pub m_ak_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_ak_ready: Signal<In, Bit>,
+        /// Destination node.
+        pub m_ak_node: Signal<Out, Bits<16>>,
+        /// Destination queue pair.
+        pub m_ak_peer: Signal<Out, Bits<24>>,
+        /// PSN of the request.
+        pub m_ak_psn: Signal<Out, Bits<24>>,
+        /// What it says.
+        pub m_ak_syndrome: Signal<Out, Bits<8>>,
+        /// Window.
+        pub m_ak_win_id: Signal<Out, Bits<16>>,
+        /// Epoch.
+        pub m_ak_epoch: Signal<Out, Bits<16>>,
+        /// Number in the window.
+        pub m_ak_msn: Signal<Out, Bits<32>>,
+        /// The queue pair that answers.
+        pub m_ak_src: Signal<Out, Bits<24>>,
+        /// The request of an answer is claimed in xud_inflight, or ends; its fields are those of the answer.
+        pub m_claim_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_claim_ready: Signal<In, Bit>,
+        /// It ends.
+        pub m_claim_end: Signal<Out, Bit>,
+        /// So.
+        pub m_claim_outcome: Signal<Out, Bits<8>>,
+        /// A claim is decided; pulse.
+        pub claim_done: Signal<In, Bit>,
+        /// It found its request.
+        pub claim_ok: Signal<In, Bit>,
+        /// Dropped as too many acknowledgements wait; pulse.
+        pub ev_ack_overload: Signal<Out, Bit>,
+        /// No such queue pair; pulse.
+        pub ev_bad_qp: Signal<Out, Bit>,
+        /// Wrong Q_Key; pulse.
+        pub ev_bad_key: Signal<Out, Bit>,
+        /// Payload or fields of a wrong length; pulse.
+        pub ev_bad_length: Signal<Out, Bit>,
+        /// Unknown operation; pulse.
+        pub ev_bad_opcode: Signal<Out, Bit>,
+        /// No such window, or epoch of an earlier process; pulse.
+        pub ev_stale_epoch: Signal<Out, Bit>,
+        /// A number that was done before; pulse.
+        pub ev_duplicate: Signal<Out, Bit>,
+        /// A number ahead; pulse.
+        pub ev_ahead: Signal<Out, Bit>,
+        /// Forbidden by the region; pulse.
+        pub ev_refused: Signal<Out, Bit>,
+        /// Host memory failed; pulse.
+        pub ev_failed: Signal<Out, Bit>,
+        /// Done; pulse.
+        pub ev_done: Signal<Out, Bit>,
+        /// An answer that may not be written; pulse.
+        pub ev_local_error: Signal<Out, Bit>,
+
+        tables: CardOneSidedTables<LQ, LF>,
+        check: CardOneSidedCheck<LQ>,
+        run: CardOneSidedRun,
+        /// What a READ found: word, bytes less one 66:64, last 67.
+        found: FifoBram<68, 9>,
+        /// Node 15:0, queue pair 39:16, PSN 63:40, syndrome 71:64, window 87:72, epoch 103:88, number 135:104, own queue
+        /// pair 159:136.
+        acks: FifoReg<160, 4>,
+        /// The frame.
+        node: DFF<Bits<16>>,
+        qpn: DFF<Bits<24>>,
+        psn: DFF<Bits<24>>,
+        q_key: DFF<Bits<32>>,
+        src: DFF<Bits<24>>,
+        win_id: DFF<Bits<16>>,
+        epoch: DFF<Bits<16>>,
+        msn: DFF<Bits<32>>,
+        len: DFF<Bits<13>>,
+        some: Signal<Local, Bit>,
+        /// Payloads of others that are not gone.
+        others: DFF<Bits<6>>,
+        idle: DFF<Bit>,
+    }
+}
+
+impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, node, qpn, psn, q_key, src, win_id, epoch, msn, len, others, idle
+        );
+        self.tables.clk.next = self.clk.val();
+        self.tables.rst.next = self.rst.val();
+        self.check.clk.next = self.clk.val();
+        self.run.clk.next = self.clk.val();
+        self.run.rst.next = self.rst.val();
+        self.found.clk.next = self.clk.val();
+        self.found.rst.next = self.rst.val() | self.run.forget.val();
+        self.found.almost_at.next = 0.into();
+        self.acks.clk.next = self.clk.val();
+        self.acks.rst.next = self.rst.val();
+
+        // A frame begins when the payload of others is gone.
+        if self.s_other.val() & !self.s_other_last.val() {
+            self.others.d.next = self.others.q.val() + 1;
+        }
+        if self.s_other_last.val() & !self.s_other.val() {
+            self.others.d.next = self.others.q.val() - 1;
+        }
+        self.run.go.next = self.s_rq_valid.val()
+            & !self.hold.val()
+            & !self.others.q.val().any()
+            & self.tables.swept.val();
+        self.some.next = self.s_rq_len.val().get_bits::<9>(4).any();
+        self.run.some.next = self.some.val();
+        self.s_rq_ready.next = self.run.take.val();
+        self.s_rq_drop.next = !self.some.val();
+        self.m_ours.next = self.run.ours.val();
+        if self.run.take.val() {
+            self.node.d.next = self.s_rq_node.val();
+            self.qpn.d.next = self.s_rq_qpn.val();
+            self.psn.d.next = self.s_rq_psn.val();
+            self.q_key.d.next = self.s_rq_q_key.val();
+            self.src.d.next = self.s_rq_src.val();
+            self.win_id.d.next = self.s_rq_win_id.val();
+            self.epoch.d.next = self.s_rq_epoch.val();
+            self.msn.d.next = self.s_rq_msn.val();
+            self.len.d.next = self.s_rq_len.val();
+        }
+        self.run.pl_valid.next = self.s_pl_valid.val();
+        self.s_pl_ready.next = self.run.pl_ready.val();
+        self.run.pl_data.next = self.s_pl_data.val();
+        self.run.pl_last.next = self.s_pl_last.val();
+        self.run.len.next = self.len.q.val();
+        self.run.restart.next = self.cfg_valid.val();
+
+        // Tables.
+        self.tables.cfg_valid.next = self.cfg_valid.val();
+        self.tables.cfg_qpn.next = self.cfg_qpn.val();
+        self.tables.cfg_word.next = self.cfg_word.val();
+        self.tables.cfg_data.next = self.cfg_data.val();
+        self.tables.win_valid.next = self.win_valid.val();
+        self.tables.win_index.next = self.win_index.val();
+        self.tables.win_open.next = self.win_open.val();
+        self.tables.win_qpn.next = self.win_qpn.val();
+        self.tables.win_node.next = self.win_node.val();
+        self.tables.win_peer.next = self.win_peer.val();
+        self.tables.win_epoch.next = self.win_epoch.val();
+        self.tables.set_valid.next = self.set_valid.val();
+        self.tables.set_qpn.next = self.set_qpn.val();
+        self.tables.set_psn.next = self.set_psn.val();
+        self.tables.set_kind.next = self.set_kind.val();
+        self.tables.set_addr.next = self.set_addr.val();
+        self.tables.set_key.next = self.set_key.val();
+        self.tables.set_len.next = self.set_len.val();
+        self.win_done.next = self.tables.win_done.val();
+        self.win_was.next = self.tables.win_was.val();
+        self.win_expected.next = self.tables.win_expected.val();
+        self.tables.qpn.next = self.qpn.q.val();
+        self.tables.psn.next = self.psn.q.val();
+        self.tables.window.next = self.win_id.q.val().get_bits::<8>(0);
+        self.tables.next_valid.next = self.run.advance.val();
+        self.tables.next_expected.next = self.msn.q.val() + 1;
+        self.tables.next_last.next = self.run.operation.val().get_bits::<3>(0);
+        self.tables.next_replay.next = self.run.old.val();
+
+        // Verdict.
+        self.check.cfg_mtu.next = self.cfg_mtu.val();
+        self.check.node.next = self.node.q.val();
+        self.check.qpn.next = self.qpn.q.val();
+        self.check.q_key.next = self.q_key.q.val();
+        self.check.src.next = self.src.q.val();
+        self.check.win_id.next = self.win_id.q.val();
+        self.check.epoch.next = self.epoch.q.val();
+        self.check.msn.next = self.msn.q.val();
+        self.check.len.next = self.len.q.val();
+        self.check.operation.next = self.run.operation.val();
+        self.check.to_read.next = self.run.to_read.val();
+        self.check.address.next = self.run.address.val();
+        self.check.own_key.next = self.tables.q_key.val();
+        self.check.receives.next = self.tables.receives.val();
+        self.check.oldest.next = self.tables.oldest.val();
+        self.check.newest.next = self.tables.newest.val();
+        self.check.opened.next = self.tables.opened.val();
+        self.check.expected.next = self.tables.expected.val();
+        self.check.last.next = self.tables.last.val();
+        self.run.answer.next = self.check.answer.val();
+        self.run.write.next = self.check.write.val();
+        self.run.read.next = self.check.read.val();
+        self.run.atomic.next = self.check.atomic.val();
+        self.run.verdict.next = self.check.verdict.val();
+        self.run.syndrome.next = self.check.syndrome.val();
+        self.run.again.next = self.check.again.val();
+        self.run.pd.next = self.tables.pd.val();
+        self.run.replay.next = self.tables.replay.val();
+        self.run.kind.next = self.tables.kind.val();
+        self.run.local_addr.next = self.tables.addr.val();
+        self.run.local_key.next = self.tables.key.val();
+        self.run.local_len.next = self.tables.len.val();
+
+        // Region and memory.
+        self.m_look_valid.next = self.run.m_look_valid.val();
+        self.m_look_key.next = self.run.m_look_key.val();
+        self.m_look_pd.next = self.run.m_look_pd.val();
+        self.m_look_addr.next = self.run.m_look_addr.val();
+        self.m_look_len.next = self.run.m_look_len.val();
+        self.m_look_need.next = self.run.m_look_need.val();
+        self.m_rd_valid.next = self.run.m_rd_valid.val();
+        self.m_wr_valid.next = self.run.m_wr_valid.val();
+        self.m_wd_valid.next = self.run.m_wd_valid.val();
+        self.m_wd_data.next = self.run.m_wd_data.val();
+        self.run.look_valid.next = self.look_valid.val();
+        self.run.look_ok.next = self.look_ok.val();
+        self.run.m_rd_ready.next = self.m_rd_ready.val();
+        self.run.m_wr_ready.next = self.m_wr_ready.val();
+        self.run.m_wd_ready.next = self.m_wd_ready.val();
+        self.m_rd_addr.next = self.run.m_look_addr.val();
+        self.m_rd_len.next = self.run.m_look_len.val();
+        self.m_wr_addr.next = self.run.m_look_addr.val();
+        self.m_wr_len.next = self.run.m_look_len.val();
+        self.run.done.next = self.done_valid.val();
+        self.run.rd_valid.next = self.s_rd_valid.val();
+        self.run.rd_data.next = self.s_rd_data.val();
+        self.run.rd_last.next = self.s_rd_last.val();
+        self.run.rd_error.next = self.s_rd_error.val();
+
+        // Answers.
+        self.found.s_valid.next = self.run.keep.val();
+        self.found.s_data.next = bit_cast::<68, 64>(self.s_rd_data.val())
+            | (bit_cast::<68, 3>(self.s_rd_bytes.val()) << 64)
+            | (bit_cast::<68, 1>(self.s_rd_last.val().into()) << 67);
+        self.m_pl_valid.next = self.found.m_valid.val();
+        self.found.m_ready.next = self.m_pl_ready.val();
+        self.m_pl_data.next = self.found.m_data.val().get_bits::<64>(0);
+        self.m_pl_bytes.next = self.found.m_data.val().get_bits::<3>(64);
+        self.m_pl_last.next = self.found.m_data.val().get_bit(67);
+        self.run.sent.next =
+            self.found.m_valid.val() & self.found.m_data.val().get_bit(67) & self.m_pl_ready.val();
+        self.m_sd_valid.next = self.run.m_sd_valid.val();
+        self.run.m_sd_ready.next = self.m_sd_ready.val();
+        self.m_sd_len.next = self.run.m_sd_len.val();
+        self.m_sd_head.next = bit_cast::<128, 64>(self.run.old.val())
+            | (bit_cast::<128, 3>(self.run.operation.val().get_bits::<3>(0)) << 96)
+            | (bits::<128>(0x80) << 96);
+        self.m_node.next = self.node.q.val();
+        self.m_peer.next = self.src.q.val();
+        self.m_psn.next = self.psn.q.val();
+        self.m_q_key.next = self.q_key.q.val();
+        self.m_src.next = self.qpn.q.val();
+        self.m_win_id.next = self.win_id.q.val();
+        self.m_epoch.next = self.epoch.q.val();
+        self.m_msn.next = self.msn.q.val();
+
+        // Acknowledgements.
+        self.run.ak_ready.next = self.acks.s_ready.val();
+        self.acks.s_valid.next = self.run.m_ak_valid.val();
+        self.acks.s_data.next = bit_cast::<160, 16>(self.node.q.val())
+            | (bit_cast::<160, 24>(self.src.q.val()) << 16)
+            | (bit_cast::<160, 24>(self.psn.q.val()) << 40)
+            | (bit_cast::<160, 8>(self.run.m_ak_syndrome.val()) << 64)
+            | (bit_cast::<160, 16>(self.win_id.q.val()) << 72)
+            | (bit_cast::<160, 16>(self.epoch.q.val()) << 88)
+            | (bit_cast::<160, 32>(self.msn.q.val()) << 104)
+            | (bit_cast::<160, 24>(self.qpn.q.val()) << 136);
+        self.m_ak_valid.next = self.acks.m_valid.val();
+        self.acks.m_ready.next = self.m_ak_ready.val();
+        self.m_ak_node.next = self.acks.m_data.val().get_bits::<16>(0);
+        self.m_ak_peer.next = self.acks.m_data.val().get_bits::<24>(16);
+        self.m_ak_psn.next = self.acks.m_data.val().get_bits::<24>(40);
+        self.m_ak_syndrome.next = self.acks.m_data.val().get_bits::<8>(64);
+        self.m_ak_win_id.next = self.acks.m_data.val().get_bits::<16>(72);
+        self.m_ak_epoch.next = self.acks.m_data.val().get_bits::<16>(88);
+        self.m_ak_msn.next = self.acks.m_data.val().get_bits::<32>(104);
+        self.m_ak_src.next = self.acks.m_data.val().get_bits::<24>(136);
+
+        // Requests in flight.
+        self.m_claim_valid.next = self.run.m_claim_valid.val();
+        self.run.m_claim_ready.next = self.m_claim_ready.val();
+        self.m_claim_end.next = self.run.m_claim_end.val();
+        self.m_claim_outcome.next = self.run.m_claim_outcome.val();
+        self.run.claim_done.next = self.claim_done.val();
+        self.run.claim_ok.next = self.claim_ok.val();
+
+        self.ev_ack_overload.next = self.run.ev.val().get_bit(0);
+        self.ev_bad_qp.next = self.run.ev.val().get_bit(1);
+        self.ev_bad_key.next = self.run.ev.val().get_bit(2);
+        self.ev_bad_length.next = self.run.ev.val().get_bit(3);
+        self.ev_bad_opcode.next = self.run.ev.val().get_bit(4);
+        self.ev_stale_epoch.next = self.run.ev.val().get_bit(5);
+        self.ev_duplicate.next = self.run.ev.val().get_bit(6);
+        self.ev_ahead.next = self.run.ev.val().get_bit(7);
+        self.ev_refused.next = self.run.ev.val().get_bit(8);
+        self.ev_failed.next = self.run.ev.val().get_bit(9);
+        self.ev_done.next = self.run.ev.val().get_bit(10);
+        self.ev_local_error.next = self.run.ev.val().get_bit(11);
+        self.idle.d.next = self.run.idle.val() & !self.acks.m_valid.val() & self.tables.swept.val();
+        self.m_idle.next = self.idle.q.val();
+        if self.rst.val() {
+            self.others.d.next = 0.into();
+            self.idle.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        let name = format!("card_onesided_q{}_f{}", 1usize << LQ, 1usize << LF);
+        Self::module_info(name).into_timing()
+    }
+}

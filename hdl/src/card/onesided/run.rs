@@ -1,0 +1,582 @@
+//! One-sided operations, step by step.
+
+use crate::prelude::*;
+use crate::switch::ByteSwap;
+
+/// What is being done of the frame.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+pub enum RunState {
+    Idle,
+    Take,
+    First,
+    Second,
+    Check,
+    Branch,
+    Claim,
+    Claimed,
+    Fit,
+    Look,
+    Looked,
+    Operand,
+    Compare,
+    Read,
+    Reading,
+    Sum,
+    Carry,
+    Write,
+    Words,
+    Word,
+    Landed,
+    Advance,
+    Drain,
+    Reply,
+    Answer,
+    Bytes,
+    End,
+}
+
+hdl_module! {
+    /// Takes one frame after the other and does what it asks, or what its answer brings (XUD-13); everything that can
+    /// refuse it comes before the first read or write.
+    /// Steps of a request: Take, First and Second (header), Check (8 clocks; tables and verdict settle, anew if a context is
+    /// written), Branch, Look and Looked (region), then of a WRITE Write, Words, Landed; of a READ Read, Reading; of an atomic
+    /// Operand, Compare, Read, Reading, Sum, Carry, Write, Word, Landed; then Advance (the window), Drain (what is left of
+    /// the payload), Reply and perhaps Answer, Bytes. A refusal goes to Drain.
+    /// Steps of an answer: ... Branch, Claim, Claimed (the request cannot time out any more), Fit, Look, Looked, Write, Words
+    /// or Word, Landed, Drain, Reply, End.
+    /// Latency: a WRITE of n words takes 37 + n clocks and the time of the DMA engine.
+    pub struct CardOneSidedRun {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: forgets the frame.
+        pub rst: Signal<In, Bit>,
+        /// A frame is there and may begin.
+        pub go: Signal<In, Bit>,
+        /// It is taken; pulse.
+        pub take: Signal<Out, Bit>,
+        /// It has a header: its payload follows.
+        pub some: Signal<In, Bit>,
+        /// Nothing is under way.
+        pub idle: Signal<Out, Bit>,
+        /// The payload that comes is its.
+        pub ours: Signal<Out, Bit>,
+        /// A word of it.
+        pub pl_valid: Signal<In, Bit>,
+        /// Taken.
+        pub pl_ready: Signal<Out, Bit>,
+        /// The word.
+        pub pl_data: Signal<In, Bits<64>>,
+        /// Its last.
+        pub pl_last: Signal<In, Bit>,
+        /// Bytes of payload.
+        pub len: Signal<In, Bits<13>>,
+        /// A context is written.
+        pub restart: Signal<In, Bit>,
+        /// Operation of the frame.
+        pub operation: Signal<Out, Bits<8>>,
+        /// Bytes to read.
+        pub to_read: Signal<Out, Bits<24>>,
+        /// Lowest bits of the address.
+        pub address: Signal<Out, Bits<3>>,
+        /// Of card_onesided_check.
+        pub answer: Signal<In, Bit>,
+        /// WRITE.
+        pub write: Signal<In, Bit>,
+        /// READ.
+        pub read: Signal<In, Bit>,
+        /// Atomic.
+        pub atomic: Signal<In, Bit>,
+        /// It is not done.
+        pub verdict: Signal<In, Bits<7>>,
+        /// What its acknowledgement says; 0: there is none.
+        pub syndrome: Signal<In, Bits<8>>,
+        /// It is the last one again.
+        pub again: Signal<In, Bit>,
+        /// Protection domain of the queue pair.
+        pub pd: Signal<In, Bits<16>>,
+        /// What the window's last atomic found.
+        pub replay: Signal<In, Bits<64>>,
+        /// Buffer of the request in flight: 1 of a READ, 2 of an ATOMIC.
+        pub kind: Signal<In, Bits<2>>,
+        /// First byte.
+        pub local_addr: Signal<In, Bits<64>>,
+        /// Key of its region.
+        pub local_key: Signal<In, Bits<32>>,
+        /// Bytes.
+        pub local_len: Signal<In, Bits<13>>,
+        /// A region is looked up; pulse.
+        pub m_look_valid: Signal<Out, Bit>,
+        /// Key.
+        pub m_look_key: Signal<Out, Bits<32>>,
+        /// Protection domain.
+        pub m_look_pd: Signal<Out, Bits<16>>,
+        /// First byte.
+        pub m_look_addr: Signal<Out, Bits<64>>,
+        /// Bytes.
+        pub m_look_len: Signal<Out, Bits<13>>,
+        /// Rights.
+        pub m_look_need: Signal<Out, Bits<4>>,
+        /// Answer; pulse.
+        pub look_valid: Signal<In, Bit>,
+        /// The access is allowed.
+        pub look_ok: Signal<In, Bit>,
+        /// Read m_look_len bytes at m_look_addr.
+        pub m_rd_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_rd_ready: Signal<In, Bit>,
+        /// A word of it comes.
+        pub rd_valid: Signal<In, Bit>,
+        /// The word.
+        pub rd_data: Signal<In, Bits<64>>,
+        /// The last.
+        pub rd_last: Signal<In, Bit>,
+        /// With the last: the read failed.
+        pub rd_error: Signal<In, Bit>,
+        /// The words are kept for an answer.
+        pub keep: Signal<Out, Bit>,
+        /// They are not wanted.
+        pub forget: Signal<Out, Bit>,
+        /// Write m_look_len bytes at m_look_addr.
+        pub m_wr_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_wr_ready: Signal<In, Bit>,
+        /// A word of it.
+        pub m_wd_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_wd_ready: Signal<In, Bit>,
+        /// The word.
+        pub m_wd_data: Signal<Out, Bits<64>>,
+        /// A write was handed to the host interface; pulse.
+        pub done: Signal<In, Bit>,
+        /// The window goes on; pulse.
+        pub advance: Signal<Out, Bit>,
+        /// What the atomic found.
+        pub old: Signal<Out, Bits<64>>,
+        /// An acknowledgement has room.
+        pub ak_ready: Signal<In, Bit>,
+        /// An acknowledgement; pulse.
+        pub m_ak_valid: Signal<Out, Bit>,
+        /// What it says.
+        pub m_ak_syndrome: Signal<Out, Bits<8>>,
+        /// An answer.
+        pub m_sd_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_sd_ready: Signal<In, Bit>,
+        /// Bytes behind its header.
+        pub m_sd_len: Signal<Out, Bits<13>>,
+        /// The last word of them was taken.
+        pub sent: Signal<In, Bit>,
+        /// The request of an answer is claimed.
+        pub m_claim_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_claim_ready: Signal<In, Bit>,
+        /// It ends.
+        pub m_claim_end: Signal<Out, Bit>,
+        /// So.
+        pub m_claim_outcome: Signal<Out, Bits<8>>,
+        /// A claim is decided; pulse.
+        pub claim_done: Signal<In, Bit>,
+        /// It found its request.
+        pub claim_ok: Signal<In, Bit>,
+        /// Pulses: dropped for want of an acknowledgement 0, queue pair 1, Q_Key 2, length 3, operation 4, epoch 5,
+        /// duplicate 6, ahead 7, region 8, read failed 9, done 10, answer refused by the region here 11.
+        pub ev: Signal<Out, Bits<12>>,
+
+        state: DFF<RunState>,
+        count: DFF<Bits<3>>,
+        /// Words of the payload are left.
+        rest: DFF<Bit>,
+        /// Header, its words with the first byte on top.
+        word_0: DFF<Bits<64>>,
+        word_1: DFF<Bits<64>>,
+        first: ByteSwap,
+        second: ByteSwap,
+        /// The access.
+        addr: DFF<Bits<64>>,
+        key: DFF<Bits<32>>,
+        domain: DFF<Bits<16>>,
+        bytes: DFF<Bits<13>>,
+        need: DFF<Bits<4>>,
+        /// The window stays as it is; one word is written.
+        stays: DFF<Bit>,
+        single: DFF<Bit>,
+        landed: DFF<Bit>,
+        /// Of an atomic: what is added or put, what must be there, what was there, what is written.
+        operand: DFF<Bits<64>>,
+        compare: DFF<Bits<64>>,
+        found: DFF<Bits<64>>,
+        value: DFF<Bits<64>>,
+        low: DFF<Bits<33>>,
+        same_low: DFF<Bit>,
+        same_high: DFF<Bit>,
+        swaps: Signal<Local, Bit>,
+        /// At the end: 0 nothing, 1 an acknowledgement, 2 an answer, 3 the request ends.
+        reply: DFF<Bits<2>>,
+        says: DFF<Bits<8>>,
+        outcome: DFF<Bits<8>>,
+        happened: DFF<Bits<12>>,
+    }
+}
+
+impl Logic for CardOneSidedRun {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, state, count, rest, word_0, word_1, addr, key, domain, bytes, need, stays,
+            single, landed, operand, compare, found, value, low, same_low, same_high, reply, says,
+            outcome, happened
+        );
+        self.first.s.next = self.word_0.q.val();
+        self.second.s.next = self.word_1.q.val();
+        self.operation.next = self.second.m.val().get_bits::<8>(24);
+        self.to_read.next = self.second.m.val().get_bits::<24>(0);
+        self.address.next = self.first.m.val().get_bits::<3>(0);
+        self.swaps.next = self.operation.val() == 4;
+        self.happened.d.next = 0.into();
+        self.take.next = false;
+        self.pl_ready.next = false;
+        self.keep.next = false;
+        self.forget.next = false;
+        self.m_wd_valid.next = false;
+        self.m_wd_data.next = self.value.q.val();
+        if self.done.val() {
+            self.landed.d.next = true;
+        }
+        match self.state.q.val() {
+            RunState::Idle => {
+                if self.go.val() {
+                    self.state.d.next = RunState::Take;
+                }
+            }
+            RunState::Take => {
+                self.take.next = true;
+                self.rest.d.next = self.some.val();
+                self.count.d.next = 0.into();
+                self.reply.d.next = 0.into();
+                self.outcome.d.next = 0.into();
+                self.stays.d.next = false;
+                self.single.d.next = false;
+                self.found.d.next = 0.into();
+                self.state.d.next = RunState::Check;
+                if self.some.val() {
+                    self.state.d.next = RunState::First;
+                }
+            }
+            RunState::First => {
+                self.pl_ready.next = true;
+                self.word_0.d.next = self.pl_data.val();
+                if self.pl_valid.val() {
+                    self.state.d.next = RunState::Second;
+                }
+            }
+            RunState::Second => {
+                self.pl_ready.next = true;
+                self.word_1.d.next = self.pl_data.val();
+                if self.pl_valid.val() {
+                    self.rest.d.next = !self.pl_last.val();
+                    self.state.d.next = RunState::Check;
+                }
+            }
+            RunState::Check => {
+                self.count.d.next = self.count.q.val() + 1;
+                if self.restart.val() {
+                    self.count.d.next = 0.into();
+                } else if self.count.q.val().all() {
+                    self.state.d.next = RunState::Branch;
+                }
+            }
+            RunState::Branch => {
+                self.addr.d.next = self.first.m.val();
+                self.key.d.next = self.second.m.val().get_bits::<32>(32);
+                self.domain.d.next = self.pd.val();
+                self.bytes.d.next = self.len.val() - 16;
+                self.need.d.next = 2.into();
+                if self.read.val() {
+                    self.bytes.d.next = self.to_read.val().get_bits::<13>(0);
+                    self.need.d.next = 4.into();
+                }
+                if self.atomic.val() {
+                    self.bytes.d.next = 8.into();
+                    self.need.d.next = 8.into();
+                }
+                self.says.d.next = self.syndrome.val();
+                if self.answer.val() {
+                    self.state.d.next = RunState::Claim;
+                } else if !self.ak_ready.val() {
+                    self.happened.d.next = 1.into();
+                    self.state.d.next = RunState::Drain;
+                } else if self.verdict.val().any() {
+                    self.happened.d.next = bit_cast::<12, 7>(self.verdict.val()) << 1;
+                    self.reply.d.next = bit_cast::<2, 1>(self.syndrome.val().any().into());
+                    self.state.d.next = RunState::Drain;
+                } else if self.again.val() {
+                    self.happened.d.next = bits::<12>(64);
+                    self.stays.d.next = true;
+                    self.found.d.next = self.replay.val();
+                    self.reply.d.next = 2.into();
+                    self.state.d.next = RunState::Drain;
+                    if self.write.val() {
+                        self.says.d.next = 0x1f.into();
+                        self.reply.d.next = 1.into();
+                    }
+                    if self.read.val() {
+                        self.found.d.next = 0.into();
+                        self.state.d.next = RunState::Look;
+                    }
+                } else {
+                    self.state.d.next = RunState::Look;
+                }
+            }
+            RunState::Claim => {
+                if self.m_claim_ready.val() {
+                    self.state.d.next = RunState::Claimed;
+                }
+            }
+            RunState::Claimed => {
+                if self.claim_done.val() {
+                    self.state.d.next = RunState::Drain;
+                    if self.claim_ok.val() {
+                        self.reply.d.next = 3.into();
+                        self.state.d.next = RunState::Fit;
+                    }
+                }
+            }
+            RunState::Fit => {
+                self.addr.d.next = self.local_addr.val();
+                self.key.d.next = self.local_key.val();
+                self.need.d.next = 1.into();
+                self.value.d.next = self.word_0.q.val();
+                // REMOTE_LENGTH, or REMOTE_OPCODE where nothing can be written.
+                self.outcome.d.next = 3.into();
+                self.state.d.next = RunState::Drain;
+                if !self.kind.val().any() {
+                    self.outcome.d.next = 5.into();
+                }
+                if self.kind.val().get_bit(0)
+                    & (self.operation.val() == 0x82)
+                    & (self.bytes.q.val() == self.local_len.val())
+                {
+                    self.outcome.d.next = 0.into();
+                    self.state.d.next = RunState::Look;
+                }
+                if self.kind.val().get_bit(1)
+                    & (self.operation.val() != 0x82)
+                    & !self.bytes.q.val().any()
+                {
+                    self.bytes.d.next = 8.into();
+                    self.single.d.next = true;
+                    self.outcome.d.next = 0.into();
+                    self.state.d.next = RunState::Look;
+                }
+            }
+            RunState::Look => {
+                self.state.d.next = RunState::Looked;
+            }
+            RunState::Looked => {
+                if self.look_valid.val() {
+                    if !self.look_ok.val() {
+                        self.state.d.next = RunState::Drain;
+                        if self.reply.q.val().all() {
+                            // LOCAL_PROTECTION.
+                            self.outcome.d.next = 14.into();
+                            self.happened.d.next = bits::<12>(2048);
+                        } else {
+                            self.says.d.next = 0x62.into();
+                            self.reply.d.next = 1.into();
+                            self.happened.d.next = bits::<12>(256);
+                        }
+                    } else if self.reply.q.val().all() {
+                        self.state.d.next = RunState::Write;
+                    } else if self.atomic.val() {
+                        self.state.d.next = RunState::Operand;
+                    } else if self.read.val() {
+                        self.state.d.next = RunState::Read;
+                    } else if self.bytes.q.val().any() {
+                        self.state.d.next = RunState::Write;
+                    } else {
+                        self.state.d.next = RunState::Advance;
+                    }
+                }
+            }
+            RunState::Operand => {
+                self.pl_ready.next = true;
+                self.operand.d.next = self.pl_data.val();
+                if self.pl_valid.val() {
+                    self.state.d.next = RunState::Compare;
+                }
+            }
+            RunState::Compare => {
+                self.pl_ready.next = true;
+                self.compare.d.next = self.pl_data.val();
+                if self.pl_valid.val() {
+                    self.rest.d.next = !self.pl_last.val();
+                    self.state.d.next = RunState::Read;
+                }
+            }
+            RunState::Read => {
+                if self.m_rd_ready.val() {
+                    self.state.d.next = RunState::Reading;
+                }
+            }
+            RunState::Reading => {
+                self.keep.next = self.rd_valid.val() & self.read.val();
+                if self.rd_valid.val() {
+                    if self.atomic.val() {
+                        self.found.d.next = self.rd_data.val();
+                    }
+                    if self.rd_last.val() {
+                        self.state.d.next = RunState::Advance;
+                        if self.atomic.val() {
+                            self.state.d.next = RunState::Sum;
+                        }
+                        if self.rd_error.val() {
+                            self.says.d.next = 0x74.into();
+                            self.reply.d.next = 1.into();
+                            self.happened.d.next = bits::<12>(512);
+                            self.state.d.next = RunState::Drain;
+                        }
+                    }
+                }
+            }
+            RunState::Sum => {
+                self.low.d.next = bit_cast::<33, 32>(self.found.q.val().get_bits::<32>(0))
+                    + bit_cast::<33, 32>(self.operand.q.val().get_bits::<32>(0));
+                self.same_low.d.next =
+                    self.found.q.val().get_bits::<32>(0) == self.compare.q.val().get_bits::<32>(0);
+                self.same_high.d.next = self.found.q.val().get_bits::<32>(32)
+                    == self.compare.q.val().get_bits::<32>(32);
+                self.state.d.next = RunState::Carry;
+            }
+            RunState::Carry => {
+                self.value.d.next = bit_cast::<64, 32>(self.low.q.val().get_bits::<32>(0))
+                    | (bit_cast::<64, 32>(
+                        self.found.q.val().get_bits::<32>(32)
+                            + self.operand.q.val().get_bits::<32>(32)
+                            + bit_cast::<32, 1>(self.low.q.val().get_bits::<1>(32)),
+                    ) << 32);
+                self.single.d.next = true;
+                self.state.d.next = RunState::Write;
+                if self.swaps.val() {
+                    self.value.d.next = self.operand.q.val();
+                    if !self.same_low.q.val() | !self.same_high.q.val() {
+                        self.state.d.next = RunState::Advance;
+                    }
+                }
+            }
+            RunState::Write => {
+                self.landed.d.next = false;
+                if self.m_wr_ready.val() {
+                    self.state.d.next = RunState::Words;
+                    if self.single.q.val() {
+                        self.state.d.next = RunState::Word;
+                    }
+                }
+            }
+            RunState::Words => {
+                self.m_wd_data.next = self.pl_data.val();
+                self.m_wd_valid.next = self.pl_valid.val();
+                self.pl_ready.next = self.m_wd_ready.val();
+                if self.pl_valid.val() & self.pl_last.val() & self.m_wd_ready.val() {
+                    self.rest.d.next = false;
+                    self.state.d.next = RunState::Landed;
+                }
+            }
+            RunState::Word => {
+                self.m_wd_valid.next = true;
+                if self.m_wd_ready.val() {
+                    self.state.d.next = RunState::Landed;
+                }
+            }
+            RunState::Landed => {
+                if self.landed.q.val() {
+                    self.state.d.next = RunState::Advance;
+                    if self.reply.q.val().all() {
+                        self.state.d.next = RunState::Drain;
+                    }
+                }
+            }
+            RunState::Advance => {
+                if !self.stays.q.val() {
+                    self.happened.d.next = bits::<12>(1024);
+                }
+                self.reply.d.next = 2.into();
+                if self.write.val() {
+                    self.says.d.next = 0x1f.into();
+                    self.reply.d.next = 1.into();
+                }
+                self.state.d.next = RunState::Drain;
+            }
+            RunState::Drain => {
+                self.pl_ready.next = self.rest.q.val();
+                if self.pl_valid.val() & self.pl_last.val() {
+                    self.rest.d.next = false;
+                }
+                if !self.rest.q.val() {
+                    self.state.d.next = RunState::Reply;
+                }
+                // Of a read that failed nothing is left.
+                self.forget.next = self.reply.q.val() == 1;
+            }
+            RunState::Reply => {
+                self.state.d.next = RunState::Idle;
+                if self.reply.q.val() == 2 {
+                    self.state.d.next = RunState::Answer;
+                }
+                if self.reply.q.val() == 3 {
+                    self.state.d.next = RunState::End;
+                }
+            }
+            RunState::Answer => {
+                if self.m_sd_ready.val() {
+                    self.state.d.next = RunState::Idle;
+                    if self.read.val() {
+                        self.state.d.next = RunState::Bytes;
+                    }
+                }
+            }
+            RunState::Bytes => {
+                if self.sent.val() {
+                    self.state.d.next = RunState::Idle;
+                }
+            }
+            RunState::End => {
+                if self.m_claim_ready.val() {
+                    self.state.d.next = RunState::Idle;
+                }
+            }
+        }
+        self.idle.next = self.state.q.val() == RunState::Idle;
+        self.ours.next = self.rest.q.val();
+        self.m_look_valid.next = self.state.q.val() == RunState::Look;
+        self.m_look_key.next = self.key.q.val();
+        self.m_look_pd.next = self.domain.q.val();
+        self.m_look_addr.next = self.addr.q.val();
+        self.m_look_len.next = self.bytes.q.val();
+        self.m_look_need.next = self.need.q.val();
+        self.m_rd_valid.next = self.state.q.val() == RunState::Read;
+        self.m_wr_valid.next = self.state.q.val() == RunState::Write;
+        self.advance.next = (self.state.q.val() == RunState::Advance) & !self.stays.q.val();
+        self.old.next = self.found.q.val();
+        self.m_ak_valid.next = (self.state.q.val() == RunState::Reply) & (self.reply.q.val() == 1);
+        self.m_ak_syndrome.next = self.says.q.val();
+        self.m_sd_valid.next = self.state.q.val() == RunState::Answer;
+        self.m_sd_len.next = 0.into();
+        if self.read.val() {
+            self.m_sd_len.next = self.bytes.q.val();
+        }
+        self.m_claim_valid.next =
+            (self.state.q.val() == RunState::Claim) | (self.state.q.val() == RunState::End);
+        self.m_claim_end.next = self.state.q.val() == RunState::End;
+        self.m_claim_outcome.next = self.outcome.q.val();
+        self.ev.next = self.happened.q.val();
+        if self.rst.val() {
+            self.state.d.next = RunState::Idle;
+            self.rest.d.next = false;
+            self.happened.d.next = 0.into();
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info("card_onesided_run".to_owned()).into_timing()
+    }
+}

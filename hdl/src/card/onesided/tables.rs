@@ -1,0 +1,264 @@
+//! What one-sided operations are checked against.
+
+use crate::blocks::RamReg;
+use crate::prelude::*;
+use crate::xud::XudPlace;
+
+hdl_module! {
+    /// Contexts of the queue pairs, 256 windows, and where answers go: for each place in flight the buffer of a READ or an
+    /// ATOMIC. All in block RAM, each with one reader.
+    /// Latency: 2 clocks from qpn, window or psn to the words; a word that is written meanwhile is not reliable until 2
+    /// clocks behind the write. win_done 4 clocks after win_valid.
+    /// After reset no queue pair receives and no window is open, once all have been visited, one a clock.
+    /// Stages: 1 and 2 the memories.
+    pub struct CardOneSidedTables<const LQ: usize, const LF: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: begins the visit.
+        pub rst: Signal<In, Bit>,
+        /// It is over.
+        pub swept: Signal<Out, Bit>,
+        /// A word of a context.
+        pub cfg_valid: Signal<In, Bit>,
+        /// Queue pair.
+        pub cfg_qpn: Signal<In, Bits<LQ>>,
+        /// Word.
+        pub cfg_word: Signal<In, Bits<3>>,
+        /// Its value.
+        pub cfg_data: Signal<In, Bits<64>>,
+        /// A window is made or ended; nothing else is asked meanwhile.
+        pub win_valid: Signal<In, Bit>,
+        /// Which.
+        pub win_index: Signal<In, Bits<8>>,
+        /// It is there from now on.
+        pub win_open: Signal<In, Bit>,
+        /// Own queue pair.
+        pub win_qpn: Signal<In, Bits<LQ>>,
+        /// Node of the peer.
+        pub win_node: Signal<In, Bits<16>>,
+        /// Its queue pair.
+        pub win_peer: Signal<In, Bits<24>>,
+        /// Epoch.
+        pub win_epoch: Signal<In, Bits<16>>,
+        /// That is done; pulse.
+        pub win_done: Signal<Out, Bit>,
+        /// It was there before.
+        pub win_was: Signal<Out, Bit>,
+        /// Number that it expected; 0 if it was not there.
+        pub win_expected: Signal<Out, Bits<32>>,
+        /// A work request gets its place in flight.
+        pub set_valid: Signal<In, Bit>,
+        /// Queue pair.
+        pub set_qpn: Signal<In, Bits<LQ>>,
+        /// Packet number.
+        pub set_psn: Signal<In, Bits<24>>,
+        /// 1 READ, 2 ATOMIC, 0 any other.
+        pub set_kind: Signal<In, Bits<2>>,
+        /// First byte of its buffer.
+        pub set_addr: Signal<In, Bits<64>>,
+        /// Key of the region.
+        pub set_key: Signal<In, Bits<32>>,
+        /// Bytes.
+        pub set_len: Signal<In, Bits<13>>,
+        /// Queue pair that is asked for.
+        pub qpn: Signal<In, Bits<24>>,
+        /// Window.
+        pub window: Signal<In, Bits<8>>,
+        /// Packet number, of a place in flight.
+        pub psn: Signal<In, Bits<24>>,
+        /// The queue pair receives.
+        pub receives: Signal<Out, Bit>,
+        /// Its protection domain.
+        pub pd: Signal<Out, Bits<16>>,
+        /// Its Q_Key.
+        pub q_key: Signal<Out, Bits<32>>,
+        /// Oldest epoch that it accepts.
+        pub oldest: Signal<Out, Bits<16>>,
+        /// Newest.
+        pub newest: Signal<Out, Bits<16>>,
+        /// The window is open 80; node 15:0, peer 39:16, epoch 55:40, own queue pair 79:56.
+        pub opened: Signal<Out, Bits<81>>,
+        /// Number that it expects.
+        pub expected: Signal<Out, Bits<32>>,
+        /// Its last operation, 0 none.
+        pub last: Signal<Out, Bits<3>>,
+        /// What the last atomic found.
+        pub replay: Signal<Out, Bits<64>>,
+        /// Kind of the request in flight.
+        pub kind: Signal<Out, Bits<2>>,
+        /// First byte of its buffer.
+        pub addr: Signal<Out, Bits<64>>,
+        /// Key of the region.
+        pub key: Signal<Out, Bits<32>>,
+        /// Bytes.
+        pub len: Signal<Out, Bits<13>>,
+        /// The window that is asked for goes on.
+        pub next_valid: Signal<In, Bit>,
+        /// Number that it expects.
+        pub next_expected: Signal<In, Bits<32>>,
+        /// Its last operation.
+        pub next_last: Signal<In, Bits<3>>,
+        /// What that found, if it was an atomic.
+        pub next_replay: Signal<In, Bits<64>>,
+
+        /// Protection domain 15:0, it receives 16.
+        shapes: RamReg<17, LQ>,
+        keys: RamReg<32, LQ>,
+        epochs: RamReg<32, LQ>,
+        fixed: RamReg<81, 8>,
+        /// Number 31:0, operation 34:32, replay value 98:35.
+        moving: RamReg<99, 8>,
+        /// Kind 1:0, address 65:2, key 97:66, bytes 110:98.
+        buffers: RamReg<111, LF>,
+        set_place: XudPlace<LF>,
+        place: XudPlace<LF>,
+        /// A buffer to write.
+        w_valid: DFF<Bit>,
+        w_place: DFF<Bits<LF>>,
+        w_data: DFF<Bits<111>>,
+        /// The queue pair, the window to visit; there are more.
+        pair: DFF<Bits<LQ>>,
+        pairs: DFF<Bit>,
+        visit: DFF<Bits<8>>,
+        visits: DFF<Bit>,
+        /// A window command came one, two, three clocks ago.
+        win_1: DFF<Bit>,
+        win_2: DFF<Bit>,
+        win_3: DFF<Bit>,
+        /// It is done.
+        done: DFF<Bit>,
+        was: DFF<Bit>,
+        number: DFF<Bits<32>>,
+    }
+}
+
+impl<const LQ: usize, const LF: usize> Logic for CardOneSidedTables<LQ, LF> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, w_valid, w_place, w_data, pair, pairs, visit, visits, win_1, win_2, win_3,
+            done, was, number
+        );
+        self.shapes.clk.next = self.clk.val();
+        self.keys.clk.next = self.clk.val();
+        self.epochs.clk.next = self.clk.val();
+        self.fixed.clk.next = self.clk.val();
+        self.moving.clk.next = self.clk.val();
+        self.buffers.clk.next = self.clk.val();
+        self.swept.next = !self.pairs.q.val() & !self.visits.q.val();
+
+        // Contexts.
+        self.shapes.rd_addr.next = self.qpn.val().get_bits::<LQ>(0);
+        self.shapes.wr_en.next = self.cfg_valid.val() & (self.cfg_word.val() == 0);
+        self.shapes.wr_addr.next = self.cfg_qpn.val();
+        self.shapes.wr_data.next = bit_cast::<17, 16>(self.cfg_data.val().get_bits::<16>(32))
+            | (bit_cast::<17, 1>(
+                (self.cfg_data.val().get_bit(1) & !self.cfg_data.val().get_bit(2)).into(),
+            ) << 16);
+        if self.pairs.q.val() {
+            self.pair.d.next = self.pair.q.val() + 1;
+            self.pairs.d.next = !self.pair.q.val().all();
+            self.shapes.wr_en.next = true;
+            self.shapes.wr_addr.next = self.pair.q.val();
+            self.shapes.wr_data.next = 0.into();
+        }
+        self.keys.rd_addr.next = self.qpn.val().get_bits::<LQ>(0);
+        self.keys.wr_en.next = self.cfg_valid.val() & (self.cfg_word.val() == 1);
+        self.keys.wr_addr.next = self.cfg_qpn.val();
+        self.keys.wr_data.next = self.cfg_data.val().get_bits::<32>(0);
+        self.epochs.rd_addr.next = self.qpn.val().get_bits::<LQ>(0);
+        self.epochs.wr_en.next = self.cfg_valid.val() & (self.cfg_word.val() == 5);
+        self.epochs.wr_addr.next = self.cfg_qpn.val();
+        self.epochs.wr_data.next = self.cfg_data.val().get_bits::<32>(0);
+        self.receives.next = self.shapes.rd_data.val().get_bit(16);
+        self.pd.next = self.shapes.rd_data.val().get_bits::<16>(0);
+        self.q_key.next = self.keys.rd_data.val();
+        self.oldest.next = self.epochs.rd_data.val().get_bits::<16>(0);
+        self.newest.next = self.epochs.rd_data.val().get_bits::<16>(16);
+
+        // Windows: a command reads its window, then writes it; else the frame's.
+        self.win_1.d.next = self.win_valid.val();
+        self.win_2.d.next = self.win_1.q.val();
+        self.win_3.d.next = self.win_2.q.val();
+        self.fixed.rd_addr.next = self.window.val();
+        self.moving.rd_addr.next = self.window.val();
+        if self.win_valid.val() | self.win_1.q.val() {
+            self.fixed.rd_addr.next = self.win_index.val();
+            self.moving.rd_addr.next = self.win_index.val();
+        }
+        self.opened.next = self.fixed.rd_data.val();
+        self.expected.next = self.moving.rd_data.val().get_bits::<32>(0);
+        self.last.next = self.moving.rd_data.val().get_bits::<3>(32);
+        self.replay.next = self.moving.rd_data.val().get_bits::<64>(35);
+        self.done.d.next = self.win_3.q.val();
+        if self.win_2.q.val() {
+            self.was.d.next = self.fixed.rd_data.val().get_bit(80);
+            self.number.d.next = 0.into();
+            if self.fixed.rd_data.val().get_bit(80) {
+                self.number.d.next = self.moving.rd_data.val().get_bits::<32>(0);
+            }
+        }
+        self.win_done.next = self.done.q.val();
+        self.win_was.next = self.was.q.val();
+        self.win_expected.next = self.number.q.val();
+        self.fixed.wr_en.next = self.win_3.q.val();
+        self.fixed.wr_addr.next = self.win_index.val();
+        self.fixed.wr_data.next = bit_cast::<81, 16>(self.win_node.val())
+            | (bit_cast::<81, 24>(self.win_peer.val()) << 16)
+            | (bit_cast::<81, 16>(self.win_epoch.val()) << 40)
+            | (bit_cast::<81, LQ>(self.win_qpn.val()) << 56)
+            | (bit_cast::<81, 1>(self.win_open.val().into()) << 80);
+        if self.visits.q.val() {
+            self.visit.d.next = self.visit.q.val() + 1;
+            self.visits.d.next = !self.visit.q.val().all();
+            self.fixed.wr_en.next = true;
+            self.fixed.wr_addr.next = self.visit.q.val();
+            self.fixed.wr_data.next = 0.into();
+        }
+        self.moving.wr_en.next = self.next_valid.val() | self.win_3.q.val();
+        self.moving.wr_addr.next = self.window.val();
+        self.moving.wr_data.next = bit_cast::<99, 32>(self.next_expected.val())
+            | (bit_cast::<99, 3>(self.next_last.val()) << 32)
+            | (bit_cast::<99, 64>(self.next_replay.val()) << 35);
+        if self.win_3.q.val() {
+            self.moving.wr_addr.next = self.win_index.val();
+            self.moving.wr_data.next = 0.into();
+        }
+
+        // Buffers.
+        self.set_place.qpn.next = bit_cast::<24, LQ>(self.set_qpn.val());
+        self.set_place.psn.next = self.set_psn.val();
+        self.w_valid.d.next = self.set_valid.val();
+        self.w_place.d.next = self.set_place.m.val();
+        self.w_data.d.next = bit_cast::<111, 2>(self.set_kind.val())
+            | (bit_cast::<111, 64>(self.set_addr.val()) << 2)
+            | (bit_cast::<111, 32>(self.set_key.val()) << 66)
+            | (bit_cast::<111, 13>(self.set_len.val()) << 98);
+        self.buffers.wr_en.next = self.w_valid.q.val();
+        self.buffers.wr_addr.next = self.w_place.q.val();
+        self.buffers.wr_data.next = self.w_data.q.val();
+        self.place.qpn.next = self.qpn.val();
+        self.place.psn.next = self.psn.val();
+        self.buffers.rd_addr.next = self.place.m.val();
+        self.kind.next = self.buffers.rd_data.val().get_bits::<2>(0);
+        self.addr.next = self.buffers.rd_data.val().get_bits::<64>(2);
+        self.key.next = self.buffers.rd_data.val().get_bits::<32>(66);
+        self.len.next = self.buffers.rd_data.val().get_bits::<13>(98);
+        if self.rst.val() {
+            self.w_valid.d.next = false;
+            self.pair.d.next = 0.into();
+            self.pairs.d.next = true;
+            self.visit.d.next = 0.into();
+            self.visits.d.next = true;
+            self.win_1.d.next = false;
+            self.win_2.d.next = false;
+            self.win_3.d.next = false;
+            self.done.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        let name = format!("card_onesided_tables_q{}_f{}", 1usize << LQ, 1usize << LF);
+        Self::module_info(name).into_timing()
+    }
+}
