@@ -60,8 +60,12 @@ hdl_module! {
         s1_nan: DFF<Bit>,
         s1_invalid: DFF<Bit>,
         s1_inf: DFF<Bit>,
+        /// The magnitudes are equal; they cancel, or both are zero, if so.
+        s1_equal: DFF<Bit>,
+        s1_opposite: DFF<Bit>,
         s1_zero: DFF<Bit>,
         s1_sign: DFF<Bit>,
+        sign: Signal<Local, Bit>,
         s1_rounding: DFF<Bits<2>>,
         s1_ftz: DFF<Bit>,
         s2_nan: DFF<Bit>,
@@ -110,6 +114,8 @@ impl Logic for RedFltAdd {
             s1_nan,
             s1_invalid,
             s1_inf,
+            s1_equal,
+            s1_opposite,
             s1_zero,
             s1_sign,
             s1_rounding,
@@ -157,21 +163,20 @@ impl Logic for RedFltAdd {
         self.align.s_ba.next = self.s_ba.val();
         self.align.s_a_normal.next = self.s_a_normal.val();
         self.align.s_b_normal.next = self.s_b_normal.val();
-        self.cancel.next =
-            self.s_a_top.val() & self.s_b_top.val() & self.s_eq.val() & self.opposite.val();
+        // Two infinities; of a NaN it says nothing.
+        self.cancel.next = self.s_a_top.val() & self.s_b_top.val() & self.opposite.val();
         self.signalling.next = (self.s_a_nan.val() & !self.s_a.val().get_bit(51))
             | (self.s_b_nan.val() & !self.s_b.val().get_bit(51));
         self.s1_nan.d.next = self.s_a_nan.val() | self.s_b_nan.val() | self.cancel.val();
         self.s1_invalid.d.next =
             self.signalling.val() | (self.cancel.val() & !self.s_a_nan.val() & !self.s_b_nan.val());
         self.s1_inf.d.next = self.s_a_top.val() | self.s_b_top.val();
-        self.s1_zero.d.next = self.s_eq.val() & (self.opposite.val() | self.s_a_zero.val());
+        self.s1_equal.d.next = self.s_eq.val();
+        self.s1_opposite.d.next = self.opposite.val();
+        self.s1_zero.d.next = self.opposite.val() | self.s_a_zero.val();
         self.s1_sign.d.next = self.s_a.val().get_bit(63);
         if self.s_lt.val() {
             self.s1_sign.d.next = self.s_b.val().get_bit(63);
-        }
-        if self.s_eq.val() & self.opposite.val() {
-            self.s1_sign.d.next = self.s_rounding.val() == 2;
         }
         self.s1_rounding.d.next = self.s_rounding.val();
         self.s1_ftz.d.next = self.s_ftz.val();
@@ -180,11 +185,15 @@ impl Logic for RedFltAdd {
         self.s2_nan.d.next = self.s1_nan.q.val();
         self.s2_invalid.d.next = self.s1_invalid.q.val();
         self.s2_inf.d.next = self.s1_inf.q.val() & !self.s1_nan.q.val();
-        self.s2_zero.d.next = self.s1_zero.q.val();
-        self.s2_sign.d.next = self.s1_sign.q.val() & !self.s1_nan.q.val();
+        self.s2_zero.d.next = self.s1_equal.q.val() & self.s1_zero.q.val();
+        self.sign.next = self.s1_sign.q.val();
+        if self.s1_equal.q.val() & self.s1_opposite.q.val() {
+            self.sign.next = self.s1_rounding.q.val() == 2;
+        }
+        self.s2_sign.d.next = self.sign.val() & !self.s1_nan.q.val();
         self.s2_near.d.next = self.s1_rounding.q.val() == 0;
-        self.s2_away.d.next = ((self.s1_rounding.q.val() == 1) & !self.s1_sign.q.val())
-            | ((self.s1_rounding.q.val() == 2) & self.s1_sign.q.val());
+        self.s2_away.d.next = ((self.s1_rounding.q.val() == 1) & !self.sign.val())
+            | ((self.s1_rounding.q.val() == 2) & self.sign.val());
         self.s2_ftz.d.next = self.s1_ftz.q.val();
 
         // Stages 3 to 5.

@@ -7,7 +7,7 @@ hdl_module! {
     /// malformed is settled 3 clocks after word 7 and 6 clocks after word 4 (checksum), and stands until
     /// word 2 of the next frame; means nothing for other frames.
     /// Stages: 1 word registered; 2 fields compared, half words added in pairs; 3 a field is wrong, pairs added;
-    /// 4 frame's sum; 5 carries folded; 6 sum compared.
+    /// 4 frame's sum, destination wrong; 5 carries folded; 6 sum compared.
     pub struct RedCheck {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -28,6 +28,7 @@ hdl_module! {
         is_2: DFF<Bit>,
         is_3: DFF<Bit>,
         is_4: DFF<Bit>,
+        was_4: DFF<Bit>,
         is_5: DFF<Bit>,
         is_6: DFF<Bit>,
         is_7: DFF<Bit>,
@@ -35,10 +36,14 @@ hdl_module! {
         /// Stage 2: a field is wrong, by word.
         wrong_2: DFF<Bit>,
         wrong_3: DFF<Bit>,
+        /// Of word 4, a quarter of the destination each; the type; known one clock later.
+        wrong_to: DFF<Bits<4>>,
+        wrong_type: DFF<Bit>,
         wrong_4: DFF<Bit>,
         wrong_5: DFF<Bit>,
         wrong_6: DFF<Bit>,
         wrong_7: DFF<Bit>,
+        differs: Signal<Local, Bits<32>>,
         op: Signal<Local, Bits<6>>,
         op_known: Signal<Local, Bit>,
         zero: DFF<Bit>,
@@ -63,9 +68,9 @@ impl Logic for RedCheck {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, word, is_2, is_3, is_4, is_5, is_6, is_7, wrong_2, wrong_3, wrong_4,
-            wrong_5, wrong_6, wrong_7, bad, zero, pair_high, pair_low, add_2, first_2, four, add_3,
-            first_3, total, folded, unequal
+            self, clk, word, is_2, is_3, is_4, was_4, is_5, is_6, is_7, wrong_2, wrong_3, wrong_to,
+            wrong_type, wrong_4, wrong_5, wrong_6, wrong_7, bad, zero, pair_high, pair_low, add_2,
+            first_2, four, add_3, first_3, total, folded, unequal
         );
         // Stage 1.
         self.swapped.s.next = self.s_word.val();
@@ -90,9 +95,15 @@ impl Logic for RedCheck {
                 | (self.word.q.val().get_bits::<16>(32) != 80)
                 | (self.word.q.val().get_bits::<2>(14) != 0));
         self.wrong_3.d.next = self.is_3.q.val() & (self.word.q.val().get_bits::<8>(48) != 253);
-        self.wrong_4.d.next = self.is_4.q.val()
-            & ((self.word.q.val().get_bits::<32>(32) != self.address.val())
-                | (self.word.q.val().get_bits::<3>(28) != 4));
+        self.differs.next = self.word.q.val().get_bits::<32>(32) ^ self.address.val();
+        self.wrong_to.d.next = bit_cast::<4, 1>(self.differs.val().get_bits::<8>(0).any().into())
+            | (bit_cast::<4, 1>(self.differs.val().get_bits::<8>(8).any().into()) << 1)
+            | (bit_cast::<4, 1>(self.differs.val().get_bits::<8>(16).any().into()) << 2)
+            | (bit_cast::<4, 1>(self.differs.val().get_bits::<8>(24).any().into()) << 3);
+        self.wrong_type.d.next = self.word.q.val().get_bits::<3>(28) != 4;
+        self.was_4.d.next = self.is_4.q.val();
+        self.wrong_4.d.next =
+            self.was_4.q.val() & (self.wrong_to.q.val().any() | self.wrong_type.q.val());
         self.wrong_5.d.next = self.is_5.q.val()
             & ((self.word.q.val().get_bits::<3>(21) != 0)
                 | (self.word.q.val().get_bits::<12>(8) != 49)

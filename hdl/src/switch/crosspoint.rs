@@ -11,6 +11,7 @@ hdl_module! {
     /// its number; 15 words are held back for what that does not see: a frame that was kept up to three clocks
     /// before, and that reduction frames store words 1 to 5 behind the others.
     /// Frames that are kept have 8 words or more; entries are used up 8 clocks apart or more.
+    /// A word is written one clock after w_valid: it is not read before several more have come.
     /// Latency: 1 clock from w_end to entry_valid; entry follows one clock later. rd_data is the word at the head from 2 clocks after
     /// entry_valid rose on; rd_go moves on to the next word, in each clock if need be.
     /// The memory holds two words back: that at the head in its output register, the one behind it before the
@@ -26,13 +27,13 @@ hdl_module! {
         pub w_valid: Signal<In, Bit>,
         /// Its place in the stored frame.
         pub w_offset: Signal<In, Bits<A>>,
-        /// The word.
+        /// The word, one clock later.
         pub w_data: Signal<In, Bits<64>>,
         /// It is the frame's last.
         pub w_end: Signal<In, Bit>,
         /// Keep the frame; only with w_end.
         pub w_take: Signal<In, Bit>,
-        /// What to remember of the frame: words in the lowest bits; with w_end.
+        /// What to remember of the frame: words in the lowest bits, above them a bit for reduction frames; with w_end.
         pub w_entry: Signal<In, Bits<E>>,
         /// A frame waits.
         pub entry_valid: Signal<Out, Bit>,
@@ -57,9 +58,10 @@ hdl_module! {
         /// Entry of the oldest frame, of the next one that is kept.
         first: DFF<Bits<5>>,
         next: DFF<Bits<5>>,
-        /// There is an entry; there was only one in the clock before; there is room for one.
+        /// There is an entry; there was only one in the clock before, in which one was added; there is room for one.
         some: DFF<Bit>,
         only: DFF<Bit>,
+        kept: DFF<Bit>,
         room: DFF<Bit>,
         /// Address of the first word of the frame that comes in.
         base: DFF<Bits<A>>,
@@ -75,6 +77,9 @@ hdl_module! {
         lost: DFF<Bit>,
         /// The word fits.
         fits: DFF<Bit>,
+        /// It is written now; its address.
+        store: DFF<Bit>,
+        place: DFF<Bits<A>>,
         /// The frame is kept.
         keep: Signal<Local, Bit>,
         /// First address behind the frame that comes in, if it is kept now.
@@ -84,13 +89,11 @@ hdl_module! {
         head_2: DFF<Bits<A>>,
         /// rd_data is the word at the head of a whole frame.
         loaded: DFF<Bit>,
-        /// That word is before the output register.
-        ready: DFF<Bit>,
-        /// There was a word between head and base one clock ago.
-        waits: DFF<Bit>,
-        /// The first word of a frame goes to the output register.
-        load: Signal<Local, Bit>,
-        /// The head moves past the last word of the last whole frame.
+        /// The first word of a frame is before the output register and goes into it.
+        load: DFF<Bit>,
+        /// The head is the last word of the last whole frame.
+        final_word: DFF<Bit>,
+        /// It is moved past that.
         emptied: Signal<Local, Bit>,
         a: Param<A, 5>,
     }
@@ -100,15 +103,17 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, base, head, head_1, head_2, gap, space, fits, over, lost, loaded, ready,
-            waits, oldest, first, next, some, only, room
+            self, clk, base, head, head_1, head_2, gap, space, fits, store, place, over, lost,
+            loaded, load, final_word, oldest, first, next, some, only, kept, room
         );
         self.words.clk.next = self.clk.val();
         self.entries.clk.next = self.clk.val();
 
         self.fits.d.next = self.w_beat.val() < self.space.q.val();
-        self.words.wr_en.next = self.w_valid.val() & self.fits.q.val();
-        self.words.wr_addr.next = self.base.q.val() + self.w_offset.val();
+        self.store.d.next = self.w_valid.val() & self.fits.q.val();
+        self.place.d.next = self.base.q.val() + self.w_offset.val();
+        self.words.wr_en.next = self.store.q.val();
+        self.words.wr_addr.next = self.place.q.val();
         self.words.wr_data.next = self.w_data.val();
         self.keep.next =
             self.w_take.val() & self.fits.q.val() & !self.over.q.val() & self.room.q.val();
@@ -131,28 +136,34 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
         self.entries.rd_addr.next = self.first.q.val();
         self.oldest.d.next = self.entries.rd_data.val();
         self.entry.next = self.oldest.q.val();
-        self.entry_red.next = (self.entries.rd_data.val() >> self.a.val())
-            .get_bits::<2>(0)
-            .any();
+        self.entry_red.next = (self.entries.rd_data.val() >> self.a.val()).get_bit(0);
         self.entry_valid.next = self.some.q.val();
         self.room.d.next = (self.next.q.val() + 1) != self.first.q.val();
-        self.only.d.next = ((self.first.q.val() + 1) == self.next.q.val()) & !self.keep.val();
+        self.only.d.next = (self.first.q.val() + 1) == self.next.q.val();
+        self.kept.d.next = self.keep.val();
         if self.entry_pop.val() {
             self.first.d.next = self.first.q.val() + 1;
-            self.some.d.next = !self.only.q.val();
+            self.some.d.next = !self.only.q.val() | self.kept.q.val();
         }
         if self.keep.val() {
             self.next.d.next = self.next.q.val() + 1;
             self.some.d.next = true;
         }
 
-        self.waits.d.next = self.base.q.val() != self.head.q.val();
-        self.load.next = !self.loaded.q.val() & self.ready.q.val() & self.waits.q.val();
-        self.emptied.next = self.rd_go.val() & (self.head_1.q.val() == self.base.q.val());
-        self.loaded.d.next = (self.loaded.q.val() & !self.emptied.val()) | self.load.val();
-        self.ready.d.next = !self.loaded.q.val() & !self.load.val();
+        self.load.d.next =
+            !self.loaded.q.val() & !self.load.q.val() & (self.base.q.val() != self.head.q.val());
+        // Found out one clock ahead; a frame that is kept then has several words.
+        self.final_word.d.next = self.head_1.q.val() == self.base.q.val();
+        if self.rd_go.val() {
+            self.final_word.d.next = self.head_2.q.val() == self.base.q.val();
+        }
+        if self.keep.val() {
+            self.final_word.d.next = false;
+        }
+        self.emptied.next = self.rd_go.val() & self.final_word.q.val();
+        self.loaded.d.next = (self.loaded.q.val() & !self.emptied.val()) | self.load.q.val();
         self.words.rd_addr.next = self.head.q.val();
-        if self.loaded.q.val() | self.load.val() {
+        if self.loaded.q.val() | self.load.q.val() {
             self.words.rd_addr.next = self.head_1.q.val();
         }
         if self.rd_go.val() {
@@ -161,17 +172,18 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
             self.head_1.d.next = self.head_2.q.val();
             self.head_2.d.next = self.head_2.q.val() + 1;
         }
-        self.words.rd_en.next = self.rd_go.val() | self.load.val();
+        self.words.rd_en.next = self.rd_go.val() | self.load.q.val();
         self.rd_data.next = self.words.rd_data.val();
 
         if self.rst.val() {
+            self.store.d.next = false;
             self.base.d.next = 0.into();
             self.head.d.next = 0.into();
             self.head_1.d.next = 1.into();
             self.head_2.d.next = 2.into();
+            self.final_word.d.next = false;
             self.loaded.d.next = false;
-            self.ready.d.next = false;
-            self.waits.d.next = false;
+            self.load.d.next = false;
             self.gap.d.next = 0.into();
             self.space.d.next = 0.into();
             self.first.d.next = 0.into();

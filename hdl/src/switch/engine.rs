@@ -87,13 +87,11 @@ hdl_module! {
         buffer_keys: AsyncRam<16, 2>,
         /// A frame begins.
         begins: Signal<Local, Bit>,
-        /// Number of the word, of the next word.
-        slot: Signal<Local, Bits<4>>,
-        slot_next: DFF<Bits<4>>,
         /// The word of the clock before.
         written: DFF<Bits<64>>,
-        /// The word's number in the frame.
+        /// The word's number in the frame, the next word's: 6 to 11, then 1 to 5.
         number: Signal<Local, Bits<4>>,
+        number_next: DFF<Bits<4>>,
         /// Place that is filled, places that wait to be sent.
         place: DFF<Bits<2>>,
         held: DFF<Bits<3>>,
@@ -107,7 +105,7 @@ hdl_module! {
 impl Logic for RedEngine {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, slot_next, written, place, held, passes);
+        dff_setup!(self, clk, number_next, written, place, held, passes);
         self.matcher.clk.next = self.clk.val();
         self.matcher.rst.next = self.rst.val();
         self.values.clk.next = self.clk.val();
@@ -118,19 +116,18 @@ impl Logic for RedEngine {
         self.buffer_keys.clk.next = self.clk.val();
 
         self.begins.next = self.s_valid.val() & self.s_first.val();
-        self.slot.next = self.slot_next.q.val();
+        self.number.next = self.number_next.q.val();
         if self.s_first.val() {
-            self.slot.next = 0.into();
+            self.number.next = 6.into();
         }
         if self.s_valid.val() {
-            self.slot_next.d.next = self.slot.val() + 1;
+            self.number_next.d.next = self.number.val() + 1;
+            if self.number.val() == 11 {
+                self.number_next.d.next = 1.into();
+            }
         }
 
         // Every frame goes into the buffer; its place is kept if it passes.
-        self.number.next = self.slot.val() + 6;
-        if self.slot.val() >= 6 {
-            self.number.next = self.slot.val() - 5;
-        }
         self.buffer.wr_en.next = self.s_valid.val();
         self.buffer.wr_addr.next =
             (bit_cast::<6, 2>(self.place.q.val()) << 4) | bit_cast::<6, 4>(self.number.val());
@@ -157,7 +154,7 @@ impl Logic for RedEngine {
         if self.push.val() {
             self.passes.d.next = true;
         }
-        if self.s_valid.val() & (self.slot.val() == 10) & self.passes.q.val() {
+        if self.s_valid.val() & (self.number.val() == 5) & self.passes.q.val() {
             self.place.d.next = self.place.q.val() + 1;
         }
         if self.push.val() & !self.emit.freed.val() {
@@ -192,6 +189,9 @@ impl Logic for RedEngine {
         self.values.s_first.next = self.begins.val();
         self.values.s_data.next = self.s_data.val();
         self.values.cfg_ieee_nan.next = self.cfg_ieee_nan.val();
+        self.values.m_soon.next = self.matcher.m_soon.val();
+        self.values.m_hit.next = self.matcher.m_hit.val();
+        self.values.m_load.next = self.matcher.m_load.val();
         self.values.m_index.next = self.matcher.m_index.val();
         self.values.m_empty.next = self.matcher.m_empty.val();
         self.values.m_mismatched.next = self.matcher.m_mismatched.val();
@@ -202,6 +202,7 @@ impl Logic for RedEngine {
         self.values.c_differs.next = self.matcher.c_differs.val();
         self.values.c_over.next = self.matcher.c_over.val();
         self.values.c_index.next = self.matcher.c_index.val();
+        self.values.c_onehot.next = self.matcher.c_onehot.val();
         self.values.q_index.next = self.emit.q_index.val();
         self.values.q_word.next = self.emit.q_word.val();
 
@@ -227,7 +228,7 @@ impl Logic for RedEngine {
         self.m_data.next = self.emit.m_data.val();
         self.m_last.next = self.emit.m_last.val();
         if self.rst.val() {
-            self.slot_next.d.next = 0.into();
+            self.number_next.d.next = 6.into();
             self.place.d.next = 0.into();
             self.held.d.next = 0.into();
             self.passes.d.next = false;

@@ -61,7 +61,8 @@ hdl_module! {
         pub sent: Signal<Out, Bit>,
         valids: GatherBits<N>,
         entries: OneHotMux<E, N>,
-        words: OneHotMux<64, N>,
+        words_low: OneHotMux<32, N>,
+        words_high: OneHotMux<32, N>,
         /// Plain words on their way to the MAC: data 63:0, last 64, bytes less one 67:65. Words stop coming when there
         /// are 8, so it is never full.
         plain: AsyncRam<68, 4>,
@@ -83,6 +84,9 @@ hdl_module! {
         /// The next frame: there is one; its input. Its entry shows until it begins.
         pick_valid: DFF<Bit>,
         pick: DFF<Bits<N>>,
+        /// A copy of pick; reset otherwise, or synthesis would merge them.
+        shows: DFF<Bits<N>>,
+        shown_kind: Signal<Local, Bits<2>>,
         pick_kind: Signal<Local, Bits<2>>,
         /// Inputs whose oldest frame may begin: there is room where it goes.
         fits: Bank<DFF<Bit>, N>,
@@ -113,6 +117,10 @@ hdl_module! {
         s2_last: DFF<Bit>,
         /// The queues whose word moves, whose entry is used up.
         go: DFF<Bits<N>>,
+        /// Copies of go, for each half of the word.
+        sel_low: DFF<Bits<N>>,
+        sel_high: DFF<Bits<N>>,
+        moves: Signal<Local, Bits<N>>,
         pop: DFF<Bits<N>>,
         s2_kind: DFF<Bits<2>>,
         s2_keep: DFF<Bits<3>>,
@@ -132,9 +140,10 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, last, pick_valid, pick, shut, active, from, left, one_left, kind, is_red,
-            keep, plain_room, plain_head, plain_tail, plain_some, s2_valid, s2_first, s2_last, go,
-            pop, s2_kind, s2_keep, s3_plain, s3_red, s3_first, s3_last, s3_kind, s3_keep, s3_data
+            self, clk, shows, sel_low, sel_high, last, pick_valid, pick, shut, active, from, left,
+            one_left, kind, is_red, keep, plain_room, plain_head, plain_tail, plain_some, s2_valid,
+            s2_first, s2_last, go, pop, s2_kind, s2_keep, s3_plain, s3_red, s3_first, s3_last,
+            s3_kind, s3_keep, s3_data
         );
         self.plain.clk.next = self.clk.val();
         self.tx.clk.next = self.clk.val();
@@ -144,7 +153,8 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         for i in 0..N {
             self.valids.s[i].next = self.q_valid[i].val();
             self.entries.s[i].next = self.q_entry[i].val();
-            self.words.s[i].next = self.q_data[i].val();
+            self.words_low.s[i].next = self.q_data[i].val().get_bits::<32>(0);
+            self.words_high.s[i].next = self.q_data[i].val().get_bits::<32>(32);
             self.fits[i].clock.next = self.clk.val();
             self.fits[i].d.next = self.plain_next.val();
             if self.q_red[i].val() {
@@ -155,9 +165,13 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
 
         // Stage 2: words move while there is room behind.
         self.plain_room.d.next = self.plain_next.val();
-        self.entries.sel.next = self.pick.q.val();
-        self.pick_kind.next = (self.entries.m.val() >> self.a.val()).get_bits::<2>(0);
-        if (self.pick.q.val() & self.own.val()).any() {
+        self.entries.sel.next = self.shows.q.val();
+        self.shown_kind.next = (self.entries.m.val() >> self.a.val()).get_bits::<2>(0);
+        self.pick_kind.next = self.shown_kind.val();
+        if self.shown_kind.val().all() {
+            self.pick_kind.next = 2.into();
+        }
+        if (self.shows.q.val() & self.own.val()).any() {
             self.pick_kind.next = 3.into();
         }
         // What begins is loaded as long as nothing passes.
@@ -187,10 +201,13 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             self.left.d.next = self.entries.m.val().get_bits::<A>(0);
             self.one_left.d.next = false;
         }
-        self.go.d.next = self.begin.val();
+        self.moves.next = self.begin.val();
         if self.flow.val() {
-            self.go.d.next = self.from.q.val();
+            self.moves.next = self.from.q.val();
         }
+        self.go.d.next = self.moves.val();
+        self.sel_low.d.next = self.moves.val();
+        self.sel_high.d.next = self.moves.val();
         self.pop.d.next = self.begin.val();
         for i in 0..N {
             self.q_pop[i].next = self.pop.q.val().get_bit(i);
@@ -216,20 +233,23 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             self.shut.d.next = self.pick.q.val() | self.turns.choice.val();
             self.pick_valid.d.next = self.req.val().any();
             self.pick.d.next = self.turns.choice.val();
+            self.shows.d.next = self.turns.choice.val();
             if self.req.val().any() {
                 self.last.d.next = self.turns.choice.val();
             }
         }
 
         // Stage 3: the crossbar.
-        self.words.sel.next = self.go.q.val();
+        self.words_low.sel.next = self.sel_low.q.val();
+        self.words_high.sel.next = self.sel_high.q.val();
         self.s3_plain.d.next = self.s2_valid.q.val() & (self.s2_kind.q.val() == 0);
         self.s3_red.d.next = self.s2_valid.q.val() & (self.s2_kind.q.val() != 0);
         self.s3_first.d.next = self.s2_first.q.val();
         self.s3_last.d.next = self.s2_last.q.val();
         self.s3_kind.d.next = self.s2_kind.q.val();
         self.s3_keep.d.next = self.s2_keep.q.val();
-        self.s3_data.d.next = self.words.m.val();
+        self.s3_data.d.next = bit_cast::<64, 32>(self.words_low.m.val())
+            | (bit_cast::<64, 32>(self.words_high.m.val()) << 32);
         self.eng_valid.next = self.s3_red.q.val();
         self.eng_data.next = self.s3_data.q.val();
         self.eng_first.next = self.s3_first.q.val();
@@ -278,6 +298,7 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             self.plain_some.d.next = false;
             self.s2_valid.d.next = false;
             self.go.d.next = 0.into();
+            self.sel_high.d.next = self.own.val();
             self.pop.d.next = 0.into();
             self.s3_plain.d.next = false;
             self.s3_red.d.next = false;

@@ -6,9 +6,10 @@ use crate::prelude::*;
 
 hdl_module! {
     /// Input of a switch port: checks each frame, looks up where it goes and hands its words on.
-    /// Never stalls: one word a clock, frames back to back. Latency: 2 clocks from s_axis to m_*,
+    /// Never stalls: one word a clock, frames back to back. Latency: 2 clocks from s_axis to m_*, 3 to m_data,
     /// and the decision comes with the frame's last word.
-    /// Stages: 1 word registered, its place and faults known; 2 aligned, m_*. Beside it, from the first word: 2 to 4
+    /// Stages: 1 word registered, its place and faults known; 2 aligned, m_*; 3 m_data, on its way to all queues.
+    /// Beside it, from the first word: 2 to 4
     /// the tables, 5 their entry, 6 ports decoded, 7 where to, 8 ready for the last word, which is the eighth or later.
     /// From the words with header fields: 3 to 8 their checks, 9 the sum of them.
     /// A reduction frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11, and stored from
@@ -63,13 +64,13 @@ hdl_module! {
         pub m_valid: Signal<Out, Bit>,
         /// Its place in the stored frame.
         pub m_offset: Signal<Out, Bits<A>>,
-        /// The word.
+        /// The word, one clock later.
         pub m_data: Signal<Out, Bits<64>>,
         /// It is the frame's last.
         pub m_end: Signal<Out, Bit>,
         /// Ports whose queue keeps the frame; only with m_end.
         pub m_take: Signal<Out, Bits<N>>,
-        /// Words, kind (0 plain, 1 up, 2 pass), bytes in the last word less one; with m_end.
+        /// Words, kind (0 plain, 1 up, 3 pass), bytes in the last word less one; with m_end.
         pub m_entry: Signal<Out, Bits<E>>,
         /// A frame has ended.
         pub ev_valid: Signal<Out, Bit>,
@@ -86,18 +87,21 @@ hdl_module! {
         r_data: DFF<Bits<64>>,
         r_end: DFF<Bit>,
         r_beat: DFF<Bits<A>>,
-        /// The place of the word if the frame is a reduction frame.
-        r_moved: DFF<Bits<A>>,
+        /// The place of the word if the frame is a reduction frame, modulo 16.
+        r_moved: DFF<Bits<4>>,
         /// Bytes present, less one.
         r_bytes: DFF<Bits<3>>,
         /// If it is the last: the frame is runt, too long, ragged or marked bad; a reduction frame of a wrong length.
         r_bad: DFF<Bit>,
         r_length: DFF<Bit>,
-        /// Number of the next word.
+        /// Number of the next word; of a frame that is too long it stands still.
         beat: DFF<Bits<A>>,
-        /// The same from 0 to 11, a bit each.
+        /// The same from 0 to 11, a bit each; its place if the frame is a reduction frame.
         place: DFF<Bits<12>>,
-        beat_full: Signal<Local, Bit>,
+        moved: DFF<Bits<4>>,
+        /// The frame is a runt if that word is its last; it is too long.
+        runt: DFF<Bit>,
+        long: DFF<Bit>,
         first: Signal<Local, Bit>,
         second: Signal<Local, Bit>,
         /// Its number is 0, 2, 4, 6.
@@ -174,6 +178,8 @@ hdl_module! {
         w_valid: DFF<Bit>,
         w_offset: DFF<Bits<A>>,
         w_data: DFF<Bits<64>>,
+        /// Stage 3.
+        x_data: DFF<Bits<64>>,
         w_end: DFF<Bit>,
         w_take: DFF<Bits<N>>,
         w_entry: DFF<Bits<E>>,
@@ -210,6 +216,9 @@ impl<
             r_length,
             beat,
             place,
+            moved,
+            runt,
+            long,
             at_0,
             at_2,
             at_4,
@@ -248,6 +257,7 @@ impl<
             w_valid,
             w_offset,
             w_data,
+            x_data,
             w_end,
             w_take,
             w_entry,
@@ -260,19 +270,27 @@ impl<
         self.r_data.d.next = self.s_axis_rx_tdata.val();
         self.r_end.d.next = self.s_axis_rx_tvalid.val() & self.s_axis_rx_tlast.val();
         self.r_beat.d.next = self.beat.q.val();
-        self.r_moved.d.next = self.beat.q.val() + 5;
-        if !self.place.q.val().get_bits::<6>(0).any() {
-            self.r_moved.d.next = self.beat.q.val() - 6;
-        }
-        self.beat_full.next = self.beat.q.val().all();
+        self.r_moved.d.next = self.moved.q.val();
         if self.s_axis_rx_tvalid.val() {
-            if !self.beat_full.val() {
+            // No word beyond the last 16 fits into an empty queue.
+            if !self.long.q.val() {
                 self.beat.d.next = self.beat.q.val() + 1;
+                self.long.d.next = !self.beat.q.val() == 16;
             }
             self.place.d.next = self.place.q.val() << 1;
+            self.moved.d.next = self.moved.q.val() + 1;
+            if self.place.q.val().get_bit(5) {
+                self.moved.d.next = 0.into();
+            }
+            if self.place.q.val().get_bit(6) {
+                self.runt.d.next = false;
+            }
             if self.s_axis_rx_tlast.val() {
                 self.beat.d.next = 0.into();
                 self.place.d.next = 1.into();
+                self.moved.d.next = 5.into();
+                self.runt.d.next = true;
+                self.long.d.next = false;
             }
         }
         self.first.next = self.s_axis_rx_tvalid.val() & self.place.q.val().get_bit(0);
@@ -306,8 +324,8 @@ impl<
         }
         self.r_bad.d.next = self.ragged_now.val()
             | self.s_axis_rx_tuser.val()
-            | self.place.q.val().get_bits::<7>(0).any()
-            | !(!self.beat.q.val() >> 4).any();
+            | self.runt.q.val()
+            | self.long.q.val();
         self.r_length.d.next =
             self.red.q.val() & (!self.place.q.val().get_bit(11) | (self.keep.val() != 0x3f));
         self.bytes_2.next = self.keep.val().get_bit(4);
@@ -436,7 +454,7 @@ impl<
                     | (bit_cast::<64, 13>(self.a_address.q.val().get_bits::<13>(3)) << 3)
                     | bit_cast::<64, 3>(self.a_address.q.val().get_bits::<3>(18));
             }
-            self.w_offset.d.next = self.r_moved.q.val();
+            self.w_offset.d.next = bit_cast::<A, 4>(self.r_moved.q.val());
         }
 
         self.check.clk.next = self.clk.val();
@@ -452,7 +470,7 @@ impl<
         self.d_malformed.d.next = self.red.q.val()
             & (self.check.malformed.val() | (self.check.no_count.val() & !self.t_down.q.val()));
         if self.red.q.val() {
-            self.d_kind.d.next = 2.into();
+            self.d_kind.d.next = 3.into();
             if self.t_engine.q.val() & !self.t_down.q.val() {
                 self.d_kind.d.next = 1.into();
             }
@@ -493,7 +511,8 @@ impl<
         self.m_beat.next = self.r_beat.q.val();
         self.m_valid.next = self.w_valid.q.val();
         self.m_offset.next = self.w_offset.q.val();
-        self.m_data.next = self.w_data.q.val();
+        self.x_data.d.next = self.w_data.q.val();
+        self.m_data.next = self.x_data.q.val();
         self.m_end.next = self.w_end.q.val();
         self.m_take.next = self.w_take.q.val();
         self.m_entry.next = self.w_entry.q.val();
@@ -506,6 +525,9 @@ impl<
             self.at_0.d.next = false;
             self.beat.d.next = 0.into();
             self.place.d.next = 1.into();
+            self.moved.d.next = 5.into();
+            self.runt.d.next = true;
+            self.long.d.next = false;
             self.w_valid.d.next = false;
             self.w_end.d.next = false;
             self.w_take.d.next = 0.into();

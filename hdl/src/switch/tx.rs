@@ -45,16 +45,18 @@ hdl_module! {
         out_valid: DFF<Bit>,
         out_data: DFF<Bits<68>>,
         /// What came while it was stalled.
-        spare_valid: DFF<Bit>,
         spare_data: DFF<Bits<68>>,
-        /// There is nothing in the spare register: a copy of its own, for what decides.
+        /// There is nothing in the spare register, nothing in the output register.
         open: DFF<Bit>,
+        out_empty: DFF<Bit>,
+        /// The output register takes a word.
         out_free: Signal<Local, Bit>,
-        spare_next: Signal<Local, Bit>,
         offered: Signal<Local, Bit>,
         /// A plain word, its flags as in the output register.
         held: DFF<Bit>,
         word: DFF<Bits<68>>,
+        /// There is none: a register of its own, for what enables the others.
+        bare: DFF<Bit>,
         /// It goes, or there is none.
         free: Signal<Local, Bit>,
         /// The plain stream is chosen.
@@ -78,23 +80,16 @@ impl Logic for SwitchTx {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self,
-            clk,
-            held,
-            word,
-            plain,
-            in_red,
-            leaves,
-            out_valid,
-            out_data,
-            spare_valid,
-            spare_data,
-            open
+            self, clk, held, word, plain, in_red, leaves, out_valid, out_data, out_empty,
+            spare_data, open, bare
         );
         self.free.next = !self.held.q.val() | (self.plain.q.val() & self.open.q.val());
         self.plain_ready.next = self.free.val();
         if self.free.val() {
             self.held.d.next = self.plain_valid.val();
+            self.bare.d.next = !self.plain_valid.val();
+        }
+        if self.bare.q.val() | (self.plain.q.val() & self.open.q.val()) {
             self.word.d.next = bit_cast::<68, 64>(self.plain_data.val())
                 | (bit_cast::<68, 1>(self.plain_last.val().into()) << 64)
                 | (bit_cast::<68, 3>(self.plain_keep.val()) << 65);
@@ -107,18 +102,19 @@ impl Logic for SwitchTx {
             self.chosen.next = self.word.q.val();
             self.offered.next = self.held.q.val();
         }
-        self.out_free.next = self.m_axis_tx_tready.val() | !self.out_valid.q.val();
-        self.spare_next.next =
-            !self.out_free.val() & (self.spare_valid.q.val() | self.offered.val());
-        self.spare_valid.d.next = self.spare_next.val();
-        self.open.d.next = !self.spare_next.val();
-        if !self.spare_valid.q.val() {
+        // Two registers say whether there is a word in the output register: one decides, one enables.
+        self.out_free.next = self.m_axis_tx_tready.val() | self.out_empty.q.val();
+        self.open.d.next = self.m_axis_tx_tready.val()
+            | !self.out_valid.q.val()
+            | (self.open.q.val() & !self.offered.val());
+        if self.open.q.val() {
             self.spare_data.d.next = self.chosen.val();
         }
         if self.out_free.val() {
-            self.out_valid.d.next = self.offered.val() | self.spare_valid.q.val();
+            self.out_valid.d.next = self.offered.val() | !self.open.q.val();
+            self.out_empty.d.next = !self.offered.val() & self.open.q.val();
             self.out_data.d.next = self.chosen.val();
-            if self.spare_valid.q.val() {
+            if !self.open.q.val() {
                 self.out_data.d.next = self.spare_data.q.val();
             }
         }
@@ -157,11 +153,12 @@ impl Logic for SwitchTx {
         self.sent.next = self.leaves.q.val();
         if self.rst.val() {
             self.held.d.next = false;
+            self.bare.d.next = true;
             self.plain.d.next = false;
             self.in_red.d.next = false;
             self.leaves.d.next = false;
             self.out_valid.d.next = false;
-            self.spare_valid.d.next = false;
+            self.out_empty.d.next = true;
             self.open.d.next = true;
         }
     }

@@ -37,7 +37,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "RED-12: a timer set during a visit runs at once",
         "red_match_d8",
-        "|(visit_onehot & fresh_reg)",
+        "|(visit_at_reg & fresh_reg)",
         "1'b0",
     ),
     (

@@ -52,8 +52,8 @@ const MUTATIONS: &[Mutation] = &[
     (
         "zero down",
         "red_flt_add.v",
-        "",
-        "s_rounding == 2'd2",
+        "s1_opposite_reg) ? ",
+        "(s1_rounding_reg == 2'd2)",
         "1'b0",
     ),
     ("tie of indexes", CHOOSE, "s1_tie_reg ? ", "!below", "below"),

@@ -27,10 +27,16 @@ hdl_module! {
         pub s_data: Signal<In, Bits<64>>,
         /// MINNUM and MAXNUM as IEEE 754: a signalling NaN gives a NaN.
         pub cfg_ieee_nan: Signal<In, Bit>,
+        /// Clock 1: descriptor of the frame; the same, one-hot, zero if it has none.
+        pub m_soon: Signal<In, Bits<3>>,
+        /// One-hot.
+        pub m_hit: Signal<In, Bits<8>>,
         /// From clock 2: descriptor of the frame.
         pub m_index: Signal<In, Bits<3>>,
         /// It has no contribution yet.
         pub m_empty: Signal<In, Bit>,
+        /// The frame's values replace what it has.
+        pub m_load: Signal<In, Bit>,
         /// Its operations disagree.
         pub m_mismatched: Signal<In, Bit>,
         /// Reduction header, most significant byte first.
@@ -47,6 +53,8 @@ hdl_module! {
         pub c_over: Signal<In, Bit>,
         /// Its descriptor.
         pub c_index: Signal<In, Bits<3>>,
+        /// One-hot.
+        pub c_onehot: Signal<In, Bits<8>>,
         /// Descriptor wanted for sending.
         pub q_index: Signal<In, Bits<3>>,
         /// Its word that is wanted.
@@ -102,16 +110,18 @@ hdl_module! {
         t16: DFF<Bit>,
         t17: DFF<Bit>,
         t18: DFF<Bit>,
-        /// The frame's values replace the accumulator.
-        load: Signal<Local, Bit>,
         is_data: Signal<Local, Bit>,
         data_word: DFF<Bits<2>>,
+        /// The accumulator's word for the lane. Only its reset keeps it apart from the index that others read with.
+        a_place: DFF<Bits<5>>,
         /// Clocks 3 to 6: operands.
         l_valid: DFF<Bit>,
         l_word: DFF<Bits<2>>,
         l_op: DFF<Bits<6>>,
         l_a: DFF<Bits<64>>,
         l_b: DFF<Bits<64>>,
+        /// Which quarters of l_b are not zero.
+        l_any: DFF<Bits<4>>,
         /// Data words of the frame that are not zero, the last in bit 3.
         in_filled: DFF<Bits<4>>,
         l_shift: DFF<Bit>,
@@ -146,6 +156,7 @@ hdl_module! {
         rec_over: DFF<Bit>,
         rec_repsum: DFF<Bit>,
         rec_index: DFF<Bits<3>>,
+        rec_onehot: DFF<Bits<8>>,
         rec_rc: DFF<Bits<4>>,
         rec_weight: DFF<Bits<8>>,
         rec_oflow: DFF<Bits<2>>,
@@ -202,6 +213,8 @@ hdl_module! {
         follows: DFF<Bit>,
         /// The next frame came 11 clocks later; each word that it reads is the one that is stored.
         near: DFF<Bit>,
+        /// It is of the same descriptor.
+        near_hit: DFF<Bit>,
         near_store: DFF<Bit>,
         counts: DFF<Bit>,
         counts_moved: DFF<Bit>,
@@ -264,6 +277,8 @@ impl Logic for RedAccumulate {
             l_op,
             l_a,
             l_b,
+            l_any,
+            a_place,
             in_filled,
             l_shift,
             t3_weight,
@@ -287,6 +302,7 @@ impl Logic for RedAccumulate {
             rec_over,
             rec_repsum,
             rec_index,
+            rec_onehot,
             rec_rc,
             rec_weight,
             rec_oflow,
@@ -314,6 +330,7 @@ impl Logic for RedAccumulate {
             store,
             follows,
             near,
+            near_hit,
             near_store,
             late_combine,
             late_index,
@@ -360,28 +377,37 @@ impl Logic for RedAccumulate {
 
         // Clocks 2 to 5: operands. OR with nothing copies the frame's words.
         self.swap.s.next = self.s_data.val();
-        self.load.next =
-            self.m_empty.val() | (!self.m_mismatched.val() & self.m_header.val().get_bit(50));
         self.is_data.next = self.t2.q.val() | self.t3.q.val() | self.t4.q.val() | self.t5.q.val();
         self.data_word.d.next = self.data_word.q.val() + 1;
         if self.t1.q.val() {
             self.data_word.d.next = 0.into();
         }
-        self.words.rd_addr.next =
-            (bit_cast::<5, 3>(self.m_index.val()) << 2) | bit_cast::<5, 2>(self.data_word.q.val());
+        self.a_place.d.next = self.a_place.q.val() + 1;
+        if self.t1.q.val() {
+            self.a_place.d.next = bit_cast::<5, 3>(self.m_soon.val()) << 2;
+        }
+        self.words.rd_addr.next = self.a_place.q.val();
         self.l_valid.d.next = self.is_data.val();
         self.l_word.d.next = self.data_word.q.val();
         self.l_op.d.next = self.m_header.val().get_bits::<6>(11);
         self.l_a.d.next = self.words.rd_data.val();
-        if self.load.val() {
+        // Of a frame that follows at once: what is stored now. Sources of operations that differ are not combined.
+        if self.near_store.q.val() & self.near_hit.q.val() {
+            self.l_a.d.next = self.lane.m_data.val();
+        }
+        if self.m_load.val() {
             self.l_op.d.next = 2.into();
             self.l_a.d.next = 0.into();
         }
         self.l_b.d.next = self.swap.m.val();
+        self.l_any.d.next = bit_cast::<4, 1>(self.s_data.val().get_bits::<16>(0).any().into())
+            | (bit_cast::<4, 1>(self.s_data.val().get_bits::<16>(16).any().into()) << 1)
+            | (bit_cast::<4, 1>(self.s_data.val().get_bits::<16>(32).any().into()) << 2)
+            | (bit_cast::<4, 1>(self.s_data.val().get_bits::<16>(48).any().into()) << 3);
         self.l_shift.d.next = self.is_data.val();
         if self.l_shift.q.val() {
             self.in_filled.d.next = (self.in_filled.q.val() >> 1)
-                | (bit_cast::<4, 1>(self.l_b.q.val().any().into()) << 3);
+                | (bit_cast::<4, 1>(self.l_any.q.val().any().into()) << 3);
         }
 
         // Clocks 2 to 4: REPSUM, how far the two sums are apart.
@@ -442,12 +468,13 @@ impl Logic for RedAccumulate {
         if self.c_valid.val() {
             self.rec_combine.d.next = self.c_combine.val();
             self.rec_first.d.next = self.c_first.val();
-            self.rec_load.d.next = self.load.val();
+            self.rec_load.d.next = self.m_load.val();
             self.rec_differs.d.next = self.c_differs.val();
             self.rec_keeps.d.next = self.m_mismatched.val() & !self.m_empty.val();
             self.rec_over.d.next = self.c_over.val();
             self.rec_repsum.d.next = self.m_header.val().get_bits::<6>(11) == 0x30;
             self.rec_index.d.next = self.c_index.val();
+            self.rec_onehot.d.next = self.c_onehot.val();
             self.rec_rc.d.next = self.m_header.val().get_bits::<4>(47);
             self.rec_weight.d.next = self.t4_weight.q.val();
             if self.t4_nan.q.val() {
@@ -459,7 +486,7 @@ impl Logic for RedAccumulate {
             if self.c_differs.val() {
                 self.rec_weight.d.next = 0.into();
             }
-            if self.load.val() {
+            if self.m_load.val() {
                 self.rec_weight.d.next = self.m_header.val().get_bits::<8>(51);
             }
             self.rec_oflow.d.next = self.m_header.val().get_bits::<2>(59);
@@ -585,14 +612,13 @@ impl Logic for RedAccumulate {
                 & !self.rec_keeps.q.val()
                 & !self.result_word.val().get_bit(3);
         self.store.d.next = self.stores.val();
-        self.follows_at.next = self.stores.val()
-            & self.t4.q.val()
-            & self.t15.q.val()
-            & (self.rec_index.q.val() == self.m_index.val());
+        self.follows_at.next =
+            self.stores.val() & self.t4.q.val() & self.t15.q.val() & self.near_hit.q.val();
         self.follows.d.next = self.follows_at.val()
             & (self.result_word.val().get_bits::<2>(0) == self.r_next.val().get_bits::<2>(0));
         if self.t1.q.val() {
             self.near.d.next = self.t12.q.val();
+            self.near_hit.d.next = (self.m_hit.val() & self.rec_onehot.q.val()).any();
         }
         self.near_store.d.next = self.stores.val()
             & ((self.t1.q.val() & self.t12.q.val()) | (!self.t1.q.val() & self.near.q.val()));
@@ -619,14 +645,6 @@ impl Logic for RedAccumulate {
         self.words_q.wr_en.next = self.store.q.val();
         self.words_q.wr_addr.next = self.place.q.val();
         self.words_q.wr_data.next = self.result.val();
-
-        // Clocks 2 to 5 of a frame that follows at once.
-        if self.near_store.q.val()
-            & (self.place.q.val().get_bits::<3>(2) == self.m_index.val())
-            & !self.load.val()
-        {
-            self.l_a.d.next = self.result.val();
-        }
 
         // Clocks 5 to 8: the accumulator's word that goes with the frame's.
         self.r_place.next = (bit_cast::<5, 3>(self.r_index.q.val()) << 2)
@@ -770,6 +788,7 @@ impl Logic for RedAccumulate {
             self.t16.d.next = false;
             self.t17.d.next = false;
             self.t18.d.next = false;
+            self.a_place.d.next = 0.into();
             self.rec_combine.d.next = false;
             self.near_store.d.next = false;
             self.store.d.next = false;

@@ -90,7 +90,6 @@ hdl_module! {
         swap: ByteSwap,
         cookie: ByteSwap,
         late: ByteSwap,
-        swap_dfa: ByteSwap,
         /// The job under way and the number of the word that is composed.
         busy: DFF<Bit>,
         passing: DFF<Bit>,
@@ -103,18 +102,18 @@ hdl_module! {
         flows: Signal<Local, Bit>,
         /// Destination address.
         dfa: Signal<Local, Bits<32>>,
+        /// That of a result, one clock earlier.
+        to: Signal<Local, Bits<32>>,
         /// Checksum of the header: constant part, two sums, total, folded.
         sum_base: DFF<Bits<18>>,
         sum_low: DFF<Bits<17>>,
         sum_high: DFF<Bits<19>>,
         sum_all: DFF<Bits<20>>,
         sum_folded: DFF<Bits<17>>,
-        checksum: Signal<Local, Bits<16>>,
+        checksum: DFF<Bits<16>>,
         repsum: Signal<Local, Bit>,
         /// What was read for the word that is composed: its number, job, value, word in the buffer, descriptor.
         c_valid: DFF<Bit>,
-        c_word: DFF<Bits<4>>,
-        c_passing: DFF<Bit>,
         c_place: DFF<Bits<5>>,
         c_data: DFF<Bits<64>>,
         c_kept: DFF<Bits<64>>,
@@ -131,8 +130,15 @@ hdl_module! {
         c_late: DFF<Bit>,
         r_place: Signal<Local, Bits<5>>,
         c_value: Signal<Local, Bits<64>>,
-        /// Number of the word, from 0 to 7, a bit each; weight that is shown.
+        /// Number of the word, from 0 to 7, a bit each: of a result, and 0 and 4 of a frame that passes. Word 4 of a
+        /// result, one of its values, the last word; a frame that passes keeps the first, the second half.
         c_is: DFF<Bits<8>>,
+        c_type: DFF<Bit>,
+        c_is_value: DFF<Bit>,
+        c_last: DFF<Bit>,
+        c_low: DFF<Bit>,
+        c_high: DFF<Bit>,
+        /// Weight that is shown.
         shown_m: Signal<Local, Bits<8>>,
         word_0: Signal<Local, Bits<64>>,
         word_1: Signal<Local, Bits<64>>,
@@ -143,9 +149,10 @@ hdl_module! {
         word_6: Signal<Local, Bits<64>>,
         word_7: Signal<Local, Bits<64>>,
         word_8: Signal<Local, Bits<64>>,
-        /// Word of a result, most significant byte first; of a passing frame; the one that is sent.
+        /// Word of a result, most significant byte first; halves of one of a passing frame.
         composed: Signal<Local, Bits<64>>,
-        kept: Signal<Local, Bits<64>>,
+        kept_low: Signal<Local, Bits<32>>,
+        kept_high: Signal<Local, Bits<32>>,
         /// The word behind the one that leaves.
         p_valid_q: DFF<Bit>,
         p_word: DFF<Bits<64>>,
@@ -174,11 +181,11 @@ impl Logic for RedEmit {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, c_is, c_same, job_head, job_tail, job_some, busy, passing, index, word,
-            sum_base, sum_low, sum_high, sum_all, sum_folded, c_valid, c_word, c_passing, c_place,
-            c_data, c_kept, c_key, c_vni, c_cookie, c_seqno, c_count, c_op, c_m, p_valid_q, p_word,
-            p_last, p_codes, p_stale, c_late, p_repsum, q_valid, q_bytes, q_last, held, held_data,
-            held_last
+            self, clk, c_is, c_type, c_is_value, c_last, c_low, c_high, c_same, job_head, job_tail,
+            job_some, busy, passing, index, word, sum_base, sum_low, sum_high, sum_all, sum_folded,
+            checksum, c_valid, c_place, c_data, c_kept, c_key, c_vni, c_cookie, c_seqno, c_count,
+            c_op, c_m, p_valid_q, p_word, p_last, p_codes, p_stale, c_late, p_repsum, q_valid,
+            q_bytes, q_last, held, held_data, held_last
         );
         self.jobs.clk.next = self.clk.val();
         self.job_push.next = self.j_valid.val() | self.p_valid.val();
@@ -224,8 +231,6 @@ impl Logic for RedEmit {
             | bit_cast::<5, 2>(self.word.q.val().get_bits::<2>(0));
         if self.flows.val() {
             self.c_valid.d.next = self.busy.q.val();
-            self.c_word.d.next = self.word.q.val();
-            self.c_passing.d.next = self.passing.q.val();
             self.c_place.d.next = self.r_place.val();
             self.c_data.d.next = self.q_data.val();
             self.c_kept.d.next = self.b_data.val();
@@ -257,8 +262,7 @@ impl Logic for RedEmit {
         }
         self.p_stale.d.next = self.flows.val()
             & self.w_valid.val()
-            & !self.c_passing.q.val()
-            & self.c_word.q.val().get_bit(3)
+            & self.c_is_value.q.val()
             & (self.w_place.val() == self.c_place.q.val());
         self.c_value.next = self.c_data.q.val();
         if self.c_late.q.val() {
@@ -272,19 +276,23 @@ impl Logic for RedEmit {
             | (bit_cast::<32, 3>(self.c_key.q.val().get_bits::<3>(0)) << 18)
             | (bit_cast::<32, 13>(self.c_key.q.val().get_bits::<13>(3)) << 3);
 
-        // The checksum is wanted with word 3.
+        // The checksum is wanted with word 3; it begins with the key in the clock in which that is read.
+        self.to.next = (bits::<32>(0x1ff) << 23)
+            | bits::<32>(7)
+            | (bit_cast::<32, 3>(self.q_key.val().get_bits::<3>(0)) << 18)
+            | (bit_cast::<32, 13>(self.q_key.val().get_bits::<13>(3)) << 3);
         self.sum_base.d.next = bit_cast::<18, 16>(self.cfg_address.val().get_bits::<16>(0))
             + bit_cast::<18, 16>(self.cfg_address.val().get_bits::<16>(16))
             + 0x864d;
-        self.sum_low.d.next = bit_cast::<17, 16>(self.dfa.val().get_bits::<16>(0))
-            + bit_cast::<17, 16>(self.c_vni.q.val());
-        self.sum_high.d.next = bit_cast::<19, 16>(self.dfa.val().get_bits::<16>(16))
+        self.sum_low.d.next = bit_cast::<17, 16>(self.to.val().get_bits::<16>(0))
+            + bit_cast::<17, 16>(self.q_key.val().get_bits::<16>(16));
+        self.sum_high.d.next = bit_cast::<19, 16>(self.to.val().get_bits::<16>(16))
             + bit_cast::<19, 18>(self.sum_base.q.val());
         self.sum_all.d.next =
             bit_cast::<20, 17>(self.sum_low.q.val()) + bit_cast::<20, 19>(self.sum_high.q.val());
         self.sum_folded.d.next = bit_cast::<17, 16>(self.sum_all.q.val().get_bits::<16>(0))
             + bit_cast::<17, 4>(self.sum_all.q.val().get_bits::<4>(16));
-        self.checksum.next = !(self.sum_folded.q.val().get_bits::<16>(0)
+        self.checksum.d.next = !(self.sum_folded.q.val().get_bits::<16>(0)
             + bit_cast::<16, 1>(self.sum_folded.q.val().get_bits::<1>(16)));
 
         self.cookie.s.next = bit_cast::<64, 32>(self.c_cookie.q.val()) << 32;
@@ -297,6 +305,19 @@ impl Logic for RedEmit {
         self.repsum.next = self.c_op.q.val() == 0x30;
         if self.flows.val() {
             self.c_is.d.next = bits::<8>(1) << self.word.q.val();
+            self.c_type.d.next = self.word.q.val() == 4;
+            self.c_is_value.d.next = self.word.q.val().get_bit(3);
+            self.c_last.d.next = self.is_last.val();
+            self.c_low.d.next = false;
+            self.c_high.d.next = false;
+            if self.passing.q.val() {
+                self.c_is.d.next = (bits::<8>(1) << self.word.q.val()) & 0x11;
+                self.c_type.d.next = false;
+                self.c_is_value.d.next = false;
+                self.c_low.d.next =
+                    (self.word.q.val() != 0) & (self.word.q.val() != 4) & (self.word.q.val() != 6);
+                self.c_high.d.next = self.word.q.val() != 0;
+            }
         }
         self.word_0.next = 0.into();
         if self.c_is.q.val().get_bit(0) {
@@ -316,12 +337,12 @@ impl Logic for RedEmit {
         self.word_3.next = 0.into();
         if self.c_is.q.val().get_bit(3) {
             self.word_3.next = (bits::<64>(0x40fd) << 48)
-                | (bit_cast::<64, 16>(self.checksum.val()) << 32)
+                | (bit_cast::<64, 16>(self.checksum.q.val()) << 32)
                 | bit_cast::<64, 32>(self.cfg_address.val());
         }
         self.word_4.next = 0.into();
         if self.c_is.q.val().get_bit(4) {
-            self.word_4.next = (bit_cast::<64, 32>(self.dfa.val()) << 32) | (bits::<64>(3) << 30);
+            self.word_4.next = bit_cast::<64, 32>(self.dfa.val()) << 32;
         }
         self.word_5.next = 0.into();
         if self.c_is.q.val().get_bit(5) {
@@ -340,7 +361,7 @@ impl Logic for RedEmit {
                 | (bit_cast::<64, 8>(self.shown_m.val()) << 51);
         }
         self.word_8.next = 0.into();
-        if self.c_word.q.val().get_bit(3) {
+        if self.c_is_value.q.val() {
             self.word_8.next = self.c_value.val();
         }
         self.composed.next = self.word_0.val()
@@ -348,36 +369,33 @@ impl Logic for RedEmit {
             | self.word_2.val()
             | self.word_3.val()
             | self.word_4.val()
+            | (bit_cast::<64, 1>(self.c_type.q.val().into()) << 31)
+            | (bit_cast::<64, 1>(self.c_type.q.val().into()) << 30)
             | self.word_5.val()
             | self.word_6.val()
             | self.word_7.val()
             | self.word_8.val();
         self.swap.s.next = self.composed.val();
 
-        // A word of a passing frame: what the input replaced is put back.
-        self.swap_dfa.s.next = bit_cast::<64, 32>(self.dfa.val()) << 32;
-        self.kept.next = self.c_buffered.val();
-        if self.c_word.q.val() == 0 {
-            self.kept.next = (bits::<64>(3) << 16) | (self.swap_dfa.m.val() << 32);
+        // A word of a passing frame: what the input replaced is left out, words 0 and 4 are composed.
+        self.kept_low.next = 0.into();
+        if self.c_low.q.val() {
+            self.kept_low.next = self.c_buffered.val().get_bits::<32>(0);
         }
-        if self.c_word.q.val() == 4 {
-            self.kept.next = (bit_cast::<64, 32>(self.c_buffered.val().get_bits::<32>(32)) << 32)
-                | self.swap_dfa.m.val();
-        }
-        if self.c_word.q.val() == 6 {
-            self.kept.next = bit_cast::<64, 32>(self.c_buffered.val().get_bits::<32>(32)) << 32;
+        self.kept_high.next = 0.into();
+        if self.c_high.q.val() {
+            self.kept_high.next = self.c_buffered.val().get_bits::<32>(32);
         }
 
         // The word behind the one that leaves. Its result code is put in at the last moment.
         if self.flows.val() {
             self.p_valid_q.d.next = self.c_valid.q.val();
-            self.p_last.d.next = self.c_word.q.val() == 11;
-            self.p_codes.d.next = !self.c_passing.q.val() & (self.c_word.q.val() == 7);
+            self.p_last.d.next = self.c_last.q.val();
+            self.p_codes.d.next = self.c_is.q.val().get_bit(7);
             self.p_repsum.d.next = self.repsum.val();
-            self.p_word.d.next = self.swap.m.val();
-            if self.c_passing.q.val() {
-                self.p_word.d.next = self.kept.val();
-            }
+            self.p_word.d.next = self.swap.m.val()
+                | bit_cast::<64, 32>(self.kept_low.val())
+                | (bit_cast::<64, 32>(self.kept_high.val()) << 32);
         }
         self.patch_rc.next = (bit_cast::<64, 3>(self.q_rc.val().get_bits::<3>(1)) << 8)
             | (bit_cast::<64, 1>(self.q_rc.val().get_bits::<1>(0)) << 23);

@@ -42,10 +42,16 @@ hdl_module! {
         pub cfg_timeout_3: Signal<In, Bits<24>>,
         /// 1,024 clocks have passed; never within 40 clocks of the one before.
         pub tick: Signal<In, Bit>,
+        /// Clock 1: descriptor of the frame, meaningless if it has none; the same, one-hot, zero if it has none.
+        pub m_soon: Signal<Out, Bits<3>>,
+        /// One-hot.
+        pub m_hit: Signal<Out, Bits<8>>,
         /// Clock 2: descriptor of the frame, meaningless if it has none.
         pub m_index: Signal<Out, Bits<3>>,
         /// Clock 2: it has no contribution yet.
         pub m_empty: Signal<Out, Bit>,
+        /// Clock 2: the frame's values replace what it has.
+        pub m_load: Signal<Out, Bit>,
         /// Clock 2: its operations disagree.
         pub m_mismatched: Signal<Out, Bit>,
         /// Clock 2: reduction header, most significant byte first.
@@ -66,6 +72,8 @@ hdl_module! {
         pub c_over: Signal<Out, Bit>,
         /// Its descriptor.
         pub c_index: Signal<Out, Bits<3>>,
+        /// One-hot.
+        pub c_onehot: Signal<Out, Bits<8>>,
         /// Clock 5, or when a descriptor has expired: its result is to be sent.
         pub j_valid: Signal<Out, Bit>,
         /// The descriptor.
@@ -147,6 +155,9 @@ hdl_module! {
         t2_vni: DFF<Bit>,
         t2_cookie: DFF<Bit>,
         t2_empty: DFF<Bit>,
+        t2_load: DFF<Bit>,
+        /// Descriptors whose values the frame would replace.
+        replaced: Signal<Local, Bits<8>>,
         t2_mismatched: DFF<Bit>,
         index: DFF<Bits<3>>,
         /// A free descriptor.
@@ -220,11 +231,14 @@ hdl_module! {
         visiting: DFF<Bit>,
         visit_read: DFF<Bit>,
         timer: DFF<Bits<24>>,
+        /// Which quarters of it are not zero.
+        timer_any: DFF<Bits<4>>,
+        /// The place, one-hot.
+        visit_at: DFF<Bits<8>>,
         /// Timers set since the visit began.
         fresh: DFF<Bits<8>>,
         spared: DFF<Bit>,
         visit_step: Signal<Local, Bit>,
-        visit_onehot: Signal<Local, Bits<8>>,
         run_out: Signal<Local, Bits<8>>,
         /// A timer has run out in the clock before.
         gone: DFF<Bits<8>>,
@@ -278,6 +292,7 @@ impl Logic for RedMatch {
             t2_vni,
             t2_cookie,
             t2_empty,
+            t2_load,
             t2_mismatched,
             index,
             free_first,
@@ -319,6 +334,8 @@ impl Logic for RedMatch {
             visiting,
             visit_read,
             timer,
+            timer_any,
+            visit_at,
             fresh,
             spared,
             gap,
@@ -375,17 +392,25 @@ impl Logic for RedMatch {
         // Clock 1: which one, and the reduction header.
         self.swap.s.next = self.s_data.val();
         self.hit_at.s.next = self.t1_hit.q.val();
+        self.m_soon.next = self.hit_at.m.val();
+        self.m_hit.next = self.t1_hit.q.val();
+        self.replaced.next = self.empty.q.val();
+        if self.swap.m.val().get_bit(50) {
+            self.replaced.next = self.empty.q.val() | !self.mismatched.q.val();
+        }
         if self.t1.q.val() {
             self.header.d.next = self.swap.m.val();
             self.t2_any.d.next = self.t1_hit.q.val().any();
             self.t2_vni.d.next = (self.t1_hit.q.val() & self.t1_vni.q.val()).any();
             self.t2_cookie.d.next = (self.t1_hit.q.val() & self.t1_cookie.q.val()).any();
             self.t2_empty.d.next = (self.t1_hit.q.val() & self.empty.q.val()).any();
+            self.t2_load.d.next = (self.t1_hit.q.val() & self.replaced.val()).any();
             self.t2_mismatched.d.next = (self.t1_hit.q.val() & self.mismatched.q.val()).any();
             self.index.d.next = self.hit_at.m.val();
         }
         self.m_index.next = self.index.q.val();
         self.m_empty.next = self.t2_empty.q.val();
+        self.m_load.next = self.t2_load.q.val();
         self.m_mismatched.next = self.t2_mismatched.q.val();
         self.m_header.next = self.header.q.val();
 
@@ -515,6 +540,7 @@ impl Logic for RedMatch {
         self.c_differs.next = self.t5_differs.q.val();
         self.c_over.next = self.t5_over.q.val();
         self.c_index.next = self.t5_index.q.val();
+        self.c_onehot.next = self.t5_onehot.q.val();
         self.set_arm.next = 0.into();
         if self.t5_arm.q.val() {
             self.set_arm.next = self.t5_onehot.q.val();
@@ -638,9 +664,13 @@ impl Logic for RedMatch {
             self.visiting.q.val() & !self.visit_read.q.val() & !self.arm_timer.q.val();
         self.timers.rd_addr.next = self.visit.q.val();
         self.timer.d.next = self.timers.rd_data.val();
-        self.visit_onehot.next = bits::<8>(1) << self.visit.q.val();
+        self.timer_any.d.next =
+            bit_cast::<4, 1>(self.timers.rd_data.val().get_bits::<6>(0).any().into())
+                | (bit_cast::<4, 1>(self.timers.rd_data.val().get_bits::<6>(6).any().into()) << 1)
+                | (bit_cast::<4, 1>(self.timers.rd_data.val().get_bits::<6>(12).any().into()) << 2)
+                | (bit_cast::<4, 1>(self.timers.rd_data.val().get_bits::<6>(18).any().into()) << 3);
         // Known with the timer: what sets a timer in between makes the visit read again.
-        self.spared.d.next = (self.visit_onehot.val() & self.fresh.q.val()).any();
+        self.spared.d.next = (self.visit_at.q.val() & self.fresh.q.val()).any();
         self.timers.wr_en.next = self.visit_step.val() | self.arm_timer.q.val();
         self.timers.wr_addr.next = self.visit.q.val();
         self.timers.wr_data.next = self.timer.q.val() - 1;
@@ -653,11 +683,13 @@ impl Logic for RedMatch {
         }
         // What is armed in between is spared: its timer does not run yet.
         self.run_out.next = 0.into();
-        if self.visit_step.val() & !self.timer.q.val().any() & !self.spared.q.val() {
-            self.run_out.next = self.visit_onehot.val();
+        if self.visit_step.val() & !self.timer_any.q.val().any() & !self.spared.q.val() {
+            self.run_out.next = self.visit_at.q.val();
         }
         if self.visit_step.val() {
             self.visit.d.next = self.visit.q.val() + 1;
+            self.visit_at.d.next = (self.visit_at.q.val() << 1)
+                | bit_cast::<8, 1>(self.visit_at.q.val().get_bits::<1>(7));
             self.visiting.d.next = !self.visit.q.val().all();
         }
         // A timer that is set during a visit belongs to the next one.
@@ -745,6 +777,7 @@ impl Logic for RedMatch {
             self.visiting.d.next = false;
             self.visit_read.d.next = false;
             self.visit.d.next = 0.into();
+            self.visit_at.d.next = 1.into();
             self.gap.d.next = 0.into();
             self.gave_up.d.next = false;
             self.x_valid.d.next = false;
