@@ -8,6 +8,7 @@ mod figures;
 mod hang;
 mod model;
 mod onesided;
+mod onesided_model;
 mod regions;
 mod reset;
 mod traffic;
