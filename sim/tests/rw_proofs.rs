@@ -6,9 +6,10 @@ use std::process::Output;
 
 use tributary_hdl::blocks::FreeList;
 use tributary_hdl::emit::{Design, emit_block};
-use tributary_hdl::rw::RwControl;
+use tributary_hdl::rw::{RwAccept, RwControl};
 use tributary_sim::tools::{Tools, target_dir};
 
+const ACCEPT: &str = include_str!("rw_proofs/accept.v");
 const FIFO: &str = include_str!("rw_proofs/fifo.v");
 const FREE_LIST: &str = include_str!("rw_proofs/free_list.v");
 const GENS: &str = include_str!("rw_proofs/gens.v");
@@ -217,4 +218,39 @@ fn p_14_an_incarnation_that_stays_is_refuted() {
         "        state_reg = STATE_ALLOC;",
     );
     text.refute("p14-bad", "", "19:6:25");
+}
+
+/// Two windows of 64 packets; what the tables of the first one hold is seen.
+fn accept() -> Text {
+    let mut block = RwAccept::<1, 64, 6, 32, 5, 2, 1, 16, 2>::default();
+    let mut text = Text::of(&emit_block(&mut block).unwrap());
+    text.any_tables();
+    for (module, instance, width, value) in [
+        ("ram_reg_w35_d2", "rows", 35, "mem[0]"),
+        ("ram_reg_w2_d2", "fulls", 2, "mem[0]"),
+        ("ram_reg_bank_w5_n2_d2", "holes", 10, "mem[0]"),
+        ("ram_reg_w32_d4", "bitmap", 64, "{mem[1], mem[0]}"),
+    ] {
+        text.dump(module, width, value);
+        text.see(module, instance, width);
+    }
+    let top = text.top.clone();
+    text.append(&top, ACCEPT);
+    text
+}
+
+/// Steps up to the one in which a record taken in clock 9 writes its row.
+const STEPS: &str = "16";
+
+#[test]
+fn p_12_from_any_state_a_record_leaves_wbase_at_the_first_hole_and_nothing_above_the_tail() {
+    let (proven, text) = accept().check("p12", "", &["-t", STEPS]);
+    assert!(proven, "{text}");
+}
+
+#[test]
+fn p_12_a_slide_to_the_beginning_of_the_next_word_is_refuted() {
+    let mut text = accept();
+    text.replace("base_pos = next_pos;", "base_pos = 5'd0;");
+    text.refute("p12-bad", "", STEPS);
 }

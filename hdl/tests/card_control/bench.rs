@@ -23,7 +23,7 @@ pub fn build<B: Block>(mut block: B) -> Verilated {
 }
 
 /// The same from texts.
-fn verilate(top: &str, sources: &[(String, String)]) -> Verilated {
+pub fn verilate(top: &str, sources: &[(String, String)]) -> Verilated {
     let options = BuildOptions::new(top, sources)
         .with_random_init(true)
         .with_define("TRIBUTARY_RAM_COLLISION", "1");
@@ -118,6 +118,12 @@ impl Rtl {
     pub fn get(&mut self, name: &'static str) -> u64 {
         let port = self.port(name);
         self.model.get(port)
+    }
+
+    /// Reads an output of more than 64 bits.
+    pub fn wide(&mut self, name: &'static str) -> Vec<u64> {
+        let port = self.port(name);
+        self.model.words(port)
     }
 
     /// Whether an output is high.

@@ -3,7 +3,7 @@
 use crate::bench::seeds;
 use crate::regs_bench::{Bench, Context, LQ, LR, Set};
 use tributary_protocol::card::command::{self, Command, State, Status};
-use tributary_protocol::card::regs;
+use tributary_protocol::card::regs::{self, WINDOWS_ONE_SIDED};
 use tributary_protocol::xud::{Card, CardConfig, Shape};
 
 /// A queue pair as the registers see it.
@@ -35,6 +35,8 @@ struct Done {
     results: (u32, u32),
     contexts: Vec<Context>,
     set: Option<Set>,
+    /// Window, and what one that opens is opened with.
+    window: Option<(u64, Option<[u64; 4]>)>,
     flush: Option<u64>,
 }
 
@@ -73,7 +75,11 @@ impl Model {
             return Done::refused(Status::BadCommand);
         };
         let of_region = matches!(command, Command::SetRegion | Command::ClearRegion);
-        let limit = if of_region { 1 << LR } else { 1 << LQ };
+        let limit = match command {
+            _ if of_region => 1 << LR,
+            Command::OpenWindow | Command::CloseWindow => WINDOWS_ONE_SIDED,
+            _ => 1 << LQ,
+        };
         if index >= limit {
             return Done::refused(Status::BadIndex);
         }
@@ -96,12 +102,32 @@ impl Model {
                     present: false,
                     variant: 0,
                     local_write: false,
+                    remote: 0,
                     pd: 0,
                     base: 0,
                     length: 0,
                 }),
                 ..Done::default()
             },
+            Command::OpenWindow => self.open_window(index),
+            Command::CloseWindow => Done {
+                window: Some((index.into(), None)),
+                ..Done::default()
+            },
+        }
+    }
+
+    fn open_window(&mut self, index: u32) -> Done {
+        let [qpn, node, peer, epoch, ..] = self.args;
+        if qpn >= 1 << LQ || node > 0xffff || peer > 0xff_ffff || epoch > 0xffff {
+            return Done::refused(Status::BadArgument);
+        }
+        if self.qps[qpn as usize].state() == State::Reset {
+            return Done::refused(Status::BadState);
+        }
+        Done {
+            window: Some((index.into(), Some([qpn, node, peer, epoch].map(u64::from)))),
+            ..Done::default()
         }
     }
 
@@ -218,6 +244,7 @@ impl Model {
                 present: true,
                 variant: command::REGION_VARIANT.get(a[0]).into(),
                 local_write: command::REGION_LOCAL_WRITE.get(a[0]) == 1,
+                remote: (a[0] >> 9 & 7).into(),
                 pd: a[1].into(),
                 base,
                 length,
@@ -267,6 +294,13 @@ fn arguments(bench: &mut Bench, command: Option<Command>) -> Vec<u32> {
                 args[3 + 2 * i] = (word >> 32) as u32;
             }
         }
+        Some(Command::OpenWindow) => {
+            args.truncate(4);
+            args[0] = d.below(4) as u32;
+            args[1] &= 0xffff;
+            args[2] &= 0xff_ffff;
+            args[3] &= 0xffff;
+        }
         _ => args.truncate(3),
     }
     if d.chance(15) {
@@ -304,7 +338,7 @@ fn xud_06_commands_do_what_they_say_and_refuse_what_they_must() {
         let mut ended = [0; 5];
         for _ in 0..500 {
             bench.idle = bench.dice.of(&[100, 97, 90]);
-            let code = 1 + bench.dice.below(7) as u8;
+            let code = 1 + bench.dice.below(9) as u8;
             let code = if bench.dice.chance(3) {
                 bench.dice.bits(8) as u8
             } else {
@@ -313,7 +347,7 @@ fn xud_06_commands_do_what_they_say_and_refuse_what_they_must() {
             let command = Command::from_code(code);
             let mut index = bench.dice.below(3) as u32;
             if bench.dice.chance(5) {
-                index = bench.dice.of(&[7, 8, 15, 16, 1 << 23, 0xff_ffff]);
+                index = bench.dice.of(&[7, 8, 15, 16, 255, 256, 1 << 23, 0xff_ffff]);
             }
             if bench.dice.chance(80) {
                 let args = arguments(&mut bench, command);
@@ -353,6 +387,12 @@ fn xud_06_commands_do_what_they_say_and_refuse_what_they_must() {
             }
             let status = bench.wait();
             let mut done = model.run(code, index);
+            let window = bench.windows.pop();
+            let told = window.map(|window| (window.index, window.open));
+            assert_eq!(told, done.window, "seed {seed}, {command:?} {index}");
+            if let (Some(window), Some(Command::CloseWindow)) = (window, command) {
+                done.results = (window.said.0 as u32, window.said.1.into());
+            }
             done.contexts.splice(0..0, while_held);
             let results = (bench.get(&regs::RESULT0), bench.get(&regs::RESULT1));
             let what = format!("seed {seed}, {command:?} {index}: {done:x?}");

@@ -27,9 +27,19 @@ pub struct Set {
     pub present: bool,
     pub variant: u64,
     pub local_write: bool,
+    pub remote: u64,
     pub pd: u64,
     pub base: u64,
     pub length: u64,
+}
+
+/// What windows are told, and what they say: number expected, whether it was there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    pub index: u64,
+    /// Own queue pair, node and queue pair of the peer, epoch of one that opens.
+    pub open: Option<[u64; 4]>,
+    pub said: (u64, bool),
 }
 
 /// A request to dma_write and its word.
@@ -50,6 +60,9 @@ pub struct Bench {
     pub dice: Dice,
     pub contexts: Vec<Context>,
     pub sets: Vec<Set>,
+    pub windows: Vec<Window>,
+    /// They answer in so many clocks.
+    window: Option<u64>,
     /// Queue pair, kind, index.
     pub doorbells: Vec<(u64, u64, u64)>,
     pub messages: Vec<Message>,
@@ -81,6 +94,7 @@ impl Bench {
             "reg_rd_valid",
             "idle",
             "flush_done",
+            "win_done",
             "s_fatal_a_valid",
             "s_fatal_b_valid",
             "ev",
@@ -98,6 +112,8 @@ impl Bench {
             dice: Dice::new(seed),
             contexts: vec![],
             sets: vec![],
+            windows: vec![],
+            window: None,
             doorbells: vec![],
             messages: vec![],
             flushes: vec![],
@@ -119,6 +135,9 @@ impl Bench {
         let done = self.flushing == Some(0);
         self.flushing = self.flushing.and_then(|clocks| clocks.checked_sub(1));
         self.rtl.set("flush_done", done);
+        let done = self.window == Some(0);
+        self.window = self.window.and_then(|clocks| clocks.checked_sub(1));
+        self.rtl.set("win_done", done);
         let (wr, wd) = (self.dice.chance(self.ready), self.dice.chance(self.ready));
         self.rtl.set("m_wr_ready", wr);
         self.rtl.set("m_wd_ready", wd);
@@ -139,12 +158,27 @@ impl Bench {
                 present: self.rtl.is("set_present"),
                 variant: self.rtl.get("set_variant"),
                 local_write: self.rtl.is("set_local_write"),
+                remote: self.rtl.get("set_remote"),
                 pd: self.rtl.get("set_pd"),
                 base: self.rtl.get("set_base"),
                 length: self.rtl.get("set_length"),
             };
             assert!(set.present || calm, "cleared too early");
             self.sets.push(set);
+        }
+        if self.rtl.is("win_valid") {
+            assert!(held && calm, "a window is changed too early");
+            let fields = ["win_qpn", "win_node", "win_peer", "win_epoch"];
+            let fields = fields.map(|port| self.rtl.get(port));
+            let said = (self.dice.bits(32), self.dice.chance(50));
+            self.rtl.set("win_expected", said.0);
+            self.rtl.set("win_was", said.1);
+            self.windows.push(Window {
+                index: self.rtl.get("win_index"),
+                open: self.rtl.is("win_open").then_some(fields),
+                said,
+            });
+            self.window = Some(self.dice.below(6));
         }
         if self.rtl.is("flush_valid") {
             assert!(held && calm, "flushed too early");
@@ -237,7 +271,7 @@ impl Bench {
     }
 
     pub fn counter(&mut self, counter: Counter) -> u64 {
-        self.clocks(40);
+        self.clocks(44);
         self.select(counter.code())
     }
 

@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, Check, Fault, Fetched, Turn};
 use super::rtl::{Inputs, Look, Outputs, Read, Record, Set};
-use super::world::{all, allowed, judge};
+use super::world::{all, allowed, judge, kind};
 use tributary_protocol::card::command::State;
 use tributary_protocol::card::descriptor::WorkRequest;
 use tributary_protocol::xud::Outcome;
@@ -237,7 +237,7 @@ impl Bench {
             pd: self.qps[fetched.qpn as usize].shape.pd,
             addr: request.address,
             len: (request.length & 0x1FFF) as u16,
-            write: false,
+            write: kind(&request) > 0,
         };
         self.expect(look == want, &format!("{look:?} instead of {want:?}"))?;
         self.looked += 1;
@@ -281,7 +281,12 @@ impl Bench {
             request: fetched.number as u16,
             timeout: qp.shape.timeout,
             outcome: judge(&request, self.mtu).map_or(0, Outcome::code),
+            buffer: None,
         };
+        if want.outcome == 0 && kind(&request) > 0 {
+            let length = request.length as u16;
+            want.buffer = Some((kind(&request), request.address, request.lkey, length));
+        }
         if fetched.error {
             qp.gone = true;
             want = Set {
@@ -297,6 +302,7 @@ impl Bench {
                 epoch: 0,
                 msn: 0,
                 wr_id: 0,
+                buffer: None,
             };
             let told = self.fatal_due.take() == Some(qpn);
             self.expect(told, "a ring that cannot be read is not told")?;
@@ -330,7 +336,11 @@ impl Bench {
                     u64::from_le_bytes(bytes.try_into().expect("8 bytes"))
                 }),
                 head_len: request.head_len,
-                len: request.length as u16,
+                len: if kind(&request) == 1 {
+                    0
+                } else {
+                    request.length as u16
+                },
             };
             self.record = Some((record, request.address));
             flight += self.dice.below(self.manner.flight + 1);

@@ -43,6 +43,8 @@ pub struct Set {
     pub request: u16,
     pub timeout: u8,
     pub outcome: u8,
+    /// Of what is answered: kind, address, key, bytes.
+    pub buffer: Option<(u8, u64, u32, u16)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +127,7 @@ ports! {
     m_cancel_qpn, m_place_valid, m_place_qpn, m_place_psn, place_done, place_ok, m_drop_valid,
     m_drop_qpn, m_drop_psn, m_set_valid, m_set_ready, m_set_qpn, m_set_psn, m_set_node, m_set_peer,
     m_set_vf, m_set_win_id, m_set_epoch, m_set_msn, m_set_wr_id, m_set_request, m_set_timeout,
-    m_set_outcome, m_look_valid, m_look_key, m_look_pd, m_look_addr, m_look_len, m_look_write,
+    m_set_outcome, m_set_kind, m_set_addr, m_set_key, m_set_len, m_look_valid, m_look_key, m_look_pd, m_look_addr, m_look_len, m_look_write,
     look_valid, look_ok, m_rd_valid, m_rd_ready, m_rd_addr, m_rd_len, m_rd_ctx, s_wq_valid,
     s_wq_ready, s_wq_data, s_wq_last, s_wq_error, s_wq_ctx, m_sd_valid, m_sd_ready, m_sd_node,
     m_sd_peer, m_sd_psn, m_sd_q_key, m_sd_src, m_sd_vf, m_sd_win_id, m_sd_epoch, m_sd_msn,
@@ -232,6 +234,13 @@ impl Rtl {
                 request: get(p.m_set_request) as u16,
                 timeout: get(p.m_set_timeout) as u8,
                 outcome: get(p.m_set_outcome) as u8,
+                buffer: Some((
+                    get(p.m_set_kind) as u8,
+                    get(p.m_set_addr),
+                    get(p.m_set_key) as u32,
+                    get(p.m_set_len) as u16,
+                ))
+                .filter(|(kind, ..)| *kind > 0),
             }),
             look: bit(p.m_look_valid).then(|| Look {
                 key: get(p.m_look_key) as u32,

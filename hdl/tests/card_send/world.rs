@@ -4,7 +4,9 @@ use super::rtl::QPS;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::{BTreeMap, VecDeque};
-use tributary_protocol::card::descriptor::{OPCODE_SEND, WORK_LEN, WorkRequest};
+use tributary_protocol::card::descriptor::{
+    OPCODE_ATOMIC, OPCODE_READ, OPCODE_SEND, OPCODE_WRITE, WORK_LEN, WorkRequest,
+};
 use tributary_protocol::xud::{Outcome, Peer, Window};
 
 /// Random choices of one run.
@@ -142,6 +144,17 @@ pub fn work_request(dice: &mut Dice, manner: &Manner, mtu: u64) -> [u8; WORK_LEN
         },
         head: std::array::from_fn(|_| dice.word() as u8),
     };
+    // In mixed traffic, one-sided ones, where the MTU has room for them.
+    if manner.bad > 0 && mtu >= 32 && dice.chance(25) {
+        request.opcode = OPCODE_WRITE + dice.below(3) as u8;
+        request.version_flags = 0x18;
+        request.head_len = 16;
+        request.length = match request.opcode {
+            OPCODE_ATOMIC => 16,
+            OPCODE_READ => 1 + dice.below(mtu - 16) as u32,
+            _ => request.length.min(mtu as u32 - 16),
+        };
+    }
     let mut faults = if dice.chance(manner.bad) { 1 } else { 0 };
     faults *= 1 + dice.below(3);
     for _ in 0..faults {
@@ -153,7 +166,7 @@ pub fn work_request(dice: &mut Dice, manner: &Manner, mtu: u64) -> [u8; WORK_LEN
             4 => request.to.qpn |= 1 << (24 + dice.below(8)),
             5 => request.opcode ^= 1 << dice.below(8),
             6 => request.version_flags |= 0x20 << dice.below(3),
-            7 => request.version_flags |= 8,
+            7 => request.version_flags ^= 8,
             8 => request.version_flags = 1 << dice.below(3),
             9 => {
                 request.version_flags = 0;
@@ -175,11 +188,24 @@ pub fn work_request(dice: &mut Dice, manner: &Manner, mtu: u64) -> [u8; WORK_LEN
 /// How a work request must end: what the contract says, in its order.
 pub fn judge(request: &WorkRequest, mtu: u64) -> Option<Outcome> {
     let (version, flags) = (request.version_flags >> 4, request.version_flags & 15);
-    let meaningless = request.opcode != OPCODE_SEND
-        || version > 1
-        || flags & 8 != 0
-        || version == 0 && (flags != 0 || request.window.epoch != 0);
-    if request.head_len > 16 || u64::from(request.length) + u64::from(request.head_len) > mtu {
+    let meaningless = match request.opcode {
+        OPCODE_SEND => flags & 8 != 0,
+        OPCODE_WRITE..=OPCODE_ATOMIC => request.version_flags != 0x18 || request.head_len != 16,
+        _ => true,
+    };
+    let meaningless =
+        meaningless || version > 1 || version == 0 && (flags != 0 || request.window.epoch != 0);
+    let in_front = match request.opcode {
+        OPCODE_READ => 16,
+        _ => u64::from(request.head_len),
+    };
+    let no_such_length = match request.opcode {
+        OPCODE_READ => request.length == 0,
+        OPCODE_ATOMIC => request.length != 16,
+        _ => false,
+    };
+    let too_long = request.head_len > 16 || u64::from(request.length) + in_front > mtu;
+    if too_long || no_such_length {
         Some(Outcome::LocalLength)
     } else if request.to.qpn >= 1 << 24 {
         Some(Outcome::LocalAddress)
@@ -189,6 +215,15 @@ pub fn judge(request: &WorkRequest, mtu: u64) -> Option<Outcome> {
         Some(Outcome::LocalProtection)
     } else {
         None
+    }
+}
+
+/// Whether what answers a work request is written to memory here: 1 of a READ, 2 of an ATOMIC.
+pub fn kind(request: &WorkRequest) -> u8 {
+    match request.opcode {
+        OPCODE_READ => 1,
+        OPCODE_ATOMIC => 2,
+        _ => 0,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Three clients at the multiplexer of the DMA writer.
+//! Four clients at the multiplexer of the DMA writer.
 
 use crate::bench::{Dice, build, seeds};
 use std::collections::VecDeque;
@@ -12,14 +12,14 @@ static LIBRARY: LazyLock<Verilated> = LazyLock::new(|| build(DmaWriteMux::defaul
 type Request = (u64, u64, u64, Vec<u64>);
 
 #[test]
-fn words_follow_the_requests_of_three_clients_and_all_have_their_turn() {
+fn words_follow_the_requests_of_four_clients_and_all_have_their_turn() {
     for seed in seeds(20) {
         let mut m = LIBRARY.model_with_seed(seed).unwrap();
         m.reset(3).unwrap();
         let mut dice = Dice::new(seed);
         let (offer, take) = (dice.pick(&[20, 60, 100]), dice.pick(&[30, 100]));
         let port = |name: String| m.port(&name).unwrap();
-        let ports = [0, 1, 2].map(|i| {
+        let ports = [0, 1, 2, 3].map(|i| {
             let s_req = ["valid", "ready", "addr", "len", "ctx"];
             let s_data = ["valid", "ready", "data"];
             (
@@ -30,7 +30,7 @@ fn words_follow_the_requests_of_three_clients_and_all_have_their_turn() {
         let out = ["valid", "ready", "addr", "len", "ctx"].map(|n| port(format!("m_req_{n}")));
         let data = ["valid", "ready", "data"].map(|n| port(format!("m_data_{n}")));
 
-        let mut queues: [VecDeque<Request>; 3] = Default::default();
+        let mut queues: [VecDeque<Request>; 4] = Default::default();
         for (client, queue) in queues.iter_mut().enumerate() {
             for _ in 0..30 {
                 let len = dice.length().min(300);
@@ -39,14 +39,14 @@ fn words_follow_the_requests_of_three_clients_and_all_have_their_turn() {
                 queue.push_back((dice.below(u64::MAX), len, ctx, words));
             }
         }
-        let mut words: [VecDeque<u64>; 3] = Default::default();
-        let mut offered = [[false; 2]; 3];
+        let mut words: [VecDeque<u64>; 4] = Default::default();
+        let mut offered = [[false; 2]; 4];
         // Requests on their way through, words of them that are still missing.
         let mut taken: VecDeque<Request> = VecDeque::new();
         let mut expected: VecDeque<u64> = VecDeque::new();
         let (mut requests, mut clock) = (0, 0);
-        let mut last_turn = [0; 3];
-        while requests < 90 || !expected.is_empty() {
+        let mut last_turn = [0; 4];
+        while requests < 120 || !expected.is_empty() {
             clock += 1;
             assert!(clock < 200_000, "nothing moves, seed {seed}");
             for (i, (s_req, s_data)) in ports.iter().enumerate() {
@@ -95,9 +95,9 @@ fn words_follow_the_requests_of_three_clients_and_all_have_their_turn() {
                 requests += 1;
                 last_turn[client] = requests;
                 if offer == 100 {
-                    for other in (0..3).filter(|&other| !queues[other].is_empty()) {
+                    for other in (0..4).filter(|&other| !queues[other].is_empty()) {
                         let waited = requests - last_turn[other];
-                        assert!(waited <= 3, "client {other} waits for {waited} others");
+                        assert!(waited <= 4, "client {other} waits for {waited} others");
                     }
                 }
             }

@@ -215,8 +215,8 @@ pub struct Pair {
     frames: u64,
     /// How often each frame arrives.
     pub copies: usize,
-    /// Frames that were sent, with the node that they go to.
-    pub sent: Vec<(usize, Vec<u8>)>,
+    /// If wanted: frames that were sent, with the node that they go to.
+    pub sent: Option<Vec<(usize, Vec<u8>)>>,
 }
 
 impl Pair {
@@ -274,7 +274,7 @@ impl Pair {
             cut: 0,
             frames: 0,
             copies: 1,
-            sent: Vec::new(),
+            sent: None,
         }
     }
 
@@ -342,7 +342,9 @@ impl Pair {
             });
             if let Some(host) = self.hosts.get_mut(to) {
                 (0..self.copies).for_each(|_| host.inbox.push_back(frame.clone()));
-                self.sent.push((to, frame));
+                if let Some(sent) = &mut self.sent {
+                    sent.push((to, frame));
+                }
             }
         }
     }

@@ -9,6 +9,7 @@ mod hang;
 mod large;
 mod model;
 mod onesided;
+mod onesided_model;
 mod regions;
 mod reset;
 mod traffic;

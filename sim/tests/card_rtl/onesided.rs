@@ -16,8 +16,10 @@ pub const MTU: u32 = 512;
 /// Memory that is written and read by both sides: [`SHARED_LEN`] bytes of each host.
 pub const SHARED: u64 = 0x6_0000_0000;
 pub const SHARED_LEN: u64 = 0x4000;
-/// Longer than any timeout, ns.
-const QUIET: u64 = 60_000;
+/// Longer than the timeout of [`TIMEOUT`], ns.
+pub const QUIET: u64 = 24_000;
+/// Timeout exponent of the queue pairs here.
+pub const TIMEOUT: u8 = 2;
 pub const LOCAL_WRITE: u32 = 1 << 8;
 pub const REMOTE_WRITE: u32 = 1 << 9;
 pub const REMOTE_READ: u32 = 1 << 10;
@@ -76,7 +78,10 @@ struct Two {
 impl Two {
     fn new(copies: usize) -> Self {
         let mut pair = Pair::rtl(seed(), 20);
-        let queues = [(); 2].map(|()| Queue::new(3, [4, 4, 6]));
+        let queues = [(); 2].map(|()| Queue {
+            timeout: TIMEOUT,
+            ..Queue::new(3, [4, 4, 6])
+        });
         let mut epochs = [0; 2];
         let all = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
         for (at, queue) in queues.iter().enumerate() {

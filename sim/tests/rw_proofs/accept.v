@@ -1,6 +1,6 @@
 
     // A transfer at any point: p12_base is its first hole, p12_ahead the packets above that have arrived. The tables say
-    // so, and then any records come, one a clock. Bit i of p12_got is packet p12_base + i.
+    // so, and then a record comes. Bit i of p12_got is packet p12_base + i.
     (* anyconst *) reg [21:0] p12_base;
     (* anyconst *) reg [63:0] p12_ahead;
     (* anyconst *) reg [21:0] p12_last;
@@ -77,6 +77,6 @@
             assert (s6_pidx_reg <= p12_last);
             // wbase <= N, and it is the first hole: its bit is 0 after the slide.
             assert (s6_wbase_reg <= p12_last + 22'd1);
-            assert (p12_moved < 22'd128 && !p12_next[p12_moved[6:0]]);
+            assert (p12_moved < 22'd128 && (~p12_next & (p12_next + 128'd1)) == 128'd1 << p12_moved[6:0]);
         end
     end

@@ -520,8 +520,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
         self.source.next = self.s5_same_node.q.val() & self.s5_same_peer.q.val();
         self.identity.next =
             self.s5_same_window.q.val() & self.s5_same_msn.q.val() & self.s5_same_flags.q.val();
-        // What has no window cannot be claimed.
-        self.accepted.next = (self.s5_plain.q.val() & !self.s5_claim.q.val().get_bit(0))
+        self.accepted.next = self.s5_plain.q.val()
             | (self.s5_echo.q.val()
                 & self.source.val()
                 & self.identity.val()
@@ -564,12 +563,12 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
         self.s6_no_qp.d.next = self.is_ack.val() & self.s5_no_qpn.q.val();
         self.s6_source.d.next = self.is_ack.val()
             & self.found.val()
-            & (!self.s5_plain.q.val() | self.s5_claim.q.val().get_bit(0))
+            & !self.s5_plain.q.val()
             & self.s5_echo.q.val()
             & !self.source.val();
         self.s6_echo.d.next = self.is_ack.val()
             & self.found.val()
-            & (!self.s5_plain.q.val() | self.s5_claim.q.val().get_bit(0))
+            & !self.s5_plain.q.val()
             & (!self.s5_echo.q.val()
                 | (self.source.val() & (!self.identity.val() | self.s5_refusals.q.val())));
         self.s6_ok.d.next = self.is_ack.val()

@@ -1,0 +1,391 @@
+//! Random frames, good and bad, beside the model.
+
+use tributary_protocol::xud::onesided::{Answer, Asked, Operation, Request};
+use tributary_protocol::xud::wire::{ONE_SIDED, Send};
+use tributary_protocol::xud::{Grant, Outcome, Packet, Peer, Window};
+
+use crate::bench::{Dice, seeds};
+use crate::world::{
+    BASE, Flight, Frame, HALF, MTU, Manner, Memory, Q_KEY, QPS, World, allowed, counts, model,
+};
+
+pub const CALM: Manner = Manner {
+    ready: 100,
+    words: 100,
+    hold: 0,
+    contexts: 0,
+};
+pub const BUSY: Manner = Manner {
+    ready: 60,
+    words: 70,
+    hold: 10,
+    contexts: 2,
+};
+const SLOW: Manner = Manner {
+    ready: 15,
+    words: 20,
+    hold: 40,
+    contexts: 3,
+};
+
+/// Windows in use, and the peer of all.
+const WINDOWS: [u16; 3] = [0, 17, 255];
+pub const PEER: Peer = Peer {
+    node: 9,
+    qpn: 0x0a_bcde,
+};
+
+pub fn grant(world: &World, index: usize) -> Grant {
+    let qpn = QPS[index];
+    let newest = world.card.epoch(qpn).unwrap();
+    Grant {
+        qpn,
+        peer: PEER,
+        epoch: newest - (index as u16 & 1),
+    }
+}
+
+fn asked(dice: &mut Dice, bytes: &[u8]) -> Asked<'static> {
+    let length = dice.of(&[0, 1, 7, 8, 9, 16, 31, 200, 495, 496]);
+    let value = dice.of(&[1, u64::MAX, 0xffff_ffff, dice.0.get_seed()[0].into()]);
+    let there = u64::from_le_bytes(bytes[..8].try_into().unwrap());
+    match dice.below(4) {
+        0 => Asked::Write(&[0x5a; 496][..length]),
+        1 => Asked::Read(length.max(1) as u32),
+        2 => Asked::FetchAdd(value),
+        _ => Asked::CompareSwap {
+            swap: value,
+            compare: dice.of(&[there, there, there ^ 1, there ^ 1 << 40]),
+        },
+    }
+}
+
+/// A request of a window, sometimes wrong in some way. `next` is the number that is expected.
+fn request(world: &mut World, memory: &Memory, index: usize, next: u32) -> Frame {
+    let qpn = QPS[index];
+    let grant = grant(world, index);
+    let dice = &mut world.dice;
+    let offset = 8 * dice.below(8) as usize;
+    let asked = asked(dice, &memory.bytes[offset..]);
+    let lacks = dice.of(&[0, 0, 0, 0, 2, 4, 8, 14]);
+    let mut address = BASE + offset as u64 + u64::from(!asked.operation().is_atomic());
+    if dice.chance(5) {
+        address = BASE - 8;
+    }
+    let request = Request {
+        address,
+        rkey: qpn << 4 | lacks,
+        asked,
+    };
+    let mut payload = request.encode();
+    if let Asked::Write(_) = asked {
+        payload[16..].fill_with(|| dice.bits(8) as u8);
+    }
+    let msn = dice.of(&[
+        0,
+        0,
+        0,
+        0,
+        0,
+        u32::MAX,
+        u32::MAX,
+        u32::MAX - 1,
+        1,
+        0x7fff_ffff,
+        1 << 31,
+    ]);
+    let mut send = Send {
+        dest_qp: qpn,
+        psn: dice.bits(24) as u32,
+        q_key: Q_KEY,
+        src_qp: PEER.qpn,
+        version: 1,
+        flags: ONE_SIDED,
+        window: Window {
+            id: WINDOWS[index],
+            epoch: grant.epoch,
+            msn: next.wrapping_add(msn),
+        },
+        payload,
+    };
+    let mut from = PEER.node;
+    // More than one fault: the order of the checks shows.
+    for _ in 0..dice.of(&[0, 0, 0, 1, 1, 2, 3]) {
+        match dice.below(13) {
+            0 => send.dest_qp = dice.of(&[1, 6, 8 + qpn, 0xff_ffff, 0x80_0000 | qpn]),
+            1 => send.q_key ^= 1 << dice.below(32),
+            2 => send.payload.truncate(dice.of(&[0, 1, 15, 16, 24, 31])),
+            3 => send.payload.resize(dice.of(&[33, 513, 520, 4096]), 1),
+            4 if send.payload.len() > 12 => {
+                send.payload[12] = dice.of(&[0, 5, 0x12, 0x81, 0x85, 0xff, 1, 2, 3, 4]);
+            }
+            5 if send.payload.len() > 15 => send.payload[13 + dice.below(3) as usize] ^= 1,
+            6 if send.payload.len() > 7 => send.payload[7] ^= 1 << dice.below(3),
+            7 => send.window.id = dice.of(&[1, 16, 0x100 | WINDOWS[index]]),
+            8 => send.src_qp ^= 1 << dice.below(24),
+            9 => from ^= 1 << dice.below(16),
+            10 => send.window.epoch ^= 1,
+            11 if send.payload.len() > 15 => send.payload[15] = dice.of(&[0, 1, 0xf0]),
+            _ => send.window.epoch = send.window.epoch.wrapping_add(2),
+        }
+    }
+    Frame {
+        from,
+        send,
+        fails: dice.chance(8),
+    }
+}
+
+/// An answer, and what must come of it: the outcome of its request, and where its bytes go.
+fn answer(world: &mut World, psn: u32) -> (Frame, Option<(u8, u64, Vec<u8>)>) {
+    let dice = &mut world.dice;
+    let qpn = dice.of(&QPS);
+    let kind = dice.of(&[0, 1, 1, 2, 2_u8]);
+    let length = if kind == 2 {
+        16
+    } else {
+        dice.of(&[1, 7, 8, 9, 100, 496])
+    };
+    let window = Window {
+        id: dice.bits(16) as u16,
+        epoch: dice.bits(16) as u16,
+        msn: dice.bits(32) as u32,
+    };
+    let addr = BASE + HALF + dice.below(HALF - 500);
+    // Bit 0: no local_write.
+    let key = qpn << 4 | u32::from(dice.chance(15));
+    let flight = Flight {
+        window,
+        peer: PEER,
+        kind,
+        addr,
+        key,
+        len: length as u16,
+    };
+    world.fly(qpn, psn, flight);
+    let dice = &mut world.dice;
+    let mut operation = match kind {
+        2 => dice.of(&[Operation::FetchAdd, Operation::CompareSwap]),
+        _ => Operation::Read,
+    };
+    let mut bytes = if kind == 2 { 0 } else { length };
+    if dice.chance(15) {
+        operation = dice.of(&[Operation::Read, Operation::FetchAdd]);
+    }
+    if dice.chance(15) {
+        bytes = dice.of(&[bytes + 1, 0, 16]);
+    }
+    let data: Vec<u8> = (0..bytes).map(|_| dice.bits(8) as u8).collect();
+    let mut old = [0; 8];
+    old.fill_with(|| dice.bits(8) as u8);
+    let mut send = Send {
+        dest_qp: qpn,
+        psn,
+        // Not looked at.
+        q_key: dice.bits(32) as u32,
+        src_qp: PEER.qpn,
+        version: 1,
+        flags: ONE_SIDED,
+        window,
+        payload: Answer {
+            operation,
+            old,
+            data: &data,
+        }
+        .encode(),
+    };
+    let mut good = true;
+    if dice.chance(15) {
+        good = false;
+        match dice.below(3) {
+            0 => send.psn ^= 1 << 23,
+            1 => send.window.msn ^= 1,
+            _ => send.src_qp ^= 1,
+        }
+    }
+    let put = match (kind, operation) {
+        (1, Operation::Read) => data.clone(),
+        _ => old.to_vec(),
+    };
+    let fits = match (kind, operation) {
+        (1, Operation::Read) => bytes == length,
+        (2, Operation::FetchAdd | Operation::CompareSwap) => bytes == 0,
+        _ => false,
+    };
+    let outcome = match kind {
+        0 => Outcome::RemoteOpcode,
+        _ if !fits => Outcome::RemoteLength,
+        _ if !allowed(qpn, key, addr, put.len() as u64, 1) => Outcome::LocalProtection,
+        _ => Outcome::Ok,
+    };
+    let put = if outcome == Outcome::Ok {
+        put
+    } else {
+        Vec::new()
+    };
+    let frame = Frame {
+        from: PEER.node,
+        send,
+        fails: false,
+    };
+    (frame, good.then_some((outcome.code(), addr, put)))
+}
+
+/// Batches of frames; the first difference.
+pub fn traffic(world: &mut World, batches: u64) -> Result<(), String> {
+    let mut memory = world.memory.clone();
+    let mut want = [0; 12];
+    let mut psn = 0;
+    let mut accesses = 0;
+    for batch in 0..batches {
+        let mut expected = [0; 3];
+        for index in 0..3 {
+            if batch == 0 || world.dice.chance(15) {
+                if world.dice.chance(50) {
+                    world.close(WINDOWS[index]);
+                }
+                let grant = grant(world, index);
+                world.open(WINDOWS[index], grant);
+            }
+        }
+        let mut packets = Vec::new();
+        let mut ended = Vec::new();
+        for _ in 0..1 + world.dice.below(6) {
+            if world.dice.chance(25) {
+                psn += 1;
+                let (frame, outcome) = answer(world, psn);
+                let tag = (frame.send.dest_qp, frame.send.psn);
+                world.push(frame);
+                if let Some((outcome, addr, bytes)) = outcome {
+                    ended.push((tag.0, tag.1, outcome));
+                    want[11] += u64::from(outcome == Outcome::LocalProtection.code());
+                    let at = (addr - BASE) as usize;
+                    memory.bytes[at..at + bytes.len()].copy_from_slice(&bytes);
+                    memory.accesses += u64::from(!bytes.is_empty());
+                }
+                continue;
+            }
+            let index = world.dice.below(3) as usize;
+            // The number is found by asking the model: a window says it when it is closed, so keep count here.
+            let next = next_of(world, index);
+            let frame = request(world, &memory, index, next);
+            packets.extend(model(&mut world.card, &mut memory, &frame));
+            world.push(frame);
+            expected[index] += 1;
+        }
+        world.run()?;
+        let mut acks = Vec::new();
+        let mut answers = Vec::new();
+        for packet in packets {
+            match packet {
+                Packet::Ack(ack) => acks.push(ack),
+                Packet::Send(send) => answers.push(send),
+                Packet::Unknown { .. } => unreachable!("nobody sends such"),
+            }
+        }
+        let seen = &mut world.seen;
+        let same = |what: &str, same: bool, detail: String| match same {
+            true => Ok(()),
+            false => Err(format!("batch {batch}: {what}: {detail}")),
+        };
+        same(
+            "acknowledgements",
+            seen.acks == acks,
+            format!("{:x?} {acks:x?}", seen.acks),
+        )?;
+        same(
+            "answers",
+            seen.answers == answers,
+            format!("{:x?} {answers:x?}", seen.answers),
+        )?;
+        same(
+            "ends",
+            seen.ended == ended,
+            format!("{:x?} {ended:x?}", seen.ended),
+        )?;
+        want[..11].copy_from_slice(&counts(&world.card));
+        same(
+            "events",
+            seen.events == want,
+            format!("{:?} {want:?}", seen.events),
+        )?;
+        seen.acks.clear();
+        seen.answers.clear();
+        seen.ended.clear();
+        same("memory", world.memory.bytes == memory.bytes, String::new())?;
+        same(
+            "accesses",
+            world.memory.accesses == memory.accesses,
+            String::new(),
+        )?;
+        accesses = memory.accesses;
+    }
+    if accesses == 0 {
+        return Err("nothing was done".into());
+    }
+    Ok(())
+}
+
+/// The number that a window expects: what the model says when it is closed, then it is opened again as it was.
+fn next_of(world: &World, index: usize) -> u32 {
+    let mut card = world.card.clone();
+    card.close_window(WINDOWS[index]).unwrap_or(0)
+}
+
+#[test]
+fn xud_13_requests_and_answers_are_those_of_the_model_whatever_stalls() {
+    for (manner, batches) in [(CALM, 150), (BUSY, 150), (SLOW, 40)] {
+        let mut sum = [0; 12];
+        for seed in seeds(6) {
+            let mut world = World::new(seed, manner);
+            traffic(&mut world, batches).unwrap_or_else(|e| panic!("seed {seed}, {manner:?}: {e}"));
+            for (sum, count) in sum.iter_mut().zip(world.seen.events) {
+                *sum += count;
+            }
+        }
+        println!("{manner:?}: {sum:?}");
+        assert!(sum[1..].iter().all(|count| *count > 5), "{sum:?}");
+    }
+}
+
+#[test]
+fn xud_13_with_no_room_for_an_acknowledgement_a_request_is_dropped_undone() {
+    let mut world = World::new(1, CALM);
+    let grant = grant(&world, 0);
+    world.open(WINDOWS[0], grant);
+    world.rtl.set("m_ak_ready", 0u8);
+    world.manner.ready = 0;
+    let write = Request {
+        address: BASE,
+        rkey: QPS[0] << 4,
+        asked: Asked::Write(&[]),
+    };
+    for msn in 0..24 {
+        world.push(Frame {
+            from: PEER.node,
+            send: Send {
+                dest_qp: QPS[0],
+                psn: msn,
+                q_key: Q_KEY,
+                src_qp: PEER.qpn,
+                version: 1,
+                flags: ONE_SIDED,
+                window: Window {
+                    id: WINDOWS[0],
+                    epoch: grant.epoch,
+                    msn,
+                },
+                payload: write.encode(),
+            },
+            fails: false,
+        });
+    }
+    for _ in 0..3_000 {
+        world.clock().unwrap();
+    }
+    assert_eq!((world.seen.events[0], world.seen.events[10]), (8, 16));
+    world.manner.ready = 100;
+    world.run().unwrap();
+    assert_eq!(world.seen.acks.len(), 16);
+    assert!(MTU > 16);
+}
