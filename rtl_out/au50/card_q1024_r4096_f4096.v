@@ -113,7 +113,7 @@ module card_q1024_r4096_f4096 (
     reg  idle_reg;  // Nothing was under way in the clock before.
 
     // Signals
-    wire stop;                            // Nothing new may begin.
+    wire stop;                             // Nothing new may begin.
     wire completer_reg_wr_valid;
     wire [21:0] completer_reg_wr_addr;
     wire [31:0] completer_reg_wr_data;
@@ -141,9 +141,11 @@ module card_q1024_r4096_f4096 (
     wire write_mux_s_req_ready_0;
     wire write_mux_s_req_ready_1;
     wire write_mux_s_req_ready_2;
+    wire write_mux_s_req_ready_3;
     wire write_mux_s_data_ready_0;
     wire write_mux_s_data_ready_1;
     wire write_mux_s_data_ready_2;
+    wire write_mux_s_data_ready_3;
     wire write_mux_m_req_valid;
     wire [63:0] write_mux_m_req_addr;
     wire [12:0] write_mux_m_req_len;
@@ -152,6 +154,7 @@ module card_q1024_r4096_f4096 (
     wire [63:0] write_mux_m_data_data;
     wire read_mux_a_ready;
     wire read_mux_b_ready;
+    wire read_mux_c_ready;
     wire read_mux_m_valid;
     wire [63:0] read_mux_m_addr;
     wire [12:0] read_mux_m_len;
@@ -159,6 +162,7 @@ module card_q1024_r4096_f4096 (
     wire read_mux_s_data_ready;
     wire read_mux_wq_valid;
     wire read_mux_pl_valid;
+    wire read_mux_os_valid;
     wire read_mux_rr_valid;
     wire regs_m_reset;
     wire regs_reg_rd_done;
@@ -181,9 +185,17 @@ module card_q1024_r4096_f4096 (
     wire regs_set_present;
     wire [7:0] regs_set_variant;
     wire regs_set_local_write;
+    wire [2:0] regs_set_remote;
     wire [15:0] regs_set_pd;
     wire [63:0] regs_set_base;
     wire [63:0] regs_set_length;
+    wire regs_win_valid;
+    wire [7:0] regs_win_index;
+    wire regs_win_open;
+    wire [9:0] regs_win_qpn;
+    wire [15:0] regs_win_node;
+    wire [23:0] regs_win_peer;
+    wire [15:0] regs_win_epoch;
     wire regs_hold;
     wire regs_flush_valid;
     wire [9:0] regs_flush_qpn;
@@ -198,6 +210,8 @@ module card_q1024_r4096_f4096 (
     wire regions_a_m_ok;
     wire regions_b_m_valid;
     wire regions_b_m_ok;
+    wire regions_c_m_valid;
+    wire regions_c_m_ok;
     wire cq_a_rsv_done;
     wire cq_a_rsv_ok;
     wire cq_b_rsv_done;
@@ -242,6 +256,10 @@ module card_q1024_r4096_f4096 (
     wire [15:0] send_m_set_request;
     wire [4:0] send_m_set_timeout;
     wire [7:0] send_m_set_outcome;
+    wire [1:0] send_m_set_kind;
+    wire [63:0] send_m_set_addr;
+    wire [31:0] send_m_set_key;
+    wire [12:0] send_m_set_len;
     wire send_m_look_valid;
     wire [31:0] send_m_look_key;
     wire [15:0] send_m_look_pd;
@@ -290,8 +308,10 @@ module card_q1024_r4096_f4096 (
     wire [2:0] send_queue_m_pl_bytes;
     wire send_queue_m_pl_last;
     wire send_queue_m_pl_error;
+    wire recv_s_rq_valid;
     wire recv_s_rq_ready;
     wire recv_s_rq_drop;
+    wire recv_s_pl_valid;
     wire recv_s_pl_ready;
     wire recv_s_rr_ready;
     wire recv_m_rd_valid;
@@ -350,11 +370,131 @@ module card_q1024_r4096_f4096 (
     wire recv_ev_rnr;
     wire recv_ev_local_error;
     wire recv_m_idle;
+    wire one_sided_m_idle;
+    wire one_sided_win_done;
+    wire one_sided_win_was;
+    wire [31:0] one_sided_win_expected;
+    wire one_sided_set_valid;
+    wire one_sided_s_rq_valid;
+    wire one_sided_s_rq_ready;
+    wire one_sided_s_rq_drop;
+    wire one_sided_m_ours;
+    wire one_sided_s_other;
+    wire one_sided_s_other_last;
+    wire one_sided_s_pl_valid;
+    wire one_sided_s_pl_ready;
+    wire one_sided_m_look_valid;
+    wire [31:0] one_sided_m_look_key;
+    wire [15:0] one_sided_m_look_pd;
+    wire [63:0] one_sided_m_look_addr;
+    wire [12:0] one_sided_m_look_len;
+    wire [3:0] one_sided_m_look_need;
+    wire one_sided_m_rd_valid;
+    wire [63:0] one_sided_m_rd_addr;
+    wire [12:0] one_sided_m_rd_len;
+    wire one_sided_m_wr_valid;
+    wire [63:0] one_sided_m_wr_addr;
+    wire [12:0] one_sided_m_wr_len;
+    wire one_sided_m_wd_valid;
+    wire [63:0] one_sided_m_wd_data;
+    wire one_sided_done_valid;
+    wire one_sided_m_sd_valid;
+    wire [23:0] one_sided_m_peer;
+    wire [15:0] one_sided_m_node;
+    wire [23:0] one_sided_m_psn;
+    wire [31:0] one_sided_m_q_key;
+    wire [23:0] one_sided_m_src;
+    wire [15:0] one_sided_m_win_id;
+    wire [15:0] one_sided_m_epoch;
+    wire [31:0] one_sided_m_msn;
+    wire [127:0] one_sided_m_sd_head;
+    wire [12:0] one_sided_m_sd_len;
+    wire one_sided_m_pl_valid;
+    wire [63:0] one_sided_m_pl_data;
+    wire [2:0] one_sided_m_pl_bytes;
+    wire one_sided_m_pl_last;
+    wire one_sided_m_ak_valid;
+    wire [15:0] one_sided_m_ak_node;
+    wire [23:0] one_sided_m_ak_peer;
+    wire [23:0] one_sided_m_ak_psn;
+    wire [7:0] one_sided_m_ak_syndrome;
+    wire [15:0] one_sided_m_ak_win_id;
+    wire [15:0] one_sided_m_ak_epoch;
+    wire [31:0] one_sided_m_ak_msn;
+    wire [23:0] one_sided_m_ak_src;
+    wire one_sided_m_claim_valid;
+    wire one_sided_m_claim_end;
+    wire [7:0] one_sided_m_claim_outcome;
+    wire one_sided_ev_ack_overload;
+    wire one_sided_ev_bad_qp;
+    wire one_sided_ev_bad_key;
+    wire one_sided_ev_bad_length;
+    wire one_sided_ev_bad_opcode;
+    wire one_sided_ev_stale_epoch;
+    wire one_sided_ev_duplicate;
+    wire one_sided_ev_ahead;
+    wire one_sided_ev_refused;
+    wire one_sided_ev_failed;
+    wire one_sided_ev_done;
+    wire one_sided_ev_local_error;
+    wire send_merge_a_sd_ready;
+    wire send_merge_a_pl_ready;
+    wire send_merge_b_sd_ready;
+    wire send_merge_b_pl_ready;
+    wire send_merge_m_sd_valid;
+    wire [15:0] send_merge_m_sd_node;
+    wire [23:0] send_merge_m_sd_peer;
+    wire [23:0] send_merge_m_sd_psn;
+    wire [31:0] send_merge_m_sd_q_key;
+    wire [23:0] send_merge_m_sd_src;
+    wire [7:0] send_merge_m_sd_vf;
+    wire [15:0] send_merge_m_sd_win_id;
+    wire [15:0] send_merge_m_sd_epoch;
+    wire [31:0] send_merge_m_sd_msn;
+    wire [127:0] send_merge_m_sd_head;
+    wire [4:0] send_merge_m_sd_head_len;
+    wire [12:0] send_merge_m_sd_len;
+    wire send_merge_m_pl_valid;
+    wire [63:0] send_merge_m_pl_data;
+    wire [2:0] send_merge_m_pl_bytes;
+    wire send_merge_m_pl_last;
+    wire send_merge_m_pl_error;
+    wire send_merge_a_ak_ready;
+    wire send_merge_b_ak_ready;
+    wire send_merge_m_ak_valid;
+    wire [15:0] send_merge_m_ak_node;
+    wire [23:0] send_merge_m_ak_peer;
+    wire [23:0] send_merge_m_ak_psn;
+    wire [7:0] send_merge_m_ak_syndrome;
+    wire send_merge_m_ak_echo;
+    wire [15:0] send_merge_m_ak_win_id;
+    wire [15:0] send_merge_m_ak_epoch;
+    wire [31:0] send_merge_m_ak_msn;
+    wire [7:0] send_merge_m_ak_vf;
+    wire [23:0] send_merge_m_ak_src;
+    wire ack_merge_a_ready;
+    wire ack_merge_b_ready;
+    wire ack_merge_m_valid;
+    wire [15:0] ack_merge_m_node;
+    wire [23:0] ack_merge_m_qpn;
+    wire [23:0] ack_merge_m_psn;
+    wire [7:0] ack_merge_m_outcome;
+    wire ack_merge_m_echo;
+    wire [15:0] ack_merge_m_win_id;
+    wire [15:0] ack_merge_m_epoch;
+    wire [31:0] ack_merge_m_msn;
+    wire [3:0] ack_merge_m_flags;
+    wire [23:0] ack_merge_m_peer;
+    wire ack_merge_m_claim;
+    wire ack_merge_m_end;
     wire in_flight_rsv_done;
     wire in_flight_rsv_ok;
     wire in_flight_set_ready;
+    wire in_flight_set_answered;
     wire in_flight_fail_ready;
     wire in_flight_ack_ready;
+    wire in_flight_claim_done;
+    wire in_flight_claim_ok;
     wire in_flight_flush_done;
     wire in_flight_m_valid;
     wire [9:0] in_flight_m_qpn;
@@ -377,6 +517,8 @@ module card_q1024_r4096_f4096 (
     wire in_flight_ev_acknowledged;
     wire in_flight_ev_timeout;
     wire rx_m_rq_valid;
+    wire rx_m_rq_ready;
+    wire rx_m_rq_drop;
     wire [15:0] rx_m_rq_node;
     wire [23:0] rx_m_rq_qpn;
     wire [23:0] rx_m_rq_psn;
@@ -388,7 +530,9 @@ module card_q1024_r4096_f4096 (
     wire [31:0] rx_m_rq_msn;
     wire [12:0] rx_m_rq_len;
     wire rx_m_rq_unknown;
+    wire rx_m_rq_one_sided;
     wire rx_m_pl_valid;
+    wire rx_m_pl_ready;
     wire [63:0] rx_m_pl_data;
     wire rx_m_pl_last;
     wire rx_m_ak_valid;
@@ -421,16 +565,23 @@ module card_q1024_r4096_f4096 (
     wire gate_m_tvalid;
     wire guard_s_axis_tready;
     wire guard_m_axis_tvalid;
-    wire bad_qp_m;
     wire local_error_m;
     wire unsent_b;
     wire unsent_m;
     wire bad_doorbell_m;
     wire worse_doorbell_m;
     wire read_failed_m;
+    wire any_local_error_m;
+    wire any_bad_qp_m;
+    wire any_overload_m;
+    wire any_bad_opcode_m;
+    wire any_bad_key_m;
+    wire any_bad_length_m;
+    wire any_stale_epoch_m;
+    wire events_s_18;
     wire events_s_29;
     wire events_s_30;
-    wire [30:0] events_m;
+    wire [35:0] events_m;
 
     pcie_completer completer (
         .clk                   (clk),
@@ -537,27 +688,35 @@ module card_q1024_r4096_f4096 (
         .s_req_valid_0  (recv_m_wr_valid),
         .s_req_valid_1  (cq_m_wr_valid),
         .s_req_valid_2  (regs_m_wr_valid),
+        .s_req_valid_3  (one_sided_m_wr_valid),
         .s_req_ready_0  (write_mux_s_req_ready_0),
         .s_req_ready_1  (write_mux_s_req_ready_1),
         .s_req_ready_2  (write_mux_s_req_ready_2),
+        .s_req_ready_3  (write_mux_s_req_ready_3),
         .s_req_addr_0   (recv_m_wr_addr),
         .s_req_addr_1   (cq_m_wr_addr),
         .s_req_addr_2   (regs_m_wr_addr),
+        .s_req_addr_3   (one_sided_m_wr_addr),
         .s_req_len_0    (recv_m_wr_len),
         .s_req_len_1    (cq_m_wr_len),
         .s_req_len_2    (regs_m_wr_len),
+        .s_req_len_3    (one_sided_m_wr_len),
         .s_req_ctx_0    (recv_m_wr_ctx),
         .s_req_ctx_1    (cq_m_wr_ctx),
         .s_req_ctx_2    (regs_m_wr_ctx),
+        .s_req_ctx_3    (16'd0),
         .s_data_valid_0 (recv_m_wd_valid),
         .s_data_valid_1 (cq_m_wd_valid),
         .s_data_valid_2 (regs_m_wd_valid),
+        .s_data_valid_3 (one_sided_m_wd_valid),
         .s_data_ready_0 (write_mux_s_data_ready_0),
         .s_data_ready_1 (write_mux_s_data_ready_1),
         .s_data_ready_2 (write_mux_s_data_ready_2),
+        .s_data_ready_3 (write_mux_s_data_ready_3),
         .s_data_data_0  (recv_m_wd_data),
         .s_data_data_1  (cq_m_wd_data),
         .s_data_data_2  (regs_m_wd_data),
+        .s_data_data_3  (one_sided_m_wd_data),
         .m_req_valid    (write_mux_m_req_valid),
         .m_req_ready    (write_s_req_ready),
         .m_req_addr     (write_mux_m_req_addr),
@@ -581,6 +740,10 @@ module card_q1024_r4096_f4096 (
         .b_addr        (recv_m_rd_addr),
         .b_len         (recv_m_rd_len),
         .b_ctx         (recv_m_rd_ctx),
+        .c_valid       (one_sided_m_rd_valid),
+        .c_ready       (read_mux_c_ready),
+        .c_addr        (one_sided_m_rd_addr),
+        .c_len         (one_sided_m_rd_len),
         .m_valid       (read_mux_m_valid),
         .m_ready       (read_s_req_ready),
         .m_addr        (read_mux_m_addr),
@@ -593,6 +756,7 @@ module card_q1024_r4096_f4096 (
         .wq_ready      (send_s_wq_ready),
         .pl_valid      (read_mux_pl_valid),
         .pl_ready      (send_queue_s_pl_ready),
+        .os_valid      (read_mux_os_valid),
         .rr_valid      (read_mux_rr_valid),
         .rr_ready      (recv_s_rr_ready)
     );
@@ -628,9 +792,20 @@ module card_q1024_r4096_f4096 (
         .set_present      (regs_set_present),
         .set_variant      (regs_set_variant),
         .set_local_write  (regs_set_local_write),
+        .set_remote       (regs_set_remote),
         .set_pd           (regs_set_pd),
         .set_base         (regs_set_base),
         .set_length       (regs_set_length),
+        .win_valid        (regs_win_valid),
+        .win_index        (regs_win_index),
+        .win_open         (regs_win_open),
+        .win_qpn          (regs_win_qpn),
+        .win_node         (regs_win_node),
+        .win_peer         (regs_win_peer),
+        .win_epoch        (regs_win_epoch),
+        .win_done         (one_sided_win_done),
+        .win_was          (one_sided_win_was),
+        .win_expected     (one_sided_win_expected),
         .hold             (regs_hold),
         .idle             (idle_reg),
         .flush_valid      (regs_flush_valid),
@@ -675,11 +850,20 @@ module card_q1024_r4096_f4096 (
         .b_s_write       (recv_m_look_write),
         .b_m_valid       (regions_b_m_valid),
         .b_m_ok          (regions_b_m_ok),
+        .c_s_valid       (one_sided_m_look_valid),
+        .c_s_key         (one_sided_m_look_key),
+        .c_s_pd          (one_sided_m_look_pd),
+        .c_s_addr        (one_sided_m_look_addr),
+        .c_s_len         (one_sided_m_look_len),
+        .c_s_need        (one_sided_m_look_need),
+        .c_m_valid       (regions_c_m_valid),
+        .c_m_ok          (regions_c_m_ok),
         .set_valid       (regs_set_valid),
         .set_index       (regs_set_index),
         .set_present     (regs_set_present),
         .set_variant     (regs_set_variant),
         .set_local_write (regs_set_local_write),
+        .set_remote      (regs_set_remote),
         .set_pd          (regs_set_pd),
         .set_base        (regs_set_base),
         .set_length      (regs_set_length)
@@ -799,6 +983,10 @@ module card_q1024_r4096_f4096 (
         .m_set_request   (send_m_set_request),
         .m_set_timeout   (send_m_set_timeout),
         .m_set_outcome   (send_m_set_outcome),
+        .m_set_kind      (send_m_set_kind),
+        .m_set_addr      (send_m_set_addr),
+        .m_set_key       (send_m_set_key),
+        .m_set_len       (send_m_set_len),
         .m_look_valid    (send_m_look_valid),
         .m_look_key      (send_m_look_key),
         .m_look_pd       (send_m_look_pd),
@@ -856,7 +1044,7 @@ module card_q1024_r4096_f4096 (
         .s_sd_head_len (send_m_sd_head_len),
         .s_sd_len      (send_m_sd_len),
         .m_sd_valid    (send_queue_m_sd_valid),
-        .m_sd_ready    (tx_s_sd_ready),
+        .m_sd_ready    (send_merge_a_sd_ready),
         .m_sd_node     (send_queue_m_sd_node),
         .m_sd_peer     (send_queue_m_sd_peer),
         .m_sd_psn      (send_queue_m_sd_psn),
@@ -876,7 +1064,7 @@ module card_q1024_r4096_f4096 (
         .s_pl_last     (read_m_data_last),
         .s_pl_error    (read_m_data_error),
         .m_pl_valid    (send_queue_m_pl_valid),
-        .m_pl_ready    (tx_s_pl_ready),
+        .m_pl_ready    (send_merge_a_pl_ready),
         .m_pl_data     (send_queue_m_pl_data),
         .m_pl_bytes    (send_queue_m_pl_bytes),
         .m_pl_last     (send_queue_m_pl_last),
@@ -896,7 +1084,7 @@ module card_q1024_r4096_f4096 (
         .cfg_data        (regs_cfg_data),
         .cfg_mtu         (regs_cfg_mtu),
         .hold            (stop),
-        .s_rq_valid      (rx_m_rq_valid),
+        .s_rq_valid      (recv_s_rq_valid),
         .s_rq_ready      (recv_s_rq_ready),
         .s_rq_drop       (recv_s_rq_drop),
         .s_rq_node       (rx_m_rq_node),
@@ -910,7 +1098,7 @@ module card_q1024_r4096_f4096 (
         .s_rq_msn        (rx_m_rq_msn),
         .s_rq_len        (rx_m_rq_len),
         .s_rq_unknown    (rx_m_rq_unknown),
-        .s_pl_valid      (rx_m_pl_valid),
+        .s_pl_valid      (recv_s_pl_valid),
         .s_pl_ready      (recv_s_pl_ready),
         .s_pl_data       (rx_m_pl_data),
         .s_pl_last       (rx_m_pl_last),
@@ -962,7 +1150,7 @@ module card_q1024_r4096_f4096 (
         .m_rx_request    (recv_m_rx_request),
         .landed          (cq_m_landed),
         .m_ak_valid      (recv_m_ak_valid),
-        .m_ak_ready      (tx_s_ak_ready),
+        .m_ak_ready      (send_merge_a_ak_ready),
         .m_ak_node       (recv_m_ak_node),
         .m_ak_peer       (recv_m_ak_peer),
         .m_ak_psn        (recv_m_ak_psn),
@@ -986,6 +1174,260 @@ module card_q1024_r4096_f4096 (
         .ev_rnr          (recv_ev_rnr),
         .ev_local_error  (recv_ev_local_error),
         .m_idle          (recv_m_idle)
+    );
+
+    card_onesided_q1024_f4096 one_sided (
+        .clk             (clk),
+        .rst             (soft_reg),
+        .hold            (stop),
+        .m_idle          (one_sided_m_idle),
+        .cfg_mtu         (regs_cfg_mtu),
+        .cfg_valid       (regs_cfg_valid),
+        .cfg_qpn         (regs_cfg_qpn),
+        .cfg_word        (regs_cfg_word),
+        .cfg_data        (regs_cfg_data),
+        .win_valid       (regs_win_valid),
+        .win_index       (regs_win_index),
+        .win_open        (regs_win_open),
+        .win_qpn         (regs_win_qpn),
+        .win_node        (regs_win_node),
+        .win_peer        (regs_win_peer),
+        .win_epoch       (regs_win_epoch),
+        .win_done        (one_sided_win_done),
+        .win_was         (one_sided_win_was),
+        .win_expected    (one_sided_win_expected),
+        .set_valid       (one_sided_set_valid),
+        .set_qpn         (send_m_set_qpn),
+        .set_psn         (send_m_set_psn),
+        .set_kind        (send_m_set_kind),
+        .set_addr        (send_m_set_addr),
+        .set_key         (send_m_set_key),
+        .set_len         (send_m_set_len),
+        .s_rq_valid      (one_sided_s_rq_valid),
+        .s_rq_ready      (one_sided_s_rq_ready),
+        .s_rq_drop       (one_sided_s_rq_drop),
+        .s_rq_node       (rx_m_rq_node),
+        .s_rq_qpn        (rx_m_rq_qpn),
+        .s_rq_psn        (rx_m_rq_psn),
+        .s_rq_q_key      (rx_m_rq_q_key),
+        .s_rq_src        (rx_m_rq_src),
+        .s_rq_win_id     (rx_m_rq_win_id),
+        .s_rq_epoch      (rx_m_rq_epoch),
+        .s_rq_msn        (rx_m_rq_msn),
+        .s_rq_len        (rx_m_rq_len),
+        .m_ours          (one_sided_m_ours),
+        .s_other         (one_sided_s_other),
+        .s_other_last    (one_sided_s_other_last),
+        .s_pl_valid      (one_sided_s_pl_valid),
+        .s_pl_ready      (one_sided_s_pl_ready),
+        .s_pl_data       (rx_m_pl_data),
+        .s_pl_last       (rx_m_pl_last),
+        .m_look_valid    (one_sided_m_look_valid),
+        .m_look_key      (one_sided_m_look_key),
+        .m_look_pd       (one_sided_m_look_pd),
+        .m_look_addr     (one_sided_m_look_addr),
+        .m_look_len      (one_sided_m_look_len),
+        .m_look_need     (one_sided_m_look_need),
+        .look_valid      (regions_c_m_valid),
+        .look_ok         (regions_c_m_ok),
+        .m_rd_valid      (one_sided_m_rd_valid),
+        .m_rd_ready      (read_mux_c_ready),
+        .m_rd_addr       (one_sided_m_rd_addr),
+        .m_rd_len        (one_sided_m_rd_len),
+        .s_rd_valid      (read_mux_os_valid),
+        .s_rd_data       (read_m_data_data),
+        .s_rd_bytes      (read_m_data_bytes),
+        .s_rd_last       (read_m_data_last),
+        .s_rd_error      (read_m_data_error),
+        .m_wr_valid      (one_sided_m_wr_valid),
+        .m_wr_ready      (write_mux_s_req_ready_3),
+        .m_wr_addr       (one_sided_m_wr_addr),
+        .m_wr_len        (one_sided_m_wr_len),
+        .m_wd_valid      (one_sided_m_wd_valid),
+        .m_wd_ready      (write_mux_s_data_ready_3),
+        .m_wd_data       (one_sided_m_wd_data),
+        .done_valid      (one_sided_done_valid),
+        .m_sd_valid      (one_sided_m_sd_valid),
+        .m_sd_ready      (send_merge_b_sd_ready),
+        .m_peer          (one_sided_m_peer),
+        .m_node          (one_sided_m_node),
+        .m_psn           (one_sided_m_psn),
+        .m_q_key         (one_sided_m_q_key),
+        .m_src           (one_sided_m_src),
+        .m_win_id        (one_sided_m_win_id),
+        .m_epoch         (one_sided_m_epoch),
+        .m_msn           (one_sided_m_msn),
+        .m_sd_head       (one_sided_m_sd_head),
+        .m_sd_len        (one_sided_m_sd_len),
+        .m_pl_valid      (one_sided_m_pl_valid),
+        .m_pl_ready      (send_merge_b_pl_ready),
+        .m_pl_data       (one_sided_m_pl_data),
+        .m_pl_bytes      (one_sided_m_pl_bytes),
+        .m_pl_last       (one_sided_m_pl_last),
+        .m_ak_valid      (one_sided_m_ak_valid),
+        .m_ak_ready      (send_merge_b_ak_ready),
+        .m_ak_node       (one_sided_m_ak_node),
+        .m_ak_peer       (one_sided_m_ak_peer),
+        .m_ak_psn        (one_sided_m_ak_psn),
+        .m_ak_syndrome   (one_sided_m_ak_syndrome),
+        .m_ak_win_id     (one_sided_m_ak_win_id),
+        .m_ak_epoch      (one_sided_m_ak_epoch),
+        .m_ak_msn        (one_sided_m_ak_msn),
+        .m_ak_src        (one_sided_m_ak_src),
+        .m_claim_valid   (one_sided_m_claim_valid),
+        .m_claim_ready   (ack_merge_b_ready),
+        .m_claim_end     (one_sided_m_claim_end),
+        .m_claim_outcome (one_sided_m_claim_outcome),
+        .claim_done      (in_flight_claim_done),
+        .claim_ok        (in_flight_claim_ok),
+        .ev_ack_overload (one_sided_ev_ack_overload),
+        .ev_bad_qp       (one_sided_ev_bad_qp),
+        .ev_bad_key      (one_sided_ev_bad_key),
+        .ev_bad_length   (one_sided_ev_bad_length),
+        .ev_bad_opcode   (one_sided_ev_bad_opcode),
+        .ev_stale_epoch  (one_sided_ev_stale_epoch),
+        .ev_duplicate    (one_sided_ev_duplicate),
+        .ev_ahead        (one_sided_ev_ahead),
+        .ev_refused      (one_sided_ev_refused),
+        .ev_failed       (one_sided_ev_failed),
+        .ev_done         (one_sided_ev_done),
+        .ev_local_error  (one_sided_ev_local_error)
+    );
+
+    card_send_merge send_merge (
+        .clk           (clk),
+        .rst           (soft_reg),
+        .a_sd_valid    (send_queue_m_sd_valid),
+        .a_sd_ready    (send_merge_a_sd_ready),
+        .a_sd_node     (send_queue_m_sd_node),
+        .a_sd_peer     (send_queue_m_sd_peer),
+        .a_sd_psn      (send_queue_m_sd_psn),
+        .a_sd_q_key    (send_queue_m_sd_q_key),
+        .a_sd_src      (send_queue_m_sd_src),
+        .a_sd_vf       (send_queue_m_sd_vf),
+        .a_sd_win_id   (send_queue_m_sd_win_id),
+        .a_sd_epoch    (send_queue_m_sd_epoch),
+        .a_sd_msn      (send_queue_m_sd_msn),
+        .a_sd_head     (send_queue_m_sd_head),
+        .a_sd_head_len (send_queue_m_sd_head_len),
+        .a_sd_len      (send_queue_m_sd_len),
+        .a_pl_valid    (send_queue_m_pl_valid),
+        .a_pl_ready    (send_merge_a_pl_ready),
+        .a_pl_data     (send_queue_m_pl_data),
+        .a_pl_bytes    (send_queue_m_pl_bytes),
+        .a_pl_last     (send_queue_m_pl_last),
+        .a_pl_error    (send_queue_m_pl_error),
+        .b_sd_valid    (one_sided_m_sd_valid),
+        .b_sd_ready    (send_merge_b_sd_ready),
+        .b_sd_node     (one_sided_m_node),
+        .b_sd_peer     (one_sided_m_peer),
+        .b_sd_psn      (one_sided_m_psn),
+        .b_sd_q_key    (one_sided_m_q_key),
+        .b_sd_src      (one_sided_m_src),
+        .b_sd_win_id   (one_sided_m_win_id),
+        .b_sd_epoch    (one_sided_m_epoch),
+        .b_sd_msn      (one_sided_m_msn),
+        .b_sd_head     (one_sided_m_sd_head),
+        .b_sd_len      (one_sided_m_sd_len),
+        .b_pl_valid    (one_sided_m_pl_valid),
+        .b_pl_ready    (send_merge_b_pl_ready),
+        .b_pl_data     (one_sided_m_pl_data),
+        .b_pl_bytes    (one_sided_m_pl_bytes),
+        .b_pl_last     (one_sided_m_pl_last),
+        .m_sd_valid    (send_merge_m_sd_valid),
+        .m_sd_ready    (tx_s_sd_ready),
+        .m_sd_node     (send_merge_m_sd_node),
+        .m_sd_peer     (send_merge_m_sd_peer),
+        .m_sd_psn      (send_merge_m_sd_psn),
+        .m_sd_q_key    (send_merge_m_sd_q_key),
+        .m_sd_src      (send_merge_m_sd_src),
+        .m_sd_vf       (send_merge_m_sd_vf),
+        .m_sd_win_id   (send_merge_m_sd_win_id),
+        .m_sd_epoch    (send_merge_m_sd_epoch),
+        .m_sd_msn      (send_merge_m_sd_msn),
+        .m_sd_head     (send_merge_m_sd_head),
+        .m_sd_head_len (send_merge_m_sd_head_len),
+        .m_sd_len      (send_merge_m_sd_len),
+        .m_pl_valid    (send_merge_m_pl_valid),
+        .m_pl_ready    (tx_s_pl_ready),
+        .m_pl_data     (send_merge_m_pl_data),
+        .m_pl_bytes    (send_merge_m_pl_bytes),
+        .m_pl_last     (send_merge_m_pl_last),
+        .m_pl_error    (send_merge_m_pl_error),
+        .a_ak_valid    (recv_m_ak_valid),
+        .a_ak_ready    (send_merge_a_ak_ready),
+        .a_ak_node     (recv_m_ak_node),
+        .a_ak_peer     (recv_m_ak_peer),
+        .a_ak_psn      (recv_m_ak_psn),
+        .a_ak_syndrome (recv_m_ak_syndrome),
+        .a_ak_echo     (recv_m_ak_echo),
+        .a_ak_win_id   (recv_m_ak_win_id),
+        .a_ak_epoch    (recv_m_ak_epoch),
+        .a_ak_msn      (recv_m_ak_msn),
+        .a_ak_vf       (recv_m_ak_vf),
+        .a_ak_src      (recv_m_ak_src),
+        .b_ak_valid    (one_sided_m_ak_valid),
+        .b_ak_ready    (send_merge_b_ak_ready),
+        .b_ak_node     (one_sided_m_ak_node),
+        .b_ak_peer     (one_sided_m_ak_peer),
+        .b_ak_psn      (one_sided_m_ak_psn),
+        .b_ak_syndrome (one_sided_m_ak_syndrome),
+        .b_ak_win_id   (one_sided_m_ak_win_id),
+        .b_ak_epoch    (one_sided_m_ak_epoch),
+        .b_ak_msn      (one_sided_m_ak_msn),
+        .b_ak_src      (one_sided_m_ak_src),
+        .m_ak_valid    (send_merge_m_ak_valid),
+        .m_ak_ready    (tx_s_ak_ready),
+        .m_ak_node     (send_merge_m_ak_node),
+        .m_ak_peer     (send_merge_m_ak_peer),
+        .m_ak_psn      (send_merge_m_ak_psn),
+        .m_ak_syndrome (send_merge_m_ak_syndrome),
+        .m_ak_echo     (send_merge_m_ak_echo),
+        .m_ak_win_id   (send_merge_m_ak_win_id),
+        .m_ak_epoch    (send_merge_m_ak_epoch),
+        .m_ak_msn      (send_merge_m_ak_msn),
+        .m_ak_vf       (send_merge_m_ak_vf),
+        .m_ak_src      (send_merge_m_ak_src)
+    );
+
+    card_ack_merge ack_merge (
+        .a_valid   (rx_m_ak_valid),
+        .a_ready   (ack_merge_a_ready),
+        .a_node    (rx_m_ak_node),
+        .a_qpn     (rx_m_ak_qpn),
+        .a_psn     (rx_m_ak_psn),
+        .a_outcome (rx_m_ak_outcome),
+        .a_echo    (rx_m_ak_echo),
+        .a_win_id  (rx_m_ak_win_id),
+        .a_epoch   (rx_m_ak_epoch),
+        .a_msn     (rx_m_ak_msn),
+        .a_flags   (rx_m_ak_flags),
+        .a_peer    (rx_m_ak_peer),
+        .b_valid   (one_sided_m_claim_valid),
+        .b_ready   (ack_merge_b_ready),
+        .b_node    (one_sided_m_node),
+        .b_qpn     (one_sided_m_src),
+        .b_psn     (one_sided_m_psn),
+        .b_outcome (one_sided_m_claim_outcome),
+        .b_win_id  (one_sided_m_win_id),
+        .b_epoch   (one_sided_m_epoch),
+        .b_msn     (one_sided_m_msn),
+        .b_peer    (one_sided_m_peer),
+        .b_end     (one_sided_m_claim_end),
+        .m_valid   (ack_merge_m_valid),
+        .m_ready   (in_flight_ack_ready),
+        .m_node    (ack_merge_m_node),
+        .m_qpn     (ack_merge_m_qpn),
+        .m_psn     (ack_merge_m_psn),
+        .m_outcome (ack_merge_m_outcome),
+        .m_echo    (ack_merge_m_echo),
+        .m_win_id  (ack_merge_m_win_id),
+        .m_epoch   (ack_merge_m_epoch),
+        .m_msn     (ack_merge_m_msn),
+        .m_flags   (ack_merge_m_flags),
+        .m_peer    (ack_merge_m_peer),
+        .m_claim   (ack_merge_m_claim),
+        .m_end     (ack_merge_m_end)
     );
 
     xud_inflight_q1024_d4096 in_flight (
@@ -1013,23 +1455,28 @@ module card_q1024_r4096_f4096 (
         .set_request      (send_m_set_request),
         .set_timeout      (send_m_set_timeout),
         .set_outcome      (send_m_set_outcome),
+        .set_answered     (in_flight_set_answered),
         .fail_valid       (tx_m_fail_valid),
         .fail_ready       (in_flight_fail_ready),
         .fail_qpn         (tx_m_fail_qpn[9:0]),
         .fail_psn         (tx_m_fail_psn),
         .fail_outcome     (LOCAL_DMA),
-        .ack_valid        (rx_m_ak_valid),
+        .ack_valid        (ack_merge_m_valid),
         .ack_ready        (in_flight_ack_ready),
-        .ack_node         (rx_m_ak_node),
-        .ack_qpn          (rx_m_ak_qpn),
-        .ack_psn          (rx_m_ak_psn),
-        .ack_outcome      (rx_m_ak_outcome),
-        .ack_echo         (rx_m_ak_echo),
-        .ack_win_id       (rx_m_ak_win_id),
-        .ack_epoch        (rx_m_ak_epoch),
-        .ack_msn          (rx_m_ak_msn),
-        .ack_flags        (rx_m_ak_flags),
-        .ack_peer         (rx_m_ak_peer),
+        .ack_node         (ack_merge_m_node),
+        .ack_qpn          (ack_merge_m_qpn),
+        .ack_psn          (ack_merge_m_psn),
+        .ack_outcome      (ack_merge_m_outcome),
+        .ack_echo         (ack_merge_m_echo),
+        .ack_win_id       (ack_merge_m_win_id),
+        .ack_epoch        (ack_merge_m_epoch),
+        .ack_msn          (ack_merge_m_msn),
+        .ack_flags        (ack_merge_m_flags),
+        .ack_peer         (ack_merge_m_peer),
+        .ack_claim        (ack_merge_m_claim),
+        .ack_end          (ack_merge_m_end),
+        .claim_done       (in_flight_claim_done),
+        .claim_ok         (in_flight_claim_ok),
         .flush_valid      (regs_flush_valid),
         .flush_qpn        (regs_flush_qpn),
         .flush_done       (in_flight_flush_done),
@@ -1067,8 +1514,8 @@ module card_q1024_r4096_f4096 (
         .s_axis_rx_tlast  (s_axis_rx_tlast),
         .s_axis_rx_tuser  (s_axis_rx_tuser),
         .m_rq_valid       (rx_m_rq_valid),
-        .m_rq_ready       (recv_s_rq_ready),
-        .m_rq_drop        (recv_s_rq_drop),
+        .m_rq_ready       (rx_m_rq_ready),
+        .m_rq_drop        (rx_m_rq_drop),
         .m_rq_node        (rx_m_rq_node),
         .m_rq_qpn         (rx_m_rq_qpn),
         .m_rq_psn         (rx_m_rq_psn),
@@ -1080,12 +1527,13 @@ module card_q1024_r4096_f4096 (
         .m_rq_msn         (rx_m_rq_msn),
         .m_rq_len         (rx_m_rq_len),
         .m_rq_unknown     (rx_m_rq_unknown),
+        .m_rq_one_sided   (rx_m_rq_one_sided),
         .m_pl_valid       (rx_m_pl_valid),
-        .m_pl_ready       (recv_s_pl_ready),
+        .m_pl_ready       (rx_m_pl_ready),
         .m_pl_data        (rx_m_pl_data),
         .m_pl_last        (rx_m_pl_last),
         .m_ak_valid       (rx_m_ak_valid),
-        .m_ak_ready       (in_flight_ack_ready),
+        .m_ak_ready       (ack_merge_a_ready),
         .m_ak_node        (rx_m_ak_node),
         .m_ak_qpn         (rx_m_ak_qpn),
         .m_ak_psn         (rx_m_ak_psn),
@@ -1105,42 +1553,42 @@ module card_q1024_r4096_f4096 (
     xud_tx_d2048 tx (
         .clk              (clk),
         .rst              (soft_reg),
-        .s_sd_valid       (send_queue_m_sd_valid),
+        .s_sd_valid       (send_merge_m_sd_valid),
         .s_sd_ready       (tx_s_sd_ready),
-        .s_sd_node        (send_queue_m_sd_node),
-        .s_sd_peer        (send_queue_m_sd_peer),
-        .s_sd_psn         (send_queue_m_sd_psn),
-        .s_sd_q_key       (send_queue_m_sd_q_key),
-        .s_sd_src         (send_queue_m_sd_src),
-        .s_sd_vf          (send_queue_m_sd_vf),
-        .s_sd_win_id      (send_queue_m_sd_win_id),
-        .s_sd_epoch       (send_queue_m_sd_epoch),
-        .s_sd_msn         (send_queue_m_sd_msn),
-        .s_sd_head        (send_queue_m_sd_head),
-        .s_sd_head_len    (send_queue_m_sd_head_len),
-        .s_sd_len         (send_queue_m_sd_len),
-        .s_pl_valid       (send_queue_m_pl_valid),
+        .s_sd_node        (send_merge_m_sd_node),
+        .s_sd_peer        (send_merge_m_sd_peer),
+        .s_sd_psn         (send_merge_m_sd_psn),
+        .s_sd_q_key       (send_merge_m_sd_q_key),
+        .s_sd_src         (send_merge_m_sd_src),
+        .s_sd_vf          (send_merge_m_sd_vf),
+        .s_sd_win_id      (send_merge_m_sd_win_id),
+        .s_sd_epoch       (send_merge_m_sd_epoch),
+        .s_sd_msn         (send_merge_m_sd_msn),
+        .s_sd_head        (send_merge_m_sd_head),
+        .s_sd_head_len    (send_merge_m_sd_head_len),
+        .s_sd_len         (send_merge_m_sd_len),
+        .s_pl_valid       (send_merge_m_pl_valid),
         .s_pl_ready       (tx_s_pl_ready),
-        .s_pl_data        (send_queue_m_pl_data),
-        .s_pl_bytes       (send_queue_m_pl_bytes),
-        .s_pl_last        (send_queue_m_pl_last),
-        .s_pl_error       (send_queue_m_pl_error),
+        .s_pl_data        (send_merge_m_pl_data),
+        .s_pl_bytes       (send_merge_m_pl_bytes),
+        .s_pl_last        (send_merge_m_pl_last),
+        .s_pl_error       (send_merge_m_pl_error),
         .m_fail_valid     (tx_m_fail_valid),
         .m_fail_ready     (in_flight_fail_ready),
         .m_fail_qpn       (tx_m_fail_qpn),
         .m_fail_psn       (tx_m_fail_psn),
-        .s_ak_valid       (recv_m_ak_valid),
+        .s_ak_valid       (send_merge_m_ak_valid),
         .s_ak_ready       (tx_s_ak_ready),
-        .s_ak_node        (recv_m_ak_node),
-        .s_ak_peer        (recv_m_ak_peer),
-        .s_ak_psn         (recv_m_ak_psn),
-        .s_ak_syndrome    (recv_m_ak_syndrome),
-        .s_ak_echo        (recv_m_ak_echo),
-        .s_ak_win_id      (recv_m_ak_win_id),
-        .s_ak_epoch       (recv_m_ak_epoch),
-        .s_ak_msn         (recv_m_ak_msn),
-        .s_ak_vf          (recv_m_ak_vf),
-        .s_ak_src         (recv_m_ak_src),
+        .s_ak_node        (send_merge_m_ak_node),
+        .s_ak_peer        (send_merge_m_ak_peer),
+        .s_ak_psn         (send_merge_m_ak_psn),
+        .s_ak_syndrome    (send_merge_m_ak_syndrome),
+        .s_ak_echo        (send_merge_m_ak_echo),
+        .s_ak_win_id      (send_merge_m_ak_win_id),
+        .s_ak_epoch       (send_merge_m_ak_epoch),
+        .s_ak_msn         (send_merge_m_ak_msn),
+        .s_ak_vf          (send_merge_m_ak_vf),
+        .s_ak_src         (send_merge_m_ak_src),
         .m_axis_tx_tvalid (tx_m_axis_tx_tvalid),
         .m_axis_tx_tready (guard_s_axis_tready),
         .m_axis_tx_tdata  (tx_m_axis_tx_tdata),
@@ -1177,14 +1625,6 @@ module card_q1024_r4096_f4096 (
     );
 
     // Sources that share a counter.
-    event_merge bad_qp (
-        .clk (clk),
-        .rst (soft_reg),
-        .a   (recv_ev_bad_qp),
-        .b   (in_flight_ev_bad_qp),
-        .m   (bad_qp_m)
-    );
-
     event_merge local_error (
         .clk (clk),
         .rst (soft_reg),
@@ -1225,7 +1665,63 @@ module card_q1024_r4096_f4096 (
         .m   (read_failed_m)
     );
 
-    gather_n31 events (
+    event_merge any_local_error (
+        .clk (clk),
+        .rst (soft_reg),
+        .a   (local_error_m),
+        .b   (one_sided_ev_local_error),
+        .m   (any_local_error_m)
+    );
+
+    event_merge any_bad_qp (
+        .clk (clk),
+        .rst (soft_reg),
+        .a   (recv_ev_bad_qp),
+        .b   (one_sided_ev_bad_qp),
+        .m   (any_bad_qp_m)
+    );
+
+    event_merge any_overload (
+        .clk (clk),
+        .rst (soft_reg),
+        .a   (recv_ev_ack_overload),
+        .b   (one_sided_ev_ack_overload),
+        .m   (any_overload_m)
+    );
+
+    event_merge any_bad_opcode (
+        .clk (clk),
+        .rst (soft_reg),
+        .a   (recv_ev_bad_opcode),
+        .b   (one_sided_ev_bad_opcode),
+        .m   (any_bad_opcode_m)
+    );
+
+    event_merge any_bad_key (
+        .clk (clk),
+        .rst (soft_reg),
+        .a   (recv_ev_bad_key),
+        .b   (one_sided_ev_bad_key),
+        .m   (any_bad_key_m)
+    );
+
+    event_merge any_bad_length (
+        .clk (clk),
+        .rst (soft_reg),
+        .a   (recv_ev_bad_length),
+        .b   (one_sided_ev_bad_length),
+        .m   (any_bad_length_m)
+    );
+
+    event_merge any_stale_epoch (
+        .clk (clk),
+        .rst (soft_reg),
+        .a   (recv_ev_stale_epoch),
+        .b   (one_sided_ev_stale_epoch),
+        .m   (any_stale_epoch_m)
+    );
+
+    gather_n36 events (
         .s_0  (tx_ev_sent),
         .s_1  (tx_ev_ack_sent),
         .s_2  (recv_ev_accepted),
@@ -1233,21 +1729,21 @@ module card_q1024_r4096_f4096 (
         .s_4  (in_flight_ev_timeout),
         .s_5  (send_ev_stall_place),
         .s_6  (send_ev_stall_credit),
-        .s_7  (recv_ev_ack_overload),
+        .s_7  (any_overload_m),
         .s_8  (rx_ev_overflow),
         .s_9  (rx_ev_bad_frame),
         .s_10 (rx_ev_not_xud),
-        .s_11 (recv_ev_bad_opcode),
+        .s_11 (any_bad_opcode_m),
         .s_12 (rx_ev_bad_header),
-        .s_13 (bad_qp_m),
-        .s_14 (recv_ev_bad_key),
-        .s_15 (recv_ev_bad_length),
-        .s_16 (recv_ev_stale_epoch),
+        .s_13 (any_bad_qp_m),
+        .s_14 (any_bad_key_m),
+        .s_15 (any_bad_length_m),
+        .s_16 (any_stale_epoch_m),
         .s_17 (recv_ev_rnr),
-        .s_18 (in_flight_ev_ack_unknown),
+        .s_18 (events_s_18),
         .s_19 (in_flight_ev_ack_source),
         .s_20 (in_flight_ev_ack_echo),
-        .s_21 (local_error_m),
+        .s_21 (any_local_error_m),
         .s_22 (worse_doorbell_m),
         .s_23 (1'b0),
         .s_24 (completer_ev_bad_tlp),
@@ -1257,6 +1753,11 @@ module card_q1024_r4096_f4096 (
         .s_28 (read_m_busy),
         .s_29 (events_s_29),
         .s_30 (events_s_30),
+        .s_31 (one_sided_ev_done),
+        .s_32 (one_sided_ev_duplicate),
+        .s_33 (one_sided_ev_ahead),
+        .s_34 (one_sided_ev_refused),
+        .s_35 (one_sided_ev_failed),
         .m    (events_m)
     );
 
@@ -1264,8 +1765,24 @@ module card_q1024_r4096_f4096 (
     assign stop = regs_hold | !regs_cfg_enable;
     assign m_tx_wr_req_tlp_valid = write_m_tx_wr_req_tlp_valid;
     assign m_axis_tx_tvalid = guard_m_axis_tvalid;
+    assign recv_s_rq_valid = rx_m_rq_valid & !rx_m_rq_one_sided & !one_sided_m_ours;
+    assign rx_m_rq_ready = recv_s_rq_ready | one_sided_s_rq_ready;
+    assign rx_m_rq_drop = one_sided_s_rq_ready ? one_sided_s_rq_drop : recv_s_rq_drop;
+    assign recv_s_pl_valid = rx_m_pl_valid & !one_sided_m_ours;
+    assign rx_m_pl_ready = one_sided_m_ours ? one_sided_s_pl_ready : recv_s_pl_ready;
     assign cq_done_valid = write_m_done_valid & (write_m_done_ctx[15:14] == 2'd1);
+    assign one_sided_set_valid = send_m_set_valid & in_flight_set_ready;
+    assign in_flight_set_answered = |send_m_set_kind;
+    assign one_sided_s_rq_valid = rx_m_rq_valid & rx_m_rq_one_sided;
+    assign one_sided_s_other = recv_s_rq_ready & !recv_s_rq_drop & (|rx_m_rq_len);
+    assign one_sided_s_other_last = rx_m_pl_valid
+        & rx_m_pl_last
+        & recv_s_pl_ready
+        & !one_sided_m_ours;
+    assign one_sided_s_pl_valid = rx_m_pl_valid & one_sided_m_ours;
+    assign one_sided_done_valid = write_m_done_valid & (&write_m_done_ctx[15:14]);
     assign unsent_b = tx_m_fail_valid & in_flight_fail_ready;
+    assign events_s_18 = in_flight_ev_ack_unknown | in_flight_ev_bad_qp;
     assign events_s_29 = guard_m_axis_tvalid & !m_axis_tx_tready;
     assign events_s_30 = write_m_tx_wr_req_tlp_valid & !m_tx_wr_req_tlp_ready;
 
@@ -1280,6 +1797,7 @@ module card_q1024_r4096_f4096 (
 
         idle_reg <= send_m_idle
             & recv_m_idle
+            & one_sided_m_idle
             & cq_m_idle
             & !read_m_busy
             & !write_m_busy

@@ -1,8 +1,8 @@
 // card_regions_r4096
 //
-// Table of 2^LR regions of host memory with two lookup ports.
-// An access is fine if its key's region is there with the same variant and protection domain, may
-// be written to if it writes, and holds every byte of the access; one of 0 bytes always is.
+// Table of 2^LR regions of host memory with three lookup ports.
+// An access is fine if its key's region is there with the same variant and protection domain, gives
+// the rights that it needs, and holds every byte of the access; one of 0 bytes always is.
 // Nothing else is.
 // Latency: 6 clocks, one access a clock on each port.
 // Reset clears the table, one region a clock; until then no access of a byte is fine, and set is
@@ -45,12 +45,26 @@ module card_regions_r4096 (
     output wire        b_m_valid,        // An answer.
     output wire        b_m_ok,           // The access is fine.
 
+    // c_s
+    input  wire        c_s_valid,        // Port of one-sided operations: an access.
+    input  wire [31:0] c_s_key,          // Key: index above variant.
+    input  wire [15:0] c_s_pd,           // Protection domain of the queue pair.
+    input  wire [63:0] c_s_addr,         // Address of the first byte.
+    input  wire [12:0] c_s_len,          // Bytes, 0 to 8,191.
+    // Rights that it needs: local_write 0, remote_write 1, remote_read 2, remote_atomic 3.
+    input  wire [3:0]  c_s_need,
+
+    // c_m
+    output wire        c_m_valid,        // An answer.
+    output wire        c_m_ok,           // The access is fine.
+
     // set
     input  wire        set_valid,        // A region is made, replaced or ended.
     input  wire [11:0] set_index,        // Which.
     input  wire        set_present,      // It is there from now on.
     input  wire [7:0]  set_variant,      // Low byte of its key.
     input  wire        set_local_write,  // It may be written to.
+    input  wire [2:0]  set_remote,       // Others may write there 0, read there 1, do atomics there 2.
     input  wire [15:0] set_pd,           // Its protection domain.
     input  wire [63:0] set_base,         // Address of its first byte.
     input  wire [63:0] set_length        // Its bytes.
@@ -61,7 +75,7 @@ module card_regions_r4096 (
     reg  [11:0] sweep_reg;     // Region to clear next.
     reg  wr_en_reg;            // What is written to the table in the next clock.
     reg  [11:0] wr_addr_reg;
-    reg  [153:0] wr_data_reg;
+    reg  [156:0] wr_data_reg;
 
     card_regions_look_r4096 a (
         .clk     (clk),
@@ -72,7 +86,7 @@ module card_regions_r4096 (
         .s_pd    (a_s_pd),
         .s_addr  (a_s_addr),
         .s_len   (a_s_len),
-        .s_write (a_s_write),
+        .s_need  ({3'd0, a_s_write}),
         .m_valid (a_m_valid),
         .m_ok    (a_m_ok),
         .wr_en   (wr_en_reg),
@@ -89,9 +103,26 @@ module card_regions_r4096 (
         .s_pd    (b_s_pd),
         .s_addr  (b_s_addr),
         .s_len   (b_s_len),
-        .s_write (b_s_write),
+        .s_need  ({3'd0, b_s_write}),
         .m_valid (b_m_valid),
         .m_ok    (b_m_ok),
+        .wr_en   (wr_en_reg),
+        .wr_addr (wr_addr_reg),
+        .wr_data (wr_data_reg)
+    );
+
+    card_regions_look_r4096 c (
+        .clk     (clk),
+        .rst     (rst),
+        .cleared (cleared_reg),
+        .s_valid (c_s_valid),
+        .s_key   (c_s_key),
+        .s_pd    (c_s_pd),
+        .s_addr  (c_s_addr),
+        .s_len   (c_s_len),
+        .s_need  (c_s_need),
+        .m_valid (c_m_valid),
+        .m_ok    (c_m_ok),
         .wr_en   (wr_en_reg),
         .wr_addr (wr_addr_reg),
         .wr_data (wr_data_reg)
@@ -103,22 +134,23 @@ module card_regions_r4096 (
         sweep_reg = 12'd0;
         wr_en_reg = 1'b0;
         wr_addr_reg = 12'd0;
-        wr_data_reg = 154'd0;
+        wr_data_reg = 157'd0;
     end
 
     always @(posedge clk) begin
         wr_en_reg <= set_valid;
         wr_addr_reg <= set_index;
-        wr_data_reg <= {90'd0, set_base}
-            | {26'd0, set_length, 64'd0}
-            | {10'd0, set_pd, 128'd0}
-            | {2'd0, set_variant, 144'd0}
-            | {1'b0, set_local_write, 152'd0}
-            | {set_present, 153'd0};
+        wr_data_reg <= {93'd0, set_base}
+            | {29'd0, set_length, 64'd0}
+            | {13'd0, set_pd, 128'd0}
+            | {5'd0, set_variant, 144'd0}
+            | {4'd0, set_local_write, 152'd0}
+            | {1'b0, set_remote, 153'd0}
+            | {set_present, 156'd0};
         if (!cleared_reg) begin
             wr_en_reg <= 1'b1;
             wr_addr_reg <= sweep_reg;
-            wr_data_reg <= 154'd0;
+            wr_data_reg <= 157'd0;
             sweep_reg <= sweep_reg + 12'd1;
             cleared_reg <= &sweep_reg;
         end

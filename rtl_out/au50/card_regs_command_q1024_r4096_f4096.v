@@ -4,9 +4,12 @@
 // A command reads the queue pair (3 clocks), fetches and checks its arguments (one a clock),
 // decides, and changes: contexts go out as words, 10 clocks apart, regions at once. A refused
 // command changes nothing. Checks: command, index, arguments, state, in this order.
-// DESTROY_QP and CLEAR_REGION raise hold and wait until idle has been high for 16 clocks
+// DESTROY_QP, CLEAR_REGION, OPEN_WINDOW and CLOSE_WINDOW raise hold and wait until idle has been
+// high for 16 clocks
 // without a break; DESTROY_QP then flushes the in-flight table, and waits alike once more for
-// completions that were on their way.
+// completions that were on their way. If that takes more than 2^23 clocks in all, longer than any
+// read of
+// host memory, it is given up: not_idle.
 // A ring that cannot be read sets its queue pair's state to Error, between commands and also
 // while one waits for idle. Up to 16 of each side are remembered.
 // Epochs outlive their queue pairs, and rst too unless forget is high.
@@ -31,7 +34,7 @@ module card_regs_command_q1024_r4096_f4096 (
 
     // start
     input  wire [7:0]  start_code,       // Which.
-    input  wire [23:0] start_index,      // Of which queue pair or region.
+    input  wire [23:0] start_index,      // Of which queue pair, region or window.
 
     // arg
     input  wire        arg_en,           // An argument is written; ignored while a command runs.
@@ -44,7 +47,7 @@ module card_regs_command_q1024_r4096_f4096 (
     output wire        busy,             // A command runs, or tables are being cleared.
     output wire        clearing,         // Tables are being cleared.
     output wire [7:0]  status,           // How the latest command ended.
-    output wire [15:0] result0,          // Its results.
+    output wire [31:0] result0,          // Its results.
     output wire [15:0] result1,          // Its results.
 
     // cfg
@@ -59,9 +62,22 @@ module card_regs_command_q1024_r4096_f4096 (
     output wire        set_present,      // It is there from now on.
     output wire [7:0]  set_variant,      // Low byte of its key.
     output wire        set_local_write,  // It may be written to.
+    output wire [2:0]  set_remote,       // Others may write there 0, read there 1, do atomics there 2.
     output wire [15:0] set_pd,           // Its protection domain.
     output wire [63:0] set_base,         // Address of its first byte.
     output wire [63:0] set_length,       // Its bytes.
+
+    // win
+    output wire        win_valid,        // A window is made or ended, while nothing is under way.
+    output wire [7:0]  win_index,        // Which.
+    output wire        win_open,         // It is there from now on.
+    output wire [9:0]  win_qpn,          // Own queue pair.
+    output wire [15:0] win_node,         // Node of the peer.
+    output wire [23:0] win_peer,         // Its queue pair.
+    output wire [15:0] win_epoch,        // Epoch.
+    input  wire        win_done,         // That is done; pulse.
+    input  wire        win_was,          // It was there before.
+    input  wire [31:0] win_expected,     // Number that it expected; 0 if it was not there.
 
     // Outputs
     output wire        hold,             // Nothing new may begin.
@@ -84,54 +100,59 @@ module card_regs_command_q1024_r4096_f4096 (
 );
 
     // Constants
-    localparam [7:0] CREATE         = 8'd1;
-    localparam [7:0] MODIFY         = 8'd2;
-    localparam [7:0] DESTROY        = 8'd3;
-    localparam [7:0] QUERY          = 8'd4;
-    localparam [7:0] ADVANCE        = 8'd5;
-    localparam [7:0] SET_REGION     = 8'd6;
-    localparam [7:0] CLEAR_REGION   = 8'd7;
-    localparam [7:0] BAD_COMMAND    = 8'd1;
-    localparam [7:0] BAD_INDEX      = 8'd2;
-    localparam [7:0] BAD_ARGUMENT   = 8'd3;
-    localparam [7:0] BAD_STATE      = 8'd4;
-    localparam [2:0] INIT           = 3'd1;
-    localparam [2:0] RECEIVES       = 3'd2;
-    localparam [2:0] SENDS          = 3'd3;
-    localparam [2:0] ERROR          = 3'd4;
-    localparam [31:0] SHAPE         = 32'h71ffff0;
-    localparam [31:0] ABOVE_16      = 32'hffff0000;
-    localparam [31:0] ABOVE_24      = 32'hff000000;
-    localparam [31:0] BELOW_64      = 32'd63;
-    localparam [47:0] KEEP          = 48'hfffffffffff8;  // All of word 0 but the state.
-    localparam [31:0] ABOVE_3       = 32'hfffffff8;
-    localparam [15:0] REACH         = 16'h7fff;  // Most epochs accepted, less 1.
-    localparam [15:0] ONE           = 16'd1;
-    localparam [4:0] STATE_CLEAR    = 5'd0;
-    localparam [4:0] STATE_IDLE     = 5'd1;
-    localparam [4:0] STATE_CHECK    = 5'd2;
-    localparam [4:0] STATE_READ1    = 5'd3;
-    localparam [4:0] STATE_READ2    = 5'd4;
-    localparam [4:0] STATE_READ3    = 5'd5;
-    localparam [4:0] STATE_FETCH    = 5'd6;
-    localparam [4:0] STATE_WEIGH    = 5'd7;
-    localparam [4:0] STATE_DECIDE   = 5'd8;
-    localparam [4:0] STATE_GATHER   = 5'd9;
-    localparam [4:0] STATE_RING     = 5'd10;
-    localparam [4:0] STATE_EPOCHS   = 5'd11;
-    localparam [4:0] STATE_INDICES  = 5'd12;
-    localparam [4:0] STATE_SHAPE    = 5'd13;
-    localparam [4:0] STATE_PAUSE    = 5'd14;
-    localparam [4:0] STATE_REGION   = 5'd15;
-    localparam [4:0] STATE_HOLD     = 5'd16;
-    localparam [4:0] STATE_FLUSH    = 5'd17;
-    localparam [4:0] STATE_FLUSHING = 5'd18;
-    localparam [4:0] STATE_FINISH   = 5'd19;
-    localparam [2:0] THEN_GATHER    = 3'd0;
-    localparam [2:0] THEN_EPOCHS    = 3'd1;
-    localparam [2:0] THEN_INDICES   = 3'd2;
-    localparam [2:0] THEN_SHAPE     = 3'd3;
-    localparam [2:0] THEN_FINISH    = 3'd4;
+    localparam [7:0] CREATE          = 8'd1;
+    localparam [7:0] MODIFY          = 8'd2;
+    localparam [7:0] DESTROY         = 8'd3;
+    localparam [7:0] QUERY           = 8'd4;
+    localparam [7:0] ADVANCE         = 8'd5;
+    localparam [7:0] SET_REGION      = 8'd6;
+    localparam [7:0] CLEAR_REGION    = 8'd7;
+    localparam [7:0] OPEN_WINDOW     = 8'd8;
+    localparam [7:0] CLOSE_WINDOW    = 8'd9;
+    localparam [7:0] BAD_COMMAND     = 8'd1;
+    localparam [7:0] BAD_INDEX       = 8'd2;
+    localparam [7:0] BAD_ARGUMENT    = 8'd3;
+    localparam [7:0] BAD_STATE       = 8'd4;
+    localparam [7:0] NOT_IDLE        = 8'd5;
+    localparam [2:0] INIT            = 3'd1;
+    localparam [2:0] RECEIVES        = 3'd2;
+    localparam [2:0] SENDS           = 3'd3;
+    localparam [2:0] ERROR           = 3'd4;
+    localparam [31:0] SHAPE          = 32'h71ffff0;
+    localparam [31:0] ABOVE_16       = 32'hffff0000;
+    localparam [31:0] ABOVE_24       = 32'hff000000;
+    localparam [31:0] BELOW_64       = 32'd63;
+    localparam [47:0] KEEP           = 48'hfffffffffff8;  // All of word 0 but the state.
+    localparam [31:0] ABOVE_3        = 32'hfffffff8;
+    localparam [15:0] REACH          = 16'h7fff;  // Most epochs accepted, less 1.
+    localparam [15:0] ONE            = 16'd1;
+    localparam [4:0] STATE_CLEAR     = 5'd0;
+    localparam [4:0] STATE_IDLE      = 5'd1;
+    localparam [4:0] STATE_CHECK     = 5'd2;
+    localparam [4:0] STATE_READ1     = 5'd3;
+    localparam [4:0] STATE_READ2     = 5'd4;
+    localparam [4:0] STATE_READ3     = 5'd5;
+    localparam [4:0] STATE_FETCH     = 5'd6;
+    localparam [4:0] STATE_WEIGH     = 5'd7;
+    localparam [4:0] STATE_DECIDE    = 5'd8;
+    localparam [4:0] STATE_GATHER    = 5'd9;
+    localparam [4:0] STATE_RING      = 5'd10;
+    localparam [4:0] STATE_EPOCHS    = 5'd11;
+    localparam [4:0] STATE_INDICES   = 5'd12;
+    localparam [4:0] STATE_SHAPE     = 5'd13;
+    localparam [4:0] STATE_PAUSE     = 5'd14;
+    localparam [4:0] STATE_REGION    = 5'd15;
+    localparam [4:0] STATE_WINDOW    = 5'd16;
+    localparam [4:0] STATE_WINDOWING = 5'd17;
+    localparam [4:0] STATE_HOLD      = 5'd18;
+    localparam [4:0] STATE_FLUSH     = 5'd19;
+    localparam [4:0] STATE_FLUSHING  = 5'd20;
+    localparam [4:0] STATE_FINISH    = 5'd21;
+    localparam [2:0] THEN_GATHER     = 3'd0;
+    localparam [2:0] THEN_EPOCHS     = 3'd1;
+    localparam [2:0] THEN_INDICES    = 3'd2;
+    localparam [2:0] THEN_SHAPE      = 3'd3;
+    localparam [2:0] THEN_FINISH     = 3'd4;
 
     // Registers
     reg  [4:0] state_reg;
@@ -143,7 +164,7 @@ module card_regs_command_q1024_r4096_f4096 (
     reg  [7:0] code_reg;
     reg  [23:0] index_reg;
     reg  [7:0] result_reg;
-    reg  [15:0] value0_reg;
+    reg  [31:0] value0_reg;
     reg  [15:0] value1_reg;
     reg  [9:0] who_reg;            // Queue pair that is read or changed; it is one whose ring cannot be read.
     reg  serving_reg;
@@ -159,11 +180,13 @@ module card_regs_command_q1024_r4096_f4096 (
     reg  [31:0] first_reg;
     reg  [15:0] domain_reg;
     reg  bad_reg;
-    reg  [32:0] end_low_reg;       // End of the region, lower half; it has no bytes.
+    reg  [32:0] end_low_reg;       // End of the region, both halves; it has no bytes.
+    reg  [32:0] end_high_reg;
     reg  no_bytes_reg;
     reg  [2:0] pause_reg;
     reg  held_reg;
     reg  [4:0] quiet_reg;          // Clocks in which all has been idle.
+    reg  [23:0] waited_reg;        // Clocks for which the command has waited.
     reg  flushed_reg;              // The in-flight table has been flushed.
     reg  cfg_out_reg;
     reg  [2:0] cfg_out_word_reg;
@@ -171,6 +194,7 @@ module card_regs_command_q1024_r4096_f4096 (
     reg  set_out_reg;
     reg  set_there_reg;
     reg  flush_out_reg;
+    reg  win_out_reg;
 
     // Signals
     wire [31:0] arg;
@@ -179,11 +203,13 @@ module card_regs_command_q1024_r4096_f4096 (
     wire is_create;
     wire is_modify;
     wire is_set;
+    wire is_open;
     wire of_region;
+    wire of_window;
     wire [15:0] span;
     reg  [3:0] last;
     reg  [31:0] forbidden;          // Bits that must be 0 in the latest argument; some was not.
-    wire [32:0] end_high;
+    wire beyond;                    // It ends behind 2^64, the end of all addresses.
     wire [2:0] now;
     wire [2:0] to;
     wire leads;
@@ -195,7 +221,7 @@ module card_regs_command_q1024_r4096_f4096 (
     reg  [7:0] code_next;
     reg  [23:0] index_next;
     reg  [7:0] result_next;
-    reg  [15:0] value0_next;
+    reg  [31:0] value0_next;
     reg  [15:0] value1_next;
     reg  [9:0] who_next;            // Queue pair that is read or changed; it is one whose ring cannot be read.
     reg  serving_next;
@@ -211,11 +237,13 @@ module card_regs_command_q1024_r4096_f4096 (
     reg  [31:0] first_next;
     reg  [15:0] domain_next;
     reg  bad_next;
-    reg  [32:0] end_low_next;       // End of the region, lower half; it has no bytes.
+    reg  [32:0] end_low_next;       // End of the region, both halves; it has no bytes.
+    reg  [32:0] end_high_next;
     reg  no_bytes_next;
     reg  [2:0] pause_next;
     reg  held_next;
     reg  [4:0] quiet_next;          // Clocks in which all has been idle.
+    reg  [23:0] waited_next;        // Clocks for which the command has waited.
     reg  flushed_next;              // The in-flight table has been flushed.
     reg  cfg_out_next;
     reg  [2:0] cfg_out_word_next;
@@ -223,6 +251,7 @@ module card_regs_command_q1024_r4096_f4096 (
     reg  set_out_next;
     reg  set_there_next;
     reg  flush_out_next;
+    reg  win_out_next;
     reg  [9:0] contexts_rd_addr;
     wire [79:0] contexts_rd_data;
     reg  contexts_wr_en;
@@ -342,10 +371,12 @@ module card_regs_command_q1024_r4096_f4096 (
         domain_next = domain_reg;
         bad_next = bad_reg;
         end_low_next = end_low_reg;
+        end_high_next = end_high_reg;
         no_bytes_next = no_bytes_reg;
         pause_next = pause_reg;
         held_next = held_reg;
         quiet_next = quiet_reg;
+        waited_next = waited_reg;
         flushed_next = flushed_reg;
         cfg_out_word_next = cfg_out_word_reg;
         cfg_out_data_next = cfg_out_data_reg;
@@ -361,12 +392,13 @@ module card_regs_command_q1024_r4096_f4096 (
             code_next = start_code;
             index_next = start_index;
             result_next = 8'd0;
-            value0_next = 16'd0;
+            value0_next = 32'd0;
             value1_next = 16'd0;
         end
         cfg_out_next = 1'b0;
         set_out_next = 1'b0;
         flush_out_next = 1'b0;
+        win_out_next = 1'b0;
         case (state_reg)
             STATE_CLEAR: begin
                 contexts_rd_addr = sweep_reg[9:0];
@@ -397,17 +429,25 @@ module card_regs_command_q1024_r4096_f4096 (
             STATE_CHECK: begin
                 who_next = index_reg[9:0];
                 step_next = 4'd0;
+                waited_next = 24'd0;
                 bad_next = 1'b0;
                 state_next = STATE_READ1;
                 if (of_region) begin
                     state_next = STATE_FETCH;
                 end
+                if (of_window) begin
+                    state_next = STATE_HOLD;
+                    if (is_open) begin
+                        state_next = STATE_FETCH;
+                    end
+                end
                 if ((of_region & (|{12'd0, index_reg[23:12]}))
-                    | (!of_region & (|{10'd0, index_reg[23:10]}))) begin
+                    | (of_window & (|index_reg[23:8]))
+                    | (!of_region & !of_window & (|{10'd0, index_reg[23:10]}))) begin
                     result_next = BAD_INDEX;
                     state_next = STATE_FINISH;
                 end
-                if ((code_reg == 8'd0) | (code_reg > CLEAR_REGION)) begin
+                if ((code_reg == 8'd0) | (code_reg > CLOSE_WINDOW)) begin
                     result_next = BAD_COMMAND;
                     state_next = STATE_FINISH;
                 end
@@ -436,6 +476,8 @@ module card_regs_command_q1024_r4096_f4096 (
                 end else if (flushed_reg) begin
                     word0_next = 48'd0;
                     state_next = STATE_SHAPE;
+                end else if (is_open) begin
+                    state_next = STATE_DECIDE;
                 end
             end
             STATE_FETCH: begin
@@ -448,11 +490,15 @@ module card_regs_command_q1024_r4096_f4096 (
                 end else begin
                     state_next = STATE_WEIGH;
                 end
+                end_low_next = {1'b0, arg3_reg} + {1'b0, arg1_reg};
                 if (|(arg0_reg & forbidden)) begin
                     bad_next = 1'b1;
                 end
                 if (step_reg == 4'd1) begin
                     first_next = arg0_reg;
+                    if (is_open & (|{10'd0, arg0_reg[31:10]})) begin
+                        bad_next = 1'b1;
+                    end
                 end
                 if ((is_create & (step_reg == 4'd3)) | (is_set & (step_reg == 4'd2))) begin
                     domain_next = arg0_reg[15:0];
@@ -460,13 +506,19 @@ module card_regs_command_q1024_r4096_f4096 (
             end
             STATE_WEIGH: begin
                 next_epoch_next = newest_reg + 16'd1;
-                end_low_next = {1'b0, arg3_reg} + {1'b0, arg1_reg};
+                end_high_next = {1'b0, arg2_reg}
+                    + {1'b0, arg0_reg}
+                    + {32'd0, end_low_reg[32]};
                 no_bytes_next = !(|(arg0_reg | arg1_reg));
                 if (is_modify & (to > ERROR)) begin
                     bad_next = 1'b1;
                 end
                 step_next = 4'd0;
                 state_next = STATE_DECIDE;
+                if (is_open) begin
+                    who_next = first_reg[9:0];
+                    state_next = STATE_READ1;
+                end
             end
             STATE_DECIDE: begin
                 state_next = STATE_FINISH;
@@ -478,7 +530,7 @@ module card_regs_command_q1024_r4096_f4096 (
                     end else begin
                         newest_next = next_epoch_reg;
                         oldest_next = next_epoch_reg;
-                        value0_next = next_epoch_reg;
+                        value0_next = {16'd0, next_epoch_reg};
                         word0_next = {16'd0, first_reg & SHAPE}
                             | {domain_reg, 32'd0}
                             | {45'd0, INIT};
@@ -503,13 +555,13 @@ module card_regs_command_q1024_r4096_f4096 (
                     end
                 end
                 if (code_reg == QUERY) begin
-                    value0_next = {13'd0, now};
+                    value0_next = {29'd0, now};
                     value1_next = newest_reg;
                 end
                 if (code_reg == ADVANCE) begin
                     if (|now) begin
                         newest_next = next_epoch_reg;
-                        value0_next = next_epoch_reg;
+                        value0_next = {16'd0, next_epoch_reg};
                         if (span[15]) begin
                             oldest_next = next_epoch_reg - REACH;
                         end
@@ -519,7 +571,7 @@ module card_regs_command_q1024_r4096_f4096 (
                     end
                 end
                 if (is_set) begin
-                    if (bad_reg | no_bytes_reg | end_high[32]) begin
+                    if (bad_reg | no_bytes_reg | beyond) begin
                         result_next = BAD_ARGUMENT;
                     end else begin
                         state_next = STATE_REGION;
@@ -527,6 +579,15 @@ module card_regs_command_q1024_r4096_f4096 (
                 end
                 if (code_reg == CLEAR_REGION) begin
                     state_next = STATE_HOLD;
+                end
+                if (is_open) begin
+                    if (bad_reg) begin
+                        result_next = BAD_ARGUMENT;
+                    end else if (|now) begin
+                        state_next = STATE_HOLD;
+                    end else begin
+                        result_next = BAD_STATE;
+                    end
                 end
             end
             STATE_GATHER: begin
@@ -611,8 +672,22 @@ module card_regs_command_q1024_r4096_f4096 (
                 set_there_next = is_set;
                 state_next = STATE_FINISH;
             end
+            STATE_WINDOW: begin
+                win_out_next = 1'b1;
+                state_next = STATE_WINDOWING;
+            end
+            STATE_WINDOWING: begin
+                if (win_done) begin
+                    if (!is_open) begin
+                        value0_next = win_expected;
+                        value1_next = {15'd0, win_was};
+                    end
+                    state_next = STATE_FINISH;
+                end
+            end
             STATE_HOLD: begin
                 held_next = 1'b1;
+                waited_next = waited_reg + 24'd1;
                 quiet_next = quiet_reg + 5'd1;
                 if (!idle | !held_reg) begin
                     quiet_next = 5'd0;
@@ -626,11 +701,17 @@ module card_regs_command_q1024_r4096_f4096 (
                     who_next = index_reg[9:0];
                     if (of_region) begin
                         state_next = STATE_REGION;
+                    end else if (of_window) begin
+                        state_next = STATE_WINDOW;
                     end else if (flushed_reg) begin
                         state_next = STATE_READ1;
                     end else begin
                         state_next = STATE_FLUSH;
                     end
+                end else if (waited_reg[23]) begin
+                    quiet_next = 5'd0;
+                    result_next = NOT_IDLE;
+                    state_next = STATE_FINISH;
                 end
             end
             STATE_FLUSH: begin
@@ -666,9 +747,14 @@ module card_regs_command_q1024_r4096_f4096 (
     assign is_modify = code_reg == MODIFY;
     assign is_set = code_reg == SET_REGION;
     assign of_region = is_set | (code_reg == CLEAR_REGION);
+    assign is_open = code_reg == OPEN_WINDOW;
+    assign of_window = is_open | (code_reg == CLOSE_WINDOW);
 
     always @(*) begin
         last = 4'd0;
+        if (is_open) begin
+            last = 4'd4;
+        end
         if (is_create) begin
             last = 4'd10;
         end
@@ -682,10 +768,12 @@ module card_regs_command_q1024_r4096_f4096 (
 
     always @(*) begin
         forbidden = 32'd0;
-        if ((is_create & (step_reg == 4'd3)) | (is_set & (step_reg == 4'd2))) begin
+        if ((is_create & (step_reg == 4'd3))
+            | (is_set & (step_reg == 4'd2))
+            | (is_open & ((step_reg == 4'd2) | (step_reg == 4'd4)))) begin
             forbidden = ABOVE_16;
         end
-        if (is_create & (step_reg == 4'd4)) begin
+        if ((is_create & (step_reg == 4'd4)) | (is_open & (step_reg == 4'd3))) begin
             forbidden = ABOVE_24;
         end
         if (is_create & ((step_reg == 4'd5) | (step_reg == 4'd7) | (step_reg == 4'd9))) begin
@@ -702,7 +790,7 @@ module card_regs_command_q1024_r4096_f4096 (
         | ((to == SENDS) & (now == RECEIVES))
         | ((to == ERROR) & (|now));
     assign span = next_epoch_reg - oldest_reg;
-    assign end_high = {1'b0, arg2_reg} + {1'b0, arg0_reg} + {32'd0, end_low_reg[32]};
+    assign beyond = end_high_reg[32] & (|(end_high_reg[31:0] | end_low_reg[31:0]));
     assign status = result_reg;
     assign result0 = value0_reg;
     assign result1 = value1_reg;
@@ -715,9 +803,17 @@ module card_regs_command_q1024_r4096_f4096 (
     assign set_present = set_there_reg;
     assign set_variant = first_reg[7:0];
     assign set_local_write = first_reg[8];
+    assign set_remote = first_reg[11:9];
     assign set_pd = domain_reg;
     assign set_base = {32'd0, arg3_reg} | {arg2_reg, 32'd0};
     assign set_length = {32'd0, arg1_reg} | {arg0_reg, 32'd0};
+    assign win_valid = win_out_reg;
+    assign win_index = index_reg[7:0];
+    assign win_open = is_open;
+    assign win_qpn = first_reg[9:0];
+    assign win_node = arg2_reg[15:0];
+    assign win_peer = arg1_reg[23:0];
+    assign win_epoch = arg0_reg[15:0];
     assign hold = held_reg;
     assign flush_valid = flush_out_reg;
     assign flush_qpn = who_reg;
@@ -733,7 +829,7 @@ module card_regs_command_q1024_r4096_f4096 (
         code_reg = 8'd0;
         index_reg = 24'd0;
         result_reg = 8'd0;
-        value0_reg = 16'd0;
+        value0_reg = 32'd0;
         value1_reg = 16'd0;
         who_reg = 10'd0;
         serving_reg = 1'b0;
@@ -750,10 +846,12 @@ module card_regs_command_q1024_r4096_f4096 (
         domain_reg = 16'd0;
         bad_reg = 1'b0;
         end_low_reg = 33'd0;
+        end_high_reg = 33'd0;
         no_bytes_reg = 1'b0;
         pause_reg = 3'd0;
         held_reg = 1'b0;
         quiet_reg = 5'd0;
+        waited_reg = 24'd0;
         flushed_reg = 1'b0;
         cfg_out_reg = 1'b0;
         cfg_out_word_reg = 3'd0;
@@ -761,6 +859,7 @@ module card_regs_command_q1024_r4096_f4096 (
         set_out_reg = 1'b0;
         set_there_reg = 1'b0;
         flush_out_reg = 1'b0;
+        win_out_reg = 1'b0;
     end
 
     always @(posedge clk) begin
@@ -793,10 +892,12 @@ module card_regs_command_q1024_r4096_f4096 (
         domain_reg <= domain_next;
         bad_reg <= bad_next;
         end_low_reg <= end_low_next;
+        end_high_reg <= end_high_next;
         no_bytes_reg <= no_bytes_next;
         pause_reg <= pause_next;
         held_reg <= held_next;
         quiet_reg <= quiet_next;
+        waited_reg <= waited_next;
         flushed_reg <= flushed_next;
         cfg_out_reg <= cfg_out_next;
         cfg_out_word_reg <= cfg_out_word_next;
@@ -804,6 +905,7 @@ module card_regs_command_q1024_r4096_f4096 (
         set_out_reg <= set_out_next;
         set_there_reg <= set_there_next;
         flush_out_reg <= flush_out_next;
+        win_out_reg <= win_out_next;
 
         if (rst) begin
             state_reg <= STATE_CLEAR;
@@ -813,7 +915,7 @@ module card_regs_command_q1024_r4096_f4096 (
             running_reg <= 1'b0;
             code_reg <= 8'd0;
             result_reg <= 8'd0;
-            value0_reg <= 16'd0;
+            value0_reg <= 32'd0;
             value1_reg <= 16'd0;
             serving_reg <= 1'b0;
             pause_reg <= 3'd0;
@@ -823,12 +925,13 @@ module card_regs_command_q1024_r4096_f4096 (
             cfg_out_reg <= 1'b0;
             set_out_reg <= 1'b0;
             flush_out_reg <= 1'b0;
+            win_out_reg <= 1'b0;
         end
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, span[14:0], end_high[31:0], fatal_a_s_ready, fatal_a_count,
-        fatal_b_s_ready, fatal_b_count};
+    wire _unused = &{1'b0, span[14:0], fatal_a_s_ready, fatal_a_count, fatal_b_s_ready,
+        fatal_b_count};
 
 endmodule
 

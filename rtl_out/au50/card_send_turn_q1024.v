@@ -1,13 +1,14 @@
 // card_send_turn_q1024
 //
 // Turns of queue pairs: takes the first number of the list, asks for a completion slot and a
-// place in flight, and begins the fetch of one work request, or gives back what it got. 11
+// place in flight, and begins the fetch of one work request, or gives back what it got. 10
 // clocks, more if the slot takes more than 4.
-// The number is marked as taken out before its context is read, so a doorbell that comes later
+// The number is marked as taken out when its context is read, so a doorbell that comes later
 // adds it again. It goes back to the end of the list when more than one work request waits, and
 // when the turn failed.
 // PSN = first PSN + work requests ever fetched, whose lower 16 bits are the index in the ring.
-// Steps: Idle, Read1, Read2, Load (context at the outputs of the RAMs), Check (work?), Ask
+// Steps: Idle (context addressed), Read, Load (context at the outputs of the RAMs), Check (work?),
+// Ask
 // (answers come), then Commit or Undo.
 //
 // Sizes: q = 1024.
@@ -100,13 +101,12 @@ module card_send_turn_q1024 (
     // Constants
     localparam [14:0] ONES             = 15'h7fff;
     localparam [2:0] TURN_STATE_IDLE   = 3'd0;
-    localparam [2:0] TURN_STATE_READ1  = 3'd1;
-    localparam [2:0] TURN_STATE_READ2  = 3'd2;
-    localparam [2:0] TURN_STATE_LOAD   = 3'd3;
-    localparam [2:0] TURN_STATE_CHECK  = 3'd4;
-    localparam [2:0] TURN_STATE_ASK    = 3'd5;
-    localparam [2:0] TURN_STATE_COMMIT = 3'd6;
-    localparam [2:0] TURN_STATE_UNDO   = 3'd7;
+    localparam [2:0] TURN_STATE_READ   = 3'd1;
+    localparam [2:0] TURN_STATE_LOAD   = 3'd2;
+    localparam [2:0] TURN_STATE_CHECK  = 3'd3;
+    localparam [2:0] TURN_STATE_ASK    = 3'd4;
+    localparam [2:0] TURN_STATE_COMMIT = 3'd5;
+    localparam [2:0] TURN_STATE_UNDO   = 3'd6;
 
     // Registers
     reg  [2:0] state_reg;
@@ -132,6 +132,7 @@ module card_send_turn_q1024 (
 
     // Signals
     wire start;
+    wire [9:0] reads;             // Whose context is read.
     wire zero_now;
     wire commit;
     wire work;
@@ -160,7 +161,7 @@ module card_send_turn_q1024 (
 
     ram_reg_forward_w7_d1024 states (
         .clk     (clk),
-        .rd_addr (qpn_reg),
+        .rd_addr (reads),
         .rd_data (states_rd_data),
         .wr_en   (state_en),
         .wr_addr (state_qpn),
@@ -169,7 +170,7 @@ module card_send_turn_q1024 (
 
     ram_reg_forward_w16_d1024 posted (
         .clk     (clk),
-        .rd_addr (qpn_reg),
+        .rd_addr (reads),
         .rd_data (posted_rd_data),
         .wr_en   (posted_wr_en),
         .wr_addr (posted_wr_addr),
@@ -178,7 +179,7 @@ module card_send_turn_q1024 (
 
     ram_reg_w24_d1024 fetched (
         .clk     (clk),
-        .rd_addr (qpn_reg),
+        .rd_addr (reads),
         .rd_data (fetched_rd_data),
         .wr_en   (fetched_wr_en),
         .wr_addr (fetched_wr_addr),
@@ -187,7 +188,7 @@ module card_send_turn_q1024 (
 
     ram_reg_w24_d1024 first (
         .clk     (clk),
-        .rd_addr (qpn_reg),
+        .rd_addr (reads),
         .rd_data (first_rd_data),
         .wr_en   (first_en),
         .wr_addr (cfg_qpn),
@@ -196,7 +197,7 @@ module card_send_turn_q1024 (
 
     ram_reg_w58_d1024 base (
         .clk     (clk),
-        .rd_addr (qpn_reg),
+        .rd_addr (reads),
         .rd_data (base_rd_data),
         .wr_en   (base_en),
         .wr_addr (cfg_qpn),
@@ -238,9 +239,7 @@ module card_send_turn_q1024 (
                     qpn_next = s_qpn;
                 end
             end
-            TURN_STATE_READ1: begin
-            end
-            TURN_STATE_READ2: begin
+            TURN_STATE_READ: begin
             end
             TURN_STATE_LOAD: begin
             end
@@ -261,6 +260,7 @@ module card_send_turn_q1024 (
                 credit_next = !slot_reg;
                 taken_next = slot_reg;
             end
+            default: begin end
         endcase
     end
 
@@ -269,13 +269,10 @@ module card_send_turn_q1024 (
         case (state_reg)
             TURN_STATE_IDLE: begin
                 if (start) begin
-                    state_next = TURN_STATE_READ1;
+                    state_next = TURN_STATE_READ;
                 end
             end
-            TURN_STATE_READ1: begin
-                state_next = TURN_STATE_READ2;
-            end
-            TURN_STATE_READ2: begin
+            TURN_STATE_READ: begin
                 state_next = TURN_STATE_LOAD;
             end
             TURN_STATE_LOAD: begin
@@ -301,9 +298,11 @@ module card_send_turn_q1024 (
             TURN_STATE_UNDO: begin
                 state_next = TURN_STATE_IDLE;
             end
+            default: begin end
         endcase
     end
 
+    assign reads = (state_reg == TURN_STATE_IDLE) ? s_qpn : qpn_reg;
     assign commit = state_reg == TURN_STATE_COMMIT;
     assign zero_now = zero_reg & !posted_en & !commit;
     assign posted_wr_en = posted_en | zero_now;

@@ -1,6 +1,6 @@
 // dma_write_mux
 //
-// Three clients of a DMA writer, in turn when several wait. The words of a request follow in the
+// Four clients of a DMA writer, in turn when several wait. The words of a request follow in the
 // order in which the
 // requests were taken; a client has the words at hand when it asks, as those of the others wait
 // behind them.
@@ -22,41 +22,49 @@ module dma_write_mux (
     input  wire        s_req_valid_0,   // Client: a request.
     input  wire        s_req_valid_1,   // Client: a request.
     input  wire        s_req_valid_2,   // Client: a request.
+    input  wire        s_req_valid_3,   // Client: a request.
 
     // s_req_ready
     output wire        s_req_ready_0,   // It is taken.
     output wire        s_req_ready_1,   // It is taken.
     output wire        s_req_ready_2,   // It is taken.
+    output wire        s_req_ready_3,   // It is taken.
 
     // s_req_addr
     input  wire [63:0] s_req_addr_0,    // Address of the first byte.
     input  wire [63:0] s_req_addr_1,    // Address of the first byte.
     input  wire [63:0] s_req_addr_2,    // Address of the first byte.
+    input  wire [63:0] s_req_addr_3,    // Address of the first byte.
 
     // s_req_len
     input  wire [12:0] s_req_len_0,     // Bytes, 1 to 4,096.
     input  wire [12:0] s_req_len_1,     // Bytes, 1 to 4,096.
     input  wire [12:0] s_req_len_2,     // Bytes, 1 to 4,096.
+    input  wire [12:0] s_req_len_3,     // Bytes, 1 to 4,096.
 
     // s_req_ctx
     input  wire [15:0] s_req_ctx_0,     // Passed on, 13:0.
     input  wire [15:0] s_req_ctx_1,     // Passed on, 13:0.
     input  wire [15:0] s_req_ctx_2,     // Passed on, 13:0.
+    input  wire [15:0] s_req_ctx_3,     // Passed on, 13:0.
 
     // s_data_valid
     input  wire        s_data_valid_0,  // Client: a word.
     input  wire        s_data_valid_1,  // Client: a word.
     input  wire        s_data_valid_2,  // Client: a word.
+    input  wire        s_data_valid_3,  // Client: a word.
 
     // s_data_ready
     output wire        s_data_ready_0,  // It is taken.
     output wire        s_data_ready_1,  // It is taken.
     output wire        s_data_ready_2,  // It is taken.
+    output wire        s_data_ready_3,  // It is taken.
 
     // s_data_data
     input  wire [63:0] s_data_data_0,   // The word.
     input  wire [63:0] s_data_data_1,   // The word.
     input  wire [63:0] s_data_data_2,   // The word.
+    input  wire [63:0] s_data_data_3,   // The word.
 
     // m_req
     output wire        m_req_valid,     // DMA writer: a request.
@@ -72,59 +80,62 @@ module dma_write_mux (
 );
 
     // Registers
-    reg  [2:0] chosen_reg;  // The client whose request is taken, the one before.
-    reg  [2:0] last_reg;
+    reg  [3:0] chosen_reg;  // The client whose request is taken, the one before.
+    reg  [3:0] last_reg;
     reg  valid_reg;         // The request.
     reg  [63:0] addr_reg;
     reg  [12:0] len_reg;
     reg  [15:0] ctx_reg;
-    reg  [2:0] from_reg;    // The client whose words pass, words left, less one.
+    reg  [3:0] from_reg;    // The client whose words pass, words left, less one.
     reg  [9:0] left_reg;
 
     // Signals
-    wire [2:0] wanting;
-    wire [2:0] offering;
+    wire [3:0] wanting;
+    wire [3:0] offering;
     wire choose;
     wire [1:0] client;
     wire [90:0] request;
     wire [12:0] less_one;      // Words of a request, less one.
     wire pass;
     wire advance;
-    wire [2:0] turn_choice;
+    wire [3:0] turn_choice;
     wire [90:0] requests_s_0;
     wire [90:0] requests_s_1;
     wire [90:0] requests_s_2;
+    wire [90:0] requests_s_3;
     wire order_s_valid;
     wire order_s_ready;
-    wire [12:0] order_s_data;
+    wire [13:0] order_s_data;
     wire order_m_valid;
-    wire [12:0] order_m_data;
+    wire [13:0] order_m_data;
     wire [15:0] order_count;
 
-    take_turns_n3 turn (
+    take_turns_n4 turn (
         .req    (wanting),
         .last   (last_reg),
         .choice (turn_choice)
     );
 
-    mux_one_hot_w91_n3 requests (
+    mux_one_hot_w91_n4 requests (
         .sel (chosen_reg),
         .s_0 (requests_s_0),
         .s_1 (requests_s_1),
         .s_2 (requests_s_2),
+        .s_3 (requests_s_3),
         .m   (request)
     );
 
-    mux_one_hot_w64_n3 data (
+    mux_one_hot_w64_n4 data (
         .sel (from_reg),
         .s_0 (s_data_data_0),
         .s_1 (s_data_data_1),
         .s_2 (s_data_data_2),
+        .s_3 (s_data_data_3),
         .m   (m_data_data)
     );
 
-    // Clients of the requests taken, one-hot 2:0, and words of each 12:3.
-    fifo_reg_w13_d8 order (
+    // Clients of the requests taken, one-hot 3:0, and words of each 13:4.
+    fifo_reg_w14_d8 order (
         .clk     (clk),
         .rst     (rst),
         .s_valid (order_s_valid),
@@ -137,10 +148,14 @@ module dma_write_mux (
     );
 
     // Combinational logic
-    assign wanting = {2'd0, s_req_valid_0} | {1'b0, s_req_valid_1, 1'b0} | {s_req_valid_2, 2'd0};
-    assign offering = {2'd0, s_data_valid_0}
-        | {1'b0, s_data_valid_1, 1'b0}
-        | {s_data_valid_2, 2'd0};
+    assign wanting = {3'd0, s_req_valid_0}
+        | {2'd0, s_req_valid_1, 1'b0}
+        | {1'b0, s_req_valid_2, 2'd0}
+        | {s_req_valid_3, 3'd0};
+    assign offering = {3'd0, s_data_valid_0}
+        | {2'd0, s_data_valid_1, 1'b0}
+        | {1'b0, s_data_valid_2, 2'd0}
+        | {s_data_valid_3, 3'd0};
     assign choose = !(|chosen_reg) & !valid_reg & order_s_ready;
     assign requests_s_0 = {27'd0, s_req_addr_0}
         | {14'd0, s_req_len_0, 64'd0}
@@ -151,16 +166,21 @@ module dma_write_mux (
     assign requests_s_2 = {27'd0, s_req_addr_2}
         | {14'd0, s_req_len_2, 64'd0}
         | {s_req_ctx_2[13:0], 77'd0};
+    assign requests_s_3 = {27'd0, s_req_addr_3}
+        | {14'd0, s_req_len_3, 64'd0}
+        | {s_req_ctx_3[13:0], 77'd0};
     assign s_req_ready_0 = chosen_reg[0];
     assign s_data_ready_0 = from_reg[0] & m_data_ready;
     assign s_req_ready_1 = chosen_reg[1];
     assign s_data_ready_1 = from_reg[1] & m_data_ready;
     assign s_req_ready_2 = chosen_reg[2];
     assign s_data_ready_2 = from_reg[2] & m_data_ready;
-    assign client = chosen_reg[2:1];
+    assign s_req_ready_3 = chosen_reg[3];
+    assign s_data_ready_3 = from_reg[3] & m_data_ready;
+    assign client = {1'b0, chosen_reg[1] | chosen_reg[3]} | {chosen_reg[2] | chosen_reg[3], 1'b0};
     assign less_one = request[76:64] - 13'd1;
     assign order_s_valid = (|chosen_reg) & (|request[76:64]);
-    assign order_s_data = {10'd0, chosen_reg} | {less_one[12:3], 3'd0};
+    assign order_s_data = {10'd0, chosen_reg} | {less_one[12:3], 4'd0};
     assign m_req_valid = valid_reg;
     assign m_req_addr = addr_reg;
     assign m_req_len = len_reg;
@@ -171,18 +191,18 @@ module dma_write_mux (
 
     // Clocked logic
     initial begin
-        chosen_reg = 3'd0;
-        last_reg = 3'd0;
+        chosen_reg = 4'd0;
+        last_reg = 4'd0;
         valid_reg = 1'b0;
         addr_reg = 64'd0;
         len_reg = 13'd0;
         ctx_reg = 16'd0;
-        from_reg = 3'd0;
+        from_reg = 4'd0;
         left_reg = 10'd0;
     end
 
     always @(posedge clk) begin
-        chosen_reg <= choose ? turn_choice : 3'd0;
+        chosen_reg <= choose ? turn_choice : 4'd0;
 
         if (|chosen_reg) begin
             last_reg <= chosen_reg;
@@ -202,24 +222,24 @@ module dma_write_mux (
             left_reg <= left_reg - 10'd1;
         end
         if (advance) begin
-            from_reg <= 3'd0;
+            from_reg <= 4'd0;
             if (order_m_valid) begin
-                from_reg <= order_m_data[2:0];
-                left_reg <= order_m_data[12:3];
+                from_reg <= order_m_data[3:0];
+                left_reg <= order_m_data[13:4];
             end
         end
 
         if (rst) begin
-            chosen_reg <= 3'd0;
-            last_reg <= 3'd0;
+            chosen_reg <= 4'd0;
+            last_reg <= 4'd0;
             valid_reg <= 1'b0;
-            from_reg <= 3'd0;
+            from_reg <= 4'd0;
         end
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, s_req_ctx_0[15:14], s_req_ctx_1[15:14], s_req_ctx_2[15:14], less_one[2:0],
-        order_count};
+    wire _unused = &{1'b0, s_req_ctx_0[15:14], s_req_ctx_1[15:14], s_req_ctx_2[15:14],
+        s_req_ctx_3[15:14], less_one[2:0], order_count};
 
 endmodule
 

@@ -73,19 +73,21 @@ module red_engine_t8 (
 );
 
     // Registers
-    reg  [3:0] slot_next_reg;
-    reg  [63:0] written_reg;   // The word of the clock before.
-    reg  [1:0] place_reg;      // Place that is filled, places that wait to be sent.
+    reg  [63:0] written_reg;     // The word of the clock before.
+    reg  [3:0] number_next_reg;
+    reg  [1:0] place_reg;        // Place that is filled, places that wait to be sent.
     reg  [2:0] held_reg;
-    reg  passes_reg;           // The frame under way passes.
+    reg  passes_reg;             // The frame under way passes.
 
     // Signals
     wire begins;                      // A frame begins.
-    wire [3:0] slot;                  // Number of the word, of the next word.
-    wire [3:0] number;                // The word's number in the frame.
+    wire [3:0] number;                // The word's number in the frame, the next word's: 6 to 11, then 1 to 5.
     wire push;                        // It does: its place is held from now on.
+    wire [2:0] matcher_m_soon;
+    wire [7:0] matcher_m_hit;
     wire [2:0] matcher_m_index;
     wire matcher_m_empty;
+    wire matcher_m_load;
     wire matcher_m_mismatched;
     wire [63:0] matcher_m_header;
     wire matcher_d_pass;
@@ -96,6 +98,7 @@ module red_engine_t8 (
     wire matcher_c_differs;
     wire matcher_c_over;
     wire [2:0] matcher_c_index;
+    wire [7:0] matcher_c_onehot;
     wire matcher_j_valid;
     wire [2:0] matcher_j_index;
     wire [63:0] matcher_q_key;
@@ -138,8 +141,11 @@ module red_engine_t8 (
         .cfg_timeout_2   (cfg_timeout_2),
         .cfg_timeout_3   (cfg_timeout_3),
         .tick            (tick),
+        .m_soon          (matcher_m_soon),
+        .m_hit           (matcher_m_hit),
         .m_index         (matcher_m_index),
         .m_empty         (matcher_m_empty),
+        .m_load          (matcher_m_load),
         .m_mismatched    (matcher_m_mismatched),
         .m_header        (matcher_m_header),
         .d_pass          (matcher_d_pass),
@@ -150,6 +156,7 @@ module red_engine_t8 (
         .c_differs       (matcher_c_differs),
         .c_over          (matcher_c_over),
         .c_index         (matcher_c_index),
+        .c_onehot        (matcher_c_onehot),
         .j_valid         (matcher_j_valid),
         .j_index         (matcher_j_index),
         .done_valid      (emit_done_valid),
@@ -172,8 +179,11 @@ module red_engine_t8 (
         .s_first      (begins),
         .s_data       (s_data),
         .cfg_ieee_nan (cfg_ieee_nan),
+        .m_soon       (matcher_m_soon),
+        .m_hit        (matcher_m_hit),
         .m_index      (matcher_m_index),
         .m_empty      (matcher_m_empty),
+        .m_load       (matcher_m_load),
         .m_mismatched (matcher_m_mismatched),
         .m_header     (matcher_m_header),
         .c_valid      (matcher_c_valid),
@@ -182,6 +192,7 @@ module red_engine_t8 (
         .c_differs    (matcher_c_differs),
         .c_over       (matcher_c_over),
         .c_index      (matcher_c_index),
+        .c_onehot     (matcher_c_onehot),
         .q_index      (emit_q_index),
         .q_word       (emit_q_word),
         .q_data       (values_q_data),
@@ -252,8 +263,7 @@ module red_engine_t8 (
 
     // Combinational logic
     assign begins = s_valid & s_first;
-    assign slot = s_first ? 4'd0 : slot_next_reg;
-    assign number = (slot >= 4'd6) ? (slot - 4'd5) : (slot + 4'd6);
+    assign number = s_first ? 4'd6 : number_next_reg;
     assign buffer_wr_addr = {place_reg, 4'd0} | {2'd0, number};
     assign buffer_rd_addr = {emit_b_slot, 4'd0} | {2'd0, emit_b_word};
     assign emit_b_same = s_valid & (place_reg == emit_b_slot) & (number == emit_b_word);
@@ -262,8 +272,8 @@ module red_engine_t8 (
 
     // Clocked logic
     initial begin
-        slot_next_reg = 4'd0;
         written_reg = 64'd0;
+        number_next_reg = 4'd0;
         place_reg = 2'd0;
         held_reg = 3'd0;
         passes_reg = 1'b0;
@@ -271,7 +281,10 @@ module red_engine_t8 (
 
     always @(posedge clk) begin
         if (s_valid) begin
-            slot_next_reg <= slot + 4'd1;
+            number_next_reg <= number + 4'd1;
+            if (number == 4'd11) begin
+                number_next_reg <= 4'd1;
+            end
         end
 
         written_reg <= s_data;
@@ -283,7 +296,7 @@ module red_engine_t8 (
             passes_reg <= 1'b1;
         end
 
-        if (s_valid & (slot == 4'd10) & passes_reg) begin
+        if (s_valid & (number == 4'd5) & passes_reg) begin
             place_reg <= place_reg + 2'd1;
         end
 
@@ -295,7 +308,7 @@ module red_engine_t8 (
         end
 
         if (rst) begin
-            slot_next_reg <= 4'd0;
+            number_next_reg <= 4'd6;
             place_reg <= 2'd0;
             held_reg <= 3'd0;
             passes_reg <= 1'b0;

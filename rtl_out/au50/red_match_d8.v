@@ -45,8 +45,13 @@ module red_match_d8 (
     input  wire        tick,             // 1,024 clocks have passed; never within 40 clocks of the one before.
 
     // Stream out
+    // Clock 1: descriptor of the frame, meaningless if it has none; the same, one-hot, zero if it
+    // has none.
+    output wire [2:0]  m_soon,
+    output wire [7:0]  m_hit,            // One-hot.
     output wire [2:0]  m_index,          // Clock 2: descriptor of the frame, meaningless if it has none.
     output wire        m_empty,          // Clock 2: it has no contribution yet.
+    output wire        m_load,           // Clock 2: the frame's values replace what it has.
     output wire        m_mismatched,     // Clock 2: its operations disagree.
     output wire [63:0] m_header,         // Clock 2: reduction header, most significant byte first.
 
@@ -59,6 +64,7 @@ module red_match_d8 (
     output wire        c_differs,        // Its operation differs from the first one's.
     output wire        c_over,           // More have contributed than the wait count says.
     output wire [2:0]  c_index,          // Its descriptor.
+    output wire [7:0]  c_onehot,         // One-hot.
     output wire        j_valid,          // Clock 5, or when a descriptor has expired: its result is to be sent.
     output reg  [2:0]  j_index,          // The descriptor.
 
@@ -127,6 +133,7 @@ module red_match_d8 (
     reg  t2_vni_reg;
     reg  t2_cookie_reg;
     reg  t2_empty_reg;
+    reg  t2_load_reg;
     reg  t2_mismatched_reg;
     reg  [2:0] index_reg;
     reg  free_any_reg;            // A free descriptor.
@@ -169,6 +176,8 @@ module red_match_d8 (
     reg  visiting_reg;
     reg  visit_read_reg;
     reg  [23:0] timer_reg;
+    reg  [3:0] timer_any_reg;     // Which quarters of it are not zero.
+    reg  [7:0] visit_at_reg;      // The place, one-hot.
     reg  [7:0] fresh_reg;         // Timers set since the visit began.
     reg  spared_reg;
     reg  [7:0] gone_reg;          // A timer has run out in the clock before.
@@ -181,6 +190,7 @@ module red_match_d8 (
 
     // Signals
     wire [7:0] live;
+    wire [7:0] replaced;            // Descriptors whose values the frame would replace.
     wire [7:0] free;
     wire [9:0] behind;
     wire up;                        // Decision.
@@ -203,7 +213,6 @@ module red_match_d8 (
     wire [7:0] set_timer;
     wire [1:0] above;
     wire visit_step;
-    wire [7:0] visit_onehot;
     wire [7:0] run_out;
     wire give_up;
     wire [7:0] given_up;
@@ -397,8 +406,12 @@ module red_match_d8 (
     assign hits_s_7 = keys_7_reg[15:0] == s_data[15:0];
     assign vnis_s_7 = keys_7_reg[31:16] == s_data[31:16];
     assign cookies_s_7 = keys_7_reg[63:32] == s_data[63:32];
+    assign m_soon = hit_at_m;
+    assign m_hit = t1_hit_reg;
+    assign replaced = swap_m[50] ? (empty_reg | ~mismatched_reg) : empty_reg;
     assign m_index = index_reg;
     assign m_empty = t2_empty_reg;
+    assign m_load = t2_load_reg;
     assign m_mismatched = t2_mismatched_reg;
     assign m_header = header_reg;
     assign free = ~valid_reg;
@@ -462,6 +475,7 @@ module red_match_d8 (
     assign c_differs = t5_differs_reg;
     assign c_over = t5_over_reg;
     assign c_index = t5_index_reg;
+    assign c_onehot = t5_onehot_reg;
     assign set_arm = t5_arm_reg ? t5_onehot_reg : 8'd0;
     assign set_release = t5_release_reg ? t5_onehot_reg : 8'd0;
     assign set_combine = t5_combine_reg ? t5_onehot_reg : 8'd0;
@@ -505,7 +519,6 @@ module red_match_d8 (
     assign above = {1'b0, t11_above_reg[0]} + {1'b0, t11_above_reg[1]} + {1'b0, t11_above_reg[2]};
     assign set_timer = arm_timer_reg ? t5_onehot_reg : 8'd0;
     assign visit_step = visiting_reg & visit_read_reg & !arm_timer_reg;
-    assign visit_onehot = 8'd1 << visit_reg;
     assign timers_wr_en = visit_step | arm_timer_reg;
 
     always @(*) begin
@@ -520,7 +533,7 @@ module red_match_d8 (
         end
     end
 
-    assign run_out = (visit_step & !(|timer_reg) & !spared_reg) ? visit_onehot : 8'd0;
+    assign run_out = (visit_step & !(|timer_any_reg) & !spared_reg) ? visit_at_reg : 8'd0;
     assign room = !(|expired_reg);
     assign give_up = (&gap_reg) & !room & !gave_up_reg;
     assign given_up = give_up ? expire_first_reg : 8'd0;
@@ -565,6 +578,7 @@ module red_match_d8 (
         t2_vni_reg = 1'b0;
         t2_cookie_reg = 1'b0;
         t2_empty_reg = 1'b0;
+        t2_load_reg = 1'b0;
         t2_mismatched_reg = 1'b0;
         index_reg = 3'd0;
         free_any_reg = 1'b0;
@@ -607,6 +621,8 @@ module red_match_d8 (
         visiting_reg = 1'b0;
         visit_read_reg = 1'b0;
         timer_reg = 24'd0;
+        timer_any_reg = 4'd0;
+        visit_at_reg = 8'd0;
         fresh_reg = 8'd0;
         spared_reg = 1'b0;
         gone_reg = 8'd0;
@@ -648,6 +664,7 @@ module red_match_d8 (
             t2_vni_reg <= |(t1_hit_reg & t1_vni_reg);
             t2_cookie_reg <= |(t1_hit_reg & t1_cookie_reg);
             t2_empty_reg <= |(t1_hit_reg & empty_reg);
+            t2_load_reg <= |(t1_hit_reg & replaced);
             t2_mismatched_reg <= |(t1_hit_reg & mismatched_reg);
             index_reg <= hit_at_m;
         end
@@ -753,10 +770,17 @@ module red_match_d8 (
         arm_timer_reg <= t11_reg & t6_arm_reg;
         visit_read_reg <= visiting_reg & !visit_read_reg & !arm_timer_reg;
         timer_reg <= timers_rd_data;
-        spared_reg <= |(visit_onehot & fresh_reg);
+
+        timer_any_reg <= {3'd0, |timers_rd_data[5:0]}
+            | {2'd0, |timers_rd_data[11:6], 1'b0}
+            | {1'b0, |timers_rd_data[17:12], 2'd0}
+            | {|timers_rd_data[23:18], 3'd0};
+
+        spared_reg <= |(visit_at_reg & fresh_reg);
 
         if (visit_step) begin
             visit_reg <= visit_reg + 3'd1;
+            visit_at_reg <= {visit_at_reg[6:0], 1'b0} | {7'd0, visit_at_reg[7]};
             visiting_reg <= !(&visit_reg);
         end
         if (tick) begin
@@ -817,6 +841,7 @@ module red_match_d8 (
             visit_reg <= 3'd0;
             visiting_reg <= 1'b0;
             visit_read_reg <= 1'b0;
+            visit_at_reg <= 8'd1;
             gap_reg <= 5'd0;
             gave_up_reg <= 1'b0;
             x_valid_reg <= 1'b0;

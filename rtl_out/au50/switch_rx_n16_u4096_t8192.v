@@ -1,10 +1,12 @@
 // switch_rx_n16_u4096_t8192
 //
 // Input of a switch port: checks each frame, looks up where it goes and hands its words on.
-// Never stalls: one word a clock, frames back to back. Latency: 2 clocks from s_axis to m_*,
+// Never stalls: one word a clock, frames back to back. Latency: 2 clocks from s_axis to m_*, 3 to
+// m_data,
 // and the decision comes with the frame's last word.
-// Stages: 1 word registered, its place and faults known; 2 aligned, m_*. Beside it, from the first
-// word: 2 to 4
+// Stages: 1 word registered, its place and faults known; 2 aligned, m_*; 3 m_data, on its way to
+// all queues.
+// Beside it, from the first word: 2 to 4
 // the tables, 5 their entry, 6 ports decoded, 7 where to, 8 ready for the last word, which is the
 // eighth or later.
 // From the words with header fields: 3 to 8 their checks, 9 the sum of them.
@@ -61,10 +63,10 @@ module switch_rx_n16_u4096_t8192 (
     output wire [8:0]  m_beat,            // Number of the word that m_* carries in the next clock.
     output wire        m_valid,           // A word for the queues.
     output wire [8:0]  m_offset,          // Its place in the stored frame.
-    output wire [63:0] m_data,            // The word.
+    output wire [63:0] m_data,            // The word, one clock later.
     output wire        m_end,             // It is the frame's last.
     output wire [15:0] m_take,            // Ports whose queue keeps the frame; only with m_end.
-    // Words, kind (0 plain, 1 up, 2 pass), bytes in the last word less one; with m_end.
+    // Words, kind (0 plain, 1 up, 3 pass), bytes in the last word less one; with m_end.
     output wire [13:0] m_entry,
 
     // ev
@@ -84,14 +86,17 @@ module switch_rx_n16_u4096_t8192 (
     reg  [63:0] r_data_reg;
     reg  r_end_reg;
     reg  [8:0] r_beat_reg;
-    reg  [8:0] r_moved_reg;     // The place of the word if the frame is a reduction frame.
+    reg  [3:0] r_moved_reg;     // The place of the word if the frame is a reduction frame, modulo 16.
     reg  [2:0] r_bytes_reg;     // Bytes present, less one.
     // If it is the last: the frame is runt, too long, ragged or marked bad; a reduction frame of a
     // wrong length.
     reg  r_bad_reg;
     reg  r_length_reg;
-    reg  [8:0] beat_reg;        // Number of the next word.
-    reg  [11:0] place_reg;      // The same from 0 to 11, a bit each.
+    reg  [8:0] beat_reg;        // Number of the next word; of a frame that is too long it stands still.
+    reg  [11:0] place_reg;      // The same from 0 to 11, a bit each; its place if the frame is a reduction frame.
+    reg  [3:0] moved_reg;
+    reg  runt_reg;              // The frame is a runt if that word is its last; it is too long.
+    reg  long_reg;
     reg  at_0_reg;              // Its number is 0, 2, 4, 6.
     reg  at_2_reg;
     reg  at_4_reg;
@@ -134,6 +139,7 @@ module switch_rx_n16_u4096_t8192 (
     reg  w_valid_reg;           // Stage 2.
     reg  [8:0] w_offset_reg;
     reg  [63:0] w_data_reg;
+    reg  [63:0] x_data_reg;     // Stage 3.
     reg  w_end_reg;
     reg  [15:0] w_take_reg;
     reg  [13:0] w_entry_reg;
@@ -141,7 +147,6 @@ module switch_rx_n16_u4096_t8192 (
     reg  [15:0] w_off_reg;
 
     // Signals
-    wire beat_full;
     wire first;
     wire second;
     wire [31:0] address;            // Address in the first word, most significant byte first.
@@ -197,7 +202,6 @@ module switch_rx_n16_u4096_t8192 (
 
     // Combinational logic
     assign s_axis_rx_tready = 1'b1;
-    assign beat_full = &beat_reg;
     assign first = s_axis_rx_tvalid & place_reg[0];
     assign second = s_axis_rx_tvalid & place_reg[1];
     assign ethertype = {s_axis_rx_tdata[39:32], 8'd0} | {8'd0, s_axis_rx_tdata[47:40]};
@@ -253,7 +257,7 @@ module switch_rx_n16_u4096_t8192 (
     assign m_beat = r_beat_reg;
     assign m_valid = w_valid_reg;
     assign m_offset = w_offset_reg;
-    assign m_data = w_data_reg;
+    assign m_data = x_data_reg;
     assign m_end = w_end_reg;
     assign m_take = w_take_reg;
     assign m_entry = w_entry_reg;
@@ -267,12 +271,15 @@ module switch_rx_n16_u4096_t8192 (
         r_data_reg = 64'd0;
         r_end_reg = 1'b0;
         r_beat_reg = 9'd0;
-        r_moved_reg = 9'd0;
+        r_moved_reg = 4'd0;
         r_bytes_reg = 3'd0;
         r_bad_reg = 1'b0;
         r_length_reg = 1'b0;
         beat_reg = 9'd0;
         place_reg = 12'd0;
+        moved_reg = 4'd0;
+        runt_reg = 1'b0;
+        long_reg = 1'b0;
         at_0_reg = 1'b0;
         at_2_reg = 1'b0;
         at_4_reg = 1'b0;
@@ -311,6 +318,7 @@ module switch_rx_n16_u4096_t8192 (
         w_valid_reg = 1'b0;
         w_offset_reg = 9'd0;
         w_data_reg = 64'd0;
+        x_data_reg = 64'd0;
         w_end_reg = 1'b0;
         w_take_reg = 16'd0;
         w_entry_reg = 14'd0;
@@ -323,16 +331,27 @@ module switch_rx_n16_u4096_t8192 (
         r_data_reg <= s_axis_rx_tdata;
         r_end_reg <= s_axis_rx_tvalid & s_axis_rx_tlast;
         r_beat_reg <= beat_reg;
-        r_moved_reg <= !(|place_reg[5:0]) ? (beat_reg - 9'd6) : (beat_reg + 9'd5);
+        r_moved_reg <= moved_reg;
 
         if (s_axis_rx_tvalid) begin
-            if (!beat_full) begin
+            if (!long_reg) begin
                 beat_reg <= beat_reg + 9'd1;
+                long_reg <= ~beat_reg == 9'd16;
             end
             place_reg <= {place_reg[10:0], 1'b0};
+            moved_reg <= moved_reg + 4'd1;
+            if (place_reg[5]) begin
+                moved_reg <= 4'd0;
+            end
+            if (place_reg[6]) begin
+                runt_reg <= 1'b0;
+            end
             if (s_axis_rx_tlast) begin
                 beat_reg <= 9'd0;
                 place_reg <= 12'd1;
+                moved_reg <= 4'd5;
+                runt_reg <= 1'b1;
+                long_reg <= 1'b0;
             end
         end
 
@@ -353,11 +372,7 @@ module switch_rx_n16_u4096_t8192 (
             ragged_reg <= ragged_now;
         end
 
-        r_bad_reg <= ragged_now
-            | s_axis_rx_tuser
-            | (|place_reg[6:0])
-            | !(|(~beat_reg >> 3'd4));
-
+        r_bad_reg <= ragged_now | s_axis_rx_tuser | runt_reg | long_reg;
         r_length_reg <= red_reg & (!place_reg[11] | (keep != 8'd63));
         r_bytes_reg <= {2'd0, bytes_0} | {1'b0, bytes_1, 1'b0} | {bytes_2, 2'd0};
 
@@ -425,7 +440,7 @@ module switch_rx_n16_u4096_t8192 (
                     | {48'd0, a_address_reg[15:3], 3'd0}
                     | {61'd0, a_address_reg[20:18]};
             end
-            w_offset_reg <= r_moved_reg;
+            w_offset_reg <= {5'd0, r_moved_reg};
         end
 
         d_drop_reg <= t_drop_reg | t_disabled_reg;
@@ -434,7 +449,7 @@ module switch_rx_n16_u4096_t8192 (
         d_ports_reg <= t_ports_reg;
         d_kind_reg <= 2'd0;
         if (red_reg) begin
-            d_kind_reg <= 2'd2;
+            d_kind_reg <= 2'd3;
             if (t_engine_reg & !t_down_reg) begin
                 d_kind_reg <= 2'd1;
             end
@@ -467,11 +482,16 @@ module switch_rx_n16_u4096_t8192 (
             | {3'd0, d_kind_reg, 9'd0}
             | ({11'd0, r_bytes_reg} << (A + 5'd2));
 
+        x_data_reg <= w_data_reg;
+
         if (rst) begin
             r_valid_reg <= 1'b0;
             r_end_reg <= 1'b0;
             beat_reg <= 9'd0;
             place_reg <= 12'd1;
+            moved_reg <= 4'd5;
+            runt_reg <= 1'b1;
+            long_reg <= 1'b0;
             at_0_reg <= 1'b0;
             w_valid_reg <= 1'b0;
             w_end_reg <= 1'b0;

@@ -5,6 +5,7 @@
 // flush. Each reads its place, and if it finds what it is for, inverts E there and leaves a
 // completion. An end is seen by the four operations behind it, which read their places too
 // early, so that a request ends once.
+// A request that is claimed (XUD-13) is out of reach of all but ack_end; one is at most.
 // Latency: 6 clocks from taking an operation to ev_*; 7 to m_valid.
 // Stages: 1 operation; 2 place; 3, 4 entry read; 5 compared; 6 E written, completion, ev_*.
 //
@@ -56,6 +57,12 @@ module xud_end_q1024_d4096 (
     input  wire         ack_echo,         // It says where it comes from and to what.
     input  wire [39:0]  ack_from,         // Node 15:0 and queue pair that it comes from.
     input  wire [67:0]  ack_identity,     // Flags 3:0, window 19:4, epoch 35:20, number in the window.
+    input  wire         ack_claim,        // It claims its request, which does not end.
+    input  wire         ack_end,          // It ends the request that is claimed.
+
+    // claim
+    output wire         claim_done,       // A claim is decided.
+    output wire         claim_ok,         // It found its request.
 
     // flush
     input  wire         flush_valid,      // Free every place of a queue pair.
@@ -96,8 +103,8 @@ module xud_end_q1024_d4096 (
     input  wire         w_en,             // Write the fields of a place.
     input  wire [11:0]  w_place,          // Place.
     // Node 15:0, queue pair 39:16, version and flags 47:40, window 63:48, epoch 79:64, number in
-    // the window 111:80, and what the user needs.
-    input  wire [191:0] w_fields,
+    // the window 111:80, what the user needs 191:112, it waits for an answer 192.
+    input  wire [192:0] w_fields,
 
     // Stream out
     output wire         m_valid,          // A request has ended.
@@ -119,7 +126,7 @@ module xud_end_q1024_d4096 (
 );
 
     // Registers
-    reg  open_reg;                // An operation may be taken, of a flush only.
+    reg  open_reg;                  // An operation may be taken, of a flush only.
     reg  turn_reg;
     // A flush is under way, it visits places; queue pair, next place, clocks of quiet behind the
     // last.
@@ -129,11 +136,12 @@ module xud_end_q1024_d4096 (
     reg  [11:0] walk_reg;
     reg  [3:0] quiet_reg;
     reg  flushed_reg;
-    reg  [3:0] s1_kind_reg;       // Operations by stage: timeout 0, failure 1, acknowledgement 2, flush 3.
+    reg  [3:0] s1_kind_reg;         // Operations by stage: timeout 0, failure 1, acknowledgement 2, flush 3.
     reg  [55:0] s1_op_reg;
     reg  s1_echo_reg;
     reg  [39:0] s1_from_reg;
     reg  [67:0] s1_identity_reg;
+    reg  [1:0] s1_claim_reg;        // It claims 0, it ends what is claimed 1.
     reg  [11:0] s1_place_reg;
     reg  s1_bit_reg;
     reg  [3:0] s2_kind_reg;
@@ -141,6 +149,7 @@ module xud_end_q1024_d4096 (
     reg  s2_echo_reg;
     reg  [39:0] s2_from_reg;
     reg  [67:0] s2_identity_reg;
+    reg  [1:0] s2_claim_reg;
     reg  [11:0] s2_place_reg;
     reg  s2_bit_reg;
     reg  [3:0] s3_kind_reg;
@@ -148,6 +157,7 @@ module xud_end_q1024_d4096 (
     reg  s3_echo_reg;
     reg  [39:0] s3_from_reg;
     reg  [67:0] s3_identity_reg;
+    reg  [1:0] s3_claim_reg;
     reg  [11:0] s3_place_reg;
     reg  s3_bit_reg;
     reg  [3:0] s4_kind_reg;
@@ -155,15 +165,16 @@ module xud_end_q1024_d4096 (
     reg  s4_echo_reg;
     reg  [39:0] s4_from_reg;
     reg  [67:0] s4_identity_reg;
+    reg  [1:0] s4_claim_reg;
     reg  [11:0] s4_place_reg;
     reg  s4_bit_reg;
-    reg  [3:0] s3_near_reg;       // The operation 1 to 4 ahead is of the same place; K was written while it was read.
+    reg  [3:0] s3_near_reg;         // The operation 1 to 4 ahead is of the same place; K was written while it was read.
     reg  [3:0] s4_near_reg;
     reg  [3:0] s5_near_reg;
     reg  s3_torn_reg;
     reg  s4_torn_reg;
     reg  s5_torn_reg;
-    reg  [3:0] s5_kind_reg;       // Stage 5: the place is filled, is kept; what is equal.
+    reg  [3:0] s5_kind_reg;         // Stage 5: the place is filled, is kept; what is equal.
     reg  [7:0] s5_outcome_reg;
     reg  [11:0] s5_place_reg;
     reg  s5_set_reg;
@@ -181,10 +192,18 @@ module xud_end_q1024_d4096 (
     reg  s5_same_window_reg;
     reg  s5_same_msn_reg;
     reg  s5_same_flags_reg;
+    reg  [1:0] s5_claim_reg;
+    reg  s5_claimed_reg;            // The place was claimed a clock ago; a plain OK does not end the request.
+    reg  s5_refusals_reg;
     reg  [47:0] s5_tag_reg;
     reg  [191:0] s5_fields_reg;
-    reg  [3:0] hits_reg;          // Ends decided 1 to 4 clocks ago.
-    reg  [11:0] s6_place_reg;     // Stage 6.
+    reg  [3:0] hits_reg;            // Ends decided 1 to 4 clocks ago.
+    reg  claimed_reg;               // A place is claimed, this one; it was in the clock before.
+    reg  [11:0] claimed_place_reg;
+    reg  just_claimed_reg;
+    reg  s6_claim_reg;              // Stage 6.
+    reg  s6_claim_ok_reg;
+    reg  [11:0] s6_place_reg;
     reg  s6_bit_reg;
     reg  s6_done_reg;
     reg  s6_back_reg;
@@ -208,13 +227,14 @@ module xud_end_q1024_d4096 (
     wire identity;
     wire accepted;
     wire hit;
+    wire claims;
     wire is_x;
     wire is_fail;
     wire is_ack;
     wire is_flush;
     wire [48:0] tags_rd_data;
     wire [48:0] tags_wr_data;
-    wire [191:0] fields_rd_data;
+    wire [192:0] fields_rd_data;
     wire s_rd_data;
     wire e_rd_data;
     wire [11:0] place_m;
@@ -232,7 +252,7 @@ module xud_end_q1024_d4096 (
         .wr_data (tags_wr_data)
     );
 
-    ram_reg_w192_d4096 fields (
+    ram_reg_w193_d4096 fields (
         .clk     (clk),
         .rd_addr (s2_place_reg),
         .rd_data (fields_rd_data),
@@ -293,14 +313,19 @@ module xud_end_q1024_d4096 (
     assign is_fail = s5_kind_reg[1];
     assign is_ack = s5_kind_reg[2];
     assign is_flush = s5_kind_reg[3];
-    assign live = s5_set_reg & !(|(s5_near_reg & hits_reg));
+    assign live = s5_set_reg
+        & !(|(s5_near_reg & hits_reg))
+        & (s5_claim_reg[1] | !(s5_claimed_reg | (s5_near_reg[0] & just_claimed_reg)));
     assign found = live & s5_same_psn_reg & s5_same_qpn_reg;
     assign source = s5_same_node_reg & s5_same_peer_reg;
     assign identity = s5_same_window_reg & s5_same_msn_reg & s5_same_flags_reg;
-    assign accepted = s5_plain_reg | (s5_echo_reg & source & identity);
+    assign accepted = s5_plain_reg | (s5_echo_reg & source & identity & !s5_refusals_reg);
+    assign claims = is_ack & s5_claim_reg[0] & found & accepted;
+    assign claim_done = s6_claim_reg;
+    assign claim_ok = s6_claim_ok_reg;
     assign hit = (is_x & live & s5_same_s_reg)
         | (is_fail & found)
-        | (is_ack & found & accepted)
+        | (is_ack & found & accepted & !s5_claim_reg[0])
         | (is_flush & live & s5_flush_qpn_reg);
     assign e_en = hits_reg[0];
     assign e_place = s6_place_reg;
@@ -334,6 +359,7 @@ module xud_end_q1024_d4096 (
         s1_echo_reg = 1'b0;
         s1_from_reg = 40'd0;
         s1_identity_reg = 68'd0;
+        s1_claim_reg = 2'd0;
         s1_place_reg = 12'd0;
         s1_bit_reg = 1'b0;
         s2_kind_reg = 4'd0;
@@ -341,6 +367,7 @@ module xud_end_q1024_d4096 (
         s2_echo_reg = 1'b0;
         s2_from_reg = 40'd0;
         s2_identity_reg = 68'd0;
+        s2_claim_reg = 2'd0;
         s2_place_reg = 12'd0;
         s2_bit_reg = 1'b0;
         s3_kind_reg = 4'd0;
@@ -348,6 +375,7 @@ module xud_end_q1024_d4096 (
         s3_echo_reg = 1'b0;
         s3_from_reg = 40'd0;
         s3_identity_reg = 68'd0;
+        s3_claim_reg = 2'd0;
         s3_place_reg = 12'd0;
         s3_bit_reg = 1'b0;
         s4_kind_reg = 4'd0;
@@ -355,6 +383,7 @@ module xud_end_q1024_d4096 (
         s4_echo_reg = 1'b0;
         s4_from_reg = 40'd0;
         s4_identity_reg = 68'd0;
+        s4_claim_reg = 2'd0;
         s4_place_reg = 12'd0;
         s4_bit_reg = 1'b0;
         s3_near_reg = 4'd0;
@@ -381,9 +410,17 @@ module xud_end_q1024_d4096 (
         s5_same_window_reg = 1'b0;
         s5_same_msn_reg = 1'b0;
         s5_same_flags_reg = 1'b0;
+        s5_claim_reg = 2'd0;
+        s5_claimed_reg = 1'b0;
+        s5_refusals_reg = 1'b0;
         s5_tag_reg = 48'd0;
         s5_fields_reg = 192'd0;
         hits_reg = 4'd0;
+        claimed_reg = 1'b0;
+        claimed_place_reg = 12'd0;
+        just_claimed_reg = 1'b0;
+        s6_claim_reg = 1'b0;
+        s6_claim_ok_reg = 1'b0;
         s6_place_reg = 12'd0;
         s6_bit_reg = 1'b0;
         s6_done_reg = 1'b0;
@@ -417,6 +454,7 @@ module xud_end_q1024_d4096 (
         s1_echo_reg <= ack_echo;
         s1_from_reg <= ack_from;
         s1_identity_reg <= ack_identity;
+        s1_claim_reg <= {1'b0, take_ack & ack_claim} | {take_ack & ack_end, 1'b0};
         s1_place_reg <= turn_reg ? walk_reg : x_place;
         s1_bit_reg <= x_bit;
         s2_kind_reg <= s1_kind_reg;
@@ -424,6 +462,7 @@ module xud_end_q1024_d4096 (
         s2_echo_reg <= s1_echo_reg;
         s2_from_reg <= s1_from_reg;
         s2_identity_reg <= s1_identity_reg;
+        s2_claim_reg <= s1_claim_reg;
         s2_bit_reg <= s1_bit_reg;
         s2_place_reg <= (s1_kind_reg[0] | s1_kind_reg[3]) ? s1_place_reg : place_m;
 
@@ -438,6 +477,7 @@ module xud_end_q1024_d4096 (
         s3_echo_reg <= s2_echo_reg;
         s3_from_reg <= s2_from_reg;
         s3_identity_reg <= s2_identity_reg;
+        s3_claim_reg <= s2_claim_reg;
         s3_place_reg <= s2_place_reg;
         s3_bit_reg <= s2_bit_reg;
         s4_near_reg <= s3_near_reg;
@@ -447,6 +487,7 @@ module xud_end_q1024_d4096 (
         s4_echo_reg <= s3_echo_reg;
         s4_from_reg <= s3_from_reg;
         s4_identity_reg <= s3_identity_reg;
+        s4_claim_reg <= s3_claim_reg;
         s4_place_reg <= s3_place_reg;
         s4_bit_reg <= s3_bit_reg;
         s5_near_reg <= s4_near_reg;
@@ -470,7 +511,22 @@ module xud_end_q1024_d4096 (
         s5_same_window_reg <= fields_rd_data[79:48] == s4_identity_reg[35:4];
         s5_same_msn_reg <= fields_rd_data[111:80] == s4_identity_reg[67:36];
         s5_tag_reg <= tags_rd_data[47:0];
-        s5_fields_reg <= fields_rd_data;
+        s5_fields_reg <= fields_rd_data[191:0];
+        s5_claim_reg <= s4_claim_reg;
+        s5_claimed_reg <= claimed_reg & (claimed_place_reg == s4_place_reg);
+        s5_refusals_reg <= fields_rd_data[192] & !(|s4_op_reg[55:48]) & !(|s4_claim_reg);
+        just_claimed_reg <= claims;
+
+        if (claims) begin
+            claimed_reg <= 1'b1;
+            claimed_place_reg <= s5_place_reg;
+        end
+        if (s5_claim_reg[1]) begin
+            claimed_reg <= 1'b0;
+        end
+
+        s6_claim_reg <= s5_claim_reg[0];
+        s6_claim_ok_reg <= claims;
         hits_reg <= {hits_reg[2:0], 1'b0} | {3'd0, hit};
         s6_place_reg <= s5_place_reg;
         s6_bit_reg <= s5_s_reg;
@@ -488,9 +544,9 @@ module xud_end_q1024_d4096 (
         s6_echo_reg <= is_ack
             & found
             & !s5_plain_reg
-            & (!s5_echo_reg | (source & !identity));
+            & (!s5_echo_reg | (source & (!identity | s5_refusals_reg)));
 
-        s6_ok_reg <= is_ack & found & accepted & !(|s5_outcome_reg);
+        s6_ok_reg <= is_ack & found & accepted & !s5_claim_reg[0] & !(|s5_outcome_reg);
         s6_timeout_reg <= is_x & live & s5_same_s_reg;
 
         if (turn_reg) begin
@@ -522,11 +578,19 @@ module xud_end_q1024_d4096 (
             quiet_reg <= 4'd0;
             flushed_reg <= 1'b0;
             s1_kind_reg <= 4'd0;
+            s1_claim_reg <= 2'd0;
             s2_kind_reg <= 4'd0;
+            s2_claim_reg <= 2'd0;
             s3_kind_reg <= 4'd0;
+            s3_claim_reg <= 2'd0;
             s4_kind_reg <= 4'd0;
+            s4_claim_reg <= 2'd0;
             s5_kind_reg <= 4'd0;
+            s5_claim_reg <= 2'd0;
             hits_reg <= 4'd0;
+            claimed_reg <= 1'b0;
+            just_claimed_reg <= 1'b0;
+            s6_claim_reg <= 1'b0;
             s6_done_reg <= 1'b0;
             s6_back_reg <= 1'b0;
             s6_unknown_reg <= 1'b0;

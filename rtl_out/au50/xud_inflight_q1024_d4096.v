@@ -54,6 +54,8 @@ module xud_inflight_q1024_d4096 (
     input  wire [15:0] set_request,       // Number of the request in its ring.
     input  wire [4:0]  set_timeout,       // Timeout exponent t: unit times 2^t.
     input  wire [7:0]  set_outcome,       // 0: the deadline starts. Otherwise the request ends with this outcome.
+    // Its acknowledgement is an answer with a claim of its own; of others only refusals are taken.
+    input  wire        set_answered,
 
     // fail
     input  wire        fail_valid,        // A request that was filled ends; nothing happens if it has ended.
@@ -75,6 +77,14 @@ module xud_inflight_q1024_d4096 (
     input  wire [31:0] ack_msn,           // Its number in the window.
     input  wire [3:0]  ack_flags,         // Its flags.
     input  wire [23:0] ack_peer,          // The queue pair that answers.
+    // An answer (XUD-13): the request that it belongs to is claimed. It does not end, and only
+    // ack_end ends it.
+    input  wire        ack_claim,
+    input  wire        ack_end,           // The request that is claimed ends; one is at most.
+
+    // claim
+    output wire        claim_done,        // A claim is decided, 6 clocks after it was taken.
+    output wire        claim_ok,          // It found its request.
 
     // flush
     // Every place of a queue pair becomes free without a completion; one at a time, while nothing
@@ -121,7 +131,7 @@ module xud_inflight_q1024_d4096 (
     reg  s1_valid_reg;
     reg  [11:0] s1_place_reg;
     reg  [47:0] s1_tag_reg;
-    reg  [191:0] s1_fields_reg;
+    reg  [192:0] s1_fields_reg;
     reg  [4:0] s1_timeout_reg;
     reg  [7:0] s1_outcome_reg;
     reg  s2_valid_reg;           // Stages 2 and 3: K read, S written.
@@ -243,6 +253,10 @@ module xud_inflight_q1024_d4096 (
         .ack_echo        (ack_echo),
         .ack_from        (end_inst_ack_from),
         .ack_identity    (end_inst_ack_identity),
+        .ack_claim       (ack_claim),
+        .ack_end         (ack_end),
+        .claim_done      (claim_done),
+        .claim_ok        (claim_ok),
         .flush_valid     (flush_valid),
         .flush_qpn       (flush_qpn),
         .flush_done      (flush_done),
@@ -364,7 +378,7 @@ module xud_inflight_q1024_d4096 (
         s1_valid_reg = 1'b0;
         s1_place_reg = 12'd0;
         s1_tag_reg = 48'd0;
-        s1_fields_reg = 192'd0;
+        s1_fields_reg = 193'd0;
         s1_timeout_reg = 5'd0;
         s1_outcome_reg = 8'd0;
         s2_valid_reg = 1'b0;
@@ -384,14 +398,15 @@ module xud_inflight_q1024_d4096 (
         s1_place_reg <= set_place_m;
         s1_tag_reg <= {24'd0, set_psn} | {14'd0, set_qpn, 24'd0};
 
-        s1_fields_reg <= {176'd0, set_node}
-            | {152'd0, set_peer, 16'd0}
-            | {144'd0, set_vf, 40'd0}
-            | {128'd0, set_win_id, 48'd0}
-            | {112'd0, set_epoch, 64'd0}
-            | {80'd0, set_msn, 80'd0}
-            | {16'd0, set_wr_id, 112'd0}
-            | {set_request, 176'd0};
+        s1_fields_reg <= {177'd0, set_node}
+            | {153'd0, set_peer, 16'd0}
+            | {145'd0, set_vf, 40'd0}
+            | {129'd0, set_win_id, 48'd0}
+            | {113'd0, set_epoch, 64'd0}
+            | {81'd0, set_msn, 80'd0}
+            | {17'd0, set_wr_id, 112'd0}
+            | {1'b0, set_request, 176'd0}
+            | {set_answered, 192'd0};
 
         s1_timeout_reg <= (|set_outcome) ? 5'h1f : set_timeout;
         s1_outcome_reg <= set_outcome;

@@ -1,9 +1,14 @@
 // xud_tx_buffer_d2048
 //
 // Frames in block RAM, 2^B words of 64 bits. A frame's words come with zeros for its ICRC,
-// which is found while they are written, kept beside the frame and put in when it leaves. A
-// frame leaves when it is whole and its ICRC is known, 10 clocks after its last word at most,
-// one word a clock, also across frames. Lasts of frames come 10 clocks apart or more.
+// which is found while they are written and put in when they leave.
+// A frame that is sure to become whole (s_sure) begins to leave before it is: what is still to
+// come of it comes one word a clock and ahead of the line, its ICRC 10 clocks behind s_sure.
+// Its last two words never leave before their ICRC. While other frames leave it waits, and its
+// ICRC is kept beside it. One word a clock leaves, also across frames.
+// Latency: 4 clocks from s_sure to the first word on offer, 5 if the frame has 10 words, 7 if
+// it has 8. Lasts of frames come 10 clocks apart or more, s_sure 6 clocks before them.
+// Stages: ICRC 4 clocks from the last word; out: frame loaded, addressed, read (2), offered.
 //
 // Sizes: d = 2048.
 //
@@ -26,6 +31,10 @@ module xud_tx_buffer_d2048 (
     input  wire        s_last,       // It is the frame's last.
     input  wire        s_two,        // If it is the last, it has 2 bytes and not 6.
     input  wire [1:0]  s_kind,       // If it is the last: bit 0 the frame is an acknowledgement, bit 1 it is not sent.
+    input  wire        s_sure,       // The frame that is coming is sent, and nothing of it is missing any more: pulse.
+    input  wire [9:0]  s_words,      // With it: words of the frame, 8, 10 or more.
+    input  wire        s_sure_two,   // Its last word has 2 bytes and not 6.
+    input  wire        s_sure_ack,   // It is an acknowledgement.
 
     // Stream out
     output wire        m_valid,      // A word for the line.
@@ -47,19 +56,21 @@ module xud_tx_buffer_d2048 (
     reg  [15:0] tail_reg;
     reg  [15:0] used_reg;
     reg  r_room_reg;
-    reg  [9:0] count_reg;      // Words of the frame under way so far.
-    reg  [9:0] h_words_reg;    // The frame of which the ICRC is being found.
-    reg  h_two_reg;
-    reg  [1:0] h_kind_reg;
-    // State of the ICRC while the zeros that are no data are taken back, 2 bytes at a time; how
-    // often still.
+    // A frame that is sure and does not leave yet: its fields as in `frames`, clocks until it may.
+    reg  sure_reg;
+    reg  [11:0] sure_frame_reg;
+    reg  [1:0] delay_reg;
+    reg  h_two_reg;              // The frame of which the ICRC is being found.
+    reg  h_dropped_reg;
+    // The ICRC is known: the state without the zeros that are no data: 4 bytes, and 2 or 6 that
+    // fill up the word.
     reg  [31:0] crc_reg;
-    reg  [2:0] crc_steps_reg;
-    reg  crc_busy_reg;
-    reg  busy_reg;             // The frame that leaves.
+    reg  known_reg;
+    reg  busy_reg;               // The frame that leaves; its ICRC is in it.
     reg  [9:0] left_reg;
     reg  [43:0] frame_reg;
-    reg  flight_1_reg;         // A word was addressed one, two clocks ago: last, last but one, frame.
+    reg  complete_reg;
+    reg  flight_1_reg;           // A word was addressed one, two clocks ago: last, last but one, frame.
     reg  flight_2_reg;
     reg  last_1_reg;
     reg  last_2_reg;
@@ -67,12 +78,12 @@ module xud_tx_buffer_d2048 (
     reg  before_2_reg;
     reg  [43:0] frame_1_reg;
     reg  [43:0] frame_2_reg;
-    reg  [2:0] reserved_reg;   // Words in flight and read ahead, at most 4.
+    reg  [2:0] reserved_reg;     // Words in flight and read ahead, at most 4.
     reg  r_sent_reg;
     reg  r_ack_sent_reg;
 
     // Signals
-    wire known;
+    wire early;                 // The sure frame goes before it is whole.
     wire fetch;
     wire last;
     wire load;
@@ -93,7 +104,8 @@ module xud_tx_buffer_d2048 (
     wire ahead_m_valid;
     wire [66:0] ahead_m_data;
     wire [15:0] ahead_count;
-    wire [31:0] back_m;
+    wire [31:0] back_six_m;
+    wire [31:0] back_two_m;
 
     ram_reg_w64_d2048 words (
         .clk     (clk),
@@ -114,7 +126,7 @@ module xud_tx_buffer_d2048 (
         .m_state (icrc_m_state)
     );
 
-    // Frames that are whole: ICRC 31:0, words 41:32, two 42, acknowledgement 43.
+    // Frames that are whole and wait: ICRC 31:0, words 41:32, two 42, acknowledgement 43.
     fifo_reg_w44_d16 frames (
         .clk     (clk),
         .rst     (rst),
@@ -139,20 +151,24 @@ module xud_tx_buffer_d2048 (
         .count   (ahead_count)
     );
 
-    crc32_retreat_16 back (
-        .s (crc_reg),
-        .m (back_m)
+    crc32_retreat_48 back_six (
+        .s (icrc_m_state),
+        .m (back_six_m)
+    );
+
+    crc32_retreat_80 back_two (
+        .s (icrc_m_state),
+        .m (back_two_m)
     );
 
     // Combinational logic
     assign room = r_room_reg;
-    assign known = crc_busy_reg & (crc_steps_reg == 3'd0);
-    assign frames_s_valid = known & !h_kind_reg[1];
-    assign frames_s_data = {12'd0, ~crc_reg}
-        | {2'd0, h_words_reg, 32'd0}
-        | {1'b0, h_two_reg, 42'd0}
-        | {h_kind_reg[0], 43'd0};
-    assign fetch = busy_reg & !reserved_reg[2];
+    assign frames_s_valid = known_reg & sure_reg;
+    assign frames_s_data = {12'd0, crc_reg} | {sure_frame_reg, 32'd0};
+    assign early = sure_reg & !(|delay_reg) & !known_reg & !frames_m_valid;
+    assign fetch = busy_reg
+        & !reserved_reg[2]
+        & (complete_reg | (|left_reg[9:2]) | (&left_reg[1:0]));
     assign last = left_reg == 10'd1;
     assign load = !busy_reg | (fetch & last);
 
@@ -199,16 +215,17 @@ module xud_tx_buffer_d2048 (
         tail_reg = 16'd0;
         used_reg = 16'd0;
         r_room_reg = 1'b0;
-        count_reg = 10'd0;
-        h_words_reg = 10'd0;
+        sure_reg = 1'b0;
+        sure_frame_reg = 12'd0;
+        delay_reg = 2'd0;
         h_two_reg = 1'b0;
-        h_kind_reg = 2'd0;
+        h_dropped_reg = 1'b0;
         crc_reg = 32'd0;
-        crc_steps_reg = 3'd0;
-        crc_busy_reg = 1'b0;
+        known_reg = 1'b0;
         busy_reg = 1'b0;
         left_reg = 10'd0;
         frame_reg = 44'd0;
+        complete_reg = 1'b0;
         flight_1_reg = 1'b0;
         flight_2_reg = 1'b0;
         last_1_reg = 1'b0;
@@ -228,12 +245,9 @@ module xud_tx_buffer_d2048 (
 
         if (s_valid) begin
             tail_reg <= tail_reg + 16'd1;
-            count_reg <= count_reg + 10'd1;
             if (s_last) begin
-                count_reg <= 10'd0;
-                h_words_reg <= count_reg + 10'd1;
                 h_two_reg <= s_two;
-                h_kind_reg <= s_kind;
+                h_dropped_reg <= s_kind[1];
                 if (s_kind[1]) begin
                     tail_reg <= start_reg;
                 end else begin
@@ -242,28 +256,48 @@ module xud_tx_buffer_d2048 (
             end
         end
 
-        if (crc_busy_reg) begin
-            crc_reg <= back_m;
-            crc_steps_reg <= crc_steps_reg - 3'd1;
-            crc_busy_reg <= !known;
-        end
-        if (icrc_m_valid) begin
-            crc_reg <= icrc_m_state;
-            crc_busy_reg <= 1'b1;
-            crc_steps_reg <= 3'd3;
-            if (h_two_reg) begin
-                crc_steps_reg <= 3'd5;
+        known_reg <= icrc_m_valid & !h_dropped_reg;
+        crc_reg <= h_two_reg ? ~back_two_m : ~back_six_m;
+
+        if (known_reg) begin
+            sure_reg <= 1'b0;
+            if (!sure_reg) begin
+                complete_reg <= 1'b1;
+                frame_reg <= (frame_reg & 44'hfff00000000) | {12'd0, crc_reg};
             end
         end
-
         if (fetch) begin
             head_reg <= head_reg + 16'd1;
             left_reg <= left_reg - 10'd1;
         end
         if (load) begin
-            busy_reg <= frames_m_valid;
+            busy_reg <= frames_m_valid | early;
             left_reg <= frames_m_data[41:32];
             frame_reg <= frames_m_data;
+            complete_reg <= 1'b1;
+            if (early) begin
+                left_reg <= sure_frame_reg[9:0];
+                frame_reg <= {sure_frame_reg, 32'd0};
+                complete_reg <= 1'b0;
+                sure_reg <= 1'b0;
+            end
+        end
+        delay_reg <= delay_reg - 2'd1;
+        if (!(|delay_reg)) begin
+            delay_reg <= 2'd0;
+        end
+        if (s_sure) begin
+            sure_reg <= 1'b1;
+            sure_frame_reg <= {2'd0, s_words}
+                | {1'b0, s_sure_two, 10'd0}
+                | {s_sure_ack, 11'd0};
+            delay_reg <= 2'd0;
+            if (s_words == 10'd10) begin
+                delay_reg <= 2'd1;
+            end
+            if (s_words == 10'd8) begin
+                delay_reg <= 2'd3;
+            end
         end
 
         flight_1_reg <= fetch;
@@ -290,8 +324,8 @@ module xud_tx_buffer_d2048 (
             start_reg <= 16'd0;
             tail_reg <= 16'd0;
             r_room_reg <= 1'b0;
-            count_reg <= 10'd0;
-            crc_busy_reg <= 1'b0;
+            sure_reg <= 1'b0;
+            known_reg <= 1'b0;
             busy_reg <= 1'b0;
             flight_1_reg <= 1'b0;
             flight_2_reg <= 1'b0;
@@ -302,8 +336,8 @@ module xud_tx_buffer_d2048 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, used_reg[10:0], frame_2_reg[41:32], frames_s_ready, frames_count[15:5],
-        frames_count[2:0], ahead_s_ready, ahead_count};
+    wire _unused = &{1'b0, s_kind[0], used_reg[10:0], frame_2_reg[41:32], frames_s_ready,
+        frames_count[15:5], frames_count[2:0], ahead_s_ready, ahead_count};
 
 endmodule
 

@@ -2,7 +2,8 @@
 //
 // One lookup port of the regions, with its own copy of the table.
 // Words of the table: base 63:0, length 127:64, protection domain 143:128, variant 151:144,
-// local_write 152, present 153.
+// rights 155:152, present 156.
+// Rights: local_write 0, remote_write 1, remote_read 2, remote_atomic 3.
 // Latency: 6 clocks, one access a clock.
 // Stages: 1 and 2 read the table; 3 lower half of the offset in the region, fields compared; 4
 // upper half, and lower half of the bytes left behind the offset; 5 upper half, lower half against
@@ -29,7 +30,7 @@ module card_regions_look_r256 (
     input  wire [15:0]  s_pd,     // Protection domain.
     input  wire [63:0]  s_addr,   // Address of the first byte.
     input  wire [12:0]  s_len,    // Bytes.
-    input  wire         s_write,  // The access writes.
+    input  wire [3:0]   s_need,   // Rights that it needs.
 
     // Stream out
     output wire         m_valid,  // An answer.
@@ -38,7 +39,7 @@ module card_regions_look_r256 (
     // wr
     input  wire         wr_en,    // Write an entry of the table.
     input  wire [7:0]   wr_addr,  // Which.
-    input  wire [153:0] wr_data   // The entry.
+    input  wire [156:0] wr_data   // The entry.
 );
 
     // Constants
@@ -52,7 +53,7 @@ module card_regions_look_r256 (
     reg  [7:0] s1_variant_reg;
     reg  [15:0] s1_pd_reg;
     reg  [63:0] s1_addr_reg;
-    reg  s1_write_reg;
+    reg  [3:0] s1_need_reg;
     reg  s1_top_reg;            // It begins in the last 8 KiB of the address space; its end, counted from their begin.
     reg  [13:0] s1_end_reg;
     reg  s2_valid_reg;
@@ -62,7 +63,7 @@ module card_regions_look_r256 (
     reg  [7:0] s2_variant_reg;
     reg  [15:0] s2_pd_reg;
     reg  [63:0] s2_addr_reg;
-    reg  s2_write_reg;
+    reg  [3:0] s2_need_reg;
     reg  s3_valid_reg;
     reg  [12:0] s3_len_reg;
     reg  s3_zero_reg;
@@ -90,9 +91,9 @@ module card_regions_look_r256 (
 
     // Signals
     wire [7:0] index;
-    wire [153:0] entry;
+    wire [156:0] entry;
 
-    ram_reg_w154_d256 table_sig (
+    ram_reg_w157_d256 table_sig (
         .clk     (clk),
         .rd_addr (index),
         .rd_data (entry),
@@ -115,7 +116,7 @@ module card_regions_look_r256 (
         s1_variant_reg = 8'd0;
         s1_pd_reg = 16'd0;
         s1_addr_reg = 64'd0;
-        s1_write_reg = 1'b0;
+        s1_need_reg = 4'd0;
         s1_top_reg = 1'b0;
         s1_end_reg = 14'd0;
         s2_valid_reg = 1'b0;
@@ -125,7 +126,7 @@ module card_regions_look_r256 (
         s2_variant_reg = 8'd0;
         s2_pd_reg = 16'd0;
         s2_addr_reg = 64'd0;
-        s2_write_reg = 1'b0;
+        s2_need_reg = 4'd0;
         s3_valid_reg = 1'b0;
         s3_len_reg = 13'd0;
         s3_zero_reg = 1'b0;
@@ -160,7 +161,7 @@ module card_regions_look_r256 (
         s1_variant_reg <= s_key[7:0];
         s1_pd_reg <= s_pd;
         s1_addr_reg <= s_addr;
-        s1_write_reg <= s_write;
+        s1_need_reg <= s_need;
         s1_top_reg <= &s_addr[63:13];
         s1_end_reg <= {1'b0, s_addr[12:0]} + {1'b0, s_len};
         s2_valid_reg <= s1_valid_reg;
@@ -170,11 +171,11 @@ module card_regions_look_r256 (
         s2_variant_reg <= s1_variant_reg;
         s2_pd_reg <= s1_pd_reg;
         s2_addr_reg <= s1_addr_reg;
-        s2_write_reg <= s1_write_reg;
+        s2_need_reg <= s1_need_reg;
         s3_valid_reg <= s2_valid_reg;
         s3_len_reg <= s2_len_reg;
         s3_zero_reg <= s2_zero_reg;
-        s3_good_reg <= s2_good_reg & entry[153] & (entry[152] | !s2_write_reg);
+        s3_good_reg <= s2_good_reg & entry[156] & !(|(s2_need_reg & ~entry[155:152]));
         s3_same_pd_reg <= entry[143:128] == s2_pd_reg;
         s3_same_variant_reg <= entry[151:144] == s2_variant_reg;
         s3_offset_reg <= {1'b0, s2_addr_reg[31:0]} - {1'b0, entry[31:0]};

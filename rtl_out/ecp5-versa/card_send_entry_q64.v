@@ -3,10 +3,10 @@
 // Takes the words of work requests, keeps up to 16 work requests of eight words each in block
 // RAM, and checks the oldest one: 13 clocks each. The work request that s_* names is the oldest
 // one fetched.
-// One word a clock goes to the fields; after word 3 the region is looked up, and its answer, 6
-// clocks later, is the last thing needed. Latency: 6 clocks from the last word at s_wq_* to
-// m_valid.
-// Stages: 1 to 2 word read from the RAM, 3 in its field, 4 to 5 compared, 6 outcome.
+// One word a clock goes to the fields, past the RAM if none waits there; after word 3 the
+// region is looked up, and its answer, 6 clocks later, is the last thing needed. Latency: 4
+// clocks from the last word at s_wq_* to m_valid, 7 if the words waited.
+// Stages: 1 word registered, 2 to 3 read from the RAM, 4 in its field, 5 to 6 compared, 7 outcome.
 // A work request that could not be read ends its queue pair: what comes of it later is dropped,
 // as is what comes in the state Error.
 //
@@ -44,6 +44,7 @@ module card_send_entry_q64 (
     output wire         m_look_valid,   // Its region is looked up: m_len bytes at m_address.
     output wire [31:0]  m_look_key,     // Key of the region.
     output wire [15:0]  m_look_pd,      // Protection domain of the queue pair.
+    output wire         m_look_write,   // What is answered goes there.
 
     // look
     input  wire         look_valid,     // The answer.
@@ -69,6 +70,8 @@ module card_send_entry_q64 (
     output wire [63:0]  m_wr_id,        // The user's name for it.
     output wire [63:0]  m_address,      // First byte of the payload behind the head.
     output wire [12:0]  m_len,          // Bytes there, 12:0.
+    // 1: those of a READ, to be written. 2: those of an ATOMIC, to be sent, then written. Else 0.
+    output wire [1:0]   m_kind,
     output wire [15:0]  m_node,         // Node of the destination.
     output wire [23:0]  m_peer,         // Queue pair of the destination.
     output wire [7:0]   m_vf,           // Version and flags.
@@ -82,6 +85,9 @@ module card_send_entry_q64 (
     // Constants
     localparam [4:0] HEAD_MAX        = 5'd16;
     localparam [7:0] SEND            = 8'd1;
+    localparam [7:0] WRITE           = 8'd2;
+    localparam [7:0] READ            = 8'd3;
+    localparam [7:0] CHANGE          = 8'd4;
     localparam [7:0] LENGTH_CODE     = 8'd8;
     localparam [7:0] ADDRESS_CODE    = 8'd9;
     localparam [7:0] OPCODE_CODE     = 8'd15;
@@ -92,12 +98,15 @@ module card_send_entry_q64 (
     // Registers
     reg  [7:0] tail_reg;        // Words ever come, ever read.
     reg  [7:0] head_reg;
+    reg  in_valid_reg;          // A word that comes, and whether the read failed.
+    reg  [63:0] in_data_reg;
+    reg  in_error_reg;
     reg  open_reg;              // Words of the oldest work request are to be read.
-    reg  valid_1_reg;           // Stages 1 and 2: a word, its number.
+    reg  valid_1_reg;           // Stages 2 and 3: a word, its number.
     reg  valid_2_reg;
     reg  [2:0] number_1_reg;
     reg  [2:0] number_2_reg;
-    reg  [7:0] opcode_reg;      // Stage 3: the fields.
+    reg  [7:0] opcode_reg;      // Stage 4: the fields.
     reg  [4:0] head_len_reg;
     reg  [12:0] length_reg;
     reg  long_reg;              // The length has more bits.
@@ -118,12 +127,13 @@ module card_send_entry_q64 (
     reg  full_reg;
     reg  looked_reg;
     reg  allowed_reg;
-    // Stages 4 and 5: bytes; too many; version and flags, or opcode, without a meaning; outcome so
-    // far.
     reg  [13:0] bytes_reg;
     reg  too_long_reg;
     reg  bad_flags_reg;
     reg  bad_opcode_reg;
+    reg  reads_reg;             // The work request is a READ, an ATOMIC; of neither by its length.
+    reg  atomic_reg;
+    reg  no_such_length_reg;
     reg  [7:0] code_reg;
     reg  fatal_reg;             // The queue pair ends: pulse; its context is to be marked, with what it holds.
     reg  mark_reg;
@@ -131,8 +141,16 @@ module card_send_entry_q64 (
     reg  [20:0] mark_rest_reg;
 
     // Signals
+    wire empty;
     wire fetch;
-    wire [63:0] word;
+    wire direct;                   // The word that comes is the next one.
+    reg  [63:0] word;
+    wire lands;                    // The word that goes to its field.
+    reg  [2:0] number;
+    reg  unread;
+    // Stages 5 and 6: bytes; too many; version and flags, or opcode, without a meaning; outcome so
+    // far.
+    wire [4:0] in_front;
     wire ready;
     reg  allowed_now;
     wire gone;
@@ -157,7 +175,7 @@ module card_send_entry_q64 (
         .clk     (clk),
         .rd_addr (head_reg[6:0]),
         .rd_data (words_rd_data),
-        .wr_en   (s_wq_valid),
+        .wr_en   (in_valid_reg),
         .wr_addr (tail_reg[6:0]),
         .wr_data (words_wr_data)
     );
@@ -182,8 +200,10 @@ module card_send_entry_q64 (
     );
 
     // Combinational logic
-    assign words_wr_data = {1'b0, s_wq_data} | {s_wq_error, 64'd0};
-    assign fetch = open_reg & (head_reg != tail_reg);
+    assign words_wr_data = {1'b0, in_data_reg} | {in_error_reg, 64'd0};
+    assign empty = head_reg == tail_reg;
+    assign fetch = open_reg & !empty;
+    assign direct = open_reg & empty & in_valid_reg & !valid_1_reg & !valid_2_reg;
 
     always @(*) begin
         head_next = head_reg;
@@ -193,13 +213,13 @@ module card_send_entry_q64 (
         full_next = full_reg;
         looked_next = looked_reg;
         allowed_next = allowed_reg;
-        if (fetch) begin
+        if (fetch | direct) begin
             head_next = head_reg + 8'd1;
             open_next = !(&head_reg[2:0]);
         end
-        if (valid_2_reg & (number_2_reg == 3'd7)) begin
+        if (lands & (number == 3'd7)) begin
             head_1_next = word;
-            failed_next = words_rd_data[64];
+            failed_next = unread;
             full_next = 1'b1;
         end
         allowed_now = allowed_reg;
@@ -215,7 +235,19 @@ module card_send_entry_q64 (
         end
     end
 
-    assign word = words_rd_data[63:0];
+    assign lands = valid_2_reg | direct;
+
+    always @(*) begin
+        number = head_reg[2:0];
+        word = in_data_reg;
+        unread = in_error_reg;
+        if (valid_2_reg) begin
+            number = number_2_reg;
+            word = words_rd_data[63:0];
+            unread = words_rd_data[64];
+        end
+    end
+
     assign contexts_wr_en = word_0 | mark_reg;
 
     always @(*) begin
@@ -229,6 +261,7 @@ module card_send_entry_q64 (
         end
     end
 
+    assign in_front = reads_reg ? HEAD_MAX : head_len_reg;
     assign ready = full_reg & (looked_reg | look_valid);
     assign gone = contexts_rd_data[21];
     assign m_drop = ready & gone & drop_ready;
@@ -253,6 +286,8 @@ module card_send_entry_q64 (
     assign m_look_valid = look_reg;
     assign m_look_key = key_reg;
     assign m_look_pd = contexts_rd_data[20:5];
+    assign m_look_write = reads_reg | atomic_reg;
+    assign m_kind = {1'b0, reads_reg} | {atomic_reg, 1'b0};
     assign m_timeout = contexts_rd_data[4:0];
     assign m_wr_id = wr_id_reg;
     assign m_address = address_reg;
@@ -270,6 +305,9 @@ module card_send_entry_q64 (
     initial begin
         tail_reg = 8'd0;
         head_reg = 8'd0;
+        in_valid_reg = 1'b0;
+        in_data_reg = 64'd0;
+        in_error_reg = 1'b0;
         open_reg = 1'b0;
         valid_1_reg = 1'b0;
         valid_2_reg = 1'b0;
@@ -300,6 +338,9 @@ module card_send_entry_q64 (
         too_long_reg = 1'b0;
         bad_flags_reg = 1'b0;
         bad_opcode_reg = 1'b0;
+        reads_reg = 1'b0;
+        atomic_reg = 1'b0;
+        no_such_length_reg = 1'b0;
         code_reg = 8'd0;
         fatal_reg = 1'b0;
         mark_reg = 1'b0;
@@ -308,7 +349,11 @@ module card_send_entry_q64 (
     end
 
     always @(posedge clk) begin
-        if (s_wq_valid) begin
+        in_valid_reg <= s_wq_valid;
+        in_data_reg <= s_wq_data;
+        in_error_reg <= s_wq_error;
+
+        if (in_valid_reg) begin
             tail_reg <= tail_reg + 8'd1;
         end
 
@@ -316,50 +361,60 @@ module card_send_entry_q64 (
         number_1_reg <= head_reg[2:0];
         valid_2_reg <= valid_1_reg;
         number_2_reg <= number_1_reg;
-        look_reg <= valid_2_reg & (number_2_reg == 3'd3);
+        look_reg <= lands & (number == 3'd3);
 
-        if (valid_2_reg & (number_2_reg == 3'd0)) begin
+        if (lands & (number == 3'd0)) begin
             opcode_reg <= word[7:0];
             head_len_reg <= word[20:16];
             length_reg <= word[44:32];
             long_reg <= |word[63:45];
         end
 
-        if (valid_2_reg & (number_2_reg == 3'd1)) begin
+        if (lands & (number == 3'd1)) begin
             wr_id_reg <= word;
         end
 
-        if (valid_2_reg & (number_2_reg == 3'd2)) begin
+        if (lands & (number == 3'd2)) begin
             address_reg <= word;
         end
 
-        if (valid_2_reg & (number_2_reg == 3'd3)) begin
+        if (lands & (number == 3'd3)) begin
             key_reg <= word[31:0];
             vf_reg <= word[39:32];
             node_reg <= word[63:48];
         end
 
-        if (valid_2_reg & (number_2_reg == 3'd4)) begin
+        if (lands & (number == 3'd4)) begin
             peer_reg <= word[23:0];
             far_reg <= |word[31:24];
             msn_reg <= word[63:32];
         end
 
-        if (valid_2_reg & (number_2_reg == 3'd5)) begin
+        if (lands & (number == 3'd5)) begin
             win_id_reg <= word[15:0];
             epoch_reg <= word[31:16];
         end
 
-        if (valid_2_reg & (number_2_reg == 3'd6)) begin
+        if (lands & (number == 3'd6)) begin
             head_0_reg <= word;
         end
 
-        bytes_reg <= {1'b0, length_reg} + {9'd0, head_len_reg};
+        bytes_reg <= {1'b0, length_reg} + {9'd0, in_front};
         too_long_reg <= long_reg | (head_len_reg > HEAD_MAX) | (bytes_reg > {1'b0, cfg_mtu});
-        bad_opcode_reg <= opcode_reg != SEND;
+        reads_reg <= opcode_reg == READ;
+        atomic_reg <= opcode_reg == CHANGE;
+
+        no_such_length_reg <= (reads_reg & !(|length_reg))
+            | (atomic_reg & (length_reg != 13'd16));
+
+        bad_opcode_reg <= (opcode_reg != SEND)
+            & (opcode_reg != WRITE)
+            & (opcode_reg != READ)
+            & (opcode_reg != CHANGE);
 
         bad_flags_reg <= (|vf_reg[7:5])
-            | vf_reg[3]
+            | (vf_reg[3] != (opcode_reg != SEND))
+            | (vf_reg[3] & ((vf_reg != 8'd24) | (head_len_reg != HEAD_MAX)))
             | (!vf_reg[4] & ((|vf_reg[2:0]) | (|epoch_reg)));
 
         code_reg <= 8'd0;
@@ -369,7 +424,7 @@ module card_send_entry_q64 (
         if (far_reg) begin
             code_reg <= ADDRESS_CODE;
         end
-        if (too_long_reg) begin
+        if (too_long_reg | no_such_length_reg) begin
             code_reg <= LENGTH_CODE;
         end
 
@@ -392,6 +447,7 @@ module card_send_entry_q64 (
         if (rst) begin
             tail_reg <= 8'd0;
             head_reg <= 8'd0;
+            in_valid_reg <= 1'b0;
             open_reg <= 1'b1;
             valid_1_reg <= 1'b0;
             valid_2_reg <= 1'b0;

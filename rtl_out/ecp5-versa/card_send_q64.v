@@ -8,18 +8,18 @@
 // one work request is fetched and the number goes to the end of the list. What lacks a slot or a
 // place goes there too, so nobody waits for another.
 // Work requests come back in the order of their fetches, are checked, and end there or leave as
-// set, record and payload read, in this order. Payload is read only for a record that was taken,
-// so that the words of reads, which come in order, never wait for a record behind them.
+// set and record, in this order. Payload is read only for a record that has room, so that the
+// words of reads, which come in order, never wait for a record behind them.
 // A ring that cannot be read: m_fatal, one completion LOCAL_QUEUE (wr_id 0, all that only the
 // work request knows 0), and what else was fetched for the queue pair is dropped, slot and place
 // given back. The same happens, without completion, to what was fetched before the state became
 // Error.
-// Latency: 23 clocks from a doorbell to its fetch at m_rd_*, with 4 clocks for a completion
-// slot; 9 from the last word of a work request to m_sd_*.
+// Latency: 18 clocks from a doorbell to its fetch at m_rd_*, with 4 clocks for a completion
+// slot; 6 from the last word of a work request to m_sd_* and to its payload read.
 // After reset 2^LQ clocks clean the contexts: m_idle is low, doorbells are bad, cfg_* must not
 // come.
-// Stages: doorbell 4 clocks, list 7, turn 11 (one at a time), reads 1, host memory, entry 13
-// (one at a time), record 5 (one at a time).
+// Stages: doorbell 4 clocks, list 4, turn 10 (one at a time), reads 1, host memory, entry 13
+// (one at a time), record 3 (one at a time).
 //
 // Sizes: q = 64.
 //
@@ -93,6 +93,11 @@ module card_send_q64 (
     output wire [15:0]  m_set_request,    // Its number in the ring, modulo 2^16.
     output wire [4:0]   m_set_timeout,    // Timeout exponent.
     output wire [7:0]   m_set_outcome,    // 0: it is sent. Otherwise it ends now like this.
+    // What is answered goes into memory here: 1 of a READ, 2 of an ATOMIC; else 0.
+    output wire [1:0]   m_set_kind,
+    output wire [63:0]  m_set_addr,       // To this address.
+    output wire [31:0]  m_set_key,        // In the region of this key.
+    output wire [12:0]  m_set_len,        // Bytes there.
 
     // m_look
     output wire         m_look_valid,     // A region is looked up.
@@ -191,6 +196,7 @@ module card_send_q64 (
     wire entry_s_wq_error;
     wire [5:0] entry_s_qpn;
     wire entry_s_done;
+    wire [31:0] entry_m_look_key;
     wire entry_m_drop;
     wire entry_drop_ready;
     wire entry_m_valid;
@@ -201,6 +207,7 @@ module card_send_q64 (
     wire [63:0] entry_m_wr_id;
     wire [63:0] entry_m_address;
     wire [12:0] entry_m_len;
+    wire [1:0] entry_m_kind;
     wire [15:0] entry_m_node;
     wire [23:0] entry_m_peer;
     wire [7:0] entry_m_vf;
@@ -326,8 +333,9 @@ module card_send_q64 (
         .s_qpn         (entry_s_qpn),
         .s_done        (entry_s_done),
         .m_look_valid  (m_look_valid),
-        .m_look_key    (m_look_key),
+        .m_look_key    (entry_m_look_key),
         .m_look_pd     (m_look_pd),
+        .m_look_write  (m_look_write),
         .look_valid    (look_valid),
         .look_ok       (look_ok),
         .m_fatal_valid (m_fatal_valid),
@@ -343,6 +351,7 @@ module card_send_q64 (
         .m_wr_id       (entry_m_wr_id),
         .m_address     (entry_m_address),
         .m_len         (entry_m_len),
+        .m_kind        (entry_m_kind),
         .m_node        (entry_m_node),
         .m_peer        (entry_m_peer),
         .m_vf          (entry_m_vf),
@@ -368,6 +377,8 @@ module card_send_q64 (
         .s_wr_id        (entry_m_wr_id),
         .s_address      (entry_m_address),
         .s_len          (entry_m_len),
+        .s_key          (entry_m_look_key),
+        .s_kind         (entry_m_kind),
         .s_node         (entry_m_node),
         .s_peer         (entry_m_peer),
         .s_vf           (entry_m_vf),
@@ -391,6 +402,9 @@ module card_send_q64 (
         .m_wr_id        (m_set_wr_id),
         .m_address      (record_m_address),
         .m_len          (record_m_len),
+        .m_room         (m_set_len),
+        .m_key          (m_set_key),
+        .m_kind         (m_set_kind),
         .m_node         (record_m_node),
         .m_peer         (record_m_peer),
         .m_vf           (record_m_vf),
@@ -467,9 +481,9 @@ module card_send_q64 (
     assign entry_s_wq_error = s_wq_error & s_wq_last;
     assign s_wq_ready = 1'b1;
     assign entry_s_qpn = fetched_m_data[45:40];
+    assign m_look_key = entry_m_look_key;
     assign m_look_addr = entry_m_address;
     assign m_look_len = entry_m_len;
-    assign m_look_write = 1'b0;
     assign entry_drop_ready = !turn_m_undo;
     assign m_cancel_valid = cancel_reg;
     assign m_cancel_qpn = cancel_qpn_reg;
@@ -484,6 +498,7 @@ module card_send_q64 (
     assign m_set_win_id = record_m_win_id;
     assign m_set_epoch = record_m_epoch;
     assign m_set_msn = record_m_msn;
+    assign m_set_addr = record_m_address;
     assign m_sd_node = record_m_node;
     assign m_sd_peer = record_m_peer;
     assign m_sd_psn = record_m_psn;

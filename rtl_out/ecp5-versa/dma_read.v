@@ -31,7 +31,7 @@ module dma_read (
     input  wire [15:0]  requester_id,           // Requester ID of this card.
     input  wire [2:0]   max_read_request_size,  // Maximum read request size: 128 bytes shifted left by this.
     input  wire         bus_master_enable,      // TLPs may be sent; otherwise reads fail.
-    input  wire [15:0]  cfg_timeout,            // Units of 64 clocks after which a read fails; 0 and 65,535 never.
+    input  wire [15:0]  cfg_timeout,            // Units of 64 clocks after which a read fails; 0 never.
 
     // s_req
     input  wire         s_req_valid,            // A request.

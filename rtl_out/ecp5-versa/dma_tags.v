@@ -6,10 +6,13 @@
 // wrong completion,
 // function-level reset) is late: it is passed over until the last completion of that read has come,
 // or until
-// 65,535 ticks of 64 clocks after the read, whichever is first: 33 ms at 125 MHz. Only a completion
-// that is later
-// than that, and has the byte count and address expected by then, could be taken for that of
-// another read.
+// more than twice the timeout has passed since the read, whichever is first. A completer has failed
+// if it has not
+// answered by the timeout; it has as long again for what is on its way. Only a completion that is
+// later than that,
+// and has the byte count and address expected by then, could be taken for that of another read.
+// Without a timeout
+// that is 131,071 ticks of 64 clocks.
 // Stages: take 1 registered, 2 in the states. Timeouts: each tag is looked at once a tick; 2 clocks
 // to tmo_valid.
 //
@@ -25,7 +28,7 @@ module dma_tags (
 
     // Inputs
     input  wire        flr,          // Function-level reset: what waits becomes late, all else free.
-    input  wire [15:0] cfg_timeout,  // Ticks of 64 clocks after which a read fails; 0 and 65,535 never.
+    input  wire [15:0] cfg_timeout,  // Ticks of 64 clocks after which a read fails; 0 never.
 
     // Stream out
     output wire        m_free,       // A tag is free.
@@ -76,9 +79,9 @@ module dma_tags (
     reg  [4:0] t_slot_reg;
     reg  t_failed_reg;
     reg  [5:0] clocks_reg;
-    reg  [15:0] tick_reg;
+    reg  [16:0] tick_reg;
     reg  [4:0] a_slot_reg;   // Stage 1 of the look at a tag: its age, its state.
-    reg  [15:0] a_age_reg;
+    reg  [16:0] a_age_reg;
     reg  a_waits_reg;
     reg  a_late_reg;
     reg  [4:0] b_slot_reg;   // Stage 2: it is too old; it is old enough to be used again.
@@ -97,7 +100,8 @@ module dma_tags (
     wire [31:0] old_mask;
     wire [31:0] waits_next;
     wire [31:0] late_next;
-    wire [15:0] began_rd_data;
+    wire [15:0] half_age;
+    wire [16:0] began_rd_data;
     wire [31:0] free_next_shifted;
     wire [31:0] turn_next_shifted;
     wire [31:0] a_waits_next_shifted;
@@ -108,7 +112,7 @@ module dma_tags (
     wire [31:0] want_failed_shifted;
 
     // Tick in which the read of a tag began.
-    ram_async_w16_d32 began (
+    ram_async_w17_d32 began (
         .clk     (clk),
         .rd_addr (clocks_reg[5:1]),
         .rd_data (began_rd_data),
@@ -128,6 +132,7 @@ module dma_tags (
     assign want_failed_shifted = failed_reg >> want_slot;
     assign m_free = free_reg;
     assign m_slot = turn_reg;
+    assign half_age = a_age_reg[16:1];
     assign tmo_valid = b_over_reg;
     assign tmo_slot = b_slot_reg;
     assign take_mask = t_valid_reg ? (ONE << t_slot_reg) : 32'd0;
@@ -158,9 +163,9 @@ module dma_tags (
         t_slot_reg = 5'd0;
         t_failed_reg = 1'b0;
         clocks_reg = 6'd0;
-        tick_reg = 16'd0;
+        tick_reg = 17'd0;
         a_slot_reg = 5'd0;
-        a_age_reg = 16'd0;
+        a_age_reg = 17'd0;
         a_waits_reg = 1'b0;
         a_late_reg = 1'b0;
         b_slot_reg = 5'd0;
@@ -196,7 +201,7 @@ module dma_tags (
         clocks_reg <= clocks_reg + 6'd1;
 
         if (&clocks_reg) begin
-            tick_reg <= tick_reg + 16'd1;
+            tick_reg <= tick_reg + 17'd1;
         end
 
         a_slot_reg <= clocks_reg[5:1];
@@ -207,10 +212,13 @@ module dma_tags (
 
         b_over_reg <= clocks_reg[0]
             & (|cfg_timeout)
-            & (a_age_reg > cfg_timeout)
+            & (a_age_reg > {1'b0, cfg_timeout})
             & a_waits_reg;
 
-        b_old_reg <= clocks_reg[0] & (&a_age_reg) & a_late_reg;
+        b_old_reg <= clocks_reg[0]
+            & (((|cfg_timeout) & (half_age > cfg_timeout)) | (&a_age_reg))
+            & a_late_reg;
+
         t_valid_reg <= take;
         t_slot_reg <= turn_reg;
         t_failed_reg <= take_failed;
@@ -224,7 +232,7 @@ module dma_tags (
             free_reg <= 1'b0;
             t_valid_reg <= 1'b0;
             clocks_reg <= 6'd0;
-            tick_reg <= 16'd0;
+            tick_reg <= 17'd0;
             b_over_reg <= 1'b0;
             b_old_reg <= 1'b0;
         end

@@ -34,8 +34,11 @@ module red_accumulate_d8 (
     input  wire        cfg_ieee_nan,  // MINNUM and MAXNUM as IEEE 754: a signalling NaN gives a NaN.
 
     // Stream out
+    input  wire [2:0]  m_soon,        // Clock 1: descriptor of the frame; the same, one-hot, zero if it has none.
+    input  wire [7:0]  m_hit,         // One-hot.
     input  wire [2:0]  m_index,       // From clock 2: descriptor of the frame.
     input  wire        m_empty,       // It has no contribution yet.
+    input  wire        m_load,        // The frame's values replace what it has.
     input  wire        m_mismatched,  // Its operations disagree.
     input  wire [63:0] m_header,      // Reduction header, most significant byte first.
 
@@ -46,6 +49,7 @@ module red_accumulate_d8 (
     input  wire        c_differs,     // Its operation differs from the first one's.
     input  wire        c_over,        // More have contributed than the wait count says.
     input  wire [2:0]  c_index,       // Its descriptor.
+    input  wire [7:0]  c_onehot,      // One-hot.
     input  wire [2:0]  q_index,       // Descriptor wanted for sending.
     input  wire [1:0]  q_word,        // Its word that is wanted.
 
@@ -79,11 +83,15 @@ module red_accumulate_d8 (
     reg  t17_reg;
     reg  t18_reg;
     reg  [1:0] data_word_reg;
+    // The accumulator's word for the lane. Only its reset keeps it apart from the index that others
+    // read with.
+    reg  [4:0] a_place_reg;
     reg  l_valid_reg;              // Clocks 3 to 6: operands.
     reg  [1:0] l_word_reg;
     reg  [5:0] l_op_reg;
     reg  [63:0] l_a_reg;
     reg  [63:0] l_b_reg;
+    reg  [3:0] l_any_reg;          // Which quarters of l_b are not zero.
     reg  [3:0] in_filled_reg;      // Data words of the frame that are not zero, the last in bit 3.
     reg  l_shift_reg;
     reg  [7:0] t3_weight_reg;      // Clock 3: weight of the accumulator, how far the frame's is ahead.
@@ -109,6 +117,7 @@ module red_accumulate_d8 (
     reg  rec_over_reg;
     reg  rec_repsum_reg;
     reg  [2:0] rec_index_reg;
+    reg  [7:0] rec_onehot_reg;
     reg  [3:0] rec_rc_reg;
     reg  [7:0] rec_weight_reg;
     reg  [1:0] rec_oflow_reg;
@@ -142,6 +151,7 @@ module red_accumulate_d8 (
     reg  follows_reg;
     // The next frame came 11 clocks later; each word that it reads is the one that is stored.
     reg  near_reg;
+    reg  near_hit_reg;             // It is of the same descriptor.
     reg  near_store_reg;
     reg  counts_reg;
     reg  counts_moved_reg;
@@ -156,7 +166,6 @@ module red_accumulate_d8 (
     reg  sends_counts_reg;         // And its word counts.
 
     // Signals
-    wire load;                    // The frame's values replace the accumulator.
     wire is_data;
     wire larger;
     wire far;
@@ -200,7 +209,6 @@ module red_accumulate_d8 (
     wire [63:0] lane_m_data;
     wire [3:0] lane_m_code;
     wire [63:0] swap_m;
-    wire [4:0] words_rd_addr;
     wire [63:0] words_rd_data;
     wire [63:0] words_r_rd_data;
     wire [5:0] codes_rd_data;
@@ -240,7 +248,7 @@ module red_accumulate_d8 (
     // Accumulators: for the lane, for REPSUM, for sending.
     ram_async_w64_d32 words (
         .clk     (clk),
-        .rd_addr (words_rd_addr),
+        .rd_addr (a_place_reg),
         .rd_data (words_rd_data),
         .wr_en   (store_reg),
         .wr_addr (place_reg),
@@ -324,9 +332,7 @@ module red_accumulate_d8 (
     );
 
     // Combinational logic
-    assign load = m_empty | (!m_mismatched & m_header[50]);
     assign is_data = t2_reg | t3_reg | t4_reg | t5_reg;
-    assign words_rd_addr = {m_index, 2'd0} | {3'd0, data_word_reg};
     assign larger = !ahead_reg[8] & (|ahead_reg);
     assign far = ahead_reg[8] ? !(&ahead_reg[8:2]) : (|ahead_reg[8:2]);
 
@@ -398,7 +404,7 @@ module red_accumulate_d8 (
         & rec_combine_reg
         & !rec_keeps_reg
         & !result_word[3];
-    assign follows_at = stores & t4_reg & t15_reg & (rec_index_reg == m_index);
+    assign follows_at = stores & t4_reg & t15_reg & near_hit_reg;
 
     always @(*) begin
         result = lane_m_data;
@@ -463,11 +469,13 @@ module red_accumulate_d8 (
         t17_reg = 1'b0;
         t18_reg = 1'b0;
         data_word_reg = 2'd0;
+        a_place_reg = 5'd0;
         l_valid_reg = 1'b0;
         l_word_reg = 2'd0;
         l_op_reg = 6'd0;
         l_a_reg = 64'd0;
         l_b_reg = 64'd0;
+        l_any_reg = 4'd0;
         in_filled_reg = 4'd0;
         l_shift_reg = 1'b0;
         t3_weight_reg = 8'd0;
@@ -490,6 +498,7 @@ module red_accumulate_d8 (
         rec_over_reg = 1'b0;
         rec_repsum_reg = 1'b0;
         rec_index_reg = 3'd0;
+        rec_onehot_reg = 8'd0;
         rec_rc_reg = 4'd0;
         rec_weight_reg = 8'd0;
         rec_oflow_reg = 2'd0;
@@ -518,6 +527,7 @@ module red_accumulate_d8 (
         store_reg = 1'b0;
         follows_reg = 1'b0;
         near_reg = 1'b0;
+        near_hit_reg = 1'b0;
         near_store_reg = 1'b0;
         counts_reg = 1'b0;
         counts_moved_reg = 1'b0;
@@ -552,24 +562,31 @@ module red_accumulate_d8 (
         t17_reg <= t16_reg;
         t18_reg <= t17_reg;
         data_word_reg <= t1_reg ? 2'd0 : (data_word_reg + 2'd1);
+        a_place_reg <= t1_reg ? {m_soon, 2'd0} : (a_place_reg + 5'd1);
         l_valid_reg <= is_data;
         l_word_reg <= data_word_reg;
 
         l_op_reg <= m_header[16:11];
         l_a_reg <= words_rd_data;
-        if (load) begin
+        if (near_store_reg & near_hit_reg) begin
+            l_a_reg <= lane_m_data;
+        end
+        if (m_load) begin
             l_op_reg <= 6'd2;
             l_a_reg <= 64'd0;
         end
-        if (near_store_reg & (place_reg[4:2] == m_index) & !load) begin
-            l_a_reg <= result;
-        end
 
         l_b_reg <= swap_m;
+
+        l_any_reg <= {3'd0, |s_data[15:0]}
+            | {2'd0, |s_data[31:16], 1'b0}
+            | {1'b0, |s_data[47:32], 2'd0}
+            | {|s_data[63:48], 3'd0};
+
         l_shift_reg <= is_data;
 
         if (l_shift_reg) begin
-            in_filled_reg <= {1'b0, in_filled_reg[3:1]} | {|l_b_reg, 3'd0};
+            in_filled_reg <= {1'b0, in_filled_reg[3:1]} | {|l_any_reg, 3'd0};
         end
 
         t3_weight_reg <= weights_rd_data;
@@ -599,12 +616,13 @@ module red_accumulate_d8 (
         if (c_valid) begin
             rec_combine_reg <= c_combine;
             rec_first_reg <= c_first;
-            rec_load_reg <= load;
+            rec_load_reg <= m_load;
             rec_differs_reg <= c_differs;
             rec_keeps_reg <= m_mismatched & !m_empty;
             rec_over_reg <= c_over;
             rec_repsum_reg <= m_header[16:11] == 6'd48;
             rec_index_reg <= c_index;
+            rec_onehot_reg <= c_onehot;
             rec_rc_reg <= m_header[50:47];
             rec_weight_reg <= t4_weight_reg;
             if (t4_nan_reg) begin
@@ -616,7 +634,7 @@ module red_accumulate_d8 (
             if (c_differs) begin
                 rec_weight_reg <= 8'd0;
             end
-            if (load) begin
+            if (m_load) begin
                 rec_weight_reg <= m_header[58:51];
             end
             rec_oflow_reg <= m_header[60:59];
@@ -665,6 +683,7 @@ module red_accumulate_d8 (
 
         if (t1_reg) begin
             near_reg <= t12_reg;
+            near_hit_reg <= |(m_hit & rec_onehot_reg);
         end
 
         near_store_reg <= stores & ((t1_reg & t12_reg) | (!t1_reg & near_reg));
@@ -737,6 +756,7 @@ module red_accumulate_d8 (
             t16_reg <= 1'b0;
             t17_reg <= 1'b0;
             t18_reg <= 1'b0;
+            a_place_reg <= 5'd0;
             rec_combine_reg <= 1'b0;
             store_reg <= 1'b0;
             near_store_reg <= 1'b0;

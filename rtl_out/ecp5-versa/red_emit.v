@@ -86,11 +86,10 @@ module red_emit (
     reg  [18:0] sum_high_reg;
     reg  [19:0] sum_all_reg;
     reg  [16:0] sum_folded_reg;
+    reg  [15:0] checksum_reg;
     // What was read for the word that is composed: its number, job, value, word in the buffer,
     // descriptor.
     reg  c_valid_reg;
-    reg  [3:0] c_word_reg;
-    reg  c_passing_reg;
     reg  [4:0] c_place_reg;
     reg  [63:0] c_data_reg;
     reg  [63:0] c_kept_reg;
@@ -103,7 +102,15 @@ module red_emit (
     reg  [5:0] c_op_reg;
     reg  [7:0] c_m_reg;
     reg  c_late_reg;             // It has been written since it was read.
-    reg  [7:0] c_is_reg;         // Number of the word, from 0 to 7, a bit each; weight that is shown.
+    // Number of the word, from 0 to 7, a bit each: of a result, and 0 and 4 of a frame that passes.
+    // Word 4 of a result, one of its values, the last word; a frame that passes keeps the first,
+    // the second half.
+    reg  [7:0] c_is_reg;
+    reg  c_type_reg;
+    reg  c_is_value_reg;
+    reg  c_last_reg;
+    reg  c_low_reg;
+    reg  c_high_reg;
     reg  p_valid_q_reg;          // The word behind the one that leaves.
     reg  [63:0] p_word_reg;
     reg  p_last_reg;
@@ -125,12 +132,12 @@ module red_emit (
     wire take;
     wire flows;               // The pipeline moves.
     wire [31:0] dfa;          // Destination address.
-    wire [15:0] checksum;
+    wire [31:0] to;           // That of a result, one clock earlier.
     wire repsum;
     wire [63:0] c_buffered;
     wire [4:0] r_place;
     wire [63:0] c_value;
-    wire [7:0] shown_m;
+    wire [7:0] shown_m;       // Weight that is shown.
     wire [63:0] word_0;
     wire [63:0] word_1;
     wire [63:0] word_2;
@@ -140,9 +147,9 @@ module red_emit (
     wire [63:0] word_6;
     wire [63:0] word_7;
     wire [63:0] word_8;
-    // Word of a result, most significant byte first; of a passing frame; the one that is sent.
-    wire [63:0] composed;
-    reg  [63:0] kept;
+    wire [63:0] composed;     // Word of a result, most significant byte first; halves of one of a passing frame.
+    wire [31:0] kept_low;
+    wire [31:0] kept_high;
     reg  [63:0] p_patched;
     wire [63:0] patch_rc;
     wire [63:0] patch_oflow;
@@ -152,7 +159,6 @@ module red_emit (
     wire [63:0] swap_m;
     wire [63:0] cookie_m;
     wire [63:0] late_m;
-    wire [63:0] swap_dfa_m;
 
     // Jobs: descriptor or place 2:0, passing 3. There are never more than descriptors and places
     // together, 12.
@@ -180,11 +186,6 @@ module red_emit (
         .m (late_m)
     );
 
-    byte_swap_w64 swap_dfa (
-        .s ({dfa, 32'd0}),
-        .m (swap_dfa_m)
-    );
-
     // Combinational logic
     assign job_push = j_valid | p_valid;
     assign jobs_wr_data = p_valid ? ({2'd0, p_slot} | 4'd8) : {1'b0, j_index};
@@ -207,7 +208,7 @@ module red_emit (
         | 32'd7
         | {11'd0, c_key_reg[2:0], 18'd0}
         | {16'd0, c_key_reg[15:3], 3'd0};
-    assign checksum = ~(sum_folded_reg[15:0] + {15'd0, sum_folded_reg[16]});
+    assign to = 32'hff800000 | 32'd7 | {11'd0, q_key[2:0], 18'd0} | {16'd0, q_key[15:3], 3'd0};
     assign shown_m = (c_op_reg == 6'd48) ? c_m_reg : 8'd0;
     assign repsum = c_op_reg == 6'd48;
     assign word_0 = c_is_reg[0] ? (64'h30000000000 | {32'd0, dfa}) : 64'd0;
@@ -216,38 +217,28 @@ module red_emit (
         : 64'd0;
     assign word_2 = c_is_reg[2] ? (64'h4500005000000000 | {32'd0, c_vni_reg, 16'd0}) : 64'd0;
     assign word_3 = c_is_reg[3]
-        ? (64'h40fd000000000000 | {16'd0, checksum, 32'd0} | {32'd0, cfg_address})
+        ? (64'h40fd000000000000 | {16'd0, checksum_reg, 32'd0} | {32'd0, cfg_address})
         : 64'd0;
-    assign word_4 = c_is_reg[4] ? ({dfa, 32'd0} | 64'hc0000000) : 64'd0;
+    assign word_4 = c_is_reg[4] ? {dfa, 32'd0} : 64'd0;
     assign word_5 = c_is_reg[5] ? 64'h3100 : 64'd0;
     assign word_6 = c_is_reg[6] ? {32'd0, cookie_m[31:0]} : 64'd0;
     assign word_7 = c_is_reg[7]
         ? ({54'd0, c_seqno_reg} | {47'd0, c_op_reg, 11'd0} | {27'd0, c_count_reg, 17'd0} | {17'd0, c_seqno_reg, 37'd0} | {5'd0, shown_m, 51'd0})
         : 64'd0;
-    assign word_8 = c_word_reg[3] ? c_value : 64'd0;
+    assign word_8 = c_is_value_reg ? c_value : 64'd0;
     assign composed = word_0
         | word_1
         | word_2
         | word_3
         | word_4
+        | {32'd0, c_type_reg, 31'd0}
+        | {33'd0, c_type_reg, 30'd0}
         | word_5
         | word_6
         | word_7
         | word_8;
-
-    always @(*) begin
-        kept = c_buffered;
-        if (c_word_reg == 4'd0) begin
-            kept = 64'h30000 | {swap_dfa_m[31:0], 32'd0};
-        end
-        if (c_word_reg == 4'd4) begin
-            kept = {c_buffered[63:32], 32'd0} | swap_dfa_m;
-        end
-        if (c_word_reg == 4'd6) begin
-            kept = {c_buffered[63:32], 32'd0};
-        end
-    end
-
+    assign kept_low = c_low_reg ? c_buffered[31:0] : 32'd0;
+    assign kept_high = c_high_reg ? c_buffered[63:32] : 32'd0;
     assign patch_rc = {53'd0, q_rc[3:1], 8'd0} | {40'd0, q_rc[0], 23'd0};
     assign patch_oflow = p_repsum_reg ? {59'd0, q_oflow, 3'd0} : 64'd0;
 
@@ -287,9 +278,8 @@ module red_emit (
         sum_high_reg = 19'd0;
         sum_all_reg = 20'd0;
         sum_folded_reg = 17'd0;
+        checksum_reg = 16'd0;
         c_valid_reg = 1'b0;
-        c_word_reg = 4'd0;
-        c_passing_reg = 1'b0;
         c_place_reg = 5'd0;
         c_data_reg = 64'd0;
         c_kept_reg = 64'd0;
@@ -303,6 +293,11 @@ module red_emit (
         c_m_reg = 8'd0;
         c_late_reg = 1'b0;
         c_is_reg = 8'd0;
+        c_type_reg = 1'b0;
+        c_is_value_reg = 1'b0;
+        c_last_reg = 1'b0;
+        c_low_reg = 1'b0;
+        c_high_reg = 1'b0;
         p_valid_q_reg = 1'b0;
         p_word_reg = 64'd0;
         p_last_reg = 1'b0;
@@ -338,8 +333,6 @@ module red_emit (
 
         if (flows) begin
             c_valid_reg <= busy_reg;
-            c_word_reg <= word_reg;
-            c_passing_reg <= passing_reg;
             c_place_reg <= r_place;
             c_data_reg <= q_data;
             c_kept_reg <= b_data;
@@ -365,31 +358,36 @@ module red_emit (
             ? (w_valid & (w_place == r_place))
             : (w_valid & (w_place == c_place_reg));
 
-        p_stale_reg <= flows
-            & w_valid
-            & !c_passing_reg
-            & c_word_reg[3]
-            & (w_place == c_place_reg);
-
+        p_stale_reg <= flows & w_valid & c_is_value_reg & (w_place == c_place_reg);
         sum_base_reg <= {2'd0, cfg_address[15:0]} + {2'd0, cfg_address[31:16]} + 18'h864d;
-        sum_low_reg <= {1'b0, dfa[15:0]} + {1'b0, c_vni_reg};
-        sum_high_reg <= {3'd0, dfa[31:16]} + {1'b0, sum_base_reg};
+        sum_low_reg <= {1'b0, to[15:0]} + {1'b0, q_key[31:16]};
+        sum_high_reg <= {3'd0, to[31:16]} + {1'b0, sum_base_reg};
         sum_all_reg <= {3'd0, sum_low_reg} + {1'b0, sum_high_reg};
         sum_folded_reg <= {1'b0, sum_all_reg[15:0]} + {13'd0, sum_all_reg[19:16]};
+        checksum_reg <= ~(sum_folded_reg[15:0] + {15'd0, sum_folded_reg[16]});
 
         if (flows) begin
             c_is_reg <= 8'd1 << word_reg;
+            c_type_reg <= word_reg == 4'd4;
+            c_is_value_reg <= word_reg[3];
+            c_last_reg <= is_last;
+            c_low_reg <= 1'b0;
+            c_high_reg <= 1'b0;
+            if (passing_reg) begin
+                c_is_reg <= (8'd1 << word_reg) & 8'd17;
+                c_type_reg <= 1'b0;
+                c_is_value_reg <= 1'b0;
+                c_low_reg <= (word_reg != 4'd0) & (word_reg != 4'd4) & (word_reg != 4'd6);
+                c_high_reg <= word_reg != 4'd0;
+            end
         end
 
         if (flows) begin
             p_valid_q_reg <= c_valid_reg;
-            p_last_reg <= c_word_reg == 4'd11;
-            p_codes_reg <= !c_passing_reg & (c_word_reg == 4'd7);
+            p_last_reg <= c_last_reg;
+            p_codes_reg <= c_is_reg[7];
             p_repsum_reg <= repsum;
-            p_word_reg <= swap_m;
-            if (c_passing_reg) begin
-                p_word_reg <= kept;
-            end
+            p_word_reg <= swap_m | {32'd0, kept_low} | {kept_high, 32'd0};
         end
         if (p_stale_reg & !flows) begin
             p_word_reg <= late_m;

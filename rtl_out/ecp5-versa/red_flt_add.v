@@ -46,6 +46,8 @@ module red_flt_add (
     reg  s1_nan_reg;
     reg  s1_invalid_reg;
     reg  s1_inf_reg;
+    reg  s1_equal_reg;           // The magnitudes are equal; they cancel, or both are zero, if so.
+    reg  s1_opposite_reg;
     reg  s1_zero_reg;
     reg  s1_sign_reg;
     reg  [1:0] s1_rounding_reg;
@@ -83,6 +85,7 @@ module red_flt_add (
     wire opposite;
     wire cancel;
     wire signalling;
+    wire sign;
     wire nan;
     wire inf;
     wire to_inf;
@@ -158,8 +161,9 @@ module red_flt_add (
 
     // Combinational logic
     assign opposite = s_a[63] ^ s_b[63];
-    assign cancel = s_a_top & s_b_top & s_eq & opposite;
+    assign cancel = s_a_top & s_b_top & opposite;
     assign signalling = (s_a_nan & !s_a[51]) | (s_b_nan & !s_b[51]);
+    assign sign = (s1_equal_reg & s1_opposite_reg) ? (s1_rounding_reg == 2'd2) : s1_sign_reg;
     assign nan = s5_control_reg[7];
     assign inf = s5_control_reg[5];
     assign to_inf = s5_overflow_reg & (|s5_control_reg[2:1]);
@@ -181,6 +185,8 @@ module red_flt_add (
         s1_nan_reg = 1'b0;
         s1_invalid_reg = 1'b0;
         s1_inf_reg = 1'b0;
+        s1_equal_reg = 1'b0;
+        s1_opposite_reg = 1'b0;
         s1_zero_reg = 1'b0;
         s1_sign_reg = 1'b0;
         s1_rounding_reg = 2'd0;
@@ -219,27 +225,21 @@ module red_flt_add (
         s1_nan_reg <= s_a_nan | s_b_nan | cancel;
         s1_invalid_reg <= signalling | (cancel & !s_a_nan & !s_b_nan);
         s1_inf_reg <= s_a_top | s_b_top;
-        s1_zero_reg <= s_eq & (opposite | s_a_zero);
-
-        s1_sign_reg <= s_a[63];
-        if (s_lt) begin
-            s1_sign_reg <= s_b[63];
-        end
-        if (s_eq & opposite) begin
-            s1_sign_reg <= s_rounding == 2'd2;
-        end
-
+        s1_equal_reg <= s_eq;
+        s1_opposite_reg <= opposite;
+        s1_zero_reg <= opposite | s_a_zero;
+        s1_sign_reg <= s_lt ? s_b[63] : s_a[63];
         s1_rounding_reg <= s_rounding;
         s1_ftz_reg <= s_ftz;
         s2_nan_reg <= s1_nan_reg;
         s2_invalid_reg <= s1_invalid_reg;
         s2_inf_reg <= s1_inf_reg & !s1_nan_reg;
-        s2_zero_reg <= s1_zero_reg;
-        s2_sign_reg <= s1_sign_reg & !s1_nan_reg;
+        s2_zero_reg <= s1_equal_reg & s1_zero_reg;
+        s2_sign_reg <= sign & !s1_nan_reg;
         s2_near_reg <= s1_rounding_reg == 2'd0;
 
-        s2_away_reg <= ((s1_rounding_reg == 2'd1) & !s1_sign_reg)
-            | ((s1_rounding_reg == 2'd2) & s1_sign_reg);
+        s2_away_reg <= ((s1_rounding_reg == 2'd1) & !sign)
+            | ((s1_rounding_reg == 2'd2) & sign);
 
         s2_ftz_reg <= s1_ftz_reg;
 

@@ -44,6 +44,8 @@ module xud_rx_d2048 (
     output wire [31:0] m_rq_msn,          // Number in the window.
     output wire [12:0] m_rq_len,          // Bytes of payload; 0 of an unknown one.
     output wire        m_rq_unknown,      // Its opcode has no meaning.
+    // It is one-sided, or the answer of one that was: version 1, that flag alone, a known opcode.
+    output wire        m_rq_one_sided,
 
     // m_pl
     output wire        m_pl_valid,        // A word of payload.
@@ -148,7 +150,8 @@ module xud_rx_d2048 (
     wire [31:0] residue;
     wire good;
     wire room;
-    reg  [2:0] outcome;              // What the syndrome means, an outcome.
+    reg  [4:0] outcome;              // What the syndrome means, an outcome.
+    wire one_sided;
     wire [7:0] syndrome;
     wire offered;
     wire [12:0] rounded;
@@ -174,14 +177,14 @@ module xud_rx_d2048 (
     wire buffer_j_valid;
     wire buffer_j_ready;
     wire requests_s_ready;
-    wire [205:0] requests_s_data;
+    wire [206:0] requests_s_data;
     wire requests_m_valid;
     wire requests_m_ready;
-    wire [205:0] requests_m_data;
+    wire [206:0] requests_m_data;
     wire [15:0] requests_count;
     wire acks_s_ready;
-    wire [159:0] acks_s_data;
-    wire [159:0] acks_m_data;
+    wire [161:0] acks_s_data;
+    wire [161:0] acks_m_data;
     wire [15:0] acks_count;
     wire [12:0] buffer_j_words_sum;
 
@@ -234,7 +237,7 @@ module xud_rx_d2048 (
         .m_last       (m_pl_last)
     );
 
-    fifo_reg_w206_d16 requests (
+    fifo_reg_w207_d16 requests (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s6_request_reg),
@@ -246,7 +249,7 @@ module xud_rx_d2048 (
         .count   (requests_count)
     );
 
-    fifo_reg_w160_d16 acks (
+    fifo_reg_w162_d16 acks (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s6_ack_reg),
@@ -302,36 +305,46 @@ module xud_rx_d2048 (
     assign ev_bad_frame = s6_bad_reg;
     assign ev_not_xud = s6_foreign_reg;
     assign ev_bad_header = s6_header_reg;
-    assign requests_s_data = {14'd0, record_reg} | {1'b0, len_reg, 192'd0} | {unknown_reg, 205'd0};
+    assign one_sided = (record_reg[71:64] == 8'd24) & !unknown_reg;
+    assign requests_s_data = {15'd0, record_reg}
+        | {2'd0, len_reg, 192'd0}
+        | {1'b0, unknown_reg, 205'd0}
+        | {one_sided, 206'd0};
     assign syndrome = record_reg[127:120];
 
     always @(*) begin
-        outcome = 3'd0;
+        outcome = 5'd0;
         if (syndrome[5]) begin
-            outcome = 3'd2;
+            outcome = 5'd2;
         end
         if (syndrome[6]) begin
-            outcome = 3'd5;
+            outcome = 5'd5;
             if (syndrome[1]) begin
-                outcome = 3'd4;
+                outcome = 5'd4;
             end
             if (syndrome[4]) begin
-                outcome = 3'd3;
+                outcome = 5'd3;
                 if (syndrome[0]) begin
-                    outcome = 3'd6;
+                    outcome = 5'd6;
                 end
                 if (syndrome[1]) begin
-                    outcome = 3'd7;
+                    outcome = 5'd7;
+                end
+                if (syndrome[0] & syndrome[1]) begin
+                    outcome = 5'd12;
+                end
+                if (syndrome[2]) begin
+                    outcome = 5'd18;
                 end
             end
         end
     end
 
-    assign acks_s_data = {156'd0, record_reg[3:0]}
-        | {132'd0, record_reg[31:8], 4'd0}
-        | {68'd0, record_reg[95:32], 28'd0}
-        | {4'd0, record_reg[191:128], 92'd0}
-        | {3'd0, echo_reg, 156'd0}
+    assign acks_s_data = {158'd0, record_reg[3:0]}
+        | {134'd0, record_reg[31:8], 4'd0}
+        | {70'd0, record_reg[95:32], 28'd0}
+        | {6'd0, record_reg[191:128], 92'd0}
+        | {5'd0, echo_reg, 156'd0}
         | {outcome, 157'd0};
     assign offered = requests_m_valid & buffer_j_ready;
     assign requests_m_ready = m_rq_ready & buffer_j_ready;
@@ -347,6 +360,7 @@ module xud_rx_d2048 (
     assign m_rq_msn = requests_m_data[31:0];
     assign m_rq_len = requests_m_data[204:192];
     assign m_rq_unknown = requests_m_data[205];
+    assign m_rq_one_sided = requests_m_data[206];
     assign buffer_j_valid = offered & m_rq_ready & (|requests_m_data[204:192]);
     assign m_ak_flags = acks_m_data[3:0];
     assign m_ak_peer = acks_m_data[27:4];
@@ -357,7 +371,7 @@ module xud_rx_d2048 (
     assign m_ak_qpn = acks_m_data[139:116];
     assign m_ak_node = acks_m_data[155:140];
     assign m_ak_echo = acks_m_data[156];
-    assign m_ak_outcome = {5'd0, acks_m_data[159:157]};
+    assign m_ak_outcome = {3'd0, acks_m_data[161:157]};
 
     // Clocked logic
     initial begin
@@ -522,7 +536,7 @@ module xud_rx_d2048 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, syndrome[7], syndrome[3:2], rounded[2:0], some_before_reg[6],
+    wire _unused = &{1'b0, syndrome[7], syndrome[3], rounded[2:0], some_before_reg[6],
         some_before_reg[2:0], icrc_m_valid, requests_count, acks_count, buffer_j_words_sum[2:0]};
 
 endmodule

@@ -1,13 +1,15 @@
 // xud_tx_d2048
 //
 // Makes RoCEv2 frames of datagrams and acknowledgements, from node to node (MAC
-// 02:00:00:00:hh:ll, IPv4 10.0.hh.ll for node hhll). A frame is stored whole, in a buffer of
-// 2^B words, B at least 11, and leaves without a gap of its own while the next one is made.
-// Acknowledgements go first between frames.
+// 02:00:00:00:hh:ll, IPv4 10.0.hh.ll for node hhll). A frame is made in a buffer of 2^B words,
+// B at least 11, begins to leave when nothing of it is missing any more, and leaves without a
+// gap of its own while the next one is made. Headers are made while payload is awaited.
+// Acknowledgements go first between frames, and before a frame of whose payload nothing is there.
 // Throughput: a request takes 11 clocks and one for each 8 bytes or less of its head and of
 // its payload; an acknowledgement 11, 10 without echo.
-// Latency: from taking a record with n words of head and payload to the first word on the
-// line, with nothing before it, 31 + n clocks at most.
+// Latency, with nothing before it: from taking a record with n words of head and payload to
+// the first word on the line 17 + n clocks at most; from the last word of payload, if the
+// headers are made, 6.
 // Stages: items (xud_tx_items), words (xud_tx_gather), frames (xud_tx_buffer).
 //
 // Sizes: d = 2048.
@@ -89,6 +91,10 @@ module xud_tx_d2048 (
     wire [3:0] items_m_bytes;
     wire items_m_flush;
     wire [1:0] items_m_kind;
+    wire items_m_sure;
+    wire [9:0] items_m_words;
+    wire items_m_two;
+    wire items_m_ack;
     wire gather_m_valid;
     wire [63:0] gather_m_data;
     wire gather_m_last;
@@ -131,7 +137,11 @@ module xud_tx_d2048 (
         .m_data        (items_m_data),
         .m_bytes       (items_m_bytes),
         .m_flush       (items_m_flush),
-        .m_kind        (items_m_kind)
+        .m_kind        (items_m_kind),
+        .m_sure        (items_m_sure),
+        .m_words       (items_m_words),
+        .m_two         (items_m_two),
+        .m_ack         (items_m_ack)
     );
 
     xud_tx_gather gather (
@@ -158,6 +168,10 @@ module xud_tx_d2048 (
         .s_last      (gather_m_last),
         .s_two       (gather_m_two),
         .s_kind      (gather_m_kind),
+        .s_sure      (items_m_sure),
+        .s_words     (items_m_words),
+        .s_sure_two  (items_m_two),
+        .s_sure_ack  (items_m_ack),
         .m_valid     (m_axis_tx_tvalid),
         .m_ready     (m_axis_tx_tready),
         .m_data      (m_axis_tx_tdata),

@@ -4,8 +4,10 @@
 // frames as items of 0 to 8 bytes, one a clock: 9 of headers (8 of an acknowledgement without
 // echo), those of the head, those of the payload, pad and zeros for the ICRC, and one that
 // flushes. Zeros stand for the ICRC. Never stalls but for payload that has not come.
-// A request is taken before its payload comes and waits for it, while acknowledgements pass.
-// Latency: 3 clocks from taking an acknowledgement to its first item, 4 for a request.
+// A request is taken before its payload comes, and its headers and head are made. If an
+// acknowledgement comes before the payload, that frame is given up, and made again later.
+// Latency: 3 clocks from taking an acknowledgement to its first item, 4 for a request; from
+// the last word of payload 1 to m_sure, 2 to its item.
 // Stages: 1 part; 2 chosen; 3 item. Beside it the IPv4 checksum: 1 record; 2 length; 3 to 5
 // sum.
 //
@@ -63,7 +65,13 @@ module xud_tx_items (
     output wire [3:0]   m_bytes,        // How many count, 0 to 8.
     output wire         m_flush,        // The frame ends here.
     // With flush: bit 0 the frame is an acknowledgement, bit 1 it is not to be sent.
-    output wire [1:0]   m_kind
+    output wire [1:0]   m_kind,
+    // Nothing is missing of the frame under way, and it is sent: pulse, 3 clocks before its
+    // m_flush.
+    output wire         m_sure,
+    output reg  [9:0]   m_words,        // With it: its words.
+    output reg          m_two,          // Its last word has 2 bytes and not 6.
+    output wire         m_ack           // It is an acknowledgement.
 );
 
     // Constants
@@ -78,7 +86,7 @@ module xud_tx_items (
     reg  [2:0] part_reg;
     reg  [8:0] step_reg;         // The word of headers that is due, a bit each.
     reg  second_reg;             // The second half of the head is due.
-    reg  p_valid_reg;            // A request that waits.
+    reg  p_valid_reg;            // A request that waits, or whose payload does.
     reg  [15:0] p_node_reg;
     reg  [23:0] p_peer_reg;
     reg  [23:0] p_psn_reg;
@@ -95,7 +103,9 @@ module xud_tx_items (
     reg  [127:0] head_reg;
     reg  [4:0] head_len_reg;
     reg  payload_reg;
-    reg  failed_reg;
+    reg  begun_reg;              // Its payload has begun to come.
+    reg  dropped_reg;            // It is not sent.
+    reg  [10:0] pieces_reg;      // Pieces of 4 bytes of head and payload, rounded up.
     reg  [12:0] total_reg;       // Bytes of head and payload; pad; lengths of IPv4 and UDP.
     reg  [1:0] pad_reg;
     reg  [15:0] ip_length_reg;
@@ -121,16 +131,24 @@ module xud_tx_items (
     wire take_ack;
     wire take_send;
     wire [15:0] checksum;
-    wire [2:0] behind_head;          // After head and payload, after the headers.
+    wire [2:0] behind_head;       // After head and payload, after the headers.
     wire [2:0] behind_header;
     reg  [11:0] choice;
     reg  [3:0] bytes;
-    wire [15:0] node_first;          // Fields with their first byte lowest.
+    wire [15:0] node_first;       // Fields with their first byte lowest.
     wire [15:0] own_first;
     reg  [2:0] part_next;
-    reg  [8:0] step_next;            // The word of headers that is due, a bit each.
-    reg  second_next;                // The second half of the head is due.
-    reg  ack_next;                   // The record of the frame under way.
+    reg  [8:0] step_next;         // The word of headers that is due, a bit each.
+    reg  second_next;             // The second half of the head is due.
+    reg  p_valid_next;            // A request that waits, or whose payload does.
+    reg  [15:0] p_node_next;
+    reg  [23:0] p_peer_next;
+    reg  [23:0] p_psn_next;
+    reg  [127:0] p_body_next;
+    reg  [127:0] p_head_next;
+    reg  [4:0] p_head_len_next;
+    reg  [12:0] p_len_next;
+    reg  ack_next;                // The record of the frame under way.
     reg  short_next;
     reg  [15:0] node_next;
     reg  [23:0] peer_next;
@@ -139,9 +157,10 @@ module xud_tx_items (
     reg  [127:0] head_next;
     reg  [4:0] head_len_next;
     reg  payload_next;
-    reg  failed_next;
-    reg  [12:0] total_next;          // Bytes of head and payload; pad; lengths of IPv4 and UDP.
-    reg  s2_valid_next;              // Stage 2: what is due: header words, halves of the head, payload.
+    reg  begun_next;              // Its payload has begun to come.
+    reg  dropped_next;            // It is not sent.
+    reg  [12:0] total_next;       // Bytes of head and payload; pad; lengths of IPv4 and UDP.
+    reg  s2_valid_next;           // Stage 2: what is due: header words, halves of the head, payload.
     reg  fails_s_valid;
     wire fails_s_ready;
     wire [47:0] fails_s_data;
@@ -157,7 +176,7 @@ module xud_tx_items (
     wire [63:0] mux_m;
     wire [63:0] middle_m;
     wire [63:0] end_sig_m;
-    wire [12:0] ip_length_next_sum;
+    wire [12:0] pieces_next_sum;
 
     fifo_reg_w48_d4 fails (
         .clk     (clk),
@@ -199,18 +218,18 @@ module xud_tx_items (
     );
 
     // Combinational logic
-    assign ip_length_next_sum = total_reg + 13'd3;
+    assign pieces_next_sum = total_reg + 13'd3;
     assign s_sd_ready = !p_valid_reg;
-    assign open = ((part_reg == PART_IDLE) | (part_reg == PART_FLUSH)) & room;
-    assign s_ak_ready = open;
-    assign take_ack = open & s_ak_valid;
-    assign take_send = open
-        & !s_ak_valid
-        & p_valid_reg
-        & fails_s_ready
-        & (s_pl_valid | !(|p_len_reg));
 
     always @(*) begin
+        p_valid_next = p_valid_reg;
+        p_node_next = p_node_reg;
+        p_peer_next = p_peer_reg;
+        p_psn_next = p_psn_reg;
+        p_body_next = p_body_reg;
+        p_head_next = p_head_reg;
+        p_head_len_next = p_head_len_reg;
+        p_len_next = p_len_reg;
         part_next = part_reg;
         step_next = step_reg;
         second_next = second_reg;
@@ -223,8 +242,22 @@ module xud_tx_items (
         head_next = head_reg;
         head_len_next = head_len_reg;
         payload_next = payload_reg;
-        failed_next = failed_reg;
+        begun_next = begun_reg;
+        dropped_next = dropped_reg;
         total_next = total_reg;
+        if (s_sd_valid & !p_valid_reg) begin
+            p_valid_next = 1'b1;
+            p_node_next = s_sd_node;
+            p_peer_next = s_sd_peer;
+            p_psn_next = s_sd_psn;
+            p_body_next = s_sd_body;
+            p_head_next = s_sd_head;
+            p_head_len_next = s_sd_head_len;
+            p_len_next = s_sd_len;
+        end
+        if (take_send & !(|p_len_reg)) begin
+            p_valid_next = 1'b0;
+        end
         if (take_send | take_ack) begin
             ack_next = s_ak_valid;
             short_next = s_ak_valid & !s_ak_echo;
@@ -236,7 +269,8 @@ module xud_tx_items (
             head_len_next = p_head_len_reg;
             payload_next = |p_len_reg;
             total_next = p_len_reg + {8'd0, p_head_len_reg};
-            failed_next = 1'b0;
+            begun_next = 1'b0;
+            dropped_next = 1'b0;
         end
         if (take_ack) begin
             node_next = s_ak_node;
@@ -283,10 +317,19 @@ module xud_tx_items (
                 choice = 12'd2048;
                 bytes = {1'b0, s_pl_bytes} + 4'd1;
                 s2_valid_next = s_pl_valid;
-                if (s_pl_valid & s_pl_last) begin
-                    part_next = PART_END;
-                    failed_next = s_pl_error;
-                    fails_s_valid = s_pl_error;
+                if (s_pl_valid) begin
+                    begun_next = 1'b1;
+                    if (!begun_reg) begin
+                        p_valid_next = 1'b0;
+                    end
+                    if (s_pl_last) begin
+                        part_next = PART_END;
+                        dropped_next = s_pl_error;
+                        fails_s_valid = s_pl_error;
+                    end
+                end else if (!begun_reg & s_ak_valid & room) begin
+                    dropped_next = 1'b1;
+                    part_next = PART_FLUSH;
                 end
             end
             PART_END: begin
@@ -306,11 +349,27 @@ module xud_tx_items (
         end
     end
 
+    assign open = ((part_reg == PART_IDLE) | (part_reg == PART_FLUSH)) & room;
+    assign s_ak_ready = open;
+    assign take_ack = open & s_ak_valid;
+    assign take_send = open & !s_ak_valid & p_valid_reg & fails_s_ready;
     assign checksum = ~(folded_reg[15:0] + {15'd0, folded_reg[16]});
     assign behind_head = payload_reg ? PART_PAYLOAD : PART_END;
     assign behind_header = (|head_len_reg) ? PART_HEAD : behind_head;
     assign s_pl_ready = part_reg == PART_PAYLOAD;
     assign fails_s_data = {24'd0, psn_reg} | {body_reg[95:72], 24'd0};
+    assign m_sure = (part_reg == PART_END) & !dropped_reg;
+
+    always @(*) begin
+        m_words = pieces_reg[10:1] + 10'd10;
+        m_two = !pieces_reg[0];
+        if (short_reg) begin
+            m_words = 10'd8;
+            m_two = 1'b0;
+        end
+    end
+
+    assign m_ack = ack_reg;
     assign m_fail_psn = fails_m_data[23:0];
     assign m_fail_qpn = fails_m_data[47:24];
     assign node_first = {8'd0, node_reg[15:8]} | {node_reg[7:0], 8'd0};
@@ -373,7 +432,9 @@ module xud_tx_items (
         head_reg = 128'd0;
         head_len_reg = 5'd0;
         payload_reg = 1'b0;
-        failed_reg = 1'b0;
+        begun_reg = 1'b0;
+        dropped_reg = 1'b0;
+        pieces_reg = 11'd0;
         total_reg = 13'd0;
         pad_reg = 2'd0;
         ip_length_reg = 16'd0;
@@ -396,26 +457,9 @@ module xud_tx_items (
     end
 
     always @(posedge clk) begin
-        if (s_sd_valid & !p_valid_reg) begin
-            p_valid_reg <= 1'b1;
-            p_node_reg <= s_sd_node;
-            p_peer_reg <= s_sd_peer;
-            p_psn_reg <= s_sd_psn;
-            p_body_reg <= s_sd_body;
-            p_head_reg <= s_sd_head;
-            p_head_len_reg <= s_sd_head_len;
-            p_len_reg <= s_sd_len;
-        end
-        if (take_send) begin
-            p_valid_reg <= 1'b0;
-        end
-
         pad_reg <= 2'd0 - total_reg[1:0];
-
-        ip_length_reg <= short_reg
-            ? 16'd48
-            : {3'd0, ip_length_next_sum[12:2] + 11'd15, 2'd0};
-
+        pieces_reg <= pieces_next_sum[12:2];
+        ip_length_reg <= short_reg ? 16'd48 : {3'd0, pieces_next_sum[12:2] + 11'd15, 2'd0};
         udp_length_reg <= ip_length_reg - 16'd20;
         sum_nodes_reg <= {1'b0, node_reg} + {1'b0, cfg_node};
         sum_length_reg <= ip_length_reg + 16'hd911;
@@ -425,7 +469,7 @@ module xud_tx_items (
         s2_data_reg <= s_pl_data;
         s2_bytes_reg <= bytes;
         s2_flush_reg <= part_reg == PART_FLUSH;
-        s2_kind_reg <= {1'b0, ack_reg} | {failed_reg, 1'b0};
+        s2_kind_reg <= {1'b0, ack_reg} | {dropped_reg, 1'b0};
         s3_valid_reg <= s2_valid_reg;
         s3_data_reg <= mux_m;
         s3_bytes_reg <= s2_bytes_reg;
@@ -434,6 +478,14 @@ module xud_tx_items (
         part_reg <= part_next;
         step_reg <= step_next;
         second_reg <= second_next;
+        p_valid_reg <= p_valid_next;
+        p_node_reg <= p_node_next;
+        p_peer_reg <= p_peer_next;
+        p_psn_reg <= p_psn_next;
+        p_body_reg <= p_body_next;
+        p_head_reg <= p_head_next;
+        p_head_len_reg <= p_head_len_next;
+        p_len_reg <= p_len_next;
         ack_reg <= ack_next;
         short_reg <= short_next;
         node_reg <= node_next;
@@ -443,7 +495,8 @@ module xud_tx_items (
         head_reg <= head_next;
         head_len_reg <= head_len_next;
         payload_reg <= payload_next;
-        failed_reg <= failed_next;
+        begun_reg <= begun_next;
+        dropped_reg <= dropped_next;
         total_reg <= total_next;
         s2_valid_reg <= s2_valid_next;
 
@@ -457,7 +510,7 @@ module xud_tx_items (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, fails_count, ip_length_next_sum[1:0]};
+    wire _unused = &{1'b0, fails_count, pieces_next_sum[1:0]};
 
 endmodule
 

@@ -18,6 +18,8 @@
 #define TRIB_CARD_FEATURES                               0x008u
 #define TRIB_CARD_FEATURES_XUD_LSB                       0
 #define TRIB_CARD_FEATURES_XUD_MASK                      0x00000001u
+#define TRIB_CARD_FEATURES_ONE_SIDED_LSB                 1
+#define TRIB_CARD_FEATURES_ONE_SIDED_MASK                0x00000002u
 /* How large this card was built: log2 of each number. */
 #define TRIB_CARD_SIZES                                  0x00cu
 #define TRIB_CARD_SIZES_QPS_LSB                          0
@@ -70,6 +72,10 @@
 #define TRIB_CARD_MODERATION                             0x030u
 #define TRIB_CARD_MODERATION_CLOCKS_LSB                  0
 #define TRIB_CARD_MODERATION_CLOCKS_MASK                 0x0000ffffu
+/* Windows of one-sided operations. */
+#define TRIB_CARD_WINDOWS                                0x034u
+#define TRIB_CARD_WINDOWS_COUNT_LSB                      0
+#define TRIB_CARD_WINDOWS_COUNT_MASK                     0xffffffffu
 /* A write takes a copy of one counter for reading. */
 #define TRIB_CARD_STATISTICS_SELECT                      0x080u
 #define TRIB_CARD_STATISTICS_SELECT_COUNTER_LSB          0
@@ -116,6 +122,8 @@
 #define TRIB_COMMAND_NEXT_EPOCH                          5u
 #define TRIB_COMMAND_SET_REGION                          6u
 #define TRIB_COMMAND_CLEAR_REGION                        7u
+#define TRIB_COMMAND_OPEN_WINDOW                         8u
+#define TRIB_COMMAND_CLOSE_WINDOW                        9u
 
 /* How a command ended. */
 #define TRIB_STATUS_OK                                   0u
@@ -123,6 +131,7 @@
 #define TRIB_STATUS_BAD_INDEX                            2u
 #define TRIB_STATUS_BAD_ARGUMENT                         3u
 #define TRIB_STATUS_BAD_STATE                            4u
+#define TRIB_STATUS_NOT_IDLE                             5u
 
 /* States of a queue pair. */
 #define TRIB_STATE_RESET                                 0u
@@ -146,6 +155,12 @@
 #define TRIB_ARG_VARIANT_MASK                            0x000000ffu
 #define TRIB_ARG_LOCAL_WRITE_LSB                         8
 #define TRIB_ARG_LOCAL_WRITE_MASK                        0x00000100u
+#define TRIB_ARG_REMOTE_WRITE_LSB                        9
+#define TRIB_ARG_REMOTE_WRITE_MASK                       0x00000200u
+#define TRIB_ARG_REMOTE_READ_LSB                         10
+#define TRIB_ARG_REMOTE_READ_MASK                        0x00000400u
+#define TRIB_ARG_REMOTE_ATOMIC_LSB                       11
+#define TRIB_ARG_REMOTE_ATOMIC_MASK                      0x00000800u
 
 /* Work request: 64-bit word, lowest bit, mask before the shift. */
 #define TRIB_WORK_OPCODE_WORD                            0
@@ -271,6 +286,7 @@
 #define TRIB_OUTCOME_LOCAL_OPCODE                        15u
 #define TRIB_OUTCOME_LOCAL_DMA                           16u
 #define TRIB_OUTCOME_LOCAL_QUEUE                         17u
+#define TRIB_OUTCOME_REMOTE_OPERATION                    18u
 
 /* Counters. */
 #define TRIB_COUNTER_SENT                                0u
@@ -304,5 +320,10 @@
 #define TRIB_COUNTER_WAIT_READ                           28u
 #define TRIB_COUNTER_WAIT_LINE                           29u
 #define TRIB_COUNTER_WAIT_WRITE                          30u
+#define TRIB_COUNTER_ONE_SIDED                           31u
+#define TRIB_COUNTER_ONE_SIDED_DUPLICATE                 32u
+#define TRIB_COUNTER_ONE_SIDED_AHEAD                     33u
+#define TRIB_COUNTER_ONE_SIDED_REFUSED                   34u
+#define TRIB_COUNTER_ONE_SIDED_FAILED                    35u
 
 #endif

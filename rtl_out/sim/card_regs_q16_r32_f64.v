@@ -67,9 +67,22 @@ module card_regs_q16_r32_f64 (
     output wire        set_present,       // It is there from now on.
     output wire [7:0]  set_variant,       // Low byte of its key.
     output wire        set_local_write,   // It may be written to.
+    output wire [2:0]  set_remote,        // Others may write there 0, read there 1, do atomics there 2.
     output wire [15:0] set_pd,            // Its protection domain.
     output wire [63:0] set_base,          // Address of its first byte.
     output wire [63:0] set_length,        // Its bytes.
+
+    // win
+    output wire        win_valid,         // A window is made or ended, while nothing is under way.
+    output wire [7:0]  win_index,         // Which.
+    output wire        win_open,          // It is there from now on.
+    output wire [3:0]  win_qpn,           // Own queue pair.
+    output wire [15:0] win_node,          // Node of the peer.
+    output wire [23:0] win_peer,          // Its queue pair.
+    output wire [15:0] win_epoch,         // Epoch.
+    input  wire        win_done,          // That is done; pulse.
+    input  wire        win_was,           // It was there before.
+    input  wire [31:0] win_expected,      // Number that it expected; 0 if it was not there.
 
     // Outputs
     output wire        hold,              // Nothing new may begin.
@@ -91,7 +104,7 @@ module card_regs_q16_r32_f64 (
     input  wire [3:0]  s_fatal_b_qpn,     // Its queue pair.
 
     // Inputs
-    input  wire [30:0] ev,                // Events, by the number of their counter.
+    input  wire [35:0] ev,                // Events, by the number of their counter.
 
     // s_irq
     input  wire        s_irq_valid,       // An interrupt.
@@ -118,9 +131,9 @@ module card_regs_q16_r32_f64 (
     // Constants
     localparam [31:0] LQ                 = 32'd4;
     localparam [31:0] VECTORS            = 32'h3000000;
-    localparam [31:0] BAD_WRITE_EVENT    = 32'h800000;
-    localparam [31:0] BAD_DOOR_EVENT     = 32'h400000;
-    localparam [31:0] INTERRUPT_EVENT    = 32'h8000000;
+    localparam [35:0] BAD_WRITE_EVENT    = 36'h800000;
+    localparam [35:0] BAD_DOOR_EVENT     = 36'h400000;
+    localparam [35:0] INTERRUPT_EVENT    = 36'h8000000;
     localparam [11:0] PAGE_TABLE         = 12'd2;
     localparam [11:0] PAGE_PENDING       = 12'd3;
     localparam [11:0] PAGE_DOORS         = 12'd16;
@@ -139,6 +152,7 @@ module card_regs_q16_r32_f64 (
     localparam [9:0] AT_RESULT0          = 10'd10;
     localparam [9:0] AT_RESULT1          = 10'd11;
     localparam [9:0] AT_MODERATION       = 10'd12;
+    localparam [9:0] AT_WINDOWS          = 10'd13;
     localparam [9:0] AT_SELECT           = 10'd32;
     localparam [9:0] AT_LOW              = 10'd33;
     localparam [9:0] AT_HIGH             = 10'd34;
@@ -147,8 +161,9 @@ module card_regs_q16_r32_f64 (
     localparam [9:0] AT_COMPLETE         = 10'd4;
     localparam [9:0] AT_ARM              = 10'd6;
     localparam [31:0] ID                 = 32'h54524e43;
-    localparam [31:0] VERSION            = 32'h10000;
-    localparam [31:0] FEATURES           = 32'd1;
+    localparam [31:0] VERSION            = 32'h10001;
+    localparam [31:0] FEATURES           = 32'd3;
+    localparam [31:0] WINDOWS            = 32'd256;
     localparam [15:0] NODE_RESET         = 16'd0;
     localparam [12:0] MTU_RESET          = 13'd4096;
     localparam [15:0] TIMEOUT_UNIT_RESET = 16'd512;
@@ -191,7 +206,7 @@ module card_regs_q16_r32_f64 (
     reg  bad_door_waits_reg;       // One that came with one from outside.
     reg  [21:0] rd_addr_reg;       // A read: its offset; bit i: it came i + 1 clocks ago.
     reg  [6:0] rd_age_reg;
-    reg  [15:0] hit_reg;           // What it reads, one-hot; the halves of a counter.
+    reg  [16:0] hit_reg;           // What it reads, one-hot; the halves of a counter.
     reg  hit_low_reg;
     reg  hit_high_reg;
     reg  [31:0] value_reg;
@@ -212,9 +227,9 @@ module card_regs_q16_r32_f64 (
     wire [9:0] rd_word;
     wire [9:0] rd_arg;
     wire rd_global;
-    wire [31:0] with_write;
-    wire [31:0] with_door;
-    wire [31:0] events;
+    wire [35:0] with_write;
+    wire [35:0] with_door;
+    wire [35:0] events;
     reg  enable_next;                 // The registers.
     reg  [15:0] node_next;
     reg  [12:0] mtu_next;
@@ -227,7 +242,7 @@ module card_regs_q16_r32_f64 (
     wire command_busy;
     wire command_clearing;
     wire [7:0] command_status;
-    wire [15:0] command_result0;
+    wire [31:0] command_result0;
     wire [15:0] command_result1;
     wire msix_wr_en;
     wire [31:0] msix_rd_data;
@@ -264,9 +279,20 @@ module card_regs_q16_r32_f64 (
         .set_present     (set_present),
         .set_variant     (set_variant),
         .set_local_write (set_local_write),
+        .set_remote      (set_remote),
         .set_pd          (set_pd),
         .set_base        (set_base),
         .set_length      (set_length),
+        .win_valid       (win_valid),
+        .win_index       (win_index),
+        .win_open        (win_open),
+        .win_qpn         (win_qpn),
+        .win_node        (win_node),
+        .win_peer        (win_peer),
+        .win_epoch       (win_epoch),
+        .win_done        (win_done),
+        .win_was         (win_was),
+        .win_expected    (win_expected),
         .hold            (hold),
         .idle            (idle),
         .flush_valid     (flush_valid),
@@ -307,12 +333,12 @@ module card_regs_q16_r32_f64 (
         .clk    (clk),
         .rst    (resetting_reg),
         .ev     (events),
-        .select (select_reg[4:0]),
+        .select (select_reg[5:0]),
         .take   (selected_reg),
         .count  (stats_count)
     );
 
-    mux_one_hot_w32_n16 values (
+    mux_one_hot_w32_n17 values (
         .sel  (hit_reg),
         .s_0  (ID),
         .s_1  (VERSION),
@@ -323,13 +349,14 @@ module card_regs_q16_r32_f64 (
         .s_6  ({19'd0, mtu_reg}),
         .s_7  ({16'd0, timeout_unit_reg}),
         .s_8  (values_s_8),
-        .s_9  ({16'd0, command_result0}),
+        .s_9  (command_result0),
         .s_10 ({16'd0, command_result1}),
         .s_11 ({16'd0, moderation_reg}),
         .s_12 ({24'd0, select_reg}),
         .s_13 (command_arg_rd_data),
         .s_14 (msix_rd_data),
         .s_15 ({24'd0, msix_pending}),
+        .s_16 (WINDOWS),
         .m    (values_m)
     );
 
@@ -399,7 +426,7 @@ module card_regs_q16_r32_f64 (
     assign command_arg_en = acts & w2_arg_reg;
     assign msix_wr_en = acts & w2_table_reg;
     assign bad_doors = bad_door_reg | bad_door_waits_reg;
-    assign with_write = bad_write_reg ? ({1'b0, ev} | BAD_WRITE_EVENT) : {1'b0, ev};
+    assign with_write = bad_write_reg ? (ev | BAD_WRITE_EVENT) : ev;
     assign with_door = bad_doors ? (with_write | BAD_DOOR_EVENT) : with_write;
     assign events = msix_ev_sent ? (with_door | INTERRUPT_EVENT) : with_door;
     assign rd_page = rd_addr_reg[21:10];
@@ -448,7 +475,7 @@ module card_regs_q16_r32_f64 (
         bad_door_waits_reg = 1'b0;
         rd_addr_reg = 22'd0;
         rd_age_reg = 7'd0;
-        hit_reg = 16'd0;
+        hit_reg = 17'd0;
         hit_low_reg = 1'b0;
         hit_high_reg = 1'b0;
         value_reg = 32'd0;
@@ -509,7 +536,7 @@ module card_regs_q16_r32_f64 (
             hard_reg <= rst | (hard_reg & command_clearing);
         end
 
-        bad_door_waits_reg <= bad_doors & (|(ev & 31'h400000));
+        bad_door_waits_reg <= bad_doors & (|(ev & BAD_DOOR_EVENT));
         rd_age_reg <= {rd_age_reg[5:0], 1'b0} | {6'd0, reg_rd_valid};
 
         if (reg_rd_valid) begin
@@ -520,14 +547,14 @@ module card_regs_q16_r32_f64 (
         hit_high_reg <= rd_global & (rd_word == AT_HIGH);
 
         hit_reg <= !rd_global
-            ? ({1'b0, (rd_page == PAGE_TABLE) & !(|rd_word[9:5]), 14'd0} | {(rd_page == PAGE_PENDING) & !(|rd_word), 15'd0})
-            : ({15'd0, rd_word == AT_ID} | {14'd0, rd_word == AT_VERSION, 1'b0} | {13'd0, rd_word == AT_FEATURES, 2'd0} | {12'd0, rd_word == AT_SIZES, 3'd0} | {11'd0, rd_word == AT_CONTROL, 4'd0} | {10'd0, rd_word == AT_NODE, 5'd0} | {9'd0, rd_word == AT_MTU, 6'd0} | {8'd0, rd_word == AT_TIMEOUT_UNIT, 7'd0} | {7'd0, rd_word == AT_STATUS, 8'd0} | {6'd0, rd_word == AT_RESULT0, 9'd0} | {5'd0, rd_word == AT_RESULT1, 10'd0} | {4'd0, rd_word == AT_MODERATION, 11'd0} | {3'd0, rd_word == AT_SELECT, 12'd0} | {2'd0, rd_arg < ARGS, 13'd0});
+            ? ({2'd0, (rd_page == PAGE_TABLE) & !(|rd_word[9:5]), 14'd0} | {1'b0, (rd_page == PAGE_PENDING) & !(|rd_word), 15'd0})
+            : ({16'd0, rd_word == AT_ID} | {15'd0, rd_word == AT_VERSION, 1'b0} | {14'd0, rd_word == AT_FEATURES, 2'd0} | {13'd0, rd_word == AT_SIZES, 3'd0} | {12'd0, rd_word == AT_CONTROL, 4'd0} | {11'd0, rd_word == AT_NODE, 5'd0} | {10'd0, rd_word == AT_MTU, 6'd0} | {9'd0, rd_word == AT_TIMEOUT_UNIT, 7'd0} | {8'd0, rd_word == AT_STATUS, 8'd0} | {7'd0, rd_word == AT_RESULT0, 9'd0} | {6'd0, rd_word == AT_RESULT1, 10'd0} | {5'd0, rd_word == AT_MODERATION, 11'd0} | {4'd0, rd_word == AT_SELECT, 12'd0} | {3'd0, rd_arg < ARGS, 13'd0} | {rd_word == AT_WINDOWS, 16'd0});
 
         value_reg <= values_m;
 
         if (rd_age_reg[5]) begin
             rd_data_reg <= value_reg;
-            if (!(|select_reg[7:5])) begin
+            if (select_reg < 8'd36) begin
                 if (hit_low_reg) begin
                     rd_data_reg <= stats_count[31:0];
                 end

@@ -1,9 +1,11 @@
 // card_send_record_q16
 //
-// Offers a checked work request: m_set_*, and if it is sent m_sd_* and then its payload read. 5
-// clocks.
-// Steps: Idle (taken), Room (xud_tx has room, so that the deadline does not run while it has
-// none), Set, Send, Payload. A bad work request has only Set.
+// Offers a checked work request: m_set_* and then, if it is sent, m_sd_*; its payload read
+// together with m_set_*. 3 clocks.
+// Steps: Idle (taken), Room (unless xud_tx has room already, so that the deadline does not run
+// while it has none), Set, Send, Payload (if its read was not taken so far). A bad work request
+// has only Set. Nobody else takes the room, and what m_set_* may wait for needs no read: so the
+// words of the payload never wait for a record that does not come.
 //
 // Sizes: q = 16.
 //
@@ -30,6 +32,8 @@ module card_send_record_q16 (
     input  wire [63:0]  s_wr_id,         // The user's name for it.
     input  wire [63:0]  s_address,       // First byte of the payload behind the head.
     input  wire [12:0]  s_len,           // Bytes there.
+    input  wire [31:0]  s_key,           // Key of their region.
+    input  wire [1:0]   s_kind,          // 1: those of a READ, which are not sent. 2: those of an ATOMIC. Else 0.
     input  wire [15:0]  s_node,          // Node of the destination.
     input  wire [23:0]  s_peer,          // Queue pair of the destination.
     input  wire [7:0]   s_vf,            // Version and flags.
@@ -60,7 +64,12 @@ module card_send_record_q16 (
     output wire [31:0]  m_q_key,         // Q_Key.
     output wire [63:0]  m_wr_id,         // The user's name for it.
     output wire [63:0]  m_address,       // First byte of the payload behind the head.
-    output wire [12:0]  m_len,           // Bytes there.
+    output wire [12:0]  m_len,           // Bytes there that are sent.
+    output wire [12:0]  m_room,          // Bytes there.
+    output wire [31:0]  m_key,           // Key of their region.
+    // 1: they are answered with what a READ found. 2: with what an ATOMIC did. 0: they are not, or
+    // it is not sent.
+    output wire [1:0]   m_kind,
     output wire [15:0]  m_node,          // Node of the destination.
     output wire [23:0]  m_peer,          // Queue pair of the destination.
     output wire [7:0]   m_vf,            // Version and flags.
@@ -92,6 +101,9 @@ module card_send_record_q16 (
     reg  [63:0] wr_id_reg;
     reg  [63:0] address_reg;
     reg  [12:0] len_reg;
+    reg  [12:0] room_reg;
+    reg  [31:0] key_reg;
+    reg  [1:0] kind_reg;
     reg  [15:0] node_reg;
     reg  [23:0] peer_reg;
     reg  [7:0] vf_reg;
@@ -101,12 +113,13 @@ module card_send_record_q16 (
     reg  [127:0] head_reg;
     reg  [4:0] head_len_reg;
     reg  local_error_reg;
+    reg  read_reg;            // The payload is to be read.
 
     // Combinational logic
     assign s_ready = state_reg == RECORD_STATE_IDLE;
     assign m_set_valid = state_reg == RECORD_STATE_SET;
     assign m_sd_valid = state_reg == RECORD_STATE_SEND;
-    assign m_pay_valid = state_reg == RECORD_STATE_PAYLOAD;
+    assign m_pay_valid = read_reg;
     assign m_outcome = outcome_reg;
     assign m_qpn = qpn_reg;
     assign m_psn = psn_reg;
@@ -116,6 +129,9 @@ module card_send_record_q16 (
     assign m_wr_id = wr_id_reg;
     assign m_address = address_reg;
     assign m_len = len_reg;
+    assign m_room = room_reg;
+    assign m_key = key_reg;
+    assign m_kind = kind_reg;
     assign m_node = node_reg;
     assign m_peer = peer_reg;
     assign m_vf = vf_reg;
@@ -138,6 +154,9 @@ module card_send_record_q16 (
         wr_id_reg = 64'd0;
         address_reg = 64'd0;
         len_reg = 13'd0;
+        room_reg = 13'd0;
+        key_reg = 32'd0;
+        kind_reg = 2'd0;
         node_reg = 16'd0;
         peer_reg = 24'd0;
         vf_reg = 8'd0;
@@ -147,10 +166,14 @@ module card_send_record_q16 (
         head_reg = 128'd0;
         head_len_reg = 5'd0;
         local_error_reg = 1'b0;
+        read_reg = 1'b0;
     end
 
     always @(posedge clk) begin
         local_error_reg <= 1'b0;
+        if (m_pay_ready) begin
+            read_reg <= 1'b0;
+        end
         case (state_reg)
             RECORD_STATE_IDLE: begin
                 outcome_reg <= s_outcome;
@@ -162,6 +185,15 @@ module card_send_record_q16 (
                 wr_id_reg <= s_wr_id;
                 address_reg <= s_address;
                 len_reg <= s_len;
+                room_reg <= s_len;
+                key_reg <= s_key;
+                kind_reg <= s_kind;
+                if (s_kind[0]) begin
+                    len_reg <= 13'd0;
+                end
+                if (|s_outcome) begin
+                    kind_reg <= 2'd0;
+                end
                 node_reg <= s_node;
                 peer_reg <= s_peer;
                 vf_reg <= s_vf;
@@ -181,8 +213,13 @@ module card_send_record_q16 (
                 end
                 if (s_valid) begin
                     state_reg <= RECORD_STATE_ROOM;
+                    if (m_sd_ready) begin
+                        state_reg <= RECORD_STATE_SET;
+                        read_reg <= |s_len;
+                    end
                     if (|s_outcome) begin
                         local_error_reg <= 1'b1;
+                        read_reg <= 1'b0;
                         state_reg <= RECORD_STATE_SET;
                     end
                 end
@@ -190,6 +227,7 @@ module card_send_record_q16 (
             RECORD_STATE_ROOM: begin
                 if (m_sd_ready) begin
                     state_reg <= RECORD_STATE_SET;
+                    read_reg <= |len_reg;
                 end
             end
             RECORD_STATE_SET: begin
@@ -203,7 +241,7 @@ module card_send_record_q16 (
             RECORD_STATE_SEND: begin
                 if (m_sd_ready) begin
                     state_reg <= RECORD_STATE_IDLE;
-                    if (|len_reg) begin
+                    if (read_reg & !m_pay_ready) begin
                         state_reg <= RECORD_STATE_PAYLOAD;
                     end
                 end
@@ -219,6 +257,7 @@ module card_send_record_q16 (
         if (rst) begin
             state_reg <= RECORD_STATE_IDLE;
             local_error_reg <= 1'b0;
+            read_reg <= 1'b0;
         end
     end
 

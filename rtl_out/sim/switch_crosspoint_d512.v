@@ -9,6 +9,7 @@
 // clocks
 // before, and that reduction frames store words 1 to 5 behind the others.
 // Frames that are kept have 8 words or more; entries are used up 8 clocks apart or more.
+// A word is written one clock after w_valid: it is not read before several more have come.
 // Latency: 1 clock from w_end to entry_valid; entry follows one clock later. rd_data is the word at
 // the head from 2 clocks after
 // entry_valid rose on; rd_go moves on to the next word, in each clock if need be.
@@ -32,10 +33,12 @@ module switch_crosspoint_d512 (
     input  wire [8:0]  w_beat,       // Number, in its frame, of the word that comes in the next clock.
     input  wire        w_valid,      // A word of a frame.
     input  wire [8:0]  w_offset,     // Its place in the stored frame.
-    input  wire [63:0] w_data,       // The word.
+    input  wire [63:0] w_data,       // The word, one clock later.
     input  wire        w_end,        // It is the frame's last.
     input  wire        w_take,       // Keep the frame; only with w_end.
-    input  wire [13:0] w_entry,      // What to remember of the frame: words in the lowest bits; with w_end.
+    // What to remember of the frame: words in the lowest bits, above them a bit for reduction
+    // frames; with w_end.
+    input  wire [13:0] w_entry,
 
     // Outputs
     output wire        entry_valid,  // A frame waits.
@@ -59,8 +62,11 @@ module switch_crosspoint_d512 (
     reg  [13:0] oldest_reg;  // What is remembered of the oldest frame.
     reg  [4:0] first_reg;    // Entry of the oldest frame, of the next one that is kept.
     reg  [4:0] next_reg;
-    reg  some_reg;           // There is an entry; there was only one in the clock before; there is room for one.
+    // There is an entry; there was only one in the clock before, in which one was added; there is
+    // room for one.
+    reg  some_reg;
     reg  only_reg;
+    reg  kept_reg;
     reg  room_reg;
     reg  [8:0] base_reg;     // Address of the first word of the frame that comes in.
     reg  [8:0] head_reg;     // Address of the head.
@@ -69,24 +75,23 @@ module switch_crosspoint_d512 (
     reg  over_reg;           // A word of this frame did not fit.
     reg  lost_reg;           // A frame has been dropped.
     reg  fits_reg;           // The word fits.
+    reg  store_reg;          // It is written now; its address.
+    reg  [8:0] place_reg;
     reg  [8:0] head_1_reg;   // The two addresses after the head.
     reg  [8:0] head_2_reg;
     reg  loaded_reg;         // rd_data is the word at the head of a whole frame.
-    reg  ready_reg;          // That word is before the output register.
-    reg  waits_reg;          // There was a word between head and base one clock ago.
+    reg  load_reg;           // The first word of a frame is before the output register and goes into it.
+    reg  final_word_reg;     // The head is the last word of the last whole frame.
 
     // Signals
     wire keep;                    // The frame is kept.
     wire [8:0] base_next;         // First address behind the frame that comes in, if it is kept now.
-    wire load;                    // The first word of a frame goes to the output register.
-    wire emptied;                 // The head moves past the last word of the last whole frame.
+    wire emptied;                 // It is moved past that.
     reg  [8:0] head_next;         // Address of the head.
     reg  [8:0] head_1_next;       // The two addresses after the head.
     reg  [8:0] head_2_next;
     reg  [8:0] words_rd_addr;
     wire words_rd_en;
-    wire words_wr_en;
-    wire [8:0] words_wr_addr;
     wire [13:0] entries_rd_data;
 
     // The words.
@@ -95,8 +100,8 @@ module switch_crosspoint_d512 (
         .rd_addr (words_rd_addr),
         .rd_en   (words_rd_en),
         .rd_data (rd_data),
-        .wr_en   (words_wr_en),
-        .wr_addr (words_wr_addr),
+        .wr_en   (store_reg),
+        .wr_addr (place_reg),
         .wr_data (w_data)
     );
 
@@ -111,23 +116,20 @@ module switch_crosspoint_d512 (
     );
 
     // Combinational logic
-    assign words_wr_en = w_valid & fits_reg;
-    assign words_wr_addr = base_reg + w_offset;
     assign keep = w_take & fits_reg & !over_reg & room_reg;
     assign dropped = lost_reg;
     assign base_next = base_reg + w_entry[8:0];
     assign entry = oldest_reg;
-    assign entry_red = |entries_rd_data[10:9];
+    assign entry_red = entries_rd_data[9];
     assign entry_valid = some_reg;
-    assign load = !loaded_reg & ready_reg & waits_reg;
-    assign emptied = rd_go & (head_1_reg == base_reg);
+    assign emptied = rd_go & final_word_reg;
 
     always @(*) begin
         head_next = head_reg;
         head_1_next = head_1_reg;
         head_2_next = head_2_reg;
         words_rd_addr = head_reg;
-        if (loaded_reg | load) begin
+        if (loaded_reg | load_reg) begin
             words_rd_addr = head_1_reg;
         end
         if (rd_go) begin
@@ -138,7 +140,7 @@ module switch_crosspoint_d512 (
         end
     end
 
-    assign words_rd_en = rd_go | load;
+    assign words_rd_en = rd_go | load_reg;
 
     // Clocked logic
     initial begin
@@ -147,6 +149,7 @@ module switch_crosspoint_d512 (
         next_reg = 5'd0;
         some_reg = 1'b0;
         only_reg = 1'b0;
+        kept_reg = 1'b0;
         room_reg = 1'b0;
         base_reg = 9'd0;
         head_reg = 9'd0;
@@ -155,15 +158,19 @@ module switch_crosspoint_d512 (
         over_reg = 1'b0;
         lost_reg = 1'b0;
         fits_reg = 1'b0;
+        store_reg = 1'b0;
+        place_reg = 9'd0;
         head_1_reg = 9'd0;
         head_2_reg = 9'd0;
         loaded_reg = 1'b0;
-        ready_reg = 1'b0;
-        waits_reg = 1'b0;
+        load_reg = 1'b0;
+        final_word_reg = 1'b0;
     end
 
     always @(posedge clk) begin
         fits_reg <= w_beat < space_reg;
+        store_reg <= w_valid & fits_reg;
+        place_reg <= base_reg + w_offset;
         lost_reg <= w_take & !keep;
 
         if (w_valid) begin
@@ -178,20 +185,29 @@ module switch_crosspoint_d512 (
         space_reg <= gap_reg - 9'd16;
         oldest_reg <= entries_rd_data;
         room_reg <= (next_reg + 5'd1) != first_reg;
-        only_reg <= ((first_reg + 5'd1) == next_reg) & !keep;
+        only_reg <= (first_reg + 5'd1) == next_reg;
+        kept_reg <= keep;
 
         if (entry_pop) begin
             first_reg <= first_reg + 5'd1;
-            some_reg <= !only_reg;
+            some_reg <= !only_reg | kept_reg;
         end
         if (keep) begin
             next_reg <= next_reg + 5'd1;
             some_reg <= 1'b1;
         end
 
-        waits_reg <= base_reg != head_reg;
-        loaded_reg <= (loaded_reg & !emptied) | load;
-        ready_reg <= !loaded_reg & !load;
+        load_reg <= !loaded_reg & !load_reg & (base_reg != head_reg);
+
+        final_word_reg <= head_1_reg == base_reg;
+        if (rd_go) begin
+            final_word_reg <= head_2_reg == base_reg;
+        end
+        if (keep) begin
+            final_word_reg <= 1'b0;
+        end
+
+        loaded_reg <= (loaded_reg & !emptied) | load_reg;
         head_reg <= head_next;
         head_1_reg <= head_1_next;
         head_2_reg <= head_2_next;
@@ -206,11 +222,12 @@ module switch_crosspoint_d512 (
             space_reg <= 9'd0;
             over_reg <= 1'b0;
             lost_reg <= 1'b0;
+            store_reg <= 1'b0;
             head_1_reg <= 9'd1;
             head_2_reg <= 9'd2;
             loaded_reg <= 1'b0;
-            ready_reg <= 1'b0;
-            waits_reg <= 1'b0;
+            load_reg <= 1'b0;
+            final_word_reg <= 1'b0;
         end
     end
 

@@ -93,6 +93,7 @@ module switch_out_n4_d512 (
     reg  [3:0] last_reg;        // The one chosen last.
     reg  pick_valid_reg;        // The next frame: there is one; its input. Its entry shows until it begins.
     reg  [3:0] pick_reg;
+    reg  [3:0] shows_reg;       // A copy of pick; reset otherwise, or synthesis would merge them.
     reg  fits_0_reg;            // Inputs whose oldest frame may begin: there is room where it goes.
     reg  fits_1_reg;            // Inputs whose oldest frame may begin: there is room where it goes.
     reg  fits_2_reg;            // Inputs whose oldest frame may begin: there is room where it goes.
@@ -110,6 +111,8 @@ module switch_out_n4_d512 (
     reg  s2_first_reg;
     reg  s2_last_reg;
     reg  [3:0] go_reg;          // The queues whose word moves, whose entry is used up.
+    reg  [3:0] sel_low_reg;     // Copies of go, for each half of the word.
+    reg  [3:0] sel_high_reg;
     reg  [3:0] pop_reg;
     reg  [1:0] s2_kind_reg;
     reg  [2:0] s2_keep_reg;
@@ -127,7 +130,8 @@ module switch_out_n4_d512 (
     wire plain_pop;
     wire [3:0] req;                 // Inputs that may be chosen.
     wire open;                      // The next frame may be taken over from the queues.
-    wire [1:0] pick_kind;
+    wire [1:0] shown_kind;
+    reg  [1:0] pick_kind;
     wire plain_next;
     // The input whose frame begins; a frame begins, the frame that passes moves, a word moves, the
     // last one moves.
@@ -136,9 +140,11 @@ module switch_out_n4_d512 (
     wire flow;
     wire moving;
     wire ends;
+    wire [3:0] moves;
     wire [3:0] valids_m;
     wire [13:0] entries_m;
-    wire [63:0] words_m;
+    wire [31:0] words_low_m;
+    wire [31:0] words_high_m;
     wire [67:0] plain_rd_data;
     wire [67:0] plain_wr_data;
     wire tx_plain_ready;
@@ -155,7 +161,7 @@ module switch_out_n4_d512 (
     );
 
     mux_one_hot_w14_n4 entries (
-        .sel (pick_reg),
+        .sel (shows_reg),
         .s_0 (q_entry_0),
         .s_1 (q_entry_1),
         .s_2 (q_entry_2),
@@ -163,13 +169,22 @@ module switch_out_n4_d512 (
         .m   (entries_m)
     );
 
-    mux_one_hot_w64_n4 words (
-        .sel (go_reg),
-        .s_0 (q_data_0),
-        .s_1 (q_data_1),
-        .s_2 (q_data_2),
-        .s_3 (q_data_3),
-        .m   (words_m)
+    mux_one_hot_w32_n4 words_low (
+        .sel (sel_low_reg),
+        .s_0 (q_data_0[31:0]),
+        .s_1 (q_data_1[31:0]),
+        .s_2 (q_data_2[31:0]),
+        .s_3 (q_data_3[31:0]),
+        .m   (words_low_m)
+    );
+
+    mux_one_hot_w32_n4 words_high (
+        .sel (sel_high_reg),
+        .s_0 (q_data_0[63:32]),
+        .s_1 (q_data_1[63:32]),
+        .s_2 (q_data_2[63:32]),
+        .s_3 (q_data_3[63:32]),
+        .m   (words_high_m)
     );
 
     // Plain words on their way to the MAC: data 63:0, last 64, bytes less one 67:65. Words stop
@@ -222,12 +237,24 @@ module switch_out_n4_d512 (
     assign keep_next_shifted = entries_m >> (A + 5'd2);
     assign plain_level = plain_tail_reg - plain_head_reg;
     assign plain_next = !plain_level[3];
-    assign pick_kind = (|(pick_reg & own)) ? 2'd3 : entries_m[10:9];
+    assign shown_kind = entries_m[10:9];
+
+    always @(*) begin
+        pick_kind = shown_kind;
+        if (&shown_kind) begin
+            pick_kind = 2'd2;
+        end
+        if (|(shows_reg & own)) begin
+            pick_kind = 2'd3;
+        end
+    end
+
     assign begin_sig = active_reg ? 4'd0 : (pick_reg & fit_m);
     assign start = |begin_sig;
     assign flow = active_reg & (plain_room_reg | is_red_reg);
     assign moving = start | flow;
     assign ends = flow & one_left_reg;
+    assign moves = flow ? from_reg : begin_sig;
     assign q_pop_0 = pop_reg[0];
     assign q_go_0 = go_reg[0];
     assign q_pop_1 = pop_reg[1];
@@ -254,6 +281,7 @@ module switch_out_n4_d512 (
         last_reg = 4'd0;
         pick_valid_reg = 1'b0;
         pick_reg = 4'd0;
+        shows_reg = 4'd0;
         fits_0_reg = 1'b0;
         fits_1_reg = 1'b0;
         fits_2_reg = 1'b0;
@@ -271,6 +299,8 @@ module switch_out_n4_d512 (
         s2_first_reg = 1'b0;
         s2_last_reg = 1'b0;
         go_reg = 4'd0;
+        sel_low_reg = 4'd0;
+        sel_high_reg = 4'd0;
         pop_reg = 4'd0;
         s2_kind_reg = 2'd0;
         s2_keep_reg = 3'd0;
@@ -310,7 +340,8 @@ module switch_out_n4_d512 (
             active_reg <= 1'b1;
         end
 
-        go_reg <= flow ? from_reg : begin_sig;
+        go_reg <= moves;
+        sel_low_reg <= moves;
         pop_reg <= begin_sig;
         s2_valid_reg <= moving;
         s2_first_reg <= start;
@@ -328,6 +359,7 @@ module switch_out_n4_d512 (
             shut_reg <= pick_reg | turns_choice;
             pick_valid_reg <= |req;
             pick_reg <= turns_choice;
+            shows_reg <= turns_choice;
             if (|req) begin
                 last_reg <= turns_choice;
             end
@@ -339,7 +371,7 @@ module switch_out_n4_d512 (
         s3_last_reg <= s2_last_reg;
         s3_kind_reg <= s2_kind_reg;
         s3_keep_reg <= s2_keep_reg;
-        s3_data_reg <= words_m;
+        s3_data_reg <= {32'd0, words_low_m} | {words_high_m, 32'd0};
 
         if (plain_pop) begin
             plain_head_reg <= plain_after;
@@ -349,6 +381,8 @@ module switch_out_n4_d512 (
             plain_tail_reg <= plain_tail_reg + 4'd1;
             plain_some_reg <= 1'b1;
         end
+
+        sel_high_reg <= rst ? own : moves;
 
         if (rst) begin
             plain_head_reg <= 4'd0;

@@ -46,18 +46,18 @@ module switch_tx (
     // Registers
     reg  out_valid_reg;          // Output register: data 63:0, last 64, bytes less one 67:65.
     reg  [67:0] out_data_reg;
-    reg  spare_valid_reg;        // What came while it was stalled.
-    reg  [67:0] spare_data_reg;
-    reg  open_reg;               // There is nothing in the spare register: a copy of its own, for what decides.
+    reg  [67:0] spare_data_reg;  // What came while it was stalled.
+    reg  open_reg;               // There is nothing in the spare register, nothing in the output register.
+    reg  out_empty_reg;
     reg  held_reg;               // A plain word, its flags as in the output register.
     reg  [67:0] word_reg;
+    reg  bare_reg;               // There is none: a register of its own, for what enables the others.
     reg  plain_reg;              // The plain stream is chosen.
     reg  in_red_reg;             // A frame of the engine is under way.
     reg  leaves_reg;             // A last word leaves the switch.
 
     // Signals
-    wire out_free;
-    wire spare_next;
+    wire out_free;       // The output register takes a word.
     reg  offered;
     wire free;           // It goes, or there is none.
     wire soon;           // The next clock has a plain word.
@@ -77,8 +77,7 @@ module switch_tx (
         end
     end
 
-    assign out_free = m_axis_tx_tready | !out_valid_reg;
-    assign spare_next = !out_free & (spare_valid_reg | offered);
+    assign out_free = m_axis_tx_tready | out_empty_reg;
     assign red_ready = !plain_reg & open_reg;
     assign soon = plain_valid | (held_reg & !plain_reg);
     assign red_over = (red_valid & open_reg & red_last) ? 1'b1 : (!in_red_reg & !red_valid);
@@ -92,11 +91,12 @@ module switch_tx (
     initial begin
         out_valid_reg = 1'b0;
         out_data_reg = 68'd0;
-        spare_valid_reg = 1'b0;
         spare_data_reg = 68'd0;
         open_reg = 1'b0;
+        out_empty_reg = 1'b0;
         held_reg = 1'b0;
         word_reg = 68'd0;
+        bare_reg = 1'b0;
         plain_reg = 1'b0;
         in_red_reg = 1'b0;
         leaves_reg = 1'b0;
@@ -105,20 +105,24 @@ module switch_tx (
     always @(posedge clk) begin
         if (free) begin
             held_reg <= plain_valid;
+            bare_reg <= !plain_valid;
+        end
+
+        if (bare_reg | (plain_reg & open_reg)) begin
             word_reg <= {4'd0, plain_data} | {3'd0, plain_last, 64'd0} | {plain_keep, 65'd0};
         end
 
-        spare_valid_reg <= spare_next;
-        open_reg <= !spare_next;
+        open_reg <= m_axis_tx_tready | !out_valid_reg | (open_reg & !offered);
 
-        if (!spare_valid_reg) begin
+        if (open_reg) begin
             spare_data_reg <= chosen;
         end
 
         if (out_free) begin
-            out_valid_reg <= offered | spare_valid_reg;
+            out_valid_reg <= offered | !open_reg;
+            out_empty_reg <= !offered & open_reg;
             out_data_reg <= chosen;
-            if (spare_valid_reg) begin
+            if (!open_reg) begin
                 out_data_reg <= spare_data_reg;
             end
         end
@@ -137,9 +141,10 @@ module switch_tx (
 
         if (rst) begin
             out_valid_reg <= 1'b0;
-            spare_valid_reg <= 1'b0;
             open_reg <= 1'b1;
+            out_empty_reg <= 1'b1;
             held_reg <= 1'b0;
+            bare_reg <= 1'b1;
             plain_reg <= 1'b0;
             in_red_reg <= 1'b0;
             leaves_reg <= 1'b0;

@@ -87,7 +87,9 @@ module xud_rx_header (
         & (syndrome != 8'd98)
         & (syndrome != 8'd112)
         & (syndrome != 8'd113)
-        & (syndrome != 8'd114);
+        & (syndrome != 8'd114)
+        & (syndrome != 8'd115)
+        & (syndrome != 8'd116);
     assign node = from_reg;
     assign qpn = to_reg;
     assign psn = number_reg;
@@ -180,11 +182,11 @@ module xud_rx_header (
         f_unknown_reg <= opcode_reg[3:1] != 3'd0;
 
         f_request_reg <= (|version[3:1])
-            | text_reg[67]
+            | (text_reg[67] & (!version[0] | (|text_reg[66:64])))
             | (!version[0] & ((|text_reg[66:64]) | (|text_reg[47:32])));
 
         f_aeth_reg <= no_syndrome | (text_reg[119:96] != number_reg);
-        f_echo_reg <= (text_reg[7:4] != 4'd1) | text_reg[3];
+        f_echo_reg <= (text_reg[7:4] != 4'd1) | (text_reg[3] & (|text_reg[2:0]));
     end
 
 endmodule
