@@ -172,8 +172,8 @@ hdl_module! {
         events: GatherBits<36>,
         /// The card is reset below its registers.
         soft: DFF<Bit>,
-        /// Nothing new may begin.
-        stop: Signal<Local, Bit>,
+        /// Nothing new may begin. A clock late: a command waits until the card has been idle for 16 clocks.
+        stop: DFF<Bit>,
         /// Nothing was under way in the clock before.
         idle: DFF<Bit>,
         local_dma: Param<{ Outcome::LocalDma as usize }, 8>,
@@ -185,7 +185,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, soft, idle);
+        dff_setup!(self, clk, soft, stop, idle);
         self.completer.clk.next = self.clk.val();
         self.read.clk.next = self.clk.val();
         self.write.clk.next = self.clk.val();
@@ -217,7 +217,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.any_bad_length.clk.next = self.clk.val();
         self.any_stale_epoch.clk.next = self.clk.val();
         self.soft.d.next = self.regs.m_reset.val();
-        self.stop.next = self.regs.hold.val() | !self.regs.cfg_enable.val();
+        self.stop.d.next = self.regs.hold.val() | !self.regs.cfg_enable.val();
         self.idle.d.next = self.send.m_idle.val()
             & self.recv.m_idle.val()
             & self.one_sided.m_idle.val()
@@ -413,8 +413,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.cq.cfg_word.next = self.regs.cfg_word.val();
         self.cq.cfg_data.next = self.regs.cfg_data.val();
         self.cq.cfg_moderation.next = self.regs.cfg_moderation.val();
-        self.send.hold.next = self.stop.val();
-        self.recv.hold.next = self.stop.val();
+        self.send.hold.next = self.stop.q.val();
+        self.recv.hold.next = self.stop.q.val();
         self.in_flight.cfg_timeout_unit.next = self.regs.cfg_timeout_unit.val();
         self.tx.cfg_node.next = self.regs.cfg_node.val();
         self.cq.a_rsv_valid.next = self.send.m_rsv_valid.val();

@@ -28,8 +28,8 @@ hdl_module! {
     /// flushes. Zeros stand for the ICRC. Never stalls but for payload that has not come.
     /// A request is taken before its payload comes, and its headers and head are made. If an
     /// acknowledgement comes before the payload, that frame is given up, and made again later.
-    /// Latency: 3 clocks from taking an acknowledgement to its first item, 4 for a request; from
-    /// the last word of payload 1 to m_sure, 2 to its item.
+    /// Latency: 4 clocks from taking a request or an acknowledgement to its first item; from the
+    /// last word of payload 1 to m_sure, 2 to its item.
     /// Stages: 1 part; 2 chosen; 3 item. Beside it the IPv4 checksum: 1 record; 2 length; 3 to 5
     /// sum.
     pub struct XudTxItems {
@@ -119,6 +119,13 @@ hdl_module! {
         open: Signal<Local, Bit>,
         take_ack: Signal<Local, Bit>,
         take_send: Signal<Local, Bit>,
+        /// An acknowledgement that waits.
+        a_valid: DFF<Bit>,
+        a_node: DFF<Bits<16>>,
+        a_peer: DFF<Bits<24>>,
+        a_psn: DFF<Bits<24>>,
+        a_echo: DFF<Bit>,
+        a_body: DFF<Bits<128>>,
         /// A request that waits, or whose payload does.
         p_valid: DFF<Bit>,
         p_node: DFF<Bits<16>>,
@@ -187,11 +194,11 @@ impl Logic for XudTxItems {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, p_valid, p_node, p_peer, p_psn, p_body, p_head, p_head_len, p_len, part,
-            step, second, ack, short, node, peer, psn, body, head, head_len, payload, begun,
-            dropped, pieces, total, pad, ip_length, udp_length, sum_nodes, sum_length, sum, folded,
-            s2_valid, s2_choice, s2_data, s2_bytes, s2_flush, s2_kind, s3_valid, s3_data, s3_bytes,
-            s3_flush, s3_kind
+            self, clk, a_valid, a_node, a_peer, a_psn, a_echo, a_body, p_valid, p_node, p_peer,
+            p_psn, p_body, p_head, p_head_len, p_len, part, step, second, ack, short, node, peer,
+            psn, body, head, head_len, payload, begun, dropped, pieces, total, pad, ip_length,
+            udp_length, sum_nodes, sum_length, sum, folded, s2_valid, s2_choice, s2_data, s2_bytes,
+            s2_flush, s2_kind, s3_valid, s3_data, s3_bytes, s3_flush, s3_kind
         );
         self.fails.clk.next = self.clk.val();
         self.fails.rst.next = self.rst.val();
@@ -210,18 +217,29 @@ impl Logic for XudTxItems {
         }
         self.open.next = ((self.part.q.val() == Part::Idle) | (self.part.q.val() == Part::Flush))
             & self.room.val();
-        self.s_ak_ready.next = self.open.val();
-        self.take_ack.next = self.open.val() & self.s_ak_valid.val();
+        self.s_ak_ready.next = !self.a_valid.q.val();
+        self.take_ack.next = self.open.val() & self.a_valid.q.val();
+        if self.take_ack.val() {
+            self.a_valid.d.next = false;
+        }
+        if self.s_ak_valid.val() & !self.a_valid.q.val() {
+            self.a_valid.d.next = true;
+            self.a_node.d.next = self.s_ak_node.val();
+            self.a_peer.d.next = self.s_ak_peer.val();
+            self.a_psn.d.next = self.s_ak_psn.val();
+            self.a_echo.d.next = self.s_ak_echo.val();
+            self.a_body.d.next = self.s_ak_body.val();
+        }
         self.take_send.next = self.open.val()
-            & !self.s_ak_valid.val()
+            & !self.a_valid.q.val()
             & self.p_valid.q.val()
             & self.fails.s_ready.val();
         if self.take_send.val() & !self.p_len.q.val().any() {
             self.p_valid.d.next = false;
         }
         if self.take_send.val() | self.take_ack.val() {
-            self.ack.d.next = self.s_ak_valid.val();
-            self.short.d.next = self.s_ak_valid.val() & !self.s_ak_echo.val();
+            self.ack.d.next = self.a_valid.q.val();
+            self.short.d.next = self.a_valid.q.val() & !self.a_echo.q.val();
             self.node.d.next = self.p_node.q.val();
             self.peer.d.next = self.p_peer.q.val();
             self.psn.d.next = self.p_psn.q.val();
@@ -232,15 +250,15 @@ impl Logic for XudTxItems {
             self.total.d.next = self.p_len.q.val() + bit_cast::<13, 5>(self.p_head_len.q.val());
             self.begun.d.next = false;
             self.dropped.d.next = false;
-        }
-        if self.take_ack.val() {
-            self.node.d.next = self.s_ak_node.val();
-            self.peer.d.next = self.s_ak_peer.val();
-            self.psn.d.next = self.s_ak_psn.val();
-            self.body.d.next = self.s_ak_body.val();
-            self.head_len.d.next = 0.into();
-            self.payload.d.next = false;
-            self.total.d.next = 0.into();
+            if self.a_valid.q.val() {
+                self.node.d.next = self.a_node.q.val();
+                self.peer.d.next = self.a_peer.q.val();
+                self.psn.d.next = self.a_psn.q.val();
+                self.body.d.next = self.a_body.q.val();
+                self.head_len.d.next = 0.into();
+                self.payload.d.next = false;
+                self.total.d.next = 0.into();
+            }
         }
 
         // Lengths, and the checksum: length, nodes, and 0x4500 + 0x4000 + 0x4011 + 2 * 0x0a00 = 0xd911.
@@ -319,7 +337,7 @@ impl Logic for XudTxItems {
                         self.dropped.d.next = self.s_pl_error.val();
                         self.fails.s_valid.next = self.s_pl_error.val();
                     }
-                } else if !self.begun.q.val() & self.s_ak_valid.val() & self.room.val() {
+                } else if !self.begun.q.val() & self.a_valid.q.val() & self.room.val() {
                     self.dropped.d.next = true;
                     self.part.d.next = Part::Flush;
                 }
@@ -422,6 +440,7 @@ impl Logic for XudTxItems {
         self.m_flush.next = self.s3_flush.q.val();
         self.m_kind.next = self.s3_kind.q.val();
         if self.rst.val() {
+            self.a_valid.d.next = false;
             self.p_valid.d.next = false;
             self.part.d.next = Part::Idle;
             self.step.d.next = 1.into();
