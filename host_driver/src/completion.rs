@@ -127,11 +127,13 @@ impl CompletionQueue {
     pub fn poll(&self, into: &mut Vec<WorkCompletion>, most: usize) -> Result<usize, Error> {
         let mut state = self.state();
         let before = into.len();
-        let from_left = most.min(state.left.len());
-        into.extend(state.left.drain(..from_left));
-        let queues = state.queues.len();
-        for step in 0..queues {
-            let queue = &state.queues[(state.turn + step) % queues];
+        if !state.left.is_empty() {
+            let from_left = most.min(state.left.len());
+            into.extend(state.left.drain(..from_left));
+        }
+        // One may have gone since the turn was set.
+        let (before_turn, from_turn) = state.queues.split_at(state.turn.min(state.queues.len()));
+        for queue in from_turn.iter().chain(before_turn) {
             let mut rings = queue.rings();
             while into.len() - before < most
                 && let Some(ended) = rings.next()?
@@ -140,8 +142,9 @@ impl CompletionQueue {
             }
             rings.give_back()?;
         }
-        if queues > 0 {
-            state.turn = (state.turn + 1) % queues;
+        state.turn += 1;
+        if state.turn >= state.queues.len() {
+            state.turn = 0;
         }
         let found = into.len() - before;
         drop(state);

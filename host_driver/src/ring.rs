@@ -298,7 +298,7 @@ impl Rings {
             return Ok(None);
         }
         let entry = self.read_entry();
-        let completion = Completion::decode(&entry).map_err(|error| self.corrupt(&error))?;
+        let completion = Completion::from_words(&entry).map_err(|error| self.corrupt(&error))?;
         if completion.number != self.taken {
             let what = format!("completion {} at {}", completion.number, self.taken);
             return Err(self.corrupt(&what));
@@ -418,12 +418,8 @@ impl Rings {
         u64::from_le(place.load(ordering))
     }
 
-    fn read_entry(&self) -> [u8; COMPLETION_LEN] {
-        let mut entry = [0; COMPLETION_LEN];
-        for (word, place) in entry.chunks_exact_mut(8).enumerate() {
-            place.copy_from_slice(&self.word(word, Ordering::Relaxed).to_le_bytes());
-        }
-        entry
+    fn read_entry(&self) -> [u64; COMPLETION_LEN / 8] {
+        std::array::from_fn(|word| self.word(word, Ordering::Relaxed))
     }
 
     fn pointer(&self, at: usize) -> *mut u8 {

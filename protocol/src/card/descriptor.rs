@@ -42,11 +42,13 @@ impl Place {
         u64::MAX >> (64 - self.width as u32)
     }
 
+    #[inline]
     const fn get(&self, words: &[u64; 8]) -> u64 {
         words[self.word as usize] >> self.lsb & self.mask()
     }
 
     /// Bits that do not fit are left out.
+    #[inline]
     fn put(&self, words: &mut [u64; 8], value: impl Into<u64>) {
         words[usize::from(self.word)] |= (value.into() & self.mask()) << self.lsb;
     }
@@ -190,6 +192,7 @@ pub struct CompletionError {
     pub value: u8,
 }
 
+#[inline]
 fn words(entry: &[u8]) -> [u64; 8] {
     let mut words = [0; 8];
     for (word, bytes) in words.iter_mut().zip(entry.as_chunks().0) {
@@ -198,6 +201,7 @@ fn words(entry: &[u8]) -> [u64; 8] {
     words
 }
 
+#[inline]
 fn bytes<const N: usize>(words: &[u64; 8]) -> [u8; N] {
     let mut out = [0; N];
     for (place, word) in out.as_chunks_mut().0.iter_mut().zip(words) {
@@ -318,7 +322,15 @@ impl Completion {
     /// A status or kind without a meaning.
     #[inline]
     pub fn decode(entry: &[u8; COMPLETION_LEN]) -> Result<Self, CompletionError> {
-        let w = &words(entry);
+        Self::from_words(&words(entry))
+    }
+
+    /// The same from its words.
+    ///
+    /// # Errors
+    /// As [`Self::decode`].
+    #[inline]
+    pub fn from_words(w: &[u64; 8]) -> Result<Self, CompletionError> {
         let unknown = |field, value| CompletionError { field, value };
         let (status, of) = (C_STATUS.get(w) as u8, C_OF.get(w) as u8);
         Ok(Self {

@@ -11,6 +11,7 @@ mod connection;
 mod incoming;
 mod opening;
 mod outgoing;
+mod peers;
 mod port;
 
 use std::collections::{HashMap, VecDeque};
@@ -26,7 +27,8 @@ use super::control::Control;
 use super::wheel::Wheel;
 use super::wire::Window;
 use super::{MAX_MESSAGE, Peer};
-use connection::{Connection, Slab};
+use connection::{Connection, Queues, Slab};
+use peers::PeerHash;
 pub use port::{Datagrams, Post};
 
 /// Name of control messages in the card; pieces have their place.
@@ -155,7 +157,9 @@ pub struct Layer<B = Arc<[u8]>> {
     config: LayerConfig,
     mtu: usize,
     incarnation: u16,
-    connections: HashMap<Peer, Connection>,
+    connections: HashMap<Peer, Connection, PeerHash>,
+    /// Empty queues for connections that have something to send again.
+    queues: Queues,
     messages: Slab<Message<B>>,
     pieces: Slab<Piece>,
     timers: Wheel<Timer>,
@@ -222,7 +226,8 @@ impl<B: AsRef<[u8]>> Layer<B> {
             config,
             mtu: mtu.into(),
             incarnation: card.epoch(config.qpn).unwrap_or(0),
-            connections: HashMap::new(),
+            connections: HashMap::with_hasher(PeerHash::new()),
+            queues: Queues::default(),
             messages: Slab::default(),
             pieces: Slab::default(),
             timers: Wheel::new(2_048, 512),

@@ -96,7 +96,7 @@ fn exchange(pair: &mut Pair, dice: &mut Dice, queues: &mut [Vec<Queue>; 2], regi
 }
 
 #[test]
-fn xud_01_14_the_largest_card_works_at_both_ends_of_its_numbers() {
+fn xud_02_14_the_largest_card_works_at_both_ends_of_its_numbers() {
     let seed = seed();
     let library = SIZES.build(false).unwrap();
     let mut dice = Dice::new(seed);

@@ -58,6 +58,27 @@ pub(super) struct Tx {
     pub skip: bool,
 }
 
+/// Empty queues: a connection that sends a message at a time takes the same memory again and again.
+#[expect(clippy::vec_box, reason = "boxed where they are used")]
+#[derive(Clone, Debug, Default)]
+pub(super) struct Queues(Vec<Box<VecDeque<u32>>>);
+
+/// Empty queues that are kept, and entries that the longest of them has room for.
+const KEPT: usize = 16;
+const KEPT_ROOM: usize = 1_024;
+
+impl Queues {
+    pub fn take(&mut self) -> Box<VecDeque<u32>> {
+        self.0.pop().unwrap_or_default()
+    }
+
+    pub fn give(&mut self, queue: Box<VecDeque<u32>>) {
+        if self.0.len() < KEPT && queue.capacity() <= KEPT_ROOM {
+            self.0.push(queue);
+        }
+    }
+}
+
 /// Which messages of an ordered stream have ended: the sender stays within `span` of the oldest that has not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Order {
@@ -182,6 +203,7 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
+    #[inline]
     pub fn len(&self) -> usize {
         self.items.len() - self.free.len()
     }

@@ -83,10 +83,13 @@ impl<B: AsRef<[u8]>> Layer<B> {
         }
         let arrived = arrive(rx, flags, payload, span)?;
         rx.expected[place] = expected.wrapping_add(1);
+        let in_turn = rx.ring.is_some();
         if let Some(payload) = arrived {
             self.deliver(from, payload);
         }
-        self.deliver_in_turn(from);
+        if in_turn {
+            self.deliver_in_turn(from);
+        }
         Ok(())
     }
 

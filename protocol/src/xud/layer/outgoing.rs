@@ -43,8 +43,12 @@ impl<B: AsRef<[u8]>> Layer<B> {
             flying: 0,
             failed: None,
         });
-        tx.queue.get_or_insert_default().push_back(message);
-        self.wait(to);
+        let queues = &mut self.queues;
+        let queue = tx.queue.get_or_insert_with(|| queues.take());
+        queue.push_back(message);
+        if !std::mem::replace(&mut tx.queued, true) {
+            self.waiting.push_back(to);
+        }
     }
 
     /// Puts a connection into the queue of those that want to post.
@@ -89,6 +93,7 @@ impl<B: AsRef<[u8]>> Layer<B> {
                 connections,
                 messages,
                 pieces,
+                queues,
                 ..
             } = self;
             let Some(tx) = connections.get_mut(&to).and_then(|c| c.tx.as_deref_mut()) else {
@@ -112,11 +117,11 @@ impl<B: AsRef<[u8]>> Layer<B> {
             message.begun += 1;
             message.flying += 1;
             if message.begun == message.pieces {
-                pop_front(tx);
+                pop_front(tx, queues);
             }
             tx.set_busy(window, true);
             tx.flying += 1;
-            let piece = pieces.insert(Piece {
+            let piece = Piece {
                 to,
                 message: place,
                 window,
@@ -124,9 +129,11 @@ impl<B: AsRef<[u8]>> Layer<B> {
                 attempts: 0,
                 rnr: 0,
                 refused: false,
-            });
+            };
+            let place = pieces.insert(piece);
+            let posted = post(card, self.config.qpn, place, &piece, tx, message);
             self.stats.posted += 1;
-            self.post_piece(card, piece);
+            self.posted(posted);
         }
     }
 
@@ -144,39 +151,7 @@ impl<B: AsRef<[u8]>> Layer<B> {
         let Some(message) = self.messages.get(piece.message) else {
             return;
         };
-        let length = message.buffer.as_ref().len();
-        let from = piece.index as usize * message.piece;
-        let to = (from + message.piece).min(length);
-        let ordered = if tx.order.is_some() { ORDERED } else { 0 };
-        let mut head = [0; FRAGMENT_LEN];
-        let (flags, head_len) = if message.pieces > 1 {
-            head = Fragment {
-                message: message.number,
-                offset: from as u32,
-                total: length as u32,
-            }
-            .encode();
-            (FRAGMENT | ordered, FRAGMENT_LEN)
-        } else if ordered > 0 {
-            head[..ORDERED_LEN].copy_from_slice(&message.number.to_be_bytes());
-            (ordered, ORDERED_LEN)
-        } else {
-            (0, 0)
-        };
-        let msn = tx.msn.get(usize::from(piece.window)).copied().unwrap_or(0);
-        let post = Post {
-            id: place.into(),
-            to: piece.to,
-            flags,
-            window: Window {
-                id: piece.window,
-                epoch: tx.remote.unwrap_or(0),
-                msn,
-            },
-            head: &head[..head_len],
-            payload: Some((&message.buffer, from..to)),
-        };
-        let posted = card.post_send(self.config.qpn, post);
+        let posted = post(card, self.config.qpn, place, &piece, tx, message);
         self.posted(posted);
     }
 
@@ -214,6 +189,9 @@ impl<B: AsRef<[u8]>> Layer<B> {
         if piece.refused && outcome != Outcome::Ok {
             return self.fail(card, place, Outcome::RemoteProtocol);
         }
+        if outcome == Outcome::Ok {
+            return self.ended(card, place, None);
+        }
         if outcome != Outcome::Timeout
             && let Some(tx) = self.tx(to)
         {
@@ -221,7 +199,6 @@ impl<B: AsRef<[u8]>> Layer<B> {
         }
         match (again, outcome) {
             (Some(pause), _) => self.timers.start(now + pause, Timer::Piece(place)),
-            (None, Outcome::Ok) => self.ended(card, place, None),
             (None, Outcome::Timeout) => {
                 let heard = self.tx(to).is_some_and(|tx| tx.heard);
                 self.fail(card, place, silence(heard));
@@ -260,8 +237,17 @@ impl<B: AsRef<[u8]>> Layer<B> {
             return;
         };
         let reuse = self.config.mutations.reuse_window;
-        let Some(tx) = self.tx(piece.to) else { return };
+        let Self {
+            connections,
+            waiting,
+            ..
+        } = self;
+        let connection = connections.get_mut(&piece.to);
+        let Some(tx) = connection.and_then(|c| c.tx.as_deref_mut()) else {
+            return;
+        };
         tx.flying -= 1;
+        tx.heard |= failed.is_none();
         if failed.is_none() || reuse {
             tx.set_busy(piece.window, false);
             if let Some(msn) = tx.msn.get_mut(usize::from(piece.window)) {
@@ -270,6 +256,11 @@ impl<B: AsRef<[u8]>> Layer<B> {
         } else {
             tx.state = State::Draining;
             tx.skip |= tx.order.is_some();
+        }
+        let draining = tx.state == State::Draining;
+        let more = tx.queue.is_some() || tx.skip;
+        if more && !std::mem::replace(&mut tx.queued, true) {
+            waiting.push_back(piece.to);
         }
         if let Some(message) = self.messages.get_mut(piece.message) {
             message.flying -= 1;
@@ -280,8 +271,9 @@ impl<B: AsRef<[u8]>> Layer<B> {
                 self.finish(piece.message);
             }
         }
-        self.drained(card, piece.to);
-        self.wait(piece.to);
+        if draining {
+            self.drained(card, piece.to);
+        }
     }
 
     fn fail(&mut self, card: &mut impl Datagrams<Buffer = B>, place: u32, outcome: Outcome) {
@@ -299,10 +291,16 @@ impl<B: AsRef<[u8]>> Layer<B> {
         } else {
             self.stats.failed += 1;
         }
-        if let Some(tx) = self.tx(message.to) {
+        let Self {
+            connections,
+            queues,
+            ..
+        } = self;
+        let connection = connections.get_mut(&message.to);
+        if let Some(tx) = connection.and_then(|c| c.tx.as_deref_mut()) {
             // Only the first in the queue can have begun.
             if tx.queue.as_ref().and_then(|queue| queue.front()) == Some(&place) {
-                pop_front(tx);
+                pop_front(tx, queues);
             }
             if let Some(order) = &mut tx.order {
                 order.end(message.number);
@@ -317,12 +315,56 @@ impl<B: AsRef<[u8]>> Layer<B> {
     }
 }
 
-fn pop_front(tx: &mut Tx) {
+/// Posts a piece of a message in its window.
+fn post<B: AsRef<[u8]>>(
+    card: &mut impl Datagrams<Buffer = B>,
+    qpn: u32,
+    place: u32,
+    piece: &Piece,
+    tx: &Tx,
+    message: &Message<B>,
+) -> Result<(), PostError> {
+    let length = message.buffer.as_ref().len();
+    let from = piece.index as usize * message.piece;
+    let to = (from + message.piece).min(length);
+    let ordered = if tx.order.is_some() { ORDERED } else { 0 };
+    let mut head = [0; FRAGMENT_LEN];
+    let (flags, head_len) = if message.pieces > 1 {
+        head = Fragment {
+            message: message.number,
+            offset: from as u32,
+            total: length as u32,
+        }
+        .encode();
+        (FRAGMENT | ordered, FRAGMENT_LEN)
+    } else if ordered > 0 {
+        head[..ORDERED_LEN].copy_from_slice(&message.number.to_be_bytes());
+        (ordered, ORDERED_LEN)
+    } else {
+        (0, 0)
+    };
+    let msn = tx.msn.get(usize::from(piece.window)).copied().unwrap_or(0);
+    let post = Post {
+        id: place.into(),
+        to: piece.to,
+        flags,
+        window: Window {
+            id: piece.window,
+            epoch: tx.remote.unwrap_or(0),
+            msn,
+        },
+        head: &head[..head_len],
+        payload: Some((&message.buffer, from..to)),
+    };
+    card.post_send(qpn, post)
+}
+
+fn pop_front(tx: &mut Tx, queues: &mut Queues) {
     if let Some(queue) = &mut tx.queue {
         queue.pop_front();
-        if queue.is_empty() {
-            tx.queue = None;
-        }
+    }
+    if let Some(queue) = tx.queue.take_if(|queue| queue.is_empty()) {
+        queues.give(queue);
     }
 }
 
