@@ -17,7 +17,7 @@ pub const WINDOW: u16 = 3;
 pub const MTU: u16 = 256;
 
 /// One region, and a log of what is done to it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Memory {
     pub bytes: Vec<u8>,
     /// Address, bytes, write.

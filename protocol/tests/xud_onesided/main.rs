@@ -2,6 +2,7 @@
 
 mod answers;
 mod bench;
+mod explore;
 mod header;
 mod random;
 mod target;
