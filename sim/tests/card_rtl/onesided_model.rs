@@ -203,7 +203,7 @@ impl Both {
                 (aligned(address, dice), self.full[to])
             }
             // About the ends of its own region.
-            6..9 => {
+            6..8 => {
                 let ends = [0x100, 0x101, 0x108, 0x140, 0x200, 0x0FF];
                 let address = base + dice.pick(&ends);
                 let back = dice.pick(&[0, bytes.min(0xFF)]);
