@@ -469,14 +469,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 self.waited.d.next = 0.into();
                 self.bad.d.next = false;
                 self.state.d.next = State::Read1;
-                if self.of_region.val() {
+                if self.of_region.val() | self.of_window.val() {
                     self.state.d.next = State::Fetch;
-                }
-                if self.of_window.val() {
-                    self.state.d.next = State::Hold;
-                    if self.is_open.val() {
-                        self.state.d.next = State::Fetch;
-                    }
                 }
                 if (self.of_region.val() & (self.index.q.val() >> self.lr.val()).any())
                     | (self.of_window.val() & self.index.q.val().get_bits::<16>(8).any())
@@ -627,7 +621,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                         self.state.d.next = State::Region;
                     }
                 }
-                if self.code.q.val() == self.clear_region.val() {
+                if (self.code.q.val() == self.clear_region.val())
+                    | (self.code.q.val() == self.close_window.val())
+                {
                     self.state.d.next = State::Hold;
                 }
                 if self.is_open.val() {

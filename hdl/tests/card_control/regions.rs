@@ -16,7 +16,8 @@ const LATENCY: usize = 6;
 struct Region {
     present: bool,
     variant: u8,
-    local_write: bool,
+    /// local_write 0, remote_write 1, remote_read 2, remote_atomic 3.
+    rights: u8,
     pd: u16,
     base: u64,
     length: u64,
@@ -28,7 +29,8 @@ struct Access {
     pd: u16,
     addr: u64,
     len: u16,
-    write: bool,
+    /// Rights that it needs; of ports a and b local_write alone.
+    need: u8,
 }
 
 fn library() -> &'static Verilated {
@@ -48,7 +50,7 @@ fn allowed(regions: &[Region], access: &Access) -> bool {
     region.present
         && region.variant == access.key as u8
         && region.pd == access.pd
-        && (region.local_write || !access.write)
+        && (access.need & !region.rights == 0)
         && access.addr >= region.base
         && end <= u128::from(region.base) + u128::from(region.length)
         && end <= 1 << 64
@@ -57,7 +59,7 @@ fn allowed(regions: &[Region], access: &Access) -> bool {
 /// Names of the inputs and outputs of a port.
 struct Names([&'static str; 8]);
 
-const PORTS: [Names; 2] = [
+const PORTS: [Names; 3] = [
     Names([
         "a_s_valid",
         "a_s_key",
@@ -78,6 +80,16 @@ const PORTS: [Names; 2] = [
         "b_m_valid",
         "b_m_ok",
     ]),
+    Names([
+        "c_s_valid",
+        "c_s_key",
+        "c_s_pd",
+        "c_s_addr",
+        "c_s_len",
+        "c_s_need",
+        "c_m_valid",
+        "c_m_ok",
+    ]),
 ];
 
 struct Bench {
@@ -87,7 +99,7 @@ struct Bench {
     regions: Vec<Region>,
     /// Set one clock ago: written now, so an access of it is refused.
     fresh: Option<(usize, Region)>,
-    due: [VecDeque<Option<(Access, bool)>>; 2],
+    due: [VecDeque<Option<(Access, bool)>>; 3],
     answers: [u64; 2],
 }
 
@@ -105,7 +117,7 @@ impl Bench {
             dice: Dice::new(seed),
             regions: vec![Region::default(); 1 << LR],
             fresh: None,
-            due: [due(), due()],
+            due: [due(), due(), due()],
             answers: [0; 2],
         }
     }
@@ -113,7 +125,7 @@ impl Bench {
     /// One clock with these accesses and this set.
     fn clock(
         &mut self,
-        accesses: [Option<Access>; 2],
+        accesses: [Option<Access>; 3],
         set: Option<(usize, Region)>,
     ) -> Result<(), String> {
         for (port, access) in PORTS.iter().zip(accesses) {
@@ -122,7 +134,7 @@ impl Bench {
                 pd: self.dice.bits(16) as u16,
                 addr: self.dice.bits(64),
                 len: self.dice.bits(13) as u16,
-                write: self.dice.chance(50),
+                need: self.dice.bits(1) as u8,
             };
             let a = access.unwrap_or(noise);
             let n = &port.0;
@@ -131,14 +143,15 @@ impl Bench {
             self.rtl.set(n[2], a.pd);
             self.rtl.set(n[3], a.addr);
             self.rtl.set(n[4], a.len);
-            self.rtl.set(n[5], a.write);
+            self.rtl.set(n[5], a.need);
         }
         self.rtl.set("set_valid", set.is_some());
         if let Some((index, region)) = set {
             self.rtl.set("set_index", index as u64);
             self.rtl.set("set_present", region.present);
             self.rtl.set("set_variant", region.variant);
-            self.rtl.set("set_local_write", region.local_write);
+            self.rtl.set("set_local_write", region.rights & 1);
+            self.rtl.set("set_remote", region.rights >> 1);
             self.rtl.set("set_pd", region.pd);
             self.rtl.set("set_base", region.base);
             self.rtl.set("set_length", region.length);
@@ -192,7 +205,7 @@ impl Bench {
         Region {
             present: self.dice.chance(90),
             variant: self.dice.bits(1) as u8 * 0x5a,
-            local_write: self.dice.chance(70),
+            rights: self.dice.of(&[15, 15, 15, 15, 14, 13, 11, 7, 1, 0]),
             pd: self.dice.bits(1) as u16 * 0x8001,
             base,
             length,
@@ -232,7 +245,7 @@ impl Bench {
             pd,
             addr,
             len: len as u16,
-            write: self.dice.chance(30),
+            need: u8::from(self.dice.chance(30)),
         }
     }
 
@@ -245,9 +258,14 @@ impl Bench {
         for _ in 0..clocks {
             let a = self.dice.chance(busy).then(|| self.access());
             let b = self.dice.chance(busy).then(|| self.access());
+            let need = self.dice.of(&[0, 1, 2, 2, 4, 4, 8, 8]);
+            let c = self.dice.chance(busy).then(|| Access {
+                need,
+                ..self.access()
+            });
             let index = self.dice.below(1 << LR) as usize;
             let set = self.dice.chance(sets).then(|| (index, self.region()));
-            self.clock([a, b], set)?;
+            self.clock([a, b, c], set)?;
         }
         Ok(())
     }
@@ -255,13 +273,13 @@ impl Bench {
     /// All of the table is known.
     fn fill(&mut self) -> Result<(), String> {
         for _ in 0..1 << LR {
-            self.clock([None; 2], None)?;
+            self.clock([None; 3], None)?;
         }
         for index in 0..1 << LR {
             let region = self.region();
-            self.clock([None; 2], Some((index, region)))?;
+            self.clock([None; 3], Some((index, region)))?;
         }
-        self.clock([None; 2], None)
+        self.clock([None; 3], None)
     }
 }
 
@@ -271,7 +289,7 @@ fn regions_allow_exactly_what_lies_in_them_to_the_byte() {
         let mut bench = Bench::new(library(), seed);
         let fail = |e| panic!("seed {seed}: {e}");
         bench.fill().unwrap_or_else(fail);
-        // Both ports take an access a clock.
+        // Every port takes an access a clock.
         bench.random(10_000, 100, 0).unwrap_or_else(fail);
         bench.random(10_000, 60, 3).unwrap_or_else(fail);
         let [refused, fine] = bench.answers;
@@ -284,7 +302,7 @@ fn regions_are_absent_after_reset_and_an_empty_access_is_always_fine() {
     let mut bench = Bench::new(library(), 7);
     let all = Region {
         present: true,
-        local_write: true,
+        rights: 1,
         length: u64::MAX,
         ..Region::default()
     };
@@ -293,27 +311,27 @@ fn regions_are_absent_after_reset_and_an_empty_access_is_always_fine() {
         pd: 0,
         addr: 0,
         len,
-        write: true,
+        need: 1,
     };
     bench.fill().unwrap();
     for index in 0..1 << LR {
-        bench.clock([None; 2], Some((index, all))).unwrap();
+        bench.clock([None; 3], Some((index, all))).unwrap();
     }
-    bench.clock([None; 2], None).unwrap();
+    bench.clock([None; 3], None).unwrap();
     for index in 0..1 << LR {
-        let ports = [Some(access(index, 1)), Some(access(index, 8191))];
+        let ports = [Some(access(index, 1)), Some(access(index, 8191)), None];
         bench.clock(ports, None).unwrap();
     }
     for _ in 0..LATENCY {
-        bench.clock([None; 2], None).unwrap();
+        bench.clock([None; 3], None).unwrap();
     }
     bench.rtl.reset(1);
     bench.regions.fill(Region::default());
     // While the table is cleared, and after.
     for index in 0..40 {
-        let ports = [Some(access(index, 1)), Some(access(index % 16, 0))];
+        let ports = [Some(access(index, 1)), Some(access(index % 16, 0)), None];
         bench.clock(ports, None).unwrap();
-        let ports = [Some(access(15, 0)), Some(access(15, 1))];
+        let ports = [Some(access(15, 0)), Some(access(15, 1)), None];
         bench.clock(ports, None).unwrap();
     }
 }
@@ -333,7 +351,7 @@ fn regions_with_a_fault_are_noticed() {
             "s1_end_reg > HALF",
             "s1_end_reg == 14'd1",
         ),
-        ("right to write", "!s2_write_reg", "1'b1"),
+        ("rights", "|(s2_need_reg & ~entry[155:152])", "1'b0"),
     ];
     let design = emit_block(&mut CardRegions::<LR>::default()).unwrap();
     let library = with_faults(&design, FAULTS);

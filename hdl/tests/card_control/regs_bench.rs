@@ -167,7 +167,11 @@ impl Bench {
             self.sets.push(set);
         }
         if self.rtl.is("win_valid") {
-            assert!(held && calm, "a window is changed too early");
+            assert!(
+                held && calm,
+                "a window is changed too early: {held}, {}",
+                self.quiet
+            );
             let fields = ["win_qpn", "win_node", "win_peer", "win_epoch"];
             let fields = fields.map(|port| self.rtl.get(port));
             let said = (self.dice.bits(32), self.dice.chance(50));

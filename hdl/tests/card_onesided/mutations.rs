@@ -22,8 +22,8 @@ const FAULTS: &[Fault] = &[
         "a write is done before its number is refused",
         &[
             (
-                "state_reg <= RUN_STATE_DRAIN;",
-                "state_reg <= FAULT & (state_reg == RUN_STATE_BRANCH) & write & verdict[6] \
+                "state_next = RUN_STATE_DRAIN;",
+                "state_next = FAULT & (state_reg == RUN_STATE_BRANCH) & write & verdict[6] \
                  ? RUN_STATE_WRITE : RUN_STATE_DRAIN;",
             ),
             (
@@ -35,8 +35,8 @@ const FAULTS: &[Fault] = &[
     (
         "no replay value",
         &[(
-            "found_reg <= replay;",
-            "found_reg <= FAULT ? 64'd0 : replay;",
+            "found_next = replay;",
+            "found_next = FAULT ? 64'd0 : replay;",
         )],
     ),
     (

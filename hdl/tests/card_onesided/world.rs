@@ -147,6 +147,19 @@ pub const EVENTS: [&str; 12] = [
     "ev_local_error",
 ];
 
+/// Inputs that are high for no longer than they are said to be.
+const PULSES: [&str; 9] = [
+    "cfg_valid",
+    "s_other",
+    "s_other_last",
+    "s_pl_valid",
+    "look_valid",
+    "s_rd_valid",
+    "done_valid",
+    "claim_done",
+    "m_ak_ready",
+];
+
 /// A read or write that was taken: address, bytes, words so far.
 struct Access {
     addr: u64,
@@ -560,6 +573,9 @@ impl World {
             *count += self.rtl.get(port);
         }
         self.rtl.clock();
+        for port in PULSES {
+            self.rtl.set(port, 0_u8);
+        }
         Ok(())
     }
 

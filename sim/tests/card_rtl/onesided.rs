@@ -17,9 +17,9 @@ pub const MTU: u32 = 512;
 pub const SHARED: u64 = 0x6_0000_0000;
 pub const SHARED_LEN: u64 = 0x4000;
 /// Longer than the timeout of [`TIMEOUT`], ns.
-pub const QUIET: u64 = 24_000;
+pub const QUIET: u64 = 44_000;
 /// Timeout exponent of the queue pairs here.
-pub const TIMEOUT: u8 = 2;
+pub const TIMEOUT: u8 = 3;
 pub const LOCAL_WRITE: u32 = 1 << 8;
 pub const REMOTE_WRITE: u32 = 1 << 9;
 pub const REMOTE_READ: u32 = 1 << 10;

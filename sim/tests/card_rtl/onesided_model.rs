@@ -203,7 +203,7 @@ impl Both {
                 (aligned(address, dice), self.full[to])
             }
             // About the ends of its own region.
-            6..9 => {
+            6..8 => {
                 let ends = [0x100, 0x101, 0x108, 0x140, 0x200, 0x0FF];
                 let address = base + dice.pick(&ends);
                 let back = dice.pick(&[0, bytes.min(0xFF)]);
@@ -255,7 +255,7 @@ impl Both {
             2 => work.version_flags = dice.pick(&[0x10, 0x11, 0x19, 0x1C, 0x08, 0x28]),
             3 => work.opcode = dice.pick(&[1, 2, 3, 4, 5]),
             4 => work.lkey ^= 1 << dice.below(16),
-            5 => work.address = LOCAL + LOCAL_LEN - dice.below(16),
+            5 => work.address = LOCAL + LOCAL_LEN,
             6 => work.to.qpn = dice.pick(&[14, 16, 1 << 24]),
             7 => work.head[dice.below(16) as usize] ^= 1 << dice.below(8),
             _ => {}
@@ -354,7 +354,7 @@ impl Both {
             _ => {}
         }
         send.payload = payload;
-        let link = Link::between(dice.pick(&[1 - at as u16; 4]), at as u16);
+        let link = Link::between(1 - at as u16, at as u16);
         wire::encode_frame(&link, &Packet::Send(send)).unwrap()
     }
 
@@ -390,10 +390,13 @@ impl Both {
                 self.post(at, qpn as usize, &[work]);
             }
         }
-        self.each(|pair| (0..4).for_each(|_| pair.step()));
+        self.each(|pair| (0..14).for_each(|_| pair.step()));
         for lonely in all {
-            for _ in 0..1 + self.dice.below(3) {
-                let frame = self.echo(&lonely);
+            let count = 1 + self.dice.below(3);
+            let mut frames: Vec<_> = (0..count).map(|_| self.echo(&lonely)).collect();
+            // Acknowledgements pass answers on the card, so let them come first.
+            frames.sort_by_key(|(answer, _)| *answer);
+            for (_, frame) in frames {
                 self.each(|pair| pair.hosts[lonely.at].inbox.push_back(frame.clone()));
             }
         }
@@ -401,7 +404,8 @@ impl Both {
         self.compare();
     }
 
-    fn echo(&mut self, lonely: &Lonely) -> Vec<u8> {
+    /// A reply to it, and whether that is an answer.
+    fn echo(&mut self, lonely: &Lonely) -> (bool, Vec<u8>) {
         let dice = &mut self.dice;
         let operation = match dice.chance(85) {
             true => lonely.asked.operation(),
@@ -472,7 +476,8 @@ impl Both {
             })
         };
         let link = Link::between(from, lonely.at as u16);
-        wire::encode_frame(&link, &packet).unwrap()
+        let answer = matches!(packet, Packet::Send(_));
+        (answer, wire::encode_frame(&link, &packet).unwrap())
     }
 
     fn round(&mut self, first: bool) {
