@@ -70,9 +70,8 @@ impl Logic for RedLane {
         self.equal.next = self.compare.m_high_eq.val() & self.compare.m_low_eq.val().all();
 
         // Stages 2 to 7.
-        self.choose.s_op.next = self.s1_op.q.val();
-        self.choose.s_word.next = (bit_cast::<2, 1>(self.word1.q.val().get_bit(0).into()) << 1)
-            | bit_cast::<2, 1>(self.word0.q.val().get_bit(0).into());
+        self.choose.s_op.next = self.s_op.val();
+        self.choose.s_word.next = self.s_word.val();
         self.choose.s_ieee_nan.next = self.cfg_ieee_nan.val();
         self.choose.s_a.next = self.compare.m_a.val();
         self.choose.s_b.next = self.compare.m_b.val();

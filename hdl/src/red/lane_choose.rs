@@ -11,9 +11,9 @@ hdl_module! {
     pub struct RedLaneChoose {
         /// Clock.
         pub clk: Signal<In, Clock>,
-        /// Operation.
+        /// Operation; one clock before s_a.
         pub s_op: Signal<In, Bits<6>>,
-        /// Index of the word in its frame.
+        /// Index of the word in its frame, with it.
         pub s_word: Signal<In, Bits<2>>,
         /// A number beats a quiet NaN only, not a signalling one, in MINNUM and MAXNUM.
         pub s_ieee_nan: Signal<In, Bit>,
@@ -44,14 +44,17 @@ hdl_module! {
         /// Its result code.
         pub m_code: Signal<Out, Bits<4>>,
 
-        sum: Signal<Local, Bit>,
-        bitwise: Signal<Local, Bit>,
-        repsum: Signal<Local, Bit>,
         loc: Signal<Local, Bit>,
-        index: Signal<Local, Bit>,
-        floating: Signal<Local, Bit>,
-        maximum: Signal<Local, Bit>,
-        number: Signal<Local, Bit>,
+        is_index: Signal<Local, Bit>,
+        /// What the operation is.
+        op: DFF<Bits<6>>,
+        sum: DFF<Bit>,
+        bitwise: DFF<Bit>,
+        repsum: DFF<Bit>,
+        index: DFF<Bit>,
+        floating: DFF<Bit>,
+        maximum: DFF<Bit>,
+        number: DFF<Bit>,
         a_sign: Signal<Local, Bit>,
         b_sign: Signal<Local, Bit>,
         a_signalling: Signal<Local, Bit>,
@@ -105,41 +108,45 @@ impl Logic for RedLaneChoose {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, s1_take_b, s1_tie, s1_quiet, s1_invalid, s1_a, s1_b, s1_add, s1_repsum,
-            s1_zero, s1_other, s2_x, s2_y, s2_add, s2_repsum, s2_zero, s2_invalid, s2_other, s3_x,
-            s3_y, s3_add, s3_zero, s3_invalid, s3_other, s4_sum, s4_x_sign, s4_y_sign, s4_add,
-            s4_zero, s4_invalid, s4_other, s5_data, s5_code, s5_other, s6_data, s6_code, s6_other
+            self, clk, op, sum, bitwise, repsum, index, floating, maximum, number, s1_take_b,
+            s1_tie, s1_quiet, s1_invalid, s1_a, s1_b, s1_add, s1_repsum, s1_zero, s1_other, s2_x,
+            s2_y, s2_add, s2_repsum, s2_zero, s2_invalid, s2_other, s3_x, s3_y, s3_add, s3_zero,
+            s3_invalid, s3_other, s4_sum, s4_x_sign, s4_y_sign, s4_add, s4_zero, s4_invalid,
+            s4_other, s5_data, s5_code, s5_other, s6_data, s6_code, s6_other
         );
 
-        // Stage 1. What the operation is; of codes that are none, nothing is expected.
-        self.bitwise.next = self.s_op.val().get_bits::<2>(4) == 0;
-        self.repsum.next = self.s_op.val().get_bits::<2>(4) == 3;
-        self.sum.next = (self.s_op.val().get_bits::<2>(4) == 1) & self.s_op.val().get_bit(2);
+        // What the operation is; of codes that are none, nothing is expected.
+        self.op.d.next = self.s_op.val();
+        self.bitwise.d.next = self.s_op.val().get_bits::<2>(4) == 0;
+        self.repsum.d.next = self.s_op.val().get_bits::<2>(4) == 3;
+        self.sum.d.next = (self.s_op.val().get_bits::<2>(4) == 1) & self.s_op.val().get_bit(2);
         self.loc.next = self.s_op.val().get_bit(1);
-        self.index.next = self.loc.val() & self.s_word.val().get_bit(0);
-        self.floating.next = self.s_op.val().get_bit(5) & !self.index.val();
-        self.maximum.next = (self.loc.val() & self.s_word.val().get_bit(1))
+        self.is_index.next = self.loc.val() & self.s_word.val().get_bit(0);
+        self.index.d.next = self.is_index.val();
+        self.floating.d.next = self.s_op.val().get_bit(5) & !self.is_index.val();
+        self.maximum.d.next = (self.loc.val() & self.s_word.val().get_bit(1))
             | (!self.loc.val() & self.s_op.val().get_bit(0));
-        self.number.next = self.s_op.val().get_bit(2);
+        self.number.d.next = self.s_op.val().get_bit(2);
 
+        // Stage 1.
         // Order: integers and numbers by sign, then magnitude; -0 is below +0. Indexes unsigned.
         self.a_sign.next = self.s_a.val().get_bit(63);
         self.b_sign.next = self.s_b.val().get_bit(63);
-        self.below.next = self.s_lt.val() ^ (self.floating.val() & self.a_sign.val());
+        self.below.next = self.s_lt.val() ^ (self.floating.q.val() & self.a_sign.val());
         if self.a_sign.val() ^ self.b_sign.val() {
-            self.below.next = self.a_sign.val() ^ self.index.val();
+            self.below.next = self.a_sign.val() ^ self.index.q.val();
         }
-        self.by_number.next = self.below.val() ^ !self.maximum.val();
+        self.by_number.next = self.below.val() ^ !self.maximum.q.val();
 
         // One NaN wins or loses as such; of two, a signalling one, then the larger payload.
         self.a_signalling.next = self.s_a_nan.val() & !self.s_a.val().get_bit(51);
         self.b_signalling.next = self.s_b_nan.val() & !self.s_b.val().get_bit(51);
-        self.nan_wins.next = !self.number.val()
+        self.nan_wins.next = !self.number.q.val()
             | (self.s_ieee_nan.val() & (self.a_signalling.val() | self.b_signalling.val()));
         self.by_nan.next = self.s_a_nan.val() ^ self.nan_wins.val();
         if self.s_a_nan.val() & self.s_b_nan.val() {
             self.by_nan.next = self.s_low_lt.val();
-            if (!self.number.val() | self.s_ieee_nan.val())
+            if (!self.number.q.val() | self.s_ieee_nan.val())
                 & (self.a_signalling.val() ^ self.b_signalling.val())
             {
                 self.by_nan.next = self.b_signalling.val();
@@ -152,44 +159,44 @@ impl Logic for RedLaneChoose {
             self.by_index.next = !self.below.val();
         }
         self.s1_take_b.d.next = self.by_number.val();
-        if self.index.val() {
+        if self.index.q.val() {
             self.s1_take_b.d.next = self.by_index.val();
-        } else if self.floating.val() & (self.s_a_nan.val() | self.s_b_nan.val()) {
+        } else if self.floating.q.val() & (self.s_a_nan.val() | self.s_b_nan.val()) {
             self.s1_take_b.d.next = self.by_nan.val();
         }
-        if self.bitwise.val() | self.repsum.val() | self.sum.val() {
+        if self.bitwise.q.val() | self.repsum.q.val() | self.sum.q.val() {
             self.s1_take_b.d.next = false;
         }
         self.s1_tie.d.next = (self.s_eq.val() & (self.a_sign.val() == self.b_sign.val()))
-            | (self.floating.val()
+            | (self.floating.q.val()
                 & self.s_a_nan.val()
                 & self.s_b_nan.val()
                 & self.s_low_eq.val()
-                & ((self.number.val() & !self.s_ieee_nan.val())
+                & ((self.number.q.val() & !self.s_ieee_nan.val())
                     | (self.a_signalling.val() == self.b_signalling.val())));
-        self.s1_quiet.d.next = self.floating.val()
-            & !self.repsum.val()
+        self.s1_quiet.d.next = self.floating.q.val()
+            & !self.repsum.q.val()
             & ((self.s_a_nan.val() & self.s_b_nan.val())
                 | ((self.s_a_nan.val() | self.s_b_nan.val()) & self.nan_wins.val()));
-        self.s1_invalid.d.next = self.floating.val()
-            & !self.repsum.val()
+        self.s1_invalid.d.next = self.floating.q.val()
+            & !self.repsum.q.val()
             & (self.a_signalling.val() | self.b_signalling.val());
         self.s1_a.d.next = self.s_a.val();
-        if self.bitwise.val() {
+        if self.bitwise.q.val() {
             self.s1_a.d.next = self.s_a.val() & self.s_b.val();
-            if self.s_op.val().get_bit(1) {
+            if self.op.q.val().get_bit(1) {
                 self.s1_a.d.next = self.s_a.val() | self.s_b.val();
-                if self.s_op.val().get_bit(0) {
+                if self.op.q.val().get_bit(0) {
                     self.s1_a.d.next = self.s_a.val() ^ self.s_b.val();
                 }
             }
         }
         self.s1_b.d.next = self.s_b.val();
-        self.s1_add.d.next = self.sum.val() | self.repsum.val();
-        self.s1_repsum.d.next = self.repsum.val();
-        self.s1_zero.d.next = self.s_op.val() == 0;
+        self.s1_add.d.next = self.sum.q.val() | self.repsum.q.val();
+        self.s1_repsum.d.next = self.repsum.q.val();
+        self.s1_zero.d.next = self.op.q.val() == 0;
         self.s1_other.d.next =
-            (self.s_op.val().get_bits::<2>(4) != 2) | !self.s_op.val().get_bit(3);
+            (self.op.q.val().get_bits::<2>(4) != 2) | !self.op.q.val().get_bit(3);
 
         // Stage 2. What is not added passes as x + 0; a NaN becomes quiet and loses its sign.
         self.chosen.next = self.s1_a.q.val();

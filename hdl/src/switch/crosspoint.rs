@@ -152,8 +152,7 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
 
         self.load.d.next =
             !self.loaded.q.val() & !self.load.q.val() & (self.base.q.val() != self.head.q.val());
-        // Found out one clock ahead; a frame that is kept then has several words.
-        self.final_word.d.next = self.head_1.q.val() == self.base.q.val();
+        // Found out one clock ahead, whenever head or base moves; a frame that is kept has several words.
         if self.rd_go.val() {
             self.final_word.d.next = self.head_2.q.val() == self.base.q.val();
         }

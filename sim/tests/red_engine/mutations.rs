@@ -55,8 +55,8 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "RED-15: a word written late is not put right",
         "red_emit",
-        "if (p_stale_reg) begin",
-        "if (1'b0) begin",
+        "\n        if (p_stale_reg) begin",
+        "\n        if (1'b0) begin",
     ),
 ];
 

@@ -57,7 +57,7 @@ const MUTATIONS: &[Mutation] = &[
         "1'b0",
     ),
     ("tie of indexes", CHOOSE, "s1_tie_reg ? ", "!below", "below"),
-    ("signed index", CHOOSE, "", "a_sign ^ index", "a_sign"),
+    ("signed index", CHOOSE, "", "a_sign ^ index_reg", "a_sign"),
     (
         "no precedence",
         CHOOSE,

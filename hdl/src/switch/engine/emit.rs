@@ -98,8 +98,11 @@ hdl_module! {
         is_last: Signal<Local, Bit>,
         step: Signal<Local, Bit>,
         take: Signal<Local, Bit>,
-        /// The pipeline moves.
-        flows: Signal<Local, Bit>,
+        /// The pipeline moves, which is that nothing is held: registers of their own, for enables and for words.
+        flows: DFF<Bit>,
+        flows_words: DFF<Bit>,
+        /// A word is held from now on.
+        stalls: Signal<Local, Bit>,
         /// Destination address.
         dfa: Signal<Local, Bits<32>>,
         /// That of a result, one clock earlier.
@@ -181,11 +184,54 @@ impl Logic for RedEmit {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, c_is, c_type, c_is_value, c_last, c_low, c_high, c_same, job_head, job_tail,
-            job_some, busy, passing, index, word, sum_base, sum_low, sum_high, sum_all, sum_folded,
-            checksum, c_valid, c_place, c_data, c_kept, c_key, c_vni, c_cookie, c_seqno, c_count,
-            c_op, c_m, p_valid_q, p_word, p_last, p_codes, p_stale, c_late, p_repsum, q_valid,
-            q_bytes, q_last, held, held_data, held_last
+            self,
+            clk,
+            flows,
+            flows_words,
+            c_is,
+            c_type,
+            c_is_value,
+            c_last,
+            c_low,
+            c_high,
+            c_same,
+            job_head,
+            job_tail,
+            job_some,
+            busy,
+            passing,
+            index,
+            word,
+            sum_base,
+            sum_low,
+            sum_high,
+            sum_all,
+            sum_folded,
+            checksum,
+            c_valid,
+            c_place,
+            c_data,
+            c_kept,
+            c_key,
+            c_vni,
+            c_cookie,
+            c_seqno,
+            c_count,
+            c_op,
+            c_m,
+            p_valid_q,
+            p_word,
+            p_last,
+            p_codes,
+            p_stale,
+            c_late,
+            p_repsum,
+            q_valid,
+            q_bytes,
+            q_last,
+            held,
+            held_data,
+            held_last
         );
         self.jobs.clk.next = self.clk.val();
         self.job_push.next = self.j_valid.val() | self.p_valid.val();
@@ -198,10 +244,9 @@ impl Logic for RedEmit {
         }
 
         // The job and the word.
-        self.flows.next = !self.held.q.val();
         self.is_last.next = self.word.q.val() == 11;
-        self.step.next = self.busy.q.val() & self.flows.val();
-        self.take.next = !self.busy.q.val() | (self.flows.val() & self.is_last.val());
+        self.step.next = self.busy.q.val() & self.flows.q.val();
+        self.take.next = !self.busy.q.val() | (self.flows.q.val() & self.is_last.val());
         self.job_after.next = self.job_head.q.val() + 1;
         if self.step.val() {
             self.word.d.next = self.word.q.val() + 1;
@@ -229,20 +274,28 @@ impl Logic for RedEmit {
         self.b_word.next = self.word.q.val();
         self.r_place.next = (bit_cast::<5, 3>(self.index.q.val()) << 2)
             | bit_cast::<5, 2>(self.word.q.val().get_bits::<2>(0));
-        if self.flows.val() {
+        if self.flows.q.val() {
             self.c_valid.d.next = self.busy.q.val();
             self.c_place.d.next = self.r_place.val();
-            self.c_data.d.next = self.q_data.val();
-            self.c_kept.d.next = self.b_data.val();
             self.c_same.d.next = self.b_same.val();
         }
         self.c_buffered.next = self.c_kept.q.val();
         if self.c_same.q.val() {
             self.c_buffered.next = self.b_written.val();
         }
-        if !self.flows.val() {
-            self.c_kept.d.next = self.c_buffered.val();
+        if !self.flows.q.val() {
             self.c_same.d.next = false;
+        }
+        if self.flows_words.q.val() {
+            self.c_data.d.next = self.q_data.val();
+            self.c_kept.d.next = self.b_data.val();
+        } else {
+            if self.c_late.q.val() {
+                self.c_data.d.next = self.w_data.val();
+            }
+            if self.c_same.q.val() {
+                self.c_kept.d.next = self.b_written.val();
+            }
         }
         // The header of a job stands still while its words 0 to 8 are composed, stalled or not.
         self.c_vni.d.next = self.q_key.val().get_bits::<16>(16);
@@ -257,19 +310,16 @@ impl Logic for RedEmit {
         }
         // A word that is written while it is here is put right one clock later, wherever it is then.
         self.c_late.d.next = self.w_valid.val() & (self.w_place.val() == self.c_place.q.val());
-        if self.flows.val() {
+        if self.flows.q.val() {
             self.c_late.d.next = self.w_valid.val() & (self.w_place.val() == self.r_place.val());
         }
-        self.p_stale.d.next = self.flows.val()
+        self.p_stale.d.next = self.flows.q.val()
             & self.w_valid.val()
             & self.c_is_value.q.val()
             & (self.w_place.val() == self.c_place.q.val());
         self.c_value.next = self.c_data.q.val();
         if self.c_late.q.val() {
             self.c_value.next = self.w_data.val();
-        }
-        if !self.flows.val() {
-            self.c_data.d.next = self.c_value.val();
         }
         self.dfa.next = (bits::<32>(0x1ff) << 23)
             | bits::<32>(7)
@@ -303,7 +353,7 @@ impl Logic for RedEmit {
 
         // A word of a result: one of these, and nothing else.
         self.repsum.next = self.c_op.q.val() == 0x30;
-        if self.flows.val() {
+        if self.flows.q.val() {
             self.c_is.d.next = bits::<8>(1) << self.word.q.val();
             self.c_type.d.next = self.word.q.val() == 4;
             self.c_is_value.d.next = self.word.q.val().get_bit(3);
@@ -388,14 +438,11 @@ impl Logic for RedEmit {
         }
 
         // The word behind the one that leaves. Its result code is put in at the last moment.
-        if self.flows.val() {
+        if self.flows.q.val() {
             self.p_valid_q.d.next = self.c_valid.q.val();
             self.p_last.d.next = self.c_last.q.val();
             self.p_codes.d.next = self.c_is.q.val().get_bit(7);
             self.p_repsum.d.next = self.repsum.val();
-            self.p_word.d.next = self.swap.m.val()
-                | bit_cast::<64, 32>(self.kept_low.val())
-                | (bit_cast::<64, 32>(self.kept_high.val()) << 32);
         }
         self.patch_rc.next = (bit_cast::<64, 3>(self.q_rc.val().get_bits::<3>(1)) << 8)
             | (bit_cast::<64, 1>(self.q_rc.val().get_bits::<1>(0)) << 23);
@@ -408,7 +455,11 @@ impl Logic for RedEmit {
         if self.p_stale.q.val() {
             self.p_patched.next = self.late.m.val();
         }
-        if self.p_stale.q.val() & !self.flows.val() {
+        if self.flows_words.q.val() {
+            self.p_word.d.next = self.swap.m.val()
+                | bit_cast::<64, 32>(self.kept_low.val())
+                | (bit_cast::<64, 32>(self.kept_high.val()) << 32);
+        } else if self.p_stale.q.val() {
             self.p_word.d.next = self.late.m.val();
         }
         if self.p_codes.q.val() {
@@ -416,7 +467,7 @@ impl Logic for RedEmit {
                 | self.patch_rc.val()
                 | self.patch_oflow.val();
         }
-        if self.flows.val() {
+        if self.flows.q.val() {
             self.q_valid.d.next = self.p_valid_q.q.val();
             self.q_bytes.d.next = self.p_patched.val().get_bits::<48>(16);
             self.q_last.d.next = self.p_last.q.val();
@@ -431,8 +482,11 @@ impl Logic for RedEmit {
             self.m_last.next = self.held_last.q.val();
             self.m_data.next = self.held_data.q.val();
         }
-        self.held.d.next = (self.q_valid.q.val() | self.held.q.val()) & !self.m_ready.val();
-        if self.flows.val() {
+        self.stalls.next = (self.q_valid.q.val() | self.held.q.val()) & !self.m_ready.val();
+        self.held.d.next = self.stalls.val();
+        self.flows.d.next = !self.stalls.val();
+        self.flows_words.d.next = !self.stalls.val();
+        if self.flows.q.val() {
             self.held_data.d.next = self.leaving.val();
             self.held_last.d.next = self.q_last.q.val();
         }
@@ -445,6 +499,7 @@ impl Logic for RedEmit {
             self.p_valid_q.d.next = false;
             self.q_valid.d.next = false;
             self.held.d.next = false;
+            self.flows.d.next = true;
         }
     }
 
