@@ -227,7 +227,7 @@ impl<const LQ: usize> Logic for CardSendRecord<LQ> {
                     self.state.d.next = RecordState::Room;
                     if self.m_sd_ready.val() {
                         self.state.d.next = RecordState::Set;
-                        self.read.d.next = self.s_len.val().any();
+                        self.read.d.next = self.s_len.val().any() & !self.s_kind.val().get_bit(0);
                     }
                     if self.s_outcome.val().any() {
                         self.local_error.d.next = true;
