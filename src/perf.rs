@@ -348,7 +348,7 @@ impl Report {
             for row in rows.iter().filter(|row| row.failed > 0) {
                 writeln!(
                     out,
-                    "{} bytes: {} more got lost or were not acknowledged",
+                    "{} bytes: {} more got lost, found no receive request, or were not acknowledged",
                     row.message_bytes, row.failed
                 )?;
             }

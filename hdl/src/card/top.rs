@@ -661,7 +661,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.regs.idle.next = self.idle.q.val();
 
         // One-sided operations.
-        self.one_sided.hold.next = self.stop.val();
+        self.one_sided.hold.next = self.stop.q.val();
         self.one_sided.cfg_mtu.next = self.regs.cfg_mtu.val();
         self.one_sided.cfg_valid.next = self.regs.cfg_valid.val();
         self.one_sided.cfg_qpn.next = self.regs.cfg_qpn.val();
