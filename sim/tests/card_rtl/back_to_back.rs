@@ -45,6 +45,8 @@ impl HostMemory for Flat {
 pub struct Host {
     pub card: RtlNode,
     pub memory: Flat,
+    /// Node that work requests go to.
+    peer: u16,
     seen: u16,
 }
 
@@ -55,17 +57,15 @@ pub struct Pair {
 }
 
 impl Host {
-    fn new(node: u16, latency: u32) -> Self {
+    fn new(node: u16, config: &Config) -> Self {
         let config = Config {
-            seed: node.into(),
-            large: true,
-            ordered: true,
-            latency: latency..=latency,
-            ..Config::default()
+            seed: config.seed.wrapping_mul(2) + u64::from(node),
+            ..config.clone()
         };
         let mut host = Self {
             card: RtlNode::new(library(), config).unwrap(),
             memory: Flat(vec![0; 0x80_0000]),
+            peer: 1 - node,
             seen: 0,
         };
         host.wait();
@@ -167,7 +167,10 @@ impl Host {
                 address: DATA + u64::from(number) % 64 * 4096,
                 lkey: command::key(1, 0),
                 version_flags: 0,
-                to: Peer { node: 1, qpn: QPN },
+                to: Peer {
+                    node: self.peer,
+                    qpn: QPN,
+                },
                 window: Window::default(),
                 head: [number as u8; 16],
             };
@@ -185,8 +188,18 @@ impl Host {
 impl Pair {
     /// Two cards, ready; their hosts answer after so many clocks.
     pub fn new(latency: u32) -> Self {
+        Self::behind(&Config {
+            large: true,
+            ordered: true,
+            latency: latency..=latency,
+            ..Config::default()
+        })
+    }
+
+    /// Two cards, ready, behind root complexes like this.
+    pub fn behind(config: &Config) -> Self {
         Self {
-            hosts: [Host::new(0, latency), Host::new(1, latency)],
+            hosts: [0, 1].map(|node| Host::new(node, config)),
             first_word: None,
         }
     }

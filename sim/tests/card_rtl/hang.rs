@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use tributary_protocol::card::regs::{Counter, ID, MAGIC};
 use tributary_protocol::pcie::{Attributes, Completion, Status, Tlp};
+use tributary_sim::card::CLOCK_NS;
 use tributary_sim::pcie::{Fault, RawTlp, RootComplex};
 
 use super::bench::{Dice, Pair, Queue};
@@ -194,20 +195,22 @@ const READ_TIMEOUT: u64 = 100;
 
 /// What goes wrong with a read. Of those that fail the first ones keep their tags from use until twice the timeout is over.
 fn fault(dice: &mut Dice) -> Fault {
-    dice.pick(&[
-        Fault::ByteCount,
-        Fault::LowerAddress,
-        Fault::Short,
-        Fault::Long,
-        Fault::Interface(2),
-        Fault::Dropped,
-        Fault::Late(7_000),
-        Fault::Refused(Status::UnsupportedRequest),
-        Fault::Refused(Status::CompleterAbort),
-        Fault::Poisoned,
-        Fault::Late(3_000),
-        Fault::Twice,
-    ])
+    match dice.below(40) {
+        // These hold up all that was read after them.
+        0 => dice.pick(&[Fault::Dropped, Fault::Late(7_000)]),
+        1 => Fault::Late(3_000),
+        _ => dice.pick(&[
+            Fault::ByteCount,
+            Fault::LowerAddress,
+            Fault::Short,
+            Fault::Long,
+            Fault::Interface(2),
+            Fault::Refused(Status::UnsupportedRequest),
+            Fault::Refused(Status::CompleterAbort),
+            Fault::Poisoned,
+            Fault::Twice,
+        ]),
+    }
 }
 
 /// Queue pairs of the traffic.
@@ -241,7 +244,7 @@ fn campaign(seed: u64, rounds: u64, faults: bool) {
             for _ in 0..dice.below(3) {
                 stray(card.root(), &mut dice);
             }
-            if faults && dice.chance(30) {
+            if faults && dice.chance(20) {
                 card.root().inject(fault(&mut dice));
             }
             if let Some(frame) = pair.hosts[at].inbox.back() {
@@ -268,6 +271,10 @@ fn campaign(seed: u64, rounds: u64, faults: bool) {
         host.inbox.push_back(dice.bytes(40_000));
     }
     pair.settle(60_000);
+    if faults {
+        // Every tag is free again.
+        pair.run(2 * 64 * READ_TIMEOUT * CLOCK_NS);
+    }
     traffic.pump(&mut pair, &mut dice, false);
     assert_eq!(traffic.open_sends(), 0, "work requests without completion");
     assert!(traffic.good > rounds / 4, "{} messages", traffic.good);

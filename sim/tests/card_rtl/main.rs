@@ -5,7 +5,9 @@ mod back_to_back;
 mod bench;
 mod exchange;
 mod figures;
+mod forged;
 mod hang;
+mod landing;
 mod large;
 mod model;
 mod onesided;
@@ -13,6 +15,7 @@ mod onesided_model;
 mod regions;
 mod reset;
 mod traffic;
+mod unreadable;
 
 use std::sync::OnceLock;
 
