@@ -6,7 +6,6 @@ mod bench;
 mod exchange;
 mod figures;
 mod hang;
-mod large;
 mod model;
 mod regions;
 mod reset;
