@@ -80,8 +80,8 @@ pub fn ended(requester: &mut OneSided) -> tributary_host_driver::OneSidedComplet
 }
 
 /// All requesters with so many windows each count in one word: by additions, and in another by swaps of what they found.
-/// Every count is there once, in the memory and in the answers.
-pub fn counts_are_exact(devices: &[SimDevice], windows: usize, counts: u64, seed: u64) {
+/// Every count is there once, in the memory and in the answers. How many requests came again.
+pub fn counts_are_exact(devices: &[SimDevice], windows: usize, counts: u64, seed: u64) -> u64 {
     let mut target = Target::new(&devices[0], 64, all());
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let (sum, swaps) = (target.memory.remote(), target.memory.remote().at(8));
@@ -148,6 +148,8 @@ pub fn counts_are_exact(devices: &[SimDevice], windows: usize, counts: u64, seed
     let end = (0..expected).try_fold(0, |at, _| found.get(&at).map(|add| at + add));
     assert_eq!(Some(target.memory.load(0).unwrap()), end);
     println!("{expected} additions and as many swaps, each done once");
+    let context = target.domain.context();
+    context.counter(Counter::OneSidedDuplicate).unwrap()
 }
 
 /// All windows write bytes of any length and read them back, each in a part of the memory of its own.
@@ -307,7 +309,7 @@ pub fn refusals_have_their_names(devices: &[SimDevice]) {
     let region = domain.reg_mr(8_192, Access::LOCAL_WRITE).unwrap();
     let mut requester = OneSided::new(&domain, config()).unwrap();
     let here = target.memory.remote();
-    let mut refused = |requester: &mut OneSided, target: &mut Target, at, write: bool, expected| {
+    let refused = |requester: &mut OneSided, target: &mut Target, at, write: bool, expected| {
         let through = target.grant(requester);
         let buffer = region.alloc(8).unwrap();
         if write {
