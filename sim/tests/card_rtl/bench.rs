@@ -18,6 +18,7 @@ use tributary_protocol::registers::Register;
 use tributary_protocol::roce;
 use tributary_sim::card::{CLOCK_NS, Node, RtlNode};
 use tributary_sim::pcie::{Access, Config, HostMemory};
+use tributary_sim::verilate::Verilated;
 
 use super::library;
 
@@ -230,12 +231,17 @@ impl Pair {
 
     /// The same behind root complexes like this.
     pub fn rtl_behind(config: &Config) -> Self {
+        Self::rtl_of(library(), config)
+    }
+
+    /// The same of another size.
+    pub fn rtl_of(library: &Verilated, config: &Config) -> Self {
         Self::of([0, 1].map(|node| {
             let root = Config {
                 seed: config.seed.wrapping_mul(2).wrapping_add(node),
                 ..config.clone()
             };
-            Card::Rtl(Box::new(RtlNode::new(library(), root).unwrap()))
+            Card::Rtl(Box::new(RtlNode::new(library, root).unwrap()))
         }))
     }
 
