@@ -121,6 +121,10 @@ impl Rtl {
     }
 
     /// Reads an output of more than 64 bits.
+    #[allow(
+        dead_code,
+        reason = "one of the two tests that share this bench has such outputs"
+    )]
     pub fn wide(&mut self, name: &'static str) -> Vec<u64> {
         let port = self.port(name);
         self.model.words(port)

@@ -288,7 +288,7 @@ fn no_request_or_packet_leaves_the_regions_to_the_byte() {
         at_last += run(seed, rounds, &mut seen);
     }
     println!("{seen:?}, {at_last} at the last byte");
-    assert!(at_last > 10);
+    assert!(at_last > 3);
     for outcome in [
         (Of::Send, Outcome::Ok),
         (Of::Send, Outcome::LocalProtection),

@@ -1,6 +1,6 @@
 //! Receive requests: read ahead, taken by messages, completed.
 
-use super::{CardModel, HostMemory, regions::Right};
+use super::{CardModel, HostMemory, regions::Right, send::unreadable};
 use crate::card::descriptor::{Completion, Of, RECEIVE_LEN, ReceiveRequest};
 use crate::card::regs::Counter;
 use crate::xud::{self, Outcome};
@@ -33,7 +33,7 @@ impl CardModel {
             .is_err()
         {
             if self.engine.reserve_slot(qpn) {
-                self.fatal(qpn, Of::Receive, memory);
+                self.fatal(qpn, unreadable(Of::Receive, 0, 0), memory);
             } else {
                 self.count(Counter::ReadFailed);
                 self.fatal_silently(qpn);

@@ -33,8 +33,8 @@ fn completion(work: &WorkRequest, psn: u32, request: u16) -> Completion {
     }
 }
 
-/// A completion LOCAL_QUEUE: a ring cannot be read.
-pub(super) fn unreadable(of: Of) -> Completion {
+/// A completion LOCAL_QUEUE: a ring cannot be read. Of a send ring it has PSN and number of the work request that was fetched.
+pub(super) fn unreadable(of: Of, psn: u32, request: u16) -> Completion {
     Completion {
         wr_id: 0,
         status: Outcome::LocalQueue,
@@ -44,8 +44,8 @@ pub(super) fn unreadable(of: Of) -> Completion {
         peer: Peer { node: 0, qpn: 0 },
         window: Window::default(),
         q_key: 0,
-        psn: 0,
-        request: 0,
+        psn,
+        request,
         number: 0,
     }
 }
@@ -133,7 +133,7 @@ impl CardModel {
             .read(queue.send.entry(request, WORK_LEN), &mut entry)
             .is_err()
         {
-            self.fatal(qpn, Of::Send, memory);
+            self.fatal(qpn, unreadable(Of::Send, psn, request), memory);
             return true;
         }
         queue.send.consumer = request.wrapping_add(1);
@@ -222,10 +222,10 @@ impl CardModel {
     }
 
     /// A ring cannot be read: one completion says so in the slot that was reserved, and the queue pair is over.
-    pub(super) fn fatal(&mut self, qpn: u32, of: Of, memory: &mut dyn HostMemory) {
+    pub(super) fn fatal(&mut self, qpn: u32, ended: Completion, memory: &mut dyn HostMemory) {
         self.count(Counter::ReadFailed);
         self.count(Counter::LocalError);
-        self.complete(qpn, unreadable(of), memory);
+        self.complete(qpn, ended, memory);
         self.fatal_silently(qpn);
     }
 

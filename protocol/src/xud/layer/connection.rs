@@ -67,6 +67,7 @@ pub(super) struct Queues(Vec<Box<VecDeque<u32>>>);
 const KEPT: usize = 16;
 const KEPT_ROOM: usize = 1_024;
 
+#[expect(clippy::box_collection, reason = "boxed where they are used")]
 impl Queues {
     pub fn take(&mut self) -> Box<VecDeque<u32>> {
         self.0.pop().unwrap_or_default()
