@@ -243,13 +243,13 @@ pub fn traffic(world: &mut World, batches: u64) -> Result<(), String> {
     let mut count = 0;
     let mut accesses = 0;
     for batch in 0..batches {
-        for index in 0..3 {
+        for (index, window) in WINDOWS.into_iter().enumerate() {
             if batch == 0 || world.dice.chance(15) {
                 if world.dice.chance(50) {
-                    world.close(WINDOWS[index]);
+                    world.close(window);
                 }
                 let grant = grant(world, index);
-                world.open(WINDOWS[index], grant);
+                world.open(window, grant);
             }
         }
         let mut packets = Vec::new();
