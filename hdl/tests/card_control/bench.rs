@@ -121,10 +121,7 @@ impl Rtl {
     }
 
     /// Reads an output of more than 64 bits.
-    #[allow(
-        dead_code,
-        reason = "one of the two tests that share this bench has such outputs"
-    )]
+    #[allow(dead_code, reason = "for blocks with such outputs, in another test")]
     pub fn wide(&mut self, name: &'static str) -> Vec<u64> {
         let port = self.port(name);
         self.model.words(port)

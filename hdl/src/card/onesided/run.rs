@@ -44,7 +44,7 @@ hdl_module! {
     /// the payload), Reply and perhaps Answer, Bytes. A refusal goes to Drain.
     /// Steps of an answer: ... Branch, Claim, Claimed (the request cannot time out any more), Fit, Look, Looked, Write, Words
     /// or Word, Landed, Drain, Reply, End.
-    /// Latency: a WRITE of n words takes 37 + n clocks and the time of the DMA engine.
+    /// Latency: some 40 clocks, one for each word of a WRITE, and the time of the DMA engines.
     pub struct CardOneSidedRun {
         /// Clock.
         pub clk: Signal<In, Clock>,
