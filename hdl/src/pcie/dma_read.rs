@@ -259,8 +259,11 @@ impl Logic for DmaRead {
         }
         self.m_busy.next = self.count.q.val().any();
 
-        if self.clear.val() {
+        // A TLP that is offered stays until it is taken, also through a function-level reset.
+        if self.rst.val() | (self.flr.val() & self.fire.val()) {
             self.valid.d.next = false;
+        }
+        if self.clear.val() {
             self.count.d.next = 0.into();
         }
     }

@@ -48,9 +48,8 @@ fn run(seed: u64, stall: u8, length: u32) -> [Side; 2] {
     let mut quiet = 0;
     while quiet < QUIET {
         quiet += 1;
-        for at in 0..2 {
+        for (at, side) in sides.iter_mut().enumerate() {
             let host = &mut pair.hosts[at];
-            let side = &mut sides[at];
             let between = !host.card.is_sending();
             host.card.clock(Some(&mut host.memory));
             if between && host.card.is_sending() {

@@ -78,8 +78,8 @@ fn exchange(pair: &mut Pair, dice: &mut Dice, queues: &mut [Vec<Queue>; 2], regi
             queue.posted = queue.posted.wrapping_add(1);
         }
         pair.run(40_000);
-        for at in 0..2 {
-            for queue in &mut queues[at] {
+        for (at, own) in queues.iter_mut().enumerate() {
+            for queue in own {
                 let new = pair.completions(at, queue);
                 let of = |of| new.iter().filter(|done| done.of == of).count();
                 assert_eq!((of(Of::Send), of(Of::Receive)), (1, 1), "{}", queue.qpn);
@@ -107,12 +107,12 @@ fn xud_02_14_the_largest_card_works_at_both_ends_of_its_numbers() {
     let mut pair = Pair::rtl_of(&library, &config);
     let regions = regions();
     let mut queues = [(); 2].map(|()| QPNS.map(|qpn| Queue::new(qpn, [3, 3, 5])).to_vec());
-    for at in 0..2 {
+    for (at, own) in queues.iter().enumerate() {
         pair.open(at, 512);
         for region in &regions {
             pair.set_region(at, region);
         }
-        for queue in &queues[at] {
+        for queue in own {
             pair.create(at, queue);
         }
     }
@@ -147,11 +147,11 @@ fn xud_02_14_the_largest_card_works_at_both_ends_of_its_numbers() {
     let statuses: Vec<Outcome> = ended.iter().map(|done| done.status).collect();
     assert_eq!(statuses, [Outcome::LocalProtection; 3]);
     assert_eq!(pair.counter(0, Counter::BadDoorbell), 2);
-    for at in 0..2 {
+    for (at, own) in queues.iter().enumerate() {
         for counter in [Counter::Rnr, Counter::BadQp, Counter::AckUnknown] {
             assert_eq!(pair.counter(at, counter), 0, "{counter:?}");
         }
-        for queue in &queues[at] {
+        for queue in own {
             pair.destroy(at, queue);
         }
     }
