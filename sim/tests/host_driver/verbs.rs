@@ -332,7 +332,7 @@ fn opening_refuses_other_devices_and_versions_and_names_both() {
         open(0, 7).unwrap(),
         "register id reads 0x00000007: not a Tributary card (0x54524e43)"
     );
-    let driver = MapVersion { major: 1, minor: 0 };
+    let driver = MapVersion { major: 1, minor: 1 };
     let text = format!("the card's register map has version 2.3, this driver knows {driver}");
     assert_eq!(open(4, 0x2_0003), Some(text));
     assert_eq!(
