@@ -199,7 +199,6 @@ module switch_crosspoint_d512 (
 
         load_reg <= !loaded_reg & !load_reg & (base_reg != head_reg);
 
-        final_word_reg <= head_1_reg == base_reg;
         if (rd_go) begin
             final_word_reg <= head_2_reg == base_reg;
         end

@@ -6,8 +6,8 @@
 // flushes. Zeros stand for the ICRC. Never stalls but for payload that has not come.
 // A request is taken before its payload comes, and its headers and head are made. If an
 // acknowledgement comes before the payload, that frame is given up, and made again later.
-// Latency: 3 clocks from taking an acknowledgement to its first item, 4 for a request; from
-// the last word of payload 1 to m_sure, 2 to its item.
+// Latency: 4 clocks from taking a request or an acknowledgement to its first item; from the
+// last word of payload 1 to m_sure, 2 to its item.
 // Stages: 1 part; 2 chosen; 3 item. Beside it the IPv4 checksum: 1 record; 2 length; 3 to 5
 // sum.
 //
@@ -86,6 +86,12 @@ module xud_tx_items (
     reg  [2:0] part_reg;
     reg  [8:0] step_reg;         // The word of headers that is due, a bit each.
     reg  second_reg;             // The second half of the head is due.
+    reg  a_valid_reg;            // An acknowledgement that waits.
+    reg  [15:0] a_node_reg;
+    reg  [23:0] a_peer_reg;
+    reg  [23:0] a_psn_reg;
+    reg  a_echo_reg;
+    reg  [127:0] a_body_reg;
     reg  p_valid_reg;            // A request that waits, or whose payload does.
     reg  [15:0] p_node_reg;
     reg  [23:0] p_peer_reg;
@@ -259,8 +265,8 @@ module xud_tx_items (
             p_valid_next = 1'b0;
         end
         if (take_send | take_ack) begin
-            ack_next = s_ak_valid;
-            short_next = s_ak_valid & !s_ak_echo;
+            ack_next = a_valid_reg;
+            short_next = a_valid_reg & !a_echo_reg;
             node_next = p_node_reg;
             peer_next = p_peer_reg;
             psn_next = p_psn_reg;
@@ -271,15 +277,15 @@ module xud_tx_items (
             total_next = p_len_reg + {8'd0, p_head_len_reg};
             begun_next = 1'b0;
             dropped_next = 1'b0;
-        end
-        if (take_ack) begin
-            node_next = s_ak_node;
-            peer_next = s_ak_peer;
-            psn_next = s_ak_psn;
-            body_next = s_ak_body;
-            head_len_next = 5'd0;
-            payload_next = 1'b0;
-            total_next = 13'd0;
+            if (a_valid_reg) begin
+                node_next = a_node_reg;
+                peer_next = a_peer_reg;
+                psn_next = a_psn_reg;
+                body_next = a_body_reg;
+                head_len_next = 5'd0;
+                payload_next = 1'b0;
+                total_next = 13'd0;
+            end
         end
         choice = 12'd0;
         bytes = 4'd8;
@@ -327,7 +333,7 @@ module xud_tx_items (
                         dropped_next = s_pl_error;
                         fails_s_valid = s_pl_error;
                     end
-                end else if (!begun_reg & s_ak_valid & room) begin
+                end else if (!begun_reg & a_valid_reg & room) begin
                     dropped_next = 1'b1;
                     part_next = PART_FLUSH;
                 end
@@ -350,9 +356,9 @@ module xud_tx_items (
     end
 
     assign open = ((part_reg == PART_IDLE) | (part_reg == PART_FLUSH)) & room;
-    assign s_ak_ready = open;
-    assign take_ack = open & s_ak_valid;
-    assign take_send = open & !s_ak_valid & p_valid_reg & fails_s_ready;
+    assign s_ak_ready = !a_valid_reg;
+    assign take_ack = open & a_valid_reg;
+    assign take_send = open & !a_valid_reg & p_valid_reg & fails_s_ready;
     assign checksum = ~(folded_reg[15:0] + {15'd0, folded_reg[16]});
     assign behind_head = payload_reg ? PART_PAYLOAD : PART_END;
     assign behind_header = (|head_len_reg) ? PART_HEAD : behind_head;
@@ -415,6 +421,12 @@ module xud_tx_items (
         part_reg = 3'd0;
         step_reg = 9'd0;
         second_reg = 1'b0;
+        a_valid_reg = 1'b0;
+        a_node_reg = 16'd0;
+        a_peer_reg = 24'd0;
+        a_psn_reg = 24'd0;
+        a_echo_reg = 1'b0;
+        a_body_reg = 128'd0;
         p_valid_reg = 1'b0;
         p_node_reg = 16'd0;
         p_peer_reg = 24'd0;
@@ -457,6 +469,18 @@ module xud_tx_items (
     end
 
     always @(posedge clk) begin
+        if (take_ack) begin
+            a_valid_reg <= 1'b0;
+        end
+        if (s_ak_valid & !a_valid_reg) begin
+            a_valid_reg <= 1'b1;
+            a_node_reg <= s_ak_node;
+            a_peer_reg <= s_ak_peer;
+            a_psn_reg <= s_ak_psn;
+            a_echo_reg <= s_ak_echo;
+            a_body_reg <= s_ak_body;
+        end
+
         pad_reg <= 2'd0 - total_reg[1:0];
         pieces_reg <= pieces_next_sum[12:2];
         ip_length_reg <= short_reg ? 16'd48 : {3'd0, pieces_next_sum[12:2] + 11'd15, 2'd0};
@@ -503,6 +527,7 @@ module xud_tx_items (
         if (rst) begin
             part_reg <= PART_IDLE;
             step_reg <= 9'd1;
+            a_valid_reg <= 1'b0;
             p_valid_reg <= 1'b0;
             s2_valid_reg <= 1'b0;
             s3_valid_reg <= 1'b0;

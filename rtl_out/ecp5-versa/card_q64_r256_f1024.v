@@ -110,10 +110,10 @@ module card_q64_r256_f1024 (
 
     // Registers
     reg  soft_reg;  // The card is reset below its registers.
+    reg  stop_reg;  // Nothing new may begin. A clock late: a command waits until the card has been idle for 16 clocks.
     reg  idle_reg;  // Nothing was under way in the clock before.
 
     // Signals
-    wire stop;                             // Nothing new may begin.
     wire completer_reg_wr_valid;
     wire [21:0] completer_reg_wr_addr;
     wire [31:0] completer_reg_wr_data;
@@ -951,7 +951,7 @@ module card_q64_r256_f1024 (
         .cfg_word        (regs_cfg_word),
         .cfg_data        (regs_cfg_data),
         .cfg_mtu         (regs_cfg_mtu),
-        .hold            (stop),
+        .hold            (stop_reg),
         .m_idle          (send_m_idle),
         .m_fatal_valid   (send_m_fatal_valid),
         .m_fatal_qpn     (send_m_fatal_qpn),
@@ -1083,7 +1083,7 @@ module card_q64_r256_f1024 (
         .cfg_word        (regs_cfg_word),
         .cfg_data        (regs_cfg_data),
         .cfg_mtu         (regs_cfg_mtu),
-        .hold            (stop),
+        .hold            (stop_reg),
         .s_rq_valid      (recv_s_rq_valid),
         .s_rq_ready      (recv_s_rq_ready),
         .s_rq_drop       (recv_s_rq_drop),
@@ -1179,7 +1179,7 @@ module card_q64_r256_f1024 (
     card_onesided_q64_f1024 one_sided (
         .clk             (clk),
         .rst             (soft_reg),
-        .hold            (stop),
+        .hold            (stop_reg),
         .m_idle          (one_sided_m_idle),
         .cfg_mtu         (regs_cfg_mtu),
         .cfg_valid       (regs_cfg_valid),
@@ -1762,7 +1762,6 @@ module card_q64_r256_f1024 (
     );
 
     // Combinational logic
-    assign stop = regs_hold | !regs_cfg_enable;
     assign m_tx_wr_req_tlp_valid = write_m_tx_wr_req_tlp_valid;
     assign m_axis_tx_tvalid = guard_m_axis_tvalid;
     assign recv_s_rq_valid = rx_m_rq_valid & !rx_m_rq_one_sided & !one_sided_m_ours;
@@ -1789,11 +1788,13 @@ module card_q64_r256_f1024 (
     // Clocked logic
     initial begin
         soft_reg = 1'b0;
+        stop_reg = 1'b0;
         idle_reg = 1'b0;
     end
 
     always @(posedge clk) begin
         soft_reg <= regs_m_reset;
+        stop_reg <= regs_hold | !regs_cfg_enable;
 
         idle_reg <= send_m_idle
             & recv_m_idle

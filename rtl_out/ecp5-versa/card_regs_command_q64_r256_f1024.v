@@ -432,14 +432,8 @@ module card_regs_command_q64_r256_f1024 (
                 waited_next = 24'd0;
                 bad_next = 1'b0;
                 state_next = STATE_READ1;
-                if (of_region) begin
+                if (of_region | of_window) begin
                     state_next = STATE_FETCH;
-                end
-                if (of_window) begin
-                    state_next = STATE_HOLD;
-                    if (is_open) begin
-                        state_next = STATE_FETCH;
-                    end
                 end
                 if ((of_region & (|{8'd0, index_reg[23:8]}))
                     | (of_window & (|index_reg[23:8]))
@@ -577,7 +571,7 @@ module card_regs_command_q64_r256_f1024 (
                         state_next = STATE_REGION;
                     end
                 end
-                if (code_reg == CLEAR_REGION) begin
+                if ((code_reg == CLEAR_REGION) | (code_reg == CLOSE_WINDOW)) begin
                     state_next = STATE_HOLD;
                 end
                 if (is_open) begin

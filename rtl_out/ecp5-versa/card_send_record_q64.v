@@ -215,7 +215,7 @@ module card_send_record_q64 (
                     state_reg <= RECORD_STATE_ROOM;
                     if (m_sd_ready) begin
                         state_reg <= RECORD_STATE_SET;
-                        read_reg <= |s_len;
+                        read_reg <= (|s_len) & !s_kind[0];
                     end
                     if (|s_outcome) begin
                         local_error_reg <= 1'b1;

@@ -339,6 +339,10 @@ module dma_read (
             first_be_reg <= split_m_first_be;
             last_be_reg <= split_m_last_be;
         end
+        if (rst | (flr & fire)) begin
+            valid_reg <= 1'b0;
+        end
+
         if (begins & !ends) begin
             count_reg <= count_reg + 7'd1;
         end
@@ -346,7 +350,6 @@ module dma_read (
             count_reg <= count_reg - 7'd1;
         end
         if (clear) begin
-            valid_reg <= 1'b0;
             count_reg <= 7'd0;
         end
     end

@@ -17,8 +17,8 @@ module red_lane_choose (
     input  wire        clk,         // Clock.
 
     // Stream in
-    input  wire [5:0]  s_op,        // Operation.
-    input  wire [1:0]  s_word,      // Index of the word in its frame.
+    input  wire [5:0]  s_op,        // Operation; one clock before s_a.
+    input  wire [1:0]  s_word,      // Index of the word in its frame, with it.
     input  wire        s_ieee_nan,  // A number beats a quiet NaN only, not a signalling one, in MINNUM and MAXNUM.
     input  wire [63:0] s_a,         // Accumulator.
     input  wire [63:0] s_b,         // Incoming word.
@@ -40,6 +40,14 @@ module red_lane_choose (
 );
 
     // Registers
+    reg  [5:0] op_reg;        // What the operation is.
+    reg  sum_reg;
+    reg  bitwise_reg;
+    reg  repsum_reg;
+    reg  index_reg;
+    reg  floating_reg;
+    reg  maximum_reg;
+    reg  number_reg;
     reg  s1_take_b_reg;
     reg  s1_tie_reg;
     reg  s1_quiet_reg;
@@ -78,14 +86,8 @@ module red_lane_choose (
     reg  s6_other_reg;
 
     // Signals
-    wire sum;
-    wire bitwise;
-    wire repsum;
     wire loc;
-    wire index;
-    wire floating;
-    wire maximum;
-    wire number;
+    wire is_index;
     wire a_sign;
     wire b_sign;
     wire a_signalling;
@@ -98,27 +100,21 @@ module red_lane_choose (
     wire [63:0] chosen;
 
     // Combinational logic
-    assign bitwise = s_op[5:4] == 2'd0;
-    assign repsum = s_op[5:4] == 2'd3;
-    assign sum = (s_op[5:4] == 2'd1) & s_op[2];
     assign loc = s_op[1];
-    assign index = loc & s_word[0];
-    assign floating = s_op[5] & !index;
-    assign maximum = (loc & s_word[1]) | (!loc & s_op[0]);
-    assign number = s_op[2];
+    assign is_index = loc & s_word[0];
     assign a_sign = s_a[63];
     assign b_sign = s_b[63];
-    assign below = (a_sign ^ b_sign) ? (a_sign ^ index) : (s_lt ^ (floating & a_sign));
-    assign by_number = below ^ !maximum;
+    assign below = (a_sign ^ b_sign) ? (a_sign ^ index_reg) : (s_lt ^ (floating_reg & a_sign));
+    assign by_number = below ^ !maximum_reg;
     assign a_signalling = s_a_nan & !s_a[51];
     assign b_signalling = s_b_nan & !s_b[51];
-    assign nan_wins = !number | (s_ieee_nan & (a_signalling | b_signalling));
+    assign nan_wins = !number_reg | (s_ieee_nan & (a_signalling | b_signalling));
 
     always @(*) begin
         by_nan = s_a_nan ^ nan_wins;
         if (s_a_nan & s_b_nan) begin
             by_nan = s_low_lt;
-            if ((!number | s_ieee_nan) & (a_signalling ^ b_signalling)) begin
+            if ((!number_reg | s_ieee_nan) & (a_signalling ^ b_signalling)) begin
                 by_nan = b_signalling;
             end
         end
@@ -132,6 +128,14 @@ module red_lane_choose (
 
     // Clocked logic
     initial begin
+        op_reg = 6'd0;
+        sum_reg = 1'b0;
+        bitwise_reg = 1'b0;
+        repsum_reg = 1'b0;
+        index_reg = 1'b0;
+        floating_reg = 1'b0;
+        maximum_reg = 1'b0;
+        number_reg = 1'b0;
         s1_take_b_reg = 1'b0;
         s1_tie_reg = 1'b0;
         s1_quiet_reg = 1'b0;
@@ -171,41 +175,50 @@ module red_lane_choose (
     end
 
     always @(posedge clk) begin
+        op_reg <= s_op;
+        bitwise_reg <= s_op[5:4] == 2'd0;
+        repsum_reg <= s_op[5:4] == 2'd3;
+        sum_reg <= (s_op[5:4] == 2'd1) & s_op[2];
+        index_reg <= is_index;
+        floating_reg <= s_op[5] & !is_index;
+        maximum_reg <= (loc & s_word[1]) | (!loc & s_op[0]);
+        number_reg <= s_op[2];
+
         s1_take_b_reg <= by_number;
-        if (index) begin
+        if (index_reg) begin
             s1_take_b_reg <= by_index;
-        end else if (floating & (s_a_nan | s_b_nan)) begin
+        end else if (floating_reg & (s_a_nan | s_b_nan)) begin
             s1_take_b_reg <= by_nan;
         end
-        if (bitwise | repsum | sum) begin
+        if (bitwise_reg | repsum_reg | sum_reg) begin
             s1_take_b_reg <= 1'b0;
         end
 
         s1_tie_reg <= (s_eq & (a_sign == b_sign))
-            | (floating & s_a_nan & s_b_nan & s_low_eq & ((number & !s_ieee_nan) | (a_signalling == b_signalling)));
+            | (floating_reg & s_a_nan & s_b_nan & s_low_eq & ((number_reg & !s_ieee_nan) | (a_signalling == b_signalling)));
 
-        s1_quiet_reg <= floating
-            & !repsum
+        s1_quiet_reg <= floating_reg
+            & !repsum_reg
             & ((s_a_nan & s_b_nan) | ((s_a_nan | s_b_nan) & nan_wins));
 
-        s1_invalid_reg <= floating & !repsum & (a_signalling | b_signalling);
+        s1_invalid_reg <= floating_reg & !repsum_reg & (a_signalling | b_signalling);
 
         s1_a_reg <= s_a;
-        if (bitwise) begin
+        if (bitwise_reg) begin
             s1_a_reg <= s_a & s_b;
-            if (s_op[1]) begin
+            if (op_reg[1]) begin
                 s1_a_reg <= s_a | s_b;
-                if (s_op[0]) begin
+                if (op_reg[0]) begin
                     s1_a_reg <= s_a ^ s_b;
                 end
             end
         end
 
         s1_b_reg <= s_b;
-        s1_add_reg <= sum | repsum;
-        s1_repsum_reg <= repsum;
-        s1_zero_reg <= s_op == 6'd0;
-        s1_other_reg <= (s_op[5:4] != 2'd2) | !s_op[3];
+        s1_add_reg <= sum_reg | repsum_reg;
+        s1_repsum_reg <= repsum_reg;
+        s1_zero_reg <= op_reg == 6'd0;
+        s1_other_reg <= (op_reg[5:4] != 2'd2) | !op_reg[3];
 
         s2_x_reg <= s1_quiet_reg
             ? ({1'b0, chosen[62:52], 52'd0} | 64'h8000000000000 | {13'd0, chosen[50:0]})

@@ -81,6 +81,10 @@ module red_emit (
     reg  passing_reg;
     reg  [2:0] index_reg;
     reg  [3:0] word_reg;
+    // The pipeline moves, which is that nothing is held: registers of their own, for enables and
+    // for words.
+    reg  flows_reg;
+    reg  flows_words_reg;
     reg  [17:0] sum_base_reg;    // Checksum of the header: constant part, two sums, total, folded.
     reg  [16:0] sum_low_reg;
     reg  [18:0] sum_high_reg;
@@ -130,7 +134,7 @@ module red_emit (
     wire is_last;
     wire step;
     wire take;
-    wire flows;               // The pipeline moves.
+    wire stalls;              // A word is held from now on.
     wire [31:0] dfa;          // Destination address.
     wire [31:0] to;           // That of a result, one clock earlier.
     wire repsum;
@@ -189,10 +193,9 @@ module red_emit (
     // Combinational logic
     assign job_push = j_valid | p_valid;
     assign jobs_wr_data = p_valid ? ({2'd0, p_slot} | 4'd8) : {1'b0, j_index};
-    assign flows = !held_reg;
     assign is_last = word_reg == 4'd11;
-    assign step = busy_reg & flows;
-    assign take = !busy_reg | (flows & is_last);
+    assign step = busy_reg & flows_reg;
+    assign take = !busy_reg | (flows_reg & is_last);
     assign job_after = job_head_reg + 4'd1;
     assign done_valid = step & is_last & !passing_reg;
     assign done_index = index_reg;
@@ -264,6 +267,8 @@ module red_emit (
         end
     end
 
+    assign stalls = (q_valid_reg | held_reg) & !m_ready;
+
     // Clocked logic
     initial begin
         job_head_reg = 4'd0;
@@ -273,6 +278,8 @@ module red_emit (
         passing_reg = 1'b0;
         index_reg = 3'd0;
         word_reg = 4'd0;
+        flows_reg = 1'b0;
+        flows_words_reg = 1'b0;
         sum_base_reg = 18'd0;
         sum_low_reg = 17'd0;
         sum_high_reg = 19'd0;
@@ -331,19 +338,25 @@ module red_emit (
             job_some_reg <= 1'b1;
         end
 
-        if (flows) begin
+        if (flows_reg) begin
             c_valid_reg <= busy_reg;
             c_place_reg <= r_place;
-            c_data_reg <= q_data;
-            c_kept_reg <= b_data;
             c_same_reg <= b_same;
         end
-        if (!flows) begin
-            c_kept_reg <= c_buffered;
+        if (!flows_reg) begin
             c_same_reg <= 1'b0;
         end
-        if (!flows) begin
-            c_data_reg <= c_value;
+
+        if (flows_words_reg) begin
+            c_data_reg <= q_data;
+            c_kept_reg <= b_data;
+        end else begin
+            if (c_late_reg) begin
+                c_data_reg <= w_data;
+            end
+            if (c_same_reg) begin
+                c_kept_reg <= b_written;
+            end
         end
 
         c_vni_reg <= q_key[31:16];
@@ -354,11 +367,11 @@ module red_emit (
         c_m_reg <= q_m;
         c_key_reg <= passing_reg ? b_key : q_key[15:0];
 
-        c_late_reg <= flows
+        c_late_reg <= flows_reg
             ? (w_valid & (w_place == r_place))
             : (w_valid & (w_place == c_place_reg));
 
-        p_stale_reg <= flows & w_valid & c_is_value_reg & (w_place == c_place_reg);
+        p_stale_reg <= flows_reg & w_valid & c_is_value_reg & (w_place == c_place_reg);
         sum_base_reg <= {2'd0, cfg_address[15:0]} + {2'd0, cfg_address[31:16]} + 18'h864d;
         sum_low_reg <= {1'b0, to[15:0]} + {1'b0, q_key[31:16]};
         sum_high_reg <= {3'd0, to[31:16]} + {1'b0, sum_base_reg};
@@ -366,7 +379,7 @@ module red_emit (
         sum_folded_reg <= {1'b0, sum_all_reg[15:0]} + {13'd0, sum_all_reg[19:16]};
         checksum_reg <= ~(sum_folded_reg[15:0] + {15'd0, sum_folded_reg[16]});
 
-        if (flows) begin
+        if (flows_reg) begin
             c_is_reg <= 8'd1 << word_reg;
             c_type_reg <= word_reg == 4'd4;
             c_is_value_reg <= word_reg[3];
@@ -382,26 +395,30 @@ module red_emit (
             end
         end
 
-        if (flows) begin
+        if (flows_reg) begin
             p_valid_q_reg <= c_valid_reg;
             p_last_reg <= c_last_reg;
             p_codes_reg <= c_is_reg[7];
             p_repsum_reg <= repsum;
-            p_word_reg <= swap_m | {32'd0, kept_low} | {kept_high, 32'd0};
         end
-        if (p_stale_reg & !flows) begin
+
+        if (flows_words_reg) begin
+            p_word_reg <= swap_m | {32'd0, kept_low} | {kept_high, 32'd0};
+        end else if (p_stale_reg) begin
             p_word_reg <= late_m;
         end
 
-        if (flows) begin
+        if (flows_reg) begin
             q_valid_reg <= p_valid_q_reg;
             q_bytes_reg <= p_patched[63:16];
             q_last_reg <= p_last_reg;
         end
 
-        held_reg <= (q_valid_reg | held_reg) & !m_ready;
+        held_reg <= stalls;
+        flows_reg <= !stalls;
+        flows_words_reg <= !stalls;
 
-        if (flows) begin
+        if (flows_reg) begin
             held_data_reg <= leaving;
             held_last_reg <= q_last_reg;
         end
@@ -411,6 +428,7 @@ module red_emit (
             job_tail_reg <= 4'd0;
             job_some_reg <= 1'b0;
             busy_reg <= 1'b0;
+            flows_reg <= 1'b1;
             c_valid_reg <= 1'b0;
             p_valid_q_reg <= 1'b0;
             q_valid_reg <= 1'b0;
