@@ -510,7 +510,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 self.oldest.d.next = self.contexts.rd_data.val().get_bits::<16>(48);
                 self.newest.d.next = self.contexts.rd_data.val().get_bits::<16>(64);
                 self.state.d.next = State::Fetch;
-                self.fetching.d.next = !self.serving.q.val() & !self.flushed.q.val();
+                self.fetching.d.next =
+                    !self.serving.q.val() & !self.flushed.q.val() & !self.is_open.val();
                 if self.serving.q.val() {
                     self.word0.d.next = (self.contexts.rd_data.val().get_bits::<48>(0)
                         & self.keep.val())
