@@ -211,7 +211,9 @@ hdl_module! {
         global: Signal<Local, Bit>,
         known: Signal<Local, Bit>,
         resets_card: Signal<Local, Bit>,
-        starts: Signal<Local, Bit>,
+        /// A command begins, a clock late.
+        starts: DFF<Bit>,
+        start_data: DFF<Bits<32>>,
         /// The registers.
         enable: DFF<Bit>,
         node: DFF<Bits<16>>,
@@ -318,6 +320,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
             w2_there,
             w2_kind,
             w2_pair,
+            starts,
+            start_data,
             enable,
             node,
             mtu,
@@ -385,7 +389,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.global.next = self.acts.val() & self.w2_global.q.val();
         self.known.next = self.w2_arg.q.val() | self.w2_table.q.val() | self.w2_door.q.val();
         self.resets_card.next = false;
-        self.starts.next = false;
+        self.starts.d.next = false;
+        self.start_data.d.next = self.w2_data.q.val();
         self.selected.d.next = false;
         if self.global.val() {
             if self.w2_word.q.val() == self.at_control.val() {
@@ -407,7 +412,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
             }
             if self.w2_word.q.val() == self.at_command.val() {
                 self.known.next = true;
-                self.starts.next = true;
+                self.starts.d.next = true;
             }
             if self.w2_word.q.val() == self.at_moderation.val() {
                 self.known.next = true;
@@ -466,9 +471,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.command.clk.next = self.clk.val();
         self.command.rst.next = self.resetting.q.val();
         self.command.forget.next = self.hard.q.val();
-        self.command.start.next = self.starts.val();
-        self.command.start_code.next = self.w2_data.q.val().get_bits::<8>(0);
-        self.command.start_index.next = self.w2_data.q.val().get_bits::<24>(8);
+        self.command.start.next = self.starts.q.val();
+        self.command.start_code.next = self.start_data.q.val().get_bits::<8>(0);
+        self.command.start_index.next = self.start_data.q.val().get_bits::<24>(8);
         self.command.arg_en.next = self.acts.val() & self.w2_arg.q.val();
         self.command.arg_addr.next = self.w2_arg_index.q.val();
         self.command.arg_data.next = self.w2_data.q.val();
@@ -626,6 +631,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         if self.rst.val() {
             self.w1_valid.d.next = false;
             self.w2_valid.d.next = false;
+            self.starts.d.next = false;
             self.selected.d.next = false;
             self.door.d.next = false;
             self.bad_door.d.next = false;

@@ -221,6 +221,8 @@ hdl_module! {
         leads: Signal<Local, Bit>,
         pause: DFF<Bits<3>>,
         held: DFF<Bit>,
+        /// The state is Fetch.
+        fetching: DFF<Bit>,
         /// Clocks in which all has been idle.
         quiet: DFF<Bits<5>>,
         /// Clocks for which the command has waited.
@@ -305,6 +307,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             no_bytes,
             pause,
             held,
+            fetching,
             quiet,
             waited,
             flushed,
@@ -434,6 +437,13 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         self.set_out.d.next = false;
         self.flush_out.d.next = false;
         self.win_out.d.next = false;
+        self.fetching.d.next = false;
+        if self.fetching.q.val() & (self.step.q.val() != self.last.val()) {
+            self.arg0.d.next = self.arg.val();
+            self.arg1.d.next = self.arg0.q.val();
+            self.arg2.d.next = self.arg1.q.val();
+            self.arg3.d.next = self.arg2.q.val();
+        }
         match self.state.q.val() {
             State::Clear => {
                 self.contexts.rd_addr.next = self.sweep.q.val().get_bits::<LQ>(0);
@@ -471,6 +481,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 self.state.d.next = State::Read1;
                 if self.of_region.val() | self.of_window.val() {
                     self.state.d.next = State::Fetch;
+                    self.fetching.d.next = true;
                 }
                 if (self.of_region.val() & (self.index.q.val() >> self.lr.val()).any())
                     | (self.of_window.val() & self.index.q.val().get_bits::<16>(8).any())
@@ -480,10 +491,12 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 {
                     self.result.d.next = self.bad_index.val();
                     self.state.d.next = State::Finish;
+                    self.fetching.d.next = false;
                 }
                 if (self.code.q.val() == 0) | (self.code.q.val() > self.close_window.val()) {
                     self.result.d.next = self.bad_command.val();
                     self.state.d.next = State::Finish;
+                    self.fetching.d.next = false;
                 }
             }
             State::Read1 => {
@@ -497,6 +510,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 self.oldest.d.next = self.contexts.rd_data.val().get_bits::<16>(48);
                 self.newest.d.next = self.contexts.rd_data.val().get_bits::<16>(64);
                 self.state.d.next = State::Fetch;
+                self.fetching.d.next =
+                    !self.serving.q.val() & !self.flushed.q.val() & !self.is_open.val();
                 if self.serving.q.val() {
                     self.word0.d.next = (self.contexts.rd_data.val().get_bits::<48>(0)
                         & self.keep.val())
@@ -518,10 +533,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             }
             State::Fetch => {
                 if self.step.q.val() != self.last.val() {
-                    self.arg0.d.next = self.arg.val();
-                    self.arg1.d.next = self.arg0.q.val();
-                    self.arg2.d.next = self.arg1.q.val();
-                    self.arg3.d.next = self.arg2.q.val();
+                    self.fetching.d.next = true;
                     self.step.d.next = self.step.q.val() + 1;
                 } else {
                     self.state.d.next = State::Weigh;
@@ -833,6 +845,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             self.serving.d.next = false;
             self.pause.d.next = 0.into();
             self.held.d.next = false;
+            self.fetching.d.next = false;
             self.quiet.d.next = 0.into();
             self.flushed.d.next = false;
             self.cfg_out.d.next = false;

@@ -95,8 +95,9 @@ hdl_module! {
         trail: DFF<Bits<2>>,
         /// No byte is enabled.
         nothing: DFF<Bit>,
-        /// A register that is read: upper word.
+        /// A register that is read: upper word; the one being read is.
         upper: DFF<Bit>,
+        reads_upper: DFF<Bit>,
         /// The answer.
         count: DFF<Bits<12>>,
         refused: DFF<Bit>,
@@ -121,9 +122,37 @@ impl Logic for PcieCompleter {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, step, hdr, data, strb, here, long, reads, writes, answers, two, fits, whole,
-            addr, lead, trail, nothing, upper, count, refused, low, high, valid, wr_valid, wr_addr,
-            wr_data, wr_strb, rd_valid, bad
+            self,
+            clk,
+            step,
+            hdr,
+            data,
+            strb,
+            here,
+            long,
+            reads,
+            writes,
+            answers,
+            two,
+            fits,
+            whole,
+            addr,
+            lead,
+            trail,
+            nothing,
+            upper,
+            reads_upper,
+            count,
+            refused,
+            low,
+            high,
+            valid,
+            wr_valid,
+            wr_addr,
+            wr_data,
+            wr_strb,
+            rd_valid,
+            bad
         );
         self.wr_valid.d.next = false;
         self.rd_valid.d.next = false;
@@ -259,6 +288,7 @@ impl Logic for PcieCompleter {
             }
             self.wr_valid.d.next = self.writes.q.val() & !self.nothing.q.val();
             self.rd_valid.d.next = self.reads.q.val() & !self.nothing.q.val();
+            self.reads_upper.d.next = self.upper.q.val();
             self.upper.d.next = true;
             self.step.d.next = 5.into();
             if self.writes.q.val() {
@@ -278,7 +308,7 @@ impl Logic for PcieCompleter {
             self.low.d.next = self.reg_rd_data.val();
             self.valid.d.next = true;
             self.step.d.next = 6.into();
-            if self.wr_addr.q.val() != self.addr.q.val() {
+            if self.reads_upper.q.val() {
                 self.low.d.next = self.low.q.val();
                 self.high.d.next = self.reg_rd_data.val();
             } else if self.two.q.val() {

@@ -98,7 +98,8 @@ hdl_module! {
         /// The stages move.
         go: Signal<Local, Bit>,
         load: Signal<Local, Bit>,
-        at_end: Signal<Local, Bit>,
+        /// The next word is the last of the part.
+        at_end: DFF<Bit>,
         done: Signal<Local, Bit>,
         part: Signal<Local, Bits<42>>,
         address: Signal<Local, Bits<11>>,
@@ -132,10 +133,10 @@ impl Logic for DmaDeliver {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, asked, want, there, bad, held, slot, word, to, last, offset, tail, ctx,
-            start, error, extra, tailing, a_valid, a_address, a_emit, a_last, a_give, a_offset,
-            a_tail, a_ctx, a_error, b_valid, b_emit, b_last, b_offset, b_tail, b_ctx, b_error,
-            prior, failed
+            self, clk, asked, want, there, bad, held, slot, word, to, at_end, last, offset, tail,
+            ctx, start, error, extra, tailing, a_valid, a_address, a_emit, a_last, a_give,
+            a_offset, a_tail, a_ctx, a_error, b_valid, b_emit, b_last, b_offset, b_tail, b_ctx,
+            b_error, prior, failed
         );
         self.leaving.clk.next = self.clk.val();
         self.leaving.rst.next = self.rst.val();
@@ -163,10 +164,9 @@ impl Logic for DmaDeliver {
         self.want_slot.next = self.want.q.val();
 
         // Stage 0: words of the part at hand; the next part if it is there.
-        self.at_end.next = self.word.q.val() == self.to.q.val();
         self.done.next = self.go.val()
             & self.held.q.val()
-            & (self.tailing.q.val() | (self.at_end.val() & !self.extra.q.val()));
+            & (self.tailing.q.val() | (self.at_end.q.val() & !self.extra.q.val()));
         self.load.next = self.there.q.val() & (self.done.val() | !self.held.q.val());
         self.order.m_ready.next = self.load.val();
         self.asked.d.next = self.order.m_valid.val() & !self.load.val();
@@ -176,7 +176,8 @@ impl Logic for DmaDeliver {
         if self.go.val() & self.held.q.val() {
             self.start.d.next = false;
             self.word.d.next = self.word.q.val() + 1;
-            self.tailing.d.next = self.at_end.val() & self.extra.q.val();
+            self.at_end.d.next = self.word.q.val() + 1 == self.to.q.val();
+            self.tailing.d.next = self.at_end.q.val() & self.extra.q.val();
         }
         if self.done.val() {
             self.held.d.next = false;
@@ -187,6 +188,8 @@ impl Logic for DmaDeliver {
             self.slot.d.next = self.part.val().get_bits::<5>(0);
             self.word.d.next = self.part.val().get_bits::<6>(5);
             self.to.d.next = self.part.val().get_bits::<6>(11);
+            self.at_end.d.next =
+                self.part.val().get_bits::<6>(5) == self.part.val().get_bits::<6>(11);
             self.start.d.next = self.part.val().get_bit(17);
             self.offset.d.next = self.part.val().get_bits::<3>(18);
             self.tail.d.next = self.part.val().get_bits::<3>(21);

@@ -165,7 +165,8 @@ hdl_module! {
         code: DFF<Bits<8>>,
         ready: Signal<Local, Bit>,
         allowed_now: Signal<Local, Bit>,
-        gone: Signal<Local, Bit>,
+        /// What the queue pair fetched is dropped; settled long before it counts.
+        gone: DFF<Bit>,
         pass: Signal<Local, Bit>,
         done: Signal<Local, Bit>,
         /// The queue pair ends: pulse; its context is to be marked, with what it holds.
@@ -193,6 +194,7 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         dff_setup!(
             self,
             clk,
+            gone,
             in_valid,
             in_data,
             in_error,
@@ -377,9 +379,9 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
             self.allowed.d.next = self.look_ok.val();
             self.allowed_now.next = self.look_ok.val();
         }
-        self.gone.next = self.contexts.rd_data.val().get_bit(21);
-        self.m_drop.next = self.ready.val() & self.gone.val() & self.drop_ready.val();
-        self.m_valid.next = self.ready.val() & !self.gone.val();
+        self.gone.d.next = self.contexts.rd_data.val().get_bit(21);
+        self.m_drop.next = self.ready.val() & self.gone.q.val() & self.drop_ready.val();
+        self.m_valid.next = self.ready.val() & !self.gone.q.val();
         self.pass.next = self.m_valid.val() & self.m_ready.val();
         self.done.next = self.pass.val() | self.m_drop.val();
         self.s_done.next = self.done.val();

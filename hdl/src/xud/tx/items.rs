@@ -152,6 +152,8 @@ hdl_module! {
         /// Pieces of 4 bytes of head and payload, rounded up.
         pieces: DFF<Bits<11>>,
         fails: FifoReg<48, 2>,
+        /// It has room for the failure of one more request.
+        fails_room: DFF<Bit>,
         /// Bytes of head and payload; pad; lengths of IPv4 and UDP.
         total: DFF<Bits<13>>,
         pad: DFF<Bits<2>>,
@@ -196,9 +198,9 @@ impl Logic for XudTxItems {
         dff_setup!(
             self, clk, a_valid, a_node, a_peer, a_psn, a_echo, a_body, p_valid, p_node, p_peer,
             p_psn, p_body, p_head, p_head_len, p_len, part, step, second, ack, short, node, peer,
-            psn, body, head, head_len, payload, begun, dropped, pieces, total, pad, ip_length,
-            udp_length, sum_nodes, sum_length, sum, folded, s2_valid, s2_choice, s2_data, s2_bytes,
-            s2_flush, s2_kind, s3_valid, s3_data, s3_bytes, s3_flush, s3_kind
+            psn, body, head, head_len, payload, begun, dropped, fails_room, pieces, total, pad,
+            ip_length, udp_length, sum_nodes, sum_length, sum, folded, s2_valid, s2_choice,
+            s2_data, s2_bytes, s2_flush, s2_kind, s3_valid, s3_data, s3_bytes, s3_flush, s3_kind
         );
         self.fails.clk.next = self.clk.val();
         self.fails.rst.next = self.rst.val();
@@ -233,7 +235,8 @@ impl Logic for XudTxItems {
         self.take_send.next = self.open.val()
             & !self.a_valid.q.val()
             & self.p_valid.q.val()
-            & self.fails.s_ready.val();
+            & self.fails_room.q.val();
+        self.fails_room.d.next = self.fails.s_ready.val();
         if self.take_send.val() & !self.p_len.q.val().any() {
             self.p_valid.d.next = false;
         }
@@ -440,6 +443,7 @@ impl Logic for XudTxItems {
         self.m_flush.next = self.s3_flush.q.val();
         self.m_kind.next = self.s3_kind.q.val();
         if self.rst.val() {
+            self.fails_room.d.next = false;
             self.a_valid.d.next = false;
             self.p_valid.d.next = false;
             self.part.d.next = Part::Idle;
