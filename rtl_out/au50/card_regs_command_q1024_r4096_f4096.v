@@ -185,6 +185,7 @@ module card_regs_command_q1024_r4096_f4096 (
     reg  no_bytes_reg;
     reg  [2:0] pause_reg;
     reg  held_reg;
+    reg  fetching_reg;             // The state is Fetch.
     reg  [4:0] quiet_reg;          // Clocks in which all has been idle.
     reg  [23:0] waited_reg;        // Clocks for which the command has waited.
     reg  flushed_reg;              // The in-flight table has been flushed.
@@ -242,6 +243,7 @@ module card_regs_command_q1024_r4096_f4096 (
     reg  no_bytes_next;
     reg  [2:0] pause_next;
     reg  held_next;
+    reg  fetching_next;             // The state is Fetch.
     reg  [4:0] quiet_next;          // Clocks in which all has been idle.
     reg  [23:0] waited_next;        // Clocks for which the command has waited.
     reg  flushed_next;              // The in-flight table has been flushed.
@@ -399,6 +401,13 @@ module card_regs_command_q1024_r4096_f4096 (
         set_out_next = 1'b0;
         flush_out_next = 1'b0;
         win_out_next = 1'b0;
+        fetching_next = 1'b0;
+        if (fetching_reg & (step_reg != last)) begin
+            arg0_next = arg;
+            arg1_next = arg0_reg;
+            arg2_next = arg1_reg;
+            arg3_next = arg2_reg;
+        end
         case (state_reg)
             STATE_CLEAR: begin
                 contexts_rd_addr = sweep_reg[9:0];
@@ -434,16 +443,19 @@ module card_regs_command_q1024_r4096_f4096 (
                 state_next = STATE_READ1;
                 if (of_region | of_window) begin
                     state_next = STATE_FETCH;
+                    fetching_next = 1'b1;
                 end
                 if ((of_region & (|{12'd0, index_reg[23:12]}))
                     | (of_window & (|index_reg[23:8]))
                     | (!of_region & !of_window & (|{10'd0, index_reg[23:10]}))) begin
                     result_next = BAD_INDEX;
                     state_next = STATE_FINISH;
+                    fetching_next = 1'b0;
                 end
                 if ((code_reg == 8'd0) | (code_reg > CLOSE_WINDOW)) begin
                     result_next = BAD_COMMAND;
                     state_next = STATE_FINISH;
+                    fetching_next = 1'b0;
                 end
             end
             STATE_READ1: begin
@@ -457,6 +469,7 @@ module card_regs_command_q1024_r4096_f4096 (
                 oldest_next = contexts_rd_data[63:48];
                 newest_next = contexts_rd_data[79:64];
                 state_next = STATE_FETCH;
+                fetching_next = !serving_reg & !flushed_reg & !is_open;
                 if (serving_reg) begin
                     word0_next = (contexts_rd_data[47:0] & KEEP) | {45'd0, ERROR};
                     state_next = STATE_SHAPE;
@@ -476,10 +489,7 @@ module card_regs_command_q1024_r4096_f4096 (
             end
             STATE_FETCH: begin
                 if (step_reg != last) begin
-                    arg0_next = arg;
-                    arg1_next = arg0_reg;
-                    arg2_next = arg1_reg;
-                    arg3_next = arg2_reg;
+                    fetching_next = 1'b1;
                     step_next = step_reg + 4'd1;
                 end else begin
                     state_next = STATE_WEIGH;
@@ -844,6 +854,7 @@ module card_regs_command_q1024_r4096_f4096 (
         no_bytes_reg = 1'b0;
         pause_reg = 3'd0;
         held_reg = 1'b0;
+        fetching_reg = 1'b0;
         quiet_reg = 5'd0;
         waited_reg = 24'd0;
         flushed_reg = 1'b0;
@@ -890,6 +901,7 @@ module card_regs_command_q1024_r4096_f4096 (
         no_bytes_reg <= no_bytes_next;
         pause_reg <= pause_next;
         held_reg <= held_next;
+        fetching_reg <= fetching_next;
         quiet_reg <= quiet_next;
         waited_reg <= waited_next;
         flushed_reg <= flushed_next;
@@ -914,6 +926,7 @@ module card_regs_command_q1024_r4096_f4096 (
             serving_reg <= 1'b0;
             pause_reg <= 3'd0;
             held_reg <= 1'b0;
+            fetching_reg <= 1'b0;
             quiet_reg <= 5'd0;
             flushed_reg <= 1'b0;
             cfg_out_reg <= 1'b0;

@@ -190,6 +190,8 @@ module card_regs_q1024_r4096_f4096 (
     reg  w2_there_reg;
     reg  [1:0] w2_kind_reg;
     reg  [9:0] w2_pair_reg;
+    reg  starts_reg;               // A command begins, a clock late.
+    reg  [31:0] start_data_reg;
     reg  enable_reg;               // The registers.
     reg  [15:0] node_reg;
     reg  [12:0] mtu_reg;
@@ -221,7 +223,6 @@ module card_regs_q1024_r4096_f4096 (
     wire global_sig;
     reg  known;
     reg  resets_card;
-    reg  starts;
     wire bad_doors;
     wire [11:0] rd_page;
     wire [9:0] rd_word;
@@ -230,6 +231,7 @@ module card_regs_q1024_r4096_f4096 (
     wire [35:0] with_write;
     wire [35:0] with_door;
     wire [35:0] events;
+    reg  starts_next;                 // A command begins, a clock late.
     reg  enable_next;                 // The registers.
     reg  [15:0] node_next;
     reg  [12:0] mtu_next;
@@ -257,9 +259,9 @@ module card_regs_q1024_r4096_f4096 (
         .clk             (clk),
         .rst             (resetting_reg),
         .forget          (hard_reg),
-        .start           (starts),
-        .start_code      (w2_data_reg[7:0]),
-        .start_index     (w2_data_reg[31:8]),
+        .start           (starts_reg),
+        .start_code      (start_data_reg[7:0]),
+        .start_index     (start_data_reg[31:8]),
         .arg_en          (command_arg_en),
         .arg_addr        (w2_arg_index_reg),
         .arg_data        (w2_data_reg),
@@ -377,7 +379,7 @@ module card_regs_q1024_r4096_f4096 (
         select_next = select_reg;
         known = w2_arg_reg | w2_table_reg | w2_door_reg;
         resets_card = 1'b0;
-        starts = 1'b0;
+        starts_next = 1'b0;
         selected_next = 1'b0;
         if (global_sig) begin
             if (w2_word_reg == AT_CONTROL) begin
@@ -399,7 +401,7 @@ module card_regs_q1024_r4096_f4096 (
             end
             if (w2_word_reg == AT_COMMAND) begin
                 known = 1'b1;
-                starts = 1'b1;
+                starts_next = 1'b1;
             end
             if (w2_word_reg == AT_MODERATION) begin
                 known = 1'b1;
@@ -459,6 +461,8 @@ module card_regs_q1024_r4096_f4096 (
         w2_there_reg = 1'b0;
         w2_kind_reg = 2'd0;
         w2_pair_reg = 10'd0;
+        starts_reg = 1'b0;
+        start_data_reg = 32'd0;
         enable_reg = 1'b0;
         node_reg = 16'd0;
         mtu_reg = 13'd0;
@@ -518,6 +522,7 @@ module card_regs_q1024_r4096_f4096 (
 
         w2_pair_reg <= w1_pair[9:0];
         w2_there_reg <= !(|{10'd0, w1_pair[11:10]});
+        start_data_reg <= w2_data_reg;
         door_reg <= acts & w2_door_reg & w2_there_reg;
         door_pair_reg <= w2_pair_reg;
         door_kind_reg <= w2_kind_reg;
@@ -564,6 +569,7 @@ module card_regs_q1024_r4096_f4096 (
             end
         end
 
+        starts_reg <= starts_next;
         enable_reg <= enable_next;
         node_reg <= node_next;
         mtu_reg <= mtu_next;
@@ -575,6 +581,7 @@ module card_regs_q1024_r4096_f4096 (
         if (rst) begin
             w1_valid_reg <= 1'b0;
             w2_valid_reg <= 1'b0;
+            starts_reg <= 1'b0;
             selected_reg <= 1'b0;
             door_reg <= 1'b0;
             bad_write_reg <= 1'b0;

@@ -76,6 +76,7 @@ module dma_deliver (
     reg  error_reg;
     reg  extra_reg;             // The bytes of the last word of the buffer fill a word of their own.
     reg  tailing_reg;           // That one is next.
+    reg  at_end_reg;            // The next word is the last of the part.
     reg  a_valid_reg;           // Stage 1: address, a word comes of it, it is the request's last, the part's last.
     reg  [10:0] a_address_reg;
     reg  a_emit_reg;
@@ -100,7 +101,6 @@ module dma_deliver (
     wire s_extra;
     wire go;                     // The stages move.
     wire load;
-    wire at_end;
     wire done;
     wire [41:0] part;
     wire [10:0] address;
@@ -168,8 +168,7 @@ module dma_deliver (
         | {1'b0, s_last, 40'd0}
         | {s_extra, 41'd0};
     assign want_slot = want_reg;
-    assign at_end = word_reg == to_reg;
-    assign done = go & held_reg & (tailing_reg | (at_end & !extra_reg));
+    assign done = go & held_reg & (tailing_reg | (at_end_reg & !extra_reg));
     assign load = there_reg & (done | !held_reg);
     assign address = {slot_reg, 6'd0} | {5'd0, word_reg};
     assign rd_en = go;
@@ -278,6 +277,7 @@ module dma_deliver (
         error_reg = 1'b0;
         extra_reg = 1'b0;
         tailing_reg = 1'b0;
+        at_end_reg = 1'b0;
         a_valid_reg = 1'b0;
         a_address_reg = 11'd0;
         a_emit_reg = 1'b0;
@@ -307,7 +307,8 @@ module dma_deliver (
         if (go & held_reg) begin
             start_reg <= 1'b0;
             word_reg <= word_reg + 6'd1;
-            tailing_reg <= at_end & extra_reg;
+            at_end_reg <= (word_reg + 6'd1) == to_reg;
+            tailing_reg <= at_end_reg & extra_reg;
         end
         if (done) begin
             held_reg <= 1'b0;
@@ -318,6 +319,7 @@ module dma_deliver (
             slot_reg <= part[4:0];
             word_reg <= part[10:5];
             to_reg <= part[16:11];
+            at_end_reg <= part[10:5] == part[16:11];
             start_reg <= part[17];
             offset_reg <= part[20:18];
             tail_reg <= part[23:21];

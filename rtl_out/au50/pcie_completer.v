@@ -85,7 +85,8 @@ module pcie_completer (
     reg  [1:0] lead_reg;      // Bytes in front of the first that is enabled, behind the last.
     reg  [1:0] trail_reg;
     reg  nothing_reg;         // No byte is enabled.
-    reg  upper_reg;           // A register that is read: upper word.
+    reg  upper_reg;           // A register that is read: upper word; the one being read is.
+    reg  reads_upper_reg;
     reg  [11:0] count_reg;    // The answer.
     reg  refused_reg;
     reg  [31:0] low_reg;
@@ -168,6 +169,7 @@ module pcie_completer (
         trail_reg = 2'd0;
         nothing_reg = 1'b0;
         upper_reg = 1'b0;
+        reads_upper_reg = 1'b0;
         count_reg = 12'd0;
         refused_reg = 1'b0;
         low_reg = 32'd0;
@@ -277,6 +279,7 @@ module pcie_completer (
             end
             wr_valid_reg <= writes_reg & !nothing_reg;
             rd_valid_reg <= reads_reg & !nothing_reg;
+            reads_upper_reg <= upper_reg;
             upper_reg <= 1'b1;
             step_reg <= 3'd5;
             if (writes_reg) begin
@@ -294,7 +297,7 @@ module pcie_completer (
             low_reg <= reg_rd_data;
             valid_reg <= 1'b1;
             step_reg <= 3'd6;
-            if (wr_addr_reg != addr_reg) begin
+            if (reads_upper_reg) begin
                 low_reg <= low_reg;
                 high_reg <= reg_rd_data;
             end else if (two_reg) begin

@@ -112,6 +112,7 @@ module xud_tx_items (
     reg  begun_reg;              // Its payload has begun to come.
     reg  dropped_reg;            // It is not sent.
     reg  [10:0] pieces_reg;      // Pieces of 4 bytes of head and payload, rounded up.
+    reg  fails_room_reg;         // It has room for the failure of one more request.
     reg  [12:0] total_reg;       // Bytes of head and payload; pad; lengths of IPv4 and UDP.
     reg  [1:0] pad_reg;
     reg  [15:0] ip_length_reg;
@@ -358,7 +359,7 @@ module xud_tx_items (
     assign open = ((part_reg == PART_IDLE) | (part_reg == PART_FLUSH)) & room;
     assign s_ak_ready = !a_valid_reg;
     assign take_ack = open & a_valid_reg;
-    assign take_send = open & !a_valid_reg & p_valid_reg & fails_s_ready;
+    assign take_send = open & !a_valid_reg & p_valid_reg & fails_room_reg;
     assign checksum = ~(folded_reg[15:0] + {15'd0, folded_reg[16]});
     assign behind_head = payload_reg ? PART_PAYLOAD : PART_END;
     assign behind_header = (|head_len_reg) ? PART_HEAD : behind_head;
@@ -447,6 +448,7 @@ module xud_tx_items (
         begun_reg = 1'b0;
         dropped_reg = 1'b0;
         pieces_reg = 11'd0;
+        fails_room_reg = 1'b0;
         total_reg = 13'd0;
         pad_reg = 2'd0;
         ip_length_reg = 16'd0;
@@ -481,6 +483,7 @@ module xud_tx_items (
             a_body_reg <= s_ak_body;
         end
 
+        fails_room_reg <= fails_s_ready;
         pad_reg <= 2'd0 - total_reg[1:0];
         pieces_reg <= pieces_next_sum[12:2];
         ip_length_reg <= short_reg ? 16'd48 : {3'd0, pieces_next_sum[12:2] + 11'd15, 2'd0};
@@ -529,6 +532,7 @@ module xud_tx_items (
             step_reg <= 9'd1;
             a_valid_reg <= 1'b0;
             p_valid_reg <= 1'b0;
+            fails_room_reg <= 1'b0;
             s2_valid_reg <= 1'b0;
             s3_valid_reg <= 1'b0;
         end

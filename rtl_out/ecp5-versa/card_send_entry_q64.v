@@ -135,6 +135,7 @@ module card_send_entry_q64 (
     reg  atomic_reg;
     reg  no_such_length_reg;
     reg  [7:0] code_reg;
+    reg  gone_reg;              // What the queue pair fetched is dropped; settled long before it counts.
     reg  fatal_reg;             // The queue pair ends: pulse; its context is to be marked, with what it holds.
     reg  mark_reg;
     reg  [5:0] mark_qpn_reg;
@@ -153,7 +154,6 @@ module card_send_entry_q64 (
     wire [4:0] in_front;
     wire ready;
     reg  allowed_now;
-    wire gone;
     wire pass;
     wire done;
     reg  [7:0] head_next;
@@ -263,9 +263,8 @@ module card_send_entry_q64 (
 
     assign in_front = reads_reg ? HEAD_MAX : head_len_reg;
     assign ready = full_reg & (looked_reg | look_valid);
-    assign gone = contexts_rd_data[21];
-    assign m_drop = ready & gone & drop_ready;
-    assign m_valid = ready & !gone;
+    assign m_drop = ready & gone_reg & drop_ready;
+    assign m_valid = ready & !gone_reg;
     assign pass = m_valid & m_ready;
     assign done = pass | m_drop;
     assign s_done = done;
@@ -342,6 +341,7 @@ module card_send_entry_q64 (
         atomic_reg = 1'b0;
         no_such_length_reg = 1'b0;
         code_reg = 8'd0;
+        gone_reg = 1'b0;
         fatal_reg = 1'b0;
         mark_reg = 1'b0;
         mark_qpn_reg = 6'd0;
@@ -428,6 +428,7 @@ module card_send_entry_q64 (
             code_reg <= LENGTH_CODE;
         end
 
+        gone_reg <= contexts_rd_data[21];
         fatal_reg <= pass & failed_reg;
 
         if (pass) begin
