@@ -9,7 +9,7 @@ use tributary_sim::link::LinkConfig;
 use super::{pair, seed};
 
 /// Loss 1 %, duplication 1 %, reorder span 64.
-const BAD: LinkConfig = LinkConfig {
+pub const BAD: LinkConfig = LinkConfig {
     delay_slots: 20,
     reorder_slots: 64,
     loss: 0.01,

@@ -11,7 +11,10 @@ mod landing;
 mod large;
 mod model;
 mod onesided;
+mod onesided_driver;
 mod onesided_model;
+#[path = "../onesided_runs/mod.rs"]
+mod onesided_runs;
 mod regions;
 mod reset;
 mod traffic;
