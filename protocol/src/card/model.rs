@@ -271,7 +271,7 @@ impl CardModel {
 
     /// Writes a completion into its ring; its slot was reserved.
     fn complete(&mut self, qpn: u32, completion: Completion, memory: &mut dyn HostMemory) {
-        let Some(queue) = self.queues.get_mut(&qpn).filter(|queue| !queue.fatal) else {
+        let Some(queue) = self.queues.get_mut(&qpn) else {
             return;
         };
         queue.write_completion(completion, memory);

@@ -64,7 +64,7 @@ codes! {
         LocalOpcode = 15 "local_opcode",
         /// Host memory did not answer, or answered with an error; nothing was sent.
         LocalDma = 16 "local_dma",
-        /// A ring of the queue pair could not be read; the queue pair is in the state Error and has no more completions.
+        /// A ring of the queue pair could not be read; the queue pair is in the state Error. Requests in flight still end.
         LocalQueue = 17 "local_queue",
         /// One-sided: host memory there did not answer, or answered with an error.
         RemoteOperation = 18 "remote_operation",

@@ -37,6 +37,12 @@ fn run(mut pair: Pair, which: usize) -> Seen {
             pair.create(at, queue);
         }
     }
+    // Another key: what is sent to it is never answered.
+    let deaf = Queue {
+        q_key: 1,
+        ..Queue::new(3, [4, 4, 6])
+    };
+    pair.create(1, &deaf);
     let [mut queue, other] = queues;
     let to = |qpn| Peer { node: 1, qpn };
     let requests = [0, 1, 2].map(|wr_id| ReceiveRequest {
@@ -55,6 +61,10 @@ fn run(mut pair: Pair, which: usize) -> Seen {
     queue.posted = 1;
     let before = pair.completions(0, &queue);
     queue.consumed = before.len() as u16;
+    // On its way while the ring goes.
+    pair.post_sends(0, &queue, &[work(to(3), READABLE.base, 100, 13)]);
+    pair.settle(1_000 * CLOCK_NS);
+    queue.posted = 2;
     let (base, bytes) = queue.ring(which);
     assert!(pair.mapped(0).unmap(base));
     match which {
@@ -74,7 +84,7 @@ fn run(mut pair: Pair, which: usize) -> Seen {
     pair.post_sends(
         0,
         &Queue {
-            posted: 2,
+            posted: 3,
             ..queue.clone()
         },
         &[work(to(1), READABLE.base, 100, 12)],
@@ -93,6 +103,7 @@ fn run(mut pair: Pair, which: usize) -> Seen {
     for at in 0..2 {
         pair.destroy(at, &queue);
     }
+    pair.destroy(1, &deaf);
     alive(&mut pair, &mut dice, 1);
     alive(&mut pair, &mut dice, 3);
     pair.check();
@@ -107,13 +118,14 @@ fn run(mut pair: Pair, which: usize) -> Seen {
 }
 
 #[test]
-fn xud_02_a_ring_that_cannot_be_read_ends_its_queue_pair_with_one_completion() {
+fn xud_02_a_ring_that_cannot_be_read_ends_its_queue_pair_and_every_request_once() {
     for (which, of) in [(0, Of::Send), (1, Of::Receive)] {
         let seen = run(Pair::rtl(seed(), 32), which);
         assert_eq!(seen, run(Pair::model(), which));
-        let [ended] = seen.after[..] else {
+        let [ended, late] = seen.after[..] else {
             panic!("{seen:?}")
         };
+        assert_eq!((late.status, late.wr_id), (Outcome::Timeout, 13));
         assert_eq!(
             (ended.status, ended.of, ended.wr_id),
             (Outcome::LocalQueue, of, 0)

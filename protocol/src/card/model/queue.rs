@@ -59,7 +59,7 @@ pub(super) struct Flying {
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
     pub state: State,
-    /// A ring could not be read: no more completions.
+    /// A ring could not be read: nothing is taken from the line any more.
     pub fatal: bool,
     pub vector: u8,
     pub domain: u16,
