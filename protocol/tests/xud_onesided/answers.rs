@@ -77,7 +77,7 @@ fn xud_03_xud_13_an_answer_from_elsewhere_or_of_another_window_writes_nothing() 
         (wrong(|answer| answer.window.epoch = 4), Drop::AckEcho),
         (wrong(|answer| answer.window.msn = 4), Drop::AckEcho),
         (wrong(|answer| answer.psn = 4), Drop::AckUnknown),
-        (wrong(|answer| answer.dest_qp = 4), Drop::BadQp),
+        (wrong(|answer| answer.dest_qp = 4), Drop::AckUnknown),
     ] {
         let before = dropped(&pair, reason);
         assert_eq!(pair.reply(&packet), None);
