@@ -36,11 +36,7 @@ pub struct Arguments {
 /// Runs it.
 pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let design = choice::choose(&arguments.block, &arguments.sizes)?.emit()?;
-    let sources: Vec<(String, String)> = design
-        .modules
-        .into_iter()
-        .map(|module| (format!("{}.v", module.name), module.text))
-        .collect();
+    let sources = design.files();
     let options = SynthOptions {
         device: arguments.device,
         seeds: arguments.seeds,

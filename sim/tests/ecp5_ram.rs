@@ -30,11 +30,7 @@ fn model(files: &[(String, String)], top: &str, ecp5: bool) -> Model {
 
 fn compare<B: Block + Default>(width: u32, address_bits: u32) {
     let design = emit_block(&mut B::default()).unwrap();
-    let files: Vec<(String, String)> = design
-        .modules
-        .iter()
-        .map(|m| (format!("{}.v", m.name), m.text.clone()))
-        .collect();
+    let files = design.files();
     let mut inferred = model(&files, &design.top, false);
     let mut columns = model(&files, &design.top, true);
     let mut rng = SmallRng::seed_from_u64(u64::from(width * 100 + address_bits));

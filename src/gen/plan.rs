@@ -78,7 +78,7 @@ fn folder(name: Option<&str>, purpose: &str, choices: &[Choice]) -> Result<Folde
             {
                 None => modules.push(module),
                 Some(same) if *same == module => {}
-                Some(_) => bail!("two different modules would both be {}.v", module.name),
+                Some(_) => bail!("two different modules would both be {}", module.file_name()),
             }
         }
         tops.push(design.top);
@@ -100,7 +100,7 @@ fn folder(name: Option<&str>, purpose: &str, choices: &[Choice]) -> Result<Folde
 impl GeneratedFile {
     fn new(module: Module) -> Self {
         Self {
-            file: format!("{}.v", module.name),
+            file: module.file_name(),
             about: first_sentence(&module.doc),
             lines: module.text.lines().count(),
             text: module.text,

@@ -90,12 +90,7 @@ impl Recording {
 
     /// Replays the inputs in Verilator and compares the outputs before each clock.
     pub fn replay(&self, design: &Design, clocked: bool) {
-        let sources: Vec<(String, &str)> = design
-            .modules
-            .iter()
-            .map(|m| (format!("{}.v", m.name), m.text.as_str()))
-            .collect();
-        let library = Verilated::build(&BuildOptions::new(&design.top, &sources))
+        let library = Verilated::build(&BuildOptions::new(&design.top, &design.files()))
             .unwrap_or_else(|e| panic!("{}: {e}", design.top));
         let mut model = library.model().expect("a model");
         let port = |name: &String| model.port(name).expect("the Verilog has the port");
@@ -139,15 +134,7 @@ fn run(command: &mut Command, dir: &Path) -> Output {
 fn write(design: &Design) -> (PathBuf, Vec<String>) {
     let dir = target_dir().join("blocks").join(&design.top);
     fs::create_dir_all(&dir).expect("target can be written");
-    let files = design
-        .modules
-        .iter()
-        .map(|m| {
-            let file = format!("{}.v", m.name);
-            fs::write(dir.join(&file), &m.text).expect("target can be written");
-            file
-        })
-        .collect();
+    let files = design.write_to(&dir).expect("target can be written");
     (dir, files)
 }
 

@@ -9,17 +9,11 @@ use tributary_hdl::emit::{Design, emit_block};
 use tributary_hdl::prelude::*;
 use tributary_sim::verilate::{BuildOptions, Model, Port, Verilated};
 
-/// File names and texts of a design.
-pub fn sources(design: &Design) -> Vec<(String, String)> {
-    let file = |m: &tributary_hdl::emit::Module| (format!("{}.v", m.name), m.text.clone());
-    design.modules.iter().map(file).collect()
-}
-
 /// Verilates a block. Registers without a reset start at random, and a word of a block RAM that is read while it is
 /// written comes out wrong.
 pub fn build<B: Block>(mut block: B) -> Verilated {
     let design = emit_block(&mut block).expect("the block is writable");
-    verilate(&design.top, &sources(&design))
+    verilate(&design.top, &design.files())
 }
 
 /// The same from texts.
@@ -35,7 +29,7 @@ pub type Fault = (&'static str, &'static str, &'static str);
 
 /// A design with all faults in it. Input `fault` of its top module chooses one, counted from 1; 0 is none.
 pub fn with_faults(design: &Design, faults: &[Fault]) -> Verilated {
-    let mut files = sources(design);
+    let mut files = design.files();
     let top = &design.top;
     for (i, (name, right, wrong)) in faults.iter().enumerate() {
         let (_, text) = files

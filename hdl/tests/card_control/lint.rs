@@ -1,6 +1,5 @@
 //! The Verilog of the blocks: accepted by the tools without a message.
 
-use crate::bench::sources;
 use std::fs;
 use std::process::Command;
 use tributary_hdl::card::{
@@ -24,11 +23,7 @@ fn lint<B: Block>(mut block: B) {
     let design = emit_block(&mut block).expect("the block is writable");
     let dir = target_dir().join("card_control").join(&design.top);
     fs::create_dir_all(&dir).expect("target can be written");
-    let mut files = vec![];
-    for (name, text) in sources(&design) {
-        fs::write(dir.join(&name), text).expect("target can be written");
-        files.push(name);
-    }
+    let files = design.write_to(&dir).expect("target can be written");
     let tools = Tools::find().unwrap_or_else(|e| panic!("{e}"));
     let mut verilator = tools.command("verilator").expect("installed");
     verilator.current_dir(&dir);

@@ -6,7 +6,7 @@ use tributary_hdl::card::CardOneSided;
 use tributary_hdl::emit::emit_block;
 use tributary_sim::verilate::Verilated;
 
-use crate::bench::{sources, verilate};
+use crate::bench::verilate;
 use crate::random::{BUSY, traffic};
 use crate::world::World;
 
@@ -56,7 +56,7 @@ const FAULTS: &[Fault] = &[
 /// All of them in one design; input `fault` of its top module chooses one, counted from 1.
 fn library() -> Verilated {
     let design = emit_block(&mut CardOneSided::<3, 5>::default()).unwrap();
-    let mut files = sources(&design);
+    let mut files = design.files();
     let top = &design.top;
     for (i, (name, pieces)) in FAULTS.iter().enumerate() {
         for (right, wrong) in *pieces {

@@ -17,14 +17,9 @@ fn build(mut block: impl Block, fault: Option<&Fault>) -> (Design, Verilated) {
             module.text = module.text.replace(right, wrong);
         }
     }
-    let sources: Vec<(String, &str)> = design
-        .modules
-        .iter()
-        .map(|m| (format!("{}.v", m.name), m.text.as_str()))
-        .collect();
     // A word read in the clock in which it is written comes out complemented: whoever relies on it shows.
     let options =
-        BuildOptions::new(&design.top, &sources).with_define("TRIBUTARY_RAM_COLLISION", "1");
+        BuildOptions::new(&design.top, &design.files()).with_define("TRIBUTARY_RAM_COLLISION", "1");
     let library = Verilated::build(&options).unwrap_or_else(|e| panic!("{}: {e}", design.top));
     (design, library)
 }

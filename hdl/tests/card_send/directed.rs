@@ -42,12 +42,7 @@ fn lint<const LQ: usize>() {
     let design = emit_block(&mut CardSend::<LQ>::default()).expect("the block is writable");
     let dir = target_dir().join("blocks").join(&design.top);
     fs::create_dir_all(&dir).expect("target can be written");
-    let mut files = vec![];
-    for module in &design.modules {
-        let file = format!("{}.v", module.name);
-        fs::write(dir.join(&file), &module.text).expect("target can be written");
-        files.push(file);
-    }
+    let files = design.write_to(&dir).expect("target can be written");
     let tools = Tools::find().unwrap_or_else(|e| panic!("{e}"));
     let output = tools
         .command("verilator")

@@ -144,11 +144,7 @@ pub struct Rtl {
 /// The block's Verilog, file by file, and the name of its top.
 pub fn sources() -> (String, Vec<(String, String)>) {
     let design = emit_block(&mut CardSend::<LQ>::default()).expect("the block is writable");
-    let files = design
-        .modules
-        .into_iter()
-        .map(|module| (format!("{}.v", module.name), module.text))
-        .collect();
+    let files = design.files();
     (design.top, files)
 }
 

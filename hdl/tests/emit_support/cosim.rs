@@ -178,11 +178,7 @@ fn bench(top: &str, ports: &[PortValue], steps: usize) -> String {
 }
 
 fn run(name: &str, design: &Design, dir: &Path, quick: bool) {
-    let files: Vec<String> = design
-        .modules
-        .iter()
-        .map(|m| format!("{}.v", m.name))
-        .collect();
+    let files: Vec<String> = design.modules.iter().map(|m| m.file_name()).collect();
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let mut args = vec![
         "-g2001",
@@ -257,7 +253,10 @@ fn check(
 pub fn assert_equivalent<B: Block>(name: &str, mut block: B) -> Design {
     let design = emit_block(&mut block).unwrap_or_else(|e| panic!("{e}"));
     let dir = tools::scratch(name);
-    let files = tools::write(&design, &dir).join(" ");
+    let files = design
+        .write_to(&dir)
+        .expect("a writable target folder")
+        .join(" ");
     // Registers correspond by name: rust-hdl's `count$q` is the writer's `count_reg`.
     let gold = generate_verilog(&block);
     let words =

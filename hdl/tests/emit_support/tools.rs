@@ -72,19 +72,9 @@ pub fn icarus(dir: &Path, args: &[&str]) -> Option<(bool, String)> {
     Some(run(Command::new("iverilog").args(args), dir))
 }
 
-/// Writes every module to a file of its own and returns the files' names, children first.
-pub fn write(design: &Design, dir: &Path) -> Vec<String> {
-    let names = design.modules.iter().map(|m| {
-        let file = format!("{}.v", m.name);
-        std::fs::write(dir.join(&file), &m.text).expect("a writable target folder");
-        file
-    });
-    names.collect()
-}
-
 /// Panics unless Verilator, Icarus and yosys take the design without a single message.
 pub fn assert_no_messages(design: &Design, dir: &Path) {
-    let files = write(design, dir);
+    let files = design.write_to(dir).expect("a writable target folder");
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let mut args = vec![
         "--lint-only",
@@ -129,7 +119,10 @@ pub fn assert_no_messages(design: &Design, dir: &Path) {
 
 /// Panics unless both FPGA flows of yosys take the design.
 pub fn assert_synthesises(design: &Design, dir: &Path) {
-    let files = write(design, dir).join(" ");
+    let files = design
+        .write_to(dir)
+        .expect("a writable target folder")
+        .join(" ");
     for flow in ["synth_ecp5", "synth_xilinx"] {
         let (ok, said) = yosys(
             dir,

@@ -33,8 +33,7 @@ pub fn build_wrong(block: impl Block, right: &str, wrong: &str) -> Verilated {
 /// Name of the top module, and files.
 fn verilog(mut block: impl Block) -> (String, Vec<(String, String)>) {
     let design = emit_block(&mut block).unwrap_or_else(|e| panic!("{e}"));
-    let files = design.modules.into_iter();
-    let files = files.map(|m| (format!("{}.v", m.name), m.text)).collect();
+    let files = design.files();
     (design.top, files)
 }
 

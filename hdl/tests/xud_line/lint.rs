@@ -21,15 +21,7 @@ fn lint<B: Block + Default>() {
     let design = emit_block(&mut B::default()).unwrap();
     let dir = target_dir().join("blocks").join(&design.top);
     std::fs::create_dir_all(&dir).unwrap();
-    let files: Vec<String> = design
-        .modules
-        .iter()
-        .map(|m| {
-            let file = format!("{}.v", m.name);
-            std::fs::write(dir.join(&file), &m.text).unwrap();
-            file
-        })
-        .collect();
+    let files = design.write_to(&dir).unwrap();
     let tools = Tools::find().unwrap();
     silent(
         tools

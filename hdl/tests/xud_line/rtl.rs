@@ -16,13 +16,8 @@ pub fn verilate<B: Block + Default>() -> Verilated {
 }
 
 pub fn verilate_design(design: &Design) -> Verilated {
-    let files: Vec<_> = design
-        .modules
-        .iter()
-        .map(|m| (format!("{}.v", m.name), m.text.as_str()))
-        .collect();
     let options =
-        BuildOptions::new(&design.top, &files).with_define("TRIBUTARY_RAM_COLLISION", "1");
+        BuildOptions::new(&design.top, &design.files()).with_define("TRIBUTARY_RAM_COLLISION", "1");
     Verilated::build(&options).unwrap_or_else(|e| panic!("{}: {e}", design.top))
 }
 

@@ -68,6 +68,9 @@ mod text;
 mod tree;
 mod usage;
 
+use std::path::Path;
+use std::{fs, io};
+
 use rust_hdl::prelude::{Block, check_all};
 
 pub use error::{EmitError, Reason};
@@ -89,6 +92,24 @@ impl Design {
         texts.join("\n")
     }
 
+    /// Every module as file name and text, children before parents.
+    pub fn files(&self) -> Vec<(String, String)> {
+        let file = |module: &Module| (module.file_name(), module.text.clone());
+        self.modules.iter().map(file).collect()
+    }
+
+    /// Writes every module to a file in this folder; their names, children before parents.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn write_to(&self, folder: &Path) -> io::Result<Vec<String>> {
+        let write = |(name, text): (String, String)| {
+            fs::write(folder.join(&name), text)?;
+            Ok(name)
+        };
+        self.files().into_iter().map(write).collect()
+    }
+
     /// The module called `name`.
     pub fn module(&self, name: &str) -> Option<&Module> {
         self.modules.iter().find(|m| m.name == name)
@@ -104,6 +125,13 @@ pub struct Module {
     pub text: String,
     /// What the module does: its block's doc comment.
     pub doc: Vec<String>,
+}
+
+impl Module {
+    /// Name of the module's file.
+    pub fn file_name(&self) -> String {
+        format!("{}.v", self.name)
+    }
 }
 
 /// Writes the block and everything under it as Verilog.

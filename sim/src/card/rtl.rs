@@ -51,12 +51,7 @@ impl CardSizes {
         let design = choice
             .emit()
             .with_context(|| format!("Verilog of {choice}"))?;
-        let files: Vec<(String, String)> = design
-            .modules
-            .into_iter()
-            .map(|module| (format!("{}.v", module.name), module.text))
-            .collect();
-        let options = BuildOptions::new(&design.top, &files)
+        let options = BuildOptions::new(&design.top, &design.files())
             .with_trace(trace)
             .with_random_init(true)
             .with_define("TRIBUTARY_RAM_COLLISION", "1");

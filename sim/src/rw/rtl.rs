@@ -222,11 +222,8 @@ pub fn sources(w: u32, r: u32) -> Result<(String, Vec<(String, String)>)> {
     let design = choice
         .emit()
         .with_context(|| format!("Verilog of {choice}"))?;
-    let files = design
-        .modules
-        .into_iter()
-        .map(|m| (format!("{}.v", m.name), m.text));
-    Ok((design.top, files.collect()))
+    let files = design.files();
+    Ok((design.top, files))
 }
 
 /// Builds `rw_window`. Reads that collide with a write give complemented words, so that a missing

@@ -118,12 +118,7 @@ pub(super) fn build_block(block: &str, sizes: Sizes, trace: bool) -> Result<Veri
     let design = choice
         .emit()
         .with_context(|| format!("Verilog of {choice}"))?;
-    let files: Vec<(String, String)> = design
-        .modules
-        .into_iter()
-        .map(|m| (format!("{}.v", m.name), m.text))
-        .collect();
-    let options = BuildOptions::new(&design.top, &files)
+    let options = BuildOptions::new(&design.top, &design.files())
         .with_trace(trace)
         .with_random_init(true)
         .with_define("TRIBUTARY_RAM_COLLISION", "1");

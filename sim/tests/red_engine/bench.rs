@@ -22,11 +22,8 @@ pub fn sources() -> (String, Vec<(String, String)>) {
         .unwrap()
         .emit()
         .unwrap();
-    let files = design.modules.into_iter();
-    (
-        design.top,
-        files.map(|m| (format!("{}.v", m.name), m.text)).collect(),
-    )
+    let files = design.files();
+    (design.top, files)
 }
 
 pub fn build(top: &str, files: &[(String, String)]) -> Verilated {

@@ -97,11 +97,7 @@ pub fn sources() -> (String, Vec<(String, String)>) {
         .unwrap()
         .emit()
         .unwrap();
-    let files = design
-        .modules
-        .into_iter()
-        .map(|m| (format!("{}.v", m.name), m.text))
-        .collect();
+    let files = design.files();
     (design.top, files)
 }
 
