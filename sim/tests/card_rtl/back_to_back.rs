@@ -2,13 +2,13 @@
 
 use tributary_protocol::card::command::{self, Command, State};
 use tributary_protocol::card::descriptor::{
-    Completion, OPCODE_SEND, ReceiveRequest, WORK_LEN, WorkRequest,
+    COMPLETION_LEN, Completion, OPCODE_SEND, RECEIVE_LEN, ReceiveRequest, WORK_LEN, WorkRequest,
 };
-use tributary_protocol::card::model::{HostMemory, Unanswered};
 use tributary_protocol::card::regs::{self, doorbell};
 use tributary_protocol::xud::{Peer, Window};
 use tributary_sim::card::{Node, RtlNode};
-use tributary_sim::pcie::Config;
+use tributary_sim::pcie::{Access, Config, HostMemory};
+use tributary_sim::verilate::Verilated;
 
 use super::library;
 
@@ -19,32 +19,14 @@ const SEND: u64 = 0x10_0000;
 const RECEIVE: u64 = 0x20_0000;
 const COMPLETE: u64 = 0x30_0000;
 const DATA: u64 = 0x40_0000;
+const DATA_BYTES: u64 = 0x40_0000;
 const Q_KEY: u32 = 0x1234;
 /// The queue pair that everything goes over.
 const QPN: u32 = 1;
 
-/// One piece of memory, from address 0 on.
-pub struct Flat(Vec<u8>);
-
-impl HostMemory for Flat {
-    fn read(&mut self, iova: u64, into: &mut [u8]) -> Result<(), Unanswered> {
-        let from = self.0.get(iova as usize..).ok_or(Unanswered)?;
-        into.copy_from_slice(from.get(..into.len()).ok_or(Unanswered)?);
-        Ok(())
-    }
-
-    fn write(&mut self, iova: u64, from: &[u8]) -> Result<(), Unanswered> {
-        let to = self.0.get_mut(iova as usize..).ok_or(Unanswered)?;
-        to.get_mut(..from.len())
-            .ok_or(Unanswered)?
-            .copy_from_slice(from);
-        Ok(())
-    }
-}
-
 pub struct Host {
     pub card: RtlNode,
-    pub memory: Flat,
+    pub memory: HostMemory,
     /// Node that work requests go to.
     peer: u16,
     seen: u16,
@@ -57,14 +39,23 @@ pub struct Pair {
 }
 
 impl Host {
-    fn new(node: u16, config: &Config) -> Self {
+    fn new(library: &Verilated, node: u16, config: &Config) -> Self {
         let config = Config {
             seed: config.seed.wrapping_mul(2) + u64::from(node),
             ..config.clone()
         };
+        let mut memory = HostMemory::default();
+        for (base, bytes, access) in [
+            (SEND, RING * WORK_LEN, Access::Read),
+            (RECEIVE, RING * RECEIVE_LEN, Access::Read),
+            (COMPLETE, RING * COMPLETION_LEN, Access::Write),
+            (DATA, DATA_BYTES as usize, Access::ReadWrite),
+        ] {
+            memory.map(base, bytes as u64, access).unwrap();
+        }
         let mut host = Self {
-            card: RtlNode::new(library(), config).unwrap(),
-            memory: Flat(vec![0; 0x80_0000]),
+            card: RtlNode::new(library, config).unwrap(),
+            memory,
             peer: 1 - node,
             seen: 0,
         };
@@ -85,7 +76,7 @@ impl Host {
         host.command(Command::CreateQp, QPN, &args);
         let mut args = vec![command::REGION_LOCAL_WRITE.put(1), 7];
         args.extend(low_high(DATA));
-        args.extend(low_high(0x40_0000));
+        args.extend(low_high(DATA_BYTES));
         host.command(Command::SetRegion, 1, &args);
         for state in [State::ReadyToReceive, State::ReadyToSend] {
             host.command(Command::ModifyQp, QPN, &[state.code().into()]);
@@ -128,12 +119,13 @@ impl Host {
     pub fn poll(&mut self) -> Vec<Completion> {
         let mut new = Vec::new();
         loop {
-            let at = COMPLETE as usize + 64 * (usize::from(self.seen) % RING);
-            let entry = self.memory.0[at..].first_chunk().unwrap();
+            let mut entry = [0; COMPLETION_LEN];
+            let at = COMPLETION_LEN * (usize::from(self.seen) % RING);
+            self.memory.read(COMPLETE + at as u64, &mut entry);
             if (entry[56] & 1 == 1) != Completion::phase(self.seen, RING_LOG) {
                 return new;
             }
-            let completion = Completion::decode(entry).unwrap();
+            let completion = Completion::decode(&entry).unwrap();
             assert_eq!(completion.number, self.seen);
             self.seen = self.seen.wrapping_add(1);
             new.push(completion);
@@ -149,8 +141,8 @@ impl Host {
                 lkey: command::key(1, 0),
                 length,
             };
-            let at = RECEIVE as usize + 32 * usize::from(number);
-            self.memory.0[at..at + 32].copy_from_slice(&request.encode());
+            let at = RECEIVE + u64::from(number) * RECEIVE_LEN as u64;
+            self.memory.write(at, &request.encode());
         }
         self.card
             .write32(doorbell(QPN, &regs::DOORBELL_RECEIVE), count.into());
@@ -174,8 +166,8 @@ impl Host {
                 window: Window::default(),
                 head: [number as u8; 16],
             };
-            let at = SEND as usize + WORK_LEN * usize::from(number);
-            self.memory.0[at..at + WORK_LEN].copy_from_slice(&request.encode());
+            let at = SEND + u64::from(number) * WORK_LEN as u64;
+            self.memory.write(at, &request.encode());
         }
     }
 
@@ -188,18 +180,19 @@ impl Host {
 impl Pair {
     /// Two cards, ready; their hosts answer after so many clocks.
     pub fn new(latency: u32) -> Self {
-        Self::behind(&Config {
+        let config = Config {
             large: true,
             ordered: true,
             latency: latency..=latency,
             ..Config::default()
-        })
+        };
+        Self::of(library(), &config)
     }
 
-    /// Two cards, ready, behind root complexes like this.
-    pub fn behind(config: &Config) -> Self {
+    /// Two such cards, ready, behind root complexes like this.
+    pub fn of(library: &Verilated, config: &Config) -> Self {
         Self {
-            hosts: [0, 1].map(|node| Host::new(node, config)),
+            hosts: [0, 1].map(|node| Host::new(library, node, config)),
             first_word: None,
         }
     }
@@ -221,6 +214,7 @@ impl Pair {
     pub fn check(&self) {
         for host in &self.hosts {
             host.card.check().unwrap();
+            assert_eq!(host.memory.denied(), []);
         }
     }
 }

@@ -1,22 +1,28 @@
 //! When acknowledgements leave, clock by clock.
 
+use tributary_hdl::catalog;
 use tributary_protocol::card::descriptor::Of;
 use tributary_protocol::xud::Outcome;
 use tributary_protocol::xud::wire::{self, Packet, Reply};
 use tributary_sim::card::Node;
 use tributary_sim::pcie::Config;
+use tributary_sim::verilate::{BuildOptions, Verilated};
 
 use super::back_to_back::Pair;
-use super::{long, seed};
+use super::{library, long, seed};
 
 /// Messages of a run.
 const COUNT: u16 = 200;
+/// Of these under way at once: fewer than the receive requests that a card reads ahead, else most end in RNR.
+const UNDER_WAY: u16 = 8;
 /// Clocks without anything new after which a run is over.
 const QUIET: u64 = 20_000;
 
 /// What one card has done so far.
 #[derive(Default)]
 struct Side {
+    /// Work requests that have ended.
+    ended: u16,
     /// Completions of received messages in host memory.
     landed: u64,
     /// The same when the frame that is on the line began.
@@ -27,24 +33,23 @@ struct Side {
     apart: u64,
 }
 
-/// Messages both ways; what each card has done.
-fn run(seed: u64, stall: u8, length: u32) -> [Side; 2] {
-    let config = Config {
-        seed,
-        stall,
-        latency: 20..=300,
-        ..Config::default()
-    };
-    let mut pair = Pair::behind(&config);
+/// Messages both ways over cards like this; what each card has done, or how it broke XUD-4.
+fn run(library: &Verilated, fault: u64, config: &Config, length: u32) -> Result<[Side; 2], String> {
+    let mut pair = Pair::of(library, config);
     for host in &mut pair.hosts {
+        if fault > 0 {
+            let model = host.card.model();
+            let port = model.port("fault").unwrap();
+            model.set(port, fault);
+        }
         host.receives(COUNT, 4096);
     }
     (0..4_000).for_each(|_| pair.clock());
+    let mut sides = [(); 2].map(|()| Side::default());
     for host in &mut pair.hosts {
         host.sends(COUNT, 8, length);
-        host.ring(COUNT);
+        host.ring(UNDER_WAY);
     }
-    let mut sides = [(); 2].map(|()| Side::default());
     let mut quiet = 0;
     while quiet < QUIET {
         quiet += 1;
@@ -57,9 +62,14 @@ fn run(seed: u64, stall: u8, length: u32) -> [Side; 2] {
             }
             for completion in host.poll() {
                 quiet = 0;
-                side.landed += u64::from(completion.of == Of::Receive);
                 let known = [Outcome::Ok, Outcome::RemoteRnr];
                 assert!(known.contains(&completion.status), "{completion:?}");
+                if completion.of == Of::Receive {
+                    side.landed += 1;
+                } else {
+                    side.ended += 1;
+                    host.ring(COUNT.min(side.ended + UNDER_WAY));
+                }
             }
             while let Some(frame) = pair.hosts[at].card.next_frame(0) {
                 let (_, packet) = wire::decode_frame(&frame).unwrap();
@@ -67,12 +77,12 @@ fn run(seed: u64, stall: u8, length: u32) -> [Side; 2] {
                     && ack.reply == Reply::Ok
                 {
                     side.acknowledged += 1;
-                    assert!(
-                        side.acknowledged <= side.landed_at_begin,
-                        "seed {seed}: acknowledgement {} of node {at} began to leave when {} completions were in memory",
-                        side.acknowledged,
-                        side.landed_at_begin,
-                    );
+                    if side.acknowledged > side.landed_at_begin {
+                        return Err(format!(
+                            "acknowledgement {} of node {at} began to leave when {} completions were in memory",
+                            side.acknowledged, side.landed_at_begin,
+                        ));
+                    }
                 }
                 pair.hosts[1 - at].card.receive_frame(&frame, 0);
             }
@@ -80,22 +90,102 @@ fn run(seed: u64, stall: u8, length: u32) -> [Side; 2] {
         }
     }
     pair.check();
-    sides
+    Ok(sides)
 }
+
+/// A host that answers after a while, and stalls in so many of 256 clocks.
+fn host(seed: u64, stall: u8) -> Config {
+    Config {
+        seed,
+        stall,
+        latency: 20..=300,
+        ..Config::default()
+    }
+}
+
+/// Stalls, and bytes of a message behind its head.
+const KINDS: [(u8, u32); 4] = [(0, 0), (60, 64), (160, 500), (220, 8)];
 
 #[test]
 fn xud_04_no_acknowledgement_leaves_before_its_completion_is_in_memory() {
     let runs = if long() { 40 } else { 2 };
     for seed in seed()..seed() + runs {
-        for (stall, length) in [(0, 0), (60, 64), (160, 500), (220, 8)] {
-            for side in run(seed, stall, length) {
+        for (stall, length) in KINDS {
+            let sides = run(library(), 0, &host(seed, stall), length);
+            for side in sides.unwrap_or_else(|wrong| panic!("seed {seed}: {wrong}")) {
                 println!(
                     "seed {seed}, stall {stall}: {} completions, {} acknowledgements, {} clocks apart",
                     side.landed, side.acknowledged, side.apart
                 );
                 assert_eq!(side.landed, side.acknowledged);
-                assert!(side.landed > u64::from(COUNT) / 5 && side.apart > 0);
+                assert!(side.landed > u64::from(COUNT) * 9 / 10 && side.apart > 0);
             }
         }
+    }
+}
+
+/// What takes the place of the card's `cq_m_landed`.
+const FAULTS: [(&str, &str); 4] = [
+    ("completion handed over", "recv_m_rx_valid & cq_s_rx_ready"),
+    (
+        "writing has begun",
+        "cq_m_wr_valid & write_mux_s_req_ready_1 & cq_m_wr_ctx[13]",
+    ),
+    (
+        "payload written",
+        "write_m_done_valid & (write_m_done_ctx[15:14] == 2'd0)",
+    ),
+    (
+        "any completion written",
+        "write_m_done_valid & (write_m_done_ctx[15:14] == 2'd1)",
+    ),
+];
+
+/// The card with all of them; input `fault` chooses one, counted from 1.
+fn wrong_card() -> Verilated {
+    let design = catalog::choose("card", &[("Q", 16), ("R", 32), ("F", 64)])
+        .unwrap()
+        .emit()
+        .unwrap();
+    let mut files = design.files();
+    let (_, text) = files.last_mut().unwrap();
+    let landed = FAULTS
+        .iter()
+        .zip(1..)
+        .fold("cq_m_landed".to_owned(), |right, ((_, wrong), number)| {
+            format!("(fault == 8'd{number}) ? ({wrong}) : ({right})")
+        });
+    for (old, new) in [
+        (
+            format!("module {} (", design.top),
+            format!("module {} (\n    input wire [7:0] fault,", design.top),
+        ),
+        (
+            ".landed          (cq_m_landed)".to_owned(),
+            format!(".landed ({landed})"),
+        ),
+    ] {
+        assert_eq!(text.matches(&old).count(), 1, "{old}");
+        *text = text.replace(&old, &new);
+    }
+    let options = BuildOptions::new(&design.top, &files)
+        .with_random_init(true)
+        .with_define("TRIBUTARY_RAM_COLLISION", "1");
+    Verilated::build(&options).unwrap()
+}
+
+#[test]
+fn xud_04_cards_that_acknowledge_too_early_are_noticed() {
+    let library = wrong_card();
+    for (stall, length) in KINDS {
+        run(&library, 0, &host(7, stall), length).expect("none is chosen");
+    }
+    for (fault, (name, _)) in (1..).zip(FAULTS) {
+        let noticed = KINDS.map(|(stall, length)| {
+            let wrong = run(&library, fault, &host(7, stall), length).err();
+            println!("{name}, stall {stall}: {wrong:?}");
+            wrong.is_some()
+        });
+        assert!(noticed.contains(&true), "{name}");
     }
 }
