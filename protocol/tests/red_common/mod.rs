@@ -6,6 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use tributary_protocol::red::{wire::*, *};
 
 pub mod fabric;
+pub mod one_switch;
 
 pub const SIGN: u64 = 1 << 63;
 pub const INF: u64 = 0x7ff << 52;
