@@ -1,8 +1,8 @@
-/* C interface of the Tributary driver: cards, and endpoints that deliver messages once.
+/* C interface of the Tributary driver: cards, endpoints that deliver messages once, and operations on memory of other hosts.
  *
  * Functions that return int give 0 (or what they say) on success and -1 on failure; tributary_error() then says why. Handles that
- * a function gives out are freed by the function named for it; NULL is never an error there. A card and an endpoint may be used
- * from any thread, an endpoint from one at a time.
+ * a function gives out are freed by the function named for it; NULL is never an error there. All may be used from any thread, a
+ * tributary_endpoint and a tributary_one_sided from one at a time.
  */
 #ifndef TRIBUTARY_H
 #define TRIBUTARY_H
@@ -90,6 +90,95 @@ int tributary_send(tributary_endpoint *endpoint, tributary_address to, const voi
 int tributary_wait(tributary_endpoint *endpoint, uint64_t timeout_ns, tributary_event *event);
 /* Frees the payload of an event. */
 void tributary_event_free(tributary_event *event);
+
+/* One-sided operations (write, read, fetch_add, compare_swap) on memory of other hosts, each done exactly once or reported as
+ * failed. Both sides have a tributary_one_sided with the same key. The side that has the memory makes it (tributary_reg_mr),
+ * opens a window for the address of the other side, and lets it know the grant and the tributary_remote, however it likes. The
+ * other side connects the grant and does one operation at a time through it; the first side's software does nothing then.
+ */
+typedef struct tributary_one_sided tributary_one_sided;
+/* Memory that others reach. It changes at any moment. */
+typedef struct tributary_mr tributary_mr;
+/* A window that another uses. A card has 256. */
+typedef struct tributary_window tributary_window;
+
+typedef struct tributary_one_sided_config {
+    uint32_t q_key;      /* the same on both sides */
+    uint16_t operations; /* under way, in all windows: 1 to 8192 */
+    uint8_t timeout;     /* exponent t: 4.096 us times 2^t, above the round trip */
+    uint8_t attempts;    /* sendings of an operation before its window is given up */
+} tributary_one_sided_config;
+
+/* What the user of a window has to know. */
+typedef struct tributary_grant {
+    uint32_t qp_num;
+    uint16_t node;
+    uint16_t window;
+    uint16_t epoch;
+} tributary_grant;
+
+/* Memory of another host. Add to `addr` for what lies behind. */
+typedef struct tributary_remote {
+    uint64_t addr;
+    uint32_t rkey;
+} tributary_remote;
+
+/* What others may do; numbers of ibverbs. */
+#define TRIBUTARY_ACCESS_REMOTE_WRITE 2
+#define TRIBUTARY_ACCESS_REMOTE_READ 4
+#define TRIBUTARY_ACCESS_REMOTE_ATOMIC 8
+
+/* How an operation ended, beside the statuses above. After anything but OK it was done at most once, and its window is over: the
+ * other side opens another. */
+#define TRIBUTARY_REMOTE_ACCESS 4     /* outside of the memory, or not allowed there */
+#define TRIBUTARY_BAD_QP 6            /* no such queue pair there */
+#define TRIBUTARY_REMOTE_OPERATION 18 /* memory there did not answer */
+
+/* An operation that has ended. */
+typedef struct tributary_wc {
+    uint64_t old;     /* of an atomic: what it found there */
+    uint8_t *payload; /* of a read: the bytes */
+    size_t length;    /* of a read: how many */
+    uint32_t through;
+    uint8_t status;
+} tributary_wc;
+
+/* Fills in what most want. */
+void tributary_one_sided_defaults(tributary_one_sided_config *config);
+int tributary_one_sided_new(const tributary_card *card, const tributary_one_sided_config *config, tributary_one_sided **one_sided);
+/* Of operations that have not ended nobody knows whether they were done. Memory and windows live on. */
+void tributary_one_sided_free(tributary_one_sided *one_sided);
+tributary_address tributary_one_sided_address(const tributary_one_sided *one_sided);
+
+/* Makes zeroed memory that the users of this one's windows reach. `access`: at least one TRIBUTARY_ACCESS_. */
+int tributary_reg_mr(const tributary_one_sided *one_sided, size_t length, int access, tributary_mr **mr);
+void tributary_dereg_mr(tributary_mr *mr);
+/* How others name its first byte. */
+tributary_remote tributary_mr_remote(const tributary_mr *mr);
+/* Copy bytes out and in, each on its own. */
+int tributary_mr_read(const tributary_mr *mr, size_t at, void *into, size_t length);
+int tributary_mr_write(const tributary_mr *mr, size_t at, const void *from, size_t length);
+/* Read and write a little-endian number of 8 bytes as a whole, at a multiple of 8. Not atomic to atomics of others. */
+int tributary_mr_load(const tributary_mr *mr, size_t at, uint64_t *value);
+int tributary_mr_store(const tributary_mr *mr, size_t at, uint64_t value);
+
+/* Opens a window for the tributary_one_sided of this address. */
+int tributary_window_open(tributary_one_sided *one_sided, tributary_address peer, tributary_window **window, tributary_grant *grant);
+/* What is under way in it then has been done, or never will be. */
+void tributary_window_close(tributary_window *window);
+/* Takes a grant; `through` names the window from here on. */
+int tributary_connect(tributary_one_sided *one_sided, const tributary_grant *grant, uint32_t *through);
+
+/* Begin an operation; return 1 if there is no room until others have ended. A window takes one at a time. Write and read take
+ * up to an MTU less 16 bytes; `bytes` are copied. Atomics are on little-endian numbers of 8 bytes, at a multiple of 8. */
+int tributary_rdma_write(tributary_one_sided *one_sided, uint32_t through, const void *bytes, size_t length, tributary_remote to);
+int tributary_rdma_read(tributary_one_sided *one_sided, uint32_t through, size_t length, tributary_remote from);
+int tributary_atomic_fetch_add(tributary_one_sided *one_sided, uint32_t through, tributary_remote at, uint64_t add);
+int tributary_atomic_cmp_swp(tributary_one_sided *one_sided, uint32_t through, tributary_remote at, uint64_t compare, uint64_t swap);
+/* Works, and waits for an operation that ends for at most so long. Returns 1 with one, 0 without. */
+int tributary_one_sided_wait(tributary_one_sided *one_sided, uint64_t timeout_ns, tributary_wc *wc);
+/* Frees the bytes of a read. */
+void tributary_wc_free(tributary_wc *wc);
 
 #ifdef __cplusplus
 }

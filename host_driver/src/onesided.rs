@@ -147,6 +147,12 @@ impl OneSided {
         AddressHandle::of(context, self.rings.number())
     }
 
+    /// Most bytes of a write or read: an MTU less 16.
+    #[must_use]
+    pub fn max_bytes(&self) -> usize {
+        usize::from(self.domain.context().options().mtu) - HEADER_LEN
+    }
+
     /// Operations that have not ended.
     #[must_use]
     pub fn pending(&self) -> usize {
@@ -247,7 +253,7 @@ impl OneSided {
     }
 
     fn fits(&self, buffer: &Buffer) -> Result<(), PostError> {
-        let max = usize::from(self.domain.context().options().mtu) - HEADER_LEN;
+        let max = self.max_bytes();
         let bytes = buffer.len();
         if bytes > max {
             return Err(PostError::TooLong { bytes, max });

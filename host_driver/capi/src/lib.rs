@@ -3,6 +3,8 @@
 //! Handles are boxes. Every pointer that C gives is checked for null; beyond that, C keeps what the header says.
 
 mod endpoint;
+mod memory;
+mod onesided;
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};
@@ -14,6 +16,8 @@ use tributary_sim::card::{NetworkConfig, SimDevice, network};
 use tributary_sim::link::LinkConfig;
 
 pub use endpoint::*;
+pub use memory::*;
+pub use onesided::*;
 
 thread_local! {
     static ERROR: RefCell<CString> = RefCell::default();

@@ -5,7 +5,10 @@ use std::mem::{offset_of, size_of};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tributary_c::{Address, COMPLETED, Config, DELIVERED, Event, SimConfig};
+use tributary_c::{
+    Address, COMPLETED, Completion, Config, DELIVERED, Event, OneSidedSettings, REMOTE_ATOMIC,
+    REMOTE_READ, REMOTE_WRITE, RemoteMemory, SimConfig, WindowGrant,
+};
 use tributary_host_driver::WorkCompletionStatus;
 
 const CRATE: &str = env!("CARGO_MANIFEST_DIR");
@@ -48,6 +51,12 @@ fn the_example_delivers_its_messages_once() {
     assert_eq!(run(&source, "hello"), "100 messages delivered once\n");
 }
 
+#[test]
+fn xud_13_the_example_does_each_operation_once_on_memory_of_another_host() {
+    let source = Path::new(CRATE).join("examples/counter.c");
+    assert_eq!(run(&source, "counter"), "500 additions, each done once\n");
+}
+
 /// Names and numbers of parameters of functions, sorted. `open` begins a function, the list of parameters follows.
 fn functions(text: &str) -> Vec<(String, usize)> {
     let mut found = Vec::new();
@@ -88,7 +97,8 @@ fn the_header_declares_every_function_and_no_other() {
         };
         declared += part;
     }
-    let sources = read("src/lib.rs") + &read("src/endpoint.rs");
+    let files = ["lib", "endpoint", "memory", "onesided"].map(|name| format!("src/{name}.rs"));
+    let sources = files.map(|file| read(&file)).concat();
     let exported: String = sources
         .split("#[unsafe(no_mangle)]")
         .skip(1)
@@ -96,7 +106,7 @@ fn the_header_declares_every_function_and_no_other() {
         .collect();
     let expected = functions(&exported);
     assert_eq!(functions(&declared), expected);
-    assert_eq!(expected.len(), 13);
+    assert_eq!(expected.len(), 33);
 }
 
 #[test]
@@ -118,6 +128,10 @@ fn structures_and_constants_are_those_of_the_library() {
     structure!("address" Address { qp_num node });
     structure!("endpoint_config" Config { q_key windows receives sends timeout attempts ordered });
     structure!("event" Event { id payload length peer kind status });
+    structure!("one_sided_config" OneSidedSettings { q_key operations timeout attempts });
+    structure!("grant" WindowGrant { qp_num node window epoch });
+    structure!("remote" RemoteMemory { addr rkey });
+    structure!("wc" Completion { old payload length through status });
     let constants = [
         ("DELIVERED", DELIVERED),
         ("COMPLETED", COMPLETED),
@@ -126,9 +140,22 @@ fn structures_and_constants_are_those_of_the_library() {
         ("UNREACHABLE", WorkCompletionStatus::Unreachable.code()),
         ("UNRESPONSIVE", WorkCompletionStatus::Unresponsive.code()),
         ("FLUSHED", WorkCompletionStatus::Flushed.code()),
+        ("REMOTE_ACCESS", WorkCompletionStatus::RemoteAccess.code()),
+        ("BAD_QP", WorkCompletionStatus::BadQp.code()),
+        (
+            "REMOTE_OPERATION",
+            WorkCompletionStatus::RemoteOperation.code(),
+        ),
     ];
     for (name, value) in constants {
         same(format!("TRIBUTARY_{name}"), value.into());
+    }
+    for (name, value) in [
+        ("WRITE", REMOTE_WRITE),
+        ("READ", REMOTE_READ),
+        ("ATOMIC", REMOTE_ATOMIC),
+    ] {
+        same(format!("TRIBUTARY_ACCESS_REMOTE_{name}"), value as usize);
     }
     source += "int main(void) { return tributary_error() == 0; }\n";
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("layout.c");
@@ -149,6 +176,16 @@ fn null_and_nonsense_are_errors_with_a_text() {
         assert_eq!(tributary_c::tributary_wait(null_mut(), 0, null_mut()), -1);
         tributary_c::tributary_device_free(null_mut());
         tributary_c::tributary_event_free(null_mut());
+        let nowhere = RemoteMemory { addr: 0, rkey: 0 };
+        assert_eq!(
+            tributary_c::tributary_rdma_read(null_mut(), 0, 1, nowhere),
+            -1
+        );
+        assert_eq!(tributary_c::tributary_mr_load(null(), 0, null_mut()), -1);
+        assert_eq!(tributary_c::tributary_mr_remote(null()), nowhere);
+        tributary_c::tributary_dereg_mr(null_mut());
+        tributary_c::tributary_window_close(null_mut());
+        tributary_c::tributary_wc_free(null_mut());
         let bad = SimConfig {
             seed: 0,
             loss: 2.0,
