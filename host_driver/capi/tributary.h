@@ -146,7 +146,8 @@ typedef struct tributary_wc {
 /* Fills in what most want. */
 void tributary_one_sided_defaults(tributary_one_sided_config *config);
 int tributary_one_sided_new(const tributary_card *card, const tributary_one_sided_config *config, tributary_one_sided **one_sided);
-/* Of operations that have not ended nobody knows whether they were done. Memory and windows live on. */
+/* Of operations that have not ended nobody knows whether they were done. Its windows let nobody through any more; they and its
+ * memory are still to be freed. */
 void tributary_one_sided_free(tributary_one_sided *one_sided);
 tributary_address tributary_one_sided_address(const tributary_one_sided *one_sided);
 
