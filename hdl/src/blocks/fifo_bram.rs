@@ -112,12 +112,12 @@ impl<const N: usize, const A: usize> Logic for FifoBram<N, A> {
 
         if self.push.val() & !self.pop.val() {
             self.level.d.next = self.level.q.val() + 1;
-            self.full.d.next = self.level.q.val().all();
         }
         if self.pop.val() & !self.push.val() {
             self.level.d.next = self.level.q.val() - 1;
-            self.full.d.next = false;
         }
+        self.full.d.next =
+            !self.pop.val() & (self.full.q.val() | (self.push.val() & self.level.q.val().all()));
         self.count.next = bit_cast::<16, A>(self.level.q.val());
         if self.full.q.val() {
             self.count.next = self.depth.val();

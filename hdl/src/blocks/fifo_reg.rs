@@ -45,6 +45,9 @@ hdl_module! {
         head_next: Signal<Local, Bits<A>>,
         /// Address after tail.
         tail_next: Signal<Local, Bits<A>>,
+        /// One word fits; one word waits.
+        filling: Signal<Local, Bit>,
+        single: Signal<Local, Bit>,
         /// Words in the queue, modulo 2^A.
         level: Signal<Local, Bits<A>>,
         /// Words that fit.
@@ -82,14 +85,13 @@ impl<const N: usize, const A: usize> Logic for FifoReg<N, A> {
         if self.pop.val() {
             self.head.d.next = self.head_next.val();
         }
-        if self.push.val() & !self.pop.val() {
-            self.some.d.next = true;
-            self.full.d.next = self.tail_next.val() == self.head.q.val();
-        }
-        if self.pop.val() & !self.push.val() {
-            self.some.d.next = self.head_next.val() != self.tail.q.val();
-            self.full.d.next = false;
-        }
+        // Without conditions, which synthesis turns into a clock enable and a reset behind push and pop.
+        self.filling.next = self.tail_next.val() == self.head.q.val();
+        self.single.next = self.head_next.val() == self.tail.q.val();
+        self.some.d.next =
+            self.push.val() | (self.some.q.val() & !(self.pop.val() & self.single.val()));
+        self.full.d.next =
+            !self.pop.val() & (self.full.q.val() | (self.push.val() & self.filling.val()));
         if self.rst.val() {
             self.head.d.next = 0.into();
             self.tail.d.next = 0.into();

@@ -44,14 +44,17 @@ impl<const N: usize> Logic for SkidBuffer<N> {
         self.m_valid.next = self.out_valid.q.val();
         self.m_data.next = self.out_data.q.val();
         self.out_free.next = self.m_ready.val() | !self.out_valid.q.val();
+        // Without conditions, which synthesis turns into a clock enable and a reset behind the logic.
+        self.spare_valid.d.next =
+            !self.out_free.val() & (self.spare_valid.q.val() | self.s_valid.val());
+        self.out_valid.d.next = self.s_valid.val()
+            | self.spare_valid.q.val()
+            | (self.out_valid.q.val() & !self.m_ready.val());
         if !self.spare_valid.q.val() {
             self.spare_data.d.next = self.s_data.val();
-            self.spare_valid.d.next = self.s_valid.val() & !self.out_free.val();
         }
         if self.out_free.val() {
-            self.out_valid.d.next = self.s_valid.val() | self.spare_valid.q.val();
             self.out_data.d.next = self.s_data.val();
-            self.spare_valid.d.next = false;
             if self.spare_valid.q.val() {
                 self.out_data.d.next = self.spare_data.q.val();
             }

@@ -8,7 +8,7 @@ pub use check::CardOneSidedCheck;
 pub use run::CardOneSidedRun;
 pub use tables::CardOneSidedTables;
 
-use crate::blocks::{FifoBram, FifoReg};
+use crate::blocks::{FifoBram, FifoReg, SkidBuffer};
 use crate::prelude::*;
 
 hdl_module! {
@@ -138,7 +138,7 @@ hdl_module! {
         pub m_rd_addr: Signal<Out, Bits<64>>,
         /// Bytes.
         pub m_rd_len: Signal<Out, Bits<13>>,
-        /// A word that was read; always taken.
+        /// A word that was read, 3 clocks after the read was taken or later; always taken.
         pub s_rd_valid: Signal<In, Bit>,
         /// The word.
         pub s_rd_data: Signal<In, Bits<64>>,
@@ -260,6 +260,9 @@ hdl_module! {
         run: CardOneSidedRun,
         /// What a READ found: word, bytes less one 66:64, last 67.
         found: FifoBram<68, 9>,
+        /// A word of it.
+        kept: DFF<Bit>,
+        kept_word: DFF<Bits<68>>,
         /// Node 15:0, queue pair 39:16, PSN 63:40, syndrome 71:64, window 87:72, epoch 103:88, number 135:104, own queue
         /// pair 159:136.
         acks: FifoReg<160, 4>,
@@ -274,8 +277,18 @@ hdl_module! {
         msn: DFF<Bits<32>>,
         len: DFF<Bits<13>>,
         some: Signal<Local, Bit>,
+        /// Its payload, which comes next: data 63:0, last 64.
+        payload: SkidBuffer<65>,
+        /// It is coming.
+        comes: DFF<Bit>,
         /// Payloads of others that are not gone.
         others: DFF<Bits<6>>,
+        /// One began, one ended in the clock before.
+        other: DFF<Bit>,
+        other_last: DFF<Bit>,
+        /// A frame was taken in the clock before; it has payload.
+        took: DFF<Bit>,
+        took_some: DFF<Bit>,
         idle: DFF<Bit>,
     }
 }
@@ -284,7 +297,8 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, node, qpn, psn, q_key, src, win_id, epoch, msn, len, others, idle
+            self, clk, node, qpn, psn, q_key, src, win_id, epoch, msn, len, comes, others, other,
+            other_last, took, took_some, kept, kept_word, idle
         );
         self.tables.clk.next = self.clk.val();
         self.tables.rst.next = self.rst.val();
@@ -298,21 +312,24 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
         self.acks.rst.next = self.rst.val();
 
         // A frame begins when the payload of others is gone.
-        if self.s_other.val() & !self.s_other_last.val() {
+        self.other.d.next = self.s_other.val();
+        self.other_last.d.next = self.s_other_last.val();
+        if self.other.q.val() & !self.other_last.q.val() {
             self.others.d.next = self.others.q.val() + 1;
         }
-        if self.s_other_last.val() & !self.s_other.val() {
+        if self.other_last.q.val() & !self.other.q.val() {
             self.others.d.next = self.others.q.val() - 1;
         }
         self.run.go.next = self.s_rq_valid.val()
             & !self.hold.val()
+            & !self.other.q.val()
             & !self.others.q.val().any()
             & self.tables.swept.val();
         self.some.next = self.s_rq_len.val().get_bits::<9>(4).any();
         self.run.some.next = self.some.val();
         self.s_rq_ready.next = self.run.take.val();
         self.s_rq_drop.next = !self.some.val();
-        self.m_ours.next = self.run.ours.val();
+        self.m_ours.next = self.comes.q.val();
         if self.run.take.val() {
             self.node.d.next = self.s_rq_node.val();
             self.qpn.d.next = self.s_rq_qpn.val();
@@ -324,10 +341,24 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
             self.msn.d.next = self.s_rq_msn.val();
             self.len.d.next = self.s_rq_len.val();
         }
-        self.run.pl_valid.next = self.s_pl_valid.val();
-        self.s_pl_ready.next = self.run.pl_ready.val();
-        self.run.pl_data.next = self.s_pl_data.val();
-        self.run.pl_last.next = self.s_pl_last.val();
+        self.payload.clk.next = self.clk.val();
+        self.payload.rst.next = self.rst.val();
+        self.payload.s_valid.next = self.s_pl_valid.val() & self.comes.q.val();
+        self.payload.s_data.next = bit_cast::<65, 64>(self.s_pl_data.val())
+            | (bit_cast::<65, 1>(self.s_pl_last.val().into()) << 64);
+        self.s_pl_ready.next = self.payload.s_ready.val() & self.comes.q.val();
+        if self.s_pl_valid.val() & self.s_pl_last.val() & self.payload.s_ready.val() {
+            self.comes.d.next = false;
+        }
+        self.took.d.next = self.run.take.val();
+        self.took_some.d.next = self.some.val();
+        if self.took.q.val() & self.took_some.q.val() {
+            self.comes.d.next = true;
+        }
+        self.run.pl_valid.next = self.payload.m_valid.val();
+        self.payload.m_ready.next = self.run.pl_ready.val();
+        self.run.pl_data.next = self.payload.m_data.val().get_bits::<64>(0);
+        self.run.pl_last.next = self.payload.m_data.val().get_bit(64);
         self.run.len.next = self.len.q.val();
         self.run.restart.next = self.cfg_valid.val();
 
@@ -422,8 +453,10 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
         self.run.rd_error.next = self.s_rd_error.val();
 
         // Answers.
-        self.found.s_valid.next = self.run.keep.val();
-        self.found.s_data.next = bit_cast::<68, 64>(self.s_rd_data.val())
+        self.kept.d.next = self.run.keep.val();
+        self.found.s_valid.next = self.kept.q.val();
+        self.found.s_data.next = self.kept_word.q.val();
+        self.kept_word.d.next = bit_cast::<68, 64>(self.s_rd_data.val())
             | (bit_cast::<68, 3>(self.s_rd_bytes.val()) << 64)
             | (bit_cast::<68, 1>(self.s_rd_last.val().into()) << 67);
         self.m_pl_valid.next = self.found.m_valid.val();
@@ -493,6 +526,11 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
         self.idle.d.next = self.run.idle.val() & !self.acks.m_valid.val() & self.tables.swept.val();
         self.m_idle.next = self.idle.q.val();
         if self.rst.val() {
+            self.comes.d.next = false;
+            self.took.d.next = false;
+            self.kept.d.next = false;
+            self.other.d.next = false;
+            self.other_last.d.next = false;
             self.others.d.next = 0.into();
             self.idle.d.next = false;
         }

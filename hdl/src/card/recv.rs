@@ -252,6 +252,8 @@ hdl_module! {
         c_log: DFF<Bits<4>>,
         /// The sweep is not over.
         swept: Signal<Local, Bit>,
+        /// Nothing begins.
+        halt: DFF<Bit>,
         state: Signal<Local, Bits<3>>,
         idle: DFF<Bit>,
     }
@@ -264,7 +266,7 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
     fn update(&mut self) {
         dff_setup!(
             self, clk, sweeping, sweep, c_sweep, c_qpn, c_shape, c_key, c_base, c_epoch, c_clear,
-            c_data, c_exists, c_reads, c_receives, c_log, idle
+            c_data, c_exists, c_reads, c_receives, c_log, halt, idle
         );
         self.door.clk.next = self.clk.val();
         self.door.rst.next = self.rst.val();
@@ -359,7 +361,8 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
         self.fetch.s_kick_valid.next = self.check.m_kick_valid.val();
         self.fetch.s_done.next = self.fill.m_done.val();
         self.fetch.s_failed.next = self.fill.m_failed_valid.val();
-        self.fetch.hold.next = self.hold.val() | self.swept.val();
+        self.halt.d.next = self.hold.val() | self.swept.val();
+        self.fetch.hold.next = self.halt.q.val();
         self.fill.s_rr_valid.next = self.s_rr_valid.val();
         self.s_rr_ready.next = self.fill.s_rr_ready.val();
         self.fill.s_rr_data.next = self.s_rr_data.val();
@@ -399,7 +402,7 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
         self.check.look_valid.next = self.look_valid.val();
         self.check.look_ok.next = self.look_ok.val();
         self.check.cfg_mtu.next = self.cfg_mtu.val();
-        self.check.hold.next = self.hold.val() | self.swept.val();
+        self.check.hold.next = self.halt.q.val();
         self.check.cfg_soon.next = self.cfg_valid.val() | self.sweeping.q.val();
         self.check.request.next = self.fill.request.val();
         self.check.s_arrived_valid.next = self.fill.m_arrived_valid.val();
@@ -497,9 +500,11 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
             & self.fetch.idle.val()
             & self.store.idle.val()
             & self.acks.empty.val();
-        self.m_idle.next = self.idle.q.val();
+        // What begins in the clock of hold is not yet in idle.
+        self.m_idle.next = self.idle.q.val() & (self.halt.q.val() | !self.hold.val());
         if self.rst.val() {
             self.sweeping.d.next = true;
+            self.halt.d.next = true;
             self.sweep.d.next = 0.into();
             self.c_shape.d.next = false;
             self.c_key.d.next = false;

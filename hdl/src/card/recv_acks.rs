@@ -9,7 +9,7 @@ hdl_module! {
     /// One that waits may leave once there were as many s_landed as its place among those that wait:
     /// its completion is ordered in host memory (XUD-4). The two kinds take turns. A syndrome of 0
     /// waits like any other, but nothing is sent.
-    /// Latency: 5 clocks from s_valid or s_landed to m_ak_valid; an acknowledgement each 4 clocks.
+    /// Latency: 6 clocks from s_valid or s_landed to m_ak_valid; an acknowledgement each 5 clocks.
     /// B = A + 1.
     pub struct CardRecvAcks<const A: usize, const B: usize> {
         /// Clock.
@@ -66,10 +66,11 @@ hdl_module! {
         landed_count: DFF<Bits<B>>,
         count: DFF<Bits<B>>,
         /// Clocks since a word was chosen; 0: none is.
-        step: DFF<Bits<2>>,
+        step: DFF<Bits<3>>,
         /// The word chosen is of those that wait; so was the last one.
         of_wait: DFF<Bit>,
-        silent: Signal<Local, Bit>,
+        /// It says nothing: its completion was all that it waited for.
+        silent: DFF<Bit>,
         shown: Signal<Local, Bit>,
         taken: Signal<Local, Bit>,
         now_push: Signal<Local, Bit>,
@@ -94,7 +95,8 @@ impl<const A: usize, const B: usize> Logic for CardRecvAcks<A, B> {
             landed_count,
             count,
             step,
-            of_wait
+            of_wait,
+            silent
         );
         self.full.next = self.count.q.val() == self.depth.val();
         self.empty.next = !self.count.q.val().any();
@@ -113,10 +115,10 @@ impl<const A: usize, const B: usize> Logic for CardRecvAcks<A, B> {
             self.words.rd_addr.next = bit_cast::<B, A>(self.wait_head.q.val()) | self.depth.val();
         }
 
-        self.shown.next = self.step.q.val().all();
-        self.silent.next = !self.words.rd_data.val().get_bits::<8>(64).any();
-        self.m_ak_valid.next = self.shown.val() & !self.silent.val();
-        self.taken.next = self.shown.val() & (self.m_ak_ready.val() | self.silent.val());
+        self.shown.next = self.step.q.val().get_bit(2);
+        self.silent.d.next = !self.words.rd_data.val().get_bits::<8>(64).any();
+        self.m_ak_valid.next = self.shown.val() & !self.silent.q.val();
+        self.taken.next = self.shown.val() & (self.m_ak_ready.val() | self.silent.q.val());
         self.now_pop.next = self.taken.val() & !self.of_wait.q.val();
         self.wait_pop.next = self.taken.val() & self.of_wait.q.val();
         if self.step.q.val().any() & !self.shown.val() {

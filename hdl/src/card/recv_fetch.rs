@@ -8,15 +8,15 @@ hdl_module! {
     /// Reads receive requests of all queue pairs ahead, up to 16 of each, in bursts of up to 4 that
     /// end at multiples of 4 (so at the ring's end at the latest). A burst is read when the cache has
     /// room for all of it, or else for 2.
-    /// Queue pairs that want a burst take turns of 12 clocks (7 from the second queue), at most one
+    /// Queue pairs that want a burst take turns of 13 clocks (8 from the second queue), at most one
     /// burst each; up to 15 bursts are under way. Two queues hold their numbers, each queue pair at
     /// most once in each: one for doorbells (s_want_*), one for requests that were taken (s_kick_*,
     /// with every second one of a queue pair) and for those that want one burst more. Who leaves a
     /// queue is marked as such before its indices are read, so nothing that happens meanwhile is lost.
     /// While nobody waits, a kick is a turn at once.
     /// Steps: 0 choose; 1 unmarked, tables; 2 to 6 wait for doorbells that saw the old mark; 7 block
-    /// RAM arrays; 8 RAM outputs; 9 size of the burst; 10 room; 11 m_rd_*, written back. A kick reads
-    /// the tables in steps 1 to 3 and ends, or goes on with step 9. A turn begins anew if a queue pair
+    /// RAM arrays; 8 RAM outputs; 9 size of the burst; 10 room; 11 m_rd_*; in the clock after it the
+    /// index is written back. A kick reads the tables in steps 1 to 3 and ends, or goes on with step 9. A turn begins anew if a queue pair
     /// was cleared just before, as not all tables are cleared in the same clock.
     pub struct CardRecvFetch<const LQ: usize> {
         /// Clock.
@@ -103,6 +103,10 @@ hdl_module! {
         mark: DFF<Bit>,
         /// Clocks until all tables are cleared alike.
         unsettled: DFF<Bits<4>>,
+        /// Requests ever asked for, and with the burst; these are written.
+        count: DFF<Bits<16>>,
+        sum: DFF<Bits<16>>,
+        put: DFF<Bit>,
         /// Reads under way.
         flying: DFF<Bits<4>>,
         /// Step 9 on: requests not asked for, asked for and not taken, the next index in the ring, up to the end of the
@@ -147,8 +151,9 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, step, is_kick, is_want, qpn, mark, unsettled, flying, ahead, used, offset,
-            span, reads, burst, more, low, go, high, rd_valid, rd_addr, rd_len, rd_ctx
+            self, clk, step, is_kick, is_want, qpn, mark, unsettled, count, sum, put, flying,
+            ahead, used, offset, span, reads, burst, more, low, go, high, rd_valid, rd_addr,
+            rd_len, rd_ctx
         );
         // Tables.
         self.prods.clk.next = self.clk.val();
@@ -174,7 +179,7 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         self.bases.wr_data.next = self.cfg_data.val();
 
         // Step 0: a kick, or the queue whose turn it is.
-        self.begin.next = !self.step.q.val().any();
+        self.begin.next = !self.step.q.val().any() & !self.put.q.val();
         self.kicks.clk.next = self.clk.val();
         self.kicks.rst.next = self.rst.val();
         self.kicks.s_valid.next = self.s_kick_valid.val();
@@ -213,7 +218,8 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
                 self.is_kick.d.next = true;
                 self.step.d.next = 1.into();
             }
-        } else {
+        }
+        if self.step.q.val().any() {
             self.step.d.next = self.step.q.val() + 1;
         }
 
@@ -289,9 +295,16 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         }
         self.asked.clk.next = self.clk.val();
         self.asked.rd_addr.next = self.qpn.q.val();
-        self.asked.wr_en.next = (self.commit.val() & self.go.q.val()) | self.cfg_clear.val();
+        self.count.d.next = self.asked.rd_data.val();
+        self.sum.d.next = self.count.q.val() + bit_cast::<16, 3>(self.burst.q.val());
+        self.put.d.next = self.commit.val() & self.go.q.val();
+        if self.put.q.val() & self.cfg_clear.val() {
+            self.put.d.next = true;
+            self.sum.d.next = self.sum.q.val();
+        }
+        self.asked.wr_en.next = self.put.q.val() | self.cfg_clear.val();
         self.asked.wr_addr.next = self.qpn.q.val();
-        self.asked.wr_data.next = self.asked.rd_data.val() + bit_cast::<16, 3>(self.burst.q.val());
+        self.asked.wr_data.next = self.sum.q.val();
         if self.cfg_clear.val() {
             self.asked.wr_addr.next = self.cfg_qpn.val();
             self.asked.wr_data.next = 0.into();
@@ -304,7 +317,7 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
             self.rd_addr.d.next = bit_cast::<64, 32>(self.low.q.val().get_bits::<32>(0))
                 | (bit_cast::<64, 32>(self.high.q.val()) << 32);
             self.rd_len.d.next = bit_cast::<13, 3>(self.burst.q.val()) << 5;
-            self.rd_ctx.d.next = bit_cast::<16, 4>(self.asked.rd_data.val().get_bits::<4>(0))
+            self.rd_ctx.d.next = bit_cast::<16, 4>(self.count.q.val().get_bits::<4>(0))
                 | (bit_cast::<16, LQ>(self.qpn.q.val()) << 4)
                 | (bits::<16>(2) << 14);
         }
@@ -346,6 +359,7 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         }
 
         self.idle.next = self.begin.val()
+            & !self.put.q.val()
             & !self.turn.val()
             & !self.rd_valid.q.val()
             & !self.flying.q.val().any();
@@ -354,6 +368,7 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
             self.is_want.d.next = false;
             self.is_kick.d.next = false;
             self.unsettled.d.next = 0.into();
+            self.put.d.next = false;
             self.flying.d.next = 0.into();
             self.rd_valid.d.next = false;
         }

@@ -183,12 +183,19 @@ hdl_module! {
         result: DFF<Bits<8>>,
         value0: DFF<Bits<32>>,
         value1: DFF<Bits<16>>,
-        is_create: Signal<Local, Bit>,
-        is_modify: Signal<Local, Bit>,
-        is_set: Signal<Local, Bit>,
-        is_open: Signal<Local, Bit>,
-        of_region: Signal<Local, Bit>,
-        of_window: Signal<Local, Bit>,
+        /// What it is, one clock later; it is looked at no sooner.
+        is_create: DFF<Bit>,
+        is_modify: DFF<Bit>,
+        is_set: DFF<Bit>,
+        is_open: DFF<Bit>,
+        /// A region or window ends.
+        ends: DFF<Bit>,
+        is_advance: DFF<Bit>,
+        is_query: DFF<Bit>,
+        is_destroy: DFF<Bit>,
+        of_region: DFF<Bit>,
+        of_window: DFF<Bit>,
+        unknown: DFF<Bit>,
         /// Queue pair that is read or changed; it is one whose ring cannot be read.
         who: DFF<Bits<LQ>>,
         serving: DFF<Bit>,
@@ -197,9 +204,9 @@ hdl_module! {
         newest: DFF<Bits<16>>,
         next_epoch: DFF<Bits<16>>,
         span: Signal<Local, Bits<16>>,
-        /// Next argument; how many.
+        /// Next argument; how many; one clock later.
         step: DFF<Bits<4>>,
-        last: Signal<Local, Bits<4>>,
+        last: DFF<Bits<4>>,
         /// Latest arguments, youngest first; the first one, the protection domain.
         arg0: DFF<Bits<32>>,
         arg1: DFF<Bits<32>>,
@@ -284,6 +291,18 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             written,
             running,
             code,
+            is_create,
+            is_modify,
+            is_set,
+            is_open,
+            ends,
+            is_advance,
+            is_query,
+            is_destroy,
+            of_region,
+            of_window,
+            unknown,
+            last,
             index,
             result,
             value0,
@@ -382,44 +401,53 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             self.value0.d.next = 0.into();
             self.value1.d.next = 0.into();
         }
-        self.is_create.next = self.code.q.val() == self.create.val();
-        self.is_modify.next = self.code.q.val() == self.modify.val();
-        self.is_set.next = self.code.q.val() == self.set_region.val();
-        self.of_region.next = self.is_set.val() | (self.code.q.val() == self.clear_region.val());
-        self.is_open.next = self.code.q.val() == self.open_window.val();
-        self.of_window.next = self.is_open.val() | (self.code.q.val() == self.close_window.val());
-        self.last.next = 0.into();
-        if self.is_open.val() {
-            self.last.next = 4.into();
+        self.is_create.d.next = self.code.q.val() == self.create.val();
+        self.is_modify.d.next = self.code.q.val() == self.modify.val();
+        self.is_set.d.next = self.code.q.val() == self.set_region.val();
+        self.of_region.d.next = (self.code.q.val() == self.set_region.val())
+            | (self.code.q.val() == self.clear_region.val());
+        self.is_destroy.d.next = self.code.q.val() == self.destroy.val();
+        self.is_query.d.next = self.code.q.val() == self.query.val();
+        self.is_advance.d.next = self.code.q.val() == self.advance.val();
+        self.ends.d.next = (self.code.q.val() == self.clear_region.val())
+            | (self.code.q.val() == self.close_window.val());
+        self.is_open.d.next = self.code.q.val() == self.open_window.val();
+        self.of_window.d.next = (self.code.q.val() == self.open_window.val())
+            | (self.code.q.val() == self.close_window.val());
+        self.unknown.d.next =
+            !self.code.q.val().any() | (self.code.q.val() > self.close_window.val());
+        self.last.d.next = 0.into();
+        if self.is_open.q.val() {
+            self.last.d.next = 4.into();
         }
-        if self.is_create.val() {
-            self.last.next = 10.into();
+        if self.is_create.q.val() {
+            self.last.d.next = 10.into();
         }
-        if self.is_modify.val() {
-            self.last.next = 1.into();
+        if self.is_modify.q.val() {
+            self.last.d.next = 1.into();
         }
-        if self.is_set.val() {
-            self.last.next = 6.into();
+        if self.is_set.q.val() {
+            self.last.d.next = 6.into();
         }
         // Of the argument fetched last, whose number is one less than step.
         self.forbidden.next = 0.into();
-        if (self.is_create.val() & (self.step.q.val() == 3))
-            | (self.is_set.val() & (self.step.q.val() == 2))
-            | (self.is_open.val() & ((self.step.q.val() == 2) | (self.step.q.val() == 4)))
+        if (self.is_create.q.val() & (self.step.q.val() == 3))
+            | (self.is_set.q.val() & (self.step.q.val() == 2))
+            | (self.is_open.q.val() & ((self.step.q.val() == 2) | (self.step.q.val() == 4)))
         {
             self.forbidden.next = self.above_16.val();
         }
-        if (self.is_create.val() & (self.step.q.val() == 4))
-            | (self.is_open.val() & (self.step.q.val() == 3))
+        if (self.is_create.q.val() & (self.step.q.val() == 4))
+            | (self.is_open.q.val() & (self.step.q.val() == 3))
         {
             self.forbidden.next = self.above_24.val();
         }
-        if self.is_create.val()
+        if self.is_create.q.val()
             & ((self.step.q.val() == 5) | (self.step.q.val() == 7) | (self.step.q.val() == 9))
         {
             self.forbidden.next = self.below_64.val();
         }
-        if self.is_modify.val() & (self.step.q.val() == 1) {
+        if self.is_modify.q.val() & (self.step.q.val() == 1) {
             self.forbidden.next = self.above_3.val();
         }
         self.now.next = self.word0.q.val().get_bits::<3>(0);
@@ -438,7 +466,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         self.flush_out.d.next = false;
         self.win_out.d.next = false;
         self.fetching.d.next = false;
-        if self.fetching.q.val() & (self.step.q.val() != self.last.val()) {
+        if self.fetching.q.val() & (self.step.q.val() != self.last.q.val()) {
             self.arg0.d.next = self.arg.val();
             self.arg1.d.next = self.arg0.q.val();
             self.arg2.d.next = self.arg1.q.val();
@@ -479,21 +507,21 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 self.waited.d.next = 0.into();
                 self.bad.d.next = false;
                 self.state.d.next = State::Read1;
-                if self.of_region.val() | self.of_window.val() {
+                if self.of_region.q.val() | self.of_window.q.val() {
                     self.state.d.next = State::Fetch;
                     self.fetching.d.next = true;
                 }
-                if (self.of_region.val() & (self.index.q.val() >> self.lr.val()).any())
-                    | (self.of_window.val() & self.index.q.val().get_bits::<16>(8).any())
-                    | (!self.of_region.val()
-                        & !self.of_window.val()
+                if (self.of_region.q.val() & (self.index.q.val() >> self.lr.val()).any())
+                    | (self.of_window.q.val() & self.index.q.val().get_bits::<16>(8).any())
+                    | (!self.of_region.q.val()
+                        & !self.of_window.q.val()
                         & (self.index.q.val() >> self.lq.val()).any())
                 {
                     self.result.d.next = self.bad_index.val();
                     self.state.d.next = State::Finish;
                     self.fetching.d.next = false;
                 }
-                if (self.code.q.val() == 0) | (self.code.q.val() > self.close_window.val()) {
+                if self.unknown.q.val() {
                     self.result.d.next = self.bad_command.val();
                     self.state.d.next = State::Finish;
                     self.fetching.d.next = false;
@@ -511,7 +539,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 self.newest.d.next = self.contexts.rd_data.val().get_bits::<16>(64);
                 self.state.d.next = State::Fetch;
                 self.fetching.d.next =
-                    !self.serving.q.val() & !self.flushed.q.val() & !self.is_open.val();
+                    !self.serving.q.val() & !self.flushed.q.val() & !self.is_open.q.val();
                 if self.serving.q.val() {
                     self.word0.d.next = (self.contexts.rd_data.val().get_bits::<48>(0)
                         & self.keep.val())
@@ -527,12 +555,12 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 } else if self.flushed.q.val() {
                     self.word0.d.next = 0.into();
                     self.state.d.next = State::Shape;
-                } else if self.is_open.val() {
+                } else if self.is_open.q.val() {
                     self.state.d.next = State::Decide;
                 }
             }
             State::Fetch => {
-                if self.step.q.val() != self.last.val() {
+                if self.step.q.val() != self.last.q.val() {
                     self.fetching.d.next = true;
                     self.step.d.next = self.step.q.val() + 1;
                 } else {
@@ -547,12 +575,12 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 if self.step.q.val() == 1 {
                     self.first.d.next = self.arg0.q.val();
                     // The card cannot have such a queue pair.
-                    if self.is_open.val() & (self.arg0.q.val() >> self.lq.val()).any() {
+                    if self.is_open.q.val() & (self.arg0.q.val() >> self.lq.val()).any() {
                         self.bad.d.next = true;
                     }
                 }
-                if (self.is_create.val() & (self.step.q.val() == 3))
-                    | (self.is_set.val() & (self.step.q.val() == 2))
+                if (self.is_create.q.val() & (self.step.q.val() == 3))
+                    | (self.is_set.q.val() & (self.step.q.val() == 2))
                 {
                     self.domain.d.next = self.arg0.q.val().get_bits::<16>(0);
                 }
@@ -563,12 +591,12 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                     + bit_cast::<33, 32>(self.arg0.q.val())
                     + bit_cast::<33, 1>(self.end_low.q.val().get_bits::<1>(32));
                 self.no_bytes.d.next = !(self.arg0.q.val() | self.arg1.q.val()).any();
-                if self.is_modify.val() & (self.to.val() > self.error.val()) {
+                if self.is_modify.q.val() & (self.to.val() > self.error.val()) {
                     self.bad.d.next = true;
                 }
                 self.step.d.next = 0.into();
                 self.state.d.next = State::Decide;
-                if self.is_open.val() {
+                if self.is_open.q.val() {
                     self.who.d.next = self.first.q.val().get_bits::<LQ>(0);
                     self.state.d.next = State::Read1;
                 }
@@ -576,7 +604,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             State::Decide => {
                 // What is refused below goes to Finish.
                 self.state.d.next = State::Finish;
-                if self.is_create.val() {
+                if self.is_create.q.val() {
                     if self.bad.q.val() {
                         self.result.d.next = self.bad_argument.val();
                     } else if self.now.val().any() {
@@ -592,7 +620,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                         self.state.d.next = State::Gather;
                     }
                 }
-                if self.is_modify.val() {
+                if self.is_modify.q.val() {
                     if self.bad.q.val() {
                         self.result.d.next = self.bad_argument.val();
                     } else if !self.leads.val() {
@@ -603,18 +631,18 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                         self.state.d.next = State::Shape;
                     }
                 }
-                if self.code.q.val() == self.destroy.val() {
+                if self.is_destroy.q.val() {
                     if self.now.val().any() {
                         self.state.d.next = State::Hold;
                     } else {
                         self.result.d.next = self.bad_state.val();
                     }
                 }
-                if self.code.q.val() == self.query.val() {
+                if self.is_query.q.val() {
                     self.value0.d.next = bit_cast::<32, 3>(self.now.val());
                     self.value1.d.next = self.newest.q.val();
                 }
-                if self.code.q.val() == self.advance.val() {
+                if self.is_advance.q.val() {
                     if self.now.val().any() {
                         self.newest.d.next = self.next_epoch.q.val();
                         self.value0.d.next = bit_cast::<32, 16>(self.next_epoch.q.val());
@@ -626,19 +654,17 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                         self.result.d.next = self.bad_state.val();
                     }
                 }
-                if self.is_set.val() {
+                if self.is_set.q.val() {
                     if self.bad.q.val() | self.no_bytes.q.val() | self.beyond.val() {
                         self.result.d.next = self.bad_argument.val();
                     } else {
                         self.state.d.next = State::Region;
                     }
                 }
-                if (self.code.q.val() == self.clear_region.val())
-                    | (self.code.q.val() == self.close_window.val())
-                {
+                if self.ends.q.val() {
                     self.state.d.next = State::Hold;
                 }
-                if self.is_open.val() {
+                if self.is_open.q.val() {
                     if self.bad.q.val() {
                         self.result.d.next = self.bad_argument.val();
                     } else if self.now.val().any() {
@@ -674,7 +700,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                     | (bit_cast::<64, 16>(self.newest.q.val()) << 16);
                 self.contexts.wr_en.next = true;
                 self.then.d.next = Then::Finish;
-                if self.is_create.val() {
+                if self.is_create.q.val() {
                     // It is not there before its last word.
                     self.contexts.wr_en.next = false;
                     self.then.d.next = Then::Indices;
@@ -730,7 +756,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             }
             State::Region => {
                 self.set_out.d.next = true;
-                self.set_there.d.next = self.is_set.val();
+                self.set_there.d.next = self.is_set.q.val();
                 self.state.d.next = State::Finish;
             }
             State::Window => {
@@ -739,7 +765,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             }
             State::Windowing => {
                 if self.win_done.val() {
-                    if !self.is_open.val() {
+                    if !self.is_open.q.val() {
                         self.value0.d.next = self.win_expected.val();
                         self.value1.d.next = bit_cast::<16, 1>(self.win_was.val().into());
                     }
@@ -760,9 +786,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 } else if self.quiet.q.val().get_bit(4) {
                     self.quiet.d.next = 0.into();
                     self.who.d.next = self.index.q.val().get_bits::<LQ>(0);
-                    if self.of_region.val() {
+                    if self.of_region.q.val() {
                         self.state.d.next = State::Region;
-                    } else if self.of_window.val() {
+                    } else if self.of_window.q.val() {
                         self.state.d.next = State::Window;
                     } else if self.flushed.q.val() {
                         self.state.d.next = State::Read1;
@@ -823,7 +849,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             bit_cast::<64, 32>(self.arg1.q.val()) | (bit_cast::<64, 32>(self.arg0.q.val()) << 32);
         self.win_valid.next = self.win_out.q.val();
         self.win_index.next = self.index.q.val().get_bits::<8>(0);
-        self.win_open.next = self.is_open.val();
+        self.win_open.next = self.is_open.q.val();
         self.win_qpn.next = self.first.q.val().get_bits::<LQ>(0);
         self.win_node.next = self.arg2.q.val().get_bits::<16>(0);
         self.win_peer.next = self.arg1.q.val().get_bits::<24>(0);

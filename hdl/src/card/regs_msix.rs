@@ -62,6 +62,8 @@ hdl_module! {
         sweep: DFF<Bits<5>>,
         masked: DFF<Bits<8>>,
         waits: DFF<Bits<8>>,
+        /// Of those, the ones that may be sent.
+        asks: DFF<Bits<8>>,
         n_waits: Signal<Local, Bits<8>>,
         turns: TakeTurns<8>,
         /// Vector served last, one-hot.
@@ -91,7 +93,7 @@ impl Logic for CardRegsMsix {
     fn update(&mut self) {
         dff_setup!(
             self, clk, sweep, masked, waits, last, vector, step, word, low, high, data, wr_valid,
-            wd_valid, sent
+            wd_valid, sent, asks
         );
         // The table. Messages go to a multiple of 4.
         self.table.clk.next = self.clk.val();
@@ -135,10 +137,12 @@ impl Logic for CardRegsMsix {
         self.pending.next = self.waits.q.val();
 
         // Whose message is next.
-        self.turns.req.next = 0.into();
+        // One clock late: a message that is chosen has left `waits` long before the next choice.
+        self.asks.d.next = 0.into();
         if self.msix_enable.val() & !self.msix_mask.val() {
-            self.turns.req.next = self.waits.q.val() & !self.masked.q.val();
+            self.asks.d.next = self.waits.q.val() & !self.masked.q.val();
         }
+        self.turns.req.next = self.asks.q.val();
         self.turns.last.next = self.last.q.val();
         self.n_waits.next = self.waits.q.val();
         if (self.step.q.val() == 0) & self.turns.choice.val().any() {
@@ -210,6 +214,7 @@ impl Logic for CardRegsMsix {
             self.masked.d.next = 0xff.into();
             self.waits.d.next = 0.into();
             self.last.d.next = 0.into();
+            self.asks.d.next = 0.into();
             self.step.d.next = 0.into();
             self.wr_valid.d.next = false;
             self.wd_valid.d.next = false;

@@ -1,6 +1,5 @@
 //! What one-sided operations send, between what others send.
 
-use crate::blocks::FifoReg;
 use crate::prelude::*;
 
 hdl_module! {
@@ -199,22 +198,31 @@ hdl_module! {
         /// b has its turn: of requests and answers, of acknowledgements.
         sd_turn: DFF<Bit>,
         ak_turn: DFF<Bit>,
-        /// Of what was taken with payload: it is of b. xud_tx takes one before the payload of another has ended.
-        order: FifoReg<1, 2>,
-        of_b: Signal<Local, Bit>,
+        /// A request with payload was taken one clock ago; it is of b.
+        taken: DFF<Bit>,
+        taken_b: DFF<Bit>,
+        /// Whose payload comes now, whose next: there is one, it is of b. xud_tx takes a request
+        /// before the payload of another has ended, but not two.
+        now: DFF<Bit>,
+        now_b: DFF<Bit>,
+        next: DFF<Bit>,
+        next_b: DFF<Bit>,
+        room: Signal<Local, Bit>,
+        ended: Signal<Local, Bit>,
     }
 }
 
 impl Logic for CardSendMerge {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, sd_turn, ak_turn);
+        dff_setup!(
+            self, clk, sd_turn, ak_turn, taken, taken_b, now, now_b, next, next_b
+        );
         // Requests and answers.
-        self.m_sd_valid.next = self.a_sd_valid.val() & self.order.s_ready.val();
-        self.a_sd_ready.next =
-            self.m_sd_ready.val() & !self.sd_turn.q.val() & self.order.s_ready.val();
-        self.b_sd_ready.next =
-            self.m_sd_ready.val() & self.sd_turn.q.val() & self.order.s_ready.val();
+        self.room.next = !self.taken.q.val() & !self.next.q.val();
+        self.m_sd_valid.next = self.a_sd_valid.val() & self.room.val();
+        self.a_sd_ready.next = self.m_sd_ready.val() & !self.sd_turn.q.val() & self.room.val();
+        self.b_sd_ready.next = self.m_sd_ready.val() & self.sd_turn.q.val() & self.room.val();
         self.m_sd_node.next = self.a_sd_node.val();
         self.m_sd_peer.next = self.a_sd_peer.val();
         self.m_sd_psn.next = self.a_sd_psn.val();
@@ -228,7 +236,7 @@ impl Logic for CardSendMerge {
         self.m_sd_head_len.next = self.a_sd_head_len.val();
         self.m_sd_len.next = self.a_sd_len.val();
         if self.sd_turn.q.val() {
-            self.m_sd_valid.next = self.b_sd_valid.val() & self.order.s_ready.val();
+            self.m_sd_valid.next = self.b_sd_valid.val() & self.room.val();
             self.m_sd_node.next = self.b_sd_node.val();
             self.m_sd_peer.next = self.b_sd_peer.val();
             self.m_sd_psn.next = self.b_sd_psn.val();
@@ -242,36 +250,45 @@ impl Logic for CardSendMerge {
             self.m_sd_head.next = self.b_sd_head.val();
             self.m_sd_head_len.next = 16.into();
             self.m_sd_len.next = self.b_sd_len.val();
-            self.sd_turn.d.next = !(self.m_sd_ready.val() & self.order.s_ready.val());
+            self.sd_turn.d.next = !(self.m_sd_ready.val() & self.room.val());
         } else if self.b_sd_valid.val()
-            & ((self.m_sd_ready.val() & self.order.s_ready.val()) | !self.a_sd_valid.val())
+            & ((self.m_sd_ready.val() & self.room.val()) | !self.a_sd_valid.val())
         {
             self.sd_turn.d.next = true;
         }
 
         // Payload, in their order.
-        self.order.clk.next = self.clk.val();
-        self.order.rst.next = self.rst.val();
-        self.order.s_valid.next =
+        self.taken.d.next =
             self.m_sd_valid.val() & self.m_sd_ready.val() & self.m_sd_len.val().any();
-        self.order.s_data.next = bit_cast::<1, 1>(self.sd_turn.q.val().into());
-        self.of_b.next = self.order.m_data.val().any();
-        self.m_pl_valid.next = self.a_pl_valid.val() & self.order.m_valid.val();
-        self.a_pl_ready.next = self.m_pl_ready.val() & self.order.m_valid.val() & !self.of_b.val();
-        self.b_pl_ready.next = self.m_pl_ready.val() & self.order.m_valid.val() & self.of_b.val();
+        self.taken_b.d.next = self.sd_turn.q.val();
+        self.m_pl_valid.next = self.a_pl_valid.val() & self.now.q.val();
+        self.a_pl_ready.next = self.m_pl_ready.val() & self.now.q.val() & !self.now_b.q.val();
+        self.b_pl_ready.next = self.m_pl_ready.val() & self.now.q.val() & self.now_b.q.val();
         self.m_pl_data.next = self.a_pl_data.val();
         self.m_pl_bytes.next = self.a_pl_bytes.val();
         self.m_pl_last.next = self.a_pl_last.val();
         self.m_pl_error.next = self.a_pl_error.val();
-        if self.of_b.val() {
-            self.m_pl_valid.next = self.b_pl_valid.val() & self.order.m_valid.val();
+        if self.now_b.q.val() {
+            self.m_pl_valid.next = self.b_pl_valid.val() & self.now.q.val();
             self.m_pl_data.next = self.b_pl_data.val();
             self.m_pl_bytes.next = self.b_pl_bytes.val();
             self.m_pl_last.next = self.b_pl_last.val();
             self.m_pl_error.next = false;
         }
-        self.order.m_ready.next =
-            self.m_pl_valid.val() & self.m_pl_ready.val() & self.m_pl_last.val();
+        self.ended.next = self.m_pl_valid.val() & self.m_pl_ready.val() & self.m_pl_last.val();
+        self.now.d.next =
+            self.taken.q.val() | self.next.q.val() | (self.now.q.val() & !self.ended.val());
+        self.next.d.next =
+            !self.ended.val() & (self.next.q.val() | (self.taken.q.val() & self.now.q.val()));
+        if self.ended.val() | !self.now.q.val() {
+            self.now_b.d.next = self.taken_b.q.val();
+            if self.next.q.val() {
+                self.now_b.d.next = self.next_b.q.val();
+            }
+        }
+        if !self.next.q.val() {
+            self.next_b.d.next = self.taken_b.q.val();
+        }
 
         // Acknowledgements.
         self.m_ak_valid.next = self.a_ak_valid.val();
@@ -306,6 +323,9 @@ impl Logic for CardSendMerge {
         if self.rst.val() {
             self.sd_turn.d.next = false;
             self.ak_turn.d.next = false;
+            self.taken.d.next = false;
+            self.now.d.next = false;
+            self.next.d.next = false;
         }
     }
 

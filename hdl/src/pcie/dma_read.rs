@@ -109,8 +109,13 @@ hdl_module! {
         dw_1: Signal<Local, Bits<32>>,
         /// Requests under way.
         count: DFF<Bits<7>>,
+        /// A request was taken one clock ago; it has bytes; one ended.
+        begun: DFF<Bit>,
+        some: DFF<Bit>,
+        ended: DFF<Bit>,
+        /// The part on offer is already taken: dma_split hears of it one clock late.
+        fired: DFF<Bit>,
         begins: Signal<Local, Bit>,
-        ends: Signal<Local, Bit>,
     }
 }
 
@@ -118,7 +123,8 @@ impl Logic for DmaRead {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, valid, wide, addr, dwords, tag, first_be, last_be, count
+            self, clk, valid, wide, addr, dwords, tag, first_be, last_be, count, begun, some,
+            ended, fired
         );
         self.clear.next = self.rst.val() | self.flr.val();
         self.split.clk.next = self.clk.val();
@@ -136,8 +142,10 @@ impl Logic for DmaRead {
             & self.deliver.s_ready.val()
             & self.completions.set_ready.val()
             & !self.valid.q.val()
+            & !self.fired.q.val()
             & !self.flr.val();
-        self.split.m_ready.next = self.fire.val();
+        self.fired.d.next = self.fire.val();
+        self.split.m_ready.next = self.fired.q.val();
         if self.m_tx_rd_req_tlp_ready.val() {
             self.valid.d.next = false;
         }
@@ -246,24 +254,29 @@ impl Logic for DmaRead {
         self.ev_failed.next = self.deliver.ev_failed.val();
 
         // Requests under way: at most 32 reads, and a few in the stages around them.
-        self.begins.next =
-            self.s_req_valid.val() & self.split.s_req_ready.val() & self.s_req_len.val().any();
-        self.ends.next = self.deliver.m_data_valid.val()
+        // Counted one clock late: what the request and its end depend on comes late in theirs.
+        self.begun.d.next =
+            self.s_req_valid.val() & self.split.s_req_ready.val() & !self.clear.val();
+        self.some.d.next = self.s_req_len.val().any();
+        self.begins.next = self.begun.q.val() & self.some.q.val();
+        self.ended.d.next = self.deliver.m_data_valid.val()
             & self.m_data_ready.val()
-            & self.deliver.m_data_last.val();
-        if self.begins.val() & !self.ends.val() {
+            & self.deliver.m_data_last.val()
+            & !self.clear.val();
+        if self.begins.val() & !self.ended.q.val() {
             self.count.d.next = self.count.q.val() + 1;
         }
-        if self.ends.val() & !self.begins.val() {
+        if self.ended.q.val() & !self.begins.val() {
             self.count.d.next = self.count.q.val() - 1;
         }
-        self.m_busy.next = self.count.q.val().any();
+        self.m_busy.next = self.count.q.val().any() | self.begins.val();
 
         // A TLP that is offered stays until it is taken, also through a function-level reset.
         if self.rst.val() | (self.flr.val() & self.fire.val()) {
             self.valid.d.next = false;
         }
         if self.clear.val() {
+            self.fired.d.next = false;
             self.count.d.next = 0.into();
         }
     }

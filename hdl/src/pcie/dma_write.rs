@@ -118,6 +118,11 @@ hdl_module! {
         done_dropped: DFF<Bit>,
         /// Requests under way.
         count: DFF<Bits<4>>,
+        /// A request was taken one clock ago; it has bytes.
+        begun: DFF<Bit>,
+        some: DFF<Bit>,
+        /// The part on offer is already taken: dma_split hears of it one clock late.
+        loaded: DFF<Bit>,
         begins: Signal<Local, Bit>,
         ends: Signal<Local, Bit>,
     }
@@ -151,7 +156,10 @@ impl Logic for DmaWrite {
             done,
             done_ctx,
             done_dropped,
-            count
+            count,
+            begun,
+            some,
+            loaded
         );
         self.clear.next = self.rst.val() | self.flr.val();
         self.split.clk.next = self.clk.val();
@@ -192,10 +200,12 @@ impl Logic for DmaWrite {
 
         // The next TLP: behind the last word of the one before. What is left of before a reset goes first.
         self.load.next = self.split.m_valid.val()
+            & !self.loaded.q.val()
             & ((!self.held.q.val() & !self.old.q.val()) | (self.fire.val() & self.eop.q.val()))
             & !self.fill.q.val()
             & !self.flr.val();
-        self.split.m_ready.next = self.load.val();
+        self.loaded.d.next = self.load.val();
+        self.split.m_ready.next = self.loaded.q.val();
         self.total.next = self.split.m_dwords.val().get_bits::<7>(1)
             + bit_cast::<7, 1>(self.split.m_dwords.val().get_bits::<1>(0));
         if self.load.val() {
@@ -298,21 +308,25 @@ impl Logic for DmaWrite {
         self.m_done_ctx.next = self.done_ctx.q.val();
         self.ev_dropped.next = self.done_dropped.q.val();
 
-        self.begins.next =
-            self.s_req_valid.val() & self.split.s_req_ready.val() & self.s_req_len.val().any();
-        if self.begins.val() & !self.ends.val() {
+        // Counted one clock late: what the request and its end depend on comes late in theirs.
+        self.begun.d.next =
+            self.s_req_valid.val() & self.split.s_req_ready.val() & !self.clear.val();
+        self.some.d.next = self.s_req_len.val().any();
+        self.begins.next = self.begun.q.val() & self.some.q.val();
+        if self.begins.val() & !self.done.q.val() {
             self.count.d.next = self.count.q.val() + 1;
         }
-        if self.ends.val() & !self.begins.val() {
+        if self.done.q.val() & !self.begins.val() {
             self.count.d.next = self.count.q.val() - 1;
         }
-        self.m_busy.next = self.count.q.val().any();
+        self.m_busy.next = self.count.q.val().any() | self.begins.val();
 
         if self.old.q.val() & !self.held.q.val() & !self.leaving.m_valid.val() {
             self.old.d.next = false;
         }
         if self.flr.val() {
             self.old.d.next = true;
+            self.loaded.d.next = false;
             self.count.d.next = 0.into();
             self.more.d.next = false;
             self.fill.d.next = true;
@@ -332,6 +346,7 @@ impl Logic for DmaWrite {
             self.old.d.next = false;
             self.done.d.next = false;
             self.done_dropped.d.next = false;
+            self.loaded.d.next = false;
             self.count.d.next = 0.into();
         }
     }

@@ -70,6 +70,8 @@ hdl_module! {
         /// The client whose words pass, words left, less one.
         from: DFF<Bits<4>>,
         left: DFF<Bits<10>>,
+        /// The word that passes is the last one.
+        ends: DFF<Bit>,
         pass: Signal<Local, Bit>,
         advance: Signal<Local, Bit>,
     }
@@ -78,7 +80,9 @@ hdl_module! {
 impl Logic for DmaWriteMux {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, chosen, last, valid, addr, len, ctx, from, left);
+        dff_setup!(
+            self, clk, chosen, last, valid, addr, len, ctx, from, left, ends
+        );
         // Stage 1: whose turn it is. What a client offers stays.
         self.wanting.next = bit_cast::<4, 1>(self.s_req_valid[0].val().into())
             | (bit_cast::<4, 1>(self.s_req_valid[1].val().into()) << 1)
@@ -153,16 +157,18 @@ impl Logic for DmaWriteMux {
         self.m_data_valid.next = (self.from.q.val() & self.offering.val()).any();
         self.m_data_data.next = self.data.m.val();
         self.pass.next = self.m_data_ready.val() & (self.from.q.val() & self.offering.val()).any();
-        self.advance.next = !self.from.q.val().any() | (self.pass.val() & !self.left.q.val().any());
+        self.advance.next = !self.from.q.val().any() | (self.pass.val() & self.ends.q.val());
         self.order.m_ready.next = self.advance.val();
         if self.pass.val() {
             self.left.d.next = self.left.q.val() - 1;
+            self.ends.d.next = self.left.q.val() == 1;
         }
         if self.advance.val() {
             self.from.d.next = 0.into();
             if self.order.m_valid.val() {
                 self.from.d.next = self.order.m_data.val().get_bits::<4>(0);
                 self.left.d.next = self.order.m_data.val().get_bits::<10>(4);
+                self.ends.d.next = !self.order.m_data.val().get_bits::<10>(4).any();
             }
         }
         if self.rst.val() {

@@ -114,7 +114,7 @@ impl Logic for DmaSplit {
             self.tail.d.next = self.less_one.val().get_bits::<3>(0);
             self.words.d.next = self.less_one.val().get_bits::<10>(3);
             self.ctx.d.next = self.s_req_ctx.val();
-            if self.s_req_valid.val() & self.s_req_len.val().any() {
+            if self.s_req_valid.val() {
                 self.step.d.next = 1.into();
             }
         }
@@ -158,6 +158,10 @@ impl Logic for DmaSplit {
                 self.words.d.next = self.words.q.val() + 1;
             }
             self.step.d.next = 2.into();
+            // A request of no bytes has no part.
+            if self.left.q.val().all() {
+                self.step.d.next = 0.into();
+            }
         }
 
         // Stage 2: length and byte enables; a part of one 32-bit word has no last one.

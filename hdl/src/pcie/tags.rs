@@ -70,6 +70,11 @@ hdl_module! {
         /// The tag whose turn it is; it is free.
         turn: DFF<Bits<5>>,
         free: DFF<Bit>,
+        /// It is in use, of those too late, as known one clock after its turn came.
+        in_use: DFF<Bit>,
+        is_late: DFF<Bit>,
+        known: DFF<Bit>,
+        on: Signal<Local, Bit>,
         /// The tag that was taken in the clock before.
         t_valid: DFF<Bit>,
         t_slot: DFF<Bits<5>>,
@@ -108,18 +113,21 @@ impl Logic for DmaTags {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, t_valid, t_slot, t_failed, busy, waits, failed, late, turn, free, clocks,
-            tick, a_slot, a_age, a_waits, a_late, b_slot, b_over, b_old
+            self, clk, t_valid, t_slot, t_failed, busy, waits, failed, late, turn, free, in_use,
+            is_late, known, clocks, tick, a_slot, a_age, a_waits, a_late, b_slot, b_over, b_old
         );
         // Whose turn it is. What is free stays so until it is taken.
         self.m_free.next = self.free.q.val();
         self.m_slot.next = self.turn.q.val();
-        self.free.d.next = !((self.busy.q.val() | self.late.q.val()) >> self.turn.q.val())
-            .get_bit(0)
-            & !self.take.val();
-        if self.take.val() | (self.late.q.val() >> self.turn.q.val()).get_bit(0) {
+        self.in_use.d.next =
+            ((self.busy.q.val() | self.late.q.val()) >> self.turn.q.val()).get_bit(0);
+        self.is_late.d.next = (self.late.q.val() >> self.turn.q.val()).get_bit(0);
+        self.known.d.next = true;
+        self.on.next = self.take.val() | (self.known.q.val() & self.is_late.q.val());
+        self.free.d.next = self.known.q.val() & !self.in_use.q.val() & !self.on.val();
+        if self.on.val() {
             self.turn.d.next = self.turn.q.val() + 1;
-            self.free.d.next = false;
+            self.known.d.next = false;
         }
 
         // A tag is looked at every second clock.
@@ -220,6 +228,7 @@ impl Logic for DmaTags {
             }
             self.busy.d.next = 0.into();
             self.free.d.next = false;
+            self.known.d.next = false;
         }
         if self.rst.val() {
             self.busy.d.next = 0.into();
@@ -228,6 +237,7 @@ impl Logic for DmaTags {
             self.late.d.next = 0.into();
             self.turn.d.next = 0.into();
             self.free.d.next = false;
+            self.known.d.next = false;
             self.clocks.d.next = 0.into();
             self.tick.d.next = 0.into();
             self.t_valid.d.next = false;

@@ -33,6 +33,9 @@ hdl_module! {
         shown: DFF<Bit>,
         /// Clocks since head pointed to a written word.
         age: DFF<Bits<2>>,
+        /// One word fits; one word waits.
+        filling: Signal<Local, Bit>,
+        single: Signal<Local, Bit>,
         push: Signal<Local, Bit>,
         pop: Signal<Local, Bit>,
     }
@@ -59,14 +62,13 @@ impl<const N: usize, const A: usize> Logic for EventQueue<N, A> {
         if self.pop.val() {
             self.head.d.next = self.head.q.val() + 1;
         }
-        if self.push.val() & !self.pop.val() {
-            self.some.d.next = true;
-            self.full.d.next = (self.tail.q.val() + 1) == self.head.q.val();
-        }
-        if self.pop.val() & !self.push.val() {
-            self.some.d.next = (self.head.q.val() + 1) != self.tail.q.val();
-            self.full.d.next = false;
-        }
+        // Without conditions, which synthesis turns into a clock enable and a reset behind push and pop.
+        self.filling.next = (self.tail.q.val() + 1) == self.head.q.val();
+        self.single.next = (self.head.q.val() + 1) == self.tail.q.val();
+        self.some.d.next =
+            self.push.val() | (self.some.q.val() & !(self.pop.val() & self.single.val()));
+        self.full.d.next =
+            !self.pop.val() & (self.full.q.val() | (self.push.val() & self.filling.val()));
         self.age.d.next = self.age.q.val() + 1;
         if self.age.q.val() == 3 {
             self.shown.d.next = true;

@@ -522,7 +522,7 @@ impl World {
                     .push_back((word_of(chunk), bytes, last, self.fails));
             }
             self.reading = true;
-            self.read_at = now + 1 + self.dice.below(30);
+            self.read_at = now + 3 + self.dice.below(30);
         }
         if wd_ready && self.rtl.is("m_wd_valid") {
             let word = self.rtl.get("m_wd_data");

@@ -11,23 +11,38 @@ use super::signals::Signals;
 /// Columns that a file may use for comments.
 pub(super) const COLUMNS: usize = 100;
 
-/// Wraps a paragraph into comment lines.
+/// Writes lines of documentation as comment lines. Lines that fit stay as they are; what is left of
+/// one that does not fit goes on in the next, up to the end of its sentence or paragraph.
 pub(super) fn comment(lines: &[String], pad: &str, out: &mut String) {
-    for line in lines {
-        let mut row = String::new();
+    let mut left = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        let mut row = std::mem::take(&mut left);
+        let mut wrapped = !row.is_empty();
         for word in line.split_whitespace() {
             if !row.is_empty() && pad.len() + row.len() + word.len() + 4 > COLUMNS {
                 out.push_str(&format!("{pad}// {row}\n"));
                 row.clear();
+                wrapped = true;
             }
             if !row.is_empty() {
                 row.push(' ');
             }
             row.push_str(word);
         }
-        out.push_str(format!("{pad}// {row}").trim_end());
-        out.push('\n');
+        if wrapped && lines.get(at + 1).is_some_and(|next| goes_on(line, next)) {
+            left = row;
+        } else {
+            out.push_str(format!("{pad}// {row}").trim_end());
+            out.push('\n');
+        }
     }
+}
+
+/// `next` continues the sentence of `line`: neither ends there nor begins a list or a table.
+fn goes_on(line: &str, next: &str) -> bool {
+    let ends = line.trim_end().ends_with(['.', ':', '|']);
+    let begins = next.trim_start().is_empty() || next.trim_start().starts_with(['-', '*', '|']);
+    !ends && !begins
 }
 
 /// `w = 256, r = 64` from `rw_window_w256_r64`.

@@ -114,8 +114,19 @@ fn registers(plan: &Plan) -> String {
         .map(|r| decl_len(plan, r.q))
         .max()
         .unwrap_or(0);
+    // Of states that a reset sets, the encoding is free.
+    let reset: BTreeSet<SigId> = plan
+        .clocked
+        .iter()
+        .flat_map(|c| c.resets.iter().flat_map(|(_, regs)| regs))
+        .map(|(r, _)| r.q)
+        .collect();
     let mut out = String::new();
     for r in &plan.regs {
+        let kind = &plan.signals.list[r.q].ty.kind;
+        if matches!(kind, TypeKind::Enum(_)) && reset.contains(&r.q) {
+            out.push_str("    (* fsm_encoding = \"auto\" *)\n");
+        }
         declare("reg ", plan, r.q, width, &mut out);
     }
     out

@@ -58,8 +58,6 @@ hdl_module! {
         pub some: Signal<In, Bit>,
         /// Nothing is under way.
         pub idle: Signal<Out, Bit>,
-        /// The payload that comes is its.
-        pub ours: Signal<Out, Bit>,
         /// A word of it.
         pub pl_valid: Signal<In, Bit>,
         /// Taken.
@@ -215,6 +213,22 @@ hdl_module! {
         says: DFF<Bits<8>>,
         outcome: DFF<Bits<8>>,
         happened: DFF<Bits<12>>,
+        /// What is offered or said to others, one clock after the step begins.
+        looks: DFF<Bit>,
+        /// It was taken in the clock before.
+        took: DFF<Bit>,
+        /// All bytes of the answer have left.
+        said: DFF<Bit>,
+        reads: DFF<Bit>,
+        writes: DFF<Bit>,
+        claims: DFF<Bit>,
+        ends: DFF<Bit>,
+        acks: DFF<Bit>,
+        answers: DFF<Bit>,
+        forgets: DFF<Bit>,
+        /// The answer may be written: a word, or all bytes asked for.
+        fits_word: DFF<Bit>,
+        fits_read: DFF<Bit>,
     }
 }
 
@@ -224,7 +238,8 @@ impl Logic for CardOneSidedRun {
         dff_setup!(
             self, clk, state, count, rest, word_0, word_1, addr, key, domain, bytes, need, stays,
             single, landed, operand, compare, found, value, low, same_low, same_high, reply, says,
-            outcome, happened
+            outcome, happened, looks, took, said, reads, writes, claims, ends, acks, answers,
+            forgets, fits_word, fits_read
         );
         self.first.s.next = self.word_0.q.val();
         self.second.s.next = self.word_1.q.val();
@@ -236,7 +251,22 @@ impl Logic for CardOneSidedRun {
         self.take.next = false;
         self.pl_ready.next = false;
         self.keep.next = false;
-        self.forget.next = false;
+        self.forget.next = self.forgets.q.val();
+        self.took.d.next = (self.claims.q.val() & self.m_claim_ready.val())
+            | (self.reads.q.val() & self.m_rd_ready.val())
+            | (self.writes.q.val() & self.m_wr_ready.val())
+            | (self.answers.q.val() & self.m_sd_ready.val());
+        if self.sent.val() {
+            self.said.d.next = true;
+        }
+        self.looks.d.next = self.state.q.val() == RunState::Look;
+        self.reads.d.next = false;
+        self.writes.d.next = false;
+        self.claims.d.next = false;
+        self.ends.d.next = false;
+        self.acks.d.next = (self.state.q.val() == RunState::Reply) & (self.reply.q.val() == 1);
+        self.answers.d.next = false;
+        self.forgets.d.next = false;
         self.m_wd_valid.next = false;
         self.m_wd_data.next = self.value.q.val();
         if self.done.val() {
@@ -250,6 +280,7 @@ impl Logic for CardOneSidedRun {
             }
             RunState::Take => {
                 self.take.next = true;
+                self.said.d.next = false;
                 self.rest.d.next = self.some.val();
                 self.count.d.next = 0.into();
                 self.reply.d.next = 0.into();
@@ -328,11 +359,19 @@ impl Logic for CardOneSidedRun {
                 }
             }
             RunState::Claim => {
-                if self.m_claim_ready.val() {
+                self.claims.d.next =
+                    !(self.claims.q.val() & self.m_claim_ready.val()) & !self.took.q.val();
+                if self.took.q.val() {
                     self.state.d.next = RunState::Claimed;
                 }
             }
             RunState::Claimed => {
+                self.fits_read.d.next = self.kind.val().get_bit(0)
+                    & (self.operation.val() == 0x82)
+                    & (self.bytes.q.val() == self.local_len.val());
+                self.fits_word.d.next = self.kind.val().get_bit(1)
+                    & (self.operation.val() != 0x82)
+                    & !self.bytes.q.val().any();
                 if self.claim_done.val() {
                     self.state.d.next = RunState::Drain;
                     if self.claim_ok.val() {
@@ -352,17 +391,11 @@ impl Logic for CardOneSidedRun {
                 if !self.kind.val().any() {
                     self.outcome.d.next = 5.into();
                 }
-                if self.kind.val().get_bit(0)
-                    & (self.operation.val() == 0x82)
-                    & (self.bytes.q.val() == self.local_len.val())
-                {
+                if self.fits_read.q.val() {
                     self.outcome.d.next = 0.into();
                     self.state.d.next = RunState::Look;
                 }
-                if self.kind.val().get_bit(1)
-                    & (self.operation.val() != 0x82)
-                    & !self.bytes.q.val().any()
-                {
+                if self.fits_word.q.val() {
                     self.bytes.d.next = 8.into();
                     self.single.d.next = true;
                     self.outcome.d.next = 0.into();
@@ -414,7 +447,9 @@ impl Logic for CardOneSidedRun {
                 }
             }
             RunState::Read => {
-                if self.m_rd_ready.val() {
+                self.reads.d.next =
+                    !(self.reads.q.val() & self.m_rd_ready.val()) & !self.took.q.val();
+                if self.took.q.val() {
                     self.state.d.next = RunState::Reading;
                 }
             }
@@ -465,7 +500,9 @@ impl Logic for CardOneSidedRun {
             }
             RunState::Write => {
                 self.landed.d.next = false;
-                if self.m_wr_ready.val() {
+                self.writes.d.next =
+                    !(self.writes.q.val() & self.m_wr_ready.val()) & !self.took.q.val();
+                if self.took.q.val() {
                     self.state.d.next = RunState::Words;
                     if self.single.q.val() {
                         self.state.d.next = RunState::Word;
@@ -515,7 +552,7 @@ impl Logic for CardOneSidedRun {
                     self.state.d.next = RunState::Reply;
                 }
                 // Of a read that failed nothing is left.
-                self.forget.next = self.reply.q.val() == 1;
+                self.forgets.d.next = self.reply.q.val() == 1;
             }
             RunState::Reply => {
                 self.state.d.next = RunState::Idle;
@@ -527,7 +564,9 @@ impl Logic for CardOneSidedRun {
                 }
             }
             RunState::Answer => {
-                if self.m_sd_ready.val() {
+                self.answers.d.next =
+                    !(self.answers.q.val() & self.m_sd_ready.val()) & !self.took.q.val();
+                if self.took.q.val() {
                     self.state.d.next = RunState::Idle;
                     if self.read.val() {
                         self.state.d.next = RunState::Bytes;
@@ -535,44 +574,51 @@ impl Logic for CardOneSidedRun {
                 }
             }
             RunState::Bytes => {
-                if self.sent.val() {
+                if self.said.q.val() {
                     self.state.d.next = RunState::Idle;
                 }
             }
             RunState::End => {
-                if self.m_claim_ready.val() {
+                self.claims.d.next =
+                    !(self.claims.q.val() & self.m_claim_ready.val()) & !self.took.q.val();
+                self.ends.d.next = true;
+                if self.took.q.val() {
                     self.state.d.next = RunState::Idle;
                 }
             }
         }
-        self.idle.next = self.state.q.val() == RunState::Idle;
-        self.ours.next = self.rest.q.val();
-        self.m_look_valid.next = self.state.q.val() == RunState::Look;
+        self.idle.next = (self.state.q.val() == RunState::Idle) & !self.acks.q.val();
+        self.m_look_valid.next = self.looks.q.val();
         self.m_look_key.next = self.key.q.val();
         self.m_look_pd.next = self.domain.q.val();
         self.m_look_addr.next = self.addr.q.val();
         self.m_look_len.next = self.bytes.q.val();
         self.m_look_need.next = self.need.q.val();
-        self.m_rd_valid.next = self.state.q.val() == RunState::Read;
-        self.m_wr_valid.next = self.state.q.val() == RunState::Write;
+        self.m_rd_valid.next = self.reads.q.val();
+        self.m_wr_valid.next = self.writes.q.val();
         self.advance.next = (self.state.q.val() == RunState::Advance) & !self.stays.q.val();
         self.old.next = self.found.q.val();
-        self.m_ak_valid.next = (self.state.q.val() == RunState::Reply) & (self.reply.q.val() == 1);
+        self.m_ak_valid.next = self.acks.q.val();
         self.m_ak_syndrome.next = self.says.q.val();
-        self.m_sd_valid.next = self.state.q.val() == RunState::Answer;
+        self.m_sd_valid.next = self.answers.q.val();
         self.m_sd_len.next = 0.into();
         if self.read.val() {
             self.m_sd_len.next = self.bytes.q.val();
         }
-        self.m_claim_valid.next =
-            (self.state.q.val() == RunState::Claim) | (self.state.q.val() == RunState::End);
-        self.m_claim_end.next = self.state.q.val() == RunState::End;
+        self.m_claim_valid.next = self.claims.q.val();
+        self.m_claim_end.next = self.ends.q.val();
         self.m_claim_outcome.next = self.outcome.q.val();
         self.ev.next = self.happened.q.val();
         if self.rst.val() {
             self.state.d.next = RunState::Idle;
             self.rest.d.next = false;
             self.happened.d.next = 0.into();
+            self.took.d.next = false;
+            self.claims.d.next = false;
+            self.reads.d.next = false;
+            self.writes.d.next = false;
+            self.acks.d.next = false;
+            self.answers.d.next = false;
         }
     }
 

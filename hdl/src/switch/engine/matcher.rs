@@ -169,7 +169,8 @@ hdl_module! {
         /// Clock 3.
         t3_seqno: DFF<Bits<10>>,
         t3_tally: DFF<Bits<26>>,
-        t3_wait: DFF<Bits<20>>,
+        /// Contributions still missing; two's complement.
+        t3_missing: DFF<Bits<22>>,
         t3_match: DFF<Bit>,
         t3_pass: DFF<Bit>,
         behind: Signal<Local, Bits<10>>,
@@ -178,7 +179,12 @@ hdl_module! {
         t4_older: DFF<Bit>,
         t4_differs: DFF<Bit>,
         t4_sum: DFF<Bits<21>>,
-        t4_wait: DFF<Bits<20>>,
+        /// With this frame there are as many as the wait count says; there are more.
+        t4_reached: DFF<Bit>,
+        t4_over: DFF<Bit>,
+        contribution: Signal<Local, Bits<22>>,
+        left: Signal<Local, Bits<22>>,
+        excess: Signal<Local, Bits<22>>,
         t4_op: DFF<Bits<6>>,
         /// Decision.
         up: Signal<Local, Bit>,
@@ -300,14 +306,15 @@ impl Logic for RedMatch {
             free_index,
             t3_seqno,
             t3_tally,
-            t3_wait,
+            t3_missing,
             t3_match,
             t3_pass,
             t4_same,
             t4_older,
             t4_differs,
             t4_sum,
-            t4_wait,
+            t4_reached,
+            t4_over,
             t4_op,
             t5_combine,
             t5_pass,
@@ -428,7 +435,8 @@ impl Logic for RedMatch {
         self.waits.rd_addr.next = self.index.q.val();
         self.t3_seqno.d.next = self.seqnos.rd_data.val();
         self.t3_tally.d.next = self.tallies.rd_data.val();
-        self.t3_wait.d.next = self.waits.rd_data.val();
+        self.t3_missing.d.next = bit_cast::<22, 20>(self.waits.rd_data.val())
+            - bit_cast::<22, 20>(self.tallies.rd_data.val().get_bits::<20>(0));
         self.t3_match.d.next = self.t2_any.q.val() & self.t2_vni.q.val() & self.t2_cookie.q.val();
 
         // Clock 3: comparisons and the sum.
@@ -442,7 +450,11 @@ impl Logic for RedMatch {
             & (self.header.q.val().get_bits::<6>(11) != self.t3_tally.q.val().get_bits::<6>(20));
         self.t4_sum.d.next = bit_cast::<21, 20>(self.t3_tally.q.val().get_bits::<20>(0))
             + bit_cast::<21, 20>(self.header.q.val().get_bits::<20>(17));
-        self.t4_wait.d.next = self.t3_wait.q.val();
+        self.contribution.next = bit_cast::<22, 20>(self.header.q.val().get_bits::<20>(17));
+        self.left.next = self.t3_missing.q.val() - self.contribution.val();
+        self.excess.next = self.contribution.val() - self.t3_missing.q.val();
+        self.t4_reached.d.next = !self.excess.val().get_bit(21);
+        self.t4_over.d.next = self.left.val().get_bit(21);
         self.t4_op.d.next = self.t3_tally.q.val().get_bits::<6>(20);
         if self.t2_empty.q.val() {
             self.t4_op.d.next = self.header.q.val().get_bits::<6>(11);
@@ -514,9 +526,7 @@ impl Logic for RedMatch {
         self.t5_arm.d.next =
             self.t4.q.val() & ((self.arm_new.val() & self.free_any.q.val()) | self.arm_again.val());
         self.t5_release.d.next = self.t4.q.val() & self.release.val();
-        self.t5_reached.d.next = self.t4.q.val()
-            & self.combine.val()
-            & (self.t4_sum.q.val() >= bit_cast::<21, 20>(self.t4_wait.q.val()));
+        self.t5_reached.d.next = self.t4.q.val() & self.combine.val() & self.t4_reached.q.val();
         if self.t4.q.val() {
             self.t5_event.d.next = self.event.val();
             self.t5_index.d.next = self.chosen.val();
@@ -524,7 +534,7 @@ impl Logic for RedMatch {
             self.t5_first.d.next = self.t2_empty.q.val();
             self.t5_differs.d.next = self.t4_differs.q.val();
             self.t5_marked.d.next = self.t4_differs.q.val() | self.header.q.val().get_bit(50);
-            self.t5_over.d.next = self.t4_sum.q.val() > bit_cast::<21, 20>(self.t4_wait.q.val());
+            self.t5_over.d.next = self.t4_over.q.val();
             self.t5_count.d.next = self.t4_sum.q.val().get_bits::<20>(0);
             if self.t4_sum.q.val().get_bit(20) {
                 self.t5_count.d.next = 0xf_ffff.into();

@@ -9,9 +9,9 @@ hdl_module! {
     /// leaves nothing.
     /// What does not fit is not written and sets lost. One job for each message that was kept, in
     /// order: hand its words on, or throw them away.
-    /// Latency: 6 clocks from a job to its first word, then one word a clock; one clock between
+    /// Latency: 7 clocks from a job to its first word, then one word a clock; one clock between
     /// jobs.
-    /// A job is taken in the clock in which it is offered, up to 16 wait.
+    /// A job is taken in the clock in which it is offered, 8 or more wait.
     pub struct XudRxBuffer<const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -47,6 +47,10 @@ hdl_module! {
         pub m_last: Signal<Out, Bit>,
         words: RamReg<64, A>,
         jobs: FifoReg<11, 4>,
+        /// A message on its way into the queue of those that wait; there is room for more.
+        job: DFF<Bit>,
+        job_data: DFF<Bits<11>>,
+        job_room: DFF<Bit>,
         ahead: FifoReg<65, 2>,
         /// Where kept words begin and end, where the next word goes, one bit more than an address.
         head: DFF<Bits<16>>,
@@ -80,7 +84,7 @@ impl<const A: usize> Logic for XudRxBuffer<A> {
     fn update(&mut self) {
         dff_setup!(
             self, clk, head, tail, at, w_valid, w_data, missing, left, busy, flight_1, flight_2,
-            last_1, last_2, reserved
+            last_1, last_2, reserved, job, job_data, job_room
         );
         self.words.clk.next = self.clk.val();
         self.jobs.clk.next = self.clk.val();
@@ -111,10 +115,13 @@ impl<const A: usize> Logic for XudRxBuffer<A> {
         }
 
         // Words out.
-        self.jobs.s_valid.next = self.j_valid.val();
-        self.jobs.s_data.next = bit_cast::<11, 10>(self.j_words.val())
+        self.job.d.next = self.j_valid.val();
+        self.job_data.d.next = bit_cast::<11, 10>(self.j_words.val())
             | (bit_cast::<11, 1>(self.j_drop.val().into()) << 10);
-        self.j_ready.next = self.jobs.s_ready.val();
+        self.job_room.d.next = !self.jobs.count.val().get_bits::<2>(3).any();
+        self.jobs.s_valid.next = self.job.q.val();
+        self.jobs.s_data.next = self.job_data.q.val();
+        self.j_ready.next = self.job_room.q.val();
         self.take.next = !self.busy.q.val() & self.jobs.m_valid.val();
         self.jobs.m_ready.next = !self.busy.q.val();
         self.fetch.next = self.busy.q.val() & !self.reserved.q.val().get_bit(2);
@@ -157,6 +164,8 @@ impl<const A: usize> Logic for XudRxBuffer<A> {
             self.tail.d.next = 0.into();
             self.at.d.next = 0.into();
             self.w_valid.d.next = false;
+            self.job.d.next = false;
+            self.job_room.d.next = false;
             self.missing.d.next = false;
             self.left.d.next = 0.into();
             self.busy.d.next = false;

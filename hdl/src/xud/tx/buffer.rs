@@ -79,6 +79,9 @@ hdl_module! {
         /// The frame that leaves; its ICRC is in it.
         busy: DFF<Bit>,
         left: DFF<Bits<10>>,
+        /// More than two words of it are left; one is.
+        far: DFF<Bit>,
+        one: DFF<Bit>,
         frame: DFF<Bits<44>>,
         complete: DFF<Bit>,
         /// The sure frame goes before it is whole.
@@ -112,8 +115,8 @@ impl<const B: usize> Logic for XudTxBuffer<B> {
     fn update(&mut self) {
         dff_setup!(
             self, clk, head, start, tail, used, r_room, sure, sure_frame, delay, h_two, h_dropped,
-            crc, known, busy, left, frame, complete, flight_1, flight_2, last_1, last_2, before_1,
-            before_2, frame_1, frame_2, reserved, r_sent, r_ack_sent
+            crc, known, busy, left, far, one, frame, complete, flight_1, flight_2, last_1, last_2,
+            before_1, before_2, frame_1, frame_2, reserved, r_sent, r_ack_sent
         );
         self.words.clk.next = self.clk.val();
         self.icrc.clk.next = self.clk.val();
@@ -178,18 +181,22 @@ impl<const B: usize> Logic for XudTxBuffer<B> {
         // Words out.
         self.fetch.next = self.busy.q.val()
             & !self.reserved.q.val().get_bit(2)
-            & (self.complete.q.val()
-                | self.left.q.val().get_bits::<8>(2).any()
-                | self.left.q.val().get_bits::<2>(0).all());
-        self.last.next = self.left.q.val() == 1;
+            & (self.complete.q.val() | self.far.q.val());
+        self.last.next = self.one.q.val();
         self.load.next = !self.busy.q.val() | (self.fetch.val() & self.last.val());
         self.frames.m_ready.next = self.load.val();
         self.words.rd_addr.next = self.head.q.val().get_bits::<B>(0);
         if self.fetch.val() {
             self.head.d.next = self.head.q.val() + 1;
             self.left.d.next = self.left.q.val() - 1;
+            self.one.d.next = self.left.q.val() == 2;
+            if self.left.q.val() == 3 {
+                self.far.d.next = false;
+            }
         }
         if self.load.val() {
+            self.far.d.next = true;
+            self.one.d.next = false;
             self.busy.d.next = self.frames.m_valid.val() | self.early.val();
             self.left.d.next = self.frames.m_data.val().get_bits::<10>(32);
             self.frame.d.next = self.frames.m_data.val();

@@ -152,8 +152,11 @@ hdl_module! {
         /// Pieces of 4 bytes of head and payload, rounded up.
         pieces: DFF<Bits<11>>,
         fails: FifoReg<48, 2>,
-        /// It has room for the failure of one more request.
+        /// It has room for the failures of two more requests.
         fails_room: DFF<Bit>,
+        /// A failure on its way there.
+        failed: DFF<Bit>,
+        failure: DFF<Bits<48>>,
         /// Bytes of head and payload; pad; lengths of IPv4 and UDP.
         total: DFF<Bits<13>>,
         pad: DFF<Bits<2>>,
@@ -198,9 +201,10 @@ impl Logic for XudTxItems {
         dff_setup!(
             self, clk, a_valid, a_node, a_peer, a_psn, a_echo, a_body, p_valid, p_node, p_peer,
             p_psn, p_body, p_head, p_head_len, p_len, part, step, second, ack, short, node, peer,
-            psn, body, head, head_len, payload, begun, dropped, fails_room, pieces, total, pad,
-            ip_length, udp_length, sum_nodes, sum_length, sum, folded, s2_valid, s2_choice,
-            s2_data, s2_bytes, s2_flush, s2_kind, s3_valid, s3_data, s3_bytes, s3_flush, s3_kind
+            psn, body, head, head_len, payload, begun, dropped, failed, failure, fails_room,
+            pieces, total, pad, ip_length, udp_length, sum_nodes, sum_length, sum, folded,
+            s2_valid, s2_choice, s2_data, s2_bytes, s2_flush, s2_kind, s3_valid, s3_data, s3_bytes,
+            s3_flush, s3_kind
         );
         self.fails.clk.next = self.clk.val();
         self.fails.rst.next = self.rst.val();
@@ -236,7 +240,7 @@ impl Logic for XudTxItems {
             & !self.a_valid.q.val()
             & self.p_valid.q.val()
             & self.fails_room.q.val();
-        self.fails_room.d.next = self.fails.s_ready.val();
+        self.fails_room.d.next = !self.fails.count.val().get_bits::<2>(1).any();
         if self.take_send.val() & !self.p_len.q.val().any() {
             self.p_valid.d.next = false;
         }
@@ -296,8 +300,10 @@ impl Logic for XudTxItems {
         self.bytes.next = 8.into();
         self.s2_valid.d.next = self.part.q.val() != Part::Idle;
         self.s_pl_ready.next = self.part.q.val() == Part::Payload;
-        self.fails.s_valid.next = false;
-        self.fails.s_data.next = bit_cast::<48, 24>(self.psn.q.val())
+        self.failed.d.next = false;
+        self.fails.s_valid.next = self.failed.q.val();
+        self.fails.s_data.next = self.failure.q.val();
+        self.failure.d.next = bit_cast::<48, 24>(self.psn.q.val())
             | (bit_cast::<48, 24>(self.body.q.val().get_bits::<24>(72)) << 24);
         match self.part.q.val() {
             Part::Idle => {}
@@ -338,7 +344,7 @@ impl Logic for XudTxItems {
                     if self.s_pl_last.val() {
                         self.part.d.next = Part::End;
                         self.dropped.d.next = self.s_pl_error.val();
-                        self.fails.s_valid.next = self.s_pl_error.val();
+                        self.failed.d.next = self.s_pl_error.val();
                     }
                 } else if !self.begun.q.val() & self.a_valid.q.val() & self.room.val() {
                     self.dropped.d.next = true;
@@ -444,6 +450,7 @@ impl Logic for XudTxItems {
         self.m_kind.next = self.s3_kind.q.val();
         if self.rst.val() {
             self.fails_room.d.next = false;
+            self.failed.d.next = false;
             self.a_valid.d.next = false;
             self.p_valid.d.next = false;
             self.part.d.next = Part::Idle;
