@@ -3,6 +3,7 @@
 use super::RedCheck;
 use crate::blocks::RamRegForward;
 use crate::prelude::*;
+use tributary_protocol::red::{Counter, address};
 
 hdl_module! {
     /// Input of a switch port: checks each frame, looks up where it goes and hands its words on.
@@ -191,6 +192,17 @@ hdl_module! {
         a: Param<A, 5>,
         tu: Param<TU, 5>,
         tm: Param<TM, 5>,
+        /// First two bytes of MAC addresses, the first one lowest.
+        mac: Param<{ address::MAC.swap_bytes() as usize }, 16>,
+        mac_group: Param<{ address::MAC_GROUP.swap_bytes() as usize }, 16>,
+        /// Fixed bits of a multicast address, and what they are.
+        fixed: Param<{ address::MULTICAST_MASK as usize }, 32>,
+        group: Param<{ address::MULTICAST as usize }, 32>,
+        /// Counters.
+        malformed: Param<{ Counter::Malformed as usize }, 3>,
+        no_route: Param<{ Counter::NoRoute as usize }, 3>,
+        bad_entry: Param<{ Counter::BadEntry as usize }, 3>,
+        hairpin: Param<{ Counter::Hairpin as usize }, 3>,
     }
 }
 
@@ -360,14 +372,12 @@ impl<
         self.multicast.wr_data.next = self.mc_data.val();
         if self.at_0.q.val() {
             self.a_address.d.next = self.address.val();
-            self.a_fits.d.next = (self.r_data.q.val().get_bits::<16>(0) == 2)
+            self.a_fits.d.next = (self.r_data.q.val().get_bits::<16>(0) == self.mac.val())
                 & ((bit_cast::<20, 32>(self.address.val() >> 12) >> self.tu.val()) == 0);
             if self.r_data.q.val().get_bit(0) {
-                self.a_fits.d.next = (self.r_data.q.val().get_bits::<16>(0) == 3)
-                    & (self.address.val().get_bits::<9>(23) == 0x1ff)
-                    & (self.address.val().get_bits::<3>(0) == 7)
-                    & !self.address.val().get_bits::<2>(21).any()
-                    & !self.address.val().get_bits::<2>(16).any()
+                self.a_fits.d.next = (self.r_data.q.val().get_bits::<16>(0)
+                    == self.mac_group.val())
+                    & ((self.address.val() & self.fixed.val()) == self.group.val())
                     & ((self.address.val().get_bits::<13>(3) >> self.tm.val()) == 0);
             }
         }
@@ -395,19 +405,19 @@ impl<
         self.targets.next = self.to_mask.q.val();
         self.why.next = 0.into();
         if (self.to_mask.q.val() & self.own.val()).any() {
-            self.why.next = 5.into();
+            self.why.next = self.hairpin.val();
         }
         if !self.node_known.q.val() | !self.to_mask.q.val().any() {
-            self.why.next = 3.into();
+            self.why.next = self.no_route.val();
         }
         self.engine_on.next = (self.up_mask.q.val() & self.cfg_engines.val()).any();
         if self.a_multicast.q.val() {
             self.targets.next = self.up_mask.q.val();
-            self.why.next = 4.into();
+            self.why.next = self.bad_entry.val();
             if self.from_child.val() {
                 self.why.next = 0.into();
                 if !self.up_mask.q.val().any() {
-                    self.why.next = 3.into();
+                    self.why.next = self.no_route.val();
                 }
             }
             if self.from_parent.val() {
@@ -415,11 +425,11 @@ impl<
                 self.targets.next = self.children.q.val() & !self.own.val();
             }
             if !self.tree_known.q.val() {
-                self.why.next = 3.into();
+                self.why.next = self.no_route.val();
             }
         }
         if !self.a_fits.q.val() {
-            self.why.next = 3.into();
+            self.why.next = self.no_route.val();
         }
         if self.look_4.q.val() {
             self.t_engine.d.next = self.waits.q.val() & self.engine_on.val();
@@ -490,7 +500,7 @@ impl<
             | self.r_length.q.val();
         self.w_reason.d.next = self.t_reason.q.val();
         if (self.d_malformed.q.val() | self.r_length.q.val()) & !self.t_drop.q.val() {
-            self.w_reason.d.next = 2.into();
+            self.w_reason.d.next = self.malformed.val();
         }
         if self.r_bad.q.val() {
             self.w_reason.d.next = 1.into();

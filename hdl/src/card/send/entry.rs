@@ -6,6 +6,8 @@ use tributary_protocol::card::descriptor::{
     HEAD_MAX, OPCODE_ATOMIC, OPCODE_READ, OPCODE_SEND, OPCODE_WRITE,
 };
 use tributary_protocol::xud::Outcome;
+use tributary_protocol::xud::onesided::OPERANDS_LEN;
+use tributary_protocol::xud::wire::ONE_SIDED_FRAME;
 
 hdl_module! {
     /// Takes the words of work requests, keeps up to 16 work requests of eight words each in block
@@ -175,10 +177,15 @@ hdl_module! {
         mark_qpn: DFF<Bits<LQ>>,
         mark_rest: DFF<Bits<21>>,
         head_max: Param<HEAD_MAX, 5>,
+        /// Opcodes.
         send: Param<{ OPCODE_SEND as usize }, 8>,
         write: Param<{ OPCODE_WRITE as usize }, 8>,
         read: Param<{ OPCODE_READ as usize }, 8>,
         change: Param<{ OPCODE_ATOMIC as usize }, 8>,
+        /// Version and flags of a one-sided frame; bytes of an atomic's operands.
+        one_sided: Param<{ ONE_SIDED_FRAME as usize }, 8>,
+        operands: Param<OPERANDS_LEN, 13>,
+        /// How work requests end.
         length_code: Param<{ Outcome::LocalLength as usize }, 8>,
         address_code: Param<{ Outcome::LocalAddress as usize }, 8>,
         opcode_code: Param<{ Outcome::LocalOpcode as usize }, 8>,
@@ -348,7 +355,7 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.reads.d.next = self.opcode.q.val() == self.read.val();
         self.atomic.d.next = self.opcode.q.val() == self.change.val();
         self.no_such_length.d.next = (self.reads.q.val() & !self.length.q.val().any())
-            | (self.atomic.q.val() & (self.length.q.val() != 16));
+            | (self.atomic.q.val() & (self.length.q.val() != self.operands.val()));
         self.bad_opcode.d.next = (self.opcode.q.val() != self.send.val())
             & (self.opcode.q.val() != self.write.val())
             & (self.opcode.q.val() != self.read.val())
@@ -357,7 +364,8 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.bad_flags.d.next = self.vf.q.val().get_bits::<3>(5).any()
             | (self.vf.q.val().get_bit(3) != (self.opcode.q.val() != self.send.val()))
             | (self.vf.q.val().get_bit(3)
-                & ((self.vf.q.val() != 0x18) | (self.head_len.q.val() != self.head_max.val())))
+                & ((self.vf.q.val() != self.one_sided.val())
+                    | (self.head_len.q.val() != self.head_max.val())))
             | (!self.vf.q.val().get_bit(4)
                 & (self.vf.q.val().get_bits::<3>(0).any() | self.epoch.q.val().any()));
         self.code.d.next = 0.into();

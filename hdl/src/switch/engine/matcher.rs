@@ -3,6 +3,7 @@
 use crate::blocks::{AsyncRam, GatherBits, OneHotIndex};
 use crate::prelude::*;
 use crate::switch::ByteSwap;
+use tributary_protocol::red::wire::COUNT_MAX;
 
 hdl_module! {
     /// Descriptors of a reduction engine (8): finds the one a frame belongs to and decides what becomes of
@@ -254,6 +255,8 @@ hdl_module! {
         x_valid: DFF<Bit>,
         x_full: DFF<Bit>,
         x_index: DFF<Bits<3>>,
+        /// Largest count.
+        count_max: Param<{ COUNT_MAX as usize }, 20>,
     }
 }
 
@@ -527,7 +530,7 @@ impl Logic for RedMatch {
             self.t5_over.d.next = self.t4_sum.q.val() > bit_cast::<21, 20>(self.t4_wait.q.val());
             self.t5_count.d.next = self.t4_sum.q.val().get_bits::<20>(0);
             if self.t4_sum.q.val().get_bit(20) {
-                self.t5_count.d.next = 0xf_ffff.into();
+                self.t5_count.d.next = self.count_max.val();
             }
             self.t5_op.d.next = self.t4_op.q.val();
         }
