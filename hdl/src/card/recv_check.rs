@@ -10,22 +10,24 @@ const fn syndrome(reply: Reply) -> usize {
 }
 
 hdl_module! {
-    /// Checks one request after the other, takes a receive request and a completion slot for those
-    /// that are accepted, and hands over what follows: completion and payload (m_st_*),
-    /// acknowledgement (m_ak_*), index of the ring (m_head_*). All of these, the verdict (s_rq_ready,
-    /// s_rq_drop) and its ev_* pulse come in one clock.
-    /// Order of the checks, the first that fails decides: room for an acknowledgement (else dropped as
-    /// if lost), queue pair there and in ReadyToReceive or ReadyToSend (NAK), Q_Key (dropped in
-    /// silence), opcode (NAK), MTU (NAK), epoch (NAK), a receive request (RNR), long enough (NAK, it
-    /// stays), a completion slot (RNR), region (NAK, the receive request ends in LOCAL_PROTECTION).
-    /// A queue pair whose ring could not be read gets the completion LOCAL_QUEUE here, between two
-    /// requests, if a slot is free at once; else it gets none, as nothing else shall wait for it.
-    /// A request takes 14 clocks if its slot is granted within 6, one clock more for each clock after;
-    /// 6 if it is refused, 7 if it is too long for the receive request.
+    /// Checks one request after the other, takes a receive request and a completion slot for
+    /// those that are accepted, and hands over what follows: completion and payload (m_st_*),
+    /// acknowledgement (m_ak_*), index of the ring (m_head_*). All of these, the verdict
+    /// (s_rq_ready, s_rq_drop) and its ev_* pulse come in one clock.
+    /// Order of the checks, the first that fails decides: room for an acknowledgement (else
+    /// dropped as if lost), queue pair there and in ReadyToReceive or ReadyToSend (NAK), Q_Key
+    /// (dropped in silence), opcode (NAK), MTU (NAK), epoch (NAK), a receive request (RNR), long
+    /// enough (NAK, it stays), a completion slot (RNR), region (NAK, the receive request ends in
+    /// LOCAL_PROTECTION).
+    /// A queue pair whose ring could not be read gets the completion LOCAL_QUEUE here, between
+    /// two requests, if a slot is free at once; else it gets none, as nothing else shall wait for
+    /// it.
+    /// A request takes 14 clocks if its slot is granted within 6, one clock more for each clock
+    /// after; 6 if it is refused, 7 if it is too long for the receive request.
     /// Steps: 0 addresses of all tables, when nothing writes to them; 1 block RAM arrays; 2 RAM
-    /// outputs compared, address of the receive request; 3 epoch, first verdict; 4 receive request
-    /// read; 8 long enough; 5 slot and region, side by side; 6 handed over. 7 slot of a queue pair that failed.
-    /// CA = LQ + 4.
+    /// outputs compared, address of the receive request; 3 epoch, first verdict; 4 receive
+    /// request read; 8 long enough; 5 slot and region, side by side; 6 handed over. 7 slot of a
+    /// queue pair that failed. CA = LQ + 4.
     pub struct CardRecvCheck<const LQ: usize, const CA: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,

@@ -205,8 +205,9 @@ hdl_module! {
         /// Of what was taken with payload: it is of b. xud_tx takes one before the payload of another has ended.
         order: FifoReg<1, 2>,
         of_b: Signal<Local, Bit>,
-        /// Version and flags of b's frames; bytes of the header in front of an answer.
+        /// Version and flags of b's frames.
         one_sided: Param<{ ONE_SIDED_FRAME as usize }, 8>,
+        /// Bytes of the header in front of an answer.
         header: Param<HEADER_LEN, 5>,
     }
 }

@@ -4,14 +4,17 @@ use crate::prelude::*;
 use tributary_protocol::pcie::{TYPE_COMPLETION, TYPE_MEMORY};
 
 hdl_module! {
-    /// Takes the requests of the host, one at a time: reads and writes of BAR0 of one or two 32-bit words become accesses
-    /// to registers, each of one 32-bit word, the lower one first. Reads are answered with a completion.
-    /// Anything else is answered Unsupported Request if it wants an answer, else dropped; both are counted (ev_bad_tlp):
-    /// other BARs and functions, longer accesses, byte enables that are not allowed, data that do not match the length,
-    /// poisoned writes, I/O, configuration, atomic and locked requests, messages. A read of no byte reads no register
-    /// and is answered with a word of 0.
-    /// Stages: 0 taken, 1 decoded, 2 decided, 3 and 4 lower and upper word, 5 wait for the register, 6 completion,
-    /// 7 the rest of a longer TLP is taken. A write takes 4 clocks, one more for two words.
+    /// Takes the requests of the host, one at a time: reads and writes of BAR0 of one or two
+    /// 32-bit words become accesses to registers, each of one 32-bit word, the lower one first.
+    /// Reads are answered with a completion.
+    /// Anything else is answered Unsupported Request if it wants an answer, else dropped; both
+    /// are counted (ev_bad_tlp): other BARs and functions, longer accesses, byte enables that are
+    /// not allowed, data that do not match the length, poisoned writes, I/O, configuration,
+    /// atomic and locked requests, messages. A read of no byte reads no register and is answered
+    /// with a word of 0.
+    /// Stages: 0 taken, 1 decoded, 2 decided, 3 and 4 lower and upper word, 5 wait for the
+    /// register, 6 completion, 7 the rest of a longer TLP is taken. A write takes 4 clocks, one
+    /// more for two words.
     pub struct PcieCompleter {
         /// Clock.
         pub clk: Signal<In, Clock>,

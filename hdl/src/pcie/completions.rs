@@ -5,11 +5,12 @@ use crate::prelude::*;
 use tributary_protocol::pcie::TYPE_COMPLETION;
 
 hdl_module! {
-    /// Takes completions, in any order between tags and cut anywhere at a 32-bit word, checks each against what is still
-    /// expected of its tag, and writes its data to the buffer: 512 bytes a tag, each byte at its address modulo 512.
+    /// Takes completions, in any order between tags and cut anywhere at a 32-bit word, checks
+    /// each against what is still expected of its tag, and writes its data to the buffer: 512
+    /// bytes a tag, each byte at its address modulo 512.
     /// A word a clock. A completion is not followed by another for 2 clocks if it is that short.
-    /// Stages: 1 word registered, what is expected of the tag is read; 2 compared; 3 decided, expectation written back;
-    /// 4 length counted; 5 word written to the buffer, end_*.
+    /// Stages: 1 word registered, what is expected of the tag is read; 2 compared; 3 decided,
+    /// expectation written back; 4 length counted; 5 word written to the buffer, end_*.
     /// A completion for a tag that expects nothing changes nothing (ev_stray).
     pub struct DmaCompletions {
         /// Clock.

@@ -5,10 +5,10 @@ use tributary_protocol::red::Rc;
 
 hdl_module! {
     /// Chooses or computes the result of every operation that needs no rounding.
-    /// Word 1 of a MINMAXLOC frame follows word 0 at the next clock, word 3 word 2, and goes
-    /// the same way; after a tie the lower index is kept.
-    /// Stages: 1 choice, logic; 2 operands of the adder; 3 that of REPSUM; 4 add (or pass); 5 zero, overflow;
-    /// 6 waits.
+    /// Word 1 of a MINMAXLOC frame follows word 0 at the next clock, word 3 word 2, and goes the
+    /// same way; after a tie the lower index is kept.
+    /// Stages: 1 choice, logic; 2 operands of the adder; 3 that of REPSUM; 4 add (or pass); 5
+    /// zero, overflow; 6 waits.
     pub struct RedLaneChoose {
         /// Clock.
         pub clk: Signal<In, Clock>,

@@ -221,6 +221,7 @@ hdl_module! {
         connect: Param<{ MessageType::Connect as usize }, 3>,
         poll_status: Param<{ MessageType::PollStatus as usize }, 3>,
         abort_unknown: Param<{ MessageType::AbortUnknown as usize }, 3>,
+        /// Event of a write acknowledgement that is none.
         stale_write: Param<{ DropReason::StaleWrite as usize }, 4>,
     }
 }

@@ -15,10 +15,10 @@ const fn ops() -> usize {
 
 hdl_module! {
     /// Checks the header of a reduction frame as its words pass, one a clock.
-    /// malformed is settled 3 clocks after word 7 and 6 clocks after word 4 (checksum), and stands until
-    /// word 2 of the next frame; means nothing for other frames.
-    /// Stages: 1 word registered; 2 fields compared, half words added in pairs; 3 a field is wrong, pairs added;
-    /// 4 frame's sum, destination wrong; 5 carries folded; 6 sum compared.
+    /// malformed is settled 3 clocks after word 7 and 6 clocks after word 4 (checksum), and
+    /// stands until word 2 of the next frame; means nothing for other frames.
+    /// Stages: 1 word registered; 2 fields compared, half words added in pairs; 3 a field is
+    /// wrong, pairs added; 4 frame's sum, destination wrong; 5 carries folded; 6 sum compared.
     pub struct RedCheck {
         /// Clock.
         pub clk: Signal<In, Clock>,

@@ -7,16 +7,16 @@ use tributary_protocol::red::{Counter, address};
 
 hdl_module! {
     /// Input of a switch port: checks each frame, looks up where it goes and hands its words on.
-    /// Never stalls: one word a clock, frames back to back. Latency: 2 clocks from s_axis to m_*, 3 to m_data,
-    /// and the decision comes with the frame's last word.
-    /// Stages: 1 word registered, its place and faults known; 2 aligned, m_*; 3 m_data, on its way to all queues.
-    /// Beside it, from the first word: 2 to 4
-    /// the tables, 5 their entry, 6 ports decoded, 7 where to, 8 ready for the last word, which is the eighth or later.
-    /// From the words with header fields: 3 to 8 their checks, 9 the sum of them.
-    /// A reduction frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11, and stored from
-    /// word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 1 to 5. Word 6 carries VNI, tree and reduction id in
-    /// the place of pad bytes, word 4 the wait count in the place of the destination: what they held is known, and
-    /// so is word 0, which is not stored.
+    /// Never stalls: one word a clock, frames back to back. Latency: 2 clocks from s_axis to m_*,
+    /// 3 to m_data, and the decision comes with the frame's last word.
+    /// Stages: 1 word registered, its place and faults known; 2 aligned, m_*; 3 m_data, on its
+    /// way to all queues. Beside it, from the first word: 2 to 4 the tables, 5 their entry, 6
+    /// ports decoded, 7 where to, 8 ready for the last word, which is the eighth or later. From
+    /// the words with header fields: 3 to 8 their checks, 9 the sum of them.
+    /// A reduction frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11,
+    /// and stored from word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 1 to 5. Word 6
+    /// carries VNI, tree and reduction id in the place of pad bytes, word 4 the wait count in the
+    /// place of the destination: what they held is known, and so is word 0, which is not stored.
     pub struct SwitchRx<
         const N: usize, const A: usize, const E: usize, const TU: usize, const TM: usize,
         const MW: usize,
@@ -195,8 +195,9 @@ hdl_module! {
         /// First two bytes of MAC addresses, the first one lowest.
         mac: Param<{ address::MAC.swap_bytes() as usize }, 16>,
         mac_group: Param<{ address::MAC_GROUP.swap_bytes() as usize }, 16>,
-        /// Fixed bits of a multicast address, and what they are.
+        /// Bits of a multicast address that are fixed.
         fixed: Param<{ address::MULTICAST_MASK as usize }, 32>,
+        /// Their values.
         group: Param<{ address::MULTICAST as usize }, 32>,
         /// Counters.
         malformed: Param<{ Counter::Malformed as usize }, 3>,

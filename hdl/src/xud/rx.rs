@@ -212,9 +212,11 @@ hdl_module! {
         rounded: Signal<Local, Bits<13>>,
         residue_2: Param<RESIDUE_2, 32>,
         residue_6: Param<RESIDUE_6, 32>,
-        /// Number of the longest frame's last word, which has two bytes; bytes around the payload.
+        /// Number of the longest frame's last word, which has two bytes.
         longest: Param<{ (AROUND + MAX_PAYLOAD) / 8 }, 14>,
+        /// Bytes around the payload.
         around: Param<AROUND, 13>,
+        /// Version and flags of a one-sided frame.
         one_sided_frame: Param<{ ONE_SIDED_FRAME as usize }, 8>,
         /// Codes of negative acknowledgements.
         nak_access: Param<{ Nak::Access as usize }, 5>,

@@ -121,8 +121,9 @@ hdl_module! {
         says: DFF<Bits<8>>,
         repeats: DFF<Bit>,
         lq: Param<LQ, 5>,
-        /// Bytes of the header; of the header and an atomic's operands.
+        /// Bytes of the header.
         header: Param<HEADER_LEN, 13>,
+        /// With the operands of an atomic.
         atomic_len: Param<{ HEADER_LEN + OPERANDS_LEN }, 13>,
         /// Operations.
         op_write: Param<{ Operation::Write as usize }, 8>,

@@ -247,9 +247,11 @@ hdl_module! {
         says: DFF<Bits<8>>,
         outcome: DFF<Bits<8>>,
         happened: DFF<Bits<12>>,
-        /// Bytes of the header; bytes that an atomic changes.
+        /// Bytes of the header.
         header: Param<HEADER_LEN, 13>,
+        /// Bytes that an atomic changes.
         atomic_len: Param<ATOMIC_LEN, 13>,
+        /// Operations, of a request and of an answer.
         op_swap: Param<{ Operation::CompareSwap as usize }, 8>,
         re_read: Param<{ (ANSWER | Operation::Read as u8) as usize }, 8>,
         /// Rights that an access needs.

@@ -11,11 +11,12 @@ const FIRST: usize = (wire::VERSION as usize) << 24 | wire::LENGTH as usize;
 const THIRD: usize = (wire::TTL as usize) << 8 | wire::PROTOCOL as usize;
 
 hdl_module! {
-    /// Sends the results of descriptors and the frames that pass, in the order in which they came, one word a
-    /// clock and frame behind frame.
-    /// Clocks from j_valid: 1 in the queue, 2 job taken and tables read, 3 first word composed, 4 registered, 5 m_valid;
-    /// header words first, so the values may still be in the lane: a word that is written after it was read is put
-    /// right on its way (w_*), and the result code is wanted in clock 11 only.
+    /// Sends the results of descriptors and the frames that pass, in the order in which they
+    /// came, one word a clock and frame behind frame.
+    /// Clocks from j_valid: 1 in the queue, 2 job taken and tables read, 3 first word composed, 4
+    /// registered, 5 m_valid; header words first, so the values may still be in the lane: a word
+    /// that is written after it was read is put right on its way (w_*), and the result code is
+    /// wanted in clock 11 only.
     pub struct RedEmit {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -183,15 +184,20 @@ hdl_module! {
         held_last: DFF<Bit>,
         /// All but the result code and the word that overflowed.
         outside: Param<0xffff_ffff_ff7f_f8e7, 64>,
-        /// Fixed bits of a multicast address; first two bytes of MAC addresses.
+        /// Fixed bits of a multicast address.
         multicast: Param<{ address::MULTICAST as usize }, 32>,
+        /// First two bytes of MAC addresses.
         mac: Param<{ address::MAC as usize }, 16>,
         mac_group: Param<{ address::MAC_GROUP as usize }, 16>,
-        /// Header: version and length, time to live and protocol, their sum, length of a request.
+        /// Version and length.
         first: Param<FIRST, 32>,
+        /// Time to live and protocol.
         third: Param<THIRD, 16>,
+        /// Their sum.
         header_sum: Param<{ (FIRST >> 16) + (FIRST & 0xffff) + THIRD }, 18>,
+        /// Length of a request, in its word.
         request_len: Param<{ (wire::REQUEST_LEN as usize) << 8 }, 64>,
+        /// Operation.
         op_repsum: Param<{ Op::FltRepsum as usize }, 6>,
     }
 }

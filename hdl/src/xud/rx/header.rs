@@ -157,24 +157,29 @@ hdl_module! {
         f_request: DFF<Bit>,
         f_aeth: DFF<Bit>,
         f_echo: DFF<Bit>,
-        /// Fixed fields of the headers; bits of the BTH that are 0.
+        /// Fixed fields of the headers.
         ethertype: Param<{ ETHERTYPE as usize }, 16>,
         ip_version: Param<{ IP_VERSION as usize }, 8>,
         ip_flags: Param<{ IP_FLAGS as usize }, 16>,
         ip_protocol: Param<{ IP_PROTOCOL as usize }, 8>,
         udp_port: Param<{ UDP_PORT as usize }, 16>,
+        /// Bits of BTH byte 1 that are 0.
         bth_zero: Param<{ BTH_ZERO as usize }, 8>,
         partition_key: Param<{ PARTITION_KEY as usize }, 16>,
-        /// Bytes in front of the IPv4 header; bytes of it.
+        /// Bytes in front of the IPv4 header.
         ip_offset: Param<IP_OFFSET, 17>,
+        /// Bytes of it.
         ip_header: Param<{ UDP_OFFSET - IP_OFFSET }, 16>,
-        /// Upper half of XUD's opcodes; lower half of an acknowledgement's.
+        /// Upper half of XUD's opcodes.
         xud: Param<{ *OPCODES.start() as usize >> 4 }, 4>,
+        /// Lower half of an acknowledgement's.
         ack: Param<{ OPCODE_ACK as usize & 15 }, 4>,
-        /// Syndromes; upper 3 bits of a negative one, a bit for each code in the lower 5.
+        /// What acknowledgements say.
         ok_code: Param<{ Reply::Ok.syndrome() as usize }, 8>,
         rnr_code: Param<{ Reply::Rnr.syndrome() as usize }, 8>,
+        /// Upper 3 bits of a negative one.
         nak: Param<{ Reply::Nak(Nak::Opcode).syndrome() as usize >> 5 }, 3>,
+        /// A bit for each code in the lower 5.
         naks: Param<{ naks() }, 32>,
     }
 }

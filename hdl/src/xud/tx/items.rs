@@ -214,10 +214,11 @@ hdl_module! {
         udp_port: Param<{ UDP_PORT.swap_bytes() as usize }, 16>,
         opcode: Param<{ OPCODE_SEND as usize }, 8>,
         partition_key: Param<{ PARTITION_KEY.swap_bytes() as usize }, 16>,
-        /// Their part of the IPv4 checksum; bytes of the IPv4 header; from it on, of an
-        /// acknowledgement without echo.
+        /// Their part of the IPv4 checksum.
         header_sum: Param<HEADER_SUM, 16>,
+        /// Bytes of the IPv4 header.
         ip_header: Param<{ UDP_OFFSET - IP_OFFSET }, 16>,
+        /// From it on, of an acknowledgement without echo.
         short_length: Param<{ BODY_OFFSET - IP_OFFSET + ACK_LEN[0] + ICRC_LEN }, 16>,
     }
 }
