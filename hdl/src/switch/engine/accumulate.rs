@@ -8,13 +8,15 @@ use tributary_protocol::red::ops::{MINUS_INF, NAN, Op, PLUS_INF, Rc};
 
 hdl_module! {
     /// Accumulators of a reduction engine (8 descriptors of 4 words) and the lane that combines.
-    /// The accumulator is read with each word of a frame and written 11 clocks later. Frames are 11 clocks apart:
-    /// each word that the next one reads is just being written, and forwarded. REPSUM moves words and reads them
-    /// three clocks later; there only the last is forwarded, if it has moved.
+    /// The accumulator is read with each word of a frame and written 11 clocks later. Frames are 11
+    /// clocks apart: each word that the next one reads is just being written, and forwarded. REPSUM
+    /// moves words and reads them three clocks later; there only the last is forwarded, if it has
+    /// moved.
     /// Clocks, counted from the first word of the frame (0):
-    ///   2 to 5 data words, operands registered   2, 3 REPSUM: distance of the two sums   5 to 8 REPSUM: operands,
-    ///   moved by the distance   6 record of the decision   8 source address   8 to 12 result code so far
-    ///   13 to 16 results written, result code of each word   18 words that are not zero.
+    ///   2 to 5 data words, operands registered   2, 3 REPSUM: distance of the two sums
+    ///   5 to 8 REPSUM: operands, moved by the distance   6 record of the decision
+    ///   8 source address   8 to 12 result code so far   13 to 16 results written, result code of
+    ///   each word   18 words that are not zero.
     /// q_rc and q_oflow show a code in the very clock in which it is written, q_data one
     /// clock later, and w_* what was written.
     pub struct RedAccumulate {
