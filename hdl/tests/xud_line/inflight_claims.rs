@@ -112,7 +112,7 @@ fn xud_13_nothing_that_comes_within_clocks_of_a_claim_ends_its_request() {
             send(&mut bench, sent);
             let second = rivals(sent)[rival];
             let claims = pair(&mut bench, claim(sent), second, distance);
-            assert_eq!(claims[0], true, "{rival} {distance}");
+            assert!(claims[0], "{rival} {distance}");
             assert!(!claims[1..].contains(&true), "{rival} {distance}");
             assert_eq!(bench.completions, 0, "{rival} {distance}");
             assert_eq!(acknowledge(&mut bench, sent.end(0)), ACKNOWLEDGED);

@@ -383,13 +383,13 @@ fn xud_01_xud_02_xud_03_xud_13_random_operations_end_each_request_once_as_the_mo
         }
     }
     println!("{completions} completions, events {counts:?}, {met:?}");
-    assert!(counts.iter().all(|count| *count > 20));
     // Of one seed alone there is less.
     if std::env::var_os("TRIBUTARY_SEED").is_none() {
-        assert!(met.claimed > 300 && met.nothing > 100 && met.mismatched > 30);
-        assert!(met.ack > 300 && met.again > 300 && met.fail > 30);
+        assert!(counts.iter().all(|count| *count > 20));
+        assert!(met.claimed > 200 && met.nothing > 100 && met.mismatched > 30);
+        assert!(met.ack > 300 && met.again > 300 && met.fail > 40);
         assert!(met.behind.iter().chain(&met.ended).all(|count| *count > 5));
-        assert!(met.timeout > 20 && met.refused > 30);
+        assert!(met.timeout > 15 && met.refused > 30);
     }
 }
 

@@ -646,7 +646,7 @@ impl Bench {
                 let window = (ack.win_id, ack.epoch, ack.msn, ack.flags)
                     == (request.win_id, request.epoch, request.msn, request.vf & 15);
                 let no_echo = !plain && !ack.echo;
-                if no_echo || !plain && !(source && window) {
+                if no_echo || !(plain || source && window) {
                     self.met.mismatched += u64::from(ack.kind == Kind::Claim);
                     expect(if no_echo || source { 2 } else { 1 })
                 } else if ack.kind == Kind::Claim {
