@@ -153,7 +153,7 @@ impl Datagrams for Port {
             wr_id: post.id,
             address,
             lkey,
-            version_flags: 1 << 4 | post.flags,
+            version_flags: xud::wire::VERSION_1 | post.flags,
             to: post.to,
             window: post.window,
             head,

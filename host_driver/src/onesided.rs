@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tributary_protocol::card::descriptor::{OPCODE_ATOMIC, OPCODE_READ, OPCODE_WRITE, WorkRequest};
 use tributary_protocol::xud::onesided::{Asked, HEADER_LEN, OPERANDS_LEN, Request};
-use tributary_protocol::xud::{Window, wire::ONE_SIDED};
+use tributary_protocol::xud::{Window, wire::ONE_SIDED_FRAME};
 
 use crate::ring::{Ended, Rings, Shape};
 use crate::{
@@ -300,7 +300,7 @@ impl OneSided {
             wr_id: through.0 as u64,
             address: buffer.iova(),
             lkey: buffer.key(),
-            version_flags: 1 << 4 | ONE_SIDED,
+            version_flags: ONE_SIDED_FRAME,
             to: AddressHandle::from_grant(line.grant).peer(),
             window: Window {
                 id: line.grant.window,

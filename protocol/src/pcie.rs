@@ -10,7 +10,10 @@ mod tlp;
 
 pub use bytes::{ByteEnables, byte_count, completion_dwords, enabled, lower_address};
 pub use rules::{Limits, Outstanding, Requester, Violation, check_completion};
-pub use tlp::{Attributes, Completion, Header, MemoryRequest, Status, Tlp, TlpError};
+pub use tlp::{
+    Attributes, Completion, Header, MemoryRequest, Status, TYPE_COMPLETION, TYPE_MEMORY, Tlp,
+    TlpError,
+};
 
 /// Bytes of a page that no request may cross.
 pub const PAGE: u64 = 4096;

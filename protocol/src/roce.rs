@@ -33,6 +33,26 @@
 
 use thiserror::Error;
 
+/// EtherType of IPv4.
+pub const ETHERTYPE: u16 = 0x0800;
+/// IPv4 version 4 and a header of five words.
+pub const IP_VERSION: u8 = 0x45;
+/// IPv4 flags and fragment offset: don't fragment.
+pub const IP_FLAGS: u16 = 0x4000;
+/// IPv4 time to live, as sent.
+pub const IP_TTL: u8 = 64;
+/// IPv4 protocol: UDP.
+pub const IP_PROTOCOL: u8 = 17;
+/// First byte of the IPv4 addresses that simulated nodes and cards have; the second is 0, then comes the node.
+pub const IP_NET: u8 = 10;
+/// First byte of their MAC addresses: locally administered.
+pub const MAC_NET: u8 = 2;
+/// Bits that are set in every UDP source port: the dynamic ports.
+pub const UDP_SOURCE: u16 = 0xC000;
+/// Bits of BTH byte 1 that are 0: all but the pad count.
+pub const BTH_ZERO: u8 = 0xCF;
+/// BTH partition key: the default one.
+pub const PARTITION_KEY: u16 = 0xFFFF;
 /// UDP destination port of RoCEv2.
 pub const UDP_PORT: u16 = 4791;
 /// Offset of the IPv4 header in a frame.
@@ -67,14 +87,14 @@ impl Link {
     /// The addresses that simulated nodes have: MAC 02:00:00:00:hh:ll, IPv4 10.0.hh.ll, for node number hhll.
     #[must_use]
     pub fn between(src: u16, dst: u16) -> Self {
-        let mac = |node: u16| [2, 0, 0, 0, (node >> 8) as u8, node as u8];
-        let ip = |node: u16| [10, 0, (node >> 8) as u8, node as u8];
+        let mac = |node: u16| [MAC_NET, 0, 0, 0, (node >> 8) as u8, node as u8];
+        let ip = |node: u16| [IP_NET, 0, (node >> 8) as u8, node as u8];
         Self {
             dst_mac: mac(dst),
             src_mac: mac(src),
             src_ip: ip(src),
             dst_ip: ip(dst),
-            src_port: 0xC000 | (src & 0x3FFF),
+            src_port: UDP_SOURCE | (src & !UDP_SOURCE),
         }
     }
 }
@@ -199,9 +219,11 @@ pub fn encode(link: &Link, bth: &Bth, body: &[u8]) -> Result<Vec<u8>, FrameError
     let mut frame = Vec::with_capacity(total);
     frame.extend_from_slice(&link.dst_mac);
     frame.extend_from_slice(&link.src_mac);
-    frame.extend_from_slice(&[0x08, 0x00, 0x45, 0]);
+    frame.extend_from_slice(&ETHERTYPE.to_be_bytes());
+    frame.extend_from_slice(&[IP_VERSION, 0]);
     frame.extend_from_slice(&((total - IP_OFFSET) as u16).to_be_bytes());
-    frame.extend_from_slice(&[0, 0, 0x40, 0, 64, 17, 0, 0]);
+    frame.extend_from_slice(&u32::from(IP_FLAGS).to_be_bytes());
+    frame.extend_from_slice(&[IP_TTL, IP_PROTOCOL, 0, 0]);
     frame.extend_from_slice(&link.src_ip);
     frame.extend_from_slice(&link.dst_ip);
     let checksum = !ones_sum(&frame[IP_OFFSET..]);
@@ -209,7 +231,8 @@ pub fn encode(link: &Link, bth: &Bth, body: &[u8]) -> Result<Vec<u8>, FrameError
     frame.extend_from_slice(&link.src_port.to_be_bytes());
     frame.extend_from_slice(&UDP_PORT.to_be_bytes());
     frame.extend_from_slice(&((total - UDP_OFFSET) as u16).to_be_bytes());
-    frame.extend_from_slice(&[0, 0, bth.opcode, (pad as u8) << 4, 0xFF, 0xFF]);
+    frame.extend_from_slice(&[0, 0, bth.opcode, (pad as u8) << 4]);
+    frame.extend_from_slice(&PARTITION_KEY.to_be_bytes());
     frame.extend_from_slice(&bth.dest_qp.to_be_bytes());
     frame.extend_from_slice(&bth.psn.to_be_bytes());
     frame.extend_from_slice(body);
@@ -252,11 +275,11 @@ pub fn decode(frame: &[u8]) -> Result<Frame<'_>, FrameError> {
             })
         }
     };
-    field("EtherType", word(12).into(), 0x0800)?;
+    field("EtherType", word(12).into(), ETHERTYPE.into())?;
     field(
         "IPv4 version and header length",
         frame[IP_OFFSET].into(),
-        0x45,
+        IP_VERSION.into(),
     )?;
     if ones_sum(&frame[IP_OFFSET..UDP_OFFSET]) != 0xFFFF {
         return Err(FrameError::IpChecksum);
@@ -269,9 +292,13 @@ pub fn decode(frame: &[u8]) -> Result<Frame<'_>, FrameError> {
     field(
         "IPv4 flags and fragment offset",
         word(IP_OFFSET + 6).into(),
-        0x4000,
+        IP_FLAGS.into(),
     )?;
-    field("IPv4 protocol", frame[IP_OFFSET + 9].into(), 17)?;
+    field(
+        "IPv4 protocol",
+        frame[IP_OFFSET + 9].into(),
+        IP_PROTOCOL.into(),
+    )?;
     field(
         "UDP destination port",
         word(UDP_OFFSET + 2).into(),
@@ -290,8 +317,12 @@ pub fn decode(frame: &[u8]) -> Result<Frame<'_>, FrameError> {
         return Err(FrameError::Icrc { found, computed });
     }
     let flags = frame[BTH_OFFSET + 1];
-    field("BTH flags and version", u32::from(flags & 0xCF), 0)?;
-    field("BTH partition key", word(BTH_OFFSET + 2).into(), 0xFFFF)?;
+    field("BTH flags and version", u32::from(flags & BTH_ZERO), 0)?;
+    field(
+        "BTH partition key",
+        word(BTH_OFFSET + 2).into(),
+        PARTITION_KEY.into(),
+    )?;
     field("BTH acknowledge request", frame[BTH_OFFSET + 8].into(), 0)?;
     let pad = usize::from(flags >> 4 & 3);
     let padded = &frame[BODY_OFFSET..crc_at];

@@ -1,10 +1,11 @@
 //! Answers among acknowledgements.
 
 use crate::prelude::*;
+use tributary_protocol::xud::wire::ONE_SIDED;
 
 hdl_module! {
-    /// In front of the port ack of xud_inflight: acknowledgements of xud_rx, and claims and ends of card_onesided, which
-    /// come first: they have one at a time.
+    /// In front of the port ack of xud_inflight: acknowledgements of xud_rx, and claims and ends of
+    /// card_onesided, which come first: they have one at a time.
     /// Latency: none. Stages: none.
     pub struct CardAckMerge {
         /// An acknowledgement.
@@ -81,6 +82,9 @@ hdl_module! {
         pub m_claim: Signal<Out, Bit>,
         /// It ends what is claimed.
         pub m_end: Signal<Out, Bit>,
+
+        /// Flags of b's requests.
+        one_sided: Param<{ ONE_SIDED as usize }, 4>,
     }
 }
 
@@ -111,8 +115,7 @@ impl Logic for CardAckMerge {
             self.m_win_id.next = self.b_win_id.val();
             self.m_epoch.next = self.b_epoch.val();
             self.m_msn.next = self.b_msn.val();
-            // One-sided.
-            self.m_flags.next = 8.into();
+            self.m_flags.next = self.one_sided.val();
             self.m_peer.next = self.b_peer.val();
         }
     }

@@ -10,19 +10,21 @@ pub use tables::CardOneSidedTables;
 
 use crate::blocks::{FifoBram, FifoReg, SkidBuffer};
 use crate::prelude::*;
+use tributary_protocol::xud::onesided::ANSWER;
 
 hdl_module! {
-    /// Both ends of one-sided operations (XUD-13). It takes the frames with the flag ONE_SIDED, one at a time: requests
-    /// are checked, done and acknowledged or answered, answers are checked and written. Everything that can refuse a
-    /// frame comes before the DMA. A window's number advances when its operation is done; of an atomic the old value is
-    /// kept for one more asking.
-    /// The payload of a frame comes behind the payload of all requests of others that were taken before: a frame begins
-    /// when that is gone, so that a write has its words at hand. What a READ finds is here wholly before it is sent, so
-    /// that a failing read sends nothing.
-    /// All waits end: xud_tx and dma_write take what they are offered, dma_read answers in its time. Up to 16
-    /// acknowledgements wait here; with no room for one a request is dropped.
-    /// Latency: as card_onesided_run. Stages: tables (card_onesided_tables), verdict (card_onesided_check), steps
-    /// (card_onesided_run); queues of 512 words and 16 acknowledgements at the output.
+    /// Both ends of one-sided operations (XUD-13). It takes the frames with the flag ONE_SIDED, one
+    /// at a time: requests are checked, done and acknowledged or answered, answers are checked and
+    /// written. Everything that can refuse a frame comes before the DMA. A window's number advances
+    /// when its operation is done; of an atomic the old value is kept for one more asking.
+    /// The payload of a frame comes behind the payload of all requests of others that were taken
+    /// before: a frame begins when that is gone, so that a write has its words at hand. What a READ
+    /// finds is here wholly before it is sent, so that a failing read sends nothing.
+    /// All waits end: xud_tx and dma_write take what they are offered, dma_read answers in its time.
+    /// Up to 16 acknowledgements wait here; with no room for one a request is dropped.
+    /// Latency: as card_onesided_run. Stages: tables (card_onesided_tables), verdict
+    /// (card_onesided_check), steps (card_onesided_run); queues of 512 words and 16 acknowledgements
+    /// at the output.
     pub struct CardOneSided<const LQ: usize, const LF: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -290,6 +292,8 @@ hdl_module! {
         took: DFF<Bit>,
         took_some: DFF<Bit>,
         idle: DFF<Bit>,
+        /// Bit of the operation that makes an answer of it.
+        answer_bit: Param<{ ANSWER as usize }, 8>,
     }
 }
 
@@ -471,7 +475,7 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
         self.m_sd_len.next = self.run.m_sd_len.val();
         self.m_sd_head.next = bit_cast::<128, 64>(self.run.old.val())
             | (bit_cast::<128, 3>(self.run.operation.val().get_bits::<3>(0)) << 96)
-            | (bits::<128>(0x80) << 96);
+            | (bit_cast::<128, 8>(self.answer_bit.val()) << 96);
         self.m_node.next = self.node.q.val();
         self.m_peer.next = self.src.q.val();
         self.m_psn.next = self.psn.q.val();

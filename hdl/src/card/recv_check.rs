@@ -2,24 +2,32 @@
 
 use crate::blocks::RamReg;
 use crate::prelude::*;
+use tributary_protocol::xud::{Nak, Outcome, Reply};
+
+/// Syndrome of an acknowledgement.
+const fn syndrome(reply: Reply) -> usize {
+    reply.syndrome() as usize
+}
 
 hdl_module! {
-    /// Checks one request after the other, takes a receive request and a completion slot for those
-    /// that are accepted, and hands over what follows: completion and payload (m_st_*),
-    /// acknowledgement (m_ak_*), index of the ring (m_head_*). All of these, the verdict (s_rq_ready,
-    /// s_rq_drop) and its ev_* pulse come in one clock.
-    /// Order of the checks, the first that fails decides: room for an acknowledgement (else dropped as
-    /// if lost), queue pair there and in ReadyToReceive or ReadyToSend (NAK), Q_Key (dropped in
-    /// silence), opcode (NAK), MTU (NAK), epoch (NAK), a receive request (RNR), long enough (NAK, it
-    /// stays), a completion slot (RNR), region (NAK, the receive request ends in LOCAL_PROTECTION).
-    /// A queue pair whose ring could not be read gets the completion LOCAL_QUEUE here, between two
-    /// requests, if a slot is free at once; else it gets none, as nothing else shall wait for it.
-    /// A request takes 14 clocks if its slot is granted within 6, one clock more for each clock after;
-    /// 6 if it is refused, 7 if it is too long for the receive request.
+    /// Checks one request after the other, takes a receive request and a completion slot for
+    /// those that are accepted, and hands over what follows: completion and payload (m_st_*),
+    /// acknowledgement (m_ak_*), index of the ring (m_head_*). All of these, the verdict
+    /// (s_rq_ready, s_rq_drop) and its ev_* pulse come in one clock.
+    /// Order of the checks, the first that fails decides: room for an acknowledgement (else
+    /// dropped as if lost), queue pair there and in ReadyToReceive or ReadyToSend (NAK), Q_Key
+    /// (dropped in silence), opcode (NAK), MTU (NAK), epoch (NAK), a receive request (RNR), long
+    /// enough (NAK, it stays), a completion slot (RNR), region (NAK, the receive request ends in
+    /// LOCAL_PROTECTION).
+    /// A queue pair whose ring could not be read gets the completion LOCAL_QUEUE here, between
+    /// two requests, if a slot is free at once; else it gets none, as nothing else shall wait for
+    /// it.
+    /// A request takes 14 clocks if its slot is granted within 6, one clock more for each clock
+    /// after; 6 if it is refused, 7 if it is too long for the receive request.
     /// Steps: 0 addresses of all tables, when nothing writes to them; 1 block RAM arrays; 2 RAM
-    /// outputs compared, address of the receive request; 3 epoch, first verdict; 4 receive request
-    /// read; 8 long enough; 5 slot and region, side by side; 6 handed over. 7 slot of a queue pair that failed.
-    /// CA = LQ + 4.
+    /// outputs compared, address of the receive request; 3 epoch, first verdict; 4 receive
+    /// request read; 8 long enough; 5 slot and region, side by side; 6 handed over. 7 slot of a
+    /// queue pair that failed. CA = LQ + 4.
     pub struct CardRecvCheck<const LQ: usize, const CA: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -222,6 +230,18 @@ hdl_module! {
         head: DFF<Bits<16>>,
         head_next: DFF<Bits<16>>,
         lq: Param<LQ, 5>,
+        /// What acknowledgements say.
+        ok_code: Param<{ syndrome(Reply::Ok) }, 8>,
+        rnr_code: Param<{ syndrome(Reply::Rnr) }, 8>,
+        opcode_code: Param<{ syndrome(Reply::Nak(Nak::Opcode)) }, 8>,
+        access_code: Param<{ syndrome(Reply::Nak(Nak::Access)) }, 8>,
+        length_code: Param<{ syndrome(Reply::Nak(Nak::Length)) }, 8>,
+        qp_code: Param<{ syndrome(Reply::Nak(Nak::BadQp)) }, 8>,
+        epoch_code: Param<{ syndrome(Reply::Nak(Nak::Epoch)) }, 8>,
+        /// How receive requests end.
+        ok: Param<{ Outcome::Ok as usize }, 8>,
+        protection: Param<{ Outcome::LocalProtection as usize }, 8>,
+        local_queue: Param<{ Outcome::LocalQueue as usize }, 8>,
     }
 }
 
@@ -364,21 +384,21 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
                 self.verdict.d.next = 1.into();
             } else if self.bad_qp.q.val() {
                 self.verdict.d.next = 2.into();
-                self.syndrome.d.next = 0x71.into();
+                self.syndrome.d.next = self.qp_code.val();
             } else if self.bad_key.q.val() {
                 self.verdict.d.next = 4.into();
             } else if self.s_rq_unknown.val() {
                 self.verdict.d.next = 8.into();
-                self.syndrome.d.next = 0x61.into();
+                self.syndrome.d.next = self.opcode_code.val();
             } else if self.over_mtu.q.val() {
                 self.verdict.d.next = 16.into();
-                self.syndrome.d.next = 0x70.into();
+                self.syndrome.d.next = self.length_code.val();
             } else if self.stale.val() {
                 self.verdict.d.next = 32.into();
-                self.syndrome.d.next = 0x72.into();
+                self.syndrome.d.next = self.epoch_code.val();
             } else if !self.some.q.val() {
                 self.verdict.d.next = 64.into();
-                self.syndrome.d.next = 0x20.into();
+                self.syndrome.d.next = self.rnr_code.val();
             }
         }
 
@@ -402,7 +422,7 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
                 self.step.d.next = 6.into();
                 self.answer.d.next = true;
                 self.verdict.d.next = 16.into();
-                self.syndrome.d.next = 0x70.into();
+                self.syndrome.d.next = self.length_code.val();
             } else {
                 self.step.d.next = 5.into();
                 self.rsv_valid.d.next = true;
@@ -418,7 +438,7 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
                 self.step.d.next = 6.into();
                 self.answer.d.next = true;
                 self.verdict.d.next = 64.into();
-                self.syndrome.d.next = 0x20.into();
+                self.syndrome.d.next = self.rnr_code.val();
             }
             if self.slot_now.val()
                 & self.looked_now.val()
@@ -429,9 +449,9 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
                 self.answer.d.next = true;
                 self.takes.d.next = true;
                 self.wanted.d.next = self.allowed_now.val();
-                self.syndrome.d.next = 0x62.into();
+                self.syndrome.d.next = self.access_code.val();
                 if self.allowed_now.val() {
-                    self.syndrome.d.next = 0x1f.into();
+                    self.syndrome.d.next = self.ok_code.val();
                 }
             }
         }
@@ -483,18 +503,16 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
         self.m_st_writes.next = self.wanted.q.val() & self.s_rq_len.val().any();
         self.m_st_qpn.next = self.rsv_qpn.q.val();
         self.m_st_packet.next = !self.failed.q.val();
-        // LOCAL_PROTECTION or OK.
-        self.m_st_status.next = 14.into();
+        self.m_st_status.next = self.protection.val();
         self.m_st_len.next = 0.into();
         if self.wanted.q.val() {
-            self.m_st_status.next = 0.into();
+            self.m_st_status.next = self.ok.val();
             self.m_st_len.next = self.s_rq_len.val();
         }
         self.m_st_wr_id.next = self.request.val().get_bits::<64>(0);
         self.m_st_request.next = self.head.q.val();
         if self.failed.q.val() {
-            // LOCAL_QUEUE.
-            self.m_st_status.next = 17.into();
+            self.m_st_status.next = self.local_queue.val();
             self.m_st_wr_id.next = 0.into();
             self.m_st_request.next = 0.into();
         }

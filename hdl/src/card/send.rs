@@ -16,6 +16,7 @@ use turn::CardSendTurn;
 
 use crate::blocks::FifoReg;
 use crate::prelude::*;
+use tributary_protocol::card::command::State as QpState;
 
 hdl_module! {
     /// Send side of the queue engine for 2^LQ queue pairs: doorbells in, work requests read and
@@ -235,6 +236,8 @@ hdl_module! {
         cancel_qpn: DFF<Bits<LQ>>,
         drop: DFF<Bit>,
         drop_psn: DFF<Bits<24>>,
+        /// State of a queue pair that sends.
+        sends: Param<{ QpState::ReadyToSend as usize }, 3>,
     }
 }
 
@@ -293,7 +296,7 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.list.wake_valid.next = self.doorbell.m_valid.val();
         self.list.wake_qpn.next = self.doorbell.m_qpn.val();
         self.list.start_valid.next =
-            self.word_0.val() & (self.cfg_data.val().get_bits::<3>(0) == 3);
+            self.word_0.val() & (self.cfg_data.val().get_bits::<3>(0) == self.sends.val());
         self.list.start_qpn.next = self.cfg_qpn.val();
         self.list.op_valid.next = self.turn.m_op_valid.val();
         self.list.op_remove.next = self.turn.m_op_remove.val();

@@ -1,11 +1,14 @@
 //! What one-sided operations send, between what others send.
 
 use crate::prelude::*;
+use tributary_protocol::xud::onesided::HEADER_LEN;
+use tributary_protocol::xud::wire::ONE_SIDED_FRAME;
 
 hdl_module! {
-    /// In front of xud_tx: requests and answers, a_sd_* of card_send_queue and b_sd_* of card_onesided, with the payload
-    /// of each behind it; acknowledgements, a_ak_* of card_recv and b_ak_* of card_onesided. What is offered stays until
-    /// it is taken; then b is next if it waits, and a behind it.
+    /// In front of xud_tx: requests and answers, a_sd_* of card_send_queue and b_sd_* of
+    /// card_onesided, with the payload of each behind it; acknowledgements, a_ak_* of card_recv and
+    /// b_ak_* of card_onesided. What is offered stays until it is taken; then b is next if it waits,
+    /// and a behind it.
     /// Latency: none of a; 1 clock more of b. Stages: none; only whose turn it is, is kept.
     pub struct CardSendMerge {
         /// Clock.
@@ -209,6 +212,10 @@ hdl_module! {
         next_b: DFF<Bit>,
         room: Signal<Local, Bit>,
         ended: Signal<Local, Bit>,
+        /// Version and flags of b's frames.
+        one_sided: Param<{ ONE_SIDED_FRAME as usize }, 8>,
+        /// Bytes of the header in front of an answer.
+        header: Param<HEADER_LEN, 5>,
     }
 }
 
@@ -242,13 +249,12 @@ impl Logic for CardSendMerge {
             self.m_sd_psn.next = self.b_sd_psn.val();
             self.m_sd_q_key.next = self.b_sd_q_key.val();
             self.m_sd_src.next = self.b_sd_src.val();
-            // Version 1, one-sided.
-            self.m_sd_vf.next = 0x18.into();
+            self.m_sd_vf.next = self.one_sided.val();
             self.m_sd_win_id.next = self.b_sd_win_id.val();
             self.m_sd_epoch.next = self.b_sd_epoch.val();
             self.m_sd_msn.next = self.b_sd_msn.val();
             self.m_sd_head.next = self.b_sd_head.val();
-            self.m_sd_head_len.next = 16.into();
+            self.m_sd_head_len.next = self.header.val();
             self.m_sd_len.next = self.b_sd_len.val();
             self.sd_turn.d.next = !(self.m_sd_ready.val() & self.room.val());
         } else if self.b_sd_valid.val()
@@ -314,7 +320,7 @@ impl Logic for CardSendMerge {
             self.m_ak_win_id.next = self.b_ak_win_id.val();
             self.m_ak_epoch.next = self.b_ak_epoch.val();
             self.m_ak_msn.next = self.b_ak_msn.val();
-            self.m_ak_vf.next = 0x18.into();
+            self.m_ak_vf.next = self.one_sided.val();
             self.m_ak_src.next = self.b_ak_src.val();
             self.ak_turn.d.next = !self.m_ak_ready.val();
         } else if self.b_ak_valid.val() & (self.m_ak_ready.val() | !self.a_ak_valid.val()) {

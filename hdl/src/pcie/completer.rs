@@ -1,16 +1,20 @@
 //! Accesses of the host to BAR0.
 
 use crate::prelude::*;
+use tributary_protocol::pcie::{TYPE_COMPLETION, TYPE_MEMORY};
 
 hdl_module! {
-    /// Takes the requests of the host, one at a time: reads and writes of BAR0 of one or two 32-bit words become accesses
-    /// to registers, each of one 32-bit word, the lower one first. Reads are answered with a completion.
-    /// Anything else is answered Unsupported Request if it wants an answer, else dropped; both are counted (ev_bad_tlp):
-    /// other BARs and functions, longer accesses, byte enables that are not allowed, data that do not match the length,
-    /// poisoned writes, I/O, configuration, atomic and locked requests, messages. A read of no byte reads no register
-    /// and is answered with a word of 0.
-    /// Stages: 0 taken, 1 decoded, 2 decided, 3 and 4 lower and upper word, 5 wait for the register, 6 completion,
-    /// 7 the rest of a longer TLP is taken. A write takes 4 clocks, one more for two words.
+    /// Takes the requests of the host, one at a time: reads and writes of BAR0 of one or two
+    /// 32-bit words become accesses to registers, each of one 32-bit word, the lower one first.
+    /// Reads are answered with a completion.
+    /// Anything else is answered Unsupported Request if it wants an answer, else dropped; both
+    /// are counted (ev_bad_tlp): other BARs and functions, longer accesses, byte enables that are
+    /// not allowed, data that do not match the length, poisoned writes, I/O, configuration,
+    /// atomic and locked requests, messages. A read of no byte reads no register and is answered
+    /// with a word of 0.
+    /// Stages: 0 taken, 1 decoded, 2 decided, 3 and 4 lower and upper word, 5 wait for the
+    /// register, 6 completion, 7 the rest of a longer TLP is taken. A write takes 4 clocks, one
+    /// more for two words.
     pub struct PcieCompleter {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -115,6 +119,9 @@ hdl_module! {
         dw_2: Signal<Local, Bits<32>>,
         lower: Signal<Local, Bits<7>>,
         one: Param<1, 22>,
+        /// Types.
+        memory: Param<{ TYPE_MEMORY as usize }, 5>,
+        completion: Param<{ TYPE_COMPLETION as usize }, 5>,
     }
 }
 
@@ -191,15 +198,15 @@ impl Logic for PcieCompleter {
             self.end_be.next = self.first_be.val();
         }
         if self.step.q.val() == 1 {
-            self.reads.d.next = (self.kind.val() == 0)
+            self.reads.d.next = (self.kind.val() == self.memory.val())
                 & !self.hdr.q.val().get_bit(127)
                 & !self.hdr.q.val().get_bit(126);
-            self.writes.d.next = (self.kind.val() == 0)
+            self.writes.d.next = (self.kind.val() == self.memory.val())
                 & !self.hdr.q.val().get_bit(127)
                 & self.hdr.q.val().get_bit(126);
             // Memory reads, locked too; I/O, configuration, atomic and deferrable requests.
             self.answers.d.next = !self.hdr.q.val().get_bit(127)
-                & (((self.kind.val() == 0) & !self.hdr.q.val().get_bit(126))
+                & (((self.kind.val() == self.memory.val()) & !self.hdr.q.val().get_bit(126))
                     | ((self.kind.val() == 1) & !self.hdr.q.val().get_bit(126))
                     | (self.kind.val() == 2)
                     | (self.kind.val() == 4)
@@ -326,7 +333,7 @@ impl Logic for PcieCompleter {
             bit_cast::<64, 32>(self.low.q.val()) | (bit_cast::<64, 32>(self.high.q.val()) << 32);
         self.m_tx_cpl_tlp_strb.next = 0.into();
         // Traffic class, attributes and the upper bits of the tag come back as they were.
-        self.dw_0.next = (bit_cast::<32, 5>(bits::<5>(10)) << 24)
+        self.dw_0.next = (bit_cast::<32, 5>(self.completion.val()) << 24)
             | (bit_cast::<32, 1>(((self.kind.val() == 1) & self.refused.q.val()).into()) << 24)
             | (bit_cast::<32, 6>(self.hdr.q.val().get_bits::<6>(114)) << 18)
             | (bit_cast::<32, 2>(self.hdr.q.val().get_bits::<2>(108)) << 12);

@@ -2,13 +2,15 @@
 
 use crate::blocks::AsyncRam;
 use crate::prelude::*;
+use tributary_protocol::pcie::TYPE_COMPLETION;
 
 hdl_module! {
-    /// Takes completions, in any order between tags and cut anywhere at a 32-bit word, checks each against what is still
-    /// expected of its tag, and writes its data to the buffer: 512 bytes a tag, each byte at its address modulo 512.
+    /// Takes completions, in any order between tags and cut anywhere at a 32-bit word, checks
+    /// each against what is still expected of its tag, and writes its data to the buffer: 512
+    /// bytes a tag, each byte at its address modulo 512.
     /// A word a clock. A completion is not followed by another for 2 clocks if it is that short.
-    /// Stages: 1 word registered, what is expected of the tag is read; 2 compared; 3 decided, expectation written back;
-    /// 4 length counted; 5 word written to the buffer, end_*.
+    /// Stages: 1 word registered, what is expected of the tag is read; 2 compared; 3 decided,
+    /// expectation written back; 4 length counted; 5 word written to the buffer, end_*.
     /// A completion for a tag that expects nothing changes nothing (ev_stray).
     pub struct DmaCompletions {
         /// Clock.
@@ -186,6 +188,8 @@ hdl_module! {
         f_late: DFF<Bit>,
         f_over: DFF<Bit>,
         stray: DFF<Bit>,
+        /// Type of a completion.
+        completion: Param<{ TYPE_COMPLETION as usize }, 5>,
     }
 }
 
@@ -295,7 +299,7 @@ impl Logic for DmaCompletions {
         self.c_eop.d.next = self.r_eop.q.val();
         self.c_data.d.next = self.r_data.q.val();
         self.c_strb.d.next = self.r_strb.q.val();
-        self.c_ours.d.next = (self.r_hdr.q.val().get_bits::<5>(88) == 0x0a)
+        self.c_ours.d.next = (self.r_hdr.q.val().get_bits::<5>(88) == self.completion.val())
             & !self.r_hdr.q.val().get_bit(95)
             & !self.r_hdr.q.val().get_bit(93)
             & !self.r_hdr.q.val().get_bit(87)

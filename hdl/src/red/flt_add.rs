@@ -2,6 +2,7 @@
 
 use super::{RedFltAlign, RedFltNormalise, RedFltRound};
 use crate::prelude::*;
+use tributary_protocol::red::ops::{DEFAULT_NAN, Rc};
 
 hdl_module! {
     /// Adds two compared binary64 numbers, or lets another word through, one a clock.
@@ -102,6 +103,11 @@ hdl_module! {
         s7_near: DFF<Bit>,
         s7_away: DFF<Bit>,
         s7_ftz: DFF<Bit>,
+        /// Result codes.
+        invalid: Param<{ Rc::FLT_INVALID.code() as usize }, 4>,
+        flt_overflow: Param<{ Rc::FLT_OVERFLOW.code() as usize }, 4>,
+        /// NaN as a result.
+        default_nan: Param<{ DEFAULT_NAN as usize }, 64>,
     }
 }
 
@@ -231,9 +237,9 @@ impl Logic for RedFltAdd {
         self.s6_largest.d.next = self.to_largest.val();
         self.s6_code.d.next = 0.into();
         if self.s5_control.q.val().get_bit(6) {
-            self.s6_code.d.next = 4.into();
+            self.s6_code.d.next = self.invalid.val();
         } else if self.s5_overflow.q.val() {
-            self.s6_code.d.next = 3.into();
+            self.s6_code.d.next = self.flt_overflow.val();
         }
         self.s6_sign.d.next = self.s5_control.q.val().get_bit(3);
         self.s6_near.d.next = self.s5_control.q.val().get_bit(2);
@@ -244,7 +250,7 @@ impl Logic for RedFltAdd {
         self.s7_other.d.next = self.other.val() | self.s6_special.q.val();
         self.special.next = 0.into();
         if self.s6_nan.q.val() {
-            self.special.next = bits::<64>(0x7ff8) << 48;
+            self.special.next = self.default_nan.val();
         } else if self.s6_inf.q.val() {
             self.special.next = bits::<64>(0x7ff) << 52;
         } else if self.s6_largest.q.val() {

@@ -1,6 +1,7 @@
 //! Last part of a binary64 addition: rounding, and the choice of another result.
 
 use crate::prelude::*;
+use tributary_protocol::red::Rc;
 
 hdl_module! {
     /// Rounds a normalised sum to binary64, or puts another word in its place.
@@ -43,6 +44,8 @@ hdl_module! {
         s1_code: DFF<Bits<4>>,
         s2_data: DFF<Bits<64>>,
         s2_code: DFF<Bits<4>>,
+        /// Result code.
+        flt_overflow: Param<{ Rc::FLT_OVERFLOW.code() as usize }, 4>,
     }
 }
 
@@ -93,7 +96,7 @@ impl Logic for RedFltRound {
                 << 63)
                 | bit_cast::<64, 63>(self.s1_up.q.val());
             if self.s1_up.q.val().get_bits::<11>(52).all() {
-                self.s2_code.d.next = 3.into();
+                self.s2_code.d.next = self.flt_overflow.val();
             }
         }
         self.m_data.next = self.s2_data.q.val();

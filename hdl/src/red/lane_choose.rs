@@ -1,13 +1,14 @@
 //! All operations of a lane but the floating sum (RED-1 to RED-4, RED-6).
 
 use crate::prelude::*;
+use tributary_protocol::red::Rc;
 
 hdl_module! {
     /// Chooses or computes the result of every operation that needs no rounding.
-    /// Word 1 of a MINMAXLOC frame follows word 0 at the next clock, word 3 word 2, and goes
-    /// the same way; after a tie the lower index is kept.
-    /// Stages: 1 choice, logic; 2 operands of the adder; 3 that of REPSUM; 4 add (or pass); 5 zero, overflow;
-    /// 6 waits.
+    /// Word 1 of a MINMAXLOC frame follows word 0 at the next clock, word 3 word 2, and goes the
+    /// same way; after a tie the lower index is kept.
+    /// Stages: 1 choice, logic; 2 operands of the adder; 3 that of REPSUM; 4 add (or pass); 5
+    /// zero, overflow; 6 waits.
     pub struct RedLaneChoose {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -101,6 +102,9 @@ hdl_module! {
         s6_data: DFF<Bits<64>>,
         s6_code: DFF<Bits<4>>,
         s6_other: DFF<Bit>,
+        /// Result codes.
+        invalid: Param<{ Rc::FLT_INVALID.code() as usize }, 4>,
+        int_overflow: Param<{ Rc::INT_OVERFLOW.code() as usize }, 4>,
     }
 }
 
@@ -243,13 +247,13 @@ impl Logic for RedLaneChoose {
         self.s5_data.d.next = self.s4_sum.q.val();
         self.s5_code.d.next = 0.into();
         if self.s4_invalid.q.val() {
-            self.s5_code.d.next = 4.into();
+            self.s5_code.d.next = self.invalid.val();
         }
         if self.s4_add.q.val()
             & (self.s4_x_sign.q.val() == self.s4_y_sign.q.val())
             & (self.s4_x_sign.q.val() != self.s4_sum.q.val().get_bit(63))
         {
-            self.s5_code.d.next = 6.into();
+            self.s5_code.d.next = self.int_overflow.val();
         }
         if self.s4_zero.q.val() {
             self.s5_data.d.next = 0.into();

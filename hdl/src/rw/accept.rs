@@ -3,6 +3,7 @@
 use super::select::{LateChoiceEncoder, WordSelect};
 use crate::blocks::{PriorityEncoder, RamReg, RamRegBank, RamRegForward};
 use crate::prelude::*;
+use tributary_protocol::rw::DropReason;
 
 hdl_module! {
     /// Accept pipeline of the receiver window: one DATA record a clock, never stalled, also when
@@ -450,6 +451,16 @@ hdl_module! {
         s7_full: DFF<Bits<NW>>,
 
         s8_bits: DFF<Bits<B>>,
+        /// Why a packet is dropped.
+        why_closed: Param<{ DropReason::Closed as usize }, 4>,
+        why_stale_gen: Param<{ DropReason::StaleGen as usize }, 4>,
+        why_bad_source: Param<{ DropReason::BadSource as usize }, 4>,
+        why_beyond_end: Param<{ DropReason::BeyondEnd as usize }, 4>,
+        why_bad_tail: Param<{ DropReason::BadTail as usize }, 4>,
+        why_bad_length: Param<{ DropReason::BadLength as usize }, 4>,
+        why_below_window: Param<{ DropReason::BelowWindow as usize }, 4>,
+        why_above_window: Param<{ DropReason::AboveWindow as usize }, 4>,
+        why_duplicate: Param<{ DropReason::Duplicate as usize }, 4>,
     }
 }
 
@@ -893,19 +904,19 @@ impl<
         self.s5_rkey.d.next = self.s4_rkey.q.val();
         self.s5_onehot.d.next = self.s4_onehot.q.val();
         if self.s4_closed.q.val() {
-            self.s5_fail.d.next = 1.into();
+            self.s5_fail.d.next = self.why_closed.val();
         } else if self.s4_stale.q.val() {
-            self.s5_fail.d.next = 2.into();
+            self.s5_fail.d.next = self.why_stale_gen.val();
         } else if self.s4_foreign.q.val() {
-            self.s5_fail.d.next = 3.into();
+            self.s5_fail.d.next = self.why_bad_source.val();
         } else if self.s4_beyond.q.val() {
-            self.s5_fail.d.next = 4.into();
+            self.s5_fail.d.next = self.why_beyond_end.val();
         } else if self.s4_tail.q.val() != self.s4_at_last.q.val() {
-            self.s5_fail.d.next = 5.into();
+            self.s5_fail.d.next = self.why_bad_tail.val();
         } else if (self.s4_at_last.q.val() & !self.s4_len_last.q.val())
             | (!self.s4_at_last.q.val() & !self.s4_len_full.q.val())
         {
-            self.s5_fail.d.next = 6.into();
+            self.s5_fail.d.next = self.why_bad_length.val();
         } else {
             self.s5_fail.d.next = 0.into();
         }
@@ -1256,11 +1267,11 @@ impl<
         self.s7_reason.d.next = self.s6_fail.q.val();
         if self.s6_pass.q.val() {
             if self.s6_below.q.val() {
-                self.s7_reason.d.next = 7.into();
+                self.s7_reason.d.next = self.why_below_window.val();
             } else if self.s6_outside.q.val() {
-                self.s7_reason.d.next = 8.into();
+                self.s7_reason.d.next = self.why_above_window.val();
             } else if self.s6_dup.q.val() {
-                self.s7_reason.d.next = 9.into();
+                self.s7_reason.d.next = self.why_duplicate.val();
             }
         }
         // The last packet is there and nothing is missing below the highest.

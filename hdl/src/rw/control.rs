@@ -3,6 +3,7 @@
 use super::bytes::RwBytes;
 use crate::blocks::{FreeList, RamReg};
 use crate::prelude::*;
+use tributary_protocol::rw::{ConnectStatus, DropReason, MTU_RANGE, MessageType, Reason, Status};
 
 /// What the engine is doing.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -555,6 +556,30 @@ hdl_module! {
         holding: DFF<Bit>,
         /// The state of a window, and of its peer, is written.
         window_changed: Signal<Local, Bit>,
+        /// Types of messages.
+        complete: Param<{ MessageType::Complete as usize }, 3>,
+        retx_one: Param<{ MessageType::RetxOne as usize }, 3>,
+        retx_range: Param<{ MessageType::RetxRange as usize }, 3>,
+        connect: Param<{ MessageType::Connect as usize }, 3>,
+        connect_resp: Param<{ MessageType::ConnectResp as usize }, 3>,
+        poll_status: Param<{ MessageType::PollStatus as usize }, 3>,
+        abort_unknown: Param<{ MessageType::AbortUnknown as usize }, 3>,
+        /// How a transfer ended.
+        ok: Param<{ Status::Ok as usize }, 4>,
+        aborted: Param<{ Status::Aborted as usize }, 4>,
+        /// Answers to CONNECT.
+        busy: Param<{ ConnectStatus::Busy as usize }, 4>,
+        refused: Param<{ ConnectStatus::Refused as usize }, 4>,
+        /// Reasons of ABORT and UNKNOWN.
+        idle_reason: Param<{ Reason::Idle as usize }, 4>,
+        no_transfer: Param<{ Reason::NoTransfer as usize }, 4>,
+        /// Why something is dropped.
+        stale_write: Param<{ DropReason::StaleWrite as usize }, 4>,
+        old_connect: Param<{ DropReason::OldConnect as usize }, 4>,
+        stray_abort: Param<{ DropReason::StrayAbort as usize }, 4>,
+        /// log2 of the smallest and largest packet.
+        mtu_least: Param<{ *MTU_RANGE.start() as usize }, 4>,
+        mtu_most: Param<{ *MTU_RANGE.end() as usize }, 4>,
     }
 }
 
@@ -747,7 +772,8 @@ impl<
         self.past_end.d.next = self.at_top.q.val()
             & self.new_end.q.val().get_bit(32)
             & bit_cast::<32, 33>(self.new_end.q.val()).any();
-        self.legal_mtu.d.next = (self.ctl_mtu.val() >= 8) & (self.ctl_mtu.val() <= 12);
+        self.legal_mtu.d.next = (self.ctl_mtu.val() >= self.mtu_least.val())
+            & (self.ctl_mtu.val() <= self.mtu_most.val());
         self.legal.d.next = self.legal_mtu.q.val()
             & !self.past_end.q.val()
             & !(self.ctl_src.val() >> 8).any()
@@ -1026,10 +1052,10 @@ impl<
                 } else if !self.sweep_next.q.val() & self.ctl_valid.val() {
                     self.credit_next.d.next = true;
                     self.op.d.next = Op::Abort;
-                    if self.ctl_type.val() == 4 {
+                    if self.ctl_type.val() == self.connect.val() {
                         self.op.d.next = Op::Connect;
                     }
-                    if self.ctl_type.val() == 6 {
+                    if self.ctl_type.val() == self.poll_status.val() {
                         self.op.d.next = Op::Poll;
                     }
                     self.event_gen.d.next = self.ctl_gen.val();
@@ -1081,7 +1107,7 @@ impl<
             State::Act => {
                 self.msg_seq.d.next = 0.into();
                 self.msg_status.d.next = 0.into();
-                self.cpl_status.d.next = 1.into();
+                self.cpl_status.d.next = self.aborted.val();
                 self.word.d.next = 0.into();
                 self.abs.d.next = bit_cast::<AW, 22>(self.wbase.q.val() >> self.lb.val());
                 self.skip.d.next =
@@ -1089,21 +1115,21 @@ impl<
                 self.filled.d.next = 0.into();
                 match self.op.q.val() {
                     Op::Connect => {
-                        self.msg_type.d.next = 5.into();
+                        self.msg_type.d.next = self.connect_resp.val();
                         if !self.legal.q.val() {
-                            self.msg_status.d.next = 2.into();
+                            self.msg_status.d.next = self.refused.val();
                             self.state.d.next = State::Message;
                         } else if self.peer_known.q.val() & self.same_transfer.q.val() {
                             if !self.peer_open.q.val() {
-                                self.msg_type.d.next = 1.into();
+                                self.msg_type.d.next = self.complete.val();
                                 if self.peer_aborted.q.val() {
-                                    self.msg_status.d.next = 1.into();
+                                    self.msg_status.d.next = self.aborted.val();
                                 }
                             }
                             self.state.d.next = State::Message;
                         } else if self.peer_known.q.val() & !self.newer.q.val() {
                             self.dropped.d.next = true;
-                            self.drop_why.d.next = 11.into();
+                            self.drop_why.d.next = self.old_connect.val();
                             self.done.next = true;
                         } else if self.peer_open.q.val() {
                             self.then_alloc.d.next = true;
@@ -1119,20 +1145,20 @@ impl<
                             & self.id_match.q.val()
                             & self.xid_match.q.val()
                         {
-                            self.msg_type.d.next = 6.into();
+                            self.msg_type.d.next = self.poll_status.val();
                             self.msg_seq.d.next = self.ctl_seq.val();
                             self.then.d.next = Then::Bitmap;
                         } else if self.peer_known.q.val()
                             & !self.peer_open.q.val()
                             & self.same_xid.q.val()
                         {
-                            self.msg_type.d.next = 1.into();
+                            self.msg_type.d.next = self.complete.val();
                             if self.peer_aborted.q.val() {
-                                self.msg_status.d.next = 1.into();
+                                self.msg_status.d.next = self.aborted.val();
                             }
                         } else {
-                            self.msg_type.d.next = 7.into();
-                            self.msg_status.d.next = 3.into();
+                            self.msg_type.d.next = self.abort_unknown.val();
+                            self.msg_status.d.next = self.no_transfer.val();
                         }
                     }
                     Op::Abort => {
@@ -1140,25 +1166,25 @@ impl<
                             self.state.d.next = State::Close;
                         } else {
                             self.dropped.d.next = true;
-                            self.drop_why.d.next = 12.into();
+                            self.drop_why.d.next = self.stray_abort.val();
                             self.done.next = true;
                         }
                     }
                     Op::Finish => {
                         if self.is_open.q.val() & self.gen_match.q.val() & self.all_received.q.val()
                         {
-                            self.msg_type.d.next = 1.into();
-                            self.cpl_status.d.next = 0.into();
+                            self.msg_type.d.next = self.complete.val();
+                            self.cpl_status.d.next = self.ok.val();
                             self.then_message.d.next = true;
                             self.state.d.next = State::Close;
                         } else {
                             self.dropped.d.next = self.is_open.q.val() & self.gen_match.q.val();
-                            self.drop_why.d.next = 10.into();
+                            self.drop_why.d.next = self.stale_write.val();
                             self.done.next = true;
                         }
                     }
                     Op::Credit => {
-                        self.msg_type.d.next = 6.into();
+                        self.msg_type.d.next = self.poll_status.val();
                         self.then.d.next = Then::Bitmap;
                         if self.is_open.q.val() {
                             self.state.d.next = State::Message;
@@ -1202,11 +1228,11 @@ impl<
                 self.n.d.next = self.new_n.q.val();
                 self.upto.d.next = 0.into();
                 self.word.d.next = 0.into();
-                self.msg_type.d.next = 5.into();
+                self.msg_type.d.next = self.connect_resp.val();
                 if self.free.m_valid.val() {
                     self.state.d.next = State::AllocWait;
                 } else {
-                    self.msg_status.d.next = 1.into();
+                    self.msg_status.d.next = self.busy.val();
                     self.state.d.next = State::Message;
                 }
             }
@@ -1293,12 +1319,12 @@ impl<
                 }
             }
             State::Limits => {
-                self.msg_type.d.next = 2.into();
+                self.msg_type.d.next = self.retx_one.val();
                 self.then.d.next = Then::Holes;
                 self.state.d.next = State::Pass;
                 if self.give_up.q.val() {
-                    self.msg_type.d.next = 7.into();
-                    self.msg_status.d.next = 2.into();
+                    self.msg_type.d.next = self.abort_unknown.val();
+                    self.msg_status.d.next = self.idle_reason.val();
                     self.then.d.next = Then::Done;
                     self.then_message.d.next = true;
                     self.state.d.next = State::Close;
@@ -1357,7 +1383,7 @@ impl<
                 }
             }
             State::SweepEnd => {
-                self.msg_type.d.next = 3.into();
+                self.msg_type.d.next = self.retx_range.val();
                 self.msg_pidx.d.next = self.highest.q.val();
                 self.then.d.next = Then::Done;
                 if self.tail_lost.q.val() {

@@ -7,6 +7,7 @@ use super::counts::RwCounts;
 use super::decisions::RwDecisions;
 use super::queue::EventQueue;
 use crate::prelude::*;
+use tributary_protocol::rw::{DropReason, MessageType};
 
 hdl_module! {
     /// Receiver-window engine: RDMA writes over a network that loses and reorders packets, with
@@ -215,6 +216,13 @@ hdl_module! {
         event_4: DFF<Bits<4>>,
         event_5: DFF<Bits<4>>,
         event_6: DFF<Bits<4>>,
+        /// Types of messages.
+        data: Param<{ MessageType::Data as usize }, 3>,
+        connect: Param<{ MessageType::Connect as usize }, 3>,
+        poll_status: Param<{ MessageType::PollStatus as usize }, 3>,
+        abort_unknown: Param<{ MessageType::AbortUnknown as usize }, 3>,
+        /// Event of a write acknowledgement that is none.
+        stale_write: Param<{ DropReason::StaleWrite as usize }, 4>,
     }
 }
 
@@ -264,10 +272,13 @@ impl<
             & (self.decisions.count.val() < 7);
         self.s_ready.next = self.open.q.val();
         self.taken.next = self.s_valid.val() & self.open.q.val();
-        self.is_data.next = self.taken.val() & !self.s_error.val() & (self.s_type.val() == 0);
+        self.is_data.next =
+            self.taken.val() & !self.s_error.val() & (self.s_type.val() == self.data.val());
         self.is_control.next = self.taken.val()
             & !self.s_error.val()
-            & ((self.s_type.val() == 4) | (self.s_type.val() == 6) | (self.s_type.val() == 7));
+            & ((self.s_type.val() == self.connect.val())
+                | (self.s_type.val() == self.poll_status.val())
+                | (self.s_type.val() == self.abort_unknown.val()));
         self.accept.s_valid.next = self.is_data.val() | self.control.init_valid.val();
         self.accept.s_init.next = self.control.init_valid.val();
         self.accept.s_wptr.next = self.s_wptr.val();
@@ -447,7 +458,7 @@ impl<
             self.event.next = self.rare.q.val();
             self.rare.d.next = 0.into();
         } else if self.stale.q.val().any() {
-            self.event.next = 10.into();
+            self.event.next = self.stale_write.val();
             if !self.acks.stale.val() {
                 self.stale.d.next = self.stale.q.val() - 1;
             } else {

@@ -1,13 +1,24 @@
 //! Checks of the header of a reduction frame.
 
 use crate::prelude::*;
+use tributary_protocol::red::{Op, wire};
+
+/// A bit for each operation.
+const fn ops() -> usize {
+    let (mut all, mut at) = (0, 0);
+    while at < Op::ALL.len() {
+        all |= 1 << Op::ALL[at].code();
+        at += 1;
+    }
+    all
+}
 
 hdl_module! {
     /// Checks the header of a reduction frame as its words pass, one a clock.
-    /// malformed is settled 3 clocks after word 7 and 6 clocks after word 4 (checksum), and stands until
-    /// word 2 of the next frame; means nothing for other frames.
-    /// Stages: 1 word registered; 2 fields compared, half words added in pairs; 3 a field is wrong, pairs added;
-    /// 4 frame's sum, destination wrong; 5 carries folded; 6 sum compared.
+    /// malformed is settled 3 clocks after word 7 and 6 clocks after word 4 (checksum), and
+    /// stands until word 2 of the next frame; means nothing for other frames.
+    /// Stages: 1 word registered; 2 fields compared, half words added in pairs; 3 a field is
+    /// wrong, pairs added; 4 frame's sum, destination wrong; 5 carries folded; 6 sum compared.
     pub struct RedCheck {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -61,6 +72,14 @@ hdl_module! {
         total: DFF<Bits<20>>,
         folded: DFF<Bits<17>>,
         unequal: DFF<Bit>,
+        /// A bit for each operation.
+        ops: Param<{ ops() }, 64>,
+        /// Fixed fields of the headers.
+        version: Param<{ wire::VERSION as usize }, 8>,
+        length: Param<{ wire::LENGTH as usize }, 16>,
+        protocol: Param<{ wire::PROTOCOL as usize }, 8>,
+        kind: Param<{ wire::TYPE as usize }, 3>,
+        request_len: Param<{ wire::REQUEST_LEN as usize }, 12>,
     }
 }
 
@@ -84,29 +103,25 @@ impl Logic for RedCheck {
 
         // Stage 2: version and length, protocol, destination and type, length and pad, pad, operation.
         self.op.next = self.word.q.val().get_bits::<6>(11);
-        self.op_known.next = (self.op.val() < 4)
-            | ((self.op.val() & 0x3c) == 0x10) & (self.op.val() != 0x13)
-            | (self.op.val() == 0x14)
-            | ((self.op.val() & 0x38) == 0x20) & ((self.op.val() & 3) != 3)
-            | ((self.op.val() & 0x38) == 0x28)
-            | (self.op.val() == 0x30);
+        self.op_known.next = (self.ops.val() >> self.op.val()).get_bit(0);
         self.wrong_2.d.next = self.is_2.q.val()
-            & ((self.word.q.val().get_bits::<8>(56) != 0x45)
-                | (self.word.q.val().get_bits::<16>(32) != 80)
+            & ((self.word.q.val().get_bits::<8>(56) != self.version.val())
+                | (self.word.q.val().get_bits::<16>(32) != self.length.val())
                 | (self.word.q.val().get_bits::<2>(14) != 0));
-        self.wrong_3.d.next = self.is_3.q.val() & (self.word.q.val().get_bits::<8>(48) != 253);
+        self.wrong_3.d.next =
+            self.is_3.q.val() & (self.word.q.val().get_bits::<8>(48) != self.protocol.val());
         self.differs.next = self.word.q.val().get_bits::<32>(32) ^ self.address.val();
         self.wrong_to.d.next = bit_cast::<4, 1>(self.differs.val().get_bits::<8>(0).any().into())
             | (bit_cast::<4, 1>(self.differs.val().get_bits::<8>(8).any().into()) << 1)
             | (bit_cast::<4, 1>(self.differs.val().get_bits::<8>(16).any().into()) << 2)
             | (bit_cast::<4, 1>(self.differs.val().get_bits::<8>(24).any().into()) << 3);
-        self.wrong_type.d.next = self.word.q.val().get_bits::<3>(28) != 4;
+        self.wrong_type.d.next = self.word.q.val().get_bits::<3>(28) != self.kind.val();
         self.was_4.d.next = self.is_4.q.val();
         self.wrong_4.d.next =
             self.was_4.q.val() & (self.wrong_to.q.val().any() | self.wrong_type.q.val());
         self.wrong_5.d.next = self.is_5.q.val()
             & ((self.word.q.val().get_bits::<3>(21) != 0)
-                | (self.word.q.val().get_bits::<12>(8) != 49)
+                | (self.word.q.val().get_bits::<12>(8) != self.request_len.val())
                 | self.word.q.val().get_bits::<8>(0).any());
         self.wrong_6.d.next = self.is_6.q.val() & self.word.q.val().get_bits::<32>(32).any();
         self.wrong_7.d.next = self.is_7.q.val() & !self.op_known.val();

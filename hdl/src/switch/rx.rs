@@ -3,19 +3,20 @@
 use super::RedCheck;
 use crate::blocks::RamRegForward;
 use crate::prelude::*;
+use tributary_protocol::red::{Counter, address};
 
 hdl_module! {
     /// Input of a switch port: checks each frame, looks up where it goes and hands its words on.
-    /// Never stalls: one word a clock, frames back to back. Latency: 2 clocks from s_axis to m_*, 3 to m_data,
-    /// and the decision comes with the frame's last word.
-    /// Stages: 1 word registered, its place and faults known; 2 aligned, m_*; 3 m_data, on its way to all queues.
-    /// Beside it, from the first word: 2 to 4
-    /// the tables, 5 their entry, 6 ports decoded, 7 where to, 8 ready for the last word, which is the eighth or later.
-    /// From the words with header fields: 3 to 8 their checks, 9 the sum of them.
-    /// A reduction frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11, and stored from
-    /// word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 1 to 5. Word 6 carries VNI, tree and reduction id in
-    /// the place of pad bytes, word 4 the wait count in the place of the destination: what they held is known, and
-    /// so is word 0, which is not stored.
+    /// Never stalls: one word a clock, frames back to back. Latency: 2 clocks from s_axis to m_*,
+    /// 3 to m_data, and the decision comes with the frame's last word.
+    /// Stages: 1 word registered, its place and faults known; 2 aligned, m_*; 3 m_data, on its
+    /// way to all queues. Beside it, from the first word: 2 to 4 the tables, 5 their entry, 6
+    /// ports decoded, 7 where to, 8 ready for the last word, which is the eighth or later. From
+    /// the words with header fields: 3 to 8 their checks, 9 the sum of them.
+    /// A reduction frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11,
+    /// and stored from word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 1 to 5. Word 6
+    /// carries VNI, tree and reduction id in the place of pad bytes, word 4 the wait count in the
+    /// place of the destination: what they held is known, and so is word 0, which is not stored.
     pub struct SwitchRx<
         const N: usize, const A: usize, const E: usize, const TU: usize, const TM: usize,
         const MW: usize,
@@ -191,6 +192,18 @@ hdl_module! {
         a: Param<A, 5>,
         tu: Param<TU, 5>,
         tm: Param<TM, 5>,
+        /// First two bytes of MAC addresses, the first one lowest.
+        mac: Param<{ address::MAC.swap_bytes() as usize }, 16>,
+        mac_group: Param<{ address::MAC_GROUP.swap_bytes() as usize }, 16>,
+        /// Bits of a multicast address that are fixed.
+        fixed: Param<{ address::MULTICAST_MASK as usize }, 32>,
+        /// Their values.
+        group: Param<{ address::MULTICAST as usize }, 32>,
+        /// Counters.
+        malformed: Param<{ Counter::Malformed as usize }, 3>,
+        no_route: Param<{ Counter::NoRoute as usize }, 3>,
+        bad_entry: Param<{ Counter::BadEntry as usize }, 3>,
+        hairpin: Param<{ Counter::Hairpin as usize }, 3>,
     }
 }
 
@@ -360,14 +373,12 @@ impl<
         self.multicast.wr_data.next = self.mc_data.val();
         if self.at_0.q.val() {
             self.a_address.d.next = self.address.val();
-            self.a_fits.d.next = (self.r_data.q.val().get_bits::<16>(0) == 2)
+            self.a_fits.d.next = (self.r_data.q.val().get_bits::<16>(0) == self.mac.val())
                 & ((bit_cast::<20, 32>(self.address.val() >> 12) >> self.tu.val()) == 0);
             if self.r_data.q.val().get_bit(0) {
-                self.a_fits.d.next = (self.r_data.q.val().get_bits::<16>(0) == 3)
-                    & (self.address.val().get_bits::<9>(23) == 0x1ff)
-                    & (self.address.val().get_bits::<3>(0) == 7)
-                    & !self.address.val().get_bits::<2>(21).any()
-                    & !self.address.val().get_bits::<2>(16).any()
+                self.a_fits.d.next = (self.r_data.q.val().get_bits::<16>(0)
+                    == self.mac_group.val())
+                    & ((self.address.val() & self.fixed.val()) == self.group.val())
                     & ((self.address.val().get_bits::<13>(3) >> self.tm.val()) == 0);
             }
         }
@@ -395,19 +406,19 @@ impl<
         self.targets.next = self.to_mask.q.val();
         self.why.next = 0.into();
         if (self.to_mask.q.val() & self.own.val()).any() {
-            self.why.next = 5.into();
+            self.why.next = self.hairpin.val();
         }
         if !self.node_known.q.val() | !self.to_mask.q.val().any() {
-            self.why.next = 3.into();
+            self.why.next = self.no_route.val();
         }
         self.engine_on.next = (self.up_mask.q.val() & self.cfg_engines.val()).any();
         if self.a_multicast.q.val() {
             self.targets.next = self.up_mask.q.val();
-            self.why.next = 4.into();
+            self.why.next = self.bad_entry.val();
             if self.from_child.val() {
                 self.why.next = 0.into();
                 if !self.up_mask.q.val().any() {
-                    self.why.next = 3.into();
+                    self.why.next = self.no_route.val();
                 }
             }
             if self.from_parent.val() {
@@ -415,11 +426,11 @@ impl<
                 self.targets.next = self.children.q.val() & !self.own.val();
             }
             if !self.tree_known.q.val() {
-                self.why.next = 3.into();
+                self.why.next = self.no_route.val();
             }
         }
         if !self.a_fits.q.val() {
-            self.why.next = 3.into();
+            self.why.next = self.no_route.val();
         }
         if self.look_4.q.val() {
             self.t_engine.d.next = self.waits.q.val() & self.engine_on.val();
@@ -490,7 +501,7 @@ impl<
             | self.r_length.q.val();
         self.w_reason.d.next = self.t_reason.q.val();
         if (self.d_malformed.q.val() | self.r_length.q.val()) & !self.t_drop.q.val() {
-            self.w_reason.d.next = 2.into();
+            self.w_reason.d.next = self.malformed.val();
         }
         if self.r_bad.q.val() {
             self.w_reason.d.next = 1.into();

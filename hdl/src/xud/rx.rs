@@ -10,6 +10,17 @@ use super::XudIcrc;
 use super::icrc::{RESIDUE_2, RESIDUE_6};
 use crate::blocks::FifoReg;
 use crate::prelude::*;
+use tributary_protocol::roce::{BODY_OFFSET, ICRC_LEN};
+use tributary_protocol::xud::wire::{MAX_PAYLOAD, ONE_SIDED_FRAME, XUDETH_LEN};
+use tributary_protocol::xud::{Nak, Outcome};
+
+/// Bytes of a frame around its payload.
+const AROUND: usize = BODY_OFFSET + XUDETH_LEN + ICRC_LEN;
+
+/// How a request ends that was refused so.
+const fn refused(nak: Nak) -> usize {
+    Outcome::of(nak) as usize
+}
 
 hdl_module! {
     /// Takes datagrams and acknowledgements out of RoCEv2 frames (XUD-14): what fails any check of
@@ -201,6 +212,28 @@ hdl_module! {
         rounded: Signal<Local, Bits<13>>,
         residue_2: Param<RESIDUE_2, 32>,
         residue_6: Param<RESIDUE_6, 32>,
+        /// Number of the longest frame's last word, which has two bytes.
+        longest: Param<{ (AROUND + MAX_PAYLOAD) / 8 }, 14>,
+        /// Bytes around the payload.
+        around: Param<AROUND, 13>,
+        /// Version and flags of a one-sided frame.
+        one_sided_frame: Param<{ ONE_SIDED_FRAME as usize }, 8>,
+        /// Codes of negative acknowledgements.
+        nak_access: Param<{ Nak::Access as usize }, 5>,
+        nak_length: Param<{ Nak::Length as usize }, 5>,
+        nak_qp: Param<{ Nak::BadQp as usize }, 5>,
+        nak_epoch: Param<{ Nak::Epoch as usize }, 5>,
+        nak_number: Param<{ Nak::Number as usize }, 5>,
+        nak_operation: Param<{ Nak::Operation as usize }, 5>,
+        /// How the requests end.
+        rnr: Param<{ Outcome::RemoteRnr as usize }, 5>,
+        refused_opcode: Param<{ refused(Nak::Opcode) }, 5>,
+        refused_access: Param<{ refused(Nak::Access) }, 5>,
+        refused_length: Param<{ refused(Nak::Length) }, 5>,
+        refused_qp: Param<{ refused(Nak::BadQp) }, 5>,
+        refused_epoch: Param<{ refused(Nak::Epoch) }, 5>,
+        refused_number: Param<{ refused(Nak::Number) }, 5>,
+        refused_operation: Param<{ refused(Nak::Operation) }, 5>,
     }
 }
 
@@ -345,8 +378,8 @@ impl<const A: usize> Logic for XudRx<A> {
         self.s2_is_62.d.next = (self.r_index.q.val() == 7) & !self.r_two.q.val();
         self.s2_is_74.d.next = (self.r_index.q.val() == 9) & self.r_two.q.val();
         self.s2_under.d.next = self.r_index.q.val() < 9;
-        self.s2_over.d.next =
-            (self.r_index.q.val() > 521) | ((self.r_index.q.val() == 521) & !self.r_two.q.val());
+        self.s2_over.d.next = (self.r_index.q.val() > self.longest.val())
+            | ((self.r_index.q.val() == self.longest.val()) & !self.r_two.q.val());
         self.s2_tail.d.next = bit_cast::<3, 1>(self.some.val().get_bits::<1>(1))
             | (bit_cast::<3, 1>(self.some.val().get_bits::<1>(0)) << 1)
             | (bit_cast::<3, 1>(self.some_before.q.val().get_bits::<1>(7)) << 2);
@@ -379,7 +412,7 @@ impl<const A: usize> Logic for XudRx<A> {
         self.s3_bad_ack.d.next = self.bad_ack.val();
         self.s3_bad_request.d.next = self.bad_request.val();
         self.s3_echo.d.next = self.s2_is_74.q.val();
-        self.s3_len.d.next = (self.s2_length.val().get_bits::<13>(0) - 74)
+        self.s3_len.d.next = (self.s2_length.val().get_bits::<13>(0) - self.around.val())
             - bit_cast::<13, 2>(self.header.pad.val());
 
         // Stage 4: all checks but the ICRC. A frame that may be good copies its fields: they stay for seven clocks.
@@ -450,8 +483,8 @@ impl<const A: usize> Logic for XudRx<A> {
         self.buffer.commit.next = self.s6_request.q.val();
         self.buffer.commit_words.next = self.words.q.val();
         self.requests.s_valid.next = self.s6_request.q.val();
-        self.one_sided.next =
-            (self.record.q.val().get_bits::<8>(64) == 0x18) & !self.unknown.q.val();
+        self.one_sided.next = (self.record.q.val().get_bits::<8>(64) == self.one_sided_frame.val())
+            & !self.unknown.q.val();
         self.requests.s_data.next = bit_cast::<207, 192>(self.record.q.val())
             | (bit_cast::<207, 13>(self.len.q.val()) << 192)
             | (bit_cast::<207, 1>(self.unknown.q.val().into()) << 205)
@@ -459,27 +492,27 @@ impl<const A: usize> Logic for XudRx<A> {
         self.syndrome.next = self.record.q.val().get_bits::<8>(120);
         self.outcome.next = 0.into();
         if self.syndrome.val().get_bit(5) {
-            self.outcome.next = 2.into();
+            self.outcome.next = self.rnr.val();
         }
         if self.syndrome.val().get_bit(6) {
-            self.outcome.next = 5.into();
-            if self.syndrome.val().get_bit(1) {
-                self.outcome.next = 4.into();
+            self.outcome.next = self.refused_opcode.val();
+            if self.syndrome.val().get_bits::<5>(0) == self.nak_access.val() {
+                self.outcome.next = self.refused_access.val();
             }
-            if self.syndrome.val().get_bit(4) {
-                self.outcome.next = 3.into();
-                if self.syndrome.val().get_bit(0) {
-                    self.outcome.next = 6.into();
-                }
-                if self.syndrome.val().get_bit(1) {
-                    self.outcome.next = 7.into();
-                }
-                if self.syndrome.val().get_bit(0) & self.syndrome.val().get_bit(1) {
-                    self.outcome.next = 12.into();
-                }
-                if self.syndrome.val().get_bit(2) {
-                    self.outcome.next = 18.into();
-                }
+            if self.syndrome.val().get_bits::<5>(0) == self.nak_length.val() {
+                self.outcome.next = self.refused_length.val();
+            }
+            if self.syndrome.val().get_bits::<5>(0) == self.nak_qp.val() {
+                self.outcome.next = self.refused_qp.val();
+            }
+            if self.syndrome.val().get_bits::<5>(0) == self.nak_epoch.val() {
+                self.outcome.next = self.refused_epoch.val();
+            }
+            if self.syndrome.val().get_bits::<5>(0) == self.nak_number.val() {
+                self.outcome.next = self.refused_number.val();
+            }
+            if self.syndrome.val().get_bits::<5>(0) == self.nak_operation.val() {
+                self.outcome.next = self.refused_operation.val();
             }
         }
         // Flags, queue pair, window, then what the frame's headers say.

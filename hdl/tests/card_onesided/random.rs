@@ -336,7 +336,7 @@ fn next_of(world: &World, index: usize) -> u32 {
 
 #[test]
 fn xud_13_requests_and_answers_are_those_of_the_model_whatever_stalls() {
-    for (manner, batches) in [(CALM, 150), (BUSY, 150), (SLOW, 40)] {
+    for (manner, batches) in [(CALM, 150), (BUSY, 150), (SLOW, 60)] {
         let mut sum = [0; 12];
         for seed in seeds(6) {
             let mut world = World::new(seed, manner);

@@ -3,7 +3,7 @@
 use super::table::{Ack, Bench, Inputs, LOCAL, Outputs, PLACES, QPS, Request, TIMEOUT};
 
 /// A request of version 1 with fields of its own.
-fn request(qpn: u32, psn: u32) -> Request {
+pub fn request(qpn: u32, psn: u32) -> Request {
     Request {
         tag: (qpn, psn),
         node: 0x1200 + qpn as u16,
@@ -16,11 +16,12 @@ fn request(qpn: u32, psn: u32) -> Request {
         request: (psn as u16).wrapping_add(9),
         timeout: 20,
         outcome: 0,
+        answered: false,
     }
 }
 
 /// Steps until `done` says so; the bench keeps what came out.
-fn until(bench: &mut Bench, inputs: Inputs, done: impl Fn(&Outputs) -> bool) -> Outputs {
+pub fn until(bench: &mut Bench, inputs: Inputs, done: impl Fn(&Outputs) -> bool) -> Outputs {
     for _ in 0..200 {
         let out = bench.step(inputs);
         if done(&out) {
@@ -30,7 +31,7 @@ fn until(bench: &mut Bench, inputs: Inputs, done: impl Fn(&Outputs) -> bool) -> 
     panic!("it hangs");
 }
 
-fn reserve(bench: &mut Bench, tag: (u32, u32)) -> bool {
+pub fn reserve(bench: &mut Bench, tag: (u32, u32)) -> bool {
     bench.step(Inputs {
         rsv: Some(tag),
         ..Inputs::default()
@@ -39,7 +40,7 @@ fn reserve(bench: &mut Bench, tag: (u32, u32)) -> bool {
     out.rsv == Some(true)
 }
 
-fn fill(bench: &mut Bench, request: Request) {
+pub fn fill(bench: &mut Bench, request: Request) {
     let set = Inputs {
         set: Some(request),
         ..Inputs::default()
@@ -48,13 +49,13 @@ fn fill(bench: &mut Bench, request: Request) {
 }
 
 /// Reserves and fills, and waits until the request can be sent.
-fn send(bench: &mut Bench, request: Request) {
+pub fn send(bench: &mut Bench, request: Request) {
     assert!(reserve(bench, request.tag), "{request:?}");
     fill(bench, request);
     bench.idle(12);
 }
 
-fn acknowledge(bench: &mut Bench, ack: Ack) -> usize {
+pub fn acknowledge(bench: &mut Bench, ack: Ack) -> usize {
     let inputs = Inputs {
         ack: Some(ack),
         ..Inputs::default()
@@ -65,12 +66,12 @@ fn acknowledge(bench: &mut Bench, ack: Ack) -> usize {
     events.iter().position(|seen| *seen).map_or(6, |at| at % 6)
 }
 
-const UNKNOWN: usize = 0;
-const SOURCE: usize = 1;
-const ECHO: usize = 2;
-const BAD_QP: usize = 3;
-const ACKNOWLEDGED: usize = 4;
-const SILENT: usize = 6;
+pub const UNKNOWN: usize = 0;
+pub const SOURCE: usize = 1;
+pub const ECHO: usize = 2;
+pub const BAD_QP: usize = 3;
+pub const ACKNOWLEDGED: usize = 4;
+pub const SILENT: usize = 6;
 
 #[test]
 fn xud_01_one_reservation_one_filling_and_one_acknowledgement_a_clock_for_100_000_clocks() {

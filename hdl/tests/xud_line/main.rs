@@ -4,8 +4,11 @@
 
 mod icrc;
 mod inflight;
+mod inflight_claims;
+mod inflight_faults;
 mod inflight_random;
 mod lint;
+mod met;
 mod rtl;
 mod rx;
 mod rx_random;

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use tributary_hdl::xud::XudInFlight;
 use tributary_sim::verilate::Verilated;
 
+use super::met::Met;
 use super::rtl::{Rtl, verilate};
 
 pub const QPS: u32 = 8;
@@ -46,10 +47,24 @@ pub struct Request {
     pub request: u16,
     pub timeout: u8,
     pub outcome: u64,
+    /// It waits for an answer: an acknowledgement that says OK is none (XUD-13).
+    pub answered: bool,
+}
+
+/// What is done to the request that is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It ends.
+    Plain,
+    /// It is claimed (XUD-13).
+    Claim,
+    /// It was claimed and ends.
+    End,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
+    pub kind: Kind,
     pub node: u16,
     pub tag: Tag,
     pub outcome: u64,
@@ -65,6 +80,7 @@ impl Request {
     /// The acknowledgement of this request.
     pub fn ack(&self, outcome: u64) -> Ack {
         Ack {
+            kind: Kind::Plain,
             node: self.node,
             tag: self.tag,
             outcome,
@@ -74,6 +90,23 @@ impl Request {
             msn: self.msn,
             flags: self.vf & 15,
             peer: self.peer,
+        }
+    }
+
+    /// An answer of this request claims it.
+    pub fn claim(&self) -> Ack {
+        Ack {
+            kind: Kind::Claim,
+            echo: true,
+            ..self.ack(0)
+        }
+    }
+
+    /// The end of this request, which is claimed.
+    pub fn end(&self, outcome: u64) -> Ack {
+        Ack {
+            kind: Kind::End,
+            ..self.ack(outcome)
         }
     }
 }
@@ -100,6 +133,8 @@ pub struct Outputs {
     pub rsv: Option<bool>,
     /// Queue pair and number, outcome.
     pub done: Option<(Tag, u64)>,
+    /// A claim is decided: it found its request.
+    pub claim: Option<bool>,
     pub flushed: bool,
     pub events: Events,
 }
@@ -116,7 +151,7 @@ enum Slot {
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    Ack(Ack, Events),
+    Ack(Ack, Events, Option<bool>),
     Fail(Tag, u64),
     Timeout,
     Reserved(Tag, bool),
@@ -143,6 +178,11 @@ pub struct Bench {
     /// Ends that were taken, an acknowledgement or a failure, by the clock of their decision.
     deciding: VecDeque<(u64, Option<Ack>, Option<Failure>)>,
     flushing: Option<u32>,
+    /// The request that is claimed, and since when.
+    claimed: Option<(Tag, u64)>,
+    /// The request that ended last, and when.
+    last: Option<(Tag, u64)>,
+    pub met: Met,
     expected: VecDeque<(Request, u64)>,
     /// Completions that the log has not come to.
     came: VecDeque<(Request, u64, u64)>,
@@ -176,6 +216,9 @@ impl Bench {
             reserving: VecDeque::new(),
             deciding: VecDeque::new(),
             flushing: None,
+            claimed: None,
+            last: None,
+            met: Met::default(),
             expected: VecDeque::new(),
             came: VecDeque::new(),
             late: 0,
@@ -185,6 +228,11 @@ impl Bench {
         };
         bench.idle(PLACES + 3);
         bench
+    }
+
+    /// Chooses what is wrong, in a design with such an input.
+    pub fn choose_fault(&mut self, fault: u64) {
+        self.rtl.set("fault", fault);
     }
 
     /// Reset in the middle of anything; everything is forgotten.
@@ -265,6 +313,7 @@ impl Bench {
             rtl.set("set_request", set.request);
             rtl.set("set_timeout", set.timeout);
             rtl.set("set_outcome", set.outcome);
+            rtl.set("set_answered", set.answered);
         }
         if let Some(((qpn, psn), outcome)) = fail {
             rtl.set("fail_qpn", qpn);
@@ -282,6 +331,8 @@ impl Bench {
             rtl.set("ack_msn", ack.msn);
             rtl.set("ack_flags", ack.flags);
             rtl.set("ack_peer", ack.peer);
+            rtl.set("ack_claim", ack.kind == Kind::Claim);
+            rtl.set("ack_end", ack.kind == Kind::End);
         }
         if let Some(qpn) = flush {
             rtl.set("flush_qpn", qpn);
@@ -299,6 +350,7 @@ impl Bench {
             fail: rtl.is("fail_ready"),
             ack: rtl.is("ack_ready"),
             rsv: rtl.is("rsv_done").then(|| rtl.is("rsv_ok")),
+            claim: rtl.is("claim_done").then(|| rtl.is("claim_ok")),
             flushed: rtl.is("flush_done"),
             ..Outputs::default()
         };
@@ -332,7 +384,7 @@ impl Bench {
             out.done = Some((done.tag, status));
             self.completed(done, status);
         }
-        self.decided(out.events);
+        self.decided(out.events, out.claim);
         if let Some(ok) = out.rsv {
             match self.reserving.pop_front() {
                 Some((at, tag)) if at + 4 == now => {
@@ -381,7 +433,7 @@ impl Bench {
         out
     }
 
-    fn decided(&mut self, events: Events) {
+    fn decided(&mut self, events: Events, claim: Option<bool>) {
         let now = self.clock;
         for (count, seen) in self.counts.iter_mut().zip(events) {
             *count += u64::from(seen);
@@ -393,7 +445,11 @@ impl Bench {
             }
             let (_, ack, fail) = self.deciding.pop_front().unwrap();
             let fail = fail.map(|(tag, outcome)| Step::Fail(tag, outcome));
-            step = ack.map(|ack| Step::Ack(ack, events)).or(fail);
+            step = ack.map(|ack| Step::Ack(ack, events, claim)).or(fail);
+        }
+        let claims = matches!(step, Some(Step::Ack(ack, ..)) if ack.kind == Kind::Claim);
+        if claim.is_some() != claims {
+            self.fail(format!("a claim decided: {claim:?}, but it is {step:?}"));
         }
         let ack = matches!(step, Some(Step::Ack(..)));
         if !ack && events[..5].contains(&true) {
@@ -408,12 +464,13 @@ impl Bench {
             let perhaps = self.perhaps.remove(&done.tag);
             let request = self.local.remove(&done.tag).or(perhaps);
             let same = request.is_some_and(|r| {
-                let (timeout, outcome) = (done.timeout, done.outcome);
+                let (timeout, outcome, answered) = (done.timeout, done.outcome, done.answered);
                 r.outcome == status
                     && done
                         == Request {
                             timeout,
                             outcome,
+                            answered,
                             ..r
                         }
             });
@@ -439,6 +496,7 @@ impl Bench {
             let request = Request {
                 timeout: 0,
                 outcome: 0,
+                answered: false,
                 ..request
             };
             if (request, status) != (done, found) {
@@ -449,8 +507,14 @@ impl Bench {
         }
     }
 
-    /// The request that is filled under this tag.
+    /// The request that is filled under this tag, and in reach: a claimed one is not.
     fn filled(&self, tag: Tag) -> Option<(Request, u64)> {
+        let claimed = self.claimed.is_some_and(|(at, _)| at == tag);
+        self.waits(tag).filter(|_| !claimed)
+    }
+
+    /// The same, claimed or not.
+    fn waits(&self, tag: Tag) -> Option<(Request, u64)> {
         match self.slots[place(tag)] {
             Some((at, Slot::Filled(request, since))) if at == tag => Some((request, since)),
             _ => None,
@@ -460,6 +524,7 @@ impl Bench {
     fn end(&mut self, time: u64, request: Request, status: u64) {
         self.slots[place(request.tag)] = None;
         self.freed[place(request.tag)] = time;
+        self.last = Some((request.tag, time));
         self.expected.push_back((request, status));
         self.compare();
     }
@@ -467,8 +532,11 @@ impl Bench {
     /// Applies a step; false if a completion must come first.
     fn replay(&mut self, time: u64, step: Step) -> bool {
         match step {
-            Step::Ack(ack, events) => self.acknowledged(time, ack, events),
+            Step::Ack(ack, events, claim) => self.acknowledged(time, ack, events, claim),
             Step::Fail(tag, outcome) => {
+                if let Some((_, since)) = self.claimed.filter(|(at, _)| *at == tag) {
+                    self.met.failed(time - since);
+                }
                 if let Some((request, _)) = self.filled(tag) {
                     self.end(time, request, outcome);
                 }
@@ -544,7 +612,14 @@ impl Bench {
         }
     }
 
-    fn acknowledged(&mut self, time: u64, ack: Ack, events: Events) {
+    fn acknowledged(&mut self, time: u64, ack: Ack, events: Events, claim: Option<bool>) {
+        let deadline = |(request, since): (Request, u64)| since + (self.unit << request.timeout);
+        // Whatever waits then is taken and decided after this.
+        let over = self.waits(ack.tag).map(deadline);
+        let over = over.map(|over| (over, over + self.unit.div_ceil(4) + PLACES as u64 + 60));
+        self.met
+            .acknowledged(time, &ack, self.claimed, self.last, over);
+        let mut claims = false;
         let expect = |index: usize| {
             let mut expected = [false; 6];
             if index < 6 {
@@ -552,19 +627,36 @@ impl Bench {
             }
             expected
         };
-        let expected = match self.filled(ack.tag) {
+        let found = match ack.kind {
+            Kind::Plain | Kind::Claim => self.filled(ack.tag),
+            Kind::End => self.waits(ack.tag),
+        };
+        if ack.kind == Kind::End {
+            self.claimed = None;
+        }
+        let expected = match found {
             None if ack.tag.0 >= QPS => expect(3),
-            None => expect(0),
+            None => {
+                self.met.nothing += u64::from(ack.kind == Kind::Claim);
+                expect(0)
+            }
             Some((request, _)) => {
                 let plain = self.psn_only || request.vf >> 4 == 0;
                 let source = (ack.node, ack.peer) == (request.node, request.peer);
                 let window = (ack.win_id, ack.epoch, ack.msn, ack.flags)
                     == (request.win_id, request.epoch, request.msn, request.vf & 15);
-                if !plain && !ack.echo {
-                    expect(2)
-                } else if !plain && !source {
-                    expect(1)
-                } else if !plain && !window {
+                let no_echo = !plain && !ack.echo;
+                if no_echo || !(plain || source && window) {
+                    self.met.mismatched += u64::from(ack.kind == Kind::Claim);
+                    expect(if no_echo || source { 2 } else { 1 })
+                } else if ack.kind == Kind::Claim {
+                    self.met.claimed += 1;
+                    self.claimed = Some((ack.tag, time));
+                    claims = true;
+                    expect(6)
+                } else if !plain && ack.kind == Kind::Plain && request.answered && ack.outcome == 0
+                {
+                    self.met.refused += 1;
                     expect(2)
                 } else {
                     self.end(time, request, ack.outcome);
@@ -576,6 +668,11 @@ impl Bench {
         if events != expected {
             self.fail(format!(
                 "{events:?}, the model says {expected:?} of {ack:?}"
+            ));
+        }
+        if claim.is_some_and(|found| found != claims) {
+            self.fail(format!(
+                "claim_ok {claim:?}, the model says {claims}: {ack:?}"
             ));
         }
     }

@@ -135,8 +135,10 @@ pub enum Tlp {
     Completion(Completion),
 }
 
-const TYPE_MEMORY: u8 = 0b0_0000;
-const TYPE_COMPLETION: u8 = 0b0_1010;
+/// Type of a memory request.
+pub const TYPE_MEMORY: u8 = 0b0_0000;
+/// Type of a completion.
+pub const TYPE_COMPLETION: u8 = 0b0_1010;
 const TYPE_COMPLETION_LOCKED: u8 = 0b0_1011;
 
 /// `value` if it has no more than `bits` bits.

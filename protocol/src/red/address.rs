@@ -21,6 +21,14 @@ pub const REDUCTIONS: u8 = 8;
 pub const NODES: u32 = 1 << 20;
 /// Endpoints of a node.
 pub const ENDPOINTS: u16 = 1 << 12;
+/// Bits of a multicast address that are fixed.
+pub const MULTICAST_MASK: u32 = 0xffe3_0007;
+/// Their values.
+pub const MULTICAST: u32 = 0xff80_0007;
+/// First two bytes of the MAC address of a unicast address.
+pub const MAC: u16 = 0x0200;
+/// Of a multicast address: with the group bit.
+pub const MAC_GROUP: u16 = 0x0300;
 
 /// What identifies a reduction to a switch, besides VNI and cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,10 +44,9 @@ impl Key {
     #[must_use]
     pub const fn address(self) -> Address {
         Address(
-            0x1ff << 23
+            MULTICAST
                 | (self.reduction as u32 & 7) << 18
-                | (self.tree as u32 & (TREES as u32 - 1)) << 3
-                | 7,
+                | (self.tree as u32 & (TREES as u32 - 1)) << 3,
         )
     }
 }
@@ -70,7 +77,7 @@ impl Address {
     /// Tree and reduction id, if this is a multicast address: bits 31:23 and 2:0 set, 22:21 and 17:16 clear.
     #[must_use]
     pub const fn multicast(self) -> Option<Key> {
-        if self.0 & 0xffe3_0007 == 0xff80_0007 {
+        if self.0 & MULTICAST_MASK == MULTICAST {
             Some(Key {
                 tree: (self.0 >> 3) as u16 & (TREES - 1),
                 reduction: (self.0 >> 18) as u8 & 7,
@@ -84,14 +91,11 @@ impl Address {
     #[must_use]
     pub const fn mac(self) -> [u8; 6] {
         let [a, b, c, d] = self.0.to_be_bytes();
-        [
-            if self.multicast().is_some() { 3 } else { 2 },
-            0,
-            a,
-            b,
-            c,
-            d,
-        ]
+        let [group, zero] = match self.multicast() {
+            Some(_) => MAC_GROUP.to_be_bytes(),
+            None => MAC.to_be_bytes(),
+        };
+        [group, zero, a, b, c, d]
     }
 }
 

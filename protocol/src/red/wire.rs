@@ -41,10 +41,18 @@ pub const COUNT_MAX: u32 = (1 << 20) - 1;
 
 const ETHERNET: usize = 14;
 const DATA: usize = 62;
-const LENGTH: u16 = 80;
-const PROTOCOL: u8 = 253;
-const TYPE: u8 = 4;
-const REQUEST_LEN: u16 = 49;
+/// Version 4, header of 5 words.
+pub const VERSION: u8 = 0x45;
+/// Length field of the fabric header.
+pub const LENGTH: u16 = 80;
+/// Protocol.
+pub const PROTOCOL: u8 = 253;
+/// Time to live, as sent.
+pub const TTL: u8 = 64;
+/// Type of the restricted header.
+pub const TYPE: u8 = 4;
+/// Length of a request.
+pub const REQUEST_LEN: u16 = 49;
 
 /// What is wrong with a frame: the first check that fails. Nothing of it may be acted upon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -123,7 +131,7 @@ impl Fabric {
             vni,
             spt_idx: 0,
             r#try: 0,
-            ttl: 64,
+            ttl: TTL,
             sfa,
             dfa,
         }
@@ -348,7 +356,7 @@ impl Frame {
         out[6..12].copy_from_slice(&f.sfa.mac());
         out[12..14].copy_from_slice(&ethertype.to_be_bytes());
         let header = &mut out[ETHERNET..];
-        header[0] = 0x45;
+        header[0] = VERSION;
         header[1] = f.dscp << 2 | f.ecn & 3;
         header[2..4].copy_from_slice(&LENGTH.to_be_bytes());
         header[4..6].copy_from_slice(&f.vni.to_be_bytes());

@@ -43,6 +43,10 @@ pub const FRAGMENT: u8 = 2;
 pub const ORDERED: u8 = 4;
 /// Flag: the payload begins with a header of [`super::onesided`]; alone.
 pub const ONE_SIDED: u8 = 8;
+/// Version 1 in the byte of the XUDETH that has version and flags.
+pub const VERSION_1: u8 = 1 << 4;
+/// That byte of every one-sided frame.
+pub const ONE_SIDED_FRAME: u8 = VERSION_1 | ONE_SIDED;
 const FLAGS: u8 = CONTROL | FRAGMENT | ORDERED;
 
 /// Whether these flags have a meaning together.
@@ -104,6 +108,32 @@ pub enum Reply {
     Rnr,
     /// Refused.
     Nak(Nak),
+}
+
+impl Reply {
+    /// Syndrome of the AETH.
+    #[must_use]
+    pub const fn syndrome(self) -> u8 {
+        match self {
+            Self::Ok => SYNDROME_OK,
+            Self::Rnr => SYNDROME_RNR,
+            Self::Nak(nak) => SYNDROME_NAK | nak.code(),
+        }
+    }
+
+    /// What a syndrome says, if anything.
+    #[must_use]
+    pub const fn from_syndrome(syndrome: u8) -> Option<Self> {
+        match syndrome {
+            SYNDROME_OK => Some(Self::Ok),
+            SYNDROME_RNR => Some(Self::Rnr),
+            _ if syndrome & 0xE0 == SYNDROME_NAK => match Nak::from_code(syndrome & 0x1F) {
+                Some(nak) => Some(Self::Nak(nak)),
+                None => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 /// What an acknowledgement of version 1 says of its request, beside the PSN.
@@ -253,17 +283,12 @@ pub fn encode(packet: &Packet) -> Result<(Bth, Vec<u8>), WireError> {
             (*opcode, send.dest_qp, send.psn)
         }
         Packet::Ack(ack) => {
-            let syndrome = match ack.reply {
-                Reply::Ok => SYNDROME_OK,
-                Reply::Rnr => SYNDROME_RNR,
-                Reply::Nak(code) => SYNDROME_NAK | code.code(),
-            };
-            let aeth = u32::from(syndrome) << 24 | bits24("PSN", ack.psn)?;
+            let aeth = u32::from(ack.reply.syndrome()) << 24 | bits24("PSN", ack.psn)?;
             body.extend_from_slice(&aeth.to_be_bytes());
             if let Some(echo) = ack.echo {
                 put_window(&mut body, echo.window);
-                let source = bits24("source queue pair", echo.qpn)? << 8 | 1 << 4;
-                let source = source | u32::from(echo.flags & 15);
+                let source = bits24("source queue pair", echo.qpn)? << 8;
+                let source = source | u32::from(VERSION_1 | echo.flags & 15);
                 body.extend_from_slice(&source.to_be_bytes());
             }
             (OPCODE_ACK, ack.dest_qp, ack.psn)
@@ -335,15 +360,7 @@ fn decode_ack(bth: &Bth, body: &[u8]) -> Result<Ack, WireError> {
         let bth = bth.psn;
         return Err(WireError::Psn { aeth: psn, bth });
     }
-    let syndrome = body[0];
-    let reply = match syndrome {
-        SYNDROME_OK => Reply::Ok,
-        SYNDROME_RNR => Reply::Rnr,
-        _ if syndrome & 0xE0 == SYNDROME_NAK => {
-            Reply::Nak(Nak::from_code(syndrome & 0x1F).ok_or(WireError::Syndrome(syndrome))?)
-        }
-        _ => return Err(WireError::Syndrome(syndrome)),
-    };
+    let reply = Reply::from_syndrome(body[0]).ok_or(WireError::Syndrome(body[0]))?;
     let echo = if body.len() == ACK_LEN[1] {
         let source = word(body, 12);
         if source >> 4 & 15 != 1 {

@@ -139,7 +139,11 @@ fn places() -> Vec<(&'static str, Place)> {
             Statement("assign raise_gen ="),
             &[(GenerationStandsStill, "1'b0")],
         ),
-        place(CONTROL, Expression("ctl_type == 3'd6"), &[(NoPoll, "1'b0")]),
+        place(
+            CONTROL,
+            Expression("ctl_type == POLL_STATUS"),
+            &[(NoPoll, "1'b0")],
+        ),
         place(
             ACCEPT,
             Statement("assign duplicate ="),

@@ -1,18 +1,25 @@
 //! What may be done of a one-sided request.
 
 use crate::prelude::*;
-use tributary_protocol::xud::Nak;
+use tributary_protocol::xud::onesided::{ANSWER, HEADER_LEN, OPERANDS_LEN, Operation};
+use tributary_protocol::xud::{Nak, Reply};
 
 /// Syndrome of a negative acknowledgement.
 const fn syndrome(nak: Nak) -> usize {
-    0x60 | nak as usize
+    Reply::Nak(nak).syndrome() as usize
+}
+
+/// Code of an answer.
+const fn answer(operation: Operation) -> usize {
+    ANSWER as usize | operation as usize
 }
 
 hdl_module! {
-    /// Checks a one-sided request (XUD-13), in this order, the first that fails decides: queue pair there and in
-    /// ReadyToReceive or ReadyToSend (NAK), Q_Key (dropped in silence), 16 bytes up to the MTU (NAK), operation (NAK), its
-    /// fields (NAK), window and epoch (NAK), number (behind: dropped, or, if it is the last one and the same operation,
-    /// repeated; ahead: NAK). All that before anything is read or written: region and DMA come behind it.
+    /// Checks a one-sided request (XUD-13), in this order, the first that fails decides: queue pair
+    /// there and in ReadyToReceive or ReadyToSend (NAK), Q_Key (dropped in silence), 16 bytes up to
+    /// the MTU (NAK), operation (NAK), its fields (NAK), window and epoch (NAK), number (behind:
+    /// dropped, or, if it is the last one and the same operation, repeated; ahead: NAK). All that
+    /// before anything is read or written: region and DMA come behind it.
     /// Latency: 3 clocks; it follows its inputs.
     /// Stages: 1 fields compared, differences; 2 what they mean; 3 verdict.
     pub struct CardOneSidedCheck<const LQ: usize> {
@@ -114,6 +121,20 @@ hdl_module! {
         says: DFF<Bits<8>>,
         repeats: DFF<Bit>,
         lq: Param<LQ, 5>,
+        /// Bytes of the header.
+        header: Param<HEADER_LEN, 13>,
+        /// With the operands of an atomic.
+        atomic_len: Param<{ HEADER_LEN + OPERANDS_LEN }, 13>,
+        /// Operations.
+        op_write: Param<{ Operation::Write as usize }, 8>,
+        op_read: Param<{ Operation::Read as usize }, 8>,
+        op_add: Param<{ Operation::FetchAdd as usize }, 8>,
+        op_swap: Param<{ Operation::CompareSwap as usize }, 8>,
+        /// Answers.
+        re_read: Param<{ answer(Operation::Read) }, 8>,
+        re_add: Param<{ answer(Operation::FetchAdd) }, 8>,
+        re_swap: Param<{ answer(Operation::CompareSwap) }, 8>,
+        /// What acknowledgements say.
         qp_code: Param<{ syndrome(Nak::BadQp) }, 8>,
         length_code: Param<{ syndrome(Nak::Length) }, 8>,
         opcode_code: Param<{ syndrome(Nak::Opcode) }, 8>,
@@ -170,19 +191,20 @@ impl<const LQ: usize> Logic for CardOneSidedCheck<LQ> {
         // Stage 1.
         self.no_qp.d.next = (self.qpn.val() >> self.lq.val()).any() | !self.receives.val();
         self.no_key.d.next = self.q_key.val() != self.own_key.val();
-        self.short.d.next = self.len.val() < 16;
+        self.short.d.next = self.len.val() < self.header.val();
         self.over.d.next = self.len.val() > self.cfg_mtu.val();
-        self.is_write.d.next = self.operation.val() == 1;
-        self.is_read.d.next = self.operation.val() == 2;
-        self.is_atomic.d.next = (self.operation.val() == 3) | (self.operation.val() == 4);
-        self.is_answer.d.next = (self.operation.val() == 0x82)
-            | (self.operation.val() == 0x83)
-            | (self.operation.val() == 0x84);
-        self.most.next = self.cfg_mtu.val() - 16;
+        self.is_write.d.next = self.operation.val() == self.op_write.val();
+        self.is_read.d.next = self.operation.val() == self.op_read.val();
+        self.is_atomic.d.next = (self.operation.val() == self.op_add.val())
+            | (self.operation.val() == self.op_swap.val());
+        self.is_answer.d.next = (self.operation.val() == self.re_read.val())
+            | (self.operation.val() == self.re_add.val())
+            | (self.operation.val() == self.re_swap.val());
+        self.most.next = self.cfg_mtu.val() - self.header.val();
         self.reads_some.d.next = self.to_read.val().any();
         self.reads_over.d.next = self.to_read.val() > bit_cast::<24, 13>(self.most.val());
-        self.bare.d.next = self.len.val() == 16;
-        self.whole.d.next = self.len.val() == 32;
+        self.bare.d.next = self.len.val() == self.header.val();
+        self.whole.d.next = self.len.val() == self.atomic_len.val();
         self.aligned.d.next = !self.address.val().any();
         self.no_window.d.next = self.win_id.val().get_bits::<8>(8).any()
             | !self.opened.val().get_bit(80)

@@ -2,6 +2,37 @@
 
 use crate::prelude::*;
 use crate::switch::ByteSwap;
+use tributary_protocol::card::command::{
+    REGION_LOCAL_WRITE, REGION_REMOTE_ATOMIC, REGION_REMOTE_READ, REGION_REMOTE_WRITE,
+};
+use tributary_protocol::registers::Field;
+use tributary_protocol::xud::onesided::{ANSWER, ATOMIC_LEN, HEADER_LEN, Operation};
+use tributary_protocol::xud::{Nak, Outcome, Reply};
+
+/// A right as card_regions takes it.
+const fn right(field: Field) -> usize {
+    1 << (field.lsb - REGION_LOCAL_WRITE.lsb)
+}
+
+/// What happens to a frame: its bit of ev.
+enum Event {
+    /// Dropped for want of an acknowledgement.
+    Overload,
+    /// Bits 1 to 5: what the verdict says first. Then a copy of what was done.
+    Duplicate = 6,
+    /// Forbidden by the region.
+    Refused = 8,
+    /// Host memory failed.
+    Failed,
+    /// Done.
+    Done,
+    /// An answer that may not be written.
+    LocalError,
+}
+
+const fn event(event: Event) -> usize {
+    1 << event as usize
+}
 
 /// What is being done of the frame.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -36,14 +67,15 @@ pub enum RunState {
 }
 
 hdl_module! {
-    /// Takes one frame after the other and does what it asks, or what its answer brings (XUD-13); everything that can
-    /// refuse it comes before the first read or write.
-    /// Steps of a request: Take, First and Second (header), Check (8 clocks; tables and verdict settle, anew if a context is
-    /// written), Branch, Look and Looked (region), then of a WRITE Write, Words, Landed; of a READ Read, Reading; of an atomic
-    /// Operand, Compare, Read, Reading, Sum, Carry, Write, Word, Landed; then Advance (the window), Drain (what is left of
-    /// the payload), Reply and perhaps Answer, Bytes. A refusal goes to Drain.
-    /// Steps of an answer: ... Branch, Claim, Claimed (the request cannot time out any more), Fit, Look, Looked, Write, Words
-    /// or Word, Landed, Drain, Reply, End.
+    /// Takes one frame after the other and does what it asks, or what its answer brings (XUD-13);
+    /// everything that can refuse it comes before the first read or write.
+    /// Steps of a request: Take, First and Second (header), Check (8 clocks; tables and verdict
+    /// settle, anew if a context is written), Branch, Look and Looked (region), then of a WRITE
+    /// Write, Words, Landed; of a READ Read, Reading; of an atomic Operand, Compare, Read, Reading,
+    /// Sum, Carry, Write, Word, Landed; then Advance (the window), Drain (what is left of the
+    /// payload), Reply and perhaps Answer, Bytes. A refusal goes to Drain.
+    /// Steps of an answer: ... Branch, Claim, Claimed (the request cannot time out any more), Fit,
+    /// Look, Looked, Write, Words or Word, Landed, Drain, Reply, End.
     /// Latency: some 40 clocks, one for each word of a WRITE, and the time of the DMA engines.
     pub struct CardOneSidedRun {
         /// Clock.
@@ -229,6 +261,33 @@ hdl_module! {
         /// The answer may be written: a word, or all bytes asked for.
         fits_word: DFF<Bit>,
         fits_read: DFF<Bit>,
+        /// Bytes of the header.
+        header: Param<HEADER_LEN, 13>,
+        /// Bytes that an atomic changes.
+        atomic_len: Param<ATOMIC_LEN, 13>,
+        /// Operations, of a request and of an answer.
+        op_swap: Param<{ Operation::CompareSwap as usize }, 8>,
+        re_read: Param<{ (ANSWER | Operation::Read as u8) as usize }, 8>,
+        /// Rights that an access needs.
+        local_write: Param<{ right(REGION_LOCAL_WRITE) }, 4>,
+        remote_write: Param<{ right(REGION_REMOTE_WRITE) }, 4>,
+        remote_read: Param<{ right(REGION_REMOTE_READ) }, 4>,
+        remote_atomic: Param<{ right(REGION_REMOTE_ATOMIC) }, 4>,
+        /// What acknowledgements say.
+        ok_code: Param<{ Reply::Ok.syndrome() as usize }, 8>,
+        access_code: Param<{ Reply::Nak(Nak::Access).syndrome() as usize }, 8>,
+        operation_code: Param<{ Reply::Nak(Nak::Operation).syndrome() as usize }, 8>,
+        /// How requests end.
+        remote_length: Param<{ Outcome::RemoteLength as usize }, 8>,
+        remote_opcode: Param<{ Outcome::RemoteOpcode as usize }, 8>,
+        protection: Param<{ Outcome::LocalProtection as usize }, 8>,
+        /// What happened.
+        is_overload: Param<{ event(Event::Overload) }, 12>,
+        is_duplicate: Param<{ event(Event::Duplicate) }, 12>,
+        is_refused: Param<{ event(Event::Refused) }, 12>,
+        is_failed: Param<{ event(Event::Failed) }, 12>,
+        is_done: Param<{ event(Event::Done) }, 12>,
+        is_local_error: Param<{ event(Event::LocalError) }, 12>,
     }
 }
 
@@ -246,7 +305,7 @@ impl Logic for CardOneSidedRun {
         self.operation.next = self.second.m.val().get_bits::<8>(24);
         self.to_read.next = self.second.m.val().get_bits::<24>(0);
         self.address.next = self.first.m.val().get_bits::<3>(0);
-        self.swaps.next = self.operation.val() == 4;
+        self.swaps.next = self.operation.val() == self.op_swap.val();
         self.happened.d.next = 0.into();
         self.take.next = false;
         self.pl_ready.next = false;
@@ -320,34 +379,34 @@ impl Logic for CardOneSidedRun {
                 self.addr.d.next = self.first.m.val();
                 self.key.d.next = self.second.m.val().get_bits::<32>(32);
                 self.domain.d.next = self.pd.val();
-                self.bytes.d.next = self.len.val() - 16;
-                self.need.d.next = 2.into();
+                self.bytes.d.next = self.len.val() - self.header.val();
+                self.need.d.next = self.remote_write.val();
                 if self.read.val() {
                     self.bytes.d.next = self.to_read.val().get_bits::<13>(0);
-                    self.need.d.next = 4.into();
+                    self.need.d.next = self.remote_read.val();
                 }
                 if self.atomic.val() {
-                    self.bytes.d.next = 8.into();
-                    self.need.d.next = 8.into();
+                    self.bytes.d.next = self.atomic_len.val();
+                    self.need.d.next = self.remote_atomic.val();
                 }
                 self.says.d.next = self.syndrome.val();
                 if self.answer.val() {
                     self.state.d.next = RunState::Claim;
                 } else if !self.ak_ready.val() {
-                    self.happened.d.next = 1.into();
+                    self.happened.d.next = self.is_overload.val();
                     self.state.d.next = RunState::Drain;
                 } else if self.verdict.val().any() {
                     self.happened.d.next = bit_cast::<12, 7>(self.verdict.val()) << 1;
                     self.reply.d.next = bit_cast::<2, 1>(self.syndrome.val().any().into());
                     self.state.d.next = RunState::Drain;
                 } else if self.again.val() {
-                    self.happened.d.next = bits::<12>(64);
+                    self.happened.d.next = self.is_duplicate.val();
                     self.stays.d.next = true;
                     self.found.d.next = self.replay.val();
                     self.reply.d.next = 2.into();
                     self.state.d.next = RunState::Drain;
                     if self.write.val() {
-                        self.says.d.next = 0x1f.into();
+                        self.says.d.next = self.ok_code.val();
                         self.reply.d.next = 1.into();
                     }
                     if self.read.val() {
@@ -367,10 +426,10 @@ impl Logic for CardOneSidedRun {
             }
             RunState::Claimed => {
                 self.fits_read.d.next = self.kind.val().get_bit(0)
-                    & (self.operation.val() == 0x82)
+                    & (self.operation.val() == self.re_read.val())
                     & (self.bytes.q.val() == self.local_len.val());
                 self.fits_word.d.next = self.kind.val().get_bit(1)
-                    & (self.operation.val() != 0x82)
+                    & (self.operation.val() != self.re_read.val())
                     & !self.bytes.q.val().any();
                 if self.claim_done.val() {
                     self.state.d.next = RunState::Drain;
@@ -383,20 +442,20 @@ impl Logic for CardOneSidedRun {
             RunState::Fit => {
                 self.addr.d.next = self.local_addr.val();
                 self.key.d.next = self.local_key.val();
-                self.need.d.next = 1.into();
+                self.need.d.next = self.local_write.val();
                 self.value.d.next = self.word_0.q.val();
-                // REMOTE_LENGTH, or REMOTE_OPCODE where nothing can be written.
-                self.outcome.d.next = 3.into();
+                // Nothing can be written of a request without a buffer.
+                self.outcome.d.next = self.remote_length.val();
                 self.state.d.next = RunState::Drain;
                 if !self.kind.val().any() {
-                    self.outcome.d.next = 5.into();
+                    self.outcome.d.next = self.remote_opcode.val();
                 }
                 if self.fits_read.q.val() {
                     self.outcome.d.next = 0.into();
                     self.state.d.next = RunState::Look;
                 }
                 if self.fits_word.q.val() {
-                    self.bytes.d.next = 8.into();
+                    self.bytes.d.next = self.atomic_len.val();
                     self.single.d.next = true;
                     self.outcome.d.next = 0.into();
                     self.state.d.next = RunState::Look;
@@ -410,13 +469,12 @@ impl Logic for CardOneSidedRun {
                     if !self.look_ok.val() {
                         self.state.d.next = RunState::Drain;
                         if self.reply.q.val().all() {
-                            // LOCAL_PROTECTION.
-                            self.outcome.d.next = 14.into();
-                            self.happened.d.next = bits::<12>(2048);
+                            self.outcome.d.next = self.protection.val();
+                            self.happened.d.next = self.is_local_error.val();
                         } else {
-                            self.says.d.next = 0x62.into();
+                            self.says.d.next = self.access_code.val();
                             self.reply.d.next = 1.into();
-                            self.happened.d.next = bits::<12>(256);
+                            self.happened.d.next = self.is_refused.val();
                         }
                     } else if self.reply.q.val().all() {
                         self.state.d.next = RunState::Write;
@@ -465,9 +523,9 @@ impl Logic for CardOneSidedRun {
                             self.state.d.next = RunState::Sum;
                         }
                         if self.rd_error.val() {
-                            self.says.d.next = 0x74.into();
+                            self.says.d.next = self.operation_code.val();
                             self.reply.d.next = 1.into();
-                            self.happened.d.next = bits::<12>(512);
+                            self.happened.d.next = self.is_failed.val();
                             self.state.d.next = RunState::Drain;
                         }
                     }
@@ -534,11 +592,11 @@ impl Logic for CardOneSidedRun {
             }
             RunState::Advance => {
                 if !self.stays.q.val() {
-                    self.happened.d.next = bits::<12>(1024);
+                    self.happened.d.next = self.is_done.val();
                 }
                 self.reply.d.next = 2.into();
                 if self.write.val() {
-                    self.says.d.next = 0x1f.into();
+                    self.says.d.next = self.ok_code.val();
                     self.reply.d.next = 1.into();
                 }
                 self.state.d.next = RunState::Drain;

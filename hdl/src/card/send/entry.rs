@@ -6,17 +6,19 @@ use tributary_protocol::card::descriptor::{
     HEAD_MAX, OPCODE_ATOMIC, OPCODE_READ, OPCODE_SEND, OPCODE_WRITE,
 };
 use tributary_protocol::xud::Outcome;
+use tributary_protocol::xud::onesided::OPERANDS_LEN;
+use tributary_protocol::xud::wire::ONE_SIDED_FRAME;
 
 hdl_module! {
-    /// Takes the words of work requests, keeps up to 16 work requests of eight words each in block
-    /// RAM, and checks the oldest one: 13 clocks each. The work request that s_* names is the oldest
-    /// one fetched.
+    /// Takes the words of work requests, keeps up to 16 work requests of eight words each in
+    /// block RAM, and checks the oldest one: 13 clocks each. The work request that s_* names is
+    /// the oldest one fetched.
     /// One word a clock goes to the fields, past the RAM if none waits there; after word 3 the
     /// region is looked up, and its answer, 6 clocks later, is the last thing needed. Latency: 4
     /// clocks from the last word at s_wq_* to m_valid, 7 if the words waited.
-    /// Stages: 1 word registered, 2 to 3 read from the RAM, 4 in its field, 5 to 6 compared, 7 outcome.
-    /// A work request that could not be read ends its queue pair: what comes of it later is dropped,
-    /// as is what comes in the state Error.
+    /// Stages: 1 word registered, 2 to 3 read from the RAM, 4 in its field, 5 to 6 compared, 7
+    /// outcome. A work request that could not be read ends its queue pair: what comes of it later
+    /// is dropped, as is what comes in the state Error.
     pub struct CardSendEntry<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -174,11 +176,18 @@ hdl_module! {
         mark: DFF<Bit>,
         mark_qpn: DFF<Bits<LQ>>,
         mark_rest: DFF<Bits<21>>,
+        /// Longest head.
         head_max: Param<HEAD_MAX, 5>,
+        /// Opcodes.
         send: Param<{ OPCODE_SEND as usize }, 8>,
         write: Param<{ OPCODE_WRITE as usize }, 8>,
         read: Param<{ OPCODE_READ as usize }, 8>,
         change: Param<{ OPCODE_ATOMIC as usize }, 8>,
+        /// Version and flags of a one-sided frame.
+        one_sided: Param<{ ONE_SIDED_FRAME as usize }, 8>,
+        /// Bytes of an atomic's operands.
+        operands: Param<OPERANDS_LEN, 13>,
+        /// How work requests end.
         length_code: Param<{ Outcome::LocalLength as usize }, 8>,
         address_code: Param<{ Outcome::LocalAddress as usize }, 8>,
         opcode_code: Param<{ Outcome::LocalOpcode as usize }, 8>,
@@ -348,7 +357,7 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.reads.d.next = self.opcode.q.val() == self.read.val();
         self.atomic.d.next = self.opcode.q.val() == self.change.val();
         self.no_such_length.d.next = (self.reads.q.val() & !self.length.q.val().any())
-            | (self.atomic.q.val() & (self.length.q.val() != 16));
+            | (self.atomic.q.val() & (self.length.q.val() != self.operands.val()));
         self.bad_opcode.d.next = (self.opcode.q.val() != self.send.val())
             & (self.opcode.q.val() != self.write.val())
             & (self.opcode.q.val() != self.read.val())
@@ -357,7 +366,8 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.bad_flags.d.next = self.vf.q.val().get_bits::<3>(5).any()
             | (self.vf.q.val().get_bit(3) != (self.opcode.q.val() != self.send.val()))
             | (self.vf.q.val().get_bit(3)
-                & ((self.vf.q.val() != 0x18) | (self.head_len.q.val() != self.head_max.val())))
+                & ((self.vf.q.val() != self.one_sided.val())
+                    | (self.head_len.q.val() != self.head_max.val())))
             | (!self.vf.q.val().get_bit(4)
                 & (self.vf.q.val().get_bits::<3>(0).any() | self.epoch.q.val().any()));
         self.code.d.next = 0.into();

@@ -4,16 +4,19 @@ use crate::blocks::AsyncRam;
 use crate::prelude::*;
 use crate::red::RedLane;
 use crate::switch::ByteSwap;
+use tributary_protocol::red::ops::{MINUS_INF, NAN, Op, PLUS_INF, Rc};
 
 hdl_module! {
     /// Accumulators of a reduction engine (8 descriptors of 4 words) and the lane that combines.
-    /// The accumulator is read with each word of a frame and written 11 clocks later. Frames are 11 clocks apart:
-    /// each word that the next one reads is just being written, and forwarded. REPSUM moves words and reads them
-    /// three clocks later; there only the last is forwarded, if it has moved.
+    /// The accumulator is read with each word of a frame and written 11 clocks later. Frames are 11
+    /// clocks apart: each word that the next one reads is just being written, and forwarded. REPSUM
+    /// moves words and reads them three clocks later; there only the last is forwarded, if it has
+    /// moved.
     /// Clocks, counted from the first word of the frame (0):
-    ///   2 to 5 data words, operands registered   2, 3 REPSUM: distance of the two sums   5 to 8 REPSUM: operands,
-    ///   moved by the distance   6 record of the decision   8 source address   8 to 12 result code so far
-    ///   13 to 16 results written, result code of each word   18 words that are not zero.
+    ///   2 to 5 data words, operands registered   2, 3 REPSUM: distance of the two sums
+    ///   5 to 8 REPSUM: operands, moved by the distance   6 record of the decision
+    ///   8 source address   8 to 12 result code so far   13 to 16 results written, result code of
+    ///   each word   18 words that are not zero.
     /// q_rc and q_oflow show a code in the very clock in which it is written, q_data one
     /// clock later, and w_* what was written.
     pub struct RedAccumulate {
@@ -245,6 +248,19 @@ hdl_module! {
         sent_base: Signal<Local, Bits<4>>,
         sent_word: Signal<Local, Bits<3>>,
         shown: Signal<Local, Bits<6>>,
+        /// Operations.
+        op_or: Param<{ Op::Or as usize }, 6>,
+        op_repsum: Param<{ Op::FltRepsum as usize }, 6>,
+        /// Weights of special values.
+        minus_inf: Param<{ MINUS_INF as usize }, 8>,
+        plus_inf: Param<{ PLUS_INF as usize }, 8>,
+        nan: Param<{ NAN as usize }, 8>,
+        /// Result codes.
+        invalid: Param<{ Rc::FLT_INVALID.code() as usize }, 4>,
+        inexact: Param<{ Rc::REPSUM_INEXACT.code() as usize }, 4>,
+        int_overflow: Param<{ Rc::INT_OVERFLOW.code() as usize }, 4>,
+        over_count: Param<{ Rc::CONTR_OVERFLOW.code() as usize }, 4>,
+        mismatch: Param<{ Rc::OP_MISMATCH.code() as usize }, 4>,
     }
 }
 
@@ -396,7 +412,7 @@ impl Logic for RedAccumulate {
             self.l_a.d.next = self.lane.m_data.val();
         }
         if self.m_load.val() {
-            self.l_op.d.next = 2.into();
+            self.l_op.d.next = self.op_or.val();
             self.l_a.d.next = 0.into();
         }
         self.l_b.d.next = self.swap.m.val();
@@ -441,17 +457,17 @@ impl Logic for RedAccumulate {
             self.t4_larger.d.next = self.larger.val();
             self.t4_offset.d.next = self.offset.val();
             self.t4_weight.d.next = self.t3_weight.q.val();
-            self.t4_special.d.next =
-                !self.t3_weight.q.val().get_bit(7) & (self.t3_weight.q.val() >= 125);
+            self.t4_special.d.next = !self.t3_weight.q.val().get_bit(7)
+                & (self.t3_weight.q.val() >= self.minus_inf.val());
             if self.larger.val() {
                 self.t4_weight.d.next = self.m_header.val().get_bits::<8>(51);
                 self.t4_special.d.next = !self.m_header.val().get_bit(58)
-                    & (self.m_header.val().get_bits::<8>(51) >= 125);
+                    & (self.m_header.val().get_bits::<8>(51) >= self.minus_inf.val());
             }
-            self.t4_nan.d.next = ((self.t3_weight.q.val() == 126)
-                & (self.m_header.val().get_bits::<8>(51) == 125))
-                | ((self.t3_weight.q.val() == 125)
-                    & (self.m_header.val().get_bits::<8>(51) == 126));
+            self.t4_nan.d.next = ((self.t3_weight.q.val() == self.plus_inf.val())
+                & (self.m_header.val().get_bits::<8>(51) == self.minus_inf.val()))
+                | ((self.t3_weight.q.val() == self.minus_inf.val())
+                    & (self.m_header.val().get_bits::<8>(51) == self.plus_inf.val()));
         }
 
         self.r_zero.d.next = self.t4_special.q.val();
@@ -472,13 +488,13 @@ impl Logic for RedAccumulate {
             self.rec_differs.d.next = self.c_differs.val();
             self.rec_keeps.d.next = self.m_mismatched.val() & !self.m_empty.val();
             self.rec_over.d.next = self.c_over.val();
-            self.rec_repsum.d.next = self.m_header.val().get_bits::<6>(11) == 0x30;
+            self.rec_repsum.d.next = self.m_header.val().get_bits::<6>(11) == self.op_repsum.val();
             self.rec_index.d.next = self.c_index.val();
             self.rec_onehot.d.next = self.c_onehot.val();
             self.rec_rc.d.next = self.m_header.val().get_bits::<4>(47);
             self.rec_weight.d.next = self.t4_weight.q.val();
             if self.t4_nan.q.val() {
-                self.rec_weight.d.next = 127.into();
+                self.rec_weight.d.next = self.nan.val();
             }
             if self.m_mismatched.val() {
                 self.rec_weight.d.next = self.t3_weight.q.val();
@@ -535,25 +551,25 @@ impl Logic for RedAccumulate {
             self.t12_inexact.d.next = (self.t11_filled.q.val() & self.dropped_mask.val()).any()
                 & !self.rec_special.q.val();
         }
-        self.small_over.next = self.t12_small.q.val().get_bits::<4>(0) == 6;
+        self.small_over.next = self.t12_small.q.val().get_bits::<4>(0) == self.int_overflow.val();
         self.small_kept.next =
             bit_cast::<3, 2>(self.t12_small.q.val().get_bits::<2>(4)) >= self.rec_distance.q.val();
         self.small_rc.next = self.t12_small.q.val().get_bits::<4>(0);
         if self.rec_repsum.q.val() & self.small_over.val() & !self.small_kept.val() {
-            self.small_rc.next = 5.into();
+            self.small_rc.next = self.inexact.val();
         }
         self.base_rc.next = self.t12_large.q.val().get_bits::<4>(0);
         if self.small_rc.val() > self.t12_large.q.val().get_bits::<4>(0) {
             self.base_rc.next = self.small_rc.val();
         }
         self.base_repsum.next = self.base_rc.val();
-        if self.rec_nan.q.val() & (self.base_rc.val() < 4) {
-            self.base_repsum.next = 4.into();
+        if self.rec_nan.q.val() & (self.base_rc.val() < self.invalid.val()) {
+            self.base_repsum.next = self.invalid.val();
         }
-        if self.t12_inexact.q.val() & (self.base_rc.val() < 5) {
-            self.base_repsum.next = 5.into();
+        if self.t12_inexact.q.val() & (self.base_rc.val() < self.inexact.val()) {
+            self.base_repsum.next = self.inexact.val();
         }
-        self.large_over.next = self.t12_large.q.val().get_bits::<4>(0) == 6;
+        self.large_over.next = self.t12_large.q.val().get_bits::<4>(0) == self.int_overflow.val();
         self.small_moves.next = self.small_over.val() & self.small_kept.val();
         self.small_word.next =
             self.t12_small.q.val().get_bits::<2>(4) - self.rec_distance.q.val().get_bits::<2>(0);
@@ -583,7 +599,7 @@ impl Logic for RedAccumulate {
             self.start_word.next = self.b_word.q.val();
         }
         if self.rec_differs.q.val() {
-            self.start_rc.next = 8.into();
+            self.start_rc.next = self.mismatch.val();
             self.start_any.next = false;
         }
         if self.rec_keeps.q.val() {
@@ -671,7 +687,7 @@ impl Logic for RedAccumulate {
         self.live_any.next = self.over_any.q.val();
         self.live_word.next = self.over_word.q.val();
         if self.counts_moved.q.val()
-            & (self.lane.m_code.val() == 6)
+            & (self.lane.m_code.val() == self.int_overflow.val())
             & (!self.over_any.q.val()
                 | (self.place.q.val().get_bits::<2>(0) > self.over_word.q.val()))
         {
@@ -683,8 +699,8 @@ impl Logic for RedAccumulate {
         self.over_word.d.next = self.live_word.val();
         if self.t12.q.val() {
             self.rc.d.next = self.start_rc.val();
-            if self.rec_over.q.val() & (self.start_rc.val() < 7) {
-                self.rc.d.next = 7.into();
+            if self.rec_over.q.val() & (self.start_rc.val() < self.over_count.val()) {
+                self.rc.d.next = self.over_count.val();
             }
             self.over_any.d.next = self.start_any.val();
             self.over_word.d.next = self.start_word.val();

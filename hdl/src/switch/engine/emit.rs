@@ -3,13 +3,20 @@
 use crate::blocks::AsyncRam;
 use crate::prelude::*;
 use crate::switch::ByteSwap;
+use tributary_protocol::red::{Op, address, wire};
+
+/// Version and length.
+const FIRST: usize = (wire::VERSION as usize) << 24 | wire::LENGTH as usize;
+/// Time to live and protocol.
+const THIRD: usize = (wire::TTL as usize) << 8 | wire::PROTOCOL as usize;
 
 hdl_module! {
-    /// Sends the results of descriptors and the frames that pass, in the order in which they came, one word a
-    /// clock and frame behind frame.
-    /// Clocks from j_valid: 1 in the queue, 2 job taken and tables read, 3 first word composed, 4 registered, 5 m_valid;
-    /// header words first, so the values may still be in the lane: a word that is written after it was read is put
-    /// right on its way (w_*), and the result code is wanted in clock 11 only.
+    /// Sends the results of descriptors and the frames that pass, in the order in which they
+    /// came, one word a clock and frame behind frame.
+    /// Clocks from j_valid: 1 in the queue, 2 job taken and tables read, 3 first word composed, 4
+    /// registered, 5 m_valid; header words first, so the values may still be in the lane: a word
+    /// that is written after it was read is put right on its way (w_*), and the result code is
+    /// wanted in clock 11 only.
     pub struct RedEmit {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -177,6 +184,21 @@ hdl_module! {
         held_last: DFF<Bit>,
         /// All but the result code and the word that overflowed.
         outside: Param<0xffff_ffff_ff7f_f8e7, 64>,
+        /// Fixed bits of a multicast address.
+        multicast: Param<{ address::MULTICAST as usize }, 32>,
+        /// First two bytes of MAC addresses.
+        mac: Param<{ address::MAC as usize }, 16>,
+        mac_group: Param<{ address::MAC_GROUP as usize }, 16>,
+        /// Version and length.
+        first: Param<FIRST, 32>,
+        /// Time to live and protocol.
+        third: Param<THIRD, 16>,
+        /// Their sum.
+        header_sum: Param<{ (FIRST >> 16) + (FIRST & 0xffff) + THIRD }, 18>,
+        /// Length of a request, in its word.
+        request_len: Param<{ (wire::REQUEST_LEN as usize) << 8 }, 64>,
+        /// Operation.
+        op_repsum: Param<{ Op::FltRepsum as usize }, 6>,
     }
 }
 
@@ -321,19 +343,17 @@ impl Logic for RedEmit {
         if self.c_late.q.val() {
             self.c_value.next = self.w_data.val();
         }
-        self.dfa.next = (bits::<32>(0x1ff) << 23)
-            | bits::<32>(7)
+        self.dfa.next = self.multicast.val()
             | (bit_cast::<32, 3>(self.c_key.q.val().get_bits::<3>(0)) << 18)
             | (bit_cast::<32, 13>(self.c_key.q.val().get_bits::<13>(3)) << 3);
 
         // The checksum is wanted with word 3; it begins with the key in the clock in which that is read.
-        self.to.next = (bits::<32>(0x1ff) << 23)
-            | bits::<32>(7)
+        self.to.next = self.multicast.val()
             | (bit_cast::<32, 3>(self.q_key.val().get_bits::<3>(0)) << 18)
             | (bit_cast::<32, 13>(self.q_key.val().get_bits::<13>(3)) << 3);
         self.sum_base.d.next = bit_cast::<18, 16>(self.cfg_address.val().get_bits::<16>(0))
             + bit_cast::<18, 16>(self.cfg_address.val().get_bits::<16>(16))
-            + 0x864d;
+            + self.header_sum.val();
         self.sum_low.d.next = bit_cast::<17, 16>(self.to.val().get_bits::<16>(0))
             + bit_cast::<17, 16>(self.q_key.val().get_bits::<16>(16));
         self.sum_high.d.next = bit_cast::<19, 16>(self.to.val().get_bits::<16>(16))
@@ -347,12 +367,12 @@ impl Logic for RedEmit {
 
         self.cookie.s.next = bit_cast::<64, 32>(self.c_cookie.q.val()) << 32;
         self.shown_m.next = 0.into();
-        if self.c_op.q.val() == 0x30 {
+        if self.c_op.q.val() == self.op_repsum.val() {
             self.shown_m.next = self.c_m.q.val();
         }
 
         // A word of a result: one of these, and nothing else.
-        self.repsum.next = self.c_op.q.val() == 0x30;
+        self.repsum.next = self.c_op.q.val() == self.op_repsum.val();
         if self.flows.q.val() {
             self.c_is.d.next = bits::<8>(1) << self.word.q.val();
             self.c_type.d.next = self.word.q.val() == 4;
@@ -371,22 +391,23 @@ impl Logic for RedEmit {
         }
         self.word_0.next = 0.into();
         if self.c_is.q.val().get_bit(0) {
-            self.word_0.next = (bits::<64>(0x0300) << 32) | bit_cast::<64, 32>(self.dfa.val());
+            self.word_0.next = (bit_cast::<64, 16>(self.mac_group.val()) << 32)
+                | bit_cast::<64, 32>(self.dfa.val());
         }
         self.word_1.next = 0.into();
         if self.c_is.q.val().get_bit(1) {
-            self.word_1.next = (bits::<64>(0x0200) << 48)
+            self.word_1.next = (bit_cast::<64, 16>(self.mac.val()) << 48)
                 | (bit_cast::<64, 32>(self.cfg_address.val()) << 16)
                 | bit_cast::<64, 16>(self.cfg_ethertype.val());
         }
         self.word_2.next = 0.into();
         if self.c_is.q.val().get_bit(2) {
-            self.word_2.next =
-                (bits::<64>(0x4500_0050) << 32) | (bit_cast::<64, 16>(self.c_vni.q.val()) << 16);
+            self.word_2.next = (bit_cast::<64, 32>(self.first.val()) << 32)
+                | (bit_cast::<64, 16>(self.c_vni.q.val()) << 16);
         }
         self.word_3.next = 0.into();
         if self.c_is.q.val().get_bit(3) {
-            self.word_3.next = (bits::<64>(0x40fd) << 48)
+            self.word_3.next = (bit_cast::<64, 16>(self.third.val()) << 48)
                 | (bit_cast::<64, 16>(self.checksum.q.val()) << 32)
                 | bit_cast::<64, 32>(self.cfg_address.val());
         }
@@ -396,7 +417,7 @@ impl Logic for RedEmit {
         }
         self.word_5.next = 0.into();
         if self.c_is.q.val().get_bit(5) {
-            self.word_5.next = 0x3100.into();
+            self.word_5.next = self.request_len.val();
         }
         self.word_6.next = 0.into();
         if self.c_is.q.val().get_bit(6) {

@@ -3,16 +3,19 @@
 use crate::blocks::{AsyncRam, GatherBits, OneHotIndex};
 use crate::prelude::*;
 use crate::switch::ByteSwap;
+use tributary_protocol::red::wire::COUNT_MAX;
 
 hdl_module! {
-    /// Descriptors of a reduction engine (8): finds the one a frame belongs to and decides what becomes of
-    /// the frame and of the descriptor. One frame every 11 clocks; the words of a frame come one a clock.
+    /// Descriptors of a reduction engine (8): finds the one a frame belongs to and decides what
+    /// becomes of the frame and of the descriptor. One frame every 11 clocks; the words of a frame
+    /// come one a clock.
     /// Clocks, counted from the first word (0):
-    ///   0 compare with all descriptors   1 index   2 tables read, m_index   3 sequence and operation compared,
-    ///   counts added, d_pass   4 decision   5 descriptor written, c_*, j_*   9 wait count comes   10, 11 timeout
-    ///   chosen   12 timer set.
-    /// A tick starts a visit to all timers, one every two clocks. A descriptor that has expired closes the engine to new
-    /// frames (room low) until the pipeline is empty, 40 clocks at most, and is then given up.
+    ///   0 compare with all descriptors   1 index   2 tables read, m_index   3 sequence and
+    ///   operation compared, counts added, d_pass   4 decision   5 descriptor written, c_*, j_*
+    ///   9 wait count comes   10, 11 timeout chosen   12 timer set.
+    /// A tick starts a visit to all timers, one every two clocks. A descriptor that has expired
+    /// closes the engine to new frames (room low) until the pipeline is empty, 40 clocks at most,
+    /// and is then given up.
     pub struct RedMatch {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -260,6 +263,8 @@ hdl_module! {
         x_valid: DFF<Bit>,
         x_full: DFF<Bit>,
         x_index: DFF<Bits<3>>,
+        /// Largest count.
+        count_max: Param<{ COUNT_MAX as usize }, 20>,
     }
 }
 
@@ -537,7 +542,7 @@ impl Logic for RedMatch {
             self.t5_over.d.next = self.t4_over.q.val();
             self.t5_count.d.next = self.t4_sum.q.val().get_bits::<20>(0);
             if self.t4_sum.q.val().get_bit(20) {
-                self.t5_count.d.next = 0xf_ffff.into();
+                self.t5_count.d.next = self.count_max.val();
             }
             self.t5_op.d.next = self.t4_op.q.val();
         }

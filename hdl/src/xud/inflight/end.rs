@@ -3,6 +3,7 @@
 use super::XudPlace;
 use crate::blocks::{FifoReg, RamReg};
 use crate::prelude::*;
+use tributary_protocol::xud::Outcome;
 
 hdl_module! {
     /// Ends of requests in flight: timeouts, requests that end as they are filled, failures,
@@ -254,6 +255,8 @@ hdl_module! {
         s6_ok: DFF<Bit>,
         s6_timeout: DFF<Bit>,
         lq: Param<LQ, 5>,
+        /// How a request ends whose time is over.
+        timeout: Param<{ Outcome::Timeout as usize }, 8>,
     }
 }
 
@@ -471,7 +474,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
         self.s5_place.d.next = self.s4_place.q.val();
         self.s5_outcome.d.next = self.s4_op.q.val().get_bits::<8>(48);
         if self.s4_kind.q.val().get_bit(0) {
-            self.s5_outcome.d.next = 1.into();
+            self.s5_outcome.d.next = self.timeout.val();
         }
         self.s5_set.d.next = self.s.rd_data.val() != self.e.rd_data.val();
         self.s5_kept.d.next = (self.s.rd_data.val() == self.e.rd_data.val())

@@ -2,6 +2,21 @@
 
 use crate::prelude::*;
 use crate::switch::ByteSwap;
+use tributary_protocol::roce::{
+    BTH_ZERO, ETHERTYPE, IP_FLAGS, IP_OFFSET, IP_PROTOCOL, IP_VERSION, PARTITION_KEY, UDP_OFFSET,
+    UDP_PORT,
+};
+use tributary_protocol::xud::{Nak, OPCODE_ACK, OPCODES, Reply};
+
+/// A bit for each code of a negative acknowledgement.
+const fn naks() -> usize {
+    let (mut all, mut at) = (0, 0);
+    while at < Nak::ALL.len() {
+        all |= 1 << Nak::ALL[at].code();
+        at += 1;
+    }
+    all
+}
 
 hdl_module! {
     /// Checks the IPv4 header checksum of a frame as its words pass.
@@ -142,6 +157,30 @@ hdl_module! {
         f_request: DFF<Bit>,
         f_aeth: DFF<Bit>,
         f_echo: DFF<Bit>,
+        /// Fixed fields of the headers.
+        ethertype: Param<{ ETHERTYPE as usize }, 16>,
+        ip_version: Param<{ IP_VERSION as usize }, 8>,
+        ip_flags: Param<{ IP_FLAGS as usize }, 16>,
+        ip_protocol: Param<{ IP_PROTOCOL as usize }, 8>,
+        udp_port: Param<{ UDP_PORT as usize }, 16>,
+        /// Bits of BTH byte 1 that are 0.
+        bth_zero: Param<{ BTH_ZERO as usize }, 8>,
+        partition_key: Param<{ PARTITION_KEY as usize }, 16>,
+        /// Bytes in front of the IPv4 header.
+        ip_offset: Param<IP_OFFSET, 17>,
+        /// Bytes of it.
+        ip_header: Param<{ UDP_OFFSET - IP_OFFSET }, 16>,
+        /// Upper half of XUD's opcodes.
+        xud: Param<{ *OPCODES.start() as usize >> 4 }, 4>,
+        /// Lower half of an acknowledgement's.
+        ack: Param<{ OPCODE_ACK as usize & 15 }, 4>,
+        /// What acknowledgements say.
+        ok_code: Param<{ Reply::Ok.syndrome() as usize }, 8>,
+        rnr_code: Param<{ Reply::Rnr.syndrome() as usize }, 8>,
+        /// Upper 3 bits of a negative one.
+        nak: Param<{ Reply::Nak(Nak::Opcode).syndrome() as usize >> 5 }, 3>,
+        /// A bit for each code in the lower 5.
+        naks: Param<{ naks() }, 32>,
     }
 }
 
@@ -178,9 +217,9 @@ impl Logic for XudRxHeader {
         // Ethertype, IPv4 version and header length.
         if self.s_at.val().get_bit(1) {
             self.wrong.d.next = bit_cast::<9, 1>(
-                ((self.word.val().get_bits::<16>(16) != 0x0800)
-                    | (self.word.val().get_bits::<8>(8) != 0x45))
-                    .into(),
+                ((self.word.val().get_bits::<16>(16) != self.ethertype.val())
+                    | (self.word.val().get_bits::<8>(8) != self.ip_version.val()))
+                .into(),
             ) << 1;
         }
         // Length, flags and fragment offset, protocol.
@@ -188,12 +227,13 @@ impl Logic for XudRxHeader {
             self.ip_length.d.next = self.word.val().get_bits::<16>(48);
             self.wrong.d.next = self.wrong.q.val().replace_bit(
                 2,
-                (self.word.val().get_bits::<16>(16) != 0x4000)
-                    | (self.word.val().get_bits::<8>(0) != 17),
+                (self.word.val().get_bits::<16>(16) != self.ip_flags.val())
+                    | (self.word.val().get_bits::<8>(0) != self.ip_protocol.val()),
             );
         }
-        self.udp_length.d.next = self.ip_length.q.val() - 20;
-        self.frame_length.d.next = bit_cast::<17, 16>(self.ip_length.q.val()) + 14;
+        self.udp_length.d.next = self.ip_length.q.val() - self.ip_header.val();
+        self.frame_length.d.next =
+            bit_cast::<17, 16>(self.ip_length.q.val()) + self.ip_offset.val();
         if self.s_at.val().get_bit(3) {
             self.from.d.next = self.word.val().get_bits::<16>(16);
         }
@@ -201,7 +241,7 @@ impl Logic for XudRxHeader {
         if self.s_at.val().get_bit(4) {
             self.wrong.d.next = self.wrong.q.val().replace_bit(
                 4,
-                (self.word.val().get_bits::<16>(16) != 4791)
+                (self.word.val().get_bits::<16>(16) != self.udp_port.val())
                     | (self.word.val().get_bits::<16>(0) != self.udp_length.q.val()),
             );
         }
@@ -212,8 +252,8 @@ impl Logic for XudRxHeader {
             self.to.d.next = bit_cast::<24, 8>(self.word.val().get_bits::<8>(0)) << 16;
             self.wrong.d.next = self.wrong.q.val().replace_bit(
                 5,
-                ((self.word.val().get_bits::<8>(32) & 0xcf) != 0)
-                    | (self.word.val().get_bits::<16>(16) != 0xffff),
+                (self.word.val().get_bits::<8>(32) & self.bth_zero.val()).any()
+                    | (self.word.val().get_bits::<16>(16) != self.partition_key.val()),
             );
         }
         // BTH: acknowledge request; body.
@@ -240,8 +280,8 @@ impl Logic for XudRxHeader {
         }
         self.wrong_any.d.next = self.wrong.q.val().any();
 
-        self.f_foreign.d.next = self.opcode.q.val().get_bits::<4>(4) != 13;
-        self.f_ack.d.next = self.opcode.q.val().get_bits::<4>(0) == 1;
+        self.f_foreign.d.next = self.opcode.q.val().get_bits::<4>(4) != self.xud.val();
+        self.f_ack.d.next = self.opcode.q.val().get_bits::<4>(0) == self.ack.val();
         self.f_unknown.d.next = self.opcode.q.val().get_bits::<3>(1) != 0;
         // XUDETH: version 0 or 1, one-sided alone; flags and epoch of version 0.
         self.version.next = self.text.q.val().get_bits::<4>(68);
@@ -253,15 +293,10 @@ impl Logic for XudRxHeader {
                     | self.text.q.val().get_bits::<16>(32).any()));
         // AETH: number of the BTH, syndrome with a meaning.
         self.syndrome.next = self.text.q.val().get_bits::<8>(120);
-        self.no_syndrome.next = (self.syndrome.val() != 0x1f)
-            & (self.syndrome.val() != 0x20)
-            & (self.syndrome.val() != 0x61)
-            & (self.syndrome.val() != 0x62)
-            & (self.syndrome.val() != 0x70)
-            & (self.syndrome.val() != 0x71)
-            & (self.syndrome.val() != 0x72)
-            & (self.syndrome.val() != 0x73)
-            & (self.syndrome.val() != 0x74);
+        self.no_syndrome.next = (self.syndrome.val() != self.ok_code.val())
+            & (self.syndrome.val() != self.rnr_code.val())
+            & ((self.syndrome.val().get_bits::<3>(5) != self.nak.val())
+                | !(self.naks.val() >> self.syndrome.val().get_bits::<5>(0)).get_bit(0));
         self.f_aeth.d.next =
             self.no_syndrome.val() | (self.text.q.val().get_bits::<24>(96) != self.number.q.val());
         // Echo: version 1, one-sided alone.

@@ -3,6 +3,19 @@
 use crate::blocks::{FifoReg, OneHotMux};
 use crate::prelude::*;
 use crate::switch::ByteSwap;
+use tributary_protocol::roce::{
+    BODY_OFFSET, ETHERTYPE, ICRC_LEN, IP_FLAGS, IP_NET, IP_OFFSET, IP_PROTOCOL, IP_TTL, IP_VERSION,
+    MAC_NET, PARTITION_KEY, UDP_OFFSET, UDP_PORT, UDP_SOURCE,
+};
+use tributary_protocol::xud::OPCODE_SEND;
+use tributary_protocol::xud::wire::ACK_LEN;
+
+/// Sum of what never changes in the half words of the IPv4 header.
+const HEADER_SUM: usize = ((IP_VERSION as usize) << 8)
+    + IP_FLAGS as usize
+    + ((IP_TTL as usize) << 8)
+    + IP_PROTOCOL as usize
+    + 2 * ((IP_NET as usize) << 8);
 
 /// Where the frame under way is.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
@@ -192,6 +205,24 @@ hdl_module! {
         s3_bytes: DFF<Bits<4>>,
         s3_flush: DFF<Bit>,
         s3_kind: DFF<Bits<2>>,
+        /// Fixed fields of the headers; those of two bytes have their first byte lowest.
+        mac: Param<{ MAC_NET as usize }, 8>,
+        ethertype: Param<{ ETHERTYPE.swap_bytes() as usize }, 16>,
+        ip_version: Param<{ IP_VERSION as usize }, 8>,
+        ip_flags: Param<{ IP_FLAGS.swap_bytes() as usize }, 16>,
+        ip_ttl: Param<{ IP_TTL as usize }, 8>,
+        ip_protocol: Param<{ IP_PROTOCOL as usize }, 8>,
+        ip_net: Param<{ IP_NET as usize }, 8>,
+        udp_source: Param<{ UDP_SOURCE.swap_bytes() as usize }, 16>,
+        udp_port: Param<{ UDP_PORT.swap_bytes() as usize }, 16>,
+        opcode: Param<{ OPCODE_SEND as usize }, 8>,
+        partition_key: Param<{ PARTITION_KEY.swap_bytes() as usize }, 16>,
+        /// Their part of the IPv4 checksum.
+        header_sum: Param<HEADER_SUM, 16>,
+        /// Bytes of the IPv4 header.
+        ip_header: Param<{ UDP_OFFSET - IP_OFFSET }, 16>,
+        /// From it on, of an acknowledgement without echo.
+        short_length: Param<{ BODY_OFFSET - IP_OFFSET + ACK_LEN[0] + ICRC_LEN }, 16>,
     }
 }
 
@@ -268,18 +299,18 @@ impl Logic for XudTxItems {
             }
         }
 
-        // Lengths, and the checksum: length, nodes, and 0x4500 + 0x4000 + 0x4011 + 2 * 0x0a00 = 0xd911.
+        // Lengths, and the checksum: length, nodes, and what never changes.
         self.pad.d.next = bits::<2>(0) - self.total.q.val().get_bits::<2>(0);
         self.pieces.d.next = (self.total.q.val() + 3).get_bits::<11>(2);
         self.ip_length.d.next =
             bit_cast::<16, 11>((self.total.q.val() + 3).get_bits::<11>(2) + 15) << 2;
         if self.short.q.val() {
-            self.ip_length.d.next = 48.into();
+            self.ip_length.d.next = self.short_length.val();
         }
-        self.udp_length.d.next = self.ip_length.q.val() - 20;
+        self.udp_length.d.next = self.ip_length.q.val() - self.ip_header.val();
         self.sum_nodes.d.next =
             bit_cast::<17, 16>(self.node.q.val()) + bit_cast::<17, 16>(self.cfg_node.val());
-        self.sum_length.d.next = self.ip_length.q.val() + 0xd911;
+        self.sum_length.d.next = self.ip_length.q.val() + self.header_sum.val();
         self.sum.d.next = bit_cast::<18, 17>(self.sum_nodes.q.val())
             + bit_cast::<18, 16>(self.sum_length.q.val());
         self.folded.d.next = bit_cast::<17, 16>(self.sum.q.val().get_bits::<16>(0))
@@ -389,36 +420,36 @@ impl Logic for XudTxItems {
         self.node_first.next = (self.node.q.val() >> 8) | (self.node.q.val() << 8);
         self.own_first.next = (self.cfg_node.val() >> 8) | (self.cfg_node.val() << 8);
         // MACs.
-        self.mux.s[0].next =
-            (bit_cast::<64, 16>(self.node_first.val()) << 32) | (bits::<64>(2) << 48) | 2;
+        self.mux.s[0].next = (bit_cast::<64, 16>(self.node_first.val()) << 32)
+            | (bit_cast::<64, 8>(self.mac.val()) << 48)
+            | bit_cast::<64, 8>(self.mac.val());
         // MAC, ethertype, IPv4 version and header length.
         self.mux.s[1].next = (bit_cast::<64, 16>(self.own_first.val()) << 16)
-            | (bits::<64>(0x08) << 32)
-            | (bits::<64>(0x45) << 48);
+            | (bit_cast::<64, 16>(self.ethertype.val()) << 32)
+            | (bit_cast::<64, 8>(self.ip_version.val()) << 48);
         // Length, don't fragment, time to live 64, protocol 17.
         self.mux.s[2].next = bit_cast::<64, 8>(self.ip_length.q.val().get_bits::<8>(8))
             | (bit_cast::<64, 8>(self.ip_length.q.val().get_bits::<8>(0)) << 8)
-            | (bits::<64>(0x40) << 32)
-            | (bits::<64>(64) << 48)
-            | (bits::<64>(17) << 56);
+            | (bit_cast::<64, 16>(self.ip_flags.val()) << 32)
+            | (bit_cast::<64, 8>(self.ip_ttl.val()) << 48)
+            | (bit_cast::<64, 8>(self.ip_protocol.val()) << 56);
         // Checksum, source address, half of the destination address.
         self.mux.s[3].next = bit_cast::<64, 8>(self.checksum.val().get_bits::<8>(8))
             | (bit_cast::<64, 8>(self.checksum.val().get_bits::<8>(0)) << 8)
-            | (bits::<64>(10) << 16)
+            | (bit_cast::<64, 8>(self.ip_net.val()) << 16)
             | (bit_cast::<64, 16>(self.own_first.val()) << 32)
-            | (bits::<64>(10) << 48);
-        // The other half, UDP ports (source 0xc000 and 14 bits of the node), length.
+            | (bit_cast::<64, 8>(self.ip_net.val()) << 48);
+        // The other half, UDP ports (source: 14 bits of the node), length.
         self.mux.s[4].next = bit_cast::<64, 16>(self.node_first.val())
-            | (bit_cast::<64, 16>(self.own_first.val() | 0xc0) << 16)
-            | (bits::<64>(0x12) << 32)
-            | (bits::<64>(0xb7) << 40)
+            | (bit_cast::<64, 16>(self.own_first.val() | self.udp_source.val()) << 16)
+            | (bit_cast::<64, 16>(self.udp_port.val()) << 32)
             | (bit_cast::<64, 8>(self.udp_length.q.val().get_bits::<8>(8)) << 48)
             | (bit_cast::<64, 8>(self.udp_length.q.val().get_bits::<8>(0)) << 56);
         // BTH: opcode, pad count, partition key, queue pair.
         self.mux.s[5].next = (bit_cast::<64, 1>(self.ack.q.val().into()) << 16)
-            | (bits::<64>(0xd0) << 16)
+            | (bit_cast::<64, 8>(self.opcode.val()) << 16)
             | (bit_cast::<64, 2>(self.pad.q.val()) << 28)
-            | (bits::<64>(0xffff) << 32)
+            | (bit_cast::<64, 16>(self.partition_key.val()) << 32)
             | (bit_cast::<64, 8>(self.peer.q.val().get_bits::<8>(16)) << 56);
         // Queue pair, packet number, body.
         self.mux.s[6].next = bit_cast::<64, 8>(self.peer.q.val().get_bits::<8>(8))
