@@ -5,7 +5,7 @@
 // One that waits may leave once there were as many s_landed as its place among those that wait:
 // its completion is ordered in host memory (XUD-4). The two kinds take turns. A syndrome of 0
 // waits like any other, but nothing is sent.
-// Latency: 5 clocks from s_valid or s_landed to m_ak_valid; an acknowledgement each 4 clocks.
+// Latency: 6 clocks from s_valid or s_landed to m_ak_valid; an acknowledgement each 5 clocks.
 // B = A + 1.
 //
 // Sizes: d = 64.
@@ -58,11 +58,11 @@ module card_recv_acks_d64 (
     reg  [6:0] now_count_reg;     // Those that leave at once; those that wait and have landed; all.
     reg  [6:0] landed_count_reg;
     reg  [6:0] count_reg;
-    reg  [1:0] step_reg;          // Clocks since a word was chosen; 0: none is.
+    reg  [2:0] step_reg;          // Clocks since a word was chosen; 0: none is.
     reg  of_wait_reg;             // The word chosen is of those that wait; so was the last one.
+    reg  silent_reg;              // It says nothing: its completion was all that it waited for.
 
     // Signals
-    wire silent;
     wire shown;
     wire taken;
     wire now_push;
@@ -90,10 +90,9 @@ module card_recv_acks_d64 (
     assign wait_push = s_valid & s_lands;
     assign words_wr_addr = s_lands ? ({1'b0, wait_tail_reg} | DEPTH) : {1'b0, now_tail_reg};
     assign words_rd_addr = of_wait_reg ? ({1'b0, wait_head_reg} | DEPTH) : {1'b0, now_head_reg};
-    assign shown = &step_reg;
-    assign silent = !(|words_rd_data[71:64]);
-    assign m_ak_valid = shown & !silent;
-    assign taken = shown & (m_ak_ready | silent);
+    assign shown = step_reg[2];
+    assign m_ak_valid = shown & !silent_reg;
+    assign taken = shown & (m_ak_ready | silent_reg);
     assign now_pop = taken & !of_wait_reg;
     assign wait_pop = taken & of_wait_reg;
     assign m_ak_node = words_rd_data[15:0];
@@ -116,25 +115,28 @@ module card_recv_acks_d64 (
         now_count_reg = 7'd0;
         landed_count_reg = 7'd0;
         count_reg = 7'd0;
-        step_reg = 2'd0;
+        step_reg = 3'd0;
         of_wait_reg = 1'b0;
+        silent_reg = 1'b0;
     end
 
     always @(posedge clk) begin
+        silent_reg <= !(|words_rd_data[71:64]);
+
         if ((|step_reg) & !shown) begin
-            step_reg <= step_reg + 2'd1;
+            step_reg <= step_reg + 3'd1;
         end
         if (!(|step_reg)) begin
             if ((|landed_count_reg) & (!of_wait_reg | !(|now_count_reg))) begin
                 of_wait_reg <= 1'b1;
-                step_reg <= 2'd1;
+                step_reg <= 3'd1;
             end else if (|now_count_reg) begin
                 of_wait_reg <= 1'b0;
-                step_reg <= 2'd1;
+                step_reg <= 3'd1;
             end
         end
         if (taken) begin
-            step_reg <= 2'd0;
+            step_reg <= 3'd0;
         end
 
         if (now_push) begin
@@ -182,7 +184,7 @@ module card_recv_acks_d64 (
             now_count_reg <= 7'd0;
             landed_count_reg <= 7'd0;
             count_reg <= 7'd0;
-            step_reg <= 2'd0;
+            step_reg <= 3'd0;
             of_wait_reg <= 1'b0;
         end
     end

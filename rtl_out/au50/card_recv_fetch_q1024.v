@@ -3,16 +3,17 @@
 // Reads receive requests of all queue pairs ahead, up to 16 of each, in bursts of up to 4 that
 // end at multiples of 4 (so at the ring's end at the latest). A burst is read when the cache has
 // room for all of it, or else for 2.
-// Queue pairs that want a burst take turns of 12 clocks (7 from the second queue), at most one
+// Queue pairs that want a burst take turns of 13 clocks (8 from the second queue), at most one
 // burst each; up to 15 bursts are under way. Two queues hold their numbers, each queue pair at
 // most once in each: one for doorbells (s_want_*), one for requests that were taken (s_kick_*,
 // with every second one of a queue pair) and for those that want one burst more. Who leaves a
 // queue is marked as such before its indices are read, so nothing that happens meanwhile is lost.
 // While nobody waits, a kick is a turn at once.
 // Steps: 0 choose; 1 unmarked, tables; 2 to 6 wait for doorbells that saw the old mark; 7 block
-// RAM arrays; 8 RAM outputs; 9 size of the burst; 10 room; 11 m_rd_*, written back. A kick reads
-// the tables in steps 1 to 3 and ends, or goes on with step 9. A turn begins anew if a queue pair
-// was cleared just before, as not all tables are cleared in the same clock.
+// RAM arrays; 8 RAM outputs; 9 size of the burst; 10 room; 11 m_rd_*; in the clock after it the
+// index is written back. A kick reads the tables in steps 1 to 3 and ends, or goes on with step 9.
+// A turn begins anew if a queue pair was cleared just before, as not all tables are cleared in the
+// same clock.
 //
 // Sizes: q = 1024.
 //
@@ -87,6 +88,9 @@ module card_recv_fetch_q1024 (
     reg  [9:0] qpn_reg;
     reg  mark_reg;
     reg  [3:0] unsettled_reg;  // Clocks until all tables are cleared alike.
+    reg  [15:0] count_reg;     // Requests ever asked for, and with the burst; these are written.
+    reg  [15:0] sum_reg;
+    reg  put_reg;
     reg  [3:0] flying_reg;     // Reads under way.
     // Step 9 on: requests not asked for, asked for and not taken, the next index in the ring, up to
     // the end of the burst, the ring may be read.
@@ -254,7 +258,7 @@ module card_recv_fetch_q1024 (
 
     // Combinational logic
     assign shapes_wr_data = {1'b0, cfg_log} | {cfg_reads, 4'd0};
-    assign begin_sig = !(|step_reg);
+    assign begin_sig = !(|step_reg) & !put_reg;
     assign open = !hold & !s_failed & !(&flying_reg) & !rd_valid_reg;
     assign can_turn = begin_sig & !kicks_m_valid & open;
     assign pick_want = wants_m_valid & (!again_m_valid | !is_want_reg);
@@ -283,7 +287,8 @@ module card_recv_fetch_q1024 (
                 is_kick_next = 1'b1;
                 step_next = 4'd1;
             end
-        end else begin
+        end
+        if (|step_reg) begin
             step_next = step_reg + 4'd1;
         end
         if ((step_reg == 4'd1) & !is_want_reg & !is_kick_reg) begin
@@ -332,11 +337,11 @@ module card_recv_fetch_q1024 (
     assign length = {1'b0, used_reg} + {3'd0, burst_reg};
     assign fits = length <= 6'd16;
     assign commit = (step_reg == 4'd11) & !cfg_clear;
-    assign asked_wr_en = (commit & go_reg) | cfg_clear;
+    assign asked_wr_en = put_reg | cfg_clear;
 
     always @(*) begin
         asked_wr_addr = qpn_reg;
-        asked_wr_data = asked_rd_data + {13'd0, burst_reg};
+        asked_wr_data = sum_reg;
         if (cfg_clear) begin
             asked_wr_addr = cfg_qpn;
             asked_wr_data = 16'd0;
@@ -360,7 +365,7 @@ module card_recv_fetch_q1024 (
         end
     end
 
-    assign idle = begin_sig & !turn & !rd_valid_reg & !(|flying_reg);
+    assign idle = begin_sig & !put_reg & !turn & !rd_valid_reg & !(|flying_reg);
 
     // Clocked logic
     initial begin
@@ -370,6 +375,9 @@ module card_recv_fetch_q1024 (
         qpn_reg = 10'd0;
         mark_reg = 1'b0;
         unsettled_reg = 4'd0;
+        count_reg = 16'd0;
+        sum_reg = 16'd0;
+        put_reg = 1'b0;
         flying_reg = 4'd0;
         ahead_reg = 16'd0;
         used_reg = 5'd0;
@@ -412,6 +420,15 @@ module card_recv_fetch_q1024 (
             unsettled_reg <= 4'hf;
         end
 
+        count_reg <= asked_rd_data;
+
+        sum_reg <= count_reg + {13'd0, burst_reg};
+        put_reg <= commit & go_reg;
+        if (put_reg & cfg_clear) begin
+            put_reg <= 1'b1;
+            sum_reg <= sum_reg;
+        end
+
         if (m_rd_ready) begin
             rd_valid_reg <= 1'b0;
         end
@@ -419,7 +436,7 @@ module card_recv_fetch_q1024 (
             rd_valid_reg <= 1'b1;
             rd_addr_reg <= {32'd0, low_reg[31:0]} | {high_reg, 32'd0};
             rd_len_reg <= {5'd0, burst_reg, 5'd0};
-            rd_ctx_reg <= {12'd0, asked_rd_data[3:0]} | {2'd0, qpn_reg, 4'd0} | 16'h8000;
+            rd_ctx_reg <= {12'd0, count_reg[3:0]} | {2'd0, qpn_reg, 4'd0} | 16'h8000;
         end
 
         if (commit & go_reg & !s_done) begin
@@ -443,6 +460,7 @@ module card_recv_fetch_q1024 (
             is_kick_reg <= 1'b0;
             is_want_reg <= 1'b0;
             unsettled_reg <= 4'd0;
+            put_reg <= 1'b0;
             flying_reg <= 4'd0;
             rd_valid_reg <= 1'b0;
         end

@@ -1,14 +1,14 @@
 // card_send_entry_q1024
 //
-// Takes the words of work requests, keeps up to 16 work requests of eight words each in block
-// RAM, and checks the oldest one: 13 clocks each. The work request that s_* names is the oldest
-// one fetched.
+// Takes the words of work requests, keeps up to 16 work requests of eight words each in
+// block RAM, and checks the oldest one: 13 clocks each. The work request that s_* names is
+// the oldest one fetched.
 // One word a clock goes to the fields, past the RAM if none waits there; after word 3 the
 // region is looked up, and its answer, 6 clocks later, is the last thing needed. Latency: 4
 // clocks from the last word at s_wq_* to m_valid, 7 if the words waited.
-// Stages: 1 word registered, 2 to 3 read from the RAM, 4 in its field, 5 to 6 compared, 7 outcome.
-// A work request that could not be read ends its queue pair: what comes of it later is dropped,
-// as is what comes in the state Error.
+// Stages: 1 word registered, 2 to 3 read from the RAM, 4 in its field, 5 to 6 compared, 7
+// outcome. A work request that could not be read ends its queue pair: what comes of it later
+// is dropped, as is what comes in the state Error.
 //
 // Sizes: q = 1024.
 //
@@ -83,12 +83,14 @@ module card_send_entry_q1024 (
 );
 
     // Constants
-    localparam [4:0] HEAD_MAX        = 5'd16;
-    localparam [7:0] SEND            = 8'd1;
+    localparam [4:0] HEAD_MAX        = 5'd16;  // Longest head.
+    localparam [7:0] SEND            = 8'd1;  // Opcodes.
     localparam [7:0] WRITE           = 8'd2;
     localparam [7:0] READ            = 8'd3;
     localparam [7:0] CHANGE          = 8'd4;
-    localparam [7:0] LENGTH_CODE     = 8'd8;
+    localparam [7:0] ONE_SIDED       = 8'd24;  // Version and flags of a one-sided frame.
+    localparam [12:0] OPERANDS       = 13'd16;  // Bytes of an atomic's operands.
+    localparam [7:0] LENGTH_CODE     = 8'd8;  // How work requests end.
     localparam [7:0] ADDRESS_CODE    = 8'd9;
     localparam [7:0] OPCODE_CODE     = 8'd15;
     localparam [7:0] PROTECTION_CODE = 8'd14;
@@ -405,7 +407,7 @@ module card_send_entry_q1024 (
         atomic_reg <= opcode_reg == CHANGE;
 
         no_such_length_reg <= (reads_reg & !(|length_reg))
-            | (atomic_reg & (length_reg != 13'd16));
+            | (atomic_reg & (length_reg != OPERANDS));
 
         bad_opcode_reg <= (opcode_reg != SEND)
             & (opcode_reg != WRITE)
@@ -414,7 +416,7 @@ module card_send_entry_q1024 (
 
         bad_flags_reg <= (|vf_reg[7:5])
             | (vf_reg[3] != (opcode_reg != SEND))
-            | (vf_reg[3] & ((vf_reg != 8'd24) | (head_len_reg != HEAD_MAX)))
+            | (vf_reg[3] & ((vf_reg != ONE_SIDED) | (head_len_reg != HEAD_MAX)))
             | (!vf_reg[4] & ((|vf_reg[2:0]) | (|epoch_reg)));
 
         code_reg <= 8'd0;

@@ -3,16 +3,12 @@
 // States of 32 tags: free, in use (until its words are delivered), waiting for completions, failed,
 // late.
 // Tags are given out in turn, at most one in 2 clocks. A tag whose read was given up (timeout,
-// wrong completion,
-// function-level reset) is late: it is passed over until the last completion of that read has come,
-// or until
-// more than twice the timeout has passed since the read, whichever is first. A completer has failed
-// if it has not
-// answered by the timeout; it has as long again for what is on its way. Only a completion that is
-// later than that,
-// and has the byte count and address expected by then, could be taken for that of another read.
-// Without a timeout
-// that is 131,071 ticks of 64 clocks.
+// wrong completion, function-level reset) is late: it is passed over until the last completion of
+// that read has come, or until more than twice the timeout has passed since the read, whichever is
+// first. A completer has failed if it has not answered by the timeout; it has as long again for
+// what is on its way. Only a completion that is later than that, and has the byte count and address
+// expected by then, could be taken for that of another read. Without a timeout that is 131,071
+// ticks of 64 clocks.
 // Stages: take 1 registered, 2 in the states. Timeouts: each tag is looked at once a tick; 2 clocks
 // to tmo_valid.
 //
@@ -75,6 +71,9 @@ module dma_tags (
     reg  [31:0] late_reg;
     reg  [4:0] turn_reg;     // The tag whose turn it is; it is free.
     reg  free_reg;
+    reg  in_use_reg;         // It is in use, of those too late, as known one clock after its turn came.
+    reg  is_late_reg;
+    reg  known_reg;
     reg  t_valid_reg;        // The tag that was taken in the clock before.
     reg  [4:0] t_slot_reg;
     reg  t_failed_reg;
@@ -89,6 +88,7 @@ module dma_tags (
     reg  b_old_reg;
 
     // Signals
+    wire on;
     wire [31:0] take_mask;
     wire [31:0] end_mask;
     wire [31:0] tmo_mask;
@@ -102,8 +102,8 @@ module dma_tags (
     wire [31:0] late_next;
     wire [15:0] half_age;
     wire [16:0] began_rd_data;
-    wire [31:0] free_next_shifted;
-    wire [31:0] turn_next_shifted;
+    wire [31:0] in_use_next_shifted;
+    wire [31:0] is_late_next_shifted;
     wire [31:0] a_waits_next_shifted;
     wire [31:0] a_late_next_shifted;
     wire [31:0] look_waits_shifted;
@@ -122,8 +122,8 @@ module dma_tags (
     );
 
     // Combinational logic
-    assign free_next_shifted = (busy_reg | late_reg) >> turn_reg;
-    assign turn_next_shifted = late_reg >> turn_reg;
+    assign in_use_next_shifted = (busy_reg | late_reg) >> turn_reg;
+    assign is_late_next_shifted = late_reg >> turn_reg;
     assign a_waits_next_shifted = waits_reg >> clocks_reg[5:1];
     assign a_late_next_shifted = late_reg >> clocks_reg[5:1];
     assign look_waits_shifted = waits_reg >> look_slot;
@@ -132,6 +132,7 @@ module dma_tags (
     assign want_failed_shifted = failed_reg >> want_slot;
     assign m_free = free_reg;
     assign m_slot = turn_reg;
+    assign on = take | (known_reg & is_late_reg);
     assign half_age = a_age_reg[16:1];
     assign tmo_valid = b_over_reg;
     assign tmo_slot = b_slot_reg;
@@ -159,6 +160,9 @@ module dma_tags (
         late_reg = 32'd0;
         turn_reg = 5'd0;
         free_reg = 1'b0;
+        in_use_reg = 1'b0;
+        is_late_reg = 1'b0;
+        known_reg = 1'b0;
         t_valid_reg = 1'b0;
         t_slot_reg = 5'd0;
         t_failed_reg = 1'b0;
@@ -174,10 +178,14 @@ module dma_tags (
     end
 
     always @(posedge clk) begin
-        free_reg <= !free_next_shifted[0] & !take;
-        if (take | turn_next_shifted[0]) begin
+        in_use_reg <= in_use_next_shifted[0];
+        is_late_reg <= is_late_next_shifted[0];
+
+        known_reg <= 1'b1;
+        free_reg <= known_reg & !in_use_reg & !on;
+        if (on) begin
             turn_reg <= turn_reg + 5'd1;
-            free_reg <= 1'b0;
+            known_reg <= 1'b0;
         end
         waits_reg <= waits_next;
         late_reg <= late_next;
@@ -196,6 +204,7 @@ module dma_tags (
             end
             busy_reg <= 32'd0;
             free_reg <= 1'b0;
+            known_reg <= 1'b0;
         end
 
         clocks_reg <= clocks_reg + 6'd1;
@@ -230,6 +239,7 @@ module dma_tags (
             late_reg <= 32'd0;
             turn_reg <= 5'd0;
             free_reg <= 1'b0;
+            known_reg <= 1'b0;
             t_valid_reg <= 1'b0;
             clocks_reg <= 6'd0;
             tick_reg <= 17'd0;
@@ -239,7 +249,7 @@ module dma_tags (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, free_next_shifted[31:1], turn_next_shifted[31:1],
+    wire _unused = &{1'b0, in_use_next_shifted[31:1], is_late_next_shifted[31:1],
         a_waits_next_shifted[31:1], a_late_next_shifted[31:1], look_waits_shifted[31:1],
         look_late_shifted[31:1], want_done_shifted[31:1], want_failed_shifted[31:1]};
 

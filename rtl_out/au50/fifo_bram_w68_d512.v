@@ -127,12 +127,12 @@ module fifo_bram_w68_d512 (
 
         if (push & !pop) begin
             level_reg <= level_reg + 9'd1;
-            full_reg <= &level_reg;
         end
         if (pop & !push) begin
             level_reg <= level_reg - 9'd1;
-            full_reg <= 1'b0;
         end
+
+        full_reg <= !pop & (full_reg | (push & (&level_reg)));
 
         if (rst) begin
             tail_reg <= 9'd0;

@@ -2,15 +2,14 @@
 //
 // Accumulators of a reduction engine (8 descriptors of 4 words) and the lane that combines.
 // The accumulator is read with each word of a frame and written 11 clocks later. Frames are 11
-// clocks apart:
-// each word that the next one reads is just being written, and forwarded. REPSUM moves words and
-// reads them
-// three clocks later; there only the last is forwarded, if it has moved.
+// clocks apart: each word that the next one reads is just being written, and forwarded. REPSUM
+// moves words and reads them three clocks later; there only the last is forwarded, if it has
+// moved.
 // Clocks, counted from the first word of the frame (0):
-// 2 to 5 data words, operands registered 2, 3 REPSUM: distance of the two sums 5 to 8 REPSUM:
-// operands,
-// moved by the distance 6 record of the decision 8 source address 8 to 12 result code so far
-// 13 to 16 results written, result code of each word 18 words that are not zero.
+// 2 to 5 data words, operands registered 2, 3 REPSUM: distance of the two sums
+// 5 to 8 REPSUM: operands, moved by the distance 6 record of the decision
+// 8 source address 8 to 12 result code so far 13 to 16 results written, result code of
+// each word 18 words that are not zero.
 // q_rc and q_oflow show a code in the very clock in which it is written, q_data one
 // clock later, and w_* what was written.
 //
@@ -62,6 +61,18 @@ module red_accumulate_d8 (
     output wire [1:0]  q_oflow,       // Most significant word that overflowed (REPSUM).
     output wire [7:0]  q_m            // Weight of the top word (REPSUM).
 );
+
+    // Constants
+    localparam [5:0] OP_OR        = 6'd2;  // Operations.
+    localparam [5:0] OP_REPSUM    = 6'd48;
+    localparam [7:0] MINUS_INF    = 8'd125;  // Weights of special values.
+    localparam [7:0] PLUS_INF     = 8'd126;
+    localparam [7:0] NAN          = 8'd127;
+    localparam [3:0] INVALID      = 4'd4;  // Result codes.
+    localparam [3:0] INEXACT      = 4'd5;
+    localparam [3:0] INT_OVERFLOW = 4'd6;
+    localparam [3:0] OVER_COUNT   = 4'd7;
+    localparam [3:0] MISMATCH     = 4'd8;
 
     // Registers
     reg  t1_reg;                   // Clock k after the first word.
@@ -351,22 +362,22 @@ module red_accumulate_d8 (
     assign weights_q_wr_en = t6_reg & rec_combine_reg;
     assign sources_wr_en = t10_reg & rec_combine_reg & rec_first_reg;
     assign dropped_mask = ~(4'hf << rec_distance_reg);
-    assign small_over = t12_small_reg[3:0] == 4'd6;
+    assign small_over = t12_small_reg[3:0] == INT_OVERFLOW;
     assign small_kept = {1'b0, t12_small_reg[5:4]} >= rec_distance_reg;
-    assign small_rc = (rec_repsum_reg & small_over & !small_kept) ? 4'd5 : t12_small_reg[3:0];
+    assign small_rc = (rec_repsum_reg & small_over & !small_kept) ? INEXACT : t12_small_reg[3:0];
     assign base_rc = (small_rc > t12_large_reg[3:0]) ? small_rc : t12_large_reg[3:0];
 
     always @(*) begin
         base_repsum = base_rc;
-        if (rec_nan_reg & (base_rc < 4'd4)) begin
-            base_repsum = 4'd4;
+        if (rec_nan_reg & (base_rc < INVALID)) begin
+            base_repsum = INVALID;
         end
-        if (t12_inexact_reg & (base_rc < 4'd5)) begin
-            base_repsum = 4'd5;
+        if (t12_inexact_reg & (base_rc < INEXACT)) begin
+            base_repsum = INEXACT;
         end
     end
 
-    assign large_over = t12_large_reg[3:0] == 4'd6;
+    assign large_over = t12_large_reg[3:0] == INT_OVERFLOW;
     assign small_moves = small_over & small_kept;
     assign small_word = t12_small_reg[5:4] - rec_distance_reg[1:0];
 
@@ -380,7 +391,7 @@ module red_accumulate_d8 (
             start_word = b_word_reg;
         end
         if (rec_differs_reg) begin
-            start_rc = 4'd8;
+            start_rc = MISMATCH;
             start_any = 1'b0;
         end
         if (rec_keeps_reg) begin
@@ -424,7 +435,7 @@ module red_accumulate_d8 (
         live_any = over_any_reg;
         live_word = over_word_reg;
         if (counts_moved_reg
-            & (lane_m_code == 4'd6)
+            & (lane_m_code == INT_OVERFLOW)
             & (!over_any_reg | (place_reg[1:0] > over_word_reg))) begin
             live_any = 1'b1;
             live_word = place_reg[1:0];
@@ -572,7 +583,7 @@ module red_accumulate_d8 (
             l_a_reg <= lane_m_data;
         end
         if (m_load) begin
-            l_op_reg <= 6'd2;
+            l_op_reg <= OP_OR;
             l_a_reg <= 64'd0;
         end
 
@@ -602,13 +613,13 @@ module red_accumulate_d8 (
             t4_larger_reg <= larger;
             t4_offset_reg <= offset;
             t4_weight_reg <= t3_weight_reg;
-            t4_special_reg <= !t3_weight_reg[7] & (t3_weight_reg >= 8'd125);
+            t4_special_reg <= !t3_weight_reg[7] & (t3_weight_reg >= MINUS_INF);
             if (larger) begin
                 t4_weight_reg <= m_header[58:51];
-                t4_special_reg <= !m_header[58] & (m_header[58:51] >= 8'd125);
+                t4_special_reg <= !m_header[58] & (m_header[58:51] >= MINUS_INF);
             end
-            t4_nan_reg <= ((t3_weight_reg == 8'd126) & (m_header[58:51] == 8'd125))
-                | ((t3_weight_reg == 8'd125) & (m_header[58:51] == 8'd126));
+            t4_nan_reg <= ((t3_weight_reg == PLUS_INF) & (m_header[58:51] == MINUS_INF))
+                | ((t3_weight_reg == MINUS_INF) & (m_header[58:51] == PLUS_INF));
         end
 
         r_zero_reg <= t4_special_reg;
@@ -620,13 +631,13 @@ module red_accumulate_d8 (
             rec_differs_reg <= c_differs;
             rec_keeps_reg <= m_mismatched & !m_empty;
             rec_over_reg <= c_over;
-            rec_repsum_reg <= m_header[16:11] == 6'd48;
+            rec_repsum_reg <= m_header[16:11] == OP_REPSUM;
             rec_index_reg <= c_index;
             rec_onehot_reg <= c_onehot;
             rec_rc_reg <= m_header[50:47];
             rec_weight_reg <= t4_weight_reg;
             if (t4_nan_reg) begin
-                rec_weight_reg <= 8'd127;
+                rec_weight_reg <= NAN;
             end
             if (m_mismatched) begin
                 rec_weight_reg <= t3_weight_reg;
@@ -704,8 +715,8 @@ module red_accumulate_d8 (
         over_word_reg <= live_word;
         if (t12_reg) begin
             rc_reg <= start_rc;
-            if (rec_over_reg & (start_rc < 4'd7)) begin
-                rc_reg <= 4'd7;
+            if (rec_over_reg & (start_rc < OVER_COUNT)) begin
+                rc_reg <= OVER_COUNT;
             end
             over_any_reg <= start_any;
             over_word_reg <= start_word;

@@ -42,6 +42,11 @@ module red_flt_add (
     output wire [3:0]  m_code       // Its result code.
 );
 
+    // Constants
+    localparam [3:0] INVALID      = 4'd4;  // Result codes.
+    localparam [3:0] FLT_OVERFLOW = 4'd3;
+    localparam [63:0] DEFAULT_NAN = 64'h7ff8000000000000;  // NaN as a result.
+
     // Registers
     reg  s1_nan_reg;
     reg  s1_invalid_reg;
@@ -172,7 +177,7 @@ module red_flt_add (
     always @(*) begin
         special = 64'd0;
         if (s6_nan_reg) begin
-            special = 64'h7ff8000000000000;
+            special = DEFAULT_NAN;
         end else if (s6_inf_reg) begin
             special = 64'h7ff0000000000000;
         end else if (s6_largest_reg) begin
@@ -262,9 +267,9 @@ module red_flt_add (
 
         s6_code_reg <= 4'd0;
         if (s5_control_reg[6]) begin
-            s6_code_reg <= 4'd4;
+            s6_code_reg <= INVALID;
         end else if (s5_overflow_reg) begin
-            s6_code_reg <= 4'd3;
+            s6_code_reg <= FLT_OVERFLOW;
         end
 
         s6_sign_reg <= s5_control_reg[3];

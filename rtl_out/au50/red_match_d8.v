@@ -1,16 +1,15 @@
 // red_match_d8
 //
-// Descriptors of a reduction engine (8): finds the one a frame belongs to and decides what becomes
-// of
-// the frame and of the descriptor. One frame every 11 clocks; the words of a frame come one a
-// clock.
+// Descriptors of a reduction engine (8): finds the one a frame belongs to and decides what
+// becomes of the frame and of the descriptor. One frame every 11 clocks; the words of a frame
+// come one a clock.
 // Clocks, counted from the first word (0):
-// 0 compare with all descriptors 1 index 2 tables read, m_index 3 sequence and operation compared,
-// counts added, d_pass 4 decision 5 descriptor written, c_*, j_* 9 wait count comes 10, 11 timeout
-// chosen 12 timer set.
-// A tick starts a visit to all timers, one every two clocks. A descriptor that has expired closes
-// the engine to new
-// frames (room low) until the pipeline is empty, 40 clocks at most, and is then given up.
+// 0 compare with all descriptors 1 index 2 tables read, m_index 3 sequence and
+// operation compared, counts added, d_pass 4 decision 5 descriptor written, c_*, j_*
+// 9 wait count comes 10, 11 timeout chosen 12 timer set.
+// A tick starts a visit to all timers, one every two clocks. A descriptor that has expired
+// closes the engine to new frames (room low) until the pipeline is empty, 40 clocks at most,
+// and is then given up.
 //
 // Sizes: d = 8.
 //
@@ -95,6 +94,9 @@ module red_match_d8 (
     output wire [7:0]  used              // Descriptors in use, those included whose result waits to be sent.
 );
 
+    // Constants
+    localparam [19:0] COUNT_MAX = 20'hfffff;  // Largest count.
+
     // Registers
     reg  [63:0] keys_0_reg;       // Keys, VNIs and cookies.
     reg  [63:0] keys_1_reg;       // Keys, VNIs and cookies.
@@ -141,14 +143,15 @@ module red_match_d8 (
     reg  [7:0] free_first_reg;
     reg  [9:0] t3_seqno_reg;      // Clock 3.
     reg  [25:0] t3_tally_reg;
-    reg  [19:0] t3_wait_reg;
+    reg  [21:0] t3_missing_reg;   // Contributions still missing; two's complement.
     reg  t3_match_reg;
     reg  t3_pass_reg;
     reg  t4_same_reg;             // Clock 4.
     reg  t4_older_reg;
     reg  t4_differs_reg;
     reg  [20:0] t4_sum_reg;
-    reg  [19:0] t4_wait_reg;
+    reg  t4_reached_reg;          // With this frame there are as many as the wait count says; there are more.
+    reg  t4_over_reg;
     reg  [5:0] t4_op_reg;
     reg  t5_combine_reg;          // Clock 5. t5_marked: the result is op_mismatch from now on.
     reg  t5_pass_reg;
@@ -193,6 +196,9 @@ module red_match_d8 (
     wire [7:0] replaced;            // Descriptors whose values the frame would replace.
     wire [7:0] free;
     wire [9:0] behind;
+    wire [21:0] contribution;
+    wire [21:0] left;
+    wire [21:0] excess;
     wire up;                        // Decision.
     wire down;
     wire arms;
@@ -417,6 +423,9 @@ module red_match_d8 (
     assign free = ~valid_reg;
     assign d_pass = t3_pass_reg;
     assign behind = header_reg[9:0] - t3_seqno_reg;
+    assign contribution = {2'd0, header_reg[36:17]};
+    assign left = t3_missing_reg - contribution;
+    assign excess = contribution - t3_missing_reg;
     assign up = (kind_reg == 2'd1) & cfg_enable;
     assign down = (kind_reg == 2'd3) & cfg_enable;
     assign arms = header_reg[10];
@@ -586,14 +595,15 @@ module red_match_d8 (
         free_first_reg = 8'd0;
         t3_seqno_reg = 10'd0;
         t3_tally_reg = 26'd0;
-        t3_wait_reg = 20'd0;
+        t3_missing_reg = 22'd0;
         t3_match_reg = 1'b0;
         t3_pass_reg = 1'b0;
         t4_same_reg = 1'b0;
         t4_older_reg = 1'b0;
         t4_differs_reg = 1'b0;
         t4_sum_reg = 21'd0;
-        t4_wait_reg = 20'd0;
+        t4_reached_reg = 1'b0;
+        t4_over_reg = 1'b0;
         t4_op_reg = 6'd0;
         t5_combine_reg = 1'b0;
         t5_pass_reg = 1'b0;
@@ -675,7 +685,7 @@ module red_match_d8 (
         t3_pass_reg <= t2_reg & (kind_reg == 2'd2);
         t3_seqno_reg <= seqnos_rd_data;
         t3_tally_reg <= tallies_rd_data;
-        t3_wait_reg <= waits_rd_data;
+        t3_missing_reg <= {2'd0, waits_rd_data} - {2'd0, tallies_rd_data[19:0]};
         t3_match_reg <= t2_any_reg & t2_vni_reg & t2_cookie_reg;
         t4_same_reg <= header_reg[9:0] == t3_seqno_reg;
         t4_older_reg <= behind[9];
@@ -686,13 +696,14 @@ module red_match_d8 (
             & (header_reg[16:11] != t3_tally_reg[25:20]);
 
         t4_sum_reg <= {1'b0, t3_tally_reg[19:0]} + {1'b0, header_reg[36:17]};
-        t4_wait_reg <= t3_wait_reg;
+        t4_reached_reg <= !excess[21];
+        t4_over_reg <= left[21];
         t4_op_reg <= t2_empty_reg ? header_reg[16:11] : t3_tally_reg[25:20];
         t5_combine_reg <= t4_reg & combine;
         t5_pass_reg <= t4_reg & pass;
         t5_arm_reg <= t4_reg & ((arm_new & free_any_reg) | arm_again);
         t5_release_reg <= t4_reg & release_sig;
-        t5_reached_reg <= t4_reg & combine & (t4_sum_reg >= {1'b0, t4_wait_reg});
+        t5_reached_reg <= t4_reg & combine & t4_reached_reg;
 
         if (t4_reg) begin
             t5_event_reg <= event_sig;
@@ -701,10 +712,10 @@ module red_match_d8 (
             t5_first_reg <= t2_empty_reg;
             t5_differs_reg <= t4_differs_reg;
             t5_marked_reg <= t4_differs_reg | header_reg[50];
-            t5_over_reg <= t4_sum_reg > {1'b0, t4_wait_reg};
+            t5_over_reg <= t4_over_reg;
             t5_count_reg <= t4_sum_reg[19:0];
             if (t4_sum_reg[20]) begin
-                t5_count_reg <= 20'hfffff;
+                t5_count_reg <= COUNT_MAX;
             end
             t5_op_reg <= t4_op_reg;
         end
@@ -849,7 +860,7 @@ module red_match_d8 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, behind[8:0]};
+    wire _unused = &{1'b0, behind[8:0], left[20:0], excess[20:0]};
 
 endmodule
 

@@ -122,6 +122,13 @@ module rw_window_w1024_r512 (
     output wire [15:0] mon_word              // First packet of that word, divided by B.
 );
 
+    // Constants
+    localparam [2:0] DATA          = 3'd0;  // Types of messages.
+    localparam [2:0] CONNECT       = 3'd4;
+    localparam [2:0] POLL_STATUS   = 3'd6;
+    localparam [2:0] ABORT_UNKNOWN = 3'd7;
+    localparam [3:0] STALE_WRITE   = 4'd10;  // Event of a write acknowledgement that is none.
+
     // Registers
     reg  open_reg;
     reg  [3:0] stale_reg;        // Acknowledgements that belong to no transfer and have not been counted.
@@ -436,10 +443,10 @@ module rw_window_w1024_r512 (
     assign waiting = (|rare_reg) | (|stale_reg);
     assign s_ready = open_reg;
     assign taken = s_valid & open_reg;
-    assign is_data = taken & !s_error & (s_type == 3'd0);
+    assign is_data = taken & !s_error & (s_type == DATA);
     assign is_control = taken
         & !s_error
-        & ((s_type == 3'd4) | (s_type == 3'd6) | (s_type == 3'd7));
+        & ((s_type == CONNECT) | (s_type == POLL_STATUS) | (s_type == ABORT_UNKNOWN));
     assign accept_s_valid = is_data | control_init_valid;
 
     always @(*) begin
@@ -475,7 +482,7 @@ module rw_window_w1024_r512 (
             event_sig = rare_reg;
             rare_next = 4'd0;
         end else if (|stale_reg) begin
-            event_sig = 4'd10;
+            event_sig = STALE_WRITE;
             if (!acks_stale) begin
                 stale_next = stale_reg - 4'd1;
             end else begin

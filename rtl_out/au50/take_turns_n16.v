@@ -1,8 +1,7 @@
 // take_turns_n16
 //
 // Takes turns over N requests: chooses the first one behind the one served last, or the first of
-// all if there
-// is none. Combinational, without a carry chain.
+// all if there is none. Combinational, without a carry chain.
 //
 // Sizes: n = 16.
 //

@@ -41,6 +41,23 @@ module xud_rx_header (
     output wire         bad_echo      // What follows the AETH is no echo.
 );
 
+    // Constants
+    localparam [15:0] ETHERTYPE     = 16'd2048;  // Fixed fields of the headers.
+    localparam [7:0] IP_VERSION     = 8'd69;
+    localparam [15:0] IP_FLAGS      = 16'h4000;
+    localparam [7:0] IP_PROTOCOL    = 8'd17;
+    localparam [15:0] UDP_PORT      = 16'd4791;
+    localparam [7:0] BTH_ZERO       = 8'd207;  // Bits of BTH byte 1 that are 0.
+    localparam [15:0] PARTITION_KEY = 16'hffff;
+    localparam [16:0] IP_OFFSET     = 17'd14;  // Bytes in front of the IPv4 header.
+    localparam [15:0] IP_HEADER     = 16'd20;  // Bytes of it.
+    localparam [3:0] XUD            = 4'd13;  // Upper half of XUD's opcodes.
+    localparam [3:0] ACK            = 4'd1;  // Lower half of an acknowledgement's.
+    localparam [7:0] OK_CODE        = 8'd31;  // What acknowledgements say.
+    localparam [7:0] RNR_CODE       = 8'd32;
+    localparam [2:0] NAK            = 3'd3;  // Upper 3 bits of a negative one.
+    localparam [31:0] NAKS          = 32'h1f0006;  // A bit for each code in the lower 5.
+
     // Registers
     reg  [15:0] ip_length_reg;     // Length fields: of IPv4; what UDP's must be; frame's.
     reg  [15:0] udp_length_reg;
@@ -65,6 +82,7 @@ module xud_rx_header (
     wire [3:0] version;
     wire [7:0] syndrome;
     wire no_syndrome;
+    wire [31:0] no_syndrome_shifted;
 
     byte_swap_w64 swap (
         .s (s_data),
@@ -79,17 +97,12 @@ module xud_rx_header (
     );
 
     // Combinational logic
+    assign no_syndrome_shifted = NAKS >> syndrome[4:0];
     assign version = text_reg[71:68];
     assign syndrome = text_reg[127:120];
-    assign no_syndrome = (syndrome != 8'd31)
-        & (syndrome != 8'd32)
-        & (syndrome != 8'd97)
-        & (syndrome != 8'd98)
-        & (syndrome != 8'd112)
-        & (syndrome != 8'd113)
-        & (syndrome != 8'd114)
-        & (syndrome != 8'd115)
-        & (syndrome != 8'd116);
+    assign no_syndrome = (syndrome != OK_CODE)
+        & (syndrome != RNR_CODE)
+        & ((syndrome[7:5] != NAK) | !no_syndrome_shifted[0]);
     assign node = from_reg;
     assign qpn = to_reg;
     assign psn = number_reg;
@@ -127,20 +140,24 @@ module xud_rx_header (
 
     always @(posedge clk) begin
         if (s_at[1]) begin
-            wrong_reg <= {7'd0, (word[31:16] != 16'd2048) | (word[15:8] != 8'd69), 1'b0};
+            wrong_reg <= {
+                7'd0,
+                (word[31:16] != ETHERTYPE) | (word[15:8] != IP_VERSION),
+                1'b0
+            };
         end
         if (s_at[2]) begin
             ip_length_reg <= word[63:48];
             wrong_reg <= {
                 wrong_reg[8:3],
-                (word[31:16] != 16'h4000) | (word[7:0] != 8'd17),
+                (word[31:16] != IP_FLAGS) | (word[7:0] != IP_PROTOCOL),
                 wrong_reg[1:0]
             };
         end
         if (s_at[4]) begin
             wrong_reg <= {
                 wrong_reg[8:5],
-                (word[31:16] != 16'd4791) | (word[15:0] != udp_length_reg),
+                (word[31:16] != UDP_PORT) | (word[15:0] != udp_length_reg),
                 wrong_reg[3:0]
             };
         end
@@ -150,7 +167,7 @@ module xud_rx_header (
             to_reg <= {word[7:0], 16'd0};
             wrong_reg <= {
                 wrong_reg[8:6],
-                ((word[39:32] & 8'd207) != 8'd0) | (word[31:16] != 16'hffff),
+                (|(word[39:32] & BTH_ZERO)) | (word[31:16] != PARTITION_KEY),
                 wrong_reg[4:0]
             };
         end
@@ -169,16 +186,16 @@ module xud_rx_header (
             text_reg <= {text_reg[127:48], 48'd0} | {80'd0, word[63:16]};
         end
 
-        udp_length_reg <= ip_length_reg - 16'd20;
-        frame_length_reg <= {1'b0, ip_length_reg} + 17'd14;
+        udp_length_reg <= ip_length_reg - IP_HEADER;
+        frame_length_reg <= {1'b0, ip_length_reg} + IP_OFFSET;
 
         if (s_at[3]) begin
             from_reg <= word[31:16];
         end
 
         wrong_any_reg <= |wrong_reg;
-        f_foreign_reg <= opcode_reg[7:4] != 4'd13;
-        f_ack_reg <= opcode_reg[3:0] == 4'd1;
+        f_foreign_reg <= opcode_reg[7:4] != XUD;
+        f_ack_reg <= opcode_reg[3:0] == ACK;
         f_unknown_reg <= opcode_reg[3:1] != 3'd0;
 
         f_request_reg <= (|version[3:1])
@@ -188,6 +205,9 @@ module xud_rx_header (
         f_aeth_reg <= no_syndrome | (text_reg[119:96] != number_reg);
         f_echo_reg <= (text_reg[7:4] != 4'd1) | (text_reg[3] & (|text_reg[2:0]));
     end
+
+    // Read by nothing; named here so that linters know it is meant
+    wire _unused = &{1'b0, no_syndrome_shifted[31:1]};
 
 endmodule
 

@@ -75,14 +75,30 @@ module xud_tx_items (
 );
 
     // Constants
-    localparam [2:0] PART_IDLE    = 3'd0;
-    localparam [2:0] PART_HEADER  = 3'd1;
-    localparam [2:0] PART_HEAD    = 3'd2;
-    localparam [2:0] PART_PAYLOAD = 3'd3;
-    localparam [2:0] PART_END     = 3'd4;
-    localparam [2:0] PART_FLUSH   = 3'd5;
+    // Fixed fields of the headers; those of two bytes have their first byte lowest.
+    localparam [7:0] MAC            = 8'd2;
+    localparam [15:0] ETHERTYPE     = 16'd8;
+    localparam [7:0] IP_VERSION     = 8'd69;
+    localparam [15:0] IP_FLAGS      = 16'd64;
+    localparam [7:0] IP_TTL         = 8'd64;
+    localparam [7:0] IP_PROTOCOL    = 8'd17;
+    localparam [7:0] IP_NET         = 8'd10;
+    localparam [15:0] UDP_SOURCE    = 16'd192;
+    localparam [15:0] UDP_PORT      = 16'hb712;
+    localparam [7:0] OPCODE         = 8'd208;
+    localparam [15:0] PARTITION_KEY = 16'hffff;
+    localparam [15:0] HEADER_SUM    = 16'hd911;  // Their part of the IPv4 checksum.
+    localparam [15:0] IP_HEADER     = 16'd20;  // Bytes of the IPv4 header.
+    localparam [15:0] SHORT_LENGTH  = 16'd48;  // From it on, of an acknowledgement without echo.
+    localparam [2:0] PART_IDLE      = 3'd0;
+    localparam [2:0] PART_HEADER    = 3'd1;
+    localparam [2:0] PART_HEAD      = 3'd2;
+    localparam [2:0] PART_PAYLOAD   = 3'd3;
+    localparam [2:0] PART_END       = 3'd4;
+    localparam [2:0] PART_FLUSH     = 3'd5;
 
     // Registers
+    (* fsm_encoding = "auto" *)
     reg  [2:0] part_reg;
     reg  [8:0] step_reg;         // The word of headers that is due, a bit each.
     reg  second_reg;             // The second half of the head is due.
@@ -112,7 +128,9 @@ module xud_tx_items (
     reg  begun_reg;              // Its payload has begun to come.
     reg  dropped_reg;            // It is not sent.
     reg  [10:0] pieces_reg;      // Pieces of 4 bytes of head and payload, rounded up.
-    reg  fails_room_reg;         // It has room for the failure of one more request.
+    reg  fails_room_reg;         // It has room for the failures of two more requests.
+    reg  failed_reg;             // A failure on its way there.
+    reg  [47:0] failure_reg;
     reg  [12:0] total_reg;       // Bytes of head and payload; pad; lengths of IPv4 and UDP.
     reg  [1:0] pad_reg;
     reg  [15:0] ip_length_reg;
@@ -166,11 +184,10 @@ module xud_tx_items (
     reg  payload_next;
     reg  begun_next;              // Its payload has begun to come.
     reg  dropped_next;            // It is not sent.
+    reg  failed_next;             // A failure on its way there.
     reg  [12:0] total_next;       // Bytes of head and payload; pad; lengths of IPv4 and UDP.
     reg  s2_valid_next;           // Stage 2: what is due: header words, halves of the head, payload.
-    reg  fails_s_valid;
     wire fails_s_ready;
-    wire [47:0] fails_s_data;
     wire [47:0] fails_m_data;
     wire [15:0] fails_count;
     wire [63:0] mux_s_0;
@@ -188,9 +205,9 @@ module xud_tx_items (
     fifo_reg_w48_d4 fails (
         .clk     (clk),
         .rst     (rst),
-        .s_valid (fails_s_valid),
+        .s_valid (failed_reg),
         .s_ready (fails_s_ready),
-        .s_data  (fails_s_data),
+        .s_data  (failure_reg),
         .m_valid (m_fail_valid),
         .m_ready (m_fail_ready),
         .m_data  (fails_m_data),
@@ -291,7 +308,7 @@ module xud_tx_items (
         choice = 12'd0;
         bytes = 4'd8;
         s2_valid_next = part_reg != PART_IDLE;
-        fails_s_valid = 1'b0;
+        failed_next = 1'b0;
         case (part_reg)
             PART_IDLE: begin
             end
@@ -332,7 +349,7 @@ module xud_tx_items (
                     if (s_pl_last) begin
                         part_next = PART_END;
                         dropped_next = s_pl_error;
-                        fails_s_valid = s_pl_error;
+                        failed_next = s_pl_error;
                     end
                 end else if (!begun_reg & a_valid_reg & room) begin
                     dropped_next = 1'b1;
@@ -364,7 +381,6 @@ module xud_tx_items (
     assign behind_head = payload_reg ? PART_PAYLOAD : PART_END;
     assign behind_header = (|head_len_reg) ? PART_HEAD : behind_head;
     assign s_pl_ready = part_reg == PART_PAYLOAD;
-    assign fails_s_data = {24'd0, psn_reg} | {body_reg[95:72], 24'd0};
     assign m_sure = (part_reg == PART_END) & !dropped_reg;
 
     always @(*) begin
@@ -381,28 +397,29 @@ module xud_tx_items (
     assign m_fail_qpn = fails_m_data[47:24];
     assign node_first = {8'd0, node_reg[15:8]} | {node_reg[7:0], 8'd0};
     assign own_first = {8'd0, cfg_node[15:8]} | {cfg_node[7:0], 8'd0};
-    assign mux_s_0 = {16'd0, node_first, 32'd0} | 64'h2000000000000 | 64'd2;
-    assign mux_s_1 = {32'd0, own_first, 16'd0} | 64'h800000000 | 64'h45000000000000;
+    assign mux_s_0 = {16'd0, node_first, 32'd0} | {8'd0, MAC, 48'd0} | {56'd0, MAC};
+    assign mux_s_1 = {32'd0, own_first, 16'd0}
+        | {16'd0, ETHERTYPE, 32'd0}
+        | {8'd0, IP_VERSION, 48'd0};
     assign mux_s_2 = {56'd0, ip_length_reg[15:8]}
         | {48'd0, ip_length_reg[7:0], 8'd0}
-        | 64'h4000000000
-        | 64'h40000000000000
-        | 64'h1100000000000000;
+        | {16'd0, IP_FLAGS, 32'd0}
+        | {8'd0, IP_TTL, 48'd0}
+        | {IP_PROTOCOL, 56'd0};
     assign mux_s_3 = {56'd0, checksum[15:8]}
         | {48'd0, checksum[7:0], 8'd0}
-        | 64'ha0000
+        | {40'd0, IP_NET, 16'd0}
         | {16'd0, own_first, 32'd0}
-        | 64'ha000000000000;
+        | {8'd0, IP_NET, 48'd0};
     assign mux_s_4 = {48'd0, node_first}
-        | {32'd0, own_first | 16'd192, 16'd0}
-        | 64'h1200000000
-        | 64'hb70000000000
+        | {32'd0, own_first | UDP_SOURCE, 16'd0}
+        | {16'd0, UDP_PORT, 32'd0}
         | {8'd0, udp_length_reg[15:8], 48'd0}
         | {udp_length_reg[7:0], 56'd0};
     assign mux_s_5 = {47'd0, ack_reg, 16'd0}
-        | 64'hd00000
+        | {40'd0, OPCODE, 16'd0}
         | {34'd0, pad_reg, 28'd0}
-        | 64'hffff00000000
+        | {16'd0, PARTITION_KEY, 32'd0}
         | {peer_reg[23:16], 56'd0};
     assign mux_s_6 = {56'd0, peer_reg[15:8]}
         | {48'd0, peer_reg[7:0], 8'd0}
@@ -449,6 +466,8 @@ module xud_tx_items (
         dropped_reg = 1'b0;
         pieces_reg = 11'd0;
         fails_room_reg = 1'b0;
+        failed_reg = 1'b0;
+        failure_reg = 48'd0;
         total_reg = 13'd0;
         pad_reg = 2'd0;
         ip_length_reg = 16'd0;
@@ -483,15 +502,20 @@ module xud_tx_items (
             a_body_reg <= s_ak_body;
         end
 
-        fails_room_reg <= fails_s_ready;
+        fails_room_reg <= !(|fails_count[2:1]);
         pad_reg <= 2'd0 - total_reg[1:0];
         pieces_reg <= pieces_next_sum[12:2];
-        ip_length_reg <= short_reg ? 16'd48 : {3'd0, pieces_next_sum[12:2] + 11'd15, 2'd0};
-        udp_length_reg <= ip_length_reg - 16'd20;
+
+        ip_length_reg <= short_reg
+            ? SHORT_LENGTH
+            : {3'd0, pieces_next_sum[12:2] + 11'd15, 2'd0};
+
+        udp_length_reg <= ip_length_reg - IP_HEADER;
         sum_nodes_reg <= {1'b0, node_reg} + {1'b0, cfg_node};
-        sum_length_reg <= ip_length_reg + 16'hd911;
+        sum_length_reg <= ip_length_reg + HEADER_SUM;
         sum_reg <= {1'b0, sum_nodes_reg} + {2'd0, sum_length_reg};
         folded_reg <= {1'b0, sum_reg[15:0]} + {15'd0, sum_reg[17:16]};
+        failure_reg <= {24'd0, psn_reg} | {body_reg[95:72], 24'd0};
         s2_choice_reg <= choice;
         s2_data_reg <= s_pl_data;
         s2_bytes_reg <= bytes;
@@ -524,6 +548,7 @@ module xud_tx_items (
         payload_reg <= payload_next;
         begun_reg <= begun_next;
         dropped_reg <= dropped_next;
+        failed_reg <= failed_next;
         total_reg <= total_next;
         s2_valid_reg <= s2_valid_next;
 
@@ -533,13 +558,14 @@ module xud_tx_items (
             a_valid_reg <= 1'b0;
             p_valid_reg <= 1'b0;
             fails_room_reg <= 1'b0;
+            failed_reg <= 1'b0;
             s2_valid_reg <= 1'b0;
             s3_valid_reg <= 1'b0;
         end
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, fails_count, pieces_next_sum[1:0]};
+    wire _unused = &{1'b0, fails_s_ready, fails_count[15:3], fails_count[0], pieces_next_sum[1:0]};
 
 endmodule
 

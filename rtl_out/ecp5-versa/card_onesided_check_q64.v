@@ -1,13 +1,10 @@
 // card_onesided_check_q64
 //
 // Checks a one-sided request (XUD-13), in this order, the first that fails decides: queue pair
-// there and in
-// ReadyToReceive or ReadyToSend (NAK), Q_Key (dropped in silence), 16 bytes up to the MTU (NAK),
-// operation (NAK), its
-// fields (NAK), window and epoch (NAK), number (behind: dropped, or, if it is the last one and the
-// same operation,
-// repeated; ahead: NAK). All that before anything is read or written: region and DMA come behind
-// it.
+// there and in ReadyToReceive or ReadyToSend (NAK), Q_Key (dropped in silence), 16 bytes up to
+// the MTU (NAK), operation (NAK), its fields (NAK), window and epoch (NAK), number (behind:
+// dropped, or, if it is the last one and the same operation, repeated; ahead: NAK). All that
+// before anything is read or written: region and DMA come behind it.
 // Latency: 3 clocks; it follows its inputs.
 // Stages: 1 fields compared, differences; 2 what they mean; 3 verdict.
 //
@@ -56,7 +53,16 @@ module card_onesided_check_q64 (
 );
 
     // Constants
-    localparam [7:0] QP_CODE     = 8'd113;
+    localparam [12:0] HEADER     = 13'd16;  // Bytes of the header.
+    localparam [12:0] ATOMIC_LEN = 13'd32;  // With the operands of an atomic.
+    localparam [7:0] OP_WRITE    = 8'd1;  // Operations.
+    localparam [7:0] OP_READ     = 8'd2;
+    localparam [7:0] OP_ADD      = 8'd3;
+    localparam [7:0] OP_SWAP     = 8'd4;
+    localparam [7:0] RE_READ     = 8'd130;  // Answers.
+    localparam [7:0] RE_ADD      = 8'd131;
+    localparam [7:0] RE_SWAP     = 8'd132;
+    localparam [7:0] QP_CODE     = 8'd113;  // What acknowledgements say.
     localparam [7:0] LENGTH_CODE = 8'd112;
     localparam [7:0] OPCODE_CODE = 8'd97;
     localparam [7:0] EPOCH_CODE  = 8'd114;
@@ -106,7 +112,7 @@ module card_onesided_check_q64 (
     wire [12:0] most;
 
     // Combinational logic
-    assign most = cfg_mtu - 13'd16;
+    assign most = cfg_mtu - HEADER;
     assign answer = answer_3_reg;
     assign write = write_3_reg;
     assign read = read_3_reg;
@@ -160,20 +166,20 @@ module card_onesided_check_q64 (
     always @(posedge clk) begin
         no_qp_reg <= (|{6'd0, qpn[23:6]}) | !receives;
         no_key_reg <= q_key != own_key;
-        short_reg <= len < 13'd16;
+        short_reg <= len < HEADER;
         over_reg <= len > cfg_mtu;
-        is_write_reg <= operation == 8'd1;
-        is_read_reg <= operation == 8'd2;
-        is_atomic_reg <= (operation == 8'd3) | (operation == 8'd4);
+        is_write_reg <= operation == OP_WRITE;
+        is_read_reg <= operation == OP_READ;
+        is_atomic_reg <= (operation == OP_ADD) | (operation == OP_SWAP);
 
-        is_answer_reg <= (operation == 8'd130)
-            | (operation == 8'd131)
-            | (operation == 8'd132);
+        is_answer_reg <= (operation == RE_READ)
+            | (operation == RE_ADD)
+            | (operation == RE_SWAP);
 
         reads_some_reg <= |to_read;
         reads_over_reg <= to_read > {11'd0, most};
-        bare_reg <= len == 13'd16;
-        whole_reg <= len == 13'd32;
+        bare_reg <= len == HEADER;
+        whole_reg <= len == ATOMIC_LEN;
         aligned_reg <= !(|address);
 
         no_window_reg <= (|win_id[15:8])

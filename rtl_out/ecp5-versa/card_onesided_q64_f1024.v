@@ -1,23 +1,17 @@
 // card_onesided_q64_f1024
 //
-// Both ends of one-sided operations (XUD-13). It takes the frames with the flag ONE_SIDED, one at a
-// time: requests
-// are checked, done and acknowledged or answered, answers are checked and written. Everything that
-// can refuse a
-// frame comes before the DMA. A window's number advances when its operation is done; of an atomic
-// the old value is
-// kept for one more asking.
-// The payload of a frame comes behind the payload of all requests of others that were taken before:
-// a frame begins
-// when that is gone, so that a write has its words at hand. What a READ finds is here wholly before
-// it is sent, so
-// that a failing read sends nothing.
-// All waits end: xud_tx and dma_write take what they are offered, dma_read answers in its time. Up
-// to 16
-// acknowledgements wait here; with no room for one a request is dropped.
+// Both ends of one-sided operations (XUD-13). It takes the frames with the flag ONE_SIDED, one
+// at a time: requests are checked, done and acknowledged or answered, answers are checked and
+// written. Everything that can refuse a frame comes before the DMA. A window's number advances
+// when its operation is done; of an atomic the old value is kept for one more asking.
+// The payload of a frame comes behind the payload of all requests of others that were taken
+// before: a frame begins when that is gone, so that a write has its words at hand. What a READ
+// finds is here wholly before it is sent, so that a failing read sends nothing.
+// All waits end: xud_tx and dma_write take what they are offered, dma_read answers in its time.
+// Up to 16 acknowledgements wait here; with no room for one a request is dropped.
 // Latency: as card_onesided_run. Stages: tables (card_onesided_tables), verdict
-// (card_onesided_check), steps
-// (card_onesided_run); queues of 512 words and 16 acknowledgements at the output.
+// (card_onesided_check), steps (card_onesided_run); queues of 512 words and 16 acknowledgements
+// at the output.
 //
 // Sizes: q = 64, f = 1024.
 //
@@ -110,7 +104,8 @@ module card_onesided_q64_f1024 (
     output wire [12:0]  m_rd_len,         // Bytes.
 
     // s_rd
-    input  wire         s_rd_valid,       // A word that was read; always taken.
+    // A word that was read, 3 clocks after the read was taken or later; always taken.
+    input  wire         s_rd_valid,
     input  wire [63:0]  s_rd_data,        // The word.
     input  wire [2:0]   s_rd_bytes,       // Bytes in it, less one.
     input  wire         s_rd_last,        // The last of its read.
@@ -186,8 +181,13 @@ module card_onesided_q64_f1024 (
     output wire         ev_local_error    // An answer that may not be written; pulse.
 );
 
+    // Constants
+    localparam [7:0] ANSWER_BIT = 8'd128;  // Bit of the operation that makes an answer of it.
+
     // Registers
-    reg  [15:0] node_reg;    // The frame.
+    reg  kept_reg;              // A word of it.
+    reg  [67:0] kept_word_reg;
+    reg  [15:0] node_reg;       // The frame.
     reg  [23:0] qpn_reg;
     reg  [23:0] psn_reg;
     reg  [31:0] q_key_reg;
@@ -196,7 +196,12 @@ module card_onesided_q64_f1024 (
     reg  [15:0] epoch_reg;
     reg  [31:0] msn_reg;
     reg  [12:0] len_reg;
-    reg  [5:0] others_reg;   // Payloads of others that are not gone.
+    reg  comes_reg;             // It is coming.
+    reg  [5:0] others_reg;      // Payloads of others that are not gone.
+    reg  other_reg;             // One began, one ended in the clock before.
+    reg  other_last_reg;
+    reg  took_reg;              // A frame was taken in the clock before; it has payload.
+    reg  took_some_reg;
     reg  idle_reg;
 
     // Signals
@@ -226,6 +231,7 @@ module card_onesided_q64_f1024 (
     wire run_go;
     wire run_take;
     wire run_idle;
+    wire run_pl_ready;
     wire [7:0] run_operation;
     wire [23:0] run_to_read;
     wire [2:0] run_address;
@@ -241,7 +247,6 @@ module card_onesided_q64_f1024 (
     wire [11:0] run_ev;
     wire found_rst;
     wire found_s_ready;
-    wire [67:0] found_s_data;
     wire found_m_valid;
     wire [67:0] found_m_data;
     wire found_almost_full;
@@ -251,6 +256,11 @@ module card_onesided_q64_f1024 (
     wire acks_m_valid;
     wire [159:0] acks_m_data;
     wire [15:0] acks_count;
+    wire payload_s_valid;
+    wire payload_s_ready;
+    wire [64:0] payload_s_data;
+    wire payload_m_valid;
+    wire [64:0] payload_m_data;
 
     card_onesided_tables_q64_f1024 tables (
         .clk           (clk),
@@ -336,11 +346,10 @@ module card_onesided_q64_f1024 (
         .take            (run_take),
         .some            (some),
         .idle            (run_idle),
-        .ours            (m_ours),
-        .pl_valid        (s_pl_valid),
-        .pl_ready        (s_pl_ready),
-        .pl_data         (s_pl_data),
-        .pl_last         (s_pl_last),
+        .pl_valid        (payload_m_valid),
+        .pl_ready        (run_pl_ready),
+        .pl_data         (payload_m_data[63:0]),
+        .pl_last         (payload_m_data[64]),
         .len             (len_reg),
         .restart         (cfg_valid),
         .operation       (run_operation),
@@ -403,9 +412,9 @@ module card_onesided_q64_f1024 (
     fifo_bram_w68_d512 found (
         .clk         (clk),
         .rst         (found_rst),
-        .s_valid     (run_keep),
+        .s_valid     (kept_reg),
         .s_ready     (found_s_ready),
-        .s_data      (found_s_data),
+        .s_data      (kept_word_reg),
         .m_valid     (found_m_valid),
         .m_ready     (m_pl_ready),
         .m_data      (found_m_data),
@@ -415,8 +424,7 @@ module card_onesided_q64_f1024 (
     );
 
     // Node 15:0, queue pair 39:16, PSN 63:40, syndrome 71:64, window 87:72, epoch 103:88, number
-    // 135:104, own queue
-    // pair 159:136.
+    // 135:104, own queue pair 159:136.
     fifo_reg_w160_d16 acks (
         .clk     (clk),
         .rst     (rst),
@@ -429,12 +437,28 @@ module card_onesided_q64_f1024 (
         .count   (acks_count)
     );
 
+    // Its payload, which comes next: data 63:0, last 64.
+    skid_buffer_w65 payload (
+        .clk     (clk),
+        .rst     (rst),
+        .s_valid (payload_s_valid),
+        .s_ready (payload_s_ready),
+        .s_data  (payload_s_data),
+        .m_valid (payload_m_valid),
+        .m_ready (run_pl_ready),
+        .m_data  (payload_m_data)
+    );
+
     // Combinational logic
     assign found_rst = rst | run_forget;
-    assign run_go = s_rq_valid & !hold & !(|others_reg) & tables_swept;
+    assign run_go = s_rq_valid & !hold & !other_reg & !(|others_reg) & tables_swept;
     assign some = |s_rq_len[12:4];
     assign s_rq_ready = run_take;
     assign s_rq_drop = !some;
+    assign m_ours = comes_reg;
+    assign payload_s_valid = s_pl_valid & comes_reg;
+    assign payload_s_data = {1'b0, s_pl_data} | {s_pl_last, 64'd0};
+    assign s_pl_ready = payload_s_ready & comes_reg;
     assign tables_next_expected = msn_reg + 32'd1;
     assign m_look_addr = run_m_look_addr;
     assign m_look_len = run_m_look_len;
@@ -442,7 +466,6 @@ module card_onesided_q64_f1024 (
     assign m_rd_len = run_m_look_len;
     assign m_wr_addr = run_m_look_addr;
     assign m_wr_len = run_m_look_len;
-    assign found_s_data = {4'd0, s_rd_data} | {1'b0, s_rd_bytes, 64'd0} | {s_rd_last, 67'd0};
     assign m_pl_valid = found_m_valid;
     assign m_pl_data = found_m_data[63:0];
     assign m_pl_bytes = found_m_data[66:64];
@@ -450,7 +473,7 @@ module card_onesided_q64_f1024 (
     assign run_sent = found_m_valid & found_m_data[67] & m_pl_ready;
     assign m_sd_head = {64'd0, run_old}
         | {29'd0, run_operation[2:0], 96'd0}
-        | 128'h80000000000000000000000000;
+        | {24'd0, ANSWER_BIT, 96'd0};
     assign m_node = node_reg;
     assign m_peer = src_reg;
     assign m_psn = psn_reg;
@@ -492,6 +515,8 @@ module card_onesided_q64_f1024 (
 
     // Clocked logic
     initial begin
+        kept_reg = 1'b0;
+        kept_word_reg = 68'd0;
         node_reg = 16'd0;
         qpn_reg = 24'd0;
         psn_reg = 24'd0;
@@ -501,15 +526,23 @@ module card_onesided_q64_f1024 (
         epoch_reg = 16'd0;
         msn_reg = 32'd0;
         len_reg = 13'd0;
+        comes_reg = 1'b0;
         others_reg = 6'd0;
+        other_reg = 1'b0;
+        other_last_reg = 1'b0;
+        took_reg = 1'b0;
+        took_some_reg = 1'b0;
         idle_reg = 1'b0;
     end
 
     always @(posedge clk) begin
-        if (s_other & !s_other_last) begin
+        other_reg <= s_other;
+        other_last_reg <= s_other_last;
+
+        if (other_reg & !other_last_reg) begin
             others_reg <= others_reg + 6'd1;
         end
-        if (s_other_last & !s_other) begin
+        if (other_last_reg & !other_reg) begin
             others_reg <= others_reg - 6'd1;
         end
 
@@ -525,10 +558,26 @@ module card_onesided_q64_f1024 (
             len_reg <= s_rq_len;
         end
 
+        if (s_pl_valid & s_pl_last & payload_s_ready) begin
+            comes_reg <= 1'b0;
+        end
+        if (took_reg & took_some_reg) begin
+            comes_reg <= 1'b1;
+        end
+
+        took_reg <= run_take;
+        took_some_reg <= some;
+        kept_reg <= run_keep;
+        kept_word_reg <= {4'd0, s_rd_data} | {1'b0, s_rd_bytes, 64'd0} | {s_rd_last, 67'd0};
         idle_reg <= run_idle & !acks_m_valid & tables_swept;
 
         if (rst) begin
+            kept_reg <= 1'b0;
+            comes_reg <= 1'b0;
             others_reg <= 6'd0;
+            other_reg <= 1'b0;
+            other_last_reg <= 1'b0;
+            took_reg <= 1'b0;
             idle_reg <= 1'b0;
         end
     end

@@ -1,11 +1,9 @@
 // card_onesided_tables_q64_f1024
 //
 // Contexts of the queue pairs, 256 windows, and where answers go: for each place in flight the
-// buffer of a READ or an
-// ATOMIC. All in block RAM, each with one reader.
+// buffer of a READ or an ATOMIC. All in block RAM, each with one reader.
 // Latency: 2 clocks from qpn, window or psn to the words; a word that is written meanwhile is not
-// reliable until 2
-// clocks behind the write. win_done 4 clocks after win_valid.
+// reliable until 2 clocks behind the write. win_done 4 clocks after win_valid.
 // After reset no queue pair receives and no window is open, once all have been visited, one a
 // clock.
 // Stages: 1 and 2 the memories.

@@ -5,11 +5,9 @@
 // decides, and changes: contexts go out as words, 10 clocks apart, regions at once. A refused
 // command changes nothing. Checks: command, index, arguments, state, in this order.
 // DESTROY_QP, CLEAR_REGION, OPEN_WINDOW and CLOSE_WINDOW raise hold and wait until idle has been
-// high for 16 clocks
-// without a break; DESTROY_QP then flushes the in-flight table, and waits alike once more for
-// completions that were on their way. If that takes more than 2^23 clocks in all, longer than any
-// read of
-// host memory, it is given up: not_idle.
+// high for 16 clocks without a break; DESTROY_QP then flushes the in-flight table, and waits alike
+// once more for completions that were on their way. If that takes more than 2^23 clocks in all,
+// longer than any read of host memory, it is given up: not_idle.
 // A ring that cannot be read sets its queue pair's state to Error, between commands and also
 // while one waits for idle. Up to 16 of each side are remembered.
 // Epochs outlive their queue pairs, and rst too unless forget is high.
@@ -155,6 +153,7 @@ module card_regs_command_q64_r256_f1024 (
     localparam [2:0] THEN_FINISH     = 3'd4;
 
     // Registers
+    (* fsm_encoding = "auto" *)
     reg  [4:0] state_reg;
     reg  [2:0] then_reg;
     reg  [17:0] sweep_reg;         // Entries cleared since reset.
@@ -166,13 +165,25 @@ module card_regs_command_q64_r256_f1024 (
     reg  [7:0] result_reg;
     reg  [31:0] value0_reg;
     reg  [15:0] value1_reg;
+    reg  is_create_reg;            // What it is, one clock later; it is looked at no sooner.
+    reg  is_modify_reg;
+    reg  is_set_reg;
+    reg  is_open_reg;
+    reg  ends_reg;                 // A region or window ends.
+    reg  is_advance_reg;
+    reg  is_query_reg;
+    reg  is_destroy_reg;
+    reg  of_region_reg;
+    reg  of_window_reg;
+    reg  unknown_reg;
     reg  [5:0] who_reg;            // Queue pair that is read or changed; it is one whose ring cannot be read.
     reg  serving_reg;
     reg  [47:0] word0_reg;
     reg  [15:0] oldest_reg;
     reg  [15:0] newest_reg;
     reg  [15:0] next_epoch_reg;
-    reg  [3:0] step_reg;           // Next argument; how many.
+    reg  [3:0] step_reg;           // Next argument; how many; one clock later.
+    reg  [3:0] last_reg;
     reg  [31:0] arg0_reg;          // Latest arguments, youngest first; the first one, the protection domain.
     reg  [31:0] arg1_reg;
     reg  [31:0] arg2_reg;
@@ -201,14 +212,7 @@ module card_regs_command_q64_r256_f1024 (
     wire [31:0] arg;
     reg  [3:0] arg_index;
     wire take_fatal;
-    wire is_create;
-    wire is_modify;
-    wire is_set;
-    wire is_open;
-    wire of_region;
-    wire of_window;
     wire [15:0] span;
-    reg  [3:0] last;
     reg  [31:0] forbidden;          // Bits that must be 0 in the latest argument; some was not.
     wire beyond;                    // It ends behind 2^64, the end of all addresses.
     wire [2:0] now;
@@ -230,7 +234,7 @@ module card_regs_command_q64_r256_f1024 (
     reg  [15:0] oldest_next;
     reg  [15:0] newest_next;
     reg  [15:0] next_epoch_next;
-    reg  [3:0] step_next;           // Next argument; how many.
+    reg  [3:0] step_next;           // Next argument; how many; one clock later.
     reg  [31:0] arg0_next;          // Latest arguments, youngest first; the first one, the protection domain.
     reg  [31:0] arg1_next;
     reg  [31:0] arg2_next;
@@ -402,7 +406,7 @@ module card_regs_command_q64_r256_f1024 (
         flush_out_next = 1'b0;
         win_out_next = 1'b0;
         fetching_next = 1'b0;
-        if (fetching_reg & (step_reg != last)) begin
+        if (fetching_reg & (step_reg != last_reg)) begin
             arg0_next = arg;
             arg1_next = arg0_reg;
             arg2_next = arg1_reg;
@@ -441,18 +445,18 @@ module card_regs_command_q64_r256_f1024 (
                 waited_next = 24'd0;
                 bad_next = 1'b0;
                 state_next = STATE_READ1;
-                if (of_region | of_window) begin
+                if (of_region_reg | of_window_reg) begin
                     state_next = STATE_FETCH;
                     fetching_next = 1'b1;
                 end
-                if ((of_region & (|{8'd0, index_reg[23:8]}))
-                    | (of_window & (|index_reg[23:8]))
-                    | (!of_region & !of_window & (|{6'd0, index_reg[23:6]}))) begin
+                if ((of_region_reg & (|{8'd0, index_reg[23:8]}))
+                    | (of_window_reg & (|index_reg[23:8]))
+                    | (!of_region_reg & !of_window_reg & (|{6'd0, index_reg[23:6]}))) begin
                     result_next = BAD_INDEX;
                     state_next = STATE_FINISH;
                     fetching_next = 1'b0;
                 end
-                if ((code_reg == 8'd0) | (code_reg > CLOSE_WINDOW)) begin
+                if (unknown_reg) begin
                     result_next = BAD_COMMAND;
                     state_next = STATE_FINISH;
                     fetching_next = 1'b0;
@@ -469,7 +473,7 @@ module card_regs_command_q64_r256_f1024 (
                 oldest_next = contexts_rd_data[63:48];
                 newest_next = contexts_rd_data[79:64];
                 state_next = STATE_FETCH;
-                fetching_next = !serving_reg & !flushed_reg & !is_open;
+                fetching_next = !serving_reg & !flushed_reg & !is_open_reg;
                 if (serving_reg) begin
                     word0_next = (contexts_rd_data[47:0] & KEEP) | {45'd0, ERROR};
                     state_next = STATE_SHAPE;
@@ -483,12 +487,12 @@ module card_regs_command_q64_r256_f1024 (
                 end else if (flushed_reg) begin
                     word0_next = 48'd0;
                     state_next = STATE_SHAPE;
-                end else if (is_open) begin
+                end else if (is_open_reg) begin
                     state_next = STATE_DECIDE;
                 end
             end
             STATE_FETCH: begin
-                if (step_reg != last) begin
+                if (step_reg != last_reg) begin
                     fetching_next = 1'b1;
                     step_next = step_reg + 4'd1;
                 end else begin
@@ -500,11 +504,11 @@ module card_regs_command_q64_r256_f1024 (
                 end
                 if (step_reg == 4'd1) begin
                     first_next = arg0_reg;
-                    if (is_open & (|{6'd0, arg0_reg[31:6]})) begin
+                    if (is_open_reg & (|{6'd0, arg0_reg[31:6]})) begin
                         bad_next = 1'b1;
                     end
                 end
-                if ((is_create & (step_reg == 4'd3)) | (is_set & (step_reg == 4'd2))) begin
+                if ((is_create_reg & (step_reg == 4'd3)) | (is_set_reg & (step_reg == 4'd2))) begin
                     domain_next = arg0_reg[15:0];
                 end
             end
@@ -514,19 +518,19 @@ module card_regs_command_q64_r256_f1024 (
                     + {1'b0, arg0_reg}
                     + {32'd0, end_low_reg[32]};
                 no_bytes_next = !(|(arg0_reg | arg1_reg));
-                if (is_modify & (to > ERROR)) begin
+                if (is_modify_reg & (to > ERROR)) begin
                     bad_next = 1'b1;
                 end
                 step_next = 4'd0;
                 state_next = STATE_DECIDE;
-                if (is_open) begin
+                if (is_open_reg) begin
                     who_next = first_reg[5:0];
                     state_next = STATE_READ1;
                 end
             end
             STATE_DECIDE: begin
                 state_next = STATE_FINISH;
-                if (is_create) begin
+                if (is_create_reg) begin
                     if (bad_reg) begin
                         result_next = BAD_ARGUMENT;
                     end else if (|now) begin
@@ -541,7 +545,7 @@ module card_regs_command_q64_r256_f1024 (
                         state_next = STATE_GATHER;
                     end
                 end
-                if (is_modify) begin
+                if (is_modify_reg) begin
                     if (bad_reg) begin
                         result_next = BAD_ARGUMENT;
                     end else if (!leads) begin
@@ -551,18 +555,18 @@ module card_regs_command_q64_r256_f1024 (
                         state_next = STATE_SHAPE;
                     end
                 end
-                if (code_reg == DESTROY) begin
+                if (is_destroy_reg) begin
                     if (|now) begin
                         state_next = STATE_HOLD;
                     end else begin
                         result_next = BAD_STATE;
                     end
                 end
-                if (code_reg == QUERY) begin
+                if (is_query_reg) begin
                     value0_next = {29'd0, now};
                     value1_next = newest_reg;
                 end
-                if (code_reg == ADVANCE) begin
+                if (is_advance_reg) begin
                     if (|now) begin
                         newest_next = next_epoch_reg;
                         value0_next = {16'd0, next_epoch_reg};
@@ -574,17 +578,17 @@ module card_regs_command_q64_r256_f1024 (
                         result_next = BAD_STATE;
                     end
                 end
-                if (is_set) begin
+                if (is_set_reg) begin
                     if (bad_reg | no_bytes_reg | beyond) begin
                         result_next = BAD_ARGUMENT;
                     end else begin
                         state_next = STATE_REGION;
                     end
                 end
-                if ((code_reg == CLEAR_REGION) | (code_reg == CLOSE_WINDOW)) begin
+                if (ends_reg) begin
                     state_next = STATE_HOLD;
                 end
-                if (is_open) begin
+                if (is_open_reg) begin
                     if (bad_reg) begin
                         result_next = BAD_ARGUMENT;
                     end else if (|now) begin
@@ -618,7 +622,7 @@ module card_regs_command_q64_r256_f1024 (
                 cfg_out_data_next = {48'd0, oldest_reg} | {32'd0, newest_reg, 16'd0};
                 contexts_wr_en = 1'b1;
                 then_next = THEN_FINISH;
-                if (is_create) begin
+                if (is_create_reg) begin
                     contexts_wr_en = 1'b0;
                     then_next = THEN_INDICES;
                 end
@@ -673,7 +677,7 @@ module card_regs_command_q64_r256_f1024 (
             end
             STATE_REGION: begin
                 set_out_next = 1'b1;
-                set_there_next = is_set;
+                set_there_next = is_set_reg;
                 state_next = STATE_FINISH;
             end
             STATE_WINDOW: begin
@@ -682,7 +686,7 @@ module card_regs_command_q64_r256_f1024 (
             end
             STATE_WINDOWING: begin
                 if (win_done) begin
-                    if (!is_open) begin
+                    if (!is_open_reg) begin
                         value0_next = win_expected;
                         value1_next = {15'd0, win_was};
                     end
@@ -703,9 +707,9 @@ module card_regs_command_q64_r256_f1024 (
                 end else if (quiet_reg[4]) begin
                     quiet_next = 5'd0;
                     who_next = index_reg[5:0];
-                    if (of_region) begin
+                    if (of_region_reg) begin
                         state_next = STATE_REGION;
-                    end else if (of_window) begin
+                    end else if (of_window_reg) begin
                         state_next = STATE_WINDOW;
                     end else if (flushed_reg) begin
                         state_next = STATE_READ1;
@@ -747,43 +751,20 @@ module card_regs_command_q64_r256_f1024 (
         end
     end
 
-    assign is_create = code_reg == CREATE;
-    assign is_modify = code_reg == MODIFY;
-    assign is_set = code_reg == SET_REGION;
-    assign of_region = is_set | (code_reg == CLEAR_REGION);
-    assign is_open = code_reg == OPEN_WINDOW;
-    assign of_window = is_open | (code_reg == CLOSE_WINDOW);
-
-    always @(*) begin
-        last = 4'd0;
-        if (is_open) begin
-            last = 4'd4;
-        end
-        if (is_create) begin
-            last = 4'd10;
-        end
-        if (is_modify) begin
-            last = 4'd1;
-        end
-        if (is_set) begin
-            last = 4'd6;
-        end
-    end
-
     always @(*) begin
         forbidden = 32'd0;
-        if ((is_create & (step_reg == 4'd3))
-            | (is_set & (step_reg == 4'd2))
-            | (is_open & ((step_reg == 4'd2) | (step_reg == 4'd4)))) begin
+        if ((is_create_reg & (step_reg == 4'd3))
+            | (is_set_reg & (step_reg == 4'd2))
+            | (is_open_reg & ((step_reg == 4'd2) | (step_reg == 4'd4)))) begin
             forbidden = ABOVE_16;
         end
-        if ((is_create & (step_reg == 4'd4)) | (is_open & (step_reg == 4'd3))) begin
+        if ((is_create_reg & (step_reg == 4'd4)) | (is_open_reg & (step_reg == 4'd3))) begin
             forbidden = ABOVE_24;
         end
-        if (is_create & ((step_reg == 4'd5) | (step_reg == 4'd7) | (step_reg == 4'd9))) begin
+        if (is_create_reg & ((step_reg == 4'd5) | (step_reg == 4'd7) | (step_reg == 4'd9))) begin
             forbidden = BELOW_64;
         end
-        if (is_modify & (step_reg == 4'd1)) begin
+        if (is_modify_reg & (step_reg == 4'd1)) begin
             forbidden = ABOVE_3;
         end
     end
@@ -813,7 +794,7 @@ module card_regs_command_q64_r256_f1024 (
     assign set_length = {32'd0, arg1_reg} | {arg0_reg, 32'd0};
     assign win_valid = win_out_reg;
     assign win_index = index_reg[7:0];
-    assign win_open = is_open;
+    assign win_open = is_open_reg;
     assign win_qpn = first_reg[5:0];
     assign win_node = arg2_reg[15:0];
     assign win_peer = arg1_reg[23:0];
@@ -835,6 +816,17 @@ module card_regs_command_q64_r256_f1024 (
         result_reg = 8'd0;
         value0_reg = 32'd0;
         value1_reg = 16'd0;
+        is_create_reg = 1'b0;
+        is_modify_reg = 1'b0;
+        is_set_reg = 1'b0;
+        is_open_reg = 1'b0;
+        ends_reg = 1'b0;
+        is_advance_reg = 1'b0;
+        is_query_reg = 1'b0;
+        is_destroy_reg = 1'b0;
+        of_region_reg = 1'b0;
+        of_window_reg = 1'b0;
+        unknown_reg = 1'b0;
         who_reg = 6'd0;
         serving_reg = 1'b0;
         word0_reg = 48'd0;
@@ -842,6 +834,7 @@ module card_regs_command_q64_r256_f1024 (
         newest_reg = 16'd0;
         next_epoch_reg = 16'd0;
         step_reg = 4'd0;
+        last_reg = 4'd0;
         arg0_reg = 32'd0;
         arg1_reg = 32'd0;
         arg2_reg = 32'd0;
@@ -870,6 +863,32 @@ module card_regs_command_q64_r256_f1024 (
     always @(posedge clk) begin
         if (arg_en & !running_reg) begin
             written_reg <= written_reg | (ONE << arg_addr);
+        end
+
+        is_create_reg <= code_reg == CREATE;
+        is_modify_reg <= code_reg == MODIFY;
+        is_set_reg <= code_reg == SET_REGION;
+        of_region_reg <= (code_reg == SET_REGION) | (code_reg == CLEAR_REGION);
+        is_destroy_reg <= code_reg == DESTROY;
+        is_query_reg <= code_reg == QUERY;
+        is_advance_reg <= code_reg == ADVANCE;
+        ends_reg <= (code_reg == CLEAR_REGION) | (code_reg == CLOSE_WINDOW);
+        is_open_reg <= code_reg == OPEN_WINDOW;
+        of_window_reg <= (code_reg == OPEN_WINDOW) | (code_reg == CLOSE_WINDOW);
+        unknown_reg <= !(|code_reg) | (code_reg > CLOSE_WINDOW);
+
+        last_reg <= 4'd0;
+        if (is_open_reg) begin
+            last_reg <= 4'd4;
+        end
+        if (is_create_reg) begin
+            last_reg <= 4'd10;
+        end
+        if (is_modify_reg) begin
+            last_reg <= 4'd1;
+        end
+        if (is_set_reg) begin
+            last_reg <= 4'd6;
         end
 
         state_reg <= state_next;

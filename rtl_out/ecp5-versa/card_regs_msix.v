@@ -64,6 +64,7 @@ module card_regs_msix (
     reg  [4:0] sweep_reg;
     reg  [7:0] masked_reg;
     reg  [7:0] waits_reg;
+    reg  [7:0] asks_reg;    // Of those, the ones that may be sent.
     reg  [7:0] last_reg;    // Vector served last, one-hot.
     reg  [2:0] vector_reg;
     reg  [2:0] step_reg;    // 0 idle, 1 chosen, 2 to 5 address, upper half and data are read, 6 offered.
@@ -93,7 +94,6 @@ module card_regs_msix (
     wire lookup_wr_en;
     reg  [4:0] lookup_wr_addr;
     reg  [31:0] lookup_wr_data;
-    wire [7:0] turns_req;
     wire [7:0] turns_choice;
     wire [2:0] number_m;
 
@@ -117,7 +117,7 @@ module card_regs_msix (
     );
 
     take_turns_n8 turns (
-        .req    (turns_req),
+        .req    (asks_reg),
         .last   (last_reg),
         .choice (turns_choice)
     );
@@ -154,7 +154,6 @@ module card_regs_msix (
         ? {31'd0, |((masked_reg >> rd_addr[4:2]) & ONE)}
         : table_sig_rd_data;
     assign pending = waits_reg;
-    assign turns_req = (msix_enable & !msix_mask) ? (waits_reg & ~masked_reg) : 8'd0;
 
     always @(*) begin
         last_next = last_reg;
@@ -219,6 +218,7 @@ module card_regs_msix (
         sweep_reg = 5'd0;
         masked_reg = 8'd0;
         waits_reg = 8'd0;
+        asks_reg = 8'd0;
         last_reg = 8'd0;
         vector_reg = 3'd0;
         step_reg = 3'd0;
@@ -241,6 +241,7 @@ module card_regs_msix (
             end
         end
 
+        asks_reg <= (msix_enable & !msix_mask) ? (waits_reg & ~masked_reg) : 8'd0;
         waits_reg <= s_irq_valid ? (n_waits | (ONE << s_irq_vector)) : n_waits;
         word_reg <= lookup_rd_data;
 
@@ -266,6 +267,7 @@ module card_regs_msix (
         if (rst) begin
             masked_reg <= 8'hff;
             waits_reg <= 8'd0;
+            asks_reg <= 8'd0;
             last_reg <= 8'd0;
             step_reg <= 3'd0;
             wr_valid_reg <= 1'b0;

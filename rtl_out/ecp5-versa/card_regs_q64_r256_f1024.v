@@ -7,9 +7,8 @@
 // bad_doorbell. Reads are answered after 7 clocks, always, and see all writes in front.
 // rst, flr, and a 1 written to control.reset raise m_reset for 48 clocks: registers, commands,
 // interrupts and counters start anew, after rst epochs too, and writes are lost. status.busy stays
-// high until
-// the tables of all blocks have been cleared too; reads go on being answered. The other blocks
-// of the card are to be reset by m_reset, this one is not.
+// high until the tables of all blocks have been cleared too; reads go on being answered. The other
+// blocks of the card are to be reset by m_reset, this one is not.
 // cfg_mtu is at most 4,096, whatever the register holds.
 // Of ev, bits 23 and 27 are counted here, and bit 22 in part: events from outside are added.
 // LQ at most 11, LR and LF at most 17.

@@ -91,6 +91,7 @@ module card_send_record_q64 (
     localparam [2:0] RECORD_STATE_PAYLOAD = 3'd4;
 
     // Registers
+    (* fsm_encoding = "auto" *)
     reg  [2:0] state_reg;
     reg  [7:0] outcome_reg;   // The work request.
     reg  [5:0] qpn_reg;

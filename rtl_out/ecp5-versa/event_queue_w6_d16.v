@@ -36,6 +36,8 @@ module event_queue_w6_d16 (
     reg  [1:0] age_reg;   // Clocks since head pointed to a written word.
 
     // Signals
+    wire filling;      // One word fits; one word waits.
+    wire single;
     wire push;
     wire pop;
     wire words_wr_en;
@@ -55,6 +57,8 @@ module event_queue_w6_d16 (
     assign push = s_valid & !full_reg;
     assign pop = m_ready & shown_reg;
     assign words_wr_en = !full_reg;
+    assign filling = (tail_reg + 4'd1) == head_reg;
+    assign single = (head_reg + 4'd1) == tail_reg;
 
     // Clocked logic
     initial begin
@@ -75,14 +79,8 @@ module event_queue_w6_d16 (
             head_reg <= head_reg + 4'd1;
         end
 
-        if (push & !pop) begin
-            some_reg <= 1'b1;
-            full_reg <= (tail_reg + 4'd1) == head_reg;
-        end
-        if (pop & !push) begin
-            some_reg <= (head_reg + 4'd1) != tail_reg;
-            full_reg <= 1'b0;
-        end
+        some_reg <= push | (some_reg & !(pop & single));
+        full_reg <= !pop & (full_reg | (push & filling));
 
         age_reg <= age_reg + 2'd1;
         if (age_reg == 2'd3) begin

@@ -114,8 +114,6 @@ fifo_bram_w68_d512.v
 ram_async_w160_d16.v
 fifo_reg_w160_d16.v
 card_onesided_q64_f1024.v
-ram_async_w1_d4.v
-fifo_reg_w1_d4.v
 card_send_merge.v
 card_ack_merge.v
 ram_async_w10_d16.v
@@ -218,7 +216,7 @@ ram_reg_w31_d512.v
 ram_reg_forward_w31_d512.v
 red_check.v
 switch_rx_n4_u1024_t512.v
-ram_reg_hold_w64_d512.v
+ram_reg_steps_w64_d512.v
 ram_async_w14_d32.v
 switch_crosspoint_d512.v
 gather_n4.v

@@ -1,16 +1,13 @@
 // red_engine_t8
 //
 // Reduction engine of a switch port, 8 descriptors: combines the reduction frames that leave by the
-// port
-// towards the parent of their tree, and sends results, partial results and frames that pass.
+// port towards the parent of their tree, and sends results, partial results and frames that pass.
 // Takes a frame of 11 words every 11 clocks, one word a clock, never stalled; combines all of them,
-// also
-// of the same tree. Words come as the input stored them (see switch_rx): 6, 7 (reduction header), 8
-// to 11
-// (data), 1 to 5.
+// also of the same tree. Words come as the input stored them (see switch_rx): 6, 7 (reduction
+// header), 8 to 11 (data), 1 to 5.
 // Latency: 10 clocks from the first word of the last contribution to the first word of the result,
-// and from
-// the first word of a frame that passes upwards to the first that it sends; 8 down the tree.
+// and from the first word of a frame that passes upwards to the first that it sends; 8 down the
+// tree.
 //
 // Sizes: t = 8.
 //

@@ -1,12 +1,10 @@
 // switch_out_n4_d512
 //
 // One output of the switch: takes whole frames from the queues of the inputs in turn. Plain frames
-// go to
-// the MAC, reduction frames to the engine of the port, whose own frames come back at red_*.
+// go to the MAC, reduction frames to the engine of the port, whose own frames come back at red_*.
 // One word a clock; the next frame is chosen while one passes, so no clock is lost between them.
 // Stages: 1 next frame chosen; 2 its words move, its entry is loaded; 3 word registered, eng_*; 4
-// queue of plain
-// words; 5 its register; 6 m_axis_tx.
+// queue of plain words; 5 its register; 6 m_axis_tx.
 //
 // Sizes: n = 4, d = 512.
 //
@@ -188,8 +186,7 @@ module switch_out_n4_d512 (
     );
 
     // Plain words on their way to the MAC: data 63:0, last 64, bytes less one 67:65. Words stop
-    // coming when there
-    // are 8, so it is never full.
+    // coming when there are 8, so it is never full.
     ram_async_w68_d16 plain (
         .clk     (clk),
         .rd_addr (plain_head_reg),

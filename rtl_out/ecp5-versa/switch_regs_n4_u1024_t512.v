@@ -1,12 +1,10 @@
 // switch_regs_n4_u1024_t512
 //
 // Registers of the switch on AXI4-Lite, 32 bits each; one access at a time, about 6 clocks each,
-// and up to 40
-// for a write to statistics_select, which takes a copy of a counter.
+// and up to 40 for a write to statistics_select, which takes a copy of a counter.
 // Address and data of a write come in any order. Bytes without strobe keep what they were, or count
-// as 0 where
-// there is nothing to keep. What is not there, cannot be written or lies beyond a table is answered
-// SLVERR, without effect.
+// as 0 where there is nothing to keep. What is not there, cannot be written or lies beyond a table
+// is answered SLVERR, without effect.
 // After reset the tables are wiped, an entry a clock; accesses wait until that is done.
 // Statistics: visit goes round over 32 counters, and stat_count_i is the count of the counter
 // visited 2 clocks ago.

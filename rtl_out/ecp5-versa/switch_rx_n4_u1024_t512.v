@@ -1,22 +1,16 @@
 // switch_rx_n4_u1024_t512
 //
 // Input of a switch port: checks each frame, looks up where it goes and hands its words on.
-// Never stalls: one word a clock, frames back to back. Latency: 2 clocks from s_axis to m_*, 3 to
-// m_data,
-// and the decision comes with the frame's last word.
-// Stages: 1 word registered, its place and faults known; 2 aligned, m_*; 3 m_data, on its way to
-// all queues.
-// Beside it, from the first word: 2 to 4
-// the tables, 5 their entry, 6 ports decoded, 7 where to, 8 ready for the last word, which is the
-// eighth or later.
-// From the words with header fields: 3 to 8 their checks, 9 the sum of them.
-// A reduction frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11, and
-// stored from
-// word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 1 to 5. Word 6 carries VNI, tree and
-// reduction id in
-// the place of pad bytes, word 4 the wait count in the place of the destination: what they held is
-// known, and
-// so is word 0, which is not stored.
+// Never stalls: one word a clock, frames back to back. Latency: 2 clocks from s_axis to m_*,
+// 3 to m_data, and the decision comes with the frame's last word.
+// Stages: 1 word registered, its place and faults known; 2 aligned, m_*; 3 m_data, on its
+// way to all queues. Beside it, from the first word: 2 to 4 the tables, 5 their entry, 6
+// ports decoded, 7 where to, 8 ready for the last word, which is the eighth or later. From
+// the words with header fields: 3 to 8 their checks, 9 the sum of them.
+// A reduction frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11,
+// and stored from word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 1 to 5. Word 6
+// carries VNI, tree and reduction id in the place of pad bytes, word 4 the wait count in the
+// place of the destination: what they held is known, and so is word 0, which is not stored.
 //
 // Sizes: n = 4, u = 1024, t = 512.
 //
@@ -78,8 +72,16 @@ module switch_rx_n4_u1024_t512 (
 );
 
     // Constants
-    localparam [3:0] PORT_ONE = 4'd1;
-    localparam [4:0] A        = 5'd9;
+    localparam [3:0] PORT_ONE   = 4'd1;
+    localparam [4:0] A          = 5'd9;
+    localparam [15:0] MAC       = 16'd2;  // First two bytes of MAC addresses, the first one lowest.
+    localparam [15:0] MAC_GROUP = 16'd3;
+    localparam [31:0] FIXED     = 32'hffe30007;  // Bits of a multicast address that are fixed.
+    localparam [31:0] GROUP     = 32'hff800007;  // Their values.
+    localparam [2:0] MALFORMED  = 3'd2;  // Counters.
+    localparam [2:0] NO_ROUTE   = 3'd3;
+    localparam [2:0] BAD_ENTRY  = 3'd4;
+    localparam [2:0] HAIRPIN    = 3'd5;
 
     // Registers
     reg  r_valid_reg;           // Stage 1: a word, its flags and its number in the frame (saturates).
@@ -224,18 +226,18 @@ module switch_rx_n4_u1024_t512 (
         targets = to_mask_reg;
         why = 3'd0;
         if (|(to_mask_reg & own)) begin
-            why = 3'd5;
+            why = HAIRPIN;
         end
         if (!node_known_reg | !(|to_mask_reg)) begin
-            why = 3'd3;
+            why = NO_ROUTE;
         end
         if (a_multicast_reg) begin
             targets = up_mask_reg;
-            why = 3'd4;
+            why = BAD_ENTRY;
             if (from_child) begin
                 why = 3'd0;
                 if (!(|up_mask_reg)) begin
-                    why = 3'd3;
+                    why = NO_ROUTE;
                 end
             end
             if (from_parent) begin
@@ -243,11 +245,11 @@ module switch_rx_n4_u1024_t512 (
                 targets = children_reg & ~own;
             end
             if (!tree_known_reg) begin
-                why = 3'd3;
+                why = NO_ROUTE;
             end
         end
         if (!a_fits_reg) begin
-            why = 3'd3;
+            why = NO_ROUTE;
         end
     end
 
@@ -381,13 +383,10 @@ module switch_rx_n4_u1024_t512 (
 
         if (at_0_reg) begin
             a_address_reg <= address;
-            a_fits_reg <= (r_data_reg[15:0] == 16'd2) & ({10'd0, address[31:22]} == 20'd0);
+            a_fits_reg <= (r_data_reg[15:0] == MAC) & ({10'd0, address[31:22]} == 20'd0);
             if (r_data_reg[0]) begin
-                a_fits_reg <= (r_data_reg[15:0] == 16'd3)
-                    & (address[31:23] == 9'h1ff)
-                    & (address[2:0] == 3'd7)
-                    & !(|address[22:21])
-                    & !(|address[17:16])
+                a_fits_reg <= (r_data_reg[15:0] == MAC_GROUP)
+                    & ((address & FIXED) == GROUP)
                     & ({9'd0, address[15:12]} == 13'd0);
             end
         end
@@ -463,7 +462,7 @@ module switch_rx_n4_u1024_t512 (
 
         w_reason_reg <= t_reason_reg;
         if ((d_malformed_reg | r_length_reg) & !t_drop_reg) begin
-            w_reason_reg <= 3'd2;
+            w_reason_reg <= MALFORMED;
         end
         if (r_bad_reg) begin
             w_reason_reg <= 3'd1;

@@ -5,9 +5,9 @@
 // leaves nothing.
 // What does not fit is not written and sets lost. One job for each message that was kept, in
 // order: hand its words on, or throw them away.
-// Latency: 6 clocks from a job to its first word, then one word a clock; one clock between
+// Latency: 7 clocks from a job to its first word, then one word a clock; one clock between
 // jobs.
-// A job is taken in the clock in which it is offered, up to 16 wait.
+// A job is taken in the clock in which it is offered, 8 or more wait.
 //
 // Sizes: d = 2048.
 //
@@ -49,19 +49,23 @@ module xud_rx_buffer_d2048 (
 );
 
     // Registers
-    reg  [15:0] head_reg;     // Where kept words begin and end, where the next word goes, one bit more than an address.
+    reg  job_reg;              // A message on its way into the queue of those that wait; there is room for more.
+    reg  [10:0] job_data_reg;
+    reg  job_room_reg;
+    // Where kept words begin and end, where the next word goes, one bit more than an address.
+    reg  [15:0] head_reg;
     reg  [15:0] tail_reg;
     reg  [15:0] at_reg;
-    reg  w_valid_reg;         // A word to write.
+    reg  w_valid_reg;          // A word to write.
     reg  [63:0] w_data_reg;
     reg  missing_reg;
-    reg  [9:0] left_reg;      // Words to fetch of the job under way, there are any.
+    reg  [9:0] left_reg;       // Words to fetch of the job under way, there are any.
     reg  busy_reg;
-    reg  flight_1_reg;        // A word was addressed one, two clocks ago; it is a message's last.
+    reg  flight_1_reg;         // A word was addressed one, two clocks ago; it is a message's last.
     reg  flight_2_reg;
     reg  last_1_reg;
     reg  last_2_reg;
-    reg  [2:0] reserved_reg;  // Words in flight and read ahead, at most 4.
+    reg  [2:0] reserved_reg;   // Words in flight and read ahead, at most 4.
 
     // Signals
     wire full;
@@ -71,7 +75,7 @@ module xud_rx_buffer_d2048 (
     wire pop;
     wire [63:0] words_rd_data;
     wire words_wr_en;
-    wire [10:0] jobs_s_data;
+    wire jobs_s_ready;
     wire jobs_m_valid;
     wire jobs_m_ready;
     wire [10:0] jobs_m_data;
@@ -95,9 +99,9 @@ module xud_rx_buffer_d2048 (
     fifo_reg_w11_d16 jobs (
         .clk     (clk),
         .rst     (rst),
-        .s_valid (j_valid),
-        .s_ready (j_ready),
-        .s_data  (jobs_s_data),
+        .s_valid (job_reg),
+        .s_ready (jobs_s_ready),
+        .s_data  (job_data_reg),
         .m_valid (jobs_m_valid),
         .m_ready (jobs_m_ready),
         .m_data  (jobs_m_data),
@@ -121,7 +125,7 @@ module xud_rx_buffer_d2048 (
     assign full = full_shifted[0];
     assign words_wr_en = w_valid_reg & !full;
     assign lost = missing_reg;
-    assign jobs_s_data = {1'b0, j_words} | {j_drop, 10'd0};
+    assign j_ready = job_room_reg;
     assign take = !busy_reg & jobs_m_valid;
     assign jobs_m_ready = !busy_reg;
     assign fetch = busy_reg & !reserved_reg[2];
@@ -134,6 +138,9 @@ module xud_rx_buffer_d2048 (
 
     // Clocked logic
     initial begin
+        job_reg = 1'b0;
+        job_data_reg = 11'd0;
+        job_room_reg = 1'b0;
         head_reg = 16'd0;
         tail_reg = 16'd0;
         at_reg = 16'd0;
@@ -168,6 +175,10 @@ module xud_rx_buffer_d2048 (
             tail_reg <= tail_reg + {6'd0, commit_words};
         end
 
+        job_reg <= j_valid;
+        job_data_reg <= {1'b0, j_words} | {j_drop, 10'd0};
+        job_room_reg <= !(|jobs_count[4:3]);
+
         if (fetch) begin
             head_reg <= head_reg + 16'd1;
             left_reg <= left_reg - 10'd1;
@@ -195,6 +206,8 @@ module xud_rx_buffer_d2048 (
         end
 
         if (rst) begin
+            job_reg <= 1'b0;
+            job_room_reg <= 1'b0;
             head_reg <= 16'd0;
             tail_reg <= 16'd0;
             at_reg <= 16'd0;
@@ -209,7 +222,8 @@ module xud_rx_buffer_d2048 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, jobs_count, ahead_s_ready, ahead_count, full_shifted[15:1]};
+    wire _unused = &{1'b0, jobs_s_ready, jobs_count[15:5], jobs_count[2:0], ahead_s_ready,
+        ahead_count, full_shifted[15:1]};
 
 endmodule
 

@@ -68,6 +68,8 @@ module xud_tx_buffer_d2048 (
     reg  known_reg;
     reg  busy_reg;               // The frame that leaves; its ICRC is in it.
     reg  [9:0] left_reg;
+    reg  far_reg;                // More than two words of it are left; one is.
+    reg  one_reg;
     reg  [43:0] frame_reg;
     reg  complete_reg;
     reg  flight_1_reg;           // A word was addressed one, two clocks ago: last, last but one, frame.
@@ -166,10 +168,8 @@ module xud_tx_buffer_d2048 (
     assign frames_s_valid = known_reg & sure_reg;
     assign frames_s_data = {12'd0, crc_reg} | {sure_frame_reg, 32'd0};
     assign early = sure_reg & !(|delay_reg) & !known_reg & !frames_m_valid;
-    assign fetch = busy_reg
-        & !reserved_reg[2]
-        & (complete_reg | (|left_reg[9:2]) | (&left_reg[1:0]));
-    assign last = left_reg == 10'd1;
+    assign fetch = busy_reg & !reserved_reg[2] & (complete_reg | far_reg);
+    assign last = one_reg;
     assign load = !busy_reg | (fetch & last);
 
     always @(*) begin
@@ -224,6 +224,8 @@ module xud_tx_buffer_d2048 (
         known_reg = 1'b0;
         busy_reg = 1'b0;
         left_reg = 10'd0;
+        far_reg = 1'b0;
+        one_reg = 1'b0;
         frame_reg = 44'd0;
         complete_reg = 1'b0;
         flight_1_reg = 1'b0;
@@ -269,8 +271,14 @@ module xud_tx_buffer_d2048 (
         if (fetch) begin
             head_reg <= head_reg + 16'd1;
             left_reg <= left_reg - 10'd1;
+            one_reg <= left_reg == 10'd2;
+            if (left_reg == 10'd3) begin
+                far_reg <= 1'b0;
+            end
         end
         if (load) begin
+            far_reg <= 1'b1;
+            one_reg <= 1'b0;
             busy_reg <= frames_m_valid | early;
             left_reg <= frames_m_data[41:32];
             frame_reg <= frames_m_data;

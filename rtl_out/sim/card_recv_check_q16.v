@@ -1,22 +1,23 @@
 // card_recv_check_q16
 //
-// Checks one request after the other, takes a receive request and a completion slot for those
-// that are accepted, and hands over what follows: completion and payload (m_st_*),
-// acknowledgement (m_ak_*), index of the ring (m_head_*). All of these, the verdict (s_rq_ready,
-// s_rq_drop) and its ev_* pulse come in one clock.
-// Order of the checks, the first that fails decides: room for an acknowledgement (else dropped as
-// if lost), queue pair there and in ReadyToReceive or ReadyToSend (NAK), Q_Key (dropped in
-// silence), opcode (NAK), MTU (NAK), epoch (NAK), a receive request (RNR), long enough (NAK, it
-// stays), a completion slot (RNR), region (NAK, the receive request ends in LOCAL_PROTECTION).
-// A queue pair whose ring could not be read gets the completion LOCAL_QUEUE here, between two
-// requests, if a slot is free at once; else it gets none, as nothing else shall wait for it.
-// A request takes 14 clocks if its slot is granted within 6, one clock more for each clock after;
-// 6 if it is refused, 7 if it is too long for the receive request.
+// Checks one request after the other, takes a receive request and a completion slot for
+// those that are accepted, and hands over what follows: completion and payload (m_st_*),
+// acknowledgement (m_ak_*), index of the ring (m_head_*). All of these, the verdict
+// (s_rq_ready, s_rq_drop) and its ev_* pulse come in one clock.
+// Order of the checks, the first that fails decides: room for an acknowledgement (else
+// dropped as if lost), queue pair there and in ReadyToReceive or ReadyToSend (NAK), Q_Key
+// (dropped in silence), opcode (NAK), MTU (NAK), epoch (NAK), a receive request (RNR), long
+// enough (NAK, it stays), a completion slot (RNR), region (NAK, the receive request ends in
+// LOCAL_PROTECTION).
+// A queue pair whose ring could not be read gets the completion LOCAL_QUEUE here, between
+// two requests, if a slot is free at once; else it gets none, as nothing else shall wait for
+// it.
+// A request takes 14 clocks if its slot is granted within 6, one clock more for each clock
+// after; 6 if it is refused, 7 if it is too long for the receive request.
 // Steps: 0 addresses of all tables, when nothing writes to them; 1 block RAM arrays; 2 RAM
-// outputs compared, address of the receive request; 3 epoch, first verdict; 4 receive request
-// read; 8 long enough; 5 slot and region, side by side; 6 handed over. 7 slot of a queue pair that
-// failed.
-// CA = LQ + 4.
+// outputs compared, address of the receive request; 3 epoch, first verdict; 4 receive
+// request read; 8 long enough; 5 slot and region, side by side; 6 handed over. 7 slot of a
+// queue pair that failed. CA = LQ + 4.
 //
 // Sizes: q = 16.
 //
@@ -138,6 +139,18 @@ module card_recv_check_q16 (
     // Outputs
     output wire         idle              // No request is under way.
 );
+
+    // Constants
+    localparam [7:0] OK_CODE     = 8'd31;  // What acknowledgements say.
+    localparam [7:0] RNR_CODE    = 8'd32;
+    localparam [7:0] OPCODE_CODE = 8'd97;
+    localparam [7:0] ACCESS_CODE = 8'd98;
+    localparam [7:0] LENGTH_CODE = 8'd112;
+    localparam [7:0] QP_CODE     = 8'd113;
+    localparam [7:0] EPOCH_CODE  = 8'd114;
+    localparam [7:0] OK          = 8'd0;  // How receive requests end.
+    localparam [7:0] PROTECTION  = 8'd14;
+    localparam [7:0] LOCAL_QUEUE = 8'd17;
 
     // Registers
     reg  [3:0] step_reg;
@@ -279,16 +292,16 @@ module card_recv_check_q16 (
     assign m_st_packet = !failed_reg;
 
     always @(*) begin
-        m_st_status = 8'd14;
+        m_st_status = PROTECTION;
         m_st_len = 13'd0;
         if (wanted_reg) begin
-            m_st_status = 8'd0;
+            m_st_status = OK;
             m_st_len = s_rq_len;
         end
         m_st_wr_id = request[63:0];
         m_st_request = head_reg;
         if (failed_reg) begin
-            m_st_status = 8'd17;
+            m_st_status = LOCAL_QUEUE;
             m_st_wr_id = 64'd0;
             m_st_request = 16'd0;
         end
@@ -381,21 +394,21 @@ module card_recv_check_q16 (
                 verdict_reg <= 7'd1;
             end else if (bad_qp_reg) begin
                 verdict_reg <= 7'd2;
-                syndrome_reg <= 8'd113;
+                syndrome_reg <= QP_CODE;
             end else if (bad_key_reg) begin
                 verdict_reg <= 7'd4;
             end else if (s_rq_unknown) begin
                 verdict_reg <= 7'd8;
-                syndrome_reg <= 8'd97;
+                syndrome_reg <= OPCODE_CODE;
             end else if (over_mtu_reg) begin
                 verdict_reg <= 7'd16;
-                syndrome_reg <= 8'd112;
+                syndrome_reg <= LENGTH_CODE;
             end else if (stale) begin
                 verdict_reg <= 7'd32;
-                syndrome_reg <= 8'd114;
+                syndrome_reg <= EPOCH_CODE;
             end else if (!some_reg) begin
                 verdict_reg <= 7'd64;
-                syndrome_reg <= 8'd32;
+                syndrome_reg <= RNR_CODE;
             end
         end
         answer_reg <= 1'b0;
@@ -414,7 +427,7 @@ module card_recv_check_q16 (
                 step_reg <= 4'd6;
                 answer_reg <= 1'b1;
                 verdict_reg <= 7'd16;
-                syndrome_reg <= 8'd112;
+                syndrome_reg <= LENGTH_CODE;
             end else begin
                 step_reg <= 4'd5;
                 rsv_valid_reg <= 1'b1;
@@ -428,16 +441,16 @@ module card_recv_check_q16 (
                 step_reg <= 4'd6;
                 answer_reg <= 1'b1;
                 verdict_reg <= 7'd64;
-                syndrome_reg <= 8'd32;
+                syndrome_reg <= RNR_CODE;
             end
             if (slot_now & looked_now & m_st_ready & !cfg_soon) begin
                 step_reg <= 4'd6;
                 answer_reg <= 1'b1;
                 takes_reg <= 1'b1;
                 wanted_reg <= allowed_now;
-                syndrome_reg <= 8'd98;
+                syndrome_reg <= ACCESS_CODE;
                 if (allowed_now) begin
-                    syndrome_reg <= 8'd31;
+                    syndrome_reg <= OK_CODE;
                 end
             end
         end

@@ -183,6 +183,7 @@ module card_recv_q16_a64 (
     reg  c_reads_reg;
     reg  c_receives_reg;
     reg  [3:0] c_log_reg;
+    reg  halt_reg;           // Nothing begins.
     reg  idle_reg;
 
     // Signals
@@ -193,7 +194,6 @@ module card_recv_q16_a64 (
     wire [15:0] door_m_prod_index;
     wire door_m_want_valid;
     wire door_m_want_mark;
-    wire fetch_hold;
     wire fetch_m_served_valid;
     wire [3:0] fetch_m_served_qpn;
     wire fetch_m_served_mark;
@@ -205,7 +205,6 @@ module card_recv_q16_a64 (
     wire fill_m_done;
     wire fill_m_failed_valid;
     wire [3:0] fill_m_failed_qpn;
-    wire check_hold;
     wire check_cfg_soon;
     wire [7:0] check_place;
     wire check_s_failed_ready;
@@ -269,7 +268,7 @@ module card_recv_q16_a64 (
     card_recv_fetch_q16 fetch (
         .clk            (clk),
         .rst            (rst),
-        .hold           (fetch_hold),
+        .hold           (halt_reg),
         .cfg_qpn        (c_qpn_reg),
         .cfg_shape      (c_shape_reg),
         .cfg_reads      (c_reads_reg),
@@ -327,7 +326,7 @@ module card_recv_q16_a64 (
     card_recv_check_q16 check (
         .clk             (clk),
         .rst             (rst),
-        .hold            (check_hold),
+        .hold            (halt_reg),
         .cfg_soon        (check_cfg_soon),
         .cfg_qpn         (c_qpn_reg),
         .cfg_shape       (c_shape_reg),
@@ -476,9 +475,7 @@ module card_recv_q16_a64 (
     // Combinational logic
     assign state = cfg_data[2:0];
     assign swept = sweeping_reg | c_sweep_reg;
-    assign fetch_hold = hold | swept;
     assign m_look_addr = check_m_look_addr;
-    assign check_hold = hold | swept;
     assign check_cfg_soon = cfg_valid | sweeping_reg;
 
     always @(*) begin
@@ -502,7 +499,7 @@ module card_recv_q16_a64 (
         end
     end
 
-    assign m_idle = idle_reg;
+    assign m_idle = idle_reg & (halt_reg | !hold);
 
     // Clocked logic
     initial begin
@@ -520,6 +517,7 @@ module card_recv_q16_a64 (
         c_reads_reg = 1'b0;
         c_receives_reg = 1'b0;
         c_log_reg = 4'd0;
+        halt_reg = 1'b0;
         idle_reg = 1'b0;
     end
 
@@ -548,6 +546,7 @@ module card_recv_q16_a64 (
             c_receives_reg <= 1'b0;
         end
 
+        halt_reg <= hold | swept;
         idle_reg <= !swept & check_idle & fetch_idle & store_idle & acks_empty;
 
         if (rst) begin
@@ -559,6 +558,7 @@ module card_recv_q16_a64 (
             c_base_reg <= 1'b0;
             c_epoch_reg <= 1'b0;
             c_clear_reg <= 1'b0;
+            halt_reg <= 1'b1;
             idle_reg <= 1'b0;
         end
     end

@@ -149,6 +149,9 @@ module card_send_q16 (
     output wire         ev_local_error    // A work request ended here in a LOCAL outcome.
 );
 
+    // Constants
+    localparam [2:0] SENDS = 3'd3;  // State of a queue pair that sends.
+
     // Registers
     reg  live_reg;              // The contexts are clean.
     reg  [3:0] sweep_reg;       // Context to clean next.
@@ -470,7 +473,7 @@ module card_send_q16 (
 
     assign doorbell_s_valid = db_valid & (db_kind == 2'd0);
     assign list_clean = !live_reg;
-    assign list_start_valid = word_0 & (cfg_data[2:0] == 3'd3);
+    assign list_start_valid = word_0 & (cfg_data[2:0] == SENDS);
     assign turn_go = live_reg & !hold & fetched_s_ready & reads_fetch_free;
     assign m_rsv_qpn = turn_m_qpn;
     assign m_place_qpn = turn_m_qpn;

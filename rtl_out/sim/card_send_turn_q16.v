@@ -8,8 +8,7 @@
 // when the turn failed.
 // PSN = first PSN + work requests ever fetched, whose lower 16 bits are the index in the ring.
 // Steps: Idle (context addressed), Read, Load (context at the outputs of the RAMs), Check (work?),
-// Ask
-// (answers come), then Commit or Undo.
+// Ask (answers come), then Commit or Undo.
 //
 // Sizes: q = 16.
 //
@@ -109,6 +108,7 @@ module card_send_turn_q16 (
     localparam [2:0] TURN_STATE_UNDO   = 3'd6;
 
     // Registers
+    (* fsm_encoding = "auto" *)
     reg  [2:0] state_reg;
     reg  [3:0] qpn_reg;
     reg  again_reg;               // The number is to be added to the list.

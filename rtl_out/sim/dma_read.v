@@ -1,15 +1,12 @@
 // dma_read
 //
 // Reads host memory: up to 32 reads of up to 512 bytes under way, completions in any order between
-// them, words
-// handed out in the order of requests, packed from byte 0 of each; always as many as the request
-// has.
+// them, words handed out in the order of requests, packed from byte 0 of each; always as many as
+// the request has.
 // A request is cut at multiples of the maximum read request size, 512 bytes at most. A read fails,
-// and its request
-// with it, on a status other than success, poisoned data, a completion that is not as expected, a
-// timeout, or
-// without bus mastering. The tag of a read that was given up is not used again while completions
-// may come for it.
+// and its request with it, on a status other than success, poisoned data, a completion that is not
+// as expected, a timeout, or without bus mastering. The tag of a read that was given up is not used
+// again while completions may come for it.
 // Latency: 4 clocks from a request to its first TLP, 11 from the last word of a completion to the
 // first of m_data.
 // Stages: those of dma_split, dma_completions and dma_deliver.
@@ -84,6 +81,10 @@ module dma_read (
     reg  [3:0] first_be_reg;
     reg  [3:0] last_be_reg;
     reg  [6:0] count_reg;     // Requests under way.
+    reg  begun_reg;           // A request was taken one clock ago; it has bytes; one ended.
+    reg  some_reg;
+    reg  ended_reg;
+    reg  fired_reg;           // The part on offer is already taken: dma_split hears of it one clock late.
 
     // Signals
     wire clear;
@@ -91,7 +92,6 @@ module dma_read (
     wire [31:0] dw_0;
     wire [31:0] dw_1;
     wire begins;
-    wire ends;
     wire split_s_req_ready;
     wire split_m_valid;
     wire [63:0] split_m_addr;
@@ -152,7 +152,7 @@ module dma_read (
         .s_req_len   (s_req_len),
         .s_req_ctx   (s_req_ctx),
         .m_valid     (split_m_valid),
-        .m_ready     (fire),
+        .m_ready     (fired_reg),
         .m_addr      (split_m_addr),
         .m_end       (split_m_end),
         .m_bytes     (split_m_bytes),
@@ -293,6 +293,7 @@ module dma_read (
         & deliver_s_ready
         & completions_set_ready
         & !valid_reg
+        & !fired_reg
         & !flr;
     assign dw_0 = {2'd0, wide_reg, 29'd0} | {24'd0, dwords_reg};
     assign dw_1 = {requester_id, 16'd0}
@@ -310,9 +311,8 @@ module dma_read (
     assign deliver_rd_data = {32'd0, even_rd_data} | {odd_rd_data, 32'd0};
     assign m_data_valid = deliver_m_data_valid;
     assign m_data_last = deliver_m_data_last;
-    assign begins = s_req_valid & split_s_req_ready & (|s_req_len);
-    assign ends = deliver_m_data_valid & m_data_ready & deliver_m_data_last;
-    assign m_busy = |count_reg;
+    assign begins = begun_reg & some_reg;
+    assign m_busy = (|count_reg) | begins;
 
     // Clocked logic
     initial begin
@@ -324,6 +324,10 @@ module dma_read (
         first_be_reg = 4'd0;
         last_be_reg = 4'd0;
         count_reg = 7'd0;
+        begun_reg = 1'b0;
+        some_reg = 1'b0;
+        ended_reg = 1'b0;
+        fired_reg = 1'b0;
     end
 
     always @(posedge clk) begin
@@ -343,13 +347,19 @@ module dma_read (
             valid_reg <= 1'b0;
         end
 
-        if (begins & !ends) begin
+        begun_reg <= s_req_valid & split_s_req_ready & !clear;
+        some_reg <= |s_req_len;
+        ended_reg <= deliver_m_data_valid & m_data_ready & deliver_m_data_last & !clear;
+
+        fired_reg <= fire;
+        if (begins & !ended_reg) begin
             count_reg <= count_reg + 7'd1;
         end
-        if (ends & !begins) begin
+        if (ended_reg & !begins) begin
             count_reg <= count_reg - 7'd1;
         end
         if (clear) begin
+            fired_reg <= 1'b0;
             count_reg <= 7'd0;
         end
     end

@@ -1,8 +1,7 @@
 // dma_split
 //
 // Cuts requests into parts that end at multiples of the part size (128, 256 or 512 bytes), and
-// gives each the fields
-// of its TLP. No part crosses 4 KiB or is longer than the part size.
+// gives each the fields of its TLP. No part crosses 4 KiB or is longer than the part size.
 // A part every 4 clocks, and one clock more for each but the first of a request.
 // Stages (one request at a time): 0 taken, 1 end of the part, 2 length and byte enables, 3 offered,
 // 4 next address.
@@ -177,7 +176,7 @@ module dma_split (
             tail_reg <= less_one[2:0];
             words_reg <= less_one[12:3];
             ctx_reg <= s_req_ctx;
-            if (s_req_valid & (|s_req_len)) begin
+            if (s_req_valid) begin
                 step_reg <= 3'd1;
             end
         end
@@ -189,6 +188,9 @@ module dma_split (
                 words_reg <= words_reg + 10'd1;
             end
             step_reg <= 3'd2;
+            if (&left_reg) begin
+                step_reg <= 3'd0;
+            end
         end
         if (step_reg == 3'd2) begin
             wide_reg <= |high_reg;

@@ -1,9 +1,8 @@
 // dma_write_mux
 //
 // Four clients of a DMA writer, in turn when several wait. The words of a request follow in the
-// order in which the
-// requests were taken; a client has the words at hand when it asks, as those of the others wait
-// behind them.
+// order in which the requests were taken; a client has the words at hand when it asks, as those of
+// the others wait behind them.
 // ctx bits 15:14 become the number of the client.
 // Latency: 2 clocks for a request, none for words. A request every 3 clocks.
 // Stages: 1 client chosen, 2 its request registered.
@@ -88,6 +87,7 @@ module dma_write_mux (
     reg  [15:0] ctx_reg;
     reg  [3:0] from_reg;    // The client whose words pass, words left, less one.
     reg  [9:0] left_reg;
+    reg  ends_reg;          // The word that passes is the last one.
 
     // Signals
     wire [3:0] wanting;
@@ -187,7 +187,7 @@ module dma_write_mux (
     assign m_req_ctx = ctx_reg;
     assign m_data_valid = |(from_reg & offering);
     assign pass = m_data_ready & (|(from_reg & offering));
-    assign advance = !(|from_reg) | (pass & !(|left_reg));
+    assign advance = !(|from_reg) | (pass & ends_reg);
 
     // Clocked logic
     initial begin
@@ -199,6 +199,7 @@ module dma_write_mux (
         ctx_reg = 16'd0;
         from_reg = 4'd0;
         left_reg = 10'd0;
+        ends_reg = 1'b0;
     end
 
     always @(posedge clk) begin
@@ -220,12 +221,14 @@ module dma_write_mux (
 
         if (pass) begin
             left_reg <= left_reg - 10'd1;
+            ends_reg <= left_reg == 10'd1;
         end
         if (advance) begin
             from_reg <= 4'd0;
             if (order_m_valid) begin
                 from_reg <= order_m_data[3:0];
                 left_reg <= order_m_data[13:4];
+                ends_reg <= !(|order_m_data[13:4]);
             end
         end
 

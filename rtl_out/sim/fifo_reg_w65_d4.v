@@ -45,6 +45,8 @@ module fifo_reg_w65_d4 (
     wire pop;              // A word leaves.
     wire [1:0] head_next;  // Address after head.
     wire [1:0] tail_next;  // Address after tail.
+    wire filling;          // One word fits; one word waits.
+    wire single;
     wire [1:0] level;      // Words in the queue, modulo 2^A.
 
     // The words.
@@ -66,6 +68,8 @@ module fifo_reg_w65_d4 (
     assign tail_next = tail_reg + 2'd1;
     assign level = tail_reg - head_reg;
     assign count = full_reg ? DEPTH : {14'd0, level};
+    assign filling = tail_next == head_reg;
+    assign single = head_next == tail_reg;
 
     // Clocked logic
     initial begin
@@ -84,14 +88,8 @@ module fifo_reg_w65_d4 (
             head_reg <= head_next;
         end
 
-        if (push & !pop) begin
-            some_reg <= 1'b1;
-            full_reg <= tail_next == head_reg;
-        end
-        if (pop & !push) begin
-            some_reg <= head_next != tail_reg;
-            full_reg <= 1'b0;
-        end
+        some_reg <= push | (some_reg & !(pop & single));
+        full_reg <= !pop & (full_reg | (push & filling));
 
         if (rst) begin
             head_reg <= 2'd0;

@@ -2,8 +2,7 @@
 //
 // Simple dual-port memory with an output register that moves on only when rd_en is high.
 // The word at rd_addr is at the register's input one clock later, and in rd_data one clock after
-// that if rd_en
-// is high then. A word read in the very clock in which it is written is undefined.
+// that if rd_en is high then. A word read in the very clock in which it is written is undefined.
 // Block RAM as in ram_reg.
 //
 // Sizes: w = 32, d = 2048.

@@ -30,6 +30,9 @@ module red_flt_round (
     output wire [3:0]  m_code         // Its result code.
 );
 
+    // Constants
+    localparam [3:0] FLT_OVERFLOW = 4'd3;  // Result code.
+
     // Registers
     reg  [63:0] s1_down_reg;
     reg  [62:0] s1_up_reg;
@@ -85,7 +88,7 @@ module red_flt_round (
         if (s1_choose_up_reg) begin
             s2_data_reg <= {s1_down_reg[63], 63'd0} | {1'b0, s1_up_reg};
             if (&s1_up_reg[62:52]) begin
-                s2_code_reg <= 4'd3;
+                s2_code_reg <= FLT_OVERFLOW;
             end
         end
     end

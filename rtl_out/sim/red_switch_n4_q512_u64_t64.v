@@ -3,8 +3,7 @@
 // Reducing switch of N ports, 64 bits each: the switch core and an engine of 8 descriptors at each
 // output.
 // Latency, from the edge that takes a frame's last word: 8 clocks to the first word of a plain
-// frame,
-// 16 to that of a reduction frame that passes or of the result which it completes.
+// frame, 16 to that of a reduction frame that passes or of the result which it completes.
 //
 // Sizes: n = 4, q = 512, u = 64, t = 64.
 //

@@ -84,8 +84,17 @@ module rw_accept_w64_r16 (
 );
 
     // Constants
-    localparam [4:0] LW = 5'd6;
-    localparam [4:0] LB = 5'd5;
+    localparam [4:0] LW               = 5'd6;
+    localparam [4:0] LB               = 5'd5;
+    localparam [3:0] WHY_CLOSED       = 4'd1;  // Why a packet is dropped.
+    localparam [3:0] WHY_STALE_GEN    = 4'd2;
+    localparam [3:0] WHY_BAD_SOURCE   = 4'd3;
+    localparam [3:0] WHY_BEYOND_END   = 4'd4;
+    localparam [3:0] WHY_BAD_TAIL     = 4'd5;
+    localparam [3:0] WHY_BAD_LENGTH   = 4'd6;
+    localparam [3:0] WHY_BELOW_WINDOW = 4'd7;
+    localparam [3:0] WHY_ABOVE_WINDOW = 4'd8;
+    localparam [3:0] WHY_DUPLICATE    = 4'd9;
 
     // Registers
     // The connection read one clock ago, two clocks ago, was about to be written or was written in
@@ -1150,17 +1159,17 @@ module rw_accept_w64_r16 (
         s5_onehot_reg <= s4_onehot_reg;
 
         if (s4_closed_reg) begin
-            s5_fail_reg <= 4'd1;
+            s5_fail_reg <= WHY_CLOSED;
         end else if (s4_stale_reg) begin
-            s5_fail_reg <= 4'd2;
+            s5_fail_reg <= WHY_STALE_GEN;
         end else if (s4_foreign_reg) begin
-            s5_fail_reg <= 4'd3;
+            s5_fail_reg <= WHY_BAD_SOURCE;
         end else if (s4_beyond_reg) begin
-            s5_fail_reg <= 4'd4;
+            s5_fail_reg <= WHY_BEYOND_END;
         end else if (s4_tail_reg != s4_at_last_reg) begin
-            s5_fail_reg <= 4'd5;
+            s5_fail_reg <= WHY_BAD_TAIL;
         end else if ((s4_at_last_reg & !s4_len_last_reg) | (!s4_at_last_reg & !s4_len_full_reg)) begin
-            s5_fail_reg <= 4'd6;
+            s5_fail_reg <= WHY_BAD_LENGTH;
         end else begin
             s5_fail_reg <= 4'd0;
         end
@@ -1274,11 +1283,11 @@ module rw_accept_w64_r16 (
         s7_reason_reg <= s6_fail_reg;
         if (s6_pass_reg) begin
             if (s6_below_reg) begin
-                s7_reason_reg <= 4'd7;
+                s7_reason_reg <= WHY_BELOW_WINDOW;
             end else if (s6_outside_reg) begin
-                s7_reason_reg <= 4'd8;
+                s7_reason_reg <= WHY_ABOVE_WINDOW;
             end else if (s6_dup_reg) begin
-                s7_reason_reg <= 4'd9;
+                s7_reason_reg <= WHY_DUPLICATE;
             end
         end
 

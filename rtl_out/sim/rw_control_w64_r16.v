@@ -152,6 +152,24 @@ module rw_control_w64_r16 (
     // Constants
     localparam [22:0] W               = 23'd64;  // Packets of a window.
     localparam [5:0] WORDS            = 6'd2;  // Words of a bitmap.
+    localparam [2:0] COMPLETE         = 3'd1;  // Types of messages.
+    localparam [2:0] RETX_ONE         = 3'd2;
+    localparam [2:0] RETX_RANGE       = 3'd3;
+    localparam [2:0] CONNECT          = 3'd4;
+    localparam [2:0] CONNECT_RESP     = 3'd5;
+    localparam [2:0] POLL_STATUS      = 3'd6;
+    localparam [2:0] ABORT_UNKNOWN    = 3'd7;
+    localparam [3:0] OK               = 4'd0;  // How a transfer ended.
+    localparam [3:0] ABORTED          = 4'd1;
+    localparam [3:0] BUSY             = 4'd1;  // Answers to CONNECT.
+    localparam [3:0] REFUSED          = 4'd2;
+    localparam [3:0] IDLE_REASON      = 4'd2;  // Reasons of ABORT and UNKNOWN.
+    localparam [3:0] NO_TRANSFER      = 4'd3;
+    localparam [3:0] STALE_WRITE      = 4'd10;  // Why something is dropped.
+    localparam [3:0] OLD_CONNECT      = 4'd11;
+    localparam [3:0] STRAY_ABORT      = 4'd12;
+    localparam [3:0] MTU_LEAST        = 4'd8;  // log2 of the smallest and largest packet.
+    localparam [3:0] MTU_MOST         = 4'd12;
     localparam [4:0] STATE_CLEAR      = 5'd0;
     localparam [4:0] STATE_IDLE       = 5'd1;
     localparam [4:0] STATE_PEER       = 5'd2;
@@ -195,6 +213,7 @@ module rw_control_w64_r16 (
     localparam [1:0] THEN_HOLES       = 2'd2;
 
     // Registers
+    (* fsm_encoding = "auto" *)
     reg  [4:0] state_reg;              // What the engine is doing.
     reg  [2:0] op_reg;                 // What for.
     reg  [1:0] then_reg;               // What follows a message.
@@ -723,10 +742,10 @@ module rw_control_w64_r16 (
                 end else if (!sweep_next_reg & ctl_valid) begin
                     credit_next_next = 1'b1;
                     op_next = OP_ABORT;
-                    if (ctl_type == 3'd4) begin
+                    if (ctl_type == CONNECT) begin
                         op_next = OP_CONNECT;
                     end
-                    if (ctl_type == 3'd6) begin
+                    if (ctl_type == POLL_STATUS) begin
                         op_next = OP_POLL;
                     end
                     event_gen_next = ctl_gen;
@@ -768,26 +787,26 @@ module rw_control_w64_r16 (
             STATE_ACT: begin
                 msg_seq_next = 16'd0;
                 msg_status_next = 4'd0;
-                cpl_status_next = 4'd1;
+                cpl_status_next = ABORTED;
                 word_next = 6'd0;
                 abs_next = wbase_reg[21:5];
                 skip_next = {2'd0, wbase_reg[4:3]} + 4'd1;
                 filled_next = 4'd0;
                 case (op_reg)
                     OP_CONNECT: begin
-                        msg_type_next = 3'd5;
+                        msg_type_next = CONNECT_RESP;
                         if (!legal_reg) begin
-                            msg_status_next = 4'd2;
+                            msg_status_next = REFUSED;
                         end else if (peer_known_reg & same_transfer_reg) begin
                             if (!peer_open_reg) begin
-                                msg_type_next = 3'd1;
+                                msg_type_next = COMPLETE;
                                 if (peer_aborted_reg) begin
-                                    msg_status_next = 4'd1;
+                                    msg_status_next = ABORTED;
                                 end
                             end
                         end else if (peer_known_reg & !newer_reg) begin
                             dropped_next = 1'b1;
-                            drop_why_next = 4'd11;
+                            drop_why_next = OLD_CONNECT;
                             done = 1'b1;
                         end else if (peer_open_reg) begin
                             then_alloc_next = 1'b1;
@@ -795,39 +814,39 @@ module rw_control_w64_r16 (
                     end
                     OP_POLL: begin
                         if (is_open_reg & gen_match_reg & id_match_reg & xid_match_reg) begin
-                            msg_type_next = 3'd6;
+                            msg_type_next = POLL_STATUS;
                             msg_seq_next = ctl_seq;
                             then_next = THEN_BITMAP;
                         end else if (peer_known_reg & !peer_open_reg & same_xid_reg) begin
-                            msg_type_next = 3'd1;
+                            msg_type_next = COMPLETE;
                             if (peer_aborted_reg) begin
-                                msg_status_next = 4'd1;
+                                msg_status_next = ABORTED;
                             end
                         end else begin
-                            msg_type_next = 3'd7;
-                            msg_status_next = 4'd3;
+                            msg_type_next = ABORT_UNKNOWN;
+                            msg_status_next = NO_TRANSFER;
                         end
                     end
                     OP_ABORT: begin
                         if (!(peer_open_reg & same_xid_reg)) begin
                             dropped_next = 1'b1;
-                            drop_why_next = 4'd12;
+                            drop_why_next = STRAY_ABORT;
                             done = 1'b1;
                         end
                     end
                     OP_FINISH: begin
                         if (is_open_reg & gen_match_reg & all_received_reg) begin
-                            msg_type_next = 3'd1;
-                            cpl_status_next = 4'd0;
+                            msg_type_next = COMPLETE;
+                            cpl_status_next = OK;
                             then_message_next = 1'b1;
                         end else begin
                             dropped_next = is_open_reg & gen_match_reg;
-                            drop_why_next = 4'd10;
+                            drop_why_next = STALE_WRITE;
                             done = 1'b1;
                         end
                     end
                     OP_CREDIT: begin
-                        msg_type_next = 3'd6;
+                        msg_type_next = POLL_STATUS;
                         then_next = THEN_BITMAP;
                         if (!is_open_reg) begin
                             done = 1'b1;
@@ -862,9 +881,9 @@ module rw_control_w64_r16 (
                 n_next = new_n_reg;
                 upto_next = 22'd0;
                 word_next = 6'd0;
-                msg_type_next = 3'd5;
+                msg_type_next = CONNECT_RESP;
                 if (!free_m_valid) begin
-                    msg_status_next = 4'd1;
+                    msg_status_next = BUSY;
                 end
             end
             STATE_ALLOC_WAIT: begin
@@ -931,11 +950,11 @@ module rw_control_w64_r16 (
                 end
             end
             STATE_LIMITS: begin
-                msg_type_next = 3'd2;
+                msg_type_next = RETX_ONE;
                 then_next = THEN_HOLES;
                 if (give_up_reg) begin
-                    msg_type_next = 3'd7;
-                    msg_status_next = 4'd2;
+                    msg_type_next = ABORT_UNKNOWN;
+                    msg_status_next = IDLE_REASON;
                     then_next = THEN_DONE;
                     then_message_next = 1'b1;
                 end
@@ -989,7 +1008,7 @@ module rw_control_w64_r16 (
                 end
             end
             STATE_SWEEP_END: begin
-                msg_type_next = 3'd3;
+                msg_type_next = RETX_RANGE;
                 msg_pidx_next = highest_reg;
                 then_next = THEN_DONE;
                 if (!tail_lost_reg) begin
@@ -1361,7 +1380,7 @@ module rw_control_w64_r16 (
         new_end_reg <= {1'b0, ctl_addr[31:0]} + {1'b0, ctl_length};
         at_top_reg <= &ctl_addr[63:32];
         past_end_reg <= at_top_reg & new_end_reg[32] & (|new_end_reg[31:0]);
-        legal_mtu_reg <= (ctl_mtu >= 4'd8) & (ctl_mtu <= 4'd12);
+        legal_mtu_reg <= (ctl_mtu >= MTU_LEAST) & (ctl_mtu <= MTU_MOST);
 
         legal_reg <= legal_mtu_reg
             & !past_end_reg

@@ -51,14 +51,15 @@ module skid_buffer_w64 (
     end
 
     always @(posedge clk) begin
+        spare_valid_reg <= !out_free & (spare_valid_reg | s_valid);
+        out_valid_reg <= s_valid | spare_valid_reg | (out_valid_reg & !m_ready);
+
         if (!spare_valid_reg) begin
             spare_data_reg <= s_data;
-            spare_valid_reg <= s_valid & !out_free;
         end
+
         if (out_free) begin
-            out_valid_reg <= s_valid | spare_valid_reg;
             out_data_reg <= s_data;
-            spare_valid_reg <= 1'b0;
             if (spare_valid_reg) begin
                 out_data_reg <= spare_data_reg;
             end

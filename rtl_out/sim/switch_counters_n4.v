@@ -1,10 +1,9 @@
 // switch_counters_n4
 //
 // 32 counters of a port, 32 bits each, wrapping, in distributed memory. Indexes are those of the
-// statistics
-// window. Every event counts, also when all happen at once: events wait in small counters, and one
-// counter a
-// clock is visited (visit, one-hot, going round) and raised by what waits for it.
+// statistics window. Every event counts, also when all happen at once: events wait in small
+// counters, and one counter a clock is visited (visit, one-hot, going round) and raised by what
+// waits for it.
 // An event is in the count that is visited 3 clocks after it or later.
 //
 // Sizes: n = 4.

@@ -125,6 +125,9 @@ module xud_end_q16_d64 (
     output wire         ev_timeout        // A request ended by timeout.
 );
 
+    // Constants
+    localparam [7:0] TIMEOUT = 8'd1;  // How a request ends whose time is over.
+
     // Registers
     reg  open_reg;                 // An operation may be taken, of a flush only.
     reg  turn_reg;
@@ -494,7 +497,7 @@ module xud_end_q16_d64 (
         s5_torn_reg <= s4_torn_reg;
         s5_kind_reg <= s4_kind_reg;
         s5_place_reg <= s4_place_reg;
-        s5_outcome_reg <= s4_kind_reg[0] ? 8'd1 : s4_op_reg[55:48];
+        s5_outcome_reg <= s4_kind_reg[0] ? TIMEOUT : s4_op_reg[55:48];
         s5_set_reg <= s_rd_data != e_rd_data;
         s5_kept_reg <= (s_rd_data == e_rd_data) & (tags_rd_data[48] != e_rd_data);
         s5_s_reg <= s_rd_data;

@@ -75,8 +75,25 @@ module xud_rx_d2048 (
 );
 
     // Constants
-    localparam [31:0] RESIDUE_2 = 32'h1c759789;
-    localparam [31:0] RESIDUE_6 = 32'h4e3d5e5c;
+    localparam [31:0] RESIDUE_2        = 32'h1c759789;
+    localparam [31:0] RESIDUE_6        = 32'h4e3d5e5c;
+    localparam [13:0] LONGEST          = 14'd521;  // Number of the longest frame's last word, which has two bytes.
+    localparam [12:0] AROUND           = 13'd74;  // Bytes around the payload.
+    localparam [7:0] ONE_SIDED_FRAME   = 8'd24;  // Version and flags of a one-sided frame.
+    localparam [4:0] NAK_ACCESS        = 5'd2;  // Codes of negative acknowledgements.
+    localparam [4:0] NAK_LENGTH        = 5'd16;
+    localparam [4:0] NAK_QP            = 5'd17;
+    localparam [4:0] NAK_EPOCH         = 5'd18;
+    localparam [4:0] NAK_NUMBER        = 5'd19;
+    localparam [4:0] NAK_OPERATION     = 5'd20;
+    localparam [4:0] RNR               = 5'd2;  // How the requests end.
+    localparam [4:0] REFUSED_OPCODE    = 5'd5;
+    localparam [4:0] REFUSED_ACCESS    = 5'd4;
+    localparam [4:0] REFUSED_LENGTH    = 5'd3;
+    localparam [4:0] REFUSED_QP        = 5'd6;
+    localparam [4:0] REFUSED_EPOCH     = 5'd7;
+    localparam [4:0] REFUSED_NUMBER    = 5'd12;
+    localparam [4:0] REFUSED_OPERATION = 5'd18;
 
     // Registers
     // Stage 1: a word, its number, a bit each from 0 to 8, and 9 for any behind; it is the last.
@@ -305,7 +322,7 @@ module xud_rx_d2048 (
     assign ev_bad_frame = s6_bad_reg;
     assign ev_not_xud = s6_foreign_reg;
     assign ev_bad_header = s6_header_reg;
-    assign one_sided = (record_reg[71:64] == 8'd24) & !unknown_reg;
+    assign one_sided = (record_reg[71:64] == ONE_SIDED_FRAME) & !unknown_reg;
     assign requests_s_data = {15'd0, record_reg}
         | {2'd0, len_reg, 192'd0}
         | {1'b0, unknown_reg, 205'd0}
@@ -315,27 +332,27 @@ module xud_rx_d2048 (
     always @(*) begin
         outcome = 5'd0;
         if (syndrome[5]) begin
-            outcome = 5'd2;
+            outcome = RNR;
         end
         if (syndrome[6]) begin
-            outcome = 5'd5;
-            if (syndrome[1]) begin
-                outcome = 5'd4;
+            outcome = REFUSED_OPCODE;
+            if (syndrome[4:0] == NAK_ACCESS) begin
+                outcome = REFUSED_ACCESS;
             end
-            if (syndrome[4]) begin
-                outcome = 5'd3;
-                if (syndrome[0]) begin
-                    outcome = 5'd6;
-                end
-                if (syndrome[1]) begin
-                    outcome = 5'd7;
-                end
-                if (syndrome[0] & syndrome[1]) begin
-                    outcome = 5'd12;
-                end
-                if (syndrome[2]) begin
-                    outcome = 5'd18;
-                end
+            if (syndrome[4:0] == NAK_LENGTH) begin
+                outcome = REFUSED_LENGTH;
+            end
+            if (syndrome[4:0] == NAK_QP) begin
+                outcome = REFUSED_QP;
+            end
+            if (syndrome[4:0] == NAK_EPOCH) begin
+                outcome = REFUSED_EPOCH;
+            end
+            if (syndrome[4:0] == NAK_NUMBER) begin
+                outcome = REFUSED_NUMBER;
+            end
+            if (syndrome[4:0] == NAK_OPERATION) begin
+                outcome = REFUSED_OPERATION;
             end
         end
     end
@@ -465,7 +482,7 @@ module xud_rx_d2048 (
         s2_is_62_reg <= (r_index_reg == 14'd7) & !r_two_reg;
         s2_is_74_reg <= (r_index_reg == 14'd9) & r_two_reg;
         s2_under_reg <= r_index_reg < 14'd9;
-        s2_over_reg <= (r_index_reg > 14'd521) | ((r_index_reg == 14'd521) & !r_two_reg);
+        s2_over_reg <= (r_index_reg > LONGEST) | ((r_index_reg == LONGEST) & !r_two_reg);
 
         s2_tail_reg <= r_two_reg
             ? ({2'd0, some_before_reg[5]} | {1'b0, some_before_reg[4], 1'b0} | {some_before_reg[3], 2'd0})
@@ -478,7 +495,7 @@ module xud_rx_d2048 (
         s3_bad_ack_reg <= bad_ack;
         s3_bad_request_reg <= bad_request;
         s3_echo_reg <= s2_is_74_reg;
-        s3_len_reg <= s2_length[12:0] - 13'd74 - {11'd0, header_pad};
+        s3_len_reg <= s2_length[12:0] - AROUND - {11'd0, header_pad};
         s4_end_reg <= s3_end_reg;
         s4_two_reg <= s3_two_reg;
         s4_bad_reg <= s3_bad_reg | header_bad_fixed | header_bad_sum;
@@ -536,8 +553,8 @@ module xud_rx_d2048 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, syndrome[7], syndrome[3], rounded[2:0], some_before_reg[6],
-        some_before_reg[2:0], icrc_m_valid, requests_count, acks_count, buffer_j_words_sum[2:0]};
+    wire _unused = &{1'b0, syndrome[7], rounded[2:0], some_before_reg[6], some_before_reg[2:0],
+        icrc_m_valid, requests_count, acks_count, buffer_j_words_sum[2:0]};
 
 endmodule
 

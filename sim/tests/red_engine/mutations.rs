@@ -31,8 +31,8 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "RED-11: complete above the wait count only",
         "red_match_d8",
-        "t4_sum_reg >= {1'b0, t4_wait_reg}",
-        "t4_sum_reg > {1'b0, t4_wait_reg}",
+        "t4_reached_reg <= !excess[21]",
+        "t4_reached_reg <= left[21]",
     ),
     (
         "RED-12: a timer set during a visit runs at once",
