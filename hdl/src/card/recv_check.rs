@@ -225,6 +225,8 @@ hdl_module! {
         answer: DFF<Bit>,
         takes: DFF<Bit>,
         wanted: DFF<Bit>,
+        /// It has payload.
+        bytes: DFF<Bit>,
         failed: DFF<Bit>,
         failed_slot: DFF<Bit>,
         head: DFF<Bits<16>>,
@@ -273,6 +275,7 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
             answer,
             takes,
             wanted,
+            bytes,
             failed,
             failed_slot,
             head,
@@ -500,7 +503,8 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
             | (bit_cast::<168, 8>(self.s_rq_vf.val()) << 136)
             | (bit_cast::<168, 24>(self.s_rq_qpn.val()) << 144);
         self.m_st_valid.next = self.takes.q.val() | self.failed_slot.q.val();
-        self.m_st_writes.next = self.wanted.q.val() & self.s_rq_len.val().any();
+        self.bytes.d.next = self.s_rq_len.val().any();
+        self.m_st_writes.next = self.wanted.q.val() & self.bytes.q.val();
         self.m_st_qpn.next = self.rsv_qpn.q.val();
         self.m_st_packet.next = !self.failed.q.val();
         self.m_st_status.next = self.protection.val();

@@ -172,6 +172,7 @@ hdl_module! {
         args_bus: AsyncRam<32, 4>,
         written: DFF<Bits<16>>,
         arg: Signal<Local, Bits<32>>,
+        there: Signal<Local, Bits<32>>,
         arg_index: Signal<Local, Bits<4>>,
         fatal_a: FifoReg<LQ, 4>,
         fatal_b: FifoReg<LQ, 4>,
@@ -183,6 +184,10 @@ hdl_module! {
         result: DFF<Bits<8>>,
         value0: DFF<Bits<32>>,
         value1: DFF<Bits<16>>,
+        said: DFF<Bits<8>>,
+        says: DFF<Bit>,
+        said0: DFF<Bits<32>>,
+        said1: DFF<Bits<16>>,
         /// What it is, one clock later; it is looked at no sooner.
         is_create: DFF<Bit>,
         is_modify: DFF<Bit>,
@@ -215,7 +220,7 @@ hdl_module! {
         first: DFF<Bits<32>>,
         domain: DFF<Bits<16>>,
         /// Bits that must be 0 in the latest argument; some was not.
-        forbidden: Signal<Local, Bits<32>>,
+        forbidden: DFF<Bits<32>>,
         bad: DFF<Bit>,
         /// End of the region, both halves; it has no bytes.
         end_low: DFF<Bits<33>>,
@@ -303,6 +308,11 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             of_window,
             unknown,
             last,
+            forbidden,
+            said,
+            said0,
+            said1,
+            says,
             index,
             result,
             value0,
@@ -364,10 +374,12 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             }
         }
         self.args.rd_addr.next = self.arg_index.val();
-        self.arg.next = 0.into();
+        // As an AND: a multiplexer with 0 becomes a synchronous reset behind the choice.
+        self.there.next = 0.into();
         if ((self.written.q.val() >> self.arg_index.val()) & self.one.val()).any() {
-            self.arg.next = self.args.rd_data.val();
+            self.there.next = !bits::<32>(0);
         }
+        self.arg.next = self.args.rd_data.val() & self.there.val();
 
         // Rings that cannot be read.
         self.fatal_a.clk.next = self.clk.val();
@@ -429,26 +441,30 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         if self.is_set.q.val() {
             self.last.d.next = 6.into();
         }
-        // Of the argument fetched last, whose number is one less than step.
-        self.forbidden.next = 0.into();
-        if (self.is_create.q.val() & (self.step.q.val() == 3))
-            | (self.is_set.q.val() & (self.step.q.val() == 2))
-            | (self.is_open.q.val() & ((self.step.q.val() == 2) | (self.step.q.val() == 4)))
+        // Of the argument fetched now, whose number is step; it is looked at in the next clock.
+        self.forbidden.d.next = 0.into();
+        if (self.is_create.q.val() & (self.step.q.val() == 2))
+            | (self.is_set.q.val() & (self.step.q.val() == 1))
+            | (self.is_open.q.val() & ((self.step.q.val() == 1) | (self.step.q.val() == 3)))
         {
-            self.forbidden.next = self.above_16.val();
+            self.forbidden.d.next = self.above_16.val();
         }
-        if (self.is_create.q.val() & (self.step.q.val() == 4))
-            | (self.is_open.q.val() & (self.step.q.val() == 3))
+        if (self.is_create.q.val() & (self.step.q.val() == 3))
+            | (self.is_open.q.val() & (self.step.q.val() == 2))
         {
-            self.forbidden.next = self.above_24.val();
+            self.forbidden.d.next = self.above_24.val();
         }
         if self.is_create.q.val()
-            & ((self.step.q.val() == 5) | (self.step.q.val() == 7) | (self.step.q.val() == 9))
+            & ((self.step.q.val() == 4) | (self.step.q.val() == 6) | (self.step.q.val() == 8))
         {
-            self.forbidden.next = self.below_64.val();
+            self.forbidden.d.next = self.below_64.val();
         }
-        if self.is_modify.q.val() & (self.step.q.val() == 1) {
-            self.forbidden.next = self.above_3.val();
+        if self.is_modify.q.val() & (self.step.q.val() == 0) {
+            self.forbidden.d.next = self.above_3.val();
+        }
+        // What was fetched for the command before is none of it.
+        if !self.fetching.q.val() {
+            self.forbidden.d.next = 0.into();
         }
         self.now.next = self.word0.q.val().get_bits::<3>(0);
         self.to.next = self.arg0.q.val().get_bits::<3>(0);
@@ -471,6 +487,18 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             self.arg1.d.next = self.arg0.q.val();
             self.arg2.d.next = self.arg1.q.val();
             self.arg3.d.next = self.arg2.q.val();
+        }
+        // The outcome, one clock after it is known; the command ends no sooner.
+        self.said.d.next = 0.into();
+        self.says.d.next = false;
+        self.said0.d.next = 0.into();
+        self.said1.d.next = 0.into();
+        if self.said.q.val().any() {
+            self.result.d.next = self.said.q.val();
+        }
+        if self.says.q.val() {
+            self.value0.d.next = self.said0.q.val();
+            self.value1.d.next = self.said1.q.val();
         }
         match self.state.q.val() {
             State::Clear => {
@@ -517,12 +545,12 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                         & !self.of_window.q.val()
                         & (self.index.q.val() >> self.lq.val()).any())
                 {
-                    self.result.d.next = self.bad_index.val();
+                    self.said.d.next = self.bad_index.val();
                     self.state.d.next = State::Finish;
                     self.fetching.d.next = false;
                 }
                 if self.unknown.q.val() {
-                    self.result.d.next = self.bad_command.val();
+                    self.said.d.next = self.bad_command.val();
                     self.state.d.next = State::Finish;
                     self.fetching.d.next = false;
                 }
@@ -569,7 +597,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 // Of the last arguments, once all are here.
                 self.end_low.d.next =
                     bit_cast::<33, 32>(self.arg3.q.val()) + bit_cast::<33, 32>(self.arg1.q.val());
-                if (self.arg0.q.val() & self.forbidden.val()).any() {
+                if (self.arg0.q.val() & self.forbidden.q.val()).any() {
                     self.bad.d.next = true;
                 }
                 if self.step.q.val() == 1 {
@@ -606,13 +634,14 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 self.state.d.next = State::Finish;
                 if self.is_create.q.val() {
                     if self.bad.q.val() {
-                        self.result.d.next = self.bad_argument.val();
+                        self.said.d.next = self.bad_argument.val();
                     } else if self.now.val().any() {
-                        self.result.d.next = self.bad_state.val();
+                        self.said.d.next = self.bad_state.val();
                     } else {
                         self.newest.d.next = self.next_epoch.q.val();
                         self.oldest.d.next = self.next_epoch.q.val();
-                        self.value0.d.next = bit_cast::<32, 16>(self.next_epoch.q.val());
+                        self.says.d.next = true;
+                        self.said0.d.next = bit_cast::<32, 16>(self.next_epoch.q.val());
                         self.word0.d.next =
                             bit_cast::<48, 32>(self.first.q.val() & self.shape.val())
                                 | (bit_cast::<48, 16>(self.domain.q.val()) << 32)
@@ -622,9 +651,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 }
                 if self.is_modify.q.val() {
                     if self.bad.q.val() {
-                        self.result.d.next = self.bad_argument.val();
+                        self.said.d.next = self.bad_argument.val();
                     } else if !self.leads.val() {
-                        self.result.d.next = self.bad_state.val();
+                        self.said.d.next = self.bad_state.val();
                     } else {
                         self.word0.d.next = (self.word0.q.val() & self.keep.val())
                             | bit_cast::<48, 3>(self.to.val());
@@ -635,28 +664,30 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                     if self.now.val().any() {
                         self.state.d.next = State::Hold;
                     } else {
-                        self.result.d.next = self.bad_state.val();
+                        self.said.d.next = self.bad_state.val();
                     }
                 }
                 if self.is_query.q.val() {
-                    self.value0.d.next = bit_cast::<32, 3>(self.now.val());
-                    self.value1.d.next = self.newest.q.val();
+                    self.says.d.next = true;
+                    self.said0.d.next = bit_cast::<32, 3>(self.now.val());
+                    self.said1.d.next = self.newest.q.val();
                 }
                 if self.is_advance.q.val() {
                     if self.now.val().any() {
                         self.newest.d.next = self.next_epoch.q.val();
-                        self.value0.d.next = bit_cast::<32, 16>(self.next_epoch.q.val());
+                        self.says.d.next = true;
+                        self.said0.d.next = bit_cast::<32, 16>(self.next_epoch.q.val());
                         if self.span.val().get_bit(15) {
                             self.oldest.d.next = self.next_epoch.q.val() - self.reach.val();
                         }
                         self.state.d.next = State::Epochs;
                     } else {
-                        self.result.d.next = self.bad_state.val();
+                        self.said.d.next = self.bad_state.val();
                     }
                 }
                 if self.is_set.q.val() {
                     if self.bad.q.val() | self.no_bytes.q.val() | self.beyond.val() {
-                        self.result.d.next = self.bad_argument.val();
+                        self.said.d.next = self.bad_argument.val();
                     } else {
                         self.state.d.next = State::Region;
                     }
@@ -666,11 +697,11 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 }
                 if self.is_open.q.val() {
                     if self.bad.q.val() {
-                        self.result.d.next = self.bad_argument.val();
+                        self.said.d.next = self.bad_argument.val();
                     } else if self.now.val().any() {
                         self.state.d.next = State::Hold;
                     } else {
-                        self.result.d.next = self.bad_state.val();
+                        self.said.d.next = self.bad_state.val();
                     }
                 }
             }
@@ -766,8 +797,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             State::Windowing => {
                 if self.win_done.val() {
                     if !self.is_open.q.val() {
-                        self.value0.d.next = self.win_expected.val();
-                        self.value1.d.next = bit_cast::<16, 1>(self.win_was.val().into());
+                        self.says.d.next = true;
+                        self.said0.d.next = self.win_expected.val();
+                        self.said1.d.next = bit_cast::<16, 1>(self.win_was.val().into());
                     }
                     self.state.d.next = State::Finish;
                 }
@@ -797,7 +829,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                     }
                 } else if self.waited.q.val().get_bit(23) {
                     self.quiet.d.next = 0.into();
-                    self.result.d.next = self.not_idle.val();
+                    self.said.d.next = self.not_idle.val();
                     self.state.d.next = State::Finish;
                 }
             }
@@ -866,6 +898,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             self.running.d.next = false;
             self.code.d.next = 0.into();
             self.result.d.next = 0.into();
+            self.said.d.next = 0.into();
+            self.says.d.next = false;
             self.value0.d.next = 0.into();
             self.value1.d.next = 0.into();
             self.serving.d.next = false;

@@ -64,6 +64,8 @@ hdl_module! {
         waits: DFF<Bits<8>>,
         /// Of those, the ones that may be sent.
         asks: DFF<Bits<8>>,
+        /// The one whose turn it is.
+        choice: DFF<Bits<8>>,
         n_waits: Signal<Local, Bits<8>>,
         turns: TakeTurns<8>,
         /// Vector served last, one-hot.
@@ -93,7 +95,7 @@ impl Logic for CardRegsMsix {
     fn update(&mut self) {
         dff_setup!(
             self, clk, sweep, masked, waits, last, vector, step, word, low, high, data, wr_valid,
-            wd_valid, sent, asks
+            wd_valid, sent, asks, choice
         );
         // The table. Messages go to a multiple of 4.
         self.table.clk.next = self.clk.val();
@@ -137,7 +139,7 @@ impl Logic for CardRegsMsix {
         self.pending.next = self.waits.q.val();
 
         // Whose message is next.
-        // One clock late: a message that is chosen has left `waits` long before the next choice.
+        // Two clocks late: a message that is chosen has left `waits` long before the next choice.
         self.asks.d.next = 0.into();
         if self.msix_enable.val() & !self.msix_mask.val() {
             self.asks.d.next = self.waits.q.val() & !self.masked.q.val();
@@ -145,9 +147,10 @@ impl Logic for CardRegsMsix {
         self.turns.req.next = self.asks.q.val();
         self.turns.last.next = self.last.q.val();
         self.n_waits.next = self.waits.q.val();
-        if (self.step.q.val() == 0) & self.turns.choice.val().any() {
-            self.last.d.next = self.turns.choice.val();
-            self.n_waits.next = self.waits.q.val() & !self.turns.choice.val();
+        self.choice.d.next = self.turns.choice.val();
+        if (self.step.q.val() == 0) & self.choice.q.val().any() {
+            self.last.d.next = self.choice.q.val();
+            self.n_waits.next = self.waits.q.val() & !self.choice.q.val();
             self.step.d.next = 1.into();
         }
         self.s_irq_ready.next = true;
@@ -215,6 +218,7 @@ impl Logic for CardRegsMsix {
             self.waits.d.next = 0.into();
             self.last.d.next = 0.into();
             self.asks.d.next = 0.into();
+            self.choice.d.next = 0.into();
             self.step.d.next = 0.into();
             self.wr_valid.d.next = false;
             self.wd_valid.d.next = false;

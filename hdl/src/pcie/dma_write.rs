@@ -7,10 +7,11 @@ use crate::prelude::*;
 hdl_module! {
     /// Writes to host memory: any address, 1 to 4,096 bytes. A request is cut at multiples of the maximum payload size,
     /// 512 bytes at most; the first and the last 32-bit word of a TLP have byte enables.
-    /// A word a clock, also from one TLP to the next and from one request to the next if they have 4 words or more; one
+    /// A word a clock, also from one TLP to the next and from one request to the next if they have 5 words or more; one
     /// word more for a TLP whose bytes touch one more.
     /// Without bus mastering the words are taken, no TLP is sent, and m_done comes with ev_dropped.
-    /// Stages: 3 clocks in dma_split; 1 word registered, 2 moved and registered, 3 handed over, 4 m_done.
+    /// Stages: 3 clocks in dma_split; 1 word registered, 2 moved by 4 bytes, 3 by up to 3, 4 handed
+    /// over, 5 m_done.
     /// flr is for a reset with the link up: a TLP that has begun is filled up with zeros, and no m_done comes for what
     /// was asked before. rst cuts.
     pub struct DmaWrite {
@@ -123,6 +124,14 @@ hdl_module! {
         some: DFF<Bit>,
         /// The part on offer is already taken: dma_split hears of it one clock late.
         loaded: DFF<Bit>,
+        /// A word on its way out: with it 32 bits of the one before, bytes it moves by, zeros in its place.
+        st_valid: DFF<Bit>,
+        st_pair: DFF<Bits<96>>,
+        st_shift: DFF<Bits<2>>,
+        st_fill: DFF<Bit>,
+        /// What goes out beside it, as in `leaving` from strb on.
+        st_rest: DFF<Bits<151>>,
+        st_free: Signal<Local, Bit>,
         begins: Signal<Local, Bit>,
         ends: Signal<Local, Bit>,
     }
@@ -159,7 +168,12 @@ impl Logic for DmaWrite {
             count,
             begun,
             some,
-            loaded
+            loaded,
+            st_valid,
+            st_pair,
+            st_shift,
+            st_fill,
+            st_rest
         );
         self.clear.next = self.rst.val() | self.flr.val();
         self.split.clk.next = self.clk.val();
@@ -179,7 +193,8 @@ impl Logic for DmaWrite {
         self.leaving.rst.next = self.rst.val();
 
         // A word of the TLP under way: it needs one of the request, unless all have come.
-        self.go.next = self.held.q.val() & self.leaving.s_ready.val();
+        self.st_free.next = !self.st_valid.q.val() | self.leaving.s_ready.val();
+        self.go.next = self.held.q.val() & self.st_free.val();
         self.fire.next = self.go.val() & (self.coming.m_valid.val() | !self.more.q.val());
         self.coming.m_ready.next = self.go.val() & self.more.q.val();
         self.word.next = self.coming.m_data.val();
@@ -232,32 +247,6 @@ impl Logic for DmaWrite {
             }
         }
 
-        self.moved.next = self.word.val();
-        if self.shift.q.val() == 1 {
-            self.moved.next = (self.word.val() << 8) | (self.prior.q.val() >> 56);
-        }
-        if self.shift.q.val() == 2 {
-            self.moved.next = (self.word.val() << 16) | (self.prior.q.val() >> 48);
-        }
-        if self.shift.q.val() == 3 {
-            self.moved.next = (self.word.val() << 24) | (self.prior.q.val() >> 40);
-        }
-        if self.shift.q.val() == 4 {
-            self.moved.next = (self.word.val() << 32) | (self.prior.q.val() >> 32);
-        }
-        if self.shift.q.val() == 5 {
-            self.moved.next = (self.word.val() << 40) | (self.prior.q.val() >> 24);
-        }
-        if self.shift.q.val() == 6 {
-            self.moved.next = (self.word.val() << 48) | (self.prior.q.val() >> 16);
-        }
-        if self.shift.q.val() == 7 {
-            self.moved.next = (self.word.val() << 56) | (self.prior.q.val() >> 8);
-        }
-        if self.fill.q.val() {
-            self.moved.next = 0.into();
-        }
-
         self.dw_0.next = (bit_cast::<32, 1>(self.wide.q.val().into()) << 29)
             | (bits::<32>(1) << 30)
             | bit_cast::<32, 8>(self.dwords.q.val());
@@ -276,16 +265,43 @@ impl Logic for DmaWrite {
         if self.eop.q.val() & self.dwords.q.val().get_bit(0) {
             self.strb.next = 1.into();
         }
-        self.leaving.s_valid.next = self.fire.val();
+        // Moved by 4 bytes, then by up to 3.
+        self.st_valid.d.next =
+            self.fire.val() | (self.st_valid.q.val() & !self.leaving.s_ready.val());
+        if self.st_free.val() {
+            self.st_pair.d.next = bit_cast::<96, 32>(self.prior.q.val().get_bits::<32>(32))
+                | (bit_cast::<96, 64>(self.word.val()) << 32);
+            if self.shift.q.val().get_bit(2) {
+                self.st_pair.d.next = bit_cast::<96, 64>(self.prior.q.val())
+                    | (bit_cast::<96, 32>(self.word.val().get_bits::<32>(0)) << 64);
+            }
+            self.st_shift.d.next = self.shift.q.val().get_bits::<2>(0);
+            self.st_fill.d.next = self.fill.q.val();
+            self.st_rest.d.next = bit_cast::<151, 2>(self.strb.val())
+                | (bit_cast::<151, 1>(self.sop.q.val().into()) << 2)
+                | (bit_cast::<151, 1>(self.eop.q.val().into()) << 3)
+                | (bit_cast::<151, 1>((!self.drop.q.val()).into()) << 4)
+                | (bit_cast::<151, 1>((self.eop.q.val() & self.last.q.val()).into()) << 5)
+                | (bit_cast::<151, 1>(self.dropped.q.val().into()) << 6)
+                | (bit_cast::<151, 16>(self.ctx.q.val()) << 7)
+                | (bit_cast::<151, 128>(self.header.val()) << 23);
+        }
+        self.moved.next = self.st_pair.q.val().get_bits::<64>(32);
+        if self.st_shift.q.val() == 1 {
+            self.moved.next = self.st_pair.q.val().get_bits::<64>(24);
+        }
+        if self.st_shift.q.val() == 2 {
+            self.moved.next = self.st_pair.q.val().get_bits::<64>(16);
+        }
+        if self.st_shift.q.val() == 3 {
+            self.moved.next = self.st_pair.q.val().get_bits::<64>(8);
+        }
+        if self.st_fill.q.val() {
+            self.moved.next = 0.into();
+        }
+        self.leaving.s_valid.next = self.st_valid.q.val();
         self.leaving.s_data.next = bit_cast::<215, 64>(self.moved.val())
-            | (bit_cast::<215, 2>(self.strb.val()) << 64)
-            | (bit_cast::<215, 1>(self.sop.q.val().into()) << 66)
-            | (bit_cast::<215, 1>(self.eop.q.val().into()) << 67)
-            | (bit_cast::<215, 1>((!self.drop.q.val()).into()) << 68)
-            | (bit_cast::<215, 1>((self.eop.q.val() & self.last.q.val()).into()) << 69)
-            | (bit_cast::<215, 1>(self.dropped.q.val().into()) << 70)
-            | (bit_cast::<215, 16>(self.ctx.q.val()) << 71)
-            | (bit_cast::<215, 128>(self.header.val()) << 87);
+            | (bit_cast::<215, 151>(self.st_rest.q.val()) << 64);
 
         // Handed over; what is not sent goes by itself, in its turn.
         self.out.next = self.leaving.m_data.val();
@@ -321,7 +337,11 @@ impl Logic for DmaWrite {
         }
         self.m_busy.next = self.count.q.val().any() | self.begins.val();
 
-        if self.old.q.val() & !self.held.q.val() & !self.leaving.m_valid.val() {
+        if self.old.q.val()
+            & !self.held.q.val()
+            & !self.st_valid.q.val()
+            & !self.leaving.m_valid.val()
+        {
             self.old.d.next = false;
         }
         if self.flr.val() {
@@ -347,6 +367,7 @@ impl Logic for DmaWrite {
             self.done.d.next = false;
             self.done_dropped.d.next = false;
             self.loaded.d.next = false;
+            self.st_valid.d.next = false;
             self.count.d.next = 0.into();
         }
     }

@@ -349,13 +349,13 @@ fn a_function_level_reset_ends_the_tlp_under_way_and_forgets_the_rest() {
 }
 
 #[test]
-fn an_idle_writer_sends_the_first_word_after_5_clocks_and_is_done_one_after_the_last() {
+fn an_idle_writer_sends_the_first_word_after_6_clocks_and_is_done_one_after_the_last() {
     let mut bench = Bench::new(Config::default());
     for (len, words) in [(8, 1), (64, 8)] {
         (0..5).for_each(|_| bench.tick());
         bench.request(0x10_0000, len);
         // Taken in the first clock.
-        (0..5).for_each(|_| bench.tick());
+        (0..6).for_each(|_| bench.tick());
         let ended = bench.ended;
         (0..words).for_each(|_| bench.tick());
         assert_eq!(bench.ended, ended, "{len} bytes");

@@ -93,6 +93,10 @@ hdl_module! {
         whole: DFF<Bit>,
         aligned: DFF<Bit>,
         no_window: DFF<Bit>,
+        other_node: DFF<Bit>,
+        other_peer: DFF<Bit>,
+        other_epoch: DFF<Bit>,
+        other_qpn: DFF<Bit>,
         age: DFF<Bits<16>>,
         span: DFF<Bits<16>>,
         ahead: DFF<Bits<32>>,
@@ -163,6 +167,10 @@ impl<const LQ: usize> Logic for CardOneSidedCheck<LQ> {
             whole,
             aligned,
             no_window,
+            other_node,
+            other_peer,
+            other_epoch,
+            other_qpn,
             age,
             span,
             ahead,
@@ -206,12 +214,12 @@ impl<const LQ: usize> Logic for CardOneSidedCheck<LQ> {
         self.bare.d.next = self.len.val() == self.header.val();
         self.whole.d.next = self.len.val() == self.atomic_len.val();
         self.aligned.d.next = !self.address.val().any();
-        self.no_window.d.next = self.win_id.val().get_bits::<8>(8).any()
-            | !self.opened.val().get_bit(80)
-            | (self.opened.val().get_bits::<16>(0) != self.node.val())
-            | (self.opened.val().get_bits::<24>(16) != self.src.val())
-            | (self.opened.val().get_bits::<16>(40) != self.epoch.val())
-            | (self.opened.val().get_bits::<24>(56) != self.qpn.val());
+        self.no_window.d.next =
+            self.win_id.val().get_bits::<8>(8).any() | !self.opened.val().get_bit(80);
+        self.other_node.d.next = self.opened.val().get_bits::<16>(0) != self.node.val();
+        self.other_peer.d.next = self.opened.val().get_bits::<24>(16) != self.src.val();
+        self.other_epoch.d.next = self.opened.val().get_bits::<16>(40) != self.epoch.val();
+        self.other_qpn.d.next = self.opened.val().get_bits::<24>(56) != self.qpn.val();
         self.age.d.next = self.epoch.val() - self.oldest.val();
         self.span.d.next = self.newest.val() - self.oldest.val();
         self.ahead.d.next = self.msn.val() - self.expected.val();
@@ -227,7 +235,12 @@ impl<const LQ: usize> Logic for CardOneSidedCheck<LQ> {
             | (self.is_read.q.val()
                 & (!self.bare.q.val() | !self.reads_some.q.val() | self.reads_over.q.val()))
             | (self.is_atomic.q.val() & (!self.whole.q.val() | !self.aligned.q.val()));
-        self.stale.d.next = self.no_window.q.val() | (self.age.q.val() > self.span.q.val());
+        self.stale.d.next = self.no_window.q.val()
+            | self.other_node.q.val()
+            | self.other_peer.q.val()
+            | self.other_epoch.q.val()
+            | self.other_qpn.q.val()
+            | (self.age.q.val() > self.span.q.val());
         self.is_next.d.next = !self.ahead.q.val().any();
         self.is_last.d.next = self.ahead.q.val().all() & self.same.q.val();
         self.is_behind.d.next = self.ahead.q.val().get_bit(31);
