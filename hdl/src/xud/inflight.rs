@@ -159,8 +159,8 @@ hdl_module! {
         pub claim_done: Signal<Out, Bit>,
         /// It found its request.
         pub claim_ok: Signal<Out, Bit>,
-        /// Every place of a queue pair becomes free without a completion; one at a time, while nothing of it is reserved
-        /// or filled.
+        /// Every place of a queue pair becomes free without a completion; one at a time, while nothing of it is reserved,
+        /// filled or claimed.
         pub flush_valid: Signal<In, Bit>,
         /// Queue pair.
         pub flush_qpn: Signal<In, Bits<LQ>>,
