@@ -179,6 +179,8 @@ hdl_module! {
         take_fatal: Signal<Local, Bit>,
         /// The command.
         running: DFF<Bit>,
+        /// Commands may begin.
+        cleared: DFF<Bit>,
         code: DFF<Bits<8>>,
         index: DFF<Bits<24>>,
         result: DFF<Bits<8>>,
@@ -295,6 +297,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             sweep_step,
             written,
             running,
+            cleared,
             code,
             is_create,
             is_modify,
@@ -404,8 +407,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             | (bit_cast::<80, 16>(self.newest.q.val()) << 64);
 
         self.clearing.next = self.state.q.val() == State::Clear;
-        self.busy.next = self.running.q.val() | (self.state.q.val() == State::Clear);
-        if self.start.val() & !self.running.q.val() & (self.state.q.val() != State::Clear) {
+        self.cleared.d.next = self.state.q.val() != State::Clear;
+        self.busy.next = self.running.q.val() | !self.cleared.q.val();
+        if self.start.val() & !self.running.q.val() & self.cleared.q.val() {
             self.running.d.next = true;
             self.code.d.next = self.start_code.val();
             self.index.d.next = self.start_index.val();
@@ -896,6 +900,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             self.sweep_step.d.next = 0.into();
             self.written.d.next = 0.into();
             self.running.d.next = false;
+            self.cleared.d.next = false;
             self.code.d.next = 0.into();
             self.result.d.next = 0.into();
             self.said.d.next = 0.into();

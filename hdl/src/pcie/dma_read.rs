@@ -115,6 +115,10 @@ hdl_module! {
         ended: DFF<Bit>,
         /// The part on offer is already taken: dma_split hears of it one clock late.
         fired: DFF<Bit>,
+        /// What completions of it must be like is not yet noted.
+        setting: DFF<Bit>,
+        set_addr: DFF<Bits<9>>,
+        set_bytes: DFF<Bits<10>>,
         begins: Signal<Local, Bit>,
     }
 }
@@ -124,7 +128,7 @@ impl Logic for DmaRead {
     fn update(&mut self) {
         dff_setup!(
             self, clk, valid, wide, addr, dwords, tag, first_be, last_be, count, begun, some,
-            ended, fired
+            ended, fired, setting, set_addr, set_bytes
         );
         self.clear.next = self.rst.val() | self.flr.val();
         self.split.clk.next = self.clk.val();
@@ -140,7 +144,7 @@ impl Logic for DmaRead {
         self.fire.next = self.split.m_valid.val()
             & self.tags.m_free.val()
             & self.deliver.s_ready.val()
-            & self.completions.set_ready.val()
+            & !self.setting.q.val()
             & !self.valid.q.val()
             & !self.fired.q.val()
             & !self.flr.val();
@@ -206,10 +210,18 @@ impl Logic for DmaRead {
         self.completions.s_rx_cpl_tlp_sop.next = self.s_rx_cpl_tlp_sop.val();
         self.completions.s_rx_cpl_tlp_eop.next = self.s_rx_cpl_tlp_eop.val();
         self.s_rx_cpl_tlp_ready.next = self.completions.s_rx_cpl_tlp_ready.val();
-        self.completions.set_valid.next = self.fire.val();
-        self.completions.set_slot.next = self.tags.m_slot.val();
-        self.completions.set_addr.next = self.split.m_addr.val().get_bits::<9>(0);
-        self.completions.set_bytes.next = self.split.m_bytes.val();
+        // What is expected is noted while the TLP is on its way, also through a function-level reset:
+        // whether there is room for it is known late.
+        self.setting.d.next =
+            self.fire.val() | (self.setting.q.val() & !self.completions.set_ready.val());
+        if self.fire.val() {
+            self.set_addr.d.next = self.split.m_addr.val().get_bits::<9>(0);
+            self.set_bytes.d.next = self.split.m_bytes.val();
+        }
+        self.completions.set_valid.next = self.setting.q.val() & self.completions.set_ready.val();
+        self.completions.set_slot.next = self.tag.q.val();
+        self.completions.set_addr.next = self.set_addr.q.val();
+        self.completions.set_bytes.next = self.set_bytes.q.val();
         self.completions.look_waits.next = self.tags.look_waits.val();
         self.completions.look_late.next = self.tags.look_late.val();
         self.completions.tmo_valid.next = self.tags.tmo_valid.val();
@@ -274,6 +286,9 @@ impl Logic for DmaRead {
         // A TLP that is offered stays until it is taken, also through a function-level reset.
         if self.rst.val() | (self.flr.val() & self.fire.val()) {
             self.valid.d.next = false;
+        }
+        if self.rst.val() {
+            self.setting.d.next = false;
         }
         if self.clear.val() {
             self.fired.d.next = false;

@@ -1,6 +1,6 @@
 //! The queue between one input and one output of the switch.
 
-use crate::blocks::{AsyncRam, RamRegSteps};
+use crate::blocks::{AsyncRam, RamRegHold};
 use crate::prelude::*;
 
 hdl_module! {
@@ -17,10 +17,8 @@ hdl_module! {
     /// at the head from 2 clocks after entry_valid rose on; rd_go moves on to the next word, in each
     /// clock if need be.
     /// The memory holds two words back: that at the head in its output register, the one behind it
-    /// before the register. Its address is a register of its own and points behind both. While no
-    /// whole frame waits (loaded is low) it points at the head, and while the head is the last word
-    /// of all whole frames (final_word) at the word behind it; these are read again and again, as
-    /// they may only now be written.
+    /// before the register. While no whole frame waits (loaded is low) it reads the head's address
+    /// again and again.
     pub struct Crosspoint<const A: usize, const E: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -55,7 +53,7 @@ hdl_module! {
         /// A frame was dropped for want of room.
         pub dropped: Signal<Out, Bit>,
         /// The words.
-        words: RamRegSteps<64, A>,
+        words: RamRegHold<64, A>,
         /// One entry per frame kept.
         entries: AsyncRam<E, 5>,
         /// What is remembered of the oldest frame.
@@ -89,18 +87,11 @@ hdl_module! {
         keep: Signal<Local, Bit>,
         /// First address behind the frame that comes in, if it is kept now.
         base_next: Signal<Local, Bits<A>>,
-        /// The second address after the head.
+        /// The two addresses after the head.
+        head_1: DFF<Bits<A>>,
         head_2: DFF<Bits<A>>,
-        /// The address to read next.
-        ahead: DFF<Bits<A>>,
-        /// Nothing is behind the word that becomes the head.
-        at_end: Signal<Local, Bit>,
-        /// It is read, and the next one is due.
-        step: Signal<Local, Bit>,
         /// rd_data is the word at the head of a whole frame.
         loaded: DFF<Bit>,
-        /// There is a whole frame, of which nothing is loaded.
-        found: Signal<Local, Bit>,
         /// The first word of a frame is before the output register and goes into it.
         load: DFF<Bit>,
         /// The head is the last word of the last whole frame.
@@ -115,7 +106,7 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, base, head, head_2, ahead, gap, space, fits, store, place, over, lost,
+            self, clk, base, head, head_1, head_2, gap, space, fits, store, place, over, lost,
             loaded, load, final_word, oldest, first, next, some, only, kept, room
         );
         self.words.clk.next = self.clk.val();
@@ -162,36 +153,27 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
             self.some.d.next = true;
         }
 
-        self.found.next =
+        self.load.d.next =
             !self.loaded.q.val() & !self.load.q.val() & (self.base.q.val() != self.head.q.val());
-        self.load.d.next = self.found.val();
         // Found out one clock ahead, whenever head or base moves; a frame that is kept has several words.
-        self.at_end.next = (self.head_2.q.val() == self.base.q.val()) & !self.keep.val();
         if self.rd_go.val() {
-            self.final_word.d.next = self.at_end.val();
+            self.final_word.d.next = self.head_2.q.val() == self.base.q.val();
         }
         if self.keep.val() {
             self.final_word.d.next = false;
         }
         self.emptied.next = self.rd_go.val() & self.final_word.q.val();
         self.loaded.d.next = (self.loaded.q.val() & !self.emptied.val()) | self.load.q.val();
+        self.words.rd_addr.next = self.head.q.val();
+        if self.loaded.q.val() | self.load.q.val() {
+            self.words.rd_addr.next = self.head_1.q.val();
+        }
         if self.rd_go.val() {
-            self.head.d.next = self.head.q.val() + 1;
+            self.words.rd_addr.next = self.head_2.q.val();
+            self.head.d.next = self.head_1.q.val();
+            self.head_1.d.next = self.head_2.q.val();
             self.head_2.d.next = self.head_2.q.val() + 1;
         }
-        self.step.next = self.found.val() | self.load.q.val();
-        if self.rd_go.val() & !self.final_word.q.val() {
-            self.step.next = !self.at_end.val();
-        }
-        if !self.rd_go.val() & self.final_word.q.val() {
-            self.step.next = self.keep.val();
-        }
-        if self.step.val() {
-            self.ahead.d.next = self.ahead.q.val() + 1;
-        }
-        self.words.rd_addr.next = self.ahead.q.val();
-        self.words.array_en.next =
-            self.rd_go.val() | self.final_word.q.val() | !self.loaded.q.val();
         self.words.rd_en.next = self.rd_go.val() | self.load.q.val();
         self.rd_data.next = self.words.rd_data.val();
 
@@ -199,8 +181,8 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
             self.store.d.next = false;
             self.base.d.next = 0.into();
             self.head.d.next = 0.into();
+            self.head_1.d.next = 1.into();
             self.head_2.d.next = 2.into();
-            self.ahead.d.next = 0.into();
             self.final_word.d.next = false;
             self.loaded.d.next = false;
             self.load.d.next = false;

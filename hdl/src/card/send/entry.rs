@@ -116,6 +116,10 @@ hdl_module! {
         /// Words of the oldest work request are to be read.
         open: DFF<Bit>,
         empty: Signal<Local, Bit>,
+        /// A word waits; it is the only one; one leaves.
+        some: DFF<Bit>,
+        single: Signal<Local, Bit>,
+        pop: Signal<Local, Bit>,
         fetch: Signal<Local, Bit>,
         /// The word that comes is the next one.
         direct: Signal<Local, Bit>,
@@ -210,6 +214,7 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
             tail,
             head,
             open,
+            some,
             valid_1,
             valid_2,
             number_1,
@@ -262,7 +267,7 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         }
 
         // Words of the oldest work request out, and to their fields.
-        self.empty.next = self.head.q.val() == self.tail.q.val();
+        self.empty.next = !self.some.q.val();
         self.fetch.next = self.open.q.val() & !self.empty.val();
         self.direct.next = self.open.q.val()
             & self.empty.val()
@@ -276,6 +281,10 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
             self.head.d.next = self.head.q.val() + 1;
             self.open.d.next = !self.head.q.val().get_bits::<3>(0).all();
         }
+        self.pop.next = self.fetch.val() | self.direct.val();
+        self.single.next = (self.head.q.val() + 1) == self.tail.q.val();
+        self.some.d.next = (self.in_valid.q.val() & !self.pop.val())
+            | (self.some.q.val() & !(self.pop.val() & !self.in_valid.q.val() & self.single.val()));
         self.valid_2.d.next = self.valid_1.q.val();
         self.number_2.d.next = self.number_1.q.val();
         self.lands.next = self.valid_2.q.val() | self.direct.val();
@@ -443,6 +452,7 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
             self.in_valid.d.next = false;
             self.tail.d.next = 0.into();
             self.head.d.next = 0.into();
+            self.some.d.next = false;
             self.open.d.next = true;
             self.valid_1.d.next = false;
             self.valid_2.d.next = false;
