@@ -1,6 +1,6 @@
 //! Frames that a reduction engine sends: results, and frames that pass.
 
-use crate::blocks::AsyncRam;
+use crate::blocks::{AsyncRam, OneHotMux};
 use crate::prelude::*;
 use crate::switch::ByteSwap;
 use tributary_protocol::red::{Op, address, wire};
@@ -140,25 +140,21 @@ hdl_module! {
         c_late: DFF<Bit>,
         r_place: Signal<Local, Bits<5>>,
         c_value: Signal<Local, Bits<64>>,
-        /// Number of the word, from 0 to 7, a bit each: of a result, and 0 and 4 of a frame that passes. Word 4 of a
-        /// result, one of its values, the last word; a frame that passes keeps the first, the second half.
-        c_is: DFF<Bits<8>>,
+        /// The word, a bit each: 0 to 7 of a result, 0 and 4 of a frame that passes, 8 one of the values.
+        /// Word 4 of a result, the last word; a frame that passes keeps the first, the second half.
+        c_is: DFF<Bits<9>>,
         c_type: DFF<Bit>,
-        c_is_value: DFF<Bit>,
+        /// A copy for the upper halves of words; reset, or synthesis would merge the two.
+        c_is_high: DFF<Bits<9>>,
         c_last: DFF<Bit>,
         c_low: DFF<Bit>,
         c_high: DFF<Bit>,
         /// Weight that is shown.
         shown_m: Signal<Local, Bits<8>>,
-        word_0: Signal<Local, Bits<64>>,
-        word_1: Signal<Local, Bits<64>>,
-        word_2: Signal<Local, Bits<64>>,
-        word_3: Signal<Local, Bits<64>>,
-        word_4: Signal<Local, Bits<64>>,
-        word_5: Signal<Local, Bits<64>>,
-        word_6: Signal<Local, Bits<64>>,
-        word_7: Signal<Local, Bits<64>>,
-        word_8: Signal<Local, Bits<64>>,
+        words_low: OneHotMux<32, 9>,
+        words_high: OneHotMux<32, 9>,
+        choices: Signal<Local, Bits<9>>,
+        picked: Bank<Signal<Local, Bits<64>>, 9>,
         /// Word of a result, most significant byte first; halves of one of a passing frame.
         composed: Signal<Local, Bits<64>>,
         kept_low: Signal<Local, Bits<32>>,
@@ -212,7 +208,7 @@ impl Logic for RedEmit {
             flows_words,
             c_is,
             c_type,
-            c_is_value,
+            c_is_high,
             c_last,
             c_low,
             c_high,
@@ -337,7 +333,7 @@ impl Logic for RedEmit {
         }
         self.p_stale.d.next = self.flows.q.val()
             & self.w_valid.val()
-            & self.c_is_value.q.val()
+            & self.c_is.q.val().get_bit(8)
             & (self.w_place.val() == self.c_place.q.val());
         self.c_value.next = self.c_data.q.val();
         if self.c_late.q.val() {
@@ -373,79 +369,55 @@ impl Logic for RedEmit {
 
         // A word of a result: one of these, and nothing else.
         self.repsum.next = self.c_op.q.val() == self.op_repsum.val();
+        // Words 0 to 7 of the frame, and those of the value.
+        self.choices.next = ((bits::<9>(1) << self.word.q.val()) & 0xff)
+            | (bit_cast::<9, 1>(self.word.q.val().get_bits::<1>(3)) << 8);
+        if self.passing.q.val() {
+            self.choices.next = (bits::<9>(1) << self.word.q.val()) & 0x11;
+        }
         if self.flows.q.val() {
-            self.c_is.d.next = bits::<8>(1) << self.word.q.val();
+            self.c_is.d.next = self.choices.val();
+            self.c_is_high.d.next = self.choices.val();
             self.c_type.d.next = self.word.q.val() == 4;
-            self.c_is_value.d.next = self.word.q.val().get_bit(3);
             self.c_last.d.next = self.is_last.val();
             self.c_low.d.next = false;
             self.c_high.d.next = false;
             if self.passing.q.val() {
-                self.c_is.d.next = (bits::<8>(1) << self.word.q.val()) & 0x11;
                 self.c_type.d.next = false;
-                self.c_is_value.d.next = false;
                 self.c_low.d.next =
                     (self.word.q.val() != 0) & (self.word.q.val() != 4) & (self.word.q.val() != 6);
                 self.c_high.d.next = self.word.q.val() != 0;
             }
         }
-        self.word_0.next = 0.into();
-        if self.c_is.q.val().get_bit(0) {
-            self.word_0.next = (bit_cast::<64, 16>(self.mac_group.val()) << 32)
-                | bit_cast::<64, 32>(self.dfa.val());
+        self.picked[0].next =
+            (bit_cast::<64, 16>(self.mac_group.val()) << 32) | bit_cast::<64, 32>(self.dfa.val());
+        self.picked[1].next = (bit_cast::<64, 16>(self.mac.val()) << 48)
+            | (bit_cast::<64, 32>(self.cfg_address.val()) << 16)
+            | bit_cast::<64, 16>(self.cfg_ethertype.val());
+        self.picked[2].next = (bit_cast::<64, 32>(self.first.val()) << 32)
+            | (bit_cast::<64, 16>(self.c_vni.q.val()) << 16);
+        self.picked[3].next = (bit_cast::<64, 16>(self.third.val()) << 48)
+            | (bit_cast::<64, 16>(self.checksum.q.val()) << 32)
+            | bit_cast::<64, 32>(self.cfg_address.val());
+        self.picked[4].next = bit_cast::<64, 32>(self.dfa.val()) << 32;
+        self.picked[5].next = self.request_len.val();
+        self.picked[6].next = bit_cast::<64, 32>(self.cookie.m.val().get_bits::<32>(0));
+        self.picked[7].next = bit_cast::<64, 10>(self.c_seqno.q.val())
+            | (bit_cast::<64, 6>(self.c_op.q.val()) << 11)
+            | (bit_cast::<64, 20>(self.c_count.q.val()) << 17)
+            | (bit_cast::<64, 10>(self.c_seqno.q.val()) << 37)
+            | (bit_cast::<64, 8>(self.shown_m.val()) << 51);
+        self.picked[8].next = self.c_value.val();
+        for i in 0..9 {
+            self.words_low.s[i].next = self.picked[i].val().get_bits::<32>(0);
+            self.words_high.s[i].next = self.picked[i].val().get_bits::<32>(32);
         }
-        self.word_1.next = 0.into();
-        if self.c_is.q.val().get_bit(1) {
-            self.word_1.next = (bit_cast::<64, 16>(self.mac.val()) << 48)
-                | (bit_cast::<64, 32>(self.cfg_address.val()) << 16)
-                | bit_cast::<64, 16>(self.cfg_ethertype.val());
-        }
-        self.word_2.next = 0.into();
-        if self.c_is.q.val().get_bit(2) {
-            self.word_2.next = (bit_cast::<64, 32>(self.first.val()) << 32)
-                | (bit_cast::<64, 16>(self.c_vni.q.val()) << 16);
-        }
-        self.word_3.next = 0.into();
-        if self.c_is.q.val().get_bit(3) {
-            self.word_3.next = (bit_cast::<64, 16>(self.third.val()) << 48)
-                | (bit_cast::<64, 16>(self.checksum.q.val()) << 32)
-                | bit_cast::<64, 32>(self.cfg_address.val());
-        }
-        self.word_4.next = 0.into();
-        if self.c_is.q.val().get_bit(4) {
-            self.word_4.next = bit_cast::<64, 32>(self.dfa.val()) << 32;
-        }
-        self.word_5.next = 0.into();
-        if self.c_is.q.val().get_bit(5) {
-            self.word_5.next = self.request_len.val();
-        }
-        self.word_6.next = 0.into();
-        if self.c_is.q.val().get_bit(6) {
-            self.word_6.next = bit_cast::<64, 32>(self.cookie.m.val().get_bits::<32>(0));
-        }
-        self.word_7.next = 0.into();
-        if self.c_is.q.val().get_bit(7) {
-            self.word_7.next = bit_cast::<64, 10>(self.c_seqno.q.val())
-                | (bit_cast::<64, 6>(self.c_op.q.val()) << 11)
-                | (bit_cast::<64, 20>(self.c_count.q.val()) << 17)
-                | (bit_cast::<64, 10>(self.c_seqno.q.val()) << 37)
-                | (bit_cast::<64, 8>(self.shown_m.val()) << 51);
-        }
-        self.word_8.next = 0.into();
-        if self.c_is_value.q.val() {
-            self.word_8.next = self.c_value.val();
-        }
-        self.composed.next = self.word_0.val()
-            | self.word_1.val()
-            | self.word_2.val()
-            | self.word_3.val()
-            | self.word_4.val()
+        self.words_low.sel.next = self.c_is.q.val();
+        self.words_high.sel.next = self.c_is_high.q.val();
+        self.composed.next = bit_cast::<64, 32>(self.words_low.m.val())
+            | (bit_cast::<64, 32>(self.words_high.m.val()) << 32)
             | (bit_cast::<64, 1>(self.c_type.q.val().into()) << 31)
-            | (bit_cast::<64, 1>(self.c_type.q.val().into()) << 30)
-            | self.word_5.val()
-            | self.word_6.val()
-            | self.word_7.val()
-            | self.word_8.val();
+            | (bit_cast::<64, 1>(self.c_type.q.val().into()) << 30);
         self.swap.s.next = self.composed.val();
 
         // A word of a passing frame: what the input replaced is left out, words 0 and 4 are composed.
@@ -521,6 +493,7 @@ impl Logic for RedEmit {
             self.q_valid.d.next = false;
             self.held.d.next = false;
             self.flows.d.next = true;
+            self.c_is_high.d.next = 0.into();
         }
     }
 
