@@ -242,3 +242,86 @@ fn a_counter_runs_as_in_rust() {
         |b, level| b.clk.next = level.into(),
     );
 }
+
+hdl_module! {
+    /// A round of lights without outputs that its reset clears, described in a line that is much too long for a comment of
+    /// Verilog and goes on in the next: what is left of the first line has to flow into it.
+    /// This sentence has a line of its own.
+    pub struct Round {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset.
+        pub rst: Signal<In, Bit>,
+        /// Time to change.
+        pub tick: Signal<In, Bit>,
+        /// Red.
+        pub red: Signal<Out, Bit>,
+        /// Amber, of a machine that nothing resets.
+        pub amber: Signal<Out, Bit>,
+        /// Which light is on.
+        light: DFF<Light>,
+        /// The one before; never reset.
+        before: DFF<Light>
+    }
+}
+
+impl Logic for Round {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clk, light, before);
+        if self.tick.val() {
+            self.before.d.next = self.light.q.val();
+        }
+        match self.light.q.val() {
+            Light::Red => {
+                if self.tick.val() {
+                    self.light.d.next = Light::Green;
+                }
+            }
+            Light::Green => {
+                if self.tick.val() {
+                    self.light.d.next = Light::Amber;
+                }
+            }
+            Light::Amber => {
+                self.light.d.next = Light::Red;
+            }
+        }
+        self.red.next = self.light.q.val() == Light::Red;
+        self.amber.next = self.before.q.val() == Light::Amber;
+        if self.rst.val() {
+            self.light.d.next = Light::Red;
+        }
+    }
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info("test_round".into()).into_timing()
+    }
+}
+
+#[test]
+fn states_that_a_reset_sets_may_be_encoded_anew_and_headers_flow() {
+    let design = assert_same(
+        "round",
+        Round::default(),
+        400,
+        |b, rng| {
+            b.rst.next = rng.random_range(0..20) == 0;
+            b.tick.next = rng.random();
+        },
+        |b, level| b.clk.next = level.into(),
+    );
+    let text = design.to_text();
+    let free = "(* fsm_encoding = \"auto\" *)\n    reg  [1:0] light_reg;";
+    assert!(text.contains(free), "{text}");
+    assert_eq!(text.matches("fsm_encoding").count(), 1, "{text}");
+    let header: Vec<&str> = text.lines().skip(2).take(4).collect();
+    assert_eq!(
+        header,
+        [
+            "// A round of lights without outputs that its reset clears, described in a line that is much too",
+            "// long for a comment of Verilog and goes on in the next: what is left of the first line has to",
+            "// flow into it.",
+            "// This sentence has a line of its own.",
+        ]
+    );
+}

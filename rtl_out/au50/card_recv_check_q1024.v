@@ -178,6 +178,7 @@ module card_recv_check_q1024 (
     reg  answer_reg;
     reg  takes_reg;
     reg  wanted_reg;
+    reg  bytes_reg;              // It has payload.
     reg  failed_reg;
     reg  failed_slot_reg;
     reg  [15:0] head_reg;
@@ -287,7 +288,7 @@ module card_recv_check_q1024 (
         | {24'd0, s_rq_vf, 136'd0}
         | {s_rq_qpn, 144'd0};
     assign m_st_valid = takes_reg | failed_slot_reg;
-    assign m_st_writes = wanted_reg & (|s_rq_len);
+    assign m_st_writes = wanted_reg & bytes_reg;
     assign m_st_qpn = rsv_qpn_reg;
     assign m_st_packet = !failed_reg;
 
@@ -350,6 +351,7 @@ module card_recv_check_q1024 (
         answer_reg = 1'b0;
         takes_reg = 1'b0;
         wanted_reg = 1'b0;
+        bytes_reg = 1'b0;
         failed_reg = 1'b0;
         failed_slot_reg = 1'b0;
         head_reg = 16'd0;
@@ -472,6 +474,7 @@ module card_recv_check_q1024 (
         allowed_reg <= allowed_now;
         slot_reg <= !(|step_reg) ? 1'b0 : slot_now;
         short_reg <= s_rq_len > request[172:160];
+        bytes_reg <= |s_rq_len;
 
         if (rst) begin
             step_reg <= 4'd0;

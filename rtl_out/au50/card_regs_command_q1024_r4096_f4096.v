@@ -160,11 +160,16 @@ module card_regs_command_q1024_r4096_f4096 (
     reg  [1:0] sweep_step_reg;     // The entry is addressed, read twice, written.
     reg  [15:0] written_reg;
     reg  running_reg;              // The command.
+    reg  cleared_reg;              // Commands may begin.
     reg  [7:0] code_reg;
     reg  [23:0] index_reg;
     reg  [7:0] result_reg;
     reg  [31:0] value0_reg;
     reg  [15:0] value1_reg;
+    reg  [7:0] said_reg;
+    reg  says_reg;
+    reg  [31:0] said0_reg;
+    reg  [15:0] said1_reg;
     reg  is_create_reg;            // What it is, one clock later; it is looked at no sooner.
     reg  is_modify_reg;
     reg  is_set_reg;
@@ -190,6 +195,7 @@ module card_regs_command_q1024_r4096_f4096 (
     reg  [31:0] arg3_reg;
     reg  [31:0] first_reg;
     reg  [15:0] domain_reg;
+    reg  [31:0] forbidden_reg;     // Bits that must be 0 in the latest argument; some was not.
     reg  bad_reg;
     reg  [32:0] end_low_reg;       // End of the region, both halves; it has no bytes.
     reg  [32:0] end_high_reg;
@@ -210,10 +216,10 @@ module card_regs_command_q1024_r4096_f4096 (
 
     // Signals
     wire [31:0] arg;
+    wire [31:0] there;
     reg  [3:0] arg_index;
     wire take_fatal;
     wire [15:0] span;
-    reg  [31:0] forbidden;          // Bits that must be 0 in the latest argument; some was not.
     wire beyond;                    // It ends behind 2^64, the end of all addresses.
     wire [2:0] now;
     wire [2:0] to;
@@ -228,6 +234,10 @@ module card_regs_command_q1024_r4096_f4096 (
     reg  [7:0] result_next;
     reg  [31:0] value0_next;
     reg  [15:0] value1_next;
+    reg  [7:0] said_next;
+    reg  says_next;
+    reg  [31:0] said0_next;
+    reg  [15:0] said1_next;
     reg  [9:0] who_next;            // Queue pair that is read or changed; it is one whose ring cannot be read.
     reg  serving_next;
     reg  [47:0] word0_next;
@@ -345,11 +355,12 @@ module card_regs_command_q1024_r4096_f4096 (
         end
     end
 
-    assign arg = (|((written_reg >> arg_index) & ONE)) ? args_rd_data : 32'd0;
+    assign there = (|((written_reg >> arg_index) & ONE)) ? ~32'd0 : 32'd0;
+    assign arg = args_rd_data & there;
     assign take_fatal = (state_reg == STATE_IDLE) | (state_reg == STATE_HOLD);
     assign fatal_b_m_ready = take_fatal & !fatal_a_m_valid;
     assign clearing = state_reg == STATE_CLEAR;
-    assign busy = running_reg | (state_reg == STATE_CLEAR);
+    assign busy = running_reg | !cleared_reg;
 
     always @(*) begin
         state_next = state_reg;
@@ -393,7 +404,7 @@ module card_regs_command_q1024_r4096_f4096 (
         contexts_wr_data = {32'd0, word0_reg}
             | {16'd0, oldest_reg, 48'd0}
             | {newest_reg, 64'd0};
-        if (start & !running_reg & (state_reg != STATE_CLEAR)) begin
+        if (start & !running_reg & cleared_reg) begin
             running_next = 1'b1;
             code_next = start_code;
             index_next = start_index;
@@ -411,6 +422,17 @@ module card_regs_command_q1024_r4096_f4096 (
             arg1_next = arg0_reg;
             arg2_next = arg1_reg;
             arg3_next = arg2_reg;
+        end
+        said_next = 8'd0;
+        says_next = 1'b0;
+        said0_next = 32'd0;
+        said1_next = 16'd0;
+        if (|said_reg) begin
+            result_next = said_reg;
+        end
+        if (says_reg) begin
+            value0_next = said0_reg;
+            value1_next = said1_reg;
         end
         case (state_reg)
             STATE_CLEAR: begin
@@ -452,12 +474,12 @@ module card_regs_command_q1024_r4096_f4096 (
                 if ((of_region_reg & (|{12'd0, index_reg[23:12]}))
                     | (of_window_reg & (|index_reg[23:8]))
                     | (!of_region_reg & !of_window_reg & (|{10'd0, index_reg[23:10]}))) begin
-                    result_next = BAD_INDEX;
+                    said_next = BAD_INDEX;
                     state_next = STATE_FINISH;
                     fetching_next = 1'b0;
                 end
                 if (unknown_reg) begin
-                    result_next = BAD_COMMAND;
+                    said_next = BAD_COMMAND;
                     state_next = STATE_FINISH;
                     fetching_next = 1'b0;
                 end
@@ -499,7 +521,7 @@ module card_regs_command_q1024_r4096_f4096 (
                     state_next = STATE_WEIGH;
                 end
                 end_low_next = {1'b0, arg3_reg} + {1'b0, arg1_reg};
-                if (|(arg0_reg & forbidden)) begin
+                if (|(arg0_reg & forbidden_reg)) begin
                     bad_next = 1'b1;
                 end
                 if (step_reg == 4'd1) begin
@@ -532,13 +554,14 @@ module card_regs_command_q1024_r4096_f4096 (
                 state_next = STATE_FINISH;
                 if (is_create_reg) begin
                     if (bad_reg) begin
-                        result_next = BAD_ARGUMENT;
+                        said_next = BAD_ARGUMENT;
                     end else if (|now) begin
-                        result_next = BAD_STATE;
+                        said_next = BAD_STATE;
                     end else begin
                         newest_next = next_epoch_reg;
                         oldest_next = next_epoch_reg;
-                        value0_next = {16'd0, next_epoch_reg};
+                        says_next = 1'b1;
+                        said0_next = {16'd0, next_epoch_reg};
                         word0_next = {16'd0, first_reg & SHAPE}
                             | {domain_reg, 32'd0}
                             | {45'd0, INIT};
@@ -547,9 +570,9 @@ module card_regs_command_q1024_r4096_f4096 (
                 end
                 if (is_modify_reg) begin
                     if (bad_reg) begin
-                        result_next = BAD_ARGUMENT;
+                        said_next = BAD_ARGUMENT;
                     end else if (!leads) begin
-                        result_next = BAD_STATE;
+                        said_next = BAD_STATE;
                     end else begin
                         word0_next = (word0_reg & KEEP) | {45'd0, to};
                         state_next = STATE_SHAPE;
@@ -559,28 +582,30 @@ module card_regs_command_q1024_r4096_f4096 (
                     if (|now) begin
                         state_next = STATE_HOLD;
                     end else begin
-                        result_next = BAD_STATE;
+                        said_next = BAD_STATE;
                     end
                 end
                 if (is_query_reg) begin
-                    value0_next = {29'd0, now};
-                    value1_next = newest_reg;
+                    says_next = 1'b1;
+                    said0_next = {29'd0, now};
+                    said1_next = newest_reg;
                 end
                 if (is_advance_reg) begin
                     if (|now) begin
                         newest_next = next_epoch_reg;
-                        value0_next = {16'd0, next_epoch_reg};
+                        says_next = 1'b1;
+                        said0_next = {16'd0, next_epoch_reg};
                         if (span[15]) begin
                             oldest_next = next_epoch_reg - REACH;
                         end
                         state_next = STATE_EPOCHS;
                     end else begin
-                        result_next = BAD_STATE;
+                        said_next = BAD_STATE;
                     end
                 end
                 if (is_set_reg) begin
                     if (bad_reg | no_bytes_reg | beyond) begin
-                        result_next = BAD_ARGUMENT;
+                        said_next = BAD_ARGUMENT;
                     end else begin
                         state_next = STATE_REGION;
                     end
@@ -590,11 +615,11 @@ module card_regs_command_q1024_r4096_f4096 (
                 end
                 if (is_open_reg) begin
                     if (bad_reg) begin
-                        result_next = BAD_ARGUMENT;
+                        said_next = BAD_ARGUMENT;
                     end else if (|now) begin
                         state_next = STATE_HOLD;
                     end else begin
-                        result_next = BAD_STATE;
+                        said_next = BAD_STATE;
                     end
                 end
             end
@@ -687,8 +712,9 @@ module card_regs_command_q1024_r4096_f4096 (
             STATE_WINDOWING: begin
                 if (win_done) begin
                     if (!is_open_reg) begin
-                        value0_next = win_expected;
-                        value1_next = {15'd0, win_was};
+                        says_next = 1'b1;
+                        said0_next = win_expected;
+                        said1_next = {15'd0, win_was};
                     end
                     state_next = STATE_FINISH;
                 end
@@ -718,7 +744,7 @@ module card_regs_command_q1024_r4096_f4096 (
                     end
                 end else if (waited_reg[23]) begin
                     quiet_next = 5'd0;
-                    result_next = NOT_IDLE;
+                    said_next = NOT_IDLE;
                     state_next = STATE_FINISH;
                 end
             end
@@ -748,24 +774,6 @@ module card_regs_command_q1024_r4096_f4096 (
             end else if (fatal_b_m_valid) begin
                 who_next = fatal_b_m_data;
             end
-        end
-    end
-
-    always @(*) begin
-        forbidden = 32'd0;
-        if ((is_create_reg & (step_reg == 4'd3))
-            | (is_set_reg & (step_reg == 4'd2))
-            | (is_open_reg & ((step_reg == 4'd2) | (step_reg == 4'd4)))) begin
-            forbidden = ABOVE_16;
-        end
-        if ((is_create_reg & (step_reg == 4'd4)) | (is_open_reg & (step_reg == 4'd3))) begin
-            forbidden = ABOVE_24;
-        end
-        if (is_create_reg & ((step_reg == 4'd5) | (step_reg == 4'd7) | (step_reg == 4'd9))) begin
-            forbidden = BELOW_64;
-        end
-        if (is_modify_reg & (step_reg == 4'd1)) begin
-            forbidden = ABOVE_3;
         end
     end
 
@@ -811,11 +819,16 @@ module card_regs_command_q1024_r4096_f4096 (
         sweep_step_reg = 2'd0;
         written_reg = 16'd0;
         running_reg = 1'b0;
+        cleared_reg = 1'b0;
         code_reg = 8'd0;
         index_reg = 24'd0;
         result_reg = 8'd0;
         value0_reg = 32'd0;
         value1_reg = 16'd0;
+        said_reg = 8'd0;
+        says_reg = 1'b0;
+        said0_reg = 32'd0;
+        said1_reg = 16'd0;
         is_create_reg = 1'b0;
         is_modify_reg = 1'b0;
         is_set_reg = 1'b0;
@@ -841,6 +854,7 @@ module card_regs_command_q1024_r4096_f4096 (
         arg3_reg = 32'd0;
         first_reg = 32'd0;
         domain_reg = 16'd0;
+        forbidden_reg = 32'd0;
         bad_reg = 1'b0;
         end_low_reg = 33'd0;
         end_high_reg = 33'd0;
@@ -865,6 +879,7 @@ module card_regs_command_q1024_r4096_f4096 (
             written_reg <= written_reg | (ONE << arg_addr);
         end
 
+        cleared_reg <= state_reg != STATE_CLEAR;
         is_create_reg <= code_reg == CREATE;
         is_modify_reg <= code_reg == MODIFY;
         is_set_reg <= code_reg == SET_REGION;
@@ -891,6 +906,25 @@ module card_regs_command_q1024_r4096_f4096 (
             last_reg <= 4'd6;
         end
 
+        forbidden_reg <= 32'd0;
+        if ((is_create_reg & (step_reg == 4'd2))
+            | (is_set_reg & (step_reg == 4'd1))
+            | (is_open_reg & ((step_reg == 4'd1) | (step_reg == 4'd3)))) begin
+            forbidden_reg <= ABOVE_16;
+        end
+        if ((is_create_reg & (step_reg == 4'd3)) | (is_open_reg & (step_reg == 4'd2))) begin
+            forbidden_reg <= ABOVE_24;
+        end
+        if (is_create_reg & ((step_reg == 4'd4) | (step_reg == 4'd6) | (step_reg == 4'd8))) begin
+            forbidden_reg <= BELOW_64;
+        end
+        if (is_modify_reg & (step_reg == 4'd0)) begin
+            forbidden_reg <= ABOVE_3;
+        end
+        if (!fetching_reg) begin
+            forbidden_reg <= 32'd0;
+        end
+
         state_reg <= state_next;
         then_reg <= then_next;
         sweep_reg <= sweep_next;
@@ -901,6 +935,10 @@ module card_regs_command_q1024_r4096_f4096 (
         result_reg <= result_next;
         value0_reg <= value0_next;
         value1_reg <= value1_next;
+        said_reg <= said_next;
+        says_reg <= says_next;
+        said0_reg <= said0_next;
+        said1_reg <= said1_next;
         who_reg <= who_next;
         serving_reg <= serving_next;
         word0_reg <= word0_next;
@@ -938,10 +976,13 @@ module card_regs_command_q1024_r4096_f4096 (
             sweep_step_reg <= 2'd0;
             written_reg <= 16'd0;
             running_reg <= 1'b0;
+            cleared_reg <= 1'b0;
             code_reg <= 8'd0;
             result_reg <= 8'd0;
             value0_reg <= 32'd0;
             value1_reg <= 16'd0;
+            said_reg <= 8'd0;
+            says_reg <= 1'b0;
             serving_reg <= 1'b0;
             pause_reg <= 3'd0;
             held_reg <= 1'b0;

@@ -65,6 +65,7 @@ module card_regs_msix (
     reg  [7:0] masked_reg;
     reg  [7:0] waits_reg;
     reg  [7:0] asks_reg;    // Of those, the ones that may be sent.
+    reg  [7:0] choice_reg;  // The one whose turn it is.
     reg  [7:0] last_reg;    // Vector served last, one-hot.
     reg  [2:0] vector_reg;
     reg  [2:0] step_reg;    // 0 idle, 1 chosen, 2 to 5 address, upper half and data are read, 6 offered.
@@ -163,9 +164,9 @@ module card_regs_msix (
         high_next = high_reg;
         data_next = data_reg;
         n_waits = waits_reg;
-        if ((step_reg == 3'd0) & (|turns_choice)) begin
-            last_next = turns_choice;
-            n_waits = waits_reg & ~turns_choice;
+        if ((step_reg == 3'd0) & (|choice_reg)) begin
+            last_next = choice_reg;
+            n_waits = waits_reg & ~choice_reg;
             step_next = 3'd1;
         end
         if (step_reg == 3'd1) begin
@@ -219,6 +220,7 @@ module card_regs_msix (
         masked_reg = 8'd0;
         waits_reg = 8'd0;
         asks_reg = 8'd0;
+        choice_reg = 8'd0;
         last_reg = 8'd0;
         vector_reg = 3'd0;
         step_reg = 3'd0;
@@ -242,6 +244,7 @@ module card_regs_msix (
         end
 
         asks_reg <= (msix_enable & !msix_mask) ? (waits_reg & ~masked_reg) : 8'd0;
+        choice_reg <= turns_choice;
         waits_reg <= s_irq_valid ? (n_waits | (ONE << s_irq_vector)) : n_waits;
         word_reg <= lookup_rd_data;
 
@@ -268,6 +271,7 @@ module card_regs_msix (
             masked_reg <= 8'hff;
             waits_reg <= 8'd0;
             asks_reg <= 8'd0;
+            choice_reg <= 8'd0;
             last_reg <= 8'd0;
             step_reg <= 3'd0;
             wr_valid_reg <= 1'b0;

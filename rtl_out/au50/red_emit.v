@@ -97,6 +97,7 @@ module red_emit (
     reg  [19:0] sum_all_reg;
     reg  [16:0] sum_folded_reg;
     reg  [15:0] checksum_reg;
+    reg  repsum_reg;
     // What was read for the word that is composed: its number, job, value, word in the buffer,
     // descriptor.
     reg  c_valid_reg;
@@ -112,12 +113,12 @@ module red_emit (
     reg  [5:0] c_op_reg;
     reg  [7:0] c_m_reg;
     reg  c_late_reg;             // It has been written since it was read.
-    // Number of the word, from 0 to 7, a bit each: of a result, and 0 and 4 of a frame that passes.
-    // Word 4 of a result, one of its values, the last word; a frame that passes keeps the first,
-    // the second half.
-    reg  [7:0] c_is_reg;
+    // The word, a bit each: 0 to 7 of a result, 0 and 4 of a frame that passes, 8 one of the
+    // values. Word 4 of a result, the last word; a frame that passes keeps the first, the second
+    // half.
+    reg  [8:0] c_is_reg;
     reg  c_type_reg;
-    reg  c_is_value_reg;
+    reg  [8:0] c_is_high_reg;    // A copy for the upper halves of words; reset, or synthesis would merge the two.
     reg  c_last_reg;
     reg  c_low_reg;
     reg  c_high_reg;
@@ -140,24 +141,24 @@ module red_emit (
     wire is_last;
     wire step;
     wire take;
-    wire stalls;              // A word is held from now on.
-    wire [31:0] dfa;          // Destination address.
-    wire [31:0] to;           // That of a result, one clock earlier.
-    wire repsum;
+    wire stalls;               // A word is held from now on.
+    wire [31:0] dfa;           // Destination address.
+    wire [31:0] to;            // That of a result, one clock earlier.
     wire [63:0] c_buffered;
     wire [4:0] r_place;
     wire [63:0] c_value;
-    wire [7:0] shown_m;       // Weight that is shown.
-    wire [63:0] word_0;
-    wire [63:0] word_1;
-    wire [63:0] word_2;
-    wire [63:0] word_3;
-    wire [63:0] word_4;
-    wire [63:0] word_5;
-    wire [63:0] word_6;
-    wire [63:0] word_7;
-    wire [63:0] word_8;
-    wire [63:0] composed;     // Word of a result, most significant byte first; halves of one of a passing frame.
+    wire [7:0] shown_m;        // Weight that is shown.
+    wire [8:0] choices;
+    wire [63:0] picked_0;
+    wire [63:0] picked_1;
+    wire [63:0] picked_2;
+    wire [63:0] picked_3;
+    wire [63:0] picked_4;
+    wire [63:0] picked_5;
+    wire [63:0] picked_6;
+    wire [63:0] picked_7;
+    wire [63:0] picked_8;
+    wire [63:0] composed;      // Word of a result, most significant byte first; halves of one of a passing frame.
     wire [31:0] kept_low;
     wire [31:0] kept_high;
     reg  [63:0] p_patched;
@@ -169,6 +170,8 @@ module red_emit (
     wire [63:0] swap_m;
     wire [63:0] cookie_m;
     wire [63:0] late_m;
+    wire [31:0] words_low_m;
+    wire [31:0] words_high_m;
 
     // Jobs: descriptor or place 2:0, passing 3. There are never more than descriptors and places
     // together, 12.
@@ -196,6 +199,34 @@ module red_emit (
         .m (late_m)
     );
 
+    mux_one_hot_w32_n9 words_low (
+        .sel (c_is_reg),
+        .s_0 (picked_0[31:0]),
+        .s_1 (picked_1[31:0]),
+        .s_2 (picked_2[31:0]),
+        .s_3 (picked_3[31:0]),
+        .s_4 (picked_4[31:0]),
+        .s_5 (picked_5[31:0]),
+        .s_6 (picked_6[31:0]),
+        .s_7 (picked_7[31:0]),
+        .s_8 (picked_8[31:0]),
+        .m   (words_low_m)
+    );
+
+    mux_one_hot_w32_n9 words_high (
+        .sel (c_is_high_reg),
+        .s_0 (picked_0[63:32]),
+        .s_1 (picked_1[63:32]),
+        .s_2 (picked_2[63:32]),
+        .s_3 (picked_3[63:32]),
+        .s_4 (picked_4[63:32]),
+        .s_5 (picked_5[63:32]),
+        .s_6 (picked_6[63:32]),
+        .s_7 (picked_7[63:32]),
+        .s_8 (picked_8[63:32]),
+        .m   (words_high_m)
+    );
+
     // Combinational logic
     assign job_push = j_valid | p_valid;
     assign jobs_wr_data = p_valid ? ({2'd0, p_slot} | 4'd8) : {1'b0, j_index};
@@ -215,34 +246,27 @@ module red_emit (
     assign c_value = c_late_reg ? w_data : c_data_reg;
     assign dfa = MULTICAST | {11'd0, c_key_reg[2:0], 18'd0} | {16'd0, c_key_reg[15:3], 3'd0};
     assign to = MULTICAST | {11'd0, q_key[2:0], 18'd0} | {16'd0, q_key[15:3], 3'd0};
-    assign shown_m = (c_op_reg == OP_REPSUM) ? c_m_reg : 8'd0;
-    assign repsum = c_op_reg == OP_REPSUM;
-    assign word_0 = c_is_reg[0] ? ({16'd0, MAC_GROUP, 32'd0} | {32'd0, dfa}) : 64'd0;
-    assign word_1 = c_is_reg[1]
-        ? ({MAC, 48'd0} | {16'd0, cfg_address, 16'd0} | {48'd0, cfg_ethertype})
-        : 64'd0;
-    assign word_2 = c_is_reg[2] ? ({FIRST, 32'd0} | {32'd0, c_vni_reg, 16'd0}) : 64'd0;
-    assign word_3 = c_is_reg[3]
-        ? ({THIRD, 48'd0} | {16'd0, checksum_reg, 32'd0} | {32'd0, cfg_address})
-        : 64'd0;
-    assign word_4 = c_is_reg[4] ? {dfa, 32'd0} : 64'd0;
-    assign word_5 = c_is_reg[5] ? REQUEST_LEN : 64'd0;
-    assign word_6 = c_is_reg[6] ? {32'd0, cookie_m[31:0]} : 64'd0;
-    assign word_7 = c_is_reg[7]
-        ? ({54'd0, c_seqno_reg} | {47'd0, c_op_reg, 11'd0} | {27'd0, c_count_reg, 17'd0} | {17'd0, c_seqno_reg, 37'd0} | {5'd0, shown_m, 51'd0})
-        : 64'd0;
-    assign word_8 = c_is_value_reg ? c_value : 64'd0;
-    assign composed = word_0
-        | word_1
-        | word_2
-        | word_3
-        | word_4
+    assign shown_m = repsum_reg ? c_m_reg : 8'd0;
+    assign choices = passing_reg
+        ? ((9'd1 << word_reg) & 9'd17)
+        : (((9'd1 << word_reg) & 9'd255) | {word_reg[3], 8'd0});
+    assign picked_0 = {16'd0, MAC_GROUP, 32'd0} | {32'd0, dfa};
+    assign picked_1 = {MAC, 48'd0} | {16'd0, cfg_address, 16'd0} | {48'd0, cfg_ethertype};
+    assign picked_2 = {FIRST, 32'd0} | {32'd0, c_vni_reg, 16'd0};
+    assign picked_3 = {THIRD, 48'd0} | {16'd0, checksum_reg, 32'd0} | {32'd0, cfg_address};
+    assign picked_4 = {dfa, 32'd0};
+    assign picked_5 = REQUEST_LEN;
+    assign picked_6 = {32'd0, cookie_m[31:0]};
+    assign picked_7 = {54'd0, c_seqno_reg}
+        | {47'd0, c_op_reg, 11'd0}
+        | {27'd0, c_count_reg, 17'd0}
+        | {17'd0, c_seqno_reg, 37'd0}
+        | {5'd0, shown_m, 51'd0};
+    assign picked_8 = c_value;
+    assign composed = {32'd0, words_low_m}
+        | {words_high_m, 32'd0}
         | {32'd0, c_type_reg, 31'd0}
-        | {33'd0, c_type_reg, 30'd0}
-        | word_5
-        | word_6
-        | word_7
-        | word_8;
+        | {33'd0, c_type_reg, 30'd0};
     assign kept_low = c_low_reg ? c_buffered[31:0] : 32'd0;
     assign kept_high = c_high_reg ? c_buffered[63:32] : 32'd0;
     assign patch_rc = {53'd0, q_rc[3:1], 8'd0} | {40'd0, q_rc[0], 23'd0};
@@ -289,6 +313,7 @@ module red_emit (
         sum_all_reg = 20'd0;
         sum_folded_reg = 17'd0;
         checksum_reg = 16'd0;
+        repsum_reg = 1'b0;
         c_valid_reg = 1'b0;
         c_place_reg = 5'd0;
         c_data_reg = 64'd0;
@@ -302,9 +327,9 @@ module red_emit (
         c_op_reg = 6'd0;
         c_m_reg = 8'd0;
         c_late_reg = 1'b0;
-        c_is_reg = 8'd0;
+        c_is_reg = 9'd0;
         c_type_reg = 1'b0;
-        c_is_value_reg = 1'b0;
+        c_is_high_reg = 9'd0;
         c_last_reg = 1'b0;
         c_low_reg = 1'b0;
         c_high_reg = 1'b0;
@@ -367,6 +392,7 @@ module red_emit (
         c_seqno_reg <= q_seqno;
         c_count_reg <= q_count;
         c_op_reg <= q_op;
+        repsum_reg <= q_op == OP_REPSUM;
         c_m_reg <= q_m;
         c_key_reg <= passing_reg ? b_key : q_key[15:0];
 
@@ -374,7 +400,7 @@ module red_emit (
             ? (w_valid & (w_place == r_place))
             : (w_valid & (w_place == c_place_reg));
 
-        p_stale_reg <= flows_reg & w_valid & c_is_value_reg & (w_place == c_place_reg);
+        p_stale_reg <= flows_reg & w_valid & c_is_reg[8] & (w_place == c_place_reg);
         sum_base_reg <= {2'd0, cfg_address[15:0]} + {2'd0, cfg_address[31:16]} + HEADER_SUM;
         sum_low_reg <= {1'b0, to[15:0]} + {1'b0, q_key[31:16]};
         sum_high_reg <= {3'd0, to[31:16]} + {1'b0, sum_base_reg};
@@ -383,16 +409,14 @@ module red_emit (
         checksum_reg <= ~(sum_folded_reg[15:0] + {15'd0, sum_folded_reg[16]});
 
         if (flows_reg) begin
-            c_is_reg <= 8'd1 << word_reg;
+            c_is_reg <= choices;
+            c_is_high_reg <= choices;
             c_type_reg <= word_reg == 4'd4;
-            c_is_value_reg <= word_reg[3];
             c_last_reg <= is_last;
             c_low_reg <= 1'b0;
             c_high_reg <= 1'b0;
             if (passing_reg) begin
-                c_is_reg <= (8'd1 << word_reg) & 8'd17;
                 c_type_reg <= 1'b0;
-                c_is_value_reg <= 1'b0;
                 c_low_reg <= (word_reg != 4'd0) & (word_reg != 4'd4) & (word_reg != 4'd6);
                 c_high_reg <= word_reg != 4'd0;
             end
@@ -402,7 +426,7 @@ module red_emit (
             p_valid_q_reg <= c_valid_reg;
             p_last_reg <= c_last_reg;
             p_codes_reg <= c_is_reg[7];
-            p_repsum_reg <= repsum;
+            p_repsum_reg <= repsum_reg;
         end
 
         if (flows_words_reg) begin
@@ -433,6 +457,7 @@ module red_emit (
             busy_reg <= 1'b0;
             flows_reg <= 1'b1;
             c_valid_reg <= 1'b0;
+            c_is_high_reg <= 9'd0;
             p_valid_q_reg <= 1'b0;
             q_valid_reg <= 1'b0;
             held_reg <= 1'b0;

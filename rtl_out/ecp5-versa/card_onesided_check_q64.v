@@ -83,6 +83,10 @@ module card_onesided_check_q64 (
     reg  whole_reg;
     reg  aligned_reg;
     reg  no_window_reg;
+    reg  other_node_reg;
+    reg  other_peer_reg;
+    reg  other_epoch_reg;
+    reg  other_qpn_reg;
     reg  [15:0] age_reg;
     reg  [15:0] span_reg;
     reg  [31:0] ahead_reg;
@@ -137,6 +141,10 @@ module card_onesided_check_q64 (
         whole_reg = 1'b0;
         aligned_reg = 1'b0;
         no_window_reg = 1'b0;
+        other_node_reg = 1'b0;
+        other_peer_reg = 1'b0;
+        other_epoch_reg = 1'b0;
+        other_qpn_reg = 1'b0;
         age_reg = 16'd0;
         span_reg = 16'd0;
         ahead_reg = 32'd0;
@@ -181,14 +189,11 @@ module card_onesided_check_q64 (
         bare_reg <= len == HEADER;
         whole_reg <= len == ATOMIC_LEN;
         aligned_reg <= !(|address);
-
-        no_window_reg <= (|win_id[15:8])
-            | !opened[80]
-            | (opened[15:0] != node)
-            | (opened[39:16] != src)
-            | (opened[55:40] != epoch)
-            | (opened[79:56] != qpn);
-
+        no_window_reg <= (|win_id[15:8]) | !opened[80];
+        other_node_reg <= opened[15:0] != node;
+        other_peer_reg <= opened[39:16] != src;
+        other_epoch_reg <= opened[55:40] != epoch;
+        other_qpn_reg <= opened[79:56] != qpn;
         age_reg <= epoch - oldest;
         span_reg <= newest - oldest;
         ahead_reg <= msn - expected;
@@ -202,7 +207,13 @@ module card_onesided_check_q64 (
             | (is_read_reg & (!bare_reg | !reads_some_reg | reads_over_reg))
             | (is_atomic_reg & (!whole_reg | !aligned_reg));
 
-        stale_reg <= no_window_reg | (age_reg > span_reg);
+        stale_reg <= no_window_reg
+            | other_node_reg
+            | other_peer_reg
+            | other_epoch_reg
+            | other_qpn_reg
+            | (age_reg > span_reg);
+
         is_next_reg <= !(|ahead_reg);
         is_last_reg <= (&ahead_reg) & same_reg;
         is_behind_reg <= ahead_reg[31];

@@ -3,11 +3,11 @@
 // Writes to host memory: any address, 1 to 4,096 bytes. A request is cut at multiples of the
 // maximum payload size, 512 bytes at most; the first and the last 32-bit word of a TLP have byte
 // enables.
-// A word a clock, also from one TLP to the next and from one request to the next if they have 4
+// A word a clock, also from one TLP to the next and from one request to the next if they have 5
 // words or more; one word more for a TLP whose bytes touch one more.
 // Without bus mastering the words are taken, no TLP is sent, and m_done comes with ev_dropped.
-// Stages: 3 clocks in dma_split; 1 word registered, 2 moved and registered, 3 handed over, 4
-// m_done.
+// Stages: 3 clocks in dma_split; 1 word registered, 2 moved by 4 bytes, 3 by up to 3, 4 handed
+// over, 5 m_done.
 // flr is for a reset with the link up: a TLP that has begun is filled up with zeros, and no m_done
 // comes for what was asked before. rst cuts.
 //
@@ -89,6 +89,13 @@ module dma_write (
     reg  begun_reg;            // A request was taken one clock ago; it has bytes.
     reg  some_reg;
     reg  loaded_reg;           // The part on offer is already taken: dma_split hears of it one clock late.
+    // A word on its way out: with it 32 bits of the one before, bytes it moves by, zeros in its
+    // place.
+    reg  st_valid_reg;
+    reg  [95:0] st_pair_reg;
+    reg  [1:0] st_shift_reg;
+    reg  st_fill_reg;
+    reg  [150:0] st_rest_reg;  // What goes out beside it, as in `leaving` from strb on.
 
     // Signals
     wire clear;
@@ -104,6 +111,7 @@ module dma_write (
     wire [6:0] total;
     wire [214:0] out;
     wire taken;
+    wire st_free;
     wire begins;
     wire ends;
     wire split_s_req_ready;
@@ -171,7 +179,7 @@ module dma_write (
     skid_buffer_w215 leaving (
         .clk     (clk),
         .rst     (rst),
-        .s_valid (fire),
+        .s_valid (st_valid_reg),
         .s_ready (leaving_s_ready),
         .s_data  (leaving_s_data),
         .m_valid (leaving_m_valid),
@@ -182,7 +190,8 @@ module dma_write (
     // Combinational logic
     assign clear = rst | flr;
     assign s_req_ready = split_s_req_ready;
-    assign go = held_reg & leaving_s_ready;
+    assign st_free = !st_valid_reg | leaving_s_ready;
+    assign go = held_reg & st_free;
     assign fire = go & (coming_m_valid | !more_reg);
     assign coming_m_ready = go & more_reg;
     assign load = split_m_valid
@@ -191,50 +200,30 @@ module dma_write (
         & !fill_reg
         & !flr;
     assign total = split_m_dwords[7:1] + {6'd0, split_m_dwords[0]};
-
-    always @(*) begin
-        moved = word;
-        if (shift_reg == 3'd1) begin
-            moved = {word[55:0], 8'd0} | {56'd0, prior_reg[63:56]};
-        end
-        if (shift_reg == 3'd2) begin
-            moved = {word[47:0], 16'd0} | {48'd0, prior_reg[63:48]};
-        end
-        if (shift_reg == 3'd3) begin
-            moved = {word[39:0], 24'd0} | {40'd0, prior_reg[63:40]};
-        end
-        if (shift_reg == 3'd4) begin
-            moved = {word[31:0], 32'd0} | {32'd0, prior_reg[63:32]};
-        end
-        if (shift_reg == 3'd5) begin
-            moved = {word[23:0], 40'd0} | {24'd0, prior_reg[63:24]};
-        end
-        if (shift_reg == 3'd6) begin
-            moved = {word[15:0], 48'd0} | {16'd0, prior_reg[63:16]};
-        end
-        if (shift_reg == 3'd7) begin
-            moved = {word[7:0], 56'd0} | {8'd0, prior_reg[63:8]};
-        end
-        if (fill_reg) begin
-            moved = 64'd0;
-        end
-    end
-
     assign dw_0 = {2'd0, wide_reg, 29'd0} | 32'h40000000 | {24'd0, dwords_reg};
     assign dw_1 = {requester_id, 16'd0} | {24'd0, last_be_reg, 4'd0} | {28'd0, first_be_reg};
     assign header = wide_reg
         ? ({dw_0, 96'd0} | {32'd0, dw_1, 64'd0} | {64'd0, addr_reg, 2'd0})
         : ({dw_0, 96'd0} | {32'd0, dw_1, 64'd0} | {64'd0, addr_reg[29:0], 34'd0});
     assign strb = (eop_reg & dwords_reg[0]) ? 2'd1 : 2'd3;
-    assign leaving_s_data = {151'd0, moved}
-        | {149'd0, strb, 64'd0}
-        | {148'd0, sop_reg, 66'd0}
-        | {147'd0, eop_reg, 67'd0}
-        | {146'd0, !drop_reg, 68'd0}
-        | {145'd0, eop_reg & last_reg, 69'd0}
-        | {144'd0, dropped_reg, 70'd0}
-        | {128'd0, ctx_reg, 71'd0}
-        | {header, 87'd0};
+
+    always @(*) begin
+        moved = st_pair_reg[95:32];
+        if (st_shift_reg == 2'd1) begin
+            moved = st_pair_reg[87:24];
+        end
+        if (st_shift_reg == 2'd2) begin
+            moved = st_pair_reg[79:16];
+        end
+        if (st_shift_reg == 2'd3) begin
+            moved = st_pair_reg[71:8];
+        end
+        if (st_fill_reg) begin
+            moved = 64'd0;
+        end
+    end
+
+    assign leaving_s_data = {151'd0, moved} | {st_rest_reg, 64'd0};
     assign m_tx_wr_req_tlp_data = out[63:0];
     assign m_tx_wr_req_tlp_strb = out[65:64];
     assign m_tx_wr_req_tlp_sop = out[66];
@@ -279,6 +268,11 @@ module dma_write (
         begun_reg = 1'b0;
         some_reg = 1'b0;
         loaded_reg = 1'b0;
+        st_valid_reg = 1'b0;
+        st_pair_reg = 96'd0;
+        st_shift_reg = 2'd0;
+        st_fill_reg = 1'b0;
+        st_rest_reg = 151'd0;
     end
 
     always @(posedge clk) begin
@@ -325,7 +319,7 @@ module dma_write (
         if (done_reg & !begins) begin
             count_reg <= count_reg - 4'd1;
         end
-        if (old_reg & !held_reg & !leaving_m_valid) begin
+        if (old_reg & !held_reg & !st_valid_reg & !leaving_m_valid) begin
             old_reg <= 1'b0;
         end
         if (flr) begin
@@ -343,6 +337,25 @@ module dma_write (
             end
         end
 
+        st_valid_reg <= fire | (st_valid_reg & !leaving_s_ready);
+
+        if (st_free) begin
+            st_pair_reg <= {64'd0, prior_reg[63:32]} | {word, 32'd0};
+            if (shift_reg[2]) begin
+                st_pair_reg <= {32'd0, prior_reg} | {word[31:0], 64'd0};
+            end
+            st_shift_reg <= shift_reg[1:0];
+            st_fill_reg <= fill_reg;
+            st_rest_reg <= {149'd0, strb}
+                | {148'd0, sop_reg, 2'd0}
+                | {147'd0, eop_reg, 3'd0}
+                | {146'd0, !drop_reg, 4'd0}
+                | {145'd0, eop_reg & last_reg, 5'd0}
+                | {144'd0, dropped_reg, 6'd0}
+                | {128'd0, ctx_reg, 7'd0}
+                | {header, 23'd0};
+        end
+
         done_reg <= ends;
         done_ctx_reg <= out[86:71];
         done_dropped_reg <= ends & out[70];
@@ -358,11 +371,12 @@ module dma_write (
             done_dropped_reg <= 1'b0;
             count_reg <= 4'd0;
             loaded_reg <= 1'b0;
+            st_valid_reg <= 1'b0;
         end
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, prior_reg[7:0], split_m_addr[1:0], split_m_end, split_m_bytes,
+    wire _unused = &{1'b0, st_pair_reg[7:0], split_m_addr[1:0], split_m_end, split_m_bytes,
         split_m_tail};
 
 endmodule

@@ -216,7 +216,7 @@ ram_reg_w31_d512.v
 ram_reg_forward_w31_d512.v
 red_check.v
 switch_rx_n4_u1024_t512.v
-ram_reg_steps_w64_d512.v
+ram_reg_hold_w64_d512.v
 ram_async_w14_d32.v
 switch_crosspoint_d512.v
 gather_n4.v
@@ -238,6 +238,7 @@ ram_async_w8_d8.v
 ram_async_w4_d8.v
 ram_async_w32_d8.v
 red_accumulate_d8.v
+mux_one_hot_w32_n9.v
 red_emit.v
 ram_async_w64_d64.v
 ram_async_w16_d4.v

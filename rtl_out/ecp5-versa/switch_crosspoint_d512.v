@@ -13,10 +13,8 @@
 // at the head from 2 clocks after entry_valid rose on; rd_go moves on to the next word, in each
 // clock if need be.
 // The memory holds two words back: that at the head in its output register, the one behind it
-// before the register. Its address is a register of its own and points behind both. While no
-// whole frame waits (loaded is low) it points at the head, and while the head is the last word
-// of all whole frames (final_word) at the word behind it; these are read again and again, as
-// they may only now be written.
+// before the register. While no whole frame waits (loaded is low) it reads the head's address
+// again and again.
 //
 // Sizes: d = 512.
 //
@@ -78,8 +76,8 @@ module switch_crosspoint_d512 (
     reg  fits_reg;           // The word fits.
     reg  store_reg;          // It is written now; its address.
     reg  [8:0] place_reg;
-    reg  [8:0] head_2_reg;   // The second address after the head.
-    reg  [8:0] ahead_reg;    // The address to read next.
+    reg  [8:0] head_1_reg;   // The two addresses after the head.
+    reg  [8:0] head_2_reg;
     reg  loaded_reg;         // rd_data is the word at the head of a whole frame.
     reg  load_reg;           // The first word of a frame is before the output register and goes into it.
     reg  final_word_reg;     // The head is the last word of the last whole frame.
@@ -87,24 +85,23 @@ module switch_crosspoint_d512 (
     // Signals
     wire keep;                    // The frame is kept.
     wire [8:0] base_next;         // First address behind the frame that comes in, if it is kept now.
-    wire at_end;                  // Nothing is behind the word that becomes the head.
-    reg  step;                    // It is read, and the next one is due.
-    wire found;                   // There is a whole frame, of which nothing is loaded.
     wire emptied;                 // It is moved past that.
-    wire words_array_en;
+    reg  [8:0] head_next;         // Address of the head.
+    reg  [8:0] head_1_next;       // The two addresses after the head.
+    reg  [8:0] head_2_next;
+    reg  [8:0] words_rd_addr;
     wire words_rd_en;
     wire [13:0] entries_rd_data;
 
     // The words.
-    ram_reg_steps_w64_d512 words (
-        .clk      (clk),
-        .rd_addr  (ahead_reg),
-        .array_en (words_array_en),
-        .rd_en    (words_rd_en),
-        .rd_data  (rd_data),
-        .wr_en    (store_reg),
-        .wr_addr  (place_reg),
-        .wr_data  (w_data)
+    ram_reg_hold_w64_d512 words (
+        .clk     (clk),
+        .rd_addr (words_rd_addr),
+        .rd_en   (words_rd_en),
+        .rd_data (rd_data),
+        .wr_en   (store_reg),
+        .wr_addr (place_reg),
+        .wr_data (w_data)
     );
 
     // One entry per frame kept.
@@ -124,21 +121,24 @@ module switch_crosspoint_d512 (
     assign entry = oldest_reg;
     assign entry_red = entries_rd_data[9];
     assign entry_valid = some_reg;
-    assign found = !loaded_reg & !load_reg & (base_reg != head_reg);
-    assign at_end = (head_2_reg == base_reg) & !keep;
     assign emptied = rd_go & final_word_reg;
 
     always @(*) begin
-        step = found | load_reg;
-        if (rd_go & !final_word_reg) begin
-            step = !at_end;
+        head_next = head_reg;
+        head_1_next = head_1_reg;
+        head_2_next = head_2_reg;
+        words_rd_addr = head_reg;
+        if (loaded_reg | load_reg) begin
+            words_rd_addr = head_1_reg;
         end
-        if (!rd_go & final_word_reg) begin
-            step = keep;
+        if (rd_go) begin
+            words_rd_addr = head_2_reg;
+            head_next = head_1_reg;
+            head_1_next = head_2_reg;
+            head_2_next = head_2_reg + 9'd1;
         end
     end
 
-    assign words_array_en = rd_go | final_word_reg | !loaded_reg;
     assign words_rd_en = rd_go | load_reg;
 
     // Clocked logic
@@ -159,8 +159,8 @@ module switch_crosspoint_d512 (
         fits_reg = 1'b0;
         store_reg = 1'b0;
         place_reg = 9'd0;
+        head_1_reg = 9'd0;
         head_2_reg = 9'd0;
-        ahead_reg = 9'd0;
         loaded_reg = 1'b0;
         load_reg = 1'b0;
         final_word_reg = 1'b0;
@@ -196,25 +196,19 @@ module switch_crosspoint_d512 (
             some_reg <= 1'b1;
         end
 
-        load_reg <= found;
+        load_reg <= !loaded_reg & !load_reg & (base_reg != head_reg);
 
         if (rd_go) begin
-            final_word_reg <= at_end;
+            final_word_reg <= head_2_reg == base_reg;
         end
         if (keep) begin
             final_word_reg <= 1'b0;
         end
 
         loaded_reg <= (loaded_reg & !emptied) | load_reg;
-
-        if (rd_go) begin
-            head_reg <= head_reg + 9'd1;
-            head_2_reg <= head_2_reg + 9'd1;
-        end
-
-        if (step) begin
-            ahead_reg <= ahead_reg + 9'd1;
-        end
+        head_reg <= head_next;
+        head_1_reg <= head_1_next;
+        head_2_reg <= head_2_next;
 
         if (rst) begin
             first_reg <= 5'd0;
@@ -227,8 +221,8 @@ module switch_crosspoint_d512 (
             over_reg <= 1'b0;
             lost_reg <= 1'b0;
             store_reg <= 1'b0;
+            head_1_reg <= 9'd1;
             head_2_reg <= 9'd2;
-            ahead_reg <= 9'd0;
             loaded_reg <= 1'b0;
             load_reg <= 1'b0;
             final_word_reg <= 1'b0;

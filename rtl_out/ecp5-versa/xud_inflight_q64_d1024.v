@@ -88,7 +88,7 @@ module xud_inflight_q64_d1024 (
 
     // flush
     // Every place of a queue pair becomes free without a completion; one at a time, while nothing
-    // of it is reserved or filled.
+    // of it is reserved, filled or claimed.
     input  wire        flush_valid,
     input  wire [5:0]  flush_qpn,         // Queue pair.
     output wire        flush_done,        // That is done.

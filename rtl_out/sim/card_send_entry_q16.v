@@ -104,6 +104,7 @@ module card_send_entry_q16 (
     reg  [63:0] in_data_reg;
     reg  in_error_reg;
     reg  open_reg;              // Words of the oldest work request are to be read.
+    reg  some_reg;              // A word waits; it is the only one; one leaves.
     reg  valid_1_reg;           // Stages 2 and 3: a word, its number.
     reg  valid_2_reg;
     reg  [2:0] number_1_reg;
@@ -145,6 +146,8 @@ module card_send_entry_q16 (
 
     // Signals
     wire empty;
+    wire single;
+    wire pop;
     wire fetch;
     wire direct;                   // The word that comes is the next one.
     reg  [63:0] word;
@@ -203,7 +206,7 @@ module card_send_entry_q16 (
 
     // Combinational logic
     assign words_wr_data = {1'b0, in_data_reg} | {in_error_reg, 64'd0};
-    assign empty = head_reg == tail_reg;
+    assign empty = !some_reg;
     assign fetch = open_reg & !empty;
     assign direct = open_reg & empty & in_valid_reg & !valid_1_reg & !valid_2_reg;
 
@@ -237,6 +240,8 @@ module card_send_entry_q16 (
         end
     end
 
+    assign pop = fetch | direct;
+    assign single = (head_reg + 8'd1) == tail_reg;
     assign lands = valid_2_reg | direct;
 
     always @(*) begin
@@ -310,6 +315,7 @@ module card_send_entry_q16 (
         in_data_reg = 64'd0;
         in_error_reg = 1'b0;
         open_reg = 1'b0;
+        some_reg = 1'b0;
         valid_1_reg = 1'b0;
         valid_2_reg = 1'b0;
         number_1_reg = 3'd0;
@@ -361,6 +367,7 @@ module card_send_entry_q16 (
 
         valid_1_reg <= fetch;
         number_1_reg <= head_reg[2:0];
+        some_reg <= (in_valid_reg & !pop) | (some_reg & !(pop & !in_valid_reg & single));
         valid_2_reg <= valid_1_reg;
         number_2_reg <= number_1_reg;
         look_reg <= lands & (number == 3'd3);
@@ -452,6 +459,7 @@ module card_send_entry_q16 (
             head_reg <= 8'd0;
             in_valid_reg <= 1'b0;
             open_reg <= 1'b1;
+            some_reg <= 1'b0;
             valid_1_reg <= 1'b0;
             valid_2_reg <= 1'b0;
             look_reg <= 1'b0;

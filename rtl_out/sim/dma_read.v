@@ -73,18 +73,21 @@ module dma_read (
 );
 
     // Registers
-    reg  valid_reg;           // The TLP.
+    reg  valid_reg;            // The TLP.
     reg  wide_reg;
     reg  [61:0] addr_reg;
     reg  [7:0] dwords_reg;
     reg  [4:0] tag_reg;
     reg  [3:0] first_be_reg;
     reg  [3:0] last_be_reg;
-    reg  [6:0] count_reg;     // Requests under way.
-    reg  begun_reg;           // A request was taken one clock ago; it has bytes; one ended.
+    reg  [6:0] count_reg;      // Requests under way.
+    reg  begun_reg;            // A request was taken one clock ago; it has bytes; one ended.
     reg  some_reg;
     reg  ended_reg;
-    reg  fired_reg;           // The part on offer is already taken: dma_split hears of it one clock late.
+    reg  fired_reg;            // The part on offer is already taken: dma_split hears of it one clock late.
+    reg  setting_reg;          // What completions of it must be like is not yet noted.
+    reg  [8:0] set_addr_reg;
+    reg  [9:0] set_bytes_reg;
 
     // Signals
     wire clear;
@@ -116,6 +119,7 @@ module dma_read (
     wire [4:0] tags_tmo_slot;
     wire tags_want_done;
     wire tags_want_failed;
+    wire completions_set_valid;
     wire completions_set_ready;
     wire [4:0] completions_look_slot;
     wire completions_end_valid;
@@ -208,11 +212,11 @@ module dma_read (
         .s_rx_cpl_tlp_sop   (s_rx_cpl_tlp_sop),
         .s_rx_cpl_tlp_eop   (s_rx_cpl_tlp_eop),
         .s_rx_cpl_tlp_ready (s_rx_cpl_tlp_ready),
-        .set_valid          (fire),
+        .set_valid          (completions_set_valid),
         .set_ready          (completions_set_ready),
-        .set_slot           (tags_m_slot),
-        .set_addr           (split_m_addr[8:0]),
-        .set_bytes          (split_m_bytes),
+        .set_slot           (tag_reg),
+        .set_addr           (set_addr_reg),
+        .set_bytes          (set_bytes_reg),
         .look_slot          (completions_look_slot),
         .look_waits         (tags_look_waits),
         .look_late          (tags_look_late),
@@ -291,7 +295,7 @@ module dma_read (
     assign fire = split_m_valid
         & tags_m_free
         & deliver_s_ready
-        & completions_set_ready
+        & !setting_reg
         & !valid_reg
         & !fired_reg
         & !flr;
@@ -308,6 +312,7 @@ module dma_read (
     assign m_tx_rd_req_tlp_sop = 1'b1;
     assign m_tx_rd_req_tlp_eop = 1'b1;
     assign tags_take_failed = !bus_master_enable;
+    assign completions_set_valid = setting_reg & completions_set_ready;
     assign deliver_rd_data = {32'd0, even_rd_data} | {odd_rd_data, 32'd0};
     assign m_data_valid = deliver_m_data_valid;
     assign m_data_last = deliver_m_data_last;
@@ -328,6 +333,9 @@ module dma_read (
         some_reg = 1'b0;
         ended_reg = 1'b0;
         fired_reg = 1'b0;
+        setting_reg = 1'b0;
+        set_addr_reg = 9'd0;
+        set_bytes_reg = 10'd0;
     end
 
     always @(posedge clk) begin
@@ -347,6 +355,13 @@ module dma_read (
             valid_reg <= 1'b0;
         end
 
+        setting_reg <= fire | (setting_reg & !completions_set_ready);
+
+        if (fire) begin
+            set_addr_reg <= split_m_addr[8:0];
+            set_bytes_reg <= split_m_bytes;
+        end
+
         begun_reg <= s_req_valid & split_s_req_ready & !clear;
         some_reg <= |s_req_len;
         ended_reg <= deliver_m_data_valid & m_data_ready & deliver_m_data_last & !clear;
@@ -361,6 +376,10 @@ module dma_read (
         if (clear) begin
             fired_reg <= 1'b0;
             count_reg <= 7'd0;
+        end
+
+        if (rst) begin
+            setting_reg <= 1'b0;
         end
     end
 

@@ -121,7 +121,7 @@ hdl_module! {
         sum_all: DFF<Bits<20>>,
         sum_folded: DFF<Bits<17>>,
         checksum: DFF<Bits<16>>,
-        repsum: Signal<Local, Bit>,
+        repsum: DFF<Bit>,
         /// What was read for the word that is composed: its number, job, value, word in the buffer, descriptor.
         c_valid: DFF<Bit>,
         c_place: DFF<Bits<5>>,
@@ -236,6 +236,7 @@ impl Logic for RedEmit {
             c_seqno,
             c_count,
             c_op,
+            repsum,
             c_m,
             p_valid_q,
             p_word,
@@ -321,6 +322,7 @@ impl Logic for RedEmit {
         self.c_seqno.d.next = self.q_seqno.val();
         self.c_count.d.next = self.q_count.val();
         self.c_op.d.next = self.q_op.val();
+        self.repsum.d.next = self.q_op.val() == self.op_repsum.val();
         self.c_m.d.next = self.q_m.val();
         self.c_key.d.next = self.q_key.val().get_bits::<16>(0);
         if self.passing.q.val() {
@@ -363,12 +365,11 @@ impl Logic for RedEmit {
 
         self.cookie.s.next = bit_cast::<64, 32>(self.c_cookie.q.val()) << 32;
         self.shown_m.next = 0.into();
-        if self.c_op.q.val() == self.op_repsum.val() {
+        if self.repsum.q.val() {
             self.shown_m.next = self.c_m.q.val();
         }
 
         // A word of a result: one of these, and nothing else.
-        self.repsum.next = self.c_op.q.val() == self.op_repsum.val();
         // Words 0 to 7 of the frame, and those of the value.
         self.choices.next = ((bits::<9>(1) << self.word.q.val()) & 0xff)
             | (bit_cast::<9, 1>(self.word.q.val().get_bits::<1>(3)) << 8);
@@ -435,7 +436,7 @@ impl Logic for RedEmit {
             self.p_valid_q.d.next = self.c_valid.q.val();
             self.p_last.d.next = self.c_last.q.val();
             self.p_codes.d.next = self.c_is.q.val().get_bit(7);
-            self.p_repsum.d.next = self.repsum.val();
+            self.p_repsum.d.next = self.repsum.q.val();
         }
         self.patch_rc.next = (bit_cast::<64, 3>(self.q_rc.val().get_bits::<3>(1)) << 8)
             | (bit_cast::<64, 1>(self.q_rc.val().get_bits::<1>(0)) << 23);
