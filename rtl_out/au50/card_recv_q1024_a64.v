@@ -10,7 +10,7 @@
 // its completion is offered to card_cq: card_recv_store. Acknowledgements, up to 2^A:
 // card_recv_acks; those that refuse do not wait for landings and may overtake.
 // Latency: 5 clocks from s_rq_valid to a refusal, 12 to s_rq_ready and 13 to m_wr_valid with a
-// slot granted within 6; a request each 13 clocks. From landed to m_ak_valid 5. From a doorbell
+// slot granted within 6; a request each 13 clocks. From landed to m_ak_valid 6. From a doorbell
 // to m_rd_valid 23 if no turn is under way.
 // After rst the tables are swept for 2^LQ + 2 clocks: m_idle is low, nothing begins, and neither
 // cfg_* nor db_* may come.

@@ -2,7 +2,7 @@
 //
 // States of 32 tags: free, in use (until its words are delivered), waiting for completions, failed,
 // late.
-// Tags are given out in turn, at most one in 2 clocks. A tag whose read was given up (timeout,
+// Tags are given out in turn, at most one in 3 clocks. A tag whose read was given up (timeout,
 // wrong completion, function-level reset) is late: it is passed over until the last completion of
 // that read has come, or until more than twice the timeout has passed since the read, whichever is
 // first. A completer has failed if it has not answered by the timeout; it has as long again for
