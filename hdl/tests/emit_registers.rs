@@ -319,8 +319,8 @@ fn states_that_a_reset_sets_may_be_encoded_anew_and_headers_flow() {
         header,
         [
             "// A round of lights without outputs that its reset clears, described in a line that is much too",
-            "// long for a comment of Verilog and goes on in the next: what is left of the first line has to",
-            "// flow into it.",
+            "// long for a comment of Verilog and goes on in the next: what is left of the first line has to flow",
+            "// into it.",
             "// This sentence has a line of its own.",
         ]
     );
