@@ -78,8 +78,6 @@ module switch_crosspoint_d512 (
     reg  [8:0] place_reg;
     reg  [8:0] head_1_reg;   // The two addresses after the head.
     reg  [8:0] head_2_reg;
-    // The address to read while rd_go is low: that of the head, or behind it once that is loaded.
-    reg  [8:0] rest_reg;
     reg  loaded_reg;         // rd_data is the word at the head of a whole frame.
     reg  load_reg;           // The first word of a frame is before the output register and goes into it.
     reg  final_word_reg;     // The head is the last word of the last whole frame.
@@ -87,13 +85,10 @@ module switch_crosspoint_d512 (
     // Signals
     wire keep;                    // The frame is kept.
     wire [8:0] base_next;         // First address behind the frame that comes in, if it is kept now.
-    wire found;                   // There is a whole frame, of which nothing is loaded.
     wire emptied;                 // It is moved past that.
     reg  [8:0] head_next;         // Address of the head.
     reg  [8:0] head_1_next;       // The two addresses after the head.
     reg  [8:0] head_2_next;
-    // The address to read while rd_go is low: that of the head, or behind it once that is loaded.
-    reg  [8:0] rest_next;
     reg  [8:0] words_rd_addr;
     wire words_rd_en;
     wire [13:0] entries_rd_data;
@@ -126,23 +121,17 @@ module switch_crosspoint_d512 (
     assign entry = oldest_reg;
     assign entry_red = entries_rd_data[9];
     assign entry_valid = some_reg;
-    assign found = !loaded_reg & !load_reg & (base_reg != head_reg);
     assign emptied = rd_go & final_word_reg;
 
     always @(*) begin
         head_next = head_reg;
         head_1_next = head_1_reg;
         head_2_next = head_2_reg;
-        rest_next = rest_reg;
-        if (found) begin
-            rest_next = head_1_reg;
+        words_rd_addr = head_reg;
+        if (loaded_reg | load_reg) begin
+            words_rd_addr = head_1_reg;
         end
-        words_rd_addr = rest_reg;
         if (rd_go) begin
-            rest_next = head_2_reg;
-            if (final_word_reg) begin
-                rest_next = head_1_reg;
-            end
             words_rd_addr = head_2_reg;
             head_next = head_1_reg;
             head_1_next = head_2_reg;
@@ -172,7 +161,6 @@ module switch_crosspoint_d512 (
         place_reg = 9'd0;
         head_1_reg = 9'd0;
         head_2_reg = 9'd0;
-        rest_reg = 9'd0;
         loaded_reg = 1'b0;
         load_reg = 1'b0;
         final_word_reg = 1'b0;
@@ -208,7 +196,7 @@ module switch_crosspoint_d512 (
             some_reg <= 1'b1;
         end
 
-        load_reg <= found;
+        load_reg <= !loaded_reg & !load_reg & (base_reg != head_reg);
 
         if (rd_go) begin
             final_word_reg <= head_2_reg == base_reg;
@@ -221,7 +209,6 @@ module switch_crosspoint_d512 (
         head_reg <= head_next;
         head_1_reg <= head_1_next;
         head_2_reg <= head_2_next;
-        rest_reg <= rest_next;
 
         if (rst) begin
             first_reg <= 5'd0;
@@ -236,7 +223,6 @@ module switch_crosspoint_d512 (
             store_reg <= 1'b0;
             head_1_reg <= 9'd1;
             head_2_reg <= 9'd2;
-            rest_reg <= 9'd0;
             loaded_reg <= 1'b0;
             load_reg <= 1'b0;
             final_word_reg <= 1'b0;

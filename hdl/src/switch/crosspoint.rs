@@ -90,12 +90,8 @@ hdl_module! {
         /// The two addresses after the head.
         head_1: DFF<Bits<A>>,
         head_2: DFF<Bits<A>>,
-        /// The address to read while rd_go is low: that of the head, or behind it once that is loaded.
-        rest: DFF<Bits<A>>,
         /// rd_data is the word at the head of a whole frame.
         loaded: DFF<Bit>,
-        /// There is a whole frame, of which nothing is loaded.
-        found: Signal<Local, Bit>,
         /// The first word of a frame is before the output register and goes into it.
         load: DFF<Bit>,
         /// The head is the last word of the last whole frame.
@@ -110,8 +106,8 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, base, head, head_1, head_2, rest, gap, space, fits, store, place, over,
-            lost, loaded, load, final_word, oldest, first, next, some, only, kept, room
+            self, clk, base, head, head_1, head_2, gap, space, fits, store, place, over, lost,
+            loaded, load, final_word, oldest, first, next, some, only, kept, room
         );
         self.words.clk.next = self.clk.val();
         self.entries.clk.next = self.clk.val();
@@ -157,9 +153,8 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
             self.some.d.next = true;
         }
 
-        self.found.next =
+        self.load.d.next =
             !self.loaded.q.val() & !self.load.q.val() & (self.base.q.val() != self.head.q.val());
-        self.load.d.next = self.found.val();
         // Found out one clock ahead, whenever head or base moves; a frame that is kept has several words.
         if self.rd_go.val() {
             self.final_word.d.next = self.head_2.q.val() == self.base.q.val();
@@ -169,15 +164,11 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
         }
         self.emptied.next = self.rd_go.val() & self.final_word.q.val();
         self.loaded.d.next = (self.loaded.q.val() & !self.emptied.val()) | self.load.q.val();
-        if self.found.val() {
-            self.rest.d.next = self.head_1.q.val();
+        self.words.rd_addr.next = self.head.q.val();
+        if self.loaded.q.val() | self.load.q.val() {
+            self.words.rd_addr.next = self.head_1.q.val();
         }
-        self.words.rd_addr.next = self.rest.q.val();
         if self.rd_go.val() {
-            self.rest.d.next = self.head_2.q.val();
-            if self.final_word.q.val() {
-                self.rest.d.next = self.head_1.q.val();
-            }
             self.words.rd_addr.next = self.head_2.q.val();
             self.head.d.next = self.head_1.q.val();
             self.head_1.d.next = self.head_2.q.val();
@@ -191,7 +182,6 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
             self.base.d.next = 0.into();
             self.head.d.next = 0.into();
             self.head_1.d.next = 1.into();
-            self.rest.d.next = 0.into();
             self.head_2.d.next = 2.into();
             self.final_word.d.next = false;
             self.loaded.d.next = false;
