@@ -33,6 +33,8 @@ pub struct Station {
     clock: Arc<dyn Device>,
     /// Timeout exponent.
     pub timeout: u8,
+    /// Sendings of a message, and of the question that opens a connection.
+    attempts: u8,
     simulated: Vec<SimDevice>,
     facts: Facts,
 }
@@ -102,6 +104,7 @@ impl Station {
             domains: [open(0)?, open(1)?],
             clock: Arc::new(simulated[0].clone()),
             timeout: (0..31).find(|t| 4_096 << t >= wait_ns).unwrap_or(31),
+            attempts: 16,
             facts: Facts::Simulated {
                 engine: if engine == Engine::Rtl {
                     "rtl"
@@ -127,7 +130,9 @@ impl Station {
         use tributary_host_driver::VfioUserDevice;
 
         /// Above any round trip of cards that are served, with the turns of the processes.
-        const TIMEOUT: u8 = 6;
+        const TIMEOUT: u8 = 8;
+        // A Verilated card answers after some 10 ms of the wall clock, by which connections are opened.
+        const ATTEMPTS: u8 = 32;
         if sockets.len() > 2 || sockets.len() == 2 && sockets[0] == sockets[1] {
             return Err(usage("--connect: one socket, or two different ones"));
         }
@@ -155,6 +160,7 @@ impl Station {
             domains: [first.clone(), last.clone()],
             clock: Arc::clone(clock) as Arc<dyn Device>,
             timeout: TIMEOUT,
+            attempts: ATTEMPTS,
             simulated: Vec::new(),
             facts: Facts::Connected {
                 clock: "wall",
@@ -190,7 +196,7 @@ impl Station {
             receives: SENDS,
             sends: SENDS,
             timeout: self.timeout,
-            attempts: 16,
+            attempts: self.attempts,
             copy_bytes: bytes.next_multiple_of(ALIGN) * depth,
             ..EndpointConfig::default()
         };
