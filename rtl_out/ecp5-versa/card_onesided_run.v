@@ -216,8 +216,6 @@ module card_onesided_run (
     reg  [7:0] outcome_reg;
     reg  [11:0] happened_reg;
     reg  looks_reg;            // What is offered or said to others, one clock after the step begins.
-    reg  took_reg;             // It was taken in the clock before.
-    reg  said_reg;             // All bytes of the answer have left.
     reg  reads_reg;
     reg  writes_reg;
     reg  claims_reg;
@@ -225,6 +223,8 @@ module card_onesided_run (
     reg  acks_reg;
     reg  answers_reg;
     reg  forgets_reg;
+    reg  took_reg;             // What was offered was taken in the clock before.
+    reg  said_reg;             // All bytes of the answer have left.
     reg  fits_word_reg;        // The answer may be written: a word, or all bytes asked for.
     reg  fits_read_reg;
 
@@ -255,13 +255,13 @@ module card_onesided_run (
     reg  [7:0] says_next;
     reg  [7:0] outcome_next;
     reg  [11:0] happened_next;
-    reg  said_next;             // All bytes of the answer have left.
     reg  reads_next;
     reg  writes_next;
     reg  claims_next;
     reg  ends_next;
     reg  answers_next;
     reg  forgets_next;
+    reg  said_next;             // All bytes of the answer have left.
     reg  fits_word_next;        // The answer may be written: a word, or all bytes asked for.
     reg  fits_read_next;
     wire [63:0] first_m;
@@ -677,8 +677,6 @@ module card_onesided_run (
         outcome_reg = 8'd0;
         happened_reg = 12'd0;
         looks_reg = 1'b0;
-        took_reg = 1'b0;
-        said_reg = 1'b0;
         reads_reg = 1'b0;
         writes_reg = 1'b0;
         claims_reg = 1'b0;
@@ -686,6 +684,8 @@ module card_onesided_run (
         acks_reg = 1'b0;
         answers_reg = 1'b0;
         forgets_reg = 1'b0;
+        took_reg = 1'b0;
+        said_reg = 1'b0;
         fits_word_reg = 1'b0;
         fits_read_reg = 1'b0;
     end
@@ -722,13 +722,13 @@ module card_onesided_run (
         says_reg <= says_next;
         outcome_reg <= outcome_next;
         happened_reg <= happened_next;
-        said_reg <= said_next;
         reads_reg <= reads_next;
         writes_reg <= writes_next;
         claims_reg <= claims_next;
         ends_reg <= ends_next;
         answers_reg <= answers_next;
         forgets_reg <= forgets_next;
+        said_reg <= said_next;
         fits_word_reg <= fits_word_next;
         fits_read_reg <= fits_read_next;
 
@@ -736,12 +736,12 @@ module card_onesided_run (
             state_reg <= RUN_STATE_IDLE;
             rest_reg <= 1'b0;
             happened_reg <= 12'd0;
-            took_reg <= 1'b0;
             reads_reg <= 1'b0;
             writes_reg <= 1'b0;
             claims_reg <= 1'b0;
             acks_reg <= 1'b0;
             answers_reg <= 1'b0;
+            took_reg <= 1'b0;
         end
     end
 

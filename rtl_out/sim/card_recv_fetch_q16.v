@@ -11,9 +11,9 @@
 // While nobody waits, a kick is a turn at once.
 // Steps: 0 choose; 1 unmarked, tables; 2 to 6 wait for doorbells that saw the old mark; 7 block
 // RAM arrays; 8 RAM outputs; 9 size of the burst; 10 room; 11 m_rd_*; in the clock after it the
-// index is written back. A kick reads the tables in steps 1 to 3 and ends, or goes on with step 9.
-// A turn begins anew if a queue pair was cleared just before, as not all tables are cleared in the
-// same clock.
+// index is written back. A kick reads the tables in steps 1 to 3 and ends, or goes on with step
+// 9. A turn begins anew if a queue pair was cleared just before, as not all tables are cleared
+// in the same clock.
 //
 // Sizes: q = 16.
 //

@@ -9,7 +9,7 @@ hdl_module! {
     /// card_onesided, with the payload of each behind it; acknowledgements, a_ak_* of card_recv and
     /// b_ak_* of card_onesided. What is offered stays until it is taken; then b is next if it waits,
     /// and a behind it.
-    /// Latency: none of a; 1 clock more of b. Stages: none; only whose turn it is, is kept.
+    /// Latency: none of a; 1 clock more of b. Stages: none; only whose turn it is and whose payload comes is kept.
     pub struct CardSendMerge {
         /// Clock.
         pub clk: Signal<In, Clock>,

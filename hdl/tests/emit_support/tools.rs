@@ -22,11 +22,16 @@ fn folder() -> PathBuf {
     }
 }
 
-/// A fresh folder for one test.
-pub fn scratch(name: &str) -> PathBuf {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR"))
+/// The folder of one test.
+pub fn place(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("emit")
-        .join(name);
+        .join(name)
+}
+
+/// The same, made anew.
+pub fn scratch(name: &str) -> PathBuf {
+    let dir = place(name);
     let _ = std::fs::remove_dir_all(&dir);
     std::fs::create_dir_all(&dir).expect("a folder under target/tmp");
     dir

@@ -247,10 +247,6 @@ hdl_module! {
         happened: DFF<Bits<12>>,
         /// What is offered or said to others, one clock after the step begins.
         looks: DFF<Bit>,
-        /// It was taken in the clock before.
-        took: DFF<Bit>,
-        /// All bytes of the answer have left.
-        said: DFF<Bit>,
         reads: DFF<Bit>,
         writes: DFF<Bit>,
         claims: DFF<Bit>,
@@ -258,6 +254,10 @@ hdl_module! {
         acks: DFF<Bit>,
         answers: DFF<Bit>,
         forgets: DFF<Bit>,
+        /// What was offered was taken in the clock before.
+        took: DFF<Bit>,
+        /// All bytes of the answer have left.
+        said: DFF<Bit>,
         /// The answer may be written: a word, or all bytes asked for.
         fits_word: DFF<Bit>,
         fits_read: DFF<Bit>,
