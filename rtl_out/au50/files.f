@@ -229,12 +229,13 @@ ram_reg_w43_d8192.v
 ram_reg_forward_w43_d8192.v
 red_check.v
 switch_rx_n16_u4096_t8192.v
-ram_reg_hold_w64_d512.v
+ram_reg_steps_w64_d512.v
 ram_async_w14_d32.v
 switch_crosspoint_d512.v
 gather_n16.v
 switch_row_n16_d512_u4096_t8192.v
 mux_one_hot_w14_n16.v
+chosen_word_w64_n16.v
 ram_async_w68_d16.v
 switch_tx.v
 take_turns_n16.v

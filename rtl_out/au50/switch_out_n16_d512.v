@@ -193,8 +193,6 @@ module switch_out_n16_d512 (
     reg  s2_first_reg;
     reg  s2_last_reg;
     reg  [15:0] go_reg;         // The queues whose word moves, whose entry is used up.
-    reg  [15:0] sel_low_reg;    // Copies of go, for each half of the word.
-    reg  [15:0] sel_high_reg;
     reg  [15:0] pop_reg;
     reg  [1:0] s2_kind_reg;
     reg  [2:0] s2_keep_reg;
@@ -204,7 +202,6 @@ module switch_out_n16_d512 (
     reg  s3_last_reg;
     reg  [1:0] s3_kind_reg;
     reg  [2:0] s3_keep_reg;
-    reg  [63:0] s3_data_reg;
 
     // Signals
     wire [3:0] plain_after;
@@ -225,8 +222,8 @@ module switch_out_n16_d512 (
     wire [15:0] moves;
     wire [15:0] valids_m;
     wire [13:0] entries_m;
-    wire [31:0] words_low_m;
-    wire [31:0] words_high_m;
+    wire [15:0] words_inst_sel;
+    wire [63:0] words_inst_m;
     wire [67:0] plain_rd_data;
     wire [67:0] plain_wr_data;
     wire tx_plain_ready;
@@ -275,46 +272,26 @@ module switch_out_n16_d512 (
         .m    (entries_m)
     );
 
-    mux_one_hot_w32_n16 words_low (
-        .sel  (sel_low_reg),
-        .s_0  (q_data_0[31:0]),
-        .s_1  (q_data_1[31:0]),
-        .s_2  (q_data_2[31:0]),
-        .s_3  (q_data_3[31:0]),
-        .s_4  (q_data_4[31:0]),
-        .s_5  (q_data_5[31:0]),
-        .s_6  (q_data_6[31:0]),
-        .s_7  (q_data_7[31:0]),
-        .s_8  (q_data_8[31:0]),
-        .s_9  (q_data_9[31:0]),
-        .s_10 (q_data_10[31:0]),
-        .s_11 (q_data_11[31:0]),
-        .s_12 (q_data_12[31:0]),
-        .s_13 (q_data_13[31:0]),
-        .s_14 (q_data_14[31:0]),
-        .s_15 (q_data_15[31:0]),
-        .m    (words_low_m)
-    );
-
-    mux_one_hot_w32_n16 words_high (
-        .sel  (sel_high_reg),
-        .s_0  (q_data_0[63:32]),
-        .s_1  (q_data_1[63:32]),
-        .s_2  (q_data_2[63:32]),
-        .s_3  (q_data_3[63:32]),
-        .s_4  (q_data_4[63:32]),
-        .s_5  (q_data_5[63:32]),
-        .s_6  (q_data_6[63:32]),
-        .s_7  (q_data_7[63:32]),
-        .s_8  (q_data_8[63:32]),
-        .s_9  (q_data_9[63:32]),
-        .s_10 (q_data_10[63:32]),
-        .s_11 (q_data_11[63:32]),
-        .s_12 (q_data_12[63:32]),
-        .s_13 (q_data_13[63:32]),
-        .s_14 (q_data_14[63:32]),
-        .s_15 (q_data_15[63:32]),
-        .m    (words_high_m)
+    chosen_word_w64_n16 words_inst (
+        .clk  (clk),
+        .sel  (words_inst_sel),
+        .s_0  (q_data_0),
+        .s_1  (q_data_1),
+        .s_2  (q_data_2),
+        .s_3  (q_data_3),
+        .s_4  (q_data_4),
+        .s_5  (q_data_5),
+        .s_6  (q_data_6),
+        .s_7  (q_data_7),
+        .s_8  (q_data_8),
+        .s_9  (q_data_9),
+        .s_10 (q_data_10),
+        .s_11 (q_data_11),
+        .s_12 (q_data_12),
+        .s_13 (q_data_13),
+        .s_14 (q_data_14),
+        .s_15 (q_data_15),
+        .m    (words_inst_m)
     );
 
     // Plain words on their way to the MAC: data 63:0, last 64, bytes less one 67:65. Words stop
@@ -430,11 +407,14 @@ module switch_out_n16_d512 (
     assign q_go_15 = go_reg[15];
     assign req = valids_m & ~shut_reg;
     assign open = start | !pick_valid_reg;
+    assign words_inst_sel = active_reg ? from_reg : pick_reg;
     assign eng_valid = s3_red_reg;
-    assign eng_data = s3_data_reg;
+    assign eng_data = words_inst_m;
     assign eng_first = s3_first_reg;
     assign eng_kind = s3_kind_reg;
-    assign plain_wr_data = {4'd0, s3_data_reg} | {3'd0, s3_last_reg, 64'd0} | {s3_keep_reg, 65'd0};
+    assign plain_wr_data = {4'd0, words_inst_m}
+        | {3'd0, s3_last_reg, 64'd0}
+        | {s3_keep_reg, 65'd0};
     assign plain_pop = tx_plain_ready & plain_some_reg;
     assign plain_after = plain_head_reg + 4'd1;
 
@@ -476,8 +456,6 @@ module switch_out_n16_d512 (
         s2_first_reg = 1'b0;
         s2_last_reg = 1'b0;
         go_reg = 16'd0;
-        sel_low_reg = 16'd0;
-        sel_high_reg = 16'd0;
         pop_reg = 16'd0;
         s2_kind_reg = 2'd0;
         s2_keep_reg = 3'd0;
@@ -487,7 +465,6 @@ module switch_out_n16_d512 (
         s3_last_reg = 1'b0;
         s3_kind_reg = 2'd0;
         s3_keep_reg = 3'd0;
-        s3_data_reg = 64'd0;
     end
 
     always @(posedge clk) begin
@@ -522,15 +499,8 @@ module switch_out_n16_d512 (
             one_left_reg <= 1'b0;
         end
 
-        if (ends) begin
-            active_reg <= 1'b0;
-        end
-        if (start) begin
-            active_reg <= 1'b1;
-        end
-
+        active_reg <= start | (active_reg & !ends);
         go_reg <= moves;
-        sel_low_reg <= moves;
         pop_reg <= begin_sig;
         s2_valid_reg <= moving;
         s2_first_reg <= start;
@@ -549,8 +519,9 @@ module switch_out_n16_d512 (
             pick_valid_reg <= |req;
             pick_reg <= turns_choice;
             shows_reg <= turns_choice;
-            if (|req) begin
-                last_reg <= turns_choice;
+            last_reg <= turns_choice;
+            if (!(|req)) begin
+                last_reg <= last_reg;
             end
         end
 
@@ -560,18 +531,17 @@ module switch_out_n16_d512 (
         s3_last_reg <= s2_last_reg;
         s3_kind_reg <= s2_kind_reg;
         s3_keep_reg <= s2_keep_reg;
-        s3_data_reg <= {32'd0, words_low_m} | {words_high_m, 32'd0};
 
         if (plain_pop) begin
             plain_head_reg <= plain_after;
-            plain_some_reg <= plain_after != plain_tail_reg;
-        end
-        if (s3_plain_reg) begin
-            plain_tail_reg <= plain_tail_reg + 4'd1;
-            plain_some_reg <= 1'b1;
         end
 
-        sel_high_reg <= rst ? own : moves;
+        if (s3_plain_reg) begin
+            plain_tail_reg <= plain_tail_reg + 4'd1;
+        end
+
+        plain_some_reg <= s3_plain_reg
+            | (plain_some_reg & (!tx_plain_ready | (plain_after != plain_tail_reg)));
 
         if (rst) begin
             plain_head_reg <= 4'd0;

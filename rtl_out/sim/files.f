@@ -217,12 +217,13 @@ ram_reg_w31_d64.v
 ram_reg_forward_w31_d64.v
 red_check.v
 switch_rx_n4_u64_t64.v
-ram_reg_hold_w64_d512.v
+ram_reg_steps_w64_d512.v
 ram_async_w14_d32.v
 switch_crosspoint_d512.v
 gather_n4.v
 switch_row_n4_d512_u64_t64.v
 mux_one_hot_w14_n4.v
+chosen_word_w64_n4.v
 ram_async_w68_d16.v
 switch_tx.v
 switch_out_n4_d512.v

@@ -13,7 +13,8 @@
 // at the head from 2 clocks after entry_valid rose on; rd_go moves on to the next word, in each
 // clock if need be.
 // The memory holds two words back: that at the head in its output register, the one behind it
-// before the register. While no whole frame waits (loaded is low) it reads the head's address
+// before the register; the address stands in a register and moves on with them. As long as no
+// whole frame lies behind what is held, the address where the next one will begin is read
 // again and again.
 //
 // Sizes: d = 512.
@@ -61,47 +62,53 @@ module switch_crosspoint_d512 (
     reg  [13:0] oldest_reg;  // What is remembered of the oldest frame.
     reg  [4:0] first_reg;    // Entry of the oldest frame, of the next one that is kept.
     reg  [4:0] next_reg;
-    // There is an entry; there was only one in the clock before, in which one was added; there is
-    // room for one.
-    reg  some_reg;
+    reg  some_reg;           // There is an entry; there was only one in the clock before; there is room for one.
     reg  only_reg;
-    reg  kept_reg;
     reg  room_reg;
+    reg  kept_reg;           // A frame has been kept.
     reg  [8:0] base_reg;     // Address of the first word of the frame that comes in.
     reg  [8:0] head_reg;     // Address of the head.
     reg  [8:0] gap_reg;      // Words from base on to the head, modulo 2^A.
     reg  [8:0] space_reg;    // Words that can still be stored from base on, less those held back.
-    reg  over_reg;           // A word of this frame did not fit.
+    reg  over_reg;           // A word of this frame did not fit; of the frame whose word comes in the next clock.
     reg  lost_reg;           // A frame has been dropped.
     reg  fits_reg;           // The word fits.
+    reg  whole_reg;          // The same, and all before it, and there is room for the entry.
     reg  store_reg;          // It is written now; its address.
     reg  [8:0] place_reg;
-    reg  [8:0] head_1_reg;   // The two addresses after the head.
-    reg  [8:0] head_2_reg;
+    // Address that is read: two words behind the head, or where the next frame will begin; the one
+    // after it.
+    reg  [8:0] ahead_reg;
+    reg  [8:0] ahead_1_reg;
+    reg  near_reg;           // No whole frame lies at ahead.
     reg  loaded_reg;         // rd_data is the word at the head of a whole frame.
     reg  load_reg;           // The first word of a frame is before the output register and goes into it.
     reg  final_word_reg;     // The head is the last word of the last whole frame.
+    // It was moved past that when a frame had just been kept, whose second word is to be read now.
+    reg  catch_up_reg;
 
     // Signals
+    wire cut;
+    wire fit;
     wire keep;                    // The frame is kept.
     wire [8:0] base_next;         // First address behind the frame that comes in, if it is kept now.
+    wire read_on;                 // The next word is read.
+    wire found;                   // A frame has come into the empty queue.
     wire emptied;                 // It is moved past that.
-    reg  [8:0] head_next;         // Address of the head.
-    reg  [8:0] head_1_next;       // The two addresses after the head.
-    reg  [8:0] head_2_next;
-    reg  [8:0] words_rd_addr;
+    wire words_array_en;
     wire words_rd_en;
     wire [13:0] entries_rd_data;
 
     // The words.
-    ram_reg_hold_w64_d512 words (
-        .clk     (clk),
-        .rd_addr (words_rd_addr),
-        .rd_en   (words_rd_en),
-        .rd_data (rd_data),
-        .wr_en   (store_reg),
-        .wr_addr (place_reg),
-        .wr_data (w_data)
+    ram_reg_steps_w64_d512 words (
+        .clk      (clk),
+        .rd_addr  (ahead_reg),
+        .array_en (words_array_en),
+        .rd_en    (words_rd_en),
+        .rd_data  (rd_data),
+        .wr_en    (store_reg),
+        .wr_addr  (place_reg),
+        .wr_data  (w_data)
     );
 
     // One entry per frame kept.
@@ -115,30 +122,22 @@ module switch_crosspoint_d512 (
     );
 
     // Combinational logic
-    assign keep = w_take & fits_reg & !over_reg & room_reg;
+    assign fit = w_beat < space_reg;
+    assign keep = w_take & whole_reg;
     assign dropped = lost_reg;
+    assign cut = w_valid ? ((over_reg | !fits_reg) & !w_end) : over_reg;
     assign base_next = base_reg + w_entry[8:0];
     assign entry = oldest_reg;
     assign entry_red = entries_rd_data[9];
     assign entry_valid = some_reg;
-    assign emptied = rd_go & final_word_reg;
-
-    always @(*) begin
-        head_next = head_reg;
-        head_1_next = head_1_reg;
-        head_2_next = head_2_reg;
-        words_rd_addr = head_reg;
-        if (loaded_reg | load_reg) begin
-            words_rd_addr = head_1_reg;
-        end
-        if (rd_go) begin
-            words_rd_addr = head_2_reg;
-            head_next = head_1_reg;
-            head_1_next = head_2_reg;
-            head_2_next = head_2_reg + 9'd1;
-        end
-    end
-
+    assign found = !loaded_reg & !load_reg & kept_reg;
+    assign emptied = rd_go & final_word_reg & !kept_reg;
+    assign read_on = found
+        | load_reg
+        | catch_up_reg
+        | (final_word_reg & kept_reg)
+        | (rd_go & !final_word_reg & (!near_reg | kept_reg));
+    assign words_array_en = rd_go | load_reg | !loaded_reg | final_word_reg | catch_up_reg;
     assign words_rd_en = rd_go | load_reg;
 
     // Clocked logic
@@ -148,8 +147,8 @@ module switch_crosspoint_d512 (
         next_reg = 5'd0;
         some_reg = 1'b0;
         only_reg = 1'b0;
-        kept_reg = 1'b0;
         room_reg = 1'b0;
+        kept_reg = 1'b0;
         base_reg = 9'd0;
         head_reg = 9'd0;
         gap_reg = 9'd0;
@@ -157,24 +156,25 @@ module switch_crosspoint_d512 (
         over_reg = 1'b0;
         lost_reg = 1'b0;
         fits_reg = 1'b0;
+        whole_reg = 1'b0;
         store_reg = 1'b0;
         place_reg = 9'd0;
-        head_1_reg = 9'd0;
-        head_2_reg = 9'd0;
+        ahead_reg = 9'd0;
+        ahead_1_reg = 9'd0;
+        near_reg = 1'b0;
         loaded_reg = 1'b0;
         load_reg = 1'b0;
         final_word_reg = 1'b0;
+        catch_up_reg = 1'b0;
     end
 
     always @(posedge clk) begin
-        fits_reg <= w_beat < space_reg;
+        fits_reg <= fit;
         store_reg <= w_valid & fits_reg;
         place_reg <= base_reg + w_offset;
         lost_reg <= w_take & !keep;
-
-        if (w_valid) begin
-            over_reg <= (over_reg | !fits_reg) & !w_end;
-        end
+        over_reg <= cut;
+        whole_reg <= fit & !cut & room_reg;
 
         if (keep) begin
             base_reg <= base_next;
@@ -196,24 +196,30 @@ module switch_crosspoint_d512 (
             some_reg <= 1'b1;
         end
 
-        load_reg <= !loaded_reg & !load_reg & (base_reg != head_reg);
+        load_reg <= found;
 
         if (rd_go) begin
-            final_word_reg <= head_2_reg == base_reg;
+            head_reg <= head_reg + 9'd1;
+            final_word_reg <= near_reg & !final_word_reg;
         end
-        if (keep) begin
+        if (read_on) begin
+            ahead_reg <= ahead_1_reg;
+            ahead_1_reg <= ahead_1_reg + 9'd1;
+            near_reg <= ahead_1_reg == base_reg;
+        end
+        if (kept_reg) begin
             final_word_reg <= 1'b0;
+            near_reg <= 1'b0;
         end
 
+        catch_up_reg <= rd_go & final_word_reg & kept_reg;
         loaded_reg <= (loaded_reg & !emptied) | load_reg;
-        head_reg <= head_next;
-        head_1_reg <= head_1_next;
-        head_2_reg <= head_2_next;
 
         if (rst) begin
             first_reg <= 5'd0;
             next_reg <= 5'd0;
             some_reg <= 1'b0;
+            kept_reg <= 1'b0;
             base_reg <= 9'd0;
             head_reg <= 9'd0;
             gap_reg <= 9'd0;
@@ -221,11 +227,12 @@ module switch_crosspoint_d512 (
             over_reg <= 1'b0;
             lost_reg <= 1'b0;
             store_reg <= 1'b0;
-            head_1_reg <= 9'd1;
-            head_2_reg <= 9'd2;
+            ahead_reg <= 9'd0;
+            ahead_1_reg <= 9'd1;
             loaded_reg <= 1'b0;
             load_reg <= 1'b0;
             final_word_reg <= 1'b0;
+            catch_up_reg <= 1'b0;
         end
     end
 

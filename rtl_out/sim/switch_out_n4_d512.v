@@ -109,8 +109,6 @@ module switch_out_n4_d512 (
     reg  s2_first_reg;
     reg  s2_last_reg;
     reg  [3:0] go_reg;          // The queues whose word moves, whose entry is used up.
-    reg  [3:0] sel_low_reg;     // Copies of go, for each half of the word.
-    reg  [3:0] sel_high_reg;
     reg  [3:0] pop_reg;
     reg  [1:0] s2_kind_reg;
     reg  [2:0] s2_keep_reg;
@@ -120,7 +118,6 @@ module switch_out_n4_d512 (
     reg  s3_last_reg;
     reg  [1:0] s3_kind_reg;
     reg  [2:0] s3_keep_reg;
-    reg  [63:0] s3_data_reg;
 
     // Signals
     wire [3:0] plain_after;
@@ -141,8 +138,8 @@ module switch_out_n4_d512 (
     wire [3:0] moves;
     wire [3:0] valids_m;
     wire [13:0] entries_m;
-    wire [31:0] words_low_m;
-    wire [31:0] words_high_m;
+    wire [3:0] words_inst_sel;
+    wire [63:0] words_inst_m;
     wire [67:0] plain_rd_data;
     wire [67:0] plain_wr_data;
     wire tx_plain_ready;
@@ -167,22 +164,14 @@ module switch_out_n4_d512 (
         .m   (entries_m)
     );
 
-    mux_one_hot_w32_n4 words_low (
-        .sel (sel_low_reg),
-        .s_0 (q_data_0[31:0]),
-        .s_1 (q_data_1[31:0]),
-        .s_2 (q_data_2[31:0]),
-        .s_3 (q_data_3[31:0]),
-        .m   (words_low_m)
-    );
-
-    mux_one_hot_w32_n4 words_high (
-        .sel (sel_high_reg),
-        .s_0 (q_data_0[63:32]),
-        .s_1 (q_data_1[63:32]),
-        .s_2 (q_data_2[63:32]),
-        .s_3 (q_data_3[63:32]),
-        .m   (words_high_m)
+    chosen_word_w64_n4 words_inst (
+        .clk (clk),
+        .sel (words_inst_sel),
+        .s_0 (q_data_0),
+        .s_1 (q_data_1),
+        .s_2 (q_data_2),
+        .s_3 (q_data_3),
+        .m   (words_inst_m)
     );
 
     // Plain words on their way to the MAC: data 63:0, last 64, bytes less one 67:65. Words stop
@@ -262,11 +251,14 @@ module switch_out_n4_d512 (
     assign q_go_3 = go_reg[3];
     assign req = valids_m & ~shut_reg;
     assign open = start | !pick_valid_reg;
+    assign words_inst_sel = active_reg ? from_reg : pick_reg;
     assign eng_valid = s3_red_reg;
-    assign eng_data = s3_data_reg;
+    assign eng_data = words_inst_m;
     assign eng_first = s3_first_reg;
     assign eng_kind = s3_kind_reg;
-    assign plain_wr_data = {4'd0, s3_data_reg} | {3'd0, s3_last_reg, 64'd0} | {s3_keep_reg, 65'd0};
+    assign plain_wr_data = {4'd0, words_inst_m}
+        | {3'd0, s3_last_reg, 64'd0}
+        | {s3_keep_reg, 65'd0};
     assign plain_pop = tx_plain_ready & plain_some_reg;
     assign plain_after = plain_head_reg + 4'd1;
 
@@ -296,8 +288,6 @@ module switch_out_n4_d512 (
         s2_first_reg = 1'b0;
         s2_last_reg = 1'b0;
         go_reg = 4'd0;
-        sel_low_reg = 4'd0;
-        sel_high_reg = 4'd0;
         pop_reg = 4'd0;
         s2_kind_reg = 2'd0;
         s2_keep_reg = 3'd0;
@@ -307,7 +297,6 @@ module switch_out_n4_d512 (
         s3_last_reg = 1'b0;
         s3_kind_reg = 2'd0;
         s3_keep_reg = 3'd0;
-        s3_data_reg = 64'd0;
     end
 
     always @(posedge clk) begin
@@ -330,15 +319,8 @@ module switch_out_n4_d512 (
             one_left_reg <= 1'b0;
         end
 
-        if (ends) begin
-            active_reg <= 1'b0;
-        end
-        if (start) begin
-            active_reg <= 1'b1;
-        end
-
+        active_reg <= start | (active_reg & !ends);
         go_reg <= moves;
-        sel_low_reg <= moves;
         pop_reg <= begin_sig;
         s2_valid_reg <= moving;
         s2_first_reg <= start;
@@ -357,8 +339,9 @@ module switch_out_n4_d512 (
             pick_valid_reg <= |req;
             pick_reg <= turns_choice;
             shows_reg <= turns_choice;
-            if (|req) begin
-                last_reg <= turns_choice;
+            last_reg <= turns_choice;
+            if (!(|req)) begin
+                last_reg <= last_reg;
             end
         end
 
@@ -368,18 +351,17 @@ module switch_out_n4_d512 (
         s3_last_reg <= s2_last_reg;
         s3_kind_reg <= s2_kind_reg;
         s3_keep_reg <= s2_keep_reg;
-        s3_data_reg <= {32'd0, words_low_m} | {words_high_m, 32'd0};
 
         if (plain_pop) begin
             plain_head_reg <= plain_after;
-            plain_some_reg <= plain_after != plain_tail_reg;
-        end
-        if (s3_plain_reg) begin
-            plain_tail_reg <= plain_tail_reg + 4'd1;
-            plain_some_reg <= 1'b1;
         end
 
-        sel_high_reg <= rst ? own : moves;
+        if (s3_plain_reg) begin
+            plain_tail_reg <= plain_tail_reg + 4'd1;
+        end
+
+        plain_some_reg <= s3_plain_reg
+            | (plain_some_reg & (!tx_plain_ready | (plain_after != plain_tail_reg)));
 
         if (rst) begin
             plain_head_reg <= 4'd0;

@@ -102,7 +102,13 @@ impl<const N: usize, const B: usize> Logic for OneHotIndex<N, B> {
                 .rev()
                 .map(|i| if i >> bit & 1 == 1 { '1' } else { '0' })
                 .collect();
-            format!("assign m[{bit}] = |(s & {N}'b{mask});")
+            // A port of one bit has no range.
+            let place = if B == 1 {
+                String::new()
+            } else {
+                format!("[{bit}]")
+            };
+            format!("assign m{place} = |(s & {N}'b{mask});")
         });
         Verilog::Custom(rows.collect::<Vec<_>>().join("\n"))
     }

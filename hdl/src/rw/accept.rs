@@ -1,7 +1,7 @@
 //! The accept pipeline: one DATA record a clock, whatever window it hits.
 
-use super::select::{LateChoiceEncoder, WordSelect};
-use crate::blocks::{PriorityEncoder, RamReg, RamRegBank, RamRegForward};
+use super::select::LateChoiceEncoder;
+use crate::blocks::{PriorityEncoder, RamReg, RamRegBank, RamRegForward, WordSelect};
 use crate::prelude::*;
 use tributary_protocol::rw::DropReason;
 

@@ -1,5 +1,6 @@
-//! Finding and choosing for the accept pipeline.
+//! Finding the next hole for the accept pipeline.
 
+use crate::blocks::mux_tree;
 use crate::prelude::*;
 
 hdl_module! {
@@ -22,20 +23,6 @@ hdl_module! {
         _plain: Bits<N>,
         _updated: Bits<N>,
     }
-}
-
-/// Verilog of a mux tree over `leaf(0..2^bits)`, by the bits of `sel` from the top one down.
-fn mux_tree(sel: &str, bits: usize, first: usize, leaf: &dyn Fn(usize) -> String) -> String {
-    if bits == 0 {
-        return leaf(first);
-    }
-    let half = 1 << (bits - 1);
-    format!(
-        "({sel}[{}] ? {} : {})",
-        bits - 1,
-        mux_tree(sel, bits - 1, first + half, leaf),
-        mux_tree(sel, bits - 1, first, leaf)
-    )
 }
 
 impl<const N: usize, const LN: usize> Logic for LateChoiceEncoder<N, LN> {
@@ -145,43 +132,5 @@ end",
 
     fn timing(&self) -> Vec<TimingInfo> {
         Self::module_info(format!("late_choice_encoder_w{N}")).into_timing()
-    }
-}
-
-hdl_module! {
-    /// Combinational: one word of several by a binary select, as a tree of multiplexers.
-    pub struct WordSelect<const N: usize, const LN: usize, const D: usize> {
-        /// Words.
-        pub d: Bank<Signal<In, Bits<D>>, N>,
-        /// Select.
-        pub sel: Signal<In, Bits<LN>>,
-        /// The selected word.
-        pub q: Signal<Out, Bits<D>>,
-    }
-}
-
-impl<const N: usize, const LN: usize, const D: usize> Logic for WordSelect<N, LN, D> {
-    fn update(&mut self) {
-        const { assert!(N == 1 << LN, "N must be a power of two") };
-        self.q.next = self.d[self.sel.val().index()].val();
-    }
-
-    fn connect(&mut self) {
-        self.q.connect();
-    }
-
-    fn hdl(&self) -> Verilog {
-        let leaf = |i: usize| format!("d_{i}");
-        let tree = mux_tree("sel", LN, 0, &leaf);
-        let tree = if LN == 1 {
-            tree.replace("sel[0]", "sel")
-        } else {
-            tree
-        };
-        Verilog::Custom(format!("always @(*) begin\n    q = {tree};\nend"))
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("word_select_n{N}_w{D}")).into_timing()
     }
 }

@@ -1,6 +1,6 @@
 //! The queue between one input and one output of the switch.
 
-use crate::blocks::{AsyncRam, RamRegHold};
+use crate::blocks::{AsyncRam, RamRegSteps};
 use crate::prelude::*;
 
 hdl_module! {
@@ -17,7 +17,8 @@ hdl_module! {
     /// at the head from 2 clocks after entry_valid rose on; rd_go moves on to the next word, in each
     /// clock if need be.
     /// The memory holds two words back: that at the head in its output register, the one behind it
-    /// before the register. While no whole frame waits (loaded is low) it reads the head's address
+    /// before the register; the address stands in a register and moves on with them. As long as no
+    /// whole frame lies behind what is held, the address where the next one will begin is read
     /// again and again.
     pub struct Crosspoint<const A: usize, const E: usize> {
         /// Clock.
@@ -53,7 +54,7 @@ hdl_module! {
         /// A frame was dropped for want of room.
         pub dropped: Signal<Out, Bit>,
         /// The words.
-        words: RamRegHold<64, A>,
+        words: RamRegSteps<64, A>,
         /// One entry per frame kept.
         entries: AsyncRam<E, 5>,
         /// What is remembered of the oldest frame.
@@ -61,11 +62,12 @@ hdl_module! {
         /// Entry of the oldest frame, of the next one that is kept.
         first: DFF<Bits<5>>,
         next: DFF<Bits<5>>,
-        /// There is an entry; there was only one in the clock before, in which one was added; there is room for one.
+        /// There is an entry; there was only one in the clock before; there is room for one.
         some: DFF<Bit>,
         only: DFF<Bit>,
-        kept: DFF<Bit>,
         room: DFF<Bit>,
+        /// A frame has been kept.
+        kept: DFF<Bit>,
         /// Address of the first word of the frame that comes in.
         base: DFF<Bits<A>>,
         /// Address of the head.
@@ -74,12 +76,16 @@ hdl_module! {
         gap: DFF<Bits<A>>,
         /// Words that can still be stored from base on, less those held back.
         space: DFF<Bits<A>>,
-        /// A word of this frame did not fit.
+        /// A word of this frame did not fit; of the frame whose word comes in the next clock.
         over: DFF<Bit>,
+        cut: Signal<Local, Bit>,
+        fit: Signal<Local, Bit>,
         /// A frame has been dropped.
         lost: DFF<Bit>,
         /// The word fits.
         fits: DFF<Bit>,
+        /// The same, and all before it, and there is room for the entry.
+        whole: DFF<Bit>,
         /// It is written now; its address.
         store: DFF<Bit>,
         place: DFF<Bits<A>>,
@@ -87,17 +93,25 @@ hdl_module! {
         keep: Signal<Local, Bit>,
         /// First address behind the frame that comes in, if it is kept now.
         base_next: Signal<Local, Bits<A>>,
-        /// The two addresses after the head.
-        head_1: DFF<Bits<A>>,
-        head_2: DFF<Bits<A>>,
+        /// Address that is read: two words behind the head, or where the next frame will begin; the one after it.
+        ahead: DFF<Bits<A>>,
+        ahead_1: DFF<Bits<A>>,
+        /// No whole frame lies at ahead.
+        near: DFF<Bit>,
+        /// The next word is read.
+        read_on: Signal<Local, Bit>,
         /// rd_data is the word at the head of a whole frame.
         loaded: DFF<Bit>,
+        /// A frame has come into the empty queue.
+        found: Signal<Local, Bit>,
         /// The first word of a frame is before the output register and goes into it.
         load: DFF<Bit>,
         /// The head is the last word of the last whole frame.
         final_word: DFF<Bit>,
         /// It is moved past that.
         emptied: Signal<Local, Bit>,
+        /// It was moved past that when a frame had just been kept, whose second word is to be read now.
+        catch_up: DFF<Bit>,
         a: Param<A, 5>,
     }
 }
@@ -106,25 +120,29 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, base, head, head_1, head_2, gap, space, fits, store, place, over, lost,
-            loaded, load, final_word, oldest, first, next, some, only, kept, room
+            self, clk, base, head, ahead, ahead_1, near, gap, space, fits, whole, store, place,
+            over, lost, loaded, load, final_word, oldest, first, next, some, only, kept, catch_up,
+            room
         );
         self.words.clk.next = self.clk.val();
         self.entries.clk.next = self.clk.val();
 
-        self.fits.d.next = self.w_beat.val() < self.space.q.val();
+        self.fit.next = self.w_beat.val() < self.space.q.val();
+        self.fits.d.next = self.fit.val();
         self.store.d.next = self.w_valid.val() & self.fits.q.val();
         self.place.d.next = self.base.q.val() + self.w_offset.val();
         self.words.wr_en.next = self.store.q.val();
         self.words.wr_addr.next = self.place.q.val();
         self.words.wr_data.next = self.w_data.val();
-        self.keep.next =
-            self.w_take.val() & self.fits.q.val() & !self.over.q.val() & self.room.q.val();
+        self.keep.next = self.w_take.val() & self.whole.q.val();
         self.lost.d.next = self.w_take.val() & !self.keep.val();
         self.dropped.next = self.lost.q.val();
+        self.cut.next = self.over.q.val();
         if self.w_valid.val() {
-            self.over.d.next = (self.over.q.val() | !self.fits.q.val()) & !self.w_end.val();
+            self.cut.next = (self.over.q.val() | !self.fits.q.val()) & !self.w_end.val();
         }
+        self.over.d.next = self.cut.val();
+        self.whole.d.next = self.fit.val() & !self.cut.val() & self.room.q.val();
         self.base_next.next = self.base.q.val() + bit_cast::<A, E>(self.w_entry.val());
         if self.keep.val() {
             self.base.d.next = self.base_next.val();
@@ -153,27 +171,39 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
             self.some.d.next = true;
         }
 
-        self.load.d.next =
-            !self.loaded.q.val() & !self.load.q.val() & (self.base.q.val() != self.head.q.val());
+        // What is read hears of a frame a clock late.
+        self.found.next = !self.loaded.q.val() & !self.load.q.val() & self.kept.q.val();
+        self.load.d.next = self.found.val();
         // Found out one clock ahead, whenever head or base moves; a frame that is kept has several words.
         if self.rd_go.val() {
-            self.final_word.d.next = self.head_2.q.val() == self.base.q.val();
+            self.head.d.next = self.head.q.val() + 1;
+            self.final_word.d.next = self.near.q.val() & !self.final_word.q.val();
         }
-        if self.keep.val() {
-            self.final_word.d.next = false;
-        }
-        self.emptied.next = self.rd_go.val() & self.final_word.q.val();
+        self.emptied.next = self.rd_go.val() & self.final_word.q.val() & !self.kept.q.val();
+        self.catch_up.d.next = self.rd_go.val() & self.final_word.q.val() & self.kept.q.val();
         self.loaded.d.next = (self.loaded.q.val() & !self.emptied.val()) | self.load.q.val();
-        self.words.rd_addr.next = self.head.q.val();
-        if self.loaded.q.val() | self.load.q.val() {
-            self.words.rd_addr.next = self.head_1.q.val();
+        self.read_on.next = self.found.val()
+            | self.load.q.val()
+            | self.catch_up.q.val()
+            | (self.final_word.q.val() & self.kept.q.val())
+            | (self.rd_go.val()
+                & !self.final_word.q.val()
+                & (!self.near.q.val() | self.kept.q.val()));
+        if self.read_on.val() {
+            self.ahead.d.next = self.ahead_1.q.val();
+            self.ahead_1.d.next = self.ahead_1.q.val() + 1;
+            self.near.d.next = self.ahead_1.q.val() == self.base.q.val();
         }
-        if self.rd_go.val() {
-            self.words.rd_addr.next = self.head_2.q.val();
-            self.head.d.next = self.head_1.q.val();
-            self.head_1.d.next = self.head_2.q.val();
-            self.head_2.d.next = self.head_2.q.val() + 1;
+        if self.kept.q.val() {
+            self.final_word.d.next = false;
+            self.near.d.next = false;
         }
+        self.words.rd_addr.next = self.ahead.q.val();
+        self.words.array_en.next = self.rd_go.val()
+            | self.load.q.val()
+            | !self.loaded.q.val()
+            | self.final_word.q.val()
+            | self.catch_up.q.val();
         self.words.rd_en.next = self.rd_go.val() | self.load.q.val();
         self.rd_data.next = self.words.rd_data.val();
 
@@ -181,8 +211,10 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
             self.store.d.next = false;
             self.base.d.next = 0.into();
             self.head.d.next = 0.into();
-            self.head_1.d.next = 1.into();
-            self.head_2.d.next = 2.into();
+            self.ahead.d.next = 0.into();
+            self.ahead_1.d.next = 1.into();
+            self.kept.d.next = false;
+            self.catch_up.d.next = false;
             self.final_word.d.next = false;
             self.loaded.d.next = false;
             self.load.d.next = false;

@@ -1,7 +1,7 @@
 //! One output of the switch: takes turns over the inputs.
 
 use super::SwitchTx;
-use crate::blocks::{AsyncRam, GatherBits, OneHotMux, TakeTurns};
+use crate::blocks::{AsyncRam, ChosenWord, GatherBits, OneHotMux, TakeTurns};
 use crate::prelude::*;
 
 hdl_module! {
@@ -61,8 +61,7 @@ hdl_module! {
         pub sent: Signal<Out, Bit>,
         valids: GatherBits<N>,
         entries: OneHotMux<E, N>,
-        words_low: OneHotMux<32, N>,
-        words_high: OneHotMux<32, N>,
+        words: ChosenWord<64, N>,
         /// Plain words on their way to the MAC: data 63:0, last 64, bytes less one 67:65. Words stop coming when there
         /// are 8, so it is never full.
         plain: AsyncRam<68, 4>,
@@ -117,9 +116,6 @@ hdl_module! {
         s2_last: DFF<Bit>,
         /// The queues whose word moves, whose entry is used up.
         go: DFF<Bits<N>>,
-        /// Copies of go, for each half of the word.
-        sel_low: DFF<Bits<N>>,
-        sel_high: DFF<Bits<N>>,
         moves: Signal<Local, Bits<N>>,
         pop: DFF<Bits<N>>,
         s2_kind: DFF<Bits<2>>,
@@ -131,7 +127,6 @@ hdl_module! {
         s3_last: DFF<Bit>,
         s3_kind: DFF<Bits<2>>,
         s3_keep: DFF<Bits<3>>,
-        s3_data: DFF<Bits<64>>,
         a: Param<A, 5>,
     }
 }
@@ -140,12 +135,13 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, shows, sel_low, sel_high, last, pick_valid, pick, shut, active, from, left,
-            one_left, kind, is_red, keep, plain_room, plain_head, plain_tail, plain_some, s2_valid,
-            s2_first, s2_last, go, pop, s2_kind, s2_keep, s3_plain, s3_red, s3_first, s3_last,
-            s3_kind, s3_keep, s3_data
+            self, clk, shows, last, pick_valid, pick, shut, active, from, left, one_left, kind,
+            is_red, keep, plain_room, plain_head, plain_tail, plain_some, s2_valid, s2_first,
+            s2_last, go, pop, s2_kind, s2_keep, s3_plain, s3_red, s3_first, s3_last, s3_kind,
+            s3_keep
         );
         self.plain.clk.next = self.clk.val();
+        self.words.clk.next = self.clk.val();
         self.tx.clk.next = self.clk.val();
         self.tx.rst.next = self.rst.val();
         self.plain_level.next = self.plain_tail.q.val() - self.plain_head.q.val();
@@ -153,8 +149,7 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         for i in 0..N {
             self.valids.s[i].next = self.q_valid[i].val();
             self.entries.s[i].next = self.q_entry[i].val();
-            self.words_low.s[i].next = self.q_data[i].val().get_bits::<32>(0);
-            self.words_high.s[i].next = self.q_data[i].val().get_bits::<32>(32);
+            self.words.s[i].next = self.q_data[i].val();
             self.fits[i].clock.next = self.clk.val();
             self.fits[i].d.next = self.plain_next.val();
             if self.q_red[i].val() {
@@ -187,12 +182,7 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             self.left.d.next = self.left.q.val() - 1;
             self.one_left.d.next = self.left.q.val() == 3;
         }
-        if self.ends.val() {
-            self.active.d.next = false;
-        }
-        if self.start.val() {
-            self.active.d.next = true;
-        }
+        self.active.d.next = self.start.val() | (self.active.q.val() & !self.ends.val());
         if !self.active.q.val() {
             self.from.d.next = self.pick.q.val();
             self.kind.d.next = self.pick_kind.val();
@@ -206,8 +196,6 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             self.moves.next = self.from.q.val();
         }
         self.go.d.next = self.moves.val();
-        self.sel_low.d.next = self.moves.val();
-        self.sel_high.d.next = self.moves.val();
         self.pop.d.next = self.begin.val();
         for i in 0..N {
             self.q_pop[i].next = self.pop.q.val().get_bit(i);
@@ -234,24 +222,25 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             self.pick_valid.d.next = self.req.val().any();
             self.pick.d.next = self.turns.choice.val();
             self.shows.d.next = self.turns.choice.val();
-            if self.req.val().any() {
-                self.last.d.next = self.turns.choice.val();
+            self.last.d.next = self.turns.choice.val();
+            if !self.req.val().any() {
+                self.last.d.next = self.last.q.val();
             }
         }
 
         // Stage 3: the crossbar.
-        self.words_low.sel.next = self.sel_low.q.val();
-        self.words_high.sel.next = self.sel_high.q.val();
+        self.words.sel.next = self.pick.q.val();
+        if self.active.q.val() {
+            self.words.sel.next = self.from.q.val();
+        }
         self.s3_plain.d.next = self.s2_valid.q.val() & (self.s2_kind.q.val() == 0);
         self.s3_red.d.next = self.s2_valid.q.val() & (self.s2_kind.q.val() != 0);
         self.s3_first.d.next = self.s2_first.q.val();
         self.s3_last.d.next = self.s2_last.q.val();
         self.s3_kind.d.next = self.s2_kind.q.val();
         self.s3_keep.d.next = self.s2_keep.q.val();
-        self.s3_data.d.next = bit_cast::<64, 32>(self.words_low.m.val())
-            | (bit_cast::<64, 32>(self.words_high.m.val()) << 32);
         self.eng_valid.next = self.s3_red.q.val();
-        self.eng_data.next = self.s3_data.q.val();
+        self.eng_data.next = self.words.m.val();
         self.eng_first.next = self.s3_first.q.val();
         self.eng_kind.next = self.s3_kind.q.val();
 
@@ -259,7 +248,7 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         self.plain.wr_en.next = self.s3_plain.q.val();
         self.plain.wr_addr.next = self.plain_tail.q.val();
         self.plain.rd_addr.next = self.plain_head.q.val();
-        self.plain.wr_data.next = bit_cast::<68, 64>(self.s3_data.q.val())
+        self.plain.wr_data.next = bit_cast::<68, 64>(self.words.m.val())
             | (bit_cast::<68, 1>(self.s3_last.q.val().into()) << 64)
             | (bit_cast::<68, 3>(self.s3_keep.q.val()) << 65);
         self.tx.plain_valid.next = self.plain_some.q.val();
@@ -267,12 +256,14 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         self.plain_after.next = self.plain_head.q.val() + 1;
         if self.plain_pop.val() {
             self.plain_head.d.next = self.plain_after.val();
-            self.plain_some.d.next = self.plain_after.val() != self.plain_tail.q.val();
         }
         if self.s3_plain.q.val() {
             self.plain_tail.d.next = self.plain_tail.q.val() + 1;
-            self.plain_some.d.next = true;
         }
+        self.plain_some.d.next = self.s3_plain.q.val()
+            | (self.plain_some.q.val()
+                & (!self.tx.plain_ready.val()
+                    | (self.plain_after.val() != self.plain_tail.q.val())));
         self.tx.plain_data.next = self.plain.rd_data.val().get_bits::<64>(0);
         self.tx.plain_last.next = self.plain.rd_data.val().get_bit(64);
         self.tx.plain_keep.next = self.plain.rd_data.val().get_bits::<3>(65);
@@ -298,7 +289,6 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             self.plain_some.d.next = false;
             self.s2_valid.d.next = false;
             self.go.d.next = 0.into();
-            self.sel_high.d.next = self.own.val();
             self.pop.d.next = 0.into();
             self.s3_plain.d.next = false;
             self.s3_red.d.next = false;

@@ -2,6 +2,8 @@
 //! Verilog on the same inputs.
 
 mod bench;
+mod choice;
+mod crosspoint;
 mod flow;
 mod memory;
 mod queue;

@@ -65,13 +65,15 @@ impl Probe for Ports {
         if self.depth != 1 || name == "clk" {
             return;
         }
+        // A port of a bank.
+        let name = name.replace('$', "_");
         match signal.kind() {
             AtomKind::InputParameter => {
-                self.inputs.push(name.to_owned());
+                self.inputs.push(name);
                 self.row.inputs.push(words(signal));
             }
             AtomKind::OutputParameter => {
-                self.outputs.push(name.to_owned());
+                self.outputs.push(name);
                 self.row.outputs.push(words(signal));
             }
             _ => {}
@@ -90,8 +92,9 @@ impl Recording {
 
     /// Replays the inputs in Verilator and compares the outputs before each clock.
     pub fn replay(&self, design: &Design, clocked: bool) {
-        let library = Verilated::build(&BuildOptions::new(&design.top, &design.files()))
-            .unwrap_or_else(|e| panic!("{}: {e}", design.top));
+        let options = BuildOptions::new(&design.top, &design.files())
+            .with_define("TRIBUTARY_RAM_COLLISION", "1");
+        let library = Verilated::build(&options).unwrap_or_else(|e| panic!("{}: {e}", design.top));
         let mut model = library.model().expect("a model");
         let port = |name: &String| model.port(name).expect("the Verilog has the port");
         let inputs: Vec<_> = self.inputs.iter().map(port).collect();
@@ -194,6 +197,7 @@ lints! {
     memories_lint_clean: SdpRam<36, 9>, RamPlain<36, 9>, AsyncRam<32, 4>, RamForward<32, 9>, StatCounters<6>,
         RamRegSteps<36, 5>, RamRegBank<5, 8, 6>;
     queues_lint_clean: FifoReg<32, 4>, FifoBram<72, 6>, FreeList<6>, SkidBuffer<130>;
+    choices_lint_clean: ChosenWord<64, 4>, WordSelect<16, 4, 7>, OneHotMux<32, 4>, OneHotIndex<5, 3>, TakeTurns<4>;
     flow_lints_clean: RoundRobinArbiter<5, 3>, RoundRobinArbiter<64, 6>, TimerSweep<6>;
     trees_lint_clean: PriorityEncoder<2, 1>, PriorityEncoder<3, 2>, PriorityEncoder<64, 6>,
         PriorityEncoder<1000, 10>, LeadingOnes<3, 2>, LeadingOnes<64, 7>, LeadingOnes<100, 7>;

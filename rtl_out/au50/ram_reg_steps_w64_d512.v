@@ -1,9 +1,8 @@
-// ram_reg_hold_w64_d512
+// ram_reg_steps_w64_d512
 //
-// Simple dual-port memory with an output register that moves on only when rd_en is high.
-// The word at rd_addr is at the register's input one clock later, and in rd_data one clock after
-// that if rd_en is high then. A word read in the very clock in which it is written is undefined.
-// Block RAM as in ram_reg.
+// Simple dual-port memory of which reading takes two steps, each with its enable: array_en
+// takes the word at rd_addr out of the array, rd_en puts the word taken last into rd_data.
+// A word taken in the very clock in which it is written is undefined. Block RAM as in ram_reg.
 //
 // Sizes: w = 64, d = 512.
 //
@@ -12,19 +11,22 @@
 `timescale 1ns/1ps
 `default_nettype none
 
-module ram_reg_hold_w64_d512 (
+module ram_reg_steps_w64_d512 (
     // Clock and reset
-    input  wire        clk,      // Clock.
+    input  wire        clk,       // Clock.
+
+    // Inputs
+    input  wire [8:0]  rd_addr,   // Read address.
+    input  wire        array_en,  // Take the word at rd_addr.
 
     // rd
-    input  wire [8:0]  rd_addr,  // Read address.
-    input  wire        rd_en,    // rd_data becomes the word whose address was given one clock ago.
-    output reg  [63:0] rd_data,  // The word.
+    input  wire        rd_en,     // rd_data becomes the word taken last; only together with array_en.
+    output reg  [63:0] rd_data,   // The word.
 
     // wr
-    input  wire        wr_en,    // Write wr_data to wr_addr.
-    input  wire [8:0]  wr_addr,  // Write address.
-    input  wire [63:0] wr_data   // Word to write.
+    input  wire        wr_en,     // Write wr_data to wr_addr.
+    input  wire [8:0]  wr_addr,   // Write address.
+    input  wire [63:0] wr_data    // Word to write.
 );
 
     `ifdef TRIBUTARY_ECP5
@@ -47,7 +49,7 @@ module ram_reg_hold_w64_d512 (
                 .CSW0(1'b0), .CSW1(1'b0), .CSW2(1'b0),
                 .ADW0(wr_addr[0]), .ADW1(wr_addr[1]), .ADW2(wr_addr[2]), .ADW3(wr_addr[3]), .ADW4(wr_addr[4]), .ADW5(wr_addr[5]), .ADW6(wr_addr[6]), .ADW7(wr_addr[7]), .ADW8(wr_addr[8]),
                 .DI0(wr_word[36 * g + 0]), .DI1(wr_word[36 * g + 1]), .DI2(wr_word[36 * g + 2]), .DI3(wr_word[36 * g + 3]), .DI4(wr_word[36 * g + 4]), .DI5(wr_word[36 * g + 5]), .DI6(wr_word[36 * g + 6]), .DI7(wr_word[36 * g + 7]), .DI8(wr_word[36 * g + 8]), .DI9(wr_word[36 * g + 9]), .DI10(wr_word[36 * g + 10]), .DI11(wr_word[36 * g + 11]), .DI12(wr_word[36 * g + 12]), .DI13(wr_word[36 * g + 13]), .DI14(wr_word[36 * g + 14]), .DI15(wr_word[36 * g + 15]), .DI16(wr_word[36 * g + 16]), .DI17(wr_word[36 * g + 17]), .DI18(wr_word[36 * g + 18]), .DI19(wr_word[36 * g + 19]), .DI20(wr_word[36 * g + 20]), .DI21(wr_word[36 * g + 21]), .DI22(wr_word[36 * g + 22]), .DI23(wr_word[36 * g + 23]), .DI24(wr_word[36 * g + 24]), .DI25(wr_word[36 * g + 25]), .DI26(wr_word[36 * g + 26]), .DI27(wr_word[36 * g + 27]), .DI28(wr_word[36 * g + 28]), .DI29(wr_word[36 * g + 29]), .DI30(wr_word[36 * g + 30]), .DI31(wr_word[36 * g + 31]), .DI32(wr_word[36 * g + 32]), .DI33(wr_word[36 * g + 33]), .DI34(wr_word[36 * g + 34]), .DI35(wr_word[36 * g + 35]),
-                .CLKR(clk), .CER(1'b1), .OCER(rd_en),
+                .CLKR(clk), .CER(array_en), .OCER(rd_en),
                 .CSR0(1'b0), .CSR1(1'b0), .CSR2(1'b0),
                 .ADR0(1'b0), .ADR1(1'b0), .ADR2(1'b0), .ADR3(1'b0), .ADR4(1'b0), .ADR5(rd_addr[0]), .ADR6(rd_addr[1]), .ADR7(rd_addr[2]), .ADR8(rd_addr[3]), .ADR9(rd_addr[4]), .ADR10(rd_addr[5]), .ADR11(rd_addr[6]), .ADR12(rd_addr[7]), .ADR13(rd_addr[8]),
                 .DO0(rd_word[36 * g + 18]), .DO1(rd_word[36 * g + 19]), .DO2(rd_word[36 * g + 20]), .DO3(rd_word[36 * g + 21]), .DO4(rd_word[36 * g + 22]), .DO5(rd_word[36 * g + 23]), .DO6(rd_word[36 * g + 24]), .DO7(rd_word[36 * g + 25]), .DO8(rd_word[36 * g + 26]), .DO9(rd_word[36 * g + 27]), .DO10(rd_word[36 * g + 28]), .DO11(rd_word[36 * g + 29]), .DO12(rd_word[36 * g + 30]), .DO13(rd_word[36 * g + 31]), .DO14(rd_word[36 * g + 32]), .DO15(rd_word[36 * g + 33]), .DO16(rd_word[36 * g + 34]), .DO17(rd_word[36 * g + 35]), .DO18(rd_word[36 * g + 0]), .DO19(rd_word[36 * g + 1]), .DO20(rd_word[36 * g + 2]), .DO21(rd_word[36 * g + 3]), .DO22(rd_word[36 * g + 4]), .DO23(rd_word[36 * g + 5]), .DO24(rd_word[36 * g + 6]), .DO25(rd_word[36 * g + 7]), .DO26(rd_word[36 * g + 8]), .DO27(rd_word[36 * g + 9]), .DO28(rd_word[36 * g + 10]), .DO29(rd_word[36 * g + 11]), .DO30(rd_word[36 * g + 12]), .DO31(rd_word[36 * g + 13]), .DO32(rd_word[36 * g + 14]), .DO33(rd_word[36 * g + 15]), .DO34(rd_word[36 * g + 16]), .DO35(rd_word[36 * g + 17])
@@ -72,9 +74,11 @@ module ram_reg_hold_w64_d512 (
         if (wr_en) begin
             mem[wr_addr] <= wr_data;
         end
-        array_out <= mem[rd_addr];
+        if (array_en) begin
+            array_out <= mem[rd_addr];
+        end
     `ifdef TRIBUTARY_RAM_COLLISION
-        if (wr_en && wr_addr == rd_addr) begin
+        if (array_en && wr_en && wr_addr == rd_addr) begin
             array_out <= ~mem[rd_addr];
         end
     `endif

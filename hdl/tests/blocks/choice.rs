@@ -1,0 +1,101 @@
+//! Turns, multiplexers and one-hot numbers against plain models.
+
+use crate::bench::{Bench, Dice};
+use tributary_hdl::blocks::{ChosenWord, OneHotIndex, OneHotMux, TakeTurns, WordSelect};
+use tributary_hdl::prelude::*;
+
+/// A bit set, or none once in eight times.
+fn one_hot<const N: usize>(dice: &mut Dice) -> (Option<usize>, Bits<N>) {
+    let none = Bits::<N>::default();
+    let set = (dice.below(8) > 0).then(|| dice.below(N as u64) as usize);
+    (set, set.map_or(none, |i| none.replace_bit(i, true)))
+}
+
+fn chosen_word_comes_two_clocks_later<const D: usize, const N: usize>(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let mut bench = Bench::new(ChosenWord::<D, N>::default(), |b| &mut b.clk);
+    let (mut chosen, mut word) = (None, None);
+    for _ in 0..400 {
+        let (next, sel) = one_hot::<N>(&mut dice);
+        bench.uut.sel.next = sel;
+        let words: Vec<Bits<D>> = (0..N).map(|_| dice.word()).collect();
+        for (i, word) in words.iter().enumerate() {
+            bench.uut.s[i].next = *word;
+        }
+        bench.settle();
+        if let Some(word) = word {
+            assert_eq!(bench.uut.m.val(), word);
+        }
+        word = chosen.map(|set: Option<usize>| set.map_or(Bits::default(), |i| words[i]));
+        chosen = Some(next);
+        bench.clock();
+    }
+    bench.replay_in_verilog();
+}
+
+#[test]
+fn a_chosen_word_comes_two_clocks_after_its_choice() {
+    chosen_word_comes_two_clocks_later::<2, 2>(1);
+    chosen_word_comes_two_clocks_later::<64, 4>(2);
+    chosen_word_comes_two_clocks_later::<10, 16>(3);
+}
+
+fn muxes_agree<const D: usize, const N: usize, const LN: usize>(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let mut one = Bench::combinational(OneHotMux::<D, N>::default());
+    let mut tree = Bench::combinational(WordSelect::<N, LN, D>::default());
+    let mut index = Bench::combinational(OneHotIndex::<N, LN>::default());
+    for _ in 0..400 {
+        let (set, sel) = one_hot::<N>(&mut dice);
+        let words: Vec<Bits<D>> = (0..N).map(|_| dice.word()).collect();
+        let number = set.unwrap_or(0);
+        one.uut.sel.next = sel;
+        index.uut.s.next = sel;
+        tree.uut.sel.next = (number as u64).into();
+        for (i, word) in words.iter().enumerate() {
+            one.uut.s[i].next = *word;
+            tree.uut.d[i].next = *word;
+        }
+        one.clock();
+        tree.clock();
+        index.clock();
+        assert_eq!(one.uut.m.val(), set.map_or(Bits::default(), |i| words[i]));
+        assert_eq!(tree.uut.q.val(), words[number]);
+        assert_eq!(index.uut.m.val(), number as u64);
+    }
+    one.replay_in_verilog();
+    tree.replay_in_verilog();
+    index.replay_in_verilog();
+}
+
+#[test]
+fn multiplexers_and_numbers_of_one_hot_vectors_agree() {
+    muxes_agree::<1, 2, 1>(1);
+    muxes_agree::<32, 4, 2>(2);
+    muxes_agree::<7, 16, 4>(3);
+}
+
+fn turns_go_round<const N: usize>(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let mut bench = Bench::combinational(TakeTurns::<N>::default());
+    for _ in 0..1_000 {
+        let (last, one_hot) = one_hot::<N>(&mut dice);
+        let req = dice.word::<N>() & dice.word::<N>();
+        bench.uut.req.next = req;
+        bench.uut.last.next = one_hot;
+        bench.clock();
+        let from = last.map_or(0, |i| i + 1);
+        let next = (from..from + N).map(|i| i % N).find(|&i| req.get_bit(i));
+        let none = Bits::<N>::default();
+        let choice = next.map_or(none, |i| none.replace_bit(i, true));
+        assert_eq!(bench.uut.choice.val(), choice);
+    }
+    bench.replay_in_verilog();
+}
+
+#[test]
+fn turns_go_round_from_the_one_behind_the_last() {
+    turns_go_round::<2>(1);
+    turns_go_round::<4>(2);
+    turns_go_round::<9>(3);
+}

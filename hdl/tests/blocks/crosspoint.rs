@@ -1,0 +1,206 @@
+//! The queue of a crosspoint beside a plain queue of frames: words come and go as close together as the switch lets them.
+
+use std::collections::VecDeque;
+
+use crate::bench::{Bench, Dice};
+use tributary_hdl::switch::Crosspoint;
+
+/// Address bits, bits of an entry, words.
+const A: usize = 6;
+const E: usize = 11;
+const WORDS: usize = 1 << A;
+/// Words that are held back, and the clocks that the free space is late by.
+const BACK: usize = 16;
+
+struct Frame {
+    words: Vec<u64>,
+    entry: u64,
+}
+
+/// What is offered to the queue: one frame after the other, with and without gaps.
+#[derive(Default)]
+struct Writer {
+    frame: Vec<u64>,
+    sent: usize,
+    pause: u64,
+    /// Of the clock before: its word, and its frame if that has ended and is to be kept.
+    word: u64,
+    ended: Option<Frame>,
+}
+
+/// Takes frames out: an entry first, words after it.
+#[derive(Default)]
+struct Reader {
+    /// Clock in which the first word goes, once a frame is chosen.
+    begin: Option<u64>,
+    taken: usize,
+    last_go: u64,
+    /// Clocks of a long stall: the next frame comes in meanwhile.
+    pause: u64,
+    popped: u64,
+}
+
+/// How often a frame was known to be whole so many clocks, less 2, after the last word before it had left.
+///
+/// Last: how often one came as a whole while that last word stood.
+type Meetings = [u64; 7];
+
+fn frames_come_and_go(seed: u64, clocks: u64, gaps: u64, stalls: u64, longest: u64) -> Meetings {
+    let mut dice = Dice::new(seed);
+    let mut bench = Bench::new(Crosspoint::<A, E>::default(), |b| &mut b.clk);
+    let mut kept: VecDeque<Frame> = VecDeque::new();
+    let (mut writer, mut reader) = (Writer::default(), Reader::default());
+    let (mut met, mut dropped, mut delivered) = (Meetings::default(), 0, 0);
+    // Words of whole frames in each of the last clocks.
+    let mut held: VecDeque<usize> = VecDeque::from([0; 4]);
+    bench.uut.rst.next = true;
+    bench.clock();
+    bench.uut.rst.next = false;
+    // The free space is known.
+    (0..3).for_each(|_| bench.clock());
+    let (mut left_at, mut kept_at) = (0, 0);
+    for clock in 4..clocks {
+        // The writer: a word, of which the queue hears the number a clock before and the value a clock later.
+        let valid = writer.sent < writer.frame.len() && writer.pause == 0;
+        let (at, length) = (writer.sent, writer.frame.len());
+        let end = valid && at + 1 == length;
+        let take = end && dice.chance(90);
+        let entry = length as u64 | dice.below(1 << (E - A)) << A;
+        let u = &mut bench.uut;
+        u.w_valid.next = valid;
+        u.w_offset.next = (at as u64 % WORDS as u64).into();
+        u.w_data.next = writer.word.into();
+        u.w_end.next = end;
+        u.w_take.next = take;
+        u.w_entry.next = entry.into();
+        writer.word = writer.frame.get(at).copied().unwrap_or_default();
+        writer.sent += usize::from(valid);
+        writer.pause = writer.pause.saturating_sub(1);
+        let ended = take.then(|| Frame {
+            words: std::mem::take(&mut writer.frame),
+            entry,
+        });
+        if writer.sent == length && writer.pause == 0 {
+            let words = 8 + dice.below(longest - 7);
+            writer.frame = (0..words).map(|_| dice.below(u64::MAX)).collect();
+            writer.sent = 0;
+            writer.pause = if dice.chance(gaps) { dice.below(30) } else { 0 };
+        } else if dice.chance(gaps / 4) {
+            writer.pause = dice.below(3);
+        }
+        u.w_beat.next = (writer.sent as u64).into();
+
+        // The frame of the clock before was kept or dropped.
+        bench.settle();
+        let most = held.iter().max().copied().unwrap_or_default();
+        if let Some(frame) = writer.ended.take() {
+            if bench.uut.dropped.val() {
+                dropped += 1;
+                assert!(
+                    most + frame.words.len() + BACK > WORDS,
+                    "clock {clock}: {} words dropped beside {most}",
+                    frame.words.len()
+                );
+            } else {
+                if kept.is_empty()
+                    && let Some(met) = met[..6].get_mut((clock - left_at) as usize + 2)
+                {
+                    *met += 1;
+                }
+                let at_last = kept.len() == 1 && reader.taken + 1 == kept[0].words.len();
+                if at_last && clock - reader.last_go > frame.words.len() as u64 + 2 {
+                    met[6] += 1;
+                }
+                kept_at = clock;
+                kept.push_back(frame);
+            }
+        } else {
+            assert!(!bench.uut.dropped.val());
+        }
+        writer.ended = ended;
+
+        // The reader.
+        let (mut go, mut pop) = (false, false);
+        assert!(
+            !bench.uut.entry_valid.val() || kept.len() > usize::from(reader.taken > 0),
+            "clock {clock}: an entry without a frame"
+        );
+        if reader.begin.is_none() && bench.uut.entry_valid.val() && clock >= reader.popped + 2 {
+            let late = if dice.chance(stalls) {
+                dice.below(20)
+            } else {
+                0
+            };
+            // Chosen while the frame before it still passes, if there is one.
+            reader.begin = Some((clock + 2).max(reader.last_go + 1) + late);
+        }
+        let length = kept.front().map_or(0, |frame| frame.words.len());
+        if reader.taken > 0 {
+            go = reader.pause == 0 && !dice.chance(stalls);
+            reader.pause = reader.pause.saturating_sub(1);
+        } else if reader.begin.is_some_and(|begin| begin <= clock) {
+            let frame = &kept[0];
+            assert_eq!(bench.uut.entry.val(), frame.entry, "clock {clock}");
+            assert_eq!(bench.uut.entry_red.val(), frame.entry >> A & 1 == 1);
+            (go, pop) = (true, true);
+            (reader.begin, reader.popped) = (None, clock);
+        }
+        if go {
+            let word = kept[0].words[reader.taken];
+            assert_eq!(
+                bench.uut.rd_data.val(),
+                word,
+                "clock {clock}, word {}",
+                reader.taken
+            );
+            reader.taken += 1;
+            reader.last_go = clock;
+            if stalls > 0 && kept.len() == 1 && reader.taken + 1 == length && dice.chance(50) {
+                reader.pause = dice.below(80);
+            }
+            if reader.taken == length {
+                kept.pop_front();
+                (reader.taken, left_at) = (0, clock);
+                delivered += 1;
+                if kept.len() == 1
+                    && let Some(place) = (2 + kept_at).checked_sub(clock)
+                {
+                    met[place as usize] += 1;
+                }
+            }
+        }
+        bench.uut.rd_go.next = go;
+        bench.uut.entry_pop.next = pop;
+        held.pop_front();
+        let words = kept.iter().map(|frame| frame.words.len()).sum::<usize>();
+        held.push_back(words - reader.taken + writer.ended.as_ref().map_or(0, |f| f.words.len()));
+        bench.clock();
+    }
+    assert!(delivered > clocks / 100, "{delivered} frames");
+    assert!(dropped > 0 || stalls < 10, "no frame was dropped");
+    bench.replay_in_verilog();
+    met
+}
+
+#[test]
+fn a_crosspoint_keeps_whole_frames_whenever_words_come_and_go() {
+    let mut sum = Meetings::default();
+    for (seed, (gaps, stalls, longest)) in [
+        (0, 0, 9),
+        (40, 0, 12),
+        (80, 0, 30),
+        (20, 10, 30),
+        (90, 5, 9),
+        (5, 60, 40),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let met = frames_come_and_go(seed as u64, 6_000, gaps, stalls, longest);
+        for (sum, met) in sum.iter_mut().zip(met) {
+            *sum += met;
+        }
+    }
+    println!("whole 2 clocks before to 3 after the last word before it left: {sum:?}");
+    assert!(sum.iter().all(|&met| met >= 5), "{sum:?}");
+}
