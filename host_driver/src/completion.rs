@@ -40,10 +40,11 @@ pub struct WorkCompletion {
 }
 
 impl WorkCompletion {
-    pub(crate) fn new(qp_num: u32, ended: Ended) -> Self {
+    #[inline]
+    pub(crate) fn new(qp_num: u32, ended: Ended<Option<Buffer>>) -> Self {
         let Ended {
             wr_id,
-            buffer,
+            kept: buffer,
             completion,
         } = ended;
         Self {

@@ -100,7 +100,7 @@ impl AsRef<[u8]> for Message {
 
 /// The queue pair as the layer sees it. An error of the card is kept for the user; from then on nothing happens.
 struct Port {
-    rings: Rings,
+    rings: Rings<()>,
     mtu: u16,
     /// A place of an MTU for each receive request.
     places: Buffer,
@@ -158,11 +158,13 @@ impl Datagrams for Port {
             window: post.window,
             head,
         };
-        match self.rings.put_send(&work, None) {
+        match self.rings.takes_send() {
+            Ok(()) => self.rings.put_send(&work, ()),
             // In the state Error nothing is taken and nothing ends.
-            Ok(()) | Err((PostError::State(_), _)) => Ok(()),
-            Err(_) => Err(xud::PostError::Full("send")),
+            Err(PostError::State(_)) => {}
+            Err(_) => return Err(xud::PostError::Full("send")),
         }
+        Ok(())
     }
 
     fn post_receive(&mut self, _: u32, request: xud::ReceiveRequest) -> Result<(), xud::PostError> {
@@ -172,10 +174,12 @@ impl Datagrams for Port {
             lkey: self.places.key(),
             length: request.length,
         };
-        match self.rings.put_receive(&request, None) {
-            Ok(()) | Err((PostError::State(_), _)) => Ok(()),
-            Err(_) => Err(xud::PostError::Full("receive")),
+        match self.rings.takes_receive() {
+            Ok(()) => self.rings.put_receive(&request, ()),
+            Err(PostError::State(_)) => {}
+            Err(_) => return Err(xud::PostError::Full("receive")),
         }
+        Ok(())
     }
 
     fn poll(&mut self, _: u32) -> Option<Completion> {

@@ -18,6 +18,7 @@ mod error;
 mod exposed;
 pub mod memory;
 mod onesided;
+mod parts;
 mod queue;
 mod ring;
 #[cfg(target_os = "linux")]

@@ -91,6 +91,7 @@ pub struct SendRequest {
 impl SendRequest {
     /// An empty datagram of version 1.
     #[must_use]
+    #[inline]
     pub fn new(wr_id: u64, to: AddressHandle) -> Self {
         Self {
             wr_id,
@@ -106,6 +107,7 @@ impl SendRequest {
 
     /// All bytes of a buffer, read by the card where they are.
     #[must_use]
+    #[inline]
     pub fn buffer(mut self, buffer: Buffer) -> Self {
         self.buffer = Some(buffer);
         self
@@ -113,6 +115,7 @@ impl SendRequest {
 
     /// Window identity; its epoch must be the receiver's (XUD-6).
     #[must_use]
+    #[inline]
     pub fn window(mut self, window: Window) -> Self {
         self.window = window;
         self
@@ -120,6 +123,7 @@ impl SendRequest {
 
     /// Version and flags of the XUDETH.
     #[must_use]
+    #[inline]
     pub fn header(mut self, version: u8, flags: u8) -> Self {
         (self.version, self.flags) = (version & 15, flags & 15);
         self
@@ -129,6 +133,7 @@ impl SendRequest {
     ///
     /// # Errors
     /// More than 16.
+    #[inline]
     pub fn head(mut self, bytes: &[u8]) -> Result<Self, Error> {
         let Some(place) = self.head.get_mut(..bytes.len()) else {
             return Err(Error::Range {
@@ -226,14 +231,17 @@ impl QueuePairBuilder {
     }
 }
 
+/// Rings whose requests keep their buffers.
+pub(crate) type QueueRings = Rings<Option<Buffer>>;
+
 /// What a completion queue knows of a queue pair.
 pub(crate) struct Queue {
     pub number: u32,
-    rings: Mutex<Rings>,
+    rings: Mutex<QueueRings>,
 }
 
 impl Queue {
-    pub fn rings(&self) -> MutexGuard<'_, Rings> {
+    pub fn rings(&self) -> MutexGuard<'_, QueueRings> {
         self.rings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -335,10 +343,11 @@ impl Drop for QueuePair {
 
 /// Requests that are posted together. It holds the queue pair: polling in the same thread would wait for ever.
 pub struct Batch<'a> {
-    rings: MutexGuard<'a, Rings>,
+    rings: MutexGuard<'a, QueueRings>,
     domain: &'a ProtectionDomain,
 }
 
+#[cold]
 fn reject(error: PostError, buffer: Option<Buffer>) -> Rejected {
     Rejected { error, buffer }
 }
@@ -350,15 +359,15 @@ impl Batch<'_> {
     /// As there.
     pub fn send(&mut self, request: SendRequest) -> Result<(), Rejected> {
         let buffer = request.buffer;
-        let of_buffer = buffer.as_ref().map_or((0, 0, 0), |buffer| {
-            (buffer.iova(), buffer.key(), buffer.len() as u32)
-        });
-        if let Some(foreign) = buffer.as_ref().map(|b| !b.is_in(self.domain))
-            && foreign
-        {
+        if buffer.as_ref().is_some_and(|b| !b.is_in(self.domain)) {
             return Err(reject(PostError::Domain, buffer));
         }
-        let (address, lkey, length) = of_buffer;
+        if let Err(error) = self.rings.takes_send() {
+            return Err(reject(error, buffer));
+        }
+        let (address, lkey, length) = buffer.as_ref().map_or((0, 0, 0), |buffer| {
+            (buffer.iova(), buffer.key(), buffer.len() as u32)
+        });
         let work = WorkRequest {
             opcode: OPCODE_SEND,
             head_len: request.head_len,
@@ -371,8 +380,8 @@ impl Batch<'_> {
             window: request.window,
             head: request.head,
         };
-        let put = self.rings.put_send(&work, buffer);
-        put.map_err(|(error, buffer)| reject(error, buffer))
+        self.rings.put_send(&work, buffer);
+        Ok(())
     }
 
     /// As [`QueuePair::post_recv`].
@@ -386,14 +395,17 @@ impl Batch<'_> {
         if !buffer.writable() {
             return Err(reject(PostError::ReadOnly, Some(buffer)));
         }
+        if let Err(error) = self.rings.takes_receive() {
+            return Err(reject(error, Some(buffer)));
+        }
         let request = ReceiveRequest {
             wr_id,
             address: buffer.iova(),
             lkey: buffer.key(),
             length: buffer.len() as u32,
         };
-        let put = self.rings.put_receive(&request, Some(buffer));
-        put.map_err(|(error, buffer)| reject(error, buffer))
+        self.rings.put_receive(&request, Some(buffer));
+        Ok(())
     }
 
     /// Tells the card now.

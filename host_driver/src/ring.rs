@@ -15,7 +15,7 @@ use tributary_protocol::registers::Register;
 use tributary_protocol::xud::Outcome;
 
 use crate::memory::Dma;
-use crate::{Buffer, Context, DeviceError, Error, PostError, QueuePairState};
+use crate::{Context, DeviceError, Error, PostError, QueuePairState};
 
 /// What a queue pair is made with.
 #[derive(Clone, Copy, Debug)]
@@ -28,22 +28,22 @@ pub(crate) struct Shape {
     pub vector: u32,
 }
 
-/// A request that has not ended.
-#[derive(Debug)]
-struct Request {
+/// A place for a request that has not ended.
+#[derive(Debug, Default)]
+struct Request<K> {
     wr_id: u64,
-    of: Of,
+    /// What it is; nothing while the place is free.
+    of: Option<Of>,
     /// Its number in its ring.
     number: u64,
-    /// The card's until the request ends.
-    buffer: Option<Buffer>,
+    kept: K,
 }
 
 /// A request that has ended.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct Ended<K> {
     pub wr_id: u64,
-    pub buffer: Option<Buffer>,
+    pub kept: K,
     pub completion: Completion,
 }
 
@@ -104,8 +104,8 @@ impl Producer {
     }
 }
 
-/// The rings of one queue pair.
-pub(crate) struct Rings {
+/// The rings of one queue pair. `K` is kept with each request until it ends: the buffer, where that is given away.
+pub(crate) struct Rings<K: Default> {
     context: Context,
     number: u32,
     /// Epoch that the card gave the queue pair.
@@ -120,12 +120,13 @@ pub(crate) struct Rings {
     taken: u16,
     /// Of these, those whose slots were given back.
     given: u16,
-    requests: Vec<Option<Request>>,
+    requests: Vec<Request<K>>,
+    /// Free places in it.
     free: Vec<u32>,
     gone: bool,
 }
 
-impl Rings {
+impl<K: Default> Rings<K> {
     /// Makes a queue pair.
     pub fn new(context: &Context, domain: u16, shape: &Shape) -> Result<Self, Error> {
         let ring_max = 1u64 << (RING_LOG_MAX - 2);
@@ -192,7 +193,7 @@ impl Rings {
             complete_log,
             taken: 0,
             given: 0,
-            requests: (0..slots).map(|_| None).collect(),
+            requests: (0..slots).map(|_| Request::default()).collect(),
             free: (0..slots).rev().collect(),
             gone: false,
         })
@@ -216,62 +217,46 @@ impl Rings {
         Ok(self.epoch)
     }
 
-    /// Puts a work request into the ring; the card does not know yet.
-    pub fn put_send(
-        &mut self,
-        work: &WorkRequest,
-        buffer: Option<Buffer>,
-    ) -> Result<(), (PostError, Option<Buffer>)> {
+    /// Whether a work request can be put into the ring.
+    #[inline]
+    pub fn takes_send(&self) -> Result<(), PostError> {
         if self.state != QueuePairState::ReadyToSend {
-            return Err((PostError::State(self.state), buffer));
+            return Err(PostError::State(self.state));
         }
         if self.send.full() {
-            return Err((PostError::Full("send"), buffer));
+            return Err(PostError::Full("send"));
         }
-        let number = self.send.posted;
-        let entered = self.enter(Request {
-            wr_id: work.wr_id,
-            of: Of::Send,
-            number,
-            buffer,
-        });
-        let place = entered.map_err(|buffer| (PostError::Full("send"), buffer))?;
-        let entry = WorkRequest {
-            wr_id: place,
-            ..*work
-        };
-        self.put(self.send.next(WORK_LEN), &entry.encode());
-        self.send.advance();
         Ok(())
     }
 
-    /// Puts a receive request into the ring; the card does not know yet.
-    pub fn put_receive(
-        &mut self,
-        request: &ReceiveRequest,
-        buffer: Option<Buffer>,
-    ) -> Result<(), (PostError, Option<Buffer>)> {
+    /// Whether a receive request can be put into the ring.
+    #[inline]
+    pub fn takes_receive(&self) -> Result<(), PostError> {
         if matches!(self.state, QueuePairState::Reset | QueuePairState::Error) {
-            return Err((PostError::State(self.state), buffer));
+            return Err(PostError::State(self.state));
         }
         if self.receive.full() {
-            return Err((PostError::Full("receive"), buffer));
+            return Err(PostError::Full("receive"));
         }
-        let number = self.receive.posted;
-        let entered = self.enter(Request {
-            wr_id: request.wr_id,
-            of: Of::Receive,
-            number,
-            buffer,
-        });
-        let place = entered.map_err(|buffer| (PostError::Full("receive"), buffer))?;
-        let entry = ReceiveRequest {
-            wr_id: place,
-            ..*request
-        };
+        Ok(())
+    }
+
+    /// Puts a work request into the ring, which takes it ([`Self::takes_send`]); the card does not know yet.
+    #[inline]
+    pub fn put_send(&mut self, work: &WorkRequest, kept: K) {
+        let wr_id = self.enter(work.wr_id, Of::Send, self.send.posted, kept);
+        let entry = WorkRequest { wr_id, ..*work };
+        self.put(self.send.next(WORK_LEN), &entry.encode());
+        self.send.advance();
+    }
+
+    /// Puts a receive request into the ring, which takes it ([`Self::takes_receive`]); the card does not know yet.
+    #[inline]
+    pub fn put_receive(&mut self, request: &ReceiveRequest, kept: K) {
+        let wr_id = self.enter(request.wr_id, Of::Receive, self.receive.posted, kept);
+        let entry = ReceiveRequest { wr_id, ..*request };
         self.put(self.receive.next(RECEIVE_LEN), &entry.encode());
         self.receive.advance();
-        Ok(())
     }
 
     /// Tells the card what was put into the rings.
@@ -286,6 +271,7 @@ impl Rings {
     }
 
     /// Whether the card has written a completion that was not taken.
+    #[inline]
     pub fn has_next(&self) -> bool {
         // Acquire: the rest of the entry is there when its phase is.
         let phase = self.word(COMPLETION_LEN / 8 - 1, Ordering::Acquire) & 1 == 1;
@@ -293,44 +279,41 @@ impl Rings {
     }
 
     /// Takes the next completion.
-    pub fn next(&mut self) -> Result<Option<Ended>, Error> {
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<Ended<K>>, Error> {
         if !self.has_next() {
             return Ok(None);
         }
         let entry = self.read_entry();
         let completion = Completion::from_words(&entry).map_err(|error| self.corrupt(&error))?;
         if completion.number != self.taken {
-            let what = format!("completion {} at {}", completion.number, self.taken);
-            return Err(self.corrupt(&what));
+            let (number, at) = (completion.number, self.taken);
+            return Err(self.corrupt(&format_args!("completion {number} at {at}")));
         }
         self.taken = self.taken.wrapping_add(1);
         if completion.status == Outcome::LocalQueue {
             self.state = QueuePairState::Error;
-            let (wr_id, buffer) = (0, None);
             return Ok(Some(Ended {
-                wr_id,
-                buffer,
+                wr_id: 0,
+                kept: K::default(),
                 completion,
             }));
         }
-        let place = completion.wr_id as usize;
-        let request = self
-            .requests
-            .get_mut(place)
-            .and_then(|slot| slot.take_if(|request| request.of == completion.of));
-        let Some(request) = request else {
+        let place = completion.wr_id;
+        let request = self.requests.get_mut(place as usize);
+        let Some(request) = request.filter(|request| request.of == Some(completion.of)) else {
             let what = format!("completion of request {place}, which is not under way");
             return Err(self.corrupt(&what));
         };
+        request.of = None;
         self.free.push(place as u32);
         match completion.of {
             Of::Send => self.send.ended(request.number),
             Of::Receive => self.receive.ended(request.number),
         }
-        let Request { wr_id, buffer, .. } = request;
         Ok(Some(Ended {
-            wr_id,
-            buffer,
+            wr_id: request.wr_id,
+            kept: std::mem::take(&mut request.kept),
             completion,
         }))
     }
@@ -352,7 +335,7 @@ impl Rings {
 
     /// Ends the queue pair: what had ended, then FLUSHED for the rest. If the card does not answer, it may still use rings and
     /// buffers: these are never given back.
-    pub fn destroy(&mut self) -> Vec<Ended> {
+    pub fn destroy(&mut self) -> Vec<Ended<K>> {
         if std::mem::replace(&mut self.gone, true) {
             return Vec::new();
         }
@@ -365,17 +348,19 @@ impl Rings {
             all.push(ended);
         }
         self.state = QueuePairState::Reset;
-        for request in self.requests.iter_mut().filter_map(Option::take) {
-            let buffer = if done {
-                request.buffer
-            } else {
-                std::mem::forget(request.buffer);
-                None
+        for request in &mut self.requests {
+            let Some(of) = request.of.take() else {
+                continue;
             };
+            let mut kept = std::mem::take(&mut request.kept);
+            if !done {
+                std::mem::forget(kept);
+                kept = K::default();
+            }
             all.push(Ended {
                 wr_id: request.wr_id,
-                buffer,
-                completion: flushed(request.of),
+                kept,
+                completion: flushed(of),
             });
         }
         if done {
@@ -386,13 +371,19 @@ impl Rings {
         all
     }
 
-    /// Keeps a request until it ends; its place, or its buffer if there is none.
-    fn enter(&mut self, request: Request) -> Result<u64, Option<Buffer>> {
-        let Some(place) = self.free.pop() else {
-            return Err(request.buffer);
-        };
-        self.requests[place as usize] = Some(request);
-        Ok(place.into())
+    /// Keeps a request until it ends; its place. There are as many as both rings take.
+    #[inline]
+    fn enter(&mut self, wr_id: u64, of: Of, number: u64, kept: K) -> u64 {
+        let place = self.free.pop().unwrap_or_default();
+        if let Some(request) = self.requests.get_mut(place as usize) {
+            *request = Request {
+                wr_id,
+                of: Some(of),
+                number,
+                kept,
+            };
+        }
+        place.into()
     }
 
     /// Whether the card has let go of all memory, after [`Self::destroy`].
@@ -432,6 +423,7 @@ impl Rings {
         self.context.device().write32(offset, index.into())
     }
 
+    #[cold]
     fn corrupt(&mut self, what: &dyn std::fmt::Display) -> Error {
         self.state = QueuePairState::Error;
         Error::Corrupt {
@@ -441,7 +433,7 @@ impl Rings {
     }
 }
 
-impl Drop for Rings {
+impl<K: Default> Drop for Rings<K> {
     fn drop(&mut self) {
         self.destroy();
     }
