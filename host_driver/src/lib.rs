@@ -12,6 +12,7 @@
 
 mod completion;
 mod context;
+mod copies;
 mod device;
 mod endpoint;
 mod error;
@@ -19,6 +20,7 @@ mod exposed;
 pub mod memory;
 mod onesided;
 mod parts;
+mod port;
 mod queue;
 mod ring;
 #[cfg(target_os = "linux")]

@@ -310,6 +310,11 @@ impl Buffer {
         self.region.0.access.local_write
     }
 
+    /// Bytes that it can be as long as.
+    pub(crate) fn room(&self) -> usize {
+        self.part.bytes
+    }
+
     /// Its length, without a reference to its bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.length

@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::mem::size_of_val;
 
-/// A peer.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+use super::Peer;
+
+/// What is remembered of a peer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Connection {
+    pub peer: Peer,
     /// Messages to it.
     pub tx: Option<Box<Tx>>,
     /// Messages from it.
@@ -158,6 +161,11 @@ pub(super) struct Partial {
 }
 
 impl Connection {
+    pub fn new(peer: Peer) -> Self {
+        let (tx, rx) = (None, None);
+        Self { peer, tx, rx }
+    }
+
     /// Bytes allocated by it; of the user's data only what it holds back.
     pub fn bytes(&self) -> usize {
         let tx = self.tx.as_ref().map_or(0, |tx| {
