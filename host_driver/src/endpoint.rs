@@ -109,8 +109,6 @@ impl EndpointEvent<'_> {
 pub struct ReliableEndpoint {
     port: Port,
     layer: Option<Layer<Message, Arrival>>,
-    /// What the user may be reading.
-    lent: Arrival,
     domain: ProtectionDomain,
     copies: Copies,
     config: EndpointConfig,
@@ -163,7 +161,6 @@ impl ReliableEndpoint {
         Ok(Self {
             port,
             layer: Some(layer),
-            lent: Arrival::Own(Vec::new()),
             domain: domain.clone(),
             copies: Copies::new(copies),
             config,
@@ -254,44 +251,36 @@ impl ReliableEndpoint {
 
     /// Works if there is no event; whether there is one now.
     fn look(&mut self) -> Result<bool, Error> {
-        let has_event = |end: &Self| end.layer.as_ref().is_some_and(Layer::has_event);
-        if has_event(self) {
+        let Some(layer) = &mut self.layer else {
+            return Ok(false);
+        };
+        if layer.has_event() {
             return Ok(true);
         }
-        let lent = std::mem::replace(&mut self.lent, Arrival::Own(Vec::new()));
-        self.port.release(lent);
         let device = self.domain.context().device();
-        let now = device.now_ns();
-        if let Some(layer) = &mut self.layer {
-            layer.run(&mut self.port, now);
-        }
-        if let Some(error) = self.port.error.take() {
+        self.port.take_back();
+        layer.run(&mut self.port, device.now_ns());
+        if self.port.error.is_some()
+            && let Some(error) = self.port.error.take()
+        {
             return Err(error);
         }
         self.port.rings.ring()?;
         self.port.rings.give_back()?;
-        if has_event(self) {
+        if layer.has_event() {
             return Ok(true);
         }
         device.idle()?;
         Ok(false)
     }
 
+    #[inline]
     fn take_event(&mut self) -> Option<EndpointEvent<'_>> {
-        let event = self.layer.as_mut()?.take_event()?;
-        Some(match event {
-            Event::Delivered { from, payload } => {
-                let before = std::mem::replace(&mut self.lent, payload);
-                self.port.release(before);
-                let payload = match &mut self.lent {
-                    Arrival::Own(bytes) => Cow::Owned(std::mem::take(bytes)),
-                    place => Cow::Borrowed(self.port.bytes(place)),
-                };
-                EndpointEvent::Delivered {
-                    from: AddressHandle::from(from),
-                    payload,
-                }
-            }
+        Some(match self.layer.as_mut()?.take_event()? {
+            Event::Delivered { from, payload } => EndpointEvent::Delivered {
+                from: AddressHandle::from(from),
+                payload: self.port.lend(payload),
+            },
             Event::Completed {
                 id,
                 to,

@@ -350,7 +350,8 @@ impl OneSided {
                 let what = "the card could not read a ring".to_owned();
                 return Err(Error::Corrupt { qpn, what });
             }
-            self.sending_ended(ended, now);
+            let buffer = self.rings.kept(&ended);
+            self.sending_ended(&ended, buffer, now);
         }
         let (due, later) = std::mem::take(&mut self.pauses)
             .into_iter()
@@ -366,7 +367,7 @@ impl OneSided {
     }
 
     /// A work request has ended: its operation has, or is sent again after a pause.
-    fn sending_ended(&mut self, ended: Ended<Option<Buffer>>, now: u64) {
+    fn sending_ended(&mut self, ended: &Ended, buffer: Option<Buffer>, now: u64) {
         use WorkCompletionStatus as Status;
         let place = ended.wr_id as usize;
         let status = ended.completion.status;
@@ -376,7 +377,7 @@ impl OneSided {
         let Some(mut operation) = line.doing.take() else {
             return;
         };
-        operation.buffer = ended.kept;
+        operation.buffer = buffer;
         line.heard |= status != Status::Timeout;
         let again = matches!(status, Status::Timeout | Status::RemoteRnr);
         if again && operation.sendings < self.config.attempts {
@@ -466,11 +467,11 @@ impl OneSided {
     #[must_use]
     pub fn close(mut self) -> Vec<OneSidedCompletion> {
         // The card lets go first; of what it may still touch there is no buffer.
-        for ended in self.rings.destroy() {
+        for (ended, buffer) in self.rings.destroy() {
             let place = ended.wr_id as usize;
             let line = self.lines.get_mut(place);
             if let Some(mut operation) = line.and_then(|line| line.doing.take()) {
-                operation.buffer = ended.kept;
+                operation.buffer = buffer;
                 let status = match ended.completion.status {
                     WorkCompletionStatus::Timeout => WorkCompletionStatus::Flushed,
                     other => other,

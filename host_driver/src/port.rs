@@ -1,5 +1,7 @@
 //! A queue pair as the reliable layer sees it: rings, and memory for what arrives.
 
+use std::borrow::Cow;
+
 use tributary_protocol::card::descriptor::{OPCODE_SEND, Of, ReceiveRequest, WorkRequest};
 use tributary_protocol::xud::{self, Completion, Datagrams, Post, wire::VERSION_1};
 
@@ -75,6 +77,8 @@ impl Places {
 pub(crate) struct Port {
     pub rings: Rings<()>,
     places: Places,
+    /// The place that the program may be reading.
+    lent: Option<u32>,
     pub error: Option<Error>,
 }
 
@@ -84,6 +88,7 @@ impl Port {
         Ok(Self {
             rings,
             places: Places::new(domain, receives, mtu)?,
+            lent: None,
             error: None,
         })
     }
@@ -96,6 +101,24 @@ impl Port {
                 None
             }
         }
+    }
+
+    /// Lets the program read what has arrived until the next call of this or of [`Self::take_back`].
+    #[inline]
+    pub fn lend(&mut self, payload: Arrival) -> Cow<'_, [u8]> {
+        self.take_back();
+        match payload {
+            Arrival::Place(place, length) => {
+                self.lent = Some(place);
+                Cow::Borrowed(self.places.bytes(place, length).unwrap_or(&[]))
+            }
+            Arrival::Own(bytes) => Cow::Owned(bytes),
+        }
+    }
+
+    #[inline]
+    pub fn take_back(&mut self) {
+        self.places.free.extend(self.lent.take());
     }
 
     /// Where the card has put a packet; a copy, if the card is to have the place again at once.

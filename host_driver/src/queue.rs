@@ -8,7 +8,7 @@ use tributary_protocol::xud::{Peer, Window};
 use crate::ring::{Rings, Shape};
 use crate::{
     Buffer, CompletionQueue, Context, Error, Grant, OpenWindow, PostError, ProtectionDomain,
-    QueuePairState, Rejected,
+    QueuePairState, Rejected, WorkCompletion,
 };
 
 /// A queue pair somewhere.
@@ -243,6 +243,21 @@ pub(crate) struct Queue {
 impl Queue {
     pub fn rings(&self) -> MutexGuard<'_, QueueRings> {
         self.rings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Moves up to `most` completions to the end of `into`; how many.
+    pub fn take(&self, into: &mut Vec<WorkCompletion>, most: usize) -> Result<usize, Error> {
+        let mut rings = self.rings();
+        let mut found = 0;
+        while found < most
+            && let Some(ended) = rings.next()?
+        {
+            let buffer = rings.kept(&ended);
+            into.push(WorkCompletion::new(self.number, &ended, buffer));
+            found += 1;
+        }
+        rings.give_back()?;
+        Ok(found)
     }
 }
 

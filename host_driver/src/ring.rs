@@ -39,11 +39,12 @@ struct Request<K> {
     kept: K,
 }
 
-/// A request that has ended.
+/// A request that has ended, or the queue pair has ([`Outcome::LocalQueue`]).
 #[derive(Debug)]
-pub(crate) struct Ended<K> {
+pub(crate) struct Ended {
     pub wr_id: u64,
-    pub kept: K,
+    /// Where it was: [`Rings::kept`].
+    place: usize,
     pub completion: Completion,
 }
 
@@ -53,6 +54,8 @@ struct Producer {
     /// Offset in the memory.
     at: usize,
     log: u8,
+    /// Its entries less one.
+    mask: u64,
     /// Entries ever posted.
     posted: u64,
     /// Entries that the card has surely read: it reads in order, so all up to the newest that has ended.
@@ -66,9 +69,11 @@ struct Producer {
 
 impl Producer {
     fn new(at: usize, most: u16) -> Self {
+        let log = most.next_power_of_two().trailing_zeros() as u8;
         Self {
             at,
-            log: most.next_power_of_two().trailing_zeros() as u8,
+            log,
+            mask: (1 << log) - 1,
             posted: 0,
             read: 0,
             rung: 0,
@@ -78,12 +83,12 @@ impl Producer {
     }
 
     fn full(&self) -> bool {
-        self.live >= self.most || self.posted - self.read >= 1 << self.log
+        self.live >= self.most || self.posted - self.read > self.mask
     }
 
     /// Offset of the next entry.
     fn next(&self, bytes: usize) -> usize {
-        self.at + (self.posted as usize & ((1 << self.log) - 1)) * bytes
+        self.at + (self.posted & self.mask) as usize * bytes
     }
 
     /// The next entry was written.
@@ -104,6 +109,9 @@ impl Producer {
     }
 }
 
+/// A completion in its ring, word by word.
+type Entry = [AtomicU64; COMPLETION_LEN / 8];
+
 /// The rings of one queue pair. `K` is kept with each request until it ends: the buffer, where that is given away.
 pub(crate) struct Rings<K: Default> {
     context: Context,
@@ -116,6 +124,8 @@ pub(crate) struct Rings<K: Default> {
     receive: Producer,
     complete_at: usize,
     complete_log: u8,
+    /// Its entries less one.
+    complete_mask: usize,
     /// Completions ever taken, modulo 2^16.
     taken: u16,
     /// Of these, those whose slots were given back.
@@ -191,6 +201,7 @@ impl<K: Default> Rings<K> {
             receive,
             complete_at,
             complete_log,
+            complete_mask: (1 << complete_log) - 1,
             taken: 0,
             given: 0,
             requests: (0..slots).map(|_| Request::default()).collect(),
@@ -260,6 +271,7 @@ impl<K: Default> Rings<K> {
     }
 
     /// Tells the card what was put into the rings.
+    #[inline]
     pub fn ring(&mut self) -> Result<(), DeviceError> {
         if let Some(index) = self.send.ring() {
             self.doorbell(&DOORBELL_SEND, index)?;
@@ -273,52 +285,67 @@ impl<K: Default> Rings<K> {
     /// Whether the card has written a completion that was not taken.
     #[inline]
     pub fn has_next(&self) -> bool {
+        self.is_written(self.entry())
+    }
+
+    #[inline]
+    fn is_written(&self, entry: &Entry) -> bool {
         // Acquire: the rest of the entry is there when its phase is.
-        let phase = self.word(COMPLETION_LEN / 8 - 1, Ordering::Acquire) & 1 == 1;
-        phase == Completion::phase(self.taken, self.complete_log)
+        let last = entry[COMPLETION_LEN / 8 - 1].load(Ordering::Acquire);
+        u64::from_le(last) & 1 == u64::from(Completion::phase(self.taken, self.complete_log))
     }
 
     /// Takes the next completion.
     #[inline]
-    pub fn next(&mut self) -> Result<Option<Ended<K>>, Error> {
-        if !self.has_next() {
+    pub fn next(&mut self) -> Result<Option<Ended>, Error> {
+        let entry = self.entry();
+        if !self.is_written(entry) {
             return Ok(None);
         }
-        let entry = self.read_entry();
-        let completion = Completion::from_words(&entry).map_err(|error| self.corrupt(&error))?;
+        let words = std::array::from_fn(|at| u64::from_le(entry[at].load(Ordering::Relaxed)));
+        let completion = Completion::from_words(&words).map_err(|error| self.corrupt(&error))?;
         if completion.number != self.taken {
             let (number, at) = (completion.number, self.taken);
             return Err(self.corrupt(&format_args!("completion {number} at {at}")));
         }
         self.taken = self.taken.wrapping_add(1);
+        let place = completion.wr_id as usize;
         if completion.status == Outcome::LocalQueue {
             self.state = QueuePairState::Error;
             return Ok(Some(Ended {
                 wr_id: 0,
-                kept: K::default(),
+                place: usize::MAX,
                 completion,
             }));
         }
-        let place = completion.wr_id;
-        let request = self.requests.get_mut(place as usize);
+        let request = self.requests.get_mut(place);
         let Some(request) = request.filter(|request| request.of == Some(completion.of)) else {
             let what = format!("completion of request {place}, which is not under way");
             return Err(self.corrupt(&what));
         };
         request.of = None;
+        let (wr_id, number) = (request.wr_id, request.number);
         self.free.push(place as u32);
         match completion.of {
-            Of::Send => self.send.ended(request.number),
-            Of::Receive => self.receive.ended(request.number),
+            Of::Send => self.send.ended(number),
+            Of::Receive => self.receive.ended(number),
         }
         Ok(Some(Ended {
-            wr_id: request.wr_id,
-            kept: std::mem::take(&mut request.kept),
+            wr_id,
+            place,
             completion,
         }))
     }
 
+    /// What was kept with a request that has ended just now.
+    #[inline]
+    pub fn kept(&mut self, ended: &Ended) -> K {
+        let request = self.requests.get_mut(ended.place);
+        request.map_or_else(K::default, |request| std::mem::take(&mut request.kept))
+    }
+
     /// Gives the slots of completions back that were taken, once that is worth a doorbell.
+    #[inline]
     pub fn give_back(&mut self) -> Result<(), DeviceError> {
         let slots = self.taken.wrapping_sub(self.given);
         if slots > 0 && u32::from(slots) * 4 >= 1 << self.complete_log {
@@ -335,7 +362,7 @@ impl<K: Default> Rings<K> {
 
     /// Ends the queue pair: what had ended, then FLUSHED for the rest. If the card does not answer, it may still use rings and
     /// buffers: these are never given back.
-    pub fn destroy(&mut self) -> Vec<Ended<K>> {
+    pub fn destroy(&mut self) -> Vec<(Ended, K)> {
         if std::mem::replace(&mut self.gone, true) {
             return Vec::new();
         }
@@ -345,23 +372,24 @@ impl<K: Default> Rings<K> {
             .is_ok();
         let mut all = Vec::new();
         while let Ok(Some(ended)) = self.next() {
-            all.push(ended);
+            let kept = self.kept(&ended);
+            all.push((ended, kept));
         }
         self.state = QueuePairState::Reset;
-        for request in &mut self.requests {
-            let Some(of) = request.of.take() else {
+        for place in 0..self.requests.len() {
+            let Some(of) = self.requests[place].of.take() else {
                 continue;
             };
-            let mut kept = std::mem::take(&mut request.kept);
-            if !done {
-                std::mem::forget(kept);
-                kept = K::default();
-            }
-            all.push(Ended {
-                wr_id: request.wr_id,
-                kept,
+            let ended = Ended {
+                wr_id: self.requests[place].wr_id,
+                place,
                 completion: flushed(of),
-            });
+            };
+            let mut kept = self.kept(&ended);
+            if !done {
+                std::mem::forget(std::mem::take(&mut kept));
+            }
+            all.push((ended, kept));
         }
         if done {
             self.context.0.queue_pairs.give(self.number);
@@ -376,12 +404,9 @@ impl<K: Default> Rings<K> {
     fn enter(&mut self, wr_id: u64, of: Of, number: u64, kept: K) -> u64 {
         let place = self.free.pop().unwrap_or_default();
         if let Some(request) = self.requests.get_mut(place as usize) {
-            *request = Request {
-                wr_id,
-                of: Some(of),
-                number,
-                kept,
-            };
+            (request.wr_id, request.of, request.number) = (wr_id, Some(of), number);
+            // Whoever is told of an end takes what was kept: there is nothing to drop.
+            std::mem::forget(std::mem::replace(&mut request.kept, kept));
         }
         place.into()
     }
@@ -391,28 +416,25 @@ impl<K: Default> Rings<K> {
         !self.memory.lost
     }
 
+    #[inline]
     fn put<const N: usize>(&mut self, at: usize, entry: &[u8; N]) {
         // SAFETY: the entry lies in its ring, and the card has read what stood there before (`Producer::full`).
         unsafe { entry.as_ptr().copy_to_nonoverlapping(self.pointer(at), N) }
     }
 
-    /// Offset of the completion that comes next.
-    fn entry(&self) -> usize {
-        let place = usize::from(self.taken) & ((1 << self.complete_log) - 1);
-        self.complete_at + place * COMPLETION_LEN
+    /// The completion that comes next. The card writes words as a whole.
+    #[inline]
+    fn entry(&self) -> &Entry {
+        let place = usize::from(self.taken) & self.complete_mask;
+        // SAFETY: an aligned entry of the completion ring, which lives as long as `self`; software only reads it.
+        unsafe {
+            &*self
+                .pointer(self.complete_at + place * COMPLETION_LEN)
+                .cast()
+        }
     }
 
-    /// A word of the completion that comes next. The card writes words as a whole.
-    fn word(&self, word: usize, ordering: Ordering) -> u64 {
-        // SAFETY: an aligned word of the completion ring, of which nobody has a reference.
-        let place = unsafe { AtomicU64::from_ptr(self.pointer(self.entry() + 8 * word).cast()) };
-        u64::from_le(place.load(ordering))
-    }
-
-    fn read_entry(&self) -> [u64; COMPLETION_LEN / 8] {
-        std::array::from_fn(|word| self.word(word, Ordering::Relaxed))
-    }
-
+    #[inline]
     fn pointer(&self, at: usize) -> *mut u8 {
         // SAFETY: all offsets lie in the memory, which was allocated for all three rings.
         unsafe { self.memory.memory.pointer.as_ptr().add(at) }

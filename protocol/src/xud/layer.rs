@@ -108,6 +108,13 @@ pub struct LayerStats {
     pub drops: Drops,
 }
 
+/// An event to be; a message that has ended keeps its place until its event is taken.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum News<P> {
+    Delivered(Peer, P),
+    Ended(u32),
+}
+
 /// A message of the user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Message<B> {
@@ -171,7 +178,10 @@ pub struct Layer<B = Arc<[u8]>, P = Vec<u8>> {
     control: VecDeque<(Peer, Control)>,
     /// Connections that could post if the card had a place.
     waiting: VecDeque<u32>,
-    events: VecDeque<Event<B, P>>,
+    /// What the user was not yet told.
+    news: VecDeque<News<P>>,
+    /// Messages that have ended and of which the user was not yet told.
+    over: usize,
     /// Requests in the card.
     in_card: u32,
     next_id: u64,
@@ -186,7 +196,7 @@ impl<B: Hash, P: Hash> Hash for Layer<B, P> {
         self.pieces.hash(state);
         self.control.hash(state);
         self.waiting.hash(state);
-        self.events.hash(state);
+        self.news.hash(state);
         (self.in_card, self.incarnation).hash(state);
     }
 }
@@ -234,7 +244,8 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
             timers: Wheel::new(11, 512),
             control: VecDeque::new(),
             waiting: VecDeque::new(),
-            events: VecDeque::new(),
+            news: VecDeque::new(),
+            over: 0,
             in_card: 0,
             next_id: 0,
             stats: LayerStats::default(),
@@ -256,7 +267,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
     /// Messages that have not ended.
     #[must_use]
     pub fn pending(&self) -> usize {
-        self.messages.len()
+        self.messages.len() - self.over
     }
 
     /// Connections it knows, in either direction.
@@ -272,14 +283,28 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
     }
 
     /// The oldest event that was not yet taken.
+    #[inline]
     pub fn take_event(&mut self) -> Option<Event<B, P>> {
-        self.events.pop_front()
+        match self.news.pop_front()? {
+            News::Delivered(from, payload) => Some(Event::Delivered { from, payload }),
+            News::Ended(place) => {
+                self.over -= 1;
+                let message = self.messages.remove(place)?;
+                Some(Event::Completed {
+                    id: message.id,
+                    to: self.connections[message.to].peer,
+                    outcome: message.failed.unwrap_or(Outcome::Ok),
+                    buffer: message.buffer,
+                })
+            }
+        }
     }
 
     /// Whether there is an event that was not yet taken.
     #[must_use]
+    #[inline]
     pub fn has_event(&self) -> bool {
-        !self.events.is_empty()
+        !self.news.is_empty()
     }
 
     /// Sends a message of up to 64 KiB; the name that its completion will carry. The buffer is shared until then (XUD-9).
@@ -336,27 +361,33 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         let mut due = Vec::new();
         self.timers.advance(now, |timer| due.push(timer));
         for timer in due {
-            match timer {
-                Timer::Piece(place) => self.repeat(card, place, now),
-                Timer::Open(peer, epoch, attempts) => {
-                    self.open_again(card, peer, epoch, attempts, now);
-                }
-            }
+            self.go_off(card, timer, now);
         }
         self.post_waiting(card, now);
     }
 
+    fn go_off(
+        &mut self,
+        card: &mut impl Datagrams<Buffer = B, Payload = P>,
+        timer: Timer,
+        now: u64,
+    ) {
+        match timer {
+            Timer::Piece(place) => self.repeat(card, place, now),
+            Timer::Open(to, epoch, attempts) => self.open_again(card, to, epoch, attempts, now),
+        }
+    }
+
     /// The queue pair is gone: every message that has not ended ends FLUSHED.
     pub fn flush(mut self) -> Vec<Event<B, P>> {
-        for message in self.messages.drain() {
-            self.events.push_back(Event::Completed {
-                id: message.id,
-                to: self.connections[message.to].peer,
-                outcome: Outcome::Flushed,
-                buffer: message.buffer,
-            });
-        }
-        self.events.into()
+        let mut events: Vec<_> = std::iter::from_fn(|| self.take_event()).collect();
+        events.extend(self.messages.drain().map(|message| Event::Completed {
+            id: message.id,
+            to: self.connections[message.to].peer,
+            outcome: Outcome::Flushed,
+            buffer: message.buffer,
+        }));
+        events
     }
 
     /// Whether the card has a place for one more request.

@@ -32,17 +32,19 @@ impl<T> Wheel<T> {
     }
 
     /// Calls `fire` for every timer whose deadline is over. At most one turn of work.
-    pub fn advance(&mut self, now: u64, mut fire: impl FnMut(T)) {
+    #[inline]
+    pub fn advance(&mut self, now: u64, fire: impl FnMut(T)) {
         let target = now >> self.log;
-        if self.len == 0 {
-            self.hand = self.hand.max(target + 1);
-            return;
+        if self.len > 0 && self.hand <= target {
+            self.turn(now, target, fire);
         }
+        self.hand = self.hand.max(target + 1);
+    }
+
+    /// Looks at all buckets up to `target`.
+    fn turn(&mut self, now: u64, target: u64, mut fire: impl FnMut(T)) {
         let turns = self.buckets.len() as u64;
-        let mut first = self.hand;
-        if target >= first + turns {
-            first = target + 1 - turns;
-        }
+        let first = self.hand.max((target + 1).saturating_sub(turns));
         for bucket in first..=target {
             let place = (bucket % turns) as usize;
             let mut kept = 0;
@@ -56,6 +58,5 @@ impl<T> Wheel<T> {
                 }
             }
         }
-        self.hand = self.hand.max(target + 1);
     }
 }

@@ -109,6 +109,7 @@ impl Order {
 
 impl Tx {
     /// A free window.
+    #[inline]
     pub fn free_window(&self) -> Option<u16> {
         let (word, bits) = self
             .busy
@@ -217,6 +218,7 @@ impl<T> Slab<T> {
         self.items.len() - self.free.len()
     }
 
+    #[inline]
     pub fn insert(&mut self, item: T) -> u32 {
         if let Some(place) = self.free.pop() {
             self.items[place as usize] = Some(item);
@@ -235,6 +237,7 @@ impl<T> Slab<T> {
         self.items.get_mut(place as usize)?.as_mut()
     }
 
+    #[inline]
     pub fn remove(&mut self, place: u32) -> Option<T> {
         let item = self.items.get_mut(place as usize)?.take()?;
         self.free.push(place);

@@ -96,7 +96,11 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
             self.stats.drops.count(Drop::Duplicate);
             return Ok(Arrived::Kept);
         }
-        let arrived = arrive(rx, flags, payload, span)?;
+        let arrived = if flags & (FRAGMENT | ORDERED) == 0 {
+            Arrived::Alone
+        } else {
+            arrive(rx, flags, payload, span)?
+        };
         rx.expected[place] = expected.wrapping_add(1);
         if rx.ring.is_some() {
             self.deliver_in_turn(from, connection);
@@ -106,7 +110,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
 
     fn deliver(&mut self, from: Peer, payload: P) {
         self.stats.delivered += 1;
-        self.events.push_back(Event::Delivered { from, payload });
+        self.news.push_back(News::Delivered(from, payload));
     }
 
     /// Delivers what an ordered stream has without a gap.
@@ -209,13 +213,10 @@ fn reopen(rx: &mut Rx, open: &Open, windows: u32, epoch: u16) -> Vec<Vec<u8>> {
     flushed
 }
 
-/// What to deliver now of a message that fits its window: itself, or the one that it completes.
+/// What to deliver now of a piece, or of a message of an ordered stream, that fits its window.
 fn arrive(rx: &mut Rx, flags: u8, payload: &[u8], span: usize) -> Result<Arrived, Impossible> {
     let ordered = flags & ORDERED != 0;
     if flags & FRAGMENT == 0 {
-        if !ordered {
-            return Ok(Arrived::Alone);
-        }
         let (number, message) = payload
             .split_first_chunk::<ORDERED_LEN>()
             .ok_or(Impossible)?;

@@ -277,7 +277,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
 
     /// A message has ended: its buffer goes back to the user (XUD-9).
     pub(super) fn finish(&mut self, place: u32) {
-        let Some(message) = self.messages.remove(place) else {
+        let Some(message) = self.messages.get(place) else {
             return;
         };
         let outcome = message.failed.unwrap_or(Outcome::Ok);
@@ -286,8 +286,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         } else {
             self.stats.failed += 1;
         }
-        let connection = &mut self.connections[message.to];
-        if let Some(tx) = connection.tx.as_deref_mut() {
+        if let Some(tx) = self.connections[message.to].tx.as_deref_mut() {
             // Only the first in the queue can have begun.
             if tx.queue.as_ref().and_then(|queue| queue.front()) == Some(&place) {
                 pop_front(tx, &mut self.queues);
@@ -296,12 +295,8 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
                 order.end(message.number);
             }
         }
-        self.events.push_back(Event::Completed {
-            id: message.id,
-            to: connection.peer,
-            outcome,
-            buffer: message.buffer,
-        });
+        self.over += 1;
+        self.news.push_back(News::Ended(place));
     }
 }
 
@@ -349,6 +344,7 @@ fn post<'a, B: AsRef<[u8]>>(
     }
 }
 
+#[inline]
 fn pop_front(tx: &mut Tx, queues: &mut Queues) {
     if let Some(queue) = &mut tx.queue {
         queue.pop_front();

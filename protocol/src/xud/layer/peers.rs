@@ -1,7 +1,6 @@
 //! How peers are found: a few instructions for each lookup instead of the hundred and fifty of the standard library's hash.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::ops::{Index, IndexMut};
 
@@ -16,6 +15,8 @@ const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 #[derive(Clone, Debug)]
 pub(super) struct Connections {
     places: HashMap<Peer, u32, PeerHash>,
+    /// Who was looked up last: most messages follow one of the same peer.
+    latest: Option<(Peer, u32)>,
     all: Vec<Connection>,
 }
 
@@ -23,6 +24,7 @@ impl Connections {
     pub fn new() -> Self {
         Self {
             places: HashMap::with_hasher(PeerHash::new()),
+            latest: None,
             all: Vec::new(),
         }
     }
@@ -32,19 +34,29 @@ impl Connections {
     }
 
     /// The place of a peer that is known.
-    pub fn find(&self, peer: Peer) -> Option<u32> {
-        self.places.get(&peer).copied()
+    #[inline]
+    pub fn find(&mut self, peer: Peer) -> Option<u32> {
+        if let Some((latest, place)) = self.latest
+            && latest == peer
+        {
+            return Some(place);
+        }
+        let place = *self.places.get(&peer)?;
+        self.latest = Some((peer, place));
+        Some(place)
     }
 
     /// The place of a peer, which is known from now on.
+    #[inline]
     pub fn find_or_add(&mut self, peer: Peer) -> u32 {
-        match self.places.entry(peer) {
-            Entry::Occupied(entry) => *entry.get(),
-            Entry::Vacant(entry) => {
-                self.all.push(Connection::new(peer));
-                *entry.insert((self.all.len() - 1) as u32)
-            }
-        }
+        self.find(peer).unwrap_or_else(|| self.add(peer))
+    }
+
+    fn add(&mut self, peer: Peer) -> u32 {
+        let place = self.all.len() as u32;
+        self.all.push(Connection::new(peer));
+        self.places.insert(peer, place);
+        place
     }
 
     /// Bytes of memory: the hash table, the list, and what each connection has allocated.
