@@ -17,6 +17,7 @@ mod device;
 mod endpoint;
 mod error;
 mod exposed;
+mod lock;
 pub mod memory;
 mod onesided;
 mod parts;

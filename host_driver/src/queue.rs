@@ -1,10 +1,11 @@
 //! Queue pairs: posting.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tributary_protocol::card::descriptor::{HEAD_MAX, OPCODE_SEND, ReceiveRequest, WorkRequest};
 use tributary_protocol::xud::{Peer, Window};
 
+use crate::lock::{Held, Lock};
 use crate::ring::{Rings, Shape};
 use crate::{
     Buffer, CompletionQueue, Context, Error, Grant, OpenWindow, PostError, ProtectionDomain,
@@ -220,7 +221,7 @@ impl QueuePairBuilder {
         let number = rings.number();
         let queue = Arc::new(Queue {
             number,
-            rings: Mutex::new(rings),
+            rings: Lock::new(rings),
         });
         self.queue.add(&queue);
         Ok(QueuePair {
@@ -237,12 +238,12 @@ pub(crate) type QueueRings = Rings<Option<Buffer>>;
 /// What a completion queue knows of a queue pair.
 pub(crate) struct Queue {
     pub number: u32,
-    rings: Mutex<QueueRings>,
+    rings: Lock<QueueRings>,
 }
 
 impl Queue {
-    pub fn rings(&self) -> MutexGuard<'_, QueueRings> {
-        self.rings.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn rings(&self) -> Held<'_, QueueRings> {
+        self.rings.lock()
     }
 
     /// Moves up to `most` completions to the end of `into`; how many.
@@ -358,7 +359,7 @@ impl Drop for QueuePair {
 
 /// Requests that are posted together. It holds the queue pair: polling in the same thread would wait for ever.
 pub struct Batch<'a> {
-    rings: MutexGuard<'a, QueueRings>,
+    rings: Held<'a, QueueRings>,
     domain: &'a ProtectionDomain,
 }
 

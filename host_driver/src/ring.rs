@@ -309,26 +309,23 @@ impl<K: Default> Rings<K> {
             return Err(self.corrupt(&format_args!("completion {number} at {at}")));
         }
         self.taken = self.taken.wrapping_add(1);
-        let place = completion.wr_id as usize;
+        let (mut wr_id, mut place) = (0, usize::MAX);
         if completion.status == Outcome::LocalQueue {
             self.state = QueuePairState::Error;
-            return Ok(Some(Ended {
-                wr_id: 0,
-                place: usize::MAX,
-                completion,
-            }));
-        }
-        let request = self.requests.get_mut(place);
-        let Some(request) = request.filter(|request| request.of == Some(completion.of)) else {
-            let what = format!("completion of request {place}, which is not under way");
-            return Err(self.corrupt(&what));
-        };
-        request.of = None;
-        let (wr_id, number) = (request.wr_id, request.number);
-        self.free.push(place as u32);
-        match completion.of {
-            Of::Send => self.send.ended(number),
-            Of::Receive => self.receive.ended(number),
+        } else {
+            place = completion.wr_id as usize;
+            let request = self.requests.get_mut(place);
+            let Some(request) = request.filter(|request| request.of == Some(completion.of)) else {
+                let what = format!("completion of request {place}, which is not under way");
+                return Err(self.corrupt(&what));
+            };
+            request.of = None;
+            wr_id = request.wr_id;
+            match completion.of {
+                Of::Send => self.send.ended(request.number),
+                Of::Receive => self.receive.ended(request.number),
+            }
+            self.free.push(place as u32);
         }
         Ok(Some(Ended {
             wr_id,
