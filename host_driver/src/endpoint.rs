@@ -62,8 +62,8 @@ pub enum EndpointEvent<'a> {
     Delivered {
         /// Where from.
         from: AddressHandle,
-        /// All of it. A message of one packet is read where the card has put it, until the endpoint is used again; whoever wants
-        /// to keep it makes it their own ([`Cow::into_owned`], [`Self::into_owned`]).
+        /// All of it. A message of one packet is read where the card has put it, until the endpoint is used again; to keep it
+        /// or to give it to another thread, [`Cow::into_owned`] copies it.
         payload: Cow<'a, [u8]>,
     },
     /// A message has ended.
@@ -77,30 +77,6 @@ pub enum EndpointEvent<'a> {
         /// The buffer that was given to [`ReliableEndpoint::send`].
         buffer: Option<Buffer>,
     },
-}
-
-impl EndpointEvent<'_> {
-    /// The same with a payload of its own, copied if need be.
-    #[must_use]
-    pub fn into_owned(self) -> EndpointEvent<'static> {
-        match self {
-            Self::Delivered { from, payload } => EndpointEvent::Delivered {
-                from,
-                payload: Cow::Owned(payload.into_owned()),
-            },
-            Self::Completed {
-                id,
-                to,
-                status,
-                buffer,
-            } => EndpointEvent::Completed {
-                id,
-                to,
-                status,
-                buffer,
-            },
-        }
-    }
 }
 
 /// Messages of up to 64 KiB, each delivered once or reported as failed, over one queue pair with one consumer (XUD-7).

@@ -35,18 +35,18 @@ impl AsRef<[u8]> for Message {
 pub(crate) enum Arrival {
     /// A packet, where the card has put it: place and length.
     Place(u32, u32),
-    /// Bytes of its own.
-    Own(Vec<u8>),
+    /// A message that was put together.
+    Whole(Vec<u8>),
 }
 
 impl From<Vec<u8>> for Arrival {
     fn from(bytes: Vec<u8>) -> Self {
-        Self::Own(bytes)
+        Self::Whole(bytes)
     }
 }
 
-/// Places of an MTU for what arrives: for each receive request one that the card has and one that the program may be reading.
-/// So as many requests as the endpoint was made with are always posted; what finds no second place is copied.
+/// Places of an MTU for what arrives, two for each receive request: one that the card has and one that the program may be reading.
+/// Between two looks at the card no more arrives than what was posted, so every request is posted again at once.
 struct Places {
     all: Vec<Buffer>,
     /// Those that nobody has.
@@ -112,25 +112,13 @@ impl Port {
                 self.lent = Some(place);
                 Cow::Borrowed(self.places.bytes(place, length).unwrap_or(&[]))
             }
-            Arrival::Own(bytes) => Cow::Owned(bytes),
+            Arrival::Whole(bytes) => Cow::Owned(bytes),
         }
     }
 
     #[inline]
     pub fn take_back(&mut self) {
         self.places.free.extend(self.lent.take());
-    }
-
-    /// Where the card has put a packet; a copy, if the card is to have the place again at once.
-    #[inline]
-    fn arrival(&mut self, place: u32, length: u32) -> Option<Arrival> {
-        let bytes = self.places.bytes(place, length)?;
-        if self.places.free.is_empty() {
-            let copy = bytes.to_vec();
-            self.places.free.push(place);
-            return Some(Arrival::Own(copy));
-        }
-        Some(Arrival::Place(place, length))
     }
 
     #[cold]
@@ -223,7 +211,7 @@ impl Datagrams for Port {
             });
         }
         if status == WorkCompletionStatus::Ok
-            && let Some(payload) = self.arrival(id as u32, completion.length)
+            && self.places.bytes(id as u32, completion.length).is_some()
         {
             return Some(Completion::Received {
                 id,
@@ -231,7 +219,7 @@ impl Datagrams for Port {
                 version: completion.version_flags >> 4,
                 flags: completion.version_flags & 15,
                 window: completion.window,
-                payload,
+                payload: Arrival::Place(id as u32, completion.length),
             });
         }
         self.refused(status);
@@ -242,7 +230,7 @@ impl Datagrams for Port {
     fn bytes<'a>(&'a self, payload: &'a Arrival) -> &'a [u8] {
         match payload {
             Arrival::Place(place, length) => self.places.bytes(*place, *length).unwrap_or(&[]),
-            Arrival::Own(bytes) => bytes,
+            Arrival::Whole(bytes) => bytes,
         }
     }
 

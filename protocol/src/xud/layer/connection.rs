@@ -239,9 +239,11 @@ impl<T> Slab<T> {
 
     #[inline]
     pub fn remove(&mut self, place: u32) -> Option<T> {
-        let item = self.items.get_mut(place as usize)?.take()?;
-        self.free.push(place);
-        Some(item)
+        let item = self.items.get_mut(place as usize)?;
+        if item.is_some() {
+            self.free.push(place);
+        }
+        item.take()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {

@@ -223,6 +223,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
     }
 
     /// A piece has ended; `failed` if it did not end well.
+    #[inline]
     fn ended(
         &mut self,
         card: &mut impl Datagrams<Buffer = B, Payload = P>,
