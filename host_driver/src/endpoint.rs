@@ -8,7 +8,7 @@ use tributary_protocol::xud::{
 };
 
 use crate::copies::Copies;
-use crate::port::{Arrival, Message, Port};
+use crate::port::{Arrival, DeviceClock, Message, Port};
 use crate::ring::{Rings, Shape};
 use crate::{
     Access, AddressHandle, Buffer, Error, PostError, ProtectionDomain, QueuePairState, Rejected,
@@ -235,7 +235,7 @@ impl ReliableEndpoint {
         }
         let device = self.domain.context().device();
         self.port.take_back();
-        layer.run(&mut self.port, device.now_ns());
+        layer.run(&mut self.port, DeviceClock(device));
         if self.port.error.is_some()
             && let Some(error) = self.port.error.take()
         {

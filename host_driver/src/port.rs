@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use tributary_protocol::card::descriptor::{OPCODE_SEND, Of, ReceiveRequest, WorkRequest};
-use tributary_protocol::xud::{self, Completion, Datagrams, Post, wire::VERSION_1};
+use tributary_protocol::xud::{self, Clock, Completion, Datagrams, Post, wire::VERSION_1};
 
 use crate::ring::Rings;
-use crate::{Access, Buffer, Error, PostError, ProtectionDomain, WorkCompletionStatus};
+use crate::{Access, Buffer, Device, Error, PostError, ProtectionDomain, WorkCompletionStatus};
 
 /// A message that is being sent.
 pub(crate) enum Message {
@@ -28,6 +28,16 @@ impl AsRef<[u8]> for Message {
     #[inline]
     fn as_ref(&self) -> &[u8] {
         self.buffer()
+    }
+}
+
+/// The clock of a device.
+#[derive(Clone, Copy)]
+pub(crate) struct DeviceClock<'a>(pub &'a dyn Device);
+
+impl Clock for DeviceClock<'_> {
+    fn now(self) -> u64 {
+        self.0.now_ns()
     }
 }
 
@@ -241,5 +251,5 @@ impl Datagrams for Port {
         }
     }
 
-    fn tick(&mut self, _: u64) {}
+    fn tick(&mut self, _: impl Clock) {}
 }

@@ -30,7 +30,7 @@ use super::{MAX_MESSAGE, Peer};
 use crate::card::descriptor::HEAD_MAX;
 use connection::{Queues, Slab};
 use peers::Connections;
-pub use port::{Datagrams, Post};
+pub use port::{Clock, Datagrams, Post};
 
 /// Name of control messages in the card; pieces have their place.
 const CONTROL_ID: u64 = u64::MAX;
@@ -334,11 +334,11 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
     }
 
     /// Does what can be done now: takes the card's completions, serves timers, posts what waits.
-    pub fn run(&mut self, card: &mut impl Datagrams<Buffer = B, Payload = P>, now: u64) {
-        card.tick(now);
+    pub fn run(&mut self, card: &mut impl Datagrams<Buffer = B, Payload = P>, clock: impl Clock) {
+        card.tick(clock);
         while let Some(completion) = card.poll(self.config.qpn) {
             match completion {
-                Completion::Sent { id, outcome } => self.sent(card, id, outcome, now),
+                Completion::Sent { id, outcome } => self.sent(card, id, outcome, clock),
                 Completion::Received {
                     from,
                     version,
@@ -358,23 +358,26 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
                 Completion::Refused { .. } => self.receive_again(card),
             }
         }
-        let mut due = Vec::new();
-        self.timers.advance(now, |timer| due.push(timer));
-        for timer in due {
-            self.go_off(card, timer, now);
+        if !self.timers.is_empty() {
+            self.serve_timers(card, clock);
         }
-        self.post_waiting(card, now);
+        self.post_waiting(card, clock);
     }
 
-    fn go_off(
+    fn serve_timers(
         &mut self,
         card: &mut impl Datagrams<Buffer = B, Payload = P>,
-        timer: Timer,
-        now: u64,
+        clock: impl Clock,
     ) {
-        match timer {
-            Timer::Piece(place) => self.repeat(card, place, now),
-            Timer::Open(to, epoch, attempts) => self.open_again(card, to, epoch, attempts, now),
+        let mut due = Vec::new();
+        self.timers.advance(clock.now(), |timer| due.push(timer));
+        for timer in due {
+            match timer {
+                Timer::Piece(place) => self.repeat(card, place, clock),
+                Timer::Open(to, epoch, attempts) => {
+                    self.open_again(card, to, epoch, attempts, clock);
+                }
+            }
         }
     }
 

@@ -22,8 +22,18 @@ impl<T> Wheel<T> {
         }
     }
 
-    /// Starts a timer. It goes off up to one width after its deadline.
-    pub fn start(&mut self, deadline: u64, item: T) {
+    /// Whether no timer runs.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Starts a timer. It goes off up to one width after its time.
+    pub fn start(&mut self, now: u64, after: u64, item: T) {
+        let deadline = now.saturating_add(after);
+        if self.len == 0 {
+            self.hand = self.hand.max(now >> self.log);
+        }
         // A deadline in the past belongs to the bucket that is looked at next.
         let bucket = ((deadline >> self.log) + 1).max(self.hand);
         let place = (bucket % self.buckets.len() as u64) as usize;

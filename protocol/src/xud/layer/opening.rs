@@ -26,7 +26,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         &mut self,
         card: &mut impl Datagrams<Buffer = B, Payload = P>,
         to: u32,
-        now: u64,
+        clock: impl Clock,
     ) {
         let epoch = card.epoch(self.config.qpn).unwrap_or(0);
         let Some(tx) = self.tx(to) else { return };
@@ -35,7 +35,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
             tx.epoch = epoch;
         }
         let epoch = tx.epoch;
-        self.say_open(card, to, epoch, 1, now);
+        self.say_open(card, to, epoch, 1, clock);
     }
 
     /// OPEN, and the timer that repeats it.
@@ -45,7 +45,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         to: u32,
         epoch: u16,
         attempts: u8,
-        now: u64,
+        clock: impl Clock,
     ) {
         let (windows, incarnation) = (self.config.windows, self.incarnation);
         let connection = &self.connections[to];
@@ -65,7 +65,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         let pause = self.config.backoff_ns << attempts.saturating_sub(1).min(6);
         let wait = (4_096 << self.config.timeout) + pause;
         self.timers
-            .start(now + wait, Timer::Open(to, epoch, attempts));
+            .start(clock.now(), wait, Timer::Open(to, epoch, attempts));
     }
 
     /// OPEN has not been answered in time.
@@ -75,7 +75,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         to: u32,
         epoch: u16,
         attempts: u8,
-        now: u64,
+        clock: impl Clock,
     ) {
         let (most, unbounded) = (self.config.attempts, self.config.mutations.no_bound);
         let Some(tx) = self
@@ -86,7 +86,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         };
         if attempts < most || unbounded {
             let attempts = attempts.saturating_add(1).min(most);
-            return self.say_open(card, to, epoch, attempts, now);
+            return self.say_open(card, to, epoch, attempts, clock);
         }
         // The next attempt says another start, so it needs another epoch.
         tx.state = State::Draining;

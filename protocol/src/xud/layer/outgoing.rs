@@ -61,7 +61,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
     pub(super) fn post_waiting(
         &mut self,
         card: &mut impl Datagrams<Buffer = B, Payload = P>,
-        now: u64,
+        clock: impl Clock,
     ) {
         while self.has_place()
             && let Some((to, control)) = self.control.pop_front()
@@ -74,7 +74,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
             if let Some(tx) = self.tx(to) {
                 tx.queued = false;
                 match tx.state {
-                    State::Closed if tx.queue.is_some() || tx.skip => self.open(card, to, now),
+                    State::Closed if tx.queue.is_some() || tx.skip => self.open(card, to, clock),
                     State::Open => self.pump(card, to),
                     _ => {}
                 }
@@ -152,7 +152,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         card: &mut impl Datagrams<Buffer = B, Payload = P>,
         id: u64,
         outcome: Outcome,
-        now: u64,
+        clock: impl Clock,
     ) {
         self.in_card = self.in_card.saturating_sub(1);
         if id == CONTROL_ID {
@@ -189,7 +189,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
             tx.heard = true;
         }
         match (again, outcome) {
-            (Some(pause), _) => self.timers.start(now + pause, Timer::Piece(place)),
+            (Some(pause), _) => self.timers.start(clock.now(), pause, Timer::Piece(place)),
             (None, Outcome::Timeout) => {
                 let heard = self.tx(to).is_some_and(|tx| tx.heard);
                 self.fail(card, place, silence(heard));
@@ -203,7 +203,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         &mut self,
         card: &mut impl Datagrams<Buffer = B, Payload = P>,
         place: u32,
-        now: u64,
+        clock: impl Clock,
     ) {
         let Some(piece) = self.pieces.get(place).copied() else {
             return;
@@ -218,7 +218,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
             }
             self.post_piece(card, place);
         } else {
-            self.timers.start(now + 1, Timer::Piece(place));
+            self.timers.start(clock.now(), 1, Timer::Piece(place));
         }
     }
 

@@ -27,6 +27,19 @@ pub struct Post<'a, B> {
     pub payload: Option<(&'a B, Range<usize>)>,
 }
 
+/// What time it is, ns. To read a clock takes as long as to handle a message, so a layer only asks while a timer runs or starts.
+pub trait Clock: Copy {
+    /// The time now.
+    fn now(self) -> u64;
+}
+
+/// A time that stands.
+impl Clock for u64 {
+    fn now(self) -> u64 {
+        self
+    }
+}
+
 /// A card as a reliable layer uses it: one queue pair of it, whose number comes with each call.
 ///
 /// The layer posts no more than its queue pair was made for and posts a receive request again only after a completion of one. A
@@ -68,8 +81,8 @@ pub trait Datagrams {
     /// Takes back what has arrived and is not delivered. What is delivered is the user's to give back.
     fn release(&mut self, payload: Self::Payload);
 
-    /// Time passes, ns.
-    fn tick(&mut self, now: u64);
+    /// Time passes.
+    fn tick(&mut self, clock: impl Clock);
 }
 
 impl Datagrams for Card {
@@ -121,7 +134,7 @@ impl Datagrams for Card {
 
     fn release(&mut self, _: Vec<u8>) {}
 
-    fn tick(&mut self, now: u64) {
-        Self::tick(self, now);
+    fn tick(&mut self, clock: impl Clock) {
+        Self::tick(self, clock.now());
     }
 }
