@@ -235,16 +235,16 @@ impl ReliableEndpoint {
         }
         let device = self.domain.context().device();
         self.port.take_back();
-        layer.run(&mut self.port, DeviceClock(device));
-        if self.port.error.is_some()
-            && let Some(error) = self.port.error.take()
-        {
-            return Err(error);
-        }
-        self.port.rings.ring()?;
-        self.port.rings.give_back()?;
-        if layer.has_event() {
-            return Ok(true);
+        if self.port.rings.has_next() || layer.has_work() {
+            layer.run(&mut self.port, DeviceClock(device));
+            if let Some(error) = self.port.error.take() {
+                return Err(error);
+            }
+            self.port.rings.ring()?;
+            self.port.rings.give_back()?;
+            if layer.has_event() {
+                return Ok(true);
+            }
         }
         device.idle()?;
         Ok(false)

@@ -307,6 +307,13 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         !self.news.is_empty()
     }
 
+    /// Whether [`Self::run`] has something to do even if the card has completed nothing.
+    #[must_use]
+    #[inline]
+    pub fn has_work(&self) -> bool {
+        !(self.waiting.is_empty() && self.control.is_empty() && self.timers.is_empty())
+    }
+
     /// Sends a message of up to 64 KiB; the name that its completion will carry. The buffer is shared until then (XUD-9).
     ///
     /// # Errors
