@@ -1,7 +1,8 @@
 //! Completion queues: where ended requests are found.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tributary_protocol::xud::Window;
@@ -40,14 +41,11 @@ pub struct WorkCompletion {
 }
 
 impl WorkCompletion {
-    pub(crate) fn new(qp_num: u32, ended: Ended) -> Self {
-        let Ended {
-            wr_id,
-            buffer,
-            completion,
-        } = ended;
+    #[inline]
+    pub(crate) fn new(qp_num: u32, ended: &Ended, buffer: Option<Buffer>) -> Self {
+        let completion = &ended.completion;
         Self {
-            wr_id,
+            wr_id: ended.wr_id,
             status: completion.status,
             opcode: completion.of,
             qp_num,
@@ -70,6 +68,10 @@ pub struct CompletionQueue(Arc<Inner>);
 struct Inner {
     context: Context,
     vector: u32,
+    /// The first queue pair. Many completion queues never have another: these are polled without a lock of their own.
+    first: OnceLock<Arc<Queue>>,
+    /// There was another queue pair, or one that is no more.
+    others: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -87,6 +89,8 @@ impl CompletionQueue {
         Self(Arc::new(Inner {
             context: context.clone(),
             vector,
+            first: OnceLock::new(),
+            others: AtomicBool::new(false),
             state: Mutex::default(),
         }))
     }
@@ -107,16 +111,26 @@ impl CompletionQueue {
 
     pub(crate) fn add(&self, queue: &Arc<Queue>) {
         self.state().queues.push(Arc::clone(queue));
+        if self.0.first.set(Arc::clone(queue)).is_err() {
+            self.0.others.store(true, Ordering::Release);
+        }
+    }
+
+    /// The only queue pair, if there was never another.
+    fn only(&self) -> Option<&Queue> {
+        let others = self.0.others.load(Ordering::Acquire);
+        self.0.first.get().filter(|_| !others).map(Arc::as_ref)
     }
 
     /// A queue pair is no more; what it left comes out of the next polls.
     pub(crate) fn remove(&self, queue: &Arc<Queue>) {
         let mut state = self.state();
+        self.0.others.store(true, Ordering::Release);
         state.queues.retain(|other| !Arc::ptr_eq(other, queue));
         let ended = queue.rings().destroy();
         let left = ended
             .into_iter()
-            .map(|ended| WorkCompletion::new(queue.number, ended));
+            .map(|(ended, buffer)| WorkCompletion::new(queue.number, &ended, buffer));
         state.left.extend(left);
     }
 
@@ -125,31 +139,28 @@ impl CompletionQueue {
     /// # Errors
     /// The card cannot be reached, or wrote nonsense; completions before that are in `into`.
     pub fn poll(&self, into: &mut Vec<WorkCompletion>, most: usize) -> Result<usize, Error> {
-        let mut state = self.state();
-        let before = into.len();
-        if !state.left.is_empty() {
-            let from_left = most.min(state.left.len());
-            into.extend(state.left.drain(..from_left));
+        let found = match self.only() {
+            Some(queue) => queue.take(into, most)?,
+            None => self.poll_all(into, most)?,
+        };
+        if found == 0 && most > 0 {
+            self.0.context.device().idle()?;
         }
+        Ok(found)
+    }
+
+    fn poll_all(&self, into: &mut Vec<WorkCompletion>, most: usize) -> Result<usize, Error> {
+        let mut state = self.state();
+        let mut found = most.min(state.left.len());
+        into.extend(state.left.drain(..found));
         // One may have gone since the turn was set.
         let (before_turn, from_turn) = state.queues.split_at(state.turn.min(state.queues.len()));
         for queue in from_turn.iter().chain(before_turn) {
-            let mut rings = queue.rings();
-            while into.len() - before < most
-                && let Some(ended) = rings.next()?
-            {
-                into.push(WorkCompletion::new(queue.number, ended));
-            }
-            rings.give_back()?;
+            found += queue.take(into, most - found)?;
         }
         state.turn += 1;
         if state.turn >= state.queues.len() {
             state.turn = 0;
-        }
-        let found = into.len() - before;
-        drop(state);
-        if found == 0 && most > 0 {
-            self.0.context.device().idle()?;
         }
         Ok(found)
     }

@@ -1,18 +1,18 @@
 //! The reliable layer on a queue pair of the driver.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
-use tributary_protocol::card::descriptor::{
-    HEAD_MAX, OPCODE_SEND, Of, ReceiveRequest, WorkRequest,
-};
 use tributary_protocol::xud::{
-    self, Completion, Datagrams, Event, Layer, LayerConfig, LayerStats, MAX_MESSAGE, Peer, Post,
+    self, Datagrams, Event, Layer, LayerConfig, LayerStats, MAX_MESSAGE, Peer,
 };
 
+use crate::copies::Copies;
+use crate::port::{Arrival, DeviceClock, Message, Port};
 use crate::ring::{Rings, Shape};
 use crate::{
-    Access, AddressHandle, Buffer, Error, MemoryRegion, PostError, ProtectionDomain,
-    QueuePairState, Rejected, WorkCompletionStatus,
+    Access, AddressHandle, Buffer, Error, PostError, ProtectionDomain, QueuePairState, Rejected,
+    WorkCompletionStatus,
 };
 
 /// How an endpoint is made.
@@ -57,13 +57,14 @@ impl Default for EndpointConfig {
 
 /// What an endpoint tells its user.
 #[derive(Debug)]
-pub enum EndpointEvent {
+pub enum EndpointEvent<'a> {
     /// A message has arrived.
     Delivered {
         /// Where from.
         from: AddressHandle,
-        /// All of it.
-        payload: Vec<u8>,
+        /// All of it. A message of one packet is read where the card has put it, until the endpoint is used again; to keep it
+        /// or to give it to another thread, [`Cow::into_owned`] copies it.
+        payload: Cow<'a, [u8]>,
     },
     /// A message has ended.
     Completed {
@@ -78,146 +79,14 @@ pub enum EndpointEvent {
     },
 }
 
-/// A message that is being sent.
-enum Message {
-    User(Buffer),
-    Copy(Buffer),
-}
-
-impl Message {
-    fn buffer(&self) -> &Buffer {
-        match self {
-            Self::User(buffer) | Self::Copy(buffer) => buffer,
-        }
-    }
-}
-
-impl AsRef<[u8]> for Message {
-    fn as_ref(&self) -> &[u8] {
-        self.buffer()
-    }
-}
-
-/// The queue pair as the layer sees it. An error of the card is kept for the user; from then on nothing happens.
-struct Port {
-    rings: Rings,
-    mtu: u16,
-    /// A place of an MTU for each receive request.
-    places: Buffer,
-    error: Option<Error>,
-}
-
-impl Port {
-    fn note<T>(&mut self, result: Result<T, Error>) -> Option<T> {
-        match result {
-            Ok(value) => Some(value),
-            Err(error) => {
-                self.error.get_or_insert(error);
-                None
-            }
-        }
-    }
-}
-
-impl Datagrams for Port {
-    type Buffer = Message;
-
-    fn mtu(&self) -> u16 {
-        self.mtu
-    }
-
-    fn epoch(&self, _: u32) -> Option<u16> {
-        Some(self.rings.epoch)
-    }
-
-    fn next_epoch(&mut self, _: u32) -> Option<u16> {
-        let epoch = self.rings.next_epoch();
-        self.note(epoch)
-    }
-
-    fn post_send(&mut self, _: u32, post: Post<'_, Message>) -> Result<(), xud::PostError> {
-        let (address, lkey, length) = post.payload.map_or((0, 0, 0), |(message, range)| {
-            let buffer = message.buffer();
-            let address = buffer.iova() + range.start as u64;
-            (address, buffer.key(), range.len() as u32)
-        });
-        let mut head = [0; HEAD_MAX];
-        let Some(place) = head.get_mut(..post.head.len()) else {
-            return Err(xud::PostError::Request("head"));
-        };
-        place.copy_from_slice(post.head);
-        let work = WorkRequest {
-            opcode: OPCODE_SEND,
-            head_len: post.head.len() as u8,
-            length,
-            wr_id: post.id,
-            address,
-            lkey,
-            version_flags: xud::wire::VERSION_1 | post.flags,
-            to: post.to,
-            window: post.window,
-            head,
-        };
-        match self.rings.put_send(&work, None) {
-            // In the state Error nothing is taken and nothing ends.
-            Ok(()) | Err((PostError::State(_), _)) => Ok(()),
-            Err(_) => Err(xud::PostError::Full("send")),
-        }
-    }
-
-    fn post_receive(&mut self, _: u32, request: xud::ReceiveRequest) -> Result<(), xud::PostError> {
-        let request = ReceiveRequest {
-            wr_id: request.id,
-            address: self.places.iova() + request.id * u64::from(self.mtu),
-            lkey: self.places.key(),
-            length: request.length,
-        };
-        match self.rings.put_receive(&request, None) {
-            Ok(()) | Err((PostError::State(_), _)) => Ok(()),
-            Err(_) => Err(xud::PostError::Full("receive")),
-        }
-    }
-
-    fn poll(&mut self, _: u32) -> Option<Completion> {
-        let ended = self.rings.next();
-        let ended = self.note(ended).flatten()?;
-        let completion = ended.completion;
-        let id = ended.wr_id;
-        if completion.of == Of::Send && completion.status != WorkCompletionStatus::LocalQueue {
-            let outcome = completion.status;
-            return Some(Completion::Sent { id, outcome });
-        }
-        let at = id as usize * usize::from(self.mtu);
-        let payload = self.places.get(at..at + completion.length as usize);
-        match (completion.status, payload) {
-            (WorkCompletionStatus::Ok, Some(payload)) => Some(Completion::Received {
-                id,
-                from: completion.peer,
-                version: completion.version_flags >> 4,
-                flags: completion.version_flags & 15,
-                window: completion.window,
-                payload: payload.to_vec(),
-            }),
-            (status, _) => {
-                let qpn = self.rings.number();
-                let what = format!("a receive request of the reliable layer ended in {status}");
-                self.note::<()>(Err(Error::Corrupt { qpn, what }));
-                None
-            }
-        }
-    }
-
-    fn tick(&mut self, _: u64) {}
-}
-
 /// Messages of up to 64 KiB, each delivered once or reported as failed, over one queue pair with one consumer (XUD-7).
 ///
 /// It works while it is polled: timers of the reliable layer run in [`Self::poll`] and [`Self::wait`].
 pub struct ReliableEndpoint {
     port: Port,
-    layer: Option<Layer<Message>>,
+    layer: Option<Layer<Message, Arrival>>,
     domain: ProtectionDomain,
-    copies: MemoryRegion,
+    copies: Copies,
     config: EndpointConfig,
 }
 
@@ -228,16 +97,7 @@ impl ReliableEndpoint {
     /// A number out of range, or something that the card has no more of.
     pub fn new(domain: &ProtectionDomain, config: EndpointConfig) -> Result<Self, Error> {
         let context = domain.context();
-        let mtu = context.options().mtu;
-        let places = domain.reg_mr(
-            usize::from(mtu) * usize::from(config.receives.max(1)),
-            Access::LOCAL_WRITE,
-        )?;
         let copies = domain.reg_mr(config.copy_bytes.max(1), Access::LOCAL_READ)?;
-        let places = places.alloc(places.length()).ok_or(Error::Exhausted {
-            what: "bytes of a new region",
-            count: places.length() as u64,
-        })?;
         let shape = Shape {
             sends: config.sends,
             receives: config.receives,
@@ -260,12 +120,7 @@ impl ReliableEndpoint {
             ordered: config.ordered,
             ..LayerConfig::default()
         };
-        let mut port = Port {
-            rings,
-            mtu,
-            places,
-            error: None,
-        };
+        let mut port = Port::new(domain, rings, config.receives)?;
         let layer = Layer::over(layer, &mut port).map_err(|error| match error {
             xud::LayerError::Config(error) => Error::Range {
                 what: error.name,
@@ -283,7 +138,7 @@ impl ReliableEndpoint {
             port,
             layer: Some(layer),
             domain: domain.clone(),
-            copies,
+            copies: Copies::new(copies),
             config,
         })
     }
@@ -346,10 +201,8 @@ impl ReliableEndpoint {
     /// Above 64 KiB, or no room for the copy until others have ended.
     pub fn send_copy(&mut self, to: AddressHandle, bytes: &[u8]) -> Result<u64, PostError> {
         check(bytes.len())?;
-        let copy = self.copies.alloc(bytes.len());
-        let mut copy = copy.ok_or(PostError::Full("copy"))?;
-        copy.copy_from_slice(bytes);
-        self.enqueue(to, Message::Copy(copy))
+        let copy = self.copies.make(bytes);
+        self.enqueue(to, Message::Copy(copy.ok_or(PostError::Full("copy"))?))
     }
 
     fn enqueue(&mut self, to: AddressHandle, message: Message) -> Result<u64, PostError> {
@@ -367,51 +220,79 @@ impl ReliableEndpoint {
     ///
     /// # Errors
     /// The card cannot be reached or failed; [`Self::close`] gives the buffers back that the card cannot touch any more.
-    pub fn poll(&mut self) -> Result<Option<EndpointEvent>, Error> {
-        if let Some(event) = self.take_event() {
-            return Ok(Some(event));
-        }
-        self.run()?;
-        let event = self.take_event();
-        if event.is_none() {
-            self.domain.context().device().idle()?;
-        }
-        Ok(event)
+    pub fn poll(&mut self) -> Result<Option<EndpointEvent<'_>>, Error> {
+        self.look()?;
+        Ok(self.take_event())
     }
 
-    fn run(&mut self) -> Result<(), Error> {
-        let now = self.domain.context().device().now_ns();
-        if let Some(layer) = &mut self.layer {
-            layer.run(&mut self.port, now);
+    /// Works if there is no event; whether there is one now.
+    fn look(&mut self) -> Result<bool, Error> {
+        let Some(layer) = &mut self.layer else {
+            return Ok(false);
+        };
+        if layer.has_event() {
+            return Ok(true);
         }
-        if let Some(error) = self.port.error.take() {
-            return Err(error);
+        let device = self.domain.context().device();
+        self.port.take_back();
+        if self.port.rings.has_next() || layer.has_work() {
+            layer.run(&mut self.port, DeviceClock(device));
+            if let Some(error) = self.port.error.take() {
+                return Err(error);
+            }
+            self.port.rings.ring()?;
+            self.port.rings.give_back()?;
+            if layer.has_event() {
+                return Ok(true);
+            }
         }
-        self.port.rings.ring()?;
-        self.port.rings.give_back()?;
-        Ok(())
+        device.idle()?;
+        Ok(false)
     }
 
-    fn take_event(&mut self) -> Option<EndpointEvent> {
-        self.layer.as_mut()?.take_event().map(event)
+    #[inline]
+    fn take_event(&mut self) -> Option<EndpointEvent<'_>> {
+        Some(match self.layer.as_mut()?.take_event()? {
+            Event::Delivered { from, payload } => EndpointEvent::Delivered {
+                from: AddressHandle::from(from),
+                payload: self.port.lend(payload),
+            },
+            Event::Completed {
+                id,
+                to,
+                outcome,
+                buffer,
+            } => EndpointEvent::Completed {
+                id,
+                to: AddressHandle::from(to),
+                status: outcome,
+                buffer: match buffer {
+                    Message::User(buffer) => Some(buffer),
+                    Message::Copy(buffer) => {
+                        self.copies.give(buffer);
+                        None
+                    }
+                },
+            },
+        })
     }
 
     /// The next event, waiting by interrupt for at most so long.
     ///
     /// # Errors
     /// As [`Self::poll`].
-    pub fn wait(&mut self, timeout: Duration) -> Result<Option<EndpointEvent>, Error> {
+    pub fn wait(&mut self, timeout: Duration) -> Result<Option<EndpointEvent<'_>>, Error> {
         let context = self.domain.context().clone();
         let device = context.device();
         let start = device.now_ns();
         // Timers of the layer need a look now and then.
         let slice = Duration::from_nanos(4_096 << self.config.timeout.min(16));
         loop {
-            let event = self.poll()?;
+            let found = self.look()?;
             let over = Duration::from_nanos(device.now_ns().saturating_sub(start));
             let left = timeout.saturating_sub(over);
-            if event.is_some() || left.is_zero() {
-                return Ok(event);
+            if found || left.is_zero() {
+                return Ok(self.take_event());
             }
             let seen = device.interrupts(self.config.vector)?;
             self.port.rings.arm()?;
@@ -424,33 +305,40 @@ impl ReliableEndpoint {
 
     /// Ends the endpoint: events that were not taken, then every message that had not ended, FLUSHED.
     #[must_use]
-    pub fn close(mut self) -> Vec<EndpointEvent> {
+    pub fn close(mut self) -> Vec<EndpointEvent<'static>> {
         self.end()
     }
 
     /// The card lets go of the queue pair first. If it does not answer, it may still read messages: their memory stays its own.
-    fn end(&mut self) -> Vec<EndpointEvent> {
+    fn end(&mut self) -> Vec<EndpointEvent<'static>> {
         let Some(layer) = self.layer.take() else {
             return Vec::new();
         };
         self.port.rings.destroy();
         let let_go = self.port.rings.let_go();
-        let events = layer.flush().into_iter().map(|ended| match ended {
+        let events = layer.flush().into_iter().map(|event| match event {
+            Event::Delivered { from, payload } => EndpointEvent::Delivered {
+                from: AddressHandle::from(from),
+                payload: Cow::Owned(self.port.bytes(&payload).to_vec()),
+            },
             Event::Completed {
                 id,
                 to,
                 outcome,
                 buffer,
-            } if !let_go => {
-                std::mem::forget(buffer);
-                EndpointEvent::Completed {
-                    id,
-                    to: AddressHandle::from(to),
-                    status: outcome,
-                    buffer: None,
-                }
-            }
-            other => event(other),
+            } => EndpointEvent::Completed {
+                id,
+                to: AddressHandle::from(to),
+                status: outcome,
+                buffer: match buffer {
+                    Message::User(buffer) if let_go => Some(buffer),
+                    Message::Copy(_) if let_go => None,
+                    lost => {
+                        std::mem::forget(lost);
+                        None
+                    }
+                },
+            },
         });
         events.collect()
     }
@@ -468,27 +356,4 @@ fn check(bytes: usize) -> Result<(), PostError> {
         return Err(PostError::TooLong { bytes, max });
     }
     Ok(())
-}
-
-fn event(event: Event<Message>) -> EndpointEvent {
-    match event {
-        Event::Delivered { from, payload } => EndpointEvent::Delivered {
-            from: AddressHandle::from(from),
-            payload,
-        },
-        Event::Completed {
-            id,
-            to,
-            outcome,
-            buffer,
-        } => EndpointEvent::Completed {
-            id,
-            to: AddressHandle::from(to),
-            status: outcome,
-            buffer: match buffer {
-                Message::User(buffer) => Some(buffer),
-                Message::Copy(_) => None,
-            },
-        },
-    }
 }

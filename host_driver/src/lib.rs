@@ -12,12 +12,16 @@
 
 mod completion;
 mod context;
+mod copies;
 mod device;
 mod endpoint;
 mod error;
 mod exposed;
+mod lock;
 pub mod memory;
 mod onesided;
+mod parts;
+mod port;
 mod queue;
 mod ring;
 #[cfg(target_os = "linux")]

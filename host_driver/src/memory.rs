@@ -11,7 +11,6 @@
 //! }
 //! ```
 
-use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,10 +20,8 @@ use tributary_protocol::card::command::{
 };
 
 use crate::context::Inner;
+use crate::parts::{Part, Parts};
 use crate::{Context, Device, DmaMemory, Error, Exposed};
-
-/// Buffers start at a multiple of this, so that two of them share no line of a cache.
-const ALIGN: usize = 64;
 
 /// Memory of a device that is given back when nobody has it any more.
 pub(crate) struct Dma {
@@ -129,7 +126,7 @@ impl ProtectionDomain {
             index,
             key,
             access,
-            free: Mutex::new(BTreeMap::from([(0, length)])),
+            free: Mutex::new(Parts::new(length)),
         })))
     }
 }
@@ -205,8 +202,8 @@ struct Region {
     index: u32,
     key: u32,
     access: Access,
-    /// Parts that no buffer has: offset and bytes.
-    free: Mutex<BTreeMap<usize, usize>>,
+    /// Parts that no buffer has.
+    free: Mutex<Parts>,
 }
 
 impl Drop for Region {
@@ -254,21 +251,12 @@ impl MemoryRegion {
     }
 
     fn part(&self, length: usize) -> Option<Buffer> {
-        let bytes = length.max(1).next_multiple_of(ALIGN);
         let mut free = self.0.free.lock().unwrap_or_else(PoisonError::into_inner);
-        // The last part of a region may be shorter than the multiple.
-        let fits = |part: usize| part >= bytes || part >= length && !part.is_multiple_of(ALIGN);
-        let (&offset, &part) = free.iter().find(|(_, part)| fits(**part))?;
-        free.remove(&offset);
-        let taken = bytes.min(part);
-        if part > taken {
-            free.insert(offset + taken, part - taken);
-        }
+        let part = free.take(length)?;
         drop(free);
         Some(Buffer {
             region: Self(Arc::clone(&self.0)),
-            offset,
-            taken,
+            part,
             length,
         })
     }
@@ -277,9 +265,7 @@ impl MemoryRegion {
 /// Bytes of a region that belong to whoever has this.
 pub struct Buffer {
     region: MemoryRegion,
-    offset: usize,
-    /// Bytes that are its own; a multiple of a cache line where the region allows.
-    taken: usize,
+    part: Part,
     length: usize,
 }
 
@@ -295,12 +281,12 @@ impl Buffer {
     /// # Errors
     /// Longer than that.
     pub fn resize(&mut self, length: usize) -> Result<(), Error> {
-        if length > self.taken {
+        if length > self.part.bytes {
             return Err(Error::Range {
                 what: "bytes of the buffer",
                 value: length as u64,
                 min: 0,
-                max: self.taken as u64,
+                max: self.part.bytes as u64,
             });
         }
         self.length = length;
@@ -309,7 +295,7 @@ impl Buffer {
 
     /// Where the card finds it.
     pub(crate) fn iova(&self) -> u64 {
-        self.region.0.dma.memory.iova + self.offset as u64
+        self.region.0.dma.memory.iova + self.part.offset as u64
     }
 
     pub(crate) fn key(&self) -> u32 {
@@ -324,6 +310,11 @@ impl Buffer {
         self.region.0.access.local_write
     }
 
+    /// Bytes that it can be as long as.
+    pub(crate) fn room(&self) -> usize {
+        self.part.bytes
+    }
+
     /// Its length, without a reference to its bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.length
@@ -331,7 +322,10 @@ impl Buffer {
 
     pub(crate) fn pointer(&self) -> *mut u8 {
         // SAFETY: the offset lies in the region's memory.
-        unsafe { self.region.0.dma.memory.pointer.as_ptr().add(self.offset) }
+        unsafe {
+            let memory = self.region.0.dma.memory.pointer.as_ptr();
+            memory.add(self.part.offset)
+        }
     }
 }
 
@@ -339,17 +333,7 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         let free = &self.region.0.free;
         let mut free = free.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut offset, mut bytes) = (self.offset, self.taken);
-        if let Some(behind) = free.remove(&(offset + bytes)) {
-            bytes += behind;
-        }
-        if let Some((&before, &part)) = free.range(..offset).next_back()
-            && before + part == offset
-        {
-            offset = before;
-            bytes += part;
-        }
-        free.insert(offset, bytes);
+        free.give(self.part);
     }
 }
 
@@ -378,7 +362,7 @@ impl AsRef<[u8]> for Buffer {
 
 impl std::fmt::Debug for Buffer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (offset, length) = (self.offset, self.length);
+        let (offset, length) = (self.part.offset, self.length);
         write!(
             f,
             "Buffer({length} bytes at {offset} of region {:#x})",

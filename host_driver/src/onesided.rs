@@ -7,6 +7,7 @@ use tributary_protocol::card::descriptor::{OPCODE_ATOMIC, OPCODE_READ, OPCODE_WR
 use tributary_protocol::xud::onesided::{Asked, HEADER_LEN, OPERANDS_LEN, Request};
 use tributary_protocol::xud::{Window, wire::ONE_SIDED_FRAME};
 
+use crate::queue::QueueRings;
 use crate::ring::{Ended, Rings, Shape};
 use crate::{
     Access, AddressHandle, Buffer, Error, Grant, MemoryRegion, OpenWindow, PostError,
@@ -92,7 +93,7 @@ struct Line {
 ///
 /// It works while it is polled: repeats are made in [`Self::poll`] and [`Self::wait`].
 pub struct OneSided {
-    rings: Rings,
+    rings: QueueRings,
     lines: Vec<Line>,
     /// Windows whose operation waits to be sent again, and when.
     pauses: Vec<(u64, usize)>,
@@ -309,9 +310,11 @@ impl OneSided {
             },
             head: header.header(),
         };
-        if let Err((error, buffer)) = self.rings.put_send(&work, Some(buffer)) {
+        if let Err(error) = self.rings.takes_send() {
+            let buffer = Some(buffer);
             return Err(Rejected { error, buffer });
         }
+        self.rings.put_send(&work, Some(buffer));
         line.doing = Some(Operation {
             work,
             sendings: 1,
@@ -347,7 +350,8 @@ impl OneSided {
                 let what = "the card could not read a ring".to_owned();
                 return Err(Error::Corrupt { qpn, what });
             }
-            self.sending_ended(ended, now);
+            let buffer = self.rings.kept(&ended);
+            self.sending_ended(&ended, buffer, now);
         }
         let (due, later) = std::mem::take(&mut self.pauses)
             .into_iter()
@@ -363,7 +367,7 @@ impl OneSided {
     }
 
     /// A work request has ended: its operation has, or is sent again after a pause.
-    fn sending_ended(&mut self, ended: Ended, now: u64) {
+    fn sending_ended(&mut self, ended: &Ended, buffer: Option<Buffer>, now: u64) {
         use WorkCompletionStatus as Status;
         let place = ended.wr_id as usize;
         let status = ended.completion.status;
@@ -373,7 +377,7 @@ impl OneSided {
         let Some(mut operation) = line.doing.take() else {
             return;
         };
-        operation.buffer = ended.buffer;
+        operation.buffer = buffer;
         line.heard |= status != Status::Timeout;
         let again = matches!(status, Status::Timeout | Status::RemoteRnr);
         if again && operation.sendings < self.config.attempts {
@@ -406,13 +410,11 @@ impl OneSided {
         let Some(operation) = operation else {
             return;
         };
-        match self
-            .rings
-            .put_send(&operation.work, operation.buffer.take())
-        {
-            Ok(()) => operation.sendings += 1,
-            // No more than `operations` are under way, so there is room but in the state Error.
-            Err((_, buffer)) => operation.buffer = buffer,
+        // No more than `operations` are under way, so there is room but in the state Error.
+        if self.rings.takes_send().is_ok() {
+            let buffer = operation.buffer.take();
+            self.rings.put_send(&operation.work, buffer);
+            operation.sendings += 1;
         }
     }
 
@@ -465,11 +467,11 @@ impl OneSided {
     #[must_use]
     pub fn close(mut self) -> Vec<OneSidedCompletion> {
         // The card lets go first; of what it may still touch there is no buffer.
-        for ended in self.rings.destroy() {
+        for (ended, buffer) in self.rings.destroy() {
             let place = ended.wr_id as usize;
             let line = self.lines.get_mut(place);
             if let Some(mut operation) = line.and_then(|line| line.doing.take()) {
-                operation.buffer = ended.buffer;
+                operation.buffer = buffer;
                 let status = match ended.completion.status {
                     WorkCompletionStatus::Timeout => WorkCompletionStatus::Flushed,
                     other => other,

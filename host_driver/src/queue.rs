@@ -1,14 +1,15 @@
 //! Queue pairs: posting.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tributary_protocol::card::descriptor::{HEAD_MAX, OPCODE_SEND, ReceiveRequest, WorkRequest};
 use tributary_protocol::xud::{Peer, Window};
 
+use crate::lock::{Held, Lock};
 use crate::ring::{Rings, Shape};
 use crate::{
     Buffer, CompletionQueue, Context, Error, Grant, OpenWindow, PostError, ProtectionDomain,
-    QueuePairState, Rejected,
+    QueuePairState, Rejected, WorkCompletion,
 };
 
 /// A queue pair somewhere.
@@ -91,6 +92,7 @@ pub struct SendRequest {
 impl SendRequest {
     /// An empty datagram of version 1.
     #[must_use]
+    #[inline]
     pub fn new(wr_id: u64, to: AddressHandle) -> Self {
         Self {
             wr_id,
@@ -106,6 +108,7 @@ impl SendRequest {
 
     /// All bytes of a buffer, read by the card where they are.
     #[must_use]
+    #[inline]
     pub fn buffer(mut self, buffer: Buffer) -> Self {
         self.buffer = Some(buffer);
         self
@@ -113,6 +116,7 @@ impl SendRequest {
 
     /// Window identity; its epoch must be the receiver's (XUD-6).
     #[must_use]
+    #[inline]
     pub fn window(mut self, window: Window) -> Self {
         self.window = window;
         self
@@ -120,6 +124,7 @@ impl SendRequest {
 
     /// Version and flags of the XUDETH.
     #[must_use]
+    #[inline]
     pub fn header(mut self, version: u8, flags: u8) -> Self {
         (self.version, self.flags) = (version & 15, flags & 15);
         self
@@ -129,6 +134,7 @@ impl SendRequest {
     ///
     /// # Errors
     /// More than 16.
+    #[inline]
     pub fn head(mut self, bytes: &[u8]) -> Result<Self, Error> {
         let Some(place) = self.head.get_mut(..bytes.len()) else {
             return Err(Error::Range {
@@ -215,7 +221,7 @@ impl QueuePairBuilder {
         let number = rings.number();
         let queue = Arc::new(Queue {
             number,
-            rings: Mutex::new(rings),
+            rings: Lock::new(rings),
         });
         self.queue.add(&queue);
         Ok(QueuePair {
@@ -226,15 +232,33 @@ impl QueuePairBuilder {
     }
 }
 
+/// Rings whose requests keep their buffers.
+pub(crate) type QueueRings = Rings<Option<Buffer>>;
+
 /// What a completion queue knows of a queue pair.
 pub(crate) struct Queue {
     pub number: u32,
-    rings: Mutex<Rings>,
+    rings: Lock<QueueRings>,
 }
 
 impl Queue {
-    pub fn rings(&self) -> MutexGuard<'_, Rings> {
-        self.rings.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn rings(&self) -> Held<'_, QueueRings> {
+        self.rings.lock()
+    }
+
+    /// Moves up to `most` completions to the end of `into`; how many.
+    pub fn take(&self, into: &mut Vec<WorkCompletion>, most: usize) -> Result<usize, Error> {
+        let mut rings = self.rings();
+        let mut found = 0;
+        while found < most
+            && let Some(ended) = rings.next()?
+        {
+            let buffer = rings.kept(&ended);
+            into.push(WorkCompletion::new(self.number, &ended, buffer));
+            found += 1;
+        }
+        rings.give_back()?;
+        Ok(found)
     }
 }
 
@@ -335,10 +359,11 @@ impl Drop for QueuePair {
 
 /// Requests that are posted together. It holds the queue pair: polling in the same thread would wait for ever.
 pub struct Batch<'a> {
-    rings: MutexGuard<'a, Rings>,
+    rings: Held<'a, QueueRings>,
     domain: &'a ProtectionDomain,
 }
 
+#[cold]
 fn reject(error: PostError, buffer: Option<Buffer>) -> Rejected {
     Rejected { error, buffer }
 }
@@ -350,15 +375,15 @@ impl Batch<'_> {
     /// As there.
     pub fn send(&mut self, request: SendRequest) -> Result<(), Rejected> {
         let buffer = request.buffer;
-        let of_buffer = buffer.as_ref().map_or((0, 0, 0), |buffer| {
-            (buffer.iova(), buffer.key(), buffer.len() as u32)
-        });
-        if let Some(foreign) = buffer.as_ref().map(|b| !b.is_in(self.domain))
-            && foreign
-        {
+        if buffer.as_ref().is_some_and(|b| !b.is_in(self.domain)) {
             return Err(reject(PostError::Domain, buffer));
         }
-        let (address, lkey, length) = of_buffer;
+        if let Err(error) = self.rings.takes_send() {
+            return Err(reject(error, buffer));
+        }
+        let (address, lkey, length) = buffer.as_ref().map_or((0, 0, 0), |buffer| {
+            (buffer.iova(), buffer.key(), buffer.len() as u32)
+        });
         let work = WorkRequest {
             opcode: OPCODE_SEND,
             head_len: request.head_len,
@@ -371,8 +396,8 @@ impl Batch<'_> {
             window: request.window,
             head: request.head,
         };
-        let put = self.rings.put_send(&work, buffer);
-        put.map_err(|(error, buffer)| reject(error, buffer))
+        self.rings.put_send(&work, buffer);
+        Ok(())
     }
 
     /// As [`QueuePair::post_recv`].
@@ -386,14 +411,17 @@ impl Batch<'_> {
         if !buffer.writable() {
             return Err(reject(PostError::ReadOnly, Some(buffer)));
         }
+        if let Err(error) = self.rings.takes_receive() {
+            return Err(reject(error, Some(buffer)));
+        }
         let request = ReceiveRequest {
             wr_id,
             address: buffer.iova(),
             lkey: buffer.key(),
             length: buffer.len() as u32,
         };
-        let put = self.rings.put_receive(&request, Some(buffer));
-        put.map_err(|(error, buffer)| reject(error, buffer))
+        self.rings.put_receive(&request, Some(buffer));
+        Ok(())
     }
 
     /// Tells the card now.

@@ -15,7 +15,7 @@ use tributary_protocol::registers::Register;
 use tributary_protocol::xud::Outcome;
 
 use crate::memory::Dma;
-use crate::{Buffer, Context, DeviceError, Error, PostError, QueuePairState};
+use crate::{Context, DeviceError, Error, PostError, QueuePairState};
 
 /// What a queue pair is made with.
 #[derive(Clone, Copy, Debug)]
@@ -28,22 +28,23 @@ pub(crate) struct Shape {
     pub vector: u32,
 }
 
-/// A request that has not ended.
-#[derive(Debug)]
-struct Request {
+/// A place for a request that has not ended.
+#[derive(Debug, Default)]
+struct Request<K> {
     wr_id: u64,
-    of: Of,
+    /// What it is; nothing while the place is free.
+    of: Option<Of>,
     /// Its number in its ring.
     number: u64,
-    /// The card's until the request ends.
-    buffer: Option<Buffer>,
+    kept: K,
 }
 
-/// A request that has ended.
+/// A request that has ended, or the queue pair has ([`Outcome::LocalQueue`]).
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub wr_id: u64,
-    pub buffer: Option<Buffer>,
+    /// Where it was: [`Rings::kept`].
+    place: usize,
     pub completion: Completion,
 }
 
@@ -53,6 +54,8 @@ struct Producer {
     /// Offset in the memory.
     at: usize,
     log: u8,
+    /// Its entries less one.
+    mask: u64,
     /// Entries ever posted.
     posted: u64,
     /// Entries that the card has surely read: it reads in order, so all up to the newest that has ended.
@@ -66,9 +69,11 @@ struct Producer {
 
 impl Producer {
     fn new(at: usize, most: u16) -> Self {
+        let log = most.next_power_of_two().trailing_zeros() as u8;
         Self {
             at,
-            log: most.next_power_of_two().trailing_zeros() as u8,
+            log,
+            mask: (1 << log) - 1,
             posted: 0,
             read: 0,
             rung: 0,
@@ -78,12 +83,12 @@ impl Producer {
     }
 
     fn full(&self) -> bool {
-        self.live >= self.most || self.posted - self.read >= 1 << self.log
+        self.live >= self.most || self.posted - self.read > self.mask
     }
 
     /// Offset of the next entry.
     fn next(&self, bytes: usize) -> usize {
-        self.at + (self.posted as usize & ((1 << self.log) - 1)) * bytes
+        self.at + (self.posted & self.mask) as usize * bytes
     }
 
     /// The next entry was written.
@@ -104,8 +109,11 @@ impl Producer {
     }
 }
 
-/// The rings of one queue pair.
-pub(crate) struct Rings {
+/// A completion in its ring, word by word.
+type Entry = [AtomicU64; COMPLETION_LEN / 8];
+
+/// The rings of one queue pair. `K` is kept with each request until it ends: the buffer, where that is given away.
+pub(crate) struct Rings<K: Default> {
     context: Context,
     number: u32,
     /// Epoch that the card gave the queue pair.
@@ -116,16 +124,19 @@ pub(crate) struct Rings {
     receive: Producer,
     complete_at: usize,
     complete_log: u8,
+    /// Its entries less one.
+    complete_mask: usize,
     /// Completions ever taken, modulo 2^16.
     taken: u16,
     /// Of these, those whose slots were given back.
     given: u16,
-    requests: Vec<Option<Request>>,
+    requests: Vec<Request<K>>,
+    /// Free places in it.
     free: Vec<u32>,
     gone: bool,
 }
 
-impl Rings {
+impl<K: Default> Rings<K> {
     /// Makes a queue pair.
     pub fn new(context: &Context, domain: u16, shape: &Shape) -> Result<Self, Error> {
         let ring_max = 1u64 << (RING_LOG_MAX - 2);
@@ -190,9 +201,10 @@ impl Rings {
             receive,
             complete_at,
             complete_log,
+            complete_mask: (1 << complete_log) - 1,
             taken: 0,
             given: 0,
-            requests: (0..slots).map(|_| None).collect(),
+            requests: (0..slots).map(|_| Request::default()).collect(),
             free: (0..slots).rev().collect(),
             gone: false,
         })
@@ -216,65 +228,50 @@ impl Rings {
         Ok(self.epoch)
     }
 
-    /// Puts a work request into the ring; the card does not know yet.
-    pub fn put_send(
-        &mut self,
-        work: &WorkRequest,
-        buffer: Option<Buffer>,
-    ) -> Result<(), (PostError, Option<Buffer>)> {
+    /// Whether a work request can be put into the ring.
+    #[inline]
+    pub fn takes_send(&self) -> Result<(), PostError> {
         if self.state != QueuePairState::ReadyToSend {
-            return Err((PostError::State(self.state), buffer));
+            return Err(PostError::State(self.state));
         }
         if self.send.full() {
-            return Err((PostError::Full("send"), buffer));
+            return Err(PostError::Full("send"));
         }
-        let number = self.send.posted;
-        let entered = self.enter(Request {
-            wr_id: work.wr_id,
-            of: Of::Send,
-            number,
-            buffer,
-        });
-        let place = entered.map_err(|buffer| (PostError::Full("send"), buffer))?;
-        let entry = WorkRequest {
-            wr_id: place,
-            ..*work
-        };
-        self.put(self.send.next(WORK_LEN), &entry.encode());
-        self.send.advance();
         Ok(())
     }
 
-    /// Puts a receive request into the ring; the card does not know yet.
-    pub fn put_receive(
-        &mut self,
-        request: &ReceiveRequest,
-        buffer: Option<Buffer>,
-    ) -> Result<(), (PostError, Option<Buffer>)> {
+    /// Whether a receive request can be put into the ring.
+    #[inline]
+    pub fn takes_receive(&self) -> Result<(), PostError> {
         if matches!(self.state, QueuePairState::Reset | QueuePairState::Error) {
-            return Err((PostError::State(self.state), buffer));
+            return Err(PostError::State(self.state));
         }
         if self.receive.full() {
-            return Err((PostError::Full("receive"), buffer));
+            return Err(PostError::Full("receive"));
         }
-        let number = self.receive.posted;
-        let entered = self.enter(Request {
-            wr_id: request.wr_id,
-            of: Of::Receive,
-            number,
-            buffer,
-        });
-        let place = entered.map_err(|buffer| (PostError::Full("receive"), buffer))?;
-        let entry = ReceiveRequest {
-            wr_id: place,
-            ..*request
-        };
+        Ok(())
+    }
+
+    /// Puts a work request into the ring, which takes it ([`Self::takes_send`]); the card does not know yet.
+    #[inline]
+    pub fn put_send(&mut self, work: &WorkRequest, kept: K) {
+        let wr_id = self.enter(work.wr_id, Of::Send, self.send.posted, kept);
+        let entry = WorkRequest { wr_id, ..*work };
+        self.put(self.send.next(WORK_LEN), &entry.encode());
+        self.send.advance();
+    }
+
+    /// Puts a receive request into the ring, which takes it ([`Self::takes_receive`]); the card does not know yet.
+    #[inline]
+    pub fn put_receive(&mut self, request: &ReceiveRequest, kept: K) {
+        let wr_id = self.enter(request.wr_id, Of::Receive, self.receive.posted, kept);
+        let entry = ReceiveRequest { wr_id, ..*request };
         self.put(self.receive.next(RECEIVE_LEN), &entry.encode());
         self.receive.advance();
-        Ok(())
     }
 
     /// Tells the card what was put into the rings.
+    #[inline]
     pub fn ring(&mut self) -> Result<(), DeviceError> {
         if let Some(index) = self.send.ring() {
             self.doorbell(&DOORBELL_SEND, index)?;
@@ -286,56 +283,66 @@ impl Rings {
     }
 
     /// Whether the card has written a completion that was not taken.
+    #[inline]
     pub fn has_next(&self) -> bool {
+        self.is_written(self.entry())
+    }
+
+    #[inline]
+    fn is_written(&self, entry: &Entry) -> bool {
         // Acquire: the rest of the entry is there when its phase is.
-        let phase = self.word(COMPLETION_LEN / 8 - 1, Ordering::Acquire) & 1 == 1;
-        phase == Completion::phase(self.taken, self.complete_log)
+        let last = entry[COMPLETION_LEN / 8 - 1].load(Ordering::Acquire);
+        u64::from_le(last) & 1 == u64::from(Completion::phase(self.taken, self.complete_log))
     }
 
     /// Takes the next completion.
+    #[inline]
     pub fn next(&mut self) -> Result<Option<Ended>, Error> {
-        if !self.has_next() {
+        let entry = self.entry();
+        if !self.is_written(entry) {
             return Ok(None);
         }
-        let entry = self.read_entry();
-        let completion = Completion::from_words(&entry).map_err(|error| self.corrupt(&error))?;
+        let words = std::array::from_fn(|at| u64::from_le(entry[at].load(Ordering::Relaxed)));
+        let completion = Completion::from_words(&words).map_err(|error| self.corrupt(&error))?;
         if completion.number != self.taken {
-            let what = format!("completion {} at {}", completion.number, self.taken);
-            return Err(self.corrupt(&what));
+            let (number, at) = (completion.number, self.taken);
+            return Err(self.corrupt(&format_args!("completion {number} at {at}")));
         }
         self.taken = self.taken.wrapping_add(1);
+        let (mut wr_id, mut place) = (0, usize::MAX);
         if completion.status == Outcome::LocalQueue {
             self.state = QueuePairState::Error;
-            let (wr_id, buffer) = (0, None);
-            return Ok(Some(Ended {
-                wr_id,
-                buffer,
-                completion,
-            }));
+        } else {
+            place = completion.wr_id as usize;
+            let request = self.requests.get_mut(place);
+            let Some(request) = request.filter(|request| request.of == Some(completion.of)) else {
+                let what = format!("completion of request {place}, which is not under way");
+                return Err(self.corrupt(&what));
+            };
+            request.of = None;
+            wr_id = request.wr_id;
+            match completion.of {
+                Of::Send => self.send.ended(request.number),
+                Of::Receive => self.receive.ended(request.number),
+            }
+            self.free.push(place as u32);
         }
-        let place = completion.wr_id as usize;
-        let request = self
-            .requests
-            .get_mut(place)
-            .and_then(|slot| slot.take_if(|request| request.of == completion.of));
-        let Some(request) = request else {
-            let what = format!("completion of request {place}, which is not under way");
-            return Err(self.corrupt(&what));
-        };
-        self.free.push(place as u32);
-        match completion.of {
-            Of::Send => self.send.ended(request.number),
-            Of::Receive => self.receive.ended(request.number),
-        }
-        let Request { wr_id, buffer, .. } = request;
         Ok(Some(Ended {
             wr_id,
-            buffer,
+            place,
             completion,
         }))
     }
 
+    /// What was kept with a request that has ended just now.
+    #[inline]
+    pub fn kept(&mut self, ended: &Ended) -> K {
+        let request = self.requests.get_mut(ended.place);
+        request.map_or_else(K::default, |request| std::mem::take(&mut request.kept))
+    }
+
     /// Gives the slots of completions back that were taken, once that is worth a doorbell.
+    #[inline]
     pub fn give_back(&mut self) -> Result<(), DeviceError> {
         let slots = self.taken.wrapping_sub(self.given);
         if slots > 0 && u32::from(slots) * 4 >= 1 << self.complete_log {
@@ -352,7 +359,7 @@ impl Rings {
 
     /// Ends the queue pair: what had ended, then FLUSHED for the rest. If the card does not answer, it may still use rings and
     /// buffers: these are never given back.
-    pub fn destroy(&mut self) -> Vec<Ended> {
+    pub fn destroy(&mut self) -> Vec<(Ended, K)> {
         if std::mem::replace(&mut self.gone, true) {
             return Vec::new();
         }
@@ -362,21 +369,24 @@ impl Rings {
             .is_ok();
         let mut all = Vec::new();
         while let Ok(Some(ended)) = self.next() {
-            all.push(ended);
+            let kept = self.kept(&ended);
+            all.push((ended, kept));
         }
         self.state = QueuePairState::Reset;
-        for request in self.requests.iter_mut().filter_map(Option::take) {
-            let buffer = if done {
-                request.buffer
-            } else {
-                std::mem::forget(request.buffer);
-                None
+        for place in 0..self.requests.len() {
+            let Some(of) = self.requests[place].of.take() else {
+                continue;
             };
-            all.push(Ended {
-                wr_id: request.wr_id,
-                buffer,
-                completion: flushed(request.of),
-            });
+            let ended = Ended {
+                wr_id: self.requests[place].wr_id,
+                place,
+                completion: flushed(of),
+            };
+            let mut kept = self.kept(&ended);
+            if !done {
+                std::mem::forget(std::mem::take(&mut kept));
+            }
+            all.push((ended, kept));
         }
         if done {
             self.context.0.queue_pairs.give(self.number);
@@ -386,13 +396,16 @@ impl Rings {
         all
     }
 
-    /// Keeps a request until it ends; its place, or its buffer if there is none.
-    fn enter(&mut self, request: Request) -> Result<u64, Option<Buffer>> {
-        let Some(place) = self.free.pop() else {
-            return Err(request.buffer);
-        };
-        self.requests[place as usize] = Some(request);
-        Ok(place.into())
+    /// Keeps a request until it ends; its place. There are as many as both rings take.
+    #[inline]
+    fn enter(&mut self, wr_id: u64, of: Of, number: u64, kept: K) -> u64 {
+        let place = self.free.pop().unwrap_or_default();
+        if let Some(request) = self.requests.get_mut(place as usize) {
+            (request.wr_id, request.of, request.number) = (wr_id, Some(of), number);
+            // Whoever is told of an end takes what was kept: there is nothing to drop.
+            std::mem::forget(std::mem::replace(&mut request.kept, kept));
+        }
+        place.into()
     }
 
     /// Whether the card has let go of all memory, after [`Self::destroy`].
@@ -400,28 +413,25 @@ impl Rings {
         !self.memory.lost
     }
 
+    #[inline]
     fn put<const N: usize>(&mut self, at: usize, entry: &[u8; N]) {
         // SAFETY: the entry lies in its ring, and the card has read what stood there before (`Producer::full`).
         unsafe { entry.as_ptr().copy_to_nonoverlapping(self.pointer(at), N) }
     }
 
-    /// Offset of the completion that comes next.
-    fn entry(&self) -> usize {
-        let place = usize::from(self.taken) & ((1 << self.complete_log) - 1);
-        self.complete_at + place * COMPLETION_LEN
+    /// The completion that comes next. The card writes words as a whole.
+    #[inline]
+    fn entry(&self) -> &Entry {
+        let place = usize::from(self.taken) & self.complete_mask;
+        // SAFETY: an aligned entry of the completion ring, which lives as long as `self`; software only reads it.
+        unsafe {
+            &*self
+                .pointer(self.complete_at + place * COMPLETION_LEN)
+                .cast()
+        }
     }
 
-    /// A word of the completion that comes next. The card writes words as a whole.
-    fn word(&self, word: usize, ordering: Ordering) -> u64 {
-        // SAFETY: an aligned word of the completion ring, of which nobody has a reference.
-        let place = unsafe { AtomicU64::from_ptr(self.pointer(self.entry() + 8 * word).cast()) };
-        u64::from_le(place.load(ordering))
-    }
-
-    fn read_entry(&self) -> [u64; COMPLETION_LEN / 8] {
-        std::array::from_fn(|word| self.word(word, Ordering::Relaxed))
-    }
-
+    #[inline]
     fn pointer(&self, at: usize) -> *mut u8 {
         // SAFETY: all offsets lie in the memory, which was allocated for all three rings.
         unsafe { self.memory.memory.pointer.as_ptr().add(at) }
@@ -432,6 +442,7 @@ impl Rings {
         self.context.device().write32(offset, index.into())
     }
 
+    #[cold]
     fn corrupt(&mut self, what: &dyn std::fmt::Display) -> Error {
         self.state = QueuePairState::Error;
         Error::Corrupt {
@@ -441,7 +452,7 @@ impl Rings {
     }
 }
 
-impl Drop for Rings {
+impl<K: Default> Drop for Rings<K> {
     fn drop(&mut self) {
         self.destroy();
     }

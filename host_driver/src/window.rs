@@ -3,7 +3,7 @@
 use tributary_protocol::card::command::Command;
 use tributary_protocol::xud::onesided::ATOMIC_LEN;
 
-use crate::ring::Rings;
+use crate::queue::QueueRings;
 use crate::{AddressHandle, Context, Error};
 
 /// What the one that a window is for has to know. It travels however the program likes, for example in a reliable message.
@@ -78,7 +78,7 @@ impl OpenWindow {
     /// through an earlier one are refused; after 2^15 of them the first ones are refused, too.
     pub(crate) fn new(
         context: &Context,
-        rings: &mut Rings,
+        rings: &mut QueueRings,
         peer: AddressHandle,
     ) -> Result<Self, Error> {
         let (number, _) = context.0.windows.take()?;

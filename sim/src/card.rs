@@ -23,7 +23,7 @@
 //!         break payload;
 //!     }
 //! };
-//! assert_eq!(payload, b"hello");
+//! assert_eq!(*payload, *b"hello");
 //! ```
 
 #[doc = include_str!("../../docs/driver.md")]

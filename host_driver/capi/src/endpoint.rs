@@ -233,7 +233,7 @@ fn to_c(event: EndpointEvent) -> Event {
             let length = payload.len();
             Event {
                 id: 0,
-                payload: Box::into_raw(payload.into_boxed_slice()).cast(),
+                payload: Box::into_raw(payload.into_owned().into_boxed_slice()).cast(),
                 length,
                 peer: from.into(),
                 kind: DELIVERED,

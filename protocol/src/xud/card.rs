@@ -78,7 +78,7 @@ pub struct ReceiveRequest {
 
 /// Entry of a completion queue.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Completion {
+pub enum Completion<P = Vec<u8>> {
     /// A request to send has ended.
     Sent {
         /// Its name.
@@ -99,7 +99,7 @@ pub enum Completion {
         /// Window identity.
         window: Window,
         /// Bytes written to the receive request's memory.
-        payload: Vec<u8>,
+        payload: P,
     },
     /// A message has used up a receive request that names no memory of the queue pair; its sender was told so.
     Refused {
@@ -273,7 +273,7 @@ impl Card {
             qps: BTreeMap::new(),
             epochs: BTreeMap::new(),
             table: Table::new(config.table),
-            wheel: Wheel::new(TICK_NS, usize::from(config.wheel)),
+            wheel: Wheel::new(TICK_NS.ilog2(), usize::from(config.wheel)),
             answers: VecDeque::new(),
             landing: VecDeque::new(),
             windows: BTreeMap::new(),

@@ -14,35 +14,36 @@ mod outgoing;
 mod peers;
 mod port;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::card::{Card, Completion, PostError, ReceiveRequest};
+use super::card::{Card, Completion, PostError};
 use super::codes::{Drop, Drops, Outcome};
 use super::config::{ConfigError, LayerConfig};
 use super::control::Control;
 use super::wheel::Wheel;
 use super::wire::Window;
 use super::{MAX_MESSAGE, Peer};
-use connection::{Connection, Queues, Slab};
-use peers::PeerHash;
-pub use port::{Datagrams, Post};
+use crate::card::descriptor::HEAD_MAX;
+use connection::{Queues, Slab};
+use peers::Connections;
+pub use port::{Clock, Datagrams, Post};
 
 /// Name of control messages in the card; pieces have their place.
 const CONTROL_ID: u64 = u64::MAX;
 
 /// What the layer tells its user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Event<B = Arc<[u8]>> {
+pub enum Event<B = Arc<[u8]>, P = Vec<u8>> {
     /// A message has arrived.
     Delivered {
         /// Where from.
         from: Peer,
         /// All of it.
-        payload: Vec<u8>,
+        payload: P,
     },
     /// A message has ended; its buffer is the user's again (XUD-9).
     Completed {
@@ -107,11 +108,19 @@ pub struct LayerStats {
     pub drops: Drops,
 }
 
+/// An event to be; a message that has ended keeps its place until its event is taken.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum News<P> {
+    Delivered(Peer, P),
+    Ended(u32),
+}
+
 /// A message of the user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Message<B> {
     id: u64,
-    to: Peer,
+    /// Place of its connection.
+    to: u32,
     /// Number in its connection.
     number: u32,
     buffer: B,
@@ -130,7 +139,9 @@ struct Message<B> {
 /// A piece of a message that occupies a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Piece {
-    to: Peer,
+    /// Place of its connection.
+    to: u32,
+    /// Place of its message.
     message: u32,
     window: u16,
     index: u32,
@@ -147,17 +158,17 @@ struct Piece {
 enum Timer {
     /// Send this piece again.
     Piece(u32),
-    /// Repeat OPEN, or give up: the sender's epoch and the number of attempts.
-    Open(Peer, u16, u8),
+    /// Repeat OPEN to this connection, or give up: the sender's epoch and the number of attempts.
+    Open(u32, u16, u8),
 }
 
-/// The reliable layer of one queue pair. `B` is the memory that messages are sent from.
+/// The reliable layer of one queue pair. `B` is the memory that messages are sent from, `P` what arrives.
 #[derive(Clone, Debug)]
-pub struct Layer<B = Arc<[u8]>> {
+pub struct Layer<B = Arc<[u8]>, P = Vec<u8>> {
     config: LayerConfig,
     mtu: usize,
     incarnation: u16,
-    connections: HashMap<Peer, Connection, PeerHash>,
+    connections: Connections,
     /// Empty queues for connections that have something to send again.
     queues: Queues,
     messages: Slab<Message<B>>,
@@ -166,8 +177,11 @@ pub struct Layer<B = Arc<[u8]>> {
     /// Control messages that wait for a place in the card.
     control: VecDeque<(Peer, Control)>,
     /// Connections that could post if the card had a place.
-    waiting: VecDeque<Peer>,
-    events: VecDeque<Event<B>>,
+    waiting: VecDeque<u32>,
+    /// What the user was not yet told.
+    news: VecDeque<News<P>>,
+    /// Messages that have ended and of which the user was not yet told.
+    over: usize,
     /// Requests in the card.
     in_card: u32,
     next_id: u64,
@@ -175,16 +189,14 @@ pub struct Layer<B = Arc<[u8]>> {
 }
 
 /// State that decides what can still happen: counters and clocks are left out.
-impl<B: Hash> Hash for Layer<B> {
+impl<B: Hash, P: Hash> Hash for Layer<B, P> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let mut connections: Vec<_> = self.connections.iter().collect();
-        connections.sort_unstable_by_key(|(peer, _)| **peer);
-        connections.hash(state);
+        self.connections.hash(state);
         self.messages.hash(state);
         self.pieces.hash(state);
         self.control.hash(state);
         self.waiting.hash(state);
-        self.events.hash(state);
+        self.news.hash(state);
         (self.in_card, self.incarnation).hash(state);
     }
 }
@@ -207,33 +219,33 @@ impl Layer {
     }
 }
 
-impl<B: AsRef<[u8]>> Layer<B> {
+impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
     /// A layer over a queue pair that was made for it, as [`LayerConfig::shape`] says. Its receive requests are posted here.
     ///
     /// # Errors
     /// A parameter out of range, or a queue pair that takes no receive requests.
     pub fn over(
         config: LayerConfig,
-        card: &mut impl Datagrams<Buffer = B>,
+        card: &mut impl Datagrams<Buffer = B, Payload = P>,
     ) -> Result<Self, LayerError> {
         config.check()?;
         let mtu = card.mtu();
-        for id in 0..u64::from(config.receives) {
-            let length = mtu.into();
-            card.post_receive(config.qpn, ReceiveRequest { id, length })?;
+        for _ in 0..config.receives {
+            card.post_receive(config.qpn)?;
         }
         Ok(Self {
             config,
             mtu: mtu.into(),
             incarnation: card.epoch(config.qpn).unwrap_or(0),
-            connections: HashMap::with_hasher(PeerHash::new()),
+            connections: Connections::new(),
             queues: Queues::default(),
             messages: Slab::default(),
             pieces: Slab::default(),
-            timers: Wheel::new(2_048, 512),
+            timers: Wheel::new(11, 512),
             control: VecDeque::new(),
             waiting: VecDeque::new(),
-            events: VecDeque::new(),
+            news: VecDeque::new(),
+            over: 0,
             in_card: 0,
             next_id: 0,
             stats: LayerStats::default(),
@@ -255,7 +267,7 @@ impl<B: AsRef<[u8]>> Layer<B> {
     /// Messages that have not ended.
     #[must_use]
     pub fn pending(&self) -> usize {
-        self.messages.len()
+        self.messages.len() - self.over
     }
 
     /// Connections it knows, in either direction.
@@ -267,20 +279,39 @@ impl<B: AsRef<[u8]>> Layer<B> {
     /// Bytes of memory that its connections occupy: the hash table, and what each connection has allocated.
     #[must_use]
     pub fn connection_bytes(&self) -> usize {
-        // The table of the standard library: an entry and a byte for each bucket, 8/7 of its capacity.
-        let entry = size_of::<(Peer, Connection)>() + 1;
-        let table = self.connections.capacity() * 8 / 7 * entry;
-        table
-            + self
-                .connections
-                .values()
-                .map(Connection::bytes)
-                .sum::<usize>()
+        self.connections.bytes()
     }
 
     /// The oldest event that was not yet taken.
-    pub fn take_event(&mut self) -> Option<Event<B>> {
-        self.events.pop_front()
+    #[inline]
+    pub fn take_event(&mut self) -> Option<Event<B, P>> {
+        match self.news.pop_front()? {
+            News::Delivered(from, payload) => Some(Event::Delivered { from, payload }),
+            News::Ended(place) => {
+                self.over -= 1;
+                let message = self.messages.remove(place)?;
+                Some(Event::Completed {
+                    id: message.id,
+                    to: self.connections[message.to].peer,
+                    outcome: message.failed.unwrap_or(Outcome::Ok),
+                    buffer: message.buffer,
+                })
+            }
+        }
+    }
+
+    /// Whether there is an event that was not yet taken.
+    #[must_use]
+    #[inline]
+    pub fn has_event(&self) -> bool {
+        !self.news.is_empty()
+    }
+
+    /// Whether [`Self::run`] has something to do even if the card has completed nothing.
+    #[must_use]
+    #[inline]
+    pub fn has_work(&self) -> bool {
+        !(self.waiting.is_empty() && self.control.is_empty() && self.timers.is_empty())
     }
 
     /// Sends a message of up to 64 KiB; the name that its completion will carry. The buffer is shared until then (XUD-9).
@@ -310,53 +341,63 @@ impl<B: AsRef<[u8]>> Layer<B> {
     }
 
     /// Does what can be done now: takes the card's completions, serves timers, posts what waits.
-    pub fn run(&mut self, card: &mut impl Datagrams<Buffer = B>, now: u64) {
-        card.tick(now);
+    pub fn run(&mut self, card: &mut impl Datagrams<Buffer = B, Payload = P>, clock: impl Clock) {
+        card.tick(clock);
         while let Some(completion) = card.poll(self.config.qpn) {
             match completion {
-                Completion::Sent { id, outcome } => self.sent(card, id, outcome, now),
+                Completion::Sent { id, outcome } => self.sent(card, id, outcome, clock),
                 Completion::Received {
-                    id,
                     from,
                     version,
                     flags,
                     window,
                     payload,
+                    ..
                 } => {
-                    self.receive_again(card, id);
+                    self.receive_again(card);
                     if version == 0 {
                         self.stats.drops.count(Drop::OldEpoch);
+                        card.release(payload);
                     } else {
                         self.received(card, from, flags, window, payload);
                     }
                 }
-                Completion::Refused { id, .. } => self.receive_again(card, id),
+                Completion::Refused { .. } => self.receive_again(card),
             }
         }
+        if !self.timers.is_empty() {
+            self.serve_timers(card, clock);
+        }
+        self.post_waiting(card, clock);
+    }
+
+    fn serve_timers(
+        &mut self,
+        card: &mut impl Datagrams<Buffer = B, Payload = P>,
+        clock: impl Clock,
+    ) {
         let mut due = Vec::new();
-        self.timers.advance(now, |timer| due.push(timer));
+        self.timers.advance(clock.now(), |timer| due.push(timer));
         for timer in due {
             match timer {
-                Timer::Piece(place) => self.repeat(card, place, now),
-                Timer::Open(peer, epoch, attempts) => {
-                    self.open_again(card, peer, epoch, attempts, now);
+                Timer::Piece(place) => self.repeat(card, place, clock),
+                Timer::Open(to, epoch, attempts) => {
+                    self.open_again(card, to, epoch, attempts, clock);
                 }
             }
         }
-        self.post_waiting(card, now);
     }
 
     /// The queue pair is gone: every message that has not ended ends FLUSHED.
-    pub fn flush(mut self) -> Vec<Event<B>> {
-        for message in self.messages.drain() {
-            self.events.push_back(Event::Completed {
-                id: message.id,
-                to: message.to,
-                outcome: Outcome::Flushed,
-                buffer: message.buffer,
-            });
-        }
-        self.events.into()
+    pub fn flush(mut self) -> Vec<Event<B, P>> {
+        let mut events: Vec<_> = std::iter::from_fn(|| self.take_event()).collect();
+        events.extend(self.messages.drain().map(|message| Event::Completed {
+            id: message.id,
+            to: self.connections[message.to].peer,
+            outcome: Outcome::Flushed,
+            buffer: message.buffer,
+        }));
+        events
     }
 
     /// Whether the card has a place for one more request.
@@ -370,15 +411,19 @@ impl<B: AsRef<[u8]>> Layer<B> {
         self.in_card += u32::from(posted.is_ok());
     }
 
-    fn receive_again(&mut self, card: &mut impl Datagrams<Buffer = B>, id: u64) {
-        let length = self.mtu as u32;
-        let posted = card.post_receive(self.config.qpn, ReceiveRequest { id, length });
+    fn receive_again(&mut self, card: &mut impl Datagrams<Buffer = B, Payload = P>) {
+        let posted = card.post_receive(self.config.qpn);
         // The queue has just lost one, so there is room.
         debug_assert_eq!(posted, Ok(()));
     }
 
     /// A request that only speaks to the peer's layer.
-    fn say(&mut self, card: &mut impl Datagrams<Buffer = B>, to: Peer, control: Control) {
+    fn say(
+        &mut self,
+        card: &mut impl Datagrams<Buffer = B, Payload = P>,
+        to: Peer,
+        control: Control,
+    ) {
         if !self.has_place() {
             self.control.push_back((to, control));
             return;
@@ -388,12 +433,16 @@ impl<B: AsRef<[u8]>> Layer<B> {
             Control::OpenAck { epoch, .. } => (*epoch, 1),
             Control::Refuse(window) => (window.epoch, 2),
         };
+        let message = control.encode();
+        let mut head = [0; HEAD_MAX];
+        head[..message.len()].copy_from_slice(&message);
         let post = Post {
             id: CONTROL_ID,
             to,
             flags: super::wire::CONTROL,
             window: Window { id: 0, epoch, msn },
-            head: &control.encode(),
+            head,
+            head_len: message.len() as u8,
             payload: None,
         };
         let posted = card.post_send(self.config.qpn, post);

@@ -3,7 +3,8 @@
 /// Times in nanoseconds; a deadline farther away than one turn stays in its bucket for further turns.
 #[derive(Clone, Debug)]
 pub(super) struct Wheel<T> {
-    width: u64,
+    /// Width of a bucket: 2^so many ns.
+    log: u32,
     buckets: Vec<Vec<(u64, T)>>,
     /// Number of the bucket that is looked at next, counted over all turns.
     hand: u64,
@@ -11,37 +12,49 @@ pub(super) struct Wheel<T> {
 }
 
 impl<T> Wheel<T> {
-    /// `buckets` of `width` ns each.
-    pub fn new(width: u64, buckets: usize) -> Self {
+    /// `buckets` of 2^`log` ns each.
+    pub fn new(log: u32, buckets: usize) -> Self {
         Self {
-            width: width.max(1),
+            log,
             buckets: (0..buckets.max(1)).map(|_| Vec::new()).collect(),
             hand: 0,
             len: 0,
         }
     }
 
-    /// Starts a timer. It goes off up to one width after its deadline.
-    pub fn start(&mut self, deadline: u64, item: T) {
+    /// Whether no timer runs.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Starts a timer. It goes off up to one width after its time.
+    pub fn start(&mut self, now: u64, after: u64, item: T) {
+        let deadline = now.saturating_add(after);
+        if self.len == 0 {
+            self.hand = self.hand.max(now >> self.log);
+        }
         // A deadline in the past belongs to the bucket that is looked at next.
-        let bucket = (deadline / self.width + 1).max(self.hand);
+        let bucket = ((deadline >> self.log) + 1).max(self.hand);
         let place = (bucket % self.buckets.len() as u64) as usize;
         self.buckets[place].push((deadline, item));
         self.len += 1;
     }
 
     /// Calls `fire` for every timer whose deadline is over. At most one turn of work.
-    pub fn advance(&mut self, now: u64, mut fire: impl FnMut(T)) {
-        let target = now / self.width;
-        if self.len == 0 {
-            self.hand = self.hand.max(target + 1);
-            return;
+    #[inline]
+    pub fn advance(&mut self, now: u64, fire: impl FnMut(T)) {
+        let target = now >> self.log;
+        if self.len > 0 && self.hand <= target {
+            self.turn(now, target, fire);
         }
+        self.hand = self.hand.max(target + 1);
+    }
+
+    /// Looks at all buckets up to `target`.
+    fn turn(&mut self, now: u64, target: u64, mut fire: impl FnMut(T)) {
         let turns = self.buckets.len() as u64;
-        let mut first = self.hand;
-        if target >= first + turns {
-            first = target + 1 - turns;
-        }
+        let first = self.hand.max((target + 1).saturating_sub(turns));
         for bucket in first..=target {
             let place = (bucket % turns) as usize;
             let mut kept = 0;
@@ -55,6 +68,5 @@ impl<T> Wheel<T> {
                 }
             }
         }
-        self.hand = self.hand.max(target + 1);
     }
 }

@@ -77,7 +77,9 @@ fn xud_09_a_buffer_is_sent_from_where_it_is_and_comes_back() {
     while delivered.is_none() || completed.is_none() {
         for (end, _) in &mut ends {
             match end.wait(Duration::from_micros(1)).unwrap() {
-                Some(EndpointEvent::Delivered { payload, .. }) => delivered = Some(payload),
+                Some(EndpointEvent::Delivered { payload, .. }) => {
+                    delivered = Some(payload.into_owned());
+                }
                 Some(EndpointEvent::Completed {
                     id, status, buffer, ..
                 }) => {
@@ -91,6 +93,69 @@ fn xud_09_a_buffer_is_sent_from_where_it_is_and_comes_back() {
     let (got, status, buffer) = completed.unwrap();
     assert_eq!((got, status), (id, WorkCompletionStatus::Ok));
     assert_eq!(buffer.unwrap().as_ptr(), place);
+}
+
+#[test]
+fn xud_10_what_a_program_is_reading_is_not_written_over() {
+    let (_, domains) = pair();
+    let config = EndpointConfig {
+        receives: 2,
+        ..endpoint()
+    };
+    let [mut a, mut b] = domains.map(|domain| ReliableEndpoint::new(&domain, config).unwrap());
+    for number in 0..20 {
+        a.send_copy(b.address(), &[number; 1_000]).unwrap();
+    }
+    let mut delivered = [false; 20];
+    for _ in 0..100_000 {
+        a.poll().unwrap();
+        let Some(EndpointEvent::Delivered { payload, .. }) = b.poll().unwrap() else {
+            continue;
+        };
+        let before = payload.to_vec();
+        // Others arrive meanwhile, in all places that the card has.
+        for _ in 0..100 {
+            a.poll().unwrap();
+        }
+        assert!(*payload == before && before == [before[0]; 1_000]);
+        assert!(!std::mem::replace(
+            &mut delivered[usize::from(before[0])],
+            true
+        ));
+        if delivered.iter().all(|delivered| *delivered) {
+            break;
+        }
+    }
+    assert_eq!(delivered, [true; 20]);
+}
+
+#[test]
+fn memory_of_small_copies_is_there_for_a_large_one() {
+    let (_, domains) = pair();
+    let config = EndpointConfig {
+        copy_bytes: 65_536,
+        ..endpoint()
+    };
+    let [mut a, mut b] = domains.map(|domain| ReliableEndpoint::new(&domain, config).unwrap());
+    let mut ended = 0;
+    for (count, bytes) in [(500, 100), (1, 65_536), (60, 1_000)] {
+        for _ in 0..count {
+            a.send_copy(b.address(), &vec![7; bytes]).unwrap();
+        }
+        let room = a.send_copy(b.address(), &[7; 10_000]);
+        assert!(matches!(room, Err(PostError::Full("copy"))), "{room:?}");
+        while a.pending() > 0 {
+            b.poll().unwrap();
+            if let Some(EndpointEvent::Completed { status, .. }) = a.poll().unwrap() {
+                assert_eq!(status, WorkCompletionStatus::Ok);
+                ended += 1;
+            }
+        }
+        while let Some(EndpointEvent::Completed { .. }) = a.poll().unwrap() {
+            ended += 1;
+        }
+    }
+    assert_eq!(ended, 561);
 }
 
 #[test]

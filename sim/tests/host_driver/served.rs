@@ -112,7 +112,7 @@ fn xud_10_messages_between_cards_of_another_process_arrive_once() {
             for end in &mut ends {
                 match end.wait(Duration::from_micros(100)).unwrap() {
                     Some(EndpointEvent::Delivered { payload, .. }) => {
-                        assert!(payload == [payload[0]; 1_500]);
+                        assert!(*payload == [payload[0]; 1_500]);
                         assert!(!std::mem::replace(&mut seen[usize::from(payload[0])], true));
                     }
                     Some(EndpointEvent::Completed { status, .. }) => {
@@ -150,7 +150,7 @@ fn a_killed_process_is_an_error_of_every_call_and_no_hang() {
             .unwrap(),
     );
     gone(
-        std::iter::repeat_with(|| end.poll())
+        std::iter::repeat_with(|| end.poll().map(drop))
             .find_map(Result::err)
             .unwrap(),
     );
@@ -190,7 +190,7 @@ fn a_server_that_ends_is_an_error_too_and_leaves_no_socket() {
     let mut end = endpoint(&context);
     assert!(end.poll().unwrap().is_none());
     drop(served);
-    let error = std::iter::repeat_with(|| end.poll())
+    let error = std::iter::repeat_with(|| end.poll().map(drop))
         .find_map(Result::err)
         .unwrap();
     assert_eq!(error.to_string(), "the card is gone");

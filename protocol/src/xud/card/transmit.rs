@@ -113,8 +113,8 @@ impl Card {
             wants,
             claimed: false,
         });
-        let deadline = now.saturating_add(self.timeout_unit << qp.shape.timeout);
-        self.wheel.start(deadline, timer);
+        let timeout = self.timeout_unit << qp.shape.timeout;
+        self.wheel.start(now, timeout, timer);
         self.stats.sent += 1;
         let send = Send {
             dest_qp: to.qpn,

@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::mem::size_of_val;
 
-/// A peer.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+use super::Peer;
+
+/// What is remembered of a peer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Connection {
+    pub peer: Peer,
     /// Messages to it.
     pub tx: Option<Box<Tx>>,
     /// Messages from it.
@@ -106,6 +109,7 @@ impl Order {
 
 impl Tx {
     /// A free window.
+    #[inline]
     pub fn free_window(&self) -> Option<u16> {
         let (word, bits) = self
             .busy
@@ -158,6 +162,11 @@ pub(super) struct Partial {
 }
 
 impl Connection {
+    pub fn new(peer: Peer) -> Self {
+        let (tx, rx) = (None, None);
+        Self { peer, tx, rx }
+    }
+
     /// Bytes allocated by it; of the user's data only what it holds back.
     pub fn bytes(&self) -> usize {
         let tx = self.tx.as_ref().map_or(0, |tx| {
@@ -209,6 +218,7 @@ impl<T> Slab<T> {
         self.items.len() - self.free.len()
     }
 
+    #[inline]
     pub fn insert(&mut self, item: T) -> u32 {
         if let Some(place) = self.free.pop() {
             self.items[place as usize] = Some(item);
@@ -227,10 +237,13 @@ impl<T> Slab<T> {
         self.items.get_mut(place as usize)?.as_mut()
     }
 
+    #[inline]
     pub fn remove(&mut self, place: u32) -> Option<T> {
-        let item = self.items.get_mut(place as usize)?.take()?;
-        self.free.push(place);
-        Some(item)
+        let item = self.items.get_mut(place as usize)?;
+        if item.is_some() {
+            self.free.push(place);
+        }
+        item.take()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {

@@ -11,17 +11,29 @@ use crate::xud::wire::{CONTROL, FRAGMENT, ORDERED};
 /// A message that made no sense to the windows: the sender is told (XUD-5).
 struct Impossible;
 
-impl<B: AsRef<[u8]>> Layer<B> {
+/// What a packet that fits its window brings.
+enum Arrived {
+    /// A message, as it is.
+    Alone,
+    /// The last piece of this one.
+    Whole(Vec<u8>),
+    /// Nothing to deliver at once.
+    Kept,
+}
+
+impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
     pub(super) fn received(
         &mut self,
-        card: &mut impl Datagrams<Buffer = B>,
+        card: &mut impl Datagrams<Buffer = B, Payload = P>,
         from: Peer,
         flags: u8,
         window: Window,
-        payload: Vec<u8>,
+        payload: P,
     ) {
         if flags & CONTROL != 0 {
-            return match Control::decode(&payload).filter(|_| flags == CONTROL) {
+            let control = Control::decode(card.bytes(&payload));
+            card.release(payload);
+            return match control.filter(|_| flags == CONTROL) {
                 Some(Control::Open(open)) => self.asked_to_open(card, from, open),
                 Some(Control::OpenAck {
                     fresh,
@@ -33,10 +45,16 @@ impl<B: AsRef<[u8]>> Layer<B> {
                 None => self.stats.drops.count(Drop::StrayControl),
             };
         }
-        if let Err(Impossible) = self.message(from, flags, window, payload) {
-            self.stats.drops.count(Drop::Ahead);
-            self.say(card, from, Control::Refuse(window));
+        match self.message(from, flags, window, card.bytes(&payload)) {
+            Ok(Arrived::Alone) => return self.deliver(from, payload),
+            Ok(Arrived::Whole(message)) => self.deliver(from, message.into()),
+            Ok(Arrived::Kept) => {}
+            Err(Impossible) => {
+                self.stats.drops.count(Drop::Ahead);
+                self.say(card, from, Control::Refuse(window));
+            }
         }
+        card.release(payload);
     }
 
     /// The connection that a message belongs to.
@@ -54,19 +72,16 @@ impl<B: AsRef<[u8]>> Layer<B> {
         from: Peer,
         flags: u8,
         window: Window,
-        payload: Vec<u8>,
-    ) -> Result<(), Impossible> {
-        let key = self.key(from);
+        payload: &[u8],
+    ) -> Result<Arrived, Impossible> {
         let mutations = self.config.mutations;
         let span = usize::from(self.config.span);
-        let rx = self
-            .connections
-            .get_mut(&key)
-            .and_then(|c| c.rx.as_deref_mut());
+        let connection = self.connections.find(self.key(from)).ok_or(Impossible)?;
+        let rx = self.connections[connection].rx.as_deref_mut();
         let rx = rx.ok_or(Impossible)?;
         if window.epoch != rx.epoch && !mutations.no_epoch {
             self.stats.drops.count(Drop::OldEpoch);
-            return Ok(());
+            return Ok(Arrived::Kept);
         }
         let place = usize::from(window.id);
         let expected = *rx.expected.get(place).ok_or(Impossible)?;
@@ -79,81 +94,68 @@ impl<B: AsRef<[u8]>> Layer<B> {
                 return Err(Impossible);
             }
             self.stats.drops.count(Drop::Duplicate);
-            return Ok(());
+            return Ok(Arrived::Kept);
         }
-        let arrived = arrive(rx, flags, payload, span)?;
+        let arrived = if flags & (FRAGMENT | ORDERED) == 0 {
+            Arrived::Alone
+        } else {
+            arrive(rx, flags, payload, span)?
+        };
         rx.expected[place] = expected.wrapping_add(1);
-        let in_turn = rx.ring.is_some();
-        if let Some(payload) = arrived {
-            self.deliver(from, payload);
+        if rx.ring.is_some() {
+            self.deliver_in_turn(from, connection);
         }
-        if in_turn {
-            self.deliver_in_turn(from);
-        }
-        Ok(())
+        Ok(arrived)
     }
 
-    fn deliver(&mut self, from: Peer, payload: Vec<u8>) {
+    fn deliver(&mut self, from: Peer, payload: P) {
         self.stats.delivered += 1;
-        self.events.push_back(Event::Delivered { from, payload });
+        self.news.push_back(News::Delivered(from, payload));
     }
 
     /// Delivers what an ordered stream has without a gap.
-    fn deliver_in_turn(&mut self, from: Peer) {
-        let key = self.key(from);
-        loop {
-            let rx = self
-                .connections
-                .get_mut(&key)
-                .and_then(|c| c.rx.as_deref_mut());
-            let Some(rx) = rx else { return };
-            let Some(ring) = &mut rx.ring else { return };
-            if ring.is_empty() {
+    fn deliver_in_turn(&mut self, from: Peer, connection: u32) {
+        while let Some(rx) = self.connections[connection].rx.as_deref_mut()
+            && let Some(ring) = &mut rx.ring
+        {
+            let Some(next) = ring.front_mut() else {
                 rx.ring = None;
                 return;
-            }
-            if !ring.front().is_some_and(Option::is_some) {
-                return;
-            }
-            let payload = ring.pop_front().flatten();
+            };
+            let Some(payload) = next.take() else { return };
+            ring.pop_front();
             rx.next = rx.next.wrapping_add(1);
-            if let Some(payload) = payload {
-                self.deliver(from, payload);
-            }
+            self.deliver(from, payload.into());
         }
     }
 
     /// OPEN: answered twice alike, replaced by a newer one, ignored when older (XUD-6).
-    fn asked_to_open(&mut self, card: &mut impl Datagrams<Buffer = B>, from: Peer, open: Open) {
-        let key = self.key(from);
+    fn asked_to_open(
+        &mut self,
+        card: &mut impl Datagrams<Buffer = B, Payload = P>,
+        from: Peer,
+        open: Open,
+    ) {
         let qpn = self.config.qpn;
         let windows = open.windows.min(self.config.windows);
-        let rx = self.connections.get(&key).and_then(|c| c.rx.as_deref());
+        let connection = self.connections.find_or_add(self.key(from));
+        let rx = &mut self.connections[connection].rx;
         let mut flushed = Vec::new();
-        match rx.map(|rx| {
-            (
-                rx.remote == open.epoch,
-                epoch_at_least(open.epoch, rx.remote),
-            )
-        }) {
-            Some((true, _)) => {}
-            Some((false, false)) => return self.stats.drops.count(Drop::StrayControl),
-            Some((false, true)) => {
+        match rx {
+            Some(rx) if rx.remote == open.epoch => {}
+            Some(rx) if !epoch_at_least(open.epoch, rx.remote) => {
+                return self.stats.drops.count(Drop::StrayControl);
+            }
+            Some(rx) => {
                 // Every opening of a peer has another epoch, so that nothing late fits into it.
                 let Some(epoch) = card.next_epoch(qpn) else {
                     return;
                 };
-                if let Some(rx) = self
-                    .connections
-                    .get_mut(&key)
-                    .and_then(|c| c.rx.as_deref_mut())
-                {
-                    flushed = reopen(rx, &open, windows, epoch);
-                }
+                flushed = reopen(rx, &open, windows, epoch);
             }
             None => {
                 let Some(epoch) = card.epoch(qpn) else { return };
-                let rx = Rx {
+                *rx = Some(Box::new(Rx {
                     expected: vec![0; windows as usize].into(),
                     ring: None,
                     partial: None,
@@ -162,16 +164,14 @@ impl<B: AsRef<[u8]>> Layer<B> {
                     remote: open.epoch,
                     epoch,
                     fresh: true,
-                };
-                self.connections.entry(key).or_default().rx = Some(Box::new(rx));
+                }));
             }
         }
         for payload in flushed {
-            self.deliver(from, payload);
+            self.deliver(from, payload.into());
         }
-        self.deliver_in_turn(from);
-        let rx = self.connections.get(&key).and_then(|c| c.rx.as_deref());
-        if let Some(rx) = rx {
+        self.deliver_in_turn(from, connection);
+        if let Some(rx) = self.connections[connection].rx.as_deref() {
             let answer = Control::OpenAck {
                 fresh: rx.fresh,
                 windows: rx.expected.len() as u32,
@@ -213,24 +213,17 @@ fn reopen(rx: &mut Rx, open: &Open, windows: u32, epoch: u16) -> Vec<Vec<u8>> {
     flushed
 }
 
-/// What to deliver now of a message that fits its window: itself, or the one that it completes.
-fn arrive(
-    rx: &mut Rx,
-    flags: u8,
-    mut payload: Vec<u8>,
-    span: usize,
-) -> Result<Option<Vec<u8>>, Impossible> {
+/// What to deliver now of a piece, or of a message of an ordered stream, that fits its window.
+fn arrive(rx: &mut Rx, flags: u8, payload: &[u8], span: usize) -> Result<Arrived, Impossible> {
     let ordered = flags & ORDERED != 0;
     if flags & FRAGMENT == 0 {
-        if !ordered {
-            return Ok(Some(payload));
-        }
-        let number = payload.first_chunk::<ORDERED_LEN>().ok_or(Impossible)?;
+        let (number, message) = payload
+            .split_first_chunk::<ORDERED_LEN>()
+            .ok_or(Impossible)?;
         let number = u32::from_be_bytes(*number);
-        payload.drain(..ORDERED_LEN);
-        return in_turn(rx, number, payload, span);
+        return in_turn(rx, number, message.to_vec(), span);
     }
-    let (fragment, bytes) = Fragment::decode(&payload, MAX_MESSAGE).ok_or(Impossible)?;
+    let (fragment, bytes) = Fragment::decode(payload, MAX_MESSAGE).ok_or(Impossible)?;
     if ordered && fragment.message.wrapping_sub(rx.next) as usize >= span {
         return Err(Impossible);
     }
@@ -257,7 +250,7 @@ fn arrive(
     place.copy_from_slice(bytes);
     partial.arrived += bytes.len();
     if partial.arrived < partial.bytes.len() {
-        return Ok(None);
+        return Ok(Arrived::Kept);
     }
     let whole = partials
         .remove(&message)
@@ -269,17 +262,12 @@ fn arrive(
     if ordered {
         in_turn(rx, message, whole, span)
     } else {
-        Ok(Some(whole))
+        Ok(Arrived::Whole(whole))
     }
 }
 
 /// Puts a message of an ordered stream into the ring (XUD-11), from where it is delivered in turn.
-fn in_turn(
-    rx: &mut Rx,
-    number: u32,
-    message: Vec<u8>,
-    span: usize,
-) -> Result<Option<Vec<u8>>, Impossible> {
+fn in_turn(rx: &mut Rx, number: u32, message: Vec<u8>, span: usize) -> Result<Arrived, Impossible> {
     let at = number.wrapping_sub(rx.next) as usize;
     if at >= span {
         return Err(Impossible);
@@ -291,5 +279,5 @@ fn in_turn(
     if ring[at].replace(message).is_some() {
         return Err(Impossible);
     }
-    Ok(None)
+    Ok(Arrived::Kept)
 }

@@ -1,13 +1,13 @@
 //! Opening connections, first and again.
 
-use super::connection::State;
+use super::connection::{State, Tx};
 use super::outgoing::silence;
 use super::*;
 use crate::xud::control::Open;
 
-impl<B: AsRef<[u8]>> Layer<B> {
+impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
     /// When the last message in flight of a connection that gave one up has ended, it is opened anew (XUD-8).
-    pub(super) fn drained(&mut self, card: &mut impl Datagrams<Buffer = B>, to: Peer) {
+    pub(super) fn drained(&mut self, card: &mut impl Datagrams<Buffer = B, Payload = P>, to: u32) {
         let qpn = self.config.qpn;
         if let Some(tx) = self.tx(to)
             && tx.state == State::Draining
@@ -22,7 +22,12 @@ impl<B: AsRef<[u8]>> Layer<B> {
         }
     }
 
-    pub(super) fn open(&mut self, card: &mut impl Datagrams<Buffer = B>, to: Peer, now: u64) {
+    pub(super) fn open(
+        &mut self,
+        card: &mut impl Datagrams<Buffer = B, Payload = P>,
+        to: u32,
+        clock: impl Clock,
+    ) {
         let epoch = card.epoch(self.config.qpn).unwrap_or(0);
         let Some(tx) = self.tx(to) else { return };
         tx.state = State::Opening;
@@ -30,48 +35,47 @@ impl<B: AsRef<[u8]>> Layer<B> {
             tx.epoch = epoch;
         }
         let epoch = tx.epoch;
-        self.say_open(card, to, epoch, 1, now);
+        self.say_open(card, to, epoch, 1, clock);
     }
 
     /// OPEN, and the timer that repeats it.
     fn say_open(
         &mut self,
-        card: &mut impl Datagrams<Buffer = B>,
-        to: Peer,
+        card: &mut impl Datagrams<Buffer = B, Payload = P>,
+        to: u32,
         epoch: u16,
         attempts: u8,
-        now: u64,
+        clock: impl Clock,
     ) {
-        let front = self.connections.get(&to).and_then(|c| {
-            let tx = c.tx.as_deref()?;
-            let place = *tx.queue.as_ref()?.front()?;
-            self.messages.get(place).map(|message| message.number)
-        });
         let (windows, incarnation) = (self.config.windows, self.incarnation);
-        let Some(tx) = self.tx(to) else { return };
+        let connection = &self.connections[to];
+        let Some(tx) = &connection.tx else { return };
+        let front = tx.queue.as_ref().and_then(|queue| queue.front().copied());
+        let front = front.and_then(|place| self.messages.get(place));
         let open = Open {
             windows,
             incarnation,
             epoch,
-            start: front.unwrap_or(tx.next_number),
+            start: front.map_or(tx.next_number, |message| message.number),
             last: tx.remote,
         };
+        let peer = connection.peer;
         self.stats.opens += 1;
-        self.say(card, to, Control::Open(open));
+        self.say(card, peer, Control::Open(open));
         let pause = self.config.backoff_ns << attempts.saturating_sub(1).min(6);
         let wait = (4_096 << self.config.timeout) + pause;
         self.timers
-            .start(now + wait, Timer::Open(to, epoch, attempts));
+            .start(clock.now(), wait, Timer::Open(to, epoch, attempts));
     }
 
     /// OPEN has not been answered in time.
     pub(super) fn open_again(
         &mut self,
-        card: &mut impl Datagrams<Buffer = B>,
-        to: Peer,
+        card: &mut impl Datagrams<Buffer = B, Payload = P>,
+        to: u32,
         epoch: u16,
         attempts: u8,
-        now: u64,
+        clock: impl Clock,
     ) {
         let (most, unbounded) = (self.config.attempts, self.config.mutations.no_bound);
         let Some(tx) = self
@@ -82,7 +86,7 @@ impl<B: AsRef<[u8]>> Layer<B> {
         };
         if attempts < most || unbounded {
             let attempts = attempts.saturating_add(1).min(most);
-            return self.say_open(card, to, epoch, attempts, now);
+            return self.say_open(card, to, epoch, attempts, clock);
         }
         // The next attempt says another start, so it needs another epoch.
         tx.state = State::Draining;
@@ -110,11 +114,13 @@ impl<B: AsRef<[u8]>> Layer<B> {
             stats,
             ..
         } = self;
-        let Some(tx) = connections
-            .get_mut(&from)
-            .and_then(|c| c.tx.as_deref_mut())
-            .filter(|tx| tx.state == State::Opening && tx.epoch == of && windows <= wanted)
-        else {
+        let found = connections.find(from).and_then(|place| {
+            let tx = connections[place].tx.as_deref_mut();
+            let asked =
+                |tx: &&mut Tx| tx.state == State::Opening && tx.epoch == of && windows <= wanted;
+            Some((place, tx.filter(asked)?))
+        });
+        let Some((connection, tx)) = found else {
             return stats.drops.count(Drop::StrayControl);
         };
         let count = windows as usize;
@@ -135,20 +141,21 @@ impl<B: AsRef<[u8]>> Layer<B> {
             }
             self.finish(place);
         }
-        self.wait(from);
+        self.wait(connection);
     }
 
     /// REFUSE: the peer found a number impossible (XUD-5). The connection is opened anew.
     pub(super) fn refused(
         &mut self,
-        card: &mut impl Datagrams<Buffer = B>,
+        card: &mut impl Datagrams<Buffer = B, Payload = P>,
         from: Peer,
         window: Window,
     ) {
-        let Some(tx) = self
-            .tx(from)
-            .filter(|tx| tx.remote == Some(window.epoch) && tx.state == State::Open)
-        else {
+        let found = self.connections.find(from).and_then(|place| {
+            let open = |tx: &&mut Tx| tx.remote == Some(window.epoch) && tx.state == State::Open;
+            Some((place, self.tx(place).filter(open)?))
+        });
+        let Some((connection, tx)) = found else {
             return self.stats.drops.count(Drop::StrayControl);
         };
         tx.state = State::Draining;
@@ -157,12 +164,12 @@ impl<B: AsRef<[u8]>> Layer<B> {
         let hit = self
             .pieces
             .iter()
-            .find(|(_, piece)| piece.to == from && piece.window == window.id && current)
+            .find(|(_, piece)| piece.to == connection && piece.window == window.id && current)
             .map(|(place, _)| place);
         // The card or a timer still has it; it ends when that is over.
         if let Some(piece) = hit.and_then(|place| self.pieces.get_mut(place)) {
             piece.refused = true;
         }
-        self.drained(card, from);
+        self.drained(card, connection);
     }
 }

@@ -2,22 +2,19 @@
 
 use super::connection::{State, Tx};
 use super::*;
+use crate::card::descriptor::HEAD_MAX;
 use crate::xud::control::{FRAGMENT_LEN, Fragment, ORDERED_LEN};
 use crate::xud::wire::{FRAGMENT, ORDERED};
 
-impl<B: AsRef<[u8]>> Layer<B> {
-    pub(super) fn tx(&mut self, to: Peer) -> Option<&mut Tx> {
-        self.connections.get_mut(&to)?.tx.as_deref_mut()
+impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
+    pub(super) fn tx(&mut self, to: u32) -> Option<&mut Tx> {
+        self.connections[to].tx.as_deref_mut()
     }
 
     pub(super) fn enqueue(&mut self, id: u64, to: Peer, buffer: B) {
         let ordered = self.config.ordered;
-        let tx = self
-            .connections
-            .entry(to)
-            .or_default()
-            .tx
-            .get_or_insert_default();
+        let to = self.connections.find_or_add(to);
+        let tx = self.connections[to].tx.get_or_insert_default();
         let number = tx.next_number;
         tx.next_number = number.wrapping_add(1);
         if ordered && tx.order.is_none() {
@@ -52,7 +49,7 @@ impl<B: AsRef<[u8]>> Layer<B> {
     }
 
     /// Puts a connection into the queue of those that want to post.
-    pub(super) fn wait(&mut self, to: Peer) {
+    pub(super) fn wait(&mut self, to: u32) {
         if let Some(tx) = self.tx(to)
             && !std::mem::replace(&mut tx.queued, true)
         {
@@ -61,7 +58,11 @@ impl<B: AsRef<[u8]>> Layer<B> {
     }
 
     /// Posts as long as the card has places.
-    pub(super) fn post_waiting(&mut self, card: &mut impl Datagrams<Buffer = B>, now: u64) {
+    pub(super) fn post_waiting(
+        &mut self,
+        card: &mut impl Datagrams<Buffer = B, Payload = P>,
+        clock: impl Clock,
+    ) {
         while self.has_place()
             && let Some((to, control)) = self.control.pop_front()
         {
@@ -73,7 +74,7 @@ impl<B: AsRef<[u8]>> Layer<B> {
             if let Some(tx) = self.tx(to) {
                 tx.queued = false;
                 match tx.state {
-                    State::Closed if tx.queue.is_some() || tx.skip => self.open(card, to, now),
+                    State::Closed if tx.queue.is_some() || tx.skip => self.open(card, to, clock),
                     State::Open => self.pump(card, to),
                     _ => {}
                 }
@@ -82,21 +83,15 @@ impl<B: AsRef<[u8]>> Layer<B> {
     }
 
     /// Fills the free windows of a connection.
-    fn pump(&mut self, card: &mut impl Datagrams<Buffer = B>, to: Peer) {
+    fn pump(&mut self, card: &mut impl Datagrams<Buffer = B, Payload = P>, to: u32) {
         let span = u32::from(self.config.span);
         loop {
             if !self.has_place() {
                 self.wait(to);
                 return;
             }
-            let Self {
-                connections,
-                messages,
-                pieces,
-                queues,
-                ..
-            } = self;
-            let Some(tx) = connections.get_mut(&to).and_then(|c| c.tx.as_deref_mut()) else {
+            let connection = &mut self.connections[to];
+            let Some(tx) = connection.tx.as_deref_mut() else {
                 return;
             };
             let Some(window) = tx.free_window() else {
@@ -105,7 +100,7 @@ impl<B: AsRef<[u8]>> Layer<B> {
             let Some(place) = tx.queue.as_ref().and_then(|queue| queue.front().copied()) else {
                 return;
             };
-            let Some(message) = messages.get_mut(place) else {
+            let Some(message) = self.messages.get_mut(place) else {
                 return;
             };
             if let Some(order) = &tx.order
@@ -117,7 +112,7 @@ impl<B: AsRef<[u8]>> Layer<B> {
             message.begun += 1;
             message.flying += 1;
             if message.begun == message.pieces {
-                pop_front(tx, queues);
+                pop_front(tx, &mut self.queues);
             }
             tx.set_busy(window, true);
             tx.flying += 1;
@@ -130,44 +125,43 @@ impl<B: AsRef<[u8]>> Layer<B> {
                 rnr: 0,
                 refused: false,
             };
-            let place = pieces.insert(piece);
-            let posted = post(card, self.config.qpn, place, &piece, tx, message);
+            let place = self.pieces.insert(piece);
+            let post = post(place, &piece, connection.peer, tx, message);
+            let posted = card.post_send(self.config.qpn, post);
             self.stats.posted += 1;
             self.posted(posted);
         }
     }
 
-    fn post_piece(&mut self, card: &mut impl Datagrams<Buffer = B>, place: u32) {
-        let Some(piece) = self.pieces.get(place).copied() else {
+    fn post_piece(&mut self, card: &mut impl Datagrams<Buffer = B, Payload = P>, place: u32) {
+        let Some(piece) = self.pieces.get(place) else {
             return;
         };
-        let Some(tx) = self
-            .connections
-            .get(&piece.to)
-            .and_then(|c| c.tx.as_deref())
-        else {
+        let connection = &self.connections[piece.to];
+        let (Some(tx), Some(message)) = (&connection.tx, self.messages.get(piece.message)) else {
             return;
         };
-        let Some(message) = self.messages.get(piece.message) else {
-            return;
-        };
-        let posted = post(card, self.config.qpn, place, &piece, tx, message);
+        let post = post(place, piece, connection.peer, tx, message);
+        let posted = card.post_send(self.config.qpn, post);
         self.posted(posted);
     }
 
     /// The card has ended a request.
     pub(super) fn sent(
         &mut self,
-        card: &mut impl Datagrams<Buffer = B>,
+        card: &mut impl Datagrams<Buffer = B, Payload = P>,
         id: u64,
         outcome: Outcome,
-        now: u64,
+        clock: impl Clock,
     ) {
         self.in_card = self.in_card.saturating_sub(1);
         if id == CONTROL_ID {
             return;
         }
         let place = id as u32;
+        if outcome == Outcome::Ok {
+            return self.ended(card, place, None);
+        }
         let config = self.config;
         let Some(piece) = self.pieces.get_mut(place) else {
             return;
@@ -186,11 +180,8 @@ impl<B: AsRef<[u8]>> Layer<B> {
             }
             _ => None,
         };
-        if piece.refused && outcome != Outcome::Ok {
+        if piece.refused {
             return self.fail(card, place, Outcome::RemoteProtocol);
-        }
-        if outcome == Outcome::Ok {
-            return self.ended(card, place, None);
         }
         if outcome != Outcome::Timeout
             && let Some(tx) = self.tx(to)
@@ -198,7 +189,7 @@ impl<B: AsRef<[u8]>> Layer<B> {
             tx.heard = true;
         }
         match (again, outcome) {
-            (Some(pause), _) => self.timers.start(now + pause, Timer::Piece(place)),
+            (Some(pause), _) => self.timers.start(clock.now(), pause, Timer::Piece(place)),
             (None, Outcome::Timeout) => {
                 let heard = self.tx(to).is_some_and(|tx| tx.heard);
                 self.fail(card, place, silence(heard));
@@ -208,7 +199,12 @@ impl<B: AsRef<[u8]>> Layer<B> {
     }
 
     /// Sends a piece again, under the same window identity.
-    pub(super) fn repeat(&mut self, card: &mut impl Datagrams<Buffer = B>, place: u32, now: u64) {
+    pub(super) fn repeat(
+        &mut self,
+        card: &mut impl Datagrams<Buffer = B, Payload = P>,
+        place: u32,
+        clock: impl Clock,
+    ) {
         let Some(piece) = self.pieces.get(place).copied() else {
             return;
         };
@@ -222,14 +218,15 @@ impl<B: AsRef<[u8]>> Layer<B> {
             }
             self.post_piece(card, place);
         } else {
-            self.timers.start(now + 1, Timer::Piece(place));
+            self.timers.start(clock.now(), 1, Timer::Piece(place));
         }
     }
 
     /// A piece has ended; `failed` if it did not end well.
+    #[inline]
     fn ended(
         &mut self,
-        card: &mut impl Datagrams<Buffer = B>,
+        card: &mut impl Datagrams<Buffer = B, Payload = P>,
         place: u32,
         failed: Option<Outcome>,
     ) {
@@ -237,13 +234,7 @@ impl<B: AsRef<[u8]>> Layer<B> {
             return;
         };
         let reuse = self.config.mutations.reuse_window;
-        let Self {
-            connections,
-            waiting,
-            ..
-        } = self;
-        let connection = connections.get_mut(&piece.to);
-        let Some(tx) = connection.and_then(|c| c.tx.as_deref_mut()) else {
+        let Some(tx) = self.connections[piece.to].tx.as_deref_mut() else {
             return;
         };
         tx.flying -= 1;
@@ -260,7 +251,7 @@ impl<B: AsRef<[u8]>> Layer<B> {
         let draining = tx.state == State::Draining;
         let more = tx.queue.is_some() || tx.skip;
         if more && !std::mem::replace(&mut tx.queued, true) {
-            waiting.push_back(piece.to);
+            self.waiting.push_back(piece.to);
         }
         if let Some(message) = self.messages.get_mut(piece.message) {
             message.flying -= 1;
@@ -276,13 +267,18 @@ impl<B: AsRef<[u8]>> Layer<B> {
         }
     }
 
-    fn fail(&mut self, card: &mut impl Datagrams<Buffer = B>, place: u32, outcome: Outcome) {
+    fn fail(
+        &mut self,
+        card: &mut impl Datagrams<Buffer = B, Payload = P>,
+        place: u32,
+        outcome: Outcome,
+    ) {
         self.ended(card, place, Some(outcome));
     }
 
     /// A message has ended: its buffer goes back to the user (XUD-9).
     pub(super) fn finish(&mut self, place: u32) {
-        let Some(message) = self.messages.remove(place) else {
+        let Some(message) = self.messages.get(place) else {
             return;
         };
         let outcome = message.failed.unwrap_or(Outcome::Ok);
@@ -291,74 +287,65 @@ impl<B: AsRef<[u8]>> Layer<B> {
         } else {
             self.stats.failed += 1;
         }
-        let Self {
-            connections,
-            queues,
-            ..
-        } = self;
-        let connection = connections.get_mut(&message.to);
-        if let Some(tx) = connection.and_then(|c| c.tx.as_deref_mut()) {
+        if let Some(tx) = self.connections[message.to].tx.as_deref_mut() {
             // Only the first in the queue can have begun.
             if tx.queue.as_ref().and_then(|queue| queue.front()) == Some(&place) {
-                pop_front(tx, queues);
+                pop_front(tx, &mut self.queues);
             }
             if let Some(order) = &mut tx.order {
                 order.end(message.number);
             }
         }
-        self.events.push_back(Event::Completed {
-            id: message.id,
-            to: message.to,
-            outcome,
-            buffer: message.buffer,
-        });
+        self.over += 1;
+        self.news.push_back(News::Ended(place));
     }
 }
 
-/// Posts a piece of a message in its window.
-fn post<B: AsRef<[u8]>>(
-    card: &mut impl Datagrams<Buffer = B>,
-    qpn: u32,
+/// A piece of a message in its window.
+fn post<'a, B: AsRef<[u8]>>(
     place: u32,
     piece: &Piece,
+    to: Peer,
     tx: &Tx,
-    message: &Message<B>,
-) -> Result<(), PostError> {
+    message: &'a Message<B>,
+) -> Post<'a, B> {
     let length = message.buffer.as_ref().len();
-    let from = piece.index as usize * message.piece;
-    let to = (from + message.piece).min(length);
-    let ordered = if tx.order.is_some() { ORDERED } else { 0 };
-    let mut head = [0; FRAGMENT_LEN];
-    let (flags, head_len) = if message.pieces > 1 {
-        head = Fragment {
+    let begin = piece.index as usize * message.piece;
+    let end = (begin + message.piece).min(length);
+    let mut head = [0; HEAD_MAX];
+    let (mut flags, mut head_len) = (0, 0);
+    if tx.order.is_some() {
+        flags = ORDERED;
+    }
+    if message.pieces > 1 {
+        let fragment = Fragment {
             message: message.number,
-            offset: from as u32,
+            offset: begin as u32,
             total: length as u32,
-        }
-        .encode();
-        (FRAGMENT | ordered, FRAGMENT_LEN)
-    } else if ordered > 0 {
+        };
+        head_len = FRAGMENT_LEN;
+        head[..FRAGMENT_LEN].copy_from_slice(&fragment.encode());
+        flags |= FRAGMENT;
+    } else if flags == ORDERED {
+        head_len = ORDERED_LEN;
         head[..ORDERED_LEN].copy_from_slice(&message.number.to_be_bytes());
-        (ordered, ORDERED_LEN)
-    } else {
-        (0, 0)
-    };
-    let msn = tx.msn.get(usize::from(piece.window)).copied().unwrap_or(0);
-    let post = Post {
+    }
+    Post {
         id: place.into(),
-        to: piece.to,
+        to,
         flags,
         window: Window {
             id: piece.window,
             epoch: tx.remote.unwrap_or(0),
-            msn,
+            msn: tx.msn.get(usize::from(piece.window)).copied().unwrap_or(0),
         },
-        head: &head[..head_len],
-        payload: Some((&message.buffer, from..to)),
-    };
-    card.post_send(qpn, post)
+        head,
+        head_len: head_len as u8,
+        payload: Some((&message.buffer, begin..end)),
+    }
 }
 
+#[inline]
 fn pop_front(tx: &mut Tx, queues: &mut Queues) {
     if let Some(queue) = &mut tx.queue {
         queue.pop_front();
