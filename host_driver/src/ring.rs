@@ -119,7 +119,8 @@ pub(crate) struct Rings<K: Default> {
     /// Epoch that the card gave the queue pair.
     pub epoch: u16,
     pub state: QueuePairState,
-    memory: Dma,
+    /// Given back as soon as the queue pair has ended: others may hold what is left of it for longer.
+    memory: Option<Dma>,
     send: Producer,
     receive: Producer,
     complete_at: usize,
@@ -196,7 +197,7 @@ impl<K: Default> Rings<K> {
             number,
             epoch: epoch as u16,
             state: QueuePairState::Init,
-            memory,
+            memory: Some(memory),
             send,
             receive,
             complete_at,
@@ -285,7 +286,7 @@ impl<K: Default> Rings<K> {
     /// Whether the card has written a completion that was not taken.
     #[inline]
     pub fn has_next(&self) -> bool {
-        self.is_written(self.entry())
+        self.entry().is_some_and(|entry| self.is_written(entry))
     }
 
     #[inline]
@@ -298,10 +299,10 @@ impl<K: Default> Rings<K> {
     /// Takes the next completion.
     #[inline]
     pub fn next(&mut self) -> Result<Option<Ended>, Error> {
-        let entry = self.entry();
-        if !self.is_written(entry) {
+        let entry = self.entry().filter(|entry| self.is_written(entry));
+        let Some(entry) = entry else {
             return Ok(None);
-        }
+        };
         let words = std::array::from_fn(|at| u64::from_le(entry[at].load(Ordering::Relaxed)));
         let completion = Completion::from_words(&words).map_err(|error| self.corrupt(&error))?;
         if completion.number != self.taken {
@@ -345,7 +346,8 @@ impl<K: Default> Rings<K> {
     #[inline]
     pub fn give_back(&mut self) -> Result<(), DeviceError> {
         let slots = self.taken.wrapping_sub(self.given);
-        if slots > 0 && u32::from(slots) * 4 >= 1 << self.complete_log {
+        // The number of a queue pair that has ended may be another's.
+        if slots > 0 && u32::from(slots) * 4 >= 1 << self.complete_log && !self.gone {
             self.given = self.taken;
             self.doorbell(&DOORBELL_COMPLETE, self.taken)?;
         }
@@ -389,9 +391,10 @@ impl<K: Default> Rings<K> {
             all.push((ended, kept));
         }
         if done {
+            self.memory = None;
             self.context.0.queue_pairs.give(self.number);
-        } else {
-            self.memory.lost = true;
+        } else if let Some(memory) = &mut self.memory {
+            memory.lost = true;
         }
         all
     }
@@ -410,31 +413,32 @@ impl<K: Default> Rings<K> {
 
     /// Whether the card has let go of all memory, after [`Self::destroy`].
     pub fn let_go(&self) -> bool {
-        !self.memory.lost
+        self.memory.is_none()
     }
 
     #[inline]
     fn put<const N: usize>(&mut self, at: usize, entry: &[u8; N]) {
-        // SAFETY: the entry lies in its ring, and the card has read what stood there before (`Producer::full`).
-        unsafe { entry.as_ptr().copy_to_nonoverlapping(self.pointer(at), N) }
+        if let Some(to) = self.pointer(at) {
+            // SAFETY: the entry lies in its ring, and the card has read what stood there before (`Producer::full`).
+            unsafe { entry.as_ptr().copy_to_nonoverlapping(to, N) }
+        }
     }
 
     /// The completion that comes next. The card writes words as a whole.
     #[inline]
-    fn entry(&self) -> &Entry {
+    fn entry(&self) -> Option<&Entry> {
         let place = usize::from(self.taken) & self.complete_mask;
-        // SAFETY: an aligned entry of the completion ring, which lives as long as `self`; software only reads it.
-        unsafe {
-            &*self
-                .pointer(self.complete_at + place * COMPLETION_LEN)
-                .cast()
-        }
+        let entry = self.pointer(self.complete_at + place * COMPLETION_LEN)?;
+        // SAFETY: an aligned entry of the completion ring; its memory goes with `&mut self` only. Software only reads it.
+        Some(unsafe { &*entry.cast() })
     }
 
+    /// None after [`Self::destroy`].
     #[inline]
-    fn pointer(&self, at: usize) -> *mut u8 {
+    fn pointer(&self, at: usize) -> Option<*mut u8> {
+        let memory = &self.memory.as_ref()?.memory;
         // SAFETY: all offsets lie in the memory, which was allocated for all three rings.
-        unsafe { self.memory.memory.pointer.as_ptr().add(at) }
+        Some(unsafe { memory.pointer.as_ptr().add(at) })
     }
 
     fn doorbell(&self, register: &Register, index: u16) -> Result<(), DeviceError> {

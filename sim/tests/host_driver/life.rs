@@ -56,3 +56,18 @@ fn xud_06_a_thousand_reconnections_leave_nothing() {
     }
     assert!(delivered >= 2_000);
 }
+
+/// Completion queues outlive queue pairs, which leave nothing in them but their completions.
+#[test]
+fn a_completion_queue_keeps_no_memory_of_queue_pairs_that_are_gone() {
+    let (devices, domains) = pair();
+    let queue = domains[0].context().create_cq(0).unwrap();
+    let empty = devices[0].host_stats();
+    for round in 0..3 {
+        let pairs = [(); 2].map(|()| domains[0].create_qp(&queue).build().unwrap());
+        assert_ne!(devices[0].host_stats(), empty);
+        drop(pairs);
+        assert_eq!(devices[0].host_stats(), empty, "round {round}");
+        assert_eq!(queue.poll(&mut Vec::new(), 1).unwrap(), 0);
+    }
+}
