@@ -3,8 +3,7 @@
 use anyhow::{Error, Result};
 use clap::Args;
 use clap::error::ErrorKind;
-use tributary_sim::card::{CLOCK_NS, CardSizes, NetworkConfig, Node, RtlNode, SimDevice};
-use tributary_sim::card::{network, network_of};
+use tributary_sim::card::{CLOCK_NS, CardSizes, NetworkConfig, SimDevice, network, network_rtl};
 use tributary_sim::link::LinkConfig;
 use tributary_sim::pcie::Config;
 
@@ -80,16 +79,12 @@ pub fn cards(
     if engine == Engine::Model {
         return network(&config);
     }
-    let library = CardSizes::default().build(false)?;
-    let nodes = (0..u64::from(nodes)).map(|node| {
-        let root = Config {
-            seed: wanted.seed.wrapping_add(node),
-            large: true,
-            ..Config::default()
-        };
-        Ok(Box::new(RtlNode::new(&library, root)?) as Box<dyn Node>)
-    });
-    network_of(&config, nodes.collect::<Result<_>>()?)
+    let root = Config {
+        seed: wanted.seed,
+        large: true,
+        ..Config::default()
+    };
+    network_rtl(&config, CardSizes::default(), root)
 }
 
 /// The error of a call that makes no sense: exit code 2.

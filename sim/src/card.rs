@@ -42,6 +42,6 @@ pub use device::SimDevice;
 pub use exchange::{Exchange, ExchangeReport, exchange, exchange_over};
 pub use memory::HostStats;
 pub use node::Node;
-pub use rtl::{CLOCK_NS, CardSizes, RtlNode};
+pub use rtl::{CLOCK_NS, CardSizes, RtlNode, network_rtl};
 pub use serve::{ServeError, Served, serve};
 pub use world::{NetworkConfig, network, network_of};

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use tributary_hdl::catalog;
 use tributary_protocol::card::model::{HostMemory, Unanswered};
 
-use super::Node;
+use super::{NetworkConfig, Node, SimDevice, network_of};
 use crate::pcie::{Config, RootComplex};
 use crate::switch::{Beat, Sink, Source};
 use crate::verilate::{BuildOptions, Model, Port, Verilated};
@@ -57,6 +57,28 @@ impl CardSizes {
             .with_define("TRIBUTARY_RAM_COLLISION", "1");
         Verilated::build(&options).with_context(|| format!("Verilator model of {choice}"))
     }
+}
+
+/// Hosts with Verilated cards joined by links, each behind a root complex of the kind and with a seed of its own: the seed of
+/// `root`, one more, and so on. Of `config.card`, nothing counts.
+///
+/// # Errors
+/// As [`CardSizes::build`] and [`network_of`].
+pub fn network_rtl(
+    config: &NetworkConfig,
+    sizes: CardSizes,
+    root: Config,
+) -> Result<Vec<SimDevice>> {
+    let library = sizes.build(false)?;
+    let nodes = (0..u64::from(config.nodes)).map(|node| {
+        let root = Config {
+            seed: root.seed.wrapping_add(node),
+            ..root.clone()
+        };
+        let node = RtlNode::new(&library, root)?;
+        Ok(Box::new(node) as Box<dyn Node>)
+    });
+    network_of(config, nodes.collect::<Result<_>>()?)
 }
 
 /// A Verilated card, clock by clock; its host answers after `Config::latency` clocks, and its MAC is always ready.
