@@ -217,6 +217,13 @@ hdl_module! {
         s4_below: DFF<Bits<B>>,
         s4_word_onehot: DFF<Bits<NW>>,
         s4_word_above: DFF<Bits<NW>>,
+        /// Modulo W: above the packet just before; above it or equal.
+        s4_after: DFF<Bit>,
+        s4_from: DFF<Bit>,
+        /// From the packet just before up to this one, both not counted: the places if both are in
+        /// one word and this one above, and the words, going round.
+        s4_between: DFF<Bits<B>>,
+        s4_words_between: DFF<Bits<NW>>,
         /// The packet's lap, and the one and two before it.
         s4_lap_0: DFF<Bits<HI>>,
         s4_lap_1: DFF<Bits<HI>>,
@@ -251,6 +258,11 @@ hdl_module! {
         s4_base_low: Signal<Local, Bits<LW>>,
         s4_base_lap: Signal<Local, Bits<HI>>,
         s4_last_low: Signal<Local, Bits<LW>>,
+        s4_same_bit: Signal<Local, Bit>,
+        s4_dup: Signal<Local, Bit>,
+        s4_laps_0: Signal<Local, Bit>,
+        s4_laps_1: Signal<Local, Bit>,
+        s4_laps_2: Signal<Local, Bit>,
         /// The row as the record in stage 6 leaves it.
         s4_cur_highest: Signal<Local, Bits<12>>,
         /// The packet less highest, less the packet just before; negative in the last bit. A packet
@@ -292,22 +304,34 @@ hdl_module! {
         /// Relation to the record just before, now in stage 6.
         s5_same_word: DFF<Bit>,
         s5_same_row: DFF<Bit>,
-        s5_same_bit: DFF<Bit>,
-        s5_same_lap: DFF<Bit>,
+        /// Received before; not received before if the record just before was accepted.
         s5_dup: DFF<Bit>,
+        s5_fresh: DFF<Bit>,
         /// The packet may change the row: DATA that passed every check of stages 3 and 4.
         s5_pass: DFF<Bit>,
-        /// Relation to wbase before the record just before: below it; equal; in its lap, one or
-        /// two laps on; modulo W before it; in its word.
-        s5_below: DFF<Bit>,
+        /// Relation to wbase before the record just before: equal; in its lap, the lap after it;
+        /// modulo W before it.
         s5_at_base: DFF<Bit>,
         s5_laps_0: DFF<Bit>,
         s5_laps_1: DFF<Bit>,
-        s5_laps_2: DFF<Bit>,
         s5_borrow: DFF<Bit>,
+        /// If the record just before was wbase: the packet is 1 to W above it; W to 2 W - 1.
+        s5_next_lap: DFF<Bit>,
+        s5_wrap_lap: DFF<Bit>,
+        /// In the word of the packet just before and above it; or at its place.
+        s5_after_here: DFF<Bit>,
+        s5_from_here: DFF<Bit>,
+        /// Between the two in one word: nothing is missing; nothing belongs to the packet's lap.
+        s5_near_run: DFF<Bit>,
+        s5_near_lapped: DFF<Bit>,
+        /// Every word between theirs is full.
+        s5_words_full: DFF<Bit>,
         /// At least highest; above the packet just before.
         s5_new_highest: DFF<Bit>,
         s5_after_last: DFF<Bit>,
+        /// Nothing is missing above the packet in its word.
+        s5_none_without: DFF<Bit>,
+        s5_none_with: DFF<Bit>,
         /// Nothing is missing below the packet in its word; nothing there belongs to its lap.
         s5_lowest_without: DFF<Bit>,
         s5_lowest_with: DFF<Bit>,
@@ -340,20 +364,22 @@ hdl_module! {
         row_full: Signal<Local, Bits<NW>>,
         /// The record just before has moved wbase of this row.
         slid: Signal<Local, Bit>,
-        /// The same, and wbase went into the next lap.
-        slid_lap: Signal<Local, Bit>,
-        /// In the lap of wbase after that slide, or in the one after it.
-        laps_0_slid: Signal<Local, Bit>,
-        laps_1_slid: Signal<Local, Bit>,
-        s5_low: Signal<Local, Bits<LW>>,
-        s6_base_low: Signal<Local, Bits<LW>>,
-        before_base: Signal<Local, Bit>,
-        below: Signal<Local, Bit>,
-        /// In the window as it was before the slide, or into which it has gone a lap further;
-        /// in the window for the slide only.
+        /// If wbase has moved, to where the packet may be: up to the next hole in the word of the
+        /// packet just before, or beyond that word.
+        next_far: Signal<Local, Bit>,
+        far_run: Signal<Local, Bit>,
+        next_near: Signal<Local, Bit>,
+        at_next: Signal<Local, Bit>,
+        past_near: Signal<Local, Bit>,
+        past_far: Signal<Local, Bit>,
+        /// In the window as it was; in what the slide adds to it.
         inside_old: Signal<Local, Bit>,
         inside_new: Signal<Local, Bit>,
+        inside: Signal<Local, Bit>,
+        /// Received before.
         duplicate: Signal<Local, Bit>,
+        pass_fresh: Signal<Local, Bit>,
+        pass_none: Signal<Local, Bit>,
         take: Signal<Local, Bit>,
         /// The packet is wbase.
         slide: Signal<Local, Bit>,
@@ -389,22 +415,25 @@ hdl_module! {
         /// Words that the slide enters or passes.
         passed: Signal<Local, Bits<NW>>,
         bits_in: Signal<Local, Bits<B>>,
+        set_mask: Signal<Local, Bits<NW>>,
+        fill_mask: Signal<Local, Bits<NW>>,
+        clear_mask: Signal<Local, Bits<NW>>,
 
         s6_valid: DFF<Bit>,
         s6_take: DFF<Bit>,
         s6_slid: DFF<Bit>,
         /// The slide was by a whole window: all words are cleared.
         s6_emptied: DFF<Bit>,
-        /// The slide went into the next lap.
-        s6_wrapped: DFF<Bit>,
+        /// The slide left the word of the packet.
+        s6_left: DFF<Bit>,
         s6_write_row: DFF<Bit>,
         s6_write_bits: DFF<Bit>,
-        /// Why the packet is dropped: a check of stages 3 and 4 failed; below wbase; not in the
-        /// window; received before.
+        /// Why the packet is dropped: a check of stages 3 and 4 failed; it is not in the window;
+        /// received before. And wbase as it was, to tell below from above.
         s6_fail: DFF<Bits<4>>,
         s6_pass: DFF<Bit>,
-        s6_below: DFF<Bit>,
-        s6_outside: DFF<Bit>,
+        s6_old_wbase: DFF<Bits<22>>,
+        s6_inside: DFF<Bit>,
         s6_dup: DFF<Bit>,
         s6_wptr: DFF<Bits<16>>,
         s6_pidx: DFF<Bits<22>>,
@@ -551,6 +580,10 @@ impl<
             s4_below,
             s4_word_onehot,
             s4_word_above,
+            s4_after,
+            s4_from,
+            s4_between,
+            s4_words_between,
             s4_lap_0,
             s4_lap_1,
             s4_lap_2,
@@ -585,16 +618,22 @@ impl<
             s5_full,
             s5_same_word,
             s5_same_row,
-            s5_same_bit,
-            s5_same_lap,
             s5_dup,
+            s5_fresh,
             s5_pass,
-            s5_below,
             s5_at_base,
             s5_laps_0,
             s5_laps_1,
-            s5_laps_2,
             s5_borrow,
+            s5_next_lap,
+            s5_wrap_lap,
+            s5_after_here,
+            s5_from_here,
+            s5_near_run,
+            s5_near_lapped,
+            s5_words_full,
+            s5_none_without,
+            s5_none_with,
             s5_new_highest,
             s5_after_last,
             s5_lowest_without,
@@ -614,13 +653,13 @@ impl<
             s6_take,
             s6_slid,
             s6_emptied,
-            s6_wrapped,
+            s6_left,
             s6_write_row,
             s6_write_bits,
             s6_fail,
             s6_pass,
-            s6_below,
-            s6_outside,
+            s6_old_wbase,
+            s6_inside,
             s6_dup,
             s6_wptr,
             s6_pidx,
@@ -835,6 +874,18 @@ impl<
         self.s4_below.d.next = !(!bits::<B>(0) << self.s3_pos.val());
         self.s4_word_onehot.d.next = bits::<NW>(1) << self.s3_index.val();
         self.s4_word_above.d.next = (!bits::<NW>(0) << self.s3_index.val()) << 1;
+        self.s4_index.next = self.s4_pidx.q.val().get_bits::<LNW>(self.lb.val().index());
+        self.s4_low.next = bit_cast::<LW, 22>(self.s4_pidx.q.val());
+        self.s4_after.d.next = bit_cast::<LW, 22>(self.s3_pidx.q.val()) > self.s4_low.val();
+        self.s4_from.d.next = bit_cast::<LW, 22>(self.s3_pidx.q.val()) >= self.s4_low.val();
+        self.s4_between.d.next = self.s4_above.q.val() & !(!bits::<B>(0) << self.s3_pos.val());
+        if self.s3_index.val() > self.s4_index.val() {
+            self.s4_words_between.d.next =
+                self.s4_word_above.q.val() & !(!bits::<NW>(0) << self.s3_index.val());
+        } else {
+            self.s4_words_between.d.next =
+                self.s4_word_above.q.val() | !(!bits::<NW>(0) << self.s3_index.val());
+        }
         self.s4_lap_0.d.next = self.s3_lap.val();
         self.s4_lap_1.d.next = self.s3_lap.val() - 1;
         self.s4_lap_2.d.next = self.s3_lap.val() - 2;
@@ -971,25 +1022,39 @@ impl<
         }
         self.next_above.plain.next = self.s4_missing.val() & self.s4_above.q.val();
         self.next_above.updated.next = self.s4_missing_with.val() & self.s4_above.q.val();
+        self.s5_none_without.d.next = self.next_above.plain_none.val();
+        self.s5_none_with.d.next = self.next_above.updated_none.val();
         self.s5_lowest_without.d.next = !(self.s4_missing.val() & self.s4_below.q.val()).any();
         self.s5_lowest_with.d.next = !(self.s4_missing_with.val() & self.s4_below.q.val()).any();
         self.s5_lapped_without.d.next = !(!self.s4_missing.val() & self.s4_below.q.val()).any();
         self.s5_lapped_with.d.next = !(!self.s4_missing_with.val() & self.s4_below.q.val()).any();
         self.s5_same_word.d.next = self.s4_word5.q.val();
         self.s5_same_row.d.next = self.s4_row5.q.val();
-        self.s4_low.next = bit_cast::<LW, 22>(self.s4_pidx.q.val());
         self.s4_base_low.next = bit_cast::<LW, 22>(self.s4_cur_wbase.val());
         self.s4_base_lap.next = bit_cast::<HI, 22>(self.s4_cur_wbase.val() >> self.lw.val());
         self.s4_last_low.next = bit_cast::<LW, 22>(self.s5_pidx.q.val());
-        self.s5_same_bit.d.next =
+        self.s4_same_bit.next =
             self.s4_row5.q.val() & (self.s4_low.val() == self.s4_last_low.val());
-        self.s5_same_lap.d.next = self.s4_same_lap.val();
-        self.s5_dup.d.next = !(self.s4_missing.val() & self.s4_onehot.q.val()).any();
-        self.s5_below.d.next = self.s4_pidx.q.val() < self.s4_cur_wbase.val();
+        self.s4_dup.next = !(self.s4_missing.val() & self.s4_onehot.q.val()).any();
+        self.s5_dup.d.next = self.s4_dup.val();
+        self.s5_fresh.d.next = !self.s4_dup.val();
+        if self.s4_same_bit.val() {
+            self.s5_fresh.d.next = !self.s4_same_lap.val();
+        }
         self.s5_at_base.d.next = self.s4_pidx.q.val() == self.s4_cur_wbase.val();
-        self.s5_laps_0.d.next = self.s4_lap_0.q.val() == self.s4_base_lap.val();
-        self.s5_laps_1.d.next = self.s4_lap_1.q.val() == self.s4_base_lap.val();
-        self.s5_laps_2.d.next = self.s4_lap_2.q.val() == self.s4_base_lap.val();
+        self.s4_laps_0.next = self.s4_lap_0.q.val() == self.s4_base_lap.val();
+        self.s4_laps_1.next = self.s4_lap_1.q.val() == self.s4_base_lap.val();
+        self.s4_laps_2.next = self.s4_lap_2.q.val() == self.s4_base_lap.val();
+        self.s5_laps_0.d.next = self.s4_laps_0.val();
+        self.s5_laps_1.d.next = self.s4_laps_1.val();
+        self.s5_next_lap.d.next = (self.s4_after.q.val() & self.s4_laps_0.val())
+            | (!self.s4_after.q.val() & self.s4_laps_1.val());
+        self.s5_wrap_lap.d.next = (self.s4_from.q.val() & self.s4_laps_1.val())
+            | (!self.s4_from.q.val() & self.s4_laps_2.val());
+        self.s5_after_here.d.next = self.s4_word5.q.val() & self.s4_after.q.val();
+        self.s5_from_here.d.next = self.s4_word5.q.val() & self.s4_from.q.val();
+        self.s5_near_run.d.next = !(self.s4_missing.val() & self.s4_between.q.val()).any();
+        self.s5_near_lapped.d.next = !(!self.s4_missing.val() & self.s4_between.q.val()).any();
         self.s5_borrow.d.next = self.s4_low.val() < self.s4_base_low.val();
         self.over_highest.next =
             bit_cast::<12, 22>(self.s4_pidx.q.val()) - self.s4_cur_highest.val();
@@ -999,11 +1064,11 @@ impl<
         self.s5_after_last.d.next = !self.over_last.val().get_bit(11);
         self.s4_open.next = !self.s4_cur_full.val();
         self.s4_rest.next = self.s4_open.val() & !self.s5_word_onehot.q.val();
+        self.s5_words_full.d.next = !(self.s4_open.val() & self.s4_words_between.q.val()).any();
         self.open_above.req.next = self.s4_open.val() & self.s4_word_above.q.val();
         self.open_lowest.req.next = self.s4_open.val();
         self.rest_above.req.next = self.s4_rest.val() & self.s4_word_above.q.val();
         self.rest_lowest.req.next = self.s4_rest.val();
-        self.s4_index.next = self.s4_pidx.q.val().get_bits::<LNW>(self.lb.val().index());
         self.s5_following.d.next = self.s4_index.val() + 1;
         self.s5_next_without.d.next = self.open_above.index.val();
         self.s5_wraps_without.d.next = self.open_above.none.val();
@@ -1061,53 +1126,62 @@ impl<
         self.row_wbase.next = self.table_wbase.val() | self.last_wbase.val();
         self.bits_in.next = self.table_bits.val() | self.last_bits.val();
 
-        // Stage 5: the decision. Stage 4 compared the packet with wbase; if the record just before
-        // moved wbase (by at most W), only the place within a lap is compared anew. A packet that
-        // the slide passed is a duplicate by its bit, so it needs no range check to be refused.
+        // Stage 5: the decision. Stage 4 compared the packet with wbase as the record just before
+        // finds it. If that record moves wbase, it was wbase: where it goes is told by what lies
+        // between the two packets, so that nothing here waits for the new wbase. The next hole is
+        // this packet if it is missing and nothing between them is; the window reaches this packet if
+        // the number W below it lies before the next hole, that is, has arrived as all between them.
         self.slid.next = self.s5_same_row.q.val() & self.s6_slid.q.val();
-        self.slid_lap.next = self.s5_same_row.q.val() & self.s6_wrapped.q.val();
-        self.laps_0_slid.next = self.s5_laps_0.q.val();
-        self.laps_1_slid.next = self.s5_laps_1.q.val();
-        if self.s6_wrapped.q.val() {
-            self.laps_0_slid.next = self.s5_laps_1.q.val();
-            self.laps_1_slid.next = self.s5_laps_2.q.val();
-        }
-        self.s5_low.next = bit_cast::<LW, 22>(self.s5_pidx.q.val());
-        self.s6_base_low.next = bit_cast::<LW, 22>(self.s6_wbase.q.val());
-        self.before_base.next = self.s5_low.val() < self.s6_base_low.val();
-        self.inside_old.next = (self.s5_laps_0.q.val() & !self.s5_borrow.q.val())
-            | (self.s5_laps_1.q.val() & (self.s5_borrow.q.val() | self.slid_lap.val()));
-        self.inside_new.next = self.slid.val() & self.laps_1_slid.val() & self.before_base.val();
-        self.below.next = self.s5_below.q.val()
-            | (self.slid.val() & self.laps_0_slid.val() & self.before_base.val())
-            | (self.slid_lap.val() & self.s5_laps_0.q.val());
         self.duplicate.next = self.s5_dup.q.val();
-        if self.s5_same_bit.q.val() & self.s6_take.q.val() {
-            self.duplicate.next = self.s5_same_lap.q.val();
+        self.pass_fresh.next = self.s5_pass.q.val() & !self.s5_dup.q.val();
+        if self.s6_take.q.val() {
+            self.duplicate.next = !self.s5_fresh.q.val();
+            self.pass_fresh.next = self.s5_pass.q.val() & self.s5_fresh.q.val();
         }
-        self.take.next = self.s5_pass.q.val()
-            & !self.duplicate.val()
-            & (self.inside_old.val() | self.inside_new.val());
+        self.next_near.next = self.s5_after_here.q.val()
+            & self.s5_next_lap.q.val()
+            & self.s5_near_run.q.val()
+            & self.s5_fresh.q.val();
+        self.next_far.next = !self.s5_after_here.q.val() & self.s5_next_lap.q.val();
+        self.far_run.next =
+            self.s5_words_full.q.val() & self.s5_lowest_without.q.val() & self.s5_fresh.q.val();
+        self.at_next.next = self.next_near.val();
+        if self.s6_left.q.val() {
+            self.at_next.next = self.next_far.val() & self.far_run.val();
+        }
+        self.past_near.next =
+            self.s5_from_here.q.val() & self.s5_wrap_lap.q.val() & self.s5_near_lapped.q.val();
+        self.past_far.next = !self.s5_from_here.q.val()
+            & self.s5_wrap_lap.q.val()
+            & self.s5_words_full.q.val()
+            & self.s5_lapped_without.q.val();
+        self.inside_old.next = (self.s5_laps_0.q.val() & !self.s5_borrow.q.val())
+            | (self.s5_laps_1.q.val() & self.s5_borrow.q.val());
+        self.inside_new.next = self.past_near.val() | (self.s6_left.q.val() & self.past_far.val());
+        // A bit that says "received" for a packet above the old window belongs to a lap long gone.
+        self.inside.next = self.inside_old.val()
+            | (self.slid.val() & self.inside_new.val() & self.s5_fresh.q.val());
+        self.take.next = self.pass_fresh.val()
+            & (self.inside_old.val() | (self.slid.val() & self.inside_new.val()));
         self.slide.next = self.s5_pass.q.val() & self.s5_at_base.q.val();
         if self.slid.val() {
-            self.slide.next = self.s5_pass.q.val()
-                & self.laps_0_slid.val()
-                & (self.s5_low.val() == self.s6_base_low.val());
+            self.slide.next = self.s5_pass.q.val() & self.at_next.val();
         }
         self.s6_fail.d.next = self.s5_fail.q.val();
         self.s6_pass.d.next = self.s5_pass.q.val();
-        self.s6_below.d.next = self.below.val();
-        self.s6_outside.d.next = !self.inside_old.val() & !self.inside_new.val();
+        self.s6_old_wbase.d.next = self.row_wbase.val();
+        self.s6_inside.d.next = self.inside.val();
         self.s6_dup.d.next = self.duplicate.val();
 
         // Stage 5: where the slide goes if the packet is wbase.
         self.with_last.next = self.s5_same_word.q.val() & self.s6_take.q.val();
         self.next_above.use_updated.next = self.with_last.val();
-        self.none_above.next = self.next_above.none.val();
+        self.none_above.next = self.s5_none_without.q.val();
         self.above.next = self.next_above.index.val();
         self.lowest.next = self.s5_lowest_without.q.val();
         self.lapped.next = self.s5_lapped_without.q.val();
         if self.with_last.val() {
+            self.none_above.next = self.s5_none_with.q.val();
             self.lowest.next = self.s5_lowest_with.q.val();
             self.lapped.next = self.s5_lapped_with.q.val();
         }
@@ -1155,7 +1229,11 @@ impl<
 
         // Stage 5: the new row. The hole of a word changes only with its first hole; the word of
         // wbase holds the next lap's, which is at wbase itself once all below are there.
-        self.leave.next = self.slide.val() & self.none_above.val();
+        self.pass_none.next = self.s5_pass.q.val() & self.none_above.val();
+        self.leave.next = self.pass_none.val() & self.s5_at_base.q.val();
+        if self.slid.val() {
+            self.leave.next = self.pass_none.val() & self.at_next.val();
+        }
         self.base_lap.next = bit_cast::<HI, 22>(self.row_wbase.val() >> self.lw.val());
         self.base_index.next = self.row_wbase.val().get_bits::<LNW>(self.lb.val().index());
         self.base_pos.next = bit_cast::<LB, 22>(self.row_wbase.val());
@@ -1175,7 +1253,7 @@ impl<
             | (bit_cast::<22, LNW>(self.base_index.val()) << self.lb.val())
             | bit_cast::<22, LB>(self.base_pos.val());
         self.s6_slid.d.next = self.slide.val();
-        self.s6_wrapped.d.next = self.leave.val() & self.wraps.val();
+        self.s6_left.d.next = self.leave.val();
         self.s6_value.d.next = self.above.val();
         if self.slide.val() {
             self.s6_value.d.next = self.s5_pos.val();
@@ -1190,22 +1268,26 @@ impl<
             self.s6_hole[i].d.next = self.row_hole[i].val();
         }
         self.s6_full.d.next = self.row_full.val();
-        self.s6_set.d.next = 0.into();
+        // As AND with a mask: "or else 0" becomes the registers' own reset, which is slower to reach.
+        self.set_mask.next = 0.into();
         if self.take.val()
             & ((self.slide.val() & self.lapped.val()) | (!self.slide.val() & self.lowest.val()))
         {
-            self.s6_set.d.next = self.s5_word_onehot.q.val();
+            self.set_mask.next = !bits::<NW>(0);
         }
+        self.s6_set.d.next = self.s5_word_onehot.q.val() & self.set_mask.val();
         self.s6_filled.d.next = self.take.val() & self.want_full.val();
-        self.s6_fill.d.next = 0.into();
+        self.fill_mask.next = 0.into();
         if self.take.val() & self.want_full.val() {
-            self.s6_fill.d.next = self.s5_word_onehot.q.val();
+            self.fill_mask.next = !bits::<NW>(0);
         }
+        self.s6_fill.d.next = self.s5_word_onehot.q.val() & self.fill_mask.val();
         self.s6_emptied.d.next = self.leave.val() & self.alone.val();
-        self.s6_clear.d.next = 0.into();
+        self.clear_mask.next = 0.into();
         if self.leave.val() {
-            self.s6_clear.d.next = self.passed.val();
+            self.clear_mask.next = !bits::<NW>(0);
         }
+        self.s6_clear.d.next = self.passed.val() & self.clear_mask.val();
         self.with_raised.next = self.s5_same_row.q.val() & self.s6_raised.q.val();
         self.s6_highest.d.next = self.row_highest.val();
         self.s6_pidx_1.d.next = self.s5_pidx_1.q.val();
@@ -1266,9 +1348,9 @@ impl<
         self.s7_valid.d.next = self.s6_valid.q.val();
         self.s7_reason.d.next = self.s6_fail.q.val();
         if self.s6_pass.q.val() {
-            if self.s6_below.q.val() {
+            if self.s6_pidx.q.val() < self.s6_old_wbase.q.val() {
                 self.s7_reason.d.next = self.why_below_window.val();
-            } else if self.s6_outside.q.val() {
+            } else if !self.s6_inside.q.val() {
                 self.s7_reason.d.next = self.why_above_window.val();
             } else if self.s6_dup.q.val() {
                 self.s7_reason.d.next = self.why_duplicate.val();
