@@ -224,6 +224,12 @@ hdl_module! {
         /// one word and this one above, and the words, going round.
         s4_between: DFF<Bits<B>>,
         s4_words_between: DFF<Bits<NW>>,
+        /// Places above the packet in its word less that of the packet just before, and whether
+        /// that is one of them.
+        s4_above_rest: DFF<Bits<B>>,
+        s4_last_above: DFF<Bit>,
+        /// What the packet's bit tells once it has arrived: a register of its own for its many readers.
+        s4_lap: DFF<Bit>,
         /// The packet's lap, and the one and two before it.
         s4_lap_0: DFF<Bits<HI>>,
         s4_lap_1: DFF<Bits<HI>>,
@@ -243,13 +249,14 @@ hdl_module! {
         /// Same word or row as the record in stage 6, and as the record just before.
         s4_word6: DFF<Bit>,
         s4_row6: DFF<Bit>,
+        /// The opposite, in a register of its own for half of the readers; so below.
+        s4_other6: DFF<Bit>,
         s4_word5: DFF<Bit>,
         s4_row5: DFF<Bit>,
         s4_cur_bits: Signal<Local, Bits<B>>,
         s4_cur_wbase: Signal<Local, Bits<22>>,
         s4_old_full: Signal<Local, Bits<NW>>,
         s4_cur_full: Signal<Local, Bits<NW>>,
-        s4_lap: Signal<Local, Bit>,
         s4_same_lap: Signal<Local, Bit>,
         s4_index: Signal<Local, Bits<LNW>>,
         s4_missing: Signal<Local, Bits<B>>,
@@ -303,7 +310,9 @@ hdl_module! {
         s5_full: DFF<Bits<NW>>,
         /// Relation to the record just before, now in stage 6.
         s5_same_word: DFF<Bit>,
+        s5_other_word: DFF<Bit>,
         s5_same_row: DFF<Bit>,
+        s5_other_row: DFF<Bit>,
         /// Received before; not received before if the record just before was accepted.
         s5_dup: DFF<Bit>,
         s5_fresh: DFF<Bit>,
@@ -584,6 +593,9 @@ impl<
             s4_from,
             s4_between,
             s4_words_between,
+            s4_above_rest,
+            s4_last_above,
+            s4_lap,
             s4_lap_0,
             s4_lap_1,
             s4_lap_2,
@@ -594,6 +606,7 @@ impl<
             s4_full,
             s4_word6,
             s4_row6,
+            s4_other6,
             s4_word5,
             s4_row5,
             s5_valid,
@@ -617,7 +630,9 @@ impl<
             s5_row_tail,
             s5_full,
             s5_same_word,
+            s5_other_word,
             s5_same_row,
+            s5_other_row,
             s5_dup,
             s5_fresh,
             s5_pass,
@@ -879,6 +894,9 @@ impl<
         self.s4_after.d.next = bit_cast::<LW, 22>(self.s3_pidx.q.val()) > self.s4_low.val();
         self.s4_from.d.next = bit_cast::<LW, 22>(self.s3_pidx.q.val()) >= self.s4_low.val();
         self.s4_between.d.next = self.s4_above.q.val() & !(!bits::<B>(0) << self.s3_pos.val());
+        self.s4_above_rest.d.next =
+            ((!bits::<B>(0) << self.s3_pos.val()) << 1) & !self.s4_onehot.q.val();
+        self.s4_last_above.d.next = bit_cast::<LB, 22>(self.s4_pidx.q.val()) > self.s3_pos.val();
         if self.s3_index.val() > self.s4_index.val() {
             self.s4_words_between.d.next =
                 self.s4_word_above.q.val() & !(!bits::<NW>(0) << self.s3_index.val());
@@ -886,6 +904,7 @@ impl<
             self.s4_words_between.d.next =
                 self.s4_word_above.q.val() | !(!bits::<NW>(0) << self.s3_index.val());
         }
+        self.s4_lap.d.next = !self.s3_pidx.q.val().get_bit(self.lw.val().index());
         self.s4_lap_0.d.next = self.s3_lap.val();
         self.s4_lap_1.d.next = self.s3_lap.val() - 1;
         self.s4_lap_2.d.next = self.s3_lap.val() - 2;
@@ -934,6 +953,7 @@ impl<
         }
         self.s4_word6.d.next = self.s3_word.q.val() == self.s5_word.q.val();
         self.s4_row6.d.next = self.s3_row.val() == bit_cast::<A, 16>(self.s5_wptr.q.val());
+        self.s4_other6.d.next = self.s3_row.val() != bit_cast::<A, 16>(self.s5_wptr.q.val());
         self.s4_word5.d.next = self.s3_word.q.val() == self.s4_word.q.val();
         self.s4_row5.d.next = self.s3_row.val() == bit_cast::<A, 16>(self.s4_wptr.q.val());
 
@@ -989,8 +1009,10 @@ impl<
         self.s4_cur_full.next = self.s4_old_full.val();
         self.s4_cur_highest.next = self.s4_highest.q.val() | self.fwd_highest.q.val();
         self.s5_row_tail.d.next = self.s4_row_tail.q.val() | self.fwd_row_tail.q.val();
-        if self.s4_row6.q.val() {
+        if !self.s4_other6.q.val() {
             self.s4_cur_wbase.next = self.s6_wbase.q.val();
+        }
+        if self.s4_row6.q.val() {
             self.s4_cur_full.next =
                 (self.s4_old_full.val() | self.s6_fill.q.val()) & !self.s6_clear.q.val();
             self.s4_cur_highest.next = self.s6_new_highest.val();
@@ -1009,11 +1031,10 @@ impl<
         self.s5_wbase.d.next = self.s4_cur_wbase.val();
         self.s5_full.d.next = self.s4_cur_full.val();
         self.s5_highest.d.next = self.s4_cur_highest.val();
-        self.s4_lap.next = !self.s4_pidx.q.val().get_bit(self.lw.val().index());
-        self.s5_lap.d.next = self.s4_lap.val();
-        self.s4_same_lap.next = self.s4_lap.val() == self.s5_lap.q.val();
+        self.s5_lap.d.next = self.s4_lap.q.val();
+        self.s4_same_lap.next = self.s4_lap.q.val() == self.s5_lap.q.val();
         self.s4_missing.next = self.s4_cur_bits.val();
-        if self.s4_lap.val() {
+        if self.s4_lap.q.val() {
             self.s4_missing.next = !self.s4_cur_bits.val();
         }
         self.s4_missing_with.next = self.s4_missing.val() | self.s5_onehot.q.val();
@@ -1022,14 +1043,17 @@ impl<
         }
         self.next_above.plain.next = self.s4_missing.val() & self.s4_above.q.val();
         self.next_above.updated.next = self.s4_missing_with.val() & self.s4_above.q.val();
-        self.s5_none_without.d.next = self.next_above.plain_none.val();
-        self.s5_none_with.d.next = self.next_above.updated_none.val();
+        self.s5_none_without.d.next = !(self.s4_missing.val() & self.s4_above.q.val()).any();
+        self.s5_none_with.d.next = !(self.s4_missing.val() & self.s4_above_rest.q.val()).any()
+            & (!self.s4_last_above.q.val() | self.s4_same_lap.val());
         self.s5_lowest_without.d.next = !(self.s4_missing.val() & self.s4_below.q.val()).any();
         self.s5_lowest_with.d.next = !(self.s4_missing_with.val() & self.s4_below.q.val()).any();
         self.s5_lapped_without.d.next = !(!self.s4_missing.val() & self.s4_below.q.val()).any();
         self.s5_lapped_with.d.next = !(!self.s4_missing_with.val() & self.s4_below.q.val()).any();
         self.s5_same_word.d.next = self.s4_word5.q.val();
+        self.s5_other_word.d.next = !self.s4_word5.q.val();
         self.s5_same_row.d.next = self.s4_row5.q.val();
+        self.s5_other_row.d.next = !self.s4_row5.q.val();
         self.s4_base_low.next = bit_cast::<LW, 22>(self.s4_cur_wbase.val());
         self.s4_base_lap.next = bit_cast::<HI, 22>(self.s4_cur_wbase.val() >> self.lw.val());
         self.s4_last_low.next = bit_cast::<LW, 22>(self.s5_pidx.q.val());
@@ -1099,9 +1123,11 @@ impl<
         self.row_highest.next = self.s5_highest.q.val();
         self.row_tail.next = self.s5_row_tail.q.val();
         self.row_full.next = self.s5_full.q.val();
-        if self.s5_same_row.q.val() {
+        if !self.s5_other_row.q.val() {
             self.table_wbase.next = 0.into();
             self.last_wbase.next = self.s6_wbase.q.val();
+        }
+        if self.s5_same_row.q.val() {
             self.row_highest.next = self.s6_new_highest.val();
             self.row_tail.next = self.s6_new_tail.val();
             self.row_full.next =
@@ -1131,7 +1157,7 @@ impl<
         // between the two packets, so that nothing here waits for the new wbase. The next hole is
         // this packet if it is missing and nothing between them is; the window reaches this packet if
         // the number W below it lies before the next hole, that is, has arrived as all between them.
-        self.slid.next = self.s5_same_row.q.val() & self.s6_slid.q.val();
+        self.slid.next = !self.s5_other_row.q.val() & self.s6_slid.q.val();
         self.duplicate.next = self.s5_dup.q.val();
         self.pass_fresh.next = self.s5_pass.q.val() & !self.s5_dup.q.val();
         if self.s6_take.q.val() {
@@ -1174,7 +1200,7 @@ impl<
         self.s6_dup.d.next = self.duplicate.val();
 
         // Stage 5: where the slide goes if the packet is wbase.
-        self.with_last.next = self.s5_same_word.q.val() & self.s6_take.q.val();
+        self.with_last.next = !self.s5_other_word.q.val() & self.s6_take.q.val();
         self.next_above.use_updated.next = self.with_last.val();
         self.none_above.next = self.s5_none_without.q.val();
         self.above.next = self.next_above.index.val();

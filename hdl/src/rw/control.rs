@@ -5,7 +5,7 @@ use crate::blocks::{FreeList, RamReg};
 use crate::prelude::*;
 use tributary_protocol::rw::{ConnectStatus, DropReason, MTU_RANGE, MessageType, Reason, Status};
 
-/// What the engine is doing.
+/// What the engine is doing. Yosys gives up to 31 states a register each; of more it keeps the code.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum State {
     Clear,
@@ -24,8 +24,7 @@ pub enum State {
     InitDrain,
     Open,
     Message,
-    Fetch1,
-    Fetch2,
+    Fetch,
     View,
     Raise,
     Relate,
@@ -470,6 +469,8 @@ hdl_module! {
 
         /// Word of the bitmap, counted from packet 0.
         abs: DFF<Bits<AW>>,
+        /// The word has been read for a clock.
+        fetching: DFF<Bit>,
         /// The first packet to search has been compared with wbase.
         compared: DFF<Bit>,
         /// All bytes of the word have been looked at.
@@ -674,6 +675,7 @@ impl<
             msg_seq,
             cpl_status,
             abs,
+            fetching,
             compared,
             spent,
             skip,
@@ -852,6 +854,7 @@ impl<
         self.bytes.stop.next = self.end.q.val();
         self.bytes.settle.next =
             (self.state.q.val() == State::Pass) | (self.state.q.val() == State::Range);
+        self.fetching.d.next = self.state.q.val() == State::Fetch;
         self.compared.d.next = self.state.q.val() == State::Raise;
         self.bytes.raise.next = self.compared.q.val();
         self.bytes.relate.next = self.state.q.val() == State::Relate;
@@ -1265,13 +1268,16 @@ impl<
                 if self.m_msg_ready.val() {
                     match self.then.q.val() {
                         Then::Done => self.done.next = true,
-                        Then::Bitmap => self.state.d.next = State::Fetch1,
+                        Then::Bitmap => self.state.d.next = State::Fetch,
                         Then::Holes => self.state.d.next = State::Holes,
                     }
                 }
             }
-            State::Fetch1 => self.state.d.next = State::Fetch2,
-            State::Fetch2 => self.state.d.next = State::View,
+            State::Fetch => {
+                if self.fetching.q.val() {
+                    self.state.d.next = State::View;
+                }
+            }
             State::View => {
                 self.state.d.next = State::Relate;
                 if self.op.q.val() == Op::Sweep {
@@ -1353,7 +1359,7 @@ impl<
             State::Aim => self.state.d.next = State::Range,
             State::Range => {
                 self.abs.d.next = bit_cast::<AW, 22>(self.pos.q.val() >> self.lb.val());
-                self.state.d.next = State::Fetch1;
+                self.state.d.next = State::Fetch;
                 self.fresh.d.next = false;
                 if self.fresh.q.val() {
                     self.upto.d.next = self.end.q.val();

@@ -18,10 +18,6 @@ hdl_module! {
         pub use_updated: Signal<In, Bit>,
         /// Index of the lowest set bit; any value if there is none.
         pub index: Signal<Out, Bits<LN>>,
-        /// No bit of `plain` is set, in the same clock.
-        pub plain_none: Signal<Out, Bit>,
-        /// No bit of `updated` is set, in the same clock.
-        pub updated_none: Signal<Out, Bit>,
         _plain: Bits<N>,
         _updated: Bits<N>,
     }
@@ -45,8 +41,6 @@ impl<const N: usize, const LN: usize> Logic for LateChoiceEncoder<N, LN> {
             self._plain
         };
         let lowest = (0..N).find(|&i| searched.get_bit(i));
-        self.plain_none.next = !self.plain.val().any();
-        self.updated_none.next = !self.updated.val().any();
         self.index.next = match lowest {
             Some(i) => (i as u64).into(),
             None => Bits::mask(),
@@ -55,8 +49,6 @@ impl<const N: usize, const LN: usize> Logic for LateChoiceEncoder<N, LN> {
 
     fn connect(&mut self) {
         self.index.connect();
-        self.plain_none.connect();
-        self.updated_none.connect();
     }
 
     fn hdl(&self) -> Verilog {
@@ -127,8 +119,6 @@ always @(*) begin
     at_1 = use_updated ? updated_at_1 : plain_at_1;
     at_0 = use_updated ? updated_at_0 : plain_at_0;
 {group}{planes}    index[{LN1}:3] = group;
-    plain_none = ~(|plain);
-    updated_none = ~(|updated);
 end",
             top = bits - 1,
             LN1 = LN - 1,
