@@ -66,7 +66,10 @@ hdl_module! {
     /// sends credit updates and sweeps the timers of all windows, one operation at a time.
     /// An operation reads its tables (peer, window, row: two clocks each), decides, and writes
     /// all tables in one clock. A closed window costs 7 clocks of the sweep, an open one without
-    /// holes about 14, a STATUS about 20 + (4 + B/8) W/B, a CONNECT about 40 + W/B.
+    /// holes about 14, a STATUS about 20 + (3 + B/8) W/B until it leaves and 3 W/B for each copy, a
+    /// CONNECT about 40 + W/B.
+    /// With cfg_twice every message, and the bitmap of a STATUS, leaves twice. The bitmap is read
+    /// once, into a memory, so that both copies are the same.
     /// The peer table has one entry for each of 256 nodes and 16 slots: last transfer, its state.
     /// Reset clears it, one entry a clock; incarnations survive a reset.
     pub struct RwControl<
@@ -133,6 +136,8 @@ hdl_module! {
         pub cfg_idle_ticks: Signal<In, Bits<16>>,
         /// Retry hint in a BUSY answer, ticks.
         pub cfg_busy_hint: Signal<In, Bits<16>>,
+        /// Every message leaves twice.
+        pub cfg_twice: Signal<In, Bit>,
         /// Write the connection of a window.
         pub cw_en: Signal<Out, Bit>,
         /// Window.
@@ -213,7 +218,7 @@ hdl_module! {
         pub m_msg_tail: Signal<Out, Bit>,
         /// CONNECT_RESP BUSY: ticks to wait.
         pub m_msg_hint: Signal<Out, Bits<16>>,
-        /// A word of the bitmap of the STATUS sent last, bit 0 of the first one is packet wbase.
+        /// A word of the bitmap of the STATUS that left last, bit 0 of the first one is packet wbase.
         pub m_bitmap_valid: Signal<Out, Bit>,
         /// Taken.
         pub m_bitmap_ready: Signal<In, Bit>,
@@ -291,6 +296,8 @@ hdl_module! {
         ranges: RamReg<16, A>,
         /// The bitmap word under way, a byte a clock.
         bytes: RwBytes<B, LB, LNW, AW>,
+        /// Bitmap of a STATUS, its first word at 1 and its last one at 0.
+        bitmap: RamReg<B, LNW>,
 
         /// What the engine is doing.
         state: DFF<State>,
@@ -478,6 +485,18 @@ hdl_module! {
         skip: DFF<Bits<4>>,
         /// Bytes in the word of a STATUS so far.
         filled: DFF<Bits<4>>,
+        /// That word is whole.
+        whole: DFF<Bit>,
+        /// The word of the bitmap that leaves next stands at the output of its memory.
+        shown: DFF<Bit>,
+        /// The message leaves once more.
+        again: DFF<Bit>,
+        /// A copy of the message leaves, all of it.
+        copied: Signal<Local, Bit>,
+        /// The last word of the bitmap.
+        last_word: Signal<Local, Bit>,
+        /// A word of the bitmap leaves.
+        word_left: Signal<Local, Bit>,
         /// A byte goes to the word of a STATUS.
         push: Signal<Local, Bit>,
         /// A hole is asked for.
@@ -678,6 +697,9 @@ impl<
             spent,
             skip,
             filled,
+            whole,
+            shown,
+            again,
             idle,
             since_mark,
             since_range,
@@ -715,6 +737,7 @@ impl<
         self.marks.clk.next = self.clk.val();
         self.ranges.clk.next = self.clk.val();
         self.bytes.clk.next = self.clk.val();
+        self.bitmap.clk.next = self.clk.val();
 
         // Tables: addresses, and the fields of what they deliver.
         self.peers.rd_addr.next = (bit_cast::<12, 16>(self.ctl_src.val()) << 4)
@@ -897,9 +920,26 @@ impl<
         self.m_msg_wbase.next = self.wbase.q.val();
         self.m_msg_tail.next = self.tail.q.val();
         self.m_msg_hint.next = self.cfg_busy_hint.val();
-        self.m_bitmap_valid.next = self.state.q.val() == State::Bitmap;
-        self.m_bitmap_data.next = self.bytes.word.val();
-        self.m_bitmap_last.next = self.word.q.val() == self.words.val();
+        self.last_word.next = self.word.q.val() == self.words.val();
+        self.word_left.next = self.shown.q.val() & self.m_bitmap_ready.val();
+        self.copied.next = ((self.state.q.val() == State::Message)
+            & self.m_msg_ready.val()
+            & (self.then.q.val() != Then::Bitmap))
+            | (self.word_left.val() & self.last_word.val());
+        self.again.d.next = self.again.q.val() & !self.copied.val();
+        if (self.state.q.val() != State::Message) & (self.state.q.val() != State::Bitmap) {
+            self.again.d.next = self.cfg_twice.val();
+        }
+        self.bitmap.wr_en.next = self.whole.q.val();
+        self.bitmap.wr_addr.next = bit_cast::<LNW, 6>(self.word.q.val());
+        self.bitmap.wr_data.next = self.bytes.word.val();
+        self.bitmap.rd_addr.next = bit_cast::<LNW, 6>(self.word.q.val());
+        self.shown.d.next = (self.state.q.val() == State::Bitmap)
+            & (self.shown.q.val() | (self.timer.q.val() == 1))
+            & !self.word_left.val();
+        self.m_bitmap_valid.next = self.shown.q.val();
+        self.m_bitmap_data.next = self.bitmap.rd_data.val();
+        self.m_bitmap_last.next = self.last_word.val();
         self.m_cpl_valid.next = self.state.q.val() == State::Completion;
         self.m_cpl_wptr.next = bit_cast::<16, A>(self.wptr.q.val());
         self.m_cpl_src.next = bit_cast::<16, 8>(self.win_src.val());
@@ -1020,6 +1060,7 @@ impl<
             | (self.op.q.val() == Op::Poll)
             | (self.op.q.val() == Op::Abort);
         self.timer.d.next = self.timer.q.val() + 1;
+        self.whole.d.next = false;
         match self.state.q.val() {
             State::Clear => {
                 self.clear_count.d.next = self.clear_count.q.val() + 1;
@@ -1148,6 +1189,7 @@ impl<
                             self.msg_type.d.next = self.poll_status.val();
                             self.msg_seq.d.next = self.ctl_seq.val();
                             self.then.d.next = Then::Bitmap;
+                            self.state.d.next = State::Fetch1;
                         } else if self.peer_known.q.val()
                             & !self.peer_open.q.val()
                             & self.same_xid.q.val()
@@ -1187,7 +1229,7 @@ impl<
                         self.msg_type.d.next = self.poll_status.val();
                         self.then.d.next = Then::Bitmap;
                         if self.is_open.q.val() {
-                            self.state.d.next = State::Message;
+                            self.state.d.next = State::Fetch1;
                         } else {
                             self.done.next = true;
                         }
@@ -1262,11 +1304,17 @@ impl<
             }
             State::Open => self.state.d.next = State::Message,
             State::Message => {
+                self.timer.d.next = 0.into();
+                self.word.d.next = 1.into();
                 if self.m_msg_ready.val() {
                     match self.then.q.val() {
-                        Then::Done => self.done.next = true,
-                        Then::Bitmap => self.state.d.next = State::Fetch1,
-                        Then::Holes => self.state.d.next = State::Holes,
+                        Then::Done => self.done.next = !self.again.q.val(),
+                        Then::Bitmap => self.state.d.next = State::Bitmap,
+                        Then::Holes => {
+                            if !self.again.q.val() {
+                                self.state.d.next = State::Holes;
+                            }
+                        }
                     }
                 }
             }
@@ -1303,18 +1351,20 @@ impl<
                     if (self.filled.q.val() + 1) == self.in_word.val() {
                         self.filled.d.next = 0.into();
                         self.word.d.next = self.word.q.val() + 1;
-                        self.state.d.next = State::Bitmap;
+                        self.whole.d.next = true;
+                        if self.word.q.val() == (self.words.val() - 1) {
+                            self.state.d.next = State::Message;
+                        }
                     }
                 }
             }
             State::Bitmap => {
-                if self.m_bitmap_ready.val() {
-                    self.state.d.next = State::Bytes;
-                    if self.spent.q.val() {
-                        self.state.d.next = State::View;
-                    }
-                    if self.word.q.val() == self.words.val() {
-                        self.done.next = true;
+                if self.word_left.val() {
+                    self.timer.d.next = 0.into();
+                    self.word.d.next = self.word.q.val() + 1;
+                    if self.last_word.val() {
+                        self.done.next = !self.again.q.val();
+                        self.state.d.next = State::Message;
                     }
                 }
             }
@@ -1408,6 +1458,7 @@ impl<
             self.fin_served.d.next = false;
             self.crd_served.d.next = false;
             self.dropped.d.next = false;
+            self.shown.d.next = false;
         }
     }
 

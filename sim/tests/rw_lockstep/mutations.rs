@@ -111,6 +111,9 @@ enum Mutation {
     PollXidUnchecked,
     AbortXidUnchecked,
     RecordOvertakesWrites,
+    SecondCopyMissing,
+    StatusOnce,
+    WordShownEarly,
 }
 
 fn places() -> Vec<(&'static str, Place)> {
@@ -196,6 +199,23 @@ fn places() -> Vec<(&'static str, Place)> {
             CONTROL,
             Statement("followed_reg <="),
             &[(RecordOvertakesWrites, "all_decided_reg")],
+        ),
+        // Every message leaves once; a STATUS does, as it counts as sent before its bitmap; a word
+        // of the bitmap leaves before its memory has delivered it.
+        place(
+            CONTROL,
+            Statement("again_reg <="),
+            &[(SecondCopyMissing, "1'b0")],
+        ),
+        place(
+            CONTROL,
+            Statement("assign copied ="),
+            &[(StatusOnce, "m_msg_valid & m_msg_ready")],
+        ),
+        place(
+            CONTROL,
+            Statement("shown_reg <="),
+            &[(WordShownEarly, "(state_reg == STATE_BITMAP) & !word_left")],
         ),
     ]
 }
@@ -286,6 +306,21 @@ fn rw_07_mutation_xid_of_poll_unchecked_is_caught_by_lock_step() {
 #[test]
 fn rw_07_mutation_xid_of_abort_unchecked_is_caught_by_lock_step() {
     caught(Mutation::AbortXidUnchecked);
+}
+
+#[test]
+fn rw_11_mutation_second_copy_missing_is_caught_by_lock_step() {
+    caught(Mutation::SecondCopyMissing);
+}
+
+#[test]
+fn rw_11_mutation_status_leaves_once_is_caught_by_lock_step() {
+    caught(Mutation::StatusOnce);
+}
+
+#[test]
+fn rw_11_mutation_bitmap_word_shown_early_is_caught_by_lock_step() {
+    caught(Mutation::WordShownEarly);
 }
 
 #[test]
