@@ -306,6 +306,8 @@ module rw_control_w256_r64 (
     reg  whole_reg;                    // That word is whole.
     reg  shown_reg;                    // The word of the bitmap that leaves next stands at the output of its memory.
     reg  again_reg;                    // The message leaves once more.
+    // All words of the bitmap are in its memory, or the last one leaves; one clock late.
+    reg  last_word_reg;
     reg  [15:0] idle_reg;              // Ticks since the last DATA.
     reg  [15:0] since_mark_reg;        // Ticks since the mark was set.
     reg  [15:0] since_range_reg;       // Ticks since the rest was asked for.
@@ -346,7 +348,6 @@ module rw_control_w256_r64 (
     wire [31:0] win_length;        // Bytes of the transfer.
     wire raise_gen;
     wire copied;                   // A copy of the message leaves, all of it.
-    wire last_word;                // The last word of the bitmap.
     wire word_left;                // A word of the bitmap leaves.
     wire push;                     // A byte goes to the word of a STATUS.
     wire next_hole;                // A hole is asked for.
@@ -604,12 +605,11 @@ module rw_control_w256_r64 (
     assign m_msg_wbase = wbase_reg;
     assign m_msg_tail = tail_reg;
     assign m_msg_hint = cfg_busy_hint;
-    assign last_word = word_reg == WORDS;
     assign word_left = shown_reg & m_bitmap_ready;
     assign copied = ((state_reg == STATE_MESSAGE) & m_msg_ready & (then_reg != THEN_BITMAP))
-        | (word_left & last_word);
+        | (word_left & last_word_reg);
     assign m_bitmap_valid = shown_reg;
-    assign m_bitmap_last = last_word;
+    assign m_bitmap_last = last_word_reg;
     assign m_cpl_valid = state_reg == STATE_COMPLETION;
     assign m_cpl_wptr = {10'd0, wptr_reg};
     assign m_cpl_src = {8'd0, win_src};
@@ -976,7 +976,7 @@ module rw_control_w256_r64 (
                 if (word_left) begin
                     timer_next = 4'd0;
                     word_next = word_reg + 6'd1;
-                    if (last_word) begin
+                    if (last_word_reg) begin
                         done = !again_reg;
                     end
                 end
@@ -1203,6 +1203,9 @@ module rw_control_w256_r64 (
                 if (op_reg == OP_SWEEP) begin
                     state_next = STATE_RAISE;
                 end
+                if (last_word_reg) begin
+                    state_next = STATE_MESSAGE;
+                end
             end
             STATE_RAISE: begin
                 if (compared_reg) begin
@@ -1222,17 +1225,13 @@ module rw_control_w256_r64 (
                 if (bytes_count == in_word) begin
                     state_next = STATE_VIEW;
                 end
-                if (push) begin
-                    if ((filled_reg + 4'd1) == in_word) begin
-                        if (word_reg == (WORDS - 6'd1)) begin
-                            state_next = STATE_MESSAGE;
-                        end
-                    end
+                if (last_word_reg) begin
+                    state_next = STATE_MESSAGE;
                 end
             end
             STATE_BITMAP: begin
                 if (word_left) begin
-                    if (last_word) begin
+                    if (last_word_reg) begin
                         state_next = STATE_MESSAGE;
                     end
                 end
@@ -1366,6 +1365,7 @@ module rw_control_w256_r64 (
         whole_reg = 1'b0;
         shown_reg = 1'b0;
         again_reg = 1'b0;
+        last_word_reg = 1'b0;
         idle_reg = 16'd0;
         since_mark_reg = 16'd0;
         since_range_reg = 16'd0;
@@ -1491,6 +1491,7 @@ module rw_control_w256_r64 (
         left_reg <= wr_left;
         ahead_reg <= all_decided_reg ? (ahead_reg - {4'd0, left_reg}) : wr_count;
         followed_reg <= all_decided_reg & (!(|ahead_reg) | !(|cpl_status_reg));
+        last_word_reg <= word_reg == WORDS;
 
         again_reg <= ((state_reg != STATE_MESSAGE) & (state_reg != STATE_BITMAP))
             ? cfg_twice

@@ -493,8 +493,8 @@ hdl_module! {
         again: DFF<Bit>,
         /// A copy of the message leaves, all of it.
         copied: Signal<Local, Bit>,
-        /// The last word of the bitmap.
-        last_word: Signal<Local, Bit>,
+        /// All words of the bitmap are in its memory, or the last one leaves; one clock late.
+        last_word: DFF<Bit>,
         /// A word of the bitmap leaves.
         word_left: Signal<Local, Bit>,
         /// A byte goes to the word of a STATUS.
@@ -700,6 +700,7 @@ impl<
             whole,
             shown,
             again,
+            last_word,
             idle,
             since_mark,
             since_range,
@@ -920,12 +921,12 @@ impl<
         self.m_msg_wbase.next = self.wbase.q.val();
         self.m_msg_tail.next = self.tail.q.val();
         self.m_msg_hint.next = self.cfg_busy_hint.val();
-        self.last_word.next = self.word.q.val() == self.words.val();
+        self.last_word.d.next = self.word.q.val() == self.words.val();
         self.word_left.next = self.shown.q.val() & self.m_bitmap_ready.val();
         self.copied.next = ((self.state.q.val() == State::Message)
             & self.m_msg_ready.val()
             & (self.then.q.val() != Then::Bitmap))
-            | (self.word_left.val() & self.last_word.val());
+            | (self.word_left.val() & self.last_word.q.val());
         self.again.d.next = self.again.q.val() & !self.copied.val();
         if (self.state.q.val() != State::Message) & (self.state.q.val() != State::Bitmap) {
             self.again.d.next = self.cfg_twice.val();
@@ -939,7 +940,7 @@ impl<
             & !self.word_left.val();
         self.m_bitmap_valid.next = self.shown.q.val();
         self.m_bitmap_data.next = self.bitmap.rd_data.val();
-        self.m_bitmap_last.next = self.last_word.val();
+        self.m_bitmap_last.next = self.last_word.q.val();
         self.m_cpl_valid.next = self.state.q.val() == State::Completion;
         self.m_cpl_wptr.next = bit_cast::<16, A>(self.wptr.q.val());
         self.m_cpl_src.next = bit_cast::<16, 8>(self.win_src.val());
@@ -1325,6 +1326,9 @@ impl<
                 if self.op.q.val() == Op::Sweep {
                     self.state.d.next = State::Raise;
                 }
+                if self.last_word.q.val() {
+                    self.state.d.next = State::Message;
+                }
             }
             State::Raise => {
                 if self.compared.q.val() {
@@ -1352,17 +1356,18 @@ impl<
                         self.filled.d.next = 0.into();
                         self.word.d.next = self.word.q.val() + 1;
                         self.whole.d.next = true;
-                        if self.word.q.val() == (self.words.val() - 1) {
-                            self.state.d.next = State::Message;
-                        }
                     }
+                }
+                // What follows the last word is read for nothing, and not kept.
+                if self.last_word.q.val() {
+                    self.state.d.next = State::Message;
                 }
             }
             State::Bitmap => {
                 if self.word_left.val() {
                     self.timer.d.next = 0.into();
                     self.word.d.next = self.word.q.val() + 1;
-                    if self.last_word.val() {
+                    if self.last_word.q.val() {
                         self.done.next = !self.again.q.val();
                         self.state.d.next = State::Message;
                     }
