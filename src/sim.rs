@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use tributary_protocol::rw::Mode;
+use tributary_protocol::rw::{Mode, ReceiverConfig};
 
 use crate::Verdict;
 
@@ -85,6 +85,9 @@ struct Transfer {
     /// Protocol: counter, go-back-n, rw-timer or rw. Counter is for links that do not duplicate.
     #[arg(long, default_value = "rw")]
     mode: Mode,
+    /// How often each message of the receiver leaves, with `rw`: a second copy repairs the loss of the first.
+    #[arg(long, value_name = "N", default_value_t = ReceiverConfig::default().copies, value_parser = clap::value_parser!(u8).range(1..=2))]
+    copies: u8,
     /// Every random choice comes from this number.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,

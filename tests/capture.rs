@@ -20,6 +20,7 @@ fn every_frame_of_a_transfer_is_captured_at_both_ends_and_decodes() {
         reorder_slots: 16,
         loss: 0.05,
         loss_back: 0.05,
+        copies: 2,
         duplication: 0.05,
         seed: 4,
     };

@@ -43,7 +43,9 @@ def read(lines):
             number = int(re.search(r"packet (\d+)", rest)[1])
             run["writes"].append((slot, number, (slot, number) in arrived_again))
         elif who == "receiver" and what == "sends" and rest.startswith("RETX"):
-            run["asked"].append((slot, int(packet[1])))
+            # The two copies of a request leave in one slot.
+            if (slot, int(packet[1])) not in run["asked"]:
+                run["asked"].append((slot, int(packet[1])))
         elif who == "receiver" and what == "completes":
             run["done"] = slot
     if not run["packets"] or not run["writes"]:

@@ -104,15 +104,20 @@ fn request(packets: u32) -> Request {
     }
 }
 
-/// When a transfer of 40 packets ends if the messages picked by `lose` are lost on their first appearance.
-fn ends_at(lose: impl Fn(&Message) -> bool) -> (u64, u64) {
+/// When a transfer of 40 packets ends if the messages picked by `lose` are lost on their first appearance, and the receiver
+/// sends each message so often.
+fn ends_at(copies: u8, lose: impl Fn(&Message) -> bool) -> (u64, u64) {
     let mut lost = false;
     let fate = |msg: &Message, _| {
         let loses = !lost && lose(msg);
         lost |= loses;
         if loses { vec![] } else { vec![0] }
     };
-    let mut net = Net::new(SenderConfig::default(), ReceiverConfig::default(), 64, fate);
+    let rx = ReceiverConfig {
+        copies,
+        ..Default::default()
+    };
+    let mut net = Net::new(SenderConfig::default(), rx, 64, fate);
     net.tx.start(request(40), 0).unwrap();
     assert!(net.run(5000, |net| !net.ended.is_empty()));
     assert_eq!(net.ended[0].1.outcome, Outcome::Ok);
@@ -121,21 +126,53 @@ fn ends_at(lose: impl Fn(&Message) -> bool) -> (u64, u64) {
 
 #[test]
 fn p_26_a_lost_tail_or_complete_costs_at_most_one_poll_interval() {
-    let (undisturbed, _) = ends_at(|_| false);
+    let (undisturbed, _) = ends_at(1, |_| false);
     let interval = u64::from(SenderConfig::default().poll_ticks);
     let round_trip = 128;
-    let (tail, sent) = ends_at(|msg| matches!(msg, Message::Data(d) if d.tail));
+    let (tail, sent) = ends_at(1, |msg| matches!(msg, Message::Data(d) if d.tail));
     assert!(
         (undisturbed + 1..=undisturbed + interval + round_trip).contains(&tail),
         "{undisturbed} {tail}"
     );
     assert!(sent <= 40 + 2, "{sent}");
-    let (complete, sent) = ends_at(|msg| matches!(msg, Message::Complete(_)));
+    let (complete, sent) = ends_at(1, |msg| matches!(msg, Message::Complete(_)));
     assert!(
         (undisturbed + 1..=undisturbed + interval).contains(&complete),
         "{undisturbed} {complete}"
     );
     assert_eq!(sent, 40);
+}
+
+#[test]
+fn rw_11_losing_one_copy_of_any_message_of_the_receiver_costs_nothing() {
+    let undisturbed = ends_at(2, |_| false);
+    assert_eq!(undisturbed, ends_at(1, |_| false));
+    let kinds: [fn(&Message) -> bool; 2] = [
+        |msg| matches!(msg, Message::ConnectResp(_)),
+        |msg| matches!(msg, Message::Complete(_)),
+    ];
+    for lose in kinds {
+        assert_eq!(ends_at(2, lose), undisturbed);
+        assert_ne!(ends_at(1, lose), undisturbed);
+    }
+    // A packet is lost: with or without one copy of the request for it, the end is the same.
+    let ends = |request_lost: bool| {
+        let (mut data, mut request) = (false, !request_lost);
+        let fate = move |msg: &Message, _| {
+            let lost = match msg {
+                Message::Data(d) if d.pidx == 3 => !std::mem::replace(&mut data, true),
+                Message::RetxOne(_) => !std::mem::replace(&mut request, true),
+                _ => false,
+            };
+            if lost { vec![] } else { vec![0] }
+        };
+        let mut net = Net::new(SenderConfig::default(), ReceiverConfig::default(), 64, fate);
+        net.tx.start(self::request(400), 0).unwrap();
+        assert!(net.run(5000, |net| !net.ended.is_empty()));
+        assert_eq!(net.rx.stats().retx_one, 1);
+        (net.ended[0].0, net.tx.stats().data())
+    };
+    assert_eq!(ends(true), ends(false));
 }
 
 #[test]
@@ -339,6 +376,7 @@ fn rw_07_a_range_request_delayed_past_completion_does_not_reach_the_next_transfe
     .unwrap();
     let mut rx = Receiver::new(ReceiverConfig {
         r: 1,
+        copies: 1,
         ..Default::default()
     })
     .unwrap();

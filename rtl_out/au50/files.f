@@ -205,6 +205,7 @@ ram_reg_w98_d512.v
 ram_reg_w38_d512.v
 priority_encoder_w8.v
 rw_bytes_w64_n16.v
+ram_reg_w64_d16.v
 rw_control_w1024_r512.v
 ram_async_w4_d16.v
 fifo_reg_w4_d16.v

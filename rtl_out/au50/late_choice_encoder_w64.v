@@ -21,8 +21,7 @@ module late_choice_encoder_w64 (
     input  wire        use_updated,  // The result is wanted for the other vector of the clock before.
 
     // Outputs
-    output reg  [5:0]  index,        // Index of the lowest set bit; any value if there is none.
-    output reg         none          // No bit is set.
+    output reg  [5:0]  index         // Index of the lowest set bit; any value if there is none.
 );
 
     // In each group of eight: whether a bit is set, and the index of the lowest.
@@ -62,7 +61,6 @@ module late_choice_encoder_w64 (
         group[2] = (any[0] | any[1] | any[2] | any[3]) ? 1'b0 : 1'b1;
         group[1] = (any[0] | any[1]) ? 1'b0 : (any[2] | any[3]) ? 1'b1 : (any[4] | any[5]) ? 1'b0 : 1'b1;
         group[0] = (any[0]) ? 1'b0 : (any[1]) ? 1'b1 : (any[2]) ? 1'b0 : (any[3]) ? 1'b1 : (any[4]) ? 1'b0 : (any[5]) ? 1'b1 : (any[6]) ? 1'b0 : 1'b1;
-        none = ~(|any);
         index[2] = (group[2] ? (group[1] ? (group[0] ? at_2[7] : at_2[6]) : (group[0] ? at_2[5] : at_2[4])) : (group[1] ? (group[0] ? at_2[3] : at_2[2]) : (group[0] ? at_2[1] : at_2[0])));
         index[1] = (group[2] ? (group[1] ? (group[0] ? at_1[7] : at_1[6]) : (group[0] ? at_1[5] : at_1[4])) : (group[1] ? (group[0] ? at_1[3] : at_1[2]) : (group[0] ? at_1[1] : at_1[0])));
         index[0] = (group[2] ? (group[1] ? (group[0] ? at_0[7] : at_0[6]) : (group[0] ? at_0[5] : at_0[4])) : (group[1] ? (group[0] ? at_0[3] : at_0[2]) : (group[0] ? at_0[1] : at_0[0])));

@@ -78,7 +78,7 @@ module rw_window_w1024_r512 (
     output wire [15:0] m_msg_hint,           // CONNECT_RESP BUSY: ticks to wait.
 
     // m_bitmap
-    // A word of the bitmap of the STATUS sent last, bit 0 of the first one is packet wbase.
+    // A word of the bitmap of the STATUS that left last, bit 0 of the first one is packet wbase.
     output wire        m_bitmap_valid,
     input  wire        m_bitmap_ready,       // Taken.
     output wire [63:0] m_bitmap_data,        // The word.
@@ -104,6 +104,9 @@ module rw_window_w1024_r512 (
     input  wire [15:0] cfg_tail_ticks,       // Ticks without DATA before the rest of the transfer is asked for.
     input  wire [15:0] cfg_idle_ticks,       // Ticks without DATA before the transfer is given up.
     input  wire [15:0] cfg_busy_hint,        // Retry hint in a BUSY answer, ticks.
+    // Every message at m_msg_*, and the bitmap of a STATUS, leaves twice, one copy behind the
+    // other; completion records never do.
+    input  wire        cfg_twice,
 
     // stat
     input  wire [3:0]  stat_addr,            // Counter to read: 0 accepted DATA, 1 to 15 drops by reason.
@@ -311,6 +314,7 @@ module rw_window_w1024_r512 (
         .cfg_tail_ticks      (cfg_tail_ticks),
         .cfg_idle_ticks      (cfg_idle_ticks),
         .cfg_busy_hint       (cfg_busy_hint),
+        .cfg_twice           (cfg_twice),
         .cw_en               (control_cw_en),
         .cw_wptr             (control_cw_wptr),
         .cw_open             (control_cw_open),

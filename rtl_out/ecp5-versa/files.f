@@ -193,6 +193,7 @@ ram_reg_w48_d4096.v
 ram_reg_w98_d64.v
 ram_reg_w38_d64.v
 rw_bytes_w32_n8.v
+ram_reg_w32_d8.v
 rw_control_w256_r64.v
 ram_async_w4_d16.v
 fifo_reg_w4_d16.v

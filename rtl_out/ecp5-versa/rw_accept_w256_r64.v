@@ -101,7 +101,7 @@ module rw_accept_w256_r64 (
     // that clock. It opens or closes the window: meanwhile the window counts as closed.
     reg  torn_1_reg;
     reg  torn_2_reg;
-    reg  s3_torn_reg;                // The connection in stage 3.
+    reg  s3_torn_reg;                 // The connection in stage 3.
     reg  [35:0] s3_id_reg;
     reg  [34:0] s3_size_reg;
     reg  opened_en_reg;
@@ -124,7 +124,7 @@ module rw_accept_w256_r64 (
     reg  s2_tail_reg;
     reg  [12:0] s2_len_reg;
     reg  [8:0] s2_word_reg;
-    reg  s2_row6_reg;                // Same row as the record in stage 6, in stage 7.
+    reg  s2_row6_reg;                 // Same row as the record in stage 6, in stage 7.
     reg  s2_row7_reg;
     reg  s3_valid_reg;
     reg  s3_init_reg;
@@ -135,10 +135,10 @@ module rw_accept_w256_r64 (
     reg  s3_tail_reg;
     reg  [12:0] s3_len_reg;
     reg  [8:0] s3_word_reg;
-    reg  [1:0] s3_from_reg;          // Where the newest bitmap word is: 0 in the table, 1 to 3 in stage 8, 7, 6.
-    reg  s3_row6_reg;                // Same row as the record in stage 6; as any of those in stages 6 to 8.
+    reg  [1:0] s3_from_reg;           // Where the newest bitmap word is: 0 in the table, 1 to 3 in stage 8, 7, 6.
+    reg  s3_row6_reg;                 // Same row as the record in stage 6; as any of those in stages 6 to 8.
     reg  s3_forward_reg;
-    reg  [21:0] late_wbase_reg;      // The row as the records in stages 7 and 8 leave it, 0 if it is not theirs.
+    reg  [21:0] late_wbase_reg;       // The row as the records in stages 7 and 8 leave it, 0 if it is not theirs.
     reg  [11:0] late_highest_reg;
     reg  late_row_tail_reg;
     reg  [7:0] late_full_reg;
@@ -160,7 +160,7 @@ module rw_accept_w256_r64 (
     reg  [8:0] s4_word_reg;
     reg  [63:0] s4_addr_reg;
     reg  [31:0] s4_rkey_reg;
-    reg  [25:0] s4_offset_reg;       // Where the payload begins in its region, divided by 256.
+    reg  [25:0] s4_offset_reg;        // Where the payload begins in its region, divided by 256.
     reg  s4_closed_reg;
     reg  s4_stale_reg;
     reg  s4_foreign_reg;
@@ -175,7 +175,19 @@ module rw_accept_w256_r64 (
     reg  [31:0] s4_below_reg;
     reg  [7:0] s4_word_onehot_reg;
     reg  [7:0] s4_word_above_reg;
-    reg  [13:0] s4_lap_0_reg;        // The packet's lap, and the one and two before it.
+    reg  s4_after_reg;                // Modulo W: above the packet just before; above it or equal.
+    reg  s4_from_reg;
+    // From the packet just before up to this one, both not counted: the places if both are in one
+    // word and this one above, and the words, going round.
+    reg  [31:0] s4_between_reg;
+    reg  [7:0] s4_words_between_reg;
+    // Places above the packet in its word less that of the packet just before, and whether that is
+    // one of them.
+    reg  [31:0] s4_above_rest_reg;
+    reg  s4_last_above_reg;
+    // What the packet's bit tells once it has arrived: a register of its own for its many readers.
+    reg  s4_lap_reg;
+    reg  [13:0] s4_lap_0_reg;         // The packet's lap, and the one and two before it.
     reg  [13:0] s4_lap_1_reg;
     reg  [13:0] s4_lap_2_reg;
     reg  [31:0] s4_bits_reg;
@@ -191,7 +203,7 @@ module rw_accept_w256_r64 (
     reg  [4:0] s4_hole_6_reg;
     reg  [4:0] s4_hole_7_reg;
     reg  [7:0] s4_full_reg;
-    reg  [21:0] fwd_wbase_reg;       // The row as records ahead left it, if they did: the one in s4_* is 0 then.
+    reg  [21:0] fwd_wbase_reg;        // The row as records ahead left it, if they did: the one in s4_* is 0 then.
     reg  [11:0] fwd_highest_reg;
     reg  fwd_row_tail_reg;
     reg  [4:0] fwd_hole_0_reg;
@@ -203,8 +215,9 @@ module rw_accept_w256_r64 (
     reg  [4:0] fwd_hole_6_reg;
     reg  [4:0] fwd_hole_7_reg;
     reg  [7:0] fwd_full_reg;
-    reg  s4_word6_reg;               // Same word or row as the record in stage 6, and as the record just before.
+    reg  s4_word6_reg;                // Same word or row as the record in stage 6, and as the record just before.
     reg  s4_row6_reg;
+    reg  s4_other6_reg;               // The opposite, in a register of its own for half of the readers; so below.
     reg  s4_word5_reg;
     reg  s4_row5_reg;
     reg  s5_valid_reg;
@@ -235,22 +248,32 @@ module rw_accept_w256_r64 (
     reg  [4:0] s5_hole_6_reg;
     reg  [4:0] s5_hole_7_reg;
     reg  [7:0] s5_full_reg;
-    reg  s5_same_word_reg;           // Relation to the record just before, now in stage 6.
+    reg  s5_same_word_reg;            // Relation to the record just before, now in stage 6.
+    reg  s5_other_word_reg;
     reg  s5_same_row_reg;
-    reg  s5_same_bit_reg;
-    reg  s5_same_lap_reg;
-    reg  s5_dup_reg;
-    reg  s5_pass_reg;                // The packet may change the row: DATA that passed every check of stages 3 and 4.
-    // Relation to wbase before the record just before: below it; equal; in its lap, one or two laps
-    // on; modulo W before it; in its word.
-    reg  s5_below_reg;
+    reg  s5_other_row_reg;
+    reg  s5_dup_reg;                  // Received before; not received before if the record just before was accepted.
+    reg  s5_fresh_reg;
+    reg  s5_pass_reg;                 // The packet may change the row: DATA that passed every check of stages 3 and 4.
+    // Relation to wbase before the record just before: equal; in its lap, the lap after it; modulo
+    // W before it.
     reg  s5_at_base_reg;
     reg  s5_laps_0_reg;
     reg  s5_laps_1_reg;
-    reg  s5_laps_2_reg;
     reg  s5_borrow_reg;
-    reg  s5_new_highest_reg;         // At least highest; above the packet just before.
+    // If the record just before was wbase: the packet is 1 to W above it; W to 2 W - 1.
+    reg  s5_next_lap_reg;
+    reg  s5_wrap_lap_reg;
+    reg  s5_after_here_reg;           // In the word of the packet just before and above it; or at its place.
+    reg  s5_from_here_reg;
+    // Between the two in one word: nothing is missing; nothing belongs to the packet's lap.
+    reg  s5_near_run_reg;
+    reg  s5_near_lapped_reg;
+    reg  s5_words_full_reg;           // Every word between theirs is full.
+    reg  s5_new_highest_reg;          // At least highest; above the packet just before.
     reg  s5_after_last_reg;
+    reg  s5_none_without_reg;         // Nothing is missing above the packet in its word.
+    reg  s5_none_with_reg;
     // Nothing is missing below the packet in its word; nothing there belongs to its lap.
     reg  s5_lowest_without_reg;
     reg  s5_lowest_with_reg;
@@ -270,16 +293,16 @@ module rw_accept_w256_r64 (
     reg  s6_valid_reg;
     reg  s6_take_reg;
     reg  s6_slid_reg;
-    reg  s6_emptied_reg;             // The slide was by a whole window: all words are cleared.
-    reg  s6_wrapped_reg;             // The slide went into the next lap.
+    reg  s6_emptied_reg;              // The slide was by a whole window: all words are cleared.
+    reg  s6_left_reg;                 // The slide left the word of the packet.
     reg  s6_write_row_reg;
     reg  s6_write_bits_reg;
-    // Why the packet is dropped: a check of stages 3 and 4 failed; below wbase; not in the window;
-    // received before.
+    // Why the packet is dropped: a check of stages 3 and 4 failed; it is not in the window;
+    // received before. And wbase as it was, to tell below from above.
     reg  [3:0] s6_fail_reg;
     reg  s6_pass_reg;
-    reg  s6_below_reg;
-    reg  s6_outside_reg;
+    reg  [21:0] s6_old_wbase_reg;
+    reg  s6_inside_reg;
     reg  s6_dup_reg;
     reg  [15:0] s6_wptr_reg;
     reg  [21:0] s6_pidx_reg;
@@ -288,9 +311,9 @@ module rw_accept_w256_r64 (
     reg  [21:0] s6_wbase_reg;
     reg  [11:0] s6_highest_reg;
     reg  s6_row_tail_reg;
-    reg  s6_tail_reg;                // The packet is taken and says that it is the last one.
+    reg  s6_tail_reg;                 // The packet is taken and says that it is the last one.
     reg  [15:0] s6_last_rx_reg;
-    reg  s6_raised_reg;              // The packet is taken and the highest so far; its number plus one.
+    reg  s6_raised_reg;               // The packet is taken and the highest so far; its number plus one.
     reg  [11:0] s6_pidx_1_reg;
     // Tables of the row before this record, and what it does to them: words whose hole is set to
     // s6_value, words that are full now, words that a slide out of its word clears.
@@ -354,10 +377,9 @@ module rw_accept_w256_r64 (
     wire [13:0] s3_lap;
     wire [2:0] s3_index;
     wire [31:0] s4_cur_bits;
-    reg  [21:0] s4_cur_wbase;
+    wire [21:0] s4_cur_wbase;
     wire [7:0] s4_old_full;
     reg  [7:0] s4_cur_full;
-    wire s4_lap;
     wire s4_same_lap;
     wire [2:0] s4_index;
     wire [31:0] s4_missing;
@@ -366,6 +388,11 @@ module rw_accept_w256_r64 (
     wire [7:0] s4_base_low;
     wire [13:0] s4_base_lap;
     wire [7:0] s4_last_low;
+    wire s4_same_bit;
+    wire s4_dup;
+    wire s4_laps_0;
+    wire s4_laps_1;
+    wire s4_laps_2;
     reg  [11:0] s4_cur_highest;      // The row as the record in stage 6 leaves it.
     // The packet less highest, less the packet just before; negative in the last bit. A packet that
     // is accepted is less than 2 W above both and less than W below.
@@ -401,22 +428,24 @@ module rw_accept_w256_r64 (
     wire [4:0] row_hole_7;
     reg  [7:0] row_full;
     wire slid;                       // The record just before has moved wbase of this row.
-    wire slid_lap;                   // The same, and wbase went into the next lap.
-    reg  laps_0_slid;                // In the lap of wbase after that slide, or in the one after it.
-    reg  laps_1_slid;
-    wire [7:0] s5_low;
-    wire [7:0] s6_base_low;
-    wire before_base;
-    wire below;
-    // In the window as it was before the slide, or into which it has gone a lap further; in the
-    // window for the slide only.
-    wire inside_old;
+    // If wbase has moved, to where the packet may be: up to the next hole in the word of the packet
+    // just before, or beyond that word.
+    wire next_far;
+    wire far_run;
+    wire next_near;
+    wire at_next;
+    wire past_near;
+    wire past_far;
+    wire inside_old;                 // In the window as it was; in what the slide adds to it.
     wire inside_new;
-    wire duplicate;
+    wire inside_sig;
+    reg  duplicate;                  // Received before.
+    reg  pass_fresh;
+    wire pass_none;
     wire take;
     wire slide;                      // The packet is wbase.
     wire with_last;
-    wire none_above;
+    reg  none_above;
     wire [4:0] above;
     reg  lowest;
     reg  lapped;
@@ -440,6 +469,9 @@ module rw_accept_w256_r64 (
     wire [7:0] up_to_next;
     wire [7:0] passed;               // Words that the slide enters or passes.
     wire [31:0] bits_in;
+    wire [7:0] set_mask;
+    wire [7:0] fill_mask;
+    wire [7:0] clear_mask;
     wire s6_new_tail;
     reg  [4:0] s6_new_hole_0;
     reg  [4:0] s6_new_hole_1;
@@ -613,8 +645,7 @@ module rw_accept_w256_r64 (
         .plain       (next_above_plain),
         .updated     (next_above_updated),
         .use_updated (with_last),
-        .index       (above),
-        .none        (none_above)
+        .index       (above)
     );
 
     // Lowest word that is not full, above the packet's and of all.
@@ -774,41 +805,44 @@ module rw_accept_w256_r64 (
     assign s3_plen = 13'd256 << s3_id_reg[35:33];
     assign s3_lap = s3_pidx_reg[21:8];
     assign s3_index = s3_index_shifted[2:0];
+    assign s4_index = s4_index_shifted[2:0];
+    assign s4_low = s4_pidx_reg[7:0];
     assign s4_cur_bits = s4_word6_reg ? s6_bits_reg : s4_bits_reg;
     assign s4_old_full = s4_full_reg | fwd_full_reg;
+    assign s4_cur_wbase = !s4_other6_reg ? s6_wbase_reg : (s4_wbase_reg | fwd_wbase_reg);
 
     always @(*) begin
-        s4_cur_wbase = s4_wbase_reg | fwd_wbase_reg;
         s4_cur_full = s4_old_full;
         s4_cur_highest = s4_highest_reg | fwd_highest_reg;
         s5_row_tail_next = s4_row_tail_reg | fwd_row_tail_reg;
         if (s4_row6_reg) begin
-            s4_cur_wbase = s6_wbase_reg;
             s4_cur_full = (s4_old_full | s6_fill_reg) & ~s6_clear_reg;
             s4_cur_highest = s6_new_highest;
             s5_row_tail_next = s6_new_tail;
         end
     end
 
-    assign s4_lap = !s4_pidx_reg[LW];
-    assign s4_same_lap = s4_lap == s5_lap_reg;
-    assign s4_missing = s4_lap ? ~s4_cur_bits : s4_cur_bits;
+    assign s4_same_lap = s4_lap_reg == s5_lap_reg;
+    assign s4_missing = s4_lap_reg ? ~s4_cur_bits : s4_cur_bits;
     assign s4_missing_with = s4_same_lap
         ? (s4_missing & ~s5_onehot_reg)
         : (s4_missing | s5_onehot_reg);
     assign next_above_plain = s4_missing & s4_above_reg;
     assign next_above_updated = s4_missing_with & s4_above_reg;
-    assign s4_low = s4_pidx_reg[7:0];
     assign s4_base_low = s4_cur_wbase[7:0];
     assign s4_base_lap = s4_cur_wbase[21:8];
     assign s4_last_low = s5_pidx_reg[7:0];
+    assign s4_same_bit = s4_row5_reg & (s4_low == s4_last_low);
+    assign s4_dup = !(|(s4_missing & s4_onehot_reg));
+    assign s4_laps_0 = s4_lap_0_reg == s4_base_lap;
+    assign s4_laps_1 = s4_lap_1_reg == s4_base_lap;
+    assign s4_laps_2 = s4_lap_2_reg == s4_base_lap;
     assign over_highest = s4_pidx_reg[11:0] - s4_cur_highest;
     assign over_last = s4_pidx_reg[11:0] - s5_pidx_reg[11:0];
     assign s4_open = ~s4_cur_full;
     assign s4_rest = s4_open & ~s5_word_onehot_reg;
     assign open_above_req = s4_open & s4_word_above_reg;
     assign rest_above_req = s4_rest & s4_word_above_reg;
-    assign s4_index = s4_index_shifted[2:0];
     assign p_valid = s5_valid_reg & !s5_clear_reg;
     assign p_wptr = s5_wptr_reg;
     assign p_gen = s5_gen_reg;
@@ -819,12 +853,17 @@ module rw_accept_w256_r64 (
     always @(*) begin
         table_wbase = s5_wbase_reg;
         last_wbase = 22'd0;
+        if (!s5_other_row_reg) begin
+            table_wbase = 22'd0;
+            last_wbase = s6_wbase_reg;
+        end
+    end
+
+    always @(*) begin
         row_highest = s5_highest_reg;
         row_tail = s5_row_tail_reg;
         row_full = s5_full_reg;
         if (s5_same_row_reg) begin
-            table_wbase = 22'd0;
-            last_wbase = s6_wbase_reg;
             row_highest = s6_new_highest;
             row_tail = s6_new_tail;
             row_full = (s5_full_reg | s6_fill_reg) & ~s6_clear_reg;
@@ -859,36 +898,39 @@ module rw_accept_w256_r64 (
 
     assign row_wbase = table_wbase | last_wbase;
     assign bits_in = table_bits | last_bits;
-    assign slid = s5_same_row_reg & s6_slid_reg;
-    assign slid_lap = s5_same_row_reg & s6_wrapped_reg;
+    assign slid = !s5_other_row_reg & s6_slid_reg;
 
     always @(*) begin
-        laps_0_slid = s5_laps_0_reg;
-        laps_1_slid = s5_laps_1_reg;
-        if (s6_wrapped_reg) begin
-            laps_0_slid = s5_laps_1_reg;
-            laps_1_slid = s5_laps_2_reg;
+        duplicate = s5_dup_reg;
+        pass_fresh = s5_pass_reg & !s5_dup_reg;
+        if (s6_take_reg) begin
+            duplicate = !s5_fresh_reg;
+            pass_fresh = s5_pass_reg & s5_fresh_reg;
         end
     end
 
-    assign s5_low = s5_pidx_reg[7:0];
-    assign s6_base_low = s6_wbase_reg[7:0];
-    assign before_base = s5_low < s6_base_low;
-    assign inside_old = (s5_laps_0_reg & !s5_borrow_reg)
-        | (s5_laps_1_reg & (s5_borrow_reg | slid_lap));
-    assign inside_new = slid & laps_1_slid & before_base;
-    assign below = s5_below_reg | (slid & laps_0_slid & before_base) | (slid_lap & s5_laps_0_reg);
-    assign duplicate = (s5_same_bit_reg & s6_take_reg) ? s5_same_lap_reg : s5_dup_reg;
-    assign take = s5_pass_reg & !duplicate & (inside_old | inside_new);
-    assign slide = slid
-        ? (s5_pass_reg & laps_0_slid & (s5_low == s6_base_low))
-        : (s5_pass_reg & s5_at_base_reg);
-    assign with_last = s5_same_word_reg & s6_take_reg;
+    assign next_near = s5_after_here_reg & s5_next_lap_reg & s5_near_run_reg & s5_fresh_reg;
+    assign next_far = !s5_after_here_reg & s5_next_lap_reg;
+    assign far_run = s5_words_full_reg & s5_lowest_without_reg & s5_fresh_reg;
+    assign at_next = s6_left_reg ? (next_far & far_run) : next_near;
+    assign past_near = s5_from_here_reg & s5_wrap_lap_reg & s5_near_lapped_reg;
+    assign past_far = !s5_from_here_reg
+        & s5_wrap_lap_reg
+        & s5_words_full_reg
+        & s5_lapped_without_reg;
+    assign inside_old = (s5_laps_0_reg & !s5_borrow_reg) | (s5_laps_1_reg & s5_borrow_reg);
+    assign inside_new = past_near | (s6_left_reg & past_far);
+    assign inside_sig = inside_old | (slid & inside_new & s5_fresh_reg);
+    assign take = pass_fresh & (inside_old | (slid & inside_new));
+    assign slide = slid ? (s5_pass_reg & at_next) : (s5_pass_reg & s5_at_base_reg);
+    assign with_last = !s5_other_word_reg & s6_take_reg;
 
     always @(*) begin
+        none_above = s5_none_without_reg;
         lowest = s5_lowest_without_reg;
         lapped = s5_lapped_without_reg;
         if (with_last) begin
+            none_above = s5_none_with_reg;
             lowest = s5_lowest_with_reg;
             lapped = s5_lapped_with_reg;
         end
@@ -937,7 +979,8 @@ module rw_accept_w256_r64 (
         end
     end
 
-    assign leave = slide & none_above;
+    assign pass_none = s5_pass_reg & none_above;
+    assign leave = slid ? (pass_none & at_next) : (pass_none & s5_at_base_reg);
     assign row_base_index = base_index_shifted[2:0];
     assign in_base_word = s5_index == row_base_index;
 
@@ -960,6 +1003,9 @@ module rw_accept_w256_r64 (
     assign want_full = lowest & none_above & !in_base_word;
     assign up_to_next = ~{~7'd0 << next, 1'b0};
     assign passed = wraps ? (s5_word_above_reg | up_to_next) : (s5_word_above_reg & up_to_next);
+    assign set_mask = (take & ((slide & lapped) | (!slide & lowest))) ? ~8'd0 : 8'd0;
+    assign fill_mask = (take & want_full) ? ~8'd0 : 8'd0;
+    assign clear_mask = leave ? ~8'd0 : 8'd0;
     assign with_raised = s5_same_row_reg & s6_raised_reg;
     assign s6_row = s6_wptr_reg[5:0];
     assign s6_row_word = {s6_new_tail, 34'd0}
@@ -1054,6 +1100,13 @@ module rw_accept_w256_r64 (
         s4_below_reg = 32'd0;
         s4_word_onehot_reg = 8'd0;
         s4_word_above_reg = 8'd0;
+        s4_after_reg = 1'b0;
+        s4_from_reg = 1'b0;
+        s4_between_reg = 32'd0;
+        s4_words_between_reg = 8'd0;
+        s4_above_rest_reg = 32'd0;
+        s4_last_above_reg = 1'b0;
+        s4_lap_reg = 1'b0;
         s4_lap_0_reg = 14'd0;
         s4_lap_1_reg = 14'd0;
         s4_lap_2_reg = 14'd0;
@@ -1084,6 +1137,7 @@ module rw_accept_w256_r64 (
         fwd_full_reg = 8'd0;
         s4_word6_reg = 1'b0;
         s4_row6_reg = 1'b0;
+        s4_other6_reg = 1'b0;
         s4_word5_reg = 1'b0;
         s4_row5_reg = 1'b0;
         s5_valid_reg = 1'b0;
@@ -1115,19 +1169,27 @@ module rw_accept_w256_r64 (
         s5_hole_7_reg = 5'd0;
         s5_full_reg = 8'd0;
         s5_same_word_reg = 1'b0;
+        s5_other_word_reg = 1'b0;
         s5_same_row_reg = 1'b0;
-        s5_same_bit_reg = 1'b0;
-        s5_same_lap_reg = 1'b0;
+        s5_other_row_reg = 1'b0;
         s5_dup_reg = 1'b0;
+        s5_fresh_reg = 1'b0;
         s5_pass_reg = 1'b0;
-        s5_below_reg = 1'b0;
         s5_at_base_reg = 1'b0;
         s5_laps_0_reg = 1'b0;
         s5_laps_1_reg = 1'b0;
-        s5_laps_2_reg = 1'b0;
         s5_borrow_reg = 1'b0;
+        s5_next_lap_reg = 1'b0;
+        s5_wrap_lap_reg = 1'b0;
+        s5_after_here_reg = 1'b0;
+        s5_from_here_reg = 1'b0;
+        s5_near_run_reg = 1'b0;
+        s5_near_lapped_reg = 1'b0;
+        s5_words_full_reg = 1'b0;
         s5_new_highest_reg = 1'b0;
         s5_after_last_reg = 1'b0;
+        s5_none_without_reg = 1'b0;
+        s5_none_with_reg = 1'b0;
         s5_lowest_without_reg = 1'b0;
         s5_lowest_with_reg = 1'b0;
         s5_lapped_without_reg = 1'b0;
@@ -1145,13 +1207,13 @@ module rw_accept_w256_r64 (
         s6_take_reg = 1'b0;
         s6_slid_reg = 1'b0;
         s6_emptied_reg = 1'b0;
-        s6_wrapped_reg = 1'b0;
+        s6_left_reg = 1'b0;
         s6_write_row_reg = 1'b0;
         s6_write_bits_reg = 1'b0;
         s6_fail_reg = 4'd0;
         s6_pass_reg = 1'b0;
-        s6_below_reg = 1'b0;
-        s6_outside_reg = 1'b0;
+        s6_old_wbase_reg = 22'd0;
+        s6_inside_reg = 1'b0;
         s6_dup_reg = 1'b0;
         s6_wptr_reg = 16'd0;
         s6_pidx_reg = 22'd0;
@@ -1315,6 +1377,17 @@ module rw_accept_w256_r64 (
         s4_below_reg <= ~(~32'd0 << s3_pos);
         s4_word_onehot_reg <= 8'd1 << s3_index;
         s4_word_above_reg <= {~7'd0 << s3_index, 1'b0};
+        s4_after_reg <= s3_pidx_reg[7:0] > s4_low;
+        s4_from_reg <= s3_pidx_reg[7:0] >= s4_low;
+        s4_between_reg <= s4_above_reg & ~(~32'd0 << s3_pos);
+        s4_above_rest_reg <= {~31'd0 << s3_pos, 1'b0} & ~s4_onehot_reg;
+        s4_last_above_reg <= s4_pidx_reg[4:0] > s3_pos;
+
+        s4_words_between_reg <= (s3_index > s4_index)
+            ? (s4_word_above_reg & ~(~8'd0 << s3_index))
+            : (s4_word_above_reg | ~(~8'd0 << s3_index));
+
+        s4_lap_reg <= !s3_pidx_reg[LW];
         s4_lap_0_reg <= s3_lap;
         s4_lap_1_reg <= s3_lap - 14'd1;
         s4_lap_2_reg <= s3_lap - 14'd2;
@@ -1380,6 +1453,7 @@ module rw_accept_w256_r64 (
 
         s4_word6_reg <= s3_word_reg == s5_word_reg;
         s4_row6_reg <= s3_row == s5_wptr_reg[5:0];
+        s4_other6_reg <= s3_row != s5_wptr_reg[5:0];
         s4_word5_reg <= s3_word_reg == s4_word_reg;
         s4_row5_reg <= s3_row == s4_wptr_reg[5:0];
         s5_valid_reg <= s4_valid_reg;
@@ -1491,24 +1565,35 @@ module rw_accept_w256_r64 (
         s5_wbase_reg <= s4_cur_wbase;
         s5_full_reg <= s4_cur_full;
         s5_highest_reg <= s4_cur_highest;
-        s5_lap_reg <= s4_lap;
+        s5_lap_reg <= s4_lap_reg;
+        s5_none_without_reg <= !(|(s4_missing & s4_above_reg));
+
+        s5_none_with_reg <= !(|(s4_missing & s4_above_rest_reg))
+            & (!s4_last_above_reg | s4_same_lap);
+
         s5_lowest_without_reg <= !(|(s4_missing & s4_below_reg));
         s5_lowest_with_reg <= !(|(s4_missing_with & s4_below_reg));
         s5_lapped_without_reg <= !(|(~s4_missing & s4_below_reg));
         s5_lapped_with_reg <= !(|(~s4_missing_with & s4_below_reg));
         s5_same_word_reg <= s4_word5_reg;
+        s5_other_word_reg <= !s4_word5_reg;
         s5_same_row_reg <= s4_row5_reg;
-        s5_same_bit_reg <= s4_row5_reg & (s4_low == s4_last_low);
-        s5_same_lap_reg <= s4_same_lap;
-        s5_dup_reg <= !(|(s4_missing & s4_onehot_reg));
-        s5_below_reg <= s4_pidx_reg < s4_cur_wbase;
+        s5_other_row_reg <= !s4_row5_reg;
+        s5_dup_reg <= s4_dup;
+        s5_fresh_reg <= s4_same_bit ? !s4_same_lap : !s4_dup;
         s5_at_base_reg <= s4_pidx_reg == s4_cur_wbase;
-        s5_laps_0_reg <= s4_lap_0_reg == s4_base_lap;
-        s5_laps_1_reg <= s4_lap_1_reg == s4_base_lap;
-        s5_laps_2_reg <= s4_lap_2_reg == s4_base_lap;
+        s5_laps_0_reg <= s4_laps_0;
+        s5_laps_1_reg <= s4_laps_1;
+        s5_next_lap_reg <= (s4_after_reg & s4_laps_0) | (!s4_after_reg & s4_laps_1);
+        s5_wrap_lap_reg <= (s4_from_reg & s4_laps_1) | (!s4_from_reg & s4_laps_2);
+        s5_after_here_reg <= s4_word5_reg & s4_after_reg;
+        s5_from_here_reg <= s4_word5_reg & s4_from_reg;
+        s5_near_run_reg <= !(|(s4_missing & s4_between_reg));
+        s5_near_lapped_reg <= !(|(~s4_missing & s4_between_reg));
         s5_borrow_reg <= s4_low < s4_base_low;
         s5_new_highest_reg <= !over_highest[11];
         s5_after_last_reg <= !over_last[11];
+        s5_words_full_reg <= !(|(s4_open & s4_words_between_reg));
         s5_following_reg <= s4_index + 3'd1;
         s5_wraps_without_reg <= open_above_none;
         s5_next_without_reg <= open_above_none ? open_lowest_index : open_above_index;
@@ -1518,11 +1603,11 @@ module rw_accept_w256_r64 (
         s5_alone_with_reg <= !(|(s4_rest & ~s4_word_onehot_reg));
         s6_fail_reg <= s5_fail_reg;
         s6_pass_reg <= s5_pass_reg;
-        s6_below_reg <= below;
-        s6_outside_reg <= !inside_old & !inside_new;
+        s6_old_wbase_reg <= row_wbase;
+        s6_inside_reg <= inside_sig;
         s6_dup_reg <= duplicate;
         s6_slid_reg <= slide;
-        s6_wrapped_reg <= leave & wraps;
+        s6_left_reg <= leave;
         s6_value_reg <= slide ? s5_pos : above;
         s6_hole_0_reg <= row_hole_0;
         s6_hole_1_reg <= row_hole_1;
@@ -1533,20 +1618,17 @@ module rw_accept_w256_r64 (
         s6_hole_6_reg <= row_hole_6;
         s6_hole_7_reg <= row_hole_7;
         s6_full_reg <= row_full;
-
-        s6_set_reg <= (take & ((slide & lapped) | (!slide & lowest)))
-            ? s5_word_onehot_reg
-            : 8'd0;
-
+        s6_set_reg <= s5_word_onehot_reg & set_mask;
         s6_filled_reg <= take & want_full;
-        s6_fill_reg <= (take & want_full) ? s5_word_onehot_reg : 8'd0;
+        s6_fill_reg <= s5_word_onehot_reg & fill_mask;
         s6_emptied_reg <= leave & alone;
+        s6_pidx_1_reg <= s5_pidx_1_reg;
+        s6_raised_reg <= take & s5_new_highest_reg & (!with_raised | s5_after_last_reg);
+        s6_tail_reg <= take & s5_tail_reg;
+        s6_last_rx_reg <= now;
 
         s6_wbase_reg <= {base_lap, 8'd0} | {14'd0, base_index, 5'd0} | {17'd0, base_pos};
-        s6_clear_reg <= 8'd0;
-        if (leave) begin
-            s6_clear_reg <= passed;
-        end
+        s6_clear_reg <= passed & clear_mask;
         s6_highest_reg <= row_highest;
         s6_row_tail_reg <= row_tail;
         s6_bits_reg <= bits_in;
@@ -1561,10 +1643,6 @@ module rw_accept_w256_r64 (
             s6_clear_reg <= ~8'd0;
         end
 
-        s6_pidx_1_reg <= s5_pidx_1_reg;
-        s6_raised_reg <= take & s5_new_highest_reg & (!with_raised | s5_after_last_reg);
-        s6_tail_reg <= take & s5_tail_reg;
-        s6_last_rx_reg <= now;
         s6_valid_reg <= s5_valid_reg & !s5_clear_reg;
         s6_take_reg <= take;
         s6_write_row_reg <= s5_pass_reg | s5_clear_reg;
@@ -1576,9 +1654,9 @@ module rw_accept_w256_r64 (
 
         s7_reason_reg <= s6_fail_reg;
         if (s6_pass_reg) begin
-            if (s6_below_reg) begin
+            if (s6_pidx_reg < s6_old_wbase_reg) begin
                 s7_reason_reg <= WHY_BELOW_WINDOW;
-            end else if (s6_outside_reg) begin
+            end else if (!s6_inside_reg) begin
                 s7_reason_reg <= WHY_ABOVE_WINDOW;
             end else if (s6_dup_reg) begin
                 s7_reason_reg <= WHY_DUPLICATE;
@@ -1623,10 +1701,10 @@ module rw_accept_w256_r64 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, over_highest[10:0], over_last[10:0], s6_wptr_reg[15:6],
-        s6_pidx_reg[21:20], open_lowest_none, rest_lowest_none, s1_word_shifted[21:3],
-        s3_index_shifted[21:3], s4_index_shifted[21:3], s5_index_shifted[21:3],
-        set_without_shifted[7:1], set_with_shifted[7:1], base_index_shifted[21:3]};
+    wire _unused = &{1'b0, over_highest[10:0], over_last[10:0], s6_wptr_reg[15:6], open_lowest_none,
+        rest_lowest_none, s1_word_shifted[21:3], s3_index_shifted[21:3], s4_index_shifted[21:3],
+        s5_index_shifted[21:3], set_without_shifted[7:1], set_with_shifted[7:1],
+        base_index_shifted[21:3]};
 
 endmodule
 

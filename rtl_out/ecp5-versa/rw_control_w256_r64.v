@@ -4,7 +4,10 @@
 // sends credit updates and sweeps the timers of all windows, one operation at a time.
 // An operation reads its tables (peer, window, row: two clocks each), decides, and writes
 // all tables in one clock. A closed window costs 7 clocks of the sweep, an open one without
-// holes about 14, a STATUS about 20 + (4 + B/8) W/B, a CONNECT about 40 + W/B.
+// holes about 14, a STATUS about 20 + (3 + B/8) W/B until it leaves and 3 W/B for each copy, a
+// CONNECT about 40 + W/B.
+// With cfg_twice every message, and the bitmap of a STATUS, leaves twice. The bitmap is read
+// once, into a memory, so that both copies are the same.
 // The peer table has one entry for each of 256 nodes and 16 slots: last transfer, its state.
 // Reset clears it, one entry a clock; incarnations survive a reset.
 //
@@ -57,6 +60,7 @@ module rw_control_w256_r64 (
     input  wire [15:0] cfg_tail_ticks,       // Ticks without DATA before the rest of the transfer is asked for.
     input  wire [15:0] cfg_idle_ticks,       // Ticks without DATA before the transfer is given up.
     input  wire [15:0] cfg_busy_hint,        // Retry hint in a BUSY answer, ticks.
+    input  wire        cfg_twice,            // Every message leaves twice.
 
     // cw
     output wire        cw_en,                // Write the connection of a window.
@@ -116,7 +120,7 @@ module rw_control_w256_r64 (
     output wire [15:0] m_msg_hint,           // CONNECT_RESP BUSY: ticks to wait.
 
     // m_bitmap
-    // A word of the bitmap of the STATUS sent last, bit 0 of the first one is packet wbase.
+    // A word of the bitmap of the STATUS that left last, bit 0 of the first one is packet wbase.
     output wire        m_bitmap_valid,
     input  wire        m_bitmap_ready,       // Taken.
     output wire [31:0] m_bitmap_data,        // The word.
@@ -186,22 +190,21 @@ module rw_control_w256_r64 (
     localparam [4:0] STATE_INIT_DRAIN = 5'd13;
     localparam [4:0] STATE_OPEN       = 5'd14;
     localparam [4:0] STATE_MESSAGE    = 5'd15;
-    localparam [4:0] STATE_FETCH1     = 5'd16;
-    localparam [4:0] STATE_FETCH2     = 5'd17;
-    localparam [4:0] STATE_VIEW       = 5'd18;
-    localparam [4:0] STATE_RAISE      = 5'd19;
-    localparam [4:0] STATE_RELATE     = 5'd20;
-    localparam [4:0] STATE_PREPARE    = 5'd21;
-    localparam [4:0] STATE_BYTES      = 5'd22;
-    localparam [4:0] STATE_BITMAP     = 5'd23;
-    localparam [4:0] STATE_LIMITS     = 5'd24;
-    localparam [4:0] STATE_PASS       = 5'd25;
-    localparam [4:0] STATE_LIFT       = 5'd26;
-    localparam [4:0] STATE_START      = 5'd27;
-    localparam [4:0] STATE_AIM        = 5'd28;
-    localparam [4:0] STATE_RANGE      = 5'd29;
-    localparam [4:0] STATE_HOLES      = 5'd30;
-    localparam [4:0] STATE_SWEEP_END  = 5'h1f;
+    localparam [4:0] STATE_FETCH      = 5'd16;
+    localparam [4:0] STATE_VIEW       = 5'd17;
+    localparam [4:0] STATE_RAISE      = 5'd18;
+    localparam [4:0] STATE_RELATE     = 5'd19;
+    localparam [4:0] STATE_PREPARE    = 5'd20;
+    localparam [4:0] STATE_BYTES      = 5'd21;
+    localparam [4:0] STATE_BITMAP     = 5'd22;
+    localparam [4:0] STATE_LIMITS     = 5'd23;
+    localparam [4:0] STATE_PASS       = 5'd24;
+    localparam [4:0] STATE_LIFT       = 5'd25;
+    localparam [4:0] STATE_START      = 5'd26;
+    localparam [4:0] STATE_AIM        = 5'd27;
+    localparam [4:0] STATE_RANGE      = 5'd28;
+    localparam [4:0] STATE_HOLES      = 5'd29;
+    localparam [4:0] STATE_SWEEP_END  = 5'd30;
     localparam [2:0] OP_CONNECT       = 3'd0;
     localparam [2:0] OP_POLL          = 3'd1;
     localparam [2:0] OP_ABORT         = 3'd2;
@@ -295,10 +298,16 @@ module rw_control_w256_r64 (
     reg  [15:0] msg_seq_reg;           // Number of the poll it answers.
     reg  [3:0] cpl_status_reg;         // Status in the completion record: 0 OK, 1 ABORTED.
     reg  [16:0] abs_reg;               // Word of the bitmap, counted from packet 0.
+    reg  fetching_reg;                 // The word has been read for a clock.
     reg  compared_reg;                 // The first packet to search has been compared with wbase.
     reg  spent_reg;                    // All bytes of the word have been looked at.
     reg  [3:0] skip_reg;               // Bytes to skip before the first one of a STATUS.
     reg  [3:0] filled_reg;             // Bytes in the word of a STATUS so far.
+    reg  whole_reg;                    // That word is whole.
+    reg  shown_reg;                    // The word of the bitmap that leaves next stands at the output of its memory.
+    reg  again_reg;                    // The message leaves once more.
+    // All words of the bitmap are in its memory, or the last one leaves; one clock late.
+    reg  last_word_reg;
     reg  [15:0] idle_reg;              // Ticks since the last DATA.
     reg  [15:0] since_mark_reg;        // Ticks since the mark was set.
     reg  [15:0] since_range_reg;       // Ticks since the rest was asked for.
@@ -338,6 +347,8 @@ module rw_control_w256_r64 (
     wire [31:0] win_xid;           // Transfer.
     wire [31:0] win_length;        // Bytes of the transfer.
     wire raise_gen;
+    wire copied;                   // A copy of the message leaves, all of it.
+    wire word_left;                // A word of the bitmap leaves.
     wire push;                     // A byte goes to the word of a STATUS.
     wire next_hole;                // A hole is asked for.
     wire empty_byte;               // The byte has no hole left.
@@ -386,6 +397,7 @@ module rw_control_w256_r64 (
     reg  [16:0] abs_next;          // Word of the bitmap, counted from packet 0.
     reg  [3:0] skip_next;          // Bytes to skip before the first one of a STATUS.
     reg  [3:0] filled_next;        // Bytes in the word of a STATUS so far.
+    reg  whole_next;               // That word is whole.
     reg  [21:0] upto_next;         // All holes below it have been asked for.
     reg  first_pass_next;          // This pass asks again, for holes below the mark.
     reg  fresh_next;               // A pass begins.
@@ -419,6 +431,7 @@ module rw_control_w256_r64 (
     wire bytes_prepare;
     wire bytes_shift;
     wire bytes_higher;
+    wire [31:0] bytes_word;
     wire [3:0] bytes_count;
     wire bytes_none;
     wire [2:0] bytes_hole;
@@ -537,10 +550,20 @@ module rw_control_w256_r64 (
         .push      (push),
         .drop_hole (next_hole),
         .higher    (bytes_higher),
-        .word      (m_bitmap_data),
+        .word      (bytes_word),
         .count     (bytes_count),
         .none      (bytes_none),
         .hole      (bytes_hole)
+    );
+
+    // Bitmap of a STATUS, its first word at 1 and its last one at 0.
+    ram_reg_w32_d8 bitmap (
+        .clk     (clk),
+        .rd_addr (word_reg[2:0]),
+        .rd_data (m_bitmap_data),
+        .wr_en   (whole_reg),
+        .wr_addr (word_reg[2:0]),
+        .wr_data (bytes_word)
     );
 
     // Combinational logic
@@ -582,8 +605,11 @@ module rw_control_w256_r64 (
     assign m_msg_wbase = wbase_reg;
     assign m_msg_tail = tail_reg;
     assign m_msg_hint = cfg_busy_hint;
-    assign m_bitmap_valid = state_reg == STATE_BITMAP;
-    assign m_bitmap_last = word_reg == WORDS;
+    assign word_left = shown_reg & m_bitmap_ready;
+    assign copied = ((state_reg == STATE_MESSAGE) & m_msg_ready & (then_reg != THEN_BITMAP))
+        | (word_left & last_word_reg);
+    assign m_bitmap_valid = shown_reg;
+    assign m_bitmap_last = last_word_reg;
     assign m_cpl_valid = state_reg == STATE_COMPLETION;
     assign m_cpl_wptr = {10'd0, wptr_reg};
     assign m_cpl_src = {8'd0, win_src};
@@ -718,6 +744,7 @@ module rw_control_w256_r64 (
         crd_served_next = 1'b0;
         dropped_next = 1'b0;
         timer_next = timer_reg + 4'd1;
+        whole_next = 1'b0;
         case (state_reg)
             STATE_CLEAR: begin
                 clear_count_next = clear_count_reg + 12'd1;
@@ -903,10 +930,12 @@ module rw_control_w256_r64 (
             STATE_OPEN: begin
             end
             STATE_MESSAGE: begin
+                timer_next = 4'd0;
+                word_next = 6'd1;
                 if (m_msg_ready) begin
                     case (then_reg)
                         THEN_DONE: begin
-                            done = 1'b1;
+                            done = !again_reg;
                         end
                         THEN_BITMAP: begin
                         end
@@ -916,9 +945,7 @@ module rw_control_w256_r64 (
                     endcase
                 end
             end
-            STATE_FETCH1: begin
-            end
-            STATE_FETCH2: begin
+            STATE_FETCH: begin
             end
             STATE_VIEW: begin
             end
@@ -939,13 +966,16 @@ module rw_control_w256_r64 (
                     if ((filled_reg + 4'd1) == in_word) begin
                         filled_next = 4'd0;
                         word_next = word_reg + 6'd1;
+                        whole_next = 1'b1;
                     end
                 end
             end
             STATE_BITMAP: begin
-                if (m_bitmap_ready) begin
-                    if (word_reg == WORDS) begin
-                        done = 1'b1;
+                if (word_left) begin
+                    timer_next = 4'd0;
+                    word_next = word_reg + 6'd1;
+                    if (last_word_reg) begin
+                        done = !again_reg;
                     end
                 end
             end
@@ -1015,6 +1045,7 @@ module rw_control_w256_r64 (
                     done = 1'b1;
                 end
             end
+            default: begin end
         endcase
     end
 
@@ -1069,6 +1100,9 @@ module rw_control_w256_r64 (
                     end
                     OP_POLL: begin
                         state_next = STATE_MESSAGE;
+                        if (is_open_reg & gen_match_reg & id_match_reg & xid_match_reg) begin
+                            state_next = STATE_FETCH;
+                        end
                     end
                     OP_ABORT: begin
                         if (peer_open_reg & same_xid_reg) begin
@@ -1082,7 +1116,7 @@ module rw_control_w256_r64 (
                     end
                     OP_CREDIT: begin
                         if (is_open_reg) begin
-                            state_next = STATE_MESSAGE;
+                            state_next = STATE_FETCH;
                         end
                     end
                     OP_SWEEP: begin
@@ -1146,25 +1180,29 @@ module rw_control_w256_r64 (
                         THEN_DONE: begin
                         end
                         THEN_BITMAP: begin
-                            state_next = STATE_FETCH1;
+                            state_next = STATE_BITMAP;
                         end
                         THEN_HOLES: begin
-                            state_next = STATE_HOLES;
+                            if (!again_reg) begin
+                                state_next = STATE_HOLES;
+                            end
                         end
                         default: begin end
                     endcase
                 end
             end
-            STATE_FETCH1: begin
-                state_next = STATE_FETCH2;
-            end
-            STATE_FETCH2: begin
-                state_next = STATE_VIEW;
+            STATE_FETCH: begin
+                if (fetching_reg) begin
+                    state_next = STATE_VIEW;
+                end
             end
             STATE_VIEW: begin
                 state_next = STATE_RELATE;
                 if (op_reg == OP_SWEEP) begin
                     state_next = STATE_RAISE;
+                end
+                if (last_word_reg) begin
+                    state_next = STATE_MESSAGE;
                 end
             end
             STATE_RAISE: begin
@@ -1185,17 +1223,14 @@ module rw_control_w256_r64 (
                 if (bytes_count == in_word) begin
                     state_next = STATE_VIEW;
                 end
-                if (push) begin
-                    if ((filled_reg + 4'd1) == in_word) begin
-                        state_next = STATE_BITMAP;
-                    end
+                if (last_word_reg) begin
+                    state_next = STATE_MESSAGE;
                 end
             end
             STATE_BITMAP: begin
-                if (m_bitmap_ready) begin
-                    state_next = STATE_BYTES;
-                    if (spent_reg) begin
-                        state_next = STATE_VIEW;
+                if (word_left) begin
+                    if (last_word_reg) begin
+                        state_next = STATE_MESSAGE;
                     end
                 end
             end
@@ -1218,7 +1253,7 @@ module rw_control_w256_r64 (
                 state_next = STATE_RANGE;
             end
             STATE_RANGE: begin
-                state_next = STATE_FETCH1;
+                state_next = STATE_FETCH;
                 if (searched_reg) begin
                     state_next = STATE_SWEEP_END;
                     if (first_pass_reg) begin
@@ -1238,6 +1273,7 @@ module rw_control_w256_r64 (
                     state_next = STATE_MESSAGE;
                 end
             end
+            default: begin end
         endcase
         if (done) begin
             state_next = STATE_IDLE;
@@ -1321,10 +1357,15 @@ module rw_control_w256_r64 (
         msg_seq_reg = 16'd0;
         cpl_status_reg = 4'd0;
         abs_reg = 17'd0;
+        fetching_reg = 1'b0;
         compared_reg = 1'b0;
         spent_reg = 1'b0;
         skip_reg = 4'd0;
         filled_reg = 4'd0;
+        whole_reg = 1'b0;
+        shown_reg = 1'b0;
+        again_reg = 1'b0;
+        last_word_reg = 1'b0;
         idle_reg = 16'd0;
         since_mark_reg = 16'd0;
         since_range_reg = 16'd0;
@@ -1435,6 +1476,7 @@ module rw_control_w256_r64 (
 
         end_by_mark_reg <= restart_reg & (req_mark <= limit_reg);
         searched_reg <= pos_reg >= end_reg;
+        fetching_reg <= state_reg == STATE_FETCH;
         compared_reg <= state_reg == STATE_RAISE;
 
         if (bytes_shift) begin
@@ -1450,6 +1492,16 @@ module rw_control_w256_r64 (
         left_reg <= wr_left;
         ahead_reg <= all_decided_reg ? (ahead_reg - {4'd0, left_reg}) : wr_count;
         followed_reg <= all_decided_reg & (!(|ahead_reg) | !(|cpl_status_reg));
+        last_word_reg <= word_reg == WORDS;
+
+        again_reg <= ((state_reg != STATE_MESSAGE) & (state_reg != STATE_BITMAP))
+            ? cfg_twice
+            : (again_reg & !copied);
+
+        shown_reg <= (state_reg == STATE_BITMAP)
+            & (shown_reg | (timer_reg == 4'd1))
+            & !word_left;
+
         holding_reg <= (state_reg == STATE_HOLD) | (state_reg == STATE_INIT);
         initialising_reg <= state_reg == STATE_INIT;
         closed_reg <= closing;
@@ -1497,6 +1549,7 @@ module rw_control_w256_r64 (
         abs_reg <= abs_next;
         skip_reg <= skip_next;
         filled_reg <= filled_next;
+        whole_reg <= whole_next;
         upto_reg <= upto_next;
         first_pass_reg <= first_pass_next;
         fresh_reg <= fresh_next;
@@ -1513,6 +1566,7 @@ module rw_control_w256_r64 (
             fin_served_reg <= 1'b0;
             crd_served_reg <= 1'b0;
             dropped_reg <= 1'b0;
+            shown_reg <= 1'b0;
         end
     end
 

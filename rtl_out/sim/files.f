@@ -197,6 +197,7 @@ ram_reg_w98_d16.v
 ram_reg_w38_d16.v
 priority_encoder_w8.v
 rw_bytes_w32_n2.v
+ram_reg_w32_d2.v
 rw_control_w64_r16.v
 ram_reg_steps_w141_d32.v
 rw_decisions.v

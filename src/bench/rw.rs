@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use tributary_protocol::rw::Mode;
+use tributary_protocol::rw::{Mode, ReceiverConfig};
 use tributary_sim::rw::goodput::{Case, PACKETS, Sums};
 
 use super::Verdict;
@@ -32,6 +32,12 @@ pub struct Arguments {
     /// Lose nothing on the way back. Without this, requests, credit and completions are lost as often as data.
     #[arg(long)]
     lossless_back: bool,
+    /// How often each message of the receiver leaves, with `rw`.
+    #[arg(long, value_name = "N", default_value_t = ReceiverConfig::default().copies, value_parser = clap::value_parser!(u8).range(1..=2))]
+    copies: u8,
+    /// Seed of the first transfer of each figure; the others follow it.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..1 << 32))]
+    first_seed: u64,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -110,6 +116,9 @@ struct Table {
     round_trip_slots: u32,
     reorder_slots: u32,
     loss_on_the_way_back: bool,
+    /// With `rw`.
+    copies_of_receiver_messages: u8,
+    first_seed: u64,
     rows: Vec<Row>,
     time_s: f64,
 }
@@ -130,11 +139,12 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
                     window_packets: way.window_packets,
                     loss,
                     loss_back,
+                    copies: arguments.copies,
                 },
             )
         })
         .collect();
-    let sums = measure_all(&cases, arguments.seeds)?;
+    let sums = measure_all(&cases, arguments.first_seed, arguments.seeds)?;
     let rows: Vec<Row> = cases
         .iter()
         .zip(&sums)
@@ -151,6 +161,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         window_packets: 256,
         loss: 0.0,
         loss_back: 0.0,
+        copies: arguments.copies,
     }
     .plan(0);
     let table = Table {
@@ -159,6 +170,8 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         round_trip_slots: plan.round_trip_slots,
         reorder_slots: plan.reorder_slots,
         loss_on_the_way_back: !arguments.lossless_back,
+        copies_of_receiver_messages: arguments.copies,
+        first_seed: arguments.first_seed,
         rows,
         time_s: started.elapsed().as_secs_f64(),
     };
@@ -176,7 +189,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
 }
 
 /// Measures every case; as many at a time as there are processors.
-fn measure_all(cases: &[(&Way, Case)], seeds: u64) -> Result<Vec<Sums>> {
+fn measure_all(cases: &[(&Way, Case)], first: u64, seeds: u64) -> Result<Vec<Sums>> {
     let progress = Progress::new(cases.len() as u64, "figures");
     let next = AtomicUsize::new(0);
     let done = AtomicU64::new(0);
@@ -187,7 +200,9 @@ fn measure_all(cases: &[(&Way, Case)], seeds: u64) -> Result<Vec<Sums>> {
             let Some((_, case)) = cases.get(index) else {
                 return Ok(());
             };
-            let sums = measure(case, seeds, &|| progress.at(done.load(Ordering::Relaxed)))?;
+            let sums = measure(case, first, seeds, &|| {
+                progress.at(done.load(Ordering::Relaxed))
+            })?;
             progress.at(done.fetch_add(1, Ordering::Relaxed) + 1);
             if let Ok(mut results) = results.lock() {
                 results[index] = Some(sums);
@@ -215,12 +230,12 @@ fn measure_all(cases: &[(&Way, Case)], seeds: u64) -> Result<Vec<Sums>> {
         .collect()
 }
 
-/// Seeds 1, 2, … until both means are stable, or no transfer of a batch got through.
-fn measure(case: &Case, seeds: u64, tick: &dyn Fn()) -> Result<Sums> {
+/// Seeds `first`, `first + 1`, … until both means are stable, or no transfer of a batch got through.
+fn measure(case: &Case, first: u64, seeds: u64, tick: &dyn Fn()) -> Result<Sums> {
     let mut sums = Sums::default();
     while sums.runs < seeds {
-        let first = sums.runs + 1;
-        sums.merge(&case.measure(first..(first + BATCH).min(seeds + 1))?);
+        let batch = sums.runs..(sums.runs + BATCH).min(seeds);
+        sums.merge(&case.measure(first + batch.start..first + batch.end)?);
         tick();
         let errors = [
             sums.goodput.standard_error(),
@@ -318,10 +333,10 @@ fn print(table: &Table, out: &mut dyn Write) -> std::io::Result<()> {
             } else {
                 format!("{:.0e}", row.loss)
             },
-            figure(row.packets_per_useful, 3),
+            figure(row.packets_per_useful, 4),
             figure(row.packets_per_useful_standard_error, 4),
             figure(row.reference_packets_per_useful, 2),
-            figure(row.goodput, 3),
+            figure(row.goodput, 4),
             figure(row.goodput_standard_error, 4),
             figure(row.reference_goodput, 2),
             figure(row.goodput_with_handshake, 3),

@@ -122,6 +122,7 @@ fn plan(arguments: &Arguments) -> Plan {
         reorder_slots: wanted.reorder,
         loss,
         loss_back: loss,
+        copies: wanted.copies,
         duplication: wanted.dup,
         seed: wanted.seed,
     }

@@ -384,7 +384,7 @@ hdl_module! {
         /// In the window as it was; in what the slide adds to it.
         inside_old: Signal<Local, Bit>,
         inside_new: Signal<Local, Bit>,
-        inside: Signal<Local, Bit>,
+        within: Signal<Local, Bit>,
         /// Received before.
         duplicate: Signal<Local, Bit>,
         pass_fresh: Signal<Local, Bit>,
@@ -442,7 +442,7 @@ hdl_module! {
         s6_fail: DFF<Bits<4>>,
         s6_pass: DFF<Bit>,
         s6_old_wbase: DFF<Bits<22>>,
-        s6_inside: DFF<Bit>,
+        s6_within: DFF<Bit>,
         s6_dup: DFF<Bit>,
         s6_wptr: DFF<Bits<16>>,
         s6_pidx: DFF<Bits<22>>,
@@ -674,7 +674,7 @@ impl<
             s6_fail,
             s6_pass,
             s6_old_wbase,
-            s6_inside,
+            s6_within,
             s6_dup,
             s6_wptr,
             s6_pidx,
@@ -1185,7 +1185,7 @@ impl<
             | (self.s5_laps_1.q.val() & self.s5_borrow.q.val());
         self.inside_new.next = self.past_near.val() | (self.s6_left.q.val() & self.past_far.val());
         // A bit that says "received" for a packet above the old window belongs to a lap long gone.
-        self.inside.next = self.inside_old.val()
+        self.within.next = self.inside_old.val()
             | (self.slid.val() & self.inside_new.val() & self.s5_fresh.q.val());
         self.take.next = self.pass_fresh.val()
             & (self.inside_old.val() | (self.slid.val() & self.inside_new.val()));
@@ -1196,7 +1196,7 @@ impl<
         self.s6_fail.d.next = self.s5_fail.q.val();
         self.s6_pass.d.next = self.s5_pass.q.val();
         self.s6_old_wbase.d.next = self.row_wbase.val();
-        self.s6_inside.d.next = self.inside.val();
+        self.s6_within.d.next = self.within.val();
         self.s6_dup.d.next = self.duplicate.val();
 
         // Stage 5: where the slide goes if the packet is wbase.
@@ -1376,7 +1376,7 @@ impl<
         if self.s6_pass.q.val() {
             if self.s6_pidx.q.val() < self.s6_old_wbase.q.val() {
                 self.s7_reason.d.next = self.why_below_window.val();
-            } else if !self.s6_inside.q.val() {
+            } else if !self.s6_within.q.val() {
                 self.s7_reason.d.next = self.why_above_window.val();
             } else if self.s6_dup.q.val() {
                 self.s7_reason.d.next = self.why_duplicate.val();

@@ -65,7 +65,10 @@ hdl_module! {
     /// sends credit updates and sweeps the timers of all windows, one operation at a time.
     /// An operation reads its tables (peer, window, row: two clocks each), decides, and writes
     /// all tables in one clock. A closed window costs 7 clocks of the sweep, an open one without
-    /// holes about 14, a STATUS about 20 + (4 + B/8) W/B, a CONNECT about 40 + W/B.
+    /// holes about 14, a STATUS about 20 + (3 + B/8) W/B until it leaves and 3 W/B for each copy, a
+    /// CONNECT about 40 + W/B.
+    /// With cfg_twice every message, and the bitmap of a STATUS, leaves twice. The bitmap is read
+    /// once, into a memory, so that both copies are the same.
     /// The peer table has one entry for each of 256 nodes and 16 slots: last transfer, its state.
     /// Reset clears it, one entry a clock; incarnations survive a reset.
     pub struct RwControl<
@@ -132,6 +135,8 @@ hdl_module! {
         pub cfg_idle_ticks: Signal<In, Bits<16>>,
         /// Retry hint in a BUSY answer, ticks.
         pub cfg_busy_hint: Signal<In, Bits<16>>,
+        /// Every message leaves twice.
+        pub cfg_twice: Signal<In, Bit>,
         /// Write the connection of a window.
         pub cw_en: Signal<Out, Bit>,
         /// Window.
@@ -212,7 +217,7 @@ hdl_module! {
         pub m_msg_tail: Signal<Out, Bit>,
         /// CONNECT_RESP BUSY: ticks to wait.
         pub m_msg_hint: Signal<Out, Bits<16>>,
-        /// A word of the bitmap of the STATUS sent last, bit 0 of the first one is packet wbase.
+        /// A word of the bitmap of the STATUS that left last, bit 0 of the first one is packet wbase.
         pub m_bitmap_valid: Signal<Out, Bit>,
         /// Taken.
         pub m_bitmap_ready: Signal<In, Bit>,
@@ -290,6 +295,8 @@ hdl_module! {
         ranges: RamReg<16, A>,
         /// The bitmap word under way, a byte a clock.
         bytes: RwBytes<B, LB, LNW, AW>,
+        /// Bitmap of a STATUS, its first word at 1 and its last one at 0.
+        bitmap: RamReg<B, LNW>,
 
         /// What the engine is doing.
         state: DFF<State>,
@@ -402,10 +409,8 @@ hdl_module! {
         slot_match: DFF<Bit>,
         /// The message names the window, all 16 bits.
         wptr_match: DFF<Bit>,
-        /// The message names the transfer, lower half.
-        low_match: DFF<Bit>,
-        /// The message names the transfer, upper half.
-        high_match: DFF<Bit>,
+        /// The message names the transfer, four bits each.
+        xid_part: Bank<DFF<Bit>, 8>,
         /// Source, slot and window of the message are right.
         id_match: DFF<Bit>,
         /// The transfer that the message names is right.
@@ -479,6 +484,18 @@ hdl_module! {
         skip: DFF<Bits<4>>,
         /// Bytes in the word of a STATUS so far.
         filled: DFF<Bits<4>>,
+        /// That word is whole.
+        whole: DFF<Bit>,
+        /// The word of the bitmap that leaves next stands at the output of its memory.
+        shown: DFF<Bit>,
+        /// The message leaves once more.
+        again: DFF<Bit>,
+        /// A copy of the message leaves, all of it.
+        copied: Signal<Local, Bit>,
+        /// All words of the bitmap are in its memory, or the last one leaves; one clock late.
+        last_word: DFF<Bit>,
+        /// A word of the bitmap leaves.
+        word_left: Signal<Local, Bit>,
         /// A byte goes to the word of a STATUS.
         push: Signal<Local, Bit>,
         /// A hole is asked for.
@@ -518,6 +535,8 @@ hdl_module! {
         tail_lost: DFF<Bit>,
         /// Holes below it are old.
         limit: DFF<Bits<22>>,
+        /// The mark, a clock after its memory, which may be far away.
+        mark: DFF<Bits<22>>,
         /// The first pass ends at the mark, not at limit.
         end_by_mark: DFF<Bit>,
         /// All holes below it have been asked for.
@@ -644,8 +663,6 @@ impl<
             src_match,
             slot_match,
             wptr_match,
-            low_match,
-            high_match,
             id_match,
             xid_match,
             remaining,
@@ -680,6 +697,10 @@ impl<
             spent,
             skip,
             filled,
+            whole,
+            shown,
+            again,
+            last_word,
             idle,
             since_mark,
             since_range,
@@ -692,6 +713,7 @@ impl<
             restart,
             tail_lost,
             limit,
+            mark,
             end_by_mark,
             upto,
             first_pass,
@@ -717,6 +739,7 @@ impl<
         self.marks.clk.next = self.clk.val();
         self.ranges.clk.next = self.clk.val();
         self.bytes.clk.next = self.clk.val();
+        self.bitmap.clk.next = self.clk.val();
 
         // Tables: addresses, and the fields of what they deliver.
         self.peers.rd_addr.next = (bit_cast::<12, 16>(self.ctl_src.val()) << 4)
@@ -797,13 +820,22 @@ impl<
         self.src_match.d.next = bit_cast::<16, 8>(self.win_src.val()) == self.ctl_src.val();
         self.slot_match.d.next = bit_cast::<16, 4>(self.win_slot.val()) == self.ctl_slot.val();
         self.wptr_match.d.next = bit_cast::<16, A>(self.wptr.q.val()) == self.ctl_wptr.val();
-        self.low_match.d.next =
-            bit_cast::<16, 32>(self.win_xid.val()) == bit_cast::<16, 32>(self.ctl_xid.val());
-        self.high_match.d.next =
-            self.win_xid.val().get_bits::<16>(16) == self.ctl_xid.val().get_bits::<16>(16);
+        // Both come from memories that may be far apart: two levels of logic are enough here.
+        for i in 0..8 {
+            self.xid_part[i].clock.next = self.clk.val();
+            self.xid_part[i].d.next =
+                self.win_xid.val().get_bits::<4>(4 * i) == self.ctl_xid.val().get_bits::<4>(4 * i);
+        }
         self.id_match.d.next =
             self.src_match.q.val() & self.slot_match.q.val() & self.wptr_match.q.val();
-        self.xid_match.d.next = self.low_match.q.val() & self.high_match.q.val();
+        self.xid_match.d.next = self.xid_part[0].q.val()
+            & self.xid_part[1].q.val()
+            & self.xid_part[2].q.val()
+            & self.xid_part[3].q.val()
+            & self.xid_part[4].q.val()
+            & self.xid_part[5].q.val()
+            & self.xid_part[6].q.val()
+            & self.xid_part[7].q.val();
         self.remaining.d.next = self.n.q.val() - self.wbase.q.val();
         self.all_received.d.next = self.tail.q.val() & !self.remaining.q.val().any();
         self.limit_credit.d.next = bit_cast::<23, 22>(self.wbase.q.val()) + self.w.val();
@@ -836,8 +868,8 @@ impl<
         if self.all_old.q.val() {
             self.limit.d.next = self.highest.q.val();
         }
-        self.end_by_mark.d.next =
-            self.restart.q.val() & (self.req_mark.val() <= self.limit.q.val());
+        self.mark.d.next = self.req_mark.val();
+        self.end_by_mark.d.next = self.restart.q.val() & (self.mark.q.val() <= self.limit.q.val());
         self.searched.d.next = self.pos.q.val() >= self.end.q.val();
 
         // The bitmap, byte by byte: for a STATUS those from wbase on, for a sweep their holes.
@@ -900,9 +932,26 @@ impl<
         self.m_msg_wbase.next = self.wbase.q.val();
         self.m_msg_tail.next = self.tail.q.val();
         self.m_msg_hint.next = self.cfg_busy_hint.val();
-        self.m_bitmap_valid.next = self.state.q.val() == State::Bitmap;
-        self.m_bitmap_data.next = self.bytes.word.val();
-        self.m_bitmap_last.next = self.word.q.val() == self.words.val();
+        self.last_word.d.next = self.word.q.val() == self.words.val();
+        self.word_left.next = self.shown.q.val() & self.m_bitmap_ready.val();
+        self.copied.next = ((self.state.q.val() == State::Message)
+            & self.m_msg_ready.val()
+            & (self.then.q.val() != Then::Bitmap))
+            | (self.word_left.val() & self.last_word.q.val());
+        self.again.d.next = self.again.q.val() & !self.copied.val();
+        if (self.state.q.val() != State::Message) & (self.state.q.val() != State::Bitmap) {
+            self.again.d.next = self.cfg_twice.val();
+        }
+        self.bitmap.wr_en.next = self.whole.q.val();
+        self.bitmap.wr_addr.next = bit_cast::<LNW, 6>(self.word.q.val());
+        self.bitmap.wr_data.next = self.bytes.word.val();
+        self.bitmap.rd_addr.next = bit_cast::<LNW, 6>(self.word.q.val());
+        self.shown.d.next = (self.state.q.val() == State::Bitmap)
+            & (self.shown.q.val() | (self.timer.q.val() == 1))
+            & !self.word_left.val();
+        self.m_bitmap_valid.next = self.shown.q.val();
+        self.m_bitmap_data.next = self.bitmap.rd_data.val();
+        self.m_bitmap_last.next = self.last_word.q.val();
         self.m_cpl_valid.next = self.state.q.val() == State::Completion;
         self.m_cpl_wptr.next = bit_cast::<16, A>(self.wptr.q.val());
         self.m_cpl_src.next = bit_cast::<16, 8>(self.win_src.val());
@@ -1023,6 +1072,7 @@ impl<
             | (self.op.q.val() == Op::Poll)
             | (self.op.q.val() == Op::Abort);
         self.timer.d.next = self.timer.q.val() + 1;
+        self.whole.d.next = false;
         match self.state.q.val() {
             State::Clear => {
                 self.clear_count.d.next = self.clear_count.q.val() + 1;
@@ -1151,6 +1201,7 @@ impl<
                             self.msg_type.d.next = self.poll_status.val();
                             self.msg_seq.d.next = self.ctl_seq.val();
                             self.then.d.next = Then::Bitmap;
+                            self.state.d.next = State::Fetch;
                         } else if self.peer_known.q.val()
                             & !self.peer_open.q.val()
                             & self.same_xid.q.val()
@@ -1190,7 +1241,7 @@ impl<
                         self.msg_type.d.next = self.poll_status.val();
                         self.then.d.next = Then::Bitmap;
                         if self.is_open.q.val() {
-                            self.state.d.next = State::Message;
+                            self.state.d.next = State::Fetch;
                         } else {
                             self.done.next = true;
                         }
@@ -1265,11 +1316,17 @@ impl<
             }
             State::Open => self.state.d.next = State::Message,
             State::Message => {
+                self.timer.d.next = 0.into();
+                self.word.d.next = 1.into();
                 if self.m_msg_ready.val() {
                     match self.then.q.val() {
-                        Then::Done => self.done.next = true,
-                        Then::Bitmap => self.state.d.next = State::Fetch,
-                        Then::Holes => self.state.d.next = State::Holes,
+                        Then::Done => self.done.next = !self.again.q.val(),
+                        Then::Bitmap => self.state.d.next = State::Bitmap,
+                        Then::Holes => {
+                            if !self.again.q.val() {
+                                self.state.d.next = State::Holes;
+                            }
+                        }
                     }
                 }
             }
@@ -1282,6 +1339,9 @@ impl<
                 self.state.d.next = State::Relate;
                 if self.op.q.val() == Op::Sweep {
                     self.state.d.next = State::Raise;
+                }
+                if self.last_word.q.val() {
+                    self.state.d.next = State::Message;
                 }
             }
             State::Raise => {
@@ -1309,18 +1369,21 @@ impl<
                     if (self.filled.q.val() + 1) == self.in_word.val() {
                         self.filled.d.next = 0.into();
                         self.word.d.next = self.word.q.val() + 1;
-                        self.state.d.next = State::Bitmap;
+                        self.whole.d.next = true;
                     }
+                }
+                // What follows the last word is read for nothing, and not kept.
+                if self.last_word.q.val() {
+                    self.state.d.next = State::Message;
                 }
             }
             State::Bitmap => {
-                if self.m_bitmap_ready.val() {
-                    self.state.d.next = State::Bytes;
-                    if self.spent.q.val() {
-                        self.state.d.next = State::View;
-                    }
-                    if self.word.q.val() == self.words.val() {
-                        self.done.next = true;
+                if self.word_left.val() {
+                    self.timer.d.next = 0.into();
+                    self.word.d.next = self.word.q.val() + 1;
+                    if self.last_word.q.val() {
+                        self.done.next = !self.again.q.val();
+                        self.state.d.next = State::Message;
                     }
                 }
             }
@@ -1344,7 +1407,7 @@ impl<
                 }
                 self.end.d.next = self.limit.q.val();
                 if self.end_by_mark.q.val() {
-                    self.end.d.next = self.req_mark.val();
+                    self.end.d.next = self.mark.q.val();
                 }
                 self.state.d.next = State::Lift;
             }
@@ -1414,6 +1477,7 @@ impl<
             self.fin_served.d.next = false;
             self.crd_served.d.next = false;
             self.dropped.d.next = false;
+            self.shown.d.next = false;
         }
     }
 

@@ -120,7 +120,7 @@ hdl_module! {
         pub m_msg_tail: Signal<Out, Bit>,
         /// CONNECT_RESP BUSY: ticks to wait.
         pub m_msg_hint: Signal<Out, Bits<16>>,
-        /// A word of the bitmap of the STATUS sent last, bit 0 of the first one is packet wbase.
+        /// A word of the bitmap of the STATUS that left last, bit 0 of the first one is packet wbase.
         pub m_bitmap_valid: Signal<Out, Bit>,
         /// Taken.
         pub m_bitmap_ready: Signal<In, Bit>,
@@ -158,6 +158,9 @@ hdl_module! {
         pub cfg_idle_ticks: Signal<In, Bits<16>>,
         /// Retry hint in a BUSY answer, ticks.
         pub cfg_busy_hint: Signal<In, Bits<16>>,
+        /// Every message at m_msg_*, and the bitmap of a STATUS, leaves twice, one copy behind the
+        /// other; completion records never do.
+        pub cfg_twice: Signal<In, Bit>,
         /// Counter to read: 0 accepted DATA, 1 to 15 drops by reason.
         pub stat_addr: Signal<In, Bits<4>>,
         /// Its count, 24 clocks later.
@@ -421,6 +424,7 @@ impl<
         self.control.cfg_tail_ticks.next = self.cfg_tail_ticks.val();
         self.control.cfg_idle_ticks.next = self.cfg_idle_ticks.val();
         self.control.cfg_busy_hint.next = self.cfg_busy_hint.val();
+        self.control.cfg_twice.next = self.cfg_twice.val();
         self.free_count.next = self.control.free_count.val();
         self.ready.next = self.control.ready.val();
         self.mon_act.next = self.control.mon_act.val();

@@ -138,6 +138,9 @@ pub struct ReceiverConfig {
     pub idle_ticks: u16,
     /// Retry hint of a BUSY answer, ticks (RW-9).
     pub busy_hint: u16,
+    /// How often each message leaves, 1 or 2: with 2 it is lost only if both copies are (RW-11). Both are one answer or one
+    /// request (RW-12). [`Mode::Rw`] only; the reference modes send each message once.
+    pub copies: u8,
     /// Deliberate errors.
     pub mutations: Mutations,
 }
@@ -159,6 +162,7 @@ impl Default for ReceiverConfig {
             tail_ticks: 36,
             idle_ticks: 40_000,
             busy_hint: 256,
+            copies: 2,
             mutations: Mutations::default(),
         }
     }
@@ -175,7 +179,17 @@ impl ReceiverConfig {
         range("max_packets", self.max_packets, 1, 1 << 21)?;
         range("gen_bits", self.gen_bits, 1, 24)?;
         range("src_limit", self.src_limit, 1, 1 << 16)?;
-        range("slot_limit", self.slot_limit, 1, 1 << 16)
+        range("slot_limit", self.slot_limit, 1, 1 << 16)?;
+        range("copies", self.copies, 1, 2)
+    }
+
+    /// How often a message leaves in this mode.
+    #[must_use]
+    pub fn frames_per_message(&self) -> usize {
+        match self.mode {
+            Mode::Rw => self.copies.into(),
+            Mode::Counter | Mode::GoBackN | Mode::RwTimer => 1,
+        }
     }
 
     /// Numbers below this are covered by the bitmap when wbase is as given: what RW-19 calls credit.
@@ -231,6 +245,8 @@ pub struct SenderConfig {
     /// losing it again would shut the window or delay the end, and of the last packets, in slots that are idle.
     /// Also poll early, once anything was lost: when nothing can be sent, and when a lost request would not show by itself.
     pub echo: bool,
+    /// [`ReceiverConfig::copies`] of the receivers: how sure it is that a request arrives.
+    pub receiver_copies: u8,
     /// `seq` of polls cycles through 1..=seq_limit.
     pub seq_limit: u16,
     /// Deliberate errors.
@@ -259,6 +275,7 @@ impl Default for SenderConfig {
             fresh_every: 8,
             overrun: 160,
             echo: true,
+            receiver_copies: 2,
             seq_limit: u16::MAX,
             mutations: Mutations::default(),
         }
@@ -274,6 +291,7 @@ impl SenderConfig {
         range("slots", self.slots, 1, 1 << 16)?;
         range("max_packets", self.max_packets, 1, 1 << 21)?;
         range("fresh_every", self.fresh_every, 2, 1 << 16)?;
+        range("receiver_copies", self.receiver_copies, 1, 2)?;
         range("seq_limit", self.seq_limit, 1, u64::from(u16::MAX))
     }
 

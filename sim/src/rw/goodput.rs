@@ -22,6 +22,8 @@ pub struct Case {
     pub loss: f64,
     /// Probability of loss on the way back.
     pub loss_back: f64,
+    /// How often each message of the receiver leaves.
+    pub copies: u8,
 }
 
 impl Case {
@@ -38,6 +40,7 @@ impl Case {
             reorder_slots: 32,
             loss: self.loss,
             loss_back: self.loss_back,
+            copies: self.copies,
             duplication: 0.0,
             seed,
         }

@@ -85,6 +85,7 @@ ports!(Ports {
     cfg_tail_ticks,
     cfg_idle_ticks,
     cfg_busy_hint,
+    cfg_twice,
     stat_addr,
     stat_data,
     free_count,
@@ -267,6 +268,7 @@ impl RtlWindow {
         m.set(ports.cfg_tail_ticks, config.tail_ticks.into());
         m.set(ports.cfg_idle_ticks, config.idle_ticks.into());
         m.set(ports.cfg_busy_hint, config.busy_hint.into());
+        m.set(ports.cfg_twice, (config.copies == 2).into());
         m.reset(4)?;
         for _ in 0..10_000 {
             if m.is_set(ports.s_ready) {

@@ -279,6 +279,14 @@ pub struct Header {
     pub idle_ticks: u16,
     /// Retry hint of a BUSY answer, ticks.
     pub busy_hint: u16,
+    /// How often each message leaves.
+    #[serde(default = "one")]
+    pub copies: u8,
+}
+
+/// Files without a number of copies are of a time when each message left once.
+fn one() -> u8 {
+    1
 }
 
 impl Header {
@@ -296,6 +304,7 @@ impl Header {
             tail_ticks: config.tail_ticks,
             idle_ticks: config.idle_ticks,
             busy_hint: config.busy_hint,
+            copies: config.copies,
         }
     }
 
@@ -311,6 +320,7 @@ impl Header {
             tail_ticks: self.tail_ticks,
             idle_ticks: self.idle_ticks,
             busy_hint: self.busy_hint,
+            copies: self.copies,
             ..ReceiverConfig::default()
         }
     }

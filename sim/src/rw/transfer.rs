@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use tributary_protocol::roce;
 use tributary_protocol::rw::{
     Completion, Message, Mode, Outcome, Output, ReceiverConfig, Request, Sender, SenderCompletion,
-    SenderStats, wire,
+    SenderConfig, SenderStats, wire,
 };
 
 use super::engine::{EngineStats, ReceiverEngine};
@@ -43,6 +43,8 @@ pub struct Plan {
     pub loss: f64,
     /// Probability of loss on the way back.
     pub loss_back: f64,
+    /// How often each message of the receiver leaves; the reference modes send it once.
+    pub copies: u8,
     /// Probability of duplication, each way.
     pub duplication: f64,
     /// What every random choice comes from.
@@ -62,7 +64,10 @@ impl Plan {
     /// Parameters of the receiver.
     #[must_use]
     pub fn receiver(&self) -> ReceiverConfig {
-        self.timing().receiver(self.mode, self.window_packets)
+        ReceiverConfig {
+            copies: self.copies,
+            ..self.timing().receiver(self.mode, self.window_packets)
+        }
     }
 
     /// N, packets.
@@ -173,7 +178,10 @@ impl Transfer {
             plan.round_trip_slots,
             plan.reorder_slots
         );
-        let mut sender = Sender::new(plan.timing().sender(plan.mode))?;
+        let mut sender = Sender::new(SenderConfig {
+            receiver_copies: plan.copies,
+            ..plan.timing().sender(plan.mode)
+        })?;
         sender.start(
             Request {
                 dst: RECEIVER_NODE,

@@ -21,6 +21,8 @@ pub struct Coverage {
     pub messages: [u64; 8],
     pub completions: [u64; 2],
     pub retx_one: u64,
+    /// Second copies, of messages and of bitmaps.
+    pub second: [u64; 2],
     pub boundary: BTreeMap<&'static str, u64>,
     pub slides: BTreeMap<u32, u64>,
     /// DATA taken in the clock after DATA for the same window.
@@ -43,7 +45,8 @@ impl Coverage {
         let pairs = (self.reasons.iter_mut().zip(&other.reasons))
             .chain(self.acts.iter_mut().zip(&other.acts))
             .chain(self.messages.iter_mut().zip(&other.messages))
-            .chain(self.completions.iter_mut().zip(&other.completions));
+            .chain(self.completions.iter_mut().zip(&other.completions))
+            .chain(self.second.iter_mut().zip(&other.second));
         for (sum, count) in pairs {
             *sum += count;
         }
@@ -117,6 +120,20 @@ pub struct Plan {
     pub idle: u32,
     /// Hint of BUSY answers.
     pub busy_hint: u16,
+    /// How often each message leaves.
+    pub copies: u8,
+}
+
+/// A bitmap that leaves with its STATUS.
+#[derive(Default)]
+struct Report {
+    base: u32,
+    /// What the words sampled so far say of each packet.
+    packets: BTreeMap<u32, bool>,
+    /// Words that have left of this copy.
+    words: u32,
+    /// The message of this copy has left.
+    announced: bool,
 }
 
 pub struct Bench {
@@ -135,8 +152,10 @@ pub struct Bench {
     opening: bool,
     expected: VecDeque<Message>,
     expected_dst: u16,
-    /// STATUS on its way: first packet, what the words sampled so far say, words seen.
-    status: Option<(u32, BTreeMap<u32, bool>, u32)>,
+    status: Option<Report>,
+    /// The message that left last, and how often it is still to leave.
+    copy: Option<RawMessage>,
+    copies_left: u8,
     /// Holes that the sweep found in the row, and whether each was still one in the word sampled.
     holes: VecDeque<(u32, Vec<bool>)>,
     completions: VecDeque<RawCompletion>,
@@ -159,7 +178,11 @@ pub struct Bench {
 
 fn config(plan: &Plan) -> ReceiverConfig {
     let Plan {
-        w, r, busy_hint, ..
+        w,
+        r,
+        busy_hint,
+        copies,
+        ..
     } = *plan;
     ReceiverConfig {
         w,
@@ -171,6 +194,7 @@ fn config(plan: &Plan) -> ReceiverConfig {
         tail_ticks: 50,
         idle_ticks: 20_000,
         busy_hint,
+        copies,
         ..ReceiverConfig::default()
     }
 }
@@ -205,6 +229,8 @@ impl Bench {
             expected: VecDeque::new(),
             expected_dst: 0,
             status: None,
+            copy: None,
+            copies_left: 0,
             holes: VecDeque::new(),
             completions: VecDeque::new(),
             ended: BTreeMap::new(),
@@ -526,7 +552,10 @@ impl Bench {
 
     fn answer(&mut self, m: Message) {
         if let Message::Status(s) = &m {
-            self.status = Some((s.wbase, BTreeMap::new(), 0));
+            self.status = Some(Report {
+                base: s.wbase,
+                ..Report::default()
+            });
         }
         self.expected.push_back(m);
     }
@@ -553,6 +582,9 @@ impl Bench {
         if self.status.is_some() {
             return Err("a bitmap was never completed".into());
         }
+        if self.copies_left > 0 {
+            return Err(format!("{:?} left once only", self.copy));
+        }
         match self
             .holes
             .iter()
@@ -572,10 +604,15 @@ impl Bench {
             .model
             .transfer(wptr)
             .ok_or("a bitmap word of a closed window is used")?;
-        if let Some((_, words, _)) = &mut self.status {
+        if let Some(report) = &mut self.status {
+            if report.announced {
+                return Err("a bitmap is read again".into());
+            }
             for p in first..first + bits {
                 let inside = p.wrapping_sub(t.wbase) < self.plan.w;
-                words.insert(p, p < t.wbase || (inside && t.wvec[(p - t.wbase) as usize]));
+                report
+                    .packets
+                    .insert(p, p < t.wbase || (inside && t.wvec[(p - t.wbase) as usize]));
             }
         }
         for (pidx, seen) in self
@@ -590,11 +627,17 @@ impl Bench {
 
     fn bitmap(&mut self, word: u64, last: bool) -> Outcome<()> {
         let bits = self.rtl.word_bits();
-        let (base, words, sent) = self.status.as_mut().ok_or("a bitmap word without STATUS")?;
+        let report = self
+            .status
+            .as_mut()
+            .filter(|report| report.announced)
+            .ok_or("a bitmap word without STATUS")?;
+        let (base, sent) = (report.base, report.words);
         let mut want = 0;
         for b in 0..bits {
-            let p = *base + *sent * bits + b;
-            let got = *words
+            let p = base + sent * bits + b;
+            let got = *report
+                .packets
                 .get(&p)
                 .ok_or_else(|| format!("packet {p} was sent before its word was read"))?;
             want |= u64::from(got) << b;
@@ -604,17 +647,45 @@ impl Bench {
                 "bitmap word {sent} of base {base}: {word:#x}, the model says {want:#x}"
             ));
         }
-        *sent += 1;
-        if last != (*sent * bits == self.plan.w) {
+        report.words += 1;
+        if last != (report.words * bits == self.plan.w) {
             return Err(format!("m_bitmap_last = {last} at word {sent}"));
         }
         if last {
-            self.status = None;
+            (report.words, report.announced) = (0, false);
+            if self.copies_left == 0 {
+                self.coverage.second[1] += u64::from(self.plan.copies > 1);
+                self.status = None;
+            }
         }
         Ok(())
     }
 
+    /// A message leaves: the first copy as the model says, the second as the first.
     fn message(&mut self, m: RawMessage) -> Outcome<()> {
+        if self.status.as_ref().is_some_and(|report| report.announced) {
+            return Err(format!("{m:?} leaves before the last word of a bitmap"));
+        }
+        if self.copies_left > 0 {
+            self.copies_left -= 1;
+            self.coverage.second[0] += 1;
+            if self.copy != Some(m) {
+                return Err(format!("{m:?} follows the first copy of {:?}", self.copy));
+            }
+        } else {
+            self.first_copy(m)?;
+            self.copy = Some(m);
+            self.copies_left = self.plan.copies - 1;
+        }
+        if m.kind == 6
+            && let Some(report) = &mut self.status
+        {
+            report.announced = true;
+        }
+        Ok(())
+    }
+
+    fn first_copy(&mut self, m: RawMessage) -> Outcome<()> {
         self.coverage.messages[usize::from(m.kind)] += 1;
         if m.dst != self.expected_dst {
             return Err(format!(

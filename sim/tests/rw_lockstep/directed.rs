@@ -32,7 +32,16 @@ fn config() -> ReceiverConfig {
         tail_ticks: 1_000,
         idle_ticks: 500,
         busy_hint: 77,
+        copies: 1,
         ..ReceiverConfig::default()
+    }
+}
+
+/// The same, each message twice.
+fn twice() -> ReceiverConfig {
+    ReceiverConfig {
+        copies: 2,
+        ..config()
     }
 }
 
@@ -75,6 +84,7 @@ impl Flow {
 /// An engine, and what it has said; each with its clock.
 struct Rig {
     rtl: RtlWindow,
+    copies: usize,
     inputs: Inputs,
     now: u64,
     decisions: Vec<(u64, Decision)>,
@@ -92,6 +102,7 @@ impl Rig {
     fn with(config: ReceiverConfig) -> Self {
         Self {
             rtl: RtlWindow::new(library(), &config).unwrap(),
+            copies: config.copies.into(),
             inputs: Inputs::default(),
             now: 0,
             decisions: vec![],
@@ -137,18 +148,15 @@ impl Rig {
         self.inputs.ack = None;
     }
 
-    /// The answer to a message for the control engine.
+    /// The answer to a message for the control engine, as often as it is to leave.
     fn ask(&mut self, message: Message) -> RawMessage {
         let before = self.messages.len();
         self.send(message);
         self.run(LONG);
-        assert_eq!(
-            self.messages.len(),
-            before + 1,
-            "{:?}",
-            &self.messages[before..]
-        );
-        self.messages[before]
+        let answers = &self.messages[before..];
+        assert_eq!(answers.len(), self.copies, "{answers:?}");
+        assert!(answers.iter().all(|m| *m == answers[0]), "{answers:?}");
+        answers[0]
     }
 
     fn connect(&mut self, src: u16, xid: u32, length: u32) -> (RawMessage, Flow) {
@@ -334,6 +342,119 @@ fn rw_11_a_full_queue_drops_and_counts() {
         rig.counted_since(&before),
         [(14, u32::from(POLLS - answered))]
     );
+}
+
+/// A STATUS leaves twice, each time with its bitmap, whatever stalls; packets that arrive meanwhile change neither copy.
+#[test]
+fn rw_11_each_message_leaves_twice_and_the_second_copy_is_the_first() {
+    for stall in [1, 2, 7] {
+        let mut rig = Rig::with(twice());
+        let flow = rig.open(2, 3 * W);
+        rig.send(flow.data(1));
+        rig.run(20);
+        rig.forget();
+        rig.send(flow.poll(5));
+        let (mut order, mut arrived, mut next) = (String::new(), vec![], 2);
+        for clock in 0..LONG {
+            rig.inputs.msg_ready = clock % stall == 0;
+            rig.inputs.bitmap_ready = clock % stall == stall / 2;
+            let before = (rig.messages.len(), rig.bitmap.len());
+            // Packet 0 is missing, so that nothing but the POLL makes a message.
+            let packet = (next < W).then(|| flow.data(next));
+            next += u32::from(rig.clock(packet));
+            if rig.messages.len() > before.0 {
+                order.push('m');
+                arrived.push(next);
+            }
+            order.extend((rig.bitmap.len() > before.1).then_some('w'));
+        }
+        let words = "w".repeat((W / rig.rtl.word_bits()) as usize);
+        assert_eq!(order, format!("m{words}m{words}"), "stall {stall}");
+        let m = rig.messages[0];
+        assert_eq!((m.kind, m.seq, m.wbase, m.credit), (6, 5, 0, W));
+        assert_eq!(rig.messages, [m, m], "stall {stall}");
+        let (first, second) = rig.bitmap.split_at(words.len());
+        assert_eq!(first, second, "stall {stall}");
+        assert_eq!((first[0].0 & 3, first[words.len() - 1].1), (2, true));
+        assert!(arrived[0] < arrived[1], "no packet between the copies");
+        let before = first.to_vec();
+        rig.forget();
+        rig.inputs.msg_ready = true;
+        rig.inputs.bitmap_ready = true;
+        rig.ask(flow.poll(6));
+        assert_ne!(rig.bitmap[..words.len()], before[..]);
+    }
+}
+
+/// Reset after the first copy, and after a word of the bitmap: nothing of the second one leaves.
+#[test]
+fn rw_11_reset_between_two_copies_leaves_no_second_one() {
+    for words in 0..2 {
+        let mut rig = Rig::with(twice());
+        let flow = rig.open(2, 3 * W);
+        rig.forget();
+        rig.inputs.bitmap_ready = false;
+        rig.send(flow.poll(5));
+        rig.run(LONG);
+        assert_eq!((rig.messages.len(), rig.bitmap.len()), (1, 0));
+        for _ in 0..words {
+            rig.inputs.bitmap_ready = true;
+            rig.clock(None);
+            rig.inputs.bitmap_ready = false;
+            rig.run(20);
+        }
+        assert_eq!(rig.bitmap.len(), words);
+        rig.rtl.model().reset(4).unwrap();
+        rig.forget();
+        rig.inputs.bitmap_ready = true;
+        rig.run(10_000);
+        assert_eq!((&rig.messages[..], &rig.bitmap[..]), (&[][..], &[][..]));
+        // Two copies again from then on.
+        let flow = rig.open(3, 2);
+        assert_eq!((flow.wptr, rig.messages.len()), (0, 2));
+    }
+}
+
+/// The two copies are one request: the hole is not asked for again within a retry time.
+#[test]
+fn rw_12_rw_16_a_request_in_two_copies_is_one_and_a_completion_record_has_none() {
+    let mut rig = Rig::with(ReceiverConfig {
+        allowance_ticks: 40,
+        tail_ticks: 50,
+        retry_ticks: 60,
+        ..twice()
+    });
+    let flow = rig.open(4, 4);
+    rig.forget();
+    for pidx in [0, 2] {
+        rig.send(flow.data(pidx));
+    }
+    rig.run(20);
+    let told = |rig: &mut Rig, now| {
+        rig.forget();
+        rig.inputs.now = now;
+        rig.run(LONG);
+        let told = rig.messages.iter().map(|m| (m.kind, m.pidx));
+        told.collect::<Vec<_>>()
+    };
+    assert_eq!(told(&mut rig, 40), [(2, 1); 2]);
+    assert_eq!(told(&mut rig, 59), []);
+    assert_eq!(told(&mut rig, 60), [(3, 3); 2]);
+    assert_eq!(told(&mut rig, 119), []);
+    for pidx in [3, 1] {
+        rig.send(flow.data(pidx));
+    }
+    rig.run(20);
+    rig.forget();
+    for _ in 0..4 {
+        rig.acknowledge(flow.wptr, flow.generation);
+    }
+    rig.run(LONG);
+    assert_eq!(
+        rig.messages.iter().map(|m| m.kind).collect::<Vec<_>>(),
+        [1; 2]
+    );
+    assert_eq!(rig.completions.len(), 1);
 }
 
 /// A hole is asked for when it is old, once in a retry time; the rest of the transfer from the

@@ -36,39 +36,55 @@ fn plan(w: u32, r: u32, seed: u64, clocks: u64) -> Plan {
         stall,
         idle,
         busy_hint: 77,
+        copies: 2,
     }
 }
 
 /// Runs four seeds, or the one named in the environment, and asserts what they must cover.
-fn lock_step(w: u32, r: u32, clocks: u64) {
+fn lock_step(w: u32, r: u32, copies: u8, clocks: u64) {
     let library = rtl::build(w, r, false).unwrap();
     let clocks = from_env("TRIBUTARY_CLOCKS").unwrap_or(clocks);
     let only = from_env("TRIBUTARY_SEED");
     let mut all = Coverage::default();
     for seed in only.map_or(0..4, |seed| seed..seed + 1) {
-        let covered = Bench::run(plan(w, r, seed, clocks), &library, 0)
-            .unwrap_or_else(|e| panic!("W={w} R={r} {e}"));
+        let plan = Plan {
+            copies,
+            ..plan(w, r, seed, clocks)
+        };
+        let covered = Bench::run(plan, &library, 0).unwrap_or_else(|e| panic!("W={w} R={r} {e}"));
         all.merge(&covered);
     }
     println!("W={w} R={r}: {all:?}");
     if only.is_none() {
         assert_eq!(all.gaps(), Vec::<String>::new(), "W={w} R={r}: not covered");
+        let second = all.second.map(|count| count > 0);
+        assert_eq!(second, [copies == 2; 2], "W={w} R={r}: second copies");
     }
 }
 
 #[test]
 fn rw_01_rw_02_rw_03_rw_04_rw_06_rw_07_rw_08_rw_09_p_12_p_13_lock_step_w64_r16() {
-    lock_step(64, 16, 300_000);
+    lock_step(64, 16, 2, 300_000);
 }
 
 #[test]
 fn rw_01_rw_02_rw_03_rw_04_rw_06_rw_07_rw_08_rw_09_p_12_p_13_lock_step_w256_r64() {
-    lock_step(256, 64, 200_000);
+    lock_step(256, 64, 2, 200_000);
 }
 
 #[test]
 fn rw_01_rw_02_rw_03_rw_04_rw_06_rw_07_rw_08_rw_09_p_12_p_13_lock_step_w1024_r16() {
-    lock_step(1024, 16, 200_000);
+    lock_step(1024, 16, 2, 200_000);
+}
+
+#[test]
+fn rw_11_each_message_leaves_once_if_it_is_to_in_lock_step_w64_r16() {
+    lock_step(64, 16, 1, 200_000);
+}
+
+#[test]
+fn rw_11_each_message_leaves_once_if_it_is_to_in_lock_step_w1024_r16() {
+    lock_step(1024, 16, 1, 100_000);
 }
 
 /// Incarnations start three below the end of their 16 bits, so that those of all windows wrap.

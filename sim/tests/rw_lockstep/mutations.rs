@@ -111,6 +111,13 @@ enum Mutation {
     PollXidUnchecked,
     AbortXidUnchecked,
     RecordOvertakesWrites,
+    SecondCopyMissing,
+    StatusOnce,
+    WordShownEarly,
+    HoleNearby,
+    AboveNearby,
+    HoleBetweenWords,
+    NeverLeft,
 }
 
 fn places() -> Vec<(&'static str, Place)> {
@@ -146,9 +153,33 @@ fn places() -> Vec<(&'static str, Place)> {
         ),
         place(
             ACCEPT,
-            Statement("assign duplicate ="),
+            Statement("s5_dup_reg <="),
             &[(NoDuplicateCheck, "1'b0")],
         ),
+        place(
+            ACCEPT,
+            Statement("s5_fresh_reg <="),
+            &[(NoDuplicateCheck, "1'b1")],
+        ),
+        // What lies between two packets back to back is taken to have arrived: in one word, of the
+        // lap of the first or of the one after it, or in the words between theirs.
+        place(
+            ACCEPT,
+            Statement("s5_near_run_reg <="),
+            &[(HoleNearby, "1'b1")],
+        ),
+        place(
+            ACCEPT,
+            Statement("s5_near_lapped_reg <="),
+            &[(AboveNearby, "1'b1")],
+        ),
+        place(
+            ACCEPT,
+            Statement("s5_words_full_reg <="),
+            &[(HoleBetweenWords, "1'b1")],
+        ),
+        // A slide never leaves its word, as the next record sees it.
+        place(ACCEPT, Statement("s6_left_reg <="), &[(NeverLeft, "1'b0")]),
         // Where a slide ends, one further.
         place(
             ACCEPT,
@@ -196,6 +227,23 @@ fn places() -> Vec<(&'static str, Place)> {
             CONTROL,
             Statement("followed_reg <="),
             &[(RecordOvertakesWrites, "all_decided_reg")],
+        ),
+        // Every message leaves once; a STATUS does, as it counts as sent before its bitmap; a word
+        // of the bitmap leaves before its memory has delivered it.
+        place(
+            CONTROL,
+            Statement("again_reg <="),
+            &[(SecondCopyMissing, "1'b0")],
+        ),
+        place(
+            CONTROL,
+            Statement("assign copied ="),
+            &[(StatusOnce, "m_msg_valid & m_msg_ready")],
+        ),
+        place(
+            CONTROL,
+            Statement("shown_reg <="),
+            &[(WordShownEarly, "(state_reg == STATE_BITMAP) & !word_left")],
         ),
     ]
 }
@@ -279,6 +327,26 @@ fn rw_13_mutation_range_from_wbase_is_caught_by_lock_step() {
 }
 
 #[test]
+fn rw_03_mutation_hole_in_a_word_overlooked_is_caught_by_lock_step() {
+    caught(Mutation::HoleNearby);
+}
+
+#[test]
+fn rw_01_mutation_above_the_window_in_a_word_is_caught_by_lock_step() {
+    caught(Mutation::AboveNearby);
+}
+
+#[test]
+fn rw_03_mutation_hole_in_words_between_overlooked_is_caught_by_lock_step() {
+    caught(Mutation::HoleBetweenWords);
+}
+
+#[test]
+fn rw_03_mutation_slide_out_of_a_word_unseen_is_caught_by_lock_step() {
+    caught(Mutation::NeverLeft);
+}
+
+#[test]
 fn rw_07_mutation_xid_of_poll_unchecked_is_caught_by_lock_step() {
     caught(Mutation::PollXidUnchecked);
 }
@@ -286,6 +354,21 @@ fn rw_07_mutation_xid_of_poll_unchecked_is_caught_by_lock_step() {
 #[test]
 fn rw_07_mutation_xid_of_abort_unchecked_is_caught_by_lock_step() {
     caught(Mutation::AbortXidUnchecked);
+}
+
+#[test]
+fn rw_11_mutation_second_copy_missing_is_caught_by_lock_step() {
+    caught(Mutation::SecondCopyMissing);
+}
+
+#[test]
+fn rw_11_mutation_status_leaves_once_is_caught_by_lock_step() {
+    caught(Mutation::StatusOnce);
+}
+
+#[test]
+fn rw_11_mutation_bitmap_word_shown_early_is_caught_by_lock_step() {
+    caught(Mutation::WordShownEarly);
 }
 
 #[test]

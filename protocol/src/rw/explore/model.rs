@@ -68,6 +68,8 @@ impl State {
             retry_ticks: 0,
             tail_ticks: 0,
             idle_ticks: u16::MAX,
+            // The network doubles messages wherever a scenario says so, at any distance.
+            copies: 1,
             mutations: scenario.mutations,
             ..ReceiverConfig::default()
         };

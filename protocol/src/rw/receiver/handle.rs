@@ -1,4 +1,4 @@
-//! The operations wrapped for simulators: messages in, outputs out.
+//! The operations wrapped for simulators: messages in, outputs out, each message as often as the configuration says.
 
 use super::*;
 
@@ -6,7 +6,7 @@ impl Receiver {
     /// Acts on a message from the network. `now` in ticks of any width; messages that go to senders are ignored.
     pub fn handle(&mut self, msg: &Message, now: u64) -> Vec<Output> {
         let tick = now as Tick;
-        match msg {
+        let outputs = match msg {
             Message::Data(d) => match self.data(d, tick) {
                 Ok(accepted) => {
                     let update = if accepted.credit_due {
@@ -39,7 +39,21 @@ impl Receiver {
             | Message::ConnectResp(_)
             | Message::Status(_)
             | Message::Unknown(_) => Vec::new(),
-        }
+        };
+        self.copied(outputs)
+    }
+
+    /// Each message as often as it leaves, copies one behind the other; anything else once (RW-16).
+    fn copied(&self, outputs: Vec<Output>) -> Vec<Output> {
+        let frames = self.config.frames_per_message();
+        let times = |output: &Output| match output {
+            Output::Send { .. } => frames,
+            Output::Write(_) | Output::Completion(_) => 1,
+        };
+        outputs
+            .into_iter()
+            .flat_map(|output| std::iter::repeat_n(output.clone(), times(&output)))
+            .collect()
     }
 
     /// The STATUS that an accepted packet with `credit_due` calls for.
@@ -57,7 +71,7 @@ impl Receiver {
         if !self.write_done(wptr, r#gen) {
             return Vec::new();
         }
-        self.finish(wptr).map_or_else(Vec::new, |done| {
+        let outputs = self.finish(wptr).map_or_else(Vec::new, |done| {
             let msg = Message::Complete(done.complete_msg);
             vec![
                 Output::Completion(done.completion),
@@ -66,13 +80,15 @@ impl Receiver {
                     msg,
                 },
             ]
-        })
+        });
+        self.copied(outputs)
     }
 
     /// Sweeps every window once.
     pub fn handle_sweep(&mut self, now: u64) -> Vec<Output> {
-        (0..self.config.r)
+        let outputs = (0..self.config.r)
             .flat_map(|wptr| self.sweep(wptr as u16, now as Tick))
-            .collect()
+            .collect();
+        self.copied(outputs)
     }
 }

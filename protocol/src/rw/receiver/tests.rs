@@ -15,6 +15,7 @@ fn receiver(w: u32, r: u32) -> Receiver {
         retry_ticks: 20,
         tail_ticks: 6,
         idle_ticks: 1000,
+        copies: 1,
         ..Default::default()
     };
     Receiver::new(ReceiverConfig { w, r, ..timers }).unwrap()

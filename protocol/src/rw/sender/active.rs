@@ -76,7 +76,9 @@ pub(super) struct Active {
     pub rounds: u32,
     /// Polls, or CONNECTs, since the last progress.
     pub polls: u32,
+    /// BUSY answers, and whether a CONNECT has left since the last one: its second copy is no further answer.
     pub busy: u32,
+    pub connecting: bool,
     /// Present poll interval and the time of the next poll.
     pub interval: u32,
     pub poll_at: u64,
@@ -113,6 +115,7 @@ impl Active {
             rounds: 0,
             polls: 0,
             busy: 0,
+            connecting: false,
             interval,
             poll_at: now,
             seq: 0,
@@ -256,12 +259,18 @@ impl Active {
         }
     }
 
+    /// As [`Active::may_copy`], for copies that only bring the end forward: they save less than one of a packet that the
+    /// window waits for, so they take four fifths of that at most.
+    fn may_copy_at_end(&self) -> bool {
+        self.copies < self.asked.saturating_mul(4).div_ceil(5)
+    }
+
     /// The last packet that has no second copy yet, once all have been sent: losing it would cost the most.
     pub fn guard(&self, config: &SenderConfig) -> Option<u32> {
         let all_sent =
             self.window.is_some() && self.next == self.n && config.echo && config.mode == Mode::Rw;
         (all_sent
-            && self.copies < self.asked.saturating_mul(9).div_ceil(10)
+            && self.may_copy_at_end()
             && self.guarded > self.base
             && self.n - self.guarded < GUARDED)
             .then(|| self.guarded - 1)
@@ -280,13 +289,15 @@ impl Active {
             && now >= self.sent_last + u64::from((self.early_polls + 1) * step)
     }
 
-    /// For a round trip, and for as long as it takes to lose a packet, nothing has left that would show a packet of which the
-    /// request was lost, and the window is small enough to shut before that shows by itself: a poll is worth its slot.
+    /// For a round trip, and for as long as it takes to lose every copy of a message, nothing has left that would show a packet
+    /// of which the request was lost, and the window is small enough to shut before that shows by itself: a poll is worth its
+    /// slot.
     pub fn uninformed(&self, config: &SenderConfig, now: u64) -> bool {
         let every = self
             .sent_upto()
             .checked_div(self.asked)
             .unwrap_or(u32::MAX)
+            .saturating_pow(config.receiver_copies.into())
             .max(config.rtt_ticks);
         config.mode == Mode::Rw
             && config.echo
@@ -304,10 +315,14 @@ impl Active {
             .is_some_and(|granted| pidx.saturating_add(granted.w) < self.next.saturating_add(known))
     }
 
-    /// Whether losing `pidx` once more would shut the window before that is known, or delay the end.
+    /// Whether losing `pidx` once more would shut the window before that is known, or delay the end, and a copy is worth it:
+    /// the fewer packets are left above the window, the fewer are sent in vain without one.
     fn critical(&self, pidx: u32, config: &SenderConfig) -> bool {
+        if self.next == self.n {
+            return self.may_copy_at_end();
+        }
         let w = self.window.map_or(0, |granted| granted.w);
-        self.next == self.n || (pidx.saturating_add(w) < self.n && self.shuts_soon(pidx, config))
+        pidx.saturating_add(w + w / 4) < self.n && self.shuts_soon(pidx, config)
     }
 
     /// Takes the next packet to send again: the second copy of the last one, or the lowest that was asked for.

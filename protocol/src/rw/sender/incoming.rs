@@ -68,7 +68,8 @@ impl Sender {
                     t.credit = t.credit.max(t.n.min(m.pidx.saturating_add(w)));
                     t.progress(&config, now);
                 }
-                if plausible && config.mode == Mode::Rw {
+                // A second copy of the request finds the pointer moved back: nothing more was asked for.
+                if plausible && config.mode == Mode::Rw && m.pidx < t.next {
                     t.asked = t.asked.saturating_add(1);
                 }
                 if plausible {
@@ -99,7 +100,9 @@ impl Sender {
                 t.credit = m.credit.min(t.n);
                 t.progress(config, now);
             }
+            ConnectStatus::Busy if !t.connecting => return false,
             ConnectStatus::Busy => {
+                t.connecting = false;
                 t.busy = t.busy.saturating_add(1);
                 let given_up = t.busy > config.max_busy;
                 t.progress(config, now);

@@ -204,6 +204,7 @@ impl Sender {
         let config = self.config.clone();
         let t = self.get_mut(slot)?;
         t.back_off(&config, now);
+        t.connecting = true;
         let Request {
             dst,
             addr,

@@ -194,6 +194,39 @@ fn rw_11_old_and_doubled_status_messages_do_no_harm() {
 }
 
 #[test]
+fn rw_11_rw_12_the_second_copy_of_a_request_asks_for_nothing_more() {
+    for request in [one(3), range(3)] {
+        let sent = |times: &[u64]| {
+            let mut tx = connected(
+                SenderConfig {
+                    echo: true,
+                    ..config()
+                },
+                40,
+                40,
+            );
+            let mut now = 0;
+            numbers(&mut tx, &mut now, 30);
+            let mut all = vec![];
+            for tick in 30..50u64 {
+                if times.contains(&tick) {
+                    tx.on_message(&request, tick);
+                }
+                if let Some(Message::Data(d)) = tx.next_packet(tick).map(|out| out.msg) {
+                    all.push(d.pidx);
+                }
+            }
+            (all, tx.get(0).unwrap().asked)
+        };
+        let once = sent(&[30]);
+        assert!(once.0.contains(&3) && once.1 == 1, "{request}: {once:?}");
+        for second in 30..34 {
+            assert_eq!(sent(&[30, second]), once, "{request}, then at {second}");
+        }
+    }
+}
+
+#[test]
 fn rw_11_status_does_not_resend_what_may_still_be_on_its_way() {
     let mut tx = connected(config(), 100, 64);
     let mut now = 0;
@@ -367,9 +400,14 @@ fn rw_09_busy_is_tried_again_after_the_hint_and_not_for_ever() {
     };
     assert!(tx.next_packet(0).is_some());
     tx.on_message(&busy(1), 5);
+    // RW-11: its second copy neither counts nor puts the next CONNECT off.
+    tx.on_message(&busy(1), 7);
     assert!(tx.next_packet(54).is_none() && tx.next_packet(55).is_some());
     tx.on_message(&busy(1), 60);
     tx.on_message(&busy(1), 70);
+    assert_eq!(tx.take_completion(), None);
+    assert!(tx.next_packet(109).is_none() && tx.next_packet(110).is_some());
+    tx.on_message(&busy(1), 115);
     assert_eq!(tx.take_completion().unwrap().outcome, Outcome::Busy);
 }
 

@@ -1,6 +1,7 @@
 //! CONNECT, POLL, ABORT, silence, and the life of a window.
 
 use super::*;
+use crate::rw::MessageType;
 
 #[test]
 fn rw_07_a_poll_of_another_transfer_is_answered_unknown() {
@@ -306,4 +307,57 @@ fn an_abort_that_names_no_open_transfer_is_counted() {
         (rx == before, rx.stats().dropped(DropReason::StrayAbort)),
         (true, 2)
     );
+}
+
+/// What leaves of each kind in a transfer of two packets with a POLL and a lost packet: messages, completion records.
+fn leaves(mode: Mode, copies: u8) -> (Vec<MessageType>, usize) {
+    let config = ReceiverConfig {
+        mode,
+        copies,
+        ..receiver(64, 1).config().clone()
+    };
+    let mut rx = Receiver::new(config).unwrap();
+    let mut outputs = rx.handle(&Message::Connect(request(0, 1, 2)), 0);
+    let poll = Poll {
+        src: 7,
+        wptr: 0,
+        r#gen: 1,
+        slot: 0,
+        xid: 1,
+        seq: 5,
+    };
+    outputs.extend(rx.handle(&Message::Poll(poll), 1));
+    outputs.extend(rx.handle(&Message::Data(packet(&rx, 0, 0)), 2));
+    outputs.extend(rx.handle_sweep(30));
+    outputs.extend(rx.handle(&Message::Data(packet(&rx, 0, 1)), 31));
+    for _ in 0..2 {
+        outputs.extend(rx.handle_write_done(0, 1));
+    }
+    let mut kinds = vec![];
+    let (mut writes, mut completions) = (0, 0);
+    for output in outputs {
+        match output {
+            Output::Send { msg, .. } => kinds.push(msg.kind()),
+            Output::Write(_) => writes += 1,
+            Output::Completion(_) => completions += 1,
+        }
+    }
+    assert_eq!(writes, 2, "{mode}");
+    (kinds, completions)
+}
+
+#[test]
+fn rw_11_rw_16_each_message_leaves_as_often_as_it_is_to_and_a_completion_record_once() {
+    use MessageType::{Complete, ConnectResp, PollStatus, RetxRange};
+    let once = vec![ConnectResp, PollStatus, RetxRange, Complete];
+    let twice = once.iter().flat_map(|kind| [*kind; 2]).collect();
+    assert_eq!(leaves(Mode::Rw, 1), (once.clone(), 1));
+    assert_eq!(leaves(Mode::Rw, 2), (twice, 1));
+    // The reference modes stay as they are.
+    assert_eq!(leaves(Mode::GoBackN, 2), (once, 1));
+    let config = ReceiverConfig {
+        copies: 3,
+        ..Default::default()
+    };
+    assert!(Receiver::new(config).is_err());
 }
