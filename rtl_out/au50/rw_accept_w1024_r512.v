@@ -334,7 +334,7 @@ module rw_accept_w1024_r512 (
     reg  [3:0] s6_fail_reg;
     reg  s6_pass_reg;
     reg  [21:0] s6_old_wbase_reg;
-    reg  s6_inside_reg;
+    reg  s6_within_reg;
     reg  s6_dup_reg;
     reg  [15:0] s6_wptr_reg;
     reg  [21:0] s6_pidx_reg;
@@ -518,7 +518,7 @@ module rw_accept_w1024_r512 (
     wire past_far;
     wire inside_old;                  // In the window as it was; in what the slide adds to it.
     wire inside_new;
-    wire inside_sig;
+    wire within_sig;
     reg  duplicate;                   // Received before.
     reg  pass_fresh;
     wire pass_none;
@@ -1144,7 +1144,7 @@ module rw_accept_w1024_r512 (
         & s5_lapped_without_reg;
     assign inside_old = (s5_laps_0_reg & !s5_borrow_reg) | (s5_laps_1_reg & s5_borrow_reg);
     assign inside_new = past_near | (s6_left_reg & past_far);
-    assign inside_sig = inside_old | (slid & inside_new & s5_fresh_reg);
+    assign within_sig = inside_old | (slid & inside_new & s5_fresh_reg);
     assign take = pass_fresh & (inside_old | (slid & inside_new));
     assign slide = slid ? (s5_pass_reg & at_next) : (s5_pass_reg & s5_at_base_reg);
     assign with_last = !s5_other_word_reg & s6_take_reg;
@@ -1469,7 +1469,7 @@ module rw_accept_w1024_r512 (
         s6_fail_reg = 4'd0;
         s6_pass_reg = 1'b0;
         s6_old_wbase_reg = 22'd0;
-        s6_inside_reg = 1'b0;
+        s6_within_reg = 1'b0;
         s6_dup_reg = 1'b0;
         s6_wptr_reg = 16'd0;
         s6_pidx_reg = 22'd0;
@@ -1988,7 +1988,7 @@ module rw_accept_w1024_r512 (
         s6_fail_reg <= s5_fail_reg;
         s6_pass_reg <= s5_pass_reg;
         s6_old_wbase_reg <= row_wbase;
-        s6_inside_reg <= inside_sig;
+        s6_within_reg <= within_sig;
         s6_dup_reg <= duplicate;
         s6_slid_reg <= slide;
         s6_left_reg <= leave;
@@ -2048,7 +2048,7 @@ module rw_accept_w1024_r512 (
         if (s6_pass_reg) begin
             if (s6_pidx_reg < s6_old_wbase_reg) begin
                 s7_reason_reg <= WHY_BELOW_WINDOW;
-            end else if (!s6_inside_reg) begin
+            end else if (!s6_within_reg) begin
                 s7_reason_reg <= WHY_ABOVE_WINDOW;
             end else if (s6_dup_reg) begin
                 s7_reason_reg <= WHY_DUPLICATE;

@@ -265,8 +265,14 @@ module rw_control_w256_r64 (
     reg  src_match_reg;                // The message comes from the sender of the window.
     reg  slot_match_reg;               // The message names the slot.
     reg  wptr_match_reg;               // The message names the window, all 16 bits.
-    reg  low_match_reg;                // The message names the transfer, lower half.
-    reg  high_match_reg;               // The message names the transfer, upper half.
+    reg  xid_part_0_reg;               // The message names the transfer, four bits each.
+    reg  xid_part_1_reg;               // The message names the transfer, four bits each.
+    reg  xid_part_2_reg;               // The message names the transfer, four bits each.
+    reg  xid_part_3_reg;               // The message names the transfer, four bits each.
+    reg  xid_part_4_reg;               // The message names the transfer, four bits each.
+    reg  xid_part_5_reg;               // The message names the transfer, four bits each.
+    reg  xid_part_6_reg;               // The message names the transfer, four bits each.
+    reg  xid_part_7_reg;               // The message names the transfer, four bits each.
     reg  id_match_reg;                 // Source, slot and window of the message are right.
     reg  xid_match_reg;                // The transfer that the message names is right.
     reg  [21:0] remaining_reg;         // Packets of the transfer from its first hole on.
@@ -320,6 +326,7 @@ module rw_control_w256_r64 (
     reg  restart_reg;                  // Holes below the mark may be asked for again.
     reg  tail_lost_reg;                // The rest is asked for.
     reg  [21:0] limit_reg;             // Holes below it are old.
+    reg  [21:0] mark_reg;              // The mark, a clock after its memory, which may be far away.
     reg  end_by_mark_reg;              // The first pass ends at the mark, not at limit.
     reg  [21:0] upto_reg;              // All holes below it have been asked for.
     reg  first_pass_reg;               // This pass asks again, for holes below the mark.
@@ -997,7 +1004,7 @@ module rw_control_w256_r64 (
                 end
                 end_next = limit_reg;
                 if (end_by_mark_reg) begin
-                    end_next = req_mark;
+                    end_next = mark_reg;
                 end
             end
             STATE_LIFT: begin
@@ -1326,8 +1333,14 @@ module rw_control_w256_r64 (
         src_match_reg = 1'b0;
         slot_match_reg = 1'b0;
         wptr_match_reg = 1'b0;
-        low_match_reg = 1'b0;
-        high_match_reg = 1'b0;
+        xid_part_0_reg = 1'b0;
+        xid_part_1_reg = 1'b0;
+        xid_part_2_reg = 1'b0;
+        xid_part_3_reg = 1'b0;
+        xid_part_4_reg = 1'b0;
+        xid_part_5_reg = 1'b0;
+        xid_part_6_reg = 1'b0;
+        xid_part_7_reg = 1'b0;
         id_match_reg = 1'b0;
         xid_match_reg = 1'b0;
         remaining_reg = 22'd0;
@@ -1378,6 +1391,7 @@ module rw_control_w256_r64 (
         restart_reg = 1'b0;
         tail_lost_reg = 1'b0;
         limit_reg = 22'd0;
+        mark_reg = 22'd0;
         end_by_mark_reg = 1'b0;
         upto_reg = 22'd0;
         first_pass_reg = 1'b0;
@@ -1444,10 +1458,25 @@ module rw_control_w256_r64 (
         src_match_reg <= {8'd0, win_src} == ctl_src;
         slot_match_reg <= {12'd0, win_slot} == ctl_slot;
         wptr_match_reg <= {10'd0, wptr_reg} == ctl_wptr;
-        low_match_reg <= win_xid[15:0] == ctl_xid[15:0];
-        high_match_reg <= win_xid[31:16] == ctl_xid[31:16];
+        xid_part_0_reg <= win_xid[3:0] == ctl_xid[3:0];
+        xid_part_1_reg <= win_xid[7:4] == ctl_xid[7:4];
+        xid_part_2_reg <= win_xid[11:8] == ctl_xid[11:8];
+        xid_part_3_reg <= win_xid[15:12] == ctl_xid[15:12];
+        xid_part_4_reg <= win_xid[19:16] == ctl_xid[19:16];
+        xid_part_5_reg <= win_xid[23:20] == ctl_xid[23:20];
+        xid_part_6_reg <= win_xid[27:24] == ctl_xid[27:24];
+        xid_part_7_reg <= win_xid[31:28] == ctl_xid[31:28];
         id_match_reg <= src_match_reg & slot_match_reg & wptr_match_reg;
-        xid_match_reg <= low_match_reg & high_match_reg;
+
+        xid_match_reg <= xid_part_0_reg
+            & xid_part_1_reg
+            & xid_part_2_reg
+            & xid_part_3_reg
+            & xid_part_4_reg
+            & xid_part_5_reg
+            & xid_part_6_reg
+            & xid_part_7_reg;
+
         remaining_reg <= n_reg - wbase_reg;
         all_received_reg <= tail_reg & !(|remaining_reg);
         limit_credit_reg <= {1'b0, wbase_reg} + W;
@@ -1474,7 +1503,8 @@ module rw_control_w256_r64 (
             limit_reg <= highest_reg;
         end
 
-        end_by_mark_reg <= restart_reg & (req_mark <= limit_reg);
+        mark_reg <= req_mark;
+        end_by_mark_reg <= restart_reg & (mark_reg <= limit_reg);
         searched_reg <= pos_reg >= end_reg;
         fetching_reg <= state_reg == STATE_FETCH;
         compared_reg <= state_reg == STATE_RAISE;
