@@ -53,6 +53,9 @@ module late_choice_encoder_w32 (
     reg [3:0] any, at_2, at_1, at_0;
     reg [1:0] group;
 
+    // The last group is the lowest if no other is, whatever it has.
+    wire _unused = &{1'b0, any[3]};
+
     always @(*) begin
         any = use_updated ? updated_any : plain_any;
         at_2 = use_updated ? updated_at_2 : plain_at_2;

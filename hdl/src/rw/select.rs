@@ -113,6 +113,9 @@ endgenerate
 reg [{last}:0] any, at_2, at_1, at_0;
 reg [{top}:0] group;
 
+// The last group is the lowest if no other is, whatever it has.
+wire _unused = &{{1'b0, any[{last}]}};
+
 always @(*) begin
     any = use_updated ? updated_any : plain_any;
     at_2 = use_updated ? updated_at_2 : plain_at_2;
