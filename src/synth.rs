@@ -12,13 +12,17 @@
 //! - `registers`: flip-flops in use (`TRELLIS_FF`).
 //! - `block_rams`: block RAMs of 18 Kbit in use (`DP16KD`, as which nextpnr counts `PDPW16KD` too).
 //! - `lutram_luts`: those of `luts` that hold distributed RAM: four for each 16×4 RAM.
+//! - `ram_rounds`: how often the block RAMs were placed ahead of the rest, see [`rams`]; 0 leaves
+//!   them to nextpnr. The arguments stay the same: their sites are attributes in the netlist.
 //! - `fmax_mhz`: the median over the seeds of the slowest clock's reachable frequency; of an
 //!   even number of seeds the lower of the two in the middle.
 //!
 //! Everything happens in `target/synth/<content>/`: what is there already is not computed again.
 
+mod anneal;
 mod flow;
 mod path;
+mod rams;
 mod report;
 
 use std::path::PathBuf;
@@ -57,6 +61,23 @@ impl Device {
             Self::Ecp5_85k => &["--85k", "--package", "CABGA756", "--speed", "6"],
         }
     }
+
+    /// The sites of its block RAMs.
+    fn block_rams(self) -> Vec<rams::Site> {
+        match self {
+            // Four rows of 13 groups of four (Project Trellis, LFE5U-85F); the middle has none.
+            Self::Ecp5_85k => [22, 46, 70, 82]
+                .into_iter()
+                .flat_map(|y| (0..52).map(move |i| (i, y)))
+                .map(|(i, y)| {
+                    let (group, number) = (i / 4, i % 4);
+                    let middle = if group < 7 { 0 } else { 2 };
+                    let x = 4 + 9 * group + 2 * number + middle;
+                    (format!("X{x}/Y{y}/EBR{number}"), (x, y))
+                })
+                .collect(),
+        }
+    }
 }
 
 impl FromStr for Device {
@@ -79,6 +100,8 @@ pub struct SynthOptions {
     pub seeds: u32,
     /// The frequency that nextpnr aims at.
     pub target_mhz: u32,
+    /// How many times to place everything only to find better sites for the block RAMs.
+    pub ram_rounds: u32,
     /// Where to work; `target/synth` of the workspace if `None`. Not below the system's
     /// temporary folder, which the WebAssembly tools do not see.
     pub work_dir: Option<PathBuf>,
@@ -90,6 +113,7 @@ impl Default for SynthOptions {
             device: Device::default(),
             seeds: 3,
             target_mhz: 200,
+            ram_rounds: 0,
             work_dir: None,
         }
     }

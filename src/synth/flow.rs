@@ -13,7 +13,7 @@ use tributary_sim::content::ContentKey;
 use tributary_sim::tools::{self, Tools};
 
 use super::report::{self, SeedResult, SynthReport};
-use super::{SynthOptions, path};
+use super::{SynthOptions, path, rams};
 
 /// How many lines of a failed tool's output an error shows.
 const TAIL_LINES: usize = 30;
@@ -90,8 +90,11 @@ impl<'a> Flow<'a> {
         let start = Instant::now();
         self.yosys()
             .with_context(|| format!("synthesis of `{}` failed", self.top))?;
+        let netlist = self
+            .place_rams()
+            .with_context(|| format!("placing the block RAMs of `{}` failed", self.top))?;
         let mut seeds = self
-            .place_and_route()
+            .place_and_route(&netlist)
             .with_context(|| format!("place and route of `{}` failed", self.top))?;
         seeds.sort_by_key(|(result, _)| result.seed);
 
@@ -110,6 +113,7 @@ impl<'a> Flow<'a> {
             multipliers: report::used(report, "MULT18X18D"),
             fmax_mhz: result.fmax_mhz,
             target_mhz: self.options.target_mhz,
+            ram_rounds: self.options.ram_rounds,
             cells: report::cells(&self.read_json("stat.json")?),
             seeds: seeds.iter().map(|(result, _)| result.clone()).collect(),
             critical_path,
@@ -143,7 +147,32 @@ impl<'a> Flow<'a> {
         Ok(())
     }
 
-    fn place_and_route(&self) -> Result<Vec<(SeedResult, serde_json::Value)>> {
+    /// The netlist to place: that of Yosys, or the same with its block RAMs fixed.
+    fn place_rams(&self) -> Result<String> {
+        let sites = self.options.device.block_rams();
+        let mut netlist = "netlist.json".to_owned();
+        for round in 1..=self.options.ram_rounds {
+            let better = format!("rams-{round}.json");
+            if !self.dir.join(&better).is_file() {
+                let more = ["--no-route", "--write", "placed.json"];
+                self.nextpnr(1, &netlist, &format!("rams-{round}.log"), &more)?;
+                let mut fixed = self.read_json("netlist.json")?;
+                let placed = self.dir.join("placed.json");
+                rams::fix(&mut fixed, &rams::better(&placed, &sites)?)?;
+                fs::remove_file(&placed)
+                    .with_context(|| format!("cannot remove {}", placed.display()))?;
+                let path = self.dir.join("rams.tmp");
+                fs::write(&path, serde_json::to_vec(&fixed)?)
+                    .with_context(|| format!("cannot write {}", path.display()))?;
+                self.rename("rams.tmp", &better)?;
+            }
+            (self.progress)(&format!("block RAMs, round {round}"));
+            netlist = better;
+        }
+        Ok(netlist)
+    }
+
+    fn place_and_route(&self, netlist: &str) -> Result<Vec<(SeedResult, serde_json::Value)>> {
         let queue: Mutex<VecDeque<u32>> = Mutex::new((1..=self.options.seeds).collect());
         let results = Mutex::new(Vec::new());
         let failure = Mutex::new(None);
@@ -157,7 +186,7 @@ impl<'a> Flow<'a> {
                         let Some(seed) = lock(&queue).pop_front() else {
                             break;
                         };
-                        match self.nextpnr(seed) {
+                        match self.seed(seed, netlist) {
                             Ok(result) => {
                                 lock(&results).push(result);
                                 (self.progress)(&format!("nextpnr, seed {seed}"));
@@ -178,23 +207,32 @@ impl<'a> Flow<'a> {
         Ok(results.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn nextpnr(&self, seed: u32) -> Result<(SeedResult, serde_json::Value)> {
-        let name = format!("seed-{seed}.json");
+    /// Places and routes with one seed.
+    fn seed(&self, seed: u32, netlist: &str) -> Result<(SeedResult, serde_json::Value)> {
+        let prefix = match self.options.ram_rounds {
+            0 => String::new(),
+            rounds => format!("rams-{rounds}-"),
+        };
+        let name = format!("{prefix}seed-{seed}.json");
         if !self.dir.join(&name).is_file() {
-            let temporary = format!("seed-{seed}.tmp");
-            let target = self.options.target_mhz.to_string();
-            let seed = seed.to_string();
-            let log = format!("seed-{seed}.log");
-            let mut arguments = self.options.device.arguments().to_vec();
-            arguments.extend(["--out-of-context", "--freq", &target]);
-            arguments.extend(["--timing-allow-fail", "--seed", &seed]);
-            arguments.extend(["--json", "netlist.json", "--report", &temporary]);
-            arguments.extend(["--quiet", "--log", &log]);
-            self.call("nextpnr-ecp5", &arguments)?;
+            let temporary = format!("{prefix}seed-{seed}.tmp");
+            let log = format!("{prefix}seed-{seed}.log");
+            self.nextpnr(seed, netlist, &log, &["--report", &temporary])?;
             self.rename(&temporary, &name)?;
         }
         let report = self.read_json(&name)?;
         Ok((SeedResult::new(seed, &report), report))
+    }
+
+    fn nextpnr(&self, seed: u32, netlist: &str, log: &str, more: &[&str]) -> Result<()> {
+        let target = self.options.target_mhz.to_string();
+        let seed = seed.to_string();
+        let mut arguments = self.options.device.arguments().to_vec();
+        arguments.extend(["--out-of-context", "--freq", &target]);
+        arguments.extend(["--timing-allow-fail", "--seed", &seed]);
+        arguments.extend(["--json", netlist, "--quiet", "--log", log]);
+        arguments.extend(more);
+        self.call("nextpnr-ecp5", &arguments)
     }
 
     fn call(&self, tool: &str, arguments: &[&str]) -> Result<()> {

@@ -32,6 +32,8 @@ pub struct SynthReport {
     pub fmax_mhz: Option<f64>,
     /// The frequency that was aimed at.
     pub target_mhz: u32,
+    /// How often the block RAMs were placed ahead of the rest.
+    pub ram_rounds: u32,
     /// Each seed's result.
     pub seeds: Vec<SeedResult>,
     /// The path that bounds the frequency of the median seed.
@@ -118,6 +120,13 @@ impl fmt::Display for SynthReport {
             "  LUT4 {} (distributed RAM {}), registers {}, block RAM {}, multipliers {}",
             self.luts, self.lutram_luts, self.registers, self.block_rams, self.multipliers
         )?;
+        if self.ram_rounds > 0 {
+            writeln!(
+                f,
+                "  block RAMs placed first, in {} rounds",
+                self.ram_rounds
+            )?;
+        }
         match self.fmax_mhz {
             Some(fmax) => {
                 let seeds: Vec<String> = self

@@ -86,6 +86,54 @@ fn a_block_is_measured() {
 }
 
 #[test]
+fn block_rams_can_be_placed_first() {
+    let work_dir = tools::target_dir().join("test-scratch").join("synth-rams");
+    let _ = fs::remove_dir_all(&work_dir);
+    let options = SynthOptions {
+        seeds: 1,
+        ram_rounds: 2,
+        work_dir: Some(work_dir.clone()),
+        ..SynthOptions::default()
+    };
+    let report = measure(&source(ACCUMULATOR), "accumulator", &options).unwrap();
+    assert_eq!((report.ram_rounds, report.block_rams), (2, 1));
+    assert!(report.fmax_mhz.unwrap() > 50.0, "{report:?}");
+    assert!(report.to_string().contains("placed first, in 2 rounds"));
+
+    // The netlist that was routed says where its one block RAM is, and nothing else.
+    let dir = fs::read_dir(&work_dir).unwrap().next().unwrap().unwrap();
+    let netlist = fs::read_to_string(dir.path().join("rams-2.json")).unwrap();
+    let fixed: Vec<&str> = netlist.matches("\"BEL\":\"X").collect();
+    assert_eq!(fixed.len(), 1);
+
+    // Without it, the same folder has the figures of the usual flow beside these.
+    let plain = SynthOptions {
+        ram_rounds: 0,
+        ..options
+    };
+    let plain = measure(&source(ACCUMULATOR), "accumulator", &plain).unwrap();
+    assert_eq!(plain.work_dir, report.work_dir);
+    assert!(!plain.to_string().contains("placed first"));
+}
+
+#[test]
+fn every_site_of_a_block_ram_is_named_once() {
+    let sites = Device::Ecp5_85k.block_rams();
+    assert_eq!(sites.len(), 208);
+    let names: std::collections::BTreeSet<&str> =
+        sites.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names.len(), 208);
+    for name in [
+        "X4/Y22/EBR0",
+        "X64/Y46/EBR3",
+        "X69/Y70/EBR0",
+        "X120/Y82/EBR3",
+    ] {
+        assert!(names.contains(name), "{name}");
+    }
+}
+
+#[test]
 fn an_error_of_yosys_shows_command_and_output() {
     let sources = source("module broken(input wire a);\n  assign = a;\nendmodule\n");
     let error = format!(
