@@ -7,9 +7,9 @@ hdl_module! {
     /// Queue of whole frames from one input to one output of the switch.
     /// All queues of an input see every word of every frame; a queue keeps the frame only if w_take
     /// is high with its last word. Until then the words lie behind the queue's end and cost nothing.
-    /// A frame that does not fit is dropped whole. Whether a word fits is found out one clock before
+    /// A frame that does not fit is dropped whole. Whether a word fits is found out two clocks before
     /// it comes, from its number; 15 words are held back for what that does not see: a frame that
-    /// was kept up to three clocks before, and that reduction frames store words 1 to 5 behind the
+    /// was kept up to four clocks before, and that reduction frames store words 1 to 5 behind the
     /// others.
     /// Frames that are kept have 8 words or more; entries are used up 8 clocks apart or more.
     /// A word is written one clock after w_valid: it is not read before several more have come.
@@ -25,7 +25,7 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset: empties the queue.
         pub rst: Signal<In, Bit>,
-        /// Number, in its frame, of the word that comes in the next clock.
+        /// Number, in its frame, of the word that comes in two clocks, if one does.
         pub w_beat: Signal<In, Bits<A>>,
         /// A word of a frame.
         pub w_valid: Signal<In, Bit>,
@@ -79,7 +79,8 @@ hdl_module! {
         /// A word of this frame did not fit; of the frame whose word comes in the next clock.
         over: DFF<Bit>,
         cut: Signal<Local, Bit>,
-        fit: Signal<Local, Bit>,
+        /// The word that comes in the next clock fits.
+        fit: DFF<Bit>,
         /// A frame has been dropped.
         lost: DFF<Bit>,
         /// The word fits.
@@ -120,15 +121,15 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, base, head, ahead, ahead_1, near, gap, space, fits, whole, store, place,
-            over, lost, loaded, load, final_word, oldest, first, next, some, only, kept, catch_up,
-            room
+            self, clk, base, head, ahead, ahead_1, near, gap, space, fit, fits, whole, store,
+            place, over, lost, loaded, load, final_word, oldest, first, next, some, only, kept,
+            catch_up, room
         );
         self.words.clk.next = self.clk.val();
         self.entries.clk.next = self.clk.val();
 
-        self.fit.next = self.w_beat.val() < self.space.q.val();
-        self.fits.d.next = self.fit.val();
+        self.fit.d.next = self.w_beat.val() < self.space.q.val();
+        self.fits.d.next = self.fit.q.val();
         self.store.d.next = self.w_valid.val() & self.fits.q.val();
         self.place.d.next = self.base.q.val() + self.w_offset.val();
         self.words.wr_en.next = self.store.q.val();
@@ -142,7 +143,7 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
             self.cut.next = (self.over.q.val() | !self.fits.q.val()) & !self.w_end.val();
         }
         self.over.d.next = self.cut.val();
-        self.whole.d.next = self.fit.val() & !self.cut.val() & self.room.q.val();
+        self.whole.d.next = self.fit.q.val() & !self.cut.val() & self.room.q.val();
         self.base_next.next = self.base.q.val() + bit_cast::<A, E>(self.w_entry.val());
         if self.keep.val() {
             self.base.d.next = self.base_next.val();

@@ -59,7 +59,7 @@ hdl_module! {
         pub cfg_engines: Signal<In, Bits<N>>,
         /// Ethertype of reduction frames.
         pub cfg_ethertype: Signal<In, Bits<16>>,
-        /// Number of the word that m_* carries in the next clock.
+        /// Number of the word that m_* carries in two clocks, if it does.
         pub m_beat: Signal<Out, Bits<A>>,
         /// A word for the queues.
         pub m_valid: Signal<Out, Bit>,
@@ -88,8 +88,6 @@ hdl_module! {
         r_data: DFF<Bits<64>>,
         r_end: DFF<Bit>,
         r_beat: DFF<Bits<A>>,
-        /// A copy of it for the queues; only its reset keeps it apart.
-        r_number: DFF<Bits<A>>,
         /// The place of the word if the frame is a reduction frame, modulo 16.
         r_moved: DFF<Bits<4>>,
         /// Bytes present, less one.
@@ -225,7 +223,6 @@ impl<
             r_data,
             r_end,
             r_beat,
-            r_number,
             r_moved,
             r_bytes,
             r_bad,
@@ -286,7 +283,6 @@ impl<
         self.r_data.d.next = self.s_axis_rx_tdata.val();
         self.r_end.d.next = self.s_axis_rx_tvalid.val() & self.s_axis_rx_tlast.val();
         self.r_beat.d.next = self.beat.q.val();
-        self.r_number.d.next = self.beat.q.val();
         self.r_moved.d.next = self.moved.q.val();
         if self.s_axis_rx_tvalid.val() {
             // No word beyond the last 16 fits into an empty queue.
@@ -523,7 +519,7 @@ impl<
         self.w_entry.d.next = bit_cast::<E, A>(self.stored.val())
             | (bit_cast::<E, 2>(self.d_kind.q.val()) << self.a.val())
             | (bit_cast::<E, 3>(self.r_bytes.q.val()) << (self.a.val() + 2));
-        self.m_beat.next = self.r_number.q.val();
+        self.m_beat.next = self.beat.q.val();
         self.m_valid.next = self.w_valid.q.val();
         self.m_offset.next = self.w_offset.q.val();
         self.x_data.d.next = self.w_data.q.val();
@@ -537,7 +533,6 @@ impl<
         if self.rst.val() {
             self.r_valid.d.next = false;
             self.r_end.d.next = false;
-            self.r_number.d.next = 0.into();
             self.at_0.d.next = false;
             self.beat.d.next = 0.into();
             self.place.d.next = 1.into();

@@ -52,15 +52,15 @@ fn frames_come_and_go(seed: u64, clocks: u64, gaps: u64, stalls: u64, longest: u
     let (mut writer, mut reader) = (Writer::default(), Reader::default());
     let (mut met, mut dropped, mut delivered) = (Meetings::default(), 0, 0);
     // Words of whole frames in each of the last clocks.
-    let mut held: VecDeque<usize> = VecDeque::from([0; 4]);
+    let mut held: VecDeque<usize> = VecDeque::from([0; 5]);
     bench.uut.rst.next = true;
     bench.clock();
     bench.uut.rst.next = false;
     // The free space is known.
-    (0..3).for_each(|_| bench.clock());
+    (0..4).for_each(|_| bench.clock());
     let (mut left_at, mut kept_at) = (0, 0);
-    for clock in 4..clocks {
-        // The writer: a word, of which the queue hears the number a clock before and the value a clock later.
+    for clock in 5..clocks {
+        // The writer: a word, of which the queue hears the number two clocks before and the value a clock later.
         let valid = writer.sent < writer.frame.len() && writer.pause == 0;
         let (at, length) = (writer.sent, writer.frame.len());
         let end = valid && at + 1 == length;
@@ -88,7 +88,10 @@ fn frames_come_and_go(seed: u64, clocks: u64, gaps: u64, stalls: u64, longest: u
         } else if dice.chance(gaps / 4) {
             writer.pause = dice.below(3);
         }
-        u.w_beat.next = (writer.sent as u64).into();
+        let goes = writer.pause == 0;
+        let after = writer.sent + usize::from(goes);
+        let beat = if after < writer.frame.len() { after } else { 0 };
+        u.w_beat.next = (beat as u64).into();
 
         // The frame of the clock before was kept or dropped.
         bench.settle();
