@@ -14,6 +14,8 @@
 //! - `lutram_luts`: those of `luts` that hold distributed RAM: four for each 16×4 RAM.
 //! - `ram_rounds`: how often the block RAMs were placed ahead of the rest, see [`rams`]; 0 leaves
 //!   them to nextpnr. The arguments stay the same: their sites are attributes in the netlist.
+//! - `ram_round`: after which of these rounds they were kept: that of which nextpnr expects most
+//!   once all is placed with seed 1.
 //! - `fmax_mhz`: the median over the seeds of the slowest clock's reachable frequency; of an
 //!   even number of seeds the lower of the two in the middle.
 //!

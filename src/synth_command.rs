@@ -28,7 +28,7 @@ pub struct Arguments {
     /// How often to place and route; the frequency is the median.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=99))]
     seeds: u32,
-    /// Place block RAMs ahead of the rest, improved in N rounds; 0 leaves them to nextpnr.
+    /// Place block RAMs ahead of the rest, in N rounds, and keep the best; 0 leaves them to nextpnr.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=9))]
     ram_rounds: u32,
     /// Print one JSON object.
@@ -46,7 +46,11 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         ram_rounds: arguments.ram_rounds,
         ..SynthOptions::default()
     };
-    let steps = 1 + u64::from(arguments.ram_rounds) + u64::from(arguments.seeds);
+    let placements = match arguments.ram_rounds {
+        0 => 0,
+        rounds => u64::from(rounds) + 1,
+    };
+    let steps = 1 + placements + u64::from(arguments.seeds);
     let report = with_bar(steps, |progress| {
         synth::synth(&sources, &design.top, &options, progress)
     })?;

@@ -21,6 +21,14 @@ const TAIL_LINES: usize = 30;
 /// Raised when the commands change in a way that their arguments do not show.
 const VERSION: u32 = 2;
 
+/// The netlist with the block RAMs of a round; 0: as it comes from Yosys.
+fn netlist(ram_round: u32) -> String {
+    match ram_round {
+        0 => "netlist.json".to_owned(),
+        round => format!("rams-{round}.json"),
+    }
+}
+
 /// A synthesis that is about to run.
 pub(super) struct Flow<'a> {
     top: &'a str,
@@ -90,11 +98,11 @@ impl<'a> Flow<'a> {
         let start = Instant::now();
         self.yosys()
             .with_context(|| format!("synthesis of `{}` failed", self.top))?;
-        let netlist = self
+        let ram_round = self
             .place_rams()
             .with_context(|| format!("placing the block RAMs of `{}` failed", self.top))?;
         let mut seeds = self
-            .place_and_route(&netlist)
+            .place_and_route(ram_round)
             .with_context(|| format!("place and route of `{}` failed", self.top))?;
         seeds.sort_by_key(|(result, _)| result.seed);
 
@@ -114,6 +122,7 @@ impl<'a> Flow<'a> {
             fmax_mhz: result.fmax_mhz,
             target_mhz: self.options.target_mhz,
             ram_rounds: self.options.ram_rounds,
+            ram_round,
             cells: report::cells(&self.read_json("stat.json")?),
             seeds: seeds.iter().map(|(result, _)| result.clone()).collect(),
             critical_path,
@@ -147,32 +156,49 @@ impl<'a> Flow<'a> {
         Ok(())
     }
 
-    /// The netlist to place: that of Yosys, or the same with its block RAMs fixed.
-    fn place_rams(&self) -> Result<String> {
+    /// Fixes the block RAMs anew in each round. Returns the round after which nextpnr expects most,
+    /// 0 if that is with the sites it chose itself.
+    fn place_rams(&self) -> Result<u32> {
+        let rounds = self.options.ram_rounds;
         let sites = self.options.device.block_rams();
-        let mut netlist = "netlist.json".to_owned();
-        for round in 1..=self.options.ram_rounds {
-            let better = format!("rams-{round}.json");
-            if !self.dir.join(&better).is_file() {
+        let (mut best, mut most) = (0, 0.0);
+        // Who comes after the last round is only placed, to know what it is worth.
+        for round in (0..=rounds).take_while(|_| rounds > 0) {
+            let log = format!("place-{round}.log");
+            let next = netlist(round + 1);
+            let known = fs::read_to_string(self.dir.join(&log));
+            let mut expected = known.ok().and_then(|text| report::expected(&text));
+            if expected.is_none() || (round < rounds && !self.dir.join(&next).is_file()) {
                 let more = ["--no-route", "--write", "placed.json"];
-                self.nextpnr(1, &netlist, &format!("rams-{round}.log"), &more)?;
-                let mut fixed = self.read_json("netlist.json")?;
+                self.nextpnr(1, &netlist(round), &log, &more)?;
                 let placed = self.dir.join("placed.json");
-                rams::fix(&mut fixed, &rams::better(&placed, &sites)?)?;
+                if round < rounds {
+                    let mut fixed = self.read_json("netlist.json")?;
+                    rams::fix(&mut fixed, &rams::better(&placed, &sites)?)?;
+                    let path = self.dir.join("rams.tmp");
+                    fs::write(&path, serde_json::to_vec(&fixed)?)
+                        .with_context(|| format!("cannot write {}", path.display()))?;
+                    self.rename("rams.tmp", &next)?;
+                }
                 fs::remove_file(&placed)
                     .with_context(|| format!("cannot remove {}", placed.display()))?;
-                let path = self.dir.join("rams.tmp");
-                fs::write(&path, serde_json::to_vec(&fixed)?)
-                    .with_context(|| format!("cannot write {}", path.display()))?;
-                self.rename("rams.tmp", &better)?;
+                let path = self.dir.join(&log);
+                let text = fs::read_to_string(&path)
+                    .with_context(|| format!("cannot read {}", path.display()))?;
+                expected = report::expected(&text);
             }
-            (self.progress)(&format!("block RAMs, round {round}"));
-            netlist = better;
+            // Without a path from register to register any sites do.
+            if let Some(expected) = expected
+                && expected > most
+            {
+                (best, most) = (round, expected);
+            }
+            (self.progress)(&format!("placed, block RAMs of round {round}"));
         }
-        Ok(netlist)
+        Ok(best)
     }
 
-    fn place_and_route(&self, netlist: &str) -> Result<Vec<(SeedResult, serde_json::Value)>> {
+    fn place_and_route(&self, ram_round: u32) -> Result<Vec<(SeedResult, serde_json::Value)>> {
         let queue: Mutex<VecDeque<u32>> = Mutex::new((1..=self.options.seeds).collect());
         let results = Mutex::new(Vec::new());
         let failure = Mutex::new(None);
@@ -186,7 +212,7 @@ impl<'a> Flow<'a> {
                         let Some(seed) = lock(&queue).pop_front() else {
                             break;
                         };
-                        match self.seed(seed, netlist) {
+                        match self.seed(seed, ram_round) {
                             Ok(result) => {
                                 lock(&results).push(result);
                                 (self.progress)(&format!("nextpnr, seed {seed}"));
@@ -208,16 +234,16 @@ impl<'a> Flow<'a> {
     }
 
     /// Places and routes with one seed.
-    fn seed(&self, seed: u32, netlist: &str) -> Result<(SeedResult, serde_json::Value)> {
-        let prefix = match self.options.ram_rounds {
+    fn seed(&self, seed: u32, ram_round: u32) -> Result<(SeedResult, serde_json::Value)> {
+        let prefix = match ram_round {
             0 => String::new(),
-            rounds => format!("rams-{rounds}-"),
+            round => format!("rams-{round}-"),
         };
         let name = format!("{prefix}seed-{seed}.json");
         if !self.dir.join(&name).is_file() {
             let temporary = format!("{prefix}seed-{seed}.tmp");
             let log = format!("{prefix}seed-{seed}.log");
-            self.nextpnr(seed, netlist, &log, &["--report", &temporary])?;
+            self.nextpnr(seed, &netlist(ram_round), &log, &["--report", &temporary])?;
             self.rename(&temporary, &name)?;
         }
         let report = self.read_json(&name)?;

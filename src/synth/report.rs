@@ -34,6 +34,8 @@ pub struct SynthReport {
     pub target_mhz: u32,
     /// How often the block RAMs were placed ahead of the rest.
     pub ram_rounds: u32,
+    /// After which of these rounds they were kept; 0: the sites are those that nextpnr chose.
+    pub ram_round: u32,
     /// Each seed's result.
     pub seeds: Vec<SeedResult>,
     /// The path that bounds the frequency of the median seed.
@@ -85,6 +87,21 @@ pub(super) fn used(report: &Value, kind: &str) -> u64 {
     report["utilization"][kind]["used"].as_u64().unwrap_or(0)
 }
 
+/// The frequency of the slowest clock that nextpnr's log of a placement expects, MHz.
+pub(super) fn expected(log: &str) -> Option<f64> {
+    log.lines()
+        .filter(|line| line.contains("Max frequency for clock"))
+        .filter_map(|line| {
+            line.split_once(" MHz")?
+                .0
+                .split(' ')
+                .next_back()?
+                .parse()
+                .ok()
+        })
+        .min_by(f64::total_cmp)
+}
+
 /// Yosys's count of cells by type.
 pub(super) fn cells(stat: &Value) -> BTreeMap<String, u64> {
     stat["design"]["num_cells_by_type"]
@@ -123,8 +140,8 @@ impl fmt::Display for SynthReport {
         if self.ram_rounds > 0 {
             writeln!(
                 f,
-                "  block RAMs placed first, in {} rounds",
-                self.ram_rounds
+                "  block RAMs placed first, as after round {} of {}",
+                self.ram_round, self.ram_rounds
             )?;
         }
         match self.fmax_mhz {
