@@ -29,6 +29,8 @@ hdl_module! {
         out_data: DFF<Bits<N>>,
         /// The spare register holds the word that came while the output was stalled.
         spare_valid: DFF<Bit>,
+        /// It does not: for s_ready alone, as the data registers load spare_valid enough.
+        room: DFF<Bit>,
         /// Spare register.
         spare_data: DFF<Bits<N>>,
         /// The output register can take a word.
@@ -39,14 +41,23 @@ hdl_module! {
 impl<const N: usize> Logic for SkidBuffer<N> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, out_valid, out_data, spare_valid, spare_data);
-        self.s_ready.next = !self.spare_valid.q.val();
+        dff_setup!(
+            self,
+            clk,
+            out_valid,
+            out_data,
+            spare_valid,
+            spare_data,
+            room
+        );
+        self.s_ready.next = self.room.q.val();
         self.m_valid.next = self.out_valid.q.val();
         self.m_data.next = self.out_data.q.val();
         self.out_free.next = self.m_ready.val() | !self.out_valid.q.val();
         // Without conditions, which synthesis turns into a clock enable and a reset behind the logic.
         self.spare_valid.d.next =
             !self.out_free.val() & (self.spare_valid.q.val() | self.s_valid.val());
+        self.room.d.next = self.out_free.val() | (!self.spare_valid.q.val() & !self.s_valid.val());
         self.out_valid.d.next = self.s_valid.val()
             | self.spare_valid.q.val()
             | (self.out_valid.q.val() & !self.m_ready.val());
@@ -62,6 +73,7 @@ impl<const N: usize> Logic for SkidBuffer<N> {
         if self.rst.val() {
             self.out_valid.d.next = false;
             self.spare_valid.d.next = false;
+            self.room.d.next = true;
         }
     }
 

@@ -3,6 +3,7 @@
 use super::cq_indices::CardCqIndices;
 use super::cq_moderation::CardCqModeration;
 use super::cq_write::CardCqWrite;
+use crate::blocks::HalfSlice;
 use crate::prelude::*;
 
 hdl_module! {
@@ -10,7 +11,7 @@ hdl_module! {
     /// ring overruns, writes completions to host memory in one request of 64 bytes each, and asks for
     /// interrupts.
     /// A completion leaves every 10 clocks, with a slot asked for and two doorbells each; its first
-    /// word and its request are offered 6 and 8 clocks after the record was taken. A slot asked for
+    /// word and its request are offered 7 and 9 clocks after the record was taken. A slot asked for
     /// is answered within 7 clocks if nothing else is asked of the block.
     /// Only clients that had a slot offer records: this block does not check that.
     /// LQ at most 13. Doorbells: up to 48 without a pause, then 4 in 10 clocks.
@@ -150,9 +151,21 @@ hdl_module! {
         /// Nothing is under way; interrupts that wait do not count.
         pub m_idle: Signal<Out, Bit>,
 
+        /// Records that came, from far: queue pair above the fields.
+        tx: HalfSlice<285>,
+        rx: HalfSlice<285>,
         indices: CardCqIndices<LQ>,
         write: CardCqWrite<LQ>,
         moderation: CardCqModeration,
+        /// Configuration and doorbells, registered as they come from far.
+        c_valid: DFF<Bit>,
+        c_qpn: DFF<Bits<LQ>>,
+        c_word: DFF<Bits<3>>,
+        c_data: DFF<Bits<64>>,
+        d_valid: DFF<Bit>,
+        d_qpn: DFF<Bits<LQ>>,
+        d_kind: DFF<Bits<2>>,
+        d_index: DFF<Bits<16>>,
         /// A completion is done, of the receiver, of this queue pair.
         end: DFF<Bit>,
         landed: DFF<Bit>,
@@ -163,22 +176,37 @@ hdl_module! {
 impl<const LQ: usize> Logic for CardCq<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, end, landed, end_qpn);
+        dff_setup!(
+            self, clk, c_valid, c_qpn, c_word, c_data, d_valid, d_qpn, d_kind, d_index, end,
+            landed, end_qpn
+        );
         self.indices.clk.next = self.clk.val();
         self.indices.rst.next = self.rst.val();
         self.write.clk.next = self.clk.val();
         self.write.rst.next = self.rst.val();
         self.moderation.clk.next = self.clk.val();
+        self.tx.clk.next = self.clk.val();
+        self.tx.rst.next = self.rst.val();
+        self.rx.clk.next = self.clk.val();
+        self.rx.rst.next = self.rst.val();
         self.moderation.rst.next = self.rst.val();
 
-        self.indices.cfg_valid.next = self.cfg_valid.val();
-        self.indices.cfg_qpn.next = self.cfg_qpn.val();
-        self.indices.cfg_word.next = self.cfg_word.val();
-        self.indices.cfg_data.next = self.cfg_data.val();
-        self.indices.db_valid.next = self.db_valid.val();
-        self.indices.db_qpn.next = self.db_qpn.val();
-        self.indices.db_kind.next = self.db_kind.val();
-        self.indices.db_index.next = self.db_index.val();
+        self.c_valid.d.next = self.cfg_valid.val();
+        self.indices.cfg_valid.next = self.c_valid.q.val();
+        self.c_qpn.d.next = self.cfg_qpn.val();
+        self.indices.cfg_qpn.next = self.c_qpn.q.val();
+        self.c_word.d.next = self.cfg_word.val();
+        self.indices.cfg_word.next = self.c_word.q.val();
+        self.c_data.d.next = self.cfg_data.val();
+        self.indices.cfg_data.next = self.c_data.q.val();
+        self.d_valid.d.next = self.db_valid.val();
+        self.indices.db_valid.next = self.d_valid.q.val();
+        self.d_qpn.d.next = self.db_qpn.val();
+        self.indices.db_qpn.next = self.d_qpn.q.val();
+        self.d_kind.d.next = self.db_kind.val();
+        self.indices.db_kind.next = self.d_kind.q.val();
+        self.d_index.d.next = self.db_index.val();
+        self.indices.db_index.next = self.d_index.q.val();
         self.indices.a_rsv_valid.next = self.a_rsv_valid.val();
         self.indices.a_rsv_qpn.next = self.a_rsv_qpn.val();
         self.a_rsv_done.next = self.indices.a_rsv_done.val();
@@ -191,36 +219,44 @@ impl<const LQ: usize> Logic for CardCq<LQ> {
         self.b_rsv_ok.next = self.indices.b_rsv_ok.val();
         self.ev_bad_doorbell.next = self.indices.ev_bad_doorbell.val();
 
-        self.write.s_tx_valid.next = self.s_tx_valid.val();
-        self.s_tx_ready.next = self.write.s_tx_ready.val();
-        self.write.s_tx_qpn.next = self.s_tx_qpn.val();
-        self.write.s_tx_record.next = bit_cast::<269, 64>(self.s_tx_wr_id.val())
-            | (bit_cast::<269, 8>(self.s_tx_status.val()) << 64)
-            | (bit_cast::<269, 8>(self.s_tx_vf.val()) << 72)
-            | (bit_cast::<269, 13>(self.s_tx_len.val()) << 80)
-            | (bit_cast::<269, 16>(self.s_tx_node.val()) << 93)
-            | (bit_cast::<269, 24>(self.s_tx_peer.val()) << 109)
-            | (bit_cast::<269, 16>(self.s_tx_win_id.val()) << 133)
-            | (bit_cast::<269, 16>(self.s_tx_epoch.val()) << 149)
-            | (bit_cast::<269, 32>(self.s_tx_msn.val()) << 165)
-            | (bit_cast::<269, 32>(self.s_tx_q_key.val()) << 197)
-            | (bit_cast::<269, 24>(self.s_tx_psn.val()) << 229)
-            | (bit_cast::<269, 16>(self.s_tx_request.val()) << 253);
-        self.write.s_rx_valid.next = self.s_rx_valid.val();
-        self.s_rx_ready.next = self.write.s_rx_ready.val();
-        self.write.s_rx_qpn.next = self.s_rx_qpn.val();
-        self.write.s_rx_record.next = bit_cast::<269, 64>(self.s_rx_wr_id.val())
-            | (bit_cast::<269, 8>(self.s_rx_status.val()) << 64)
-            | (bit_cast::<269, 8>(self.s_rx_vf.val()) << 72)
-            | (bit_cast::<269, 13>(self.s_rx_len.val()) << 80)
-            | (bit_cast::<269, 16>(self.s_rx_node.val()) << 93)
-            | (bit_cast::<269, 24>(self.s_rx_peer.val()) << 109)
-            | (bit_cast::<269, 16>(self.s_rx_win_id.val()) << 133)
-            | (bit_cast::<269, 16>(self.s_rx_epoch.val()) << 149)
-            | (bit_cast::<269, 32>(self.s_rx_msn.val()) << 165)
-            | (bit_cast::<269, 32>(self.s_rx_q_key.val()) << 197)
-            | (bit_cast::<269, 24>(self.s_rx_psn.val()) << 229)
-            | (bit_cast::<269, 16>(self.s_rx_request.val()) << 253);
+        self.tx.s_valid.next = self.s_tx_valid.val();
+        self.s_tx_ready.next = self.tx.s_ready.val();
+        self.tx.s_data.next = bit_cast::<285, 64>(self.s_tx_wr_id.val())
+            | (bit_cast::<285, 8>(self.s_tx_status.val()) << 64)
+            | (bit_cast::<285, 8>(self.s_tx_vf.val()) << 72)
+            | (bit_cast::<285, 13>(self.s_tx_len.val()) << 80)
+            | (bit_cast::<285, 16>(self.s_tx_node.val()) << 93)
+            | (bit_cast::<285, 24>(self.s_tx_peer.val()) << 109)
+            | (bit_cast::<285, 16>(self.s_tx_win_id.val()) << 133)
+            | (bit_cast::<285, 16>(self.s_tx_epoch.val()) << 149)
+            | (bit_cast::<285, 32>(self.s_tx_msn.val()) << 165)
+            | (bit_cast::<285, 32>(self.s_tx_q_key.val()) << 197)
+            | (bit_cast::<285, 24>(self.s_tx_psn.val()) << 229)
+            | (bit_cast::<285, 16>(self.s_tx_request.val()) << 253)
+            | (bit_cast::<285, LQ>(self.s_tx_qpn.val()) << 269);
+        self.write.s_tx_valid.next = self.tx.m_valid.val();
+        self.tx.m_ready.next = self.write.s_tx_ready.val();
+        self.write.s_tx_qpn.next = bit_cast::<LQ, 285>(self.tx.m_data.val() >> 269);
+        self.write.s_tx_record.next = self.tx.m_data.val().get_bits::<269>(0);
+        self.rx.s_valid.next = self.s_rx_valid.val();
+        self.s_rx_ready.next = self.rx.s_ready.val();
+        self.rx.s_data.next = bit_cast::<285, 64>(self.s_rx_wr_id.val())
+            | (bit_cast::<285, 8>(self.s_rx_status.val()) << 64)
+            | (bit_cast::<285, 8>(self.s_rx_vf.val()) << 72)
+            | (bit_cast::<285, 13>(self.s_rx_len.val()) << 80)
+            | (bit_cast::<285, 16>(self.s_rx_node.val()) << 93)
+            | (bit_cast::<285, 24>(self.s_rx_peer.val()) << 109)
+            | (bit_cast::<285, 16>(self.s_rx_win_id.val()) << 133)
+            | (bit_cast::<285, 16>(self.s_rx_epoch.val()) << 149)
+            | (bit_cast::<285, 32>(self.s_rx_msn.val()) << 165)
+            | (bit_cast::<285, 32>(self.s_rx_q_key.val()) << 197)
+            | (bit_cast::<285, 24>(self.s_rx_psn.val()) << 229)
+            | (bit_cast::<285, 16>(self.s_rx_request.val()) << 253)
+            | (bit_cast::<285, LQ>(self.s_rx_qpn.val()) << 269);
+        self.write.s_rx_valid.next = self.rx.m_valid.val();
+        self.rx.m_ready.next = self.write.s_rx_ready.val();
+        self.write.s_rx_qpn.next = bit_cast::<LQ, 285>(self.rx.m_data.val() >> 269);
+        self.write.s_rx_record.next = self.rx.m_data.val().get_bits::<269>(0);
         self.indices.num_valid.next = self.write.num_valid.val();
         self.indices.num_qpn.next = self.write.num_qpn.val();
         self.write.num_ready.next = self.indices.num_ready.val();
@@ -254,8 +290,14 @@ impl<const LQ: usize> Logic for CardCq<LQ> {
         self.m_irq_valid.next = self.moderation.m_valid.val();
         self.moderation.m_ready.next = self.m_irq_ready.val();
         self.m_irq_vector.next = self.moderation.m_vector.val();
-        self.m_idle.next = self.indices.m_idle.val() & self.write.m_idle.val();
+        self.m_idle.next = self.indices.m_idle.val()
+            & self.write.m_idle.val()
+            & !self.d_valid.q.val()
+            & !self.tx.m_valid.val()
+            & !self.rx.m_valid.val();
         if self.rst.val() {
+            self.c_valid.d.next = false;
+            self.d_valid.d.next = false;
             self.end.d.next = false;
             self.landed.d.next = false;
         }

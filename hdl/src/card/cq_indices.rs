@@ -101,11 +101,15 @@ hdl_module! {
         sweep: DFF<Bits<LQ>>,
         /// Operations are chosen in clocks in which it is low.
         beat: DFF<Bit>,
+        /// An operation is chosen in this clock.
+        choose: DFF<Bit>,
         /// The indices of a queue pair are to be reset.
         reset: DFF<Bit>,
         reset_qpn: DFF<Bits<LQ>>,
         /// A doorbell for which there was no room.
         refused: DFF<Bit>,
+        /// A doorbell that was chosen leaves its queue a clock later: nothing is chosen in that clock.
+        db_taken: DFF<Bit>,
         ring: Signal<Local, Bit>,
         /// Slots being asked for.
         a_busy: DFF<Bit>,
@@ -114,7 +118,6 @@ hdl_module! {
         b_asks: Signal<Local, Bit>,
         /// The latest slot was for b.
         last_b: DFF<Bit>,
-        choose: Signal<Local, Bit>,
         slot_a: Signal<Local, Bit>,
         slot_b: Signal<Local, Bit>,
         /// Stage 1, being read: 0 reset, 1 complete, 2 arm, 3 done, 4 cancel, 5 slot for a, 6 slot for b, 7 number.
@@ -137,6 +140,9 @@ hdl_module! {
         done: DFF<Bits<16>>,
         armed_at: DFF<Bits<16>>,
         armed: DFF<Bit>,
+        /// Completions that a doorbell takes, and those that it may take.
+        moved: DFF<Bits<16>>,
+        can_move: DFF<Bits<16>>,
         there: DFF<Bit>,
         vector: DFF<Bits<3>>,
         /// Ones from bit log2 of the ring's entries up; that bit alone.
@@ -144,9 +150,7 @@ hdl_module! {
         pass: DFF<Bits<16>>,
         base: DFF<Bits<58>>,
         /// What an operation compares with.
-        in_use: Signal<Local, Bits<16>>,
-        moved: Signal<Local, Bits<16>>,
-        can_move: Signal<Local, Bits<16>>,
+        in_use: DFF<Bits<16>>,
         since_arm: Signal<Local, Bits<16>>,
         since_armed: Signal<Local, Bits<16>>,
         has_room: Signal<Local, Bit>,
@@ -187,9 +191,11 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
             cleared,
             sweep,
             beat,
+            choose,
             reset,
             reset_qpn,
             refused,
+            db_taken,
             a_busy,
             b_busy,
             last_b,
@@ -209,6 +215,9 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
             done,
             armed_at,
             armed,
+            moved,
+            can_move,
+            in_use,
             there,
             vector,
             above,
@@ -278,18 +287,19 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
         self.ends.s_data.next = self.end_qpn.val();
 
         // Stage 0: an operation is chosen. Those that ask for slots take turns.
-        self.choose.next = !self.beat.q.val() & self.cleared.q.val();
-        self.num_ready.next = self.choose.val() & !self.reset.q.val();
+        self.choose.d.next = self.beat.q.val() & (self.cleared.q.val() | self.sweep.q.val().all());
+        self.num_ready.next = self.choose.q.val() & !self.reset.q.val();
         self.a_asks.next = self.a_rsv_valid.val() & !self.a_busy.q.val();
         self.b_asks.next = self.b_rsv_valid.val() & !self.b_busy.q.val();
         self.slot_a.next = self.a_asks.val() & (self.last_b.q.val() | !self.b_asks.val());
         self.slot_b.next = self.b_asks.val() & (!self.last_b.q.val() | !self.a_asks.val());
-        self.doorbells.m_ready.next = false;
-        self.doorbell_qpns.m_ready.next = false;
+        self.doorbells.m_ready.next = self.db_taken.q.val();
+        self.doorbell_qpns.m_ready.next = self.db_taken.q.val();
+        self.db_taken.d.next = false;
         self.ends.m_ready.next = false;
         self.end_taken.next = false;
         self.cancels.m_ready.next = false;
-        if self.choose.val() {
+        if self.choose.q.val() {
             self.s1_valid.d.next = true;
             self.s1_index.d.next = self.doorbells.m_data.val().get_bits::<16>(0);
             if self.reset.q.val() {
@@ -305,8 +315,7 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
                     self.s1_kind.d.next = 2.into();
                 }
                 self.s1_qpn.d.next = self.doorbell_qpns.m_data.val();
-                self.doorbells.m_ready.next = true;
-                self.doorbell_qpns.m_ready.next = true;
+                self.db_taken.d.next = true;
             } else if self.ends.m_valid.val() {
                 self.s1_kind.d.next = 3.into();
                 self.s1_qpn.d.next = self.ends.m_data.val();
@@ -361,6 +370,11 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
             self.done.d.next = self.word.val().get_bits::<16>(48);
             self.armed_at.d.next = self.word.val().get_bits::<16>(64);
             self.armed.d.next = self.word.val().get_bit(80);
+            self.in_use.d.next =
+                self.word.val().get_bits::<16>(0) - self.word.val().get_bits::<16>(16);
+            self.moved.d.next = self.s2_index.q.val() - self.word.val().get_bits::<16>(16);
+            self.can_move.d.next =
+                self.word.val().get_bits::<16>(32) - self.word.val().get_bits::<16>(16);
             self.there.d.next = self.shapes.rd_data.val().get_bit(7);
             self.vector.d.next = self.shapes.rd_data.val().get_bits::<3>(4);
             self.above.d.next = self.ones.val() << self.shapes.rd_data.val().get_bits::<4>(0);
@@ -369,10 +383,7 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
         }
 
         // Stage 2, second clock: compared and counted.
-        self.in_use.next = self.issued.q.val() - self.consumer.q.val();
-        self.has_room.next = self.there.q.val() & !(self.in_use.val() & self.above.q.val()).any();
-        self.moved.next = self.s2_index.q.val() - self.consumer.q.val();
-        self.can_move.next = self.numbered.q.val() - self.consumer.q.val();
+        self.has_room.next = self.there.q.val() & !(self.in_use.q.val() & self.above.q.val()).any();
         // Completions done beyond the index, less 1: below 2^15 if there are any.
         self.since_arm.next = self.done.q.val() + !self.s2_index.q.val();
         self.since_armed.next = self.done.q.val() - self.armed_at.q.val();
@@ -398,7 +409,7 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
                 self.n_armed.next = false;
             }
             if self.s2_kind.q.val() == 1 {
-                if self.there.q.val() & (self.moved.val() <= self.can_move.val()) {
+                if self.there.q.val() & (self.moved.q.val() <= self.can_move.q.val()) {
                     self.n_consumer.next = self.s2_index.q.val();
                 } else {
                     self.bad.d.next = true;
@@ -488,8 +499,10 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
             self.cleared.d.next = false;
             self.sweep.d.next = 0.into();
             self.beat.d.next = false;
+            self.choose.d.next = false;
             self.reset.d.next = false;
             self.refused.d.next = false;
+            self.db_taken.d.next = false;
             self.a_busy.d.next = false;
             self.b_busy.d.next = false;
             self.last_b.d.next = false;

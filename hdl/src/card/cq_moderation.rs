@@ -30,8 +30,9 @@ hdl_module! {
 
         /// A bit per vector: an interrupt is due.
         due: DFF<Bits<8>>,
-        /// Clocks for which each vector still has to wait, and 15 as the first looks come early by up to that.
-        waits: AsyncRam<17, 3>,
+        /// Clocks for which each vector still has to wait, and 15 as the first looks come early by up to that; 17: they
+        /// are 8 or less.
+        waits: AsyncRam<18, 3>,
         /// Vectors whose wait has been cleared since reset.
         clear: DFF<Bits<4>>,
         /// Vector looked at.
@@ -40,7 +41,9 @@ hdl_module! {
         at: DFF<Bits<3>>,
         wait: DFF<Bits<17>>,
         rest: Signal<Local, Bits<17>>,
-        over: Signal<Local, Bit>,
+        /// It is 8 clocks or less; what is left is.
+        over: DFF<Bit>,
+        nearly: Signal<Local, Bit>,
         taken: Signal<Local, Bit>,
         n_due: Signal<Local, Bits<8>>,
         valid: DFF<Bit>,
@@ -52,7 +55,7 @@ hdl_module! {
 impl Logic for CardCqModeration {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, due, clear, visit, at, wait, valid, vector);
+        dff_setup!(self, clk, due, clear, visit, at, wait, over, valid, vector);
         self.m_valid.next = self.valid.q.val();
         self.m_vector.next = self.vector.q.val();
         self.taken.next = self.valid.q.val() & self.m_ready.val();
@@ -64,17 +67,20 @@ impl Logic for CardCqModeration {
         self.at.d.next = self.visit.q.val();
 
         // Stage 2: it has waited 8 clocks more.
-        self.over.next = self.wait.q.val() <= 8;
         self.rest.next = self.wait.q.val() - 8;
-        if self.over.val() | !self.clear.q.val().get_bit(3) {
+        if self.over.q.val() | !self.clear.q.val().get_bit(3) {
             self.rest.next = 0.into();
         }
         self.waits.wr_en.next = true;
         self.waits.wr_addr.next = self.at.q.val();
-        self.waits.wr_data.next = self.rest.val();
-        self.wait.d.next = self.waits.rd_data.val();
+        self.nearly.next = (self.wait.q.val() <= 16) | !self.clear.q.val().get_bit(3);
+        self.waits.wr_data.next = bit_cast::<18, 17>(self.rest.val())
+            | (bit_cast::<18, 1>(self.nearly.val().into()) << 17);
+        self.wait.d.next = self.waits.rd_data.val().get_bits::<17>(0);
+        self.over.d.next = self.waits.rd_data.val().get_bit(17);
         if self.visit.q.val() == self.at.q.val() {
             self.wait.d.next = self.rest.val();
+            self.over.d.next = self.nearly.val();
         }
         if !self.clear.q.val().get_bit(3) {
             self.clear.d.next = self.clear.q.val() + 1;
@@ -86,11 +92,12 @@ impl Logic for CardCqModeration {
             self.visit.d.next = self.visit.q.val();
             self.at.d.next = self.vector.q.val();
             self.wait.d.next = bit_cast::<17, 16>(self.cfg_moderation.val()) + 15;
+            self.over.d.next = false;
         }
         self.n_due.next = self.due.q.val();
         if !self.valid.q.val()
             & self.clear.q.val().get_bit(3)
-            & self.over.val()
+            & self.over.q.val()
             & ((self.due.q.val() >> self.at.q.val()) & self.one.val()).any()
         {
             self.valid.d.next = true;

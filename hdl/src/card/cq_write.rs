@@ -4,9 +4,10 @@ use crate::prelude::*;
 
 hdl_module! {
     /// Takes records of completions from the sender (s_tx) and the receiver (s_rx) in turns, lets each
-    /// be numbered, and hands it to dma_write as one request of 64 bytes and 8 words. Two records are
-    /// under way: one is being numbered while the words of the one in front leave. Not more than 16 are
-    /// between here and the counting of what is done.
+    /// be numbered, and hands it to dma_write as one request of 64 bytes and 8 words. Whose turn it is
+    /// is found out a clock before a record is taken. Two records are under way: one is being numbered
+    /// while the words of the one in front leave. Not more than 16 are between here and the counting of
+    /// what is done.
     /// Context of a request: 1 in 15:14, recv in 13, queue pair below.
     pub struct CardCqWrite<const LQ: usize> {
         /// Clock.
@@ -67,15 +68,18 @@ hdl_module! {
         /// Nothing is under way.
         pub m_idle: Signal<Out, Bit>,
 
-        /// The next one to be taken is of the receiver, if it has one.
+        /// The next one to be taken is of the receiver, if it has one; it is, found out a clock before.
         turn: DFF<Bit>,
+        use_rx: DFF<Bit>,
         can_take: Signal<Local, Bit>,
-        use_rx: Signal<Local, Bit>,
+        offered: Signal<Local, Bit>,
         /// Record that is being numbered.
         busy: DFF<Bit>,
         rx: DFF<Bit>,
         qpn: DFF<Bits<LQ>>,
         record: DFF<Bits<269>>,
+        /// It was taken a clock ago.
+        taken: DFF<Bit>,
         /// It has its number.
         numbered: DFF<Bit>,
         go: Signal<Local, Bit>,
@@ -107,39 +111,45 @@ impl<const LQ: usize> Logic for CardCqWrite<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, turn, busy, rx, qpn, record, numbered, address, low, out_busy, out_rx, out,
-            out_num, out_phase, word, wr_valid, wr_addr, wr_qpn, wr_rx, under_way
+            self, clk, turn, use_rx, busy, rx, qpn, record, taken, numbered, address, low,
+            out_busy, out_rx, out, out_num, out_phase, word, wr_valid, wr_addr, wr_qpn, wr_rx,
+            under_way
         );
         // A record is taken in the clock in which its numbering begins.
         self.can_take.next =
             !self.busy.q.val() & !self.address.q.val().any() & !self.under_way.q.val().get_bit(4);
-        self.use_rx.next = self.s_rx_valid.val() & (self.turn.q.val() | !self.s_tx_valid.val());
-        self.num_valid.next = self.can_take.val() & (self.s_tx_valid.val() | self.s_rx_valid.val());
+        self.use_rx.d.next = self.s_rx_valid.val() & (self.turn.q.val() | !self.s_tx_valid.val());
+        self.offered.next = self.s_tx_valid.val();
         self.num_qpn.next = self.s_tx_qpn.val();
-        if self.use_rx.val() {
+        if self.use_rx.q.val() {
+            self.offered.next = self.s_rx_valid.val();
             self.num_qpn.next = self.s_rx_qpn.val();
         }
-        self.s_tx_ready.next = self.can_take.val()
-            & self.num_ready.val()
-            & (!self.turn.q.val() | !self.s_rx_valid.val());
-        self.s_rx_ready.next = self.can_take.val()
-            & self.num_ready.val()
-            & (self.turn.q.val() | !self.s_tx_valid.val());
+        self.num_valid.next = self.can_take.val() & self.offered.val();
+        self.s_tx_ready.next = self.can_take.val() & self.num_ready.val() & !self.use_rx.q.val();
+        self.s_rx_ready.next = self.can_take.val() & self.num_ready.val() & self.use_rx.q.val();
         if self.num_valid.val() & self.num_ready.val() {
-            self.turn.d.next = !self.use_rx.val();
+            self.turn.d.next = !self.use_rx.q.val();
             self.busy.d.next = true;
             self.address.d.next = 1.into();
-            self.rx.d.next = self.use_rx.val();
+        }
+        // Whatever is offered, until it is taken: so that the enable of many registers is one.
+        if !self.busy.q.val() & !self.address.q.val().any() {
+            self.rx.d.next = self.use_rx.q.val();
             self.qpn.d.next = self.num_qpn.val();
+        }
+        if !self.busy.q.val() {
             self.record.d.next = self.s_tx_record.val();
-            if self.use_rx.val() {
+            if self.use_rx.q.val() {
                 self.record.d.next = self.s_rx_record.val();
             }
         }
-        if (self.num_valid.val() & self.num_ready.val()) & !self.end_taken.val() {
+        // A clock late, in which none is taken.
+        self.taken.d.next = self.num_valid.val() & self.num_ready.val();
+        if self.taken.q.val() & !self.end_taken.val() {
             self.under_way.d.next = self.under_way.q.val() + 1;
         }
-        if !(self.num_valid.val() & self.num_ready.val()) & self.end_taken.val() {
+        if !self.taken.q.val() & self.end_taken.val() {
             self.under_way.d.next = self.under_way.q.val() - 1;
         }
 
@@ -229,6 +239,7 @@ impl<const LQ: usize> Logic for CardCqWrite<LQ> {
         if self.rst.val() {
             self.turn.d.next = false;
             self.busy.d.next = false;
+            self.taken.d.next = false;
             self.numbered.d.next = false;
             self.address.d.next = 0.into();
             self.out_busy.d.next = false;

@@ -35,7 +35,7 @@ hdl_module! {
         pub db_kind: Signal<In, Bits<2>>,
         /// Receive requests ever posted, modulo 2^16.
         pub db_index: Signal<In, Bits<16>>,
-        /// A word of a queue pair's configuration; pulse, not in the sweep after reset.
+        /// A word of a queue pair's configuration, which counts from the next clock on; pulse, not in the sweep after reset.
         pub cfg_valid: Signal<In, Bit>,
         /// Queue pair.
         pub cfg_qpn: Signal<In, Bits<LQ>>,
@@ -237,6 +237,11 @@ hdl_module! {
         /// The tables of this queue pair are swept.
         sweeping: DFF<Bit>,
         sweep: DFF<Bits<LQ>>,
+        /// A word of configuration, registered.
+        n_valid: DFF<Bit>,
+        n_qpn: DFF<Bits<LQ>>,
+        n_word: DFF<Bits<3>>,
+        n_data: DFF<Bits<64>>,
         /// Configuration that is written: of which queue pair, which word, its fields; in a sweep.
         c_sweep: DFF<Bit>,
         c_qpn: DFF<Bits<LQ>>,
@@ -265,8 +270,9 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, sweeping, sweep, c_sweep, c_qpn, c_shape, c_key, c_base, c_epoch, c_clear,
-            c_data, c_exists, c_reads, c_receives, c_log, halt, idle
+            self, clk, n_valid, n_qpn, n_word, n_data, sweeping, sweep, c_sweep, c_qpn, c_shape,
+            c_key, c_base, c_epoch, c_clear, c_data, c_exists, c_reads, c_receives, c_log, halt,
+            idle
         );
         self.door.clk.next = self.clk.val();
         self.door.rst.next = self.rst.val();
@@ -282,20 +288,24 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
         self.acks.rst.next = self.rst.val();
 
         // Configuration, or the sweep after reset, which leaves no queue pair and nothing in its tables.
-        self.state.next = self.cfg_data.val().get_bits::<3>(0);
+        self.n_valid.d.next = self.cfg_valid.val();
+        self.n_qpn.d.next = self.cfg_qpn.val();
+        self.n_word.d.next = self.cfg_word.val();
+        self.n_data.d.next = self.cfg_data.val();
+        self.state.next = self.n_data.q.val().get_bits::<3>(0);
         self.c_sweep.d.next = self.sweeping.q.val();
-        self.c_qpn.d.next = self.cfg_qpn.val();
-        self.c_data.d.next = self.cfg_data.val();
-        self.c_shape.d.next = self.cfg_valid.val() & (self.cfg_word.val() == 0);
-        self.c_key.d.next = self.cfg_valid.val() & (self.cfg_word.val() == 1);
-        self.c_base.d.next = self.cfg_valid.val() & (self.cfg_word.val() == 3);
-        self.c_epoch.d.next = self.cfg_valid.val() & (self.cfg_word.val() == 5);
-        self.c_clear.d.next = self.cfg_valid.val() & (self.cfg_word.val() == 6);
+        self.c_qpn.d.next = self.n_qpn.q.val();
+        self.c_data.d.next = self.n_data.q.val();
+        self.c_shape.d.next = self.n_valid.q.val() & (self.n_word.q.val() == 0);
+        self.c_key.d.next = self.n_valid.q.val() & (self.n_word.q.val() == 1);
+        self.c_base.d.next = self.n_valid.q.val() & (self.n_word.q.val() == 3);
+        self.c_epoch.d.next = self.n_valid.q.val() & (self.n_word.q.val() == 5);
+        self.c_clear.d.next = self.n_valid.q.val() & (self.n_word.q.val() == 6);
         self.c_exists.d.next = self.state.val().any();
         // Init, ReadyToReceive, ReadyToSend; the latter two.
         self.c_reads.d.next = self.state.val().any() & !self.state.val().get_bit(2);
         self.c_receives.d.next = self.state.val().get_bit(1) & !self.state.val().get_bit(2);
-        self.c_log.d.next = self.cfg_data.val().get_bits::<4>(8);
+        self.c_log.d.next = self.n_data.q.val().get_bits::<4>(8);
         if self.sweeping.q.val() {
             self.sweep.d.next = self.sweep.q.val() + 1;
             self.sweeping.d.next = !self.sweep.q.val().all();
@@ -361,7 +371,7 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
         self.fetch.s_kick_valid.next = self.check.m_kick_valid.val();
         self.fetch.s_done.next = self.fill.m_done.val();
         self.fetch.s_failed.next = self.fill.m_failed_valid.val();
-        self.halt.d.next = self.hold.val() | self.swept.val();
+        self.halt.d.next = self.hold.val() | self.swept.val() | self.n_valid.q.val();
         self.fetch.hold.next = self.halt.q.val();
         self.fill.s_rr_valid.next = self.s_rr_valid.val();
         self.s_rr_ready.next = self.fill.s_rr_ready.val();
@@ -403,7 +413,7 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
         self.check.look_ok.next = self.look_ok.val();
         self.check.cfg_mtu.next = self.cfg_mtu.val();
         self.check.hold.next = self.halt.q.val();
-        self.check.cfg_soon.next = self.cfg_valid.val() | self.sweeping.q.val();
+        self.check.cfg_soon.next = self.n_valid.q.val() | self.sweeping.q.val();
         self.check.request.next = self.fill.request.val();
         self.check.s_arrived_valid.next = self.fill.m_arrived_valid.val();
         self.check.s_arrived_qpn.next = self.fill.m_arrived_qpn.val();
@@ -506,6 +516,7 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
             self.sweeping.d.next = true;
             self.halt.d.next = true;
             self.sweep.d.next = 0.into();
+            self.n_valid.d.next = false;
             self.c_shape.d.next = false;
             self.c_key.d.next = false;
             self.c_base.d.next = false;

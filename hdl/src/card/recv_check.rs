@@ -184,7 +184,8 @@ hdl_module! {
         heads: RamReg<16, LQ>,
         /// As s_arrived_word.
         arrived: RamReg<6, LQ>,
-        step: DFF<Bits<4>>,
+        /// One-hot.
+        step: DFF<Bits<9>>,
         /// Nothing writes to a table in this clock.
         quiet: Signal<Local, Bit>,
         begin: Signal<Local, Bit>,
@@ -193,6 +194,9 @@ hdl_module! {
         /// Step 3 on: results of the comparisons.
         overload: DFF<Bit>,
         bad_qp: DFF<Bit>,
+        /// Of the request, which stays: they come late.
+        q_key: DFF<Bits<32>>,
+        len: DFF<Bits<13>>,
         bad_key: DFF<Bit>,
         over_mtu: DFF<Bit>,
         has_epoch: DFF<Bit>,
@@ -201,7 +205,8 @@ hdl_module! {
         epoch_age: DFF<Bits<16>>,
         epoch_span: DFF<Bits<16>>,
         pd: DFF<Bits<16>>,
-        stale: Signal<Local, Bit>,
+        /// Step 4 on: its epoch is of an earlier process.
+        stale: DFF<Bit>,
         /// The verdict so far: overload, queue pair, Q_Key, opcode, length, epoch, RNR; nothing.
         verdict: DFF<Bits<7>>,
         /// The receive request is too short.
@@ -229,6 +234,8 @@ hdl_module! {
         bytes: DFF<Bit>,
         failed: DFF<Bit>,
         failed_slot: DFF<Bit>,
+        /// It is about a queue pair that failed; from step 1 or 7 on.
+        failing: DFF<Bit>,
         head: DFF<Bits<16>>,
         head_next: DFF<Bits<16>>,
         lq: Param<LQ, 5>,
@@ -256,6 +263,8 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
             step,
             overload,
             bad_qp,
+            q_key,
+            len,
             bad_key,
             over_mtu,
             has_epoch,
@@ -264,6 +273,7 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
             epoch_span,
             pd,
             short,
+            stale,
             verdict,
             syndrome,
             rsv_valid,
@@ -278,10 +288,13 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
             bytes,
             failed,
             failed_slot,
+            failing,
             head,
             head_next
         );
         self.qpn.next = bit_cast::<LQ, 24>(self.s_rq_qpn.val());
+        self.q_key.d.next = self.s_rq_q_key.val();
+        self.len.d.next = self.s_rq_len.val();
         // Tables; the request, and so its words, stay until it is taken.
         self.shapes.clk.next = self.clk.val();
         self.shapes.rd_addr.next = self.qpn.val();
@@ -329,39 +342,41 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
             & !self.cfg_clear.val()
             & !self.s_arrived_valid.val();
         self.begin_failed.next =
-            !self.step.q.val().any() & self.s_failed_valid.val() & !self.ak_full.val();
-        self.begin.next = !self.step.q.val().any()
+            self.step.q.val().get_bit(0) & self.s_failed_valid.val() & !self.ak_full.val();
+        self.begin.next = self.step.q.val().get_bit(0)
             & !self.begin_failed.val()
             & self.s_rq_valid.val()
             & !self.hold.val()
             & self.quiet.val();
         if self.begin.val() {
-            self.step.d.next = 1.into();
+            self.step.d.next = bits::<9>(1) << 1;
+            self.failing.d.next = false;
         }
         if self.begin_failed.val() {
-            self.step.d.next = 7.into();
+            self.step.d.next = bits::<9>(1) << 7;
+            self.failing.d.next = true;
             self.rsv_valid.d.next = true;
             self.rsv_qpn.d.next = self.s_failed_qpn.val();
         }
-        if !self.step.q.val().any() {
+        if self.step.q.val().get_bit(0) {
             self.slot.d.next = false;
         }
 
         // Step 1.
-        if self.step.q.val() == 1 {
-            self.step.d.next = 2.into();
+        if self.step.q.val().get_bit(1) {
+            self.step.d.next = bits::<9>(1) << 2;
         }
 
         // Step 2: the request against its queue pair.
         self.place.next = (bit_cast::<CA, LQ>(self.qpn.val()) << 4)
             | bit_cast::<CA, 4>(self.heads.rd_data.val().get_bits::<4>(0));
-        if self.step.q.val() == 2 {
-            self.step.d.next = 3.into();
+        if self.step.q.val().get_bit(2) {
+            self.step.d.next = bits::<9>(1) << 3;
             self.overload.d.next = self.ak_full.val();
             self.bad_qp.d.next = (self.s_rq_qpn.val() >> self.lq.val()).any()
                 | !self.shapes.rd_data.val().get_bit(16);
-            self.bad_key.d.next = self.s_rq_q_key.val() != self.keys.rd_data.val();
-            self.over_mtu.d.next = self.s_rq_len.val() > self.cfg_mtu.val();
+            self.bad_key.d.next = self.q_key.q.val() != self.keys.rd_data.val();
+            self.over_mtu.d.next = self.len.q.val() > self.cfg_mtu.val();
             self.has_epoch.d.next =
                 self.s_rq_vf.val().get_bits::<4>(4).any() & !self.s_rq_vf.val().get_bit(0);
             self.epoch_age.d.next =
@@ -376,10 +391,10 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
         }
 
         // Step 3: the first verdict.
-        self.stale.next =
+        self.stale.d.next =
             self.has_epoch.q.val() & (self.epoch_age.q.val() > self.epoch_span.q.val());
-        if self.step.q.val() == 3 {
-            self.step.d.next = 4.into();
+        if self.step.q.val().get_bit(3) {
+            self.step.d.next = bits::<9>(1) << 4;
             self.head_next.d.next = self.head.q.val() + 1;
             self.syndrome.d.next = 0.into();
             self.verdict.d.next = 0.into();
@@ -396,9 +411,6 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
             } else if self.over_mtu.q.val() {
                 self.verdict.d.next = 16.into();
                 self.syndrome.d.next = self.length_code.val();
-            } else if self.stale.val() {
-                self.verdict.d.next = 32.into();
-                self.syndrome.d.next = self.epoch_code.val();
             } else if !self.some.q.val() {
                 self.verdict.d.next = 64.into();
                 self.syndrome.d.next = self.rnr_code.val();
@@ -406,28 +418,33 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
         }
 
         // Step 4: the receive request, which is at hand from here on.
-        self.short.d.next = self.s_rq_len.val() > self.request.val().get_bits::<13>(160);
+        self.short.d.next = self.len.q.val() > self.request.val().get_bits::<13>(160);
         self.answer.d.next = false;
         self.takes.d.next = false;
         self.wanted.d.next = false;
         self.look.d.next = false;
-        if self.step.q.val() == 4 {
-            self.step.d.next = 8.into();
-            if self.verdict.q.val().any() {
-                self.step.d.next = 6.into();
+        if self.step.q.val().get_bit(4) {
+            self.step.d.next = bits::<9>(1) << 8;
+            if self.verdict.q.val().any() | self.stale.q.val() {
+                self.step.d.next = bits::<9>(1) << 6;
                 self.answer.d.next = true;
+            }
+            // An old epoch goes before RNR, and behind all else.
+            if self.stale.q.val() & !self.verdict.q.val().get_bits::<5>(0).any() {
+                self.verdict.d.next = 32.into();
+                self.syndrome.d.next = self.epoch_code.val();
             }
         }
 
         // Step 8: whether the message fits it.
-        if self.step.q.val() == 8 {
+        if self.step.q.val().get_bit(8) {
             if self.short.q.val() {
-                self.step.d.next = 6.into();
+                self.step.d.next = bits::<9>(1) << 6;
                 self.answer.d.next = true;
                 self.verdict.d.next = 16.into();
                 self.syndrome.d.next = self.length_code.val();
             } else {
-                self.step.d.next = 5.into();
+                self.step.d.next = bits::<9>(1) << 5;
                 self.rsv_valid.d.next = true;
                 self.rsv_qpn.d.next = self.qpn.val();
                 self.look.d.next = true;
@@ -436,9 +453,9 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
         }
 
         // Step 5: slot and region.
-        if self.step.q.val() == 5 {
+        if self.step.q.val().get_bit(5) {
             if self.no_slot.val() {
-                self.step.d.next = 6.into();
+                self.step.d.next = bits::<9>(1) << 6;
                 self.answer.d.next = true;
                 self.verdict.d.next = 64.into();
                 self.syndrome.d.next = self.rnr_code.val();
@@ -448,7 +465,7 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
                 & self.m_st_ready.val()
                 & !self.cfg_soon.val()
             {
-                self.step.d.next = 6.into();
+                self.step.d.next = bits::<9>(1) << 6;
                 self.answer.d.next = true;
                 self.takes.d.next = true;
                 self.wanted.d.next = self.allowed_now.val();
@@ -462,25 +479,25 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
         // Step 7: the slot of a queue pair that failed.
         self.failed.d.next = false;
         self.failed_slot.d.next = false;
-        if self.step.q.val() == 7 {
+        if self.step.q.val().get_bit(7) {
             self.verdict.d.next = 0.into();
             self.syndrome.d.next = 0.into();
             if self.no_slot.val() | (self.slot_now.val() & self.m_st_ready.val()) {
-                self.step.d.next = 6.into();
+                self.step.d.next = bits::<9>(1) << 6;
                 self.failed.d.next = true;
                 self.failed_slot.d.next = self.slot_now.val();
             }
         }
 
         // Step 6: everything at once.
-        if self.step.q.val() == 6 {
-            self.step.d.next = 0.into();
+        if self.step.q.val().get_bit(6) {
+            self.step.d.next = 1.into();
         }
         self.s_rq_ready.next = self.answer.q.val();
         self.s_rq_drop.next = !self.wanted.q.val();
         self.s_failed_ready.next = self.failed.q.val();
         self.m_head_valid.next = self.takes.q.val() | self.cfg_clear.val();
-        self.m_head_qpn.next = self.qpn.val();
+        self.m_head_qpn.next = self.rsv_qpn.q.val();
         self.m_head_index.next = self.head_next.q.val();
         if self.cfg_clear.val() {
             self.m_head_qpn.next = self.cfg_qpn.val();
@@ -506,16 +523,16 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
         self.bytes.d.next = self.s_rq_len.val().any();
         self.m_st_writes.next = self.wanted.q.val() & self.bytes.q.val();
         self.m_st_qpn.next = self.rsv_qpn.q.val();
-        self.m_st_packet.next = !self.failed.q.val();
+        self.m_st_packet.next = !self.failing.q.val();
         self.m_st_status.next = self.protection.val();
         self.m_st_len.next = 0.into();
         if self.wanted.q.val() {
             self.m_st_status.next = self.ok.val();
-            self.m_st_len.next = self.s_rq_len.val();
+            self.m_st_len.next = self.len.q.val();
         }
         self.m_st_wr_id.next = self.request.val().get_bits::<64>(0);
         self.m_st_request.next = self.head.q.val();
-        if self.failed.q.val() {
+        if self.failing.q.val() {
             self.m_st_status.next = self.local_queue.val();
             self.m_st_wr_id.next = 0.into();
             self.m_st_request.next = 0.into();
@@ -537,12 +554,13 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
         self.m_look_key.next = self.request.val().get_bits::<32>(128);
         self.m_look_pd.next = self.pd.q.val();
         self.m_look_addr.next = self.request.val().get_bits::<64>(64);
-        self.m_look_len.next = self.s_rq_len.val();
+        self.m_look_len.next = self.len.q.val();
         self.m_look_write.next = true;
-        self.idle.next = !self.step.q.val().any() & !self.begin.val() & !self.s_failed_valid.val();
+        self.idle.next =
+            self.step.q.val().get_bit(0) & !self.begin.val() & !self.s_failed_valid.val();
 
         if self.rst.val() {
-            self.step.d.next = 0.into();
+            self.step.d.next = 1.into();
             self.rsv_valid.d.next = false;
             self.slot.d.next = false;
             self.look.d.next = false;

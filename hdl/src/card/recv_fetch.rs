@@ -97,7 +97,8 @@ hdl_module! {
         queued: RamReg<1, LQ>,
         /// Kicks that wait: a few while turns begin anew, one else.
         kicks: FifoReg<16, 4>,
-        step: DFF<Bits<4>>,
+        /// One-hot.
+        step: DFF<Bits<12>>,
         is_kick: DFF<Bit>,
         is_want: DFF<Bit>,
         qpn: DFF<Bits<LQ>>,
@@ -110,10 +111,12 @@ hdl_module! {
         put: DFF<Bit>,
         /// Reads under way.
         flying: DFF<Bits<4>>,
-        /// Step 9 on: requests not asked for, asked for and not taken, the next index in the ring, up to the end of the
+        /// As many as may be.
+        crowded: DFF<Bit>,
+        /// Step 9 on: requests not asked for, room for more of them, the next index in the ring, up to the end of the
         /// burst, the ring may be read.
         ahead: DFF<Bits<16>>,
-        used: DFF<Bits<5>>,
+        free: DFF<Bits<5>>,
         offset: DFF<Bits<16>>,
         span: DFF<Bits<3>>,
         reads: DFF<Bit>,
@@ -137,7 +140,6 @@ hdl_module! {
         next: Signal<Local, Bits<16>>,
         log: Signal<Local, Bits<4>>,
         place: Signal<Local, Bits<16>>,
-        length: Signal<Local, Bits<6>>,
         fits: Signal<Local, Bit>,
         /// The queue pair is in `again`, this turn apart.
         stays: Signal<Local, Bit>,
@@ -153,8 +155,8 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
     fn update(&mut self) {
         dff_setup!(
             self, clk, step, is_kick, is_want, qpn, mark, unsettled, count, sum, put, flying,
-            ahead, used, offset, span, reads, burst, more, low, go, high, rd_valid, rd_addr,
-            rd_len, rd_ctx
+            crowded, ahead, free, offset, span, reads, burst, more, low, go, high, rd_valid,
+            rd_addr, rd_len, rd_ctx
         );
         // Tables.
         self.prods.clk.next = self.clk.val();
@@ -180,7 +182,7 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         self.bases.wr_data.next = self.cfg_data.val();
 
         // Step 0: a kick, or the queue whose turn it is.
-        self.begin.next = !self.step.q.val().any() & !self.put.q.val();
+        self.begin.next = self.step.q.val().get_bit(0) & !self.put.q.val();
         self.kicks.clk.next = self.clk.val();
         self.kicks.rst.next = self.rst.val();
         self.kicks.s_valid.next = self.s_kick_valid.val();
@@ -188,7 +190,7 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         self.kicks.m_ready.next = self.begin.val();
         self.open.next = !self.hold.val()
             & !self.s_failed.val()
-            & !self.flying.q.val().all()
+            & !self.crowded.q.val()
             & !self.rd_valid.q.val();
         self.can_turn.next = self.begin.val() & !self.kicks.m_valid.val() & self.open.val();
         self.pick_want.next =
@@ -212,24 +214,24 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
                 self.mark.d.next = self.next.val().get_bit(15);
                 self.qpn.d.next = bit_cast::<LQ, 16>(self.next.val());
                 self.is_kick.d.next = false;
-                self.step.d.next = 1.into();
+                self.step.d.next = bits::<12>(1) << 1;
             }
             if self.kicks.m_valid.val() {
                 self.qpn.d.next = bit_cast::<LQ, 16>(self.kicks.m_data.val());
                 self.is_kick.d.next = true;
-                self.step.d.next = 1.into();
+                self.step.d.next = bits::<12>(1) << 1;
             }
         }
-        if self.step.q.val().any() {
-            self.step.d.next = self.step.q.val() + 1;
+        if !self.step.q.val().get_bit(0) {
+            self.step.d.next = self.step.q.val() << 1;
         }
 
         // Step 1: doorbells from here on make it want again; who comes from the other queue need not wait for any.
-        if (self.step.q.val() == 1) & !self.is_want.q.val() & !self.is_kick.q.val() {
-            self.step.d.next = 7.into();
+        if self.step.q.val().get_bit(1) & !self.is_want.q.val() & !self.is_kick.q.val() {
+            self.step.d.next = bits::<12>(1) << 7;
         }
         self.m_served_valid.next =
-            (self.step.q.val() == 1) & self.is_want.q.val() & !self.is_kick.q.val();
+            self.step.q.val().get_bit(1) & self.is_want.q.val() & !self.is_kick.q.val();
         self.m_served_qpn.next = self.qpn.q.val();
         self.m_served_mark.next = self.mark.q.val();
 
@@ -237,8 +239,9 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         self.log.next = self.shapes.rd_data.val().get_bits::<4>(0);
         self.place.next = self.asked.rd_data.val() & !(self.all.val() << self.log.val());
         self.ahead.d.next = self.prods.rd_data.val() - self.asked.rd_data.val();
-        self.used.d.next =
-            self.asked.rd_data.val().get_bits::<5>(0) - self.heads.rd_data.val().get_bits::<5>(0);
+        self.free.d.next = self.heads.rd_data.val().get_bits::<5>(0)
+            - self.asked.rd_data.val().get_bits::<5>(0)
+            + 16;
         self.offset.d.next = self.place.val();
         self.span.d.next = bits::<3>(4) - bit_cast::<3, 2>(self.place.val().get_bits::<2>(0));
         if self.log.val() == 1 {
@@ -260,20 +263,19 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
             + (bit_cast::<33, 16>(self.offset.q.val()) << 5);
 
         // Step 10: room for all of it, or for 2; upper half.
-        self.length.next =
-            bit_cast::<6, 5>(self.used.q.val()) + bit_cast::<6, 3>(self.burst.q.val());
-        self.fits.next = self.length.val() <= 16;
+        self.fits.next = bit_cast::<5, 3>(self.burst.q.val()) <= self.free.q.val();
         self.go.d.next = self.reads.q.val() & self.burst.q.val().any() & self.fits.val();
-        if (self.step.q.val() == 10) & !self.fits.val() {
-            self.go.d.next =
-                self.reads.q.val() & (self.used.q.val() <= 14) & !self.offset.q.val().get_bit(0);
+        if self.step.q.val().get_bit(10) & !self.fits.val() {
+            self.go.d.next = self.reads.q.val()
+                & self.free.q.val().get_bits::<4>(1).any()
+                & !self.offset.q.val().get_bit(0);
             self.burst.d.next = 2.into();
             self.more.d.next = true;
         }
         self.high.d.next = self.bases.rd_data.val().get_bits::<32>(32)
             + bit_cast::<32, 1>(self.low.q.val().get_bits::<1>(32));
-        if (self.step.q.val() == 10) & self.unsettled.q.val().any() {
-            self.step.d.next = 1.into();
+        if self.step.q.val().get_bit(10) & self.unsettled.q.val().any() {
+            self.step.d.next = bits::<12>(1) << 1;
         }
         self.unsettled.d.next = self.unsettled.q.val() - 1;
         if !self.unsettled.q.val().any() {
@@ -284,15 +286,15 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         }
 
         // Step 11: the read. A queue pair that is cleared in this clock goes first: it is another one.
-        self.commit.next = (self.step.q.val() == 11) & !self.cfg_clear.val();
-        if self.step.q.val() == 11 {
-            self.step.d.next = 11.into();
+        self.commit.next = self.step.q.val().get_bit(11) & !self.cfg_clear.val();
+        if self.step.q.val().get_bit(11) {
+            self.step.d.next = bits::<12>(1) << 11;
             self.go.d.next = self.go.q.val();
             self.burst.d.next = self.burst.q.val();
             self.more.d.next = self.more.q.val();
         }
         if self.commit.val() {
-            self.step.d.next = 0.into();
+            self.step.d.next = 1.into();
         }
         self.asked.clk.next = self.clk.val();
         self.asked.rd_addr.next = self.qpn.q.val();
@@ -328,20 +330,22 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         self.m_rd_ctx.next = self.rd_ctx.q.val();
         if self.commit.val() & self.go.q.val() & !self.s_done.val() {
             self.flying.d.next = self.flying.q.val() + 1;
+            self.crowded.d.next = self.flying.q.val() == 14;
         }
         if self.s_done.val() & !(self.commit.val() & self.go.q.val()) {
             self.flying.d.next = self.flying.q.val() - 1;
+            self.crowded.d.next = false;
         }
 
         // The queue of those that want once more, and who is in it.
         self.stays.next =
             self.queued.rd_data.val().any() & (self.is_want.q.val() | self.is_kick.q.val());
         self.enter.next = self.commit.val() & self.go.q.val() & self.more.q.val();
-        if (self.step.q.val() == 3) & self.is_kick.q.val() {
-            self.step.d.next = 0.into();
+        if self.step.q.val().get_bit(3) & self.is_kick.q.val() {
+            self.step.d.next = 1.into();
             self.enter.next = true;
             if self.open.val() & !self.wants.m_valid.val() & !self.again.m_valid.val() {
-                self.step.d.next = 9.into();
+                self.step.d.next = bits::<12>(1) << 9;
                 self.enter.next = false;
             }
         }
@@ -365,12 +369,13 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
             & !self.rd_valid.q.val()
             & !self.flying.q.val().any();
         if self.rst.val() {
-            self.step.d.next = 0.into();
+            self.step.d.next = 1.into();
             self.is_want.d.next = false;
             self.is_kick.d.next = false;
             self.unsettled.d.next = 0.into();
             self.put.d.next = false;
             self.flying.d.next = 0.into();
+            self.crowded.d.next = false;
             self.rd_valid.d.next = false;
         }
     }

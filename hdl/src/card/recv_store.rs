@@ -154,6 +154,9 @@ impl<const LQ: usize> Logic for CardRecvStore<LQ> {
         if self.s_valid.val() {
             self.wr_valid.d.next = self.s_writes.val();
             self.rx_valid.d.next = !self.s_writes.val();
+        }
+        // Whatever is there, until it is a message: so that the enable of many registers is two.
+        if self.s_ready.val() {
             self.addr.d.next = self.s_addr.val();
             self.qpn.d.next = self.s_qpn.val();
             self.wr_id.d.next = self.s_wr_id.val();

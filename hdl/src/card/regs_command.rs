@@ -60,6 +60,7 @@ hdl_module! {
     /// A ring that cannot be read sets its queue pair's state to Error, between commands and also
     /// while one waits for idle. Up to 16 of each side are remembered.
     /// Epochs outlive their queue pairs, and rst too unless forget is high.
+    /// While rst is high, arguments become 0, one a clock: hold it for 16 clocks and more.
     /// After reset, tables are cleared here, an entry in 4 clocks, and in the other blocks; busy is high meanwhile.
     pub struct CardRegsCommand<const LQ: usize, const LR: usize, const LF: usize> {
         /// Clock.
@@ -167,13 +168,16 @@ hdl_module! {
         sweep_step: DFF<Bits<2>>,
         /// Of each queue pair: word 0 of its context 47:0, oldest epoch 63:48, newest epoch 79:64.
         contexts: RamReg<80, LQ>,
-        /// Arguments, for the machine and for the bus; those written since reset.
+        /// Arguments, for the machine and for the bus; the one that becomes 0.
         args: AsyncRam<32, 4>,
         args_bus: AsyncRam<32, 4>,
-        written: DFF<Bits<16>>,
-        arg: Signal<Local, Bits<32>>,
-        there: Signal<Local, Bits<32>>,
+        wipe: DFF<Bits<4>>,
         arg_index: Signal<Local, Bits<4>>,
+        /// They come from far away: a register first.
+        fatal_a_valid: DFF<Bit>,
+        fatal_a_qpn: DFF<Bits<LQ>>,
+        fatal_b_valid: DFF<Bit>,
+        fatal_b_qpn: DFF<Bits<LQ>>,
         fatal_a: FifoReg<LQ, 4>,
         fatal_b: FifoReg<LQ, 4>,
         take_fatal: Signal<Local, Bit>,
@@ -224,15 +228,20 @@ hdl_module! {
         /// Bits that must be 0 in the latest argument; some was not.
         forbidden: DFF<Bits<32>>,
         bad: DFF<Bit>,
-        /// End of the region, both halves; it has no bytes.
+        /// End of the region, both halves, the upper one without what the lower one carries; a clock later: the
+        /// lower, the upper half is not 0, the upper one is all ones and the lower one carries; it has no bytes.
         end_low: DFF<Bits<33>>,
         end_high: DFF<Bits<33>>,
+        low_some: DFF<Bit>,
+        high_some: DFF<Bit>,
+        high_wraps: DFF<Bit>,
         no_bytes: DFF<Bit>,
         /// It ends behind 2^64, the end of all addresses.
         beyond: Signal<Local, Bit>,
         now: Signal<Local, Bits<3>>,
         to: Signal<Local, Bits<3>>,
-        leads: Signal<Local, Bit>,
+        /// One clock late: neither changes before Decide.
+        leads: DFF<Bit>,
         pause: DFF<Bits<3>>,
         held: DFF<Bit>,
         /// The state is Fetch.
@@ -281,7 +290,6 @@ hdl_module! {
         above_3: Param<0xffff_fff8, 32>,
         /// Most epochs accepted, less 1.
         reach: Param<0x7fff, 16>,
-        one: Param<1, 16>,
     }
 }
 
@@ -293,9 +301,13 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             clk,
             state,
             then,
+            fatal_a_valid,
+            fatal_a_qpn,
+            fatal_b_valid,
+            fatal_b_qpn,
             sweep,
             sweep_step,
-            written,
+            wipe,
             running,
             cleared,
             code,
@@ -334,8 +346,12 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             first,
             domain,
             bad,
+            leads,
             end_low,
             end_high,
+            low_some,
+            high_some,
+            high_wraps,
             no_bytes,
             pause,
             held,
@@ -352,6 +368,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             win_out
         );
         // Arguments: 0 until they are written.
+        self.wipe.d.next = self.wipe.q.val() + 1;
         self.args.clk.next = self.clk.val();
         self.args.wr_en.next = self.arg_en.val() & !self.running.q.val();
         self.args.wr_addr.next = self.arg_addr.val();
@@ -360,14 +377,16 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         self.args_bus.wr_en.next = self.arg_en.val() & !self.running.q.val();
         self.args_bus.wr_addr.next = self.arg_addr.val();
         self.args_bus.wr_data.next = self.arg_data.val();
-        if self.arg_en.val() & !self.running.q.val() {
-            self.written.d.next = self.written.q.val() | (self.one.val() << self.arg_addr.val());
+        if self.rst.val() {
+            self.args.wr_en.next = true;
+            self.args.wr_addr.next = self.wipe.q.val();
+            self.args.wr_data.next = 0.into();
+            self.args_bus.wr_en.next = true;
+            self.args_bus.wr_addr.next = self.wipe.q.val();
+            self.args_bus.wr_data.next = 0.into();
         }
         self.args_bus.rd_addr.next = self.arg_rd_addr.val();
-        self.arg_rd_data.next = 0.into();
-        if ((self.written.q.val() >> self.arg_rd_addr.val()) & self.one.val()).any() {
-            self.arg_rd_data.next = self.args_bus.rd_data.val();
-        }
+        self.arg_rd_data.next = self.args_bus.rd_data.val();
         // While rings are gathered: 1, 3, and then 4 to 9.
         self.arg_index.next = self.step.q.val();
         if self.state.q.val() == State::Gather {
@@ -377,22 +396,20 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             }
         }
         self.args.rd_addr.next = self.arg_index.val();
-        // As an AND: a multiplexer with 0 becomes a synchronous reset behind the choice.
-        self.there.next = 0.into();
-        if ((self.written.q.val() >> self.arg_index.val()) & self.one.val()).any() {
-            self.there.next = !bits::<32>(0);
-        }
-        self.arg.next = self.args.rd_data.val() & self.there.val();
 
         // Rings that cannot be read.
         self.fatal_a.clk.next = self.clk.val();
         self.fatal_a.rst.next = self.rst.val();
-        self.fatal_a.s_valid.next = self.s_fatal_a_valid.val();
-        self.fatal_a.s_data.next = self.s_fatal_a_qpn.val();
+        self.fatal_a_valid.d.next = self.s_fatal_a_valid.val();
+        self.fatal_a_qpn.d.next = self.s_fatal_a_qpn.val();
+        self.fatal_b_valid.d.next = self.s_fatal_b_valid.val();
+        self.fatal_b_qpn.d.next = self.s_fatal_b_qpn.val();
+        self.fatal_a.s_valid.next = self.fatal_a_valid.q.val();
+        self.fatal_a.s_data.next = self.fatal_a_qpn.q.val();
         self.fatal_b.clk.next = self.clk.val();
         self.fatal_b.rst.next = self.rst.val();
-        self.fatal_b.s_valid.next = self.s_fatal_b_valid.val();
-        self.fatal_b.s_data.next = self.s_fatal_b_qpn.val();
+        self.fatal_b.s_valid.next = self.fatal_b_valid.q.val();
+        self.fatal_b.s_data.next = self.fatal_b_qpn.q.val();
         self.take_fatal.next =
             (self.state.q.val() == State::Idle) | (self.state.q.val() == State::Hold);
         self.fatal_a.m_ready.next = self.take_fatal.val();
@@ -472,14 +489,18 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         }
         self.now.next = self.word0.q.val().get_bits::<3>(0);
         self.to.next = self.arg0.q.val().get_bits::<3>(0);
-        self.leads.next = ((self.to.val() == self.receives.val())
+        self.leads.d.next = ((self.to.val() == self.receives.val())
             & (self.now.val() == self.init.val()))
             | ((self.to.val() == self.sends.val()) & (self.now.val() == self.receives.val()))
             | ((self.to.val() == self.error.val()) & self.now.val().any());
         self.span.next = self.next_epoch.q.val() - self.oldest.q.val();
-        self.beyond.next = self.end_high.q.val().get_bit(32)
-            & (self.end_high.q.val().get_bits::<32>(0) | self.end_low.q.val().get_bits::<32>(0))
-                .any();
+        self.beyond.next = (self.end_high.q.val().get_bit(32)
+            & (self.end_low.q.val().get_bit(32) | self.high_some.q.val() | self.low_some.q.val()))
+            | (self.high_wraps.q.val() & self.low_some.q.val());
+        self.low_some.d.next = self.end_low.q.val().get_bits::<32>(0).any();
+        self.high_some.d.next = self.end_high.q.val().get_bits::<32>(0).any();
+        self.high_wraps.d.next =
+            self.end_high.q.val().get_bits::<32>(0).all() & self.end_low.q.val().get_bit(32);
 
         self.cfg_out.d.next = false;
         self.set_out.d.next = false;
@@ -487,7 +508,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         self.win_out.d.next = false;
         self.fetching.d.next = false;
         if self.fetching.q.val() & (self.step.q.val() != self.last.q.val()) {
-            self.arg0.d.next = self.arg.val();
+            self.arg0.d.next = self.args.rd_data.val();
             self.arg1.d.next = self.arg0.q.val();
             self.arg2.d.next = self.arg1.q.val();
             self.arg3.d.next = self.arg2.q.val();
@@ -601,6 +622,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 // Of the last arguments, once all are here.
                 self.end_low.d.next =
                     bit_cast::<33, 32>(self.arg3.q.val()) + bit_cast::<33, 32>(self.arg1.q.val());
+                self.end_high.d.next =
+                    bit_cast::<33, 32>(self.arg2.q.val()) + bit_cast::<33, 32>(self.arg0.q.val());
                 if (self.arg0.q.val() & self.forbidden.q.val()).any() {
                     self.bad.d.next = true;
                 }
@@ -619,9 +642,6 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             }
             State::Weigh => {
                 self.next_epoch.d.next = self.newest.q.val() + 1;
-                self.end_high.d.next = bit_cast::<33, 32>(self.arg2.q.val())
-                    + bit_cast::<33, 32>(self.arg0.q.val())
-                    + bit_cast::<33, 1>(self.end_low.q.val().get_bits::<1>(32));
                 self.no_bytes.d.next = !(self.arg0.q.val() | self.arg1.q.val()).any();
                 if self.is_modify.q.val() & (self.to.val() > self.error.val()) {
                     self.bad.d.next = true;
@@ -656,7 +676,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 if self.is_modify.q.val() {
                     if self.bad.q.val() {
                         self.said.d.next = self.bad_argument.val();
-                    } else if !self.leads.val() {
+                    } else if !self.leads.q.val() {
                         self.said.d.next = self.bad_state.val();
                     } else {
                         self.word0.d.next = (self.word0.q.val() & self.keep.val())
@@ -710,7 +730,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 }
             }
             State::Gather => {
-                self.arg0.d.next = self.arg.val();
+                self.arg0.d.next = self.args.rd_data.val();
                 self.arg1.d.next = self.arg0.q.val();
                 self.step.d.next = self.step.q.val() + 1;
                 if self.step.q.val().get_bit(0) {
@@ -896,9 +916,10 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
 
         if self.rst.val() {
             self.state.d.next = State::Clear;
+            self.fatal_a_valid.d.next = false;
+            self.fatal_b_valid.d.next = false;
             self.sweep.d.next = 0.into();
             self.sweep_step.d.next = 0.into();
-            self.written.d.next = 0.into();
             self.running.d.next = false;
             self.cleared.d.next = false;
             self.code.d.next = 0.into();

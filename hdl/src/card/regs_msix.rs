@@ -1,6 +1,6 @@
 //! Interrupts as MSI-X has them.
 
-use crate::blocks::{AsyncRam, OneHotIndex, TakeTurns};
+use crate::blocks::{AsyncRam, OneHotIndex};
 use crate::prelude::*;
 
 hdl_module! {
@@ -62,12 +62,15 @@ hdl_module! {
         sweep: DFF<Bits<5>>,
         masked: DFF<Bits<8>>,
         waits: DFF<Bits<8>>,
-        /// Of those, the ones that may be sent.
+        /// Of those, the ones that may be sent, and of these the ones behind the one served last, which are `after`.
         asks: DFF<Bits<8>>,
+        later: DFF<Bits<8>>,
+        after: DFF<Bits<8>>,
+        may: Signal<Local, Bits<8>>,
+        pool: Signal<Local, Bits<8>>,
         /// The one whose turn it is.
         choice: DFF<Bits<8>>,
         n_waits: Signal<Local, Bits<8>>,
-        turns: TakeTurns<8>,
         /// Vector served last, one-hot.
         last: DFF<Bits<8>>,
         number: OneHotIndex<8, 3>,
@@ -95,7 +98,7 @@ impl Logic for CardRegsMsix {
     fn update(&mut self) {
         dff_setup!(
             self, clk, sweep, masked, waits, last, vector, step, word, low, high, data, wr_valid,
-            wd_valid, sent, asks, choice
+            wd_valid, sent, asks, later, after, choice
         );
         // The table. Messages go to a multiple of 4.
         self.table.clk.next = self.clk.val();
@@ -140,14 +143,19 @@ impl Logic for CardRegsMsix {
 
         // Whose message is next.
         // Two clocks late: a message that is chosen has left `waits` long before the next choice.
-        self.asks.d.next = 0.into();
+        self.may.next = 0.into();
         if self.msix_enable.val() & !self.msix_mask.val() {
-            self.asks.d.next = self.waits.q.val() & !self.masked.q.val();
+            self.may.next = self.waits.q.val() & !self.masked.q.val();
         }
-        self.turns.req.next = self.asks.q.val();
-        self.turns.last.next = self.last.q.val();
+        self.asks.d.next = self.may.val();
+        self.after.d.next = (!self.last.q.val() + 1) << 1;
+        self.later.d.next = self.may.val() & self.after.q.val();
+        self.pool.next = self.asks.q.val();
+        if self.later.q.val().any() {
+            self.pool.next = self.later.q.val();
+        }
         self.n_waits.next = self.waits.q.val();
-        self.choice.d.next = self.turns.choice.val();
+        self.choice.d.next = self.pool.val() & (!self.pool.val() + 1);
         if (self.step.q.val() == 0) & self.choice.q.val().any() {
             self.last.d.next = self.choice.q.val();
             self.n_waits.next = self.waits.q.val() & !self.choice.q.val();
@@ -218,6 +226,7 @@ impl Logic for CardRegsMsix {
             self.waits.d.next = 0.into();
             self.last.d.next = 0.into();
             self.asks.d.next = 0.into();
+            self.later.d.next = 0.into();
             self.choice.d.next = 0.into();
             self.step.d.next = 0.into();
             self.wr_valid.d.next = false;

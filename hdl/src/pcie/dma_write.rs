@@ -126,6 +126,8 @@ hdl_module! {
         loaded: DFF<Bit>,
         /// A word on its way out: with it 32 bits of the one before, bytes it moves by, zeros in its place.
         st_valid: DFF<Bit>,
+        /// There is none: for what is counted, as the word's registers load st_valid enough.
+        st_none: DFF<Bit>,
         st_pair: DFF<Bits<96>>,
         st_shift: DFF<Bits<2>>,
         st_fill: DFF<Bit>,
@@ -170,6 +172,7 @@ impl Logic for DmaWrite {
             some,
             loaded,
             st_valid,
+            st_none,
             st_pair,
             st_shift,
             st_fill,
@@ -194,7 +197,7 @@ impl Logic for DmaWrite {
 
         // A word of the TLP under way: it needs one of the request, unless all have come.
         self.st_free.next = !self.st_valid.q.val() | self.leaving.s_ready.val();
-        self.go.next = self.held.q.val() & self.st_free.val();
+        self.go.next = self.held.q.val() & (self.st_none.q.val() | self.leaving.s_ready.val());
         self.fire.next = self.go.val() & (self.coming.m_valid.val() | !self.more.q.val());
         self.coming.m_ready.next = self.go.val() & self.more.q.val();
         self.word.next = self.coming.m_data.val();
@@ -268,6 +271,8 @@ impl Logic for DmaWrite {
         // Moved by 4 bytes, then by up to 3.
         self.st_valid.d.next =
             self.fire.val() | (self.st_valid.q.val() & !self.leaving.s_ready.val());
+        self.st_none.d.next =
+            !self.fire.val() & (self.st_none.q.val() | self.leaving.s_ready.val());
         if self.st_free.val() {
             self.st_pair.d.next = bit_cast::<96, 32>(self.prior.q.val().get_bits::<32>(32))
                 | (bit_cast::<96, 64>(self.word.val()) << 32);
@@ -368,6 +373,7 @@ impl Logic for DmaWrite {
             self.done_dropped.d.next = false;
             self.loaded.d.next = false;
             self.st_valid.d.next = false;
+            self.st_none.d.next = true;
             self.count.d.next = 0.into();
         }
     }

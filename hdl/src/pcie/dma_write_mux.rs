@@ -69,6 +69,9 @@ hdl_module! {
         less_one: Signal<Local, Bits<13>>,
         /// The client whose words pass, words left, less one.
         from: DFF<Bits<4>>,
+        /// The other clients: chooses the words, so that `from` has little to drive.
+        others: DFF<Bits<4>>,
+        n_from: Signal<Local, Bits<4>>,
         left: DFF<Bits<10>>,
         /// The word that passes is the last one.
         ends: DFF<Bit>,
@@ -81,7 +84,7 @@ impl Logic for DmaWriteMux {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, chosen, last, valid, addr, len, ctx, from, left, ends
+            self, clk, chosen, last, valid, addr, len, ctx, from, others, left, ends
         );
         // Stage 1: whose turn it is. What a client offers stays.
         self.wanting.next = bit_cast::<4, 1>(self.s_req_valid[0].val().into())
@@ -106,7 +109,7 @@ impl Logic for DmaWriteMux {
 
         // Stage 2: its request.
         self.requests.sel.next = self.chosen.q.val();
-        self.data.sel.next = self.from.q.val();
+        self.data.sel.next = !self.others.q.val();
         self.requests.s[0].next = bit_cast::<91, 64>(self.s_req_addr[0].val())
             | (bit_cast::<91, 13>(self.s_req_len[0].val()) << 64)
             | (bit_cast::<91, 14>(self.s_req_ctx[0].val().get_bits::<14>(0)) << 77);
@@ -163,10 +166,11 @@ impl Logic for DmaWriteMux {
             self.left.d.next = self.left.q.val() - 1;
             self.ends.d.next = self.left.q.val() == 1;
         }
+        self.n_from.next = self.from.q.val();
         if self.advance.val() {
-            self.from.d.next = 0.into();
+            self.n_from.next = 0.into();
             if self.order.m_valid.val() {
-                self.from.d.next = self.order.m_data.val().get_bits::<4>(0);
+                self.n_from.next = self.order.m_data.val().get_bits::<4>(0);
                 self.left.d.next = self.order.m_data.val().get_bits::<10>(4);
                 self.ends.d.next = !self.order.m_data.val().get_bits::<10>(4).any();
             }
@@ -175,8 +179,10 @@ impl Logic for DmaWriteMux {
             self.chosen.d.next = 0.into();
             self.last.d.next = 0.into();
             self.valid.d.next = false;
-            self.from.d.next = 0.into();
+            self.n_from.next = 0.into();
         }
+        self.from.d.next = self.n_from.val();
+        self.others.d.next = !self.n_from.val();
     }
 
     fn timing(&self) -> Vec<TimingInfo> {

@@ -8,7 +8,7 @@ pub use header::{XudRxHeader, XudRxSum};
 
 use super::XudIcrc;
 use super::icrc::{RESIDUE_2, RESIDUE_6};
-use crate::blocks::FifoReg;
+use crate::blocks::{FifoReg, HalfSlice};
 use crate::prelude::*;
 use tributary_protocol::roce::{BODY_OFFSET, ICRC_LEN};
 use tributary_protocol::xud::wire::{MAX_PAYLOAD, ONE_SIDED_FRAME, XUDETH_LEN};
@@ -25,12 +25,13 @@ const fn refused(nak: Nak) -> usize {
 hdl_module! {
     /// Takes datagrams and acknowledgements out of RoCEv2 frames (XUD-14): what fails any check of
     /// the frame, its ICRC or its headers is counted and leaves nothing behind. One word a clock,
-    /// frames back to back, never stalled. Payload waits in a buffer of 2^A words; up to 16
+    /// frames back to back, never stalled. Payload waits in a buffer of 2^A words; up to 17
     /// requests and 16 acknowledgements wait; what fits no more is dropped as a whole.
-    /// Latency: 7 clocks from a frame's last word to m_rq_valid or m_ak_valid, 6 to ev_*; then 6
+    /// Latency: 8 clocks from a frame's last word to m_rq_valid, 7 to m_ak_valid, 6 to ev_*; then 6
     /// from taking a request to its first word of payload.
     /// Stages, from the last word on: 1 word registered; 2 length; 3 length compared; 4 sum of all
-    /// checks, fields copied; 5 ICRC compared; 6 verdict, ev_*; 7 record on offer.
+    /// checks, fields copied; 5 ICRC compared; 6 verdict, ev_*; 7 record in its queue;
+    /// 8 the oldest request in registers, one every second clock at most.
     pub struct XudRx<const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -123,6 +124,8 @@ hdl_module! {
         icrc: XudIcrc,
         buffer: XudRxBuffer<A>,
         requests: FifoReg<207, 4>,
+        /// The oldest one, so that nobody waits for the memory.
+        request: HalfSlice<207>,
         acks: FifoReg<162, 4>,
         /// Stage 1: a word, its number, a bit each from 0 to 8, and 9 for any behind; it is the last.
         r_valid: DFF<Bit>,
@@ -304,6 +307,8 @@ impl<const A: usize> Logic for XudRx<A> {
         self.buffer.rst.next = self.rst.val();
         self.requests.clk.next = self.clk.val();
         self.requests.rst.next = self.rst.val();
+        self.request.clk.next = self.clk.val();
+        self.request.rst.next = self.rst.val();
         self.acks.clk.next = self.clk.val();
         self.acks.rst.next = self.rst.val();
 
@@ -525,26 +530,29 @@ impl<const A: usize> Logic for XudRx<A> {
             | (bit_cast::<162, 5>(self.outcome.val()) << 157);
 
         // Requests out: each that has payload leaves a job for the buffer.
-        self.offered.next = self.requests.m_valid.val() & self.buffer.j_ready.val();
-        self.requests.m_ready.next = self.m_rq_ready.val() & self.buffer.j_ready.val();
+        self.request.s_valid.next = self.requests.m_valid.val();
+        self.requests.m_ready.next = self.request.s_ready.val();
+        self.request.s_data.next = self.requests.m_data.val();
+        self.offered.next = self.request.m_valid.val() & self.buffer.j_ready.val();
+        self.request.m_ready.next = self.m_rq_ready.val() & self.buffer.j_ready.val();
         self.m_rq_valid.next = self.offered.val();
-        self.m_rq_node.next = self.requests.m_data.val().get_bits::<16>(176);
-        self.m_rq_qpn.next = self.requests.m_data.val().get_bits::<24>(152);
-        self.m_rq_psn.next = self.requests.m_data.val().get_bits::<24>(128);
-        self.m_rq_q_key.next = self.requests.m_data.val().get_bits::<32>(96);
-        self.m_rq_src.next = self.requests.m_data.val().get_bits::<24>(72);
-        self.m_rq_vf.next = self.requests.m_data.val().get_bits::<8>(64);
-        self.m_rq_win_id.next = self.requests.m_data.val().get_bits::<16>(48);
-        self.m_rq_epoch.next = self.requests.m_data.val().get_bits::<16>(32);
-        self.m_rq_msn.next = self.requests.m_data.val().get_bits::<32>(0);
-        self.m_rq_len.next = self.requests.m_data.val().get_bits::<13>(192);
-        self.m_rq_unknown.next = self.requests.m_data.val().get_bit(205);
-        self.m_rq_one_sided.next = self.requests.m_data.val().get_bit(206);
+        self.m_rq_node.next = self.request.m_data.val().get_bits::<16>(176);
+        self.m_rq_qpn.next = self.request.m_data.val().get_bits::<24>(152);
+        self.m_rq_psn.next = self.request.m_data.val().get_bits::<24>(128);
+        self.m_rq_q_key.next = self.request.m_data.val().get_bits::<32>(96);
+        self.m_rq_src.next = self.request.m_data.val().get_bits::<24>(72);
+        self.m_rq_vf.next = self.request.m_data.val().get_bits::<8>(64);
+        self.m_rq_win_id.next = self.request.m_data.val().get_bits::<16>(48);
+        self.m_rq_epoch.next = self.request.m_data.val().get_bits::<16>(32);
+        self.m_rq_msn.next = self.request.m_data.val().get_bits::<32>(0);
+        self.m_rq_len.next = self.request.m_data.val().get_bits::<13>(192);
+        self.m_rq_unknown.next = self.request.m_data.val().get_bit(205);
+        self.m_rq_one_sided.next = self.request.m_data.val().get_bit(206);
         self.buffer.j_valid.next = self.offered.val()
             & self.m_rq_ready.val()
-            & self.requests.m_data.val().get_bits::<13>(192).any();
+            & self.request.m_data.val().get_bits::<13>(192).any();
         self.buffer.j_words.next =
-            (self.requests.m_data.val().get_bits::<13>(192) + 7).get_bits::<10>(3);
+            (self.request.m_data.val().get_bits::<13>(192) + 7).get_bits::<10>(3);
         self.buffer.j_drop.next = self.m_rq_drop.val();
         self.buffer.m_ready.next = self.m_pl_ready.val();
         self.m_pl_valid.next = self.buffer.m_valid.val();

@@ -2,13 +2,15 @@
 
 use crate::bench::{Bench, Dice, STALLS};
 use std::collections::VecDeque;
-use tributary_hdl::blocks::{RoundRobinArbiter, SkidBuffer, TimerSweep};
+use tributary_hdl::blocks::{HalfSlice, RoundRobinArbiter, SkidBuffer, TimerSweep};
 use tributary_hdl::prelude::*;
 
 fn skid_buffer_matches_queue<const N: usize>(seed: u64) -> Bench<SkidBuffer<N>> {
     let mut dice = Dice::new(seed);
     let mut bench = Bench::new(SkidBuffer::<N>::default(), |b| &mut b.clk);
     let mut model: VecDeque<Bits<N>> = VecDeque::new();
+    bench.uut.rst.next = true;
+    bench.clock();
     for (offer, take) in STALLS {
         for _ in 0..500 {
             bench.uut.rst.next = dice.chance(1);
@@ -41,6 +43,44 @@ fn skid_buffer_matches_queue_of_two_under_random_stalls() {
     skid_buffer_matches_queue::<1>(1);
     skid_buffer_matches_queue::<32>(2);
     skid_buffer_matches_queue::<130>(3).replay_in_verilog();
+}
+
+fn half_slice_matches_register<const N: usize>(seed: u64) -> Bench<HalfSlice<N>> {
+    let mut dice = Dice::new(seed);
+    let mut bench = Bench::new(HalfSlice::<N>::default(), |b| &mut b.clk);
+    let mut model: Option<Bits<N>> = None;
+    bench.uut.rst.next = true;
+    bench.clock();
+    for (offer, take) in STALLS {
+        for _ in 0..500 {
+            bench.uut.rst.next = dice.chance(1);
+            bench.uut.s_valid.next = dice.chance(offer);
+            bench.uut.s_data.next = dice.word();
+            bench.uut.m_ready.next = dice.chance(take);
+            bench.settle();
+            let uut = &bench.uut;
+            assert_eq!(uut.s_ready.val(), model.is_none());
+            assert_eq!(uut.m_valid.val(), model.is_some());
+            if let Some(word) = model {
+                assert_eq!(uut.m_data.val(), word);
+            }
+            model = match model {
+                None => uut.s_valid.val().then(|| uut.s_data.val()),
+                word => word.filter(|_| !uut.m_ready.val()),
+            };
+            if uut.rst.val() {
+                model = None;
+            }
+            bench.clock();
+        }
+    }
+    bench
+}
+
+#[test]
+fn half_slice_matches_one_register_under_random_stalls() {
+    half_slice_matches_register::<1>(1);
+    half_slice_matches_register::<207>(2).replay_in_verilog();
 }
 
 /// The first requesting port from `from` on, in a circle.

@@ -204,7 +204,7 @@ fn a_full_ring_of_2_15_entries_is_still_due() {
 #[test]
 fn completion_queues_with_a_fault_are_noticed() {
     const FAULTS: &[Fault] = &[
-        ("ring is full", "!(|(in_use & above_reg))", "1'b1"),
+        ("ring is full", "!(|(in_use_reg & above_reg))", "1'b1"),
         (
             "operation just in front",
             "s2_valid_reg & (s2_qpn_reg == s1_qpn_reg)",
@@ -215,9 +215,13 @@ fn completion_queues_with_a_fault_are_noticed() {
             "s3_valid_reg & (s3_qpn_reg == s1_qpn_reg)",
             "1'b0",
         ),
-        ("doorbell beyond the ring", "moved <= can_move", "1'b1"),
+        (
+            "doorbell beyond the ring",
+            "moved_reg <= can_move_reg",
+            "1'b1",
+        ),
         ("index armed at", "done_reg - armed_at_reg", "16'd0"),
-        ("moderation", "wait_reg <= 17'd8", "1'b1"),
+        ("moderation", "wait_reg <= 17'd16", "1'b1"),
         ("done of another client", "done_ctx[15:14] == 2'd1", "1'b1"),
     ];
     let design = emit_block(&mut CardCq::<LQ>::default()).unwrap();

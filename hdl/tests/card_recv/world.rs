@@ -56,6 +56,8 @@ pub struct World {
     /// To come: doorbells (queue pair, kind, index), words of configuration, requests.
     pub doorbells: VecDeque<(usize, u8, u16)>,
     pub configs: VecDeque<(usize, u8, u64)>,
+    /// Of the clock before: it counts from now on.
+    config: Option<(usize, u8, u64)>,
     pub requests: VecDeque<Request>,
     /// The request on offer, since when, and every verdict that was right meanwhile.
     offer: Option<(Request, u64, Vec<Verdict>)>,
@@ -111,6 +113,7 @@ impl World {
             places,
             doorbells: VecDeque::new(),
             configs: VecDeque::new(),
+            config: None,
             requests: VecDeque::new(),
             offer: None,
             payload: VecDeque::new(),
@@ -158,7 +161,9 @@ impl World {
         self.configs.push_back((qpn, 0, qp.config(0)));
         self.qps[qpn].slots = qp.slots;
         self.errors.retain(|&(_, other)| other != qpn);
-        self.until(20, "configuration", |w| w.configs.is_empty());
+        self.until(20, "configuration", |w| {
+            w.configs.is_empty() && w.config.is_none()
+        });
     }
 
     /// Changes state or epochs of a queue pair.
@@ -295,13 +300,15 @@ impl World {
             let qpn = self.errors.pop_front().expect("it is there").1;
             self.modify(qpn, |qp| qp.state = 4);
         }
-        let word = self.configs.pop_front();
-        self.dut.set(p.cfg_valid, word.is_some());
-        if let Some((qpn, word, data)) = word {
+        if let Some((qpn, word, data)) = self.config.take() {
+            self.qps[qpn].configure(word, data);
+        }
+        self.config = self.configs.pop_front();
+        self.dut.set(p.cfg_valid, self.config.is_some());
+        if let Some((qpn, word, data)) = self.config {
             self.dut.set(p.cfg_qpn, qpn as u64);
             self.dut.set(p.cfg_word, word);
             self.dut.set(p.cfg_data, data);
-            self.qps[qpn].configure(word, data);
         }
     }
 

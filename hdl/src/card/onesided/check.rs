@@ -101,7 +101,7 @@ hdl_module! {
         span: DFF<Bits<16>>,
         ahead: DFF<Bits<32>>,
         same: DFF<Bit>,
-        most: Signal<Local, Bits<13>>,
+        most: DFF<Bits<13>>,
         /// Stage 2.
         bad_qp: DFF<Bit>,
         bad_key: DFF<Bit>,
@@ -163,6 +163,7 @@ impl<const LQ: usize> Logic for CardOneSidedCheck<LQ> {
             is_answer,
             reads_some,
             reads_over,
+            most,
             bare,
             whole,
             aligned,
@@ -208,9 +209,9 @@ impl<const LQ: usize> Logic for CardOneSidedCheck<LQ> {
         self.is_answer.d.next = (self.operation.val() == self.re_read.val())
             | (self.operation.val() == self.re_add.val())
             | (self.operation.val() == self.re_swap.val());
-        self.most.next = self.cfg_mtu.val() - self.header.val();
+        self.most.d.next = self.cfg_mtu.val() - self.header.val();
         self.reads_some.d.next = self.to_read.val().any();
-        self.reads_over.d.next = self.to_read.val() > bit_cast::<24, 13>(self.most.val());
+        self.reads_over.d.next = self.to_read.val() > bit_cast::<24, 13>(self.most.q.val());
         self.bare.d.next = self.len.val() == self.header.val();
         self.whole.d.next = self.len.val() == self.atomic_len.val();
         self.aligned.d.next = !self.address.val().any();

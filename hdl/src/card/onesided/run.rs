@@ -258,6 +258,11 @@ hdl_module! {
         took: DFF<Bit>,
         /// All bytes of the answer have left.
         said: DFF<Bit>,
+        /// The state is Words, or Word: for m_wd_valid, as the states themselves have much to drive.
+        passes: DFF<Bit>,
+        puts: DFF<Bit>,
+        /// There is a verdict.
+        faulty: DFF<Bit>,
         /// The answer may be written: a word, or all bytes asked for.
         fits_word: DFF<Bit>,
         fits_read: DFF<Bit>,
@@ -298,7 +303,7 @@ impl Logic for CardOneSidedRun {
             self, clk, state, count, rest, word_0, word_1, addr, key, domain, bytes, need, stays,
             single, landed, operand, compare, found, value, low, same_low, same_high, reply, says,
             outcome, happened, looks, took, said, reads, writes, claims, ends, acks, answers,
-            forgets, fits_word, fits_read
+            forgets, fits_word, fits_read, faulty, passes, puts
         );
         self.first.s.next = self.word_0.q.val();
         self.second.s.next = self.word_1.q.val();
@@ -306,6 +311,7 @@ impl Logic for CardOneSidedRun {
         self.to_read.next = self.second.m.val().get_bits::<24>(0);
         self.address.next = self.first.m.val().get_bits::<3>(0);
         self.swaps.next = self.operation.val() == self.op_swap.val();
+        self.faulty.d.next = self.verdict.val().any();
         self.happened.d.next = 0.into();
         self.take.next = false;
         self.pl_ready.next = false;
@@ -326,7 +332,7 @@ impl Logic for CardOneSidedRun {
         self.acks.d.next = (self.state.q.val() == RunState::Reply) & (self.reply.q.val() == 1);
         self.answers.d.next = false;
         self.forgets.d.next = false;
-        self.m_wd_valid.next = false;
+        self.m_wd_valid.next = self.puts.q.val() | (self.passes.q.val() & self.pl_valid.val());
         self.m_wd_data.next = self.value.q.val();
         if self.done.val() {
             self.landed.d.next = true;
@@ -395,7 +401,7 @@ impl Logic for CardOneSidedRun {
                 } else if !self.ak_ready.val() {
                     self.happened.d.next = self.is_overload.val();
                     self.state.d.next = RunState::Drain;
-                } else if self.verdict.val().any() {
+                } else if self.faulty.q.val() {
                     self.happened.d.next = bit_cast::<12, 7>(self.verdict.val()) << 1;
                     self.reply.d.next = bit_cast::<2, 1>(self.syndrome.val().any().into());
                     self.state.d.next = RunState::Drain;
@@ -562,6 +568,8 @@ impl Logic for CardOneSidedRun {
                     !(self.writes.q.val() & self.m_wr_ready.val()) & !self.took.q.val();
                 if self.took.q.val() {
                     self.state.d.next = RunState::Words;
+                    self.passes.d.next = !self.single.q.val();
+                    self.puts.d.next = self.single.q.val();
                     if self.single.q.val() {
                         self.state.d.next = RunState::Word;
                     }
@@ -569,16 +577,16 @@ impl Logic for CardOneSidedRun {
             }
             RunState::Words => {
                 self.m_wd_data.next = self.pl_data.val();
-                self.m_wd_valid.next = self.pl_valid.val();
                 self.pl_ready.next = self.m_wd_ready.val();
                 if self.pl_valid.val() & self.pl_last.val() & self.m_wd_ready.val() {
                     self.rest.d.next = false;
+                    self.passes.d.next = false;
                     self.state.d.next = RunState::Landed;
                 }
             }
             RunState::Word => {
-                self.m_wd_valid.next = true;
                 if self.m_wd_ready.val() {
+                    self.puts.d.next = false;
                     self.state.d.next = RunState::Landed;
                 }
             }
@@ -677,6 +685,8 @@ impl Logic for CardOneSidedRun {
             self.writes.d.next = false;
             self.acks.d.next = false;
             self.answers.d.next = false;
+            self.passes.d.next = false;
+            self.puts.d.next = false;
         }
     }
 

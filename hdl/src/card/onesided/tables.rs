@@ -108,6 +108,10 @@ hdl_module! {
         fixed: RamReg<81, 8>,
         /// Number 31:0, operation 34:32, replay value 98:35.
         moving: RamReg<99, 8>,
+        /// What is written to it in the next clock: nobody reads it so soon.
+        m_en: DFF<Bit>,
+        m_addr: DFF<Bits<8>>,
+        m_data: DFF<Bits<99>>,
         /// Kind 1:0, address 65:2, key 97:66, bytes 110:98.
         buffers: RamReg<111, LF>,
         set_place: XudPlace<LF>,
@@ -137,7 +141,7 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSidedTables<LQ, LF> {
     fn update(&mut self) {
         dff_setup!(
             self, clk, w_valid, w_place, w_data, pair, pairs, visit, visits, win_1, win_2, win_3,
-            done, was, number
+            done, was, number, m_en, m_addr, m_data
         );
         self.shapes.clk.next = self.clk.val();
         self.keys.clk.next = self.clk.val();
@@ -215,14 +219,17 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSidedTables<LQ, LF> {
             self.fixed.wr_addr.next = self.visit.q.val();
             self.fixed.wr_data.next = 0.into();
         }
-        self.moving.wr_en.next = self.next_valid.val() | self.win_3.q.val();
-        self.moving.wr_addr.next = self.window.val();
-        self.moving.wr_data.next = bit_cast::<99, 32>(self.next_expected.val())
+        self.moving.wr_en.next = self.m_en.q.val();
+        self.moving.wr_addr.next = self.m_addr.q.val();
+        self.moving.wr_data.next = self.m_data.q.val();
+        self.m_en.d.next = self.next_valid.val() | self.win_3.q.val();
+        self.m_addr.d.next = self.window.val();
+        self.m_data.d.next = bit_cast::<99, 32>(self.next_expected.val())
             | (bit_cast::<99, 3>(self.next_last.val()) << 32)
             | (bit_cast::<99, 64>(self.next_replay.val()) << 35);
         if self.win_3.q.val() {
-            self.moving.wr_addr.next = self.win_index.val();
-            self.moving.wr_data.next = 0.into();
+            self.m_addr.d.next = self.win_index.val();
+            self.m_data.d.next = 0.into();
         }
 
         // Buffers.
@@ -246,6 +253,7 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSidedTables<LQ, LF> {
         self.len.next = self.buffers.rd_data.val().get_bits::<13>(98);
         if self.rst.val() {
             self.w_valid.d.next = false;
+            self.m_en.d.next = false;
             self.pair.d.next = 0.into();
             self.pairs.d.next = true;
             self.visit.d.next = 0.into();

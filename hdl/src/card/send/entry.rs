@@ -123,15 +123,14 @@ hdl_module! {
         fetch: Signal<Local, Bit>,
         /// The word that comes is the next one.
         direct: Signal<Local, Bit>,
-        /// Stages 2 and 3: a word, its number.
+        /// Stages 2 and 3: a word.
         valid_1: DFF<Bit>,
         valid_2: DFF<Bit>,
-        number_1: DFF<Bits<3>>,
-        number_2: DFF<Bits<3>>,
         word: Signal<Local, Bits<64>>,
-        /// The word that goes to its field.
+        /// The word goes to its field.
         lands: Signal<Local, Bit>,
-        number: Signal<Local, Bits<3>>,
+        /// Field of the next word, a bit each; none while all are there. Until its word lands a field takes any that is at hand.
+        field: DFF<Bits<8>>,
         unread: Signal<Local, Bit>,
         /// Stage 4: the fields.
         opcode: DFF<Bits<8>>,
@@ -217,8 +216,7 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
             some,
             valid_1,
             valid_2,
-            number_1,
-            number_2,
+            field,
             opcode,
             head_len,
             length,
@@ -276,7 +274,6 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
             & !self.valid_2.q.val();
         self.words.rd_addr.next = self.head.q.val().get_bits::<7>(0);
         self.valid_1.d.next = self.fetch.val();
-        self.number_1.d.next = self.head.q.val().get_bits::<3>(0);
         if self.fetch.val() | self.direct.val() {
             self.head.d.next = self.head.q.val() + 1;
             self.open.d.next = !self.head.q.val().get_bits::<3>(0).all();
@@ -286,49 +283,51 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.some.d.next = (self.in_valid.q.val() & !self.pop.val())
             | (self.some.q.val() & !(self.pop.val() & !self.in_valid.q.val() & self.single.val()));
         self.valid_2.d.next = self.valid_1.q.val();
-        self.number_2.d.next = self.number_1.q.val();
         self.lands.next = self.valid_2.q.val() | self.direct.val();
-        self.number.next = self.head.q.val().get_bits::<3>(0);
         self.word.next = self.in_data.q.val();
         self.unread.next = self.in_error.q.val();
         if self.valid_2.q.val() {
-            self.number.next = self.number_2.q.val();
             self.word.next = self.words.rd_data.val().get_bits::<64>(0);
             self.unread.next = self.words.rd_data.val().get_bit(64);
         }
-        self.look.d.next = self.lands.val() & (self.number.val() == 3);
-        if self.lands.val() & (self.number.val() == 0) {
+        self.look.d.next = self.lands.val() & self.field.q.val().get_bit(3);
+        if self.lands.val() {
+            self.field.d.next = self.field.q.val() << 1;
+        }
+        if self.field.q.val().get_bit(0) {
             self.opcode.d.next = self.word.val().get_bits::<8>(0);
             self.head_len.d.next = self.word.val().get_bits::<5>(16);
             self.length.d.next = self.word.val().get_bits::<13>(32);
             self.long.d.next = self.word.val().get_bits::<19>(45).any();
         }
-        if self.lands.val() & (self.number.val() == 1) {
+        if self.field.q.val().get_bit(1) {
             self.wr_id.d.next = self.word.val();
         }
-        if self.lands.val() & (self.number.val() == 2) {
+        if self.field.q.val().get_bit(2) {
             self.address.d.next = self.word.val();
         }
-        if self.lands.val() & (self.number.val() == 3) {
+        if self.field.q.val().get_bit(3) {
             self.key.d.next = self.word.val().get_bits::<32>(0);
             self.vf.d.next = self.word.val().get_bits::<8>(32);
             self.node.d.next = self.word.val().get_bits::<16>(48);
         }
-        if self.lands.val() & (self.number.val() == 4) {
+        if self.field.q.val().get_bit(4) {
             self.peer.d.next = self.word.val().get_bits::<24>(0);
             self.far.d.next = self.word.val().get_bits::<8>(24).any();
             self.msn.d.next = self.word.val().get_bits::<32>(32);
         }
-        if self.lands.val() & (self.number.val() == 5) {
+        if self.field.q.val().get_bit(5) {
             self.win_id.d.next = self.word.val().get_bits::<16>(0);
             self.epoch.d.next = self.word.val().get_bits::<16>(16);
         }
-        if self.lands.val() & (self.number.val() == 6) {
+        if self.field.q.val().get_bit(6) {
             self.head_0.d.next = self.word.val();
         }
-        if self.lands.val() & (self.number.val() == 7) {
+        if self.field.q.val().get_bit(7) {
             self.head_1.d.next = self.word.val();
             self.failed.d.next = self.unread.val();
+        }
+        if self.lands.val() & self.field.q.val().get_bit(7) {
             self.full.d.next = true;
         }
 
@@ -406,6 +405,7 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.s_done.next = self.done.val();
         if self.done.val() {
             self.open.d.next = true;
+            self.field.d.next = 1.into();
             self.full.d.next = false;
             self.looked.d.next = false;
         }
@@ -454,6 +454,7 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
             self.head.d.next = 0.into();
             self.some.d.next = false;
             self.open.d.next = true;
+            self.field.d.next = 1.into();
             self.valid_1.d.next = false;
             self.valid_2.d.next = false;
             self.look.d.next = false;

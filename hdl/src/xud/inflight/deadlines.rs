@@ -50,8 +50,11 @@ hdl_module! {
         pub m_bit: Signal<Out, Bits<1>>,
         /// Four times the clocks of the unit so far.
         clocks: DFF<Bits<18>>,
-        sum: Signal<Local, Bits<18>>,
-        quarter: Signal<Local, Bit>,
+        /// What a clock that ends a quarter adds to them.
+        step: DFF<Bits<18>>,
+        less: Signal<Local, Bits<18>>,
+        /// A quarter has ended; now counts it a clock later.
+        quarter: DFF<Bit>,
         now: DFF<Bits<35>>,
         /// A deadline to write.
         w_valid: DFF<Bit>,
@@ -85,8 +88,8 @@ impl<const LF: usize> Logic for XudDeadlines<LF> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, clocks, now, w_valid, w_place, w_deadline, next, s1_valid, s1_place,
-            s2_valid, s2_place, s3_valid, s3_place, s4_valid, s4_place, s4_bit, over
+            self, clk, clocks, step, quarter, now, w_valid, w_place, w_deadline, next, s1_valid,
+            s1_place, s2_valid, s2_place, s3_valid, s3_place, s4_valid, s4_place, s4_bit, over
         );
         self.times.clk.next = self.clk.val();
         self.s.clk.next = self.clk.val();
@@ -103,11 +106,14 @@ impl<const LF: usize> Logic for XudDeadlines<LF> {
         self.e.wr_data.next = self.we_bit.val();
 
         // Time: four quarters in a unit, however many clocks that has.
-        self.sum.next = self.clocks.q.val() + 4;
-        self.quarter.next = self.sum.val() >= bit_cast::<18, 16>(self.cfg_timeout_unit.val());
-        self.clocks.d.next = self.sum.val();
-        if self.quarter.val() {
-            self.clocks.d.next = self.sum.val() - bit_cast::<18, 16>(self.cfg_timeout_unit.val());
+        self.step.d.next = bits::<18>(4) - bit_cast::<18, 16>(self.cfg_timeout_unit.val());
+        self.less.next = self.clocks.q.val() + self.step.q.val();
+        self.quarter.d.next = !self.less.val().get_bit(17);
+        self.clocks.d.next = self.less.val();
+        if self.less.val().get_bit(17) {
+            self.clocks.d.next = self.clocks.q.val() + 4;
+        }
+        if self.quarter.q.val() {
             self.now.d.next = self.now.q.val() + 1;
         }
 
@@ -152,6 +158,7 @@ impl<const LF: usize> Logic for XudDeadlines<LF> {
         self.m_bit.next = self.bits.m_data.val();
         if self.rst.val() {
             self.clocks.d.next = 0.into();
+            self.quarter.d.next = false;
             self.now.d.next = self.start.val();
             self.w_valid.d.next = false;
             self.next.d.next = 0.into();

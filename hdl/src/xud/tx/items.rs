@@ -129,6 +129,8 @@ hdl_module! {
         step: DFF<Bits<9>>,
         /// The second half of the head is due.
         second: DFF<Bit>,
+        /// The record of the frame under way is not needed any more.
+        between: Signal<Local, Bit>,
         open: Signal<Local, Bit>,
         take_ack: Signal<Local, Bit>,
         take_send: Signal<Local, Bit>,
@@ -241,9 +243,12 @@ impl Logic for XudTxItems {
         self.fails.rst.next = self.rst.val();
 
         // Records in. A request waits until its payload begins to come, its headers made or not.
+        // Registers follow what is offered until it is a record: so that few signals enable many.
         self.s_sd_ready.next = !self.p_valid.q.val();
         if self.s_sd_valid.val() & !self.p_valid.q.val() {
             self.p_valid.d.next = true;
+        }
+        if !self.p_valid.q.val() {
             self.p_node.d.next = self.s_sd_node.val();
             self.p_peer.d.next = self.s_sd_peer.val();
             self.p_psn.d.next = self.s_sd_psn.val();
@@ -252,8 +257,8 @@ impl Logic for XudTxItems {
             self.p_head_len.d.next = self.s_sd_head_len.val();
             self.p_len.d.next = self.s_sd_len.val();
         }
-        self.open.next = ((self.part.q.val() == Part::Idle) | (self.part.q.val() == Part::Flush))
-            & self.room.val();
+        self.between.next = (self.part.q.val() == Part::Idle) | (self.part.q.val() == Part::Flush);
+        self.open.next = self.between.val() & self.room.val();
         self.s_ak_ready.next = !self.a_valid.q.val();
         self.take_ack.next = self.open.val() & self.a_valid.q.val();
         if self.take_ack.val() {
@@ -261,6 +266,8 @@ impl Logic for XudTxItems {
         }
         if self.s_ak_valid.val() & !self.a_valid.q.val() {
             self.a_valid.d.next = true;
+        }
+        if !self.a_valid.q.val() {
             self.a_node.d.next = self.s_ak_node.val();
             self.a_peer.d.next = self.s_ak_peer.val();
             self.a_psn.d.next = self.s_ak_psn.val();
@@ -275,7 +282,7 @@ impl Logic for XudTxItems {
         if self.take_send.val() & !self.p_len.q.val().any() {
             self.p_valid.d.next = false;
         }
-        if self.take_send.val() | self.take_ack.val() {
+        if self.between.val() {
             self.ack.d.next = self.a_valid.q.val();
             self.short.d.next = self.a_valid.q.val() & !self.a_echo.q.val();
             self.node.d.next = self.p_node.q.val();

@@ -1,0 +1,54 @@
+//! Register slice for wide words that come now and then.
+
+use crate::prelude::*;
+
+hdl_module! {
+    /// Register slice: cuts all paths between its two sides, ready included, with one register for
+    /// each bit of a word and nothing before it.
+    /// Latency: 1 clock. One word in two clocks at most; s_ready, m_valid and m_data are registers.
+    /// A word offered while rst is high is dropped.
+    pub struct HalfSlice<const N: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: empties the slice.
+        pub rst: Signal<In, Bit>,
+        /// A word is offered.
+        pub s_valid: Signal<In, Bit>,
+        /// It is taken.
+        pub s_ready: Signal<Out, Bit>,
+        /// Word in.
+        pub s_data: Signal<In, Bits<N>>,
+        /// A word waits.
+        pub m_valid: Signal<Out, Bit>,
+        /// The word is taken.
+        pub m_ready: Signal<In, Bit>,
+        /// The word.
+        pub m_data: Signal<Out, Bits<N>>,
+        /// A word is there; it.
+        some: DFF<Bit>,
+        word: DFF<Bits<N>>,
+    }
+}
+
+impl<const N: usize> Logic for HalfSlice<N> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clk, some, word);
+        self.s_ready.next = !self.some.q.val();
+        self.some.d.next =
+            (self.some.q.val() & !self.m_ready.val()) | (!self.some.q.val() & self.s_valid.val());
+        // Whatever is there, until it is a word: so that the enable of all bits is a register.
+        if !self.some.q.val() {
+            self.word.d.next = self.s_data.val();
+        }
+        self.m_valid.next = self.some.q.val();
+        self.m_data.next = self.word.q.val();
+        if self.rst.val() {
+            self.some.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("half_slice_w{N}")).into_timing()
+    }
+}
