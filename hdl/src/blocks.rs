@@ -28,6 +28,7 @@ mod stat_counters;
 mod timer_sweep;
 mod tree;
 mod turn;
+mod two_slots;
 
 pub use arbiter::RoundRobinArbiter;
 pub use constant::Pow2;
@@ -57,3 +58,4 @@ pub use skid_buffer::SkidBuffer;
 pub use stat_counters::StatCounters;
 pub use timer_sweep::TimerSweep;
 pub use turn::TakeTurns;
+pub use two_slots::TwoSlots;

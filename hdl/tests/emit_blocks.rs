@@ -40,6 +40,8 @@ same!(block_ram_fifo_runs_as_in_rust, FifoBram<8, 3>, 2000, clk: [clk], words: [
 same!(register_fifo_runs_as_in_rust, FifoReg<8, 2>, 2000, clk: [clk], words: [s_data], bits: [s_valid, m_ready], rare: [rst]);
 same!(free_list_runs_as_in_rust, FreeList<4>, 2000, clk: [clk], words: [last, s_data], bits: [s_valid, m_ready], rare: [rst]);
 same!(skid_buffer_runs_as_in_rust, SkidBuffer<8>, 1000, clk: [clk], words: [s_data], bits: [s_valid, m_ready], rare: [rst]);
+same!(two_slots_run_as_in_rust, TwoSlots<8>, 1000, clk: [clk], words: [s_data], bits: [s_valid, m_ready], rare: [rst]);
+same!(half_slice_runs_as_in_rust, HalfSlice<8>, 1000, clk: [clk], words: [s_data], bits: [s_valid, m_ready], rare: [rst]);
 same!(arbiter_runs_as_in_rust, RoundRobinArbiter<5, 3>, 1000, clk: [clk], words: [req], bits: [m_ready], rare: [rst]);
 same!(stat_counters_run_as_in_rust, StatCounters<3>, 2000, clk: [clk], words: [s_data, rd_addr], bits: [s_valid], rare: [rst]);
 same!(timer_sweep_runs_as_in_rust, TimerSweep<3>, 2000, clk: [clk], words: [], bits: [m_ready], rare: [rst]);

@@ -8,7 +8,7 @@ pub use check::CardOneSidedCheck;
 pub use run::CardOneSidedRun;
 pub use tables::CardOneSidedTables;
 
-use crate::blocks::{FifoBram, FifoReg, SkidBuffer};
+use crate::blocks::{FifoBram, FifoReg, TwoSlots};
 use crate::prelude::*;
 use tributary_protocol::xud::onesided::ANSWER;
 
@@ -280,7 +280,7 @@ hdl_module! {
         len: DFF<Bits<13>>,
         some: Signal<Local, Bit>,
         /// Its payload, which comes next: data 63:0, last 64.
-        payload: SkidBuffer<65>,
+        payload: TwoSlots<65>,
         /// It is coming.
         comes: DFF<Bit>,
         /// Payloads of others that are not gone.

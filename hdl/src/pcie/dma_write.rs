@@ -1,7 +1,7 @@
 //! Writes to host memory.
 
 use super::DmaSplit;
-use crate::blocks::SkidBuffer;
+use crate::blocks::TwoSlots;
 use crate::prelude::*;
 
 hdl_module! {
@@ -70,7 +70,7 @@ hdl_module! {
 
         split: DmaSplit,
         /// Words that come in.
-        coming: SkidBuffer<64>,
+        coming: TwoSlots<64>,
         clear: Signal<Local, Bit>,
         /// A TLP under way: its words follow.
         held: DFF<Bit>,
@@ -109,7 +109,7 @@ hdl_module! {
         total: Signal<Local, Bits<7>>,
         /// Words that go out: data 63:0, strb 65:64, sop 66, eop 67, sent 68, request ends 69, dropped 70, ctx 86:71,
         /// header 214:87.
-        leaving: SkidBuffer<215>,
+        leaving: TwoSlots<215>,
         out: Signal<Local, Bits<215>>,
         taken: Signal<Local, Bit>,
         /// What stands at the output is of before a function-level reset.

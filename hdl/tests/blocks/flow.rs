@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, Dice, STALLS};
 use std::collections::VecDeque;
-use tributary_hdl::blocks::{HalfSlice, RoundRobinArbiter, SkidBuffer, TimerSweep};
+use tributary_hdl::blocks::{HalfSlice, RoundRobinArbiter, SkidBuffer, TimerSweep, TwoSlots};
 use tributary_hdl::prelude::*;
 
 fn skid_buffer_matches_queue<const N: usize>(seed: u64) -> Bench<SkidBuffer<N>> {
@@ -43,6 +43,45 @@ fn skid_buffer_matches_queue_of_two_under_random_stalls() {
     skid_buffer_matches_queue::<1>(1);
     skid_buffer_matches_queue::<32>(2);
     skid_buffer_matches_queue::<130>(3).replay_in_verilog();
+}
+
+fn two_slots_match_queue<const N: usize>(seed: u64) -> Bench<TwoSlots<N>> {
+    let mut dice = Dice::new(seed);
+    let mut bench = Bench::new(TwoSlots::<N>::default(), |b| &mut b.clk);
+    let mut model: VecDeque<Bits<N>> = VecDeque::new();
+    bench.uut.rst.next = true;
+    bench.clock();
+    for (offer, take) in STALLS {
+        for _ in 0..500 {
+            bench.uut.rst.next = dice.chance(1);
+            bench.uut.s_valid.next = dice.chance(offer);
+            bench.uut.s_data.next = dice.word();
+            bench.uut.m_ready.next = dice.chance(take);
+            bench.settle();
+            let uut = &bench.uut;
+            assert_eq!(uut.s_ready.val(), model.len() < 2);
+            assert_eq!(uut.m_valid.val(), !model.is_empty());
+            if let Some(&oldest) = model.front() {
+                assert_eq!(uut.m_data.val(), oldest);
+            }
+            let push = (uut.s_valid.val() && uut.s_ready.val()).then(|| uut.s_data.val());
+            if uut.m_ready.val() {
+                model.pop_front();
+            }
+            model.extend(push);
+            if uut.rst.val() {
+                model.clear();
+            }
+            bench.clock();
+        }
+    }
+    bench
+}
+
+#[test]
+fn two_slots_match_queue_of_two_under_random_stalls() {
+    two_slots_match_queue::<1>(21);
+    two_slots_match_queue::<65>(22).replay_in_verilog();
 }
 
 fn half_slice_matches_register<const N: usize>(seed: u64) -> Bench<HalfSlice<N>> {

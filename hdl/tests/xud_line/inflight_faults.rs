@@ -16,11 +16,16 @@ type Fault = (&'static str, &'static str, &'static str);
 const FAULTS: &[Fault] = &[
     (
         "a claim does not count in the clock behind it",
-        "(s5_near_reg[0] & just_claimed_reg)",
-        "(s5_near_reg[0] & just_claimed_reg & !FAULT)",
+        "(s5_near_reg[1:0] & just_claimed_reg)",
+        "(s5_near_reg[1:0] & just_claimed_reg & {1'b1, !FAULT})",
     ),
     (
-        "a claim counts in the clock behind it alone",
+        "a claim does not count two clocks behind it",
+        "just_claimed_reg & {1'b1",
+        "just_claimed_reg & {!FAULT, 1'b1} & {1'b1",
+    ),
+    (
+        "a claim counts in the two clocks behind it alone",
         "claimed_reg & (claimed_place_reg == s4_place_reg)",
         "claimed_reg & (claimed_place_reg == s4_place_reg) & !FAULT",
     ),

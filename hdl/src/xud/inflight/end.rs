@@ -236,10 +236,10 @@ hdl_module! {
         is_flush: Signal<Local, Bit>,
         /// Ends decided 1 to 4 clocks ago.
         hits: DFF<Bits<4>>,
-        /// A place is claimed, this one; it was in the clock before.
+        /// A place is claimed, this one; it was one or two clocks ago.
         claimed: DFF<Bit>,
         claimed_place: DFF<Bits<LF>>,
-        just_claimed: DFF<Bit>,
+        just_claimed: DFF<Bits<2>>,
         /// Stage 6.
         s6_claim: DFF<Bit>,
         s6_claim_ok: DFF<Bit>,
@@ -518,7 +518,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
             & !(self.s5_near.q.val() & self.hits.q.val()).any()
             & (self.s5_claim.q.val().get_bit(1)
                 | !(self.s5_claimed.q.val()
-                    | (self.s5_near.q.val().get_bit(0) & self.just_claimed.q.val())));
+                    | (self.s5_near.q.val().get_bits::<2>(0) & self.just_claimed.q.val()).any()));
         self.found.next = self.live.val() & self.s5_same_psn.q.val() & self.s5_same_qpn.q.val();
         self.source.next = self.s5_same_node.q.val() & self.s5_same_peer.q.val();
         self.identity.next =
@@ -532,10 +532,12 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
             & self.s5_claim.q.val().get_bit(0)
             & self.found.val()
             & self.accepted.val();
-        self.just_claimed.d.next = self.claims.val();
-        if self.claims.val() {
+        self.just_claimed.d.next =
+            (self.just_claimed.q.val() << 1) | bit_cast::<2, 1>(self.claims.val().into());
+        // A clock later: what is in stage 4 then sees just_claimed.
+        if self.s6_claim_ok.q.val() {
             self.claimed.d.next = true;
-            self.claimed_place.d.next = self.s5_place.q.val();
+            self.claimed_place.d.next = self.s6_place.q.val();
         }
         if self.s5_claim.q.val().get_bit(1) {
             self.claimed.d.next = false;
@@ -635,7 +637,8 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
             self.s5_kind.d.next = 0.into();
             self.hits.d.next = 0.into();
             self.claimed.d.next = false;
-            self.just_claimed.d.next = false;
+            self.just_claimed.d.next = 0.into();
+            self.s6_claim_ok.d.next = false;
             self.s1_claim.d.next = 0.into();
             self.s2_claim.d.next = 0.into();
             self.s3_claim.d.next = 0.into();

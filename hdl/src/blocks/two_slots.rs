@@ -1,0 +1,89 @@
+//! Register slice for wide words at full rate.
+
+use crate::prelude::*;
+
+hdl_module! {
+    /// Register slice: cuts all paths between its two sides, ready included. Words go to two slots
+    /// in turns; a slot follows what is offered until it holds a word, so the enables of all bits are
+    /// registers, where a skid buffer's wait for m_ready.
+    /// Latency: 1 clock. One word per clock; s_ready and m_valid are registers, m_data is chosen by
+    /// one.
+    /// A word offered while rst is high is dropped.
+    pub struct TwoSlots<const N: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: empties the slots.
+        pub rst: Signal<In, Bit>,
+        /// A word is offered.
+        pub s_valid: Signal<In, Bit>,
+        /// A slot is free.
+        pub s_ready: Signal<Out, Bit>,
+        /// Word in.
+        pub s_data: Signal<In, Bits<N>>,
+        /// A word waits.
+        pub m_valid: Signal<Out, Bit>,
+        /// The word is taken.
+        pub m_ready: Signal<In, Bit>,
+        /// Oldest word.
+        pub m_data: Signal<Out, Bits<N>>,
+        /// The slots; whether they hold words.
+        slot_0: DFF<Bits<N>>,
+        slot_1: DFF<Bits<N>>,
+        held_0: DFF<Bit>,
+        held_1: DFF<Bit>,
+        /// One of them does; one does not.
+        some: DFF<Bit>,
+        room: DFF<Bit>,
+        /// The next word goes to slot 1; comes from slot 1.
+        into_1: DFF<Bit>,
+        from_1: DFF<Bit>,
+        push: Signal<Local, Bit>,
+        pop: Signal<Local, Bit>,
+    }
+}
+
+impl<const N: usize> Logic for TwoSlots<N> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clk, slot_0, slot_1, held_0, held_1, some, room, into_1, from_1
+        );
+        self.s_ready.next = self.room.q.val();
+        self.m_valid.next = self.some.q.val();
+        self.push.next = self.s_valid.val() & self.room.q.val();
+        self.pop.next = self.m_ready.val() & self.some.q.val();
+        if !self.held_0.q.val() {
+            self.slot_0.d.next = self.s_data.val();
+        }
+        if !self.held_1.q.val() {
+            self.slot_1.d.next = self.s_data.val();
+        }
+        self.m_data.next = self.slot_0.q.val();
+        if self.from_1.q.val() {
+            self.m_data.next = self.slot_1.q.val();
+        }
+        // Without conditions, which synthesis turns into a clock enable behind the logic.
+        self.held_0.d.next = (self.push.val() & !self.into_1.q.val())
+            | (self.held_0.q.val() & !(self.pop.val() & !self.from_1.q.val()));
+        self.held_1.d.next = (self.push.val() & self.into_1.q.val())
+            | (self.held_1.q.val() & !(self.pop.val() & self.from_1.q.val()));
+        self.some.d.next =
+            self.push.val() | !self.room.q.val() | (self.some.q.val() & !self.m_ready.val());
+        self.room.d.next =
+            self.pop.val() | (self.room.q.val() & !(self.some.q.val() & self.s_valid.val()));
+        self.into_1.d.next = self.into_1.q.val() != self.push.val();
+        self.from_1.d.next = self.from_1.q.val() != self.pop.val();
+        if self.rst.val() {
+            self.held_0.d.next = false;
+            self.held_1.d.next = false;
+            self.some.d.next = false;
+            self.room.d.next = true;
+            self.into_1.d.next = false;
+            self.from_1.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("two_slots_w{N}")).into_timing()
+    }
+}
