@@ -84,9 +84,12 @@ module card_cq_indices_q1024 (
     reg  cleared_reg;             // The rings have been made absent since reset.
     reg  [9:0] sweep_reg;
     reg  beat_reg;                // Operations are chosen in clocks in which it is low.
+    reg  choose_reg;              // An operation is chosen in this clock.
     reg  reset_reg;               // The indices of a queue pair are to be reset.
     reg  [9:0] reset_qpn_reg;
     reg  refused_reg;             // A doorbell for which there was no room.
+    // A doorbell that was chosen leaves its queue a clock later: nothing is chosen in that clock.
+    reg  db_taken_reg;
     reg  a_busy_reg;              // Slots being asked for.
     reg  b_busy_reg;
     reg  last_b_reg;              // The latest slot was for b.
@@ -98,6 +101,7 @@ module card_cq_indices_q1024 (
     reg  [15:0] s1_index_reg;
     reg  s2_valid_reg;            // Stage 2.
     reg  [2:0] s2_kind_reg;
+    reg  s2_number_reg;           // It is a number.
     reg  [9:0] s2_qpn_reg;
     reg  [15:0] s2_index_reg;
     reg  s2_near1_reg;            // The operation in front, or the one before that, was on the same ring.
@@ -108,11 +112,14 @@ module card_cq_indices_q1024 (
     reg  [15:0] done_reg;
     reg  [15:0] armed_at_reg;
     reg  armed_reg;
+    reg  [15:0] moved_reg;        // Completions that a doorbell takes, and those that it may take.
+    reg  [15:0] can_move_reg;
     reg  there_reg;
     reg  [2:0] vector_reg;
     reg  [15:0] above_reg;        // Ones from bit log2 of the ring's entries up; that bit alone.
     reg  [15:0] pass_reg;
     reg  [57:0] base_reg;
+    reg  [15:0] in_use_reg;       // What an operation compares with.
     reg  s3_valid_reg;            // Stage 3: what is written back.
     reg  [9:0] s3_qpn_reg;
     reg  [80:0] s3_word_reg;
@@ -133,13 +140,9 @@ module card_cq_indices_q1024 (
     wire ring;
     wire a_asks;
     wire b_asks;
-    wire choose;
     wire slot_a;
     wire slot_b;
     reg  [80:0] word;
-    wire [15:0] in_use;               // What an operation compares with.
-    wire [15:0] moved;
-    wire [15:0] can_move;
     wire [15:0] since_arm;
     wire [15:0] since_armed;
     wire has_room;
@@ -153,6 +156,8 @@ module card_cq_indices_q1024 (
     reg  [9:0] sweep_next;
     reg  reset_next;                  // The indices of a queue pair are to be reset.
     reg  [9:0] reset_qpn_next;
+    // A doorbell that was chosen leaves its queue a clock later: nothing is chosen in that clock.
+    reg  db_taken_next;
     reg  a_busy_next;                 // Slots being asked for.
     reg  b_busy_next;
     reg  last_b_next;                 // The latest slot was for b.
@@ -162,17 +167,6 @@ module card_cq_indices_q1024 (
     reg  [2:0] s1_kind_next;
     reg  [9:0] s1_qpn_next;
     reg  [15:0] s1_index_next;
-    reg  a_done_next;
-    reg  b_done_next;
-    reg  rsv_ok_next;
-    reg  number_valid_next;
-    reg  [15:0] number_next;
-    reg  phase_next;
-    reg  [14:0] entry_next;
-    reg  [57:0] number_base_next;
-    reg  due_next;
-    reg  [2:0] due_vector_next;
-    reg  bad_next;
     wire [80:0] indices_rd_data;
     wire indices_wr_en;
     wire [7:0] shapes_rd_data;
@@ -185,13 +179,11 @@ module card_cq_indices_q1024 (
     wire doorbells_s_ready;
     wire [16:0] doorbells_s_data;
     wire doorbells_m_valid;
-    reg  doorbells_m_ready;
     wire [16:0] doorbells_m_data;
     wire [15:0] doorbells_count;
     wire doorbell_qpns_s_valid;
     wire doorbell_qpns_s_ready;
     wire doorbell_qpns_m_valid;
-    reg  doorbell_qpns_m_ready;
     wire [9:0] doorbell_qpns_m_data;
     wire [15:0] doorbell_qpns_count;
     wire cancels_s_ready;
@@ -244,7 +236,7 @@ module card_cq_indices_q1024 (
         .s_ready (doorbells_s_ready),
         .s_data  (doorbells_s_data),
         .m_valid (doorbells_m_valid),
-        .m_ready (doorbells_m_ready),
+        .m_ready (db_taken_reg),
         .m_data  (doorbells_m_data),
         .count   (doorbells_count)
     );
@@ -256,7 +248,7 @@ module card_cq_indices_q1024 (
         .s_ready (doorbell_qpns_s_ready),
         .s_data  (db_qpn),
         .m_valid (doorbell_qpns_m_valid),
-        .m_ready (doorbell_qpns_m_ready),
+        .m_ready (db_taken_reg),
         .m_data  (doorbell_qpns_m_data),
         .count   (doorbell_qpns_count)
     );
@@ -319,12 +311,11 @@ module card_cq_indices_q1024 (
             reset_next = 1'b1;
             reset_qpn_next = cfg_qpn;
         end
-        doorbells_m_ready = 1'b0;
-        doorbell_qpns_m_ready = 1'b0;
+        db_taken_next = 1'b0;
         ends_m_ready = 1'b0;
         end_taken = 1'b0;
         cancels_m_ready = 1'b0;
-        if (choose) begin
+        if (choose_reg) begin
             s1_valid_next = 1'b1;
             s1_index_next = doorbells_m_data[15:0];
             if (reset_reg) begin
@@ -340,8 +331,7 @@ module card_cq_indices_q1024 (
                     s1_kind_next = 3'd2;
                 end
                 s1_qpn_next = doorbell_qpns_m_data;
-                doorbells_m_ready = 1'b1;
-                doorbell_qpns_m_ready = 1'b1;
+                db_taken_next = 1'b1;
             end else if (ends_m_valid) begin
                 s1_kind_next = 3'd3;
                 s1_qpn_next = ends_m_data;
@@ -377,8 +367,7 @@ module card_cq_indices_q1024 (
     assign doorbells_s_valid = ring & cleared_reg;
     assign doorbells_s_data = {1'b0, db_index} | {db_kind[0], 16'd0};
     assign doorbell_qpns_s_valid = ring & cleared_reg;
-    assign choose = !beat_reg & cleared_reg;
-    assign num_ready = choose & !reset_reg;
+    assign num_ready = choose_reg & !reset_reg;
     assign a_asks = a_rsv_valid & !a_busy_reg;
     assign b_asks = b_rsv_valid & !b_busy_reg;
     assign slot_a = a_asks & (last_b_reg | !b_asks);
@@ -393,82 +382,51 @@ module card_cq_indices_q1024 (
         end
     end
 
-    assign in_use = issued_reg - consumer_reg;
-    assign has_room = there_reg & !(|(in_use & above_reg));
-    assign moved = s2_index_reg - consumer_reg;
-    assign can_move = numbered_reg - consumer_reg;
+    assign has_room = there_reg & !(|(in_use_reg & above_reg));
     assign since_arm = done_reg + ~s2_index_reg;
     assign since_armed = done_reg - armed_at_reg;
 
     always @(*) begin
-        rsv_ok_next = rsv_ok_reg;
-        number_next = number_reg;
-        phase_next = phase_reg;
-        entry_next = entry_reg;
-        number_base_next = number_base_reg;
-        due_vector_next = due_vector_reg;
         n_issued = issued_reg;
         n_consumer = consumer_reg;
         n_numbered = numbered_reg;
         n_done = done_reg;
         n_armed_at = armed_at_reg;
         n_armed = armed_reg;
-        a_done_next = 1'b0;
-        b_done_next = 1'b0;
-        number_valid_next = 1'b0;
-        due_next = 1'b0;
-        bad_next = refused_reg;
-        if (s2_valid_reg & !beat_reg) begin
-            rsv_ok_next = has_room;
-            due_vector_next = vector_reg;
-            if (s2_kind_reg == 3'd0) begin
-                n_issued = 16'd0;
-                n_consumer = 16'd0;
-                n_numbered = 16'd0;
-                n_done = 16'd0;
+        if (s2_kind_reg == 3'd0) begin
+            n_issued = 16'd0;
+            n_consumer = 16'd0;
+            n_numbered = 16'd0;
+            n_done = 16'd0;
+            n_armed = 1'b0;
+        end
+        if (s2_kind_reg == 3'd1) begin
+            if (there_reg & (moved_reg <= can_move_reg)) begin
+                n_consumer = s2_index_reg;
+            end
+        end
+        if (s2_kind_reg == 3'd2) begin
+            if (there_reg) begin
+                n_armed_at = s2_index_reg;
+                n_armed = since_arm[15];
+            end
+        end
+        if (s2_kind_reg == 3'd3) begin
+            n_done = done_reg + 16'd1;
+            if (armed_reg & !since_armed[15]) begin
                 n_armed = 1'b0;
             end
-            if (s2_kind_reg == 3'd1) begin
-                if (there_reg & (moved <= can_move)) begin
-                    n_consumer = s2_index_reg;
-                end else begin
-                    bad_next = 1'b1;
-                end
+        end
+        if (s2_kind_reg == 3'd4) begin
+            n_issued = issued_reg - 16'd1;
+        end
+        if ((s2_kind_reg == 3'd5) | (s2_kind_reg == 3'd6)) begin
+            if (has_room) begin
+                n_issued = issued_reg + 16'd1;
             end
-            if (s2_kind_reg == 3'd2) begin
-                if (there_reg) begin
-                    n_armed_at = s2_index_reg;
-                    n_armed = since_arm[15];
-                    due_next = !since_arm[15];
-                end else begin
-                    bad_next = 1'b1;
-                end
-            end
-            if (s2_kind_reg == 3'd3) begin
-                n_done = done_reg + 16'd1;
-                if (armed_reg & !since_armed[15]) begin
-                    n_armed = 1'b0;
-                    due_next = 1'b1;
-                end
-            end
-            if (s2_kind_reg == 3'd4) begin
-                n_issued = issued_reg - 16'd1;
-            end
-            if ((s2_kind_reg == 3'd5) | (s2_kind_reg == 3'd6)) begin
-                a_done_next = s2_kind_reg == 3'd5;
-                b_done_next = s2_kind_reg == 3'd6;
-                if (has_room) begin
-                    n_issued = issued_reg + 16'd1;
-                end
-            end
-            if (s2_kind_reg == 3'd7) begin
-                n_numbered = numbered_reg + 16'd1;
-                number_valid_next = 1'b1;
-                number_next = numbered_reg;
-                phase_next = !(|(numbered_reg & pass_reg));
-                entry_next = numbered_reg[14:0] & ~above_reg[14:0];
-                number_base_next = base_reg;
-            end
+        end
+        if (s2_kind_reg == 3'd7) begin
+            n_numbered = numbered_reg + 16'd1;
         end
     end
 
@@ -500,9 +458,11 @@ module card_cq_indices_q1024 (
         cleared_reg = 1'b0;
         sweep_reg = 10'd0;
         beat_reg = 1'b0;
+        choose_reg = 1'b0;
         reset_reg = 1'b0;
         reset_qpn_reg = 10'd0;
         refused_reg = 1'b0;
+        db_taken_reg = 1'b0;
         a_busy_reg = 1'b0;
         b_busy_reg = 1'b0;
         last_b_reg = 1'b0;
@@ -512,6 +472,7 @@ module card_cq_indices_q1024 (
         s1_index_reg = 16'd0;
         s2_valid_reg = 1'b0;
         s2_kind_reg = 3'd0;
+        s2_number_reg = 1'b0;
         s2_qpn_reg = 10'd0;
         s2_index_reg = 16'd0;
         s2_near1_reg = 1'b0;
@@ -522,11 +483,14 @@ module card_cq_indices_q1024 (
         done_reg = 16'd0;
         armed_at_reg = 16'd0;
         armed_reg = 1'b0;
+        moved_reg = 16'd0;
+        can_move_reg = 16'd0;
         there_reg = 1'b0;
         vector_reg = 3'd0;
         above_reg = 16'd0;
         pass_reg = 16'd0;
         base_reg = 58'd0;
+        in_use_reg = 16'd0;
         s3_valid_reg = 1'b0;
         s3_qpn_reg = 10'd0;
         s3_word_reg = 81'd0;
@@ -547,10 +511,12 @@ module card_cq_indices_q1024 (
     always @(posedge clk) begin
         beat_reg <= !beat_reg;
         refused_reg <= ring & !(cleared_reg & doorbells_s_ready);
+        choose_reg <= beat_reg & (cleared_reg | (&sweep_reg));
 
         if (!beat_reg) begin
             s2_valid_reg <= s1_valid_reg;
             s2_kind_reg <= s1_kind_reg;
+            s2_number_reg <= s1_valid_reg & (&s1_kind_reg);
             s2_qpn_reg <= s1_qpn_reg;
             s2_index_reg <= s1_index_reg;
             s2_near1_reg <= s2_valid_reg & (s2_qpn_reg == s1_qpn_reg);
@@ -564,11 +530,44 @@ module card_cq_indices_q1024 (
             done_reg <= word[63:48];
             armed_at_reg <= word[79:64];
             armed_reg <= word[80];
+            in_use_reg <= word[15:0] - word[31:16];
+            moved_reg <= s2_index_reg - word[31:16];
+            can_move_reg <= word[47:32] - word[31:16];
             there_reg <= shapes_rd_data[7];
             vector_reg <= shapes_rd_data[6:4];
             above_reg <= ONES << shapes_rd_data[3:0];
             pass_reg <= ONE << shapes_rd_data[3:0];
             base_reg <= bases_rd_data;
+        end
+
+        a_done_reg <= 1'b0;
+        b_done_reg <= 1'b0;
+        due_reg <= 1'b0;
+        bad_reg <= refused_reg;
+        if (s2_valid_reg & !beat_reg) begin
+            rsv_ok_reg <= has_room;
+            due_vector_reg <= vector_reg;
+            if ((s2_kind_reg == 3'd1) & !(there_reg & (moved_reg <= can_move_reg))) begin
+                bad_reg <= 1'b1;
+            end
+            if (s2_kind_reg == 3'd2) begin
+                due_reg <= there_reg & !since_arm[15];
+                bad_reg <= refused_reg | !there_reg;
+            end
+            if (s2_kind_reg == 3'd3) begin
+                due_reg <= armed_reg & !since_armed[15];
+            end
+            a_done_reg <= s2_kind_reg == 3'd5;
+            b_done_reg <= s2_kind_reg == 3'd6;
+        end
+
+        number_valid_reg <= 1'b0;
+        if (s2_number_reg & !beat_reg) begin
+            number_valid_reg <= 1'b1;
+            number_reg <= numbered_reg;
+            phase_reg <= !(|(numbered_reg & pass_reg));
+            entry_reg <= numbered_reg[14:0] & ~above_reg[14:0];
+            number_base_reg <= base_reg;
         end
 
         if (!beat_reg) begin
@@ -587,6 +586,7 @@ module card_cq_indices_q1024 (
         sweep_reg <= sweep_next;
         reset_reg <= reset_next;
         reset_qpn_reg <= reset_qpn_next;
+        db_taken_reg <= db_taken_next;
         a_busy_reg <= a_busy_next;
         b_busy_reg <= b_busy_next;
         last_b_reg <= last_b_next;
@@ -594,24 +594,15 @@ module card_cq_indices_q1024 (
         s1_kind_reg <= s1_kind_next;
         s1_qpn_reg <= s1_qpn_next;
         s1_index_reg <= s1_index_next;
-        a_done_reg <= a_done_next;
-        b_done_reg <= b_done_next;
-        rsv_ok_reg <= rsv_ok_next;
-        number_valid_reg <= number_valid_next;
-        number_reg <= number_next;
-        phase_reg <= phase_next;
-        entry_reg <= entry_next;
-        number_base_reg <= number_base_next;
-        due_reg <= due_next;
-        due_vector_reg <= due_vector_next;
-        bad_reg <= bad_next;
 
         if (rst) begin
             cleared_reg <= 1'b0;
             sweep_reg <= 10'd0;
             beat_reg <= 1'b0;
+            choose_reg <= 1'b0;
             reset_reg <= 1'b0;
             refused_reg <= 1'b0;
+            db_taken_reg <= 1'b0;
             a_busy_reg <= 1'b0;
             b_busy_reg <= 1'b0;
             last_b_reg <= 1'b0;

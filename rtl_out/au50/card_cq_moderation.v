@@ -39,56 +39,63 @@ module card_cq_moderation (
     reg  [2:0] visit_reg;   // Vector looked at.
     reg  [2:0] at_reg;      // Vector in stage 2, and its wait; what is left of it.
     reg  [16:0] wait_reg;
+    reg  over_reg;          // It is 8 clocks or less; what is left is.
     reg  valid_reg;
     reg  [2:0] vector_reg;
 
     // Signals
     wire [16:0] rest;
-    wire over;
+    wire nearly;
     wire taken;
     reg  [7:0] n_due;
     reg  [2:0] visit_next;      // Vector looked at.
     reg  [2:0] at_next;         // Vector in stage 2, and its wait; what is left of it.
     reg  [16:0] wait_next;
+    reg  over_next;             // It is 8 clocks or less; what is left is.
     reg  valid_next;
     reg  [2:0] vector_next;
-    wire [16:0] waits_rd_data;
+    wire [17:0] waits_rd_data;
+    wire [17:0] waits_wr_data;
 
     // Clocks for which each vector still has to wait, and 15 as the first looks come early by up to
-    // that.
-    ram_async_w17_d8 waits (
+    // that; 17: they are 8 or less.
+    ram_async_w18_d8 waits (
         .clk     (clk),
         .rd_addr (visit_reg),
         .rd_data (waits_rd_data),
         .wr_en   (1'b1),
         .wr_addr (at_reg),
-        .wr_data (rest)
+        .wr_data (waits_wr_data)
     );
 
     // Combinational logic
     assign m_valid = valid_reg;
     assign m_vector = vector_reg;
     assign taken = valid_reg & m_ready;
-    assign over = wait_reg <= 17'd8;
-    assign rest = (over | !clear_reg[3]) ? 17'd0 : (wait_reg - 17'd8);
+    assign rest = (over_reg | !clear_reg[3]) ? 17'd0 : (wait_reg - 17'd8);
+    assign nearly = (wait_reg <= 17'd16) | !clear_reg[3];
+    assign waits_wr_data = {1'b0, rest} | {nearly, 17'd0};
 
     always @(*) begin
         valid_next = valid_reg;
         vector_next = vector_reg;
         visit_next = visit_reg + 3'd1;
         at_next = visit_reg;
-        wait_next = waits_rd_data;
+        wait_next = waits_rd_data[16:0];
+        over_next = waits_rd_data[17];
         if (visit_reg == at_reg) begin
             wait_next = rest;
+            over_next = nearly;
         end
         if (taken) begin
             valid_next = 1'b0;
             visit_next = visit_reg;
             at_next = vector_reg;
             wait_next = {1'b0, cfg_moderation} + 17'd15;
+            over_next = 1'b0;
         end
         n_due = due_reg;
-        if (!valid_reg & clear_reg[3] & over & (|((due_reg >> at_reg) & ONE))) begin
+        if (!valid_reg & clear_reg[3] & over_reg & (|((due_reg >> at_reg) & ONE))) begin
             valid_next = 1'b1;
             vector_next = at_reg;
             n_due = due_reg & ~(ONE << at_reg);
@@ -102,6 +109,7 @@ module card_cq_moderation (
         visit_reg = 3'd0;
         at_reg = 3'd0;
         wait_reg = 17'd0;
+        over_reg = 1'b0;
         valid_reg = 1'b0;
         vector_reg = 3'd0;
     end
@@ -115,6 +123,7 @@ module card_cq_moderation (
         visit_reg <= visit_next;
         at_reg <= at_next;
         wait_reg <= wait_next;
+        over_reg <= over_next;
         valid_reg <= valid_next;
         vector_reg <= vector_next;
 

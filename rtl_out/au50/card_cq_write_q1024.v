@@ -1,9 +1,10 @@
 // card_cq_write_q1024
 //
 // Takes records of completions from the sender (s_tx) and the receiver (s_rx) in turns, lets each
-// be numbered, and hands it to dma_write as one request of 64 bytes and 8 words. Two records are
-// under way: one is being numbered while the words of the one in front leave. Not more than 16 are
-// between here and the counting of what is done.
+// be numbered, and hands it to dma_write as one request of 64 bytes and 8 words. Whose turn it is
+// is found out a clock before a record is taken. Two records are under way: one is being numbered
+// while the words of the one in front leave. Not more than 16 are between here and the counting of
+// what is done.
 // Context of a request: 1 in 15:14, recv in 13, queue pair below.
 //
 // Sizes: q = 1024.
@@ -36,7 +37,7 @@ module card_cq_write_q1024 (
     // num
     output wire         num_valid,    // A completion waits for its number.
     input  wire         num_ready,    // It will be numbered; does not depend on num_valid.
-    output wire [9:0]   num_qpn,      // Its queue pair.
+    output reg  [9:0]   num_qpn,      // Its queue pair.
 
     // Stream in
     input  wire         s_num_valid,  // Its number is here and stays until the next one.
@@ -69,11 +70,14 @@ module card_cq_write_q1024 (
     localparam [15:0] CLIENT = 16'h4000;  // Client 1 of dma_write.
 
     // Registers
-    reg  turn_reg;             // The next one to be taken is of the receiver, if it has one.
+    // The next one to be taken is of the receiver, if it has one; it is, found out a clock before.
+    reg  turn_reg;
+    reg  use_rx_reg;
     reg  busy_reg;             // Record that is being numbered.
     reg  rx_reg;
     reg  [9:0] qpn_reg;
     reg  [268:0] record_reg;
+    reg  taken_reg;            // It was taken a clock ago.
     reg  numbered_reg;         // It has its number.
     reg  [1:0] address_reg;    // Its address: 1 to be computed, 2 lower half is.
     reg  [26:0] low_reg;
@@ -91,17 +95,25 @@ module card_cq_write_q1024 (
 
     // Signals
     wire can_take;
-    wire use_rx;
+    reg  offered;
     wire go;
     wire out_done;
 
     // Combinational logic
     assign can_take = !busy_reg & !(|address_reg) & !under_way_reg[4];
-    assign use_rx = s_rx_valid & (turn_reg | !s_tx_valid);
-    assign num_valid = can_take & (s_tx_valid | s_rx_valid);
-    assign num_qpn = use_rx ? s_rx_qpn : s_tx_qpn;
-    assign s_tx_ready = can_take & num_ready & (!turn_reg | !s_rx_valid);
-    assign s_rx_ready = can_take & num_ready & (turn_reg | !s_tx_valid);
+
+    always @(*) begin
+        offered = s_tx_valid;
+        num_qpn = s_tx_qpn;
+        if (use_rx_reg) begin
+            offered = s_rx_valid;
+            num_qpn = s_rx_qpn;
+        end
+    end
+
+    assign num_valid = can_take & offered;
+    assign s_tx_ready = can_take & num_ready & !use_rx_reg;
+    assign s_rx_ready = can_take & num_ready & use_rx_reg;
     assign m_wr_valid = wr_valid_reg;
     assign m_wr_addr = {wr_addr_reg, 6'd0};
     assign m_wr_len = BYTES;
@@ -144,10 +156,12 @@ module card_cq_write_q1024 (
     // Clocked logic
     initial begin
         turn_reg = 1'b0;
+        use_rx_reg = 1'b0;
         busy_reg = 1'b0;
         rx_reg = 1'b0;
         qpn_reg = 10'd0;
         record_reg = 269'd0;
+        taken_reg = 1'b0;
         numbered_reg = 1'b0;
         address_reg = 2'd0;
         low_reg = 27'd0;
@@ -165,16 +179,12 @@ module card_cq_write_q1024 (
     end
 
     always @(posedge clk) begin
+        use_rx_reg <= s_rx_valid & (turn_reg | !s_tx_valid);
+
         if (num_valid & num_ready) begin
-            turn_reg <= !use_rx;
+            turn_reg <= !use_rx_reg;
             busy_reg <= 1'b1;
             address_reg <= 2'd1;
-            rx_reg <= use_rx;
-            qpn_reg <= num_qpn;
-            record_reg <= s_tx_record;
-            if (use_rx) begin
-                record_reg <= s_rx_record;
-            end
         end
         if (m_wr_ready) begin
             wr_valid_reg <= 1'b0;
@@ -207,10 +217,24 @@ module card_cq_write_q1024 (
             out_phase_reg <= s_phase;
         end
 
-        if (num_valid & num_ready & !end_taken) begin
+        if (!busy_reg & !(|address_reg)) begin
+            rx_reg <= use_rx_reg;
+            qpn_reg <= num_qpn;
+        end
+
+        if (!busy_reg) begin
+            record_reg <= s_tx_record;
+            if (use_rx_reg) begin
+                record_reg <= s_rx_record;
+            end
+        end
+
+        taken_reg <= num_valid & num_ready;
+
+        if (taken_reg & !end_taken) begin
             under_way_reg <= under_way_reg + 5'd1;
         end
-        if (!(num_valid & num_ready) & end_taken) begin
+        if (!taken_reg & end_taken) begin
             under_way_reg <= under_way_reg - 5'd1;
         end
 
@@ -221,6 +245,7 @@ module card_cq_write_q1024 (
         if (rst) begin
             turn_reg <= 1'b0;
             busy_reg <= 1'b0;
+            taken_reg <= 1'b0;
             numbered_reg <= 1'b0;
             address_reg <= 2'd0;
             out_busy_reg <= 1'b0;

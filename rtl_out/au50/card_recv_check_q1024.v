@@ -153,9 +153,11 @@ module card_recv_check_q1024 (
     localparam [7:0] LOCAL_QUEUE = 8'd17;
 
     // Registers
-    reg  [3:0] step_reg;
+    reg  [8:0] step_reg;         // One-hot.
     reg  overload_reg;           // Step 3 on: results of the comparisons.
     reg  bad_qp_reg;
+    reg  [31:0] q_key_reg;       // Of the request, which stays: they come late.
+    reg  [12:0] len_reg;
     reg  bad_key_reg;
     reg  over_mtu_reg;
     reg  has_epoch_reg;
@@ -163,6 +165,7 @@ module card_recv_check_q1024 (
     reg  [15:0] epoch_age_reg;   // Epoch of the request, newest epoch, both less the oldest one.
     reg  [15:0] epoch_span_reg;
     reg  [15:0] pd_reg;
+    reg  stale_reg;              // Step 4 on: its epoch is of an earlier process.
     // The verdict so far: overload, queue pair, Q_Key, opcode, length, epoch, RNR; nothing.
     reg  [6:0] verdict_reg;
     reg  short_reg;              // The receive request is too short.
@@ -181,6 +184,7 @@ module card_recv_check_q1024 (
     reg  bytes_reg;              // It has payload.
     reg  failed_reg;
     reg  failed_slot_reg;
+    reg  failing_reg;            // It is about a queue pair that failed; from step 1 or 7 on.
     reg  [15:0] head_reg;
     reg  [15:0] head_next_reg;
 
@@ -189,7 +193,6 @@ module card_recv_check_q1024 (
     wire begin_sig;
     wire begin_failed;
     wire [9:0] qpn;
-    wire stale;
     wire slot_now;
     wire no_slot;
     wire looked_now;
@@ -257,17 +260,16 @@ module card_recv_check_q1024 (
     assign looked_now = looked_reg | look_valid;
     assign allowed_now = !looked_reg ? look_ok : allowed_reg;
     assign quiet = !cfg_shape & !cfg_key & !cfg_epoch & !cfg_clear & !s_arrived_valid;
-    assign begin_failed = !(|step_reg) & s_failed_valid & !ak_full;
-    assign begin_sig = !(|step_reg) & !begin_failed & s_rq_valid & !hold & quiet;
+    assign begin_failed = step_reg[0] & s_failed_valid & !ak_full;
+    assign begin_sig = step_reg[0] & !begin_failed & s_rq_valid & !hold & quiet;
     assign place = {qpn, 4'd0} | {10'd0, heads_rd_data[3:0]};
-    assign stale = has_epoch_reg & (epoch_age_reg > epoch_span_reg);
     assign s_rq_ready = answer_reg;
     assign s_rq_drop = !wanted_reg;
     assign s_failed_ready = failed_reg;
     assign m_head_valid = takes_reg | cfg_clear;
 
     always @(*) begin
-        m_head_qpn = qpn;
+        m_head_qpn = rsv_qpn_reg;
         m_head_index = head_next_reg;
         if (cfg_clear) begin
             m_head_qpn = cfg_qpn;
@@ -290,18 +292,18 @@ module card_recv_check_q1024 (
     assign m_st_valid = takes_reg | failed_slot_reg;
     assign m_st_writes = wanted_reg & bytes_reg;
     assign m_st_qpn = rsv_qpn_reg;
-    assign m_st_packet = !failed_reg;
+    assign m_st_packet = !failing_reg;
 
     always @(*) begin
         m_st_status = PROTECTION;
         m_st_len = 13'd0;
         if (wanted_reg) begin
             m_st_status = OK;
-            m_st_len = s_rq_len;
+            m_st_len = len_reg;
         end
         m_st_wr_id = request[63:0];
         m_st_request = head_reg;
-        if (failed_reg) begin
+        if (failing_reg) begin
             m_st_status = LOCAL_QUEUE;
             m_st_wr_id = 64'd0;
             m_st_request = 16'd0;
@@ -323,15 +325,17 @@ module card_recv_check_q1024 (
     assign m_look_key = request[159:128];
     assign m_look_pd = pd_reg;
     assign m_look_addr = request[127:64];
-    assign m_look_len = s_rq_len;
+    assign m_look_len = len_reg;
     assign m_look_write = 1'b1;
-    assign idle = !(|step_reg) & !begin_sig & !s_failed_valid;
+    assign idle = step_reg[0] & !begin_sig & !s_failed_valid;
 
     // Clocked logic
     initial begin
-        step_reg = 4'd0;
+        step_reg = 9'd0;
         overload_reg = 1'b0;
         bad_qp_reg = 1'b0;
+        q_key_reg = 32'd0;
+        len_reg = 13'd0;
         bad_key_reg = 1'b0;
         over_mtu_reg = 1'b0;
         has_epoch_reg = 1'b0;
@@ -339,6 +343,7 @@ module card_recv_check_q1024 (
         epoch_age_reg = 16'd0;
         epoch_span_reg = 16'd0;
         pd_reg = 16'd0;
+        stale_reg = 1'b0;
         verdict_reg = 7'd0;
         short_reg = 1'b0;
         syndrome_reg = 8'd0;
@@ -354,32 +359,38 @@ module card_recv_check_q1024 (
         bytes_reg = 1'b0;
         failed_reg = 1'b0;
         failed_slot_reg = 1'b0;
+        failing_reg = 1'b0;
         head_reg = 16'd0;
         head_next_reg = 16'd0;
     end
 
     always @(posedge clk) begin
+        q_key_reg <= s_rq_q_key;
+        len_reg <= s_rq_len;
+
         if (rsv_done) begin
             rsv_valid_reg <= 1'b0;
         end
         looked_reg <= looked_now;
         if (begin_sig) begin
-            step_reg <= 4'd1;
+            step_reg <= 9'd2;
+            failing_reg <= 1'b0;
         end
         if (begin_failed) begin
-            step_reg <= 4'd7;
+            step_reg <= 9'd128;
+            failing_reg <= 1'b1;
             rsv_valid_reg <= 1'b1;
             rsv_qpn_reg <= s_failed_qpn;
         end
-        if (step_reg == 4'd1) begin
-            step_reg <= 4'd2;
+        if (step_reg[1]) begin
+            step_reg <= 9'd4;
         end
-        if (step_reg == 4'd2) begin
-            step_reg <= 4'd3;
+        if (step_reg[2]) begin
+            step_reg <= 9'd8;
             overload_reg <= ak_full;
             bad_qp_reg <= (|{10'd0, s_rq_qpn[23:10]}) | !shapes_rd_data[16];
-            bad_key_reg <= s_rq_q_key != keys_rd_data;
-            over_mtu_reg <= s_rq_len > cfg_mtu;
+            bad_key_reg <= q_key_reg != keys_rd_data;
+            over_mtu_reg <= len_reg > cfg_mtu;
             has_epoch_reg <= (|s_rq_vf[7:4]) & !s_rq_vf[0];
             epoch_age_reg <= s_rq_epoch - epochs_rd_data[15:0];
             epoch_span_reg <= epochs_rd_data[31:16] - epochs_rd_data[15:0];
@@ -387,8 +398,8 @@ module card_recv_check_q1024 (
             pd_reg <= shapes_rd_data[15:0];
             head_reg <= heads_rd_data;
         end
-        if (step_reg == 4'd3) begin
-            step_reg <= 4'd4;
+        if (step_reg[3]) begin
+            step_reg <= 9'd16;
             head_next_reg <= head_reg + 16'd1;
             syndrome_reg <= 8'd0;
             verdict_reg <= 7'd0;
@@ -405,9 +416,6 @@ module card_recv_check_q1024 (
             end else if (over_mtu_reg) begin
                 verdict_reg <= 7'd16;
                 syndrome_reg <= LENGTH_CODE;
-            end else if (stale) begin
-                verdict_reg <= 7'd32;
-                syndrome_reg <= EPOCH_CODE;
             end else if (!some_reg) begin
                 verdict_reg <= 7'd64;
                 syndrome_reg <= RNR_CODE;
@@ -417,36 +425,40 @@ module card_recv_check_q1024 (
         takes_reg <= 1'b0;
         wanted_reg <= 1'b0;
         look_reg <= 1'b0;
-        if (step_reg == 4'd4) begin
-            step_reg <= 4'd8;
-            if (|verdict_reg) begin
-                step_reg <= 4'd6;
+        if (step_reg[4]) begin
+            step_reg <= 9'd256;
+            if ((|verdict_reg) | stale_reg) begin
+                step_reg <= 9'd64;
                 answer_reg <= 1'b1;
             end
+            if (stale_reg & !(|verdict_reg[4:0])) begin
+                verdict_reg <= 7'd32;
+                syndrome_reg <= EPOCH_CODE;
+            end
         end
-        if (step_reg == 4'd8) begin
+        if (step_reg[8]) begin
             if (short_reg) begin
-                step_reg <= 4'd6;
+                step_reg <= 9'd64;
                 answer_reg <= 1'b1;
                 verdict_reg <= 7'd16;
                 syndrome_reg <= LENGTH_CODE;
             end else begin
-                step_reg <= 4'd5;
+                step_reg <= 9'd32;
                 rsv_valid_reg <= 1'b1;
                 rsv_qpn_reg <= qpn;
                 look_reg <= 1'b1;
                 looked_reg <= 1'b0;
             end
         end
-        if (step_reg == 4'd5) begin
+        if (step_reg[5]) begin
             if (no_slot) begin
-                step_reg <= 4'd6;
+                step_reg <= 9'd64;
                 answer_reg <= 1'b1;
                 verdict_reg <= 7'd64;
                 syndrome_reg <= RNR_CODE;
             end
             if (slot_now & looked_now & m_st_ready & !cfg_soon) begin
-                step_reg <= 4'd6;
+                step_reg <= 9'd64;
                 answer_reg <= 1'b1;
                 takes_reg <= 1'b1;
                 wanted_reg <= allowed_now;
@@ -458,26 +470,27 @@ module card_recv_check_q1024 (
         end
         failed_reg <= 1'b0;
         failed_slot_reg <= 1'b0;
-        if (step_reg == 4'd7) begin
+        if (step_reg[7]) begin
             verdict_reg <= 7'd0;
             syndrome_reg <= 8'd0;
             if (no_slot | (slot_now & m_st_ready)) begin
-                step_reg <= 4'd6;
+                step_reg <= 9'd64;
                 failed_reg <= 1'b1;
                 failed_slot_reg <= slot_now;
             end
         end
-        if (step_reg == 4'd6) begin
-            step_reg <= 4'd0;
+        if (step_reg[6]) begin
+            step_reg <= 9'd1;
         end
 
         allowed_reg <= allowed_now;
-        slot_reg <= !(|step_reg) ? 1'b0 : slot_now;
-        short_reg <= s_rq_len > request[172:160];
+        slot_reg <= step_reg[0] ? 1'b0 : slot_now;
+        stale_reg <= has_epoch_reg & (epoch_age_reg > epoch_span_reg);
+        short_reg <= len_reg > request[172:160];
         bytes_reg <= |s_rq_len;
 
         if (rst) begin
-            step_reg <= 4'd0;
+            step_reg <= 9'd1;
             rsv_valid_reg <= 1'b0;
             slot_reg <= 1'b0;
             look_reg <= 1'b0;

@@ -61,6 +61,8 @@ module card_send_doorbell_q1024 (
     reg  [15:0] index_1_reg;
     reg  [15:0] index_2_reg;
     reg  [15:0] index_3_reg;
+    reg  live_1_reg;          // The contexts were clean when the doorbell came.
+    reg  live_2_reg;
     reg  takes_reg;           // The queue pair takes work requests: Init, ReadyToReceive, ReadyToSend.
     reg  [15:0] held_reg;     // What the ring would hold, less one.
     reg  [15:0] beyond_reg;   // Bits that this must not have.
@@ -110,6 +112,8 @@ module card_send_doorbell_q1024 (
         index_1_reg = 16'd0;
         index_2_reg = 16'd0;
         index_3_reg = 16'd0;
+        live_1_reg = 1'b0;
+        live_2_reg = 1'b0;
         takes_reg = 1'b0;
         held_reg = 16'd0;
         beyond_reg = 16'd0;
@@ -131,7 +135,9 @@ module card_send_doorbell_q1024 (
         index_3_reg <= index_2_reg;
         held_reg <= index_2_reg + ~fetched_rd_data;
         beyond_reg <= ONES << states_rd_data[6:3];
-        takes_reg <= live & !states_rd_data[2] & (|states_rd_data[1:0]);
+        live_1_reg <= live;
+        live_2_reg <= live_1_reg;
+        takes_reg <= live_2_reg & !states_rd_data[2] & (|states_rd_data[1:0]);
         good_reg <= valid_3_reg & fits;
         bad_reg <= valid_3_reg & !fits;
         qpn_reg <= qpn_3_reg;
@@ -141,6 +147,8 @@ module card_send_doorbell_q1024 (
             valid_1_reg <= 1'b0;
             valid_2_reg <= 1'b0;
             valid_3_reg <= 1'b0;
+            live_1_reg <= 1'b0;
+            live_2_reg <= 1'b0;
             good_reg <= 1'b0;
             bad_reg <= 1'b0;
         end

@@ -105,10 +105,11 @@ module card_send_entry_q1024 (
     reg  in_error_reg;
     reg  open_reg;              // Words of the oldest work request are to be read.
     reg  some_reg;              // A word waits; it is the only one; one leaves.
-    reg  valid_1_reg;           // Stages 2 and 3: a word, its number.
+    reg  valid_1_reg;           // Stages 2 and 3: a word.
     reg  valid_2_reg;
-    reg  [2:0] number_1_reg;
-    reg  [2:0] number_2_reg;
+    // Field of the next word, a bit each; none while all are there. Until its word lands a field
+    // takes any that is at hand.
+    reg  [7:0] field_reg;
     reg  [7:0] opcode_reg;      // Stage 4: the fields.
     reg  [4:0] head_len_reg;
     reg  [12:0] length_reg;
@@ -151,8 +152,7 @@ module card_send_entry_q1024 (
     wire fetch;
     wire direct;                   // The word that comes is the next one.
     reg  [63:0] word;
-    wire lands;                    // The word that goes to its field.
-    reg  [2:0] number;
+    wire lands;                    // The word goes to its field.
     reg  unread;
     // Stages 5 and 6: bytes; too many; version and flags, or opcode, without a meaning; outcome so
     // far.
@@ -163,8 +163,9 @@ module card_send_entry_q1024 (
     wire done;
     reg  [7:0] head_next;
     reg  open_next;                // Words of the oldest work request are to be read.
-    reg  [63:0] head_1_next;
-    reg  failed_next;
+    // Field of the next word, a bit each; none while all are there. Until its word lands a field
+    // takes any that is at hand.
+    reg  [7:0] field_next;
     reg  full_next;
     reg  looked_next;
     reg  allowed_next;
@@ -213,8 +214,7 @@ module card_send_entry_q1024 (
     always @(*) begin
         head_next = head_reg;
         open_next = open_reg;
-        head_1_next = head_1_reg;
-        failed_next = failed_reg;
+        field_next = field_reg;
         full_next = full_reg;
         looked_next = looked_reg;
         allowed_next = allowed_reg;
@@ -222,9 +222,10 @@ module card_send_entry_q1024 (
             head_next = head_reg + 8'd1;
             open_next = !(&head_reg[2:0]);
         end
-        if (lands & (number == 3'd7)) begin
-            head_1_next = word;
-            failed_next = unread;
+        if (lands) begin
+            field_next = {field_reg[6:0], 1'b0};
+        end
+        if (lands & field_reg[7]) begin
             full_next = 1'b1;
         end
         allowed_now = allowed_reg;
@@ -235,6 +236,7 @@ module card_send_entry_q1024 (
         end
         if (done) begin
             open_next = 1'b1;
+            field_next = 8'd1;
             full_next = 1'b0;
             looked_next = 1'b0;
         end
@@ -245,11 +247,9 @@ module card_send_entry_q1024 (
     assign lands = valid_2_reg | direct;
 
     always @(*) begin
-        number = head_reg[2:0];
         word = in_data_reg;
         unread = in_error_reg;
         if (valid_2_reg) begin
-            number = number_2_reg;
             word = words_rd_data[63:0];
             unread = words_rd_data[64];
         end
@@ -318,8 +318,7 @@ module card_send_entry_q1024 (
         some_reg = 1'b0;
         valid_1_reg = 1'b0;
         valid_2_reg = 1'b0;
-        number_1_reg = 3'd0;
-        number_2_reg = 3'd0;
+        field_reg = 8'd0;
         opcode_reg = 8'd0;
         head_len_reg = 5'd0;
         length_reg = 13'd0;
@@ -366,46 +365,49 @@ module card_send_entry_q1024 (
         end
 
         valid_1_reg <= fetch;
-        number_1_reg <= head_reg[2:0];
         some_reg <= (in_valid_reg & !pop) | (some_reg & !(pop & !in_valid_reg & single));
         valid_2_reg <= valid_1_reg;
-        number_2_reg <= number_1_reg;
-        look_reg <= lands & (number == 3'd3);
+        look_reg <= lands & field_reg[3];
 
-        if (lands & (number == 3'd0)) begin
+        if (field_reg[0]) begin
             opcode_reg <= word[7:0];
             head_len_reg <= word[20:16];
             length_reg <= word[44:32];
             long_reg <= |word[63:45];
         end
 
-        if (lands & (number == 3'd1)) begin
+        if (field_reg[1]) begin
             wr_id_reg <= word;
         end
 
-        if (lands & (number == 3'd2)) begin
+        if (field_reg[2]) begin
             address_reg <= word;
         end
 
-        if (lands & (number == 3'd3)) begin
+        if (field_reg[3]) begin
             key_reg <= word[31:0];
             vf_reg <= word[39:32];
             node_reg <= word[63:48];
         end
 
-        if (lands & (number == 3'd4)) begin
+        if (field_reg[4]) begin
             peer_reg <= word[23:0];
             far_reg <= |word[31:24];
             msn_reg <= word[63:32];
         end
 
-        if (lands & (number == 3'd5)) begin
+        if (field_reg[5]) begin
             win_id_reg <= word[15:0];
             epoch_reg <= word[31:16];
         end
 
-        if (lands & (number == 3'd6)) begin
+        if (field_reg[6]) begin
             head_0_reg <= word;
+        end
+
+        if (field_reg[7]) begin
+            head_1_reg <= word;
+            failed_reg <= unread;
         end
 
         bytes_reg <= {1'b0, length_reg} + {9'd0, in_front};
@@ -448,8 +450,7 @@ module card_send_entry_q1024 (
         mark_reg <= (pass & failed_reg) ? 1'b1 : (mark_reg & word_0);
         head_reg <= head_next;
         open_reg <= open_next;
-        head_1_reg <= head_1_next;
-        failed_reg <= failed_next;
+        field_reg <= field_next;
         full_reg <= full_next;
         looked_reg <= looked_next;
         allowed_reg <= allowed_next;
@@ -462,6 +463,7 @@ module card_send_entry_q1024 (
             some_reg <= 1'b0;
             valid_1_reg <= 1'b0;
             valid_2_reg <= 1'b0;
+            field_reg <= 8'd1;
             look_reg <= 1'b0;
             full_reg <= 1'b0;
             looked_reg <= 1'b0;

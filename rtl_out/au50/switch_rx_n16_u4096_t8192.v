@@ -54,7 +54,7 @@ module switch_rx_n16_u4096_t8192 (
     input  wire [15:0] cfg_ethertype,     // Ethertype of reduction frames.
 
     // Stream out
-    output wire [8:0]  m_beat,            // Number of the word that m_* carries in the next clock.
+    output wire [8:0]  m_beat,            // Number of the word that m_* carries in two clocks, if it does.
     output wire        m_valid,           // A word for the queues.
     output wire [8:0]  m_offset,          // Its place in the stored frame.
     output wire [63:0] m_data,            // The word, one clock later.
@@ -88,7 +88,6 @@ module switch_rx_n16_u4096_t8192 (
     reg  [63:0] r_data_reg;
     reg  r_end_reg;
     reg  [8:0] r_beat_reg;
-    reg  [8:0] r_number_reg;    // A copy of it for the queues; only its reset keeps it apart.
     reg  [3:0] r_moved_reg;     // The place of the word if the frame is a reduction frame, modulo 16.
     reg  [2:0] r_bytes_reg;     // Bytes present, less one.
     // If it is the last: the frame is runt, too long, ragged or marked bad; a reduction frame of a
@@ -257,7 +256,7 @@ module switch_rx_n16_u4096_t8192 (
     assign aligned = {r_data_reg[47:0], 16'd0} | {48'd0, carry_reg};
     assign drop = d_drop_reg | d_malformed_reg | r_bad_reg | r_length_reg;
     assign stored = red_reg ? 9'd11 : (r_beat_reg + 9'd1);
-    assign m_beat = r_number_reg;
+    assign m_beat = beat_reg;
     assign m_valid = w_valid_reg;
     assign m_offset = w_offset_reg;
     assign m_data = x_data_reg;
@@ -274,7 +273,6 @@ module switch_rx_n16_u4096_t8192 (
         r_data_reg = 64'd0;
         r_end_reg = 1'b0;
         r_beat_reg = 9'd0;
-        r_number_reg = 9'd0;
         r_moved_reg = 4'd0;
         r_bytes_reg = 3'd0;
         r_bad_reg = 1'b0;
@@ -335,7 +333,6 @@ module switch_rx_n16_u4096_t8192 (
         r_data_reg <= s_axis_rx_tdata;
         r_end_reg <= s_axis_rx_tvalid & s_axis_rx_tlast;
         r_beat_reg <= beat_reg;
-        r_number_reg <= beat_reg;
         r_moved_reg <= moved_reg;
 
         if (s_axis_rx_tvalid) begin
@@ -489,7 +486,6 @@ module switch_rx_n16_u4096_t8192 (
         if (rst) begin
             r_valid_reg <= 1'b0;
             r_end_reg <= 1'b0;
-            r_number_reg <= 9'd0;
             beat_reg <= 9'd0;
             place_reg <= 12'd1;
             moved_reg <= 4'd5;

@@ -152,6 +152,7 @@ module xud_tx_items (
     reg  [1:0] s3_kind_reg;
 
     // Signals
+    wire between;                 // The record of the frame under way is not needed any more.
     wire open;
     wire take_ack;
     wire take_send;
@@ -166,13 +167,6 @@ module xud_tx_items (
     reg  [8:0] step_next;         // The word of headers that is due, a bit each.
     reg  second_next;             // The second half of the head is due.
     reg  p_valid_next;            // A request that waits, or whose payload does.
-    reg  [15:0] p_node_next;
-    reg  [23:0] p_peer_next;
-    reg  [23:0] p_psn_next;
-    reg  [127:0] p_body_next;
-    reg  [127:0] p_head_next;
-    reg  [4:0] p_head_len_next;
-    reg  [12:0] p_len_next;
     reg  ack_next;                // The record of the frame under way.
     reg  short_next;
     reg  [15:0] node_next;
@@ -247,13 +241,6 @@ module xud_tx_items (
 
     always @(*) begin
         p_valid_next = p_valid_reg;
-        p_node_next = p_node_reg;
-        p_peer_next = p_peer_reg;
-        p_psn_next = p_psn_reg;
-        p_body_next = p_body_reg;
-        p_head_next = p_head_reg;
-        p_head_len_next = p_head_len_reg;
-        p_len_next = p_len_reg;
         part_next = part_reg;
         step_next = step_reg;
         second_next = second_reg;
@@ -271,18 +258,11 @@ module xud_tx_items (
         total_next = total_reg;
         if (s_sd_valid & !p_valid_reg) begin
             p_valid_next = 1'b1;
-            p_node_next = s_sd_node;
-            p_peer_next = s_sd_peer;
-            p_psn_next = s_sd_psn;
-            p_body_next = s_sd_body;
-            p_head_next = s_sd_head;
-            p_head_len_next = s_sd_head_len;
-            p_len_next = s_sd_len;
         end
         if (take_send & !(|p_len_reg)) begin
             p_valid_next = 1'b0;
         end
-        if (take_send | take_ack) begin
+        if (between) begin
             ack_next = a_valid_reg;
             short_next = a_valid_reg & !a_echo_reg;
             node_next = p_node_reg;
@@ -373,7 +353,8 @@ module xud_tx_items (
         end
     end
 
-    assign open = ((part_reg == PART_IDLE) | (part_reg == PART_FLUSH)) & room;
+    assign between = (part_reg == PART_IDLE) | (part_reg == PART_FLUSH);
+    assign open = between & room;
     assign s_ak_ready = !a_valid_reg;
     assign take_ack = open & a_valid_reg;
     assign take_send = open & !a_valid_reg & p_valid_reg & fails_room_reg;
@@ -490,11 +471,24 @@ module xud_tx_items (
     end
 
     always @(posedge clk) begin
+        if (!p_valid_reg) begin
+            p_node_reg <= s_sd_node;
+            p_peer_reg <= s_sd_peer;
+            p_psn_reg <= s_sd_psn;
+            p_body_reg <= s_sd_body;
+            p_head_reg <= s_sd_head;
+            p_head_len_reg <= s_sd_head_len;
+            p_len_reg <= s_sd_len;
+        end
+
         if (take_ack) begin
             a_valid_reg <= 1'b0;
         end
         if (s_ak_valid & !a_valid_reg) begin
             a_valid_reg <= 1'b1;
+        end
+
+        if (!a_valid_reg) begin
             a_node_reg <= s_ak_node;
             a_peer_reg <= s_ak_peer;
             a_psn_reg <= s_ak_psn;
@@ -530,13 +524,6 @@ module xud_tx_items (
         step_reg <= step_next;
         second_reg <= second_next;
         p_valid_reg <= p_valid_next;
-        p_node_reg <= p_node_next;
-        p_peer_reg <= p_peer_next;
-        p_psn_reg <= p_psn_next;
-        p_body_reg <= p_body_next;
-        p_head_reg <= p_head_next;
-        p_head_len_reg <= p_head_len_next;
-        p_len_reg <= p_len_next;
         ack_reg <= ack_next;
         short_reg <= short_next;
         node_reg <= node_next;

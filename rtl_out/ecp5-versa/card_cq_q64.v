@@ -4,7 +4,7 @@
 // ring overruns, writes completions to host memory in one request of 64 bytes each, and asks for
 // interrupts.
 // A completion leaves every 10 clocks, with a slot asked for and two doorbells each; its first
-// word and its request are offered 6 and 8 clocks after the record was taken. A slot asked for
+// word and its request are offered 7 and 9 clocks after the record was taken. A slot asked for
 // is answered within 7 clocks if nothing else is asked of the block.
 // Only clients that had a slot offer records: this block does not check that.
 // LQ at most 13. Doorbells: up to 48 without a pause, then 4 in 10 clocks.
@@ -115,11 +115,25 @@ module card_cq_q64 (
 );
 
     // Registers
-    reg  end_reg;            // A completion is done, of the receiver, of this queue pair.
+    reg  c_valid_reg;         // Configuration and doorbells, registered as they come from far.
+    reg  [5:0] c_qpn_reg;
+    reg  [2:0] c_word_reg;
+    reg  [63:0] c_data_reg;
+    reg  d_valid_reg;
+    reg  [5:0] d_qpn_reg;
+    reg  [1:0] d_kind_reg;
+    reg  [15:0] d_index_reg;
+    reg  end_reg;             // A completion is done, of the receiver, of this queue pair.
     reg  landed_reg;
     reg  [5:0] end_qpn_reg;
 
     // Signals
+    wire [284:0] tx_s_data;
+    wire tx_m_valid;
+    wire [284:0] tx_m_data;
+    wire [284:0] rx_s_data;
+    wire rx_m_valid;
+    wire [284:0] rx_m_data;
     wire indices_inst_num_ready;
     wire indices_inst_m_num_valid;
     wire [15:0] indices_inst_m_num;
@@ -130,23 +144,46 @@ module card_cq_q64 (
     wire indices_inst_irq_valid;
     wire [2:0] indices_inst_irq_vector;
     wire indices_inst_m_idle;
-    wire [268:0] write_s_tx_record;
-    wire [268:0] write_s_rx_record;
+    wire write_s_tx_ready;
+    wire write_s_rx_ready;
     wire write_num_valid;
     wire [5:0] write_num_qpn;
     wire write_m_idle;
 
+    // Records that came, from far: queue pair above the fields.
+    half_slice_w285 tx (
+        .clk     (clk),
+        .rst     (rst),
+        .s_valid (s_tx_valid),
+        .s_ready (s_tx_ready),
+        .s_data  (tx_s_data),
+        .m_valid (tx_m_valid),
+        .m_ready (write_s_tx_ready),
+        .m_data  (tx_m_data)
+    );
+
+    half_slice_w285 rx (
+        .clk     (clk),
+        .rst     (rst),
+        .s_valid (s_rx_valid),
+        .s_ready (s_rx_ready),
+        .s_data  (rx_s_data),
+        .m_valid (rx_m_valid),
+        .m_ready (write_s_rx_ready),
+        .m_data  (rx_m_data)
+    );
+
     card_cq_indices_q64 indices_inst (
         .clk             (clk),
         .rst             (rst),
-        .cfg_valid       (cfg_valid),
-        .cfg_qpn         (cfg_qpn),
-        .cfg_word        (cfg_word),
-        .cfg_data        (cfg_data),
-        .db_valid        (db_valid),
-        .db_qpn          (db_qpn),
-        .db_kind         (db_kind),
-        .db_index        (db_index),
+        .cfg_valid       (c_valid_reg),
+        .cfg_qpn         (c_qpn_reg),
+        .cfg_word        (c_word_reg),
+        .cfg_data        (c_data_reg),
+        .db_valid        (d_valid_reg),
+        .db_qpn          (d_qpn_reg),
+        .db_kind         (d_kind_reg),
+        .db_index        (d_index_reg),
         .a_rsv_valid     (a_rsv_valid),
         .a_rsv_qpn       (a_rsv_qpn),
         .a_rsv_done      (a_rsv_done),
@@ -177,14 +214,14 @@ module card_cq_q64 (
     card_cq_write_q64 write (
         .clk         (clk),
         .rst         (rst),
-        .s_tx_valid  (s_tx_valid),
-        .s_tx_ready  (s_tx_ready),
-        .s_tx_qpn    (s_tx_qpn),
-        .s_tx_record (write_s_tx_record),
-        .s_rx_valid  (s_rx_valid),
-        .s_rx_ready  (s_rx_ready),
-        .s_rx_qpn    (s_rx_qpn),
-        .s_rx_record (write_s_rx_record),
+        .s_tx_valid  (tx_m_valid),
+        .s_tx_ready  (write_s_tx_ready),
+        .s_tx_qpn    (tx_m_data[274:269]),
+        .s_tx_record (tx_m_data[268:0]),
+        .s_rx_valid  (rx_m_valid),
+        .s_rx_ready  (write_s_rx_ready),
+        .s_rx_qpn    (rx_m_data[274:269]),
+        .s_rx_record (rx_m_data[268:0]),
         .num_valid   (write_num_valid),
         .num_ready   (indices_inst_num_ready),
         .num_qpn     (write_num_qpn),
@@ -217,53 +254,73 @@ module card_cq_q64 (
     );
 
     // Combinational logic
-    assign write_s_tx_record = {205'd0, s_tx_wr_id}
-        | {197'd0, s_tx_status, 64'd0}
-        | {189'd0, s_tx_vf, 72'd0}
-        | {176'd0, s_tx_len, 80'd0}
-        | {160'd0, s_tx_node, 93'd0}
-        | {136'd0, s_tx_peer, 109'd0}
-        | {120'd0, s_tx_win_id, 133'd0}
-        | {104'd0, s_tx_epoch, 149'd0}
-        | {72'd0, s_tx_msn, 165'd0}
-        | {40'd0, s_tx_q_key, 197'd0}
-        | {16'd0, s_tx_psn, 229'd0}
-        | {s_tx_request, 253'd0};
-    assign write_s_rx_record = {205'd0, s_rx_wr_id}
-        | {197'd0, s_rx_status, 64'd0}
-        | {189'd0, s_rx_vf, 72'd0}
-        | {176'd0, s_rx_len, 80'd0}
-        | {160'd0, s_rx_node, 93'd0}
-        | {136'd0, s_rx_peer, 109'd0}
-        | {120'd0, s_rx_win_id, 133'd0}
-        | {104'd0, s_rx_epoch, 149'd0}
-        | {72'd0, s_rx_msn, 165'd0}
-        | {40'd0, s_rx_q_key, 197'd0}
-        | {16'd0, s_rx_psn, 229'd0}
-        | {s_rx_request, 253'd0};
+    assign tx_s_data = {221'd0, s_tx_wr_id}
+        | {213'd0, s_tx_status, 64'd0}
+        | {205'd0, s_tx_vf, 72'd0}
+        | {192'd0, s_tx_len, 80'd0}
+        | {176'd0, s_tx_node, 93'd0}
+        | {152'd0, s_tx_peer, 109'd0}
+        | {136'd0, s_tx_win_id, 133'd0}
+        | {120'd0, s_tx_epoch, 149'd0}
+        | {88'd0, s_tx_msn, 165'd0}
+        | {56'd0, s_tx_q_key, 197'd0}
+        | {32'd0, s_tx_psn, 229'd0}
+        | {16'd0, s_tx_request, 253'd0}
+        | {10'd0, s_tx_qpn, 269'd0};
+    assign rx_s_data = {221'd0, s_rx_wr_id}
+        | {213'd0, s_rx_status, 64'd0}
+        | {205'd0, s_rx_vf, 72'd0}
+        | {192'd0, s_rx_len, 80'd0}
+        | {176'd0, s_rx_node, 93'd0}
+        | {152'd0, s_rx_peer, 109'd0}
+        | {136'd0, s_rx_win_id, 133'd0}
+        | {120'd0, s_rx_epoch, 149'd0}
+        | {88'd0, s_rx_msn, 165'd0}
+        | {56'd0, s_rx_q_key, 197'd0}
+        | {32'd0, s_rx_psn, 229'd0}
+        | {16'd0, s_rx_request, 253'd0}
+        | {10'd0, s_rx_qpn, 269'd0};
     assign m_landed = landed_reg;
-    assign m_idle = indices_inst_m_idle & write_m_idle;
+    assign m_idle = indices_inst_m_idle & write_m_idle & !d_valid_reg & !tx_m_valid & !rx_m_valid;
 
     // Clocked logic
     initial begin
+        c_valid_reg = 1'b0;
+        c_qpn_reg = 6'd0;
+        c_word_reg = 3'd0;
+        c_data_reg = 64'd0;
+        d_valid_reg = 1'b0;
+        d_qpn_reg = 6'd0;
+        d_kind_reg = 2'd0;
+        d_index_reg = 16'd0;
         end_reg = 1'b0;
         landed_reg = 1'b0;
         end_qpn_reg = 6'd0;
     end
 
     always @(posedge clk) begin
+        c_valid_reg <= cfg_valid;
+        c_qpn_reg <= cfg_qpn;
+        c_word_reg <= cfg_word;
+        c_data_reg <= cfg_data;
+        d_valid_reg <= db_valid;
+        d_qpn_reg <= db_qpn;
+        d_kind_reg <= db_kind;
+        d_index_reg <= db_index;
         end_reg <= done_valid & (done_ctx[15:14] == 2'd1);
         landed_reg <= done_valid & (done_ctx[15:14] == 2'd1) & done_ctx[13];
         end_qpn_reg <= done_ctx[5:0];
 
         if (rst) begin
+            c_valid_reg <= 1'b0;
+            d_valid_reg <= 1'b0;
             end_reg <= 1'b0;
             landed_reg <= 1'b0;
         end
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, done_ctx[12:6]};
+    wire _unused = &{1'b0, done_ctx[12:6], tx_m_data[284:275], rx_m_data[284:275]};
 
 endmodule
 

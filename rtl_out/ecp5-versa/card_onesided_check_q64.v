@@ -91,6 +91,7 @@ module card_onesided_check_q64 (
     reg  [15:0] span_reg;
     reg  [31:0] ahead_reg;
     reg  same_reg;
+    reg  [12:0] most_reg;
     reg  bad_qp_reg;         // Stage 2.
     reg  bad_key_reg;
     reg  bad_length_reg;
@@ -112,11 +113,7 @@ module card_onesided_check_q64 (
     reg  [7:0] says_reg;
     reg  repeats_reg;
 
-    // Signals
-    wire [12:0] most;
-
     // Combinational logic
-    assign most = cfg_mtu - HEADER;
     assign answer = answer_3_reg;
     assign write = write_3_reg;
     assign read = read_3_reg;
@@ -149,6 +146,7 @@ module card_onesided_check_q64 (
         span_reg = 16'd0;
         ahead_reg = 32'd0;
         same_reg = 1'b0;
+        most_reg = 13'd0;
         bad_qp_reg = 1'b0;
         bad_key_reg = 1'b0;
         bad_length_reg = 1'b0;
@@ -184,8 +182,9 @@ module card_onesided_check_q64 (
             | (operation == RE_ADD)
             | (operation == RE_SWAP);
 
+        most_reg <= cfg_mtu - HEADER;
         reads_some_reg <= |to_read;
-        reads_over_reg <= to_read > {11'd0, most};
+        reads_over_reg <= to_read > {11'd0, most_reg};
         bare_reg <= len == HEADER;
         whole_reg <= len == ATOMIC_LEN;
         aligned_reg <= !(|address);

@@ -438,7 +438,7 @@ module card_onesided_q64_f1024 (
     );
 
     // Its payload, which comes next: data 63:0, last 64.
-    skid_buffer_w65 payload (
+    two_slots_w65 payload (
         .clk     (clk),
         .rst     (rst),
         .s_valid (payload_s_valid),

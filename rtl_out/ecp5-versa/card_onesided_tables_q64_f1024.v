@@ -79,6 +79,9 @@ module card_onesided_tables_q64_f1024 (
 );
 
     // Registers
+    reg  m_en_reg;            // What is written to it in the next clock: nobody reads it so soon.
+    reg  [7:0] m_addr_reg;
+    reg  [98:0] m_data_reg;
     reg  w_valid_reg;         // A buffer to write.
     reg  [9:0] w_place_reg;
     reg  [110:0] w_data_reg;
@@ -112,9 +115,6 @@ module card_onesided_tables_q64_f1024 (
     reg  [80:0] fixed_wr_data;
     reg  [7:0] moving_rd_addr;
     wire [98:0] moving_rd_data;
-    wire moving_wr_en;
-    reg  [7:0] moving_wr_addr;
-    reg  [98:0] moving_wr_data;
     wire [110:0] buffers_rd_data;
     wire [9:0] set_place_m;
     wire [9:0] place_m;
@@ -161,9 +161,9 @@ module card_onesided_tables_q64_f1024 (
         .clk     (clk),
         .rd_addr (moving_rd_addr),
         .rd_data (moving_rd_data),
-        .wr_en   (moving_wr_en),
-        .wr_addr (moving_wr_addr),
-        .wr_data (moving_wr_data)
+        .wr_en   (m_en_reg),
+        .wr_addr (m_addr_reg),
+        .wr_data (m_data_reg)
     );
 
     // Kind 1:0, address 65:2, key 97:66, bytes 110:98.
@@ -249,19 +249,6 @@ module card_onesided_tables_q64_f1024 (
         end
     end
 
-    assign moving_wr_en = next_valid | win_3_reg;
-
-    always @(*) begin
-        moving_wr_addr = window;
-        moving_wr_data = {67'd0, next_expected}
-            | {64'd0, next_last, 32'd0}
-            | {next_replay, 35'd0};
-        if (win_3_reg) begin
-            moving_wr_addr = win_index;
-            moving_wr_data = 99'd0;
-        end
-    end
-
     assign kind = buffers_rd_data[1:0];
     assign addr = buffers_rd_data[65:2];
     assign key = buffers_rd_data[97:66];
@@ -269,6 +256,9 @@ module card_onesided_tables_q64_f1024 (
 
     // Clocked logic
     initial begin
+        m_en_reg = 1'b0;
+        m_addr_reg = 8'd0;
+        m_data_reg = 99'd0;
         w_valid_reg = 1'b0;
         w_place_reg = 10'd0;
         w_data_reg = 111'd0;
@@ -298,6 +288,17 @@ module card_onesided_tables_q64_f1024 (
             end
         end
 
+        m_en_reg <= next_valid | win_3_reg;
+
+        m_addr_reg <= window;
+        m_data_reg <= {67'd0, next_expected}
+            | {64'd0, next_last, 32'd0}
+            | {next_replay, 35'd0};
+        if (win_3_reg) begin
+            m_addr_reg <= win_index;
+            m_data_reg <= 99'd0;
+        end
+
         w_valid_reg <= set_valid;
         w_place_reg <= set_place_m;
 
@@ -312,6 +313,7 @@ module card_onesided_tables_q64_f1024 (
         visits_reg <= visits_next;
 
         if (rst) begin
+            m_en_reg <= 1'b0;
             w_valid_reg <= 1'b0;
             pair_reg <= 6'd0;
             pairs_reg <= 1'b1;

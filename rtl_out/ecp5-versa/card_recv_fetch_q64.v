@@ -82,7 +82,7 @@ module card_recv_fetch_q64 (
     localparam [15:0] ALL = 16'hffff;
 
     // Registers
-    reg  [3:0] step_reg;
+    reg  [11:0] step_reg;      // One-hot.
     reg  is_kick_reg;
     reg  is_want_reg;
     reg  [5:0] qpn_reg;
@@ -92,10 +92,11 @@ module card_recv_fetch_q64 (
     reg  [15:0] sum_reg;
     reg  put_reg;
     reg  [3:0] flying_reg;     // Reads under way.
-    // Step 9 on: requests not asked for, asked for and not taken, the next index in the ring, up to
+    reg  crowded_reg;          // As many as may be.
+    // Step 9 on: requests not asked for, room for more of them, the next index in the ring, up to
     // the end of the burst, the ring may be read.
     reg  [15:0] ahead_reg;
-    reg  [4:0] used_reg;
+    reg  [4:0] free_reg;
     reg  [15:0] offset_reg;
     reg  [2:0] span_reg;
     reg  reads_reg;
@@ -119,13 +120,12 @@ module card_recv_fetch_q64 (
     wire [15:0] next;
     wire [3:0] log;
     wire [15:0] place;
-    wire [5:0] length;
     wire fits;
     wire stays;                 // The queue pair is in `again`, this turn apart.
     reg  enter;
     wire commit;
     wire begin_sig;
-    reg  [3:0] step_next;
+    reg  [11:0] step_next;      // One-hot.
     reg  is_kick_next;
     reg  is_want_next;
     reg  [5:0] qpn_next;
@@ -258,8 +258,8 @@ module card_recv_fetch_q64 (
 
     // Combinational logic
     assign shapes_wr_data = {1'b0, cfg_log} | {cfg_reads, 4'd0};
-    assign begin_sig = !(|step_reg) & !put_reg;
-    assign open = !hold & !s_failed & !(&flying_reg) & !rd_valid_reg;
+    assign begin_sig = step_reg[0] & !put_reg;
+    assign open = !hold & !s_failed & !crowded_reg & !rd_valid_reg;
     assign can_turn = begin_sig & !kicks_m_valid & open;
     assign pick_want = wants_m_valid & (!again_m_valid | !is_want_reg);
     assign turn = can_turn & (wants_m_valid | again_m_valid);
@@ -280,19 +280,19 @@ module card_recv_fetch_q64 (
                 mark_next = next[15];
                 qpn_next = next[5:0];
                 is_kick_next = 1'b0;
-                step_next = 4'd1;
+                step_next = 12'd2;
             end
             if (kicks_m_valid) begin
                 qpn_next = kicks_m_data[5:0];
                 is_kick_next = 1'b1;
-                step_next = 4'd1;
+                step_next = 12'd2;
             end
         end
-        if (|step_reg) begin
-            step_next = step_reg + 4'd1;
+        if (!step_reg[0]) begin
+            step_next = {step_reg[10:0], 1'b0};
         end
-        if ((step_reg == 4'd1) & !is_want_reg & !is_kick_reg) begin
-            step_next = 4'd7;
+        if (step_reg[1] & !is_want_reg & !is_kick_reg) begin
+            step_next = 12'd128;
         end
         burst_next = span_reg;
         more_next = 1'b1;
@@ -301,42 +301,41 @@ module card_recv_fetch_q64 (
             more_next = 1'b0;
         end
         go_next = reads_reg & (|burst_reg) & fits;
-        if ((step_reg == 4'd10) & !fits) begin
-            go_next = reads_reg & (used_reg <= 5'd14) & !offset_reg[0];
+        if (step_reg[10] & !fits) begin
+            go_next = reads_reg & (|free_reg[4:1]) & !offset_reg[0];
             burst_next = 3'd2;
             more_next = 1'b1;
         end
-        if ((step_reg == 4'd10) & (|unsettled_reg)) begin
-            step_next = 4'd1;
+        if (step_reg[10] & (|unsettled_reg)) begin
+            step_next = 12'd2;
         end
-        if (step_reg == 4'd11) begin
-            step_next = 4'd11;
+        if (step_reg[11]) begin
+            step_next = 12'd2048;
             go_next = go_reg;
             burst_next = burst_reg;
             more_next = more_reg;
         end
         if (commit) begin
-            step_next = 4'd0;
+            step_next = 12'd1;
         end
         enter = commit & go_reg & more_reg;
-        if ((step_reg == 4'd3) & is_kick_reg) begin
-            step_next = 4'd0;
+        if (step_reg[3] & is_kick_reg) begin
+            step_next = 12'd1;
             enter = 1'b1;
             if (open & !wants_m_valid & !again_m_valid) begin
-                step_next = 4'd9;
+                step_next = 12'd512;
                 enter = 1'b0;
             end
         end
     end
 
-    assign m_served_valid = (step_reg == 4'd1) & is_want_reg & !is_kick_reg;
+    assign m_served_valid = step_reg[1] & is_want_reg & !is_kick_reg;
     assign m_served_qpn = qpn_reg;
     assign m_served_mark = mark_reg;
     assign log = shapes_rd_data[3:0];
     assign place = asked_rd_data & ~(ALL << log);
-    assign length = {1'b0, used_reg} + {3'd0, burst_reg};
-    assign fits = length <= 6'd16;
-    assign commit = (step_reg == 4'd11) & !cfg_clear;
+    assign fits = {2'd0, burst_reg} <= free_reg;
+    assign commit = step_reg[11] & !cfg_clear;
     assign asked_wr_en = put_reg | cfg_clear;
 
     always @(*) begin
@@ -369,7 +368,7 @@ module card_recv_fetch_q64 (
 
     // Clocked logic
     initial begin
-        step_reg = 4'd0;
+        step_reg = 12'd0;
         is_kick_reg = 1'b0;
         is_want_reg = 1'b0;
         qpn_reg = 6'd0;
@@ -379,8 +378,9 @@ module card_recv_fetch_q64 (
         sum_reg = 16'd0;
         put_reg = 1'b0;
         flying_reg = 4'd0;
+        crowded_reg = 1'b0;
         ahead_reg = 16'd0;
-        used_reg = 5'd0;
+        free_reg = 5'd0;
         offset_reg = 16'd0;
         span_reg = 3'd0;
         reads_reg = 1'b0;
@@ -397,7 +397,7 @@ module card_recv_fetch_q64 (
 
     always @(posedge clk) begin
         ahead_reg <= prods_rd_data - asked_rd_data;
-        used_reg <= asked_rd_data[4:0] - heads_rd_data[4:0];
+        free_reg <= (heads_rd_data[4:0] - asked_rd_data[4:0]) + 5'd16;
         offset_reg <= place;
 
         span_reg <= 3'd4 - {1'b0, place[1:0]};
@@ -441,9 +441,11 @@ module card_recv_fetch_q64 (
 
         if (commit & go_reg & !s_done) begin
             flying_reg <= flying_reg + 4'd1;
+            crowded_reg <= flying_reg == 4'd14;
         end
         if (s_done & !(commit & go_reg)) begin
             flying_reg <= flying_reg - 4'd1;
+            crowded_reg <= 1'b0;
         end
 
         step_reg <= step_next;
@@ -456,12 +458,13 @@ module card_recv_fetch_q64 (
         go_reg <= go_next;
 
         if (rst) begin
-            step_reg <= 4'd0;
+            step_reg <= 12'd1;
             is_kick_reg <= 1'b0;
             is_want_reg <= 1'b0;
             unsettled_reg <= 4'd0;
             put_reg <= 1'b0;
             flying_reg <= 4'd0;
+            crowded_reg <= 1'b0;
             rd_valid_reg <= 1'b0;
         end
     end

@@ -177,6 +177,9 @@ module card_recv_store_q64 (
         if (s_valid) begin
             wr_valid_reg <= s_writes;
             rx_valid_reg <= !s_writes;
+        end
+
+        if (s_ready) begin
             addr_reg <= s_addr;
             qpn_reg <= s_qpn;
             wr_id_reg <= s_wr_id;

@@ -14,11 +14,11 @@
 // work request knows 0), and what else was fetched for the queue pair is dropped, slot and place
 // given back. The same happens, without completion, to what was fetched before the state became
 // Error.
-// Latency: 18 clocks from a doorbell to its fetch at m_rd_*, with 4 clocks for a completion
+// Latency: 19 clocks from a doorbell to its fetch at m_rd_*, with 4 clocks for a completion
 // slot; 6 from the last word of a work request to m_sd_* and to its payload read.
 // After reset 2^LQ clocks clean the contexts: m_idle is low, doorbells are bad, cfg_* must not
 // come.
-// Stages: doorbell 4 clocks, list 4, turn 10 (one at a time), reads 1, host memory, entry 13
+// Stages: doorbell 5 clocks, list 4, turn 10 (one at a time), reads 1, host memory, entry 13
 // (one at a time), record 3 (one at a time).
 //
 // Sizes: q = 64.
@@ -155,16 +155,25 @@ module card_send_q64 (
     // Registers
     reg  live_reg;              // The contexts are clean.
     reg  [5:0] sweep_reg;       // Context to clean next.
+    reg  d_valid_reg;           // A doorbell, and a word of a context, registered as they come from far.
+    reg  [5:0] d_qpn_reg;
+    reg  [1:0] d_kind_reg;
+    reg  [15:0] d_index_reg;
+    reg  c_valid_reg;
+    reg  [5:0] c_qpn_reg;
+    reg  [63:0] c_data_reg;
+    // Which one: state and ring; Q_Key and first PSN; base; start anew. It is a state that sends.
+    reg  word_0_reg;
+    reg  word_1_reg;
+    reg  word_2_reg;
+    reg  word_6_reg;
+    reg  starts_reg;
     reg  cancel_reg;            // A slot, a place is given back.
     reg  [5:0] cancel_qpn_reg;
     reg  drop_reg;
     reg  [23:0] drop_psn_reg;
 
     // Signals
-    wire word_0;                    // Words of contexts: state and ring; Q_Key and first PSN; base; start anew.
-    wire word_1;
-    wire word_2;
-    wire word_6;
     reg  state_en;                  // State 2:0 and log2 of the ring's entries 6:3 of a queue pair are written.
     reg  [5:0] state_qpn;
     reg  [6:0] state_data;
@@ -175,7 +184,6 @@ module card_send_q64 (
     wire [5:0] doorbell_m_qpn;
     wire [15:0] doorbell_m_index;
     wire list_clean;
-    wire list_start_valid;
     wire list_op_ready;
     wire list_m_valid;
     wire [5:0] list_m_qpn;
@@ -245,8 +253,8 @@ module card_send_q64 (
         .rst          (rst),
         .live         (live_reg),
         .s_valid      (doorbell_s_valid),
-        .s_qpn        (db_qpn),
-        .s_index      (db_index),
+        .s_qpn        (d_qpn_reg),
+        .s_index      (d_index_reg),
         .state_en     (state_en),
         .state_qpn    (state_qpn),
         .state_data   (state_data),
@@ -266,8 +274,8 @@ module card_send_q64 (
         .clean_qpn   (sweep_reg),
         .wake_valid  (doorbell_m_valid),
         .wake_qpn    (doorbell_m_qpn),
-        .start_valid (list_start_valid),
-        .start_qpn   (cfg_qpn),
+        .start_valid (starts_reg),
+        .start_qpn   (c_qpn_reg),
         .op_valid    (turn_m_op_valid),
         .op_ready    (list_op_ready),
         .op_remove   (turn_m_op_remove),
@@ -292,12 +300,12 @@ module card_send_q64 (
         .state_en        (state_en),
         .state_qpn       (state_qpn),
         .state_data      (state_data),
-        .cfg_qpn         (cfg_qpn),
-        .first_en        (word_1),
-        .first_data      (cfg_data[55:32]),
-        .base_en         (word_2),
-        .base_data       (cfg_data[63:6]),
-        .zero_en         (word_6),
+        .cfg_qpn         (c_qpn_reg),
+        .first_en        (word_1_reg),
+        .first_data      (c_data_reg[55:32]),
+        .base_en         (word_2_reg),
+        .base_data       (c_data_reg[63:6]),
+        .zero_en         (word_6_reg),
         .posted_en       (doorbell_m_valid),
         .posted_qpn      (doorbell_m_qpn),
         .posted_data     (doorbell_m_index),
@@ -329,10 +337,10 @@ module card_send_q64 (
         .s_wq_data     (s_wq_data),
         .s_wq_error    (entry_s_wq_error),
         .cfg_mtu       (cfg_mtu),
-        .cfg_qpn       (cfg_qpn),
-        .cfg_data      (cfg_data),
-        .word_0        (word_0),
-        .word_1        (word_1),
+        .cfg_qpn       (c_qpn_reg),
+        .cfg_data      (c_data_reg),
+        .word_0        (word_0_reg),
+        .word_1        (word_1_reg),
         .s_qpn         (entry_s_qpn),
         .s_done        (entry_s_done),
         .m_look_valid  (m_look_valid),
@@ -451,17 +459,12 @@ module card_send_q64 (
     );
 
     // Combinational logic
-    assign word_0 = cfg_valid & (cfg_word == 3'd0);
-    assign word_1 = cfg_valid & (cfg_word == 3'd1);
-    assign word_2 = cfg_valid & (cfg_word == 3'd2);
-    assign word_6 = cfg_valid & (cfg_word == 3'd6);
-
     always @(*) begin
         live_next = live_reg;
         sweep_next = sweep_reg;
-        state_en = word_0;
-        state_qpn = cfg_qpn;
-        state_data = {4'd0, cfg_data[2:0]} | {cfg_data[7:4], 3'd0};
+        state_en = word_0_reg;
+        state_qpn = c_qpn_reg;
+        state_data = {4'd0, c_data_reg[2:0]} | {c_data_reg[7:4], 3'd0};
         if (!live_reg) begin
             state_en = 1'b1;
             state_qpn = sweep_reg;
@@ -471,10 +474,9 @@ module card_send_q64 (
         end
     end
 
-    assign doorbell_s_valid = db_valid & (db_kind == 2'd0);
+    assign doorbell_s_valid = d_valid_reg & (d_kind_reg == 2'd0);
     assign list_clean = !live_reg;
-    assign list_start_valid = word_0 & (cfg_data[2:0] == SENDS);
-    assign turn_go = live_reg & !hold & fetched_s_ready & reads_fetch_free;
+    assign turn_go = live_reg & !hold & !c_valid_reg & fetched_s_ready & reads_fetch_free;
     assign m_rsv_qpn = turn_m_qpn;
     assign m_place_qpn = turn_m_qpn;
     assign m_place_psn = turn_m_psn;
@@ -523,6 +525,18 @@ module card_send_q64 (
     initial begin
         live_reg = 1'b0;
         sweep_reg = 6'd0;
+        d_valid_reg = 1'b0;
+        d_qpn_reg = 6'd0;
+        d_kind_reg = 2'd0;
+        d_index_reg = 16'd0;
+        c_valid_reg = 1'b0;
+        c_qpn_reg = 6'd0;
+        c_data_reg = 64'd0;
+        word_0_reg = 1'b0;
+        word_1_reg = 1'b0;
+        word_2_reg = 1'b0;
+        word_6_reg = 1'b0;
+        starts_reg = 1'b0;
         cancel_reg = 1'b0;
         cancel_qpn_reg = 6'd0;
         drop_reg = 1'b0;
@@ -530,6 +544,19 @@ module card_send_q64 (
     end
 
     always @(posedge clk) begin
+        c_valid_reg <= cfg_valid;
+        word_0_reg <= cfg_valid & (cfg_word == 3'd0);
+        word_1_reg <= cfg_valid & (cfg_word == 3'd1);
+        word_2_reg <= cfg_valid & (cfg_word == 3'd2);
+        word_6_reg <= cfg_valid & (cfg_word == 3'd6);
+        starts_reg <= cfg_valid & (cfg_word == 3'd0) & (cfg_data[2:0] == SENDS);
+        c_qpn_reg <= cfg_qpn;
+        c_data_reg <= cfg_data;
+        d_valid_reg <= db_valid;
+        d_qpn_reg <= db_qpn;
+        d_kind_reg <= db_kind;
+        d_index_reg <= db_index;
+
         cancel_reg <= entry_m_drop;
         drop_reg <= entry_m_drop;
         cancel_qpn_reg <= entry_s_qpn;
@@ -547,6 +574,13 @@ module card_send_q64 (
         if (rst) begin
             live_reg <= 1'b0;
             sweep_reg <= 6'd0;
+            d_valid_reg <= 1'b0;
+            c_valid_reg <= 1'b0;
+            word_0_reg <= 1'b0;
+            word_1_reg <= 1'b0;
+            word_2_reg <= 1'b0;
+            word_6_reg <= 1'b0;
+            starts_reg <= 1'b0;
             cancel_reg <= 1'b0;
             drop_reg <= 1'b0;
         end

@@ -10,8 +10,8 @@ skid_buffer_w85.v
 dma_deliver.v
 ram_reg_hold_w32_d2048.v
 dma_read.v
-skid_buffer_w64.v
-skid_buffer_w215.v
+two_slots_w64.v
+two_slots_w215.v
 dma_write.v
 take_turns_n4.v
 mux_one_hot_w91_n4.v
@@ -26,7 +26,6 @@ ram_async_w6_d16.v
 fifo_reg_w6_d16.v
 card_regs_command_q64_r256_f1024.v
 ram_async_w32_d32.v
-take_turns_n8.v
 index_one_hot_n8.v
 card_regs_msix.v
 mux_one_hot_w6_n36.v
@@ -37,6 +36,7 @@ card_regs_q64_r256_f1024.v
 ram_reg_w157_d256.v
 card_regions_look_r256.v
 card_regions_r256.v
+half_slice_w285.v
 ram_reg_w81_d64.v
 ram_reg_w8_d64.v
 ram_reg_forward_w8_d64.v
@@ -46,7 +46,7 @@ ram_async_w6_d32.v
 fifo_reg_w6_d32.v
 card_cq_indices_q64.v
 card_cq_write_q64.v
-ram_async_w17_d8.v
+ram_async_w18_d8.v
 card_cq_moderation.v
 card_cq_q64.v
 ram_reg_w7_d64.v
@@ -113,6 +113,7 @@ fifo_reg_w68_d4.v
 fifo_bram_w68_d512.v
 ram_async_w160_d16.v
 fifo_reg_w160_d16.v
+two_slots_w65.v
 card_onesided_q64_f1024.v
 card_send_merge.v
 card_ack_merge.v
@@ -145,6 +146,7 @@ fifo_reg_w65_d4.v
 xud_rx_buffer_d2048.v
 ram_async_w207_d16.v
 fifo_reg_w207_d16.v
+half_slice_w207.v
 ram_async_w162_d16.v
 fifo_reg_w162_d16.v
 xud_rx_d2048.v

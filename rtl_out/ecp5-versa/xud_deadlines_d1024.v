@@ -50,6 +50,8 @@ module xud_deadlines_d1024 (
 
     // Registers
     reg  [17:0] clocks_reg;      // Four times the clocks of the unit so far.
+    reg  [17:0] step_reg;        // What a clock that ends a quarter adds to them.
+    reg  quarter_reg;            // A quarter has ended; now counts it a clock later.
     reg  [34:0] now_reg;
     reg  w_valid_reg;            // A deadline to write.
     reg  [9:0] w_place_reg;
@@ -67,8 +69,7 @@ module xud_deadlines_d1024 (
     reg  over_reg;
 
     // Signals
-    wire [17:0] sum;
-    wire quarter;
+    wire [17:0] less;
     wire go;
     wire [34:0] left;
     wire [34:0] times_rd_data;
@@ -134,8 +135,7 @@ module xud_deadlines_d1024 (
     );
 
     // Combinational logic
-    assign sum = clocks_reg + 18'd4;
-    assign quarter = sum >= {2'd0, cfg_timeout_unit};
+    assign less = clocks_reg + step_reg;
     assign go = !clearing & !(|places_count[3:2]);
     assign left = now_reg - times_rd_data;
     assign places_s_valid = s4_valid_reg & over_reg;
@@ -144,6 +144,8 @@ module xud_deadlines_d1024 (
     // Clocked logic
     initial begin
         clocks_reg = 18'd0;
+        step_reg = 18'd0;
+        quarter_reg = 1'b0;
         now_reg = 35'd0;
         w_valid_reg = 1'b0;
         w_place_reg = 10'd0;
@@ -162,9 +164,11 @@ module xud_deadlines_d1024 (
     end
 
     always @(posedge clk) begin
-        clocks_reg <= sum;
-        if (quarter) begin
-            clocks_reg <= sum - {2'd0, cfg_timeout_unit};
+        step_reg <= 18'd4 - {2'd0, cfg_timeout_unit};
+        quarter_reg <= !less[17];
+        clocks_reg <= less[17] ? (clocks_reg + 18'd4) : less;
+
+        if (quarter_reg) begin
             now_reg <= now_reg + 35'd1;
         end
 
@@ -189,6 +193,7 @@ module xud_deadlines_d1024 (
 
         if (rst) begin
             clocks_reg <= 18'd0;
+            quarter_reg <= 1'b0;
             now_reg <= START;
             w_valid_reg <= 1'b0;
             next_reg <= 10'd0;

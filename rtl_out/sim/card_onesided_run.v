@@ -96,7 +96,7 @@ module card_onesided_run (
     input  wire        m_wr_ready,       // Taken.
 
     // m_wd
-    output reg         m_wd_valid,       // A word of it.
+    output wire        m_wd_valid,       // A word of it.
     input  wire        m_wd_ready,       // Taken.
     output reg  [63:0] m_wd_data,        // The word.
 
@@ -225,6 +225,10 @@ module card_onesided_run (
     reg  forgets_reg;
     reg  took_reg;             // What was offered was taken in the clock before.
     reg  said_reg;             // All bytes of the answer have left.
+    // The state is Words, or Word: for m_wd_valid, as the states themselves have much to drive.
+    reg  passes_reg;
+    reg  puts_reg;
+    reg  faulty_reg;           // There is a verdict.
     reg  fits_word_reg;        // The answer may be written: a word, or all bytes asked for.
     reg  fits_read_reg;
 
@@ -262,6 +266,9 @@ module card_onesided_run (
     reg  answers_next;
     reg  forgets_next;
     reg  said_next;             // All bytes of the answer have left.
+    // The state is Words, or Word: for m_wd_valid, as the states themselves have much to drive.
+    reg  passes_next;
+    reg  puts_next;
     reg  fits_word_next;        // The answer may be written: a word, or all bytes asked for.
     reg  fits_read_next;
     wire [63:0] first_m;
@@ -311,6 +318,8 @@ module card_onesided_run (
         said_next = said_reg;
         fits_word_next = fits_word_reg;
         fits_read_next = fits_read_reg;
+        passes_next = passes_reg;
+        puts_next = puts_reg;
         happened_next = 12'd0;
         take = 1'b0;
         pl_ready = 1'b0;
@@ -324,7 +333,6 @@ module card_onesided_run (
         ends_next = 1'b0;
         answers_next = 1'b0;
         forgets_next = 1'b0;
-        m_wd_valid = 1'b0;
         m_wd_data = value_reg;
         if (done) begin
             landed_next = 1'b1;
@@ -393,7 +401,7 @@ module card_onesided_run (
                 end else if (!ak_ready) begin
                     happened_next = IS_OVERLOAD;
                     state_next = RUN_STATE_DRAIN;
-                end else if (|verdict) begin
+                end else if (faulty_reg) begin
                     happened_next = {4'd0, verdict, 1'b0};
                     reply_next = {1'b0, |syndrome};
                     state_next = RUN_STATE_DRAIN;
@@ -547,6 +555,8 @@ module card_onesided_run (
                 writes_next = !(writes_reg & m_wr_ready) & !took_reg;
                 if (took_reg) begin
                     state_next = RUN_STATE_WORDS;
+                    passes_next = !single_reg;
+                    puts_next = single_reg;
                     if (single_reg) begin
                         state_next = RUN_STATE_WORD;
                     end
@@ -554,16 +564,16 @@ module card_onesided_run (
             end
             RUN_STATE_WORDS: begin
                 m_wd_data = pl_data;
-                m_wd_valid = pl_valid;
                 pl_ready = m_wd_ready;
                 if (pl_valid & pl_last & m_wd_ready) begin
                     rest_next = 1'b0;
+                    passes_next = 1'b0;
                     state_next = RUN_STATE_LANDED;
                 end
             end
             RUN_STATE_WORD: begin
-                m_wd_valid = 1'b1;
                 if (m_wd_ready) begin
+                    puts_next = 1'b0;
                     state_next = RUN_STATE_LANDED;
                 end
             end
@@ -630,6 +640,7 @@ module card_onesided_run (
         endcase
     end
 
+    assign m_wd_valid = puts_reg | (passes_reg & pl_valid);
     assign idle = (state_reg == RUN_STATE_IDLE) & !acks_reg;
     assign m_look_valid = looks_reg;
     assign m_look_key = key_reg;
@@ -686,11 +697,16 @@ module card_onesided_run (
         forgets_reg = 1'b0;
         took_reg = 1'b0;
         said_reg = 1'b0;
+        passes_reg = 1'b0;
+        puts_reg = 1'b0;
+        faulty_reg = 1'b0;
         fits_word_reg = 1'b0;
         fits_read_reg = 1'b0;
     end
 
     always @(posedge clk) begin
+        faulty_reg <= |verdict;
+
         took_reg <= (claims_reg & m_claim_ready)
             | (reads_reg & m_rd_ready)
             | (writes_reg & m_wr_ready)
@@ -729,6 +745,8 @@ module card_onesided_run (
         answers_reg <= answers_next;
         forgets_reg <= forgets_next;
         said_reg <= said_next;
+        passes_reg <= passes_next;
+        puts_reg <= puts_next;
         fits_word_reg <= fits_word_next;
         fits_read_reg <= fits_read_next;
 
@@ -742,6 +760,8 @@ module card_onesided_run (
             acks_reg <= 1'b0;
             answers_reg <= 1'b0;
             took_reg <= 1'b0;
+            passes_reg <= 1'b0;
+            puts_reg <= 1'b0;
         end
     end
 

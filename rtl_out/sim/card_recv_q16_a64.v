@@ -11,7 +11,7 @@
 // card_recv_acks; those that refuse do not wait for landings and may overtake.
 // Latency: 5 clocks from s_rq_valid to a refusal, 12 to s_rq_ready and 13 to m_wr_valid with a
 // slot granted within 6; a request each 13 clocks. From landed to m_ak_valid 6. From a doorbell
-// to m_rd_valid 23 if no turn is under way.
+// to m_rd_valid 24 if no turn is under way.
 // After rst the tables are swept for 2^LQ + 2 clocks: m_idle is low, nothing begins, and neither
 // cfg_* nor db_* may come.
 // m_idle is right in the very clock in which hold rises.
@@ -36,7 +36,9 @@ module card_recv_q16_a64 (
     input  wire [15:0] db_index,         // Receive requests ever posted, modulo 2^16.
 
     // cfg
-    input  wire        cfg_valid,        // A word of a queue pair's configuration; pulse, not in the sweep after reset.
+    // A word of a queue pair's configuration, which counts from the next clock on; pulse, not in
+    // the sweep after reset.
+    input  wire        cfg_valid,
     input  wire [3:0]  cfg_qpn,          // Queue pair.
     input  wire [2:0]  cfg_word,         // Which word.
     input  wire [63:0] cfg_data,         // The word.
@@ -169,9 +171,17 @@ module card_recv_q16_a64 (
 );
 
     // Registers
-    reg  sweeping_reg;       // The tables of this queue pair are swept.
+    reg  sweeping_reg;        // The tables of this queue pair are swept.
     reg  [3:0] sweep_reg;
-    reg  c_sweep_reg;        // Configuration that is written: of which queue pair, which word, its fields; in a sweep.
+    reg  n_valid_reg;         // A word of configuration, registered.
+    reg  [3:0] n_qpn_reg;
+    reg  [2:0] n_word_reg;
+    reg  [63:0] n_data_reg;
+    reg  d_valid_reg;         // A doorbell, registered.
+    reg  [3:0] d_qpn_reg;
+    reg  [1:0] d_kind_reg;
+    reg  [15:0] d_index_reg;
+    reg  c_sweep_reg;         // Configuration that is written: of which queue pair, which word, its fields; in a sweep.
     reg  [3:0] c_qpn_reg;
     reg  c_shape_reg;
     reg  c_key_reg;
@@ -183,7 +193,7 @@ module card_recv_q16_a64 (
     reg  c_reads_reg;
     reg  c_receives_reg;
     reg  [3:0] c_log_reg;
-    reg  halt_reg;           // Nothing begins.
+    reg  halt_reg;            // Nothing begins.
     reg  idle_reg;
 
     // Signals
@@ -241,10 +251,10 @@ module card_recv_q16_a64 (
     card_recv_doorbell_q16 door (
         .clk             (clk),
         .rst             (rst),
-        .db_valid        (db_valid),
-        .db_qpn          (db_qpn),
-        .db_kind         (db_kind),
-        .db_index        (db_index),
+        .db_valid        (d_valid_reg),
+        .db_qpn          (d_qpn_reg),
+        .db_kind         (d_kind_reg),
+        .db_index        (d_index_reg),
         .cfg_qpn         (c_qpn_reg),
         .cfg_shape       (c_shape_reg),
         .cfg_exists      (c_exists_reg),
@@ -473,10 +483,10 @@ module card_recv_q16_a64 (
     );
 
     // Combinational logic
-    assign state = cfg_data[2:0];
+    assign state = n_data_reg[2:0];
     assign swept = sweeping_reg | c_sweep_reg;
     assign m_look_addr = check_m_look_addr;
-    assign check_cfg_soon = cfg_valid | sweeping_reg;
+    assign check_cfg_soon = n_valid_reg | sweeping_reg;
 
     always @(*) begin
         store_s_vf = 8'd0;
@@ -505,6 +515,14 @@ module card_recv_q16_a64 (
     initial begin
         sweeping_reg = 1'b0;
         sweep_reg = 4'd0;
+        n_valid_reg = 1'b0;
+        n_qpn_reg = 4'd0;
+        n_word_reg = 3'd0;
+        n_data_reg = 64'd0;
+        d_valid_reg = 1'b0;
+        d_qpn_reg = 4'd0;
+        d_kind_reg = 2'd0;
+        d_index_reg = 16'd0;
         c_sweep_reg = 1'b0;
         c_qpn_reg = 4'd0;
         c_shape_reg = 1'b0;
@@ -522,16 +540,20 @@ module card_recv_q16_a64 (
     end
 
     always @(posedge clk) begin
+        n_valid_reg <= cfg_valid;
+        n_qpn_reg <= cfg_qpn;
+        n_word_reg <= cfg_word;
+        n_data_reg <= cfg_data;
         c_sweep_reg <= sweeping_reg;
-        c_data_reg <= cfg_data;
-        c_key_reg <= cfg_valid & (cfg_word == 3'd1);
-        c_base_reg <= cfg_valid & (cfg_word == 3'd3);
-        c_epoch_reg <= cfg_valid & (cfg_word == 3'd5);
-        c_log_reg <= cfg_data[11:8];
+        c_data_reg <= n_data_reg;
+        c_key_reg <= n_valid_reg & (n_word_reg == 3'd1);
+        c_base_reg <= n_valid_reg & (n_word_reg == 3'd3);
+        c_epoch_reg <= n_valid_reg & (n_word_reg == 3'd5);
+        c_log_reg <= n_data_reg[11:8];
 
-        c_qpn_reg <= cfg_qpn;
-        c_shape_reg <= cfg_valid & (cfg_word == 3'd0);
-        c_clear_reg <= cfg_valid & (cfg_word == 3'd6);
+        c_qpn_reg <= n_qpn_reg;
+        c_shape_reg <= n_valid_reg & (n_word_reg == 3'd0);
+        c_clear_reg <= n_valid_reg & (n_word_reg == 3'd6);
         c_exists_reg <= |state;
         c_reads_reg <= (|state) & !state[2];
         c_receives_reg <= state[1] & !state[2];
@@ -546,12 +568,18 @@ module card_recv_q16_a64 (
             c_receives_reg <= 1'b0;
         end
 
-        halt_reg <= hold | swept;
+        d_valid_reg <= db_valid;
+        d_qpn_reg <= db_qpn;
+        d_kind_reg <= db_kind;
+        d_index_reg <= db_index;
+        halt_reg <= hold | swept | n_valid_reg;
         idle_reg <= !swept & check_idle & fetch_idle & store_idle & acks_empty;
 
         if (rst) begin
             sweeping_reg <= 1'b1;
             sweep_reg <= 4'd0;
+            n_valid_reg <= 1'b0;
+            d_valid_reg <= 1'b0;
             c_sweep_reg <= 1'b0;
             c_shape_reg <= 1'b0;
             c_key_reg <= 1'b0;

@@ -11,6 +11,7 @@
 // A ring that cannot be read sets its queue pair's state to Error, between commands and also
 // while one waits for idle. Up to 16 of each side are remembered.
 // Epochs outlive their queue pairs, and rst too unless forget is high.
+// While rst is high, arguments become 0, one a clock: hold it for 16 clocks and more.
 // After reset, tables are cleared here, an entry in 4 clocks, and in the other blocks; busy is high
 // meanwhile.
 //
@@ -123,7 +124,6 @@ module card_regs_command_q16_r32_f64 (
     localparam [47:0] KEEP           = 48'hfffffffffff8;  // All of word 0 but the state.
     localparam [31:0] ABOVE_3        = 32'hfffffff8;
     localparam [15:0] REACH          = 16'h7fff;  // Most epochs accepted, less 1.
-    localparam [15:0] ONE            = 16'd1;
     localparam [4:0] STATE_CLEAR     = 5'd0;
     localparam [4:0] STATE_IDLE      = 5'd1;
     localparam [4:0] STATE_CHECK     = 5'd2;
@@ -158,7 +158,11 @@ module card_regs_command_q16_r32_f64 (
     reg  [2:0] then_reg;
     reg  [17:0] sweep_reg;         // Entries cleared since reset.
     reg  [1:0] sweep_step_reg;     // The entry is addressed, read twice, written.
-    reg  [15:0] written_reg;
+    reg  [3:0] wipe_reg;
+    reg  fatal_a_valid_reg;        // They come from far away: a register first.
+    reg  [3:0] fatal_a_qpn_reg;
+    reg  fatal_b_valid_reg;
+    reg  [3:0] fatal_b_qpn_reg;
     reg  running_reg;              // The command.
     reg  cleared_reg;              // Commands may begin.
     reg  [7:0] code_reg;
@@ -197,9 +201,16 @@ module card_regs_command_q16_r32_f64 (
     reg  [15:0] domain_reg;
     reg  [31:0] forbidden_reg;     // Bits that must be 0 in the latest argument; some was not.
     reg  bad_reg;
-    reg  [32:0] end_low_reg;       // End of the region, both halves; it has no bytes.
+    // End of the region, both halves, the upper one without what the lower one carries; a clock
+    // later: the lower, the upper half is not 0, the upper one is all ones and the lower one
+    // carries; it has no bytes.
+    reg  [32:0] end_low_reg;
     reg  [32:0] end_high_reg;
+    reg  low_some_reg;
+    reg  high_some_reg;
+    reg  high_wraps_reg;
     reg  no_bytes_reg;
+    reg  leads_reg;                // One clock late: neither changes before Decide.
     reg  [2:0] pause_reg;
     reg  held_reg;
     reg  fetching_reg;             // The state is Fetch.
@@ -215,15 +226,12 @@ module card_regs_command_q16_r32_f64 (
     reg  win_out_reg;
 
     // Signals
-    wire [31:0] arg;
-    wire [31:0] there;
     reg  [3:0] arg_index;
     wire take_fatal;
     wire [15:0] span;
     wire beyond;                    // It ends behind 2^64, the end of all addresses.
     wire [2:0] now;
     wire [2:0] to;
-    wire leads;
     reg  [4:0] state_next;
     reg  [2:0] then_next;
     reg  [17:0] sweep_next;         // Entries cleared since reset.
@@ -252,7 +260,10 @@ module card_regs_command_q16_r32_f64 (
     reg  [31:0] first_next;
     reg  [15:0] domain_next;
     reg  bad_next;
-    reg  [32:0] end_low_next;       // End of the region, both halves; it has no bytes.
+    // End of the region, both halves, the upper one without what the lower one carries; a clock
+    // later: the lower, the upper half is not 0, the upper one is all ones and the lower one
+    // carries; it has no bytes.
+    reg  [32:0] end_low_next;
     reg  [32:0] end_high_next;
     reg  no_bytes_next;
     reg  [2:0] pause_next;
@@ -274,9 +285,12 @@ module card_regs_command_q16_r32_f64 (
     reg  [3:0] contexts_wr_addr;
     reg  [79:0] contexts_wr_data;
     wire [31:0] args_rd_data;
-    wire args_wr_en;
-    wire [31:0] args_bus_rd_data;
-    wire args_bus_wr_en;
+    reg  args_wr_en;
+    reg  [3:0] args_wr_addr;
+    reg  [31:0] args_wr_data;
+    reg  args_bus_wr_en;
+    reg  [3:0] args_bus_wr_addr;
+    reg  [31:0] args_bus_wr_data;
     wire fatal_a_s_ready;
     wire fatal_a_m_valid;
     wire [3:0] fatal_a_m_data;
@@ -297,31 +311,31 @@ module card_regs_command_q16_r32_f64 (
         .wr_data (contexts_wr_data)
     );
 
-    // Arguments, for the machine and for the bus; those written since reset.
+    // Arguments, for the machine and for the bus; the one that becomes 0.
     ram_async_w32_d16 args (
         .clk     (clk),
         .rd_addr (arg_index),
         .rd_data (args_rd_data),
         .wr_en   (args_wr_en),
-        .wr_addr (arg_addr),
-        .wr_data (arg_data)
+        .wr_addr (args_wr_addr),
+        .wr_data (args_wr_data)
     );
 
     ram_async_w32_d16 args_bus (
         .clk     (clk),
         .rd_addr (arg_rd_addr),
-        .rd_data (args_bus_rd_data),
+        .rd_data (arg_rd_data),
         .wr_en   (args_bus_wr_en),
-        .wr_addr (arg_addr),
-        .wr_data (arg_data)
+        .wr_addr (args_bus_wr_addr),
+        .wr_data (args_bus_wr_data)
     );
 
     fifo_reg_w4_d16 fatal_a (
         .clk     (clk),
         .rst     (rst),
-        .s_valid (s_fatal_a_valid),
+        .s_valid (fatal_a_valid_reg),
         .s_ready (fatal_a_s_ready),
-        .s_data  (s_fatal_a_qpn),
+        .s_data  (fatal_a_qpn_reg),
         .m_valid (fatal_a_m_valid),
         .m_ready (take_fatal),
         .m_data  (fatal_a_m_data),
@@ -331,9 +345,9 @@ module card_regs_command_q16_r32_f64 (
     fifo_reg_w4_d16 fatal_b (
         .clk     (clk),
         .rst     (rst),
-        .s_valid (s_fatal_b_valid),
+        .s_valid (fatal_b_valid_reg),
         .s_ready (fatal_b_s_ready),
-        .s_data  (s_fatal_b_qpn),
+        .s_data  (fatal_b_qpn_reg),
         .m_valid (fatal_b_m_valid),
         .m_ready (fatal_b_m_ready),
         .m_data  (fatal_b_m_data),
@@ -341,9 +355,22 @@ module card_regs_command_q16_r32_f64 (
     );
 
     // Combinational logic
-    assign args_wr_en = arg_en & !running_reg;
-    assign args_bus_wr_en = arg_en & !running_reg;
-    assign arg_rd_data = (|((written_reg >> arg_rd_addr) & ONE)) ? args_bus_rd_data : 32'd0;
+    always @(*) begin
+        args_wr_en = arg_en & !running_reg;
+        args_wr_addr = arg_addr;
+        args_wr_data = arg_data;
+        args_bus_wr_en = arg_en & !running_reg;
+        args_bus_wr_addr = arg_addr;
+        args_bus_wr_data = arg_data;
+        if (rst) begin
+            args_wr_en = 1'b1;
+            args_wr_addr = wipe_reg;
+            args_wr_data = 32'd0;
+            args_bus_wr_en = 1'b1;
+            args_bus_wr_addr = wipe_reg;
+            args_bus_wr_data = 32'd0;
+        end
+    end
 
     always @(*) begin
         arg_index = step_reg;
@@ -355,8 +382,6 @@ module card_regs_command_q16_r32_f64 (
         end
     end
 
-    assign there = (|((written_reg >> arg_index) & ONE)) ? ~32'd0 : 32'd0;
-    assign arg = args_rd_data & there;
     assign take_fatal = (state_reg == STATE_IDLE) | (state_reg == STATE_HOLD);
     assign fatal_b_m_ready = take_fatal & !fatal_a_m_valid;
     assign clearing = state_reg == STATE_CLEAR;
@@ -418,7 +443,7 @@ module card_regs_command_q16_r32_f64 (
         win_out_next = 1'b0;
         fetching_next = 1'b0;
         if (fetching_reg & (step_reg != last_reg)) begin
-            arg0_next = arg;
+            arg0_next = args_rd_data;
             arg1_next = arg0_reg;
             arg2_next = arg1_reg;
             arg3_next = arg2_reg;
@@ -521,6 +546,7 @@ module card_regs_command_q16_r32_f64 (
                     state_next = STATE_WEIGH;
                 end
                 end_low_next = {1'b0, arg3_reg} + {1'b0, arg1_reg};
+                end_high_next = {1'b0, arg2_reg} + {1'b0, arg0_reg};
                 if (|(arg0_reg & forbidden_reg)) begin
                     bad_next = 1'b1;
                 end
@@ -536,9 +562,6 @@ module card_regs_command_q16_r32_f64 (
             end
             STATE_WEIGH: begin
                 next_epoch_next = newest_reg + 16'd1;
-                end_high_next = {1'b0, arg2_reg}
-                    + {1'b0, arg0_reg}
-                    + {32'd0, end_low_reg[32]};
                 no_bytes_next = !(|(arg0_reg | arg1_reg));
                 if (is_modify_reg & (to > ERROR)) begin
                     bad_next = 1'b1;
@@ -571,7 +594,7 @@ module card_regs_command_q16_r32_f64 (
                 if (is_modify_reg) begin
                     if (bad_reg) begin
                         said_next = BAD_ARGUMENT;
-                    end else if (!leads) begin
+                    end else if (!leads_reg) begin
                         said_next = BAD_STATE;
                     end else begin
                         word0_next = (word0_reg & KEEP) | {45'd0, to};
@@ -624,7 +647,7 @@ module card_regs_command_q16_r32_f64 (
                 end
             end
             STATE_GATHER: begin
-                arg0_next = arg;
+                arg0_next = args_rd_data;
                 arg1_next = arg0_reg;
                 step_next = step_reg + 4'd1;
                 if (step_reg[0]) begin
@@ -779,11 +802,9 @@ module card_regs_command_q16_r32_f64 (
 
     assign now = word0_reg[2:0];
     assign to = arg0_reg[2:0];
-    assign leads = ((to == RECEIVES) & (now == INIT))
-        | ((to == SENDS) & (now == RECEIVES))
-        | ((to == ERROR) & (|now));
     assign span = next_epoch_reg - oldest_reg;
-    assign beyond = end_high_reg[32] & (|(end_high_reg[31:0] | end_low_reg[31:0]));
+    assign beyond = (end_high_reg[32] & (end_low_reg[32] | high_some_reg | low_some_reg))
+        | (high_wraps_reg & low_some_reg);
     assign status = result_reg;
     assign result0 = value0_reg;
     assign result1 = value1_reg;
@@ -817,7 +838,11 @@ module card_regs_command_q16_r32_f64 (
         then_reg = 3'd0;
         sweep_reg = 18'd0;
         sweep_step_reg = 2'd0;
-        written_reg = 16'd0;
+        wipe_reg = 4'd0;
+        fatal_a_valid_reg = 1'b0;
+        fatal_a_qpn_reg = 4'd0;
+        fatal_b_valid_reg = 1'b0;
+        fatal_b_qpn_reg = 4'd0;
         running_reg = 1'b0;
         cleared_reg = 1'b0;
         code_reg = 8'd0;
@@ -858,7 +883,11 @@ module card_regs_command_q16_r32_f64 (
         bad_reg = 1'b0;
         end_low_reg = 33'd0;
         end_high_reg = 33'd0;
+        low_some_reg = 1'b0;
+        high_some_reg = 1'b0;
+        high_wraps_reg = 1'b0;
         no_bytes_reg = 1'b0;
+        leads_reg = 1'b0;
         pause_reg = 3'd0;
         held_reg = 1'b0;
         fetching_reg = 1'b0;
@@ -875,10 +904,11 @@ module card_regs_command_q16_r32_f64 (
     end
 
     always @(posedge clk) begin
-        if (arg_en & !running_reg) begin
-            written_reg <= written_reg | (ONE << arg_addr);
-        end
-
+        wipe_reg <= wipe_reg + 4'd1;
+        fatal_a_valid_reg <= s_fatal_a_valid;
+        fatal_a_qpn_reg <= s_fatal_a_qpn;
+        fatal_b_valid_reg <= s_fatal_b_valid;
+        fatal_b_qpn_reg <= s_fatal_b_qpn;
         cleared_reg <= state_reg != STATE_CLEAR;
         is_create_reg <= code_reg == CREATE;
         is_modify_reg <= code_reg == MODIFY;
@@ -925,6 +955,13 @@ module card_regs_command_q16_r32_f64 (
             forbidden_reg <= 32'd0;
         end
 
+        leads_reg <= ((to == RECEIVES) & (now == INIT))
+            | ((to == SENDS) & (now == RECEIVES))
+            | ((to == ERROR) & (|now));
+
+        low_some_reg <= |end_low_reg[31:0];
+        high_some_reg <= |end_high_reg[31:0];
+        high_wraps_reg <= (&end_high_reg[31:0]) & end_low_reg[32];
         state_reg <= state_next;
         then_reg <= then_next;
         sweep_reg <= sweep_next;
@@ -974,7 +1011,8 @@ module card_regs_command_q16_r32_f64 (
             state_reg <= STATE_CLEAR;
             sweep_reg <= 18'd0;
             sweep_step_reg <= 2'd0;
-            written_reg <= 16'd0;
+            fatal_a_valid_reg <= 1'b0;
+            fatal_b_valid_reg <= 1'b0;
             running_reg <= 1'b0;
             cleared_reg <= 1'b0;
             code_reg <= 8'd0;

@@ -64,7 +64,11 @@ module card_regs_msix (
     reg  [4:0] sweep_reg;
     reg  [7:0] masked_reg;
     reg  [7:0] waits_reg;
-    reg  [7:0] asks_reg;    // Of those, the ones that may be sent.
+    // Of those, the ones that may be sent, and of these the ones behind the one served last, which
+    // are `after`.
+    reg  [7:0] asks_reg;
+    reg  [7:0] later_reg;
+    reg  [7:0] after_reg;
     reg  [7:0] choice_reg;  // The one whose turn it is.
     reg  [7:0] last_reg;    // Vector served last, one-hot.
     reg  [2:0] vector_reg;
@@ -78,6 +82,8 @@ module card_regs_msix (
     reg  sent_reg;
 
     // Signals
+    wire [7:0] may;
+    wire [7:0] pool;
     reg  [7:0] n_waits;
     wire ends;
     reg  [7:0] last_next;           // Vector served last, one-hot.
@@ -95,7 +101,6 @@ module card_regs_msix (
     wire lookup_wr_en;
     reg  [4:0] lookup_wr_addr;
     reg  [31:0] lookup_wr_data;
-    wire [7:0] turns_choice;
     wire [2:0] number_m;
 
     // The table, for the bus and for the writer; control is not in it.
@@ -115,12 +120,6 @@ module card_regs_msix (
         .wr_en   (lookup_wr_en),
         .wr_addr (lookup_wr_addr),
         .wr_data (lookup_wr_data)
-    );
-
-    take_turns_n8 turns (
-        .req    (asks_reg),
-        .last   (last_reg),
-        .choice (turns_choice)
     );
 
     index_one_hot_n8 number (
@@ -155,6 +154,8 @@ module card_regs_msix (
         ? {31'd0, |((masked_reg >> rd_addr[4:2]) & ONE)}
         : table_sig_rd_data;
     assign pending = waits_reg;
+    assign may = (msix_enable & !msix_mask) ? (waits_reg & ~masked_reg) : 8'd0;
+    assign pool = (|later_reg) ? later_reg : asks_reg;
 
     always @(*) begin
         last_next = last_reg;
@@ -220,6 +221,8 @@ module card_regs_msix (
         masked_reg = 8'd0;
         waits_reg = 8'd0;
         asks_reg = 8'd0;
+        later_reg = 8'd0;
+        after_reg = 8'd0;
         choice_reg = 8'd0;
         last_reg = 8'd0;
         vector_reg = 3'd0;
@@ -243,8 +246,10 @@ module card_regs_msix (
             end
         end
 
-        asks_reg <= (msix_enable & !msix_mask) ? (waits_reg & ~masked_reg) : 8'd0;
-        choice_reg <= turns_choice;
+        asks_reg <= may;
+        after_reg <= {~last_reg[6:0] + 7'd1, 1'b0};
+        later_reg <= may & after_reg;
+        choice_reg <= pool & (~pool + 8'd1);
         waits_reg <= s_irq_valid ? (n_waits | (ONE << s_irq_vector)) : n_waits;
         word_reg <= lookup_rd_data;
 
@@ -271,6 +276,7 @@ module card_regs_msix (
             masked_reg <= 8'hff;
             waits_reg <= 8'd0;
             asks_reg <= 8'd0;
+            later_reg <= 8'd0;
             choice_reg <= 8'd0;
             last_reg <= 8'd0;
             step_reg <= 3'd0;

@@ -92,6 +92,7 @@ module dma_write (
     // A word on its way out: with it 32 bits of the one before, bytes it moves by, zeros in its
     // place.
     reg  st_valid_reg;
+    reg  st_none_reg;          // There is none: for what is counted, as the word's registers load st_valid enough.
     reg  [95:0] st_pair_reg;
     reg  [1:0] st_shift_reg;
     reg  st_fill_reg;
@@ -163,7 +164,7 @@ module dma_write (
     );
 
     // Words that come in.
-    skid_buffer_w64 coming (
+    two_slots_w64 coming (
         .clk     (clk),
         .rst     (clear),
         .s_valid (s_data_valid),
@@ -176,7 +177,7 @@ module dma_write (
 
     // Words that go out: data 63:0, strb 65:64, sop 66, eop 67, sent 68, request ends 69, dropped
     // 70, ctx 86:71, header 214:87.
-    skid_buffer_w215 leaving (
+    two_slots_w215 leaving (
         .clk     (clk),
         .rst     (rst),
         .s_valid (st_valid_reg),
@@ -191,7 +192,7 @@ module dma_write (
     assign clear = rst | flr;
     assign s_req_ready = split_s_req_ready;
     assign st_free = !st_valid_reg | leaving_s_ready;
-    assign go = held_reg & st_free;
+    assign go = held_reg & (st_none_reg | leaving_s_ready);
     assign fire = go & (coming_m_valid | !more_reg);
     assign coming_m_ready = go & more_reg;
     assign load = split_m_valid
@@ -269,6 +270,7 @@ module dma_write (
         some_reg = 1'b0;
         loaded_reg = 1'b0;
         st_valid_reg = 1'b0;
+        st_none_reg = 1'b0;
         st_pair_reg = 96'd0;
         st_shift_reg = 2'd0;
         st_fill_reg = 1'b0;
@@ -338,6 +340,7 @@ module dma_write (
         end
 
         st_valid_reg <= fire | (st_valid_reg & !leaving_s_ready);
+        st_none_reg <= !fire & (st_none_reg | leaving_s_ready);
 
         if (st_free) begin
             st_pair_reg <= {64'd0, prior_reg[63:32]} | {word, 32'd0};
@@ -372,6 +375,7 @@ module dma_write (
             count_reg <= 4'd0;
             loaded_reg <= 1'b0;
             st_valid_reg <= 1'b0;
+            st_none_reg <= 1'b1;
         end
     end
 

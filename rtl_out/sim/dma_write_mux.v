@@ -86,6 +86,7 @@ module dma_write_mux (
     reg  [12:0] len_reg;
     reg  [15:0] ctx_reg;
     reg  [3:0] from_reg;    // The client whose words pass, words left, less one.
+    reg  [3:0] others_reg;  // The other clients: chooses the words, so that `from` has little to drive.
     reg  [9:0] left_reg;
     reg  ends_reg;          // The word that passes is the last one.
 
@@ -96,13 +97,17 @@ module dma_write_mux (
     wire [1:0] client;
     wire [90:0] request;
     wire [12:0] less_one;      // Words of a request, less one.
+    reg  [3:0] n_from;
     wire pass;
     wire advance;
+    reg  [9:0] left_next;
+    reg  ends_next;            // The word that passes is the last one.
     wire [3:0] turn_choice;
     wire [90:0] requests_s_0;
     wire [90:0] requests_s_1;
     wire [90:0] requests_s_2;
     wire [90:0] requests_s_3;
+    wire [3:0] data_sel;
     wire order_s_valid;
     wire order_s_ready;
     wire [13:0] order_s_data;
@@ -126,7 +131,7 @@ module dma_write_mux (
     );
 
     mux_one_hot_w64_n4 data (
-        .sel (from_reg),
+        .sel (data_sel),
         .s_0 (s_data_data_0),
         .s_1 (s_data_data_1),
         .s_2 (s_data_data_2),
@@ -157,6 +162,7 @@ module dma_write_mux (
         | {1'b0, s_data_valid_2, 2'd0}
         | {s_data_valid_3, 3'd0};
     assign choose = !(|chosen_reg) & !valid_reg & order_s_ready;
+    assign data_sel = ~others_reg;
     assign requests_s_0 = {27'd0, s_req_addr_0}
         | {14'd0, s_req_len_0, 64'd0}
         | {s_req_ctx_0[13:0], 77'd0};
@@ -189,6 +195,27 @@ module dma_write_mux (
     assign pass = m_data_ready & (|(from_reg & offering));
     assign advance = !(|from_reg) | (pass & ends_reg);
 
+    always @(*) begin
+        left_next = left_reg;
+        ends_next = ends_reg;
+        if (pass) begin
+            left_next = left_reg - 10'd1;
+            ends_next = left_reg == 10'd1;
+        end
+        n_from = from_reg;
+        if (advance) begin
+            n_from = 4'd0;
+            if (order_m_valid) begin
+                n_from = order_m_data[3:0];
+                left_next = order_m_data[13:4];
+                ends_next = !(|order_m_data[13:4]);
+            end
+        end
+        if (rst) begin
+            n_from = 4'd0;
+        end
+    end
+
     // Clocked logic
     initial begin
         chosen_reg = 4'd0;
@@ -198,6 +225,7 @@ module dma_write_mux (
         len_reg = 13'd0;
         ctx_reg = 16'd0;
         from_reg = 4'd0;
+        others_reg = 4'd0;
         left_reg = 10'd0;
         ends_reg = 1'b0;
     end
@@ -219,24 +247,15 @@ module dma_write_mux (
             ctx_reg <= {2'd0, request[90:77]} | {client, 14'd0};
         end
 
-        if (pass) begin
-            left_reg <= left_reg - 10'd1;
-            ends_reg <= left_reg == 10'd1;
-        end
-        if (advance) begin
-            from_reg <= 4'd0;
-            if (order_m_valid) begin
-                from_reg <= order_m_data[3:0];
-                left_reg <= order_m_data[13:4];
-                ends_reg <= !(|order_m_data[13:4]);
-            end
-        end
+        from_reg <= n_from;
+        others_reg <= ~n_from;
+        left_reg <= left_next;
+        ends_reg <= ends_next;
 
         if (rst) begin
             chosen_reg <= 4'd0;
             last_reg <= 4'd0;
             valid_reg <= 1'b0;
-            from_reg <= 4'd0;
         end
     end
 

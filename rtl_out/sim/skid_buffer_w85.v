@@ -31,13 +31,14 @@ module skid_buffer_w85 (
     reg  out_valid_reg;          // The output register holds a word.
     reg  [84:0] out_data_reg;    // Output register.
     reg  spare_valid_reg;        // The spare register holds the word that came while the output was stalled.
+    reg  room_reg;               // It does not: for s_ready alone, as the data registers load spare_valid enough.
     reg  [84:0] spare_data_reg;  // Spare register.
 
     // Signals
     wire out_free;  // The output register can take a word.
 
     // Combinational logic
-    assign s_ready = !spare_valid_reg;
+    assign s_ready = room_reg;
     assign m_valid = out_valid_reg;
     assign m_data = out_data_reg;
     assign out_free = m_ready | !out_valid_reg;
@@ -47,11 +48,13 @@ module skid_buffer_w85 (
         out_valid_reg = 1'b0;
         out_data_reg = 85'd0;
         spare_valid_reg = 1'b0;
+        room_reg = 1'b0;
         spare_data_reg = 85'd0;
     end
 
     always @(posedge clk) begin
         spare_valid_reg <= !out_free & (spare_valid_reg | s_valid);
+        room_reg <= out_free | (!spare_valid_reg & !s_valid);
         out_valid_reg <= s_valid | spare_valid_reg | (out_valid_reg & !m_ready);
 
         if (!spare_valid_reg) begin
@@ -68,6 +71,7 @@ module skid_buffer_w85 (
         if (rst) begin
             out_valid_reg <= 1'b0;
             spare_valid_reg <= 1'b0;
+            room_reg <= 1'b1;
         end
     end
 

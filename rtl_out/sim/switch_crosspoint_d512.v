@@ -3,9 +3,9 @@
 // Queue of whole frames from one input to one output of the switch.
 // All queues of an input see every word of every frame; a queue keeps the frame only if w_take
 // is high with its last word. Until then the words lie behind the queue's end and cost nothing.
-// A frame that does not fit is dropped whole. Whether a word fits is found out one clock before
+// A frame that does not fit is dropped whole. Whether a word fits is found out two clocks before
 // it comes, from its number; 15 words are held back for what that does not see: a frame that
-// was kept up to three clocks before, and that reduction frames store words 1 to 5 behind the
+// was kept up to four clocks before, and that reduction frames store words 1 to 5 behind the
 // others.
 // Frames that are kept have 8 words or more; entries are used up 8 clocks apart or more.
 // A word is written one clock after w_valid: it is not read before several more have come.
@@ -30,7 +30,7 @@ module switch_crosspoint_d512 (
     input  wire        rst,          // Synchronous reset: empties the queue.
 
     // Inputs
-    input  wire [8:0]  w_beat,       // Number, in its frame, of the word that comes in the next clock.
+    input  wire [8:0]  w_beat,       // Number, in its frame, of the word that comes in two clocks, if one does.
     input  wire        w_valid,      // A word of a frame.
     input  wire [8:0]  w_offset,     // Its place in the stored frame.
     input  wire [63:0] w_data,       // The word, one clock later.
@@ -71,6 +71,7 @@ module switch_crosspoint_d512 (
     reg  [8:0] gap_reg;      // Words from base on to the head, modulo 2^A.
     reg  [8:0] space_reg;    // Words that can still be stored from base on, less those held back.
     reg  over_reg;           // A word of this frame did not fit; of the frame whose word comes in the next clock.
+    reg  fit_reg;            // The word that comes in the next clock fits.
     reg  lost_reg;           // A frame has been dropped.
     reg  fits_reg;           // The word fits.
     reg  whole_reg;          // The same, and all before it, and there is room for the entry.
@@ -89,7 +90,6 @@ module switch_crosspoint_d512 (
 
     // Signals
     wire cut;
-    wire fit;
     wire keep;                    // The frame is kept.
     wire [8:0] base_next;         // First address behind the frame that comes in, if it is kept now.
     wire read_on;                 // The next word is read.
@@ -122,7 +122,6 @@ module switch_crosspoint_d512 (
     );
 
     // Combinational logic
-    assign fit = w_beat < space_reg;
     assign keep = w_take & whole_reg;
     assign dropped = lost_reg;
     assign cut = w_valid ? ((over_reg | !fits_reg) & !w_end) : over_reg;
@@ -154,6 +153,7 @@ module switch_crosspoint_d512 (
         gap_reg = 9'd0;
         space_reg = 9'd0;
         over_reg = 1'b0;
+        fit_reg = 1'b0;
         lost_reg = 1'b0;
         fits_reg = 1'b0;
         whole_reg = 1'b0;
@@ -169,12 +169,13 @@ module switch_crosspoint_d512 (
     end
 
     always @(posedge clk) begin
-        fits_reg <= fit;
+        fit_reg <= w_beat < space_reg;
+        fits_reg <= fit_reg;
         store_reg <= w_valid & fits_reg;
         place_reg <= base_reg + w_offset;
         lost_reg <= w_take & !keep;
         over_reg <= cut;
-        whole_reg <= fit & !cut & room_reg;
+        whole_reg <= fit_reg & !cut & room_reg;
 
         if (keep) begin
             base_reg <= base_next;

@@ -201,9 +201,9 @@ module xud_end_q16_d64 (
     reg  [47:0] s5_tag_reg;
     reg  [191:0] s5_fields_reg;
     reg  [3:0] hits_reg;           // Ends decided 1 to 4 clocks ago.
-    reg  claimed_reg;              // A place is claimed, this one; it was in the clock before.
+    reg  claimed_reg;              // A place is claimed, this one; it was one or two clocks ago.
     reg  [5:0] claimed_place_reg;
-    reg  just_claimed_reg;
+    reg  [1:0] just_claimed_reg;
     reg  s6_claim_reg;             // Stage 6.
     reg  s6_claim_ok_reg;
     reg  [5:0] s6_place_reg;
@@ -318,7 +318,7 @@ module xud_end_q16_d64 (
     assign is_flush = s5_kind_reg[3];
     assign live = s5_set_reg
         & !(|(s5_near_reg & hits_reg))
-        & (s5_claim_reg[1] | !(s5_claimed_reg | (s5_near_reg[0] & just_claimed_reg)));
+        & (s5_claim_reg[1] | !(s5_claimed_reg | (|(s5_near_reg[1:0] & just_claimed_reg))));
     assign found = live & s5_same_psn_reg & s5_same_qpn_reg;
     assign source = s5_same_node_reg & s5_same_peer_reg;
     assign identity = s5_same_window_reg & s5_same_msn_reg & s5_same_flags_reg;
@@ -421,7 +421,7 @@ module xud_end_q16_d64 (
         hits_reg = 4'd0;
         claimed_reg = 1'b0;
         claimed_place_reg = 6'd0;
-        just_claimed_reg = 1'b0;
+        just_claimed_reg = 2'd0;
         s6_claim_reg = 1'b0;
         s6_claim_ok_reg = 1'b0;
         s6_place_reg = 6'd0;
@@ -518,11 +518,11 @@ module xud_end_q16_d64 (
         s5_claim_reg <= s4_claim_reg;
         s5_claimed_reg <= claimed_reg & (claimed_place_reg == s4_place_reg);
         s5_refusals_reg <= fields_rd_data[192] & !(|s4_op_reg[55:48]) & !(|s4_claim_reg);
-        just_claimed_reg <= claims;
+        just_claimed_reg <= {just_claimed_reg[0], 1'b0} | {1'b0, claims};
 
-        if (claims) begin
+        if (s6_claim_ok_reg) begin
             claimed_reg <= 1'b1;
-            claimed_place_reg <= s5_place_reg;
+            claimed_place_reg <= s6_place_reg;
         end
         if (s5_claim_reg[1]) begin
             claimed_reg <= 1'b0;
@@ -592,8 +592,9 @@ module xud_end_q16_d64 (
             s5_claim_reg <= 2'd0;
             hits_reg <= 4'd0;
             claimed_reg <= 1'b0;
-            just_claimed_reg <= 1'b0;
+            just_claimed_reg <= 2'd0;
             s6_claim_reg <= 1'b0;
+            s6_claim_ok_reg <= 1'b0;
             s6_done_reg <= 1'b0;
             s6_back_reg <= 1'b0;
             s6_unknown_reg <= 1'b0;

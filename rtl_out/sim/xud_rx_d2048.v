@@ -2,12 +2,13 @@
 //
 // Takes datagrams and acknowledgements out of RoCEv2 frames (XUD-14): what fails any check of
 // the frame, its ICRC or its headers is counted and leaves nothing behind. One word a clock,
-// frames back to back, never stalled. Payload waits in a buffer of 2^A words; up to 16
+// frames back to back, never stalled. Payload waits in a buffer of 2^A words; up to 17
 // requests and 16 acknowledgements wait; what fits no more is dropped as a whole.
-// Latency: 7 clocks from a frame's last word to m_rq_valid or m_ak_valid, 6 to ev_*; then 6
+// Latency: 8 clocks from a frame's last word to m_rq_valid, 7 to m_ak_valid, 6 to ev_*; then 6
 // from taking a request to its first word of payload.
 // Stages, from the last word on: 1 word registered; 2 length; 3 length compared; 4 sum of all
-// checks, fields copied; 5 ICRC compared; 6 verdict, ev_*; 7 record on offer.
+// checks, fields copied; 5 ICRC compared; 6 verdict, ev_*; 7 record in its queue;
+// 8 the oldest request in registers, one every second clock at most.
 //
 // Sizes: d = 2048.
 //
@@ -196,9 +197,12 @@ module xud_rx_d2048 (
     wire requests_s_ready;
     wire [206:0] requests_s_data;
     wire requests_m_valid;
-    wire requests_m_ready;
     wire [206:0] requests_m_data;
     wire [15:0] requests_count;
+    wire request_s_ready;
+    wire request_m_valid;
+    wire request_m_ready;
+    wire [206:0] request_m_data;
     wire acks_s_ready;
     wire [161:0] acks_s_data;
     wire [161:0] acks_m_data;
@@ -261,9 +265,21 @@ module xud_rx_d2048 (
         .s_ready (requests_s_ready),
         .s_data  (requests_s_data),
         .m_valid (requests_m_valid),
-        .m_ready (requests_m_ready),
+        .m_ready (request_s_ready),
         .m_data  (requests_m_data),
         .count   (requests_count)
+    );
+
+    // The oldest one, so that nobody waits for the memory.
+    half_slice_w207 request (
+        .clk     (clk),
+        .rst     (rst),
+        .s_valid (requests_m_valid),
+        .s_ready (request_s_ready),
+        .s_data  (requests_m_data),
+        .m_valid (request_m_valid),
+        .m_ready (request_m_ready),
+        .m_data  (request_m_data)
     );
 
     fifo_reg_w162_d16 acks (
@@ -279,7 +295,7 @@ module xud_rx_d2048 (
     );
 
     // Combinational logic
-    assign buffer_j_words_sum = requests_m_data[204:192] + 13'd7;
+    assign buffer_j_words_sum = request_m_data[204:192] + 13'd7;
     assign s_axis_rx_tready = 1'b1;
 
     always @(*) begin
@@ -363,22 +379,22 @@ module xud_rx_d2048 (
         | {6'd0, record_reg[191:128], 92'd0}
         | {5'd0, echo_reg, 156'd0}
         | {outcome, 157'd0};
-    assign offered = requests_m_valid & buffer_j_ready;
-    assign requests_m_ready = m_rq_ready & buffer_j_ready;
+    assign offered = request_m_valid & buffer_j_ready;
+    assign request_m_ready = m_rq_ready & buffer_j_ready;
     assign m_rq_valid = offered;
-    assign m_rq_node = requests_m_data[191:176];
-    assign m_rq_qpn = requests_m_data[175:152];
-    assign m_rq_psn = requests_m_data[151:128];
-    assign m_rq_q_key = requests_m_data[127:96];
-    assign m_rq_src = requests_m_data[95:72];
-    assign m_rq_vf = requests_m_data[71:64];
-    assign m_rq_win_id = requests_m_data[63:48];
-    assign m_rq_epoch = requests_m_data[47:32];
-    assign m_rq_msn = requests_m_data[31:0];
-    assign m_rq_len = requests_m_data[204:192];
-    assign m_rq_unknown = requests_m_data[205];
-    assign m_rq_one_sided = requests_m_data[206];
-    assign buffer_j_valid = offered & m_rq_ready & (|requests_m_data[204:192]);
+    assign m_rq_node = request_m_data[191:176];
+    assign m_rq_qpn = request_m_data[175:152];
+    assign m_rq_psn = request_m_data[151:128];
+    assign m_rq_q_key = request_m_data[127:96];
+    assign m_rq_src = request_m_data[95:72];
+    assign m_rq_vf = request_m_data[71:64];
+    assign m_rq_win_id = request_m_data[63:48];
+    assign m_rq_epoch = request_m_data[47:32];
+    assign m_rq_msn = request_m_data[31:0];
+    assign m_rq_len = request_m_data[204:192];
+    assign m_rq_unknown = request_m_data[205];
+    assign m_rq_one_sided = request_m_data[206];
+    assign buffer_j_valid = offered & m_rq_ready & (|request_m_data[204:192]);
     assign m_ak_flags = acks_m_data[3:0];
     assign m_ak_peer = acks_m_data[27:4];
     assign m_ak_msn = acks_m_data[59:28];

@@ -128,6 +128,8 @@ hdl_module! {
         /// Stage 2.
         s2_valid: DFF<Bit>,
         s2_kind: DFF<Bits<3>>,
+        /// It is a number.
+        s2_number: DFF<Bit>,
         s2_qpn: DFF<Bits<LQ>>,
         s2_index: DFF<Bits<16>>,
         /// The operation in front, or the one before that, was on the same ring.
@@ -205,6 +207,7 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
             s1_index,
             s2_valid,
             s2_kind,
+            s2_number,
             s2_qpn,
             s2_index,
             s2_near1,
@@ -348,6 +351,7 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
         if !self.beat.q.val() {
             self.s2_valid.d.next = self.s1_valid.q.val();
             self.s2_kind.d.next = self.s1_kind.q.val();
+            self.s2_number.d.next = self.s1_valid.q.val() & self.s1_kind.q.val().all();
             self.s2_qpn.d.next = self.s1_qpn.q.val();
             self.s2_index.d.next = self.s1_index.q.val();
             self.s2_near1.d.next =
@@ -401,54 +405,63 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
         if self.s2_valid.q.val() & !self.beat.q.val() {
             self.rsv_ok.d.next = self.has_room.val();
             self.due_vector.d.next = self.vector.q.val();
-            if self.s2_kind.q.val() == 0 {
-                self.n_issued.next = 0.into();
-                self.n_consumer.next = 0.into();
-                self.n_numbered.next = 0.into();
-                self.n_done.next = 0.into();
-                self.n_armed.next = false;
-            }
-            if self.s2_kind.q.val() == 1 {
-                if self.there.q.val() & (self.moved.q.val() <= self.can_move.q.val()) {
-                    self.n_consumer.next = self.s2_index.q.val();
-                } else {
-                    self.bad.d.next = true;
-                }
+            if (self.s2_kind.q.val() == 1)
+                & !(self.there.q.val() & (self.moved.q.val() <= self.can_move.q.val()))
+            {
+                self.bad.d.next = true;
             }
             if self.s2_kind.q.val() == 2 {
-                if self.there.q.val() {
-                    self.n_armed_at.next = self.s2_index.q.val();
-                    self.n_armed.next = self.since_arm.val().get_bit(15);
-                    self.due.d.next = !self.since_arm.val().get_bit(15);
-                } else {
-                    self.bad.d.next = true;
-                }
+                self.due.d.next = self.there.q.val() & !self.since_arm.val().get_bit(15);
+                self.bad.d.next = self.refused.q.val() | !self.there.q.val();
             }
             if self.s2_kind.q.val() == 3 {
-                self.n_done.next = self.done.q.val() + 1;
-                if self.armed.q.val() & !self.since_armed.val().get_bit(15) {
-                    self.n_armed.next = false;
-                    self.due.d.next = true;
-                }
+                self.due.d.next = self.armed.q.val() & !self.since_armed.val().get_bit(15);
             }
-            if self.s2_kind.q.val() == 4 {
-                self.n_issued.next = self.issued.q.val() - 1;
+            self.a_done.d.next = self.s2_kind.q.val() == 5;
+            self.b_done.d.next = self.s2_kind.q.val() == 6;
+        }
+        // What is written back counts with s3_valid alone.
+        if self.s2_kind.q.val() == 0 {
+            self.n_issued.next = 0.into();
+            self.n_consumer.next = 0.into();
+            self.n_numbered.next = 0.into();
+            self.n_done.next = 0.into();
+            self.n_armed.next = false;
+        }
+        if self.s2_kind.q.val() == 1 {
+            if self.there.q.val() & (self.moved.q.val() <= self.can_move.q.val()) {
+                self.n_consumer.next = self.s2_index.q.val();
             }
-            if (self.s2_kind.q.val() == 5) | (self.s2_kind.q.val() == 6) {
-                self.a_done.d.next = self.s2_kind.q.val() == 5;
-                self.b_done.d.next = self.s2_kind.q.val() == 6;
-                if self.has_room.val() {
-                    self.n_issued.next = self.issued.q.val() + 1;
-                }
+        }
+        if self.s2_kind.q.val() == 2 {
+            if self.there.q.val() {
+                self.n_armed_at.next = self.s2_index.q.val();
+                self.n_armed.next = self.since_arm.val().get_bit(15);
             }
-            if self.s2_kind.q.val() == 7 {
-                self.n_numbered.next = self.numbered.q.val() + 1;
-                self.number_valid.d.next = true;
-                self.number.d.next = self.numbered.q.val();
-                self.phase.d.next = !(self.numbered.q.val() & self.pass.q.val()).any();
-                self.entry.d.next = (self.numbered.q.val() & !self.above.q.val()).get_bits::<15>(0);
-                self.number_base.d.next = self.base.q.val();
+        }
+        if self.s2_kind.q.val() == 3 {
+            self.n_done.next = self.done.q.val() + 1;
+            if self.armed.q.val() & !self.since_armed.val().get_bit(15) {
+                self.n_armed.next = false;
             }
+        }
+        if self.s2_kind.q.val() == 4 {
+            self.n_issued.next = self.issued.q.val() - 1;
+        }
+        if (self.s2_kind.q.val() == 5) | (self.s2_kind.q.val() == 6) {
+            if self.has_room.val() {
+                self.n_issued.next = self.issued.q.val() + 1;
+            }
+        }
+        if self.s2_kind.q.val() == 7 {
+            self.n_numbered.next = self.numbered.q.val() + 1;
+        }
+        if self.s2_number.q.val() & !self.beat.q.val() {
+            self.number_valid.d.next = true;
+            self.number.d.next = self.numbered.q.val();
+            self.phase.d.next = !(self.numbered.q.val() & self.pass.q.val()).any();
+            self.entry.d.next = (self.numbered.q.val() & !self.above.q.val()).get_bits::<15>(0);
+            self.number_base.d.next = self.base.q.val();
         }
 
         // Stage 3: written back.

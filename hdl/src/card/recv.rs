@@ -17,7 +17,7 @@ hdl_module! {
     /// card_recv_acks; those that refuse do not wait for landings and may overtake.
     /// Latency: 5 clocks from s_rq_valid to a refusal, 12 to s_rq_ready and 13 to m_wr_valid with a
     /// slot granted within 6; a request each 13 clocks. From landed to m_ak_valid 6. From a doorbell
-    /// to m_rd_valid 23 if no turn is under way.
+    /// to m_rd_valid 24 if no turn is under way.
     /// After rst the tables are swept for 2^LQ + 2 clocks: m_idle is low, nothing begins, and neither
     /// cfg_* nor db_* may come.
     /// m_idle is right in the very clock in which hold rises.
@@ -242,6 +242,11 @@ hdl_module! {
         n_qpn: DFF<Bits<LQ>>,
         n_word: DFF<Bits<3>>,
         n_data: DFF<Bits<64>>,
+        /// A doorbell, registered.
+        d_valid: DFF<Bit>,
+        d_qpn: DFF<Bits<LQ>>,
+        d_kind: DFF<Bits<2>>,
+        d_index: DFF<Bits<16>>,
         /// Configuration that is written: of which queue pair, which word, its fields; in a sweep.
         c_sweep: DFF<Bit>,
         c_qpn: DFF<Bits<LQ>>,
@@ -270,9 +275,9 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, n_valid, n_qpn, n_word, n_data, sweeping, sweep, c_sweep, c_qpn, c_shape,
-            c_key, c_base, c_epoch, c_clear, c_data, c_exists, c_reads, c_receives, c_log, halt,
-            idle
+            self, clk, n_valid, n_qpn, n_word, n_data, d_valid, d_qpn, d_kind, d_index, sweeping,
+            sweep, c_sweep, c_qpn, c_shape, c_key, c_base, c_epoch, c_clear, c_data, c_exists,
+            c_reads, c_receives, c_log, halt, idle
         );
         self.door.clk.next = self.clk.val();
         self.door.rst.next = self.rst.val();
@@ -342,10 +347,14 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
         self.check.cfg_data.next = self.c_data.q.val();
 
         // Doorbells.
-        self.door.db_valid.next = self.db_valid.val();
-        self.door.db_qpn.next = self.db_qpn.val();
-        self.door.db_kind.next = self.db_kind.val();
-        self.door.db_index.next = self.db_index.val();
+        self.d_valid.d.next = self.db_valid.val();
+        self.door.db_valid.next = self.d_valid.q.val();
+        self.d_qpn.d.next = self.db_qpn.val();
+        self.door.db_qpn.next = self.d_qpn.q.val();
+        self.d_kind.d.next = self.db_kind.val();
+        self.door.db_kind.next = self.d_kind.q.val();
+        self.d_index.d.next = self.db_index.val();
+        self.door.db_index.next = self.d_index.q.val();
         self.ev_bad_doorbell.next = self.door.ev_bad_doorbell.val();
         self.door.s_head_valid.next = self.check.m_head_valid.val();
         self.door.s_head_qpn.next = self.check.m_head_qpn.val();
@@ -517,6 +526,7 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
             self.halt.d.next = true;
             self.sweep.d.next = 0.into();
             self.n_valid.d.next = false;
+            self.d_valid.d.next = false;
             self.c_shape.d.next = false;
             self.c_key.d.next = false;
             self.c_base.d.next = false;

@@ -33,11 +33,11 @@ hdl_module! {
     /// work request knows 0), and what else was fetched for the queue pair is dropped, slot and place
     /// given back. The same happens, without completion, to what was fetched before the state became
     /// Error.
-    /// Latency: 18 clocks from a doorbell to its fetch at m_rd_*, with 4 clocks for a completion
+    /// Latency: 19 clocks from a doorbell to its fetch at m_rd_*, with 4 clocks for a completion
     /// slot; 6 from the last word of a work request to m_sd_* and to its payload read.
     /// After reset 2^LQ clocks clean the contexts: m_idle is low, doorbells are bad, cfg_* must not
     /// come.
-    /// Stages: doorbell 4 clocks, list 4, turn 10 (one at a time), reads 1, host memory, entry 13
+    /// Stages: doorbell 5 clocks, list 4, turn 10 (one at a time), reads 1, host memory, entry 13
     /// (one at a time), record 3 (one at a time).
     pub struct CardSend<const LQ: usize> {
         /// Clock.
@@ -222,11 +222,20 @@ hdl_module! {
         live: DFF<Bit>,
         /// Context to clean next.
         sweep: DFF<Bits<LQ>>,
-        /// Words of contexts: state and ring; Q_Key and first PSN; base; start anew.
-        word_0: Signal<Local, Bit>,
-        word_1: Signal<Local, Bit>,
-        word_2: Signal<Local, Bit>,
-        word_6: Signal<Local, Bit>,
+        /// A doorbell, and a word of a context, registered as they come from far.
+        d_valid: DFF<Bit>,
+        d_qpn: DFF<Bits<LQ>>,
+        d_kind: DFF<Bits<2>>,
+        d_index: DFF<Bits<16>>,
+        c_valid: DFF<Bit>,
+        c_qpn: DFF<Bits<LQ>>,
+        c_data: DFF<Bits<64>>,
+        /// Which one: state and ring; Q_Key and first PSN; base; start anew. It is a state that sends.
+        word_0: DFF<Bit>,
+        word_1: DFF<Bit>,
+        word_2: DFF<Bit>,
+        word_6: DFF<Bit>,
+        starts: DFF<Bit>,
         /// State 2:0 and log2 of the ring's entries 6:3 of a queue pair are written.
         state_en: Signal<Local, Bit>,
         state_qpn: Signal<Local, Bits<LQ>>,
@@ -244,7 +253,10 @@ hdl_module! {
 impl<const LQ: usize> Logic for CardSend<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, live, sweep, cancel, cancel_qpn, drop, drop_psn);
+        dff_setup!(
+            self, clk, d_valid, d_qpn, d_kind, d_index, c_valid, c_qpn, c_data, word_0, word_1,
+            word_2, word_6, starts, live, sweep, cancel, cancel_qpn, drop, drop_psn
+        );
         self.doorbell.clk.next = self.clk.val();
         self.list.clk.next = self.clk.val();
         self.turn.clk.next = self.clk.val();
@@ -261,14 +273,20 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.fetched.rst.next = self.rst.val();
 
         // Contexts: after reset all queue pairs become Reset.
-        self.word_0.next = self.cfg_valid.val() & (self.cfg_word.val() == 0);
-        self.word_1.next = self.cfg_valid.val() & (self.cfg_word.val() == 1);
-        self.word_2.next = self.cfg_valid.val() & (self.cfg_word.val() == 2);
-        self.word_6.next = self.cfg_valid.val() & (self.cfg_word.val() == 6);
-        self.state_en.next = self.word_0.val();
-        self.state_qpn.next = self.cfg_qpn.val();
-        self.state_data.next = bit_cast::<7, 3>(self.cfg_data.val().get_bits::<3>(0))
-            | (bit_cast::<7, 4>(self.cfg_data.val().get_bits::<4>(4)) << 3);
+        self.c_valid.d.next = self.cfg_valid.val();
+        self.word_0.d.next = self.cfg_valid.val() & (self.cfg_word.val() == 0);
+        self.word_1.d.next = self.cfg_valid.val() & (self.cfg_word.val() == 1);
+        self.word_2.d.next = self.cfg_valid.val() & (self.cfg_word.val() == 2);
+        self.word_6.d.next = self.cfg_valid.val() & (self.cfg_word.val() == 6);
+        self.starts.d.next = self.cfg_valid.val()
+            & (self.cfg_word.val() == 0)
+            & (self.cfg_data.val().get_bits::<3>(0) == self.sends.val());
+        self.c_qpn.d.next = self.cfg_qpn.val();
+        self.c_data.d.next = self.cfg_data.val();
+        self.state_en.next = self.word_0.q.val();
+        self.state_qpn.next = self.c_qpn.q.val();
+        self.state_data.next = bit_cast::<7, 3>(self.c_data.q.val().get_bits::<3>(0))
+            | (bit_cast::<7, 4>(self.c_data.q.val().get_bits::<4>(4)) << 3);
         if !self.live.q.val() {
             self.state_en.next = true;
             self.state_qpn.next = self.sweep.q.val();
@@ -278,10 +296,14 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         }
 
         // Doorbells.
+        self.d_valid.d.next = self.db_valid.val();
+        self.d_qpn.d.next = self.db_qpn.val();
+        self.d_kind.d.next = self.db_kind.val();
+        self.d_index.d.next = self.db_index.val();
         self.doorbell.live.next = self.live.q.val();
-        self.doorbell.s_valid.next = self.db_valid.val() & (self.db_kind.val() == 0);
-        self.doorbell.s_qpn.next = self.db_qpn.val();
-        self.doorbell.s_index.next = self.db_index.val();
+        self.doorbell.s_valid.next = self.d_valid.q.val() & (self.d_kind.q.val() == 0);
+        self.doorbell.s_qpn.next = self.d_qpn.q.val();
+        self.doorbell.s_index.next = self.d_index.q.val();
         self.doorbell.state_en.next = self.state_en.val();
         self.doorbell.state_qpn.next = self.state_qpn.val();
         self.doorbell.state_data.next = self.state_data.val();
@@ -295,9 +317,8 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.list.clean_qpn.next = self.sweep.q.val();
         self.list.wake_valid.next = self.doorbell.m_valid.val();
         self.list.wake_qpn.next = self.doorbell.m_qpn.val();
-        self.list.start_valid.next =
-            self.word_0.val() & (self.cfg_data.val().get_bits::<3>(0) == self.sends.val());
-        self.list.start_qpn.next = self.cfg_qpn.val();
+        self.list.start_valid.next = self.starts.q.val();
+        self.list.start_qpn.next = self.c_qpn.q.val();
         self.list.op_valid.next = self.turn.m_op_valid.val();
         self.list.op_remove.next = self.turn.m_op_remove.val();
         self.list.op_qpn.next = self.turn.m_op_qpn.val();
@@ -306,6 +327,7 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         // Turns.
         self.turn.go.next = self.live.q.val()
             & !self.hold.val()
+            & !self.c_valid.q.val()
             & self.fetched.s_ready.val()
             & self.reads.fetch_free.val();
         self.turn.s_valid.next = self.list.m_valid.val();
@@ -314,12 +336,12 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.turn.state_en.next = self.state_en.val();
         self.turn.state_qpn.next = self.state_qpn.val();
         self.turn.state_data.next = self.state_data.val();
-        self.turn.cfg_qpn.next = self.cfg_qpn.val();
-        self.turn.first_en.next = self.word_1.val();
-        self.turn.first_data.next = self.cfg_data.val().get_bits::<24>(32);
-        self.turn.base_en.next = self.word_2.val();
-        self.turn.base_data.next = self.cfg_data.val().get_bits::<58>(6);
-        self.turn.zero_en.next = self.word_6.val();
+        self.turn.cfg_qpn.next = self.c_qpn.q.val();
+        self.turn.first_en.next = self.word_1.q.val();
+        self.turn.first_data.next = self.c_data.q.val().get_bits::<24>(32);
+        self.turn.base_en.next = self.word_2.q.val();
+        self.turn.base_data.next = self.c_data.q.val().get_bits::<58>(6);
+        self.turn.zero_en.next = self.word_6.q.val();
         self.turn.posted_en.next = self.doorbell.m_valid.val();
         self.turn.posted_qpn.next = self.doorbell.m_qpn.val();
         self.turn.posted_data.next = self.doorbell.m_index.val();
@@ -349,10 +371,10 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.entry.s_wq_error.next = self.s_wq_error.val() & self.s_wq_last.val();
         self.s_wq_ready.next = true;
         self.entry.cfg_mtu.next = self.cfg_mtu.val();
-        self.entry.cfg_qpn.next = self.cfg_qpn.val();
-        self.entry.cfg_data.next = self.cfg_data.val();
-        self.entry.word_0.next = self.word_0.val();
-        self.entry.word_1.next = self.word_1.val();
+        self.entry.cfg_qpn.next = self.c_qpn.q.val();
+        self.entry.cfg_data.next = self.c_data.q.val();
+        self.entry.word_0.next = self.word_0.q.val();
+        self.entry.word_1.next = self.word_1.q.val();
         self.entry.s_qpn.next = self.fetched.m_data.val().get_bits::<LQ>(40);
         self.fetched.m_ready.next = self.entry.s_done.val();
         self.m_look_valid.next = self.entry.m_look_valid.val();
@@ -460,6 +482,13 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
             & !self.cancel.q.val()
             & !self.drop.q.val();
         if self.rst.val() {
+            self.d_valid.d.next = false;
+            self.c_valid.d.next = false;
+            self.word_0.d.next = false;
+            self.word_1.d.next = false;
+            self.word_2.d.next = false;
+            self.word_6.d.next = false;
+            self.starts.d.next = false;
             self.cancel.d.next = false;
             self.drop.d.next = false;
             self.live.d.next = false;

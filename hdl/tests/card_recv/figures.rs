@@ -89,5 +89,5 @@ fn latencies_are_those_of_the_header() {
         "doorbell to read {read}, request to verdict {taken}, to m_wr {asked} more, refusal {refused}"
     );
     // The clock in which it is seen counts.
-    assert_eq!((read, taken, asked, refused), (23 + 1, 13 + 1, 1, 5 + 1));
+    assert_eq!((read, taken, asked, refused), (24 + 1, 13 + 1, 1, 5 + 1));
 }

@@ -88,6 +88,8 @@ pub struct Bench {
     /// Doorbells and contexts to give, one a clock each.
     pub doorbells: VecDeque<(u32, u8, u16)>,
     pub contexts: VecDeque<(u32, u8, u64)>,
+    /// Those given in the clock before, which count now: the block registers them.
+    pub given: (Option<(u32, u8, u16)>, Option<(u32, u8, u64)>),
     pub asks: Option<u32>,
     /// Clocks in which a bad doorbell must be counted.
     pub bad_at: VecDeque<u64>,
@@ -161,6 +163,7 @@ impl Bench {
             doorbells: VecDeque::new(),
             contexts: VecDeque::new(),
             asks: None,
+            given: (None, None),
             bad_at: VecDeque::new(),
             looks: VecDeque::new(),
             turn: None,
@@ -199,6 +202,7 @@ impl Bench {
         self.reader = Reader::default();
         self.doorbells.clear();
         self.contexts.clear();
+        self.given = (None, None);
         self.asks = None;
         self.bad_at.clear();
         self.looks.clear();
@@ -240,7 +244,12 @@ impl Bench {
     /// One clock.
     pub fn clock(&mut self) -> Check {
         let inputs = self.inputs();
-        let outputs = self.rtl.clock(&inputs);
+        let lost = self.fault == Some(Fault::LoseDoorbell);
+        let outputs = self.rtl.clock(&Inputs {
+            db: self.given.0.filter(|&(qpn, ..)| !lost || qpn != 3),
+            cfg: self.given.1,
+            ..inputs.clone()
+        });
         self.stable(&outputs)?;
         // What the block sees in this clock comes before what it says.
         if let Some((qpn, word, data)) = inputs.cfg {
@@ -291,10 +300,12 @@ impl Bench {
             Some(Fault::DenyPlace) => place = place.map(|_| false),
             _ => {}
         }
+        let given = (self.doorbells.pop_front(), self.contexts.pop_front());
+        let (db, cfg) = std::mem::replace(&mut self.given, given);
         let inputs = Inputs {
             rst: false,
-            db: self.doorbells.pop_front(),
-            cfg: self.contexts.pop_front(),
+            db,
+            cfg,
             mtu: self.mtu,
             hold: self.hold,
             rsv,
@@ -308,7 +319,7 @@ impl Bench {
         let Some((qpn, 0, index)) = inputs.db else {
             return inputs;
         };
-        // What the doorbell does; a state that is written in this clock counts already.
+        // What the doorbell does; a state that counts from this clock on counts already.
         let mut good = false;
         let new_state = match inputs.cfg {
             Some((q, 0, data)) if q == qpn => State::from_code(data as u8 & 7),
@@ -330,9 +341,6 @@ impl Bench {
         }
         if good {
             self.seen.good_doorbells += 1;
-            if self.fault == Some(Fault::LoseDoorbell) && qpn == 3 {
-                return Inputs { db: None, ..inputs };
-            }
         } else {
             self.bad_at.push_back(now + 4);
         }

@@ -58,6 +58,9 @@ hdl_module! {
         index_1: DFF<Bits<16>>,
         index_2: DFF<Bits<16>>,
         index_3: DFF<Bits<16>>,
+        /// The contexts were clean when the doorbell came.
+        live_1: DFF<Bit>,
+        live_2: DFF<Bit>,
         /// The queue pair takes work requests: Init, ReadyToReceive, ReadyToSend.
         takes: DFF<Bit>,
         /// What the ring would hold, less one.
@@ -78,8 +81,8 @@ impl<const LQ: usize> Logic for CardSendDoorbell<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, valid_1, valid_2, valid_3, qpn_1, qpn_2, qpn_3, index_1, index_2, index_3,
-            takes, held, beyond, good, bad, qpn, index
+            self, clk, live_1, live_2, valid_1, valid_2, valid_3, qpn_1, qpn_2, qpn_3, index_1,
+            index_2, index_3, takes, held, beyond, good, bad, qpn, index
         );
         self.states.clk.next = self.clk.val();
         self.states.wr_en.next = self.state_en.val();
@@ -105,7 +108,9 @@ impl<const LQ: usize> Logic for CardSendDoorbell<LQ> {
         self.index_3.d.next = self.index_2.q.val();
         self.held.d.next = self.index_2.q.val() + !self.fetched.rd_data.val();
         self.beyond.d.next = self.ones.val() << self.states.rd_data.val().get_bits::<4>(3);
-        self.takes.d.next = self.live.val()
+        self.live_1.d.next = self.live.val();
+        self.live_2.d.next = self.live_1.q.val();
+        self.takes.d.next = self.live_2.q.val()
             & !self.states.rd_data.val().get_bit(2)
             & self.states.rd_data.val().get_bits::<2>(0).any();
 
@@ -121,6 +126,8 @@ impl<const LQ: usize> Logic for CardSendDoorbell<LQ> {
         self.m_index.next = self.index.q.val();
         self.ev_bad.next = self.bad.q.val();
         if self.rst.val() {
+            self.live_1.d.next = false;
+            self.live_2.d.next = false;
             self.valid_1.d.next = false;
             self.valid_2.d.next = false;
             self.valid_3.d.next = false;

@@ -74,9 +74,10 @@ impl World {
             Verdict::Take if granted => Some(0x1f),
             Verdict::Rnr | Verdict::Take => Some(0x20),
         };
-        if right.len() == 1 && said != Verdict::Overload {
-            let qp = self.qps.get(rq.qpn as usize);
-            let next = qp.and_then(|qp| qp.next(self.now, false));
+        let qp = self.qps.get(rq.qpn as usize);
+        let [next, hasty] = [false, true].map(|hasty| qp.and_then(|qp| qp.next(self.now, hasty)));
+        // Not if a read failed in this very clock.
+        if right.len() == 1 && said != Verdict::Overload && next == hasty {
             let slot = slot.is_none_or(|slot| slot.ok);
             let model = card_answer(&rq, qp, self.mtu, next, slot);
             assert_eq!(answer, model, "protocol::xud::Card on {rq:?}");
