@@ -148,7 +148,7 @@ fifo_reg_w65_d4.v
 xud_rx_buffer_d2048.v
 ram_async_w207_d16.v
 fifo_reg_w207_d16.v
-half_slice_w207.v
+two_slots_w207.v
 ram_async_w162_d16.v
 fifo_reg_w162_d16.v
 xud_rx_d2048.v

@@ -2,13 +2,13 @@
 //
 // Takes datagrams and acknowledgements out of RoCEv2 frames (XUD-14): what fails any check of
 // the frame, its ICRC or its headers is counted and leaves nothing behind. One word a clock,
-// frames back to back, never stalled. Payload waits in a buffer of 2^A words; up to 17
+// frames back to back, never stalled. Payload waits in a buffer of 2^A words; up to 18
 // requests and 16 acknowledgements wait; what fits no more is dropped as a whole.
 // Latency: 8 clocks from a frame's last word to m_rq_valid, 7 to m_ak_valid, 6 to ev_*; then 6
 // from taking a request to its first word of payload.
 // Stages, from the last word on: 1 word registered; 2 length; 3 length compared; 4 sum of all
 // checks, fields copied; 5 ICRC compared; 6 verdict, ev_*; 7 record in its queue;
-// 8 the oldest request in registers, one every second clock at most.
+// 8 the oldest requests in registers.
 //
 // Sizes: d = 2048.
 //
@@ -270,8 +270,8 @@ module xud_rx_d2048 (
         .count   (requests_count)
     );
 
-    // The oldest one, so that nobody waits for the memory.
-    half_slice_w207 request (
+    // The oldest ones, so that nobody waits for the memory.
+    two_slots_w207 request (
         .clk     (clk),
         .rst     (rst),
         .s_valid (requests_m_valid),

@@ -8,7 +8,7 @@ pub use header::{XudRxHeader, XudRxSum};
 
 use super::XudIcrc;
 use super::icrc::{RESIDUE_2, RESIDUE_6};
-use crate::blocks::{FifoReg, HalfSlice};
+use crate::blocks::{FifoReg, TwoSlots};
 use crate::prelude::*;
 use tributary_protocol::roce::{BODY_OFFSET, ICRC_LEN};
 use tributary_protocol::xud::wire::{MAX_PAYLOAD, ONE_SIDED_FRAME, XUDETH_LEN};
@@ -25,13 +25,13 @@ const fn refused(nak: Nak) -> usize {
 hdl_module! {
     /// Takes datagrams and acknowledgements out of RoCEv2 frames (XUD-14): what fails any check of
     /// the frame, its ICRC or its headers is counted and leaves nothing behind. One word a clock,
-    /// frames back to back, never stalled. Payload waits in a buffer of 2^A words; up to 17
+    /// frames back to back, never stalled. Payload waits in a buffer of 2^A words; up to 18
     /// requests and 16 acknowledgements wait; what fits no more is dropped as a whole.
     /// Latency: 8 clocks from a frame's last word to m_rq_valid, 7 to m_ak_valid, 6 to ev_*; then 6
     /// from taking a request to its first word of payload.
     /// Stages, from the last word on: 1 word registered; 2 length; 3 length compared; 4 sum of all
     /// checks, fields copied; 5 ICRC compared; 6 verdict, ev_*; 7 record in its queue;
-    /// 8 the oldest request in registers, one every second clock at most.
+    /// 8 the oldest requests in registers.
     pub struct XudRx<const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -124,8 +124,8 @@ hdl_module! {
         icrc: XudIcrc,
         buffer: XudRxBuffer<A>,
         requests: FifoReg<207, 4>,
-        /// The oldest one, so that nobody waits for the memory.
-        request: HalfSlice<207>,
+        /// The oldest ones, so that nobody waits for the memory.
+        request: TwoSlots<207>,
         acks: FifoReg<162, 4>,
         /// Stage 1: a word, its number, a bit each from 0 to 8, and 9 for any behind; it is the last.
         r_valid: DFF<Bit>,
