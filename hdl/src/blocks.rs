@@ -3,6 +3,7 @@
 mod arbiter;
 mod constant;
 mod event_merge;
+mod fifo_ahead;
 mod fifo_bram;
 mod fifo_reg;
 mod free_list;
@@ -33,6 +34,7 @@ mod two_slots;
 pub use arbiter::RoundRobinArbiter;
 pub use constant::Pow2;
 pub use event_merge::EventMerge;
+pub use fifo_ahead::FifoAhead;
 pub use fifo_bram::FifoBram;
 pub use fifo_reg::FifoReg;
 pub use free_list::FreeList;

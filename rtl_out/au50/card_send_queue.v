@@ -73,7 +73,7 @@ module card_send_queue (
     wire [337:0] queue_m_data;
     wire [15:0] queue_count;
 
-    fifo_reg_w69_d32 words (
+    fifo_ahead_w69_d32 words (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s_pl_valid),
@@ -85,7 +85,7 @@ module card_send_queue (
         .count   (words_count)
     );
 
-    fifo_reg_w338_d16 queue (
+    fifo_ahead_w338_d16 queue (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s_sd_valid),

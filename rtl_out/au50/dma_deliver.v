@@ -130,7 +130,7 @@ module dma_deliver (
 
     // Parts, oldest first: tag 4:0, words from 10:5 to 16:11, first 17, offset 20:18, tail 23:21,
     // ctx 39:24, last 40, extra 41.
-    fifo_reg_w42_d32 order (
+    fifo_ahead_w42_d32 order (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s_valid),

@@ -39,15 +39,15 @@ module fifo_reg_w4_d16 (
     reg  [3:0] tail_reg;  // Address of the next word in.
     reg  some_reg;        // At least one word waits.
     reg  full_reg;        // All words are taken up.
-    reg  filling_reg;     // One word fits; one word waits.
-    reg  single_reg;
 
     // Signals
-    wire push;         // A word enters.
-    wire pop;          // A word leaves.
-    wire filling_2;    // Two words fit; two words wait.
-    wire couple;
-    wire [3:0] level;  // Words in the queue, modulo 2^A.
+    wire push;             // A word enters.
+    wire pop;              // A word leaves.
+    wire [3:0] head_next;  // Address after head.
+    wire [3:0] tail_next;  // Address after tail.
+    wire filling;          // One word fits; one word waits.
+    wire single;
+    wire [3:0] level;      // Words in the queue, modulo 2^A.
 
     // The words.
     ram_async_w4_d16 mem (
@@ -64,10 +64,12 @@ module fifo_reg_w4_d16 (
     assign m_valid = some_reg;
     assign push = s_valid & !full_reg;
     assign pop = m_ready & some_reg;
+    assign head_next = head_reg + 4'd1;
+    assign tail_next = tail_reg + 4'd1;
     assign level = tail_reg - head_reg;
     assign count = full_reg ? DEPTH : {12'd0, level};
-    assign filling_2 = (tail_reg + 4'd1 + 4'd1) == head_reg;
-    assign couple = (head_reg + 4'd1 + 4'd1) == tail_reg;
+    assign filling = tail_next == head_reg;
+    assign single = head_next == tail_reg;
 
     // Clocked logic
     initial begin
@@ -75,35 +77,25 @@ module fifo_reg_w4_d16 (
         tail_reg = 4'd0;
         some_reg = 1'b0;
         full_reg = 1'b0;
-        filling_reg = 1'b0;
-        single_reg = 1'b0;
     end
 
     always @(posedge clk) begin
         if (push) begin
-            tail_reg <= tail_reg + 4'd1;
+            tail_reg <= tail_next;
         end
 
         if (pop) begin
-            head_reg <= head_reg + 4'd1;
+            head_reg <= head_next;
         end
 
-        some_reg <= push | (some_reg & !(pop & single_reg));
-        full_reg <= !pop & (full_reg | (push & filling_reg));
-
-        filling_reg <= (pop & ((push & filling_reg) | (!push & full_reg)))
-            | (!pop & ((push & filling_2) | (!push & filling_reg)));
-
-        single_reg <= (pop & ((push & single_reg) | (!push & couple)))
-            | (!pop & ((push & !some_reg) | (!push & single_reg)));
+        some_reg <= push | (some_reg & !(pop & single));
+        full_reg <= !pop & (full_reg | (push & filling));
 
         if (rst) begin
             head_reg <= 4'd0;
             tail_reg <= 4'd0;
             some_reg <= 1'b0;
             full_reg <= 1'b0;
-            filling_reg <= 1'b0;
-            single_reg <= 1'b0;
         end
     end
 

@@ -96,7 +96,7 @@ module xud_rx_buffer_d2048 (
         .wr_data (w_data_reg)
     );
 
-    fifo_reg_w11_d16 jobs (
+    fifo_ahead_w11_d16 jobs (
         .clk     (clk),
         .rst     (rst),
         .s_valid (job_reg),
@@ -108,7 +108,7 @@ module xud_rx_buffer_d2048 (
         .count   (jobs_count)
     );
 
-    fifo_reg_w65_d4 ahead (
+    fifo_ahead_w65_d4 ahead (
         .clk     (clk),
         .rst     (rst),
         .s_valid (flight_2_reg),

@@ -229,7 +229,7 @@ module card_cq_indices_q64 (
     );
 
     // Doorbells that wait: index 15:0, arm 16; their queue pairs beside them.
-    fifo_reg_w17_d32 doorbells (
+    fifo_ahead_w17_d32 doorbells (
         .clk     (clk),
         .rst     (rst),
         .s_valid (doorbells_s_valid),
@@ -241,7 +241,7 @@ module card_cq_indices_q64 (
         .count   (doorbells_count)
     );
 
-    fifo_reg_w6_d32 doorbell_qpns (
+    fifo_ahead_w6_d32 doorbell_qpns (
         .clk     (clk),
         .rst     (rst),
         .s_valid (doorbell_qpns_s_valid),
@@ -253,7 +253,7 @@ module card_cq_indices_q64 (
         .count   (doorbell_qpns_count)
     );
 
-    fifo_reg_w6_d16 cancels (
+    fifo_ahead_w6_d16 cancels (
         .clk     (clk),
         .rst     (rst),
         .s_valid (a_cancel_valid),
@@ -265,7 +265,7 @@ module card_cq_indices_q64 (
         .count   (cancels_count)
     );
 
-    fifo_reg_w6_d16 ends (
+    fifo_ahead_w6_d16 ends (
         .clk     (clk),
         .rst     (rst),
         .s_valid (end_valid),

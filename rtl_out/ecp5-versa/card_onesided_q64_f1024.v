@@ -425,7 +425,7 @@ module card_onesided_q64_f1024 (
 
     // Node 15:0, queue pair 39:16, PSN 63:40, syndrome 71:64, window 87:72, epoch 103:88, number
     // 135:104, own queue pair 159:136.
-    fifo_reg_w160_d16 acks (
+    fifo_ahead_w160_d16 acks (
         .clk     (clk),
         .rst     (rst),
         .s_valid (run_m_ak_valid),

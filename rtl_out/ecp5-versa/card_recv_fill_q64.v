@@ -116,7 +116,7 @@ module card_recv_fill_q64 (
         .wr_data (m_arrived_word)
     );
 
-    fifo_reg_w16_d16 failed (
+    fifo_ahead_w16_d16 failed (
         .clk     (clk),
         .rst     (rst),
         .s_valid (failed_s_valid),

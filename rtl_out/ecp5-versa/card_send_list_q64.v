@@ -110,7 +110,7 @@ module card_send_list_q64 (
     );
 
     // The first of the list.
-    fifo_reg_w6_d2 front (
+    fifo_ahead_w6_d2 front (
         .clk     (clk),
         .rst     (rst),
         .s_valid (front_s_valid),

@@ -446,7 +446,7 @@ module card_send_q64 (
     );
 
     // Work requests between fetch and record: request 15:0, PSN 39:16, queue pair from 40 on.
-    fifo_reg_w56_d16 fetched (
+    fifo_ahead_w56_d16 fetched (
         .clk     (clk),
         .rst     (rst),
         .s_valid (turn_m_fetch),

@@ -140,7 +140,7 @@ module dma_write_mux (
     );
 
     // Clients of the requests taken, one-hot 3:0, and words of each 13:4.
-    fifo_reg_w14_d8 order (
+    fifo_ahead_w14_d8 order (
         .clk     (clk),
         .rst     (rst),
         .s_valid (order_s_valid),

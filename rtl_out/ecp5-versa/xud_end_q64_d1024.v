@@ -289,7 +289,7 @@ module xud_end_q64_d1024 (
     );
 
     // Completions: fields, packet number, queue pair, outcome.
-    fifo_reg_w248_d16 done (
+    fifo_ahead_w248_d16 done (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s6_done_reg),

@@ -296,7 +296,7 @@ module xud_inflight_q64_d1024 (
     );
 
     // Requests that end as soon as they are filled: outcome 55:48, queue pair, packet number.
-    fifo_reg_w56_d16 ended (
+    fifo_ahead_w56_d16 ended (
         .clk     (clk),
         .rst     (rst),
         .s_valid (ended_s_valid),

@@ -118,7 +118,7 @@ module xud_keep_q64_d1024 (
     );
 
     // Places to give back: of drop, of a flush.
-    fifo_reg_w10_d16 drops (
+    fifo_ahead_w10_d16 drops (
         .clk     (clk),
         .rst     (rst),
         .s_valid (drop_valid),
@@ -130,7 +130,7 @@ module xud_keep_q64_d1024 (
         .count   (drops_count)
     );
 
-    fifo_reg_w10_d16 flushes (
+    fifo_ahead_w10_d16 flushes (
         .clk     (clk),
         .rst     (rst),
         .s_valid (f_valid),

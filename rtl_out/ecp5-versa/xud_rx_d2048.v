@@ -258,7 +258,7 @@ module xud_rx_d2048 (
         .m_last       (m_pl_last)
     );
 
-    fifo_reg_w207_d16 requests (
+    fifo_ahead_w207_d16 requests (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s6_request_reg),
@@ -282,7 +282,7 @@ module xud_rx_d2048 (
         .m_data  (request_m_data)
     );
 
-    fifo_reg_w162_d16 acks (
+    fifo_ahead_w162_d16 acks (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s6_ack_reg),

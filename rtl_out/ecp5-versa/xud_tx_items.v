@@ -196,7 +196,7 @@ module xud_tx_items (
     wire [63:0] end_sig_m;
     wire [12:0] pieces_next_sum;
 
-    fifo_reg_w48_d4 fails (
+    fifo_ahead_w48_d4 fails (
         .clk     (clk),
         .rst     (rst),
         .s_valid (failed_reg),

@@ -132,7 +132,7 @@ module card_recv_doorbell_q16 (
     reg  served_wr_data;
 
     // Doorbells: index 15:0, queue pair from 16 on.
-    fifo_reg_w32_d16 queue (
+    fifo_ahead_w32_d16 queue (
         .clk     (clk),
         .rst     (rst),
         .s_valid (mine),

@@ -244,7 +244,7 @@ module card_recv_fetch_q16 (
     );
 
     // Kicks that wait: a few while turns begin anew, one else.
-    fifo_reg_w16_d16 kicks (
+    fifo_ahead_w16_d16 kicks (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s_kick_valid),

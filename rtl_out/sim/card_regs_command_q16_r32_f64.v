@@ -330,7 +330,7 @@ module card_regs_command_q16_r32_f64 (
         .wr_data (args_bus_wr_data)
     );
 
-    fifo_reg_w4_d16 fatal_a (
+    fifo_ahead_w4_d16 fatal_a (
         .clk     (clk),
         .rst     (rst),
         .s_valid (fatal_a_valid_reg),
@@ -342,7 +342,7 @@ module card_regs_command_q16_r32_f64 (
         .count   (fatal_a_count)
     );
 
-    fifo_reg_w4_d16 fatal_b (
+    fifo_ahead_w4_d16 fatal_b (
         .clk     (clk),
         .rst     (rst),
         .s_valid (fatal_b_valid_reg),

@@ -110,7 +110,7 @@ module xud_deadlines_d64 (
         .wr_data (we_bit)
     );
 
-    fifo_reg_w6_d8 places (
+    fifo_ahead_w6_d8 places (
         .clk     (clk),
         .rst     (rst),
         .s_valid (places_s_valid),
@@ -122,7 +122,7 @@ module xud_deadlines_d64 (
         .count   (places_count)
     );
 
-    fifo_reg_w1_d8 bits (
+    fifo_ahead_w1_d8 bits (
         .clk     (clk),
         .rst     (rst),
         .s_valid (bits_s_valid),

@@ -129,7 +129,7 @@ module xud_tx_buffer_d2048 (
     );
 
     // Frames that are whole and wait: ICRC 31:0, words 41:32, two 42, acknowledgement 43.
-    fifo_reg_w44_d16 frames (
+    fifo_ahead_w44_d16 frames (
         .clk     (clk),
         .rst     (rst),
         .s_valid (frames_s_valid),
@@ -141,7 +141,7 @@ module xud_tx_buffer_d2048 (
         .count   (frames_count)
     );
 
-    fifo_reg_w67_d4 ahead (
+    fifo_ahead_w67_d4 ahead (
         .clk     (clk),
         .rst     (rst),
         .s_valid (flight_2_reg),

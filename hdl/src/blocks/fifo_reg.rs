@@ -41,12 +41,13 @@ hdl_module! {
         push: Signal<Local, Bit>,
         /// A word leaves.
         pop: Signal<Local, Bit>,
+        /// Address after head.
+        head_next: Signal<Local, Bits<A>>,
+        /// Address after tail.
+        tail_next: Signal<Local, Bits<A>>,
         /// One word fits; one word waits.
-        filling: DFF<Bit>,
-        single: DFF<Bit>,
-        /// Two words fit; two words wait.
-        filling_2: Signal<Local, Bit>,
-        couple: Signal<Local, Bit>,
+        filling: Signal<Local, Bit>,
+        single: Signal<Local, Bit>,
         /// Words in the queue, modulo 2^A.
         level: Signal<Local, Bits<A>>,
         /// Words that fit.
@@ -57,11 +58,13 @@ hdl_module! {
 impl<const N: usize, const A: usize> Logic for FifoReg<N, A> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, head, tail, some, full, filling, single);
+        dff_setup!(self, clk, head, tail, some, full);
         self.s_ready.next = !self.full.q.val();
         self.m_valid.next = self.some.q.val();
         self.push.next = self.s_valid.val() & !self.full.q.val();
         self.pop.next = self.m_ready.val() & self.some.q.val();
+        self.head_next.next = self.head.q.val() + 1;
+        self.tail_next.next = self.tail.q.val() + 1;
 
         self.mem.clk.next = self.clk.val();
         self.mem.rd_addr.next = self.head.q.val();
@@ -77,36 +80,23 @@ impl<const N: usize, const A: usize> Logic for FifoReg<N, A> {
         }
 
         if self.push.val() {
-            self.tail.d.next = self.tail.q.val() + 1;
+            self.tail.d.next = self.tail_next.val();
         }
         if self.pop.val() {
-            self.head.d.next = self.head.q.val() + 1;
+            self.head.d.next = self.head_next.val();
         }
         // Without conditions, which synthesis turns into a clock enable and a reset behind push and pop.
+        self.filling.next = self.tail_next.val() == self.head.q.val();
+        self.single.next = self.head_next.val() == self.tail.q.val();
         self.some.d.next =
-            self.push.val() | (self.some.q.val() & !(self.pop.val() & self.single.q.val()));
+            self.push.val() | (self.some.q.val() & !(self.pop.val() & self.single.val()));
         self.full.d.next =
-            !self.pop.val() & (self.full.q.val() | (self.push.val() & self.filling.q.val()));
-        // Known a clock ahead, so that push and pop, which come late, pass few LUTs.
-        self.filling_2.next = (self.tail.q.val() + 1 + 1) == self.head.q.val();
-        self.couple.next = (self.head.q.val() + 1 + 1) == self.tail.q.val();
-        self.filling.d.next = (self.pop.val()
-            & ((self.push.val() & self.filling.q.val()) | (!self.push.val() & self.full.q.val())))
-            | (!self.pop.val()
-                & ((self.push.val() & self.filling_2.val())
-                    | (!self.push.val() & self.filling.q.val())));
-        self.single.d.next = (self.pop.val()
-            & ((self.push.val() & self.single.q.val()) | (!self.push.val() & self.couple.val())))
-            | (!self.pop.val()
-                & ((self.push.val() & !self.some.q.val())
-                    | (!self.push.val() & self.single.q.val())));
+            !self.pop.val() & (self.full.q.val() | (self.push.val() & self.filling.val()));
         if self.rst.val() {
             self.head.d.next = 0.into();
             self.tail.d.next = 0.into();
             self.some.d.next = false;
             self.full.d.next = false;
-            self.filling.d.next = false;
-            self.single.d.next = false;
         }
     }
 

@@ -1,6 +1,6 @@
 //! Indices of the completion rings.
 
-use crate::blocks::{FifoReg, RamReg, RamRegForward};
+use crate::blocks::{FifoAhead, RamReg, RamRegForward};
 use crate::prelude::*;
 
 hdl_module! {
@@ -92,10 +92,10 @@ hdl_module! {
         /// Of each ring: its address.
         bases: RamReg<58, LQ>,
         /// Doorbells that wait: index 15:0, arm 16; their queue pairs beside them.
-        doorbells: FifoReg<17, 5>,
-        doorbell_qpns: FifoReg<LQ, 5>,
-        cancels: FifoReg<LQ, 4>,
-        ends: FifoReg<LQ, 4>,
+        doorbells: FifoAhead<17, 5>,
+        doorbell_qpns: FifoAhead<LQ, 5>,
+        cancels: FifoAhead<LQ, 4>,
+        ends: FifoAhead<LQ, 4>,
         /// The rings have been made absent since reset.
         cleared: DFF<Bit>,
         sweep: DFF<Bits<LQ>>,

@@ -8,7 +8,7 @@ pub use check::CardOneSidedCheck;
 pub use run::CardOneSidedRun;
 pub use tables::CardOneSidedTables;
 
-use crate::blocks::{FifoBram, FifoReg, TwoSlots};
+use crate::blocks::{FifoAhead, FifoBram, TwoSlots};
 use crate::prelude::*;
 use tributary_protocol::xud::onesided::ANSWER;
 
@@ -267,7 +267,7 @@ hdl_module! {
         kept_word: DFF<Bits<68>>,
         /// Node 15:0, queue pair 39:16, PSN 63:40, syndrome 71:64, window 87:72, epoch 103:88, number 135:104, own queue
         /// pair 159:136.
-        acks: FifoReg<160, 4>,
+        acks: FifoAhead<160, 4>,
         /// The frame.
         node: DFF<Bits<16>>,
         qpn: DFF<Bits<24>>,

@@ -1,6 +1,6 @@
 //! Doorbells of receive rings.
 
-use crate::blocks::{FifoReg, RamRegForward};
+use crate::blocks::{FifoAhead, RamRegForward};
 use crate::prelude::*;
 
 hdl_module! {
@@ -70,7 +70,7 @@ hdl_module! {
         pub ev_bad_doorbell: Signal<Out, Bit>,
 
         /// Doorbells: index 15:0, queue pair from 16 on.
-        queue: FifoReg<32, 4>,
+        queue: FifoAhead<32, 4>,
         /// Index posted 15:0, mark 16.
         prods: RamRegForward<17, LQ>,
         /// Index taken.

@@ -1,6 +1,6 @@
 //! Reading receive requests ahead.
 
-use crate::blocks::{FifoReg, RamReg, RamRegForward};
+use crate::blocks::{FifoAhead, RamReg, RamRegForward};
 use crate::prelude::*;
 use crate::rw::EventQueue;
 
@@ -96,7 +96,7 @@ hdl_module! {
         /// The queue pair is in `again`.
         queued: RamReg<1, LQ>,
         /// Kicks that wait: a few while turns begin anew, one else.
-        kicks: FifoReg<16, 4>,
+        kicks: FifoAhead<16, 4>,
         /// One-hot.
         step: DFF<Bits<12>>,
         is_kick: DFF<Bit>,

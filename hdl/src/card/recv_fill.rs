@@ -1,6 +1,6 @@
 //! Receive requests that were read.
 
-use crate::blocks::{FifoReg, RamReg, RamRegForward};
+use crate::blocks::{FifoAhead, RamReg, RamRegForward};
 use crate::prelude::*;
 
 hdl_module! {
@@ -62,7 +62,7 @@ hdl_module! {
         requests: RamReg<173, CA>,
         /// As m_arrived_word.
         counts: RamRegForward<6, LQ>,
-        failed: FifoReg<16, 4>,
+        failed: FifoAhead<16, 4>,
         /// Stage 1: a word.
         r_valid: DFF<Bit>,
         r_data: DFF<Bits<64>>,

@@ -1,6 +1,6 @@
 //! What a write to the register `command` does.
 
-use crate::blocks::{AsyncRam, FifoReg, RamReg};
+use crate::blocks::{AsyncRam, FifoAhead, RamReg};
 use crate::prelude::*;
 use tributary_protocol::card::command::{self, Command, State as QpState, Status};
 
@@ -178,8 +178,8 @@ hdl_module! {
         fatal_a_qpn: DFF<Bits<LQ>>,
         fatal_b_valid: DFF<Bit>,
         fatal_b_qpn: DFF<Bits<LQ>>,
-        fatal_a: FifoReg<LQ, 4>,
-        fatal_b: FifoReg<LQ, 4>,
+        fatal_a: FifoAhead<LQ, 4>,
+        fatal_b: FifoAhead<LQ, 4>,
         take_fatal: Signal<Local, Bit>,
         /// The command.
         running: DFF<Bit>,

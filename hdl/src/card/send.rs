@@ -14,7 +14,7 @@ use reads::CardSendReads;
 use record::CardSendRecord;
 use turn::CardSendTurn;
 
-use crate::blocks::FifoReg;
+use crate::blocks::FifoAhead;
 use crate::prelude::*;
 use tributary_protocol::card::command::State as QpState;
 
@@ -216,7 +216,7 @@ hdl_module! {
         record: CardSendRecord<LQ>,
         reads: CardSendReads,
         /// Work requests between fetch and record: request 15:0, PSN 39:16, queue pair from 40 on.
-        fetched: FifoReg<56, 4>,
+        fetched: FifoAhead<56, 4>,
 
         /// The contexts are clean.
         live: DFF<Bit>,

@@ -1,6 +1,6 @@
 //! Requests whose payload is being read, and the first words of it.
 
-use crate::blocks::FifoReg;
+use crate::blocks::FifoAhead;
 use crate::prelude::*;
 
 hdl_module! {
@@ -93,8 +93,8 @@ hdl_module! {
         pub m_pl_last: Signal<Out, Bit>,
         /// With the last: the read failed.
         pub m_pl_error: Signal<Out, Bit>,
-        words: FifoReg<69, 5>,
-        queue: FifoReg<338, 4>,
+        words: FifoAhead<69, 5>,
+        queue: FifoAhead<338, 4>,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Words that the DMA reader has read, in the order of requests.
 
-use crate::blocks::{FifoReg, SkidBuffer};
+use crate::blocks::{FifoAhead, SkidBuffer};
 use crate::prelude::*;
 
 hdl_module! {
@@ -69,7 +69,7 @@ hdl_module! {
 
         /// Parts, oldest first: tag 4:0, words from 10:5 to 16:11, first 17, offset 20:18, tail 23:21, ctx 39:24,
         /// last 40, extra 41.
-        order: FifoReg<42, 5>,
+        order: FifoAhead<42, 5>,
         /// The tag of the oldest part is known.
         asked: DFF<Bit>,
         want: DFF<Bits<5>>,

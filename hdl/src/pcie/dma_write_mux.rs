@@ -1,6 +1,6 @@
 //! Several clients of one DMA writer.
 
-use crate::blocks::{FifoReg, OneHotMux, TakeTurns};
+use crate::blocks::{FifoAhead, OneHotMux, TakeTurns};
 use crate::prelude::*;
 
 hdl_module! {
@@ -51,7 +51,7 @@ hdl_module! {
         requests: OneHotMux<91, 4>,
         data: OneHotMux<64, 4>,
         /// Clients of the requests taken, one-hot 3:0, and words of each 13:4.
-        order: FifoReg<14, 3>,
+        order: FifoAhead<14, 3>,
         wanting: Signal<Local, Bits<4>>,
         offering: Signal<Local, Bits<4>>,
         /// The client whose request is taken, the one before.

@@ -8,7 +8,7 @@ pub use deadlines::XudDeadlines;
 pub use end::XudEnd;
 pub use keep::XudKeep;
 
-use crate::blocks::{FifoReg, RamReg};
+use crate::blocks::{FifoAhead, RamReg};
 use crate::prelude::*;
 
 hdl_module! {
@@ -214,7 +214,7 @@ hdl_module! {
         deadlines: XudDeadlines<LF>,
         end: XudEnd<LQ, LF>,
         /// Requests that end as soon as they are filled: outcome 55:48, queue pair, packet number.
-        ended: FifoReg<56, 4>,
+        ended: FifoAhead<56, 4>,
         /// Places are still being freed; the next one.
         clearing: DFF<Bit>,
         clear: DFF<Bits<LF>>,

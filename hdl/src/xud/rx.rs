@@ -8,7 +8,7 @@ pub use header::{XudRxHeader, XudRxSum};
 
 use super::XudIcrc;
 use super::icrc::{RESIDUE_2, RESIDUE_6};
-use crate::blocks::{FifoReg, TwoSlots};
+use crate::blocks::{FifoAhead, TwoSlots};
 use crate::prelude::*;
 use tributary_protocol::roce::{BODY_OFFSET, ICRC_LEN};
 use tributary_protocol::xud::wire::{MAX_PAYLOAD, ONE_SIDED_FRAME, XUDETH_LEN};
@@ -123,10 +123,10 @@ hdl_module! {
         header: XudRxHeader,
         icrc: XudIcrc,
         buffer: XudRxBuffer<A>,
-        requests: FifoReg<207, 4>,
+        requests: FifoAhead<207, 4>,
         /// The oldest ones, so that nobody waits for the memory.
         request: TwoSlots<207>,
-        acks: FifoReg<162, 4>,
+        acks: FifoAhead<162, 4>,
         /// Stage 1: a word, its number, a bit each from 0 to 8, and 9 for any behind; it is the last.
         r_valid: DFF<Bit>,
         r_data: DFF<Bits<64>>,

@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, Dice, STALLS};
 use std::collections::VecDeque;
-use tributary_hdl::blocks::{FifoBram, FifoReg, FreeList};
+use tributary_hdl::blocks::{FifoAhead, FifoBram, FifoReg, FreeList};
 use tributary_hdl::prelude::*;
 
 fn fifo_reg_matches_queue<const N: usize, const A: usize>(seed: u64) -> Bench<FifoReg<N, A>> {
@@ -43,6 +43,46 @@ fn fifo_reg_matches_queue_under_random_stalls() {
     fifo_reg_matches_queue::<8, 2>(2);
     fifo_reg_matches_queue::<32, 4>(3);
     fifo_reg_matches_queue::<70, 5>(4).replay_in_verilog();
+}
+
+fn fifo_ahead_matches_queue<const N: usize, const A: usize>(seed: u64) -> Bench<FifoAhead<N, A>> {
+    let mut dice = Dice::new(seed);
+    let mut bench = Bench::new(FifoAhead::<N, A>::default(), |b| &mut b.clk);
+    let mut model: VecDeque<Bits<N>> = VecDeque::new();
+    for (offer, take) in STALLS {
+        for _ in 0..400 {
+            bench.uut.rst.next = dice.chance(1);
+            bench.uut.s_valid.next = dice.chance(offer);
+            bench.uut.s_data.next = dice.word();
+            bench.uut.m_ready.next = dice.chance(take);
+            bench.settle();
+            let uut = &bench.uut;
+            assert_eq!(uut.count.val(), model.len() as u64);
+            assert_eq!(uut.s_ready.val(), model.len() < 1 << A);
+            assert_eq!(uut.m_valid.val(), !model.is_empty());
+            if let Some(&oldest) = model.front() {
+                assert_eq!(uut.m_data.val(), oldest);
+            }
+            let push = (uut.s_valid.val() && uut.s_ready.val()).then(|| uut.s_data.val());
+            if uut.m_valid.val() && uut.m_ready.val() {
+                model.pop_front();
+            }
+            model.extend(push);
+            if uut.rst.val() {
+                model.clear();
+            }
+            bench.clock();
+        }
+    }
+    bench
+}
+
+#[test]
+fn fifo_ahead_matches_queue_under_random_stalls() {
+    fifo_ahead_matches_queue::<1, 1>(1).replay_in_verilog();
+    fifo_ahead_matches_queue::<8, 2>(2);
+    fifo_ahead_matches_queue::<32, 4>(3);
+    fifo_ahead_matches_queue::<70, 5>(4).replay_in_verilog();
 }
 
 /// Words in RAM, in flight from it, and read ahead at the output.

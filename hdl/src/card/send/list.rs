@@ -1,6 +1,6 @@
 //! Which queue pairs want a turn.
 
-use crate::blocks::{FifoBram, FifoReg, RamReg};
+use crate::blocks::{FifoAhead, FifoBram, RamReg};
 use crate::prelude::*;
 
 hdl_module! {
@@ -48,7 +48,7 @@ hdl_module! {
         listed: RamReg<1, LQ>,
         queue: FifoBram<LQ, LQ>,
         /// The first of the list.
-        front: FifoReg<LQ, 1>,
+        front: FifoAhead<LQ, 1>,
         direct: Signal<Local, Bit>,
         /// A start that waits.
         start: DFF<Bit>,

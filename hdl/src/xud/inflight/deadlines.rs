@@ -1,6 +1,6 @@
 //! Deadlines of the requests in flight.
 
-use crate::blocks::{FifoReg, RamReg};
+use crate::blocks::{FifoAhead, RamReg};
 use crate::prelude::*;
 
 /// Quarters of the unit at reset: they wrap soon after, so that it is nothing rare.
@@ -78,8 +78,8 @@ hdl_module! {
         s4_place: DFF<Bits<LF>>,
         s4_bit: DFF<Bits<1>>,
         over: DFF<Bit>,
-        places: FifoReg<LF, 3>,
-        bits: FifoReg<1, 3>,
+        places: FifoAhead<LF, 3>,
+        bits: FifoAhead<1, 3>,
         start: Param<START, 35>,
     }
 }

@@ -1,7 +1,7 @@
 //! How requests in flight end.
 
 use super::XudPlace;
-use crate::blocks::{FifoReg, RamReg};
+use crate::blocks::{FifoAhead, RamReg};
 use crate::prelude::*;
 use tributary_protocol::xud::Outcome;
 
@@ -141,7 +141,7 @@ hdl_module! {
         e: RamReg<1, LF>,
         place: XudPlace<LF>,
         /// Completions: fields, packet number, queue pair, outcome.
-        done: FifoReg<248, 4>,
+        done: FifoAhead<248, 4>,
         /// An operation may be taken, of a flush only.
         open: DFF<Bit>,
         turn: DFF<Bit>,

@@ -1,7 +1,7 @@
 //! Reservation of places.
 
 use super::XudPlace;
-use crate::blocks::{FifoReg, RamReg};
+use crate::blocks::{FifoAhead, RamReg};
 use crate::prelude::*;
 
 hdl_module! {
@@ -71,8 +71,8 @@ hdl_module! {
         rsv_place: XudPlace<LF>,
         drop_place: XudPlace<LF>,
         /// Places to give back: of drop, of a flush.
-        drops: FifoReg<LF, 4>,
-        flushes: FifoReg<LF, 4>,
+        drops: FifoAhead<LF, 4>,
+        flushes: FifoAhead<LF, 4>,
         k: RamReg<1, LF>,
         s: RamReg<1, LF>,
         e: RamReg<1, LF>,

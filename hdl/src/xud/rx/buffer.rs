@@ -1,6 +1,6 @@
 //! Payload that waits: until its frame is known to be good, and until it is wanted.
 
-use crate::blocks::{FifoReg, RamReg};
+use crate::blocks::{FifoAhead, RamReg};
 use crate::prelude::*;
 
 hdl_module! {
@@ -46,12 +46,12 @@ hdl_module! {
         /// It is the message's last.
         pub m_last: Signal<Out, Bit>,
         words: RamReg<64, A>,
-        jobs: FifoReg<11, 4>,
+        jobs: FifoAhead<11, 4>,
         /// A message on its way into the queue of those that wait; there is room for more.
         job: DFF<Bit>,
         job_data: DFF<Bits<11>>,
         job_room: DFF<Bit>,
-        ahead: FifoReg<65, 2>,
+        ahead: FifoAhead<65, 2>,
         /// Where kept words begin and end, where the next word goes, one bit more than an address.
         head: DFF<Bits<16>>,
         tail: DFF<Bits<16>>,

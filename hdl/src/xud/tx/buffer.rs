@@ -1,6 +1,6 @@
 //! Frames that wait for the line.
 
-use crate::blocks::{FifoReg, RamReg};
+use crate::blocks::{FifoAhead, RamReg};
 use crate::prelude::*;
 use crate::xud::{CrcRetreat, XudIcrc};
 
@@ -56,8 +56,8 @@ hdl_module! {
         words: RamReg<64, B>,
         icrc: XudIcrc,
         /// Frames that are whole and wait: ICRC 31:0, words 41:32, two 42, acknowledgement 43.
-        frames: FifoReg<44, 4>,
-        ahead: FifoReg<67, 2>,
+        frames: FifoAhead<44, 4>,
+        ahead: FifoAhead<67, 2>,
         /// Where kept words begin, the frame under way begins, the next word goes; one bit more than an address.
         head: DFF<Bits<16>>,
         start: DFF<Bits<16>>,

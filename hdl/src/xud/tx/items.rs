@@ -1,6 +1,6 @@
 //! What a frame is made of, piece by piece.
 
-use crate::blocks::{FifoReg, OneHotMux};
+use crate::blocks::{FifoAhead, OneHotMux};
 use crate::prelude::*;
 use crate::switch::ByteSwap;
 use tributary_protocol::roce::{
@@ -166,7 +166,7 @@ hdl_module! {
         dropped: DFF<Bit>,
         /// Pieces of 4 bytes of head and payload, rounded up.
         pieces: DFF<Bits<11>>,
-        fails: FifoReg<48, 2>,
+        fails: FifoAhead<48, 2>,
         /// It has room for the failures of two more requests.
         fails_room: DFF<Bit>,
         /// A failure on its way there.
