@@ -400,16 +400,12 @@ module card_cq_indices_q64 (
             n_done = 16'd0;
             n_armed = 1'b0;
         end
-        if (s2_kind_reg == 3'd1) begin
-            if (there_reg & (moved_reg <= can_move_reg)) begin
-                n_consumer = s2_index_reg;
-            end
+        if ((s2_kind_reg == 3'd1) & there_reg & (moved_reg <= can_move_reg)) begin
+            n_consumer = s2_index_reg;
         end
-        if (s2_kind_reg == 3'd2) begin
-            if (there_reg) begin
-                n_armed_at = s2_index_reg;
-                n_armed = since_arm[15];
-            end
+        if ((s2_kind_reg == 3'd2) & there_reg) begin
+            n_armed_at = s2_index_reg;
+            n_armed = since_arm[15];
         end
         if (s2_kind_reg == 3'd3) begin
             n_done = done_reg + 16'd1;
@@ -420,10 +416,8 @@ module card_cq_indices_q64 (
         if (s2_kind_reg == 3'd4) begin
             n_issued = issued_reg - 16'd1;
         end
-        if ((s2_kind_reg == 3'd5) | (s2_kind_reg == 3'd6)) begin
-            if (has_room) begin
-                n_issued = issued_reg + 16'd1;
-            end
+        if (((s2_kind_reg == 3'd5) | (s2_kind_reg == 3'd6)) & has_room) begin
+            n_issued = issued_reg + 16'd1;
         end
         if (s2_kind_reg == 3'd7) begin
             n_numbered = numbered_reg + 16'd1;

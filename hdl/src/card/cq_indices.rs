@@ -428,16 +428,15 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
             self.n_done.next = 0.into();
             self.n_armed.next = false;
         }
-        if self.s2_kind.q.val() == 1 {
-            if self.there.q.val() & (self.moved.q.val() <= self.can_move.q.val()) {
-                self.n_consumer.next = self.s2_index.q.val();
-            }
+        if (self.s2_kind.q.val() == 1)
+            & self.there.q.val()
+            & (self.moved.q.val() <= self.can_move.q.val())
+        {
+            self.n_consumer.next = self.s2_index.q.val();
         }
-        if self.s2_kind.q.val() == 2 {
-            if self.there.q.val() {
-                self.n_armed_at.next = self.s2_index.q.val();
-                self.n_armed.next = self.since_arm.val().get_bit(15);
-            }
+        if (self.s2_kind.q.val() == 2) & self.there.q.val() {
+            self.n_armed_at.next = self.s2_index.q.val();
+            self.n_armed.next = self.since_arm.val().get_bit(15);
         }
         if self.s2_kind.q.val() == 3 {
             self.n_done.next = self.done.q.val() + 1;
@@ -448,10 +447,8 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
         if self.s2_kind.q.val() == 4 {
             self.n_issued.next = self.issued.q.val() - 1;
         }
-        if (self.s2_kind.q.val() == 5) | (self.s2_kind.q.val() == 6) {
-            if self.has_room.val() {
-                self.n_issued.next = self.issued.q.val() + 1;
-            }
+        if ((self.s2_kind.q.val() == 5) | (self.s2_kind.q.val() == 6)) & self.has_room.val() {
+            self.n_issued.next = self.issued.q.val() + 1;
         }
         if self.s2_kind.q.val() == 7 {
             self.n_numbered.next = self.numbered.q.val() + 1;

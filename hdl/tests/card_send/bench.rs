@@ -1,6 +1,6 @@
 //! The block in lock step with a model of it: what must come, in which order, exactly once.
 
-use super::rtl::{Inputs, Outputs, QPS, Read, Record, Rtl};
+use super::rtl::{ContextWrite, Doorbell, Inputs, Outputs, QPS, Read, Record, Rtl};
 use super::world::{Dice, Manner, Places, Reader, Shape, Slots, all};
 use std::collections::{BTreeMap, VecDeque};
 use tributary_protocol::card::command::State;
@@ -86,10 +86,10 @@ pub struct Bench {
     pub places: Places,
     pub reader: Reader,
     /// Doorbells and contexts to give, one a clock each.
-    pub doorbells: VecDeque<(u32, u8, u16)>,
-    pub contexts: VecDeque<(u32, u8, u64)>,
+    pub doorbells: VecDeque<Doorbell>,
+    pub contexts: VecDeque<ContextWrite>,
     /// Those given in the clock before, which count now: the block registers them.
-    pub given: (Option<(u32, u8, u16)>, Option<(u32, u8, u64)>),
+    pub given: (Option<Doorbell>, Option<ContextWrite>),
     pub asks: Option<u32>,
     /// Clocks in which a bad doorbell must be counted.
     pub bad_at: VecDeque<u64>,

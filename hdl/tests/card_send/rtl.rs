@@ -9,14 +9,18 @@ pub const LQ: usize = 4;
 /// Its queue pairs.
 pub const QPS: usize = 1 << LQ;
 
+/// Queue pair, kind, index.
+pub type Doorbell = (u32, u8, u16);
+
+/// Queue pair, word of its context, data.
+pub type ContextWrite = (u32, u8, u64);
+
 /// Inputs of one clock.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
     pub rst: bool,
-    /// Queue pair, kind, index.
-    pub db: Option<(u32, u8, u16)>,
-    /// Queue pair, word, data.
-    pub cfg: Option<(u32, u8, u64)>,
+    pub db: Option<Doorbell>,
+    pub cfg: Option<ContextWrite>,
     pub mtu: u64,
     pub hold: bool,
     pub rsv: Option<bool>,
