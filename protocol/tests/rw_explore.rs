@@ -88,6 +88,46 @@ fn p_02_p_05_hold_with_slow_writes() {
     );
 }
 
+/// In hardware a window slides some clocks after the packet that makes it: packets and messages may come in between.
+#[test]
+fn p_01_p_02_p_04_p_18_p_19_hold_for_4_2_with_late_slides() {
+    holds(
+        "4,2 W=2 late slides",
+        &Scenario {
+            late_slides: true,
+            ..Scenario::new(&[4, 2], 2)
+        },
+    );
+}
+
+#[test]
+fn p_03_p_07_p_12_p_24_hold_for_3_2_with_late_slides_requests_slow_writes_and_the_extras_of_the_sender()
+ {
+    holds(
+        "3,2 W=2 late slides, requests, slow writes, extras",
+        &Scenario {
+            late_slides: true,
+            requests: true,
+            slow_writes: true,
+            extras: true,
+            ..Scenario::new(&[3, 2], 2)
+        },
+    );
+}
+
+#[test]
+fn p_13_p_14_p_18_hold_for_2_1_1_with_late_slides_and_a_sender_that_gives_up() {
+    holds(
+        "2,1,1 late slides, give up, requests",
+        &Scenario {
+            late_slides: true,
+            give_up: true,
+            requests: true,
+            ..Scenario::new(&[2, 1, 1], 2)
+        },
+    );
+}
+
 /// The same scenarios with everything that the sender may do beyond strict credit and one copy of each packet.
 #[test]
 fn p_01_p_03_p_07_hold_for_3_then_2_with_the_extras_of_the_sender() {

@@ -141,6 +141,9 @@ pub struct ReceiverConfig {
     /// How often each message leaves, 1 or 2: with 2 it is lost only if both copies are (RW-11). Both are one answer or one
     /// request (RW-12). [`Mode::Rw`] only; the reference modes send each message once.
     pub copies: u8,
+    /// [`Mode::Rw`]: an accepted packet leaves wbase where it is until [`super::Receiver::slide`] moves it, as in hardware, where
+    /// that takes some clocks.
+    pub late_slides: bool,
     /// Deliberate errors.
     pub mutations: Mutations,
 }
@@ -163,6 +166,7 @@ impl Default for ReceiverConfig {
             idle_ticks: 40_000,
             busy_hint: 256,
             copies: 2,
+            late_slides: false,
             mutations: Mutations::default(),
         }
     }

@@ -37,6 +37,8 @@ pub struct Scenario {
     pub give_up: bool,
     /// Writes become visible in memory some time after they are given out, in any order.
     pub slow_writes: bool,
+    /// Slides take time: each is a step of its own, by any number of packets.
+    pub late_slides: bool,
     /// The sender may run up to two packets ahead of its credit, send packets twice, and poll at any moment.
     pub extras: bool,
     /// Deliberate errors, for both machines.
@@ -56,6 +58,7 @@ impl Scenario {
             requests: false,
             give_up: false,
             slow_writes: false,
+            late_slides: false,
             extras: false,
             mutations: Mutations::default(),
             max_states: 4_000_000,

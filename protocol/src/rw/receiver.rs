@@ -296,7 +296,7 @@ impl Receiver {
             if t.wbase > t.n {
                 return Err(format!("P12: window {wptr}: wbase {} > N {}", t.wbase, t.n));
             }
-            if t.wvec.first().as_deref() == Some(&true) {
+            if t.wvec.first().as_deref() == Some(&true) && !self.config.late_slides {
                 return Err(format!("P12: window {wptr}: bit 0 set after a slide"));
             }
             if t.wvec.last_one().is_some_and(|last| last >= span) || t.highest > t.n {
@@ -397,14 +397,18 @@ impl Transfer {
         (from.max(self.wbase)..to).filter(|&pidx| self.missing(pidx))
     }
 
+    /// First number that has not arrived: wbase, unless a slide is due.
+    #[must_use]
+    pub fn first_hole(&self) -> u32 {
+        self.wbase + self.wvec.leading_ones() as u32
+    }
+
     /// Every packet of the transfer has been accepted (RW-4).
     #[must_use]
     pub fn all_received(&self, mode: Mode) -> bool {
         match mode {
             Mode::Counter => self.count == self.n,
-            Mode::GoBackN | Mode::RwTimer | Mode::Rw => {
-                self.w_tail && self.wvec.not_any() && self.wbase == self.n
-            }
+            Mode::GoBackN | Mode::RwTimer | Mode::Rw => self.w_tail && self.first_hole() == self.n,
         }
     }
 }

@@ -42,6 +42,8 @@ pub(super) enum Step {
     Sender(Choice),
     Sweep,
     WriteDone(usize),
+    /// Up to this number.
+    Slide(u32),
     IdleAbort,
 }
 
@@ -70,6 +72,7 @@ impl State {
             idle_ticks: u16::MAX,
             // The network doubles messages wherever a scenario says so, at any distance.
             copies: 1,
+            late_slides: scenario.late_slides,
             mutations: scenario.mutations,
             ..ReceiverConfig::default()
         };
@@ -141,6 +144,9 @@ impl State {
             steps.push(Step::Sweep);
         }
         steps.extend((0..self.writes.len()).map(Step::WriteDone));
+        if let Some(t) = self.rx.transfer(WPTR) {
+            steps.extend((t.wbase + 1..=t.first_hole()).map(Step::Slide));
+        }
         if scenario.give_up
             && let Some(t) = self.rx.transfer(WPTR)
             && self.tx.xid(SLOT) != Some(t.xid)
@@ -178,6 +184,12 @@ impl State {
                 next.truth[transfer as usize].written |= 1 << pidx;
                 let outputs = next.rx.handle_write_done(WPTR, r#gen);
                 next.outputs(outputs, scenario, &mut sent)?;
+            }
+            Step::Slide(to) => {
+                if next.rx.slide(WPTR, to) == Ok(true) {
+                    let update = next.rx.credit_update(WPTR).into_iter().collect();
+                    next.outputs(update, scenario, &mut sent)?;
+                }
             }
             Step::IdleAbort => {
                 let outputs = next.rx.abort_idle(WPTR);
@@ -470,6 +482,7 @@ impl State {
                 "memory: packet {} of transfer {} is visible",
                 self.writes[index].2, self.writes[index].1
             ),
+            Step::Slide(to) => format!("window slides to {to}"),
             Step::IdleAbort => "receiver gives up after silence".into(),
         }
     }

@@ -9,7 +9,19 @@ impl Receiver {
     /// Why it was dropped: the first check that fails, in the order of the contract. A drop changes a counter and, once the
     /// packet's window, number, tail and length are right, `last_rx`.
     pub fn data(&mut self, d: &Data, now: Tick) -> Result<Accepted, DropReason> {
-        let result = self.accept(d, now);
+        self.decide(d, now, None)
+    }
+
+    /// As [`Receiver::data`], by the window as it was when its first number was `seen`: a slide since then does not count yet.
+    ///
+    /// # Errors
+    /// As [`Receiver::data`]. A packet that was in that window and has been slid over is a duplicate.
+    pub fn data_seeing(&mut self, d: &Data, now: Tick, seen: u32) -> Result<Accepted, DropReason> {
+        self.decide(d, now, Some(seen))
+    }
+
+    fn decide(&mut self, d: &Data, now: Tick, seen: Option<u32>) -> Result<Accepted, DropReason> {
+        let result = self.accept(d, now, seen);
         match result {
             Ok(_) => self.stats.accepted += 1,
             Err(reason) => self.stats.count(reason),
@@ -17,7 +29,7 @@ impl Receiver {
         result
     }
 
-    fn accept(&mut self, d: &Data, now: Tick) -> Result<Accepted, DropReason> {
+    fn accept(&mut self, d: &Data, now: Tick, seen: Option<u32>) -> Result<Accepted, DropReason> {
         let config = &self.config;
         let window = self
             .windows
@@ -33,7 +45,7 @@ impl Receiver {
         d.shape(t)?;
         t.last_rx = now;
         let credit_due = match config.mode {
-            Mode::Rw | Mode::RwTimer => t.take_in_window(d, config, now)?,
+            Mode::Rw | Mode::RwTimer => t.take_in_window(d, config, now, seen)?,
             Mode::GoBackN => t.take_in_order(d, config)?,
             Mode::Counter => t.take_any(d)?,
         };
@@ -49,6 +61,23 @@ impl Receiver {
             },
             credit_due,
         })
+    }
+
+    /// Moves wbase up to `to`, no further than the first number that has not arrived (RW-3). True if a credit update is due.
+    ///
+    /// # Errors
+    /// The first hole, if that is below `to`; nothing moves. 0 if the window is closed.
+    pub fn slide(&mut self, wptr: u16, to: u32) -> Result<bool, u32> {
+        let w = self.config.w;
+        let open = self.windows.get_mut(usize::from(wptr));
+        let t = open.and_then(|window| window.open.as_mut()).ok_or(0u32)?;
+        let hole = t.first_hole();
+        if to > hole {
+            return Err(hole);
+        }
+        let before = t.wbase;
+        t.slide_by(to.saturating_sub(before) as usize, w);
+        Ok(t.credit_due(before, w))
     }
 
     /// A write is visible in host memory (RW-16). True when [`Receiver::finish`] is due.
@@ -103,11 +132,19 @@ impl Transfer {
         d: &Data,
         config: &ReceiverConfig,
         now: Tick,
+        seen: Option<u32>,
     ) -> Result<bool, DropReason> {
-        if d.pidx < self.wbase {
+        let seen = seen.unwrap_or(self.wbase);
+        if d.pidx < seen {
             return Err(DropReason::BelowWindow);
         }
-        let m = (d.pidx - self.wbase) as usize;
+        if d.pidx - seen >= config.w {
+            return Err(DropReason::AboveWindow);
+        }
+        let Some(m) = d.pidx.checked_sub(self.wbase) else {
+            return Err(DropReason::Duplicate);
+        };
+        let m = m as usize;
         let Some(bit) = self.wvec.get_mut(m) else {
             return Err(DropReason::AboveWindow);
         };
@@ -117,7 +154,7 @@ impl Transfer {
         bit.commit(true);
         self.w_tail |= d.tail;
         self.highest = self.highest.max(d.pidx + 1);
-        if m > 0 {
+        if m > 0 || config.late_slides {
             return Ok(false);
         }
         // RW-3: the shift is on wvec, by 1 to W places.
@@ -128,14 +165,18 @@ impl Transfer {
             run
         };
         let before = self.wbase;
-        self.wbase += ones as u32;
-        self.wvec.drain(..ones);
-        self.wvec.resize(config.w as usize, false);
+        self.slide_by(ones, config.w);
         if config.mode == Mode::RwTimer {
             self.mark_tick = now;
             return Ok(false);
         }
         Ok(self.credit_due(before, config.w))
+    }
+
+    fn slide_by(&mut self, ones: usize, w: u32) {
+        self.wbase += ones as u32;
+        self.wvec.drain(..ones);
+        self.wvec.resize(w as usize, false);
     }
 
     /// Go-back-n: the expected number, or nothing.
