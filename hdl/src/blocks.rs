@@ -54,7 +54,7 @@ pub use ram_reg_bank::RamRegBank;
 pub use ram_reg_forward::RamRegForward;
 pub use ram_reg_hold::RamRegHold;
 pub use ram_reg_steps::RamRegSteps;
-pub(crate) use select::mux_tree;
+
 pub use select::{ChosenWord, WordSelect};
 pub use skid_buffer::SkidBuffer;
 pub use stat_counters::StatCounters;

@@ -202,17 +202,17 @@ fn build<B: Block + Default>() -> Result<Design, EmitError> {
 }
 
 macro_rules! windows {
-    ($($w:literal, $lw:literal, $b:literal, $lb:literal, $nw:literal, $lnw:literal, $hi:literal, $aw:literal : [$($r:literal, $a:literal, $ba:literal, $pw:literal, $fa:literal);+]);+ $(;)?) => {
+    ($($w:literal, $lw:literal, $b:literal, $lb:literal, $nw:literal, $lnw:literal, $aw:literal : [$($r:literal, $a:literal, $ba:literal, $pw:literal, $fa:literal);+]);+ $(;)?) => {
         vec![$($(
             Choice {
                 block: "rw_window",
                 sizes: vec![("W", $w), ("R", $r)],
-                build: build::<RwWindow<$a, $w, $lw, $b, $lb, $nw, $lnw, $hi, $ba, $aw, $pw, $fa>>,
+                build: build::<RwWindow<$a, $w, $lw, $b, $lb, $nw, $lnw, $ba, $aw, $pw, $fa>>,
             },
             Choice {
                 block: "rw_accept",
                 sizes: vec![("W", $w), ("R", $r)],
-                build: build::<RwAccept<$a, $w, $lw, $b, $lb, $nw, $lnw, $hi, $ba>>,
+                build: build::<RwAccept<$a, $w, $lw, $b, $lb, $lnw, $ba>>,
             },
         )+)+]
     };
@@ -256,9 +256,9 @@ macro_rules! cards {
 #[must_use]
 pub fn choices() -> Vec<Choice> {
     let mut all = windows![
-        64, 6, 32, 5, 2, 1, 16, 17: [16, 4, 5, 6, 20; 64, 6, 7, 8, 22; 512, 9, 10, 11, 25];
-        256, 8, 32, 5, 8, 3, 14, 17: [16, 4, 7, 6, 20; 64, 6, 9, 8, 22; 512, 9, 12, 11, 25];
-        1024, 10, 64, 6, 16, 4, 12, 16: [16, 4, 8, 6, 20; 64, 6, 10, 8, 22; 512, 9, 13, 11, 25];
+        64, 6, 32, 5, 2, 1, 17: [16, 4, 5, 6, 20; 64, 6, 7, 8, 22; 512, 9, 10, 11, 25];
+        256, 8, 32, 5, 8, 3, 17: [16, 4, 7, 6, 20; 64, 6, 9, 8, 22; 512, 9, 12, 11, 25];
+        1024, 10, 64, 6, 16, 4, 16: [16, 4, 8, 6, 20; 64, 6, 10, 8, 22; 512, 9, 13, 11, 25];
     ];
     all.push(Choice {
         block: "red_flt_sum",

@@ -7,7 +7,7 @@ mod control;
 mod counts;
 mod decisions;
 mod queue;
-mod select;
+mod slide;
 mod window;
 
 pub use accept::RwAccept;
@@ -17,4 +17,5 @@ pub use control::RwControl;
 pub use counts::RwCounts;
 pub use decisions::RwDecisions;
 pub use queue::EventQueue;
+pub use slide::RwSlide;
 pub use window::RwWindow;

@@ -417,8 +417,8 @@ hdl_module! {
         xid_match: DFF<Bit>,
         /// Packets of the transfer from its first hole on.
         remaining: DFF<Bits<22>>,
-        /// All packets of the transfer are there.
-        all_received: DFF<Bit>,
+        /// wbase is behind the last packet.
+        at_end: DFF<Bit>,
         /// The window was open when the operation began.
         is_open: DFF<Bit>,
         /// Packets of its transfer.
@@ -666,7 +666,7 @@ impl<
             id_match,
             xid_match,
             remaining,
-            all_received,
+            at_end,
             is_open,
             n,
             wbase,
@@ -837,7 +837,7 @@ impl<
             & self.xid_part[6].q.val()
             & self.xid_part[7].q.val();
         self.remaining.d.next = self.n.q.val() - self.wbase.q.val();
-        self.all_received.d.next = self.tail.q.val() & !self.remaining.q.val().any();
+        self.at_end.d.next = !self.remaining.q.val().any();
         self.limit_credit.d.next = bit_cast::<23, 22>(self.wbase.q.val()) + self.w.val();
         self.credit.d.next = bit_cast::<22, 23>(self.limit_credit.q.val());
         // Less than W, which is 2 to the power of lb + lnw.
@@ -1225,7 +1225,11 @@ impl<
                         }
                     }
                     Op::Finish => {
-                        if self.is_open.q.val() & self.gen_match.q.val() & self.all_received.q.val()
+                        // wbase may still be on its way: as many packets as there are have been written.
+                        if self.is_open.q.val()
+                            & self.gen_match.q.val()
+                            & self.tail.q.val()
+                            & !self.incomplete.q.val()
                         {
                             self.msg_type.d.next = self.complete.val();
                             self.cpl_status.d.next = self.ok.val();
@@ -1240,7 +1244,7 @@ impl<
                     Op::Credit => {
                         self.msg_type.d.next = self.poll_status.val();
                         self.then.d.next = Then::Bitmap;
-                        if self.is_open.q.val() {
+                        if self.is_open.q.val() & !self.at_end.q.val() {
                             self.state.d.next = State::Fetch;
                         } else {
                             self.done.next = true;

@@ -21,7 +21,7 @@ hdl_module! {
     /// leads to COMPLETE at m_msg_* and to one completion record at m_cpl_*.
     pub struct RwWindow<
         const A: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,
-        const NW: usize, const LNW: usize, const HI: usize, const BA: usize,
+        const NW: usize, const LNW: usize, const BA: usize,
         const AW: usize, const PW: usize, const FA: usize,
     > {
         /// Clock.
@@ -181,8 +181,15 @@ hdl_module! {
         pub mon_view: Signal<Out, Bit>,
         /// First packet of that word, divided by B.
         pub mon_word: Signal<Out, Bits<AW>>,
+        /// wbase of a window is written: DATA taken from this clock on is judged by it, and operations
+        /// that sample the row.
+        pub mon_slide: Signal<Out, Bit>,
+        /// Which window.
+        pub mon_slide_wptr: Signal<Out, Bits<A>>,
+        /// Its wbase; 0 also while the window is cleared.
+        pub mon_slide_base: Signal<Out, Bits<22>>,
 
-        accept: RwAccept<A, W, LW, B, LB, NW, LNW, HI, BA>,
+        accept: RwAccept<A, W, LW, B, LB, LNW, BA>,
         acks: RwAcks<A>,
         control: RwControl<A, W, B, LB, NW, LNW, AW, PW>,
         decisions: RwDecisions,
@@ -237,12 +244,11 @@ impl<
     const LB: usize,
     const NW: usize,
     const LNW: usize,
-    const HI: usize,
     const BA: usize,
     const AW: usize,
     const PW: usize,
     const FA: usize,
-> Logic for RwWindow<A, W, LW, B, LB, NW, LNW, HI, BA, AW, PW, FA>
+> Logic for RwWindow<A, W, LW, B, LB, NW, LNW, BA, AW, PW, FA>
 {
     #[hdl_gen]
     fn update(&mut self) {
@@ -342,7 +348,10 @@ impl<
         self.finished.s_data.next = (bit_cast::<FA, 16>(self.acks.m_gen.val()) << self.a.val())
             | bit_cast::<FA, A>(self.acks.m_wptr.val());
         self.credits.s_valid.next = self.accept.m_credit.val();
-        self.credits.s_data.next = self.accept.m_wptr.val();
+        self.credits.s_data.next = self.accept.m_credit_wptr.val();
+        self.mon_slide.next = self.accept.slide_en.val();
+        self.mon_slide_wptr.next = self.accept.slide_wptr.val();
+        self.mon_slide_base.next = self.accept.slide_base.val();
 
         // The control engine.
         self.control.now.next = self.now.val();

@@ -95,6 +95,9 @@ ports!(Ports {
     mon_now,
     mon_view,
     mon_word,
+    mon_slide,
+    mon_slide_wptr,
+    mon_slide_base,
 });
 
 /// What the engine is given in one clock, beside its configuration.
@@ -202,6 +205,8 @@ pub struct Sample {
     pub act: Option<(u8, u16, u16)>,
     /// First packet of the bitmap word that the control engine uses now.
     pub view: Option<u32>,
+    /// (window, wbase) that is written now: DATA taken from this clock on is judged by it.
+    pub slide: Option<(u16, u32)>,
     /// Free windows.
     pub free: u16,
 }
@@ -392,6 +397,12 @@ impl RtlWindow {
                 m.get(p.mon_op) as u8,
                 m.get(p.mon_wptr) as u16,
                 m.get(p.mon_now) as u16,
+            ));
+        }
+        if m.is_set(p.mon_slide) {
+            s.slide = Some((
+                m.get(p.mon_slide_wptr) as u16,
+                m.get(p.mon_slide_base) as u32,
             ));
         }
         if m.is_set(p.mon_view) {

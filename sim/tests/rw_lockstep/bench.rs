@@ -1,9 +1,10 @@
 //! Model and RTL in lock step.
 //!
 //! The model is told what the RTL does at the clocks at which the RTL's tables say it: a DATA
-//! record taken at clock t is in the tables from clock t+6 on; the control engine samples the row
-//! of a window five clocks before it decides (`mon_act`) and a bitmap word two clocks before it
-//! uses it (`mon_view`).
+//! record taken at clock t is judged by wbase as it is at t and is in the tables from clock t+6 on;
+//! a slide is the RTL's to make (`mon_slide`), legal if all that it passes has arrived; the control
+//! engine samples the row of a window five clocks before it decides (`mon_act`) and a bitmap word
+//! two clocks before it uses it (`mon_view`).
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::collections::{BTreeMap, VecDeque};
@@ -104,6 +105,8 @@ impl Coverage {
 struct Pending {
     t: u64,
     d: Data,
+    /// wbase of its window at t.
+    seen: u32,
     outcome: Option<Result<WriteCmd, u8>>,
 }
 
@@ -146,6 +149,13 @@ pub struct Bench {
     ticks: Vec<u16>,
     tick: u16,
     log: VecDeque<Pending>,
+    /// wbase of each window now, and slides that the model has not been told of, each with its clock.
+    bases: BTreeMap<u16, u32>,
+    slides: VecDeque<(u64, u16, u32)>,
+    /// Windows with a slide due, and since when.
+    due: BTreeMap<u16, (u64, u32)>,
+    /// A slide that must not be.
+    fault: Option<String>,
     decisions: VecDeque<(u64, tributary_sim::rw::rtl::Decision)>,
     controls: VecDeque<Message>,
     deferred: Option<Connect>,
@@ -195,9 +205,13 @@ fn config(plan: &Plan) -> ReceiverConfig {
         idle_ticks: 20_000,
         busy_hint,
         copies,
+        late_slides: true,
         ..ReceiverConfig::default()
     }
 }
+
+/// Clocks after which the slide of a window is made, or another step of it, whatever else goes on.
+const SLIDE: u64 = 1_000;
 
 /// Clocks that the operations under way at the end of a run may take.
 const SETTLE: u32 = 20_000;
@@ -222,6 +236,10 @@ impl Bench {
             ticks: vec![],
             tick: 65_000,
             log: VecDeque::new(),
+            bases: BTreeMap::new(),
+            slides: VecDeque::new(),
+            due: BTreeMap::new(),
+            fault: None,
             decisions: VecDeque::new(),
             controls: VecDeque::new(),
             deferred: None,
@@ -305,6 +323,13 @@ impl Bench {
             cpl_ready: !busy || !self.chance(self.plan.stall),
         };
         let s = self.rtl.clock(&inputs).map_err(|e| format!("{e:#}"))?;
+        if let Some((wptr, base)) = s.slide {
+            self.bases.insert(wptr, base);
+            self.slides.push_back((t, wptr, base));
+        }
+        if t.is_multiple_of(64) {
+            self.overdue()?;
+        }
         if s.taken {
             self.coverage.taken += 1;
             match self.offered.take() {
@@ -320,6 +345,7 @@ impl Bench {
                     self.log.push_back(Pending {
                         t,
                         d,
+                        seen: self.bases.get(&d.wptr).copied().unwrap_or(0),
                         outcome: None,
                     });
                 }
@@ -334,7 +360,7 @@ impl Bench {
         {
             let next = self.model.free().next();
             if let Some(wptr) = next {
-                self.flush(wptr, t);
+                self.flush(wptr, t, t);
                 self.cursor.insert(wptr, 0);
             }
             self.deferred = None;
@@ -371,6 +397,9 @@ impl Bench {
             self.decisions.push_back((t, d));
         }
         self.compare()?;
+        if let Some(fault) = self.fault.take() {
+            return Err(fault);
+        }
         if s.ack_taken
             && let Some((_, wptr, generation)) = self.acks.pop_front()
         {
@@ -380,38 +409,77 @@ impl Bench {
         Ok(())
     }
 
-    /// Tells the model the DATA records for `wptr` taken at clock `upto` or before.
-    fn flush(&mut self, wptr: u16, upto: u64) {
-        for p in self
-            .log
-            .iter_mut()
-            .filter(|p| p.d.wptr == wptr && p.t <= upto && p.outcome.is_none())
-        {
+    /// Tells the model the DATA records for `wptr` taken at clock `upto` or before, and the slides up to clock `slid`.
+    fn flush(&mut self, wptr: u16, upto: u64, slid: u64) {
+        let log = self.log.iter().enumerate();
+        let due: Vec<usize> = log
+            .filter(|(_, p)| p.d.wptr == wptr && p.t <= upto && p.outcome.is_none())
+            .map(|(i, _)| i)
+            .collect();
+        for i in due {
+            self.slide(wptr, self.log[i].t);
+            let p = &mut self.log[i];
             let at = (p.t as usize + 5).min(self.ticks.len() - 1);
             if let Some(t) = self.model.transfer(wptr) {
                 let place = match p.d.pidx {
-                    x if t.wbase > 0 && x == t.wbase - 1 => "wbase-1",
-                    x if x == t.wbase + self.plan.w - 1 => "wbase+W-1",
-                    x if x == t.wbase + self.plan.w => "wbase+W",
+                    x if p.seen > 0 && x == p.seen - 1 => "wbase-1",
+                    x if x == p.seen + self.plan.w - 1 => "wbase+W-1",
+                    x if x == p.seen + self.plan.w => "wbase+W",
                     x if x == t.n => "N",
                     0x1F_FFFF => "M-1",
                     x if x == t.n - 1 => "N-1",
-                    x if x == t.wbase => "wbase",
+                    x if x == p.seen => "wbase",
                     _ => "other",
                 };
                 *self.coverage.boundary.entry(place).or_default() += 1;
             }
-            let before = self.model.transfer(wptr).map_or(0, |t| t.wbase);
-            p.outcome = Some(match self.model.data(&p.d, self.ticks[at]) {
-                Ok(a) => {
-                    self.credit_due += u64::from(a.credit_due);
-                    let slide = self.model.transfer(wptr).map_or(0, |t| t.wbase) - before;
-                    *self.coverage.slides.entry(slide).or_default() += 1;
-                    Ok(a.write)
-                }
-                Err(reason) => Err(reason.code()),
-            });
+            let outcome = self.model.data_seeing(&p.d, self.ticks[at], p.seen);
+            p.outcome = Some(outcome.map(|a| a.write).map_err(DropReason::code));
         }
+        self.slide(wptr, slid);
+    }
+
+    /// Tells the model the slides of `wptr` up to clock `upto`. What becomes of a closed window does not matter.
+    fn slide(&mut self, wptr: u16, upto: u64) {
+        let w = self.plan.w;
+        while let Some(i) = (self.slides.iter()).position(|&(at, of, _)| of == wptr && at <= upto) {
+            let Some((at, _, base)) = self.slides.remove(i) else {
+                return;
+            };
+            let Some(before) = self.model.transfer(wptr).map(|t| t.wbase) else {
+                continue;
+            };
+            let moved = self.model.slide(wptr, base);
+            if base < before || moved.is_err() {
+                self.fault = Some(format!(
+                    "window {wptr} slides from {before} to {base} at {at}: {moved:?}"
+                ));
+                return;
+            }
+            self.credit_due += u64::from(before / (w / 4) != base / (w / 4));
+            *self.coverage.slides.entry(base - before).or_default() += 1;
+        }
+    }
+
+    /// No slide waits for ever.
+    fn overdue(&mut self) -> Outcome<()> {
+        for wptr in 0..self.plan.r as u16 {
+            // No later than what the control engine may sample now.
+            let now = self.now;
+            self.flush(wptr, now.saturating_sub(12), now.saturating_sub(8));
+            let base = self.model.transfer(wptr);
+            let base = base.filter(|t| t.first_hole() > t.wbase).map(|t| t.wbase);
+            match (base, self.due.get(&wptr)) {
+                (None, _) => drop(self.due.remove(&wptr)),
+                (Some(base), Some(&(since, then))) if base == then => {
+                    if self.now - since > SLIDE {
+                        return Err(format!("window {wptr} stays at {base} since {since}"));
+                    }
+                }
+                (Some(base), _) => drop(self.due.insert(wptr, (self.now, base))),
+            }
+        }
+        Ok(())
     }
 
     fn legal(&self, c: &Connect) -> bool {
@@ -445,7 +513,7 @@ impl Bench {
                             && transfer_newer((c.incarnation, c.xid), (p.incarnation, p.xid)) =>
                     {
                         if let PeerState::Open { wptr } = p.state {
-                            self.flush(wptr, a);
+                            self.flush(wptr, a, a);
                             let abort = Abort {
                                 src: c.src,
                                 slot: c.slot,
@@ -468,7 +536,7 @@ impl Bench {
                             ..
                         }) = peer
                         {
-                            self.flush(wptr, sampled);
+                            self.flush(wptr, sampled, a.saturating_sub(5));
                         }
                         let out = self.model.connect(&c, self.tick);
                         self.expected.extend(out.reply);
@@ -479,7 +547,7 @@ impl Bench {
                 let Some(Message::Poll(p)) = self.controls.pop_front() else {
                     return Err("a POLL is served that was not sent".into());
                 };
-                self.flush(p.wptr, sampled);
+                self.flush(p.wptr, sampled, a.saturating_sub(5));
                 self.expected_dst = p.src;
                 let answer = self.model.poll(&p);
                 self.answer(answer);
@@ -495,17 +563,17 @@ impl Bench {
                 }) = self.model.peer(ab.src, ab.slot)
                     && xid == ab.xid
                 {
-                    self.flush(wptr, a);
+                    self.flush(wptr, a, a);
                 }
                 let ended = self.model.abort(&ab);
                 self.ended(ended);
             }
             3 => {
-                self.flush(wptr, a);
+                self.flush(wptr, a, a);
                 let due = self
                     .model
                     .transfer(wptr)
-                    .is_some_and(|t| t.acked == t.n && t.wbase == t.n && t.w_tail);
+                    .is_some_and(|t| t.acked == t.n && t.first_hole() == t.n && t.w_tail);
                 if due && let Some(out) = self.model.finish(wptr) {
                     self.expected_dst = out.completion.src;
                     self.ended(Some(out.completion));
@@ -518,8 +586,11 @@ impl Bench {
             }
             4 => {
                 self.credit_acts += 1;
-                self.flush(wptr, sampled);
-                if let Some(status) = self.model.status(wptr, 0) {
+                self.flush(wptr, sampled, a.saturating_sub(5));
+                let more = |t: &Transfer| t.wbase < t.n;
+                if self.model.transfer(wptr).is_some_and(more)
+                    && let Some(status) = self.model.status(wptr, 0)
+                {
                     self.expected_dst = self.model.transfer(wptr).map_or(0, |t| t.src);
                     self.answer(Message::Status(status));
                 }
@@ -527,7 +598,7 @@ impl Bench {
             _ => {
                 let with = self.log.iter().any(|p| p.d.wptr == wptr && p.t == sampled);
                 self.coverage.sweeps_with_data += u64::from(with);
-                self.flush(wptr, sampled);
+                self.flush(wptr, sampled, a.saturating_sub(5));
                 for out in self.model.sweep(wptr, now) {
                     match out {
                         Output::Send {
@@ -599,7 +670,7 @@ impl Bench {
     fn view(&mut self, first: u32) -> Outcome<()> {
         let bits = self.rtl.word_bits();
         let wptr = self.op_wptr;
-        self.flush(wptr, self.now.saturating_sub(8));
+        self.flush(wptr, self.now.saturating_sub(8), self.now.saturating_sub(2));
         let t = self
             .model
             .transfer(wptr)
@@ -758,7 +829,7 @@ impl Bench {
                 return Ok(());
             }
             let (t, wptr, d) = (p.t, p.d.wptr, *d);
-            self.flush(wptr, t);
+            self.flush(wptr, t, 0);
             let p = self.log.pop_front().ok_or("no record")?;
             self.decisions.pop_front();
             let outcome = p.outcome.ok_or("no outcome")?;
@@ -805,6 +876,10 @@ impl Bench {
 
     fn finish(&mut self) -> Outcome<()> {
         self.settled()?;
+        self.overdue()?;
+        if let Some((wptr, (since, base))) = self.due.first_key_value() {
+            return Err(format!("window {wptr} stays at {base} since {since}"));
+        }
         self.model.check()?;
         if let Some(c) = self.completions.front() {
             return Err(format!("completion {c:?} never came"));

@@ -1,0 +1,286 @@
+//! Slides of the receiver windows.
+
+use crate::blocks::{FifoReg, PriorityEncoderPipe, RamRegForward};
+use crate::prelude::*;
+
+hdl_module! {
+    /// Moves wbase of the receiver windows over the packets that have arrived (RW-3), beside the
+    /// accept pipeline. One visit to a window in every clock, each in nine stages:
+    ///   1 address of wbase                   2 block RAM array
+    ///   3 address of the word of wbase       4 block RAM array
+    ///   5 what is missing from wbase on      6 first hole of each part of the word
+    ///   7 first hole of the word             8 new wbase
+    ///   9 m_*
+    /// A visit moves wbase to the first hole of its word, or to the beginning of the next word if
+    /// there is none. The windows of packets that were taken at wbase are visited, and those that
+    /// have moved are visited again; both wait in a queue. All others in turn, in clocks in which
+    /// nothing waits and in one of eight: that finds what the queue had no room for.
+    /// Whoever sees wbase as it was before m_* has its bit in the bitmap seven clocks later at most,
+    /// and the visit that follows reads the bitmap later than that: no packet at wbase is overlooked.
+    pub struct RwSlide<
+        const A: usize, const LW: usize, const B: usize, const LB: usize, const LNW: usize,
+        const BA: usize,
+    > {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: forgets all visits.
+        pub rst: Signal<In, Bit>,
+        /// A packet was taken, and it was wbase.
+        pub s_valid: Signal<In, Bit>,
+        /// Its window.
+        pub s_wptr: Signal<In, Bits<A>>,
+        /// A word of the window s_wptr is cleared: its wbase becomes 0.
+        pub clear_valid: Signal<In, Bit>,
+        /// The bitmap is written.
+        pub wr_en: Signal<In, Bit>,
+        /// Where.
+        pub wr_addr: Signal<In, Bits<BA>>,
+        /// The word.
+        pub wr_data: Signal<In, Bits<B>>,
+        /// wbase is written.
+        pub m_en: Signal<Out, Bit>,
+        /// Of this window.
+        pub m_wptr: Signal<Out, Bits<A>>,
+        /// What it is now.
+        pub m_base: Signal<Out, Bits<22>>,
+        /// The write of the clock before moved it over a multiple of W/4.
+        pub m_credit: Signal<Out, Bit>,
+        /// Of this window.
+        pub m_credit_wptr: Signal<Out, Bits<A>>,
+
+        lw: Param<LW, 5>,
+        lb: Param<LB, 5>,
+        lnw: Param<LNW, 5>,
+        bases: RamRegForward<22, A>,
+        bitmap: RamRegForward<B, BA>,
+        lowest: PriorityEncoderPipe<B, LB>,
+        queue: FifoReg<A, 4>,
+
+        /// A window has moved; it is to be visited once more.
+        v9_moved: DFF<Bit>,
+        v9_wptr: DFF<Bits<A>>,
+        again: DFF<Bit>,
+        again_wptr: DFF<Bits<A>>,
+        /// Window whose turn it is; the last clock of eight goes to it.
+        turn: DFF<Bits<A>>,
+        count: DFF<Bits<3>>,
+        waiting: Signal<Local, Bit>,
+
+        /// The windows visited.
+        v1_wptr: DFF<Bits<A>>,
+        v2_wptr: DFF<Bits<A>>,
+        v3_wptr: DFF<Bits<A>>,
+        v4_wptr: DFF<Bits<A>>,
+        v5_wptr: DFF<Bits<A>>,
+        v6_wptr: DFF<Bits<A>>,
+        v7_wptr: DFF<Bits<A>>,
+        v8_wptr: DFF<Bits<A>>,
+        /// wbase was written since it was read.
+        v3_stale: DFF<Bit>,
+        v4_stale: DFF<Bit>,
+        v5_stale: DFF<Bit>,
+        v6_stale: DFF<Bit>,
+        v7_stale: DFF<Bit>,
+        v8_stale: DFF<Bit>,
+        v8_now_stale: Signal<Local, Bit>,
+        v4_base: DFF<Bits<22>>,
+        v5_base: DFF<Bits<22>>,
+        v6_base: DFF<Bits<22>>,
+        v7_base: DFF<Bits<22>>,
+        v8_base: DFF<Bits<22>>,
+        v9_base: DFF<Bits<22>>,
+        /// The packets of the word from wbase on that have not arrived.
+        v6_missing: DFF<Bits<B>>,
+        /// The first one of the next word.
+        v8_beyond: DFF<Bits<22>>,
+        v3_index: Signal<Local, Bits<LNW>>,
+        v5_lap: Signal<Local, Bit>,
+        v5_received: Signal<Local, Bits<B>>,
+        hole: Signal<Local, Bits<22>>,
+        moved: Signal<Local, Bit>,
+
+        en: DFF<Bit>,
+        /// Not a window that is cleared.
+        slid: DFF<Bit>,
+        wptr: DFF<Bits<A>>,
+        base: DFF<Bits<22>>,
+        credit: DFF<Bit>,
+        credit_wptr: DFF<Bits<A>>,
+    }
+}
+
+impl<
+    const A: usize,
+    const LW: usize,
+    const B: usize,
+    const LB: usize,
+    const LNW: usize,
+    const BA: usize,
+> Logic for RwSlide<A, LW, B, LB, LNW, BA>
+{
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clk,
+            v9_moved,
+            v9_wptr,
+            again,
+            again_wptr,
+            turn,
+            count,
+            v1_wptr,
+            v2_wptr,
+            v3_wptr,
+            v4_wptr,
+            v5_wptr,
+            v6_wptr,
+            v7_wptr,
+            v8_wptr,
+            v3_stale,
+            v4_stale,
+            v5_stale,
+            v6_stale,
+            v7_stale,
+            v8_stale,
+            v4_base,
+            v5_base,
+            v6_base,
+            v7_base,
+            v8_base,
+            v9_base,
+            v6_missing,
+            v8_beyond,
+            en,
+            slid,
+            wptr,
+            base,
+            credit,
+            credit_wptr
+        );
+        self.bases.clk.next = self.clk.val();
+        self.bitmap.clk.next = self.clk.val();
+        self.lowest.clk.next = self.clk.val();
+        self.queue.clk.next = self.clk.val();
+        self.queue.rst.next = self.rst.val();
+        self.bitmap.wr_en.next = self.wr_en.val();
+        self.bitmap.wr_addr.next = self.wr_addr.val();
+        self.bitmap.wr_data.next = self.wr_data.val();
+
+        // The queue: a packet at wbase goes first, a window that has moved waits. What finds the
+        // queue full is left to the turns.
+        self.queue.s_valid.next = self.s_valid.val() | self.again.q.val();
+        self.queue.s_data.next = self.again_wptr.q.val();
+        if self.s_valid.val() {
+            self.queue.s_data.next = self.s_wptr.val();
+        }
+        self.count.d.next = self.count.q.val() + 1;
+        self.waiting.next = self.queue.m_valid.val() & self.count.q.val().any();
+        self.queue.m_ready.next = self.count.q.val().any();
+        self.v1_wptr.d.next = self.turn.q.val();
+        if self.waiting.val() {
+            self.v1_wptr.d.next = self.queue.m_data.val();
+        } else {
+            self.turn.d.next = self.turn.q.val() + 1;
+        }
+
+        // Stages 1 and 2: wbase.
+        self.bases.rd_addr.next = self.v1_wptr.q.val();
+        self.v2_wptr.d.next = self.v1_wptr.q.val();
+        self.v3_wptr.d.next = self.v2_wptr.q.val();
+        self.v3_stale.d.next = self.en.q.val() & (self.wptr.q.val() == self.v2_wptr.q.val());
+
+        // Stages 3 and 4: its word.
+        self.v3_index.next = self
+            .bases
+            .rd_data
+            .val()
+            .get_bits::<LNW>(self.lb.val().index());
+        self.bitmap.rd_addr.next = (bit_cast::<BA, A>(self.v3_wptr.q.val()) << self.lnw.val())
+            | bit_cast::<BA, LNW>(self.v3_index.val());
+        self.v4_base.d.next = self.bases.rd_data.val();
+        self.v4_wptr.d.next = self.v3_wptr.q.val();
+        self.v4_stale.d.next =
+            self.v3_stale.q.val() | (self.en.q.val() & (self.wptr.q.val() == self.v3_wptr.q.val()));
+        self.v5_base.d.next = self.v4_base.q.val();
+        self.v5_wptr.d.next = self.v4_wptr.q.val();
+        self.v5_stale.d.next =
+            self.v4_stale.q.val() | (self.en.q.val() & (self.wptr.q.val() == self.v4_wptr.q.val()));
+
+        // Stage 5: what is missing of it. A bit tells the lap of the packet that arrived there last.
+        self.v5_lap.next = !self.v5_base.q.val().get_bit(self.lw.val().index());
+        self.v5_received.next = !self.bitmap.rd_data.val();
+        if self.v5_lap.val() {
+            self.v5_received.next = self.bitmap.rd_data.val();
+        }
+        self.v6_missing.d.next =
+            !self.v5_received.val() & (!bits::<B>(0) << bit_cast::<LB, 22>(self.v5_base.q.val()));
+        self.v6_base.d.next = self.v5_base.q.val();
+        self.v6_wptr.d.next = self.v5_wptr.q.val();
+        self.v6_stale.d.next =
+            self.v5_stale.q.val() | (self.en.q.val() & (self.wptr.q.val() == self.v5_wptr.q.val()));
+
+        // Stages 6 and 7: its first hole, and the beginning of the next word.
+        self.lowest.req.next = self.v6_missing.q.val();
+        self.v7_base.d.next = self.v6_base.q.val();
+        self.v7_wptr.d.next = self.v6_wptr.q.val();
+        self.v7_stale.d.next =
+            self.v6_stale.q.val() | (self.en.q.val() & (self.wptr.q.val() == self.v6_wptr.q.val()));
+        self.v8_base.d.next = self.v7_base.q.val();
+        self.v8_beyond.d.next = ((self.v7_base.q.val() >> self.lb.val()) + 1) << self.lb.val();
+        self.v8_wptr.d.next = self.v7_wptr.q.val();
+        self.v8_stale.d.next =
+            self.v7_stale.q.val() | (self.en.q.val() & (self.wptr.q.val() == self.v7_wptr.q.val()));
+
+        // Stage 8: where wbase goes. A visit that overlaps one that has moved wbase changes nothing.
+        self.hole.next = ((self.v8_base.q.val() >> self.lb.val()) << self.lb.val())
+            | bit_cast::<22, LB>(self.lowest.index.val());
+        self.moved.next = self.lowest.none.val()
+            | (self.lowest.index.val() != bit_cast::<LB, 22>(self.v8_base.q.val()));
+        self.v8_now_stale.next =
+            self.v8_stale.q.val() | (self.en.q.val() & (self.wptr.q.val() == self.v8_wptr.q.val()));
+        self.v9_moved.d.next = self.moved.val();
+        self.v9_wptr.d.next = self.v8_wptr.q.val();
+        self.again.d.next = (self.again.q.val() & self.s_valid.val()) | self.v9_moved.q.val();
+        if self.v9_moved.q.val() {
+            self.again_wptr.d.next = self.v9_wptr.q.val();
+        }
+        self.slid.d.next = self.moved.val() & !self.v8_now_stale.val() & !self.clear_valid.val();
+        self.en.d.next = (self.moved.val() & !self.v8_now_stale.val()) | self.clear_valid.val();
+        self.wptr.d.next = self.v8_wptr.q.val();
+        self.base.d.next = self.hole.val();
+        if self.lowest.none.val() {
+            self.base.d.next = self.v8_beyond.q.val();
+        }
+        if self.clear_valid.val() {
+            self.wptr.d.next = self.s_wptr.val();
+            self.base.d.next = 0.into();
+        }
+        self.v9_base.d.next = self.v8_base.q.val();
+
+        // Stage 9: it is written.
+        self.bases.wr_en.next = self.en.q.val();
+        self.bases.wr_addr.next = self.wptr.q.val();
+        self.bases.wr_data.next = self.base.q.val();
+        self.m_en.next = self.en.q.val();
+        self.m_wptr.next = self.wptr.q.val();
+        self.m_base.next = self.base.q.val();
+        self.credit.d.next = self.slid.q.val()
+            & (((self.base.q.val() ^ self.v9_base.q.val()) << 2) >> self.lw.val()).any();
+        self.credit_wptr.d.next = self.wptr.q.val();
+        self.m_credit.next = self.credit.q.val();
+        self.m_credit_wptr.next = self.credit_wptr.q.val();
+
+        if self.rst.val() {
+            self.v9_moved.d.next = false;
+            self.again.d.next = false;
+            self.en.d.next = false;
+            self.slid.d.next = false;
+            self.credit.d.next = false;
+        }
+    }
+
+    fn timing(&self) -> Vec<TimingInfo> {
+        Self::module_info(format!("rw_slide_w{}_r{}", 1usize << LW, 1usize << A)).into_timing()
+    }
+}
