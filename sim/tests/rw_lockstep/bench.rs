@@ -182,6 +182,9 @@ pub struct Bench {
     last_connect: BTreeMap<(u16, u16), Connect>,
     cursor: BTreeMap<u16, u32>,
     hot: u16,
+    /// A packet and the one W further on, in turn, while the window slides between the two: window,
+    /// packet, records left.
+    twins: Option<(u16, u32, u32)>,
     offered: Option<(Message, bool)>,
     pub coverage: Coverage,
 }
@@ -262,6 +265,7 @@ impl Bench {
             last_connect: BTreeMap::new(),
             cursor: BTreeMap::new(),
             hot: 0,
+            twins: None,
             offered: None,
             coverage: Coverage::default(),
         };
@@ -324,7 +328,9 @@ impl Bench {
         };
         let s = self.rtl.clock(&inputs).map_err(|e| format!("{e:#}"))?;
         if let Some((wptr, base)) = s.slide {
-            self.bases.insert(wptr, base);
+            let before = self.bases.insert(wptr, base).unwrap_or(0);
+            let quarter = self.plan.w / 4;
+            self.credit_due += u64::from(before < base && before / quarter != base / quarter);
             self.slides.push_back((t, wptr, base));
         }
         if t.is_multiple_of(64) {
@@ -441,7 +447,6 @@ impl Bench {
 
     /// Tells the model the slides of `wptr` up to clock `upto`. What becomes of a closed window does not matter.
     fn slide(&mut self, wptr: u16, upto: u64) {
-        let w = self.plan.w;
         while let Some(i) = (self.slides.iter()).position(|&(at, of, _)| of == wptr && at <= upto) {
             let Some((at, _, base)) = self.slides.remove(i) else {
                 return;
@@ -456,7 +461,6 @@ impl Bench {
                 ));
                 return;
             }
-            self.credit_due += u64::from(before / (w / 4) != base / (w / 4));
             *self.coverage.slides.entry(base - before).or_default() += 1;
         }
     }
@@ -935,6 +939,16 @@ impl Bench {
         if open.is_empty() {
             return self.data_for(self.hot);
         }
+        if let Some((wptr, pidx, left)) = self.twins {
+            self.twins = (left > 0).then(|| (wptr, pidx ^ self.plan.w, left - 1));
+            return self.packet(wptr, pidx);
+        }
+        if self.chance(2)
+            && let Some(t) = self.model.transfer(self.hot)
+            && t.wbase & self.plan.w == 0
+        {
+            self.twins = Some((self.hot, t.wbase, 30));
+        }
         if self.chance(10) || !open.contains(&self.hot) {
             self.hot = open[self.rng.random_range(0..open.len())];
         }
@@ -946,19 +960,25 @@ impl Bench {
         self.data_for(wptr)
     }
 
+    fn packet(&self, wptr: u16, pidx: u32) -> Message {
+        let (src, n, length, mtu) =
+            (self.model.transfer(wptr)).map_or((1, 2, 512, 8), |t| (t.src, t.n, t.length, t.mtu));
+        Message::Data(Data {
+            src,
+            wptr,
+            r#gen: self.model.window(wptr).map_or(0, |x| x.r#gen),
+            pidx,
+            tail: pidx == n - 1,
+            round: 0,
+            len: packet_len(length, mtu, pidx) as u16,
+        })
+    }
+
     fn data_for(&mut self, wptr: u16) -> Message {
         let w = self.plan.w;
         let r#gen = self.model.window(wptr).map_or(0, |x| x.r#gen);
         let Some(t) = self.model.transfer(wptr).cloned() else {
-            return Message::Data(Data {
-                src: 1,
-                wptr,
-                r#gen,
-                pidx: 0,
-                tail: false,
-                round: 0,
-                len: 256,
-            });
+            return self.packet(wptr, 0);
         };
         let cursor = self.cursor.get(&wptr).copied().unwrap_or(0);
         let pidx = match self.rng.random_range(0..100) {

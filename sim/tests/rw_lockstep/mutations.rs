@@ -114,10 +114,12 @@ enum Mutation {
     SecondCopyMissing,
     StatusOnce,
     WordShownEarly,
-    HoleNearby,
-    AboveNearby,
-    HoleBetweenWords,
+    TwinOverlooked,
+    LapOverlooked,
+    WindowTooLarge,
     NeverLeft,
+    NoTurns,
+    SlidesTwice,
 }
 
 fn places() -> Vec<(&'static str, Place)> {
@@ -156,35 +158,50 @@ fn places() -> Vec<(&'static str, Place)> {
             Statement("s5_dup_reg <="),
             &[(NoDuplicateCheck, "1'b0")],
         ),
+        // The same packet twice, one behind the other; a packet W further on is taken for it.
         place(
             ACCEPT,
-            Statement("s5_fresh_reg <="),
-            &[(NoDuplicateCheck, "1'b1")],
+            Statement("s5_same_packet_reg <="),
+            &[
+                (NoDuplicateCheck, "1'b0"),
+                (TwinOverlooked, "1'b0"),
+                (
+                    LapOverlooked,
+                    "s4_word5_reg & (s4_pidx_reg[4:0] == s5_pidx_reg[4:0])",
+                ),
+            ],
         ),
-        // What lies between two packets back to back is taken to have arrived: in one word, of the
-        // lap of the first or of the one after it, or in the words between theirs.
+        // The window is one packet larger.
         place(
             ACCEPT,
-            Statement("s5_near_run_reg <="),
-            &[(HoleNearby, "1'b1")],
+            Statement("s4_gap_reg <="),
+            &[(
+                WindowTooLarge,
+                "{1'd0, s3_pidx_reg} - {1'd0, s3_base_reg} - 23'd1",
+            )],
         ),
-        place(
-            ACCEPT,
-            Statement("s5_near_lapped_reg <="),
-            &[(AboveNearby, "1'b1")],
-        ),
-        place(
-            ACCEPT,
-            Statement("s5_words_full_reg <="),
-            &[(HoleBetweenWords, "1'b1")],
-        ),
-        // A slide never leaves its word, as the next record sees it.
-        place(ACCEPT, Statement("s6_left_reg <="), &[(NeverLeft, "1'b0")]),
         // Where a slide ends, one further.
         place(
-            ACCEPT,
-            Expression("{17'd0, base_pos}"),
-            &[(SlideOffByOne, "{17'd0, base_pos} + {21'd0, slide}")],
+            SLIDE,
+            Statement("assign hole ="),
+            &[(
+                SlideOffByOne,
+                "((v8_base_reg >> LB) << LB) + {17'd0, lowest_index} + 22'd1",
+            )],
+        ),
+        // A word without holes does not lead to the next one; a window that has moved is not looked
+        // at again, and no window in turn; a visit that overlaps another one moves wbase, too.
+        place(
+            SLIDE,
+            Statement("v8_beyond_reg <="),
+            &[(NeverLeft, "v7_base_reg")],
+        ),
+        place(SLIDE, Statement("v9_moved_reg <="), &[(NoTurns, "1'b0")]),
+        place(SLIDE, Statement("turn_reg <="), &[(NoTurns, "4'd0")]),
+        place(
+            SLIDE,
+            Statement("assign v8_now_stale ="),
+            &[(SlidesTwice, "1'b0")],
         ),
         // The last packet is the one that says so.
         place(
@@ -204,8 +221,8 @@ fn places() -> Vec<(&'static str, Place)> {
         ),
         place(
             CONTROL,
-            Statement("all_received_reg <="),
-            &[(CompletionOnTailAlone, "tail_reg")],
+            Statement("incomplete_reg <="),
+            &[(CompletionOnTailAlone, "1'b0")],
         ),
         place(
             CONTROL,
@@ -264,6 +281,7 @@ fn caught(mutation: Mutation) {
 }
 
 const ACCEPT: &str = "rw_accept_";
+const SLIDE: &str = "rw_slide_";
 const ACKS: &str = "rw_acks_";
 const CONTROL: &str = "rw_control_";
 
@@ -327,23 +345,33 @@ fn rw_13_mutation_range_from_wbase_is_caught_by_lock_step() {
 }
 
 #[test]
-fn rw_03_mutation_hole_in_a_word_overlooked_is_caught_by_lock_step() {
-    caught(Mutation::HoleNearby);
+fn rw_02_mutation_twin_overlooked_is_caught_by_lock_step() {
+    caught(Mutation::TwinOverlooked);
 }
 
 #[test]
-fn rw_01_mutation_above_the_window_in_a_word_is_caught_by_lock_step() {
-    caught(Mutation::AboveNearby);
+fn rw_02_mutation_lap_overlooked_is_caught_by_lock_step() {
+    caught(Mutation::LapOverlooked);
 }
 
 #[test]
-fn rw_03_mutation_hole_in_words_between_overlooked_is_caught_by_lock_step() {
-    caught(Mutation::HoleBetweenWords);
+fn rw_01_mutation_window_too_large_is_caught_by_lock_step() {
+    caught(Mutation::WindowTooLarge);
 }
 
 #[test]
-fn rw_03_mutation_slide_out_of_a_word_unseen_is_caught_by_lock_step() {
+fn rw_03_mutation_slide_never_leaves_its_word_is_caught_by_lock_step() {
     caught(Mutation::NeverLeft);
+}
+
+#[test]
+fn rw_03_p_18_mutation_windows_not_looked_at_again_are_caught_by_lock_step() {
+    caught(Mutation::NoTurns);
+}
+
+#[test]
+fn rw_19_mutation_overlapping_visits_slide_twice_is_caught_by_lock_step() {
+    caught(Mutation::SlidesTwice);
 }
 
 #[test]
