@@ -77,11 +77,13 @@ hdl_module! {
         last: DFF<Bit>,
         /// The byte before.
         before: DFF<Bits<8>>,
-        /// Holes of the byte before.
+        /// Holes of the byte before; there is none.
         holes: DFF<Bits<8>>,
+        empty: DFF<Bit>,
         shifted: DFF<Bits<B>>,
         ones: Signal<Local, Bits<8>>,
         octet: Signal<Local, Bits<8>>,
+        rest: Signal<Local, Bits<8>>,
         pair: Signal<Local, Bits<16>>,
         aligned: Signal<Local, Bits<8>>,
         base_abs: Signal<Local, Bits<AW>>,
@@ -100,7 +102,7 @@ impl<const B: usize, const LB: usize, const LNW: usize, const AW: usize> Logic
     fn update(&mut self) {
         dff_setup!(
             self, clk, view, base, above, below, at_base, at_end, ready, under, over, whole, first,
-            last, before, holes, shifted
+            last, before, holes, empty, shifted
         );
         self.ones.next = 255.into();
         self.top.next = self.width.val() - 8;
@@ -164,15 +166,19 @@ impl<const B: usize, const LB: usize, const LNW: usize, const AW: usize> Logic
         self.pair.next =
             (bit_cast::<16, 8>(self.octet.val()) << 8) | bit_cast::<16, 8>(self.before.q.val());
         self.aligned.next = bit_cast::<8, 16>(self.pair.val() >> self.align.val());
+        self.rest.next = self.holes.q.val() & (self.holes.q.val() - 1);
         if self.drop_hole.val() {
-            self.holes.d.next = self.holes.q.val() & (self.holes.q.val() - 1);
+            self.holes.d.next = self.rest.val();
+            self.empty.d.next = !self.rest.val().any();
         }
         if self.shift.val() {
             self.before.d.next = self.octet.val();
             self.holes.d.next = !self.octet.val();
+            self.empty.d.next = self.octet.val().all();
         }
         if self.relate.val() {
             self.holes.d.next = 0.into();
+            self.empty.d.next = true;
         }
         if self.push.val() {
             self.shifted.d.next = (self.shifted.q.val() >> 8)
@@ -180,7 +186,7 @@ impl<const B: usize, const LB: usize, const LNW: usize, const AW: usize> Logic
         }
         self.word.next = self.shifted.q.val();
         self.lowest.req.next = self.holes.q.val();
-        self.none.next = self.lowest.none.val();
+        self.none.next = self.empty.q.val();
         self.hole.next = self.lowest.index.val();
     }
 

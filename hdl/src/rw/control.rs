@@ -249,7 +249,7 @@ hdl_module! {
         pub free_count: Signal<Out, Bits<16>>,
         /// The engine has left reset.
         pub ready: Signal<Out, Bit>,
-        /// An operation is decided now, on the row as it was five clocks ago.
+        /// An operation is decided now, on the row as it was six clocks ago.
         pub mon_act: Signal<Out, Bit>,
         /// Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep.
         pub mon_op: Signal<Out, Bits<3>>,
@@ -274,6 +274,7 @@ hdl_module! {
         octets: Param<B, 7>,
         /// Bytes of a bitmap word.
         in_word: Signal<Local, Bits<4>>,
+        last_byte: Signal<Local, Bits<3>>,
 
         /// Windows that are not open, longest free first.
         free: FreeList<A>,
@@ -404,11 +405,14 @@ hdl_module! {
         /// The message or event names the incarnation of the window.
         gen_match: DFF<Bit>,
         /// The message comes from the sender of the window.
-        src_match: DFF<Bit>,
+        src_part: Bank<DFF<Bit>, 4>,
         /// The message names the slot.
-        slot_match: DFF<Bit>,
+        slot_part: Bank<DFF<Bit>, 4>,
         /// The message names the window, all 16 bits.
-        wptr_match: DFF<Bit>,
+        wptr_part: Bank<DFF<Bit>, 4>,
+        named_src: Signal<Local, Bits<16>>,
+        named_slot: Signal<Local, Bits<16>>,
+        named_wptr: Signal<Local, Bits<16>>,
         /// The message names the transfer, four bits each.
         xid_part: Bank<DFF<Bit>, 8>,
         /// Source, slot and window of the message are right.
@@ -419,6 +423,17 @@ hdl_module! {
         remaining: DFF<Bits<22>>,
         /// wbase is behind the last packet.
         at_end: DFF<Bit>,
+        /// What Act goes by, one clock before it: the CONNECT means the last transfer, or an older one;
+        /// the POLL means the window, or a transfer that has ended; the ABORT means an open one; the
+        /// transfer that is finished is.
+        known_connect: DFF<Bit>,
+        late_connect: DFF<Bit>,
+        good_poll: DFF<Bit>,
+        late_poll: DFF<Bit>,
+        good_abort: DFF<Bit>,
+        good_finish: DFF<Bit>,
+        /// The event names the window as it is.
+        this_window: DFF<Bit>,
         /// The window was open when the operation began.
         is_open: DFF<Bit>,
         /// Packets of its transfer.
@@ -480,10 +495,11 @@ hdl_module! {
         compared: DFF<Bit>,
         /// All bytes of the word have been looked at.
         spent: DFF<Bit>,
-        /// Bytes to skip before the first one of a STATUS.
+        /// Bytes to skip before the first one of a STATUS, and one more; they are skipped.
         skip: DFF<Bits<4>>,
-        /// Bytes in the word of a STATUS so far.
-        filled: DFF<Bits<4>>,
+        skipped: DFF<Bit>,
+        /// Bytes in the word of a STATUS so far, modulo 8.
+        filled: DFF<Bits<3>>,
         /// That word is whole.
         whole: DFF<Bit>,
         /// The word of the bitmap that leaves next stands at the output of its memory.
@@ -660,13 +676,17 @@ impl<
             same_transfer,
             newer,
             gen_match,
-            src_match,
-            slot_match,
-            wptr_match,
             id_match,
             xid_match,
             remaining,
             at_end,
+            known_connect,
+            late_connect,
+            good_poll,
+            late_poll,
+            good_abort,
+            good_finish,
+            this_window,
             is_open,
             n,
             wbase,
@@ -696,6 +716,7 @@ impl<
             compared,
             spent,
             skip,
+            skipped,
             filled,
             whole,
             shown,
@@ -817,17 +838,38 @@ impl<
         self.newer.d.next = !self.incarnation_diff.q.val().get_bit(15)
             & (self.incarnation_diff.q.val().any() | !self.xid_diff.q.val().get_bit(31));
         self.gen_match.d.next = self.gens.rd_data.val() == self.event_gen.q.val();
-        self.src_match.d.next = bit_cast::<16, 8>(self.win_src.val()) == self.ctl_src.val();
-        self.slot_match.d.next = bit_cast::<16, 4>(self.win_slot.val()) == self.ctl_slot.val();
-        self.wptr_match.d.next = bit_cast::<16, A>(self.wptr.q.val()) == self.ctl_wptr.val();
         // Both come from memories that may be far apart: two levels of logic are enough here.
+        self.named_src.next = bit_cast::<16, 8>(self.win_src.val());
+        self.named_slot.next = bit_cast::<16, 4>(self.win_slot.val());
+        self.named_wptr.next = bit_cast::<16, A>(self.wptr.q.val());
+        for i in 0..4 {
+            self.src_part[i].clock.next = self.clk.val();
+            self.slot_part[i].clock.next = self.clk.val();
+            self.wptr_part[i].clock.next = self.clk.val();
+            self.src_part[i].d.next = self.named_src.val().get_bits::<4>(4 * i)
+                == self.ctl_src.val().get_bits::<4>(4 * i);
+            self.slot_part[i].d.next = self.named_slot.val().get_bits::<4>(4 * i)
+                == self.ctl_slot.val().get_bits::<4>(4 * i);
+            self.wptr_part[i].d.next = self.named_wptr.val().get_bits::<4>(4 * i)
+                == self.ctl_wptr.val().get_bits::<4>(4 * i);
+        }
         for i in 0..8 {
             self.xid_part[i].clock.next = self.clk.val();
             self.xid_part[i].d.next =
                 self.win_xid.val().get_bits::<4>(4 * i) == self.ctl_xid.val().get_bits::<4>(4 * i);
         }
-        self.id_match.d.next =
-            self.src_match.q.val() & self.slot_match.q.val() & self.wptr_match.q.val();
+        self.id_match.d.next = self.src_part[0].q.val()
+            & self.src_part[1].q.val()
+            & self.src_part[2].q.val()
+            & self.src_part[3].q.val()
+            & self.slot_part[0].q.val()
+            & self.slot_part[1].q.val()
+            & self.slot_part[2].q.val()
+            & self.slot_part[3].q.val()
+            & self.wptr_part[0].q.val()
+            & self.wptr_part[1].q.val()
+            & self.wptr_part[2].q.val()
+            & self.wptr_part[3].q.val();
         self.xid_match.d.next = self.xid_part[0].q.val()
             & self.xid_part[1].q.val()
             & self.xid_part[2].q.val()
@@ -838,6 +880,21 @@ impl<
             & self.xid_part[7].q.val();
         self.remaining.d.next = self.n.q.val() - self.wbase.q.val();
         self.at_end.d.next = !self.remaining.q.val().any();
+        self.known_connect.d.next = self.peer_known.q.val() & self.same_transfer.q.val();
+        self.late_connect.d.next = self.peer_known.q.val() & !self.newer.q.val();
+        self.this_window.d.next = self.is_open.q.val() & self.gen_match.q.val();
+        self.good_poll.d.next = self.is_open.q.val()
+            & self.gen_match.q.val()
+            & self.id_match.q.val()
+            & self.xid_match.q.val();
+        self.late_poll.d.next =
+            self.peer_known.q.val() & !self.peer_open.q.val() & self.same_xid.q.val();
+        self.good_abort.d.next = self.peer_open.q.val() & self.same_xid.q.val();
+        // wbase may still be on its way: as many packets as there are have been written.
+        self.good_finish.d.next = self.is_open.q.val()
+            & self.gen_match.q.val()
+            & self.tail.q.val()
+            & !self.incomplete.q.val();
         self.limit_credit.d.next = bit_cast::<23, 22>(self.wbase.q.val()) + self.w.val();
         self.credit.d.next = bit_cast::<22, 23>(self.limit_credit.q.val());
         // Less than W, which is 2 to the power of lb + lnw.
@@ -874,7 +931,8 @@ impl<
 
         // The bitmap, byte by byte: for a STATUS those from wbase on, for a sweep their holes.
         self.in_word.next = bit_cast::<4, 7>(self.octets.val() >> 3);
-        self.push.next = (self.state.q.val() == State::Bytes) & !self.skip.q.val().any();
+        self.last_byte.next = bit_cast::<3, 4>(self.in_word.val() - 1);
+        self.push.next = (self.state.q.val() == State::Bytes) & self.skipped.q.val();
         self.empty_byte.next = (self.state.q.val() == State::Holes) & self.bytes.none.val();
         self.next_hole.next = (self.state.q.val() == State::Holes) & !self.bytes.none.val();
         self.bytes.load.next = self.state.q.val() == State::View;
@@ -1153,7 +1211,7 @@ impl<
                 }
             }
             State::Settle => {
-                if self.timer.q.val() == 4 {
+                if self.timer.q.val() == 5 {
                     self.state.d.next = State::Act;
                 }
             }
@@ -1165,6 +1223,7 @@ impl<
                 self.abs.d.next = bit_cast::<AW, 22>(self.wbase.q.val() >> self.lb.val());
                 self.skip.d.next =
                     bit_cast::<4, LB>(bit_cast::<LB, 22>(self.wbase.q.val()) >> 3) + 1;
+                self.skipped.d.next = false;
                 self.filled.d.next = 0.into();
                 match self.op.q.val() {
                     Op::Connect => {
@@ -1172,7 +1231,7 @@ impl<
                         if !self.legal.q.val() {
                             self.msg_status.d.next = self.refused.val();
                             self.state.d.next = State::Message;
-                        } else if self.peer_known.q.val() & self.same_transfer.q.val() {
+                        } else if self.known_connect.q.val() {
                             if !self.peer_open.q.val() {
                                 self.msg_type.d.next = self.complete.val();
                                 if self.peer_aborted.q.val() {
@@ -1180,7 +1239,7 @@ impl<
                                 }
                             }
                             self.state.d.next = State::Message;
-                        } else if self.peer_known.q.val() & !self.newer.q.val() {
+                        } else if self.late_connect.q.val() {
                             self.dropped.d.next = true;
                             self.drop_why.d.next = self.old_connect.val();
                             self.done.next = true;
@@ -1193,19 +1252,12 @@ impl<
                     }
                     Op::Poll => {
                         self.state.d.next = State::Message;
-                        if self.is_open.q.val()
-                            & self.gen_match.q.val()
-                            & self.id_match.q.val()
-                            & self.xid_match.q.val()
-                        {
+                        if self.good_poll.q.val() {
                             self.msg_type.d.next = self.poll_status.val();
                             self.msg_seq.d.next = self.ctl_seq.val();
                             self.then.d.next = Then::Bitmap;
                             self.state.d.next = State::Fetch;
-                        } else if self.peer_known.q.val()
-                            & !self.peer_open.q.val()
-                            & self.same_xid.q.val()
-                        {
+                        } else if self.late_poll.q.val() {
                             self.msg_type.d.next = self.complete.val();
                             if self.peer_aborted.q.val() {
                                 self.msg_status.d.next = self.aborted.val();
@@ -1216,7 +1268,7 @@ impl<
                         }
                     }
                     Op::Abort => {
-                        if self.peer_open.q.val() & self.same_xid.q.val() {
+                        if self.good_abort.q.val() {
                             self.state.d.next = State::Close;
                         } else {
                             self.dropped.d.next = true;
@@ -1225,18 +1277,13 @@ impl<
                         }
                     }
                     Op::Finish => {
-                        // wbase may still be on its way: as many packets as there are have been written.
-                        if self.is_open.q.val()
-                            & self.gen_match.q.val()
-                            & self.tail.q.val()
-                            & !self.incomplete.q.val()
-                        {
+                        if self.good_finish.q.val() {
                             self.msg_type.d.next = self.complete.val();
                             self.cpl_status.d.next = self.ok.val();
                             self.then_message.d.next = true;
                             self.state.d.next = State::Close;
                         } else {
-                            self.dropped.d.next = self.is_open.q.val() & self.gen_match.q.val();
+                            self.dropped.d.next = self.this_window.q.val();
                             self.drop_why.d.next = self.stale_write.val();
                             self.done.next = true;
                         }
@@ -1364,14 +1411,13 @@ impl<
             }
             State::Bytes => {
                 self.skip.d.next = self.skip.q.val() - 1;
+                self.skipped.d.next = self.skipped.q.val() | (self.skip.q.val() == 1);
                 if self.bytes.count.val() == self.in_word.val() {
                     self.state.d.next = State::View;
                 }
                 if self.push.val() {
-                    self.skip.d.next = 0.into();
                     self.filled.d.next = self.filled.q.val() + 1;
-                    if (self.filled.q.val() + 1) == self.in_word.val() {
-                        self.filled.d.next = 0.into();
+                    if (self.filled.q.val() | !self.last_byte.val()).all() {
                         self.word.d.next = self.word.q.val() + 1;
                         self.whole.d.next = true;
                     }

@@ -169,7 +169,7 @@ hdl_module! {
         pub free_count: Signal<Out, Bits<16>>,
         /// The engine has left reset.
         pub ready: Signal<Out, Bit>,
-        /// An operation is decided now, on the row as it was five clocks ago.
+        /// An operation is decided now, on the row as it was six clocks ago.
         pub mon_act: Signal<Out, Bit>,
         /// Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep.
         pub mon_op: Signal<Out, Bits<3>>,

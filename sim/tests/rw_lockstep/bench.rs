@@ -3,7 +3,7 @@
 //! The model is told what the RTL does at the clocks at which the RTL's tables say it: a DATA
 //! record taken at clock t is judged by wbase as it is at t and is in the tables from clock t+6 on;
 //! a slide is the RTL's to make (`mon_slide`), legal if all that it passes has arrived; the control
-//! engine samples the row of a window five clocks before it decides (`mon_act`) and a bitmap word
+//! engine samples the row of a window six clocks before it decides (`mon_act`) and a bitmap word
 //! two clocks before it uses it (`mon_view`).
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
@@ -470,7 +470,7 @@ impl Bench {
         for wptr in 0..self.plan.r as u16 {
             // No later than what the control engine may sample now.
             let now = self.now;
-            self.flush(wptr, now.saturating_sub(12), now.saturating_sub(8));
+            self.flush(wptr, now.saturating_sub(13), now.saturating_sub(8));
             let base = self.model.transfer(wptr);
             let base = base.filter(|t| t.first_hole() > t.wbase).map(|t| t.wbase);
             match (base, self.due.get(&wptr)) {
@@ -498,7 +498,7 @@ impl Bench {
     fn act(&mut self, op: u8, wptr: u16, now: u16) -> Outcome<()> {
         self.settled()?;
         let a = self.now;
-        let sampled = a.saturating_sub(11);
+        let sampled = a.saturating_sub(12);
         self.coverage.acts[usize::from(op)] += 1;
         self.op = op;
         self.op_wptr = wptr;
@@ -540,7 +540,7 @@ impl Bench {
                             ..
                         }) = peer
                         {
-                            self.flush(wptr, sampled, a.saturating_sub(5));
+                            self.flush(wptr, sampled, a.saturating_sub(6));
                         }
                         let out = self.model.connect(&c, self.tick);
                         self.expected.extend(out.reply);
@@ -551,7 +551,7 @@ impl Bench {
                 let Some(Message::Poll(p)) = self.controls.pop_front() else {
                     return Err("a POLL is served that was not sent".into());
                 };
-                self.flush(p.wptr, sampled, a.saturating_sub(5));
+                self.flush(p.wptr, sampled, a.saturating_sub(6));
                 self.expected_dst = p.src;
                 let answer = self.model.poll(&p);
                 self.answer(answer);
@@ -590,7 +590,7 @@ impl Bench {
             }
             4 => {
                 self.credit_acts += 1;
-                self.flush(wptr, sampled, a.saturating_sub(5));
+                self.flush(wptr, sampled, a.saturating_sub(6));
                 let more = |t: &Transfer| t.wbase < t.n;
                 if self.model.transfer(wptr).is_some_and(more)
                     && let Some(status) = self.model.status(wptr, 0)
@@ -602,7 +602,7 @@ impl Bench {
             _ => {
                 let with = self.log.iter().any(|p| p.d.wptr == wptr && p.t == sampled);
                 self.coverage.sweeps_with_data += u64::from(with);
-                self.flush(wptr, sampled, a.saturating_sub(5));
+                self.flush(wptr, sampled, a.saturating_sub(6));
                 for out in self.model.sweep(wptr, now) {
                     match out {
                         Output::Send {
