@@ -7,8 +7,9 @@ hdl_module! {
     /// Write acknowledgements of the receiver window: counts, for each open window, the writes
     /// that are visible in host memory, one a clock, also all of the same window. When all
     /// packets of a transfer are, says so once.
-    /// Stages: 1 address of the connection; 2 of the count; 3 is the window known; 4 raise the
-    /// count, forwarded from stages 5 to 7; 5 write it, compare it; 6 m_*.
+    /// Stages: 1 address of the connection; 3 of the count; 4 is the window known; 5 the count,
+    /// forwarded from stages 7 to 9; 6 raise it, forwarded from stage 7; 7 write it, compare it;
+    /// 8 m_*.
     pub struct RwAcks<const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -67,32 +68,50 @@ hdl_module! {
         s3_clear: DFF<Bit>,
         s3_wptr: DFF<Bits<16>>,
         s3_gen: DFF<Bits<16>>,
+        s4_valid: DFF<Bit>,
+        s4_clear: DFF<Bit>,
+        s4_wptr: DFF<Bits<16>>,
+        s4_gen: DFF<Bits<16>>,
+        /// The connection.
+        s4_open: DFF<Bit>,
+        s4_open_gen: DFF<Bits<16>>,
+        s4_last: DFF<Bits<22>>,
         /// The window is open with that incarnation.
         known: Signal<Local, Bit>,
-        s4_clear: DFF<Bit>,
-        s4_known: DFF<Bit>,
-        s4_stale: DFF<Bit>,
-        s4_wptr: DFF<Bits<A>>,
-        s4_gen: DFF<Bits<16>>,
-        s4_last: DFF<Bits<22>>,
-        /// Same window as the record in stage 5, 6, 7.
-        s4_same5: DFF<Bit>,
-        s4_same6: DFF<Bit>,
-        s4_same7: DFF<Bit>,
-        count: Signal<Local, Bits<22>>,
-        s5_write: DFF<Bit>,
+        s4_window: Signal<Local, Bits<A>>,
+        s5_clear: DFF<Bit>,
         s5_known: DFF<Bit>,
+        s5_stale: DFF<Bit>,
         s5_wptr: DFF<Bits<A>>,
         s5_gen: DFF<Bits<16>>,
         s5_last: DFF<Bits<22>>,
-        /// The count without and with this write.
-        s5_before: DFF<Bits<22>>,
-        s5_count: DFF<Bits<22>>,
-        s6_full: DFF<Bit>,
+        /// Same window as the record in stage 6, 7, 8, 9.
+        s5_same6: DFF<Bit>,
+        s5_same7: DFF<Bit>,
+        s5_same8: DFF<Bit>,
+        s5_same9: DFF<Bit>,
+        s6_clear: DFF<Bit>,
+        s6_known: DFF<Bit>,
         s6_wptr: DFF<Bits<A>>,
         s6_gen: DFF<Bits<16>>,
+        s6_last: DFF<Bits<22>>,
+        s6_same7: DFF<Bit>,
+        /// The count, unless the record just before has the same window.
         s6_count: DFF<Bits<22>>,
+        count: Signal<Local, Bits<22>>,
+        s7_write: DFF<Bit>,
+        s7_known: DFF<Bit>,
+        s7_wptr: DFF<Bits<A>>,
+        s7_gen: DFF<Bits<16>>,
+        s7_last: DFF<Bits<22>>,
+        /// The count without and with this write.
+        s7_before: DFF<Bits<22>>,
         s7_count: DFF<Bits<22>>,
+        s8_full: DFF<Bit>,
+        s8_wptr: DFF<Bits<A>>,
+        s8_gen: DFF<Bits<16>>,
+        s8_count: DFF<Bits<22>>,
+        s9_count: DFF<Bits<22>>,
     }
 }
 
@@ -119,27 +138,42 @@ impl<const A: usize> Logic for RwAcks<A> {
             s3_clear,
             s3_wptr,
             s3_gen,
+            s4_valid,
             s4_clear,
-            s4_known,
-            s4_stale,
             s4_wptr,
             s4_gen,
+            s4_open,
+            s4_open_gen,
             s4_last,
-            s4_same5,
-            s4_same6,
-            s4_same7,
-            s5_write,
+            s5_clear,
             s5_known,
+            s5_stale,
             s5_wptr,
             s5_gen,
             s5_last,
-            s5_before,
-            s5_count,
-            s6_full,
+            s5_same6,
+            s5_same7,
+            s5_same8,
+            s5_same9,
+            s6_clear,
+            s6_known,
             s6_wptr,
             s6_gen,
+            s6_last,
+            s6_same7,
             s6_count,
-            s7_count
+            s7_write,
+            s7_known,
+            s7_wptr,
+            s7_gen,
+            s7_last,
+            s7_before,
+            s7_count,
+            s8_full,
+            s8_wptr,
+            s8_gen,
+            s8_count,
+            s9_count
         );
         self.conns.clk.next = self.clk.val();
         self.counts.clk.next = self.clk.val();
@@ -172,63 +206,85 @@ impl<const A: usize> Logic for RwAcks<A> {
         self.s2_clear.d.next = self.s1_clear.q.val();
         self.s2_wptr.d.next = self.s1_wptr.q.val();
         self.s2_gen.d.next = self.s1_gen.q.val();
-        self.counts.rd_addr.next = bit_cast::<A, 16>(self.s2_wptr.q.val());
 
         // Stage 3.
         self.s3_valid.d.next = self.s2_valid.q.val();
         self.s3_clear.d.next = self.s2_clear.q.val();
         self.s3_wptr.d.next = self.s2_wptr.q.val();
         self.s3_gen.d.next = self.s2_gen.q.val();
-        self.known.next = self.conns.rd_data.val().get_bit(0)
-            & !self.torn_2.q.val()
-            & (self.conns.rd_data.val().get_bits::<16>(1) == self.s3_gen.q.val())
-            & (bit_cast::<16, A>(bit_cast::<A, 16>(self.s3_wptr.q.val())) == self.s3_wptr.q.val());
+        self.counts.rd_addr.next = bit_cast::<A, 16>(self.s3_wptr.q.val());
+        self.s4_valid.d.next = self.s3_valid.q.val();
         self.s4_clear.d.next = self.s3_clear.q.val();
-        self.s4_known.d.next = self.s3_valid.q.val() & self.known.val();
-        self.s4_stale.d.next = self.s3_valid.q.val() & !self.known.val();
-        self.s4_wptr.d.next = bit_cast::<A, 16>(self.s3_wptr.q.val());
+        self.s4_wptr.d.next = self.s3_wptr.q.val();
         self.s4_gen.d.next = self.s3_gen.q.val();
+        self.s4_open.d.next = self.conns.rd_data.val().get_bit(0) & !self.torn_2.q.val();
+        self.s4_open_gen.d.next = self.conns.rd_data.val().get_bits::<16>(1);
         self.s4_last.d.next = self.conns.rd_data.val().get_bits::<22>(17);
-        self.s4_same5.d.next = bit_cast::<A, 16>(self.s3_wptr.q.val()) == self.s4_wptr.q.val();
-        self.s4_same6.d.next = bit_cast::<A, 16>(self.s3_wptr.q.val()) == self.s5_wptr.q.val();
-        self.s4_same7.d.next = bit_cast::<A, 16>(self.s3_wptr.q.val()) == self.s6_wptr.q.val();
 
-        // Stage 4. A record that writes nothing leaves the count as it was.
-        self.count.next = self.counts.rd_data.val();
-        if self.s4_same7.q.val() {
-            self.count.next = self.s7_count.q.val();
-        }
-        if self.s4_same6.q.val() {
-            self.count.next = self.s6_count.q.val();
-        }
-        if self.s4_same5.q.val() {
-            self.count.next = self.s5_count.q.val();
-        }
-        self.stale.next = self.s4_stale.q.val();
-        self.s5_write.d.next = self.s4_clear.q.val() | self.s4_known.q.val();
-        self.s5_known.d.next = self.s4_known.q.val();
-        self.s5_wptr.d.next = self.s4_wptr.q.val();
+        // Stage 4.
+        self.s4_window.next = bit_cast::<A, 16>(self.s4_wptr.q.val());
+        self.known.next = self.s4_open.q.val()
+            & (self.s4_open_gen.q.val() == self.s4_gen.q.val())
+            & (bit_cast::<16, A>(self.s4_window.val()) == self.s4_wptr.q.val());
+        self.s5_clear.d.next = self.s4_clear.q.val();
+        self.s5_known.d.next = self.s4_valid.q.val() & self.known.val();
+        self.s5_stale.d.next = self.s4_valid.q.val() & !self.known.val();
+        self.s5_wptr.d.next = self.s4_window.val();
         self.s5_gen.d.next = self.s4_gen.q.val();
         self.s5_last.d.next = self.s4_last.q.val();
-        self.s5_before.d.next = self.count.val();
-        self.s5_count.d.next = self.count.val() + bit_cast::<22, 1>(self.s4_known.q.val().into());
-        if self.s4_clear.q.val() {
-            self.s5_count.d.next = 0.into();
-        }
+        self.s5_same6.d.next = self.s4_window.val() == self.s5_wptr.q.val();
+        self.s5_same7.d.next = self.s4_window.val() == self.s6_wptr.q.val();
+        self.s5_same8.d.next = self.s4_window.val() == self.s7_wptr.q.val();
+        self.s5_same9.d.next = self.s4_window.val() == self.s8_wptr.q.val();
 
-        // Stage 5; 6 and 7 feed stage 4 too.
-        self.counts.wr_en.next = self.s5_write.q.val();
-        self.counts.wr_addr.next = self.s5_wptr.q.val();
-        self.counts.wr_data.next = self.s5_count.q.val();
-        self.s6_full.d.next =
-            self.s5_known.q.val() & (self.s5_before.q.val() == self.s5_last.q.val());
+        // Stage 5. A record that writes nothing leaves the count as it was.
+        self.stale.next = self.s5_stale.q.val();
+        self.s6_clear.d.next = self.s5_clear.q.val();
+        self.s6_known.d.next = self.s5_known.q.val();
         self.s6_wptr.d.next = self.s5_wptr.q.val();
         self.s6_gen.d.next = self.s5_gen.q.val();
-        self.s6_count.d.next = self.s5_count.q.val();
-        self.s7_count.d.next = self.s6_count.q.val();
-        self.m_valid.next = self.s6_full.q.val();
-        self.m_wptr.next = self.s6_wptr.q.val();
-        self.m_gen.next = self.s6_gen.q.val();
+        self.s6_last.d.next = self.s5_last.q.val();
+        self.s6_same7.d.next = self.s5_same6.q.val();
+        self.s6_count.d.next = self.counts.rd_data.val();
+        if self.s5_same9.q.val() {
+            self.s6_count.d.next = self.s9_count.q.val();
+        }
+        if self.s5_same8.q.val() {
+            self.s6_count.d.next = self.s8_count.q.val();
+        }
+        if self.s5_same7.q.val() {
+            self.s6_count.d.next = self.s7_count.q.val();
+        }
+
+        // Stage 6.
+        self.count.next = self.s6_count.q.val();
+        if self.s6_same7.q.val() {
+            self.count.next = self.s7_count.q.val();
+        }
+        self.s7_write.d.next = self.s6_clear.q.val() | self.s6_known.q.val();
+        self.s7_known.d.next = self.s6_known.q.val();
+        self.s7_wptr.d.next = self.s6_wptr.q.val();
+        self.s7_gen.d.next = self.s6_gen.q.val();
+        self.s7_last.d.next = self.s6_last.q.val();
+        self.s7_before.d.next = self.count.val();
+        self.s7_count.d.next = self.count.val() + bit_cast::<22, 1>(self.s6_known.q.val().into());
+        if self.s6_clear.q.val() {
+            self.s7_count.d.next = 0.into();
+        }
+
+        // Stage 7; 8 and 9 feed stage 5 too.
+        self.counts.wr_en.next = self.s7_write.q.val();
+        self.counts.wr_addr.next = self.s7_wptr.q.val();
+        self.counts.wr_data.next = self.s7_count.q.val();
+        self.s8_full.d.next =
+            self.s7_known.q.val() & (self.s7_before.q.val() == self.s7_last.q.val());
+        self.s8_wptr.d.next = self.s7_wptr.q.val();
+        self.s8_gen.d.next = self.s7_gen.q.val();
+        self.s8_count.d.next = self.s7_count.q.val();
+        self.s9_count.d.next = self.s8_count.q.val();
+        self.m_valid.next = self.s8_full.q.val();
+        self.m_wptr.next = self.s8_wptr.q.val();
+        self.m_gen.next = self.s8_gen.q.val();
         if self.rst.val() {
             self.s1_valid.d.next = false;
             self.s1_clear.d.next = false;
@@ -236,12 +292,16 @@ impl<const A: usize> Logic for RwAcks<A> {
             self.s2_clear.d.next = false;
             self.s3_valid.d.next = false;
             self.s3_clear.d.next = false;
+            self.s4_valid.d.next = false;
             self.s4_clear.d.next = false;
-            self.s4_known.d.next = false;
-            self.s4_stale.d.next = false;
-            self.s5_write.d.next = false;
+            self.s5_clear.d.next = false;
             self.s5_known.d.next = false;
-            self.s6_full.d.next = false;
+            self.s5_stale.d.next = false;
+            self.s6_clear.d.next = false;
+            self.s6_known.d.next = false;
+            self.s7_write.d.next = false;
+            self.s7_known.d.next = false;
+            self.s8_full.d.next = false;
         }
     }
 

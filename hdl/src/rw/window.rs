@@ -481,7 +481,7 @@ impl<
         if self.control.drop_valid.val() {
             self.rare.d.next = self.control.drop_reason.val();
         }
-        // Five more acknowledgements may be on their way through acks.
+        // Six more acknowledgements may be on their way through acks.
         self.ack_open.d.next = self.stale.q.val() < 4;
         self.event_1.d.next = self.event.val();
         self.event_2.d.next = self.event_1.q.val();
