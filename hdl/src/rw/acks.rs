@@ -9,7 +9,7 @@ hdl_module! {
     /// packets of a transfer are, says so once.
     /// Stages: 1 address of the connection; 3 of the count; 4 is the window known; 5 the count,
     /// forwarded from stages 7 to 9; 6 raise it, forwarded from stage 7; 7 write it, compare it;
-    /// 8 m_*.
+    /// 9 m_*.
     pub struct RwAcks<const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -107,11 +107,18 @@ hdl_module! {
         /// The count without and with this write.
         s7_before: DFF<Bits<22>>,
         s7_count: DFF<Bits<22>>,
-        s8_full: DFF<Bit>,
+        /// The count without this write is the number of the last packet, four bits each.
+        s8_known: DFF<Bit>,
+        s8_part: Bank<DFF<Bit>, 6>,
         s8_wptr: DFF<Bits<A>>,
         s8_gen: DFF<Bits<16>>,
         s8_count: DFF<Bits<22>>,
         s9_count: DFF<Bits<22>>,
+        s9_full: DFF<Bit>,
+        s9_wptr: DFF<Bits<A>>,
+        s9_gen: DFF<Bits<16>>,
+        counted: Signal<Local, Bits<24>>,
+        last: Signal<Local, Bits<24>>,
     }
 }
 
@@ -169,11 +176,14 @@ impl<const A: usize> Logic for RwAcks<A> {
             s7_last,
             s7_before,
             s7_count,
-            s8_full,
+            s8_known,
             s8_wptr,
             s8_gen,
             s8_count,
-            s9_count
+            s9_count,
+            s9_full,
+            s9_wptr,
+            s9_gen
         );
         self.conns.clk.next = self.clk.val();
         self.counts.clk.next = self.clk.val();
@@ -276,15 +286,30 @@ impl<const A: usize> Logic for RwAcks<A> {
         self.counts.wr_en.next = self.s7_write.q.val();
         self.counts.wr_addr.next = self.s7_wptr.q.val();
         self.counts.wr_data.next = self.s7_count.q.val();
-        self.s8_full.d.next =
-            self.s7_known.q.val() & (self.s7_before.q.val() == self.s7_last.q.val());
+        self.s8_known.d.next = self.s7_known.q.val();
+        self.counted.next = bit_cast::<24, 22>(self.s7_before.q.val());
+        self.last.next = bit_cast::<24, 22>(self.s7_last.q.val());
+        for i in 0..6 {
+            self.s8_part[i].clock.next = self.clk.val();
+            self.s8_part[i].d.next =
+                self.counted.val().get_bits::<4>(4 * i) == self.last.val().get_bits::<4>(4 * i);
+        }
         self.s8_wptr.d.next = self.s7_wptr.q.val();
         self.s8_gen.d.next = self.s7_gen.q.val();
         self.s8_count.d.next = self.s7_count.q.val();
         self.s9_count.d.next = self.s8_count.q.val();
-        self.m_valid.next = self.s8_full.q.val();
-        self.m_wptr.next = self.s8_wptr.q.val();
-        self.m_gen.next = self.s8_gen.q.val();
+        self.s9_full.d.next = self.s8_known.q.val()
+            & self.s8_part[0].q.val()
+            & self.s8_part[1].q.val()
+            & self.s8_part[2].q.val()
+            & self.s8_part[3].q.val()
+            & self.s8_part[4].q.val()
+            & self.s8_part[5].q.val();
+        self.s9_wptr.d.next = self.s8_wptr.q.val();
+        self.s9_gen.d.next = self.s8_gen.q.val();
+        self.m_valid.next = self.s9_full.q.val();
+        self.m_wptr.next = self.s9_wptr.q.val();
+        self.m_gen.next = self.s9_gen.q.val();
         if self.rst.val() {
             self.s1_valid.d.next = false;
             self.s1_clear.d.next = false;
@@ -301,7 +326,8 @@ impl<const A: usize> Logic for RwAcks<A> {
             self.s6_known.d.next = false;
             self.s7_write.d.next = false;
             self.s7_known.d.next = false;
-            self.s8_full.d.next = false;
+            self.s8_known.d.next = false;
+            self.s9_full.d.next = false;
         }
     }
 

@@ -39,7 +39,7 @@ hdl_module! {
         pub align: Signal<In, Bits<3>>,
         /// Append the byte before this one and this one, aligned, to word.
         pub push: Signal<In, Bit>,
-        /// Forget the lowest hole.
+        /// Forget the lowest hole. What none and hole say then holds two clocks later.
         pub drop_hole: Signal<In, Bit>,
         /// pos was above the wbase taken last, one clock ago.
         pub higher: Signal<Out, Bit>,
@@ -80,10 +80,11 @@ hdl_module! {
         /// Holes of the byte before; there is none.
         holes: DFF<Bits<8>>,
         empty: DFF<Bit>,
+        /// A hole was forgotten one clock ago.
+        dropped: DFF<Bit>,
         shifted: DFF<Bits<B>>,
         ones: Signal<Local, Bits<8>>,
         octet: Signal<Local, Bits<8>>,
-        rest: Signal<Local, Bits<8>>,
         pair: Signal<Local, Bits<16>>,
         aligned: Signal<Local, Bits<8>>,
         base_abs: Signal<Local, Bits<AW>>,
@@ -102,7 +103,7 @@ impl<const B: usize, const LB: usize, const LNW: usize, const AW: usize> Logic
     fn update(&mut self) {
         dff_setup!(
             self, clk, view, base, above, below, at_base, at_end, ready, under, over, whole, first,
-            last, before, holes, empty, shifted
+            last, before, holes, empty, dropped, shifted
         );
         self.ones.next = 255.into();
         self.top.next = self.width.val() - 8;
@@ -166,10 +167,12 @@ impl<const B: usize, const LB: usize, const LNW: usize, const AW: usize> Logic
         self.pair.next =
             (bit_cast::<16, 8>(self.octet.val()) << 8) | bit_cast::<16, 8>(self.before.q.val());
         self.aligned.next = bit_cast::<8, 16>(self.pair.val() >> self.align.val());
-        self.rest.next = self.holes.q.val() & (self.holes.q.val() - 1);
+        self.dropped.d.next = self.drop_hole.val();
+        if self.dropped.q.val() {
+            self.empty.d.next = !self.holes.q.val().any();
+        }
         if self.drop_hole.val() {
-            self.holes.d.next = self.rest.val();
-            self.empty.d.next = !self.rest.val().any();
+            self.holes.d.next = self.holes.q.val() & (self.holes.q.val() - 1);
         }
         if self.shift.val() {
             self.before.d.next = self.octet.val();

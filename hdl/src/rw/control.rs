@@ -52,14 +52,6 @@ pub enum Op {
     Sweep,
 }
 
-/// Where a message leads.
-#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
-pub enum Then {
-    Done,
-    Bitmap,
-    Holes,
-}
-
 hdl_module! {
     /// Control engine of the receiver window: serves CONNECT, POLL and ABORT, finishes transfers,
     /// sends credit updates and sweeps the timers of all windows, one operation at a time.
@@ -301,10 +293,10 @@ hdl_module! {
 
         /// What the engine is doing.
         state: DFF<State>,
+        /// It has left reset.
+        up: DFF<Bit>,
         /// What for.
         op: DFF<Op>,
-        /// What follows a message.
-        then: DFF<Then>,
         /// After the completion record a window is opened.
         then_alloc: DFF<Bit>,
         /// After the completion record a message is sent.
@@ -369,7 +361,9 @@ hdl_module! {
         /// log2 of its packet size, less 8.
         mtu: Signal<Local, Bits<3>>,
 
-        /// Last transfer of the peer that sent the message.
+        /// What the table says of the peer that sent the message.
+        peer_id: DFF<Bits<48>>,
+        /// Its last transfer.
         peer_xid: Signal<Local, Bits<32>>,
         /// Last incarnation of that peer.
         peer_incarnation: Signal<Local, Bits<16>>,
@@ -402,7 +396,8 @@ hdl_module! {
         win_xid: Signal<Local, Bits<32>>,
         /// Bytes of the transfer.
         win_length: Signal<Local, Bits<32>>,
-        /// The message or event names the incarnation of the window.
+        /// The message or event names the incarnation of the window, four bits each; all.
+        gen_part: Bank<DFF<Bit>, 4>,
         gen_match: DFF<Bit>,
         /// The message comes from the sender of the window.
         src_part: Bank<DFF<Bit>, 4>,
@@ -636,8 +631,8 @@ impl<
             self,
             clk,
             state,
+            up,
             op,
-            then,
             then_alloc,
             then_message,
             sweep_next,
@@ -667,6 +662,7 @@ impl<
             past_end,
             legal_mtu,
             legal,
+            peer_id,
             xid_diff,
             incarnation_diff,
             peer_known,
@@ -774,8 +770,9 @@ impl<
         self.ranges.rd_addr.next = self.wptr.q.val();
         self.q_wptr.next = self.wptr.q.val();
         self.q_word.next = bit_cast::<LNW, AW>(self.abs.q.val());
-        self.peer_incarnation.next = bit_cast::<16, 48>(self.peer_ids.rd_data.val());
-        self.peer_xid.next = self.peer_ids.rd_data.val().get_bits::<32>(16);
+        self.peer_id.d.next = self.peer_ids.rd_data.val();
+        self.peer_incarnation.next = bit_cast::<16, 48>(self.peer_id.q.val());
+        self.peer_xid.next = self.peer_id.q.val().get_bits::<32>(16);
         self.peer_state.next = bit_cast::<2, PW>(self.peers.rd_data.val());
         self.peer_wptr.next = self.peers.rd_data.val().get_bits::<A>(2);
         self.win_src.next = bit_cast::<8, 98>(self.windows.rd_data.val());
@@ -837,12 +834,14 @@ impl<
             !self.xid_diff.q.val().any() & !self.incarnation_diff.q.val().any();
         self.newer.d.next = !self.incarnation_diff.q.val().get_bit(15)
             & (self.incarnation_diff.q.val().any() | !self.xid_diff.q.val().get_bit(31));
-        self.gen_match.d.next = self.gens.rd_data.val() == self.event_gen.q.val();
         // Both come from memories that may be far apart: two levels of logic are enough here.
         self.named_src.next = bit_cast::<16, 8>(self.win_src.val());
         self.named_slot.next = bit_cast::<16, 4>(self.win_slot.val());
         self.named_wptr.next = bit_cast::<16, A>(self.wptr.q.val());
         for i in 0..4 {
+            self.gen_part[i].clock.next = self.clk.val();
+            self.gen_part[i].d.next = self.gens.rd_data.val().get_bits::<4>(4 * i)
+                == self.event_gen.q.val().get_bits::<4>(4 * i);
             self.src_part[i].clock.next = self.clk.val();
             self.slot_part[i].clock.next = self.clk.val();
             self.wptr_part[i].clock.next = self.clk.val();
@@ -858,6 +857,10 @@ impl<
             self.xid_part[i].d.next =
                 self.win_xid.val().get_bits::<4>(4 * i) == self.ctl_xid.val().get_bits::<4>(4 * i);
         }
+        self.gen_match.d.next = self.gen_part[0].q.val()
+            & self.gen_part[1].q.val()
+            & self.gen_part[2].q.val()
+            & self.gen_part[3].q.val();
         self.id_match.d.next = self.src_part[0].q.val()
             & self.src_part[1].q.val()
             & self.src_part[2].q.val()
@@ -994,7 +997,7 @@ impl<
         self.word_left.next = self.shown.q.val() & self.m_bitmap_ready.val();
         self.copied.next = ((self.state.q.val() == State::Message)
             & self.m_msg_ready.val()
-            & (self.then.q.val() != Then::Bitmap))
+            & (self.msg_type.q.val() != self.poll_status.val()))
             | (self.word_left.val() & self.last_word.q.val());
         self.again.d.next = self.again.q.val() & !self.copied.val();
         if (self.state.q.val() != State::Message) & (self.state.q.val() != State::Bitmap) {
@@ -1018,7 +1021,8 @@ impl<
         self.m_cpl_length.next = self.win_length.val();
         self.m_cpl_status.next = self.cpl_status.q.val();
         self.free_count.next = self.free.count.val();
-        self.ready.next = self.state.q.val() != State::Clear;
+        self.up.d.next = self.state.q.val() != State::Clear;
+        self.ready.next = self.up.q.val();
         self.mon_act.next = self.state.q.val() == State::Act;
         self.mon_wptr.next = self.wptr.q.val();
         self.mon_now.next = self.start.q.val();
@@ -1143,7 +1147,6 @@ impl<
                 self.timer.d.next = 0.into();
                 self.then_alloc.d.next = false;
                 self.then_message.d.next = false;
-                self.then.d.next = Then::Done;
                 self.sweep_next.d.next = true;
                 if !self.sweep_next.q.val() & self.fin_valid.val() {
                     self.fin_served.d.next = true;
@@ -1255,7 +1258,6 @@ impl<
                         if self.good_poll.q.val() {
                             self.msg_type.d.next = self.poll_status.val();
                             self.msg_seq.d.next = self.ctl_seq.val();
-                            self.then.d.next = Then::Bitmap;
                             self.state.d.next = State::Fetch;
                         } else if self.late_poll.q.val() {
                             self.msg_type.d.next = self.complete.val();
@@ -1290,7 +1292,6 @@ impl<
                     }
                     Op::Credit => {
                         self.msg_type.d.next = self.poll_status.val();
-                        self.then.d.next = Then::Bitmap;
                         if self.is_open.q.val() & !self.at_end.q.val() {
                             self.state.d.next = State::Fetch;
                         } else {
@@ -1370,13 +1371,14 @@ impl<
                 self.timer.d.next = 0.into();
                 self.word.d.next = 1.into();
                 if self.m_msg_ready.val() {
-                    match self.then.q.val() {
-                        Then::Done => self.done.next = !self.again.q.val(),
-                        Then::Bitmap => self.state.d.next = State::Bitmap,
-                        Then::Holes => {
-                            if !self.again.q.val() {
-                                self.state.d.next = State::Holes;
-                            }
+                    // After a STATUS its bitmap, after a request the next hole.
+                    if self.msg_type.q.val() == self.poll_status.val() {
+                        self.state.d.next = State::Bitmap;
+                    } else if !self.again.q.val() {
+                        if self.msg_type.q.val() == self.retx_one.val() {
+                            self.state.d.next = State::Holes;
+                        } else {
+                            self.done.next = true;
                         }
                     }
                 }
@@ -1439,12 +1441,10 @@ impl<
             }
             State::Limits => {
                 self.msg_type.d.next = self.retx_one.val();
-                self.then.d.next = Then::Holes;
                 self.state.d.next = State::Pass;
                 if self.give_up.q.val() {
                     self.msg_type.d.next = self.abort_unknown.val();
                     self.msg_status.d.next = self.idle_reason.val();
-                    self.then.d.next = Then::Done;
                     self.then_message.d.next = true;
                     self.state.d.next = State::Close;
                 }
@@ -1504,7 +1504,6 @@ impl<
             State::SweepEnd => {
                 self.msg_type.d.next = self.retx_range.val();
                 self.msg_pidx.d.next = self.highest.q.val();
-                self.then.d.next = Then::Done;
                 if self.tail_lost.q.val() {
                     self.state.d.next = State::Message;
                 } else {
@@ -1518,6 +1517,7 @@ impl<
         }
         if self.rst.val() {
             self.state.d.next = State::Clear;
+            self.up.d.next = false;
             self.clear_count.d.next = 0.into();
             // wptr stays: what was decided in the clock before is still to be written.
             self.sweep_wptr.d.next = 0.into();

@@ -201,6 +201,8 @@ hdl_module! {
         a: Param<A, 5>,
         lb: Param<LB, 5>,
         open: DFF<Bit>,
+        /// Few decisions wait.
+        room: DFF<Bit>,
         is_data: Signal<Local, Bit>,
         is_control: Signal<Local, Bit>,
         taken: Signal<Local, Bit>,
@@ -253,8 +255,8 @@ impl<
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, open, stale, ack_open, rare, event_1, event_2, event_3, event_4, event_5,
-            event_6, control_1, message_1, some_1, refused
+            self, clk, open, room, stale, ack_open, rare, event_1, event_2, event_3, event_4,
+            event_5, event_6, control_1, message_1, some_1, refused
         );
         self.accept.clk.next = self.clk.val();
         self.accept.rst.next = self.rst.val();
@@ -274,11 +276,12 @@ impl<
         self.counts.rst.next = self.rst.val();
 
         // Records in: room in the queue of decisions covers all that are in the pipeline.
+        self.room.d.next = self.decisions.count.val() < 6;
         self.waiting.next = self.rare.q.val().any() | self.stale.q.val().any();
         self.open.d.next = self.control.ready.val()
             & !self.control.hold.val()
             & !self.waiting.val()
-            & (self.decisions.count.val() < 7);
+            & self.room.q.val();
         self.s_ready.next = self.open.q.val();
         self.taken.next = self.s_valid.val() & self.open.q.val();
         self.is_data.next =

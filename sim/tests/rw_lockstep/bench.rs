@@ -217,7 +217,7 @@ fn config(plan: &Plan) -> ReceiverConfig {
 const SLIDE: u64 = 1_000;
 
 /// Clocks that the operations under way at the end of a run may take.
-const SETTLE: u32 = 20_000;
+const SETTLE: u32 = 200_000;
 
 type Outcome<T> = Result<T, String>;
 

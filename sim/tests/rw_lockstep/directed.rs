@@ -646,10 +646,10 @@ fn p_05_aborted_record_follows_the_last_write() {
             mtu: MTU,
         }));
     };
-    // Of 6 records that have been taken, s_ready is still high for what closes the window.
+    // Of 5 records that have been taken, s_ready is still high for what closes the window.
     for (close, writes) in [by_abort, by_silence, by_connect]
         .into_iter()
-        .flat_map(|close| [0, 1, 6].map(|writes| (close, writes)))
+        .flat_map(|close| [0, 1, 5].map(|writes| (close, writes)))
     {
         let mut rig = Rig::new();
         let flow = rig.open(8, W);

@@ -213,10 +213,10 @@ fn places() -> Vec<(&'static str, Place)> {
         // if all packets have.
         place(
             ACKS,
-            Statement("s8_full_reg <="),
+            Statement("s9_full_reg <="),
             &[
-                (CompletionOnTailAlone, "s7_known_reg"),
-                (WritesNotCounted, "s7_known_reg"),
+                (CompletionOnTailAlone, "s8_known_reg"),
+                (WritesNotCounted, "s8_known_reg"),
             ],
         ),
         place(
