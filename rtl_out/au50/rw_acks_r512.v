@@ -3,8 +3,9 @@
 // Write acknowledgements of the receiver window: counts, for each open window, the writes
 // that are visible in host memory, one a clock, also all of the same window. When all
 // packets of a transfer are, says so once.
-// Stages: 1 address of the connection; 2 of the count; 3 is the window known; 4 raise the
-// count, forwarded from stages 5 to 7; 5 write it, compare it; 6 m_*.
+// Stages: 1 address of the connection; 3 of the count; 4 is the window known; 5 the count,
+// forwarded from stages 7 to 9; 6 raise it, forwarded from stage 7; 7 write it, compare it;
+// 9 m_*.
 //
 // Sizes: r = 512.
 //
@@ -44,7 +45,7 @@ module rw_acks_r512 (
 );
 
     // Registers
-    reg  opened_en_reg;          // A connection is written one clock late; its words stay for so long.
+    reg  opened_en_reg;           // A connection is written one clock late; its words stay for so long.
     reg  [8:0] opened_wptr_reg;
     reg  opened_reg;
     // The connection read one clock ago, two clocks ago, was about to be written or was written in
@@ -63,31 +64,58 @@ module rw_acks_r512 (
     reg  s3_clear_reg;
     reg  [15:0] s3_wptr_reg;
     reg  [15:0] s3_gen_reg;
+    reg  s4_valid_reg;
     reg  s4_clear_reg;
-    reg  s4_known_reg;
-    reg  s4_stale_reg;
-    reg  [8:0] s4_wptr_reg;
+    reg  [15:0] s4_wptr_reg;
     reg  [15:0] s4_gen_reg;
+    reg  s4_open_reg;             // The connection.
+    reg  [15:0] s4_open_gen_reg;
     reg  [21:0] s4_last_reg;
-    reg  s4_same5_reg;           // Same window as the record in stage 5, 6, 7.
-    reg  s4_same6_reg;
-    reg  s4_same7_reg;
-    reg  s5_write_reg;
+    reg  s5_clear_reg;
     reg  s5_known_reg;
+    reg  s5_stale_reg;
     reg  [8:0] s5_wptr_reg;
     reg  [15:0] s5_gen_reg;
     reg  [21:0] s5_last_reg;
-    reg  [21:0] s5_before_reg;   // The count without and with this write.
-    reg  [21:0] s5_count_reg;
-    reg  s6_full_reg;
+    reg  s5_same6_reg;            // Same window as the record in stage 6, 7, 8, 9.
+    reg  s5_same7_reg;
+    reg  s5_same8_reg;
+    reg  s5_same9_reg;
+    reg  s6_clear_reg;
+    reg  s6_known_reg;
     reg  [8:0] s6_wptr_reg;
     reg  [15:0] s6_gen_reg;
-    reg  [21:0] s6_count_reg;
+    reg  [21:0] s6_last_reg;
+    reg  s6_same7_reg;
+    reg  [21:0] s6_count_reg;     // The count, unless the record just before has the same window.
+    reg  s7_write_reg;
+    reg  s7_known_reg;
+    reg  [8:0] s7_wptr_reg;
+    reg  [15:0] s7_gen_reg;
+    reg  [21:0] s7_last_reg;
+    reg  [21:0] s7_before_reg;    // The count without and with this write.
     reg  [21:0] s7_count_reg;
+    reg  s8_known_reg;            // The count without this write is the number of the last packet, four bits each.
+    reg  s8_part_0_reg;
+    reg  s8_part_1_reg;
+    reg  s8_part_2_reg;
+    reg  s8_part_3_reg;
+    reg  s8_part_4_reg;
+    reg  s8_part_5_reg;
+    reg  [8:0] s8_wptr_reg;
+    reg  [15:0] s8_gen_reg;
+    reg  [21:0] s8_count_reg;
+    reg  [21:0] s9_count_reg;
+    reg  s9_full_reg;
+    reg  [8:0] s9_wptr_reg;
+    reg  [15:0] s9_gen_reg;
 
     // Signals
     wire known;                  // The window is open with that incarnation.
-    reg  [21:0] count;
+    wire [8:0] s4_window;
+    wire [21:0] count;
+    wire [23:0] counted;
+    wire [23:0] last;
     wire [38:0] conns_rd_data;
     wire [38:0] conns_wr_data;
     wire [21:0] counts_rd_data;
@@ -105,37 +133,26 @@ module rw_acks_r512 (
     // Writes that are visible.
     ram_reg_w22_d512 counts (
         .clk     (clk),
-        .rd_addr (s2_wptr_reg[8:0]),
+        .rd_addr (s3_wptr_reg[8:0]),
         .rd_data (counts_rd_data),
-        .wr_en   (s5_write_reg),
-        .wr_addr (s5_wptr_reg),
-        .wr_data (s5_count_reg)
+        .wr_en   (s7_write_reg),
+        .wr_addr (s7_wptr_reg),
+        .wr_data (s7_count_reg)
     );
 
     // Combinational logic
     assign conns_wr_data = {cw_last, 17'd0} | {22'd0, cw_gen, 1'b0} | {38'd0, opened_reg};
-    assign known = conns_rd_data[0]
-        & !torn_2_reg
-        & (conns_rd_data[16:1] == s3_gen_reg)
-        & ({7'd0, s3_wptr_reg[8:0]} == s3_wptr_reg);
-
-    always @(*) begin
-        count = counts_rd_data;
-        if (s4_same7_reg) begin
-            count = s7_count_reg;
-        end
-        if (s4_same6_reg) begin
-            count = s6_count_reg;
-        end
-        if (s4_same5_reg) begin
-            count = s5_count_reg;
-        end
-    end
-
-    assign stale = s4_stale_reg;
-    assign m_valid = s6_full_reg;
-    assign m_wptr = s6_wptr_reg;
-    assign m_gen = s6_gen_reg;
+    assign s4_window = s4_wptr_reg[8:0];
+    assign known = s4_open_reg
+        & (s4_open_gen_reg == s4_gen_reg)
+        & ({7'd0, s4_window} == s4_wptr_reg);
+    assign stale = s5_stale_reg;
+    assign count = s6_same7_reg ? s7_count_reg : s6_count_reg;
+    assign counted = {2'd0, s7_before_reg};
+    assign last = {2'd0, s7_last_reg};
+    assign m_valid = s9_full_reg;
+    assign m_wptr = s9_wptr_reg;
+    assign m_gen = s9_gen_reg;
 
     // Clocked logic
     initial begin
@@ -156,27 +173,51 @@ module rw_acks_r512 (
         s3_clear_reg = 1'b0;
         s3_wptr_reg = 16'd0;
         s3_gen_reg = 16'd0;
+        s4_valid_reg = 1'b0;
         s4_clear_reg = 1'b0;
-        s4_known_reg = 1'b0;
-        s4_stale_reg = 1'b0;
-        s4_wptr_reg = 9'd0;
+        s4_wptr_reg = 16'd0;
         s4_gen_reg = 16'd0;
+        s4_open_reg = 1'b0;
+        s4_open_gen_reg = 16'd0;
         s4_last_reg = 22'd0;
-        s4_same5_reg = 1'b0;
-        s4_same6_reg = 1'b0;
-        s4_same7_reg = 1'b0;
-        s5_write_reg = 1'b0;
+        s5_clear_reg = 1'b0;
         s5_known_reg = 1'b0;
+        s5_stale_reg = 1'b0;
         s5_wptr_reg = 9'd0;
         s5_gen_reg = 16'd0;
         s5_last_reg = 22'd0;
-        s5_before_reg = 22'd0;
-        s5_count_reg = 22'd0;
-        s6_full_reg = 1'b0;
+        s5_same6_reg = 1'b0;
+        s5_same7_reg = 1'b0;
+        s5_same8_reg = 1'b0;
+        s5_same9_reg = 1'b0;
+        s6_clear_reg = 1'b0;
+        s6_known_reg = 1'b0;
         s6_wptr_reg = 9'd0;
         s6_gen_reg = 16'd0;
+        s6_last_reg = 22'd0;
+        s6_same7_reg = 1'b0;
         s6_count_reg = 22'd0;
+        s7_write_reg = 1'b0;
+        s7_known_reg = 1'b0;
+        s7_wptr_reg = 9'd0;
+        s7_gen_reg = 16'd0;
+        s7_last_reg = 22'd0;
+        s7_before_reg = 22'd0;
         s7_count_reg = 22'd0;
+        s8_known_reg = 1'b0;
+        s8_part_0_reg = 1'b0;
+        s8_part_1_reg = 1'b0;
+        s8_part_2_reg = 1'b0;
+        s8_part_3_reg = 1'b0;
+        s8_part_4_reg = 1'b0;
+        s8_part_5_reg = 1'b0;
+        s8_wptr_reg = 9'd0;
+        s8_gen_reg = 16'd0;
+        s8_count_reg = 22'd0;
+        s9_count_reg = 22'd0;
+        s9_full_reg = 1'b0;
+        s9_wptr_reg = 9'd0;
+        s9_gen_reg = 16'd0;
     end
 
     always @(posedge clk) begin
@@ -200,27 +241,70 @@ module rw_acks_r512 (
         s3_clear_reg <= s2_clear_reg;
         s3_wptr_reg <= s2_wptr_reg;
         s3_gen_reg <= s2_gen_reg;
+        s4_valid_reg <= s3_valid_reg;
         s4_clear_reg <= s3_clear_reg;
-        s4_known_reg <= s3_valid_reg & known;
-        s4_stale_reg <= s3_valid_reg & !known;
-        s4_wptr_reg <= s3_wptr_reg[8:0];
+        s4_wptr_reg <= s3_wptr_reg;
         s4_gen_reg <= s3_gen_reg;
+        s4_open_reg <= conns_rd_data[0] & !torn_2_reg;
+        s4_open_gen_reg <= conns_rd_data[16:1];
         s4_last_reg <= conns_rd_data[38:17];
-        s4_same5_reg <= s3_wptr_reg[8:0] == s4_wptr_reg;
-        s4_same6_reg <= s3_wptr_reg[8:0] == s5_wptr_reg;
-        s4_same7_reg <= s3_wptr_reg[8:0] == s6_wptr_reg;
-        s5_write_reg <= s4_clear_reg | s4_known_reg;
-        s5_known_reg <= s4_known_reg;
-        s5_wptr_reg <= s4_wptr_reg;
+        s5_clear_reg <= s4_clear_reg;
+        s5_known_reg <= s4_valid_reg & known;
+        s5_stale_reg <= s4_valid_reg & !known;
+        s5_wptr_reg <= s4_window;
         s5_gen_reg <= s4_gen_reg;
         s5_last_reg <= s4_last_reg;
-        s5_before_reg <= count;
-        s5_count_reg <= s4_clear_reg ? 22'd0 : (count + {21'd0, s4_known_reg});
-        s6_full_reg <= s5_known_reg & (s5_before_reg == s5_last_reg);
+        s5_same6_reg <= s4_window == s5_wptr_reg;
+        s5_same7_reg <= s4_window == s6_wptr_reg;
+        s5_same8_reg <= s4_window == s7_wptr_reg;
+        s5_same9_reg <= s4_window == s8_wptr_reg;
+        s6_clear_reg <= s5_clear_reg;
+        s6_known_reg <= s5_known_reg;
         s6_wptr_reg <= s5_wptr_reg;
         s6_gen_reg <= s5_gen_reg;
-        s6_count_reg <= s5_count_reg;
-        s7_count_reg <= s6_count_reg;
+        s6_last_reg <= s5_last_reg;
+        s6_same7_reg <= s5_same6_reg;
+
+        s6_count_reg <= counts_rd_data;
+        if (s5_same9_reg) begin
+            s6_count_reg <= s9_count_reg;
+        end
+        if (s5_same8_reg) begin
+            s6_count_reg <= s8_count_reg;
+        end
+        if (s5_same7_reg) begin
+            s6_count_reg <= s7_count_reg;
+        end
+
+        s7_write_reg <= s6_clear_reg | s6_known_reg;
+        s7_known_reg <= s6_known_reg;
+        s7_wptr_reg <= s6_wptr_reg;
+        s7_gen_reg <= s6_gen_reg;
+        s7_last_reg <= s6_last_reg;
+        s7_before_reg <= count;
+        s7_count_reg <= s6_clear_reg ? 22'd0 : (count + {21'd0, s6_known_reg});
+        s8_known_reg <= s7_known_reg;
+        s8_part_0_reg <= counted[3:0] == last[3:0];
+        s8_part_1_reg <= counted[7:4] == last[7:4];
+        s8_part_2_reg <= counted[11:8] == last[11:8];
+        s8_part_3_reg <= counted[15:12] == last[15:12];
+        s8_part_4_reg <= counted[19:16] == last[19:16];
+        s8_part_5_reg <= counted[23:20] == last[23:20];
+        s8_wptr_reg <= s7_wptr_reg;
+        s8_gen_reg <= s7_gen_reg;
+        s8_count_reg <= s7_count_reg;
+        s9_count_reg <= s8_count_reg;
+
+        s9_full_reg <= s8_known_reg
+            & s8_part_0_reg
+            & s8_part_1_reg
+            & s8_part_2_reg
+            & s8_part_3_reg
+            & s8_part_4_reg
+            & s8_part_5_reg;
+
+        s9_wptr_reg <= s8_wptr_reg;
+        s9_gen_reg <= s8_gen_reg;
 
         if (rst) begin
             s1_valid_reg <= 1'b0;
@@ -229,12 +313,17 @@ module rw_acks_r512 (
             s2_clear_reg <= 1'b0;
             s3_valid_reg <= 1'b0;
             s3_clear_reg <= 1'b0;
+            s4_valid_reg <= 1'b0;
             s4_clear_reg <= 1'b0;
-            s4_known_reg <= 1'b0;
-            s4_stale_reg <= 1'b0;
-            s5_write_reg <= 1'b0;
+            s5_clear_reg <= 1'b0;
             s5_known_reg <= 1'b0;
-            s6_full_reg <= 1'b0;
+            s5_stale_reg <= 1'b0;
+            s6_clear_reg <= 1'b0;
+            s6_known_reg <= 1'b0;
+            s7_write_reg <= 1'b0;
+            s7_known_reg <= 1'b0;
+            s8_known_reg <= 1'b0;
+            s9_full_reg <= 1'b0;
         end
     end
 

@@ -31,7 +31,7 @@ module rw_bytes_w64_n16 (
     input  wire        shift,      // On to the next byte.
     input  wire [2:0]  align,      // Low bits of the first packet of a STATUS: its bytes begin there.
     input  wire        push,       // Append the byte before this one and this one, aligned, to word.
-    input  wire        drop_hole,  // Forget the lowest hole.
+    input  wire        drop_hole,  // Forget the lowest hole. What none and hole say then holds two clocks later.
 
     // Outputs
     output wire        higher,     // pos was above the wbase taken last, one clock ago.
@@ -58,7 +58,9 @@ module rw_bytes_w64_n16 (
     reg  first_reg;
     reg  last_reg;
     reg  [7:0] before_reg;    // The byte before.
-    reg  [7:0] holes_reg;     // Holes of the byte before.
+    reg  [7:0] holes_reg;     // Holes of the byte before; there is none.
+    reg  empty_reg;
+    reg  dropped_reg;         // A hole was forgotten one clock ago.
     reg  [63:0] shifted_reg;
 
     // Signals
@@ -73,12 +75,13 @@ module rw_bytes_w64_n16 (
     wire [3:0] end_byte;
     wire [7:0] below_base;
     wire [7:0] past_end;
+    wire lowest_none;
     wire [15:0] aligned_shifted;
 
     priority_encoder_w8 lowest (
         .req   (holes_reg),
         .index (hole),
-        .none  (none)
+        .none  (lowest_none)
     );
 
     // Combinational logic
@@ -97,6 +100,7 @@ module rw_bytes_w64_n16 (
     assign pair = {octet, 8'd0} | {8'd0, before_reg};
     assign aligned = aligned_shifted[7:0];
     assign word = shifted_reg;
+    assign none = empty_reg;
 
     // Clocked logic
     initial begin
@@ -114,6 +118,8 @@ module rw_bytes_w64_n16 (
         last_reg = 1'b0;
         before_reg = 8'd0;
         holes_reg = 8'd0;
+        empty_reg = 1'b0;
+        dropped_reg = 1'b0;
         shifted_reg = 64'd0;
     end
 
@@ -154,15 +160,22 @@ module rw_bytes_w64_n16 (
             ready_reg <= ready_reg + 4'd1;
         end
 
+        dropped_reg <= drop_hole;
+
+        if (dropped_reg) begin
+            empty_reg <= !(|holes_reg);
+        end
         if (drop_hole) begin
             holes_reg <= holes_reg & (holes_reg - 8'd1);
         end
         if (shift) begin
             before_reg <= octet;
             holes_reg <= ~octet;
+            empty_reg <= &octet;
         end
         if (relate) begin
             holes_reg <= 8'd0;
+            empty_reg <= 1'b1;
         end
 
         if (push) begin
@@ -171,7 +184,7 @@ module rw_bytes_w64_n16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, aligned_shifted[15:8]};
+    wire _unused = &{1'b0, lowest_none, aligned_shifted[15:8]};
 
 endmodule
 

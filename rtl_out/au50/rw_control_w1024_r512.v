@@ -3,8 +3,8 @@
 // Control engine of the receiver window: serves CONNECT, POLL and ABORT, finishes transfers,
 // sends credit updates and sweeps the timers of all windows, one operation at a time.
 // An operation reads its tables (peer, window, row: two clocks each), decides, and writes
-// all tables in one clock. A closed window costs 7 clocks of the sweep, an open one without
-// holes about 14, a STATUS about 20 + (3 + B/8) W/B until it leaves and 3 W/B for each copy, a
+// all tables in one clock. A closed window costs 8 clocks of the sweep, an open one without
+// holes about 15, a STATUS about 20 + (3 + B/8) W/B until it leaves and 3 W/B for each copy, a
 // CONNECT about 40 + W/B.
 // With cfg_twice every message, and the bitmap of a STATUS, leaves twice. The bitmap is read
 // once, into a memory, so that both copies are the same.
@@ -145,7 +145,7 @@ module rw_control_w1024_r512 (
     output wire        ready,                // The engine has left reset.
 
     // mon
-    output wire        mon_act,              // An operation is decided now, on the row as it was five clocks ago.
+    output wire        mon_act,              // An operation is decided now, on the row as it was six clocks ago.
     output reg  [2:0]  mon_op,               // Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep.
     output wire [8:0]  mon_wptr,             // Its window.
     output wire [15:0] mon_now,              // Coarse time the operation goes by.
@@ -211,15 +211,12 @@ module rw_control_w1024_r512 (
     localparam [2:0] OP_FINISH        = 3'd3;
     localparam [2:0] OP_CREDIT        = 3'd4;
     localparam [2:0] OP_SWEEP         = 3'd5;
-    localparam [1:0] THEN_DONE        = 2'd0;
-    localparam [1:0] THEN_BITMAP      = 2'd1;
-    localparam [1:0] THEN_HOLES       = 2'd2;
 
     // Registers
     (* fsm_encoding = "auto" *)
     reg  [4:0] state_reg;              // What the engine is doing.
+    reg  up_reg;                       // It has left reset.
     reg  [2:0] op_reg;                 // What for.
-    reg  [1:0] then_reg;               // What follows a message.
     reg  then_alloc_reg;               // After the completion record a window is opened.
     reg  then_message_reg;             // After the completion record a message is sent.
     reg  sweep_next_reg;               // The next operation is a sweep.
@@ -253,6 +250,7 @@ module rw_control_w1024_r512 (
     reg  past_end_reg;                 // Its region goes past the end of the address space.
     reg  legal_mtu_reg;                // Its packet size is legal.
     reg  legal_reg;                    // All of it is legal.
+    reg  [47:0] peer_id_reg;           // What the table says of the peer that sent the message.
     reg  [31:0] xid_diff_reg;          // Transfer of the message, less the last one.
     reg  [15:0] incarnation_diff_reg;  // Incarnation of the message, less the last one.
     reg  peer_known_reg;               // The peer has had a transfer.
@@ -261,10 +259,23 @@ module rw_control_w1024_r512 (
     reg  same_xid_reg;                 // The message means it.
     reg  same_transfer_reg;            // The CONNECT means it, incarnation and all.
     reg  newer_reg;                    // The CONNECT means one that comes after it.
-    reg  gen_match_reg;                // The message or event names the incarnation of the window.
-    reg  src_match_reg;                // The message comes from the sender of the window.
-    reg  slot_match_reg;               // The message names the slot.
-    reg  wptr_match_reg;               // The message names the window, all 16 bits.
+    reg  gen_part_0_reg;               // The message or event names the incarnation of the window, four bits each; all.
+    reg  gen_part_1_reg;               // The message or event names the incarnation of the window, four bits each; all.
+    reg  gen_part_2_reg;               // The message or event names the incarnation of the window, four bits each; all.
+    reg  gen_part_3_reg;               // The message or event names the incarnation of the window, four bits each; all.
+    reg  gen_match_reg;
+    reg  src_part_0_reg;               // The message comes from the sender of the window.
+    reg  src_part_1_reg;               // The message comes from the sender of the window.
+    reg  src_part_2_reg;               // The message comes from the sender of the window.
+    reg  src_part_3_reg;               // The message comes from the sender of the window.
+    reg  slot_part_0_reg;              // The message names the slot.
+    reg  slot_part_1_reg;              // The message names the slot.
+    reg  slot_part_2_reg;              // The message names the slot.
+    reg  slot_part_3_reg;              // The message names the slot.
+    reg  wptr_part_0_reg;              // The message names the window, all 16 bits.
+    reg  wptr_part_1_reg;              // The message names the window, all 16 bits.
+    reg  wptr_part_2_reg;              // The message names the window, all 16 bits.
+    reg  wptr_part_3_reg;              // The message names the window, all 16 bits.
     reg  xid_part_0_reg;               // The message names the transfer, four bits each.
     reg  xid_part_1_reg;               // The message names the transfer, four bits each.
     reg  xid_part_2_reg;               // The message names the transfer, four bits each.
@@ -276,7 +287,17 @@ module rw_control_w1024_r512 (
     reg  id_match_reg;                 // Source, slot and window of the message are right.
     reg  xid_match_reg;                // The transfer that the message names is right.
     reg  [21:0] remaining_reg;         // Packets of the transfer from its first hole on.
-    reg  all_received_reg;             // All packets of the transfer are there.
+    reg  at_end_reg;                   // wbase is behind the last packet.
+    // What Act goes by, one clock before it: the CONNECT means the last transfer, or an older one;
+    // the POLL means the window, or a transfer that has ended; the ABORT means an open one; the
+    // transfer that is finished is.
+    reg  known_connect_reg;
+    reg  late_connect_reg;
+    reg  good_poll_reg;
+    reg  late_poll_reg;
+    reg  good_abort_reg;
+    reg  good_finish_reg;
+    reg  this_window_reg;              // The event names the window as it is.
     reg  is_open_reg;                  // The window was open when the operation began.
     reg  [21:0] n_reg;                 // Packets of its transfer.
     reg  [21:0] wbase_reg;             // Its first hole.
@@ -307,8 +328,10 @@ module rw_control_w1024_r512 (
     reg  fetching_reg;                 // The word has been read for a clock.
     reg  compared_reg;                 // The first packet to search has been compared with wbase.
     reg  spent_reg;                    // All bytes of the word have been looked at.
-    reg  [3:0] skip_reg;               // Bytes to skip before the first one of a STATUS.
-    reg  [3:0] filled_reg;             // Bytes in the word of a STATUS so far.
+    // Bytes to skip before the first one of a STATUS, and one more; they are skipped.
+    reg  [3:0] skip_reg;
+    reg  skipped_reg;
+    reg  [2:0] filled_reg;             // Bytes in the word of a STATUS so far, modulo 8.
     reg  whole_reg;                    // That word is whole.
     reg  shown_reg;                    // The word of the bitmap that leaves next stands at the output of its memory.
     reg  again_reg;                    // The message leaves once more.
@@ -344,8 +367,9 @@ module rw_control_w1024_r512 (
 
     // Signals
     wire [3:0] in_word;            // Bytes of a bitmap word.
+    wire [2:0] last_byte;
     wire [2:0] mtu;                // log2 of its packet size, less 8.
-    wire [31:0] peer_xid;          // Last transfer of the peer that sent the message.
+    wire [31:0] peer_xid;          // Its last transfer.
     wire [15:0] peer_incarnation;  // Last incarnation of that peer.
     wire [1:0] peer_state;         // State of that transfer: 0 none, 1 open, 2 done, 3 aborted.
     wire [8:0] peer_wptr;          // Its window.
@@ -353,6 +377,9 @@ module rw_control_w1024_r512 (
     wire [3:0] win_slot;           // Slot there.
     wire [31:0] win_xid;           // Transfer.
     wire [31:0] win_length;        // Bytes of the transfer.
+    wire [15:0] named_src;
+    wire [15:0] named_slot;
+    wire [15:0] named_wptr;
     wire raise_gen;
     wire copied;                   // A copy of the message leaves, all of it.
     wire word_left;                // A word of the bitmap leaves.
@@ -371,7 +398,6 @@ module rw_control_w1024_r512 (
     wire window_changed;           // The state of a window, and of its peer, is written.
     reg  [4:0] state_next;         // What the engine is doing.
     reg  [2:0] op_next;            // What for.
-    reg  [1:0] then_next;          // What follows a message.
     reg  then_alloc_next;          // After the completion record a window is opened.
     reg  then_message_next;        // After the completion record a message is sent.
     reg  sweep_next_next;          // The next operation is a sweep.
@@ -402,8 +428,9 @@ module rw_control_w1024_r512 (
     reg  [15:0] msg_seq_next;      // Number of the poll it answers.
     reg  [3:0] cpl_status_next;    // Status in the completion record: 0 OK, 1 ABORTED.
     reg  [15:0] abs_next;          // Word of the bitmap, counted from packet 0.
-    reg  [3:0] skip_next;          // Bytes to skip before the first one of a STATUS.
-    reg  [3:0] filled_next;        // Bytes in the word of a STATUS so far.
+    reg  [3:0] skip_next;          // Bytes to skip before the first one of a STATUS, and one more; they are skipped.
+    reg  skipped_next;
+    reg  [2:0] filled_next;        // Bytes in the word of a STATUS so far, modulo 8.
     reg  whole_next;               // That word is whole.
     reg  [21:0] upto_next;         // All holes below it have been asked for.
     reg  first_pass_next;          // This pass asks again, for holes below the mark.
@@ -577,8 +604,8 @@ module rw_control_w1024_r512 (
     assign peers_rd_addr = {ctl_src[7:0], 4'd0} | {8'd0, ctl_slot[3:0]};
     assign q_wptr = wptr_reg;
     assign q_word = abs_reg[3:0];
-    assign peer_incarnation = peer_ids_rd_data[15:0];
-    assign peer_xid = peer_ids_rd_data[47:16];
+    assign peer_incarnation = peer_id_reg[15:0];
+    assign peer_xid = peer_id_reg[47:16];
     assign peer_state = peers_rd_data[1:0];
     assign peer_wptr = peers_rd_data[10:2];
     assign win_src = windows_rd_data[7:0];
@@ -588,8 +615,12 @@ module rw_control_w1024_r512 (
     assign req_mark = marks_rd_data[21:0];
     assign req_mark_tick = marks_rd_data[37:22];
     assign mtu = ctl_mtu[2:0];
+    assign named_src = {8'd0, win_src};
+    assign named_slot = {12'd0, win_slot};
+    assign named_wptr = {7'd0, wptr_reg};
     assign in_word = 4'd8;
-    assign push = (state_reg == STATE_BYTES) & !(|skip_reg);
+    assign last_byte = in_word[2:0] - 3'd1;
+    assign push = (state_reg == STATE_BYTES) & skipped_reg;
     assign empty_byte = (state_reg == STATE_HOLES) & bytes_none;
     assign next_hole = (state_reg == STATE_HOLES) & !bytes_none;
     assign bytes_load = state_reg == STATE_VIEW;
@@ -613,7 +644,7 @@ module rw_control_w1024_r512 (
     assign m_msg_tail = tail_reg;
     assign m_msg_hint = cfg_busy_hint;
     assign word_left = shown_reg & m_bitmap_ready;
-    assign copied = ((state_reg == STATE_MESSAGE) & m_msg_ready & (then_reg != THEN_BITMAP))
+    assign copied = ((state_reg == STATE_MESSAGE) & m_msg_ready & (msg_type_reg != POLL_STATUS))
         | (word_left & last_word_reg);
     assign m_bitmap_valid = shown_reg;
     assign m_bitmap_last = last_word_reg;
@@ -624,7 +655,7 @@ module rw_control_w1024_r512 (
     assign m_cpl_xid = win_xid;
     assign m_cpl_length = win_length;
     assign m_cpl_status = cpl_status_reg;
-    assign ready = state_reg != STATE_CLEAR;
+    assign ready = up_reg;
     assign mon_act = state_reg == STATE_ACT;
     assign mon_wptr = wptr_reg;
     assign mon_now = start_reg;
@@ -712,7 +743,6 @@ module rw_control_w1024_r512 (
 
     always @(*) begin
         op_next = op_reg;
-        then_next = then_reg;
         then_alloc_next = then_alloc_reg;
         then_message_next = then_message_reg;
         sweep_next_next = sweep_next_reg;
@@ -740,6 +770,7 @@ module rw_control_w1024_r512 (
         cpl_status_next = cpl_status_reg;
         abs_next = abs_reg;
         skip_next = skip_reg;
+        skipped_next = skipped_reg;
         filled_next = filled_reg;
         upto_next = upto_reg;
         first_pass_next = first_pass_reg;
@@ -761,7 +792,6 @@ module rw_control_w1024_r512 (
                 timer_next = 4'd0;
                 then_alloc_next = 1'b0;
                 then_message_next = 1'b0;
-                then_next = THEN_DONE;
                 sweep_next_next = 1'b1;
                 if (!sweep_next_reg & fin_valid) begin
                     fin_served_next = 1'b1;
@@ -825,20 +855,21 @@ module rw_control_w1024_r512 (
                 word_next = 6'd0;
                 abs_next = wbase_reg[21:6];
                 skip_next = {1'b0, wbase_reg[5:3]} + 4'd1;
-                filled_next = 4'd0;
+                skipped_next = 1'b0;
+                filled_next = 3'd0;
                 case (op_reg)
                     OP_CONNECT: begin
                         msg_type_next = CONNECT_RESP;
                         if (!legal_reg) begin
                             msg_status_next = REFUSED;
-                        end else if (peer_known_reg & same_transfer_reg) begin
+                        end else if (known_connect_reg) begin
                             if (!peer_open_reg) begin
                                 msg_type_next = COMPLETE;
                                 if (peer_aborted_reg) begin
                                     msg_status_next = ABORTED;
                                 end
                             end
-                        end else if (peer_known_reg & !newer_reg) begin
+                        end else if (late_connect_reg) begin
                             dropped_next = 1'b1;
                             drop_why_next = OLD_CONNECT;
                             done = 1'b1;
@@ -847,11 +878,10 @@ module rw_control_w1024_r512 (
                         end
                     end
                     OP_POLL: begin
-                        if (is_open_reg & gen_match_reg & id_match_reg & xid_match_reg) begin
+                        if (good_poll_reg) begin
                             msg_type_next = POLL_STATUS;
                             msg_seq_next = ctl_seq;
-                            then_next = THEN_BITMAP;
-                        end else if (peer_known_reg & !peer_open_reg & same_xid_reg) begin
+                        end else if (late_poll_reg) begin
                             msg_type_next = COMPLETE;
                             if (peer_aborted_reg) begin
                                 msg_status_next = ABORTED;
@@ -862,27 +892,26 @@ module rw_control_w1024_r512 (
                         end
                     end
                     OP_ABORT: begin
-                        if (!(peer_open_reg & same_xid_reg)) begin
+                        if (!good_abort_reg) begin
                             dropped_next = 1'b1;
                             drop_why_next = STRAY_ABORT;
                             done = 1'b1;
                         end
                     end
                     OP_FINISH: begin
-                        if (is_open_reg & gen_match_reg & all_received_reg) begin
+                        if (good_finish_reg) begin
                             msg_type_next = COMPLETE;
                             cpl_status_next = OK;
                             then_message_next = 1'b1;
                         end else begin
-                            dropped_next = is_open_reg & gen_match_reg;
+                            dropped_next = this_window_reg;
                             drop_why_next = STALE_WRITE;
                             done = 1'b1;
                         end
                     end
                     OP_CREDIT: begin
                         msg_type_next = POLL_STATUS;
-                        then_next = THEN_BITMAP;
-                        if (!is_open_reg) begin
+                        if (!(is_open_reg & !at_end_reg)) begin
                             done = 1'b1;
                         end
                     end
@@ -940,16 +969,13 @@ module rw_control_w1024_r512 (
                 timer_next = 4'd0;
                 word_next = 6'd1;
                 if (m_msg_ready) begin
-                    case (then_reg)
-                        THEN_DONE: begin
-                            done = !again_reg;
+                    if (!(msg_type_reg == POLL_STATUS)) begin
+                        if (!again_reg) begin
+                            if (!(msg_type_reg == RETX_ONE)) begin
+                                done = 1'b1;
+                            end
                         end
-                        THEN_BITMAP: begin
-                        end
-                        THEN_HOLES: begin
-                        end
-                        default: begin end
-                    endcase
+                    end
                 end
             end
             STATE_FETCH: begin
@@ -967,11 +993,10 @@ module rw_control_w1024_r512 (
             end
             STATE_BYTES: begin
                 skip_next = skip_reg - 4'd1;
+                skipped_next = skipped_reg | (skip_reg == 4'd1);
                 if (push) begin
-                    skip_next = 4'd0;
-                    filled_next = filled_reg + 4'd1;
-                    if ((filled_reg + 4'd1) == in_word) begin
-                        filled_next = 4'd0;
+                    filled_next = filled_reg + 3'd1;
+                    if (&(filled_reg | ~last_byte)) begin
                         word_next = word_reg + 6'd1;
                         whole_next = 1'b1;
                     end
@@ -988,11 +1013,9 @@ module rw_control_w1024_r512 (
             end
             STATE_LIMITS: begin
                 msg_type_next = RETX_ONE;
-                then_next = THEN_HOLES;
                 if (give_up_reg) begin
                     msg_type_next = ABORT_UNKNOWN;
                     msg_status_next = IDLE_REASON;
-                    then_next = THEN_DONE;
                     then_message_next = 1'b1;
                 end
             end
@@ -1047,7 +1070,6 @@ module rw_control_w1024_r512 (
             STATE_SWEEP_END: begin
                 msg_type_next = RETX_RANGE;
                 msg_pidx_next = highest_reg;
-                then_next = THEN_DONE;
                 if (!tail_lost_reg) begin
                     done = 1'b1;
                 end
@@ -1086,7 +1108,7 @@ module rw_control_w1024_r512 (
                 end
             end
             STATE_SETTLE: begin
-                if (timer_reg == 4'd4) begin
+                if (timer_reg == 4'd5) begin
                     state_next = STATE_ACT;
                 end
             end
@@ -1095,9 +1117,9 @@ module rw_control_w1024_r512 (
                     OP_CONNECT: begin
                         if (!legal_reg) begin
                             state_next = STATE_MESSAGE;
-                        end else if (peer_known_reg & same_transfer_reg) begin
+                        end else if (known_connect_reg) begin
                             state_next = STATE_MESSAGE;
-                        end else if (!(peer_known_reg & !newer_reg)) begin
+                        end else if (!late_connect_reg) begin
                             if (peer_open_reg) begin
                                 state_next = STATE_CLOSE;
                             end else begin
@@ -1107,22 +1129,22 @@ module rw_control_w1024_r512 (
                     end
                     OP_POLL: begin
                         state_next = STATE_MESSAGE;
-                        if (is_open_reg & gen_match_reg & id_match_reg & xid_match_reg) begin
+                        if (good_poll_reg) begin
                             state_next = STATE_FETCH;
                         end
                     end
                     OP_ABORT: begin
-                        if (peer_open_reg & same_xid_reg) begin
+                        if (good_abort_reg) begin
                             state_next = STATE_CLOSE;
                         end
                     end
                     OP_FINISH: begin
-                        if (is_open_reg & gen_match_reg & all_received_reg) begin
+                        if (good_finish_reg) begin
                             state_next = STATE_CLOSE;
                         end
                     end
                     OP_CREDIT: begin
-                        if (is_open_reg) begin
+                        if (is_open_reg & !at_end_reg) begin
                             state_next = STATE_FETCH;
                         end
                     end
@@ -1183,19 +1205,13 @@ module rw_control_w1024_r512 (
             end
             STATE_MESSAGE: begin
                 if (m_msg_ready) begin
-                    case (then_reg)
-                        THEN_DONE: begin
+                    if (msg_type_reg == POLL_STATUS) begin
+                        state_next = STATE_BITMAP;
+                    end else if (!again_reg) begin
+                        if (msg_type_reg == RETX_ONE) begin
+                            state_next = STATE_HOLES;
                         end
-                        THEN_BITMAP: begin
-                            state_next = STATE_BITMAP;
-                        end
-                        THEN_HOLES: begin
-                            if (!again_reg) begin
-                                state_next = STATE_HOLES;
-                            end
-                        end
-                        default: begin end
-                    endcase
+                    end
                 end
             end
             STATE_FETCH: begin
@@ -1290,8 +1306,8 @@ module rw_control_w1024_r512 (
     // Clocked logic
     initial begin
         state_reg = 5'd0;
+        up_reg = 1'b0;
         op_reg = 3'd0;
-        then_reg = 2'd0;
         then_alloc_reg = 1'b0;
         then_message_reg = 1'b0;
         sweep_next_reg = 1'b0;
@@ -1321,6 +1337,7 @@ module rw_control_w1024_r512 (
         past_end_reg = 1'b0;
         legal_mtu_reg = 1'b0;
         legal_reg = 1'b0;
+        peer_id_reg = 48'd0;
         xid_diff_reg = 32'd0;
         incarnation_diff_reg = 16'd0;
         peer_known_reg = 1'b0;
@@ -1329,10 +1346,23 @@ module rw_control_w1024_r512 (
         same_xid_reg = 1'b0;
         same_transfer_reg = 1'b0;
         newer_reg = 1'b0;
+        gen_part_0_reg = 1'b0;
+        gen_part_1_reg = 1'b0;
+        gen_part_2_reg = 1'b0;
+        gen_part_3_reg = 1'b0;
         gen_match_reg = 1'b0;
-        src_match_reg = 1'b0;
-        slot_match_reg = 1'b0;
-        wptr_match_reg = 1'b0;
+        src_part_0_reg = 1'b0;
+        src_part_1_reg = 1'b0;
+        src_part_2_reg = 1'b0;
+        src_part_3_reg = 1'b0;
+        slot_part_0_reg = 1'b0;
+        slot_part_1_reg = 1'b0;
+        slot_part_2_reg = 1'b0;
+        slot_part_3_reg = 1'b0;
+        wptr_part_0_reg = 1'b0;
+        wptr_part_1_reg = 1'b0;
+        wptr_part_2_reg = 1'b0;
+        wptr_part_3_reg = 1'b0;
         xid_part_0_reg = 1'b0;
         xid_part_1_reg = 1'b0;
         xid_part_2_reg = 1'b0;
@@ -1344,7 +1374,14 @@ module rw_control_w1024_r512 (
         id_match_reg = 1'b0;
         xid_match_reg = 1'b0;
         remaining_reg = 22'd0;
-        all_received_reg = 1'b0;
+        at_end_reg = 1'b0;
+        known_connect_reg = 1'b0;
+        late_connect_reg = 1'b0;
+        good_poll_reg = 1'b0;
+        late_poll_reg = 1'b0;
+        good_abort_reg = 1'b0;
+        good_finish_reg = 1'b0;
+        this_window_reg = 1'b0;
         is_open_reg = 1'b0;
         n_reg = 22'd0;
         wbase_reg = 22'd0;
@@ -1374,7 +1411,8 @@ module rw_control_w1024_r512 (
         compared_reg = 1'b0;
         spent_reg = 1'b0;
         skip_reg = 4'd0;
-        filled_reg = 4'd0;
+        skipped_reg = 1'b0;
+        filled_reg = 3'd0;
         whole_reg = 1'b0;
         shown_reg = 1'b0;
         again_reg = 1'b0;
@@ -1408,6 +1446,7 @@ module rw_control_w1024_r512 (
     end
 
     always @(posedge clk) begin
+        peer_id_reg <= peer_ids_rd_data;
         low_bytes_reg <= |ctl_length[15:0];
         high_bytes_reg <= |ctl_length[31:16];
         has_bytes_reg <= low_bytes_reg | high_bytes_reg;
@@ -1454,10 +1493,22 @@ module rw_control_w1024_r512 (
         newer_reg <= !incarnation_diff_reg[15]
             & ((|incarnation_diff_reg) | !xid_diff_reg[31]);
 
-        gen_match_reg <= gens_rd_data == event_gen_reg;
-        src_match_reg <= {8'd0, win_src} == ctl_src;
-        slot_match_reg <= {12'd0, win_slot} == ctl_slot;
-        wptr_match_reg <= {7'd0, wptr_reg} == ctl_wptr;
+        gen_part_0_reg <= gens_rd_data[3:0] == event_gen_reg[3:0];
+        src_part_0_reg <= named_src[3:0] == ctl_src[3:0];
+        slot_part_0_reg <= named_slot[3:0] == ctl_slot[3:0];
+        wptr_part_0_reg <= named_wptr[3:0] == ctl_wptr[3:0];
+        gen_part_1_reg <= gens_rd_data[7:4] == event_gen_reg[7:4];
+        src_part_1_reg <= named_src[7:4] == ctl_src[7:4];
+        slot_part_1_reg <= named_slot[7:4] == ctl_slot[7:4];
+        wptr_part_1_reg <= named_wptr[7:4] == ctl_wptr[7:4];
+        gen_part_2_reg <= gens_rd_data[11:8] == event_gen_reg[11:8];
+        src_part_2_reg <= named_src[11:8] == ctl_src[11:8];
+        slot_part_2_reg <= named_slot[11:8] == ctl_slot[11:8];
+        wptr_part_2_reg <= named_wptr[11:8] == ctl_wptr[11:8];
+        gen_part_3_reg <= gens_rd_data[15:12] == event_gen_reg[15:12];
+        src_part_3_reg <= named_src[15:12] == ctl_src[15:12];
+        slot_part_3_reg <= named_slot[15:12] == ctl_slot[15:12];
+        wptr_part_3_reg <= named_wptr[15:12] == ctl_wptr[15:12];
         xid_part_0_reg <= win_xid[3:0] == ctl_xid[3:0];
         xid_part_1_reg <= win_xid[7:4] == ctl_xid[7:4];
         xid_part_2_reg <= win_xid[11:8] == ctl_xid[11:8];
@@ -1466,7 +1517,20 @@ module rw_control_w1024_r512 (
         xid_part_5_reg <= win_xid[23:20] == ctl_xid[23:20];
         xid_part_6_reg <= win_xid[27:24] == ctl_xid[27:24];
         xid_part_7_reg <= win_xid[31:28] == ctl_xid[31:28];
-        id_match_reg <= src_match_reg & slot_match_reg & wptr_match_reg;
+        gen_match_reg <= gen_part_0_reg & gen_part_1_reg & gen_part_2_reg & gen_part_3_reg;
+
+        id_match_reg <= src_part_0_reg
+            & src_part_1_reg
+            & src_part_2_reg
+            & src_part_3_reg
+            & slot_part_0_reg
+            & slot_part_1_reg
+            & slot_part_2_reg
+            & slot_part_3_reg
+            & wptr_part_0_reg
+            & wptr_part_1_reg
+            & wptr_part_2_reg
+            & wptr_part_3_reg;
 
         xid_match_reg <= xid_part_0_reg
             & xid_part_1_reg
@@ -1478,7 +1542,14 @@ module rw_control_w1024_r512 (
             & xid_part_7_reg;
 
         remaining_reg <= n_reg - wbase_reg;
-        all_received_reg <= tail_reg & !(|remaining_reg);
+        at_end_reg <= !(|remaining_reg);
+        known_connect_reg <= peer_known_reg & same_transfer_reg;
+        late_connect_reg <= peer_known_reg & !newer_reg;
+        this_window_reg <= is_open_reg & gen_match_reg;
+        good_poll_reg <= is_open_reg & gen_match_reg & id_match_reg & xid_match_reg;
+        late_poll_reg <= peer_known_reg & !peer_open_reg & same_xid_reg;
+        good_abort_reg <= peer_open_reg & same_xid_reg;
+        good_finish_reg <= is_open_reg & gen_match_reg & tail_reg & !incomplete_reg;
         limit_credit_reg <= {1'b0, wbase_reg} + W;
         past_n_reg <= !(|{10'd0, remaining_reg[21:10]});
         credit_reg <= past_n_reg ? n_reg : limit_credit_reg[21:0];
@@ -1532,6 +1603,7 @@ module rw_control_w1024_r512 (
             & (shown_reg | (timer_reg == 4'd1))
             & !word_left;
 
+        up_reg <= state_reg != STATE_CLEAR;
         holding_reg <= (state_reg == STATE_HOLD) | (state_reg == STATE_INIT);
         initialising_reg <= state_reg == STATE_INIT;
         closed_reg <= closing;
@@ -1546,7 +1618,6 @@ module rw_control_w1024_r512 (
         served_reg <= done & is_message;
         state_reg <= state_next;
         op_reg <= op_next;
-        then_reg <= then_next;
         then_alloc_reg <= then_alloc_next;
         then_message_reg <= then_message_next;
         sweep_next_reg <= sweep_next_next;
@@ -1578,6 +1649,7 @@ module rw_control_w1024_r512 (
         cpl_status_reg <= cpl_status_next;
         abs_reg <= abs_next;
         skip_reg <= skip_next;
+        skipped_reg <= skipped_next;
         filled_reg <= filled_next;
         whole_reg <= whole_next;
         upto_reg <= upto_next;
@@ -1588,6 +1660,7 @@ module rw_control_w1024_r512 (
 
         if (rst) begin
             state_reg <= STATE_CLEAR;
+            up_reg <= 1'b0;
             sweep_next_reg <= 1'b0;
             credit_next_reg <= 1'b0;
             clear_count_reg <= 12'd0;

@@ -117,12 +117,17 @@ module rw_window_w1024_r512 (
     output wire        ready,                // The engine has left reset.
 
     // mon
-    output wire        mon_act,              // An operation is decided now, on the row as it was five clocks ago.
+    output wire        mon_act,              // An operation is decided now, on the row as it was six clocks ago.
     output wire [2:0]  mon_op,               // Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep.
     output wire [8:0]  mon_wptr,             // Its window.
     output wire [15:0] mon_now,              // Coarse time the operation goes by.
     output wire        mon_view,             // A word of the window's bitmap is used now, as it was two clocks ago.
-    output wire [15:0] mon_word              // First packet of that word, divided by B.
+    output wire [15:0] mon_word,             // First packet of that word, divided by B.
+    // wbase of a window is written: DATA taken from this clock on is judged by it, and operations
+    // that sample the row.
+    output wire        mon_slide,
+    output wire [8:0]  mon_slide_wptr,       // Which window.
+    output wire [21:0] mon_slide_base        // Its wbase; 0 also while the window is cleared.
 );
 
     // Constants
@@ -134,6 +139,7 @@ module rw_window_w1024_r512 (
 
     // Registers
     reg  open_reg;
+    reg  room_reg;               // Few decisions wait.
     reg  [3:0] stale_reg;        // Acknowledgements that belong to no transfer and have not been counted.
     reg  ack_open_reg;
     reg  [3:0] rare_reg;         // Drop by the control engine that has not been counted.
@@ -177,6 +183,7 @@ module rw_window_w1024_r512 (
     wire [3:0] accept_m_reason;
     wire [8:0] accept_m_wptr;
     wire accept_m_credit;
+    wire [8:0] accept_m_credit_wptr;
     wire acks_s_valid;
     wire acks_m_valid;
     wire [8:0] acks_m_wptr;
@@ -224,44 +231,48 @@ module rw_window_w1024_r512 (
     wire [3:0] counts_inst_s_data;
 
     rw_accept_w1024_r512 accept (
-        .clk         (clk),
-        .rst         (rst),
-        .s_valid     (accept_s_valid),
-        .s_init      (control_init_valid),
-        .s_wptr      (accept_s_wptr),
-        .s_gen       (s_gen),
-        .s_src       (s_src),
-        .s_pidx      (accept_s_pidx),
-        .s_tail      (s_tail),
-        .s_len       (s_len),
-        .now         (now),
-        .cw_en       (control_cw_en),
-        .cw_wptr     (control_cw_wptr),
-        .cw_open     (control_cw_open),
-        .cw_gen      (control_cw_gen),
-        .cw_src      (control_cw_src),
-        .cw_last     (control_cw_last),
-        .cw_mtu      (control_cw_mtu),
-        .cw_last_len (control_cw_last_len),
-        .cw_addr     (control_cw_addr),
-        .cw_rkey     (control_cw_rkey),
-        .q_wptr      (control_q_wptr),
-        .q_word      (control_q_word),
-        .q_wbase     (accept_q_wbase),
-        .q_highest   (accept_q_highest),
-        .q_tail      (accept_q_tail),
-        .q_last_rx   (accept_q_last_rx),
-        .q_bits      (accept_q_bits),
-        .p_valid     (accept_p_valid),
-        .p_wptr      (accept_p_wptr),
-        .p_gen       (accept_p_gen),
-        .p_addr      (accept_p_addr),
-        .p_rkey      (accept_p_rkey),
-        .p_len       (accept_p_len),
-        .m_valid     (accept_m_valid),
-        .m_reason    (accept_m_reason),
-        .m_wptr      (accept_m_wptr),
-        .m_credit    (accept_m_credit)
+        .clk           (clk),
+        .rst           (rst),
+        .s_valid       (accept_s_valid),
+        .s_init        (control_init_valid),
+        .s_wptr        (accept_s_wptr),
+        .s_gen         (s_gen),
+        .s_src         (s_src),
+        .s_pidx        (accept_s_pidx),
+        .s_tail        (s_tail),
+        .s_len         (s_len),
+        .now           (now),
+        .cw_en         (control_cw_en),
+        .cw_wptr       (control_cw_wptr),
+        .cw_open       (control_cw_open),
+        .cw_gen        (control_cw_gen),
+        .cw_src        (control_cw_src),
+        .cw_last       (control_cw_last),
+        .cw_mtu        (control_cw_mtu),
+        .cw_last_len   (control_cw_last_len),
+        .cw_addr       (control_cw_addr),
+        .cw_rkey       (control_cw_rkey),
+        .q_wptr        (control_q_wptr),
+        .q_word        (control_q_word),
+        .q_wbase       (accept_q_wbase),
+        .q_highest     (accept_q_highest),
+        .q_tail        (accept_q_tail),
+        .q_last_rx     (accept_q_last_rx),
+        .q_bits        (accept_q_bits),
+        .p_valid       (accept_p_valid),
+        .p_wptr        (accept_p_wptr),
+        .p_gen         (accept_p_gen),
+        .p_addr        (accept_p_addr),
+        .p_rkey        (accept_p_rkey),
+        .p_len         (accept_p_len),
+        .m_valid       (accept_m_valid),
+        .m_reason      (accept_m_reason),
+        .m_wptr        (accept_m_wptr),
+        .slide_en      (mon_slide),
+        .slide_wptr    (mon_slide_wptr),
+        .slide_base    (mon_slide_base),
+        .m_credit      (accept_m_credit),
+        .m_credit_wptr (accept_m_credit_wptr)
     );
 
     rw_acks_r512 acks (
@@ -428,7 +439,7 @@ module rw_window_w1024_r512 (
         .rst     (rst),
         .s_valid (accept_m_credit),
         .s_ready (credits_s_ready),
-        .s_data  (accept_m_wptr),
+        .s_data  (accept_m_credit_wptr),
         .m_valid (credits_m_valid),
         .m_ready (control_crd_ready),
         .m_data  (credits_m_data)
@@ -504,6 +515,7 @@ module rw_window_w1024_r512 (
     // Clocked logic
     initial begin
         open_reg = 1'b0;
+        room_reg = 1'b0;
         stale_reg = 4'd0;
         ack_open_reg = 1'b0;
         rare_reg = 4'd0;
@@ -520,7 +532,8 @@ module rw_window_w1024_r512 (
     end
 
     always @(posedge clk) begin
-        open_reg <= control_ready & !control_hold & !waiting & (decisions_count < 16'd7);
+        room_reg <= decisions_count < 16'd6;
+        open_reg <= control_ready & !control_hold & !waiting & room_reg;
         control_1_reg <= is_control;
 
         message_1_reg <= {260'd0, s_type}
@@ -574,7 +587,7 @@ module rw_window_w1024_r512 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, finished_s_ready, credits_s_ready};
+    wire _unused = &{1'b0, accept_m_wptr, finished_s_ready, credits_s_ready};
 
 endmodule
 

@@ -5,20 +5,19 @@
 // Decision on m_* seven clocks after the record was taken, what it is about on p_* two clocks
 // before. Stages:
 // 1 addresses of all tables 2 block RAM arrays
-// 3 RAM outputs, checks against the connection, forward from stages 6 to 8
-// 4 update from stage 6, comparisons with wbase, candidates for next hole and next word
-// 5 p_*; decision, new wbase and word 6 update of the tables, write back
+// 3 RAM outputs, checks against the connection and wbase, forward from stages 6 to 8
+// 4 forward from stage 6, is the packet in the window, is its bit set
+// 5 p_*; decision 6 write back
 // 7 m_*
 // The bitmap is circular: packet p has bit p mod W of its window, in words of B bits, and
 // the bit tells the lap (bit log2 W of p, inverted) of the last packet received there, so a
-// slide touches no bit. The row of a window holds wbase (the first hole) and for each word
-// its first hole, or that it is full; the word of wbase is never full and its hole is the
-// next lap's. Stage 5 needs the record just before it: stage 4 prepares every candidate
-// twice, without and with that record accepted. What a record does to the tables of holes
-// and full words is applied in stage 6, one clock late: stages 4 and 5 apply it for
-// themselves.
-// A window is closed when its words are cleared and stays so for three clocks more.
-// It is closed for a record taken in the clock of cw_en or the one after it, whatever that says.
+// slide touches no bit. Slides are made beside the pipeline, by rw_slide, some clocks later:
+// a packet is judged by wbase as it was in the clock in which its record was taken. So no
+// record waits for what the one before it does to wbase; what it does to its own bit, and to
+// the highest packet, is forwarded.
+// A window is closed when its words are cleared, one after the other, and stays so for three
+// clocks more. It is closed for a record taken in the clock of cw_en or the one after it,
+// whatever that says.
 //
 // Sizes: w = 256, r = 64.
 //
@@ -29,58 +28,66 @@
 
 module rw_accept_w256_r64 (
     // Clock and reset
-    input  wire        clk,          // Clock.
-    input  wire        rst,          // Synchronous reset.
+    input  wire        clk,            // Clock.
+    input  wire        rst,            // Synchronous reset.
 
     // Stream in
-    input  wire        s_valid,      // A record is offered; always taken.
+    input  wire        s_valid,        // A record is offered; always taken.
     // The record clears the word of s_pidx and the row of its window, instead of being DATA.
     input  wire        s_init,
-    input  wire [15:0] s_wptr,       // Window.
-    input  wire [15:0] s_gen,        // Incarnation of the window.
-    input  wire [15:0] s_src,        // Sending node.
-    input  wire [21:0] s_pidx,       // Packet number.
-    input  wire        s_tail,       // Last packet of the transfer.
-    input  wire [12:0] s_len,        // Payload length, bytes.
+    input  wire [15:0] s_wptr,         // Window.
+    input  wire [15:0] s_gen,          // Incarnation of the window.
+    input  wire [15:0] s_src,          // Sending node.
+    input  wire [21:0] s_pidx,         // Packet number.
+    input  wire        s_tail,         // Last packet of the transfer.
+    input  wire [12:0] s_len,          // Payload length, bytes.
 
     // Inputs
-    input  wire [15:0] now,          // Coarse time.
+    input  wire [15:0] now,            // Coarse time.
 
     // cw
     // Write the connection of a window; what describes the region stays for one clock more.
     input  wire        cw_en,
-    input  wire [5:0]  cw_wptr,      // Window.
-    input  wire        cw_open,      // The window is open.
-    input  wire [15:0] cw_gen,       // Incarnation.
-    input  wire [15:0] cw_src,       // Node that may send to it.
-    input  wire [21:0] cw_last,      // Number of the last packet.
-    input  wire [2:0]  cw_mtu,       // log2 of the packet size, less 8.
-    input  wire [12:0] cw_last_len,  // Length of the last packet, bytes.
-    input  wire [63:0] cw_addr,      // Address of the region.
-    input  wire [31:0] cw_rkey,      // Key of the region.
+    input  wire [5:0]  cw_wptr,        // Window.
+    input  wire        cw_open,        // The window is open.
+    input  wire [15:0] cw_gen,         // Incarnation.
+    input  wire [15:0] cw_src,         // Node that may send to it.
+    input  wire [21:0] cw_last,        // Number of the last packet.
+    input  wire [2:0]  cw_mtu,         // log2 of the packet size, less 8.
+    input  wire [12:0] cw_last_len,    // Length of the last packet, bytes.
+    input  wire [63:0] cw_addr,        // Address of the region.
+    input  wire [31:0] cw_rkey,        // Key of the region.
 
     // Inputs
-    input  wire [5:0]  q_wptr,       // Window to look at.
-    input  wire [2:0]  q_word,       // Word of its bitmap to look at.
+    input  wire [5:0]  q_wptr,         // Window to look at.
+    input  wire [2:0]  q_word,         // Word of its bitmap to look at.
 
     // Outputs
-    output wire [21:0] q_wbase,      // First hole, two clocks later.
-    output wire [11:0] q_highest,    // Highest packet received, plus one, modulo 4,096.
-    output wire        q_tail,       // The last packet has arrived.
-    output wire [15:0] q_last_rx,    // Time of the last DATA.
-    output wire [31:0] q_bits,       // The word.
-    output wire        p_valid,      // A packet is decided two clocks later.
-    output wire [15:0] p_wptr,       // Its window.
-    output wire [15:0] p_gen,        // Incarnation of the window.
-    output wire [63:0] p_addr,       // Where its payload goes, if it is accepted.
-    output wire [31:0] p_rkey,       // Key of the region.
-    output wire [12:0] p_len,        // Length of its payload, bytes.
+    output wire [21:0] q_wbase,        // First hole, two clocks later.
+    output wire [11:0] q_highest,      // Highest packet received, plus one, modulo 4,096.
+    output wire        q_tail,         // The last packet has arrived.
+    output wire [15:0] q_last_rx,      // Time of the last DATA.
+    output wire [31:0] q_bits,         // The word.
+    output wire        p_valid,        // A packet is decided two clocks later.
+    output wire [15:0] p_wptr,         // Its window.
+    output wire [15:0] p_gen,          // Incarnation of the window.
+    output wire [63:0] p_addr,         // Where its payload goes, if it is accepted.
+    output wire [31:0] p_rkey,         // Key of the region.
+    output wire [12:0] p_len,          // Length of its payload, bytes.
 
     // Stream out
-    output wire        m_valid,      // A decision.
-    output wire [3:0]  m_reason,     // Why the packet is dropped; 0: it is accepted.
-    output wire [5:0]  m_wptr,       // Its window.
-    output wire        m_credit      // The accepted packet moved wbase over a multiple of W/4 and the transfer goes on.
+    output wire        m_valid,        // A decision.
+    output wire [3:0]  m_reason,       // Why the packet is dropped; 0: it is accepted.
+    output wire [5:0]  m_wptr,         // Its window.
+
+    // slide
+    output wire        slide_en,       // A slide: wbase of a window is written.
+    output wire [5:0]  slide_wptr,     // Its window.
+    output wire [21:0] slide_base,     // Its first hole, as far as the slide has come.
+
+    // Stream out
+    output wire        m_credit,       // The slide of the clock before went over a multiple of W/4.
+    output wire [5:0]  m_credit_wptr   // Its window.
 );
 
     // Constants
@@ -101,7 +108,7 @@ module rw_accept_w256_r64 (
     // that clock. It opens or closes the window: meanwhile the window counts as closed.
     reg  torn_1_reg;
     reg  torn_2_reg;
-    reg  s3_torn_reg;                 // The connection in stage 3.
+    reg  s3_torn_reg;            // The connection in stage 3.
     reg  [35:0] s3_id_reg;
     reg  [34:0] s3_size_reg;
     reg  opened_en_reg;
@@ -124,7 +131,7 @@ module rw_accept_w256_r64 (
     reg  s2_tail_reg;
     reg  [12:0] s2_len_reg;
     reg  [8:0] s2_word_reg;
-    reg  s2_row6_reg;                 // Same row as the record in stage 6, in stage 7.
+    reg  s2_row6_reg;            // Same row as the record in stage 6, in stage 7.
     reg  s2_row7_reg;
     reg  s3_valid_reg;
     reg  s3_init_reg;
@@ -135,21 +142,11 @@ module rw_accept_w256_r64 (
     reg  s3_tail_reg;
     reg  [12:0] s3_len_reg;
     reg  [8:0] s3_word_reg;
-    reg  [1:0] s3_from_reg;           // Where the newest bitmap word is: 0 in the table, 1 to 3 in stage 8, 7, 6.
-    reg  s3_row6_reg;                 // Same row as the record in stage 6; as any of those in stages 6 to 8.
+    reg  [21:0] s3_base_reg;     // First hole.
+    reg  [1:0] s3_from_reg;      // Where the newest bitmap word is: 0 in the table, 1 to 3 in stage 8, 7, 6.
+    reg  s3_row6_reg;            // Same row as the record in stage 6; as any of those in stages 6 to 8.
     reg  s3_forward_reg;
-    reg  [21:0] late_wbase_reg;       // The row as the records in stages 7 and 8 leave it, 0 if it is not theirs.
-    reg  [11:0] late_highest_reg;
-    reg  late_row_tail_reg;
-    reg  [7:0] late_full_reg;
-    reg  [4:0] late_hole_0_reg;
-    reg  [4:0] late_hole_1_reg;
-    reg  [4:0] late_hole_2_reg;
-    reg  [4:0] late_hole_3_reg;
-    reg  [4:0] late_hole_4_reg;
-    reg  [4:0] late_hole_5_reg;
-    reg  [4:0] late_hole_6_reg;
-    reg  [4:0] late_hole_7_reg;
+    reg  [12:0] late_row_reg;    // The row as the records in stages 7 and 8 leave it, 0 if it is not theirs.
     reg  s4_valid_reg;
     reg  s4_init_reg;
     reg  [15:0] s4_wptr_reg;
@@ -160,7 +157,7 @@ module rw_accept_w256_r64 (
     reg  [8:0] s4_word_reg;
     reg  [63:0] s4_addr_reg;
     reg  [31:0] s4_rkey_reg;
-    reg  [25:0] s4_offset_reg;        // Where the payload begins in its region, divided by 256.
+    reg  [25:0] s4_offset_reg;   // Where the payload begins in its region, divided by 256.
     reg  s4_closed_reg;
     reg  s4_stale_reg;
     reg  s4_foreign_reg;
@@ -168,64 +165,22 @@ module rw_accept_w256_r64 (
     reg  s4_at_last_reg;
     reg  s4_len_full_reg;
     reg  s4_len_last_reg;
-    // The packet's place in its word, the places above and below, and the same for its word in the
-    // window.
+    reg  [22:0] s4_gap_reg;      // The packet less wbase, negative in the last bit.
     reg  [31:0] s4_onehot_reg;
-    reg  [31:0] s4_above_reg;
-    reg  [31:0] s4_below_reg;
-    reg  [7:0] s4_word_onehot_reg;
-    reg  [7:0] s4_word_above_reg;
-    reg  s4_after_reg;                // Modulo W: above the packet just before; above it or equal.
-    reg  s4_from_reg;
-    // From the packet just before up to this one, both not counted: the places if both are in one
-    // word and this one above, and the words, going round.
-    reg  [31:0] s4_between_reg;
-    reg  [7:0] s4_words_between_reg;
-    // Places above the packet in its word less that of the packet just before, and whether that is
-    // one of them.
-    reg  [31:0] s4_above_rest_reg;
-    reg  s4_last_above_reg;
-    // What the packet's bit tells once it has arrived: a register of its own for its many readers.
-    reg  s4_lap_reg;
-    reg  [13:0] s4_lap_0_reg;         // The packet's lap, and the one and two before it.
-    reg  [13:0] s4_lap_1_reg;
-    reg  [13:0] s4_lap_2_reg;
+    reg  s4_lap_reg;             // What the packet's bit tells once it has arrived.
     reg  [31:0] s4_bits_reg;
-    reg  [21:0] s4_wbase_reg;
-    reg  [11:0] s4_highest_reg;
-    reg  s4_row_tail_reg;
-    reg  [4:0] s4_hole_0_reg;
-    reg  [4:0] s4_hole_1_reg;
-    reg  [4:0] s4_hole_2_reg;
-    reg  [4:0] s4_hole_3_reg;
-    reg  [4:0] s4_hole_4_reg;
-    reg  [4:0] s4_hole_5_reg;
-    reg  [4:0] s4_hole_6_reg;
-    reg  [4:0] s4_hole_7_reg;
-    reg  [7:0] s4_full_reg;
-    reg  [21:0] fwd_wbase_reg;        // The row as records ahead left it, if they did: the one in s4_* is 0 then.
-    reg  [11:0] fwd_highest_reg;
-    reg  fwd_row_tail_reg;
-    reg  [4:0] fwd_hole_0_reg;
-    reg  [4:0] fwd_hole_1_reg;
-    reg  [4:0] fwd_hole_2_reg;
-    reg  [4:0] fwd_hole_3_reg;
-    reg  [4:0] fwd_hole_4_reg;
-    reg  [4:0] fwd_hole_5_reg;
-    reg  [4:0] fwd_hole_6_reg;
-    reg  [4:0] fwd_hole_7_reg;
-    reg  [7:0] fwd_full_reg;
-    reg  s4_word6_reg;                // Same word or row as the record in stage 6, and as the record just before.
+    reg  [12:0] s4_row_reg;
+    reg  [12:0] fwd_row_reg;     // The row as records ahead left it, if they did: the one in s4_row is 0 then.
+    reg  s4_word6_reg;           // Same word or row as the record in stage 6, and as the record just before.
     reg  s4_row6_reg;
-    reg  s4_other6_reg;               // The opposite, in a register of its own for half of the readers; so below.
     reg  s4_word5_reg;
     reg  s4_row5_reg;
+    reg  s4_place5_reg;          // Same place in a word and same lap as the packet just before.
     reg  s5_valid_reg;
     reg  [15:0] s5_wptr_reg;
     reg  [15:0] s5_gen_reg;
     reg  [21:0] s5_pidx_reg;
     reg  [11:0] s5_pidx_1_reg;
-    reg  [13:0] s5_lap_1_reg;
     reg  s5_clear_reg;
     reg  s5_tail_reg;
     reg  [12:0] s5_len_reg;
@@ -233,136 +188,46 @@ module rw_accept_w256_r64 (
     reg  [63:0] s5_addr_reg;
     reg  [31:0] s5_rkey_reg;
     reg  [3:0] s5_fail_reg;
-    reg  [31:0] s5_onehot_reg;
-    reg  s5_lap_reg;
-    reg  [31:0] s5_bits_reg;
-    reg  [21:0] s5_wbase_reg;
-    reg  [11:0] s5_highest_reg;
-    reg  s5_row_tail_reg;
-    reg  [4:0] s5_hole_0_reg;
-    reg  [4:0] s5_hole_1_reg;
-    reg  [4:0] s5_hole_2_reg;
-    reg  [4:0] s5_hole_3_reg;
-    reg  [4:0] s5_hole_4_reg;
-    reg  [4:0] s5_hole_5_reg;
-    reg  [4:0] s5_hole_6_reg;
-    reg  [4:0] s5_hole_7_reg;
-    reg  [7:0] s5_full_reg;
-    reg  s5_same_word_reg;            // Relation to the record just before, now in stage 6.
-    reg  s5_other_word_reg;
-    reg  s5_same_row_reg;
-    reg  s5_other_row_reg;
-    reg  s5_dup_reg;                  // Received before; not received before if the record just before was accepted.
-    reg  s5_fresh_reg;
-    reg  s5_pass_reg;                 // The packet may change the row: DATA that passed every check of stages 3 and 4.
-    // Relation to wbase before the record just before: equal; in its lap, the lap after it; modulo
-    // W before it.
+    reg  s5_below_reg;
+    reg  s5_above_reg;
     reg  s5_at_base_reg;
-    reg  s5_laps_0_reg;
-    reg  s5_laps_1_reg;
-    reg  s5_borrow_reg;
-    // If the record just before was wbase: the packet is 1 to W above it; W to 2 W - 1.
-    reg  s5_next_lap_reg;
-    reg  s5_wrap_lap_reg;
-    reg  s5_after_here_reg;           // In the word of the packet just before and above it; or at its place.
-    reg  s5_from_here_reg;
-    // Between the two in one word: nothing is missing; nothing belongs to the packet's lap.
-    reg  s5_near_run_reg;
-    reg  s5_near_lapped_reg;
-    reg  s5_words_full_reg;           // Every word between theirs is full.
-    reg  s5_new_highest_reg;          // At least highest; above the packet just before.
+    reg  [31:0] s5_onehot_reg;
+    reg  [31:0] s5_bits_reg;
+    reg  [12:0] s5_row_reg;
+    reg  s5_same_word_reg;       // Relation to the record just before, now in stage 6.
+    reg  s5_same_row_reg;
+    reg  s5_same_packet_reg;
+    reg  s5_dup_reg;             // Received before.
+    reg  s5_known_reg;           // DATA that passed every check against the connection; and is in the window.
+    reg  s5_pass_reg;
+    reg  s5_new_highest_reg;     // At least highest; above the packet just before.
     reg  s5_after_last_reg;
-    reg  s5_none_without_reg;         // Nothing is missing above the packet in its word.
-    reg  s5_none_with_reg;
-    // Nothing is missing below the packet in its word; nothing there belongs to its lap.
-    reg  s5_lowest_without_reg;
-    reg  s5_lowest_with_reg;
-    reg  s5_lapped_without_reg;
-    reg  s5_lapped_with_reg;
-    // Next word that is not full, whether that goes into the next lap, and whether no other word
-    // than the packet's is left: as it was, and with the word just before filled.
-    reg  [2:0] s5_next_without_reg;
-    reg  [2:0] s5_next_with_reg;
-    reg  s5_wraps_without_reg;
-    reg  s5_wraps_with_reg;
-    reg  [2:0] s5_following_reg;
-    reg  s5_alone_without_reg;
-    reg  s5_alone_with_reg;
-    reg  [7:0] s5_word_onehot_reg;
-    reg  [7:0] s5_word_above_reg;
     reg  s6_valid_reg;
-    reg  s6_take_reg;
-    reg  s6_slid_reg;
-    reg  s6_emptied_reg;              // The slide was by a whole window: all words are cleared.
-    reg  s6_left_reg;                 // The slide left the word of the packet.
+    reg  s6_pass_reg;            // It was in the window: its bit is set now, whether by it or before.
+    reg  s6_at_base_reg;         // It was taken, and it was wbase.
+    reg  s6_clear_reg;
     reg  s6_write_row_reg;
     reg  s6_write_bits_reg;
     // Why the packet is dropped: a check of stages 3 and 4 failed; it is not in the window;
-    // received before. And wbase as it was, to tell below from above.
+    // received before.
     reg  [3:0] s6_fail_reg;
-    reg  s6_pass_reg;
-    reg  [21:0] s6_old_wbase_reg;
-    reg  s6_within_reg;
+    reg  s6_below_reg;
+    reg  s6_above_reg;
     reg  s6_dup_reg;
     reg  [15:0] s6_wptr_reg;
-    reg  [21:0] s6_pidx_reg;
     reg  [8:0] s6_word_reg;
     reg  [31:0] s6_bits_reg;
-    reg  [21:0] s6_wbase_reg;
-    reg  [11:0] s6_highest_reg;
-    reg  s6_row_tail_reg;
-    reg  s6_tail_reg;                 // The packet is taken and says that it is the last one.
+    reg  [12:0] s6_row_reg;
+    reg  s6_tail_reg;            // The packet is taken and says that it is the last one.
     reg  [15:0] s6_last_rx_reg;
-    reg  s6_raised_reg;               // The packet is taken and the highest so far; its number plus one.
+    reg  s6_raised_reg;          // The packet is taken and the highest so far; its number plus one.
     reg  [11:0] s6_pidx_1_reg;
-    // Tables of the row before this record, and what it does to them: words whose hole is set to
-    // s6_value, words that are full now, words that a slide out of its word clears.
-    reg  [4:0] s6_hole_0_reg;
-    // Tables of the row before this record, and what it does to them: words whose hole is set to
-    // s6_value, words that are full now, words that a slide out of its word clears.
-    reg  [4:0] s6_hole_1_reg;
-    // Tables of the row before this record, and what it does to them: words whose hole is set to
-    // s6_value, words that are full now, words that a slide out of its word clears.
-    reg  [4:0] s6_hole_2_reg;
-    // Tables of the row before this record, and what it does to them: words whose hole is set to
-    // s6_value, words that are full now, words that a slide out of its word clears.
-    reg  [4:0] s6_hole_3_reg;
-    // Tables of the row before this record, and what it does to them: words whose hole is set to
-    // s6_value, words that are full now, words that a slide out of its word clears.
-    reg  [4:0] s6_hole_4_reg;
-    // Tables of the row before this record, and what it does to them: words whose hole is set to
-    // s6_value, words that are full now, words that a slide out of its word clears.
-    reg  [4:0] s6_hole_5_reg;
-    // Tables of the row before this record, and what it does to them: words whose hole is set to
-    // s6_value, words that are full now, words that a slide out of its word clears.
-    reg  [4:0] s6_hole_6_reg;
-    // Tables of the row before this record, and what it does to them: words whose hole is set to
-    // s6_value, words that are full now, words that a slide out of its word clears.
-    reg  [4:0] s6_hole_7_reg;
-    reg  [7:0] s6_full_reg;
-    reg  [7:0] s6_set_reg;
-    reg  s6_filled_reg;
-    reg  [7:0] s6_fill_reg;
-    reg  [7:0] s6_clear_reg;
-    reg  [4:0] s6_value_reg;
     reg  s7_valid_reg;
     reg  [3:0] s7_reason_reg;
-    reg  s7_credit_reg;
     reg  [8:0] s7_word_reg;
     reg  [5:0] s7_wptr_reg;
     reg  [31:0] s7_bits_reg;
-    reg  [21:0] s7_wbase_reg;
-    reg  [11:0] s7_highest_reg;
-    reg  s7_row_tail_reg;
-    reg  [4:0] s7_hole_0_reg;
-    reg  [4:0] s7_hole_1_reg;
-    reg  [4:0] s7_hole_2_reg;
-    reg  [4:0] s7_hole_3_reg;
-    reg  [4:0] s7_hole_4_reg;
-    reg  [4:0] s7_hole_5_reg;
-    reg  [4:0] s7_hole_6_reg;
-    reg  [4:0] s7_hole_7_reg;
-    reg  [7:0] s7_full_reg;
+    reg  [12:0] s7_row_reg;
     reg  [31:0] s8_bits_reg;
 
     // Signals
@@ -374,161 +239,38 @@ module rw_accept_w256_r64 (
     wire [4:0] s3_pos;
     wire [21:0] s3_last;
     wire [12:0] s3_plen;
-    wire [13:0] s3_lap;
-    wire [2:0] s3_index;
     wire [31:0] s4_cur_bits;
-    wire [21:0] s4_cur_wbase;
-    wire [7:0] s4_old_full;
-    reg  [7:0] s4_cur_full;
-    wire s4_same_lap;
-    wire [2:0] s4_index;
-    wire [31:0] s4_missing;
-    wire [31:0] s4_missing_with;
-    wire [7:0] s4_low;
-    wire [7:0] s4_base_low;
-    wire [13:0] s4_base_lap;
-    wire [7:0] s4_last_low;
-    wire s4_same_bit;
-    wire s4_dup;
-    wire s4_laps_0;
-    wire s4_laps_1;
-    wire s4_laps_2;
-    reg  [11:0] s4_cur_highest;      // The row as the record in stage 6 leaves it.
+    wire [12:0] s4_cur_row;         // The row as the record in stage 6 leaves it.
     // The packet less highest, less the packet just before; negative in the last bit. A packet that
     // is accepted is less than 2 W above both and less than W below.
     wire [11:0] over_highest;
     wire [11:0] over_last;
-    wire [7:0] s4_open;              // Words that are not full; the same less the word of the record in stage 5.
-    wire [7:0] s4_rest;
-    wire [2:0] s5_index;
-    wire [4:0] s5_pos;
-    // wbase and the word, from the table or from the record just before, 0 if not from there.
-    reg  [21:0] table_wbase;
-    reg  [21:0] last_wbase;
-    reg  [31:0] table_bits;
+    wire s4_shape;
+    reg  [31:0] table_bits;         // The word, from the table or from the record just before, 0 if not from there.
     reg  [31:0] last_bits;
-    wire [21:0] row_wbase;
-    reg  [11:0] row_highest;
-    reg  row_tail;
-    wire [4:0] row_hole_set_0;       // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [4:0] row_hole_set_1;       // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [4:0] row_hole_set_2;       // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [4:0] row_hole_set_3;       // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [4:0] row_hole_set_4;       // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [4:0] row_hole_set_5;       // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [4:0] row_hole_set_6;       // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [4:0] row_hole_set_7;       // Tables of holes: with the one hole set just before, and with words cleared too.
-    wire [4:0] row_hole_0;
-    wire [4:0] row_hole_1;
-    wire [4:0] row_hole_2;
-    wire [4:0] row_hole_3;
-    wire [4:0] row_hole_4;
-    wire [4:0] row_hole_5;
-    wire [4:0] row_hole_6;
-    wire [4:0] row_hole_7;
-    reg  [7:0] row_full;
-    wire slid;                       // The record just before has moved wbase of this row.
-    // If wbase has moved, to where the packet may be: up to the next hole in the word of the packet
-    // just before, or beyond that word.
-    wire next_far;
-    wire far_run;
-    wire next_near;
-    wire at_next;
-    wire past_near;
-    wire past_far;
-    wire inside_old;                 // In the window as it was; in what the slide adds to it.
-    wire inside_new;
-    wire within_sig;
-    reg  duplicate;                  // Received before.
-    reg  pass_fresh;
-    wire pass_none;
-    wire take;
-    wire slide;                      // The packet is wbase.
-    wire with_last;
-    reg  none_above;
-    wire [4:0] above;
-    reg  lowest;
-    reg  lapped;
-    wire filled;                     // The record just before has filled its word: that is not the next word.
-    reg  [2:0] next;
-    reg  wraps;
-    reg  alone;
-    // The record just before emptied the window: the next word is the one that follows.
-    wire emptied;
-    wire set_without;
-    wire set_with;
-    reg  [4:0] next_pos;
-    reg  [13:0] base_lap;
-    reg  [2:0] base_index;
-    reg  [4:0] base_pos;
-    wire [2:0] row_base_index;
-    wire in_base_word;
-    wire leave;
-    wire want_full;
-    wire with_raised;                // The record just before raised highest.
-    wire [7:0] up_to_next;
-    wire [7:0] passed;               // Words that the slide enters or passes.
     wire [31:0] bits_in;
-    wire [7:0] set_mask;
-    wire [7:0] fill_mask;
-    wire [7:0] clear_mask;
-    wire s6_new_tail;
-    reg  [4:0] s6_new_hole_0;
-    reg  [4:0] s6_new_hole_1;
-    reg  [4:0] s6_new_hole_2;
-    reg  [4:0] s6_new_hole_3;
-    reg  [4:0] s6_new_hole_4;
-    reg  [4:0] s6_new_hole_5;
-    reg  [4:0] s6_new_hole_6;
-    reg  [4:0] s6_new_hole_7;
-    wire [7:0] s6_new_full;
-    wire [11:0] s6_new_highest;
-    wire [5:0] s6_row;
-    wire [34:0] s6_row_word;
-    wire [21:0] s6_moved;
-    wire s6_complete;                // All packets of the transfer have arrived.
-    reg  s5_row_tail_next;
+    wire duplicate;
+    wire take;
+    wire with_raised;               // The record just before raised highest.
+    wire [11:0] s6_highest;
+    wire [12:0] s6_new_row;
+    wire [5:0] s6_window;
     wire [35:0] conn_id_rd_data;
     wire [35:0] conn_id_wr_data;
     wire [34:0] conn_size_rd_data;
     wire [34:0] conn_size_wr_data;
     wire [63:0] conn_addr_rd_data;
     wire [31:0] conn_rkey_rd_data;
-    wire [34:0] rows_rd_data;
-    wire [50:0] rows_q_rd_data;
-    wire [50:0] rows_q_wr_data;
-    wire [7:0] fulls_rd_data;
-    wire [4:0] holes_rd_data_0;
-    wire [4:0] holes_rd_data_1;
-    wire [4:0] holes_rd_data_2;
-    wire [4:0] holes_rd_data_3;
-    wire [4:0] holes_rd_data_4;
-    wire [4:0] holes_rd_data_5;
-    wire [4:0] holes_rd_data_6;
-    wire [4:0] holes_rd_data_7;
+    wire [21:0] bases_rd_data;
+    wire [12:0] rows_rd_data;
+    wire [28:0] rows_q_rd_data;
+    wire [28:0] rows_q_wr_data;
     wire [31:0] bitmap_rd_data;
     wire [8:0] bitmap_q_rd_addr;
-    wire [31:0] next_above_plain;
-    wire [31:0] next_above_updated;
-    wire [7:0] open_above_req;
-    wire [2:0] open_above_index;
-    wire open_above_none;
-    wire [2:0] open_lowest_index;
-    wire open_lowest_none;
-    wire [7:0] rest_above_req;
-    wire [2:0] rest_above_index;
-    wire rest_above_none;
-    wire [2:0] rest_lowest_index;
-    wire rest_lowest_none;
-    wire [4:0] hole_without_q;
-    wire [4:0] hole_with_q;
+    wire slides_m_en;
+    wire [5:0] slides_m_wptr;
+    wire [21:0] slides_m_base;
     wire [21:0] s1_word_shifted;
-    wire [21:0] s3_index_shifted;
-    wire [21:0] s4_index_shifted;
-    wire [21:0] s5_index_shifted;
-    wire [7:0] set_without_shifted;
-    wire [7:0] set_with_shifted;
-    wire [21:0] base_index_shifted;
 
     // open, source, incarnation, packet size of each window.
     ram_reg_w36_d64 conn_id (
@@ -568,57 +310,43 @@ module rw_accept_w256_r64 (
         .wr_data (cw_rkey)
     );
 
-    // wbase, highest modulo 4,096, tail.
-    ram_reg_w35_d64 rows (
+    // First hole.
+    ram_reg_forward_w22_d64 bases (
+        .clk     (clk),
+        .rd_addr (s_wptr[5:0]),
+        .rd_data (bases_rd_data),
+        .wr_en   (slides_m_en),
+        .wr_addr (slides_m_wptr),
+        .wr_data (slides_m_base)
+    );
+
+    ram_reg_forward_w22_d64 bases_q (
+        .clk     (clk),
+        .rd_addr (q_wptr),
+        .rd_data (q_wbase),
+        .wr_en   (slides_m_en),
+        .wr_addr (slides_m_wptr),
+        .wr_data (slides_m_base)
+    );
+
+    // Highest packet modulo 4,096, tail.
+    ram_reg_w13_d64 rows (
         .clk     (clk),
         .rd_addr (s1_wptr_reg[5:0]),
         .rd_data (rows_rd_data),
         .wr_en   (s6_write_row_reg),
-        .wr_addr (s6_row),
-        .wr_data (s6_row_word)
+        .wr_addr (s6_window),
+        .wr_data (s6_new_row)
     );
 
     // The same, and the time of the last DATA.
-    ram_reg_forward_w51_d64 rows_q (
+    ram_reg_forward_w29_d64 rows_q (
         .clk     (clk),
         .rd_addr (q_wptr),
         .rd_data (rows_q_rd_data),
         .wr_en   (s6_write_row_reg),
-        .wr_addr (s6_row),
+        .wr_addr (s6_window),
         .wr_data (rows_q_wr_data)
-    );
-
-    // Which words are full, and the first hole of each.
-    ram_reg_w8_d64 fulls (
-        .clk     (clk),
-        .rd_addr (s1_wptr_reg[5:0]),
-        .rd_data (fulls_rd_data),
-        .wr_en   (s6_write_row_reg),
-        .wr_addr (s6_row),
-        .wr_data (s6_new_full)
-    );
-
-    ram_reg_bank_w5_n8_d64 holes (
-        .clk       (clk),
-        .rd_addr   (s1_wptr_reg[5:0]),
-        .rd_data_0 (holes_rd_data_0),
-        .rd_data_1 (holes_rd_data_1),
-        .rd_data_2 (holes_rd_data_2),
-        .rd_data_3 (holes_rd_data_3),
-        .rd_data_4 (holes_rd_data_4),
-        .rd_data_5 (holes_rd_data_5),
-        .rd_data_6 (holes_rd_data_6),
-        .rd_data_7 (holes_rd_data_7),
-        .wr_en     (s6_write_row_reg),
-        .wr_addr   (s6_row),
-        .wr_data_0 (s6_new_hole_0),
-        .wr_data_1 (s6_new_hole_1),
-        .wr_data_2 (s6_new_hole_2),
-        .wr_data_3 (s6_new_hole_3),
-        .wr_data_4 (s6_new_hole_4),
-        .wr_data_5 (s6_new_hole_5),
-        .wr_data_6 (s6_new_hole_6),
-        .wr_data_7 (s6_new_hole_7)
     );
 
     ram_reg_w32_d512 bitmap (
@@ -639,162 +367,28 @@ module rw_accept_w256_r64 (
         .wr_data (s6_bits_reg)
     );
 
-    // Next hole above the packet in its word; its first half is in stage 4, the rest in 5.
-    late_choice_encoder_w32 next_above (
-        .clk         (clk),
-        .plain       (next_above_plain),
-        .updated     (next_above_updated),
-        .use_updated (with_last),
-        .index       (above)
-    );
-
-    // Lowest word that is not full, above the packet's and of all.
-    priority_encoder_w8 open_above (
-        .req   (open_above_req),
-        .index (open_above_index),
-        .none  (open_above_none)
-    );
-
-    priority_encoder_w8 open_lowest (
-        .req   (s4_open),
-        .index (open_lowest_index),
-        .none  (open_lowest_none)
-    );
-
-    priority_encoder_w8 rest_above (
-        .req   (rest_above_req),
-        .index (rest_above_index),
-        .none  (rest_above_none)
-    );
-
-    priority_encoder_w8 rest_lowest (
-        .req   (s4_rest),
-        .index (rest_lowest_index),
-        .none  (rest_lowest_none)
-    );
-
-    // Hole of the next word in the tables, and whether the record just before set it; without
-    // and with the word just before filled.
-    word_select_n8_w5 hole_without (
-        .d_0 (s5_hole_0_reg),
-        .d_1 (s5_hole_1_reg),
-        .d_2 (s5_hole_2_reg),
-        .d_3 (s5_hole_3_reg),
-        .d_4 (s5_hole_4_reg),
-        .d_5 (s5_hole_5_reg),
-        .d_6 (s5_hole_6_reg),
-        .d_7 (s5_hole_7_reg),
-        .sel (s5_next_without_reg),
-        .q   (hole_without_q)
-    );
-
-    word_select_n8_w5 hole_with (
-        .d_0 (s5_hole_0_reg),
-        .d_1 (s5_hole_1_reg),
-        .d_2 (s5_hole_2_reg),
-        .d_3 (s5_hole_3_reg),
-        .d_4 (s5_hole_4_reg),
-        .d_5 (s5_hole_5_reg),
-        .d_6 (s5_hole_6_reg),
-        .d_7 (s5_hole_7_reg),
-        .sel (s5_next_with_reg),
-        .q   (hole_with_q)
+    rw_slide_w256_r64 slides (
+        .clk           (clk),
+        .rst           (rst),
+        .s_valid       (s6_at_base_reg),
+        .s_wptr        (s6_window),
+        .clear_valid   (s6_clear_reg),
+        .wr_en         (s6_write_bits_reg),
+        .wr_addr       (s6_word_reg),
+        .wr_data       (s6_bits_reg),
+        .m_en          (slides_m_en),
+        .m_wptr        (slides_m_wptr),
+        .m_base        (slides_m_base),
+        .m_credit      (m_credit),
+        .m_credit_wptr (m_credit_wptr)
     );
 
     // Combinational logic
     assign s1_word_shifted = s1_pidx_reg >> LB;
-    assign s3_index_shifted = s3_pidx_reg >> LB;
-    assign s4_index_shifted = s4_pidx_reg >> LB;
-    assign s5_index_shifted = s5_pidx_reg >> LB;
-    assign set_without_shifted = s6_set_reg >> s5_next_without_reg;
-    assign set_with_shifted = s6_set_reg >> s5_next_with_reg;
-    assign base_index_shifted = row_wbase >> LB;
     assign conn_id_wr_data = {cw_mtu, 33'd0} | {3'd0, opened_id_reg};
     assign conn_size_wr_data = {cw_last_len, 22'd0} | {13'd0, cw_last};
-    assign s6_new_tail = s6_row_tail_reg | s6_tail_reg;
-    assign s6_new_highest = s6_raised_reg ? s6_pidx_1_reg : s6_highest_reg;
-    assign s6_new_full = (s6_full_reg | s6_fill_reg) & ~s6_clear_reg;
-
-    always @(*) begin
-        s6_new_hole_0 = s6_hole_0_reg;
-        if (s6_set_reg[0]) begin
-            s6_new_hole_0 = s6_value_reg;
-        end
-        if (s6_clear_reg[0]) begin
-            s6_new_hole_0 = 5'd0;
-        end
-    end
-
-    always @(*) begin
-        s6_new_hole_1 = s6_hole_1_reg;
-        if (s6_set_reg[1]) begin
-            s6_new_hole_1 = s6_value_reg;
-        end
-        if (s6_clear_reg[1]) begin
-            s6_new_hole_1 = 5'd0;
-        end
-    end
-
-    always @(*) begin
-        s6_new_hole_2 = s6_hole_2_reg;
-        if (s6_set_reg[2]) begin
-            s6_new_hole_2 = s6_value_reg;
-        end
-        if (s6_clear_reg[2]) begin
-            s6_new_hole_2 = 5'd0;
-        end
-    end
-
-    always @(*) begin
-        s6_new_hole_3 = s6_hole_3_reg;
-        if (s6_set_reg[3]) begin
-            s6_new_hole_3 = s6_value_reg;
-        end
-        if (s6_clear_reg[3]) begin
-            s6_new_hole_3 = 5'd0;
-        end
-    end
-
-    always @(*) begin
-        s6_new_hole_4 = s6_hole_4_reg;
-        if (s6_set_reg[4]) begin
-            s6_new_hole_4 = s6_value_reg;
-        end
-        if (s6_clear_reg[4]) begin
-            s6_new_hole_4 = 5'd0;
-        end
-    end
-
-    always @(*) begin
-        s6_new_hole_5 = s6_hole_5_reg;
-        if (s6_set_reg[5]) begin
-            s6_new_hole_5 = s6_value_reg;
-        end
-        if (s6_clear_reg[5]) begin
-            s6_new_hole_5 = 5'd0;
-        end
-    end
-
-    always @(*) begin
-        s6_new_hole_6 = s6_hole_6_reg;
-        if (s6_set_reg[6]) begin
-            s6_new_hole_6 = s6_value_reg;
-        end
-        if (s6_clear_reg[6]) begin
-            s6_new_hole_6 = 5'd0;
-        end
-    end
-
-    always @(*) begin
-        s6_new_hole_7 = s6_hole_7_reg;
-        if (s6_set_reg[7]) begin
-            s6_new_hole_7 = s6_value_reg;
-        end
-        if (s6_clear_reg[7]) begin
-            s6_new_hole_7 = 5'd0;
-        end
-    end
-
+    assign s6_highest = s6_raised_reg ? s6_pidx_1_reg : s6_row_reg[11:0];
+    assign s6_new_row = {s6_row_reg[12] | s6_tail_reg, 12'd0} | {1'b0, s6_highest};
     assign s1_word = {s1_wptr_reg[5:0], 3'd0} | {6'd0, s1_word_shifted[2:0]};
     assign s2_row = s2_wptr_reg[5:0];
     assign s1_row = s1_wptr_reg[5:0];
@@ -803,89 +397,26 @@ module rw_accept_w256_r64 (
     assign s3_pos = s3_pidx_reg[4:0];
     assign s3_last = s3_size_reg[21:0];
     assign s3_plen = 13'd256 << s3_id_reg[35:33];
-    assign s3_lap = s3_pidx_reg[21:8];
-    assign s3_index = s3_index_shifted[2:0];
-    assign s4_index = s4_index_shifted[2:0];
-    assign s4_low = s4_pidx_reg[7:0];
+    assign s4_shape = s4_valid_reg
+        & !s4_init_reg
+        & !s4_closed_reg
+        & !s4_stale_reg
+        & !s4_foreign_reg
+        & !s4_beyond_reg
+        & (s4_tail_reg == s4_at_last_reg)
+        & ((s4_at_last_reg & s4_len_last_reg) | (!s4_at_last_reg & s4_len_full_reg));
     assign s4_cur_bits = s4_word6_reg ? s6_bits_reg : s4_bits_reg;
-    assign s4_old_full = s4_full_reg | fwd_full_reg;
-    assign s4_cur_wbase = !s4_other6_reg ? s6_wbase_reg : (s4_wbase_reg | fwd_wbase_reg);
-
-    always @(*) begin
-        s4_cur_full = s4_old_full;
-        s4_cur_highest = s4_highest_reg | fwd_highest_reg;
-        s5_row_tail_next = s4_row_tail_reg | fwd_row_tail_reg;
-        if (s4_row6_reg) begin
-            s4_cur_full = (s4_old_full | s6_fill_reg) & ~s6_clear_reg;
-            s4_cur_highest = s6_new_highest;
-            s5_row_tail_next = s6_new_tail;
-        end
-    end
-
-    assign s4_same_lap = s4_lap_reg == s5_lap_reg;
-    assign s4_missing = s4_lap_reg ? ~s4_cur_bits : s4_cur_bits;
-    assign s4_missing_with = s4_same_lap
-        ? (s4_missing & ~s5_onehot_reg)
-        : (s4_missing | s5_onehot_reg);
-    assign next_above_plain = s4_missing & s4_above_reg;
-    assign next_above_updated = s4_missing_with & s4_above_reg;
-    assign s4_base_low = s4_cur_wbase[7:0];
-    assign s4_base_lap = s4_cur_wbase[21:8];
-    assign s4_last_low = s5_pidx_reg[7:0];
-    assign s4_same_bit = s4_row5_reg & (s4_low == s4_last_low);
-    assign s4_dup = !(|(s4_missing & s4_onehot_reg));
-    assign s4_laps_0 = s4_lap_0_reg == s4_base_lap;
-    assign s4_laps_1 = s4_lap_1_reg == s4_base_lap;
-    assign s4_laps_2 = s4_lap_2_reg == s4_base_lap;
-    assign over_highest = s4_pidx_reg[11:0] - s4_cur_highest;
+    assign s4_cur_row = s4_row6_reg ? s6_new_row : (s4_row_reg | fwd_row_reg);
+    assign over_highest = s4_pidx_reg[11:0] - s4_cur_row[11:0];
     assign over_last = s4_pidx_reg[11:0] - s5_pidx_reg[11:0];
-    assign s4_open = ~s4_cur_full;
-    assign s4_rest = s4_open & ~s5_word_onehot_reg;
-    assign open_above_req = s4_open & s4_word_above_reg;
-    assign rest_above_req = s4_rest & s4_word_above_reg;
     assign p_valid = s5_valid_reg & !s5_clear_reg;
     assign p_wptr = s5_wptr_reg;
     assign p_gen = s5_gen_reg;
     assign p_addr = s5_addr_reg;
     assign p_rkey = s5_rkey_reg;
     assign p_len = s5_len_reg;
-
-    always @(*) begin
-        table_wbase = s5_wbase_reg;
-        last_wbase = 22'd0;
-        if (!s5_other_row_reg) begin
-            table_wbase = 22'd0;
-            last_wbase = s6_wbase_reg;
-        end
-    end
-
-    always @(*) begin
-        row_highest = s5_highest_reg;
-        row_tail = s5_row_tail_reg;
-        row_full = s5_full_reg;
-        if (s5_same_row_reg) begin
-            row_highest = s6_new_highest;
-            row_tail = s6_new_tail;
-            row_full = (s5_full_reg | s6_fill_reg) & ~s6_clear_reg;
-        end
-    end
-
-    assign row_hole_set_0 = (s5_same_row_reg & s6_set_reg[0]) ? s6_value_reg : s5_hole_0_reg;
-    assign row_hole_0 = (s5_same_row_reg & s6_clear_reg[0]) ? 5'd0 : row_hole_set_0;
-    assign row_hole_set_1 = (s5_same_row_reg & s6_set_reg[1]) ? s6_value_reg : s5_hole_1_reg;
-    assign row_hole_1 = (s5_same_row_reg & s6_clear_reg[1]) ? 5'd0 : row_hole_set_1;
-    assign row_hole_set_2 = (s5_same_row_reg & s6_set_reg[2]) ? s6_value_reg : s5_hole_2_reg;
-    assign row_hole_2 = (s5_same_row_reg & s6_clear_reg[2]) ? 5'd0 : row_hole_set_2;
-    assign row_hole_set_3 = (s5_same_row_reg & s6_set_reg[3]) ? s6_value_reg : s5_hole_3_reg;
-    assign row_hole_3 = (s5_same_row_reg & s6_clear_reg[3]) ? 5'd0 : row_hole_set_3;
-    assign row_hole_set_4 = (s5_same_row_reg & s6_set_reg[4]) ? s6_value_reg : s5_hole_4_reg;
-    assign row_hole_4 = (s5_same_row_reg & s6_clear_reg[4]) ? 5'd0 : row_hole_set_4;
-    assign row_hole_set_5 = (s5_same_row_reg & s6_set_reg[5]) ? s6_value_reg : s5_hole_5_reg;
-    assign row_hole_5 = (s5_same_row_reg & s6_clear_reg[5]) ? 5'd0 : row_hole_set_5;
-    assign row_hole_set_6 = (s5_same_row_reg & s6_set_reg[6]) ? s6_value_reg : s5_hole_6_reg;
-    assign row_hole_6 = (s5_same_row_reg & s6_clear_reg[6]) ? 5'd0 : row_hole_set_6;
-    assign row_hole_set_7 = (s5_same_row_reg & s6_set_reg[7]) ? s6_value_reg : s5_hole_7_reg;
-    assign row_hole_7 = (s5_same_row_reg & s6_clear_reg[7]) ? 5'd0 : row_hole_set_7;
+    assign duplicate = s5_dup_reg | (s5_same_packet_reg & s6_pass_reg);
+    assign take = s5_pass_reg & !duplicate;
 
     always @(*) begin
         table_bits = s5_bits_reg;
@@ -896,133 +427,20 @@ module rw_accept_w256_r64 (
         end
     end
 
-    assign row_wbase = table_wbase | last_wbase;
     assign bits_in = table_bits | last_bits;
-    assign slid = !s5_other_row_reg & s6_slid_reg;
-
-    always @(*) begin
-        duplicate = s5_dup_reg;
-        pass_fresh = s5_pass_reg & !s5_dup_reg;
-        if (s6_take_reg) begin
-            duplicate = !s5_fresh_reg;
-            pass_fresh = s5_pass_reg & s5_fresh_reg;
-        end
-    end
-
-    assign next_near = s5_after_here_reg & s5_next_lap_reg & s5_near_run_reg & s5_fresh_reg;
-    assign next_far = !s5_after_here_reg & s5_next_lap_reg;
-    assign far_run = s5_words_full_reg & s5_lowest_without_reg & s5_fresh_reg;
-    assign at_next = s6_left_reg ? (next_far & far_run) : next_near;
-    assign past_near = s5_from_here_reg & s5_wrap_lap_reg & s5_near_lapped_reg;
-    assign past_far = !s5_from_here_reg
-        & s5_wrap_lap_reg
-        & s5_words_full_reg
-        & s5_lapped_without_reg;
-    assign inside_old = (s5_laps_0_reg & !s5_borrow_reg) | (s5_laps_1_reg & s5_borrow_reg);
-    assign inside_new = past_near | (s6_left_reg & past_far);
-    assign within_sig = inside_old | (slid & inside_new & s5_fresh_reg);
-    assign take = pass_fresh & (inside_old | (slid & inside_new));
-    assign slide = slid ? (s5_pass_reg & at_next) : (s5_pass_reg & s5_at_base_reg);
-    assign with_last = !s5_other_word_reg & s6_take_reg;
-
-    always @(*) begin
-        none_above = s5_none_without_reg;
-        lowest = s5_lowest_without_reg;
-        lapped = s5_lapped_without_reg;
-        if (with_last) begin
-            none_above = s5_none_with_reg;
-            lowest = s5_lowest_with_reg;
-            lapped = s5_lapped_with_reg;
-        end
-    end
-
-    assign s5_index = s5_index_shifted[2:0];
-    assign s5_pos = s5_pidx_reg[4:0];
-    assign filled = s5_same_row_reg & s6_filled_reg;
-
-    always @(*) begin
-        next = s5_next_without_reg;
-        wraps = s5_wraps_without_reg;
-        alone = s5_alone_without_reg;
-        if (filled) begin
-            next = s5_next_with_reg;
-            wraps = s5_wraps_with_reg;
-            alone = s5_alone_with_reg;
-        end
-        if (emptied) begin
-            next = s5_following_reg;
-            wraps = !(|s5_word_above_reg);
-            alone = 1'b0;
-        end
-    end
-
-    assign emptied = s5_same_row_reg & s6_emptied_reg;
-    assign set_without = set_without_shifted[0];
-    assign set_with = set_with_shifted[0];
-
-    always @(*) begin
-        next_pos = hole_without_q;
-        if (set_without & s5_same_row_reg) begin
-            next_pos = s6_value_reg;
-        end
-        if (filled) begin
-            next_pos = hole_with_q;
-            if (set_with) begin
-                next_pos = s6_value_reg;
-            end
-        end
-        if (alone & lapped) begin
-            next_pos = s5_pos;
-        end
-        if (emptied) begin
-            next_pos = 5'd0;
-        end
-    end
-
-    assign pass_none = s5_pass_reg & none_above;
-    assign leave = slid ? (pass_none & at_next) : (pass_none & s5_at_base_reg);
-    assign row_base_index = base_index_shifted[2:0];
-    assign in_base_word = s5_index == row_base_index;
-
-    always @(*) begin
-        base_lap = row_wbase[21:8];
-        base_index = base_index_shifted[2:0];
-        base_pos = row_wbase[4:0];
-        if (slide) begin
-            base_pos = above;
-        end
-        if (leave) begin
-            base_index = next;
-            base_pos = next_pos;
-            if (wraps) begin
-                base_lap = s5_lap_1_reg;
-            end
-        end
-    end
-
-    assign want_full = lowest & none_above & !in_base_word;
-    assign up_to_next = ~{~7'd0 << next, 1'b0};
-    assign passed = wraps ? (s5_word_above_reg | up_to_next) : (s5_word_above_reg & up_to_next);
-    assign set_mask = (take & ((slide & lapped) | (!slide & lowest))) ? ~8'd0 : 8'd0;
-    assign fill_mask = (take & want_full) ? ~8'd0 : 8'd0;
-    assign clear_mask = leave ? ~8'd0 : 8'd0;
     assign with_raised = s5_same_row_reg & s6_raised_reg;
-    assign s6_row = s6_wptr_reg[5:0];
-    assign s6_row_word = {s6_new_tail, 34'd0}
-        | {1'b0, s6_new_highest, 22'd0}
-        | {13'd0, s6_wbase_reg};
-    assign rows_q_wr_data = {s6_last_rx_reg, 35'd0} | {16'd0, s6_row_word};
-    assign s6_moved = {s6_wbase_reg[19:0] ^ s6_pidx_reg[19:0], 2'd0} >> 4'd8;
-    assign s6_complete = s6_new_tail & (s6_new_highest == s6_wbase_reg[11:0]);
+    assign s6_window = s6_wptr_reg[5:0];
+    assign rows_q_wr_data = {s6_last_rx_reg, 13'd0} | {16'd0, s6_new_row};
+    assign slide_en = slides_m_en;
+    assign slide_wptr = slides_m_wptr;
+    assign slide_base = slides_m_base;
     assign m_valid = s7_valid_reg;
     assign m_reason = s7_reason_reg;
     assign m_wptr = s7_wptr_reg;
-    assign m_credit = s7_credit_reg;
     assign bitmap_q_rd_addr = {q_wptr, 3'd0} | {6'd0, q_word};
-    assign q_wbase = rows_q_rd_data[21:0];
-    assign q_highest = rows_q_rd_data[33:22];
-    assign q_last_rx = rows_q_rd_data[50:35];
-    assign q_tail = rows_q_rd_data[34];
+    assign q_highest = rows_q_rd_data[11:0];
+    assign q_tail = rows_q_rd_data[12];
+    assign q_last_rx = rows_q_rd_data[28:13];
 
     // Clocked logic
     initial begin
@@ -1062,21 +480,11 @@ module rw_accept_w256_r64 (
         s3_tail_reg = 1'b0;
         s3_len_reg = 13'd0;
         s3_word_reg = 9'd0;
+        s3_base_reg = 22'd0;
         s3_from_reg = 2'd0;
         s3_row6_reg = 1'b0;
         s3_forward_reg = 1'b0;
-        late_wbase_reg = 22'd0;
-        late_highest_reg = 12'd0;
-        late_row_tail_reg = 1'b0;
-        late_full_reg = 8'd0;
-        late_hole_0_reg = 5'd0;
-        late_hole_1_reg = 5'd0;
-        late_hole_2_reg = 5'd0;
-        late_hole_3_reg = 5'd0;
-        late_hole_4_reg = 5'd0;
-        late_hole_5_reg = 5'd0;
-        late_hole_6_reg = 5'd0;
-        late_hole_7_reg = 5'd0;
+        late_row_reg = 13'd0;
         s4_valid_reg = 1'b0;
         s4_init_reg = 1'b0;
         s4_wptr_reg = 16'd0;
@@ -1095,57 +503,22 @@ module rw_accept_w256_r64 (
         s4_at_last_reg = 1'b0;
         s4_len_full_reg = 1'b0;
         s4_len_last_reg = 1'b0;
+        s4_gap_reg = 23'd0;
         s4_onehot_reg = 32'd0;
-        s4_above_reg = 32'd0;
-        s4_below_reg = 32'd0;
-        s4_word_onehot_reg = 8'd0;
-        s4_word_above_reg = 8'd0;
-        s4_after_reg = 1'b0;
-        s4_from_reg = 1'b0;
-        s4_between_reg = 32'd0;
-        s4_words_between_reg = 8'd0;
-        s4_above_rest_reg = 32'd0;
-        s4_last_above_reg = 1'b0;
         s4_lap_reg = 1'b0;
-        s4_lap_0_reg = 14'd0;
-        s4_lap_1_reg = 14'd0;
-        s4_lap_2_reg = 14'd0;
         s4_bits_reg = 32'd0;
-        s4_wbase_reg = 22'd0;
-        s4_highest_reg = 12'd0;
-        s4_row_tail_reg = 1'b0;
-        s4_hole_0_reg = 5'd0;
-        s4_hole_1_reg = 5'd0;
-        s4_hole_2_reg = 5'd0;
-        s4_hole_3_reg = 5'd0;
-        s4_hole_4_reg = 5'd0;
-        s4_hole_5_reg = 5'd0;
-        s4_hole_6_reg = 5'd0;
-        s4_hole_7_reg = 5'd0;
-        s4_full_reg = 8'd0;
-        fwd_wbase_reg = 22'd0;
-        fwd_highest_reg = 12'd0;
-        fwd_row_tail_reg = 1'b0;
-        fwd_hole_0_reg = 5'd0;
-        fwd_hole_1_reg = 5'd0;
-        fwd_hole_2_reg = 5'd0;
-        fwd_hole_3_reg = 5'd0;
-        fwd_hole_4_reg = 5'd0;
-        fwd_hole_5_reg = 5'd0;
-        fwd_hole_6_reg = 5'd0;
-        fwd_hole_7_reg = 5'd0;
-        fwd_full_reg = 8'd0;
+        s4_row_reg = 13'd0;
+        fwd_row_reg = 13'd0;
         s4_word6_reg = 1'b0;
         s4_row6_reg = 1'b0;
-        s4_other6_reg = 1'b0;
         s4_word5_reg = 1'b0;
         s4_row5_reg = 1'b0;
+        s4_place5_reg = 1'b0;
         s5_valid_reg = 1'b0;
         s5_wptr_reg = 16'd0;
         s5_gen_reg = 16'd0;
         s5_pidx_reg = 22'd0;
         s5_pidx_1_reg = 12'd0;
-        s5_lap_1_reg = 14'd0;
         s5_clear_reg = 1'b0;
         s5_tail_reg = 1'b0;
         s5_len_reg = 13'd0;
@@ -1153,111 +526,44 @@ module rw_accept_w256_r64 (
         s5_addr_reg = 64'd0;
         s5_rkey_reg = 32'd0;
         s5_fail_reg = 4'd0;
-        s5_onehot_reg = 32'd0;
-        s5_lap_reg = 1'b0;
-        s5_bits_reg = 32'd0;
-        s5_wbase_reg = 22'd0;
-        s5_highest_reg = 12'd0;
-        s5_row_tail_reg = 1'b0;
-        s5_hole_0_reg = 5'd0;
-        s5_hole_1_reg = 5'd0;
-        s5_hole_2_reg = 5'd0;
-        s5_hole_3_reg = 5'd0;
-        s5_hole_4_reg = 5'd0;
-        s5_hole_5_reg = 5'd0;
-        s5_hole_6_reg = 5'd0;
-        s5_hole_7_reg = 5'd0;
-        s5_full_reg = 8'd0;
-        s5_same_word_reg = 1'b0;
-        s5_other_word_reg = 1'b0;
-        s5_same_row_reg = 1'b0;
-        s5_other_row_reg = 1'b0;
-        s5_dup_reg = 1'b0;
-        s5_fresh_reg = 1'b0;
-        s5_pass_reg = 1'b0;
+        s5_below_reg = 1'b0;
+        s5_above_reg = 1'b0;
         s5_at_base_reg = 1'b0;
-        s5_laps_0_reg = 1'b0;
-        s5_laps_1_reg = 1'b0;
-        s5_borrow_reg = 1'b0;
-        s5_next_lap_reg = 1'b0;
-        s5_wrap_lap_reg = 1'b0;
-        s5_after_here_reg = 1'b0;
-        s5_from_here_reg = 1'b0;
-        s5_near_run_reg = 1'b0;
-        s5_near_lapped_reg = 1'b0;
-        s5_words_full_reg = 1'b0;
+        s5_onehot_reg = 32'd0;
+        s5_bits_reg = 32'd0;
+        s5_row_reg = 13'd0;
+        s5_same_word_reg = 1'b0;
+        s5_same_row_reg = 1'b0;
+        s5_same_packet_reg = 1'b0;
+        s5_dup_reg = 1'b0;
+        s5_known_reg = 1'b0;
+        s5_pass_reg = 1'b0;
         s5_new_highest_reg = 1'b0;
         s5_after_last_reg = 1'b0;
-        s5_none_without_reg = 1'b0;
-        s5_none_with_reg = 1'b0;
-        s5_lowest_without_reg = 1'b0;
-        s5_lowest_with_reg = 1'b0;
-        s5_lapped_without_reg = 1'b0;
-        s5_lapped_with_reg = 1'b0;
-        s5_next_without_reg = 3'd0;
-        s5_next_with_reg = 3'd0;
-        s5_wraps_without_reg = 1'b0;
-        s5_wraps_with_reg = 1'b0;
-        s5_following_reg = 3'd0;
-        s5_alone_without_reg = 1'b0;
-        s5_alone_with_reg = 1'b0;
-        s5_word_onehot_reg = 8'd0;
-        s5_word_above_reg = 8'd0;
         s6_valid_reg = 1'b0;
-        s6_take_reg = 1'b0;
-        s6_slid_reg = 1'b0;
-        s6_emptied_reg = 1'b0;
-        s6_left_reg = 1'b0;
+        s6_pass_reg = 1'b0;
+        s6_at_base_reg = 1'b0;
+        s6_clear_reg = 1'b0;
         s6_write_row_reg = 1'b0;
         s6_write_bits_reg = 1'b0;
         s6_fail_reg = 4'd0;
-        s6_pass_reg = 1'b0;
-        s6_old_wbase_reg = 22'd0;
-        s6_within_reg = 1'b0;
+        s6_below_reg = 1'b0;
+        s6_above_reg = 1'b0;
         s6_dup_reg = 1'b0;
         s6_wptr_reg = 16'd0;
-        s6_pidx_reg = 22'd0;
         s6_word_reg = 9'd0;
         s6_bits_reg = 32'd0;
-        s6_wbase_reg = 22'd0;
-        s6_highest_reg = 12'd0;
-        s6_row_tail_reg = 1'b0;
+        s6_row_reg = 13'd0;
         s6_tail_reg = 1'b0;
         s6_last_rx_reg = 16'd0;
         s6_raised_reg = 1'b0;
         s6_pidx_1_reg = 12'd0;
-        s6_hole_0_reg = 5'd0;
-        s6_hole_1_reg = 5'd0;
-        s6_hole_2_reg = 5'd0;
-        s6_hole_3_reg = 5'd0;
-        s6_hole_4_reg = 5'd0;
-        s6_hole_5_reg = 5'd0;
-        s6_hole_6_reg = 5'd0;
-        s6_hole_7_reg = 5'd0;
-        s6_full_reg = 8'd0;
-        s6_set_reg = 8'd0;
-        s6_filled_reg = 1'b0;
-        s6_fill_reg = 8'd0;
-        s6_clear_reg = 8'd0;
-        s6_value_reg = 5'd0;
         s7_valid_reg = 1'b0;
         s7_reason_reg = 4'd0;
-        s7_credit_reg = 1'b0;
         s7_word_reg = 9'd0;
         s7_wptr_reg = 6'd0;
         s7_bits_reg = 32'd0;
-        s7_wbase_reg = 22'd0;
-        s7_highest_reg = 12'd0;
-        s7_row_tail_reg = 1'b0;
-        s7_hole_0_reg = 5'd0;
-        s7_hole_1_reg = 5'd0;
-        s7_hole_2_reg = 5'd0;
-        s7_hole_3_reg = 5'd0;
-        s7_hole_4_reg = 5'd0;
-        s7_hole_5_reg = 5'd0;
-        s7_hole_6_reg = 5'd0;
-        s7_hole_7_reg = 5'd0;
-        s7_full_reg = 8'd0;
+        s7_row_reg = 13'd0;
         s8_bits_reg = 32'd0;
     end
 
@@ -1281,6 +587,7 @@ module rw_accept_w256_r64 (
         s3_torn_reg <= torn_2_reg;
         s3_id_reg <= conn_id_rd_data;
         s3_size_reg <= conn_size_rd_data;
+        s3_base_reg <= bases_rd_data;
         s2_valid_reg <= s1_valid_reg;
         s2_init_reg <= s1_init_reg;
         s2_wptr_reg <= s1_wptr_reg;
@@ -1305,44 +612,11 @@ module rw_accept_w256_r64 (
         s3_row6_reg <= s2_at_row6;
         s3_forward_reg <= s2_at_row6 | s2_row6_reg | s2_row7_reg;
 
-        late_wbase_reg <= 22'd0;
-        late_highest_reg <= 12'd0;
-        late_row_tail_reg <= 1'b0;
-        late_full_reg <= 8'd0;
-        late_hole_0_reg <= 5'd0;
-        late_hole_1_reg <= 5'd0;
-        late_hole_2_reg <= 5'd0;
-        late_hole_3_reg <= 5'd0;
-        late_hole_4_reg <= 5'd0;
-        late_hole_5_reg <= 5'd0;
-        late_hole_6_reg <= 5'd0;
-        late_hole_7_reg <= 5'd0;
+        late_row_reg <= 13'd0;
         if (s2_row6_reg) begin
-            late_wbase_reg <= s6_wbase_reg;
-            late_highest_reg <= s6_new_highest;
-            late_row_tail_reg <= s6_new_tail;
-            late_full_reg <= s6_new_full;
-            late_hole_0_reg <= s6_new_hole_0;
-            late_hole_1_reg <= s6_new_hole_1;
-            late_hole_2_reg <= s6_new_hole_2;
-            late_hole_3_reg <= s6_new_hole_3;
-            late_hole_4_reg <= s6_new_hole_4;
-            late_hole_5_reg <= s6_new_hole_5;
-            late_hole_6_reg <= s6_new_hole_6;
-            late_hole_7_reg <= s6_new_hole_7;
+            late_row_reg <= s6_new_row;
         end else if (s2_row7_reg) begin
-            late_wbase_reg <= s7_wbase_reg;
-            late_highest_reg <= s7_highest_reg;
-            late_row_tail_reg <= s7_row_tail_reg;
-            late_full_reg <= s7_full_reg;
-            late_hole_0_reg <= s7_hole_0_reg;
-            late_hole_1_reg <= s7_hole_1_reg;
-            late_hole_2_reg <= s7_hole_2_reg;
-            late_hole_3_reg <= s7_hole_3_reg;
-            late_hole_4_reg <= s7_hole_4_reg;
-            late_hole_5_reg <= s7_hole_5_reg;
-            late_hole_6_reg <= s7_hole_6_reg;
-            late_hole_7_reg <= s7_hole_7_reg;
+            late_row_reg <= s7_row_reg;
         end
 
         s3_valid_reg <= s2_valid_reg;
@@ -1372,25 +646,9 @@ module rw_accept_w256_r64 (
         s4_at_last_reg <= s3_pidx_reg == s3_last;
         s4_len_full_reg <= s3_len_reg == s3_plen;
         s4_len_last_reg <= s3_len_reg == s3_size_reg[34:22];
+        s4_gap_reg <= {1'b0, s3_pidx_reg} - {1'b0, s3_base_reg};
         s4_onehot_reg <= 32'd1 << s3_pos;
-        s4_above_reg <= {~31'd0 << s3_pos, 1'b0};
-        s4_below_reg <= ~(~32'd0 << s3_pos);
-        s4_word_onehot_reg <= 8'd1 << s3_index;
-        s4_word_above_reg <= {~7'd0 << s3_index, 1'b0};
-        s4_after_reg <= s3_pidx_reg[7:0] > s4_low;
-        s4_from_reg <= s3_pidx_reg[7:0] >= s4_low;
-        s4_between_reg <= s4_above_reg & ~(~32'd0 << s3_pos);
-        s4_above_rest_reg <= {~31'd0 << s3_pos, 1'b0} & ~s4_onehot_reg;
-        s4_last_above_reg <= s4_pidx_reg[4:0] > s3_pos;
-
-        s4_words_between_reg <= (s3_index > s4_index)
-            ? (s4_word_above_reg & ~(~8'd0 << s3_index))
-            : (s4_word_above_reg | ~(~8'd0 << s3_index));
-
         s4_lap_reg <= !s3_pidx_reg[LW];
-        s4_lap_0_reg <= s3_lap;
-        s4_lap_1_reg <= s3_lap - 14'd1;
-        s4_lap_2_reg <= s3_lap - 14'd2;
 
         if (s3_from_reg[1]) begin
             if (s3_from_reg[0]) begin
@@ -1404,63 +662,15 @@ module rw_accept_w256_r64 (
             s4_bits_reg <= bitmap_rd_data;
         end
 
-        fwd_wbase_reg <= late_wbase_reg;
-        fwd_highest_reg <= late_highest_reg;
-        fwd_row_tail_reg <= late_row_tail_reg;
-        fwd_full_reg <= late_full_reg;
-        if (s3_row6_reg) begin
-            fwd_wbase_reg <= s6_wbase_reg;
-            fwd_highest_reg <= s6_new_highest;
-            fwd_row_tail_reg <= s6_new_tail;
-            fwd_full_reg <= s6_new_full;
-        end
-
-        fwd_hole_0_reg <= s3_row6_reg ? s6_new_hole_0 : late_hole_0_reg;
-        fwd_hole_1_reg <= s3_row6_reg ? s6_new_hole_1 : late_hole_1_reg;
-        fwd_hole_2_reg <= s3_row6_reg ? s6_new_hole_2 : late_hole_2_reg;
-        fwd_hole_3_reg <= s3_row6_reg ? s6_new_hole_3 : late_hole_3_reg;
-        fwd_hole_4_reg <= s3_row6_reg ? s6_new_hole_4 : late_hole_4_reg;
-        fwd_hole_5_reg <= s3_row6_reg ? s6_new_hole_5 : late_hole_5_reg;
-        fwd_hole_6_reg <= s3_row6_reg ? s6_new_hole_6 : late_hole_6_reg;
-        fwd_hole_7_reg <= s3_row6_reg ? s6_new_hole_7 : late_hole_7_reg;
-
-        s4_wbase_reg <= rows_rd_data[21:0];
-        s4_highest_reg <= rows_rd_data[33:22];
-        s4_row_tail_reg <= rows_rd_data[34];
-        s4_full_reg <= fulls_rd_data;
-        s4_hole_0_reg <= holes_rd_data_0;
-        s4_hole_1_reg <= holes_rd_data_1;
-        s4_hole_2_reg <= holes_rd_data_2;
-        s4_hole_3_reg <= holes_rd_data_3;
-        s4_hole_4_reg <= holes_rd_data_4;
-        s4_hole_5_reg <= holes_rd_data_5;
-        s4_hole_6_reg <= holes_rd_data_6;
-        s4_hole_7_reg <= holes_rd_data_7;
-        if (s3_forward_reg) begin
-            s4_wbase_reg <= 22'd0;
-            s4_highest_reg <= 12'd0;
-            s4_row_tail_reg <= 1'b0;
-            s4_full_reg <= 8'd0;
-            s4_hole_0_reg <= 5'd0;
-            s4_hole_1_reg <= 5'd0;
-            s4_hole_2_reg <= 5'd0;
-            s4_hole_3_reg <= 5'd0;
-            s4_hole_4_reg <= 5'd0;
-            s4_hole_5_reg <= 5'd0;
-            s4_hole_6_reg <= 5'd0;
-            s4_hole_7_reg <= 5'd0;
-        end
-
+        s4_row_reg <= s3_forward_reg ? 13'd0 : rows_rd_data;
+        fwd_row_reg <= s3_row6_reg ? s6_new_row : late_row_reg;
         s4_word6_reg <= s3_word_reg == s5_word_reg;
         s4_row6_reg <= s3_row == s5_wptr_reg[5:0];
-        s4_other6_reg <= s3_row != s5_wptr_reg[5:0];
         s4_word5_reg <= s3_word_reg == s4_word_reg;
         s4_row5_reg <= s3_row == s4_wptr_reg[5:0];
+        s4_place5_reg <= (s3_pos == s4_pidx_reg[4:0]) & (s3_pidx_reg[LW] == s4_pidx_reg[LW]);
         s5_valid_reg <= s4_valid_reg;
         s5_clear_reg <= s4_valid_reg & s4_init_reg;
-        s5_lap_1_reg <= s4_lap_0_reg + 14'd1;
-        s5_word_onehot_reg <= s4_word_onehot_reg;
-        s5_word_above_reg <= s4_word_above_reg;
         s5_wptr_reg <= s4_wptr_reg;
         s5_gen_reg <= s4_gen_reg;
         s5_pidx_reg <= s4_pidx_reg;
@@ -1488,199 +698,67 @@ module rw_accept_w256_r64 (
             s5_fail_reg <= 4'd0;
         end
 
-        s5_pass_reg <= s4_valid_reg
-            & !s4_init_reg
-            & !s4_closed_reg
-            & !s4_stale_reg
-            & !s4_foreign_reg
-            & !s4_beyond_reg
-            & (s4_tail_reg == s4_at_last_reg)
-            & ((s4_at_last_reg & s4_len_last_reg) | (!s4_at_last_reg & s4_len_full_reg));
-
-        s5_hole_0_reg <= s4_hole_0_reg | fwd_hole_0_reg;
-        if (s4_row6_reg & s6_set_reg[0]) begin
-            s5_hole_0_reg <= s6_value_reg;
-        end
-        if (s4_row6_reg & s6_clear_reg[0]) begin
-            s5_hole_0_reg <= 5'd0;
-        end
-
-        s5_hole_1_reg <= s4_hole_1_reg | fwd_hole_1_reg;
-        if (s4_row6_reg & s6_set_reg[1]) begin
-            s5_hole_1_reg <= s6_value_reg;
-        end
-        if (s4_row6_reg & s6_clear_reg[1]) begin
-            s5_hole_1_reg <= 5'd0;
-        end
-
-        s5_hole_2_reg <= s4_hole_2_reg | fwd_hole_2_reg;
-        if (s4_row6_reg & s6_set_reg[2]) begin
-            s5_hole_2_reg <= s6_value_reg;
-        end
-        if (s4_row6_reg & s6_clear_reg[2]) begin
-            s5_hole_2_reg <= 5'd0;
-        end
-
-        s5_hole_3_reg <= s4_hole_3_reg | fwd_hole_3_reg;
-        if (s4_row6_reg & s6_set_reg[3]) begin
-            s5_hole_3_reg <= s6_value_reg;
-        end
-        if (s4_row6_reg & s6_clear_reg[3]) begin
-            s5_hole_3_reg <= 5'd0;
-        end
-
-        s5_hole_4_reg <= s4_hole_4_reg | fwd_hole_4_reg;
-        if (s4_row6_reg & s6_set_reg[4]) begin
-            s5_hole_4_reg <= s6_value_reg;
-        end
-        if (s4_row6_reg & s6_clear_reg[4]) begin
-            s5_hole_4_reg <= 5'd0;
-        end
-
-        s5_hole_5_reg <= s4_hole_5_reg | fwd_hole_5_reg;
-        if (s4_row6_reg & s6_set_reg[5]) begin
-            s5_hole_5_reg <= s6_value_reg;
-        end
-        if (s4_row6_reg & s6_clear_reg[5]) begin
-            s5_hole_5_reg <= 5'd0;
-        end
-
-        s5_hole_6_reg <= s4_hole_6_reg | fwd_hole_6_reg;
-        if (s4_row6_reg & s6_set_reg[6]) begin
-            s5_hole_6_reg <= s6_value_reg;
-        end
-        if (s4_row6_reg & s6_clear_reg[6]) begin
-            s5_hole_6_reg <= 5'd0;
-        end
-
-        s5_hole_7_reg <= s4_hole_7_reg | fwd_hole_7_reg;
-        if (s4_row6_reg & s6_set_reg[7]) begin
-            s5_hole_7_reg <= s6_value_reg;
-        end
-        if (s4_row6_reg & s6_clear_reg[7]) begin
-            s5_hole_7_reg <= 5'd0;
-        end
-
+        s5_known_reg <= s4_shape;
+        s5_below_reg <= s4_gap_reg[22];
+        s5_above_reg <= |{8'd0, s4_gap_reg[22:8]};
+        s5_at_base_reg <= !(|s4_gap_reg);
+        s5_pass_reg <= s4_shape & !(|{8'd0, s4_gap_reg[22:8]});
         s5_bits_reg <= s4_cur_bits;
-        s5_wbase_reg <= s4_cur_wbase;
-        s5_full_reg <= s4_cur_full;
-        s5_highest_reg <= s4_cur_highest;
-        s5_lap_reg <= s4_lap_reg;
-        s5_none_without_reg <= !(|(s4_missing & s4_above_reg));
-
-        s5_none_with_reg <= !(|(s4_missing & s4_above_rest_reg))
-            & (!s4_last_above_reg | s4_same_lap);
-
-        s5_lowest_without_reg <= !(|(s4_missing & s4_below_reg));
-        s5_lowest_with_reg <= !(|(s4_missing_with & s4_below_reg));
-        s5_lapped_without_reg <= !(|(~s4_missing & s4_below_reg));
-        s5_lapped_with_reg <= !(|(~s4_missing_with & s4_below_reg));
+        s5_row_reg <= s4_cur_row;
+        s5_dup_reg <= (|(s4_cur_bits & s4_onehot_reg)) == s4_lap_reg;
         s5_same_word_reg <= s4_word5_reg;
-        s5_other_word_reg <= !s4_word5_reg;
         s5_same_row_reg <= s4_row5_reg;
-        s5_other_row_reg <= !s4_row5_reg;
-        s5_dup_reg <= s4_dup;
-        s5_fresh_reg <= s4_same_bit ? !s4_same_lap : !s4_dup;
-        s5_at_base_reg <= s4_pidx_reg == s4_cur_wbase;
-        s5_laps_0_reg <= s4_laps_0;
-        s5_laps_1_reg <= s4_laps_1;
-        s5_next_lap_reg <= (s4_after_reg & s4_laps_0) | (!s4_after_reg & s4_laps_1);
-        s5_wrap_lap_reg <= (s4_from_reg & s4_laps_1) | (!s4_from_reg & s4_laps_2);
-        s5_after_here_reg <= s4_word5_reg & s4_after_reg;
-        s5_from_here_reg <= s4_word5_reg & s4_from_reg;
-        s5_near_run_reg <= !(|(s4_missing & s4_between_reg));
-        s5_near_lapped_reg <= !(|(~s4_missing & s4_between_reg));
-        s5_borrow_reg <= s4_low < s4_base_low;
+        s5_same_packet_reg <= s4_word5_reg & s4_place5_reg;
         s5_new_highest_reg <= !over_highest[11];
         s5_after_last_reg <= !over_last[11];
-        s5_words_full_reg <= !(|(s4_open & s4_words_between_reg));
-        s5_following_reg <= s4_index + 3'd1;
-        s5_wraps_without_reg <= open_above_none;
-        s5_next_without_reg <= open_above_none ? open_lowest_index : open_above_index;
-        s5_wraps_with_reg <= rest_above_none;
-        s5_next_with_reg <= rest_above_none ? rest_lowest_index : rest_above_index;
-        s5_alone_without_reg <= !(|(s4_open & ~s4_word_onehot_reg));
-        s5_alone_with_reg <= !(|(s4_rest & ~s4_word_onehot_reg));
         s6_fail_reg <= s5_fail_reg;
-        s6_pass_reg <= s5_pass_reg;
-        s6_old_wbase_reg <= row_wbase;
-        s6_within_reg <= within_sig;
+        s6_below_reg <= s5_below_reg;
+        s6_above_reg <= s5_above_reg;
         s6_dup_reg <= duplicate;
-        s6_slid_reg <= slide;
-        s6_left_reg <= leave;
-        s6_value_reg <= slide ? s5_pos : above;
-        s6_hole_0_reg <= row_hole_0;
-        s6_hole_1_reg <= row_hole_1;
-        s6_hole_2_reg <= row_hole_2;
-        s6_hole_3_reg <= row_hole_3;
-        s6_hole_4_reg <= row_hole_4;
-        s6_hole_5_reg <= row_hole_5;
-        s6_hole_6_reg <= row_hole_6;
-        s6_hole_7_reg <= row_hole_7;
-        s6_full_reg <= row_full;
-        s6_set_reg <= s5_word_onehot_reg & set_mask;
-        s6_filled_reg <= take & want_full;
-        s6_fill_reg <= s5_word_onehot_reg & fill_mask;
-        s6_emptied_reg <= leave & alone;
-        s6_pidx_1_reg <= s5_pidx_1_reg;
-        s6_raised_reg <= take & s5_new_highest_reg & (!with_raised | s5_after_last_reg);
-        s6_tail_reg <= take & s5_tail_reg;
-        s6_last_rx_reg <= now;
+        s6_pass_reg <= s5_pass_reg;
+        s6_at_base_reg <= take & s5_at_base_reg;
+        s6_clear_reg <= s5_clear_reg;
 
-        s6_wbase_reg <= {base_lap, 8'd0} | {14'd0, base_index, 5'd0} | {17'd0, base_pos};
-        s6_clear_reg <= passed & clear_mask;
-        s6_highest_reg <= row_highest;
-        s6_row_tail_reg <= row_tail;
+        s6_row_reg <= s5_row_reg;
+        if (s5_same_row_reg) begin
+            s6_row_reg <= s6_new_row;
+        end
         s6_bits_reg <= bits_in;
         if (take) begin
             s6_bits_reg <= bits_in ^ s5_onehot_reg;
         end
         if (s5_clear_reg) begin
             s6_bits_reg <= 32'd0;
-            s6_wbase_reg <= 22'd0;
-            s6_highest_reg <= 12'd0;
-            s6_row_tail_reg <= 1'b0;
-            s6_clear_reg <= ~8'd0;
+            s6_row_reg <= 13'd0;
         end
 
+        s6_pidx_1_reg <= s5_pidx_1_reg;
+        s6_raised_reg <= take & s5_new_highest_reg & (!with_raised | s5_after_last_reg);
+        s6_tail_reg <= take & s5_tail_reg;
+        s6_last_rx_reg <= now;
         s6_valid_reg <= s5_valid_reg & !s5_clear_reg;
-        s6_take_reg <= take;
-        s6_write_row_reg <= s5_pass_reg | s5_clear_reg;
+        s6_write_row_reg <= s5_known_reg | s5_clear_reg;
         s6_write_bits_reg <= take | s5_clear_reg;
         s6_wptr_reg <= s5_wptr_reg;
-        s6_pidx_reg <= s5_pidx_reg;
         s6_word_reg <= s5_word_reg;
         s7_valid_reg <= s6_valid_reg;
 
         s7_reason_reg <= s6_fail_reg;
-        if (s6_pass_reg) begin
-            if (s6_pidx_reg < s6_old_wbase_reg) begin
+        if (!(|s6_fail_reg)) begin
+            if (s6_below_reg) begin
                 s7_reason_reg <= WHY_BELOW_WINDOW;
-            end else if (!s6_within_reg) begin
+            end else if (s6_above_reg) begin
                 s7_reason_reg <= WHY_ABOVE_WINDOW;
             end else if (s6_dup_reg) begin
                 s7_reason_reg <= WHY_DUPLICATE;
             end
         end
 
-        s7_credit_reg <= s6_slid_reg & (|s6_moved) & !s6_complete;
         s7_word_reg <= s6_word_reg;
-        s7_wptr_reg <= s6_row;
+        s7_wptr_reg <= s6_window;
         s7_bits_reg <= s6_bits_reg;
-        s7_wbase_reg <= s6_wbase_reg;
-        s7_highest_reg <= s6_new_highest;
-        s7_row_tail_reg <= s6_new_tail;
-        s7_full_reg <= s6_new_full;
+        s7_row_reg <= s6_new_row;
         s8_bits_reg <= s7_bits_reg;
-        s7_hole_0_reg <= s6_new_hole_0;
-        s7_hole_1_reg <= s6_new_hole_1;
-        s7_hole_2_reg <= s6_new_hole_2;
-        s7_hole_3_reg <= s6_new_hole_3;
-        s7_hole_4_reg <= s6_new_hole_4;
-        s7_hole_5_reg <= s6_new_hole_5;
-        s7_hole_6_reg <= s6_new_hole_6;
-        s7_hole_7_reg <= s6_new_hole_7;
-        s5_row_tail_reg <= s5_row_tail_next;
 
         if (rst) begin
             s1_valid_reg <= 1'b0;
@@ -1689,22 +767,20 @@ module rw_accept_w256_r64 (
             s4_valid_reg <= 1'b0;
             s5_valid_reg <= 1'b0;
             s5_clear_reg <= 1'b0;
+            s5_known_reg <= 1'b0;
             s5_pass_reg <= 1'b0;
             s6_valid_reg <= 1'b0;
-            s6_take_reg <= 1'b0;
-            s6_slid_reg <= 1'b0;
+            s6_at_base_reg <= 1'b0;
+            s6_clear_reg <= 1'b0;
             s6_write_row_reg <= 1'b0;
             s6_write_bits_reg <= 1'b0;
             s7_valid_reg <= 1'b0;
-            s7_credit_reg <= 1'b0;
         end
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, over_highest[10:0], over_last[10:0], s6_wptr_reg[15:6], open_lowest_none,
-        rest_lowest_none, s1_word_shifted[21:3], s3_index_shifted[21:3], s4_index_shifted[21:3],
-        s5_index_shifted[21:3], set_without_shifted[7:1], set_with_shifted[7:1],
-        base_index_shifted[21:3]};
+    wire _unused = &{1'b0, over_highest[10:0], over_last[10:0], s5_pidx_reg[21:12],
+        s6_wptr_reg[15:6], s1_word_shifted[21:3]};
 
 endmodule
 

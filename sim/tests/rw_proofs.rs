@@ -6,13 +6,14 @@ use std::process::Output;
 
 use tributary_hdl::blocks::FreeList;
 use tributary_hdl::emit::{Design, emit_block};
-use tributary_hdl::rw::{RwAccept, RwControl};
+use tributary_hdl::rw::{RwAccept, RwControl, RwSlide};
 use tributary_sim::tools::{Tools, target_dir};
 
 const ACCEPT: &str = include_str!("rw_proofs/accept.v");
 const FIFO: &str = include_str!("rw_proofs/fifo.v");
 const FREE_LIST: &str = include_str!("rw_proofs/free_list.v");
 const GENS: &str = include_str!("rw_proofs/gens.v");
+const SLIDE: &str = include_str!("rw_proofs/slide.v");
 
 /// Emitted Verilog on its way to a proof.
 struct Text {
@@ -221,36 +222,90 @@ fn p_14_an_incarnation_that_stays_is_refuted() {
 }
 
 /// Two windows of 64 packets; what the tables of the first one hold is seen.
-fn accept() -> Text {
-    let mut block = RwAccept::<1, 64, 6, 32, 5, 2, 1, 16, 2>::default();
-    let mut text = Text::of(&emit_block(&mut block).unwrap());
+fn tables(mut text: Text, tables: &[(&str, &str, usize, &str)], property: &str) -> Text {
     text.any_tables();
-    for (module, instance, width, value) in [
-        ("ram_reg_w35_d2", "rows", 35, "mem[0]"),
-        ("ram_reg_w2_d2", "fulls", 2, "mem[0]"),
-        ("ram_reg_bank_w5_n2_d2", "holes", 10, "mem[0]"),
-        ("ram_reg_w32_d4", "bitmap", 64, "{mem[1], mem[0]}"),
-    ] {
-        text.dump(module, width, value);
-        text.see(module, instance, width);
+    for (module, instance, width, value) in tables {
+        text.dump(module, *width, value);
+        text.see(module, instance, *width);
     }
     let top = text.top.clone();
-    text.append(&top, ACCEPT);
+    text.append(&top, property);
     text
 }
 
-/// Steps up to the one in which a record taken in clock 9 writes its row.
-const STEPS: &str = "16";
+fn accept() -> Text {
+    let mut block = RwAccept::<1, 64, 6, 32, 5, 1, 2>::default();
+    let mut text = Text::of(&emit_block(&mut block).unwrap());
+    // Slides as the property says.
+    let outputs = [
+        ("m_en", 1),
+        ("m_wptr", 1),
+        ("m_base", 22),
+        ("m_credit", 1),
+        ("m_credit_wptr", 1),
+    ];
+    text.cut("rw_slide_w64_r2", &outputs);
+    let seen = [
+        ("ram_reg_w22_d2", "ram_inst", 22, "mem[0]"),
+        ("ram_reg_forward_w22_d2", "bases", 22, "ram_inst_dump"),
+        ("ram_reg_w13_d2", "rows", 13, "mem[0]"),
+        ("ram_reg_w32_d4", "bitmap", 64, "{mem[1], mem[0]}"),
+    ];
+    tables(text, &seen, ACCEPT)
+}
+
+fn slide() -> Text {
+    let mut block = RwSlide::<1, 6, 32, 5, 1, 2>::default();
+    let text = Text::of(&emit_block(&mut block).unwrap());
+    let seen = [
+        ("ram_reg_w22_d2", "ram_inst", 22, "mem[0]"),
+        ("ram_reg_forward_w22_d2", "bases", 22, "ram_inst_dump"),
+        ("ram_reg_w32_d4", "ram_inst", 64, "{mem[1], mem[0]}"),
+        ("ram_reg_forward_w32_d4", "bitmap", 64, "ram_inst_dump"),
+    ];
+    tables(text, &seen, SLIDE)
+}
+
+/// Steps up to the one in which the records taken in clocks 9 and 10 have been decided.
+const RECORDS: &str = "16";
+/// Steps up to the one in which a visit moves wbase that has seen a packet arrive in clock 13.
+const VISITS: &str = "20";
 
 #[test]
-fn p_12_from_any_state_a_record_leaves_wbase_at_the_first_hole_and_nothing_above_the_tail() {
-    let (proven, text) = accept().check("p12", "", &["-t", STEPS]);
+fn p_12_from_any_state_packets_in_the_window_are_taken_once_and_none_above_the_tail() {
+    let (proven, text) = accept().check("p12-accept", "", &["-t", RECORDS]);
     assert!(proven, "{text}");
 }
 
 #[test]
-fn p_12_a_slide_to_the_beginning_of_the_next_word_is_refuted() {
+fn p_12_a_packet_that_follows_itself_and_is_taken_again_is_refuted() {
     let mut text = accept();
-    text.replace("base_pos = next_pos;", "base_pos = 5'd0;");
-    text.refute("p12-bad", "", STEPS);
+    text.replace(
+        "s5_same_packet_reg <= s4_word5_reg & s4_place5_reg;",
+        "s5_same_packet_reg <= 1'b0;",
+    );
+    text.refute("p12-accept-bad", "", RECORDS);
+}
+
+#[test]
+fn p_12_from_any_state_slides_pass_what_has_arrived_and_end_at_a_hole_or_a_word() {
+    let (proven, text) = slide().check("p12-slide", "", &["-t", VISITS]);
+    assert!(proven, "{text}");
+}
+
+#[test]
+fn p_12_a_slide_one_too_far_is_refuted() {
+    let mut text = slide();
+    text.replace("base_reg <= hole;", "base_reg <= hole + 22'd1;");
+    text.refute("p12-slide-bad", "", VISITS);
+}
+
+#[test]
+fn p_12_a_visit_that_moves_wbase_back_is_refuted() {
+    let mut text = slide();
+    text.replace(
+        "assign v8_now_stale = v8_stale_reg",
+        "assign v8_now_stale = 1'b0 & v8_stale_reg",
+    );
+    text.refute("p12-slide-back", "", VISITS);
 }

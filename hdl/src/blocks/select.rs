@@ -1,63 +1,6 @@
-//! One word of several, by a tree of multiplexers.
+//! One word of several, chosen a clock before.
 
 use crate::prelude::*;
-
-/// Verilog of a mux tree over `leaf(0..2^bits)`, by the bits of `sel` from the top one down.
-pub(crate) fn mux_tree(
-    sel: &str,
-    bits: usize,
-    first: usize,
-    leaf: &dyn Fn(usize) -> String,
-) -> String {
-    if bits == 0 {
-        return leaf(first);
-    }
-    let half = 1 << (bits - 1);
-    format!(
-        "({sel}[{}] ? {} : {})",
-        bits - 1,
-        mux_tree(sel, bits - 1, first + half, leaf),
-        mux_tree(sel, bits - 1, first, leaf)
-    )
-}
-
-hdl_module! {
-    /// Combinational: one word of several by a binary select, as a tree of multiplexers.
-    pub struct WordSelect<const N: usize, const LN: usize, const D: usize> {
-        /// Words.
-        pub d: Bank<Signal<In, Bits<D>>, N>,
-        /// Select.
-        pub sel: Signal<In, Bits<LN>>,
-        /// The selected word.
-        pub q: Signal<Out, Bits<D>>,
-    }
-}
-
-impl<const N: usize, const LN: usize, const D: usize> Logic for WordSelect<N, LN, D> {
-    fn update(&mut self) {
-        const { assert!(N == 1 << LN, "N must be a power of two") };
-        self.q.next = self.d[self.sel.val().index()].val();
-    }
-
-    fn connect(&mut self) {
-        self.q.connect();
-    }
-
-    fn hdl(&self) -> Verilog {
-        let leaf = |i: usize| format!("d_{i}");
-        let tree = mux_tree("sel", LN, 0, &leaf);
-        let tree = if LN == 1 {
-            tree.replace("sel[0]", "sel")
-        } else {
-            tree
-        };
-        Verilog::Custom(format!("always @(*) begin\n    q = {tree};\nend"))
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("word_select_n{N}_w{D}")).into_timing()
-    }
-}
 
 hdl_module! {
     /// The word of N that a one-hot vector chose; zero if no bit was set. Words are registered in two parts, those

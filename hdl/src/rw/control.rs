@@ -56,8 +56,8 @@ hdl_module! {
     /// Control engine of the receiver window: serves CONNECT, POLL and ABORT, finishes transfers,
     /// sends credit updates and sweeps the timers of all windows, one operation at a time.
     /// An operation reads its tables (peer, window, row: two clocks each), decides, and writes
-    /// all tables in one clock. A closed window costs 7 clocks of the sweep, an open one without
-    /// holes about 14, a STATUS about 20 + (3 + B/8) W/B until it leaves and 3 W/B for each copy, a
+    /// all tables in one clock. A closed window costs 8 clocks of the sweep, an open one without
+    /// holes about 15, a STATUS about 20 + (3 + B/8) W/B until it leaves and 3 W/B for each copy, a
     /// CONNECT about 40 + W/B.
     /// With cfg_twice every message, and the bitmap of a STATUS, leaves twice. The bitmap is read
     /// once, into a memory, so that both copies are the same.

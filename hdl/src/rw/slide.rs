@@ -15,8 +15,8 @@ hdl_module! {
     /// there is none. The windows of packets that were taken at wbase are visited, and those that
     /// have moved are visited again; both wait in a queue. All others in turn, in clocks in which
     /// nothing waits and in one of eight: that finds what the queue had no room for.
-    /// Whoever sees wbase as it was before m_* has its bit in the bitmap seven clocks later at most,
-    /// and the visit that follows reads the bitmap later than that: no packet at wbase is overlooked.
+    /// A record that was taken before m_* has its bit in the bitmap five clocks after m_* at most, which
+    /// is when the visit that follows reads the bitmap: no packet at wbase is overlooked.
     pub struct RwSlide<
         const A: usize, const LW: usize, const B: usize, const LB: usize, const LNW: usize,
         const BA: usize,
