@@ -190,8 +190,7 @@ ram_reg_forward_w29_d512.v
 ram_reg_w64_d8192.v
 ram_reg_forward_w64_d8192.v
 priority_encoder_pipe_w64.v
-ram_async_w9_d16.v
-fifo_reg_w9_d16.v
+fifo_reg_w16_d16.v
 rw_slide_w1024_r512.v
 rw_accept_w1024_r512.v
 ram_reg_w39_d512.v

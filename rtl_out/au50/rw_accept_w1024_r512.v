@@ -86,8 +86,8 @@ module rw_accept_w1024_r512 (
     output wire [21:0] slide_base,     // Its first hole, as far as the slide has come.
 
     // Stream out
-    output wire        m_credit,       // The slide of the clock before went over a multiple of W/4.
-    output wire [8:0]  m_credit_wptr   // Its window.
+    output wire        m_credit,       // A slide over a multiple of W/4 has come to a hole: a credit update is due.
+    output wire [8:0]  m_credit_wptr   // For this window.
 );
 
     // Constants

@@ -184,7 +184,7 @@ ram_reg_forward_w29_d64.v
 ram_reg_w32_d512.v
 ram_reg_forward_w32_d512.v
 priority_encoder_pipe_w32.v
-fifo_reg_w6_d16.v
+fifo_reg_w16_d16.v
 rw_slide_w256_r64.v
 rw_accept_w256_r64.v
 ram_reg_w39_d64.v

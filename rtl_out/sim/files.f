@@ -186,7 +186,7 @@ ram_reg_forward_w29_d16.v
 ram_reg_w32_d32.v
 ram_reg_forward_w32_d32.v
 priority_encoder_pipe_w32.v
-fifo_reg_w4_d16.v
+fifo_reg_w16_d16.v
 rw_slide_w64_r16.v
 rw_accept_w64_r16.v
 ram_reg_w39_d16.v
@@ -200,6 +200,7 @@ priority_encoder_w8.v
 rw_bytes_w32_n2.v
 ram_reg_w32_d2.v
 rw_control_w64_r16.v
+fifo_reg_w4_d16.v
 ram_reg_steps_w141_d32.v
 rw_decisions.v
 ram_reg_w263_d16.v

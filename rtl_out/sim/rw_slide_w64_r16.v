@@ -8,9 +8,10 @@
 // 7 first hole of the word 8 new wbase
 // 9 m_*
 // A visit moves wbase to the first hole of its word, or to the beginning of the next word if
-// there is none. The windows of packets that were taken at wbase are visited, and those that
-// have moved are visited again; both wait in a queue. All others in turn, in clocks in which
-// nothing waits and in one of eight: that finds what the queue had no room for.
+// there is none. A slide over a multiple of W/4 makes a credit update due once it has come to a
+// hole, however many visits that takes. The windows of packets that were taken at wbase are
+// visited, and those that have moved are visited again; both wait in a queue. All others in turn,
+// in clocks in which nothing waits and in one of eight: that finds what the queue had no room for.
 // A record that was taken before m_* has its bit in the bitmap five clocks after m_* at most, which
 // is when the visit that follows reads the bitmap: no packet at wbase is overlooked.
 //
@@ -42,8 +43,8 @@ module rw_slide_w64_r16 (
     output wire        m_en,           // wbase is written.
     output wire [3:0]  m_wptr,         // Of this window.
     output wire [21:0] m_base,         // What it is now.
-    output wire        m_credit,       // The write of the clock before moved it over a multiple of W/4.
-    output wire [3:0]  m_credit_wptr   // Of this window.
+    output wire        m_credit,       // A credit update is due.
+    output wire [3:0]  m_credit_wptr   // For this window.
 );
 
     // Constants
@@ -51,13 +52,26 @@ module rw_slide_w64_r16 (
     localparam [4:0] LB = 5'd5;
 
     // Registers
-    reg  v9_moved_reg;           // A window has moved; it is to be visited once more.
+    reg  v9_again_reg;           // A window is to be visited once more: it has moved, or an update is still due.
     reg  [3:0] v9_wptr_reg;
     reg  again_reg;
     reg  [3:0] again_wptr_reg;
+    // A credit update is due; the visit came to a hole; it changed nothing, whatever it found.
+    reg  v9_due_reg;
+    reg  v9_hole_reg;
+    reg  v9_idle_reg;
+    reg  again_due_reg;
     reg  [3:0] turn_reg;         // Window whose turn it is; the last clock of eight goes to it.
     reg  [2:0] count_reg;
-    reg  [3:0] v1_wptr_reg;      // The windows visited.
+    reg  v1_due_reg;             // The windows visited.
+    reg  v2_due_reg;
+    reg  v3_due_reg;
+    reg  v4_due_reg;
+    reg  v5_due_reg;
+    reg  v6_due_reg;
+    reg  v7_due_reg;
+    reg  v8_due_reg;
+    reg  [3:0] v1_wptr_reg;
     reg  [3:0] v2_wptr_reg;
     reg  [3:0] v3_wptr_reg;
     reg  [3:0] v4_wptr_reg;
@@ -87,6 +101,10 @@ module rw_slide_w64_r16 (
     reg  [3:0] credit_wptr_reg;
 
     // Signals
+    wire due;
+    wire crossed;
+    wire told;
+    wire lost;                     // The window in again_wptr finds no place.
     wire waiting;
     wire v8_now_stale;
     wire v3_index;
@@ -101,10 +119,10 @@ module rw_slide_w64_r16 (
     wire lowest_none;
     wire queue_s_valid;
     wire queue_s_ready;
-    wire [3:0] queue_s_data;
+    wire [15:0] queue_s_data;
     wire queue_m_valid;
     wire queue_m_ready;
-    wire [3:0] queue_m_data;
+    wire [15:0] queue_m_data;
     wire [15:0] queue_count;
     wire [21:0] v3_index_shifted;
 
@@ -133,7 +151,8 @@ module rw_slide_w64_r16 (
         .none  (lowest_none)
     );
 
-    fifo_reg_w4_d16 queue (
+    // Windows, and in bit 15 whether a credit update is due at the next hole.
+    fifo_reg_w16_d16 queue (
         .clk     (clk),
         .rst     (rst),
         .s_valid (queue_s_valid),
@@ -148,7 +167,9 @@ module rw_slide_w64_r16 (
     // Combinational logic
     assign v3_index_shifted = bases_rd_data >> LB;
     assign queue_s_valid = s_valid | again_reg;
-    assign queue_s_data = s_valid ? s_wptr : again_wptr_reg;
+    assign queue_s_data = s_valid
+        ? {12'd0, s_wptr}
+        : ({again_due_reg, 15'd0} | {12'd0, again_wptr_reg});
     assign waiting = queue_m_valid & (|count_reg);
     assign queue_m_ready = |count_reg;
     assign v3_index = v3_index_shifted[0];
@@ -161,17 +182,33 @@ module rw_slide_w64_r16 (
     assign m_en = en_reg;
     assign m_wptr = wptr_reg;
     assign m_base = base_reg;
+    assign crossed = slid_reg & (|({base_reg[19:0] ^ v9_base_reg[19:0], 2'd0} >> 3'd6));
+    assign due = v9_due_reg | crossed;
+    assign told = due & v9_hole_reg & !v9_idle_reg;
+    assign lost = again_reg & ((s_valid & v9_again_reg) | (!s_valid & !queue_s_ready));
     assign m_credit = credit_reg;
     assign m_credit_wptr = credit_wptr_reg;
 
     // Clocked logic
     initial begin
-        v9_moved_reg = 1'b0;
+        v9_again_reg = 1'b0;
         v9_wptr_reg = 4'd0;
         again_reg = 1'b0;
         again_wptr_reg = 4'd0;
+        v9_due_reg = 1'b0;
+        v9_hole_reg = 1'b0;
+        v9_idle_reg = 1'b0;
+        again_due_reg = 1'b0;
         turn_reg = 4'd0;
         count_reg = 3'd0;
+        v1_due_reg = 1'b0;
+        v2_due_reg = 1'b0;
+        v3_due_reg = 1'b0;
+        v4_due_reg = 1'b0;
+        v5_due_reg = 1'b0;
+        v6_due_reg = 1'b0;
+        v7_due_reg = 1'b0;
+        v8_due_reg = 1'b0;
         v1_wptr_reg = 4'd0;
         v2_wptr_reg = 4'd0;
         v3_wptr_reg = 4'd0;
@@ -206,12 +243,21 @@ module rw_slide_w64_r16 (
         count_reg <= count_reg + 3'd1;
 
         v1_wptr_reg <= turn_reg;
+        v1_due_reg <= 1'b0;
         if (waiting) begin
-            v1_wptr_reg <= queue_m_data;
+            v1_wptr_reg <= queue_m_data[3:0];
+            v1_due_reg <= queue_m_data[15];
         end else begin
             turn_reg <= turn_reg + 4'd1;
         end
 
+        v2_due_reg <= v1_due_reg;
+        v3_due_reg <= v2_due_reg;
+        v4_due_reg <= v3_due_reg;
+        v5_due_reg <= v4_due_reg;
+        v6_due_reg <= v5_due_reg;
+        v7_due_reg <= v6_due_reg;
+        v8_due_reg <= v7_due_reg & (|v7_base_reg);
         v2_wptr_reg <= v1_wptr_reg;
         v3_wptr_reg <= v2_wptr_reg;
         v3_stale_reg <= en_reg & (wptr_reg == v2_wptr_reg);
@@ -232,14 +278,11 @@ module rw_slide_w64_r16 (
         v8_beyond_reg <= {v7_base_reg[21:5] + 17'd1, 5'd0};
         v8_wptr_reg <= v7_wptr_reg;
         v8_stale_reg <= v7_stale_reg | (en_reg & (wptr_reg == v7_wptr_reg));
-        v9_moved_reg <= moved;
+        v9_idle_reg <= v8_now_stale | clear_valid;
+        v9_again_reg <= moved | (v8_due_reg & (v8_now_stale | clear_valid));
+        v9_due_reg <= v8_due_reg;
+        v9_hole_reg <= !lowest_none;
         v9_wptr_reg <= v8_wptr_reg;
-        again_reg <= (again_reg & s_valid) | v9_moved_reg;
-
-        if (v9_moved_reg) begin
-            again_wptr_reg <= v9_wptr_reg;
-        end
-
         slid_reg <= moved & !v8_now_stale & !clear_valid;
         en_reg <= (moved & !v8_now_stale) | clear_valid;
 
@@ -254,11 +297,22 @@ module rw_slide_w64_r16 (
         end
 
         v9_base_reg <= v8_base_reg;
-        credit_reg <= slid_reg & (|({base_reg[19:0] ^ v9_base_reg[19:0], 2'd0} >> 3'd6));
-        credit_wptr_reg <= wptr_reg;
+        again_reg <= (again_reg & s_valid) | v9_again_reg;
+
+        if (v9_again_reg) begin
+            again_wptr_reg <= v9_wptr_reg;
+            again_due_reg <= due & !told;
+        end
+
+        credit_reg <= told;
+        credit_wptr_reg <= v9_wptr_reg;
+        if (lost & again_due_reg & !told) begin
+            credit_reg <= 1'b1;
+            credit_wptr_reg <= again_wptr_reg;
+        end
 
         if (rst) begin
-            v9_moved_reg <= 1'b0;
+            v9_again_reg <= 1'b0;
             again_reg <= 1'b0;
             en_reg <= 1'b0;
             slid_reg <= 1'b0;
@@ -267,7 +321,8 @@ module rw_slide_w64_r16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, v9_base_reg[21:20], queue_s_ready, queue_count, v3_index_shifted[21:1]};
+    wire _unused = &{1'b0, v9_base_reg[21:20], queue_m_data[14:4], queue_count,
+        v3_index_shifted[21:1]};
 
 endmodule
 

@@ -108,9 +108,9 @@ hdl_module! {
         pub slide_wptr: Signal<Out, Bits<A>>,
         /// Its first hole, as far as the slide has come.
         pub slide_base: Signal<Out, Bits<22>>,
-        /// The slide of the clock before went over a multiple of W/4.
+        /// A slide over a multiple of W/4 has come to a hole: a credit update is due.
         pub m_credit: Signal<Out, Bit>,
-        /// Its window.
+        /// For this window.
         pub m_credit_wptr: Signal<Out, Bits<A>>,
 
         lw: Param<LW, 5>,

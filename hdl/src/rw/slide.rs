@@ -12,7 +12,8 @@ hdl_module! {
     ///   7 first hole of the word             8 new wbase
     ///   9 m_*
     /// A visit moves wbase to the first hole of its word, or to the beginning of the next word if
-    /// there is none. The windows of packets that were taken at wbase are visited, and those that
+    /// there is none. A slide over a multiple of W/4 makes a credit update due once it has come to a
+    /// hole, however many visits that takes. The windows of packets that were taken at wbase are visited, and those that
     /// have moved are visited again; both wait in a queue. All others in turn, in clocks in which
     /// nothing waits and in one of eight: that finds what the queue had no room for.
     /// A record that was taken before m_* has its bit in the bitmap five clocks after m_* at most, which
@@ -43,9 +44,9 @@ hdl_module! {
         pub m_wptr: Signal<Out, Bits<A>>,
         /// What it is now.
         pub m_base: Signal<Out, Bits<22>>,
-        /// The write of the clock before moved it over a multiple of W/4.
+        /// A credit update is due.
         pub m_credit: Signal<Out, Bit>,
-        /// Of this window.
+        /// For this window.
         pub m_credit_wptr: Signal<Out, Bits<A>>,
 
         lw: Param<LW, 5>,
@@ -54,19 +55,38 @@ hdl_module! {
         bases: RamRegForward<22, A>,
         bitmap: RamRegForward<B, BA>,
         lowest: PriorityEncoderPipe<B, LB>,
-        queue: FifoReg<A, 4>,
+        /// Windows, and in bit 15 whether a credit update is due at the next hole.
+        queue: FifoReg<16, 4>,
 
-        /// A window has moved; it is to be visited once more.
-        v9_moved: DFF<Bit>,
+        /// A window is to be visited once more: it has moved, or an update is still due.
+        v9_again: DFF<Bit>,
         v9_wptr: DFF<Bits<A>>,
         again: DFF<Bit>,
         again_wptr: DFF<Bits<A>>,
+        /// A credit update is due; the visit came to a hole; it changed nothing, whatever it found.
+        v9_due: DFF<Bit>,
+        v9_hole: DFF<Bit>,
+        v9_idle: DFF<Bit>,
+        again_due: DFF<Bit>,
+        due: Signal<Local, Bit>,
+        crossed: Signal<Local, Bit>,
+        told: Signal<Local, Bit>,
+        /// The window in again_wptr finds no place.
+        lost: Signal<Local, Bit>,
         /// Window whose turn it is; the last clock of eight goes to it.
         turn: DFF<Bits<A>>,
         count: DFF<Bits<3>>,
         waiting: Signal<Local, Bit>,
 
         /// The windows visited.
+        v1_due: DFF<Bit>,
+        v2_due: DFF<Bit>,
+        v3_due: DFF<Bit>,
+        v4_due: DFF<Bit>,
+        v5_due: DFF<Bit>,
+        v6_due: DFF<Bit>,
+        v7_due: DFF<Bit>,
+        v8_due: DFF<Bit>,
         v1_wptr: DFF<Bits<A>>,
         v2_wptr: DFF<Bits<A>>,
         v3_wptr: DFF<Bits<A>>,
@@ -123,12 +143,24 @@ impl<
         dff_setup!(
             self,
             clk,
-            v9_moved,
+            v9_again,
             v9_wptr,
             again,
             again_wptr,
+            v9_due,
+            v9_hole,
+            v9_idle,
+            again_due,
             turn,
             count,
+            v1_due,
+            v2_due,
+            v3_due,
+            v4_due,
+            v5_due,
+            v6_due,
+            v7_due,
+            v8_due,
             v1_wptr,
             v2_wptr,
             v3_wptr,
@@ -170,19 +202,31 @@ impl<
         // The queue: a packet at wbase goes first, a window that has moved waits. What finds the
         // queue full is left to the turns.
         self.queue.s_valid.next = self.s_valid.val() | self.again.q.val();
-        self.queue.s_data.next = self.again_wptr.q.val();
+        self.queue.s_data.next = (bit_cast::<16, 1>(self.again_due.q.val().into()) << 15)
+            | bit_cast::<16, A>(self.again_wptr.q.val());
         if self.s_valid.val() {
-            self.queue.s_data.next = self.s_wptr.val();
+            self.queue.s_data.next = bit_cast::<16, A>(self.s_wptr.val());
         }
         self.count.d.next = self.count.q.val() + 1;
         self.waiting.next = self.queue.m_valid.val() & self.count.q.val().any();
         self.queue.m_ready.next = self.count.q.val().any();
         self.v1_wptr.d.next = self.turn.q.val();
+        self.v1_due.d.next = false;
         if self.waiting.val() {
-            self.v1_wptr.d.next = self.queue.m_data.val();
+            self.v1_wptr.d.next = bit_cast::<A, 16>(self.queue.m_data.val());
+            self.v1_due.d.next = self.queue.m_data.val().get_bit(15);
         } else {
             self.turn.d.next = self.turn.q.val() + 1;
         }
+
+        self.v2_due.d.next = self.v1_due.q.val();
+        self.v3_due.d.next = self.v2_due.q.val();
+        self.v4_due.d.next = self.v3_due.q.val();
+        self.v5_due.d.next = self.v4_due.q.val();
+        self.v6_due.d.next = self.v5_due.q.val();
+        self.v7_due.d.next = self.v6_due.q.val();
+        // Not of the transfer before.
+        self.v8_due.d.next = self.v7_due.q.val() & self.v7_base.q.val().any();
 
         // Stages 1 and 2: wbase.
         self.bases.rd_addr.next = self.v1_wptr.q.val();
@@ -239,12 +283,12 @@ impl<
             | (self.lowest.index.val() != bit_cast::<LB, 22>(self.v8_base.q.val()));
         self.v8_now_stale.next =
             self.v8_stale.q.val() | (self.en.q.val() & (self.wptr.q.val() == self.v8_wptr.q.val()));
-        self.v9_moved.d.next = self.moved.val();
+        self.v9_idle.d.next = self.v8_now_stale.val() | self.clear_valid.val();
+        self.v9_again.d.next = self.moved.val()
+            | (self.v8_due.q.val() & (self.v8_now_stale.val() | self.clear_valid.val()));
+        self.v9_due.d.next = self.v8_due.q.val();
+        self.v9_hole.d.next = !self.lowest.none.val();
         self.v9_wptr.d.next = self.v8_wptr.q.val();
-        self.again.d.next = (self.again.q.val() & self.s_valid.val()) | self.v9_moved.q.val();
-        if self.v9_moved.q.val() {
-            self.again_wptr.d.next = self.v9_wptr.q.val();
-        }
         self.slid.d.next = self.moved.val() & !self.v8_now_stale.val() & !self.clear_valid.val();
         self.en.d.next = (self.moved.val() & !self.v8_now_stale.val()) | self.clear_valid.val();
         self.wptr.d.next = self.v8_wptr.q.val();
@@ -265,14 +309,30 @@ impl<
         self.m_en.next = self.en.q.val();
         self.m_wptr.next = self.wptr.q.val();
         self.m_base.next = self.base.q.val();
-        self.credit.d.next = self.slid.q.val()
+        self.crossed.next = self.slid.q.val()
             & (((self.base.q.val() ^ self.v9_base.q.val()) << 2) >> self.lw.val()).any();
-        self.credit_wptr.d.next = self.wptr.q.val();
+        self.due.next = self.v9_due.q.val() | self.crossed.val();
+        self.told.next = self.due.val() & self.v9_hole.q.val() & !self.v9_idle.q.val();
+        self.again.d.next = (self.again.q.val() & self.s_valid.val()) | self.v9_again.q.val();
+        self.lost.next = self.again.q.val()
+            & ((self.s_valid.val() & self.v9_again.q.val())
+                | (!self.s_valid.val() & !self.queue.s_ready.val()));
+        if self.v9_again.q.val() {
+            self.again_wptr.d.next = self.v9_wptr.q.val();
+            self.again_due.d.next = self.due.val() & !self.told.val();
+        }
+        // An update that would be lost with its window comes at once.
+        self.credit.d.next = self.told.val();
+        self.credit_wptr.d.next = self.v9_wptr.q.val();
+        if self.lost.val() & self.again_due.q.val() & !self.told.val() {
+            self.credit.d.next = true;
+            self.credit_wptr.d.next = self.again_wptr.q.val();
+        }
         self.m_credit.next = self.credit.q.val();
         self.m_credit_wptr.next = self.credit_wptr.q.val();
 
         if self.rst.val() {
-            self.v9_moved.d.next = false;
+            self.v9_again.d.next = false;
             self.again.d.next = false;
             self.en.d.next = false;
             self.slid.d.next = false;

@@ -18,8 +18,10 @@ const SWEEP: u8 = 5;
 /// Clocks of a slot after which the engine counts as stuck.
 const CLOCKS_PER_SLOT: u64 = 1 << 20;
 
-/// Clocks from a record to the events it causes in the queues of the control engine.
-const TO_QUEUES: u64 = 24;
+/// Clocks from a record to the events it causes in the queues of the control engine, if it makes no slide beyond its word of
+/// the bitmap, and for each further word.
+const TO_QUEUES: u64 = 32;
+const WORD: u64 = 12;
 
 /// `rw_window` in Verilator. One slot is one tick; in a slot the engine takes all records, each
 /// when the control engine has answered the one before, and then runs until the sweep has
@@ -226,6 +228,8 @@ impl ReceiverEngine for RtlEngine {
     }
 
     fn end_slot(&mut self, now: u64) -> Result<Vec<Output>> {
+        let words = u64::from(self.window_packets / self.rtl.word_bits());
+        let to_queues = TO_QUEUES + WORD * words;
         let started = self.clocks;
         let mut taken = self.clocks;
         let mut visited = 0;
@@ -262,7 +266,7 @@ impl ReceiverEngine for RtlEngine {
                 visited = 0;
             }
             if let Some((SWEEP, ..)) = s.act
-                && self.clocks >= taken + TO_QUEUES
+                && self.clocks >= taken + to_queues
             {
                 visited += 1;
                 if self.waiting.is_empty() && visited > 2 * self.windows {

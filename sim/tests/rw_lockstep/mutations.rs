@@ -196,7 +196,7 @@ fn places() -> Vec<(&'static str, Place)> {
             Statement("v8_beyond_reg <="),
             &[(NeverLeft, "v7_base_reg")],
         ),
-        place(SLIDE, Statement("v9_moved_reg <="), &[(NoTurns, "1'b0")]),
+        place(SLIDE, Statement("v9_again_reg <="), &[(NoTurns, "1'b0")]),
         place(SLIDE, Statement("turn_reg <="), &[(NoTurns, "4'd0")]),
         place(
             SLIDE,
