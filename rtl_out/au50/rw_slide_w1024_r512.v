@@ -9,9 +9,10 @@
 // 9 m_*
 // A visit moves wbase to the first hole of its word, or to the beginning of the next word if
 // there is none. A slide over a multiple of W/4 makes a credit update due once it has come to a
-// hole, however many visits that takes. The windows of packets that were taken at wbase are
-// visited, and those that have moved are visited again; both wait in a queue. All others in turn,
-// in clocks in which nothing waits and in one of eight: that finds what the queue had no room for.
+// hole, however many visits that takes.
+// The windows of packets that were taken at wbase are visited, and those that have moved are
+// visited again; both wait in a queue. All others in turn, in clocks in which nothing waits and
+// in one of eight: that finds what the queue had no room for.
 // A record that was taken before m_* has its bit in the bitmap five clocks after m_* at most, which
 // is when the visit that follows reads the bitmap: no packet at wbase is overlooked.
 //
@@ -25,7 +26,7 @@
 module rw_slide_w1024_r512 (
     // Clock and reset
     input  wire        clk,            // Clock.
-    input  wire        rst,            // Synchronous reset: forgets all visits.
+    input  wire        rst,            // Synchronous reset: empties the queue.
 
     // Stream in
     input  wire        s_valid,        // A packet was taken, and it was wbase.
