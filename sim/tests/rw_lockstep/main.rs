@@ -4,7 +4,7 @@
 //! - `TRIBUTARY_SEED`: run this seed alone, to see a failure again;
 //! - `TRIBUTARY_CLOCKS`: clocks for each seed.
 //!
-//! Long form, 12 seeds of 2.5 million clocks: some 19 million records.
+//! Long form, 20 seeds of 2.5 million clocks: some 28 million records.
 //!
 //! ```sh
 //! TRIBUTARY_CLOCKS=2500000 cargo test --release -p tributary-sim --test rw_lockstep -- --nocapture lock_step_w
@@ -70,6 +70,11 @@ fn rw_01_rw_02_rw_03_rw_04_rw_06_rw_07_rw_08_rw_09_p_12_p_13_lock_step_w64_r16()
 #[test]
 fn rw_01_rw_02_rw_03_rw_04_rw_06_rw_07_rw_08_rw_09_p_12_p_13_lock_step_w256_r64() {
     lock_step(256, 64, 2, 200_000);
+}
+
+#[test]
+fn rw_01_rw_02_rw_03_rw_04_rw_06_rw_07_rw_08_rw_09_p_12_p_13_lock_step_w256_r512() {
+    lock_step(256, 512, 2, 100_000);
 }
 
 #[test]
