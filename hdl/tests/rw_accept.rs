@@ -203,9 +203,10 @@ macro_rules! bench {
                         self.uut.s_wptr.next = (wptr as u64).into();
                         self.uut.s_pidx.next = (word * (W / $words)).into();
                         self.clock();
-                    }
-                    for word in 0..8 {
                         self.data(wptr, word * 3);
+                    }
+                    for _ in 0..3 {
+                        self.clock();
                     }
                     // Open for what is offered two clocks later.
                     self.connection(wptr, true);

@@ -74,7 +74,7 @@ hdl_module! {
         told: Signal<Local, Bit>,
         /// The window in again_wptr finds no place.
         lost: Signal<Local, Bit>,
-        /// Window whose turn it is; the last clock of eight goes to it.
+        /// Window whose turn it is; one clock of eight is for turns only.
         turn: DFF<Bits<A>>,
         count: DFF<Bits<3>>,
         waiting: Signal<Local, Bit>,

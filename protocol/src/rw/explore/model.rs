@@ -186,7 +186,7 @@ impl State {
                 next.outputs(outputs, scenario, &mut sent)?;
             }
             Step::Slide(to) => {
-                if next.rx.slide(WPTR, to) == Ok(true) {
+                if next.rx.slide(WPTR, to) == Some(true) {
                     let update = next.rx.credit_update(WPTR).into_iter().collect();
                     next.outputs(update, scenario, &mut sent)?;
                 }

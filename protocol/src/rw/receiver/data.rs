@@ -63,21 +63,17 @@ impl Receiver {
         })
     }
 
-    /// Moves wbase up to `to`, no further than the first number that has not arrived (RW-3). True if a credit update is due.
-    ///
-    /// # Errors
-    /// The first hole, if that is below `to`; nothing moves. 0 if the window is closed.
-    pub fn slide(&mut self, wptr: u16, to: u32) -> Result<bool, u32> {
+    /// Moves wbase up to `to` (RW-3). True if a credit update is due. `None`, and no effect, if the window is closed, or if `to`
+    /// is below wbase or above the first number that has not arrived.
+    pub fn slide(&mut self, wptr: u16, to: u32) -> Option<bool> {
         let w = self.config.w;
-        let open = self.windows.get_mut(usize::from(wptr));
-        let t = open.and_then(|window| window.open.as_mut()).ok_or(0u32)?;
-        let hole = t.first_hole();
-        if to > hole {
-            return Err(hole);
-        }
+        let t = self.windows.get_mut(usize::from(wptr))?.open.as_mut()?;
         let before = t.wbase;
-        t.slide_by(to.saturating_sub(before) as usize, w);
-        Ok(t.credit_due(before, w))
+        if to > t.first_hole() {
+            return None;
+        }
+        t.slide_by(to.checked_sub(before)? as usize, w);
+        Some(t.credit_due(before, w))
     }
 
     /// A write is visible in host memory (RW-16). True when [`Receiver::finish`] is due.
