@@ -8,7 +8,8 @@
 //! | 0x10000 + 0x1000 · n | doorbells of queue pair n: a page of their own, so that a process can be given just its own |
 //!
 //! Registers have 32 bits; an access of 64 bits is two of 32, the lower one first. Bits outside the fields read as 0 and are
-//! ignored when written; an offset that is not here reads as 0, and a write there is counted and does nothing.
+//! ignored when written; an offset that is not here reads as 0. A write there, or to what can only be read, is counted and does
+//! nothing.
 
 use crate::registers::{Access, Field, Register};
 
@@ -20,6 +21,11 @@ pub const DOORBELLS: u32 = 0x1_0000;
 pub const MSIX_TABLE: u32 = 0x2000;
 /// Offset of the MSI-X pending bits.
 pub const MSIX_PENDING: u32 = 0x3000;
+/// Bytes of BAR0 of a card with 2^`qps_log` queue pairs: up to the end of the last doorbell page, rounded up to a power of two.
+#[must_use]
+pub const fn bar0_bytes(qps_log: u8) -> u32 {
+    (DOORBELLS + (PAGE << qps_log)).next_power_of_two()
+}
 /// Offset of the first argument of a command.
 pub const ARG0: u16 = 0x040;
 /// Arguments of a command.

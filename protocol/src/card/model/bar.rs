@@ -127,14 +127,11 @@ impl CardModel {
         }
         let of = |register: &Register| u32::from(register.offset) == offset;
         let Some(place) = GLOBAL.iter().position(of) else {
-            if offset != MSIX_PENDING {
-                self.count(Counter::BadWrite);
-            }
-            return;
+            return self.count(Counter::BadWrite);
         };
         let register = &GLOBAL[place];
         match register.access {
-            Access::ReadOnly => {}
+            Access::ReadOnly => self.count(Counter::BadWrite),
             Access::ReadWrite => self.set(place, value & register.mask()),
             Access::WriteOnly => {
                 if *register == COMMAND && self.registers.command.is_none() {
