@@ -10,6 +10,7 @@ mod perf;
 mod plot;
 mod plot_reduction;
 mod progress;
+mod rdmc;
 mod report;
 mod route;
 #[cfg(target_os = "linux")]
@@ -42,6 +43,8 @@ enum Command {
     Sim(sim::Arguments),
     /// Route multicast groups over a network: load of the cables, height of the trees, time; drawings and tables.
     Route(route::Arguments),
+    /// Schedules of reliable multicast: who relays which block to whom.
+    Rdmc(rdmc::Arguments),
     /// Draw one reduction over a fabric: tree, frames over time, latency per level (HTML).
     Report(report::Arguments),
     /// Latency, bandwidth and message rate of cards, as the tools of perftest measure them.
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
         Command::Route(arguments) => route::run(&arguments),
+        Command::Rdmc(arguments) => rdmc::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Perf(arguments) => perf::run(&arguments),
         #[cfg(target_os = "linux")]

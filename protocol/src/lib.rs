@@ -6,6 +6,7 @@
 //! * [`rw`]: RDMA over a receiver-side sliding window (receiver and sender machines, messages, explorer).
 //! * [`red`]: reductions in the switch (frame, operations, engine, switch, host side).
 //! * [`xud`]: extended unreliable datagrams (the card's datagram engine, the reliable layer in software, explorer).
+//! * [`multicast`]: block schedules of reliable multicast.
 //! * [`card`]: what host software sees of the card: registers, commands, descriptors.
 //! * [`pcie`]: PCI Express TLPs, and the rules of a requester.
 //! * [`roce`]: the Ethernet/IPv4/UDP/BTH frame around the messages of every protocol of the card, and its ICRC.
@@ -16,6 +17,7 @@ mod codes;
 pub mod registers;
 
 pub mod card;
+pub mod multicast;
 pub mod pcie;
 pub mod red;
 pub mod roce;
