@@ -20,8 +20,13 @@ pub enum Extremum {
 /// What a NaN does to a minimum or maximum.
 ///
 /// Where two NaNs meet and none goes first as signalling, the one with the larger payload (51 bits) is kept, so that the order of
-/// the arguments does not matter. Over a tree, the order of NaNs does not matter for `Number` at all; for the others it can decide
-/// which payload is left when signalling and quiet NaNs meet, since quieting one loses what gave it precedence.
+/// the two arguments never matters. Over a tree, the order in which values meet matters only where signalling NaNs meet others,
+/// since quieting a signalling NaN takes away what it was preferred for:
+///
+/// * [`NanRule::Number`]: nothing depends on the order.
+/// * [`NanRule::Propagate`]: a NaN wins in any order, but which payload is left, and so which index of MINMAXLOC, can depend on it.
+/// * [`NanRule::NumberIeee`]: whether the result is a NaN or a number can depend on it: (1, 2), sNaN gives a NaN; 1, (2, sNaN)
+///   gives 1, since the inner NaN is quiet by then and loses against a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NanRule {
     /// Any NaN wins, a signalling one before a quiet one (RED-3).

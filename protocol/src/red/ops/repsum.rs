@@ -12,7 +12,8 @@ pub const NAN: i8 = 127;
 /// Adds two reproducible sums: whole words below the larger operand's window are dropped, the rest is added word by word.
 ///
 /// An overflow that is dropped with its word becomes `repsum_inexact`: the word stood for something other than zero.
-/// Between a special value and any other nothing is added and nothing counts as inexact.
+/// Between a special value and any other no word is added and none counts as dropped. Codes are kept as ever: the larger one, and
+/// an overflow of a finite operand becomes `repsum_inexact`, since its word is far below a special value's window.
 #[must_use]
 pub fn repsum_add(acc: &Value, inc: &Value) -> Value {
     let (big, small) = if inc.m > acc.m {
