@@ -426,7 +426,10 @@ fn red_18_rounds_cannot_overlap() {
         Err(ContributeError::Busy(0))
     );
     assert_eq!(f.root.start(Op::IntSum, bit(0), now), Ok(0));
-    assert_eq!(f.root.start(Op::IntSum, bit(0), now), Err(StartError(0)));
+    assert_eq!(
+        f.root.start(Op::IntSum, bit(0), now),
+        Err(StartError::Busy(0))
+    );
 }
 
 /// After a pause the engines have timed out: the root arms again instead of combining everything itself.

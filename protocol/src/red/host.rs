@@ -1,6 +1,6 @@
 //! The host side: reproducible sums, and the endpoints of a reduction (RED-8, RED-18).
 //!
-//! * [`repsum`]: binary64 to reproducible sums and back.
+//! * [`repsum`]: binary64 to reproducible sums and back, and sums that count their summands.
 //! * [`Root`], [`Leaf`]: the endpoints of a [`Group`]. They are polled: frames in by `receive`, frames and events out by `poll`.
 //! * [`Doubling`]: the same all-reduce by recursive doubling between hosts, without engines, to compare with.
 //!

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use thiserror::Error;
-use tributary_protocol::red::{Counter, Tree};
+use tributary_protocol::red::{Counter, Tree, host::repsum::TooManySummands};
 
 use super::cable::{Arrival, Fate, Sighting, Wire};
 use super::check::{Cabling, Problem};
@@ -37,6 +37,9 @@ pub enum SimulationError {
         /// Asked for.
         index: usize,
     },
+    /// A value is a reproducible sum of too many summands for its group.
+    #[error(transparent)]
+    Summands(#[from] TooManySummands),
 }
 
 type Tamper = Box<dyn FnMut(&Passing<'_>) -> Treatment>;
@@ -213,7 +216,8 @@ impl Simulator {
     /// Gives an endpoint its value for a round of a group.
     ///
     /// # Errors
-    /// There is no such endpoint, or it has no part in the group.
+    /// There is no such endpoint, it has no part in the group, or its hosts refuse the value, see
+    /// [`Group::check_contribution`](tributary_protocol::red::host::Group::check_contribution).
     pub fn contribute(
         &mut self,
         group: usize,
@@ -221,6 +225,9 @@ impl Simulator {
         round: u64,
         given: Contribution,
     ) -> Result<(), SimulationError> {
+        if let Some(known) = self.group(group) {
+            known.check_contribution(given.op, &given.value)?;
+        }
         if !self.endpoint(endpoint)?.contribute(group, round, given) {
             return Err(SimulationError::Unknown {
                 what: "group",

@@ -1,6 +1,10 @@
 //! Every operation through engines on two levels.
 
-use tributary_protocol::red::{Counter, Op, Value, host::repsum};
+use tributary_protocol::red::{
+    Counter, Op, Value,
+    host::repsum::{self, TooManySummands},
+};
+use tributary_sim::fabric::{Contribution, SimulationError};
 
 use crate::common::{LIMIT, agreed, contribute_all, expected, group, lanes, two_level};
 
@@ -59,4 +63,29 @@ fn every_operation_is_reduced_in_the_switches_bit_for_bit() {
     );
     assert!(sim.run(LIMIT).unwrap());
     assert_eq!(sim.in_use(), 0);
+}
+
+/// Sixteen endpoints have 2^19 summands each of the 2^23; one more is refused when it is given, not in the middle of a round.
+#[test]
+fn red_08_a_reproducible_sum_beyond_the_share_is_not_scripted() {
+    let mut sim = two_level();
+    let group = group(&mut sim);
+    // Word 3 of a number has 40 bits at most.
+    let summands = |n: u64| Contribution {
+        at: 1000,
+        op: Op::FltRepsum,
+        value: Value {
+            data: [0, 0, 0, n * ((1 << 40) - 1)],
+            ..Value::default()
+        },
+    };
+    sim.contribute(group, 3, 0, summands(1 << 19)).unwrap();
+    let refused = TooManySummands {
+        summands: (1 << 19) + 1,
+        most: 1 << 19,
+    };
+    assert_eq!(
+        sim.contribute(group, 3, 0, summands((1 << 19) + 1)),
+        Err(SimulationError::Summands(refused))
+    );
 }

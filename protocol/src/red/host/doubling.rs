@@ -14,7 +14,10 @@ use std::{
 
 use thiserror::Error;
 
-use super::group::{Event, Fill, Group, Ignored, Kind, Outcome, Output};
+use super::{
+    group::{Event, Fill, Group, Ignored, Kind, Outcome, Output},
+    repsum::TooManySummands,
+};
 use crate::red::{
     address::Address,
     ops::{Op, Value},
@@ -39,6 +42,9 @@ pub enum DoublingError {
     /// The last round is not over.
     #[error("round {0} is still under way")]
     Busy(u64),
+    /// The value is a reproducible sum of too many summands for this group.
+    #[error(transparent)]
+    Summands(#[from] TooManySummands),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,11 +103,12 @@ impl Doubling {
     /// Begins a round with this endpoint's value. The result comes as [`Event::Done`].
     ///
     /// # Errors
-    /// The last round is not over.
+    /// The last round is not over, or the value is more than an endpoint's share of a reproducible sum; nothing is sent then.
     pub fn start(&mut self, op: Op, value: Value) -> Result<u64, DoublingError> {
         if self.stage != Stage::Idle {
             return Err(DoublingError::Busy(self.round));
         }
+        self.group.check_contribution(op, &value)?;
         self.partial = Some(Partial {
             op,
             source: self.address(self.rank),

@@ -10,6 +10,8 @@ use crate::red::{
     wire::{DEFAULT_ETHERTYPE, Fabric, Frame, Reduction, Restricted, WireError},
 };
 
+use super::repsum::{Sum, TooManySummands, check_share, share, within};
+
 /// Kind of message between hosts: the `opcode` of the restricted header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -82,6 +84,30 @@ impl Group {
     #[must_use]
     pub fn size(&self) -> u32 {
         u32::try_from(self.leaves.len()).map_or(u32::MAX, |n| n.saturating_add(1))
+    }
+
+    /// Most summands that each endpoint may bring into a reproducible sum: its share of 2^23 (RED-8).
+    #[must_use]
+    pub fn summands_each(&self) -> u32 {
+        share(self.size())
+    }
+
+    /// What an endpoint contributes of a reproducible sum.
+    ///
+    /// # Errors
+    /// The sum has more summands than [`Group::summands_each`]: with as many at every endpoint a word could overflow.
+    pub fn contribution(&self, sum: &Sum) -> Result<Value, TooManySummands> {
+        within(sum.summands().into(), self.summands_each())?;
+        Ok(*sum.value())
+    }
+
+    /// Whether an endpoint may contribute this value. Every endpoint asks this before it sends anything.
+    ///
+    /// # Errors
+    /// A reproducible sum whose words show more summands than [`Group::summands_each`]. If every endpoint keeps to that, no word
+    /// overflows in any order.
+    pub fn check_contribution(&self, op: Op, value: &Value) -> Result<(), TooManySummands> {
+        check_share(op, value, self.size())
     }
 
     /// Reads a frame of this group.

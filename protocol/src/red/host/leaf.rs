@@ -4,7 +4,10 @@ use std::{collections::VecDeque, sync::Arc};
 
 use thiserror::Error;
 
-use super::group::{Event, Fill, Group, Ignored, Kind, Outcome, Output};
+use super::{
+    group::{Event, Fill, Group, Ignored, Kind, Outcome, Output},
+    repsum::TooManySummands,
+};
 use crate::red::{
     address::Address,
     ops::{Op, Value},
@@ -45,6 +48,9 @@ pub enum ContributeError {
         /// Open.
         open: u64,
     },
+    /// The value is a reproducible sum of too many summands for this group.
+    #[error(transparent)]
+    Summands(#[from] TooManySummands),
 }
 
 /// A leaf of a group.
@@ -95,7 +101,8 @@ impl Leaf {
     /// Gives this endpoint's value for a round. The result comes as [`Event::Done`].
     ///
     /// # Errors
-    /// A value is there already, or another round is open.
+    /// A value is there already, another round is open, or the value is more than an endpoint's share of a reproducible sum;
+    /// nothing is sent then.
     pub fn contribute(
         &mut self,
         round: u64,
@@ -110,6 +117,7 @@ impl Leaf {
         if self.value.is_some() {
             return Err(ContributeError::Busy(round));
         }
+        self.group.check_contribution(op, &value)?;
         self.value = Some((op, value));
         self.ask_at = now.saturating_add(self.config.patience);
         self.send_value();

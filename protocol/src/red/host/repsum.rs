@@ -1,9 +1,16 @@
 //! Encoding and decoding of reproducible sums (RED-8).
 //!
 //! A number is cut into words of 40 bits at fixed weights: word j of a value with window m weighs 2^(40·(m-3+j)). Words hold
-//! 64 bits, so 2^23 values can be added before a carry is needed; addition keeps the highest window and drops whole words below it.
+//! 64 bits, so 2^23 numbers can be added and no word overflows; [`Sum`] counts them, and a [`Group`](super::Group) gives each
+//! endpoint its share. Addition keeps the highest window and drops whole words below it.
 //! What is dropped depends on the values, not on their order, so the sum is the same in any order. Whether something *was* dropped
 //! does depend on it: 1 - 1 + 2^200 drops a zero, 1 + 2^200 - 1 drops a one. So `repsum_inexact` may differ where the value does not.
+//! `docs/arithmetic.md` has the error bound.
+
+mod sum;
+
+pub use sum::{SUMMANDS_MAX, Sum, TooManySummands, fewest_summands};
+pub(super) use sum::{check_share, share, within};
 
 use crate::red::ops::{
     DEFAULT_NAN, Flags, MINUS_INF, NAN, PLUS_INF, Rc, Rounding, Value, is_nan, is_snan, round,
@@ -60,7 +67,8 @@ pub fn encode(number: u64) -> Value {
 
 /// The number nearest to a reproducible sum in a rounding mode: the words are added exactly and rounded once.
 ///
-/// A sum that is zero is +0. Words that have overflowed (`int_overflow`) are taken as they are. The flags are those of the rounding.
+/// A sum that is zero is +0. The flags are those of the rounding alone: whether the words are right says the result code of `sum`.
+/// Words that have overflowed (`int_overflow`) are taken as they are, and give a wrong number without a flag.
 #[must_use]
 pub fn decode(sum: &Value, rounding: Rounding) -> (u64, Flags) {
     match sum.m {

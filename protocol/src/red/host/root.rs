@@ -7,7 +7,10 @@ use std::{
 
 use thiserror::Error;
 
-use super::group::{Event, Fill, Group, Ignored, Kind, Outcome, Output};
+use super::{
+    group::{Event, Fill, Group, Ignored, Kind, Outcome, Output},
+    repsum::TooManySummands,
+};
 use crate::red::{
     address::Address,
     ops::{Op, Rc, Value},
@@ -46,8 +49,14 @@ impl Default for RootConfig {
 
 /// Why a round was not started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("round {0} is still under way")]
-pub struct StartError(pub u64);
+pub enum StartError {
+    /// The last one is not over.
+    #[error("round {0} is still under way")]
+    Busy(u64),
+    /// The value is a reproducible sum of too many summands for this group.
+    #[error(transparent)]
+    Summands(#[from] TooManySummands),
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -123,11 +132,12 @@ impl Root {
     /// Gives the root's own value and starts the clock of the round. The result comes as [`Event::Done`].
     ///
     /// # Errors
-    /// The last one is not over.
+    /// The last one is not over, or the value is more than an endpoint's share of a reproducible sum; nothing is sent then.
     pub fn start(&mut self, op: Op, value: Value, now: u64) -> Result<u64, StartError> {
         if self.own.is_some() {
-            return Err(StartError(self.round));
+            return Err(StartError::Busy(self.round));
         }
+        self.group.check_contribution(op, &value)?;
         self.own = Some((op, value));
         self.deadline = now.saturating_add(self.config.attempt_timeout);
         if self.collected.is_none() && now.saturating_sub(self.armed_at) > self.config.rearm_after {
