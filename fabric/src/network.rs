@@ -85,9 +85,17 @@ pub enum NetworkError {
         /// Name of the first.
         other: String,
     },
-    /// A cable from a switch to itself.
+    /// A cable from a switch to itself, which is no cable between switches ([`NetworkBuilder::loopback`]).
     #[error("switch {0} is wired to itself")]
     Loop(String),
+    /// A loopback cable between two switches.
+    #[error("a loopback cable from switch {from} leads to switch {to}")]
+    NoLoop {
+        /// Name of a switch.
+        from: String,
+        /// Name of the other.
+        to: String,
+    },
     /// No switches at all.
     #[error("a network needs a switch")]
     Empty,
@@ -158,6 +166,7 @@ pub struct Network {
     switches: Vec<Switch>,
     endnodes: Vec<Endnode>,
     cables: Vec<Cable>,
+    loopbacks: Vec<[Jack; 2]>,
     /// By switch: where its links begin in `links`, and how many of them are up. The ones that are up come first, by port.
     first: Vec<u32>,
     up: Vec<u16>,
@@ -198,6 +207,13 @@ impl Network {
     #[must_use]
     pub fn cables(&self) -> &[Cable] {
         &self.cables
+    }
+
+    /// Cables from a switch back to itself, by switch and port; the ends of a loopback plug are the same port.
+    /// No tree uses them, and they are none of [`Network::cables`].
+    #[must_use]
+    pub fn loopbacks(&self) -> &[[Jack; 2]] {
+        &self.loopbacks
     }
 
     /// Cables of a switch that are up, by port.

@@ -9,7 +9,10 @@
 //!   tier is left alone when read), `l I PI J PJ` for a cable from port PI of switch I to port PJ of switch J, `h K I P` for endnode K
 //!   on port P of switch I. Switches and endnodes are numbered from 0 in the order of their lines. Nodes are named S0, S1, ... and H0, H1, ...
 //!
-//! Table order is the order of the switches in the file, endnodes likewise. A network is loaded whole or not at all.
+//! Table order of a `.topo` file is the order of its switches. With GUIDs it is OpenSM's, by the bytes of the GUIDs from the last to the
+//! first, so that trees are those of OpenSM; GUIDs that ibsim gives come out in the order of the file. Endnodes are in the order of the
+//! file. A network is loaded whole or not at all. A cable from a switch back to itself is kept apart, and nothing uses it
+//! ([`Network::loopbacks`]).
 
 mod groups;
 mod ibnet;
@@ -25,11 +28,14 @@ use std::path::Path;
 
 use thiserror::Error;
 
+use crate::group::Group;
 use crate::network::Network;
 use text::Lines;
 
 /// Most bytes of a file; a device has no end.
 const SIZE_MAX: u64 = 1 << 30;
+/// Most bytes of a file of groups: eight million groups of four.
+const GROUPS_SIZE_MAX: u64 = 1 << 28;
 
 /// What is wrong with a file, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -61,18 +67,34 @@ pub enum ReadError {
 pub fn network(path: &Path) -> Result<Network, ReadError> {
     let file = path.display().to_string();
     let name = path.file_stem().map(|stem| stem.to_string_lossy());
+    let bytes = content(path, &file, SIZE_MAX)?;
+    parse(&bytes, &file, name.as_deref().unwrap_or("network"))
+}
+
+/// Reads groups as [`groups`] does.
+///
+/// # Errors
+/// The file cannot be read, is larger than 256 MB or is not text, or [`groups`] refuses it.
+pub fn groups_file(path: &Path, network: &Network) -> Result<Vec<Group>, ReadError> {
+    let file = path.display().to_string();
+    let bytes = content(path, &file, GROUPS_SIZE_MAX)?;
+    groups(text::utf8(&bytes, &file)?, &file, network)
+}
+
+/// What is in a file of at most `most` bytes; `file` is its name in errors.
+fn content(path: &Path, file: &str, most: u64) -> Result<Vec<u8>, ReadError> {
     let wrong = |reason: String| ReadError::File {
-        file: file.clone(),
+        file: file.to_owned(),
         reason,
     };
     let mut bytes = Vec::new();
     std::fs::File::open(path)
-        .and_then(|opened| opened.take(SIZE_MAX + 1).read_to_end(&mut bytes))
+        .and_then(|opened| opened.take(most + 1).read_to_end(&mut bytes))
         .map_err(|error| wrong(error.to_string()))?;
-    if bytes.len() as u64 > SIZE_MAX {
-        return Err(wrong(format!("is larger than {} MB", SIZE_MAX >> 20)));
+    if bytes.len() as u64 > most {
+        return Err(wrong(format!("is larger than {} MB", most >> 20)));
     }
-    parse(&bytes, &file, name.as_deref().unwrap_or("network"))
+    Ok(bytes)
 }
 
 /// Reads a network from the content of a file; `file` is its name in errors, `name` the name of a network that has none in its file.

@@ -252,6 +252,24 @@ fn mc_10_duplicate_ids_are_refused_with_the_line_of_the_second() {
         &with_line(&net, 16, "switchguid=0x2000000000000"),
         "f:17: node S1 has GUID 0x0002000000000000, as S0 has",
     );
+    // Adapters, whose endnodes have the GUIDs of their ports.
+    let pair = "caguid=0x10\nCa 2 \"h\"\n[1](11) \"a\"[1]\ncaguid=0x20\nCa 1 \"i\"\n[1](21) \"a\"[2]\n\
+        switchguid=0x30\nSwitch 4 \"a\"\n[1] \"h\"[1](11)\n[2] \"i\"[1](21)\n";
+    parse(pair).unwrap();
+    refused(
+        &pair.replace("caguid=0x20", "caguid=0x10"),
+        "f:5: node i has GUID 0x0000000000000010, as h has, in line 2",
+    );
+    refused(
+        &pair.replace("switchguid=0x30", "switchguid=0x20"),
+        "f:8: node a has GUID 0x0000000000000020, as i has, in line 5",
+    );
+    // A port of an adapter may have the adapter's own GUID, and no other node's.
+    parse(&pair.replace("(11)", "(10)")).unwrap();
+    refused(
+        &pair.replace("(11)", "(30)"),
+        "f:3: node h has GUID 0x0000000000000030, as a has",
+    );
     let topo = text("ft3_8.topo");
     refused(
         &with_line(&topo, 4, "sw 1 8 0"),
@@ -281,9 +299,43 @@ fn mc_10_switches_without_a_path_between_them_are_refused_with_a_line() {
         "Switch 4 \"a\"\nHca 1 \"h\"\n[1] \"i\"[1]\nHca 1 \"i\"\n[1] \"h\"[1]",
         "f:3: \"h\" and \"i\" are both endnodes",
     );
+}
+
+#[test]
+fn mc_10_a_cable_back_to_its_own_switch_is_read_and_not_used() {
+    // A cable from port 2 to port 3, and a loopback plug in port 4.
+    let net = "Switch 6 \"a\"\n[1] \"b\"[1]\n[2] \"a\"[3]\n[3] \"a\"[2]\n[4] \"a\"[4]\n\
+        Switch 6 \"b\"\n[1] \"a\"[1]\n[5] \"b\"[6]\n[6] \"b\"[5]\n";
+    let topo = "topo n switches 2 endnodes 0\nsw 0 6 -1\nsw 1 6 -1\nl 0 1 1 1\nl 1 6 1 5\nl 0 4 0 4\nl 0 3 0 2";
+    for text in [net, topo] {
+        let network = parse(text).unwrap();
+        assert_eq!(network.cables().len(), 1);
+        assert_eq!(
+            network.loopbacks(),
+            [[(0, 2), (0, 3)], [(0, 4), (0, 4)], [(1, 5), (1, 6)]]
+        );
+        for switch in 0..2 {
+            let peers: Vec<u32> = network.links(switch).iter().map(|l| l.peer).collect();
+            assert_eq!(peers, [1 - switch]);
+        }
+        for written in [read::write_ibnet(&network), read::write_topo(&network)] {
+            let again = parse(&written).unwrap();
+            assert_eq!(again.loopbacks(), network.loopbacks(), "{written}");
+            assert_eq!(cables(&again), cables(&network));
+        }
+    }
+    // Its ports are taken, and its ends must agree as those of any cable.
     refused(
-        "Switch 4 \"a\"\n[1] \"a\"[2]\n[2] \"a\"[1]",
-        "f:2: switch a is wired to itself",
+        &net.replace("[4] \"a\"[4]", "[4] \"a\"[2]"),
+        "f:5: the ends of a cable differ: line 3 wires port 2 of \"a\" to port 3 of \"a\"",
+    );
+    refused(
+        &format!("{topo}\nl 0 2 0 5"),
+        "f:8: port 2 of switch S0 is wired already, to S0",
+    );
+    refused(
+        &format!("{topo}\nl 0 7 0 5"),
+        "f:8: switch S0 has ports 1 to 6, not 7",
     );
 }
 
@@ -314,8 +366,6 @@ fn mc_10_lines_that_are_not_of_the_form_are_refused_with_what_would_be_right() {
         ("sw 2 x 0", "f:4: the number of ports is `x`, not a number"),
         ("sw 2 8 up", "f:4: the tier is `up`, not a number"),
         ("sw two 8 0", "f:4: switch is `two`, not a number"),
-        ("l 0 1 0 2", "f:4: switch S0 is wired to itself"),
-        ("l 0 1 0 1", "f:4: switch S0 is wired to itself"),
         ("l 0 1 9 2", "f:4: there is no switch 9: 2 were added"),
         (
             "l 0 1 99999999999 2",
@@ -444,6 +494,51 @@ fn groups_that_cannot_be_are_refused_with_their_line() {
     ] {
         let message = read::groups(text, "g", &network).unwrap_err().to_string();
         assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn mc_10_a_file_of_groups_is_text_of_bounded_size() {
+    let network = load("df_a4p2h2g9.net");
+    let file = std::env::temp_dir().join(format!("tributary-groups-{}", std::process::id()));
+    let read = |bytes: &[u8]| {
+        std::fs::write(&file, bytes).unwrap();
+        read::groups_file(&file, &network).map_err(|e| e.to_string())
+    };
+    assert_eq!(read(b"0 1\n2 3 4\n").unwrap().len(), 2);
+    let error = read(b"0 1\n2 \xff\n").unwrap_err();
+    assert!(error.ends_with(":2: is not text in UTF-8"), "{error}");
+    std::fs::remove_file(&file).unwrap();
+    let error = read::groups_file(Path::new("/dev/zero"), &network).unwrap_err();
+    assert_eq!(error.to_string(), "/dev/zero: is larger than 256 MB");
+}
+
+/// The switches and endnodes of a network with GUIDs in no order come in OpenSM's order.
+#[test]
+fn mc_01_switches_are_ordered_by_the_bytes_of_their_guids_from_the_last_to_the_first() {
+    let text = |guids: [&str; 3]| {
+        format!(
+            "switchguid={}\nSwitch 2 \"a\"\n[1] \"b\"[1]\nswitchguid={}\nSwitch 2 \"b\"\n[1] \"a\"[1]\n[2] \"c\"[1]\n\
+             switchguid={}\nSwitch 2 \"c\"\n[1] \"b\"[2]\n",
+            guids[0], guids[1], guids[2]
+        )
+    };
+    for (guids, order) in [
+        (["0x0001", "0x0002", "0x0003"], ["a", "b", "c"]),
+        (["0x0300", "0x0002", "0x0001"], ["a", "c", "b"]),
+        (
+            [
+                "0x0100000000000002",
+                "0xff00000000000001",
+                "0x0200000000000001",
+            ],
+            ["c", "b", "a"],
+        ),
+    ] {
+        let network = parse(&text(guids)).unwrap();
+        let names: Vec<&str> = network.switches().iter().map(|s| &*s.name).collect();
+        assert_eq!(names, order, "{guids:?}");
+        assert_same(&network, &parse(&read::write_ibnet(&network)).unwrap());
     }
 }
 

@@ -26,7 +26,9 @@ pub use check::CheckError;
 pub use parse::DumpError;
 
 use super::{ExportError, Routed, switch_name};
+use crate::group::Group;
 use crate::network::{Jack, Network, Port};
+use crate::tree::Tree;
 
 /// Multicast LID of tree 0.
 pub const MLID_FIRST: u16 = 0xc000;
@@ -36,7 +38,7 @@ pub const MLID_LAST: u16 = 0xfffe;
 /// Multicast tables of many switches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct McastTables {
-    /// By switch GUID and LID, ports ascending.
+    /// By switch and LID, ports ascending; the key of a switch is its GUID with the last byte first, as in OpenSM, whose order this is.
     switches: BTreeMap<u64, BTreeMap<u16, Vec<Port>>>,
 }
 
@@ -55,7 +57,39 @@ pub const fn mlid(id: u16) -> Result<u16, ExportError> {
     }
 }
 
+/// The key of a switch, or the GUID of a key.
+const fn key(guid: u64) -> u64 {
+    guid.swap_bytes()
+}
+
 impl McastTables {
+    /// The tables for groups that were made in this order, with OpenSM's numbers: a group gets the lowest free multicast LID when it is
+    /// made, so group i has LID 0xC000 + i, whether it has a tree or, as one of a single member, no entries at all.
+    ///
+    /// # Errors
+    /// There are more than 16,383 groups, or a tree is none over its group.
+    pub fn of_groups(
+        network: &Network,
+        groups: &[Group],
+        trees: &[Option<Tree>],
+    ) -> Result<Self, ExportError> {
+        if let Some(last) = groups.len().checked_sub(1) {
+            mlid(u16::try_from(last).unwrap_or(u16::MAX))?;
+        }
+        let mut routed = Vec::new();
+        for (id, (group, tree)) in (0..).zip(groups.iter().zip(trees)) {
+            if let (Some(tree), Some(&leader)) = (tree, group.endnodes().first()) {
+                routed.push(Routed {
+                    id,
+                    group,
+                    tree,
+                    leader,
+                });
+            }
+        }
+        Self::new(network, &routed)
+    }
+
     /// The tables for these trees: on each switch the ports of the tree's cables and of its members.
     ///
     /// # Errors
@@ -71,7 +105,7 @@ impl McastTables {
             })?;
             for (switch, ports) in ports(network, routed) {
                 let guid = network.switches()[switch as usize].guid;
-                let table = tables.switches.entry(guid).or_default();
+                let table = tables.switches.entry(key(guid)).or_default();
                 if table.insert(mlid, ports).is_some() {
                     return Err(ExportError::Clash {
                         id: routed.id,
@@ -86,17 +120,17 @@ impl McastTables {
     /// Ports of a multicast LID on a switch, ascending; none if it has no entry.
     #[must_use]
     pub fn ports(&self, guid: u64, mlid: u16) -> &[Port] {
-        let table = self.switches.get(&guid);
+        let table = self.switches.get(&key(guid));
         table
             .and_then(|table| table.get(&mlid))
             .map_or(&[], |ports| ports)
     }
 
-    /// All entries: GUID of the switch, multicast LID and ports, in this order.
+    /// All entries: GUID of the switch, multicast LID and ports, in OpenSM's order of the switches, then by LID.
     pub fn entries(&self) -> impl Iterator<Item = (u64, u16, &[Port])> {
-        self.switches.iter().flat_map(|(guid, table)| {
+        self.switches.iter().flat_map(|(switch, table)| {
             let entries = table.iter();
-            entries.map(|(mlid, ports)| (*guid, *mlid, ports.as_slice()))
+            entries.map(|(mlid, ports)| (key(*switch), *mlid, ports.as_slice()))
         })
     }
 }
@@ -118,7 +152,8 @@ fn ports(network: &Network, routed: &Routed<'_>) -> BTreeMap<u32, Vec<Port>> {
 impl fmt::Display for McastTables {
     /// The dump, with OpenSM's spaces.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (guid, table) in &self.switches {
+        for (switch, table) in &self.switches {
+            let guid = key(*switch);
             write!(f, "\nSwitch {guid:#018x}\nLID    : Out Port(s)\n")?;
             for (mlid, ports) in table {
                 write!(f, "0x{mlid:04X} :")?;

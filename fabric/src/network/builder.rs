@@ -17,6 +17,8 @@ const PORTS_MAX: Port = 1024;
 enum Plug {
     Cable(CableId),
     Endnode(EndnodeId),
+    /// A cable back to the same switch.
+    Loopback,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +34,7 @@ pub struct NetworkBuilder {
     switches: Vec<Switch>,
     endnodes: Vec<Endnode>,
     cables: Vec<Cable>,
+    loopbacks: Vec<[Jack; 2]>,
     blocks: Vec<Option<u32>>,
     dragonfly: bool,
     /// By switch: what is plugged in, by port. Sorted lists: a file with many large, empty switches must not take memory.
@@ -114,6 +117,34 @@ impl NetworkBuilder {
         Ok(id)
     }
 
+    /// Adds a cable from a switch back to itself, or a plug that joins a port with itself (`a` and `b` are the same). It takes the
+    /// ports, and nothing uses it ([`Network::loopbacks`]).
+    ///
+    /// # Errors
+    /// A port is taken or does not exist, or the ends are on two switches.
+    pub fn loopback(&mut self, a: Jack, b: Jack) -> Result<(), NetworkError> {
+        index("cables", self.loopbacks.len(), CABLES_MAX)?;
+        self.free(a)?;
+        self.free(b)?;
+        if a.0 != b.0 {
+            let name = |jack: Jack| self.switches[jack.0 as usize].name.clone();
+            return Err(NetworkError::NoLoop {
+                from: name(a),
+                to: name(b),
+            });
+        }
+        let ends = if a < b { [a, b] } else { [b, a] };
+        let plugs = &mut self.plugs[a.0 as usize];
+        for (_, port) in ends {
+            // The second end of a plug finds the first.
+            if let Err(place) = plugs.binary_search_by_key(&port, |&(p, _)| p) {
+                plugs.insert(place, (port, Plug::Loopback));
+            }
+        }
+        self.loopbacks.push(ends);
+        Ok(())
+    }
+
     /// Says that the blocks are the groups of a dragonfly ([`Network::is_dragonfly`]).
     pub const fn dragonfly(&mut self) {
         self.dragonfly = true;
@@ -146,6 +177,7 @@ impl NetworkBuilder {
             for &(port, plug) in plugs {
                 match plug {
                     Plug::Endnode(endnode) => attached.push(endnode),
+                    Plug::Loopback => {}
                     Plug::Cable(cable) => {
                         let [a, b] = self.cables[cable as usize].ends;
                         let (peer, peer_port) = if a == (switch, port) { b } else { a };
@@ -162,11 +194,14 @@ impl NetworkBuilder {
         }
         first_attached.push(attached.len() as u32);
         let blocks = renumbered(&self.blocks);
+        let mut loopbacks = self.loopbacks;
+        loopbacks.sort_unstable();
         let network = Network {
             name: self.name,
             switches: self.switches,
             endnodes: self.endnodes,
             cables: self.cables,
+            loopbacks,
             first,
             up,
             links,
@@ -228,6 +263,7 @@ impl NetworkBuilder {
                 let other = self.cables[c as usize].other(switch);
                 self.switches[other as usize].name.clone()
             }
+            Plug::Loopback => known.name.clone(),
         };
         Err(NetworkError::PortTaken {
             switch: known.name.clone(),

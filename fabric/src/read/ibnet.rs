@@ -44,6 +44,7 @@ pub(super) fn read(lines: &mut Lines<'_>, name: &str) -> Result<Network, Wrong> 
 struct File<'a> {
     nodes: Vec<Node<'a>>,
     names: HashMap<&'a str, usize>,
+    guids: HashMap<u64, usize>,
     plugs: Vec<Plug<'a>>,
     /// GUID for the next node.
     guid: Option<u64>,
@@ -66,11 +67,22 @@ impl<'a> File<'a> {
                         self.nodes[before].line
                     ));
                 }
+                let guid = self.guid.take();
+                if let Some(guid) = guid
+                    && let Some(before) = self.guids.insert(guid, self.nodes.len())
+                {
+                    return Err(format!(
+                        "node {} has GUID {guid:#018x}, as {} has, in line {}",
+                        shown(name),
+                        shown(self.nodes[before].name),
+                        self.nodes[before].line
+                    ));
+                }
                 self.nodes.push(Node {
                     is_switch,
                     name,
                     ports,
-                    guid: self.guid.take(),
+                    guid,
                     line,
                 });
             }
@@ -164,18 +176,28 @@ impl<'a> File<'a> {
         checked.collect()
     }
 
+    /// The switches in OpenSM's order, each with its GUID: OpenSM's table has GUIDs in the order of the network's bytes as keys and
+    /// compares these as numbers of a processor whose lowest byte comes first.
+    fn switches(&self) -> Vec<(u64, usize)> {
+        let nodes = self.nodes.iter().enumerate().filter(|(_, n)| n.is_switch);
+        let mut switches: Vec<(u64, usize)> = (0..)
+            .zip(nodes)
+            .map(|(count, (index, node))| {
+                (node.guid.unwrap_or_else(|| switch_name(count).1), index)
+            })
+            .collect();
+        switches.sort_by_key(|&(guid, _)| guid.swap_bytes());
+        switches
+    }
+
     fn build(&self, name: &str, peers: &[usize]) -> Result<Network, Wrong> {
         let mut builder = NetworkBuilder::new(name);
         let wrong = |line: usize| move |error: NetworkError| (line, error.to_string());
         let mut switches: Vec<Option<SwitchId>> = vec![None; self.nodes.len()];
-        let mut count = 0;
-        for (node, switch) in self.nodes.iter().zip(&mut switches) {
-            if node.is_switch {
-                let guid = node.guid.unwrap_or_else(|| switch_name(count).1);
-                let id = builder.switch(node.name, guid, node.ports);
-                *switch = Some(id.map_err(wrong(node.line))?);
-                count += 1;
-            }
+        for (guid, index) in self.switches() {
+            let node = &self.nodes[index];
+            let id = builder.switch(node.name, guid, node.ports);
+            switches[index] = Some(id.map_err(wrong(node.line))?);
         }
         let mut endnodes = 0;
         for (plug, &peer) in self.plugs.iter().zip(peers) {
@@ -186,7 +208,12 @@ impl<'a> File<'a> {
                 (Some(here), Some(there)) => {
                     let here = (here, plug.port);
                     if here <= there {
-                        builder.cable(here, there).map_err(wrong(plug.line))?;
+                        let added = if here.0 == there.0 {
+                            builder.loopback(here, there)
+                        } else {
+                            builder.cable(here, there).map(drop)
+                        };
+                        added.map_err(wrong(plug.line))?;
                     }
                 }
                 (None, Some(at)) => {

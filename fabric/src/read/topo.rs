@@ -85,7 +85,12 @@ impl Reader {
             }
             Some("l") => {
                 let [_, a, port_a, b, port_b] = fields(text, CABLE)?;
-                let added = self.builder.cable(jack(a, port_a)?, jack(b, port_b)?);
+                let (a, b) = (jack(a, port_a)?, jack(b, port_b)?);
+                let added = if a.0 == b.0 {
+                    self.builder.loopback(a, b)
+                } else {
+                    self.builder.cable(a, b).map(drop)
+                };
                 added.map_err(|e| e.to_string())?;
             }
             Some("h") => {

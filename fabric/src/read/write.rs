@@ -31,6 +31,9 @@ pub fn write_topo(network: &Network) -> String {
             line(&mut out, format_args!("l {} {} {} {}", a.0, a.1, b.0, b.1));
         }
     }
+    for [a, b] in network.loopbacks() {
+        line(&mut out, format_args!("l {} {} {} {}", a.0, a.1, b.0, b.1));
+    }
     for (k, endnode) in endnodes.iter().enumerate() {
         line(
             &mut out,
@@ -84,8 +87,17 @@ fn plugged(network: &Network, switch: SwitchId) -> Vec<(Port, &str, Port)> {
         let endnode = &network.endnodes()[id as usize];
         (endnode.at.1, endnode.name.as_str(), 1)
     });
-    let mut all: Vec<_> = endnodes.chain(links).collect();
+    let own = network.switches()[switch as usize].name.as_str();
+    let loopbacks = network.loopbacks();
+    let first = loopbacks.partition_point(|[a, _]| a.0 < switch);
+    let loopbacks = loopbacks[first..]
+        .iter()
+        .take_while(|[a, _]| a.0 == switch)
+        .flat_map(|&[a, b]| [(a.1, own, b.1), (b.1, own, a.1)]);
+    let mut all: Vec<_> = endnodes.chain(links).chain(loopbacks).collect();
     all.sort_unstable_by_key(|&(port, ..)| port);
+    // Both ends of a loopback plug are one port.
+    all.dedup();
     all
 }
 

@@ -32,7 +32,8 @@ pub struct Sssp {
 
 impl Sssp {
     /// Weights from unicast routes (MC-2): each cable and direction starts at the square of the number of LIDs; the routes
-    /// to every endnode, then to every switch, are computed one after the other and raise the weights of the links they use.
+    /// to every endnode, then to every switch, switches with many endnodes first in both, are computed one after the other and raise
+    /// the weights of the links they use.
     /// That is a search for each of them: half a minute for 18,000. `progress` is told how many are done.
     #[must_use]
     pub fn unicast(network: &Network, choice: RootChoice, progress: &mut dyn FnMut(usize)) -> Self {
@@ -46,7 +47,7 @@ impl Sssp {
             .iter()
             .flat_map(|&s| std::iter::repeat_n(Source::endnode(s), endnodes(s)));
         let mut through = vec![0; order.len()];
-        let sources = to_endnodes.chain((0..network.switch_count()).map(Source::switch));
+        let sources = to_endnodes.chain(order.iter().copied().map(Source::switch));
         for (done, source) in sources.enumerate() {
             progress(done);
             search.run(network, source, |at, link| {

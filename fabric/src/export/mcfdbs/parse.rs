@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::{MLID_FIRST, MLID_LAST, McastTables};
+use super::{MLID_FIRST, MLID_LAST, McastTables, key};
 use crate::network::Port;
 
 /// Last port of the form; a switch of an InfiniBand network has up to 254.
@@ -21,7 +21,8 @@ pub struct DumpError {
 }
 
 impl McastTables {
-    /// Reads a dump; `file` is its name in errors. The order of switches, LIDs and ports is free, and so are spaces.
+    /// Reads a dump; `file` is its name in errors. The order of switches, LIDs and ports is free, and so are spaces;
+    /// lines that begin with `#` are comments.
     ///
     /// # Errors
     /// The first line that does not belong in a dump, or that says something for the second time.
@@ -41,7 +42,7 @@ impl McastTables {
     }
 
     fn line(&mut self, line: &str, switch: &mut Option<u64>) -> Result<(), String> {
-        if line.is_empty() || line.starts_with("LID") {
+        if line.is_empty() || line.starts_with("LID") || line.starts_with('#') {
             return Ok(());
         }
         if let Some(rest) = line.strip_prefix("Switch") {
@@ -50,7 +51,11 @@ impl McastTables {
             let guid = hex(text).ok_or_else(|| {
                 format!("{text:?} is no GUID; a switch is `Switch 0x` and 16 hexadecimal digits")
             })?;
-            if self.switches.insert(guid, Default::default()).is_some() {
+            if self
+                .switches
+                .insert(key(guid), Default::default())
+                .is_some()
+            {
                 return Err(format!("switch {guid:#018x} is there twice"));
             }
             *switch = Some(guid);
@@ -66,7 +71,7 @@ impl McastTables {
         let mlid = hex(mlid).filter(|lid| range.contains(lid)).ok_or_else(|| {
             format!("{mlid:?} is no multicast LID (0x{MLID_FIRST:X} to 0x{MLID_LAST:X})")
         })? as u16;
-        let table = switch.and_then(|guid| self.switches.get_mut(&guid));
+        let table = switch.and_then(|guid| self.switches.get_mut(&key(guid)));
         let table = table.ok_or("an entry before the first switch")?;
         let ports = port_list(ports)?;
         if ports.is_empty() {
