@@ -74,7 +74,7 @@ pub struct Arguments {
     /// Write the trees as entries of the project's switches (TOML as in fabric files, JSON if the name ends in .json); one router.
     #[arg(long, value_name = "FILE")]
     tables: Option<PathBuf>,
-    /// Write the trees as OpenSM dumps its multicast tables; one router.
+    /// Write the trees as OpenSM dumps its multicast tables, group i as multicast LID 0xC000 + i; one router.
     #[arg(long, value_name = "FILE")]
     mcfdbs: Option<PathBuf>,
     /// Print one JSON object.
@@ -89,6 +89,8 @@ struct Facts {
     switches: u32,
     endnodes: usize,
     cables: usize,
+    /// Cables from a switch back to itself: nothing uses them.
+    loopback_cables: usize,
     pattern: String,
     processes_per_endnode: u32,
     groups: usize,
@@ -126,6 +128,9 @@ struct Report {
     #[serde(flatten)]
     facts: Facts,
     routers: Vec<Routed>,
+    /// With `--mcfdbs`: which group has which multicast LID.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mlids: Option<Vec<tables::Mlid>>,
 }
 
 /// Runs it.
@@ -156,20 +161,24 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         ..OwnSettings::default()
     });
     let mut routed = Vec::new();
+    let mut mlids = None;
     let mut panels = Vec::new();
     for kind in kinds {
         let mut outcome = measure::measure(&map, &task, &mut maker, kind)?;
         let (failures, network) = fail_all(&map, &task, &mut outcome, &failing)?;
         if tables.is_some() || mcfdbs.is_some() {
             let network = network.as_ref().unwrap_or(&map.network);
-            let routed = tables::routed(network, &task.groups, &outcome.trees)?;
             if let Some(file) = tables.take() {
+                let routed = tables::routed(network, &task.groups, &outcome.trees)?;
                 let path = arguments.tables.as_deref();
                 let as_json = path.and_then(Path::extension).is_some_and(|e| e == "json");
                 write(file, &tables::tables(network, &routed, as_json)?)?;
             }
             if let Some(file) = mcfdbs.take() {
-                write(file, &tables::mcfdbs(network, &routed)?)?;
+                let numbers = tables::mlids(&outcome.trees)?;
+                let text = tables::mcfdbs(network, &task.groups, &outcome.trees, &numbers)?;
+                write(file, &text)?;
+                mlids = Some(numbers);
             }
         }
         if svg.is_some() || html.is_some() {
@@ -189,6 +198,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let report = Report {
         facts,
         routers: routed,
+        mlids,
     };
     if svg.is_some() || html.is_some() {
         let drawing = draw::drawing(&map.network, &report.facts, &panels);
@@ -244,8 +254,7 @@ fn groups(arguments: &Arguments, network: &Network) -> Result<(String, Vec<Group
         (None, path) => {
             let path = path.as_deref().unwrap_or(Path::new(""));
             let file = path.display().to_string();
-            let text = std::fs::read_to_string(path).with_context(|| file.clone())?;
-            let groups = read::groups(&text, &file, network)?;
+            let groups = read::groups_file(path, network)?;
             anyhow::ensure!(
                 !groups.is_empty(),
                 "{file}: there is no group in it; one a line, names or indexes of endnodes"
@@ -261,6 +270,7 @@ fn facts(arguments: &Arguments, map: &Map, task: &Task, pattern: String) -> Fact
         switches: map.network.switch_count(),
         endnodes: map.network.endnodes().len(),
         cables: map.network.cables().len(),
+        loopback_cables: map.network.loopbacks().len(),
         pattern,
         processes_per_endnode: arguments.ppn,
         groups: task.groups.len(),

@@ -290,6 +290,96 @@ fn mc_10_trees_go_out_as_tables_of_both_forms() {
     );
 }
 
+/// Groups keep their numbers, as OpenSM gives them: those that need no tree, too, and those whose trees share no switch.
+#[test]
+fn mc_10_a_dump_says_which_group_has_which_multicast_lid() {
+    let groups = scratch("mlids.groups");
+    // H0 and H1 are on one switch, H14 and H15 on another.
+    fs::write(&groups, "H0 H1\nH7\nH14 H15\nH0 H15\n").unwrap();
+    let mcfdbs = scratch("mlids.mcfdbs");
+    let arguments = [
+        "route",
+        "--topology",
+        "ft3:4",
+        "--groups-file",
+        groups.to_str().unwrap(),
+        "--json",
+    ];
+    let (_, without) = json(&arguments);
+    assert_eq!(without.get("mlids"), None);
+    let with = [&arguments[..], &["--mcfdbs", mcfdbs.to_str().unwrap()]].concat();
+    let (code, object) = json(&with);
+    assert_eq!(code, 0);
+    let entry = |group: usize, mlid: &str, has_entries: bool| serde_json::json!({"group": group, "mlid": mlid, "has_entries": has_entries});
+    assert_eq!(
+        object["mlids"],
+        serde_json::json!([
+            entry(0, "0xC000", true),
+            entry(1, "0xC001", false),
+            entry(2, "0xC002", true),
+            entry(3, "0xC003", true)
+        ])
+    );
+    let dump = fs::read_to_string(&mcfdbs).unwrap();
+    let (map, tables) = dump.split_once("\n\n").unwrap();
+    assert_eq!(
+        map,
+        "# group: multicast LID\n# 0: 0xC000\n# 1: 0xC001, no entries\n# 2: 0xC002\n# 3: 0xC003"
+    );
+    let counts = ["0xC000 :", "0xC001 :", "0xC002 :"].map(|mlid| tables.matches(mlid).count());
+    assert_eq!(counts, [1, 0, 1]);
+    assert!(tables.matches("0xC003 :").count() > 2);
+
+    // One number too many; --tables alone has its own limit.
+    fs::write(&groups, "H0 H1\n".repeat(16_383)).unwrap();
+    let (code, object) = json(&with);
+    assert_eq!(
+        (code, &object["mlids"][16_382]["mlid"]),
+        (0, &"0xFFFE".into())
+    );
+    fs::write(&groups, "H0 H1\n".repeat(16_384)).unwrap();
+    let (code, error) = failure(&with);
+    assert_eq!(code, 1);
+    assert!(
+        error.contains("16384 groups, and there are 16383 multicast LIDs"),
+        "{error}"
+    );
+}
+
+#[test]
+fn mc_10_cables_back_to_their_own_switch_are_said_and_not_used() {
+    let network = scratch("loopback.topo");
+    fs::write(
+        &network,
+        "topo loopback switches 2 endnodes 2\nsw 0 4 0\nsw 1 4 0\nl 0 1 1 1\nl 0 2 0 3\nh 0 0 4\nh 1 1 4\n",
+    )
+    .unwrap();
+    let arguments = [
+        "route",
+        "--network",
+        network.to_str().unwrap(),
+        "--groups",
+        "2",
+        "--router",
+        "all",
+    ];
+    let output = tributary(&arguments);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    let said = "loopbacks    1 cables from a switch back to itself; nothing uses them";
+    assert!(text.contains(said), "{text}");
+    let (_, object) = json(&[&arguments[..], &["--json"]].concat());
+    assert_eq!(
+        (&object["cables"], &object["loopback_cables"]),
+        (&1.into(), &1.into())
+    );
+    let (code, error) = failure(&[&arguments[..], &["--fail", "S0.2"]].concat());
+    assert!(
+        code == 1 && error.contains("leads back to the switch"),
+        "{error}"
+    );
+}
+
 #[test]
 fn mc_10_a_network_and_groups_come_from_files() {
     let network = scratch("pair.topo");

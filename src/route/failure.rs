@@ -59,6 +59,10 @@ pub fn cable(network: &Network, text: &str) -> Result<CableId> {
     if let Some(cable) = network.cables().iter().position(ends) {
         return Ok(cable as CableId);
     }
+    let loopback = network.loopbacks().iter();
+    if loopback.flatten().any(|&end| end == (switch, port)) {
+        bail!("port {port} of switch {name} leads back to the switch: nothing uses this cable");
+    }
     let ports = network.switches()[switch as usize].ports;
     let at = |e: &&u32| network.endnodes()[**e as usize].at.1 == port;
     match network.attached(switch).iter().find(at) {

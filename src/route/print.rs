@@ -86,6 +86,13 @@ fn facts(facts: &Facts, out: &mut dyn Write) -> Result<()> {
         "network      {}: {} switches, {} endnodes, {} cables between switches; {:.3} s",
         facts.network, facts.switches, facts.endnodes, facts.cables, facts.network_time_s
     )?;
+    if facts.loopback_cables > 0 {
+        writeln!(
+            out,
+            "loopbacks    {} cables from a switch back to itself; nothing uses them",
+            facts.loopback_cables
+        )?;
+    }
     let cores = match facts.threads {
         1 => String::new(),
         n => format!(" on {n} cores"),

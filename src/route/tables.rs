@@ -1,8 +1,11 @@
-//! Trees as tables of switches, with ids that may repeat where trees share no switch.
+//! Trees as tables of switches: for the project's own, with ids that may repeat where trees share no switch, and as OpenSM has them.
+
+use std::fmt::Write;
 
 use anyhow::{Context, Result};
+use serde::Serialize;
 use tributary_fabric::export::Routed;
-use tributary_fabric::export::mcfdbs::McastTables;
+use tributary_fabric::export::mcfdbs::{MLID_FIRST, MLID_LAST, McastTables, mlid};
 use tributary_fabric::export::tables::{ID_LAST, NamedTables};
 use tributary_fabric::ids::TreeIds;
 use tributary_fabric::network::SwitchId;
@@ -41,7 +44,54 @@ pub fn tables(network: &Network, routed: &[Routed<'_>], as_json: bool) -> Result
     }
 }
 
-/// OpenSM's dump form.
-pub fn mcfdbs(network: &Network, routed: &[Routed<'_>]) -> Result<String> {
-    Ok(McastTables::new(network, routed)?.to_string())
+/// A group's multicast LID.
+#[derive(Clone, Debug, Serialize)]
+pub struct Mlid {
+    /// Index of the group.
+    group: usize,
+    /// `0xC000` and up.
+    mlid: String,
+    /// Whether switches have entries for it: a group of one endnode has none.
+    has_entries: bool,
+}
+
+/// The multicast LIDs of groups that OpenSM would make in this order.
+pub fn mlids(trees: &[Option<Tree>]) -> Result<Vec<Mlid>> {
+    let of = |(group, tree): (usize, &Option<Tree>)| {
+        let id = u16::try_from(group).unwrap_or(u16::MAX);
+        let number = mlid(id).with_context(|| {
+            format!(
+                "--mcfdbs: {} groups, and there are {} multicast LIDs",
+                trees.len(),
+                MLID_LAST - MLID_FIRST + 1
+            )
+        })?;
+        Ok(Mlid {
+            group,
+            mlid: format!("0x{number:04X}"),
+            has_entries: tree.is_some(),
+        })
+    };
+    trees.iter().enumerate().map(of).collect()
+}
+
+/// OpenSM's dump form, with the multicast LIDs of the groups as comments in front.
+pub fn mcfdbs(
+    network: &Network,
+    groups: &[Group],
+    trees: &[Option<Tree>],
+    mlids: &[Mlid],
+) -> Result<String> {
+    let mut text = String::from("# group: multicast LID\n");
+    for Mlid {
+        group,
+        mlid,
+        has_entries,
+    } in mlids
+    {
+        let without = if *has_entries { "" } else { ", no entries" };
+        let _ = writeln!(text, "# {group}: {mlid}{without}");
+    }
+    text += &McastTables::of_groups(network, groups, trees)?.to_string();
+    Ok(text)
 }
