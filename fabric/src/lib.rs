@@ -2,6 +2,7 @@
 //!
 //! - [`network`]: switches, endnodes and cables, checked as they are put together; cables that fail and come back.
 //! - [`topology`] and [`read`]: networks by formula and from files; [`pattern`]: groups by formula.
+//! - [`structure`]: fat trees, tori and dragonflies, recognised from the graph alone.
 //! - [`hops`]: distances between switches.
 //! - [`group`], [`tree`] and [`load`]: multicast groups, their trees, and the number of groups on each cable (its EFI).
 //! - [`bound`]: what no router can go below.
@@ -21,6 +22,7 @@ pub mod network;
 pub mod pattern;
 pub mod read;
 pub mod route;
+pub mod structure;
 pub mod table;
 pub mod topology;
 pub mod tree;

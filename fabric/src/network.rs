@@ -22,6 +22,8 @@ mod builder;
 pub use builder::NetworkBuilder;
 use thiserror::Error;
 
+use crate::structure::Structure;
+
 /// Index of a switch.
 pub type SwitchId = u32;
 /// Index of an endnode.
@@ -176,6 +178,7 @@ pub struct Network {
     attached: Vec<EndnodeId>,
     blocks: Vec<u32>,
     dragonfly: bool,
+    structure: Structure,
 }
 
 impl Network {
@@ -234,8 +237,14 @@ impl Network {
         &self.attached[first as usize..end as usize]
     }
 
+    /// What kind of network it was when it was built, as far as its graph shows it.
+    #[must_use]
+    pub const fn structure(&self) -> &Structure {
+        &self.structure
+    }
+
     /// Parts of the network that are cabled alike inside (pods, supernodes, dragonfly groups), by switch; a switch that
-    /// belongs to none has a number of its own. Used for lower bounds and drawings only.
+    /// belongs to none has a number of its own. As the builder was told ([`NetworkBuilder::block`]), else as recognised.
     #[must_use]
     pub fn blocks(&self) -> &[u32] {
         &self.blocks

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::structure::{Form, Structure};
+
 use super::{
     Cable, CableId, Endnode, EndnodeId, Jack, Link, Network, NetworkError, Port, Switch, SwitchId,
 };
@@ -193,10 +195,9 @@ impl NetworkBuilder {
             up.push((links.len() - first[switch as usize] as usize) as u16);
         }
         first_attached.push(attached.len() as u32);
-        let blocks = renumbered(&self.blocks);
         let mut loopbacks = self.loopbacks;
         loopbacks.sort_unstable();
-        let network = Network {
+        let mut network = Network {
             name: self.name,
             switches: self.switches,
             endnodes: self.endnodes,
@@ -207,16 +208,25 @@ impl NetworkBuilder {
             links,
             first_attached,
             attached,
-            blocks,
+            blocks: Vec::new(),
             dragonfly: self.dragonfly,
+            structure: Structure::default(),
         };
-        match network.split() {
-            None => Ok(network),
-            Some((from, to)) => Err(NetworkError::Split {
+        if let Some((from, to)) = network.split() {
+            return Err(NetworkError::Split {
                 from: network.switches[from as usize].name.clone(),
                 to: network.switches[to as usize].name.clone(),
-            }),
+            });
         }
+        network.structure = Structure::recognise(&network);
+        network.blocks = match network.structure.blocks() {
+            Some(found) if self.blocks.iter().all(Option::is_none) => {
+                network.dragonfly |= matches!(network.structure.form(), Form::Dragonfly(_));
+                renumbered(&shared(found))
+            }
+            _ => renumbered(&self.blocks),
+        };
+        Ok(network)
     }
 
     fn register(&mut self, name: &str, guid: u64, node: Node) -> Result<(), NetworkError> {
@@ -271,6 +281,14 @@ impl NetworkBuilder {
             to,
         })
     }
+}
+
+/// Parts with more than one switch.
+fn shared(parts: &[u32]) -> Vec<Option<u32>> {
+    let mut sizes = vec![0u32; parts.len()];
+    parts.iter().for_each(|&part| sizes[part as usize] += 1);
+    let of = |&part: &u32| (sizes[part as usize] > 1).then_some(part);
+    parts.iter().map(of).collect()
 }
 
 /// Blocks from 0 without gaps, then a number for every switch without a block.
