@@ -91,6 +91,8 @@ struct Facts {
     cables: usize,
     /// Cables from a switch back to itself: nothing uses them.
     loopback_cables: usize,
+    /// What the network is, as far as its graph shows it.
+    structure: String,
     pattern: String,
     processes_per_endnode: u32,
     groups: usize,
@@ -271,6 +273,7 @@ fn facts(arguments: &Arguments, map: &Map, task: &Task, pattern: String) -> Fact
         endnodes: map.network.endnodes().len(),
         cables: map.network.cables().len(),
         loopback_cables: map.network.loopbacks().len(),
+        structure: map.network.structure().to_string(),
         pattern,
         processes_per_endnode: arguments.ppn,
         groups: task.groups.len(),

@@ -1,57 +1,129 @@
 //! What no router can go below: the busiest cable of any set of trees has at least this many groups.
 //!
-//! A group with members on both sides of a cut has a tree that crosses it, so the cables of the cut carry at least
-//! groups / cables each, on average, and the busiest at least that. Looked at: each switch by itself, each part of the
-//! network ([`Network::blocks`]), and all cables together, of which a tree over n member switches takes n - 1 at least.
+//! Whatever cables are looked at, if the trees of all groups together use them at least so many times, the busiest of them carries at
+//! least the average. Looked at are
+//!
+//! - the cables that leave a switch or a part of the network: a group with members on both sides crosses them once at least;
+//! - all cables between the parts of a partition: a group with members in k parts uses k - 1 of them at least;
+//! - all cables together: a tree over n member switches has n - 1 at least, and more where members lie far apart ([`least_cables`]).
+//!
+//! Parts are those of [`Network::blocks`] and of [`crate::structure`].
+
+mod ascent;
 
 use crate::group::Group;
-use crate::network::Network;
+use crate::network::{Link, Network, SwitchId};
+use crate::structure::Form;
+use ascent::Ascent;
 
-/// The least max EFI that trees for these groups can have, as far as these cuts tell: the true least may be higher.
-/// Failed cables do not count; a cut that no working cable crosses is left out, as no trees exist there.
+/// Most work of counting cables of trees, in links looked at: a fraction of a second. Groups beyond it count by their members.
+const ASCENT_WORK: u64 = 1 << 27;
+
+/// The least max EFI that trees for these groups can have, as far as these counts tell: the true least may be higher.
+/// Failed cables do not count; where groups have no trees because cables failed, their share of it means nothing.
 #[must_use]
 pub fn lower_bound(network: &Network, groups: &[Group]) -> u32 {
+    let quick = quick_bound(network, groups);
+    // Between tiers the cuts say all there is to say.
+    match network.structure().form() {
+        Form::Tiers(_) => quick,
+        _ => quick.max(total(network, groups)),
+    }
+}
+
+/// The same without a look at the ways between members: microseconds for each group, and less on tori.
+pub(crate) fn quick_bound(network: &Network, groups: &[Group]) -> u32 {
     let switches: Vec<u32> = (0..network.switch_count()).collect();
-    total(network, groups)
-        .max(cuts(network, groups, &switches))
-        .max(cuts(network, groups, network.blocks()))
+    let structure = network.structure();
+    let mut partitions: Vec<&[u32]> = vec![&switches, network.blocks()];
+    partitions.extend(structure.partitions().iter().map(Vec::as_slice));
+    let parted = partitions.iter().map(|part| cuts(network, groups, part));
+    parted.max().unwrap_or(0)
+}
+
+/// Cables that any tree over the group's switches has at least, whatever its root and its height. Near the least number on tori, where the
+/// number of switches says little.
+#[must_use]
+pub fn least_cables(network: &Network, group: &Group) -> u64 {
+    let simple = group.switches().len().saturating_sub(1) as u64;
+    simple.max(Ascent::new(network).least(group.switches()))
 }
 
 /// All cables together.
 fn total(network: &Network, groups: &[Group]) -> u32 {
+    let mut ascent = Ascent::new(network);
+    let needed = groups.iter().map(|group| {
+        let switches = group.switches();
+        let simple = switches.len().saturating_sub(1) as u64;
+        match ascent.work() < ASCENT_WORK {
+            true => simple.max(ascent.least(switches)),
+            false => simple,
+        }
+    });
     let up: u64 = (0..network.switch_count())
         .map(|s| network.links(s).len() as u64)
         .sum();
-    let needed: u64 = groups
-        .iter()
-        .map(|group| group.switches().len().saturating_sub(1) as u64)
-        .sum();
     // Every cable was seen from both ends.
-    share(needed, up / 2)
+    share(needed.sum(), up / 2)
 }
 
-/// Each part against the rest; `part` is by switch.
+/// Each part against the rest, and all parts against each other; `part` is by switch.
 fn cuts(network: &Network, groups: &[Group], part: &[u32]) -> u32 {
     let parts = part.iter().max().map_or(0, |&most| most as usize + 1);
     let mut cables = vec![0u64; parts];
     for (switch, &here) in (0u32..).zip(part) {
-        let leave = |link: &&crate::network::Link| part[link.peer as usize] != here;
+        let leave = |link: &&Link| part[link.peer as usize] != here;
         cables[here as usize] += network.links(switch).iter().filter(leave).count() as u64;
     }
     let mut crossing = vec![0u64; parts];
-    let mut of_group = Vec::new();
+    let mut between = 0;
+    let mut of_group = Parts::new(parts);
     for group in groups {
-        of_group.clear();
-        of_group.extend(group.switches().iter().map(|&s| part[s as usize]));
-        of_group.sort_unstable();
-        of_group.dedup();
+        let touched = of_group.touched(part, group.switches());
         // In one part only, it need not leave it.
-        if let [_, _, ..] = of_group[..] {
-            of_group.iter().for_each(|&p| crossing[p as usize] += 1);
+        if let [_, others @ ..] = touched
+            && !others.is_empty()
+        {
+            between += others.len() as u64;
+            touched.iter().for_each(|&p| crossing[p as usize] += 1);
         }
     }
     let shares = crossing.iter().zip(&cables).map(|(&g, &c)| share(g, c));
-    shares.max().unwrap_or(0)
+    let all = share(between, cables.iter().sum::<u64>() / 2);
+    shares.max().unwrap_or(0).max(all)
+}
+
+/// The parts that a group touches; keeps its memory.
+struct Parts {
+    round: u32,
+    seen: Vec<u32>,
+    touched: Vec<u32>,
+}
+
+impl Parts {
+    fn new(parts: usize) -> Self {
+        Self {
+            round: 0,
+            seen: vec![0; parts],
+            touched: Vec::new(),
+        }
+    }
+
+    fn touched(&mut self, part: &[u32], switches: &[SwitchId]) -> &[u32] {
+        if self.round == u32::MAX {
+            self.seen.fill(0);
+            self.round = 0;
+        }
+        self.round += 1;
+        self.touched.clear();
+        for &switch in switches {
+            let here = part[switch as usize];
+            if std::mem::replace(&mut self.seen[here as usize], self.round) != self.round {
+                self.touched.push(here);
+            }
+        }
+        &self.touched
+    }
 }
 
 fn share(groups: u64, cables: u64) -> u32 {

@@ -2,12 +2,12 @@
 
 mod shuffled;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use shuffled::{same_switches, shuffled};
+use shuffled::shuffled;
 use tributary_fabric::structure::{Form, Structure};
 use tributary_fabric::topology::Topology;
 use tributary_fabric::{Network, NetworkBuilder, read};
@@ -21,6 +21,15 @@ fn seed() -> u64 {
     let seed = seed.map_or(17, |text| text.parse().unwrap());
     println!("TRIBUTARY_SEED={seed}");
     seed
+}
+
+/// By switch of `other`: the switch of that name in `network`.
+fn same_switches(network: &Network, other: &Network) -> Vec<u32> {
+    let by_name: HashMap<&str, u32> = (0..)
+        .zip(network.switches())
+        .map(|(id, s)| (&*s.name, id))
+        .collect();
+    other.switches().iter().map(|s| by_name[&*s.name]).collect()
 }
 
 /// Parts as sets of switches of the network that was shuffled.

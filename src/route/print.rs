@@ -93,6 +93,7 @@ fn facts(facts: &Facts, out: &mut dyn Write) -> Result<()> {
             facts.loopback_cables
         )?;
     }
+    writeln!(out, "structure    {}", facts.structure)?;
     let cores = match facts.threads {
         1 => String::new(),
         n => format!(" on {n} cores"),

@@ -18,7 +18,7 @@ use roots::Candidates;
 use search::{Costs, Failure, Limits, Search};
 
 use super::{RouteError, Router, each};
-use crate::bound::lower_bound;
+use crate::bound::quick_bound;
 use crate::group::Group;
 use crate::hops::HopTable;
 use crate::load::Load;
@@ -269,7 +269,7 @@ impl Router for Own {
         let work = (self.search.work() - before).max(improve::LEAST_WORK);
         let work = work.saturating_mul(self.settings.effort.into());
         let until = Until {
-            load: lower_bound(network, groups),
+            load: quick_bound(network, groups),
             work,
         };
         self.improve(network, hops, load, groups, &mut trees, until);

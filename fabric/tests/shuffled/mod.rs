@@ -60,12 +60,3 @@ pub fn shuffled(network: &Network, rng: &mut impl RngExt) -> Network {
     }
     read::parse(text.as_bytes(), "shuffled", network.name()).unwrap()
 }
-
-/// By switch of `other`: the switch of that name in `network`.
-pub fn same_switches(network: &Network, other: &Network) -> Vec<u32> {
-    let by_name: std::collections::HashMap<&str, u32> = (0..)
-        .zip(network.switches())
-        .map(|(id, s)| (&*s.name, id))
-        .collect();
-    other.switches().iter().map(|s| by_name[&*s.name]).collect()
-}
