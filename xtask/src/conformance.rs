@@ -3,7 +3,11 @@
 //! The rules are listed in `docs/rules.toml`; the rest is read from the sources: a test's name
 //! carries the ids that it proves, a comment in the code the ids that it implements. The result
 //! is `docs/conformance.md`.
+//!
+//! It fails where documents and sources disagree: a test named for a rule that is not listed, a
+//! link to a test that is not there, a statement of `docs/arithmetic.md` without a test.
 
+mod documents;
 mod page;
 mod rules;
 mod scan;
@@ -20,6 +24,7 @@ pub fn run(check: bool) -> Result<()> {
     let rules = rules::load(&root.join("docs").join("rules.toml"))?;
     let found = scan::sources(&root)?;
     rules.check_tests(&found)?;
+    documents::check(&root, &found)?;
     let text = page::render(&rules, &found);
 
     let path = root.join("docs").join("conformance.md");

@@ -31,6 +31,8 @@ pub struct Test {
 /// What the sources say about each rule.
 #[derive(Debug, Default)]
 pub struct Found {
+    /// Every test.
+    pub all: BTreeSet<Test>,
     /// Tests by the ids in their names.
     pub tests: BTreeMap<Id, BTreeSet<Test>>,
     /// Files outside of tests that mention an id.
@@ -70,17 +72,16 @@ fn scan_dir(dir: &Path, shown: &str, found: &mut Found) -> Result<()> {
 
 fn scan_file(text: &str, file: &str, found: &mut Found) {
     for name in test_names(text) {
+        let test = Test {
+            file: file.to_owned(),
+            name: name.to_owned(),
+        };
         for id in ids_in_name(name) {
-            found.tests.entry(id).or_default().insert(Test {
-                file: file.to_owned(),
-                name: name.to_owned(),
-            });
+            found.tests.entry(id).or_default().insert(test.clone());
         }
+        found.all.insert(test);
     }
-    let is_test = file
-        .split('/')
-        .any(|part| matches!(part, "tests" | "tests.rs" | "examples" | "benches"));
-    if !is_test {
+    if !is_test_file(file) {
         for id in text
             .split(|c: char| !c.is_ascii_alphanumeric() && c != '-')
             .filter_map(mention)
@@ -88,6 +89,12 @@ fn scan_file(text: &str, file: &str, found: &mut Found) {
             found.code.entry(id).or_default().insert(file.to_owned());
         }
     }
+}
+
+/// Whether a file is no part of what the project does, but of how it is checked.
+pub fn is_test_file(file: &str) -> bool {
+    file.split('/')
+        .any(|part| matches!(part, "tests" | "tests.rs" | "examples" | "benches"))
 }
 
 /// Names of the functions under `#[test]`, inside `proptest!` or not.
