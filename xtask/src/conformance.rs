@@ -5,12 +5,14 @@
 //! is `docs/conformance.md`.
 //!
 //! It fails where documents and sources disagree: a test named for a rule that is not listed, a
-//! link to a test that is not there, a statement of `docs/arithmetic.md` without a test.
+//! rule without its text in `docs/rules` or a text without its rule, a link to a test that is not
+//! there, a statement of `docs/arithmetic.md` without a test.
 
 mod documents;
 mod page;
 mod rules;
 mod scan;
+mod texts;
 
 use std::fs;
 
@@ -24,6 +26,7 @@ pub fn run(check: bool) -> Result<()> {
     let rules = rules::load(&root.join("docs").join("rules.toml"))?;
     let found = scan::sources(&root)?;
     rules.check_tests(&found)?;
+    texts::check(&root, &rules)?;
     documents::check(&root, &found)?;
     let text = page::render(&rules, &found);
 

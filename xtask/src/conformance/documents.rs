@@ -37,7 +37,7 @@ pub fn check(root: &Path, found: &Found) -> Result<()> {
 }
 
 /// All Markdown files below a folder, sorted.
-fn pages(root: &Path, folder: &str) -> Result<Vec<String>> {
+pub fn pages(root: &Path, folder: &str) -> Result<Vec<String>> {
     let mut list = Vec::new();
     let entries =
         fs::read_dir(root.join(folder)).with_context(|| format!("cannot list {folder}"))?;

@@ -11,7 +11,7 @@ pub fn render(rules: &Rules, found: &Found) -> String {
         "# Conformance\n\n\
          Which rule is proven by which test. Made by `cargo xtask conformance` from \
          `docs/rules.toml`, the names of the tests and the mentions of rules in the code; \
-         do not edit.\n\n",
+         do not edit. An id leads to the [rule in full](rules/README.md).\n\n",
     );
     let _ = writeln!(page, "{}.", capital(&summary(rules, found)));
     for family in rules.families() {
@@ -34,7 +34,12 @@ pub fn render(rules: &Rules, found: &Found) -> String {
             } else {
                 tests.join("<br>")
             };
-            let _ = writeln!(page, "| {id} | {title} | {} | {tests} |", code.join("<br>"));
+            let text = format!("rules/{}#{}", family.page, id.to_string().to_lowercase());
+            let _ = writeln!(
+                page,
+                "| [{id}]({text}) | {title} | {} | {tests} |",
+                code.join("<br>")
+            );
         }
     }
     page

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::scan::Found;
 
 /// The prefixes that rule ids have; a test's name has them in lower case.
-pub const PREFIXES: [&str; 6] = ["RW", "P", "XUD", "RED", "MC", "MB"];
+pub const PREFIXES: [&str; 8] = ["RW", "P", "XUD", "RED", "MC", "MB", "BW", "CL"];
 
 /// A rule's id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +43,8 @@ pub struct Family {
     prefix: String,
     /// What they are about.
     pub title: String,
+    /// The file in `docs/rules` that has them in full.
+    pub page: String,
     rules: Vec<(u32, String)>,
 }
 
