@@ -3,8 +3,11 @@
 //! A group of `n` members holds one root. The root's message is cut into `k` blocks. A [`Schedule`], fixed before the first
 //! block moves, says which member sends which block to whom at which step, so members relay blocks while they still receive.
 //!
+//! [`group`] is the protocol of a group: credits, delivery, failures, the end.
+//!
 //! Source: RDMC (Behrens, Jha, Birman, Tremel, DSN 2018).
 
+pub mod group;
 mod schedule;
 
 pub use schedule::{

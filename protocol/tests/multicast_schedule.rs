@@ -186,15 +186,44 @@ fn check(schedule: &Schedule) -> Vec<Transfer> {
         let got = got.map(|f| (f.step, f.from, f.block));
         assert_eq!(got, *first, "{name}: first block of {rank}");
     }
-    // Nothing is received that nobody sends: each transfer was seen once by its receiver.
-    let receives: usize = (0..n)
-        .map(|r| {
-            (0..steps)
-                .filter(|&t| schedule.recv_at(r, t).is_some())
-                .count()
-        })
-        .sum();
-    assert_eq!(receives, all.len(), "{name}: receives");
+    // A rank's own view, from any step on, is the same, and nothing is received that nobody sends.
+    let mut sends = vec![Vec::new(); n as usize];
+    let mut receives = sends.clone();
+    for t in &all {
+        sends[t.src as usize].push((t.step, t.dst, t.block));
+        receives[t.dst as usize].push((t.step, t.src, t.block));
+    }
+    for rank in 0..n {
+        let middle = steps / 2;
+        for (from, half) in [(0, false), (middle, true)] {
+            let later = |list: &[(u64, u32, u32)]| -> Vec<(u64, u32, u32)> {
+                let kept = list.iter().filter(|(step, ..)| !half || *step >= middle);
+                kept.copied().collect()
+            };
+            let seen = schedule.sends(rank, from).map(|(t, s)| (t, s.to, s.block));
+            assert_eq!(
+                seen.collect::<Vec<_>>(),
+                later(&sends[rank as usize]),
+                "{name}"
+            );
+            let seen = schedule
+                .receives(rank, from)
+                .map(|(t, r)| (t, r.from, r.block));
+            assert_eq!(
+                seen.collect::<Vec<_>>(),
+                later(&receives[rank as usize]),
+                "{name}"
+            );
+        }
+        let idle = (0..steps)
+            .filter(|&t| schedule.recv_at(rank, t).is_some())
+            .count();
+        assert_eq!(
+            idle,
+            receives[rank as usize].len(),
+            "{name}: receives of {rank}"
+        );
+    }
     all
 }
 

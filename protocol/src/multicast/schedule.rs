@@ -27,7 +27,7 @@ pub const MAX_MEMBERS: u32 = 1 << 16;
 pub const MAX_BLOCKS: u32 = 1 << 20;
 
 /// The shape of a schedule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Algorithm {
     /// The root sends the whole message to one member after the other (MB-1).
     Sequential,
@@ -87,7 +87,7 @@ pub enum ScheduleError {
 }
 
 /// A block that a rank sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Send {
     /// Rank that receives it.
     pub to: u32,
@@ -133,15 +133,15 @@ trait Shape {
     fn total_steps(&self) -> u64;
     fn send_at(&self, rank: u32, step: u64) -> Option<Send>;
     fn recv_at(&self, rank: u32, step: u64) -> Option<Receive>;
-    /// A step at which `rank`, which is not the root, has received nothing yet, near its first block.
-    fn quiet_until(&self, rank: u32) -> u64;
+    /// The steps in which `rank` may send or receive. A rank that is not the root receives its first block near their start.
+    fn active(&self, rank: u32) -> std::ops::Range<u64>;
     /// The `index`-th rank that `rank` talks to, in the order in which a member connects. `None` behind the last.
     fn neighbour(&self, rank: u32, index: u32) -> Option<u32>;
     /// Ranks beyond this range send nothing at `step`.
     fn senders_at(&self, step: u64) -> std::ops::Range<u32>;
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Kind {
     Sequential(Sequential),
     Chain(Chain),
@@ -163,7 +163,7 @@ enum Kind {
 /// assert_eq!(schedule.transfers().count(), 100 * 7);
 /// # Ok::<(), tributary_protocol::multicast::ScheduleError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Schedule {
     algorithm: Algorithm,
     members: u32,
@@ -266,7 +266,7 @@ impl Schedule {
             return None;
         }
         let shape = self.shape();
-        (shape.quiet_until(rank)..shape.total_steps()).find_map(|step| {
+        shape.active(rank).find_map(|step| {
             let Receive { from, block } = shape.recv_at(rank, step)?;
             Some(First { step, from, block })
         })
@@ -279,6 +279,26 @@ impl Schedule {
             rank,
             index: 0,
         }
+    }
+
+    /// What `rank` sends from `step` on, by steps. A rank of a group looks at as many steps as it takes part in.
+    pub fn sends(&self, rank: u32, step: u64) -> impl Iterator<Item = (u64, Send)> + '_ {
+        self.steps_of(rank, step)
+            .filter_map(move |step| Some((step, self.shape().send_at(rank, step)?)))
+    }
+
+    /// What `rank` receives from `step` on, by steps.
+    pub fn receives(&self, rank: u32, step: u64) -> impl Iterator<Item = (u64, Receive)> + '_ {
+        self.steps_of(rank, step)
+            .filter_map(move |step| Some((step, self.shape().recv_at(rank, step)?)))
+    }
+
+    fn steps_of(&self, rank: u32, step: u64) -> std::ops::Range<u64> {
+        if rank >= self.members {
+            return 0..0;
+        }
+        let active = self.shape().active(rank);
+        active.start.max(step)..active.end
     }
 
     /// Every transfer, ordered by step and then by sending rank.

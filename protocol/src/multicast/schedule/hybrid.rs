@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::pipeline::Pipeline;
 use super::{Receive, Send, Shape};
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Hybrid {
     /// First rank of each rack, and behind the last the number of members.
     starts: Vec<u32>,
@@ -96,12 +96,15 @@ impl Shape for Hybrid {
         Some(Receive { from, block })
     }
 
-    fn quiet_until(&self, rank: u32) -> u64 {
+    fn active(&self, rank: u32) -> Range<u64> {
         let rack = self.rack(rank);
-        match rank - self.leader(rack) {
-            0 => self.leaders.quiet_until(rack),
-            inside => self.leaders.total_steps() + self.inside(rack).quiet_until(inside),
-        }
+        let inside = self.inside(rack);
+        let second = self.leaders.total_steps();
+        let start = match rank - self.leader(rack) {
+            0 => self.leaders.active(rack).start,
+            inner => second + inside.active(inner).start,
+        };
+        start..second + inside.total_steps()
     }
 
     fn neighbour(&self, rank: u32, index: u32) -> Option<u32> {

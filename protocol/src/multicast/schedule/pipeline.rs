@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use super::{Receive, Send, Shape};
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pipeline {
     blocks: u32,
     members: u32,
@@ -217,8 +217,9 @@ impl Shape for Pipeline {
         })
     }
 
-    fn quiet_until(&self, rank: u32) -> u64 {
-        self.vertex(rank).ilog2().into()
+    fn active(&self, rank: u32) -> Range<u64> {
+        let top = self.vertex(rank).checked_ilog2().unwrap_or(0);
+        u64::from(top)..self.total_steps()
     }
 
     fn neighbour(&self, rank: u32, index: u32) -> Option<u32> {

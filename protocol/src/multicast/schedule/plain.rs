@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Receive, Send, Shape};
 
 /// MB-1: at step t the root sends block t mod k to rank 1 + floor(t / k).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Sequential {
     members: u32,
     blocks: u32,
@@ -39,8 +39,12 @@ impl Shape for Sequential {
         (to == rank).then_some(Receive { from: 0, block })
     }
 
-    fn quiet_until(&self, rank: u32) -> u64 {
-        u64::from(rank - 1) * u64::from(self.blocks)
+    fn active(&self, rank: u32) -> Range<u64> {
+        let blocks = u64::from(self.blocks);
+        match rank.checked_sub(1) {
+            None => 0..self.total_steps(),
+            Some(before) => u64::from(before) * blocks..u64::from(rank) * blocks,
+        }
     }
 
     fn neighbour(&self, rank: u32, index: u32) -> Option<u32> {
@@ -56,7 +60,7 @@ impl Shape for Sequential {
 }
 
 /// MB-2: at step t rank i sends block t - i to rank i + 1.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Chain {
     members: u32,
     blocks: u32,
@@ -94,8 +98,9 @@ impl Shape for Chain {
         Some(Receive { from, block })
     }
 
-    fn quiet_until(&self, rank: u32) -> u64 {
-        u64::from(rank - 1)
+    fn active(&self, rank: u32) -> Range<u64> {
+        let end = u64::from(rank) + u64::from(self.blocks);
+        u64::from(rank.saturating_sub(1))..end.min(self.total_steps())
     }
 
     fn neighbour(&self, rank: u32, index: u32) -> Option<u32> {
@@ -115,7 +120,7 @@ impl Shape for Chain {
 }
 
 /// MB-3: in stage s = floor(t / k) every rank i < 2^s sends block t mod k to rank i + 2^s.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tree {
     members: u32,
     blocks: u32,
@@ -151,8 +156,9 @@ impl Shape for Tree {
         (from < distance).then_some(Receive { from, block })
     }
 
-    fn quiet_until(&self, rank: u32) -> u64 {
-        u64::from(rank.ilog2()) * u64::from(self.blocks)
+    fn active(&self, rank: u32) -> Range<u64> {
+        let stage = rank.checked_ilog2().unwrap_or(0);
+        u64::from(stage) * u64::from(self.blocks)..self.total_steps()
     }
 
     fn neighbour(&self, rank: u32, index: u32) -> Option<u32> {
