@@ -1,11 +1,11 @@
 //! Enums whose numbers travel on the wire or name a counter.
 
 macro_rules! codes {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $code:literal $text:literal,)* }) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[doc = $vdoc:literal])+ $variant:ident = $code:literal $text:literal,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         #[repr(u8)]
-        pub enum $name { $($(#[$vdoc])* $variant = $code,)* }
+        pub enum $name { $($(#[doc = $vdoc])+ $variant = $code,)* }
 
         impl $name {
             /// Every value, by ascending code.
@@ -25,6 +25,12 @@ macro_rules! codes {
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
+            }
+
+            /// What it means, for generated documents.
+            #[must_use]
+            pub const fn doc(self) -> &'static str {
+                match self { $(Self::$variant => concat!($($vdoc),+).trim_ascii(),)* }
             }
         }
 

@@ -14,6 +14,8 @@
 #[macro_use]
 mod codes;
 #[macro_use]
+pub mod header;
+#[macro_use]
 pub mod registers;
 
 pub mod card;

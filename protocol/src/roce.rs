@@ -1,33 +1,7 @@
 //! RoCEv2 framing: Ethernet, IPv4, UDP port 4791, base transport header (BTH), body, invariant CRC (ICRC).
 //!
-//! | offset | bytes | field | value |
-//! |---|---|---|---|
-//! | 0 | 6 | destination MAC | |
-//! | 6 | 6 | source MAC | |
-//! | 12 | 2 | EtherType | 0x0800 |
-//! | 14 | 1 | IPv4 version, header length | 0x45 |
-//! | 15 | 1 | DSCP, ECN | any; not in the ICRC |
-//! | 16 | 2 | total length | 44 + body + pad |
-//! | 18 | 2 | identification | any |
-//! | 20 | 2 | flags, fragment offset | 0x4000 (don't fragment) |
-//! | 22 | 1 | time to live | any; not in the ICRC |
-//! | 23 | 1 | protocol | 17 |
-//! | 24 | 2 | header checksum | checked; not in the ICRC |
-//! | 26 | 4 | source address | |
-//! | 30 | 4 | destination address | |
-//! | 34 | 2 | UDP source port | any |
-//! | 36 | 2 | UDP destination port | 4791 |
-//! | 38 | 2 | UDP length | 24 + body + pad |
-//! | 40 | 2 | UDP checksum | 0 sent, ignored; not in the ICRC |
-//! | 42 | 1 | BTH opcode | 0xC0 to 0xFF: the card's own |
-//! | 43 | 1 | solicited (1), migration (1), pad count (2), version (4) | 0, 0, pad, 0 |
-//! | 44 | 2 | partition key | 0xFFFF |
-//! | 46 | 1 | FECN (1), BECN (1), reserved (6) | any; not in the ICRC |
-//! | 47 | 3 | destination queue pair | |
-//! | 50 | 1 | acknowledge request (1), reserved (7) | 0 |
-//! | 51 | 3 | packet sequence number | |
-//! | 54 | n | body, then 0 to 3 pad bytes of 0 | |
-//! | 54 + n + pad | 4 | ICRC, least significant byte first | |
+//! [`FRAME`] declares the fields up to the body. Behind the body come 0 to 3 pad bytes of 0, so that it ends at a multiple of four
+//! bytes, and the ICRC, least significant byte first.
 //!
 //! Multi-byte fields are big-endian. The Ethernet frame check sequence is the MAC's business and not part of a frame here.
 
@@ -67,6 +41,36 @@ pub const BODY_OFFSET: usize = BTH_OFFSET + 12;
 pub const ICRC_LEN: usize = 4;
 /// Largest body: the largest message of any protocol of the card, 4,096 bytes of payload and its header.
 pub const MAX_BODY: usize = 4096 + 64;
+
+header! {
+    FRAME "frame" BODY_OFFSET, "Headers of every frame, from the first byte of the Ethernet header on.";
+    F_DST_MAC "dst_mac" [0 / 0 +: 48] "Destination MAC: 02:00:00:00:hh:ll of node hhll.",
+    F_SRC_MAC "src_mac" [6 / 0 +: 48] "Source MAC, likewise.",
+    F_ETHERTYPE "ethertype" [12 / 0 +: 16] "0x0800.",
+    F_IP_VERSION "ip_version" [14 / 0 +: 8] "IPv4 version and header length: 0x45.",
+    F_IP_DSCP "ip_dscp" [15 / 0 +: 8] "DSCP and ECN: any; not in the ICRC.",
+    F_IP_LENGTH "ip_length" [16 / 0 +: 16] "IPv4 total length: from here to the end of the ICRC.",
+    F_IP_ID "ip_id" [18 / 0 +: 16] "Identification: any.",
+    F_IP_FLAGS "ip_flags" [20 / 0 +: 16] "Flags and fragment offset: 0x4000, don't fragment.",
+    F_IP_TTL "ip_ttl" [22 / 0 +: 8] "Time to live: any; not in the ICRC.",
+    F_IP_PROTOCOL "ip_protocol" [23 / 0 +: 8] "17, UDP.",
+    F_IP_CHECKSUM "ip_checksum" [24 / 0 +: 16] "Header checksum: checked; not in the ICRC.",
+    F_SRC_IP "src_ip" [26 / 0 +: 32] "Source address: 10.0.h.l of node hl, h and l its upper and lower byte. The receiver takes the node from here.",
+    F_DST_IP "dst_ip" [30 / 0 +: 32] "Destination address, likewise.",
+    F_UDP_SOURCE "udp_source" [34 / 0 +: 16] "Source port: any.",
+    F_UDP_PORT "udp_port" [36 / 0 +: 16] "Destination port: 4791.",
+    F_UDP_LENGTH "udp_length" [38 / 0 +: 16] "UDP length: from the UDP header to the end of the ICRC.",
+    F_UDP_CHECKSUM "udp_checksum" [40 / 0 +: 16] "0 sent, ignored; not in the ICRC.",
+    F_OPCODE "opcode" [42 / 0 +: 8] "BTH opcode.",
+    F_BTH_SOLICITED "bth_solicited" [43 / 0 +: 2] "Solicited and migration bits: 0.",
+    F_BTH_PAD "bth_pad" [43 / 2 +: 2] "Pad bytes behind the body.",
+    F_BTH_VERSION "bth_version" [43 / 4 +: 4] "0.",
+    F_PARTITION "partition" [44 / 0 +: 16] "Partition key: 0xffff.",
+    F_BTH_ECN "bth_ecn" [46 / 0 +: 8] "FECN, BECN, reserved: any; not in the ICRC.",
+    F_DEST_QP "dest_qp" [47 / 0 +: 24] "Destination queue pair.",
+    F_BTH_ACK "bth_ack" [50 / 0 +: 8] "Acknowledge request and reserved: 0.",
+    F_PSN "psn" [51 / 0 +: 24] "Packet sequence number.",
+}
 
 /// Addresses of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -216,25 +220,34 @@ pub fn encode(link: &Link, bth: &Bth, body: &[u8]) -> Result<Vec<u8>, FrameError
     fits("packet sequence number", bth.psn as usize, 0xFF_FFFF)?;
     let pad = body.len().next_multiple_of(4) - body.len();
     let total = BODY_OFFSET + body.len() + pad + ICRC_LEN;
+    let mut head = [0; BODY_OFFSET];
+    let mac = |bytes: [u8; 6]| {
+        bytes
+            .iter()
+            .fold(0, |all, byte| all << 8 | u64::from(*byte))
+    };
+    F_DST_MAC.put(&mut head, mac(link.dst_mac));
+    F_SRC_MAC.put(&mut head, mac(link.src_mac));
+    F_ETHERTYPE.put(&mut head, ETHERTYPE);
+    F_IP_VERSION.put(&mut head, IP_VERSION);
+    F_IP_LENGTH.put(&mut head, (total - IP_OFFSET) as u16);
+    F_IP_FLAGS.put(&mut head, IP_FLAGS);
+    F_IP_TTL.put(&mut head, IP_TTL);
+    F_IP_PROTOCOL.put(&mut head, IP_PROTOCOL);
+    F_SRC_IP.put(&mut head, u32::from_be_bytes(link.src_ip));
+    F_DST_IP.put(&mut head, u32::from_be_bytes(link.dst_ip));
+    let checksum = !ones_sum(&head[IP_OFFSET..UDP_OFFSET]);
+    F_IP_CHECKSUM.put(&mut head, checksum);
+    F_UDP_SOURCE.put(&mut head, link.src_port);
+    F_UDP_PORT.put(&mut head, UDP_PORT);
+    F_UDP_LENGTH.put(&mut head, (total - UDP_OFFSET) as u16);
+    F_OPCODE.put(&mut head, bth.opcode);
+    F_BTH_PAD.put(&mut head, pad as u8);
+    F_PARTITION.put(&mut head, PARTITION_KEY);
+    F_DEST_QP.put(&mut head, bth.dest_qp);
+    F_PSN.put(&mut head, bth.psn);
     let mut frame = Vec::with_capacity(total);
-    frame.extend_from_slice(&link.dst_mac);
-    frame.extend_from_slice(&link.src_mac);
-    frame.extend_from_slice(&ETHERTYPE.to_be_bytes());
-    frame.extend_from_slice(&[IP_VERSION, 0]);
-    frame.extend_from_slice(&((total - IP_OFFSET) as u16).to_be_bytes());
-    frame.extend_from_slice(&u32::from(IP_FLAGS).to_be_bytes());
-    frame.extend_from_slice(&[IP_TTL, IP_PROTOCOL, 0, 0]);
-    frame.extend_from_slice(&link.src_ip);
-    frame.extend_from_slice(&link.dst_ip);
-    let checksum = !ones_sum(&frame[IP_OFFSET..]);
-    frame[IP_OFFSET + 10..IP_OFFSET + 12].copy_from_slice(&checksum.to_be_bytes());
-    frame.extend_from_slice(&link.src_port.to_be_bytes());
-    frame.extend_from_slice(&UDP_PORT.to_be_bytes());
-    frame.extend_from_slice(&((total - UDP_OFFSET) as u16).to_be_bytes());
-    frame.extend_from_slice(&[0, 0, bth.opcode, (pad as u8) << 4]);
-    frame.extend_from_slice(&PARTITION_KEY.to_be_bytes());
-    frame.extend_from_slice(&bth.dest_qp.to_be_bytes());
-    frame.extend_from_slice(&bth.psn.to_be_bytes());
+    frame.extend_from_slice(&head);
     frame.extend_from_slice(body);
     frame.resize(frame.len() + pad, 0);
     if let Some(crc) = icrc(&frame[IP_OFFSET..]) {
@@ -251,8 +264,9 @@ pub fn decode(frame: &[u8]) -> Result<Frame<'_>, FrameError> {
     if frame.len() < BODY_OFFSET + ICRC_LEN {
         return Err(FrameError::Short(frame.len()));
     }
-    let word = |at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);
-    let triple = |at: usize| u32::from_be_bytes([0, frame[at], frame[at + 1], frame[at + 2]]);
+    let Some((head, _)) = frame.split_first_chunk::<BODY_OFFSET>() else {
+        return Err(FrameError::Short(frame.len()));
+    };
     let field = |field, value: u32, expected: u32| {
         if value == expected {
             Ok(())
@@ -264,21 +278,21 @@ pub fn decode(frame: &[u8]) -> Result<Frame<'_>, FrameError> {
             })
         }
     };
-    let length = |field, said: u16, is: usize| {
-        if usize::from(said) == is {
+    let length = |field, said: u32, is: usize| {
+        if said as usize == is {
             Ok(())
         } else {
             Err(FrameError::Length {
                 field,
-                said: said.into(),
+                said: said as usize,
                 is,
             })
         }
     };
-    field("EtherType", word(12).into(), ETHERTYPE.into())?;
+    field("EtherType", F_ETHERTYPE.get(head) as u32, ETHERTYPE.into())?;
     field(
         "IPv4 version and header length",
-        frame[IP_OFFSET].into(),
+        F_IP_VERSION.get(head) as u32,
         IP_VERSION.into(),
     )?;
     if ones_sum(&frame[IP_OFFSET..UDP_OFFSET]) != 0xFFFF {
@@ -286,25 +300,29 @@ pub fn decode(frame: &[u8]) -> Result<Frame<'_>, FrameError> {
     }
     length(
         "IPv4 total length",
-        word(IP_OFFSET + 2),
+        F_IP_LENGTH.get(head) as u32,
         frame.len() - IP_OFFSET,
     )?;
     field(
         "IPv4 flags and fragment offset",
-        word(IP_OFFSET + 6).into(),
+        F_IP_FLAGS.get(head) as u32,
         IP_FLAGS.into(),
     )?;
     field(
         "IPv4 protocol",
-        frame[IP_OFFSET + 9].into(),
+        F_IP_PROTOCOL.get(head) as u32,
         IP_PROTOCOL.into(),
     )?;
     field(
         "UDP destination port",
-        word(UDP_OFFSET + 2).into(),
+        F_UDP_PORT.get(head) as u32,
         UDP_PORT.into(),
     )?;
-    length("UDP length", word(UDP_OFFSET + 4), frame.len() - UDP_OFFSET)?;
+    length(
+        "UDP length",
+        F_UDP_LENGTH.get(head) as u32,
+        frame.len() - UDP_OFFSET,
+    )?;
     let crc_at = frame.len() - ICRC_LEN;
     let found = u32::from_le_bytes([
         frame[crc_at],
@@ -320,11 +338,11 @@ pub fn decode(frame: &[u8]) -> Result<Frame<'_>, FrameError> {
     field("BTH flags and version", u32::from(flags & BTH_ZERO), 0)?;
     field(
         "BTH partition key",
-        word(BTH_OFFSET + 2).into(),
+        F_PARTITION.get(head) as u32,
         PARTITION_KEY.into(),
     )?;
-    field("BTH acknowledge request", frame[BTH_OFFSET + 8].into(), 0)?;
-    let pad = usize::from(flags >> 4 & 3);
+    field("BTH acknowledge request", F_BTH_ACK.get(head) as u32, 0)?;
+    let pad = F_BTH_PAD.get(head) as usize;
     let padded = &frame[BODY_OFFSET..crc_at];
     let (body, padding) = padded
         .split_at_checked(padded.len().wrapping_sub(pad))
@@ -346,20 +364,16 @@ pub fn decode(frame: &[u8]) -> Result<Frame<'_>, FrameError> {
     let mut link = Link {
         dst_mac: [0; 6],
         src_mac: [0; 6],
-        src_ip: [0; 4],
-        dst_ip: [0; 4],
-        src_port: word(UDP_OFFSET),
+        src_ip: (F_SRC_IP.get(head) as u32).to_be_bytes(),
+        dst_ip: (F_DST_IP.get(head) as u32).to_be_bytes(),
+        src_port: F_UDP_SOURCE.get(head) as u16,
     };
     link.dst_mac.copy_from_slice(&frame[..6]);
     link.src_mac.copy_from_slice(&frame[6..12]);
-    link.src_ip
-        .copy_from_slice(&frame[IP_OFFSET + 12..IP_OFFSET + 16]);
-    link.dst_ip
-        .copy_from_slice(&frame[IP_OFFSET + 16..UDP_OFFSET]);
     let bth = Bth {
-        opcode: frame[BTH_OFFSET],
-        dest_qp: triple(BTH_OFFSET + 5),
-        psn: triple(BTH_OFFSET + 9),
+        opcode: F_OPCODE.get(head) as u8,
+        dest_qp: F_DEST_QP.get(head) as u32,
+        psn: F_PSN.get(head) as u32,
     };
     Ok(Frame { link, bth, body })
 }

@@ -3,14 +3,8 @@
 //! Control messages are the payload of a SEND with the flag `CONTROL`; their XUDETH has no window. They may be lost: OPEN is
 //! repeated until OPEN_ACK comes, and answering one twice does no harm (XUD-6).
 //!
-//! | message | kind (8) | flags (8) | then |
-//! |---|---|---|---|
-//! | OPEN | 1 | 1: `last` holds | windows - 1 (16) · incarnation (16) · epoch (16) · start (32) · last (16) · reserved (16) |
-//! | OPEN_ACK | 2 | 1: fresh | windows - 1 (16) · epoch of the OPEN (16) · receiver's epoch (16) |
-//! | REFUSE | 3 | 0 | win_id (16) · epoch (16) · reserved (16) · win_msn (32) |
-//!
-//! Fragments (XUD-12) begin with msg_id (32), offset (32), total (32); other messages of an ordered stream with their number (32).
-//! In an ordered stream a fragment's msg_id is the number of its message (XUD-11). All fields are big-endian.
+//! [`OPEN`], [`OPEN_ACK`], [`REFUSE`], [`FRAGMENT`] and [`STREAM`] declare the fields. In an ordered stream a fragment's msg_id is the
+//! number of its message (XUD-11). All fields are big-endian.
 
 use super::wire::Window;
 
@@ -18,6 +12,49 @@ use super::wire::Window;
 pub const FRAGMENT_LEN: usize = 12;
 /// Bytes of a stream number.
 pub const ORDERED_LEN: usize = 4;
+
+/// Kind of OPEN, OPEN_ACK and REFUSE.
+pub const KINDS: [u8; 3] = [1, 2, 3];
+
+header! {
+    OPEN "open" 16, "OPEN: opens the windows of a connection. Kind 1.";
+    OPEN_KIND "kind" [0 / 0 +: 8] "1.",
+    OPEN_HAS_LAST "has_last" [1 / 7 +: 1] "1: `last` holds.",
+    OPEN_WINDOWS "windows" [2 / 0 +: 16] "Windows wanted, less one.",
+    OPEN_INCARNATION "incarnation" [4 / 0 +: 16] "First epoch of the sending process.",
+    OPEN_EPOCH "epoch" [6 / 0 +: 16] "The sender's epoch.",
+    OPEN_START "start" [8 / 0 +: 32] "Number of the sender's oldest message that has not ended.",
+    OPEN_LAST "last" [12 / 0 +: 16] "The receiver's epoch of the opening before.",
+}
+
+header! {
+    OPEN_ACK "open_ack" 8, "OPEN_ACK: answers OPEN. Kind 2.";
+    OPEN_ACK_KIND "kind" [0 / 0 +: 8] "2.",
+    OPEN_ACK_FRESH "fresh" [1 / 7 +: 1] "1: the receiver kept nothing of the opening that `last` names.",
+    OPEN_ACK_WINDOWS "windows" [2 / 0 +: 16] "Windows granted, less one.",
+    OPEN_ACK_OF "of" [4 / 0 +: 16] "Epoch of the OPEN.",
+    OPEN_ACK_EPOCH "epoch" [6 / 0 +: 16] "Epoch that messages must carry.",
+}
+
+header! {
+    REFUSE "refuse" 12, "REFUSE: a message number was impossible (XUD-5). Kind 3.";
+    REFUSE_KIND "kind" [0 / 0 +: 8] "3.",
+    REFUSE_WINDOW "win_id" [2 / 0 +: 16] "Window of the message.",
+    REFUSE_EPOCH "epoch" [4 / 0 +: 16] "Epoch of the message.",
+    REFUSE_MSN "win_msn" [8 / 0 +: 32] "Number of the message.",
+}
+
+header! {
+    FRAGMENT "fragment" FRAGMENT_LEN, "Fragment header (XUD-12): in front of a piece of a message.";
+    FRAGMENT_MESSAGE "msg_id" [0 / 0 +: 32] "Number of the message.",
+    FRAGMENT_OFFSET "offset" [4 / 0 +: 32] "Byte where this piece begins.",
+    FRAGMENT_TOTAL "total" [8 / 0 +: 32] "Bytes of the message.",
+}
+
+header! {
+    STREAM "stream" ORDERED_LEN, "Stream number (XUD-11): in front of an ordered message of one packet.";
+    STREAM_NUMBER "number" [0 / 0 +: 32] "Number of the message in its stream.",
+}
 
 /// A control message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -69,32 +106,38 @@ impl Control {
     /// As bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(16);
-        let mut put = |kind: u8, flag: bool, words: &[u16]| {
-            out.extend_from_slice(&[kind, u8::from(flag)]);
-            for word in words {
-                out.extend_from_slice(&word.to_be_bytes());
-            }
-        };
         let less_one = |windows: u32| windows.wrapping_sub(1) as u16;
-        let halves = |word: u32| [(word >> 16) as u16, word as u16];
+        let (header, kind) = match self {
+            Self::Open(_) => (OPEN, KINDS[0]),
+            Self::OpenAck { .. } => (OPEN_ACK, KINDS[1]),
+            Self::Refuse(_) => (REFUSE, KINDS[2]),
+        };
+        let mut out = vec![0; header.length];
+        OPEN_KIND.put(&mut out, kind);
         match self {
             Self::Open(open) => {
-                let [high, low] = halves(open.start);
-                let last = open.last.unwrap_or(0);
-                let windows = less_one(open.windows);
-                let words = [windows, open.incarnation, open.epoch, high, low, last, 0];
-                put(1, open.last.is_some(), &words);
+                OPEN_HAS_LAST.put(&mut out, open.last.is_some());
+                OPEN_WINDOWS.put(&mut out, less_one(open.windows));
+                OPEN_INCARNATION.put(&mut out, open.incarnation);
+                OPEN_EPOCH.put(&mut out, open.epoch);
+                OPEN_START.put(&mut out, open.start);
+                OPEN_LAST.put(&mut out, open.last.unwrap_or(0));
             }
             Self::OpenAck {
                 fresh,
                 windows,
                 of,
                 epoch,
-            } => put(2, *fresh, &[less_one(*windows), *of, *epoch]),
+            } => {
+                OPEN_ACK_FRESH.put(&mut out, *fresh);
+                OPEN_ACK_WINDOWS.put(&mut out, less_one(*windows));
+                OPEN_ACK_OF.put(&mut out, *of);
+                OPEN_ACK_EPOCH.put(&mut out, *epoch);
+            }
             Self::Refuse(window) => {
-                let [high, low] = halves(window.msn);
-                put(3, false, &[window.id, window.epoch, 0, high, low]);
+                REFUSE_WINDOW.put(&mut out, window.id);
+                REFUSE_EPOCH.put(&mut out, window.epoch);
+                REFUSE_MSN.put(&mut out, window.msn);
             }
         }
         out
@@ -103,31 +146,28 @@ impl Control {
     /// From bytes; `None` unless every bit is as it must be.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let (head, rest) = bytes.split_at_checked(2)?;
-        let words: Vec<u16> = rest
-            .chunks(2)
-            .map(|pair| u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]))
-            .collect();
-        let join = |high: u16, low: u16| u32::from(high) << 16 | u32::from(low);
-        let control = match (head, words.as_slice()) {
-            ([1, flag], [windows, incarnation, epoch, high, low, last, 0]) => Self::Open(Open {
-                windows: u32::from(*windows) + 1,
-                incarnation: *incarnation,
-                epoch: *epoch,
-                start: join(*high, *low),
-                last: (*flag != 0).then_some(*last),
+        let half = |field: crate::header::HeaderField| field.get(bytes) as u16;
+        let control = match (bytes.first()?, bytes.len()) {
+            (kind, length) if *kind == KINDS[0] && length == OPEN.length => Self::Open(Open {
+                windows: u32::from(half(OPEN_WINDOWS)) + 1,
+                incarnation: half(OPEN_INCARNATION),
+                epoch: half(OPEN_EPOCH),
+                start: OPEN_START.get(bytes) as u32,
+                last: (OPEN_HAS_LAST.get(bytes) != 0).then_some(half(OPEN_LAST)),
             }),
-            ([2, flag], [windows, of, epoch]) => Self::OpenAck {
-                fresh: *flag != 0,
-                windows: u32::from(*windows) + 1,
-                of: *of,
-                epoch: *epoch,
+            (kind, length) if *kind == KINDS[1] && length == OPEN_ACK.length => Self::OpenAck {
+                fresh: OPEN_ACK_FRESH.get(bytes) != 0,
+                windows: u32::from(half(OPEN_ACK_WINDOWS)) + 1,
+                of: half(OPEN_ACK_OF),
+                epoch: half(OPEN_ACK_EPOCH),
             },
-            ([3, 0], [id, epoch, 0, high, low]) => Self::Refuse(Window {
-                id: *id,
-                epoch: *epoch,
-                msn: join(*high, *low),
-            }),
+            (kind, length) if *kind == KINDS[2] && length == REFUSE.length => {
+                Self::Refuse(Window {
+                    id: half(REFUSE_WINDOW),
+                    epoch: half(REFUSE_EPOCH),
+                    msn: REFUSE_MSN.get(bytes) as u32,
+                })
+            }
             _ => return None,
         };
         // What does not come out again as it went in has a bit where there must be none.
@@ -140,10 +180,9 @@ impl Fragment {
     #[must_use]
     pub fn encode(&self) -> [u8; FRAGMENT_LEN] {
         let mut out = [0; FRAGMENT_LEN];
-        let words = [self.message, self.offset, self.total];
-        for (place, word) in out.chunks_exact_mut(4).zip(words) {
-            place.copy_from_slice(&word.to_be_bytes());
-        }
+        FRAGMENT_MESSAGE.put(&mut out, self.message);
+        FRAGMENT_OFFSET.put(&mut out, self.offset);
+        FRAGMENT_TOTAL.put(&mut out, self.total);
         out
     }
 
@@ -151,12 +190,10 @@ impl Fragment {
     #[must_use]
     pub fn decode(bytes: &[u8], max: usize) -> Option<(Self, &[u8])> {
         let (head, rest) = bytes.split_at_checked(FRAGMENT_LEN)?;
-        let word =
-            |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let fragment = Self {
-            message: word(0),
-            offset: word(4),
-            total: word(8),
+            message: FRAGMENT_MESSAGE.get(head) as u32,
+            offset: FRAGMENT_OFFSET.get(head) as u32,
+            total: FRAGMENT_TOTAL.get(head) as u32,
         };
         let end = u64::from(fragment.offset) + rest.len() as u64;
         let total = u64::from(fragment.total);

@@ -3,12 +3,7 @@
 //! They travel in SEND frames with the flag [`super::wire::ONE_SIDED`]; WRITE is acknowledged like a message, the others are
 //! answered by such a frame.
 //!
-//! | offset | bytes | field |
-//! |---|---|---|
-//! | 0 | 8 | address, big-endian; in an atomic's answer the old value, bytes as they stood in memory; 0 in a READ's |
-//! | 8 | 4 | rkey, big-endian; 0 in answers |
-//! | 12 | 1 | [`Operation`]; in an answer with bit 7 set |
-//! | 13 | 3 | bytes to read, big-endian; 0 of everything but READ |
+//! [`ONE_SIDED_HEADER`] declares its fields.
 //!
 //! Behind it: WRITE: its bytes. READ: nothing. FETCH_ADD: what is added (8), ignored (8). COMPARE_SWAP: what is put (8), what must
 //! be there (8). These numbers and those in memory are little-endian. The answer of a READ: the bytes; of an atomic: nothing.
@@ -26,6 +21,15 @@ pub const OPERANDS_LEN: usize = 16;
 pub const ATOMIC_LEN: usize = 8;
 /// Bit of the operation that makes an answer of it.
 pub const ANSWER: u8 = 0x80;
+
+header! {
+    ONE_SIDED_HEADER "one_sided" HEADER_LEN, "One-sided header: in front of the payload of every one-sided request and answer.";
+    H_ADDRESS "address" [0 / 0 +: 64] "Address there, of an atomic a multiple of 8. In an atomic's answer: the old value, its bytes as they stood in memory; in a READ's answer 0.",
+    H_RKEY "rkey" [8 / 0 +: 32] "Key of the region there; 0 in answers.",
+    H_ANSWER "answer" [12 / 0 +: 1] "1 in an answer.",
+    H_OPERATION "operation" [12 / 1 +: 7] "What is asked for: see operations.",
+    H_LENGTH "length" [13 / 0 +: 24] "Bytes to read, 1 to the MTU less 16; 0 of everything but a READ request.",
+}
 
 codes! {
     /// What is done to memory there.
@@ -244,19 +248,18 @@ impl<'a> Request<'a> {
         let mtu = usize::from(mtu);
         let got = payload.len();
         length(got, HEADER_LEN, mtu)?;
-        let [_, b, c, d] = array(payload, 12).map(u32::from);
-        let to_read = b << 16 | c << 8 | d;
+        let to_read = H_LENGTH.get(payload) as u32;
         let operation = payload[12];
         let operation = Operation::from_code(operation).ok_or(HeaderError::Operation(operation))?;
         if operation != Operation::Read && to_read != 0 {
             return Err(HeaderError::Reserved(to_read));
         }
-        let address = u64::from_be_bytes(array(payload, 0));
+        let address = H_ADDRESS.get(payload);
         let behind = &payload[HEADER_LEN..];
         let number = |at| u64::from_le_bytes(array(behind, at));
         if operation.is_atomic() {
             length(got, HEADER_LEN + OPERANDS_LEN, HEADER_LEN + OPERANDS_LEN)?;
-            if address % ATOMIC_LEN as u64 != 0 {
+            if !address.is_multiple_of(ATOMIC_LEN as u64) {
                 return Err(HeaderError::Alignment(address));
             }
         }
@@ -278,7 +281,7 @@ impl<'a> Request<'a> {
         };
         Ok(Self {
             address,
-            rkey: u32::from_be_bytes(array(payload, 8)),
+            rkey: H_RKEY.get(payload) as u32,
             asked,
         })
     }
@@ -287,14 +290,12 @@ impl<'a> Request<'a> {
     #[must_use]
     pub fn header(&self) -> [u8; HEADER_LEN] {
         let mut header = [0; HEADER_LEN];
-        header[..8].copy_from_slice(&self.address.to_be_bytes());
-        header[8..12].copy_from_slice(&self.rkey.to_be_bytes());
-        let to_read = match self.asked {
-            Asked::Read(bytes) => bytes & 0xFF_FFFF,
-            _ => 0,
-        };
-        header[12..].copy_from_slice(&to_read.to_be_bytes());
-        header[12] = self.asked.operation().code();
+        H_ADDRESS.put(&mut header, self.address);
+        H_RKEY.put(&mut header, self.rkey);
+        H_OPERATION.put(&mut header, self.asked.operation().code());
+        if let Asked::Read(bytes) = self.asked {
+            H_LENGTH.put(&mut header, bytes);
+        }
         header
     }
 
@@ -330,7 +331,8 @@ impl<'a> Answer<'a> {
     pub fn encode(&self) -> Vec<u8> {
         let mut payload = vec![0; HEADER_LEN];
         payload[..8].copy_from_slice(&self.old);
-        payload[12] = self.operation.code() | ANSWER;
+        H_OPERATION.put(&mut payload, self.operation.code());
+        H_ANSWER.put(&mut payload, true);
         payload.extend_from_slice(self.data);
         payload
     }

@@ -6,27 +6,16 @@
 //! | ACK, version 0 | 0xD1 | requester's | of the request | AETH 4 |
 //! | ACK, version 1 | 0xD1 | requester's | of the request | AETH 4, echo 8, source 4 |
 //!
-//! XUDETH:
-//!
-//! | offset | bits | field |
-//! |---|---|---|
-//! | 0 | 32 | Q_Key |
-//! | 4 | 24 | source queue pair |
-//! | 7 | 4 | version, 0 or 1 |
-//! | 7 | 4 | flags: 1 control, 2 fragment, 4 ordered, or 8 one-sided alone; 0 in version 0 |
-//! | 8 | 16 | win_id |
-//! | 10 | 16 | epoch; 0 in version 0 |
-//! | 12 | 32 | win_msn |
-//!
-//! AETH: syndrome (8), PSN received (24). Syndrome: 0x1F acknowledgement, 0x20 RNR, 0x60 + code: [`Nak`].
-//! Echo: win_id (16), epoch (16), win_msn (32) of the request. Source: the replying queue pair (24), then version and flags of the
-//! request (8). The address in the frame names only the node, and control messages count epochs of their own: without this word an
-//! acknowledgement of another queue pair, or of an OPEN, could pass for that of a message when PSNs wrap (XUD-3).
+//! [`XUDETH`], [`AETH`], [`ECHO`] and [`SOURCE`] declare the fields. The echo and the source are those of the request: the address in
+//! the frame names only the node, and control messages count epochs of their own, so without these words an acknowledgement of another
+//! queue pair, or of an OPEN, could pass for that of a message when PSNs wrap (XUD-3).
 //! All fields are big-endian.
 
 use thiserror::Error;
 
 use super::codes::{Nak, OPCODE_ACK, OPCODE_SEND, OPCODES};
+use crate::header::HeaderField;
+use crate::registers::Field;
 use crate::roce::{self, Bth, FrameError, Link};
 
 /// Bytes of the XUDETH.
@@ -35,16 +24,102 @@ pub const XUDETH_LEN: usize = 16;
 pub const ACK_LEN: [usize; 2] = [4, 16];
 /// Largest payload, bytes.
 pub const MAX_PAYLOAD: usize = 4096;
+
+header! {
+    XUDETH "xudeth" XUDETH_LEN, "Extended datagram header: in front of the payload of every request.";
+    XUDETH_Q_KEY "q_key" [0 / 0 +: 32] "Q_Key; must be that of the destination.",
+    XUDETH_SOURCE "source_qpn" [4 / 0 +: 24] "Queue pair that sends.",
+    XUDETH_VERSION "version" [7 / 0 +: 4] "0 or 1.",
+    XUDETH_FLAGS "flags" [7 / 4 +: 4] "Flags; 0 in version 0.",
+    XUDETH_WINDOW "win_id" [8 / 0 +: 16] "Window of the connection.",
+    XUDETH_EPOCH "epoch" [10 / 0 +: 16] "Epoch of the window (XUD-6); 0 in version 0.",
+    XUDETH_MSN "win_msn" [12 / 0 +: 32] "Number of the message in its window (XUD-5).",
+}
+
+header! {
+    AETH "aeth" ACK_LEN[0], "Acknowledgement header: first, and in version 0 only, part of the body of an acknowledgement.";
+    AETH_SYNDROME "syndrome" [0 / 0 +: 8] "What it says: see syndromes.",
+    AETH_PSN "psn" [1 / 0 +: 24] "PSN of the request, as in the BTH.",
+}
+
+header! {
+    ECHO "echo" 8, "Echo: behind the AETH in version 1; the window identity of the request.";
+    ECHO_WINDOW "win_id" [0 / 0 +: 16] "Window of the request.",
+    ECHO_EPOCH "epoch" [2 / 0 +: 16] "Epoch of the request.",
+    ECHO_MSN "win_msn" [4 / 0 +: 32] "Number of the request in its window.",
+}
+
+header! {
+    SOURCE "ack_source" 4, "Source: behind the echo in version 1; who answers, and what.";
+    SOURCE_QPN "qpn" [0 / 0 +: 24] "Queue pair that answers.",
+    SOURCE_VERSION "version" [3 / 0 +: 4] "Version of the request: 1.",
+    SOURCE_FLAGS "flags" [3 / 4 +: 4] "Flags of the request.",
+}
+
+/// Version and flags as one byte: `version_flags` of work requests and completions, and byte 7 of the XUDETH.
+pub const VERSION_FLAGS: &[Field] = &[
+    FLAG_CONTROL,
+    FLAG_FRAGMENT,
+    FLAG_ORDERED,
+    FLAG_ONE_SIDED,
+    VERSION,
+];
+
+const fn bits(name: &'static str, lsb: u8, width: u8, doc: &'static str) -> Field {
+    Field {
+        name,
+        lsb,
+        width,
+        doc,
+    }
+}
+
+/// Bit of [`CONTROL`].
+pub const FLAG_CONTROL: Field = bits(
+    "control",
+    0,
+    1,
+    "The payload is a control message of the reliable layer. Its epoch is not checked by the card.",
+);
+/// Bit of [`FRAGMENT`].
+pub const FLAG_FRAGMENT: Field = bits(
+    "fragment",
+    1,
+    1,
+    "The payload begins with a fragment header.",
+);
+/// Bit of [`ORDERED`].
+pub const FLAG_ORDERED: Field = bits(
+    "ordered",
+    2,
+    1,
+    "The payload begins with a stream number, or its fragment header has one.",
+);
+/// Bit of [`ONE_SIDED`].
+pub const FLAG_ONE_SIDED: Field = bits(
+    "one_sided",
+    3,
+    1,
+    "The payload begins with a one-sided header. This flag stands alone.",
+);
+/// Version of the XUDETH.
+pub const VERSION: Field = bits(
+    "version",
+    4,
+    4,
+    "0: plain datagram, flags and epoch 0. 1: with window identity, which the acknowledgement echoes.",
+);
+
 /// Flag: the payload is a message of [`super::control`].
-pub const CONTROL: u8 = 1;
+pub const CONTROL: u8 = FLAG_CONTROL.put(1) as u8;
 /// Flag: the payload begins with a fragment header.
-pub const FRAGMENT: u8 = 2;
+pub const FRAGMENT: u8 = FLAG_FRAGMENT.put(1) as u8;
 /// Flag: the payload begins with a stream sequence number.
-pub const ORDERED: u8 = 4;
+pub const ORDERED: u8 = FLAG_ORDERED.put(1) as u8;
 /// Flag: the payload begins with a header of [`super::onesided`]; alone.
-pub const ONE_SIDED: u8 = 8;
+pub const ONE_SIDED: u8 = FLAG_ONE_SIDED.put(1) as u8;
 /// Version 1 in the byte of the XUDETH that has version and flags.
-pub const VERSION_1: u8 = 1 << 4;
+pub const VERSION_1: u8 = VERSION.put(1) as u8;
 /// That byte of every one-sided frame.
 pub const ONE_SIDED_FRAME: u8 = VERSION_1 | ONE_SIDED;
 const FLAGS: u8 = CONTROL | FRAGMENT | ORDERED;
@@ -63,9 +138,12 @@ const fn unknown(flags: u8) -> u8 {
     }
 }
 
-const SYNDROME_OK: u8 = 0x1F;
-const SYNDROME_RNR: u8 = 0x20;
-const SYNDROME_NAK: u8 = 0x60;
+/// Syndrome: acknowledged.
+pub const SYNDROME_OK: u8 = 0x1F;
+/// Syndrome: no receive request or no completion slot.
+pub const SYNDROME_RNR: u8 = 0x20;
+/// Syndrome: refused; [`Nak`] is in the lower five bits.
+pub const SYNDROME_NAK: u8 = 0x60;
 
 /// Identity of a message in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -238,25 +316,26 @@ fn length(got: usize, min: usize, max: usize) -> Result<(), WireError> {
     }
 }
 
-fn word(body: &[u8], at: usize) -> u32 {
-    body.get(at..at + 4)
-        .map_or(0, |b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]))
-}
-
-fn window(body: &[u8], at: usize) -> Window {
-    let ids = word(body, at);
+#[inline(always)] // The fields are constants.
+fn window(body: &[u8], fields: [&HeaderField; 3]) -> Window {
+    let [id, epoch, msn] = fields.map(|field| field.get(body));
     Window {
-        id: (ids >> 16) as u16,
-        epoch: ids as u16,
-        msn: word(body, at + 4),
+        id: id as u16,
+        epoch: epoch as u16,
+        msn: msn as u32,
     }
 }
 
-fn put_window(body: &mut Vec<u8>, window: Window) {
-    body.extend_from_slice(&window.id.to_be_bytes());
-    body.extend_from_slice(&window.epoch.to_be_bytes());
-    body.extend_from_slice(&window.msn.to_be_bytes());
+#[inline(always)] // The fields are constants.
+fn put_window(body: &mut [u8], fields: [&HeaderField; 3], window: Window) {
+    let values = [window.id.into(), window.epoch.into(), window.msn];
+    for (field, value) in fields.into_iter().zip(values) {
+        field.put(body, value);
+    }
 }
+
+const XUDETH_IDENTITY: [&HeaderField; 3] = [&XUDETH_WINDOW, &XUDETH_EPOCH, &XUDETH_MSN];
+const ECHO_IDENTITY: [&HeaderField; 3] = [&ECHO_WINDOW, &ECHO_EPOCH, &ECHO_MSN];
 
 fn bits24(field: &'static str, value: u32) -> Result<u32, WireError> {
     if value < 1 << 24 {
@@ -283,13 +362,16 @@ pub fn encode(packet: &Packet) -> Result<(Bth, Vec<u8>), WireError> {
             (*opcode, send.dest_qp, send.psn)
         }
         Packet::Ack(ack) => {
-            let aeth = u32::from(ack.reply.syndrome()) << 24 | bits24("PSN", ack.psn)?;
-            body.extend_from_slice(&aeth.to_be_bytes());
+            body.resize(ACK_LEN[usize::from(ack.echo.is_some())], 0);
+            let (aeth, rest) = body.split_at_mut(AETH.length);
+            AETH_SYNDROME.put(aeth, ack.reply.syndrome());
+            AETH_PSN.put(aeth, bits24("PSN", ack.psn)?);
             if let Some(echo) = ack.echo {
-                put_window(&mut body, echo.window);
-                let source = bits24("source queue pair", echo.qpn)? << 8;
-                let source = source | u32::from(VERSION_1 | echo.flags & 15);
-                body.extend_from_slice(&source.to_be_bytes());
+                let (identity, source) = rest.split_at_mut(ECHO.length);
+                put_window(identity, ECHO_IDENTITY, echo.window);
+                SOURCE_QPN.put(source, bits24("source queue pair", echo.qpn)?);
+                SOURCE_VERSION.put(source, 1u8);
+                SOURCE_FLAGS.put(source, echo.flags);
             }
             (OPCODE_ACK, ack.dest_qp, ack.psn)
         }
@@ -303,11 +385,13 @@ pub fn encode(packet: &Packet) -> Result<(Bth, Vec<u8>), WireError> {
 }
 
 fn put_xudeth(body: &mut Vec<u8>, send: &Send) -> Result<(), WireError> {
-    body.extend_from_slice(&send.q_key.to_be_bytes());
-    let source = bits24("source queue pair", send.src_qp)? << 8;
-    let source = source | u32::from(send.version & 15) << 4 | u32::from(send.flags & 15);
-    body.extend_from_slice(&source.to_be_bytes());
-    put_window(body, send.window);
+    let mut header = [0; XUDETH_LEN];
+    XUDETH_Q_KEY.put(&mut header, send.q_key);
+    XUDETH_SOURCE.put(&mut header, bits24("source queue pair", send.src_qp)?);
+    XUDETH_VERSION.put(&mut header, send.version);
+    XUDETH_FLAGS.put(&mut header, send.flags);
+    put_window(&mut header, XUDETH_IDENTITY, send.window);
+    body.extend_from_slice(&header);
     length(send.payload.len(), 0, MAX_PAYLOAD)
 }
 
@@ -323,11 +407,11 @@ pub fn decode(bth: &Bth, body: &[u8]) -> Result<Packet, WireError> {
         return decode_ack(bth, body).map(Packet::Ack);
     }
     length(body.len(), XUDETH_LEN, XUDETH_LEN + MAX_PAYLOAD)?;
-    let (version, flags) = (body[7] >> 4, body[7] & 15);
+    let (version, flags) = (XUDETH_VERSION.get(body) as u8, XUDETH_FLAGS.get(body) as u8);
     if version > 1 {
         return Err(WireError::Version(version));
     }
-    let window = window(body, 8);
+    let window = window(body, XUDETH_IDENTITY);
     reserved("reserved flag", unknown(flags))?;
     if version == 0 {
         reserved("flags of version 0", flags)?;
@@ -336,8 +420,8 @@ pub fn decode(bth: &Bth, body: &[u8]) -> Result<Packet, WireError> {
     let mut send = Send {
         dest_qp: bth.dest_qp,
         psn: bth.psn,
-        q_key: word(body, 0),
-        src_qp: word(body, 4) >> 8,
+        q_key: XUDETH_Q_KEY.get(body) as u32,
+        src_qp: XUDETH_SOURCE.get(body) as u32,
         version,
         flags,
         window,
@@ -355,23 +439,25 @@ fn decode_ack(bth: &Bth, body: &[u8]) -> Result<Ack, WireError> {
     if body.len() != ACK_LEN[0] {
         length(body.len(), ACK_LEN[1], ACK_LEN[1])?;
     }
-    let psn = word(body, 0) & 0xFF_FFFF;
+    let psn = AETH_PSN.get(body) as u32;
     if psn != bth.psn {
         let bth = bth.psn;
         return Err(WireError::Psn { aeth: psn, bth });
     }
-    let reply = Reply::from_syndrome(body[0]).ok_or(WireError::Syndrome(body[0]))?;
+    let syndrome = AETH_SYNDROME.get(body) as u8;
+    let reply = Reply::from_syndrome(syndrome).ok_or(WireError::Syndrome(syndrome))?;
     let echo = if body.len() == ACK_LEN[1] {
-        let source = word(body, 12);
-        if source >> 4 & 15 != 1 {
-            return Err(WireError::Version((source >> 4 & 15) as u8));
+        let (identity, source) = body[AETH.length..].split_at(ECHO.length);
+        let version = SOURCE_VERSION.get(source) as u8;
+        if version != 1 {
+            return Err(WireError::Version(version));
         }
-        let flags = source as u8 & 15;
+        let flags = SOURCE_FLAGS.get(source) as u8;
         reserved("reserved flag", unknown(flags))?;
         Some(Echo {
-            window: window(body, 4),
+            window: window(identity, ECHO_IDENTITY),
             flags,
-            qpn: source >> 8,
+            qpn: SOURCE_QPN.get(source) as u32,
         })
     } else {
         None
