@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tributary_protocol::card::command::{Command, Status};
+use tributary_protocol::card::command::{Arguments, Command, Status};
 use tributary_protocol::card::regs::{
     ARG0, COMMAND, COMMAND_CODE, COMMAND_INDEX, CONTROL, CONTROL_ENABLE, CONTROL_RESET, Counter,
     FEATURES, FEATURES_ONE_SIDED, FEATURES_XUD, ID, MAGIC, MAP_VERSION, MTU, NODE, RESULT0,
@@ -287,17 +287,18 @@ impl Context {
         Ok(low | u64::from(inner.read(&STATISTICS_HIGH)?) << 32)
     }
 
-    /// Runs a command; its results.
+    /// Runs a command with these arguments, as its declaration places them; its results.
     pub(crate) fn command(
         &self,
         command: Command,
         index: u32,
-        args: &[u32],
+        args: &Arguments,
     ) -> Result<[u32; 2], Error> {
         let inner = &self.0;
         let held = inner.registers.lock();
         let _held = held.unwrap_or_else(PoisonError::into_inner);
-        for (at, arg) in args.iter().enumerate() {
+        let looked_at = command.call().registers();
+        for (at, arg) in args.iter().take(looked_at).enumerate() {
             let offset = u32::from(ARG0) + 4 * at as u32;
             inner.device.write32(offset, *arg)?;
         }

@@ -14,10 +14,8 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tributary_protocol::card::command::{
-    Command, REGION_LOCAL_WRITE, REGION_REMOTE_ATOMIC, REGION_REMOTE_READ, REGION_REMOTE_WRITE,
-    REGION_VARIANT, key,
-};
+use tributary_protocol::card::command::argument::set_region;
+use tributary_protocol::card::command::{Arguments, Command, key};
 
 use crate::context::Inner;
 use crate::parts::{Part, Parts};
@@ -98,19 +96,15 @@ impl ProtectionDomain {
         let (index, variant) = context.0.regions.take()?;
         let key = key(index, variant);
         let (base, bytes) = (dma.memory.iova, length as u64);
-        let rights = REGION_VARIANT.put(variant.into())
-            | REGION_LOCAL_WRITE.put(u32::from(access.local_write))
-            | REGION_REMOTE_WRITE.put(u32::from(access.remote_write))
-            | REGION_REMOTE_READ.put(u32::from(access.remote_read))
-            | REGION_REMOTE_ATOMIC.put(u32::from(access.remote_atomic));
-        let args = [
-            rights,
-            self.0.number.into(),
-            base as u32,
-            (base >> 32) as u32,
-            bytes as u32,
-            (bytes >> 32) as u32,
-        ];
+        let mut args = Arguments::default();
+        set_region::VARIANT.put(&mut args, variant);
+        set_region::LOCAL_WRITE.put(&mut args, access.local_write);
+        set_region::REMOTE_WRITE.put(&mut args, access.remote_write);
+        set_region::REMOTE_READ.put(&mut args, access.remote_read);
+        set_region::REMOTE_ATOMIC.put(&mut args, access.remote_atomic);
+        set_region::DOMAIN.put(&mut args, self.0.number);
+        set_region::BASE.put(&mut args, base);
+        set_region::LENGTH.put(&mut args, bytes);
         if let Err(error) = context.command(Command::SetRegion, index, &args) {
             if matches!(error, Error::Refused { .. }) {
                 context.0.regions.give(index);
@@ -209,7 +203,7 @@ struct Region {
 impl Drop for Region {
     fn drop(&mut self) {
         let context = self.domain.context();
-        match context.command(Command::ClearRegion, self.index, &[]) {
+        match context.command(Command::ClearRegion, self.index, &Arguments::default()) {
             Ok(_) => context.0.regions.give(self.index),
             // Nobody knows what the card still does with it.
             Err(_) => self.dma.lost = true,

@@ -2,9 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tributary_protocol::card::command::{
-    Command, RING_LOG_MAX, SHAPE_COMPLETE, SHAPE_RECEIVE, SHAPE_SEND, SHAPE_TIMEOUT, SHAPE_VECTOR,
-};
+use tributary_protocol::card::command::argument::{create_qp, modify_qp, next_epoch};
+use tributary_protocol::card::command::{Arguments, Command, RING_LOG_MAX};
 use tributary_protocol::card::descriptor::{
     COMPLETION_LEN, Completion, Of, RECEIVE_LEN, ReceiveRequest, WORK_LEN, WorkRequest,
 };
@@ -163,26 +162,20 @@ impl<K: Default> Rings<K> {
         let mut memory = Dma::new(context, complete_at + (COMPLETION_LEN << complete_log))?;
         let base = memory.memory.iova;
         let bases = [base, base + receive.at as u64, base + complete_at as u64];
-        let [a, b, c] = bases.map(|base| [base as u32, (base >> 32) as u32]);
-        let word = SHAPE_SEND.put(send.log.into())
-            | SHAPE_RECEIVE.put(receive.log.into())
-            | SHAPE_COMPLETE.put(complete_log.into())
-            | SHAPE_TIMEOUT.put(shape.timeout.into())
-            | SHAPE_VECTOR.put(shape.vector);
-        let args = [
-            word,
-            shape.q_key,
-            domain.into(),
-            shape.first_psn & 0xFF_FFFF,
-            a[0],
-            a[1],
-            b[0],
-            b[1],
-            c[0],
-            c[1],
-        ];
+        let mut args = Arguments::default();
+        create_qp::SEND_LOG.put(&mut args, send.log);
+        create_qp::RECEIVE_LOG.put(&mut args, receive.log);
+        create_qp::COMPLETE_LOG.put(&mut args, complete_log);
+        create_qp::TIMEOUT.put(&mut args, shape.timeout);
+        create_qp::VECTOR.put(&mut args, shape.vector);
+        create_qp::Q_KEY.put(&mut args, shape.q_key);
+        create_qp::DOMAIN.put(&mut args, domain);
+        create_qp::FIRST_PSN.put(&mut args, shape.first_psn);
+        create_qp::SEND_BASE.put(&mut args, bases[0]);
+        create_qp::RECEIVE_BASE.put(&mut args, bases[1]);
+        create_qp::COMPLETE_BASE.put(&mut args, bases[2]);
         let (number, _) = context.0.queue_pairs.take()?;
-        let [epoch, _] = context
+        let results = context
             .command(Command::CreateQp, number, &args)
             .inspect_err(|error| {
                 if matches!(error, Error::Refused { .. }) {
@@ -195,7 +188,7 @@ impl<K: Default> Rings<K> {
         Ok(Self {
             context: context.clone(),
             number,
-            epoch: epoch as u16,
+            epoch: create_qp::EPOCH.get(&results) as u16,
             state: QueuePairState::Init,
             memory: Some(memory),
             send,
@@ -216,7 +209,8 @@ impl<K: Default> Rings<K> {
     }
 
     pub fn modify(&mut self, to: QueuePairState) -> Result<(), Error> {
-        let args = [to.code().into()];
+        let mut args = Arguments::default();
+        modify_qp::STATE.put(&mut args, to.code());
         self.context
             .command(Command::ModifyQp, self.number, &args)?;
         self.state = to;
@@ -224,8 +218,9 @@ impl<K: Default> Rings<K> {
     }
 
     pub fn next_epoch(&mut self) -> Result<u16, Error> {
-        let [epoch, _] = self.context.command(Command::NextEpoch, self.number, &[])?;
-        self.epoch = epoch as u16;
+        let none = Arguments::default();
+        let results = (self.context).command(Command::NextEpoch, self.number, &none)?;
+        self.epoch = next_epoch::EPOCH.get(&results) as u16;
         Ok(self.epoch)
     }
 
@@ -367,7 +362,7 @@ impl<K: Default> Rings<K> {
         }
         let done = self
             .context
-            .command(Command::DestroyQp, self.number, &[])
+            .command(Command::DestroyQp, self.number, &Arguments::default())
             .is_ok();
         let mut all = Vec::new();
         while let Ok(Some(ended)) = self.next() {

@@ -1,6 +1,7 @@
 //! Windows for one-sided operations of others (XUD-13): who may do what with memory here.
 
-use tributary_protocol::card::command::Command;
+use tributary_protocol::card::command::argument::open_window;
+use tributary_protocol::card::command::{Arguments, Command};
 use tributary_protocol::xud::onesided::ATOMIC_LEN;
 
 use crate::queue::QueueRings;
@@ -83,12 +84,11 @@ impl OpenWindow {
     ) -> Result<Self, Error> {
         let (number, _) = context.0.windows.take()?;
         let opened = rings.next_epoch().and_then(|epoch| {
-            let args = [
-                rings.number(),
-                peer.node().into(),
-                peer.qp_num(),
-                epoch.into(),
-            ];
+            let mut args = Arguments::default();
+            open_window::QPN.put(&mut args, rings.number());
+            open_window::NODE.put(&mut args, peer.node());
+            open_window::PEER.put(&mut args, peer.qp_num());
+            open_window::EPOCH.put(&mut args, epoch);
             context.command(Command::OpenWindow, number, &args)?;
             Ok(epoch)
         });
@@ -122,7 +122,8 @@ impl Drop for OpenWindow {
     fn drop(&mut self) {
         let number = self.grant.window.into();
         // A window that the card may still have is not opened for somebody else.
-        if (self.context.command(Command::CloseWindow, number, &[])).is_ok() {
+        let none = Arguments::default();
+        if (self.context.command(Command::CloseWindow, number, &none)).is_ok() {
             self.context.0.windows.give(number);
         }
     }

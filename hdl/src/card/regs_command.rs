@@ -2,7 +2,8 @@
 
 use crate::blocks::{AsyncRam, FifoAhead, RamReg};
 use crate::prelude::*;
-use tributary_protocol::card::command::{self, Command, State as QpState, Status};
+use tributary_protocol::card::command::argument::{create_qp, open_window, set_region};
+use tributary_protocol::card::command::{self, Argument, Command, State as QpState, Status};
 
 /// Fields of a queue pair's shape.
 const SHAPE: u32 = command::SHAPE_SEND.mask()
@@ -10,6 +11,24 @@ const SHAPE: u32 = command::SHAPE_SEND.mask()
     | command::SHAPE_COMPLETE.mask()
     | command::SHAPE_TIMEOUT.mask()
     | command::SHAPE_VECTOR.mask();
+
+/// Whether an argument begins a register.
+const fn begins(argument: &Argument, register: u8) -> bool {
+    argument.register == register && argument.lsb == 0
+}
+
+// The machine takes arguments by the order of their registers: it must be the declared one.
+const _: () = {
+    assert!(begins(&create_qp::Q_KEY, 1) && begins(&create_qp::FIRST_PSN, 3));
+    assert!(begins(&create_qp::DOMAIN, 2) && create_qp::DOMAIN.width == 16);
+    assert!(begins(&create_qp::SEND_BASE, 4) && begins(&create_qp::RECEIVE_BASE, 6));
+    assert!(begins(&create_qp::COMPLETE_BASE, 8) && create_qp::RING_ALIGN == 64);
+    assert!(begins(&set_region::DOMAIN, 1) && begins(&set_region::BASE, 2));
+    assert!(begins(&set_region::LENGTH, 4) && begins(&set_region::VARIANT, 0));
+    assert!(begins(&open_window::QPN, 0) && begins(&open_window::NODE, 1));
+    assert!(begins(&open_window::PEER, 2) && begins(&open_window::EPOCH, 3));
+    assert!(begins(&command::argument::modify_qp::STATE, 0));
+};
 
 /// What the machine is doing.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]

@@ -2,8 +2,8 @@
 
 use crate::bench::seeds;
 use crate::regs_bench::{Bench, Context, LQ, LR, Set};
-use tributary_protocol::card::command::{self, Command, State, Status};
-use tributary_protocol::card::regs::{self, WINDOWS_ONE_SIDED};
+use tributary_protocol::card::command::{self, Built, Command, State, Status};
+use tributary_protocol::card::regs;
 use tributary_protocol::xud::{Card, CardConfig, Shape};
 
 /// A queue pair as the registers see it.
@@ -66,22 +66,18 @@ impl Model {
         }
     }
 
-    fn pair(&self, at: usize) -> u64 {
-        u64::from(self.args[at]) | u64::from(self.args[at + 1]) << 32
-    }
-
     fn run(&mut self, code: u8, index: u32) -> Done {
         let Some(command) = Command::from_code(code) else {
             return Done::refused(Status::BadCommand);
         };
-        let of_region = matches!(command, Command::SetRegion | Command::ClearRegion);
-        let limit = match command {
-            _ if of_region => 1 << LR,
-            Command::OpenWindow | Command::CloseWindow => WINDOWS_ONE_SIDED,
-            _ => 1 << LQ,
+        // Index and arguments: as declared.
+        let built = Built {
+            queue_pairs: 1 << LQ,
+            regions: 1 << LR,
+            vectors: 8,
         };
-        if index >= limit {
-            return Done::refused(Status::BadIndex);
+        if let Err(status) = command.call().check(index, &self.args, &built) {
+            return Done::refused(status);
         }
         match command {
             Command::CreateQp => self.create(index),
@@ -118,48 +114,45 @@ impl Model {
     }
 
     fn open_window(&mut self, index: u32) -> Done {
-        let [qpn, node, peer, epoch, ..] = self.args;
-        if qpn >= 1 << LQ || node > 0xffff || peer > 0xff_ffff || epoch > 0xffff {
-            return Done::refused(Status::BadArgument);
-        }
+        use command::argument::open_window::{EPOCH, NODE, PEER, QPN};
+        let [qpn, node, peer, epoch] = [QPN, NODE, PEER, EPOCH].map(|a| a.get(&self.args));
         if self.qps[qpn as usize].state() == State::Reset {
             return Done::refused(Status::BadState);
         }
         Done {
-            window: Some((index.into(), Some([qpn, node, peer, epoch].map(u64::from)))),
+            window: Some((index.into(), Some([qpn, node, peer, epoch]))),
             ..Done::default()
         }
     }
 
     fn create(&mut self, index: u32) -> Done {
-        let a = self.args;
-        let wide = a[2] > 0xffff || a[3] > 0xff_ffff;
-        if wide || [4, 6, 8].iter().any(|&i| !a[i].is_multiple_of(64)) {
-            return Done::refused(Status::BadArgument);
-        }
+        use command::argument::create_qp as declared;
+        let args = self.args;
+        let value = |argument: command::Argument| argument.get(&args);
         let qp = &mut self.qps[index as usize];
         if qp.state() != State::Reset {
             return Done::refused(Status::BadState);
         }
         let shape = [
-            command::SHAPE_SEND,
-            command::SHAPE_RECEIVE,
-            command::SHAPE_COMPLETE,
-            command::SHAPE_TIMEOUT,
-            command::SHAPE_VECTOR,
+            declared::SEND_LOG,
+            declared::RECEIVE_LOG,
+            declared::COMPLETE_LOG,
+            declared::TIMEOUT,
+            declared::VECTOR,
         ]
+        .map(|argument| argument.get(&args) << argument.lsb)
         .iter()
-        .fold(0, |word, field| word | field.put(field.get(a[0])));
+        .fold(0, |word, bits| word | bits);
         qp.newest = qp.newest.wrapping_add(1);
         qp.oldest = qp.newest;
-        qp.word0 = u64::from(shape) | u64::from(a[2]) << 32;
+        qp.word0 = shape | value(declared::DOMAIN) << 32;
         qp.enter(State::Init);
         let qp = *qp;
         let made = self.card.create_qp(
             index,
             Shape {
-                q_key: a[1],
-                first_psn: a[3],
+                q_key: value(declared::Q_KEY) as u32,
+                first_psn: value(declared::FIRST_PSN) as u32,
                 timeout: 0,
                 sends: 1,
                 receives: 1,
@@ -172,10 +165,14 @@ impl Model {
         Done {
             results: (qp.newest.into(), 0),
             contexts: vec![
-                (q, 1, u64::from(a[1]) | u64::from(a[3]) << 32),
-                (q, 2, self.pair(4)),
-                (q, 3, self.pair(6)),
-                (q, 4, self.pair(8)),
+                (
+                    q,
+                    1,
+                    value(declared::Q_KEY) | value(declared::FIRST_PSN) << 32,
+                ),
+                (q, 2, value(declared::SEND_BASE)),
+                (q, 3, value(declared::RECEIVE_BASE)),
+                (q, 4, value(declared::COMPLETE_BASE)),
                 (q, 5, qp.epochs()),
                 (q, 6, 0),
                 (q, 0, qp.word0),
@@ -185,8 +182,8 @@ impl Model {
     }
 
     fn modify(&mut self, index: u32) -> Done {
-        let to = u8::try_from(self.args[0]).ok().and_then(State::from_code);
-        let Some(to) = to else {
+        let to = command::argument::modify_qp::STATE.get(&self.args) as u8;
+        let Some(to) = State::from_code(to) else {
             return Done::refused(Status::BadArgument);
         };
         let qp = &mut self.qps[index as usize];
@@ -232,22 +229,20 @@ impl Model {
     }
 
     fn set_region(&mut self, index: u32) -> Done {
-        let a = self.args;
-        let (base, length) = (self.pair(2), self.pair(4));
-        let end = u128::from(base) + u128::from(length);
-        if a[1] > 0xffff || length == 0 || end > 1 << 64 {
-            return Done::refused(Status::BadArgument);
-        }
+        use command::argument::set_region as declared;
+        let value = |argument: command::Argument| argument.get(&self.args);
         Done {
             set: Some(Set {
                 index: index.into(),
                 present: true,
-                variant: command::REGION_VARIANT.get(a[0]).into(),
-                local_write: command::REGION_LOCAL_WRITE.get(a[0]) == 1,
-                remote: (a[0] >> 9 & 7).into(),
-                pd: a[1].into(),
-                base,
-                length,
+                variant: value(declared::VARIANT),
+                local_write: value(declared::LOCAL_WRITE) == 1,
+                remote: value(declared::REMOTE_WRITE)
+                    | value(declared::REMOTE_READ) << 1
+                    | value(declared::REMOTE_ATOMIC) << 2,
+                pd: value(declared::DOMAIN),
+                base: value(declared::BASE),
+                length: value(declared::LENGTH),
             }),
             ..Done::default()
         }

@@ -6,10 +6,10 @@ use tributary_hdl::card::CardRegs;
 use tributary_hdl::emit::emit_block;
 use tributary_protocol::card::command::{Command, Status};
 use tributary_protocol::card::regs::{self, Counter};
-use tributary_protocol::registers::Access;
+use tributary_protocol::registers::{Access, Register};
 
 /// Value that a register has after reset.
-fn after_reset(register: &tributary_protocol::registers::Register) -> u32 {
+fn after_reset(register: &Register) -> u32 {
     if register.offset == regs::SIZES.offset {
         return regs::SIZES_QPS.put(LQ as u32)
             | regs::SIZES_REGIONS.put(LR as u32)
@@ -27,11 +27,18 @@ fn all_as_after_reset(bench: &mut Bench) {
     for arg in 0..regs::ARGS {
         assert_eq!(bench.read((regs::ARG0 + 4 * arg).into()), 0, "arg{arg}");
     }
-    for word in 0..32 {
-        let masked = u32::from(word % 4 == 3);
-        assert_eq!(bench.read(regs::MSIX_TABLE + 4 * word), masked, "{word}");
+    for (at, register) in table() {
+        assert_eq!(bench.read(at), register.reset, "{at:x}");
     }
     assert_eq!(bench.read(regs::MSIX_PENDING), 0);
+}
+
+/// The MSI-X table: offsets, and what is there.
+fn table() -> impl Iterator<Item = (u32, &'static Register)> {
+    let at = |vector, register: &Register| {
+        regs::MSIX_TABLE + regs::MSIX_ENTRY_LEN * vector + u32::from(register.offset)
+    };
+    (0..8).flat_map(move |vector| regs::MSIX_ENTRY.iter().map(move |r| (at(vector, r), r)))
 }
 
 #[test]
@@ -66,6 +73,12 @@ fn registers_have_the_reset_values_masks_and_rights_that_are_declared() {
                     assert_eq!(now, want, "{}", register.name);
                 }
             }
+        }
+    }
+    for (at, register) in table() {
+        for value in [u32::MAX, bench.dice.bits(32) as u32, 0] {
+            bench.write(at, value);
+            assert_eq!(bench.read(at), value & register.mask(), "{at:x}");
         }
     }
     assert_eq!(bench.counter(Counter::BadWrite), bad);

@@ -1,21 +1,18 @@
 //! Commands: what a write to the register `command` does, with which arguments.
 //!
-//! | command | index | arguments (`arg0` on) | result |
-//! |---|---|---|---|
-//! | CREATE_QP | queue pair | shape, Q_Key, protection domain, first PSN, then bases of send, receive and completion ring (low, high each) | its epoch |
-//! | MODIFY_QP | queue pair | state | |
-//! | DESTROY_QP | queue pair | | |
-//! | QUERY_QP | queue pair | | state, newest epoch |
-//! | NEXT_EPOCH | queue pair | | the new epoch |
-//! | SET_REGION | region | variant and rights, protection domain, base (low, high), length (low, high) | |
-//! | CLEAR_REGION | region | | |
-//! | OPEN_WINDOW | window | own queue pair, peer's node (16 bits), its queue pair (24), epoch (16) | |
-//! | CLOSE_WINDOW | window | | number expected, 1; 0, 0 if it was not open |
+//! [`CALLS`] declares each: what its index counts, which argument register holds what ([`argument`]), results, checks and effect.
+//! `rtl_out/registers/card_commands.md` is that for people, `tributary_card.h` for C.
 //!
 //! DESTROY_QP, CLEAR_REGION and the commands of windows succeed only when nothing on the card works for the queue pair, on the region
 //! or on a window any more: from then on its memory can be given away.
-//! OPEN_WINDOW is checked in this order: the window is there, else bad_index; the arguments fit and the card has a queue pair of
-//! that number, else bad_argument; the queue pair exists, else bad_state.
+
+pub mod argument;
+mod call;
+
+pub use argument::{Argument, Arguments, Built, Limit, Returned};
+pub use call::{CALLS, Call, Index};
+
+use argument::{create_qp, set_region};
 
 use crate::registers::Field;
 
@@ -78,56 +75,84 @@ codes! {
     }
 }
 
+/// Where MODIFY_QP leads: from, to.
+pub const TRANSITIONS: &[(State, State)] = &[
+    (State::Init, State::ReadyToReceive),
+    (State::ReadyToReceive, State::ReadyToSend),
+    (State::Init, State::Error),
+    (State::ReadyToReceive, State::Error),
+    (State::ReadyToSend, State::Error),
+    (State::Error, State::Error),
+];
+
 impl State {
     /// Whether MODIFY_QP leads from this state to another.
     #[must_use]
     pub fn leads_to(self, to: Self) -> bool {
-        match to {
-            Self::Reset | Self::Init => false,
-            Self::ReadyToReceive => self == Self::Init,
-            Self::ReadyToSend => self == Self::ReadyToReceive,
-            Self::Error => self != Self::Reset,
-        }
+        TRANSITIONS.contains(&(self, to))
+    }
+
+    /// Whether the doorbells of the send and the receive ring are taken, and receive requests fetched.
+    #[must_use]
+    pub const fn posts(self) -> bool {
+        matches!(self, Self::Init | Self::ReadyToReceive | Self::ReadyToSend)
+    }
+
+    /// Whether messages and one-sided requests are accepted; otherwise they are refused as if there were no such queue pair (bad_qp).
+    #[must_use]
+    pub const fn receives(self) -> bool {
+        matches!(self, Self::ReadyToReceive | Self::ReadyToSend)
+    }
+
+    /// Whether work requests are fetched and sent.
+    #[must_use]
+    pub const fn sends(self) -> bool {
+        matches!(self, Self::ReadyToSend)
     }
 }
 
 /// Largest log2 of a ring's entries: indices have 16 bits, and a full ring must differ from an empty one.
 pub const RING_LOG_MAX: u8 = 15;
 
-/// `arg0` of CREATE_QP: log2 of the send ring's entries, 0 to [`RING_LOG_MAX`].
-pub const SHAPE_SEND: Field = field("send_log", 4, 4);
+/// `arg0` of CREATE_QP: log2 of the send ring's entries.
+pub const SHAPE_SEND: Field = create_qp::SEND_LOG.field();
 /// `arg0` of CREATE_QP: log2 of the receive ring's entries.
-pub const SHAPE_RECEIVE: Field = field("receive_log", 8, 4);
+pub const SHAPE_RECEIVE: Field = create_qp::RECEIVE_LOG.field();
 /// `arg0` of CREATE_QP: log2 of the completion ring's entries.
-pub const SHAPE_COMPLETE: Field = field("complete_log", 12, 4);
-/// `arg0` of CREATE_QP: timeout exponent t, 4.096 µs · 2^t (XUD-1).
-pub const SHAPE_TIMEOUT: Field = field("timeout", 16, 5);
+pub const SHAPE_COMPLETE: Field = create_qp::COMPLETE_LOG.field();
+/// `arg0` of CREATE_QP: timeout exponent.
+pub const SHAPE_TIMEOUT: Field = create_qp::TIMEOUT.field();
 /// `arg0` of CREATE_QP: interrupt vector.
-pub const SHAPE_VECTOR: Field = field("vector", 24, 3);
+pub const SHAPE_VECTOR: Field = create_qp::VECTOR.field();
 
 /// `arg0` of SET_REGION: low byte of the key.
-pub const REGION_VARIANT: Field = field("variant", 0, 8);
-/// `arg0` of SET_REGION: the card may write there what it receives (IBV_ACCESS_LOCAL_WRITE).
-pub const REGION_LOCAL_WRITE: Field = field("local_write", 8, 1);
+pub const REGION_VARIANT: Field = set_region::VARIANT.field();
+/// `arg0` of SET_REGION: right to write there what is received.
+pub const REGION_LOCAL_WRITE: Field = set_region::LOCAL_WRITE.field();
+/// `arg0` of SET_REGION: right of others to write there.
+pub const REGION_REMOTE_WRITE: Field = set_region::REMOTE_WRITE.field();
+/// `arg0` of SET_REGION: right of others to read there.
+pub const REGION_REMOTE_READ: Field = set_region::REMOTE_READ.field();
+/// `arg0` of SET_REGION: right of others to atomics there.
+pub const REGION_REMOTE_ATOMIC: Field = set_region::REMOTE_ATOMIC.field();
 
-/// `arg0` of SET_REGION: others may write there (IBV_ACCESS_REMOTE_WRITE).
-pub const REGION_REMOTE_WRITE: Field = field("remote_write", 9, 1);
-/// `arg0` of SET_REGION: others may read there (IBV_ACCESS_REMOTE_READ).
-pub const REGION_REMOTE_READ: Field = field("remote_read", 10, 1);
-/// `arg0` of SET_REGION: others may do atomics there (IBV_ACCESS_REMOTE_ATOMIC).
-pub const REGION_REMOTE_ATOMIC: Field = field("remote_atomic", 11, 1);
-
-const fn field(name: &'static str, lsb: u8, width: u8) -> Field {
-    Field {
-        name,
-        lsb,
-        width,
-        doc: "",
-    }
-}
+/// Key of a region: its variant.
+pub const KEY_VARIANT: Field = Field {
+    name: "variant",
+    lsb: 0,
+    width: 8,
+    doc: "Variant of SET_REGION. A new one for each use of an index makes old keys useless.",
+};
+/// Key of a region: its index.
+pub const KEY_INDEX: Field = Field {
+    name: "index",
+    lsb: 8,
+    width: 24,
+    doc: "Index of the region.",
+};
 
 /// Key of a region: its index above its variant.
 #[must_use]
 pub const fn key(index: u32, variant: u8) -> u32 {
-    index << 8 | variant as u32
+    KEY_INDEX.put(index) | KEY_VARIANT.put(variant as u32)
 }

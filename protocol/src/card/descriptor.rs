@@ -13,14 +13,30 @@ pub const RECEIVE_LEN: usize = 32;
 pub const COMPLETION_LEN: usize = 64;
 /// Bytes that fit into a work request.
 pub const HEAD_MAX: usize = 16;
+
+codes! {
+    /// What a work request asks for.
+    Opcode {
+        /// Sends head and bytes from memory as a message. version_flags: any but one-sided.
+        Send = 1 "send",
+        /// Writes bytes from memory here to memory there (XUD-13). The head is the one-sided header; so it is of the next two.
+        Write = 2 "write",
+        /// Reads bytes from memory there to memory here: `length` of them, as the header says too. Needs local_write.
+        Read = 3 "read",
+        /// Changes 8 bytes there, as operation and operands say; memory here holds the 16 bytes of operands, and the old value goes
+        /// over the first 8 of them. Needs local_write.
+        Atomic = 4 "atomic",
+    }
+}
+
 /// Opcode of a work request: send.
-pub const OPCODE_SEND: u8 = 1;
-/// Opcode of a work request: bytes from memory here to memory there (XUD-13).
-pub const OPCODE_WRITE: u8 = 2;
-/// Opcode of a work request: bytes from memory there to memory here.
-pub const OPCODE_READ: u8 = 3;
-/// Opcode of a work request: changes 8 bytes there; their old value goes over the first of the two operands here.
-pub const OPCODE_ATOMIC: u8 = 4;
+pub const OPCODE_SEND: u8 = Opcode::Send.code();
+/// Opcode of a work request: write there.
+pub const OPCODE_WRITE: u8 = Opcode::Write.code();
+/// Opcode of a work request: read there.
+pub const OPCODE_READ: u8 = Opcode::Read.code();
+/// Opcode of a work request: an atomic there.
+pub const OPCODE_ATOMIC: u8 = Opcode::Atomic.code();
 
 /// Some bits of a word of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,18 +80,18 @@ macro_rules! layout {
 
 layout! {
     WORK, "A work request, 64 bytes, in the send ring.";
-    W_OPCODE "opcode" [0, 0 +: 8] "1 send; one-sided, with the flag and a header as head: 2 write, 3 read, 4 atomic.",
-    W_HEAD_LEN "head_len" [0, 16 +: 5] "Bytes of the head, 0 to 16.",
+    W_OPCODE "opcode" [0, 0 +: 8] "See opcodes of work requests.",
+    W_HEAD_LEN "head_len" [0, 16 +: 5] "Bytes of the head, 0 to 16; 16 of a one-sided request.",
     W_LENGTH "length" [0, 32 +: 32] "Bytes from memory, of a read to memory; with the head at most an MTU. 16 of an atomic.",
     W_ID "wr_id" [1, 0 +: 64] "The user's name for it.",
     W_ADDRESS "address" [2, 0 +: 64] "Where the bytes are, or of a read go.",
-    W_LKEY "lkey" [3, 0 +: 32] "Key of their region.",
-    W_VERSION_FLAGS "version_flags" [3, 32 +: 8] "Version (upper 4 bits) and flags of the XUDETH.",
+    W_LKEY "lkey" [3, 0 +: 32] "Key of their region. Not looked at if there are no bytes.",
+    W_VERSION_FLAGS "version_flags" [3, 32 +: 8] "Version (upper 4 bits) and flags of the XUDETH: see version_flags.",
     W_NODE "node" [3, 48 +: 16] "Destination node.",
     W_QPN "qpn" [4, 0 +: 32] "Destination queue pair, 24 bits.",
     W_MSN "win_msn" [4, 32 +: 32] "Number of the message in its window.",
     W_WINDOW "win_id" [5, 0 +: 16] "Window.",
-    W_EPOCH "epoch" [5, 16 +: 16] "Epoch of the window.",
+    W_EPOCH "epoch" [5, 16 +: 16] "Epoch of the window: one that the destination accepts (XUD-6). 0 in version 0.",
     W_HEAD_LOW "head_low" [6, 0 +: 64] "Head: bytes in front of those from memory, 0 to 7.",
     W_HEAD_HIGH "head_high" [7, 0 +: 64] "Bytes 8 to 15.",
 }
@@ -91,19 +107,19 @@ layout! {
 layout! {
     COMPLETION, "A completion, 64 bytes, in the completion ring.";
     C_ID "wr_id" [0, 0 +: 64] "Name of the request.",
-    C_STATUS "status" [1, 0 +: 8] "How it ended.",
+    C_STATUS "status" [1, 0 +: 8] "How it ended: see outcomes.",
     C_OF "of" [1, 8 +: 8] "1 a work request, 2 a receive request.",
     C_VERSION_FLAGS "version_flags" [1, 16 +: 8] "Version (upper 4 bits) and flags of the XUDETH.",
     C_LENGTH "length" [1, 32 +: 32] "Bytes received; 0 of a work request.",
     C_NODE "node" [2, 0 +: 16] "Node of the peer.",
-    C_QPN "qpn" [2, 32 +: 24] "Queue pair of the peer.",
+    C_QPN "qpn" [2, 32 +: 24] "Queue pair of the peer: the destination, or who sent.",
     C_WINDOW "win_id" [3, 0 +: 16] "Window.",
     C_EPOCH "epoch" [3, 16 +: 16] "Epoch of the window.",
     C_MSN "win_msn" [3, 32 +: 32] "Number of the message in its window.",
-    C_QKEY "q_key" [4, 0 +: 32] "Q_Key of the packet, of a receive request.",
+    C_QKEY "q_key" [4, 0 +: 32] "Q_Key of the packet, of a receive request; 0 of a work request.",
     C_PSN "psn" [4, 32 +: 24] "PSN of the packet.",
     C_REQUEST "request" [5, 0 +: 16] "Number of the request in its ring, modulo 2^16.",
-    C_PHASE "phase" [7, 0 +: 1] "1 in the first pass over the ring, then in turns.",
+    C_PHASE "phase" [7, 0 +: 1] "1 in the first pass over the ring, 0 in the second, and so on: bit log2(entries) of the number, inverted. Written last.",
     C_NUMBER "number" [7, 16 +: 16] "Number of the completion, modulo 2^16.",
 }
 

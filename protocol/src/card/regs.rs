@@ -3,7 +3,7 @@
 //! | offset | what |
 //! |---|---|
 //! | 0x0000 | registers of the card |
-//! | 0x2000 | MSI-X table, 16 bytes a vector, as PCI Express lays it out |
+//! | 0x2000 | MSI-X table ([`MSIX_ENTRY`]), an entry for each vector, as PCI Express lays it out |
 //! | 0x3000 | MSI-X pending bits |
 //! | 0x10000 + 0x1000 · n | doorbells of queue pair n: a page of their own, so that a process can be given just its own |
 //!
@@ -21,6 +21,8 @@ pub const DOORBELLS: u32 = 0x1_0000;
 pub const MSIX_TABLE: u32 = 0x2000;
 /// Offset of the MSI-X pending bits.
 pub const MSIX_PENDING: u32 = 0x3000;
+/// Bytes of an entry of the MSI-X table.
+pub const MSIX_ENTRY_LEN: u32 = 16;
 /// Bytes of BAR0 of a card with 2^`qps_log` queue pairs: up to the end of the last doorbell page, rounded up to a power of two.
 #[must_use]
 pub const fn bar0_bytes(qps_log: u8) -> u32 {
@@ -115,6 +117,105 @@ registers! {
         DOORBELL_ARM_INDEX "consumer" [0 +: 16] "Interrupt once as soon as the card has written more completions than this, modulo 2^16.",
     }
 }
+
+registers! {
+    MSIX_ENTRY, "Entry of the MSI-X table, by ascending offset within it.";
+    MSIX_ADDRESS_LOW @ 0x0 ReadWrite reset 0 "msix_address_low" "Where the interrupt is written to, lower half." {
+        MSIX_ADDRESS_LOW_VALUE "value" [2 +: 30] "Bits 31:2 of the address; it is a multiple of 4.",
+    }
+    MSIX_ADDRESS_HIGH @ 0x4 ReadWrite reset 0 "msix_address_high" "The same, upper half." {
+        MSIX_ADDRESS_HIGH_VALUE "value" [0 +: 32] "Bits 63:32 of the address.",
+    }
+    MSIX_DATA @ 0x8 ReadWrite reset 0 "msix_data" "What is written there: 4 bytes." {
+        MSIX_DATA_VALUE "value" [0 +: 32] "Data of the message.",
+    }
+    MSIX_CONTROL @ 0xc ReadWrite reset 1 "msix_control" "Vector control." {
+        MSIX_CONTROL_MASKED "masked" [0 +: 1] "1: the interrupt waits, and its pending bit is 1.",
+    }
+}
+
+registers! {
+    PENDING, "MSI-X pending bits, from their offset on.";
+    PENDING_BITS @ 0x0 ReadOnly reset 0 "msix_pending_bits" "Vectors whose interrupt waits for a mask to fall." {
+        PENDING_VECTORS "vectors" [0 +: 8] "Bit v: vector v.",
+    }
+}
+
+/// What becomes of an access to BAR0: the access, and what happens.
+pub const ACCESSES: &[(&str, &str)] = &[
+    (
+        "read of a 32-bit word at a multiple of 4",
+        "Its value. Which bytes of it are enabled does not matter: no read has a side effect.",
+    ),
+    (
+        "read of a word without any byte enabled",
+        "0; no register is read. As every read, it is answered when all writes in front of it have taken effect.",
+    ),
+    (
+        "read of two words in one TLP",
+        "Two reads, the lower offset first, answered together; not atomic.",
+    ),
+    (
+        "write of a whole 32-bit word",
+        "It takes effect in the order of the writes, and a read sees all writes that came before it.",
+    ),
+    (
+        "write of two whole words in one TLP",
+        "Two writes, the lower offset first.",
+    ),
+    (
+        "write of a word with some of its bytes enabled",
+        "Nothing is written; counted in bad_write. So 8-bit and 16-bit writes do nothing.",
+    ),
+    (
+        "write of one word without any byte enabled",
+        "Nothing, without a count.",
+    ),
+    (
+        "more than two words in one TLP, or two words across a multiple of 4,096",
+        "Refused: a read gets Unsupported Request, a write is dropped; counted in bad_tlp.",
+    ),
+    (
+        "any request but a memory read or write, another BAR or function, a poisoned write",
+        "Refused likewise.",
+    ),
+    ("read where nothing is", "0."),
+    (
+        "write where nothing is, or to a register that can only be read",
+        "Nothing is written; counted in bad_write.",
+    ),
+    (
+        "write to a doorbell of a queue pair that the card does not have or that does not exist",
+        "Nothing; counted in bad_doorbell.",
+    ),
+    (
+        "write to command or to an argument while status.busy is 1",
+        "Nothing, and no counter says so: a driver looks at status.busy first.",
+    ),
+    (
+        "write during a reset",
+        "Lost, without a count, in its first 48 clocks. status.busy is 1 until the reset is over: a driver writes nothing before it reads 0.",
+    ),
+    (
+        "read during a reset",
+        "Answered: status.busy is 1, other registers have their reset values.",
+    ),
+    (
+        "read of a counter",
+        "The count when statistics_select was written. A count lags behind what it counts by up to 64 clocks.",
+    ),
+];
+
+/// What a card does while its host has not enabled bus mastering (bit 2 of the PCI Command register).
+pub const WITHOUT_BUS_MASTERING: &[&str] = &[
+    "Registers are read and written, and commands run.",
+    "The card neither reads nor writes host memory and sends no interrupt.",
+    "A message that arrives waits where it is; it is acknowledged only when its payload and its completion are in host memory (XUD-4). \
+     So its sender may see a timeout.",
+    "Requests in flight time out, and their completions are written when bus mastering is on again.",
+    "DESTROY_QP, CLEAR_REGION and the commands of windows may end with not_idle.",
+    "A driver sets bus mastering before CREATE_QP, and clears it only after a reset of the card or when no queue pair exists.",
+];
 
 /// Offset of a queue pair's doorbell.
 #[must_use]

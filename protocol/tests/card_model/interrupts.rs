@@ -35,6 +35,20 @@ fn arm(host: &mut Host, index: u32) {
 }
 
 #[test]
+fn the_table_is_as_declared_after_reset_and_keeps_its_fields_only() {
+    let mut host = Host::new(0);
+    for vector in 0..2 {
+        for register in regs::MSIX_ENTRY {
+            let at = regs::MSIX_TABLE + regs::MSIX_ENTRY_LEN * vector + u32::from(register.offset);
+            assert_eq!(host.card.read(at), register.reset, "{}", register.name);
+            host.card.write(at, u32::MAX);
+            assert_eq!(host.card.read(at), register.mask(), "{}", register.name);
+        }
+    }
+    assert_eq!(host.count(Counter::BadWrite), 0);
+}
+
+#[test]
 fn an_armed_ring_interrupts_once_as_soon_as_it_has_more() {
     let mut host = host();
     complete(&mut host);

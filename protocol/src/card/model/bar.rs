@@ -1,13 +1,14 @@
 //! BAR0: registers, doorbells, MSI-X table.
 
 use super::CardModel;
-use crate::card::command::Status;
+use crate::card::command::{Arguments, Status};
 use crate::card::regs::{
     ARG0, ARGS, COMMAND, CONTROL, CONTROL_ENABLE, CONTROL_RESET, Counter, DOORBELL_ARM,
-    DOORBELL_COMPLETE, DOORBELL_RECEIVE, DOORBELL_SEND, DOORBELLS, GLOBAL, MSIX_PENDING,
-    MSIX_TABLE, MTU, MTU_BYTES, NODE, NODE_NUMBER, PAGE, RESULT0, RESULT1, SIZES, SIZES_IN_FLIGHT,
-    SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS, STATISTICS_COUNTER, STATISTICS_HIGH, STATISTICS_LOW,
-    STATISTICS_SELECT, STATUS, STATUS_BUSY, STATUS_CODE, TIMEOUT_CLOCKS, TIMEOUT_UNIT,
+    DOORBELL_COMPLETE, DOORBELL_RECEIVE, DOORBELL_SEND, DOORBELLS, GLOBAL, MSIX_ENTRY,
+    MSIX_PENDING, MSIX_TABLE, MTU, MTU_BYTES, NODE, NODE_NUMBER, PAGE, RESULT0, RESULT1, SIZES,
+    SIZES_IN_FLIGHT, SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS, STATISTICS_COUNTER, STATISTICS_HIGH,
+    STATISTICS_LOW, STATISTICS_SELECT, STATUS, STATUS_BUSY, STATUS_CODE, TIMEOUT_CLOCKS,
+    TIMEOUT_UNIT,
 };
 use crate::registers::{Access, Register};
 use crate::xud::wire::MAX_PAYLOAD;
@@ -16,7 +17,7 @@ use crate::xud::wire::MAX_PAYLOAD;
 #[derive(Clone, Debug)]
 pub(super) struct Registers {
     values: [u32; GLOBAL.len()],
-    pub args: [u32; ARGS as usize],
+    pub args: Arguments,
     /// A command that was written and has not run.
     pub command: Option<u32>,
     pub status: Status,
@@ -166,7 +167,7 @@ impl CardModel {
     /// Which word of the MSI-X table lies at an offset.
     fn table_word(&self, offset: u32) -> Option<usize> {
         let word = (offset.checked_sub(MSIX_TABLE)? / 4) as usize;
-        (word < 4 << self.config.vectors_log).then_some(word)
+        (word < MSIX_ENTRY.len() << self.config.vectors_log).then_some(word)
     }
 
     /// A doorbell: the owner of the ring checks it.

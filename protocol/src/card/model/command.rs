@@ -4,16 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::regions::Region;
 use super::{CardModel, Queue, queue::Ring};
-use crate::card::command::{
-    Command, REGION_LOCAL_WRITE, REGION_REMOTE_ATOMIC, REGION_REMOTE_READ, REGION_REMOTE_WRITE,
-    REGION_VARIANT, SHAPE_COMPLETE, SHAPE_RECEIVE, SHAPE_SEND, SHAPE_TIMEOUT, SHAPE_VECTOR, State,
-    Status,
-};
+use crate::card::command::argument::{create_qp, modify_qp, next_epoch, query_qp, set_region};
+use crate::card::command::{Argument, Built, Command, State, Status};
 use crate::card::regs::{COMMAND_CODE, COMMAND_INDEX};
 use crate::xud::Shape;
-
-/// Rings start at a multiple of this.
-const RING_ALIGN: u64 = 64;
 
 impl CardModel {
     /// Runs the command that was written, if there is one. What came before has ended: nothing is under way between steps.
@@ -25,68 +19,79 @@ impl CardModel {
         self.registers.results = [0, 0];
         let done = match Command::from_code(code as u8) {
             None => Err(Status::BadCommand),
-            Some(Command::OpenWindow) => self.open_window(index),
-            Some(Command::CloseWindow) => self.close_window(index),
-            Some(Command::SetRegion) => self.set_region(index),
-            Some(Command::ClearRegion) => self.clear_region(index),
-            Some(_) if index >= 1 << self.config.qps_log => Err(Status::BadIndex),
-            Some(Command::CreateQp) => self.create_qp(index),
-            Some(Command::ModifyQp) => self.modify_qp(index),
-            Some(Command::DestroyQp) => self.destroy_qp(index),
-            Some(Command::QueryQp) => {
-                let state = self.queues.get(&index).map_or(State::Reset, |q| q.state);
-                let epoch = self.engine.epoch(index).unwrap_or(0);
-                self.registers.results = [state.code().into(), epoch.into()];
-                Ok(())
-            }
-            Some(Command::NextEpoch) => match self.engine.next_epoch(index) {
-                Some(epoch) => {
-                    self.registers.results[0] = epoch.into();
-                    Ok(())
-                }
-                None => Err(Status::BadState),
-            },
+            Some(command) => self.run(command, index),
         };
         self.registers.status = done.err().unwrap_or(Status::Ok);
     }
 
-    fn create_qp(&mut self, qpn: u32) -> Result<(), Status> {
-        let args = self.registers.args;
-        let pair = |at: usize| u64::from(args[at]) | u64::from(args[at + 1]) << 32;
-        let shape = args[0];
-        let log = |field: crate::registers::Field| field.get(shape) as u8;
-        let rings = [
-            (pair(4), log(SHAPE_SEND)),
-            (pair(6), log(SHAPE_RECEIVE)),
-            (pair(8), log(SHAPE_COMPLETE)),
-        ];
-        let vector = SHAPE_VECTOR.get(shape);
-        let domain = u16::try_from(args[2]).map_err(|_| Status::BadArgument)?;
-        if vector >= 1 << self.config.vectors_log
-            || args[3] >= 1 << 24
-            || rings.iter().any(|(base, _)| base % RING_ALIGN != 0)
-        {
-            return Err(Status::BadArgument);
+    fn run(&mut self, command: Command, index: u32) -> Result<(), Status> {
+        let built = Built {
+            queue_pairs: 1 << self.config.qps_log,
+            regions: 1 << self.config.regions_log,
+            vectors: 1 << self.config.vectors_log,
+        };
+        command.call().check(index, &self.registers.args, &built)?;
+        match command {
+            Command::CreateQp => self.create_qp(index),
+            Command::ModifyQp => self.modify_qp(index),
+            Command::DestroyQp => self.destroy_qp(index),
+            Command::QueryQp => {
+                let state = self.queues.get(&index).map_or(State::Reset, |q| q.state);
+                let epoch = self.engine.epoch(index).unwrap_or(0);
+                let results = &mut self.registers.results;
+                query_qp::STATE.put(results, state.code());
+                query_qp::EPOCH.put(results, epoch);
+                Ok(())
+            }
+            Command::NextEpoch => {
+                let epoch = self.engine.next_epoch(index).ok_or(Status::BadState)?;
+                next_epoch::EPOCH.put(&mut self.registers.results, epoch);
+                Ok(())
+            }
+            Command::SetRegion => self.set_region(index),
+            Command::ClearRegion => self.clear_region(index),
+            Command::OpenWindow => self.open_window(index as u16),
+            Command::CloseWindow => {
+                self.close_window(index as u16);
+                Ok(())
+            }
         }
+    }
+
+    /// Value of an argument.
+    pub(super) fn argument(&self, argument: &Argument) -> u64 {
+        argument.get(&self.registers.args)
+    }
+
+    fn create_qp(&mut self, qpn: u32) -> Result<(), Status> {
+        let value = |argument| self.argument(argument);
+        let rings = [
+            (&create_qp::SEND_BASE, &create_qp::SEND_LOG),
+            (&create_qp::RECEIVE_BASE, &create_qp::RECEIVE_LOG),
+            (&create_qp::COMPLETE_BASE, &create_qp::COMPLETE_LOG),
+        ];
+        let [send, receive, complete] =
+            rings.map(|(base, log)| Ring::new(value(base), value(log) as u8));
+        let (q_key, domain) = (value(&create_qp::Q_KEY), value(&create_qp::DOMAIN));
+        let vector = value(&create_qp::VECTOR);
         let engine = Shape {
-            q_key: args[1],
-            first_psn: args[3],
-            timeout: SHAPE_TIMEOUT.get(shape) as u8,
+            q_key: q_key as u32,
+            first_psn: value(&create_qp::FIRST_PSN) as u32,
+            timeout: value(&create_qp::TIMEOUT) as u8,
             sends: 0,
             receives: super::receive::READ_AHEAD as u16,
-            completions: 1 << log(SHAPE_COMPLETE),
+            completions: 1 << complete.log,
         };
         self.engine
             .create_qp(qpn, engine)
             .map_err(|_| Status::BadState)?;
         self.engine.set_receiving(qpn, false);
-        let [send, receive, complete] = rings.map(|(base, log)| Ring::new(base, log));
         let queue = Queue {
             state: State::Init,
             fatal: false,
             vector: vector as u8,
-            domain,
-            q_key: args[1],
+            domain: domain as u16,
+            q_key: q_key as u32,
             send,
             receive,
             complete,
@@ -96,12 +101,13 @@ impl CardModel {
             taken: VecDeque::new(),
         };
         self.queues.insert(qpn, queue);
-        self.registers.results[0] = self.engine.epoch(qpn).unwrap_or(0).into();
+        let epoch = self.engine.epoch(qpn).unwrap_or(0);
+        create_qp::EPOCH.put(&mut self.registers.results, epoch);
         Ok(())
     }
 
     fn modify_qp(&mut self, qpn: u32) -> Result<(), Status> {
-        let code = u8::try_from(self.registers.args[0]).map_err(|_| Status::BadArgument)?;
+        let code = self.argument(&modify_qp::STATE) as u8;
         let to = State::from_code(code).ok_or(Status::BadArgument)?;
         let queue = self.queues.get_mut(&qpn).ok_or(Status::BadState)?;
         if !queue.state.leads_to(to) {
@@ -120,27 +126,21 @@ impl CardModel {
     }
 
     fn set_region(&mut self, index: u32) -> Result<(), Status> {
-        let args = self.registers.args;
-        let pair = |at: usize| u64::from(args[at]) | u64::from(args[at + 1]) << 32;
-        let place = self.regions.place(index).ok_or(Status::BadIndex)?;
-        let domain = u16::try_from(args[1]).map_err(|_| Status::BadArgument)?;
-        let (base, length) = (pair(2), pair(4));
-        if length == 0 || u128::from(base) + u128::from(length) > 1 << 64 {
-            return Err(Status::BadArgument);
-        }
-        *place = Some(Region {
-            variant: REGION_VARIANT.get(args[0]) as u8,
+        let value = |argument| self.argument(argument);
+        let region = Region {
+            variant: value(&set_region::VARIANT) as u8,
             rights: [
-                REGION_LOCAL_WRITE,
-                REGION_REMOTE_WRITE,
-                REGION_REMOTE_READ,
-                REGION_REMOTE_ATOMIC,
+                &set_region::LOCAL_WRITE,
+                &set_region::REMOTE_WRITE,
+                &set_region::REMOTE_READ,
+                &set_region::REMOTE_ATOMIC,
             ]
-            .map(|right| right.get(args[0]) != 0),
-            domain,
-            base,
-            length,
-        });
+            .map(|right| value(right) != 0),
+            domain: value(&set_region::DOMAIN) as u16,
+            base: value(&set_region::BASE),
+            length: value(&set_region::LENGTH),
+        };
+        *self.regions.place(index).ok_or(Status::BadIndex)? = Some(region);
         Ok(())
     }
 

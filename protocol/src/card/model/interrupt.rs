@@ -1,23 +1,25 @@
 //! MSI-X: table, pending bits, moderation.
 
 use super::{CardModel, HostMemory};
-use crate::card::regs::{Counter, MODERATION, MODERATION_CLOCKS};
-
-/// Word of an MSI-X table entry.
-const ADDRESS_LOW: usize = 0;
-const ADDRESS_HIGH: usize = 1;
-const DATA: usize = 2;
-const CONTROL: usize = 3;
-/// Bit of the last word: the vector is masked.
-const MASKED: u32 = 1;
+use crate::card::regs::{
+    Counter, MODERATION, MODERATION_CLOCKS, MSIX_ADDRESS_HIGH, MSIX_ADDRESS_LOW, MSIX_CONTROL,
+    MSIX_CONTROL_MASKED, MSIX_DATA, MSIX_ENTRY,
+};
+use crate::registers::Register;
 
 #[derive(Clone, Copy, Debug)]
 struct Vector {
-    entry: [u32; 4],
+    entry: [u32; MSIX_ENTRY.len()],
     /// An interrupt is to be sent.
     due: bool,
     /// Not before this time, ns.
     not_before: u64,
+}
+
+impl Vector {
+    fn word(&self, register: &Register) -> u32 {
+        self.entry[usize::from(register.offset) / 4]
+    }
 }
 
 /// The interrupt vectors of a card.
@@ -26,9 +28,12 @@ pub(super) struct Interrupts(Vec<Vector>);
 
 impl Interrupts {
     pub fn new(vectors: usize) -> Self {
-        // Vectors begin masked, as PCI Express says.
+        let mut entry = [0; MSIX_ENTRY.len()];
+        for (word, register) in entry.iter_mut().zip(MSIX_ENTRY) {
+            *word = register.reset;
+        }
         let vector = Vector {
-            entry: [0, 0, 0, MASKED],
+            entry,
             due: false,
             not_before: 0,
         };
@@ -44,20 +49,24 @@ impl Interrupts {
 
     /// A word of the table, counted from its start.
     pub fn get(&self, word: usize) -> Option<u32> {
-        self.0.get(word / 4)?.entry.get(word % 4).copied()
+        let words = MSIX_ENTRY.len();
+        self.0.get(word / words)?.entry.get(word % words).copied()
     }
 
     /// Writes a word of the table.
     pub fn set(&mut self, word: usize, value: u32) {
-        if let Some(vector) = self.0.get_mut(word / 4) {
-            vector.entry[word % 4] = value;
+        let words = MSIX_ENTRY.len();
+        if let Some(vector) = self.0.get_mut(word / words) {
+            vector.entry[word % words] = value & MSIX_ENTRY[word % words].mask();
         }
     }
 }
 
 impl CardModel {
     fn masked(&self, vector: &Vector) -> bool {
-        !self.pci.msix_enable || self.pci.msix_mask || vector.entry[CONTROL] & MASKED != 0
+        !self.pci.msix_enable
+            || self.pci.msix_mask
+            || MSIX_CONTROL_MASKED.get(vector.word(&MSIX_CONTROL)) != 0
     }
 
     /// Vectors whose interrupt waits for their mask, as bits.
@@ -77,9 +86,10 @@ impl CardModel {
             if !vector.due || now < vector.not_before || self.masked(&vector) {
                 continue;
             }
-            let [low, high] = [ADDRESS_LOW, ADDRESS_HIGH].map(|word| u64::from(vector.entry[word]));
+            let [low, high] =
+                [MSIX_ADDRESS_LOW, MSIX_ADDRESS_HIGH].map(|word| u64::from(vector.word(&word)));
             // A posted write: nobody tells the card whether it arrived.
-            let _ = memory.write(high << 32 | low, &vector.entry[DATA].to_le_bytes());
+            let _ = memory.write(high << 32 | low, &vector.word(&MSIX_DATA).to_le_bytes());
             self.count(Counter::Interrupts);
             self.interrupts.0[number] = Vector {
                 due: false,

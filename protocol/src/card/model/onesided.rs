@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::regions::{Regions, Right};
 use super::{CardModel, HostMemory, queue::Queue};
 use crate::card::command::Status;
-use crate::card::regs::{Counter, WINDOWS_ONE_SIDED};
+use crate::card::command::argument::{close_window, open_window};
+use crate::card::regs::Counter;
 use crate::xud::onesided::{Operation, Request};
 use crate::xud::{Grant, Peer, Reach};
 
@@ -68,24 +69,15 @@ impl CardModel {
         self.counters[usize::from(Counter::ReadFailed.code())] += failed;
     }
 
-    pub(super) fn open_window(&mut self, index: u32) -> Result<(), Status> {
-        let window = window(index)?;
-        let args = self.registers.args;
-        let fits = |value: u32, bits: u8| value < 1 << bits;
-        if !(fits(args[0], self.config.qps_log)
-            && fits(args[1], 16)
-            && fits(args[2], 24)
-            && fits(args[3], 16))
-        {
-            return Err(Status::BadArgument);
-        }
+    pub(super) fn open_window(&mut self, window: u16) -> Result<(), Status> {
+        let value = |argument| self.argument(argument);
         let grant = Grant {
-            qpn: args[0],
+            qpn: value(&open_window::QPN) as u32,
             peer: Peer {
-                node: args[1] as u16,
-                qpn: args[2],
+                node: value(&open_window::NODE) as u16,
+                qpn: value(&open_window::PEER) as u32,
             },
-            epoch: args[3] as u16,
+            epoch: value(&open_window::EPOCH) as u16,
         };
         if self.engine.open_window(window, grant) {
             Ok(())
@@ -94,18 +86,11 @@ impl CardModel {
         }
     }
 
-    pub(super) fn close_window(&mut self, index: u32) -> Result<(), Status> {
-        if let Some(expected) = self.engine.close_window(window(index)?) {
-            self.registers.results = [expected, 1];
+    pub(super) fn close_window(&mut self, window: u16) {
+        if let Some(expected) = self.engine.close_window(window) {
+            let results = &mut self.registers.results;
+            close_window::EXPECTED.put(results, expected);
+            close_window::WAS_OPEN.put(results, true);
         }
-        Ok(())
-    }
-}
-
-fn window(index: u32) -> Result<u16, Status> {
-    if index < WINDOWS_ONE_SIDED {
-        Ok(index as u16)
-    } else {
-        Err(Status::BadIndex)
     }
 }

@@ -81,12 +81,12 @@ pub(super) struct Queue {
 impl Queue {
     /// Whether messages are accepted.
     pub fn receives(&self) -> bool {
-        matches!(self.state, State::ReadyToReceive | State::ReadyToSend)
+        self.state.receives()
     }
 
     /// Whether requests may be posted.
     pub fn takes_requests(&self) -> bool {
-        !matches!(self.state, State::Reset | State::Error)
+        self.state.posts()
     }
 
     pub fn write_completion(&mut self, completion: Completion, memory: &mut dyn HostMemory) {

@@ -99,7 +99,7 @@ impl CardModel {
                 .queues
                 .range(after..)
                 .chain(self.queues.range(..after))
-                .filter(|(_, queue)| queue.state == State::ReadyToSend && queue.send.held() > 0)
+                .filter(|(_, queue)| queue.state.sends() && queue.send.held() > 0)
                 .map(|(qpn, _)| *qpn)
                 .collect();
             for qpn in ready {
