@@ -334,23 +334,3 @@ fn verilator_has_nothing_to_say_about_the_presets() {
         report["lint"]
     );
 }
-
-#[test]
-fn the_headers_of_the_registers_compile_as_c() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rtl_out/registers");
-    for header in ["tributary_card.h", "tributary_switch.h"] {
-        let output = std::process::Command::new("cc")
-            .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"])
-            .args(["-x", "c", header])
-            .current_dir(&folder)
-            .output();
-        match output {
-            Ok(output) => assert!(
-                output.status.success(),
-                "{header}: {}",
-                String::from_utf8_lossy(&output.stderr)
-            ),
-            Err(error) => println!("{header}: SKIPPED, no `cc`: {error}"),
-        }
-    }
-}
