@@ -2,86 +2,16 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+#[path = "common/server.rs"]
+mod server;
 
-use std::io::{BufRead, BufReader, Lines};
-use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::Output;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::{failure, json};
+use server::Server;
 use tributary_host_driver::{Context, Options, VfioUserDevice};
-
-struct Server {
-    process: Child,
-    folder: PathBuf,
-    sockets: Vec<String>,
-    lines: Lines<BufReader<ChildStdout>>,
-}
-
-impl Server {
-    /// Starts one, and waits until `cards` sockets are named.
-    fn start(name: &str, cards: usize, arguments: &[&str]) -> Self {
-        let folder = std::env::temp_dir().join(format!("tributary-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        Self::start_in(folder, cards, arguments)
-    }
-
-    fn start_in(folder: PathBuf, cards: usize, arguments: &[&str]) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_tributary"))
-            .args(["serve", "--cards", &cards.to_string(), "--sockets"])
-            .arg(&folder)
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let sockets: Vec<String> = lines.by_ref().take(cards).map(Result::unwrap).collect();
-        assert_eq!(sockets.len(), cards);
-        Self {
-            process,
-            folder,
-            sockets,
-            lines,
-        }
-    }
-
-    fn perf(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tributary"));
-        command.arg("perf").args(arguments);
-        for socket in &self.sockets {
-            command.args(["--connect", socket]);
-        }
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
-    }
-
-    fn signal(&self, signal: &str) {
-        let pid = self.process.id().to_string();
-        let sent = Command::new("kill").args([signal, &pid]).status();
-        assert!(sent.unwrap().success());
-    }
-
-    /// It must end by itself, soon, without a word, and leave no socket.
-    fn ends_cleanly(&mut self) {
-        assert!(self.process.wait().unwrap().success());
-        assert!(self.lines.next().is_none());
-        assert!(
-            self.sockets
-                .iter()
-                .all(|path| !PathBuf::from(path).exists())
-        );
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
 
 fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 use tributary_host_driver::Device;
 use tributary_host_driver::shared::{Event, Mapping};
-use tributary_protocol::card::regs::{CONTROL, CONTROL_RESET, DOORBELLS, PAGE};
+use tributary_protocol::card::regs::{CONTROL, CONTROL_RESET, SIZES, SIZES_QPS, bar0_bytes};
 use vfio_user::{DmaMapFlags, DmaUnmapFlags, IrqInfo, Server, ServerBackend, ServerRegion};
 
 use super::SimDevice;
@@ -157,6 +157,8 @@ fn listen(device: &SimDevice, path: &Path) -> Result<Server, vfio_user::Error> {
             0
         },
     });
+    let sizes = device.read32(SIZES.offset.into()).unwrap_or(0);
+    let bar0 = u64::from(bar0_bytes(SIZES_QPS.get(sizes) as u8));
     let regions = (0..REGIONS).map(|index| {
         let mut region = ServerRegion {
             region_info: Default::default(),
@@ -167,7 +169,7 @@ fn listen(device: &SimDevice, path: &Path) -> Result<Server, vfio_user::Error> {
         info.argsz = size_of_val(info) as u32;
         info.index = index;
         info.size = match index {
-            BAR0 => u64::from(DOORBELLS) + u64::from(PAGE) * 0x1_0000,
+            BAR0 => bar0,
             CONFIG => CONFIG_LEN as u64,
             _ => 0,
         };

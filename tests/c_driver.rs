@@ -1,0 +1,122 @@
+//! The driver in C, which was written from the documents and the generated header alone, on cards of `tributary serve`.
+//! Needs a C compiler, as the project does.
+#![cfg(target_os = "linux")]
+
+#[path = "common/server.rs"]
+mod server;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use server::Server;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// What it prints when everything is as documented.
+const TOLD: &str = "\
+exchange: 300 messages each way, 303350 bytes, each as sent
+interrupt: one, with the completion
+wrong Q_Key: timeout
+no receive request: remote_rnr
+queue pair that does not receive yet: bad_qp
+longer than the receive request: remote_length
+longer than the MTU: local_length
+longer with its head: local_length
+beyond the region: local_protection
+key of another variant: local_protection
+no such queue pair: bad_qp
+queue pair of 25 bits: local_address
+epoch that was not handed out: epoch_mismatch
+version 2: local_opcode
+command 99: bad_command
+queue pair too high: bad_index
+window too high: bad_index
+ring off its alignment: bad_argument
+region of 0 bytes: bad_argument
+queue pair that exists: bad_state
+queue pair that does not exist: bad_state
+back to init: bad_state
+recovery: local_queue, then a new queue pair
+one-sided: write, read, fetch_add
+torn down
+";
+
+/// Compiles the driver with a header, to wait at most so many milliseconds for anything; the program.
+fn compile(name: &str, header: &Path, patience: u32) -> PathBuf {
+    let sources = Path::new(ROOT).join("host_driver/c_driver");
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let mut files: Vec<PathBuf> = std::fs::read_dir(sources)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "c"))
+        .collect();
+    files.sort();
+    assert!(files.len() > 3, "{files:?}");
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let compiled = Command::new(compiler)
+        .args(["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror"])
+        .arg(format!("-DPATIENCE_MS={patience}"))
+        .arg("-I")
+        .arg(header)
+        .args(files)
+        .arg("-o")
+        .arg(&program)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&compiled.stderr);
+    assert!(compiled.status.success(), "{errors}");
+    program
+}
+
+fn run(program: &Path, server: &Server, messages: &str) -> Output {
+    let mut command = Command::new(program);
+    command.args(&server.sockets).arg(messages);
+    command.output().unwrap()
+}
+
+#[test]
+fn xud_02_xud_03_xud_06_xud_13_xud_14_a_driver_in_c_finds_all_as_documented() {
+    let program = compile(
+        "c_driver",
+        &Path::new(ROOT).join("rtl_out/registers"),
+        20_000,
+    );
+    let server = Server::start("c-driver", 2, &[]);
+    // Twice: the second client finds the card as the first one did.
+    for _ in 0..2 {
+        let output = run(&program, &server, "300");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{errors}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), TOLD, "{errors}");
+    }
+}
+
+/// The driver takes every number from the header: with a wrong one it must notice.
+#[test]
+fn a_header_that_is_wrong_in_one_place_is_noticed() {
+    let path = Path::new(ROOT).join("rtl_out/registers/tributary_card.h");
+    let header = std::fs::read_to_string(path).unwrap();
+    let server = Server::start("c-driver-wrong", 2, &[]);
+    for (name, from, to) in [
+        ("TRIB_CARD_DOORBELLS", "0x10000u", "0x20000u"),
+        ("TRIB_CREATE_QP_COMPLETE_LOG_SHIFT", "12u", "8u"),
+        ("TRIB_CREATE_QP_Q_KEY_ARG", "1u", "3u"),
+        ("TRIB_SET_REGION_LENGTH_ARG", "4u", "5u"),
+        ("TRIB_WORK_VERSION_FLAGS_SHIFT", "32u", "40u"),
+        ("TRIB_RECEIVE_LENGTH_SHIFT", "32u", "33u"),
+        ("TRIB_COMPLETION_WIN_MSN_WORD", "3u", "2u"),
+        ("TRIB_ONE_SIDED_RKEY_OFFSET", "8u", "9u"),
+        ("TRIB_OUTCOME_TIMEOUT", "1u", "2u"),
+    ] {
+        let line = format!("#define {name:<48} {from}\n");
+        assert_eq!(header.matches(&line).count(), 1, "{line}");
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("c_driver_wrong");
+        std::fs::create_dir_all(&folder).unwrap();
+        let wrong = header.replace(&line, &format!("#define {name:<48} {to}\n"));
+        std::fs::write(folder.join("tributary_card.h"), wrong).unwrap();
+        let program = compile("c_driver_wrong_program", &folder, 2_000);
+        let output = run(&program, &server, "20");
+        assert_eq!(output.status.code(), Some(1), "{name}");
+        assert!(!output.stderr.is_empty(), "{name}");
+    }
+}
