@@ -62,7 +62,7 @@ module rw_slide_w1024_r512 (
     reg  v9_hole_reg;
     reg  v9_idle_reg;
     reg  again_due_reg;
-    reg  [8:0] turn_reg;         // Window whose turn it is; the last clock of eight goes to it.
+    reg  [8:0] turn_reg;         // Window whose turn it is; one clock of eight is for turns only.
     reg  [2:0] count_reg;
     reg  v1_due_reg;             // The windows visited.
     reg  v2_due_reg;

@@ -1,6 +1,8 @@
 // fifo_ahead_w207_d16
 //
-// First-in first-out queue of 2^A words in distributed memory.
+// First-in first-out queue of 2^A words in distributed memory, as fifo_reg, but with two
+// registers that say whether the next word fills or empties it: for a push and a pop that
+// come late in their clock.
 // Latency: 1 clock from s to m. One word per clock in and out, also when full
 // words leave as others enter; s_ready and m_valid are registers.
 // A word offered while rst is high is dropped.
