@@ -8,6 +8,7 @@ pub mod pcap;
 pub mod pcie;
 pub mod rw;
 pub mod switch;
+pub mod testbench;
 pub mod tools;
 pub mod verilate;
 pub mod xud;
