@@ -10,14 +10,19 @@ const ENTRY: u32 = regs::MSIX_TABLE + 16;
 
 /// A host with vector 1 set up, and a queue pair whose peer does not exist: requests end in timeouts.
 fn host() -> Host {
+    with_rings([4, 4, 5])
+}
+
+fn with_rings(logs: [u8; 3]) -> Host {
     let mut host = Host::new(0);
+    host.memory.bytes.resize(4 << 20, 0);
     for (word, value) in [MSI as u32, (MSI >> 32) as u32, 0xABCD, 0]
         .into_iter()
         .enumerate()
     {
         host.card.write(ENTRY + 4 * word as u32, value);
     }
-    host.connect(1, [4, 4, 5]);
+    host.connect(1, logs);
     host
 }
 
@@ -124,4 +129,17 @@ fn arming_counts_modulo_two_to_the_16() {
     assert!(host.memory.interrupts.is_empty());
     complete(&mut host);
     assert_eq!(host.memory.interrupts.len(), 1);
+}
+
+/// Software that has taken nothing of the longest ring asks with index 0, and 2^15 completions are there.
+#[test]
+fn a_full_ring_of_2_to_the_15_entries_interrupts_at_once() {
+    let mut host = with_rings([4, 4, 15]);
+    for _ in 0..1 << 15 {
+        complete(&mut host);
+    }
+    arm(&mut host, 0);
+    assert_eq!(host.memory.interrupts, [0xABCD]);
+    arm(&mut host, 1 << 15);
+    assert_eq!(host.memory.interrupts.len(), 1, "no more than that yet");
 }

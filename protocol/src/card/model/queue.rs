@@ -104,7 +104,8 @@ impl Queue {
     /// Whether the interrupt that was asked for is due now; it is asked for no longer.
     pub fn take_due(&mut self) -> bool {
         let written = self.complete.producer;
-        let more = |than: u16| matches!(written.wrapping_sub(than), 1..=0x7FFF);
+        // As many as the longest ring has, at most.
+        let more = |than: u16| matches!(written.wrapping_sub(than), 1..=0x8000);
         self.armed.take_if(|than| more(*than)).is_some()
     }
 }
