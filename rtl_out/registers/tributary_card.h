@@ -159,7 +159,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CARD_FEATURES_ONE_SIDED_WIDTH               1u
 #define TRIB_CARD_FEATURES_ONE_SIDED_MASK                0x00000002u
 
-/* How large this card was built: log2 of each number. */
+/* How large this card was built: log2 of each number. Constant, after reset too. */
 #define TRIB_CARD_SIZES                                  0x00cu
 #define TRIB_CARD_SIZES_AFTER_RESET                      0x00000000u
 /* Queue pairs. */
@@ -182,11 +182,12 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* The whole card. */
 #define TRIB_CARD_CONTROL                                0x010u
 #define TRIB_CARD_CONTROL_AFTER_RESET                    0x00000000u
-/* Frames are received and sent. */
+/* 1: frames are received and sent. 0: frames that come are lost, without a count, and work
+ * requests wait. */
 #define TRIB_CARD_CONTROL_ENABLE_SHIFT                   0u
 #define TRIB_CARD_CONTROL_ENABLE_WIDTH                   1u
 #define TRIB_CARD_CONTROL_ENABLE_MASK                    0x00000001u
-/* A 1 resets the card as a function-level reset does; reads as 0. */
+/* A 1 resets the card as a function-level reset does, the MSI-X table included; reads as 0. */
 #define TRIB_CARD_CONTROL_RESET_SHIFT                    1u
 #define TRIB_CARD_CONTROL_RESET_WIDTH                    1u
 #define TRIB_CARD_CONTROL_RESET_MASK                     0x00000002u
@@ -194,7 +195,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* Who this card is. */
 #define TRIB_CARD_NODE                                   0x014u
 #define TRIB_CARD_NODE_AFTER_RESET                       0x00000000u
-/* Node number; the last two bytes of its MAC and IPv4 address. */
+/* Node number; the last two bytes of its MAC and IPv4 address. Another one for each card of a
+ * network. */
 #define TRIB_CARD_NODE_NUMBER_SHIFT                      0u
 #define TRIB_CARD_NODE_NUMBER_WIDTH                      16u
 #define TRIB_CARD_NODE_NUMBER_MASK                       0x0000ffffu
@@ -202,7 +204,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* Largest payload of a packet. */
 #define TRIB_CARD_MTU                                    0x018u
 #define TRIB_CARD_MTU_AFTER_RESET                        0x00001000u
-/* 256 to 4,096. */
+/* 256 to 4,096; more counts as 4,096. The payload is what stands behind the XUDETH: head and
+ * bytes from memory. */
 #define TRIB_CARD_MTU_BYTES_SHIFT                        0u
 #define TRIB_CARD_MTU_BYTES_WIDTH                        13u
 #define TRIB_CARD_MTU_BYTES_MASK                         0x00001fffu
@@ -210,12 +213,12 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* Clocks in 4.096 us (XUD-1). */
 #define TRIB_CARD_TIMEOUT_UNIT                           0x01cu
 #define TRIB_CARD_TIMEOUT_UNIT_AFTER_RESET               0x00000200u
-/* 512 at 125 MHz. */
+/* 4 or more. 512 at 125 MHz; a board with another clock says its own. */
 #define TRIB_CARD_TIMEOUT_UNIT_CLOCKS_SHIFT              0u
 #define TRIB_CARD_TIMEOUT_UNIT_CLOCKS_WIDTH              16u
 #define TRIB_CARD_TIMEOUT_UNIT_CLOCKS_MASK               0x0000ffffu
 
-/* A write starts a command; ignored while one runs. */
+/* A write starts a command; ignored while status.busy is 1. */
 #define TRIB_CARD_COMMAND                                0x020u
 #define TRIB_CARD_COMMAND_AFTER_RESET                    0x00000000u
 /* Which. */
@@ -230,11 +233,11 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* How the latest command stands. */
 #define TRIB_CARD_STATUS                                 0x024u
 #define TRIB_CARD_STATUS_AFTER_RESET                     0x00000000u
-/* It runs. */
+/* It runs, or a reset is under way. */
 #define TRIB_CARD_STATUS_BUSY_SHIFT                      0u
 #define TRIB_CARD_STATUS_BUSY_WIDTH                      1u
 #define TRIB_CARD_STATUS_BUSY_MASK                       0x00000001u
-/* How it ended. */
+/* How it ended: see the codes of commands. Holds while busy is 0. */
 #define TRIB_CARD_STATUS_CODE_SHIFT                      8u
 #define TRIB_CARD_STATUS_CODE_WIDTH                      8u
 #define TRIB_CARD_STATUS_CODE_MASK                       0x0000ff00u
@@ -258,7 +261,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* Interrupts that are due wait for more, or for a time. */
 #define TRIB_CARD_MODERATION                             0x030u
 #define TRIB_CARD_MODERATION_AFTER_RESET                 0x00000000u
-/* Fewest clocks between two interrupts of a vector. */
+/* Fewest clocks between two interrupts of a vector; 0: no pause. */
 #define TRIB_CARD_MODERATION_CLOCKS_SHIFT                0u
 #define TRIB_CARD_MODERATION_CLOCKS_WIDTH                16u
 #define TRIB_CARD_MODERATION_CLOCKS_MASK                 0x0000ffffu
@@ -271,7 +274,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CARD_WINDOWS_COUNT_WIDTH                    32u
 #define TRIB_CARD_WINDOWS_COUNT_MASK                     0xffffffffu
 
-/* A write takes a copy of one counter for reading. */
+/* A write takes a copy of one counter for reading. There is one place for copies: who reads
+ * counters takes turns with others. */
 #define TRIB_CARD_STATISTICS_SELECT                      0x080u
 #define TRIB_CARD_STATISTICS_SELECT_AFTER_RESET          0x00000000u
 /* Index of the counter. */
@@ -316,7 +320,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* Completion ring. */
 #define TRIB_CARD_DOORBELL_COMPLETE                      0x010u
 #define TRIB_CARD_DOORBELL_COMPLETE_AFTER_RESET          0x00000000u
-/* Completions ever taken, modulo 2^16. */
+/* Completions ever taken, modulo 2^16; their entries are free. */
 #define TRIB_CARD_DOORBELL_COMPLETE_CONSUMER_SHIFT       0u
 #define TRIB_CARD_DOORBELL_COMPLETE_CONSUMER_WIDTH       16u
 #define TRIB_CARD_DOORBELL_COMPLETE_CONSUMER_MASK        0x0000ffffu
@@ -324,7 +328,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* One interrupt. */
 #define TRIB_CARD_DOORBELL_ARM                           0x018u
 #define TRIB_CARD_DOORBELL_ARM_AFTER_RESET               0x00000000u
-/* Interrupt once as soon as the card has written more completions than this, modulo 2^16. */
+/* Interrupt once as soon as the card has written more completions than this, 1 to 32,768 more
+ * modulo 2^16; at once if it has. */
 #define TRIB_CARD_DOORBELL_ARM_CONSUMER_SHIFT            0u
 #define TRIB_CARD_DOORBELL_ARM_CONSUMER_WIDTH            16u
 #define TRIB_CARD_DOORBELL_ARM_CONSUMER_MASK             0x0000ffffu
@@ -448,17 +453,19 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CREATE_QP_COMPLETE_LOG_SHIFT                12u
 #define TRIB_CREATE_QP_COMPLETE_LOG_WIDTH                4u
 #define TRIB_CREATE_QP_COMPLETE_LOG_MASK                 0x0000f000u
-/* Timeout exponent t: a request times out after 4.096 us * 2^t (XUD-1). */
+/* Timeout exponent t: a request times out after 4.096 us * 2^t (XUD-1); the card does not send
+ * it again. */
 #define TRIB_CREATE_QP_TIMEOUT_ARG                       0u
 #define TRIB_CREATE_QP_TIMEOUT_SHIFT                     16u
 #define TRIB_CREATE_QP_TIMEOUT_WIDTH                     5u
 #define TRIB_CREATE_QP_TIMEOUT_MASK                      0x001f0000u
-/* Interrupt vector. */
+/* Interrupt vector of its completions. */
 #define TRIB_CREATE_QP_VECTOR_ARG                        0u
 #define TRIB_CREATE_QP_VECTOR_SHIFT                      24u
 #define TRIB_CREATE_QP_VECTOR_WIDTH                      3u
 #define TRIB_CREATE_QP_VECTOR_MASK                       0x07000000u
-/* Q_Key: requests that arrive must carry it, requests that leave carry it. */
+/* Q_Key: requests that arrive must carry it, requests that leave carry it. So queue pairs that
+ * talk have the same. */
 #define TRIB_CREATE_QP_Q_KEY_ARG                         1u
 #define TRIB_CREATE_QP_Q_KEY_SHIFT                       0u
 #define TRIB_CREATE_QP_Q_KEY_WIDTH                       32u
@@ -468,7 +475,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CREATE_QP_DOMAIN_SHIFT                      0u
 #define TRIB_CREATE_QP_DOMAIN_WIDTH                      16u
 #define TRIB_CREATE_QP_DOMAIN_MASK                       0x0000ffffu
-/* PSN of the first request. */
+/* PSN of the first request. A clock or a random number, or an acknowledgement of an earlier
+ * queue pair of this number may pass for one of this. */
 #define TRIB_CREATE_QP_FIRST_PSN_ARG                     3u
 #define TRIB_CREATE_QP_FIRST_PSN_SHIFT                   0u
 #define TRIB_CREATE_QP_FIRST_PSN_WIDTH                   24u
@@ -488,7 +496,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CREATE_QP_COMPLETE_BASE_SHIFT               0u
 #define TRIB_CREATE_QP_COMPLETE_BASE_WIDTH               64u
 #define TRIB_CREATE_QP_COMPLETE_BASE_MASK                0xffffffffffffffffull
-/* Result: The queue pair's epoch. */
+/* Result: The queue pair's epoch: what requests of version 1 to it must carry. */
 #define TRIB_CREATE_QP_EPOCH_RESULT                      0u
 #define TRIB_CREATE_QP_EPOCH_SHIFT                       0u
 #define TRIB_CREATE_QP_EPOCH_WIDTH                       16u
@@ -611,7 +619,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_OPEN_WINDOW_PEER_SHIFT                      0u
 #define TRIB_OPEN_WINDOW_PEER_WIDTH                      24u
 #define TRIB_OPEN_WINDOW_PEER_MASK                       0x00ffffffu
-/* Epoch: one that the own queue pair has handed out. */
+/* Epoch: one that the own queue pair accepts, by CREATE_QP or NEXT_EPOCH; with another one
+ * requests are refused. */
 #define TRIB_OPEN_WINDOW_EPOCH_ARG                       3u
 #define TRIB_OPEN_WINDOW_EPOCH_SHIFT                     0u
 #define TRIB_OPEN_WINDOW_EPOCH_WIDTH                     16u
@@ -657,7 +666,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_WORK_HEAD_LEN_SHIFT                         16u
 #define TRIB_WORK_HEAD_LEN_WIDTH                         5u
 #define TRIB_WORK_HEAD_LEN_MASK                          0x001f0000u
-/* Bytes from memory, of a read to memory; with the head at most an MTU. 16 of an atomic. */
+/* Bytes from memory, of a read to memory; with the head at most an MTU. 0 and more; of a read 1
+ * to the MTU less 16; of an atomic 16. */
 #define TRIB_WORK_LENGTH_WORD                            0u
 #define TRIB_WORK_LENGTH_SHIFT                           32u
 #define TRIB_WORK_LENGTH_WIDTH                           32u
@@ -667,7 +677,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_WORK_WR_ID_SHIFT                            0u
 #define TRIB_WORK_WR_ID_WIDTH                            64u
 #define TRIB_WORK_WR_ID_MASK                             0xffffffffffffffffull
-/* Where the bytes are, or of a read go. */
+/* Bus address of the bytes, or of where a read goes; any byte. */
 #define TRIB_WORK_ADDRESS_WORD                           2u
 #define TRIB_WORK_ADDRESS_SHIFT                          0u
 #define TRIB_WORK_ADDRESS_WIDTH                          64u
@@ -692,12 +702,13 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_WORK_QPN_SHIFT                              0u
 #define TRIB_WORK_QPN_WIDTH                              32u
 #define TRIB_WORK_QPN_MASK                               0xffffffffu
-/* Number of the message in its window. */
+/* Number of the message in its window. The card carries it, win_id and epoch to the receiver and
+ * its completion; it looks at the epoch, and at all of a one-sided request. */
 #define TRIB_WORK_WIN_MSN_WORD                           4u
 #define TRIB_WORK_WIN_MSN_SHIFT                          32u
 #define TRIB_WORK_WIN_MSN_WIDTH                          32u
 #define TRIB_WORK_WIN_MSN_MASK                           0xffffffff00000000ull
-/* Window. */
+/* Window; of a one-sided request the index of OPEN_WINDOW there. */
 #define TRIB_WORK_WIN_ID_WORD                            5u
 #define TRIB_WORK_WIN_ID_SHIFT                           0u
 #define TRIB_WORK_WIN_ID_WIDTH                           16u
@@ -707,7 +718,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_WORK_EPOCH_SHIFT                            16u
 #define TRIB_WORK_EPOCH_WIDTH                            16u
 #define TRIB_WORK_EPOCH_MASK                             0xffff0000u
-/* Head: bytes in front of those from memory, 0 to 7. */
+/* Head: bytes in front of those from memory, 0 to 7; byte 0 in bits 7:0. */
 #define TRIB_WORK_HEAD_LOW_WORD                          6u
 #define TRIB_WORK_HEAD_LOW_SHIFT                         0u
 #define TRIB_WORK_HEAD_LOW_WIDTH                         64u
@@ -726,17 +737,18 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_RECEIVE_WR_ID_SHIFT                         0u
 #define TRIB_RECEIVE_WR_ID_WIDTH                         64u
 #define TRIB_RECEIVE_WR_ID_MASK                          0xffffffffffffffffull
-/* Where a message goes. */
+/* Bus address where a message goes; any byte. */
 #define TRIB_RECEIVE_ADDRESS_WORD                        1u
 #define TRIB_RECEIVE_ADDRESS_SHIFT                       0u
 #define TRIB_RECEIVE_ADDRESS_WIDTH                       64u
 #define TRIB_RECEIVE_ADDRESS_MASK                        0xffffffffffffffffull
-/* Key of the region. */
+/* Key of the region, which needs local_write. Looked at when a message takes the request; not by
+ * a message of 0 bytes. */
 #define TRIB_RECEIVE_LKEY_WORD                           2u
 #define TRIB_RECEIVE_LKEY_SHIFT                          0u
 #define TRIB_RECEIVE_LKEY_WIDTH                          32u
 #define TRIB_RECEIVE_LKEY_MASK                           0xffffffffu
-/* Bytes there. */
+/* Bytes there. A message that is longer is refused, and the request stays. */
 #define TRIB_RECEIVE_LENGTH_WORD                         2u
 #define TRIB_RECEIVE_LENGTH_SHIFT                        32u
 #define TRIB_RECEIVE_LENGTH_WIDTH                        32u

@@ -82,26 +82,26 @@ layout! {
     WORK, "A work request, 64 bytes, in the send ring.";
     W_OPCODE "opcode" [0, 0 +: 8] "See opcodes of work requests.",
     W_HEAD_LEN "head_len" [0, 16 +: 5] "Bytes of the head, 0 to 16; 16 of a one-sided request.",
-    W_LENGTH "length" [0, 32 +: 32] "Bytes from memory, of a read to memory; with the head at most an MTU. 16 of an atomic.",
+    W_LENGTH "length" [0, 32 +: 32] "Bytes from memory, of a read to memory; with the head at most an MTU. 0 and more; of a read 1 to the MTU less 16; of an atomic 16.",
     W_ID "wr_id" [1, 0 +: 64] "The user's name for it.",
-    W_ADDRESS "address" [2, 0 +: 64] "Where the bytes are, or of a read go.",
+    W_ADDRESS "address" [2, 0 +: 64] "Bus address of the bytes, or of where a read goes; any byte.",
     W_LKEY "lkey" [3, 0 +: 32] "Key of their region. Not looked at if there are no bytes.",
     W_VERSION_FLAGS "version_flags" [3, 32 +: 8] "Version (upper 4 bits) and flags of the XUDETH: see version_flags.",
     W_NODE "node" [3, 48 +: 16] "Destination node.",
     W_QPN "qpn" [4, 0 +: 32] "Destination queue pair, 24 bits.",
-    W_MSN "win_msn" [4, 32 +: 32] "Number of the message in its window.",
-    W_WINDOW "win_id" [5, 0 +: 16] "Window.",
+    W_MSN "win_msn" [4, 32 +: 32] "Number of the message in its window. The card carries it, win_id and epoch to the receiver and its completion; it looks at the epoch, and at all of a one-sided request.",
+    W_WINDOW "win_id" [5, 0 +: 16] "Window; of a one-sided request the index of OPEN_WINDOW there.",
     W_EPOCH "epoch" [5, 16 +: 16] "Epoch of the window: one that the destination accepts (XUD-6). 0 in version 0.",
-    W_HEAD_LOW "head_low" [6, 0 +: 64] "Head: bytes in front of those from memory, 0 to 7.",
+    W_HEAD_LOW "head_low" [6, 0 +: 64] "Head: bytes in front of those from memory, 0 to 7; byte 0 in bits 7:0.",
     W_HEAD_HIGH "head_high" [7, 0 +: 64] "Bytes 8 to 15.",
 }
 
 layout! {
     RECEIVE, "A receive request, 32 bytes, in the receive ring.";
     R_ID "wr_id" [0, 0 +: 64] "The user's name for it.",
-    R_ADDRESS "address" [1, 0 +: 64] "Where a message goes.",
-    R_LKEY "lkey" [2, 0 +: 32] "Key of the region.",
-    R_LENGTH "length" [2, 32 +: 32] "Bytes there.",
+    R_ADDRESS "address" [1, 0 +: 64] "Bus address where a message goes; any byte.",
+    R_LKEY "lkey" [2, 0 +: 32] "Key of the region, which needs local_write. Looked at when a message takes the request; not by a message of 0 bytes.",
+    R_LENGTH "length" [2, 32 +: 32] "Bytes there. A message that is longer is refused, and the request stays.",
 }
 
 layout! {

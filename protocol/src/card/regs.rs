@@ -52,32 +52,32 @@ registers! {
         FEATURES_XUD "xud" [0 +: 1] "Extended unreliable datagrams.",
         FEATURES_ONE_SIDED "one_sided" [1 +: 1] "One-sided operations (XUD-13).",
     }
-    SIZES @ 0x00c ReadOnly reset 0 "sizes" "How large this card was built: log2 of each number." {
+    SIZES @ 0x00c ReadOnly reset 0 "sizes" "How large this card was built: log2 of each number. Constant, after reset too." {
         SIZES_QPS "qps" [0 +: 5] "Queue pairs.",
         SIZES_REGIONS "regions" [8 +: 5] "Regions.",
         SIZES_IN_FLIGHT "in_flight" [16 +: 5] "Places of the in-flight table.",
         SIZES_VECTORS "vectors" [24 +: 3] "Interrupt vectors.",
     }
     CONTROL @ 0x010 ReadWrite reset 0 "control" "The whole card." {
-        CONTROL_ENABLE "enable" [0 +: 1] "Frames are received and sent.",
-        CONTROL_RESET "reset" [1 +: 1] "A 1 resets the card as a function-level reset does; reads as 0.",
+        CONTROL_ENABLE "enable" [0 +: 1] "1: frames are received and sent. 0: frames that come are lost, without a count, and work requests wait.",
+        CONTROL_RESET "reset" [1 +: 1] "A 1 resets the card as a function-level reset does, the MSI-X table included; reads as 0.",
     }
     NODE @ 0x014 ReadWrite reset 0 "node" "Who this card is." {
-        NODE_NUMBER "number" [0 +: 16] "Node number; the last two bytes of its MAC and IPv4 address.",
+        NODE_NUMBER "number" [0 +: 16] "Node number; the last two bytes of its MAC and IPv4 address. Another one for each card of a network.",
     }
     MTU @ 0x018 ReadWrite reset 4096 "mtu" "Largest payload of a packet." {
-        MTU_BYTES "bytes" [0 +: 13] "256 to 4,096.",
+        MTU_BYTES "bytes" [0 +: 13] "256 to 4,096; more counts as 4,096. The payload is what stands behind the XUDETH: head and bytes from memory.",
     }
     TIMEOUT_UNIT @ 0x01c ReadWrite reset 512 "timeout_unit" "Clocks in 4.096 µs (XUD-1)." {
-        TIMEOUT_CLOCKS "clocks" [0 +: 16] "512 at 125 MHz.",
+        TIMEOUT_CLOCKS "clocks" [0 +: 16] "4 or more. 512 at 125 MHz; a board with another clock says its own.",
     }
-    COMMAND @ 0x020 WriteOnly reset 0 "command" "A write starts a command; ignored while one runs." {
+    COMMAND @ 0x020 WriteOnly reset 0 "command" "A write starts a command; ignored while status.busy is 1." {
         COMMAND_CODE "code" [0 +: 8] "Which.",
         COMMAND_INDEX "index" [8 +: 24] "Queue pair, region or window.",
     }
     STATUS @ 0x024 ReadOnly reset 0 "status" "How the latest command stands." {
-        STATUS_BUSY "busy" [0 +: 1] "It runs.",
-        STATUS_CODE "code" [8 +: 8] "How it ended.",
+        STATUS_BUSY "busy" [0 +: 1] "It runs, or a reset is under way.",
+        STATUS_CODE "code" [8 +: 8] "How it ended: see the codes of commands. Holds while busy is 0.",
     }
     RESULT0 @ 0x028 ReadOnly reset 0 "result0" "First result of the latest command." {
         RESULT0_VALUE "value" [0 +: 32] "See the command.",
@@ -86,12 +86,12 @@ registers! {
         RESULT1_VALUE "value" [0 +: 32] "See the command.",
     }
     MODERATION @ 0x030 ReadWrite reset 0 "moderation" "Interrupts that are due wait for more, or for a time." {
-        MODERATION_CLOCKS "clocks" [0 +: 16] "Fewest clocks between two interrupts of a vector.",
+        MODERATION_CLOCKS "clocks" [0 +: 16] "Fewest clocks between two interrupts of a vector; 0: no pause.",
     }
     WINDOWS @ 0x034 ReadOnly reset 256 "windows" "Windows of one-sided operations." {
         WINDOWS_COUNT "count" [0 +: 32] "How many; 256.",
     }
-    STATISTICS_SELECT @ 0x080 ReadWrite reset 0 "statistics_select" "A write takes a copy of one counter for reading." {
+    STATISTICS_SELECT @ 0x080 ReadWrite reset 0 "statistics_select" "A write takes a copy of one counter for reading. There is one place for copies: who reads counters takes turns with others." {
         STATISTICS_COUNTER "counter" [0 +: 8] "Index of the counter.",
     }
     STATISTICS_LOW @ 0x084 ReadOnly reset 0 "statistics_low" "The copy, lower half; 0 for a counter that is not there." {
@@ -111,10 +111,10 @@ registers! {
         DOORBELL_RECEIVE_INDEX "producer" [0 +: 16] "Receive requests ever posted, modulo 2^16.",
     }
     DOORBELL_COMPLETE @ 0x10 WriteOnly reset 0 "doorbell_complete" "Completion ring." {
-        DOORBELL_COMPLETE_INDEX "consumer" [0 +: 16] "Completions ever taken, modulo 2^16.",
+        DOORBELL_COMPLETE_INDEX "consumer" [0 +: 16] "Completions ever taken, modulo 2^16; their entries are free.",
     }
     DOORBELL_ARM @ 0x18 WriteOnly reset 0 "doorbell_arm" "One interrupt." {
-        DOORBELL_ARM_INDEX "consumer" [0 +: 16] "Interrupt once as soon as the card has written more completions than this, modulo 2^16.",
+        DOORBELL_ARM_INDEX "consumer" [0 +: 16] "Interrupt once as soon as the card has written more completions than this, 1 to 32,768 more modulo 2^16; at once if it has.",
     }
 }
 
@@ -173,7 +173,7 @@ pub const ACCESSES: &[(&str, &str)] = &[
     ),
     (
         "more than two words in one TLP, or two words across a multiple of 4,096",
-        "Refused: a read gets Unsupported Request, a write is dropped; counted in bad_tlp.",
+        "Refused: a read gets Unsupported Request, a write is dropped; counted in bad_tlp. So BAR0 is mapped without write combining.",
     ),
     (
         "any request but a memory read or write, another BAR or function, a poisoned write",
@@ -194,7 +194,8 @@ pub const ACCESSES: &[(&str, &str)] = &[
     ),
     (
         "write during a reset",
-        "Lost, without a count, in its first 48 clocks. status.busy is 1 until the reset is over: a driver writes nothing before it reads 0.",
+        "Lost, without a count, in its first 48 clocks. status.busy is 1 until the reset is over, 64 + 4 · 2^n clocks at most, n the largest number in sizes: \
+         a driver writes nothing before it reads 0.",
     ),
     (
         "read during a reset",
@@ -209,7 +210,8 @@ pub const ACCESSES: &[(&str, &str)] = &[
 /// What a card does while its host has not enabled bus mastering (bit 2 of the PCI Command register).
 pub const WITHOUT_BUS_MASTERING: &[&str] = &[
     "Registers are read and written, and commands run.",
-    "The card neither reads nor writes host memory and sends no interrupt.",
+    "The card neither reads nor writes host memory. An interrupt that is due waits, and its pending bit is 1.",
+    "A TLP that was offered to the host interface when bus mastering went off still leaves.",
     "A message that arrives waits where it is; it is acknowledged only when its payload and its completion are in host memory (XUD-4). \
      So its sender may see a timeout.",
     "Requests in flight time out, and their completions are written when bus mastering is on again.",

@@ -39,8 +39,7 @@ pub fn registers() -> String {
     ];
     let rows = rows.map(|(offset, what)| vec![offset, what]);
     p::table(&mut out, "Layout of BAR0", &["offset", "what"], &rows);
-    out +=
-        "\nRegisters have 32 bits. Bits without a field read as 0 and are ignored when written.\n";
+    out += "\nRegisters have 32 bits. Bits without a field read as 0 and are ignored when written. Numbers are little-endian, as on the bus.\n";
     let rows: Vec<_> = QPS_LOGS
         .map(|log| {
             let bytes = regs::bar0_bytes(log);

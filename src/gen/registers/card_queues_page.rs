@@ -67,13 +67,17 @@ pub fn wire() -> String {
          without a field are 0.\n\n\
          BTH opcode {OPCODE_SEND:#x} is a request, {OPCODE_ACK:#x} an acknowledgement; of {:#x} to {:#x} the others are refused. UDP port {}. \
          MAC addresses begin with {:#04x} and three bytes of 0, IPv4 addresses with {} and 0; the node number follows in two bytes.\n\n\
+         The ICRC is Ethernet's CRC-32 (polynomial 0x04c11db7, reflected, begun with ones and inverted at the end) over 8 bytes of 0xff and all from the IPv4 \
+         header to the last pad byte, with ones where the tables say \"not in the ICRC\". Cards make and check it. The shortest frame has {} bytes, so \
+         Ethernet's padding never occurs; a frame with bytes behind its ICRC is refused.\n\n\
          Bits below are those of a big-endian number of so many bytes at the offset.",
         roce::ICRC_LEN,
         OPCODES.start(),
         OPCODES.end(),
         roce::UDP_PORT,
         roce::MAC_NET,
-        roce::IP_NET
+        roce::IP_NET,
+        roce::FRAME.length + wire::ACK_LEN[0] + roce::ICRC_LEN
     );
     for header in &HEADERS {
         let rows: Vec<_> = header

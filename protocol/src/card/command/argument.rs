@@ -183,11 +183,11 @@ pub mod create_qp {
         SEND_LOG "send_log" [0, 4 +: 4] Limit::Any, "log2 of the send ring's entries, 0 to 15.";
         RECEIVE_LOG "receive_log" [0, 8 +: 4] Limit::Any, "log2 of the receive ring's entries, 0 to 15.";
         COMPLETE_LOG "complete_log" [0, 12 +: 4] Limit::Any, "log2 of the completion ring's entries, 0 to 15.";
-        TIMEOUT "timeout" [0, 16 +: 5] Limit::Any, "Timeout exponent t: a request times out after 4.096 µs · 2^t (XUD-1).";
-        VECTOR "vector" [0, 24 +: 3] Limit::Vector, "Interrupt vector.";
-        Q_KEY "q_key" [1, 0 +: 32] Limit::Any, "Q_Key: requests that arrive must carry it, requests that leave carry it.";
+        TIMEOUT "timeout" [0, 16 +: 5] Limit::Any, "Timeout exponent t: a request times out after 4.096 µs · 2^t (XUD-1); the card does not send it again.";
+        VECTOR "vector" [0, 24 +: 3] Limit::Vector, "Interrupt vector of its completions.";
+        Q_KEY "q_key" [1, 0 +: 32] Limit::Any, "Q_Key: requests that arrive must carry it, requests that leave carry it. So queue pairs that talk have the same.";
         DOMAIN "domain" [2, 0 +: 16] Limit::Alone, "Protection domain: the queue pair uses regions of the same one only.";
-        FIRST_PSN "first_psn" [3, 0 +: 24] Limit::Alone, "PSN of the first request.";
+        FIRST_PSN "first_psn" [3, 0 +: 24] Limit::Alone, "PSN of the first request. A clock or a random number, or an acknowledgement of an earlier queue pair of this number may pass for one of this.";
         SEND_BASE "send_base" [4, 0 +: 64] Limit::Multiple(RING_ALIGN), "Bus address of the send ring.";
         RECEIVE_BASE "receive_base" [6, 0 +: 64] Limit::Multiple(RING_ALIGN), "Bus address of the receive ring.";
         COMPLETE_BASE "complete_base" [8, 0 +: 64] Limit::Multiple(RING_ALIGN), "Bus address of the completion ring.";
@@ -195,7 +195,7 @@ pub mod create_qp {
 
     results! {
         RESULTS "Result of CREATE_QP.";
-        EPOCH "epoch" [0, 16] "The queue pair's epoch.";
+        EPOCH "epoch" [0, 16] "The queue pair's epoch: what requests of version 1 to it must carry.";
     }
 }
 
@@ -256,7 +256,7 @@ pub mod open_window {
         QPN "qpn" [0, 0 +: 24] Limit::QueuePair, "Own queue pair.";
         NODE "node" [1, 0 +: 16] Limit::Alone, "Node of the peer.";
         PEER "peer" [2, 0 +: 24] Limit::Alone, "Queue pair of the peer.";
-        EPOCH "epoch" [3, 0 +: 16] Limit::Alone, "Epoch: one that the own queue pair has handed out.";
+        EPOCH "epoch" [3, 0 +: 16] Limit::Alone, "Epoch: one that the own queue pair accepts, by CREATE_QP or NEXT_EPOCH; with another one requests are refused.";
     }
 }
 
