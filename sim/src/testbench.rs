@@ -17,6 +17,27 @@ pub fn number(name: &str) -> Option<u64> {
     )
 }
 
+/// Calls `run` with a seed for each profile of stalls, and returns how many frames were compared, which `run` returns for
+/// each seed. `TRIBUTARY_FRAMES` goes on with further seeds until so many were; `TRIBUTARY_SEED` runs one seed alone.
+///
+/// # Panics
+/// A variable holds no number; or no frame was compared in a whole round of the profiles.
+pub fn profiles(what: &str, mut run: impl FnMut(u64) -> u64) -> u64 {
+    if let Some(seed) = number("TRIBUTARY_SEED") {
+        return run(seed);
+    }
+    let wanted = number("TRIBUTARY_FRAMES").unwrap_or(0);
+    let round = PROFILES.len() as u64;
+    let (mut seed, mut frames) = (0, 0);
+    while seed < round || frames < wanted {
+        frames += run(seed);
+        seed += 1;
+        assert!(seed < round || frames > 0, "{what}: no frames");
+    }
+    println!("{what}: {frames} frames in {seed} runs, none wrong");
+    frames
+}
+
 /// The seeds that a test runs: 0 to `count` - 1, or the one of `TRIBUTARY_SEED`.
 ///
 /// # Panics

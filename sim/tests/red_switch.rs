@@ -47,6 +47,8 @@ struct Bench {
     first: [u64; N],
     /// Clock in which each port's last beat went in.
     last_in: [u64; N],
+    /// Beats that each port has sent.
+    taken: [u64; N],
     clock: u64,
 }
 
@@ -60,6 +62,7 @@ impl Bench {
             sent: vec![],
             first: [0; N],
             last_in: [0; N],
+            taken: [0; N],
             clock: 0,
         }
     }
@@ -75,6 +78,7 @@ impl Bench {
         self.rtl.clock().unwrap();
         for i in 0..N {
             if let Some(beat) = self.rtl.tx[i] {
+                self.taken[i] += 1;
                 if !self.sinks[i].is_within() {
                     self.first[i] = self.clock;
                 }
@@ -257,6 +261,53 @@ fn a_result_leaves_16_clocks_after_the_last_contribution() {
         };
         assert_eq!(*port, 3);
         assert_eq!(first - (bench.last_in[2] + 1), 16, "{op:?}");
+    }
+}
+
+/// The result of a tree stands still at each of its words in turn while another tree is armed and combined, which
+/// takes the next free descriptor; for so long that each of the other's words is written in some clock of the pause.
+#[test]
+fn red_15_a_result_that_is_held_keeps_its_values() {
+    for word in 0..12 {
+        for pause in [1, 26, 40, 120] {
+            let mut bench = Bench::new();
+            let entry = Tree {
+                parent: 0,
+                children: 2,
+                wait: 1,
+            };
+            let trees = [(3, [1, 2, 3, 4]), (4, [11, 12, 13, 14])];
+            let keys = trees.map(|(tree, _)| Key { tree, reduction: 0 });
+            for key in keys {
+                bench.rtl.write_multicast(key.tree, Some(entry)).unwrap();
+                let arm = frame(key, true, 1, Op::IntSum, [0; 4], 1);
+                bench.sources[0].push(&bytes(&arm));
+                if key == keys[0] {
+                    bench.clocks(60);
+                    let one = frame(key, false, 1, Op::IntSum, trees[0].1, 2);
+                    bench.sources[1].push(&bytes(&one));
+                    while bench.taken[0] < word {
+                        bench.clock();
+                    }
+                    bench.rtl.tx_ready[0] = false;
+                } else {
+                    bench.clocks(10);
+                    let one = frame(key, false, 1, Op::IntSum, trees[1].1, 2);
+                    bench.sources[1].push(&bytes(&one));
+                }
+            }
+            bench.clocks(pause);
+            bench.rtl.tx_ready[0] = true;
+            bench.clocks(100);
+            let results = bench.sent.iter().filter(|(port, ..)| *port == 0);
+            let values = results.map(|(_, bytes, _)| {
+                let result = Frame::parse(bytes, DEFAULT_ETHERTYPE).unwrap();
+                (result.red.rc, result.data)
+            });
+            let values: Vec<_> = values.collect();
+            let right = trees.map(|(_, data)| (Rc::OK, data));
+            assert_eq!(values, right, "{pause} clocks before word {word}");
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use tributary_protocol::red::{
     Address, Down, Engine, EngineConfig, Frame, Key, Up, engine::TIMEOUT_UNIT,
     wire::DEFAULT_ETHERTYPE,
 };
+use tributary_sim::testbench::{Profile, Stalls};
 use tributary_sim::verilate::{BuildOptions, Model, Port, Verilated};
 
 /// Clocks after a deadline within which a descriptor must be given up: the visit, the gap, frames under way.
@@ -122,12 +123,18 @@ pub struct Bench {
     pub trouble: Option<String>,
     /// Arms refused because a result waited.
     pub refused: u64,
+    /// Frames that have gone in.
+    pub frames: u64,
     /// Descriptors in use in the last clocks.
     used: [u64; 4],
+    stalls: Stalls,
+    /// The word that was shown and not taken.
+    shown: Option<(u64, bool)>,
 }
 
 impl Bench {
-    pub fn new(library: &Verilated, config: EngineConfig) -> Self {
+    /// An engine whose output stalls as it is said; see [`Bench::step`].
+    pub fn new(library: &Verilated, config: EngineConfig, stalls: Stalls) -> Self {
         let mut rtl = library.model().unwrap();
         let port = |name: &str| rtl.port(name).unwrap();
         let ports = Ports {
@@ -185,7 +192,10 @@ impl Bench {
             room: VecDeque::from([true; 5]),
             trouble: None,
             refused: 0,
+            frames: 0,
             used: [0; 4],
+            stalls,
+            shown: None,
         }
     }
 
@@ -205,6 +215,7 @@ impl Bench {
         for (i, word) in item.words().into_iter().enumerate() {
             self.giving.push_back((word, i == 0, kind));
         }
+        self.frames += 1;
         self.begun.push_back((self.clock, item));
         self.clock
     }
@@ -223,7 +234,9 @@ impl Bench {
     }
 
     /// One clock.
-    pub fn step(&mut self, m_ready: bool) {
+    pub fn step(&mut self) {
+        self.stalls.clock();
+        let m_ready = self.stalls.ready(0);
         let p = &self.ports;
         let word = self.giving.pop_front();
         self.rtl.set(p.s_valid, word.is_some().into());
@@ -244,14 +257,23 @@ impl Bench {
         self.used.rotate_left(1);
         self.used[3] = self.rtl.get(p.used);
         let full = self.used.contains(&0xff);
-        let out = (self.rtl.is_set(p.m_valid) && m_ready)
+        let shown = self
+            .rtl
+            .is_set(p.m_valid)
             .then(|| (self.rtl.get(p.m_data), self.rtl.is_set(p.m_last)));
+        let out = shown.filter(|_| m_ready);
+        let last = shown.is_some_and(|(_, last)| last);
+        self.stalls.observe(0, shown.is_some(), last);
         self.room.pop_front();
         self.room.push_back(self.rtl.is_set(p.room));
         if let Some((code, index)) = event {
             self.events[code as usize] += 1;
             self.event(code, index, full);
         }
+        if self.shown.is_some() && self.shown != shown {
+            self.fail("a word changed that was not taken".to_owned());
+        }
+        self.shown = shown.filter(|_| !m_ready);
         if let Some((data, last)) = out {
             self.receive(data, last);
         }
@@ -378,8 +400,9 @@ impl Bench {
 
     /// Runs without input until nothing is under way and every descriptor is free.
     pub fn drain(&mut self, clocks: u64) {
+        self.stalls.set(Profile::Free);
         for _ in 0..clocks {
-            self.step(true);
+            self.step();
             if self.idle() && self.model.in_use() == 0 && self.rtl.get(self.ports.used) == 0 {
                 return;
             }

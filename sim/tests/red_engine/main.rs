@@ -1,10 +1,10 @@
 //! The reduction engine in Verilator against the executable model.
 //!
-//! Environment: `TRIBUTARY_SEED` runs this seed alone; `TRIBUTARY_CLOCKS` sets the clocks of each seed.
-//! Long form, 8 seeds of 5 million clocks:
+//! Environment: `TRIBUTARY_SEED` runs this seed alone; `TRIBUTARY_FRAMES` goes on with further seeds until so many frames
+//! have gone in. Long form:
 //!
 //! ```sh
-//! TRIBUTARY_CLOCKS=5000000 cargo test --release -p tributary-sim --test red_engine -- --nocapture lock_step
+//! TRIBUTARY_FRAMES=1000000 cargo test --release -p tributary-sim --test red_engine -- --nocapture lock_step
 //! ```
 
 mod bench;
@@ -16,6 +16,7 @@ use std::sync::OnceLock;
 use bench::{Bench, Item, Way};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary_protocol::red::{EngineConfig, Mode, Op};
+use tributary_sim::testbench::{Profile, Stalls, number, profiles};
 use tributary_sim::verilate::Verilated;
 
 fn library() -> &'static Verilated {
@@ -36,20 +37,16 @@ fn config(ieee_nan: bool) -> EngineConfig {
     }
 }
 
-fn from_env(name: &str) -> Option<u64> {
-    let text = std::env::var(name).ok()?;
-    Some(
-        text.parse()
-            .unwrap_or_else(|_| panic!("{name}={text}: not a number")),
-    )
-}
+/// Clocks of a seed. The longest stalls come once in 4,000 clocks.
+const CLOCKS: u64 = 300_000;
 
-/// Random frames of every kind; `stall` and `idle` are chances in 256.
+/// Random frames of every kind while the output stalls in the profile of the seed; `idle` is a chance in 256.
 fn run(library: &Verilated, seed: u64, clocks: u64) -> Result<Bench, String> {
     let mut rng = SmallRng::seed_from_u64(seed);
-    let (stall, idle, keys) =
-        [(0, 0, 4), (0, 64, 12), (64, 0, 10), (16, 250, 8)][(seed % 4) as usize];
-    let mut bench = Bench::new(library, config(seed % 2 == 1));
+    let (idle, keys) = [(0, 4), (64, 12), (0, 10), (250, 8)][(seed % 4) as usize];
+    let stalls = Stalls::of_seed(seed, 1);
+    let profile = stalls.profile();
+    let mut bench = Bench::new(library, config(seed % 2 == 1), stalls);
     while bench.clock < clocks && bench.trouble.is_none() {
         if bench.ready() && rng.random_range(0..256) >= idle {
             let item = traffic::item(&mut rng, keys, |key| {
@@ -62,33 +59,32 @@ fn run(library: &Verilated, seed: u64, clocks: u64) -> Result<Bench, String> {
             });
             bench.begin(item);
         }
-        bench.step(rng.random_range(0..256) >= stall);
+        bench.step();
         bench.check_deadlines();
     }
     if bench.trouble.is_none() {
         bench.drain(8 * 1024);
     }
     match bench.trouble.take() {
-        Some(trouble) => Err(format!("seed {seed}: {trouble}")),
+        Some(trouble) => Err(format!("seed {seed}, {profile}: {trouble}")),
         None => Ok(bench),
     }
 }
 
 #[test]
 fn red_09_red_10_red_11_red_12_red_13_red_14_red_15_red_16_lock_step() {
-    let clocks = from_env("TRIBUTARY_CLOCKS").unwrap_or(300_000);
-    let only = from_env("TRIBUTARY_SEED");
     let mut events = [0; 16];
     let mut refused = 0;
-    for seed in only.map_or(0..8, |seed| seed..seed + 1) {
-        let bench = run(library(), seed, clocks).unwrap_or_else(|e| panic!("{e}"));
+    profiles("engine", |seed| {
+        let bench = run(library(), seed, CLOCKS).unwrap_or_else(|e| panic!("{e}"));
         for (sum, count) in events.iter_mut().zip(bench.events) {
             *sum += count;
         }
         refused += bench.refused;
-    }
+        bench.frames
+    });
     println!("events {events:?}, {refused} arms refused while results waited");
-    if only.is_none() {
+    if number("TRIBUTARY_SEED").is_none() {
         assert!(events.iter().all(|&n| n > 0), "not covered: {events:?}");
     }
 }
@@ -108,7 +104,8 @@ fn back_to_back_frames_of_one_tree_are_combined_at_line_rate() {
 
 fn combine_back_to_back(op: Op) {
     let mut rng = SmallRng::seed_from_u64(3);
-    let mut bench = Bench::new(library(), config(false));
+    let stalls = Stalls::new(Profile::Free, 3, 1);
+    let mut bench = Bench::new(library(), config(false), stalls);
     let key = traffic::key(&mut rng, 1);
     let mut arm = traffic::frame(&mut rng, key, None, true);
     arm.red.seqno = 5;
@@ -119,7 +116,7 @@ fn combine_back_to_back(op: Op) {
     });
     for n in 1..=200 {
         for _ in 0..11 {
-            bench.step(true);
+            bench.step();
         }
         assert!(bench.ready(), "frame {n} would have to wait");
         let mut frame = traffic::frame(&mut rng, key, None, false);

@@ -17,6 +17,12 @@ hdl_module! {
     /// registered, 5 m_valid; header words first, so the values may still be in the lane: a word
     /// that is written after it was read is put right on its way (w_*), and the result code is
     /// wanted in clock 11 only.
+    /// While the output stalls, three words are held. What may change meanwhile: a value's word,
+    /// written late, is taken over where it is read, where it is composed and, in the clock behind
+    /// that, where it waits. The header (q_*) and the values of the descriptor may change for another
+    /// reduction only once its last word can no longer be written late: done_* comes when that word
+    /// leaves the composing, not when it is read. The places of the frame buffer are read once, so freed
+    /// comes with the last read. Jobs go on coming in. The output word stands still.
     pub struct RedEmit {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -284,8 +290,10 @@ impl Logic for RedEmit {
             self.job_tail.d.next = self.job_tail.q.val() + 1;
             self.job_some.d.next = true;
         }
-        self.done_valid.next = self.step.val() & self.is_last.val() & !self.passing.q.val();
-        self.done_index.next = self.index.q.val();
+        // While it is composed, the last word still takes over what is written at its place.
+        self.done_valid.next =
+            self.flows.q.val() & self.c_valid.q.val() & self.c_last.q.val() & !self.c_high.q.val();
+        self.done_index.next = self.c_place.q.val().get_bits::<3>(2);
         self.freed.next = self.step.val() & self.is_last.val() & self.passing.q.val();
         self.q_index.next = self.index.q.val();
         self.q_word.next = self.word.q.val().get_bits::<2>(0);
