@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Result, ensure};
 use tributary_protocol::card::model::{CardModel, ModelConfig};
-use tributary_protocol::card::regs::MSIX_TABLE;
+use tributary_protocol::card::regs::{MSIX_ENTRY, MSIX_ENTRY_LEN, MSIX_TABLE, STATUS, STATUS_BUSY};
 use tributary_protocol::roce;
 
 use super::memory::{MSI, Memory};
@@ -13,6 +13,8 @@ use crate::link::{Link, LinkConfig, LinkStats};
 
 /// Frames of a card that leave in one slot if its port has no rate: one request, and acknowledgements along with it.
 const FRAMES_A_SLOT: usize = 4;
+/// Looks at a register until the longest reset is over, at 8 clocks each and more.
+const RESET_LOOKS: u32 = 2_000;
 /// Bytes on the line around a frame: preamble 8, frame check sequence 4, gap 12.
 const AROUND_FRAME: usize = 24;
 
@@ -131,10 +133,17 @@ pub fn network_of(config: &NetworkConfig, nodes: Vec<Box<dyn Node>>) -> Result<V
 
 /// What an operating system does: every vector writes its number to the interrupt address.
 pub(super) fn set_up_interrupts(node: &mut dyn Node, vectors: usize) {
+    // During a reset writes are lost.
+    for _ in 0..RESET_LOOKS {
+        if STATUS_BUSY.get(node.read32(STATUS.offset.into())) == 0 {
+            break;
+        }
+    }
     for vector in 0..vectors as u32 {
         let words = [MSI as u32, (MSI >> 32) as u32, vector, 0];
-        for (word, value) in words.into_iter().enumerate() {
-            node.write32(MSIX_TABLE + 16 * vector + 4 * word as u32, value);
+        for (register, value) in MSIX_ENTRY.iter().zip(words) {
+            let entry = MSIX_TABLE + MSIX_ENTRY_LEN * vector;
+            node.write32(entry + u32::from(register.offset), value);
         }
     }
 }

@@ -8,6 +8,7 @@ mod exchange;
 mod figures;
 mod forged;
 mod hang;
+mod interrupts;
 mod landing;
 mod large;
 mod model;
