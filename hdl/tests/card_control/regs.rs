@@ -309,6 +309,55 @@ fn xud_06_resets_of_the_function_make_everything_as_after_power_up_but_the_epoch
 }
 
 #[test]
+fn what_is_written_during_a_reset_is_lost_without_a_count_and_the_reset_ends_in_time() {
+    let mut bench = Bench::new(11);
+    bench.set(&regs::CONTROL, regs::CONTROL_RESET.put(1));
+    bench.set(&regs::NODE, 7);
+    let doorbells = [0, 1 << LQ].map(|qpn| regs::doorbell(qpn, &regs::DOORBELL_SEND));
+    for offset in [regs::ARG0.into(), 0x100, doorbells[0], doorbells[1]] {
+        bench.write(offset, 9);
+    }
+    assert_eq!(bench.get(&regs::STATUS), regs::STATUS_BUSY.put(1));
+    assert_eq!(bench.get(&regs::NODE), regs::NODE.reset);
+    bench.clocks(64 + 4 * (1 << LQ.max(LR).max(LF)));
+    assert_eq!(bench.get(&regs::STATUS), 0);
+    all_as_after_reset(&mut bench);
+    assert_eq!(bench.doorbells, []);
+    for counter in [Counter::BadWrite, Counter::BadDoorbell] {
+        assert_eq!(bench.counter(counter), 0);
+    }
+    bench.set(&regs::NODE, 7);
+    assert_eq!(bench.get(&regs::NODE), 7);
+}
+
+#[test]
+fn commands_and_arguments_during_a_command_are_ignored_without_a_count() {
+    let mut bench = Bench::new(12);
+    let create = [0x100, 1, 2, 3, 64, 0, 64, 0, 64, 0];
+    bench.run(Command::CreateQp, 1, &create);
+    bench.idle = 0;
+    bench.start(Command::DestroyQp.code(), 1);
+    // Writes to words that are no neighbours come four clocks apart at least.
+    bench.clocks(3);
+    bench.write(regs::ARG0.into(), 0xbad);
+    bench.start(Command::NextEpoch.code(), 1);
+    // Other registers are taken.
+    bench.set(&regs::NODE, 7);
+    assert_eq!(bench.get(&regs::STATUS), regs::STATUS_BUSY.put(1));
+    assert_eq!(bench.read(regs::ARG0.into()), create[0]);
+    assert_eq!(bench.get(&regs::NODE), 7);
+    bench.idle = 95;
+    assert_eq!(bench.wait(), Status::Ok.code());
+    let found = bench.run(Command::QueryQp, 1, &[]);
+    assert_eq!(
+        found,
+        (Status::Ok.code(), 0, 1),
+        "destroyed, epoch as it was"
+    );
+    assert_eq!(bench.counter(Counter::BadWrite), 0);
+}
+
+#[test]
 fn interrupts_are_sent_as_the_table_says_and_kept_while_masked() {
     for seed in seeds(3) {
         let mut bench = Bench::new(seed);
