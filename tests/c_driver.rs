@@ -74,21 +74,27 @@ fn run(program: &Path, server: &Server, messages: &str) -> Output {
     command.output().unwrap()
 }
 
-#[test]
-fn xud_02_xud_03_xud_06_xud_13_xud_14_a_driver_in_c_finds_all_as_documented() {
-    let program = compile(
-        "c_driver",
-        &Path::new(ROOT).join("rtl_out/registers"),
-        20_000,
-    );
-    let server = Server::start("c-driver", 2, &[]);
-    // Twice: the second client finds the card as the first one did.
+/// Twice: the second client finds the cards as the first one did.
+fn finds_all_as_documented(name: &str, arguments: &[&str]) {
+    let headers = Path::new(ROOT).join("rtl_out/registers");
+    let program = compile(name, &headers, 20_000);
+    let server = Server::start(name, 2, arguments);
     for _ in 0..2 {
         let output = run(&program, &server, "300");
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{errors}");
         assert_eq!(String::from_utf8_lossy(&output.stdout), TOLD, "{errors}");
+        assert!(output.status.success(), "{errors}");
     }
+}
+
+#[test]
+fn xud_02_xud_03_xud_06_xud_13_xud_14_a_driver_in_c_finds_all_as_documented() {
+    finds_all_as_documented("c_driver", &[]);
+}
+
+#[test]
+fn xud_02_xud_03_xud_06_xud_13_xud_14_verilated_cards_are_as_documented_to_a_driver_in_c() {
+    finds_all_as_documented("c_driver_rtl", &["--engine", "rtl"]);
 }
 
 /// The driver takes every number from the header: with a wrong one it must notice.
