@@ -88,7 +88,7 @@ impl ModelConfig {
 /// What the host has set in the card's configuration space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PciState {
-    /// The card may read and write host memory.
+    /// The card may read and write host memory; otherwise all that needs it waits.
     pub bus_master: bool,
     /// MSI-X is on.
     pub msix_enable: bool,
@@ -230,7 +230,7 @@ impl CardModel {
             self.serve(memory);
             self.ended(memory);
         }
-        self.run_command();
+        self.run_command(now);
         if self.pci.bus_master {
             self.read_ahead(memory);
             if self.registers.enabled() {

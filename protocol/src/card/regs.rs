@@ -7,6 +7,8 @@
 //! | 0x3000 | MSI-X pending bits |
 //! | 0x10000 + 0x1000 · n | doorbells of queue pair n: a page of their own, so that a process can be given just its own |
 //!
+//! BAR0 is as large as [`bar0_bytes`] says; the card looks at no bit of an address above that.
+//!
 //! Registers have 32 bits; an access of 64 bits is two of 32, the lower one first. Bits outside the fields read as 0 and are
 //! ignored when written; an offset that is not here reads as 0. A write there, or to what can only be read, is counted and does
 //! nothing.
@@ -194,8 +196,8 @@ pub const ACCESSES: &[(&str, &str)] = &[
     ),
     (
         "write during a reset",
-        "Lost, without a count, in its first 48 clocks. status.busy is 1 until the reset is over, 64 + 4 · 2^n clocks at most, n the largest number in sizes: \
-         a driver writes nothing before it reads 0.",
+        "Lost, without a count, in its first 48 clocks. status.busy is 1 until the reset is over, 64 + 4 · 2^n clocks at most, n the largest number in sizes, \
+         and longer only until the host interface has taken a TLP that was on offer: a driver writes nothing before it reads 0.",
     ),
     (
         "read during a reset",
@@ -278,7 +280,7 @@ codes! {
         BadWrite = 23 "bad_write",
         /// TLPs that were refused as unsupported, or malformed.
         BadTlp = 24 "bad_tlp",
-        /// Reads of host memory that failed.
+        /// Reads of host memory that failed; those that wait for bus mastering do not.
         ReadFailed = 25 "read_failed",
         /// Completions for no read of this card.
         StrayCompletion = 26 "stray_completion",

@@ -2,6 +2,7 @@
 
 mod abuse;
 mod bench;
+mod bus_master;
 mod interrupts;
 mod onesided;
 mod queues;

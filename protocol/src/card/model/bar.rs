@@ -8,7 +8,7 @@ use crate::card::regs::{
     MSIX_PENDING, MSIX_TABLE, MTU, MTU_BYTES, NODE, NODE_NUMBER, PAGE, RESULT0, RESULT1, SIZES,
     SIZES_IN_FLIGHT, SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS, STATISTICS_COUNTER, STATISTICS_HIGH,
     STATISTICS_LOW, STATISTICS_SELECT, STATUS, STATUS_BUSY, STATUS_CODE, TIMEOUT_CLOCKS,
-    TIMEOUT_UNIT,
+    TIMEOUT_UNIT, bar0_bytes,
 };
 use crate::registers::{Access, Register};
 use crate::xud::wire::MAX_PAYLOAD;
@@ -20,6 +20,8 @@ pub(super) struct Registers {
     pub args: Arguments,
     /// A command that was written and has not run.
     pub command: Option<u32>,
+    /// Since when it waits for the card to come to rest, ns.
+    pub waits_since: Option<u64>,
     pub status: Status,
     pub results: [u32; 2],
     /// The counter that was copied for reading.
@@ -36,6 +38,7 @@ impl Default for Registers {
             values,
             args: [0; ARGS as usize],
             command: None,
+            waits_since: None,
             status: Status::Ok,
             results: [0; 2],
             copy: 0,
@@ -71,9 +74,15 @@ fn argument(offset: u32) -> Option<usize> {
 }
 
 impl CardModel {
+    /// Of an address only the bits within BAR0 count.
+    fn decode(&self, address: u32) -> u32 {
+        address & (bar0_bytes(self.config.qps_log) - 1)
+    }
+
     /// Reads 32 bits of BAR0. What is not there reads as 0.
     #[must_use]
     pub fn read(&self, offset: u32) -> u32 {
+        let offset = self.decode(offset);
         if !offset.is_multiple_of(4) {
             return 0;
         }
@@ -112,6 +121,7 @@ impl CardModel {
 
     /// Writes 32 bits of BAR0.
     pub fn write(&mut self, offset: u32, value: u32) {
+        let offset = self.decode(offset);
         if !offset.is_multiple_of(4) {
             return self.count(Counter::BadWrite);
         }

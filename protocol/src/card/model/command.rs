@@ -9,19 +9,61 @@ use crate::card::command::{Argument, Built, Command, State, Status};
 use crate::card::regs::{COMMAND_CODE, COMMAND_INDEX};
 use crate::xud::Shape;
 
+/// Clocks after which a command that waits is given up.
+const PATIENCE: u64 = 1 << 23;
+
 impl CardModel {
-    /// Runs the command that was written, if there is one. What came before has ended: nothing is under way between steps.
-    pub(super) fn run_command(&mut self) {
-        let Some(word) = self.registers.command.take() else {
+    /// Runs the command that was written, if there is one. What came before has ended, as nothing is under way between steps,
+    /// unless the card may not reach host memory: then what ends a queue pair, a region or a window waits.
+    pub(super) fn run_command(&mut self, now: u64) {
+        let Some(word) = self.registers.command else {
             return;
         };
+        let mut done = Err(Status::NotIdle);
+        if self.must_wait(word) {
+            let since = *self.registers.waits_since.get_or_insert(now);
+            if now - since <= PATIENCE * self.config.clock_ns {
+                return;
+            }
+            self.registers.results = [0, 0];
+        } else {
+            done = self.execute(word);
+        }
+        self.registers.command = None;
+        self.registers.waits_since = None;
+        self.registers.status = done.err().unwrap_or(Status::Ok);
+    }
+
+    /// Whether a command needs a card at rest, the card is not, and the command would not be refused anyway.
+    fn must_wait(&self, word: u32) -> bool {
+        let ends = [
+            Command::DestroyQp,
+            Command::ClearRegion,
+            Command::OpenWindow,
+            Command::CloseWindow,
+        ];
+        let command = Command::from_code(COMMAND_CODE.get(word) as u8);
+        command.is_some_and(|command| ends.contains(&command))
+            && !self.is_at_rest()
+            && (self.registers.waits_since.is_some() || self.clone().execute(word).is_ok())
+    }
+
+    /// Nothing waits for host memory: without bus mastering work that was posted and is to be fetched does, too.
+    fn is_at_rest(&self) -> bool {
+        let fetches = |queue: &Queue| {
+            let sends = self.registers.enabled() && queue.state == State::ReadyToSend;
+            sends && queue.send.held() > 0 || queue.reads_ahead()
+        };
+        self.pci.bus_master || self.engine.is_at_rest() && !self.queues.values().any(fetches)
+    }
+
+    fn execute(&mut self, word: u32) -> Result<(), Status> {
         let (code, index) = (COMMAND_CODE.get(word), COMMAND_INDEX.get(word));
         self.registers.results = [0, 0];
-        let done = match Command::from_code(code as u8) {
+        match Command::from_code(code as u8) {
             None => Err(Status::BadCommand),
             Some(command) => self.run(command, index),
-        };
-        self.registers.status = done.err().unwrap_or(Status::Ok);
+        }
     }
 
     fn run(&mut self, command: Command, index: u32) -> Result<(), Status> {

@@ -63,17 +63,19 @@ impl Interrupts {
 }
 
 impl CardModel {
-    fn masked(&self, vector: &Vector) -> bool {
-        !self.pci.msix_enable
+    /// Its interrupt may not be sent now.
+    fn silent(&self, vector: &Vector) -> bool {
+        !self.pci.bus_master
+            || !self.pci.msix_enable
             || self.pci.msix_mask
             || MSIX_CONTROL_MASKED.get(vector.word(&MSIX_CONTROL)) != 0
     }
 
-    /// Vectors whose interrupt waits for their mask, as bits.
+    /// Vectors whose interrupt waits for their mask or for bus mastering, as bits.
     pub(super) fn pending(&self) -> u32 {
         let vectors = self.interrupts.0.iter().enumerate();
         vectors.fold(0, |bits, (number, vector)| {
-            bits | u32::from(vector.due && self.masked(vector)) << number
+            bits | u32::from(vector.due && self.silent(vector)) << number
         })
     }
 
@@ -83,7 +85,7 @@ impl CardModel {
         let pause = u64::from(clocks) * self.config.clock_ns;
         for number in 0..self.interrupts.0.len() {
             let vector = self.interrupts.0[number];
-            if !vector.due || now < vector.not_before || self.masked(&vector) {
+            if !vector.due || now < vector.not_before || self.silent(&vector) {
                 continue;
             }
             let [low, high] =

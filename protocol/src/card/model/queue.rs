@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::HostMemory;
+use super::{HostMemory, receive::READ_AHEAD};
 use crate::card::command::State;
 use crate::card::descriptor::{COMPLETION_LEN, Completion, ReceiveRequest};
 
@@ -87,6 +87,11 @@ impl Queue {
     /// Whether requests may be posted.
     pub fn takes_requests(&self) -> bool {
         self.state.posts()
+    }
+
+    /// Whether a receive request is to be read ahead.
+    pub fn reads_ahead(&self) -> bool {
+        self.takes_requests() && self.receive.held() > 0 && self.ahead.len() < READ_AHEAD
     }
 
     pub fn write_completion(&mut self, completion: Completion, memory: &mut dyn HostMemory) {

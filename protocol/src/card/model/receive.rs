@@ -11,9 +11,7 @@ pub(super) const READ_AHEAD: usize = 16;
 impl CardModel {
     /// Reads receive requests of all queue pairs as far as there is room for them.
     pub(super) fn read_ahead(&mut self, memory: &mut dyn HostMemory) {
-        let wanting = self.queues.iter().filter(|(_, queue)| {
-            queue.takes_requests() && queue.receive.held() > 0 && queue.ahead.len() < READ_AHEAD
-        });
+        let wanting = self.queues.iter().filter(|(_, queue)| queue.reads_ahead());
         let wanting: Vec<u32> = wanting.map(|(qpn, _)| *qpn).collect();
         for qpn in wanting {
             while self.read_one(qpn, memory) {}
@@ -21,9 +19,8 @@ impl CardModel {
     }
 
     fn read_one(&mut self, qpn: u32, memory: &mut dyn HostMemory) -> bool {
-        let Some(queue) = self.queues.get_mut(&qpn).filter(|queue| {
-            queue.takes_requests() && queue.receive.held() > 0 && queue.ahead.len() < READ_AHEAD
-        }) else {
+        let queue = self.queues.get_mut(&qpn);
+        let Some(queue) = queue.filter(|queue| queue.reads_ahead()) else {
             return false;
         };
         let number = queue.receive.consumer;

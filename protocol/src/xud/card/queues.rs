@@ -62,6 +62,11 @@ impl Card {
         }
     }
 
+    /// Nothing that has arrived or ended waits for host memory.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.landing.is_empty() && self.waiting.is_empty() && self.ended().is_empty()
+    }
+
     /// Queue pairs of which completions wait.
     pub(crate) fn ended(&self) -> Vec<u32> {
         let waiting = self.qps.iter().filter(|(_, qp)| !qp.cq.is_empty());
