@@ -8,6 +8,7 @@ mod dma_write;
 mod dma_write_mux;
 mod split;
 mod tags;
+mod write_returns;
 
 pub use completer::PcieCompleter;
 pub use completions::DmaCompletions;
@@ -17,3 +18,4 @@ pub use dma_write::DmaWrite;
 pub use dma_write_mux::DmaWriteMux;
 pub use split::DmaSplit;
 pub use tags::DmaTags;
+pub use write_returns::DmaWriteReturns;

@@ -29,6 +29,7 @@ module card_regs_command_q1024_r4096_f4096 (
 
     // Inputs
     input  wire        forget,           // Of the reset before: epochs are forgotten as well.
+    input  wire        settling,         // Something of before the reset has not ended: busy.
     input  wire        start,            // A command begins; ignored while one runs.
 
     // start
@@ -43,7 +44,8 @@ module card_regs_command_q1024_r4096_f4096 (
     output wire [31:0] arg_rd_data,      // Its value, in the same clock.
 
     // Outputs
-    output wire        busy,             // A command runs, or tables are being cleared.
+    // A command runs, tables are being cleared, or what was before the reset has not ended.
+    output wire        busy,
     output wire        clearing,         // Tables are being cleared.
     output wire [7:0]  status,           // How the latest command ended.
     output wire [31:0] result0,          // Its results.
@@ -909,7 +911,7 @@ module card_regs_command_q1024_r4096_f4096 (
         fatal_a_qpn_reg <= s_fatal_a_qpn;
         fatal_b_valid_reg <= s_fatal_b_valid;
         fatal_b_qpn_reg <= s_fatal_b_qpn;
-        cleared_reg <= state_reg != STATE_CLEAR;
+        cleared_reg <= (state_reg != STATE_CLEAR) & !settling;
         is_create_reg <= code_reg == CREATE;
         is_modify_reg <= code_reg == MODIFY;
         is_set_reg <= code_reg == SET_REGION;

@@ -2,7 +2,8 @@
 //
 // MSI-X table and pending bits of 8 vectors, and the writer of their messages.
 // Every interrupt sets the pending bit of its vector; a vector that is pending and neither it
-// nor the function is masked sends its message, and the bit is cleared. Vectors take turns.
+// nor the function is masked sends its message while the card may send TLPs. The bit is cleared
+// when dma_write has done the message, unless another interrupt came meanwhile. Vectors take turns.
 // A message is one request of 4 bytes and one word to dma_write; it is offered 7 clocks after
 // the interrupt came if nothing is in its way.
 // While rst is high, the table is cleared, one word a clock: hold it for 32 clocks and more.
@@ -14,44 +15,51 @@
 
 module card_regs_msix (
     // Clock and reset
-    input  wire        clk,           // Clock.
-    input  wire        rst,           // Synchronous reset.
+    input  wire        clk,                // Clock.
+    input  wire        rst,                // Synchronous reset.
 
     // wr
-    input  wire        wr_en,         // Write a word of the table.
-    input  wire [4:0]  wr_addr,       // Which: vector above, then 0 address, 1 its upper half, 2 data, 3 control.
-    input  wire [31:0] wr_data,       // The word.
+    input  wire        wr_en,              // Write a word of the table.
+    input  wire [4:0]  wr_addr,            // Which: vector above, then 0 address, 1 its upper half, 2 data, 3 control.
+    input  wire [31:0] wr_data,            // The word.
 
     // rd
-    input  wire [4:0]  rd_addr,       // Word to be read.
-    output wire [31:0] rd_data,       // The word, in the same clock.
+    input  wire [4:0]  rd_addr,            // Word to be read.
+    output wire [31:0] rd_data,            // The word, in the same clock.
 
     // Outputs
-    output wire [7:0]  pending,       // A bit per vector: an interrupt waits.
+    output wire [7:0]  pending,            // A bit per vector: an interrupt waits.
 
     // msix
-    input  wire        msix_enable,   // Messages may be sent.
-    input  wire        msix_mask,     // All vectors are masked.
+    input  wire        msix_enable,        // Messages may be sent.
+    input  wire        msix_mask,          // All vectors are masked.
+
+    // Inputs
+    input  wire        bus_master_enable,  // TLPs may be sent.
 
     // s_irq
-    input  wire        s_irq_valid,   // An interrupt.
-    output wire        s_irq_ready,   // Taken: always.
-    input  wire [2:0]  s_irq_vector,  // Its vector.
+    input  wire        s_irq_valid,        // An interrupt.
+    output wire        s_irq_ready,        // Taken: always.
+    input  wire [2:0]  s_irq_vector,       // Its vector.
 
     // m_wr
-    output wire        m_wr_valid,    // Request to dma_write.
-    input  wire        m_wr_ready,    // Taken.
-    output wire [63:0] m_wr_addr,     // Address of the message.
-    output wire [12:0] m_wr_len,      // 4 bytes.
-    output wire [15:0] m_wr_ctx,      // 2 in 15:14, vector below.
+    output wire        m_wr_valid,         // Request to dma_write.
+    input  wire        m_wr_ready,         // Taken.
+    output wire [63:0] m_wr_addr,          // Address of the message.
+    output wire [12:0] m_wr_len,           // 4 bytes.
+    output wire [15:0] m_wr_ctx,           // 2 in 15:14, vector below.
 
     // m_wd
-    output wire        m_wd_valid,    // Its word.
-    input  wire        m_wd_ready,    // Taken.
-    output wire [63:0] m_wd_data,     // Data of the message.
+    output wire        m_wd_valid,         // Its word.
+    input  wire        m_wd_ready,         // Taken.
+    output wire [63:0] m_wd_data,          // Data of the message.
+
+    // done
+    input  wire        done_valid,         // A message is done in dma_write; pulse.
+    input  wire [2:0]  done_vector,        // Of this vector.
 
     // Outputs
-    output wire        ev_sent        // A message was handed to dma_write.
+    output wire        ev_sent             // A message was done.
 );
 
     // Constants
@@ -64,8 +72,9 @@ module card_regs_msix (
     reg  [4:0] sweep_reg;
     reg  [7:0] masked_reg;
     reg  [7:0] waits_reg;
-    // Of those, the ones that may be sent, and of these the ones behind the one served last, which
-    // are `after`.
+    reg  [7:0] leaves_reg;  // Their messages are on their way.
+    // Of those that wait, the ones that may be sent, and of these the ones behind the one served
+    // last, which are `after`.
     reg  [7:0] asks_reg;
     reg  [7:0] later_reg;
     reg  [7:0] after_reg;
@@ -82,10 +91,12 @@ module card_regs_msix (
     reg  sent_reg;
 
     // Signals
+    wire [7:0] n_leaves;
     wire [7:0] may;
     wire [7:0] pool;
     reg  [7:0] n_waits;
     wire ends;
+    reg  [7:0] leaves_next;         // Their messages are on their way.
     reg  [7:0] last_next;           // Vector served last, one-hot.
     reg  [2:0] vector_next;
     reg  [2:0] step_next;           // 0 idle, 1 chosen, 2 to 5 address, upper half and data are read, 6 offered.
@@ -153,9 +164,12 @@ module card_regs_msix (
     assign rd_data = (&rd_addr[1:0])
         ? {31'd0, |((masked_reg >> rd_addr[4:2]) & ONE)}
         : table_sig_rd_data;
-    assign pending = waits_reg;
-    assign may = (msix_enable & !msix_mask) ? (waits_reg & ~masked_reg) : 8'd0;
+    assign pending = waits_reg | leaves_reg;
+    assign may = (msix_enable & !msix_mask & bus_master_enable)
+        ? (waits_reg & ~masked_reg & ~leaves_reg)
+        : 8'd0;
     assign pool = (|later_reg) ? later_reg : asks_reg;
+    assign n_leaves = done_valid ? (leaves_reg & ~(ONE << done_vector)) : leaves_reg;
 
     always @(*) begin
         last_next = last_reg;
@@ -165,9 +179,11 @@ module card_regs_msix (
         high_next = high_reg;
         data_next = data_reg;
         n_waits = waits_reg;
+        leaves_next = n_leaves;
         if ((step_reg == 3'd0) & (|choice_reg)) begin
             last_next = choice_reg;
             n_waits = waits_reg & ~choice_reg;
+            leaves_next = n_leaves | choice_reg;
             step_next = 3'd1;
         end
         if (step_reg == 3'd1) begin
@@ -220,6 +236,7 @@ module card_regs_msix (
         sweep_reg = 5'd0;
         masked_reg = 8'd0;
         waits_reg = 8'd0;
+        leaves_reg = 8'd0;
         asks_reg = 8'd0;
         later_reg = 8'd0;
         after_reg = 8'd0;
@@ -264,7 +281,8 @@ module card_regs_msix (
             wd_valid_reg <= 1'b1;
         end
 
-        sent_reg <= ends;
+        sent_reg <= done_valid;
+        leaves_reg <= leaves_next;
         last_reg <= last_next;
         vector_reg <= vector_next;
         step_reg <= step_next;
@@ -275,6 +293,7 @@ module card_regs_msix (
         if (rst) begin
             masked_reg <= 8'hff;
             waits_reg <= 8'd0;
+            leaves_reg <= 8'd0;
             asks_reg <= 8'd0;
             later_reg <= 8'd0;
             choice_reg <= 8'd0;

@@ -5,8 +5,10 @@
 // the request has.
 // A request is cut at multiples of the maximum read request size, 512 bytes at most. A read fails,
 // and its request with it, on a status other than success, poisoned data, a completion that is not
-// as expected, a timeout, or without bus mastering. The tag of a read that was given up is not used
-// again while completions may come for it.
+// as expected, or a timeout. The tag of a read that was given up is not used again while
+// completions may come for it.
+// Without bus mastering reads wait in front of the host interface, without a timeout: none is
+// offered later than two clocks after bus_master_enable has fallen.
 // Latency: 4 clocks from a request to its first TLP, 11 from the last word of a completion to the
 // first of m_data.
 // Stages: those of dma_split, dma_completions and dma_deliver.
@@ -27,7 +29,7 @@ module dma_read (
     input  wire         flr,                    // Function-level reset: forgets all requests.
     input  wire [15:0]  requester_id,           // Requester ID of this card.
     input  wire [2:0]   max_read_request_size,  // Maximum read request size: 128 bytes shifted left by this.
-    input  wire         bus_master_enable,      // TLPs may be sent; otherwise reads fail.
+    input  wire         bus_master_enable,      // TLPs may begin.
     input  wire [15:0]  cfg_timeout,            // Units of 64 clocks after which a read fails; 0 never.
 
     // s_req
@@ -73,6 +75,7 @@ module dma_read (
 );
 
     // Registers
+    reg  may_reg;              // TLPs may begin, one clock late.
     reg  valid_reg;            // The TLP.
     reg  wide_reg;
     reg  [61:0] addr_reg;
@@ -112,7 +115,6 @@ module dma_read (
     wire [15:0] split_m_ctx;
     wire tags_m_free;
     wire [4:0] tags_m_slot;
-    wire tags_take_failed;
     wire tags_look_waits;
     wire tags_look_late;
     wire tags_tmo_valid;
@@ -180,7 +182,6 @@ module dma_read (
         .m_free      (tags_m_free),
         .m_slot      (tags_m_slot),
         .take        (fire),
-        .take_failed (tags_take_failed),
         .look_slot   (completions_look_slot),
         .look_waits  (tags_look_waits),
         .look_late   (tags_look_late),
@@ -298,6 +299,7 @@ module dma_read (
         & !setting_reg
         & !valid_reg
         & !fired_reg
+        & may_reg
         & !flr;
     assign dw_0 = {2'd0, wide_reg, 29'd0} | {24'd0, dwords_reg};
     assign dw_1 = {requester_id, 16'd0}
@@ -311,7 +313,6 @@ module dma_read (
     assign m_tx_rd_req_tlp_valid = valid_reg;
     assign m_tx_rd_req_tlp_sop = 1'b1;
     assign m_tx_rd_req_tlp_eop = 1'b1;
-    assign tags_take_failed = !bus_master_enable;
     assign completions_set_valid = setting_reg & completions_set_ready;
     assign deliver_rd_data = {32'd0, even_rd_data} | {odd_rd_data, 32'd0};
     assign m_data_valid = deliver_m_data_valid;
@@ -321,6 +322,7 @@ module dma_read (
 
     // Clocked logic
     initial begin
+        may_reg = 1'b0;
         valid_reg = 1'b0;
         wide_reg = 1'b0;
         addr_reg = 62'd0;
@@ -339,11 +341,13 @@ module dma_read (
     end
 
     always @(posedge clk) begin
+        may_reg <= bus_master_enable;
+
         if (m_tx_rd_req_tlp_ready) begin
             valid_reg <= 1'b0;
         end
         if (fire) begin
-            valid_reg <= bus_master_enable;
+            valid_reg <= 1'b1;
             wide_reg <= split_m_wide;
             addr_reg <= split_m_addr[63:2];
             dwords_reg <= split_m_dwords;

@@ -11,8 +11,9 @@ dma_deliver.v
 ram_reg_hold_w32_d2048.v
 dma_read.v
 two_slots_w64.v
-two_slots_w215.v
+two_slots_w213.v
 dma_write.v
+dma_write_returns.v
 take_turns_n4.v
 mux_one_hot_w91_n4.v
 mux_one_hot_w64_n4.v

@@ -1479,7 +1479,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_COUNTER_BAD_WRITE                           23u
 /* TLPs that were refused as unsupported, or malformed. */
 #define TRIB_COUNTER_BAD_TLP                             24u
-/* Reads of host memory that failed. */
+/* Reads of host memory that failed; those that wait for bus mastering do not. */
 #define TRIB_COUNTER_READ_FAILED                         25u
 /* Completions for no read of this card. */
 #define TRIB_COUNTER_STRAY_COMPLETION                    26u

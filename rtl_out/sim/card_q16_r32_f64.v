@@ -8,6 +8,7 @@
 // stages.
 // After rst and flr the tables are cleared: status.busy is high meanwhile. CA = LQ + 4, LQ at most
 // 10.
+// BAR0 has 2^(LQ+13) bytes, 2^17 at least, at any multiple of that.
 //
 // Sizes: q = 16, r = 32, f = 64.
 //
@@ -18,91 +19,101 @@
 
 module card_q16_r32_f64 (
     // Clock and reset
-    input  wire         clk,                    // Clock.
-    input  wire         rst,                    // Synchronous reset, with the link to the host and the MAC.
+    input  wire         clk,                             // Clock.
+    input  wire         rst,                             // Synchronous reset, with the link to the host and the MAC.
 
     // Inputs
-    input  wire         flr,                    // Function-level reset: a pulse.
-    input  wire [15:0]  completer_id,           // Completer ID of this card.
-    input  wire [15:0]  requester_id,           // Requester ID of this card.
+    input  wire         flr,                             // Function-level reset: a pulse.
+    input  wire [15:0]  completer_id,                    // Completer ID of this card.
+    input  wire [15:0]  requester_id,                    // Requester ID of this card.
 
     // max
-    input  wire [2:0]   max_payload_size,       // Maximum payload size: 128 bytes shifted left by this.
-    input  wire [2:0]   max_read_request_size,  // Maximum read request size: 128 bytes shifted left by this.
+    input  wire [2:0]   max_payload_size,                // Maximum payload size: 128 bytes shifted left by this.
+    input  wire [2:0]   max_read_request_size,           // Maximum read request size: 128 bytes shifted left by this.
 
     // Inputs
-    input  wire         bus_master_enable,      // TLPs may be sent; otherwise reads fail.
+    // TLPs may be sent; otherwise all reads, writes and interrupts wait.
+    input  wire         bus_master_enable,
 
     // msix
-    input  wire         msix_enable,            // MSI-X is enabled.
-    input  wire         msix_mask,              // All its vectors are masked.
+    input  wire         msix_enable,                     // MSI-X is enabled.
+    input  wire         msix_mask,                       // All its vectors are masked.
 
-    // Inputs
-    // Units of 64 clocks after which a read of host memory fails; 0 and 65,535 never.
+    // cfg
+    // Units of 64 clocks after which a read of host memory fails; 0 never.
     input  wire [15:0]  cfg_read_timeout,
+    // 0: a write is done when it has been handed to the host interface. 1: when the sequence
+    // numbers of all its TLPs have come back. Constant.
+    input  wire         cfg_write_returns,
+
+    // s_axis_wr_req_tx_seq: AXI4-Stream in
+    // Sequence number of a write TLP that the host interface has sent.
+    input  wire [5:0]   s_axis_wr_req_tx_seq_num,
+    input  wire         s_axis_wr_req_tx_seq_num_valid,  // It comes back; pulse.
 
     // s_rx_req_tlp
-    input  wire [63:0]  s_rx_req_tlp_data,      // Request TLP: words.
-    input  wire [1:0]   s_rx_req_tlp_strb,      // A bit per 32-bit word that is there.
-    input  wire [127:0] s_rx_req_tlp_hdr,       // Header beside the first word, DW0 in bits 127:96.
-    input  wire [2:0]   s_rx_req_tlp_bar_id,    // BAR that the address is in.
-    input  wire [7:0]   s_rx_req_tlp_func_num,  // Function.
-    input  wire         s_rx_req_tlp_valid,     // A word.
-    input  wire         s_rx_req_tlp_sop,       // First of its TLP.
-    input  wire         s_rx_req_tlp_eop,       // Last of its TLP.
-    output wire         s_rx_req_tlp_ready,     // It is taken.
+    input  wire [63:0]  s_rx_req_tlp_data,               // Request TLP: words.
+    input  wire [1:0]   s_rx_req_tlp_strb,               // A bit per 32-bit word that is there.
+    input  wire [127:0] s_rx_req_tlp_hdr,                // Header beside the first word, DW0 in bits 127:96.
+    input  wire [2:0]   s_rx_req_tlp_bar_id,             // BAR that the address is in.
+    input  wire [7:0]   s_rx_req_tlp_func_num,           // Function.
+    input  wire         s_rx_req_tlp_valid,              // A word.
+    input  wire         s_rx_req_tlp_sop,                // First of its TLP.
+    input  wire         s_rx_req_tlp_eop,                // Last of its TLP.
+    output wire         s_rx_req_tlp_ready,              // It is taken.
 
     // m_tx_cpl_tlp
-    output wire [63:0]  m_tx_cpl_tlp_data,      // Completion TLP: word.
-    output wire [1:0]   m_tx_cpl_tlp_strb,      // A bit per 32-bit word that is there.
-    output wire [127:0] m_tx_cpl_tlp_hdr,       // Header, DW0 in bits 127:96.
-    output wire         m_tx_cpl_tlp_valid,     // A TLP.
-    output wire         m_tx_cpl_tlp_sop,       // It begins: always.
-    output wire         m_tx_cpl_tlp_eop,       // It ends: always.
-    input  wire         m_tx_cpl_tlp_ready,     // It is taken.
+    output wire [63:0]  m_tx_cpl_tlp_data,               // Completion TLP: word.
+    output wire [1:0]   m_tx_cpl_tlp_strb,               // A bit per 32-bit word that is there.
+    output wire [127:0] m_tx_cpl_tlp_hdr,                // Header, DW0 in bits 127:96.
+    output wire         m_tx_cpl_tlp_valid,              // A TLP.
+    output wire         m_tx_cpl_tlp_sop,                // It begins: always.
+    output wire         m_tx_cpl_tlp_eop,                // It ends: always.
+    input  wire         m_tx_cpl_tlp_ready,              // It is taken.
 
     // m_tx_rd_req_tlp
-    output wire [127:0] m_tx_rd_req_tlp_hdr,    // Read TLP: header, DW0 in bits 127:96.
-    output wire [5:0]   m_tx_rd_req_tlp_seq,    // Sequence number: none, 0.
-    output wire         m_tx_rd_req_tlp_valid,  // A TLP.
-    output wire         m_tx_rd_req_tlp_sop,    // It begins: always.
-    output wire         m_tx_rd_req_tlp_eop,    // It ends: always.
-    input  wire         m_tx_rd_req_tlp_ready,  // It is taken.
+    output wire [127:0] m_tx_rd_req_tlp_hdr,             // Read TLP: header, DW0 in bits 127:96.
+    output wire [5:0]   m_tx_rd_req_tlp_seq,             // Sequence number: none, 0.
+    output wire         m_tx_rd_req_tlp_valid,           // A TLP.
+    output wire         m_tx_rd_req_tlp_sop,             // It begins: always.
+    output wire         m_tx_rd_req_tlp_eop,             // It ends: always.
+    input  wire         m_tx_rd_req_tlp_ready,           // It is taken.
 
     // s_rx_cpl_tlp
-    input  wire [63:0]  s_rx_cpl_tlp_data,      // Completion TLP: words.
-    input  wire [1:0]   s_rx_cpl_tlp_strb,      // A bit per 32-bit word that is there.
-    input  wire [127:0] s_rx_cpl_tlp_hdr,       // Header, beside the first word.
-    input  wire [3:0]   s_rx_cpl_tlp_error,     // 0 no error, 1 poisoned, others: the completion is no good.
-    input  wire         s_rx_cpl_tlp_valid,     // A word.
-    input  wire         s_rx_cpl_tlp_sop,       // First of its completion.
-    input  wire         s_rx_cpl_tlp_eop,       // Last of its completion.
-    output wire         s_rx_cpl_tlp_ready,     // It is taken.
+    input  wire [63:0]  s_rx_cpl_tlp_data,               // Completion TLP: words.
+    input  wire [1:0]   s_rx_cpl_tlp_strb,               // A bit per 32-bit word that is there.
+    input  wire [127:0] s_rx_cpl_tlp_hdr,                // Header, beside the first word.
+    input  wire [3:0]   s_rx_cpl_tlp_error,              // 0 no error, 1 poisoned, others: the completion is no good.
+    input  wire         s_rx_cpl_tlp_valid,              // A word.
+    input  wire         s_rx_cpl_tlp_sop,                // First of its completion.
+    input  wire         s_rx_cpl_tlp_eop,                // Last of its completion.
+    output wire         s_rx_cpl_tlp_ready,              // It is taken.
 
     // m_tx_wr_req_tlp
-    output wire [63:0]  m_tx_wr_req_tlp_data,   // Write TLP: words.
-    output wire [1:0]   m_tx_wr_req_tlp_strb,   // A bit per 32-bit word that is there.
-    output wire [127:0] m_tx_wr_req_tlp_hdr,    // Header, DW0 in bits 127:96.
-    output wire [5:0]   m_tx_wr_req_tlp_seq,    // Sequence number: none, 0.
-    output wire         m_tx_wr_req_tlp_valid,  // A word.
-    output wire         m_tx_wr_req_tlp_sop,    // First of its TLP.
-    output wire         m_tx_wr_req_tlp_eop,    // Last of its TLP.
-    input  wire         m_tx_wr_req_tlp_ready,  // It is taken.
+    output wire [63:0]  m_tx_wr_req_tlp_data,            // Write TLP: words.
+    output wire [1:0]   m_tx_wr_req_tlp_strb,            // A bit per 32-bit word that is there.
+    output wire [127:0] m_tx_wr_req_tlp_hdr,             // Header, DW0 in bits 127:96.
+    // Sequence number: 0 to 31 in turn, and bit 5 changes with each function-level reset.
+    output wire [5:0]   m_tx_wr_req_tlp_seq,
+    output wire         m_tx_wr_req_tlp_valid,           // A word.
+    output wire         m_tx_wr_req_tlp_sop,             // First of its TLP.
+    output wire         m_tx_wr_req_tlp_eop,             // Last of its TLP.
+    input  wire         m_tx_wr_req_tlp_ready,           // It is taken.
 
     // s_axis_rx: AXI4-Stream in
-    input  wire         s_axis_rx_tvalid,       // AXI4-Stream from the MAC: a word.
-    output wire         s_axis_rx_tready,       // Always taken.
-    input  wire [63:0]  s_axis_rx_tdata,        // First byte in bits 7:0.
-    input  wire [7:0]   s_axis_rx_tkeep,        // Bytes present, from bit 0 on; all but in the last word.
-    input  wire         s_axis_rx_tlast,        // Last word of the frame.
-    input  wire         s_axis_rx_tuser,        // With the last word: the frame is bad (FCS).
+    input  wire         s_axis_rx_tvalid,                // AXI4-Stream from the MAC: a word.
+    output wire         s_axis_rx_tready,                // Always taken.
+    input  wire [63:0]  s_axis_rx_tdata,                 // First byte in bits 7:0.
+    input  wire [7:0]   s_axis_rx_tkeep,                 // Bytes present, from bit 0 on; all but in the last word.
+    input  wire         s_axis_rx_tlast,                 // Last word of the frame.
+    input  wire         s_axis_rx_tuser,                 // With the last word: the frame is bad (FCS).
 
     // m_axis_tx: AXI4-Stream out
-    output wire         m_axis_tx_tvalid,       // AXI4-Stream to the MAC: a word.
-    input  wire         m_axis_tx_tready,       // It is taken.
-    output wire [63:0]  m_axis_tx_tdata,        // First byte in bits 7:0.
-    output wire [7:0]   m_axis_tx_tkeep,        // Bytes present, from bit 0 on.
-    output wire         m_axis_tx_tlast         // Last word of the frame.
+    output wire         m_axis_tx_tvalid,                // AXI4-Stream to the MAC: a word.
+    input  wire         m_axis_tx_tready,                // It is taken.
+    output wire [63:0]  m_axis_tx_tdata,                 // First byte in bits 7:0.
+    output wire [7:0]   m_axis_tx_tkeep,                 // Bytes present, from bit 0 on.
+    output wire         m_axis_tx_tlast                  // Last word of the frame.
 );
 
     // Constants
@@ -128,16 +139,25 @@ module card_q16_r32_f64 (
     wire read_m_data_last;
     wire [15:0] read_m_data_ctx;
     wire read_m_data_error;
+    wire read_m_tx_rd_req_tlp_valid;
     wire read_m_busy;
     wire read_ev_stray;
     wire read_ev_failed;
     wire write_s_req_ready;
     wire write_s_data_ready;
+    wire write_m_sent;
     wire write_m_done_valid;
     wire [15:0] write_m_done_ctx;
+    wire [5:0] write_m_tx_wr_req_tlp_seq;
     wire write_m_tx_wr_req_tlp_valid;
+    wire write_m_within;
+    wire write_m_old;
     wire write_m_busy;
-    wire write_ev_dropped;
+    wire returns_rst;
+    wire returns_m_room;
+    wire returns_m_done_valid;
+    wire [15:0] returns_m_done_ctx;
+    wire returns_m_busy;
     wire write_mux_s_req_ready_0;
     wire write_mux_s_req_ready_1;
     wire write_mux_s_req_ready_2;
@@ -165,6 +185,7 @@ module card_q16_r32_f64 (
     wire read_mux_os_valid;
     wire read_mux_rr_valid;
     wire regs_m_reset;
+    wire regs_s_left;
     wire regs_reg_rd_done;
     wire [31:0] regs_reg_rd_data;
     wire regs_cfg_enable;
@@ -206,6 +227,7 @@ module card_q16_r32_f64 (
     wire [15:0] regs_m_wr_ctx;
     wire regs_m_wd_valid;
     wire [63:0] regs_m_wd_data;
+    wire regs_done_valid;
     wire regions_a_m_valid;
     wire regions_a_m_ok;
     wire regions_b_m_valid;
@@ -570,7 +592,6 @@ module card_q16_r32_f64 (
     wire unsent_m;
     wire bad_doorbell_m;
     wire worse_doorbell_m;
-    wire read_failed_m;
     wire any_local_error_m;
     wire any_bad_qp_m;
     wire any_overload_m;
@@ -636,7 +657,7 @@ module card_q16_r32_f64 (
         .m_data_error          (read_m_data_error),
         .m_tx_rd_req_tlp_hdr   (m_tx_rd_req_tlp_hdr),
         .m_tx_rd_req_tlp_seq   (m_tx_rd_req_tlp_seq),
-        .m_tx_rd_req_tlp_valid (m_tx_rd_req_tlp_valid),
+        .m_tx_rd_req_tlp_valid (read_m_tx_rd_req_tlp_valid),
         .m_tx_rd_req_tlp_sop   (m_tx_rd_req_tlp_sop),
         .m_tx_rd_req_tlp_eop   (m_tx_rd_req_tlp_eop),
         .m_tx_rd_req_tlp_ready (m_tx_rd_req_tlp_ready),
@@ -660,6 +681,7 @@ module card_q16_r32_f64 (
         .requester_id          (requester_id),
         .max_payload_size      (max_payload_size),
         .bus_master_enable     (bus_master_enable),
+        .s_room                (returns_m_room),
         .s_req_valid           (write_mux_m_req_valid),
         .s_req_ready           (write_s_req_ready),
         .s_req_addr            (write_mux_m_req_addr),
@@ -668,18 +690,37 @@ module card_q16_r32_f64 (
         .s_data_valid          (write_mux_m_data_valid),
         .s_data_ready          (write_s_data_ready),
         .s_data_data           (write_mux_m_data_data),
+        .m_sent                (write_m_sent),
         .m_done_valid          (write_m_done_valid),
         .m_done_ctx            (write_m_done_ctx),
         .m_tx_wr_req_tlp_data  (m_tx_wr_req_tlp_data),
         .m_tx_wr_req_tlp_strb  (m_tx_wr_req_tlp_strb),
         .m_tx_wr_req_tlp_hdr   (m_tx_wr_req_tlp_hdr),
-        .m_tx_wr_req_tlp_seq   (m_tx_wr_req_tlp_seq),
+        .m_tx_wr_req_tlp_seq   (write_m_tx_wr_req_tlp_seq),
         .m_tx_wr_req_tlp_valid (write_m_tx_wr_req_tlp_valid),
         .m_tx_wr_req_tlp_sop   (m_tx_wr_req_tlp_sop),
         .m_tx_wr_req_tlp_eop   (m_tx_wr_req_tlp_eop),
         .m_tx_wr_req_tlp_ready (m_tx_wr_req_tlp_ready),
-        .m_busy                (write_m_busy),
-        .ev_dropped            (write_ev_dropped)
+        .m_within              (write_m_within),
+        .m_old                 (write_m_old),
+        .m_busy                (write_m_busy)
+    );
+
+    dma_write_returns returns (
+        .clk          (clk),
+        .rst          (returns_rst),
+        .enable       (cfg_write_returns),
+        .s_sent       (write_m_sent),
+        .s_done_valid (write_m_done_valid),
+        .s_done_ctx   (write_m_done_ctx),
+        .s_within     (write_m_within),
+        .s_lap        (write_m_tx_wr_req_tlp_seq[5]),
+        .s_seq_valid  (s_axis_wr_req_tx_seq_num_valid),
+        .s_seq        (s_axis_wr_req_tx_seq_num),
+        .m_room       (returns_m_room),
+        .m_done_valid (returns_m_done_valid),
+        .m_done_ctx   (returns_m_done_ctx),
+        .m_busy       (returns_m_busy)
     );
 
     dma_write_mux write_mux (
@@ -762,73 +803,77 @@ module card_q16_r32_f64 (
     );
 
     card_regs_q16_r32_f64 regs (
-        .clk              (clk),
-        .rst              (rst),
-        .flr              (flr),
-        .m_reset          (regs_m_reset),
-        .reg_wr_valid     (completer_reg_wr_valid),
-        .reg_wr_addr      (completer_reg_wr_addr),
-        .reg_wr_data      (completer_reg_wr_data),
-        .reg_wr_strb      (completer_reg_wr_strb),
-        .reg_rd_valid     (completer_reg_rd_valid),
-        .reg_rd_addr      (completer_reg_rd_addr),
-        .reg_rd_done      (regs_reg_rd_done),
-        .reg_rd_data      (regs_reg_rd_data),
-        .cfg_enable       (regs_cfg_enable),
-        .cfg_node         (regs_cfg_node),
-        .cfg_mtu          (regs_cfg_mtu),
-        .cfg_timeout_unit (regs_cfg_timeout_unit),
-        .cfg_moderation   (regs_cfg_moderation),
-        .cfg_valid        (regs_cfg_valid),
-        .cfg_qpn          (regs_cfg_qpn),
-        .cfg_word         (regs_cfg_word),
-        .cfg_data         (regs_cfg_data),
-        .db_valid         (regs_db_valid),
-        .db_qpn           (regs_db_qpn),
-        .db_kind          (regs_db_kind),
-        .db_index         (regs_db_index),
-        .set_valid        (regs_set_valid),
-        .set_index        (regs_set_index),
-        .set_present      (regs_set_present),
-        .set_variant      (regs_set_variant),
-        .set_local_write  (regs_set_local_write),
-        .set_remote       (regs_set_remote),
-        .set_pd           (regs_set_pd),
-        .set_base         (regs_set_base),
-        .set_length       (regs_set_length),
-        .win_valid        (regs_win_valid),
-        .win_index        (regs_win_index),
-        .win_open         (regs_win_open),
-        .win_qpn          (regs_win_qpn),
-        .win_node         (regs_win_node),
-        .win_peer         (regs_win_peer),
-        .win_epoch        (regs_win_epoch),
-        .win_done         (one_sided_win_done),
-        .win_was          (one_sided_win_was),
-        .win_expected     (one_sided_win_expected),
-        .hold             (regs_hold),
-        .idle             (idle_reg),
-        .flush_valid      (regs_flush_valid),
-        .flush_qpn        (regs_flush_qpn),
-        .flush_done       (in_flight_flush_done),
-        .s_fatal_a_valid  (send_m_fatal_valid),
-        .s_fatal_a_qpn    (send_m_fatal_qpn),
-        .s_fatal_b_valid  (recv_m_fatal_valid),
-        .s_fatal_b_qpn    (recv_m_fatal_qpn),
-        .ev               (events_m),
-        .s_irq_valid      (cq_m_irq_valid),
-        .s_irq_ready      (regs_s_irq_ready),
-        .s_irq_vector     (cq_m_irq_vector),
-        .msix_enable      (msix_enable),
-        .msix_mask        (msix_mask),
-        .m_wr_valid       (regs_m_wr_valid),
-        .m_wr_ready       (write_mux_s_req_ready_2),
-        .m_wr_addr        (regs_m_wr_addr),
-        .m_wr_len         (regs_m_wr_len),
-        .m_wr_ctx         (regs_m_wr_ctx),
-        .m_wd_valid       (regs_m_wd_valid),
-        .m_wd_ready       (write_mux_s_data_ready_2),
-        .m_wd_data        (regs_m_wd_data)
+        .clk               (clk),
+        .rst               (rst),
+        .flr               (flr),
+        .m_reset           (regs_m_reset),
+        .s_left            (regs_s_left),
+        .reg_wr_valid      (completer_reg_wr_valid),
+        .reg_wr_addr       (completer_reg_wr_addr),
+        .reg_wr_data       (completer_reg_wr_data),
+        .reg_wr_strb       (completer_reg_wr_strb),
+        .reg_rd_valid      (completer_reg_rd_valid),
+        .reg_rd_addr       (completer_reg_rd_addr),
+        .reg_rd_done       (regs_reg_rd_done),
+        .reg_rd_data       (regs_reg_rd_data),
+        .cfg_enable        (regs_cfg_enable),
+        .cfg_node          (regs_cfg_node),
+        .cfg_mtu           (regs_cfg_mtu),
+        .cfg_timeout_unit  (regs_cfg_timeout_unit),
+        .cfg_moderation    (regs_cfg_moderation),
+        .cfg_valid         (regs_cfg_valid),
+        .cfg_qpn           (regs_cfg_qpn),
+        .cfg_word          (regs_cfg_word),
+        .cfg_data          (regs_cfg_data),
+        .db_valid          (regs_db_valid),
+        .db_qpn            (regs_db_qpn),
+        .db_kind           (regs_db_kind),
+        .db_index          (regs_db_index),
+        .set_valid         (regs_set_valid),
+        .set_index         (regs_set_index),
+        .set_present       (regs_set_present),
+        .set_variant       (regs_set_variant),
+        .set_local_write   (regs_set_local_write),
+        .set_remote        (regs_set_remote),
+        .set_pd            (regs_set_pd),
+        .set_base          (regs_set_base),
+        .set_length        (regs_set_length),
+        .win_valid         (regs_win_valid),
+        .win_index         (regs_win_index),
+        .win_open          (regs_win_open),
+        .win_qpn           (regs_win_qpn),
+        .win_node          (regs_win_node),
+        .win_peer          (regs_win_peer),
+        .win_epoch         (regs_win_epoch),
+        .win_done          (one_sided_win_done),
+        .win_was           (one_sided_win_was),
+        .win_expected      (one_sided_win_expected),
+        .hold              (regs_hold),
+        .idle              (idle_reg),
+        .flush_valid       (regs_flush_valid),
+        .flush_qpn         (regs_flush_qpn),
+        .flush_done        (in_flight_flush_done),
+        .s_fatal_a_valid   (send_m_fatal_valid),
+        .s_fatal_a_qpn     (send_m_fatal_qpn),
+        .s_fatal_b_valid   (recv_m_fatal_valid),
+        .s_fatal_b_qpn     (recv_m_fatal_qpn),
+        .ev                (events_m),
+        .s_irq_valid       (cq_m_irq_valid),
+        .s_irq_ready       (regs_s_irq_ready),
+        .s_irq_vector      (cq_m_irq_vector),
+        .msix_enable       (msix_enable),
+        .msix_mask         (msix_mask),
+        .m_wr_valid        (regs_m_wr_valid),
+        .m_wr_ready        (write_mux_s_req_ready_2),
+        .m_wr_addr         (regs_m_wr_addr),
+        .m_wr_len          (regs_m_wr_len),
+        .m_wr_ctx          (regs_m_wr_ctx),
+        .m_wd_valid        (regs_m_wd_valid),
+        .m_wd_ready        (write_mux_s_data_ready_2),
+        .m_wd_data         (regs_m_wd_data),
+        .bus_master_enable (bus_master_enable),
+        .done_valid        (regs_done_valid),
+        .done_vector       (returns_m_done_ctx[2:0])
     );
 
     card_regions_r32 regions (
@@ -930,7 +975,7 @@ module card_q16_r32_f64 (
         .m_wd_ready      (write_mux_s_data_ready_1),
         .m_wd_data       (cq_m_wd_data),
         .done_valid      (cq_done_valid),
-        .done_ctx        (write_m_done_ctx),
+        .done_ctx        (returns_m_done_ctx),
         .m_landed        (cq_m_landed),
         .m_irq_valid     (cq_m_irq_valid),
         .m_irq_ready     (regs_s_irq_ready),
@@ -1657,14 +1702,6 @@ module card_q16_r32_f64 (
         .m   (worse_doorbell_m)
     );
 
-    event_merge read_failed (
-        .clk (clk),
-        .rst (soft_reg),
-        .a   (read_ev_failed),
-        .b   (write_ev_dropped),
-        .m   (read_failed_m)
-    );
-
     event_merge any_local_error (
         .clk (clk),
         .rst (soft_reg),
@@ -1747,7 +1784,7 @@ module card_q16_r32_f64 (
         .s_22 (worse_doorbell_m),
         .s_23 (1'b0),
         .s_24 (completer_ev_bad_tlp),
-        .s_25 (read_failed_m),
+        .s_25 (read_ev_failed),
         .s_26 (read_ev_stray),
         .s_27 (1'b0),
         .s_28 (read_m_busy),
@@ -1762,14 +1799,19 @@ module card_q16_r32_f64 (
     );
 
     // Combinational logic
+    assign m_tx_rd_req_tlp_valid = read_m_tx_rd_req_tlp_valid;
+    assign m_tx_wr_req_tlp_seq = write_m_tx_wr_req_tlp_seq;
     assign m_tx_wr_req_tlp_valid = write_m_tx_wr_req_tlp_valid;
     assign m_axis_tx_tvalid = guard_m_axis_tvalid;
+    assign returns_rst = rst | soft_reg;
+    assign regs_done_valid = returns_m_done_valid & (returns_m_done_ctx[15:14] == 2'd2);
     assign recv_s_rq_valid = rx_m_rq_valid & !rx_m_rq_one_sided & !one_sided_m_ours;
     assign rx_m_rq_ready = recv_s_rq_ready | one_sided_s_rq_ready;
     assign rx_m_rq_drop = one_sided_s_rq_ready ? one_sided_s_rq_drop : recv_s_rq_drop;
     assign recv_s_pl_valid = rx_m_pl_valid & !one_sided_m_ours;
     assign rx_m_pl_ready = one_sided_m_ours ? one_sided_s_pl_ready : recv_s_pl_ready;
-    assign cq_done_valid = write_m_done_valid & (write_m_done_ctx[15:14] == 2'd1);
+    assign cq_done_valid = returns_m_done_valid & (returns_m_done_ctx[15:14] == 2'd1);
+    assign regs_s_left = write_m_old | read_m_tx_rd_req_tlp_valid | soft_reg;
     assign one_sided_set_valid = send_m_set_valid & in_flight_set_ready;
     assign in_flight_set_answered = |send_m_set_kind;
     assign one_sided_s_rq_valid = rx_m_rq_valid & rx_m_rq_one_sided;
@@ -1779,7 +1821,7 @@ module card_q16_r32_f64 (
         & recv_s_pl_ready
         & !one_sided_m_ours;
     assign one_sided_s_pl_valid = rx_m_pl_valid & one_sided_m_ours;
-    assign one_sided_done_valid = write_m_done_valid & (&write_m_done_ctx[15:14]);
+    assign one_sided_done_valid = returns_m_done_valid & (&returns_m_done_ctx[15:14]);
     assign unsent_b = tx_m_fail_valid & in_flight_fail_ready;
     assign events_s_18 = in_flight_ev_ack_unknown | in_flight_ev_bad_qp;
     assign events_s_29 = guard_m_axis_tvalid & !m_axis_tx_tready;
@@ -1802,6 +1844,7 @@ module card_q16_r32_f64 (
             & cq_m_idle
             & !read_m_busy
             & !write_m_busy
+            & !returns_m_busy
             & !in_flight_m_valid
             & !tx_m_fail_valid
             & !send_queue_m_sd_valid

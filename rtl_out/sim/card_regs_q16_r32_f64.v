@@ -1,14 +1,15 @@
 // card_regs_q16_r32_f64
 //
 // Registers of the card: BAR0, commands, doorbells, counters and interrupts.
+// BAR0 has 2^(LQ+13) bytes, 2^17 at least: of an address only the bits within that count.
 // Writes act 3 clocks after they come, one a clock, and must be of whole 32-bit words; those
 // without any byte do nothing. What else does nothing is counted as bad_write, but a command
 // or an argument while a command runs is ignored. A doorbell page of no queue pair counts as
 // bad_doorbell. Reads are answered after 7 clocks, always, and see all writes in front.
 // rst, flr, and a 1 written to control.reset raise m_reset for 48 clocks: registers, commands,
 // interrupts and counters start anew, after rst epochs too, and writes are lost. status.busy stays
-// high until the tables of all blocks have been cleared too; reads go on being answered. The other
-// blocks of the card are to be reset by m_reset, this one is not.
+// high until the tables of all blocks have been cleared too and s_left has been low; reads go on
+// being answered. The other blocks of the card are to be reset by m_reset, this one is not.
 // cfg_mtu is at most 4,096, whatever the register holds.
 // Of ev, bits 23 and 27 are counted here, and bit 22 in part: events from outside are added.
 // LQ at most 11, LR and LF at most 17.
@@ -22,109 +23,120 @@
 
 module card_regs_q16_r32_f64 (
     // Clock and reset
-    input  wire        clk,               // Clock.
-    input  wire        rst,               // Synchronous reset.
+    input  wire        clk,                // Clock.
+    input  wire        rst,                // Synchronous reset.
 
     // Inputs
-    input  wire        flr,               // Function-level reset.
+    input  wire        flr,                // Function-level reset.
 
     // Outputs
-    output wire        m_reset,           // The card is reset.
+    output wire        m_reset,            // The card is reset.
+
+    // Inputs
+    // A TLP of before the reset has not left; looked at from its end on until it is low.
+    input  wire        s_left,
 
     // reg_wr
-    input  wire        reg_wr_valid,      // A word is written.
-    input  wire [21:0] reg_wr_addr,       // Offset in words.
-    input  wire [31:0] reg_wr_data,       // The word.
-    input  wire [3:0]  reg_wr_strb,       // Bytes to write.
+    input  wire        reg_wr_valid,       // A word is written.
+    input  wire [21:0] reg_wr_addr,        // Offset in words.
+    input  wire [31:0] reg_wr_data,        // The word.
+    input  wire [3:0]  reg_wr_strb,        // Bytes to write.
 
     // reg_rd
-    input  wire        reg_rd_valid,      // A word is read; one at a time.
-    input  wire [21:0] reg_rd_addr,       // Offset in words.
-    output wire        reg_rd_done,       // The answer.
-    output wire [31:0] reg_rd_data,       // The word.
+    input  wire        reg_rd_valid,       // A word is read; one at a time.
+    input  wire [21:0] reg_rd_addr,        // Offset in words.
+    output wire        reg_rd_done,        // The answer.
+    output wire [31:0] reg_rd_data,        // The word.
 
     // cfg
-    output wire        cfg_enable,        // Frames are received and sent.
-    output wire [15:0] cfg_node,          // Who this card is.
-    output wire [12:0] cfg_mtu,           // Largest payload of a packet.
-    output wire [15:0] cfg_timeout_unit,  // Clocks in 4.096 us.
-    output wire [15:0] cfg_moderation,    // Fewest clocks between two interrupts of a vector.
-    output wire        cfg_valid,         // Context of a queue pair: a word of it.
-    output wire [3:0]  cfg_qpn,           // Queue pair.
-    output wire [2:0]  cfg_word,          // Word.
-    output wire [63:0] cfg_data,          // Its value.
+    output wire        cfg_enable,         // Frames are received and sent.
+    output wire [15:0] cfg_node,           // Who this card is.
+    output wire [12:0] cfg_mtu,            // Largest payload of a packet.
+    output wire [15:0] cfg_timeout_unit,   // Clocks in 4.096 us.
+    output wire [15:0] cfg_moderation,     // Fewest clocks between two interrupts of a vector.
+    output wire        cfg_valid,          // Context of a queue pair: a word of it.
+    output wire [3:0]  cfg_qpn,            // Queue pair.
+    output wire [2:0]  cfg_word,           // Word.
+    output wire [63:0] cfg_data,           // Its value.
 
     // db
-    output wire        db_valid,          // A doorbell.
-    output wire [3:0]  db_qpn,            // Queue pair.
-    output wire [1:0]  db_kind,           // 0 send, 1 receive, 2 complete, 3 arm.
-    output wire [15:0] db_index,          // New index.
+    output wire        db_valid,           // A doorbell.
+    output wire [3:0]  db_qpn,             // Queue pair.
+    output wire [1:0]  db_kind,            // 0 send, 1 receive, 2 complete, 3 arm.
+    output wire [15:0] db_index,           // New index.
 
     // set
-    output wire        set_valid,         // A region is made, replaced or ended.
-    output wire [4:0]  set_index,         // Which.
-    output wire        set_present,       // It is there from now on.
-    output wire [7:0]  set_variant,       // Low byte of its key.
-    output wire        set_local_write,   // It may be written to.
-    output wire [2:0]  set_remote,        // Others may write there 0, read there 1, do atomics there 2.
-    output wire [15:0] set_pd,            // Its protection domain.
-    output wire [63:0] set_base,          // Address of its first byte.
-    output wire [63:0] set_length,        // Its bytes.
+    output wire        set_valid,          // A region is made, replaced or ended.
+    output wire [4:0]  set_index,          // Which.
+    output wire        set_present,        // It is there from now on.
+    output wire [7:0]  set_variant,        // Low byte of its key.
+    output wire        set_local_write,    // It may be written to.
+    output wire [2:0]  set_remote,         // Others may write there 0, read there 1, do atomics there 2.
+    output wire [15:0] set_pd,             // Its protection domain.
+    output wire [63:0] set_base,           // Address of its first byte.
+    output wire [63:0] set_length,         // Its bytes.
 
     // win
-    output wire        win_valid,         // A window is made or ended, while nothing is under way.
-    output wire [7:0]  win_index,         // Which.
-    output wire        win_open,          // It is there from now on.
-    output wire [3:0]  win_qpn,           // Own queue pair.
-    output wire [15:0] win_node,          // Node of the peer.
-    output wire [23:0] win_peer,          // Its queue pair.
-    output wire [15:0] win_epoch,         // Epoch.
-    input  wire        win_done,          // That is done; pulse.
-    input  wire        win_was,           // It was there before.
-    input  wire [31:0] win_expected,      // Number that it expected; 0 if it was not there.
+    output wire        win_valid,          // A window is made or ended, while nothing is under way.
+    output wire [7:0]  win_index,          // Which.
+    output wire        win_open,           // It is there from now on.
+    output wire [3:0]  win_qpn,            // Own queue pair.
+    output wire [15:0] win_node,           // Node of the peer.
+    output wire [23:0] win_peer,           // Its queue pair.
+    output wire [15:0] win_epoch,          // Epoch.
+    input  wire        win_done,           // That is done; pulse.
+    input  wire        win_was,            // It was there before.
+    input  wire [31:0] win_expected,       // Number that it expected; 0 if it was not there.
 
     // Outputs
-    output wire        hold,              // Nothing new may begin.
+    output wire        hold,               // Nothing new may begin.
 
     // Inputs
-    input  wire        idle,              // Nothing is under way.
+    input  wire        idle,               // Nothing is under way.
 
     // flush
-    output wire        flush_valid,       // Requests in flight of a queue pair are to be forgotten.
-    output wire [3:0]  flush_qpn,         // Which.
-    input  wire        flush_done,        // They are.
+    output wire        flush_valid,        // Requests in flight of a queue pair are to be forgotten.
+    output wire [3:0]  flush_qpn,          // Which.
+    input  wire        flush_done,         // They are.
 
     // s_fatal_a
-    input  wire        s_fatal_a_valid,   // The sender cannot read a ring.
-    input  wire [3:0]  s_fatal_a_qpn,     // Its queue pair.
+    input  wire        s_fatal_a_valid,    // The sender cannot read a ring.
+    input  wire [3:0]  s_fatal_a_qpn,      // Its queue pair.
 
     // s_fatal_b
-    input  wire        s_fatal_b_valid,   // The receiver cannot read a ring.
-    input  wire [3:0]  s_fatal_b_qpn,     // Its queue pair.
+    input  wire        s_fatal_b_valid,    // The receiver cannot read a ring.
+    input  wire [3:0]  s_fatal_b_qpn,      // Its queue pair.
 
     // Inputs
-    input  wire [35:0] ev,                // Events, by the number of their counter.
+    input  wire [35:0] ev,                 // Events, by the number of their counter.
 
     // s_irq
-    input  wire        s_irq_valid,       // An interrupt.
-    output wire        s_irq_ready,       // Taken.
-    input  wire [2:0]  s_irq_vector,      // Its vector.
+    input  wire        s_irq_valid,        // An interrupt.
+    output wire        s_irq_ready,        // Taken.
+    input  wire [2:0]  s_irq_vector,       // Its vector.
 
     // msix
-    input  wire        msix_enable,       // MSI-X is enabled.
-    input  wire        msix_mask,         // All its vectors are masked.
+    input  wire        msix_enable,        // MSI-X is enabled.
+    input  wire        msix_mask,          // All its vectors are masked.
 
     // m_wr
-    output wire        m_wr_valid,        // Request to dma_write.
-    input  wire        m_wr_ready,        // Taken.
-    output wire [63:0] m_wr_addr,         // Address of a message.
-    output wire [12:0] m_wr_len,          // 4 bytes.
-    output wire [15:0] m_wr_ctx,          // Context: 2 in 15:14, vector below.
+    output wire        m_wr_valid,         // Request to dma_write.
+    input  wire        m_wr_ready,         // Taken.
+    output wire [63:0] m_wr_addr,          // Address of a message.
+    output wire [12:0] m_wr_len,           // 4 bytes.
+    output wire [15:0] m_wr_ctx,           // Context: 2 in 15:14, vector below.
 
     // m_wd
-    output wire        m_wd_valid,        // Its word.
-    input  wire        m_wd_ready,        // Taken.
-    output wire [63:0] m_wd_data          // Data of the message.
+    output wire        m_wd_valid,         // Its word.
+    input  wire        m_wd_ready,         // Taken.
+    output wire [63:0] m_wd_data,          // Data of the message.
+
+    // Inputs
+    input  wire        bus_master_enable,  // TLPs may be sent.
+
+    // done
+    input  wire        done_valid,         // A message is done in dma_write; pulse.
+    input  wire [2:0]  done_vector         // Of this vector.
 );
 
     // Constants
@@ -172,6 +184,7 @@ module card_regs_q16_r32_f64 (
     // Registers
     reg  [5:0] resets_reg;         // Clocks for which the card is still reset.
     reg  resetting_reg;
+    reg  settling_reg;             // TLPs of before it are still there.
     reg  hard_reg;                 // The latest reset was rst.
     reg  w1_valid_reg;             // A write, 1 clock old.
     reg  [21:0] w1_addr_reg;
@@ -227,6 +240,7 @@ module card_regs_q16_r32_f64 (
     wire [9:0] rd_word;
     wire [9:0] rd_arg;
     wire rd_global;
+    wire [11:0] pages;
     wire [35:0] with_write;
     wire [35:0] with_door;
     wire [35:0] events;
@@ -258,6 +272,7 @@ module card_regs_q16_r32_f64 (
         .clk             (clk),
         .rst             (resetting_reg),
         .forget          (hard_reg),
+        .settling        (settling_reg),
         .start           (starts_reg),
         .start_code      (start_data_reg[7:0]),
         .start_index     (start_data_reg[31:8]),
@@ -306,28 +321,31 @@ module card_regs_q16_r32_f64 (
     );
 
     card_regs_msix msix (
-        .clk          (clk),
-        .rst          (resetting_reg),
-        .wr_en        (msix_wr_en),
-        .wr_addr      (w2_word_reg[4:0]),
-        .wr_data      (w2_data_reg),
-        .rd_addr      (rd_word[4:0]),
-        .rd_data      (msix_rd_data),
-        .pending      (msix_pending),
-        .msix_enable  (msix_enable),
-        .msix_mask    (msix_mask),
-        .s_irq_valid  (s_irq_valid),
-        .s_irq_ready  (s_irq_ready),
-        .s_irq_vector (s_irq_vector),
-        .m_wr_valid   (m_wr_valid),
-        .m_wr_ready   (m_wr_ready),
-        .m_wr_addr    (m_wr_addr),
-        .m_wr_len     (m_wr_len),
-        .m_wr_ctx     (m_wr_ctx),
-        .m_wd_valid   (m_wd_valid),
-        .m_wd_ready   (m_wd_ready),
-        .m_wd_data    (m_wd_data),
-        .ev_sent      (msix_ev_sent)
+        .clk               (clk),
+        .rst               (resetting_reg),
+        .wr_en             (msix_wr_en),
+        .wr_addr           (w2_word_reg[4:0]),
+        .wr_data           (w2_data_reg),
+        .rd_addr           (rd_word[4:0]),
+        .rd_data           (msix_rd_data),
+        .pending           (msix_pending),
+        .msix_enable       (msix_enable),
+        .msix_mask         (msix_mask),
+        .bus_master_enable (bus_master_enable),
+        .s_irq_valid       (s_irq_valid),
+        .s_irq_ready       (s_irq_ready),
+        .s_irq_vector      (s_irq_vector),
+        .m_wr_valid        (m_wr_valid),
+        .m_wr_ready        (m_wr_ready),
+        .m_wr_addr         (m_wr_addr),
+        .m_wr_len          (m_wr_len),
+        .m_wr_ctx          (m_wr_ctx),
+        .m_wd_valid        (m_wd_valid),
+        .m_wd_ready        (m_wd_ready),
+        .m_wd_data         (m_wd_data),
+        .done_valid        (done_valid),
+        .done_vector       (done_vector),
+        .ev_sent           (msix_ev_sent)
     );
 
     card_regs_stats stats (
@@ -362,7 +380,8 @@ module card_regs_q16_r32_f64 (
     );
 
     // Combinational logic
-    assign w1_page = w1_addr_reg[21:10];
+    assign pages = (12'd32 - 12'd1) | 12'd31;
+    assign w1_page = w1_addr_reg[21:10] & pages;
     assign w1_word = w1_addr_reg[9:0];
     assign w1_pair = w1_page - PAGE_DOORS;
     assign w1_arg = w1_word - FIRST_ARG;
@@ -430,7 +449,7 @@ module card_regs_q16_r32_f64 (
     assign with_write = bad_write_reg ? (ev | BAD_WRITE_EVENT) : ev;
     assign with_door = bad_doors ? (with_write | BAD_DOOR_EVENT) : with_write;
     assign events = msix_ev_sent ? (with_door | INTERRUPT_EVENT) : with_door;
-    assign rd_page = rd_addr_reg[21:10];
+    assign rd_page = rd_addr_reg[21:10] & pages;
     assign rd_word = rd_addr_reg[9:0];
     assign rd_arg = rd_word - FIRST_ARG;
     assign rd_global = !(|rd_page);
@@ -443,6 +462,7 @@ module card_regs_q16_r32_f64 (
     initial begin
         resets_reg = 6'd0;
         resetting_reg = 1'b0;
+        settling_reg = 1'b0;
         hard_reg = 1'b0;
         w1_valid_reg = 1'b0;
         w1_addr_reg = 22'd0;
@@ -540,6 +560,10 @@ module card_regs_q16_r32_f64 (
             hard_reg <= rst | (hard_reg & command_clearing);
         end
 
+        if (!s_left) begin
+            settling_reg <= 1'b0;
+        end
+
         bad_door_waits_reg <= bad_doors & (|(ev & BAD_DOOR_EVENT));
         rd_age_reg <= {rd_age_reg[5:0], 1'b0} | {6'd0, reg_rd_valid};
 
@@ -577,6 +601,16 @@ module card_regs_q16_r32_f64 (
         select_reg <= select_next;
         selected_reg <= selected_next;
 
+        if (resetting_reg) begin
+            settling_reg <= 1'b1;
+            enable_reg <= 1'b0;
+            node_reg <= NODE_RESET;
+            mtu_reg <= MTU_RESET;
+            timeout_unit_reg <= TIMEOUT_UNIT_RESET;
+            moderation_reg <= MODERATION_RESET;
+            select_reg <= SELECT_RESET;
+        end
+
         if (rst) begin
             w1_valid_reg <= 1'b0;
             w2_valid_reg <= 1'b0;
@@ -587,15 +621,6 @@ module card_regs_q16_r32_f64 (
             bad_door_reg <= 1'b0;
             bad_door_waits_reg <= 1'b0;
             rd_age_reg <= 7'd0;
-        end
-
-        if (resetting_reg) begin
-            enable_reg <= 1'b0;
-            node_reg <= NODE_RESET;
-            mtu_reg <= MTU_RESET;
-            timeout_unit_reg <= TIMEOUT_UNIT_RESET;
-            moderation_reg <= MODERATION_RESET;
-            select_reg <= SELECT_RESET;
         end
     end
 

@@ -32,7 +32,6 @@ module dma_tags (
 
     // Inputs
     input  wire        take,         // It is taken: it waits.
-    input  wire        take_failed,  // With take: it does not wait, it has failed.
 
     // look
     input  wire [4:0]  look_slot,    // Tag of a completion.
@@ -76,7 +75,6 @@ module dma_tags (
     reg  known_reg;
     reg  t_valid_reg;        // The tag that was taken in the clock before.
     reg  [4:0] t_slot_reg;
-    reg  t_failed_reg;
     reg  [5:0] clocks_reg;
     reg  [16:0] tick_reg;
     reg  [4:0] a_slot_reg;   // Stage 1 of the look at a tag: its age, its state.
@@ -165,7 +163,6 @@ module dma_tags (
         known_reg = 1'b0;
         t_valid_reg = 1'b0;
         t_slot_reg = 5'd0;
-        t_failed_reg = 1'b0;
         clocks_reg = 6'd0;
         tick_reg = 17'd0;
         a_slot_reg = 5'd0;
@@ -187,21 +184,12 @@ module dma_tags (
             turn_reg <= turn_reg + 5'd1;
             known_reg <= 1'b0;
         end
-        waits_reg <= waits_next;
+        waits_reg <= waits_next | take_mask;
         late_reg <= late_next;
-        failed_reg <= (failed_reg | failed_mask) & ~take_mask;
         busy_reg <= (busy_reg & ~give_mask) | take_mask;
-        if (t_failed_reg) begin
-            failed_reg <= failed_reg | failed_mask | take_mask;
-        end else begin
-            waits_reg <= waits_next | take_mask;
-        end
         if (flr) begin
             waits_reg <= 32'd0;
-            late_reg <= late_next | waits_next;
-            if (!t_failed_reg) begin
-                late_reg <= late_next | waits_next | take_mask;
-            end
+            late_reg <= late_next | waits_next | take_mask;
             busy_reg <= 32'd0;
             free_reg <= 1'b0;
             known_reg <= 1'b0;
@@ -230,7 +218,7 @@ module dma_tags (
 
         t_valid_reg <= take;
         t_slot_reg <= turn_reg;
-        t_failed_reg <= take_failed;
+        failed_reg <= (failed_reg | failed_mask) & ~take_mask;
 
         if (rst) begin
             busy_reg <= 32'd0;

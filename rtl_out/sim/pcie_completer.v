@@ -2,7 +2,8 @@
 //
 // Takes the requests of the host, one at a time: reads and writes of BAR0 of one or two
 // 32-bit words become accesses to registers, each of one 32-bit word, the lower one first.
-// Reads are answered with a completion.
+// Reads are answered with a completion. Bits 23:2 of an address are handed on; how many of them
+// count is for who decodes them: those within BAR0 as built, wherever the host puts it (card_regs).
 // Anything else is answered Unsupported Request if it wants an answer, else dropped; both
 // are counted (ev_bad_tlp): other BARs and functions, longer accesses, byte enables that are
 // not allowed, data that do not match the length, poisoned writes, I/O, configuration,
@@ -47,13 +48,13 @@ module pcie_completer (
 
     // reg_wr
     output wire         reg_wr_valid,           // A register is written.
-    output wire [21:0]  reg_wr_addr,            // Which, in units of 32 bits.
+    output wire [21:0]  reg_wr_addr,            // Which, in units of 32 bits; address bits 23:2.
     output wire [31:0]  reg_wr_data,            // Word.
     output wire [3:0]   reg_wr_strb,            // Bytes to be written, at least one.
 
     // reg_rd
     output wire         reg_rd_valid,           // A register is to be read.
-    output wire [21:0]  reg_rd_addr,            // Which, in units of 32 bits.
+    output wire [21:0]  reg_rd_addr,            // Which, in units of 32 bits; address bits 23:2.
     input  wire         reg_rd_done,            // It was read.
     input  wire [31:0]  reg_rd_data,            // Word.
 

@@ -4,6 +4,7 @@
 mod fault;
 mod host;
 mod memory;
+mod posted;
 mod reads;
 mod root;
 mod stream;
@@ -11,5 +12,6 @@ mod stream;
 pub use fault::{Fault, Faulted};
 pub use host::{Answer, Ticket};
 pub use memory::{Access, Denied, HostMemory, MapError};
+pub use posted::WritePath;
 pub use root::{Config, Interrupt, RootComplex, Seen};
 pub use stream::RawTlp;

@@ -3,7 +3,7 @@
 use super::regs_command::CardRegsCommand;
 use super::regs_msix::CardRegsMsix;
 use super::regs_stats::CardRegsStats;
-use crate::blocks::OneHotMux;
+use crate::blocks::{OneHotMux, Pow2};
 use crate::prelude::*;
 use tributary_protocol::card::regs::{self, Counter};
 use tributary_protocol::registers::Register;
@@ -30,13 +30,14 @@ const fn event(counter: Counter) -> usize {
 
 hdl_module! {
     /// Registers of the card: BAR0, commands, doorbells, counters and interrupts.
+    /// BAR0 has 2^(LQ+13) bytes, 2^17 at least: of an address only the bits within that count.
     /// Writes act 3 clocks after they come, one a clock, and must be of whole 32-bit words; those
     /// without any byte do nothing. What else does nothing is counted as bad_write, but a command
     /// or an argument while a command runs is ignored. A doorbell page of no queue pair counts as
     /// bad_doorbell. Reads are answered after 7 clocks, always, and see all writes in front.
     /// rst, flr, and a 1 written to control.reset raise m_reset for 48 clocks: registers, commands,
     /// interrupts and counters start anew, after rst epochs too, and writes are lost. status.busy stays high until
-    /// the tables of all blocks have been cleared too; reads go on being answered. The other blocks
+    /// the tables of all blocks have been cleared too and s_left has been low; reads go on being answered. The other blocks
     /// of the card are to be reset by m_reset, this one is not.
     /// cfg_mtu is at most 4,096, whatever the register holds.
     /// Of ev, bits 23 and 27 are counted here, and bit 22 in part: events from outside are added.
@@ -50,6 +51,8 @@ hdl_module! {
         pub flr: Signal<In, Bit>,
         /// The card is reset.
         pub m_reset: Signal<Out, Bit>,
+        /// A TLP of before the reset has not left; looked at from its end on until it is low.
+        pub s_left: Signal<In, Bit>,
         /// A word is written.
         pub reg_wr_valid: Signal<In, Bit>,
         /// Offset in words.
@@ -176,6 +179,12 @@ hdl_module! {
         pub m_wd_ready: Signal<In, Bit>,
         /// Data of the message.
         pub m_wd_data: Signal<Out, Bits<64>>,
+        /// TLPs may be sent.
+        pub bus_master_enable: Signal<In, Bit>,
+        /// A message is done in dma_write; pulse.
+        pub done_valid: Signal<In, Bit>,
+        /// Of this vector.
+        pub done_vector: Signal<In, Bits<3>>,
 
         command: CardRegsCommand<LQ, LR, LF>,
         msix: CardRegsMsix,
@@ -183,6 +192,8 @@ hdl_module! {
         /// Clocks for which the card is still reset.
         resets: DFF<Bits<6>>,
         resetting: DFF<Bit>,
+        /// TLPs of before it are still there.
+        settling: DFF<Bit>,
         /// The latest reset was rst.
         hard: DFF<Bit>,
         /// A write, 1 clock old.
@@ -247,6 +258,8 @@ hdl_module! {
         value: DFF<Bits<32>>,
         rd_data: DFF<Bits<32>>,
 
+        pages: Signal<Local, Bits<12>>,
+        pairs: Pow2<12, LQ>,
         lq: Param<LQ, 32>,
         lr: Param<LR, 32>,
         lf: Param<LF, 32>,
@@ -303,6 +316,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
             clk,
             resets,
             resetting,
+            settling,
             hard,
             w1_valid,
             w1_addr,
@@ -349,7 +363,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.w1_addr.d.next = self.reg_wr_addr.val();
         self.w1_data.d.next = self.reg_wr_data.val();
         self.w1_strb.d.next = self.reg_wr_strb.val();
-        self.w1_page.next = self.w1_addr.q.val().get_bits::<12>(10);
+        // Pages of BAR0, less one: twice as many as queue pairs, 32 at least.
+        self.pages.next = ((self.pairs.val() << 1) - 1) | 31;
+        self.w1_page.next = self.w1_addr.q.val().get_bits::<12>(10) & self.pages.val();
         self.w1_word.next = self.w1_addr.q.val().get_bits::<10>(0);
         self.w1_pair.next = self.w1_page.val() - self.page_doors.val();
         self.w1_arg.next = self.w1_word.val() - self.first_arg.val();
@@ -452,6 +468,12 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         } else {
             self.resetting.d.next = false;
         }
+        if !self.s_left.val() {
+            self.settling.d.next = false;
+        }
+        if self.resetting.q.val() {
+            self.settling.d.next = true;
+        }
         if self.rst.val() | self.flr.val() | self.resets_card.val() {
             self.resets.d.next = 47.into();
             self.resetting.d.next = true;
@@ -471,6 +493,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.command.clk.next = self.clk.val();
         self.command.rst.next = self.resetting.q.val();
         self.command.forget.next = self.hard.q.val();
+        self.command.settling.next = self.settling.q.val();
         self.command.start.next = self.starts.q.val();
         self.command.start_code.next = self.start_data.q.val().get_bits::<8>(0);
         self.command.start_index.next = self.start_data.q.val().get_bits::<24>(8);
@@ -518,6 +541,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.msix.wr_data.next = self.w2_data.q.val();
         self.msix.msix_enable.next = self.msix_enable.val();
         self.msix.msix_mask.next = self.msix_mask.val();
+        self.msix.bus_master_enable.next = self.bus_master_enable.val();
+        self.msix.done_valid.next = self.done_valid.val();
+        self.msix.done_vector.next = self.done_vector.val();
         self.msix.s_irq_valid.next = self.s_irq_valid.val();
         self.s_irq_ready.next = self.msix.s_irq_ready.val();
         self.msix.s_irq_vector.next = self.s_irq_vector.val();
@@ -558,7 +584,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         if self.reg_rd_valid.val() {
             self.rd_addr.d.next = self.reg_rd_addr.val();
         }
-        self.rd_page.next = self.rd_addr.q.val().get_bits::<12>(10);
+        self.rd_page.next = self.rd_addr.q.val().get_bits::<12>(10) & self.pages.val();
         self.rd_word.next = self.rd_addr.q.val().get_bits::<10>(0);
         self.rd_arg.next = self.rd_word.val() - self.first_arg.val();
         self.rd_global.next = !self.rd_page.val().any();

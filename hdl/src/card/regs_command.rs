@@ -88,6 +88,8 @@ hdl_module! {
         pub rst: Signal<In, Bit>,
         /// Of the reset before: epochs are forgotten as well.
         pub forget: Signal<In, Bit>,
+        /// Something of before the reset has not ended: busy.
+        pub settling: Signal<In, Bit>,
         /// A command begins; ignored while one runs.
         pub start: Signal<In, Bit>,
         /// Which.
@@ -104,7 +106,7 @@ hdl_module! {
         pub arg_rd_addr: Signal<In, Bits<4>>,
         /// Its value, in the same clock.
         pub arg_rd_data: Signal<Out, Bits<32>>,
-        /// A command runs, or tables are being cleared.
+        /// A command runs, tables are being cleared, or what was before the reset has not ended.
         pub busy: Signal<Out, Bit>,
         /// Tables are being cleared.
         pub clearing: Signal<Out, Bit>,
@@ -443,7 +445,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             | (bit_cast::<80, 16>(self.newest.q.val()) << 64);
 
         self.clearing.next = self.state.q.val() == State::Clear;
-        self.cleared.d.next = self.state.q.val() != State::Clear;
+        self.cleared.d.next = (self.state.q.val() != State::Clear) & !self.settling.val();
         self.busy.next = self.running.q.val() | !self.cleared.q.val();
         if self.start.val() & !self.running.q.val() & self.cleared.q.val() {
             self.running.d.next = true;

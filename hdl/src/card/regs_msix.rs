@@ -6,7 +6,8 @@ use crate::prelude::*;
 hdl_module! {
     /// MSI-X table and pending bits of 8 vectors, and the writer of their messages.
     /// Every interrupt sets the pending bit of its vector; a vector that is pending and neither it
-    /// nor the function is masked sends its message, and the bit is cleared. Vectors take turns.
+    /// nor the function is masked sends its message while the card may send TLPs. The bit is cleared when dma_write has
+    /// done the message, unless another interrupt came meanwhile. Vectors take turns.
     /// A message is one request of 4 bytes and one word to dma_write; it is offered 7 clocks after
     /// the interrupt came if nothing is in its way.
     /// While rst is high, the table is cleared, one word a clock: hold it for 32 clocks and more.
@@ -31,6 +32,8 @@ hdl_module! {
         pub msix_enable: Signal<In, Bit>,
         /// All vectors are masked.
         pub msix_mask: Signal<In, Bit>,
+        /// TLPs may be sent.
+        pub bus_master_enable: Signal<In, Bit>,
         /// An interrupt.
         pub s_irq_valid: Signal<In, Bit>,
         /// Taken: always.
@@ -53,7 +56,11 @@ hdl_module! {
         pub m_wd_ready: Signal<In, Bit>,
         /// Data of the message.
         pub m_wd_data: Signal<Out, Bits<64>>,
-        /// A message was handed to dma_write.
+        /// A message is done in dma_write; pulse.
+        pub done_valid: Signal<In, Bit>,
+        /// Of this vector.
+        pub done_vector: Signal<In, Bits<3>>,
+        /// A message was done.
         pub ev_sent: Signal<Out, Bit>,
 
         /// The table, for the bus and for the writer; control is not in it.
@@ -62,7 +69,10 @@ hdl_module! {
         sweep: DFF<Bits<5>>,
         masked: DFF<Bits<8>>,
         waits: DFF<Bits<8>>,
-        /// Of those, the ones that may be sent, and of these the ones behind the one served last, which are `after`.
+        /// Their messages are on their way.
+        leaves: DFF<Bits<8>>,
+        n_leaves: Signal<Local, Bits<8>>,
+        /// Of those that wait, the ones that may be sent, and of these the ones behind the one served last, which are `after`.
         asks: DFF<Bits<8>>,
         later: DFF<Bits<8>>,
         after: DFF<Bits<8>>,
@@ -97,8 +107,8 @@ impl Logic for CardRegsMsix {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, sweep, masked, waits, last, vector, step, word, low, high, data, wr_valid,
-            wd_valid, sent, asks, later, after, choice
+            self, clk, sweep, masked, waits, leaves, last, vector, step, word, low, high, data,
+            wr_valid, wd_valid, sent, asks, later, after, choice
         );
         // The table. Messages go to a multiple of 4.
         self.table.clk.next = self.clk.val();
@@ -139,13 +149,13 @@ impl Logic for CardRegsMsix {
                     .into(),
             );
         }
-        self.pending.next = self.waits.q.val();
+        self.pending.next = self.waits.q.val() | self.leaves.q.val();
 
         // Whose message is next.
         // Two clocks late: a message that is chosen has left `waits` long before the next choice.
         self.may.next = 0.into();
-        if self.msix_enable.val() & !self.msix_mask.val() {
-            self.may.next = self.waits.q.val() & !self.masked.q.val();
+        if self.msix_enable.val() & !self.msix_mask.val() & self.bus_master_enable.val() {
+            self.may.next = self.waits.q.val() & !self.masked.q.val() & !self.leaves.q.val();
         }
         self.asks.d.next = self.may.val();
         self.after.d.next = (!self.last.q.val() + 1) << 1;
@@ -156,9 +166,15 @@ impl Logic for CardRegsMsix {
         }
         self.n_waits.next = self.waits.q.val();
         self.choice.d.next = self.pool.val() & (!self.pool.val() + 1);
+        self.n_leaves.next = self.leaves.q.val();
+        if self.done_valid.val() {
+            self.n_leaves.next = self.leaves.q.val() & !(self.one.val() << self.done_vector.val());
+        }
+        self.leaves.d.next = self.n_leaves.val();
         if (self.step.q.val() == 0) & self.choice.q.val().any() {
             self.last.d.next = self.choice.q.val();
             self.n_waits.next = self.waits.q.val() & !self.choice.q.val();
+            self.leaves.d.next = self.n_leaves.val() | self.choice.q.val();
             self.step.d.next = 1.into();
         }
         self.s_irq_ready.next = true;
@@ -219,11 +235,12 @@ impl Logic for CardRegsMsix {
         if self.ends.val() {
             self.step.d.next = 0.into();
         }
-        self.sent.d.next = self.ends.val();
+        self.sent.d.next = self.done_valid.val();
         self.ev_sent.next = self.sent.q.val();
         if self.rst.val() {
             self.masked.d.next = 0xff.into();
             self.waits.d.next = 0.into();
+            self.leaves.d.next = 0.into();
             self.last.d.next = 0.into();
             self.asks.d.next = 0.into();
             self.later.d.next = 0.into();

@@ -5,7 +5,7 @@ use super::{
     CardSend, CardSendMerge, CardSendQueue, CardTxGuard,
 };
 use crate::blocks::{EventMerge, GatherBits};
-use crate::pcie::{DmaRead, DmaWrite, DmaWriteMux, PcieCompleter};
+use crate::pcie::{DmaRead, DmaWrite, DmaWriteMux, DmaWriteReturns, PcieCompleter};
 use crate::prelude::*;
 use crate::xud::{XudInFlight, XudRx, XudTx};
 use tributary_protocol::xud::Outcome;
@@ -15,6 +15,7 @@ hdl_module! {
     /// Host side: TLP streams as of the open hard-IP shims of verilog-pcie. Line side: AXI4-Stream, 64 bits.
     /// Only wires, and what stands between the card and its surroundings; each block says its own stages.
     /// After rst and flr the tables are cleared: status.busy is high meanwhile. CA = LQ + 4, LQ at most 10.
+    /// BAR0 has 2^(LQ+13) bytes, 2^17 at least, at any multiple of that.
     pub struct CardTop<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -30,14 +31,21 @@ hdl_module! {
         pub max_payload_size: Signal<In, Bits<3>>,
         /// Maximum read request size: 128 bytes shifted left by this.
         pub max_read_request_size: Signal<In, Bits<3>>,
-        /// TLPs may be sent; otherwise reads fail.
+        /// TLPs may be sent; otherwise all reads, writes and interrupts wait.
         pub bus_master_enable: Signal<In, Bit>,
         /// MSI-X is enabled.
         pub msix_enable: Signal<In, Bit>,
         /// All its vectors are masked.
         pub msix_mask: Signal<In, Bit>,
-        /// Units of 64 clocks after which a read of host memory fails; 0 and 65,535 never.
+        /// Units of 64 clocks after which a read of host memory fails; 0 never.
         pub cfg_read_timeout: Signal<In, Bits<16>>,
+        /// 0: a write is done when it has been handed to the host interface. 1: when the sequence numbers of all its TLPs have
+        /// come back. Constant.
+        pub cfg_write_returns: Signal<In, Bit>,
+        /// Sequence number of a write TLP that the host interface has sent.
+        pub s_axis_wr_req_tx_seq_num: Signal<In, Bits<6>>,
+        /// It comes back; pulse.
+        pub s_axis_wr_req_tx_seq_num_valid: Signal<In, Bit>,
         /// Request TLP: words.
         pub s_rx_req_tlp_data: Signal<In, Bits<64>>,
         /// A bit per 32-bit word that is there.
@@ -104,7 +112,7 @@ hdl_module! {
         pub m_tx_wr_req_tlp_strb: Signal<Out, Bits<2>>,
         /// Header, DW0 in bits 127:96.
         pub m_tx_wr_req_tlp_hdr: Signal<Out, Bits<128>>,
-        /// Sequence number: none, 0.
+        /// Sequence number: 0 to 31 in turn, and bit 5 changes with each function-level reset.
         pub m_tx_wr_req_tlp_seq: Signal<Out, Bits<6>>,
         /// A word.
         pub m_tx_wr_req_tlp_valid: Signal<Out, Bit>,
@@ -140,6 +148,7 @@ hdl_module! {
         completer: PcieCompleter,
         read: DmaRead,
         write: DmaWrite,
+        returns: DmaWriteReturns,
         write_mux: DmaWriteMux,
         read_mux: CardReadMux,
         regs: CardRegs<LQ, LR, LF>,
@@ -161,7 +170,6 @@ hdl_module! {
         unsent: EventMerge,
         bad_doorbell: EventMerge,
         worse_doorbell: EventMerge,
-        read_failed: EventMerge,
         any_local_error: EventMerge,
         any_bad_qp: EventMerge,
         any_overload: EventMerge,
@@ -189,6 +197,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.completer.clk.next = self.clk.val();
         self.read.clk.next = self.clk.val();
         self.write.clk.next = self.clk.val();
+        self.returns.clk.next = self.clk.val();
         self.write_mux.clk.next = self.clk.val();
         self.read_mux.clk.next = self.clk.val();
         self.send.clk.next = self.clk.val();
@@ -206,7 +215,6 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.unsent.clk.next = self.clk.val();
         self.bad_doorbell.clk.next = self.clk.val();
         self.worse_doorbell.clk.next = self.clk.val();
-        self.read_failed.clk.next = self.clk.val();
         self.one_sided.clk.next = self.clk.val();
         self.send_merge.clk.next = self.clk.val();
         self.any_local_error.clk.next = self.clk.val();
@@ -224,6 +232,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
             & self.cq.m_idle.val()
             & !self.read.m_busy.val()
             & !self.write.m_busy.val()
+            & !self.returns.m_busy.val()
             & !self.in_flight.m_valid.val()
             & !self.tx.m_fail_valid.val()
             & !self.send_queue.m_sd_valid.val()
@@ -296,8 +305,22 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.write.requester_id.next = self.requester_id.val();
         self.write.max_payload_size.next = self.max_payload_size.val();
         self.write.bus_master_enable.next = self.bus_master_enable.val();
+        self.write.s_room.next = self.returns.m_room.val();
+        self.returns.rst.next = self.rst.val() | self.soft.q.val();
+        self.returns.enable.next = self.cfg_write_returns.val();
+        self.returns.s_sent.next = self.write.m_sent.val();
+        self.returns.s_done_valid.next = self.write.m_done_valid.val();
+        self.returns.s_done_ctx.next = self.write.m_done_ctx.val();
+        self.returns.s_within.next = self.write.m_within.val();
+        self.returns.s_lap.next = self.write.m_tx_wr_req_tlp_seq.val().get_bit(5);
+        self.returns.s_seq_valid.next = self.s_axis_wr_req_tx_seq_num_valid.val();
+        self.returns.s_seq.next = self.s_axis_wr_req_tx_seq_num.val();
         self.regs.msix_enable.next = self.msix_enable.val();
         self.regs.msix_mask.next = self.msix_mask.val();
+        self.regs.bus_master_enable.next = self.bus_master_enable.val();
+        self.regs.done_valid.next = self.returns.m_done_valid.val()
+            & (self.returns.m_done_ctx.val().get_bits::<2>(14) == 2);
+        self.regs.done_vector.next = self.returns.m_done_ctx.val().get_bits::<3>(0);
         self.regs.reg_wr_valid.next = self.completer.reg_wr_valid.val();
         self.regs.reg_wr_addr.next = self.completer.reg_wr_addr.val();
         self.regs.reg_wr_data.next = self.completer.reg_wr_data.val();
@@ -652,13 +675,15 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.regs.s_fatal_a_qpn.next = self.send.m_fatal_qpn.val();
         self.regs.s_fatal_b_valid.next = self.recv.m_fatal_valid.val();
         self.regs.s_fatal_b_qpn.next = self.recv.m_fatal_qpn.val();
-        self.cq.done_valid.next =
-            self.write.m_done_valid.val() & (self.write.m_done_ctx.val().get_bits::<2>(14) == 1);
-        self.cq.done_ctx.next = self.write.m_done_ctx.val();
+        self.cq.done_valid.next = self.returns.m_done_valid.val()
+            & (self.returns.m_done_ctx.val().get_bits::<2>(14) == 1);
+        self.cq.done_ctx.next = self.returns.m_done_ctx.val();
         self.in_flight.fail_qpn.next = bit_cast::<LQ, 24>(self.tx.m_fail_qpn.val());
         self.in_flight.fail_outcome.next = self.local_dma.val();
         self.regs.ev.next = self.events.m.val();
         self.regs.idle.next = self.idle.q.val();
+        self.regs.s_left.next =
+            self.write.m_old.val() | self.read.m_tx_rd_req_tlp_valid.val() | self.soft.q.val();
 
         // One-sided operations.
         self.one_sided.hold.next = self.stop.q.val();
@@ -732,7 +757,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.write_mux.s_data_data[3].next = self.one_sided.m_wd_data.val();
         self.one_sided.m_wd_ready.next = self.write_mux.s_data_ready[3].val();
         self.one_sided.done_valid.next =
-            self.write.m_done_valid.val() & self.write.m_done_ctx.val().get_bits::<2>(14).all();
+            self.returns.m_done_valid.val() & self.returns.m_done_ctx.val().get_bits::<2>(14).all();
         self.send_merge.b_sd_valid.next = self.one_sided.m_sd_valid.val();
         self.one_sided.m_sd_ready.next = self.send_merge.b_sd_ready.val();
         self.send_merge.b_sd_head.next = self.one_sided.m_sd_head.val();
@@ -789,9 +814,6 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.worse_doorbell.rst.next = self.soft.q.val();
         self.worse_doorbell.a.next = self.bad_doorbell.m.val();
         self.worse_doorbell.b.next = self.cq.ev_bad_doorbell.val();
-        self.read_failed.rst.next = self.soft.q.val();
-        self.read_failed.a.next = self.read.ev_failed.val();
-        self.read_failed.b.next = self.write.ev_dropped.val();
         self.any_local_error.rst.next = self.soft.q.val();
         self.any_local_error.a.next = self.local_error.m.val();
         self.any_local_error.b.next = self.one_sided.ev_local_error.val();
@@ -841,7 +863,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         // Counted by card_regs.
         self.events.s[23].next = false;
         self.events.s[24].next = self.completer.ev_bad_tlp.val();
-        self.events.s[25].next = self.read_failed.m.val();
+        self.events.s[25].next = self.read.ev_failed.val();
         self.events.s[26].next = self.read.ev_stray.val();
         // Counted by card_regs.
         self.events.s[27].next = false;

@@ -6,7 +6,8 @@ use tributary_protocol::pcie::{TYPE_COMPLETION, TYPE_MEMORY};
 hdl_module! {
     /// Takes the requests of the host, one at a time: reads and writes of BAR0 of one or two
     /// 32-bit words become accesses to registers, each of one 32-bit word, the lower one first.
-    /// Reads are answered with a completion.
+    /// Reads are answered with a completion. Bits 23:2 of an address are handed on; how many of them count is for who
+    /// decodes them: those within BAR0 as built, wherever the host puts it (card_regs).
     /// Anything else is answered Unsupported Request if it wants an answer, else dropped; both
     /// are counted (ev_bad_tlp): other BARs and functions, longer accesses, byte enables that are
     /// not allowed, data that do not match the length, poisoned writes, I/O, configuration,
@@ -56,7 +57,7 @@ hdl_module! {
         pub m_tx_cpl_tlp_ready: Signal<In, Bit>,
         /// A register is written.
         pub reg_wr_valid: Signal<Out, Bit>,
-        /// Which, in units of 32 bits.
+        /// Which, in units of 32 bits; address bits 23:2.
         pub reg_wr_addr: Signal<Out, Bits<22>>,
         /// Word.
         pub reg_wr_data: Signal<Out, Bits<32>>,
@@ -64,7 +65,7 @@ hdl_module! {
         pub reg_wr_strb: Signal<Out, Bits<4>>,
         /// A register is to be read.
         pub reg_rd_valid: Signal<Out, Bit>,
-        /// Which, in units of 32 bits.
+        /// Which, in units of 32 bits; address bits 23:2.
         pub reg_rd_addr: Signal<Out, Bits<22>>,
         /// It was read.
         pub reg_rd_done: Signal<In, Bit>,

@@ -8,8 +8,10 @@ hdl_module! {
     /// Reads host memory: up to 32 reads of up to 512 bytes under way, completions in any order between them, words
     /// handed out in the order of requests, packed from byte 0 of each; always as many as the request has.
     /// A request is cut at multiples of the maximum read request size, 512 bytes at most. A read fails, and its request
-    /// with it, on a status other than success, poisoned data, a completion that is not as expected, a timeout, or
-    /// without bus mastering. The tag of a read that was given up is not used again while completions may come for it.
+    /// with it, on a status other than success, poisoned data, a completion that is not as expected, or a timeout. The tag
+    /// of a read that was given up is not used again while completions may come for it.
+    /// Without bus mastering reads wait in front of the host interface, without a timeout: none is offered later than
+    /// two clocks after bus_master_enable has fallen.
     /// Latency: 4 clocks from a request to its first TLP, 11 from the last word of a completion to the first of m_data.
     /// Stages: those of dma_split, dma_completions and dma_deliver.
     /// flr is for a reset with the link up: completions for the reads of before are recognised. After rst none may come.
@@ -24,7 +26,7 @@ hdl_module! {
         pub requester_id: Signal<In, Bits<16>>,
         /// Maximum read request size: 128 bytes shifted left by this.
         pub max_read_request_size: Signal<In, Bits<3>>,
-        /// TLPs may be sent; otherwise reads fail.
+        /// TLPs may begin.
         pub bus_master_enable: Signal<In, Bit>,
         /// Units of 64 clocks after which a read fails; 0 never.
         pub cfg_timeout: Signal<In, Bits<16>>,
@@ -95,6 +97,8 @@ hdl_module! {
         even: RamRegHold<32, 11>,
         odd: RamRegHold<32, 11>,
         clear: Signal<Local, Bit>,
+        /// TLPs may begin, one clock late.
+        may: DFF<Bit>,
         /// A read goes out.
         fire: Signal<Local, Bit>,
         /// The TLP.
@@ -127,7 +131,7 @@ impl Logic for DmaRead {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, valid, wide, addr, dwords, tag, first_be, last_be, count, begun, some,
+            self, clk, may, valid, wide, addr, dwords, tag, first_be, last_be, count, begun, some,
             ended, fired, setting, set_addr, set_bytes
         );
         self.clear.next = self.rst.val() | self.flr.val();
@@ -147,14 +151,16 @@ impl Logic for DmaRead {
             & !self.setting.q.val()
             & !self.valid.q.val()
             & !self.fired.q.val()
+            & self.may.q.val()
             & !self.flr.val();
+        self.may.d.next = self.bus_master_enable.val();
         self.fired.d.next = self.fire.val();
         self.split.m_ready.next = self.fired.q.val();
         if self.m_tx_rd_req_tlp_ready.val() {
             self.valid.d.next = false;
         }
         if self.fire.val() {
-            self.valid.d.next = self.bus_master_enable.val();
+            self.valid.d.next = true;
             self.wide.d.next = self.split.m_wide.val();
             self.addr.d.next = self.split.m_addr.val().get_bits::<62>(2);
             self.dwords.d.next = self.split.m_dwords.val();
@@ -186,7 +192,6 @@ impl Logic for DmaRead {
         self.tags.flr.next = self.flr.val();
         self.tags.cfg_timeout.next = self.cfg_timeout.val();
         self.tags.take.next = self.fire.val();
-        self.tags.take_failed.next = !self.bus_master_enable.val();
         self.tags.look_slot.next = self.completions.look_slot.val();
         self.tags.end_valid.next = self.completions.end_valid.val();
         self.tags.end_slot.next = self.completions.end_slot.val();

@@ -9,11 +9,15 @@ hdl_module! {
     /// 512 bytes at most; the first and the last 32-bit word of a TLP have byte enables.
     /// A word a clock, also from one TLP to the next and from one request to the next if they have 5 words or more; one
     /// word more for a TLP whose bytes touch one more.
-    /// Without bus mastering the words are taken, no TLP is sent, and m_done comes with ev_dropped.
+    /// Without bus mastering, or without room for another sequence number, all waits in front of the host interface: no
+    /// TLP begins later than one clock after s_room or bus_master_enable has fallen, and no m_done comes before its TLPs
+    /// are handed over.
+    /// TLPs are numbered 0 to 31 in turn, in bits 4:0 of their sequence number; bit 5 changes with each function-level
+    /// reset.
     /// Stages: 3 clocks in dma_split; 1 word registered, 2 moved by 4 bytes, 3 by up to 3, 4 handed
     /// over, 5 m_done.
-    /// flr is for a reset with the link up: a TLP that has begun is filled up with zeros, and no m_done comes for what
-    /// was asked before. rst cuts.
+    /// flr is for a reset with the link up: a TLP that was offered is filled up with zeros, what was not is forgotten, and
+    /// no m_done comes for what was asked before. rst cuts.
     pub struct DmaWrite {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -25,8 +29,10 @@ hdl_module! {
         pub requester_id: Signal<In, Bits<16>>,
         /// Maximum payload size: 128 bytes shifted left by this.
         pub max_payload_size: Signal<In, Bits<3>>,
-        /// TLPs may be sent.
+        /// TLPs may begin.
         pub bus_master_enable: Signal<In, Bit>,
+        /// TLPs may begin: there are sequence numbers for three more.
+        pub s_room: Signal<In, Bit>,
         /// A request; its words follow.
         pub s_req_valid: Signal<In, Bit>,
         /// It is taken.
@@ -43,7 +49,9 @@ hdl_module! {
         pub s_data_ready: Signal<Out, Bit>,
         /// First byte in bits 7:0.
         pub s_data_data: Signal<In, Bits<64>>,
-        /// The last TLP of a request was handed over.
+        /// A TLP was handed over; pulse, one clock after its last word.
+        pub m_sent: Signal<Out, Bit>,
+        /// With m_sent: it was the last TLP of a request.
         pub m_done_valid: Signal<Out, Bit>,
         /// ctx of the request.
         pub m_done_ctx: Signal<Out, Bits<16>>,
@@ -53,7 +61,7 @@ hdl_module! {
         pub m_tx_wr_req_tlp_strb: Signal<Out, Bits<2>>,
         /// Header, DW0 in bits 127:96.
         pub m_tx_wr_req_tlp_hdr: Signal<Out, Bits<128>>,
-        /// Sequence number: none, 0.
+        /// Sequence number.
         pub m_tx_wr_req_tlp_seq: Signal<Out, Bits<6>>,
         /// A word.
         pub m_tx_wr_req_tlp_valid: Signal<Out, Bit>,
@@ -63,10 +71,12 @@ hdl_module! {
         pub m_tx_wr_req_tlp_eop: Signal<Out, Bit>,
         /// It is taken.
         pub m_tx_wr_req_tlp_ready: Signal<In, Bit>,
+        /// A TLP has begun and not ended.
+        pub m_within: Signal<Out, Bit>,
+        /// Something of before a function-level reset has not left.
+        pub m_old: Signal<Out, Bit>,
         /// A request was taken that is not done.
         pub m_busy: Signal<Out, Bit>,
-        /// A request was done without its TLPs, at least without one.
-        pub ev_dropped: Signal<Out, Bit>,
 
         split: DmaSplit,
         /// Words that come in.
@@ -80,10 +90,8 @@ hdl_module! {
         first_be: DFF<Bits<4>>,
         last_be: DFF<Bits<4>>,
         ctx: DFF<Bits<16>>,
-        /// It is the last of its request; it is not sent; none of the request is known not to have been sent.
+        /// It is the last of its request.
         last: DFF<Bit>,
-        drop: DFF<Bit>,
-        dropped: DFF<Bit>,
         /// Words are still missing; the next one is the first; the next one is the last.
         beats: DFF<Bits<7>>,
         sop: DFF<Bit>,
@@ -107,16 +115,24 @@ hdl_module! {
         header: Signal<Local, Bits<128>>,
         strb: Signal<Local, Bits<2>>,
         total: Signal<Local, Bits<7>>,
-        /// Words that go out: data 63:0, strb 65:64, sop 66, eop 67, sent 68, request ends 69, dropped 70, ctx 86:71,
-        /// header 214:87.
-        leaving: TwoSlots<215>,
-        out: Signal<Local, Bits<215>>,
+        /// Words that go out: data 63:0, strb 65:64, sop 66, eop 67, request ends 68, ctx 84:69, header 212:85.
+        leaving: TwoSlots<213>,
+        out: Signal<Local, Bits<213>>,
         taken: Signal<Local, Bit>,
+        /// Words may go out: of the TLP that has begun, or a TLP may begin.
+        may: DFF<Bit>,
+        /// A TLP has begun and not ended.
+        inside: DFF<Bit>,
+        /// The TLP goes on in the next clock.
+        stays: Signal<Local, Bit>,
+        /// Sequence number of the TLP that goes out next.
+        seq: DFF<Bits<6>>,
+        /// A TLP was handed over.
+        sent: DFF<Bit>,
         /// What stands at the output is of before a function-level reset.
         old: DFF<Bit>,
         done: DFF<Bit>,
         done_ctx: DFF<Bits<16>>,
-        done_dropped: DFF<Bit>,
         /// Requests under way.
         count: DFF<Bits<4>>,
         /// A request was taken one clock ago; it has bytes.
@@ -132,7 +148,7 @@ hdl_module! {
         st_shift: DFF<Bits<2>>,
         st_fill: DFF<Bit>,
         /// What goes out beside it, as in `leaving` from strb on.
-        st_rest: DFF<Bits<151>>,
+        st_rest: DFF<Bits<149>>,
         st_free: Signal<Local, Bit>,
         begins: Signal<Local, Bit>,
         ends: Signal<Local, Bit>,
@@ -143,40 +159,9 @@ impl Logic for DmaWrite {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self,
-            clk,
-            held,
-            addr,
-            wide,
-            dwords,
-            first_be,
-            last_be,
-            ctx,
-            last,
-            drop,
-            dropped,
-            beats,
-            sop,
-            eop,
-            shift,
-            words,
-            more,
-            prior,
-            fill,
-            old,
-            done,
-            done_ctx,
-            done_dropped,
-            count,
-            begun,
-            some,
-            loaded,
-            st_valid,
-            st_none,
-            st_pair,
-            st_shift,
-            st_fill,
-            st_rest
+            self, clk, held, addr, wide, dwords, first_be, last_be, ctx, last, beats, sop, eop,
+            shift, words, more, prior, fill, may, inside, seq, sent, old, done, done_ctx, count,
+            begun, some, loaded, st_valid, st_none, st_pair, st_shift, st_fill, st_rest
         );
         self.clear.next = self.rst.val() | self.flr.val();
         self.split.clk.next = self.clk.val();
@@ -235,8 +220,6 @@ impl Logic for DmaWrite {
             self.last_be.d.next = self.split.m_last_be.val();
             self.ctx.d.next = self.split.m_ctx.val();
             self.last.d.next = self.split.m_last.val();
-            self.drop.d.next = !self.bus_master_enable.val();
-            self.dropped.d.next = !self.bus_master_enable.val() | self.dropped.q.val();
             self.beats.d.next = self.total.val();
             self.sop.d.next = true;
             self.eop.d.next = self.total.val() == 1;
@@ -246,7 +229,6 @@ impl Logic for DmaWrite {
                 self.shift.d.next = self.split.m_offset.val() & 3;
                 self.words.d.next = self.split.m_words.val();
                 self.more.d.next = true;
-                self.dropped.d.next = !self.bus_master_enable.val();
             }
         }
 
@@ -282,14 +264,12 @@ impl Logic for DmaWrite {
             }
             self.st_shift.d.next = self.shift.q.val().get_bits::<2>(0);
             self.st_fill.d.next = self.fill.q.val();
-            self.st_rest.d.next = bit_cast::<151, 2>(self.strb.val())
-                | (bit_cast::<151, 1>(self.sop.q.val().into()) << 2)
-                | (bit_cast::<151, 1>(self.eop.q.val().into()) << 3)
-                | (bit_cast::<151, 1>((!self.drop.q.val()).into()) << 4)
-                | (bit_cast::<151, 1>((self.eop.q.val() & self.last.q.val()).into()) << 5)
-                | (bit_cast::<151, 1>(self.dropped.q.val().into()) << 6)
-                | (bit_cast::<151, 16>(self.ctx.q.val()) << 7)
-                | (bit_cast::<151, 128>(self.header.val()) << 23);
+            self.st_rest.d.next = bit_cast::<149, 2>(self.strb.val())
+                | (bit_cast::<149, 1>(self.sop.q.val().into()) << 2)
+                | (bit_cast::<149, 1>(self.eop.q.val().into()) << 3)
+                | (bit_cast::<149, 1>((self.eop.q.val() & self.last.q.val()).into()) << 4)
+                | (bit_cast::<149, 16>(self.ctx.q.val()) << 5)
+                | (bit_cast::<149, 128>(self.header.val()) << 21);
         }
         self.moved.next = self.st_pair.q.val().get_bits::<64>(32);
         if self.st_shift.q.val() == 1 {
@@ -305,29 +285,46 @@ impl Logic for DmaWrite {
             self.moved.next = 0.into();
         }
         self.leaving.s_valid.next = self.st_valid.q.val();
-        self.leaving.s_data.next = bit_cast::<215, 64>(self.moved.val())
-            | (bit_cast::<215, 151>(self.st_rest.q.val()) << 64);
+        self.leaving.s_data.next = bit_cast::<213, 64>(self.moved.val())
+            | (bit_cast::<213, 149>(self.st_rest.q.val()) << 64);
 
-        // Handed over; what is not sent goes by itself, in its turn.
+        // Handed over. What is offered stays; what is not, and is of before a reset, goes by itself.
         self.out.next = self.leaving.m_data.val();
         self.m_tx_wr_req_tlp_data.next = self.out.val().get_bits::<64>(0);
         self.m_tx_wr_req_tlp_strb.next = self.out.val().get_bits::<2>(64);
         self.m_tx_wr_req_tlp_sop.next = self.out.val().get_bit(66);
         self.m_tx_wr_req_tlp_eop.next = self.out.val().get_bit(67);
-        self.m_tx_wr_req_tlp_valid.next = self.leaving.m_valid.val() & self.out.val().get_bit(68);
-        self.m_tx_wr_req_tlp_hdr.next = self.out.val().get_bits::<128>(87);
-        self.m_tx_wr_req_tlp_seq.next = 0.into();
-        self.leaving.m_ready.next = self.m_tx_wr_req_tlp_ready.val() | !self.out.val().get_bit(68);
-        self.taken.next = self.leaving.m_valid.val()
-            & (self.m_tx_wr_req_tlp_ready.val() | !self.out.val().get_bit(68));
+        self.m_tx_wr_req_tlp_valid.next = self.leaving.m_valid.val() & self.may.q.val();
+        self.m_tx_wr_req_tlp_hdr.next = self.out.val().get_bits::<128>(85);
+        self.m_tx_wr_req_tlp_seq.next = self.seq.q.val();
+        self.leaving.m_ready.next = (self.m_tx_wr_req_tlp_ready.val() & self.may.q.val())
+            | (self.old.q.val() & !self.may.q.val());
+        self.taken.next =
+            self.leaving.m_valid.val() & self.m_tx_wr_req_tlp_ready.val() & self.may.q.val();
+        self.stays.next = self.inside.q.val();
+        if self.leaving.m_valid.val() & self.may.q.val() {
+            self.stays.next = !(self.m_tx_wr_req_tlp_ready.val() & self.out.val().get_bit(67));
+        }
+        self.inside.d.next = self.stays.val();
+        self.m_within.next = self.inside.q.val() & !self.old.q.val();
+        self.m_old.next = self.old.q.val();
+        self.may.d.next = self.stays.val()
+            | (self.bus_master_enable.val()
+                & self.s_room.val()
+                & !self.old.q.val()
+                & !self.flr.val());
+        if self.taken.val() & self.out.val().get_bit(67) {
+            self.seq.d.next =
+                (self.seq.q.val() & 0x20) | bit_cast::<6, 5>(self.seq.q.val().get_bits::<5>(0) + 1);
+        }
         self.ends.next =
-            self.taken.val() & self.out.val().get_bit(69) & !self.old.q.val() & !self.flr.val();
-        self.done.d.next = self.ends.val();
-        self.done_ctx.d.next = self.out.val().get_bits::<16>(71);
-        self.done_dropped.d.next = self.ends.val() & self.out.val().get_bit(70);
+            self.taken.val() & self.out.val().get_bit(67) & !self.old.q.val() & !self.flr.val();
+        self.sent.d.next = self.ends.val();
+        self.m_sent.next = self.sent.q.val();
+        self.done.d.next = self.ends.val() & self.out.val().get_bit(68);
+        self.done_ctx.d.next = self.out.val().get_bits::<16>(69);
         self.m_done_valid.next = self.done.q.val();
         self.m_done_ctx.next = self.done_ctx.q.val();
-        self.ev_dropped.next = self.done_dropped.q.val();
 
         // Counted one clock late: what the request and its end depend on comes late in theirs.
         self.begun.d.next =
@@ -348,6 +345,10 @@ impl Logic for DmaWrite {
             & !self.leaving.m_valid.val()
         {
             self.old.d.next = false;
+            if !self.flr.val() {
+                // Numbers of before that still come back are known by bit 5.
+                self.seq.d.next = !self.seq.q.val() & 0x20;
+            }
         }
         if self.flr.val() {
             self.old.d.next = true;
@@ -370,7 +371,10 @@ impl Logic for DmaWrite {
             self.more.d.next = false;
             self.old.d.next = false;
             self.done.d.next = false;
-            self.done_dropped.d.next = false;
+            self.sent.d.next = false;
+            self.may.d.next = false;
+            self.inside.d.next = false;
+            self.seq.d.next = 0.into();
             self.loaded.d.next = false;
             self.st_valid.d.next = false;
             self.st_none.d.next = true;

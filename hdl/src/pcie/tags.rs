@@ -27,8 +27,6 @@ hdl_module! {
         pub m_slot: Signal<Out, Bits<5>>,
         /// It is taken: it waits.
         pub take: Signal<In, Bit>,
-        /// With take: it does not wait, it has failed.
-        pub take_failed: Signal<In, Bit>,
         /// Tag of a completion.
         pub look_slot: Signal<In, Bits<5>>,
         /// It waits.
@@ -78,7 +76,6 @@ hdl_module! {
         /// The tag that was taken in the clock before.
         t_valid: DFF<Bit>,
         t_slot: DFF<Bits<5>>,
-        t_failed: DFF<Bit>,
         take_mask: Signal<Local, Bits<32>>,
         end_mask: Signal<Local, Bits<32>>,
         tmo_mask: Signal<Local, Bits<32>>,
@@ -113,8 +110,8 @@ impl Logic for DmaTags {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, t_valid, t_slot, t_failed, busy, waits, failed, late, turn, free, in_use,
-            is_late, known, clocks, tick, a_slot, a_age, a_waits, a_late, b_slot, b_over, b_old
+            self, clk, t_valid, t_slot, busy, waits, failed, late, turn, free, in_use, is_late,
+            known, clocks, tick, a_slot, a_age, a_waits, a_late, b_slot, b_over, b_old
         );
         // Whose turn it is. What is free stays so until it is taken.
         self.m_free.next = self.free.q.val();
@@ -162,7 +159,6 @@ impl Logic for DmaTags {
         // A tag that is taken waits from the next clock but one on.
         self.t_valid.d.next = self.take.val();
         self.t_slot.d.next = self.turn.q.val();
-        self.t_failed.d.next = self.take_failed.val();
         self.take_mask.next = 0.into();
         if self.t_valid.q.val() {
             self.take_mask.next = self.one.val() << self.t_slot.q.val();
@@ -202,16 +198,10 @@ impl Logic for DmaTags {
 
         self.waits_next.next = self.waits.q.val() & !self.done_mask.val() & !self.tmo_mask.val();
         self.late_next.next = (self.late.q.val() | self.late_mask.val()) & !self.over_mask.val();
-        self.waits.d.next = self.waits_next.val();
+        self.waits.d.next = self.waits_next.val() | self.take_mask.val();
         self.late.d.next = self.late_next.val();
         self.failed.d.next = (self.failed.q.val() | self.failed_mask.val()) & !self.take_mask.val();
         self.busy.d.next = (self.busy.q.val() & !self.give_mask.val()) | self.take_mask.val();
-        if self.t_failed.q.val() {
-            self.failed.d.next =
-                self.failed.q.val() | self.failed_mask.val() | self.take_mask.val();
-        } else {
-            self.waits.d.next = self.waits_next.val() | self.take_mask.val();
-        }
 
         self.look_waits.next = (self.waits.q.val() >> self.look_slot.val()).get_bit(0);
         self.look_late.next = (self.late.q.val() >> self.look_slot.val()).get_bit(0);
@@ -220,12 +210,8 @@ impl Logic for DmaTags {
 
         if self.flr.val() {
             self.waits.d.next = 0.into();
-            self.late.d.next = self.late_next.val() | self.waits_next.val();
-            if !self.t_failed.q.val() {
-                // Its TLP may go out in this clock.
-                self.late.d.next =
-                    self.late_next.val() | self.waits_next.val() | self.take_mask.val();
-            }
+            // The TLP of what was just taken may go out in this clock.
+            self.late.d.next = self.late_next.val() | self.waits_next.val() | self.take_mask.val();
             self.busy.d.next = 0.into();
             self.free.d.next = false;
             self.known.d.next = false;

@@ -243,6 +243,28 @@ fn counts_go_on_above_32_bits() {
 }
 
 #[test]
+fn a_reset_has_ended_when_nothing_of_before_is_left() {
+    let busy = regs::STATUS_BUSY.put(1);
+    for left in [1, RESET - 60, 3 * RESET] {
+        let mut bench = Bench::new(left);
+        bench.rtl.set("s_left", 1u8);
+        bench.set(&regs::CONTROL, regs::CONTROL_RESET.put(1));
+        bench.clocks(left + 60);
+        assert_eq!(bench.get(&regs::STATUS), busy);
+        // Ignored, as any while it is busy.
+        bench.start(Command::CloseWindow.code(), 999);
+        bench.clocks(10);
+        bench.rtl.set("s_left", 0u8);
+        bench.clocks(RESET);
+        assert_eq!(bench.get(&regs::STATUS), 0);
+        // What leaves later is of later.
+        bench.rtl.set("s_left", 1u8);
+        bench.clocks(10);
+        assert_eq!(bench.get(&regs::STATUS), 0);
+    }
+}
+
+#[test]
 fn xud_06_resets_of_the_function_make_everything_as_after_power_up_but_the_epochs() {
     for by_flr in [false, true] {
         let mut bench = Bench::new(7);
@@ -390,8 +412,10 @@ fn interrupts_are_sent_as_the_table_says_and_kept_while_masked() {
                 mask(&mut bench, vector, masked >> vector & 1 == 1);
             }
             let (off, function) = (bench.dice.chance(20), bench.dice.chance(20));
+            let silent = bench.dice.chance(20);
             bench.rtl.set("msix_enable", !off);
             bench.rtl.set("msix_mask", function);
+            bench.rtl.set("bus_master_enable", !silent);
             bench.clocks(4);
             let mut asked = 0u64;
             for _ in 0..bench.dice.below(12) {
@@ -403,7 +427,11 @@ fn interrupts_are_sent_as_the_table_says_and_kept_while_masked() {
                 bench.clocks(pause);
             }
             bench.clocks(300);
-            let open = if off || function { 0 } else { !masked };
+            let open = if off || function || silent {
+                0
+            } else {
+                !masked
+            };
             let check = |messages: &[Message], vectors: u64| {
                 for message in messages {
                     assert_eq!(*message, table[message.vector as usize], "seed {seed}");
@@ -423,6 +451,7 @@ fn interrupts_are_sent_as_the_table_says_and_kept_while_masked() {
             // What has waited is sent once, however often it was asked for.
             bench.rtl.set("msix_enable", 1u8);
             bench.rtl.set("msix_mask", 0u8);
+            bench.rtl.set("bus_master_enable", 1u8);
             for vector in 0..8 {
                 mask(&mut bench, vector, false);
             }
@@ -436,4 +465,48 @@ fn interrupts_are_sent_as_the_table_says_and_kept_while_masked() {
         assert_eq!(bench.counter(Counter::Interrupts), sent);
         assert!(sent > 100);
     }
+}
+
+#[test]
+fn an_interrupt_is_pending_and_not_counted_until_its_message_is_done() {
+    let mut bench = Bench::new(1);
+    bench.write(regs::MSIX_TABLE + 16 * 3 + 12, 0);
+    bench.does = 0;
+    for round in 0..3 {
+        bench.pulse("s_irq_valid", &[("s_irq_vector", 3)]);
+        bench.clocks(100);
+        assert_eq!(bench.messages.len(), 1, "it is on its way");
+        assert_eq!(bench.counter(Counter::Interrupts), 2 * round);
+        // The next one waits until it is done.
+        bench.pulse("s_irq_valid", &[("s_irq_vector", 3)]);
+        bench.clocks(100);
+        assert_eq!(bench.messages.len(), 1);
+        assert_eq!(bench.read(regs::MSIX_PENDING), 1 << 3);
+        bench.does = 100;
+        bench.clocks(100);
+        assert_eq!(bench.messages.len(), 2);
+        assert_eq!(bench.read(regs::MSIX_PENDING), 0);
+        assert_eq!(bench.counter(Counter::Interrupts), 2 * round + 2);
+        bench.does = 0;
+        bench.messages.clear();
+    }
+}
+
+#[test]
+fn addresses_are_decoded_by_the_size_of_bar0_as_built() {
+    let mut bench = Bench::new(1);
+    let bytes = regs::bar0_bytes(LQ as u8);
+    assert_eq!(bytes, 0x2_0000);
+    // BAR0 lies at any multiple of its size: what is above it is of no account.
+    for base in [0, 1, 2, 64, 77, 127].map(|at| at * bytes) {
+        assert_eq!(bench.read(base + u32::from(regs::ID.offset)), regs::MAGIC);
+        bench.write(base + u32::from(regs::NODE.offset), base >> 16);
+        assert_eq!(bench.get(&regs::NODE), base >> 16);
+        bench.write(base + regs::doorbell(5, &regs::DOORBELL_SEND), 9);
+        bench.clocks(10);
+        assert_eq!(bench.doorbells.pop(), Some((5, 0, 9)), "{base:#x}");
+        bench.write(base + regs::MSIX_TABLE, 0x1230);
+        assert_eq!(bench.read(regs::MSIX_TABLE), 0x1230);
+    }
+    assert_eq!(bench.counter(Counter::BadWrite), 0);
 }

@@ -1,6 +1,7 @@
 //! The registers of the card with the rest of the card around them.
 
 use crate::bench::{Dice, Rtl, build};
+use std::collections::VecDeque;
 use std::sync::OnceLock;
 use tributary_hdl::card::CardRegs;
 use tributary_protocol::card::command::Command;
@@ -80,6 +81,10 @@ pub struct Bench {
     /// Context of the last message's request.
     request: Option<(u64, u64)>,
     word: Option<u64>,
+    /// Messages that dma_write has and has not done.
+    pub under_way: VecDeque<u64>,
+    /// Chance that it does one, in percent.
+    pub does: u32,
 }
 
 impl Bench {
@@ -103,10 +108,13 @@ impl Bench {
             "msix_mask",
             "m_wr_ready",
             "m_wd_ready",
+            "done_valid",
+            "s_left",
         ] {
             rtl.set(input, 0u8);
         }
         rtl.set("msix_enable", 1u8);
+        rtl.set("bus_master_enable", 1u8);
         rtl.reset(1);
         let mut bench = Self {
             rtl,
@@ -125,6 +133,8 @@ impl Bench {
             flushing: None,
             request: None,
             word: None,
+            under_way: VecDeque::new(),
+            does: 20,
         };
         bench.clocks(RESET);
         bench
@@ -143,6 +153,11 @@ impl Bench {
         let (wr, wd) = (self.dice.chance(self.ready), self.dice.chance(self.ready));
         self.rtl.set("m_wr_ready", wr);
         self.rtl.set("m_wd_ready", wd);
+        let does = self.dice.chance(self.does);
+        let done = does.then(|| self.under_way.pop_front()).flatten();
+        self.rtl.set("done_valid", done.is_some());
+        let vector = done.unwrap_or_else(|| self.dice.below(8));
+        self.rtl.set("done_vector", vector);
         self.rtl.settle();
         let held = self.rtl.is("hold");
         // What is set in this clock was decided 2 clocks ago, by what was seen until then.
@@ -205,6 +220,11 @@ impl Bench {
         }
         if let (Some((vector, addr)), Some(data)) = (self.request, self.word) {
             self.messages.push(Message { vector, addr, data });
+            assert!(
+                !self.under_way.contains(&vector),
+                "two messages of vector {vector}"
+            );
+            self.under_way.push_back(vector);
             (self.request, self.word) = (None, None);
         }
         self.quiet = if held && idle { self.quiet + 1 } else { 0 };

@@ -371,25 +371,6 @@ fn reads_of_64_bytes_take_9_clocks_each_at_any_address() {
 }
 
 #[test]
-fn a_read_without_bus_master_enable_fails_and_sends_nothing() {
-    let mut config = Config::default();
-    config.limits.bus_master = false;
-    let mut bench = Bench::new(config);
-    bench.may_fail = true;
-    bench.request(0x10_0003, 4096);
-    bench.request(0x10_0003, 1);
-    bench.drain(1000);
-    assert_eq!((bench.failed, bench.root.seen.reads), (2, 0));
-    bench.root.config.limits.bus_master = true;
-    bench.root.configure(&mut bench.model);
-    bench.may_fail = false;
-    bench.reads = 0;
-    bench.request(0x10_0003, 4096);
-    bench.drain(1000);
-    assert_eq!(bench.ended, 1);
-}
-
-#[test]
 fn an_idle_reader_sends_its_tlp_after_4_clocks_and_hands_out_words_11_clocks_after_their_completion()
  {
     let mut bench = Bench::new(Config {

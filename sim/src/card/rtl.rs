@@ -119,6 +119,7 @@ impl RtlNode {
         for (name, value) in [
             ("msix_enable", 1),
             ("msix_mask", 0),
+            ("cfg_write_returns", 0),
             ("s_axis_rx_tuser", 0),
             ("s_axis_rx_tvalid", 0),
             ("m_axis_tx_tready", 1),
@@ -158,6 +159,22 @@ impl RtlNode {
     /// Clocks after which a read of host memory fails, in units of 64; 10 ms unless set.
     pub fn set_read_timeout(&mut self, units: u64) {
         self.model.set(self.read_timeout, units);
+    }
+
+    /// Whether the host lets the card send requests: bit 2 of the Command register.
+    pub fn set_bus_master(&mut self, on: bool) {
+        self.root.config.limits.bus_master = on;
+        self.root.configure(&mut self.model);
+    }
+
+    /// Whether a write is done only when the sequence numbers of its TLPs have returned. Before the first clock.
+    ///
+    /// # Errors
+    /// The card has no such input.
+    pub fn set_write_returns(&mut self, on: bool) -> Result<()> {
+        let port = self.model.port("cfg_write_returns")?;
+        self.model.set(port, on.into());
+        Ok(())
     }
 
     /// A frame has begun to leave, or has left and was not fetched.

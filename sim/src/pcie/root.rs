@@ -11,9 +11,13 @@ use tributary_protocol::pcie::{Limits, MemoryRequest, Outstanding, Requester, Tl
 use super::fault::{Fault, Faulted};
 use super::host::{Answer, Host, Ticket};
 use super::memory::HostMemory;
+use super::posted::{WritePath, WritesPosted};
 use super::reads::{Cuts, Pending};
 use super::stream::{Beat, FromCard, RawTlp, ToCard, present};
 use crate::verilate::{Model, Port};
+
+/// Clocks for which a card may begin to offer requests after bus mastering has ended.
+const MASTER_CLOCKS: u64 = 2;
 
 /// What a root complex is like.
 #[derive(Clone, Debug)]
@@ -40,6 +44,8 @@ pub struct Config {
     pub late: u32,
     /// Writes of 4 bytes there are interrupts.
     pub interrupts: Option<Range<u64>>,
+    /// How writes go on their way to memory.
+    pub writes: WritePath,
 }
 
 impl Default for Config {
@@ -63,6 +69,7 @@ impl Default for Config {
             faults: 0,
             late: 20_000,
             interrupts: None,
+            writes: WritePath::default(),
         }
     }
 }
@@ -119,6 +126,8 @@ pub struct RootComplex {
     pub seen: Seen,
     rng: ChaCha8Rng,
     clock: u64,
+    /// Latest clock in which the card was a bus master.
+    master: u64,
     inputs: Inputs,
     flr: Option<Port>,
     resetting: bool,
@@ -126,6 +135,7 @@ pub struct RootComplex {
     completion: Option<ToCard>,
     reads: Option<FromCard>,
     writes: Option<FromCard>,
+    posted: Option<WritesPosted>,
     answers: Option<FromCard>,
     requester: Requester,
     pending: Vec<Pending>,
@@ -160,6 +170,7 @@ impl RootComplex {
             seen: Seen::default(),
             rng: ChaCha8Rng::seed_from_u64(config.seed),
             clock: 0,
+            master: 0,
             inputs: Inputs {
                 requester_id: port("requester_id"),
                 completer_id: port("completer_id"),
@@ -174,6 +185,7 @@ impl RootComplex {
             completion: into("s_rx_cpl_tlp", [Some("error"), None])?,
             reads: out("m_tx_rd_req_tlp")?,
             writes: out("m_tx_wr_req_tlp")?,
+            posted: WritesPosted::new(model),
             answers: out("m_tx_cpl_tlp")?,
             requester: Requester::new(config.limits),
             pending: Vec::new(),
@@ -289,6 +301,7 @@ impl RootComplex {
         let waits = |stream: &Option<ToCard>| stream.as_ref().is_some_and(|s| s.waiting() > 0);
         let within = |stream: &Option<FromCard>| stream.as_ref().is_some_and(FromCard::is_within);
         self.pending.is_empty()
+            && self.posted.as_ref().is_none_or(WritesPosted::is_empty)
             && self.host.waiting() == 0
             && !waits(&self.request)
             && !waits(&self.completion)
@@ -362,6 +375,9 @@ impl RootComplex {
         memory: Option<&mut dyn model::HostMemory>,
     ) -> Result<()> {
         self.clock += 1;
+        if self.config.limits.bus_master {
+            self.master = self.clock;
+        }
         let dice = self.rng.next_u64();
         let moves = |stream: u32| (dice >> (8 * stream)) as u8 >= self.config.stall;
         if let Some(stream) = &mut self.request {
@@ -379,6 +395,10 @@ impl RootComplex {
         let moves = moves(1);
         if let Some(memory) = memory {
             self.queue_completion(memory);
+            self.store_posted(memory);
+        }
+        if let Some(posted) = &mut self.posted {
+            posted.drive(model, self.clock);
         }
         if let Some(stream) = &mut self.completion {
             stream.drive(model, moves, dice)?;
@@ -440,7 +460,7 @@ impl RootComplex {
         let mut take = |stream: &mut Option<FromCard>, name: &str| -> Result<Option<RawTlp>> {
             let wrong = |what: String| errors.push(format!("clock {clock}: {name}: {what}"));
             match stream {
-                Some(stream) => stream.sample(model, wrong),
+                Some(stream) => stream.sample(model, clock, wrong),
                 None => Ok(None),
             }
         };
@@ -451,10 +471,16 @@ impl RootComplex {
             stream.forget();
         }
         if let Some(tlp) = read {
+            self.requester.limits.bus_master = self.was_master(&self.reads);
             self.read(&tlp);
         }
         if let Some(tlp) = write {
-            self.write(&tlp, memory);
+            let master = self.was_master(&self.writes);
+            if let Some(posted) = &mut self.posted {
+                let path = &self.config.writes;
+                posted.push(model, (tlp, master), self.clock, path, &mut self.rng);
+            }
+            self.store_posted(memory);
         }
         if let Some(tlp) = answer {
             self.seen.completions += 1;
@@ -471,6 +497,12 @@ impl RootComplex {
             }
         }
         Ok(())
+    }
+
+    /// Whether the card was a bus master when it began to offer the latest request of a stream: what is offered stays.
+    fn was_master(&self, stream: &Option<FromCard>) -> bool {
+        let began = stream.as_ref().map_or(0, FromCard::began);
+        began <= self.master + MASTER_CLOCKS
     }
 
     fn wrong(&mut self, tlp: &RawTlp, what: &dyn std::fmt::Display) {
@@ -512,6 +544,20 @@ impl RootComplex {
             due: self.clock + u64::from(latency),
             fault,
         });
+    }
+
+    /// Writes that have reached memory.
+    fn store_posted(&mut self, memory: &mut dyn model::HostMemory) {
+        loop {
+            let path = &self.config.writes;
+            let posted = self.posted.as_mut();
+            let arrived = posted.and_then(|all| all.arrived(self.clock, path, &mut self.rng));
+            let Some(write) = arrived else {
+                return;
+            };
+            self.requester.limits.bus_master = write.master;
+            self.write(&write.tlp, memory);
+        }
     }
 
     fn write(&mut self, tlp: &RawTlp, memory: &mut dyn model::HostMemory) {

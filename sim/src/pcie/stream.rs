@@ -154,6 +154,8 @@ pub(super) struct FromCard {
     takes: bool,
     /// What was offered and not taken in the clock before.
     held: Option<Beat>,
+    /// Clock in which the latest TLP was first offered.
+    began: u64,
     /// The TLP under way.
     tlp: Option<RawTlp>,
 }
@@ -173,6 +175,7 @@ impl FromCard {
             },
             takes: false,
             held: None,
+            began: 0,
             tlp: None,
         })
     }
@@ -186,6 +189,11 @@ impl FromCard {
     pub fn forget(&mut self) {
         self.held = None;
         self.tlp = None;
+    }
+
+    /// Clock in which the latest TLP was first offered.
+    pub fn began(&self) -> u64 {
+        self.began
     }
 
     /// A TLP has begun and not ended.
@@ -215,6 +223,7 @@ impl FromCard {
     pub fn sample(
         &mut self,
         model: &Model,
+        clock: u64,
         mut wrong: impl FnMut(String),
     ) -> Result<Option<RawTlp>> {
         if !model.is_set(self.valid) {
@@ -224,6 +233,9 @@ impl FromCard {
             return Ok(None);
         }
         let mut beat = self.beat(model)?;
+        if beat.sop && self.held.is_none() {
+            self.began = clock;
+        }
         if !beat.sop {
             // The header counts beside the first word only.
             beat.header = [0; 4];

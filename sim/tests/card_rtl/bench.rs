@@ -8,7 +8,7 @@ use tributary_protocol::card::command::{Command, State, Status};
 use tributary_protocol::card::descriptor::{
     COMPLETION_LEN, Completion, RECEIVE_LEN, ReceiveRequest, WORK_LEN, WorkRequest,
 };
-use tributary_protocol::card::model::{self, CardModel, ModelConfig, Unanswered};
+use tributary_protocol::card::model::{self, CardModel, ModelConfig, PciState, Unanswered};
 use tributary_protocol::card::regs::{
     ARG0, COMMAND, COMMAND_CODE, COMMAND_INDEX, CONTROL, CONTROL_ENABLE, Counter,
     DOORBELL_COMPLETE, DOORBELL_RECEIVE, DOORBELL_SEND, MSIX_TABLE, MTU, NODE, RESULT0, RESULT1,
@@ -90,7 +90,8 @@ impl Card {
 pub struct Memory {
     pub mapped: HostMemory,
     pub interrupts: Vec<u32>,
-    accesses: u64,
+    /// Reads and writes so far, interrupts included.
+    pub accesses: u64,
 }
 
 impl model::HostMemory for Memory {
@@ -296,6 +297,17 @@ impl Pair {
         match &mut host.card {
             Card::Rtl(card) => (card, &mut host.memory),
             Card::Model(_) => panic!("a model"),
+        }
+    }
+
+    /// Whether the host lets the card send requests.
+    pub fn set_bus_master(&mut self, at: usize, bus_master: bool) {
+        match &mut self.hosts[at].card {
+            Card::Rtl(card) => card.set_bus_master(bus_master),
+            Card::Model(card) => card.set_pci(PciState {
+                bus_master,
+                ..PciState::default()
+            }),
         }
     }
 

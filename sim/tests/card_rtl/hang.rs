@@ -44,7 +44,7 @@ fn to_bar(root: &mut RootComplex, dice: &mut Dice) {
             root.bar_write(address, &bytes);
         }
         2 => {
-            let qpn = dice.pick(&[9, 11, 14, 16, 200]);
+            let qpn = dice.pick(&[9, 11, 14]);
             let address = 0x1_0000 + 0x1000 * qpn + dice.pick(&[0, 8, 16, 24, 2, 32]);
             let bytes = dice.bytes(4);
             root.bar_write(address, &bytes);

@@ -4,6 +4,7 @@
 
 mod back_to_back;
 mod bench;
+mod bus_master;
 mod exchange;
 mod figures;
 mod forged;
@@ -17,10 +18,12 @@ mod onesided_driver;
 mod onesided_model;
 #[path = "../onesided_runs/mod.rs"]
 mod onesided_runs;
+mod ordered;
 mod regions;
 mod reset;
 mod traffic;
 mod unreadable;
+mod write_returns;
 
 use std::sync::OnceLock;
 

@@ -277,6 +277,20 @@ impl Both {
         *posted = posted.wrapping_add(work.len() as u16);
     }
 
+    /// While operations are under way the host takes bus mastering away for a while, well within the timeouts.
+    fn silence(&mut self) {
+        for _ in 0..self.dice.below(4) {
+            let at = self.dice.below(2) as usize;
+            let times = [0, 1].map(|_| self.dice.below(8) * 800);
+            self.each(|pair| {
+                pair.run(times[0]);
+                pair.set_bus_master(at, false);
+                pair.run(times[1]);
+                pair.set_bus_master(at, true);
+            });
+        }
+    }
+
     fn settle(&mut self) {
         self.each(|pair| pair.settle(QUIET));
     }
@@ -494,6 +508,7 @@ impl Both {
                 self.post(at, qpn as usize, &work);
             }
         }
+        self.silence();
         self.settle();
         self.compare();
         self.again();

@@ -9,7 +9,7 @@ use tributary_protocol::xud::Peer;
 use tributary_sim::card::CLOCK_NS;
 use tributary_sim::pcie::Config;
 
-use super::bench::{Dice, Pair, Queue, READS, Region};
+use super::bench::{AREA, Dice, Pair, Queue, READS, Region, WRITES};
 use super::traffic::{Traffic, alive, work};
 use super::{long, seed};
 
@@ -131,6 +131,50 @@ fn resets_at_any_moment_leave_a_new_card_and_drop_what_was_under_way() {
     traffic.stop(&mut pair);
     alive(&mut pair, &mut dice, 5);
     pair.check();
+}
+
+/// A card is reset in the middle of traffic while its host takes few words; writes that ended while status.busy was 1.
+fn reset_behind_a_slow_host(seed: u64) -> u64 {
+    let mut dice = Dice::new(seed);
+    let mut pair = Pair::rtl(seed, 0);
+    let mut traffic = Traffic::new();
+    for at in 0..2 {
+        traffic.start(&mut pair, at, &queues());
+    }
+    for _ in 0..40 + dice.below(20) {
+        traffic.pump(&mut pair, &mut dice, true);
+        pair.step();
+    }
+    let (card, memory) = pair.rtl_card(0);
+    card.root().config.stall = 255;
+    (0..dice.below(400)).for_each(|_| card.clock(Some(&mut *memory)));
+    pair.write(0, &CONTROL, CONTROL_RESET.put(1));
+    pair.resets += 1;
+    let (card, memory) = pair.rtl_card(0);
+    (0..RESET_CLOCKS).for_each(|_| card.clock(Some(&mut *memory)));
+    let before = card.root().seen.writes;
+    pair.wait(0);
+    let root = pair.rtl_card(0).0.root();
+    let seen = root.seen;
+    root.config.stall = 0;
+    let memory = pair.mapped(0).bytes(WRITES, AREA as usize);
+    pair.run(4_000 * CLOCK_NS);
+    let after = pair.rtl_card(0).0.root().seen;
+    assert_eq!(
+        (after.reads, after.writes),
+        (seen.reads, seen.writes),
+        "a TLP of before the reset, seed {seed}"
+    );
+    assert_eq!(pair.mapped(0).bytes(WRITES, AREA as usize), memory);
+    pair.check();
+    seen.writes - before
+}
+
+#[test]
+fn a_reset_has_ended_when_no_tlp_of_before_is_on_offer() {
+    let runs = if long() { 200 } else { 12 };
+    let waited: u64 = (seed()..seed() + runs).map(reset_behind_a_slow_host).sum();
+    assert!(waited > 2, "{waited} writes were on offer in {runs} resets");
 }
 
 #[test]

@@ -61,6 +61,8 @@ pub struct Traffic {
     pub flows: [Vec<Flow>; 2],
     /// Messages that ended OK.
     pub good: u64,
+    /// Completions OK of received messages, by node.
+    pub landed: [u64; 2],
 }
 
 impl Traffic {
@@ -68,6 +70,7 @@ impl Traffic {
         Self {
             flows: [Vec::new(), Vec::new()],
             good: 0,
+            landed: [0, 0],
         }
     }
 
@@ -100,7 +103,11 @@ impl Traffic {
                     let kind = usize::from(completion.of == Of::Receive);
                     let one = flow.open[kind].remove(&completion.request);
                     assert!(one, "a second completion: {completion:?}");
-                    self.good += u64::from(completion.status == Outcome::Ok && kind == 0);
+                    let good = u64::from(completion.status == Outcome::Ok);
+                    match completion.of {
+                        Of::Send => self.good += good,
+                        Of::Receive => self.landed[at] += good,
+                    }
                 }
                 if flow.dead {
                     continue;
