@@ -10,10 +10,14 @@ use super::scan::{Found, Test, is_test_file};
 /// Pages of which every list item is a statement that needs a test.
 const STATEMENTS: [&str; 1] = ["docs/arithmetic.md"];
 
+/// Pages of which every row of a table with a column of that name needs a test.
+const TABLES: [&str; 1] = ["docs/card-done.md"];
+const COLUMN: &str = "| tests |";
+
 /// Made by this command: its links are right.
 const GENERATED: &str = "docs/conformance.md";
 
-/// Fails unless every test that a page below `docs` links to is there, and every statement has one.
+/// Fails unless every test that a page below `docs` links to is there, and every statement and row that needs one has one.
 pub fn check(root: &Path, found: &Found) -> Result<()> {
     let mut wrong = Vec::new();
     for page in pages(root, "docs")? {
@@ -25,6 +29,9 @@ pub fn check(root: &Path, found: &Found) -> Result<()> {
         wrong.extend(missing(&text, &page, found));
         if STATEMENTS.contains(&page.as_str()) {
             wrong.extend(unproven(&text, &page));
+        }
+        if TABLES.contains(&page.as_str()) {
+            wrong.extend(unproven_rows(&text, &page));
         }
     }
     if !wrong.is_empty() {
@@ -137,6 +144,23 @@ fn unproven(text: &str, page: &str) -> Vec<String> {
     wrong
 }
 
+/// Rows of tables with a column of tests that link to none.
+fn unproven_rows(text: &str, page: &str) -> Vec<String> {
+    let linked: Vec<usize> = links(text, page).iter().map(|link| link.line).collect();
+    let mut wrong = Vec::new();
+    let mut within = false;
+    for (number, line) in (1..).zip(text.lines()) {
+        if !line.starts_with('|') {
+            within = false;
+        } else if line.ends_with(COLUMN) {
+            within = true;
+        } else if within && !line.starts_with("|---") && !linked.contains(&number) {
+            wrong.push(format!("  {page}:{number}: no test for: {line}"));
+        }
+    }
+    wrong
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,6 +203,16 @@ mod tests {
                 "  docs/p.md:3: no test for: - Two.",
                 "  docs/p.md:7: no test for: - Three.",
             ]
+        );
+    }
+
+    #[test]
+    fn every_row_of_a_table_of_tests_needs_one() {
+        let text = "| what | tests |\n|---|---|\n| one | [`a`](../x/tests/t.rs) |\n| two | none |\n\n\
+                    | port | what |\n|---|---|\n| p | q |\n";
+        assert_eq!(
+            unproven_rows(text, "docs/p.md"),
+            ["  docs/p.md:4: no test for: | two | none |"]
         );
     }
 }
