@@ -69,6 +69,12 @@ impl Register {
             .iter()
             .fold(0, |mask, field| mask | field.mask())
     }
+
+    /// Whether it says how large a device was built: a constant, and `reset` is none of its values.
+    #[must_use]
+    pub fn says_sizes(&self) -> bool {
+        self.access == Access::ReadOnly && self.name == "sizes"
+    }
 }
 
 macro_rules! registers {

@@ -159,9 +159,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CARD_FEATURES_ONE_SIDED_WIDTH               1u
 #define TRIB_CARD_FEATURES_ONE_SIDED_MASK                0x00000002u
 
-/* How large this card was built: log2 of each number. Constant, after reset too. */
+/* How large this card was built: log2 of each number. */
 #define TRIB_CARD_SIZES                                  0x00cu
-#define TRIB_CARD_SIZES_AFTER_RESET                      0x00000000u
 /* Queue pairs. */
 #define TRIB_CARD_SIZES_QPS_SHIFT                        0u
 #define TRIB_CARD_SIZES_QPS_WIDTH                        5u
@@ -438,60 +437,61 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
  * interrupt is asked for. */
 /* Argument registers that it looks at: the first so many. */
 #define TRIB_CREATE_QP_ARGS                              10u
-/* log2 of the send ring's entries, 0 to 15. */
+/* log2 of the send ring's entries, 0 to 15. Taken: any. */
 #define TRIB_CREATE_QP_SEND_LOG_ARG                      0u
 #define TRIB_CREATE_QP_SEND_LOG_SHIFT                    4u
 #define TRIB_CREATE_QP_SEND_LOG_WIDTH                    4u
 #define TRIB_CREATE_QP_SEND_LOG_MASK                     0x000000f0u
-/* log2 of the receive ring's entries, 0 to 15. */
+/* log2 of the receive ring's entries, 0 to 15. Taken: any. */
 #define TRIB_CREATE_QP_RECEIVE_LOG_ARG                   0u
 #define TRIB_CREATE_QP_RECEIVE_LOG_SHIFT                 8u
 #define TRIB_CREATE_QP_RECEIVE_LOG_WIDTH                 4u
 #define TRIB_CREATE_QP_RECEIVE_LOG_MASK                  0x00000f00u
-/* log2 of the completion ring's entries, 0 to 15. */
+/* log2 of the completion ring's entries, 0 to 15. Taken: any. */
 #define TRIB_CREATE_QP_COMPLETE_LOG_ARG                  0u
 #define TRIB_CREATE_QP_COMPLETE_LOG_SHIFT                12u
 #define TRIB_CREATE_QP_COMPLETE_LOG_WIDTH                4u
 #define TRIB_CREATE_QP_COMPLETE_LOG_MASK                 0x0000f000u
 /* Timeout exponent t: a request times out after 4.096 us * 2^t (XUD-1); the card does not send
- * it again. */
+ * it again. Taken: any. */
 #define TRIB_CREATE_QP_TIMEOUT_ARG                       0u
 #define TRIB_CREATE_QP_TIMEOUT_SHIFT                     16u
 #define TRIB_CREATE_QP_TIMEOUT_WIDTH                     5u
 #define TRIB_CREATE_QP_TIMEOUT_MASK                      0x001f0000u
-/* Interrupt vector of its completions. */
+/* Interrupt vector of its completions. Taken: below the number of vectors. */
 #define TRIB_CREATE_QP_VECTOR_ARG                        0u
 #define TRIB_CREATE_QP_VECTOR_SHIFT                      24u
 #define TRIB_CREATE_QP_VECTOR_WIDTH                      3u
 #define TRIB_CREATE_QP_VECTOR_MASK                       0x07000000u
 /* Q_Key: requests that arrive must carry it, requests that leave carry it. So queue pairs that
- * talk have the same. */
+ * talk have the same. Taken: any. */
 #define TRIB_CREATE_QP_Q_KEY_ARG                         1u
 #define TRIB_CREATE_QP_Q_KEY_SHIFT                       0u
 #define TRIB_CREATE_QP_Q_KEY_WIDTH                       32u
 #define TRIB_CREATE_QP_Q_KEY_MASK                        0xffffffffu
-/* Protection domain: the queue pair uses regions of the same one only. */
+/* Protection domain: the queue pair uses regions of the same one only. Taken: any; bits above
+ * are 0. */
 #define TRIB_CREATE_QP_DOMAIN_ARG                        2u
 #define TRIB_CREATE_QP_DOMAIN_SHIFT                      0u
 #define TRIB_CREATE_QP_DOMAIN_WIDTH                      16u
 #define TRIB_CREATE_QP_DOMAIN_MASK                       0x0000ffffu
 /* PSN of the first request. A clock or a random number, or an acknowledgement of an earlier
- * queue pair of this number may pass for one of this. */
+ * queue pair of this number may pass for one of this. Taken: any; bits above are 0. */
 #define TRIB_CREATE_QP_FIRST_PSN_ARG                     3u
 #define TRIB_CREATE_QP_FIRST_PSN_SHIFT                   0u
 #define TRIB_CREATE_QP_FIRST_PSN_WIDTH                   24u
 #define TRIB_CREATE_QP_FIRST_PSN_MASK                    0x00ffffffu
-/* Bus address of the send ring. */
+/* Bus address of the send ring. Taken: multiples of 64. */
 #define TRIB_CREATE_QP_SEND_BASE_ARG                     4u
 #define TRIB_CREATE_QP_SEND_BASE_SHIFT                   0u
 #define TRIB_CREATE_QP_SEND_BASE_WIDTH                   64u
 #define TRIB_CREATE_QP_SEND_BASE_MASK                    0xffffffffffffffffull
-/* Bus address of the receive ring. */
+/* Bus address of the receive ring. Taken: multiples of 64. */
 #define TRIB_CREATE_QP_RECEIVE_BASE_ARG                  6u
 #define TRIB_CREATE_QP_RECEIVE_BASE_SHIFT                0u
 #define TRIB_CREATE_QP_RECEIVE_BASE_WIDTH                64u
 #define TRIB_CREATE_QP_RECEIVE_BASE_MASK                 0xffffffffffffffffull
-/* Bus address of the completion ring. */
+/* Bus address of the completion ring. Taken: multiples of 64. */
 #define TRIB_CREATE_QP_COMPLETE_BASE_ARG                 8u
 #define TRIB_CREATE_QP_COMPLETE_BASE_SHIFT               0u
 #define TRIB_CREATE_QP_COMPLETE_BASE_WIDTH               64u
@@ -507,7 +507,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
  * is in flight still ends, with its completion. */
 /* Argument registers that it looks at: the first so many. */
 #define TRIB_MODIFY_QP_ARGS                              1u
-/* The new state. */
+/* The new state. Taken: a state; bits above are 0. */
 #define TRIB_MODIFY_QP_STATE_ARG                         0u
 #define TRIB_MODIFY_QP_STATE_SHIFT                       0u
 #define TRIB_MODIFY_QP_STATE_WIDTH                       3u
@@ -551,42 +551,43 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
  * allowed before may still be under way. */
 /* Argument registers that it looks at: the first so many. */
 #define TRIB_SET_REGION_ARGS                             6u
-/* Low byte of the key. */
+/* Low byte of the key. Taken: any. */
 #define TRIB_SET_REGION_VARIANT_ARG                      0u
 #define TRIB_SET_REGION_VARIANT_SHIFT                    0u
 #define TRIB_SET_REGION_VARIANT_WIDTH                    8u
 #define TRIB_SET_REGION_VARIANT_MASK                     0x000000ffu
-/* The card may write there what it receives, reads and swaps (IBV_ACCESS_LOCAL_WRITE). */
+/* The card may write there what it receives, reads and swaps (IBV_ACCESS_LOCAL_WRITE). Taken:
+ * any. */
 #define TRIB_SET_REGION_LOCAL_WRITE_ARG                  0u
 #define TRIB_SET_REGION_LOCAL_WRITE_SHIFT                8u
 #define TRIB_SET_REGION_LOCAL_WRITE_WIDTH                1u
 #define TRIB_SET_REGION_LOCAL_WRITE_MASK                 0x00000100u
-/* Others may write there (IBV_ACCESS_REMOTE_WRITE). */
+/* Others may write there (IBV_ACCESS_REMOTE_WRITE). Taken: any. */
 #define TRIB_SET_REGION_REMOTE_WRITE_ARG                 0u
 #define TRIB_SET_REGION_REMOTE_WRITE_SHIFT               9u
 #define TRIB_SET_REGION_REMOTE_WRITE_WIDTH               1u
 #define TRIB_SET_REGION_REMOTE_WRITE_MASK                0x00000200u
-/* Others may read there (IBV_ACCESS_REMOTE_READ). */
+/* Others may read there (IBV_ACCESS_REMOTE_READ). Taken: any. */
 #define TRIB_SET_REGION_REMOTE_READ_ARG                  0u
 #define TRIB_SET_REGION_REMOTE_READ_SHIFT                10u
 #define TRIB_SET_REGION_REMOTE_READ_WIDTH                1u
 #define TRIB_SET_REGION_REMOTE_READ_MASK                 0x00000400u
-/* Others may do atomics there (IBV_ACCESS_REMOTE_ATOMIC). */
+/* Others may do atomics there (IBV_ACCESS_REMOTE_ATOMIC). Taken: any. */
 #define TRIB_SET_REGION_REMOTE_ATOMIC_ARG                0u
 #define TRIB_SET_REGION_REMOTE_ATOMIC_SHIFT              11u
 #define TRIB_SET_REGION_REMOTE_ATOMIC_WIDTH              1u
 #define TRIB_SET_REGION_REMOTE_ATOMIC_MASK               0x00000800u
-/* Protection domain. */
+/* Protection domain. Taken: any; bits above are 0. */
 #define TRIB_SET_REGION_DOMAIN_ARG                       1u
 #define TRIB_SET_REGION_DOMAIN_SHIFT                     0u
 #define TRIB_SET_REGION_DOMAIN_WIDTH                     16u
 #define TRIB_SET_REGION_DOMAIN_MASK                      0x0000ffffu
-/* Bus address of the first byte. */
+/* Bus address of the first byte. Taken: any. */
 #define TRIB_SET_REGION_BASE_ARG                         2u
 #define TRIB_SET_REGION_BASE_SHIFT                       0u
 #define TRIB_SET_REGION_BASE_WIDTH                       64u
 #define TRIB_SET_REGION_BASE_MASK                        0xffffffffffffffffull
-/* Bytes. */
+/* Bytes. Taken: 1 and more; base + it at most 2^64. */
 #define TRIB_SET_REGION_LENGTH_ARG                       4u
 #define TRIB_SET_REGION_LENGTH_SHIFT                     0u
 #define TRIB_SET_REGION_LENGTH_WIDTH                     64u
@@ -604,23 +605,23 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
  * replaced. */
 /* Argument registers that it looks at: the first so many. */
 #define TRIB_OPEN_WINDOW_ARGS                            4u
-/* Own queue pair. */
+/* Own queue pair. Taken: below the number of queue pairs; bits above are 0. */
 #define TRIB_OPEN_WINDOW_QPN_ARG                         0u
 #define TRIB_OPEN_WINDOW_QPN_SHIFT                       0u
 #define TRIB_OPEN_WINDOW_QPN_WIDTH                       24u
 #define TRIB_OPEN_WINDOW_QPN_MASK                        0x00ffffffu
-/* Node of the peer. */
+/* Node of the peer. Taken: any; bits above are 0. */
 #define TRIB_OPEN_WINDOW_NODE_ARG                        1u
 #define TRIB_OPEN_WINDOW_NODE_SHIFT                      0u
 #define TRIB_OPEN_WINDOW_NODE_WIDTH                      16u
 #define TRIB_OPEN_WINDOW_NODE_MASK                       0x0000ffffu
-/* Queue pair of the peer. */
+/* Queue pair of the peer. Taken: any; bits above are 0. */
 #define TRIB_OPEN_WINDOW_PEER_ARG                        2u
 #define TRIB_OPEN_WINDOW_PEER_SHIFT                      0u
 #define TRIB_OPEN_WINDOW_PEER_WIDTH                      24u
 #define TRIB_OPEN_WINDOW_PEER_MASK                       0x00ffffffu
 /* Epoch: one that the own queue pair accepts, by CREATE_QP or NEXT_EPOCH; with another one
- * requests are refused. */
+ * requests are refused. Taken: any; bits above are 0. */
 #define TRIB_OPEN_WINDOW_EPOCH_ARG                       3u
 #define TRIB_OPEN_WINDOW_EPOCH_SHIFT                     0u
 #define TRIB_OPEN_WINDOW_EPOCH_WIDTH                     16u

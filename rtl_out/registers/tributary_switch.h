@@ -32,7 +32,6 @@
 
 /* How large this switch was built. */
 #define TRIB_SWITCH_SIZES                                0x008u
-#define TRIB_SWITCH_SIZES_AFTER_RESET                    0x00000000u
 /* Number of ports, at most 64. */
 #define TRIB_SWITCH_SIZES_PORTS_SHIFT                    0u
 #define TRIB_SWITCH_SIZES_PORTS_WIDTH                    8u

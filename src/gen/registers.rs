@@ -7,6 +7,8 @@ mod card_queues_page;
 mod page;
 mod switch;
 
+use tributary_protocol::card::command::{Argument, Limit};
+
 use super::plan::{Folder, GeneratedFile};
 
 /// Name of the folder.
@@ -90,6 +92,20 @@ macro_rules! codes {
     }};
 }
 use codes;
+
+/// Values of an argument that are taken.
+fn taken(argument: &Argument) -> String {
+    let alone = "bits above are 0";
+    match argument.limit {
+        Limit::Any => "any".to_owned(),
+        Limit::Alone => format!("any; {alone}"),
+        Limit::State => format!("a state; {alone}"),
+        Limit::QueuePair => format!("below the number of queue pairs; {alone}"),
+        Limit::Vector => "below the number of vectors".to_owned(),
+        Limit::Multiple(of) => format!("multiples of {of}"),
+        Limit::BytesFrom(base) => format!("1 and more; {} + it at most 2^64", base.name),
+    }
+}
 
 /// Marks of rustdoc left out: of a link, its last part stays.
 fn text(doc: &str) -> String {

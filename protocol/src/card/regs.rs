@@ -54,7 +54,7 @@ registers! {
         FEATURES_XUD "xud" [0 +: 1] "Extended unreliable datagrams.",
         FEATURES_ONE_SIDED "one_sided" [1 +: 1] "One-sided operations (XUD-13).",
     }
-    SIZES @ 0x00c ReadOnly reset 0 "sizes" "How large this card was built: log2 of each number. Constant, after reset too." {
+    SIZES @ 0x00c ReadOnly reset 0 "sizes" "How large this card was built: log2 of each number." {
         SIZES_QPS "qps" [0 +: 5] "Queue pairs.",
         SIZES_REGIONS "regions" [8 +: 5] "Regions.",
         SIZES_IN_FLIGHT "in_flight" [16 +: 5] "Places of the in-flight table.",

@@ -7,7 +7,7 @@ use tributary_protocol::card::descriptor::Place;
 use tributary_protocol::header::Header;
 use tributary_protocol::registers::{Field, Register};
 
-use super::{Code, text};
+use super::{Code, taken, text};
 
 /// Longest line of a comment.
 const COLUMNS: usize = 100;
@@ -87,11 +87,10 @@ pub fn registers(out: &mut String, prefix: &str, about: &str, list: &[Register])
         comment(out, register.doc);
         let name = format!("{prefix}_{}", register.name);
         define(out, &name, format_args!("0x{:03x}u", register.offset));
-        define(
-            out,
-            &format!("{name}_after_reset"),
-            format_args!("0x{:08x}u", register.reset),
-        );
+        if !register.says_sizes() {
+            let reset = format!("0x{:08x}u", register.reset);
+            define(out, &format!("{name}_after_reset"), reset);
+        }
         for one in register.fields {
             field(out, &name, one);
         }
@@ -109,7 +108,10 @@ pub fn codes(out: &mut String, prefix: &str, about: &str, codes: &[Code]) {
 
 /// An argument of a command.
 pub fn argument(out: &mut String, prefix: &str, argument: &Argument) {
-    comment(out, argument.doc);
+    comment(
+        out,
+        &format!("{} Taken: {}.", argument.doc, taken(argument)),
+    );
     let name = format!("{prefix}_{}", argument.name);
     define(
         out,

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use tributary_protocol::card::command::{
-    Argument, CALLS, Call, Command, KEY_INDEX, KEY_VARIANT, Limit, State, Status, TRANSITIONS,
+    Argument, CALLS, Call, Command, KEY_INDEX, KEY_VARIANT, State, Status, TRANSITIONS,
 };
 use tributary_protocol::card::regs;
 
 use super::page::{self as p, bits};
-use super::{codes, text};
+use super::{codes, taken, text};
 
 /// log2 of queue pairs that cards are built with.
 const QPS_LOGS: std::ops::RangeInclusive<u8> = 4..=11;
@@ -151,22 +151,12 @@ fn row(argument: &Argument) -> Vec<String> {
         0 => first.to_string(),
         more => format!("{first} (lower half), {} (upper half)", first + more),
     };
-    let alone = "bits above are 0";
-    let taken = match argument.limit {
-        Limit::Any => "any".to_owned(),
-        Limit::Alone => format!("any; {alone}"),
-        Limit::State => format!("a state; {alone}"),
-        Limit::QueuePair => format!("below the number of queue pairs; {alone}"),
-        Limit::Vector => "below the number of vectors".to_owned(),
-        Limit::Multiple(of) => format!("multiples of {of}"),
-        Limit::BytesFrom(base) => format!("1 and more; {} + it at most 2^64", base.name),
-    };
     let name = argument.name.to_owned();
     vec![
         register,
         bits(argument.lsb, argument.width),
         name,
-        taken,
+        taken(argument),
         text(argument.doc),
     ]
 }

@@ -50,7 +50,10 @@ pub fn queues() -> String {
     p::codes(&mut out, "Opcodes of work requests", &codes!(Opcode));
     p::codes(&mut out, "What a completion is of", &codes!(Of));
     p::codes(&mut out, "Outcomes: how a request ended", &codes!(Outcome));
-    out += "\nOf a receive request: ok, local_protection, local_queue. The layer's outcomes no card writes.\n";
+    out += "\nOf a receive request: ok, local_protection (its sender is told remote_access), local_queue; unless it ended ok, length is 0. Of a work request: any but \
+            flushed, unreachable and unresponsive, which no card writes: software gives those names. After local_queue the queue pair is in the \
+            state error, after any other it goes on. Of a \
+            local_queue, all is 0 but status, of, number and phase, and of a work request psn and request.\n";
     out
 }
 
@@ -66,6 +69,10 @@ pub fn wire() -> String {
          3 pad bytes of 0; {} bytes of ICRC, least significant byte first. The Ethernet frame check sequence is the MAC's. All fields are big-endian; bits \
          without a field are 0.\n\n\
          BTH opcode {OPCODE_SEND:#x} is a request, {OPCODE_ACK:#x} an acknowledgement; of {:#x} to {:#x} the others are refused. UDP port {}. \
+         A request goes to the queue pair that receives it, its acknowledgement to the node and the queue pair that sent it, with the PSN of the request.\n\n\
+         Control messages (open, open_ack, refuse) are the payload of requests of version 1 with the flag control alone; win_id is 0, and epoch and win_msn \
+         are any, for the acknowledgement to repeat. Fragment header and stream number stand in front of the payload of requests with these flags, the one-sided \
+         header of those with one_sided.\n\n\
          MAC addresses begin with {:#04x} and three bytes of 0, IPv4 addresses with {} and 0; the node number follows in two bytes.\n\n\
          The ICRC is Ethernet's CRC-32 (polynomial 0x04c11db7, reflected, begun with ones and inverted at the end) over 8 bytes of 0xff and all from the IPv4 \
          header to the last pad byte, with ones where the tables say \"not in the ICRC\". Cards make and check it. The shortest frame has {} bytes, so \

@@ -32,11 +32,15 @@ pub fn registers(out: &mut String, title: &str, list: &[Register]) {
             Access::ReadWrite => "read, write",
             Access::WriteOnly => "write",
         };
+        let reset = match register.says_sizes() {
+            true => "as built".to_owned(),
+            false => format!("0x{:x}", register.reset),
+        };
         rows.push(vec![
             format!("0x{:03x}", register.offset),
             register.name.to_owned(),
             access.to_owned(),
-            format!("0x{:x}", register.reset),
+            reset,
             String::new(),
             String::new(),
             text(register.doc),
