@@ -28,6 +28,7 @@ const _: () = {
     assert!(begins(&open_window::QPN, 0) && begins(&open_window::NODE, 1));
     assert!(begins(&open_window::PEER, 2) && begins(&open_window::EPOCH, 3));
     assert!(begins(&command::argument::modify_qp::STATE, 0));
+    assert!(command::PATIENCE_LOG == 23); // `waited` ends with this bit.
 };
 
 /// What the machine is doing.

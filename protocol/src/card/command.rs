@@ -111,6 +111,9 @@ impl State {
     }
 }
 
+/// log2 of the clocks after which a command that waits is given up: longer than any read of host memory takes.
+pub const PATIENCE_LOG: u8 = 23;
+
 /// Largest log2 of a ring's entries: indices have 16 bits, and a full ring must differ from an empty one.
 pub const RING_LOG_MAX: u8 = 15;
 

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use tributary_protocol::card::command::{
-    Argument, CALLS, Call, Command, KEY_INDEX, KEY_VARIANT, State, Status, TRANSITIONS,
+    Argument, CALLS, Call, Command, KEY_INDEX, KEY_VARIANT, PATIENCE_LOG, State, Status,
+    TRANSITIONS,
 };
 use tributary_protocol::card::regs;
 
@@ -115,7 +116,10 @@ fn one_command(out: &mut String, call: &Call) {
         let _ = writeln!(out, "- `bad_state`: {}.", call.state);
     }
     if call.waits {
-        *out += "- Waits until nothing is under way on the card, or ends with `not_idle` after 2^23 clocks.\n";
+        let _ = writeln!(
+            out,
+            "- Waits until nothing is under way on the card, or ends with `not_idle` after 2^{PATIENCE_LOG} clocks."
+        );
     }
     let _ = writeln!(out, "- Effect: {}", call.effect);
     if !call.arguments.is_empty() {

@@ -5,12 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use super::regions::Region;
 use super::{CardModel, Queue, queue::Ring};
 use crate::card::command::argument::{create_qp, modify_qp, next_epoch, query_qp, set_region};
-use crate::card::command::{Argument, Built, Command, State, Status};
+use crate::card::command::{Argument, Built, Command, PATIENCE_LOG, State, Status};
 use crate::card::regs::{COMMAND_CODE, COMMAND_INDEX};
 use crate::xud::Shape;
-
-/// Clocks after which a command that waits is given up.
-const PATIENCE: u64 = 1 << 23;
 
 impl CardModel {
     /// Runs the command that was written, if there is one. What came before has ended, as nothing is under way between steps,
@@ -22,7 +19,7 @@ impl CardModel {
         let mut done = Err(Status::NotIdle);
         if self.must_wait(word) {
             let since = *self.registers.waits_since.get_or_insert(now);
-            if now - since <= PATIENCE * self.config.clock_ns {
+            if now - since <= self.config.clock_ns << PATIENCE_LOG {
                 return;
             }
             self.registers.results = [0, 0];
@@ -36,14 +33,8 @@ impl CardModel {
 
     /// Whether a command needs a card at rest, the card is not, and the command would not be refused anyway.
     fn must_wait(&self, word: u32) -> bool {
-        let ends = [
-            Command::DestroyQp,
-            Command::ClearRegion,
-            Command::OpenWindow,
-            Command::CloseWindow,
-        ];
         let command = Command::from_code(COMMAND_CODE.get(word) as u8);
-        command.is_some_and(|command| ends.contains(&command))
+        command.is_some_and(|command| command.call().waits)
             && !self.is_at_rest()
             && (self.registers.waits_since.is_some() || self.clone().execute(word).is_ok())
     }
