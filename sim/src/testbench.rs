@@ -32,9 +32,9 @@ pub fn profiles(what: &str, mut run: impl FnMut(u64) -> u64) -> u64 {
     while seed < round || frames < wanted {
         frames += run(seed);
         seed += 1;
-        assert!(seed < round || frames > 0, "{what}: no frames");
+        assert!(seed < round || frames > 0, "{what}: none");
     }
-    println!("{what}: {frames} frames in {seed} runs, none wrong");
+    println!("{what}: {frames} in {seed} runs, none wrong");
     frames
 }
 

@@ -1,11 +1,16 @@
 //! The registers of the Verilated `switch` against those of the model, and tables written while frames pass.
 //!
-//! `TRIBUTARY_SEED` runs one seed alone.
+//! `TRIBUTARY_SEED` runs one seed alone. Long form:
+//!
+//! ```sh
+//! TRIBUTARY_FRAMES=1000000 cargo test --release -p tributary-sim --test switch_regs -- --nocapture every_register at_the_same_time
+//! ```
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary_protocol::red::{Address, Counter, Key, Switch, SwitchConfig, regs};
 use tributary_sim::switch::core::Sizes;
 use tributary_sim::switch::{Answer, Sink, Source, TopRtl, top};
+use tributary_sim::testbench::{Profile, profiles, seeds};
 use tributary_sim::verilate::Verilated;
 
 const PORTS: usize = 4;
@@ -23,16 +28,6 @@ fn library() -> Verilated {
     top::build(sizes, false).unwrap()
 }
 
-fn seeds(count: u64) -> std::ops::Range<u64> {
-    match std::env::var("TRIBUTARY_SEED") {
-        Ok(text) => {
-            let seed = text.parse().unwrap();
-            seed..seed + 1
-        }
-        Err(_) => 0..count,
-    }
-}
-
 struct Bench {
     rtl: TopRtl,
     model: Switch,
@@ -42,6 +37,7 @@ struct Bench {
     sinks: Vec<Sink>,
     /// Frames that have come out, by port.
     out: Vec<Vec<Vec<u8>>>,
+    accesses: u64,
 }
 
 impl Bench {
@@ -60,6 +56,7 @@ impl Bench {
             sources: vec![Source::default(); PORTS],
             sinks: vec![Sink::default(); PORTS],
             out: vec![Vec::new(); PORTS],
+            accesses: 0,
         }
     }
 
@@ -81,9 +78,12 @@ impl Bench {
 
     /// Clocks until the access queued is answered.
     fn answer(&mut self) -> Answer {
-        let patience = (SLOWEST + WIPE) * 256 / (256 - self.rtl.axil.stall as usize) * 4;
+        // An access may stand still when it is offered, twice, and when it is answered.
+        let pause = self.rtl.axil.stalls.profile().pause() as usize;
+        let patience = 4 * (SLOWEST + WIPE) + 3 * pause;
         for _ in 0..patience {
             if let Some(answer) = self.clock().pop() {
+                self.accesses += 1;
                 return answer;
             }
         }
@@ -183,14 +183,16 @@ fn any_offset(rng: &mut SmallRng) -> u16 {
 #[test]
 fn every_register_is_that_of_the_model() {
     let library = library();
-    for seed in seeds(4) {
+    profiles("registers: accesses", |seed| {
         let mut bench = Bench::new(&library, seed);
-        bench.rtl.axil.stall = [0, 60, 200, 120][(seed % 4) as usize];
-        // Values after reset, then every offset once.
-        for offset in (0..0x1000).step_by(if seed == 0 { 1 } else { 4 }) {
-            bench.read(offset);
+        bench.rtl.axil.stalls.set(Profile::of_seed(seed));
+        // Values after reset, every offset once.
+        if seed < 2 {
+            for offset in (0..0x1000).step_by(if seed == 0 { 1 } else { 4 }) {
+                bench.read(offset);
+            }
         }
-        for _ in 0..3000 {
+        for _ in 0..1000 {
             let offset = any_offset(&mut bench.rng);
             // Statistics of a switch without traffic are 0; any other register keeps what is written.
             if bench.rng.random_range(0..3) == 0 {
@@ -204,30 +206,34 @@ fn every_register_is_that_of_the_model() {
                 bench.write(offset, value, strobes);
             }
         }
-        for offset in (0..0x800).step_by(4) {
+        for offset in (0..0x480).step_by(4) {
             bench.read(offset);
         }
         // Reset brings everything back.
         bench.rtl.model().reset(2).unwrap();
         bench.model = Bench::new(&library, seed).model;
-        for offset in (0..0x800).step_by(4) {
+        for offset in (0..0x480).step_by(4) {
             bench.read(offset);
         }
-    }
+        bench.accesses
+    });
 }
 
 #[test]
 fn reads_and_writes_at_the_same_time_are_all_answered() {
     let library = library();
-    for seed in seeds(4) {
+    profiles("registers: reads and writes at once", |seed| {
         let mut bench = Bench::new(&library, seed);
-        bench.rtl.axil.stall = [0, 60, 200, 120][(seed % 4) as usize];
-        for i in 0..500 {
+        bench.rtl.axil.stalls.set(Profile::of_seed(seed));
+        for i in 0..100 {
             bench.rtl.axil.read(regs::ID.offset);
             bench.rtl.axil.write(regs::TIMEOUT1.offset, i, 0xf);
         }
         let (mut reads, mut writes) = (0, 0);
-        for _ in 0..100_000 {
+        for _ in 0..2_000_000 {
+            if bench.rtl.axil.is_idle() {
+                break;
+            }
             for answer in bench.clock() {
                 assert!(!answer.error);
                 if answer.access.write.is_some() {
@@ -238,8 +244,9 @@ fn reads_and_writes_at_the_same_time_are_all_answered() {
                 }
             }
         }
-        assert_eq!((reads, writes), (500, 500), "seed {seed}");
-    }
+        assert_eq!((reads, writes), (100, 100), "seed {seed}");
+        reads + writes
+    });
 }
 
 #[test]
@@ -339,7 +346,12 @@ fn tables_written_while_frames_pass_send_each_frame_to_one_port() {
     let library = library();
     for seed in seeds(3) {
         let mut bench = Bench::new(&library, seed);
-        bench.rtl.axil.stall = [0, 60, 120][(seed % 3) as usize];
+        let stalls = [
+            Profile::Free,
+            Profile::Independent(60),
+            Profile::Freeze { limit: 30 },
+        ];
+        bench.rtl.axil.stalls.set(stalls[(seed % 3) as usize]);
         bench.enable();
         bench.route(20, Some(1));
         bench.route(21, Some(3));

@@ -1,10 +1,9 @@
 //! AXI4-Lite as a driver uses it, with stalls.
 
 use anyhow::{Result, ensure};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::collections::VecDeque;
 
+use crate::testbench::{Profile, Stalls};
 use crate::verilate::{Model, Port};
 
 /// An access and its answer.
@@ -31,14 +30,15 @@ pub struct Answer {
 #[derive(Debug)]
 pub struct Axil {
     ports: [Port; 17],
-    rng: ChaCha8Rng,
-    /// Of 256 clocks, those in which a side does not move.
-    pub stall: u32,
+    /// When the master offers (address and data of a write, address of a read) and takes (answers of writes and reads).
+    pub stalls: Stalls,
     writes: VecDeque<Access>,
     reads: VecDeque<Access>,
     /// Offered, and taken: address and data of the write, address of the read.
     offered: [bool; 3],
     taken: [bool; 3],
+    /// Answers that were shown and not taken: code, word.
+    shown: [Option<(u64, u64)>; 2],
 }
 
 const NAMES: [&str; 17] = [
@@ -58,12 +58,12 @@ impl Axil {
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             ports: ports.try_into().unwrap_or_else(|_| unreachable!()),
-            rng: ChaCha8Rng::seed_from_u64(seed),
-            stall: 0,
+            stalls: Stalls::new(Profile::Free, seed, 5),
             writes: VecDeque::new(),
             reads: VecDeque::new(),
             offered: [false; 3],
             taken: [false; 3],
+            shown: [None; 2],
         })
     }
 
@@ -89,10 +89,6 @@ impl Axil {
         self.writes.is_empty() && self.reads.is_empty()
     }
 
-    fn moves(&mut self) -> bool {
-        self.rng.next_u32() % 256 >= self.stall
-    }
-
     /// Before a clock: drives the inputs.
     pub fn drive(&mut self, model: &mut Model) {
         let p = self.ports;
@@ -101,9 +97,14 @@ impl Axil {
             !self.writes.is_empty(),
             !self.reads.is_empty(),
         ];
+        self.stalls.clock();
         for (i, port) in [p[0], p[3], p[10]].into_iter().enumerate() {
             // What is offered stays so until it is taken.
-            self.offered[i] |= waiting[i] && !self.taken[i] && self.moves();
+            if !self.offered[i] {
+                let next = waiting[i] && !self.taken[i];
+                self.stalls.observe(i, next, true);
+                self.offered[i] = next && self.stalls.ready(i);
+            }
             model.set(port, self.offered[i].into());
         }
         if let Some(Access {
@@ -118,15 +119,14 @@ impl Axil {
         if let Some(access) = self.reads.front() {
             model.set(p[12], access.offset.into());
         }
-        let (bready, rready) = (self.moves(), self.moves());
-        model.set(p[8], bready.into());
-        model.set(p[14], rready.into());
+        model.set(p[8], self.stalls.ready(3).into());
+        model.set(p[14], self.stalls.ready(4).into());
     }
 
     /// After the inputs have settled, before the edge: what passes in this clock.
     ///
     /// # Errors
-    /// An answer to nothing, or a response code that does not exist here.
+    /// An answer to nothing, or one that changes before it is taken, or a response code that does not exist here.
     pub fn sample(&mut self, model: &Model) -> Result<Vec<Answer>> {
         let p = self.ports;
         let mut answers = Vec::new();
@@ -137,6 +137,16 @@ impl Axil {
                 self.offered[i] = false;
                 self.taken[i] = true;
             }
+        }
+        for (i, [valid, code, word]) in [[7, 9, 9], [13, 16, 15]].into_iter().enumerate() {
+            let shows = model.is_set(p[valid]);
+            let answer = shows.then(|| (model.get(p[code]), model.get(p[word])));
+            ensure!(
+                self.shown[i].is_none() || self.shown[i] == answer,
+                "an answer changed before it was taken"
+            );
+            self.shown[i] = answer.filter(|_| !self.stalls.ready(3 + i));
+            self.stalls.observe(3 + i, shows, true);
         }
         let error = |port| -> Result<bool> {
             let code = model.get(port);

@@ -32,10 +32,14 @@ pub struct RedRtl {
     pub tx_ready: Vec<bool>,
     /// The beat that each port's MAC took in the last clock.
     pub tx: Vec<Option<Beat>>,
+    /// The beat that stood at each port in the last clock, taken or not.
+    pub shown: Vec<Option<Beat>>,
     /// Copies dropped because a queue was full.
     pub queue_full: u64,
     /// Events of all engines, in the order of the counters from `arm_upwards` on.
     pub events: [u64; 11],
+    /// Arm frames that the engine of each port has obeyed.
+    pub armed: Vec<u64>,
 }
 
 /// Builds `red_switch`.
@@ -116,8 +120,10 @@ impl RedRtl {
             rx: vec![None; ports],
             tx_ready: vec![true; ports],
             tx: vec![None; ports],
+            shown: vec![None; ports],
             queue_full: 0,
             events: [0; 11],
+            armed: vec![0; ports],
         })
     }
 
@@ -178,14 +184,16 @@ impl RedRtl {
             }
             m.set(set.tx_ready, self.tx_ready[i].into());
             // All outputs are registers: they show the state before the edge.
-            self.tx[i] = (self.tx_ready[i] && m.is_set(set.tx[0])).then(|| Beat {
+            self.shown[i] = m.is_set(set.tx[0]).then(|| Beat {
                 data: m.get(set.tx[1]),
                 keep: m.get(set.tx[2]) as u8,
                 last: m.is_set(set.tx[3]),
                 user: false,
             });
+            self.tx[i] = self.shown[i].filter(|_| self.tx_ready[i]);
             self.queue_full += u64::from(m.get(set.full).count_ones());
             let events = m.get(set.engine);
+            self.armed[i] += events >> 5 & 1;
             for (i, sum) in self.events.iter_mut().enumerate() {
                 *sum += events >> i & 1;
             }

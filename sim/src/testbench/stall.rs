@@ -213,6 +213,13 @@ impl Stalls {
         }
     }
 
+    /// Other stalls of the same seed: for other ports of the bench, which are to have a profile of their own.
+    #[must_use]
+    pub fn stream(mut self, number: u64) -> Self {
+        self.rng.set_stream(number);
+        self
+    }
+
     /// The profile.
     #[must_use]
     pub fn profile(&self) -> Profile {

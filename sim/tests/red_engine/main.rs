@@ -75,7 +75,7 @@ fn run(library: &Verilated, seed: u64, clocks: u64) -> Result<Bench, String> {
 fn red_09_red_10_red_11_red_12_red_13_red_14_red_15_red_16_lock_step() {
     let mut events = [0; 16];
     let mut refused = 0;
-    profiles("engine", |seed| {
+    profiles("engine: frames", |seed| {
         let bench = run(library(), seed, CLOCKS).unwrap_or_else(|e| panic!("{e}"));
         for (sum, count) in events.iter_mut().zip(bench.events) {
             *sum += count;

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use tributary_protocol::red::{Counter, PortSettings, Switch, SwitchConfig, Tree};
 use tributary_sim::switch::core::{CoreRtl, Sizes, build};
 use tributary_sim::switch::{Beat, Sink, Source};
+use tributary_sim::testbench::{PROFILES, Profile, Stalls};
 use tributary_sim::verilate::Verilated;
 
 use crate::engine::Echo;
@@ -43,10 +44,12 @@ pub struct Bench {
     pub sources: Vec<Source>,
     sinks: Vec<Sink>,
     pub engines: Vec<Echo>,
-    /// Of 256 clocks, those in which a source pauses, by input.
-    pub pause: Vec<u32>,
-    /// Those in which a sink does not take anything, by output.
-    pub stall: Vec<u32>,
+    /// When sources pause, sinks do not take anything, engines do not send.
+    pauses: Stalls,
+    stalls: Stalls,
+    engine_pauses: Stalls,
+    /// Sinks that take nothing at all.
+    pub blocked: Vec<bool>,
     /// Frames on their way, by input and output.
     expected: Vec<Vec<VecDeque<Vec<u8>>>>,
     pub counts: Vec<Counts>,
@@ -83,8 +86,10 @@ impl Bench {
             sources: vec![Source::default(); ports],
             sinks: vec![Sink::default(); ports],
             engines: vec![Echo::default(); ports],
-            pause: vec![0; ports],
-            stall: vec![0; ports],
+            pauses: Stalls::new(Profile::Free, seed, ports).stream(1),
+            stalls: Stalls::new(Profile::Free, seed, ports),
+            engine_pauses: Stalls::new(Profile::Free, seed, ports).stream(2),
+            blocked: vec![false; ports],
             expected: vec![vec![VecDeque::new(); ports]; ports],
             counts: vec![
                 Counts {
@@ -106,6 +111,21 @@ impl Bench {
             bench.route(port as u32, Some(port as u8));
         }
         bench
+    }
+
+    /// Stalls of sinks in the profile of the seed, pauses of sources and engines in others: every combination comes with
+    /// some seed.
+    pub fn stall(&mut self) {
+        let (seed, count) = (self.seed, PROFILES.len() as u64);
+        self.stalls.set(Profile::of_seed(seed));
+        self.pauses
+            .set(Profile::of_seed(5 * seed + 4 + seed / count));
+        self.engine_pauses.set(Profile::of_seed(3 * seed + 7));
+    }
+
+    /// Pauses of sources in the profile of that number, sinks free.
+    pub fn pause(&mut self, number: u64) {
+        self.pauses.set(Profile::of_seed(number));
     }
 
     pub fn ports(&self) -> usize {
@@ -191,18 +211,28 @@ impl Bench {
 
     /// One clock.
     pub fn clock(&mut self) {
+        self.pauses.clock();
+        self.stalls.clock();
+        self.engine_pauses.clock();
         for port in 0..self.ports() {
-            let pauses = self.rng.random_range(0..256) < self.pause[port];
             let input = &mut self.rtl.inputs[port];
-            input.rx = self.sources[port].front().filter(|_| !pauses);
-            input.tx_ready = self.rng.random_range(0..256) >= self.stall[port];
-            input.red = self.engines[port].offer(&mut self.rng);
+            let beat = self.sources[port].front();
+            input.rx = beat.filter(|_| self.pauses.ready(port));
+            self.pauses
+                .observe(port, beat.is_some(), beat.is_some_and(|b| b.last));
+            input.tx_ready = self.stalls.ready(port) && !self.blocked[port];
+            input.red = self.engines[port].offer(&mut self.engine_pauses, port);
             input.eng_room = self.engines[port].has_room();
         }
         self.rtl.clock().unwrap();
         self.clocks += 1;
         for port in 0..self.ports() {
             let output = self.rtl.outputs[port];
+            if !self.blocked[port] {
+                let shown = output.shown;
+                self.stalls
+                    .observe(port, shown.is_some(), shown.is_some_and(|b| b.last));
+            }
             if self.rtl.inputs[port].rx.is_some() {
                 self.sources[port].pop();
             }
@@ -237,7 +267,8 @@ impl Bench {
     }
 
     fn place(&self) -> String {
-        format!("clock {}, seed {}", self.clocks, self.seed)
+        let profile = self.stalls.profile();
+        format!("clock {}, seed {}, {profile}", self.clocks, self.seed)
     }
 
     fn deliver(&mut self, out: usize, frame: &[u8]) {
@@ -273,8 +304,11 @@ impl Bench {
     /// Clocks until the sources are empty and nothing has come out for a while.
     pub fn drain(&mut self) {
         let mut quiet = 0;
-        let limit = self.clocks + 2_000_000;
-        while quiet < 600 {
+        let limit = self.clocks + 4_000_000;
+        // A frame may stand still at two places, and pass the engine between them.
+        let pauses = [&self.stalls, &self.engine_pauses].map(|s| s.profile().pause());
+        let rest = 600 + 2 * pauses.iter().max().unwrap();
+        while quiet < rest {
             self.clock();
             let moves = self.rtl.outputs.iter().any(|o| o.tx.is_some());
             quiet = if self.idle() && !moves { quiet + 1 } else { 0 };

@@ -1,8 +1,8 @@
 //! A stand-in for the engine of a port: sends what it gets on as it came, and keeps a record.
 
-use rand::{RngExt, rngs::SmallRng};
 use std::collections::VecDeque;
 use tributary_sim::switch::core::EngineWord;
+use tributary_sim::testbench::Stalls;
 
 /// A reduction frame as it came to the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +48,6 @@ impl Stored {
 
 #[derive(Clone, Debug, Default)]
 pub struct Echo {
-    /// Of 256 clocks, those without a word to the MAC.
-    pub pause: u32,
     words: Vec<u64>,
     kind: u8,
     out: VecDeque<(u64, bool)>,
@@ -60,9 +58,14 @@ pub struct Echo {
 }
 
 impl Echo {
-    pub fn offer(&mut self, rng: &mut SmallRng) -> Option<(u64, bool)> {
-        self.offered |= !self.out.is_empty() && rng.random_range(0..256) >= self.pause;
-        self.out.front().copied().filter(|_| self.offered)
+    pub fn offer(&mut self, pauses: &mut Stalls, port: usize) -> Option<(u64, bool)> {
+        let word = self.out.front().copied();
+        if !self.offered {
+            let last = word.is_some_and(|(_, last)| last);
+            pauses.observe(port, word.is_some(), last);
+            self.offered = word.is_some() && pauses.ready(port);
+        }
+        word.filter(|_| self.offered)
     }
 
     pub fn taken(&mut self, taken: bool) {

@@ -14,7 +14,7 @@ fn only_counted(name: &str, bad: impl Fn(&mut Bench, Vec<Beat>) -> Vec<Beat>) {
     let library = Bench::library(4);
     for seed in seeds(4) {
         let mut bench = Bench::new(&library, 4, seed);
-        bench.pause.fill(if seed % 2 == 0 { 0 } else { 60 });
+        bench.pause(seed);
         for input in 0..4 {
             for _ in 0..60 {
                 if bench.rng.random_range(0..2) == 0 {
@@ -105,7 +105,7 @@ fn no_route_hairpin_and_disabled_ports_are_only_counted() {
     let library = Bench::library(4);
     for seed in seeds(4) {
         let mut bench = Bench::new(&library, 4, seed);
-        bench.pause.fill(if seed % 2 == 0 { 0 } else { 60 });
+        bench.pause(seed);
         bench.route(10, Some(5));
         bench.route(11, Some(63));
         bench.route(12, Some(1));

@@ -1,6 +1,11 @@
 //! `switch_core` in Verilator: traffic, bad frames, trees, reduction frames.
 //!
-//! `TRIBUTARY_SEED` runs one seed alone, to see a failure again.
+//! `TRIBUTARY_SEED` runs one seed alone, to see a failure again. `TRIBUTARY_FRAMES` goes on until so many frames have come
+//! out. Long form, every profile of stalls at sinks, sources and engines:
+//!
+//! ```sh
+//! TRIBUTARY_FRAMES=1000000 cargo test --release -p tributary-sim --test switch_core -- --nocapture random_pauses_4 reach_the_engines any_tree_forwards_as_the_model_says_4
+//! ```
 
 mod bench;
 mod engine;
@@ -9,15 +14,4 @@ mod reduction;
 mod traffic;
 mod trees;
 
-/// The seeds to run: `count` of them, or the one of the environment.
-fn seeds(count: u64) -> std::ops::Range<u64> {
-    match std::env::var("TRIBUTARY_SEED") {
-        Ok(text) => {
-            let seed = text
-                .parse()
-                .unwrap_or_else(|_| panic!("TRIBUTARY_SEED={text}: not a number"));
-            seed..seed + 1
-        }
-        Err(_) => 0..count,
-    }
-}
+use tributary_sim::testbench::seeds;

@@ -8,6 +8,7 @@ use tributary_sim::verilate::Verilated;
 use crate::bench::{Bench, PLAIN};
 use crate::engine::Stored;
 use crate::seeds;
+use tributary_sim::testbench::profiles;
 
 /// Clocks from the edge that takes the last beat to the first word at eng_*.
 const LATENCY: u64 = 5;
@@ -156,16 +157,9 @@ impl Trees {
 #[test]
 fn reduction_frames_reach_the_engines_in_their_order_and_leave_as_they_came() {
     let library = Bench::library(4);
-    for seed in seeds(4) {
+    profiles("core: frames to engines", |seed| {
         let mut trees = Trees::new(&library, 4, seed);
-        trees
-            .bench
-            .pause
-            .fill([0, 60, 120, 60][(seed % 4) as usize]);
-        trees.bench.stall.fill([0, 60, 0, 120][(seed % 4) as usize]);
-        for engine in &mut trees.bench.engines {
-            engine.pause = [0, 30, 0, 80][(seed % 4) as usize];
-        }
+        trees.bench.stall();
         for _ in 0..300 {
             for input in 0..4 {
                 let frame = trees.frame(input);
@@ -189,7 +183,8 @@ fn reduction_frames_reach_the_engines_in_their_order_and_leave_as_they_came() {
             let count = seen.iter().filter(|s| s.kind == kind).count();
             assert!(count > 50, "kind {kind}: {count}, seed {seed}");
         }
-    }
+        seen.len() as u64
+    });
 }
 
 /// IPv4's checksum made right again.
@@ -209,7 +204,7 @@ fn every_bit_flipped_is_malformed_or_free_as_the_contract_says() {
     let library = Bench::library(4);
     for seed in seeds(3) {
         let mut trees = Trees::new(&library, 4, seed);
-        trees.bench.pause.fill([0, 40, 0][(seed % 3) as usize]);
+        trees.bench.pause(seed);
         for bit in 0..94 * 8 {
             for repaired in [false, true] {
                 let input = (bit + seed as usize) % 4;
@@ -240,7 +235,7 @@ fn every_operation_count_and_length_is_malformed_or_not_as_the_contract_says() {
     let library = Bench::library(4);
     for seed in seeds(3) {
         let mut trees = Trees::new(&library, 4, seed);
-        trees.bench.pause.fill([0, 40, 0][(seed % 3) as usize]);
+        trees.bench.pause(seed);
         for round in 0..400 {
             for input in 0..4 {
                 let mut frame = trees.frame(input);

@@ -4,17 +4,16 @@ use rand::RngExt;
 
 use crate::bench::Bench;
 use crate::seeds;
+use tributary_sim::testbench::profiles;
 
 /// Clocks from the edge that takes the last beat to the first beat at the output.
 const LATENCY: u64 = 8;
 
 fn all_to_all(ports: usize, frames: usize) {
     let library = Bench::library(ports);
-    for seed in seeds(4) {
+    profiles(&format!("core of {ports} ports: frames"), |seed| {
         let mut bench = Bench::new(&library, ports, seed);
-        let (pause, stall) = [(0, 0), (30, 30), (128, 10), (10, 200)][(seed % 4) as usize];
-        bench.pause.fill(pause);
-        bench.stall.fill(stall);
+        bench.stall();
         for input in 0..ports {
             for _ in 0..frames {
                 let output = bench.rng.random_range(0..ports);
@@ -28,8 +27,10 @@ fn all_to_all(ports: usize, frames: usize) {
             bench.dropped(),
             bench.clocks
         );
-        assert!(total as usize > ports * frames / 4);
-    }
+        // Sinks may take less than sources send.
+        assert!(total as usize > frames / 2, "{total}, seed {seed}");
+        total
+    });
 }
 
 #[test]
@@ -154,7 +155,7 @@ fn a_stalled_port_does_not_stall_others() {
     for seed in seeds(4) {
         let mut bench = Bench::new(&library, ports, seed);
         let stalled = (seed % 4) as usize;
-        bench.stall[stalled] = 256;
+        bench.blocked[stalled] = true;
         for input in 0..ports {
             let other =
                 (0..ports).find(|&o| o != stalled && o != input && (o + 1) % ports != input);
@@ -185,7 +186,7 @@ fn a_stalled_port_does_not_stall_others() {
         assert_eq!(bench.sent(stalled), 0);
         assert!(bench.dropped() > 0);
         // It goes on where it stopped.
-        bench.stall[stalled] = 0;
+        bench.blocked[stalled] = false;
         bench.finish();
         assert!(bench.sent(stalled) > 0, "seed {seed}");
     }

@@ -5,6 +5,7 @@ use tributary_protocol::red::Tree;
 
 use crate::bench::{Bench, node_mac, tree_mac};
 use crate::seeds;
+use tributary_sim::testbench::profiles;
 
 fn tree(parent: u8, children: u64) -> Option<Tree> {
     Some(Tree {
@@ -27,10 +28,9 @@ fn any_tree(bench: &mut Bench) -> Option<Tree> {
 
 fn random_trees(ports: usize) {
     let library = Bench::library(ports);
-    for seed in seeds(4) {
+    profiles(&format!("trees of {ports} ports: frames"), |seed| {
         let mut bench = Bench::new(&library, ports, seed);
-        bench.pause.fill([0, 20, 100, 0][(seed % 4) as usize]);
-        bench.stall.fill([0, 20, 0, 100][(seed % 4) as usize]);
+        bench.stall();
         for round in 0..3 {
             for index in 0..64 {
                 let entry = any_tree(&mut bench);
@@ -56,7 +56,8 @@ fn random_trees(ports: usize) {
             let counted: u64 = bench.counts.iter().map(|c| c.reasons[reason]).sum();
             assert!(counted > 50, "reason {reason}: {counted}, seed {seed}");
         }
-    }
+        (0..ports).map(|port| bench.sent(port)).sum()
+    });
 }
 
 #[test]
@@ -97,7 +98,7 @@ fn red_17_a_full_queue_drops_the_copy_of_one_child_only() {
     let library = Bench::library(4);
     let mut bench = Bench::new(&library, 4, 0);
     bench.tree(0, tree(0, 0b1110));
-    bench.stall[2] = 256;
+    bench.blocked[2] = true;
     for _ in 0..100 {
         let frame = bench.frame(0, tree_mac(0), 200);
         bench.push(0, &frame);
@@ -106,7 +107,7 @@ fn red_17_a_full_queue_drops_the_copy_of_one_child_only() {
     assert_eq!([1, 2, 3].map(|p| bench.sent(p)), [100, 0, 100]);
     let full = bench.counts[0].full.clone();
     assert!(full[2] > 50 && full[1] == 0 && full[3] == 0, "{full:?}");
-    bench.stall[2] = 0;
+    bench.blocked[2] = false;
     bench.finish();
     assert_eq!(bench.sent(2) + full[2], 100);
 }

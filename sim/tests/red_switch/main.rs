@@ -1,5 +1,7 @@
 //! The Verilated reducing switch: trees, engines and queues together, against the model of the switch.
 
+mod stalls;
+
 use std::sync::OnceLock;
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
@@ -49,6 +51,8 @@ struct Bench {
     last_in: [u64; N],
     /// Beats that each port has sent.
     taken: [u64; N],
+    /// Sources that do not pause.
+    open: [bool; N],
     clock: u64,
 }
 
@@ -63,13 +67,14 @@ impl Bench {
             first: [0; N],
             last_in: [0; N],
             taken: [0; N],
+            open: [true; N],
             clock: 0,
         }
     }
 
     fn clock(&mut self) {
         for i in 0..N {
-            self.rtl.rx[i] = self.sources[i].front();
+            self.rtl.rx[i] = self.sources[i].front().filter(|_| self.open[i]);
             if self.rtl.rx[i].is_some() {
                 self.sources[i].pop();
                 self.last_in[i] = self.clock;
