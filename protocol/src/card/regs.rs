@@ -215,7 +215,8 @@ pub const WITHOUT_BUS_MASTERING: &[&str] = &[
     "The card neither reads nor writes host memory. An interrupt that is due waits, and its pending bit is 1.",
     "A TLP that was offered to the host interface when bus mastering went off still leaves.",
     "A message that arrives waits where it is; it is acknowledged only when its payload and its completion are in host memory (XUD-4). \
-     So its sender may see a timeout.",
+     So its sender may see a timeout. \
+     16 messages wait at most; frames behind them are dropped, and counted in rx_overflow.",
     "Requests in flight time out, and their completions are written when bus mastering is on again.",
     "DESTROY_QP, CLEAR_REGION and the commands of windows may end with not_idle.",
     "A driver sets bus mastering before CREATE_QP, and clears it only after a reset of the card or when no queue pair exists.",

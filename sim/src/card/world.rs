@@ -14,7 +14,7 @@ use crate::link::{Link, LinkConfig, LinkStats};
 /// Frames of a card that leave in one slot if its port has no rate: one request, and acknowledgements along with it.
 const FRAMES_A_SLOT: usize = 4;
 /// Looks at a register until the longest reset is over, at 8 clocks each and more.
-const RESET_LOOKS: u32 = 2_000;
+const RESET_LOOKS: u32 = 4_000;
 /// Bytes on the line around a frame: preamble 8, frame check sequence 4, gap 12.
 const AROUND_FRAME: usize = 24;
 

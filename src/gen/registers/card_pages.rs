@@ -12,7 +12,7 @@ use super::page::{self as p, bits};
 use super::{codes, taken, text};
 
 /// log2 of queue pairs that cards are built with.
-const QPS_LOGS: std::ops::RangeInclusive<u8> = 4..=11;
+const QPS_LOGS: std::ops::RangeInclusive<u8> = 4..=10;
 
 /// BAR0, registers, counters.
 pub fn registers() -> String {
@@ -67,7 +67,7 @@ pub fn registers() -> String {
         "",
     ];
     p::table(&mut out, "Size of BAR0", &head, &rows);
-    out += "\nThe end of the doorbells, rounded up to a power of two. BAR0 is a memory BAR, not prefetchable; its base is a multiple of its size.\n";
+    out += "\nThe end of the doorbells, rounded up to a power of two. BAR0 is a memory BAR, not prefetchable; its base is any multiple of its size, since the card looks at no bit of an address above it.\n";
     let rows: Vec<_> = regs::ACCESSES
         .iter()
         .map(|(access, what)| vec![(*access).to_owned(), (*what).to_owned()])
