@@ -7,10 +7,12 @@ use tributary_protocol::card::regs::{
 use tributary_protocol::xud::wire::{self, Packet, Reply};
 use tributary_sim::card::CLOCK_NS;
 use tributary_sim::pcie::{Config, WritePath};
+use tributary_sim::verilate::Verilated;
 
 use super::bench::{Dice, Pair, Queue};
+use super::landing::{NO_LAP, wrong_card};
 use super::traffic::{Traffic, alive};
-use super::{long, seed};
+use super::{library, long, seed};
 
 /// Longer than the timeout of the queue pairs, ns.
 const QUIET: u64 = 10_500 * CLOCK_NS;
@@ -21,16 +23,32 @@ fn queues() -> Vec<Queue> {
 
 /// Cards behind such a host interface, which count the numbers that come back or not, with queue pairs in traffic.
 fn cards(seed: u64, writes: WritePath, returns: bool) -> (Pair, Traffic, Dice) {
+    cards_of(library(), 0, seed, writes, returns)
+}
+
+fn cards_of(
+    library: &Verilated,
+    fault: u64,
+    seed: u64,
+    writes: WritePath,
+    returns: bool,
+) -> (Pair, Traffic, Dice) {
     let mut dice = Dice::new(seed);
-    let mut pair = Pair::rtl_behind(&Config {
+    let config = Config {
         seed,
         stall: dice.pick(&[0, 40, 120]),
         writes,
         ..Config::default()
-    });
+    };
+    let mut pair = Pair::rtl_of(library, &config);
     let mut traffic = Traffic::new();
     for at in 0..2 {
-        pair.rtl_card(at).0.set_write_returns(returns).unwrap();
+        let (card, _) = pair.rtl_card(at);
+        if fault > 0 {
+            let port = card.model().port("fault").unwrap();
+            card.model().set(port, fault);
+        }
+        card.set_write_returns(returns).unwrap();
         traffic.start(&mut pair, at, &queues());
     }
     pair.sent = Some(Vec::new());
@@ -113,6 +131,79 @@ fn xud_04_without_numbers_a_host_interface_whose_writes_are_late_is_noticed() {
         early > 0,
         "the test sees no acknowledgement before its data"
     );
+}
+
+/// Resets, and bus mastering that comes and goes, while numbers of before are on their way.
+fn reset_with_numbers_under_way(library: &Verilated, fault: u64, seed: u64, resets: u64) {
+    let writes = WritePath {
+        memory: 100..=200,
+        number: 0..=1_000,
+        lost: false,
+    };
+    let (mut pair, mut traffic, mut dice) = cards_of(library, fault, seed, writes, true);
+    let mut acks = [0; 2];
+    for round in 0..resets {
+        for _ in 0..20 + dice.below(30) {
+            let at = dice.below(2) as usize;
+            pair.set_bus_master(at, dice.chance(80));
+            pair.step();
+            traffic.pump(&mut pair, &mut dice, true);
+            for at in 0..2 {
+                acks[at] += acknowledged(&mut pair, at);
+                assert!(acks[at] <= traffic.landed[at], "seed {seed} round {round}");
+            }
+        }
+        let at = dice.below(2) as usize;
+        let function = dice.chance(50);
+        let (card, memory) = pair.rtl_card(at);
+        (0..dice.below(100)).for_each(|_| card.clock(Some(&mut *memory)));
+        if function {
+            card.function_reset(memory);
+        } else {
+            pair.write(at, &CONTROL, CONTROL_RESET.put(1));
+        }
+        pair.resets += 1;
+        for at in 0..2 {
+            pair.set_bus_master(at, true);
+        }
+        let (card, memory) = pair.rtl_card(at);
+        (0..60).for_each(|_| card.clock(Some(&mut *memory)));
+        pair.wait(at);
+        // Rings of before say nothing any more: a completion that the reset cut was filled up with zeros.
+        acknowledged(&mut pair, at);
+        acks[at] = traffic.landed[at];
+        let (card, memory) = pair.rtl_card(at);
+        (0..250).for_each(|_| card.clock(Some(&mut *memory)));
+        while card.root().reads_pending() > 0 {
+            card.clock(Some(&mut *memory));
+        }
+        for flow in &traffic.flows[at] {
+            pair.unmap_rings(at, &flow.queue);
+        }
+        // New numbers are under way while those of before come back.
+        traffic.start(&mut pair, at, &queues());
+    }
+    pair.settle(QUIET);
+    traffic.pump(&mut pair, &mut dice, false);
+    assert_eq!(traffic.open_sends(), 0, "seed {seed}");
+    println!("seed {seed}: {} messages", traffic.good);
+    assert!(traffic.good > 10 * resets, "{} messages", traffic.good);
+    traffic.stop(&mut pair);
+    alive(&mut pair, &mut dice, 9);
+    pair.check();
+}
+
+#[test]
+fn xud_04_numbers_of_before_a_reset_count_for_nothing_after_it() {
+    for seed in seed()..seed() + if long() { 40 } else { 3 } {
+        reset_with_numbers_under_way(library(), 0, seed, 8);
+    }
+}
+
+#[test]
+fn a_card_that_does_not_tell_its_numbers_of_a_reset_is_noticed() {
+    let run = || reset_with_numbers_under_way(wrong_card(), NO_LAP, seed(), 8);
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).expect_err("it was not noticed");
 }
 
 #[test]
