@@ -75,7 +75,7 @@ module dma_read (
 );
 
     // Registers
-    reg  may_reg;              // TLPs may begin, one clock late.
+    reg  stop_reg;             // No TLP may begin: bus mastering is off, or one has just begun.
     reg  valid_reg;            // The TLP.
     reg  wide_reg;
     reg  [61:0] addr_reg;
@@ -298,8 +298,7 @@ module dma_read (
         & deliver_s_ready
         & !setting_reg
         & !valid_reg
-        & !fired_reg
-        & may_reg
+        & !stop_reg
         & !flr;
     assign dw_0 = {2'd0, wide_reg, 29'd0} | {24'd0, dwords_reg};
     assign dw_1 = {requester_id, 16'd0}
@@ -322,7 +321,7 @@ module dma_read (
 
     // Clocked logic
     initial begin
-        may_reg = 1'b0;
+        stop_reg = 1'b0;
         valid_reg = 1'b0;
         wide_reg = 1'b0;
         addr_reg = 62'd0;
@@ -341,7 +340,7 @@ module dma_read (
     end
 
     always @(posedge clk) begin
-        may_reg <= bus_master_enable;
+        stop_reg <= fire | !bus_master_enable;
 
         if (m_tx_rd_req_tlp_ready) begin
             valid_reg <= 1'b0;

@@ -97,8 +97,8 @@ hdl_module! {
         even: RamRegHold<32, 11>,
         odd: RamRegHold<32, 11>,
         clear: Signal<Local, Bit>,
-        /// TLPs may begin, one clock late.
-        may: DFF<Bit>,
+        /// No TLP may begin: bus mastering is off, or one has just begun.
+        stop: DFF<Bit>,
         /// A read goes out.
         fire: Signal<Local, Bit>,
         /// The TLP.
@@ -131,7 +131,7 @@ impl Logic for DmaRead {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, may, valid, wide, addr, dwords, tag, first_be, last_be, count, begun, some,
+            self, clk, stop, valid, wide, addr, dwords, tag, first_be, last_be, count, begun, some,
             ended, fired, setting, set_addr, set_bytes
         );
         self.clear.next = self.rst.val() | self.flr.val();
@@ -150,10 +150,9 @@ impl Logic for DmaRead {
             & self.deliver.s_ready.val()
             & !self.setting.q.val()
             & !self.valid.q.val()
-            & !self.fired.q.val()
-            & self.may.q.val()
+            & !self.stop.q.val()
             & !self.flr.val();
-        self.may.d.next = self.bus_master_enable.val();
+        self.stop.d.next = self.fire.val() | !self.bus_master_enable.val();
         self.fired.d.next = self.fire.val();
         self.split.m_ready.next = self.fired.q.val();
         if self.m_tx_rd_req_tlp_ready.val() {

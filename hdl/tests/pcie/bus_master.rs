@@ -190,11 +190,7 @@ fn engines_that_do_not_heed_bus_mastering_are_noticed() {
         writes(dma_write::Bench::of(&library, config), 1);
     });
     assert!(said.contains("bus master"), "{said}");
-    let library = build_wrong(
-        DmaRead::default(),
-        "may_reg <= bus_master_enable;",
-        "may_reg <= 1'b1;",
-    );
+    let library = build_wrong(DmaRead::default(), "fire | !bus_master_enable", "fire");
     let said = caught(move || {
         let mut config = Config::default();
         config.limits.bus_master = false;
