@@ -6,6 +6,7 @@ use tributary_protocol::red::{Counter, Key, Op, Value};
 use tributary_sim::fabric::{
     Contribution, Fabric, Fate, GroupConfig, LinkSpec, Simulator, Treatment,
 };
+use tributary_sim::testbench::{Profile, profiles};
 
 const COUNTERS: [Counter; 8] = [
     Counter::Armed,
@@ -165,6 +166,57 @@ fn red_16_lost_and_damaged_frames_are_the_same_on_rtl() {
             }
         });
     });
+}
+
+/// Eight reductions on one tree, rounds behind each other, while the MACs of the switches stall: every result is right and
+/// has everyone in it, whichever way it came.
+fn rounds_under_stalls(seed: u64) -> u64 {
+    const ROUNDS: u64 = 2;
+    let profile = Profile::of_seed(seed);
+    let mut sim = Simulator::of_stalled_rtl(small(), seed, false, profile).unwrap();
+    sim.record();
+    let config = |number: usize| GroupConfig {
+        reduction: number as u8,
+        vni: 1 + number as u16,
+        cookie: 0x1000 + number as u32,
+        ..GroupConfig::default()
+    };
+    let groups: Vec<usize> = (0..8)
+        .map(|number| sim.add_group(0, &config(number)).unwrap())
+        .collect();
+    let mut open = vec![];
+    for round in 0..ROUNDS {
+        for &group in &groups {
+            contribute(&mut sim, group, round, |e| {
+                1_500 + 700 * round + (seed + 1) * (e as u64 * 37 + group as u64 * 11) % 500
+            });
+            let members = sim.group_endpoints(group).iter();
+            open.extend(members.map(|&e| (group, e, round)));
+        }
+    }
+    let all = open.clone();
+    let limit = 20_000_000;
+    sim.run_while(limit, |sim| {
+        open.retain(|&(group, e, round)| !sim.is_over(group, e, round));
+        !open.is_empty()
+    })
+    .unwrap();
+    assert_eq!(open, [], "not over, seed {seed}, {profile}");
+    for (group, e, round) in all {
+        let place = format!("group {group}, {e}, round {round}, seed {seed}, {profile}");
+        let Some((_, outcome)) = sim.outcome(group, e, round) else {
+            panic!("left out: {place}");
+        };
+        // Six endpoints: as `contribute` gives them.
+        let right = [63, 15, 42, 0_u64.wrapping_sub(6)];
+        assert_eq!((outcome.value.data, outcome.count), (right, 6), "{place}");
+    }
+    sim.sightings().len() as u64
+}
+
+#[test]
+fn red_15_red_16_results_are_right_under_every_profile_of_stalls() {
+    profiles("fabric of RTL: frames", rounds_under_stalls);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use super::node::{ActsOn, Departure, SwitchNode};
 use super::simulator::{Simulator, TableBits};
 use super::timing::words;
 use crate::switch::{Beat, RedRtl, Sink, beats, core::Sizes, red};
+use crate::testbench::{Profile, Stalls};
 use crate::verilate::Verilated;
 
 /// Ports of the sizes that are on offer.
@@ -30,8 +31,6 @@ struct Mac {
     /// Words on their way in, with the clock of each.
     incoming: VecDeque<(u64, Beat)>,
     sink: Sink,
-    /// Clock of the first word of the frame that is leaving.
-    start: u64,
     /// Clock from which the next word is taken.
     free_at: u64,
 }
@@ -41,6 +40,8 @@ struct Mac {
 pub struct RtlSwitch {
     rtl: RedRtl,
     macs: Vec<Mac>,
+    /// When the MACs take words, beside the pace of their cables. They collect a frame before they send it.
+    stalls: Stalls,
     /// Clock that comes next.
     next: u64,
 }
@@ -69,14 +70,21 @@ impl RtlSwitch {
             link: LinkSpec::default(),
             incoming: VecDeque::new(),
             sink: Sink::default(),
-            start: 0,
             free_at: 0,
         };
         Ok(Self {
             rtl,
             macs: (0..spec.ports).map(|_| mac()).collect(),
+            stalls: Stalls::new(Profile::Free, 0, spec.ports.into()),
             next: 0,
         })
+    }
+
+    /// The same with MACs that stall.
+    #[must_use]
+    pub fn stalled(mut self, stalls: Stalls) -> Self {
+        self.stalls = stalls;
+        self
     }
 
     /// A write takes a clock of the switch and none of the fabric: no word passes in it.
@@ -125,6 +133,19 @@ impl Simulator {
     /// # Errors
     /// The fabric cannot be, or the RTL does not have it; Verilator is not there.
     pub fn of_rtl(fabric: impl Into<Arc<Fabric>>, seed: u64, trace: bool) -> Result<Self> {
+        Self::of_stalled_rtl(fabric, seed, trace, Profile::Free)
+    }
+
+    /// The same with MACs that stall in a profile, those of each switch on their own.
+    ///
+    /// # Errors
+    /// As for [`Self::of_rtl`].
+    pub fn of_stalled_rtl(
+        fabric: impl Into<Arc<Fabric>>,
+        seed: u64,
+        trace: bool,
+        profile: Profile,
+    ) -> Result<Self> {
         let mut libraries: BTreeMap<(usize, usize, usize), Verilated> = BTreeMap::new();
         Self::with_switches(fabric, seed, |index, spec, bits| {
             let sizes = size(spec, bits)?;
@@ -133,7 +154,9 @@ impl Simulator {
                 Entry::Occupied(entry) => entry.into_mut(),
                 Entry::Vacant(entry) => entry.insert(red::build(sizes, trace)?),
             };
-            Ok(Box::new(RtlSwitch::new(library, index, spec)?))
+            let stalls = Stalls::new(profile, seed, spec.ports.into()).stream(index as u64);
+            let switch = RtlSwitch::new(library, index, spec)?;
+            Ok(Box::new(switch.stalled(stalls)))
         })
     }
 }
@@ -187,19 +210,23 @@ impl SwitchNode for RtlSwitch {
 
     fn run(&mut self, now: u64, leave: &mut Vec<Departure>) -> Result<()> {
         self.next = now + 1;
+        self.stalls.clock();
         for (port, mac) in self.macs.iter_mut().enumerate() {
             let word = mac.incoming.pop_front_if(|(clock, _)| *clock <= now);
             self.rtl.rx[port] = word.map(|(_, beat)| beat);
-            self.rtl.tx_ready[port] = mac.free_at <= now;
+            self.rtl.tx_ready[port] = mac.free_at <= now && self.stalls.ready(port);
         }
         self.rtl.clock()?;
         for (port, mac) in self.macs.iter_mut().enumerate() {
+            // A word that waits for the cable does not count.
+            if mac.free_at <= now {
+                let shown = self.rtl.shown[port];
+                let last = shown.is_some_and(|beat| beat.last);
+                self.stalls.observe(port, shown.is_some(), last);
+            }
             let Some(beat) = self.rtl.tx[port] else {
                 continue;
             };
-            if !mac.sink.is_within() {
-                mac.start = now;
-            }
             mac.free_at = now + mac.link.clocks_per_word;
             let frame = mac.sink.take(beat).map_err(anyhow::Error::msg)?;
             if let Some(frame) = frame {
@@ -210,10 +237,12 @@ impl SwitchNode for RtlSwitch {
                     frame.len(),
                     mac.link.latency_clocks
                 );
-                mac.free_at = mac.start + mac.link.occupancy(frame.len());
+                // Of a frame without a pause this is the clock of its first word.
+                let start = now + mac.link.clocks_per_word - long;
+                mac.free_at = start + mac.link.occupancy(frame.len());
                 leave.push(Departure {
                     port: port as u8,
-                    start: mac.start,
+                    start,
                     bytes: frame.into(),
                 });
             }
