@@ -10,6 +10,8 @@
 // A tick starts a visit to all timers, one every two clocks. A descriptor that has expired
 // closes the engine to new frames (room low) until the pipeline is empty, 40 clocks at most,
 // and is then given up.
+// Nothing stalls here. A descriptor whose result waits to be sent (sending) is no frame's, has no
+// timer and does not change until done_*, however long that takes: q_* shows it.
 //
 // Sizes: d = 8.
 //

@@ -16,6 +16,10 @@
 // before the register; the address stands in a register and moves on with them. As long as no
 // whole frame lies behind what is held, the address where the next one will begin is read
 // again and again.
+// While nobody takes a word, the oldest entry, the word at the head and the one behind it are held.
+// What may change meanwhile: frames are kept or dropped behind them. A frame that is kept changes
+// how far ahead is read (near, final_word), never a word that is held: its words are stored short
+// of the head.
 //
 // Sizes: d = 512.
 //

@@ -12,6 +12,9 @@
 // each word 18 words that are not zero.
 // q_rc and q_oflow show a code in the very clock in which it is written, q_data one
 // clock later, and w_* what was written.
+// Nothing stalls here. Values whose result waits to be sent do not change, but for the words and
+// codes still in the lane when it was decided to send (clock 5): the last is written in clock 16.
+// Who holds a word of q_data goes by w_*.
 //
 // Sizes: d = 8.
 //

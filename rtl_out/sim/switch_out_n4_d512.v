@@ -5,6 +5,10 @@
 // One word a clock; the next frame is chosen while one passes, so no clock is lost between them.
 // Stages: 1 next frame chosen; 2 its words move, its entry is loaded; 3 word registered, eng_*; 4
 // queue of plain words; 5 its register; 6 m_axis_tx.
+// While the MAC or the engine takes nothing, the frame chosen next is held, and a plain frame that
+// passes. What may change meanwhile: frames are kept behind them, which changes neither entry nor
+// word at the head of a queue; and whether there is room, which is looked at anew in each clock.
+// The entry of a frame is used up when it begins.
 //
 // Sizes: n = 4, d = 512.
 //

@@ -5,6 +5,9 @@
 // Address and data of a write come in any order. Bytes without strobe keep what they were, or count
 // as 0 where there is nothing to keep. What is not there, cannot be written or lies beyond a table
 // is answered SLVERR, without effect.
+// An answer that is not taken is held with a copy of what was read: registers and counters may
+// change meanwhile. An access of the same kind waits until it is taken, one of the other kind does
+// not.
 // After reset the tables are wiped, an entry a clock; accesses wait until that is done.
 // Statistics: visit goes round over 32 counters, and stat_count_i is the count of the counter
 // visited 2 clocks ago.

@@ -21,6 +21,9 @@ hdl_module! {
     /// (data), 1 to 5.
     /// Latency: 10 clocks from the first word of the last contribution to the first word of the result, and from
     /// the first word of a frame that passes upwards to the first that it sends; 8 down the tree.
+    /// While the output stalls, results keep their descriptor and frames that pass their place in the buffer, until
+    /// their last word is safe; meanwhile all other descriptors change as ever, frames come in, and room falls when
+    /// places run short.
     pub struct RedEngine {
         /// Clock.
         pub clk: Signal<In, Clock>,

@@ -6,6 +6,8 @@ hdl_module! {
     /// Merges two streams of whole frames, in turn when both wait, and registers the result.
     /// Latency: 1 clock from red_*, 2 from plain_*. A frame that has begun is finished before another begins.
     /// Whose turn it is stands in a register: the engine's, unless a plain word is at hand in the next clock.
+    /// While the MAC takes nothing, three words are held: that at the output, one spare, a plain one. None of them
+    /// changes, whatever comes in; the turn changes only behind a frame's last word.
     pub struct SwitchTx {
         /// Clock.
         pub clk: Signal<In, Clock>,

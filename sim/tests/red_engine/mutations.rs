@@ -61,7 +61,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "RED-15: a descriptor is freed when its last word is read, which a stalled output then holds",
         "red_emit",
-        "assign done_valid = flows_reg & c_valid_reg & c_last_reg & !c_high_reg;\n    \
+        "assign done_valid = flows_reg & c_last_reg & !c_high_reg;\n    \
          assign done_index = c_place_reg[4:2];",
         "assign done_valid = step & is_last & !passing_reg;\n    assign done_index = index_reg;",
     ),

@@ -17,12 +17,11 @@ hdl_module! {
     /// registered, 5 m_valid; header words first, so the values may still be in the lane: a word
     /// that is written after it was read is put right on its way (w_*), and the result code is
     /// wanted in clock 11 only.
-    /// While the output stalls, three words are held. What may change meanwhile: a value's word,
-    /// written late, is taken over where it is read, where it is composed and, in the clock behind
-    /// that, where it waits. The header (q_*) and the values of the descriptor may change for another
-    /// reduction only once its last word can no longer be written late: done_* comes when that word
-    /// leaves the composing, not when it is read. The places of the frame buffer are read once, so freed
-    /// comes with the last read. Jobs go on coming in. The output word stands still.
+    /// While the output stalls, the word that is composed (c_*), the one behind it (p_*) and the one at the output
+    /// (held_*) are held. What may change meanwhile: a word of the result that was still in the lane is written, and
+    /// taken over in c_*, and in p_* one clock after c_*; jobs come in; other descriptors and places change. The
+    /// descriptor itself must not be anybody else's while c_* takes words over: it is freed (done_*) when its last word
+    /// leaves c_*, not when that is read. A place of the frame buffer is read once, so it is freed with its last read.
     pub struct RedEmit {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -291,8 +290,7 @@ impl Logic for RedEmit {
             self.job_some.d.next = true;
         }
         // While it is composed, the last word still takes over what is written at its place.
-        self.done_valid.next =
-            self.flows.q.val() & self.c_valid.q.val() & self.c_last.q.val() & !self.c_high.q.val();
+        self.done_valid.next = self.flows.q.val() & self.c_last.q.val() & !self.c_high.q.val();
         self.done_index.next = self.c_place.q.val().get_bits::<3>(2);
         self.freed.next = self.step.val() & self.is_last.val() & self.passing.q.val();
         self.q_index.next = self.index.q.val();
@@ -388,7 +386,7 @@ impl Logic for RedEmit {
             self.c_is.d.next = self.choices.val();
             self.c_is_high.d.next = self.choices.val();
             self.c_type.d.next = self.word.q.val() == 4;
-            self.c_last.d.next = self.is_last.val();
+            self.c_last.d.next = self.busy.q.val() & self.is_last.val();
             self.c_low.d.next = false;
             self.c_high.d.next = false;
             if self.passing.q.val() {
