@@ -6,6 +6,10 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tributary_hdl::emit::emit;
 use tributary_hdl::prelude::*;
+use tributary_sim::testbench::{PROFILES, Profile, Stalls, number};
+
+/// Clocks that the Verilog replays.
+const RECORDED: usize = 50_000;
 
 /// Reaches the clock of a block.
 type ClockOf<B> = fn(&mut B) -> &mut Signal<In, Clock>;
@@ -49,7 +53,10 @@ impl<B: Block> Bench<B> {
     /// One clock: a rising edge on the settled inputs, and the falling edge.
     pub fn clock(&mut self) {
         self.settle();
-        self.recording.sample(&self.uut);
+        // The long form would not fit into memory.
+        if self.recording.len() < RECORDED {
+            self.recording.sample(&self.uut);
+        }
         if let Some(clk) = self.clk {
             clk(&mut self.uut).next = true.into();
             self.settle();
@@ -91,6 +98,37 @@ impl Dice {
     }
 }
 
-/// Chances in percent of (word offered, word taken) that a queue test runs through:
-/// full speed, a stalled output, a starved input, and both at random.
-pub const STALLS: [(u64, u64); 5] = [(100, 100), (100, 20), (20, 100), (50, 50), (90, 90)];
+/// When words are offered and taken.
+pub struct Flow {
+    offers: Stalls,
+    takes: Stalls,
+}
+
+impl Flow {
+    /// Whether a word is offered in this clock, and whether one is taken.
+    pub fn next(&mut self) -> (bool, bool) {
+        (self.offers.next(), self.takes.next())
+    }
+
+    /// Clocks for which a test goes on: so many, or those of the long form.
+    pub fn clocks(&self, least: u64) -> u64 {
+        least.max(number("TRIBUTARY_FRAMES").unwrap_or(0))
+    }
+}
+
+/// Flows that a queue test runs through: full speed, a stalled output, a starved input, both at random; the output, and
+/// then the input, in every profile of stalls.
+pub fn flows(seed: u64) -> Vec<Flow> {
+    let chance = |percent: u32| Profile::Independent((100 - percent) * 256 / 100);
+    let chances = [(100, 100), (100, 20), (20, 100), (50, 50), (90, 90)];
+    let mut pairs: Vec<_> = chances.map(|(o, t)| (chance(o), chance(t))).into();
+    pairs.extend(PROFILES.map(|takes| (Profile::Free, takes)));
+    pairs.extend(PROFILES.map(|offers| (offers, Profile::Free)));
+    pairs
+        .into_iter()
+        .map(|(offers, takes)| Flow {
+            offers: Stalls::new(offers, seed, 1).stream(1),
+            takes: Stalls::new(takes, seed, 1),
+        })
+        .collect()
+}

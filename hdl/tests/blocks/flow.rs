@@ -1,6 +1,6 @@
 //! Register slice, arbiter and timer sweep in lock step with plain models.
 
-use crate::bench::{Bench, Dice, STALLS};
+use crate::bench::{Bench, Dice, flows};
 use std::collections::VecDeque;
 use tributary_hdl::blocks::{HalfSlice, RoundRobinArbiter, SkidBuffer, TimerSweep, TwoSlots};
 use tributary_hdl::prelude::*;
@@ -11,12 +11,13 @@ fn skid_buffer_matches_queue<const N: usize>(seed: u64) -> Bench<SkidBuffer<N>> 
     let mut model: VecDeque<Bits<N>> = VecDeque::new();
     bench.uut.rst.next = true;
     bench.clock();
-    for (offer, take) in STALLS {
-        for _ in 0..500 {
-            bench.uut.rst.next = dice.chance(1);
-            bench.uut.s_valid.next = dice.chance(offer);
+    for mut flow in flows(seed) {
+        for _ in 0..flow.clocks(500) {
+            let (offer, take) = flow.next();
+            bench.uut.rst.next = dice.below(500) == 0;
+            bench.uut.s_valid.next = offer;
             bench.uut.s_data.next = dice.word();
-            bench.uut.m_ready.next = dice.chance(take);
+            bench.uut.m_ready.next = take;
             bench.settle();
             let uut = &bench.uut;
             assert_eq!(uut.s_ready.val(), model.len() < 2);
@@ -51,12 +52,13 @@ fn two_slots_match_queue<const N: usize>(seed: u64) -> Bench<TwoSlots<N>> {
     let mut model: VecDeque<Bits<N>> = VecDeque::new();
     bench.uut.rst.next = true;
     bench.clock();
-    for (offer, take) in STALLS {
-        for _ in 0..500 {
-            bench.uut.rst.next = dice.chance(1);
-            bench.uut.s_valid.next = dice.chance(offer);
+    for mut flow in flows(seed) {
+        for _ in 0..flow.clocks(500) {
+            let (offer, take) = flow.next();
+            bench.uut.rst.next = dice.below(500) == 0;
+            bench.uut.s_valid.next = offer;
             bench.uut.s_data.next = dice.word();
-            bench.uut.m_ready.next = dice.chance(take);
+            bench.uut.m_ready.next = take;
             bench.settle();
             let uut = &bench.uut;
             assert_eq!(uut.s_ready.val(), model.len() < 2);
@@ -90,12 +92,13 @@ fn half_slice_matches_register<const N: usize>(seed: u64) -> Bench<HalfSlice<N>>
     let mut model: Option<Bits<N>> = None;
     bench.uut.rst.next = true;
     bench.clock();
-    for (offer, take) in STALLS {
-        for _ in 0..500 {
-            bench.uut.rst.next = dice.chance(1);
-            bench.uut.s_valid.next = dice.chance(offer);
+    for mut flow in flows(seed) {
+        for _ in 0..flow.clocks(500) {
+            let (offer, take) = flow.next();
+            bench.uut.rst.next = dice.below(500) == 0;
+            bench.uut.s_valid.next = offer;
             bench.uut.s_data.next = dice.word();
-            bench.uut.m_ready.next = dice.chance(take);
+            bench.uut.m_ready.next = take;
             bench.settle();
             let uut = &bench.uut;
             assert_eq!(uut.s_ready.val(), model.is_none());
@@ -134,16 +137,13 @@ fn arbiter_is_round_robin<const N: usize, const B: usize>(
     let mut bench = Bench::new(RoundRobinArbiter::<N, B>::default(), |b| &mut b.clk);
     let mut granted = None;
     let mut from = 0;
-    for (ask, take) in STALLS {
-        for _ in 0..600 {
+    for mut flow in flows(seed) {
+        for _ in 0..flow.clocks(600) {
+            let (ask, take) = flow.next();
             bench.uut.rst.next = dice.below(200) == 0;
             let sparse = dice.word::<N>() & dice.word::<N>() & dice.word::<N>();
-            bench.uut.req.next = if dice.chance(ask) {
-                dice.word()
-            } else {
-                sparse
-            };
-            bench.uut.m_ready.next = dice.chance(take);
+            bench.uut.req.next = if ask { dice.word() } else { sparse };
+            bench.uut.m_ready.next = take;
             bench.settle();
             let uut = &bench.uut;
             assert_eq!(uut.m_valid.val(), granted.is_some());
@@ -193,10 +193,11 @@ fn timer_sweep_visits_all<const A: usize>(prescale: u64, seed: u64) -> Bench<Tim
     let mut clocks = 0u64;
     let mut visit: Option<(u64, u64)> = None;
     let mut next_id = 0;
-    for (_, take) in STALLS {
-        for _ in 0..800 {
+    for mut flow in flows(seed) {
+        for _ in 0..flow.clocks(800) {
+            let (_, take) = flow.next();
             bench.uut.rst.next = dice.below(400) == 0;
-            bench.uut.m_ready.next = dice.chance(take);
+            bench.uut.m_ready.next = take;
             bench.settle();
             let uut = &bench.uut;
             let now = clocks / (prescale + 1) % (1 << 16);

@@ -1,6 +1,6 @@
 //! Queues and the free list in lock step with plain models.
 
-use crate::bench::{Bench, Dice, STALLS};
+use crate::bench::{Bench, Dice, flows};
 use std::collections::VecDeque;
 use tributary_hdl::blocks::{FifoAhead, FifoBram, FifoReg, FreeList};
 use tributary_hdl::prelude::*;
@@ -9,12 +9,13 @@ fn fifo_reg_matches_queue<const N: usize, const A: usize>(seed: u64) -> Bench<Fi
     let mut dice = Dice::new(seed);
     let mut bench = Bench::new(FifoReg::<N, A>::default(), |b| &mut b.clk);
     let mut model: VecDeque<Bits<N>> = VecDeque::new();
-    for (offer, take) in STALLS {
-        for _ in 0..400 {
-            bench.uut.rst.next = dice.chance(1);
-            bench.uut.s_valid.next = dice.chance(offer);
+    for mut flow in flows(seed) {
+        for _ in 0..flow.clocks(400) {
+            let (offer, take) = flow.next();
+            bench.uut.rst.next = dice.below(500) == 0;
+            bench.uut.s_valid.next = offer;
             bench.uut.s_data.next = dice.word();
-            bench.uut.m_ready.next = dice.chance(take);
+            bench.uut.m_ready.next = take;
             bench.settle();
             let uut = &bench.uut;
             assert_eq!(uut.count.val(), model.len() as u64);
@@ -49,12 +50,13 @@ fn fifo_ahead_matches_queue<const N: usize, const A: usize>(seed: u64) -> Bench<
     let mut dice = Dice::new(seed);
     let mut bench = Bench::new(FifoAhead::<N, A>::default(), |b| &mut b.clk);
     let mut model: VecDeque<Bits<N>> = VecDeque::new();
-    for (offer, take) in STALLS {
-        for _ in 0..400 {
-            bench.uut.rst.next = dice.chance(1);
-            bench.uut.s_valid.next = dice.chance(offer);
+    for mut flow in flows(seed) {
+        for _ in 0..flow.clocks(400) {
+            let (offer, take) = flow.next();
+            bench.uut.rst.next = dice.below(500) == 0;
+            bench.uut.s_valid.next = offer;
             bench.uut.s_data.next = dice.word();
-            bench.uut.m_ready.next = dice.chance(take);
+            bench.uut.m_ready.next = take;
             bench.settle();
             let uut = &bench.uut;
             assert_eq!(uut.count.val(), model.len() as u64);
@@ -134,14 +136,15 @@ fn fifo_bram_matches_queue<const N: usize, const A: usize>(seed: u64) -> Bench<F
     let mut dice = Dice::new(seed);
     let mut bench = Bench::new(FifoBram::<N, A>::default(), |b| &mut b.clk);
     let mut model = BramQueue::<N>::new();
-    for (offer, take) in STALLS {
+    for mut flow in flows(seed) {
         let almost_at = dice.below((1 << A) + 1);
         bench.uut.almost_at.next = almost_at.into();
-        for _ in 0..(4 << A) + 400 {
+        for _ in 0..flow.clocks((4 << A) + 400) {
+            let (offer, take) = flow.next();
             bench.uut.rst.next = dice.below(200) == 0;
-            bench.uut.s_valid.next = dice.chance(offer);
+            bench.uut.s_valid.next = offer;
             bench.uut.s_data.next = dice.word();
-            bench.uut.m_ready.next = dice.chance(take);
+            bench.uut.m_ready.next = take;
             bench.settle();
             let uut = &bench.uut;
             assert_eq!(uut.count.val(), model.len() as u64);
@@ -194,14 +197,15 @@ fn free_list_reuses_in_order<const A: usize>(last: u64, seed: u64) -> Bench<Free
     let mut filled = 0;
     let mut model = BramQueue::<A>::new();
     let mut taken: Vec<Bits<A>> = vec![];
-    for (give, take) in STALLS {
-        for _ in 0..(4 << A) + 400 {
+    for mut flow in flows(seed) {
+        for _ in 0..flow.clocks((4 << A) + 400) {
+            let (give, take) = flow.next();
             bench.uut.rst.next = dice.below(500) == 0;
-            let given = (!taken.is_empty() && dice.chance(give))
-                .then(|| dice.below(taken.len() as u64) as usize);
+            let given =
+                (!taken.is_empty() && give).then(|| dice.below(taken.len() as u64) as usize);
             bench.uut.s_valid.next = given.is_some();
             bench.uut.s_data.next = given.map_or_else(|| dice.word(), |k| taken[k]);
-            bench.uut.m_ready.next = dice.chance(take);
+            bench.uut.m_ready.next = take;
             bench.settle();
             let uut = &bench.uut;
             assert_eq!(uut.ready.val(), filled > last);

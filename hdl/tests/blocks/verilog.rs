@@ -82,6 +82,11 @@ impl Probe for Ports {
 }
 
 impl Recording {
+    /// Clocks recorded.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Adds the present values of the ports, which have settled.
     pub fn sample(&mut self, uut: &dyn Block) {
         let mut ports = Ports::default();
