@@ -245,12 +245,10 @@ impl Acknowledged {
             }
         }
         pair.sent = Some(Vec::new());
-        for at in 0..2 {
+        for (at, (acknowledged, landed)) in self.0.into_iter().zip(landed).enumerate() {
             assert!(
-                self.0[at] <= landed[at],
-                "node {at} has acknowledged {} messages of {} in memory, seed {seed}",
-                self.0[at],
-                landed[at]
+                acknowledged <= landed,
+                "node {at} has acknowledged {acknowledged} messages of {landed} in memory, seed {seed}"
             );
         }
     }
@@ -267,15 +265,15 @@ fn campaign(seed: u64, rounds: u64) {
     let mut acknowledged = Acknowledged::default();
     let mut on = [true; 2];
     for _ in 0..rounds {
-        for at in 0..2 {
-            if dice.chance(if on[at] { 6 } else { 20 }) {
+        for (at, on) in on.iter_mut().enumerate() {
+            if dice.chance(if *on { 6 } else { 20 }) {
                 // At any clock, and now and then back before anything can have come of it.
                 let (card, memory) = pair.rtl_card(at);
                 for _ in 0..dice.below(60) {
                     card.clock(Some(&mut *memory));
                 }
-                on[at] = !on[at];
-                pair.set_bus_master(at, on[at]);
+                *on = !*on;
+                pair.set_bus_master(at, *on);
             }
             for flow in &traffic.flows[at] {
                 if dice.chance(10) {

@@ -79,9 +79,9 @@ fn run(seed: u64, rounds: u64, writes: WritePath, returns: bool) -> (u64, u64) {
         }
         pair.step();
         traffic.pump(&mut pair, &mut dice, true);
-        for at in 0..2 {
-            acks[at] += acknowledged(&mut pair, at);
-            early += u64::from(acks[at] > traffic.landed[at]);
+        for (at, acks) in acks.iter_mut().enumerate() {
+            *acks += acknowledged(&mut pair, at);
+            early += u64::from(*acks > traffic.landed[at]);
         }
     }
     pair.settle(QUIET);
@@ -148,9 +148,9 @@ fn reset_with_numbers_under_way(library: &Verilated, fault: u64, seed: u64, rese
             pair.set_bus_master(at, dice.chance(80));
             pair.step();
             traffic.pump(&mut pair, &mut dice, true);
-            for at in 0..2 {
-                acks[at] += acknowledged(&mut pair, at);
-                assert!(acks[at] <= traffic.landed[at], "seed {seed} round {round}");
+            for (at, acks) in acks.iter_mut().enumerate() {
+                *acks += acknowledged(&mut pair, at);
+                assert!(*acks <= traffic.landed[at], "seed {seed} round {round}");
             }
         }
         let at = dice.below(2) as usize;
