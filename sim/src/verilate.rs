@@ -32,6 +32,7 @@ mod library;
 mod model;
 mod options;
 mod ports;
+mod replace;
 mod shim;
 mod trace;
 mod vcd;

@@ -1,6 +1,7 @@
-//! Developer commands of Tributary: `cargo xtask tools | test | conformance`.
+//! Developer commands of Tributary: `cargo xtask tools | test | conformance | mutate`.
 
 mod conformance;
+mod mutate;
 mod process;
 mod test;
 mod tools;
@@ -43,6 +44,13 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Measure the tests: faults in a block's Verilog that they notice.
+    Mutate {
+        /// The block, or `all`.
+        block: String,
+        #[command(flatten)]
+        options: mutate::Options,
+    },
 }
 
 fn main() -> ExitCode {
@@ -64,5 +72,6 @@ fn run(task: Task) -> Result<()> {
         }
         Task::Test { arguments } => test::run(&arguments),
         Task::Conformance { check } => conformance::run(check),
+        Task::Mutate { block, options } => mutate::run(&block, options),
     }
 }

@@ -12,7 +12,7 @@ use std::process::Stdio;
 use super::cxx::{self, Compiler, Job};
 use super::error::VerilateError;
 use super::options::BuildOptions;
-use super::{cache, ports, shim};
+use super::{cache, ports, replace, shim};
 use crate::content::ContentKey;
 use crate::tools::{self, Tools, VERILATOR_VERSION};
 
@@ -43,6 +43,8 @@ const VERILATOR_FLAGS: [&str; 13] = [
 /// Builds the library, or finds it in the cache. Returns its path.
 pub(super) fn library(options: &BuildOptions) -> Result<PathBuf, VerilateError> {
     options.check()?;
+    let replaced = replace::applied(options)?;
+    let options = replaced.as_ref().unwrap_or(options);
     let tools = Tools::find()?;
     let compiler = Compiler::find()?;
     let flags = verilator_flags(options);

@@ -1,0 +1,269 @@
+//! Which tests exercise which block.
+//!
+//! Only tests that run the Verilog are of use; of those named here, `coverage.rs` finds out by
+//! itself which ones build the block. A block's own bench comes first, whole cards and switches
+//! last: what a bench of its own kills costs a second, a whole card a minute.
+
+use anyhow::{Result, bail};
+
+/// A test binary: package and name.
+pub type Binary = (&'static str, &'static str);
+
+const HDL: &str = "tributary-hdl";
+const SIM: &str = "tributary-sim";
+
+const CONTROL: Binary = (HDL, "card_control");
+const ONESIDED: Binary = (HDL, "card_onesided");
+const RECV: Binary = (HDL, "card_recv");
+const SEND: Binary = (HDL, "card_send");
+const PCIE: Binary = (HDL, "pcie");
+const LINE: Binary = (HDL, "xud_line");
+const CARD: Binary = (SIM, "card_rtl");
+const ENGINE: Binary = (SIM, "red_engine");
+const LANE: Binary = (SIM, "red_lane");
+const RED_SWITCH: Binary = (SIM, "red_switch");
+const CORE: Binary = (SIM, "switch_core");
+const REGS: Binary = (SIM, "switch_regs");
+const WINDOW: Binary = (SIM, "rw_lockstep");
+
+/// Blocks that share their tests, by base name: the module's name without its sizes.
+struct Group {
+    blocks: &'static [&'static str],
+    binaries: &'static [Binary],
+}
+
+const GROUPS: [Group; 15] = [
+    Group {
+        blocks: &[
+            "card_cq",
+            "card_cq_indices",
+            "card_cq_moderation",
+            "card_cq_write",
+            "card_regions",
+            "card_regions_look",
+            "card_regs",
+            "card_regs_command",
+            "card_regs_msix",
+            "card_regs_stats",
+        ],
+        binaries: &[CONTROL, CARD],
+    },
+    Group {
+        blocks: &[
+            "card_onesided",
+            "card_onesided_check",
+            "card_onesided_run",
+            "card_onesided_tables",
+        ],
+        binaries: &[ONESIDED, CARD],
+    },
+    Group {
+        blocks: &[
+            "card_recv",
+            "card_recv_acks",
+            "card_recv_check",
+            "card_recv_doorbell",
+            "card_recv_fetch",
+            "card_recv_fill",
+            "card_recv_store",
+        ],
+        binaries: &[RECV, CARD],
+    },
+    Group {
+        blocks: &[
+            "card_send",
+            "card_send_doorbell",
+            "card_send_entry",
+            "card_send_list",
+            "card_send_queue",
+            "card_send_reads",
+            "card_send_record",
+            "card_send_turn",
+        ],
+        binaries: &[SEND, CARD],
+    },
+    Group {
+        blocks: &[
+            "card",
+            "card_ack_merge",
+            "card_read_mux",
+            "card_rx_gate",
+            "card_send_merge",
+            "card_tx_guard",
+        ],
+        binaries: &[CARD],
+    },
+    Group {
+        blocks: &[
+            "dma_completions",
+            "dma_deliver",
+            "dma_read",
+            "dma_split",
+            "dma_tags",
+            "dma_write",
+            "dma_write_mux",
+            "dma_write_returns",
+            "pcie_completer",
+        ],
+        binaries: &[PCIE, CARD],
+    },
+    Group {
+        blocks: &[
+            "xud_deadlines",
+            "xud_end",
+            "xud_icrc",
+            "xud_inflight",
+            "xud_keep",
+            "xud_place",
+            "xud_rx",
+            "xud_rx_buffer",
+            "xud_rx_header",
+            "xud_rx_sum",
+            "xud_tx",
+            "xud_tx_buffer",
+            "xud_tx_gather",
+            "xud_tx_items",
+        ],
+        binaries: &[LINE, CARD],
+    },
+    Group {
+        blocks: &[
+            "red_compare",
+            "red_flt_add",
+            "red_flt_align",
+            "red_flt_lead",
+            "red_flt_normalise",
+            "red_flt_round",
+            "red_lane",
+            "red_lane_choose",
+        ],
+        binaries: &[LANE, ENGINE],
+    },
+    Group {
+        blocks: &[
+            "red_accumulate",
+            "red_check",
+            "red_emit",
+            "red_engine",
+            "red_events",
+            "red_match",
+        ],
+        binaries: &[ENGINE, RED_SWITCH],
+    },
+    Group {
+        blocks: &["red_switch"],
+        binaries: &[RED_SWITCH],
+    },
+    Group {
+        blocks: &["switch_counters", "switch_regs"],
+        binaries: &[REGS, RED_SWITCH],
+    },
+    Group {
+        blocks: &["switch"],
+        binaries: &[REGS, CORE, RED_SWITCH],
+    },
+    Group {
+        blocks: &[
+            "switch_core",
+            "switch_crosspoint",
+            "switch_out",
+            "switch_row",
+            "switch_rx",
+            "switch_tx",
+        ],
+        binaries: &[CORE, REGS, RED_SWITCH],
+    },
+    Group {
+        blocks: &[
+            "rw_accept",
+            "rw_acks",
+            "rw_bytes",
+            "rw_control",
+            "rw_counts",
+            "rw_decisions",
+            "rw_slide",
+        ],
+        binaries: &[WINDOW],
+    },
+    Group {
+        blocks: &["rw_window"],
+        binaries: &[WINDOW],
+    },
+];
+
+/// All blocks: one of each group in turn, so that a run that is stopped has seen all parts.
+pub fn all() -> Vec<&'static str> {
+    let longest = GROUPS.iter().map(|group| group.blocks.len()).max();
+    (0..longest.unwrap_or(0))
+        .flat_map(|i| GROUPS.iter().filter_map(move |group| group.blocks.get(i)))
+        .copied()
+        .collect()
+}
+
+/// The tests of a block, in the order in which they are tried.
+pub fn binaries(block: &str) -> Result<&'static [Binary]> {
+    for group in &GROUPS {
+        if group.blocks.contains(&block) {
+            return Ok(group.binaries);
+        }
+    }
+    let mut names = all();
+    names.sort_unstable();
+    bail!("no block `{block}`; there are: {}", names.join(", "))
+}
+
+/// The name of a module without its sizes: `card_cq` of `card_cq_q16`.
+pub fn base(module: &str) -> &str {
+    let mut base = module;
+    while let Some((front, last)) = base.rsplit_once('_') {
+        let mut chars = last.chars();
+        let is_size = chars.next().is_some_and(|c| c.is_ascii_lowercase())
+            && !chars.as_str().is_empty()
+            && chars.all(|c| c.is_ascii_digit());
+        if !is_size {
+            break;
+        }
+        base = front;
+    }
+    base
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+
+    use super::*;
+    use crate::workspace;
+
+    #[test]
+    fn sizes_are_no_part_of_a_base_name() {
+        for (module, expected) in [
+            ("card_q16_r32_f64", "card"),
+            ("red_emit", "red_emit"),
+            ("rw_counts_d16", "rw_counts"),
+            ("switch_n4_d512_u64_t64", "switch"),
+        ] {
+            assert_eq!(base(module), expected);
+        }
+    }
+
+    #[test]
+    fn every_block_of_card_switch_and_window_is_in_the_table() {
+        let families = ["card", "dma", "pcie", "red", "rw", "switch", "xud"];
+        let dir = workspace::root().join("rtl_out").join("sim");
+        let mut generated = BTreeSet::new();
+        for entry in fs::read_dir(dir).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            if let Some(module) = name.strip_suffix(".v") {
+                let block = base(module);
+                if families.contains(&block.split('_').next().unwrap()) {
+                    generated.insert(block.to_owned());
+                }
+            }
+        }
+        let listed: BTreeSet<String> = all().into_iter().map(str::to_owned).collect();
+        assert_eq!(listed.len(), all().len(), "a block stands in two groups");
+        assert_eq!(listed, generated);
+    }
+}

@@ -1,0 +1,166 @@
+//! Running tests on a mutant: which cover it, and what each says.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use super::blocks::Binary;
+use super::yosys::SELECTOR;
+use crate::process::run_quietly;
+use crate::workspace;
+
+/// Names the folder of replaced Verilog; see the simulator's `verilate/replace.rs`.
+const REPLACE: &str = "TRIBUTARY_VERILOG_REPLACE";
+
+/// How often a test is asked whether it has ended.
+const POLL: Duration = Duration::from_millis(20);
+
+/// A test that runs the block.
+pub struct Test {
+    binary: PathBuf,
+    package: PathBuf,
+    pub name: String,
+    /// Its time on the original.
+    pub time: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Passed,
+    Failed,
+    TimedOut,
+}
+
+/// The tests of `binaries` that use the replaced module in `dir`, shortest first: those of the
+/// first binary that has any. Tests longer than `limit` are left out, with a word about it.
+pub fn covering(binaries: &[Binary], dir: &Path, limit: Duration) -> Result<Vec<Test>> {
+    for binary in binaries {
+        let (path, package) = (build(binary)?, package_dir(binary.0));
+        let list = run_quietly(Command::new(&path).args(["--list", "--format", "terse"]))?;
+        let mut tests = Vec::new();
+        for line in String::from_utf8_lossy(&list.stdout).lines() {
+            let Some(name) = line.strip_suffix(": test") else {
+                continue;
+            };
+            let mut test = Test {
+                binary: path.clone(),
+                package: package.clone(),
+                name: name.to_owned(),
+                time: limit,
+            };
+            let used = dir.join("used");
+            let _ = fs::remove_file(&used);
+            // The first run builds the model, so its time says nothing.
+            let outcome = test.run(dir, 0, limit)?;
+            if !used.is_file() {
+                continue;
+            }
+            let start = Instant::now();
+            if outcome == Outcome::Passed && test.run(dir, 0, limit)? == Outcome::Passed {
+                test.time = start.elapsed();
+                tests.push(test);
+            } else {
+                eprintln!("  left out: {} on the original: {outcome:?}", test.name);
+            }
+        }
+        if !tests.is_empty() {
+            tests.sort_by_key(|test| test.time);
+            return Ok(tests);
+        }
+    }
+    Ok(Vec::new())
+}
+
+impl Test {
+    /// The limit for a mutant: well above the original's time.
+    pub fn limit(&self) -> Duration {
+        self.time * 10 + Duration::from_secs(10)
+    }
+
+    /// Runs it on mutant `mutant`, 0 being the original, until `limit`.
+    pub fn run(&self, dir: &Path, mutant: usize, limit: Duration) -> Result<Outcome> {
+        let environment = BTreeMap::from([
+            (REPLACE, dir.as_os_str().to_owned()),
+            (SELECTOR, mutant.to_string().into()),
+            ("TRIBUTARY_TOOLS", workspace::tools_dir().into()),
+            ("CARGO_MANIFEST_DIR", self.package.clone().into()),
+        ]);
+        let mut command = Command::new(&self.binary);
+        command
+            .args(["--exact", &self.name])
+            .current_dir(&self.package)
+            .envs(environment);
+        run_until(&mut command, limit)
+    }
+}
+
+/// Runs `command` without its output; what takes longer than `limit` is ended.
+fn run_until(command: &mut Command, limit: Duration) -> Result<Outcome> {
+    let start = Instant::now();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .context("cannot start a test")?;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(if status.success() {
+                Outcome::Passed
+            } else {
+                Outcome::Failed
+            });
+        }
+        if start.elapsed() > limit {
+            child.kill()?;
+            child.wait()?;
+            return Ok(Outcome::TimedOut);
+        }
+        thread::sleep(POLL);
+    }
+}
+
+/// Builds a test binary and gives its path.
+fn build((package, name): &Binary) -> Result<PathBuf> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = run_quietly(
+        Command::new(cargo)
+            .current_dir(workspace::root())
+            .env("TRIBUTARY_TOOLS", workspace::tools_dir())
+            .args(["test", "--package", package, "--test", name, "--no-run"]),
+    )?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    let path = text
+        .lines()
+        .filter(|line| line.contains("Executable"))
+        .filter_map(|line| line.rsplit_once('(')?.1.strip_suffix(')'))
+        .next_back()
+        .with_context(|| format!("cargo names no executable of test {name}:\n{text}"))?;
+    Ok(workspace::root().join(path))
+}
+
+fn package_dir(package: &str) -> PathBuf {
+    workspace::root().join(package.strip_prefix("tributary-").unwrap_or(package))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hangs_is_ended_and_what_fails_is_told_from_what_passes() {
+        let limit = Duration::from_secs(20);
+        let run = |program: &str| run_until(&mut Command::new(program), limit).unwrap();
+        assert_eq!(run("true"), Outcome::Passed);
+        assert_eq!(run("false"), Outcome::Failed);
+        let short = Duration::from_millis(200);
+        let hangs = run_until(Command::new("sleep").arg("60"), short).unwrap();
+        assert_eq!(hangs, Outcome::TimedOut);
+    }
+}
