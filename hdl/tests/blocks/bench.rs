@@ -106,8 +106,8 @@ pub struct Flow {
 
 impl Flow {
     /// Whether a word is offered in this clock, and whether one is taken.
-    pub fn next(&mut self) -> (bool, bool) {
-        (self.offers.next(), self.takes.next())
+    pub fn moves(&mut self) -> (bool, bool) {
+        (self.offers.moves(), self.takes.moves())
     }
 
     /// Clocks for which a test goes on: so many, or those of the long form.

@@ -13,7 +13,7 @@ fn skid_buffer_matches_queue<const N: usize>(seed: u64) -> Bench<SkidBuffer<N>> 
     bench.clock();
     for mut flow in flows(seed) {
         for _ in 0..flow.clocks(500) {
-            let (offer, take) = flow.next();
+            let (offer, take) = flow.moves();
             bench.uut.rst.next = dice.below(500) == 0;
             bench.uut.s_valid.next = offer;
             bench.uut.s_data.next = dice.word();
@@ -54,7 +54,7 @@ fn two_slots_match_queue<const N: usize>(seed: u64) -> Bench<TwoSlots<N>> {
     bench.clock();
     for mut flow in flows(seed) {
         for _ in 0..flow.clocks(500) {
-            let (offer, take) = flow.next();
+            let (offer, take) = flow.moves();
             bench.uut.rst.next = dice.below(500) == 0;
             bench.uut.s_valid.next = offer;
             bench.uut.s_data.next = dice.word();
@@ -94,7 +94,7 @@ fn half_slice_matches_register<const N: usize>(seed: u64) -> Bench<HalfSlice<N>>
     bench.clock();
     for mut flow in flows(seed) {
         for _ in 0..flow.clocks(500) {
-            let (offer, take) = flow.next();
+            let (offer, take) = flow.moves();
             bench.uut.rst.next = dice.below(500) == 0;
             bench.uut.s_valid.next = offer;
             bench.uut.s_data.next = dice.word();
@@ -139,7 +139,7 @@ fn arbiter_is_round_robin<const N: usize, const B: usize>(
     let mut from = 0;
     for mut flow in flows(seed) {
         for _ in 0..flow.clocks(600) {
-            let (ask, take) = flow.next();
+            let (ask, take) = flow.moves();
             bench.uut.rst.next = dice.below(200) == 0;
             let sparse = dice.word::<N>() & dice.word::<N>() & dice.word::<N>();
             bench.uut.req.next = if ask { dice.word() } else { sparse };
@@ -195,7 +195,7 @@ fn timer_sweep_visits_all<const A: usize>(prescale: u64, seed: u64) -> Bench<Tim
     let mut next_id = 0;
     for mut flow in flows(seed) {
         for _ in 0..flow.clocks(800) {
-            let (_, take) = flow.next();
+            let (_, take) = flow.moves();
             bench.uut.rst.next = dice.below(400) == 0;
             bench.uut.m_ready.next = take;
             bench.settle();

@@ -11,7 +11,7 @@ fn fifo_reg_matches_queue<const N: usize, const A: usize>(seed: u64) -> Bench<Fi
     let mut model: VecDeque<Bits<N>> = VecDeque::new();
     for mut flow in flows(seed) {
         for _ in 0..flow.clocks(400) {
-            let (offer, take) = flow.next();
+            let (offer, take) = flow.moves();
             bench.uut.rst.next = dice.below(500) == 0;
             bench.uut.s_valid.next = offer;
             bench.uut.s_data.next = dice.word();
@@ -52,7 +52,7 @@ fn fifo_ahead_matches_queue<const N: usize, const A: usize>(seed: u64) -> Bench<
     let mut model: VecDeque<Bits<N>> = VecDeque::new();
     for mut flow in flows(seed) {
         for _ in 0..flow.clocks(400) {
-            let (offer, take) = flow.next();
+            let (offer, take) = flow.moves();
             bench.uut.rst.next = dice.below(500) == 0;
             bench.uut.s_valid.next = offer;
             bench.uut.s_data.next = dice.word();
@@ -140,7 +140,7 @@ fn fifo_bram_matches_queue<const N: usize, const A: usize>(seed: u64) -> Bench<F
         let almost_at = dice.below((1 << A) + 1);
         bench.uut.almost_at.next = almost_at.into();
         for _ in 0..flow.clocks((4 << A) + 400) {
-            let (offer, take) = flow.next();
+            let (offer, take) = flow.moves();
             bench.uut.rst.next = dice.below(200) == 0;
             bench.uut.s_valid.next = offer;
             bench.uut.s_data.next = dice.word();
@@ -199,7 +199,7 @@ fn free_list_reuses_in_order<const A: usize>(last: u64, seed: u64) -> Bench<Free
     let mut taken: Vec<Bits<A>> = vec![];
     for mut flow in flows(seed) {
         for _ in 0..flow.clocks((4 << A) + 400) {
-            let (give, take) = flow.next();
+            let (give, take) = flow.moves();
             bench.uut.rst.next = dice.below(500) == 0;
             let given =
                 (!taken.is_empty() && give).then(|| dice.below(taken.len() as u64) as usize);

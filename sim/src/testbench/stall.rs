@@ -285,7 +285,7 @@ impl Stalls {
 
     /// Whether a port of which nothing is to be observed takes a word: begins a clock of its own. For a block with one
     /// port whose words are no frames.
-    pub fn next(&mut self) -> bool {
+    pub fn moves(&mut self) -> bool {
         self.clock();
         let ready = self.ready(0);
         self.observe(0, true, true);
@@ -369,7 +369,7 @@ fn burst(rng: &mut ChaCha8Rng, left: u32, gap: u32, length: Length) -> u32 {
     if left > 0 {
         return left - 1;
     }
-    if rng.next_u32() % gap != 0 {
+    if !rng.next_u32().is_multiple_of(gap) {
         return 0;
     }
     match length {
