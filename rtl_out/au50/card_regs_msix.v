@@ -72,16 +72,18 @@ module card_regs_msix (
     reg  [4:0] sweep_reg;
     reg  [7:0] masked_reg;
     reg  [7:0] waits_reg;
-    reg  [7:0] leaves_reg;  // Their messages are on their way.
+    reg  done_reg;            // A message was done a clock ago: it comes from far.
+    reg  [2:0] done_one_reg;
+    reg  [7:0] leaves_reg;    // Their messages are on their way.
     // Of those that wait, the ones that may be sent, and of these the ones behind the one served
     // last, which are `after`.
     reg  [7:0] asks_reg;
     reg  [7:0] later_reg;
     reg  [7:0] after_reg;
-    reg  [7:0] choice_reg;  // The one whose turn it is.
-    reg  [7:0] last_reg;    // Vector served last, one-hot.
+    reg  [7:0] choice_reg;    // The one whose turn it is.
+    reg  [7:0] last_reg;      // Vector served last, one-hot.
     reg  [2:0] vector_reg;
-    reg  [2:0] step_reg;    // 0 idle, 1 chosen, 2 to 5 address, upper half and data are read, 6 offered.
+    reg  [2:0] step_reg;      // 0 idle, 1 chosen, 2 to 5 address, upper half and data are read, 6 offered.
     reg  [31:0] word_reg;
     reg  [31:0] low_reg;
     reg  [31:0] high_reg;
@@ -169,7 +171,7 @@ module card_regs_msix (
         ? (waits_reg & ~masked_reg & ~leaves_reg)
         : 8'd0;
     assign pool = (|later_reg) ? later_reg : asks_reg;
-    assign n_leaves = done_valid ? (leaves_reg & ~(ONE << done_vector)) : leaves_reg;
+    assign n_leaves = done_reg ? (leaves_reg & ~(ONE << done_one_reg)) : leaves_reg;
 
     always @(*) begin
         last_next = last_reg;
@@ -236,6 +238,8 @@ module card_regs_msix (
         sweep_reg = 5'd0;
         masked_reg = 8'd0;
         waits_reg = 8'd0;
+        done_reg = 1'b0;
+        done_one_reg = 3'd0;
         leaves_reg = 8'd0;
         asks_reg = 8'd0;
         later_reg = 8'd0;
@@ -267,6 +271,8 @@ module card_regs_msix (
         after_reg <= {~last_reg[6:0] + 7'd1, 1'b0};
         later_reg <= may & after_reg;
         choice_reg <= pool & (~pool + 8'd1);
+        done_reg <= done_valid & !rst;
+        done_one_reg <= done_vector;
         waits_reg <= s_irq_valid ? (n_waits | (ONE << s_irq_vector)) : n_waits;
         word_reg <= lookup_rd_data;
 
@@ -281,7 +287,7 @@ module card_regs_msix (
             wd_valid_reg <= 1'b1;
         end
 
-        sent_reg <= done_valid;
+        sent_reg <= done_reg;
         leaves_reg <= leaves_next;
         last_reg <= last_next;
         vector_reg <= vector_next;

@@ -69,6 +69,9 @@ hdl_module! {
         sweep: DFF<Bits<5>>,
         masked: DFF<Bits<8>>,
         waits: DFF<Bits<8>>,
+        /// A message was done a clock ago: it comes from far.
+        done: DFF<Bit>,
+        done_one: DFF<Bits<3>>,
         /// Their messages are on their way.
         leaves: DFF<Bits<8>>,
         n_leaves: Signal<Local, Bits<8>>,
@@ -107,8 +110,8 @@ impl Logic for CardRegsMsix {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clk, sweep, masked, waits, leaves, last, vector, step, word, low, high, data,
-            wr_valid, wd_valid, sent, asks, later, after, choice
+            self, clk, sweep, masked, waits, done, done_one, leaves, last, vector, step, word, low,
+            high, data, wr_valid, wd_valid, sent, asks, later, after, choice
         );
         // The table. Messages go to a multiple of 4.
         self.table.clk.next = self.clk.val();
@@ -167,8 +170,10 @@ impl Logic for CardRegsMsix {
         self.n_waits.next = self.waits.q.val();
         self.choice.d.next = self.pool.val() & (!self.pool.val() + 1);
         self.n_leaves.next = self.leaves.q.val();
-        if self.done_valid.val() {
-            self.n_leaves.next = self.leaves.q.val() & !(self.one.val() << self.done_vector.val());
+        self.done.d.next = self.done_valid.val() & !self.rst.val();
+        self.done_one.d.next = self.done_vector.val();
+        if self.done.q.val() {
+            self.n_leaves.next = self.leaves.q.val() & !(self.one.val() << self.done_one.q.val());
         }
         self.leaves.d.next = self.n_leaves.val();
         if (self.step.q.val() == 0) & self.choice.q.val().any() {
@@ -235,7 +240,7 @@ impl Logic for CardRegsMsix {
         if self.ends.val() {
             self.step.d.next = 0.into();
         }
-        self.sent.d.next = self.done_valid.val();
+        self.sent.d.next = self.done.q.val();
         self.ev_sent.next = self.sent.q.val();
         if self.rst.val() {
             self.masked.d.next = 0xff.into();
