@@ -160,6 +160,13 @@ impl Bench {
         self.model.set(port, value);
     }
 
+    /// A clock of reset: whatever is in the pipeline is gone.
+    pub fn reset(&mut self) {
+        self.model.set(self.s_valid, 0);
+        self.model.reset(1).unwrap();
+        self.due = (0..LATENCY - 1).map(|_| None).collect();
+    }
+
     /// One clock.
     pub fn clock(&mut self, step: Option<Step>) -> Result<(), Wrong> {
         let m = &mut self.model;

@@ -56,6 +56,24 @@ fn red_02_red_03_red_04_frames_of_every_operation_back_to_back() {
     }
 }
 
+/// Words on their way when a reset comes never leave, wherever in the pipeline they are.
+#[test]
+fn words_on_their_way_are_gone_after_a_reset() {
+    use tributary_protocol::red::ops::Op;
+    let library = build();
+    let mut bench = Bench::new(&library, MODES[0]);
+    for clocks in 1..bench::LATENCY {
+        for _ in 0..clocks {
+            let step = bench::single(Op::IntSum, MODES[0], 3, 5, 7);
+            bench.clock(Some(step)).unwrap();
+        }
+        bench.reset();
+        for _ in 0..2 * bench::LATENCY {
+            bench.clock(None).unwrap();
+        }
+    }
+}
+
 /// The block of its own takes ten clocks and all eight modes too.
 #[test]
 fn red_05_flt_sum_block_has_the_same_sums() {
