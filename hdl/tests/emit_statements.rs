@@ -10,11 +10,6 @@ use rand::RngExt;
 use tributary_hdl::blocks::SdpRam;
 use tributary_hdl::prelude::*;
 
-/// rust-hdl keeps a `comment!` as a comment of the Verilog; in Rust it is nothing.
-macro_rules! comment {
-    ($text:literal) => {};
-}
-
 /// A state machine's state; five of eight codes.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum Phase {

@@ -22,58 +22,50 @@ module card_cq_indices_q1024 (
     input  wire        clk,              // Clock.
     input  wire        rst,              // Synchronous reset.
 
-    // cfg
-    input  wire        cfg_valid,        // Context of a queue pair: a word of it.
-    input  wire [9:0]  cfg_qpn,          // Queue pair.
-    input  wire [2:0]  cfg_word,         // Word.
-    input  wire [63:0] cfg_data,         // Its value.
-
-    // db
     input  wire        db_valid,         // A doorbell.
     input  wire [9:0]  db_qpn,           // Queue pair.
     input  wire [1:0]  db_kind,          // 2 complete, 3 arm; others are not for this block.
     input  wire [15:0] db_index,         // New index.
 
-    // a_rsv
     input  wire        a_rsv_valid,      // The sender asks for a slot, until answered.
     input  wire [9:0]  a_rsv_qpn,        // Queue pair.
     output wire        a_rsv_done,       // Answered.
     output wire        a_rsv_ok,         // A slot was free and is kept.
 
-    // a_cancel
     input  wire        a_cancel_valid,   // The sender gives a slot back.
     input  wire [9:0]  a_cancel_qpn,     // Queue pair.
 
-    // b_rsv
     input  wire        b_rsv_valid,      // The receiver asks for a slot, until answered.
     input  wire [9:0]  b_rsv_qpn,        // Queue pair.
     output wire        b_rsv_done,       // Answered.
     output wire        b_rsv_ok,         // A slot was free and is kept.
 
-    // num
     input  wire        num_valid,        // A completion waits for its number.
     output wire        num_ready,        // The next one may be numbered; does not depend on num_valid.
     input  wire [9:0]  num_qpn,          // Queue pair.
 
-    // Stream out
+    // m: stream out
     output wire        m_num_valid,      // The number is here; it stays until the next one.
     output wire [15:0] m_num,            // The number.
     output wire        m_phase,          // Phase bit of its entry.
     output wire [14:0] m_entry,          // Number of the entry in its ring.
     output wire [57:0] m_base,           // Address of the ring, in units of 64 bytes.
 
-    // end
     input  wire        end_valid,        // A completion is done in dma_write; at most 16 that are not yet taken.
     input  wire [9:0]  end_qpn,          // Queue pair.
     output reg         end_taken,        // One of them is taken.
 
-    // irq
     output wire        irq_valid,        // An interrupt is due.
     output wire [2:0]  irq_vector,       // Of this vector.
 
-    // Outputs
     output wire        ev_bad_doorbell,  // A doorbell was ignored.
-    output wire        m_idle            // Nothing waits or is under way.
+    output wire        m_idle,           // Nothing waits or is under way.
+
+    // Configuration
+    input  wire        cfg_valid,        // Context of a queue pair: a word of it.
+    input  wire [9:0]  cfg_qpn,          // Queue pair.
+    input  wire [2:0]  cfg_word,         // Word.
+    input  wire [63:0] cfg_data          // Its value.
 );
 
     // Constants
@@ -81,125 +73,125 @@ module card_cq_indices_q1024 (
     localparam [15:0] ONE  = 16'd1;
 
     // Registers
-    reg  cleared_reg;             // The rings have been made absent since reset.
-    reg  [9:0] sweep_reg;
-    reg  beat_reg;                // Operations are chosen in clocks in which it is low.
-    reg  choose_reg;              // An operation is chosen in this clock.
-    reg  reset_reg;               // The indices of a queue pair are to be reset.
-    reg  [9:0] reset_qpn_reg;
-    reg  refused_reg;             // A doorbell for which there was no room.
+    reg         cleared_reg;       // The rings have been made absent since reset.
+    reg  [9:0]  sweep_reg;
+    reg         beat_reg;          // Operations are chosen in clocks in which it is low.
+    reg         choose_reg;        // An operation is chosen in this clock.
+    reg         reset_reg;         // The indices of a queue pair are to be reset.
+    reg  [9:0]  reset_qpn_reg;
+    reg         refused_reg;       // A doorbell for which there was no room.
     // A doorbell that was chosen leaves its queue a clock later: nothing is chosen in that clock.
-    reg  db_taken_reg;
-    reg  a_busy_reg;              // Slots being asked for.
-    reg  b_busy_reg;
-    reg  last_b_reg;              // The latest slot was for b.
+    reg         db_taken_reg;
+    reg         a_busy_reg;        // Slots being asked for.
+    reg         b_busy_reg;
+    reg         last_b_reg;        // The latest slot was for b.
     // Stage 1, being read: 0 reset, 1 complete, 2 arm, 3 done, 4 cancel, 5 slot for a, 6 slot for
     // b, 7 number.
-    reg  s1_valid_reg;
-    reg  [2:0] s1_kind_reg;
-    reg  [9:0] s1_qpn_reg;
+    reg         s1_valid_reg;
+    reg  [2:0]  s1_kind_reg;
+    reg  [9:0]  s1_qpn_reg;
     reg  [15:0] s1_index_reg;
-    reg  s2_valid_reg;            // Stage 2.
-    reg  [2:0] s2_kind_reg;
-    reg  s2_number_reg;           // It is a number.
-    reg  [9:0] s2_qpn_reg;
+    reg         s2_valid_reg;      // Stage 2.
+    reg  [2:0]  s2_kind_reg;
+    reg         s2_number_reg;     // It is a number.
+    reg  [9:0]  s2_qpn_reg;
     reg  [15:0] s2_index_reg;
-    reg  s2_near1_reg;            // The operation in front, or the one before that, was on the same ring.
-    reg  s2_near2_reg;
+    reg         s2_near1_reg;      // The operation in front, or the one before that, was on the same ring.
+    reg         s2_near2_reg;
     reg  [15:0] issued_reg;
     reg  [15:0] consumer_reg;
     reg  [15:0] numbered_reg;
     reg  [15:0] done_reg;
     reg  [15:0] armed_at_reg;
-    reg  armed_reg;
-    reg  [15:0] moved_reg;        // Completions that a doorbell takes, and those that it may take.
+    reg         armed_reg;
+    reg  [15:0] moved_reg;         // Completions that a doorbell takes, and those that it may take.
     reg  [15:0] can_move_reg;
-    reg  there_reg;
-    reg  [2:0] vector_reg;
-    reg  [15:0] above_reg;        // Ones from bit log2 of the ring's entries up; that bit alone.
+    reg         there_reg;
+    reg  [2:0]  vector_reg;
+    reg  [15:0] above_reg;         // Ones from bit log2 of the ring's entries up; that bit alone.
     reg  [15:0] pass_reg;
     reg  [57:0] base_reg;
-    reg  [15:0] in_use_reg;       // What an operation compares with.
-    reg  s3_valid_reg;            // Stage 3: what is written back.
-    reg  [9:0] s3_qpn_reg;
+    reg  [15:0] in_use_reg;        // What an operation compares with.
+    reg         s3_valid_reg;      // Stage 3: what is written back.
+    reg  [9:0]  s3_qpn_reg;
     reg  [80:0] s3_word_reg;
-    reg  [80:0] s4_word_reg;      // What was, one operation ago.
-    reg  a_done_reg;
-    reg  b_done_reg;
-    reg  rsv_ok_reg;
-    reg  number_valid_reg;
+    reg  [80:0] s4_word_reg;       // What was, one operation ago.
+    reg         a_done_reg;
+    reg         b_done_reg;
+    reg         rsv_ok_reg;
+    reg         number_valid_reg;
     reg  [15:0] number_reg;
-    reg  phase_reg;
+    reg         phase_reg;
     reg  [14:0] entry_reg;
     reg  [57:0] number_base_reg;
-    reg  due_reg;
-    reg  [2:0] due_vector_reg;
-    reg  bad_reg;
+    reg         due_reg;
+    reg  [2:0]  due_vector_reg;
+    reg         bad_reg;
 
     // Signals
-    wire ring;
-    wire a_asks;
-    wire b_asks;
-    wire slot_a;
-    wire slot_b;
+    wire        ring;
+    wire        a_asks;
+    wire        b_asks;
+    wire        slot_a;
+    wire        slot_b;
     reg  [80:0] word;
     wire [15:0] since_arm;
     wire [15:0] since_armed;
-    wire has_room;
+    wire        has_room;
     reg  [15:0] n_issued;
     reg  [15:0] n_consumer;
     reg  [15:0] n_numbered;
     reg  [15:0] n_done;
     reg  [15:0] n_armed_at;
-    reg  n_armed;
-    reg  cleared_next;                // The rings have been made absent since reset.
-    reg  [9:0] sweep_next;
-    reg  reset_next;                  // The indices of a queue pair are to be reset.
-    reg  [9:0] reset_qpn_next;
+    reg         n_armed;
+    reg         cleared_next;           // The rings have been made absent since reset.
+    reg  [9:0]  sweep_next;
+    reg         reset_next;             // The indices of a queue pair are to be reset.
+    reg  [9:0]  reset_qpn_next;
     // A doorbell that was chosen leaves its queue a clock later: nothing is chosen in that clock.
-    reg  db_taken_next;
-    reg  a_busy_next;                 // Slots being asked for.
-    reg  b_busy_next;
-    reg  last_b_next;                 // The latest slot was for b.
+    reg         db_taken_next;
+    reg         a_busy_next;            // Slots being asked for.
+    reg         b_busy_next;
+    reg         last_b_next;            // The latest slot was for b.
     // Stage 1, being read: 0 reset, 1 complete, 2 arm, 3 done, 4 cancel, 5 slot for a, 6 slot for
     // b, 7 number.
-    reg  s1_valid_next;
-    reg  [2:0] s1_kind_next;
-    reg  [9:0] s1_qpn_next;
+    reg         s1_valid_next;
+    reg  [2:0]  s1_kind_next;
+    reg  [9:0]  s1_qpn_next;
     reg  [15:0] s1_index_next;
-    wire [80:0] indices_rd_data;
-    wire indices_wr_en;
-    wire [7:0] shapes_rd_data;
-    reg  shapes_wr_en;
-    reg  [9:0] shapes_wr_addr;
-    reg  [7:0] shapes_wr_data;
-    wire [57:0] bases_rd_data;
-    wire bases_wr_en;
-    wire doorbells_s_valid;
-    wire doorbells_s_ready;
-    wire [16:0] doorbells_s_data;
-    wire doorbells_m_valid;
-    wire [16:0] doorbells_m_data;
-    wire [15:0] doorbells_count;
-    wire doorbell_qpns_s_valid;
-    wire doorbell_qpns_s_ready;
-    wire doorbell_qpns_m_valid;
-    wire [9:0] doorbell_qpns_m_data;
-    wire [15:0] doorbell_qpns_count;
-    wire cancels_s_ready;
-    wire cancels_m_valid;
-    reg  cancels_m_ready;
-    wire [9:0] cancels_m_data;
-    wire [15:0] cancels_count;
-    wire ends_s_ready;
-    wire ends_m_valid;
-    reg  ends_m_ready;
-    wire [9:0] ends_m_data;
-    wire [15:0] ends_count;
+    wire [80:0] indices_rd_data;        // Word at rd_addr, two clocks later.
+    wire        indices_wr_en;          // Write wr_data to wr_addr.
+    wire [7:0]  shapes_rd_data;         // Word at rd_addr, two clocks later.
+    reg         shapes_wr_en;           // Write wr_data to wr_addr.
+    reg  [9:0]  shapes_wr_addr;         // Write address.
+    reg  [7:0]  shapes_wr_data;         // Word to write.
+    wire [57:0] bases_rd_data;          // Word at rd_addr, two clocks later.
+    wire        bases_wr_en;            // Write wr_data to wr_addr.
+    wire        doorbells_s_valid;      // A word is offered.
+    wire        doorbells_s_ready;      // The queue has room.
+    wire        doorbells_m_valid;      // A word waits.
+    wire [16:0] doorbells_m_data;       // Oldest word.
+    wire [15:0] doorbells_count;        // Words in the queue.
+    wire        doorbell_qpns_s_valid;  // A word is offered.
+    wire        doorbell_qpns_s_ready;  // The queue has room.
+    wire        doorbell_qpns_m_valid;  // A word waits.
+    wire [9:0]  doorbell_qpns_m_data;   // Oldest word.
+    wire [15:0] doorbell_qpns_count;    // Words in the queue.
+    wire        cancels_s_ready;        // The queue has room.
+    wire        cancels_m_valid;        // A word waits.
+    reg         cancels_m_ready;        // The word is taken.
+    wire [9:0]  cancels_m_data;         // Oldest word.
+    wire [15:0] cancels_count;          // Words in the queue.
+    wire        ends_s_ready;           // The queue has room.
+    wire        ends_m_valid;           // A word waits.
+    reg         ends_m_ready;           // The word is taken.
+    wire [9:0]  ends_m_data;            // Oldest word.
+    wire [15:0] ends_count;             // Words in the queue.
 
     // Of each ring: issued 15:0, consumer 31:16, numbered 47:32, done 63:48, armed at 79:64, armed
     // 80.
-    ram_reg_w81_d1024 indices (
+    ram_reg #(.W(81), .A(10)) indices (
+        // Stage 1: the memories are addressed; the operations in front may still be going to write.
         .clk     (clk),
         .rd_addr (s1_qpn_reg),
         .rd_data (indices_rd_data),
@@ -210,6 +202,7 @@ module card_cq_indices_q1024 (
 
     // Of each ring: log2 of its entries 3:0, vector 6:4, it is there 7.
     ram_reg_forward_w8_d1024 shapes (
+        // Contexts; after reset, none.
         .clk     (clk),
         .rd_addr (s1_qpn_reg),
         .rd_data (shapes_rd_data),
@@ -219,7 +212,7 @@ module card_cq_indices_q1024 (
     );
 
     // Of each ring: its address.
-    ram_reg_w58_d1024 bases (
+    ram_reg #(.W(58), .A(10)) bases (
         .clk     (clk),
         .rd_addr (s1_qpn_reg),
         .rd_data (bases_rd_data),
@@ -234,7 +227,7 @@ module card_cq_indices_q1024 (
         .rst     (rst),
         .s_valid (doorbells_s_valid),
         .s_ready (doorbells_s_ready),
-        .s_data  (doorbells_s_data),
+        .s_data  ({db_kind[0], db_index}),
         .m_valid (doorbells_m_valid),
         .m_ready (db_taken_reg),
         .m_data  (doorbells_m_data),
@@ -285,9 +278,7 @@ module card_cq_indices_q1024 (
         sweep_next = sweep_reg;
         shapes_wr_en = cfg_valid & (cfg_word == 3'd0);
         shapes_wr_addr = cfg_qpn;
-        shapes_wr_data = {4'd0, cfg_data[15:12]}
-            | {1'b0, cfg_data[26:24], 4'd0}
-            | {|cfg_data[2:0], 7'd0};
+        shapes_wr_data = {|cfg_data[2:0], cfg_data[26:24], cfg_data[15:12]};
         if (!cleared_reg) begin
             shapes_wr_en = 1'b1;
             shapes_wr_addr = sweep_reg;
@@ -363,9 +354,9 @@ module card_cq_indices_q1024 (
         end
     end
 
+    // What comes as a pulse waits.
     assign ring = db_valid & db_kind[1];
     assign doorbells_s_valid = ring & cleared_reg;
-    assign doorbells_s_data = {1'b0, db_index} | {db_kind[0], 16'd0};
     assign doorbell_qpns_s_valid = ring & cleared_reg;
     assign num_ready = choose_reg & !reset_reg;
     assign a_asks = a_rsv_valid & !a_busy_reg;
@@ -374,6 +365,7 @@ module card_cq_indices_q1024 (
     assign slot_b = b_asks & (!last_b_reg | !a_asks);
 
     always @(*) begin
+        // Stage 2, first clock: the newest indices.
         word = indices_rd_data;
         if (s2_near1_reg) begin
             word = s3_word_reg;
@@ -382,7 +374,9 @@ module card_cq_indices_q1024 (
         end
     end
 
+    // Stage 2, second clock: compared and counted.
     assign has_room = there_reg & !(|(in_use_reg & above_reg));
+    // Completions done beyond the index, less 1: below 2^15 if there are any.
     assign since_arm = done_reg + ~s2_index_reg;
     assign since_armed = done_reg - armed_at_reg;
 
@@ -393,6 +387,7 @@ module card_cq_indices_q1024 (
         n_done = done_reg;
         n_armed_at = armed_at_reg;
         n_armed = armed_reg;
+        // What is written back counts with s3_valid alone.
         if (s2_kind_reg == 3'd0) begin
             n_issued = 16'd0;
             n_consumer = 16'd0;
@@ -505,6 +500,8 @@ module card_cq_indices_q1024 (
     always @(posedge clk) begin
         beat_reg <= !beat_reg;
         refused_reg <= ring & !(cleared_reg & doorbells_s_ready);
+
+        // Stage 0: an operation is chosen. Those that ask for slots take turns.
         choose_reg <= beat_reg & (cleared_reg | (&sweep_reg));
 
         if (!beat_reg) begin
@@ -564,15 +561,11 @@ module card_cq_indices_q1024 (
             number_base_reg <= base_reg;
         end
 
+        // Stage 3: written back.
         if (!beat_reg) begin
             s3_valid_reg <= s2_valid_reg;
             s3_qpn_reg <= s2_qpn_reg;
-            s3_word_reg <= {65'd0, n_issued}
-                | {49'd0, n_consumer, 16'd0}
-                | {33'd0, n_numbered, 32'd0}
-                | {17'd0, n_done, 48'd0}
-                | {1'b0, n_armed_at, 64'd0}
-                | {n_armed, 80'd0};
+            s3_word_reg <= {n_armed, n_armed_at, n_done, n_numbered, n_consumer, n_issued};
             s4_word_reg <= s3_word_reg;
         end
 

@@ -19,8 +19,6 @@ module card_onesided_check_q1024 (
     // Clock and reset
     input  wire        clk,        // Clock.
 
-    // Inputs
-    input  wire [12:0] cfg_mtu,    // Largest payload, bytes.
     input  wire [15:0] node,       // From this node.
     input  wire [23:0] qpn,        // To this queue pair.
     input  wire [31:0] q_key,      // Q_Key.
@@ -39,8 +37,6 @@ module card_onesided_check_q1024 (
     input  wire [80:0] opened,     // The window, as card_onesided_tables has it.
     input  wire [31:0] expected,   // Number that it expects.
     input  wire [2:0]  last,       // Its last operation.
-
-    // Outputs
     output wire        answer,     // It is the answer of a request: nothing else here counts.
     output wire        write,      // WRITE.
     output wire        read,       // READ.
@@ -49,7 +45,8 @@ module card_onesided_check_q1024 (
     // ahead 6.
     output wire [6:0]  verdict,
     output wire [7:0]  syndrome,   // What its acknowledgement says; 0: there is none.
-    output wire        again       // It is the last one again.
+    output wire        again,      // It is the last one again.
+    input  wire [12:0] cfg_mtu     // Largest payload, bytes.
 );
 
     // Constants
@@ -69,49 +66,49 @@ module card_onesided_check_q1024 (
     localparam [7:0] NUMBER_CODE = 8'd115;
 
     // Registers
-    reg  no_qp_reg;          // Stage 1.
-    reg  no_key_reg;
-    reg  short_reg;
-    reg  over_reg;
-    reg  is_write_reg;
-    reg  is_read_reg;
-    reg  is_atomic_reg;
-    reg  is_answer_reg;
-    reg  reads_some_reg;
-    reg  reads_over_reg;
-    reg  bare_reg;
-    reg  whole_reg;
-    reg  aligned_reg;
-    reg  no_window_reg;
-    reg  other_node_reg;
-    reg  other_peer_reg;
-    reg  other_epoch_reg;
-    reg  other_qpn_reg;
+    reg         no_qp_reg;          // Stage 1.
+    reg         no_key_reg;
+    reg         short_reg;
+    reg         over_reg;
+    reg         is_write_reg;
+    reg         is_read_reg;
+    reg         is_atomic_reg;
+    reg         is_answer_reg;
+    reg         reads_some_reg;
+    reg         reads_over_reg;
+    reg         bare_reg;
+    reg         whole_reg;
+    reg         aligned_reg;
+    reg         no_window_reg;
+    reg         other_node_reg;
+    reg         other_peer_reg;
+    reg         other_epoch_reg;
+    reg         other_qpn_reg;
     reg  [15:0] age_reg;
     reg  [15:0] span_reg;
     reg  [31:0] ahead_reg;
-    reg  same_reg;
+    reg         same_reg;
     reg  [12:0] most_reg;
-    reg  bad_qp_reg;         // Stage 2.
-    reg  bad_key_reg;
-    reg  bad_length_reg;
-    reg  bad_operation_reg;
-    reg  bad_field_reg;
-    reg  stale_reg;
-    reg  is_next_reg;
-    reg  is_last_reg;
-    reg  is_behind_reg;
-    reg  answer_2_reg;
-    reg  write_2_reg;
-    reg  read_2_reg;
-    reg  atomic_2_reg;
-    reg  answer_3_reg;       // Stage 3.
-    reg  write_3_reg;
-    reg  read_3_reg;
-    reg  atomic_3_reg;
-    reg  [6:0] why_reg;
-    reg  [7:0] says_reg;
-    reg  repeats_reg;
+    reg         bad_qp_reg;         // Stage 2.
+    reg         bad_key_reg;
+    reg         bad_length_reg;
+    reg         bad_operation_reg;
+    reg         bad_field_reg;
+    reg         stale_reg;
+    reg         is_next_reg;
+    reg         is_last_reg;
+    reg         is_behind_reg;
+    reg         answer_2_reg;
+    reg         write_2_reg;
+    reg         read_2_reg;
+    reg         atomic_2_reg;
+    reg         answer_3_reg;       // Stage 3.
+    reg         write_3_reg;
+    reg         read_3_reg;
+    reg         atomic_3_reg;
+    reg  [6:0]  why_reg;
+    reg  [7:0]  says_reg;
+    reg         repeats_reg;
 
     // Combinational logic
     assign answer = answer_3_reg;
@@ -170,7 +167,9 @@ module card_onesided_check_q1024 (
     end
 
     always @(posedge clk) begin
+        // Stage 1.
         no_qp_reg <= (|{10'd0, qpn[23:10]}) | !receives;
+
         no_key_reg <= q_key != own_key;
         short_reg <= len < HEADER;
         over_reg <= len > cfg_mtu;
@@ -197,7 +196,10 @@ module card_onesided_check_q1024 (
         span_reg <= newest - oldest;
         ahead_reg <= msn - expected;
         same_reg <= operation == {5'd0, last};
+
+        // Stage 2.
         bad_qp_reg <= no_qp_reg;
+
         bad_key_reg <= no_key_reg;
         bad_length_reg <= short_reg | over_reg;
         bad_operation_reg <= !is_write_reg & !is_read_reg & !is_atomic_reg;
@@ -220,7 +222,10 @@ module card_onesided_check_q1024 (
         write_2_reg <= is_write_reg;
         read_2_reg <= is_read_reg;
         atomic_2_reg <= is_atomic_reg;
+
+        // Stage 3.
         answer_3_reg <= answer_2_reg;
+
         write_3_reg <= write_2_reg;
         read_3_reg <= read_2_reg;
         atomic_3_reg <= atomic_2_reg;

@@ -28,108 +28,100 @@ module card_recv_doorbell_q1024 (
     input  wire        clk,              // Clock.
     input  wire        rst,              // Synchronous reset; the tables are cleared with cfg_clear and cfg_sweep.
 
-    // db
     input  wire        db_valid,         // A doorbell; pulse.
     input  wire [9:0]  db_qpn,           // Queue pair.
     input  wire [1:0]  db_kind,          // Which ring: only 1, receive, counts here.
     input  wire [15:0] db_index,         // Receive requests ever posted, modulo 2^16.
 
-    // cfg
+    input  wire        s_head_valid,     // Write the index taken by packets.
+    input  wire [9:0]  s_head_qpn,       // Queue pair.
+    input  wire [15:0] s_head_index,     // Receive requests ever taken, modulo 2^16.
+
+    input  wire        s_served_valid,   // The turn of a queue pair that wanted has come; pulse.
+    input  wire [9:0]  s_served_qpn,     // Queue pair.
+    input  wire        s_served_mark,    // The mark it had when it wanted.
+
+    output wire        m_prod_valid,     // The index posted has changed; pulse.
+    output wire [9:0]  m_prod_qpn,       // Queue pair.
+    output wire [15:0] m_prod_index,     // Receive requests ever posted, modulo 2^16.
+
+    output wire        m_want_valid,     // With m_prod_valid: the queue pair wants a turn.
+    output wire        m_want_mark,      // Its mark.
+
+    output wire        ev_bad_doorbell,  // A doorbell is ignored; pulse.
+
+    // Configuration
     input  wire [9:0]  cfg_qpn,          // Queue pair that is configured.
     input  wire        cfg_shape,        // Write its shape.
     input  wire        cfg_exists,       // It exists.
     input  wire [3:0]  cfg_log,          // log2 of its receive ring's length.
     input  wire        cfg_clear,        // Its index becomes 0.
-    input  wire        cfg_sweep,        // With cfg_clear: its marks become 0 too.
-
-    // s_head
-    input  wire        s_head_valid,     // Write the index taken by packets.
-    input  wire [9:0]  s_head_qpn,       // Queue pair.
-    input  wire [15:0] s_head_index,     // Receive requests ever taken, modulo 2^16.
-
-    // s_served
-    input  wire        s_served_valid,   // The turn of a queue pair that wanted has come; pulse.
-    input  wire [9:0]  s_served_qpn,     // Queue pair.
-    input  wire        s_served_mark,    // The mark it had when it wanted.
-
-    // m_prod
-    output wire        m_prod_valid,     // The index posted has changed; pulse.
-    output wire [9:0]  m_prod_qpn,       // Queue pair.
-    output wire [15:0] m_prod_index,     // Receive requests ever posted, modulo 2^16.
-
-    // m_want
-    output wire        m_want_valid,     // With m_prod_valid: the queue pair wants a turn.
-    output wire        m_want_mark,      // Its mark.
-
-    // Outputs
-    output wire        ev_bad_doorbell   // A doorbell is ignored; pulse.
+    input  wire        cfg_sweep         // With cfg_clear: its marks become 0 too.
 );
 
     // Constants
     localparam [15:0] ONE = 16'd1;
 
     // Registers
-    reg  s1_valid_reg;         // Stages 1 to 4: there is an operation, it clears, it sweeps, queue pair, index.
-    reg  s1_clear_reg;
-    reg  s1_sweep_reg;
-    reg  [9:0] s1_qpn_reg;
+    reg         s1_valid_reg;   // Stages 1 to 4: there is an operation, it clears, it sweeps, queue pair, index.
+    reg         s1_clear_reg;
+    reg         s1_sweep_reg;
+    reg  [9:0]  s1_qpn_reg;
     reg  [15:0] s1_index_reg;
-    reg  s2_valid_reg;
-    reg  s2_clear_reg;
-    reg  s2_sweep_reg;
-    reg  [9:0] s2_qpn_reg;
+    reg         s2_valid_reg;
+    reg         s2_clear_reg;
+    reg         s2_sweep_reg;
+    reg  [9:0]  s2_qpn_reg;
     reg  [15:0] s2_index_reg;
-    reg  s3_valid_reg;
-    reg  s3_clear_reg;
-    reg  s3_sweep_reg;
-    reg  [9:0] s3_qpn_reg;
+    reg         s3_valid_reg;
+    reg         s3_clear_reg;
+    reg         s3_sweep_reg;
+    reg  [9:0]  s3_qpn_reg;
     reg  [15:0] s3_index_reg;
-    reg  s3_newer_reg;         // The word was written after it was read, and what was written.
+    reg         s3_newer_reg;   // The word was written after it was read, and what was written.
     reg  [16:0] s3_word_reg;
-    reg  s4_valid_reg;
-    reg  s4_clear_reg;
-    reg  s4_sweep_reg;
-    reg  [9:0] s4_qpn_reg;
+    reg         s4_valid_reg;
+    reg         s4_clear_reg;
+    reg         s4_sweep_reg;
+    reg  [9:0]  s4_qpn_reg;
     reg  [15:0] s4_index_reg;
-    reg  [16:0] s4_word_reg;   // The word, unless stage 5 has a newer one.
-    reg  [15:0] s4_limit_reg;  // Index taken plus length of the ring.
-    reg  s4_exists_reg;
-    reg  s4_served_reg;
-    reg  s4_same_reg;          // Same queue pair as the operation in stage 5.
+    reg  [16:0] s4_word_reg;    // The word, unless stage 5 has a newer one.
+    reg  [15:0] s4_limit_reg;   // Index taken plus length of the ring.
+    reg         s4_exists_reg;
+    reg         s4_served_reg;
+    reg         s4_same_reg;    // Same queue pair as the operation in stage 5.
     // Stage 5: the word is written; it is a doorbell that makes its queue pair want, one that is
     // ignored.
-    reg  s5_write_reg;
-    reg  [9:0] s5_qpn_reg;
+    reg         s5_write_reg;
+    reg  [9:0]  s5_qpn_reg;
     reg  [16:0] s5_word_reg;
-    reg  s5_want_reg;
-    reg  s5_bad_reg;
-    reg  lost_reg;             // A doorbell found no place in the queue.
+    reg         s5_want_reg;
+    reg         s5_bad_reg;
+    reg         lost_reg;       // A doorbell found no place in the queue.
 
     // Signals
-    wire mine;
+    wire        mine;
     wire [16:0] newest;
     wire [15:0] posted;
-    wire after_posted;          // index >= posted, limit >= index, limit >= posted.
-    wire before_limit;
-    wire straight;
-    wire fits;
-    wire marked;
-    wire want;
-    wire mark;
-    wire queue_s_ready;
-    wire [31:0] queue_s_data;
-    wire queue_m_valid;
-    wire queue_m_ready;
-    wire [31:0] queue_m_data;
-    wire [15:0] queue_count;
-    wire [16:0] prods_rd_data;
-    wire [15:0] heads_rd_data;
-    wire [4:0] shapes_rd_data;
-    wire [4:0] shapes_wr_data;
-    wire served_rd_data;
-    wire served_wr_en;
-    reg  [9:0] served_wr_addr;
-    reg  served_wr_data;
+    wire        after_posted;    // index >= posted, limit >= index, limit >= posted.
+    wire        before_limit;
+    wire        straight;
+    wire        fits;
+    wire        marked;
+    wire        want;
+    wire        mark;
+    wire        queue_s_ready;   // The queue has room.
+    wire        queue_m_valid;   // A word waits.
+    wire        queue_m_ready;   // The word is taken.
+    wire [31:0] queue_m_data;    // Oldest word.
+    wire [15:0] queue_count;     // Words in the queue.
+    wire [16:0] prods_rd_data;   // Word at rd_addr, two clocks later.
+    wire [15:0] heads_rd_data;   // Word at rd_addr, two clocks later.
+    wire [4:0]  shapes_rd_data;  // Word at rd_addr, two clocks later.
+    wire        served_rd_data;  // Word at rd_addr, two clocks later.
+    wire        served_wr_en;    // Write wr_data to wr_addr.
+    reg  [9:0]  served_wr_addr;  // Write address.
+    reg         served_wr_data;  // Word to write.
 
     // Doorbells: index 15:0, queue pair from 16 on.
     fifo_ahead_w32_d16 queue (
@@ -137,7 +129,7 @@ module card_recv_doorbell_q1024 (
         .rst     (rst),
         .s_valid (mine),
         .s_ready (queue_s_ready),
-        .s_data  (queue_s_data),
+        .s_data  ({6'd0, db_qpn, db_index}),
         .m_valid (queue_m_valid),
         .m_ready (queue_m_ready),
         .m_data  (queue_m_data),
@@ -146,9 +138,11 @@ module card_recv_doorbell_q1024 (
 
     // Index posted 15:0, mark 16.
     ram_reg_forward_w17_d1024 prods (
+        // Stages 1 to 3: the tables.
         .clk     (clk),
         .rd_addr (s1_qpn_reg),
         .rd_data (prods_rd_data),
+        // Stage 5: written.
         .wr_en   (s5_write_reg),
         .wr_addr (s5_qpn_reg),
         .wr_data (s5_word_reg)
@@ -171,7 +165,7 @@ module card_recv_doorbell_q1024 (
         .rd_data (shapes_rd_data),
         .wr_en   (cfg_shape),
         .wr_addr (cfg_qpn),
-        .wr_data (shapes_wr_data)
+        .wr_data ({cfg_exists, cfg_log})
     );
 
     // Mark last served.
@@ -185,10 +179,9 @@ module card_recv_doorbell_q1024 (
     );
 
     // Combinational logic
+    // Stage 0: clearing goes first.
     assign mine = db_valid & (db_kind == 2'd1);
-    assign queue_s_data = {16'd0, db_index} | {6'd0, db_qpn, 16'd0};
     assign queue_m_ready = !cfg_clear;
-    assign shapes_wr_data = {1'b0, cfg_log} | {cfg_exists, 4'd0};
     assign served_wr_en = s_served_valid | cfg_sweep;
 
     always @(*) begin
@@ -200,6 +193,7 @@ module card_recv_doorbell_q1024 (
         end
     end
 
+    // Stage 4: from the index posted to the limit, modulo 2^16.
     assign newest = (s4_same_reg & s5_write_reg) ? s5_word_reg : s4_word_reg;
     assign posted = newest[15:0];
     assign marked = newest[16];
@@ -280,7 +274,10 @@ module card_recv_doorbell_q1024 (
         s3_index_reg <= s2_index_reg;
         s3_newer_reg <= s5_write_reg & (s5_qpn_reg == s2_qpn_reg);
         s3_word_reg <= s5_word_reg;
+
+        // Stage 3: the newest word so far, the end of the ring.
         s4_valid_reg <= s3_valid_reg;
+
         s4_clear_reg <= s3_clear_reg;
         s4_sweep_reg <= s3_sweep_reg;
         s4_qpn_reg <= s3_qpn_reg;
@@ -300,7 +297,7 @@ module card_recv_doorbell_q1024 (
         s4_same_reg <= s4_qpn_reg == s3_qpn_reg;
         s5_write_reg <= s4_valid_reg & (fits | s4_clear_reg);
         s5_qpn_reg <= s4_qpn_reg;
-        s5_word_reg <= {1'b0, s4_index_reg} | {mark, 16'd0};
+        s5_word_reg <= {mark, s4_index_reg};
         s5_want_reg <= want;
         s5_bad_reg <= s4_valid_reg & !fits & !s4_clear_reg;
 

@@ -24,7 +24,6 @@ module card_recv_fill_q1024 (
     input  wire         clk,              // Clock.
     input  wire         rst,              // Synchronous reset; the counts are cleared with cfg_clear.
 
-    // s_rr
     input  wire         s_rr_valid,       // A word of receive requests.
     output wire         s_rr_ready,       // Always taken: whoever asks sees to the room.
     input  wire [63:0]  s_rr_data,        // The word.
@@ -32,78 +31,72 @@ module card_recv_fill_q1024 (
     input  wire         s_rr_error,       // With the last word: the read failed.
     input  wire [15:0]  s_rr_ctx,         // Context of the read.
 
-    // cfg
-    input  wire [9:0]   cfg_qpn,          // Queue pair that is configured.
-    input  wire         cfg_clear,        // It holds no receive requests, and may fail anew.
-
-    // Inputs
     input  wire [13:0]  place,            // Place of a receive request: queue pair, index modulo 16.
-
-    // Outputs
     // Two clocks later: wr_id 63:0, address 127:64, lkey 159:128, bytes 172:160 (8,191 for more).
     output wire [172:0] request,
 
-    // m_arrived
     output wire         m_arrived_valid,  // The number of requests of a queue pair has changed; pulse.
     output reg  [9:0]   m_arrived_qpn,    // Queue pair.
     // Requests ever read, modulo 32, in 4:0; they do not count, as a read failed, 5.
     output reg  [5:0]   m_arrived_word,
 
-    // Stream out
+    // m: stream out
     output wire         m_done,           // A read has ended; pulse.
     output wire         m_fatal_valid,    // The ring of a queue pair cannot be read; pulse.
     output wire [9:0]   m_fatal_qpn,      // Queue pair.
     output wire         m_failed_valid,   // The same, until it is taken.
     input  wire         m_failed_ready,   // It is taken.
-    output wire [9:0]   m_failed_qpn      // Queue pair.
+    output wire [9:0]   m_failed_qpn,     // Queue pair.
+
+    // Configuration
+    input  wire [9:0]   cfg_qpn,          // Queue pair that is configured.
+    input  wire         cfg_clear         // It holds no receive requests, and may fail anew.
 );
 
     // Registers
-    reg  r_valid_reg;         // Stage 1: a word.
+    reg         r_valid_reg;   // Stage 1: a word.
     reg  [63:0] r_data_reg;
-    reg  r_last_reg;
-    reg  r_error_reg;
+    reg         r_last_reg;
+    reg         r_error_reg;
     reg  [15:0] r_ctx_reg;
-    reg  [1:0] word_reg;      // Number of the word in its request; of the request in its read.
-    reg  [2:0] number_reg;
-    reg  [63:0] wr_id_reg;    // The words before.
+    reg  [1:0]  word_reg;      // Number of the word in its request; of the request in its read.
+    reg  [2:0]  number_reg;
+    reg  [63:0] wr_id_reg;     // The words before.
     reg  [63:0] address_reg;
-    reg  s2_valid_reg;        // Stages 2 to 4: a read has ended, queue pair, its requests, it failed.
-    reg  [9:0] s2_qpn_reg;
-    reg  [2:0] s2_whole_reg;
-    reg  s2_error_reg;
-    reg  s3_valid_reg;
-    reg  s4_valid_reg;
-    reg  s5_valid_reg;        // Stage 5: the count is written.
-    reg  [5:0] s5_word_reg;
-    reg  s5_dies_reg;
-    reg  [9:0] s5_qpn_reg;    // Queue pair of stage 5, and of the pulses a clock after.
-    reg  done_reg;
+    reg         s2_valid_reg;  // Stages 2 to 4: a read has ended, queue pair, its requests, it failed.
+    reg  [9:0]  s2_qpn_reg;
+    reg  [2:0]  s2_whole_reg;
+    reg         s2_error_reg;
+    reg         s3_valid_reg;
+    reg         s4_valid_reg;
+    reg         s5_valid_reg;  // Stage 5: the count is written.
+    reg  [5:0]  s5_word_reg;
+    reg         s5_dies_reg;
+    reg  [9:0]  s5_qpn_reg;    // Queue pair of stage 5, and of the pulses a clock after.
+    reg         done_reg;
 
     // Signals
-    wire [2:0] whole;               // Requests of the read with this word.
+    wire [2:0]  whole;           // Requests of the read with this word.
     wire [12:0] length;
-    wire [3:0] slot;
-    wire [4:0] arrived;
-    wire dead;
-    wire dies;
-    wire write;
-    wire requests_wr_en;
-    wire [13:0] requests_wr_addr;
-    wire [172:0] requests_wr_data;
-    wire [5:0] counts_rd_data;
-    wire failed_s_valid;
-    wire failed_s_ready;
-    wire [15:0] failed_m_data;
-    wire [15:0] failed_count;
+    wire [3:0]  slot;
+    wire [4:0]  arrived;
+    wire        dead;
+    wire        dies;
+    wire        write;
+    wire        requests_wr_en;  // Write wr_data to wr_addr.
+    wire [5:0]  counts_rd_data;  // Word at rd_addr, two clocks later.
+    wire        failed_s_valid;  // A word is offered.
+    wire        failed_s_ready;  // The queue has room.
+    wire [15:0] failed_m_data;   // Oldest word.
+    wire [15:0] failed_count;    // Words in the queue.
 
-    ram_reg_w173_d16384 requests (
+    ram_reg #(.W(173), .A(14)) requests (
         .clk     (clk),
         .rd_addr (place),
         .rd_data (request),
         .wr_en   (requests_wr_en),
-        .wr_addr (requests_wr_addr),
-        .wr_data (requests_wr_data)
+        .wr_addr ({r_ctx_reg[13:4], slot}),
+        .wr_data ({length, r_data_reg[31:0], address_reg, wr_id_reg})
     );
 
     // As m_arrived_word.
@@ -129,19 +122,16 @@ module card_recv_fill_q1024 (
     );
 
     // Combinational logic
+    // Stage 1: words to requests.
     assign s_rr_ready = 1'b1;
     assign whole = (&word_reg) ? (number_reg + 3'd1) : number_reg;
     assign length = (|r_data_reg[63:45]) ? 13'h1fff : r_data_reg[44:32];
     assign slot = r_ctx_reg[3:0] + {1'b0, number_reg};
     assign requests_wr_en = r_valid_reg & (word_reg == 2'd2);
-    assign requests_wr_addr = {r_ctx_reg[13:4], 4'd0} | {10'd0, slot};
-    assign requests_wr_data = {109'd0, wr_id_reg}
-        | {45'd0, address_reg, 64'd0}
-        | {13'd0, r_data_reg[31:0], 128'd0}
-        | {length, 160'd0};
     assign arrived = counts_rd_data[4:0];
     assign dead = counts_rd_data[5];
     assign dies = s2_error_reg & !dead;
+    // Stage 5: written when no queue pair is cleared.
     assign write = s5_valid_reg & !cfg_clear;
     assign m_arrived_valid = s5_valid_reg | cfg_clear;
 
@@ -206,6 +196,7 @@ module card_recv_fill_q1024 (
             end
         end
 
+        // Stages 2 to 4: the count of the queue pair; reads end at least 4 clocks apart.
         s2_valid_reg <= r_valid_reg & r_last_reg;
 
         if (r_valid_reg & r_last_reg) begin
@@ -224,8 +215,7 @@ module card_recv_fill_q1024 (
             s5_valid_reg <= 1'b1;
             s5_qpn_reg <= s2_qpn_reg;
             s5_dies_reg <= dies;
-            s5_word_reg <= {1'b0, arrived + {2'd0, s2_whole_reg}}
-                | {dead | s2_error_reg, 5'd0};
+            s5_word_reg <= {dead | s2_error_reg, arrived + {2'd0, s2_whole_reg}};
         end
 
         done_reg <= write;

@@ -27,23 +27,19 @@ module card_regs_command_q1024_r4096_f4096 (
     input  wire        clk,              // Clock.
     input  wire        rst,              // Synchronous reset.
 
-    // Inputs
     input  wire        forget,           // Of the reset before: epochs are forgotten as well.
     input  wire        settling,         // Something of before the reset has not ended: busy.
     input  wire        start,            // A command begins; ignored while one runs.
 
-    // start
     input  wire [7:0]  start_code,       // Which.
     input  wire [23:0] start_index,      // Of which queue pair, region or window.
 
-    // arg
     input  wire        arg_en,           // An argument is written; ignored while a command runs.
     input  wire [3:0]  arg_addr,         // Which.
     input  wire [31:0] arg_data,         // Its value.
     input  wire [3:0]  arg_rd_addr,      // Argument to be read.
     output wire [31:0] arg_rd_data,      // Its value, in the same clock.
 
-    // Outputs
     // A command runs, tables are being cleared, or what was before the reset has not ended.
     output wire        busy,
     output wire        clearing,         // Tables are being cleared.
@@ -51,13 +47,6 @@ module card_regs_command_q1024_r4096_f4096 (
     output wire [31:0] result0,          // Its results.
     output wire [15:0] result1,          // Its results.
 
-    // cfg
-    output wire        cfg_valid,        // Context of a queue pair: a word of it.
-    output wire [9:0]  cfg_qpn,          // Queue pair.
-    output wire [2:0]  cfg_word,         // Word.
-    output wire [63:0] cfg_data,         // Its value.
-
-    // set
     output wire        set_valid,        // A region is made, replaced or ended.
     output wire [11:0] set_index,        // Which.
     output wire        set_present,      // It is there from now on.
@@ -68,7 +57,6 @@ module card_regs_command_q1024_r4096_f4096 (
     output wire [63:0] set_base,         // Address of its first byte.
     output wire [63:0] set_length,       // Its bytes.
 
-    // win
     output wire        win_valid,        // A window is made or ended, while nothing is under way.
     output wire [7:0]  win_index,        // Which.
     output wire        win_open,         // It is there from now on.
@@ -80,24 +68,24 @@ module card_regs_command_q1024_r4096_f4096 (
     input  wire        win_was,          // It was there before.
     input  wire [31:0] win_expected,     // Number that it expected; 0 if it was not there.
 
-    // Outputs
     output wire        hold,             // Nothing new may begin.
-
-    // Inputs
     input  wire        idle,             // Nothing is under way.
 
-    // flush
     output wire        flush_valid,      // Requests in flight of a queue pair are to be forgotten.
     output wire [9:0]  flush_qpn,        // Which.
     input  wire        flush_done,       // They are.
 
-    // s_fatal_a
     input  wire        s_fatal_a_valid,  // The sender cannot read a ring.
     input  wire [9:0]  s_fatal_a_qpn,    // Its queue pair.
 
-    // s_fatal_b
     input  wire        s_fatal_b_valid,  // The receiver cannot read a ring.
-    input  wire [9:0]  s_fatal_b_qpn     // Its queue pair.
+    input  wire [9:0]  s_fatal_b_qpn,    // Its queue pair.
+
+    // Configuration
+    output wire        cfg_valid,        // Context of a queue pair: a word of it.
+    output wire [9:0]  cfg_qpn,          // Queue pair.
+    output wire [2:0]  cfg_word,         // Word.
+    output wire [63:0] cfg_data          // Its value.
 );
 
     // Constants
@@ -156,155 +144,155 @@ module card_regs_command_q1024_r4096_f4096 (
 
     // Registers
     (* fsm_encoding = "auto" *)
-    reg  [4:0] state_reg;
-    reg  [2:0] then_reg;
-    reg  [17:0] sweep_reg;         // Entries cleared since reset.
-    reg  [1:0] sweep_step_reg;     // The entry is addressed, read twice, written.
-    reg  [3:0] wipe_reg;
-    reg  fatal_a_valid_reg;        // They come from far away: a register first.
-    reg  [9:0] fatal_a_qpn_reg;
-    reg  fatal_b_valid_reg;
-    reg  [9:0] fatal_b_qpn_reg;
-    reg  running_reg;              // The command.
-    reg  cleared_reg;              // Commands may begin.
-    reg  [7:0] code_reg;
+    reg  [4:0]  state_reg;
+    reg  [2:0]  then_reg;
+    reg  [17:0] sweep_reg;          // Entries cleared since reset.
+    reg  [1:0]  sweep_step_reg;     // The entry is addressed, read twice, written.
+    reg  [3:0]  wipe_reg;
+    reg         fatal_a_valid_reg;  // They come from far away: a register first.
+    reg  [9:0]  fatal_a_qpn_reg;
+    reg         fatal_b_valid_reg;
+    reg  [9:0]  fatal_b_qpn_reg;
+    reg         running_reg;        // The command.
+    reg         cleared_reg;        // Commands may begin.
+    reg  [7:0]  code_reg;
     reg  [23:0] index_reg;
-    reg  [7:0] result_reg;
+    reg  [7:0]  result_reg;
     reg  [31:0] value0_reg;
     reg  [15:0] value1_reg;
-    reg  [7:0] said_reg;
-    reg  says_reg;
+    reg  [7:0]  said_reg;
+    reg         says_reg;
     reg  [31:0] said0_reg;
     reg  [15:0] said1_reg;
-    reg  is_create_reg;            // What it is, one clock later; it is looked at no sooner.
-    reg  is_modify_reg;
-    reg  is_set_reg;
-    reg  is_open_reg;
-    reg  ends_reg;                 // A region or window ends.
-    reg  is_advance_reg;
-    reg  is_query_reg;
-    reg  is_destroy_reg;
-    reg  of_region_reg;
-    reg  of_window_reg;
-    reg  unknown_reg;
-    reg  [9:0] who_reg;            // Queue pair that is read or changed; it is one whose ring cannot be read.
-    reg  serving_reg;
+    reg         is_create_reg;      // What it is, one clock later; it is looked at no sooner.
+    reg         is_modify_reg;
+    reg         is_set_reg;
+    reg         is_open_reg;
+    reg         ends_reg;           // A region or window ends.
+    reg         is_advance_reg;
+    reg         is_query_reg;
+    reg         is_destroy_reg;
+    reg         of_region_reg;
+    reg         of_window_reg;
+    reg         unknown_reg;
+    reg  [9:0]  who_reg;            // Queue pair that is read or changed; it is one whose ring cannot be read.
+    reg         serving_reg;
     reg  [47:0] word0_reg;
     reg  [15:0] oldest_reg;
     reg  [15:0] newest_reg;
     reg  [15:0] next_epoch_reg;
-    reg  [3:0] step_reg;           // Next argument; how many; one clock later.
-    reg  [3:0] last_reg;
-    reg  [31:0] arg0_reg;          // Latest arguments, youngest first; the first one, the protection domain.
+    reg  [3:0]  step_reg;           // Next argument; how many; one clock later.
+    reg  [3:0]  last_reg;
+    reg  [31:0] arg0_reg;           // Latest arguments, youngest first; the first one, the protection domain.
     reg  [31:0] arg1_reg;
     reg  [31:0] arg2_reg;
     reg  [31:0] arg3_reg;
     reg  [31:0] first_reg;
     reg  [15:0] domain_reg;
-    reg  [31:0] forbidden_reg;     // Bits that must be 0 in the latest argument; some was not.
-    reg  bad_reg;
+    reg  [31:0] forbidden_reg;      // Bits that must be 0 in the latest argument; some was not.
+    reg         bad_reg;
     // End of the region, both halves, the upper one without what the lower one carries; a clock
     // later: the lower, the upper half is not 0, the upper one is all ones and the lower one
     // carries; it has no bytes.
     reg  [32:0] end_low_reg;
     reg  [32:0] end_high_reg;
-    reg  low_some_reg;
-    reg  high_some_reg;
-    reg  high_wraps_reg;
-    reg  no_bytes_reg;
-    reg  leads_reg;                // One clock late: neither changes before Decide.
-    reg  [2:0] pause_reg;
-    reg  held_reg;
-    reg  fetching_reg;             // The state is Fetch.
-    reg  [4:0] quiet_reg;          // Clocks in which all has been idle.
-    reg  [23:0] waited_reg;        // Clocks for which the command has waited.
-    reg  flushed_reg;              // The in-flight table has been flushed.
-    reg  cfg_out_reg;
-    reg  [2:0] cfg_out_word_reg;
+    reg         low_some_reg;
+    reg         high_some_reg;
+    reg         high_wraps_reg;
+    reg         no_bytes_reg;
+    reg         leads_reg;          // One clock late: neither changes before Decide.
+    reg  [2:0]  pause_reg;
+    reg         held_reg;
+    reg         fetching_reg;       // The state is Fetch.
+    reg  [4:0]  quiet_reg;          // Clocks in which all has been idle.
+    reg  [23:0] waited_reg;         // Clocks for which the command has waited.
+    reg         flushed_reg;        // The in-flight table has been flushed.
+    reg         cfg_out_reg;
+    reg  [2:0]  cfg_out_word_reg;
     reg  [63:0] cfg_out_data_reg;
-    reg  set_out_reg;
-    reg  set_there_reg;
-    reg  flush_out_reg;
-    reg  win_out_reg;
+    reg         set_out_reg;
+    reg         set_there_reg;
+    reg         flush_out_reg;
+    reg         win_out_reg;
 
     // Signals
-    reg  [3:0] arg_index;
-    wire take_fatal;
+    reg  [3:0]  arg_index;
+    wire        take_fatal;
     wire [15:0] span;
-    wire beyond;                    // It ends behind 2^64, the end of all addresses.
-    wire [2:0] now;
-    wire [2:0] to;
-    reg  [4:0] state_next;
-    reg  [2:0] then_next;
+    wire        beyond;             // It ends behind 2^64, the end of all addresses.
+    wire [2:0]  now;
+    wire [2:0]  to;
+    reg  [4:0]  state_next;
+    reg  [2:0]  then_next;
     reg  [17:0] sweep_next;         // Entries cleared since reset.
-    reg  [1:0] sweep_step_next;     // The entry is addressed, read twice, written.
-    reg  running_next;              // The command.
-    reg  [7:0] code_next;
+    reg  [1:0]  sweep_step_next;    // The entry is addressed, read twice, written.
+    reg         running_next;       // The command.
+    reg  [7:0]  code_next;
     reg  [23:0] index_next;
-    reg  [7:0] result_next;
+    reg  [7:0]  result_next;
     reg  [31:0] value0_next;
     reg  [15:0] value1_next;
-    reg  [7:0] said_next;
-    reg  says_next;
+    reg  [7:0]  said_next;
+    reg         says_next;
     reg  [31:0] said0_next;
     reg  [15:0] said1_next;
-    reg  [9:0] who_next;            // Queue pair that is read or changed; it is one whose ring cannot be read.
-    reg  serving_next;
+    reg  [9:0]  who_next;           // Queue pair that is read or changed; it is one whose ring cannot be read.
+    reg         serving_next;
     reg  [47:0] word0_next;
     reg  [15:0] oldest_next;
     reg  [15:0] newest_next;
     reg  [15:0] next_epoch_next;
-    reg  [3:0] step_next;           // Next argument; how many; one clock later.
+    reg  [3:0]  step_next;          // Next argument; how many; one clock later.
     reg  [31:0] arg0_next;          // Latest arguments, youngest first; the first one, the protection domain.
     reg  [31:0] arg1_next;
     reg  [31:0] arg2_next;
     reg  [31:0] arg3_next;
     reg  [31:0] first_next;
     reg  [15:0] domain_next;
-    reg  bad_next;
+    reg         bad_next;
     // End of the region, both halves, the upper one without what the lower one carries; a clock
     // later: the lower, the upper half is not 0, the upper one is all ones and the lower one
     // carries; it has no bytes.
     reg  [32:0] end_low_next;
     reg  [32:0] end_high_next;
-    reg  no_bytes_next;
-    reg  [2:0] pause_next;
-    reg  held_next;
-    reg  fetching_next;             // The state is Fetch.
-    reg  [4:0] quiet_next;          // Clocks in which all has been idle.
+    reg         no_bytes_next;
+    reg  [2:0]  pause_next;
+    reg         held_next;
+    reg         fetching_next;      // The state is Fetch.
+    reg  [4:0]  quiet_next;         // Clocks in which all has been idle.
     reg  [23:0] waited_next;        // Clocks for which the command has waited.
-    reg  flushed_next;              // The in-flight table has been flushed.
-    reg  cfg_out_next;
-    reg  [2:0] cfg_out_word_next;
+    reg         flushed_next;       // The in-flight table has been flushed.
+    reg         cfg_out_next;
+    reg  [2:0]  cfg_out_word_next;
     reg  [63:0] cfg_out_data_next;
-    reg  set_out_next;
-    reg  set_there_next;
-    reg  flush_out_next;
-    reg  win_out_next;
-    reg  [9:0] contexts_rd_addr;
-    wire [79:0] contexts_rd_data;
-    reg  contexts_wr_en;
-    reg  [9:0] contexts_wr_addr;
-    reg  [79:0] contexts_wr_data;
-    wire [31:0] args_rd_data;
-    reg  args_wr_en;
-    reg  [3:0] args_wr_addr;
-    reg  [31:0] args_wr_data;
-    reg  args_bus_wr_en;
-    reg  [3:0] args_bus_wr_addr;
-    reg  [31:0] args_bus_wr_data;
-    wire fatal_a_s_ready;
-    wire fatal_a_m_valid;
-    wire [9:0] fatal_a_m_data;
-    wire [15:0] fatal_a_count;
-    wire fatal_b_s_ready;
-    wire fatal_b_m_valid;
-    wire fatal_b_m_ready;
-    wire [9:0] fatal_b_m_data;
-    wire [15:0] fatal_b_count;
+    reg         set_out_next;
+    reg         set_there_next;
+    reg         flush_out_next;
+    reg         win_out_next;
+    reg  [9:0]  contexts_rd_addr;   // Read address.
+    wire [79:0] contexts_rd_data;   // Word at rd_addr, two clocks later.
+    reg         contexts_wr_en;     // Write wr_data to wr_addr.
+    reg  [9:0]  contexts_wr_addr;   // Write address.
+    reg  [79:0] contexts_wr_data;   // Word to write.
+    wire [31:0] args_rd_data;       // Word at rd_addr, in the same clock.
+    reg         args_wr_en;         // Write wr_data to wr_addr.
+    reg  [3:0]  args_wr_addr;       // Write address.
+    reg  [31:0] args_wr_data;       // Word to write.
+    reg         args_bus_wr_en;     // Write wr_data to wr_addr.
+    reg  [3:0]  args_bus_wr_addr;   // Write address.
+    reg  [31:0] args_bus_wr_data;   // Word to write.
+    wire        fatal_a_s_ready;    // The queue has room.
+    wire        fatal_a_m_valid;    // A word waits.
+    wire [9:0]  fatal_a_m_data;     // Oldest word.
+    wire [15:0] fatal_a_count;      // Words in the queue.
+    wire        fatal_b_s_ready;    // The queue has room.
+    wire        fatal_b_m_valid;    // A word waits.
+    wire        fatal_b_m_ready;    // The word is taken.
+    wire [9:0]  fatal_b_m_data;     // Oldest word.
+    wire [15:0] fatal_b_count;      // Words in the queue.
 
     // Of each queue pair: word 0 of its context 47:0, oldest epoch 63:48, newest epoch 79:64.
-    ram_reg_w80_d1024 contexts (
+    ram_reg #(.W(80), .A(10)) contexts (
         .clk     (clk),
         .rd_addr (contexts_rd_addr),
         .rd_data (contexts_rd_data),
@@ -314,7 +302,7 @@ module card_regs_command_q1024_r4096_f4096 (
     );
 
     // Arguments, for the machine and for the bus; the one that becomes 0.
-    ram_async_w32_d16 args (
+    ram_async #(.W(32), .A(4)) args (
         .clk     (clk),
         .rd_addr (arg_index),
         .rd_data (args_rd_data),
@@ -323,7 +311,7 @@ module card_regs_command_q1024_r4096_f4096 (
         .wr_data (args_wr_data)
     );
 
-    ram_async_w32_d16 args_bus (
+    ram_async #(.W(32), .A(4)) args_bus (
         .clk     (clk),
         .rd_addr (arg_rd_addr),
         .rd_data (arg_rd_data),
@@ -333,6 +321,7 @@ module card_regs_command_q1024_r4096_f4096 (
     );
 
     fifo_ahead_w10_d16 fatal_a (
+        // Rings that cannot be read.
         .clk     (clk),
         .rst     (rst),
         .s_valid (fatal_a_valid_reg),
@@ -375,6 +364,7 @@ module card_regs_command_q1024_r4096_f4096 (
     end
 
     always @(*) begin
+        // While rings are gathered: 1, 3, and then 4 to 9.
         arg_index = step_reg;
         if (state_reg == STATE_GATHER) begin
             arg_index = step_reg + 4'd2;
@@ -428,9 +418,7 @@ module card_regs_command_q1024_r4096_f4096 (
         contexts_rd_addr = who_reg;
         contexts_wr_en = 1'b0;
         contexts_wr_addr = who_reg;
-        contexts_wr_data = {32'd0, word0_reg}
-            | {16'd0, oldest_reg, 48'd0}
-            | {newest_reg, 64'd0};
+        contexts_wr_data = {newest_reg, oldest_reg, word0_reg};
         if (start & !running_reg & cleared_reg) begin
             running_next = 1'b1;
             code_next = start_code;
@@ -450,6 +438,7 @@ module card_regs_command_q1024_r4096_f4096 (
             arg2_next = arg1_reg;
             arg3_next = arg2_reg;
         end
+        // The outcome, one clock after it is known; the command ends no sooner.
         said_next = 8'd0;
         says_next = 1'b0;
         said0_next = 32'd0;
@@ -475,8 +464,8 @@ module card_regs_command_q1024_r4096_f4096 (
                     contexts_wr_en = 1'b1;
                 end
                 if ((|{10'd0, sweep_reg[17:10]})
-                    & (|{12'd0, sweep_reg[17:12]})
-                    & (|{12'd0, sweep_reg[17:12]})) begin
+                        & (|{12'd0, sweep_reg[17:12]})
+                        & (|{12'd0, sweep_reg[17:12]})) begin
                     state_next = STATE_IDLE;
                 end
             end
@@ -499,8 +488,8 @@ module card_regs_command_q1024_r4096_f4096 (
                     fetching_next = 1'b1;
                 end
                 if ((of_region_reg & (|{12'd0, index_reg[23:12]}))
-                    | (of_window_reg & (|index_reg[23:8]))
-                    | (!of_region_reg & !of_window_reg & (|{10'd0, index_reg[23:10]}))) begin
+                        | (of_window_reg & (|index_reg[23:8]))
+                        | (!of_region_reg & !of_window_reg & (|{10'd0, index_reg[23:10]}))) begin
                     said_next = BAD_INDEX;
                     state_next = STATE_FINISH;
                     fetching_next = 1'b0;
@@ -547,6 +536,7 @@ module card_regs_command_q1024_r4096_f4096 (
                 end else begin
                     state_next = STATE_WEIGH;
                 end
+                // Of the last arguments, once all are here.
                 end_low_next = {1'b0, arg3_reg} + {1'b0, arg1_reg};
                 end_high_next = {1'b0, arg2_reg} + {1'b0, arg0_reg};
                 if (|(arg0_reg & forbidden_reg)) begin
@@ -554,6 +544,7 @@ module card_regs_command_q1024_r4096_f4096 (
                 end
                 if (step_reg == 4'd1) begin
                     first_next = arg0_reg;
+                    // The card cannot have such a queue pair.
                     if (is_open_reg & (|{10'd0, arg0_reg[31:10]})) begin
                         bad_next = 1'b1;
                     end
@@ -576,6 +567,7 @@ module card_regs_command_q1024_r4096_f4096 (
                 end
             end
             STATE_DECIDE: begin
+                // What is refused below goes to Finish.
                 state_next = STATE_FINISH;
                 if (is_create_reg) begin
                     if (bad_reg) begin
@@ -587,9 +579,7 @@ module card_regs_command_q1024_r4096_f4096 (
                         oldest_next = next_epoch_reg;
                         says_next = 1'b1;
                         said0_next = {16'd0, next_epoch_reg};
-                        word0_next = {16'd0, first_reg & SHAPE}
-                            | {domain_reg, 32'd0}
-                            | {45'd0, INIT};
+                        word0_next = {domain_reg, first_reg & SHAPE} | {45'd0, INIT};
                         state_next = STATE_GATHER;
                     end
                 end
@@ -659,7 +649,7 @@ module card_regs_command_q1024_r4096_f4096 (
             STATE_RING: begin
                 cfg_out_next = 1'b1;
                 cfg_out_word_next = step_reg[3:1];
-                cfg_out_data_next = {32'd0, arg1_reg} | {arg0_reg, 32'd0};
+                cfg_out_data_next = {arg0_reg, arg1_reg};
                 then_next = THEN_GATHER;
                 if (step_reg[3]) begin
                     then_next = THEN_EPOCHS;
@@ -669,10 +659,11 @@ module card_regs_command_q1024_r4096_f4096 (
             STATE_EPOCHS: begin
                 cfg_out_next = 1'b1;
                 cfg_out_word_next = 3'd5;
-                cfg_out_data_next = {48'd0, oldest_reg} | {32'd0, newest_reg, 16'd0};
+                cfg_out_data_next = {32'd0, newest_reg, oldest_reg};
                 contexts_wr_en = 1'b1;
                 then_next = THEN_FINISH;
                 if (is_create_reg) begin
+                    // It is not there before its last word.
                     contexts_wr_en = 1'b0;
                     then_next = THEN_INDICES;
                 end
@@ -821,8 +812,8 @@ module card_regs_command_q1024_r4096_f4096 (
     assign set_local_write = first_reg[8];
     assign set_remote = first_reg[11:9];
     assign set_pd = domain_reg;
-    assign set_base = {32'd0, arg3_reg} | {arg2_reg, 32'd0};
-    assign set_length = {32'd0, arg1_reg} | {arg0_reg, 32'd0};
+    assign set_base = {arg2_reg, arg3_reg};
+    assign set_length = {arg0_reg, arg1_reg};
     assign win_valid = win_out_reg;
     assign win_index = index_reg[7:0];
     assign win_open = is_open_reg;
@@ -906,7 +897,9 @@ module card_regs_command_q1024_r4096_f4096 (
     end
 
     always @(posedge clk) begin
+        // Arguments: 0 until they are written.
         wipe_reg <= wipe_reg + 4'd1;
+
         fatal_a_valid_reg <= s_fatal_a_valid;
         fatal_a_qpn_reg <= s_fatal_a_qpn;
         fatal_b_valid_reg <= s_fatal_b_valid;
@@ -938,10 +931,11 @@ module card_regs_command_q1024_r4096_f4096 (
             last_reg <= 4'd6;
         end
 
+        // Of the argument fetched now, whose number is step; it is looked at in the next clock.
         forbidden_reg <= 32'd0;
         if ((is_create_reg & (step_reg == 4'd2))
-            | (is_set_reg & (step_reg == 4'd1))
-            | (is_open_reg & ((step_reg == 4'd1) | (step_reg == 4'd3)))) begin
+                | (is_set_reg & (step_reg == 4'd1))
+                | (is_open_reg & ((step_reg == 4'd1) | (step_reg == 4'd3)))) begin
             forbidden_reg <= ABOVE_16;
         end
         if ((is_create_reg & (step_reg == 4'd3)) | (is_open_reg & (step_reg == 4'd2))) begin
@@ -953,6 +947,7 @@ module card_regs_command_q1024_r4096_f4096 (
         if (is_modify_reg & (step_reg == 4'd0)) begin
             forbidden_reg <= ABOVE_3;
         end
+        // What was fetched for the command before is none of it.
         if (!fetching_reg) begin
             forbidden_reg <= 32'd0;
         end

@@ -21,30 +21,26 @@ module card_send_doorbell_q1024 (
     input  wire        clk,           // Clock.
     input  wire        rst,           // Synchronous reset.
 
-    // Inputs
     input  wire        live,          // The contexts are clean; until then every doorbell is bad.
 
-    // Stream in
+    // s: stream in
     input  wire        s_valid,       // A doorbell.
     input  wire [9:0]  s_qpn,         // Its queue pair.
     input  wire [15:0] s_index,       // Work requests ever posted, modulo 2^16.
 
-    // state
     input  wire        state_en,      // Write a state.
     input  wire [9:0]  state_qpn,     // Of this queue pair.
     input  wire [6:0]  state_data,    // State 2:0, log2 of the ring's entries 6:3.
 
-    // fetched
     input  wire        fetched_en,    // Write how many were ever fetched.
     input  wire [9:0]  fetched_qpn,   // Of this queue pair.
     input  wire [15:0] fetched_data,  // The number, modulo 2^16.
 
-    // Stream out
+    // m: stream out
     output wire        m_valid,       // A good doorbell.
     output wire [9:0]  m_qpn,         // Its queue pair.
     output wire [15:0] m_index,       // Work requests ever posted.
 
-    // Outputs
     output wire        ev_bad         // A bad doorbell.
 );
 
@@ -52,29 +48,29 @@ module card_send_doorbell_q1024 (
     localparam [15:0] ONES = 16'hffff;
 
     // Registers
-    reg  valid_1_reg;         // The doorbell in stages 1 to 3.
-    reg  valid_2_reg;
-    reg  valid_3_reg;
-    reg  [9:0] qpn_1_reg;
-    reg  [9:0] qpn_2_reg;
-    reg  [9:0] qpn_3_reg;
+    reg         valid_1_reg;  // The doorbell in stages 1 to 3.
+    reg         valid_2_reg;
+    reg         valid_3_reg;
+    reg  [9:0]  qpn_1_reg;
+    reg  [9:0]  qpn_2_reg;
+    reg  [9:0]  qpn_3_reg;
     reg  [15:0] index_1_reg;
     reg  [15:0] index_2_reg;
     reg  [15:0] index_3_reg;
-    reg  live_1_reg;          // The contexts were clean when the doorbell came.
-    reg  live_2_reg;
-    reg  takes_reg;           // The queue pair takes work requests: Init, ReadyToReceive, ReadyToSend.
+    reg         live_1_reg;   // The contexts were clean when the doorbell came.
+    reg         live_2_reg;
+    reg         takes_reg;    // The queue pair takes work requests: Init, ReadyToReceive, ReadyToSend.
     reg  [15:0] held_reg;     // What the ring would hold, less one.
     reg  [15:0] beyond_reg;   // Bits that this must not have.
-    reg  good_reg;            // Stage 4.
-    reg  bad_reg;
-    reg  [9:0] qpn_reg;
+    reg         good_reg;     // Stage 4.
+    reg         bad_reg;
+    reg  [9:0]  qpn_reg;
     reg  [15:0] index_reg;
 
     // Signals
-    wire fits;
-    wire [6:0] states_rd_data;
-    wire [15:0] fetched_rd_data;
+    wire        fits;
+    wire [6:0]  states_rd_data;   // Word at rd_addr, two clocks later.
+    wire [15:0] fetched_rd_data;  // Word at rd_addr, two clocks later.
 
     ram_reg_forward_w7_d1024 states (
         .clk     (clk),
@@ -130,7 +126,11 @@ module card_send_doorbell_q1024 (
         valid_2_reg <= valid_1_reg;
         qpn_2_reg <= qpn_1_reg;
         index_2_reg <= index_1_reg;
+
+        // A length of 2^n is kept if one less than what the ring would hold has no bit from n on,
+        // or is -1.
         valid_3_reg <= valid_2_reg;
+
         qpn_3_reg <= qpn_2_reg;
         index_3_reg <= index_2_reg;
         held_reg <= index_2_reg + ~fetched_rd_data;

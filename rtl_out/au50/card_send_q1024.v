@@ -33,52 +33,37 @@ module card_send_q1024 (
     input  wire         clk,              // Clock.
     input  wire         rst,              // Synchronous reset: no queue pairs, nothing under way.
 
-    // db
     input  wire         db_valid,         // A doorbell.
     input  wire [9:0]   db_qpn,           // Its queue pair.
     input  wire [1:0]   db_kind,          // Its kind: 0 is that of the send ring, the others are ignored.
     input  wire [15:0]  db_index,         // Work requests ever posted, modulo 2^16.
 
-    // cfg
-    input  wire         cfg_valid,        // A word of a context.
-    input  wire [9:0]   cfg_qpn,          // Its queue pair.
-    input  wire [2:0]   cfg_word,         // Which word.
-    input  wire [63:0]  cfg_data,         // The word.
-    input  wire [12:0]  cfg_mtu,          // Largest payload of a packet, bytes.
-
-    // Inputs
     input  wire         hold,             // Begin no turn.
 
-    // Stream out
+    // m: stream out
     output wire         m_idle,           // Nothing is between fetch and record, no read waits.
     output wire         m_fatal_valid,    // The send ring of a queue pair cannot be read.
     output wire [9:0]   m_fatal_qpn,      // Which queue pair.
     output wire         m_rsv_valid,      // A completion slot is asked for; held until rsv_done.
     output wire [9:0]   m_rsv_qpn,        // For this queue pair.
 
-    // rsv
     input  wire         rsv_done,         // The answer.
     input  wire         rsv_ok,           // The slot is reserved.
 
-    // m_cancel
     output wire         m_cancel_valid,   // A slot is given back.
     output wire [9:0]   m_cancel_qpn,     // Of this queue pair.
 
-    // m_place
     output wire         m_place_valid,    // A place in flight is asked for.
     output wire [9:0]   m_place_qpn,      // For this queue pair.
     output wire [23:0]  m_place_psn,      // And this PSN.
 
-    // place
     input  wire         place_done,       // The answer.
     input  wire         place_ok,         // The place is kept.
 
-    // m_drop
     output wire         m_drop_valid,     // A kept place is given back.
     output wire [9:0]   m_drop_qpn,       // Of this queue pair.
     output wire [23:0]  m_drop_psn,       // And this PSN.
 
-    // m_set
     output wire         m_set_valid,      // A kept place is filled.
     input  wire         m_set_ready,      // Taken.
     output wire [9:0]   m_set_qpn,        // Queue pair.
@@ -99,7 +84,6 @@ module card_send_q1024 (
     output wire [31:0]  m_set_key,        // In the region of this key.
     output wire [12:0]  m_set_len,        // Bytes there.
 
-    // m_look
     output wire         m_look_valid,     // A region is looked up.
     output wire [31:0]  m_look_key,       // Key.
     output wire [15:0]  m_look_pd,        // Protection domain of the queue pair.
@@ -107,18 +91,15 @@ module card_send_q1024 (
     output wire [12:0]  m_look_len,       // Bytes.
     output wire         m_look_write,     // For writing: never.
 
-    // look
     input  wire         look_valid,       // The answer.
     input  wire         look_ok,          // The access is allowed.
 
-    // m_rd
     output wire         m_rd_valid,       // A read of host memory.
     input  wire         m_rd_ready,       // Taken.
     output wire [63:0]  m_rd_addr,        // First byte.
     output wire [12:0]  m_rd_len,         // Bytes.
     output wire [15:0]  m_rd_ctx,         // Client in 15:14: 0 work requests, 1 payload.
 
-    // s_wq
     input  wire         s_wq_valid,       // A word of a work request.
     output wire         s_wq_ready,       // Always high.
     input  wire [63:0]  s_wq_data,        // The word, first byte in bits 7:0.
@@ -126,7 +107,6 @@ module card_send_q1024 (
     input  wire         s_wq_error,       // With the last word: the read failed.
     input  wire [15:0]  s_wq_ctx,         // Of the read; all words of this client are work requests.
 
-    // m_sd
     output wire         m_sd_valid,       // A request to send.
     input  wire         m_sd_ready,       // Taken.
     output wire [15:0]  m_sd_node,        // Node of the destination.
@@ -142,111 +122,117 @@ module card_send_q1024 (
     output wire [4:0]   m_sd_head_len,    // How many of them count.
     output wire [12:0]  m_sd_len,         // Bytes from memory; 0: none are read.
 
-    // ev
     output wire         ev_bad_doorbell,  // A doorbell was ignored.
     output wire         ev_stall_credit,  // A turn found no completion slot.
     output wire         ev_stall_place,   // A turn found its place in flight taken.
-    output wire         ev_local_error    // A work request ended here in a LOCAL outcome.
+    output wire         ev_local_error,   // A work request ended here in a LOCAL outcome.
+
+    // Configuration
+    input  wire         cfg_valid,        // A word of a context.
+    input  wire [9:0]   cfg_qpn,          // Its queue pair.
+    input  wire [2:0]   cfg_word,         // Which word.
+    input  wire [63:0]  cfg_data,         // The word.
+    input  wire [12:0]  cfg_mtu           // Largest payload of a packet, bytes.
 );
 
     // Constants
     localparam [2:0] SENDS = 3'd3;  // State of a queue pair that sends.
 
     // Registers
-    reg  live_reg;              // The contexts are clean.
-    reg  [9:0] sweep_reg;       // Context to clean next.
-    reg  d_valid_reg;           // A doorbell, and a word of a context, registered as they come from far.
-    reg  [9:0] d_qpn_reg;
-    reg  [1:0] d_kind_reg;
+    reg         live_reg;        // The contexts are clean.
+    reg  [9:0]  sweep_reg;       // Context to clean next.
+    reg         d_valid_reg;     // A doorbell, and a word of a context, registered as they come from far.
+    reg  [9:0]  d_qpn_reg;
+    reg  [1:0]  d_kind_reg;
     reg  [15:0] d_index_reg;
-    reg  c_valid_reg;
-    reg  [9:0] c_qpn_reg;
+    reg         c_valid_reg;
+    reg  [9:0]  c_qpn_reg;
     reg  [63:0] c_data_reg;
     // Which one: state and ring; Q_Key and first PSN; base; start anew. It is a state that sends.
-    reg  word_0_reg;
-    reg  word_1_reg;
-    reg  word_2_reg;
-    reg  word_6_reg;
-    reg  starts_reg;
-    reg  cancel_reg;            // A slot, a place is given back.
-    reg  [9:0] cancel_qpn_reg;
-    reg  drop_reg;
+    reg         word_0_reg;
+    reg         word_1_reg;
+    reg         word_2_reg;
+    reg         word_6_reg;
+    reg         starts_reg;
+    reg         cancel_reg;      // A slot, a place is given back.
+    reg  [9:0]  cancel_qpn_reg;
+    reg         drop_reg;
     reg  [23:0] drop_psn_reg;
 
     // Signals
-    reg  state_en;                  // State 2:0 and log2 of the ring's entries 6:3 of a queue pair are written.
-    reg  [9:0] state_qpn;
-    reg  [6:0] state_data;
-    reg  live_next;                 // The contexts are clean.
-    reg  [9:0] sweep_next;          // Context to clean next.
-    wire doorbell_s_valid;
-    wire doorbell_m_valid;
-    wire [9:0] doorbell_m_qpn;
-    wire [15:0] doorbell_m_index;
-    wire list_clean;
-    wire list_op_ready;
-    wire list_m_valid;
-    wire [9:0] list_m_qpn;
-    wire turn_go;
-    wire turn_m_busy;
-    wire turn_s_ready;
-    wire turn_m_op_valid;
-    wire turn_m_op_remove;
-    wire [9:0] turn_m_op_qpn;
-    wire turn_fetched_en;
-    wire [9:0] turn_fetched_qpn;
-    wire [15:0] turn_fetched_data;
-    wire [9:0] turn_m_qpn;
-    wire [23:0] turn_m_psn;
-    wire turn_m_undo;
-    wire turn_m_cancel;
-    wire turn_m_drop;
-    wire turn_m_fetch;
-    wire [57:0] turn_m_addr;
-    wire [15:0] turn_m_request;
-    wire entry_s_wq_error;
-    wire [9:0] entry_s_qpn;
-    wire entry_s_done;
-    wire [31:0] entry_m_look_key;
-    wire entry_m_drop;
-    wire entry_drop_ready;
-    wire entry_m_valid;
-    wire entry_m_blank;
-    wire [7:0] entry_m_outcome;
-    wire [4:0] entry_m_timeout;
-    wire [31:0] entry_m_q_key;
-    wire [63:0] entry_m_wr_id;
-    wire [63:0] entry_m_address;
-    wire [12:0] entry_m_len;
-    wire [1:0] entry_m_kind;
-    wire [15:0] entry_m_node;
-    wire [23:0] entry_m_peer;
-    wire [7:0] entry_m_vf;
-    wire [15:0] entry_m_win_id;
-    wire [15:0] entry_m_epoch;
-    wire [31:0] entry_m_msn;
-    wire [127:0] entry_m_head;
-    wire [4:0] entry_m_head_len;
-    wire record_s_ready;
-    wire record_m_pay_valid;
-    wire [9:0] record_m_qpn;
-    wire [23:0] record_m_psn;
-    wire [63:0] record_m_address;
-    wire [12:0] record_m_len;
-    wire [15:0] record_m_node;
-    wire [23:0] record_m_peer;
-    wire [7:0] record_m_vf;
-    wire [15:0] record_m_win_id;
-    wire [15:0] record_m_epoch;
-    wire [31:0] record_m_msn;
-    wire reads_fetch_free;
-    wire reads_pay_ready;
-    wire reads_m_busy;
-    wire fetched_s_ready;
-    wire [55:0] fetched_s_data;
-    wire fetched_m_valid;
-    wire [55:0] fetched_m_data;
-    wire [15:0] fetched_count;
+    reg          state_en;            // State 2:0 and log2 of the ring's entries 6:3 of a queue pair are written.
+    reg  [9:0]   state_qpn;
+    reg  [6:0]   state_data;
+    reg          live_next;           // The contexts are clean.
+    reg  [9:0]   sweep_next;          // Context to clean next.
+    wire         doorbell_s_valid;    // A doorbell.
+    wire         doorbell_m_valid;    // A good doorbell.
+    wire [9:0]   doorbell_m_qpn;      // Its queue pair.
+    wire [15:0]  doorbell_m_index;    // Work requests ever posted.
+    wire         list_clean;          // Clean a bit.
+    wire         list_op_ready;       // Done.
+    wire         list_m_valid;        // Somebody wants a turn.
+    wire [9:0]   list_m_qpn;          // The first one.
+    wire         turn_go;             // A turn may begin: there is room for a fetch.
+    wire         turn_m_busy;         // A turn is under way.
+    wire         turn_s_ready;        // It begins.
+    wire         turn_m_op_valid;     // Operation on the list.
+    wire         turn_m_op_remove;    // The number was taken out; otherwise add it.
+    wire [9:0]   turn_m_op_qpn;       // The number.
+    wire         turn_fetched_en;     // How many were ever fetched changes.
+    wire [9:0]   turn_fetched_qpn;    // Of this queue pair.
+    wire [15:0]  turn_fetched_data;   // To this, modulo 2^16.
+    wire [9:0]   turn_m_qpn;          // Whose turn it is; for all outputs below.
+    wire [23:0]  turn_m_psn;          // PSN of the work request.
+    wire         turn_m_undo;         // The turn failed: m_cancel and m_drop count now.
+    wire         turn_m_cancel;       // Give the slot back.
+    wire         turn_m_drop;         // Give the place back.
+    wire         turn_m_fetch;        // A work request is fetched.
+    wire [57:0]  turn_m_addr;         // From this address, in units of 64 bytes.
+    wire [15:0]  turn_m_request;      // Its number, modulo 2^16.
+    wire         entry_s_wq_error;    // With the last word: the read failed.
+    wire [9:0]   entry_s_qpn;         // Queue pair of the oldest work request.
+    wire         entry_s_done;        // It leaves.
+    wire [31:0]  entry_m_look_key;    // Key of the region.
+    wire         entry_m_drop;        // The work request is dropped: its slot and place are given back.
+    wire         entry_drop_ready;    // That can be done in this clock.
+    wire         entry_m_valid;       // The work request is checked.
+    wire         entry_m_blank;       // It could not be read.
+    wire [7:0]   entry_m_outcome;     // 0: send it. Otherwise how it ends.
+    wire [4:0]   entry_m_timeout;     // Timeout exponent of the queue pair.
+    wire [31:0]  entry_m_q_key;       // Q_Key of the queue pair.
+    wire [63:0]  entry_m_wr_id;       // The user's name for it.
+    wire [63:0]  entry_m_address;     // First byte of the payload behind the head.
+    wire [12:0]  entry_m_len;         // Bytes there, 12:0.
+    // 1: those of a READ, to be written. 2: those of an ATOMIC, to be sent, then written. Else 0.
+    wire [1:0]   entry_m_kind;
+    wire [15:0]  entry_m_node;        // Node of the destination.
+    wire [23:0]  entry_m_peer;        // Queue pair of the destination.
+    wire [7:0]   entry_m_vf;          // Version and flags.
+    wire [15:0]  entry_m_win_id;      // Window.
+    wire [15:0]  entry_m_epoch;       // Epoch.
+    wire [31:0]  entry_m_msn;         // Number in the window.
+    wire [127:0] entry_m_head;        // Bytes in front.
+    wire [4:0]   entry_m_head_len;    // How many.
+    wire         record_s_ready;      // Taken; nothing is under way.
+    wire         record_m_pay_valid;  // Its payload is read: m_len bytes at m_address.
+    wire [9:0]   record_m_qpn;        // Queue pair.
+    wire [23:0]  record_m_psn;        // PSN.
+    wire [63:0]  record_m_address;    // First byte of the payload behind the head.
+    wire [12:0]  record_m_len;        // Bytes there that are sent.
+    wire [15:0]  record_m_node;       // Node of the destination.
+    wire [23:0]  record_m_peer;       // Queue pair of the destination.
+    wire [7:0]   record_m_vf;         // Version and flags.
+    wire [15:0]  record_m_win_id;     // Window.
+    wire [15:0]  record_m_epoch;      // Epoch.
+    wire [31:0]  record_m_msn;        // Number in the window.
+    wire         reads_fetch_free;    // No fetch waits.
+    wire         reads_pay_ready;     // Taken.
+    wire         reads_m_busy;        // A read waits.
+    wire         fetched_s_ready;     // The queue has room.
+    wire         fetched_m_valid;     // A word waits.
+    wire [55:0]  fetched_m_data;      // Oldest word.
+    wire [15:0]  fetched_count;       // Words in the queue.
 
     card_send_doorbell_q1024 doorbell (
         .clk          (clk),
@@ -300,7 +286,6 @@ module card_send_q1024 (
         .state_en        (state_en),
         .state_qpn       (state_qpn),
         .state_data      (state_data),
-        .cfg_qpn         (c_qpn_reg),
         .first_en        (word_1_reg),
         .first_data      (c_data_reg[55:32]),
         .base_en         (word_2_reg),
@@ -327,18 +312,17 @@ module card_send_q1024 (
         .m_addr          (turn_m_addr),
         .m_request       (turn_m_request),
         .ev_stall_credit (ev_stall_credit),
-        .ev_stall_place  (ev_stall_place)
+        .ev_stall_place  (ev_stall_place),
+        .cfg_qpn         (c_qpn_reg)
     );
 
     card_send_entry_q1024 entry (
         .clk           (clk),
         .rst           (rst),
+        // A work request has come.
         .s_wq_valid    (s_wq_valid),
         .s_wq_data     (s_wq_data),
         .s_wq_error    (entry_s_wq_error),
-        .cfg_mtu       (cfg_mtu),
-        .cfg_qpn       (c_qpn_reg),
-        .cfg_data      (c_data_reg),
         .word_0        (word_0_reg),
         .word_1        (word_1_reg),
         .s_qpn         (entry_s_qpn),
@@ -370,12 +354,16 @@ module card_send_q1024 (
         .m_epoch       (entry_m_epoch),
         .m_msn         (entry_m_msn),
         .m_head        (entry_m_head),
-        .m_head_len    (entry_m_head_len)
+        .m_head_len    (entry_m_head_len),
+        .cfg_mtu       (cfg_mtu),
+        .cfg_qpn       (c_qpn_reg),
+        .cfg_data      (c_data_reg)
     );
 
     card_send_record_q1024 record (
         .clk            (clk),
         .rst            (rst),
+        // It leaves.
         .s_valid        (entry_m_valid),
         .s_ready        (record_s_ready),
         .s_blank        (entry_m_blank),
@@ -433,6 +421,7 @@ module card_send_q1024 (
         .fetch_valid (turn_m_fetch),
         .fetch_free  (reads_fetch_free),
         .fetch_addr  (turn_m_addr),
+        // Reads.
         .pay_valid   (record_m_pay_valid),
         .pay_ready   (reads_pay_ready),
         .pay_addr    (record_m_address),
@@ -449,9 +438,10 @@ module card_send_q1024 (
     fifo_ahead_w56_d16 fetched (
         .clk     (clk),
         .rst     (rst),
+        // A fetch begins.
         .s_valid (turn_m_fetch),
         .s_ready (fetched_s_ready),
-        .s_data  (fetched_s_data),
+        .s_data  ({6'd0, turn_m_qpn, turn_m_psn, turn_m_request}),
         .m_valid (fetched_m_valid),
         .m_ready (entry_s_done),
         .m_data  (fetched_m_data),
@@ -464,7 +454,7 @@ module card_send_q1024 (
         sweep_next = sweep_reg;
         state_en = word_0_reg;
         state_qpn = c_qpn_reg;
-        state_data = {4'd0, c_data_reg[2:0]} | {c_data_reg[7:4], 3'd0};
+        state_data = {c_data_reg[7:4], c_data_reg[2:0]};
         if (!live_reg) begin
             state_en = 1'b1;
             state_qpn = sweep_reg;
@@ -475,20 +465,20 @@ module card_send_q1024 (
     end
 
     assign doorbell_s_valid = d_valid_reg & (d_kind_reg == 2'd0);
+    // Who has work.
     assign list_clean = !live_reg;
+    // Turns.
     assign turn_go = live_reg & !hold & !c_valid_reg & fetched_s_ready & reads_fetch_free;
     assign m_rsv_qpn = turn_m_qpn;
     assign m_place_qpn = turn_m_qpn;
     assign m_place_psn = turn_m_psn;
-    assign fetched_s_data = {40'd0, turn_m_request}
-        | {16'd0, turn_m_psn, 16'd0}
-        | {6'd0, turn_m_qpn, 40'd0};
     assign entry_s_wq_error = s_wq_error & s_wq_last;
     assign s_wq_ready = 1'b1;
     assign entry_s_qpn = fetched_m_data[49:40];
     assign m_look_key = entry_m_look_key;
     assign m_look_addr = entry_m_address;
     assign m_look_len = entry_m_len;
+    // Slots and places given back: by a turn, or else by a work request that is dropped.
     assign entry_drop_ready = !turn_m_undo;
     assign m_cancel_valid = cancel_reg;
     assign m_cancel_qpn = cancel_qpn_reg;
@@ -544,7 +534,9 @@ module card_send_q1024 (
     end
 
     always @(posedge clk) begin
+        // Contexts: after reset all queue pairs become Reset.
         c_valid_reg <= cfg_valid;
+
         word_0_reg <= cfg_valid & (cfg_word == 3'd0);
         word_1_reg <= cfg_valid & (cfg_word == 3'd1);
         word_2_reg <= cfg_valid & (cfg_word == 3'd2);
@@ -552,7 +544,10 @@ module card_send_q1024 (
         starts_reg <= cfg_valid & (cfg_word == 3'd0) & (cfg_data[2:0] == SENDS);
         c_qpn_reg <= cfg_qpn;
         c_data_reg <= cfg_data;
+
+        // Doorbells.
         d_valid_reg <= db_valid;
+
         d_qpn_reg <= db_qpn;
         d_kind_reg <= db_kind;
         d_index_reg <= db_index;

@@ -22,69 +22,53 @@ module card_send_turn_q1024 (
     input  wire        clk,              // Clock.
     input  wire        rst,              // Synchronous reset.
 
-    // Inputs
     input  wire        go,               // A turn may begin: there is room for a fetch.
-
-    // Outputs
     output wire        m_busy,           // A turn is under way.
 
-    // Stream in
+    // s: stream in
     input  wire        s_valid,          // Somebody wants a turn.
     output wire        s_ready,          // It begins.
     input  wire [9:0]  s_qpn,            // Who.
 
-    // m_op
     output wire        m_op_valid,       // Operation on the list.
     input  wire        m_op_ready,       // Done.
     output wire        m_op_remove,      // The number was taken out; otherwise add it.
     output reg  [9:0]  m_op_qpn,         // The number.
 
-    // state
     input  wire        state_en,         // Write a state.
     input  wire [9:0]  state_qpn,        // Of this queue pair.
     input  wire [6:0]  state_data,       // State 2:0, log2 of the ring's entries 6:3.
 
-    // Inputs
-    input  wire [9:0]  cfg_qpn,          // Queue pair of the following three.
-
-    // first
     input  wire        first_en,         // Write the first PSN.
     input  wire [23:0] first_data,       // The PSN.
 
-    // base
     input  wire        base_en,          // Write the base of the ring.
     input  wire [57:0] base_data,        // The base in units of 64 bytes.
 
-    // Inputs
     input  wire        zero_en,          // Set the indices to 0, in the next clock without commit and posted_en.
 
-    // posted
     input  wire        posted_en,        // Write how many were ever posted.
     input  wire [9:0]  posted_qpn,       // Of this queue pair.
     input  wire [15:0] posted_data,      // The number, modulo 2^16.
 
-    // fetched
     output wire        fetched_en,       // How many were ever fetched changes.
     output wire [9:0]  fetched_qpn,      // Of this queue pair.
     output wire [15:0] fetched_data,     // To this, modulo 2^16.
 
-    // Stream out
+    // m: stream out
     output wire [9:0]  m_qpn,            // Whose turn it is; for all outputs below.
     output wire [23:0] m_psn,            // PSN of the work request.
     output wire        m_rsv_valid,      // A completion slot is asked for; held until rsv_done.
 
-    // rsv
     input  wire        rsv_done,         // The answer.
     input  wire        rsv_ok,           // The slot is reserved.
 
-    // Outputs
     output wire        m_place_valid,    // A place in flight is asked for.
 
-    // place
     input  wire        place_done,       // The answer.
     input  wire        place_ok,         // The place is kept.
 
-    // Stream out
+    // m: stream out
     output wire        m_undo,           // The turn failed: m_cancel and m_drop count now.
     output wire        m_cancel,         // Give the slot back.
     output wire        m_drop,           // Give the place back.
@@ -92,9 +76,10 @@ module card_send_turn_q1024 (
     output wire [57:0] m_addr,           // From this address, in units of 64 bytes.
     output wire [15:0] m_request,        // Its number, modulo 2^16.
 
-    // ev_stall
     output wire        ev_stall_credit,  // No completion slot.
-    output wire        ev_stall_place    // A slot, but no place.
+    output wire        ev_stall_place,   // A slot, but no place.
+
+    input  wire [9:0]  cfg_qpn           // Queue pair of the following three.
 );
 
     // Constants
@@ -109,12 +94,12 @@ module card_send_turn_q1024 (
 
     // Registers
     (* fsm_encoding = "auto" *)
-    reg  [2:0] state_reg;
-    reg  [9:0] qpn_reg;
-    reg  again_reg;               // The number is to be added to the list.
-    reg  zero_reg;                // Indices to set to 0.
-    reg  [9:0] zero_qpn_reg;
-    reg  sends_reg;               // State is ReadyToSend.
+    reg  [2:0]  state_reg;
+    reg  [9:0]  qpn_reg;
+    reg         again_reg;        // The number is to be added to the list.
+    reg         zero_reg;         // Indices to set to 0.
+    reg  [9:0]  zero_qpn_reg;
+    reg         sends_reg;        // State is ReadyToSend.
     reg  [15:0] waiting_reg;      // Work requests that wait; -1 if a doorbell took one back while it was fetched.
     reg  [15:0] number_reg;       // Number of the work request, work requests ever fetched with it, PSN.
     reg  [23:0] number_next_reg;
@@ -122,42 +107,42 @@ module card_send_turn_q1024 (
     reg  [14:0] place_reg;        // Place in the ring; address, lower and upper part.
     reg  [31:0] low_reg;
     reg  [26:0] high_reg;
-    reg  asks_reg;                // Asked, and not answered yet.
-    reg  asks_place_reg;
-    reg  place_pulse_reg;         // The place is asked for now.
-    reg  slot_reg;                // Got.
-    reg  kept_reg;
-    reg  credit_reg;
-    reg  taken_reg;
+    reg         asks_reg;         // Asked, and not answered yet.
+    reg         asks_place_reg;
+    reg         place_pulse_reg;  // The place is asked for now.
+    reg         slot_reg;         // Got.
+    reg         kept_reg;
+    reg         credit_reg;
+    reg         taken_reg;
 
     // Signals
-    wire start;
-    wire [9:0] reads;             // Whose context is read.
-    wire zero_now;
-    wire commit;
-    wire work;
-    reg  slot_now;
-    reg  kept_now;
-    wire answered;
-    reg  [2:0] state_next;
-    reg  [9:0] qpn_next;
-    reg  again_next;              // The number is to be added to the list.
-    reg  asks_next;               // Asked, and not answered yet.
-    reg  asks_place_next;
-    reg  place_pulse_next;        // The place is asked for now.
-    reg  credit_next;
-    reg  taken_next;
-    wire [6:0] states_rd_data;
-    wire [15:0] posted_rd_data;
-    wire posted_wr_en;
-    reg  [9:0] posted_wr_addr;
-    reg  [15:0] posted_wr_data;
-    wire [23:0] fetched_rd_data;
-    wire fetched_wr_en;
-    reg  [9:0] fetched_wr_addr;
-    reg  [23:0] fetched_wr_data;
-    wire [23:0] first_rd_data;
-    wire [57:0] base_rd_data;
+    wire        start;
+    wire [9:0]  reads;             // Whose context is read.
+    wire        zero_now;
+    wire        commit;
+    wire        work;
+    reg         slot_now;
+    reg         kept_now;
+    wire        answered;
+    reg  [2:0]  state_next;
+    reg  [9:0]  qpn_next;
+    reg         again_next;        // The number is to be added to the list.
+    reg         asks_next;         // Asked, and not answered yet.
+    reg         asks_place_next;
+    reg         place_pulse_next;  // The place is asked for now.
+    reg         credit_next;
+    reg         taken_next;
+    wire [6:0]  states_rd_data;    // Word at rd_addr, two clocks later.
+    wire [15:0] posted_rd_data;    // Word at rd_addr, two clocks later.
+    wire        posted_wr_en;      // Write wr_data to wr_addr.
+    reg  [9:0]  posted_wr_addr;    // Write address.
+    reg  [15:0] posted_wr_data;    // Word to write.
+    wire [23:0] fetched_rd_data;   // Word at rd_addr, two clocks later.
+    wire        fetched_wr_en;     // Write wr_data to wr_addr.
+    reg  [9:0]  fetched_wr_addr;   // Write address.
+    reg  [23:0] fetched_wr_data;   // Word to write.
+    wire [23:0] first_rd_data;     // Word at rd_addr, two clocks later.
+    wire [57:0] base_rd_data;      // Word at rd_addr, two clocks later.
 
     ram_reg_forward_w7_d1024 states (
         .clk     (clk),
@@ -177,7 +162,7 @@ module card_send_turn_q1024 (
         .wr_data (posted_wr_data)
     );
 
-    ram_reg_w24_d1024 fetched (
+    ram_reg #(.W(24), .A(10)) fetched (
         .clk     (clk),
         .rd_addr (reads),
         .rd_data (fetched_rd_data),
@@ -186,7 +171,7 @@ module card_send_turn_q1024 (
         .wr_data (fetched_wr_data)
     );
 
-    ram_reg_w24_d1024 first (
+    ram_reg #(.W(24), .A(10)) first (
         .clk     (clk),
         .rd_addr (reads),
         .rd_data (first_rd_data),
@@ -195,7 +180,7 @@ module card_send_turn_q1024 (
         .wr_data (first_data)
     );
 
-    ram_reg_w58_d1024 base (
+    ram_reg #(.W(58), .A(10)) base (
         .clk     (clk),
         .rd_addr (reads),
         .rd_data (base_rd_data),
@@ -205,6 +190,7 @@ module card_send_turn_q1024 (
     );
 
     // Combinational logic
+    // The list.
     assign start = (state_reg == TURN_STATE_IDLE) & s_valid & go & !again_reg & m_op_ready;
     assign s_ready = start;
     assign m_op_valid = start | again_reg;
@@ -220,6 +206,7 @@ module card_send_turn_q1024 (
             m_op_qpn = qpn_reg;
             again_next = !m_op_ready;
         end
+        // Answers.
         slot_now = slot_reg;
         if (asks_reg & rsv_done) begin
             slot_now = rsv_ok;
@@ -239,10 +226,6 @@ module card_send_turn_q1024 (
                     qpn_next = s_qpn;
                 end
             end
-            TURN_STATE_READ: begin
-            end
-            TURN_STATE_LOAD: begin
-            end
             TURN_STATE_CHECK: begin
                 if (work) begin
                     asks_next = 1'b1;
@@ -250,10 +233,6 @@ module card_send_turn_q1024 (
                     place_pulse_next = 1'b1;
                     again_next = |waiting_reg[15:1];
                 end
-            end
-            TURN_STATE_ASK: begin
-            end
-            TURN_STATE_COMMIT: begin
             end
             TURN_STATE_UNDO: begin
                 again_next = 1'b1;
@@ -303,6 +282,7 @@ module card_send_turn_q1024 (
     end
 
     assign reads = (state_reg == TURN_STATE_IDLE) ? s_qpn : qpn_reg;
+    // Contexts. Indices are set to 0 when nobody else writes them.
     assign commit = state_reg == TURN_STATE_COMMIT;
     assign zero_now = zero_reg & !posted_en & !commit;
     assign posted_wr_en = posted_en | zero_now;
@@ -341,7 +321,7 @@ module card_send_turn_q1024 (
     assign m_cancel = slot_reg;
     assign m_drop = kept_reg;
     assign m_fetch = commit;
-    assign m_addr = {27'd0, low_reg[30:0]} | {high_reg, 31'd0};
+    assign m_addr = {high_reg, low_reg[30:0]};
     assign m_request = number_reg;
     assign ev_stall_credit = credit_reg;
     assign ev_stall_place = taken_reg;
@@ -379,7 +359,10 @@ module card_send_turn_q1024 (
             zero_qpn_reg <= cfg_qpn;
         end
 
+        // Settled one clock after Load: what waits, numbers, place; two and three clocks after:
+        // address.
         sends_reg <= states_rd_data[2:0] == 3'd3;
+
         waiting_reg <= posted_rd_data - fetched_rd_data[15:0];
         number_reg <= fetched_rd_data[15:0];
         number_next_reg <= fetched_rd_data + 24'd1;

@@ -18,10 +18,9 @@ module chosen_word_w64_n16 (
     // Clock and reset
     input  wire        clk,   // Clock.
 
-    // Inputs
     input  wire [15:0] sel,   // A bit per word, at most one set; a clock before the words.
 
-    // Stream in
+    // s: stream in
     input  wire [63:0] s_0,   // Words.
     input  wire [63:0] s_1,   // Words.
     input  wire [63:0] s_2,   // Words.
@@ -39,7 +38,6 @@ module chosen_word_w64_n16 (
     input  wire [63:0] s_14,  // Words.
     input  wire [63:0] s_15,  // Words.
 
-    // Outputs
     output wire [63:0] m      // The chosen one.
 );
 

@@ -19,17 +19,16 @@ module fifo_ahead_w10_d32 (
     input  wire        clk,      // Clock.
     input  wire        rst,      // Synchronous reset: empties the queue.
 
-    // Stream in
+    // s: stream in
     input  wire        s_valid,  // A word is offered.
     output wire        s_ready,  // The queue has room.
     input  wire [9:0]  s_data,   // Word in.
 
-    // Stream out
+    // m: stream out
     output wire        m_valid,  // A word waits.
     input  wire        m_ready,  // The word is taken.
     output wire [9:0]  m_data,   // Oldest word.
 
-    // Outputs
     output wire [15:0] count     // Words in the queue.
 );
 
@@ -37,22 +36,22 @@ module fifo_ahead_w10_d32 (
     localparam [15:0] DEPTH = 16'd32;  // Words that fit.
 
     // Registers
-    reg  [4:0] head_reg;  // Address of the oldest word.
-    reg  [4:0] tail_reg;  // Address of the next word in.
-    reg  some_reg;        // At least one word waits.
-    reg  full_reg;        // All words are taken up.
-    reg  filling_reg;     // One word fits; one word waits.
-    reg  single_reg;
+    reg  [4:0] head_reg;     // Address of the oldest word.
+    reg  [4:0] tail_reg;     // Address of the next word in.
+    reg        some_reg;     // At least one word waits.
+    reg        full_reg;     // All words are taken up.
+    reg        filling_reg;  // One word fits; one word waits.
+    reg        single_reg;
 
     // Signals
-    wire push;         // A word enters.
-    wire pop;          // A word leaves.
-    wire filling_2;    // Two words fit; two words wait.
-    wire couple;
-    wire [4:0] level;  // Words in the queue, modulo 2^A.
+    wire       push;       // A word enters.
+    wire       pop;        // A word leaves.
+    wire       filling_2;  // Two words fit; two words wait.
+    wire       couple;
+    wire [4:0] level;      // Words in the queue, modulo 2^A.
 
     // The words.
-    ram_async_w10_d32 mem (
+    ram_async #(.W(10), .A(5)) mem (
         .clk     (clk),
         .rd_addr (head_reg),
         .rd_data (m_data),
@@ -68,6 +67,7 @@ module fifo_ahead_w10_d32 (
     assign pop = m_ready & some_reg;
     assign level = tail_reg - head_reg;
     assign count = full_reg ? DEPTH : {11'd0, level};
+    // Known a clock ahead, so that push and pop, which come late, pass few LUTs.
     assign filling_2 = (tail_reg + 5'd1 + 5'd1) == head_reg;
     assign couple = (head_reg + 5'd1 + 5'd1) == tail_reg;
 
@@ -90,7 +90,10 @@ module fifo_ahead_w10_d32 (
             head_reg <= head_reg + 5'd1;
         end
 
+        // Without conditions, which synthesis turns into a clock enable and a reset behind push and
+        // pop.
         some_reg <= push | (some_reg & !(pop & single_reg));
+
         full_reg <= !pop & (full_reg | (push & filling_reg));
 
         filling_reg <= (pop & ((push & filling_reg) | (!push & full_reg)))

@@ -17,17 +17,16 @@ module fifo_reg_w9_d4 (
     input  wire        clk,      // Clock.
     input  wire        rst,      // Synchronous reset: empties the queue.
 
-    // Stream in
+    // s: stream in
     input  wire        s_valid,  // A word is offered.
     output wire        s_ready,  // The queue has room.
     input  wire [8:0]  s_data,   // Word in.
 
-    // Stream out
+    // m: stream out
     output wire        m_valid,  // A word waits.
     input  wire        m_ready,  // The word is taken.
     output wire [8:0]  m_data,   // Oldest word.
 
-    // Outputs
     output wire [15:0] count     // Words in the queue.
 );
 
@@ -37,20 +36,20 @@ module fifo_reg_w9_d4 (
     // Registers
     reg  [1:0] head_reg;  // Address of the oldest word.
     reg  [1:0] tail_reg;  // Address of the next word in.
-    reg  some_reg;        // At least one word waits.
-    reg  full_reg;        // All words are taken up.
+    reg        some_reg;  // At least one word waits.
+    reg        full_reg;  // All words are taken up.
 
     // Signals
-    wire push;             // A word enters.
-    wire pop;              // A word leaves.
+    wire       push;       // A word enters.
+    wire       pop;        // A word leaves.
     wire [1:0] head_next;  // Address after head.
     wire [1:0] tail_next;  // Address after tail.
-    wire filling;          // One word fits; one word waits.
-    wire single;
+    wire       filling;    // One word fits; one word waits.
+    wire       single;
     wire [1:0] level;      // Words in the queue, modulo 2^A.
 
     // The words.
-    ram_async_w9_d4 mem (
+    ram_async #(.W(9), .A(2)) mem (
         .clk     (clk),
         .rd_addr (head_reg),
         .rd_data (m_data),
@@ -68,6 +67,8 @@ module fifo_reg_w9_d4 (
     assign tail_next = tail_reg + 2'd1;
     assign level = tail_reg - head_reg;
     assign count = full_reg ? DEPTH : {14'd0, level};
+    // Without conditions, which synthesis turns into a clock enable and a reset behind push and
+    // pop.
     assign filling = tail_next == head_reg;
     assign single = head_next == tail_reg;
 

@@ -10,7 +10,7 @@
 `default_nettype none
 
 module gather_n16 (
-    // Stream in
+    // s: stream in
     input  wire        s_0,   // Bit i.
     input  wire        s_1,   // Bit i.
     input  wire        s_2,   // Bit i.
@@ -28,7 +28,6 @@ module gather_n16 (
     input  wire        s_14,  // Bit i.
     input  wire        s_15,  // Bit i.
 
-    // Outputs
     output wire [15:0] m      // The vector.
 );
 

@@ -10,10 +10,9 @@
 `default_nettype none
 
 module mux_one_hot_w14_n16 (
-    // Inputs
     input  wire [15:0] sel,   // A bit per word, at most one set.
 
-    // Stream in
+    // s: stream in
     input  wire [13:0] s_0,   // Words.
     input  wire [13:0] s_1,   // Words.
     input  wire [13:0] s_2,   // Words.
@@ -31,7 +30,6 @@ module mux_one_hot_w14_n16 (
     input  wire [13:0] s_14,  // Words.
     input  wire [13:0] s_15,  // Words.
 
-    // Outputs
     output wire [13:0] m      // The chosen one.
 );
 

@@ -14,10 +14,7 @@ module ones_count_n16 (
     // Clock and reset
     input  wire        clk,  // Clock.
 
-    // Inputs
     input  wire [15:0] s,    // The vector.
-
-    // Outputs
     output reg  [6:0]  m     // Bits set, two clocks later.
 );
 

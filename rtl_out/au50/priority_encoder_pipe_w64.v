@@ -15,10 +15,7 @@ module priority_encoder_pipe_w64 (
     // Clock and reset
     input  wire        clk,    // Clock.
 
-    // Inputs
     input  wire [63:0] req,    // Vector to search; bit 0 has the highest priority.
-
-    // Outputs
     output reg  [5:0]  index,  // Index of the lowest set bit, two clocks later.
     output reg         none    // No bit is set, two clocks later.
 );

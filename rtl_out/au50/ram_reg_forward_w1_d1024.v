@@ -15,11 +15,9 @@ module ram_reg_forward_w1_d1024 (
     // Clock and reset
     input  wire       clk,      // Clock.
 
-    // rd
     input  wire [9:0] rd_addr,  // Read address.
     output wire       rd_data,  // Word at rd_addr, two clocks later.
 
-    // wr
     input  wire       wr_en,    // Write wr_data to wr_addr.
     input  wire [9:0] wr_addr,  // Write address.
     input  wire       wr_data   // Word to write.
@@ -32,9 +30,9 @@ module ram_reg_forward_w1_d1024 (
     reg  word_2_reg;
 
     // Signals
-    wire ram_inst_rd_data;
+    wire ram_inst_rd_data;  // Word at rd_addr, two clocks later.
 
-    ram_reg_w1_d1024 ram_inst (
+    ram_reg #(.W(1), .A(10)) ram_inst (
         .clk     (clk),
         .rd_addr (rd_addr),
         .rd_data (ram_inst_rd_data),

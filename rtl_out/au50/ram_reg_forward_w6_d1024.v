@@ -15,26 +15,24 @@ module ram_reg_forward_w6_d1024 (
     // Clock and reset
     input  wire       clk,      // Clock.
 
-    // rd
     input  wire [9:0] rd_addr,  // Read address.
     output wire [5:0] rd_data,  // Word at rd_addr, two clocks later.
 
-    // wr
     input  wire       wr_en,    // Write wr_data to wr_addr.
     input  wire [9:0] wr_addr,  // Write address.
     input  wire [5:0] wr_data   // Word to write.
 );
 
     // Registers
-    reg  hit_reg;           // The address read one clock ago, two clocks ago, was written in that clock.
-    reg  hit_2_reg;
+    reg        hit_reg;     // The address read one clock ago, two clocks ago, was written in that clock.
+    reg        hit_2_reg;
     reg  [5:0] word_reg;
     reg  [5:0] word_2_reg;
 
     // Signals
-    wire [5:0] ram_inst_rd_data;
+    wire [5:0] ram_inst_rd_data;  // Word at rd_addr, two clocks later.
 
-    ram_reg_w6_d1024 ram_inst (
+    ram_reg #(.W(6), .A(10)) ram_inst (
         .clk     (clk),
         .rd_addr (rd_addr),
         .rd_data (ram_inst_rd_data),

@@ -18,450 +18,462 @@ module red_switch_n16_q512_u4096_t8192 (
     // Synchronous reset; keep the MACs in reset as long. Tables keep what they hold.
     input  wire        rst,
 
-    // s_axis_rx_tvalid: AXI4-Stream in
+    // s_axis_rx, port 0: AXI4-Stream in
     input  wire        s_axis_rx_tvalid_0,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_1,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_2,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_3,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_4,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_5,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_6,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_7,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_8,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_9,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_10,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_11,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_12,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_13,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_14,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_15,  // AXI4-Stream from the MAC of each port: a word.
-
-    // s_axis_rx_tready: AXI4-Stream in
     output wire        s_axis_rx_tready_0,   // Always taken.
-    output wire        s_axis_rx_tready_1,   // Always taken.
-    output wire        s_axis_rx_tready_2,   // Always taken.
-    output wire        s_axis_rx_tready_3,   // Always taken.
-    output wire        s_axis_rx_tready_4,   // Always taken.
-    output wire        s_axis_rx_tready_5,   // Always taken.
-    output wire        s_axis_rx_tready_6,   // Always taken.
-    output wire        s_axis_rx_tready_7,   // Always taken.
-    output wire        s_axis_rx_tready_8,   // Always taken.
-    output wire        s_axis_rx_tready_9,   // Always taken.
-    output wire        s_axis_rx_tready_10,  // Always taken.
-    output wire        s_axis_rx_tready_11,  // Always taken.
-    output wire        s_axis_rx_tready_12,  // Always taken.
-    output wire        s_axis_rx_tready_13,  // Always taken.
-    output wire        s_axis_rx_tready_14,  // Always taken.
-    output wire        s_axis_rx_tready_15,  // Always taken.
-
-    // s_axis_rx_tdata: AXI4-Stream in
     input  wire [63:0] s_axis_rx_tdata_0,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_1,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_2,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_3,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_4,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_5,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_6,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_7,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_8,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_9,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_10,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_11,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_12,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_13,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_14,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_15,   // First byte in bits 7:0.
-
-    // s_axis_rx_tkeep: AXI4-Stream in
     input  wire [7:0]  s_axis_rx_tkeep_0,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_1,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_2,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_3,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_4,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_5,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_6,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_7,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_8,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_9,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_10,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_11,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_12,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_13,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_14,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_15,   // Bytes present, from bit 0 on; all but in the last word.
-
-    // s_axis_rx_tlast: AXI4-Stream in
     input  wire        s_axis_rx_tlast_0,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_1,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_2,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_3,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_4,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_5,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_6,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_7,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_8,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_9,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_10,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_11,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_12,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_13,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_14,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_15,   // Last word of the frame.
-
-    // s_axis_rx_tuser: AXI4-Stream in
     input  wire        s_axis_rx_tuser_0,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 1: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_1,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_1,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_1,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_1,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_1,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_1,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 2: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_2,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_2,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_2,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_2,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_2,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_2,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 3: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_3,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_3,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_3,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_3,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_3,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_3,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 4: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_4,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_4,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_4,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_4,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_4,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_4,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 5: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_5,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_5,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_5,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_5,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_5,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_5,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 6: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_6,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_6,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_6,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_6,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_6,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_6,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 7: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_7,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_7,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_7,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_7,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_7,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_7,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 8: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_8,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_8,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_8,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_8,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_8,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_8,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 9: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_9,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_9,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_9,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_9,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_9,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_9,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 10: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_10,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_10,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_10,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_10,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_10,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_10,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 11: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_11,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_11,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_11,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_11,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_11,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_11,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 12: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_12,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_12,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_12,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_12,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_12,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_12,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 13: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_13,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_13,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_13,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_13,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_13,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_13,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 14: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_14,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_14,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_14,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_14,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_14,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_14,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 15: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_15,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_15,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_15,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_15,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_15,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_15,   // With the last word: the frame is bad (FCS).
 
-    // m_axis_tx_tvalid: AXI4-Stream out
+    // m_axis_tx, port 0: AXI4-Stream out
     output wire        m_axis_tx_tvalid_0,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_1,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_2,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_3,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_4,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_5,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_6,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_7,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_8,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_9,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_10,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_11,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_12,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_13,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_14,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_15,  // AXI4-Stream to the MAC of each port: a word.
-
-    // m_axis_tx_tready: AXI4-Stream out
     input  wire        m_axis_tx_tready_0,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_1,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_2,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_3,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_4,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_5,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_6,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_7,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_8,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_9,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_10,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_11,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_12,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_13,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_14,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_15,  // The MAC takes it.
-
-    // m_axis_tx_tdata: AXI4-Stream out
     output wire [63:0] m_axis_tx_tdata_0,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_1,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_2,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_3,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_4,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_5,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_6,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_7,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_8,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_9,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_10,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_11,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_12,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_13,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_14,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_15,   // First byte in bits 7:0.
-
-    // m_axis_tx_tkeep: AXI4-Stream out
     output wire [7:0]  m_axis_tx_tkeep_0,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_1,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_2,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_3,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_4,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_5,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_6,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_7,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_8,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_9,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_10,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_11,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_12,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_13,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_14,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_15,   // Bytes present, from bit 0 on.
-
-    // m_axis_tx_tlast: AXI4-Stream out
     output wire        m_axis_tx_tlast_0,    // Last word of the frame.
+
+    // m_axis_tx, port 1: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_1,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_1,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_1,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_1,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_1,    // Last word of the frame.
+
+    // m_axis_tx, port 2: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_2,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_2,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_2,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_2,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_2,    // Last word of the frame.
+
+    // m_axis_tx, port 3: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_3,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_3,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_3,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_3,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_3,    // Last word of the frame.
+
+    // m_axis_tx, port 4: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_4,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_4,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_4,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_4,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_4,    // Last word of the frame.
+
+    // m_axis_tx, port 5: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_5,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_5,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_5,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_5,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_5,    // Last word of the frame.
+
+    // m_axis_tx, port 6: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_6,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_6,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_6,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_6,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_6,    // Last word of the frame.
+
+    // m_axis_tx, port 7: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_7,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_7,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_7,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_7,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_7,    // Last word of the frame.
+
+    // m_axis_tx, port 8: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_8,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_8,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_8,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_8,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_8,    // Last word of the frame.
+
+    // m_axis_tx, port 9: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_9,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_9,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_9,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_9,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_9,    // Last word of the frame.
+
+    // m_axis_tx, port 10: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_10,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_10,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_10,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_10,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_10,   // Last word of the frame.
+
+    // m_axis_tx, port 11: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_11,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_11,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_11,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_11,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_11,   // Last word of the frame.
+
+    // m_axis_tx, port 12: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_12,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_12,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_12,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_12,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_12,   // Last word of the frame.
+
+    // m_axis_tx, port 13: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_13,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_13,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_13,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_13,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_13,   // Last word of the frame.
+
+    // m_axis_tx, port 14: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_14,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_14,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_14,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_14,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_14,   // Last word of the frame.
+
+    // m_axis_tx, port 15: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_15,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_15,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_15,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_15,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_15,   // Last word of the frame.
 
-    // uc
     input  wire        uc_en,                // Write an entry of the unicast table.
     input  wire [11:0] uc_addr,              // Node, low bits.
     input  wire [6:0]  uc_data,              // Port 5:0, valid 6.
 
-    // mc
     input  wire        mc_en,                // Write an entry of the multicast table.
     input  wire [12:0] mc_addr,              // Tree, low bits.
     input  wire [42:0] mc_data,              // Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
 
-    // cfg
-    input  wire [15:0] cfg_enabled,          // A bit per port that is enabled.
-    input  wire        cfg_red,              // Reduction frames are parsed; otherwise they are plain multicast frames.
-    // A bit per port whose engine sees frames; those for the others pass it unchanged.
-    input  wire [15:0] cfg_engines,
-    input  wire [15:0] cfg_ethertype,        // Ethertype of reduction frames.
-    input  wire [31:0] cfg_address_0,        // Source address of the results of each port.
-    input  wire [31:0] cfg_address_1,        // Source address of the results of each port.
-    input  wire [31:0] cfg_address_2,        // Source address of the results of each port.
-    input  wire [31:0] cfg_address_3,        // Source address of the results of each port.
-    input  wire [31:0] cfg_address_4,        // Source address of the results of each port.
-    input  wire [31:0] cfg_address_5,        // Source address of the results of each port.
-    input  wire [31:0] cfg_address_6,        // Source address of the results of each port.
-    input  wire [31:0] cfg_address_7,        // Source address of the results of each port.
-    input  wire [31:0] cfg_address_8,        // Source address of the results of each port.
-    input  wire [31:0] cfg_address_9,        // Source address of the results of each port.
-    input  wire [31:0] cfg_address_10,       // Source address of the results of each port.
-    input  wire [31:0] cfg_address_11,       // Source address of the results of each port.
-    input  wire [31:0] cfg_address_12,       // Source address of the results of each port.
-    input  wire [31:0] cfg_address_13,       // Source address of the results of each port.
-    input  wire [31:0] cfg_address_14,       // Source address of the results of each port.
-    input  wire [31:0] cfg_address_15,       // Source address of the results of each port.
-    input  wire        cfg_ieee_nan,         // MINNUM and MAXNUM as IEEE 754: a signalling NaN gives a NaN.
-    input  wire [19:0] cfg_threshold_1,      // Wait count from which timeout 1 is chosen.
-    input  wire [19:0] cfg_threshold_2,      // Wait count from which timeout 2 is chosen.
-    input  wire [19:0] cfg_threshold_3,      // Wait count from which timeout 3 is chosen.
-    input  wire [23:0] cfg_timeout_0,        // Timeout of small wait counts, units of 1,024 clocks.
-    input  wire [23:0] cfg_timeout_1,        // Timeout from threshold 1 on.
-    input  wire [23:0] cfg_timeout_2,        // Timeout from threshold 2 on.
-    input  wire [23:0] cfg_timeout_3,        // Timeout from threshold 3 on.
-
-    // ev_valid
     output wire        ev_valid_0,           // Events of each port: a received frame has ended.
-    output wire        ev_valid_1,           // Events of each port: a received frame has ended.
-    output wire        ev_valid_2,           // Events of each port: a received frame has ended.
-    output wire        ev_valid_3,           // Events of each port: a received frame has ended.
-    output wire        ev_valid_4,           // Events of each port: a received frame has ended.
-    output wire        ev_valid_5,           // Events of each port: a received frame has ended.
-    output wire        ev_valid_6,           // Events of each port: a received frame has ended.
-    output wire        ev_valid_7,           // Events of each port: a received frame has ended.
-    output wire        ev_valid_8,           // Events of each port: a received frame has ended.
-    output wire        ev_valid_9,           // Events of each port: a received frame has ended.
-    output wire        ev_valid_10,          // Events of each port: a received frame has ended.
-    output wire        ev_valid_11,          // Events of each port: a received frame has ended.
-    output wire        ev_valid_12,          // Events of each port: a received frame has ended.
-    output wire        ev_valid_13,          // Events of each port: a received frame has ended.
-    output wire        ev_valid_14,          // Events of each port: a received frame has ended.
-    output wire        ev_valid_15,          // Events of each port: a received frame has ended.
-
-    // ev_reason
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
     // disabled.
     output wire [2:0]  ev_reason_0,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_1,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_2,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_3,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_4,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_5,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_6,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_7,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_8,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_9,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_10,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_11,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_12,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_13,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_14,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_15,
-
-    // ev_off
     output wire [15:0] ev_off_0,             // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_1,             // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_2,             // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_3,             // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_4,             // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_5,             // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_6,             // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_7,             // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_8,             // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_9,             // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_10,            // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_11,            // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_12,            // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_13,            // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_14,            // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_15,            // With it, a bit per disabled port that would have got a copy.
-
-    // ev_full
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [15:0] ev_full_0,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_1,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_2,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_3,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_4,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_5,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_6,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_7,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_8,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_9,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_10,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_11,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_12,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_13,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_14,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_15,
-
-    // ev_sent
     output wire        ev_sent_0,            // A frame has left by this port.
-    output wire        ev_sent_1,            // A frame has left by this port.
-    output wire        ev_sent_2,            // A frame has left by this port.
-    output wire        ev_sent_3,            // A frame has left by this port.
-    output wire        ev_sent_4,            // A frame has left by this port.
-    output wire        ev_sent_5,            // A frame has left by this port.
-    output wire        ev_sent_6,            // A frame has left by this port.
-    output wire        ev_sent_7,            // A frame has left by this port.
-    output wire        ev_sent_8,            // A frame has left by this port.
-    output wire        ev_sent_9,            // A frame has left by this port.
-    output wire        ev_sent_10,           // A frame has left by this port.
-    output wire        ev_sent_11,           // A frame has left by this port.
-    output wire        ev_sent_12,           // A frame has left by this port.
-    output wire        ev_sent_13,           // A frame has left by this port.
-    output wire        ev_sent_14,           // A frame has left by this port.
-    output wire        ev_sent_15,           // A frame has left by this port.
-
-    // ev_engine
     // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
     // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
     // expired empty.
     output wire [10:0] ev_engine_0,
+
+    output wire        ev_valid_1,           // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_1,
+    output wire [15:0] ev_off_1,             // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_1,
+    output wire        ev_sent_1,            // A frame has left by this port.
     // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
     // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
     // expired empty.
     output wire [10:0] ev_engine_1,
+
+    output wire        ev_valid_2,           // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_2,
+    output wire [15:0] ev_off_2,             // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_2,
+    output wire        ev_sent_2,            // A frame has left by this port.
     // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
     // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
     // expired empty.
     output wire [10:0] ev_engine_2,
+
+    output wire        ev_valid_3,           // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_3,
+    output wire [15:0] ev_off_3,             // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_3,
+    output wire        ev_sent_3,            // A frame has left by this port.
     // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
     // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
     // expired empty.
     output wire [10:0] ev_engine_3,
+
+    output wire        ev_valid_4,           // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_4,
+    output wire [15:0] ev_off_4,             // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_4,
+    output wire        ev_sent_4,            // A frame has left by this port.
     // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
     // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
     // expired empty.
     output wire [10:0] ev_engine_4,
+
+    output wire        ev_valid_5,           // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_5,
+    output wire [15:0] ev_off_5,             // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_5,
+    output wire        ev_sent_5,            // A frame has left by this port.
     // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
     // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
     // expired empty.
     output wire [10:0] ev_engine_5,
+
+    output wire        ev_valid_6,           // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_6,
+    output wire [15:0] ev_off_6,             // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_6,
+    output wire        ev_sent_6,            // A frame has left by this port.
     // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
     // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
     // expired empty.
     output wire [10:0] ev_engine_6,
+
+    output wire        ev_valid_7,           // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_7,
+    output wire [15:0] ev_off_7,             // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_7,
+    output wire        ev_sent_7,            // A frame has left by this port.
     // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
     // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
     // expired empty.
     output wire [10:0] ev_engine_7,
+
+    output wire        ev_valid_8,           // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_8,
+    output wire [15:0] ev_off_8,             // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_8,
+    output wire        ev_sent_8,            // A frame has left by this port.
     // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
     // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
     // expired empty.
     output wire [10:0] ev_engine_8,
+
+    output wire        ev_valid_9,           // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_9,
+    output wire [15:0] ev_off_9,             // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_9,
+    output wire        ev_sent_9,            // A frame has left by this port.
     // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
     // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
     // expired empty.
     output wire [10:0] ev_engine_9,
+
+    output wire        ev_valid_10,          // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_10,
+    output wire [15:0] ev_off_10,            // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_10,
+    output wire        ev_sent_10,           // A frame has left by this port.
     // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
     // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
     // expired empty.
     output wire [10:0] ev_engine_10,
+
+    output wire        ev_valid_11,          // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_11,
+    output wire [15:0] ev_off_11,            // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_11,
+    output wire        ev_sent_11,           // A frame has left by this port.
     // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
     // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
     // expired empty.
     output wire [10:0] ev_engine_11,
+
+    output wire        ev_valid_12,          // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_12,
+    output wire [15:0] ev_off_12,            // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_12,
+    output wire        ev_sent_12,           // A frame has left by this port.
     // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
     // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
     // expired empty.
     output wire [10:0] ev_engine_12,
+
+    output wire        ev_valid_13,          // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_13,
+    output wire [15:0] ev_off_13,            // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_13,
+    output wire        ev_sent_13,           // A frame has left by this port.
     // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
     // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
     // expired empty.
     output wire [10:0] ev_engine_13,
+
+    output wire        ev_valid_14,          // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_14,
+    output wire [15:0] ev_off_14,            // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_14,
+    output wire        ev_sent_14,           // A frame has left by this port.
     // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
     // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
     // expired empty.
     output wire [10:0] ev_engine_14,
+
+    output wire        ev_valid_15,          // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_15,
+    output wire [15:0] ev_off_15,            // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_15,
+    output wire        ev_sent_15,           // A frame has left by this port.
     // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
     // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
     // expired empty.
     output wire [10:0] ev_engine_15,
 
-    // used
     output wire [7:0]  used_0,               // Descriptors in use in the engine of a port, a bit each.
     output wire [7:0]  used_1,               // Descriptors in use in the engine of a port, a bit each.
     output wire [7:0]  used_2,               // Descriptors in use in the engine of a port, a bit each.
@@ -477,385 +489,538 @@ module red_switch_n16_q512_u4096_t8192 (
     output wire [7:0]  used_12,              // Descriptors in use in the engine of a port, a bit each.
     output wire [7:0]  used_13,              // Descriptors in use in the engine of a port, a bit each.
     output wire [7:0]  used_14,              // Descriptors in use in the engine of a port, a bit each.
-    output wire [7:0]  used_15               // Descriptors in use in the engine of a port, a bit each.
+    output wire [7:0]  used_15,              // Descriptors in use in the engine of a port, a bit each.
+
+    // Configuration
+    input  wire [15:0] cfg_enabled,          // A bit per port that is enabled.
+    input  wire        cfg_red,              // Reduction frames are parsed; otherwise they are plain multicast frames.
+    // A bit per port whose engine sees frames; those for the others pass it unchanged.
+    input  wire [15:0] cfg_engines,
+    input  wire [15:0] cfg_ethertype,        // Ethertype of reduction frames.
+
+    // Configuration
+    input  wire [31:0] cfg_address_0,        // Source address of the results of each port.
+
+    // Configuration
+    input  wire [31:0] cfg_address_1,        // Source address of the results of each port.
+
+    // Configuration
+    input  wire [31:0] cfg_address_2,        // Source address of the results of each port.
+
+    // Configuration
+    input  wire [31:0] cfg_address_3,        // Source address of the results of each port.
+
+    // Configuration
+    input  wire [31:0] cfg_address_4,        // Source address of the results of each port.
+
+    // Configuration
+    input  wire [31:0] cfg_address_5,        // Source address of the results of each port.
+
+    // Configuration
+    input  wire [31:0] cfg_address_6,        // Source address of the results of each port.
+
+    // Configuration
+    input  wire [31:0] cfg_address_7,        // Source address of the results of each port.
+
+    // Configuration
+    input  wire [31:0] cfg_address_8,        // Source address of the results of each port.
+
+    // Configuration
+    input  wire [31:0] cfg_address_9,        // Source address of the results of each port.
+
+    // Configuration
+    input  wire [31:0] cfg_address_10,       // Source address of the results of each port.
+
+    // Configuration
+    input  wire [31:0] cfg_address_11,       // Source address of the results of each port.
+
+    // Configuration
+    input  wire [31:0] cfg_address_12,       // Source address of the results of each port.
+
+    // Configuration
+    input  wire [31:0] cfg_address_13,       // Source address of the results of each port.
+
+    // Configuration
+    input  wire [31:0] cfg_address_14,       // Source address of the results of each port.
+
+    // Configuration
+    input  wire [31:0] cfg_address_15,       // Source address of the results of each port.
+
+    // Configuration
+    input  wire        cfg_ieee_nan,         // MINNUM and MAXNUM as IEEE 754: a signalling NaN gives a NaN.
+
+    // Configuration
+    input  wire [23:0] cfg_timeout_0,        // Timeout of small wait counts, units of 1,024 clocks.
+
+    // Configuration
+    input  wire [19:0] cfg_threshold_1,      // Wait count from which timeout 1 is chosen.
+    input  wire [23:0] cfg_timeout_1,        // Timeout from threshold 1 on.
+
+    // Configuration
+    input  wire [19:0] cfg_threshold_2,      // Wait count from which timeout 2 is chosen.
+    input  wire [23:0] cfg_timeout_2,        // Timeout from threshold 2 on.
+
+    // Configuration
+    input  wire [19:0] cfg_threshold_3,      // Wait count from which timeout 3 is chosen.
+    input  wire [23:0] cfg_timeout_3         // Timeout from threshold 3 on.
 );
 
     // Registers
     reg  [9:0] unit_reg;  // Clocks of the timeouts' unit, its end.
-    reg  tick_reg;
+    reg        tick_reg;
 
     // Signals
-    wire core_eng_valid_0;
-    wire core_eng_valid_1;
-    wire core_eng_valid_2;
-    wire core_eng_valid_3;
-    wire core_eng_valid_4;
-    wire core_eng_valid_5;
-    wire core_eng_valid_6;
-    wire core_eng_valid_7;
-    wire core_eng_valid_8;
-    wire core_eng_valid_9;
-    wire core_eng_valid_10;
-    wire core_eng_valid_11;
-    wire core_eng_valid_12;
-    wire core_eng_valid_13;
-    wire core_eng_valid_14;
-    wire core_eng_valid_15;
-    wire [63:0] core_eng_data_0;
-    wire [63:0] core_eng_data_1;
-    wire [63:0] core_eng_data_2;
-    wire [63:0] core_eng_data_3;
-    wire [63:0] core_eng_data_4;
-    wire [63:0] core_eng_data_5;
-    wire [63:0] core_eng_data_6;
-    wire [63:0] core_eng_data_7;
-    wire [63:0] core_eng_data_8;
-    wire [63:0] core_eng_data_9;
-    wire [63:0] core_eng_data_10;
-    wire [63:0] core_eng_data_11;
-    wire [63:0] core_eng_data_12;
-    wire [63:0] core_eng_data_13;
-    wire [63:0] core_eng_data_14;
-    wire [63:0] core_eng_data_15;
-    wire core_eng_first_0;
-    wire core_eng_first_1;
-    wire core_eng_first_2;
-    wire core_eng_first_3;
-    wire core_eng_first_4;
-    wire core_eng_first_5;
-    wire core_eng_first_6;
-    wire core_eng_first_7;
-    wire core_eng_first_8;
-    wire core_eng_first_9;
-    wire core_eng_first_10;
-    wire core_eng_first_11;
-    wire core_eng_first_12;
-    wire core_eng_first_13;
-    wire core_eng_first_14;
-    wire core_eng_first_15;
-    wire [1:0] core_eng_kind_0;
-    wire [1:0] core_eng_kind_1;
-    wire [1:0] core_eng_kind_2;
-    wire [1:0] core_eng_kind_3;
-    wire [1:0] core_eng_kind_4;
-    wire [1:0] core_eng_kind_5;
-    wire [1:0] core_eng_kind_6;
-    wire [1:0] core_eng_kind_7;
-    wire [1:0] core_eng_kind_8;
-    wire [1:0] core_eng_kind_9;
-    wire [1:0] core_eng_kind_10;
-    wire [1:0] core_eng_kind_11;
-    wire [1:0] core_eng_kind_12;
-    wire [1:0] core_eng_kind_13;
-    wire [1:0] core_eng_kind_14;
-    wire [1:0] core_eng_kind_15;
-    wire core_red_ready_0;
-    wire core_red_ready_1;
-    wire core_red_ready_2;
-    wire core_red_ready_3;
-    wire core_red_ready_4;
-    wire core_red_ready_5;
-    wire core_red_ready_6;
-    wire core_red_ready_7;
-    wire core_red_ready_8;
-    wire core_red_ready_9;
-    wire core_red_ready_10;
-    wire core_red_ready_11;
-    wire core_red_ready_12;
-    wire core_red_ready_13;
-    wire core_red_ready_14;
-    wire core_red_ready_15;
-    wire engines_0_room;
-    wire engines_0_m_valid;
-    wire [63:0] engines_0_m_data;
-    wire engines_0_m_last;
-    wire engines_0_ev_valid;
-    wire [3:0] engines_0_ev_code;
-    wire [2:0] engines_0_ev_index;
-    wire engines_1_room;
-    wire engines_1_m_valid;
-    wire [63:0] engines_1_m_data;
-    wire engines_1_m_last;
-    wire engines_1_ev_valid;
-    wire [3:0] engines_1_ev_code;
-    wire [2:0] engines_1_ev_index;
-    wire engines_2_room;
-    wire engines_2_m_valid;
-    wire [63:0] engines_2_m_data;
-    wire engines_2_m_last;
-    wire engines_2_ev_valid;
-    wire [3:0] engines_2_ev_code;
-    wire [2:0] engines_2_ev_index;
-    wire engines_3_room;
-    wire engines_3_m_valid;
-    wire [63:0] engines_3_m_data;
-    wire engines_3_m_last;
-    wire engines_3_ev_valid;
-    wire [3:0] engines_3_ev_code;
-    wire [2:0] engines_3_ev_index;
-    wire engines_4_room;
-    wire engines_4_m_valid;
-    wire [63:0] engines_4_m_data;
-    wire engines_4_m_last;
-    wire engines_4_ev_valid;
-    wire [3:0] engines_4_ev_code;
-    wire [2:0] engines_4_ev_index;
-    wire engines_5_room;
-    wire engines_5_m_valid;
-    wire [63:0] engines_5_m_data;
-    wire engines_5_m_last;
-    wire engines_5_ev_valid;
-    wire [3:0] engines_5_ev_code;
-    wire [2:0] engines_5_ev_index;
-    wire engines_6_room;
-    wire engines_6_m_valid;
-    wire [63:0] engines_6_m_data;
-    wire engines_6_m_last;
-    wire engines_6_ev_valid;
-    wire [3:0] engines_6_ev_code;
-    wire [2:0] engines_6_ev_index;
-    wire engines_7_room;
-    wire engines_7_m_valid;
-    wire [63:0] engines_7_m_data;
-    wire engines_7_m_last;
-    wire engines_7_ev_valid;
-    wire [3:0] engines_7_ev_code;
-    wire [2:0] engines_7_ev_index;
-    wire engines_8_room;
-    wire engines_8_m_valid;
-    wire [63:0] engines_8_m_data;
-    wire engines_8_m_last;
-    wire engines_8_ev_valid;
-    wire [3:0] engines_8_ev_code;
-    wire [2:0] engines_8_ev_index;
-    wire engines_9_room;
-    wire engines_9_m_valid;
-    wire [63:0] engines_9_m_data;
-    wire engines_9_m_last;
-    wire engines_9_ev_valid;
-    wire [3:0] engines_9_ev_code;
-    wire [2:0] engines_9_ev_index;
-    wire engines_10_room;
-    wire engines_10_m_valid;
-    wire [63:0] engines_10_m_data;
-    wire engines_10_m_last;
-    wire engines_10_ev_valid;
-    wire [3:0] engines_10_ev_code;
-    wire [2:0] engines_10_ev_index;
-    wire engines_11_room;
-    wire engines_11_m_valid;
-    wire [63:0] engines_11_m_data;
-    wire engines_11_m_last;
-    wire engines_11_ev_valid;
-    wire [3:0] engines_11_ev_code;
-    wire [2:0] engines_11_ev_index;
-    wire engines_12_room;
-    wire engines_12_m_valid;
-    wire [63:0] engines_12_m_data;
-    wire engines_12_m_last;
-    wire engines_12_ev_valid;
-    wire [3:0] engines_12_ev_code;
-    wire [2:0] engines_12_ev_index;
-    wire engines_13_room;
-    wire engines_13_m_valid;
-    wire [63:0] engines_13_m_data;
-    wire engines_13_m_last;
-    wire engines_13_ev_valid;
-    wire [3:0] engines_13_ev_code;
-    wire [2:0] engines_13_ev_index;
-    wire engines_14_room;
-    wire engines_14_m_valid;
-    wire [63:0] engines_14_m_data;
-    wire engines_14_m_last;
-    wire engines_14_ev_valid;
-    wire [3:0] engines_14_ev_code;
-    wire [2:0] engines_14_ev_index;
-    wire engines_15_room;
-    wire engines_15_m_valid;
-    wire [63:0] engines_15_m_data;
-    wire engines_15_m_last;
-    wire engines_15_ev_valid;
-    wire [3:0] engines_15_ev_code;
-    wire [2:0] engines_15_ev_index;
+    wire        core_eng_valid_0;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_0;      // The word.
+    wire        core_eng_first_0;     // It is the frame's first.
+    wire [1:0]  core_eng_kind_0;      // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    wire        core_eng_valid_1;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_1;      // The word.
+    wire        core_eng_first_1;     // It is the frame's first.
+    wire [1:0]  core_eng_kind_1;      // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    wire        core_eng_valid_2;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_2;      // The word.
+    wire        core_eng_first_2;     // It is the frame's first.
+    wire [1:0]  core_eng_kind_2;      // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    wire        core_eng_valid_3;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_3;      // The word.
+    wire        core_eng_first_3;     // It is the frame's first.
+    wire [1:0]  core_eng_kind_3;      // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    wire        core_eng_valid_4;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_4;      // The word.
+    wire        core_eng_first_4;     // It is the frame's first.
+    wire [1:0]  core_eng_kind_4;      // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    wire        core_eng_valid_5;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_5;      // The word.
+    wire        core_eng_first_5;     // It is the frame's first.
+    wire [1:0]  core_eng_kind_5;      // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    wire        core_eng_valid_6;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_6;      // The word.
+    wire        core_eng_first_6;     // It is the frame's first.
+    wire [1:0]  core_eng_kind_6;      // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    wire        core_eng_valid_7;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_7;      // The word.
+    wire        core_eng_first_7;     // It is the frame's first.
+    wire [1:0]  core_eng_kind_7;      // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    wire        core_eng_valid_8;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_8;      // The word.
+    wire        core_eng_first_8;     // It is the frame's first.
+    wire [1:0]  core_eng_kind_8;      // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    wire        core_eng_valid_9;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_9;      // The word.
+    wire        core_eng_first_9;     // It is the frame's first.
+    wire [1:0]  core_eng_kind_9;      // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    wire        core_eng_valid_10;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_10;     // The word.
+    wire        core_eng_first_10;    // It is the frame's first.
+    wire [1:0]  core_eng_kind_10;     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    wire        core_eng_valid_11;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_11;     // The word.
+    wire        core_eng_first_11;    // It is the frame's first.
+    wire [1:0]  core_eng_kind_11;     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    wire        core_eng_valid_12;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_12;     // The word.
+    wire        core_eng_first_12;    // It is the frame's first.
+    wire [1:0]  core_eng_kind_12;     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    wire        core_eng_valid_13;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_13;     // The word.
+    wire        core_eng_first_13;    // It is the frame's first.
+    wire [1:0]  core_eng_kind_13;     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    wire        core_eng_valid_14;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_14;     // The word.
+    wire        core_eng_first_14;    // It is the frame's first.
+    wire [1:0]  core_eng_kind_14;     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    wire        core_eng_valid_15;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_15;     // The word.
+    wire        core_eng_first_15;    // It is the frame's first.
+    wire [1:0]  core_eng_kind_15;     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    wire        core_red_ready_0;     // It is taken.
+    wire        core_red_ready_1;     // It is taken.
+    wire        core_red_ready_2;     // It is taken.
+    wire        core_red_ready_3;     // It is taken.
+    wire        core_red_ready_4;     // It is taken.
+    wire        core_red_ready_5;     // It is taken.
+    wire        core_red_ready_6;     // It is taken.
+    wire        core_red_ready_7;     // It is taken.
+    wire        core_red_ready_8;     // It is taken.
+    wire        core_red_ready_9;     // It is taken.
+    wire        core_red_ready_10;    // It is taken.
+    wire        core_red_ready_11;    // It is taken.
+    wire        core_red_ready_12;    // It is taken.
+    wire        core_red_ready_13;    // It is taken.
+    wire        core_red_ready_14;    // It is taken.
+    wire        core_red_ready_15;    // It is taken.
+    wire        engines_0_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_0_m_valid;    // A word of a frame to send.
+    wire [63:0] engines_0_m_data;     // The word.
+    wire        engines_0_m_last;     // It is the frame's last: 6 bytes.
+    // Something happened; 5 clocks after a frame's first word, one event at least for each.
+    wire        engines_0_ev_valid;
+    // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
+    // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
+    // tree.
+    wire [3:0]  engines_0_ev_code;
+    wire [2:0]  engines_0_ev_index;   // Its descriptor.
+    wire        engines_1_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_1_m_valid;    // A word of a frame to send.
+    wire [63:0] engines_1_m_data;     // The word.
+    wire        engines_1_m_last;     // It is the frame's last: 6 bytes.
+    // Something happened; 5 clocks after a frame's first word, one event at least for each.
+    wire        engines_1_ev_valid;
+    // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
+    // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
+    // tree.
+    wire [3:0]  engines_1_ev_code;
+    wire [2:0]  engines_1_ev_index;   // Its descriptor.
+    wire        engines_2_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_2_m_valid;    // A word of a frame to send.
+    wire [63:0] engines_2_m_data;     // The word.
+    wire        engines_2_m_last;     // It is the frame's last: 6 bytes.
+    // Something happened; 5 clocks after a frame's first word, one event at least for each.
+    wire        engines_2_ev_valid;
+    // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
+    // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
+    // tree.
+    wire [3:0]  engines_2_ev_code;
+    wire [2:0]  engines_2_ev_index;   // Its descriptor.
+    wire        engines_3_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_3_m_valid;    // A word of a frame to send.
+    wire [63:0] engines_3_m_data;     // The word.
+    wire        engines_3_m_last;     // It is the frame's last: 6 bytes.
+    // Something happened; 5 clocks after a frame's first word, one event at least for each.
+    wire        engines_3_ev_valid;
+    // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
+    // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
+    // tree.
+    wire [3:0]  engines_3_ev_code;
+    wire [2:0]  engines_3_ev_index;   // Its descriptor.
+    wire        engines_4_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_4_m_valid;    // A word of a frame to send.
+    wire [63:0] engines_4_m_data;     // The word.
+    wire        engines_4_m_last;     // It is the frame's last: 6 bytes.
+    // Something happened; 5 clocks after a frame's first word, one event at least for each.
+    wire        engines_4_ev_valid;
+    // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
+    // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
+    // tree.
+    wire [3:0]  engines_4_ev_code;
+    wire [2:0]  engines_4_ev_index;   // Its descriptor.
+    wire        engines_5_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_5_m_valid;    // A word of a frame to send.
+    wire [63:0] engines_5_m_data;     // The word.
+    wire        engines_5_m_last;     // It is the frame's last: 6 bytes.
+    // Something happened; 5 clocks after a frame's first word, one event at least for each.
+    wire        engines_5_ev_valid;
+    // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
+    // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
+    // tree.
+    wire [3:0]  engines_5_ev_code;
+    wire [2:0]  engines_5_ev_index;   // Its descriptor.
+    wire        engines_6_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_6_m_valid;    // A word of a frame to send.
+    wire [63:0] engines_6_m_data;     // The word.
+    wire        engines_6_m_last;     // It is the frame's last: 6 bytes.
+    // Something happened; 5 clocks after a frame's first word, one event at least for each.
+    wire        engines_6_ev_valid;
+    // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
+    // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
+    // tree.
+    wire [3:0]  engines_6_ev_code;
+    wire [2:0]  engines_6_ev_index;   // Its descriptor.
+    wire        engines_7_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_7_m_valid;    // A word of a frame to send.
+    wire [63:0] engines_7_m_data;     // The word.
+    wire        engines_7_m_last;     // It is the frame's last: 6 bytes.
+    // Something happened; 5 clocks after a frame's first word, one event at least for each.
+    wire        engines_7_ev_valid;
+    // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
+    // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
+    // tree.
+    wire [3:0]  engines_7_ev_code;
+    wire [2:0]  engines_7_ev_index;   // Its descriptor.
+    wire        engines_8_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_8_m_valid;    // A word of a frame to send.
+    wire [63:0] engines_8_m_data;     // The word.
+    wire        engines_8_m_last;     // It is the frame's last: 6 bytes.
+    // Something happened; 5 clocks after a frame's first word, one event at least for each.
+    wire        engines_8_ev_valid;
+    // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
+    // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
+    // tree.
+    wire [3:0]  engines_8_ev_code;
+    wire [2:0]  engines_8_ev_index;   // Its descriptor.
+    wire        engines_9_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_9_m_valid;    // A word of a frame to send.
+    wire [63:0] engines_9_m_data;     // The word.
+    wire        engines_9_m_last;     // It is the frame's last: 6 bytes.
+    // Something happened; 5 clocks after a frame's first word, one event at least for each.
+    wire        engines_9_ev_valid;
+    // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
+    // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
+    // tree.
+    wire [3:0]  engines_9_ev_code;
+    wire [2:0]  engines_9_ev_index;   // Its descriptor.
+    wire        engines_10_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_10_m_valid;   // A word of a frame to send.
+    wire [63:0] engines_10_m_data;    // The word.
+    wire        engines_10_m_last;    // It is the frame's last: 6 bytes.
+    // Something happened; 5 clocks after a frame's first word, one event at least for each.
+    wire        engines_10_ev_valid;
+    // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
+    // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
+    // tree.
+    wire [3:0]  engines_10_ev_code;
+    wire [2:0]  engines_10_ev_index;  // Its descriptor.
+    wire        engines_11_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_11_m_valid;   // A word of a frame to send.
+    wire [63:0] engines_11_m_data;    // The word.
+    wire        engines_11_m_last;    // It is the frame's last: 6 bytes.
+    // Something happened; 5 clocks after a frame's first word, one event at least for each.
+    wire        engines_11_ev_valid;
+    // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
+    // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
+    // tree.
+    wire [3:0]  engines_11_ev_code;
+    wire [2:0]  engines_11_ev_index;  // Its descriptor.
+    wire        engines_12_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_12_m_valid;   // A word of a frame to send.
+    wire [63:0] engines_12_m_data;    // The word.
+    wire        engines_12_m_last;    // It is the frame's last: 6 bytes.
+    // Something happened; 5 clocks after a frame's first word, one event at least for each.
+    wire        engines_12_ev_valid;
+    // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
+    // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
+    // tree.
+    wire [3:0]  engines_12_ev_code;
+    wire [2:0]  engines_12_ev_index;  // Its descriptor.
+    wire        engines_13_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_13_m_valid;   // A word of a frame to send.
+    wire [63:0] engines_13_m_data;    // The word.
+    wire        engines_13_m_last;    // It is the frame's last: 6 bytes.
+    // Something happened; 5 clocks after a frame's first word, one event at least for each.
+    wire        engines_13_ev_valid;
+    // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
+    // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
+    // tree.
+    wire [3:0]  engines_13_ev_code;
+    wire [2:0]  engines_13_ev_index;  // Its descriptor.
+    wire        engines_14_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_14_m_valid;   // A word of a frame to send.
+    wire [63:0] engines_14_m_data;    // The word.
+    wire        engines_14_m_last;    // It is the frame's last: 6 bytes.
+    // Something happened; 5 clocks after a frame's first word, one event at least for each.
+    wire        engines_14_ev_valid;
+    // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
+    // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
+    // tree.
+    wire [3:0]  engines_14_ev_code;
+    wire [2:0]  engines_14_ev_index;  // Its descriptor.
+    wire        engines_15_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_15_m_valid;   // A word of a frame to send.
+    wire [63:0] engines_15_m_data;    // The word.
+    wire        engines_15_m_last;    // It is the frame's last: 6 bytes.
+    // Something happened; 5 clocks after a frame's first word, one event at least for each.
+    wire        engines_15_ev_valid;
+    // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
+    // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
+    // tree.
+    wire [3:0]  engines_15_ev_code;
+    wire [2:0]  engines_15_ev_index;  // Its descriptor.
 
     switch_core_n16_d512_u4096_t8192 core (
         .clk                 (clk),
         .rst                 (rst),
         .s_axis_rx_tvalid_0  (s_axis_rx_tvalid_0),
-        .s_axis_rx_tvalid_1  (s_axis_rx_tvalid_1),
-        .s_axis_rx_tvalid_2  (s_axis_rx_tvalid_2),
-        .s_axis_rx_tvalid_3  (s_axis_rx_tvalid_3),
-        .s_axis_rx_tvalid_4  (s_axis_rx_tvalid_4),
-        .s_axis_rx_tvalid_5  (s_axis_rx_tvalid_5),
-        .s_axis_rx_tvalid_6  (s_axis_rx_tvalid_6),
-        .s_axis_rx_tvalid_7  (s_axis_rx_tvalid_7),
-        .s_axis_rx_tvalid_8  (s_axis_rx_tvalid_8),
-        .s_axis_rx_tvalid_9  (s_axis_rx_tvalid_9),
-        .s_axis_rx_tvalid_10 (s_axis_rx_tvalid_10),
-        .s_axis_rx_tvalid_11 (s_axis_rx_tvalid_11),
-        .s_axis_rx_tvalid_12 (s_axis_rx_tvalid_12),
-        .s_axis_rx_tvalid_13 (s_axis_rx_tvalid_13),
-        .s_axis_rx_tvalid_14 (s_axis_rx_tvalid_14),
-        .s_axis_rx_tvalid_15 (s_axis_rx_tvalid_15),
         .s_axis_rx_tready_0  (s_axis_rx_tready_0),
-        .s_axis_rx_tready_1  (s_axis_rx_tready_1),
-        .s_axis_rx_tready_2  (s_axis_rx_tready_2),
-        .s_axis_rx_tready_3  (s_axis_rx_tready_3),
-        .s_axis_rx_tready_4  (s_axis_rx_tready_4),
-        .s_axis_rx_tready_5  (s_axis_rx_tready_5),
-        .s_axis_rx_tready_6  (s_axis_rx_tready_6),
-        .s_axis_rx_tready_7  (s_axis_rx_tready_7),
-        .s_axis_rx_tready_8  (s_axis_rx_tready_8),
-        .s_axis_rx_tready_9  (s_axis_rx_tready_9),
-        .s_axis_rx_tready_10 (s_axis_rx_tready_10),
-        .s_axis_rx_tready_11 (s_axis_rx_tready_11),
-        .s_axis_rx_tready_12 (s_axis_rx_tready_12),
-        .s_axis_rx_tready_13 (s_axis_rx_tready_13),
-        .s_axis_rx_tready_14 (s_axis_rx_tready_14),
-        .s_axis_rx_tready_15 (s_axis_rx_tready_15),
         .s_axis_rx_tdata_0   (s_axis_rx_tdata_0),
-        .s_axis_rx_tdata_1   (s_axis_rx_tdata_1),
-        .s_axis_rx_tdata_2   (s_axis_rx_tdata_2),
-        .s_axis_rx_tdata_3   (s_axis_rx_tdata_3),
-        .s_axis_rx_tdata_4   (s_axis_rx_tdata_4),
-        .s_axis_rx_tdata_5   (s_axis_rx_tdata_5),
-        .s_axis_rx_tdata_6   (s_axis_rx_tdata_6),
-        .s_axis_rx_tdata_7   (s_axis_rx_tdata_7),
-        .s_axis_rx_tdata_8   (s_axis_rx_tdata_8),
-        .s_axis_rx_tdata_9   (s_axis_rx_tdata_9),
-        .s_axis_rx_tdata_10  (s_axis_rx_tdata_10),
-        .s_axis_rx_tdata_11  (s_axis_rx_tdata_11),
-        .s_axis_rx_tdata_12  (s_axis_rx_tdata_12),
-        .s_axis_rx_tdata_13  (s_axis_rx_tdata_13),
-        .s_axis_rx_tdata_14  (s_axis_rx_tdata_14),
-        .s_axis_rx_tdata_15  (s_axis_rx_tdata_15),
         .s_axis_rx_tkeep_0   (s_axis_rx_tkeep_0),
-        .s_axis_rx_tkeep_1   (s_axis_rx_tkeep_1),
-        .s_axis_rx_tkeep_2   (s_axis_rx_tkeep_2),
-        .s_axis_rx_tkeep_3   (s_axis_rx_tkeep_3),
-        .s_axis_rx_tkeep_4   (s_axis_rx_tkeep_4),
-        .s_axis_rx_tkeep_5   (s_axis_rx_tkeep_5),
-        .s_axis_rx_tkeep_6   (s_axis_rx_tkeep_6),
-        .s_axis_rx_tkeep_7   (s_axis_rx_tkeep_7),
-        .s_axis_rx_tkeep_8   (s_axis_rx_tkeep_8),
-        .s_axis_rx_tkeep_9   (s_axis_rx_tkeep_9),
-        .s_axis_rx_tkeep_10  (s_axis_rx_tkeep_10),
-        .s_axis_rx_tkeep_11  (s_axis_rx_tkeep_11),
-        .s_axis_rx_tkeep_12  (s_axis_rx_tkeep_12),
-        .s_axis_rx_tkeep_13  (s_axis_rx_tkeep_13),
-        .s_axis_rx_tkeep_14  (s_axis_rx_tkeep_14),
-        .s_axis_rx_tkeep_15  (s_axis_rx_tkeep_15),
         .s_axis_rx_tlast_0   (s_axis_rx_tlast_0),
-        .s_axis_rx_tlast_1   (s_axis_rx_tlast_1),
-        .s_axis_rx_tlast_2   (s_axis_rx_tlast_2),
-        .s_axis_rx_tlast_3   (s_axis_rx_tlast_3),
-        .s_axis_rx_tlast_4   (s_axis_rx_tlast_4),
-        .s_axis_rx_tlast_5   (s_axis_rx_tlast_5),
-        .s_axis_rx_tlast_6   (s_axis_rx_tlast_6),
-        .s_axis_rx_tlast_7   (s_axis_rx_tlast_7),
-        .s_axis_rx_tlast_8   (s_axis_rx_tlast_8),
-        .s_axis_rx_tlast_9   (s_axis_rx_tlast_9),
-        .s_axis_rx_tlast_10  (s_axis_rx_tlast_10),
-        .s_axis_rx_tlast_11  (s_axis_rx_tlast_11),
-        .s_axis_rx_tlast_12  (s_axis_rx_tlast_12),
-        .s_axis_rx_tlast_13  (s_axis_rx_tlast_13),
-        .s_axis_rx_tlast_14  (s_axis_rx_tlast_14),
-        .s_axis_rx_tlast_15  (s_axis_rx_tlast_15),
         .s_axis_rx_tuser_0   (s_axis_rx_tuser_0),
+        .s_axis_rx_tvalid_1  (s_axis_rx_tvalid_1),
+        .s_axis_rx_tready_1  (s_axis_rx_tready_1),
+        .s_axis_rx_tdata_1   (s_axis_rx_tdata_1),
+        .s_axis_rx_tkeep_1   (s_axis_rx_tkeep_1),
+        .s_axis_rx_tlast_1   (s_axis_rx_tlast_1),
         .s_axis_rx_tuser_1   (s_axis_rx_tuser_1),
+        .s_axis_rx_tvalid_2  (s_axis_rx_tvalid_2),
+        .s_axis_rx_tready_2  (s_axis_rx_tready_2),
+        .s_axis_rx_tdata_2   (s_axis_rx_tdata_2),
+        .s_axis_rx_tkeep_2   (s_axis_rx_tkeep_2),
+        .s_axis_rx_tlast_2   (s_axis_rx_tlast_2),
         .s_axis_rx_tuser_2   (s_axis_rx_tuser_2),
+        .s_axis_rx_tvalid_3  (s_axis_rx_tvalid_3),
+        .s_axis_rx_tready_3  (s_axis_rx_tready_3),
+        .s_axis_rx_tdata_3   (s_axis_rx_tdata_3),
+        .s_axis_rx_tkeep_3   (s_axis_rx_tkeep_3),
+        .s_axis_rx_tlast_3   (s_axis_rx_tlast_3),
         .s_axis_rx_tuser_3   (s_axis_rx_tuser_3),
+        .s_axis_rx_tvalid_4  (s_axis_rx_tvalid_4),
+        .s_axis_rx_tready_4  (s_axis_rx_tready_4),
+        .s_axis_rx_tdata_4   (s_axis_rx_tdata_4),
+        .s_axis_rx_tkeep_4   (s_axis_rx_tkeep_4),
+        .s_axis_rx_tlast_4   (s_axis_rx_tlast_4),
         .s_axis_rx_tuser_4   (s_axis_rx_tuser_4),
+        .s_axis_rx_tvalid_5  (s_axis_rx_tvalid_5),
+        .s_axis_rx_tready_5  (s_axis_rx_tready_5),
+        .s_axis_rx_tdata_5   (s_axis_rx_tdata_5),
+        .s_axis_rx_tkeep_5   (s_axis_rx_tkeep_5),
+        .s_axis_rx_tlast_5   (s_axis_rx_tlast_5),
         .s_axis_rx_tuser_5   (s_axis_rx_tuser_5),
+        .s_axis_rx_tvalid_6  (s_axis_rx_tvalid_6),
+        .s_axis_rx_tready_6  (s_axis_rx_tready_6),
+        .s_axis_rx_tdata_6   (s_axis_rx_tdata_6),
+        .s_axis_rx_tkeep_6   (s_axis_rx_tkeep_6),
+        .s_axis_rx_tlast_6   (s_axis_rx_tlast_6),
         .s_axis_rx_tuser_6   (s_axis_rx_tuser_6),
+        .s_axis_rx_tvalid_7  (s_axis_rx_tvalid_7),
+        .s_axis_rx_tready_7  (s_axis_rx_tready_7),
+        .s_axis_rx_tdata_7   (s_axis_rx_tdata_7),
+        .s_axis_rx_tkeep_7   (s_axis_rx_tkeep_7),
+        .s_axis_rx_tlast_7   (s_axis_rx_tlast_7),
         .s_axis_rx_tuser_7   (s_axis_rx_tuser_7),
+        .s_axis_rx_tvalid_8  (s_axis_rx_tvalid_8),
+        .s_axis_rx_tready_8  (s_axis_rx_tready_8),
+        .s_axis_rx_tdata_8   (s_axis_rx_tdata_8),
+        .s_axis_rx_tkeep_8   (s_axis_rx_tkeep_8),
+        .s_axis_rx_tlast_8   (s_axis_rx_tlast_8),
         .s_axis_rx_tuser_8   (s_axis_rx_tuser_8),
+        .s_axis_rx_tvalid_9  (s_axis_rx_tvalid_9),
+        .s_axis_rx_tready_9  (s_axis_rx_tready_9),
+        .s_axis_rx_tdata_9   (s_axis_rx_tdata_9),
+        .s_axis_rx_tkeep_9   (s_axis_rx_tkeep_9),
+        .s_axis_rx_tlast_9   (s_axis_rx_tlast_9),
         .s_axis_rx_tuser_9   (s_axis_rx_tuser_9),
+        .s_axis_rx_tvalid_10 (s_axis_rx_tvalid_10),
+        .s_axis_rx_tready_10 (s_axis_rx_tready_10),
+        .s_axis_rx_tdata_10  (s_axis_rx_tdata_10),
+        .s_axis_rx_tkeep_10  (s_axis_rx_tkeep_10),
+        .s_axis_rx_tlast_10  (s_axis_rx_tlast_10),
         .s_axis_rx_tuser_10  (s_axis_rx_tuser_10),
+        .s_axis_rx_tvalid_11 (s_axis_rx_tvalid_11),
+        .s_axis_rx_tready_11 (s_axis_rx_tready_11),
+        .s_axis_rx_tdata_11  (s_axis_rx_tdata_11),
+        .s_axis_rx_tkeep_11  (s_axis_rx_tkeep_11),
+        .s_axis_rx_tlast_11  (s_axis_rx_tlast_11),
         .s_axis_rx_tuser_11  (s_axis_rx_tuser_11),
+        .s_axis_rx_tvalid_12 (s_axis_rx_tvalid_12),
+        .s_axis_rx_tready_12 (s_axis_rx_tready_12),
+        .s_axis_rx_tdata_12  (s_axis_rx_tdata_12),
+        .s_axis_rx_tkeep_12  (s_axis_rx_tkeep_12),
+        .s_axis_rx_tlast_12  (s_axis_rx_tlast_12),
         .s_axis_rx_tuser_12  (s_axis_rx_tuser_12),
+        .s_axis_rx_tvalid_13 (s_axis_rx_tvalid_13),
+        .s_axis_rx_tready_13 (s_axis_rx_tready_13),
+        .s_axis_rx_tdata_13  (s_axis_rx_tdata_13),
+        .s_axis_rx_tkeep_13  (s_axis_rx_tkeep_13),
+        .s_axis_rx_tlast_13  (s_axis_rx_tlast_13),
         .s_axis_rx_tuser_13  (s_axis_rx_tuser_13),
+        .s_axis_rx_tvalid_14 (s_axis_rx_tvalid_14),
+        .s_axis_rx_tready_14 (s_axis_rx_tready_14),
+        .s_axis_rx_tdata_14  (s_axis_rx_tdata_14),
+        .s_axis_rx_tkeep_14  (s_axis_rx_tkeep_14),
+        .s_axis_rx_tlast_14  (s_axis_rx_tlast_14),
         .s_axis_rx_tuser_14  (s_axis_rx_tuser_14),
+        .s_axis_rx_tvalid_15 (s_axis_rx_tvalid_15),
+        .s_axis_rx_tready_15 (s_axis_rx_tready_15),
+        .s_axis_rx_tdata_15  (s_axis_rx_tdata_15),
+        .s_axis_rx_tkeep_15  (s_axis_rx_tkeep_15),
+        .s_axis_rx_tlast_15  (s_axis_rx_tlast_15),
         .s_axis_rx_tuser_15  (s_axis_rx_tuser_15),
         .m_axis_tx_tvalid_0  (m_axis_tx_tvalid_0),
-        .m_axis_tx_tvalid_1  (m_axis_tx_tvalid_1),
-        .m_axis_tx_tvalid_2  (m_axis_tx_tvalid_2),
-        .m_axis_tx_tvalid_3  (m_axis_tx_tvalid_3),
-        .m_axis_tx_tvalid_4  (m_axis_tx_tvalid_4),
-        .m_axis_tx_tvalid_5  (m_axis_tx_tvalid_5),
-        .m_axis_tx_tvalid_6  (m_axis_tx_tvalid_6),
-        .m_axis_tx_tvalid_7  (m_axis_tx_tvalid_7),
-        .m_axis_tx_tvalid_8  (m_axis_tx_tvalid_8),
-        .m_axis_tx_tvalid_9  (m_axis_tx_tvalid_9),
-        .m_axis_tx_tvalid_10 (m_axis_tx_tvalid_10),
-        .m_axis_tx_tvalid_11 (m_axis_tx_tvalid_11),
-        .m_axis_tx_tvalid_12 (m_axis_tx_tvalid_12),
-        .m_axis_tx_tvalid_13 (m_axis_tx_tvalid_13),
-        .m_axis_tx_tvalid_14 (m_axis_tx_tvalid_14),
-        .m_axis_tx_tvalid_15 (m_axis_tx_tvalid_15),
         .m_axis_tx_tready_0  (m_axis_tx_tready_0),
-        .m_axis_tx_tready_1  (m_axis_tx_tready_1),
-        .m_axis_tx_tready_2  (m_axis_tx_tready_2),
-        .m_axis_tx_tready_3  (m_axis_tx_tready_3),
-        .m_axis_tx_tready_4  (m_axis_tx_tready_4),
-        .m_axis_tx_tready_5  (m_axis_tx_tready_5),
-        .m_axis_tx_tready_6  (m_axis_tx_tready_6),
-        .m_axis_tx_tready_7  (m_axis_tx_tready_7),
-        .m_axis_tx_tready_8  (m_axis_tx_tready_8),
-        .m_axis_tx_tready_9  (m_axis_tx_tready_9),
-        .m_axis_tx_tready_10 (m_axis_tx_tready_10),
-        .m_axis_tx_tready_11 (m_axis_tx_tready_11),
-        .m_axis_tx_tready_12 (m_axis_tx_tready_12),
-        .m_axis_tx_tready_13 (m_axis_tx_tready_13),
-        .m_axis_tx_tready_14 (m_axis_tx_tready_14),
-        .m_axis_tx_tready_15 (m_axis_tx_tready_15),
         .m_axis_tx_tdata_0   (m_axis_tx_tdata_0),
-        .m_axis_tx_tdata_1   (m_axis_tx_tdata_1),
-        .m_axis_tx_tdata_2   (m_axis_tx_tdata_2),
-        .m_axis_tx_tdata_3   (m_axis_tx_tdata_3),
-        .m_axis_tx_tdata_4   (m_axis_tx_tdata_4),
-        .m_axis_tx_tdata_5   (m_axis_tx_tdata_5),
-        .m_axis_tx_tdata_6   (m_axis_tx_tdata_6),
-        .m_axis_tx_tdata_7   (m_axis_tx_tdata_7),
-        .m_axis_tx_tdata_8   (m_axis_tx_tdata_8),
-        .m_axis_tx_tdata_9   (m_axis_tx_tdata_9),
-        .m_axis_tx_tdata_10  (m_axis_tx_tdata_10),
-        .m_axis_tx_tdata_11  (m_axis_tx_tdata_11),
-        .m_axis_tx_tdata_12  (m_axis_tx_tdata_12),
-        .m_axis_tx_tdata_13  (m_axis_tx_tdata_13),
-        .m_axis_tx_tdata_14  (m_axis_tx_tdata_14),
-        .m_axis_tx_tdata_15  (m_axis_tx_tdata_15),
         .m_axis_tx_tkeep_0   (m_axis_tx_tkeep_0),
-        .m_axis_tx_tkeep_1   (m_axis_tx_tkeep_1),
-        .m_axis_tx_tkeep_2   (m_axis_tx_tkeep_2),
-        .m_axis_tx_tkeep_3   (m_axis_tx_tkeep_3),
-        .m_axis_tx_tkeep_4   (m_axis_tx_tkeep_4),
-        .m_axis_tx_tkeep_5   (m_axis_tx_tkeep_5),
-        .m_axis_tx_tkeep_6   (m_axis_tx_tkeep_6),
-        .m_axis_tx_tkeep_7   (m_axis_tx_tkeep_7),
-        .m_axis_tx_tkeep_8   (m_axis_tx_tkeep_8),
-        .m_axis_tx_tkeep_9   (m_axis_tx_tkeep_9),
-        .m_axis_tx_tkeep_10  (m_axis_tx_tkeep_10),
-        .m_axis_tx_tkeep_11  (m_axis_tx_tkeep_11),
-        .m_axis_tx_tkeep_12  (m_axis_tx_tkeep_12),
-        .m_axis_tx_tkeep_13  (m_axis_tx_tkeep_13),
-        .m_axis_tx_tkeep_14  (m_axis_tx_tkeep_14),
-        .m_axis_tx_tkeep_15  (m_axis_tx_tkeep_15),
         .m_axis_tx_tlast_0   (m_axis_tx_tlast_0),
+        .m_axis_tx_tvalid_1  (m_axis_tx_tvalid_1),
+        .m_axis_tx_tready_1  (m_axis_tx_tready_1),
+        .m_axis_tx_tdata_1   (m_axis_tx_tdata_1),
+        .m_axis_tx_tkeep_1   (m_axis_tx_tkeep_1),
         .m_axis_tx_tlast_1   (m_axis_tx_tlast_1),
+        .m_axis_tx_tvalid_2  (m_axis_tx_tvalid_2),
+        .m_axis_tx_tready_2  (m_axis_tx_tready_2),
+        .m_axis_tx_tdata_2   (m_axis_tx_tdata_2),
+        .m_axis_tx_tkeep_2   (m_axis_tx_tkeep_2),
         .m_axis_tx_tlast_2   (m_axis_tx_tlast_2),
+        .m_axis_tx_tvalid_3  (m_axis_tx_tvalid_3),
+        .m_axis_tx_tready_3  (m_axis_tx_tready_3),
+        .m_axis_tx_tdata_3   (m_axis_tx_tdata_3),
+        .m_axis_tx_tkeep_3   (m_axis_tx_tkeep_3),
         .m_axis_tx_tlast_3   (m_axis_tx_tlast_3),
+        .m_axis_tx_tvalid_4  (m_axis_tx_tvalid_4),
+        .m_axis_tx_tready_4  (m_axis_tx_tready_4),
+        .m_axis_tx_tdata_4   (m_axis_tx_tdata_4),
+        .m_axis_tx_tkeep_4   (m_axis_tx_tkeep_4),
         .m_axis_tx_tlast_4   (m_axis_tx_tlast_4),
+        .m_axis_tx_tvalid_5  (m_axis_tx_tvalid_5),
+        .m_axis_tx_tready_5  (m_axis_tx_tready_5),
+        .m_axis_tx_tdata_5   (m_axis_tx_tdata_5),
+        .m_axis_tx_tkeep_5   (m_axis_tx_tkeep_5),
         .m_axis_tx_tlast_5   (m_axis_tx_tlast_5),
+        .m_axis_tx_tvalid_6  (m_axis_tx_tvalid_6),
+        .m_axis_tx_tready_6  (m_axis_tx_tready_6),
+        .m_axis_tx_tdata_6   (m_axis_tx_tdata_6),
+        .m_axis_tx_tkeep_6   (m_axis_tx_tkeep_6),
         .m_axis_tx_tlast_6   (m_axis_tx_tlast_6),
+        .m_axis_tx_tvalid_7  (m_axis_tx_tvalid_7),
+        .m_axis_tx_tready_7  (m_axis_tx_tready_7),
+        .m_axis_tx_tdata_7   (m_axis_tx_tdata_7),
+        .m_axis_tx_tkeep_7   (m_axis_tx_tkeep_7),
         .m_axis_tx_tlast_7   (m_axis_tx_tlast_7),
+        .m_axis_tx_tvalid_8  (m_axis_tx_tvalid_8),
+        .m_axis_tx_tready_8  (m_axis_tx_tready_8),
+        .m_axis_tx_tdata_8   (m_axis_tx_tdata_8),
+        .m_axis_tx_tkeep_8   (m_axis_tx_tkeep_8),
         .m_axis_tx_tlast_8   (m_axis_tx_tlast_8),
+        .m_axis_tx_tvalid_9  (m_axis_tx_tvalid_9),
+        .m_axis_tx_tready_9  (m_axis_tx_tready_9),
+        .m_axis_tx_tdata_9   (m_axis_tx_tdata_9),
+        .m_axis_tx_tkeep_9   (m_axis_tx_tkeep_9),
         .m_axis_tx_tlast_9   (m_axis_tx_tlast_9),
+        .m_axis_tx_tvalid_10 (m_axis_tx_tvalid_10),
+        .m_axis_tx_tready_10 (m_axis_tx_tready_10),
+        .m_axis_tx_tdata_10  (m_axis_tx_tdata_10),
+        .m_axis_tx_tkeep_10  (m_axis_tx_tkeep_10),
         .m_axis_tx_tlast_10  (m_axis_tx_tlast_10),
+        .m_axis_tx_tvalid_11 (m_axis_tx_tvalid_11),
+        .m_axis_tx_tready_11 (m_axis_tx_tready_11),
+        .m_axis_tx_tdata_11  (m_axis_tx_tdata_11),
+        .m_axis_tx_tkeep_11  (m_axis_tx_tkeep_11),
         .m_axis_tx_tlast_11  (m_axis_tx_tlast_11),
+        .m_axis_tx_tvalid_12 (m_axis_tx_tvalid_12),
+        .m_axis_tx_tready_12 (m_axis_tx_tready_12),
+        .m_axis_tx_tdata_12  (m_axis_tx_tdata_12),
+        .m_axis_tx_tkeep_12  (m_axis_tx_tkeep_12),
         .m_axis_tx_tlast_12  (m_axis_tx_tlast_12),
+        .m_axis_tx_tvalid_13 (m_axis_tx_tvalid_13),
+        .m_axis_tx_tready_13 (m_axis_tx_tready_13),
+        .m_axis_tx_tdata_13  (m_axis_tx_tdata_13),
+        .m_axis_tx_tkeep_13  (m_axis_tx_tkeep_13),
         .m_axis_tx_tlast_13  (m_axis_tx_tlast_13),
+        .m_axis_tx_tvalid_14 (m_axis_tx_tvalid_14),
+        .m_axis_tx_tready_14 (m_axis_tx_tready_14),
+        .m_axis_tx_tdata_14  (m_axis_tx_tdata_14),
+        .m_axis_tx_tkeep_14  (m_axis_tx_tkeep_14),
         .m_axis_tx_tlast_14  (m_axis_tx_tlast_14),
+        .m_axis_tx_tvalid_15 (m_axis_tx_tvalid_15),
+        .m_axis_tx_tready_15 (m_axis_tx_tready_15),
+        .m_axis_tx_tdata_15  (m_axis_tx_tdata_15),
+        .m_axis_tx_tkeep_15  (m_axis_tx_tkeep_15),
         .m_axis_tx_tlast_15  (m_axis_tx_tlast_15),
         .uc_en               (uc_en),
         .uc_addr             (uc_addr),
@@ -863,234 +1028,234 @@ module red_switch_n16_q512_u4096_t8192 (
         .mc_en               (mc_en),
         .mc_addr             (mc_addr),
         .mc_data             (mc_data),
+        .eng_room_0          (engines_0_room),
+        .eng_valid_0         (core_eng_valid_0),
+        .eng_data_0          (core_eng_data_0),
+        .eng_first_0         (core_eng_first_0),
+        .eng_kind_0          (core_eng_kind_0),
+        .eng_room_1          (engines_1_room),
+        .eng_valid_1         (core_eng_valid_1),
+        .eng_data_1          (core_eng_data_1),
+        .eng_first_1         (core_eng_first_1),
+        .eng_kind_1          (core_eng_kind_1),
+        .eng_room_2          (engines_2_room),
+        .eng_valid_2         (core_eng_valid_2),
+        .eng_data_2          (core_eng_data_2),
+        .eng_first_2         (core_eng_first_2),
+        .eng_kind_2          (core_eng_kind_2),
+        .eng_room_3          (engines_3_room),
+        .eng_valid_3         (core_eng_valid_3),
+        .eng_data_3          (core_eng_data_3),
+        .eng_first_3         (core_eng_first_3),
+        .eng_kind_3          (core_eng_kind_3),
+        .eng_room_4          (engines_4_room),
+        .eng_valid_4         (core_eng_valid_4),
+        .eng_data_4          (core_eng_data_4),
+        .eng_first_4         (core_eng_first_4),
+        .eng_kind_4          (core_eng_kind_4),
+        .eng_room_5          (engines_5_room),
+        .eng_valid_5         (core_eng_valid_5),
+        .eng_data_5          (core_eng_data_5),
+        .eng_first_5         (core_eng_first_5),
+        .eng_kind_5          (core_eng_kind_5),
+        .eng_room_6          (engines_6_room),
+        .eng_valid_6         (core_eng_valid_6),
+        .eng_data_6          (core_eng_data_6),
+        .eng_first_6         (core_eng_first_6),
+        .eng_kind_6          (core_eng_kind_6),
+        .eng_room_7          (engines_7_room),
+        .eng_valid_7         (core_eng_valid_7),
+        .eng_data_7          (core_eng_data_7),
+        .eng_first_7         (core_eng_first_7),
+        .eng_kind_7          (core_eng_kind_7),
+        .eng_room_8          (engines_8_room),
+        .eng_valid_8         (core_eng_valid_8),
+        .eng_data_8          (core_eng_data_8),
+        .eng_first_8         (core_eng_first_8),
+        .eng_kind_8          (core_eng_kind_8),
+        .eng_room_9          (engines_9_room),
+        .eng_valid_9         (core_eng_valid_9),
+        .eng_data_9          (core_eng_data_9),
+        .eng_first_9         (core_eng_first_9),
+        .eng_kind_9          (core_eng_kind_9),
+        .eng_room_10         (engines_10_room),
+        .eng_valid_10        (core_eng_valid_10),
+        .eng_data_10         (core_eng_data_10),
+        .eng_first_10        (core_eng_first_10),
+        .eng_kind_10         (core_eng_kind_10),
+        .eng_room_11         (engines_11_room),
+        .eng_valid_11        (core_eng_valid_11),
+        .eng_data_11         (core_eng_data_11),
+        .eng_first_11        (core_eng_first_11),
+        .eng_kind_11         (core_eng_kind_11),
+        .eng_room_12         (engines_12_room),
+        .eng_valid_12        (core_eng_valid_12),
+        .eng_data_12         (core_eng_data_12),
+        .eng_first_12        (core_eng_first_12),
+        .eng_kind_12         (core_eng_kind_12),
+        .eng_room_13         (engines_13_room),
+        .eng_valid_13        (core_eng_valid_13),
+        .eng_data_13         (core_eng_data_13),
+        .eng_first_13        (core_eng_first_13),
+        .eng_kind_13         (core_eng_kind_13),
+        .eng_room_14         (engines_14_room),
+        .eng_valid_14        (core_eng_valid_14),
+        .eng_data_14         (core_eng_data_14),
+        .eng_first_14        (core_eng_first_14),
+        .eng_kind_14         (core_eng_kind_14),
+        .eng_room_15         (engines_15_room),
+        .eng_valid_15        (core_eng_valid_15),
+        .eng_data_15         (core_eng_data_15),
+        .eng_first_15        (core_eng_first_15),
+        .eng_kind_15         (core_eng_kind_15),
+        .red_valid_0         (engines_0_m_valid),
+        .red_ready_0         (core_red_ready_0),
+        .red_data_0          (engines_0_m_data),
+        .red_last_0          (engines_0_m_last),
+        .red_valid_1         (engines_1_m_valid),
+        .red_ready_1         (core_red_ready_1),
+        .red_data_1          (engines_1_m_data),
+        .red_last_1          (engines_1_m_last),
+        .red_valid_2         (engines_2_m_valid),
+        .red_ready_2         (core_red_ready_2),
+        .red_data_2          (engines_2_m_data),
+        .red_last_2          (engines_2_m_last),
+        .red_valid_3         (engines_3_m_valid),
+        .red_ready_3         (core_red_ready_3),
+        .red_data_3          (engines_3_m_data),
+        .red_last_3          (engines_3_m_last),
+        .red_valid_4         (engines_4_m_valid),
+        .red_ready_4         (core_red_ready_4),
+        .red_data_4          (engines_4_m_data),
+        .red_last_4          (engines_4_m_last),
+        .red_valid_5         (engines_5_m_valid),
+        .red_ready_5         (core_red_ready_5),
+        .red_data_5          (engines_5_m_data),
+        .red_last_5          (engines_5_m_last),
+        .red_valid_6         (engines_6_m_valid),
+        .red_ready_6         (core_red_ready_6),
+        .red_data_6          (engines_6_m_data),
+        .red_last_6          (engines_6_m_last),
+        .red_valid_7         (engines_7_m_valid),
+        .red_ready_7         (core_red_ready_7),
+        .red_data_7          (engines_7_m_data),
+        .red_last_7          (engines_7_m_last),
+        .red_valid_8         (engines_8_m_valid),
+        .red_ready_8         (core_red_ready_8),
+        .red_data_8          (engines_8_m_data),
+        .red_last_8          (engines_8_m_last),
+        .red_valid_9         (engines_9_m_valid),
+        .red_ready_9         (core_red_ready_9),
+        .red_data_9          (engines_9_m_data),
+        .red_last_9          (engines_9_m_last),
+        .red_valid_10        (engines_10_m_valid),
+        .red_ready_10        (core_red_ready_10),
+        .red_data_10         (engines_10_m_data),
+        .red_last_10         (engines_10_m_last),
+        .red_valid_11        (engines_11_m_valid),
+        .red_ready_11        (core_red_ready_11),
+        .red_data_11         (engines_11_m_data),
+        .red_last_11         (engines_11_m_last),
+        .red_valid_12        (engines_12_m_valid),
+        .red_ready_12        (core_red_ready_12),
+        .red_data_12         (engines_12_m_data),
+        .red_last_12         (engines_12_m_last),
+        .red_valid_13        (engines_13_m_valid),
+        .red_ready_13        (core_red_ready_13),
+        .red_data_13         (engines_13_m_data),
+        .red_last_13         (engines_13_m_last),
+        .red_valid_14        (engines_14_m_valid),
+        .red_ready_14        (core_red_ready_14),
+        .red_data_14         (engines_14_m_data),
+        .red_last_14         (engines_14_m_last),
+        .red_valid_15        (engines_15_m_valid),
+        .red_ready_15        (core_red_ready_15),
+        .red_data_15         (engines_15_m_data),
+        .red_last_15         (engines_15_m_last),
+        .ev_valid_0          (ev_valid_0),
+        .ev_reason_0         (ev_reason_0),
+        .ev_off_0            (ev_off_0),
+        .ev_full_0           (ev_full_0),
+        .ev_sent_0           (ev_sent_0),
+        .ev_valid_1          (ev_valid_1),
+        .ev_reason_1         (ev_reason_1),
+        .ev_off_1            (ev_off_1),
+        .ev_full_1           (ev_full_1),
+        .ev_sent_1           (ev_sent_1),
+        .ev_valid_2          (ev_valid_2),
+        .ev_reason_2         (ev_reason_2),
+        .ev_off_2            (ev_off_2),
+        .ev_full_2           (ev_full_2),
+        .ev_sent_2           (ev_sent_2),
+        .ev_valid_3          (ev_valid_3),
+        .ev_reason_3         (ev_reason_3),
+        .ev_off_3            (ev_off_3),
+        .ev_full_3           (ev_full_3),
+        .ev_sent_3           (ev_sent_3),
+        .ev_valid_4          (ev_valid_4),
+        .ev_reason_4         (ev_reason_4),
+        .ev_off_4            (ev_off_4),
+        .ev_full_4           (ev_full_4),
+        .ev_sent_4           (ev_sent_4),
+        .ev_valid_5          (ev_valid_5),
+        .ev_reason_5         (ev_reason_5),
+        .ev_off_5            (ev_off_5),
+        .ev_full_5           (ev_full_5),
+        .ev_sent_5           (ev_sent_5),
+        .ev_valid_6          (ev_valid_6),
+        .ev_reason_6         (ev_reason_6),
+        .ev_off_6            (ev_off_6),
+        .ev_full_6           (ev_full_6),
+        .ev_sent_6           (ev_sent_6),
+        .ev_valid_7          (ev_valid_7),
+        .ev_reason_7         (ev_reason_7),
+        .ev_off_7            (ev_off_7),
+        .ev_full_7           (ev_full_7),
+        .ev_sent_7           (ev_sent_7),
+        .ev_valid_8          (ev_valid_8),
+        .ev_reason_8         (ev_reason_8),
+        .ev_off_8            (ev_off_8),
+        .ev_full_8           (ev_full_8),
+        .ev_sent_8           (ev_sent_8),
+        .ev_valid_9          (ev_valid_9),
+        .ev_reason_9         (ev_reason_9),
+        .ev_off_9            (ev_off_9),
+        .ev_full_9           (ev_full_9),
+        .ev_sent_9           (ev_sent_9),
+        .ev_valid_10         (ev_valid_10),
+        .ev_reason_10        (ev_reason_10),
+        .ev_off_10           (ev_off_10),
+        .ev_full_10          (ev_full_10),
+        .ev_sent_10          (ev_sent_10),
+        .ev_valid_11         (ev_valid_11),
+        .ev_reason_11        (ev_reason_11),
+        .ev_off_11           (ev_off_11),
+        .ev_full_11          (ev_full_11),
+        .ev_sent_11          (ev_sent_11),
+        .ev_valid_12         (ev_valid_12),
+        .ev_reason_12        (ev_reason_12),
+        .ev_off_12           (ev_off_12),
+        .ev_full_12          (ev_full_12),
+        .ev_sent_12          (ev_sent_12),
+        .ev_valid_13         (ev_valid_13),
+        .ev_reason_13        (ev_reason_13),
+        .ev_off_13           (ev_off_13),
+        .ev_full_13          (ev_full_13),
+        .ev_sent_13          (ev_sent_13),
+        .ev_valid_14         (ev_valid_14),
+        .ev_reason_14        (ev_reason_14),
+        .ev_off_14           (ev_off_14),
+        .ev_full_14          (ev_full_14),
+        .ev_sent_14          (ev_sent_14),
+        .ev_valid_15         (ev_valid_15),
+        .ev_reason_15        (ev_reason_15),
+        .ev_off_15           (ev_off_15),
+        .ev_full_15          (ev_full_15),
+        .ev_sent_15          (ev_sent_15),
         .cfg_enabled         (cfg_enabled),
         .cfg_red             (cfg_red),
         .cfg_engines         (cfg_engines),
-        .cfg_ethertype       (cfg_ethertype),
-        .eng_room_0          (engines_0_room),
-        .eng_room_1          (engines_1_room),
-        .eng_room_2          (engines_2_room),
-        .eng_room_3          (engines_3_room),
-        .eng_room_4          (engines_4_room),
-        .eng_room_5          (engines_5_room),
-        .eng_room_6          (engines_6_room),
-        .eng_room_7          (engines_7_room),
-        .eng_room_8          (engines_8_room),
-        .eng_room_9          (engines_9_room),
-        .eng_room_10         (engines_10_room),
-        .eng_room_11         (engines_11_room),
-        .eng_room_12         (engines_12_room),
-        .eng_room_13         (engines_13_room),
-        .eng_room_14         (engines_14_room),
-        .eng_room_15         (engines_15_room),
-        .eng_valid_0         (core_eng_valid_0),
-        .eng_valid_1         (core_eng_valid_1),
-        .eng_valid_2         (core_eng_valid_2),
-        .eng_valid_3         (core_eng_valid_3),
-        .eng_valid_4         (core_eng_valid_4),
-        .eng_valid_5         (core_eng_valid_5),
-        .eng_valid_6         (core_eng_valid_6),
-        .eng_valid_7         (core_eng_valid_7),
-        .eng_valid_8         (core_eng_valid_8),
-        .eng_valid_9         (core_eng_valid_9),
-        .eng_valid_10        (core_eng_valid_10),
-        .eng_valid_11        (core_eng_valid_11),
-        .eng_valid_12        (core_eng_valid_12),
-        .eng_valid_13        (core_eng_valid_13),
-        .eng_valid_14        (core_eng_valid_14),
-        .eng_valid_15        (core_eng_valid_15),
-        .eng_data_0          (core_eng_data_0),
-        .eng_data_1          (core_eng_data_1),
-        .eng_data_2          (core_eng_data_2),
-        .eng_data_3          (core_eng_data_3),
-        .eng_data_4          (core_eng_data_4),
-        .eng_data_5          (core_eng_data_5),
-        .eng_data_6          (core_eng_data_6),
-        .eng_data_7          (core_eng_data_7),
-        .eng_data_8          (core_eng_data_8),
-        .eng_data_9          (core_eng_data_9),
-        .eng_data_10         (core_eng_data_10),
-        .eng_data_11         (core_eng_data_11),
-        .eng_data_12         (core_eng_data_12),
-        .eng_data_13         (core_eng_data_13),
-        .eng_data_14         (core_eng_data_14),
-        .eng_data_15         (core_eng_data_15),
-        .eng_first_0         (core_eng_first_0),
-        .eng_first_1         (core_eng_first_1),
-        .eng_first_2         (core_eng_first_2),
-        .eng_first_3         (core_eng_first_3),
-        .eng_first_4         (core_eng_first_4),
-        .eng_first_5         (core_eng_first_5),
-        .eng_first_6         (core_eng_first_6),
-        .eng_first_7         (core_eng_first_7),
-        .eng_first_8         (core_eng_first_8),
-        .eng_first_9         (core_eng_first_9),
-        .eng_first_10        (core_eng_first_10),
-        .eng_first_11        (core_eng_first_11),
-        .eng_first_12        (core_eng_first_12),
-        .eng_first_13        (core_eng_first_13),
-        .eng_first_14        (core_eng_first_14),
-        .eng_first_15        (core_eng_first_15),
-        .eng_kind_0          (core_eng_kind_0),
-        .eng_kind_1          (core_eng_kind_1),
-        .eng_kind_2          (core_eng_kind_2),
-        .eng_kind_3          (core_eng_kind_3),
-        .eng_kind_4          (core_eng_kind_4),
-        .eng_kind_5          (core_eng_kind_5),
-        .eng_kind_6          (core_eng_kind_6),
-        .eng_kind_7          (core_eng_kind_7),
-        .eng_kind_8          (core_eng_kind_8),
-        .eng_kind_9          (core_eng_kind_9),
-        .eng_kind_10         (core_eng_kind_10),
-        .eng_kind_11         (core_eng_kind_11),
-        .eng_kind_12         (core_eng_kind_12),
-        .eng_kind_13         (core_eng_kind_13),
-        .eng_kind_14         (core_eng_kind_14),
-        .eng_kind_15         (core_eng_kind_15),
-        .red_valid_0         (engines_0_m_valid),
-        .red_valid_1         (engines_1_m_valid),
-        .red_valid_2         (engines_2_m_valid),
-        .red_valid_3         (engines_3_m_valid),
-        .red_valid_4         (engines_4_m_valid),
-        .red_valid_5         (engines_5_m_valid),
-        .red_valid_6         (engines_6_m_valid),
-        .red_valid_7         (engines_7_m_valid),
-        .red_valid_8         (engines_8_m_valid),
-        .red_valid_9         (engines_9_m_valid),
-        .red_valid_10        (engines_10_m_valid),
-        .red_valid_11        (engines_11_m_valid),
-        .red_valid_12        (engines_12_m_valid),
-        .red_valid_13        (engines_13_m_valid),
-        .red_valid_14        (engines_14_m_valid),
-        .red_valid_15        (engines_15_m_valid),
-        .red_ready_0         (core_red_ready_0),
-        .red_ready_1         (core_red_ready_1),
-        .red_ready_2         (core_red_ready_2),
-        .red_ready_3         (core_red_ready_3),
-        .red_ready_4         (core_red_ready_4),
-        .red_ready_5         (core_red_ready_5),
-        .red_ready_6         (core_red_ready_6),
-        .red_ready_7         (core_red_ready_7),
-        .red_ready_8         (core_red_ready_8),
-        .red_ready_9         (core_red_ready_9),
-        .red_ready_10        (core_red_ready_10),
-        .red_ready_11        (core_red_ready_11),
-        .red_ready_12        (core_red_ready_12),
-        .red_ready_13        (core_red_ready_13),
-        .red_ready_14        (core_red_ready_14),
-        .red_ready_15        (core_red_ready_15),
-        .red_data_0          (engines_0_m_data),
-        .red_data_1          (engines_1_m_data),
-        .red_data_2          (engines_2_m_data),
-        .red_data_3          (engines_3_m_data),
-        .red_data_4          (engines_4_m_data),
-        .red_data_5          (engines_5_m_data),
-        .red_data_6          (engines_6_m_data),
-        .red_data_7          (engines_7_m_data),
-        .red_data_8          (engines_8_m_data),
-        .red_data_9          (engines_9_m_data),
-        .red_data_10         (engines_10_m_data),
-        .red_data_11         (engines_11_m_data),
-        .red_data_12         (engines_12_m_data),
-        .red_data_13         (engines_13_m_data),
-        .red_data_14         (engines_14_m_data),
-        .red_data_15         (engines_15_m_data),
-        .red_last_0          (engines_0_m_last),
-        .red_last_1          (engines_1_m_last),
-        .red_last_2          (engines_2_m_last),
-        .red_last_3          (engines_3_m_last),
-        .red_last_4          (engines_4_m_last),
-        .red_last_5          (engines_5_m_last),
-        .red_last_6          (engines_6_m_last),
-        .red_last_7          (engines_7_m_last),
-        .red_last_8          (engines_8_m_last),
-        .red_last_9          (engines_9_m_last),
-        .red_last_10         (engines_10_m_last),
-        .red_last_11         (engines_11_m_last),
-        .red_last_12         (engines_12_m_last),
-        .red_last_13         (engines_13_m_last),
-        .red_last_14         (engines_14_m_last),
-        .red_last_15         (engines_15_m_last),
-        .ev_valid_0          (ev_valid_0),
-        .ev_valid_1          (ev_valid_1),
-        .ev_valid_2          (ev_valid_2),
-        .ev_valid_3          (ev_valid_3),
-        .ev_valid_4          (ev_valid_4),
-        .ev_valid_5          (ev_valid_5),
-        .ev_valid_6          (ev_valid_6),
-        .ev_valid_7          (ev_valid_7),
-        .ev_valid_8          (ev_valid_8),
-        .ev_valid_9          (ev_valid_9),
-        .ev_valid_10         (ev_valid_10),
-        .ev_valid_11         (ev_valid_11),
-        .ev_valid_12         (ev_valid_12),
-        .ev_valid_13         (ev_valid_13),
-        .ev_valid_14         (ev_valid_14),
-        .ev_valid_15         (ev_valid_15),
-        .ev_reason_0         (ev_reason_0),
-        .ev_reason_1         (ev_reason_1),
-        .ev_reason_2         (ev_reason_2),
-        .ev_reason_3         (ev_reason_3),
-        .ev_reason_4         (ev_reason_4),
-        .ev_reason_5         (ev_reason_5),
-        .ev_reason_6         (ev_reason_6),
-        .ev_reason_7         (ev_reason_7),
-        .ev_reason_8         (ev_reason_8),
-        .ev_reason_9         (ev_reason_9),
-        .ev_reason_10        (ev_reason_10),
-        .ev_reason_11        (ev_reason_11),
-        .ev_reason_12        (ev_reason_12),
-        .ev_reason_13        (ev_reason_13),
-        .ev_reason_14        (ev_reason_14),
-        .ev_reason_15        (ev_reason_15),
-        .ev_off_0            (ev_off_0),
-        .ev_off_1            (ev_off_1),
-        .ev_off_2            (ev_off_2),
-        .ev_off_3            (ev_off_3),
-        .ev_off_4            (ev_off_4),
-        .ev_off_5            (ev_off_5),
-        .ev_off_6            (ev_off_6),
-        .ev_off_7            (ev_off_7),
-        .ev_off_8            (ev_off_8),
-        .ev_off_9            (ev_off_9),
-        .ev_off_10           (ev_off_10),
-        .ev_off_11           (ev_off_11),
-        .ev_off_12           (ev_off_12),
-        .ev_off_13           (ev_off_13),
-        .ev_off_14           (ev_off_14),
-        .ev_off_15           (ev_off_15),
-        .ev_full_0           (ev_full_0),
-        .ev_full_1           (ev_full_1),
-        .ev_full_2           (ev_full_2),
-        .ev_full_3           (ev_full_3),
-        .ev_full_4           (ev_full_4),
-        .ev_full_5           (ev_full_5),
-        .ev_full_6           (ev_full_6),
-        .ev_full_7           (ev_full_7),
-        .ev_full_8           (ev_full_8),
-        .ev_full_9           (ev_full_9),
-        .ev_full_10          (ev_full_10),
-        .ev_full_11          (ev_full_11),
-        .ev_full_12          (ev_full_12),
-        .ev_full_13          (ev_full_13),
-        .ev_full_14          (ev_full_14),
-        .ev_full_15          (ev_full_15),
-        .ev_sent_0           (ev_sent_0),
-        .ev_sent_1           (ev_sent_1),
-        .ev_sent_2           (ev_sent_2),
-        .ev_sent_3           (ev_sent_3),
-        .ev_sent_4           (ev_sent_4),
-        .ev_sent_5           (ev_sent_5),
-        .ev_sent_6           (ev_sent_6),
-        .ev_sent_7           (ev_sent_7),
-        .ev_sent_8           (ev_sent_8),
-        .ev_sent_9           (ev_sent_9),
-        .ev_sent_10          (ev_sent_10),
-        .ev_sent_11          (ev_sent_11),
-        .ev_sent_12          (ev_sent_12),
-        .ev_sent_13          (ev_sent_13),
-        .ev_sent_14          (ev_sent_14),
-        .ev_sent_15          (ev_sent_15)
+        .cfg_ethertype       (cfg_ethertype)
     );
 
     red_engine_t8 engines_0 (
@@ -1106,21 +1271,21 @@ module red_switch_n16_q512_u4096_t8192 (
         .m_data          (engines_0_m_data),
         .m_last          (engines_0_m_last),
         .tick            (tick_reg),
+        .ev_valid        (engines_0_ev_valid),
+        .ev_code         (engines_0_ev_code),
+        .ev_index        (engines_0_ev_index),
+        .used            (used_0),
         .cfg_enable      (cfg_engines[0]),
         .cfg_ieee_nan    (cfg_ieee_nan),
         .cfg_address     (cfg_address_0),
         .cfg_ethertype   (cfg_ethertype),
-        .cfg_threshold_1 (cfg_threshold_1),
-        .cfg_threshold_2 (cfg_threshold_2),
-        .cfg_threshold_3 (cfg_threshold_3),
         .cfg_timeout_0   (cfg_timeout_0),
+        .cfg_threshold_1 (cfg_threshold_1),
         .cfg_timeout_1   (cfg_timeout_1),
+        .cfg_threshold_2 (cfg_threshold_2),
         .cfg_timeout_2   (cfg_timeout_2),
-        .cfg_timeout_3   (cfg_timeout_3),
-        .ev_valid        (engines_0_ev_valid),
-        .ev_code         (engines_0_ev_code),
-        .ev_index        (engines_0_ev_index),
-        .used            (used_0)
+        .cfg_threshold_3 (cfg_threshold_3),
+        .cfg_timeout_3   (cfg_timeout_3)
     );
 
     red_engine_t8 engines_1 (
@@ -1136,21 +1301,21 @@ module red_switch_n16_q512_u4096_t8192 (
         .m_data          (engines_1_m_data),
         .m_last          (engines_1_m_last),
         .tick            (tick_reg),
+        .ev_valid        (engines_1_ev_valid),
+        .ev_code         (engines_1_ev_code),
+        .ev_index        (engines_1_ev_index),
+        .used            (used_1),
         .cfg_enable      (cfg_engines[1]),
         .cfg_ieee_nan    (cfg_ieee_nan),
         .cfg_address     (cfg_address_1),
         .cfg_ethertype   (cfg_ethertype),
-        .cfg_threshold_1 (cfg_threshold_1),
-        .cfg_threshold_2 (cfg_threshold_2),
-        .cfg_threshold_3 (cfg_threshold_3),
         .cfg_timeout_0   (cfg_timeout_0),
+        .cfg_threshold_1 (cfg_threshold_1),
         .cfg_timeout_1   (cfg_timeout_1),
+        .cfg_threshold_2 (cfg_threshold_2),
         .cfg_timeout_2   (cfg_timeout_2),
-        .cfg_timeout_3   (cfg_timeout_3),
-        .ev_valid        (engines_1_ev_valid),
-        .ev_code         (engines_1_ev_code),
-        .ev_index        (engines_1_ev_index),
-        .used            (used_1)
+        .cfg_threshold_3 (cfg_threshold_3),
+        .cfg_timeout_3   (cfg_timeout_3)
     );
 
     red_engine_t8 engines_2 (
@@ -1166,21 +1331,21 @@ module red_switch_n16_q512_u4096_t8192 (
         .m_data          (engines_2_m_data),
         .m_last          (engines_2_m_last),
         .tick            (tick_reg),
+        .ev_valid        (engines_2_ev_valid),
+        .ev_code         (engines_2_ev_code),
+        .ev_index        (engines_2_ev_index),
+        .used            (used_2),
         .cfg_enable      (cfg_engines[2]),
         .cfg_ieee_nan    (cfg_ieee_nan),
         .cfg_address     (cfg_address_2),
         .cfg_ethertype   (cfg_ethertype),
-        .cfg_threshold_1 (cfg_threshold_1),
-        .cfg_threshold_2 (cfg_threshold_2),
-        .cfg_threshold_3 (cfg_threshold_3),
         .cfg_timeout_0   (cfg_timeout_0),
+        .cfg_threshold_1 (cfg_threshold_1),
         .cfg_timeout_1   (cfg_timeout_1),
+        .cfg_threshold_2 (cfg_threshold_2),
         .cfg_timeout_2   (cfg_timeout_2),
-        .cfg_timeout_3   (cfg_timeout_3),
-        .ev_valid        (engines_2_ev_valid),
-        .ev_code         (engines_2_ev_code),
-        .ev_index        (engines_2_ev_index),
-        .used            (used_2)
+        .cfg_threshold_3 (cfg_threshold_3),
+        .cfg_timeout_3   (cfg_timeout_3)
     );
 
     red_engine_t8 engines_3 (
@@ -1196,21 +1361,21 @@ module red_switch_n16_q512_u4096_t8192 (
         .m_data          (engines_3_m_data),
         .m_last          (engines_3_m_last),
         .tick            (tick_reg),
+        .ev_valid        (engines_3_ev_valid),
+        .ev_code         (engines_3_ev_code),
+        .ev_index        (engines_3_ev_index),
+        .used            (used_3),
         .cfg_enable      (cfg_engines[3]),
         .cfg_ieee_nan    (cfg_ieee_nan),
         .cfg_address     (cfg_address_3),
         .cfg_ethertype   (cfg_ethertype),
-        .cfg_threshold_1 (cfg_threshold_1),
-        .cfg_threshold_2 (cfg_threshold_2),
-        .cfg_threshold_3 (cfg_threshold_3),
         .cfg_timeout_0   (cfg_timeout_0),
+        .cfg_threshold_1 (cfg_threshold_1),
         .cfg_timeout_1   (cfg_timeout_1),
+        .cfg_threshold_2 (cfg_threshold_2),
         .cfg_timeout_2   (cfg_timeout_2),
-        .cfg_timeout_3   (cfg_timeout_3),
-        .ev_valid        (engines_3_ev_valid),
-        .ev_code         (engines_3_ev_code),
-        .ev_index        (engines_3_ev_index),
-        .used            (used_3)
+        .cfg_threshold_3 (cfg_threshold_3),
+        .cfg_timeout_3   (cfg_timeout_3)
     );
 
     red_engine_t8 engines_4 (
@@ -1226,21 +1391,21 @@ module red_switch_n16_q512_u4096_t8192 (
         .m_data          (engines_4_m_data),
         .m_last          (engines_4_m_last),
         .tick            (tick_reg),
+        .ev_valid        (engines_4_ev_valid),
+        .ev_code         (engines_4_ev_code),
+        .ev_index        (engines_4_ev_index),
+        .used            (used_4),
         .cfg_enable      (cfg_engines[4]),
         .cfg_ieee_nan    (cfg_ieee_nan),
         .cfg_address     (cfg_address_4),
         .cfg_ethertype   (cfg_ethertype),
-        .cfg_threshold_1 (cfg_threshold_1),
-        .cfg_threshold_2 (cfg_threshold_2),
-        .cfg_threshold_3 (cfg_threshold_3),
         .cfg_timeout_0   (cfg_timeout_0),
+        .cfg_threshold_1 (cfg_threshold_1),
         .cfg_timeout_1   (cfg_timeout_1),
+        .cfg_threshold_2 (cfg_threshold_2),
         .cfg_timeout_2   (cfg_timeout_2),
-        .cfg_timeout_3   (cfg_timeout_3),
-        .ev_valid        (engines_4_ev_valid),
-        .ev_code         (engines_4_ev_code),
-        .ev_index        (engines_4_ev_index),
-        .used            (used_4)
+        .cfg_threshold_3 (cfg_threshold_3),
+        .cfg_timeout_3   (cfg_timeout_3)
     );
 
     red_engine_t8 engines_5 (
@@ -1256,21 +1421,21 @@ module red_switch_n16_q512_u4096_t8192 (
         .m_data          (engines_5_m_data),
         .m_last          (engines_5_m_last),
         .tick            (tick_reg),
+        .ev_valid        (engines_5_ev_valid),
+        .ev_code         (engines_5_ev_code),
+        .ev_index        (engines_5_ev_index),
+        .used            (used_5),
         .cfg_enable      (cfg_engines[5]),
         .cfg_ieee_nan    (cfg_ieee_nan),
         .cfg_address     (cfg_address_5),
         .cfg_ethertype   (cfg_ethertype),
-        .cfg_threshold_1 (cfg_threshold_1),
-        .cfg_threshold_2 (cfg_threshold_2),
-        .cfg_threshold_3 (cfg_threshold_3),
         .cfg_timeout_0   (cfg_timeout_0),
+        .cfg_threshold_1 (cfg_threshold_1),
         .cfg_timeout_1   (cfg_timeout_1),
+        .cfg_threshold_2 (cfg_threshold_2),
         .cfg_timeout_2   (cfg_timeout_2),
-        .cfg_timeout_3   (cfg_timeout_3),
-        .ev_valid        (engines_5_ev_valid),
-        .ev_code         (engines_5_ev_code),
-        .ev_index        (engines_5_ev_index),
-        .used            (used_5)
+        .cfg_threshold_3 (cfg_threshold_3),
+        .cfg_timeout_3   (cfg_timeout_3)
     );
 
     red_engine_t8 engines_6 (
@@ -1286,21 +1451,21 @@ module red_switch_n16_q512_u4096_t8192 (
         .m_data          (engines_6_m_data),
         .m_last          (engines_6_m_last),
         .tick            (tick_reg),
+        .ev_valid        (engines_6_ev_valid),
+        .ev_code         (engines_6_ev_code),
+        .ev_index        (engines_6_ev_index),
+        .used            (used_6),
         .cfg_enable      (cfg_engines[6]),
         .cfg_ieee_nan    (cfg_ieee_nan),
         .cfg_address     (cfg_address_6),
         .cfg_ethertype   (cfg_ethertype),
-        .cfg_threshold_1 (cfg_threshold_1),
-        .cfg_threshold_2 (cfg_threshold_2),
-        .cfg_threshold_3 (cfg_threshold_3),
         .cfg_timeout_0   (cfg_timeout_0),
+        .cfg_threshold_1 (cfg_threshold_1),
         .cfg_timeout_1   (cfg_timeout_1),
+        .cfg_threshold_2 (cfg_threshold_2),
         .cfg_timeout_2   (cfg_timeout_2),
-        .cfg_timeout_3   (cfg_timeout_3),
-        .ev_valid        (engines_6_ev_valid),
-        .ev_code         (engines_6_ev_code),
-        .ev_index        (engines_6_ev_index),
-        .used            (used_6)
+        .cfg_threshold_3 (cfg_threshold_3),
+        .cfg_timeout_3   (cfg_timeout_3)
     );
 
     red_engine_t8 engines_7 (
@@ -1316,21 +1481,21 @@ module red_switch_n16_q512_u4096_t8192 (
         .m_data          (engines_7_m_data),
         .m_last          (engines_7_m_last),
         .tick            (tick_reg),
+        .ev_valid        (engines_7_ev_valid),
+        .ev_code         (engines_7_ev_code),
+        .ev_index        (engines_7_ev_index),
+        .used            (used_7),
         .cfg_enable      (cfg_engines[7]),
         .cfg_ieee_nan    (cfg_ieee_nan),
         .cfg_address     (cfg_address_7),
         .cfg_ethertype   (cfg_ethertype),
-        .cfg_threshold_1 (cfg_threshold_1),
-        .cfg_threshold_2 (cfg_threshold_2),
-        .cfg_threshold_3 (cfg_threshold_3),
         .cfg_timeout_0   (cfg_timeout_0),
+        .cfg_threshold_1 (cfg_threshold_1),
         .cfg_timeout_1   (cfg_timeout_1),
+        .cfg_threshold_2 (cfg_threshold_2),
         .cfg_timeout_2   (cfg_timeout_2),
-        .cfg_timeout_3   (cfg_timeout_3),
-        .ev_valid        (engines_7_ev_valid),
-        .ev_code         (engines_7_ev_code),
-        .ev_index        (engines_7_ev_index),
-        .used            (used_7)
+        .cfg_threshold_3 (cfg_threshold_3),
+        .cfg_timeout_3   (cfg_timeout_3)
     );
 
     red_engine_t8 engines_8 (
@@ -1346,21 +1511,21 @@ module red_switch_n16_q512_u4096_t8192 (
         .m_data          (engines_8_m_data),
         .m_last          (engines_8_m_last),
         .tick            (tick_reg),
+        .ev_valid        (engines_8_ev_valid),
+        .ev_code         (engines_8_ev_code),
+        .ev_index        (engines_8_ev_index),
+        .used            (used_8),
         .cfg_enable      (cfg_engines[8]),
         .cfg_ieee_nan    (cfg_ieee_nan),
         .cfg_address     (cfg_address_8),
         .cfg_ethertype   (cfg_ethertype),
-        .cfg_threshold_1 (cfg_threshold_1),
-        .cfg_threshold_2 (cfg_threshold_2),
-        .cfg_threshold_3 (cfg_threshold_3),
         .cfg_timeout_0   (cfg_timeout_0),
+        .cfg_threshold_1 (cfg_threshold_1),
         .cfg_timeout_1   (cfg_timeout_1),
+        .cfg_threshold_2 (cfg_threshold_2),
         .cfg_timeout_2   (cfg_timeout_2),
-        .cfg_timeout_3   (cfg_timeout_3),
-        .ev_valid        (engines_8_ev_valid),
-        .ev_code         (engines_8_ev_code),
-        .ev_index        (engines_8_ev_index),
-        .used            (used_8)
+        .cfg_threshold_3 (cfg_threshold_3),
+        .cfg_timeout_3   (cfg_timeout_3)
     );
 
     red_engine_t8 engines_9 (
@@ -1376,21 +1541,21 @@ module red_switch_n16_q512_u4096_t8192 (
         .m_data          (engines_9_m_data),
         .m_last          (engines_9_m_last),
         .tick            (tick_reg),
+        .ev_valid        (engines_9_ev_valid),
+        .ev_code         (engines_9_ev_code),
+        .ev_index        (engines_9_ev_index),
+        .used            (used_9),
         .cfg_enable      (cfg_engines[9]),
         .cfg_ieee_nan    (cfg_ieee_nan),
         .cfg_address     (cfg_address_9),
         .cfg_ethertype   (cfg_ethertype),
-        .cfg_threshold_1 (cfg_threshold_1),
-        .cfg_threshold_2 (cfg_threshold_2),
-        .cfg_threshold_3 (cfg_threshold_3),
         .cfg_timeout_0   (cfg_timeout_0),
+        .cfg_threshold_1 (cfg_threshold_1),
         .cfg_timeout_1   (cfg_timeout_1),
+        .cfg_threshold_2 (cfg_threshold_2),
         .cfg_timeout_2   (cfg_timeout_2),
-        .cfg_timeout_3   (cfg_timeout_3),
-        .ev_valid        (engines_9_ev_valid),
-        .ev_code         (engines_9_ev_code),
-        .ev_index        (engines_9_ev_index),
-        .used            (used_9)
+        .cfg_threshold_3 (cfg_threshold_3),
+        .cfg_timeout_3   (cfg_timeout_3)
     );
 
     red_engine_t8 engines_10 (
@@ -1406,21 +1571,21 @@ module red_switch_n16_q512_u4096_t8192 (
         .m_data          (engines_10_m_data),
         .m_last          (engines_10_m_last),
         .tick            (tick_reg),
+        .ev_valid        (engines_10_ev_valid),
+        .ev_code         (engines_10_ev_code),
+        .ev_index        (engines_10_ev_index),
+        .used            (used_10),
         .cfg_enable      (cfg_engines[10]),
         .cfg_ieee_nan    (cfg_ieee_nan),
         .cfg_address     (cfg_address_10),
         .cfg_ethertype   (cfg_ethertype),
-        .cfg_threshold_1 (cfg_threshold_1),
-        .cfg_threshold_2 (cfg_threshold_2),
-        .cfg_threshold_3 (cfg_threshold_3),
         .cfg_timeout_0   (cfg_timeout_0),
+        .cfg_threshold_1 (cfg_threshold_1),
         .cfg_timeout_1   (cfg_timeout_1),
+        .cfg_threshold_2 (cfg_threshold_2),
         .cfg_timeout_2   (cfg_timeout_2),
-        .cfg_timeout_3   (cfg_timeout_3),
-        .ev_valid        (engines_10_ev_valid),
-        .ev_code         (engines_10_ev_code),
-        .ev_index        (engines_10_ev_index),
-        .used            (used_10)
+        .cfg_threshold_3 (cfg_threshold_3),
+        .cfg_timeout_3   (cfg_timeout_3)
     );
 
     red_engine_t8 engines_11 (
@@ -1436,21 +1601,21 @@ module red_switch_n16_q512_u4096_t8192 (
         .m_data          (engines_11_m_data),
         .m_last          (engines_11_m_last),
         .tick            (tick_reg),
+        .ev_valid        (engines_11_ev_valid),
+        .ev_code         (engines_11_ev_code),
+        .ev_index        (engines_11_ev_index),
+        .used            (used_11),
         .cfg_enable      (cfg_engines[11]),
         .cfg_ieee_nan    (cfg_ieee_nan),
         .cfg_address     (cfg_address_11),
         .cfg_ethertype   (cfg_ethertype),
-        .cfg_threshold_1 (cfg_threshold_1),
-        .cfg_threshold_2 (cfg_threshold_2),
-        .cfg_threshold_3 (cfg_threshold_3),
         .cfg_timeout_0   (cfg_timeout_0),
+        .cfg_threshold_1 (cfg_threshold_1),
         .cfg_timeout_1   (cfg_timeout_1),
+        .cfg_threshold_2 (cfg_threshold_2),
         .cfg_timeout_2   (cfg_timeout_2),
-        .cfg_timeout_3   (cfg_timeout_3),
-        .ev_valid        (engines_11_ev_valid),
-        .ev_code         (engines_11_ev_code),
-        .ev_index        (engines_11_ev_index),
-        .used            (used_11)
+        .cfg_threshold_3 (cfg_threshold_3),
+        .cfg_timeout_3   (cfg_timeout_3)
     );
 
     red_engine_t8 engines_12 (
@@ -1466,21 +1631,21 @@ module red_switch_n16_q512_u4096_t8192 (
         .m_data          (engines_12_m_data),
         .m_last          (engines_12_m_last),
         .tick            (tick_reg),
+        .ev_valid        (engines_12_ev_valid),
+        .ev_code         (engines_12_ev_code),
+        .ev_index        (engines_12_ev_index),
+        .used            (used_12),
         .cfg_enable      (cfg_engines[12]),
         .cfg_ieee_nan    (cfg_ieee_nan),
         .cfg_address     (cfg_address_12),
         .cfg_ethertype   (cfg_ethertype),
-        .cfg_threshold_1 (cfg_threshold_1),
-        .cfg_threshold_2 (cfg_threshold_2),
-        .cfg_threshold_3 (cfg_threshold_3),
         .cfg_timeout_0   (cfg_timeout_0),
+        .cfg_threshold_1 (cfg_threshold_1),
         .cfg_timeout_1   (cfg_timeout_1),
+        .cfg_threshold_2 (cfg_threshold_2),
         .cfg_timeout_2   (cfg_timeout_2),
-        .cfg_timeout_3   (cfg_timeout_3),
-        .ev_valid        (engines_12_ev_valid),
-        .ev_code         (engines_12_ev_code),
-        .ev_index        (engines_12_ev_index),
-        .used            (used_12)
+        .cfg_threshold_3 (cfg_threshold_3),
+        .cfg_timeout_3   (cfg_timeout_3)
     );
 
     red_engine_t8 engines_13 (
@@ -1496,21 +1661,21 @@ module red_switch_n16_q512_u4096_t8192 (
         .m_data          (engines_13_m_data),
         .m_last          (engines_13_m_last),
         .tick            (tick_reg),
+        .ev_valid        (engines_13_ev_valid),
+        .ev_code         (engines_13_ev_code),
+        .ev_index        (engines_13_ev_index),
+        .used            (used_13),
         .cfg_enable      (cfg_engines[13]),
         .cfg_ieee_nan    (cfg_ieee_nan),
         .cfg_address     (cfg_address_13),
         .cfg_ethertype   (cfg_ethertype),
-        .cfg_threshold_1 (cfg_threshold_1),
-        .cfg_threshold_2 (cfg_threshold_2),
-        .cfg_threshold_3 (cfg_threshold_3),
         .cfg_timeout_0   (cfg_timeout_0),
+        .cfg_threshold_1 (cfg_threshold_1),
         .cfg_timeout_1   (cfg_timeout_1),
+        .cfg_threshold_2 (cfg_threshold_2),
         .cfg_timeout_2   (cfg_timeout_2),
-        .cfg_timeout_3   (cfg_timeout_3),
-        .ev_valid        (engines_13_ev_valid),
-        .ev_code         (engines_13_ev_code),
-        .ev_index        (engines_13_ev_index),
-        .used            (used_13)
+        .cfg_threshold_3 (cfg_threshold_3),
+        .cfg_timeout_3   (cfg_timeout_3)
     );
 
     red_engine_t8 engines_14 (
@@ -1526,21 +1691,21 @@ module red_switch_n16_q512_u4096_t8192 (
         .m_data          (engines_14_m_data),
         .m_last          (engines_14_m_last),
         .tick            (tick_reg),
+        .ev_valid        (engines_14_ev_valid),
+        .ev_code         (engines_14_ev_code),
+        .ev_index        (engines_14_ev_index),
+        .used            (used_14),
         .cfg_enable      (cfg_engines[14]),
         .cfg_ieee_nan    (cfg_ieee_nan),
         .cfg_address     (cfg_address_14),
         .cfg_ethertype   (cfg_ethertype),
-        .cfg_threshold_1 (cfg_threshold_1),
-        .cfg_threshold_2 (cfg_threshold_2),
-        .cfg_threshold_3 (cfg_threshold_3),
         .cfg_timeout_0   (cfg_timeout_0),
+        .cfg_threshold_1 (cfg_threshold_1),
         .cfg_timeout_1   (cfg_timeout_1),
+        .cfg_threshold_2 (cfg_threshold_2),
         .cfg_timeout_2   (cfg_timeout_2),
-        .cfg_timeout_3   (cfg_timeout_3),
-        .ev_valid        (engines_14_ev_valid),
-        .ev_code         (engines_14_ev_code),
-        .ev_index        (engines_14_ev_index),
-        .used            (used_14)
+        .cfg_threshold_3 (cfg_threshold_3),
+        .cfg_timeout_3   (cfg_timeout_3)
     );
 
     red_engine_t8 engines_15 (
@@ -1556,21 +1721,21 @@ module red_switch_n16_q512_u4096_t8192 (
         .m_data          (engines_15_m_data),
         .m_last          (engines_15_m_last),
         .tick            (tick_reg),
+        .ev_valid        (engines_15_ev_valid),
+        .ev_code         (engines_15_ev_code),
+        .ev_index        (engines_15_ev_index),
+        .used            (used_15),
         .cfg_enable      (cfg_engines[15]),
         .cfg_ieee_nan    (cfg_ieee_nan),
         .cfg_address     (cfg_address_15),
         .cfg_ethertype   (cfg_ethertype),
-        .cfg_threshold_1 (cfg_threshold_1),
-        .cfg_threshold_2 (cfg_threshold_2),
-        .cfg_threshold_3 (cfg_threshold_3),
         .cfg_timeout_0   (cfg_timeout_0),
+        .cfg_threshold_1 (cfg_threshold_1),
         .cfg_timeout_1   (cfg_timeout_1),
+        .cfg_threshold_2 (cfg_threshold_2),
         .cfg_timeout_2   (cfg_timeout_2),
-        .cfg_timeout_3   (cfg_timeout_3),
-        .ev_valid        (engines_15_ev_valid),
-        .ev_code         (engines_15_ev_code),
-        .ev_index        (engines_15_ev_index),
-        .used            (used_15)
+        .cfg_threshold_3 (cfg_threshold_3),
+        .cfg_timeout_3   (cfg_timeout_3)
     );
 
     red_events events_0 (

@@ -19,134 +19,133 @@ module rw_acks_r512 (
     input  wire        clk,          // Clock.
     input  wire        rst,          // Synchronous reset.
 
-    // Stream in
+    // s: stream in
     input  wire        s_valid,      // A write is visible; always taken unless clear_valid.
     input  wire [15:0] s_wptr,       // Its window.
     input  wire [15:0] s_gen,        // Incarnation of the window.
 
-    // clear
     input  wire        clear_valid,  // Set the count of clear_wptr to 0.
     input  wire [8:0]  clear_wptr,   // Window.
 
-    // cw
     input  wire        cw_en,        // Write the connection of a window; gen and last stay for one clock more.
     input  wire [8:0]  cw_wptr,      // Window.
     input  wire        cw_open,      // The window is open.
     input  wire [15:0] cw_gen,       // Incarnation.
     input  wire [21:0] cw_last,      // Number of the last packet.
 
-    // Stream out
+    // m: stream out
     output wire        m_valid,      // All writes of a transfer are visible.
     output wire [8:0]  m_wptr,       // Its window.
     output wire [15:0] m_gen,        // Incarnation of the window.
 
-    // Outputs
     output wire        stale         // The write belongs to no open window of that incarnation.
 );
 
     // Registers
-    reg  opened_en_reg;           // A connection is written one clock late; its words stay for so long.
-    reg  [8:0] opened_wptr_reg;
-    reg  opened_reg;
+    reg         opened_en_reg;    // A connection is written one clock late; its words stay for so long.
+    reg  [8:0]  opened_wptr_reg;
+    reg         opened_reg;
     // The connection read one clock ago, two clocks ago, was about to be written or was written in
     // that clock. It opens or closes the window: meanwhile the window counts as closed.
-    reg  torn_1_reg;
-    reg  torn_2_reg;
-    reg  s1_valid_reg;
-    reg  s1_clear_reg;
+    reg         torn_1_reg;
+    reg         torn_2_reg;
+    reg         s1_valid_reg;
+    reg         s1_clear_reg;
     reg  [15:0] s1_wptr_reg;
     reg  [15:0] s1_gen_reg;
-    reg  s2_valid_reg;
-    reg  s2_clear_reg;
+    reg         s2_valid_reg;
+    reg         s2_clear_reg;
     reg  [15:0] s2_wptr_reg;
     reg  [15:0] s2_gen_reg;
-    reg  s3_valid_reg;
-    reg  s3_clear_reg;
+    reg         s3_valid_reg;
+    reg         s3_clear_reg;
     reg  [15:0] s3_wptr_reg;
     reg  [15:0] s3_gen_reg;
-    reg  s4_valid_reg;
-    reg  s4_clear_reg;
+    reg         s4_valid_reg;
+    reg         s4_clear_reg;
     reg  [15:0] s4_wptr_reg;
     reg  [15:0] s4_gen_reg;
-    reg  s4_open_reg;             // The connection.
+    reg         s4_open_reg;      // The connection.
     reg  [15:0] s4_open_gen_reg;
     reg  [21:0] s4_last_reg;
-    reg  s5_clear_reg;
-    reg  s5_known_reg;
-    reg  s5_stale_reg;
-    reg  [8:0] s5_wptr_reg;
+    reg         s5_clear_reg;
+    reg         s5_known_reg;
+    reg         s5_stale_reg;
+    reg  [8:0]  s5_wptr_reg;
     reg  [15:0] s5_gen_reg;
     reg  [21:0] s5_last_reg;
-    reg  s5_same6_reg;            // Same window as the record in stage 6, 7, 8, 9.
-    reg  s5_same7_reg;
-    reg  s5_same8_reg;
-    reg  s5_same9_reg;
-    reg  s6_clear_reg;
-    reg  s6_known_reg;
-    reg  [8:0] s6_wptr_reg;
+    reg         s5_same6_reg;     // Same window as the record in stage 6, 7, 8, 9.
+    reg         s5_same7_reg;
+    reg         s5_same8_reg;
+    reg         s5_same9_reg;
+    reg         s6_clear_reg;
+    reg         s6_known_reg;
+    reg  [8:0]  s6_wptr_reg;
     reg  [15:0] s6_gen_reg;
     reg  [21:0] s6_last_reg;
-    reg  s6_same7_reg;
+    reg         s6_same7_reg;
     reg  [21:0] s6_count_reg;     // The count, unless the record just before has the same window.
-    reg  s7_write_reg;
-    reg  s7_known_reg;
-    reg  [8:0] s7_wptr_reg;
+    reg         s7_write_reg;
+    reg         s7_known_reg;
+    reg  [8:0]  s7_wptr_reg;
     reg  [15:0] s7_gen_reg;
     reg  [21:0] s7_last_reg;
     reg  [21:0] s7_before_reg;    // The count without and with this write.
     reg  [21:0] s7_count_reg;
-    reg  s8_known_reg;            // The count without this write is the number of the last packet, four bits each.
-    reg  s8_part_0_reg;
-    reg  s8_part_1_reg;
-    reg  s8_part_2_reg;
-    reg  s8_part_3_reg;
-    reg  s8_part_4_reg;
-    reg  s8_part_5_reg;
-    reg  [8:0] s8_wptr_reg;
+    reg         s8_known_reg;     // The count without this write is the number of the last packet, four bits each.
+    reg         s8_part_0_reg;
+    reg         s8_part_1_reg;
+    reg         s8_part_2_reg;
+    reg         s8_part_3_reg;
+    reg         s8_part_4_reg;
+    reg         s8_part_5_reg;
+    reg  [8:0]  s8_wptr_reg;
     reg  [15:0] s8_gen_reg;
     reg  [21:0] s8_count_reg;
     reg  [21:0] s9_count_reg;
-    reg  s9_full_reg;
-    reg  [8:0] s9_wptr_reg;
+    reg         s9_full_reg;
+    reg  [8:0]  s9_wptr_reg;
     reg  [15:0] s9_gen_reg;
 
     // Signals
-    wire known;                  // The window is open with that incarnation.
-    wire [8:0] s4_window;
+    wire        known;           // The window is open with that incarnation.
+    wire [8:0]  s4_window;
     wire [21:0] count;
     wire [23:0] counted;
     wire [23:0] last;
-    wire [38:0] conns_rd_data;
-    wire [38:0] conns_wr_data;
-    wire [21:0] counts_rd_data;
+    wire [38:0] conns_rd_data;   // Word at rd_addr, two clocks later.
+    wire [21:0] counts_rd_data;  // Word at rd_addr, two clocks later.
 
     // Open, incarnation, number of the last packet.
-    ram_reg_w39_d512 conns (
+    ram_reg #(.W(39), .A(9)) conns (
         .clk     (clk),
         .rd_addr (s1_wptr_reg[8:0]),
         .rd_data (conns_rd_data),
         .wr_en   (opened_en_reg),
         .wr_addr (opened_wptr_reg),
-        .wr_data (conns_wr_data)
+        .wr_data ({cw_last, cw_gen, opened_reg})
     );
 
     // Writes that are visible.
-    ram_reg_w22_d512 counts (
+    ram_reg #(.W(22), .A(9)) counts (
         .clk     (clk),
         .rd_addr (s3_wptr_reg[8:0]),
         .rd_data (counts_rd_data),
+        // Stage 7; 8 and 9 feed stage 5 too.
         .wr_en   (s7_write_reg),
         .wr_addr (s7_wptr_reg),
         .wr_data (s7_count_reg)
     );
 
     // Combinational logic
-    assign conns_wr_data = {cw_last, 17'd0} | {22'd0, cw_gen, 1'b0} | {38'd0, opened_reg};
+    // Stage 4.
     assign s4_window = s4_wptr_reg[8:0];
     assign known = s4_open_reg
         & (s4_open_gen_reg == s4_gen_reg)
         & ({7'd0, s4_window} == s4_wptr_reg);
+    // Stage 5. A record that writes nothing leaves the count as it was.
     assign stale = s5_stale_reg;
+    // Stage 6.
     assign count = s6_same7_reg ? s7_count_reg : s6_count_reg;
     assign counted = {2'd0, s7_before_reg};
     assign last = {2'd0, s7_last_reg};
@@ -224,7 +223,10 @@ module rw_acks_r512 (
         opened_en_reg <= cw_en;
         opened_wptr_reg <= cw_wptr;
         opened_reg <= cw_open;
+
+        // Stage 1.
         s1_valid_reg <= s_valid & !clear_valid;
+
         s1_clear_reg <= clear_valid;
         s1_wptr_reg <= clear_valid ? {7'd0, clear_wptr} : s_wptr;
         s1_gen_reg <= s_gen;
@@ -233,11 +235,17 @@ module rw_acks_r512 (
             | (opened_en_reg & (opened_wptr_reg == s1_wptr_reg[8:0]));
 
         torn_2_reg <= torn_1_reg;
+
+        // Stage 2.
         s2_valid_reg <= s1_valid_reg;
+
         s2_clear_reg <= s1_clear_reg;
         s2_wptr_reg <= s1_wptr_reg;
         s2_gen_reg <= s1_gen_reg;
+
+        // Stage 3.
         s3_valid_reg <= s2_valid_reg;
+
         s3_clear_reg <= s2_clear_reg;
         s3_wptr_reg <= s2_wptr_reg;
         s3_gen_reg <= s2_gen_reg;

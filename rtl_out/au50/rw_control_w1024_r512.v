@@ -23,10 +23,8 @@ module rw_control_w1024_r512 (
     input  wire        clk,                  // Clock.
     input  wire        rst,                  // Synchronous reset.
 
-    // Inputs
     input  wire [15:0] now,                  // Coarse time.
 
-    // ctl
     input  wire        ctl_valid,            // A control message waits.
     output wire        ctl_ready,            // It has been served, one clock ago.
     input  wire [2:0]  ctl_type,             // Its TYPE: 4 CONNECT, 6 POLL, 7 ABORT.
@@ -42,27 +40,15 @@ module rw_control_w1024_r512 (
     input  wire [31:0] ctl_rkey,             // Key of the region (CONNECT).
     input  wire [3:0]  ctl_mtu,              // log2 of the packet size (CONNECT).
 
-    // fin
     input  wire        fin_valid,            // All writes of a transfer are visible.
     output wire        fin_ready,            // Taken, one clock ago.
     input  wire [8:0]  fin_wptr,             // Its window.
     input  wire [15:0] fin_gen,              // Incarnation of the window.
 
-    // crd
     input  wire        crd_valid,            // A credit update is due.
     output wire        crd_ready,            // Taken, one clock ago.
     input  wire [8:0]  crd_wptr,             // Its window.
 
-    // cfg
-    input  wire [21:0] cfg_allowance,        // Reorder allowance, packets.
-    input  wire [15:0] cfg_allowance_ticks,  // Reorder allowance, ticks without DATA.
-    input  wire [15:0] cfg_retry_ticks,      // Ticks before a hole is asked for again: round trip and allowance.
-    input  wire [15:0] cfg_tail_ticks,       // Ticks without DATA before the rest of the transfer is asked for.
-    input  wire [15:0] cfg_idle_ticks,       // Ticks without DATA before the transfer is given up.
-    input  wire [15:0] cfg_busy_hint,        // Retry hint in a BUSY answer, ticks.
-    input  wire        cfg_twice,            // Every message leaves twice.
-
-    // cw
     output wire        cw_en,                // Write the connection of a window.
     output wire [8:0]  cw_wptr,              // Window.
     output wire        cw_open,              // The window is open.
@@ -74,34 +60,26 @@ module rw_control_w1024_r512 (
     output wire [63:0] cw_addr,              // Address of the region.
     output wire [31:0] cw_rkey,              // Key of the region.
 
-    // Outputs
     output wire        hold,                 // No DATA may enter from the clock after the next one.
 
-    // init
     output wire        init_valid,           // Clear a word of the bitmap, and the row, of a window.
     output wire [8:0]  init_wptr,            // Window.
     output wire [3:0]  init_word,            // Word.
 
-    // clear
     output wire        clear_valid,          // Forget the acknowledged writes of a window.
     output wire [8:0]  clear_wptr,           // Window.
 
-    // wr
     input  wire [4:0]  wr_count,             // Decisions about DATA that wait to leave.
     input  wire        wr_left,              // One of them leaves.
 
-    // Outputs
     output wire [8:0]  q_wptr,               // Window to look at.
     output wire [3:0]  q_word,               // Word of its bitmap to look at.
-
-    // Inputs
     input  wire [21:0] q_wbase,              // First hole, two clocks later.
     input  wire [11:0] q_highest,            // Highest packet received, plus one, modulo 4,096.
     input  wire        q_tail,               // The last packet has arrived.
     input  wire [15:0] q_last_rx,            // Time of the last DATA.
     input  wire [63:0] q_bits,               // The word.
 
-    // m_msg
     output wire        m_msg_valid,          // A message for a sender.
     input  wire        m_msg_ready,          // Taken.
     // TYPE: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
@@ -119,14 +97,12 @@ module rw_control_w1024_r512 (
     output wire        m_msg_tail,           // STATUS: the last packet has arrived.
     output wire [15:0] m_msg_hint,           // CONNECT_RESP BUSY: ticks to wait.
 
-    // m_bitmap
     // A word of the bitmap of the STATUS that left last, bit 0 of the first one is packet wbase.
     output wire        m_bitmap_valid,
     input  wire        m_bitmap_ready,       // Taken.
     output wire [63:0] m_bitmap_data,        // The word.
     output wire        m_bitmap_last,        // It is the last one.
 
-    // m_cpl
     output wire        m_cpl_valid,          // A transfer has ended.
     input  wire        m_cpl_ready,          // Taken.
     output wire [15:0] m_cpl_wptr,           // Its window.
@@ -136,21 +112,27 @@ module rw_control_w1024_r512 (
     output wire [31:0] m_cpl_length,         // Bytes.
     output wire [3:0]  m_cpl_status,         // 0 OK, 1 ABORTED.
 
-    // drop
     output wire        drop_valid,           // A control message or event was dropped.
     output wire [3:0]  drop_reason,          // Why.
 
-    // Outputs
     output wire [15:0] free_count,           // Free windows.
     output wire        ready,                // The engine has left reset.
 
-    // mon
     output wire        mon_act,              // An operation is decided now, on the row as it was six clocks ago.
     output reg  [2:0]  mon_op,               // Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep.
     output wire [8:0]  mon_wptr,             // Its window.
     output wire [15:0] mon_now,              // Coarse time the operation goes by.
     output wire        mon_view,             // A word of the window's bitmap is used now, as it was two clocks ago.
-    output wire [15:0] mon_word              // First packet of that word, divided by B.
+    output wire [15:0] mon_word,             // First packet of that word, divided by B.
+
+    // Configuration
+    input  wire [21:0] cfg_allowance,        // Reorder allowance, packets.
+    input  wire [15:0] cfg_allowance_ticks,  // Reorder allowance, ticks without DATA.
+    input  wire [15:0] cfg_retry_ticks,      // Ticks before a hole is asked for again: round trip and allowance.
+    input  wire [15:0] cfg_tail_ticks,       // Ticks without DATA before the rest of the transfer is asked for.
+    input  wire [15:0] cfg_idle_ticks,       // Ticks without DATA before the transfer is given up.
+    input  wire [15:0] cfg_busy_hint,        // Retry hint in a BUSY answer, ticks.
+    input  wire        cfg_twice             // Every message leaves twice.
 );
 
     // Constants
@@ -214,261 +196,258 @@ module rw_control_w1024_r512 (
 
     // Registers
     (* fsm_encoding = "auto" *)
-    reg  [4:0] state_reg;              // What the engine is doing.
-    reg  up_reg;                       // It has left reset.
-    reg  [2:0] op_reg;                 // What for.
-    reg  then_alloc_reg;               // After the completion record a window is opened.
-    reg  then_message_reg;             // After the completion record a message is sent.
-    reg  sweep_next_reg;               // The next operation is a sweep.
-    reg  credit_next_reg;              // A credit update goes before a control message.
+    reg  [4:0]  state_reg;             // What the engine is doing.
+    reg         up_reg;                // It has left reset.
+    reg  [2:0]  op_reg;                // What for.
+    reg         then_alloc_reg;        // After the completion record a window is opened.
+    reg         then_message_reg;      // After the completion record a message is sent.
+    reg         sweep_next_reg;        // The next operation is a sweep.
+    reg         credit_next_reg;       // A credit update goes before a control message.
     reg  [11:0] clear_count_reg;       // Entry of the peer table that reset clears.
-    reg  [3:0] timer_reg;              // Clocks in a state that waits.
-    reg  [8:0] sweep_wptr_reg;         // Window of the next sweep.
-    reg  [8:0] wptr_reg;               // Window of this operation.
+    reg  [3:0]  timer_reg;             // Clocks in a state that waits.
+    reg  [8:0]  sweep_wptr_reg;        // Window of the next sweep.
+    reg  [8:0]  wptr_reg;              // Window of this operation.
     reg  [15:0] event_gen_reg;         // Incarnation in the event or message.
-    reg  [5:0] word_reg;               // Words cleared, or sent.
+    reg  [5:0]  word_reg;              // Words cleared, or sent.
     // The control message leaves its queue: one clock late, as queues are looked at after the sweep
     // that follows each operation.
-    reg  served_reg;
-    reg  fin_served_reg;               // The finished transfer leaves its queue.
-    reg  crd_served_reg;               // The credit update leaves its queue.
-    reg  dropped_reg;                  // A drop is counted.
-    reg  [3:0] drop_why_reg;           // Why.
+    reg         served_reg;
+    reg         fin_served_reg;        // The finished transfer leaves its queue.
+    reg         crd_served_reg;        // The credit update leaves its queue.
+    reg         dropped_reg;           // A drop is counted.
+    reg  [3:0]  drop_why_reg;          // Why.
     // Of the CONNECT at the head of the queue, prepared while the tables are read: its length, less
     // 1.
     reg  [31:0] length_1_reg;
-    reg  low_bytes_reg;                // The lower half of its length is not 0.
-    reg  high_bytes_reg;               // The upper half of its length is not 0.
-    reg  has_bytes_reg;                // Its length is not 0.
+    reg         low_bytes_reg;         // The lower half of its length is not 0.
+    reg         high_bytes_reg;        // The upper half of its length is not 0.
+    reg         has_bytes_reg;         // Its length is not 0.
     reg  [23:0] new_last_reg;          // Number of its last packet.
-    reg  [2:0] shifts_reg;             // Places by which that is still to be shifted.
+    reg  [2:0]  shifts_reg;            // Places by which that is still to be shifted.
     reg  [21:0] new_n_reg;             // Number of its packets.
     reg  [12:0] new_mask_reg;          // Its packet size, less 1.
     reg  [12:0] new_last_len_reg;      // Length of its last packet.
     reg  [32:0] new_end_reg;           // End of its region, low half and carry.
-    reg  at_top_reg;                   // The upper half of its address is all ones.
-    reg  past_end_reg;                 // Its region goes past the end of the address space.
-    reg  legal_mtu_reg;                // Its packet size is legal.
-    reg  legal_reg;                    // All of it is legal.
+    reg         at_top_reg;            // The upper half of its address is all ones.
+    reg         past_end_reg;          // Its region goes past the end of the address space.
+    reg         legal_mtu_reg;         // Its packet size is legal.
+    reg         legal_reg;             // All of it is legal.
     reg  [47:0] peer_id_reg;           // What the table says of the peer that sent the message.
     reg  [31:0] xid_diff_reg;          // Transfer of the message, less the last one.
     reg  [15:0] incarnation_diff_reg;  // Incarnation of the message, less the last one.
-    reg  peer_known_reg;               // The peer has had a transfer.
-    reg  peer_open_reg;                // It is open.
-    reg  peer_aborted_reg;             // It was aborted.
-    reg  same_xid_reg;                 // The message means it.
-    reg  same_transfer_reg;            // The CONNECT means it, incarnation and all.
-    reg  newer_reg;                    // The CONNECT means one that comes after it.
-    reg  gen_part_0_reg;               // The message or event names the incarnation of the window, four bits each; all.
-    reg  gen_part_1_reg;               // The message or event names the incarnation of the window, four bits each; all.
-    reg  gen_part_2_reg;               // The message or event names the incarnation of the window, four bits each; all.
-    reg  gen_part_3_reg;               // The message or event names the incarnation of the window, four bits each; all.
-    reg  gen_match_reg;
-    reg  src_part_0_reg;               // The message comes from the sender of the window.
-    reg  src_part_1_reg;               // The message comes from the sender of the window.
-    reg  src_part_2_reg;               // The message comes from the sender of the window.
-    reg  src_part_3_reg;               // The message comes from the sender of the window.
-    reg  slot_part_0_reg;              // The message names the slot.
-    reg  slot_part_1_reg;              // The message names the slot.
-    reg  slot_part_2_reg;              // The message names the slot.
-    reg  slot_part_3_reg;              // The message names the slot.
-    reg  wptr_part_0_reg;              // The message names the window, all 16 bits.
-    reg  wptr_part_1_reg;              // The message names the window, all 16 bits.
-    reg  wptr_part_2_reg;              // The message names the window, all 16 bits.
-    reg  wptr_part_3_reg;              // The message names the window, all 16 bits.
-    reg  xid_part_0_reg;               // The message names the transfer, four bits each.
-    reg  xid_part_1_reg;               // The message names the transfer, four bits each.
-    reg  xid_part_2_reg;               // The message names the transfer, four bits each.
-    reg  xid_part_3_reg;               // The message names the transfer, four bits each.
-    reg  xid_part_4_reg;               // The message names the transfer, four bits each.
-    reg  xid_part_5_reg;               // The message names the transfer, four bits each.
-    reg  xid_part_6_reg;               // The message names the transfer, four bits each.
-    reg  xid_part_7_reg;               // The message names the transfer, four bits each.
-    reg  id_match_reg;                 // Source, slot and window of the message are right.
-    reg  xid_match_reg;                // The transfer that the message names is right.
+    reg         peer_known_reg;        // The peer has had a transfer.
+    reg         peer_open_reg;         // It is open.
+    reg         peer_aborted_reg;      // It was aborted.
+    reg         same_xid_reg;          // The message means it.
+    reg         same_transfer_reg;     // The CONNECT means it, incarnation and all.
+    reg         newer_reg;             // The CONNECT means one that comes after it.
+    reg         gen_part_0_reg;        // The message or event names the incarnation of the window, four bits each; all.
+    reg         gen_part_1_reg;        // The message or event names the incarnation of the window, four bits each; all.
+    reg         gen_part_2_reg;        // The message or event names the incarnation of the window, four bits each; all.
+    reg         gen_part_3_reg;        // The message or event names the incarnation of the window, four bits each; all.
+    reg         gen_match_reg;
+    reg         src_part_0_reg;        // The message comes from the sender of the window.
+    reg         src_part_1_reg;        // The message comes from the sender of the window.
+    reg         src_part_2_reg;        // The message comes from the sender of the window.
+    reg         src_part_3_reg;        // The message comes from the sender of the window.
+    reg         slot_part_0_reg;       // The message names the slot.
+    reg         slot_part_1_reg;       // The message names the slot.
+    reg         slot_part_2_reg;       // The message names the slot.
+    reg         slot_part_3_reg;       // The message names the slot.
+    reg         wptr_part_0_reg;       // The message names the window, all 16 bits.
+    reg         wptr_part_1_reg;       // The message names the window, all 16 bits.
+    reg         wptr_part_2_reg;       // The message names the window, all 16 bits.
+    reg         wptr_part_3_reg;       // The message names the window, all 16 bits.
+    reg         xid_part_0_reg;        // The message names the transfer, four bits each.
+    reg         xid_part_1_reg;        // The message names the transfer, four bits each.
+    reg         xid_part_2_reg;        // The message names the transfer, four bits each.
+    reg         xid_part_3_reg;        // The message names the transfer, four bits each.
+    reg         xid_part_4_reg;        // The message names the transfer, four bits each.
+    reg         xid_part_5_reg;        // The message names the transfer, four bits each.
+    reg         xid_part_6_reg;        // The message names the transfer, four bits each.
+    reg         xid_part_7_reg;        // The message names the transfer, four bits each.
+    reg         id_match_reg;          // Source, slot and window of the message are right.
+    reg         xid_match_reg;         // The transfer that the message names is right.
     reg  [21:0] remaining_reg;         // Packets of the transfer from its first hole on.
-    reg  at_end_reg;                   // wbase is behind the last packet.
+    reg         at_end_reg;            // wbase is behind the last packet.
     // What Act goes by, one clock before it: the CONNECT means the last transfer, or an older one;
     // the POLL means the window, or a transfer that has ended; the ABORT means an open one; the
     // transfer that is finished is.
-    reg  known_connect_reg;
-    reg  late_connect_reg;
-    reg  good_poll_reg;
-    reg  late_poll_reg;
-    reg  good_abort_reg;
-    reg  good_finish_reg;
-    reg  this_window_reg;              // The event names the window as it is.
-    reg  is_open_reg;                  // The window was open when the operation began.
+    reg         known_connect_reg;
+    reg         late_connect_reg;
+    reg         good_poll_reg;
+    reg         late_poll_reg;
+    reg         good_abort_reg;
+    reg         good_finish_reg;
+    reg         this_window_reg;       // The event names the window as it is.
+    reg         is_open_reg;           // The window was open when the operation began.
     reg  [21:0] n_reg;                 // Packets of its transfer.
     reg  [21:0] wbase_reg;             // Its first hole.
     reg  [11:0] reach_reg;             // How far that is below its highest packet received, plus one: by W at most.
     reg  [21:0] highest_reg;           // Its highest packet received, plus one.
-    reg  tail_reg;                     // Its last packet had arrived.
+    reg         tail_reg;              // Its last packet had arrived.
     reg  [15:0] last_rx_reg;           // Time of its last DATA.
     reg  [15:0] start_reg;             // Time of the operation.
     reg  [15:0] generation_reg;        // Incarnation of the window, or the one that it gets.
     reg  [22:0] limit_credit_reg;      // wbase + W.
-    reg  past_n_reg;                   // That is beyond the last packet.
+    reg         past_n_reg;            // That is beyond the last packet.
     reg  [21:0] credit_reg;            // Packets below this number may be sent.
-    reg  all_decided_reg;              // All decisions about a transfer that ends have been made.
+    reg         all_decided_reg;       // All decisions about a transfer that ends have been made.
     // Decisions that have to leave before its completion record: those that wait, and then what is
     // left of them.
-    reg  [4:0] ahead_reg;
-    reg  left_reg;                     // A decision left one clock ago.
-    reg  followed_reg;                 // None is ahead of the completion record any more, or it need not wait for any.
-    reg  [2:0] msg_type_reg;           // TYPE of the message to be sent.
-    reg  [3:0] msg_status_reg;         // Its status or reason.
+    reg  [4:0]  ahead_reg;
+    reg         left_reg;              // A decision left one clock ago.
+    reg         followed_reg;          // None is ahead of the completion record any more, or it need not wait for any.
+    reg  [2:0]  msg_type_reg;          // TYPE of the message to be sent.
+    reg  [3:0]  msg_status_reg;        // Its status or reason.
     reg  [15:0] msg_dst_reg;           // Node it goes to.
     reg  [15:0] msg_slot_reg;          // Slot there.
     reg  [31:0] msg_xid_reg;           // Transfer it is about.
     reg  [21:0] msg_pidx_reg;          // Packet it asks for.
     reg  [15:0] msg_seq_reg;           // Number of the poll it answers.
-    reg  [3:0] cpl_status_reg;         // Status in the completion record: 0 OK, 1 ABORTED.
+    reg  [3:0]  cpl_status_reg;        // Status in the completion record: 0 OK, 1 ABORTED.
     reg  [15:0] abs_reg;               // Word of the bitmap, counted from packet 0.
-    reg  fetching_reg;                 // The word has been read for a clock.
-    reg  compared_reg;                 // The first packet to search has been compared with wbase.
-    reg  spent_reg;                    // All bytes of the word have been looked at.
+    reg         fetching_reg;          // The word has been read for a clock.
+    reg         compared_reg;          // The first packet to search has been compared with wbase.
+    reg         spent_reg;             // All bytes of the word have been looked at.
     // Bytes to skip before the first one of a STATUS, and one more; they are skipped.
-    reg  [3:0] skip_reg;
-    reg  skipped_reg;
-    reg  [2:0] filled_reg;             // Bytes in the word of a STATUS so far, modulo 8.
-    reg  whole_reg;                    // That word is whole.
-    reg  shown_reg;                    // The word of the bitmap that leaves next stands at the output of its memory.
-    reg  again_reg;                    // The message leaves once more.
+    reg  [3:0]  skip_reg;
+    reg         skipped_reg;
+    reg  [2:0]  filled_reg;            // Bytes in the word of a STATUS so far, modulo 8.
+    reg         whole_reg;             // That word is whole.
+    reg         shown_reg;             // The word of the bitmap that leaves next stands at the output of its memory.
+    reg         again_reg;             // The message leaves once more.
     // All words of the bitmap are in its memory, or the last one leaves; one clock late.
-    reg  last_word_reg;
+    reg         last_word_reg;
     reg  [15:0] idle_reg;              // Ticks since the last DATA.
     reg  [15:0] since_mark_reg;        // Ticks since the mark was set.
     reg  [15:0] since_range_reg;       // Ticks since the rest was asked for.
     reg  [22:0] old_reg;               // highest less the allowance; negative in the last bit.
-    reg  give_up_reg;                  // Too long without DATA: the transfer is given up.
-    reg  all_old_reg;                  // So long without DATA that every hole is old.
-    reg  tail_quiet_reg;               // So long without DATA that the rest may be lost.
-    reg  range_old_reg;                // The rest may be asked for again.
-    reg  incomplete_reg;               // Not all packets up to the last one have been seen.
-    reg  restart_reg;                  // Holes below the mark may be asked for again.
-    reg  tail_lost_reg;                // The rest is asked for.
+    reg         give_up_reg;           // Too long without DATA: the transfer is given up.
+    reg         all_old_reg;           // So long without DATA that every hole is old.
+    reg         tail_quiet_reg;        // So long without DATA that the rest may be lost.
+    reg         range_old_reg;         // The rest may be asked for again.
+    reg         incomplete_reg;        // Not all packets up to the last one have been seen.
+    reg         restart_reg;           // Holes below the mark may be asked for again.
+    reg         tail_lost_reg;         // The rest is asked for.
     reg  [21:0] limit_reg;             // Holes below it are old.
     reg  [21:0] mark_reg;              // The mark, a clock after its memory, which may be far away.
-    reg  end_by_mark_reg;              // The first pass ends at the mark, not at limit.
+    reg         end_by_mark_reg;       // The first pass ends at the mark, not at limit.
     reg  [21:0] upto_reg;              // All holes below it have been asked for.
-    reg  first_pass_reg;               // This pass asks again, for holes below the mark.
-    reg  fresh_reg;                    // A pass begins.
-    reg  searched_reg;                 // Nothing is left of the packets to search.
+    reg         first_pass_reg;        // This pass asks again, for holes below the mark.
+    reg         fresh_reg;             // A pass begins.
+    reg         searched_reg;          // Nothing is left of the packets to search.
     reg  [21:0] pos_reg;               // First packet that is left to search.
     reg  [21:0] end_reg;               // The search ends below this packet.
     // It was closed one clock ago; tables follow a clock late, as what they are given lasts.
-    reg  closed_reg;
-    reg  opened_reg;                   // It was opened one clock ago.
-    reg  cleared_reg;                  // An entry was cleared one clock ago.
-    reg  swept_reg;                    // A sweep ended one clock ago.
-    reg  initialising_reg;             // A word of the bitmap of the window is cleared.
-    reg  holding_reg;                  // No DATA may enter.
+    reg         closed_reg;
+    reg         opened_reg;            // It was opened one clock ago.
+    reg         cleared_reg;           // An entry was cleared one clock ago.
+    reg         swept_reg;             // A sweep ended one clock ago.
+    reg         initialising_reg;      // A word of the bitmap of the window is cleared.
+    reg         holding_reg;           // No DATA may enter.
 
     // Signals
-    wire [3:0] in_word;            // Bytes of a bitmap word.
-    wire [2:0] last_byte;
-    wire [2:0] mtu;                // log2 of its packet size, less 8.
-    wire [31:0] peer_xid;          // Its last transfer.
-    wire [15:0] peer_incarnation;  // Last incarnation of that peer.
-    wire [1:0] peer_state;         // State of that transfer: 0 none, 1 open, 2 done, 3 aborted.
-    wire [8:0] peer_wptr;          // Its window.
-    wire [7:0] win_src;            // Sender of the window of this operation.
-    wire [3:0] win_slot;           // Slot there.
-    wire [31:0] win_xid;           // Transfer.
-    wire [31:0] win_length;        // Bytes of the transfer.
+    wire [3:0]  in_word;            // Bytes of a bitmap word.
+    wire [2:0]  last_byte;
+    wire [2:0]  mtu;                // log2 of its packet size, less 8.
+    wire [31:0] peer_xid;           // Its last transfer.
+    wire [15:0] peer_incarnation;   // Last incarnation of that peer.
+    wire [1:0]  peer_state;         // State of that transfer: 0 none, 1 open, 2 done, 3 aborted.
+    wire [8:0]  peer_wptr;          // Its window.
+    wire [7:0]  win_src;            // Sender of the window of this operation.
+    wire [3:0]  win_slot;           // Slot there.
+    wire [31:0] win_xid;            // Transfer.
+    wire [31:0] win_length;         // Bytes of the transfer.
     wire [15:0] named_src;
     wire [15:0] named_slot;
     wire [15:0] named_wptr;
-    wire raise_gen;
-    wire copied;                   // A copy of the message leaves, all of it.
-    wire word_left;                // A word of the bitmap leaves.
-    wire push;                     // A byte goes to the word of a STATUS.
-    wire next_hole;                // A hole is asked for.
-    wire empty_byte;               // The byte has no hole left.
-    wire [21:0] req_upto;          // All holes of the window below this packet have been asked for.
-    wire [21:0] req_mark;          // Holes below this packet had been asked for when the mark was set.
-    wire [15:0] req_mark_tick;     // When that was.
-    wire [15:0] req_range_tick;    // When the rest was asked for.
-    reg  done;                     // The operation ends in this clock.
-    wire is_message;               // The operation serves a control message.
-    wire write_window;             // A connection is written.
-    wire closing;                  // The window is closed.
-    wire opening;                  // The window is opened.
-    wire window_changed;           // The state of a window, and of its peer, is written.
-    reg  [4:0] state_next;         // What the engine is doing.
-    reg  [2:0] op_next;            // What for.
-    reg  then_alloc_next;          // After the completion record a window is opened.
-    reg  then_message_next;        // After the completion record a message is sent.
-    reg  sweep_next_next;          // The next operation is a sweep.
-    reg  credit_next_next;         // A credit update goes before a control message.
-    reg  [11:0] clear_count_next;  // Entry of the peer table that reset clears.
-    reg  [3:0] timer_next;         // Clocks in a state that waits.
-    reg  [8:0] sweep_wptr_next;    // Window of the next sweep.
-    reg  [8:0] wptr_next;          // Window of this operation.
-    reg  [15:0] event_gen_next;    // Incarnation in the event or message.
-    reg  [5:0] word_next;          // Words cleared, or sent.
-    reg  fin_served_next;          // The finished transfer leaves its queue.
-    reg  crd_served_next;          // The credit update leaves its queue.
-    reg  dropped_next;             // A drop is counted.
-    reg  [3:0] drop_why_next;      // Why.
-    reg  is_open_next;             // The window was open when the operation began.
-    reg  [21:0] n_next;            // Packets of its transfer.
-    reg  [21:0] wbase_next;        // Its first hole.
-    reg  [11:0] reach_next;        // How far that is below its highest packet received, plus one: by W at most.
-    reg  tail_next;                // Its last packet had arrived.
-    reg  [15:0] last_rx_next;      // Time of its last DATA.
-    reg  [15:0] start_next;        // Time of the operation.
-    reg  [2:0] msg_type_next;      // TYPE of the message to be sent.
-    reg  [3:0] msg_status_next;    // Its status or reason.
-    reg  [15:0] msg_dst_next;      // Node it goes to.
-    reg  [15:0] msg_slot_next;     // Slot there.
-    reg  [31:0] msg_xid_next;      // Transfer it is about.
-    reg  [21:0] msg_pidx_next;     // Packet it asks for.
-    reg  [15:0] msg_seq_next;      // Number of the poll it answers.
-    reg  [3:0] cpl_status_next;    // Status in the completion record: 0 OK, 1 ABORTED.
-    reg  [15:0] abs_next;          // Word of the bitmap, counted from packet 0.
-    reg  [3:0] skip_next;          // Bytes to skip before the first one of a STATUS, and one more; they are skipped.
-    reg  skipped_next;
-    reg  [2:0] filled_next;        // Bytes in the word of a STATUS so far, modulo 8.
-    reg  whole_next;               // That word is whole.
-    reg  [21:0] upto_next;         // All holes below it have been asked for.
-    reg  first_pass_next;          // This pass asks again, for holes below the mark.
-    reg  fresh_next;               // A pass begins.
-    reg  [21:0] pos_next;          // First packet that is left to search.
-    reg  [21:0] end_next;          // The search ends below this packet.
-    wire [8:0] free_last;
-    wire free_ready;
-    wire free_s_ready;
-    wire free_m_valid;
-    wire free_m_ready;
-    wire [8:0] free_m_data;
-    wire [11:0] peers_rd_addr;
-    wire [10:0] peers_rd_data;
-    reg  [11:0] peers_wr_addr;
-    reg  [10:0] peers_wr_data;
-    wire [47:0] peer_ids_rd_data;
-    wire [47:0] peer_ids_wr_data;
-    wire opens_rd_data;
-    wire [97:0] windows_rd_data;
-    wire [97:0] windows_wr_data;
-    wire [15:0] gens_rd_data;
-    wire asked_wr_en;
-    wire [37:0] marks_rd_data;
-    wire marks_wr_en;
-    wire [37:0] marks_wr_data;
-    wire ranges_wr_en;
-    wire bytes_load;
-    wire bytes_sweep;
-    wire bytes_settle;
-    wire bytes_relate;
-    wire bytes_prepare;
-    wire bytes_shift;
-    wire bytes_higher;
-    wire [63:0] bytes_word;
-    wire [3:0] bytes_count;
-    wire bytes_none;
-    wire [2:0] bytes_hole;
+    wire        raise_gen;
+    wire        copied;             // A copy of the message leaves, all of it.
+    wire        word_left;          // A word of the bitmap leaves.
+    wire        push;               // A byte goes to the word of a STATUS.
+    wire        next_hole;          // A hole is asked for.
+    wire        empty_byte;         // The byte has no hole left.
+    wire [21:0] req_upto;           // All holes of the window below this packet have been asked for.
+    wire [21:0] req_mark;           // Holes below this packet had been asked for when the mark was set.
+    wire [15:0] req_mark_tick;      // When that was.
+    wire [15:0] req_range_tick;     // When the rest was asked for.
+    reg         done;               // The operation ends in this clock.
+    wire        is_message;         // The operation serves a control message.
+    wire        write_window;       // A connection is written.
+    wire        closing;            // The window is closed.
+    wire        opening;            // The window is opened.
+    wire        window_changed;     // The state of a window, and of its peer, is written.
+    reg  [4:0]  state_next;         // What the engine is doing.
+    reg  [2:0]  op_next;            // What for.
+    reg         then_alloc_next;    // After the completion record a window is opened.
+    reg         then_message_next;  // After the completion record a message is sent.
+    reg         sweep_next_next;    // The next operation is a sweep.
+    reg         credit_next_next;   // A credit update goes before a control message.
+    reg  [11:0] clear_count_next;   // Entry of the peer table that reset clears.
+    reg  [3:0]  timer_next;         // Clocks in a state that waits.
+    reg  [8:0]  sweep_wptr_next;    // Window of the next sweep.
+    reg  [8:0]  wptr_next;          // Window of this operation.
+    reg  [15:0] event_gen_next;     // Incarnation in the event or message.
+    reg  [5:0]  word_next;          // Words cleared, or sent.
+    reg         fin_served_next;    // The finished transfer leaves its queue.
+    reg         crd_served_next;    // The credit update leaves its queue.
+    reg         dropped_next;       // A drop is counted.
+    reg  [3:0]  drop_why_next;      // Why.
+    reg         is_open_next;       // The window was open when the operation began.
+    reg  [21:0] n_next;             // Packets of its transfer.
+    reg  [21:0] wbase_next;         // Its first hole.
+    reg  [11:0] reach_next;         // How far that is below its highest packet received, plus one: by W at most.
+    reg         tail_next;          // Its last packet had arrived.
+    reg  [15:0] last_rx_next;       // Time of its last DATA.
+    reg  [15:0] start_next;         // Time of the operation.
+    reg  [2:0]  msg_type_next;      // TYPE of the message to be sent.
+    reg  [3:0]  msg_status_next;    // Its status or reason.
+    reg  [15:0] msg_dst_next;       // Node it goes to.
+    reg  [15:0] msg_slot_next;      // Slot there.
+    reg  [31:0] msg_xid_next;       // Transfer it is about.
+    reg  [21:0] msg_pidx_next;      // Packet it asks for.
+    reg  [15:0] msg_seq_next;       // Number of the poll it answers.
+    reg  [3:0]  cpl_status_next;    // Status in the completion record: 0 OK, 1 ABORTED.
+    reg  [15:0] abs_next;           // Word of the bitmap, counted from packet 0.
+    reg  [3:0]  skip_next;          // Bytes to skip before the first one of a STATUS, and one more; they are skipped.
+    reg         skipped_next;
+    reg  [2:0]  filled_next;        // Bytes in the word of a STATUS so far, modulo 8.
+    reg         whole_next;         // That word is whole.
+    reg  [21:0] upto_next;          // All holes below it have been asked for.
+    reg         first_pass_next;    // This pass asks again, for holes below the mark.
+    reg         fresh_next;         // A pass begins.
+    reg  [21:0] pos_next;           // First packet that is left to search.
+    reg  [21:0] end_next;           // The search ends below this packet.
+    wire [8:0]  free_last;          // Highest id, a constant.
+    wire        free_ready;         // The list has filled itself since reset.
+    wire        free_s_ready;       // The returned id is accepted.
+    wire        free_m_valid;       // A free id is on offer.
+    wire        free_m_ready;       // The id is taken.
+    wire [8:0]  free_m_data;        // Free id.
+    wire [11:0] peers_rd_addr;      // Read address.
+    wire [10:0] peers_rd_data;      // Word at rd_addr, two clocks later.
+    reg  [11:0] peers_wr_addr;      // Write address.
+    reg  [10:0] peers_wr_data;      // Word to write.
+    wire [47:0] peer_ids_rd_data;   // Word at rd_addr, two clocks later.
+    wire        opens_rd_data;      // Word at rd_addr, two clocks later.
+    wire [97:0] windows_rd_data;    // Word at rd_addr, two clocks later.
+    wire [15:0] gens_rd_data;       // Word at rd_addr, two clocks later.
+    wire        asked_wr_en;        // Write wr_data to wr_addr.
+    wire [37:0] marks_rd_data;      // Word at rd_addr, two clocks later.
+    wire        marks_wr_en;        // Write wr_data to wr_addr.
+    wire        ranges_wr_en;       // Write wr_data to wr_addr.
+    wire        bytes_load;         // Take the word and wbase.
+    wire        bytes_sweep;        // The sweep reads: only packets from pos to below stop may be holes.
+    wire        bytes_settle;       // Take wbase.
+    wire        bytes_relate;       // Compare the word with wbase and stop; forget holes.
+    wire        bytes_prepare;      // Make byte 0 ready.
+    wire        bytes_shift;        // On to the next byte.
+    wire        bytes_higher;       // pos was above the wbase taken last, one clock ago.
+    wire [63:0] bytes_word;         // Word of a STATUS.
+    wire [3:0]  bytes_count;        // Bytes made ready.
+    wire        bytes_none;         // The byte before this one has no hole that is not forgotten.
+    wire [2:0]  bytes_hole;         // Place of its lowest hole.
 
     // Windows that are not open, longest free first.
     free_list_d512 free (
@@ -486,7 +465,7 @@ module rw_control_w1024_r512 (
     );
 
     // State and window of each (node, slot): 0 none, 1 open, 2 done, 3 aborted.
-    ram_reg_w11_d4096 peers (
+    ram_reg #(.W(11), .A(12)) peers (
         .clk     (clk),
         .rd_addr (peers_rd_addr),
         .rd_data (peers_rd_data),
@@ -496,17 +475,17 @@ module rw_control_w1024_r512 (
     );
 
     // Last transfer and incarnation of each (node, slot), written when a window is opened.
-    ram_reg_w48_d4096 peer_ids (
+    ram_reg #(.W(48), .A(12)) peer_ids (
         .clk     (clk),
         .rd_addr (peers_rd_addr),
         .rd_data (peer_ids_rd_data),
         .wr_en   (opened_reg),
         .wr_addr (peers_rd_addr),
-        .wr_data (peer_ids_wr_data)
+        .wr_data ({ctl_xid, ctl_incarnation})
     );
 
     // Which windows are open, and the transfer of each.
-    ram_reg_w1_d512 opens (
+    ram_reg #(.W(1), .A(9)) opens (
         .clk     (clk),
         .rd_addr (wptr_reg),
         .rd_data (opens_rd_data),
@@ -516,17 +495,17 @@ module rw_control_w1024_r512 (
     );
 
     // Transfer of each window: source, slot, xid, length, packets.
-    ram_reg_w98_d512 windows (
+    ram_reg #(.W(98), .A(9)) windows (
         .clk     (clk),
         .rd_addr (wptr_reg),
         .rd_data (windows_rd_data),
         .wr_en   (opened_reg),
         .wr_addr (wptr_reg),
-        .wr_data (windows_wr_data)
+        .wr_data ({new_n_reg, ctl_length, ctl_xid, ctl_slot[3:0], ctl_src[7:0]})
     );
 
     // Incarnation of each window.
-    ram_reg_w16_d512 gens (
+    ram_reg #(.W(16), .A(9)) gens (
         .clk     (clk),
         .rd_addr (wptr_reg),
         .rd_data (gens_rd_data),
@@ -536,7 +515,7 @@ module rw_control_w1024_r512 (
     );
 
     // Of each window: all holes below this packet have been asked for.
-    ram_reg_w22_d512 asked (
+    ram_reg #(.W(22), .A(9)) asked (
         .clk     (clk),
         .rd_addr (wptr_reg),
         .rd_data (req_upto),
@@ -546,17 +525,17 @@ module rw_control_w1024_r512 (
     );
 
     // Of each window: holes below this packet had been asked for at this tick or before.
-    ram_reg_w38_d512 marks (
+    ram_reg #(.W(38), .A(9)) marks (
         .clk     (clk),
         .rd_addr (wptr_reg),
         .rd_data (marks_rd_data),
         .wr_en   (marks_wr_en),
         .wr_addr (wptr_reg),
-        .wr_data (marks_wr_data)
+        .wr_data ({start_reg, upto_reg})
     );
 
     // Of each window: tick at which the rest of the transfer was asked for.
-    ram_reg_w16_d512 ranges (
+    ram_reg #(.W(16), .A(9)) ranges (
         .clk     (clk),
         .rd_addr (wptr_reg),
         .rd_data (req_range_tick),
@@ -591,7 +570,7 @@ module rw_control_w1024_r512 (
     );
 
     // Bitmap of a STATUS, its first word at 1 and its last one at 0.
-    ram_reg_w64_d16 bitmap (
+    ram_reg #(.W(64), .A(4)) bitmap (
         .clk     (clk),
         .rd_addr (word_reg[3:0]),
         .rd_data (m_bitmap_data),
@@ -601,7 +580,8 @@ module rw_control_w1024_r512 (
     );
 
     // Combinational logic
-    assign peers_rd_addr = {ctl_src[7:0], 4'd0} | {8'd0, ctl_slot[3:0]};
+    // Tables: addresses, and the fields of what they deliver.
+    assign peers_rd_addr = {ctl_src[7:0], ctl_slot[3:0]};
     assign q_wptr = wptr_reg;
     assign q_word = abs_reg[3:0];
     assign peer_incarnation = peer_id_reg[15:0];
@@ -614,10 +594,13 @@ module rw_control_w1024_r512 (
     assign win_length = windows_rd_data[75:44];
     assign req_mark = marks_rd_data[21:0];
     assign req_mark_tick = marks_rd_data[37:22];
+    // The CONNECT at the head of the queue: number and length of its last packet, limits.
     assign mtu = ctl_mtu[2:0];
+    // Both come from memories that may be far apart: two levels of logic are enough here.
     assign named_src = {8'd0, win_src};
     assign named_slot = {12'd0, win_slot};
     assign named_wptr = {7'd0, wptr_reg};
+    // The bitmap, byte by byte: for a STATUS those from wbase on, for a sweep their holes.
     assign in_word = 4'd8;
     assign last_byte = in_word[2:0] - 3'd1;
     assign push = (state_reg == STATE_BYTES) & skipped_reg;
@@ -629,6 +612,7 @@ module rw_control_w1024_r512 (
     assign bytes_relate = state_reg == STATE_RELATE;
     assign bytes_prepare = state_reg == STATE_PREPARE;
     assign bytes_shift = (state_reg == STATE_BYTES) | (empty_byte & !spent_reg);
+    // What leaves.
     assign m_msg_valid = state_reg == STATE_MESSAGE;
     assign m_msg_type = msg_type_reg;
     assign m_msg_dst = msg_dst_reg;
@@ -690,9 +674,11 @@ module rw_control_w1024_r512 (
     assign hold = holding_reg;
     assign init_valid = initialising_reg;
     assign init_wptr = wptr_reg;
+    // One word ahead, and so all words, the first one last.
     assign init_word = word_reg[3:0];
     assign clear_valid = initialising_reg;
     assign clear_wptr = wptr_reg;
+    // Writes to the tables: reset, the end of a transfer, and its start.
     assign closing = state_reg == STATE_CLOSE;
     assign opening = state_reg == STATE_OPEN;
     assign write_window = (state_reg == STATE_CLEAR) | closing | opening;
@@ -707,29 +693,22 @@ module rw_control_w1024_r512 (
     assign cw_last_len = new_last_len_reg;
     assign cw_addr = ctl_addr;
     assign cw_rkey = ctl_rkey;
-    assign windows_wr_data = {new_n_reg, 76'd0}
-        | {22'd0, ctl_length, 44'd0}
-        | {54'd0, ctl_xid, 12'd0}
-        | {86'd0, ctl_slot[3:0], 8'd0}
-        | {90'd0, ctl_src[7:0]};
-    assign peer_ids_wr_data = {ctl_xid, 16'd0} | {32'd0, ctl_incarnation};
 
     always @(*) begin
         peers_wr_addr = clear_count_reg;
         peers_wr_data = {wptr_reg, 2'd0};
         if (opened_reg) begin
             peers_wr_addr = peers_rd_addr;
-            peers_wr_data = {wptr_reg, 2'd0} | 11'd1;
+            peers_wr_data = {wptr_reg, 2'd1};
         end
         if (closed_reg) begin
-            peers_wr_addr = {win_src, 4'd0} | {8'd0, win_slot};
-            peers_wr_data = {wptr_reg, 2'd0} | 11'd2 | {7'd0, cpl_status_reg};
+            peers_wr_addr = {win_src, win_slot};
+            peers_wr_data = {wptr_reg, 2'd2} | {7'd0, cpl_status_reg};
         end
     end
 
     assign asked_wr_en = opened_reg | swept_reg;
     assign marks_wr_en = opened_reg | (swept_reg & restart_reg);
-    assign marks_wr_data = {start_reg, 22'd0} | {16'd0, upto_reg};
     assign ranges_wr_en = opened_reg | (swept_reg & tail_lost_reg);
     assign free_last = ~9'd0;
     assign free_m_ready = state_reg == STATE_ALLOC;
@@ -777,6 +756,7 @@ module rw_control_w1024_r512 (
         fresh_next = fresh_reg;
         pos_next = pos_reg;
         end_next = end_reg;
+        // The state machine.
         done = 1'b0;
         fin_served_next = 1'b0;
         crd_served_next = 1'b0;
@@ -830,6 +810,7 @@ module rw_control_w1024_r512 (
                 end
             end
             STATE_WINDOW: begin
+                // What the tables say, the last time when it is that of this window.
                 is_open_next = opens_rd_data;
                 n_next = windows_rd_data[97:76];
                 wbase_next = q_wbase;
@@ -845,8 +826,6 @@ module rw_control_w1024_r512 (
                     msg_slot_next = ctl_slot;
                     msg_xid_next = ctl_xid;
                 end
-            end
-            STATE_SETTLE: begin
             end
             STATE_ACT: begin
                 msg_seq_next = 16'd0;
@@ -926,8 +905,6 @@ module rw_control_w1024_r512 (
             STATE_CLOSE: begin
                 timer_next = 4'd0;
             end
-            STATE_DRAIN: begin
-            end
             STATE_COMPLETION: begin
                 if (m_cpl_ready) begin
                     if (!then_alloc_reg) begin
@@ -954,8 +931,6 @@ module rw_control_w1024_r512 (
                     timer_next = 4'd0;
                 end
             end
-            STATE_HOLD: begin
-            end
             STATE_INIT: begin
                 timer_next = 4'd0;
                 word_next = word_reg + 6'd1;
@@ -963,12 +938,11 @@ module rw_control_w1024_r512 (
             STATE_INIT_DRAIN: begin
                 start_next = now;
             end
-            STATE_OPEN: begin
-            end
             STATE_MESSAGE: begin
                 timer_next = 4'd0;
                 word_next = 6'd1;
                 if (m_msg_ready) begin
+                    // After a STATUS its bitmap, after a request the next hole.
                     if (!(msg_type_reg == POLL_STATUS)) begin
                         if (!again_reg) begin
                             if (!(msg_type_reg == RETX_ONE)) begin
@@ -978,16 +952,9 @@ module rw_control_w1024_r512 (
                     end
                 end
             end
-            STATE_FETCH: begin
-            end
-            STATE_VIEW: begin
-            end
-            STATE_RAISE: begin
-            end
-            STATE_RELATE: begin
-            end
             STATE_PREPARE: begin
                 if (op_reg != OP_SWEEP) begin
+                    // The next word is read behind the bytes of this one.
                     abs_next = abs_reg + 16'd1;
                 end
             end
@@ -1030,15 +997,11 @@ module rw_control_w1024_r512 (
                     end_next = mark_reg;
                 end
             end
-            STATE_LIFT: begin
-            end
             STATE_START: begin
                 if (!bytes_higher) begin
                     pos_next = wbase_reg;
                 end
                 fresh_next = 1'b1;
-            end
-            STATE_AIM: begin
             end
             STATE_RANGE: begin
                 abs_next = pos_reg[21:6];
@@ -1058,9 +1021,7 @@ module rw_control_w1024_r512 (
                 end
             end
             STATE_HOLES: begin
-                msg_pidx_next = {abs_reg, 6'd0}
-                    | {16'd0, bytes_count[2:0] - 3'd2, 3'd0}
-                    | {19'd0, bytes_hole};
+                msg_pidx_next = {abs_reg, bytes_count[2:0] - 3'd2, bytes_hole};
                 if (!next_hole) begin
                     if (spent_reg) begin
                         pos_next = {abs_reg + 16'd1, 6'd0};
@@ -1246,6 +1207,7 @@ module rw_control_w1024_r512 (
                 if (bytes_count == in_word) begin
                     state_next = STATE_VIEW;
                 end
+                // What follows the last word is read for nothing, and not kept.
                 if (last_word_reg) begin
                     state_next = STATE_MESSAGE;
                 end
@@ -1452,6 +1414,7 @@ module rw_control_w1024_r512 (
         has_bytes_reg <= low_bytes_reg | high_bytes_reg;
         length_1_reg <= ctl_length - 32'd1;
 
+        // One place a clock, five clocks before Act.
         if (|shifts_reg) begin
             new_last_reg <= {1'b0, new_last_reg[23:1]};
             shifts_reg <= shifts_reg - 3'd1;
@@ -1482,7 +1445,9 @@ module rw_control_w1024_r512 (
             & !(|{4'd0, ctl_slot[15:4]})
             & !(|{21'd0, new_last_reg[23:21]});
 
+        // Compared while the state machine waits.
         xid_diff_reg <= ctl_xid - peer_xid;
+
         incarnation_diff_reg <= ctl_incarnation - peer_incarnation;
         peer_known_reg <= |peer_state;
         peer_open_reg <= peer_state == 2'd1;
@@ -1549,16 +1514,25 @@ module rw_control_w1024_r512 (
         good_poll_reg <= is_open_reg & gen_match_reg & id_match_reg & xid_match_reg;
         late_poll_reg <= peer_known_reg & !peer_open_reg & same_xid_reg;
         good_abort_reg <= peer_open_reg & same_xid_reg;
+
+        // wbase may still be on its way: as many packets as there are have been written.
         good_finish_reg <= is_open_reg & gen_match_reg & tail_reg & !incomplete_reg;
+
         limit_credit_reg <= {1'b0, wbase_reg} + W;
+
+        // Less than W, which is 2 to the power of lb + lnw.
         past_n_reg <= !(|{10'd0, remaining_reg[21:10]});
+
         credit_reg <= past_n_reg ? n_reg : limit_credit_reg[21:0];
         highest_reg <= wbase_reg + {10'd0, reach_reg};
         idle_reg <= start_reg - last_rx_reg;
         since_mark_reg <= start_reg - req_mark_tick;
         since_range_reg <= start_reg - req_range_tick;
         old_reg <= {1'b0, highest_reg} - {1'b0, cfg_allowance};
+
+        // Of a sweep: comparisons and choices take turns, so that no choice waits for a carry.
         give_up_reg <= idle_reg >= cfg_idle_ticks;
+
         all_old_reg <= idle_reg >= cfg_allowance_ticks;
         restart_reg <= since_mark_reg >= cfg_retry_ticks;
         tail_quiet_reg <= idle_reg >= cfg_tail_ticks;
@@ -1587,6 +1561,10 @@ module rw_control_w1024_r512 (
             spent_reg <= 1'b0;
         end
 
+        // The record of a transfer that is given up follows the last of its writes: the last DATA
+        // record that its window can accept is in the queue of decisions 8 clocks after Act; from
+        // 12 clocks after it on, all that wait there are counted down as decisions leave. All
+        // writes of a transfer that is complete have left before.
         all_decided_reg <= (state_reg == STATE_DRAIN)
             & (all_decided_reg | (timer_reg == 4'd10));
 
@@ -1664,6 +1642,7 @@ module rw_control_w1024_r512 (
             sweep_next_reg <= 1'b0;
             credit_next_reg <= 1'b0;
             clear_count_reg <= 12'd0;
+            // wptr stays: what was decided in the clock before is still to be written.
             sweep_wptr_reg <= 9'd0;
             served_reg <= 1'b0;
             fin_served_reg <= 1'b0;

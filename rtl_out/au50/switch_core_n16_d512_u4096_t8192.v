@@ -21,2076 +21,2136 @@ module switch_core_n16_d512_u4096_t8192 (
     // Synchronous reset; keep the MACs in reset as long. Tables keep what they hold.
     input  wire        rst,
 
-    // s_axis_rx_tvalid: AXI4-Stream in
+    // s_axis_rx, port 0: AXI4-Stream in
     input  wire        s_axis_rx_tvalid_0,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_1,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_2,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_3,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_4,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_5,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_6,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_7,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_8,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_9,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_10,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_11,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_12,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_13,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_14,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_15,  // AXI4-Stream from the MAC of each port: a word.
-
-    // s_axis_rx_tready: AXI4-Stream in
     output wire        s_axis_rx_tready_0,   // Always taken.
-    output wire        s_axis_rx_tready_1,   // Always taken.
-    output wire        s_axis_rx_tready_2,   // Always taken.
-    output wire        s_axis_rx_tready_3,   // Always taken.
-    output wire        s_axis_rx_tready_4,   // Always taken.
-    output wire        s_axis_rx_tready_5,   // Always taken.
-    output wire        s_axis_rx_tready_6,   // Always taken.
-    output wire        s_axis_rx_tready_7,   // Always taken.
-    output wire        s_axis_rx_tready_8,   // Always taken.
-    output wire        s_axis_rx_tready_9,   // Always taken.
-    output wire        s_axis_rx_tready_10,  // Always taken.
-    output wire        s_axis_rx_tready_11,  // Always taken.
-    output wire        s_axis_rx_tready_12,  // Always taken.
-    output wire        s_axis_rx_tready_13,  // Always taken.
-    output wire        s_axis_rx_tready_14,  // Always taken.
-    output wire        s_axis_rx_tready_15,  // Always taken.
-
-    // s_axis_rx_tdata: AXI4-Stream in
     input  wire [63:0] s_axis_rx_tdata_0,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_1,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_2,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_3,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_4,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_5,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_6,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_7,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_8,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_9,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_10,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_11,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_12,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_13,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_14,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_15,   // First byte in bits 7:0.
-
-    // s_axis_rx_tkeep: AXI4-Stream in
     input  wire [7:0]  s_axis_rx_tkeep_0,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_1,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_2,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_3,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_4,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_5,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_6,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_7,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_8,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_9,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_10,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_11,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_12,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_13,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_14,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_15,   // Bytes present, from bit 0 on; all but in the last word.
-
-    // s_axis_rx_tlast: AXI4-Stream in
     input  wire        s_axis_rx_tlast_0,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_1,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_2,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_3,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_4,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_5,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_6,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_7,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_8,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_9,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_10,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_11,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_12,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_13,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_14,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_15,   // Last word of the frame.
-
-    // s_axis_rx_tuser: AXI4-Stream in
     input  wire        s_axis_rx_tuser_0,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 1: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_1,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_1,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_1,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_1,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_1,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_1,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 2: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_2,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_2,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_2,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_2,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_2,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_2,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 3: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_3,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_3,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_3,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_3,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_3,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_3,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 4: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_4,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_4,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_4,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_4,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_4,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_4,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 5: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_5,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_5,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_5,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_5,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_5,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_5,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 6: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_6,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_6,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_6,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_6,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_6,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_6,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 7: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_7,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_7,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_7,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_7,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_7,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_7,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 8: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_8,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_8,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_8,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_8,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_8,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_8,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 9: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_9,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_9,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_9,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_9,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_9,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_9,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 10: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_10,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_10,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_10,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_10,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_10,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_10,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 11: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_11,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_11,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_11,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_11,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_11,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_11,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 12: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_12,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_12,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_12,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_12,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_12,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_12,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 13: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_13,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_13,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_13,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_13,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_13,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_13,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 14: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_14,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_14,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_14,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_14,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_14,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_14,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 15: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_15,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_15,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_15,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_15,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_15,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_15,   // With the last word: the frame is bad (FCS).
 
-    // m_axis_tx_tvalid: AXI4-Stream out
+    // m_axis_tx, port 0: AXI4-Stream out
     output wire        m_axis_tx_tvalid_0,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_1,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_2,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_3,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_4,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_5,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_6,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_7,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_8,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_9,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_10,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_11,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_12,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_13,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_14,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_15,  // AXI4-Stream to the MAC of each port: a word.
-
-    // m_axis_tx_tready: AXI4-Stream out
     input  wire        m_axis_tx_tready_0,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_1,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_2,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_3,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_4,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_5,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_6,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_7,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_8,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_9,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_10,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_11,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_12,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_13,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_14,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_15,  // The MAC takes it.
-
-    // m_axis_tx_tdata: AXI4-Stream out
     output wire [63:0] m_axis_tx_tdata_0,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_1,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_2,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_3,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_4,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_5,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_6,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_7,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_8,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_9,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_10,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_11,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_12,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_13,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_14,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_15,   // First byte in bits 7:0.
-
-    // m_axis_tx_tkeep: AXI4-Stream out
     output wire [7:0]  m_axis_tx_tkeep_0,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_1,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_2,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_3,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_4,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_5,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_6,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_7,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_8,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_9,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_10,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_11,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_12,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_13,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_14,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_15,   // Bytes present, from bit 0 on.
-
-    // m_axis_tx_tlast: AXI4-Stream out
     output wire        m_axis_tx_tlast_0,    // Last word of the frame.
+
+    // m_axis_tx, port 1: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_1,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_1,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_1,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_1,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_1,    // Last word of the frame.
+
+    // m_axis_tx, port 2: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_2,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_2,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_2,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_2,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_2,    // Last word of the frame.
+
+    // m_axis_tx, port 3: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_3,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_3,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_3,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_3,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_3,    // Last word of the frame.
+
+    // m_axis_tx, port 4: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_4,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_4,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_4,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_4,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_4,    // Last word of the frame.
+
+    // m_axis_tx, port 5: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_5,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_5,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_5,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_5,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_5,    // Last word of the frame.
+
+    // m_axis_tx, port 6: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_6,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_6,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_6,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_6,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_6,    // Last word of the frame.
+
+    // m_axis_tx, port 7: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_7,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_7,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_7,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_7,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_7,    // Last word of the frame.
+
+    // m_axis_tx, port 8: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_8,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_8,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_8,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_8,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_8,    // Last word of the frame.
+
+    // m_axis_tx, port 9: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_9,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_9,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_9,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_9,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_9,    // Last word of the frame.
+
+    // m_axis_tx, port 10: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_10,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_10,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_10,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_10,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_10,   // Last word of the frame.
+
+    // m_axis_tx, port 11: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_11,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_11,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_11,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_11,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_11,   // Last word of the frame.
+
+    // m_axis_tx, port 12: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_12,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_12,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_12,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_12,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_12,   // Last word of the frame.
+
+    // m_axis_tx, port 13: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_13,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_13,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_13,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_13,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_13,   // Last word of the frame.
+
+    // m_axis_tx, port 14: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_14,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_14,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_14,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_14,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_14,   // Last word of the frame.
+
+    // m_axis_tx, port 15: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_15,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_15,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_15,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_15,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_15,   // Last word of the frame.
 
-    // uc
     input  wire        uc_en,                // Write an entry of the unicast table.
     input  wire [11:0] uc_addr,              // Node, low bits.
     input  wire [6:0]  uc_data,              // Port 5:0, valid 6.
 
-    // mc
     input  wire        mc_en,                // Write an entry of the multicast table.
     input  wire [12:0] mc_addr,              // Tree, low bits.
     input  wire [42:0] mc_data,              // Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
 
-    // cfg
+    input  wire        eng_room_0,           // The engine of the port can take a whole frame.
+    output wire        eng_valid_0,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire [63:0] eng_data_0,           // The word.
+    output wire        eng_first_0,          // It is the frame's first.
+    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    output wire [1:0]  eng_kind_0,
+
+    input  wire        eng_room_1,           // The engine of the port can take a whole frame.
+    output wire        eng_valid_1,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire [63:0] eng_data_1,           // The word.
+    output wire        eng_first_1,          // It is the frame's first.
+    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    output wire [1:0]  eng_kind_1,
+
+    input  wire        eng_room_2,           // The engine of the port can take a whole frame.
+    output wire        eng_valid_2,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire [63:0] eng_data_2,           // The word.
+    output wire        eng_first_2,          // It is the frame's first.
+    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    output wire [1:0]  eng_kind_2,
+
+    input  wire        eng_room_3,           // The engine of the port can take a whole frame.
+    output wire        eng_valid_3,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire [63:0] eng_data_3,           // The word.
+    output wire        eng_first_3,          // It is the frame's first.
+    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    output wire [1:0]  eng_kind_3,
+
+    input  wire        eng_room_4,           // The engine of the port can take a whole frame.
+    output wire        eng_valid_4,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire [63:0] eng_data_4,           // The word.
+    output wire        eng_first_4,          // It is the frame's first.
+    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    output wire [1:0]  eng_kind_4,
+
+    input  wire        eng_room_5,           // The engine of the port can take a whole frame.
+    output wire        eng_valid_5,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire [63:0] eng_data_5,           // The word.
+    output wire        eng_first_5,          // It is the frame's first.
+    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    output wire [1:0]  eng_kind_5,
+
+    input  wire        eng_room_6,           // The engine of the port can take a whole frame.
+    output wire        eng_valid_6,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire [63:0] eng_data_6,           // The word.
+    output wire        eng_first_6,          // It is the frame's first.
+    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    output wire [1:0]  eng_kind_6,
+
+    input  wire        eng_room_7,           // The engine of the port can take a whole frame.
+    output wire        eng_valid_7,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire [63:0] eng_data_7,           // The word.
+    output wire        eng_first_7,          // It is the frame's first.
+    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    output wire [1:0]  eng_kind_7,
+
+    input  wire        eng_room_8,           // The engine of the port can take a whole frame.
+    output wire        eng_valid_8,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire [63:0] eng_data_8,           // The word.
+    output wire        eng_first_8,          // It is the frame's first.
+    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    output wire [1:0]  eng_kind_8,
+
+    input  wire        eng_room_9,           // The engine of the port can take a whole frame.
+    output wire        eng_valid_9,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire [63:0] eng_data_9,           // The word.
+    output wire        eng_first_9,          // It is the frame's first.
+    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    output wire [1:0]  eng_kind_9,
+
+    input  wire        eng_room_10,          // The engine of the port can take a whole frame.
+    output wire        eng_valid_10,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire [63:0] eng_data_10,          // The word.
+    output wire        eng_first_10,         // It is the frame's first.
+    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    output wire [1:0]  eng_kind_10,
+
+    input  wire        eng_room_11,          // The engine of the port can take a whole frame.
+    output wire        eng_valid_11,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire [63:0] eng_data_11,          // The word.
+    output wire        eng_first_11,         // It is the frame's first.
+    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    output wire [1:0]  eng_kind_11,
+
+    input  wire        eng_room_12,          // The engine of the port can take a whole frame.
+    output wire        eng_valid_12,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire [63:0] eng_data_12,          // The word.
+    output wire        eng_first_12,         // It is the frame's first.
+    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    output wire [1:0]  eng_kind_12,
+
+    input  wire        eng_room_13,          // The engine of the port can take a whole frame.
+    output wire        eng_valid_13,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire [63:0] eng_data_13,          // The word.
+    output wire        eng_first_13,         // It is the frame's first.
+    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    output wire [1:0]  eng_kind_13,
+
+    input  wire        eng_room_14,          // The engine of the port can take a whole frame.
+    output wire        eng_valid_14,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire [63:0] eng_data_14,          // The word.
+    output wire        eng_first_14,         // It is the frame's first.
+    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    output wire [1:0]  eng_kind_14,
+
+    input  wire        eng_room_15,          // The engine of the port can take a whole frame.
+    output wire        eng_valid_15,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire [63:0] eng_data_15,          // The word.
+    output wire        eng_first_15,         // It is the frame's first.
+    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    output wire [1:0]  eng_kind_15,
+
+    input  wire        red_valid_0,          // A word of a frame from the engine of the port.
+    output wire        red_ready_0,          // It is taken.
+    input  wire [63:0] red_data_0,           // The word.
+    input  wire        red_last_0,           // It is the frame's last: 6 bytes.
+
+    input  wire        red_valid_1,          // A word of a frame from the engine of the port.
+    output wire        red_ready_1,          // It is taken.
+    input  wire [63:0] red_data_1,           // The word.
+    input  wire        red_last_1,           // It is the frame's last: 6 bytes.
+
+    input  wire        red_valid_2,          // A word of a frame from the engine of the port.
+    output wire        red_ready_2,          // It is taken.
+    input  wire [63:0] red_data_2,           // The word.
+    input  wire        red_last_2,           // It is the frame's last: 6 bytes.
+
+    input  wire        red_valid_3,          // A word of a frame from the engine of the port.
+    output wire        red_ready_3,          // It is taken.
+    input  wire [63:0] red_data_3,           // The word.
+    input  wire        red_last_3,           // It is the frame's last: 6 bytes.
+
+    input  wire        red_valid_4,          // A word of a frame from the engine of the port.
+    output wire        red_ready_4,          // It is taken.
+    input  wire [63:0] red_data_4,           // The word.
+    input  wire        red_last_4,           // It is the frame's last: 6 bytes.
+
+    input  wire        red_valid_5,          // A word of a frame from the engine of the port.
+    output wire        red_ready_5,          // It is taken.
+    input  wire [63:0] red_data_5,           // The word.
+    input  wire        red_last_5,           // It is the frame's last: 6 bytes.
+
+    input  wire        red_valid_6,          // A word of a frame from the engine of the port.
+    output wire        red_ready_6,          // It is taken.
+    input  wire [63:0] red_data_6,           // The word.
+    input  wire        red_last_6,           // It is the frame's last: 6 bytes.
+
+    input  wire        red_valid_7,          // A word of a frame from the engine of the port.
+    output wire        red_ready_7,          // It is taken.
+    input  wire [63:0] red_data_7,           // The word.
+    input  wire        red_last_7,           // It is the frame's last: 6 bytes.
+
+    input  wire        red_valid_8,          // A word of a frame from the engine of the port.
+    output wire        red_ready_8,          // It is taken.
+    input  wire [63:0] red_data_8,           // The word.
+    input  wire        red_last_8,           // It is the frame's last: 6 bytes.
+
+    input  wire        red_valid_9,          // A word of a frame from the engine of the port.
+    output wire        red_ready_9,          // It is taken.
+    input  wire [63:0] red_data_9,           // The word.
+    input  wire        red_last_9,           // It is the frame's last: 6 bytes.
+
+    input  wire        red_valid_10,         // A word of a frame from the engine of the port.
+    output wire        red_ready_10,         // It is taken.
+    input  wire [63:0] red_data_10,          // The word.
+    input  wire        red_last_10,          // It is the frame's last: 6 bytes.
+
+    input  wire        red_valid_11,         // A word of a frame from the engine of the port.
+    output wire        red_ready_11,         // It is taken.
+    input  wire [63:0] red_data_11,          // The word.
+    input  wire        red_last_11,          // It is the frame's last: 6 bytes.
+
+    input  wire        red_valid_12,         // A word of a frame from the engine of the port.
+    output wire        red_ready_12,         // It is taken.
+    input  wire [63:0] red_data_12,          // The word.
+    input  wire        red_last_12,          // It is the frame's last: 6 bytes.
+
+    input  wire        red_valid_13,         // A word of a frame from the engine of the port.
+    output wire        red_ready_13,         // It is taken.
+    input  wire [63:0] red_data_13,          // The word.
+    input  wire        red_last_13,          // It is the frame's last: 6 bytes.
+
+    input  wire        red_valid_14,         // A word of a frame from the engine of the port.
+    output wire        red_ready_14,         // It is taken.
+    input  wire [63:0] red_data_14,          // The word.
+    input  wire        red_last_14,          // It is the frame's last: 6 bytes.
+
+    input  wire        red_valid_15,         // A word of a frame from the engine of the port.
+    output wire        red_ready_15,         // It is taken.
+    input  wire [63:0] red_data_15,          // The word.
+    input  wire        red_last_15,          // It is the frame's last: 6 bytes.
+
+    output wire        ev_valid_0,           // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_0,
+    output wire [15:0] ev_off_0,             // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_0,
+    output wire        ev_sent_0,            // A frame has left by this port.
+
+    output wire        ev_valid_1,           // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_1,
+    output wire [15:0] ev_off_1,             // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_1,
+    output wire        ev_sent_1,            // A frame has left by this port.
+
+    output wire        ev_valid_2,           // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_2,
+    output wire [15:0] ev_off_2,             // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_2,
+    output wire        ev_sent_2,            // A frame has left by this port.
+
+    output wire        ev_valid_3,           // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_3,
+    output wire [15:0] ev_off_3,             // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_3,
+    output wire        ev_sent_3,            // A frame has left by this port.
+
+    output wire        ev_valid_4,           // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_4,
+    output wire [15:0] ev_off_4,             // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_4,
+    output wire        ev_sent_4,            // A frame has left by this port.
+
+    output wire        ev_valid_5,           // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_5,
+    output wire [15:0] ev_off_5,             // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_5,
+    output wire        ev_sent_5,            // A frame has left by this port.
+
+    output wire        ev_valid_6,           // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_6,
+    output wire [15:0] ev_off_6,             // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_6,
+    output wire        ev_sent_6,            // A frame has left by this port.
+
+    output wire        ev_valid_7,           // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_7,
+    output wire [15:0] ev_off_7,             // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_7,
+    output wire        ev_sent_7,            // A frame has left by this port.
+
+    output wire        ev_valid_8,           // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_8,
+    output wire [15:0] ev_off_8,             // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_8,
+    output wire        ev_sent_8,            // A frame has left by this port.
+
+    output wire        ev_valid_9,           // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_9,
+    output wire [15:0] ev_off_9,             // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_9,
+    output wire        ev_sent_9,            // A frame has left by this port.
+
+    output wire        ev_valid_10,          // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_10,
+    output wire [15:0] ev_off_10,            // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_10,
+    output wire        ev_sent_10,           // A frame has left by this port.
+
+    output wire        ev_valid_11,          // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_11,
+    output wire [15:0] ev_off_11,            // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_11,
+    output wire        ev_sent_11,           // A frame has left by this port.
+
+    output wire        ev_valid_12,          // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_12,
+    output wire [15:0] ev_off_12,            // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_12,
+    output wire        ev_sent_12,           // A frame has left by this port.
+
+    output wire        ev_valid_13,          // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_13,
+    output wire [15:0] ev_off_13,            // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_13,
+    output wire        ev_sent_13,           // A frame has left by this port.
+
+    output wire        ev_valid_14,          // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_14,
+    output wire [15:0] ev_off_14,            // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_14,
+    output wire        ev_sent_14,           // A frame has left by this port.
+
+    output wire        ev_valid_15,          // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_15,
+    output wire [15:0] ev_off_15,            // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [15:0] ev_full_15,
+    output wire        ev_sent_15,           // A frame has left by this port.
+
+    // Configuration
     input  wire [15:0] cfg_enabled,          // A bit per port that is enabled.
     // Reduction frames are parsed and go to engines; low in a switch that has none.
     input  wire        cfg_red,
     // A bit per port whose engine sees frames; those for the others pass it unchanged.
     input  wire [15:0] cfg_engines,
-    input  wire [15:0] cfg_ethertype,        // Ethertype of reduction frames.
-
-    // eng_room
-    input  wire        eng_room_0,           // The engine of the port can take a whole frame.
-    input  wire        eng_room_1,           // The engine of the port can take a whole frame.
-    input  wire        eng_room_2,           // The engine of the port can take a whole frame.
-    input  wire        eng_room_3,           // The engine of the port can take a whole frame.
-    input  wire        eng_room_4,           // The engine of the port can take a whole frame.
-    input  wire        eng_room_5,           // The engine of the port can take a whole frame.
-    input  wire        eng_room_6,           // The engine of the port can take a whole frame.
-    input  wire        eng_room_7,           // The engine of the port can take a whole frame.
-    input  wire        eng_room_8,           // The engine of the port can take a whole frame.
-    input  wire        eng_room_9,           // The engine of the port can take a whole frame.
-    input  wire        eng_room_10,          // The engine of the port can take a whole frame.
-    input  wire        eng_room_11,          // The engine of the port can take a whole frame.
-    input  wire        eng_room_12,          // The engine of the port can take a whole frame.
-    input  wire        eng_room_13,          // The engine of the port can take a whole frame.
-    input  wire        eng_room_14,          // The engine of the port can take a whole frame.
-    input  wire        eng_room_15,          // The engine of the port can take a whole frame.
-
-    // eng_valid
-    output wire        eng_valid_0,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    output wire        eng_valid_1,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    output wire        eng_valid_2,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    output wire        eng_valid_3,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    output wire        eng_valid_4,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    output wire        eng_valid_5,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    output wire        eng_valid_6,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    output wire        eng_valid_7,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    output wire        eng_valid_8,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    output wire        eng_valid_9,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    output wire        eng_valid_10,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    output wire        eng_valid_11,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    output wire        eng_valid_12,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    output wire        eng_valid_13,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    output wire        eng_valid_14,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    output wire        eng_valid_15,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-
-    // eng_data
-    output wire [63:0] eng_data_0,           // The word.
-    output wire [63:0] eng_data_1,           // The word.
-    output wire [63:0] eng_data_2,           // The word.
-    output wire [63:0] eng_data_3,           // The word.
-    output wire [63:0] eng_data_4,           // The word.
-    output wire [63:0] eng_data_5,           // The word.
-    output wire [63:0] eng_data_6,           // The word.
-    output wire [63:0] eng_data_7,           // The word.
-    output wire [63:0] eng_data_8,           // The word.
-    output wire [63:0] eng_data_9,           // The word.
-    output wire [63:0] eng_data_10,          // The word.
-    output wire [63:0] eng_data_11,          // The word.
-    output wire [63:0] eng_data_12,          // The word.
-    output wire [63:0] eng_data_13,          // The word.
-    output wire [63:0] eng_data_14,          // The word.
-    output wire [63:0] eng_data_15,          // The word.
-
-    // eng_first
-    output wire        eng_first_0,          // It is the frame's first.
-    output wire        eng_first_1,          // It is the frame's first.
-    output wire        eng_first_2,          // It is the frame's first.
-    output wire        eng_first_3,          // It is the frame's first.
-    output wire        eng_first_4,          // It is the frame's first.
-    output wire        eng_first_5,          // It is the frame's first.
-    output wire        eng_first_6,          // It is the frame's first.
-    output wire        eng_first_7,          // It is the frame's first.
-    output wire        eng_first_8,          // It is the frame's first.
-    output wire        eng_first_9,          // It is the frame's first.
-    output wire        eng_first_10,         // It is the frame's first.
-    output wire        eng_first_11,         // It is the frame's first.
-    output wire        eng_first_12,         // It is the frame's first.
-    output wire        eng_first_13,         // It is the frame's first.
-    output wire        eng_first_14,         // It is the frame's first.
-    output wire        eng_first_15,         // It is the frame's first.
-
-    // eng_kind
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
-    output wire [1:0]  eng_kind_0,
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
-    output wire [1:0]  eng_kind_1,
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
-    output wire [1:0]  eng_kind_2,
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
-    output wire [1:0]  eng_kind_3,
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
-    output wire [1:0]  eng_kind_4,
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
-    output wire [1:0]  eng_kind_5,
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
-    output wire [1:0]  eng_kind_6,
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
-    output wire [1:0]  eng_kind_7,
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
-    output wire [1:0]  eng_kind_8,
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
-    output wire [1:0]  eng_kind_9,
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
-    output wire [1:0]  eng_kind_10,
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
-    output wire [1:0]  eng_kind_11,
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
-    output wire [1:0]  eng_kind_12,
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
-    output wire [1:0]  eng_kind_13,
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
-    output wire [1:0]  eng_kind_14,
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
-    output wire [1:0]  eng_kind_15,
-
-    // red_valid
-    input  wire        red_valid_0,          // A word of a frame from the engine of the port.
-    input  wire        red_valid_1,          // A word of a frame from the engine of the port.
-    input  wire        red_valid_2,          // A word of a frame from the engine of the port.
-    input  wire        red_valid_3,          // A word of a frame from the engine of the port.
-    input  wire        red_valid_4,          // A word of a frame from the engine of the port.
-    input  wire        red_valid_5,          // A word of a frame from the engine of the port.
-    input  wire        red_valid_6,          // A word of a frame from the engine of the port.
-    input  wire        red_valid_7,          // A word of a frame from the engine of the port.
-    input  wire        red_valid_8,          // A word of a frame from the engine of the port.
-    input  wire        red_valid_9,          // A word of a frame from the engine of the port.
-    input  wire        red_valid_10,         // A word of a frame from the engine of the port.
-    input  wire        red_valid_11,         // A word of a frame from the engine of the port.
-    input  wire        red_valid_12,         // A word of a frame from the engine of the port.
-    input  wire        red_valid_13,         // A word of a frame from the engine of the port.
-    input  wire        red_valid_14,         // A word of a frame from the engine of the port.
-    input  wire        red_valid_15,         // A word of a frame from the engine of the port.
-
-    // red_ready
-    output wire        red_ready_0,          // It is taken.
-    output wire        red_ready_1,          // It is taken.
-    output wire        red_ready_2,          // It is taken.
-    output wire        red_ready_3,          // It is taken.
-    output wire        red_ready_4,          // It is taken.
-    output wire        red_ready_5,          // It is taken.
-    output wire        red_ready_6,          // It is taken.
-    output wire        red_ready_7,          // It is taken.
-    output wire        red_ready_8,          // It is taken.
-    output wire        red_ready_9,          // It is taken.
-    output wire        red_ready_10,         // It is taken.
-    output wire        red_ready_11,         // It is taken.
-    output wire        red_ready_12,         // It is taken.
-    output wire        red_ready_13,         // It is taken.
-    output wire        red_ready_14,         // It is taken.
-    output wire        red_ready_15,         // It is taken.
-
-    // red_data
-    input  wire [63:0] red_data_0,           // The word.
-    input  wire [63:0] red_data_1,           // The word.
-    input  wire [63:0] red_data_2,           // The word.
-    input  wire [63:0] red_data_3,           // The word.
-    input  wire [63:0] red_data_4,           // The word.
-    input  wire [63:0] red_data_5,           // The word.
-    input  wire [63:0] red_data_6,           // The word.
-    input  wire [63:0] red_data_7,           // The word.
-    input  wire [63:0] red_data_8,           // The word.
-    input  wire [63:0] red_data_9,           // The word.
-    input  wire [63:0] red_data_10,          // The word.
-    input  wire [63:0] red_data_11,          // The word.
-    input  wire [63:0] red_data_12,          // The word.
-    input  wire [63:0] red_data_13,          // The word.
-    input  wire [63:0] red_data_14,          // The word.
-    input  wire [63:0] red_data_15,          // The word.
-
-    // red_last
-    input  wire        red_last_0,           // It is the frame's last: 6 bytes.
-    input  wire        red_last_1,           // It is the frame's last: 6 bytes.
-    input  wire        red_last_2,           // It is the frame's last: 6 bytes.
-    input  wire        red_last_3,           // It is the frame's last: 6 bytes.
-    input  wire        red_last_4,           // It is the frame's last: 6 bytes.
-    input  wire        red_last_5,           // It is the frame's last: 6 bytes.
-    input  wire        red_last_6,           // It is the frame's last: 6 bytes.
-    input  wire        red_last_7,           // It is the frame's last: 6 bytes.
-    input  wire        red_last_8,           // It is the frame's last: 6 bytes.
-    input  wire        red_last_9,           // It is the frame's last: 6 bytes.
-    input  wire        red_last_10,          // It is the frame's last: 6 bytes.
-    input  wire        red_last_11,          // It is the frame's last: 6 bytes.
-    input  wire        red_last_12,          // It is the frame's last: 6 bytes.
-    input  wire        red_last_13,          // It is the frame's last: 6 bytes.
-    input  wire        red_last_14,          // It is the frame's last: 6 bytes.
-    input  wire        red_last_15,          // It is the frame's last: 6 bytes.
-
-    // ev_valid
-    output wire        ev_valid_0,           // Events of each port: a received frame has ended.
-    output wire        ev_valid_1,           // Events of each port: a received frame has ended.
-    output wire        ev_valid_2,           // Events of each port: a received frame has ended.
-    output wire        ev_valid_3,           // Events of each port: a received frame has ended.
-    output wire        ev_valid_4,           // Events of each port: a received frame has ended.
-    output wire        ev_valid_5,           // Events of each port: a received frame has ended.
-    output wire        ev_valid_6,           // Events of each port: a received frame has ended.
-    output wire        ev_valid_7,           // Events of each port: a received frame has ended.
-    output wire        ev_valid_8,           // Events of each port: a received frame has ended.
-    output wire        ev_valid_9,           // Events of each port: a received frame has ended.
-    output wire        ev_valid_10,          // Events of each port: a received frame has ended.
-    output wire        ev_valid_11,          // Events of each port: a received frame has ended.
-    output wire        ev_valid_12,          // Events of each port: a received frame has ended.
-    output wire        ev_valid_13,          // Events of each port: a received frame has ended.
-    output wire        ev_valid_14,          // Events of each port: a received frame has ended.
-    output wire        ev_valid_15,          // Events of each port: a received frame has ended.
-
-    // ev_reason
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_0,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_1,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_2,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_3,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_4,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_5,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_6,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_7,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_8,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_9,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_10,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_11,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_12,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_13,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_14,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_15,
-
-    // ev_off
-    output wire [15:0] ev_off_0,             // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_1,             // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_2,             // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_3,             // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_4,             // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_5,             // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_6,             // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_7,             // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_8,             // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_9,             // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_10,            // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_11,            // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_12,            // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_13,            // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_14,            // With it, a bit per disabled port that would have got a copy.
-    output wire [15:0] ev_off_15,            // With it, a bit per disabled port that would have got a copy.
-
-    // ev_full
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_0,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_1,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_2,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_3,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_4,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_5,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_6,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_7,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_8,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_9,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_10,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_11,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_12,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_13,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_14,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [15:0] ev_full_15,
-
-    // ev_sent
-    output wire        ev_sent_0,            // A frame has left by this port.
-    output wire        ev_sent_1,            // A frame has left by this port.
-    output wire        ev_sent_2,            // A frame has left by this port.
-    output wire        ev_sent_3,            // A frame has left by this port.
-    output wire        ev_sent_4,            // A frame has left by this port.
-    output wire        ev_sent_5,            // A frame has left by this port.
-    output wire        ev_sent_6,            // A frame has left by this port.
-    output wire        ev_sent_7,            // A frame has left by this port.
-    output wire        ev_sent_8,            // A frame has left by this port.
-    output wire        ev_sent_9,            // A frame has left by this port.
-    output wire        ev_sent_10,           // A frame has left by this port.
-    output wire        ev_sent_11,           // A frame has left by this port.
-    output wire        ev_sent_12,           // A frame has left by this port.
-    output wire        ev_sent_13,           // A frame has left by this port.
-    output wire        ev_sent_14,           // A frame has left by this port.
-    output wire        ev_sent_15            // A frame has left by this port.
+    input  wire [15:0] cfg_ethertype         // Ethertype of reduction frames.
 );
 
     // Signals
-    wire rows_0_q_valid_0;
-    wire rows_0_q_valid_1;
-    wire rows_0_q_valid_2;
-    wire rows_0_q_valid_3;
-    wire rows_0_q_valid_4;
-    wire rows_0_q_valid_5;
-    wire rows_0_q_valid_6;
-    wire rows_0_q_valid_7;
-    wire rows_0_q_valid_8;
-    wire rows_0_q_valid_9;
-    wire rows_0_q_valid_10;
-    wire rows_0_q_valid_11;
-    wire rows_0_q_valid_12;
-    wire rows_0_q_valid_13;
-    wire rows_0_q_valid_14;
-    wire rows_0_q_valid_15;
-    wire [13:0] rows_0_q_entry_0;
-    wire [13:0] rows_0_q_entry_1;
-    wire [13:0] rows_0_q_entry_2;
-    wire [13:0] rows_0_q_entry_3;
-    wire [13:0] rows_0_q_entry_4;
-    wire [13:0] rows_0_q_entry_5;
-    wire [13:0] rows_0_q_entry_6;
-    wire [13:0] rows_0_q_entry_7;
-    wire [13:0] rows_0_q_entry_8;
-    wire [13:0] rows_0_q_entry_9;
-    wire [13:0] rows_0_q_entry_10;
-    wire [13:0] rows_0_q_entry_11;
-    wire [13:0] rows_0_q_entry_12;
-    wire [13:0] rows_0_q_entry_13;
-    wire [13:0] rows_0_q_entry_14;
-    wire [13:0] rows_0_q_entry_15;
-    wire rows_0_q_red_0;
-    wire rows_0_q_red_1;
-    wire rows_0_q_red_2;
-    wire rows_0_q_red_3;
-    wire rows_0_q_red_4;
-    wire rows_0_q_red_5;
-    wire rows_0_q_red_6;
-    wire rows_0_q_red_7;
-    wire rows_0_q_red_8;
-    wire rows_0_q_red_9;
-    wire rows_0_q_red_10;
-    wire rows_0_q_red_11;
-    wire rows_0_q_red_12;
-    wire rows_0_q_red_13;
-    wire rows_0_q_red_14;
-    wire rows_0_q_red_15;
-    wire [63:0] rows_0_q_data_0;
-    wire [63:0] rows_0_q_data_1;
-    wire [63:0] rows_0_q_data_2;
-    wire [63:0] rows_0_q_data_3;
-    wire [63:0] rows_0_q_data_4;
-    wire [63:0] rows_0_q_data_5;
-    wire [63:0] rows_0_q_data_6;
-    wire [63:0] rows_0_q_data_7;
-    wire [63:0] rows_0_q_data_8;
-    wire [63:0] rows_0_q_data_9;
-    wire [63:0] rows_0_q_data_10;
-    wire [63:0] rows_0_q_data_11;
-    wire [63:0] rows_0_q_data_12;
-    wire [63:0] rows_0_q_data_13;
-    wire [63:0] rows_0_q_data_14;
-    wire [63:0] rows_0_q_data_15;
-    wire rows_1_q_valid_0;
-    wire rows_1_q_valid_1;
-    wire rows_1_q_valid_2;
-    wire rows_1_q_valid_3;
-    wire rows_1_q_valid_4;
-    wire rows_1_q_valid_5;
-    wire rows_1_q_valid_6;
-    wire rows_1_q_valid_7;
-    wire rows_1_q_valid_8;
-    wire rows_1_q_valid_9;
-    wire rows_1_q_valid_10;
-    wire rows_1_q_valid_11;
-    wire rows_1_q_valid_12;
-    wire rows_1_q_valid_13;
-    wire rows_1_q_valid_14;
-    wire rows_1_q_valid_15;
-    wire [13:0] rows_1_q_entry_0;
-    wire [13:0] rows_1_q_entry_1;
-    wire [13:0] rows_1_q_entry_2;
-    wire [13:0] rows_1_q_entry_3;
-    wire [13:0] rows_1_q_entry_4;
-    wire [13:0] rows_1_q_entry_5;
-    wire [13:0] rows_1_q_entry_6;
-    wire [13:0] rows_1_q_entry_7;
-    wire [13:0] rows_1_q_entry_8;
-    wire [13:0] rows_1_q_entry_9;
-    wire [13:0] rows_1_q_entry_10;
-    wire [13:0] rows_1_q_entry_11;
-    wire [13:0] rows_1_q_entry_12;
-    wire [13:0] rows_1_q_entry_13;
-    wire [13:0] rows_1_q_entry_14;
-    wire [13:0] rows_1_q_entry_15;
-    wire rows_1_q_red_0;
-    wire rows_1_q_red_1;
-    wire rows_1_q_red_2;
-    wire rows_1_q_red_3;
-    wire rows_1_q_red_4;
-    wire rows_1_q_red_5;
-    wire rows_1_q_red_6;
-    wire rows_1_q_red_7;
-    wire rows_1_q_red_8;
-    wire rows_1_q_red_9;
-    wire rows_1_q_red_10;
-    wire rows_1_q_red_11;
-    wire rows_1_q_red_12;
-    wire rows_1_q_red_13;
-    wire rows_1_q_red_14;
-    wire rows_1_q_red_15;
-    wire [63:0] rows_1_q_data_0;
-    wire [63:0] rows_1_q_data_1;
-    wire [63:0] rows_1_q_data_2;
-    wire [63:0] rows_1_q_data_3;
-    wire [63:0] rows_1_q_data_4;
-    wire [63:0] rows_1_q_data_5;
-    wire [63:0] rows_1_q_data_6;
-    wire [63:0] rows_1_q_data_7;
-    wire [63:0] rows_1_q_data_8;
-    wire [63:0] rows_1_q_data_9;
-    wire [63:0] rows_1_q_data_10;
-    wire [63:0] rows_1_q_data_11;
-    wire [63:0] rows_1_q_data_12;
-    wire [63:0] rows_1_q_data_13;
-    wire [63:0] rows_1_q_data_14;
-    wire [63:0] rows_1_q_data_15;
-    wire rows_2_q_valid_0;
-    wire rows_2_q_valid_1;
-    wire rows_2_q_valid_2;
-    wire rows_2_q_valid_3;
-    wire rows_2_q_valid_4;
-    wire rows_2_q_valid_5;
-    wire rows_2_q_valid_6;
-    wire rows_2_q_valid_7;
-    wire rows_2_q_valid_8;
-    wire rows_2_q_valid_9;
-    wire rows_2_q_valid_10;
-    wire rows_2_q_valid_11;
-    wire rows_2_q_valid_12;
-    wire rows_2_q_valid_13;
-    wire rows_2_q_valid_14;
-    wire rows_2_q_valid_15;
-    wire [13:0] rows_2_q_entry_0;
-    wire [13:0] rows_2_q_entry_1;
-    wire [13:0] rows_2_q_entry_2;
-    wire [13:0] rows_2_q_entry_3;
-    wire [13:0] rows_2_q_entry_4;
-    wire [13:0] rows_2_q_entry_5;
-    wire [13:0] rows_2_q_entry_6;
-    wire [13:0] rows_2_q_entry_7;
-    wire [13:0] rows_2_q_entry_8;
-    wire [13:0] rows_2_q_entry_9;
-    wire [13:0] rows_2_q_entry_10;
-    wire [13:0] rows_2_q_entry_11;
-    wire [13:0] rows_2_q_entry_12;
-    wire [13:0] rows_2_q_entry_13;
-    wire [13:0] rows_2_q_entry_14;
-    wire [13:0] rows_2_q_entry_15;
-    wire rows_2_q_red_0;
-    wire rows_2_q_red_1;
-    wire rows_2_q_red_2;
-    wire rows_2_q_red_3;
-    wire rows_2_q_red_4;
-    wire rows_2_q_red_5;
-    wire rows_2_q_red_6;
-    wire rows_2_q_red_7;
-    wire rows_2_q_red_8;
-    wire rows_2_q_red_9;
-    wire rows_2_q_red_10;
-    wire rows_2_q_red_11;
-    wire rows_2_q_red_12;
-    wire rows_2_q_red_13;
-    wire rows_2_q_red_14;
-    wire rows_2_q_red_15;
-    wire [63:0] rows_2_q_data_0;
-    wire [63:0] rows_2_q_data_1;
-    wire [63:0] rows_2_q_data_2;
-    wire [63:0] rows_2_q_data_3;
-    wire [63:0] rows_2_q_data_4;
-    wire [63:0] rows_2_q_data_5;
-    wire [63:0] rows_2_q_data_6;
-    wire [63:0] rows_2_q_data_7;
-    wire [63:0] rows_2_q_data_8;
-    wire [63:0] rows_2_q_data_9;
-    wire [63:0] rows_2_q_data_10;
-    wire [63:0] rows_2_q_data_11;
-    wire [63:0] rows_2_q_data_12;
-    wire [63:0] rows_2_q_data_13;
-    wire [63:0] rows_2_q_data_14;
-    wire [63:0] rows_2_q_data_15;
-    wire rows_3_q_valid_0;
-    wire rows_3_q_valid_1;
-    wire rows_3_q_valid_2;
-    wire rows_3_q_valid_3;
-    wire rows_3_q_valid_4;
-    wire rows_3_q_valid_5;
-    wire rows_3_q_valid_6;
-    wire rows_3_q_valid_7;
-    wire rows_3_q_valid_8;
-    wire rows_3_q_valid_9;
-    wire rows_3_q_valid_10;
-    wire rows_3_q_valid_11;
-    wire rows_3_q_valid_12;
-    wire rows_3_q_valid_13;
-    wire rows_3_q_valid_14;
-    wire rows_3_q_valid_15;
-    wire [13:0] rows_3_q_entry_0;
-    wire [13:0] rows_3_q_entry_1;
-    wire [13:0] rows_3_q_entry_2;
-    wire [13:0] rows_3_q_entry_3;
-    wire [13:0] rows_3_q_entry_4;
-    wire [13:0] rows_3_q_entry_5;
-    wire [13:0] rows_3_q_entry_6;
-    wire [13:0] rows_3_q_entry_7;
-    wire [13:0] rows_3_q_entry_8;
-    wire [13:0] rows_3_q_entry_9;
-    wire [13:0] rows_3_q_entry_10;
-    wire [13:0] rows_3_q_entry_11;
-    wire [13:0] rows_3_q_entry_12;
-    wire [13:0] rows_3_q_entry_13;
-    wire [13:0] rows_3_q_entry_14;
-    wire [13:0] rows_3_q_entry_15;
-    wire rows_3_q_red_0;
-    wire rows_3_q_red_1;
-    wire rows_3_q_red_2;
-    wire rows_3_q_red_3;
-    wire rows_3_q_red_4;
-    wire rows_3_q_red_5;
-    wire rows_3_q_red_6;
-    wire rows_3_q_red_7;
-    wire rows_3_q_red_8;
-    wire rows_3_q_red_9;
-    wire rows_3_q_red_10;
-    wire rows_3_q_red_11;
-    wire rows_3_q_red_12;
-    wire rows_3_q_red_13;
-    wire rows_3_q_red_14;
-    wire rows_3_q_red_15;
-    wire [63:0] rows_3_q_data_0;
-    wire [63:0] rows_3_q_data_1;
-    wire [63:0] rows_3_q_data_2;
-    wire [63:0] rows_3_q_data_3;
-    wire [63:0] rows_3_q_data_4;
-    wire [63:0] rows_3_q_data_5;
-    wire [63:0] rows_3_q_data_6;
-    wire [63:0] rows_3_q_data_7;
-    wire [63:0] rows_3_q_data_8;
-    wire [63:0] rows_3_q_data_9;
-    wire [63:0] rows_3_q_data_10;
-    wire [63:0] rows_3_q_data_11;
-    wire [63:0] rows_3_q_data_12;
-    wire [63:0] rows_3_q_data_13;
-    wire [63:0] rows_3_q_data_14;
-    wire [63:0] rows_3_q_data_15;
-    wire rows_4_q_valid_0;
-    wire rows_4_q_valid_1;
-    wire rows_4_q_valid_2;
-    wire rows_4_q_valid_3;
-    wire rows_4_q_valid_4;
-    wire rows_4_q_valid_5;
-    wire rows_4_q_valid_6;
-    wire rows_4_q_valid_7;
-    wire rows_4_q_valid_8;
-    wire rows_4_q_valid_9;
-    wire rows_4_q_valid_10;
-    wire rows_4_q_valid_11;
-    wire rows_4_q_valid_12;
-    wire rows_4_q_valid_13;
-    wire rows_4_q_valid_14;
-    wire rows_4_q_valid_15;
-    wire [13:0] rows_4_q_entry_0;
-    wire [13:0] rows_4_q_entry_1;
-    wire [13:0] rows_4_q_entry_2;
-    wire [13:0] rows_4_q_entry_3;
-    wire [13:0] rows_4_q_entry_4;
-    wire [13:0] rows_4_q_entry_5;
-    wire [13:0] rows_4_q_entry_6;
-    wire [13:0] rows_4_q_entry_7;
-    wire [13:0] rows_4_q_entry_8;
-    wire [13:0] rows_4_q_entry_9;
-    wire [13:0] rows_4_q_entry_10;
-    wire [13:0] rows_4_q_entry_11;
-    wire [13:0] rows_4_q_entry_12;
-    wire [13:0] rows_4_q_entry_13;
-    wire [13:0] rows_4_q_entry_14;
-    wire [13:0] rows_4_q_entry_15;
-    wire rows_4_q_red_0;
-    wire rows_4_q_red_1;
-    wire rows_4_q_red_2;
-    wire rows_4_q_red_3;
-    wire rows_4_q_red_4;
-    wire rows_4_q_red_5;
-    wire rows_4_q_red_6;
-    wire rows_4_q_red_7;
-    wire rows_4_q_red_8;
-    wire rows_4_q_red_9;
-    wire rows_4_q_red_10;
-    wire rows_4_q_red_11;
-    wire rows_4_q_red_12;
-    wire rows_4_q_red_13;
-    wire rows_4_q_red_14;
-    wire rows_4_q_red_15;
-    wire [63:0] rows_4_q_data_0;
-    wire [63:0] rows_4_q_data_1;
-    wire [63:0] rows_4_q_data_2;
-    wire [63:0] rows_4_q_data_3;
-    wire [63:0] rows_4_q_data_4;
-    wire [63:0] rows_4_q_data_5;
-    wire [63:0] rows_4_q_data_6;
-    wire [63:0] rows_4_q_data_7;
-    wire [63:0] rows_4_q_data_8;
-    wire [63:0] rows_4_q_data_9;
-    wire [63:0] rows_4_q_data_10;
-    wire [63:0] rows_4_q_data_11;
-    wire [63:0] rows_4_q_data_12;
-    wire [63:0] rows_4_q_data_13;
-    wire [63:0] rows_4_q_data_14;
-    wire [63:0] rows_4_q_data_15;
-    wire rows_5_q_valid_0;
-    wire rows_5_q_valid_1;
-    wire rows_5_q_valid_2;
-    wire rows_5_q_valid_3;
-    wire rows_5_q_valid_4;
-    wire rows_5_q_valid_5;
-    wire rows_5_q_valid_6;
-    wire rows_5_q_valid_7;
-    wire rows_5_q_valid_8;
-    wire rows_5_q_valid_9;
-    wire rows_5_q_valid_10;
-    wire rows_5_q_valid_11;
-    wire rows_5_q_valid_12;
-    wire rows_5_q_valid_13;
-    wire rows_5_q_valid_14;
-    wire rows_5_q_valid_15;
-    wire [13:0] rows_5_q_entry_0;
-    wire [13:0] rows_5_q_entry_1;
-    wire [13:0] rows_5_q_entry_2;
-    wire [13:0] rows_5_q_entry_3;
-    wire [13:0] rows_5_q_entry_4;
-    wire [13:0] rows_5_q_entry_5;
-    wire [13:0] rows_5_q_entry_6;
-    wire [13:0] rows_5_q_entry_7;
-    wire [13:0] rows_5_q_entry_8;
-    wire [13:0] rows_5_q_entry_9;
-    wire [13:0] rows_5_q_entry_10;
-    wire [13:0] rows_5_q_entry_11;
-    wire [13:0] rows_5_q_entry_12;
-    wire [13:0] rows_5_q_entry_13;
-    wire [13:0] rows_5_q_entry_14;
-    wire [13:0] rows_5_q_entry_15;
-    wire rows_5_q_red_0;
-    wire rows_5_q_red_1;
-    wire rows_5_q_red_2;
-    wire rows_5_q_red_3;
-    wire rows_5_q_red_4;
-    wire rows_5_q_red_5;
-    wire rows_5_q_red_6;
-    wire rows_5_q_red_7;
-    wire rows_5_q_red_8;
-    wire rows_5_q_red_9;
-    wire rows_5_q_red_10;
-    wire rows_5_q_red_11;
-    wire rows_5_q_red_12;
-    wire rows_5_q_red_13;
-    wire rows_5_q_red_14;
-    wire rows_5_q_red_15;
-    wire [63:0] rows_5_q_data_0;
-    wire [63:0] rows_5_q_data_1;
-    wire [63:0] rows_5_q_data_2;
-    wire [63:0] rows_5_q_data_3;
-    wire [63:0] rows_5_q_data_4;
-    wire [63:0] rows_5_q_data_5;
-    wire [63:0] rows_5_q_data_6;
-    wire [63:0] rows_5_q_data_7;
-    wire [63:0] rows_5_q_data_8;
-    wire [63:0] rows_5_q_data_9;
-    wire [63:0] rows_5_q_data_10;
-    wire [63:0] rows_5_q_data_11;
-    wire [63:0] rows_5_q_data_12;
-    wire [63:0] rows_5_q_data_13;
-    wire [63:0] rows_5_q_data_14;
-    wire [63:0] rows_5_q_data_15;
-    wire rows_6_q_valid_0;
-    wire rows_6_q_valid_1;
-    wire rows_6_q_valid_2;
-    wire rows_6_q_valid_3;
-    wire rows_6_q_valid_4;
-    wire rows_6_q_valid_5;
-    wire rows_6_q_valid_6;
-    wire rows_6_q_valid_7;
-    wire rows_6_q_valid_8;
-    wire rows_6_q_valid_9;
-    wire rows_6_q_valid_10;
-    wire rows_6_q_valid_11;
-    wire rows_6_q_valid_12;
-    wire rows_6_q_valid_13;
-    wire rows_6_q_valid_14;
-    wire rows_6_q_valid_15;
-    wire [13:0] rows_6_q_entry_0;
-    wire [13:0] rows_6_q_entry_1;
-    wire [13:0] rows_6_q_entry_2;
-    wire [13:0] rows_6_q_entry_3;
-    wire [13:0] rows_6_q_entry_4;
-    wire [13:0] rows_6_q_entry_5;
-    wire [13:0] rows_6_q_entry_6;
-    wire [13:0] rows_6_q_entry_7;
-    wire [13:0] rows_6_q_entry_8;
-    wire [13:0] rows_6_q_entry_9;
-    wire [13:0] rows_6_q_entry_10;
-    wire [13:0] rows_6_q_entry_11;
-    wire [13:0] rows_6_q_entry_12;
-    wire [13:0] rows_6_q_entry_13;
-    wire [13:0] rows_6_q_entry_14;
-    wire [13:0] rows_6_q_entry_15;
-    wire rows_6_q_red_0;
-    wire rows_6_q_red_1;
-    wire rows_6_q_red_2;
-    wire rows_6_q_red_3;
-    wire rows_6_q_red_4;
-    wire rows_6_q_red_5;
-    wire rows_6_q_red_6;
-    wire rows_6_q_red_7;
-    wire rows_6_q_red_8;
-    wire rows_6_q_red_9;
-    wire rows_6_q_red_10;
-    wire rows_6_q_red_11;
-    wire rows_6_q_red_12;
-    wire rows_6_q_red_13;
-    wire rows_6_q_red_14;
-    wire rows_6_q_red_15;
-    wire [63:0] rows_6_q_data_0;
-    wire [63:0] rows_6_q_data_1;
-    wire [63:0] rows_6_q_data_2;
-    wire [63:0] rows_6_q_data_3;
-    wire [63:0] rows_6_q_data_4;
-    wire [63:0] rows_6_q_data_5;
-    wire [63:0] rows_6_q_data_6;
-    wire [63:0] rows_6_q_data_7;
-    wire [63:0] rows_6_q_data_8;
-    wire [63:0] rows_6_q_data_9;
-    wire [63:0] rows_6_q_data_10;
-    wire [63:0] rows_6_q_data_11;
-    wire [63:0] rows_6_q_data_12;
-    wire [63:0] rows_6_q_data_13;
-    wire [63:0] rows_6_q_data_14;
-    wire [63:0] rows_6_q_data_15;
-    wire rows_7_q_valid_0;
-    wire rows_7_q_valid_1;
-    wire rows_7_q_valid_2;
-    wire rows_7_q_valid_3;
-    wire rows_7_q_valid_4;
-    wire rows_7_q_valid_5;
-    wire rows_7_q_valid_6;
-    wire rows_7_q_valid_7;
-    wire rows_7_q_valid_8;
-    wire rows_7_q_valid_9;
-    wire rows_7_q_valid_10;
-    wire rows_7_q_valid_11;
-    wire rows_7_q_valid_12;
-    wire rows_7_q_valid_13;
-    wire rows_7_q_valid_14;
-    wire rows_7_q_valid_15;
-    wire [13:0] rows_7_q_entry_0;
-    wire [13:0] rows_7_q_entry_1;
-    wire [13:0] rows_7_q_entry_2;
-    wire [13:0] rows_7_q_entry_3;
-    wire [13:0] rows_7_q_entry_4;
-    wire [13:0] rows_7_q_entry_5;
-    wire [13:0] rows_7_q_entry_6;
-    wire [13:0] rows_7_q_entry_7;
-    wire [13:0] rows_7_q_entry_8;
-    wire [13:0] rows_7_q_entry_9;
-    wire [13:0] rows_7_q_entry_10;
-    wire [13:0] rows_7_q_entry_11;
-    wire [13:0] rows_7_q_entry_12;
-    wire [13:0] rows_7_q_entry_13;
-    wire [13:0] rows_7_q_entry_14;
-    wire [13:0] rows_7_q_entry_15;
-    wire rows_7_q_red_0;
-    wire rows_7_q_red_1;
-    wire rows_7_q_red_2;
-    wire rows_7_q_red_3;
-    wire rows_7_q_red_4;
-    wire rows_7_q_red_5;
-    wire rows_7_q_red_6;
-    wire rows_7_q_red_7;
-    wire rows_7_q_red_8;
-    wire rows_7_q_red_9;
-    wire rows_7_q_red_10;
-    wire rows_7_q_red_11;
-    wire rows_7_q_red_12;
-    wire rows_7_q_red_13;
-    wire rows_7_q_red_14;
-    wire rows_7_q_red_15;
-    wire [63:0] rows_7_q_data_0;
-    wire [63:0] rows_7_q_data_1;
-    wire [63:0] rows_7_q_data_2;
-    wire [63:0] rows_7_q_data_3;
-    wire [63:0] rows_7_q_data_4;
-    wire [63:0] rows_7_q_data_5;
-    wire [63:0] rows_7_q_data_6;
-    wire [63:0] rows_7_q_data_7;
-    wire [63:0] rows_7_q_data_8;
-    wire [63:0] rows_7_q_data_9;
-    wire [63:0] rows_7_q_data_10;
-    wire [63:0] rows_7_q_data_11;
-    wire [63:0] rows_7_q_data_12;
-    wire [63:0] rows_7_q_data_13;
-    wire [63:0] rows_7_q_data_14;
-    wire [63:0] rows_7_q_data_15;
-    wire rows_8_q_valid_0;
-    wire rows_8_q_valid_1;
-    wire rows_8_q_valid_2;
-    wire rows_8_q_valid_3;
-    wire rows_8_q_valid_4;
-    wire rows_8_q_valid_5;
-    wire rows_8_q_valid_6;
-    wire rows_8_q_valid_7;
-    wire rows_8_q_valid_8;
-    wire rows_8_q_valid_9;
-    wire rows_8_q_valid_10;
-    wire rows_8_q_valid_11;
-    wire rows_8_q_valid_12;
-    wire rows_8_q_valid_13;
-    wire rows_8_q_valid_14;
-    wire rows_8_q_valid_15;
-    wire [13:0] rows_8_q_entry_0;
-    wire [13:0] rows_8_q_entry_1;
-    wire [13:0] rows_8_q_entry_2;
-    wire [13:0] rows_8_q_entry_3;
-    wire [13:0] rows_8_q_entry_4;
-    wire [13:0] rows_8_q_entry_5;
-    wire [13:0] rows_8_q_entry_6;
-    wire [13:0] rows_8_q_entry_7;
-    wire [13:0] rows_8_q_entry_8;
-    wire [13:0] rows_8_q_entry_9;
-    wire [13:0] rows_8_q_entry_10;
-    wire [13:0] rows_8_q_entry_11;
-    wire [13:0] rows_8_q_entry_12;
-    wire [13:0] rows_8_q_entry_13;
-    wire [13:0] rows_8_q_entry_14;
-    wire [13:0] rows_8_q_entry_15;
-    wire rows_8_q_red_0;
-    wire rows_8_q_red_1;
-    wire rows_8_q_red_2;
-    wire rows_8_q_red_3;
-    wire rows_8_q_red_4;
-    wire rows_8_q_red_5;
-    wire rows_8_q_red_6;
-    wire rows_8_q_red_7;
-    wire rows_8_q_red_8;
-    wire rows_8_q_red_9;
-    wire rows_8_q_red_10;
-    wire rows_8_q_red_11;
-    wire rows_8_q_red_12;
-    wire rows_8_q_red_13;
-    wire rows_8_q_red_14;
-    wire rows_8_q_red_15;
-    wire [63:0] rows_8_q_data_0;
-    wire [63:0] rows_8_q_data_1;
-    wire [63:0] rows_8_q_data_2;
-    wire [63:0] rows_8_q_data_3;
-    wire [63:0] rows_8_q_data_4;
-    wire [63:0] rows_8_q_data_5;
-    wire [63:0] rows_8_q_data_6;
-    wire [63:0] rows_8_q_data_7;
-    wire [63:0] rows_8_q_data_8;
-    wire [63:0] rows_8_q_data_9;
-    wire [63:0] rows_8_q_data_10;
-    wire [63:0] rows_8_q_data_11;
-    wire [63:0] rows_8_q_data_12;
-    wire [63:0] rows_8_q_data_13;
-    wire [63:0] rows_8_q_data_14;
-    wire [63:0] rows_8_q_data_15;
-    wire rows_9_q_valid_0;
-    wire rows_9_q_valid_1;
-    wire rows_9_q_valid_2;
-    wire rows_9_q_valid_3;
-    wire rows_9_q_valid_4;
-    wire rows_9_q_valid_5;
-    wire rows_9_q_valid_6;
-    wire rows_9_q_valid_7;
-    wire rows_9_q_valid_8;
-    wire rows_9_q_valid_9;
-    wire rows_9_q_valid_10;
-    wire rows_9_q_valid_11;
-    wire rows_9_q_valid_12;
-    wire rows_9_q_valid_13;
-    wire rows_9_q_valid_14;
-    wire rows_9_q_valid_15;
-    wire [13:0] rows_9_q_entry_0;
-    wire [13:0] rows_9_q_entry_1;
-    wire [13:0] rows_9_q_entry_2;
-    wire [13:0] rows_9_q_entry_3;
-    wire [13:0] rows_9_q_entry_4;
-    wire [13:0] rows_9_q_entry_5;
-    wire [13:0] rows_9_q_entry_6;
-    wire [13:0] rows_9_q_entry_7;
-    wire [13:0] rows_9_q_entry_8;
-    wire [13:0] rows_9_q_entry_9;
-    wire [13:0] rows_9_q_entry_10;
-    wire [13:0] rows_9_q_entry_11;
-    wire [13:0] rows_9_q_entry_12;
-    wire [13:0] rows_9_q_entry_13;
-    wire [13:0] rows_9_q_entry_14;
-    wire [13:0] rows_9_q_entry_15;
-    wire rows_9_q_red_0;
-    wire rows_9_q_red_1;
-    wire rows_9_q_red_2;
-    wire rows_9_q_red_3;
-    wire rows_9_q_red_4;
-    wire rows_9_q_red_5;
-    wire rows_9_q_red_6;
-    wire rows_9_q_red_7;
-    wire rows_9_q_red_8;
-    wire rows_9_q_red_9;
-    wire rows_9_q_red_10;
-    wire rows_9_q_red_11;
-    wire rows_9_q_red_12;
-    wire rows_9_q_red_13;
-    wire rows_9_q_red_14;
-    wire rows_9_q_red_15;
-    wire [63:0] rows_9_q_data_0;
-    wire [63:0] rows_9_q_data_1;
-    wire [63:0] rows_9_q_data_2;
-    wire [63:0] rows_9_q_data_3;
-    wire [63:0] rows_9_q_data_4;
-    wire [63:0] rows_9_q_data_5;
-    wire [63:0] rows_9_q_data_6;
-    wire [63:0] rows_9_q_data_7;
-    wire [63:0] rows_9_q_data_8;
-    wire [63:0] rows_9_q_data_9;
-    wire [63:0] rows_9_q_data_10;
-    wire [63:0] rows_9_q_data_11;
-    wire [63:0] rows_9_q_data_12;
-    wire [63:0] rows_9_q_data_13;
-    wire [63:0] rows_9_q_data_14;
-    wire [63:0] rows_9_q_data_15;
-    wire rows_10_q_valid_0;
-    wire rows_10_q_valid_1;
-    wire rows_10_q_valid_2;
-    wire rows_10_q_valid_3;
-    wire rows_10_q_valid_4;
-    wire rows_10_q_valid_5;
-    wire rows_10_q_valid_6;
-    wire rows_10_q_valid_7;
-    wire rows_10_q_valid_8;
-    wire rows_10_q_valid_9;
-    wire rows_10_q_valid_10;
-    wire rows_10_q_valid_11;
-    wire rows_10_q_valid_12;
-    wire rows_10_q_valid_13;
-    wire rows_10_q_valid_14;
-    wire rows_10_q_valid_15;
-    wire [13:0] rows_10_q_entry_0;
-    wire [13:0] rows_10_q_entry_1;
-    wire [13:0] rows_10_q_entry_2;
-    wire [13:0] rows_10_q_entry_3;
-    wire [13:0] rows_10_q_entry_4;
-    wire [13:0] rows_10_q_entry_5;
-    wire [13:0] rows_10_q_entry_6;
-    wire [13:0] rows_10_q_entry_7;
-    wire [13:0] rows_10_q_entry_8;
-    wire [13:0] rows_10_q_entry_9;
-    wire [13:0] rows_10_q_entry_10;
-    wire [13:0] rows_10_q_entry_11;
-    wire [13:0] rows_10_q_entry_12;
-    wire [13:0] rows_10_q_entry_13;
-    wire [13:0] rows_10_q_entry_14;
-    wire [13:0] rows_10_q_entry_15;
-    wire rows_10_q_red_0;
-    wire rows_10_q_red_1;
-    wire rows_10_q_red_2;
-    wire rows_10_q_red_3;
-    wire rows_10_q_red_4;
-    wire rows_10_q_red_5;
-    wire rows_10_q_red_6;
-    wire rows_10_q_red_7;
-    wire rows_10_q_red_8;
-    wire rows_10_q_red_9;
-    wire rows_10_q_red_10;
-    wire rows_10_q_red_11;
-    wire rows_10_q_red_12;
-    wire rows_10_q_red_13;
-    wire rows_10_q_red_14;
-    wire rows_10_q_red_15;
-    wire [63:0] rows_10_q_data_0;
-    wire [63:0] rows_10_q_data_1;
-    wire [63:0] rows_10_q_data_2;
-    wire [63:0] rows_10_q_data_3;
-    wire [63:0] rows_10_q_data_4;
-    wire [63:0] rows_10_q_data_5;
-    wire [63:0] rows_10_q_data_6;
-    wire [63:0] rows_10_q_data_7;
-    wire [63:0] rows_10_q_data_8;
-    wire [63:0] rows_10_q_data_9;
-    wire [63:0] rows_10_q_data_10;
-    wire [63:0] rows_10_q_data_11;
-    wire [63:0] rows_10_q_data_12;
-    wire [63:0] rows_10_q_data_13;
-    wire [63:0] rows_10_q_data_14;
-    wire [63:0] rows_10_q_data_15;
-    wire rows_11_q_valid_0;
-    wire rows_11_q_valid_1;
-    wire rows_11_q_valid_2;
-    wire rows_11_q_valid_3;
-    wire rows_11_q_valid_4;
-    wire rows_11_q_valid_5;
-    wire rows_11_q_valid_6;
-    wire rows_11_q_valid_7;
-    wire rows_11_q_valid_8;
-    wire rows_11_q_valid_9;
-    wire rows_11_q_valid_10;
-    wire rows_11_q_valid_11;
-    wire rows_11_q_valid_12;
-    wire rows_11_q_valid_13;
-    wire rows_11_q_valid_14;
-    wire rows_11_q_valid_15;
-    wire [13:0] rows_11_q_entry_0;
-    wire [13:0] rows_11_q_entry_1;
-    wire [13:0] rows_11_q_entry_2;
-    wire [13:0] rows_11_q_entry_3;
-    wire [13:0] rows_11_q_entry_4;
-    wire [13:0] rows_11_q_entry_5;
-    wire [13:0] rows_11_q_entry_6;
-    wire [13:0] rows_11_q_entry_7;
-    wire [13:0] rows_11_q_entry_8;
-    wire [13:0] rows_11_q_entry_9;
-    wire [13:0] rows_11_q_entry_10;
-    wire [13:0] rows_11_q_entry_11;
-    wire [13:0] rows_11_q_entry_12;
-    wire [13:0] rows_11_q_entry_13;
-    wire [13:0] rows_11_q_entry_14;
-    wire [13:0] rows_11_q_entry_15;
-    wire rows_11_q_red_0;
-    wire rows_11_q_red_1;
-    wire rows_11_q_red_2;
-    wire rows_11_q_red_3;
-    wire rows_11_q_red_4;
-    wire rows_11_q_red_5;
-    wire rows_11_q_red_6;
-    wire rows_11_q_red_7;
-    wire rows_11_q_red_8;
-    wire rows_11_q_red_9;
-    wire rows_11_q_red_10;
-    wire rows_11_q_red_11;
-    wire rows_11_q_red_12;
-    wire rows_11_q_red_13;
-    wire rows_11_q_red_14;
-    wire rows_11_q_red_15;
-    wire [63:0] rows_11_q_data_0;
-    wire [63:0] rows_11_q_data_1;
-    wire [63:0] rows_11_q_data_2;
-    wire [63:0] rows_11_q_data_3;
-    wire [63:0] rows_11_q_data_4;
-    wire [63:0] rows_11_q_data_5;
-    wire [63:0] rows_11_q_data_6;
-    wire [63:0] rows_11_q_data_7;
-    wire [63:0] rows_11_q_data_8;
-    wire [63:0] rows_11_q_data_9;
-    wire [63:0] rows_11_q_data_10;
-    wire [63:0] rows_11_q_data_11;
-    wire [63:0] rows_11_q_data_12;
-    wire [63:0] rows_11_q_data_13;
-    wire [63:0] rows_11_q_data_14;
-    wire [63:0] rows_11_q_data_15;
-    wire rows_12_q_valid_0;
-    wire rows_12_q_valid_1;
-    wire rows_12_q_valid_2;
-    wire rows_12_q_valid_3;
-    wire rows_12_q_valid_4;
-    wire rows_12_q_valid_5;
-    wire rows_12_q_valid_6;
-    wire rows_12_q_valid_7;
-    wire rows_12_q_valid_8;
-    wire rows_12_q_valid_9;
-    wire rows_12_q_valid_10;
-    wire rows_12_q_valid_11;
-    wire rows_12_q_valid_12;
-    wire rows_12_q_valid_13;
-    wire rows_12_q_valid_14;
-    wire rows_12_q_valid_15;
-    wire [13:0] rows_12_q_entry_0;
-    wire [13:0] rows_12_q_entry_1;
-    wire [13:0] rows_12_q_entry_2;
-    wire [13:0] rows_12_q_entry_3;
-    wire [13:0] rows_12_q_entry_4;
-    wire [13:0] rows_12_q_entry_5;
-    wire [13:0] rows_12_q_entry_6;
-    wire [13:0] rows_12_q_entry_7;
-    wire [13:0] rows_12_q_entry_8;
-    wire [13:0] rows_12_q_entry_9;
-    wire [13:0] rows_12_q_entry_10;
-    wire [13:0] rows_12_q_entry_11;
-    wire [13:0] rows_12_q_entry_12;
-    wire [13:0] rows_12_q_entry_13;
-    wire [13:0] rows_12_q_entry_14;
-    wire [13:0] rows_12_q_entry_15;
-    wire rows_12_q_red_0;
-    wire rows_12_q_red_1;
-    wire rows_12_q_red_2;
-    wire rows_12_q_red_3;
-    wire rows_12_q_red_4;
-    wire rows_12_q_red_5;
-    wire rows_12_q_red_6;
-    wire rows_12_q_red_7;
-    wire rows_12_q_red_8;
-    wire rows_12_q_red_9;
-    wire rows_12_q_red_10;
-    wire rows_12_q_red_11;
-    wire rows_12_q_red_12;
-    wire rows_12_q_red_13;
-    wire rows_12_q_red_14;
-    wire rows_12_q_red_15;
-    wire [63:0] rows_12_q_data_0;
-    wire [63:0] rows_12_q_data_1;
-    wire [63:0] rows_12_q_data_2;
-    wire [63:0] rows_12_q_data_3;
-    wire [63:0] rows_12_q_data_4;
-    wire [63:0] rows_12_q_data_5;
-    wire [63:0] rows_12_q_data_6;
-    wire [63:0] rows_12_q_data_7;
-    wire [63:0] rows_12_q_data_8;
-    wire [63:0] rows_12_q_data_9;
-    wire [63:0] rows_12_q_data_10;
-    wire [63:0] rows_12_q_data_11;
-    wire [63:0] rows_12_q_data_12;
-    wire [63:0] rows_12_q_data_13;
-    wire [63:0] rows_12_q_data_14;
-    wire [63:0] rows_12_q_data_15;
-    wire rows_13_q_valid_0;
-    wire rows_13_q_valid_1;
-    wire rows_13_q_valid_2;
-    wire rows_13_q_valid_3;
-    wire rows_13_q_valid_4;
-    wire rows_13_q_valid_5;
-    wire rows_13_q_valid_6;
-    wire rows_13_q_valid_7;
-    wire rows_13_q_valid_8;
-    wire rows_13_q_valid_9;
-    wire rows_13_q_valid_10;
-    wire rows_13_q_valid_11;
-    wire rows_13_q_valid_12;
-    wire rows_13_q_valid_13;
-    wire rows_13_q_valid_14;
-    wire rows_13_q_valid_15;
-    wire [13:0] rows_13_q_entry_0;
-    wire [13:0] rows_13_q_entry_1;
-    wire [13:0] rows_13_q_entry_2;
-    wire [13:0] rows_13_q_entry_3;
-    wire [13:0] rows_13_q_entry_4;
-    wire [13:0] rows_13_q_entry_5;
-    wire [13:0] rows_13_q_entry_6;
-    wire [13:0] rows_13_q_entry_7;
-    wire [13:0] rows_13_q_entry_8;
-    wire [13:0] rows_13_q_entry_9;
-    wire [13:0] rows_13_q_entry_10;
-    wire [13:0] rows_13_q_entry_11;
-    wire [13:0] rows_13_q_entry_12;
-    wire [13:0] rows_13_q_entry_13;
-    wire [13:0] rows_13_q_entry_14;
-    wire [13:0] rows_13_q_entry_15;
-    wire rows_13_q_red_0;
-    wire rows_13_q_red_1;
-    wire rows_13_q_red_2;
-    wire rows_13_q_red_3;
-    wire rows_13_q_red_4;
-    wire rows_13_q_red_5;
-    wire rows_13_q_red_6;
-    wire rows_13_q_red_7;
-    wire rows_13_q_red_8;
-    wire rows_13_q_red_9;
-    wire rows_13_q_red_10;
-    wire rows_13_q_red_11;
-    wire rows_13_q_red_12;
-    wire rows_13_q_red_13;
-    wire rows_13_q_red_14;
-    wire rows_13_q_red_15;
-    wire [63:0] rows_13_q_data_0;
-    wire [63:0] rows_13_q_data_1;
-    wire [63:0] rows_13_q_data_2;
-    wire [63:0] rows_13_q_data_3;
-    wire [63:0] rows_13_q_data_4;
-    wire [63:0] rows_13_q_data_5;
-    wire [63:0] rows_13_q_data_6;
-    wire [63:0] rows_13_q_data_7;
-    wire [63:0] rows_13_q_data_8;
-    wire [63:0] rows_13_q_data_9;
-    wire [63:0] rows_13_q_data_10;
-    wire [63:0] rows_13_q_data_11;
-    wire [63:0] rows_13_q_data_12;
-    wire [63:0] rows_13_q_data_13;
-    wire [63:0] rows_13_q_data_14;
-    wire [63:0] rows_13_q_data_15;
-    wire rows_14_q_valid_0;
-    wire rows_14_q_valid_1;
-    wire rows_14_q_valid_2;
-    wire rows_14_q_valid_3;
-    wire rows_14_q_valid_4;
-    wire rows_14_q_valid_5;
-    wire rows_14_q_valid_6;
-    wire rows_14_q_valid_7;
-    wire rows_14_q_valid_8;
-    wire rows_14_q_valid_9;
-    wire rows_14_q_valid_10;
-    wire rows_14_q_valid_11;
-    wire rows_14_q_valid_12;
-    wire rows_14_q_valid_13;
-    wire rows_14_q_valid_14;
-    wire rows_14_q_valid_15;
-    wire [13:0] rows_14_q_entry_0;
-    wire [13:0] rows_14_q_entry_1;
-    wire [13:0] rows_14_q_entry_2;
-    wire [13:0] rows_14_q_entry_3;
-    wire [13:0] rows_14_q_entry_4;
-    wire [13:0] rows_14_q_entry_5;
-    wire [13:0] rows_14_q_entry_6;
-    wire [13:0] rows_14_q_entry_7;
-    wire [13:0] rows_14_q_entry_8;
-    wire [13:0] rows_14_q_entry_9;
-    wire [13:0] rows_14_q_entry_10;
-    wire [13:0] rows_14_q_entry_11;
-    wire [13:0] rows_14_q_entry_12;
-    wire [13:0] rows_14_q_entry_13;
-    wire [13:0] rows_14_q_entry_14;
-    wire [13:0] rows_14_q_entry_15;
-    wire rows_14_q_red_0;
-    wire rows_14_q_red_1;
-    wire rows_14_q_red_2;
-    wire rows_14_q_red_3;
-    wire rows_14_q_red_4;
-    wire rows_14_q_red_5;
-    wire rows_14_q_red_6;
-    wire rows_14_q_red_7;
-    wire rows_14_q_red_8;
-    wire rows_14_q_red_9;
-    wire rows_14_q_red_10;
-    wire rows_14_q_red_11;
-    wire rows_14_q_red_12;
-    wire rows_14_q_red_13;
-    wire rows_14_q_red_14;
-    wire rows_14_q_red_15;
-    wire [63:0] rows_14_q_data_0;
-    wire [63:0] rows_14_q_data_1;
-    wire [63:0] rows_14_q_data_2;
-    wire [63:0] rows_14_q_data_3;
-    wire [63:0] rows_14_q_data_4;
-    wire [63:0] rows_14_q_data_5;
-    wire [63:0] rows_14_q_data_6;
-    wire [63:0] rows_14_q_data_7;
-    wire [63:0] rows_14_q_data_8;
-    wire [63:0] rows_14_q_data_9;
-    wire [63:0] rows_14_q_data_10;
-    wire [63:0] rows_14_q_data_11;
-    wire [63:0] rows_14_q_data_12;
-    wire [63:0] rows_14_q_data_13;
-    wire [63:0] rows_14_q_data_14;
-    wire [63:0] rows_14_q_data_15;
-    wire rows_15_q_valid_0;
-    wire rows_15_q_valid_1;
-    wire rows_15_q_valid_2;
-    wire rows_15_q_valid_3;
-    wire rows_15_q_valid_4;
-    wire rows_15_q_valid_5;
-    wire rows_15_q_valid_6;
-    wire rows_15_q_valid_7;
-    wire rows_15_q_valid_8;
-    wire rows_15_q_valid_9;
-    wire rows_15_q_valid_10;
-    wire rows_15_q_valid_11;
-    wire rows_15_q_valid_12;
-    wire rows_15_q_valid_13;
-    wire rows_15_q_valid_14;
-    wire rows_15_q_valid_15;
-    wire [13:0] rows_15_q_entry_0;
-    wire [13:0] rows_15_q_entry_1;
-    wire [13:0] rows_15_q_entry_2;
-    wire [13:0] rows_15_q_entry_3;
-    wire [13:0] rows_15_q_entry_4;
-    wire [13:0] rows_15_q_entry_5;
-    wire [13:0] rows_15_q_entry_6;
-    wire [13:0] rows_15_q_entry_7;
-    wire [13:0] rows_15_q_entry_8;
-    wire [13:0] rows_15_q_entry_9;
-    wire [13:0] rows_15_q_entry_10;
-    wire [13:0] rows_15_q_entry_11;
-    wire [13:0] rows_15_q_entry_12;
-    wire [13:0] rows_15_q_entry_13;
-    wire [13:0] rows_15_q_entry_14;
-    wire [13:0] rows_15_q_entry_15;
-    wire rows_15_q_red_0;
-    wire rows_15_q_red_1;
-    wire rows_15_q_red_2;
-    wire rows_15_q_red_3;
-    wire rows_15_q_red_4;
-    wire rows_15_q_red_5;
-    wire rows_15_q_red_6;
-    wire rows_15_q_red_7;
-    wire rows_15_q_red_8;
-    wire rows_15_q_red_9;
-    wire rows_15_q_red_10;
-    wire rows_15_q_red_11;
-    wire rows_15_q_red_12;
-    wire rows_15_q_red_13;
-    wire rows_15_q_red_14;
-    wire rows_15_q_red_15;
-    wire [63:0] rows_15_q_data_0;
-    wire [63:0] rows_15_q_data_1;
-    wire [63:0] rows_15_q_data_2;
-    wire [63:0] rows_15_q_data_3;
-    wire [63:0] rows_15_q_data_4;
-    wire [63:0] rows_15_q_data_5;
-    wire [63:0] rows_15_q_data_6;
-    wire [63:0] rows_15_q_data_7;
-    wire [63:0] rows_15_q_data_8;
-    wire [63:0] rows_15_q_data_9;
-    wire [63:0] rows_15_q_data_10;
-    wire [63:0] rows_15_q_data_11;
-    wire [63:0] rows_15_q_data_12;
-    wire [63:0] rows_15_q_data_13;
-    wire [63:0] rows_15_q_data_14;
-    wire [63:0] rows_15_q_data_15;
-    wire outs_0_q_pop_0;
-    wire outs_0_q_pop_1;
-    wire outs_0_q_pop_2;
-    wire outs_0_q_pop_3;
-    wire outs_0_q_pop_4;
-    wire outs_0_q_pop_5;
-    wire outs_0_q_pop_6;
-    wire outs_0_q_pop_7;
-    wire outs_0_q_pop_8;
-    wire outs_0_q_pop_9;
-    wire outs_0_q_pop_10;
-    wire outs_0_q_pop_11;
-    wire outs_0_q_pop_12;
-    wire outs_0_q_pop_13;
-    wire outs_0_q_pop_14;
-    wire outs_0_q_pop_15;
-    wire outs_0_q_go_0;
-    wire outs_0_q_go_1;
-    wire outs_0_q_go_2;
-    wire outs_0_q_go_3;
-    wire outs_0_q_go_4;
-    wire outs_0_q_go_5;
-    wire outs_0_q_go_6;
-    wire outs_0_q_go_7;
-    wire outs_0_q_go_8;
-    wire outs_0_q_go_9;
-    wire outs_0_q_go_10;
-    wire outs_0_q_go_11;
-    wire outs_0_q_go_12;
-    wire outs_0_q_go_13;
-    wire outs_0_q_go_14;
-    wire outs_0_q_go_15;
-    wire outs_1_q_pop_0;
-    wire outs_1_q_pop_1;
-    wire outs_1_q_pop_2;
-    wire outs_1_q_pop_3;
-    wire outs_1_q_pop_4;
-    wire outs_1_q_pop_5;
-    wire outs_1_q_pop_6;
-    wire outs_1_q_pop_7;
-    wire outs_1_q_pop_8;
-    wire outs_1_q_pop_9;
-    wire outs_1_q_pop_10;
-    wire outs_1_q_pop_11;
-    wire outs_1_q_pop_12;
-    wire outs_1_q_pop_13;
-    wire outs_1_q_pop_14;
-    wire outs_1_q_pop_15;
-    wire outs_1_q_go_0;
-    wire outs_1_q_go_1;
-    wire outs_1_q_go_2;
-    wire outs_1_q_go_3;
-    wire outs_1_q_go_4;
-    wire outs_1_q_go_5;
-    wire outs_1_q_go_6;
-    wire outs_1_q_go_7;
-    wire outs_1_q_go_8;
-    wire outs_1_q_go_9;
-    wire outs_1_q_go_10;
-    wire outs_1_q_go_11;
-    wire outs_1_q_go_12;
-    wire outs_1_q_go_13;
-    wire outs_1_q_go_14;
-    wire outs_1_q_go_15;
-    wire outs_2_q_pop_0;
-    wire outs_2_q_pop_1;
-    wire outs_2_q_pop_2;
-    wire outs_2_q_pop_3;
-    wire outs_2_q_pop_4;
-    wire outs_2_q_pop_5;
-    wire outs_2_q_pop_6;
-    wire outs_2_q_pop_7;
-    wire outs_2_q_pop_8;
-    wire outs_2_q_pop_9;
-    wire outs_2_q_pop_10;
-    wire outs_2_q_pop_11;
-    wire outs_2_q_pop_12;
-    wire outs_2_q_pop_13;
-    wire outs_2_q_pop_14;
-    wire outs_2_q_pop_15;
-    wire outs_2_q_go_0;
-    wire outs_2_q_go_1;
-    wire outs_2_q_go_2;
-    wire outs_2_q_go_3;
-    wire outs_2_q_go_4;
-    wire outs_2_q_go_5;
-    wire outs_2_q_go_6;
-    wire outs_2_q_go_7;
-    wire outs_2_q_go_8;
-    wire outs_2_q_go_9;
-    wire outs_2_q_go_10;
-    wire outs_2_q_go_11;
-    wire outs_2_q_go_12;
-    wire outs_2_q_go_13;
-    wire outs_2_q_go_14;
-    wire outs_2_q_go_15;
-    wire outs_3_q_pop_0;
-    wire outs_3_q_pop_1;
-    wire outs_3_q_pop_2;
-    wire outs_3_q_pop_3;
-    wire outs_3_q_pop_4;
-    wire outs_3_q_pop_5;
-    wire outs_3_q_pop_6;
-    wire outs_3_q_pop_7;
-    wire outs_3_q_pop_8;
-    wire outs_3_q_pop_9;
-    wire outs_3_q_pop_10;
-    wire outs_3_q_pop_11;
-    wire outs_3_q_pop_12;
-    wire outs_3_q_pop_13;
-    wire outs_3_q_pop_14;
-    wire outs_3_q_pop_15;
-    wire outs_3_q_go_0;
-    wire outs_3_q_go_1;
-    wire outs_3_q_go_2;
-    wire outs_3_q_go_3;
-    wire outs_3_q_go_4;
-    wire outs_3_q_go_5;
-    wire outs_3_q_go_6;
-    wire outs_3_q_go_7;
-    wire outs_3_q_go_8;
-    wire outs_3_q_go_9;
-    wire outs_3_q_go_10;
-    wire outs_3_q_go_11;
-    wire outs_3_q_go_12;
-    wire outs_3_q_go_13;
-    wire outs_3_q_go_14;
-    wire outs_3_q_go_15;
-    wire outs_4_q_pop_0;
-    wire outs_4_q_pop_1;
-    wire outs_4_q_pop_2;
-    wire outs_4_q_pop_3;
-    wire outs_4_q_pop_4;
-    wire outs_4_q_pop_5;
-    wire outs_4_q_pop_6;
-    wire outs_4_q_pop_7;
-    wire outs_4_q_pop_8;
-    wire outs_4_q_pop_9;
-    wire outs_4_q_pop_10;
-    wire outs_4_q_pop_11;
-    wire outs_4_q_pop_12;
-    wire outs_4_q_pop_13;
-    wire outs_4_q_pop_14;
-    wire outs_4_q_pop_15;
-    wire outs_4_q_go_0;
-    wire outs_4_q_go_1;
-    wire outs_4_q_go_2;
-    wire outs_4_q_go_3;
-    wire outs_4_q_go_4;
-    wire outs_4_q_go_5;
-    wire outs_4_q_go_6;
-    wire outs_4_q_go_7;
-    wire outs_4_q_go_8;
-    wire outs_4_q_go_9;
-    wire outs_4_q_go_10;
-    wire outs_4_q_go_11;
-    wire outs_4_q_go_12;
-    wire outs_4_q_go_13;
-    wire outs_4_q_go_14;
-    wire outs_4_q_go_15;
-    wire outs_5_q_pop_0;
-    wire outs_5_q_pop_1;
-    wire outs_5_q_pop_2;
-    wire outs_5_q_pop_3;
-    wire outs_5_q_pop_4;
-    wire outs_5_q_pop_5;
-    wire outs_5_q_pop_6;
-    wire outs_5_q_pop_7;
-    wire outs_5_q_pop_8;
-    wire outs_5_q_pop_9;
-    wire outs_5_q_pop_10;
-    wire outs_5_q_pop_11;
-    wire outs_5_q_pop_12;
-    wire outs_5_q_pop_13;
-    wire outs_5_q_pop_14;
-    wire outs_5_q_pop_15;
-    wire outs_5_q_go_0;
-    wire outs_5_q_go_1;
-    wire outs_5_q_go_2;
-    wire outs_5_q_go_3;
-    wire outs_5_q_go_4;
-    wire outs_5_q_go_5;
-    wire outs_5_q_go_6;
-    wire outs_5_q_go_7;
-    wire outs_5_q_go_8;
-    wire outs_5_q_go_9;
-    wire outs_5_q_go_10;
-    wire outs_5_q_go_11;
-    wire outs_5_q_go_12;
-    wire outs_5_q_go_13;
-    wire outs_5_q_go_14;
-    wire outs_5_q_go_15;
-    wire outs_6_q_pop_0;
-    wire outs_6_q_pop_1;
-    wire outs_6_q_pop_2;
-    wire outs_6_q_pop_3;
-    wire outs_6_q_pop_4;
-    wire outs_6_q_pop_5;
-    wire outs_6_q_pop_6;
-    wire outs_6_q_pop_7;
-    wire outs_6_q_pop_8;
-    wire outs_6_q_pop_9;
-    wire outs_6_q_pop_10;
-    wire outs_6_q_pop_11;
-    wire outs_6_q_pop_12;
-    wire outs_6_q_pop_13;
-    wire outs_6_q_pop_14;
-    wire outs_6_q_pop_15;
-    wire outs_6_q_go_0;
-    wire outs_6_q_go_1;
-    wire outs_6_q_go_2;
-    wire outs_6_q_go_3;
-    wire outs_6_q_go_4;
-    wire outs_6_q_go_5;
-    wire outs_6_q_go_6;
-    wire outs_6_q_go_7;
-    wire outs_6_q_go_8;
-    wire outs_6_q_go_9;
-    wire outs_6_q_go_10;
-    wire outs_6_q_go_11;
-    wire outs_6_q_go_12;
-    wire outs_6_q_go_13;
-    wire outs_6_q_go_14;
-    wire outs_6_q_go_15;
-    wire outs_7_q_pop_0;
-    wire outs_7_q_pop_1;
-    wire outs_7_q_pop_2;
-    wire outs_7_q_pop_3;
-    wire outs_7_q_pop_4;
-    wire outs_7_q_pop_5;
-    wire outs_7_q_pop_6;
-    wire outs_7_q_pop_7;
-    wire outs_7_q_pop_8;
-    wire outs_7_q_pop_9;
-    wire outs_7_q_pop_10;
-    wire outs_7_q_pop_11;
-    wire outs_7_q_pop_12;
-    wire outs_7_q_pop_13;
-    wire outs_7_q_pop_14;
-    wire outs_7_q_pop_15;
-    wire outs_7_q_go_0;
-    wire outs_7_q_go_1;
-    wire outs_7_q_go_2;
-    wire outs_7_q_go_3;
-    wire outs_7_q_go_4;
-    wire outs_7_q_go_5;
-    wire outs_7_q_go_6;
-    wire outs_7_q_go_7;
-    wire outs_7_q_go_8;
-    wire outs_7_q_go_9;
-    wire outs_7_q_go_10;
-    wire outs_7_q_go_11;
-    wire outs_7_q_go_12;
-    wire outs_7_q_go_13;
-    wire outs_7_q_go_14;
-    wire outs_7_q_go_15;
-    wire outs_8_q_pop_0;
-    wire outs_8_q_pop_1;
-    wire outs_8_q_pop_2;
-    wire outs_8_q_pop_3;
-    wire outs_8_q_pop_4;
-    wire outs_8_q_pop_5;
-    wire outs_8_q_pop_6;
-    wire outs_8_q_pop_7;
-    wire outs_8_q_pop_8;
-    wire outs_8_q_pop_9;
-    wire outs_8_q_pop_10;
-    wire outs_8_q_pop_11;
-    wire outs_8_q_pop_12;
-    wire outs_8_q_pop_13;
-    wire outs_8_q_pop_14;
-    wire outs_8_q_pop_15;
-    wire outs_8_q_go_0;
-    wire outs_8_q_go_1;
-    wire outs_8_q_go_2;
-    wire outs_8_q_go_3;
-    wire outs_8_q_go_4;
-    wire outs_8_q_go_5;
-    wire outs_8_q_go_6;
-    wire outs_8_q_go_7;
-    wire outs_8_q_go_8;
-    wire outs_8_q_go_9;
-    wire outs_8_q_go_10;
-    wire outs_8_q_go_11;
-    wire outs_8_q_go_12;
-    wire outs_8_q_go_13;
-    wire outs_8_q_go_14;
-    wire outs_8_q_go_15;
-    wire outs_9_q_pop_0;
-    wire outs_9_q_pop_1;
-    wire outs_9_q_pop_2;
-    wire outs_9_q_pop_3;
-    wire outs_9_q_pop_4;
-    wire outs_9_q_pop_5;
-    wire outs_9_q_pop_6;
-    wire outs_9_q_pop_7;
-    wire outs_9_q_pop_8;
-    wire outs_9_q_pop_9;
-    wire outs_9_q_pop_10;
-    wire outs_9_q_pop_11;
-    wire outs_9_q_pop_12;
-    wire outs_9_q_pop_13;
-    wire outs_9_q_pop_14;
-    wire outs_9_q_pop_15;
-    wire outs_9_q_go_0;
-    wire outs_9_q_go_1;
-    wire outs_9_q_go_2;
-    wire outs_9_q_go_3;
-    wire outs_9_q_go_4;
-    wire outs_9_q_go_5;
-    wire outs_9_q_go_6;
-    wire outs_9_q_go_7;
-    wire outs_9_q_go_8;
-    wire outs_9_q_go_9;
-    wire outs_9_q_go_10;
-    wire outs_9_q_go_11;
-    wire outs_9_q_go_12;
-    wire outs_9_q_go_13;
-    wire outs_9_q_go_14;
-    wire outs_9_q_go_15;
-    wire outs_10_q_pop_0;
-    wire outs_10_q_pop_1;
-    wire outs_10_q_pop_2;
-    wire outs_10_q_pop_3;
-    wire outs_10_q_pop_4;
-    wire outs_10_q_pop_5;
-    wire outs_10_q_pop_6;
-    wire outs_10_q_pop_7;
-    wire outs_10_q_pop_8;
-    wire outs_10_q_pop_9;
-    wire outs_10_q_pop_10;
-    wire outs_10_q_pop_11;
-    wire outs_10_q_pop_12;
-    wire outs_10_q_pop_13;
-    wire outs_10_q_pop_14;
-    wire outs_10_q_pop_15;
-    wire outs_10_q_go_0;
-    wire outs_10_q_go_1;
-    wire outs_10_q_go_2;
-    wire outs_10_q_go_3;
-    wire outs_10_q_go_4;
-    wire outs_10_q_go_5;
-    wire outs_10_q_go_6;
-    wire outs_10_q_go_7;
-    wire outs_10_q_go_8;
-    wire outs_10_q_go_9;
-    wire outs_10_q_go_10;
-    wire outs_10_q_go_11;
-    wire outs_10_q_go_12;
-    wire outs_10_q_go_13;
-    wire outs_10_q_go_14;
-    wire outs_10_q_go_15;
-    wire outs_11_q_pop_0;
-    wire outs_11_q_pop_1;
-    wire outs_11_q_pop_2;
-    wire outs_11_q_pop_3;
-    wire outs_11_q_pop_4;
-    wire outs_11_q_pop_5;
-    wire outs_11_q_pop_6;
-    wire outs_11_q_pop_7;
-    wire outs_11_q_pop_8;
-    wire outs_11_q_pop_9;
-    wire outs_11_q_pop_10;
-    wire outs_11_q_pop_11;
-    wire outs_11_q_pop_12;
-    wire outs_11_q_pop_13;
-    wire outs_11_q_pop_14;
-    wire outs_11_q_pop_15;
-    wire outs_11_q_go_0;
-    wire outs_11_q_go_1;
-    wire outs_11_q_go_2;
-    wire outs_11_q_go_3;
-    wire outs_11_q_go_4;
-    wire outs_11_q_go_5;
-    wire outs_11_q_go_6;
-    wire outs_11_q_go_7;
-    wire outs_11_q_go_8;
-    wire outs_11_q_go_9;
-    wire outs_11_q_go_10;
-    wire outs_11_q_go_11;
-    wire outs_11_q_go_12;
-    wire outs_11_q_go_13;
-    wire outs_11_q_go_14;
-    wire outs_11_q_go_15;
-    wire outs_12_q_pop_0;
-    wire outs_12_q_pop_1;
-    wire outs_12_q_pop_2;
-    wire outs_12_q_pop_3;
-    wire outs_12_q_pop_4;
-    wire outs_12_q_pop_5;
-    wire outs_12_q_pop_6;
-    wire outs_12_q_pop_7;
-    wire outs_12_q_pop_8;
-    wire outs_12_q_pop_9;
-    wire outs_12_q_pop_10;
-    wire outs_12_q_pop_11;
-    wire outs_12_q_pop_12;
-    wire outs_12_q_pop_13;
-    wire outs_12_q_pop_14;
-    wire outs_12_q_pop_15;
-    wire outs_12_q_go_0;
-    wire outs_12_q_go_1;
-    wire outs_12_q_go_2;
-    wire outs_12_q_go_3;
-    wire outs_12_q_go_4;
-    wire outs_12_q_go_5;
-    wire outs_12_q_go_6;
-    wire outs_12_q_go_7;
-    wire outs_12_q_go_8;
-    wire outs_12_q_go_9;
-    wire outs_12_q_go_10;
-    wire outs_12_q_go_11;
-    wire outs_12_q_go_12;
-    wire outs_12_q_go_13;
-    wire outs_12_q_go_14;
-    wire outs_12_q_go_15;
-    wire outs_13_q_pop_0;
-    wire outs_13_q_pop_1;
-    wire outs_13_q_pop_2;
-    wire outs_13_q_pop_3;
-    wire outs_13_q_pop_4;
-    wire outs_13_q_pop_5;
-    wire outs_13_q_pop_6;
-    wire outs_13_q_pop_7;
-    wire outs_13_q_pop_8;
-    wire outs_13_q_pop_9;
-    wire outs_13_q_pop_10;
-    wire outs_13_q_pop_11;
-    wire outs_13_q_pop_12;
-    wire outs_13_q_pop_13;
-    wire outs_13_q_pop_14;
-    wire outs_13_q_pop_15;
-    wire outs_13_q_go_0;
-    wire outs_13_q_go_1;
-    wire outs_13_q_go_2;
-    wire outs_13_q_go_3;
-    wire outs_13_q_go_4;
-    wire outs_13_q_go_5;
-    wire outs_13_q_go_6;
-    wire outs_13_q_go_7;
-    wire outs_13_q_go_8;
-    wire outs_13_q_go_9;
-    wire outs_13_q_go_10;
-    wire outs_13_q_go_11;
-    wire outs_13_q_go_12;
-    wire outs_13_q_go_13;
-    wire outs_13_q_go_14;
-    wire outs_13_q_go_15;
-    wire outs_14_q_pop_0;
-    wire outs_14_q_pop_1;
-    wire outs_14_q_pop_2;
-    wire outs_14_q_pop_3;
-    wire outs_14_q_pop_4;
-    wire outs_14_q_pop_5;
-    wire outs_14_q_pop_6;
-    wire outs_14_q_pop_7;
-    wire outs_14_q_pop_8;
-    wire outs_14_q_pop_9;
-    wire outs_14_q_pop_10;
-    wire outs_14_q_pop_11;
-    wire outs_14_q_pop_12;
-    wire outs_14_q_pop_13;
-    wire outs_14_q_pop_14;
-    wire outs_14_q_pop_15;
-    wire outs_14_q_go_0;
-    wire outs_14_q_go_1;
-    wire outs_14_q_go_2;
-    wire outs_14_q_go_3;
-    wire outs_14_q_go_4;
-    wire outs_14_q_go_5;
-    wire outs_14_q_go_6;
-    wire outs_14_q_go_7;
-    wire outs_14_q_go_8;
-    wire outs_14_q_go_9;
-    wire outs_14_q_go_10;
-    wire outs_14_q_go_11;
-    wire outs_14_q_go_12;
-    wire outs_14_q_go_13;
-    wire outs_14_q_go_14;
-    wire outs_14_q_go_15;
-    wire outs_15_q_pop_0;
-    wire outs_15_q_pop_1;
-    wire outs_15_q_pop_2;
-    wire outs_15_q_pop_3;
-    wire outs_15_q_pop_4;
-    wire outs_15_q_pop_5;
-    wire outs_15_q_pop_6;
-    wire outs_15_q_pop_7;
-    wire outs_15_q_pop_8;
-    wire outs_15_q_pop_9;
-    wire outs_15_q_pop_10;
-    wire outs_15_q_pop_11;
-    wire outs_15_q_pop_12;
-    wire outs_15_q_pop_13;
-    wire outs_15_q_pop_14;
-    wire outs_15_q_pop_15;
-    wire outs_15_q_go_0;
-    wire outs_15_q_go_1;
-    wire outs_15_q_go_2;
-    wire outs_15_q_go_3;
-    wire outs_15_q_go_4;
-    wire outs_15_q_go_5;
-    wire outs_15_q_go_6;
-    wire outs_15_q_go_7;
-    wire outs_15_q_go_8;
-    wire outs_15_q_go_9;
-    wire outs_15_q_go_10;
-    wire outs_15_q_go_11;
-    wire outs_15_q_go_12;
-    wire outs_15_q_go_13;
-    wire outs_15_q_go_14;
-    wire outs_15_q_go_15;
+    wire        rows_0_q_valid_0;    // For each output: a frame waits.
+    wire [13:0] rows_0_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_0_q_red_0;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_0_q_data_0;     // Word at the head.
+    wire        rows_0_q_valid_1;    // For each output: a frame waits.
+    wire [13:0] rows_0_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_0_q_red_1;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_0_q_data_1;     // Word at the head.
+    wire        rows_0_q_valid_2;    // For each output: a frame waits.
+    wire [13:0] rows_0_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_0_q_red_2;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_0_q_data_2;     // Word at the head.
+    wire        rows_0_q_valid_3;    // For each output: a frame waits.
+    wire [13:0] rows_0_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_0_q_red_3;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_0_q_data_3;     // Word at the head.
+    wire        rows_0_q_valid_4;    // For each output: a frame waits.
+    wire [13:0] rows_0_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_0_q_red_4;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_0_q_data_4;     // Word at the head.
+    wire        rows_0_q_valid_5;    // For each output: a frame waits.
+    wire [13:0] rows_0_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_0_q_red_5;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_0_q_data_5;     // Word at the head.
+    wire        rows_0_q_valid_6;    // For each output: a frame waits.
+    wire [13:0] rows_0_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_0_q_red_6;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_0_q_data_6;     // Word at the head.
+    wire        rows_0_q_valid_7;    // For each output: a frame waits.
+    wire [13:0] rows_0_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_0_q_red_7;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_0_q_data_7;     // Word at the head.
+    wire        rows_0_q_valid_8;    // For each output: a frame waits.
+    wire [13:0] rows_0_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_0_q_red_8;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_0_q_data_8;     // Word at the head.
+    wire        rows_0_q_valid_9;    // For each output: a frame waits.
+    wire [13:0] rows_0_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_0_q_red_9;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_0_q_data_9;     // Word at the head.
+    wire        rows_0_q_valid_10;   // For each output: a frame waits.
+    wire [13:0] rows_0_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_0_q_red_10;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_0_q_data_10;    // Word at the head.
+    wire        rows_0_q_valid_11;   // For each output: a frame waits.
+    wire [13:0] rows_0_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_0_q_red_11;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_0_q_data_11;    // Word at the head.
+    wire        rows_0_q_valid_12;   // For each output: a frame waits.
+    wire [13:0] rows_0_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_0_q_red_12;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_0_q_data_12;    // Word at the head.
+    wire        rows_0_q_valid_13;   // For each output: a frame waits.
+    wire [13:0] rows_0_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_0_q_red_13;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_0_q_data_13;    // Word at the head.
+    wire        rows_0_q_valid_14;   // For each output: a frame waits.
+    wire [13:0] rows_0_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_0_q_red_14;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_0_q_data_14;    // Word at the head.
+    wire        rows_0_q_valid_15;   // For each output: a frame waits.
+    wire [13:0] rows_0_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_0_q_red_15;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_0_q_data_15;    // Word at the head.
+    wire        rows_1_q_valid_0;    // For each output: a frame waits.
+    wire [13:0] rows_1_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_1_q_red_0;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_1_q_data_0;     // Word at the head.
+    wire        rows_1_q_valid_1;    // For each output: a frame waits.
+    wire [13:0] rows_1_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_1_q_red_1;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_1_q_data_1;     // Word at the head.
+    wire        rows_1_q_valid_2;    // For each output: a frame waits.
+    wire [13:0] rows_1_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_1_q_red_2;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_1_q_data_2;     // Word at the head.
+    wire        rows_1_q_valid_3;    // For each output: a frame waits.
+    wire [13:0] rows_1_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_1_q_red_3;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_1_q_data_3;     // Word at the head.
+    wire        rows_1_q_valid_4;    // For each output: a frame waits.
+    wire [13:0] rows_1_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_1_q_red_4;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_1_q_data_4;     // Word at the head.
+    wire        rows_1_q_valid_5;    // For each output: a frame waits.
+    wire [13:0] rows_1_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_1_q_red_5;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_1_q_data_5;     // Word at the head.
+    wire        rows_1_q_valid_6;    // For each output: a frame waits.
+    wire [13:0] rows_1_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_1_q_red_6;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_1_q_data_6;     // Word at the head.
+    wire        rows_1_q_valid_7;    // For each output: a frame waits.
+    wire [13:0] rows_1_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_1_q_red_7;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_1_q_data_7;     // Word at the head.
+    wire        rows_1_q_valid_8;    // For each output: a frame waits.
+    wire [13:0] rows_1_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_1_q_red_8;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_1_q_data_8;     // Word at the head.
+    wire        rows_1_q_valid_9;    // For each output: a frame waits.
+    wire [13:0] rows_1_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_1_q_red_9;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_1_q_data_9;     // Word at the head.
+    wire        rows_1_q_valid_10;   // For each output: a frame waits.
+    wire [13:0] rows_1_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_1_q_red_10;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_1_q_data_10;    // Word at the head.
+    wire        rows_1_q_valid_11;   // For each output: a frame waits.
+    wire [13:0] rows_1_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_1_q_red_11;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_1_q_data_11;    // Word at the head.
+    wire        rows_1_q_valid_12;   // For each output: a frame waits.
+    wire [13:0] rows_1_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_1_q_red_12;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_1_q_data_12;    // Word at the head.
+    wire        rows_1_q_valid_13;   // For each output: a frame waits.
+    wire [13:0] rows_1_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_1_q_red_13;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_1_q_data_13;    // Word at the head.
+    wire        rows_1_q_valid_14;   // For each output: a frame waits.
+    wire [13:0] rows_1_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_1_q_red_14;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_1_q_data_14;    // Word at the head.
+    wire        rows_1_q_valid_15;   // For each output: a frame waits.
+    wire [13:0] rows_1_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_1_q_red_15;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_1_q_data_15;    // Word at the head.
+    wire        rows_2_q_valid_0;    // For each output: a frame waits.
+    wire [13:0] rows_2_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_2_q_red_0;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_2_q_data_0;     // Word at the head.
+    wire        rows_2_q_valid_1;    // For each output: a frame waits.
+    wire [13:0] rows_2_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_2_q_red_1;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_2_q_data_1;     // Word at the head.
+    wire        rows_2_q_valid_2;    // For each output: a frame waits.
+    wire [13:0] rows_2_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_2_q_red_2;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_2_q_data_2;     // Word at the head.
+    wire        rows_2_q_valid_3;    // For each output: a frame waits.
+    wire [13:0] rows_2_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_2_q_red_3;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_2_q_data_3;     // Word at the head.
+    wire        rows_2_q_valid_4;    // For each output: a frame waits.
+    wire [13:0] rows_2_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_2_q_red_4;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_2_q_data_4;     // Word at the head.
+    wire        rows_2_q_valid_5;    // For each output: a frame waits.
+    wire [13:0] rows_2_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_2_q_red_5;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_2_q_data_5;     // Word at the head.
+    wire        rows_2_q_valid_6;    // For each output: a frame waits.
+    wire [13:0] rows_2_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_2_q_red_6;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_2_q_data_6;     // Word at the head.
+    wire        rows_2_q_valid_7;    // For each output: a frame waits.
+    wire [13:0] rows_2_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_2_q_red_7;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_2_q_data_7;     // Word at the head.
+    wire        rows_2_q_valid_8;    // For each output: a frame waits.
+    wire [13:0] rows_2_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_2_q_red_8;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_2_q_data_8;     // Word at the head.
+    wire        rows_2_q_valid_9;    // For each output: a frame waits.
+    wire [13:0] rows_2_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_2_q_red_9;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_2_q_data_9;     // Word at the head.
+    wire        rows_2_q_valid_10;   // For each output: a frame waits.
+    wire [13:0] rows_2_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_2_q_red_10;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_2_q_data_10;    // Word at the head.
+    wire        rows_2_q_valid_11;   // For each output: a frame waits.
+    wire [13:0] rows_2_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_2_q_red_11;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_2_q_data_11;    // Word at the head.
+    wire        rows_2_q_valid_12;   // For each output: a frame waits.
+    wire [13:0] rows_2_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_2_q_red_12;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_2_q_data_12;    // Word at the head.
+    wire        rows_2_q_valid_13;   // For each output: a frame waits.
+    wire [13:0] rows_2_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_2_q_red_13;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_2_q_data_13;    // Word at the head.
+    wire        rows_2_q_valid_14;   // For each output: a frame waits.
+    wire [13:0] rows_2_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_2_q_red_14;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_2_q_data_14;    // Word at the head.
+    wire        rows_2_q_valid_15;   // For each output: a frame waits.
+    wire [13:0] rows_2_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_2_q_red_15;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_2_q_data_15;    // Word at the head.
+    wire        rows_3_q_valid_0;    // For each output: a frame waits.
+    wire [13:0] rows_3_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_3_q_red_0;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_3_q_data_0;     // Word at the head.
+    wire        rows_3_q_valid_1;    // For each output: a frame waits.
+    wire [13:0] rows_3_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_3_q_red_1;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_3_q_data_1;     // Word at the head.
+    wire        rows_3_q_valid_2;    // For each output: a frame waits.
+    wire [13:0] rows_3_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_3_q_red_2;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_3_q_data_2;     // Word at the head.
+    wire        rows_3_q_valid_3;    // For each output: a frame waits.
+    wire [13:0] rows_3_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_3_q_red_3;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_3_q_data_3;     // Word at the head.
+    wire        rows_3_q_valid_4;    // For each output: a frame waits.
+    wire [13:0] rows_3_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_3_q_red_4;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_3_q_data_4;     // Word at the head.
+    wire        rows_3_q_valid_5;    // For each output: a frame waits.
+    wire [13:0] rows_3_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_3_q_red_5;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_3_q_data_5;     // Word at the head.
+    wire        rows_3_q_valid_6;    // For each output: a frame waits.
+    wire [13:0] rows_3_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_3_q_red_6;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_3_q_data_6;     // Word at the head.
+    wire        rows_3_q_valid_7;    // For each output: a frame waits.
+    wire [13:0] rows_3_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_3_q_red_7;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_3_q_data_7;     // Word at the head.
+    wire        rows_3_q_valid_8;    // For each output: a frame waits.
+    wire [13:0] rows_3_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_3_q_red_8;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_3_q_data_8;     // Word at the head.
+    wire        rows_3_q_valid_9;    // For each output: a frame waits.
+    wire [13:0] rows_3_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_3_q_red_9;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_3_q_data_9;     // Word at the head.
+    wire        rows_3_q_valid_10;   // For each output: a frame waits.
+    wire [13:0] rows_3_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_3_q_red_10;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_3_q_data_10;    // Word at the head.
+    wire        rows_3_q_valid_11;   // For each output: a frame waits.
+    wire [13:0] rows_3_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_3_q_red_11;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_3_q_data_11;    // Word at the head.
+    wire        rows_3_q_valid_12;   // For each output: a frame waits.
+    wire [13:0] rows_3_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_3_q_red_12;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_3_q_data_12;    // Word at the head.
+    wire        rows_3_q_valid_13;   // For each output: a frame waits.
+    wire [13:0] rows_3_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_3_q_red_13;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_3_q_data_13;    // Word at the head.
+    wire        rows_3_q_valid_14;   // For each output: a frame waits.
+    wire [13:0] rows_3_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_3_q_red_14;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_3_q_data_14;    // Word at the head.
+    wire        rows_3_q_valid_15;   // For each output: a frame waits.
+    wire [13:0] rows_3_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_3_q_red_15;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_3_q_data_15;    // Word at the head.
+    wire        rows_4_q_valid_0;    // For each output: a frame waits.
+    wire [13:0] rows_4_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_4_q_red_0;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_4_q_data_0;     // Word at the head.
+    wire        rows_4_q_valid_1;    // For each output: a frame waits.
+    wire [13:0] rows_4_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_4_q_red_1;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_4_q_data_1;     // Word at the head.
+    wire        rows_4_q_valid_2;    // For each output: a frame waits.
+    wire [13:0] rows_4_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_4_q_red_2;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_4_q_data_2;     // Word at the head.
+    wire        rows_4_q_valid_3;    // For each output: a frame waits.
+    wire [13:0] rows_4_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_4_q_red_3;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_4_q_data_3;     // Word at the head.
+    wire        rows_4_q_valid_4;    // For each output: a frame waits.
+    wire [13:0] rows_4_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_4_q_red_4;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_4_q_data_4;     // Word at the head.
+    wire        rows_4_q_valid_5;    // For each output: a frame waits.
+    wire [13:0] rows_4_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_4_q_red_5;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_4_q_data_5;     // Word at the head.
+    wire        rows_4_q_valid_6;    // For each output: a frame waits.
+    wire [13:0] rows_4_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_4_q_red_6;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_4_q_data_6;     // Word at the head.
+    wire        rows_4_q_valid_7;    // For each output: a frame waits.
+    wire [13:0] rows_4_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_4_q_red_7;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_4_q_data_7;     // Word at the head.
+    wire        rows_4_q_valid_8;    // For each output: a frame waits.
+    wire [13:0] rows_4_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_4_q_red_8;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_4_q_data_8;     // Word at the head.
+    wire        rows_4_q_valid_9;    // For each output: a frame waits.
+    wire [13:0] rows_4_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_4_q_red_9;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_4_q_data_9;     // Word at the head.
+    wire        rows_4_q_valid_10;   // For each output: a frame waits.
+    wire [13:0] rows_4_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_4_q_red_10;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_4_q_data_10;    // Word at the head.
+    wire        rows_4_q_valid_11;   // For each output: a frame waits.
+    wire [13:0] rows_4_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_4_q_red_11;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_4_q_data_11;    // Word at the head.
+    wire        rows_4_q_valid_12;   // For each output: a frame waits.
+    wire [13:0] rows_4_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_4_q_red_12;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_4_q_data_12;    // Word at the head.
+    wire        rows_4_q_valid_13;   // For each output: a frame waits.
+    wire [13:0] rows_4_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_4_q_red_13;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_4_q_data_13;    // Word at the head.
+    wire        rows_4_q_valid_14;   // For each output: a frame waits.
+    wire [13:0] rows_4_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_4_q_red_14;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_4_q_data_14;    // Word at the head.
+    wire        rows_4_q_valid_15;   // For each output: a frame waits.
+    wire [13:0] rows_4_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_4_q_red_15;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_4_q_data_15;    // Word at the head.
+    wire        rows_5_q_valid_0;    // For each output: a frame waits.
+    wire [13:0] rows_5_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_5_q_red_0;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_5_q_data_0;     // Word at the head.
+    wire        rows_5_q_valid_1;    // For each output: a frame waits.
+    wire [13:0] rows_5_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_5_q_red_1;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_5_q_data_1;     // Word at the head.
+    wire        rows_5_q_valid_2;    // For each output: a frame waits.
+    wire [13:0] rows_5_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_5_q_red_2;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_5_q_data_2;     // Word at the head.
+    wire        rows_5_q_valid_3;    // For each output: a frame waits.
+    wire [13:0] rows_5_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_5_q_red_3;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_5_q_data_3;     // Word at the head.
+    wire        rows_5_q_valid_4;    // For each output: a frame waits.
+    wire [13:0] rows_5_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_5_q_red_4;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_5_q_data_4;     // Word at the head.
+    wire        rows_5_q_valid_5;    // For each output: a frame waits.
+    wire [13:0] rows_5_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_5_q_red_5;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_5_q_data_5;     // Word at the head.
+    wire        rows_5_q_valid_6;    // For each output: a frame waits.
+    wire [13:0] rows_5_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_5_q_red_6;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_5_q_data_6;     // Word at the head.
+    wire        rows_5_q_valid_7;    // For each output: a frame waits.
+    wire [13:0] rows_5_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_5_q_red_7;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_5_q_data_7;     // Word at the head.
+    wire        rows_5_q_valid_8;    // For each output: a frame waits.
+    wire [13:0] rows_5_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_5_q_red_8;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_5_q_data_8;     // Word at the head.
+    wire        rows_5_q_valid_9;    // For each output: a frame waits.
+    wire [13:0] rows_5_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_5_q_red_9;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_5_q_data_9;     // Word at the head.
+    wire        rows_5_q_valid_10;   // For each output: a frame waits.
+    wire [13:0] rows_5_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_5_q_red_10;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_5_q_data_10;    // Word at the head.
+    wire        rows_5_q_valid_11;   // For each output: a frame waits.
+    wire [13:0] rows_5_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_5_q_red_11;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_5_q_data_11;    // Word at the head.
+    wire        rows_5_q_valid_12;   // For each output: a frame waits.
+    wire [13:0] rows_5_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_5_q_red_12;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_5_q_data_12;    // Word at the head.
+    wire        rows_5_q_valid_13;   // For each output: a frame waits.
+    wire [13:0] rows_5_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_5_q_red_13;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_5_q_data_13;    // Word at the head.
+    wire        rows_5_q_valid_14;   // For each output: a frame waits.
+    wire [13:0] rows_5_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_5_q_red_14;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_5_q_data_14;    // Word at the head.
+    wire        rows_5_q_valid_15;   // For each output: a frame waits.
+    wire [13:0] rows_5_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_5_q_red_15;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_5_q_data_15;    // Word at the head.
+    wire        rows_6_q_valid_0;    // For each output: a frame waits.
+    wire [13:0] rows_6_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_6_q_red_0;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_6_q_data_0;     // Word at the head.
+    wire        rows_6_q_valid_1;    // For each output: a frame waits.
+    wire [13:0] rows_6_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_6_q_red_1;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_6_q_data_1;     // Word at the head.
+    wire        rows_6_q_valid_2;    // For each output: a frame waits.
+    wire [13:0] rows_6_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_6_q_red_2;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_6_q_data_2;     // Word at the head.
+    wire        rows_6_q_valid_3;    // For each output: a frame waits.
+    wire [13:0] rows_6_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_6_q_red_3;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_6_q_data_3;     // Word at the head.
+    wire        rows_6_q_valid_4;    // For each output: a frame waits.
+    wire [13:0] rows_6_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_6_q_red_4;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_6_q_data_4;     // Word at the head.
+    wire        rows_6_q_valid_5;    // For each output: a frame waits.
+    wire [13:0] rows_6_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_6_q_red_5;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_6_q_data_5;     // Word at the head.
+    wire        rows_6_q_valid_6;    // For each output: a frame waits.
+    wire [13:0] rows_6_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_6_q_red_6;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_6_q_data_6;     // Word at the head.
+    wire        rows_6_q_valid_7;    // For each output: a frame waits.
+    wire [13:0] rows_6_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_6_q_red_7;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_6_q_data_7;     // Word at the head.
+    wire        rows_6_q_valid_8;    // For each output: a frame waits.
+    wire [13:0] rows_6_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_6_q_red_8;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_6_q_data_8;     // Word at the head.
+    wire        rows_6_q_valid_9;    // For each output: a frame waits.
+    wire [13:0] rows_6_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_6_q_red_9;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_6_q_data_9;     // Word at the head.
+    wire        rows_6_q_valid_10;   // For each output: a frame waits.
+    wire [13:0] rows_6_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_6_q_red_10;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_6_q_data_10;    // Word at the head.
+    wire        rows_6_q_valid_11;   // For each output: a frame waits.
+    wire [13:0] rows_6_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_6_q_red_11;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_6_q_data_11;    // Word at the head.
+    wire        rows_6_q_valid_12;   // For each output: a frame waits.
+    wire [13:0] rows_6_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_6_q_red_12;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_6_q_data_12;    // Word at the head.
+    wire        rows_6_q_valid_13;   // For each output: a frame waits.
+    wire [13:0] rows_6_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_6_q_red_13;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_6_q_data_13;    // Word at the head.
+    wire        rows_6_q_valid_14;   // For each output: a frame waits.
+    wire [13:0] rows_6_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_6_q_red_14;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_6_q_data_14;    // Word at the head.
+    wire        rows_6_q_valid_15;   // For each output: a frame waits.
+    wire [13:0] rows_6_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_6_q_red_15;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_6_q_data_15;    // Word at the head.
+    wire        rows_7_q_valid_0;    // For each output: a frame waits.
+    wire [13:0] rows_7_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_7_q_red_0;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_7_q_data_0;     // Word at the head.
+    wire        rows_7_q_valid_1;    // For each output: a frame waits.
+    wire [13:0] rows_7_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_7_q_red_1;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_7_q_data_1;     // Word at the head.
+    wire        rows_7_q_valid_2;    // For each output: a frame waits.
+    wire [13:0] rows_7_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_7_q_red_2;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_7_q_data_2;     // Word at the head.
+    wire        rows_7_q_valid_3;    // For each output: a frame waits.
+    wire [13:0] rows_7_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_7_q_red_3;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_7_q_data_3;     // Word at the head.
+    wire        rows_7_q_valid_4;    // For each output: a frame waits.
+    wire [13:0] rows_7_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_7_q_red_4;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_7_q_data_4;     // Word at the head.
+    wire        rows_7_q_valid_5;    // For each output: a frame waits.
+    wire [13:0] rows_7_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_7_q_red_5;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_7_q_data_5;     // Word at the head.
+    wire        rows_7_q_valid_6;    // For each output: a frame waits.
+    wire [13:0] rows_7_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_7_q_red_6;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_7_q_data_6;     // Word at the head.
+    wire        rows_7_q_valid_7;    // For each output: a frame waits.
+    wire [13:0] rows_7_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_7_q_red_7;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_7_q_data_7;     // Word at the head.
+    wire        rows_7_q_valid_8;    // For each output: a frame waits.
+    wire [13:0] rows_7_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_7_q_red_8;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_7_q_data_8;     // Word at the head.
+    wire        rows_7_q_valid_9;    // For each output: a frame waits.
+    wire [13:0] rows_7_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_7_q_red_9;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_7_q_data_9;     // Word at the head.
+    wire        rows_7_q_valid_10;   // For each output: a frame waits.
+    wire [13:0] rows_7_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_7_q_red_10;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_7_q_data_10;    // Word at the head.
+    wire        rows_7_q_valid_11;   // For each output: a frame waits.
+    wire [13:0] rows_7_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_7_q_red_11;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_7_q_data_11;    // Word at the head.
+    wire        rows_7_q_valid_12;   // For each output: a frame waits.
+    wire [13:0] rows_7_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_7_q_red_12;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_7_q_data_12;    // Word at the head.
+    wire        rows_7_q_valid_13;   // For each output: a frame waits.
+    wire [13:0] rows_7_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_7_q_red_13;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_7_q_data_13;    // Word at the head.
+    wire        rows_7_q_valid_14;   // For each output: a frame waits.
+    wire [13:0] rows_7_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_7_q_red_14;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_7_q_data_14;    // Word at the head.
+    wire        rows_7_q_valid_15;   // For each output: a frame waits.
+    wire [13:0] rows_7_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_7_q_red_15;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_7_q_data_15;    // Word at the head.
+    wire        rows_8_q_valid_0;    // For each output: a frame waits.
+    wire [13:0] rows_8_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_8_q_red_0;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_8_q_data_0;     // Word at the head.
+    wire        rows_8_q_valid_1;    // For each output: a frame waits.
+    wire [13:0] rows_8_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_8_q_red_1;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_8_q_data_1;     // Word at the head.
+    wire        rows_8_q_valid_2;    // For each output: a frame waits.
+    wire [13:0] rows_8_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_8_q_red_2;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_8_q_data_2;     // Word at the head.
+    wire        rows_8_q_valid_3;    // For each output: a frame waits.
+    wire [13:0] rows_8_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_8_q_red_3;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_8_q_data_3;     // Word at the head.
+    wire        rows_8_q_valid_4;    // For each output: a frame waits.
+    wire [13:0] rows_8_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_8_q_red_4;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_8_q_data_4;     // Word at the head.
+    wire        rows_8_q_valid_5;    // For each output: a frame waits.
+    wire [13:0] rows_8_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_8_q_red_5;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_8_q_data_5;     // Word at the head.
+    wire        rows_8_q_valid_6;    // For each output: a frame waits.
+    wire [13:0] rows_8_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_8_q_red_6;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_8_q_data_6;     // Word at the head.
+    wire        rows_8_q_valid_7;    // For each output: a frame waits.
+    wire [13:0] rows_8_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_8_q_red_7;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_8_q_data_7;     // Word at the head.
+    wire        rows_8_q_valid_8;    // For each output: a frame waits.
+    wire [13:0] rows_8_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_8_q_red_8;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_8_q_data_8;     // Word at the head.
+    wire        rows_8_q_valid_9;    // For each output: a frame waits.
+    wire [13:0] rows_8_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_8_q_red_9;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_8_q_data_9;     // Word at the head.
+    wire        rows_8_q_valid_10;   // For each output: a frame waits.
+    wire [13:0] rows_8_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_8_q_red_10;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_8_q_data_10;    // Word at the head.
+    wire        rows_8_q_valid_11;   // For each output: a frame waits.
+    wire [13:0] rows_8_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_8_q_red_11;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_8_q_data_11;    // Word at the head.
+    wire        rows_8_q_valid_12;   // For each output: a frame waits.
+    wire [13:0] rows_8_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_8_q_red_12;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_8_q_data_12;    // Word at the head.
+    wire        rows_8_q_valid_13;   // For each output: a frame waits.
+    wire [13:0] rows_8_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_8_q_red_13;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_8_q_data_13;    // Word at the head.
+    wire        rows_8_q_valid_14;   // For each output: a frame waits.
+    wire [13:0] rows_8_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_8_q_red_14;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_8_q_data_14;    // Word at the head.
+    wire        rows_8_q_valid_15;   // For each output: a frame waits.
+    wire [13:0] rows_8_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_8_q_red_15;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_8_q_data_15;    // Word at the head.
+    wire        rows_9_q_valid_0;    // For each output: a frame waits.
+    wire [13:0] rows_9_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_9_q_red_0;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_9_q_data_0;     // Word at the head.
+    wire        rows_9_q_valid_1;    // For each output: a frame waits.
+    wire [13:0] rows_9_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_9_q_red_1;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_9_q_data_1;     // Word at the head.
+    wire        rows_9_q_valid_2;    // For each output: a frame waits.
+    wire [13:0] rows_9_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_9_q_red_2;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_9_q_data_2;     // Word at the head.
+    wire        rows_9_q_valid_3;    // For each output: a frame waits.
+    wire [13:0] rows_9_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_9_q_red_3;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_9_q_data_3;     // Word at the head.
+    wire        rows_9_q_valid_4;    // For each output: a frame waits.
+    wire [13:0] rows_9_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_9_q_red_4;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_9_q_data_4;     // Word at the head.
+    wire        rows_9_q_valid_5;    // For each output: a frame waits.
+    wire [13:0] rows_9_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_9_q_red_5;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_9_q_data_5;     // Word at the head.
+    wire        rows_9_q_valid_6;    // For each output: a frame waits.
+    wire [13:0] rows_9_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_9_q_red_6;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_9_q_data_6;     // Word at the head.
+    wire        rows_9_q_valid_7;    // For each output: a frame waits.
+    wire [13:0] rows_9_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_9_q_red_7;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_9_q_data_7;     // Word at the head.
+    wire        rows_9_q_valid_8;    // For each output: a frame waits.
+    wire [13:0] rows_9_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_9_q_red_8;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_9_q_data_8;     // Word at the head.
+    wire        rows_9_q_valid_9;    // For each output: a frame waits.
+    wire [13:0] rows_9_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_9_q_red_9;      // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_9_q_data_9;     // Word at the head.
+    wire        rows_9_q_valid_10;   // For each output: a frame waits.
+    wire [13:0] rows_9_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_9_q_red_10;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_9_q_data_10;    // Word at the head.
+    wire        rows_9_q_valid_11;   // For each output: a frame waits.
+    wire [13:0] rows_9_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_9_q_red_11;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_9_q_data_11;    // Word at the head.
+    wire        rows_9_q_valid_12;   // For each output: a frame waits.
+    wire [13:0] rows_9_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_9_q_red_12;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_9_q_data_12;    // Word at the head.
+    wire        rows_9_q_valid_13;   // For each output: a frame waits.
+    wire [13:0] rows_9_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_9_q_red_13;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_9_q_data_13;    // Word at the head.
+    wire        rows_9_q_valid_14;   // For each output: a frame waits.
+    wire [13:0] rows_9_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_9_q_red_14;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_9_q_data_14;    // Word at the head.
+    wire        rows_9_q_valid_15;   // For each output: a frame waits.
+    wire [13:0] rows_9_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_9_q_red_15;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_9_q_data_15;    // Word at the head.
+    wire        rows_10_q_valid_0;   // For each output: a frame waits.
+    wire [13:0] rows_10_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_10_q_red_0;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_10_q_data_0;    // Word at the head.
+    wire        rows_10_q_valid_1;   // For each output: a frame waits.
+    wire [13:0] rows_10_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_10_q_red_1;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_10_q_data_1;    // Word at the head.
+    wire        rows_10_q_valid_2;   // For each output: a frame waits.
+    wire [13:0] rows_10_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_10_q_red_2;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_10_q_data_2;    // Word at the head.
+    wire        rows_10_q_valid_3;   // For each output: a frame waits.
+    wire [13:0] rows_10_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_10_q_red_3;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_10_q_data_3;    // Word at the head.
+    wire        rows_10_q_valid_4;   // For each output: a frame waits.
+    wire [13:0] rows_10_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_10_q_red_4;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_10_q_data_4;    // Word at the head.
+    wire        rows_10_q_valid_5;   // For each output: a frame waits.
+    wire [13:0] rows_10_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_10_q_red_5;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_10_q_data_5;    // Word at the head.
+    wire        rows_10_q_valid_6;   // For each output: a frame waits.
+    wire [13:0] rows_10_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_10_q_red_6;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_10_q_data_6;    // Word at the head.
+    wire        rows_10_q_valid_7;   // For each output: a frame waits.
+    wire [13:0] rows_10_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_10_q_red_7;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_10_q_data_7;    // Word at the head.
+    wire        rows_10_q_valid_8;   // For each output: a frame waits.
+    wire [13:0] rows_10_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_10_q_red_8;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_10_q_data_8;    // Word at the head.
+    wire        rows_10_q_valid_9;   // For each output: a frame waits.
+    wire [13:0] rows_10_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_10_q_red_9;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_10_q_data_9;    // Word at the head.
+    wire        rows_10_q_valid_10;  // For each output: a frame waits.
+    wire [13:0] rows_10_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_10_q_red_10;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_10_q_data_10;   // Word at the head.
+    wire        rows_10_q_valid_11;  // For each output: a frame waits.
+    wire [13:0] rows_10_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_10_q_red_11;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_10_q_data_11;   // Word at the head.
+    wire        rows_10_q_valid_12;  // For each output: a frame waits.
+    wire [13:0] rows_10_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_10_q_red_12;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_10_q_data_12;   // Word at the head.
+    wire        rows_10_q_valid_13;  // For each output: a frame waits.
+    wire [13:0] rows_10_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_10_q_red_13;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_10_q_data_13;   // Word at the head.
+    wire        rows_10_q_valid_14;  // For each output: a frame waits.
+    wire [13:0] rows_10_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_10_q_red_14;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_10_q_data_14;   // Word at the head.
+    wire        rows_10_q_valid_15;  // For each output: a frame waits.
+    wire [13:0] rows_10_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_10_q_red_15;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_10_q_data_15;   // Word at the head.
+    wire        rows_11_q_valid_0;   // For each output: a frame waits.
+    wire [13:0] rows_11_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_11_q_red_0;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_11_q_data_0;    // Word at the head.
+    wire        rows_11_q_valid_1;   // For each output: a frame waits.
+    wire [13:0] rows_11_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_11_q_red_1;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_11_q_data_1;    // Word at the head.
+    wire        rows_11_q_valid_2;   // For each output: a frame waits.
+    wire [13:0] rows_11_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_11_q_red_2;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_11_q_data_2;    // Word at the head.
+    wire        rows_11_q_valid_3;   // For each output: a frame waits.
+    wire [13:0] rows_11_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_11_q_red_3;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_11_q_data_3;    // Word at the head.
+    wire        rows_11_q_valid_4;   // For each output: a frame waits.
+    wire [13:0] rows_11_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_11_q_red_4;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_11_q_data_4;    // Word at the head.
+    wire        rows_11_q_valid_5;   // For each output: a frame waits.
+    wire [13:0] rows_11_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_11_q_red_5;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_11_q_data_5;    // Word at the head.
+    wire        rows_11_q_valid_6;   // For each output: a frame waits.
+    wire [13:0] rows_11_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_11_q_red_6;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_11_q_data_6;    // Word at the head.
+    wire        rows_11_q_valid_7;   // For each output: a frame waits.
+    wire [13:0] rows_11_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_11_q_red_7;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_11_q_data_7;    // Word at the head.
+    wire        rows_11_q_valid_8;   // For each output: a frame waits.
+    wire [13:0] rows_11_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_11_q_red_8;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_11_q_data_8;    // Word at the head.
+    wire        rows_11_q_valid_9;   // For each output: a frame waits.
+    wire [13:0] rows_11_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_11_q_red_9;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_11_q_data_9;    // Word at the head.
+    wire        rows_11_q_valid_10;  // For each output: a frame waits.
+    wire [13:0] rows_11_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_11_q_red_10;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_11_q_data_10;   // Word at the head.
+    wire        rows_11_q_valid_11;  // For each output: a frame waits.
+    wire [13:0] rows_11_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_11_q_red_11;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_11_q_data_11;   // Word at the head.
+    wire        rows_11_q_valid_12;  // For each output: a frame waits.
+    wire [13:0] rows_11_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_11_q_red_12;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_11_q_data_12;   // Word at the head.
+    wire        rows_11_q_valid_13;  // For each output: a frame waits.
+    wire [13:0] rows_11_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_11_q_red_13;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_11_q_data_13;   // Word at the head.
+    wire        rows_11_q_valid_14;  // For each output: a frame waits.
+    wire [13:0] rows_11_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_11_q_red_14;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_11_q_data_14;   // Word at the head.
+    wire        rows_11_q_valid_15;  // For each output: a frame waits.
+    wire [13:0] rows_11_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_11_q_red_15;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_11_q_data_15;   // Word at the head.
+    wire        rows_12_q_valid_0;   // For each output: a frame waits.
+    wire [13:0] rows_12_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_12_q_red_0;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_12_q_data_0;    // Word at the head.
+    wire        rows_12_q_valid_1;   // For each output: a frame waits.
+    wire [13:0] rows_12_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_12_q_red_1;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_12_q_data_1;    // Word at the head.
+    wire        rows_12_q_valid_2;   // For each output: a frame waits.
+    wire [13:0] rows_12_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_12_q_red_2;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_12_q_data_2;    // Word at the head.
+    wire        rows_12_q_valid_3;   // For each output: a frame waits.
+    wire [13:0] rows_12_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_12_q_red_3;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_12_q_data_3;    // Word at the head.
+    wire        rows_12_q_valid_4;   // For each output: a frame waits.
+    wire [13:0] rows_12_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_12_q_red_4;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_12_q_data_4;    // Word at the head.
+    wire        rows_12_q_valid_5;   // For each output: a frame waits.
+    wire [13:0] rows_12_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_12_q_red_5;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_12_q_data_5;    // Word at the head.
+    wire        rows_12_q_valid_6;   // For each output: a frame waits.
+    wire [13:0] rows_12_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_12_q_red_6;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_12_q_data_6;    // Word at the head.
+    wire        rows_12_q_valid_7;   // For each output: a frame waits.
+    wire [13:0] rows_12_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_12_q_red_7;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_12_q_data_7;    // Word at the head.
+    wire        rows_12_q_valid_8;   // For each output: a frame waits.
+    wire [13:0] rows_12_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_12_q_red_8;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_12_q_data_8;    // Word at the head.
+    wire        rows_12_q_valid_9;   // For each output: a frame waits.
+    wire [13:0] rows_12_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_12_q_red_9;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_12_q_data_9;    // Word at the head.
+    wire        rows_12_q_valid_10;  // For each output: a frame waits.
+    wire [13:0] rows_12_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_12_q_red_10;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_12_q_data_10;   // Word at the head.
+    wire        rows_12_q_valid_11;  // For each output: a frame waits.
+    wire [13:0] rows_12_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_12_q_red_11;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_12_q_data_11;   // Word at the head.
+    wire        rows_12_q_valid_12;  // For each output: a frame waits.
+    wire [13:0] rows_12_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_12_q_red_12;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_12_q_data_12;   // Word at the head.
+    wire        rows_12_q_valid_13;  // For each output: a frame waits.
+    wire [13:0] rows_12_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_12_q_red_13;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_12_q_data_13;   // Word at the head.
+    wire        rows_12_q_valid_14;  // For each output: a frame waits.
+    wire [13:0] rows_12_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_12_q_red_14;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_12_q_data_14;   // Word at the head.
+    wire        rows_12_q_valid_15;  // For each output: a frame waits.
+    wire [13:0] rows_12_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_12_q_red_15;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_12_q_data_15;   // Word at the head.
+    wire        rows_13_q_valid_0;   // For each output: a frame waits.
+    wire [13:0] rows_13_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_13_q_red_0;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_13_q_data_0;    // Word at the head.
+    wire        rows_13_q_valid_1;   // For each output: a frame waits.
+    wire [13:0] rows_13_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_13_q_red_1;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_13_q_data_1;    // Word at the head.
+    wire        rows_13_q_valid_2;   // For each output: a frame waits.
+    wire [13:0] rows_13_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_13_q_red_2;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_13_q_data_2;    // Word at the head.
+    wire        rows_13_q_valid_3;   // For each output: a frame waits.
+    wire [13:0] rows_13_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_13_q_red_3;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_13_q_data_3;    // Word at the head.
+    wire        rows_13_q_valid_4;   // For each output: a frame waits.
+    wire [13:0] rows_13_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_13_q_red_4;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_13_q_data_4;    // Word at the head.
+    wire        rows_13_q_valid_5;   // For each output: a frame waits.
+    wire [13:0] rows_13_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_13_q_red_5;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_13_q_data_5;    // Word at the head.
+    wire        rows_13_q_valid_6;   // For each output: a frame waits.
+    wire [13:0] rows_13_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_13_q_red_6;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_13_q_data_6;    // Word at the head.
+    wire        rows_13_q_valid_7;   // For each output: a frame waits.
+    wire [13:0] rows_13_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_13_q_red_7;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_13_q_data_7;    // Word at the head.
+    wire        rows_13_q_valid_8;   // For each output: a frame waits.
+    wire [13:0] rows_13_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_13_q_red_8;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_13_q_data_8;    // Word at the head.
+    wire        rows_13_q_valid_9;   // For each output: a frame waits.
+    wire [13:0] rows_13_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_13_q_red_9;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_13_q_data_9;    // Word at the head.
+    wire        rows_13_q_valid_10;  // For each output: a frame waits.
+    wire [13:0] rows_13_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_13_q_red_10;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_13_q_data_10;   // Word at the head.
+    wire        rows_13_q_valid_11;  // For each output: a frame waits.
+    wire [13:0] rows_13_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_13_q_red_11;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_13_q_data_11;   // Word at the head.
+    wire        rows_13_q_valid_12;  // For each output: a frame waits.
+    wire [13:0] rows_13_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_13_q_red_12;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_13_q_data_12;   // Word at the head.
+    wire        rows_13_q_valid_13;  // For each output: a frame waits.
+    wire [13:0] rows_13_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_13_q_red_13;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_13_q_data_13;   // Word at the head.
+    wire        rows_13_q_valid_14;  // For each output: a frame waits.
+    wire [13:0] rows_13_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_13_q_red_14;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_13_q_data_14;   // Word at the head.
+    wire        rows_13_q_valid_15;  // For each output: a frame waits.
+    wire [13:0] rows_13_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_13_q_red_15;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_13_q_data_15;   // Word at the head.
+    wire        rows_14_q_valid_0;   // For each output: a frame waits.
+    wire [13:0] rows_14_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_14_q_red_0;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_14_q_data_0;    // Word at the head.
+    wire        rows_14_q_valid_1;   // For each output: a frame waits.
+    wire [13:0] rows_14_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_14_q_red_1;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_14_q_data_1;    // Word at the head.
+    wire        rows_14_q_valid_2;   // For each output: a frame waits.
+    wire [13:0] rows_14_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_14_q_red_2;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_14_q_data_2;    // Word at the head.
+    wire        rows_14_q_valid_3;   // For each output: a frame waits.
+    wire [13:0] rows_14_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_14_q_red_3;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_14_q_data_3;    // Word at the head.
+    wire        rows_14_q_valid_4;   // For each output: a frame waits.
+    wire [13:0] rows_14_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_14_q_red_4;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_14_q_data_4;    // Word at the head.
+    wire        rows_14_q_valid_5;   // For each output: a frame waits.
+    wire [13:0] rows_14_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_14_q_red_5;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_14_q_data_5;    // Word at the head.
+    wire        rows_14_q_valid_6;   // For each output: a frame waits.
+    wire [13:0] rows_14_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_14_q_red_6;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_14_q_data_6;    // Word at the head.
+    wire        rows_14_q_valid_7;   // For each output: a frame waits.
+    wire [13:0] rows_14_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_14_q_red_7;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_14_q_data_7;    // Word at the head.
+    wire        rows_14_q_valid_8;   // For each output: a frame waits.
+    wire [13:0] rows_14_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_14_q_red_8;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_14_q_data_8;    // Word at the head.
+    wire        rows_14_q_valid_9;   // For each output: a frame waits.
+    wire [13:0] rows_14_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_14_q_red_9;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_14_q_data_9;    // Word at the head.
+    wire        rows_14_q_valid_10;  // For each output: a frame waits.
+    wire [13:0] rows_14_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_14_q_red_10;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_14_q_data_10;   // Word at the head.
+    wire        rows_14_q_valid_11;  // For each output: a frame waits.
+    wire [13:0] rows_14_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_14_q_red_11;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_14_q_data_11;   // Word at the head.
+    wire        rows_14_q_valid_12;  // For each output: a frame waits.
+    wire [13:0] rows_14_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_14_q_red_12;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_14_q_data_12;   // Word at the head.
+    wire        rows_14_q_valid_13;  // For each output: a frame waits.
+    wire [13:0] rows_14_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_14_q_red_13;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_14_q_data_13;   // Word at the head.
+    wire        rows_14_q_valid_14;  // For each output: a frame waits.
+    wire [13:0] rows_14_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_14_q_red_14;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_14_q_data_14;   // Word at the head.
+    wire        rows_14_q_valid_15;  // For each output: a frame waits.
+    wire [13:0] rows_14_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_14_q_red_15;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_14_q_data_15;   // Word at the head.
+    wire        rows_15_q_valid_0;   // For each output: a frame waits.
+    wire [13:0] rows_15_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_15_q_red_0;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_15_q_data_0;    // Word at the head.
+    wire        rows_15_q_valid_1;   // For each output: a frame waits.
+    wire [13:0] rows_15_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_15_q_red_1;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_15_q_data_1;    // Word at the head.
+    wire        rows_15_q_valid_2;   // For each output: a frame waits.
+    wire [13:0] rows_15_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_15_q_red_2;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_15_q_data_2;    // Word at the head.
+    wire        rows_15_q_valid_3;   // For each output: a frame waits.
+    wire [13:0] rows_15_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_15_q_red_3;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_15_q_data_3;    // Word at the head.
+    wire        rows_15_q_valid_4;   // For each output: a frame waits.
+    wire [13:0] rows_15_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_15_q_red_4;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_15_q_data_4;    // Word at the head.
+    wire        rows_15_q_valid_5;   // For each output: a frame waits.
+    wire [13:0] rows_15_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_15_q_red_5;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_15_q_data_5;    // Word at the head.
+    wire        rows_15_q_valid_6;   // For each output: a frame waits.
+    wire [13:0] rows_15_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_15_q_red_6;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_15_q_data_6;    // Word at the head.
+    wire        rows_15_q_valid_7;   // For each output: a frame waits.
+    wire [13:0] rows_15_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_15_q_red_7;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_15_q_data_7;    // Word at the head.
+    wire        rows_15_q_valid_8;   // For each output: a frame waits.
+    wire [13:0] rows_15_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_15_q_red_8;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_15_q_data_8;    // Word at the head.
+    wire        rows_15_q_valid_9;   // For each output: a frame waits.
+    wire [13:0] rows_15_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_15_q_red_9;     // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_15_q_data_9;    // Word at the head.
+    wire        rows_15_q_valid_10;  // For each output: a frame waits.
+    wire [13:0] rows_15_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_15_q_red_10;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_15_q_data_10;   // Word at the head.
+    wire        rows_15_q_valid_11;  // For each output: a frame waits.
+    wire [13:0] rows_15_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_15_q_red_11;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_15_q_data_11;   // Word at the head.
+    wire        rows_15_q_valid_12;  // For each output: a frame waits.
+    wire [13:0] rows_15_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_15_q_red_12;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_15_q_data_12;   // Word at the head.
+    wire        rows_15_q_valid_13;  // For each output: a frame waits.
+    wire [13:0] rows_15_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_15_q_red_13;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_15_q_data_13;   // Word at the head.
+    wire        rows_15_q_valid_14;  // For each output: a frame waits.
+    wire [13:0] rows_15_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_15_q_red_14;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_15_q_data_14;   // Word at the head.
+    wire        rows_15_q_valid_15;  // For each output: a frame waits.
+    wire [13:0] rows_15_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_15_q_red_15;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_15_q_data_15;   // Word at the head.
+    wire        outs_0_q_pop_0;      // The entry is used up.
+    wire        outs_0_q_go_0;       // Move on to the next word.
+    wire        outs_0_q_pop_1;      // The entry is used up.
+    wire        outs_0_q_go_1;       // Move on to the next word.
+    wire        outs_0_q_pop_2;      // The entry is used up.
+    wire        outs_0_q_go_2;       // Move on to the next word.
+    wire        outs_0_q_pop_3;      // The entry is used up.
+    wire        outs_0_q_go_3;       // Move on to the next word.
+    wire        outs_0_q_pop_4;      // The entry is used up.
+    wire        outs_0_q_go_4;       // Move on to the next word.
+    wire        outs_0_q_pop_5;      // The entry is used up.
+    wire        outs_0_q_go_5;       // Move on to the next word.
+    wire        outs_0_q_pop_6;      // The entry is used up.
+    wire        outs_0_q_go_6;       // Move on to the next word.
+    wire        outs_0_q_pop_7;      // The entry is used up.
+    wire        outs_0_q_go_7;       // Move on to the next word.
+    wire        outs_0_q_pop_8;      // The entry is used up.
+    wire        outs_0_q_go_8;       // Move on to the next word.
+    wire        outs_0_q_pop_9;      // The entry is used up.
+    wire        outs_0_q_go_9;       // Move on to the next word.
+    wire        outs_0_q_pop_10;     // The entry is used up.
+    wire        outs_0_q_go_10;      // Move on to the next word.
+    wire        outs_0_q_pop_11;     // The entry is used up.
+    wire        outs_0_q_go_11;      // Move on to the next word.
+    wire        outs_0_q_pop_12;     // The entry is used up.
+    wire        outs_0_q_go_12;      // Move on to the next word.
+    wire        outs_0_q_pop_13;     // The entry is used up.
+    wire        outs_0_q_go_13;      // Move on to the next word.
+    wire        outs_0_q_pop_14;     // The entry is used up.
+    wire        outs_0_q_go_14;      // Move on to the next word.
+    wire        outs_0_q_pop_15;     // The entry is used up.
+    wire        outs_0_q_go_15;      // Move on to the next word.
+    wire        outs_1_q_pop_0;      // The entry is used up.
+    wire        outs_1_q_go_0;       // Move on to the next word.
+    wire        outs_1_q_pop_1;      // The entry is used up.
+    wire        outs_1_q_go_1;       // Move on to the next word.
+    wire        outs_1_q_pop_2;      // The entry is used up.
+    wire        outs_1_q_go_2;       // Move on to the next word.
+    wire        outs_1_q_pop_3;      // The entry is used up.
+    wire        outs_1_q_go_3;       // Move on to the next word.
+    wire        outs_1_q_pop_4;      // The entry is used up.
+    wire        outs_1_q_go_4;       // Move on to the next word.
+    wire        outs_1_q_pop_5;      // The entry is used up.
+    wire        outs_1_q_go_5;       // Move on to the next word.
+    wire        outs_1_q_pop_6;      // The entry is used up.
+    wire        outs_1_q_go_6;       // Move on to the next word.
+    wire        outs_1_q_pop_7;      // The entry is used up.
+    wire        outs_1_q_go_7;       // Move on to the next word.
+    wire        outs_1_q_pop_8;      // The entry is used up.
+    wire        outs_1_q_go_8;       // Move on to the next word.
+    wire        outs_1_q_pop_9;      // The entry is used up.
+    wire        outs_1_q_go_9;       // Move on to the next word.
+    wire        outs_1_q_pop_10;     // The entry is used up.
+    wire        outs_1_q_go_10;      // Move on to the next word.
+    wire        outs_1_q_pop_11;     // The entry is used up.
+    wire        outs_1_q_go_11;      // Move on to the next word.
+    wire        outs_1_q_pop_12;     // The entry is used up.
+    wire        outs_1_q_go_12;      // Move on to the next word.
+    wire        outs_1_q_pop_13;     // The entry is used up.
+    wire        outs_1_q_go_13;      // Move on to the next word.
+    wire        outs_1_q_pop_14;     // The entry is used up.
+    wire        outs_1_q_go_14;      // Move on to the next word.
+    wire        outs_1_q_pop_15;     // The entry is used up.
+    wire        outs_1_q_go_15;      // Move on to the next word.
+    wire        outs_2_q_pop_0;      // The entry is used up.
+    wire        outs_2_q_go_0;       // Move on to the next word.
+    wire        outs_2_q_pop_1;      // The entry is used up.
+    wire        outs_2_q_go_1;       // Move on to the next word.
+    wire        outs_2_q_pop_2;      // The entry is used up.
+    wire        outs_2_q_go_2;       // Move on to the next word.
+    wire        outs_2_q_pop_3;      // The entry is used up.
+    wire        outs_2_q_go_3;       // Move on to the next word.
+    wire        outs_2_q_pop_4;      // The entry is used up.
+    wire        outs_2_q_go_4;       // Move on to the next word.
+    wire        outs_2_q_pop_5;      // The entry is used up.
+    wire        outs_2_q_go_5;       // Move on to the next word.
+    wire        outs_2_q_pop_6;      // The entry is used up.
+    wire        outs_2_q_go_6;       // Move on to the next word.
+    wire        outs_2_q_pop_7;      // The entry is used up.
+    wire        outs_2_q_go_7;       // Move on to the next word.
+    wire        outs_2_q_pop_8;      // The entry is used up.
+    wire        outs_2_q_go_8;       // Move on to the next word.
+    wire        outs_2_q_pop_9;      // The entry is used up.
+    wire        outs_2_q_go_9;       // Move on to the next word.
+    wire        outs_2_q_pop_10;     // The entry is used up.
+    wire        outs_2_q_go_10;      // Move on to the next word.
+    wire        outs_2_q_pop_11;     // The entry is used up.
+    wire        outs_2_q_go_11;      // Move on to the next word.
+    wire        outs_2_q_pop_12;     // The entry is used up.
+    wire        outs_2_q_go_12;      // Move on to the next word.
+    wire        outs_2_q_pop_13;     // The entry is used up.
+    wire        outs_2_q_go_13;      // Move on to the next word.
+    wire        outs_2_q_pop_14;     // The entry is used up.
+    wire        outs_2_q_go_14;      // Move on to the next word.
+    wire        outs_2_q_pop_15;     // The entry is used up.
+    wire        outs_2_q_go_15;      // Move on to the next word.
+    wire        outs_3_q_pop_0;      // The entry is used up.
+    wire        outs_3_q_go_0;       // Move on to the next word.
+    wire        outs_3_q_pop_1;      // The entry is used up.
+    wire        outs_3_q_go_1;       // Move on to the next word.
+    wire        outs_3_q_pop_2;      // The entry is used up.
+    wire        outs_3_q_go_2;       // Move on to the next word.
+    wire        outs_3_q_pop_3;      // The entry is used up.
+    wire        outs_3_q_go_3;       // Move on to the next word.
+    wire        outs_3_q_pop_4;      // The entry is used up.
+    wire        outs_3_q_go_4;       // Move on to the next word.
+    wire        outs_3_q_pop_5;      // The entry is used up.
+    wire        outs_3_q_go_5;       // Move on to the next word.
+    wire        outs_3_q_pop_6;      // The entry is used up.
+    wire        outs_3_q_go_6;       // Move on to the next word.
+    wire        outs_3_q_pop_7;      // The entry is used up.
+    wire        outs_3_q_go_7;       // Move on to the next word.
+    wire        outs_3_q_pop_8;      // The entry is used up.
+    wire        outs_3_q_go_8;       // Move on to the next word.
+    wire        outs_3_q_pop_9;      // The entry is used up.
+    wire        outs_3_q_go_9;       // Move on to the next word.
+    wire        outs_3_q_pop_10;     // The entry is used up.
+    wire        outs_3_q_go_10;      // Move on to the next word.
+    wire        outs_3_q_pop_11;     // The entry is used up.
+    wire        outs_3_q_go_11;      // Move on to the next word.
+    wire        outs_3_q_pop_12;     // The entry is used up.
+    wire        outs_3_q_go_12;      // Move on to the next word.
+    wire        outs_3_q_pop_13;     // The entry is used up.
+    wire        outs_3_q_go_13;      // Move on to the next word.
+    wire        outs_3_q_pop_14;     // The entry is used up.
+    wire        outs_3_q_go_14;      // Move on to the next word.
+    wire        outs_3_q_pop_15;     // The entry is used up.
+    wire        outs_3_q_go_15;      // Move on to the next word.
+    wire        outs_4_q_pop_0;      // The entry is used up.
+    wire        outs_4_q_go_0;       // Move on to the next word.
+    wire        outs_4_q_pop_1;      // The entry is used up.
+    wire        outs_4_q_go_1;       // Move on to the next word.
+    wire        outs_4_q_pop_2;      // The entry is used up.
+    wire        outs_4_q_go_2;       // Move on to the next word.
+    wire        outs_4_q_pop_3;      // The entry is used up.
+    wire        outs_4_q_go_3;       // Move on to the next word.
+    wire        outs_4_q_pop_4;      // The entry is used up.
+    wire        outs_4_q_go_4;       // Move on to the next word.
+    wire        outs_4_q_pop_5;      // The entry is used up.
+    wire        outs_4_q_go_5;       // Move on to the next word.
+    wire        outs_4_q_pop_6;      // The entry is used up.
+    wire        outs_4_q_go_6;       // Move on to the next word.
+    wire        outs_4_q_pop_7;      // The entry is used up.
+    wire        outs_4_q_go_7;       // Move on to the next word.
+    wire        outs_4_q_pop_8;      // The entry is used up.
+    wire        outs_4_q_go_8;       // Move on to the next word.
+    wire        outs_4_q_pop_9;      // The entry is used up.
+    wire        outs_4_q_go_9;       // Move on to the next word.
+    wire        outs_4_q_pop_10;     // The entry is used up.
+    wire        outs_4_q_go_10;      // Move on to the next word.
+    wire        outs_4_q_pop_11;     // The entry is used up.
+    wire        outs_4_q_go_11;      // Move on to the next word.
+    wire        outs_4_q_pop_12;     // The entry is used up.
+    wire        outs_4_q_go_12;      // Move on to the next word.
+    wire        outs_4_q_pop_13;     // The entry is used up.
+    wire        outs_4_q_go_13;      // Move on to the next word.
+    wire        outs_4_q_pop_14;     // The entry is used up.
+    wire        outs_4_q_go_14;      // Move on to the next word.
+    wire        outs_4_q_pop_15;     // The entry is used up.
+    wire        outs_4_q_go_15;      // Move on to the next word.
+    wire        outs_5_q_pop_0;      // The entry is used up.
+    wire        outs_5_q_go_0;       // Move on to the next word.
+    wire        outs_5_q_pop_1;      // The entry is used up.
+    wire        outs_5_q_go_1;       // Move on to the next word.
+    wire        outs_5_q_pop_2;      // The entry is used up.
+    wire        outs_5_q_go_2;       // Move on to the next word.
+    wire        outs_5_q_pop_3;      // The entry is used up.
+    wire        outs_5_q_go_3;       // Move on to the next word.
+    wire        outs_5_q_pop_4;      // The entry is used up.
+    wire        outs_5_q_go_4;       // Move on to the next word.
+    wire        outs_5_q_pop_5;      // The entry is used up.
+    wire        outs_5_q_go_5;       // Move on to the next word.
+    wire        outs_5_q_pop_6;      // The entry is used up.
+    wire        outs_5_q_go_6;       // Move on to the next word.
+    wire        outs_5_q_pop_7;      // The entry is used up.
+    wire        outs_5_q_go_7;       // Move on to the next word.
+    wire        outs_5_q_pop_8;      // The entry is used up.
+    wire        outs_5_q_go_8;       // Move on to the next word.
+    wire        outs_5_q_pop_9;      // The entry is used up.
+    wire        outs_5_q_go_9;       // Move on to the next word.
+    wire        outs_5_q_pop_10;     // The entry is used up.
+    wire        outs_5_q_go_10;      // Move on to the next word.
+    wire        outs_5_q_pop_11;     // The entry is used up.
+    wire        outs_5_q_go_11;      // Move on to the next word.
+    wire        outs_5_q_pop_12;     // The entry is used up.
+    wire        outs_5_q_go_12;      // Move on to the next word.
+    wire        outs_5_q_pop_13;     // The entry is used up.
+    wire        outs_5_q_go_13;      // Move on to the next word.
+    wire        outs_5_q_pop_14;     // The entry is used up.
+    wire        outs_5_q_go_14;      // Move on to the next word.
+    wire        outs_5_q_pop_15;     // The entry is used up.
+    wire        outs_5_q_go_15;      // Move on to the next word.
+    wire        outs_6_q_pop_0;      // The entry is used up.
+    wire        outs_6_q_go_0;       // Move on to the next word.
+    wire        outs_6_q_pop_1;      // The entry is used up.
+    wire        outs_6_q_go_1;       // Move on to the next word.
+    wire        outs_6_q_pop_2;      // The entry is used up.
+    wire        outs_6_q_go_2;       // Move on to the next word.
+    wire        outs_6_q_pop_3;      // The entry is used up.
+    wire        outs_6_q_go_3;       // Move on to the next word.
+    wire        outs_6_q_pop_4;      // The entry is used up.
+    wire        outs_6_q_go_4;       // Move on to the next word.
+    wire        outs_6_q_pop_5;      // The entry is used up.
+    wire        outs_6_q_go_5;       // Move on to the next word.
+    wire        outs_6_q_pop_6;      // The entry is used up.
+    wire        outs_6_q_go_6;       // Move on to the next word.
+    wire        outs_6_q_pop_7;      // The entry is used up.
+    wire        outs_6_q_go_7;       // Move on to the next word.
+    wire        outs_6_q_pop_8;      // The entry is used up.
+    wire        outs_6_q_go_8;       // Move on to the next word.
+    wire        outs_6_q_pop_9;      // The entry is used up.
+    wire        outs_6_q_go_9;       // Move on to the next word.
+    wire        outs_6_q_pop_10;     // The entry is used up.
+    wire        outs_6_q_go_10;      // Move on to the next word.
+    wire        outs_6_q_pop_11;     // The entry is used up.
+    wire        outs_6_q_go_11;      // Move on to the next word.
+    wire        outs_6_q_pop_12;     // The entry is used up.
+    wire        outs_6_q_go_12;      // Move on to the next word.
+    wire        outs_6_q_pop_13;     // The entry is used up.
+    wire        outs_6_q_go_13;      // Move on to the next word.
+    wire        outs_6_q_pop_14;     // The entry is used up.
+    wire        outs_6_q_go_14;      // Move on to the next word.
+    wire        outs_6_q_pop_15;     // The entry is used up.
+    wire        outs_6_q_go_15;      // Move on to the next word.
+    wire        outs_7_q_pop_0;      // The entry is used up.
+    wire        outs_7_q_go_0;       // Move on to the next word.
+    wire        outs_7_q_pop_1;      // The entry is used up.
+    wire        outs_7_q_go_1;       // Move on to the next word.
+    wire        outs_7_q_pop_2;      // The entry is used up.
+    wire        outs_7_q_go_2;       // Move on to the next word.
+    wire        outs_7_q_pop_3;      // The entry is used up.
+    wire        outs_7_q_go_3;       // Move on to the next word.
+    wire        outs_7_q_pop_4;      // The entry is used up.
+    wire        outs_7_q_go_4;       // Move on to the next word.
+    wire        outs_7_q_pop_5;      // The entry is used up.
+    wire        outs_7_q_go_5;       // Move on to the next word.
+    wire        outs_7_q_pop_6;      // The entry is used up.
+    wire        outs_7_q_go_6;       // Move on to the next word.
+    wire        outs_7_q_pop_7;      // The entry is used up.
+    wire        outs_7_q_go_7;       // Move on to the next word.
+    wire        outs_7_q_pop_8;      // The entry is used up.
+    wire        outs_7_q_go_8;       // Move on to the next word.
+    wire        outs_7_q_pop_9;      // The entry is used up.
+    wire        outs_7_q_go_9;       // Move on to the next word.
+    wire        outs_7_q_pop_10;     // The entry is used up.
+    wire        outs_7_q_go_10;      // Move on to the next word.
+    wire        outs_7_q_pop_11;     // The entry is used up.
+    wire        outs_7_q_go_11;      // Move on to the next word.
+    wire        outs_7_q_pop_12;     // The entry is used up.
+    wire        outs_7_q_go_12;      // Move on to the next word.
+    wire        outs_7_q_pop_13;     // The entry is used up.
+    wire        outs_7_q_go_13;      // Move on to the next word.
+    wire        outs_7_q_pop_14;     // The entry is used up.
+    wire        outs_7_q_go_14;      // Move on to the next word.
+    wire        outs_7_q_pop_15;     // The entry is used up.
+    wire        outs_7_q_go_15;      // Move on to the next word.
+    wire        outs_8_q_pop_0;      // The entry is used up.
+    wire        outs_8_q_go_0;       // Move on to the next word.
+    wire        outs_8_q_pop_1;      // The entry is used up.
+    wire        outs_8_q_go_1;       // Move on to the next word.
+    wire        outs_8_q_pop_2;      // The entry is used up.
+    wire        outs_8_q_go_2;       // Move on to the next word.
+    wire        outs_8_q_pop_3;      // The entry is used up.
+    wire        outs_8_q_go_3;       // Move on to the next word.
+    wire        outs_8_q_pop_4;      // The entry is used up.
+    wire        outs_8_q_go_4;       // Move on to the next word.
+    wire        outs_8_q_pop_5;      // The entry is used up.
+    wire        outs_8_q_go_5;       // Move on to the next word.
+    wire        outs_8_q_pop_6;      // The entry is used up.
+    wire        outs_8_q_go_6;       // Move on to the next word.
+    wire        outs_8_q_pop_7;      // The entry is used up.
+    wire        outs_8_q_go_7;       // Move on to the next word.
+    wire        outs_8_q_pop_8;      // The entry is used up.
+    wire        outs_8_q_go_8;       // Move on to the next word.
+    wire        outs_8_q_pop_9;      // The entry is used up.
+    wire        outs_8_q_go_9;       // Move on to the next word.
+    wire        outs_8_q_pop_10;     // The entry is used up.
+    wire        outs_8_q_go_10;      // Move on to the next word.
+    wire        outs_8_q_pop_11;     // The entry is used up.
+    wire        outs_8_q_go_11;      // Move on to the next word.
+    wire        outs_8_q_pop_12;     // The entry is used up.
+    wire        outs_8_q_go_12;      // Move on to the next word.
+    wire        outs_8_q_pop_13;     // The entry is used up.
+    wire        outs_8_q_go_13;      // Move on to the next word.
+    wire        outs_8_q_pop_14;     // The entry is used up.
+    wire        outs_8_q_go_14;      // Move on to the next word.
+    wire        outs_8_q_pop_15;     // The entry is used up.
+    wire        outs_8_q_go_15;      // Move on to the next word.
+    wire        outs_9_q_pop_0;      // The entry is used up.
+    wire        outs_9_q_go_0;       // Move on to the next word.
+    wire        outs_9_q_pop_1;      // The entry is used up.
+    wire        outs_9_q_go_1;       // Move on to the next word.
+    wire        outs_9_q_pop_2;      // The entry is used up.
+    wire        outs_9_q_go_2;       // Move on to the next word.
+    wire        outs_9_q_pop_3;      // The entry is used up.
+    wire        outs_9_q_go_3;       // Move on to the next word.
+    wire        outs_9_q_pop_4;      // The entry is used up.
+    wire        outs_9_q_go_4;       // Move on to the next word.
+    wire        outs_9_q_pop_5;      // The entry is used up.
+    wire        outs_9_q_go_5;       // Move on to the next word.
+    wire        outs_9_q_pop_6;      // The entry is used up.
+    wire        outs_9_q_go_6;       // Move on to the next word.
+    wire        outs_9_q_pop_7;      // The entry is used up.
+    wire        outs_9_q_go_7;       // Move on to the next word.
+    wire        outs_9_q_pop_8;      // The entry is used up.
+    wire        outs_9_q_go_8;       // Move on to the next word.
+    wire        outs_9_q_pop_9;      // The entry is used up.
+    wire        outs_9_q_go_9;       // Move on to the next word.
+    wire        outs_9_q_pop_10;     // The entry is used up.
+    wire        outs_9_q_go_10;      // Move on to the next word.
+    wire        outs_9_q_pop_11;     // The entry is used up.
+    wire        outs_9_q_go_11;      // Move on to the next word.
+    wire        outs_9_q_pop_12;     // The entry is used up.
+    wire        outs_9_q_go_12;      // Move on to the next word.
+    wire        outs_9_q_pop_13;     // The entry is used up.
+    wire        outs_9_q_go_13;      // Move on to the next word.
+    wire        outs_9_q_pop_14;     // The entry is used up.
+    wire        outs_9_q_go_14;      // Move on to the next word.
+    wire        outs_9_q_pop_15;     // The entry is used up.
+    wire        outs_9_q_go_15;      // Move on to the next word.
+    wire        outs_10_q_pop_0;     // The entry is used up.
+    wire        outs_10_q_go_0;      // Move on to the next word.
+    wire        outs_10_q_pop_1;     // The entry is used up.
+    wire        outs_10_q_go_1;      // Move on to the next word.
+    wire        outs_10_q_pop_2;     // The entry is used up.
+    wire        outs_10_q_go_2;      // Move on to the next word.
+    wire        outs_10_q_pop_3;     // The entry is used up.
+    wire        outs_10_q_go_3;      // Move on to the next word.
+    wire        outs_10_q_pop_4;     // The entry is used up.
+    wire        outs_10_q_go_4;      // Move on to the next word.
+    wire        outs_10_q_pop_5;     // The entry is used up.
+    wire        outs_10_q_go_5;      // Move on to the next word.
+    wire        outs_10_q_pop_6;     // The entry is used up.
+    wire        outs_10_q_go_6;      // Move on to the next word.
+    wire        outs_10_q_pop_7;     // The entry is used up.
+    wire        outs_10_q_go_7;      // Move on to the next word.
+    wire        outs_10_q_pop_8;     // The entry is used up.
+    wire        outs_10_q_go_8;      // Move on to the next word.
+    wire        outs_10_q_pop_9;     // The entry is used up.
+    wire        outs_10_q_go_9;      // Move on to the next word.
+    wire        outs_10_q_pop_10;    // The entry is used up.
+    wire        outs_10_q_go_10;     // Move on to the next word.
+    wire        outs_10_q_pop_11;    // The entry is used up.
+    wire        outs_10_q_go_11;     // Move on to the next word.
+    wire        outs_10_q_pop_12;    // The entry is used up.
+    wire        outs_10_q_go_12;     // Move on to the next word.
+    wire        outs_10_q_pop_13;    // The entry is used up.
+    wire        outs_10_q_go_13;     // Move on to the next word.
+    wire        outs_10_q_pop_14;    // The entry is used up.
+    wire        outs_10_q_go_14;     // Move on to the next word.
+    wire        outs_10_q_pop_15;    // The entry is used up.
+    wire        outs_10_q_go_15;     // Move on to the next word.
+    wire        outs_11_q_pop_0;     // The entry is used up.
+    wire        outs_11_q_go_0;      // Move on to the next word.
+    wire        outs_11_q_pop_1;     // The entry is used up.
+    wire        outs_11_q_go_1;      // Move on to the next word.
+    wire        outs_11_q_pop_2;     // The entry is used up.
+    wire        outs_11_q_go_2;      // Move on to the next word.
+    wire        outs_11_q_pop_3;     // The entry is used up.
+    wire        outs_11_q_go_3;      // Move on to the next word.
+    wire        outs_11_q_pop_4;     // The entry is used up.
+    wire        outs_11_q_go_4;      // Move on to the next word.
+    wire        outs_11_q_pop_5;     // The entry is used up.
+    wire        outs_11_q_go_5;      // Move on to the next word.
+    wire        outs_11_q_pop_6;     // The entry is used up.
+    wire        outs_11_q_go_6;      // Move on to the next word.
+    wire        outs_11_q_pop_7;     // The entry is used up.
+    wire        outs_11_q_go_7;      // Move on to the next word.
+    wire        outs_11_q_pop_8;     // The entry is used up.
+    wire        outs_11_q_go_8;      // Move on to the next word.
+    wire        outs_11_q_pop_9;     // The entry is used up.
+    wire        outs_11_q_go_9;      // Move on to the next word.
+    wire        outs_11_q_pop_10;    // The entry is used up.
+    wire        outs_11_q_go_10;     // Move on to the next word.
+    wire        outs_11_q_pop_11;    // The entry is used up.
+    wire        outs_11_q_go_11;     // Move on to the next word.
+    wire        outs_11_q_pop_12;    // The entry is used up.
+    wire        outs_11_q_go_12;     // Move on to the next word.
+    wire        outs_11_q_pop_13;    // The entry is used up.
+    wire        outs_11_q_go_13;     // Move on to the next word.
+    wire        outs_11_q_pop_14;    // The entry is used up.
+    wire        outs_11_q_go_14;     // Move on to the next word.
+    wire        outs_11_q_pop_15;    // The entry is used up.
+    wire        outs_11_q_go_15;     // Move on to the next word.
+    wire        outs_12_q_pop_0;     // The entry is used up.
+    wire        outs_12_q_go_0;      // Move on to the next word.
+    wire        outs_12_q_pop_1;     // The entry is used up.
+    wire        outs_12_q_go_1;      // Move on to the next word.
+    wire        outs_12_q_pop_2;     // The entry is used up.
+    wire        outs_12_q_go_2;      // Move on to the next word.
+    wire        outs_12_q_pop_3;     // The entry is used up.
+    wire        outs_12_q_go_3;      // Move on to the next word.
+    wire        outs_12_q_pop_4;     // The entry is used up.
+    wire        outs_12_q_go_4;      // Move on to the next word.
+    wire        outs_12_q_pop_5;     // The entry is used up.
+    wire        outs_12_q_go_5;      // Move on to the next word.
+    wire        outs_12_q_pop_6;     // The entry is used up.
+    wire        outs_12_q_go_6;      // Move on to the next word.
+    wire        outs_12_q_pop_7;     // The entry is used up.
+    wire        outs_12_q_go_7;      // Move on to the next word.
+    wire        outs_12_q_pop_8;     // The entry is used up.
+    wire        outs_12_q_go_8;      // Move on to the next word.
+    wire        outs_12_q_pop_9;     // The entry is used up.
+    wire        outs_12_q_go_9;      // Move on to the next word.
+    wire        outs_12_q_pop_10;    // The entry is used up.
+    wire        outs_12_q_go_10;     // Move on to the next word.
+    wire        outs_12_q_pop_11;    // The entry is used up.
+    wire        outs_12_q_go_11;     // Move on to the next word.
+    wire        outs_12_q_pop_12;    // The entry is used up.
+    wire        outs_12_q_go_12;     // Move on to the next word.
+    wire        outs_12_q_pop_13;    // The entry is used up.
+    wire        outs_12_q_go_13;     // Move on to the next word.
+    wire        outs_12_q_pop_14;    // The entry is used up.
+    wire        outs_12_q_go_14;     // Move on to the next word.
+    wire        outs_12_q_pop_15;    // The entry is used up.
+    wire        outs_12_q_go_15;     // Move on to the next word.
+    wire        outs_13_q_pop_0;     // The entry is used up.
+    wire        outs_13_q_go_0;      // Move on to the next word.
+    wire        outs_13_q_pop_1;     // The entry is used up.
+    wire        outs_13_q_go_1;      // Move on to the next word.
+    wire        outs_13_q_pop_2;     // The entry is used up.
+    wire        outs_13_q_go_2;      // Move on to the next word.
+    wire        outs_13_q_pop_3;     // The entry is used up.
+    wire        outs_13_q_go_3;      // Move on to the next word.
+    wire        outs_13_q_pop_4;     // The entry is used up.
+    wire        outs_13_q_go_4;      // Move on to the next word.
+    wire        outs_13_q_pop_5;     // The entry is used up.
+    wire        outs_13_q_go_5;      // Move on to the next word.
+    wire        outs_13_q_pop_6;     // The entry is used up.
+    wire        outs_13_q_go_6;      // Move on to the next word.
+    wire        outs_13_q_pop_7;     // The entry is used up.
+    wire        outs_13_q_go_7;      // Move on to the next word.
+    wire        outs_13_q_pop_8;     // The entry is used up.
+    wire        outs_13_q_go_8;      // Move on to the next word.
+    wire        outs_13_q_pop_9;     // The entry is used up.
+    wire        outs_13_q_go_9;      // Move on to the next word.
+    wire        outs_13_q_pop_10;    // The entry is used up.
+    wire        outs_13_q_go_10;     // Move on to the next word.
+    wire        outs_13_q_pop_11;    // The entry is used up.
+    wire        outs_13_q_go_11;     // Move on to the next word.
+    wire        outs_13_q_pop_12;    // The entry is used up.
+    wire        outs_13_q_go_12;     // Move on to the next word.
+    wire        outs_13_q_pop_13;    // The entry is used up.
+    wire        outs_13_q_go_13;     // Move on to the next word.
+    wire        outs_13_q_pop_14;    // The entry is used up.
+    wire        outs_13_q_go_14;     // Move on to the next word.
+    wire        outs_13_q_pop_15;    // The entry is used up.
+    wire        outs_13_q_go_15;     // Move on to the next word.
+    wire        outs_14_q_pop_0;     // The entry is used up.
+    wire        outs_14_q_go_0;      // Move on to the next word.
+    wire        outs_14_q_pop_1;     // The entry is used up.
+    wire        outs_14_q_go_1;      // Move on to the next word.
+    wire        outs_14_q_pop_2;     // The entry is used up.
+    wire        outs_14_q_go_2;      // Move on to the next word.
+    wire        outs_14_q_pop_3;     // The entry is used up.
+    wire        outs_14_q_go_3;      // Move on to the next word.
+    wire        outs_14_q_pop_4;     // The entry is used up.
+    wire        outs_14_q_go_4;      // Move on to the next word.
+    wire        outs_14_q_pop_5;     // The entry is used up.
+    wire        outs_14_q_go_5;      // Move on to the next word.
+    wire        outs_14_q_pop_6;     // The entry is used up.
+    wire        outs_14_q_go_6;      // Move on to the next word.
+    wire        outs_14_q_pop_7;     // The entry is used up.
+    wire        outs_14_q_go_7;      // Move on to the next word.
+    wire        outs_14_q_pop_8;     // The entry is used up.
+    wire        outs_14_q_go_8;      // Move on to the next word.
+    wire        outs_14_q_pop_9;     // The entry is used up.
+    wire        outs_14_q_go_9;      // Move on to the next word.
+    wire        outs_14_q_pop_10;    // The entry is used up.
+    wire        outs_14_q_go_10;     // Move on to the next word.
+    wire        outs_14_q_pop_11;    // The entry is used up.
+    wire        outs_14_q_go_11;     // Move on to the next word.
+    wire        outs_14_q_pop_12;    // The entry is used up.
+    wire        outs_14_q_go_12;     // Move on to the next word.
+    wire        outs_14_q_pop_13;    // The entry is used up.
+    wire        outs_14_q_go_13;     // Move on to the next word.
+    wire        outs_14_q_pop_14;    // The entry is used up.
+    wire        outs_14_q_go_14;     // Move on to the next word.
+    wire        outs_14_q_pop_15;    // The entry is used up.
+    wire        outs_14_q_go_15;     // Move on to the next word.
+    wire        outs_15_q_pop_0;     // The entry is used up.
+    wire        outs_15_q_go_0;      // Move on to the next word.
+    wire        outs_15_q_pop_1;     // The entry is used up.
+    wire        outs_15_q_go_1;      // Move on to the next word.
+    wire        outs_15_q_pop_2;     // The entry is used up.
+    wire        outs_15_q_go_2;      // Move on to the next word.
+    wire        outs_15_q_pop_3;     // The entry is used up.
+    wire        outs_15_q_go_3;      // Move on to the next word.
+    wire        outs_15_q_pop_4;     // The entry is used up.
+    wire        outs_15_q_go_4;      // Move on to the next word.
+    wire        outs_15_q_pop_5;     // The entry is used up.
+    wire        outs_15_q_go_5;      // Move on to the next word.
+    wire        outs_15_q_pop_6;     // The entry is used up.
+    wire        outs_15_q_go_6;      // Move on to the next word.
+    wire        outs_15_q_pop_7;     // The entry is used up.
+    wire        outs_15_q_go_7;      // Move on to the next word.
+    wire        outs_15_q_pop_8;     // The entry is used up.
+    wire        outs_15_q_go_8;      // Move on to the next word.
+    wire        outs_15_q_pop_9;     // The entry is used up.
+    wire        outs_15_q_go_9;      // Move on to the next word.
+    wire        outs_15_q_pop_10;    // The entry is used up.
+    wire        outs_15_q_go_10;     // Move on to the next word.
+    wire        outs_15_q_pop_11;    // The entry is used up.
+    wire        outs_15_q_go_11;     // Move on to the next word.
+    wire        outs_15_q_pop_12;    // The entry is used up.
+    wire        outs_15_q_go_12;     // Move on to the next word.
+    wire        outs_15_q_pop_13;    // The entry is used up.
+    wire        outs_15_q_go_13;     // Move on to the next word.
+    wire        outs_15_q_pop_14;    // The entry is used up.
+    wire        outs_15_q_go_14;     // Move on to the next word.
+    wire        outs_15_q_pop_15;    // The entry is used up.
+    wire        outs_15_q_go_15;     // Move on to the next word.
 
     switch_row_n16_d512_u4096_t8192 rows_0 (
         .clk              (clk),
@@ -2108,110 +2168,110 @@ module switch_core_n16_d512_u4096_t8192 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (16'd1),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .q_valid_0        (rows_0_q_valid_0),
-        .q_valid_1        (rows_0_q_valid_1),
-        .q_valid_2        (rows_0_q_valid_2),
-        .q_valid_3        (rows_0_q_valid_3),
-        .q_valid_4        (rows_0_q_valid_4),
-        .q_valid_5        (rows_0_q_valid_5),
-        .q_valid_6        (rows_0_q_valid_6),
-        .q_valid_7        (rows_0_q_valid_7),
-        .q_valid_8        (rows_0_q_valid_8),
-        .q_valid_9        (rows_0_q_valid_9),
-        .q_valid_10       (rows_0_q_valid_10),
-        .q_valid_11       (rows_0_q_valid_11),
-        .q_valid_12       (rows_0_q_valid_12),
-        .q_valid_13       (rows_0_q_valid_13),
-        .q_valid_14       (rows_0_q_valid_14),
-        .q_valid_15       (rows_0_q_valid_15),
         .q_entry_0        (rows_0_q_entry_0),
-        .q_entry_1        (rows_0_q_entry_1),
-        .q_entry_2        (rows_0_q_entry_2),
-        .q_entry_3        (rows_0_q_entry_3),
-        .q_entry_4        (rows_0_q_entry_4),
-        .q_entry_5        (rows_0_q_entry_5),
-        .q_entry_6        (rows_0_q_entry_6),
-        .q_entry_7        (rows_0_q_entry_7),
-        .q_entry_8        (rows_0_q_entry_8),
-        .q_entry_9        (rows_0_q_entry_9),
-        .q_entry_10       (rows_0_q_entry_10),
-        .q_entry_11       (rows_0_q_entry_11),
-        .q_entry_12       (rows_0_q_entry_12),
-        .q_entry_13       (rows_0_q_entry_13),
-        .q_entry_14       (rows_0_q_entry_14),
-        .q_entry_15       (rows_0_q_entry_15),
         .q_red_0          (rows_0_q_red_0),
-        .q_red_1          (rows_0_q_red_1),
-        .q_red_2          (rows_0_q_red_2),
-        .q_red_3          (rows_0_q_red_3),
-        .q_red_4          (rows_0_q_red_4),
-        .q_red_5          (rows_0_q_red_5),
-        .q_red_6          (rows_0_q_red_6),
-        .q_red_7          (rows_0_q_red_7),
-        .q_red_8          (rows_0_q_red_8),
-        .q_red_9          (rows_0_q_red_9),
-        .q_red_10         (rows_0_q_red_10),
-        .q_red_11         (rows_0_q_red_11),
-        .q_red_12         (rows_0_q_red_12),
-        .q_red_13         (rows_0_q_red_13),
-        .q_red_14         (rows_0_q_red_14),
-        .q_red_15         (rows_0_q_red_15),
         .q_pop_0          (outs_0_q_pop_0),
-        .q_pop_1          (outs_1_q_pop_0),
-        .q_pop_2          (outs_2_q_pop_0),
-        .q_pop_3          (outs_3_q_pop_0),
-        .q_pop_4          (outs_4_q_pop_0),
-        .q_pop_5          (outs_5_q_pop_0),
-        .q_pop_6          (outs_6_q_pop_0),
-        .q_pop_7          (outs_7_q_pop_0),
-        .q_pop_8          (outs_8_q_pop_0),
-        .q_pop_9          (outs_9_q_pop_0),
-        .q_pop_10         (outs_10_q_pop_0),
-        .q_pop_11         (outs_11_q_pop_0),
-        .q_pop_12         (outs_12_q_pop_0),
-        .q_pop_13         (outs_13_q_pop_0),
-        .q_pop_14         (outs_14_q_pop_0),
-        .q_pop_15         (outs_15_q_pop_0),
         .q_go_0           (outs_0_q_go_0),
-        .q_go_1           (outs_1_q_go_0),
-        .q_go_2           (outs_2_q_go_0),
-        .q_go_3           (outs_3_q_go_0),
-        .q_go_4           (outs_4_q_go_0),
-        .q_go_5           (outs_5_q_go_0),
-        .q_go_6           (outs_6_q_go_0),
-        .q_go_7           (outs_7_q_go_0),
-        .q_go_8           (outs_8_q_go_0),
-        .q_go_9           (outs_9_q_go_0),
-        .q_go_10          (outs_10_q_go_0),
-        .q_go_11          (outs_11_q_go_0),
-        .q_go_12          (outs_12_q_go_0),
-        .q_go_13          (outs_13_q_go_0),
-        .q_go_14          (outs_14_q_go_0),
-        .q_go_15          (outs_15_q_go_0),
         .q_data_0         (rows_0_q_data_0),
+        .q_valid_1        (rows_0_q_valid_1),
+        .q_entry_1        (rows_0_q_entry_1),
+        .q_red_1          (rows_0_q_red_1),
+        .q_pop_1          (outs_1_q_pop_0),
+        .q_go_1           (outs_1_q_go_0),
         .q_data_1         (rows_0_q_data_1),
+        .q_valid_2        (rows_0_q_valid_2),
+        .q_entry_2        (rows_0_q_entry_2),
+        .q_red_2          (rows_0_q_red_2),
+        .q_pop_2          (outs_2_q_pop_0),
+        .q_go_2           (outs_2_q_go_0),
         .q_data_2         (rows_0_q_data_2),
+        .q_valid_3        (rows_0_q_valid_3),
+        .q_entry_3        (rows_0_q_entry_3),
+        .q_red_3          (rows_0_q_red_3),
+        .q_pop_3          (outs_3_q_pop_0),
+        .q_go_3           (outs_3_q_go_0),
         .q_data_3         (rows_0_q_data_3),
+        .q_valid_4        (rows_0_q_valid_4),
+        .q_entry_4        (rows_0_q_entry_4),
+        .q_red_4          (rows_0_q_red_4),
+        .q_pop_4          (outs_4_q_pop_0),
+        .q_go_4           (outs_4_q_go_0),
         .q_data_4         (rows_0_q_data_4),
+        .q_valid_5        (rows_0_q_valid_5),
+        .q_entry_5        (rows_0_q_entry_5),
+        .q_red_5          (rows_0_q_red_5),
+        .q_pop_5          (outs_5_q_pop_0),
+        .q_go_5           (outs_5_q_go_0),
         .q_data_5         (rows_0_q_data_5),
+        .q_valid_6        (rows_0_q_valid_6),
+        .q_entry_6        (rows_0_q_entry_6),
+        .q_red_6          (rows_0_q_red_6),
+        .q_pop_6          (outs_6_q_pop_0),
+        .q_go_6           (outs_6_q_go_0),
         .q_data_6         (rows_0_q_data_6),
+        .q_valid_7        (rows_0_q_valid_7),
+        .q_entry_7        (rows_0_q_entry_7),
+        .q_red_7          (rows_0_q_red_7),
+        .q_pop_7          (outs_7_q_pop_0),
+        .q_go_7           (outs_7_q_go_0),
         .q_data_7         (rows_0_q_data_7),
+        .q_valid_8        (rows_0_q_valid_8),
+        .q_entry_8        (rows_0_q_entry_8),
+        .q_red_8          (rows_0_q_red_8),
+        .q_pop_8          (outs_8_q_pop_0),
+        .q_go_8           (outs_8_q_go_0),
         .q_data_8         (rows_0_q_data_8),
+        .q_valid_9        (rows_0_q_valid_9),
+        .q_entry_9        (rows_0_q_entry_9),
+        .q_red_9          (rows_0_q_red_9),
+        .q_pop_9          (outs_9_q_pop_0),
+        .q_go_9           (outs_9_q_go_0),
         .q_data_9         (rows_0_q_data_9),
+        .q_valid_10       (rows_0_q_valid_10),
+        .q_entry_10       (rows_0_q_entry_10),
+        .q_red_10         (rows_0_q_red_10),
+        .q_pop_10         (outs_10_q_pop_0),
+        .q_go_10          (outs_10_q_go_0),
         .q_data_10        (rows_0_q_data_10),
+        .q_valid_11       (rows_0_q_valid_11),
+        .q_entry_11       (rows_0_q_entry_11),
+        .q_red_11         (rows_0_q_red_11),
+        .q_pop_11         (outs_11_q_pop_0),
+        .q_go_11          (outs_11_q_go_0),
         .q_data_11        (rows_0_q_data_11),
+        .q_valid_12       (rows_0_q_valid_12),
+        .q_entry_12       (rows_0_q_entry_12),
+        .q_red_12         (rows_0_q_red_12),
+        .q_pop_12         (outs_12_q_pop_0),
+        .q_go_12          (outs_12_q_go_0),
         .q_data_12        (rows_0_q_data_12),
+        .q_valid_13       (rows_0_q_valid_13),
+        .q_entry_13       (rows_0_q_entry_13),
+        .q_red_13         (rows_0_q_red_13),
+        .q_pop_13         (outs_13_q_pop_0),
+        .q_go_13          (outs_13_q_go_0),
         .q_data_13        (rows_0_q_data_13),
+        .q_valid_14       (rows_0_q_valid_14),
+        .q_entry_14       (rows_0_q_entry_14),
+        .q_red_14         (rows_0_q_red_14),
+        .q_pop_14         (outs_14_q_pop_0),
+        .q_go_14          (outs_14_q_go_0),
         .q_data_14        (rows_0_q_data_14),
+        .q_valid_15       (rows_0_q_valid_15),
+        .q_entry_15       (rows_0_q_entry_15),
+        .q_red_15         (rows_0_q_red_15),
+        .q_pop_15         (outs_15_q_pop_0),
+        .q_go_15          (outs_15_q_go_0),
         .q_data_15        (rows_0_q_data_15),
         .dropped          (ev_full_0),
         .ev_valid         (ev_valid_0),
         .ev_reason        (ev_reason_0),
-        .ev_off           (ev_off_0)
+        .ev_off           (ev_off_0),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_1 (
@@ -2230,110 +2290,110 @@ module switch_core_n16_d512_u4096_t8192 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (16'd2),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .q_valid_0        (rows_1_q_valid_0),
-        .q_valid_1        (rows_1_q_valid_1),
-        .q_valid_2        (rows_1_q_valid_2),
-        .q_valid_3        (rows_1_q_valid_3),
-        .q_valid_4        (rows_1_q_valid_4),
-        .q_valid_5        (rows_1_q_valid_5),
-        .q_valid_6        (rows_1_q_valid_6),
-        .q_valid_7        (rows_1_q_valid_7),
-        .q_valid_8        (rows_1_q_valid_8),
-        .q_valid_9        (rows_1_q_valid_9),
-        .q_valid_10       (rows_1_q_valid_10),
-        .q_valid_11       (rows_1_q_valid_11),
-        .q_valid_12       (rows_1_q_valid_12),
-        .q_valid_13       (rows_1_q_valid_13),
-        .q_valid_14       (rows_1_q_valid_14),
-        .q_valid_15       (rows_1_q_valid_15),
         .q_entry_0        (rows_1_q_entry_0),
-        .q_entry_1        (rows_1_q_entry_1),
-        .q_entry_2        (rows_1_q_entry_2),
-        .q_entry_3        (rows_1_q_entry_3),
-        .q_entry_4        (rows_1_q_entry_4),
-        .q_entry_5        (rows_1_q_entry_5),
-        .q_entry_6        (rows_1_q_entry_6),
-        .q_entry_7        (rows_1_q_entry_7),
-        .q_entry_8        (rows_1_q_entry_8),
-        .q_entry_9        (rows_1_q_entry_9),
-        .q_entry_10       (rows_1_q_entry_10),
-        .q_entry_11       (rows_1_q_entry_11),
-        .q_entry_12       (rows_1_q_entry_12),
-        .q_entry_13       (rows_1_q_entry_13),
-        .q_entry_14       (rows_1_q_entry_14),
-        .q_entry_15       (rows_1_q_entry_15),
         .q_red_0          (rows_1_q_red_0),
-        .q_red_1          (rows_1_q_red_1),
-        .q_red_2          (rows_1_q_red_2),
-        .q_red_3          (rows_1_q_red_3),
-        .q_red_4          (rows_1_q_red_4),
-        .q_red_5          (rows_1_q_red_5),
-        .q_red_6          (rows_1_q_red_6),
-        .q_red_7          (rows_1_q_red_7),
-        .q_red_8          (rows_1_q_red_8),
-        .q_red_9          (rows_1_q_red_9),
-        .q_red_10         (rows_1_q_red_10),
-        .q_red_11         (rows_1_q_red_11),
-        .q_red_12         (rows_1_q_red_12),
-        .q_red_13         (rows_1_q_red_13),
-        .q_red_14         (rows_1_q_red_14),
-        .q_red_15         (rows_1_q_red_15),
         .q_pop_0          (outs_0_q_pop_1),
-        .q_pop_1          (outs_1_q_pop_1),
-        .q_pop_2          (outs_2_q_pop_1),
-        .q_pop_3          (outs_3_q_pop_1),
-        .q_pop_4          (outs_4_q_pop_1),
-        .q_pop_5          (outs_5_q_pop_1),
-        .q_pop_6          (outs_6_q_pop_1),
-        .q_pop_7          (outs_7_q_pop_1),
-        .q_pop_8          (outs_8_q_pop_1),
-        .q_pop_9          (outs_9_q_pop_1),
-        .q_pop_10         (outs_10_q_pop_1),
-        .q_pop_11         (outs_11_q_pop_1),
-        .q_pop_12         (outs_12_q_pop_1),
-        .q_pop_13         (outs_13_q_pop_1),
-        .q_pop_14         (outs_14_q_pop_1),
-        .q_pop_15         (outs_15_q_pop_1),
         .q_go_0           (outs_0_q_go_1),
-        .q_go_1           (outs_1_q_go_1),
-        .q_go_2           (outs_2_q_go_1),
-        .q_go_3           (outs_3_q_go_1),
-        .q_go_4           (outs_4_q_go_1),
-        .q_go_5           (outs_5_q_go_1),
-        .q_go_6           (outs_6_q_go_1),
-        .q_go_7           (outs_7_q_go_1),
-        .q_go_8           (outs_8_q_go_1),
-        .q_go_9           (outs_9_q_go_1),
-        .q_go_10          (outs_10_q_go_1),
-        .q_go_11          (outs_11_q_go_1),
-        .q_go_12          (outs_12_q_go_1),
-        .q_go_13          (outs_13_q_go_1),
-        .q_go_14          (outs_14_q_go_1),
-        .q_go_15          (outs_15_q_go_1),
         .q_data_0         (rows_1_q_data_0),
+        .q_valid_1        (rows_1_q_valid_1),
+        .q_entry_1        (rows_1_q_entry_1),
+        .q_red_1          (rows_1_q_red_1),
+        .q_pop_1          (outs_1_q_pop_1),
+        .q_go_1           (outs_1_q_go_1),
         .q_data_1         (rows_1_q_data_1),
+        .q_valid_2        (rows_1_q_valid_2),
+        .q_entry_2        (rows_1_q_entry_2),
+        .q_red_2          (rows_1_q_red_2),
+        .q_pop_2          (outs_2_q_pop_1),
+        .q_go_2           (outs_2_q_go_1),
         .q_data_2         (rows_1_q_data_2),
+        .q_valid_3        (rows_1_q_valid_3),
+        .q_entry_3        (rows_1_q_entry_3),
+        .q_red_3          (rows_1_q_red_3),
+        .q_pop_3          (outs_3_q_pop_1),
+        .q_go_3           (outs_3_q_go_1),
         .q_data_3         (rows_1_q_data_3),
+        .q_valid_4        (rows_1_q_valid_4),
+        .q_entry_4        (rows_1_q_entry_4),
+        .q_red_4          (rows_1_q_red_4),
+        .q_pop_4          (outs_4_q_pop_1),
+        .q_go_4           (outs_4_q_go_1),
         .q_data_4         (rows_1_q_data_4),
+        .q_valid_5        (rows_1_q_valid_5),
+        .q_entry_5        (rows_1_q_entry_5),
+        .q_red_5          (rows_1_q_red_5),
+        .q_pop_5          (outs_5_q_pop_1),
+        .q_go_5           (outs_5_q_go_1),
         .q_data_5         (rows_1_q_data_5),
+        .q_valid_6        (rows_1_q_valid_6),
+        .q_entry_6        (rows_1_q_entry_6),
+        .q_red_6          (rows_1_q_red_6),
+        .q_pop_6          (outs_6_q_pop_1),
+        .q_go_6           (outs_6_q_go_1),
         .q_data_6         (rows_1_q_data_6),
+        .q_valid_7        (rows_1_q_valid_7),
+        .q_entry_7        (rows_1_q_entry_7),
+        .q_red_7          (rows_1_q_red_7),
+        .q_pop_7          (outs_7_q_pop_1),
+        .q_go_7           (outs_7_q_go_1),
         .q_data_7         (rows_1_q_data_7),
+        .q_valid_8        (rows_1_q_valid_8),
+        .q_entry_8        (rows_1_q_entry_8),
+        .q_red_8          (rows_1_q_red_8),
+        .q_pop_8          (outs_8_q_pop_1),
+        .q_go_8           (outs_8_q_go_1),
         .q_data_8         (rows_1_q_data_8),
+        .q_valid_9        (rows_1_q_valid_9),
+        .q_entry_9        (rows_1_q_entry_9),
+        .q_red_9          (rows_1_q_red_9),
+        .q_pop_9          (outs_9_q_pop_1),
+        .q_go_9           (outs_9_q_go_1),
         .q_data_9         (rows_1_q_data_9),
+        .q_valid_10       (rows_1_q_valid_10),
+        .q_entry_10       (rows_1_q_entry_10),
+        .q_red_10         (rows_1_q_red_10),
+        .q_pop_10         (outs_10_q_pop_1),
+        .q_go_10          (outs_10_q_go_1),
         .q_data_10        (rows_1_q_data_10),
+        .q_valid_11       (rows_1_q_valid_11),
+        .q_entry_11       (rows_1_q_entry_11),
+        .q_red_11         (rows_1_q_red_11),
+        .q_pop_11         (outs_11_q_pop_1),
+        .q_go_11          (outs_11_q_go_1),
         .q_data_11        (rows_1_q_data_11),
+        .q_valid_12       (rows_1_q_valid_12),
+        .q_entry_12       (rows_1_q_entry_12),
+        .q_red_12         (rows_1_q_red_12),
+        .q_pop_12         (outs_12_q_pop_1),
+        .q_go_12          (outs_12_q_go_1),
         .q_data_12        (rows_1_q_data_12),
+        .q_valid_13       (rows_1_q_valid_13),
+        .q_entry_13       (rows_1_q_entry_13),
+        .q_red_13         (rows_1_q_red_13),
+        .q_pop_13         (outs_13_q_pop_1),
+        .q_go_13          (outs_13_q_go_1),
         .q_data_13        (rows_1_q_data_13),
+        .q_valid_14       (rows_1_q_valid_14),
+        .q_entry_14       (rows_1_q_entry_14),
+        .q_red_14         (rows_1_q_red_14),
+        .q_pop_14         (outs_14_q_pop_1),
+        .q_go_14          (outs_14_q_go_1),
         .q_data_14        (rows_1_q_data_14),
+        .q_valid_15       (rows_1_q_valid_15),
+        .q_entry_15       (rows_1_q_entry_15),
+        .q_red_15         (rows_1_q_red_15),
+        .q_pop_15         (outs_15_q_pop_1),
+        .q_go_15          (outs_15_q_go_1),
         .q_data_15        (rows_1_q_data_15),
         .dropped          (ev_full_1),
         .ev_valid         (ev_valid_1),
         .ev_reason        (ev_reason_1),
-        .ev_off           (ev_off_1)
+        .ev_off           (ev_off_1),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_2 (
@@ -2352,110 +2412,110 @@ module switch_core_n16_d512_u4096_t8192 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (16'd4),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .q_valid_0        (rows_2_q_valid_0),
-        .q_valid_1        (rows_2_q_valid_1),
-        .q_valid_2        (rows_2_q_valid_2),
-        .q_valid_3        (rows_2_q_valid_3),
-        .q_valid_4        (rows_2_q_valid_4),
-        .q_valid_5        (rows_2_q_valid_5),
-        .q_valid_6        (rows_2_q_valid_6),
-        .q_valid_7        (rows_2_q_valid_7),
-        .q_valid_8        (rows_2_q_valid_8),
-        .q_valid_9        (rows_2_q_valid_9),
-        .q_valid_10       (rows_2_q_valid_10),
-        .q_valid_11       (rows_2_q_valid_11),
-        .q_valid_12       (rows_2_q_valid_12),
-        .q_valid_13       (rows_2_q_valid_13),
-        .q_valid_14       (rows_2_q_valid_14),
-        .q_valid_15       (rows_2_q_valid_15),
         .q_entry_0        (rows_2_q_entry_0),
-        .q_entry_1        (rows_2_q_entry_1),
-        .q_entry_2        (rows_2_q_entry_2),
-        .q_entry_3        (rows_2_q_entry_3),
-        .q_entry_4        (rows_2_q_entry_4),
-        .q_entry_5        (rows_2_q_entry_5),
-        .q_entry_6        (rows_2_q_entry_6),
-        .q_entry_7        (rows_2_q_entry_7),
-        .q_entry_8        (rows_2_q_entry_8),
-        .q_entry_9        (rows_2_q_entry_9),
-        .q_entry_10       (rows_2_q_entry_10),
-        .q_entry_11       (rows_2_q_entry_11),
-        .q_entry_12       (rows_2_q_entry_12),
-        .q_entry_13       (rows_2_q_entry_13),
-        .q_entry_14       (rows_2_q_entry_14),
-        .q_entry_15       (rows_2_q_entry_15),
         .q_red_0          (rows_2_q_red_0),
-        .q_red_1          (rows_2_q_red_1),
-        .q_red_2          (rows_2_q_red_2),
-        .q_red_3          (rows_2_q_red_3),
-        .q_red_4          (rows_2_q_red_4),
-        .q_red_5          (rows_2_q_red_5),
-        .q_red_6          (rows_2_q_red_6),
-        .q_red_7          (rows_2_q_red_7),
-        .q_red_8          (rows_2_q_red_8),
-        .q_red_9          (rows_2_q_red_9),
-        .q_red_10         (rows_2_q_red_10),
-        .q_red_11         (rows_2_q_red_11),
-        .q_red_12         (rows_2_q_red_12),
-        .q_red_13         (rows_2_q_red_13),
-        .q_red_14         (rows_2_q_red_14),
-        .q_red_15         (rows_2_q_red_15),
         .q_pop_0          (outs_0_q_pop_2),
-        .q_pop_1          (outs_1_q_pop_2),
-        .q_pop_2          (outs_2_q_pop_2),
-        .q_pop_3          (outs_3_q_pop_2),
-        .q_pop_4          (outs_4_q_pop_2),
-        .q_pop_5          (outs_5_q_pop_2),
-        .q_pop_6          (outs_6_q_pop_2),
-        .q_pop_7          (outs_7_q_pop_2),
-        .q_pop_8          (outs_8_q_pop_2),
-        .q_pop_9          (outs_9_q_pop_2),
-        .q_pop_10         (outs_10_q_pop_2),
-        .q_pop_11         (outs_11_q_pop_2),
-        .q_pop_12         (outs_12_q_pop_2),
-        .q_pop_13         (outs_13_q_pop_2),
-        .q_pop_14         (outs_14_q_pop_2),
-        .q_pop_15         (outs_15_q_pop_2),
         .q_go_0           (outs_0_q_go_2),
-        .q_go_1           (outs_1_q_go_2),
-        .q_go_2           (outs_2_q_go_2),
-        .q_go_3           (outs_3_q_go_2),
-        .q_go_4           (outs_4_q_go_2),
-        .q_go_5           (outs_5_q_go_2),
-        .q_go_6           (outs_6_q_go_2),
-        .q_go_7           (outs_7_q_go_2),
-        .q_go_8           (outs_8_q_go_2),
-        .q_go_9           (outs_9_q_go_2),
-        .q_go_10          (outs_10_q_go_2),
-        .q_go_11          (outs_11_q_go_2),
-        .q_go_12          (outs_12_q_go_2),
-        .q_go_13          (outs_13_q_go_2),
-        .q_go_14          (outs_14_q_go_2),
-        .q_go_15          (outs_15_q_go_2),
         .q_data_0         (rows_2_q_data_0),
+        .q_valid_1        (rows_2_q_valid_1),
+        .q_entry_1        (rows_2_q_entry_1),
+        .q_red_1          (rows_2_q_red_1),
+        .q_pop_1          (outs_1_q_pop_2),
+        .q_go_1           (outs_1_q_go_2),
         .q_data_1         (rows_2_q_data_1),
+        .q_valid_2        (rows_2_q_valid_2),
+        .q_entry_2        (rows_2_q_entry_2),
+        .q_red_2          (rows_2_q_red_2),
+        .q_pop_2          (outs_2_q_pop_2),
+        .q_go_2           (outs_2_q_go_2),
         .q_data_2         (rows_2_q_data_2),
+        .q_valid_3        (rows_2_q_valid_3),
+        .q_entry_3        (rows_2_q_entry_3),
+        .q_red_3          (rows_2_q_red_3),
+        .q_pop_3          (outs_3_q_pop_2),
+        .q_go_3           (outs_3_q_go_2),
         .q_data_3         (rows_2_q_data_3),
+        .q_valid_4        (rows_2_q_valid_4),
+        .q_entry_4        (rows_2_q_entry_4),
+        .q_red_4          (rows_2_q_red_4),
+        .q_pop_4          (outs_4_q_pop_2),
+        .q_go_4           (outs_4_q_go_2),
         .q_data_4         (rows_2_q_data_4),
+        .q_valid_5        (rows_2_q_valid_5),
+        .q_entry_5        (rows_2_q_entry_5),
+        .q_red_5          (rows_2_q_red_5),
+        .q_pop_5          (outs_5_q_pop_2),
+        .q_go_5           (outs_5_q_go_2),
         .q_data_5         (rows_2_q_data_5),
+        .q_valid_6        (rows_2_q_valid_6),
+        .q_entry_6        (rows_2_q_entry_6),
+        .q_red_6          (rows_2_q_red_6),
+        .q_pop_6          (outs_6_q_pop_2),
+        .q_go_6           (outs_6_q_go_2),
         .q_data_6         (rows_2_q_data_6),
+        .q_valid_7        (rows_2_q_valid_7),
+        .q_entry_7        (rows_2_q_entry_7),
+        .q_red_7          (rows_2_q_red_7),
+        .q_pop_7          (outs_7_q_pop_2),
+        .q_go_7           (outs_7_q_go_2),
         .q_data_7         (rows_2_q_data_7),
+        .q_valid_8        (rows_2_q_valid_8),
+        .q_entry_8        (rows_2_q_entry_8),
+        .q_red_8          (rows_2_q_red_8),
+        .q_pop_8          (outs_8_q_pop_2),
+        .q_go_8           (outs_8_q_go_2),
         .q_data_8         (rows_2_q_data_8),
+        .q_valid_9        (rows_2_q_valid_9),
+        .q_entry_9        (rows_2_q_entry_9),
+        .q_red_9          (rows_2_q_red_9),
+        .q_pop_9          (outs_9_q_pop_2),
+        .q_go_9           (outs_9_q_go_2),
         .q_data_9         (rows_2_q_data_9),
+        .q_valid_10       (rows_2_q_valid_10),
+        .q_entry_10       (rows_2_q_entry_10),
+        .q_red_10         (rows_2_q_red_10),
+        .q_pop_10         (outs_10_q_pop_2),
+        .q_go_10          (outs_10_q_go_2),
         .q_data_10        (rows_2_q_data_10),
+        .q_valid_11       (rows_2_q_valid_11),
+        .q_entry_11       (rows_2_q_entry_11),
+        .q_red_11         (rows_2_q_red_11),
+        .q_pop_11         (outs_11_q_pop_2),
+        .q_go_11          (outs_11_q_go_2),
         .q_data_11        (rows_2_q_data_11),
+        .q_valid_12       (rows_2_q_valid_12),
+        .q_entry_12       (rows_2_q_entry_12),
+        .q_red_12         (rows_2_q_red_12),
+        .q_pop_12         (outs_12_q_pop_2),
+        .q_go_12          (outs_12_q_go_2),
         .q_data_12        (rows_2_q_data_12),
+        .q_valid_13       (rows_2_q_valid_13),
+        .q_entry_13       (rows_2_q_entry_13),
+        .q_red_13         (rows_2_q_red_13),
+        .q_pop_13         (outs_13_q_pop_2),
+        .q_go_13          (outs_13_q_go_2),
         .q_data_13        (rows_2_q_data_13),
+        .q_valid_14       (rows_2_q_valid_14),
+        .q_entry_14       (rows_2_q_entry_14),
+        .q_red_14         (rows_2_q_red_14),
+        .q_pop_14         (outs_14_q_pop_2),
+        .q_go_14          (outs_14_q_go_2),
         .q_data_14        (rows_2_q_data_14),
+        .q_valid_15       (rows_2_q_valid_15),
+        .q_entry_15       (rows_2_q_entry_15),
+        .q_red_15         (rows_2_q_red_15),
+        .q_pop_15         (outs_15_q_pop_2),
+        .q_go_15          (outs_15_q_go_2),
         .q_data_15        (rows_2_q_data_15),
         .dropped          (ev_full_2),
         .ev_valid         (ev_valid_2),
         .ev_reason        (ev_reason_2),
-        .ev_off           (ev_off_2)
+        .ev_off           (ev_off_2),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_3 (
@@ -2474,110 +2534,110 @@ module switch_core_n16_d512_u4096_t8192 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (16'd8),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .q_valid_0        (rows_3_q_valid_0),
-        .q_valid_1        (rows_3_q_valid_1),
-        .q_valid_2        (rows_3_q_valid_2),
-        .q_valid_3        (rows_3_q_valid_3),
-        .q_valid_4        (rows_3_q_valid_4),
-        .q_valid_5        (rows_3_q_valid_5),
-        .q_valid_6        (rows_3_q_valid_6),
-        .q_valid_7        (rows_3_q_valid_7),
-        .q_valid_8        (rows_3_q_valid_8),
-        .q_valid_9        (rows_3_q_valid_9),
-        .q_valid_10       (rows_3_q_valid_10),
-        .q_valid_11       (rows_3_q_valid_11),
-        .q_valid_12       (rows_3_q_valid_12),
-        .q_valid_13       (rows_3_q_valid_13),
-        .q_valid_14       (rows_3_q_valid_14),
-        .q_valid_15       (rows_3_q_valid_15),
         .q_entry_0        (rows_3_q_entry_0),
-        .q_entry_1        (rows_3_q_entry_1),
-        .q_entry_2        (rows_3_q_entry_2),
-        .q_entry_3        (rows_3_q_entry_3),
-        .q_entry_4        (rows_3_q_entry_4),
-        .q_entry_5        (rows_3_q_entry_5),
-        .q_entry_6        (rows_3_q_entry_6),
-        .q_entry_7        (rows_3_q_entry_7),
-        .q_entry_8        (rows_3_q_entry_8),
-        .q_entry_9        (rows_3_q_entry_9),
-        .q_entry_10       (rows_3_q_entry_10),
-        .q_entry_11       (rows_3_q_entry_11),
-        .q_entry_12       (rows_3_q_entry_12),
-        .q_entry_13       (rows_3_q_entry_13),
-        .q_entry_14       (rows_3_q_entry_14),
-        .q_entry_15       (rows_3_q_entry_15),
         .q_red_0          (rows_3_q_red_0),
-        .q_red_1          (rows_3_q_red_1),
-        .q_red_2          (rows_3_q_red_2),
-        .q_red_3          (rows_3_q_red_3),
-        .q_red_4          (rows_3_q_red_4),
-        .q_red_5          (rows_3_q_red_5),
-        .q_red_6          (rows_3_q_red_6),
-        .q_red_7          (rows_3_q_red_7),
-        .q_red_8          (rows_3_q_red_8),
-        .q_red_9          (rows_3_q_red_9),
-        .q_red_10         (rows_3_q_red_10),
-        .q_red_11         (rows_3_q_red_11),
-        .q_red_12         (rows_3_q_red_12),
-        .q_red_13         (rows_3_q_red_13),
-        .q_red_14         (rows_3_q_red_14),
-        .q_red_15         (rows_3_q_red_15),
         .q_pop_0          (outs_0_q_pop_3),
-        .q_pop_1          (outs_1_q_pop_3),
-        .q_pop_2          (outs_2_q_pop_3),
-        .q_pop_3          (outs_3_q_pop_3),
-        .q_pop_4          (outs_4_q_pop_3),
-        .q_pop_5          (outs_5_q_pop_3),
-        .q_pop_6          (outs_6_q_pop_3),
-        .q_pop_7          (outs_7_q_pop_3),
-        .q_pop_8          (outs_8_q_pop_3),
-        .q_pop_9          (outs_9_q_pop_3),
-        .q_pop_10         (outs_10_q_pop_3),
-        .q_pop_11         (outs_11_q_pop_3),
-        .q_pop_12         (outs_12_q_pop_3),
-        .q_pop_13         (outs_13_q_pop_3),
-        .q_pop_14         (outs_14_q_pop_3),
-        .q_pop_15         (outs_15_q_pop_3),
         .q_go_0           (outs_0_q_go_3),
-        .q_go_1           (outs_1_q_go_3),
-        .q_go_2           (outs_2_q_go_3),
-        .q_go_3           (outs_3_q_go_3),
-        .q_go_4           (outs_4_q_go_3),
-        .q_go_5           (outs_5_q_go_3),
-        .q_go_6           (outs_6_q_go_3),
-        .q_go_7           (outs_7_q_go_3),
-        .q_go_8           (outs_8_q_go_3),
-        .q_go_9           (outs_9_q_go_3),
-        .q_go_10          (outs_10_q_go_3),
-        .q_go_11          (outs_11_q_go_3),
-        .q_go_12          (outs_12_q_go_3),
-        .q_go_13          (outs_13_q_go_3),
-        .q_go_14          (outs_14_q_go_3),
-        .q_go_15          (outs_15_q_go_3),
         .q_data_0         (rows_3_q_data_0),
+        .q_valid_1        (rows_3_q_valid_1),
+        .q_entry_1        (rows_3_q_entry_1),
+        .q_red_1          (rows_3_q_red_1),
+        .q_pop_1          (outs_1_q_pop_3),
+        .q_go_1           (outs_1_q_go_3),
         .q_data_1         (rows_3_q_data_1),
+        .q_valid_2        (rows_3_q_valid_2),
+        .q_entry_2        (rows_3_q_entry_2),
+        .q_red_2          (rows_3_q_red_2),
+        .q_pop_2          (outs_2_q_pop_3),
+        .q_go_2           (outs_2_q_go_3),
         .q_data_2         (rows_3_q_data_2),
+        .q_valid_3        (rows_3_q_valid_3),
+        .q_entry_3        (rows_3_q_entry_3),
+        .q_red_3          (rows_3_q_red_3),
+        .q_pop_3          (outs_3_q_pop_3),
+        .q_go_3           (outs_3_q_go_3),
         .q_data_3         (rows_3_q_data_3),
+        .q_valid_4        (rows_3_q_valid_4),
+        .q_entry_4        (rows_3_q_entry_4),
+        .q_red_4          (rows_3_q_red_4),
+        .q_pop_4          (outs_4_q_pop_3),
+        .q_go_4           (outs_4_q_go_3),
         .q_data_4         (rows_3_q_data_4),
+        .q_valid_5        (rows_3_q_valid_5),
+        .q_entry_5        (rows_3_q_entry_5),
+        .q_red_5          (rows_3_q_red_5),
+        .q_pop_5          (outs_5_q_pop_3),
+        .q_go_5           (outs_5_q_go_3),
         .q_data_5         (rows_3_q_data_5),
+        .q_valid_6        (rows_3_q_valid_6),
+        .q_entry_6        (rows_3_q_entry_6),
+        .q_red_6          (rows_3_q_red_6),
+        .q_pop_6          (outs_6_q_pop_3),
+        .q_go_6           (outs_6_q_go_3),
         .q_data_6         (rows_3_q_data_6),
+        .q_valid_7        (rows_3_q_valid_7),
+        .q_entry_7        (rows_3_q_entry_7),
+        .q_red_7          (rows_3_q_red_7),
+        .q_pop_7          (outs_7_q_pop_3),
+        .q_go_7           (outs_7_q_go_3),
         .q_data_7         (rows_3_q_data_7),
+        .q_valid_8        (rows_3_q_valid_8),
+        .q_entry_8        (rows_3_q_entry_8),
+        .q_red_8          (rows_3_q_red_8),
+        .q_pop_8          (outs_8_q_pop_3),
+        .q_go_8           (outs_8_q_go_3),
         .q_data_8         (rows_3_q_data_8),
+        .q_valid_9        (rows_3_q_valid_9),
+        .q_entry_9        (rows_3_q_entry_9),
+        .q_red_9          (rows_3_q_red_9),
+        .q_pop_9          (outs_9_q_pop_3),
+        .q_go_9           (outs_9_q_go_3),
         .q_data_9         (rows_3_q_data_9),
+        .q_valid_10       (rows_3_q_valid_10),
+        .q_entry_10       (rows_3_q_entry_10),
+        .q_red_10         (rows_3_q_red_10),
+        .q_pop_10         (outs_10_q_pop_3),
+        .q_go_10          (outs_10_q_go_3),
         .q_data_10        (rows_3_q_data_10),
+        .q_valid_11       (rows_3_q_valid_11),
+        .q_entry_11       (rows_3_q_entry_11),
+        .q_red_11         (rows_3_q_red_11),
+        .q_pop_11         (outs_11_q_pop_3),
+        .q_go_11          (outs_11_q_go_3),
         .q_data_11        (rows_3_q_data_11),
+        .q_valid_12       (rows_3_q_valid_12),
+        .q_entry_12       (rows_3_q_entry_12),
+        .q_red_12         (rows_3_q_red_12),
+        .q_pop_12         (outs_12_q_pop_3),
+        .q_go_12          (outs_12_q_go_3),
         .q_data_12        (rows_3_q_data_12),
+        .q_valid_13       (rows_3_q_valid_13),
+        .q_entry_13       (rows_3_q_entry_13),
+        .q_red_13         (rows_3_q_red_13),
+        .q_pop_13         (outs_13_q_pop_3),
+        .q_go_13          (outs_13_q_go_3),
         .q_data_13        (rows_3_q_data_13),
+        .q_valid_14       (rows_3_q_valid_14),
+        .q_entry_14       (rows_3_q_entry_14),
+        .q_red_14         (rows_3_q_red_14),
+        .q_pop_14         (outs_14_q_pop_3),
+        .q_go_14          (outs_14_q_go_3),
         .q_data_14        (rows_3_q_data_14),
+        .q_valid_15       (rows_3_q_valid_15),
+        .q_entry_15       (rows_3_q_entry_15),
+        .q_red_15         (rows_3_q_red_15),
+        .q_pop_15         (outs_15_q_pop_3),
+        .q_go_15          (outs_15_q_go_3),
         .q_data_15        (rows_3_q_data_15),
         .dropped          (ev_full_3),
         .ev_valid         (ev_valid_3),
         .ev_reason        (ev_reason_3),
-        .ev_off           (ev_off_3)
+        .ev_off           (ev_off_3),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_4 (
@@ -2596,110 +2656,110 @@ module switch_core_n16_d512_u4096_t8192 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (16'd16),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .q_valid_0        (rows_4_q_valid_0),
-        .q_valid_1        (rows_4_q_valid_1),
-        .q_valid_2        (rows_4_q_valid_2),
-        .q_valid_3        (rows_4_q_valid_3),
-        .q_valid_4        (rows_4_q_valid_4),
-        .q_valid_5        (rows_4_q_valid_5),
-        .q_valid_6        (rows_4_q_valid_6),
-        .q_valid_7        (rows_4_q_valid_7),
-        .q_valid_8        (rows_4_q_valid_8),
-        .q_valid_9        (rows_4_q_valid_9),
-        .q_valid_10       (rows_4_q_valid_10),
-        .q_valid_11       (rows_4_q_valid_11),
-        .q_valid_12       (rows_4_q_valid_12),
-        .q_valid_13       (rows_4_q_valid_13),
-        .q_valid_14       (rows_4_q_valid_14),
-        .q_valid_15       (rows_4_q_valid_15),
         .q_entry_0        (rows_4_q_entry_0),
-        .q_entry_1        (rows_4_q_entry_1),
-        .q_entry_2        (rows_4_q_entry_2),
-        .q_entry_3        (rows_4_q_entry_3),
-        .q_entry_4        (rows_4_q_entry_4),
-        .q_entry_5        (rows_4_q_entry_5),
-        .q_entry_6        (rows_4_q_entry_6),
-        .q_entry_7        (rows_4_q_entry_7),
-        .q_entry_8        (rows_4_q_entry_8),
-        .q_entry_9        (rows_4_q_entry_9),
-        .q_entry_10       (rows_4_q_entry_10),
-        .q_entry_11       (rows_4_q_entry_11),
-        .q_entry_12       (rows_4_q_entry_12),
-        .q_entry_13       (rows_4_q_entry_13),
-        .q_entry_14       (rows_4_q_entry_14),
-        .q_entry_15       (rows_4_q_entry_15),
         .q_red_0          (rows_4_q_red_0),
-        .q_red_1          (rows_4_q_red_1),
-        .q_red_2          (rows_4_q_red_2),
-        .q_red_3          (rows_4_q_red_3),
-        .q_red_4          (rows_4_q_red_4),
-        .q_red_5          (rows_4_q_red_5),
-        .q_red_6          (rows_4_q_red_6),
-        .q_red_7          (rows_4_q_red_7),
-        .q_red_8          (rows_4_q_red_8),
-        .q_red_9          (rows_4_q_red_9),
-        .q_red_10         (rows_4_q_red_10),
-        .q_red_11         (rows_4_q_red_11),
-        .q_red_12         (rows_4_q_red_12),
-        .q_red_13         (rows_4_q_red_13),
-        .q_red_14         (rows_4_q_red_14),
-        .q_red_15         (rows_4_q_red_15),
         .q_pop_0          (outs_0_q_pop_4),
-        .q_pop_1          (outs_1_q_pop_4),
-        .q_pop_2          (outs_2_q_pop_4),
-        .q_pop_3          (outs_3_q_pop_4),
-        .q_pop_4          (outs_4_q_pop_4),
-        .q_pop_5          (outs_5_q_pop_4),
-        .q_pop_6          (outs_6_q_pop_4),
-        .q_pop_7          (outs_7_q_pop_4),
-        .q_pop_8          (outs_8_q_pop_4),
-        .q_pop_9          (outs_9_q_pop_4),
-        .q_pop_10         (outs_10_q_pop_4),
-        .q_pop_11         (outs_11_q_pop_4),
-        .q_pop_12         (outs_12_q_pop_4),
-        .q_pop_13         (outs_13_q_pop_4),
-        .q_pop_14         (outs_14_q_pop_4),
-        .q_pop_15         (outs_15_q_pop_4),
         .q_go_0           (outs_0_q_go_4),
-        .q_go_1           (outs_1_q_go_4),
-        .q_go_2           (outs_2_q_go_4),
-        .q_go_3           (outs_3_q_go_4),
-        .q_go_4           (outs_4_q_go_4),
-        .q_go_5           (outs_5_q_go_4),
-        .q_go_6           (outs_6_q_go_4),
-        .q_go_7           (outs_7_q_go_4),
-        .q_go_8           (outs_8_q_go_4),
-        .q_go_9           (outs_9_q_go_4),
-        .q_go_10          (outs_10_q_go_4),
-        .q_go_11          (outs_11_q_go_4),
-        .q_go_12          (outs_12_q_go_4),
-        .q_go_13          (outs_13_q_go_4),
-        .q_go_14          (outs_14_q_go_4),
-        .q_go_15          (outs_15_q_go_4),
         .q_data_0         (rows_4_q_data_0),
+        .q_valid_1        (rows_4_q_valid_1),
+        .q_entry_1        (rows_4_q_entry_1),
+        .q_red_1          (rows_4_q_red_1),
+        .q_pop_1          (outs_1_q_pop_4),
+        .q_go_1           (outs_1_q_go_4),
         .q_data_1         (rows_4_q_data_1),
+        .q_valid_2        (rows_4_q_valid_2),
+        .q_entry_2        (rows_4_q_entry_2),
+        .q_red_2          (rows_4_q_red_2),
+        .q_pop_2          (outs_2_q_pop_4),
+        .q_go_2           (outs_2_q_go_4),
         .q_data_2         (rows_4_q_data_2),
+        .q_valid_3        (rows_4_q_valid_3),
+        .q_entry_3        (rows_4_q_entry_3),
+        .q_red_3          (rows_4_q_red_3),
+        .q_pop_3          (outs_3_q_pop_4),
+        .q_go_3           (outs_3_q_go_4),
         .q_data_3         (rows_4_q_data_3),
+        .q_valid_4        (rows_4_q_valid_4),
+        .q_entry_4        (rows_4_q_entry_4),
+        .q_red_4          (rows_4_q_red_4),
+        .q_pop_4          (outs_4_q_pop_4),
+        .q_go_4           (outs_4_q_go_4),
         .q_data_4         (rows_4_q_data_4),
+        .q_valid_5        (rows_4_q_valid_5),
+        .q_entry_5        (rows_4_q_entry_5),
+        .q_red_5          (rows_4_q_red_5),
+        .q_pop_5          (outs_5_q_pop_4),
+        .q_go_5           (outs_5_q_go_4),
         .q_data_5         (rows_4_q_data_5),
+        .q_valid_6        (rows_4_q_valid_6),
+        .q_entry_6        (rows_4_q_entry_6),
+        .q_red_6          (rows_4_q_red_6),
+        .q_pop_6          (outs_6_q_pop_4),
+        .q_go_6           (outs_6_q_go_4),
         .q_data_6         (rows_4_q_data_6),
+        .q_valid_7        (rows_4_q_valid_7),
+        .q_entry_7        (rows_4_q_entry_7),
+        .q_red_7          (rows_4_q_red_7),
+        .q_pop_7          (outs_7_q_pop_4),
+        .q_go_7           (outs_7_q_go_4),
         .q_data_7         (rows_4_q_data_7),
+        .q_valid_8        (rows_4_q_valid_8),
+        .q_entry_8        (rows_4_q_entry_8),
+        .q_red_8          (rows_4_q_red_8),
+        .q_pop_8          (outs_8_q_pop_4),
+        .q_go_8           (outs_8_q_go_4),
         .q_data_8         (rows_4_q_data_8),
+        .q_valid_9        (rows_4_q_valid_9),
+        .q_entry_9        (rows_4_q_entry_9),
+        .q_red_9          (rows_4_q_red_9),
+        .q_pop_9          (outs_9_q_pop_4),
+        .q_go_9           (outs_9_q_go_4),
         .q_data_9         (rows_4_q_data_9),
+        .q_valid_10       (rows_4_q_valid_10),
+        .q_entry_10       (rows_4_q_entry_10),
+        .q_red_10         (rows_4_q_red_10),
+        .q_pop_10         (outs_10_q_pop_4),
+        .q_go_10          (outs_10_q_go_4),
         .q_data_10        (rows_4_q_data_10),
+        .q_valid_11       (rows_4_q_valid_11),
+        .q_entry_11       (rows_4_q_entry_11),
+        .q_red_11         (rows_4_q_red_11),
+        .q_pop_11         (outs_11_q_pop_4),
+        .q_go_11          (outs_11_q_go_4),
         .q_data_11        (rows_4_q_data_11),
+        .q_valid_12       (rows_4_q_valid_12),
+        .q_entry_12       (rows_4_q_entry_12),
+        .q_red_12         (rows_4_q_red_12),
+        .q_pop_12         (outs_12_q_pop_4),
+        .q_go_12          (outs_12_q_go_4),
         .q_data_12        (rows_4_q_data_12),
+        .q_valid_13       (rows_4_q_valid_13),
+        .q_entry_13       (rows_4_q_entry_13),
+        .q_red_13         (rows_4_q_red_13),
+        .q_pop_13         (outs_13_q_pop_4),
+        .q_go_13          (outs_13_q_go_4),
         .q_data_13        (rows_4_q_data_13),
+        .q_valid_14       (rows_4_q_valid_14),
+        .q_entry_14       (rows_4_q_entry_14),
+        .q_red_14         (rows_4_q_red_14),
+        .q_pop_14         (outs_14_q_pop_4),
+        .q_go_14          (outs_14_q_go_4),
         .q_data_14        (rows_4_q_data_14),
+        .q_valid_15       (rows_4_q_valid_15),
+        .q_entry_15       (rows_4_q_entry_15),
+        .q_red_15         (rows_4_q_red_15),
+        .q_pop_15         (outs_15_q_pop_4),
+        .q_go_15          (outs_15_q_go_4),
         .q_data_15        (rows_4_q_data_15),
         .dropped          (ev_full_4),
         .ev_valid         (ev_valid_4),
         .ev_reason        (ev_reason_4),
-        .ev_off           (ev_off_4)
+        .ev_off           (ev_off_4),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_5 (
@@ -2718,110 +2778,110 @@ module switch_core_n16_d512_u4096_t8192 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (16'd32),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .q_valid_0        (rows_5_q_valid_0),
-        .q_valid_1        (rows_5_q_valid_1),
-        .q_valid_2        (rows_5_q_valid_2),
-        .q_valid_3        (rows_5_q_valid_3),
-        .q_valid_4        (rows_5_q_valid_4),
-        .q_valid_5        (rows_5_q_valid_5),
-        .q_valid_6        (rows_5_q_valid_6),
-        .q_valid_7        (rows_5_q_valid_7),
-        .q_valid_8        (rows_5_q_valid_8),
-        .q_valid_9        (rows_5_q_valid_9),
-        .q_valid_10       (rows_5_q_valid_10),
-        .q_valid_11       (rows_5_q_valid_11),
-        .q_valid_12       (rows_5_q_valid_12),
-        .q_valid_13       (rows_5_q_valid_13),
-        .q_valid_14       (rows_5_q_valid_14),
-        .q_valid_15       (rows_5_q_valid_15),
         .q_entry_0        (rows_5_q_entry_0),
-        .q_entry_1        (rows_5_q_entry_1),
-        .q_entry_2        (rows_5_q_entry_2),
-        .q_entry_3        (rows_5_q_entry_3),
-        .q_entry_4        (rows_5_q_entry_4),
-        .q_entry_5        (rows_5_q_entry_5),
-        .q_entry_6        (rows_5_q_entry_6),
-        .q_entry_7        (rows_5_q_entry_7),
-        .q_entry_8        (rows_5_q_entry_8),
-        .q_entry_9        (rows_5_q_entry_9),
-        .q_entry_10       (rows_5_q_entry_10),
-        .q_entry_11       (rows_5_q_entry_11),
-        .q_entry_12       (rows_5_q_entry_12),
-        .q_entry_13       (rows_5_q_entry_13),
-        .q_entry_14       (rows_5_q_entry_14),
-        .q_entry_15       (rows_5_q_entry_15),
         .q_red_0          (rows_5_q_red_0),
-        .q_red_1          (rows_5_q_red_1),
-        .q_red_2          (rows_5_q_red_2),
-        .q_red_3          (rows_5_q_red_3),
-        .q_red_4          (rows_5_q_red_4),
-        .q_red_5          (rows_5_q_red_5),
-        .q_red_6          (rows_5_q_red_6),
-        .q_red_7          (rows_5_q_red_7),
-        .q_red_8          (rows_5_q_red_8),
-        .q_red_9          (rows_5_q_red_9),
-        .q_red_10         (rows_5_q_red_10),
-        .q_red_11         (rows_5_q_red_11),
-        .q_red_12         (rows_5_q_red_12),
-        .q_red_13         (rows_5_q_red_13),
-        .q_red_14         (rows_5_q_red_14),
-        .q_red_15         (rows_5_q_red_15),
         .q_pop_0          (outs_0_q_pop_5),
-        .q_pop_1          (outs_1_q_pop_5),
-        .q_pop_2          (outs_2_q_pop_5),
-        .q_pop_3          (outs_3_q_pop_5),
-        .q_pop_4          (outs_4_q_pop_5),
-        .q_pop_5          (outs_5_q_pop_5),
-        .q_pop_6          (outs_6_q_pop_5),
-        .q_pop_7          (outs_7_q_pop_5),
-        .q_pop_8          (outs_8_q_pop_5),
-        .q_pop_9          (outs_9_q_pop_5),
-        .q_pop_10         (outs_10_q_pop_5),
-        .q_pop_11         (outs_11_q_pop_5),
-        .q_pop_12         (outs_12_q_pop_5),
-        .q_pop_13         (outs_13_q_pop_5),
-        .q_pop_14         (outs_14_q_pop_5),
-        .q_pop_15         (outs_15_q_pop_5),
         .q_go_0           (outs_0_q_go_5),
-        .q_go_1           (outs_1_q_go_5),
-        .q_go_2           (outs_2_q_go_5),
-        .q_go_3           (outs_3_q_go_5),
-        .q_go_4           (outs_4_q_go_5),
-        .q_go_5           (outs_5_q_go_5),
-        .q_go_6           (outs_6_q_go_5),
-        .q_go_7           (outs_7_q_go_5),
-        .q_go_8           (outs_8_q_go_5),
-        .q_go_9           (outs_9_q_go_5),
-        .q_go_10          (outs_10_q_go_5),
-        .q_go_11          (outs_11_q_go_5),
-        .q_go_12          (outs_12_q_go_5),
-        .q_go_13          (outs_13_q_go_5),
-        .q_go_14          (outs_14_q_go_5),
-        .q_go_15          (outs_15_q_go_5),
         .q_data_0         (rows_5_q_data_0),
+        .q_valid_1        (rows_5_q_valid_1),
+        .q_entry_1        (rows_5_q_entry_1),
+        .q_red_1          (rows_5_q_red_1),
+        .q_pop_1          (outs_1_q_pop_5),
+        .q_go_1           (outs_1_q_go_5),
         .q_data_1         (rows_5_q_data_1),
+        .q_valid_2        (rows_5_q_valid_2),
+        .q_entry_2        (rows_5_q_entry_2),
+        .q_red_2          (rows_5_q_red_2),
+        .q_pop_2          (outs_2_q_pop_5),
+        .q_go_2           (outs_2_q_go_5),
         .q_data_2         (rows_5_q_data_2),
+        .q_valid_3        (rows_5_q_valid_3),
+        .q_entry_3        (rows_5_q_entry_3),
+        .q_red_3          (rows_5_q_red_3),
+        .q_pop_3          (outs_3_q_pop_5),
+        .q_go_3           (outs_3_q_go_5),
         .q_data_3         (rows_5_q_data_3),
+        .q_valid_4        (rows_5_q_valid_4),
+        .q_entry_4        (rows_5_q_entry_4),
+        .q_red_4          (rows_5_q_red_4),
+        .q_pop_4          (outs_4_q_pop_5),
+        .q_go_4           (outs_4_q_go_5),
         .q_data_4         (rows_5_q_data_4),
+        .q_valid_5        (rows_5_q_valid_5),
+        .q_entry_5        (rows_5_q_entry_5),
+        .q_red_5          (rows_5_q_red_5),
+        .q_pop_5          (outs_5_q_pop_5),
+        .q_go_5           (outs_5_q_go_5),
         .q_data_5         (rows_5_q_data_5),
+        .q_valid_6        (rows_5_q_valid_6),
+        .q_entry_6        (rows_5_q_entry_6),
+        .q_red_6          (rows_5_q_red_6),
+        .q_pop_6          (outs_6_q_pop_5),
+        .q_go_6           (outs_6_q_go_5),
         .q_data_6         (rows_5_q_data_6),
+        .q_valid_7        (rows_5_q_valid_7),
+        .q_entry_7        (rows_5_q_entry_7),
+        .q_red_7          (rows_5_q_red_7),
+        .q_pop_7          (outs_7_q_pop_5),
+        .q_go_7           (outs_7_q_go_5),
         .q_data_7         (rows_5_q_data_7),
+        .q_valid_8        (rows_5_q_valid_8),
+        .q_entry_8        (rows_5_q_entry_8),
+        .q_red_8          (rows_5_q_red_8),
+        .q_pop_8          (outs_8_q_pop_5),
+        .q_go_8           (outs_8_q_go_5),
         .q_data_8         (rows_5_q_data_8),
+        .q_valid_9        (rows_5_q_valid_9),
+        .q_entry_9        (rows_5_q_entry_9),
+        .q_red_9          (rows_5_q_red_9),
+        .q_pop_9          (outs_9_q_pop_5),
+        .q_go_9           (outs_9_q_go_5),
         .q_data_9         (rows_5_q_data_9),
+        .q_valid_10       (rows_5_q_valid_10),
+        .q_entry_10       (rows_5_q_entry_10),
+        .q_red_10         (rows_5_q_red_10),
+        .q_pop_10         (outs_10_q_pop_5),
+        .q_go_10          (outs_10_q_go_5),
         .q_data_10        (rows_5_q_data_10),
+        .q_valid_11       (rows_5_q_valid_11),
+        .q_entry_11       (rows_5_q_entry_11),
+        .q_red_11         (rows_5_q_red_11),
+        .q_pop_11         (outs_11_q_pop_5),
+        .q_go_11          (outs_11_q_go_5),
         .q_data_11        (rows_5_q_data_11),
+        .q_valid_12       (rows_5_q_valid_12),
+        .q_entry_12       (rows_5_q_entry_12),
+        .q_red_12         (rows_5_q_red_12),
+        .q_pop_12         (outs_12_q_pop_5),
+        .q_go_12          (outs_12_q_go_5),
         .q_data_12        (rows_5_q_data_12),
+        .q_valid_13       (rows_5_q_valid_13),
+        .q_entry_13       (rows_5_q_entry_13),
+        .q_red_13         (rows_5_q_red_13),
+        .q_pop_13         (outs_13_q_pop_5),
+        .q_go_13          (outs_13_q_go_5),
         .q_data_13        (rows_5_q_data_13),
+        .q_valid_14       (rows_5_q_valid_14),
+        .q_entry_14       (rows_5_q_entry_14),
+        .q_red_14         (rows_5_q_red_14),
+        .q_pop_14         (outs_14_q_pop_5),
+        .q_go_14          (outs_14_q_go_5),
         .q_data_14        (rows_5_q_data_14),
+        .q_valid_15       (rows_5_q_valid_15),
+        .q_entry_15       (rows_5_q_entry_15),
+        .q_red_15         (rows_5_q_red_15),
+        .q_pop_15         (outs_15_q_pop_5),
+        .q_go_15          (outs_15_q_go_5),
         .q_data_15        (rows_5_q_data_15),
         .dropped          (ev_full_5),
         .ev_valid         (ev_valid_5),
         .ev_reason        (ev_reason_5),
-        .ev_off           (ev_off_5)
+        .ev_off           (ev_off_5),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_6 (
@@ -2840,110 +2900,110 @@ module switch_core_n16_d512_u4096_t8192 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (16'd64),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .q_valid_0        (rows_6_q_valid_0),
-        .q_valid_1        (rows_6_q_valid_1),
-        .q_valid_2        (rows_6_q_valid_2),
-        .q_valid_3        (rows_6_q_valid_3),
-        .q_valid_4        (rows_6_q_valid_4),
-        .q_valid_5        (rows_6_q_valid_5),
-        .q_valid_6        (rows_6_q_valid_6),
-        .q_valid_7        (rows_6_q_valid_7),
-        .q_valid_8        (rows_6_q_valid_8),
-        .q_valid_9        (rows_6_q_valid_9),
-        .q_valid_10       (rows_6_q_valid_10),
-        .q_valid_11       (rows_6_q_valid_11),
-        .q_valid_12       (rows_6_q_valid_12),
-        .q_valid_13       (rows_6_q_valid_13),
-        .q_valid_14       (rows_6_q_valid_14),
-        .q_valid_15       (rows_6_q_valid_15),
         .q_entry_0        (rows_6_q_entry_0),
-        .q_entry_1        (rows_6_q_entry_1),
-        .q_entry_2        (rows_6_q_entry_2),
-        .q_entry_3        (rows_6_q_entry_3),
-        .q_entry_4        (rows_6_q_entry_4),
-        .q_entry_5        (rows_6_q_entry_5),
-        .q_entry_6        (rows_6_q_entry_6),
-        .q_entry_7        (rows_6_q_entry_7),
-        .q_entry_8        (rows_6_q_entry_8),
-        .q_entry_9        (rows_6_q_entry_9),
-        .q_entry_10       (rows_6_q_entry_10),
-        .q_entry_11       (rows_6_q_entry_11),
-        .q_entry_12       (rows_6_q_entry_12),
-        .q_entry_13       (rows_6_q_entry_13),
-        .q_entry_14       (rows_6_q_entry_14),
-        .q_entry_15       (rows_6_q_entry_15),
         .q_red_0          (rows_6_q_red_0),
-        .q_red_1          (rows_6_q_red_1),
-        .q_red_2          (rows_6_q_red_2),
-        .q_red_3          (rows_6_q_red_3),
-        .q_red_4          (rows_6_q_red_4),
-        .q_red_5          (rows_6_q_red_5),
-        .q_red_6          (rows_6_q_red_6),
-        .q_red_7          (rows_6_q_red_7),
-        .q_red_8          (rows_6_q_red_8),
-        .q_red_9          (rows_6_q_red_9),
-        .q_red_10         (rows_6_q_red_10),
-        .q_red_11         (rows_6_q_red_11),
-        .q_red_12         (rows_6_q_red_12),
-        .q_red_13         (rows_6_q_red_13),
-        .q_red_14         (rows_6_q_red_14),
-        .q_red_15         (rows_6_q_red_15),
         .q_pop_0          (outs_0_q_pop_6),
-        .q_pop_1          (outs_1_q_pop_6),
-        .q_pop_2          (outs_2_q_pop_6),
-        .q_pop_3          (outs_3_q_pop_6),
-        .q_pop_4          (outs_4_q_pop_6),
-        .q_pop_5          (outs_5_q_pop_6),
-        .q_pop_6          (outs_6_q_pop_6),
-        .q_pop_7          (outs_7_q_pop_6),
-        .q_pop_8          (outs_8_q_pop_6),
-        .q_pop_9          (outs_9_q_pop_6),
-        .q_pop_10         (outs_10_q_pop_6),
-        .q_pop_11         (outs_11_q_pop_6),
-        .q_pop_12         (outs_12_q_pop_6),
-        .q_pop_13         (outs_13_q_pop_6),
-        .q_pop_14         (outs_14_q_pop_6),
-        .q_pop_15         (outs_15_q_pop_6),
         .q_go_0           (outs_0_q_go_6),
-        .q_go_1           (outs_1_q_go_6),
-        .q_go_2           (outs_2_q_go_6),
-        .q_go_3           (outs_3_q_go_6),
-        .q_go_4           (outs_4_q_go_6),
-        .q_go_5           (outs_5_q_go_6),
-        .q_go_6           (outs_6_q_go_6),
-        .q_go_7           (outs_7_q_go_6),
-        .q_go_8           (outs_8_q_go_6),
-        .q_go_9           (outs_9_q_go_6),
-        .q_go_10          (outs_10_q_go_6),
-        .q_go_11          (outs_11_q_go_6),
-        .q_go_12          (outs_12_q_go_6),
-        .q_go_13          (outs_13_q_go_6),
-        .q_go_14          (outs_14_q_go_6),
-        .q_go_15          (outs_15_q_go_6),
         .q_data_0         (rows_6_q_data_0),
+        .q_valid_1        (rows_6_q_valid_1),
+        .q_entry_1        (rows_6_q_entry_1),
+        .q_red_1          (rows_6_q_red_1),
+        .q_pop_1          (outs_1_q_pop_6),
+        .q_go_1           (outs_1_q_go_6),
         .q_data_1         (rows_6_q_data_1),
+        .q_valid_2        (rows_6_q_valid_2),
+        .q_entry_2        (rows_6_q_entry_2),
+        .q_red_2          (rows_6_q_red_2),
+        .q_pop_2          (outs_2_q_pop_6),
+        .q_go_2           (outs_2_q_go_6),
         .q_data_2         (rows_6_q_data_2),
+        .q_valid_3        (rows_6_q_valid_3),
+        .q_entry_3        (rows_6_q_entry_3),
+        .q_red_3          (rows_6_q_red_3),
+        .q_pop_3          (outs_3_q_pop_6),
+        .q_go_3           (outs_3_q_go_6),
         .q_data_3         (rows_6_q_data_3),
+        .q_valid_4        (rows_6_q_valid_4),
+        .q_entry_4        (rows_6_q_entry_4),
+        .q_red_4          (rows_6_q_red_4),
+        .q_pop_4          (outs_4_q_pop_6),
+        .q_go_4           (outs_4_q_go_6),
         .q_data_4         (rows_6_q_data_4),
+        .q_valid_5        (rows_6_q_valid_5),
+        .q_entry_5        (rows_6_q_entry_5),
+        .q_red_5          (rows_6_q_red_5),
+        .q_pop_5          (outs_5_q_pop_6),
+        .q_go_5           (outs_5_q_go_6),
         .q_data_5         (rows_6_q_data_5),
+        .q_valid_6        (rows_6_q_valid_6),
+        .q_entry_6        (rows_6_q_entry_6),
+        .q_red_6          (rows_6_q_red_6),
+        .q_pop_6          (outs_6_q_pop_6),
+        .q_go_6           (outs_6_q_go_6),
         .q_data_6         (rows_6_q_data_6),
+        .q_valid_7        (rows_6_q_valid_7),
+        .q_entry_7        (rows_6_q_entry_7),
+        .q_red_7          (rows_6_q_red_7),
+        .q_pop_7          (outs_7_q_pop_6),
+        .q_go_7           (outs_7_q_go_6),
         .q_data_7         (rows_6_q_data_7),
+        .q_valid_8        (rows_6_q_valid_8),
+        .q_entry_8        (rows_6_q_entry_8),
+        .q_red_8          (rows_6_q_red_8),
+        .q_pop_8          (outs_8_q_pop_6),
+        .q_go_8           (outs_8_q_go_6),
         .q_data_8         (rows_6_q_data_8),
+        .q_valid_9        (rows_6_q_valid_9),
+        .q_entry_9        (rows_6_q_entry_9),
+        .q_red_9          (rows_6_q_red_9),
+        .q_pop_9          (outs_9_q_pop_6),
+        .q_go_9           (outs_9_q_go_6),
         .q_data_9         (rows_6_q_data_9),
+        .q_valid_10       (rows_6_q_valid_10),
+        .q_entry_10       (rows_6_q_entry_10),
+        .q_red_10         (rows_6_q_red_10),
+        .q_pop_10         (outs_10_q_pop_6),
+        .q_go_10          (outs_10_q_go_6),
         .q_data_10        (rows_6_q_data_10),
+        .q_valid_11       (rows_6_q_valid_11),
+        .q_entry_11       (rows_6_q_entry_11),
+        .q_red_11         (rows_6_q_red_11),
+        .q_pop_11         (outs_11_q_pop_6),
+        .q_go_11          (outs_11_q_go_6),
         .q_data_11        (rows_6_q_data_11),
+        .q_valid_12       (rows_6_q_valid_12),
+        .q_entry_12       (rows_6_q_entry_12),
+        .q_red_12         (rows_6_q_red_12),
+        .q_pop_12         (outs_12_q_pop_6),
+        .q_go_12          (outs_12_q_go_6),
         .q_data_12        (rows_6_q_data_12),
+        .q_valid_13       (rows_6_q_valid_13),
+        .q_entry_13       (rows_6_q_entry_13),
+        .q_red_13         (rows_6_q_red_13),
+        .q_pop_13         (outs_13_q_pop_6),
+        .q_go_13          (outs_13_q_go_6),
         .q_data_13        (rows_6_q_data_13),
+        .q_valid_14       (rows_6_q_valid_14),
+        .q_entry_14       (rows_6_q_entry_14),
+        .q_red_14         (rows_6_q_red_14),
+        .q_pop_14         (outs_14_q_pop_6),
+        .q_go_14          (outs_14_q_go_6),
         .q_data_14        (rows_6_q_data_14),
+        .q_valid_15       (rows_6_q_valid_15),
+        .q_entry_15       (rows_6_q_entry_15),
+        .q_red_15         (rows_6_q_red_15),
+        .q_pop_15         (outs_15_q_pop_6),
+        .q_go_15          (outs_15_q_go_6),
         .q_data_15        (rows_6_q_data_15),
         .dropped          (ev_full_6),
         .ev_valid         (ev_valid_6),
         .ev_reason        (ev_reason_6),
-        .ev_off           (ev_off_6)
+        .ev_off           (ev_off_6),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_7 (
@@ -2962,110 +3022,110 @@ module switch_core_n16_d512_u4096_t8192 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (16'd128),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .q_valid_0        (rows_7_q_valid_0),
-        .q_valid_1        (rows_7_q_valid_1),
-        .q_valid_2        (rows_7_q_valid_2),
-        .q_valid_3        (rows_7_q_valid_3),
-        .q_valid_4        (rows_7_q_valid_4),
-        .q_valid_5        (rows_7_q_valid_5),
-        .q_valid_6        (rows_7_q_valid_6),
-        .q_valid_7        (rows_7_q_valid_7),
-        .q_valid_8        (rows_7_q_valid_8),
-        .q_valid_9        (rows_7_q_valid_9),
-        .q_valid_10       (rows_7_q_valid_10),
-        .q_valid_11       (rows_7_q_valid_11),
-        .q_valid_12       (rows_7_q_valid_12),
-        .q_valid_13       (rows_7_q_valid_13),
-        .q_valid_14       (rows_7_q_valid_14),
-        .q_valid_15       (rows_7_q_valid_15),
         .q_entry_0        (rows_7_q_entry_0),
-        .q_entry_1        (rows_7_q_entry_1),
-        .q_entry_2        (rows_7_q_entry_2),
-        .q_entry_3        (rows_7_q_entry_3),
-        .q_entry_4        (rows_7_q_entry_4),
-        .q_entry_5        (rows_7_q_entry_5),
-        .q_entry_6        (rows_7_q_entry_6),
-        .q_entry_7        (rows_7_q_entry_7),
-        .q_entry_8        (rows_7_q_entry_8),
-        .q_entry_9        (rows_7_q_entry_9),
-        .q_entry_10       (rows_7_q_entry_10),
-        .q_entry_11       (rows_7_q_entry_11),
-        .q_entry_12       (rows_7_q_entry_12),
-        .q_entry_13       (rows_7_q_entry_13),
-        .q_entry_14       (rows_7_q_entry_14),
-        .q_entry_15       (rows_7_q_entry_15),
         .q_red_0          (rows_7_q_red_0),
-        .q_red_1          (rows_7_q_red_1),
-        .q_red_2          (rows_7_q_red_2),
-        .q_red_3          (rows_7_q_red_3),
-        .q_red_4          (rows_7_q_red_4),
-        .q_red_5          (rows_7_q_red_5),
-        .q_red_6          (rows_7_q_red_6),
-        .q_red_7          (rows_7_q_red_7),
-        .q_red_8          (rows_7_q_red_8),
-        .q_red_9          (rows_7_q_red_9),
-        .q_red_10         (rows_7_q_red_10),
-        .q_red_11         (rows_7_q_red_11),
-        .q_red_12         (rows_7_q_red_12),
-        .q_red_13         (rows_7_q_red_13),
-        .q_red_14         (rows_7_q_red_14),
-        .q_red_15         (rows_7_q_red_15),
         .q_pop_0          (outs_0_q_pop_7),
-        .q_pop_1          (outs_1_q_pop_7),
-        .q_pop_2          (outs_2_q_pop_7),
-        .q_pop_3          (outs_3_q_pop_7),
-        .q_pop_4          (outs_4_q_pop_7),
-        .q_pop_5          (outs_5_q_pop_7),
-        .q_pop_6          (outs_6_q_pop_7),
-        .q_pop_7          (outs_7_q_pop_7),
-        .q_pop_8          (outs_8_q_pop_7),
-        .q_pop_9          (outs_9_q_pop_7),
-        .q_pop_10         (outs_10_q_pop_7),
-        .q_pop_11         (outs_11_q_pop_7),
-        .q_pop_12         (outs_12_q_pop_7),
-        .q_pop_13         (outs_13_q_pop_7),
-        .q_pop_14         (outs_14_q_pop_7),
-        .q_pop_15         (outs_15_q_pop_7),
         .q_go_0           (outs_0_q_go_7),
-        .q_go_1           (outs_1_q_go_7),
-        .q_go_2           (outs_2_q_go_7),
-        .q_go_3           (outs_3_q_go_7),
-        .q_go_4           (outs_4_q_go_7),
-        .q_go_5           (outs_5_q_go_7),
-        .q_go_6           (outs_6_q_go_7),
-        .q_go_7           (outs_7_q_go_7),
-        .q_go_8           (outs_8_q_go_7),
-        .q_go_9           (outs_9_q_go_7),
-        .q_go_10          (outs_10_q_go_7),
-        .q_go_11          (outs_11_q_go_7),
-        .q_go_12          (outs_12_q_go_7),
-        .q_go_13          (outs_13_q_go_7),
-        .q_go_14          (outs_14_q_go_7),
-        .q_go_15          (outs_15_q_go_7),
         .q_data_0         (rows_7_q_data_0),
+        .q_valid_1        (rows_7_q_valid_1),
+        .q_entry_1        (rows_7_q_entry_1),
+        .q_red_1          (rows_7_q_red_1),
+        .q_pop_1          (outs_1_q_pop_7),
+        .q_go_1           (outs_1_q_go_7),
         .q_data_1         (rows_7_q_data_1),
+        .q_valid_2        (rows_7_q_valid_2),
+        .q_entry_2        (rows_7_q_entry_2),
+        .q_red_2          (rows_7_q_red_2),
+        .q_pop_2          (outs_2_q_pop_7),
+        .q_go_2           (outs_2_q_go_7),
         .q_data_2         (rows_7_q_data_2),
+        .q_valid_3        (rows_7_q_valid_3),
+        .q_entry_3        (rows_7_q_entry_3),
+        .q_red_3          (rows_7_q_red_3),
+        .q_pop_3          (outs_3_q_pop_7),
+        .q_go_3           (outs_3_q_go_7),
         .q_data_3         (rows_7_q_data_3),
+        .q_valid_4        (rows_7_q_valid_4),
+        .q_entry_4        (rows_7_q_entry_4),
+        .q_red_4          (rows_7_q_red_4),
+        .q_pop_4          (outs_4_q_pop_7),
+        .q_go_4           (outs_4_q_go_7),
         .q_data_4         (rows_7_q_data_4),
+        .q_valid_5        (rows_7_q_valid_5),
+        .q_entry_5        (rows_7_q_entry_5),
+        .q_red_5          (rows_7_q_red_5),
+        .q_pop_5          (outs_5_q_pop_7),
+        .q_go_5           (outs_5_q_go_7),
         .q_data_5         (rows_7_q_data_5),
+        .q_valid_6        (rows_7_q_valid_6),
+        .q_entry_6        (rows_7_q_entry_6),
+        .q_red_6          (rows_7_q_red_6),
+        .q_pop_6          (outs_6_q_pop_7),
+        .q_go_6           (outs_6_q_go_7),
         .q_data_6         (rows_7_q_data_6),
+        .q_valid_7        (rows_7_q_valid_7),
+        .q_entry_7        (rows_7_q_entry_7),
+        .q_red_7          (rows_7_q_red_7),
+        .q_pop_7          (outs_7_q_pop_7),
+        .q_go_7           (outs_7_q_go_7),
         .q_data_7         (rows_7_q_data_7),
+        .q_valid_8        (rows_7_q_valid_8),
+        .q_entry_8        (rows_7_q_entry_8),
+        .q_red_8          (rows_7_q_red_8),
+        .q_pop_8          (outs_8_q_pop_7),
+        .q_go_8           (outs_8_q_go_7),
         .q_data_8         (rows_7_q_data_8),
+        .q_valid_9        (rows_7_q_valid_9),
+        .q_entry_9        (rows_7_q_entry_9),
+        .q_red_9          (rows_7_q_red_9),
+        .q_pop_9          (outs_9_q_pop_7),
+        .q_go_9           (outs_9_q_go_7),
         .q_data_9         (rows_7_q_data_9),
+        .q_valid_10       (rows_7_q_valid_10),
+        .q_entry_10       (rows_7_q_entry_10),
+        .q_red_10         (rows_7_q_red_10),
+        .q_pop_10         (outs_10_q_pop_7),
+        .q_go_10          (outs_10_q_go_7),
         .q_data_10        (rows_7_q_data_10),
+        .q_valid_11       (rows_7_q_valid_11),
+        .q_entry_11       (rows_7_q_entry_11),
+        .q_red_11         (rows_7_q_red_11),
+        .q_pop_11         (outs_11_q_pop_7),
+        .q_go_11          (outs_11_q_go_7),
         .q_data_11        (rows_7_q_data_11),
+        .q_valid_12       (rows_7_q_valid_12),
+        .q_entry_12       (rows_7_q_entry_12),
+        .q_red_12         (rows_7_q_red_12),
+        .q_pop_12         (outs_12_q_pop_7),
+        .q_go_12          (outs_12_q_go_7),
         .q_data_12        (rows_7_q_data_12),
+        .q_valid_13       (rows_7_q_valid_13),
+        .q_entry_13       (rows_7_q_entry_13),
+        .q_red_13         (rows_7_q_red_13),
+        .q_pop_13         (outs_13_q_pop_7),
+        .q_go_13          (outs_13_q_go_7),
         .q_data_13        (rows_7_q_data_13),
+        .q_valid_14       (rows_7_q_valid_14),
+        .q_entry_14       (rows_7_q_entry_14),
+        .q_red_14         (rows_7_q_red_14),
+        .q_pop_14         (outs_14_q_pop_7),
+        .q_go_14          (outs_14_q_go_7),
         .q_data_14        (rows_7_q_data_14),
+        .q_valid_15       (rows_7_q_valid_15),
+        .q_entry_15       (rows_7_q_entry_15),
+        .q_red_15         (rows_7_q_red_15),
+        .q_pop_15         (outs_15_q_pop_7),
+        .q_go_15          (outs_15_q_go_7),
         .q_data_15        (rows_7_q_data_15),
         .dropped          (ev_full_7),
         .ev_valid         (ev_valid_7),
         .ev_reason        (ev_reason_7),
-        .ev_off           (ev_off_7)
+        .ev_off           (ev_off_7),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_8 (
@@ -3084,110 +3144,110 @@ module switch_core_n16_d512_u4096_t8192 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (16'd256),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .q_valid_0        (rows_8_q_valid_0),
-        .q_valid_1        (rows_8_q_valid_1),
-        .q_valid_2        (rows_8_q_valid_2),
-        .q_valid_3        (rows_8_q_valid_3),
-        .q_valid_4        (rows_8_q_valid_4),
-        .q_valid_5        (rows_8_q_valid_5),
-        .q_valid_6        (rows_8_q_valid_6),
-        .q_valid_7        (rows_8_q_valid_7),
-        .q_valid_8        (rows_8_q_valid_8),
-        .q_valid_9        (rows_8_q_valid_9),
-        .q_valid_10       (rows_8_q_valid_10),
-        .q_valid_11       (rows_8_q_valid_11),
-        .q_valid_12       (rows_8_q_valid_12),
-        .q_valid_13       (rows_8_q_valid_13),
-        .q_valid_14       (rows_8_q_valid_14),
-        .q_valid_15       (rows_8_q_valid_15),
         .q_entry_0        (rows_8_q_entry_0),
-        .q_entry_1        (rows_8_q_entry_1),
-        .q_entry_2        (rows_8_q_entry_2),
-        .q_entry_3        (rows_8_q_entry_3),
-        .q_entry_4        (rows_8_q_entry_4),
-        .q_entry_5        (rows_8_q_entry_5),
-        .q_entry_6        (rows_8_q_entry_6),
-        .q_entry_7        (rows_8_q_entry_7),
-        .q_entry_8        (rows_8_q_entry_8),
-        .q_entry_9        (rows_8_q_entry_9),
-        .q_entry_10       (rows_8_q_entry_10),
-        .q_entry_11       (rows_8_q_entry_11),
-        .q_entry_12       (rows_8_q_entry_12),
-        .q_entry_13       (rows_8_q_entry_13),
-        .q_entry_14       (rows_8_q_entry_14),
-        .q_entry_15       (rows_8_q_entry_15),
         .q_red_0          (rows_8_q_red_0),
-        .q_red_1          (rows_8_q_red_1),
-        .q_red_2          (rows_8_q_red_2),
-        .q_red_3          (rows_8_q_red_3),
-        .q_red_4          (rows_8_q_red_4),
-        .q_red_5          (rows_8_q_red_5),
-        .q_red_6          (rows_8_q_red_6),
-        .q_red_7          (rows_8_q_red_7),
-        .q_red_8          (rows_8_q_red_8),
-        .q_red_9          (rows_8_q_red_9),
-        .q_red_10         (rows_8_q_red_10),
-        .q_red_11         (rows_8_q_red_11),
-        .q_red_12         (rows_8_q_red_12),
-        .q_red_13         (rows_8_q_red_13),
-        .q_red_14         (rows_8_q_red_14),
-        .q_red_15         (rows_8_q_red_15),
         .q_pop_0          (outs_0_q_pop_8),
-        .q_pop_1          (outs_1_q_pop_8),
-        .q_pop_2          (outs_2_q_pop_8),
-        .q_pop_3          (outs_3_q_pop_8),
-        .q_pop_4          (outs_4_q_pop_8),
-        .q_pop_5          (outs_5_q_pop_8),
-        .q_pop_6          (outs_6_q_pop_8),
-        .q_pop_7          (outs_7_q_pop_8),
-        .q_pop_8          (outs_8_q_pop_8),
-        .q_pop_9          (outs_9_q_pop_8),
-        .q_pop_10         (outs_10_q_pop_8),
-        .q_pop_11         (outs_11_q_pop_8),
-        .q_pop_12         (outs_12_q_pop_8),
-        .q_pop_13         (outs_13_q_pop_8),
-        .q_pop_14         (outs_14_q_pop_8),
-        .q_pop_15         (outs_15_q_pop_8),
         .q_go_0           (outs_0_q_go_8),
-        .q_go_1           (outs_1_q_go_8),
-        .q_go_2           (outs_2_q_go_8),
-        .q_go_3           (outs_3_q_go_8),
-        .q_go_4           (outs_4_q_go_8),
-        .q_go_5           (outs_5_q_go_8),
-        .q_go_6           (outs_6_q_go_8),
-        .q_go_7           (outs_7_q_go_8),
-        .q_go_8           (outs_8_q_go_8),
-        .q_go_9           (outs_9_q_go_8),
-        .q_go_10          (outs_10_q_go_8),
-        .q_go_11          (outs_11_q_go_8),
-        .q_go_12          (outs_12_q_go_8),
-        .q_go_13          (outs_13_q_go_8),
-        .q_go_14          (outs_14_q_go_8),
-        .q_go_15          (outs_15_q_go_8),
         .q_data_0         (rows_8_q_data_0),
+        .q_valid_1        (rows_8_q_valid_1),
+        .q_entry_1        (rows_8_q_entry_1),
+        .q_red_1          (rows_8_q_red_1),
+        .q_pop_1          (outs_1_q_pop_8),
+        .q_go_1           (outs_1_q_go_8),
         .q_data_1         (rows_8_q_data_1),
+        .q_valid_2        (rows_8_q_valid_2),
+        .q_entry_2        (rows_8_q_entry_2),
+        .q_red_2          (rows_8_q_red_2),
+        .q_pop_2          (outs_2_q_pop_8),
+        .q_go_2           (outs_2_q_go_8),
         .q_data_2         (rows_8_q_data_2),
+        .q_valid_3        (rows_8_q_valid_3),
+        .q_entry_3        (rows_8_q_entry_3),
+        .q_red_3          (rows_8_q_red_3),
+        .q_pop_3          (outs_3_q_pop_8),
+        .q_go_3           (outs_3_q_go_8),
         .q_data_3         (rows_8_q_data_3),
+        .q_valid_4        (rows_8_q_valid_4),
+        .q_entry_4        (rows_8_q_entry_4),
+        .q_red_4          (rows_8_q_red_4),
+        .q_pop_4          (outs_4_q_pop_8),
+        .q_go_4           (outs_4_q_go_8),
         .q_data_4         (rows_8_q_data_4),
+        .q_valid_5        (rows_8_q_valid_5),
+        .q_entry_5        (rows_8_q_entry_5),
+        .q_red_5          (rows_8_q_red_5),
+        .q_pop_5          (outs_5_q_pop_8),
+        .q_go_5           (outs_5_q_go_8),
         .q_data_5         (rows_8_q_data_5),
+        .q_valid_6        (rows_8_q_valid_6),
+        .q_entry_6        (rows_8_q_entry_6),
+        .q_red_6          (rows_8_q_red_6),
+        .q_pop_6          (outs_6_q_pop_8),
+        .q_go_6           (outs_6_q_go_8),
         .q_data_6         (rows_8_q_data_6),
+        .q_valid_7        (rows_8_q_valid_7),
+        .q_entry_7        (rows_8_q_entry_7),
+        .q_red_7          (rows_8_q_red_7),
+        .q_pop_7          (outs_7_q_pop_8),
+        .q_go_7           (outs_7_q_go_8),
         .q_data_7         (rows_8_q_data_7),
+        .q_valid_8        (rows_8_q_valid_8),
+        .q_entry_8        (rows_8_q_entry_8),
+        .q_red_8          (rows_8_q_red_8),
+        .q_pop_8          (outs_8_q_pop_8),
+        .q_go_8           (outs_8_q_go_8),
         .q_data_8         (rows_8_q_data_8),
+        .q_valid_9        (rows_8_q_valid_9),
+        .q_entry_9        (rows_8_q_entry_9),
+        .q_red_9          (rows_8_q_red_9),
+        .q_pop_9          (outs_9_q_pop_8),
+        .q_go_9           (outs_9_q_go_8),
         .q_data_9         (rows_8_q_data_9),
+        .q_valid_10       (rows_8_q_valid_10),
+        .q_entry_10       (rows_8_q_entry_10),
+        .q_red_10         (rows_8_q_red_10),
+        .q_pop_10         (outs_10_q_pop_8),
+        .q_go_10          (outs_10_q_go_8),
         .q_data_10        (rows_8_q_data_10),
+        .q_valid_11       (rows_8_q_valid_11),
+        .q_entry_11       (rows_8_q_entry_11),
+        .q_red_11         (rows_8_q_red_11),
+        .q_pop_11         (outs_11_q_pop_8),
+        .q_go_11          (outs_11_q_go_8),
         .q_data_11        (rows_8_q_data_11),
+        .q_valid_12       (rows_8_q_valid_12),
+        .q_entry_12       (rows_8_q_entry_12),
+        .q_red_12         (rows_8_q_red_12),
+        .q_pop_12         (outs_12_q_pop_8),
+        .q_go_12          (outs_12_q_go_8),
         .q_data_12        (rows_8_q_data_12),
+        .q_valid_13       (rows_8_q_valid_13),
+        .q_entry_13       (rows_8_q_entry_13),
+        .q_red_13         (rows_8_q_red_13),
+        .q_pop_13         (outs_13_q_pop_8),
+        .q_go_13          (outs_13_q_go_8),
         .q_data_13        (rows_8_q_data_13),
+        .q_valid_14       (rows_8_q_valid_14),
+        .q_entry_14       (rows_8_q_entry_14),
+        .q_red_14         (rows_8_q_red_14),
+        .q_pop_14         (outs_14_q_pop_8),
+        .q_go_14          (outs_14_q_go_8),
         .q_data_14        (rows_8_q_data_14),
+        .q_valid_15       (rows_8_q_valid_15),
+        .q_entry_15       (rows_8_q_entry_15),
+        .q_red_15         (rows_8_q_red_15),
+        .q_pop_15         (outs_15_q_pop_8),
+        .q_go_15          (outs_15_q_go_8),
         .q_data_15        (rows_8_q_data_15),
         .dropped          (ev_full_8),
         .ev_valid         (ev_valid_8),
         .ev_reason        (ev_reason_8),
-        .ev_off           (ev_off_8)
+        .ev_off           (ev_off_8),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_9 (
@@ -3206,110 +3266,110 @@ module switch_core_n16_d512_u4096_t8192 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (16'd512),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .q_valid_0        (rows_9_q_valid_0),
-        .q_valid_1        (rows_9_q_valid_1),
-        .q_valid_2        (rows_9_q_valid_2),
-        .q_valid_3        (rows_9_q_valid_3),
-        .q_valid_4        (rows_9_q_valid_4),
-        .q_valid_5        (rows_9_q_valid_5),
-        .q_valid_6        (rows_9_q_valid_6),
-        .q_valid_7        (rows_9_q_valid_7),
-        .q_valid_8        (rows_9_q_valid_8),
-        .q_valid_9        (rows_9_q_valid_9),
-        .q_valid_10       (rows_9_q_valid_10),
-        .q_valid_11       (rows_9_q_valid_11),
-        .q_valid_12       (rows_9_q_valid_12),
-        .q_valid_13       (rows_9_q_valid_13),
-        .q_valid_14       (rows_9_q_valid_14),
-        .q_valid_15       (rows_9_q_valid_15),
         .q_entry_0        (rows_9_q_entry_0),
-        .q_entry_1        (rows_9_q_entry_1),
-        .q_entry_2        (rows_9_q_entry_2),
-        .q_entry_3        (rows_9_q_entry_3),
-        .q_entry_4        (rows_9_q_entry_4),
-        .q_entry_5        (rows_9_q_entry_5),
-        .q_entry_6        (rows_9_q_entry_6),
-        .q_entry_7        (rows_9_q_entry_7),
-        .q_entry_8        (rows_9_q_entry_8),
-        .q_entry_9        (rows_9_q_entry_9),
-        .q_entry_10       (rows_9_q_entry_10),
-        .q_entry_11       (rows_9_q_entry_11),
-        .q_entry_12       (rows_9_q_entry_12),
-        .q_entry_13       (rows_9_q_entry_13),
-        .q_entry_14       (rows_9_q_entry_14),
-        .q_entry_15       (rows_9_q_entry_15),
         .q_red_0          (rows_9_q_red_0),
-        .q_red_1          (rows_9_q_red_1),
-        .q_red_2          (rows_9_q_red_2),
-        .q_red_3          (rows_9_q_red_3),
-        .q_red_4          (rows_9_q_red_4),
-        .q_red_5          (rows_9_q_red_5),
-        .q_red_6          (rows_9_q_red_6),
-        .q_red_7          (rows_9_q_red_7),
-        .q_red_8          (rows_9_q_red_8),
-        .q_red_9          (rows_9_q_red_9),
-        .q_red_10         (rows_9_q_red_10),
-        .q_red_11         (rows_9_q_red_11),
-        .q_red_12         (rows_9_q_red_12),
-        .q_red_13         (rows_9_q_red_13),
-        .q_red_14         (rows_9_q_red_14),
-        .q_red_15         (rows_9_q_red_15),
         .q_pop_0          (outs_0_q_pop_9),
-        .q_pop_1          (outs_1_q_pop_9),
-        .q_pop_2          (outs_2_q_pop_9),
-        .q_pop_3          (outs_3_q_pop_9),
-        .q_pop_4          (outs_4_q_pop_9),
-        .q_pop_5          (outs_5_q_pop_9),
-        .q_pop_6          (outs_6_q_pop_9),
-        .q_pop_7          (outs_7_q_pop_9),
-        .q_pop_8          (outs_8_q_pop_9),
-        .q_pop_9          (outs_9_q_pop_9),
-        .q_pop_10         (outs_10_q_pop_9),
-        .q_pop_11         (outs_11_q_pop_9),
-        .q_pop_12         (outs_12_q_pop_9),
-        .q_pop_13         (outs_13_q_pop_9),
-        .q_pop_14         (outs_14_q_pop_9),
-        .q_pop_15         (outs_15_q_pop_9),
         .q_go_0           (outs_0_q_go_9),
-        .q_go_1           (outs_1_q_go_9),
-        .q_go_2           (outs_2_q_go_9),
-        .q_go_3           (outs_3_q_go_9),
-        .q_go_4           (outs_4_q_go_9),
-        .q_go_5           (outs_5_q_go_9),
-        .q_go_6           (outs_6_q_go_9),
-        .q_go_7           (outs_7_q_go_9),
-        .q_go_8           (outs_8_q_go_9),
-        .q_go_9           (outs_9_q_go_9),
-        .q_go_10          (outs_10_q_go_9),
-        .q_go_11          (outs_11_q_go_9),
-        .q_go_12          (outs_12_q_go_9),
-        .q_go_13          (outs_13_q_go_9),
-        .q_go_14          (outs_14_q_go_9),
-        .q_go_15          (outs_15_q_go_9),
         .q_data_0         (rows_9_q_data_0),
+        .q_valid_1        (rows_9_q_valid_1),
+        .q_entry_1        (rows_9_q_entry_1),
+        .q_red_1          (rows_9_q_red_1),
+        .q_pop_1          (outs_1_q_pop_9),
+        .q_go_1           (outs_1_q_go_9),
         .q_data_1         (rows_9_q_data_1),
+        .q_valid_2        (rows_9_q_valid_2),
+        .q_entry_2        (rows_9_q_entry_2),
+        .q_red_2          (rows_9_q_red_2),
+        .q_pop_2          (outs_2_q_pop_9),
+        .q_go_2           (outs_2_q_go_9),
         .q_data_2         (rows_9_q_data_2),
+        .q_valid_3        (rows_9_q_valid_3),
+        .q_entry_3        (rows_9_q_entry_3),
+        .q_red_3          (rows_9_q_red_3),
+        .q_pop_3          (outs_3_q_pop_9),
+        .q_go_3           (outs_3_q_go_9),
         .q_data_3         (rows_9_q_data_3),
+        .q_valid_4        (rows_9_q_valid_4),
+        .q_entry_4        (rows_9_q_entry_4),
+        .q_red_4          (rows_9_q_red_4),
+        .q_pop_4          (outs_4_q_pop_9),
+        .q_go_4           (outs_4_q_go_9),
         .q_data_4         (rows_9_q_data_4),
+        .q_valid_5        (rows_9_q_valid_5),
+        .q_entry_5        (rows_9_q_entry_5),
+        .q_red_5          (rows_9_q_red_5),
+        .q_pop_5          (outs_5_q_pop_9),
+        .q_go_5           (outs_5_q_go_9),
         .q_data_5         (rows_9_q_data_5),
+        .q_valid_6        (rows_9_q_valid_6),
+        .q_entry_6        (rows_9_q_entry_6),
+        .q_red_6          (rows_9_q_red_6),
+        .q_pop_6          (outs_6_q_pop_9),
+        .q_go_6           (outs_6_q_go_9),
         .q_data_6         (rows_9_q_data_6),
+        .q_valid_7        (rows_9_q_valid_7),
+        .q_entry_7        (rows_9_q_entry_7),
+        .q_red_7          (rows_9_q_red_7),
+        .q_pop_7          (outs_7_q_pop_9),
+        .q_go_7           (outs_7_q_go_9),
         .q_data_7         (rows_9_q_data_7),
+        .q_valid_8        (rows_9_q_valid_8),
+        .q_entry_8        (rows_9_q_entry_8),
+        .q_red_8          (rows_9_q_red_8),
+        .q_pop_8          (outs_8_q_pop_9),
+        .q_go_8           (outs_8_q_go_9),
         .q_data_8         (rows_9_q_data_8),
+        .q_valid_9        (rows_9_q_valid_9),
+        .q_entry_9        (rows_9_q_entry_9),
+        .q_red_9          (rows_9_q_red_9),
+        .q_pop_9          (outs_9_q_pop_9),
+        .q_go_9           (outs_9_q_go_9),
         .q_data_9         (rows_9_q_data_9),
+        .q_valid_10       (rows_9_q_valid_10),
+        .q_entry_10       (rows_9_q_entry_10),
+        .q_red_10         (rows_9_q_red_10),
+        .q_pop_10         (outs_10_q_pop_9),
+        .q_go_10          (outs_10_q_go_9),
         .q_data_10        (rows_9_q_data_10),
+        .q_valid_11       (rows_9_q_valid_11),
+        .q_entry_11       (rows_9_q_entry_11),
+        .q_red_11         (rows_9_q_red_11),
+        .q_pop_11         (outs_11_q_pop_9),
+        .q_go_11          (outs_11_q_go_9),
         .q_data_11        (rows_9_q_data_11),
+        .q_valid_12       (rows_9_q_valid_12),
+        .q_entry_12       (rows_9_q_entry_12),
+        .q_red_12         (rows_9_q_red_12),
+        .q_pop_12         (outs_12_q_pop_9),
+        .q_go_12          (outs_12_q_go_9),
         .q_data_12        (rows_9_q_data_12),
+        .q_valid_13       (rows_9_q_valid_13),
+        .q_entry_13       (rows_9_q_entry_13),
+        .q_red_13         (rows_9_q_red_13),
+        .q_pop_13         (outs_13_q_pop_9),
+        .q_go_13          (outs_13_q_go_9),
         .q_data_13        (rows_9_q_data_13),
+        .q_valid_14       (rows_9_q_valid_14),
+        .q_entry_14       (rows_9_q_entry_14),
+        .q_red_14         (rows_9_q_red_14),
+        .q_pop_14         (outs_14_q_pop_9),
+        .q_go_14          (outs_14_q_go_9),
         .q_data_14        (rows_9_q_data_14),
+        .q_valid_15       (rows_9_q_valid_15),
+        .q_entry_15       (rows_9_q_entry_15),
+        .q_red_15         (rows_9_q_red_15),
+        .q_pop_15         (outs_15_q_pop_9),
+        .q_go_15          (outs_15_q_go_9),
         .q_data_15        (rows_9_q_data_15),
         .dropped          (ev_full_9),
         .ev_valid         (ev_valid_9),
         .ev_reason        (ev_reason_9),
-        .ev_off           (ev_off_9)
+        .ev_off           (ev_off_9),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_10 (
@@ -3328,110 +3388,110 @@ module switch_core_n16_d512_u4096_t8192 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (16'd1024),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .q_valid_0        (rows_10_q_valid_0),
-        .q_valid_1        (rows_10_q_valid_1),
-        .q_valid_2        (rows_10_q_valid_2),
-        .q_valid_3        (rows_10_q_valid_3),
-        .q_valid_4        (rows_10_q_valid_4),
-        .q_valid_5        (rows_10_q_valid_5),
-        .q_valid_6        (rows_10_q_valid_6),
-        .q_valid_7        (rows_10_q_valid_7),
-        .q_valid_8        (rows_10_q_valid_8),
-        .q_valid_9        (rows_10_q_valid_9),
-        .q_valid_10       (rows_10_q_valid_10),
-        .q_valid_11       (rows_10_q_valid_11),
-        .q_valid_12       (rows_10_q_valid_12),
-        .q_valid_13       (rows_10_q_valid_13),
-        .q_valid_14       (rows_10_q_valid_14),
-        .q_valid_15       (rows_10_q_valid_15),
         .q_entry_0        (rows_10_q_entry_0),
-        .q_entry_1        (rows_10_q_entry_1),
-        .q_entry_2        (rows_10_q_entry_2),
-        .q_entry_3        (rows_10_q_entry_3),
-        .q_entry_4        (rows_10_q_entry_4),
-        .q_entry_5        (rows_10_q_entry_5),
-        .q_entry_6        (rows_10_q_entry_6),
-        .q_entry_7        (rows_10_q_entry_7),
-        .q_entry_8        (rows_10_q_entry_8),
-        .q_entry_9        (rows_10_q_entry_9),
-        .q_entry_10       (rows_10_q_entry_10),
-        .q_entry_11       (rows_10_q_entry_11),
-        .q_entry_12       (rows_10_q_entry_12),
-        .q_entry_13       (rows_10_q_entry_13),
-        .q_entry_14       (rows_10_q_entry_14),
-        .q_entry_15       (rows_10_q_entry_15),
         .q_red_0          (rows_10_q_red_0),
-        .q_red_1          (rows_10_q_red_1),
-        .q_red_2          (rows_10_q_red_2),
-        .q_red_3          (rows_10_q_red_3),
-        .q_red_4          (rows_10_q_red_4),
-        .q_red_5          (rows_10_q_red_5),
-        .q_red_6          (rows_10_q_red_6),
-        .q_red_7          (rows_10_q_red_7),
-        .q_red_8          (rows_10_q_red_8),
-        .q_red_9          (rows_10_q_red_9),
-        .q_red_10         (rows_10_q_red_10),
-        .q_red_11         (rows_10_q_red_11),
-        .q_red_12         (rows_10_q_red_12),
-        .q_red_13         (rows_10_q_red_13),
-        .q_red_14         (rows_10_q_red_14),
-        .q_red_15         (rows_10_q_red_15),
         .q_pop_0          (outs_0_q_pop_10),
-        .q_pop_1          (outs_1_q_pop_10),
-        .q_pop_2          (outs_2_q_pop_10),
-        .q_pop_3          (outs_3_q_pop_10),
-        .q_pop_4          (outs_4_q_pop_10),
-        .q_pop_5          (outs_5_q_pop_10),
-        .q_pop_6          (outs_6_q_pop_10),
-        .q_pop_7          (outs_7_q_pop_10),
-        .q_pop_8          (outs_8_q_pop_10),
-        .q_pop_9          (outs_9_q_pop_10),
-        .q_pop_10         (outs_10_q_pop_10),
-        .q_pop_11         (outs_11_q_pop_10),
-        .q_pop_12         (outs_12_q_pop_10),
-        .q_pop_13         (outs_13_q_pop_10),
-        .q_pop_14         (outs_14_q_pop_10),
-        .q_pop_15         (outs_15_q_pop_10),
         .q_go_0           (outs_0_q_go_10),
-        .q_go_1           (outs_1_q_go_10),
-        .q_go_2           (outs_2_q_go_10),
-        .q_go_3           (outs_3_q_go_10),
-        .q_go_4           (outs_4_q_go_10),
-        .q_go_5           (outs_5_q_go_10),
-        .q_go_6           (outs_6_q_go_10),
-        .q_go_7           (outs_7_q_go_10),
-        .q_go_8           (outs_8_q_go_10),
-        .q_go_9           (outs_9_q_go_10),
-        .q_go_10          (outs_10_q_go_10),
-        .q_go_11          (outs_11_q_go_10),
-        .q_go_12          (outs_12_q_go_10),
-        .q_go_13          (outs_13_q_go_10),
-        .q_go_14          (outs_14_q_go_10),
-        .q_go_15          (outs_15_q_go_10),
         .q_data_0         (rows_10_q_data_0),
+        .q_valid_1        (rows_10_q_valid_1),
+        .q_entry_1        (rows_10_q_entry_1),
+        .q_red_1          (rows_10_q_red_1),
+        .q_pop_1          (outs_1_q_pop_10),
+        .q_go_1           (outs_1_q_go_10),
         .q_data_1         (rows_10_q_data_1),
+        .q_valid_2        (rows_10_q_valid_2),
+        .q_entry_2        (rows_10_q_entry_2),
+        .q_red_2          (rows_10_q_red_2),
+        .q_pop_2          (outs_2_q_pop_10),
+        .q_go_2           (outs_2_q_go_10),
         .q_data_2         (rows_10_q_data_2),
+        .q_valid_3        (rows_10_q_valid_3),
+        .q_entry_3        (rows_10_q_entry_3),
+        .q_red_3          (rows_10_q_red_3),
+        .q_pop_3          (outs_3_q_pop_10),
+        .q_go_3           (outs_3_q_go_10),
         .q_data_3         (rows_10_q_data_3),
+        .q_valid_4        (rows_10_q_valid_4),
+        .q_entry_4        (rows_10_q_entry_4),
+        .q_red_4          (rows_10_q_red_4),
+        .q_pop_4          (outs_4_q_pop_10),
+        .q_go_4           (outs_4_q_go_10),
         .q_data_4         (rows_10_q_data_4),
+        .q_valid_5        (rows_10_q_valid_5),
+        .q_entry_5        (rows_10_q_entry_5),
+        .q_red_5          (rows_10_q_red_5),
+        .q_pop_5          (outs_5_q_pop_10),
+        .q_go_5           (outs_5_q_go_10),
         .q_data_5         (rows_10_q_data_5),
+        .q_valid_6        (rows_10_q_valid_6),
+        .q_entry_6        (rows_10_q_entry_6),
+        .q_red_6          (rows_10_q_red_6),
+        .q_pop_6          (outs_6_q_pop_10),
+        .q_go_6           (outs_6_q_go_10),
         .q_data_6         (rows_10_q_data_6),
+        .q_valid_7        (rows_10_q_valid_7),
+        .q_entry_7        (rows_10_q_entry_7),
+        .q_red_7          (rows_10_q_red_7),
+        .q_pop_7          (outs_7_q_pop_10),
+        .q_go_7           (outs_7_q_go_10),
         .q_data_7         (rows_10_q_data_7),
+        .q_valid_8        (rows_10_q_valid_8),
+        .q_entry_8        (rows_10_q_entry_8),
+        .q_red_8          (rows_10_q_red_8),
+        .q_pop_8          (outs_8_q_pop_10),
+        .q_go_8           (outs_8_q_go_10),
         .q_data_8         (rows_10_q_data_8),
+        .q_valid_9        (rows_10_q_valid_9),
+        .q_entry_9        (rows_10_q_entry_9),
+        .q_red_9          (rows_10_q_red_9),
+        .q_pop_9          (outs_9_q_pop_10),
+        .q_go_9           (outs_9_q_go_10),
         .q_data_9         (rows_10_q_data_9),
+        .q_valid_10       (rows_10_q_valid_10),
+        .q_entry_10       (rows_10_q_entry_10),
+        .q_red_10         (rows_10_q_red_10),
+        .q_pop_10         (outs_10_q_pop_10),
+        .q_go_10          (outs_10_q_go_10),
         .q_data_10        (rows_10_q_data_10),
+        .q_valid_11       (rows_10_q_valid_11),
+        .q_entry_11       (rows_10_q_entry_11),
+        .q_red_11         (rows_10_q_red_11),
+        .q_pop_11         (outs_11_q_pop_10),
+        .q_go_11          (outs_11_q_go_10),
         .q_data_11        (rows_10_q_data_11),
+        .q_valid_12       (rows_10_q_valid_12),
+        .q_entry_12       (rows_10_q_entry_12),
+        .q_red_12         (rows_10_q_red_12),
+        .q_pop_12         (outs_12_q_pop_10),
+        .q_go_12          (outs_12_q_go_10),
         .q_data_12        (rows_10_q_data_12),
+        .q_valid_13       (rows_10_q_valid_13),
+        .q_entry_13       (rows_10_q_entry_13),
+        .q_red_13         (rows_10_q_red_13),
+        .q_pop_13         (outs_13_q_pop_10),
+        .q_go_13          (outs_13_q_go_10),
         .q_data_13        (rows_10_q_data_13),
+        .q_valid_14       (rows_10_q_valid_14),
+        .q_entry_14       (rows_10_q_entry_14),
+        .q_red_14         (rows_10_q_red_14),
+        .q_pop_14         (outs_14_q_pop_10),
+        .q_go_14          (outs_14_q_go_10),
         .q_data_14        (rows_10_q_data_14),
+        .q_valid_15       (rows_10_q_valid_15),
+        .q_entry_15       (rows_10_q_entry_15),
+        .q_red_15         (rows_10_q_red_15),
+        .q_pop_15         (outs_15_q_pop_10),
+        .q_go_15          (outs_15_q_go_10),
         .q_data_15        (rows_10_q_data_15),
         .dropped          (ev_full_10),
         .ev_valid         (ev_valid_10),
         .ev_reason        (ev_reason_10),
-        .ev_off           (ev_off_10)
+        .ev_off           (ev_off_10),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_11 (
@@ -3450,110 +3510,110 @@ module switch_core_n16_d512_u4096_t8192 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (16'd2048),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .q_valid_0        (rows_11_q_valid_0),
-        .q_valid_1        (rows_11_q_valid_1),
-        .q_valid_2        (rows_11_q_valid_2),
-        .q_valid_3        (rows_11_q_valid_3),
-        .q_valid_4        (rows_11_q_valid_4),
-        .q_valid_5        (rows_11_q_valid_5),
-        .q_valid_6        (rows_11_q_valid_6),
-        .q_valid_7        (rows_11_q_valid_7),
-        .q_valid_8        (rows_11_q_valid_8),
-        .q_valid_9        (rows_11_q_valid_9),
-        .q_valid_10       (rows_11_q_valid_10),
-        .q_valid_11       (rows_11_q_valid_11),
-        .q_valid_12       (rows_11_q_valid_12),
-        .q_valid_13       (rows_11_q_valid_13),
-        .q_valid_14       (rows_11_q_valid_14),
-        .q_valid_15       (rows_11_q_valid_15),
         .q_entry_0        (rows_11_q_entry_0),
-        .q_entry_1        (rows_11_q_entry_1),
-        .q_entry_2        (rows_11_q_entry_2),
-        .q_entry_3        (rows_11_q_entry_3),
-        .q_entry_4        (rows_11_q_entry_4),
-        .q_entry_5        (rows_11_q_entry_5),
-        .q_entry_6        (rows_11_q_entry_6),
-        .q_entry_7        (rows_11_q_entry_7),
-        .q_entry_8        (rows_11_q_entry_8),
-        .q_entry_9        (rows_11_q_entry_9),
-        .q_entry_10       (rows_11_q_entry_10),
-        .q_entry_11       (rows_11_q_entry_11),
-        .q_entry_12       (rows_11_q_entry_12),
-        .q_entry_13       (rows_11_q_entry_13),
-        .q_entry_14       (rows_11_q_entry_14),
-        .q_entry_15       (rows_11_q_entry_15),
         .q_red_0          (rows_11_q_red_0),
-        .q_red_1          (rows_11_q_red_1),
-        .q_red_2          (rows_11_q_red_2),
-        .q_red_3          (rows_11_q_red_3),
-        .q_red_4          (rows_11_q_red_4),
-        .q_red_5          (rows_11_q_red_5),
-        .q_red_6          (rows_11_q_red_6),
-        .q_red_7          (rows_11_q_red_7),
-        .q_red_8          (rows_11_q_red_8),
-        .q_red_9          (rows_11_q_red_9),
-        .q_red_10         (rows_11_q_red_10),
-        .q_red_11         (rows_11_q_red_11),
-        .q_red_12         (rows_11_q_red_12),
-        .q_red_13         (rows_11_q_red_13),
-        .q_red_14         (rows_11_q_red_14),
-        .q_red_15         (rows_11_q_red_15),
         .q_pop_0          (outs_0_q_pop_11),
-        .q_pop_1          (outs_1_q_pop_11),
-        .q_pop_2          (outs_2_q_pop_11),
-        .q_pop_3          (outs_3_q_pop_11),
-        .q_pop_4          (outs_4_q_pop_11),
-        .q_pop_5          (outs_5_q_pop_11),
-        .q_pop_6          (outs_6_q_pop_11),
-        .q_pop_7          (outs_7_q_pop_11),
-        .q_pop_8          (outs_8_q_pop_11),
-        .q_pop_9          (outs_9_q_pop_11),
-        .q_pop_10         (outs_10_q_pop_11),
-        .q_pop_11         (outs_11_q_pop_11),
-        .q_pop_12         (outs_12_q_pop_11),
-        .q_pop_13         (outs_13_q_pop_11),
-        .q_pop_14         (outs_14_q_pop_11),
-        .q_pop_15         (outs_15_q_pop_11),
         .q_go_0           (outs_0_q_go_11),
-        .q_go_1           (outs_1_q_go_11),
-        .q_go_2           (outs_2_q_go_11),
-        .q_go_3           (outs_3_q_go_11),
-        .q_go_4           (outs_4_q_go_11),
-        .q_go_5           (outs_5_q_go_11),
-        .q_go_6           (outs_6_q_go_11),
-        .q_go_7           (outs_7_q_go_11),
-        .q_go_8           (outs_8_q_go_11),
-        .q_go_9           (outs_9_q_go_11),
-        .q_go_10          (outs_10_q_go_11),
-        .q_go_11          (outs_11_q_go_11),
-        .q_go_12          (outs_12_q_go_11),
-        .q_go_13          (outs_13_q_go_11),
-        .q_go_14          (outs_14_q_go_11),
-        .q_go_15          (outs_15_q_go_11),
         .q_data_0         (rows_11_q_data_0),
+        .q_valid_1        (rows_11_q_valid_1),
+        .q_entry_1        (rows_11_q_entry_1),
+        .q_red_1          (rows_11_q_red_1),
+        .q_pop_1          (outs_1_q_pop_11),
+        .q_go_1           (outs_1_q_go_11),
         .q_data_1         (rows_11_q_data_1),
+        .q_valid_2        (rows_11_q_valid_2),
+        .q_entry_2        (rows_11_q_entry_2),
+        .q_red_2          (rows_11_q_red_2),
+        .q_pop_2          (outs_2_q_pop_11),
+        .q_go_2           (outs_2_q_go_11),
         .q_data_2         (rows_11_q_data_2),
+        .q_valid_3        (rows_11_q_valid_3),
+        .q_entry_3        (rows_11_q_entry_3),
+        .q_red_3          (rows_11_q_red_3),
+        .q_pop_3          (outs_3_q_pop_11),
+        .q_go_3           (outs_3_q_go_11),
         .q_data_3         (rows_11_q_data_3),
+        .q_valid_4        (rows_11_q_valid_4),
+        .q_entry_4        (rows_11_q_entry_4),
+        .q_red_4          (rows_11_q_red_4),
+        .q_pop_4          (outs_4_q_pop_11),
+        .q_go_4           (outs_4_q_go_11),
         .q_data_4         (rows_11_q_data_4),
+        .q_valid_5        (rows_11_q_valid_5),
+        .q_entry_5        (rows_11_q_entry_5),
+        .q_red_5          (rows_11_q_red_5),
+        .q_pop_5          (outs_5_q_pop_11),
+        .q_go_5           (outs_5_q_go_11),
         .q_data_5         (rows_11_q_data_5),
+        .q_valid_6        (rows_11_q_valid_6),
+        .q_entry_6        (rows_11_q_entry_6),
+        .q_red_6          (rows_11_q_red_6),
+        .q_pop_6          (outs_6_q_pop_11),
+        .q_go_6           (outs_6_q_go_11),
         .q_data_6         (rows_11_q_data_6),
+        .q_valid_7        (rows_11_q_valid_7),
+        .q_entry_7        (rows_11_q_entry_7),
+        .q_red_7          (rows_11_q_red_7),
+        .q_pop_7          (outs_7_q_pop_11),
+        .q_go_7           (outs_7_q_go_11),
         .q_data_7         (rows_11_q_data_7),
+        .q_valid_8        (rows_11_q_valid_8),
+        .q_entry_8        (rows_11_q_entry_8),
+        .q_red_8          (rows_11_q_red_8),
+        .q_pop_8          (outs_8_q_pop_11),
+        .q_go_8           (outs_8_q_go_11),
         .q_data_8         (rows_11_q_data_8),
+        .q_valid_9        (rows_11_q_valid_9),
+        .q_entry_9        (rows_11_q_entry_9),
+        .q_red_9          (rows_11_q_red_9),
+        .q_pop_9          (outs_9_q_pop_11),
+        .q_go_9           (outs_9_q_go_11),
         .q_data_9         (rows_11_q_data_9),
+        .q_valid_10       (rows_11_q_valid_10),
+        .q_entry_10       (rows_11_q_entry_10),
+        .q_red_10         (rows_11_q_red_10),
+        .q_pop_10         (outs_10_q_pop_11),
+        .q_go_10          (outs_10_q_go_11),
         .q_data_10        (rows_11_q_data_10),
+        .q_valid_11       (rows_11_q_valid_11),
+        .q_entry_11       (rows_11_q_entry_11),
+        .q_red_11         (rows_11_q_red_11),
+        .q_pop_11         (outs_11_q_pop_11),
+        .q_go_11          (outs_11_q_go_11),
         .q_data_11        (rows_11_q_data_11),
+        .q_valid_12       (rows_11_q_valid_12),
+        .q_entry_12       (rows_11_q_entry_12),
+        .q_red_12         (rows_11_q_red_12),
+        .q_pop_12         (outs_12_q_pop_11),
+        .q_go_12          (outs_12_q_go_11),
         .q_data_12        (rows_11_q_data_12),
+        .q_valid_13       (rows_11_q_valid_13),
+        .q_entry_13       (rows_11_q_entry_13),
+        .q_red_13         (rows_11_q_red_13),
+        .q_pop_13         (outs_13_q_pop_11),
+        .q_go_13          (outs_13_q_go_11),
         .q_data_13        (rows_11_q_data_13),
+        .q_valid_14       (rows_11_q_valid_14),
+        .q_entry_14       (rows_11_q_entry_14),
+        .q_red_14         (rows_11_q_red_14),
+        .q_pop_14         (outs_14_q_pop_11),
+        .q_go_14          (outs_14_q_go_11),
         .q_data_14        (rows_11_q_data_14),
+        .q_valid_15       (rows_11_q_valid_15),
+        .q_entry_15       (rows_11_q_entry_15),
+        .q_red_15         (rows_11_q_red_15),
+        .q_pop_15         (outs_15_q_pop_11),
+        .q_go_15          (outs_15_q_go_11),
         .q_data_15        (rows_11_q_data_15),
         .dropped          (ev_full_11),
         .ev_valid         (ev_valid_11),
         .ev_reason        (ev_reason_11),
-        .ev_off           (ev_off_11)
+        .ev_off           (ev_off_11),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_12 (
@@ -3572,110 +3632,110 @@ module switch_core_n16_d512_u4096_t8192 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (16'd4096),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .q_valid_0        (rows_12_q_valid_0),
-        .q_valid_1        (rows_12_q_valid_1),
-        .q_valid_2        (rows_12_q_valid_2),
-        .q_valid_3        (rows_12_q_valid_3),
-        .q_valid_4        (rows_12_q_valid_4),
-        .q_valid_5        (rows_12_q_valid_5),
-        .q_valid_6        (rows_12_q_valid_6),
-        .q_valid_7        (rows_12_q_valid_7),
-        .q_valid_8        (rows_12_q_valid_8),
-        .q_valid_9        (rows_12_q_valid_9),
-        .q_valid_10       (rows_12_q_valid_10),
-        .q_valid_11       (rows_12_q_valid_11),
-        .q_valid_12       (rows_12_q_valid_12),
-        .q_valid_13       (rows_12_q_valid_13),
-        .q_valid_14       (rows_12_q_valid_14),
-        .q_valid_15       (rows_12_q_valid_15),
         .q_entry_0        (rows_12_q_entry_0),
-        .q_entry_1        (rows_12_q_entry_1),
-        .q_entry_2        (rows_12_q_entry_2),
-        .q_entry_3        (rows_12_q_entry_3),
-        .q_entry_4        (rows_12_q_entry_4),
-        .q_entry_5        (rows_12_q_entry_5),
-        .q_entry_6        (rows_12_q_entry_6),
-        .q_entry_7        (rows_12_q_entry_7),
-        .q_entry_8        (rows_12_q_entry_8),
-        .q_entry_9        (rows_12_q_entry_9),
-        .q_entry_10       (rows_12_q_entry_10),
-        .q_entry_11       (rows_12_q_entry_11),
-        .q_entry_12       (rows_12_q_entry_12),
-        .q_entry_13       (rows_12_q_entry_13),
-        .q_entry_14       (rows_12_q_entry_14),
-        .q_entry_15       (rows_12_q_entry_15),
         .q_red_0          (rows_12_q_red_0),
-        .q_red_1          (rows_12_q_red_1),
-        .q_red_2          (rows_12_q_red_2),
-        .q_red_3          (rows_12_q_red_3),
-        .q_red_4          (rows_12_q_red_4),
-        .q_red_5          (rows_12_q_red_5),
-        .q_red_6          (rows_12_q_red_6),
-        .q_red_7          (rows_12_q_red_7),
-        .q_red_8          (rows_12_q_red_8),
-        .q_red_9          (rows_12_q_red_9),
-        .q_red_10         (rows_12_q_red_10),
-        .q_red_11         (rows_12_q_red_11),
-        .q_red_12         (rows_12_q_red_12),
-        .q_red_13         (rows_12_q_red_13),
-        .q_red_14         (rows_12_q_red_14),
-        .q_red_15         (rows_12_q_red_15),
         .q_pop_0          (outs_0_q_pop_12),
-        .q_pop_1          (outs_1_q_pop_12),
-        .q_pop_2          (outs_2_q_pop_12),
-        .q_pop_3          (outs_3_q_pop_12),
-        .q_pop_4          (outs_4_q_pop_12),
-        .q_pop_5          (outs_5_q_pop_12),
-        .q_pop_6          (outs_6_q_pop_12),
-        .q_pop_7          (outs_7_q_pop_12),
-        .q_pop_8          (outs_8_q_pop_12),
-        .q_pop_9          (outs_9_q_pop_12),
-        .q_pop_10         (outs_10_q_pop_12),
-        .q_pop_11         (outs_11_q_pop_12),
-        .q_pop_12         (outs_12_q_pop_12),
-        .q_pop_13         (outs_13_q_pop_12),
-        .q_pop_14         (outs_14_q_pop_12),
-        .q_pop_15         (outs_15_q_pop_12),
         .q_go_0           (outs_0_q_go_12),
-        .q_go_1           (outs_1_q_go_12),
-        .q_go_2           (outs_2_q_go_12),
-        .q_go_3           (outs_3_q_go_12),
-        .q_go_4           (outs_4_q_go_12),
-        .q_go_5           (outs_5_q_go_12),
-        .q_go_6           (outs_6_q_go_12),
-        .q_go_7           (outs_7_q_go_12),
-        .q_go_8           (outs_8_q_go_12),
-        .q_go_9           (outs_9_q_go_12),
-        .q_go_10          (outs_10_q_go_12),
-        .q_go_11          (outs_11_q_go_12),
-        .q_go_12          (outs_12_q_go_12),
-        .q_go_13          (outs_13_q_go_12),
-        .q_go_14          (outs_14_q_go_12),
-        .q_go_15          (outs_15_q_go_12),
         .q_data_0         (rows_12_q_data_0),
+        .q_valid_1        (rows_12_q_valid_1),
+        .q_entry_1        (rows_12_q_entry_1),
+        .q_red_1          (rows_12_q_red_1),
+        .q_pop_1          (outs_1_q_pop_12),
+        .q_go_1           (outs_1_q_go_12),
         .q_data_1         (rows_12_q_data_1),
+        .q_valid_2        (rows_12_q_valid_2),
+        .q_entry_2        (rows_12_q_entry_2),
+        .q_red_2          (rows_12_q_red_2),
+        .q_pop_2          (outs_2_q_pop_12),
+        .q_go_2           (outs_2_q_go_12),
         .q_data_2         (rows_12_q_data_2),
+        .q_valid_3        (rows_12_q_valid_3),
+        .q_entry_3        (rows_12_q_entry_3),
+        .q_red_3          (rows_12_q_red_3),
+        .q_pop_3          (outs_3_q_pop_12),
+        .q_go_3           (outs_3_q_go_12),
         .q_data_3         (rows_12_q_data_3),
+        .q_valid_4        (rows_12_q_valid_4),
+        .q_entry_4        (rows_12_q_entry_4),
+        .q_red_4          (rows_12_q_red_4),
+        .q_pop_4          (outs_4_q_pop_12),
+        .q_go_4           (outs_4_q_go_12),
         .q_data_4         (rows_12_q_data_4),
+        .q_valid_5        (rows_12_q_valid_5),
+        .q_entry_5        (rows_12_q_entry_5),
+        .q_red_5          (rows_12_q_red_5),
+        .q_pop_5          (outs_5_q_pop_12),
+        .q_go_5           (outs_5_q_go_12),
         .q_data_5         (rows_12_q_data_5),
+        .q_valid_6        (rows_12_q_valid_6),
+        .q_entry_6        (rows_12_q_entry_6),
+        .q_red_6          (rows_12_q_red_6),
+        .q_pop_6          (outs_6_q_pop_12),
+        .q_go_6           (outs_6_q_go_12),
         .q_data_6         (rows_12_q_data_6),
+        .q_valid_7        (rows_12_q_valid_7),
+        .q_entry_7        (rows_12_q_entry_7),
+        .q_red_7          (rows_12_q_red_7),
+        .q_pop_7          (outs_7_q_pop_12),
+        .q_go_7           (outs_7_q_go_12),
         .q_data_7         (rows_12_q_data_7),
+        .q_valid_8        (rows_12_q_valid_8),
+        .q_entry_8        (rows_12_q_entry_8),
+        .q_red_8          (rows_12_q_red_8),
+        .q_pop_8          (outs_8_q_pop_12),
+        .q_go_8           (outs_8_q_go_12),
         .q_data_8         (rows_12_q_data_8),
+        .q_valid_9        (rows_12_q_valid_9),
+        .q_entry_9        (rows_12_q_entry_9),
+        .q_red_9          (rows_12_q_red_9),
+        .q_pop_9          (outs_9_q_pop_12),
+        .q_go_9           (outs_9_q_go_12),
         .q_data_9         (rows_12_q_data_9),
+        .q_valid_10       (rows_12_q_valid_10),
+        .q_entry_10       (rows_12_q_entry_10),
+        .q_red_10         (rows_12_q_red_10),
+        .q_pop_10         (outs_10_q_pop_12),
+        .q_go_10          (outs_10_q_go_12),
         .q_data_10        (rows_12_q_data_10),
+        .q_valid_11       (rows_12_q_valid_11),
+        .q_entry_11       (rows_12_q_entry_11),
+        .q_red_11         (rows_12_q_red_11),
+        .q_pop_11         (outs_11_q_pop_12),
+        .q_go_11          (outs_11_q_go_12),
         .q_data_11        (rows_12_q_data_11),
+        .q_valid_12       (rows_12_q_valid_12),
+        .q_entry_12       (rows_12_q_entry_12),
+        .q_red_12         (rows_12_q_red_12),
+        .q_pop_12         (outs_12_q_pop_12),
+        .q_go_12          (outs_12_q_go_12),
         .q_data_12        (rows_12_q_data_12),
+        .q_valid_13       (rows_12_q_valid_13),
+        .q_entry_13       (rows_12_q_entry_13),
+        .q_red_13         (rows_12_q_red_13),
+        .q_pop_13         (outs_13_q_pop_12),
+        .q_go_13          (outs_13_q_go_12),
         .q_data_13        (rows_12_q_data_13),
+        .q_valid_14       (rows_12_q_valid_14),
+        .q_entry_14       (rows_12_q_entry_14),
+        .q_red_14         (rows_12_q_red_14),
+        .q_pop_14         (outs_14_q_pop_12),
+        .q_go_14          (outs_14_q_go_12),
         .q_data_14        (rows_12_q_data_14),
+        .q_valid_15       (rows_12_q_valid_15),
+        .q_entry_15       (rows_12_q_entry_15),
+        .q_red_15         (rows_12_q_red_15),
+        .q_pop_15         (outs_15_q_pop_12),
+        .q_go_15          (outs_15_q_go_12),
         .q_data_15        (rows_12_q_data_15),
         .dropped          (ev_full_12),
         .ev_valid         (ev_valid_12),
         .ev_reason        (ev_reason_12),
-        .ev_off           (ev_off_12)
+        .ev_off           (ev_off_12),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_13 (
@@ -3694,110 +3754,110 @@ module switch_core_n16_d512_u4096_t8192 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (16'd8192),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .q_valid_0        (rows_13_q_valid_0),
-        .q_valid_1        (rows_13_q_valid_1),
-        .q_valid_2        (rows_13_q_valid_2),
-        .q_valid_3        (rows_13_q_valid_3),
-        .q_valid_4        (rows_13_q_valid_4),
-        .q_valid_5        (rows_13_q_valid_5),
-        .q_valid_6        (rows_13_q_valid_6),
-        .q_valid_7        (rows_13_q_valid_7),
-        .q_valid_8        (rows_13_q_valid_8),
-        .q_valid_9        (rows_13_q_valid_9),
-        .q_valid_10       (rows_13_q_valid_10),
-        .q_valid_11       (rows_13_q_valid_11),
-        .q_valid_12       (rows_13_q_valid_12),
-        .q_valid_13       (rows_13_q_valid_13),
-        .q_valid_14       (rows_13_q_valid_14),
-        .q_valid_15       (rows_13_q_valid_15),
         .q_entry_0        (rows_13_q_entry_0),
-        .q_entry_1        (rows_13_q_entry_1),
-        .q_entry_2        (rows_13_q_entry_2),
-        .q_entry_3        (rows_13_q_entry_3),
-        .q_entry_4        (rows_13_q_entry_4),
-        .q_entry_5        (rows_13_q_entry_5),
-        .q_entry_6        (rows_13_q_entry_6),
-        .q_entry_7        (rows_13_q_entry_7),
-        .q_entry_8        (rows_13_q_entry_8),
-        .q_entry_9        (rows_13_q_entry_9),
-        .q_entry_10       (rows_13_q_entry_10),
-        .q_entry_11       (rows_13_q_entry_11),
-        .q_entry_12       (rows_13_q_entry_12),
-        .q_entry_13       (rows_13_q_entry_13),
-        .q_entry_14       (rows_13_q_entry_14),
-        .q_entry_15       (rows_13_q_entry_15),
         .q_red_0          (rows_13_q_red_0),
-        .q_red_1          (rows_13_q_red_1),
-        .q_red_2          (rows_13_q_red_2),
-        .q_red_3          (rows_13_q_red_3),
-        .q_red_4          (rows_13_q_red_4),
-        .q_red_5          (rows_13_q_red_5),
-        .q_red_6          (rows_13_q_red_6),
-        .q_red_7          (rows_13_q_red_7),
-        .q_red_8          (rows_13_q_red_8),
-        .q_red_9          (rows_13_q_red_9),
-        .q_red_10         (rows_13_q_red_10),
-        .q_red_11         (rows_13_q_red_11),
-        .q_red_12         (rows_13_q_red_12),
-        .q_red_13         (rows_13_q_red_13),
-        .q_red_14         (rows_13_q_red_14),
-        .q_red_15         (rows_13_q_red_15),
         .q_pop_0          (outs_0_q_pop_13),
-        .q_pop_1          (outs_1_q_pop_13),
-        .q_pop_2          (outs_2_q_pop_13),
-        .q_pop_3          (outs_3_q_pop_13),
-        .q_pop_4          (outs_4_q_pop_13),
-        .q_pop_5          (outs_5_q_pop_13),
-        .q_pop_6          (outs_6_q_pop_13),
-        .q_pop_7          (outs_7_q_pop_13),
-        .q_pop_8          (outs_8_q_pop_13),
-        .q_pop_9          (outs_9_q_pop_13),
-        .q_pop_10         (outs_10_q_pop_13),
-        .q_pop_11         (outs_11_q_pop_13),
-        .q_pop_12         (outs_12_q_pop_13),
-        .q_pop_13         (outs_13_q_pop_13),
-        .q_pop_14         (outs_14_q_pop_13),
-        .q_pop_15         (outs_15_q_pop_13),
         .q_go_0           (outs_0_q_go_13),
-        .q_go_1           (outs_1_q_go_13),
-        .q_go_2           (outs_2_q_go_13),
-        .q_go_3           (outs_3_q_go_13),
-        .q_go_4           (outs_4_q_go_13),
-        .q_go_5           (outs_5_q_go_13),
-        .q_go_6           (outs_6_q_go_13),
-        .q_go_7           (outs_7_q_go_13),
-        .q_go_8           (outs_8_q_go_13),
-        .q_go_9           (outs_9_q_go_13),
-        .q_go_10          (outs_10_q_go_13),
-        .q_go_11          (outs_11_q_go_13),
-        .q_go_12          (outs_12_q_go_13),
-        .q_go_13          (outs_13_q_go_13),
-        .q_go_14          (outs_14_q_go_13),
-        .q_go_15          (outs_15_q_go_13),
         .q_data_0         (rows_13_q_data_0),
+        .q_valid_1        (rows_13_q_valid_1),
+        .q_entry_1        (rows_13_q_entry_1),
+        .q_red_1          (rows_13_q_red_1),
+        .q_pop_1          (outs_1_q_pop_13),
+        .q_go_1           (outs_1_q_go_13),
         .q_data_1         (rows_13_q_data_1),
+        .q_valid_2        (rows_13_q_valid_2),
+        .q_entry_2        (rows_13_q_entry_2),
+        .q_red_2          (rows_13_q_red_2),
+        .q_pop_2          (outs_2_q_pop_13),
+        .q_go_2           (outs_2_q_go_13),
         .q_data_2         (rows_13_q_data_2),
+        .q_valid_3        (rows_13_q_valid_3),
+        .q_entry_3        (rows_13_q_entry_3),
+        .q_red_3          (rows_13_q_red_3),
+        .q_pop_3          (outs_3_q_pop_13),
+        .q_go_3           (outs_3_q_go_13),
         .q_data_3         (rows_13_q_data_3),
+        .q_valid_4        (rows_13_q_valid_4),
+        .q_entry_4        (rows_13_q_entry_4),
+        .q_red_4          (rows_13_q_red_4),
+        .q_pop_4          (outs_4_q_pop_13),
+        .q_go_4           (outs_4_q_go_13),
         .q_data_4         (rows_13_q_data_4),
+        .q_valid_5        (rows_13_q_valid_5),
+        .q_entry_5        (rows_13_q_entry_5),
+        .q_red_5          (rows_13_q_red_5),
+        .q_pop_5          (outs_5_q_pop_13),
+        .q_go_5           (outs_5_q_go_13),
         .q_data_5         (rows_13_q_data_5),
+        .q_valid_6        (rows_13_q_valid_6),
+        .q_entry_6        (rows_13_q_entry_6),
+        .q_red_6          (rows_13_q_red_6),
+        .q_pop_6          (outs_6_q_pop_13),
+        .q_go_6           (outs_6_q_go_13),
         .q_data_6         (rows_13_q_data_6),
+        .q_valid_7        (rows_13_q_valid_7),
+        .q_entry_7        (rows_13_q_entry_7),
+        .q_red_7          (rows_13_q_red_7),
+        .q_pop_7          (outs_7_q_pop_13),
+        .q_go_7           (outs_7_q_go_13),
         .q_data_7         (rows_13_q_data_7),
+        .q_valid_8        (rows_13_q_valid_8),
+        .q_entry_8        (rows_13_q_entry_8),
+        .q_red_8          (rows_13_q_red_8),
+        .q_pop_8          (outs_8_q_pop_13),
+        .q_go_8           (outs_8_q_go_13),
         .q_data_8         (rows_13_q_data_8),
+        .q_valid_9        (rows_13_q_valid_9),
+        .q_entry_9        (rows_13_q_entry_9),
+        .q_red_9          (rows_13_q_red_9),
+        .q_pop_9          (outs_9_q_pop_13),
+        .q_go_9           (outs_9_q_go_13),
         .q_data_9         (rows_13_q_data_9),
+        .q_valid_10       (rows_13_q_valid_10),
+        .q_entry_10       (rows_13_q_entry_10),
+        .q_red_10         (rows_13_q_red_10),
+        .q_pop_10         (outs_10_q_pop_13),
+        .q_go_10          (outs_10_q_go_13),
         .q_data_10        (rows_13_q_data_10),
+        .q_valid_11       (rows_13_q_valid_11),
+        .q_entry_11       (rows_13_q_entry_11),
+        .q_red_11         (rows_13_q_red_11),
+        .q_pop_11         (outs_11_q_pop_13),
+        .q_go_11          (outs_11_q_go_13),
         .q_data_11        (rows_13_q_data_11),
+        .q_valid_12       (rows_13_q_valid_12),
+        .q_entry_12       (rows_13_q_entry_12),
+        .q_red_12         (rows_13_q_red_12),
+        .q_pop_12         (outs_12_q_pop_13),
+        .q_go_12          (outs_12_q_go_13),
         .q_data_12        (rows_13_q_data_12),
+        .q_valid_13       (rows_13_q_valid_13),
+        .q_entry_13       (rows_13_q_entry_13),
+        .q_red_13         (rows_13_q_red_13),
+        .q_pop_13         (outs_13_q_pop_13),
+        .q_go_13          (outs_13_q_go_13),
         .q_data_13        (rows_13_q_data_13),
+        .q_valid_14       (rows_13_q_valid_14),
+        .q_entry_14       (rows_13_q_entry_14),
+        .q_red_14         (rows_13_q_red_14),
+        .q_pop_14         (outs_14_q_pop_13),
+        .q_go_14          (outs_14_q_go_13),
         .q_data_14        (rows_13_q_data_14),
+        .q_valid_15       (rows_13_q_valid_15),
+        .q_entry_15       (rows_13_q_entry_15),
+        .q_red_15         (rows_13_q_red_15),
+        .q_pop_15         (outs_15_q_pop_13),
+        .q_go_15          (outs_15_q_go_13),
         .q_data_15        (rows_13_q_data_15),
         .dropped          (ev_full_13),
         .ev_valid         (ev_valid_13),
         .ev_reason        (ev_reason_13),
-        .ev_off           (ev_off_13)
+        .ev_off           (ev_off_13),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_14 (
@@ -3816,110 +3876,110 @@ module switch_core_n16_d512_u4096_t8192 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (16'h4000),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .q_valid_0        (rows_14_q_valid_0),
-        .q_valid_1        (rows_14_q_valid_1),
-        .q_valid_2        (rows_14_q_valid_2),
-        .q_valid_3        (rows_14_q_valid_3),
-        .q_valid_4        (rows_14_q_valid_4),
-        .q_valid_5        (rows_14_q_valid_5),
-        .q_valid_6        (rows_14_q_valid_6),
-        .q_valid_7        (rows_14_q_valid_7),
-        .q_valid_8        (rows_14_q_valid_8),
-        .q_valid_9        (rows_14_q_valid_9),
-        .q_valid_10       (rows_14_q_valid_10),
-        .q_valid_11       (rows_14_q_valid_11),
-        .q_valid_12       (rows_14_q_valid_12),
-        .q_valid_13       (rows_14_q_valid_13),
-        .q_valid_14       (rows_14_q_valid_14),
-        .q_valid_15       (rows_14_q_valid_15),
         .q_entry_0        (rows_14_q_entry_0),
-        .q_entry_1        (rows_14_q_entry_1),
-        .q_entry_2        (rows_14_q_entry_2),
-        .q_entry_3        (rows_14_q_entry_3),
-        .q_entry_4        (rows_14_q_entry_4),
-        .q_entry_5        (rows_14_q_entry_5),
-        .q_entry_6        (rows_14_q_entry_6),
-        .q_entry_7        (rows_14_q_entry_7),
-        .q_entry_8        (rows_14_q_entry_8),
-        .q_entry_9        (rows_14_q_entry_9),
-        .q_entry_10       (rows_14_q_entry_10),
-        .q_entry_11       (rows_14_q_entry_11),
-        .q_entry_12       (rows_14_q_entry_12),
-        .q_entry_13       (rows_14_q_entry_13),
-        .q_entry_14       (rows_14_q_entry_14),
-        .q_entry_15       (rows_14_q_entry_15),
         .q_red_0          (rows_14_q_red_0),
-        .q_red_1          (rows_14_q_red_1),
-        .q_red_2          (rows_14_q_red_2),
-        .q_red_3          (rows_14_q_red_3),
-        .q_red_4          (rows_14_q_red_4),
-        .q_red_5          (rows_14_q_red_5),
-        .q_red_6          (rows_14_q_red_6),
-        .q_red_7          (rows_14_q_red_7),
-        .q_red_8          (rows_14_q_red_8),
-        .q_red_9          (rows_14_q_red_9),
-        .q_red_10         (rows_14_q_red_10),
-        .q_red_11         (rows_14_q_red_11),
-        .q_red_12         (rows_14_q_red_12),
-        .q_red_13         (rows_14_q_red_13),
-        .q_red_14         (rows_14_q_red_14),
-        .q_red_15         (rows_14_q_red_15),
         .q_pop_0          (outs_0_q_pop_14),
-        .q_pop_1          (outs_1_q_pop_14),
-        .q_pop_2          (outs_2_q_pop_14),
-        .q_pop_3          (outs_3_q_pop_14),
-        .q_pop_4          (outs_4_q_pop_14),
-        .q_pop_5          (outs_5_q_pop_14),
-        .q_pop_6          (outs_6_q_pop_14),
-        .q_pop_7          (outs_7_q_pop_14),
-        .q_pop_8          (outs_8_q_pop_14),
-        .q_pop_9          (outs_9_q_pop_14),
-        .q_pop_10         (outs_10_q_pop_14),
-        .q_pop_11         (outs_11_q_pop_14),
-        .q_pop_12         (outs_12_q_pop_14),
-        .q_pop_13         (outs_13_q_pop_14),
-        .q_pop_14         (outs_14_q_pop_14),
-        .q_pop_15         (outs_15_q_pop_14),
         .q_go_0           (outs_0_q_go_14),
-        .q_go_1           (outs_1_q_go_14),
-        .q_go_2           (outs_2_q_go_14),
-        .q_go_3           (outs_3_q_go_14),
-        .q_go_4           (outs_4_q_go_14),
-        .q_go_5           (outs_5_q_go_14),
-        .q_go_6           (outs_6_q_go_14),
-        .q_go_7           (outs_7_q_go_14),
-        .q_go_8           (outs_8_q_go_14),
-        .q_go_9           (outs_9_q_go_14),
-        .q_go_10          (outs_10_q_go_14),
-        .q_go_11          (outs_11_q_go_14),
-        .q_go_12          (outs_12_q_go_14),
-        .q_go_13          (outs_13_q_go_14),
-        .q_go_14          (outs_14_q_go_14),
-        .q_go_15          (outs_15_q_go_14),
         .q_data_0         (rows_14_q_data_0),
+        .q_valid_1        (rows_14_q_valid_1),
+        .q_entry_1        (rows_14_q_entry_1),
+        .q_red_1          (rows_14_q_red_1),
+        .q_pop_1          (outs_1_q_pop_14),
+        .q_go_1           (outs_1_q_go_14),
         .q_data_1         (rows_14_q_data_1),
+        .q_valid_2        (rows_14_q_valid_2),
+        .q_entry_2        (rows_14_q_entry_2),
+        .q_red_2          (rows_14_q_red_2),
+        .q_pop_2          (outs_2_q_pop_14),
+        .q_go_2           (outs_2_q_go_14),
         .q_data_2         (rows_14_q_data_2),
+        .q_valid_3        (rows_14_q_valid_3),
+        .q_entry_3        (rows_14_q_entry_3),
+        .q_red_3          (rows_14_q_red_3),
+        .q_pop_3          (outs_3_q_pop_14),
+        .q_go_3           (outs_3_q_go_14),
         .q_data_3         (rows_14_q_data_3),
+        .q_valid_4        (rows_14_q_valid_4),
+        .q_entry_4        (rows_14_q_entry_4),
+        .q_red_4          (rows_14_q_red_4),
+        .q_pop_4          (outs_4_q_pop_14),
+        .q_go_4           (outs_4_q_go_14),
         .q_data_4         (rows_14_q_data_4),
+        .q_valid_5        (rows_14_q_valid_5),
+        .q_entry_5        (rows_14_q_entry_5),
+        .q_red_5          (rows_14_q_red_5),
+        .q_pop_5          (outs_5_q_pop_14),
+        .q_go_5           (outs_5_q_go_14),
         .q_data_5         (rows_14_q_data_5),
+        .q_valid_6        (rows_14_q_valid_6),
+        .q_entry_6        (rows_14_q_entry_6),
+        .q_red_6          (rows_14_q_red_6),
+        .q_pop_6          (outs_6_q_pop_14),
+        .q_go_6           (outs_6_q_go_14),
         .q_data_6         (rows_14_q_data_6),
+        .q_valid_7        (rows_14_q_valid_7),
+        .q_entry_7        (rows_14_q_entry_7),
+        .q_red_7          (rows_14_q_red_7),
+        .q_pop_7          (outs_7_q_pop_14),
+        .q_go_7           (outs_7_q_go_14),
         .q_data_7         (rows_14_q_data_7),
+        .q_valid_8        (rows_14_q_valid_8),
+        .q_entry_8        (rows_14_q_entry_8),
+        .q_red_8          (rows_14_q_red_8),
+        .q_pop_8          (outs_8_q_pop_14),
+        .q_go_8           (outs_8_q_go_14),
         .q_data_8         (rows_14_q_data_8),
+        .q_valid_9        (rows_14_q_valid_9),
+        .q_entry_9        (rows_14_q_entry_9),
+        .q_red_9          (rows_14_q_red_9),
+        .q_pop_9          (outs_9_q_pop_14),
+        .q_go_9           (outs_9_q_go_14),
         .q_data_9         (rows_14_q_data_9),
+        .q_valid_10       (rows_14_q_valid_10),
+        .q_entry_10       (rows_14_q_entry_10),
+        .q_red_10         (rows_14_q_red_10),
+        .q_pop_10         (outs_10_q_pop_14),
+        .q_go_10          (outs_10_q_go_14),
         .q_data_10        (rows_14_q_data_10),
+        .q_valid_11       (rows_14_q_valid_11),
+        .q_entry_11       (rows_14_q_entry_11),
+        .q_red_11         (rows_14_q_red_11),
+        .q_pop_11         (outs_11_q_pop_14),
+        .q_go_11          (outs_11_q_go_14),
         .q_data_11        (rows_14_q_data_11),
+        .q_valid_12       (rows_14_q_valid_12),
+        .q_entry_12       (rows_14_q_entry_12),
+        .q_red_12         (rows_14_q_red_12),
+        .q_pop_12         (outs_12_q_pop_14),
+        .q_go_12          (outs_12_q_go_14),
         .q_data_12        (rows_14_q_data_12),
+        .q_valid_13       (rows_14_q_valid_13),
+        .q_entry_13       (rows_14_q_entry_13),
+        .q_red_13         (rows_14_q_red_13),
+        .q_pop_13         (outs_13_q_pop_14),
+        .q_go_13          (outs_13_q_go_14),
         .q_data_13        (rows_14_q_data_13),
+        .q_valid_14       (rows_14_q_valid_14),
+        .q_entry_14       (rows_14_q_entry_14),
+        .q_red_14         (rows_14_q_red_14),
+        .q_pop_14         (outs_14_q_pop_14),
+        .q_go_14          (outs_14_q_go_14),
         .q_data_14        (rows_14_q_data_14),
+        .q_valid_15       (rows_14_q_valid_15),
+        .q_entry_15       (rows_14_q_entry_15),
+        .q_red_15         (rows_14_q_red_15),
+        .q_pop_15         (outs_15_q_pop_14),
+        .q_go_15          (outs_15_q_go_14),
         .q_data_15        (rows_14_q_data_15),
         .dropped          (ev_full_14),
         .ev_valid         (ev_valid_14),
         .ev_reason        (ev_reason_14),
-        .ev_off           (ev_off_14)
+        .ev_off           (ev_off_14),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_15 (
@@ -3938,210 +3998,210 @@ module switch_core_n16_d512_u4096_t8192 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (16'h8000),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .q_valid_0        (rows_15_q_valid_0),
-        .q_valid_1        (rows_15_q_valid_1),
-        .q_valid_2        (rows_15_q_valid_2),
-        .q_valid_3        (rows_15_q_valid_3),
-        .q_valid_4        (rows_15_q_valid_4),
-        .q_valid_5        (rows_15_q_valid_5),
-        .q_valid_6        (rows_15_q_valid_6),
-        .q_valid_7        (rows_15_q_valid_7),
-        .q_valid_8        (rows_15_q_valid_8),
-        .q_valid_9        (rows_15_q_valid_9),
-        .q_valid_10       (rows_15_q_valid_10),
-        .q_valid_11       (rows_15_q_valid_11),
-        .q_valid_12       (rows_15_q_valid_12),
-        .q_valid_13       (rows_15_q_valid_13),
-        .q_valid_14       (rows_15_q_valid_14),
-        .q_valid_15       (rows_15_q_valid_15),
         .q_entry_0        (rows_15_q_entry_0),
-        .q_entry_1        (rows_15_q_entry_1),
-        .q_entry_2        (rows_15_q_entry_2),
-        .q_entry_3        (rows_15_q_entry_3),
-        .q_entry_4        (rows_15_q_entry_4),
-        .q_entry_5        (rows_15_q_entry_5),
-        .q_entry_6        (rows_15_q_entry_6),
-        .q_entry_7        (rows_15_q_entry_7),
-        .q_entry_8        (rows_15_q_entry_8),
-        .q_entry_9        (rows_15_q_entry_9),
-        .q_entry_10       (rows_15_q_entry_10),
-        .q_entry_11       (rows_15_q_entry_11),
-        .q_entry_12       (rows_15_q_entry_12),
-        .q_entry_13       (rows_15_q_entry_13),
-        .q_entry_14       (rows_15_q_entry_14),
-        .q_entry_15       (rows_15_q_entry_15),
         .q_red_0          (rows_15_q_red_0),
-        .q_red_1          (rows_15_q_red_1),
-        .q_red_2          (rows_15_q_red_2),
-        .q_red_3          (rows_15_q_red_3),
-        .q_red_4          (rows_15_q_red_4),
-        .q_red_5          (rows_15_q_red_5),
-        .q_red_6          (rows_15_q_red_6),
-        .q_red_7          (rows_15_q_red_7),
-        .q_red_8          (rows_15_q_red_8),
-        .q_red_9          (rows_15_q_red_9),
-        .q_red_10         (rows_15_q_red_10),
-        .q_red_11         (rows_15_q_red_11),
-        .q_red_12         (rows_15_q_red_12),
-        .q_red_13         (rows_15_q_red_13),
-        .q_red_14         (rows_15_q_red_14),
-        .q_red_15         (rows_15_q_red_15),
         .q_pop_0          (outs_0_q_pop_15),
-        .q_pop_1          (outs_1_q_pop_15),
-        .q_pop_2          (outs_2_q_pop_15),
-        .q_pop_3          (outs_3_q_pop_15),
-        .q_pop_4          (outs_4_q_pop_15),
-        .q_pop_5          (outs_5_q_pop_15),
-        .q_pop_6          (outs_6_q_pop_15),
-        .q_pop_7          (outs_7_q_pop_15),
-        .q_pop_8          (outs_8_q_pop_15),
-        .q_pop_9          (outs_9_q_pop_15),
-        .q_pop_10         (outs_10_q_pop_15),
-        .q_pop_11         (outs_11_q_pop_15),
-        .q_pop_12         (outs_12_q_pop_15),
-        .q_pop_13         (outs_13_q_pop_15),
-        .q_pop_14         (outs_14_q_pop_15),
-        .q_pop_15         (outs_15_q_pop_15),
         .q_go_0           (outs_0_q_go_15),
-        .q_go_1           (outs_1_q_go_15),
-        .q_go_2           (outs_2_q_go_15),
-        .q_go_3           (outs_3_q_go_15),
-        .q_go_4           (outs_4_q_go_15),
-        .q_go_5           (outs_5_q_go_15),
-        .q_go_6           (outs_6_q_go_15),
-        .q_go_7           (outs_7_q_go_15),
-        .q_go_8           (outs_8_q_go_15),
-        .q_go_9           (outs_9_q_go_15),
-        .q_go_10          (outs_10_q_go_15),
-        .q_go_11          (outs_11_q_go_15),
-        .q_go_12          (outs_12_q_go_15),
-        .q_go_13          (outs_13_q_go_15),
-        .q_go_14          (outs_14_q_go_15),
-        .q_go_15          (outs_15_q_go_15),
         .q_data_0         (rows_15_q_data_0),
+        .q_valid_1        (rows_15_q_valid_1),
+        .q_entry_1        (rows_15_q_entry_1),
+        .q_red_1          (rows_15_q_red_1),
+        .q_pop_1          (outs_1_q_pop_15),
+        .q_go_1           (outs_1_q_go_15),
         .q_data_1         (rows_15_q_data_1),
+        .q_valid_2        (rows_15_q_valid_2),
+        .q_entry_2        (rows_15_q_entry_2),
+        .q_red_2          (rows_15_q_red_2),
+        .q_pop_2          (outs_2_q_pop_15),
+        .q_go_2           (outs_2_q_go_15),
         .q_data_2         (rows_15_q_data_2),
+        .q_valid_3        (rows_15_q_valid_3),
+        .q_entry_3        (rows_15_q_entry_3),
+        .q_red_3          (rows_15_q_red_3),
+        .q_pop_3          (outs_3_q_pop_15),
+        .q_go_3           (outs_3_q_go_15),
         .q_data_3         (rows_15_q_data_3),
+        .q_valid_4        (rows_15_q_valid_4),
+        .q_entry_4        (rows_15_q_entry_4),
+        .q_red_4          (rows_15_q_red_4),
+        .q_pop_4          (outs_4_q_pop_15),
+        .q_go_4           (outs_4_q_go_15),
         .q_data_4         (rows_15_q_data_4),
+        .q_valid_5        (rows_15_q_valid_5),
+        .q_entry_5        (rows_15_q_entry_5),
+        .q_red_5          (rows_15_q_red_5),
+        .q_pop_5          (outs_5_q_pop_15),
+        .q_go_5           (outs_5_q_go_15),
         .q_data_5         (rows_15_q_data_5),
+        .q_valid_6        (rows_15_q_valid_6),
+        .q_entry_6        (rows_15_q_entry_6),
+        .q_red_6          (rows_15_q_red_6),
+        .q_pop_6          (outs_6_q_pop_15),
+        .q_go_6           (outs_6_q_go_15),
         .q_data_6         (rows_15_q_data_6),
+        .q_valid_7        (rows_15_q_valid_7),
+        .q_entry_7        (rows_15_q_entry_7),
+        .q_red_7          (rows_15_q_red_7),
+        .q_pop_7          (outs_7_q_pop_15),
+        .q_go_7           (outs_7_q_go_15),
         .q_data_7         (rows_15_q_data_7),
+        .q_valid_8        (rows_15_q_valid_8),
+        .q_entry_8        (rows_15_q_entry_8),
+        .q_red_8          (rows_15_q_red_8),
+        .q_pop_8          (outs_8_q_pop_15),
+        .q_go_8           (outs_8_q_go_15),
         .q_data_8         (rows_15_q_data_8),
+        .q_valid_9        (rows_15_q_valid_9),
+        .q_entry_9        (rows_15_q_entry_9),
+        .q_red_9          (rows_15_q_red_9),
+        .q_pop_9          (outs_9_q_pop_15),
+        .q_go_9           (outs_9_q_go_15),
         .q_data_9         (rows_15_q_data_9),
+        .q_valid_10       (rows_15_q_valid_10),
+        .q_entry_10       (rows_15_q_entry_10),
+        .q_red_10         (rows_15_q_red_10),
+        .q_pop_10         (outs_10_q_pop_15),
+        .q_go_10          (outs_10_q_go_15),
         .q_data_10        (rows_15_q_data_10),
+        .q_valid_11       (rows_15_q_valid_11),
+        .q_entry_11       (rows_15_q_entry_11),
+        .q_red_11         (rows_15_q_red_11),
+        .q_pop_11         (outs_11_q_pop_15),
+        .q_go_11          (outs_11_q_go_15),
         .q_data_11        (rows_15_q_data_11),
+        .q_valid_12       (rows_15_q_valid_12),
+        .q_entry_12       (rows_15_q_entry_12),
+        .q_red_12         (rows_15_q_red_12),
+        .q_pop_12         (outs_12_q_pop_15),
+        .q_go_12          (outs_12_q_go_15),
         .q_data_12        (rows_15_q_data_12),
+        .q_valid_13       (rows_15_q_valid_13),
+        .q_entry_13       (rows_15_q_entry_13),
+        .q_red_13         (rows_15_q_red_13),
+        .q_pop_13         (outs_13_q_pop_15),
+        .q_go_13          (outs_13_q_go_15),
         .q_data_13        (rows_15_q_data_13),
+        .q_valid_14       (rows_15_q_valid_14),
+        .q_entry_14       (rows_15_q_entry_14),
+        .q_red_14         (rows_15_q_red_14),
+        .q_pop_14         (outs_14_q_pop_15),
+        .q_go_14          (outs_14_q_go_15),
         .q_data_14        (rows_15_q_data_14),
+        .q_valid_15       (rows_15_q_valid_15),
+        .q_entry_15       (rows_15_q_entry_15),
+        .q_red_15         (rows_15_q_red_15),
+        .q_pop_15         (outs_15_q_pop_15),
+        .q_go_15          (outs_15_q_go_15),
         .q_data_15        (rows_15_q_data_15),
         .dropped          (ev_full_15),
         .ev_valid         (ev_valid_15),
         .ev_reason        (ev_reason_15),
-        .ev_off           (ev_off_15)
+        .ev_off           (ev_off_15),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_out_n16_d512 outs_0 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_0),
-        .q_valid_1        (rows_1_q_valid_0),
-        .q_valid_2        (rows_2_q_valid_0),
-        .q_valid_3        (rows_3_q_valid_0),
-        .q_valid_4        (rows_4_q_valid_0),
-        .q_valid_5        (rows_5_q_valid_0),
-        .q_valid_6        (rows_6_q_valid_0),
-        .q_valid_7        (rows_7_q_valid_0),
-        .q_valid_8        (rows_8_q_valid_0),
-        .q_valid_9        (rows_9_q_valid_0),
-        .q_valid_10       (rows_10_q_valid_0),
-        .q_valid_11       (rows_11_q_valid_0),
-        .q_valid_12       (rows_12_q_valid_0),
-        .q_valid_13       (rows_13_q_valid_0),
-        .q_valid_14       (rows_14_q_valid_0),
-        .q_valid_15       (rows_15_q_valid_0),
         .q_entry_0        (rows_0_q_entry_0),
-        .q_entry_1        (rows_1_q_entry_0),
-        .q_entry_2        (rows_2_q_entry_0),
-        .q_entry_3        (rows_3_q_entry_0),
-        .q_entry_4        (rows_4_q_entry_0),
-        .q_entry_5        (rows_5_q_entry_0),
-        .q_entry_6        (rows_6_q_entry_0),
-        .q_entry_7        (rows_7_q_entry_0),
-        .q_entry_8        (rows_8_q_entry_0),
-        .q_entry_9        (rows_9_q_entry_0),
-        .q_entry_10       (rows_10_q_entry_0),
-        .q_entry_11       (rows_11_q_entry_0),
-        .q_entry_12       (rows_12_q_entry_0),
-        .q_entry_13       (rows_13_q_entry_0),
-        .q_entry_14       (rows_14_q_entry_0),
-        .q_entry_15       (rows_15_q_entry_0),
         .q_red_0          (rows_0_q_red_0),
-        .q_red_1          (rows_1_q_red_0),
-        .q_red_2          (rows_2_q_red_0),
-        .q_red_3          (rows_3_q_red_0),
-        .q_red_4          (rows_4_q_red_0),
-        .q_red_5          (rows_5_q_red_0),
-        .q_red_6          (rows_6_q_red_0),
-        .q_red_7          (rows_7_q_red_0),
-        .q_red_8          (rows_8_q_red_0),
-        .q_red_9          (rows_9_q_red_0),
-        .q_red_10         (rows_10_q_red_0),
-        .q_red_11         (rows_11_q_red_0),
-        .q_red_12         (rows_12_q_red_0),
-        .q_red_13         (rows_13_q_red_0),
-        .q_red_14         (rows_14_q_red_0),
-        .q_red_15         (rows_15_q_red_0),
         .q_pop_0          (outs_0_q_pop_0),
-        .q_pop_1          (outs_0_q_pop_1),
-        .q_pop_2          (outs_0_q_pop_2),
-        .q_pop_3          (outs_0_q_pop_3),
-        .q_pop_4          (outs_0_q_pop_4),
-        .q_pop_5          (outs_0_q_pop_5),
-        .q_pop_6          (outs_0_q_pop_6),
-        .q_pop_7          (outs_0_q_pop_7),
-        .q_pop_8          (outs_0_q_pop_8),
-        .q_pop_9          (outs_0_q_pop_9),
-        .q_pop_10         (outs_0_q_pop_10),
-        .q_pop_11         (outs_0_q_pop_11),
-        .q_pop_12         (outs_0_q_pop_12),
-        .q_pop_13         (outs_0_q_pop_13),
-        .q_pop_14         (outs_0_q_pop_14),
-        .q_pop_15         (outs_0_q_pop_15),
         .q_go_0           (outs_0_q_go_0),
-        .q_go_1           (outs_0_q_go_1),
-        .q_go_2           (outs_0_q_go_2),
-        .q_go_3           (outs_0_q_go_3),
-        .q_go_4           (outs_0_q_go_4),
-        .q_go_5           (outs_0_q_go_5),
-        .q_go_6           (outs_0_q_go_6),
-        .q_go_7           (outs_0_q_go_7),
-        .q_go_8           (outs_0_q_go_8),
-        .q_go_9           (outs_0_q_go_9),
-        .q_go_10          (outs_0_q_go_10),
-        .q_go_11          (outs_0_q_go_11),
-        .q_go_12          (outs_0_q_go_12),
-        .q_go_13          (outs_0_q_go_13),
-        .q_go_14          (outs_0_q_go_14),
-        .q_go_15          (outs_0_q_go_15),
         .q_data_0         (rows_0_q_data_0),
+        .q_valid_1        (rows_1_q_valid_0),
+        .q_entry_1        (rows_1_q_entry_0),
+        .q_red_1          (rows_1_q_red_0),
+        .q_pop_1          (outs_0_q_pop_1),
+        .q_go_1           (outs_0_q_go_1),
         .q_data_1         (rows_1_q_data_0),
+        .q_valid_2        (rows_2_q_valid_0),
+        .q_entry_2        (rows_2_q_entry_0),
+        .q_red_2          (rows_2_q_red_0),
+        .q_pop_2          (outs_0_q_pop_2),
+        .q_go_2           (outs_0_q_go_2),
         .q_data_2         (rows_2_q_data_0),
+        .q_valid_3        (rows_3_q_valid_0),
+        .q_entry_3        (rows_3_q_entry_0),
+        .q_red_3          (rows_3_q_red_0),
+        .q_pop_3          (outs_0_q_pop_3),
+        .q_go_3           (outs_0_q_go_3),
         .q_data_3         (rows_3_q_data_0),
+        .q_valid_4        (rows_4_q_valid_0),
+        .q_entry_4        (rows_4_q_entry_0),
+        .q_red_4          (rows_4_q_red_0),
+        .q_pop_4          (outs_0_q_pop_4),
+        .q_go_4           (outs_0_q_go_4),
         .q_data_4         (rows_4_q_data_0),
+        .q_valid_5        (rows_5_q_valid_0),
+        .q_entry_5        (rows_5_q_entry_0),
+        .q_red_5          (rows_5_q_red_0),
+        .q_pop_5          (outs_0_q_pop_5),
+        .q_go_5           (outs_0_q_go_5),
         .q_data_5         (rows_5_q_data_0),
+        .q_valid_6        (rows_6_q_valid_0),
+        .q_entry_6        (rows_6_q_entry_0),
+        .q_red_6          (rows_6_q_red_0),
+        .q_pop_6          (outs_0_q_pop_6),
+        .q_go_6           (outs_0_q_go_6),
         .q_data_6         (rows_6_q_data_0),
+        .q_valid_7        (rows_7_q_valid_0),
+        .q_entry_7        (rows_7_q_entry_0),
+        .q_red_7          (rows_7_q_red_0),
+        .q_pop_7          (outs_0_q_pop_7),
+        .q_go_7           (outs_0_q_go_7),
         .q_data_7         (rows_7_q_data_0),
+        .q_valid_8        (rows_8_q_valid_0),
+        .q_entry_8        (rows_8_q_entry_0),
+        .q_red_8          (rows_8_q_red_0),
+        .q_pop_8          (outs_0_q_pop_8),
+        .q_go_8           (outs_0_q_go_8),
         .q_data_8         (rows_8_q_data_0),
+        .q_valid_9        (rows_9_q_valid_0),
+        .q_entry_9        (rows_9_q_entry_0),
+        .q_red_9          (rows_9_q_red_0),
+        .q_pop_9          (outs_0_q_pop_9),
+        .q_go_9           (outs_0_q_go_9),
         .q_data_9         (rows_9_q_data_0),
+        .q_valid_10       (rows_10_q_valid_0),
+        .q_entry_10       (rows_10_q_entry_0),
+        .q_red_10         (rows_10_q_red_0),
+        .q_pop_10         (outs_0_q_pop_10),
+        .q_go_10          (outs_0_q_go_10),
         .q_data_10        (rows_10_q_data_0),
+        .q_valid_11       (rows_11_q_valid_0),
+        .q_entry_11       (rows_11_q_entry_0),
+        .q_red_11         (rows_11_q_red_0),
+        .q_pop_11         (outs_0_q_pop_11),
+        .q_go_11          (outs_0_q_go_11),
         .q_data_11        (rows_11_q_data_0),
+        .q_valid_12       (rows_12_q_valid_0),
+        .q_entry_12       (rows_12_q_entry_0),
+        .q_red_12         (rows_12_q_red_0),
+        .q_pop_12         (outs_0_q_pop_12),
+        .q_go_12          (outs_0_q_go_12),
         .q_data_12        (rows_12_q_data_0),
+        .q_valid_13       (rows_13_q_valid_0),
+        .q_entry_13       (rows_13_q_entry_0),
+        .q_red_13         (rows_13_q_red_0),
+        .q_pop_13         (outs_0_q_pop_13),
+        .q_go_13          (outs_0_q_go_13),
         .q_data_13        (rows_13_q_data_0),
+        .q_valid_14       (rows_14_q_valid_0),
+        .q_entry_14       (rows_14_q_entry_0),
+        .q_red_14         (rows_14_q_red_0),
+        .q_pop_14         (outs_0_q_pop_14),
+        .q_go_14          (outs_0_q_go_14),
         .q_data_14        (rows_14_q_data_0),
+        .q_valid_15       (rows_15_q_valid_0),
+        .q_entry_15       (rows_15_q_entry_0),
+        .q_red_15         (rows_15_q_red_0),
+        .q_pop_15         (outs_0_q_pop_15),
+        .q_go_15          (outs_0_q_go_15),
         .q_data_15        (rows_15_q_data_0),
         .own              (16'd1),
         .eng_room         (eng_room_0),
@@ -4165,100 +4225,100 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_1),
-        .q_valid_1        (rows_1_q_valid_1),
-        .q_valid_2        (rows_2_q_valid_1),
-        .q_valid_3        (rows_3_q_valid_1),
-        .q_valid_4        (rows_4_q_valid_1),
-        .q_valid_5        (rows_5_q_valid_1),
-        .q_valid_6        (rows_6_q_valid_1),
-        .q_valid_7        (rows_7_q_valid_1),
-        .q_valid_8        (rows_8_q_valid_1),
-        .q_valid_9        (rows_9_q_valid_1),
-        .q_valid_10       (rows_10_q_valid_1),
-        .q_valid_11       (rows_11_q_valid_1),
-        .q_valid_12       (rows_12_q_valid_1),
-        .q_valid_13       (rows_13_q_valid_1),
-        .q_valid_14       (rows_14_q_valid_1),
-        .q_valid_15       (rows_15_q_valid_1),
         .q_entry_0        (rows_0_q_entry_1),
-        .q_entry_1        (rows_1_q_entry_1),
-        .q_entry_2        (rows_2_q_entry_1),
-        .q_entry_3        (rows_3_q_entry_1),
-        .q_entry_4        (rows_4_q_entry_1),
-        .q_entry_5        (rows_5_q_entry_1),
-        .q_entry_6        (rows_6_q_entry_1),
-        .q_entry_7        (rows_7_q_entry_1),
-        .q_entry_8        (rows_8_q_entry_1),
-        .q_entry_9        (rows_9_q_entry_1),
-        .q_entry_10       (rows_10_q_entry_1),
-        .q_entry_11       (rows_11_q_entry_1),
-        .q_entry_12       (rows_12_q_entry_1),
-        .q_entry_13       (rows_13_q_entry_1),
-        .q_entry_14       (rows_14_q_entry_1),
-        .q_entry_15       (rows_15_q_entry_1),
         .q_red_0          (rows_0_q_red_1),
-        .q_red_1          (rows_1_q_red_1),
-        .q_red_2          (rows_2_q_red_1),
-        .q_red_3          (rows_3_q_red_1),
-        .q_red_4          (rows_4_q_red_1),
-        .q_red_5          (rows_5_q_red_1),
-        .q_red_6          (rows_6_q_red_1),
-        .q_red_7          (rows_7_q_red_1),
-        .q_red_8          (rows_8_q_red_1),
-        .q_red_9          (rows_9_q_red_1),
-        .q_red_10         (rows_10_q_red_1),
-        .q_red_11         (rows_11_q_red_1),
-        .q_red_12         (rows_12_q_red_1),
-        .q_red_13         (rows_13_q_red_1),
-        .q_red_14         (rows_14_q_red_1),
-        .q_red_15         (rows_15_q_red_1),
         .q_pop_0          (outs_1_q_pop_0),
-        .q_pop_1          (outs_1_q_pop_1),
-        .q_pop_2          (outs_1_q_pop_2),
-        .q_pop_3          (outs_1_q_pop_3),
-        .q_pop_4          (outs_1_q_pop_4),
-        .q_pop_5          (outs_1_q_pop_5),
-        .q_pop_6          (outs_1_q_pop_6),
-        .q_pop_7          (outs_1_q_pop_7),
-        .q_pop_8          (outs_1_q_pop_8),
-        .q_pop_9          (outs_1_q_pop_9),
-        .q_pop_10         (outs_1_q_pop_10),
-        .q_pop_11         (outs_1_q_pop_11),
-        .q_pop_12         (outs_1_q_pop_12),
-        .q_pop_13         (outs_1_q_pop_13),
-        .q_pop_14         (outs_1_q_pop_14),
-        .q_pop_15         (outs_1_q_pop_15),
         .q_go_0           (outs_1_q_go_0),
-        .q_go_1           (outs_1_q_go_1),
-        .q_go_2           (outs_1_q_go_2),
-        .q_go_3           (outs_1_q_go_3),
-        .q_go_4           (outs_1_q_go_4),
-        .q_go_5           (outs_1_q_go_5),
-        .q_go_6           (outs_1_q_go_6),
-        .q_go_7           (outs_1_q_go_7),
-        .q_go_8           (outs_1_q_go_8),
-        .q_go_9           (outs_1_q_go_9),
-        .q_go_10          (outs_1_q_go_10),
-        .q_go_11          (outs_1_q_go_11),
-        .q_go_12          (outs_1_q_go_12),
-        .q_go_13          (outs_1_q_go_13),
-        .q_go_14          (outs_1_q_go_14),
-        .q_go_15          (outs_1_q_go_15),
         .q_data_0         (rows_0_q_data_1),
+        .q_valid_1        (rows_1_q_valid_1),
+        .q_entry_1        (rows_1_q_entry_1),
+        .q_red_1          (rows_1_q_red_1),
+        .q_pop_1          (outs_1_q_pop_1),
+        .q_go_1           (outs_1_q_go_1),
         .q_data_1         (rows_1_q_data_1),
+        .q_valid_2        (rows_2_q_valid_1),
+        .q_entry_2        (rows_2_q_entry_1),
+        .q_red_2          (rows_2_q_red_1),
+        .q_pop_2          (outs_1_q_pop_2),
+        .q_go_2           (outs_1_q_go_2),
         .q_data_2         (rows_2_q_data_1),
+        .q_valid_3        (rows_3_q_valid_1),
+        .q_entry_3        (rows_3_q_entry_1),
+        .q_red_3          (rows_3_q_red_1),
+        .q_pop_3          (outs_1_q_pop_3),
+        .q_go_3           (outs_1_q_go_3),
         .q_data_3         (rows_3_q_data_1),
+        .q_valid_4        (rows_4_q_valid_1),
+        .q_entry_4        (rows_4_q_entry_1),
+        .q_red_4          (rows_4_q_red_1),
+        .q_pop_4          (outs_1_q_pop_4),
+        .q_go_4           (outs_1_q_go_4),
         .q_data_4         (rows_4_q_data_1),
+        .q_valid_5        (rows_5_q_valid_1),
+        .q_entry_5        (rows_5_q_entry_1),
+        .q_red_5          (rows_5_q_red_1),
+        .q_pop_5          (outs_1_q_pop_5),
+        .q_go_5           (outs_1_q_go_5),
         .q_data_5         (rows_5_q_data_1),
+        .q_valid_6        (rows_6_q_valid_1),
+        .q_entry_6        (rows_6_q_entry_1),
+        .q_red_6          (rows_6_q_red_1),
+        .q_pop_6          (outs_1_q_pop_6),
+        .q_go_6           (outs_1_q_go_6),
         .q_data_6         (rows_6_q_data_1),
+        .q_valid_7        (rows_7_q_valid_1),
+        .q_entry_7        (rows_7_q_entry_1),
+        .q_red_7          (rows_7_q_red_1),
+        .q_pop_7          (outs_1_q_pop_7),
+        .q_go_7           (outs_1_q_go_7),
         .q_data_7         (rows_7_q_data_1),
+        .q_valid_8        (rows_8_q_valid_1),
+        .q_entry_8        (rows_8_q_entry_1),
+        .q_red_8          (rows_8_q_red_1),
+        .q_pop_8          (outs_1_q_pop_8),
+        .q_go_8           (outs_1_q_go_8),
         .q_data_8         (rows_8_q_data_1),
+        .q_valid_9        (rows_9_q_valid_1),
+        .q_entry_9        (rows_9_q_entry_1),
+        .q_red_9          (rows_9_q_red_1),
+        .q_pop_9          (outs_1_q_pop_9),
+        .q_go_9           (outs_1_q_go_9),
         .q_data_9         (rows_9_q_data_1),
+        .q_valid_10       (rows_10_q_valid_1),
+        .q_entry_10       (rows_10_q_entry_1),
+        .q_red_10         (rows_10_q_red_1),
+        .q_pop_10         (outs_1_q_pop_10),
+        .q_go_10          (outs_1_q_go_10),
         .q_data_10        (rows_10_q_data_1),
+        .q_valid_11       (rows_11_q_valid_1),
+        .q_entry_11       (rows_11_q_entry_1),
+        .q_red_11         (rows_11_q_red_1),
+        .q_pop_11         (outs_1_q_pop_11),
+        .q_go_11          (outs_1_q_go_11),
         .q_data_11        (rows_11_q_data_1),
+        .q_valid_12       (rows_12_q_valid_1),
+        .q_entry_12       (rows_12_q_entry_1),
+        .q_red_12         (rows_12_q_red_1),
+        .q_pop_12         (outs_1_q_pop_12),
+        .q_go_12          (outs_1_q_go_12),
         .q_data_12        (rows_12_q_data_1),
+        .q_valid_13       (rows_13_q_valid_1),
+        .q_entry_13       (rows_13_q_entry_1),
+        .q_red_13         (rows_13_q_red_1),
+        .q_pop_13         (outs_1_q_pop_13),
+        .q_go_13          (outs_1_q_go_13),
         .q_data_13        (rows_13_q_data_1),
+        .q_valid_14       (rows_14_q_valid_1),
+        .q_entry_14       (rows_14_q_entry_1),
+        .q_red_14         (rows_14_q_red_1),
+        .q_pop_14         (outs_1_q_pop_14),
+        .q_go_14          (outs_1_q_go_14),
         .q_data_14        (rows_14_q_data_1),
+        .q_valid_15       (rows_15_q_valid_1),
+        .q_entry_15       (rows_15_q_entry_1),
+        .q_red_15         (rows_15_q_red_1),
+        .q_pop_15         (outs_1_q_pop_15),
+        .q_go_15          (outs_1_q_go_15),
         .q_data_15        (rows_15_q_data_1),
         .own              (16'd2),
         .eng_room         (eng_room_1),
@@ -4282,100 +4342,100 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_2),
-        .q_valid_1        (rows_1_q_valid_2),
-        .q_valid_2        (rows_2_q_valid_2),
-        .q_valid_3        (rows_3_q_valid_2),
-        .q_valid_4        (rows_4_q_valid_2),
-        .q_valid_5        (rows_5_q_valid_2),
-        .q_valid_6        (rows_6_q_valid_2),
-        .q_valid_7        (rows_7_q_valid_2),
-        .q_valid_8        (rows_8_q_valid_2),
-        .q_valid_9        (rows_9_q_valid_2),
-        .q_valid_10       (rows_10_q_valid_2),
-        .q_valid_11       (rows_11_q_valid_2),
-        .q_valid_12       (rows_12_q_valid_2),
-        .q_valid_13       (rows_13_q_valid_2),
-        .q_valid_14       (rows_14_q_valid_2),
-        .q_valid_15       (rows_15_q_valid_2),
         .q_entry_0        (rows_0_q_entry_2),
-        .q_entry_1        (rows_1_q_entry_2),
-        .q_entry_2        (rows_2_q_entry_2),
-        .q_entry_3        (rows_3_q_entry_2),
-        .q_entry_4        (rows_4_q_entry_2),
-        .q_entry_5        (rows_5_q_entry_2),
-        .q_entry_6        (rows_6_q_entry_2),
-        .q_entry_7        (rows_7_q_entry_2),
-        .q_entry_8        (rows_8_q_entry_2),
-        .q_entry_9        (rows_9_q_entry_2),
-        .q_entry_10       (rows_10_q_entry_2),
-        .q_entry_11       (rows_11_q_entry_2),
-        .q_entry_12       (rows_12_q_entry_2),
-        .q_entry_13       (rows_13_q_entry_2),
-        .q_entry_14       (rows_14_q_entry_2),
-        .q_entry_15       (rows_15_q_entry_2),
         .q_red_0          (rows_0_q_red_2),
-        .q_red_1          (rows_1_q_red_2),
-        .q_red_2          (rows_2_q_red_2),
-        .q_red_3          (rows_3_q_red_2),
-        .q_red_4          (rows_4_q_red_2),
-        .q_red_5          (rows_5_q_red_2),
-        .q_red_6          (rows_6_q_red_2),
-        .q_red_7          (rows_7_q_red_2),
-        .q_red_8          (rows_8_q_red_2),
-        .q_red_9          (rows_9_q_red_2),
-        .q_red_10         (rows_10_q_red_2),
-        .q_red_11         (rows_11_q_red_2),
-        .q_red_12         (rows_12_q_red_2),
-        .q_red_13         (rows_13_q_red_2),
-        .q_red_14         (rows_14_q_red_2),
-        .q_red_15         (rows_15_q_red_2),
         .q_pop_0          (outs_2_q_pop_0),
-        .q_pop_1          (outs_2_q_pop_1),
-        .q_pop_2          (outs_2_q_pop_2),
-        .q_pop_3          (outs_2_q_pop_3),
-        .q_pop_4          (outs_2_q_pop_4),
-        .q_pop_5          (outs_2_q_pop_5),
-        .q_pop_6          (outs_2_q_pop_6),
-        .q_pop_7          (outs_2_q_pop_7),
-        .q_pop_8          (outs_2_q_pop_8),
-        .q_pop_9          (outs_2_q_pop_9),
-        .q_pop_10         (outs_2_q_pop_10),
-        .q_pop_11         (outs_2_q_pop_11),
-        .q_pop_12         (outs_2_q_pop_12),
-        .q_pop_13         (outs_2_q_pop_13),
-        .q_pop_14         (outs_2_q_pop_14),
-        .q_pop_15         (outs_2_q_pop_15),
         .q_go_0           (outs_2_q_go_0),
-        .q_go_1           (outs_2_q_go_1),
-        .q_go_2           (outs_2_q_go_2),
-        .q_go_3           (outs_2_q_go_3),
-        .q_go_4           (outs_2_q_go_4),
-        .q_go_5           (outs_2_q_go_5),
-        .q_go_6           (outs_2_q_go_6),
-        .q_go_7           (outs_2_q_go_7),
-        .q_go_8           (outs_2_q_go_8),
-        .q_go_9           (outs_2_q_go_9),
-        .q_go_10          (outs_2_q_go_10),
-        .q_go_11          (outs_2_q_go_11),
-        .q_go_12          (outs_2_q_go_12),
-        .q_go_13          (outs_2_q_go_13),
-        .q_go_14          (outs_2_q_go_14),
-        .q_go_15          (outs_2_q_go_15),
         .q_data_0         (rows_0_q_data_2),
+        .q_valid_1        (rows_1_q_valid_2),
+        .q_entry_1        (rows_1_q_entry_2),
+        .q_red_1          (rows_1_q_red_2),
+        .q_pop_1          (outs_2_q_pop_1),
+        .q_go_1           (outs_2_q_go_1),
         .q_data_1         (rows_1_q_data_2),
+        .q_valid_2        (rows_2_q_valid_2),
+        .q_entry_2        (rows_2_q_entry_2),
+        .q_red_2          (rows_2_q_red_2),
+        .q_pop_2          (outs_2_q_pop_2),
+        .q_go_2           (outs_2_q_go_2),
         .q_data_2         (rows_2_q_data_2),
+        .q_valid_3        (rows_3_q_valid_2),
+        .q_entry_3        (rows_3_q_entry_2),
+        .q_red_3          (rows_3_q_red_2),
+        .q_pop_3          (outs_2_q_pop_3),
+        .q_go_3           (outs_2_q_go_3),
         .q_data_3         (rows_3_q_data_2),
+        .q_valid_4        (rows_4_q_valid_2),
+        .q_entry_4        (rows_4_q_entry_2),
+        .q_red_4          (rows_4_q_red_2),
+        .q_pop_4          (outs_2_q_pop_4),
+        .q_go_4           (outs_2_q_go_4),
         .q_data_4         (rows_4_q_data_2),
+        .q_valid_5        (rows_5_q_valid_2),
+        .q_entry_5        (rows_5_q_entry_2),
+        .q_red_5          (rows_5_q_red_2),
+        .q_pop_5          (outs_2_q_pop_5),
+        .q_go_5           (outs_2_q_go_5),
         .q_data_5         (rows_5_q_data_2),
+        .q_valid_6        (rows_6_q_valid_2),
+        .q_entry_6        (rows_6_q_entry_2),
+        .q_red_6          (rows_6_q_red_2),
+        .q_pop_6          (outs_2_q_pop_6),
+        .q_go_6           (outs_2_q_go_6),
         .q_data_6         (rows_6_q_data_2),
+        .q_valid_7        (rows_7_q_valid_2),
+        .q_entry_7        (rows_7_q_entry_2),
+        .q_red_7          (rows_7_q_red_2),
+        .q_pop_7          (outs_2_q_pop_7),
+        .q_go_7           (outs_2_q_go_7),
         .q_data_7         (rows_7_q_data_2),
+        .q_valid_8        (rows_8_q_valid_2),
+        .q_entry_8        (rows_8_q_entry_2),
+        .q_red_8          (rows_8_q_red_2),
+        .q_pop_8          (outs_2_q_pop_8),
+        .q_go_8           (outs_2_q_go_8),
         .q_data_8         (rows_8_q_data_2),
+        .q_valid_9        (rows_9_q_valid_2),
+        .q_entry_9        (rows_9_q_entry_2),
+        .q_red_9          (rows_9_q_red_2),
+        .q_pop_9          (outs_2_q_pop_9),
+        .q_go_9           (outs_2_q_go_9),
         .q_data_9         (rows_9_q_data_2),
+        .q_valid_10       (rows_10_q_valid_2),
+        .q_entry_10       (rows_10_q_entry_2),
+        .q_red_10         (rows_10_q_red_2),
+        .q_pop_10         (outs_2_q_pop_10),
+        .q_go_10          (outs_2_q_go_10),
         .q_data_10        (rows_10_q_data_2),
+        .q_valid_11       (rows_11_q_valid_2),
+        .q_entry_11       (rows_11_q_entry_2),
+        .q_red_11         (rows_11_q_red_2),
+        .q_pop_11         (outs_2_q_pop_11),
+        .q_go_11          (outs_2_q_go_11),
         .q_data_11        (rows_11_q_data_2),
+        .q_valid_12       (rows_12_q_valid_2),
+        .q_entry_12       (rows_12_q_entry_2),
+        .q_red_12         (rows_12_q_red_2),
+        .q_pop_12         (outs_2_q_pop_12),
+        .q_go_12          (outs_2_q_go_12),
         .q_data_12        (rows_12_q_data_2),
+        .q_valid_13       (rows_13_q_valid_2),
+        .q_entry_13       (rows_13_q_entry_2),
+        .q_red_13         (rows_13_q_red_2),
+        .q_pop_13         (outs_2_q_pop_13),
+        .q_go_13          (outs_2_q_go_13),
         .q_data_13        (rows_13_q_data_2),
+        .q_valid_14       (rows_14_q_valid_2),
+        .q_entry_14       (rows_14_q_entry_2),
+        .q_red_14         (rows_14_q_red_2),
+        .q_pop_14         (outs_2_q_pop_14),
+        .q_go_14          (outs_2_q_go_14),
         .q_data_14        (rows_14_q_data_2),
+        .q_valid_15       (rows_15_q_valid_2),
+        .q_entry_15       (rows_15_q_entry_2),
+        .q_red_15         (rows_15_q_red_2),
+        .q_pop_15         (outs_2_q_pop_15),
+        .q_go_15          (outs_2_q_go_15),
         .q_data_15        (rows_15_q_data_2),
         .own              (16'd4),
         .eng_room         (eng_room_2),
@@ -4399,100 +4459,100 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_3),
-        .q_valid_1        (rows_1_q_valid_3),
-        .q_valid_2        (rows_2_q_valid_3),
-        .q_valid_3        (rows_3_q_valid_3),
-        .q_valid_4        (rows_4_q_valid_3),
-        .q_valid_5        (rows_5_q_valid_3),
-        .q_valid_6        (rows_6_q_valid_3),
-        .q_valid_7        (rows_7_q_valid_3),
-        .q_valid_8        (rows_8_q_valid_3),
-        .q_valid_9        (rows_9_q_valid_3),
-        .q_valid_10       (rows_10_q_valid_3),
-        .q_valid_11       (rows_11_q_valid_3),
-        .q_valid_12       (rows_12_q_valid_3),
-        .q_valid_13       (rows_13_q_valid_3),
-        .q_valid_14       (rows_14_q_valid_3),
-        .q_valid_15       (rows_15_q_valid_3),
         .q_entry_0        (rows_0_q_entry_3),
-        .q_entry_1        (rows_1_q_entry_3),
-        .q_entry_2        (rows_2_q_entry_3),
-        .q_entry_3        (rows_3_q_entry_3),
-        .q_entry_4        (rows_4_q_entry_3),
-        .q_entry_5        (rows_5_q_entry_3),
-        .q_entry_6        (rows_6_q_entry_3),
-        .q_entry_7        (rows_7_q_entry_3),
-        .q_entry_8        (rows_8_q_entry_3),
-        .q_entry_9        (rows_9_q_entry_3),
-        .q_entry_10       (rows_10_q_entry_3),
-        .q_entry_11       (rows_11_q_entry_3),
-        .q_entry_12       (rows_12_q_entry_3),
-        .q_entry_13       (rows_13_q_entry_3),
-        .q_entry_14       (rows_14_q_entry_3),
-        .q_entry_15       (rows_15_q_entry_3),
         .q_red_0          (rows_0_q_red_3),
-        .q_red_1          (rows_1_q_red_3),
-        .q_red_2          (rows_2_q_red_3),
-        .q_red_3          (rows_3_q_red_3),
-        .q_red_4          (rows_4_q_red_3),
-        .q_red_5          (rows_5_q_red_3),
-        .q_red_6          (rows_6_q_red_3),
-        .q_red_7          (rows_7_q_red_3),
-        .q_red_8          (rows_8_q_red_3),
-        .q_red_9          (rows_9_q_red_3),
-        .q_red_10         (rows_10_q_red_3),
-        .q_red_11         (rows_11_q_red_3),
-        .q_red_12         (rows_12_q_red_3),
-        .q_red_13         (rows_13_q_red_3),
-        .q_red_14         (rows_14_q_red_3),
-        .q_red_15         (rows_15_q_red_3),
         .q_pop_0          (outs_3_q_pop_0),
-        .q_pop_1          (outs_3_q_pop_1),
-        .q_pop_2          (outs_3_q_pop_2),
-        .q_pop_3          (outs_3_q_pop_3),
-        .q_pop_4          (outs_3_q_pop_4),
-        .q_pop_5          (outs_3_q_pop_5),
-        .q_pop_6          (outs_3_q_pop_6),
-        .q_pop_7          (outs_3_q_pop_7),
-        .q_pop_8          (outs_3_q_pop_8),
-        .q_pop_9          (outs_3_q_pop_9),
-        .q_pop_10         (outs_3_q_pop_10),
-        .q_pop_11         (outs_3_q_pop_11),
-        .q_pop_12         (outs_3_q_pop_12),
-        .q_pop_13         (outs_3_q_pop_13),
-        .q_pop_14         (outs_3_q_pop_14),
-        .q_pop_15         (outs_3_q_pop_15),
         .q_go_0           (outs_3_q_go_0),
-        .q_go_1           (outs_3_q_go_1),
-        .q_go_2           (outs_3_q_go_2),
-        .q_go_3           (outs_3_q_go_3),
-        .q_go_4           (outs_3_q_go_4),
-        .q_go_5           (outs_3_q_go_5),
-        .q_go_6           (outs_3_q_go_6),
-        .q_go_7           (outs_3_q_go_7),
-        .q_go_8           (outs_3_q_go_8),
-        .q_go_9           (outs_3_q_go_9),
-        .q_go_10          (outs_3_q_go_10),
-        .q_go_11          (outs_3_q_go_11),
-        .q_go_12          (outs_3_q_go_12),
-        .q_go_13          (outs_3_q_go_13),
-        .q_go_14          (outs_3_q_go_14),
-        .q_go_15          (outs_3_q_go_15),
         .q_data_0         (rows_0_q_data_3),
+        .q_valid_1        (rows_1_q_valid_3),
+        .q_entry_1        (rows_1_q_entry_3),
+        .q_red_1          (rows_1_q_red_3),
+        .q_pop_1          (outs_3_q_pop_1),
+        .q_go_1           (outs_3_q_go_1),
         .q_data_1         (rows_1_q_data_3),
+        .q_valid_2        (rows_2_q_valid_3),
+        .q_entry_2        (rows_2_q_entry_3),
+        .q_red_2          (rows_2_q_red_3),
+        .q_pop_2          (outs_3_q_pop_2),
+        .q_go_2           (outs_3_q_go_2),
         .q_data_2         (rows_2_q_data_3),
+        .q_valid_3        (rows_3_q_valid_3),
+        .q_entry_3        (rows_3_q_entry_3),
+        .q_red_3          (rows_3_q_red_3),
+        .q_pop_3          (outs_3_q_pop_3),
+        .q_go_3           (outs_3_q_go_3),
         .q_data_3         (rows_3_q_data_3),
+        .q_valid_4        (rows_4_q_valid_3),
+        .q_entry_4        (rows_4_q_entry_3),
+        .q_red_4          (rows_4_q_red_3),
+        .q_pop_4          (outs_3_q_pop_4),
+        .q_go_4           (outs_3_q_go_4),
         .q_data_4         (rows_4_q_data_3),
+        .q_valid_5        (rows_5_q_valid_3),
+        .q_entry_5        (rows_5_q_entry_3),
+        .q_red_5          (rows_5_q_red_3),
+        .q_pop_5          (outs_3_q_pop_5),
+        .q_go_5           (outs_3_q_go_5),
         .q_data_5         (rows_5_q_data_3),
+        .q_valid_6        (rows_6_q_valid_3),
+        .q_entry_6        (rows_6_q_entry_3),
+        .q_red_6          (rows_6_q_red_3),
+        .q_pop_6          (outs_3_q_pop_6),
+        .q_go_6           (outs_3_q_go_6),
         .q_data_6         (rows_6_q_data_3),
+        .q_valid_7        (rows_7_q_valid_3),
+        .q_entry_7        (rows_7_q_entry_3),
+        .q_red_7          (rows_7_q_red_3),
+        .q_pop_7          (outs_3_q_pop_7),
+        .q_go_7           (outs_3_q_go_7),
         .q_data_7         (rows_7_q_data_3),
+        .q_valid_8        (rows_8_q_valid_3),
+        .q_entry_8        (rows_8_q_entry_3),
+        .q_red_8          (rows_8_q_red_3),
+        .q_pop_8          (outs_3_q_pop_8),
+        .q_go_8           (outs_3_q_go_8),
         .q_data_8         (rows_8_q_data_3),
+        .q_valid_9        (rows_9_q_valid_3),
+        .q_entry_9        (rows_9_q_entry_3),
+        .q_red_9          (rows_9_q_red_3),
+        .q_pop_9          (outs_3_q_pop_9),
+        .q_go_9           (outs_3_q_go_9),
         .q_data_9         (rows_9_q_data_3),
+        .q_valid_10       (rows_10_q_valid_3),
+        .q_entry_10       (rows_10_q_entry_3),
+        .q_red_10         (rows_10_q_red_3),
+        .q_pop_10         (outs_3_q_pop_10),
+        .q_go_10          (outs_3_q_go_10),
         .q_data_10        (rows_10_q_data_3),
+        .q_valid_11       (rows_11_q_valid_3),
+        .q_entry_11       (rows_11_q_entry_3),
+        .q_red_11         (rows_11_q_red_3),
+        .q_pop_11         (outs_3_q_pop_11),
+        .q_go_11          (outs_3_q_go_11),
         .q_data_11        (rows_11_q_data_3),
+        .q_valid_12       (rows_12_q_valid_3),
+        .q_entry_12       (rows_12_q_entry_3),
+        .q_red_12         (rows_12_q_red_3),
+        .q_pop_12         (outs_3_q_pop_12),
+        .q_go_12          (outs_3_q_go_12),
         .q_data_12        (rows_12_q_data_3),
+        .q_valid_13       (rows_13_q_valid_3),
+        .q_entry_13       (rows_13_q_entry_3),
+        .q_red_13         (rows_13_q_red_3),
+        .q_pop_13         (outs_3_q_pop_13),
+        .q_go_13          (outs_3_q_go_13),
         .q_data_13        (rows_13_q_data_3),
+        .q_valid_14       (rows_14_q_valid_3),
+        .q_entry_14       (rows_14_q_entry_3),
+        .q_red_14         (rows_14_q_red_3),
+        .q_pop_14         (outs_3_q_pop_14),
+        .q_go_14          (outs_3_q_go_14),
         .q_data_14        (rows_14_q_data_3),
+        .q_valid_15       (rows_15_q_valid_3),
+        .q_entry_15       (rows_15_q_entry_3),
+        .q_red_15         (rows_15_q_red_3),
+        .q_pop_15         (outs_3_q_pop_15),
+        .q_go_15          (outs_3_q_go_15),
         .q_data_15        (rows_15_q_data_3),
         .own              (16'd8),
         .eng_room         (eng_room_3),
@@ -4516,100 +4576,100 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_4),
-        .q_valid_1        (rows_1_q_valid_4),
-        .q_valid_2        (rows_2_q_valid_4),
-        .q_valid_3        (rows_3_q_valid_4),
-        .q_valid_4        (rows_4_q_valid_4),
-        .q_valid_5        (rows_5_q_valid_4),
-        .q_valid_6        (rows_6_q_valid_4),
-        .q_valid_7        (rows_7_q_valid_4),
-        .q_valid_8        (rows_8_q_valid_4),
-        .q_valid_9        (rows_9_q_valid_4),
-        .q_valid_10       (rows_10_q_valid_4),
-        .q_valid_11       (rows_11_q_valid_4),
-        .q_valid_12       (rows_12_q_valid_4),
-        .q_valid_13       (rows_13_q_valid_4),
-        .q_valid_14       (rows_14_q_valid_4),
-        .q_valid_15       (rows_15_q_valid_4),
         .q_entry_0        (rows_0_q_entry_4),
-        .q_entry_1        (rows_1_q_entry_4),
-        .q_entry_2        (rows_2_q_entry_4),
-        .q_entry_3        (rows_3_q_entry_4),
-        .q_entry_4        (rows_4_q_entry_4),
-        .q_entry_5        (rows_5_q_entry_4),
-        .q_entry_6        (rows_6_q_entry_4),
-        .q_entry_7        (rows_7_q_entry_4),
-        .q_entry_8        (rows_8_q_entry_4),
-        .q_entry_9        (rows_9_q_entry_4),
-        .q_entry_10       (rows_10_q_entry_4),
-        .q_entry_11       (rows_11_q_entry_4),
-        .q_entry_12       (rows_12_q_entry_4),
-        .q_entry_13       (rows_13_q_entry_4),
-        .q_entry_14       (rows_14_q_entry_4),
-        .q_entry_15       (rows_15_q_entry_4),
         .q_red_0          (rows_0_q_red_4),
-        .q_red_1          (rows_1_q_red_4),
-        .q_red_2          (rows_2_q_red_4),
-        .q_red_3          (rows_3_q_red_4),
-        .q_red_4          (rows_4_q_red_4),
-        .q_red_5          (rows_5_q_red_4),
-        .q_red_6          (rows_6_q_red_4),
-        .q_red_7          (rows_7_q_red_4),
-        .q_red_8          (rows_8_q_red_4),
-        .q_red_9          (rows_9_q_red_4),
-        .q_red_10         (rows_10_q_red_4),
-        .q_red_11         (rows_11_q_red_4),
-        .q_red_12         (rows_12_q_red_4),
-        .q_red_13         (rows_13_q_red_4),
-        .q_red_14         (rows_14_q_red_4),
-        .q_red_15         (rows_15_q_red_4),
         .q_pop_0          (outs_4_q_pop_0),
-        .q_pop_1          (outs_4_q_pop_1),
-        .q_pop_2          (outs_4_q_pop_2),
-        .q_pop_3          (outs_4_q_pop_3),
-        .q_pop_4          (outs_4_q_pop_4),
-        .q_pop_5          (outs_4_q_pop_5),
-        .q_pop_6          (outs_4_q_pop_6),
-        .q_pop_7          (outs_4_q_pop_7),
-        .q_pop_8          (outs_4_q_pop_8),
-        .q_pop_9          (outs_4_q_pop_9),
-        .q_pop_10         (outs_4_q_pop_10),
-        .q_pop_11         (outs_4_q_pop_11),
-        .q_pop_12         (outs_4_q_pop_12),
-        .q_pop_13         (outs_4_q_pop_13),
-        .q_pop_14         (outs_4_q_pop_14),
-        .q_pop_15         (outs_4_q_pop_15),
         .q_go_0           (outs_4_q_go_0),
-        .q_go_1           (outs_4_q_go_1),
-        .q_go_2           (outs_4_q_go_2),
-        .q_go_3           (outs_4_q_go_3),
-        .q_go_4           (outs_4_q_go_4),
-        .q_go_5           (outs_4_q_go_5),
-        .q_go_6           (outs_4_q_go_6),
-        .q_go_7           (outs_4_q_go_7),
-        .q_go_8           (outs_4_q_go_8),
-        .q_go_9           (outs_4_q_go_9),
-        .q_go_10          (outs_4_q_go_10),
-        .q_go_11          (outs_4_q_go_11),
-        .q_go_12          (outs_4_q_go_12),
-        .q_go_13          (outs_4_q_go_13),
-        .q_go_14          (outs_4_q_go_14),
-        .q_go_15          (outs_4_q_go_15),
         .q_data_0         (rows_0_q_data_4),
+        .q_valid_1        (rows_1_q_valid_4),
+        .q_entry_1        (rows_1_q_entry_4),
+        .q_red_1          (rows_1_q_red_4),
+        .q_pop_1          (outs_4_q_pop_1),
+        .q_go_1           (outs_4_q_go_1),
         .q_data_1         (rows_1_q_data_4),
+        .q_valid_2        (rows_2_q_valid_4),
+        .q_entry_2        (rows_2_q_entry_4),
+        .q_red_2          (rows_2_q_red_4),
+        .q_pop_2          (outs_4_q_pop_2),
+        .q_go_2           (outs_4_q_go_2),
         .q_data_2         (rows_2_q_data_4),
+        .q_valid_3        (rows_3_q_valid_4),
+        .q_entry_3        (rows_3_q_entry_4),
+        .q_red_3          (rows_3_q_red_4),
+        .q_pop_3          (outs_4_q_pop_3),
+        .q_go_3           (outs_4_q_go_3),
         .q_data_3         (rows_3_q_data_4),
+        .q_valid_4        (rows_4_q_valid_4),
+        .q_entry_4        (rows_4_q_entry_4),
+        .q_red_4          (rows_4_q_red_4),
+        .q_pop_4          (outs_4_q_pop_4),
+        .q_go_4           (outs_4_q_go_4),
         .q_data_4         (rows_4_q_data_4),
+        .q_valid_5        (rows_5_q_valid_4),
+        .q_entry_5        (rows_5_q_entry_4),
+        .q_red_5          (rows_5_q_red_4),
+        .q_pop_5          (outs_4_q_pop_5),
+        .q_go_5           (outs_4_q_go_5),
         .q_data_5         (rows_5_q_data_4),
+        .q_valid_6        (rows_6_q_valid_4),
+        .q_entry_6        (rows_6_q_entry_4),
+        .q_red_6          (rows_6_q_red_4),
+        .q_pop_6          (outs_4_q_pop_6),
+        .q_go_6           (outs_4_q_go_6),
         .q_data_6         (rows_6_q_data_4),
+        .q_valid_7        (rows_7_q_valid_4),
+        .q_entry_7        (rows_7_q_entry_4),
+        .q_red_7          (rows_7_q_red_4),
+        .q_pop_7          (outs_4_q_pop_7),
+        .q_go_7           (outs_4_q_go_7),
         .q_data_7         (rows_7_q_data_4),
+        .q_valid_8        (rows_8_q_valid_4),
+        .q_entry_8        (rows_8_q_entry_4),
+        .q_red_8          (rows_8_q_red_4),
+        .q_pop_8          (outs_4_q_pop_8),
+        .q_go_8           (outs_4_q_go_8),
         .q_data_8         (rows_8_q_data_4),
+        .q_valid_9        (rows_9_q_valid_4),
+        .q_entry_9        (rows_9_q_entry_4),
+        .q_red_9          (rows_9_q_red_4),
+        .q_pop_9          (outs_4_q_pop_9),
+        .q_go_9           (outs_4_q_go_9),
         .q_data_9         (rows_9_q_data_4),
+        .q_valid_10       (rows_10_q_valid_4),
+        .q_entry_10       (rows_10_q_entry_4),
+        .q_red_10         (rows_10_q_red_4),
+        .q_pop_10         (outs_4_q_pop_10),
+        .q_go_10          (outs_4_q_go_10),
         .q_data_10        (rows_10_q_data_4),
+        .q_valid_11       (rows_11_q_valid_4),
+        .q_entry_11       (rows_11_q_entry_4),
+        .q_red_11         (rows_11_q_red_4),
+        .q_pop_11         (outs_4_q_pop_11),
+        .q_go_11          (outs_4_q_go_11),
         .q_data_11        (rows_11_q_data_4),
+        .q_valid_12       (rows_12_q_valid_4),
+        .q_entry_12       (rows_12_q_entry_4),
+        .q_red_12         (rows_12_q_red_4),
+        .q_pop_12         (outs_4_q_pop_12),
+        .q_go_12          (outs_4_q_go_12),
         .q_data_12        (rows_12_q_data_4),
+        .q_valid_13       (rows_13_q_valid_4),
+        .q_entry_13       (rows_13_q_entry_4),
+        .q_red_13         (rows_13_q_red_4),
+        .q_pop_13         (outs_4_q_pop_13),
+        .q_go_13          (outs_4_q_go_13),
         .q_data_13        (rows_13_q_data_4),
+        .q_valid_14       (rows_14_q_valid_4),
+        .q_entry_14       (rows_14_q_entry_4),
+        .q_red_14         (rows_14_q_red_4),
+        .q_pop_14         (outs_4_q_pop_14),
+        .q_go_14          (outs_4_q_go_14),
         .q_data_14        (rows_14_q_data_4),
+        .q_valid_15       (rows_15_q_valid_4),
+        .q_entry_15       (rows_15_q_entry_4),
+        .q_red_15         (rows_15_q_red_4),
+        .q_pop_15         (outs_4_q_pop_15),
+        .q_go_15          (outs_4_q_go_15),
         .q_data_15        (rows_15_q_data_4),
         .own              (16'd16),
         .eng_room         (eng_room_4),
@@ -4633,100 +4693,100 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_5),
-        .q_valid_1        (rows_1_q_valid_5),
-        .q_valid_2        (rows_2_q_valid_5),
-        .q_valid_3        (rows_3_q_valid_5),
-        .q_valid_4        (rows_4_q_valid_5),
-        .q_valid_5        (rows_5_q_valid_5),
-        .q_valid_6        (rows_6_q_valid_5),
-        .q_valid_7        (rows_7_q_valid_5),
-        .q_valid_8        (rows_8_q_valid_5),
-        .q_valid_9        (rows_9_q_valid_5),
-        .q_valid_10       (rows_10_q_valid_5),
-        .q_valid_11       (rows_11_q_valid_5),
-        .q_valid_12       (rows_12_q_valid_5),
-        .q_valid_13       (rows_13_q_valid_5),
-        .q_valid_14       (rows_14_q_valid_5),
-        .q_valid_15       (rows_15_q_valid_5),
         .q_entry_0        (rows_0_q_entry_5),
-        .q_entry_1        (rows_1_q_entry_5),
-        .q_entry_2        (rows_2_q_entry_5),
-        .q_entry_3        (rows_3_q_entry_5),
-        .q_entry_4        (rows_4_q_entry_5),
-        .q_entry_5        (rows_5_q_entry_5),
-        .q_entry_6        (rows_6_q_entry_5),
-        .q_entry_7        (rows_7_q_entry_5),
-        .q_entry_8        (rows_8_q_entry_5),
-        .q_entry_9        (rows_9_q_entry_5),
-        .q_entry_10       (rows_10_q_entry_5),
-        .q_entry_11       (rows_11_q_entry_5),
-        .q_entry_12       (rows_12_q_entry_5),
-        .q_entry_13       (rows_13_q_entry_5),
-        .q_entry_14       (rows_14_q_entry_5),
-        .q_entry_15       (rows_15_q_entry_5),
         .q_red_0          (rows_0_q_red_5),
-        .q_red_1          (rows_1_q_red_5),
-        .q_red_2          (rows_2_q_red_5),
-        .q_red_3          (rows_3_q_red_5),
-        .q_red_4          (rows_4_q_red_5),
-        .q_red_5          (rows_5_q_red_5),
-        .q_red_6          (rows_6_q_red_5),
-        .q_red_7          (rows_7_q_red_5),
-        .q_red_8          (rows_8_q_red_5),
-        .q_red_9          (rows_9_q_red_5),
-        .q_red_10         (rows_10_q_red_5),
-        .q_red_11         (rows_11_q_red_5),
-        .q_red_12         (rows_12_q_red_5),
-        .q_red_13         (rows_13_q_red_5),
-        .q_red_14         (rows_14_q_red_5),
-        .q_red_15         (rows_15_q_red_5),
         .q_pop_0          (outs_5_q_pop_0),
-        .q_pop_1          (outs_5_q_pop_1),
-        .q_pop_2          (outs_5_q_pop_2),
-        .q_pop_3          (outs_5_q_pop_3),
-        .q_pop_4          (outs_5_q_pop_4),
-        .q_pop_5          (outs_5_q_pop_5),
-        .q_pop_6          (outs_5_q_pop_6),
-        .q_pop_7          (outs_5_q_pop_7),
-        .q_pop_8          (outs_5_q_pop_8),
-        .q_pop_9          (outs_5_q_pop_9),
-        .q_pop_10         (outs_5_q_pop_10),
-        .q_pop_11         (outs_5_q_pop_11),
-        .q_pop_12         (outs_5_q_pop_12),
-        .q_pop_13         (outs_5_q_pop_13),
-        .q_pop_14         (outs_5_q_pop_14),
-        .q_pop_15         (outs_5_q_pop_15),
         .q_go_0           (outs_5_q_go_0),
-        .q_go_1           (outs_5_q_go_1),
-        .q_go_2           (outs_5_q_go_2),
-        .q_go_3           (outs_5_q_go_3),
-        .q_go_4           (outs_5_q_go_4),
-        .q_go_5           (outs_5_q_go_5),
-        .q_go_6           (outs_5_q_go_6),
-        .q_go_7           (outs_5_q_go_7),
-        .q_go_8           (outs_5_q_go_8),
-        .q_go_9           (outs_5_q_go_9),
-        .q_go_10          (outs_5_q_go_10),
-        .q_go_11          (outs_5_q_go_11),
-        .q_go_12          (outs_5_q_go_12),
-        .q_go_13          (outs_5_q_go_13),
-        .q_go_14          (outs_5_q_go_14),
-        .q_go_15          (outs_5_q_go_15),
         .q_data_0         (rows_0_q_data_5),
+        .q_valid_1        (rows_1_q_valid_5),
+        .q_entry_1        (rows_1_q_entry_5),
+        .q_red_1          (rows_1_q_red_5),
+        .q_pop_1          (outs_5_q_pop_1),
+        .q_go_1           (outs_5_q_go_1),
         .q_data_1         (rows_1_q_data_5),
+        .q_valid_2        (rows_2_q_valid_5),
+        .q_entry_2        (rows_2_q_entry_5),
+        .q_red_2          (rows_2_q_red_5),
+        .q_pop_2          (outs_5_q_pop_2),
+        .q_go_2           (outs_5_q_go_2),
         .q_data_2         (rows_2_q_data_5),
+        .q_valid_3        (rows_3_q_valid_5),
+        .q_entry_3        (rows_3_q_entry_5),
+        .q_red_3          (rows_3_q_red_5),
+        .q_pop_3          (outs_5_q_pop_3),
+        .q_go_3           (outs_5_q_go_3),
         .q_data_3         (rows_3_q_data_5),
+        .q_valid_4        (rows_4_q_valid_5),
+        .q_entry_4        (rows_4_q_entry_5),
+        .q_red_4          (rows_4_q_red_5),
+        .q_pop_4          (outs_5_q_pop_4),
+        .q_go_4           (outs_5_q_go_4),
         .q_data_4         (rows_4_q_data_5),
+        .q_valid_5        (rows_5_q_valid_5),
+        .q_entry_5        (rows_5_q_entry_5),
+        .q_red_5          (rows_5_q_red_5),
+        .q_pop_5          (outs_5_q_pop_5),
+        .q_go_5           (outs_5_q_go_5),
         .q_data_5         (rows_5_q_data_5),
+        .q_valid_6        (rows_6_q_valid_5),
+        .q_entry_6        (rows_6_q_entry_5),
+        .q_red_6          (rows_6_q_red_5),
+        .q_pop_6          (outs_5_q_pop_6),
+        .q_go_6           (outs_5_q_go_6),
         .q_data_6         (rows_6_q_data_5),
+        .q_valid_7        (rows_7_q_valid_5),
+        .q_entry_7        (rows_7_q_entry_5),
+        .q_red_7          (rows_7_q_red_5),
+        .q_pop_7          (outs_5_q_pop_7),
+        .q_go_7           (outs_5_q_go_7),
         .q_data_7         (rows_7_q_data_5),
+        .q_valid_8        (rows_8_q_valid_5),
+        .q_entry_8        (rows_8_q_entry_5),
+        .q_red_8          (rows_8_q_red_5),
+        .q_pop_8          (outs_5_q_pop_8),
+        .q_go_8           (outs_5_q_go_8),
         .q_data_8         (rows_8_q_data_5),
+        .q_valid_9        (rows_9_q_valid_5),
+        .q_entry_9        (rows_9_q_entry_5),
+        .q_red_9          (rows_9_q_red_5),
+        .q_pop_9          (outs_5_q_pop_9),
+        .q_go_9           (outs_5_q_go_9),
         .q_data_9         (rows_9_q_data_5),
+        .q_valid_10       (rows_10_q_valid_5),
+        .q_entry_10       (rows_10_q_entry_5),
+        .q_red_10         (rows_10_q_red_5),
+        .q_pop_10         (outs_5_q_pop_10),
+        .q_go_10          (outs_5_q_go_10),
         .q_data_10        (rows_10_q_data_5),
+        .q_valid_11       (rows_11_q_valid_5),
+        .q_entry_11       (rows_11_q_entry_5),
+        .q_red_11         (rows_11_q_red_5),
+        .q_pop_11         (outs_5_q_pop_11),
+        .q_go_11          (outs_5_q_go_11),
         .q_data_11        (rows_11_q_data_5),
+        .q_valid_12       (rows_12_q_valid_5),
+        .q_entry_12       (rows_12_q_entry_5),
+        .q_red_12         (rows_12_q_red_5),
+        .q_pop_12         (outs_5_q_pop_12),
+        .q_go_12          (outs_5_q_go_12),
         .q_data_12        (rows_12_q_data_5),
+        .q_valid_13       (rows_13_q_valid_5),
+        .q_entry_13       (rows_13_q_entry_5),
+        .q_red_13         (rows_13_q_red_5),
+        .q_pop_13         (outs_5_q_pop_13),
+        .q_go_13          (outs_5_q_go_13),
         .q_data_13        (rows_13_q_data_5),
+        .q_valid_14       (rows_14_q_valid_5),
+        .q_entry_14       (rows_14_q_entry_5),
+        .q_red_14         (rows_14_q_red_5),
+        .q_pop_14         (outs_5_q_pop_14),
+        .q_go_14          (outs_5_q_go_14),
         .q_data_14        (rows_14_q_data_5),
+        .q_valid_15       (rows_15_q_valid_5),
+        .q_entry_15       (rows_15_q_entry_5),
+        .q_red_15         (rows_15_q_red_5),
+        .q_pop_15         (outs_5_q_pop_15),
+        .q_go_15          (outs_5_q_go_15),
         .q_data_15        (rows_15_q_data_5),
         .own              (16'd32),
         .eng_room         (eng_room_5),
@@ -4750,100 +4810,100 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_6),
-        .q_valid_1        (rows_1_q_valid_6),
-        .q_valid_2        (rows_2_q_valid_6),
-        .q_valid_3        (rows_3_q_valid_6),
-        .q_valid_4        (rows_4_q_valid_6),
-        .q_valid_5        (rows_5_q_valid_6),
-        .q_valid_6        (rows_6_q_valid_6),
-        .q_valid_7        (rows_7_q_valid_6),
-        .q_valid_8        (rows_8_q_valid_6),
-        .q_valid_9        (rows_9_q_valid_6),
-        .q_valid_10       (rows_10_q_valid_6),
-        .q_valid_11       (rows_11_q_valid_6),
-        .q_valid_12       (rows_12_q_valid_6),
-        .q_valid_13       (rows_13_q_valid_6),
-        .q_valid_14       (rows_14_q_valid_6),
-        .q_valid_15       (rows_15_q_valid_6),
         .q_entry_0        (rows_0_q_entry_6),
-        .q_entry_1        (rows_1_q_entry_6),
-        .q_entry_2        (rows_2_q_entry_6),
-        .q_entry_3        (rows_3_q_entry_6),
-        .q_entry_4        (rows_4_q_entry_6),
-        .q_entry_5        (rows_5_q_entry_6),
-        .q_entry_6        (rows_6_q_entry_6),
-        .q_entry_7        (rows_7_q_entry_6),
-        .q_entry_8        (rows_8_q_entry_6),
-        .q_entry_9        (rows_9_q_entry_6),
-        .q_entry_10       (rows_10_q_entry_6),
-        .q_entry_11       (rows_11_q_entry_6),
-        .q_entry_12       (rows_12_q_entry_6),
-        .q_entry_13       (rows_13_q_entry_6),
-        .q_entry_14       (rows_14_q_entry_6),
-        .q_entry_15       (rows_15_q_entry_6),
         .q_red_0          (rows_0_q_red_6),
-        .q_red_1          (rows_1_q_red_6),
-        .q_red_2          (rows_2_q_red_6),
-        .q_red_3          (rows_3_q_red_6),
-        .q_red_4          (rows_4_q_red_6),
-        .q_red_5          (rows_5_q_red_6),
-        .q_red_6          (rows_6_q_red_6),
-        .q_red_7          (rows_7_q_red_6),
-        .q_red_8          (rows_8_q_red_6),
-        .q_red_9          (rows_9_q_red_6),
-        .q_red_10         (rows_10_q_red_6),
-        .q_red_11         (rows_11_q_red_6),
-        .q_red_12         (rows_12_q_red_6),
-        .q_red_13         (rows_13_q_red_6),
-        .q_red_14         (rows_14_q_red_6),
-        .q_red_15         (rows_15_q_red_6),
         .q_pop_0          (outs_6_q_pop_0),
-        .q_pop_1          (outs_6_q_pop_1),
-        .q_pop_2          (outs_6_q_pop_2),
-        .q_pop_3          (outs_6_q_pop_3),
-        .q_pop_4          (outs_6_q_pop_4),
-        .q_pop_5          (outs_6_q_pop_5),
-        .q_pop_6          (outs_6_q_pop_6),
-        .q_pop_7          (outs_6_q_pop_7),
-        .q_pop_8          (outs_6_q_pop_8),
-        .q_pop_9          (outs_6_q_pop_9),
-        .q_pop_10         (outs_6_q_pop_10),
-        .q_pop_11         (outs_6_q_pop_11),
-        .q_pop_12         (outs_6_q_pop_12),
-        .q_pop_13         (outs_6_q_pop_13),
-        .q_pop_14         (outs_6_q_pop_14),
-        .q_pop_15         (outs_6_q_pop_15),
         .q_go_0           (outs_6_q_go_0),
-        .q_go_1           (outs_6_q_go_1),
-        .q_go_2           (outs_6_q_go_2),
-        .q_go_3           (outs_6_q_go_3),
-        .q_go_4           (outs_6_q_go_4),
-        .q_go_5           (outs_6_q_go_5),
-        .q_go_6           (outs_6_q_go_6),
-        .q_go_7           (outs_6_q_go_7),
-        .q_go_8           (outs_6_q_go_8),
-        .q_go_9           (outs_6_q_go_9),
-        .q_go_10          (outs_6_q_go_10),
-        .q_go_11          (outs_6_q_go_11),
-        .q_go_12          (outs_6_q_go_12),
-        .q_go_13          (outs_6_q_go_13),
-        .q_go_14          (outs_6_q_go_14),
-        .q_go_15          (outs_6_q_go_15),
         .q_data_0         (rows_0_q_data_6),
+        .q_valid_1        (rows_1_q_valid_6),
+        .q_entry_1        (rows_1_q_entry_6),
+        .q_red_1          (rows_1_q_red_6),
+        .q_pop_1          (outs_6_q_pop_1),
+        .q_go_1           (outs_6_q_go_1),
         .q_data_1         (rows_1_q_data_6),
+        .q_valid_2        (rows_2_q_valid_6),
+        .q_entry_2        (rows_2_q_entry_6),
+        .q_red_2          (rows_2_q_red_6),
+        .q_pop_2          (outs_6_q_pop_2),
+        .q_go_2           (outs_6_q_go_2),
         .q_data_2         (rows_2_q_data_6),
+        .q_valid_3        (rows_3_q_valid_6),
+        .q_entry_3        (rows_3_q_entry_6),
+        .q_red_3          (rows_3_q_red_6),
+        .q_pop_3          (outs_6_q_pop_3),
+        .q_go_3           (outs_6_q_go_3),
         .q_data_3         (rows_3_q_data_6),
+        .q_valid_4        (rows_4_q_valid_6),
+        .q_entry_4        (rows_4_q_entry_6),
+        .q_red_4          (rows_4_q_red_6),
+        .q_pop_4          (outs_6_q_pop_4),
+        .q_go_4           (outs_6_q_go_4),
         .q_data_4         (rows_4_q_data_6),
+        .q_valid_5        (rows_5_q_valid_6),
+        .q_entry_5        (rows_5_q_entry_6),
+        .q_red_5          (rows_5_q_red_6),
+        .q_pop_5          (outs_6_q_pop_5),
+        .q_go_5           (outs_6_q_go_5),
         .q_data_5         (rows_5_q_data_6),
+        .q_valid_6        (rows_6_q_valid_6),
+        .q_entry_6        (rows_6_q_entry_6),
+        .q_red_6          (rows_6_q_red_6),
+        .q_pop_6          (outs_6_q_pop_6),
+        .q_go_6           (outs_6_q_go_6),
         .q_data_6         (rows_6_q_data_6),
+        .q_valid_7        (rows_7_q_valid_6),
+        .q_entry_7        (rows_7_q_entry_6),
+        .q_red_7          (rows_7_q_red_6),
+        .q_pop_7          (outs_6_q_pop_7),
+        .q_go_7           (outs_6_q_go_7),
         .q_data_7         (rows_7_q_data_6),
+        .q_valid_8        (rows_8_q_valid_6),
+        .q_entry_8        (rows_8_q_entry_6),
+        .q_red_8          (rows_8_q_red_6),
+        .q_pop_8          (outs_6_q_pop_8),
+        .q_go_8           (outs_6_q_go_8),
         .q_data_8         (rows_8_q_data_6),
+        .q_valid_9        (rows_9_q_valid_6),
+        .q_entry_9        (rows_9_q_entry_6),
+        .q_red_9          (rows_9_q_red_6),
+        .q_pop_9          (outs_6_q_pop_9),
+        .q_go_9           (outs_6_q_go_9),
         .q_data_9         (rows_9_q_data_6),
+        .q_valid_10       (rows_10_q_valid_6),
+        .q_entry_10       (rows_10_q_entry_6),
+        .q_red_10         (rows_10_q_red_6),
+        .q_pop_10         (outs_6_q_pop_10),
+        .q_go_10          (outs_6_q_go_10),
         .q_data_10        (rows_10_q_data_6),
+        .q_valid_11       (rows_11_q_valid_6),
+        .q_entry_11       (rows_11_q_entry_6),
+        .q_red_11         (rows_11_q_red_6),
+        .q_pop_11         (outs_6_q_pop_11),
+        .q_go_11          (outs_6_q_go_11),
         .q_data_11        (rows_11_q_data_6),
+        .q_valid_12       (rows_12_q_valid_6),
+        .q_entry_12       (rows_12_q_entry_6),
+        .q_red_12         (rows_12_q_red_6),
+        .q_pop_12         (outs_6_q_pop_12),
+        .q_go_12          (outs_6_q_go_12),
         .q_data_12        (rows_12_q_data_6),
+        .q_valid_13       (rows_13_q_valid_6),
+        .q_entry_13       (rows_13_q_entry_6),
+        .q_red_13         (rows_13_q_red_6),
+        .q_pop_13         (outs_6_q_pop_13),
+        .q_go_13          (outs_6_q_go_13),
         .q_data_13        (rows_13_q_data_6),
+        .q_valid_14       (rows_14_q_valid_6),
+        .q_entry_14       (rows_14_q_entry_6),
+        .q_red_14         (rows_14_q_red_6),
+        .q_pop_14         (outs_6_q_pop_14),
+        .q_go_14          (outs_6_q_go_14),
         .q_data_14        (rows_14_q_data_6),
+        .q_valid_15       (rows_15_q_valid_6),
+        .q_entry_15       (rows_15_q_entry_6),
+        .q_red_15         (rows_15_q_red_6),
+        .q_pop_15         (outs_6_q_pop_15),
+        .q_go_15          (outs_6_q_go_15),
         .q_data_15        (rows_15_q_data_6),
         .own              (16'd64),
         .eng_room         (eng_room_6),
@@ -4867,100 +4927,100 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_7),
-        .q_valid_1        (rows_1_q_valid_7),
-        .q_valid_2        (rows_2_q_valid_7),
-        .q_valid_3        (rows_3_q_valid_7),
-        .q_valid_4        (rows_4_q_valid_7),
-        .q_valid_5        (rows_5_q_valid_7),
-        .q_valid_6        (rows_6_q_valid_7),
-        .q_valid_7        (rows_7_q_valid_7),
-        .q_valid_8        (rows_8_q_valid_7),
-        .q_valid_9        (rows_9_q_valid_7),
-        .q_valid_10       (rows_10_q_valid_7),
-        .q_valid_11       (rows_11_q_valid_7),
-        .q_valid_12       (rows_12_q_valid_7),
-        .q_valid_13       (rows_13_q_valid_7),
-        .q_valid_14       (rows_14_q_valid_7),
-        .q_valid_15       (rows_15_q_valid_7),
         .q_entry_0        (rows_0_q_entry_7),
-        .q_entry_1        (rows_1_q_entry_7),
-        .q_entry_2        (rows_2_q_entry_7),
-        .q_entry_3        (rows_3_q_entry_7),
-        .q_entry_4        (rows_4_q_entry_7),
-        .q_entry_5        (rows_5_q_entry_7),
-        .q_entry_6        (rows_6_q_entry_7),
-        .q_entry_7        (rows_7_q_entry_7),
-        .q_entry_8        (rows_8_q_entry_7),
-        .q_entry_9        (rows_9_q_entry_7),
-        .q_entry_10       (rows_10_q_entry_7),
-        .q_entry_11       (rows_11_q_entry_7),
-        .q_entry_12       (rows_12_q_entry_7),
-        .q_entry_13       (rows_13_q_entry_7),
-        .q_entry_14       (rows_14_q_entry_7),
-        .q_entry_15       (rows_15_q_entry_7),
         .q_red_0          (rows_0_q_red_7),
-        .q_red_1          (rows_1_q_red_7),
-        .q_red_2          (rows_2_q_red_7),
-        .q_red_3          (rows_3_q_red_7),
-        .q_red_4          (rows_4_q_red_7),
-        .q_red_5          (rows_5_q_red_7),
-        .q_red_6          (rows_6_q_red_7),
-        .q_red_7          (rows_7_q_red_7),
-        .q_red_8          (rows_8_q_red_7),
-        .q_red_9          (rows_9_q_red_7),
-        .q_red_10         (rows_10_q_red_7),
-        .q_red_11         (rows_11_q_red_7),
-        .q_red_12         (rows_12_q_red_7),
-        .q_red_13         (rows_13_q_red_7),
-        .q_red_14         (rows_14_q_red_7),
-        .q_red_15         (rows_15_q_red_7),
         .q_pop_0          (outs_7_q_pop_0),
-        .q_pop_1          (outs_7_q_pop_1),
-        .q_pop_2          (outs_7_q_pop_2),
-        .q_pop_3          (outs_7_q_pop_3),
-        .q_pop_4          (outs_7_q_pop_4),
-        .q_pop_5          (outs_7_q_pop_5),
-        .q_pop_6          (outs_7_q_pop_6),
-        .q_pop_7          (outs_7_q_pop_7),
-        .q_pop_8          (outs_7_q_pop_8),
-        .q_pop_9          (outs_7_q_pop_9),
-        .q_pop_10         (outs_7_q_pop_10),
-        .q_pop_11         (outs_7_q_pop_11),
-        .q_pop_12         (outs_7_q_pop_12),
-        .q_pop_13         (outs_7_q_pop_13),
-        .q_pop_14         (outs_7_q_pop_14),
-        .q_pop_15         (outs_7_q_pop_15),
         .q_go_0           (outs_7_q_go_0),
-        .q_go_1           (outs_7_q_go_1),
-        .q_go_2           (outs_7_q_go_2),
-        .q_go_3           (outs_7_q_go_3),
-        .q_go_4           (outs_7_q_go_4),
-        .q_go_5           (outs_7_q_go_5),
-        .q_go_6           (outs_7_q_go_6),
-        .q_go_7           (outs_7_q_go_7),
-        .q_go_8           (outs_7_q_go_8),
-        .q_go_9           (outs_7_q_go_9),
-        .q_go_10          (outs_7_q_go_10),
-        .q_go_11          (outs_7_q_go_11),
-        .q_go_12          (outs_7_q_go_12),
-        .q_go_13          (outs_7_q_go_13),
-        .q_go_14          (outs_7_q_go_14),
-        .q_go_15          (outs_7_q_go_15),
         .q_data_0         (rows_0_q_data_7),
+        .q_valid_1        (rows_1_q_valid_7),
+        .q_entry_1        (rows_1_q_entry_7),
+        .q_red_1          (rows_1_q_red_7),
+        .q_pop_1          (outs_7_q_pop_1),
+        .q_go_1           (outs_7_q_go_1),
         .q_data_1         (rows_1_q_data_7),
+        .q_valid_2        (rows_2_q_valid_7),
+        .q_entry_2        (rows_2_q_entry_7),
+        .q_red_2          (rows_2_q_red_7),
+        .q_pop_2          (outs_7_q_pop_2),
+        .q_go_2           (outs_7_q_go_2),
         .q_data_2         (rows_2_q_data_7),
+        .q_valid_3        (rows_3_q_valid_7),
+        .q_entry_3        (rows_3_q_entry_7),
+        .q_red_3          (rows_3_q_red_7),
+        .q_pop_3          (outs_7_q_pop_3),
+        .q_go_3           (outs_7_q_go_3),
         .q_data_3         (rows_3_q_data_7),
+        .q_valid_4        (rows_4_q_valid_7),
+        .q_entry_4        (rows_4_q_entry_7),
+        .q_red_4          (rows_4_q_red_7),
+        .q_pop_4          (outs_7_q_pop_4),
+        .q_go_4           (outs_7_q_go_4),
         .q_data_4         (rows_4_q_data_7),
+        .q_valid_5        (rows_5_q_valid_7),
+        .q_entry_5        (rows_5_q_entry_7),
+        .q_red_5          (rows_5_q_red_7),
+        .q_pop_5          (outs_7_q_pop_5),
+        .q_go_5           (outs_7_q_go_5),
         .q_data_5         (rows_5_q_data_7),
+        .q_valid_6        (rows_6_q_valid_7),
+        .q_entry_6        (rows_6_q_entry_7),
+        .q_red_6          (rows_6_q_red_7),
+        .q_pop_6          (outs_7_q_pop_6),
+        .q_go_6           (outs_7_q_go_6),
         .q_data_6         (rows_6_q_data_7),
+        .q_valid_7        (rows_7_q_valid_7),
+        .q_entry_7        (rows_7_q_entry_7),
+        .q_red_7          (rows_7_q_red_7),
+        .q_pop_7          (outs_7_q_pop_7),
+        .q_go_7           (outs_7_q_go_7),
         .q_data_7         (rows_7_q_data_7),
+        .q_valid_8        (rows_8_q_valid_7),
+        .q_entry_8        (rows_8_q_entry_7),
+        .q_red_8          (rows_8_q_red_7),
+        .q_pop_8          (outs_7_q_pop_8),
+        .q_go_8           (outs_7_q_go_8),
         .q_data_8         (rows_8_q_data_7),
+        .q_valid_9        (rows_9_q_valid_7),
+        .q_entry_9        (rows_9_q_entry_7),
+        .q_red_9          (rows_9_q_red_7),
+        .q_pop_9          (outs_7_q_pop_9),
+        .q_go_9           (outs_7_q_go_9),
         .q_data_9         (rows_9_q_data_7),
+        .q_valid_10       (rows_10_q_valid_7),
+        .q_entry_10       (rows_10_q_entry_7),
+        .q_red_10         (rows_10_q_red_7),
+        .q_pop_10         (outs_7_q_pop_10),
+        .q_go_10          (outs_7_q_go_10),
         .q_data_10        (rows_10_q_data_7),
+        .q_valid_11       (rows_11_q_valid_7),
+        .q_entry_11       (rows_11_q_entry_7),
+        .q_red_11         (rows_11_q_red_7),
+        .q_pop_11         (outs_7_q_pop_11),
+        .q_go_11          (outs_7_q_go_11),
         .q_data_11        (rows_11_q_data_7),
+        .q_valid_12       (rows_12_q_valid_7),
+        .q_entry_12       (rows_12_q_entry_7),
+        .q_red_12         (rows_12_q_red_7),
+        .q_pop_12         (outs_7_q_pop_12),
+        .q_go_12          (outs_7_q_go_12),
         .q_data_12        (rows_12_q_data_7),
+        .q_valid_13       (rows_13_q_valid_7),
+        .q_entry_13       (rows_13_q_entry_7),
+        .q_red_13         (rows_13_q_red_7),
+        .q_pop_13         (outs_7_q_pop_13),
+        .q_go_13          (outs_7_q_go_13),
         .q_data_13        (rows_13_q_data_7),
+        .q_valid_14       (rows_14_q_valid_7),
+        .q_entry_14       (rows_14_q_entry_7),
+        .q_red_14         (rows_14_q_red_7),
+        .q_pop_14         (outs_7_q_pop_14),
+        .q_go_14          (outs_7_q_go_14),
         .q_data_14        (rows_14_q_data_7),
+        .q_valid_15       (rows_15_q_valid_7),
+        .q_entry_15       (rows_15_q_entry_7),
+        .q_red_15         (rows_15_q_red_7),
+        .q_pop_15         (outs_7_q_pop_15),
+        .q_go_15          (outs_7_q_go_15),
         .q_data_15        (rows_15_q_data_7),
         .own              (16'd128),
         .eng_room         (eng_room_7),
@@ -4984,100 +5044,100 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_8),
-        .q_valid_1        (rows_1_q_valid_8),
-        .q_valid_2        (rows_2_q_valid_8),
-        .q_valid_3        (rows_3_q_valid_8),
-        .q_valid_4        (rows_4_q_valid_8),
-        .q_valid_5        (rows_5_q_valid_8),
-        .q_valid_6        (rows_6_q_valid_8),
-        .q_valid_7        (rows_7_q_valid_8),
-        .q_valid_8        (rows_8_q_valid_8),
-        .q_valid_9        (rows_9_q_valid_8),
-        .q_valid_10       (rows_10_q_valid_8),
-        .q_valid_11       (rows_11_q_valid_8),
-        .q_valid_12       (rows_12_q_valid_8),
-        .q_valid_13       (rows_13_q_valid_8),
-        .q_valid_14       (rows_14_q_valid_8),
-        .q_valid_15       (rows_15_q_valid_8),
         .q_entry_0        (rows_0_q_entry_8),
-        .q_entry_1        (rows_1_q_entry_8),
-        .q_entry_2        (rows_2_q_entry_8),
-        .q_entry_3        (rows_3_q_entry_8),
-        .q_entry_4        (rows_4_q_entry_8),
-        .q_entry_5        (rows_5_q_entry_8),
-        .q_entry_6        (rows_6_q_entry_8),
-        .q_entry_7        (rows_7_q_entry_8),
-        .q_entry_8        (rows_8_q_entry_8),
-        .q_entry_9        (rows_9_q_entry_8),
-        .q_entry_10       (rows_10_q_entry_8),
-        .q_entry_11       (rows_11_q_entry_8),
-        .q_entry_12       (rows_12_q_entry_8),
-        .q_entry_13       (rows_13_q_entry_8),
-        .q_entry_14       (rows_14_q_entry_8),
-        .q_entry_15       (rows_15_q_entry_8),
         .q_red_0          (rows_0_q_red_8),
-        .q_red_1          (rows_1_q_red_8),
-        .q_red_2          (rows_2_q_red_8),
-        .q_red_3          (rows_3_q_red_8),
-        .q_red_4          (rows_4_q_red_8),
-        .q_red_5          (rows_5_q_red_8),
-        .q_red_6          (rows_6_q_red_8),
-        .q_red_7          (rows_7_q_red_8),
-        .q_red_8          (rows_8_q_red_8),
-        .q_red_9          (rows_9_q_red_8),
-        .q_red_10         (rows_10_q_red_8),
-        .q_red_11         (rows_11_q_red_8),
-        .q_red_12         (rows_12_q_red_8),
-        .q_red_13         (rows_13_q_red_8),
-        .q_red_14         (rows_14_q_red_8),
-        .q_red_15         (rows_15_q_red_8),
         .q_pop_0          (outs_8_q_pop_0),
-        .q_pop_1          (outs_8_q_pop_1),
-        .q_pop_2          (outs_8_q_pop_2),
-        .q_pop_3          (outs_8_q_pop_3),
-        .q_pop_4          (outs_8_q_pop_4),
-        .q_pop_5          (outs_8_q_pop_5),
-        .q_pop_6          (outs_8_q_pop_6),
-        .q_pop_7          (outs_8_q_pop_7),
-        .q_pop_8          (outs_8_q_pop_8),
-        .q_pop_9          (outs_8_q_pop_9),
-        .q_pop_10         (outs_8_q_pop_10),
-        .q_pop_11         (outs_8_q_pop_11),
-        .q_pop_12         (outs_8_q_pop_12),
-        .q_pop_13         (outs_8_q_pop_13),
-        .q_pop_14         (outs_8_q_pop_14),
-        .q_pop_15         (outs_8_q_pop_15),
         .q_go_0           (outs_8_q_go_0),
-        .q_go_1           (outs_8_q_go_1),
-        .q_go_2           (outs_8_q_go_2),
-        .q_go_3           (outs_8_q_go_3),
-        .q_go_4           (outs_8_q_go_4),
-        .q_go_5           (outs_8_q_go_5),
-        .q_go_6           (outs_8_q_go_6),
-        .q_go_7           (outs_8_q_go_7),
-        .q_go_8           (outs_8_q_go_8),
-        .q_go_9           (outs_8_q_go_9),
-        .q_go_10          (outs_8_q_go_10),
-        .q_go_11          (outs_8_q_go_11),
-        .q_go_12          (outs_8_q_go_12),
-        .q_go_13          (outs_8_q_go_13),
-        .q_go_14          (outs_8_q_go_14),
-        .q_go_15          (outs_8_q_go_15),
         .q_data_0         (rows_0_q_data_8),
+        .q_valid_1        (rows_1_q_valid_8),
+        .q_entry_1        (rows_1_q_entry_8),
+        .q_red_1          (rows_1_q_red_8),
+        .q_pop_1          (outs_8_q_pop_1),
+        .q_go_1           (outs_8_q_go_1),
         .q_data_1         (rows_1_q_data_8),
+        .q_valid_2        (rows_2_q_valid_8),
+        .q_entry_2        (rows_2_q_entry_8),
+        .q_red_2          (rows_2_q_red_8),
+        .q_pop_2          (outs_8_q_pop_2),
+        .q_go_2           (outs_8_q_go_2),
         .q_data_2         (rows_2_q_data_8),
+        .q_valid_3        (rows_3_q_valid_8),
+        .q_entry_3        (rows_3_q_entry_8),
+        .q_red_3          (rows_3_q_red_8),
+        .q_pop_3          (outs_8_q_pop_3),
+        .q_go_3           (outs_8_q_go_3),
         .q_data_3         (rows_3_q_data_8),
+        .q_valid_4        (rows_4_q_valid_8),
+        .q_entry_4        (rows_4_q_entry_8),
+        .q_red_4          (rows_4_q_red_8),
+        .q_pop_4          (outs_8_q_pop_4),
+        .q_go_4           (outs_8_q_go_4),
         .q_data_4         (rows_4_q_data_8),
+        .q_valid_5        (rows_5_q_valid_8),
+        .q_entry_5        (rows_5_q_entry_8),
+        .q_red_5          (rows_5_q_red_8),
+        .q_pop_5          (outs_8_q_pop_5),
+        .q_go_5           (outs_8_q_go_5),
         .q_data_5         (rows_5_q_data_8),
+        .q_valid_6        (rows_6_q_valid_8),
+        .q_entry_6        (rows_6_q_entry_8),
+        .q_red_6          (rows_6_q_red_8),
+        .q_pop_6          (outs_8_q_pop_6),
+        .q_go_6           (outs_8_q_go_6),
         .q_data_6         (rows_6_q_data_8),
+        .q_valid_7        (rows_7_q_valid_8),
+        .q_entry_7        (rows_7_q_entry_8),
+        .q_red_7          (rows_7_q_red_8),
+        .q_pop_7          (outs_8_q_pop_7),
+        .q_go_7           (outs_8_q_go_7),
         .q_data_7         (rows_7_q_data_8),
+        .q_valid_8        (rows_8_q_valid_8),
+        .q_entry_8        (rows_8_q_entry_8),
+        .q_red_8          (rows_8_q_red_8),
+        .q_pop_8          (outs_8_q_pop_8),
+        .q_go_8           (outs_8_q_go_8),
         .q_data_8         (rows_8_q_data_8),
+        .q_valid_9        (rows_9_q_valid_8),
+        .q_entry_9        (rows_9_q_entry_8),
+        .q_red_9          (rows_9_q_red_8),
+        .q_pop_9          (outs_8_q_pop_9),
+        .q_go_9           (outs_8_q_go_9),
         .q_data_9         (rows_9_q_data_8),
+        .q_valid_10       (rows_10_q_valid_8),
+        .q_entry_10       (rows_10_q_entry_8),
+        .q_red_10         (rows_10_q_red_8),
+        .q_pop_10         (outs_8_q_pop_10),
+        .q_go_10          (outs_8_q_go_10),
         .q_data_10        (rows_10_q_data_8),
+        .q_valid_11       (rows_11_q_valid_8),
+        .q_entry_11       (rows_11_q_entry_8),
+        .q_red_11         (rows_11_q_red_8),
+        .q_pop_11         (outs_8_q_pop_11),
+        .q_go_11          (outs_8_q_go_11),
         .q_data_11        (rows_11_q_data_8),
+        .q_valid_12       (rows_12_q_valid_8),
+        .q_entry_12       (rows_12_q_entry_8),
+        .q_red_12         (rows_12_q_red_8),
+        .q_pop_12         (outs_8_q_pop_12),
+        .q_go_12          (outs_8_q_go_12),
         .q_data_12        (rows_12_q_data_8),
+        .q_valid_13       (rows_13_q_valid_8),
+        .q_entry_13       (rows_13_q_entry_8),
+        .q_red_13         (rows_13_q_red_8),
+        .q_pop_13         (outs_8_q_pop_13),
+        .q_go_13          (outs_8_q_go_13),
         .q_data_13        (rows_13_q_data_8),
+        .q_valid_14       (rows_14_q_valid_8),
+        .q_entry_14       (rows_14_q_entry_8),
+        .q_red_14         (rows_14_q_red_8),
+        .q_pop_14         (outs_8_q_pop_14),
+        .q_go_14          (outs_8_q_go_14),
         .q_data_14        (rows_14_q_data_8),
+        .q_valid_15       (rows_15_q_valid_8),
+        .q_entry_15       (rows_15_q_entry_8),
+        .q_red_15         (rows_15_q_red_8),
+        .q_pop_15         (outs_8_q_pop_15),
+        .q_go_15          (outs_8_q_go_15),
         .q_data_15        (rows_15_q_data_8),
         .own              (16'd256),
         .eng_room         (eng_room_8),
@@ -5101,100 +5161,100 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_9),
-        .q_valid_1        (rows_1_q_valid_9),
-        .q_valid_2        (rows_2_q_valid_9),
-        .q_valid_3        (rows_3_q_valid_9),
-        .q_valid_4        (rows_4_q_valid_9),
-        .q_valid_5        (rows_5_q_valid_9),
-        .q_valid_6        (rows_6_q_valid_9),
-        .q_valid_7        (rows_7_q_valid_9),
-        .q_valid_8        (rows_8_q_valid_9),
-        .q_valid_9        (rows_9_q_valid_9),
-        .q_valid_10       (rows_10_q_valid_9),
-        .q_valid_11       (rows_11_q_valid_9),
-        .q_valid_12       (rows_12_q_valid_9),
-        .q_valid_13       (rows_13_q_valid_9),
-        .q_valid_14       (rows_14_q_valid_9),
-        .q_valid_15       (rows_15_q_valid_9),
         .q_entry_0        (rows_0_q_entry_9),
-        .q_entry_1        (rows_1_q_entry_9),
-        .q_entry_2        (rows_2_q_entry_9),
-        .q_entry_3        (rows_3_q_entry_9),
-        .q_entry_4        (rows_4_q_entry_9),
-        .q_entry_5        (rows_5_q_entry_9),
-        .q_entry_6        (rows_6_q_entry_9),
-        .q_entry_7        (rows_7_q_entry_9),
-        .q_entry_8        (rows_8_q_entry_9),
-        .q_entry_9        (rows_9_q_entry_9),
-        .q_entry_10       (rows_10_q_entry_9),
-        .q_entry_11       (rows_11_q_entry_9),
-        .q_entry_12       (rows_12_q_entry_9),
-        .q_entry_13       (rows_13_q_entry_9),
-        .q_entry_14       (rows_14_q_entry_9),
-        .q_entry_15       (rows_15_q_entry_9),
         .q_red_0          (rows_0_q_red_9),
-        .q_red_1          (rows_1_q_red_9),
-        .q_red_2          (rows_2_q_red_9),
-        .q_red_3          (rows_3_q_red_9),
-        .q_red_4          (rows_4_q_red_9),
-        .q_red_5          (rows_5_q_red_9),
-        .q_red_6          (rows_6_q_red_9),
-        .q_red_7          (rows_7_q_red_9),
-        .q_red_8          (rows_8_q_red_9),
-        .q_red_9          (rows_9_q_red_9),
-        .q_red_10         (rows_10_q_red_9),
-        .q_red_11         (rows_11_q_red_9),
-        .q_red_12         (rows_12_q_red_9),
-        .q_red_13         (rows_13_q_red_9),
-        .q_red_14         (rows_14_q_red_9),
-        .q_red_15         (rows_15_q_red_9),
         .q_pop_0          (outs_9_q_pop_0),
-        .q_pop_1          (outs_9_q_pop_1),
-        .q_pop_2          (outs_9_q_pop_2),
-        .q_pop_3          (outs_9_q_pop_3),
-        .q_pop_4          (outs_9_q_pop_4),
-        .q_pop_5          (outs_9_q_pop_5),
-        .q_pop_6          (outs_9_q_pop_6),
-        .q_pop_7          (outs_9_q_pop_7),
-        .q_pop_8          (outs_9_q_pop_8),
-        .q_pop_9          (outs_9_q_pop_9),
-        .q_pop_10         (outs_9_q_pop_10),
-        .q_pop_11         (outs_9_q_pop_11),
-        .q_pop_12         (outs_9_q_pop_12),
-        .q_pop_13         (outs_9_q_pop_13),
-        .q_pop_14         (outs_9_q_pop_14),
-        .q_pop_15         (outs_9_q_pop_15),
         .q_go_0           (outs_9_q_go_0),
-        .q_go_1           (outs_9_q_go_1),
-        .q_go_2           (outs_9_q_go_2),
-        .q_go_3           (outs_9_q_go_3),
-        .q_go_4           (outs_9_q_go_4),
-        .q_go_5           (outs_9_q_go_5),
-        .q_go_6           (outs_9_q_go_6),
-        .q_go_7           (outs_9_q_go_7),
-        .q_go_8           (outs_9_q_go_8),
-        .q_go_9           (outs_9_q_go_9),
-        .q_go_10          (outs_9_q_go_10),
-        .q_go_11          (outs_9_q_go_11),
-        .q_go_12          (outs_9_q_go_12),
-        .q_go_13          (outs_9_q_go_13),
-        .q_go_14          (outs_9_q_go_14),
-        .q_go_15          (outs_9_q_go_15),
         .q_data_0         (rows_0_q_data_9),
+        .q_valid_1        (rows_1_q_valid_9),
+        .q_entry_1        (rows_1_q_entry_9),
+        .q_red_1          (rows_1_q_red_9),
+        .q_pop_1          (outs_9_q_pop_1),
+        .q_go_1           (outs_9_q_go_1),
         .q_data_1         (rows_1_q_data_9),
+        .q_valid_2        (rows_2_q_valid_9),
+        .q_entry_2        (rows_2_q_entry_9),
+        .q_red_2          (rows_2_q_red_9),
+        .q_pop_2          (outs_9_q_pop_2),
+        .q_go_2           (outs_9_q_go_2),
         .q_data_2         (rows_2_q_data_9),
+        .q_valid_3        (rows_3_q_valid_9),
+        .q_entry_3        (rows_3_q_entry_9),
+        .q_red_3          (rows_3_q_red_9),
+        .q_pop_3          (outs_9_q_pop_3),
+        .q_go_3           (outs_9_q_go_3),
         .q_data_3         (rows_3_q_data_9),
+        .q_valid_4        (rows_4_q_valid_9),
+        .q_entry_4        (rows_4_q_entry_9),
+        .q_red_4          (rows_4_q_red_9),
+        .q_pop_4          (outs_9_q_pop_4),
+        .q_go_4           (outs_9_q_go_4),
         .q_data_4         (rows_4_q_data_9),
+        .q_valid_5        (rows_5_q_valid_9),
+        .q_entry_5        (rows_5_q_entry_9),
+        .q_red_5          (rows_5_q_red_9),
+        .q_pop_5          (outs_9_q_pop_5),
+        .q_go_5           (outs_9_q_go_5),
         .q_data_5         (rows_5_q_data_9),
+        .q_valid_6        (rows_6_q_valid_9),
+        .q_entry_6        (rows_6_q_entry_9),
+        .q_red_6          (rows_6_q_red_9),
+        .q_pop_6          (outs_9_q_pop_6),
+        .q_go_6           (outs_9_q_go_6),
         .q_data_6         (rows_6_q_data_9),
+        .q_valid_7        (rows_7_q_valid_9),
+        .q_entry_7        (rows_7_q_entry_9),
+        .q_red_7          (rows_7_q_red_9),
+        .q_pop_7          (outs_9_q_pop_7),
+        .q_go_7           (outs_9_q_go_7),
         .q_data_7         (rows_7_q_data_9),
+        .q_valid_8        (rows_8_q_valid_9),
+        .q_entry_8        (rows_8_q_entry_9),
+        .q_red_8          (rows_8_q_red_9),
+        .q_pop_8          (outs_9_q_pop_8),
+        .q_go_8           (outs_9_q_go_8),
         .q_data_8         (rows_8_q_data_9),
+        .q_valid_9        (rows_9_q_valid_9),
+        .q_entry_9        (rows_9_q_entry_9),
+        .q_red_9          (rows_9_q_red_9),
+        .q_pop_9          (outs_9_q_pop_9),
+        .q_go_9           (outs_9_q_go_9),
         .q_data_9         (rows_9_q_data_9),
+        .q_valid_10       (rows_10_q_valid_9),
+        .q_entry_10       (rows_10_q_entry_9),
+        .q_red_10         (rows_10_q_red_9),
+        .q_pop_10         (outs_9_q_pop_10),
+        .q_go_10          (outs_9_q_go_10),
         .q_data_10        (rows_10_q_data_9),
+        .q_valid_11       (rows_11_q_valid_9),
+        .q_entry_11       (rows_11_q_entry_9),
+        .q_red_11         (rows_11_q_red_9),
+        .q_pop_11         (outs_9_q_pop_11),
+        .q_go_11          (outs_9_q_go_11),
         .q_data_11        (rows_11_q_data_9),
+        .q_valid_12       (rows_12_q_valid_9),
+        .q_entry_12       (rows_12_q_entry_9),
+        .q_red_12         (rows_12_q_red_9),
+        .q_pop_12         (outs_9_q_pop_12),
+        .q_go_12          (outs_9_q_go_12),
         .q_data_12        (rows_12_q_data_9),
+        .q_valid_13       (rows_13_q_valid_9),
+        .q_entry_13       (rows_13_q_entry_9),
+        .q_red_13         (rows_13_q_red_9),
+        .q_pop_13         (outs_9_q_pop_13),
+        .q_go_13          (outs_9_q_go_13),
         .q_data_13        (rows_13_q_data_9),
+        .q_valid_14       (rows_14_q_valid_9),
+        .q_entry_14       (rows_14_q_entry_9),
+        .q_red_14         (rows_14_q_red_9),
+        .q_pop_14         (outs_9_q_pop_14),
+        .q_go_14          (outs_9_q_go_14),
         .q_data_14        (rows_14_q_data_9),
+        .q_valid_15       (rows_15_q_valid_9),
+        .q_entry_15       (rows_15_q_entry_9),
+        .q_red_15         (rows_15_q_red_9),
+        .q_pop_15         (outs_9_q_pop_15),
+        .q_go_15          (outs_9_q_go_15),
         .q_data_15        (rows_15_q_data_9),
         .own              (16'd512),
         .eng_room         (eng_room_9),
@@ -5218,100 +5278,100 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_10),
-        .q_valid_1        (rows_1_q_valid_10),
-        .q_valid_2        (rows_2_q_valid_10),
-        .q_valid_3        (rows_3_q_valid_10),
-        .q_valid_4        (rows_4_q_valid_10),
-        .q_valid_5        (rows_5_q_valid_10),
-        .q_valid_6        (rows_6_q_valid_10),
-        .q_valid_7        (rows_7_q_valid_10),
-        .q_valid_8        (rows_8_q_valid_10),
-        .q_valid_9        (rows_9_q_valid_10),
-        .q_valid_10       (rows_10_q_valid_10),
-        .q_valid_11       (rows_11_q_valid_10),
-        .q_valid_12       (rows_12_q_valid_10),
-        .q_valid_13       (rows_13_q_valid_10),
-        .q_valid_14       (rows_14_q_valid_10),
-        .q_valid_15       (rows_15_q_valid_10),
         .q_entry_0        (rows_0_q_entry_10),
-        .q_entry_1        (rows_1_q_entry_10),
-        .q_entry_2        (rows_2_q_entry_10),
-        .q_entry_3        (rows_3_q_entry_10),
-        .q_entry_4        (rows_4_q_entry_10),
-        .q_entry_5        (rows_5_q_entry_10),
-        .q_entry_6        (rows_6_q_entry_10),
-        .q_entry_7        (rows_7_q_entry_10),
-        .q_entry_8        (rows_8_q_entry_10),
-        .q_entry_9        (rows_9_q_entry_10),
-        .q_entry_10       (rows_10_q_entry_10),
-        .q_entry_11       (rows_11_q_entry_10),
-        .q_entry_12       (rows_12_q_entry_10),
-        .q_entry_13       (rows_13_q_entry_10),
-        .q_entry_14       (rows_14_q_entry_10),
-        .q_entry_15       (rows_15_q_entry_10),
         .q_red_0          (rows_0_q_red_10),
-        .q_red_1          (rows_1_q_red_10),
-        .q_red_2          (rows_2_q_red_10),
-        .q_red_3          (rows_3_q_red_10),
-        .q_red_4          (rows_4_q_red_10),
-        .q_red_5          (rows_5_q_red_10),
-        .q_red_6          (rows_6_q_red_10),
-        .q_red_7          (rows_7_q_red_10),
-        .q_red_8          (rows_8_q_red_10),
-        .q_red_9          (rows_9_q_red_10),
-        .q_red_10         (rows_10_q_red_10),
-        .q_red_11         (rows_11_q_red_10),
-        .q_red_12         (rows_12_q_red_10),
-        .q_red_13         (rows_13_q_red_10),
-        .q_red_14         (rows_14_q_red_10),
-        .q_red_15         (rows_15_q_red_10),
         .q_pop_0          (outs_10_q_pop_0),
-        .q_pop_1          (outs_10_q_pop_1),
-        .q_pop_2          (outs_10_q_pop_2),
-        .q_pop_3          (outs_10_q_pop_3),
-        .q_pop_4          (outs_10_q_pop_4),
-        .q_pop_5          (outs_10_q_pop_5),
-        .q_pop_6          (outs_10_q_pop_6),
-        .q_pop_7          (outs_10_q_pop_7),
-        .q_pop_8          (outs_10_q_pop_8),
-        .q_pop_9          (outs_10_q_pop_9),
-        .q_pop_10         (outs_10_q_pop_10),
-        .q_pop_11         (outs_10_q_pop_11),
-        .q_pop_12         (outs_10_q_pop_12),
-        .q_pop_13         (outs_10_q_pop_13),
-        .q_pop_14         (outs_10_q_pop_14),
-        .q_pop_15         (outs_10_q_pop_15),
         .q_go_0           (outs_10_q_go_0),
-        .q_go_1           (outs_10_q_go_1),
-        .q_go_2           (outs_10_q_go_2),
-        .q_go_3           (outs_10_q_go_3),
-        .q_go_4           (outs_10_q_go_4),
-        .q_go_5           (outs_10_q_go_5),
-        .q_go_6           (outs_10_q_go_6),
-        .q_go_7           (outs_10_q_go_7),
-        .q_go_8           (outs_10_q_go_8),
-        .q_go_9           (outs_10_q_go_9),
-        .q_go_10          (outs_10_q_go_10),
-        .q_go_11          (outs_10_q_go_11),
-        .q_go_12          (outs_10_q_go_12),
-        .q_go_13          (outs_10_q_go_13),
-        .q_go_14          (outs_10_q_go_14),
-        .q_go_15          (outs_10_q_go_15),
         .q_data_0         (rows_0_q_data_10),
+        .q_valid_1        (rows_1_q_valid_10),
+        .q_entry_1        (rows_1_q_entry_10),
+        .q_red_1          (rows_1_q_red_10),
+        .q_pop_1          (outs_10_q_pop_1),
+        .q_go_1           (outs_10_q_go_1),
         .q_data_1         (rows_1_q_data_10),
+        .q_valid_2        (rows_2_q_valid_10),
+        .q_entry_2        (rows_2_q_entry_10),
+        .q_red_2          (rows_2_q_red_10),
+        .q_pop_2          (outs_10_q_pop_2),
+        .q_go_2           (outs_10_q_go_2),
         .q_data_2         (rows_2_q_data_10),
+        .q_valid_3        (rows_3_q_valid_10),
+        .q_entry_3        (rows_3_q_entry_10),
+        .q_red_3          (rows_3_q_red_10),
+        .q_pop_3          (outs_10_q_pop_3),
+        .q_go_3           (outs_10_q_go_3),
         .q_data_3         (rows_3_q_data_10),
+        .q_valid_4        (rows_4_q_valid_10),
+        .q_entry_4        (rows_4_q_entry_10),
+        .q_red_4          (rows_4_q_red_10),
+        .q_pop_4          (outs_10_q_pop_4),
+        .q_go_4           (outs_10_q_go_4),
         .q_data_4         (rows_4_q_data_10),
+        .q_valid_5        (rows_5_q_valid_10),
+        .q_entry_5        (rows_5_q_entry_10),
+        .q_red_5          (rows_5_q_red_10),
+        .q_pop_5          (outs_10_q_pop_5),
+        .q_go_5           (outs_10_q_go_5),
         .q_data_5         (rows_5_q_data_10),
+        .q_valid_6        (rows_6_q_valid_10),
+        .q_entry_6        (rows_6_q_entry_10),
+        .q_red_6          (rows_6_q_red_10),
+        .q_pop_6          (outs_10_q_pop_6),
+        .q_go_6           (outs_10_q_go_6),
         .q_data_6         (rows_6_q_data_10),
+        .q_valid_7        (rows_7_q_valid_10),
+        .q_entry_7        (rows_7_q_entry_10),
+        .q_red_7          (rows_7_q_red_10),
+        .q_pop_7          (outs_10_q_pop_7),
+        .q_go_7           (outs_10_q_go_7),
         .q_data_7         (rows_7_q_data_10),
+        .q_valid_8        (rows_8_q_valid_10),
+        .q_entry_8        (rows_8_q_entry_10),
+        .q_red_8          (rows_8_q_red_10),
+        .q_pop_8          (outs_10_q_pop_8),
+        .q_go_8           (outs_10_q_go_8),
         .q_data_8         (rows_8_q_data_10),
+        .q_valid_9        (rows_9_q_valid_10),
+        .q_entry_9        (rows_9_q_entry_10),
+        .q_red_9          (rows_9_q_red_10),
+        .q_pop_9          (outs_10_q_pop_9),
+        .q_go_9           (outs_10_q_go_9),
         .q_data_9         (rows_9_q_data_10),
+        .q_valid_10       (rows_10_q_valid_10),
+        .q_entry_10       (rows_10_q_entry_10),
+        .q_red_10         (rows_10_q_red_10),
+        .q_pop_10         (outs_10_q_pop_10),
+        .q_go_10          (outs_10_q_go_10),
         .q_data_10        (rows_10_q_data_10),
+        .q_valid_11       (rows_11_q_valid_10),
+        .q_entry_11       (rows_11_q_entry_10),
+        .q_red_11         (rows_11_q_red_10),
+        .q_pop_11         (outs_10_q_pop_11),
+        .q_go_11          (outs_10_q_go_11),
         .q_data_11        (rows_11_q_data_10),
+        .q_valid_12       (rows_12_q_valid_10),
+        .q_entry_12       (rows_12_q_entry_10),
+        .q_red_12         (rows_12_q_red_10),
+        .q_pop_12         (outs_10_q_pop_12),
+        .q_go_12          (outs_10_q_go_12),
         .q_data_12        (rows_12_q_data_10),
+        .q_valid_13       (rows_13_q_valid_10),
+        .q_entry_13       (rows_13_q_entry_10),
+        .q_red_13         (rows_13_q_red_10),
+        .q_pop_13         (outs_10_q_pop_13),
+        .q_go_13          (outs_10_q_go_13),
         .q_data_13        (rows_13_q_data_10),
+        .q_valid_14       (rows_14_q_valid_10),
+        .q_entry_14       (rows_14_q_entry_10),
+        .q_red_14         (rows_14_q_red_10),
+        .q_pop_14         (outs_10_q_pop_14),
+        .q_go_14          (outs_10_q_go_14),
         .q_data_14        (rows_14_q_data_10),
+        .q_valid_15       (rows_15_q_valid_10),
+        .q_entry_15       (rows_15_q_entry_10),
+        .q_red_15         (rows_15_q_red_10),
+        .q_pop_15         (outs_10_q_pop_15),
+        .q_go_15          (outs_10_q_go_15),
         .q_data_15        (rows_15_q_data_10),
         .own              (16'd1024),
         .eng_room         (eng_room_10),
@@ -5335,100 +5395,100 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_11),
-        .q_valid_1        (rows_1_q_valid_11),
-        .q_valid_2        (rows_2_q_valid_11),
-        .q_valid_3        (rows_3_q_valid_11),
-        .q_valid_4        (rows_4_q_valid_11),
-        .q_valid_5        (rows_5_q_valid_11),
-        .q_valid_6        (rows_6_q_valid_11),
-        .q_valid_7        (rows_7_q_valid_11),
-        .q_valid_8        (rows_8_q_valid_11),
-        .q_valid_9        (rows_9_q_valid_11),
-        .q_valid_10       (rows_10_q_valid_11),
-        .q_valid_11       (rows_11_q_valid_11),
-        .q_valid_12       (rows_12_q_valid_11),
-        .q_valid_13       (rows_13_q_valid_11),
-        .q_valid_14       (rows_14_q_valid_11),
-        .q_valid_15       (rows_15_q_valid_11),
         .q_entry_0        (rows_0_q_entry_11),
-        .q_entry_1        (rows_1_q_entry_11),
-        .q_entry_2        (rows_2_q_entry_11),
-        .q_entry_3        (rows_3_q_entry_11),
-        .q_entry_4        (rows_4_q_entry_11),
-        .q_entry_5        (rows_5_q_entry_11),
-        .q_entry_6        (rows_6_q_entry_11),
-        .q_entry_7        (rows_7_q_entry_11),
-        .q_entry_8        (rows_8_q_entry_11),
-        .q_entry_9        (rows_9_q_entry_11),
-        .q_entry_10       (rows_10_q_entry_11),
-        .q_entry_11       (rows_11_q_entry_11),
-        .q_entry_12       (rows_12_q_entry_11),
-        .q_entry_13       (rows_13_q_entry_11),
-        .q_entry_14       (rows_14_q_entry_11),
-        .q_entry_15       (rows_15_q_entry_11),
         .q_red_0          (rows_0_q_red_11),
-        .q_red_1          (rows_1_q_red_11),
-        .q_red_2          (rows_2_q_red_11),
-        .q_red_3          (rows_3_q_red_11),
-        .q_red_4          (rows_4_q_red_11),
-        .q_red_5          (rows_5_q_red_11),
-        .q_red_6          (rows_6_q_red_11),
-        .q_red_7          (rows_7_q_red_11),
-        .q_red_8          (rows_8_q_red_11),
-        .q_red_9          (rows_9_q_red_11),
-        .q_red_10         (rows_10_q_red_11),
-        .q_red_11         (rows_11_q_red_11),
-        .q_red_12         (rows_12_q_red_11),
-        .q_red_13         (rows_13_q_red_11),
-        .q_red_14         (rows_14_q_red_11),
-        .q_red_15         (rows_15_q_red_11),
         .q_pop_0          (outs_11_q_pop_0),
-        .q_pop_1          (outs_11_q_pop_1),
-        .q_pop_2          (outs_11_q_pop_2),
-        .q_pop_3          (outs_11_q_pop_3),
-        .q_pop_4          (outs_11_q_pop_4),
-        .q_pop_5          (outs_11_q_pop_5),
-        .q_pop_6          (outs_11_q_pop_6),
-        .q_pop_7          (outs_11_q_pop_7),
-        .q_pop_8          (outs_11_q_pop_8),
-        .q_pop_9          (outs_11_q_pop_9),
-        .q_pop_10         (outs_11_q_pop_10),
-        .q_pop_11         (outs_11_q_pop_11),
-        .q_pop_12         (outs_11_q_pop_12),
-        .q_pop_13         (outs_11_q_pop_13),
-        .q_pop_14         (outs_11_q_pop_14),
-        .q_pop_15         (outs_11_q_pop_15),
         .q_go_0           (outs_11_q_go_0),
-        .q_go_1           (outs_11_q_go_1),
-        .q_go_2           (outs_11_q_go_2),
-        .q_go_3           (outs_11_q_go_3),
-        .q_go_4           (outs_11_q_go_4),
-        .q_go_5           (outs_11_q_go_5),
-        .q_go_6           (outs_11_q_go_6),
-        .q_go_7           (outs_11_q_go_7),
-        .q_go_8           (outs_11_q_go_8),
-        .q_go_9           (outs_11_q_go_9),
-        .q_go_10          (outs_11_q_go_10),
-        .q_go_11          (outs_11_q_go_11),
-        .q_go_12          (outs_11_q_go_12),
-        .q_go_13          (outs_11_q_go_13),
-        .q_go_14          (outs_11_q_go_14),
-        .q_go_15          (outs_11_q_go_15),
         .q_data_0         (rows_0_q_data_11),
+        .q_valid_1        (rows_1_q_valid_11),
+        .q_entry_1        (rows_1_q_entry_11),
+        .q_red_1          (rows_1_q_red_11),
+        .q_pop_1          (outs_11_q_pop_1),
+        .q_go_1           (outs_11_q_go_1),
         .q_data_1         (rows_1_q_data_11),
+        .q_valid_2        (rows_2_q_valid_11),
+        .q_entry_2        (rows_2_q_entry_11),
+        .q_red_2          (rows_2_q_red_11),
+        .q_pop_2          (outs_11_q_pop_2),
+        .q_go_2           (outs_11_q_go_2),
         .q_data_2         (rows_2_q_data_11),
+        .q_valid_3        (rows_3_q_valid_11),
+        .q_entry_3        (rows_3_q_entry_11),
+        .q_red_3          (rows_3_q_red_11),
+        .q_pop_3          (outs_11_q_pop_3),
+        .q_go_3           (outs_11_q_go_3),
         .q_data_3         (rows_3_q_data_11),
+        .q_valid_4        (rows_4_q_valid_11),
+        .q_entry_4        (rows_4_q_entry_11),
+        .q_red_4          (rows_4_q_red_11),
+        .q_pop_4          (outs_11_q_pop_4),
+        .q_go_4           (outs_11_q_go_4),
         .q_data_4         (rows_4_q_data_11),
+        .q_valid_5        (rows_5_q_valid_11),
+        .q_entry_5        (rows_5_q_entry_11),
+        .q_red_5          (rows_5_q_red_11),
+        .q_pop_5          (outs_11_q_pop_5),
+        .q_go_5           (outs_11_q_go_5),
         .q_data_5         (rows_5_q_data_11),
+        .q_valid_6        (rows_6_q_valid_11),
+        .q_entry_6        (rows_6_q_entry_11),
+        .q_red_6          (rows_6_q_red_11),
+        .q_pop_6          (outs_11_q_pop_6),
+        .q_go_6           (outs_11_q_go_6),
         .q_data_6         (rows_6_q_data_11),
+        .q_valid_7        (rows_7_q_valid_11),
+        .q_entry_7        (rows_7_q_entry_11),
+        .q_red_7          (rows_7_q_red_11),
+        .q_pop_7          (outs_11_q_pop_7),
+        .q_go_7           (outs_11_q_go_7),
         .q_data_7         (rows_7_q_data_11),
+        .q_valid_8        (rows_8_q_valid_11),
+        .q_entry_8        (rows_8_q_entry_11),
+        .q_red_8          (rows_8_q_red_11),
+        .q_pop_8          (outs_11_q_pop_8),
+        .q_go_8           (outs_11_q_go_8),
         .q_data_8         (rows_8_q_data_11),
+        .q_valid_9        (rows_9_q_valid_11),
+        .q_entry_9        (rows_9_q_entry_11),
+        .q_red_9          (rows_9_q_red_11),
+        .q_pop_9          (outs_11_q_pop_9),
+        .q_go_9           (outs_11_q_go_9),
         .q_data_9         (rows_9_q_data_11),
+        .q_valid_10       (rows_10_q_valid_11),
+        .q_entry_10       (rows_10_q_entry_11),
+        .q_red_10         (rows_10_q_red_11),
+        .q_pop_10         (outs_11_q_pop_10),
+        .q_go_10          (outs_11_q_go_10),
         .q_data_10        (rows_10_q_data_11),
+        .q_valid_11       (rows_11_q_valid_11),
+        .q_entry_11       (rows_11_q_entry_11),
+        .q_red_11         (rows_11_q_red_11),
+        .q_pop_11         (outs_11_q_pop_11),
+        .q_go_11          (outs_11_q_go_11),
         .q_data_11        (rows_11_q_data_11),
+        .q_valid_12       (rows_12_q_valid_11),
+        .q_entry_12       (rows_12_q_entry_11),
+        .q_red_12         (rows_12_q_red_11),
+        .q_pop_12         (outs_11_q_pop_12),
+        .q_go_12          (outs_11_q_go_12),
         .q_data_12        (rows_12_q_data_11),
+        .q_valid_13       (rows_13_q_valid_11),
+        .q_entry_13       (rows_13_q_entry_11),
+        .q_red_13         (rows_13_q_red_11),
+        .q_pop_13         (outs_11_q_pop_13),
+        .q_go_13          (outs_11_q_go_13),
         .q_data_13        (rows_13_q_data_11),
+        .q_valid_14       (rows_14_q_valid_11),
+        .q_entry_14       (rows_14_q_entry_11),
+        .q_red_14         (rows_14_q_red_11),
+        .q_pop_14         (outs_11_q_pop_14),
+        .q_go_14          (outs_11_q_go_14),
         .q_data_14        (rows_14_q_data_11),
+        .q_valid_15       (rows_15_q_valid_11),
+        .q_entry_15       (rows_15_q_entry_11),
+        .q_red_15         (rows_15_q_red_11),
+        .q_pop_15         (outs_11_q_pop_15),
+        .q_go_15          (outs_11_q_go_15),
         .q_data_15        (rows_15_q_data_11),
         .own              (16'd2048),
         .eng_room         (eng_room_11),
@@ -5452,100 +5512,100 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_12),
-        .q_valid_1        (rows_1_q_valid_12),
-        .q_valid_2        (rows_2_q_valid_12),
-        .q_valid_3        (rows_3_q_valid_12),
-        .q_valid_4        (rows_4_q_valid_12),
-        .q_valid_5        (rows_5_q_valid_12),
-        .q_valid_6        (rows_6_q_valid_12),
-        .q_valid_7        (rows_7_q_valid_12),
-        .q_valid_8        (rows_8_q_valid_12),
-        .q_valid_9        (rows_9_q_valid_12),
-        .q_valid_10       (rows_10_q_valid_12),
-        .q_valid_11       (rows_11_q_valid_12),
-        .q_valid_12       (rows_12_q_valid_12),
-        .q_valid_13       (rows_13_q_valid_12),
-        .q_valid_14       (rows_14_q_valid_12),
-        .q_valid_15       (rows_15_q_valid_12),
         .q_entry_0        (rows_0_q_entry_12),
-        .q_entry_1        (rows_1_q_entry_12),
-        .q_entry_2        (rows_2_q_entry_12),
-        .q_entry_3        (rows_3_q_entry_12),
-        .q_entry_4        (rows_4_q_entry_12),
-        .q_entry_5        (rows_5_q_entry_12),
-        .q_entry_6        (rows_6_q_entry_12),
-        .q_entry_7        (rows_7_q_entry_12),
-        .q_entry_8        (rows_8_q_entry_12),
-        .q_entry_9        (rows_9_q_entry_12),
-        .q_entry_10       (rows_10_q_entry_12),
-        .q_entry_11       (rows_11_q_entry_12),
-        .q_entry_12       (rows_12_q_entry_12),
-        .q_entry_13       (rows_13_q_entry_12),
-        .q_entry_14       (rows_14_q_entry_12),
-        .q_entry_15       (rows_15_q_entry_12),
         .q_red_0          (rows_0_q_red_12),
-        .q_red_1          (rows_1_q_red_12),
-        .q_red_2          (rows_2_q_red_12),
-        .q_red_3          (rows_3_q_red_12),
-        .q_red_4          (rows_4_q_red_12),
-        .q_red_5          (rows_5_q_red_12),
-        .q_red_6          (rows_6_q_red_12),
-        .q_red_7          (rows_7_q_red_12),
-        .q_red_8          (rows_8_q_red_12),
-        .q_red_9          (rows_9_q_red_12),
-        .q_red_10         (rows_10_q_red_12),
-        .q_red_11         (rows_11_q_red_12),
-        .q_red_12         (rows_12_q_red_12),
-        .q_red_13         (rows_13_q_red_12),
-        .q_red_14         (rows_14_q_red_12),
-        .q_red_15         (rows_15_q_red_12),
         .q_pop_0          (outs_12_q_pop_0),
-        .q_pop_1          (outs_12_q_pop_1),
-        .q_pop_2          (outs_12_q_pop_2),
-        .q_pop_3          (outs_12_q_pop_3),
-        .q_pop_4          (outs_12_q_pop_4),
-        .q_pop_5          (outs_12_q_pop_5),
-        .q_pop_6          (outs_12_q_pop_6),
-        .q_pop_7          (outs_12_q_pop_7),
-        .q_pop_8          (outs_12_q_pop_8),
-        .q_pop_9          (outs_12_q_pop_9),
-        .q_pop_10         (outs_12_q_pop_10),
-        .q_pop_11         (outs_12_q_pop_11),
-        .q_pop_12         (outs_12_q_pop_12),
-        .q_pop_13         (outs_12_q_pop_13),
-        .q_pop_14         (outs_12_q_pop_14),
-        .q_pop_15         (outs_12_q_pop_15),
         .q_go_0           (outs_12_q_go_0),
-        .q_go_1           (outs_12_q_go_1),
-        .q_go_2           (outs_12_q_go_2),
-        .q_go_3           (outs_12_q_go_3),
-        .q_go_4           (outs_12_q_go_4),
-        .q_go_5           (outs_12_q_go_5),
-        .q_go_6           (outs_12_q_go_6),
-        .q_go_7           (outs_12_q_go_7),
-        .q_go_8           (outs_12_q_go_8),
-        .q_go_9           (outs_12_q_go_9),
-        .q_go_10          (outs_12_q_go_10),
-        .q_go_11          (outs_12_q_go_11),
-        .q_go_12          (outs_12_q_go_12),
-        .q_go_13          (outs_12_q_go_13),
-        .q_go_14          (outs_12_q_go_14),
-        .q_go_15          (outs_12_q_go_15),
         .q_data_0         (rows_0_q_data_12),
+        .q_valid_1        (rows_1_q_valid_12),
+        .q_entry_1        (rows_1_q_entry_12),
+        .q_red_1          (rows_1_q_red_12),
+        .q_pop_1          (outs_12_q_pop_1),
+        .q_go_1           (outs_12_q_go_1),
         .q_data_1         (rows_1_q_data_12),
+        .q_valid_2        (rows_2_q_valid_12),
+        .q_entry_2        (rows_2_q_entry_12),
+        .q_red_2          (rows_2_q_red_12),
+        .q_pop_2          (outs_12_q_pop_2),
+        .q_go_2           (outs_12_q_go_2),
         .q_data_2         (rows_2_q_data_12),
+        .q_valid_3        (rows_3_q_valid_12),
+        .q_entry_3        (rows_3_q_entry_12),
+        .q_red_3          (rows_3_q_red_12),
+        .q_pop_3          (outs_12_q_pop_3),
+        .q_go_3           (outs_12_q_go_3),
         .q_data_3         (rows_3_q_data_12),
+        .q_valid_4        (rows_4_q_valid_12),
+        .q_entry_4        (rows_4_q_entry_12),
+        .q_red_4          (rows_4_q_red_12),
+        .q_pop_4          (outs_12_q_pop_4),
+        .q_go_4           (outs_12_q_go_4),
         .q_data_4         (rows_4_q_data_12),
+        .q_valid_5        (rows_5_q_valid_12),
+        .q_entry_5        (rows_5_q_entry_12),
+        .q_red_5          (rows_5_q_red_12),
+        .q_pop_5          (outs_12_q_pop_5),
+        .q_go_5           (outs_12_q_go_5),
         .q_data_5         (rows_5_q_data_12),
+        .q_valid_6        (rows_6_q_valid_12),
+        .q_entry_6        (rows_6_q_entry_12),
+        .q_red_6          (rows_6_q_red_12),
+        .q_pop_6          (outs_12_q_pop_6),
+        .q_go_6           (outs_12_q_go_6),
         .q_data_6         (rows_6_q_data_12),
+        .q_valid_7        (rows_7_q_valid_12),
+        .q_entry_7        (rows_7_q_entry_12),
+        .q_red_7          (rows_7_q_red_12),
+        .q_pop_7          (outs_12_q_pop_7),
+        .q_go_7           (outs_12_q_go_7),
         .q_data_7         (rows_7_q_data_12),
+        .q_valid_8        (rows_8_q_valid_12),
+        .q_entry_8        (rows_8_q_entry_12),
+        .q_red_8          (rows_8_q_red_12),
+        .q_pop_8          (outs_12_q_pop_8),
+        .q_go_8           (outs_12_q_go_8),
         .q_data_8         (rows_8_q_data_12),
+        .q_valid_9        (rows_9_q_valid_12),
+        .q_entry_9        (rows_9_q_entry_12),
+        .q_red_9          (rows_9_q_red_12),
+        .q_pop_9          (outs_12_q_pop_9),
+        .q_go_9           (outs_12_q_go_9),
         .q_data_9         (rows_9_q_data_12),
+        .q_valid_10       (rows_10_q_valid_12),
+        .q_entry_10       (rows_10_q_entry_12),
+        .q_red_10         (rows_10_q_red_12),
+        .q_pop_10         (outs_12_q_pop_10),
+        .q_go_10          (outs_12_q_go_10),
         .q_data_10        (rows_10_q_data_12),
+        .q_valid_11       (rows_11_q_valid_12),
+        .q_entry_11       (rows_11_q_entry_12),
+        .q_red_11         (rows_11_q_red_12),
+        .q_pop_11         (outs_12_q_pop_11),
+        .q_go_11          (outs_12_q_go_11),
         .q_data_11        (rows_11_q_data_12),
+        .q_valid_12       (rows_12_q_valid_12),
+        .q_entry_12       (rows_12_q_entry_12),
+        .q_red_12         (rows_12_q_red_12),
+        .q_pop_12         (outs_12_q_pop_12),
+        .q_go_12          (outs_12_q_go_12),
         .q_data_12        (rows_12_q_data_12),
+        .q_valid_13       (rows_13_q_valid_12),
+        .q_entry_13       (rows_13_q_entry_12),
+        .q_red_13         (rows_13_q_red_12),
+        .q_pop_13         (outs_12_q_pop_13),
+        .q_go_13          (outs_12_q_go_13),
         .q_data_13        (rows_13_q_data_12),
+        .q_valid_14       (rows_14_q_valid_12),
+        .q_entry_14       (rows_14_q_entry_12),
+        .q_red_14         (rows_14_q_red_12),
+        .q_pop_14         (outs_12_q_pop_14),
+        .q_go_14          (outs_12_q_go_14),
         .q_data_14        (rows_14_q_data_12),
+        .q_valid_15       (rows_15_q_valid_12),
+        .q_entry_15       (rows_15_q_entry_12),
+        .q_red_15         (rows_15_q_red_12),
+        .q_pop_15         (outs_12_q_pop_15),
+        .q_go_15          (outs_12_q_go_15),
         .q_data_15        (rows_15_q_data_12),
         .own              (16'd4096),
         .eng_room         (eng_room_12),
@@ -5569,100 +5629,100 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_13),
-        .q_valid_1        (rows_1_q_valid_13),
-        .q_valid_2        (rows_2_q_valid_13),
-        .q_valid_3        (rows_3_q_valid_13),
-        .q_valid_4        (rows_4_q_valid_13),
-        .q_valid_5        (rows_5_q_valid_13),
-        .q_valid_6        (rows_6_q_valid_13),
-        .q_valid_7        (rows_7_q_valid_13),
-        .q_valid_8        (rows_8_q_valid_13),
-        .q_valid_9        (rows_9_q_valid_13),
-        .q_valid_10       (rows_10_q_valid_13),
-        .q_valid_11       (rows_11_q_valid_13),
-        .q_valid_12       (rows_12_q_valid_13),
-        .q_valid_13       (rows_13_q_valid_13),
-        .q_valid_14       (rows_14_q_valid_13),
-        .q_valid_15       (rows_15_q_valid_13),
         .q_entry_0        (rows_0_q_entry_13),
-        .q_entry_1        (rows_1_q_entry_13),
-        .q_entry_2        (rows_2_q_entry_13),
-        .q_entry_3        (rows_3_q_entry_13),
-        .q_entry_4        (rows_4_q_entry_13),
-        .q_entry_5        (rows_5_q_entry_13),
-        .q_entry_6        (rows_6_q_entry_13),
-        .q_entry_7        (rows_7_q_entry_13),
-        .q_entry_8        (rows_8_q_entry_13),
-        .q_entry_9        (rows_9_q_entry_13),
-        .q_entry_10       (rows_10_q_entry_13),
-        .q_entry_11       (rows_11_q_entry_13),
-        .q_entry_12       (rows_12_q_entry_13),
-        .q_entry_13       (rows_13_q_entry_13),
-        .q_entry_14       (rows_14_q_entry_13),
-        .q_entry_15       (rows_15_q_entry_13),
         .q_red_0          (rows_0_q_red_13),
-        .q_red_1          (rows_1_q_red_13),
-        .q_red_2          (rows_2_q_red_13),
-        .q_red_3          (rows_3_q_red_13),
-        .q_red_4          (rows_4_q_red_13),
-        .q_red_5          (rows_5_q_red_13),
-        .q_red_6          (rows_6_q_red_13),
-        .q_red_7          (rows_7_q_red_13),
-        .q_red_8          (rows_8_q_red_13),
-        .q_red_9          (rows_9_q_red_13),
-        .q_red_10         (rows_10_q_red_13),
-        .q_red_11         (rows_11_q_red_13),
-        .q_red_12         (rows_12_q_red_13),
-        .q_red_13         (rows_13_q_red_13),
-        .q_red_14         (rows_14_q_red_13),
-        .q_red_15         (rows_15_q_red_13),
         .q_pop_0          (outs_13_q_pop_0),
-        .q_pop_1          (outs_13_q_pop_1),
-        .q_pop_2          (outs_13_q_pop_2),
-        .q_pop_3          (outs_13_q_pop_3),
-        .q_pop_4          (outs_13_q_pop_4),
-        .q_pop_5          (outs_13_q_pop_5),
-        .q_pop_6          (outs_13_q_pop_6),
-        .q_pop_7          (outs_13_q_pop_7),
-        .q_pop_8          (outs_13_q_pop_8),
-        .q_pop_9          (outs_13_q_pop_9),
-        .q_pop_10         (outs_13_q_pop_10),
-        .q_pop_11         (outs_13_q_pop_11),
-        .q_pop_12         (outs_13_q_pop_12),
-        .q_pop_13         (outs_13_q_pop_13),
-        .q_pop_14         (outs_13_q_pop_14),
-        .q_pop_15         (outs_13_q_pop_15),
         .q_go_0           (outs_13_q_go_0),
-        .q_go_1           (outs_13_q_go_1),
-        .q_go_2           (outs_13_q_go_2),
-        .q_go_3           (outs_13_q_go_3),
-        .q_go_4           (outs_13_q_go_4),
-        .q_go_5           (outs_13_q_go_5),
-        .q_go_6           (outs_13_q_go_6),
-        .q_go_7           (outs_13_q_go_7),
-        .q_go_8           (outs_13_q_go_8),
-        .q_go_9           (outs_13_q_go_9),
-        .q_go_10          (outs_13_q_go_10),
-        .q_go_11          (outs_13_q_go_11),
-        .q_go_12          (outs_13_q_go_12),
-        .q_go_13          (outs_13_q_go_13),
-        .q_go_14          (outs_13_q_go_14),
-        .q_go_15          (outs_13_q_go_15),
         .q_data_0         (rows_0_q_data_13),
+        .q_valid_1        (rows_1_q_valid_13),
+        .q_entry_1        (rows_1_q_entry_13),
+        .q_red_1          (rows_1_q_red_13),
+        .q_pop_1          (outs_13_q_pop_1),
+        .q_go_1           (outs_13_q_go_1),
         .q_data_1         (rows_1_q_data_13),
+        .q_valid_2        (rows_2_q_valid_13),
+        .q_entry_2        (rows_2_q_entry_13),
+        .q_red_2          (rows_2_q_red_13),
+        .q_pop_2          (outs_13_q_pop_2),
+        .q_go_2           (outs_13_q_go_2),
         .q_data_2         (rows_2_q_data_13),
+        .q_valid_3        (rows_3_q_valid_13),
+        .q_entry_3        (rows_3_q_entry_13),
+        .q_red_3          (rows_3_q_red_13),
+        .q_pop_3          (outs_13_q_pop_3),
+        .q_go_3           (outs_13_q_go_3),
         .q_data_3         (rows_3_q_data_13),
+        .q_valid_4        (rows_4_q_valid_13),
+        .q_entry_4        (rows_4_q_entry_13),
+        .q_red_4          (rows_4_q_red_13),
+        .q_pop_4          (outs_13_q_pop_4),
+        .q_go_4           (outs_13_q_go_4),
         .q_data_4         (rows_4_q_data_13),
+        .q_valid_5        (rows_5_q_valid_13),
+        .q_entry_5        (rows_5_q_entry_13),
+        .q_red_5          (rows_5_q_red_13),
+        .q_pop_5          (outs_13_q_pop_5),
+        .q_go_5           (outs_13_q_go_5),
         .q_data_5         (rows_5_q_data_13),
+        .q_valid_6        (rows_6_q_valid_13),
+        .q_entry_6        (rows_6_q_entry_13),
+        .q_red_6          (rows_6_q_red_13),
+        .q_pop_6          (outs_13_q_pop_6),
+        .q_go_6           (outs_13_q_go_6),
         .q_data_6         (rows_6_q_data_13),
+        .q_valid_7        (rows_7_q_valid_13),
+        .q_entry_7        (rows_7_q_entry_13),
+        .q_red_7          (rows_7_q_red_13),
+        .q_pop_7          (outs_13_q_pop_7),
+        .q_go_7           (outs_13_q_go_7),
         .q_data_7         (rows_7_q_data_13),
+        .q_valid_8        (rows_8_q_valid_13),
+        .q_entry_8        (rows_8_q_entry_13),
+        .q_red_8          (rows_8_q_red_13),
+        .q_pop_8          (outs_13_q_pop_8),
+        .q_go_8           (outs_13_q_go_8),
         .q_data_8         (rows_8_q_data_13),
+        .q_valid_9        (rows_9_q_valid_13),
+        .q_entry_9        (rows_9_q_entry_13),
+        .q_red_9          (rows_9_q_red_13),
+        .q_pop_9          (outs_13_q_pop_9),
+        .q_go_9           (outs_13_q_go_9),
         .q_data_9         (rows_9_q_data_13),
+        .q_valid_10       (rows_10_q_valid_13),
+        .q_entry_10       (rows_10_q_entry_13),
+        .q_red_10         (rows_10_q_red_13),
+        .q_pop_10         (outs_13_q_pop_10),
+        .q_go_10          (outs_13_q_go_10),
         .q_data_10        (rows_10_q_data_13),
+        .q_valid_11       (rows_11_q_valid_13),
+        .q_entry_11       (rows_11_q_entry_13),
+        .q_red_11         (rows_11_q_red_13),
+        .q_pop_11         (outs_13_q_pop_11),
+        .q_go_11          (outs_13_q_go_11),
         .q_data_11        (rows_11_q_data_13),
+        .q_valid_12       (rows_12_q_valid_13),
+        .q_entry_12       (rows_12_q_entry_13),
+        .q_red_12         (rows_12_q_red_13),
+        .q_pop_12         (outs_13_q_pop_12),
+        .q_go_12          (outs_13_q_go_12),
         .q_data_12        (rows_12_q_data_13),
+        .q_valid_13       (rows_13_q_valid_13),
+        .q_entry_13       (rows_13_q_entry_13),
+        .q_red_13         (rows_13_q_red_13),
+        .q_pop_13         (outs_13_q_pop_13),
+        .q_go_13          (outs_13_q_go_13),
         .q_data_13        (rows_13_q_data_13),
+        .q_valid_14       (rows_14_q_valid_13),
+        .q_entry_14       (rows_14_q_entry_13),
+        .q_red_14         (rows_14_q_red_13),
+        .q_pop_14         (outs_13_q_pop_14),
+        .q_go_14          (outs_13_q_go_14),
         .q_data_14        (rows_14_q_data_13),
+        .q_valid_15       (rows_15_q_valid_13),
+        .q_entry_15       (rows_15_q_entry_13),
+        .q_red_15         (rows_15_q_red_13),
+        .q_pop_15         (outs_13_q_pop_15),
+        .q_go_15          (outs_13_q_go_15),
         .q_data_15        (rows_15_q_data_13),
         .own              (16'd8192),
         .eng_room         (eng_room_13),
@@ -5686,100 +5746,100 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_14),
-        .q_valid_1        (rows_1_q_valid_14),
-        .q_valid_2        (rows_2_q_valid_14),
-        .q_valid_3        (rows_3_q_valid_14),
-        .q_valid_4        (rows_4_q_valid_14),
-        .q_valid_5        (rows_5_q_valid_14),
-        .q_valid_6        (rows_6_q_valid_14),
-        .q_valid_7        (rows_7_q_valid_14),
-        .q_valid_8        (rows_8_q_valid_14),
-        .q_valid_9        (rows_9_q_valid_14),
-        .q_valid_10       (rows_10_q_valid_14),
-        .q_valid_11       (rows_11_q_valid_14),
-        .q_valid_12       (rows_12_q_valid_14),
-        .q_valid_13       (rows_13_q_valid_14),
-        .q_valid_14       (rows_14_q_valid_14),
-        .q_valid_15       (rows_15_q_valid_14),
         .q_entry_0        (rows_0_q_entry_14),
-        .q_entry_1        (rows_1_q_entry_14),
-        .q_entry_2        (rows_2_q_entry_14),
-        .q_entry_3        (rows_3_q_entry_14),
-        .q_entry_4        (rows_4_q_entry_14),
-        .q_entry_5        (rows_5_q_entry_14),
-        .q_entry_6        (rows_6_q_entry_14),
-        .q_entry_7        (rows_7_q_entry_14),
-        .q_entry_8        (rows_8_q_entry_14),
-        .q_entry_9        (rows_9_q_entry_14),
-        .q_entry_10       (rows_10_q_entry_14),
-        .q_entry_11       (rows_11_q_entry_14),
-        .q_entry_12       (rows_12_q_entry_14),
-        .q_entry_13       (rows_13_q_entry_14),
-        .q_entry_14       (rows_14_q_entry_14),
-        .q_entry_15       (rows_15_q_entry_14),
         .q_red_0          (rows_0_q_red_14),
-        .q_red_1          (rows_1_q_red_14),
-        .q_red_2          (rows_2_q_red_14),
-        .q_red_3          (rows_3_q_red_14),
-        .q_red_4          (rows_4_q_red_14),
-        .q_red_5          (rows_5_q_red_14),
-        .q_red_6          (rows_6_q_red_14),
-        .q_red_7          (rows_7_q_red_14),
-        .q_red_8          (rows_8_q_red_14),
-        .q_red_9          (rows_9_q_red_14),
-        .q_red_10         (rows_10_q_red_14),
-        .q_red_11         (rows_11_q_red_14),
-        .q_red_12         (rows_12_q_red_14),
-        .q_red_13         (rows_13_q_red_14),
-        .q_red_14         (rows_14_q_red_14),
-        .q_red_15         (rows_15_q_red_14),
         .q_pop_0          (outs_14_q_pop_0),
-        .q_pop_1          (outs_14_q_pop_1),
-        .q_pop_2          (outs_14_q_pop_2),
-        .q_pop_3          (outs_14_q_pop_3),
-        .q_pop_4          (outs_14_q_pop_4),
-        .q_pop_5          (outs_14_q_pop_5),
-        .q_pop_6          (outs_14_q_pop_6),
-        .q_pop_7          (outs_14_q_pop_7),
-        .q_pop_8          (outs_14_q_pop_8),
-        .q_pop_9          (outs_14_q_pop_9),
-        .q_pop_10         (outs_14_q_pop_10),
-        .q_pop_11         (outs_14_q_pop_11),
-        .q_pop_12         (outs_14_q_pop_12),
-        .q_pop_13         (outs_14_q_pop_13),
-        .q_pop_14         (outs_14_q_pop_14),
-        .q_pop_15         (outs_14_q_pop_15),
         .q_go_0           (outs_14_q_go_0),
-        .q_go_1           (outs_14_q_go_1),
-        .q_go_2           (outs_14_q_go_2),
-        .q_go_3           (outs_14_q_go_3),
-        .q_go_4           (outs_14_q_go_4),
-        .q_go_5           (outs_14_q_go_5),
-        .q_go_6           (outs_14_q_go_6),
-        .q_go_7           (outs_14_q_go_7),
-        .q_go_8           (outs_14_q_go_8),
-        .q_go_9           (outs_14_q_go_9),
-        .q_go_10          (outs_14_q_go_10),
-        .q_go_11          (outs_14_q_go_11),
-        .q_go_12          (outs_14_q_go_12),
-        .q_go_13          (outs_14_q_go_13),
-        .q_go_14          (outs_14_q_go_14),
-        .q_go_15          (outs_14_q_go_15),
         .q_data_0         (rows_0_q_data_14),
+        .q_valid_1        (rows_1_q_valid_14),
+        .q_entry_1        (rows_1_q_entry_14),
+        .q_red_1          (rows_1_q_red_14),
+        .q_pop_1          (outs_14_q_pop_1),
+        .q_go_1           (outs_14_q_go_1),
         .q_data_1         (rows_1_q_data_14),
+        .q_valid_2        (rows_2_q_valid_14),
+        .q_entry_2        (rows_2_q_entry_14),
+        .q_red_2          (rows_2_q_red_14),
+        .q_pop_2          (outs_14_q_pop_2),
+        .q_go_2           (outs_14_q_go_2),
         .q_data_2         (rows_2_q_data_14),
+        .q_valid_3        (rows_3_q_valid_14),
+        .q_entry_3        (rows_3_q_entry_14),
+        .q_red_3          (rows_3_q_red_14),
+        .q_pop_3          (outs_14_q_pop_3),
+        .q_go_3           (outs_14_q_go_3),
         .q_data_3         (rows_3_q_data_14),
+        .q_valid_4        (rows_4_q_valid_14),
+        .q_entry_4        (rows_4_q_entry_14),
+        .q_red_4          (rows_4_q_red_14),
+        .q_pop_4          (outs_14_q_pop_4),
+        .q_go_4           (outs_14_q_go_4),
         .q_data_4         (rows_4_q_data_14),
+        .q_valid_5        (rows_5_q_valid_14),
+        .q_entry_5        (rows_5_q_entry_14),
+        .q_red_5          (rows_5_q_red_14),
+        .q_pop_5          (outs_14_q_pop_5),
+        .q_go_5           (outs_14_q_go_5),
         .q_data_5         (rows_5_q_data_14),
+        .q_valid_6        (rows_6_q_valid_14),
+        .q_entry_6        (rows_6_q_entry_14),
+        .q_red_6          (rows_6_q_red_14),
+        .q_pop_6          (outs_14_q_pop_6),
+        .q_go_6           (outs_14_q_go_6),
         .q_data_6         (rows_6_q_data_14),
+        .q_valid_7        (rows_7_q_valid_14),
+        .q_entry_7        (rows_7_q_entry_14),
+        .q_red_7          (rows_7_q_red_14),
+        .q_pop_7          (outs_14_q_pop_7),
+        .q_go_7           (outs_14_q_go_7),
         .q_data_7         (rows_7_q_data_14),
+        .q_valid_8        (rows_8_q_valid_14),
+        .q_entry_8        (rows_8_q_entry_14),
+        .q_red_8          (rows_8_q_red_14),
+        .q_pop_8          (outs_14_q_pop_8),
+        .q_go_8           (outs_14_q_go_8),
         .q_data_8         (rows_8_q_data_14),
+        .q_valid_9        (rows_9_q_valid_14),
+        .q_entry_9        (rows_9_q_entry_14),
+        .q_red_9          (rows_9_q_red_14),
+        .q_pop_9          (outs_14_q_pop_9),
+        .q_go_9           (outs_14_q_go_9),
         .q_data_9         (rows_9_q_data_14),
+        .q_valid_10       (rows_10_q_valid_14),
+        .q_entry_10       (rows_10_q_entry_14),
+        .q_red_10         (rows_10_q_red_14),
+        .q_pop_10         (outs_14_q_pop_10),
+        .q_go_10          (outs_14_q_go_10),
         .q_data_10        (rows_10_q_data_14),
+        .q_valid_11       (rows_11_q_valid_14),
+        .q_entry_11       (rows_11_q_entry_14),
+        .q_red_11         (rows_11_q_red_14),
+        .q_pop_11         (outs_14_q_pop_11),
+        .q_go_11          (outs_14_q_go_11),
         .q_data_11        (rows_11_q_data_14),
+        .q_valid_12       (rows_12_q_valid_14),
+        .q_entry_12       (rows_12_q_entry_14),
+        .q_red_12         (rows_12_q_red_14),
+        .q_pop_12         (outs_14_q_pop_12),
+        .q_go_12          (outs_14_q_go_12),
         .q_data_12        (rows_12_q_data_14),
+        .q_valid_13       (rows_13_q_valid_14),
+        .q_entry_13       (rows_13_q_entry_14),
+        .q_red_13         (rows_13_q_red_14),
+        .q_pop_13         (outs_14_q_pop_13),
+        .q_go_13          (outs_14_q_go_13),
         .q_data_13        (rows_13_q_data_14),
+        .q_valid_14       (rows_14_q_valid_14),
+        .q_entry_14       (rows_14_q_entry_14),
+        .q_red_14         (rows_14_q_red_14),
+        .q_pop_14         (outs_14_q_pop_14),
+        .q_go_14          (outs_14_q_go_14),
         .q_data_14        (rows_14_q_data_14),
+        .q_valid_15       (rows_15_q_valid_14),
+        .q_entry_15       (rows_15_q_entry_14),
+        .q_red_15         (rows_15_q_red_14),
+        .q_pop_15         (outs_14_q_pop_15),
+        .q_go_15          (outs_14_q_go_15),
         .q_data_15        (rows_15_q_data_14),
         .own              (16'h4000),
         .eng_room         (eng_room_14),
@@ -5803,100 +5863,100 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_15),
-        .q_valid_1        (rows_1_q_valid_15),
-        .q_valid_2        (rows_2_q_valid_15),
-        .q_valid_3        (rows_3_q_valid_15),
-        .q_valid_4        (rows_4_q_valid_15),
-        .q_valid_5        (rows_5_q_valid_15),
-        .q_valid_6        (rows_6_q_valid_15),
-        .q_valid_7        (rows_7_q_valid_15),
-        .q_valid_8        (rows_8_q_valid_15),
-        .q_valid_9        (rows_9_q_valid_15),
-        .q_valid_10       (rows_10_q_valid_15),
-        .q_valid_11       (rows_11_q_valid_15),
-        .q_valid_12       (rows_12_q_valid_15),
-        .q_valid_13       (rows_13_q_valid_15),
-        .q_valid_14       (rows_14_q_valid_15),
-        .q_valid_15       (rows_15_q_valid_15),
         .q_entry_0        (rows_0_q_entry_15),
-        .q_entry_1        (rows_1_q_entry_15),
-        .q_entry_2        (rows_2_q_entry_15),
-        .q_entry_3        (rows_3_q_entry_15),
-        .q_entry_4        (rows_4_q_entry_15),
-        .q_entry_5        (rows_5_q_entry_15),
-        .q_entry_6        (rows_6_q_entry_15),
-        .q_entry_7        (rows_7_q_entry_15),
-        .q_entry_8        (rows_8_q_entry_15),
-        .q_entry_9        (rows_9_q_entry_15),
-        .q_entry_10       (rows_10_q_entry_15),
-        .q_entry_11       (rows_11_q_entry_15),
-        .q_entry_12       (rows_12_q_entry_15),
-        .q_entry_13       (rows_13_q_entry_15),
-        .q_entry_14       (rows_14_q_entry_15),
-        .q_entry_15       (rows_15_q_entry_15),
         .q_red_0          (rows_0_q_red_15),
-        .q_red_1          (rows_1_q_red_15),
-        .q_red_2          (rows_2_q_red_15),
-        .q_red_3          (rows_3_q_red_15),
-        .q_red_4          (rows_4_q_red_15),
-        .q_red_5          (rows_5_q_red_15),
-        .q_red_6          (rows_6_q_red_15),
-        .q_red_7          (rows_7_q_red_15),
-        .q_red_8          (rows_8_q_red_15),
-        .q_red_9          (rows_9_q_red_15),
-        .q_red_10         (rows_10_q_red_15),
-        .q_red_11         (rows_11_q_red_15),
-        .q_red_12         (rows_12_q_red_15),
-        .q_red_13         (rows_13_q_red_15),
-        .q_red_14         (rows_14_q_red_15),
-        .q_red_15         (rows_15_q_red_15),
         .q_pop_0          (outs_15_q_pop_0),
-        .q_pop_1          (outs_15_q_pop_1),
-        .q_pop_2          (outs_15_q_pop_2),
-        .q_pop_3          (outs_15_q_pop_3),
-        .q_pop_4          (outs_15_q_pop_4),
-        .q_pop_5          (outs_15_q_pop_5),
-        .q_pop_6          (outs_15_q_pop_6),
-        .q_pop_7          (outs_15_q_pop_7),
-        .q_pop_8          (outs_15_q_pop_8),
-        .q_pop_9          (outs_15_q_pop_9),
-        .q_pop_10         (outs_15_q_pop_10),
-        .q_pop_11         (outs_15_q_pop_11),
-        .q_pop_12         (outs_15_q_pop_12),
-        .q_pop_13         (outs_15_q_pop_13),
-        .q_pop_14         (outs_15_q_pop_14),
-        .q_pop_15         (outs_15_q_pop_15),
         .q_go_0           (outs_15_q_go_0),
-        .q_go_1           (outs_15_q_go_1),
-        .q_go_2           (outs_15_q_go_2),
-        .q_go_3           (outs_15_q_go_3),
-        .q_go_4           (outs_15_q_go_4),
-        .q_go_5           (outs_15_q_go_5),
-        .q_go_6           (outs_15_q_go_6),
-        .q_go_7           (outs_15_q_go_7),
-        .q_go_8           (outs_15_q_go_8),
-        .q_go_9           (outs_15_q_go_9),
-        .q_go_10          (outs_15_q_go_10),
-        .q_go_11          (outs_15_q_go_11),
-        .q_go_12          (outs_15_q_go_12),
-        .q_go_13          (outs_15_q_go_13),
-        .q_go_14          (outs_15_q_go_14),
-        .q_go_15          (outs_15_q_go_15),
         .q_data_0         (rows_0_q_data_15),
+        .q_valid_1        (rows_1_q_valid_15),
+        .q_entry_1        (rows_1_q_entry_15),
+        .q_red_1          (rows_1_q_red_15),
+        .q_pop_1          (outs_15_q_pop_1),
+        .q_go_1           (outs_15_q_go_1),
         .q_data_1         (rows_1_q_data_15),
+        .q_valid_2        (rows_2_q_valid_15),
+        .q_entry_2        (rows_2_q_entry_15),
+        .q_red_2          (rows_2_q_red_15),
+        .q_pop_2          (outs_15_q_pop_2),
+        .q_go_2           (outs_15_q_go_2),
         .q_data_2         (rows_2_q_data_15),
+        .q_valid_3        (rows_3_q_valid_15),
+        .q_entry_3        (rows_3_q_entry_15),
+        .q_red_3          (rows_3_q_red_15),
+        .q_pop_3          (outs_15_q_pop_3),
+        .q_go_3           (outs_15_q_go_3),
         .q_data_3         (rows_3_q_data_15),
+        .q_valid_4        (rows_4_q_valid_15),
+        .q_entry_4        (rows_4_q_entry_15),
+        .q_red_4          (rows_4_q_red_15),
+        .q_pop_4          (outs_15_q_pop_4),
+        .q_go_4           (outs_15_q_go_4),
         .q_data_4         (rows_4_q_data_15),
+        .q_valid_5        (rows_5_q_valid_15),
+        .q_entry_5        (rows_5_q_entry_15),
+        .q_red_5          (rows_5_q_red_15),
+        .q_pop_5          (outs_15_q_pop_5),
+        .q_go_5           (outs_15_q_go_5),
         .q_data_5         (rows_5_q_data_15),
+        .q_valid_6        (rows_6_q_valid_15),
+        .q_entry_6        (rows_6_q_entry_15),
+        .q_red_6          (rows_6_q_red_15),
+        .q_pop_6          (outs_15_q_pop_6),
+        .q_go_6           (outs_15_q_go_6),
         .q_data_6         (rows_6_q_data_15),
+        .q_valid_7        (rows_7_q_valid_15),
+        .q_entry_7        (rows_7_q_entry_15),
+        .q_red_7          (rows_7_q_red_15),
+        .q_pop_7          (outs_15_q_pop_7),
+        .q_go_7           (outs_15_q_go_7),
         .q_data_7         (rows_7_q_data_15),
+        .q_valid_8        (rows_8_q_valid_15),
+        .q_entry_8        (rows_8_q_entry_15),
+        .q_red_8          (rows_8_q_red_15),
+        .q_pop_8          (outs_15_q_pop_8),
+        .q_go_8           (outs_15_q_go_8),
         .q_data_8         (rows_8_q_data_15),
+        .q_valid_9        (rows_9_q_valid_15),
+        .q_entry_9        (rows_9_q_entry_15),
+        .q_red_9          (rows_9_q_red_15),
+        .q_pop_9          (outs_15_q_pop_9),
+        .q_go_9           (outs_15_q_go_9),
         .q_data_9         (rows_9_q_data_15),
+        .q_valid_10       (rows_10_q_valid_15),
+        .q_entry_10       (rows_10_q_entry_15),
+        .q_red_10         (rows_10_q_red_15),
+        .q_pop_10         (outs_15_q_pop_10),
+        .q_go_10          (outs_15_q_go_10),
         .q_data_10        (rows_10_q_data_15),
+        .q_valid_11       (rows_11_q_valid_15),
+        .q_entry_11       (rows_11_q_entry_15),
+        .q_red_11         (rows_11_q_red_15),
+        .q_pop_11         (outs_15_q_pop_11),
+        .q_go_11          (outs_15_q_go_11),
         .q_data_11        (rows_11_q_data_15),
+        .q_valid_12       (rows_12_q_valid_15),
+        .q_entry_12       (rows_12_q_entry_15),
+        .q_red_12         (rows_12_q_red_15),
+        .q_pop_12         (outs_15_q_pop_12),
+        .q_go_12          (outs_15_q_go_12),
         .q_data_12        (rows_12_q_data_15),
+        .q_valid_13       (rows_13_q_valid_15),
+        .q_entry_13       (rows_13_q_entry_15),
+        .q_red_13         (rows_13_q_red_15),
+        .q_pop_13         (outs_15_q_pop_13),
+        .q_go_13          (outs_15_q_go_13),
         .q_data_13        (rows_13_q_data_15),
+        .q_valid_14       (rows_14_q_valid_15),
+        .q_entry_14       (rows_14_q_entry_15),
+        .q_red_14         (rows_14_q_red_15),
+        .q_pop_14         (outs_15_q_pop_14),
+        .q_go_14          (outs_15_q_go_14),
         .q_data_14        (rows_14_q_data_15),
+        .q_valid_15       (rows_15_q_valid_15),
+        .q_entry_15       (rows_15_q_entry_15),
+        .q_red_15         (rows_15_q_red_15),
+        .q_pop_15         (outs_15_q_pop_15),
+        .q_go_15          (outs_15_q_go_15),
         .q_data_15        (rows_15_q_data_15),
         .own              (16'h8000),
         .eng_room         (eng_room_15),

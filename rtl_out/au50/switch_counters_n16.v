@@ -18,15 +18,11 @@ module switch_counters_n16 (
     input  wire        clk,        // Clock.
     input  wire        rst,        // Synchronous reset.
 
-    // Inputs
     input  wire        clear,      // Counts start from 0; hold high for a whole round after reset.
     input  wire [4:0]  index,      // Counter that is visited.
     input  wire [31:0] visit,      // The same, one-hot.
-
-    // Outputs
     output wire [31:0] count,      // Count of the counter visited 2 clocks ago.
 
-    // ev
     input  wire        ev_valid,   // A received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
     // disabled.
@@ -42,52 +38,52 @@ module switch_counters_n16 (
 
     // Registers
     reg  [31:0] happened_reg;
-    reg  [5:0] waiting_0_reg;      // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_1_reg;      // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_2_reg;      // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_3_reg;      // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_4_reg;      // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_5_reg;      // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_6_reg;      // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_7_reg;      // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_8_reg;      // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_9_reg;      // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_10_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_11_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_12_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_13_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_14_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_15_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_16_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_17_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_18_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_19_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_20_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_21_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_22_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_23_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_24_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_25_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_26_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_27_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_28_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_29_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_30_reg;     // Events that wait: by counter, and copies.
-    reg  [5:0] waiting_31_reg;     // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_0_reg;     // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_1_reg;     // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_2_reg;     // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_3_reg;     // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_4_reg;     // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_5_reg;     // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_6_reg;     // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_7_reg;     // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_8_reg;     // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_9_reg;     // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_10_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_11_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_12_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_13_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_14_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_15_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_16_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_17_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_18_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_19_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_20_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_21_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_22_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_23_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_24_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_25_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_26_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_27_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_28_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_29_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_30_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_31_reg;    // Events that wait: by counter, and copies.
     reg  [10:0] waiting_full_reg;
     reg  [10:0] waiting_off_reg;
     reg  [10:0] amount_reg;        // Stage 2 of a visit.
     reg  [31:0] old_reg;
-    reg  [4:0] at_reg;
+    reg  [4:0]  at_reg;
     reg  [31:0] total_reg;         // Stage 3.
 
     // Signals
-    wire [6:0] ended;            // What has happened in the clock before, by counter.
+    wire [6:0]  ended;           // What has happened in the clock before, by counter.
     wire [31:0] sum;
-    wire [6:0] fulls_m;
-    wire [6:0] offs_m;
-    wire [5:0] chosen_m;
-    wire [31:0] counts_rd_data;
+    wire [6:0]  fulls_m;         // Bits set, two clocks later.
+    wire [6:0]  offs_m;          // Bits set, two clocks later.
+    wire [5:0]  chosen_m;        // The chosen one.
+    wire [31:0] counts_rd_data;  // Word at rd_addr, in the same clock.
 
     ones_count_n16 fulls (
         .clk (clk),
@@ -103,6 +99,7 @@ module switch_counters_n16 (
 
     mux_one_hot_w6_n32 chosen (
         .sel  (visit),
+        // Stage 1 of a visit: what waits is taken, what happens now waits for the next one.
         .s_0  (waiting_0_reg),
         .s_1  (waiting_1_reg),
         .s_2  (waiting_2_reg),
@@ -138,7 +135,7 @@ module switch_counters_n16 (
         .m    (chosen_m)
     );
 
-    ram_async_w32_d32 counts (
+    ram_async #(.W(32), .A(5)) counts (
         .clk     (clk),
         .rd_addr (index),
         .rd_data (counts_rd_data),
@@ -148,7 +145,10 @@ module switch_counters_n16 (
     );
 
     // Combinational logic
+    // Received 0, sent 1, malformed 2 to hairpin 5, queue full 6, disabled 7, engine 8 to 18, bad
+    // frame 19.
     assign ended = ev_valid ? (ONE << ev_reason) : 7'd0;
+    // Stage 2: the sum; stage 3: it is shown.
     assign sum = old_reg + {21'd0, amount_reg};
     assign count = total_reg;
 
@@ -196,12 +196,16 @@ module switch_counters_n16 (
     end
 
     always @(posedge clk) begin
-        happened_reg <= {31'd0, ev_valid & !ended[6]}
-            | {30'd0, ev_sent, 1'b0}
-            | {26'd0, ended[5:2], 2'd0}
-            | {24'd0, ended[6], 7'd0}
-            | {13'd0, ev_engine, 8'd0}
-            | {12'd0, ended[1], 19'd0};
+        happened_reg <= {
+            12'd0,
+            ended[1],
+            ev_engine,
+            ended[6],
+            1'b0,
+            ended[5:2],
+            ev_sent,
+            ev_valid & !ended[6]
+        };
 
         if (happened_reg[0]) begin
             waiting_0_reg <= waiting_0_reg + 6'd1;

@@ -36,370 +36,492 @@ module switch_n16_d512_u4096_t8192 (
     output wire [31:0] s_axil_rdata,         // The word, 0 if refused.
     output wire [1:0]  s_axil_rresp,         // 0 done, 2 refused.
 
-    // s_axis_rx_tvalid: AXI4-Stream in
+    // s_axis_rx, port 0: AXI4-Stream in
     input  wire        s_axis_rx_tvalid_0,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_1,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_2,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_3,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_4,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_5,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_6,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_7,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_8,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_9,   // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_10,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_11,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_12,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_13,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_14,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_15,  // AXI4-Stream from the MAC of each port: a word.
-
-    // s_axis_rx_tready: AXI4-Stream in
     output wire        s_axis_rx_tready_0,   // Always taken.
-    output wire        s_axis_rx_tready_1,   // Always taken.
-    output wire        s_axis_rx_tready_2,   // Always taken.
-    output wire        s_axis_rx_tready_3,   // Always taken.
-    output wire        s_axis_rx_tready_4,   // Always taken.
-    output wire        s_axis_rx_tready_5,   // Always taken.
-    output wire        s_axis_rx_tready_6,   // Always taken.
-    output wire        s_axis_rx_tready_7,   // Always taken.
-    output wire        s_axis_rx_tready_8,   // Always taken.
-    output wire        s_axis_rx_tready_9,   // Always taken.
-    output wire        s_axis_rx_tready_10,  // Always taken.
-    output wire        s_axis_rx_tready_11,  // Always taken.
-    output wire        s_axis_rx_tready_12,  // Always taken.
-    output wire        s_axis_rx_tready_13,  // Always taken.
-    output wire        s_axis_rx_tready_14,  // Always taken.
-    output wire        s_axis_rx_tready_15,  // Always taken.
-
-    // s_axis_rx_tdata: AXI4-Stream in
     input  wire [63:0] s_axis_rx_tdata_0,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_1,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_2,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_3,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_4,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_5,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_6,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_7,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_8,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_9,    // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_10,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_11,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_12,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_13,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_14,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_15,   // First byte in bits 7:0.
-
-    // s_axis_rx_tkeep: AXI4-Stream in
     input  wire [7:0]  s_axis_rx_tkeep_0,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_1,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_2,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_3,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_4,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_5,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_6,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_7,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_8,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_9,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_10,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_11,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_12,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_13,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_14,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_15,   // Bytes present, from bit 0 on; all but in the last word.
-
-    // s_axis_rx_tlast: AXI4-Stream in
     input  wire        s_axis_rx_tlast_0,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_1,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_2,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_3,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_4,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_5,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_6,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_7,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_8,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_9,    // Last word of the frame.
-    input  wire        s_axis_rx_tlast_10,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_11,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_12,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_13,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_14,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_15,   // Last word of the frame.
-
-    // s_axis_rx_tuser: AXI4-Stream in
     input  wire        s_axis_rx_tuser_0,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 1: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_1,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_1,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_1,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_1,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_1,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_1,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 2: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_2,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_2,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_2,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_2,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_2,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_2,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 3: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_3,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_3,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_3,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_3,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_3,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_3,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 4: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_4,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_4,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_4,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_4,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_4,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_4,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 5: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_5,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_5,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_5,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_5,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_5,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_5,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 6: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_6,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_6,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_6,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_6,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_6,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_6,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 7: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_7,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_7,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_7,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_7,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_7,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_7,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 8: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_8,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_8,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_8,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_8,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_8,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_8,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 9: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_9,   // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_9,   // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_9,    // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_9,    // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_9,    // Last word of the frame.
     input  wire        s_axis_rx_tuser_9,    // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 10: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_10,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_10,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_10,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_10,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_10,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_10,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 11: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_11,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_11,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_11,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_11,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_11,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_11,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 12: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_12,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_12,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_12,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_12,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_12,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_12,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 13: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_13,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_13,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_13,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_13,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_13,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_13,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 14: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_14,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_14,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_14,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_14,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_14,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_14,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 15: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_15,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_15,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_15,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_15,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_15,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_15,   // With the last word: the frame is bad (FCS).
 
-    // m_axis_tx_tvalid: AXI4-Stream out
+    // m_axis_tx, port 0: AXI4-Stream out
     output wire        m_axis_tx_tvalid_0,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_1,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_2,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_3,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_4,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_5,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_6,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_7,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_8,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_9,   // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_10,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_11,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_12,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_13,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_14,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_15,  // AXI4-Stream to the MAC of each port: a word.
-
-    // m_axis_tx_tready: AXI4-Stream out
     input  wire        m_axis_tx_tready_0,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_1,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_2,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_3,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_4,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_5,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_6,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_7,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_8,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_9,   // The MAC takes it.
-    input  wire        m_axis_tx_tready_10,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_11,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_12,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_13,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_14,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_15,  // The MAC takes it.
-
-    // m_axis_tx_tdata: AXI4-Stream out
     output wire [63:0] m_axis_tx_tdata_0,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_1,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_2,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_3,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_4,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_5,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_6,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_7,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_8,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_9,    // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_10,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_11,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_12,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_13,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_14,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_15,   // First byte in bits 7:0.
-
-    // m_axis_tx_tkeep: AXI4-Stream out
     output wire [7:0]  m_axis_tx_tkeep_0,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_1,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_2,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_3,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_4,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_5,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_6,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_7,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_8,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_9,    // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_10,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_11,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_12,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_13,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_14,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_15,   // Bytes present, from bit 0 on.
-
-    // m_axis_tx_tlast: AXI4-Stream out
     output wire        m_axis_tx_tlast_0,    // Last word of the frame.
+
+    // m_axis_tx, port 1: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_1,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_1,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_1,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_1,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_1,    // Last word of the frame.
+
+    // m_axis_tx, port 2: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_2,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_2,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_2,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_2,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_2,    // Last word of the frame.
+
+    // m_axis_tx, port 3: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_3,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_3,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_3,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_3,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_3,    // Last word of the frame.
+
+    // m_axis_tx, port 4: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_4,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_4,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_4,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_4,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_4,    // Last word of the frame.
+
+    // m_axis_tx, port 5: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_5,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_5,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_5,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_5,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_5,    // Last word of the frame.
+
+    // m_axis_tx, port 6: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_6,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_6,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_6,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_6,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_6,    // Last word of the frame.
+
+    // m_axis_tx, port 7: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_7,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_7,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_7,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_7,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_7,    // Last word of the frame.
+
+    // m_axis_tx, port 8: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_8,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_8,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_8,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_8,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_8,    // Last word of the frame.
+
+    // m_axis_tx, port 9: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_9,   // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_9,   // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_9,    // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_9,    // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_9,    // Last word of the frame.
+
+    // m_axis_tx, port 10: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_10,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_10,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_10,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_10,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_10,   // Last word of the frame.
+
+    // m_axis_tx, port 11: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_11,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_11,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_11,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_11,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_11,   // Last word of the frame.
+
+    // m_axis_tx, port 12: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_12,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_12,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_12,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_12,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_12,   // Last word of the frame.
+
+    // m_axis_tx, port 13: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_13,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_13,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_13,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_13,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_13,   // Last word of the frame.
+
+    // m_axis_tx, port 14: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_14,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_14,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_14,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_14,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_14,   // Last word of the frame.
+
+    // m_axis_tx, port 15: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_15,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_15,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_15,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_15,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_15    // Last word of the frame.
 );
 
     // Signals
-    wire regs_uc_en;
-    wire [11:0] regs_uc_addr;
-    wire [6:0] regs_uc_data;
-    wire regs_mc_en;
-    wire [12:0] regs_mc_addr;
-    wire [42:0] regs_mc_data;
-    wire [15:0] regs_cfg_enabled;
-    wire [15:0] regs_cfg_engines;
-    wire regs_cfg_ieee_nan;
-    wire [15:0] regs_cfg_ethertype;
-    wire [19:0] regs_cfg_threshold0;
-    wire [19:0] regs_cfg_threshold1;
-    wire [19:0] regs_cfg_threshold2;
-    wire [23:0] regs_cfg_timeout0;
-    wire [23:0] regs_cfg_timeout1;
-    wire [23:0] regs_cfg_timeout2;
-    wire [23:0] regs_cfg_timeout3;
-    wire [31:0] regs_cfg_address_0;
-    wire [31:0] regs_cfg_address_1;
-    wire [31:0] regs_cfg_address_2;
-    wire [31:0] regs_cfg_address_3;
-    wire [31:0] regs_cfg_address_4;
-    wire [31:0] regs_cfg_address_5;
-    wire [31:0] regs_cfg_address_6;
-    wire [31:0] regs_cfg_address_7;
-    wire [31:0] regs_cfg_address_8;
-    wire [31:0] regs_cfg_address_9;
-    wire [31:0] regs_cfg_address_10;
-    wire [31:0] regs_cfg_address_11;
-    wire [31:0] regs_cfg_address_12;
-    wire [31:0] regs_cfg_address_13;
-    wire [31:0] regs_cfg_address_14;
-    wire [31:0] regs_cfg_address_15;
-    wire regs_stat_clear;
-    wire [4:0] regs_stat_index;
-    wire [31:0] regs_stat_visit;
-    wire core_inst_ev_valid_0;
-    wire core_inst_ev_valid_1;
-    wire core_inst_ev_valid_2;
-    wire core_inst_ev_valid_3;
-    wire core_inst_ev_valid_4;
-    wire core_inst_ev_valid_5;
-    wire core_inst_ev_valid_6;
-    wire core_inst_ev_valid_7;
-    wire core_inst_ev_valid_8;
-    wire core_inst_ev_valid_9;
-    wire core_inst_ev_valid_10;
-    wire core_inst_ev_valid_11;
-    wire core_inst_ev_valid_12;
-    wire core_inst_ev_valid_13;
-    wire core_inst_ev_valid_14;
-    wire core_inst_ev_valid_15;
-    wire [2:0] core_inst_ev_reason_0;
-    wire [2:0] core_inst_ev_reason_1;
-    wire [2:0] core_inst_ev_reason_2;
-    wire [2:0] core_inst_ev_reason_3;
-    wire [2:0] core_inst_ev_reason_4;
-    wire [2:0] core_inst_ev_reason_5;
-    wire [2:0] core_inst_ev_reason_6;
-    wire [2:0] core_inst_ev_reason_7;
-    wire [2:0] core_inst_ev_reason_8;
-    wire [2:0] core_inst_ev_reason_9;
-    wire [2:0] core_inst_ev_reason_10;
-    wire [2:0] core_inst_ev_reason_11;
-    wire [2:0] core_inst_ev_reason_12;
-    wire [2:0] core_inst_ev_reason_13;
-    wire [2:0] core_inst_ev_reason_14;
-    wire [2:0] core_inst_ev_reason_15;
-    wire [15:0] core_inst_ev_off_0;
-    wire [15:0] core_inst_ev_off_1;
-    wire [15:0] core_inst_ev_off_2;
-    wire [15:0] core_inst_ev_off_3;
-    wire [15:0] core_inst_ev_off_4;
-    wire [15:0] core_inst_ev_off_5;
-    wire [15:0] core_inst_ev_off_6;
-    wire [15:0] core_inst_ev_off_7;
-    wire [15:0] core_inst_ev_off_8;
-    wire [15:0] core_inst_ev_off_9;
-    wire [15:0] core_inst_ev_off_10;
-    wire [15:0] core_inst_ev_off_11;
-    wire [15:0] core_inst_ev_off_12;
-    wire [15:0] core_inst_ev_off_13;
-    wire [15:0] core_inst_ev_off_14;
-    wire [15:0] core_inst_ev_off_15;
-    wire [15:0] core_inst_ev_full_0;
-    wire [15:0] core_inst_ev_full_1;
-    wire [15:0] core_inst_ev_full_2;
-    wire [15:0] core_inst_ev_full_3;
-    wire [15:0] core_inst_ev_full_4;
-    wire [15:0] core_inst_ev_full_5;
-    wire [15:0] core_inst_ev_full_6;
-    wire [15:0] core_inst_ev_full_7;
-    wire [15:0] core_inst_ev_full_8;
-    wire [15:0] core_inst_ev_full_9;
-    wire [15:0] core_inst_ev_full_10;
-    wire [15:0] core_inst_ev_full_11;
-    wire [15:0] core_inst_ev_full_12;
-    wire [15:0] core_inst_ev_full_13;
-    wire [15:0] core_inst_ev_full_14;
-    wire [15:0] core_inst_ev_full_15;
-    wire core_inst_ev_sent_0;
-    wire core_inst_ev_sent_1;
-    wire core_inst_ev_sent_2;
-    wire core_inst_ev_sent_3;
-    wire core_inst_ev_sent_4;
-    wire core_inst_ev_sent_5;
-    wire core_inst_ev_sent_6;
-    wire core_inst_ev_sent_7;
-    wire core_inst_ev_sent_8;
-    wire core_inst_ev_sent_9;
-    wire core_inst_ev_sent_10;
-    wire core_inst_ev_sent_11;
-    wire core_inst_ev_sent_12;
-    wire core_inst_ev_sent_13;
-    wire core_inst_ev_sent_14;
-    wire core_inst_ev_sent_15;
+    wire        regs_uc_en;              // Write an entry of the unicast table.
+    wire [11:0] regs_uc_addr;            // Node, low bits.
+    wire [6:0]  regs_uc_data;            // Port 5:0, valid 6.
+    wire        regs_mc_en;              // Write an entry of the multicast table.
+    wire [12:0] regs_mc_addr;            // Tree, low bits.
+    wire [42:0] regs_mc_data;            // Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
+    wire        regs_stat_clear;         // Counts start from 0.
+    wire [4:0]  regs_stat_index;         // Counter that is visited.
+    wire [31:0] regs_stat_visit;         // The same, one-hot.
+    wire [15:0] regs_cfg_enabled;        // A bit per port that is enabled.
+    wire [15:0] regs_cfg_engines;        // A bit per port whose engine sees frames.
+    wire        regs_cfg_ieee_nan;       // MINNUM and MAXNUM with a signalling NaN give a NaN.
+    wire [15:0] regs_cfg_ethertype;      // Ethertype of reduction frames.
+    wire [19:0] regs_cfg_threshold0;     // Wait count from which on timeout 1 counts.
+    wire [19:0] regs_cfg_threshold1;     // Wait count from which on timeout 2 counts.
+    wire [19:0] regs_cfg_threshold2;     // Wait count from which on timeout 3 counts.
+    wire [23:0] regs_cfg_timeout0;       // Timeout 0, in units of 1,024 clocks.
+    wire [23:0] regs_cfg_timeout1;       // Timeout 1.
+    wire [23:0] regs_cfg_timeout2;       // Timeout 2.
+    wire [23:0] regs_cfg_timeout3;       // Timeout 3.
+    wire [31:0] regs_cfg_address_0;      // Source address of the results of each port.
+    wire [31:0] regs_cfg_address_1;      // Source address of the results of each port.
+    wire [31:0] regs_cfg_address_2;      // Source address of the results of each port.
+    wire [31:0] regs_cfg_address_3;      // Source address of the results of each port.
+    wire [31:0] regs_cfg_address_4;      // Source address of the results of each port.
+    wire [31:0] regs_cfg_address_5;      // Source address of the results of each port.
+    wire [31:0] regs_cfg_address_6;      // Source address of the results of each port.
+    wire [31:0] regs_cfg_address_7;      // Source address of the results of each port.
+    wire [31:0] regs_cfg_address_8;      // Source address of the results of each port.
+    wire [31:0] regs_cfg_address_9;      // Source address of the results of each port.
+    wire [31:0] regs_cfg_address_10;     // Source address of the results of each port.
+    wire [31:0] regs_cfg_address_11;     // Source address of the results of each port.
+    wire [31:0] regs_cfg_address_12;     // Source address of the results of each port.
+    wire [31:0] regs_cfg_address_13;     // Source address of the results of each port.
+    wire [31:0] regs_cfg_address_14;     // Source address of the results of each port.
+    wire [31:0] regs_cfg_address_15;     // Source address of the results of each port.
+    wire        core_inst_ev_valid_0;    // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    wire [2:0]  core_inst_ev_reason_0;
+    wire [15:0] core_inst_ev_off_0;      // With it, a bit per disabled port that would have got a copy.
+    wire [15:0] core_inst_ev_full_0;     // A bit per output: the copy of a frame was dropped because its queue is full.
+    wire        core_inst_ev_sent_0;     // A frame has left by this port.
+    // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
+    // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
+    // expired empty.
     wire [10:0] core_inst_ev_engine_0;
+    wire        core_inst_ev_valid_1;    // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    wire [2:0]  core_inst_ev_reason_1;
+    wire [15:0] core_inst_ev_off_1;      // With it, a bit per disabled port that would have got a copy.
+    wire [15:0] core_inst_ev_full_1;     // A bit per output: the copy of a frame was dropped because its queue is full.
+    wire        core_inst_ev_sent_1;     // A frame has left by this port.
+    // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
+    // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
+    // expired empty.
     wire [10:0] core_inst_ev_engine_1;
+    wire        core_inst_ev_valid_2;    // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    wire [2:0]  core_inst_ev_reason_2;
+    wire [15:0] core_inst_ev_off_2;      // With it, a bit per disabled port that would have got a copy.
+    wire [15:0] core_inst_ev_full_2;     // A bit per output: the copy of a frame was dropped because its queue is full.
+    wire        core_inst_ev_sent_2;     // A frame has left by this port.
+    // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
+    // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
+    // expired empty.
     wire [10:0] core_inst_ev_engine_2;
+    wire        core_inst_ev_valid_3;    // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    wire [2:0]  core_inst_ev_reason_3;
+    wire [15:0] core_inst_ev_off_3;      // With it, a bit per disabled port that would have got a copy.
+    wire [15:0] core_inst_ev_full_3;     // A bit per output: the copy of a frame was dropped because its queue is full.
+    wire        core_inst_ev_sent_3;     // A frame has left by this port.
+    // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
+    // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
+    // expired empty.
     wire [10:0] core_inst_ev_engine_3;
+    wire        core_inst_ev_valid_4;    // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    wire [2:0]  core_inst_ev_reason_4;
+    wire [15:0] core_inst_ev_off_4;      // With it, a bit per disabled port that would have got a copy.
+    wire [15:0] core_inst_ev_full_4;     // A bit per output: the copy of a frame was dropped because its queue is full.
+    wire        core_inst_ev_sent_4;     // A frame has left by this port.
+    // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
+    // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
+    // expired empty.
     wire [10:0] core_inst_ev_engine_4;
+    wire        core_inst_ev_valid_5;    // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    wire [2:0]  core_inst_ev_reason_5;
+    wire [15:0] core_inst_ev_off_5;      // With it, a bit per disabled port that would have got a copy.
+    wire [15:0] core_inst_ev_full_5;     // A bit per output: the copy of a frame was dropped because its queue is full.
+    wire        core_inst_ev_sent_5;     // A frame has left by this port.
+    // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
+    // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
+    // expired empty.
     wire [10:0] core_inst_ev_engine_5;
+    wire        core_inst_ev_valid_6;    // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    wire [2:0]  core_inst_ev_reason_6;
+    wire [15:0] core_inst_ev_off_6;      // With it, a bit per disabled port that would have got a copy.
+    wire [15:0] core_inst_ev_full_6;     // A bit per output: the copy of a frame was dropped because its queue is full.
+    wire        core_inst_ev_sent_6;     // A frame has left by this port.
+    // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
+    // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
+    // expired empty.
     wire [10:0] core_inst_ev_engine_6;
+    wire        core_inst_ev_valid_7;    // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    wire [2:0]  core_inst_ev_reason_7;
+    wire [15:0] core_inst_ev_off_7;      // With it, a bit per disabled port that would have got a copy.
+    wire [15:0] core_inst_ev_full_7;     // A bit per output: the copy of a frame was dropped because its queue is full.
+    wire        core_inst_ev_sent_7;     // A frame has left by this port.
+    // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
+    // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
+    // expired empty.
     wire [10:0] core_inst_ev_engine_7;
+    wire        core_inst_ev_valid_8;    // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    wire [2:0]  core_inst_ev_reason_8;
+    wire [15:0] core_inst_ev_off_8;      // With it, a bit per disabled port that would have got a copy.
+    wire [15:0] core_inst_ev_full_8;     // A bit per output: the copy of a frame was dropped because its queue is full.
+    wire        core_inst_ev_sent_8;     // A frame has left by this port.
+    // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
+    // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
+    // expired empty.
     wire [10:0] core_inst_ev_engine_8;
+    wire        core_inst_ev_valid_9;    // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    wire [2:0]  core_inst_ev_reason_9;
+    wire [15:0] core_inst_ev_off_9;      // With it, a bit per disabled port that would have got a copy.
+    wire [15:0] core_inst_ev_full_9;     // A bit per output: the copy of a frame was dropped because its queue is full.
+    wire        core_inst_ev_sent_9;     // A frame has left by this port.
+    // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
+    // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
+    // expired empty.
     wire [10:0] core_inst_ev_engine_9;
+    wire        core_inst_ev_valid_10;   // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    wire [2:0]  core_inst_ev_reason_10;
+    wire [15:0] core_inst_ev_off_10;     // With it, a bit per disabled port that would have got a copy.
+    wire [15:0] core_inst_ev_full_10;    // A bit per output: the copy of a frame was dropped because its queue is full.
+    wire        core_inst_ev_sent_10;    // A frame has left by this port.
+    // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
+    // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
+    // expired empty.
     wire [10:0] core_inst_ev_engine_10;
+    wire        core_inst_ev_valid_11;   // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    wire [2:0]  core_inst_ev_reason_11;
+    wire [15:0] core_inst_ev_off_11;     // With it, a bit per disabled port that would have got a copy.
+    wire [15:0] core_inst_ev_full_11;    // A bit per output: the copy of a frame was dropped because its queue is full.
+    wire        core_inst_ev_sent_11;    // A frame has left by this port.
+    // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
+    // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
+    // expired empty.
     wire [10:0] core_inst_ev_engine_11;
+    wire        core_inst_ev_valid_12;   // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    wire [2:0]  core_inst_ev_reason_12;
+    wire [15:0] core_inst_ev_off_12;     // With it, a bit per disabled port that would have got a copy.
+    wire [15:0] core_inst_ev_full_12;    // A bit per output: the copy of a frame was dropped because its queue is full.
+    wire        core_inst_ev_sent_12;    // A frame has left by this port.
+    // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
+    // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
+    // expired empty.
     wire [10:0] core_inst_ev_engine_12;
+    wire        core_inst_ev_valid_13;   // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    wire [2:0]  core_inst_ev_reason_13;
+    wire [15:0] core_inst_ev_off_13;     // With it, a bit per disabled port that would have got a copy.
+    wire [15:0] core_inst_ev_full_13;    // A bit per output: the copy of a frame was dropped because its queue is full.
+    wire        core_inst_ev_sent_13;    // A frame has left by this port.
+    // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
+    // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
+    // expired empty.
     wire [10:0] core_inst_ev_engine_13;
+    wire        core_inst_ev_valid_14;   // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    wire [2:0]  core_inst_ev_reason_14;
+    wire [15:0] core_inst_ev_off_14;     // With it, a bit per disabled port that would have got a copy.
+    wire [15:0] core_inst_ev_full_14;    // A bit per output: the copy of a frame was dropped because its queue is full.
+    wire        core_inst_ev_sent_14;    // A frame has left by this port.
+    // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
+    // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
+    // expired empty.
     wire [10:0] core_inst_ev_engine_14;
+    wire        core_inst_ev_valid_15;   // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    wire [2:0]  core_inst_ev_reason_15;
+    wire [15:0] core_inst_ev_off_15;     // With it, a bit per disabled port that would have got a copy.
+    wire [15:0] core_inst_ev_full_15;    // A bit per output: the copy of a frame was dropped because its queue is full.
+    wire        core_inst_ev_sent_15;    // A frame has left by this port.
+    // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
+    // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
+    // expired empty.
     wire [10:0] core_inst_ev_engine_15;
-    wire [7:0] core_inst_used_0;
-    wire [7:0] core_inst_used_1;
-    wire [7:0] core_inst_used_2;
-    wire [7:0] core_inst_used_3;
-    wire [7:0] core_inst_used_4;
-    wire [7:0] core_inst_used_5;
-    wire [7:0] core_inst_used_6;
-    wire [7:0] core_inst_used_7;
-    wire [7:0] core_inst_used_8;
-    wire [7:0] core_inst_used_9;
-    wire [7:0] core_inst_used_10;
-    wire [7:0] core_inst_used_11;
-    wire [7:0] core_inst_used_12;
-    wire [7:0] core_inst_used_13;
-    wire [7:0] core_inst_used_14;
-    wire [7:0] core_inst_used_15;
-    wire [31:0] counters_0_count;
-    wire [31:0] counters_1_count;
-    wire [31:0] counters_2_count;
-    wire [31:0] counters_3_count;
-    wire [31:0] counters_4_count;
-    wire [31:0] counters_5_count;
-    wire [31:0] counters_6_count;
-    wire [31:0] counters_7_count;
-    wire [31:0] counters_8_count;
-    wire [31:0] counters_9_count;
-    wire [31:0] counters_10_count;
-    wire [31:0] counters_11_count;
-    wire [31:0] counters_12_count;
-    wire [31:0] counters_13_count;
-    wire [31:0] counters_14_count;
-    wire [31:0] counters_15_count;
+    wire [7:0]  core_inst_used_0;        // Descriptors in use in the engine of a port, a bit each.
+    wire [7:0]  core_inst_used_1;        // Descriptors in use in the engine of a port, a bit each.
+    wire [7:0]  core_inst_used_2;        // Descriptors in use in the engine of a port, a bit each.
+    wire [7:0]  core_inst_used_3;        // Descriptors in use in the engine of a port, a bit each.
+    wire [7:0]  core_inst_used_4;        // Descriptors in use in the engine of a port, a bit each.
+    wire [7:0]  core_inst_used_5;        // Descriptors in use in the engine of a port, a bit each.
+    wire [7:0]  core_inst_used_6;        // Descriptors in use in the engine of a port, a bit each.
+    wire [7:0]  core_inst_used_7;        // Descriptors in use in the engine of a port, a bit each.
+    wire [7:0]  core_inst_used_8;        // Descriptors in use in the engine of a port, a bit each.
+    wire [7:0]  core_inst_used_9;        // Descriptors in use in the engine of a port, a bit each.
+    wire [7:0]  core_inst_used_10;       // Descriptors in use in the engine of a port, a bit each.
+    wire [7:0]  core_inst_used_11;       // Descriptors in use in the engine of a port, a bit each.
+    wire [7:0]  core_inst_used_12;       // Descriptors in use in the engine of a port, a bit each.
+    wire [7:0]  core_inst_used_13;       // Descriptors in use in the engine of a port, a bit each.
+    wire [7:0]  core_inst_used_14;       // Descriptors in use in the engine of a port, a bit each.
+    wire [7:0]  core_inst_used_15;       // Descriptors in use in the engine of a port, a bit each.
+    wire [31:0] counters_0_count;        // Count of the counter visited 2 clocks ago.
+    wire [31:0] counters_1_count;        // Count of the counter visited 2 clocks ago.
+    wire [31:0] counters_2_count;        // Count of the counter visited 2 clocks ago.
+    wire [31:0] counters_3_count;        // Count of the counter visited 2 clocks ago.
+    wire [31:0] counters_4_count;        // Count of the counter visited 2 clocks ago.
+    wire [31:0] counters_5_count;        // Count of the counter visited 2 clocks ago.
+    wire [31:0] counters_6_count;        // Count of the counter visited 2 clocks ago.
+    wire [31:0] counters_7_count;        // Count of the counter visited 2 clocks ago.
+    wire [31:0] counters_8_count;        // Count of the counter visited 2 clocks ago.
+    wire [31:0] counters_9_count;        // Count of the counter visited 2 clocks ago.
+    wire [31:0] counters_10_count;       // Count of the counter visited 2 clocks ago.
+    wire [31:0] counters_11_count;       // Count of the counter visited 2 clocks ago.
+    wire [31:0] counters_12_count;       // Count of the counter visited 2 clocks ago.
+    wire [31:0] counters_13_count;       // Count of the counter visited 2 clocks ago.
+    wire [31:0] counters_14_count;       // Count of the counter visited 2 clocks ago.
+    wire [31:0] counters_15_count;       // Count of the counter visited 2 clocks ago.
 
     switch_regs_n16_u4096_t8192 regs (
         .clk            (clk),
@@ -427,6 +549,25 @@ module switch_n16_d512_u4096_t8192 (
         .mc_en          (regs_mc_en),
         .mc_addr        (regs_mc_addr),
         .mc_data        (regs_mc_data),
+        .stat_clear     (regs_stat_clear),
+        .stat_index     (regs_stat_index),
+        .stat_visit     (regs_stat_visit),
+        .stat_count_0   (counters_0_count),
+        .stat_count_1   (counters_1_count),
+        .stat_count_2   (counters_2_count),
+        .stat_count_3   (counters_3_count),
+        .stat_count_4   (counters_4_count),
+        .stat_count_5   (counters_5_count),
+        .stat_count_6   (counters_6_count),
+        .stat_count_7   (counters_7_count),
+        .stat_count_8   (counters_8_count),
+        .stat_count_9   (counters_9_count),
+        .stat_count_10  (counters_10_count),
+        .stat_count_11  (counters_11_count),
+        .stat_count_12  (counters_12_count),
+        .stat_count_13  (counters_13_count),
+        .stat_count_14  (counters_14_count),
+        .stat_count_15  (counters_15_count),
         .cfg_enabled    (regs_cfg_enabled),
         .cfg_engines    (regs_cfg_engines),
         .cfg_ieee_nan   (regs_cfg_ieee_nan),
@@ -453,206 +594,187 @@ module switch_n16_d512_u4096_t8192 (
         .cfg_address_12 (regs_cfg_address_12),
         .cfg_address_13 (regs_cfg_address_13),
         .cfg_address_14 (regs_cfg_address_14),
-        .cfg_address_15 (regs_cfg_address_15),
-        .stat_clear     (regs_stat_clear),
-        .stat_index     (regs_stat_index),
-        .stat_visit     (regs_stat_visit),
-        .stat_count_0   (counters_0_count),
-        .stat_count_1   (counters_1_count),
-        .stat_count_2   (counters_2_count),
-        .stat_count_3   (counters_3_count),
-        .stat_count_4   (counters_4_count),
-        .stat_count_5   (counters_5_count),
-        .stat_count_6   (counters_6_count),
-        .stat_count_7   (counters_7_count),
-        .stat_count_8   (counters_8_count),
-        .stat_count_9   (counters_9_count),
-        .stat_count_10  (counters_10_count),
-        .stat_count_11  (counters_11_count),
-        .stat_count_12  (counters_12_count),
-        .stat_count_13  (counters_13_count),
-        .stat_count_14  (counters_14_count),
-        .stat_count_15  (counters_15_count)
+        .cfg_address_15 (regs_cfg_address_15)
     );
 
     red_switch_n16_q512_u4096_t8192 core_inst (
         .clk                 (clk),
         .rst                 (rst),
         .s_axis_rx_tvalid_0  (s_axis_rx_tvalid_0),
-        .s_axis_rx_tvalid_1  (s_axis_rx_tvalid_1),
-        .s_axis_rx_tvalid_2  (s_axis_rx_tvalid_2),
-        .s_axis_rx_tvalid_3  (s_axis_rx_tvalid_3),
-        .s_axis_rx_tvalid_4  (s_axis_rx_tvalid_4),
-        .s_axis_rx_tvalid_5  (s_axis_rx_tvalid_5),
-        .s_axis_rx_tvalid_6  (s_axis_rx_tvalid_6),
-        .s_axis_rx_tvalid_7  (s_axis_rx_tvalid_7),
-        .s_axis_rx_tvalid_8  (s_axis_rx_tvalid_8),
-        .s_axis_rx_tvalid_9  (s_axis_rx_tvalid_9),
-        .s_axis_rx_tvalid_10 (s_axis_rx_tvalid_10),
-        .s_axis_rx_tvalid_11 (s_axis_rx_tvalid_11),
-        .s_axis_rx_tvalid_12 (s_axis_rx_tvalid_12),
-        .s_axis_rx_tvalid_13 (s_axis_rx_tvalid_13),
-        .s_axis_rx_tvalid_14 (s_axis_rx_tvalid_14),
-        .s_axis_rx_tvalid_15 (s_axis_rx_tvalid_15),
         .s_axis_rx_tready_0  (s_axis_rx_tready_0),
-        .s_axis_rx_tready_1  (s_axis_rx_tready_1),
-        .s_axis_rx_tready_2  (s_axis_rx_tready_2),
-        .s_axis_rx_tready_3  (s_axis_rx_tready_3),
-        .s_axis_rx_tready_4  (s_axis_rx_tready_4),
-        .s_axis_rx_tready_5  (s_axis_rx_tready_5),
-        .s_axis_rx_tready_6  (s_axis_rx_tready_6),
-        .s_axis_rx_tready_7  (s_axis_rx_tready_7),
-        .s_axis_rx_tready_8  (s_axis_rx_tready_8),
-        .s_axis_rx_tready_9  (s_axis_rx_tready_9),
-        .s_axis_rx_tready_10 (s_axis_rx_tready_10),
-        .s_axis_rx_tready_11 (s_axis_rx_tready_11),
-        .s_axis_rx_tready_12 (s_axis_rx_tready_12),
-        .s_axis_rx_tready_13 (s_axis_rx_tready_13),
-        .s_axis_rx_tready_14 (s_axis_rx_tready_14),
-        .s_axis_rx_tready_15 (s_axis_rx_tready_15),
         .s_axis_rx_tdata_0   (s_axis_rx_tdata_0),
-        .s_axis_rx_tdata_1   (s_axis_rx_tdata_1),
-        .s_axis_rx_tdata_2   (s_axis_rx_tdata_2),
-        .s_axis_rx_tdata_3   (s_axis_rx_tdata_3),
-        .s_axis_rx_tdata_4   (s_axis_rx_tdata_4),
-        .s_axis_rx_tdata_5   (s_axis_rx_tdata_5),
-        .s_axis_rx_tdata_6   (s_axis_rx_tdata_6),
-        .s_axis_rx_tdata_7   (s_axis_rx_tdata_7),
-        .s_axis_rx_tdata_8   (s_axis_rx_tdata_8),
-        .s_axis_rx_tdata_9   (s_axis_rx_tdata_9),
-        .s_axis_rx_tdata_10  (s_axis_rx_tdata_10),
-        .s_axis_rx_tdata_11  (s_axis_rx_tdata_11),
-        .s_axis_rx_tdata_12  (s_axis_rx_tdata_12),
-        .s_axis_rx_tdata_13  (s_axis_rx_tdata_13),
-        .s_axis_rx_tdata_14  (s_axis_rx_tdata_14),
-        .s_axis_rx_tdata_15  (s_axis_rx_tdata_15),
         .s_axis_rx_tkeep_0   (s_axis_rx_tkeep_0),
-        .s_axis_rx_tkeep_1   (s_axis_rx_tkeep_1),
-        .s_axis_rx_tkeep_2   (s_axis_rx_tkeep_2),
-        .s_axis_rx_tkeep_3   (s_axis_rx_tkeep_3),
-        .s_axis_rx_tkeep_4   (s_axis_rx_tkeep_4),
-        .s_axis_rx_tkeep_5   (s_axis_rx_tkeep_5),
-        .s_axis_rx_tkeep_6   (s_axis_rx_tkeep_6),
-        .s_axis_rx_tkeep_7   (s_axis_rx_tkeep_7),
-        .s_axis_rx_tkeep_8   (s_axis_rx_tkeep_8),
-        .s_axis_rx_tkeep_9   (s_axis_rx_tkeep_9),
-        .s_axis_rx_tkeep_10  (s_axis_rx_tkeep_10),
-        .s_axis_rx_tkeep_11  (s_axis_rx_tkeep_11),
-        .s_axis_rx_tkeep_12  (s_axis_rx_tkeep_12),
-        .s_axis_rx_tkeep_13  (s_axis_rx_tkeep_13),
-        .s_axis_rx_tkeep_14  (s_axis_rx_tkeep_14),
-        .s_axis_rx_tkeep_15  (s_axis_rx_tkeep_15),
         .s_axis_rx_tlast_0   (s_axis_rx_tlast_0),
-        .s_axis_rx_tlast_1   (s_axis_rx_tlast_1),
-        .s_axis_rx_tlast_2   (s_axis_rx_tlast_2),
-        .s_axis_rx_tlast_3   (s_axis_rx_tlast_3),
-        .s_axis_rx_tlast_4   (s_axis_rx_tlast_4),
-        .s_axis_rx_tlast_5   (s_axis_rx_tlast_5),
-        .s_axis_rx_tlast_6   (s_axis_rx_tlast_6),
-        .s_axis_rx_tlast_7   (s_axis_rx_tlast_7),
-        .s_axis_rx_tlast_8   (s_axis_rx_tlast_8),
-        .s_axis_rx_tlast_9   (s_axis_rx_tlast_9),
-        .s_axis_rx_tlast_10  (s_axis_rx_tlast_10),
-        .s_axis_rx_tlast_11  (s_axis_rx_tlast_11),
-        .s_axis_rx_tlast_12  (s_axis_rx_tlast_12),
-        .s_axis_rx_tlast_13  (s_axis_rx_tlast_13),
-        .s_axis_rx_tlast_14  (s_axis_rx_tlast_14),
-        .s_axis_rx_tlast_15  (s_axis_rx_tlast_15),
         .s_axis_rx_tuser_0   (s_axis_rx_tuser_0),
+        .s_axis_rx_tvalid_1  (s_axis_rx_tvalid_1),
+        .s_axis_rx_tready_1  (s_axis_rx_tready_1),
+        .s_axis_rx_tdata_1   (s_axis_rx_tdata_1),
+        .s_axis_rx_tkeep_1   (s_axis_rx_tkeep_1),
+        .s_axis_rx_tlast_1   (s_axis_rx_tlast_1),
         .s_axis_rx_tuser_1   (s_axis_rx_tuser_1),
+        .s_axis_rx_tvalid_2  (s_axis_rx_tvalid_2),
+        .s_axis_rx_tready_2  (s_axis_rx_tready_2),
+        .s_axis_rx_tdata_2   (s_axis_rx_tdata_2),
+        .s_axis_rx_tkeep_2   (s_axis_rx_tkeep_2),
+        .s_axis_rx_tlast_2   (s_axis_rx_tlast_2),
         .s_axis_rx_tuser_2   (s_axis_rx_tuser_2),
+        .s_axis_rx_tvalid_3  (s_axis_rx_tvalid_3),
+        .s_axis_rx_tready_3  (s_axis_rx_tready_3),
+        .s_axis_rx_tdata_3   (s_axis_rx_tdata_3),
+        .s_axis_rx_tkeep_3   (s_axis_rx_tkeep_3),
+        .s_axis_rx_tlast_3   (s_axis_rx_tlast_3),
         .s_axis_rx_tuser_3   (s_axis_rx_tuser_3),
+        .s_axis_rx_tvalid_4  (s_axis_rx_tvalid_4),
+        .s_axis_rx_tready_4  (s_axis_rx_tready_4),
+        .s_axis_rx_tdata_4   (s_axis_rx_tdata_4),
+        .s_axis_rx_tkeep_4   (s_axis_rx_tkeep_4),
+        .s_axis_rx_tlast_4   (s_axis_rx_tlast_4),
         .s_axis_rx_tuser_4   (s_axis_rx_tuser_4),
+        .s_axis_rx_tvalid_5  (s_axis_rx_tvalid_5),
+        .s_axis_rx_tready_5  (s_axis_rx_tready_5),
+        .s_axis_rx_tdata_5   (s_axis_rx_tdata_5),
+        .s_axis_rx_tkeep_5   (s_axis_rx_tkeep_5),
+        .s_axis_rx_tlast_5   (s_axis_rx_tlast_5),
         .s_axis_rx_tuser_5   (s_axis_rx_tuser_5),
+        .s_axis_rx_tvalid_6  (s_axis_rx_tvalid_6),
+        .s_axis_rx_tready_6  (s_axis_rx_tready_6),
+        .s_axis_rx_tdata_6   (s_axis_rx_tdata_6),
+        .s_axis_rx_tkeep_6   (s_axis_rx_tkeep_6),
+        .s_axis_rx_tlast_6   (s_axis_rx_tlast_6),
         .s_axis_rx_tuser_6   (s_axis_rx_tuser_6),
+        .s_axis_rx_tvalid_7  (s_axis_rx_tvalid_7),
+        .s_axis_rx_tready_7  (s_axis_rx_tready_7),
+        .s_axis_rx_tdata_7   (s_axis_rx_tdata_7),
+        .s_axis_rx_tkeep_7   (s_axis_rx_tkeep_7),
+        .s_axis_rx_tlast_7   (s_axis_rx_tlast_7),
         .s_axis_rx_tuser_7   (s_axis_rx_tuser_7),
+        .s_axis_rx_tvalid_8  (s_axis_rx_tvalid_8),
+        .s_axis_rx_tready_8  (s_axis_rx_tready_8),
+        .s_axis_rx_tdata_8   (s_axis_rx_tdata_8),
+        .s_axis_rx_tkeep_8   (s_axis_rx_tkeep_8),
+        .s_axis_rx_tlast_8   (s_axis_rx_tlast_8),
         .s_axis_rx_tuser_8   (s_axis_rx_tuser_8),
+        .s_axis_rx_tvalid_9  (s_axis_rx_tvalid_9),
+        .s_axis_rx_tready_9  (s_axis_rx_tready_9),
+        .s_axis_rx_tdata_9   (s_axis_rx_tdata_9),
+        .s_axis_rx_tkeep_9   (s_axis_rx_tkeep_9),
+        .s_axis_rx_tlast_9   (s_axis_rx_tlast_9),
         .s_axis_rx_tuser_9   (s_axis_rx_tuser_9),
+        .s_axis_rx_tvalid_10 (s_axis_rx_tvalid_10),
+        .s_axis_rx_tready_10 (s_axis_rx_tready_10),
+        .s_axis_rx_tdata_10  (s_axis_rx_tdata_10),
+        .s_axis_rx_tkeep_10  (s_axis_rx_tkeep_10),
+        .s_axis_rx_tlast_10  (s_axis_rx_tlast_10),
         .s_axis_rx_tuser_10  (s_axis_rx_tuser_10),
+        .s_axis_rx_tvalid_11 (s_axis_rx_tvalid_11),
+        .s_axis_rx_tready_11 (s_axis_rx_tready_11),
+        .s_axis_rx_tdata_11  (s_axis_rx_tdata_11),
+        .s_axis_rx_tkeep_11  (s_axis_rx_tkeep_11),
+        .s_axis_rx_tlast_11  (s_axis_rx_tlast_11),
         .s_axis_rx_tuser_11  (s_axis_rx_tuser_11),
+        .s_axis_rx_tvalid_12 (s_axis_rx_tvalid_12),
+        .s_axis_rx_tready_12 (s_axis_rx_tready_12),
+        .s_axis_rx_tdata_12  (s_axis_rx_tdata_12),
+        .s_axis_rx_tkeep_12  (s_axis_rx_tkeep_12),
+        .s_axis_rx_tlast_12  (s_axis_rx_tlast_12),
         .s_axis_rx_tuser_12  (s_axis_rx_tuser_12),
+        .s_axis_rx_tvalid_13 (s_axis_rx_tvalid_13),
+        .s_axis_rx_tready_13 (s_axis_rx_tready_13),
+        .s_axis_rx_tdata_13  (s_axis_rx_tdata_13),
+        .s_axis_rx_tkeep_13  (s_axis_rx_tkeep_13),
+        .s_axis_rx_tlast_13  (s_axis_rx_tlast_13),
         .s_axis_rx_tuser_13  (s_axis_rx_tuser_13),
+        .s_axis_rx_tvalid_14 (s_axis_rx_tvalid_14),
+        .s_axis_rx_tready_14 (s_axis_rx_tready_14),
+        .s_axis_rx_tdata_14  (s_axis_rx_tdata_14),
+        .s_axis_rx_tkeep_14  (s_axis_rx_tkeep_14),
+        .s_axis_rx_tlast_14  (s_axis_rx_tlast_14),
         .s_axis_rx_tuser_14  (s_axis_rx_tuser_14),
+        .s_axis_rx_tvalid_15 (s_axis_rx_tvalid_15),
+        .s_axis_rx_tready_15 (s_axis_rx_tready_15),
+        .s_axis_rx_tdata_15  (s_axis_rx_tdata_15),
+        .s_axis_rx_tkeep_15  (s_axis_rx_tkeep_15),
+        .s_axis_rx_tlast_15  (s_axis_rx_tlast_15),
         .s_axis_rx_tuser_15  (s_axis_rx_tuser_15),
         .m_axis_tx_tvalid_0  (m_axis_tx_tvalid_0),
-        .m_axis_tx_tvalid_1  (m_axis_tx_tvalid_1),
-        .m_axis_tx_tvalid_2  (m_axis_tx_tvalid_2),
-        .m_axis_tx_tvalid_3  (m_axis_tx_tvalid_3),
-        .m_axis_tx_tvalid_4  (m_axis_tx_tvalid_4),
-        .m_axis_tx_tvalid_5  (m_axis_tx_tvalid_5),
-        .m_axis_tx_tvalid_6  (m_axis_tx_tvalid_6),
-        .m_axis_tx_tvalid_7  (m_axis_tx_tvalid_7),
-        .m_axis_tx_tvalid_8  (m_axis_tx_tvalid_8),
-        .m_axis_tx_tvalid_9  (m_axis_tx_tvalid_9),
-        .m_axis_tx_tvalid_10 (m_axis_tx_tvalid_10),
-        .m_axis_tx_tvalid_11 (m_axis_tx_tvalid_11),
-        .m_axis_tx_tvalid_12 (m_axis_tx_tvalid_12),
-        .m_axis_tx_tvalid_13 (m_axis_tx_tvalid_13),
-        .m_axis_tx_tvalid_14 (m_axis_tx_tvalid_14),
-        .m_axis_tx_tvalid_15 (m_axis_tx_tvalid_15),
         .m_axis_tx_tready_0  (m_axis_tx_tready_0),
-        .m_axis_tx_tready_1  (m_axis_tx_tready_1),
-        .m_axis_tx_tready_2  (m_axis_tx_tready_2),
-        .m_axis_tx_tready_3  (m_axis_tx_tready_3),
-        .m_axis_tx_tready_4  (m_axis_tx_tready_4),
-        .m_axis_tx_tready_5  (m_axis_tx_tready_5),
-        .m_axis_tx_tready_6  (m_axis_tx_tready_6),
-        .m_axis_tx_tready_7  (m_axis_tx_tready_7),
-        .m_axis_tx_tready_8  (m_axis_tx_tready_8),
-        .m_axis_tx_tready_9  (m_axis_tx_tready_9),
-        .m_axis_tx_tready_10 (m_axis_tx_tready_10),
-        .m_axis_tx_tready_11 (m_axis_tx_tready_11),
-        .m_axis_tx_tready_12 (m_axis_tx_tready_12),
-        .m_axis_tx_tready_13 (m_axis_tx_tready_13),
-        .m_axis_tx_tready_14 (m_axis_tx_tready_14),
-        .m_axis_tx_tready_15 (m_axis_tx_tready_15),
         .m_axis_tx_tdata_0   (m_axis_tx_tdata_0),
-        .m_axis_tx_tdata_1   (m_axis_tx_tdata_1),
-        .m_axis_tx_tdata_2   (m_axis_tx_tdata_2),
-        .m_axis_tx_tdata_3   (m_axis_tx_tdata_3),
-        .m_axis_tx_tdata_4   (m_axis_tx_tdata_4),
-        .m_axis_tx_tdata_5   (m_axis_tx_tdata_5),
-        .m_axis_tx_tdata_6   (m_axis_tx_tdata_6),
-        .m_axis_tx_tdata_7   (m_axis_tx_tdata_7),
-        .m_axis_tx_tdata_8   (m_axis_tx_tdata_8),
-        .m_axis_tx_tdata_9   (m_axis_tx_tdata_9),
-        .m_axis_tx_tdata_10  (m_axis_tx_tdata_10),
-        .m_axis_tx_tdata_11  (m_axis_tx_tdata_11),
-        .m_axis_tx_tdata_12  (m_axis_tx_tdata_12),
-        .m_axis_tx_tdata_13  (m_axis_tx_tdata_13),
-        .m_axis_tx_tdata_14  (m_axis_tx_tdata_14),
-        .m_axis_tx_tdata_15  (m_axis_tx_tdata_15),
         .m_axis_tx_tkeep_0   (m_axis_tx_tkeep_0),
-        .m_axis_tx_tkeep_1   (m_axis_tx_tkeep_1),
-        .m_axis_tx_tkeep_2   (m_axis_tx_tkeep_2),
-        .m_axis_tx_tkeep_3   (m_axis_tx_tkeep_3),
-        .m_axis_tx_tkeep_4   (m_axis_tx_tkeep_4),
-        .m_axis_tx_tkeep_5   (m_axis_tx_tkeep_5),
-        .m_axis_tx_tkeep_6   (m_axis_tx_tkeep_6),
-        .m_axis_tx_tkeep_7   (m_axis_tx_tkeep_7),
-        .m_axis_tx_tkeep_8   (m_axis_tx_tkeep_8),
-        .m_axis_tx_tkeep_9   (m_axis_tx_tkeep_9),
-        .m_axis_tx_tkeep_10  (m_axis_tx_tkeep_10),
-        .m_axis_tx_tkeep_11  (m_axis_tx_tkeep_11),
-        .m_axis_tx_tkeep_12  (m_axis_tx_tkeep_12),
-        .m_axis_tx_tkeep_13  (m_axis_tx_tkeep_13),
-        .m_axis_tx_tkeep_14  (m_axis_tx_tkeep_14),
-        .m_axis_tx_tkeep_15  (m_axis_tx_tkeep_15),
         .m_axis_tx_tlast_0   (m_axis_tx_tlast_0),
+        .m_axis_tx_tvalid_1  (m_axis_tx_tvalid_1),
+        .m_axis_tx_tready_1  (m_axis_tx_tready_1),
+        .m_axis_tx_tdata_1   (m_axis_tx_tdata_1),
+        .m_axis_tx_tkeep_1   (m_axis_tx_tkeep_1),
         .m_axis_tx_tlast_1   (m_axis_tx_tlast_1),
+        .m_axis_tx_tvalid_2  (m_axis_tx_tvalid_2),
+        .m_axis_tx_tready_2  (m_axis_tx_tready_2),
+        .m_axis_tx_tdata_2   (m_axis_tx_tdata_2),
+        .m_axis_tx_tkeep_2   (m_axis_tx_tkeep_2),
         .m_axis_tx_tlast_2   (m_axis_tx_tlast_2),
+        .m_axis_tx_tvalid_3  (m_axis_tx_tvalid_3),
+        .m_axis_tx_tready_3  (m_axis_tx_tready_3),
+        .m_axis_tx_tdata_3   (m_axis_tx_tdata_3),
+        .m_axis_tx_tkeep_3   (m_axis_tx_tkeep_3),
         .m_axis_tx_tlast_3   (m_axis_tx_tlast_3),
+        .m_axis_tx_tvalid_4  (m_axis_tx_tvalid_4),
+        .m_axis_tx_tready_4  (m_axis_tx_tready_4),
+        .m_axis_tx_tdata_4   (m_axis_tx_tdata_4),
+        .m_axis_tx_tkeep_4   (m_axis_tx_tkeep_4),
         .m_axis_tx_tlast_4   (m_axis_tx_tlast_4),
+        .m_axis_tx_tvalid_5  (m_axis_tx_tvalid_5),
+        .m_axis_tx_tready_5  (m_axis_tx_tready_5),
+        .m_axis_tx_tdata_5   (m_axis_tx_tdata_5),
+        .m_axis_tx_tkeep_5   (m_axis_tx_tkeep_5),
         .m_axis_tx_tlast_5   (m_axis_tx_tlast_5),
+        .m_axis_tx_tvalid_6  (m_axis_tx_tvalid_6),
+        .m_axis_tx_tready_6  (m_axis_tx_tready_6),
+        .m_axis_tx_tdata_6   (m_axis_tx_tdata_6),
+        .m_axis_tx_tkeep_6   (m_axis_tx_tkeep_6),
         .m_axis_tx_tlast_6   (m_axis_tx_tlast_6),
+        .m_axis_tx_tvalid_7  (m_axis_tx_tvalid_7),
+        .m_axis_tx_tready_7  (m_axis_tx_tready_7),
+        .m_axis_tx_tdata_7   (m_axis_tx_tdata_7),
+        .m_axis_tx_tkeep_7   (m_axis_tx_tkeep_7),
         .m_axis_tx_tlast_7   (m_axis_tx_tlast_7),
+        .m_axis_tx_tvalid_8  (m_axis_tx_tvalid_8),
+        .m_axis_tx_tready_8  (m_axis_tx_tready_8),
+        .m_axis_tx_tdata_8   (m_axis_tx_tdata_8),
+        .m_axis_tx_tkeep_8   (m_axis_tx_tkeep_8),
         .m_axis_tx_tlast_8   (m_axis_tx_tlast_8),
+        .m_axis_tx_tvalid_9  (m_axis_tx_tvalid_9),
+        .m_axis_tx_tready_9  (m_axis_tx_tready_9),
+        .m_axis_tx_tdata_9   (m_axis_tx_tdata_9),
+        .m_axis_tx_tkeep_9   (m_axis_tx_tkeep_9),
         .m_axis_tx_tlast_9   (m_axis_tx_tlast_9),
+        .m_axis_tx_tvalid_10 (m_axis_tx_tvalid_10),
+        .m_axis_tx_tready_10 (m_axis_tx_tready_10),
+        .m_axis_tx_tdata_10  (m_axis_tx_tdata_10),
+        .m_axis_tx_tkeep_10  (m_axis_tx_tkeep_10),
         .m_axis_tx_tlast_10  (m_axis_tx_tlast_10),
+        .m_axis_tx_tvalid_11 (m_axis_tx_tvalid_11),
+        .m_axis_tx_tready_11 (m_axis_tx_tready_11),
+        .m_axis_tx_tdata_11  (m_axis_tx_tdata_11),
+        .m_axis_tx_tkeep_11  (m_axis_tx_tkeep_11),
         .m_axis_tx_tlast_11  (m_axis_tx_tlast_11),
+        .m_axis_tx_tvalid_12 (m_axis_tx_tvalid_12),
+        .m_axis_tx_tready_12 (m_axis_tx_tready_12),
+        .m_axis_tx_tdata_12  (m_axis_tx_tdata_12),
+        .m_axis_tx_tkeep_12  (m_axis_tx_tkeep_12),
         .m_axis_tx_tlast_12  (m_axis_tx_tlast_12),
+        .m_axis_tx_tvalid_13 (m_axis_tx_tvalid_13),
+        .m_axis_tx_tready_13 (m_axis_tx_tready_13),
+        .m_axis_tx_tdata_13  (m_axis_tx_tdata_13),
+        .m_axis_tx_tkeep_13  (m_axis_tx_tkeep_13),
         .m_axis_tx_tlast_13  (m_axis_tx_tlast_13),
+        .m_axis_tx_tvalid_14 (m_axis_tx_tvalid_14),
+        .m_axis_tx_tready_14 (m_axis_tx_tready_14),
+        .m_axis_tx_tdata_14  (m_axis_tx_tdata_14),
+        .m_axis_tx_tkeep_14  (m_axis_tx_tkeep_14),
         .m_axis_tx_tlast_14  (m_axis_tx_tlast_14),
+        .m_axis_tx_tvalid_15 (m_axis_tx_tvalid_15),
+        .m_axis_tx_tready_15 (m_axis_tx_tready_15),
+        .m_axis_tx_tdata_15  (m_axis_tx_tdata_15),
+        .m_axis_tx_tkeep_15  (m_axis_tx_tkeep_15),
         .m_axis_tx_tlast_15  (m_axis_tx_tlast_15),
         .uc_en               (regs_uc_en),
         .uc_addr             (regs_uc_addr),
@@ -660,6 +782,118 @@ module switch_n16_d512_u4096_t8192 (
         .mc_en               (regs_mc_en),
         .mc_addr             (regs_mc_addr),
         .mc_data             (regs_mc_data),
+        .ev_valid_0          (core_inst_ev_valid_0),
+        .ev_reason_0         (core_inst_ev_reason_0),
+        .ev_off_0            (core_inst_ev_off_0),
+        .ev_full_0           (core_inst_ev_full_0),
+        .ev_sent_0           (core_inst_ev_sent_0),
+        .ev_engine_0         (core_inst_ev_engine_0),
+        .ev_valid_1          (core_inst_ev_valid_1),
+        .ev_reason_1         (core_inst_ev_reason_1),
+        .ev_off_1            (core_inst_ev_off_1),
+        .ev_full_1           (core_inst_ev_full_1),
+        .ev_sent_1           (core_inst_ev_sent_1),
+        .ev_engine_1         (core_inst_ev_engine_1),
+        .ev_valid_2          (core_inst_ev_valid_2),
+        .ev_reason_2         (core_inst_ev_reason_2),
+        .ev_off_2            (core_inst_ev_off_2),
+        .ev_full_2           (core_inst_ev_full_2),
+        .ev_sent_2           (core_inst_ev_sent_2),
+        .ev_engine_2         (core_inst_ev_engine_2),
+        .ev_valid_3          (core_inst_ev_valid_3),
+        .ev_reason_3         (core_inst_ev_reason_3),
+        .ev_off_3            (core_inst_ev_off_3),
+        .ev_full_3           (core_inst_ev_full_3),
+        .ev_sent_3           (core_inst_ev_sent_3),
+        .ev_engine_3         (core_inst_ev_engine_3),
+        .ev_valid_4          (core_inst_ev_valid_4),
+        .ev_reason_4         (core_inst_ev_reason_4),
+        .ev_off_4            (core_inst_ev_off_4),
+        .ev_full_4           (core_inst_ev_full_4),
+        .ev_sent_4           (core_inst_ev_sent_4),
+        .ev_engine_4         (core_inst_ev_engine_4),
+        .ev_valid_5          (core_inst_ev_valid_5),
+        .ev_reason_5         (core_inst_ev_reason_5),
+        .ev_off_5            (core_inst_ev_off_5),
+        .ev_full_5           (core_inst_ev_full_5),
+        .ev_sent_5           (core_inst_ev_sent_5),
+        .ev_engine_5         (core_inst_ev_engine_5),
+        .ev_valid_6          (core_inst_ev_valid_6),
+        .ev_reason_6         (core_inst_ev_reason_6),
+        .ev_off_6            (core_inst_ev_off_6),
+        .ev_full_6           (core_inst_ev_full_6),
+        .ev_sent_6           (core_inst_ev_sent_6),
+        .ev_engine_6         (core_inst_ev_engine_6),
+        .ev_valid_7          (core_inst_ev_valid_7),
+        .ev_reason_7         (core_inst_ev_reason_7),
+        .ev_off_7            (core_inst_ev_off_7),
+        .ev_full_7           (core_inst_ev_full_7),
+        .ev_sent_7           (core_inst_ev_sent_7),
+        .ev_engine_7         (core_inst_ev_engine_7),
+        .ev_valid_8          (core_inst_ev_valid_8),
+        .ev_reason_8         (core_inst_ev_reason_8),
+        .ev_off_8            (core_inst_ev_off_8),
+        .ev_full_8           (core_inst_ev_full_8),
+        .ev_sent_8           (core_inst_ev_sent_8),
+        .ev_engine_8         (core_inst_ev_engine_8),
+        .ev_valid_9          (core_inst_ev_valid_9),
+        .ev_reason_9         (core_inst_ev_reason_9),
+        .ev_off_9            (core_inst_ev_off_9),
+        .ev_full_9           (core_inst_ev_full_9),
+        .ev_sent_9           (core_inst_ev_sent_9),
+        .ev_engine_9         (core_inst_ev_engine_9),
+        .ev_valid_10         (core_inst_ev_valid_10),
+        .ev_reason_10        (core_inst_ev_reason_10),
+        .ev_off_10           (core_inst_ev_off_10),
+        .ev_full_10          (core_inst_ev_full_10),
+        .ev_sent_10          (core_inst_ev_sent_10),
+        .ev_engine_10        (core_inst_ev_engine_10),
+        .ev_valid_11         (core_inst_ev_valid_11),
+        .ev_reason_11        (core_inst_ev_reason_11),
+        .ev_off_11           (core_inst_ev_off_11),
+        .ev_full_11          (core_inst_ev_full_11),
+        .ev_sent_11          (core_inst_ev_sent_11),
+        .ev_engine_11        (core_inst_ev_engine_11),
+        .ev_valid_12         (core_inst_ev_valid_12),
+        .ev_reason_12        (core_inst_ev_reason_12),
+        .ev_off_12           (core_inst_ev_off_12),
+        .ev_full_12          (core_inst_ev_full_12),
+        .ev_sent_12          (core_inst_ev_sent_12),
+        .ev_engine_12        (core_inst_ev_engine_12),
+        .ev_valid_13         (core_inst_ev_valid_13),
+        .ev_reason_13        (core_inst_ev_reason_13),
+        .ev_off_13           (core_inst_ev_off_13),
+        .ev_full_13          (core_inst_ev_full_13),
+        .ev_sent_13          (core_inst_ev_sent_13),
+        .ev_engine_13        (core_inst_ev_engine_13),
+        .ev_valid_14         (core_inst_ev_valid_14),
+        .ev_reason_14        (core_inst_ev_reason_14),
+        .ev_off_14           (core_inst_ev_off_14),
+        .ev_full_14          (core_inst_ev_full_14),
+        .ev_sent_14          (core_inst_ev_sent_14),
+        .ev_engine_14        (core_inst_ev_engine_14),
+        .ev_valid_15         (core_inst_ev_valid_15),
+        .ev_reason_15        (core_inst_ev_reason_15),
+        .ev_off_15           (core_inst_ev_off_15),
+        .ev_full_15          (core_inst_ev_full_15),
+        .ev_sent_15          (core_inst_ev_sent_15),
+        .ev_engine_15        (core_inst_ev_engine_15),
+        .used_0              (core_inst_used_0),
+        .used_1              (core_inst_used_1),
+        .used_2              (core_inst_used_2),
+        .used_3              (core_inst_used_3),
+        .used_4              (core_inst_used_4),
+        .used_5              (core_inst_used_5),
+        .used_6              (core_inst_used_6),
+        .used_7              (core_inst_used_7),
+        .used_8              (core_inst_used_8),
+        .used_9              (core_inst_used_9),
+        .used_10             (core_inst_used_10),
+        .used_11             (core_inst_used_11),
+        .used_12             (core_inst_used_12),
+        .used_13             (core_inst_used_13),
+        .used_14             (core_inst_used_14),
+        .used_15             (core_inst_used_15),
         .cfg_enabled         (regs_cfg_enabled),
         .cfg_red             (1'b1),
         .cfg_engines         (regs_cfg_engines),
@@ -681,125 +915,13 @@ module switch_n16_d512_u4096_t8192 (
         .cfg_address_14      (regs_cfg_address_14),
         .cfg_address_15      (regs_cfg_address_15),
         .cfg_ieee_nan        (regs_cfg_ieee_nan),
-        .cfg_threshold_1     (regs_cfg_threshold0),
-        .cfg_threshold_2     (regs_cfg_threshold1),
-        .cfg_threshold_3     (regs_cfg_threshold2),
         .cfg_timeout_0       (regs_cfg_timeout0),
+        .cfg_threshold_1     (regs_cfg_threshold0),
         .cfg_timeout_1       (regs_cfg_timeout1),
+        .cfg_threshold_2     (regs_cfg_threshold1),
         .cfg_timeout_2       (regs_cfg_timeout2),
-        .cfg_timeout_3       (regs_cfg_timeout3),
-        .ev_valid_0          (core_inst_ev_valid_0),
-        .ev_valid_1          (core_inst_ev_valid_1),
-        .ev_valid_2          (core_inst_ev_valid_2),
-        .ev_valid_3          (core_inst_ev_valid_3),
-        .ev_valid_4          (core_inst_ev_valid_4),
-        .ev_valid_5          (core_inst_ev_valid_5),
-        .ev_valid_6          (core_inst_ev_valid_6),
-        .ev_valid_7          (core_inst_ev_valid_7),
-        .ev_valid_8          (core_inst_ev_valid_8),
-        .ev_valid_9          (core_inst_ev_valid_9),
-        .ev_valid_10         (core_inst_ev_valid_10),
-        .ev_valid_11         (core_inst_ev_valid_11),
-        .ev_valid_12         (core_inst_ev_valid_12),
-        .ev_valid_13         (core_inst_ev_valid_13),
-        .ev_valid_14         (core_inst_ev_valid_14),
-        .ev_valid_15         (core_inst_ev_valid_15),
-        .ev_reason_0         (core_inst_ev_reason_0),
-        .ev_reason_1         (core_inst_ev_reason_1),
-        .ev_reason_2         (core_inst_ev_reason_2),
-        .ev_reason_3         (core_inst_ev_reason_3),
-        .ev_reason_4         (core_inst_ev_reason_4),
-        .ev_reason_5         (core_inst_ev_reason_5),
-        .ev_reason_6         (core_inst_ev_reason_6),
-        .ev_reason_7         (core_inst_ev_reason_7),
-        .ev_reason_8         (core_inst_ev_reason_8),
-        .ev_reason_9         (core_inst_ev_reason_9),
-        .ev_reason_10        (core_inst_ev_reason_10),
-        .ev_reason_11        (core_inst_ev_reason_11),
-        .ev_reason_12        (core_inst_ev_reason_12),
-        .ev_reason_13        (core_inst_ev_reason_13),
-        .ev_reason_14        (core_inst_ev_reason_14),
-        .ev_reason_15        (core_inst_ev_reason_15),
-        .ev_off_0            (core_inst_ev_off_0),
-        .ev_off_1            (core_inst_ev_off_1),
-        .ev_off_2            (core_inst_ev_off_2),
-        .ev_off_3            (core_inst_ev_off_3),
-        .ev_off_4            (core_inst_ev_off_4),
-        .ev_off_5            (core_inst_ev_off_5),
-        .ev_off_6            (core_inst_ev_off_6),
-        .ev_off_7            (core_inst_ev_off_7),
-        .ev_off_8            (core_inst_ev_off_8),
-        .ev_off_9            (core_inst_ev_off_9),
-        .ev_off_10           (core_inst_ev_off_10),
-        .ev_off_11           (core_inst_ev_off_11),
-        .ev_off_12           (core_inst_ev_off_12),
-        .ev_off_13           (core_inst_ev_off_13),
-        .ev_off_14           (core_inst_ev_off_14),
-        .ev_off_15           (core_inst_ev_off_15),
-        .ev_full_0           (core_inst_ev_full_0),
-        .ev_full_1           (core_inst_ev_full_1),
-        .ev_full_2           (core_inst_ev_full_2),
-        .ev_full_3           (core_inst_ev_full_3),
-        .ev_full_4           (core_inst_ev_full_4),
-        .ev_full_5           (core_inst_ev_full_5),
-        .ev_full_6           (core_inst_ev_full_6),
-        .ev_full_7           (core_inst_ev_full_7),
-        .ev_full_8           (core_inst_ev_full_8),
-        .ev_full_9           (core_inst_ev_full_9),
-        .ev_full_10          (core_inst_ev_full_10),
-        .ev_full_11          (core_inst_ev_full_11),
-        .ev_full_12          (core_inst_ev_full_12),
-        .ev_full_13          (core_inst_ev_full_13),
-        .ev_full_14          (core_inst_ev_full_14),
-        .ev_full_15          (core_inst_ev_full_15),
-        .ev_sent_0           (core_inst_ev_sent_0),
-        .ev_sent_1           (core_inst_ev_sent_1),
-        .ev_sent_2           (core_inst_ev_sent_2),
-        .ev_sent_3           (core_inst_ev_sent_3),
-        .ev_sent_4           (core_inst_ev_sent_4),
-        .ev_sent_5           (core_inst_ev_sent_5),
-        .ev_sent_6           (core_inst_ev_sent_6),
-        .ev_sent_7           (core_inst_ev_sent_7),
-        .ev_sent_8           (core_inst_ev_sent_8),
-        .ev_sent_9           (core_inst_ev_sent_9),
-        .ev_sent_10          (core_inst_ev_sent_10),
-        .ev_sent_11          (core_inst_ev_sent_11),
-        .ev_sent_12          (core_inst_ev_sent_12),
-        .ev_sent_13          (core_inst_ev_sent_13),
-        .ev_sent_14          (core_inst_ev_sent_14),
-        .ev_sent_15          (core_inst_ev_sent_15),
-        .ev_engine_0         (core_inst_ev_engine_0),
-        .ev_engine_1         (core_inst_ev_engine_1),
-        .ev_engine_2         (core_inst_ev_engine_2),
-        .ev_engine_3         (core_inst_ev_engine_3),
-        .ev_engine_4         (core_inst_ev_engine_4),
-        .ev_engine_5         (core_inst_ev_engine_5),
-        .ev_engine_6         (core_inst_ev_engine_6),
-        .ev_engine_7         (core_inst_ev_engine_7),
-        .ev_engine_8         (core_inst_ev_engine_8),
-        .ev_engine_9         (core_inst_ev_engine_9),
-        .ev_engine_10        (core_inst_ev_engine_10),
-        .ev_engine_11        (core_inst_ev_engine_11),
-        .ev_engine_12        (core_inst_ev_engine_12),
-        .ev_engine_13        (core_inst_ev_engine_13),
-        .ev_engine_14        (core_inst_ev_engine_14),
-        .ev_engine_15        (core_inst_ev_engine_15),
-        .used_0              (core_inst_used_0),
-        .used_1              (core_inst_used_1),
-        .used_2              (core_inst_used_2),
-        .used_3              (core_inst_used_3),
-        .used_4              (core_inst_used_4),
-        .used_5              (core_inst_used_5),
-        .used_6              (core_inst_used_6),
-        .used_7              (core_inst_used_7),
-        .used_8              (core_inst_used_8),
-        .used_9              (core_inst_used_9),
-        .used_10             (core_inst_used_10),
-        .used_11             (core_inst_used_11),
-        .used_12             (core_inst_used_12),
-        .used_13             (core_inst_used_13),
-        .used_14             (core_inst_used_14),
-        .used_15             (core_inst_used_15)
+        .cfg_threshold_3     (regs_cfg_threshold2),
+        .cfg_timeout_3       (regs_cfg_timeout3)
     );
 
     switch_counters_n16 counters_0 (

@@ -22,125 +22,110 @@ module switch_out_n16_d512 (
     input  wire        clk,               // Clock.
     input  wire        rst,               // Synchronous reset.
 
-    // q_valid
     input  wire        q_valid_0,         // For each input: a frame waits.
-    input  wire        q_valid_1,         // For each input: a frame waits.
-    input  wire        q_valid_2,         // For each input: a frame waits.
-    input  wire        q_valid_3,         // For each input: a frame waits.
-    input  wire        q_valid_4,         // For each input: a frame waits.
-    input  wire        q_valid_5,         // For each input: a frame waits.
-    input  wire        q_valid_6,         // For each input: a frame waits.
-    input  wire        q_valid_7,         // For each input: a frame waits.
-    input  wire        q_valid_8,         // For each input: a frame waits.
-    input  wire        q_valid_9,         // For each input: a frame waits.
-    input  wire        q_valid_10,        // For each input: a frame waits.
-    input  wire        q_valid_11,        // For each input: a frame waits.
-    input  wire        q_valid_12,        // For each input: a frame waits.
-    input  wire        q_valid_13,        // For each input: a frame waits.
-    input  wire        q_valid_14,        // For each input: a frame waits.
-    input  wire        q_valid_15,        // For each input: a frame waits.
-
-    // q_entry
     input  wire [13:0] q_entry_0,         // Its entry: words, kind, bytes of the last word less one.
-    input  wire [13:0] q_entry_1,         // Its entry: words, kind, bytes of the last word less one.
-    input  wire [13:0] q_entry_2,         // Its entry: words, kind, bytes of the last word less one.
-    input  wire [13:0] q_entry_3,         // Its entry: words, kind, bytes of the last word less one.
-    input  wire [13:0] q_entry_4,         // Its entry: words, kind, bytes of the last word less one.
-    input  wire [13:0] q_entry_5,         // Its entry: words, kind, bytes of the last word less one.
-    input  wire [13:0] q_entry_6,         // Its entry: words, kind, bytes of the last word less one.
-    input  wire [13:0] q_entry_7,         // Its entry: words, kind, bytes of the last word less one.
-    input  wire [13:0] q_entry_8,         // Its entry: words, kind, bytes of the last word less one.
-    input  wire [13:0] q_entry_9,         // Its entry: words, kind, bytes of the last word less one.
-    input  wire [13:0] q_entry_10,        // Its entry: words, kind, bytes of the last word less one.
-    input  wire [13:0] q_entry_11,        // Its entry: words, kind, bytes of the last word less one.
-    input  wire [13:0] q_entry_12,        // Its entry: words, kind, bytes of the last word less one.
-    input  wire [13:0] q_entry_13,        // Its entry: words, kind, bytes of the last word less one.
-    input  wire [13:0] q_entry_14,        // Its entry: words, kind, bytes of the last word less one.
-    input  wire [13:0] q_entry_15,        // Its entry: words, kind, bytes of the last word less one.
-
-    // q_red
     input  wire        q_red_0,           // It is a reduction frame; one clock before q_entry.
-    input  wire        q_red_1,           // It is a reduction frame; one clock before q_entry.
-    input  wire        q_red_2,           // It is a reduction frame; one clock before q_entry.
-    input  wire        q_red_3,           // It is a reduction frame; one clock before q_entry.
-    input  wire        q_red_4,           // It is a reduction frame; one clock before q_entry.
-    input  wire        q_red_5,           // It is a reduction frame; one clock before q_entry.
-    input  wire        q_red_6,           // It is a reduction frame; one clock before q_entry.
-    input  wire        q_red_7,           // It is a reduction frame; one clock before q_entry.
-    input  wire        q_red_8,           // It is a reduction frame; one clock before q_entry.
-    input  wire        q_red_9,           // It is a reduction frame; one clock before q_entry.
-    input  wire        q_red_10,          // It is a reduction frame; one clock before q_entry.
-    input  wire        q_red_11,          // It is a reduction frame; one clock before q_entry.
-    input  wire        q_red_12,          // It is a reduction frame; one clock before q_entry.
-    input  wire        q_red_13,          // It is a reduction frame; one clock before q_entry.
-    input  wire        q_red_14,          // It is a reduction frame; one clock before q_entry.
-    input  wire        q_red_15,          // It is a reduction frame; one clock before q_entry.
-
-    // q_pop
     output wire        q_pop_0,           // The entry is used up.
-    output wire        q_pop_1,           // The entry is used up.
-    output wire        q_pop_2,           // The entry is used up.
-    output wire        q_pop_3,           // The entry is used up.
-    output wire        q_pop_4,           // The entry is used up.
-    output wire        q_pop_5,           // The entry is used up.
-    output wire        q_pop_6,           // The entry is used up.
-    output wire        q_pop_7,           // The entry is used up.
-    output wire        q_pop_8,           // The entry is used up.
-    output wire        q_pop_9,           // The entry is used up.
-    output wire        q_pop_10,          // The entry is used up.
-    output wire        q_pop_11,          // The entry is used up.
-    output wire        q_pop_12,          // The entry is used up.
-    output wire        q_pop_13,          // The entry is used up.
-    output wire        q_pop_14,          // The entry is used up.
-    output wire        q_pop_15,          // The entry is used up.
-
-    // q_go
     output wire        q_go_0,            // Move on to the next word.
-    output wire        q_go_1,            // Move on to the next word.
-    output wire        q_go_2,            // Move on to the next word.
-    output wire        q_go_3,            // Move on to the next word.
-    output wire        q_go_4,            // Move on to the next word.
-    output wire        q_go_5,            // Move on to the next word.
-    output wire        q_go_6,            // Move on to the next word.
-    output wire        q_go_7,            // Move on to the next word.
-    output wire        q_go_8,            // Move on to the next word.
-    output wire        q_go_9,            // Move on to the next word.
-    output wire        q_go_10,           // Move on to the next word.
-    output wire        q_go_11,           // Move on to the next word.
-    output wire        q_go_12,           // Move on to the next word.
-    output wire        q_go_13,           // Move on to the next word.
-    output wire        q_go_14,           // Move on to the next word.
-    output wire        q_go_15,           // Move on to the next word.
-
-    // q_data
     input  wire [63:0] q_data_0,          // Word at the head.
+    input  wire        q_valid_1,         // For each input: a frame waits.
+    input  wire [13:0] q_entry_1,         // Its entry: words, kind, bytes of the last word less one.
+    input  wire        q_red_1,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_pop_1,           // The entry is used up.
+    output wire        q_go_1,            // Move on to the next word.
     input  wire [63:0] q_data_1,          // Word at the head.
+    input  wire        q_valid_2,         // For each input: a frame waits.
+    input  wire [13:0] q_entry_2,         // Its entry: words, kind, bytes of the last word less one.
+    input  wire        q_red_2,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_pop_2,           // The entry is used up.
+    output wire        q_go_2,            // Move on to the next word.
     input  wire [63:0] q_data_2,          // Word at the head.
+    input  wire        q_valid_3,         // For each input: a frame waits.
+    input  wire [13:0] q_entry_3,         // Its entry: words, kind, bytes of the last word less one.
+    input  wire        q_red_3,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_pop_3,           // The entry is used up.
+    output wire        q_go_3,            // Move on to the next word.
     input  wire [63:0] q_data_3,          // Word at the head.
+    input  wire        q_valid_4,         // For each input: a frame waits.
+    input  wire [13:0] q_entry_4,         // Its entry: words, kind, bytes of the last word less one.
+    input  wire        q_red_4,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_pop_4,           // The entry is used up.
+    output wire        q_go_4,            // Move on to the next word.
     input  wire [63:0] q_data_4,          // Word at the head.
+    input  wire        q_valid_5,         // For each input: a frame waits.
+    input  wire [13:0] q_entry_5,         // Its entry: words, kind, bytes of the last word less one.
+    input  wire        q_red_5,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_pop_5,           // The entry is used up.
+    output wire        q_go_5,            // Move on to the next word.
     input  wire [63:0] q_data_5,          // Word at the head.
+    input  wire        q_valid_6,         // For each input: a frame waits.
+    input  wire [13:0] q_entry_6,         // Its entry: words, kind, bytes of the last word less one.
+    input  wire        q_red_6,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_pop_6,           // The entry is used up.
+    output wire        q_go_6,            // Move on to the next word.
     input  wire [63:0] q_data_6,          // Word at the head.
+    input  wire        q_valid_7,         // For each input: a frame waits.
+    input  wire [13:0] q_entry_7,         // Its entry: words, kind, bytes of the last word less one.
+    input  wire        q_red_7,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_pop_7,           // The entry is used up.
+    output wire        q_go_7,            // Move on to the next word.
     input  wire [63:0] q_data_7,          // Word at the head.
+    input  wire        q_valid_8,         // For each input: a frame waits.
+    input  wire [13:0] q_entry_8,         // Its entry: words, kind, bytes of the last word less one.
+    input  wire        q_red_8,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_pop_8,           // The entry is used up.
+    output wire        q_go_8,            // Move on to the next word.
     input  wire [63:0] q_data_8,          // Word at the head.
+    input  wire        q_valid_9,         // For each input: a frame waits.
+    input  wire [13:0] q_entry_9,         // Its entry: words, kind, bytes of the last word less one.
+    input  wire        q_red_9,           // It is a reduction frame; one clock before q_entry.
+    output wire        q_pop_9,           // The entry is used up.
+    output wire        q_go_9,            // Move on to the next word.
     input  wire [63:0] q_data_9,          // Word at the head.
+    input  wire        q_valid_10,        // For each input: a frame waits.
+    input  wire [13:0] q_entry_10,        // Its entry: words, kind, bytes of the last word less one.
+    input  wire        q_red_10,          // It is a reduction frame; one clock before q_entry.
+    output wire        q_pop_10,          // The entry is used up.
+    output wire        q_go_10,           // Move on to the next word.
     input  wire [63:0] q_data_10,         // Word at the head.
+    input  wire        q_valid_11,        // For each input: a frame waits.
+    input  wire [13:0] q_entry_11,        // Its entry: words, kind, bytes of the last word less one.
+    input  wire        q_red_11,          // It is a reduction frame; one clock before q_entry.
+    output wire        q_pop_11,          // The entry is used up.
+    output wire        q_go_11,           // Move on to the next word.
     input  wire [63:0] q_data_11,         // Word at the head.
+    input  wire        q_valid_12,        // For each input: a frame waits.
+    input  wire [13:0] q_entry_12,        // Its entry: words, kind, bytes of the last word less one.
+    input  wire        q_red_12,          // It is a reduction frame; one clock before q_entry.
+    output wire        q_pop_12,          // The entry is used up.
+    output wire        q_go_12,           // Move on to the next word.
     input  wire [63:0] q_data_12,         // Word at the head.
+    input  wire        q_valid_13,        // For each input: a frame waits.
+    input  wire [13:0] q_entry_13,        // Its entry: words, kind, bytes of the last word less one.
+    input  wire        q_red_13,          // It is a reduction frame; one clock before q_entry.
+    output wire        q_pop_13,          // The entry is used up.
+    output wire        q_go_13,           // Move on to the next word.
     input  wire [63:0] q_data_13,         // Word at the head.
+    input  wire        q_valid_14,        // For each input: a frame waits.
+    input  wire [13:0] q_entry_14,        // Its entry: words, kind, bytes of the last word less one.
+    input  wire        q_red_14,          // It is a reduction frame; one clock before q_entry.
+    output wire        q_pop_14,          // The entry is used up.
+    output wire        q_go_14,           // Move on to the next word.
     input  wire [63:0] q_data_14,         // Word at the head.
+    input  wire        q_valid_15,        // For each input: a frame waits.
+    input  wire [13:0] q_entry_15,        // Its entry: words, kind, bytes of the last word less one.
+    input  wire        q_red_15,          // It is a reduction frame; one clock before q_entry.
+    output wire        q_pop_15,          // The entry is used up.
+    output wire        q_go_15,           // Move on to the next word.
     input  wire [63:0] q_data_15,         // Word at the head.
-
-    // Inputs
     input  wire [15:0] own,               // The queue from this port itself, one-hot: its frames go down the tree.
 
-    // eng
     input  wire        eng_room,          // The engine can take a whole frame.
     output wire        eng_valid,         // A word of a reduction frame.
     output wire [63:0] eng_data,          // The word.
     output wire        eng_first,         // It is the frame's first.
     output wire [1:0]  eng_kind,          // 1 towards the parent, 2 down a tree (passes), 3 down and into the engine.
 
-    // red
     input  wire        red_valid,         // A word of a frame from the engine.
     output wire        red_ready,         // It is taken.
     input  wire [63:0] red_data,          // The word.
@@ -153,7 +138,6 @@ module switch_out_n16_d512 (
     output wire [7:0]  m_axis_tx_tkeep,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast,   // Last word of the frame.
 
-    // Outputs
     output wire        sent               // A frame has left the switch.
 );
 
@@ -161,78 +145,77 @@ module switch_out_n16_d512 (
     localparam [4:0] A = 5'd9;
 
     // Registers
-    reg  [3:0] plain_head_reg;  // The oldest word's place, the next word's; there is a word.
-    reg  [3:0] plain_tail_reg;
-    reg  plain_some_reg;
-    reg  [15:0] last_reg;       // The one chosen last.
-    reg  pick_valid_reg;        // The next frame: there is one; its input. Its entry shows until it begins.
+    reg  [3:0]  plain_head_reg;  // The oldest word's place, the next word's; there is a word.
+    reg  [3:0]  plain_tail_reg;
+    reg         plain_some_reg;
+    reg  [15:0] last_reg;        // The one chosen last.
+    reg         pick_valid_reg;  // The next frame: there is one; its input. Its entry shows until it begins.
     reg  [15:0] pick_reg;
-    reg  [15:0] shows_reg;      // A copy of pick; reset otherwise, or synthesis would merge them.
-    reg  fits_0_reg;            // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  fits_1_reg;            // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  fits_2_reg;            // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  fits_3_reg;            // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  fits_4_reg;            // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  fits_5_reg;            // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  fits_6_reg;            // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  fits_7_reg;            // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  fits_8_reg;            // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  fits_9_reg;            // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  fits_10_reg;           // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  fits_11_reg;           // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  fits_12_reg;           // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  fits_13_reg;           // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  fits_14_reg;           // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  fits_15_reg;           // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  [15:0] shut_reg;       // Inputs whose entry still shows but is the next frame or used up.
-    reg  active_reg;            // The frame that passes.
+    reg  [15:0] shows_reg;       // A copy of pick; reset otherwise, or synthesis would merge them.
+    reg         fits_0_reg;      // Inputs whose oldest frame may begin: there is room where it goes.
+    reg         fits_1_reg;      // Inputs whose oldest frame may begin: there is room where it goes.
+    reg         fits_2_reg;      // Inputs whose oldest frame may begin: there is room where it goes.
+    reg         fits_3_reg;      // Inputs whose oldest frame may begin: there is room where it goes.
+    reg         fits_4_reg;      // Inputs whose oldest frame may begin: there is room where it goes.
+    reg         fits_5_reg;      // Inputs whose oldest frame may begin: there is room where it goes.
+    reg         fits_6_reg;      // Inputs whose oldest frame may begin: there is room where it goes.
+    reg         fits_7_reg;      // Inputs whose oldest frame may begin: there is room where it goes.
+    reg         fits_8_reg;      // Inputs whose oldest frame may begin: there is room where it goes.
+    reg         fits_9_reg;      // Inputs whose oldest frame may begin: there is room where it goes.
+    reg         fits_10_reg;     // Inputs whose oldest frame may begin: there is room where it goes.
+    reg         fits_11_reg;     // Inputs whose oldest frame may begin: there is room where it goes.
+    reg         fits_12_reg;     // Inputs whose oldest frame may begin: there is room where it goes.
+    reg         fits_13_reg;     // Inputs whose oldest frame may begin: there is room where it goes.
+    reg         fits_14_reg;     // Inputs whose oldest frame may begin: there is room where it goes.
+    reg         fits_15_reg;     // Inputs whose oldest frame may begin: there is room where it goes.
+    reg  [15:0] shut_reg;        // Inputs whose entry still shows but is the next frame or used up.
+    reg         active_reg;      // The frame that passes.
     reg  [15:0] from_reg;
-    reg  [8:0] left_reg;        // Words that have not moved, and one.
-    reg  one_left_reg;
-    reg  [1:0] kind_reg;
-    reg  is_red_reg;
-    reg  [2:0] keep_reg;
-    reg  plain_room_reg;        // Room in the plain queue for words that are on their way.
-    reg  s2_valid_reg;          // Stage 2: a word is at the queue's output.
-    reg  s2_first_reg;
-    reg  s2_last_reg;
-    reg  [15:0] go_reg;         // The queues whose word moves, whose entry is used up.
+    reg  [8:0]  left_reg;        // Words that have not moved, and one.
+    reg         one_left_reg;
+    reg  [1:0]  kind_reg;
+    reg         is_red_reg;
+    reg  [2:0]  keep_reg;
+    reg         plain_room_reg;  // Room in the plain queue for words that are on their way.
+    reg         s2_valid_reg;    // Stage 2: a word is at the queue's output.
+    reg         s2_first_reg;
+    reg         s2_last_reg;
+    reg  [15:0] go_reg;          // The queues whose word moves, whose entry is used up.
     reg  [15:0] pop_reg;
-    reg  [1:0] s2_kind_reg;
-    reg  [2:0] s2_keep_reg;
-    reg  s3_plain_reg;          // Stage 3.
-    reg  s3_red_reg;
-    reg  s3_first_reg;
-    reg  s3_last_reg;
-    reg  [1:0] s3_kind_reg;
-    reg  [2:0] s3_keep_reg;
+    reg  [1:0]  s2_kind_reg;
+    reg  [2:0]  s2_keep_reg;
+    reg         s3_plain_reg;    // Stage 3.
+    reg         s3_red_reg;
+    reg         s3_first_reg;
+    reg         s3_last_reg;
+    reg  [1:0]  s3_kind_reg;
+    reg  [2:0]  s3_keep_reg;
 
     // Signals
-    wire [3:0] plain_after;
-    wire [3:0] plain_level;
-    wire plain_pop;
+    wire [3:0]  plain_after;
+    wire [3:0]  plain_level;
+    wire        plain_pop;
     wire [15:0] req;                // Inputs that may be chosen.
-    wire open;                      // The next frame may be taken over from the queues.
-    wire [1:0] shown_kind;
-    reg  [1:0] pick_kind;
-    wire plain_next;
+    wire        open;               // The next frame may be taken over from the queues.
+    wire [1:0]  shown_kind;
+    reg  [1:0]  pick_kind;
+    wire        plain_next;
     // The input whose frame begins; a frame begins, the frame that passes moves, a word moves, the
     // last one moves.
     wire [15:0] begin_sig;
-    wire start;
-    wire flow;
-    wire moving;
-    wire ends;
+    wire        start;
+    wire        flow;
+    wire        moving;
+    wire        ends;
     wire [15:0] moves;
-    wire [15:0] valids_m;
-    wire [13:0] entries_m;
-    wire [15:0] words_inst_sel;
-    wire [63:0] words_inst_m;
-    wire [67:0] plain_rd_data;
-    wire [67:0] plain_wr_data;
-    wire tx_plain_ready;
-    wire [15:0] turns_choice;
-    wire [15:0] fit_m;
+    wire [15:0] valids_m;           // The vector.
+    wire [13:0] entries_m;          // The chosen one.
+    wire [15:0] words_inst_sel;     // A bit per word, at most one set; a clock before the words.
+    wire [63:0] words_inst_m;       // The chosen one.
+    wire [67:0] plain_rd_data;      // Word at rd_addr, in the same clock.
+    wire        tx_plain_ready;     // It is taken.
+    wire [15:0] turns_choice;       // The one chosen, one-hot; zero if nobody asks.
+    wire [15:0] fit_m;              // The vector.
     wire [13:0] keep_next_shifted;
 
     gather_n16 valids (
@@ -300,13 +283,14 @@ module switch_out_n16_d512 (
 
     // Plain words on their way to the MAC: data 63:0, last 64, bytes less one 67:65. Words stop
     // coming when there are 8, so it is never full.
-    ram_async_w68_d16 plain (
+    ram_async #(.W(68), .A(4)) plain (
         .clk     (clk),
         .rd_addr (plain_head_reg),
         .rd_data (plain_rd_data),
+        // Stages 4 and 5.
         .wr_en   (s3_plain_reg),
         .wr_addr (plain_tail_reg),
-        .wr_data (plain_wr_data)
+        .wr_data ({s3_keep_reg, s3_last_reg, words_inst_m})
     );
 
     switch_tx tx (
@@ -371,6 +355,7 @@ module switch_out_n16_d512 (
         end
     end
 
+    // What begins is loaded as long as nothing passes.
     assign begin_sig = active_reg ? 16'd0 : (pick_reg & fit_m);
     assign start = |begin_sig;
     assign flow = active_reg & (plain_room_reg | is_red_reg);
@@ -409,16 +394,15 @@ module switch_out_n16_d512 (
     assign q_go_14 = go_reg[14];
     assign q_pop_15 = pop_reg[15];
     assign q_go_15 = go_reg[15];
+    // Stage 1: the next frame, in turn.
     assign req = valids_m & ~shut_reg;
     assign open = start | !pick_valid_reg;
+    // Stage 3: the crossbar.
     assign words_inst_sel = active_reg ? from_reg : pick_reg;
     assign eng_valid = s3_red_reg;
     assign eng_data = words_inst_m;
     assign eng_first = s3_first_reg;
     assign eng_kind = s3_kind_reg;
-    assign plain_wr_data = {4'd0, words_inst_m}
-        | {3'd0, s3_last_reg, 64'd0}
-        | {s3_keep_reg, 65'd0};
     assign plain_pop = tx_plain_ready & plain_some_reg;
     assign plain_after = plain_head_reg + 4'd1;
 
@@ -488,6 +472,8 @@ module switch_out_n16_d512 (
         fits_13_reg <= q_red_13 ? eng_room : plain_next;
         fits_14_reg <= q_red_14 ? eng_room : plain_next;
         fits_15_reg <= q_red_15 ? eng_room : plain_next;
+
+        // Stage 2: words move while there is room behind.
         plain_room_reg <= plain_next;
 
         if (flow) begin

@@ -11,11 +11,8 @@
 `default_nettype none
 
 module take_turns_n16 (
-    // Inputs
     input  wire [15:0] req,     // Who asks.
     input  wire [15:0] last,    // The one served last, one-hot or zero.
-
-    // Outputs
     output wire [15:0] choice   // The one chosen, one-hot; zero if nobody asks.
 );
 

@@ -22,36 +22,24 @@ module card_q64_r256_f1024 (
     input  wire         clk,                             // Clock.
     input  wire         rst,                             // Synchronous reset, with the link to the host and the MAC.
 
-    // Inputs
     input  wire         flr,                             // Function-level reset: a pulse.
     input  wire [15:0]  completer_id,                    // Completer ID of this card.
     input  wire [15:0]  requester_id,                    // Requester ID of this card.
 
-    // max
     input  wire [2:0]   max_payload_size,                // Maximum payload size: 128 bytes shifted left by this.
     input  wire [2:0]   max_read_request_size,           // Maximum read request size: 128 bytes shifted left by this.
 
-    // Inputs
     // TLPs may be sent; otherwise all reads, writes and interrupts wait.
     input  wire         bus_master_enable,
 
-    // msix
     input  wire         msix_enable,                     // MSI-X is enabled.
     input  wire         msix_mask,                       // All its vectors are masked.
-
-    // cfg
-    // Units of 64 clocks after which a read of host memory fails; 0 never.
-    input  wire [15:0]  cfg_read_timeout,
-    // 0: a write is done when it has been handed to the host interface. 1: when the sequence
-    // numbers of all its TLPs have come back. Constant.
-    input  wire         cfg_write_returns,
 
     // s_axis_wr_req_tx_seq: AXI4-Stream in
     // Sequence number of a write TLP that the host interface has sent.
     input  wire [5:0]   s_axis_wr_req_tx_seq_num,
     input  wire         s_axis_wr_req_tx_seq_num_valid,  // It comes back; pulse.
 
-    // s_rx_req_tlp
     input  wire [63:0]  s_rx_req_tlp_data,               // Request TLP: words.
     input  wire [1:0]   s_rx_req_tlp_strb,               // A bit per 32-bit word that is there.
     input  wire [127:0] s_rx_req_tlp_hdr,                // Header beside the first word, DW0 in bits 127:96.
@@ -62,7 +50,6 @@ module card_q64_r256_f1024 (
     input  wire         s_rx_req_tlp_eop,                // Last of its TLP.
     output wire         s_rx_req_tlp_ready,              // It is taken.
 
-    // m_tx_cpl_tlp
     output wire [63:0]  m_tx_cpl_tlp_data,               // Completion TLP: word.
     output wire [1:0]   m_tx_cpl_tlp_strb,               // A bit per 32-bit word that is there.
     output wire [127:0] m_tx_cpl_tlp_hdr,                // Header, DW0 in bits 127:96.
@@ -71,7 +58,6 @@ module card_q64_r256_f1024 (
     output wire         m_tx_cpl_tlp_eop,                // It ends: always.
     input  wire         m_tx_cpl_tlp_ready,              // It is taken.
 
-    // m_tx_rd_req_tlp
     output wire [127:0] m_tx_rd_req_tlp_hdr,             // Read TLP: header, DW0 in bits 127:96.
     output wire [5:0]   m_tx_rd_req_tlp_seq,             // Sequence number: none, 0.
     output wire         m_tx_rd_req_tlp_valid,           // A TLP.
@@ -79,7 +65,6 @@ module card_q64_r256_f1024 (
     output wire         m_tx_rd_req_tlp_eop,             // It ends: always.
     input  wire         m_tx_rd_req_tlp_ready,           // It is taken.
 
-    // s_rx_cpl_tlp
     input  wire [63:0]  s_rx_cpl_tlp_data,               // Completion TLP: words.
     input  wire [1:0]   s_rx_cpl_tlp_strb,               // A bit per 32-bit word that is there.
     input  wire [127:0] s_rx_cpl_tlp_hdr,                // Header, beside the first word.
@@ -89,7 +74,6 @@ module card_q64_r256_f1024 (
     input  wire         s_rx_cpl_tlp_eop,                // Last of its completion.
     output wire         s_rx_cpl_tlp_ready,              // It is taken.
 
-    // m_tx_wr_req_tlp
     output wire [63:0]  m_tx_wr_req_tlp_data,            // Write TLP: words.
     output wire [1:0]   m_tx_wr_req_tlp_strb,            // A bit per 32-bit word that is there.
     output wire [127:0] m_tx_wr_req_tlp_hdr,             // Header, DW0 in bits 127:96.
@@ -113,7 +97,14 @@ module card_q64_r256_f1024 (
     input  wire         m_axis_tx_tready,                // It is taken.
     output wire [63:0]  m_axis_tx_tdata,                 // First byte in bits 7:0.
     output wire [7:0]   m_axis_tx_tkeep,                 // Bytes present, from bit 0 on.
-    output wire         m_axis_tx_tlast                  // Last word of the frame.
+    output wire         m_axis_tx_tlast,                 // Last word of the frame.
+
+    // Configuration
+    // Units of 64 clocks after which a read of host memory fails; 0 never.
+    input  wire [15:0]  cfg_read_timeout,
+    // 0: a write is done when it has been handed to the host interface. 1: when the sequence
+    // numbers of all its TLPs have come back. Constant.
+    input  wire         cfg_write_returns
 );
 
     // Constants
@@ -125,484 +116,493 @@ module card_q64_r256_f1024 (
     reg  idle_reg;  // Nothing was under way in the clock before.
 
     // Signals
-    wire completer_reg_wr_valid;
-    wire [21:0] completer_reg_wr_addr;
-    wire [31:0] completer_reg_wr_data;
-    wire [3:0] completer_reg_wr_strb;
-    wire completer_reg_rd_valid;
-    wire [21:0] completer_reg_rd_addr;
-    wire completer_ev_bad_tlp;
-    wire read_s_req_ready;
-    wire read_m_data_valid;
-    wire [63:0] read_m_data_data;
-    wire [2:0] read_m_data_bytes;
-    wire read_m_data_last;
-    wire [15:0] read_m_data_ctx;
-    wire read_m_data_error;
-    wire read_m_tx_rd_req_tlp_valid;
-    wire read_m_busy;
-    wire read_ev_stray;
-    wire read_ev_failed;
-    wire write_s_req_ready;
-    wire write_s_data_ready;
-    wire write_m_sent;
-    wire write_m_done_valid;
-    wire [15:0] write_m_done_ctx;
-    wire [5:0] write_m_tx_wr_req_tlp_seq;
-    wire write_m_tx_wr_req_tlp_valid;
-    wire write_m_within;
-    wire write_m_old;
-    wire write_m_busy;
-    wire returns_rst;
-    wire returns_m_room;
-    wire returns_m_done_valid;
-    wire [15:0] returns_m_done_ctx;
-    wire returns_m_busy;
-    wire write_mux_s_req_ready_0;
-    wire write_mux_s_req_ready_1;
-    wire write_mux_s_req_ready_2;
-    wire write_mux_s_req_ready_3;
-    wire write_mux_s_data_ready_0;
-    wire write_mux_s_data_ready_1;
-    wire write_mux_s_data_ready_2;
-    wire write_mux_s_data_ready_3;
-    wire write_mux_m_req_valid;
-    wire [63:0] write_mux_m_req_addr;
-    wire [12:0] write_mux_m_req_len;
-    wire [15:0] write_mux_m_req_ctx;
-    wire write_mux_m_data_valid;
-    wire [63:0] write_mux_m_data_data;
-    wire read_mux_a_ready;
-    wire read_mux_b_ready;
-    wire read_mux_c_ready;
-    wire read_mux_m_valid;
-    wire [63:0] read_mux_m_addr;
-    wire [12:0] read_mux_m_len;
-    wire [15:0] read_mux_m_ctx;
-    wire read_mux_s_data_ready;
-    wire read_mux_wq_valid;
-    wire read_mux_pl_valid;
-    wire read_mux_os_valid;
-    wire read_mux_rr_valid;
-    wire regs_m_reset;
-    wire regs_s_left;
-    wire regs_reg_rd_done;
-    wire [31:0] regs_reg_rd_data;
-    wire regs_cfg_enable;
-    wire [15:0] regs_cfg_node;
-    wire [12:0] regs_cfg_mtu;
-    wire [15:0] regs_cfg_timeout_unit;
-    wire [15:0] regs_cfg_moderation;
-    wire regs_cfg_valid;
-    wire [5:0] regs_cfg_qpn;
-    wire [2:0] regs_cfg_word;
-    wire [63:0] regs_cfg_data;
-    wire regs_db_valid;
-    wire [5:0] regs_db_qpn;
-    wire [1:0] regs_db_kind;
-    wire [15:0] regs_db_index;
-    wire regs_set_valid;
-    wire [7:0] regs_set_index;
-    wire regs_set_present;
-    wire [7:0] regs_set_variant;
-    wire regs_set_local_write;
-    wire [2:0] regs_set_remote;
-    wire [15:0] regs_set_pd;
-    wire [63:0] regs_set_base;
-    wire [63:0] regs_set_length;
-    wire regs_win_valid;
-    wire [7:0] regs_win_index;
-    wire regs_win_open;
-    wire [5:0] regs_win_qpn;
-    wire [15:0] regs_win_node;
-    wire [23:0] regs_win_peer;
-    wire [15:0] regs_win_epoch;
-    wire regs_hold;
-    wire regs_flush_valid;
-    wire [5:0] regs_flush_qpn;
-    wire regs_s_irq_ready;
-    wire regs_m_wr_valid;
-    wire [63:0] regs_m_wr_addr;
-    wire [12:0] regs_m_wr_len;
-    wire [15:0] regs_m_wr_ctx;
-    wire regs_m_wd_valid;
-    wire [63:0] regs_m_wd_data;
-    wire regs_done_valid;
-    wire regions_a_m_valid;
-    wire regions_a_m_ok;
-    wire regions_b_m_valid;
-    wire regions_b_m_ok;
-    wire regions_c_m_valid;
-    wire regions_c_m_ok;
-    wire cq_a_rsv_done;
-    wire cq_a_rsv_ok;
-    wire cq_b_rsv_done;
-    wire cq_b_rsv_ok;
-    wire cq_s_tx_ready;
-    wire cq_s_rx_ready;
-    wire cq_m_wr_valid;
-    wire [63:0] cq_m_wr_addr;
-    wire [12:0] cq_m_wr_len;
-    wire [15:0] cq_m_wr_ctx;
-    wire cq_m_wd_valid;
-    wire [63:0] cq_m_wd_data;
-    wire cq_done_valid;
-    wire cq_m_landed;
-    wire cq_m_irq_valid;
-    wire [2:0] cq_m_irq_vector;
-    wire cq_ev_bad_doorbell;
-    wire cq_m_idle;
-    wire send_m_idle;
-    wire send_m_fatal_valid;
-    wire [5:0] send_m_fatal_qpn;
-    wire send_m_rsv_valid;
-    wire [5:0] send_m_rsv_qpn;
-    wire send_m_cancel_valid;
-    wire [5:0] send_m_cancel_qpn;
-    wire send_m_place_valid;
-    wire [5:0] send_m_place_qpn;
-    wire [23:0] send_m_place_psn;
-    wire send_m_drop_valid;
-    wire [5:0] send_m_drop_qpn;
-    wire [23:0] send_m_drop_psn;
-    wire send_m_set_valid;
-    wire [5:0] send_m_set_qpn;
-    wire [23:0] send_m_set_psn;
-    wire [15:0] send_m_set_node;
-    wire [23:0] send_m_set_peer;
-    wire [7:0] send_m_set_vf;
-    wire [15:0] send_m_set_win_id;
-    wire [15:0] send_m_set_epoch;
-    wire [31:0] send_m_set_msn;
-    wire [63:0] send_m_set_wr_id;
-    wire [15:0] send_m_set_request;
-    wire [4:0] send_m_set_timeout;
-    wire [7:0] send_m_set_outcome;
-    wire [1:0] send_m_set_kind;
-    wire [63:0] send_m_set_addr;
-    wire [31:0] send_m_set_key;
-    wire [12:0] send_m_set_len;
-    wire send_m_look_valid;
-    wire [31:0] send_m_look_key;
-    wire [15:0] send_m_look_pd;
-    wire [63:0] send_m_look_addr;
-    wire [12:0] send_m_look_len;
-    wire send_m_look_write;
-    wire send_m_rd_valid;
-    wire [63:0] send_m_rd_addr;
-    wire [12:0] send_m_rd_len;
-    wire [15:0] send_m_rd_ctx;
-    wire send_s_wq_ready;
-    wire send_m_sd_valid;
-    wire [15:0] send_m_sd_node;
-    wire [23:0] send_m_sd_peer;
-    wire [23:0] send_m_sd_psn;
-    wire [31:0] send_m_sd_q_key;
-    wire [23:0] send_m_sd_src;
-    wire [7:0] send_m_sd_vf;
-    wire [15:0] send_m_sd_win_id;
-    wire [15:0] send_m_sd_epoch;
-    wire [31:0] send_m_sd_msn;
-    wire [127:0] send_m_sd_head;
-    wire [4:0] send_m_sd_head_len;
-    wire [12:0] send_m_sd_len;
-    wire send_ev_bad_doorbell;
-    wire send_ev_stall_credit;
-    wire send_ev_stall_place;
-    wire send_ev_local_error;
-    wire send_queue_s_sd_ready;
-    wire send_queue_m_sd_valid;
-    wire [15:0] send_queue_m_sd_node;
-    wire [23:0] send_queue_m_sd_peer;
-    wire [23:0] send_queue_m_sd_psn;
-    wire [31:0] send_queue_m_sd_q_key;
-    wire [23:0] send_queue_m_sd_src;
-    wire [7:0] send_queue_m_sd_vf;
-    wire [15:0] send_queue_m_sd_win_id;
-    wire [15:0] send_queue_m_sd_epoch;
-    wire [31:0] send_queue_m_sd_msn;
-    wire [127:0] send_queue_m_sd_head;
-    wire [4:0] send_queue_m_sd_head_len;
-    wire [12:0] send_queue_m_sd_len;
-    wire send_queue_s_pl_ready;
-    wire send_queue_m_pl_valid;
-    wire [63:0] send_queue_m_pl_data;
-    wire [2:0] send_queue_m_pl_bytes;
-    wire send_queue_m_pl_last;
-    wire send_queue_m_pl_error;
-    wire recv_s_rq_valid;
-    wire recv_s_rq_ready;
-    wire recv_s_rq_drop;
-    wire recv_s_pl_valid;
-    wire recv_s_pl_ready;
-    wire recv_s_rr_ready;
-    wire recv_m_rd_valid;
-    wire [63:0] recv_m_rd_addr;
-    wire [12:0] recv_m_rd_len;
-    wire [15:0] recv_m_rd_ctx;
-    wire recv_m_rsv_valid;
-    wire [5:0] recv_m_rsv_qpn;
-    wire recv_m_look_valid;
-    wire [31:0] recv_m_look_key;
-    wire [15:0] recv_m_look_pd;
-    wire [63:0] recv_m_look_addr;
-    wire [12:0] recv_m_look_len;
-    wire recv_m_look_write;
-    wire recv_m_wr_valid;
-    wire [63:0] recv_m_wr_addr;
-    wire [12:0] recv_m_wr_len;
-    wire [15:0] recv_m_wr_ctx;
-    wire recv_m_wd_valid;
-    wire [63:0] recv_m_wd_data;
-    wire recv_m_rx_valid;
-    wire [5:0] recv_m_rx_qpn;
-    wire [63:0] recv_m_rx_wr_id;
-    wire [7:0] recv_m_rx_status;
-    wire [7:0] recv_m_rx_vf;
-    wire [12:0] recv_m_rx_len;
-    wire [15:0] recv_m_rx_node;
-    wire [23:0] recv_m_rx_peer;
-    wire [15:0] recv_m_rx_win_id;
-    wire [15:0] recv_m_rx_epoch;
-    wire [31:0] recv_m_rx_msn;
-    wire [31:0] recv_m_rx_q_key;
-    wire [23:0] recv_m_rx_psn;
-    wire [15:0] recv_m_rx_request;
-    wire recv_m_ak_valid;
-    wire [15:0] recv_m_ak_node;
-    wire [23:0] recv_m_ak_peer;
-    wire [23:0] recv_m_ak_psn;
-    wire [7:0] recv_m_ak_syndrome;
-    wire recv_m_ak_echo;
-    wire [15:0] recv_m_ak_win_id;
-    wire [15:0] recv_m_ak_epoch;
-    wire [31:0] recv_m_ak_msn;
-    wire [7:0] recv_m_ak_vf;
-    wire [23:0] recv_m_ak_src;
-    wire recv_m_fatal_valid;
-    wire [5:0] recv_m_fatal_qpn;
-    wire recv_ev_bad_doorbell;
-    wire recv_ev_accepted;
-    wire recv_ev_ack_overload;
-    wire recv_ev_bad_opcode;
-    wire recv_ev_bad_qp;
-    wire recv_ev_bad_key;
-    wire recv_ev_bad_length;
-    wire recv_ev_stale_epoch;
-    wire recv_ev_rnr;
-    wire recv_ev_local_error;
-    wire recv_m_idle;
-    wire one_sided_m_idle;
-    wire one_sided_win_done;
-    wire one_sided_win_was;
-    wire [31:0] one_sided_win_expected;
-    wire one_sided_set_valid;
-    wire one_sided_s_rq_valid;
-    wire one_sided_s_rq_ready;
-    wire one_sided_s_rq_drop;
-    wire one_sided_m_ours;
-    wire one_sided_s_other;
-    wire one_sided_s_other_last;
-    wire one_sided_s_pl_valid;
-    wire one_sided_s_pl_ready;
-    wire one_sided_m_look_valid;
-    wire [31:0] one_sided_m_look_key;
-    wire [15:0] one_sided_m_look_pd;
-    wire [63:0] one_sided_m_look_addr;
-    wire [12:0] one_sided_m_look_len;
-    wire [3:0] one_sided_m_look_need;
-    wire one_sided_m_rd_valid;
-    wire [63:0] one_sided_m_rd_addr;
-    wire [12:0] one_sided_m_rd_len;
-    wire one_sided_m_wr_valid;
-    wire [63:0] one_sided_m_wr_addr;
-    wire [12:0] one_sided_m_wr_len;
-    wire one_sided_m_wd_valid;
-    wire [63:0] one_sided_m_wd_data;
-    wire one_sided_done_valid;
-    wire one_sided_m_sd_valid;
-    wire [23:0] one_sided_m_peer;
-    wire [15:0] one_sided_m_node;
-    wire [23:0] one_sided_m_psn;
-    wire [31:0] one_sided_m_q_key;
-    wire [23:0] one_sided_m_src;
-    wire [15:0] one_sided_m_win_id;
-    wire [15:0] one_sided_m_epoch;
-    wire [31:0] one_sided_m_msn;
-    wire [127:0] one_sided_m_sd_head;
-    wire [12:0] one_sided_m_sd_len;
-    wire one_sided_m_pl_valid;
-    wire [63:0] one_sided_m_pl_data;
-    wire [2:0] one_sided_m_pl_bytes;
-    wire one_sided_m_pl_last;
-    wire one_sided_m_ak_valid;
-    wire [15:0] one_sided_m_ak_node;
-    wire [23:0] one_sided_m_ak_peer;
-    wire [23:0] one_sided_m_ak_psn;
-    wire [7:0] one_sided_m_ak_syndrome;
-    wire [15:0] one_sided_m_ak_win_id;
-    wire [15:0] one_sided_m_ak_epoch;
-    wire [31:0] one_sided_m_ak_msn;
-    wire [23:0] one_sided_m_ak_src;
-    wire one_sided_m_claim_valid;
-    wire one_sided_m_claim_end;
-    wire [7:0] one_sided_m_claim_outcome;
-    wire one_sided_ev_ack_overload;
-    wire one_sided_ev_bad_qp;
-    wire one_sided_ev_bad_key;
-    wire one_sided_ev_bad_length;
-    wire one_sided_ev_bad_opcode;
-    wire one_sided_ev_stale_epoch;
-    wire one_sided_ev_duplicate;
-    wire one_sided_ev_ahead;
-    wire one_sided_ev_refused;
-    wire one_sided_ev_failed;
-    wire one_sided_ev_done;
-    wire one_sided_ev_local_error;
-    wire send_merge_a_sd_ready;
-    wire send_merge_a_pl_ready;
-    wire send_merge_b_sd_ready;
-    wire send_merge_b_pl_ready;
-    wire send_merge_m_sd_valid;
-    wire [15:0] send_merge_m_sd_node;
-    wire [23:0] send_merge_m_sd_peer;
-    wire [23:0] send_merge_m_sd_psn;
-    wire [31:0] send_merge_m_sd_q_key;
-    wire [23:0] send_merge_m_sd_src;
-    wire [7:0] send_merge_m_sd_vf;
-    wire [15:0] send_merge_m_sd_win_id;
-    wire [15:0] send_merge_m_sd_epoch;
-    wire [31:0] send_merge_m_sd_msn;
-    wire [127:0] send_merge_m_sd_head;
-    wire [4:0] send_merge_m_sd_head_len;
-    wire [12:0] send_merge_m_sd_len;
-    wire send_merge_m_pl_valid;
-    wire [63:0] send_merge_m_pl_data;
-    wire [2:0] send_merge_m_pl_bytes;
-    wire send_merge_m_pl_last;
-    wire send_merge_m_pl_error;
-    wire send_merge_a_ak_ready;
-    wire send_merge_b_ak_ready;
-    wire send_merge_m_ak_valid;
-    wire [15:0] send_merge_m_ak_node;
-    wire [23:0] send_merge_m_ak_peer;
-    wire [23:0] send_merge_m_ak_psn;
-    wire [7:0] send_merge_m_ak_syndrome;
-    wire send_merge_m_ak_echo;
-    wire [15:0] send_merge_m_ak_win_id;
-    wire [15:0] send_merge_m_ak_epoch;
-    wire [31:0] send_merge_m_ak_msn;
-    wire [7:0] send_merge_m_ak_vf;
-    wire [23:0] send_merge_m_ak_src;
-    wire ack_merge_a_ready;
-    wire ack_merge_b_ready;
-    wire ack_merge_m_valid;
-    wire [15:0] ack_merge_m_node;
-    wire [23:0] ack_merge_m_qpn;
-    wire [23:0] ack_merge_m_psn;
-    wire [7:0] ack_merge_m_outcome;
-    wire ack_merge_m_echo;
-    wire [15:0] ack_merge_m_win_id;
-    wire [15:0] ack_merge_m_epoch;
-    wire [31:0] ack_merge_m_msn;
-    wire [3:0] ack_merge_m_flags;
-    wire [23:0] ack_merge_m_peer;
-    wire ack_merge_m_claim;
-    wire ack_merge_m_end;
-    wire in_flight_rsv_done;
-    wire in_flight_rsv_ok;
-    wire in_flight_set_ready;
-    wire in_flight_set_answered;
-    wire in_flight_fail_ready;
-    wire in_flight_ack_ready;
-    wire in_flight_claim_done;
-    wire in_flight_claim_ok;
-    wire in_flight_flush_done;
-    wire in_flight_m_valid;
-    wire [5:0] in_flight_m_qpn;
-    wire [63:0] in_flight_m_wr_id;
-    wire [7:0] in_flight_m_status;
-    wire [7:0] in_flight_m_vf;
-    wire [12:0] in_flight_m_len;
-    wire [15:0] in_flight_m_node;
-    wire [23:0] in_flight_m_peer;
-    wire [15:0] in_flight_m_win_id;
-    wire [15:0] in_flight_m_epoch;
-    wire [31:0] in_flight_m_msn;
-    wire [31:0] in_flight_m_q_key;
-    wire [23:0] in_flight_m_psn;
-    wire [15:0] in_flight_m_request;
-    wire in_flight_ev_ack_unknown;
-    wire in_flight_ev_ack_source;
-    wire in_flight_ev_ack_echo;
-    wire in_flight_ev_bad_qp;
-    wire in_flight_ev_acknowledged;
-    wire in_flight_ev_timeout;
-    wire rx_m_rq_valid;
-    wire rx_m_rq_ready;
-    wire rx_m_rq_drop;
-    wire [15:0] rx_m_rq_node;
-    wire [23:0] rx_m_rq_qpn;
-    wire [23:0] rx_m_rq_psn;
-    wire [31:0] rx_m_rq_q_key;
-    wire [23:0] rx_m_rq_src;
-    wire [7:0] rx_m_rq_vf;
-    wire [15:0] rx_m_rq_win_id;
-    wire [15:0] rx_m_rq_epoch;
-    wire [31:0] rx_m_rq_msn;
-    wire [12:0] rx_m_rq_len;
-    wire rx_m_rq_unknown;
-    wire rx_m_rq_one_sided;
-    wire rx_m_pl_valid;
-    wire rx_m_pl_ready;
-    wire [63:0] rx_m_pl_data;
-    wire rx_m_pl_last;
-    wire rx_m_ak_valid;
-    wire [15:0] rx_m_ak_node;
-    wire [23:0] rx_m_ak_qpn;
-    wire [23:0] rx_m_ak_psn;
-    wire [7:0] rx_m_ak_outcome;
-    wire rx_m_ak_echo;
-    wire [15:0] rx_m_ak_win_id;
-    wire [15:0] rx_m_ak_epoch;
-    wire [31:0] rx_m_ak_msn;
-    wire [3:0] rx_m_ak_flags;
-    wire [23:0] rx_m_ak_peer;
-    wire rx_ev_overflow;
-    wire rx_ev_bad_frame;
-    wire rx_ev_not_xud;
-    wire rx_ev_bad_header;
-    wire tx_s_sd_ready;
-    wire tx_s_pl_ready;
-    wire tx_m_fail_valid;
-    wire [23:0] tx_m_fail_qpn;
-    wire [23:0] tx_m_fail_psn;
-    wire tx_s_ak_ready;
-    wire tx_m_axis_tx_tvalid;
-    wire [63:0] tx_m_axis_tx_tdata;
-    wire [7:0] tx_m_axis_tx_tkeep;
-    wire tx_m_axis_tx_tlast;
-    wire tx_ev_sent;
-    wire tx_ev_ack_sent;
-    wire gate_m_tvalid;
-    wire guard_s_axis_tready;
-    wire guard_m_axis_tvalid;
-    wire local_error_m;
-    wire unsent_b;
-    wire unsent_m;
-    wire bad_doorbell_m;
-    wire worse_doorbell_m;
-    wire any_local_error_m;
-    wire any_bad_qp_m;
-    wire any_overload_m;
-    wire any_bad_opcode_m;
-    wire any_bad_key_m;
-    wire any_bad_length_m;
-    wire any_stale_epoch_m;
-    wire events_s_18;
-    wire events_s_29;
-    wire events_s_30;
-    wire [35:0] events_m;
+    wire         completer_reg_wr_valid;       // A register is written.
+    wire [21:0]  completer_reg_wr_addr;        // Which, in units of 32 bits; address bits 23:2.
+    wire [31:0]  completer_reg_wr_data;        // Word.
+    wire [3:0]   completer_reg_wr_strb;        // Bytes to be written, at least one.
+    wire         completer_reg_rd_valid;       // A register is to be read.
+    wire [21:0]  completer_reg_rd_addr;        // Which, in units of 32 bits; address bits 23:2.
+    wire         completer_ev_bad_tlp;         // A TLP was refused or dropped.
+    wire         read_s_req_ready;             // It is taken.
+    wire         read_m_data_valid;            // A word.
+    wire [63:0]  read_m_data_data;             // First byte in bits 7:0.
+    wire [2:0]   read_m_data_bytes;            // Bytes, less one.
+    wire         read_m_data_last;             // Last word of the request.
+    wire [15:0]  read_m_data_ctx;              // ctx of the request.
+    wire         read_m_data_error;            // With the last word: the read failed, its data mean nothing.
+    wire         read_m_tx_rd_req_tlp_valid;   // A TLP.
+    wire         read_m_busy;                  // A request was taken whose last word was not.
+    wire         read_ev_stray;                // A completion was dropped: nobody waits for it.
+    wire         read_ev_failed;               // A request has failed.
+    wire         write_s_req_ready;            // It is taken.
+    wire         write_s_data_ready;           // It is taken.
+    wire         write_m_sent;                 // A TLP was handed over; pulse, one clock after its last word.
+    wire         write_m_done_valid;           // With m_sent: it was the last TLP of a request.
+    wire [15:0]  write_m_done_ctx;             // ctx of the request.
+    wire [5:0]   write_m_tx_wr_req_tlp_seq;    // Sequence number.
+    wire         write_m_tx_wr_req_tlp_valid;  // A word.
+    wire         write_m_within;               // A TLP has begun and not ended.
+    wire         write_m_old;                  // Something of before a function-level reset has not left.
+    wire         write_m_busy;                 // A request was taken that is not done.
+    wire         returns_rst;                  // Synchronous reset: nothing is outstanding.
+    // There are numbers for the TLPs that may begin before this is heard of: three.
+    wire         returns_m_room;
+    wire         returns_m_done_valid;         // A request is done; pulse.
+    wire [15:0]  returns_m_done_ctx;           // Its ctx.
+    wire         returns_m_busy;               // Numbers are outstanding.
+    wire         write_mux_s_req_ready_0;      // It is taken.
+    wire         write_mux_s_req_ready_1;      // It is taken.
+    wire         write_mux_s_req_ready_2;      // It is taken.
+    wire         write_mux_s_req_ready_3;      // It is taken.
+    wire         write_mux_s_data_ready_0;     // It is taken.
+    wire         write_mux_s_data_ready_1;     // It is taken.
+    wire         write_mux_s_data_ready_2;     // It is taken.
+    wire         write_mux_s_data_ready_3;     // It is taken.
+    wire         write_mux_m_req_valid;        // DMA writer: a request.
+    wire [63:0]  write_mux_m_req_addr;         // Address of the first byte.
+    wire [12:0]  write_mux_m_req_len;          // Bytes.
+    wire [15:0]  write_mux_m_req_ctx;          // Client 15:14, ctx of the request 13:0.
+    wire         write_mux_m_data_valid;       // DMA writer: a word.
+    wire [63:0]  write_mux_m_data_data;        // The word.
+    wire         read_mux_a_ready;             // Taken.
+    wire         read_mux_b_ready;             // Taken.
+    wire         read_mux_c_ready;             // Taken.
+    wire         read_mux_m_valid;             // To dma_read.
+    wire [63:0]  read_mux_m_addr;              // Byte address.
+    wire [12:0]  read_mux_m_len;               // Bytes.
+    wire [15:0]  read_mux_m_ctx;               // What it is for.
+    wire         read_mux_s_data_ready;        // Taken.
+    wire         read_mux_wq_valid;            // The word is one of a work request.
+    wire         read_mux_pl_valid;            // The word is one of a payload.
+    wire         read_mux_os_valid;            // The word is one of a one-sided operation, which always takes it.
+    wire         read_mux_rr_valid;            // The word is one of receive requests.
+    wire         regs_m_reset;                 // The card is reset.
+    // A TLP of before the reset has not left; looked at from its end on until it is low.
+    wire         regs_s_left;
+    wire         regs_reg_rd_done;             // The answer.
+    wire [31:0]  regs_reg_rd_data;             // The word.
+    wire         regs_db_valid;                // A doorbell.
+    wire [5:0]   regs_db_qpn;                  // Queue pair.
+    wire [1:0]   regs_db_kind;                 // 0 send, 1 receive, 2 complete, 3 arm.
+    wire [15:0]  regs_db_index;                // New index.
+    wire         regs_set_valid;               // A region is made, replaced or ended.
+    wire [7:0]   regs_set_index;               // Which.
+    wire         regs_set_present;             // It is there from now on.
+    wire [7:0]   regs_set_variant;             // Low byte of its key.
+    wire         regs_set_local_write;         // It may be written to.
+    wire [2:0]   regs_set_remote;              // Others may write there 0, read there 1, do atomics there 2.
+    wire [15:0]  regs_set_pd;                  // Its protection domain.
+    wire [63:0]  regs_set_base;                // Address of its first byte.
+    wire [63:0]  regs_set_length;              // Its bytes.
+    wire         regs_win_valid;               // A window is made or ended, while nothing is under way.
+    wire [7:0]   regs_win_index;               // Which.
+    wire         regs_win_open;                // It is there from now on.
+    wire [5:0]   regs_win_qpn;                 // Own queue pair.
+    wire [15:0]  regs_win_node;                // Node of the peer.
+    wire [23:0]  regs_win_peer;                // Its queue pair.
+    wire [15:0]  regs_win_epoch;               // Epoch.
+    wire         regs_hold;                    // Nothing new may begin.
+    wire         regs_flush_valid;             // Requests in flight of a queue pair are to be forgotten.
+    wire [5:0]   regs_flush_qpn;               // Which.
+    wire         regs_s_irq_ready;             // Taken.
+    wire         regs_m_wr_valid;              // Request to dma_write.
+    wire [63:0]  regs_m_wr_addr;               // Address of a message.
+    wire [12:0]  regs_m_wr_len;                // 4 bytes.
+    wire [15:0]  regs_m_wr_ctx;                // Context: 2 in 15:14, vector below.
+    wire         regs_m_wd_valid;              // Its word.
+    wire [63:0]  regs_m_wd_data;               // Data of the message.
+    wire         regs_done_valid;              // A message is done in dma_write; pulse.
+    wire         regs_cfg_enable;              // Frames are received and sent.
+    wire [15:0]  regs_cfg_node;                // Who this card is.
+    wire [12:0]  regs_cfg_mtu;                 // Largest payload of a packet.
+    wire [15:0]  regs_cfg_timeout_unit;        // Clocks in 4.096 us.
+    wire [15:0]  regs_cfg_moderation;          // Fewest clocks between two interrupts of a vector.
+    wire         regs_cfg_valid;               // Context of a queue pair: a word of it.
+    wire [5:0]   regs_cfg_qpn;                 // Queue pair.
+    wire [2:0]   regs_cfg_word;                // Word.
+    wire [63:0]  regs_cfg_data;                // Its value.
+    wire         regions_a_m_valid;            // An answer.
+    wire         regions_a_m_ok;               // The access is fine.
+    wire         regions_b_m_valid;            // An answer.
+    wire         regions_b_m_ok;               // The access is fine.
+    wire         regions_c_m_valid;            // An answer.
+    wire         regions_c_m_ok;               // The access is fine.
+    wire         cq_a_rsv_done;                // Answered.
+    wire         cq_a_rsv_ok;                  // With it: a slot was free and is kept.
+    wire         cq_b_rsv_done;                // Answered.
+    wire         cq_b_rsv_ok;                  // With it: a slot was free and is kept.
+    wire         cq_s_tx_ready;                // Taken.
+    wire         cq_s_rx_ready;                // Taken.
+    wire         cq_m_wr_valid;                // Request to dma_write.
+    wire [63:0]  cq_m_wr_addr;                 // Address of the entry.
+    wire [12:0]  cq_m_wr_len;                  // 64 bytes.
+    wire [15:0]  cq_m_wr_ctx;                  // Context: 1 in 15:14, recv in 13, queue pair below.
+    wire         cq_m_wd_valid;                // A word of the entry.
+    wire [63:0]  cq_m_wd_data;                 // The word.
+    // A request is done in dma_write, in order; those of other clients are not looked at.
+    wire         cq_done_valid;
+    wire         cq_m_landed;                  // A completion of the receiver is done (XUD-4).
+    wire         cq_m_irq_valid;               // An interrupt.
+    wire [2:0]   cq_m_irq_vector;              // Its vector.
+    wire         cq_ev_bad_doorbell;           // A doorbell was ignored.
+    wire         cq_m_idle;                    // Nothing is under way; interrupts that wait do not count.
+    wire         send_m_idle;                  // Nothing is between fetch and record, no read waits.
+    wire         send_m_fatal_valid;           // The send ring of a queue pair cannot be read.
+    wire [5:0]   send_m_fatal_qpn;             // Which queue pair.
+    wire         send_m_rsv_valid;             // A completion slot is asked for; held until rsv_done.
+    wire [5:0]   send_m_rsv_qpn;               // For this queue pair.
+    wire         send_m_cancel_valid;          // A slot is given back.
+    wire [5:0]   send_m_cancel_qpn;            // Of this queue pair.
+    wire         send_m_place_valid;           // A place in flight is asked for.
+    wire [5:0]   send_m_place_qpn;             // For this queue pair.
+    wire [23:0]  send_m_place_psn;             // And this PSN.
+    wire         send_m_drop_valid;            // A kept place is given back.
+    wire [5:0]   send_m_drop_qpn;              // Of this queue pair.
+    wire [23:0]  send_m_drop_psn;              // And this PSN.
+    wire         send_m_set_valid;             // A kept place is filled.
+    wire [5:0]   send_m_set_qpn;               // Queue pair.
+    wire [23:0]  send_m_set_psn;               // PSN.
+    wire [15:0]  send_m_set_node;              // Node of the destination.
+    wire [23:0]  send_m_set_peer;              // Queue pair of the destination.
+    wire [7:0]   send_m_set_vf;                // Version and flags.
+    wire [15:0]  send_m_set_win_id;            // Window.
+    wire [15:0]  send_m_set_epoch;             // Epoch.
+    wire [31:0]  send_m_set_msn;               // Number in the window.
+    wire [63:0]  send_m_set_wr_id;             // The user's name for the work request.
+    wire [15:0]  send_m_set_request;           // Its number in the ring, modulo 2^16.
+    wire [4:0]   send_m_set_timeout;           // Timeout exponent.
+    wire [7:0]   send_m_set_outcome;           // 0: it is sent. Otherwise it ends now like this.
+    // What is answered goes into memory here: 1 of a READ, 2 of an ATOMIC; else 0.
+    wire [1:0]   send_m_set_kind;
+    wire [63:0]  send_m_set_addr;              // To this address.
+    wire [31:0]  send_m_set_key;               // In the region of this key.
+    wire [12:0]  send_m_set_len;               // Bytes there.
+    wire         send_m_look_valid;            // A region is looked up.
+    wire [31:0]  send_m_look_key;              // Key.
+    wire [15:0]  send_m_look_pd;               // Protection domain of the queue pair.
+    wire [63:0]  send_m_look_addr;             // First byte.
+    wire [12:0]  send_m_look_len;              // Bytes.
+    wire         send_m_look_write;            // For writing: never.
+    wire         send_m_rd_valid;              // A read of host memory.
+    wire [63:0]  send_m_rd_addr;               // First byte.
+    wire [12:0]  send_m_rd_len;                // Bytes.
+    wire [15:0]  send_m_rd_ctx;                // Client in 15:14: 0 work requests, 1 payload.
+    wire         send_s_wq_ready;              // Always high.
+    wire         send_m_sd_valid;              // A request to send.
+    wire [15:0]  send_m_sd_node;               // Node of the destination.
+    wire [23:0]  send_m_sd_peer;               // Queue pair of the destination.
+    wire [23:0]  send_m_sd_psn;                // PSN.
+    wire [31:0]  send_m_sd_q_key;              // Q_Key.
+    wire [23:0]  send_m_sd_src;                // Own queue pair.
+    wire [7:0]   send_m_sd_vf;                 // Version and flags.
+    wire [15:0]  send_m_sd_win_id;             // Window.
+    wire [15:0]  send_m_sd_epoch;              // Epoch.
+    wire [31:0]  send_m_sd_msn;                // Number in the window.
+    wire [127:0] send_m_sd_head;               // Bytes in front of those from memory, first one in bits 7:0.
+    wire [4:0]   send_m_sd_head_len;           // How many of them count.
+    wire [12:0]  send_m_sd_len;                // Bytes from memory; 0: none are read.
+    wire         send_ev_bad_doorbell;         // A doorbell was ignored.
+    wire         send_ev_stall_credit;         // A turn found no completion slot.
+    wire         send_ev_stall_place;          // A turn found its place in flight taken.
+    wire         send_ev_local_error;          // A work request ended here in a LOCAL outcome.
+    wire         send_queue_s_sd_ready;        // Taken.
+    wire         send_queue_m_sd_valid;        // A request.
+    wire [15:0]  send_queue_m_sd_node;         // Destination node.
+    wire [23:0]  send_queue_m_sd_peer;         // Destination queue pair.
+    wire [23:0]  send_queue_m_sd_psn;          // PSN.
+    wire [31:0]  send_queue_m_sd_q_key;        // Q_Key.
+    wire [23:0]  send_queue_m_sd_src;          // Source queue pair.
+    wire [7:0]   send_queue_m_sd_vf;           // Version and flags of the XUDETH.
+    wire [15:0]  send_queue_m_sd_win_id;       // Window.
+    wire [15:0]  send_queue_m_sd_epoch;        // Epoch of the window.
+    wire [31:0]  send_queue_m_sd_msn;          // Number of the message in its window.
+    wire [127:0] send_queue_m_sd_head;         // Bytes in front of the payload, first in bits 7:0.
+    wire [4:0]   send_queue_m_sd_head_len;     // How many of them count.
+    wire [12:0]  send_queue_m_sd_len;          // Bytes of payload.
+    wire         send_queue_s_pl_ready;        // Taken.
+    wire         send_queue_m_pl_valid;        // A word of payload.
+    wire [63:0]  send_queue_m_pl_data;         // The word.
+    wire [2:0]   send_queue_m_pl_bytes;        // Bytes in it, less one.
+    wire         send_queue_m_pl_last;         // Last of its request.
+    wire         send_queue_m_pl_error;        // With the last: the read failed.
+    wire         recv_s_rq_valid;              // A request.
+    wire         recv_s_rq_ready;              // It is taken; pulse.
+    wire         recv_s_rq_drop;               // With s_rq_ready: its payload is not wanted.
+    wire         recv_s_pl_valid;              // A word of payload.
+    wire         recv_s_pl_ready;              // It is taken.
+    wire         recv_s_rr_ready;              // Always taken.
+    wire         recv_m_rd_valid;              // A read of receive requests.
+    wire [63:0]  recv_m_rd_addr;               // Where.
+    wire [12:0]  recv_m_rd_len;                // Bytes: 32 to 128.
+    wire [15:0]  recv_m_rd_ctx;                // Client 2.
+    wire         recv_m_rsv_valid;             // A completion slot is asked for, until rsv_done.
+    wire [5:0]   recv_m_rsv_qpn;               // Queue pair.
+    wire         recv_m_look_valid;            // A region is looked up; pulse.
+    wire [31:0]  recv_m_look_key;              // Key.
+    wire [15:0]  recv_m_look_pd;               // Protection domain.
+    wire [63:0]  recv_m_look_addr;             // Where the message goes.
+    wire [12:0]  recv_m_look_len;              // Bytes of the message.
+    wire         recv_m_look_write;            // To be written: 1.
+    wire         recv_m_wr_valid;              // A payload to write.
+    wire [63:0]  recv_m_wr_addr;               // Where.
+    wire [12:0]  recv_m_wr_len;                // Bytes.
+    wire [15:0]  recv_m_wr_ctx;                // Client 0.
+    wire         recv_m_wd_valid;              // A word of it.
+    wire [63:0]  recv_m_wd_data;               // The word.
+    wire         recv_m_rx_valid;              // A completion.
+    wire [5:0]   recv_m_rx_qpn;                // Queue pair.
+    wire [63:0]  recv_m_rx_wr_id;              // Name of the receive request.
+    wire [7:0]   recv_m_rx_status;             // How it ended.
+    wire [7:0]   recv_m_rx_vf;                 // Version and flags.
+    wire [12:0]  recv_m_rx_len;                // Bytes received.
+    wire [15:0]  recv_m_rx_node;               // From this node.
+    wire [23:0]  recv_m_rx_peer;               // From this queue pair.
+    wire [15:0]  recv_m_rx_win_id;             // Window.
+    wire [15:0]  recv_m_rx_epoch;              // Epoch.
+    wire [31:0]  recv_m_rx_msn;                // Number in the window.
+    wire [31:0]  recv_m_rx_q_key;              // Q_Key.
+    wire [23:0]  recv_m_rx_psn;                // PSN.
+    wire [15:0]  recv_m_rx_request;            // Number of the receive request in its ring.
+    wire         recv_m_ak_valid;              // An acknowledgement.
+    wire [15:0]  recv_m_ak_node;               // To this node.
+    wire [23:0]  recv_m_ak_peer;               // To this queue pair.
+    wire [23:0]  recv_m_ak_psn;                // PSN of the request.
+    wire [7:0]   recv_m_ak_syndrome;           // AETH syndrome.
+    wire         recv_m_ak_echo;               // It has an echo.
+    wire [15:0]  recv_m_ak_win_id;             // Window of the request.
+    wire [15:0]  recv_m_ak_epoch;              // Epoch of the request.
+    wire [31:0]  recv_m_ak_msn;                // Number of the request in its window.
+    wire [7:0]   recv_m_ak_vf;                 // Version and flags of the request.
+    wire [23:0]  recv_m_ak_src;                // The queue pair that answers.
+    wire         recv_m_fatal_valid;           // The receive ring of a queue pair cannot be read; pulse.
+    wire [5:0]   recv_m_fatal_qpn;             // Queue pair.
+    wire         recv_ev_bad_doorbell;         // A doorbell is ignored; pulse.
+    wire         recv_ev_accepted;             // Accepted; pulse.
+    wire         recv_ev_ack_overload;         // Dropped as too many acknowledgements wait; pulse.
+    wire         recv_ev_bad_opcode;           // Unknown opcode; pulse.
+    wire         recv_ev_bad_qp;               // No such queue pair; pulse.
+    wire         recv_ev_bad_key;              // Wrong Q_Key; pulse.
+    wire         recv_ev_bad_length;           // Payload over the MTU or the receive request; pulse.
+    wire         recv_ev_stale_epoch;          // Epoch of an earlier process; pulse.
+    wire         recv_ev_rnr;                  // No receive request or completion slot; pulse.
+    wire         recv_ev_local_error;          // A completion LOCAL_PROTECTION or LOCAL_QUEUE; pulse.
+    wire         recv_m_idle;                  // Nothing is under way, the sweep after reset included.
+    wire         one_sided_m_idle;             // Nothing is under way, the visit after reset included.
+    wire         one_sided_win_done;           // That is done; pulse.
+    wire         one_sided_win_was;            // It was there before.
+    wire [31:0]  one_sided_win_expected;       // Number that it expected; 0 if it was not there.
+    wire         one_sided_set_valid;          // A work request gets its place in flight; pulse.
+    wire         one_sided_s_rq_valid;         // A frame of one-sided operations.
+    wire         one_sided_s_rq_ready;         // It is taken; pulse.
+    wire         one_sided_s_rq_drop;          // With s_rq_ready: its payload is not wanted.
+    // The payload that comes is that of this block; nobody else takes a request meanwhile.
+    wire         one_sided_m_ours;
+    wire         one_sided_s_other;            // Somebody else takes a request with payload; pulse.
+    wire         one_sided_s_other_last;       // The last word of such a payload is taken; pulse.
+    wire         one_sided_s_pl_valid;         // A word of payload of this block.
+    wire         one_sided_s_pl_ready;         // Taken.
+    wire         one_sided_m_look_valid;       // A region is looked up; pulse.
+    wire [31:0]  one_sided_m_look_key;         // Key.
+    wire [15:0]  one_sided_m_look_pd;          // Protection domain.
+    wire [63:0]  one_sided_m_look_addr;        // First byte.
+    wire [12:0]  one_sided_m_look_len;         // Bytes.
+    wire [3:0]   one_sided_m_look_need;        // Rights, as card_regions has them.
+    wire         one_sided_m_rd_valid;         // A read.
+    wire [63:0]  one_sided_m_rd_addr;          // First byte.
+    wire [12:0]  one_sided_m_rd_len;           // Bytes.
+    wire         one_sided_m_wr_valid;         // A write.
+    wire [63:0]  one_sided_m_wr_addr;          // First byte.
+    wire [12:0]  one_sided_m_wr_len;           // Bytes.
+    wire         one_sided_m_wd_valid;         // A word of it.
+    wire [63:0]  one_sided_m_wd_data;          // The word.
+    wire         one_sided_done_valid;         // A write was handed to the host interface; pulse.
+    wire         one_sided_m_sd_valid;         // An answer for xud_tx.
+    wire [23:0]  one_sided_m_peer;             // Destination queue pair.
+    wire [15:0]  one_sided_m_node;             // Destination node.
+    wire [23:0]  one_sided_m_psn;              // PSN of the request.
+    wire [31:0]  one_sided_m_q_key;            // Q_Key of the request.
+    wire [23:0]  one_sided_m_src;              // The queue pair that answers.
+    wire [15:0]  one_sided_m_win_id;           // Window.
+    wire [15:0]  one_sided_m_epoch;            // Epoch.
+    wire [31:0]  one_sided_m_msn;              // Number in the window.
+    wire [127:0] one_sided_m_sd_head;          // Header of the answer.
+    wire [12:0]  one_sided_m_sd_len;           // Bytes behind it.
+    wire         one_sided_m_pl_valid;         // A word of them.
+    wire [63:0]  one_sided_m_pl_data;          // The word.
+    wire [2:0]   one_sided_m_pl_bytes;         // Bytes in it, less one.
+    wire         one_sided_m_pl_last;          // The last.
+    wire         one_sided_m_ak_valid;         // An acknowledgement for xud_tx.
+    wire [15:0]  one_sided_m_ak_node;          // Destination node.
+    wire [23:0]  one_sided_m_ak_peer;          // Destination queue pair.
+    wire [23:0]  one_sided_m_ak_psn;           // PSN of the request.
+    wire [7:0]   one_sided_m_ak_syndrome;      // What it says.
+    wire [15:0]  one_sided_m_ak_win_id;        // Window.
+    wire [15:0]  one_sided_m_ak_epoch;         // Epoch.
+    wire [31:0]  one_sided_m_ak_msn;           // Number in the window.
+    wire [23:0]  one_sided_m_ak_src;           // The queue pair that answers.
+    // The request of an answer is claimed in xud_inflight, or ends; its fields are those of the
+    // answer.
+    wire         one_sided_m_claim_valid;
+    wire         one_sided_m_claim_end;        // It ends.
+    wire [7:0]   one_sided_m_claim_outcome;    // So.
+    wire         one_sided_ev_ack_overload;    // Dropped as too many acknowledgements wait; pulse.
+    wire         one_sided_ev_bad_qp;          // No such queue pair; pulse.
+    wire         one_sided_ev_bad_key;         // Wrong Q_Key; pulse.
+    wire         one_sided_ev_bad_length;      // Payload or fields of a wrong length; pulse.
+    wire         one_sided_ev_bad_opcode;      // Unknown operation; pulse.
+    wire         one_sided_ev_stale_epoch;     // No such window, or epoch of an earlier process; pulse.
+    wire         one_sided_ev_duplicate;       // A number that was done before; pulse.
+    wire         one_sided_ev_ahead;           // A number ahead; pulse.
+    wire         one_sided_ev_refused;         // Forbidden by the region; pulse.
+    wire         one_sided_ev_failed;          // Host memory failed; pulse.
+    wire         one_sided_ev_done;            // Done; pulse.
+    wire         one_sided_ev_local_error;     // An answer that may not be written; pulse.
+    wire         send_merge_a_sd_ready;        // Taken.
+    wire         send_merge_a_pl_ready;        // Taken.
+    wire         send_merge_b_sd_ready;        // Taken.
+    wire         send_merge_b_pl_ready;        // Taken.
+    wire         send_merge_m_sd_valid;        // A request or answer.
+    wire [15:0]  send_merge_m_sd_node;         // Destination node.
+    wire [23:0]  send_merge_m_sd_peer;         // Destination queue pair.
+    wire [23:0]  send_merge_m_sd_psn;          // PSN.
+    wire [31:0]  send_merge_m_sd_q_key;        // Q_Key.
+    wire [23:0]  send_merge_m_sd_src;          // Source queue pair.
+    wire [7:0]   send_merge_m_sd_vf;           // Version and flags of the XUDETH.
+    wire [15:0]  send_merge_m_sd_win_id;       // Window.
+    wire [15:0]  send_merge_m_sd_epoch;        // Epoch.
+    wire [31:0]  send_merge_m_sd_msn;          // Number in the window.
+    wire [127:0] send_merge_m_sd_head;         // Bytes in front of the payload, first in bits 7:0.
+    wire [4:0]   send_merge_m_sd_head_len;     // How many of them count.
+    wire [12:0]  send_merge_m_sd_len;          // Bytes of payload.
+    wire         send_merge_m_pl_valid;        // A word of its payload.
+    wire [63:0]  send_merge_m_pl_data;         // The word.
+    wire [2:0]   send_merge_m_pl_bytes;        // Bytes in it, less one.
+    wire         send_merge_m_pl_last;         // Last of its request.
+    wire         send_merge_m_pl_error;        // With the last: the read failed.
+    wire         send_merge_a_ak_ready;        // Taken.
+    wire         send_merge_b_ak_ready;        // Taken.
+    wire         send_merge_m_ak_valid;        // An acknowledgement.
+    wire [15:0]  send_merge_m_ak_node;         // Destination node.
+    wire [23:0]  send_merge_m_ak_peer;         // Destination queue pair.
+    wire [23:0]  send_merge_m_ak_psn;          // PSN of the request.
+    wire [7:0]   send_merge_m_ak_syndrome;     // What it says.
+    wire         send_merge_m_ak_echo;         // It has the fields from here on.
+    wire [15:0]  send_merge_m_ak_win_id;       // Window.
+    wire [15:0]  send_merge_m_ak_epoch;        // Epoch.
+    wire [31:0]  send_merge_m_ak_msn;          // Number in the window.
+    wire [7:0]   send_merge_m_ak_vf;           // Version and flags of the request.
+    wire [23:0]  send_merge_m_ak_src;          // The queue pair that answers.
+    wire         ack_merge_a_ready;            // Taken.
+    wire         ack_merge_b_ready;            // Taken.
+    wire         ack_merge_m_valid;            // Any of these.
+    wire [15:0]  ack_merge_m_node;             // Source node.
+    wire [23:0]  ack_merge_m_qpn;              // Queue pair of the request.
+    wire [23:0]  ack_merge_m_psn;              // Packet number of the request.
+    wire [7:0]   ack_merge_m_outcome;          // Outcome.
+    wire         ack_merge_m_echo;             // It has the fields from here on.
+    wire [15:0]  ack_merge_m_win_id;           // Window of the request.
+    wire [15:0]  ack_merge_m_epoch;            // Its epoch.
+    wire [31:0]  ack_merge_m_msn;              // Its number in the window.
+    wire [3:0]   ack_merge_m_flags;            // Its flags.
+    wire [23:0]  ack_merge_m_peer;             // The queue pair that answers.
+    wire         ack_merge_m_claim;            // It claims its request.
+    wire         ack_merge_m_end;              // It ends what is claimed.
+    wire         in_flight_rsv_done;           // Answer, 4 clocks later.
+    wire         in_flight_rsv_ok;             // The place was free and is kept.
+    wire         in_flight_set_ready;          // It is taken.
+    // Its acknowledgement is an answer with a claim of its own; of others only refusals are taken.
+    wire         in_flight_set_answered;
+    wire         in_flight_fail_ready;         // It is taken.
+    wire         in_flight_ack_ready;          // It is taken.
+    wire         in_flight_claim_done;         // A claim is decided, 6 clocks after it was taken.
+    wire         in_flight_claim_ok;           // It found its request.
+    wire         in_flight_flush_done;         // That is done.
+    wire         in_flight_m_valid;            // A request has ended.
+    wire [5:0]   in_flight_m_qpn;              // Queue pair.
+    wire [63:0]  in_flight_m_wr_id;            // User's name for it.
+    wire [7:0]   in_flight_m_status;           // Outcome.
+    wire [7:0]   in_flight_m_vf;               // Version 7:4 and flags 3:0.
+    wire [12:0]  in_flight_m_len;              // 0: nothing was received.
+    wire [15:0]  in_flight_m_node;             // Destination node.
+    wire [23:0]  in_flight_m_peer;             // Destination queue pair.
+    wire [15:0]  in_flight_m_win_id;           // Window.
+    wire [15:0]  in_flight_m_epoch;            // Epoch.
+    wire [31:0]  in_flight_m_msn;              // Number in the window.
+    wire [31:0]  in_flight_m_q_key;            // 0: nothing was received.
+    wire [23:0]  in_flight_m_psn;              // Packet number.
+    wire [15:0]  in_flight_m_request;          // Number of the request in its ring.
+    wire         in_flight_ev_ack_unknown;     // An acknowledgement of nothing in flight (XUD-10).
+    wire         in_flight_ev_ack_source;      // An acknowledgement from elsewhere than where the request went.
+    wire         in_flight_ev_ack_echo;        // An acknowledgement with another window identity.
+    wire         in_flight_ev_bad_qp;          // An acknowledgement for a queue pair that the card cannot have.
+    wire         in_flight_ev_acknowledged;    // A request ended OK.
+    wire         in_flight_ev_timeout;         // A request ended by timeout.
+    wire         rx_m_rq_valid;                // A request.
+    wire         rx_m_rq_ready;                // It is taken.
+    wire         rx_m_rq_drop;                 // With ready: its payload is not wanted.
+    wire [15:0]  rx_m_rq_node;                 // Source node.
+    wire [23:0]  rx_m_rq_qpn;                  // Destination queue pair.
+    wire [23:0]  rx_m_rq_psn;                  // Packet number.
+    wire [31:0]  rx_m_rq_q_key;                // Q_Key.
+    wire [23:0]  rx_m_rq_src;                  // Source queue pair.
+    wire [7:0]   rx_m_rq_vf;                   // Version 7:4 and flags 3:0.
+    wire [15:0]  rx_m_rq_win_id;               // Window.
+    wire [15:0]  rx_m_rq_epoch;                // Epoch.
+    wire [31:0]  rx_m_rq_msn;                  // Number in the window.
+    wire [12:0]  rx_m_rq_len;                  // Bytes of payload; 0 of an unknown one.
+    wire         rx_m_rq_unknown;              // Its opcode has no meaning.
+    // It is one-sided, or the answer of one that was: version 1, that flag alone, a known opcode.
+    wire         rx_m_rq_one_sided;
+    wire         rx_m_pl_valid;                // A word of payload.
+    wire         rx_m_pl_ready;                // It is taken.
+    wire [63:0]  rx_m_pl_data;                 // The word, first byte in bits 7:0; behind the message's end anything.
+    wire         rx_m_pl_last;                 // It is the message's last.
+    wire         rx_m_ak_valid;                // An acknowledgement.
+    wire [15:0]  rx_m_ak_node;                 // Source node.
+    wire [23:0]  rx_m_ak_qpn;                  // Queue pair of the request.
+    wire [23:0]  rx_m_ak_psn;                  // Packet number of the request.
+    wire [7:0]   rx_m_ak_outcome;              // How the request ended, an outcome.
+    wire         rx_m_ak_echo;                 // It has the fields from here on (version 1).
+    wire [15:0]  rx_m_ak_win_id;               // Window of the request.
+    wire [15:0]  rx_m_ak_epoch;                // Its epoch.
+    wire [31:0]  rx_m_ak_msn;                  // Its number in the window.
+    wire [3:0]   rx_m_ak_flags;                // Its flags.
+    wire [23:0]  rx_m_ak_peer;                 // The queue pair that answers.
+    wire         rx_ev_overflow;               // A good frame was dropped because it did not fit.
+    wire         rx_ev_bad_frame;              // A frame with wrong lengths, checksums, ICRC or fixed fields.
+    wire         rx_ev_not_xud;                // A frame with an opcode outside of XUD's.
+    wire         rx_ev_bad_header;             // A packet with a header that no sender makes.
+    wire         tx_s_sd_ready;                // It is taken.
+    wire         tx_s_pl_ready;                // It is taken.
+    wire         tx_m_fail_valid;              // A request was not sent.
+    wire [23:0]  tx_m_fail_qpn;                // Its source queue pair.
+    wire [23:0]  tx_m_fail_psn;                // Its packet number.
+    wire         tx_s_ak_ready;                // It is taken.
+    wire         tx_m_axis_tx_tvalid;          // AXI4-Stream to the MAC: a word.
+    wire [63:0]  tx_m_axis_tx_tdata;           // First byte in bits 7:0.
+    wire [7:0]   tx_m_axis_tx_tkeep;           // Bytes present, from bit 0 on.
+    wire         tx_m_axis_tx_tlast;           // Last word of the frame.
+    wire         tx_ev_sent;                   // A request has left.
+    wire         tx_ev_ack_sent;               // An acknowledgement has left.
+    wire         gate_m_tvalid;                // It passes.
+    wire         guard_s_axis_tready;          // Taken.
+    wire         guard_m_axis_tvalid;          // To the MAC: a word.
+    wire         local_error_m;                // An event of either.
+    wire         unsent_b;                     // Another one.
+    wire         unsent_m;                     // An event of either.
+    wire         bad_doorbell_m;               // An event of either.
+    wire         worse_doorbell_m;             // An event of either.
+    wire         any_local_error_m;            // An event of either.
+    wire         any_bad_qp_m;                 // An event of either.
+    wire         any_overload_m;               // An event of either.
+    wire         any_bad_opcode_m;             // An event of either.
+    wire         any_bad_key_m;                // An event of either.
+    wire         any_bad_length_m;             // An event of either.
+    wire         any_stale_epoch_m;            // An event of either.
+    wire         events_s_18;                  // Bit i.
+    wire         events_s_29;                  // Bit i.
+    wire         events_s_30;                  // Bit i.
+    wire [35:0]  events_m;                     // The vector.
 
     pcie_completer completer (
         .clk                   (clk),
@@ -642,7 +642,6 @@ module card_q64_r256_f1024 (
         .requester_id          (requester_id),
         .max_read_request_size (max_read_request_size),
         .bus_master_enable     (bus_master_enable),
-        .cfg_timeout           (cfg_read_timeout),
         .s_req_valid           (read_mux_m_valid),
         .s_req_ready           (read_s_req_ready),
         .s_req_addr            (read_mux_m_addr),
@@ -671,7 +670,8 @@ module card_q64_r256_f1024 (
         .s_rx_cpl_tlp_ready    (s_rx_cpl_tlp_ready),
         .m_busy                (read_m_busy),
         .ev_stray              (read_ev_stray),
-        .ev_failed             (read_ev_failed)
+        .ev_failed             (read_ev_failed),
+        .cfg_timeout           (cfg_read_timeout)
     );
 
     dma_write write (
@@ -727,36 +727,36 @@ module card_q64_r256_f1024 (
         .clk            (clk),
         .rst            (soft_reg),
         .s_req_valid_0  (recv_m_wr_valid),
-        .s_req_valid_1  (cq_m_wr_valid),
-        .s_req_valid_2  (regs_m_wr_valid),
-        .s_req_valid_3  (one_sided_m_wr_valid),
         .s_req_ready_0  (write_mux_s_req_ready_0),
-        .s_req_ready_1  (write_mux_s_req_ready_1),
-        .s_req_ready_2  (write_mux_s_req_ready_2),
-        .s_req_ready_3  (write_mux_s_req_ready_3),
         .s_req_addr_0   (recv_m_wr_addr),
-        .s_req_addr_1   (cq_m_wr_addr),
-        .s_req_addr_2   (regs_m_wr_addr),
-        .s_req_addr_3   (one_sided_m_wr_addr),
         .s_req_len_0    (recv_m_wr_len),
-        .s_req_len_1    (cq_m_wr_len),
-        .s_req_len_2    (regs_m_wr_len),
-        .s_req_len_3    (one_sided_m_wr_len),
         .s_req_ctx_0    (recv_m_wr_ctx),
+        .s_req_valid_1  (cq_m_wr_valid),
+        .s_req_ready_1  (write_mux_s_req_ready_1),
+        .s_req_addr_1   (cq_m_wr_addr),
+        .s_req_len_1    (cq_m_wr_len),
         .s_req_ctx_1    (cq_m_wr_ctx),
+        .s_req_valid_2  (regs_m_wr_valid),
+        .s_req_ready_2  (write_mux_s_req_ready_2),
+        .s_req_addr_2   (regs_m_wr_addr),
+        .s_req_len_2    (regs_m_wr_len),
         .s_req_ctx_2    (regs_m_wr_ctx),
+        .s_req_valid_3  (one_sided_m_wr_valid),
+        .s_req_ready_3  (write_mux_s_req_ready_3),
+        .s_req_addr_3   (one_sided_m_wr_addr),
+        .s_req_len_3    (one_sided_m_wr_len),
         .s_req_ctx_3    (16'd0),
         .s_data_valid_0 (recv_m_wd_valid),
-        .s_data_valid_1 (cq_m_wd_valid),
-        .s_data_valid_2 (regs_m_wd_valid),
-        .s_data_valid_3 (one_sided_m_wd_valid),
         .s_data_ready_0 (write_mux_s_data_ready_0),
-        .s_data_ready_1 (write_mux_s_data_ready_1),
-        .s_data_ready_2 (write_mux_s_data_ready_2),
-        .s_data_ready_3 (write_mux_s_data_ready_3),
         .s_data_data_0  (recv_m_wd_data),
+        .s_data_valid_1 (cq_m_wd_valid),
+        .s_data_ready_1 (write_mux_s_data_ready_1),
         .s_data_data_1  (cq_m_wd_data),
+        .s_data_valid_2 (regs_m_wd_valid),
+        .s_data_ready_2 (write_mux_s_data_ready_2),
         .s_data_data_2  (regs_m_wd_data),
+        .s_data_valid_3 (one_sided_m_wd_valid),
+        .s_data_ready_3 (write_mux_s_data_ready_3),
         .s_data_data_3  (one_sided_m_wd_data),
         .m_req_valid    (write_mux_m_req_valid),
         .m_req_ready    (write_s_req_ready),
@@ -816,15 +816,6 @@ module card_q64_r256_f1024 (
         .reg_rd_addr       (completer_reg_rd_addr),
         .reg_rd_done       (regs_reg_rd_done),
         .reg_rd_data       (regs_reg_rd_data),
-        .cfg_enable        (regs_cfg_enable),
-        .cfg_node          (regs_cfg_node),
-        .cfg_mtu           (regs_cfg_mtu),
-        .cfg_timeout_unit  (regs_cfg_timeout_unit),
-        .cfg_moderation    (regs_cfg_moderation),
-        .cfg_valid         (regs_cfg_valid),
-        .cfg_qpn           (regs_cfg_qpn),
-        .cfg_word          (regs_cfg_word),
-        .cfg_data          (regs_cfg_data),
         .db_valid          (regs_db_valid),
         .db_qpn            (regs_db_qpn),
         .db_kind           (regs_db_kind),
@@ -873,7 +864,16 @@ module card_q64_r256_f1024 (
         .m_wd_data         (regs_m_wd_data),
         .bus_master_enable (bus_master_enable),
         .done_valid        (regs_done_valid),
-        .done_vector       (returns_m_done_ctx[2:0])
+        .done_vector       (returns_m_done_ctx[2:0]),
+        .cfg_enable        (regs_cfg_enable),
+        .cfg_node          (regs_cfg_node),
+        .cfg_mtu           (regs_cfg_mtu),
+        .cfg_timeout_unit  (regs_cfg_timeout_unit),
+        .cfg_moderation    (regs_cfg_moderation),
+        .cfg_valid         (regs_cfg_valid),
+        .cfg_qpn           (regs_cfg_qpn),
+        .cfg_word          (regs_cfg_word),
+        .cfg_data          (regs_cfg_data)
     );
 
     card_regions_r256 regions (
@@ -917,11 +917,6 @@ module card_q64_r256_f1024 (
     card_cq_q64 cq (
         .clk             (clk),
         .rst             (soft_reg),
-        .cfg_valid       (regs_cfg_valid),
-        .cfg_qpn         (regs_cfg_qpn),
-        .cfg_word        (regs_cfg_word),
-        .cfg_data        (regs_cfg_data),
-        .cfg_moderation  (regs_cfg_moderation),
         .db_valid        (regs_db_valid),
         .db_qpn          (regs_db_qpn),
         .db_kind         (regs_db_kind),
@@ -981,7 +976,12 @@ module card_q64_r256_f1024 (
         .m_irq_ready     (regs_s_irq_ready),
         .m_irq_vector    (cq_m_irq_vector),
         .ev_bad_doorbell (cq_ev_bad_doorbell),
-        .m_idle          (cq_m_idle)
+        .m_idle          (cq_m_idle),
+        .cfg_valid       (regs_cfg_valid),
+        .cfg_qpn         (regs_cfg_qpn),
+        .cfg_word        (regs_cfg_word),
+        .cfg_data        (regs_cfg_data),
+        .cfg_moderation  (regs_cfg_moderation)
     );
 
     card_send_q64 send (
@@ -991,11 +991,6 @@ module card_q64_r256_f1024 (
         .db_qpn          (regs_db_qpn),
         .db_kind         (regs_db_kind),
         .db_index        (regs_db_index),
-        .cfg_valid       (regs_cfg_valid),
-        .cfg_qpn         (regs_cfg_qpn),
-        .cfg_word        (regs_cfg_word),
-        .cfg_data        (regs_cfg_data),
-        .cfg_mtu         (regs_cfg_mtu),
         .hold            (stop_reg),
         .m_idle          (send_m_idle),
         .m_fatal_valid   (send_m_fatal_valid),
@@ -1068,7 +1063,12 @@ module card_q64_r256_f1024 (
         .ev_bad_doorbell (send_ev_bad_doorbell),
         .ev_stall_credit (send_ev_stall_credit),
         .ev_stall_place  (send_ev_stall_place),
-        .ev_local_error  (send_ev_local_error)
+        .ev_local_error  (send_ev_local_error),
+        .cfg_valid       (regs_cfg_valid),
+        .cfg_qpn         (regs_cfg_qpn),
+        .cfg_word        (regs_cfg_word),
+        .cfg_data        (regs_cfg_data),
+        .cfg_mtu         (regs_cfg_mtu)
     );
 
     card_send_queue send_queue (
@@ -1123,11 +1123,6 @@ module card_q64_r256_f1024 (
         .db_qpn          (regs_db_qpn),
         .db_kind         (regs_db_kind),
         .db_index        (regs_db_index),
-        .cfg_valid       (regs_cfg_valid),
-        .cfg_qpn         (regs_cfg_qpn),
-        .cfg_word        (regs_cfg_word),
-        .cfg_data        (regs_cfg_data),
-        .cfg_mtu         (regs_cfg_mtu),
         .hold            (stop_reg),
         .s_rq_valid      (recv_s_rq_valid),
         .s_rq_ready      (recv_s_rq_ready),
@@ -1218,19 +1213,20 @@ module card_q64_r256_f1024 (
         .ev_stale_epoch  (recv_ev_stale_epoch),
         .ev_rnr          (recv_ev_rnr),
         .ev_local_error  (recv_ev_local_error),
-        .m_idle          (recv_m_idle)
+        .m_idle          (recv_m_idle),
+        .cfg_valid       (regs_cfg_valid),
+        .cfg_qpn         (regs_cfg_qpn),
+        .cfg_word        (regs_cfg_word),
+        .cfg_data        (regs_cfg_data),
+        .cfg_mtu         (regs_cfg_mtu)
     );
 
     card_onesided_q64_f1024 one_sided (
         .clk             (clk),
         .rst             (soft_reg),
+        // One-sided operations.
         .hold            (stop_reg),
         .m_idle          (one_sided_m_idle),
-        .cfg_mtu         (regs_cfg_mtu),
-        .cfg_valid       (regs_cfg_valid),
-        .cfg_qpn         (regs_cfg_qpn),
-        .cfg_word        (regs_cfg_word),
-        .cfg_data        (regs_cfg_data),
         .win_valid       (regs_win_valid),
         .win_index       (regs_win_index),
         .win_open        (regs_win_open),
@@ -1336,7 +1332,12 @@ module card_q64_r256_f1024 (
         .ev_refused      (one_sided_ev_refused),
         .ev_failed       (one_sided_ev_failed),
         .ev_done         (one_sided_ev_done),
-        .ev_local_error  (one_sided_ev_local_error)
+        .ev_local_error  (one_sided_ev_local_error),
+        .cfg_mtu         (regs_cfg_mtu),
+        .cfg_valid       (regs_cfg_valid),
+        .cfg_qpn         (regs_cfg_qpn),
+        .cfg_word        (regs_cfg_word),
+        .cfg_data        (regs_cfg_data)
     );
 
     card_send_merge send_merge (
@@ -1540,13 +1541,13 @@ module card_q64_r256_f1024 (
         .m_q_key          (in_flight_m_q_key),
         .m_psn            (in_flight_m_psn),
         .m_request        (in_flight_m_request),
-        .cfg_timeout_unit (regs_cfg_timeout_unit),
         .ev_ack_unknown   (in_flight_ev_ack_unknown),
         .ev_ack_source    (in_flight_ev_ack_source),
         .ev_ack_echo      (in_flight_ev_ack_echo),
         .ev_bad_qp        (in_flight_ev_bad_qp),
         .ev_acknowledged  (in_flight_ev_acknowledged),
-        .ev_timeout       (in_flight_ev_timeout)
+        .ev_timeout       (in_flight_ev_timeout),
+        .cfg_timeout_unit (regs_cfg_timeout_unit)
     );
 
     xud_rx_d2048 rx (
@@ -1639,9 +1640,9 @@ module card_q64_r256_f1024 (
         .m_axis_tx_tdata  (tx_m_axis_tx_tdata),
         .m_axis_tx_tkeep  (tx_m_axis_tx_tkeep),
         .m_axis_tx_tlast  (tx_m_axis_tx_tlast),
-        .cfg_node         (regs_cfg_node),
         .ev_sent          (tx_ev_sent),
-        .ev_ack_sent      (tx_ev_ack_sent)
+        .ev_ack_sent      (tx_ev_ack_sent),
+        .cfg_node         (regs_cfg_node)
     );
 
     card_rx_gate gate (
@@ -1680,6 +1681,7 @@ module card_q64_r256_f1024 (
 
     event_merge unsent (
         .clk (clk),
+        // A work request may also end in LOCAL_DMA, after its check.
         .rst (soft_reg),
         .a   (send_ev_local_error),
         .b   (unsent_b),
@@ -1782,10 +1784,12 @@ module card_q64_r256_f1024 (
         .s_20 (in_flight_ev_ack_echo),
         .s_21 (any_local_error_m),
         .s_22 (worse_doorbell_m),
+        // Counted by card_regs.
         .s_23 (1'b0),
         .s_24 (completer_ev_bad_tlp),
         .s_25 (read_ev_failed),
         .s_26 (read_ev_stray),
+        // Counted by card_regs.
         .s_27 (1'b0),
         .s_28 (read_m_busy),
         .s_29 (events_s_29),
@@ -1823,6 +1827,7 @@ module card_q64_r256_f1024 (
     assign one_sided_s_pl_valid = rx_m_pl_valid & one_sided_m_ours;
     assign one_sided_done_valid = returns_m_done_valid & (&returns_m_done_ctx[15:14]);
     assign unsent_b = tx_m_fail_valid & in_flight_fail_ready;
+    // Never both: one acknowledgement is decided at a time.
     assign events_s_18 = in_flight_ev_ack_unknown | in_flight_ev_bad_qp;
     assign events_s_29 = guard_m_axis_tvalid & !m_axis_tx_tready;
     assign events_s_30 = write_m_tx_wr_req_tlp_valid & !m_tx_wr_req_tlp_ready;

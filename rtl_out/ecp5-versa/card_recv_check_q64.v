@@ -31,22 +31,8 @@ module card_recv_check_q64 (
     input  wire         clk,              // Clock.
     input  wire         rst,              // Synchronous reset; the tables are cleared with cfg_clear and cfg_shape.
 
-    // Inputs
     input  wire         hold,             // Begin no request.
 
-    // cfg
-    input  wire         cfg_soon,         // A table may be written in the next clock.
-    input  wire [5:0]   cfg_qpn,          // Queue pair that is configured.
-    input  wire         cfg_shape,        // Write whether it receives and its protection domain.
-    input  wire         cfg_key,          // Write its Q_Key.
-    input  wire         cfg_epoch,        // Write its epochs.
-    input  wire         cfg_clear,        // Its index becomes 0.
-    input  wire         cfg_receives,     // It receives.
-    // Word of configuration: protection domain 47:32; Q_Key 31:0; epochs oldest 15:0, newest 31:16.
-    input  wire [63:0]  cfg_data,
-    input  wire [12:0]  cfg_mtu,          // Largest payload, bytes.
-
-    // s_rq
     input  wire         s_rq_valid,       // A request.
     output wire         s_rq_ready,       // It is taken; pulse.
     output wire         s_rq_drop,        // With s_rq_ready: its payload is not wanted.
@@ -62,31 +48,23 @@ module card_recv_check_q64 (
     input  wire [12:0]  s_rq_len,         // Bytes of payload.
     input  wire         s_rq_unknown,     // Opcode without a meaning.
 
-    // s_arrived
     input  wire         s_arrived_valid,  // The number of receive requests read has changed; pulse.
     input  wire [5:0]   s_arrived_qpn,    // Queue pair.
     input  wire [5:0]   s_arrived_word,   // Requests ever read, modulo 32, in 4:0; they do not count 5.
 
-    // Outputs
     output wire [9:0]   place,            // Place of the next receive request.
-
-    // Inputs
     input  wire [172:0] request,          // Two clocks later: wr_id 63:0, address 127:64, lkey 159:128, bytes 172:160.
 
-    // s_failed
     input  wire         s_failed_valid,   // The ring of a queue pair could not be read.
     output wire         s_failed_ready,   // It is dealt with; pulse.
     input  wire [5:0]   s_failed_qpn,     // Queue pair.
 
-    // m_rsv
     output wire         m_rsv_valid,      // A completion slot is asked for, until rsv_done.
     output wire [5:0]   m_rsv_qpn,        // Queue pair.
 
-    // rsv
     input  wire         rsv_done,         // Answer; pulse.
     input  wire         rsv_ok,           // The slot is reserved.
 
-    // m_look
     output wire         m_look_valid,     // A region is looked up; pulse.
     output wire [31:0]  m_look_key,       // Key.
     output wire [15:0]  m_look_pd,        // Protection domain.
@@ -94,27 +72,22 @@ module card_recv_check_q64 (
     output wire [12:0]  m_look_len,       // Bytes of the message.
     output wire         m_look_write,     // To be written: 1.
 
-    // look
     input  wire         look_valid,       // Answer, 6 clocks later; pulse.
     input  wire         look_ok,          // The access is allowed.
 
-    // m_head
     output wire         m_head_valid,     // Write the index taken by packets.
     output reg  [5:0]   m_head_qpn,       // Queue pair.
     output reg  [15:0]  m_head_index,     // Receive requests ever taken, modulo 2^16.
 
-    // Stream out
+    // m: stream out
     output wire         m_kick_valid,     // With m_head_valid: it is even, and not cleared.
 
-    // Inputs
     input  wire         ak_full,          // No more acknowledgements may be handed over.
 
-    // m_ak
     output wire         m_ak_valid,       // An acknowledgement; pulse.
     output wire         m_ak_lands,       // It waits until the message has landed.
     output wire [167:0] m_ak_data,        // As s_data of card_recv_acks.
 
-    // m_st
     output wire         m_st_valid,       // A completion; pulse.
     input  wire         m_st_ready,       // One can be handed over.
     output wire         m_st_writes,      // There is a payload to write.
@@ -125,7 +98,6 @@ module card_recv_check_q64 (
     output reg  [15:0]  m_st_request,     // Number of the receive request in its ring.
     output wire         m_st_packet,      // There is a packet: its fields go into the completion.
 
-    // ev
     output wire         ev_accepted,      // Accepted; pulse.
     output wire         ev_ack_overload,  // Dropped as too many acknowledgements wait; pulse.
     output wire         ev_bad_opcode,    // Unknown opcode; pulse.
@@ -136,8 +108,19 @@ module card_recv_check_q64 (
     output wire         ev_rnr,           // No receive request or completion slot; pulse.
     output wire         ev_local_error,   // A completion LOCAL_PROTECTION or LOCAL_QUEUE; pulse.
 
-    // Outputs
-    output wire         idle              // No request is under way.
+    output wire         idle,             // No request is under way.
+
+    // Configuration
+    input  wire         cfg_soon,         // A table may be written in the next clock.
+    input  wire [5:0]   cfg_qpn,          // Queue pair that is configured.
+    input  wire         cfg_shape,        // Write whether it receives and its protection domain.
+    input  wire         cfg_key,          // Write its Q_Key.
+    input  wire         cfg_epoch,        // Write its epochs.
+    input  wire         cfg_clear,        // Its index becomes 0.
+    input  wire         cfg_receives,     // It receives.
+    // Word of configuration: protection domain 47:32; Q_Key 31:0; epochs oldest 15:0, newest 31:16.
+    input  wire [63:0]  cfg_data,
+    input  wire [12:0]  cfg_mtu           // Largest payload, bytes.
 );
 
     // Constants
@@ -153,68 +136,68 @@ module card_recv_check_q64 (
     localparam [7:0] LOCAL_QUEUE = 8'd17;
 
     // Registers
-    reg  [8:0] step_reg;         // One-hot.
-    reg  overload_reg;           // Step 3 on: results of the comparisons.
-    reg  bad_qp_reg;
-    reg  [31:0] q_key_reg;       // Of the request, which stays: they come late.
+    reg  [8:0]  step_reg;         // One-hot.
+    reg         overload_reg;     // Step 3 on: results of the comparisons.
+    reg         bad_qp_reg;
+    reg  [31:0] q_key_reg;        // Of the request, which stays: they come late.
     reg  [12:0] len_reg;
-    reg  bad_key_reg;
-    reg  over_mtu_reg;
-    reg  has_epoch_reg;
-    reg  some_reg;
-    reg  [15:0] epoch_age_reg;   // Epoch of the request, newest epoch, both less the oldest one.
+    reg         bad_key_reg;
+    reg         over_mtu_reg;
+    reg         has_epoch_reg;
+    reg         some_reg;
+    reg  [15:0] epoch_age_reg;    // Epoch of the request, newest epoch, both less the oldest one.
     reg  [15:0] epoch_span_reg;
     reg  [15:0] pd_reg;
-    reg  stale_reg;              // Step 4 on: its epoch is of an earlier process.
+    reg         stale_reg;        // Step 4 on: its epoch is of an earlier process.
     // The verdict so far: overload, queue pair, Q_Key, opcode, length, epoch, RNR; nothing.
-    reg  [6:0] verdict_reg;
-    reg  short_reg;              // The receive request is too short.
-    reg  [7:0] syndrome_reg;     // What the acknowledgement says; 0: there is none.
-    reg  rsv_valid_reg;          // A slot is asked for, for this queue pair; it is reserved.
-    reg  [5:0] rsv_qpn_reg;
-    reg  slot_reg;
-    reg  look_reg;
-    reg  looked_reg;             // The region was looked up, the access is allowed.
-    reg  allowed_reg;
+    reg  [6:0]  verdict_reg;
+    reg         short_reg;        // The receive request is too short.
+    reg  [7:0]  syndrome_reg;     // What the acknowledgement says; 0: there is none.
+    reg         rsv_valid_reg;    // A slot is asked for, for this queue pair; it is reserved.
+    reg  [5:0]  rsv_qpn_reg;
+    reg         slot_reg;
+    reg         look_reg;
+    reg         looked_reg;       // The region was looked up, the access is allowed.
+    reg         allowed_reg;
     // Step 6: a packet is taken or refused, it takes its receive request, its payload is wanted; a
     // queue pair that failed is done, with a completion.
-    reg  answer_reg;
-    reg  takes_reg;
-    reg  wanted_reg;
-    reg  bytes_reg;              // It has payload.
-    reg  failed_reg;
-    reg  failed_slot_reg;
-    reg  failing_reg;            // It is about a queue pair that failed; from step 1 or 7 on.
+    reg         answer_reg;
+    reg         takes_reg;
+    reg         wanted_reg;
+    reg         bytes_reg;        // It has payload.
+    reg         failed_reg;
+    reg         failed_slot_reg;
+    reg         failing_reg;      // It is about a queue pair that failed; from step 1 or 7 on.
     reg  [15:0] head_reg;
     reg  [15:0] head_next_reg;
 
     // Signals
-    wire quiet;                  // Nothing writes to a table in this clock.
-    wire begin_sig;
-    wire begin_failed;
-    wire [5:0] qpn;
-    wire slot_now;
-    wire no_slot;
-    wire looked_now;
-    wire allowed_now;
-    wire [16:0] shapes_rd_data;
-    wire [16:0] shapes_wr_data;
-    wire [31:0] keys_rd_data;
-    wire [31:0] epochs_rd_data;
-    wire [15:0] heads_rd_data;
-    wire [5:0] arrived_rd_data;
+    wire        quiet;            // Nothing writes to a table in this clock.
+    wire        begin_sig;
+    wire        begin_failed;
+    wire [5:0]  qpn;
+    wire        slot_now;
+    wire        no_slot;
+    wire        looked_now;
+    wire        allowed_now;
+    wire [16:0] shapes_rd_data;   // Word at rd_addr, two clocks later.
+    wire [31:0] keys_rd_data;     // Word at rd_addr, two clocks later.
+    wire [31:0] epochs_rd_data;   // Word at rd_addr, two clocks later.
+    wire [15:0] heads_rd_data;    // Word at rd_addr, two clocks later.
+    wire [5:0]  arrived_rd_data;  // Word at rd_addr, two clocks later.
 
     // Protection domain 15:0, it receives 16.
-    ram_reg_w17_d64 shapes (
+    ram_reg #(.W(17), .A(6)) shapes (
+        // Tables; the request, and so its words, stay until it is taken.
         .clk     (clk),
         .rd_addr (qpn),
         .rd_data (shapes_rd_data),
         .wr_en   (cfg_shape),
         .wr_addr (cfg_qpn),
-        .wr_data (shapes_wr_data)
+        .wr_data ({cfg_receives, cfg_data[47:32]})
     );
 
-    ram_reg_w32_d64 keys (
+    ram_reg #(.W(32), .A(6)) keys (
         .clk     (clk),
         .rd_addr (qpn),
         .rd_data (keys_rd_data),
@@ -223,7 +206,7 @@ module card_recv_check_q64 (
         .wr_data (cfg_data[31:0])
     );
 
-    ram_reg_w32_d64 epochs (
+    ram_reg #(.W(32), .A(6)) epochs (
         .clk     (clk),
         .rd_addr (qpn),
         .rd_data (epochs_rd_data),
@@ -233,7 +216,7 @@ module card_recv_check_q64 (
     );
 
     // Receive requests ever taken.
-    ram_reg_w16_d64 heads (
+    ram_reg #(.W(16), .A(6)) heads (
         .clk     (clk),
         .rd_addr (qpn),
         .rd_data (heads_rd_data),
@@ -243,7 +226,7 @@ module card_recv_check_q64 (
     );
 
     // As s_arrived_word.
-    ram_reg_w6_d64 arrived (
+    ram_reg #(.W(6), .A(6)) arrived (
         .clk     (clk),
         .rd_addr (qpn),
         .rd_data (arrived_rd_data),
@@ -254,15 +237,17 @@ module card_recv_check_q64 (
 
     // Combinational logic
     assign qpn = s_rq_qpn[5:0];
-    assign shapes_wr_data = {1'b0, cfg_data[47:32]} | {cfg_receives, 16'd0};
+    // Answers of card_cq and card_regions.
     assign slot_now = slot_reg | (rsv_done & rsv_ok);
     assign no_slot = rsv_done & !rsv_ok;
     assign looked_now = looked_reg | look_valid;
     assign allowed_now = !looked_reg ? look_ok : allowed_reg;
+    // Step 0: a queue pair that failed, or a request.
     assign quiet = !cfg_shape & !cfg_key & !cfg_epoch & !cfg_clear & !s_arrived_valid;
     assign begin_failed = step_reg[0] & s_failed_valid & !ak_full;
     assign begin_sig = step_reg[0] & !begin_failed & s_rq_valid & !hold & quiet;
-    assign place = {qpn, 4'd0} | {6'd0, heads_rd_data[3:0]};
+    // Step 2: the request against its queue pair.
+    assign place = {qpn, heads_rd_data[3:0]};
     assign s_rq_ready = answer_reg;
     assign s_rq_drop = !wanted_reg;
     assign s_failed_ready = failed_reg;
@@ -280,15 +265,17 @@ module card_recv_check_q64 (
     assign m_kick_valid = takes_reg & !head_next_reg[0];
     assign m_ak_valid = (answer_reg & (|syndrome_reg)) | failed_slot_reg;
     assign m_ak_lands = takes_reg | failed_slot_reg;
-    assign m_ak_data = {152'd0, s_rq_node}
-        | {128'd0, s_rq_src, 16'd0}
-        | {104'd0, s_rq_psn, 40'd0}
-        | {96'd0, syndrome_reg, 64'd0}
-        | {80'd0, s_rq_win_id, 72'd0}
-        | {64'd0, s_rq_epoch, 88'd0}
-        | {32'd0, s_rq_msn, 104'd0}
-        | {24'd0, s_rq_vf, 136'd0}
-        | {s_rq_qpn, 144'd0};
+    assign m_ak_data = {
+        s_rq_qpn,
+        s_rq_vf,
+        s_rq_msn,
+        s_rq_epoch,
+        s_rq_win_id,
+        syndrome_reg,
+        s_rq_psn,
+        s_rq_src,
+        s_rq_node
+    };
     assign m_st_valid = takes_reg | failed_slot_reg;
     assign m_st_writes = wanted_reg & bytes_reg;
     assign m_st_qpn = rsv_qpn_reg;
@@ -382,6 +369,7 @@ module card_recv_check_q64 (
             rsv_valid_reg <= 1'b1;
             rsv_qpn_reg <= s_failed_qpn;
         end
+        // Step 1.
         if (step_reg[1]) begin
             step_reg <= 9'd4;
         end
@@ -431,11 +419,13 @@ module card_recv_check_q64 (
                 step_reg <= 9'd64;
                 answer_reg <= 1'b1;
             end
+            // An old epoch goes before RNR, and behind all else.
             if (stale_reg & !(|verdict_reg[4:0])) begin
                 verdict_reg <= 7'd32;
                 syndrome_reg <= EPOCH_CODE;
             end
         end
+        // Step 8: whether the message fits it.
         if (step_reg[8]) begin
             if (short_reg) begin
                 step_reg <= 9'd64;
@@ -450,6 +440,7 @@ module card_recv_check_q64 (
                 looked_reg <= 1'b0;
             end
         end
+        // Step 5: slot and region.
         if (step_reg[5]) begin
             if (no_slot) begin
                 step_reg <= 9'd64;
@@ -468,6 +459,7 @@ module card_recv_check_q64 (
                 end
             end
         end
+        // Step 7: the slot of a queue pair that failed.
         failed_reg <= 1'b0;
         failed_slot_reg <= 1'b0;
         if (step_reg[7]) begin
@@ -479,14 +471,20 @@ module card_recv_check_q64 (
                 failed_slot_reg <= slot_now;
             end
         end
+        // Step 6: everything at once.
         if (step_reg[6]) begin
             step_reg <= 9'd1;
         end
 
         allowed_reg <= allowed_now;
         slot_reg <= step_reg[0] ? 1'b0 : slot_now;
+
+        // Step 3: the first verdict.
         stale_reg <= has_epoch_reg & (epoch_age_reg > epoch_span_reg);
+
+        // Step 4: the receive request, which is at hand from here on.
         short_reg <= len_reg > request[172:160];
+
         bytes_reg <= |s_rq_len;
 
         if (rst) begin

@@ -29,25 +29,13 @@ module card_recv_q64_a64 (
     input  wire        clk,              // Clock.
     input  wire        rst,              // Synchronous reset.
 
-    // db
     input  wire        db_valid,         // A doorbell; pulse.
     input  wire [5:0]  db_qpn,           // Queue pair.
     input  wire [1:0]  db_kind,          // Kind; only 1, receive, counts here.
     input  wire [15:0] db_index,         // Receive requests ever posted, modulo 2^16.
 
-    // cfg
-    // A word of a queue pair's configuration, which counts from the next clock on; pulse, not in
-    // the sweep after reset.
-    input  wire        cfg_valid,
-    input  wire [5:0]  cfg_qpn,          // Queue pair.
-    input  wire [2:0]  cfg_word,         // Which word.
-    input  wire [63:0] cfg_data,         // The word.
-    input  wire [12:0] cfg_mtu,          // Largest payload of a packet, bytes.
-
-    // Inputs
     input  wire        hold,             // Begin nothing new.
 
-    // s_rq
     input  wire        s_rq_valid,       // A request.
     output wire        s_rq_ready,       // It is taken; pulse.
     output wire        s_rq_drop,        // With s_rq_ready: its payload is not wanted.
@@ -63,13 +51,11 @@ module card_recv_q64_a64 (
     input  wire [12:0] s_rq_len,         // Bytes of payload.
     input  wire        s_rq_unknown,     // Opcode without a meaning.
 
-    // s_pl
     input  wire        s_pl_valid,       // A word of payload.
     output wire        s_pl_ready,       // It is taken.
     input  wire [63:0] s_pl_data,        // The word.
     input  wire        s_pl_last,        // Last word of its message.
 
-    // s_rr
     input  wire        s_rr_valid,       // A word of receive requests.
     output wire        s_rr_ready,       // Always taken.
     input  wire [63:0] s_rr_data,        // The word.
@@ -77,22 +63,18 @@ module card_recv_q64_a64 (
     input  wire        s_rr_error,       // With the last word: the read failed.
     input  wire [15:0] s_rr_ctx,         // Context of the read, with each word.
 
-    // m_rd
     output wire        m_rd_valid,       // A read of receive requests.
     input  wire        m_rd_ready,       // It is taken.
     output wire [63:0] m_rd_addr,        // Where.
     output wire [12:0] m_rd_len,         // Bytes: 32 to 128.
     output wire [15:0] m_rd_ctx,         // Client 2.
 
-    // m_rsv
     output wire        m_rsv_valid,      // A completion slot is asked for, until rsv_done.
     output wire [5:0]  m_rsv_qpn,        // Queue pair.
 
-    // rsv
     input  wire        rsv_done,         // Answer; pulse.
     input  wire        rsv_ok,           // The slot is reserved.
 
-    // m_look
     output wire        m_look_valid,     // A region is looked up; pulse.
     output wire [31:0] m_look_key,       // Key.
     output wire [15:0] m_look_pd,        // Protection domain.
@@ -100,23 +82,19 @@ module card_recv_q64_a64 (
     output wire [12:0] m_look_len,       // Bytes of the message.
     output wire        m_look_write,     // To be written: 1.
 
-    // look
     input  wire        look_valid,       // Answer, 6 clocks later; pulse.
     input  wire        look_ok,          // The access is allowed.
 
-    // m_wr
     output wire        m_wr_valid,       // A payload to write.
     input  wire        m_wr_ready,       // The request is taken.
     output wire [63:0] m_wr_addr,        // Where.
     output wire [12:0] m_wr_len,         // Bytes.
     output wire [15:0] m_wr_ctx,         // Client 0.
 
-    // m_wd
     output wire        m_wd_valid,       // A word of it.
     input  wire        m_wd_ready,       // The word is taken.
     output wire [63:0] m_wd_data,        // The word.
 
-    // m_rx
     output wire        m_rx_valid,       // A completion.
     input  wire        m_rx_ready,       // It is taken.
     output wire [5:0]  m_rx_qpn,         // Queue pair.
@@ -133,10 +111,8 @@ module card_recv_q64_a64 (
     output wire [23:0] m_rx_psn,         // PSN.
     output wire [15:0] m_rx_request,     // Number of the receive request in its ring.
 
-    // Inputs
     input  wire        landed,           // The oldest completion under way is ordered in host memory; pulse.
 
-    // m_ak
     output wire        m_ak_valid,       // An acknowledgement.
     input  wire        m_ak_ready,       // It is taken.
     output wire [15:0] m_ak_node,        // To this node.
@@ -150,11 +126,9 @@ module card_recv_q64_a64 (
     output wire [7:0]  m_ak_vf,          // Version and flags of the request.
     output wire [23:0] m_ak_src,         // The queue pair that answers.
 
-    // m_fatal
     output wire        m_fatal_valid,    // The receive ring of a queue pair cannot be read; pulse.
     output wire [5:0]  m_fatal_qpn,      // Queue pair.
 
-    // ev
     output wire        ev_bad_doorbell,  // A doorbell is ignored; pulse.
     output wire        ev_accepted,      // Accepted; pulse.
     output wire        ev_ack_overload,  // Dropped as too many acknowledgements wait; pulse.
@@ -166,87 +140,98 @@ module card_recv_q64_a64 (
     output wire        ev_rnr,           // No receive request or completion slot; pulse.
     output wire        ev_local_error,   // A completion LOCAL_PROTECTION or LOCAL_QUEUE; pulse.
 
-    // Outputs
-    output wire        m_idle            // Nothing is under way, the sweep after reset included.
+    output wire        m_idle,           // Nothing is under way, the sweep after reset included.
+
+    // Configuration
+    // A word of a queue pair's configuration, which counts from the next clock on; pulse, not in
+    // the sweep after reset.
+    input  wire        cfg_valid,
+    input  wire [5:0]  cfg_qpn,          // Queue pair.
+    input  wire [2:0]  cfg_word,         // Which word.
+    input  wire [63:0] cfg_data,         // The word.
+    input  wire [12:0] cfg_mtu           // Largest payload of a packet, bytes.
 );
 
     // Registers
-    reg  sweeping_reg;        // The tables of this queue pair are swept.
-    reg  [5:0] sweep_reg;
-    reg  n_valid_reg;         // A word of configuration, registered.
-    reg  [5:0] n_qpn_reg;
-    reg  [2:0] n_word_reg;
+    reg         sweeping_reg;    // The tables of this queue pair are swept.
+    reg  [5:0]  sweep_reg;
+    reg         n_valid_reg;     // A word of configuration, registered.
+    reg  [5:0]  n_qpn_reg;
+    reg  [2:0]  n_word_reg;
     reg  [63:0] n_data_reg;
-    reg  d_valid_reg;         // A doorbell, registered.
-    reg  [5:0] d_qpn_reg;
-    reg  [1:0] d_kind_reg;
+    reg         d_valid_reg;     // A doorbell, registered.
+    reg  [5:0]  d_qpn_reg;
+    reg  [1:0]  d_kind_reg;
     reg  [15:0] d_index_reg;
-    reg  c_sweep_reg;         // Configuration that is written: of which queue pair, which word, its fields; in a sweep.
-    reg  [5:0] c_qpn_reg;
-    reg  c_shape_reg;
-    reg  c_key_reg;
-    reg  c_base_reg;
-    reg  c_epoch_reg;
-    reg  c_clear_reg;
+    // Configuration that is written: of which queue pair, which word, its fields; in a sweep.
+    reg         c_sweep_reg;
+    reg  [5:0]  c_qpn_reg;
+    reg         c_shape_reg;
+    reg         c_key_reg;
+    reg         c_base_reg;
+    reg         c_epoch_reg;
+    reg         c_clear_reg;
     reg  [63:0] c_data_reg;
-    reg  c_exists_reg;
-    reg  c_reads_reg;
-    reg  c_receives_reg;
-    reg  [3:0] c_log_reg;
-    reg  halt_reg;            // Nothing begins.
-    reg  idle_reg;
+    reg         c_exists_reg;
+    reg         c_reads_reg;
+    reg         c_receives_reg;
+    reg  [3:0]  c_log_reg;
+    reg         halt_reg;        // Nothing begins.
+    reg         idle_reg;
 
     // Signals
-    wire swept;                      // The sweep is not over.
-    wire [2:0] state;
-    wire door_m_prod_valid;
-    wire [5:0] door_m_prod_qpn;
-    wire [15:0] door_m_prod_index;
-    wire door_m_want_valid;
-    wire door_m_want_mark;
-    wire fetch_m_served_valid;
-    wire [5:0] fetch_m_served_qpn;
-    wire fetch_m_served_mark;
-    wire fetch_idle;
+    wire         swept;                 // The sweep is not over.
+    wire [2:0]   state;
+    wire         door_m_prod_valid;     // The index posted has changed; pulse.
+    wire [5:0]   door_m_prod_qpn;       // Queue pair.
+    wire [15:0]  door_m_prod_index;     // Receive requests ever posted, modulo 2^16.
+    wire         door_m_want_valid;     // With m_prod_valid: the queue pair wants a turn.
+    wire         door_m_want_mark;      // Its mark.
+    wire         fetch_m_served_valid;  // A queue pair that wanted has its turn; pulse.
+    wire [5:0]   fetch_m_served_qpn;    // Queue pair.
+    wire         fetch_m_served_mark;   // The mark it had.
+    wire         fetch_idle;            // No turn, no read is under way.
+    // Two clocks later: wr_id 63:0, address 127:64, lkey 159:128, bytes 172:160 (8,191 for more).
     wire [172:0] fill_request;
-    wire fill_m_arrived_valid;
-    wire [5:0] fill_m_arrived_qpn;
-    wire [5:0] fill_m_arrived_word;
-    wire fill_m_done;
-    wire fill_m_failed_valid;
-    wire [5:0] fill_m_failed_qpn;
-    wire check_cfg_soon;
-    wire [9:0] check_place;
-    wire check_s_failed_ready;
-    wire [63:0] check_m_look_addr;
-    wire check_m_head_valid;
-    wire [5:0] check_m_head_qpn;
-    wire [15:0] check_m_head_index;
-    wire check_m_kick_valid;
-    wire check_m_ak_valid;
-    wire check_m_ak_lands;
-    wire [167:0] check_m_ak_data;
-    wire check_m_st_valid;
-    wire check_m_st_writes;
-    wire [5:0] check_m_st_qpn;
-    wire [63:0] check_m_st_wr_id;
-    wire [7:0] check_m_st_status;
-    wire [12:0] check_m_st_len;
-    wire [15:0] check_m_st_request;
-    wire check_m_st_packet;
-    wire check_idle;
-    wire store_s_ready;
-    reg  [7:0] store_s_vf;
-    reg  [15:0] store_s_node;
-    reg  [23:0] store_s_peer;
-    reg  [15:0] store_s_win_id;
-    reg  [15:0] store_s_epoch;
-    reg  [31:0] store_s_msn;
-    reg  [31:0] store_s_q_key;
-    reg  [23:0] store_s_psn;
-    wire store_idle;
-    wire acks_full;
-    wire acks_empty;
+    wire         fill_m_arrived_valid;  // The number of requests of a queue pair has changed; pulse.
+    wire [5:0]   fill_m_arrived_qpn;    // Queue pair.
+    // Requests ever read, modulo 32, in 4:0; they do not count, as a read failed, 5.
+    wire [5:0]   fill_m_arrived_word;
+    wire         fill_m_done;           // A read has ended; pulse.
+    wire         fill_m_failed_valid;   // The same, until it is taken.
+    wire [5:0]   fill_m_failed_qpn;     // Queue pair.
+    wire [9:0]   check_place;           // Place of the next receive request.
+    wire         check_s_failed_ready;  // It is dealt with; pulse.
+    wire [63:0]  check_m_look_addr;     // Where the message goes.
+    wire         check_m_head_valid;    // Write the index taken by packets.
+    wire [5:0]   check_m_head_qpn;      // Queue pair.
+    wire [15:0]  check_m_head_index;    // Receive requests ever taken, modulo 2^16.
+    wire         check_m_kick_valid;    // With m_head_valid: it is even, and not cleared.
+    wire         check_m_ak_valid;      // An acknowledgement; pulse.
+    wire         check_m_ak_lands;      // It waits until the message has landed.
+    wire [167:0] check_m_ak_data;       // As s_data of card_recv_acks.
+    wire         check_m_st_valid;      // A completion; pulse.
+    wire         check_m_st_writes;     // There is a payload to write.
+    wire [5:0]   check_m_st_qpn;        // Queue pair.
+    wire [63:0]  check_m_st_wr_id;      // Name of the receive request.
+    wire [7:0]   check_m_st_status;     // How it ended.
+    wire [12:0]  check_m_st_len;        // Bytes received.
+    wire [15:0]  check_m_st_request;    // Number of the receive request in its ring.
+    wire         check_m_st_packet;     // There is a packet: its fields go into the completion.
+    wire         check_idle;            // No request is under way.
+    wire         check_cfg_soon;        // A table may be written in the next clock.
+    wire         store_s_ready;         // There is none.
+    reg  [7:0]   store_s_vf;            // Version and flags.
+    reg  [15:0]  store_s_node;          // From this node.
+    reg  [23:0]  store_s_peer;          // From this queue pair.
+    reg  [15:0]  store_s_win_id;        // Window.
+    reg  [15:0]  store_s_epoch;         // Epoch.
+    reg  [31:0]  store_s_msn;           // Number in the window.
+    reg  [31:0]  store_s_q_key;         // Q_Key.
+    reg  [23:0]  store_s_psn;           // PSN.
+    wire         store_idle;            // No message, no payload is under way.
+    wire         acks_full;             // There are 2^A.
+    wire         acks_empty;            // There is none.
 
     card_recv_doorbell_q64 door (
         .clk             (clk),
@@ -255,12 +240,6 @@ module card_recv_q64_a64 (
         .db_qpn          (d_qpn_reg),
         .db_kind         (d_kind_reg),
         .db_index        (d_index_reg),
-        .cfg_qpn         (c_qpn_reg),
-        .cfg_shape       (c_shape_reg),
-        .cfg_exists      (c_exists_reg),
-        .cfg_log         (c_log_reg),
-        .cfg_clear       (c_clear_reg),
-        .cfg_sweep       (c_sweep_reg),
         .s_head_valid    (check_m_head_valid),
         .s_head_qpn      (check_m_head_qpn),
         .s_head_index    (check_m_head_index),
@@ -272,21 +251,19 @@ module card_recv_q64_a64 (
         .m_prod_index    (door_m_prod_index),
         .m_want_valid    (door_m_want_valid),
         .m_want_mark     (door_m_want_mark),
-        .ev_bad_doorbell (ev_bad_doorbell)
+        .ev_bad_doorbell (ev_bad_doorbell),
+        .cfg_qpn         (c_qpn_reg),
+        .cfg_shape       (c_shape_reg),
+        .cfg_exists      (c_exists_reg),
+        .cfg_log         (c_log_reg),
+        .cfg_clear       (c_clear_reg),
+        .cfg_sweep       (c_sweep_reg)
     );
 
     card_recv_fetch_q64 fetch (
         .clk            (clk),
         .rst            (rst),
         .hold           (halt_reg),
-        .cfg_qpn        (c_qpn_reg),
-        .cfg_shape      (c_shape_reg),
-        .cfg_reads      (c_reads_reg),
-        .cfg_log        (c_log_reg),
-        .cfg_base       (c_base_reg),
-        .cfg_data       (c_data_reg),
-        .cfg_clear      (c_clear_reg),
-        .cfg_sweep      (c_sweep_reg),
         .s_prod_valid   (door_m_prod_valid),
         .s_prod_qpn     (door_m_prod_qpn),
         .s_prod_index   (door_m_prod_index),
@@ -299,6 +276,7 @@ module card_recv_q64_a64 (
         .s_head_qpn     (check_m_head_qpn),
         .s_head_index   (check_m_head_index),
         .s_kick_valid   (check_m_kick_valid),
+        // Receive requests, read ahead.
         .m_rd_valid     (m_rd_valid),
         .m_rd_ready     (m_rd_ready),
         .m_rd_addr      (m_rd_addr),
@@ -306,7 +284,15 @@ module card_recv_q64_a64 (
         .m_rd_ctx       (m_rd_ctx),
         .s_done         (fill_m_done),
         .s_failed       (fill_m_failed_valid),
-        .idle           (fetch_idle)
+        .idle           (fetch_idle),
+        .cfg_qpn        (c_qpn_reg),
+        .cfg_shape      (c_shape_reg),
+        .cfg_reads      (c_reads_reg),
+        .cfg_log        (c_log_reg),
+        .cfg_base       (c_base_reg),
+        .cfg_data       (c_data_reg),
+        .cfg_clear      (c_clear_reg),
+        .cfg_sweep      (c_sweep_reg)
     );
 
     card_recv_fill_q64 fill (
@@ -318,8 +304,6 @@ module card_recv_q64_a64 (
         .s_rr_last       (s_rr_last),
         .s_rr_error      (s_rr_error),
         .s_rr_ctx        (s_rr_ctx),
-        .cfg_qpn         (c_qpn_reg),
-        .cfg_clear       (c_clear_reg),
         .place           (check_place),
         .request         (fill_request),
         .m_arrived_valid (fill_m_arrived_valid),
@@ -330,22 +314,16 @@ module card_recv_q64_a64 (
         .m_fatal_qpn     (m_fatal_qpn),
         .m_failed_valid  (fill_m_failed_valid),
         .m_failed_ready  (check_s_failed_ready),
-        .m_failed_qpn    (fill_m_failed_qpn)
+        .m_failed_qpn    (fill_m_failed_qpn),
+        .cfg_qpn         (c_qpn_reg),
+        .cfg_clear       (c_clear_reg)
     );
 
     card_recv_check_q64 check (
         .clk             (clk),
         .rst             (rst),
         .hold            (halt_reg),
-        .cfg_soon        (check_cfg_soon),
-        .cfg_qpn         (c_qpn_reg),
-        .cfg_shape       (c_shape_reg),
-        .cfg_key         (c_key_reg),
-        .cfg_epoch       (c_epoch_reg),
-        .cfg_clear       (c_clear_reg),
-        .cfg_receives    (c_receives_reg),
-        .cfg_data        (c_data_reg),
-        .cfg_mtu         (cfg_mtu),
+        // Requests.
         .s_rq_valid      (s_rq_valid),
         .s_rq_ready      (s_rq_ready),
         .s_rq_drop       (s_rq_drop),
@@ -406,7 +384,16 @@ module card_recv_q64_a64 (
         .ev_stale_epoch  (ev_stale_epoch),
         .ev_rnr          (ev_rnr),
         .ev_local_error  (ev_local_error),
-        .idle            (check_idle)
+        .idle            (check_idle),
+        .cfg_soon        (check_cfg_soon),
+        .cfg_qpn         (c_qpn_reg),
+        .cfg_shape       (c_shape_reg),
+        .cfg_key         (c_key_reg),
+        .cfg_epoch       (c_epoch_reg),
+        .cfg_clear       (c_clear_reg),
+        .cfg_receives    (c_receives_reg),
+        .cfg_data        (c_data_reg),
+        .cfg_mtu         (cfg_mtu)
     );
 
     card_recv_store_q64 store (
@@ -429,6 +416,7 @@ module card_recv_q64_a64 (
         .s_q_key      (store_s_q_key),
         .s_psn        (store_s_psn),
         .s_request    (check_m_st_request),
+        // What was accepted.
         .s_pl_valid   (s_pl_valid),
         .s_pl_ready   (s_pl_ready),
         .s_pl_data    (s_pl_data),
@@ -468,6 +456,7 @@ module card_recv_q64_a64 (
         .s_landed      (landed),
         .full          (acks_full),
         .empty         (acks_empty),
+        // Acknowledgements.
         .m_ak_valid    (m_ak_valid),
         .m_ak_ready    (m_ak_ready),
         .m_ak_node     (m_ak_node),
@@ -509,6 +498,7 @@ module card_recv_q64_a64 (
         end
     end
 
+    // What begins in the clock of hold is not yet in idle.
     assign m_idle = idle_reg & (halt_reg | !hold);
 
     // Clocked logic
@@ -540,7 +530,10 @@ module card_recv_q64_a64 (
     end
 
     always @(posedge clk) begin
+        // Configuration, or the sweep after reset, which leaves no queue pair and nothing in its
+        // tables.
         n_valid_reg <= cfg_valid;
+
         n_qpn_reg <= cfg_qpn;
         n_word_reg <= cfg_word;
         n_data_reg <= cfg_data;
@@ -555,6 +548,7 @@ module card_recv_q64_a64 (
         c_shape_reg <= n_valid_reg & (n_word_reg == 3'd0);
         c_clear_reg <= n_valid_reg & (n_word_reg == 3'd6);
         c_exists_reg <= |state;
+        // Init, ReadyToReceive, ReadyToSend; the latter two.
         c_reads_reg <= (|state) & !state[2];
         c_receives_reg <= state[1] & !state[2];
         if (sweeping_reg) begin
@@ -568,7 +562,9 @@ module card_recv_q64_a64 (
             c_receives_reg <= 1'b0;
         end
 
+        // Doorbells.
         d_valid_reg <= db_valid;
+
         d_qpn_reg <= db_qpn;
         d_kind_reg <= db_kind;
         d_index_reg <= db_index;

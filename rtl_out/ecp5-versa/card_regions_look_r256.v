@@ -21,10 +21,9 @@ module card_regions_look_r256 (
     input  wire         clk,      // Clock.
     input  wire         rst,      // Synchronous reset.
 
-    // Inputs
     input  wire         cleared,  // The table has been cleared since reset.
 
-    // Stream in
+    // s: stream in
     input  wire         s_valid,  // An access.
     input  wire [31:0]  s_key,    // Key: index above variant.
     input  wire [15:0]  s_pd,     // Protection domain.
@@ -32,11 +31,10 @@ module card_regions_look_r256 (
     input  wire [12:0]  s_len,    // Bytes.
     input  wire [3:0]   s_need,   // Rights that it needs.
 
-    // Stream out
+    // m: stream out
     output wire         m_valid,  // An answer.
     output wire         m_ok,     // The access is fine.
 
-    // wr
     input  wire         wr_en,    // Write an entry of the table.
     input  wire [7:0]   wr_addr,  // Which.
     input  wire [156:0] wr_data   // The entry.
@@ -46,56 +44,58 @@ module card_regions_look_r256 (
     localparam [13:0] HALF = 14'd8192;
 
     // Registers
-    reg  s1_valid_reg;          // By stage: an access; its bytes; it has none; nothing so far forbids it.
+    reg         s1_valid_reg;         // By stage: an access; its bytes; it has none; nothing so far forbids it.
     reg  [12:0] s1_len_reg;
-    reg  s1_zero_reg;
-    reg  s1_good_reg;
-    reg  [7:0] s1_variant_reg;
+    reg         s1_zero_reg;
+    reg         s1_good_reg;
+    reg  [7:0]  s1_variant_reg;
     reg  [15:0] s1_pd_reg;
     reg  [63:0] s1_addr_reg;
-    reg  [3:0] s1_need_reg;
-    reg  s1_top_reg;            // It begins in the last 8 KiB of the address space; its end, counted from their begin.
+    reg  [3:0]  s1_need_reg;
+    // It begins in the last 8 KiB of the address space; its end, counted from their begin.
+    reg         s1_top_reg;
     reg  [13:0] s1_end_reg;
-    reg  s2_valid_reg;
+    reg         s2_valid_reg;
     reg  [12:0] s2_len_reg;
-    reg  s2_zero_reg;
-    reg  s2_good_reg;
-    reg  [7:0] s2_variant_reg;
+    reg         s2_zero_reg;
+    reg         s2_good_reg;
+    reg  [7:0]  s2_variant_reg;
     reg  [15:0] s2_pd_reg;
     reg  [63:0] s2_addr_reg;
-    reg  [3:0] s2_need_reg;
-    reg  s3_valid_reg;
+    reg  [3:0]  s2_need_reg;
+    reg         s3_valid_reg;
     reg  [12:0] s3_len_reg;
-    reg  s3_zero_reg;
-    reg  s3_good_reg;
-    reg  s3_same_pd_reg;
-    reg  s3_same_variant_reg;
-    reg  [32:0] s3_offset_reg;  // Offset of the access in the region, lower half; bit 32 is the borrow.
+    reg         s3_zero_reg;
+    reg         s3_good_reg;
+    reg         s3_same_pd_reg;
+    reg         s3_same_variant_reg;
+    reg  [32:0] s3_offset_reg;        // Offset of the access in the region, lower half; bit 32 is the borrow.
     reg  [31:0] s3_addr_reg;
     reg  [31:0] s3_base_reg;
     reg  [63:0] s3_length_reg;
-    reg  s4_valid_reg;
+    reg         s4_valid_reg;
     reg  [12:0] s4_len_reg;
-    reg  s4_zero_reg;
-    reg  s4_good_reg;
-    reg  [32:0] s4_offset_reg;  // Upper half of the offset.
-    reg  [32:0] s4_left_reg;    // Bytes of the region behind the offset, lower half.
+    reg         s4_zero_reg;
+    reg         s4_good_reg;
+    reg  [32:0] s4_offset_reg;        // Upper half of the offset.
+    reg  [32:0] s4_left_reg;          // Bytes of the region behind the offset, lower half.
     reg  [31:0] s4_length_reg;
-    reg  s5_valid_reg;
-    reg  s5_zero_reg;
-    reg  s5_good_reg;
-    reg  [32:0] s5_left_reg;    // Upper half.
-    reg  s5_enough_reg;         // The lower half alone is enough for the access.
-    reg  s6_valid_reg;
-    reg  s6_ok_reg;
+    reg         s5_valid_reg;
+    reg         s5_zero_reg;
+    reg         s5_good_reg;
+    reg  [32:0] s5_left_reg;          // Upper half.
+    reg         s5_enough_reg;        // The lower half alone is enough for the access.
+    reg         s6_valid_reg;
+    reg         s6_ok_reg;
 
     // Signals
-    wire [7:0] index;
+    wire [7:0]   index;
     wire [156:0] entry;
 
-    ram_reg_w157_d256 table_sig (
+    ram_reg #(.W(157), .A(8)) table_sig (
         .clk     (clk),
         .rd_addr (index),
+        // Stage 2: the entry is here.
         .rd_data (entry),
         .wr_en   (wr_en),
         .wr_addr (wr_addr),
@@ -103,6 +103,7 @@ module card_regions_look_r256 (
     );
 
     // Combinational logic
+    // Stage 0: the table is addressed. A word that is being written cannot be relied on.
     assign index = s_key[15:8];
     assign m_valid = s6_valid_reg;
     assign m_ok = s6_ok_reg;
@@ -164,7 +165,10 @@ module card_regions_look_r256 (
         s1_need_reg <= s_need;
         s1_top_reg <= &s_addr[63:13];
         s1_end_reg <= {1'b0, s_addr[12:0]} + {1'b0, s_len};
+
+        // Stage 1: past the end of the address space?
         s2_valid_reg <= s1_valid_reg;
+
         s2_len_reg <= s1_len_reg;
         s2_zero_reg <= s1_zero_reg;
         s2_good_reg <= s1_good_reg & !(s1_top_reg & (s1_end_reg > HALF));
@@ -182,18 +186,26 @@ module card_regions_look_r256 (
         s3_addr_reg <= s2_addr_reg[63:32];
         s3_base_reg <= entry[63:32];
         s3_length_reg <= entry[127:64];
+
+        // Stage 3.
         s4_valid_reg <= s3_valid_reg;
+
         s4_len_reg <= s3_len_reg;
         s4_zero_reg <= s3_zero_reg;
         s4_good_reg <= s3_good_reg & s3_same_pd_reg & s3_same_variant_reg;
         s4_offset_reg <= {1'b0, s3_addr_reg} - {1'b0, s3_base_reg} - {32'd0, s3_offset_reg[32]};
         s4_left_reg <= {1'b0, s3_length_reg[31:0]} - {1'b0, s3_offset_reg[31:0]};
         s4_length_reg <= s3_length_reg[63:32];
+
+        // Stage 4: a borrow out of the offset: the access begins below the region.
         s5_valid_reg <= s4_valid_reg;
+
         s5_zero_reg <= s4_zero_reg;
         s5_good_reg <= s4_good_reg & !s4_offset_reg[32];
         s5_left_reg <= {1'b0, s4_length_reg} - {1'b0, s4_offset_reg[31:0]} - {32'd0, s4_left_reg[32]};
         s5_enough_reg <= (|s4_left_reg[31:13]) | (s4_left_reg[12:0] >= s4_len_reg);
+
+        // Stage 5: a borrow out of what is left: it begins behind the region.
         s6_valid_reg <= s5_valid_reg;
 
         s6_ok_reg <= s5_zero_reg

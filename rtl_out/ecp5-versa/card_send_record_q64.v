@@ -19,7 +19,7 @@ module card_send_record_q64 (
     input  wire         clk,             // Clock.
     input  wire         rst,             // Synchronous reset: drops the work request.
 
-    // Stream in
+    // s: stream in
     input  wire         s_valid,         // A work request.
     output wire         s_ready,         // Taken; nothing is under way.
     input  wire         s_blank,         // Nothing is known of it but its number, PSN and queue pair.
@@ -43,19 +43,16 @@ module card_send_record_q64 (
     input  wire [127:0] s_head,          // Bytes in front.
     input  wire [4:0]   s_head_len,      // How many.
 
-    // m_set
     output wire         m_set_valid,     // A place is filled.
     input  wire         m_set_ready,     // Taken.
 
-    // m_sd
     output wire         m_sd_valid,      // A request to send.
     input  wire         m_sd_ready,      // Taken.
 
-    // m_pay
     output wire         m_pay_valid,     // Its payload is read: m_len bytes at m_address.
     input  wire         m_pay_ready,     // Taken.
 
-    // Stream out
+    // m: stream out
     output wire [7:0]   m_outcome,       // 0: it is sent. Otherwise how it ends.
     output wire [5:0]   m_qpn,           // Queue pair.
     output wire [23:0]  m_psn,           // PSN.
@@ -79,7 +76,6 @@ module card_send_record_q64 (
     output wire [127:0] m_head,          // Bytes in front.
     output wire [4:0]   m_head_len,      // How many.
 
-    // Outputs
     output wire         ev_local_error   // A work request ends here.
 );
 
@@ -92,29 +88,29 @@ module card_send_record_q64 (
 
     // Registers
     (* fsm_encoding = "auto" *)
-    reg  [2:0] state_reg;
-    reg  [7:0] outcome_reg;   // The work request.
-    reg  [5:0] qpn_reg;
-    reg  [23:0] psn_reg;
-    reg  [15:0] request_reg;
-    reg  [4:0] timeout_reg;
-    reg  [31:0] q_key_reg;
-    reg  [63:0] wr_id_reg;
-    reg  [63:0] address_reg;
-    reg  [12:0] len_reg;
-    reg  [12:0] room_reg;
-    reg  [31:0] key_reg;
-    reg  [1:0] kind_reg;
-    reg  [15:0] node_reg;
-    reg  [23:0] peer_reg;
-    reg  [7:0] vf_reg;
-    reg  [15:0] win_id_reg;
-    reg  [15:0] epoch_reg;
-    reg  [31:0] msn_reg;
+    reg  [2:0]   state_reg;
+    reg  [7:0]   outcome_reg;      // The work request.
+    reg  [5:0]   qpn_reg;
+    reg  [23:0]  psn_reg;
+    reg  [15:0]  request_reg;
+    reg  [4:0]   timeout_reg;
+    reg  [31:0]  q_key_reg;
+    reg  [63:0]  wr_id_reg;
+    reg  [63:0]  address_reg;
+    reg  [12:0]  len_reg;
+    reg  [12:0]  room_reg;
+    reg  [31:0]  key_reg;
+    reg  [1:0]   kind_reg;
+    reg  [15:0]  node_reg;
+    reg  [23:0]  peer_reg;
+    reg  [7:0]   vf_reg;
+    reg  [15:0]  win_id_reg;
+    reg  [15:0]  epoch_reg;
+    reg  [31:0]  msn_reg;
     reg  [127:0] head_reg;
-    reg  [4:0] head_len_reg;
-    reg  local_error_reg;
-    reg  read_reg;            // The payload is to be read.
+    reg  [4:0]   head_len_reg;
+    reg          local_error_reg;
+    reg          read_reg;         // The payload is to be read.
 
     // Combinational logic
     assign s_ready = state_reg == RECORD_STATE_IDLE;

@@ -16,12 +16,12 @@ module event_queue_w6_d16 (
     input  wire       clk,      // Clock.
     input  wire       rst,      // Synchronous reset: empties the queue.
 
-    // Stream in
+    // s: stream in
     input  wire       s_valid,  // A word is offered.
     output wire       s_ready,  // The queue has room.
     input  wire [5:0] s_data,   // Word in.
 
-    // Stream out
+    // m: stream out
     output wire       m_valid,  // A word waits.
     input  wire       m_ready,  // The word is taken.
     output wire [5:0] m_data    // Oldest word.
@@ -30,19 +30,19 @@ module event_queue_w6_d16 (
     // Registers
     reg  [3:0] head_reg;
     reg  [3:0] tail_reg;
-    reg  some_reg;
-    reg  full_reg;
-    reg  shown_reg;       // The oldest word stands at m_data.
-    reg  [1:0] age_reg;   // Clocks since head pointed to a written word.
+    reg        some_reg;
+    reg        full_reg;
+    reg        shown_reg;  // The oldest word stands at m_data.
+    reg  [1:0] age_reg;    // Clocks since head pointed to a written word.
 
     // Signals
     wire filling;      // One word fits; one word waits.
     wire single;
     wire push;
     wire pop;
-    wire words_wr_en;
+    wire words_wr_en;  // Write wr_data to wr_addr.
 
-    ram_reg_w6_d16 words (
+    ram_reg #(.W(6), .A(4)) words (
         .clk     (clk),
         .rd_addr (head_reg),
         .rd_data (m_data),
@@ -56,7 +56,10 @@ module event_queue_w6_d16 (
     assign m_valid = shown_reg;
     assign push = s_valid & !full_reg;
     assign pop = m_ready & shown_reg;
+    // The place of the next word may hold anything until it is pushed.
     assign words_wr_en = !full_reg;
+    // Without conditions, which synthesis turns into a clock enable and a reset behind push and
+    // pop.
     assign filling = (tail_reg + 4'd1) == head_reg;
     assign single = (head_reg + 4'd1) == tail_reg;
 

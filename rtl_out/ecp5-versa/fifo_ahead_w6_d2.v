@@ -19,17 +19,16 @@ module fifo_ahead_w6_d2 (
     input  wire        clk,      // Clock.
     input  wire        rst,      // Synchronous reset: empties the queue.
 
-    // Stream in
+    // s: stream in
     input  wire        s_valid,  // A word is offered.
     output wire        s_ready,  // The queue has room.
     input  wire [5:0]  s_data,   // Word in.
 
-    // Stream out
+    // m: stream out
     output wire        m_valid,  // A word waits.
     input  wire        m_ready,  // The word is taken.
     output wire [5:0]  m_data,   // Oldest word.
 
-    // Outputs
     output wire [15:0] count     // Words in the queue.
 );
 
@@ -52,7 +51,7 @@ module fifo_ahead_w6_d2 (
     wire level;      // Words in the queue, modulo 2^A.
 
     // The words.
-    ram_async_w6_d2 mem (
+    ram_async #(.W(6), .A(1)) mem (
         .clk     (clk),
         .rd_addr (head_reg),
         .rd_data (m_data),
@@ -68,6 +67,7 @@ module fifo_ahead_w6_d2 (
     assign pop = m_ready & some_reg;
     assign level = tail_reg - head_reg;
     assign count = full_reg ? DEPTH : {15'd0, level};
+    // Known a clock ahead, so that push and pop, which come late, pass few LUTs.
     assign filling_2 = (tail_reg + 1'b1 + 1'b1) == head_reg;
     assign couple = (head_reg + 1'b1 + 1'b1) == tail_reg;
 
@@ -90,7 +90,10 @@ module fifo_ahead_w6_d2 (
             head_reg <= head_reg + 1'b1;
         end
 
+        // Without conditions, which synthesis turns into a clock enable and a reset behind push and
+        // pop.
         some_reg <= push | (some_reg & !(pop & single_reg));
+
         full_reg <= !pop & (full_reg | (push & filling_reg));
 
         filling_reg <= (pop & ((push & filling_reg) | (!push & full_reg)))

@@ -19,37 +19,33 @@ module free_list_d64 (
     input  wire        clk,      // Clock.
     input  wire        rst,      // Synchronous reset: all ids are free again.
 
-    // Inputs
     input  wire [5:0]  last,     // Highest id, a constant.
-
-    // Outputs
     output wire        ready,    // The list has filled itself since reset.
 
-    // Stream in
+    // s: stream in
     input  wire        s_valid,  // An id is returned.
     output wire        s_ready,  // The returned id is accepted.
     input  wire [5:0]  s_data,   // Returned id.
 
-    // Stream out
+    // m: stream out
     output wire        m_valid,  // A free id is on offer.
     input  wire        m_ready,  // The id is taken.
     output wire [5:0]  m_data,   // Free id.
 
-    // Outputs
     output wire [15:0] count     // Free ids, those still to be filled in not counted.
 );
 
     // Registers
-    reg  [5:0] fill_reg;  // Next id to fill in.
-    reg  filled_reg;      // The list has filled itself.
+    reg  [5:0] fill_reg;    // Next id to fill in.
+    reg        filled_reg;  // The list has filled itself.
 
     // Signals
-    reg  [5:0] fill_next;     // Next id to fill in.
-    reg  filled_next;         // The list has filled itself.
-    reg  queue_s_valid;
-    wire queue_s_ready;
-    reg  [5:0] queue_s_data;
-    wire queue_almost_full;
+    reg  [5:0] fill_next;          // Next id to fill in.
+    reg        filled_next;        // The list has filled itself.
+    reg        queue_s_valid;      // A word is offered.
+    wire       queue_s_ready;      // The queue has room.
+    reg  [5:0] queue_s_data;       // Word in.
+    wire       queue_almost_full;  // The queue holds almost_at words or more.
 
     // The free ids in order of reuse.
     fifo_bram_w6_d64 queue (

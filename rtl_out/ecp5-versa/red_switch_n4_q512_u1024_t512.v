@@ -18,268 +18,289 @@ module red_switch_n4_q512_u1024_t512 (
     // Synchronous reset; keep the MACs in reset as long. Tables keep what they hold.
     input  wire        rst,
 
-    // s_axis_rx_tvalid: AXI4-Stream in
+    // s_axis_rx, port 0: AXI4-Stream in
     input  wire        s_axis_rx_tvalid_0,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_1,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_2,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_3,  // AXI4-Stream from the MAC of each port: a word.
-
-    // s_axis_rx_tready: AXI4-Stream in
     output wire        s_axis_rx_tready_0,  // Always taken.
-    output wire        s_axis_rx_tready_1,  // Always taken.
-    output wire        s_axis_rx_tready_2,  // Always taken.
-    output wire        s_axis_rx_tready_3,  // Always taken.
-
-    // s_axis_rx_tdata: AXI4-Stream in
     input  wire [63:0] s_axis_rx_tdata_0,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_1,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_2,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_3,   // First byte in bits 7:0.
-
-    // s_axis_rx_tkeep: AXI4-Stream in
     input  wire [7:0]  s_axis_rx_tkeep_0,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_1,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_2,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_3,   // Bytes present, from bit 0 on; all but in the last word.
-
-    // s_axis_rx_tlast: AXI4-Stream in
     input  wire        s_axis_rx_tlast_0,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_1,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_2,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_3,   // Last word of the frame.
-
-    // s_axis_rx_tuser: AXI4-Stream in
     input  wire        s_axis_rx_tuser_0,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 1: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_1,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_1,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_1,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_1,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_1,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_1,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 2: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_2,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_2,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_2,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_2,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_2,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_2,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 3: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_3,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_3,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_3,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_3,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_3,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_3,   // With the last word: the frame is bad (FCS).
 
-    // m_axis_tx_tvalid: AXI4-Stream out
+    // m_axis_tx, port 0: AXI4-Stream out
     output wire        m_axis_tx_tvalid_0,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_1,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_2,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_3,  // AXI4-Stream to the MAC of each port: a word.
-
-    // m_axis_tx_tready: AXI4-Stream out
     input  wire        m_axis_tx_tready_0,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_1,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_2,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_3,  // The MAC takes it.
-
-    // m_axis_tx_tdata: AXI4-Stream out
     output wire [63:0] m_axis_tx_tdata_0,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_1,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_2,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_3,   // First byte in bits 7:0.
-
-    // m_axis_tx_tkeep: AXI4-Stream out
     output wire [7:0]  m_axis_tx_tkeep_0,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_1,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_2,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_3,   // Bytes present, from bit 0 on.
-
-    // m_axis_tx_tlast: AXI4-Stream out
     output wire        m_axis_tx_tlast_0,   // Last word of the frame.
+
+    // m_axis_tx, port 1: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_1,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_1,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_1,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_1,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_1,   // Last word of the frame.
+
+    // m_axis_tx, port 2: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_2,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_2,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_2,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_2,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_2,   // Last word of the frame.
+
+    // m_axis_tx, port 3: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_3,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_3,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_3,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_3,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_3,   // Last word of the frame.
 
-    // uc
     input  wire        uc_en,               // Write an entry of the unicast table.
     input  wire [9:0]  uc_addr,             // Node, low bits.
     input  wire [6:0]  uc_data,             // Port 5:0, valid 6.
 
-    // mc
     input  wire        mc_en,               // Write an entry of the multicast table.
     input  wire [8:0]  mc_addr,             // Tree, low bits.
     input  wire [30:0] mc_data,             // Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
 
-    // cfg
-    input  wire [3:0]  cfg_enabled,         // A bit per port that is enabled.
-    input  wire        cfg_red,             // Reduction frames are parsed; otherwise they are plain multicast frames.
-    // A bit per port whose engine sees frames; those for the others pass it unchanged.
-    input  wire [3:0]  cfg_engines,
-    input  wire [15:0] cfg_ethertype,       // Ethertype of reduction frames.
-    input  wire [31:0] cfg_address_0,       // Source address of the results of each port.
-    input  wire [31:0] cfg_address_1,       // Source address of the results of each port.
-    input  wire [31:0] cfg_address_2,       // Source address of the results of each port.
-    input  wire [31:0] cfg_address_3,       // Source address of the results of each port.
-    input  wire        cfg_ieee_nan,        // MINNUM and MAXNUM as IEEE 754: a signalling NaN gives a NaN.
-    input  wire [19:0] cfg_threshold_1,     // Wait count from which timeout 1 is chosen.
-    input  wire [19:0] cfg_threshold_2,     // Wait count from which timeout 2 is chosen.
-    input  wire [19:0] cfg_threshold_3,     // Wait count from which timeout 3 is chosen.
-    input  wire [23:0] cfg_timeout_0,       // Timeout of small wait counts, units of 1,024 clocks.
-    input  wire [23:0] cfg_timeout_1,       // Timeout from threshold 1 on.
-    input  wire [23:0] cfg_timeout_2,       // Timeout from threshold 2 on.
-    input  wire [23:0] cfg_timeout_3,       // Timeout from threshold 3 on.
-
-    // ev_valid
     output wire        ev_valid_0,          // Events of each port: a received frame has ended.
-    output wire        ev_valid_1,          // Events of each port: a received frame has ended.
-    output wire        ev_valid_2,          // Events of each port: a received frame has ended.
-    output wire        ev_valid_3,          // Events of each port: a received frame has ended.
-
-    // ev_reason
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
     // disabled.
     output wire [2:0]  ev_reason_0,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_1,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_2,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_3,
-
-    // ev_off
     output wire [3:0]  ev_off_0,            // With it, a bit per disabled port that would have got a copy.
-    output wire [3:0]  ev_off_1,            // With it, a bit per disabled port that would have got a copy.
-    output wire [3:0]  ev_off_2,            // With it, a bit per disabled port that would have got a copy.
-    output wire [3:0]  ev_off_3,            // With it, a bit per disabled port that would have got a copy.
-
-    // ev_full
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [3:0]  ev_full_0,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [3:0]  ev_full_1,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [3:0]  ev_full_2,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [3:0]  ev_full_3,
-
-    // ev_sent
     output wire        ev_sent_0,           // A frame has left by this port.
-    output wire        ev_sent_1,           // A frame has left by this port.
-    output wire        ev_sent_2,           // A frame has left by this port.
-    output wire        ev_sent_3,           // A frame has left by this port.
-
-    // ev_engine
     // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
     // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
     // expired empty.
     output wire [10:0] ev_engine_0,
+
+    output wire        ev_valid_1,          // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_1,
+    output wire [3:0]  ev_off_1,            // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [3:0]  ev_full_1,
+    output wire        ev_sent_1,           // A frame has left by this port.
     // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
     // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
     // expired empty.
     output wire [10:0] ev_engine_1,
+
+    output wire        ev_valid_2,          // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_2,
+    output wire [3:0]  ev_off_2,            // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [3:0]  ev_full_2,
+    output wire        ev_sent_2,           // A frame has left by this port.
     // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
     // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
     // expired empty.
     output wire [10:0] ev_engine_2,
+
+    output wire        ev_valid_3,          // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_3,
+    output wire [3:0]  ev_off_3,            // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [3:0]  ev_full_3,
+    output wire        ev_sent_3,           // A frame has left by this port.
     // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
     // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
     // expired empty.
     output wire [10:0] ev_engine_3,
 
-    // used
     output wire [7:0]  used_0,              // Descriptors in use in the engine of a port, a bit each.
     output wire [7:0]  used_1,              // Descriptors in use in the engine of a port, a bit each.
     output wire [7:0]  used_2,              // Descriptors in use in the engine of a port, a bit each.
-    output wire [7:0]  used_3               // Descriptors in use in the engine of a port, a bit each.
+    output wire [7:0]  used_3,              // Descriptors in use in the engine of a port, a bit each.
+
+    // Configuration
+    input  wire [3:0]  cfg_enabled,         // A bit per port that is enabled.
+    input  wire        cfg_red,             // Reduction frames are parsed; otherwise they are plain multicast frames.
+    // A bit per port whose engine sees frames; those for the others pass it unchanged.
+    input  wire [3:0]  cfg_engines,
+    input  wire [15:0] cfg_ethertype,       // Ethertype of reduction frames.
+
+    // Configuration
+    input  wire [31:0] cfg_address_0,       // Source address of the results of each port.
+
+    // Configuration
+    input  wire [31:0] cfg_address_1,       // Source address of the results of each port.
+
+    // Configuration
+    input  wire [31:0] cfg_address_2,       // Source address of the results of each port.
+
+    // Configuration
+    input  wire [31:0] cfg_address_3,       // Source address of the results of each port.
+
+    // Configuration
+    input  wire        cfg_ieee_nan,        // MINNUM and MAXNUM as IEEE 754: a signalling NaN gives a NaN.
+
+    // Configuration
+    input  wire [23:0] cfg_timeout_0,       // Timeout of small wait counts, units of 1,024 clocks.
+
+    // Configuration
+    input  wire [19:0] cfg_threshold_1,     // Wait count from which timeout 1 is chosen.
+    input  wire [23:0] cfg_timeout_1,       // Timeout from threshold 1 on.
+
+    // Configuration
+    input  wire [19:0] cfg_threshold_2,     // Wait count from which timeout 2 is chosen.
+    input  wire [23:0] cfg_timeout_2,       // Timeout from threshold 2 on.
+
+    // Configuration
+    input  wire [19:0] cfg_threshold_3,     // Wait count from which timeout 3 is chosen.
+    input  wire [23:0] cfg_timeout_3        // Timeout from threshold 3 on.
 );
 
     // Registers
     reg  [9:0] unit_reg;  // Clocks of the timeouts' unit, its end.
-    reg  tick_reg;
+    reg        tick_reg;
 
     // Signals
-    wire core_eng_valid_0;
-    wire core_eng_valid_1;
-    wire core_eng_valid_2;
-    wire core_eng_valid_3;
-    wire [63:0] core_eng_data_0;
-    wire [63:0] core_eng_data_1;
-    wire [63:0] core_eng_data_2;
-    wire [63:0] core_eng_data_3;
-    wire core_eng_first_0;
-    wire core_eng_first_1;
-    wire core_eng_first_2;
-    wire core_eng_first_3;
-    wire [1:0] core_eng_kind_0;
-    wire [1:0] core_eng_kind_1;
-    wire [1:0] core_eng_kind_2;
-    wire [1:0] core_eng_kind_3;
-    wire core_red_ready_0;
-    wire core_red_ready_1;
-    wire core_red_ready_2;
-    wire core_red_ready_3;
-    wire engines_0_room;
-    wire engines_0_m_valid;
-    wire [63:0] engines_0_m_data;
-    wire engines_0_m_last;
-    wire engines_0_ev_valid;
-    wire [3:0] engines_0_ev_code;
-    wire [2:0] engines_0_ev_index;
-    wire engines_1_room;
-    wire engines_1_m_valid;
-    wire [63:0] engines_1_m_data;
-    wire engines_1_m_last;
-    wire engines_1_ev_valid;
-    wire [3:0] engines_1_ev_code;
-    wire [2:0] engines_1_ev_index;
-    wire engines_2_room;
-    wire engines_2_m_valid;
-    wire [63:0] engines_2_m_data;
-    wire engines_2_m_last;
-    wire engines_2_ev_valid;
-    wire [3:0] engines_2_ev_code;
-    wire [2:0] engines_2_ev_index;
-    wire engines_3_room;
-    wire engines_3_m_valid;
-    wire [63:0] engines_3_m_data;
-    wire engines_3_m_last;
-    wire engines_3_ev_valid;
-    wire [3:0] engines_3_ev_code;
-    wire [2:0] engines_3_ev_index;
+    wire        core_eng_valid_0;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_0;     // The word.
+    wire        core_eng_first_0;    // It is the frame's first.
+    wire [1:0]  core_eng_kind_0;     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    wire        core_eng_valid_1;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_1;     // The word.
+    wire        core_eng_first_1;    // It is the frame's first.
+    wire [1:0]  core_eng_kind_1;     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    wire        core_eng_valid_2;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_2;     // The word.
+    wire        core_eng_first_2;    // It is the frame's first.
+    wire [1:0]  core_eng_kind_2;     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    wire        core_eng_valid_3;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_3;     // The word.
+    wire        core_eng_first_3;    // It is the frame's first.
+    wire [1:0]  core_eng_kind_3;     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    wire        core_red_ready_0;    // It is taken.
+    wire        core_red_ready_1;    // It is taken.
+    wire        core_red_ready_2;    // It is taken.
+    wire        core_red_ready_3;    // It is taken.
+    wire        engines_0_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_0_m_valid;   // A word of a frame to send.
+    wire [63:0] engines_0_m_data;    // The word.
+    wire        engines_0_m_last;    // It is the frame's last: 6 bytes.
+    // Something happened; 5 clocks after a frame's first word, one event at least for each.
+    wire        engines_0_ev_valid;
+    // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
+    // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
+    // tree.
+    wire [3:0]  engines_0_ev_code;
+    wire [2:0]  engines_0_ev_index;  // Its descriptor.
+    wire        engines_1_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_1_m_valid;   // A word of a frame to send.
+    wire [63:0] engines_1_m_data;    // The word.
+    wire        engines_1_m_last;    // It is the frame's last: 6 bytes.
+    // Something happened; 5 clocks after a frame's first word, one event at least for each.
+    wire        engines_1_ev_valid;
+    // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
+    // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
+    // tree.
+    wire [3:0]  engines_1_ev_code;
+    wire [2:0]  engines_1_ev_index;  // Its descriptor.
+    wire        engines_2_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_2_m_valid;   // A word of a frame to send.
+    wire [63:0] engines_2_m_data;    // The word.
+    wire        engines_2_m_last;    // It is the frame's last: 6 bytes.
+    // Something happened; 5 clocks after a frame's first word, one event at least for each.
+    wire        engines_2_ev_valid;
+    // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
+    // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
+    // tree.
+    wire [3:0]  engines_2_ev_code;
+    wire [2:0]  engines_2_ev_index;  // Its descriptor.
+    wire        engines_3_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_3_m_valid;   // A word of a frame to send.
+    wire [63:0] engines_3_m_data;    // The word.
+    wire        engines_3_m_last;    // It is the frame's last: 6 bytes.
+    // Something happened; 5 clocks after a frame's first word, one event at least for each.
+    wire        engines_3_ev_valid;
+    // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
+    // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
+    // tree.
+    wire [3:0]  engines_3_ev_code;
+    wire [2:0]  engines_3_ev_index;  // Its descriptor.
 
     switch_core_n4_d512_u1024_t512 core (
         .clk                (clk),
         .rst                (rst),
         .s_axis_rx_tvalid_0 (s_axis_rx_tvalid_0),
-        .s_axis_rx_tvalid_1 (s_axis_rx_tvalid_1),
-        .s_axis_rx_tvalid_2 (s_axis_rx_tvalid_2),
-        .s_axis_rx_tvalid_3 (s_axis_rx_tvalid_3),
         .s_axis_rx_tready_0 (s_axis_rx_tready_0),
-        .s_axis_rx_tready_1 (s_axis_rx_tready_1),
-        .s_axis_rx_tready_2 (s_axis_rx_tready_2),
-        .s_axis_rx_tready_3 (s_axis_rx_tready_3),
         .s_axis_rx_tdata_0  (s_axis_rx_tdata_0),
-        .s_axis_rx_tdata_1  (s_axis_rx_tdata_1),
-        .s_axis_rx_tdata_2  (s_axis_rx_tdata_2),
-        .s_axis_rx_tdata_3  (s_axis_rx_tdata_3),
         .s_axis_rx_tkeep_0  (s_axis_rx_tkeep_0),
-        .s_axis_rx_tkeep_1  (s_axis_rx_tkeep_1),
-        .s_axis_rx_tkeep_2  (s_axis_rx_tkeep_2),
-        .s_axis_rx_tkeep_3  (s_axis_rx_tkeep_3),
         .s_axis_rx_tlast_0  (s_axis_rx_tlast_0),
-        .s_axis_rx_tlast_1  (s_axis_rx_tlast_1),
-        .s_axis_rx_tlast_2  (s_axis_rx_tlast_2),
-        .s_axis_rx_tlast_3  (s_axis_rx_tlast_3),
         .s_axis_rx_tuser_0  (s_axis_rx_tuser_0),
+        .s_axis_rx_tvalid_1 (s_axis_rx_tvalid_1),
+        .s_axis_rx_tready_1 (s_axis_rx_tready_1),
+        .s_axis_rx_tdata_1  (s_axis_rx_tdata_1),
+        .s_axis_rx_tkeep_1  (s_axis_rx_tkeep_1),
+        .s_axis_rx_tlast_1  (s_axis_rx_tlast_1),
         .s_axis_rx_tuser_1  (s_axis_rx_tuser_1),
+        .s_axis_rx_tvalid_2 (s_axis_rx_tvalid_2),
+        .s_axis_rx_tready_2 (s_axis_rx_tready_2),
+        .s_axis_rx_tdata_2  (s_axis_rx_tdata_2),
+        .s_axis_rx_tkeep_2  (s_axis_rx_tkeep_2),
+        .s_axis_rx_tlast_2  (s_axis_rx_tlast_2),
         .s_axis_rx_tuser_2  (s_axis_rx_tuser_2),
+        .s_axis_rx_tvalid_3 (s_axis_rx_tvalid_3),
+        .s_axis_rx_tready_3 (s_axis_rx_tready_3),
+        .s_axis_rx_tdata_3  (s_axis_rx_tdata_3),
+        .s_axis_rx_tkeep_3  (s_axis_rx_tkeep_3),
+        .s_axis_rx_tlast_3  (s_axis_rx_tlast_3),
         .s_axis_rx_tuser_3  (s_axis_rx_tuser_3),
         .m_axis_tx_tvalid_0 (m_axis_tx_tvalid_0),
-        .m_axis_tx_tvalid_1 (m_axis_tx_tvalid_1),
-        .m_axis_tx_tvalid_2 (m_axis_tx_tvalid_2),
-        .m_axis_tx_tvalid_3 (m_axis_tx_tvalid_3),
         .m_axis_tx_tready_0 (m_axis_tx_tready_0),
-        .m_axis_tx_tready_1 (m_axis_tx_tready_1),
-        .m_axis_tx_tready_2 (m_axis_tx_tready_2),
-        .m_axis_tx_tready_3 (m_axis_tx_tready_3),
         .m_axis_tx_tdata_0  (m_axis_tx_tdata_0),
-        .m_axis_tx_tdata_1  (m_axis_tx_tdata_1),
-        .m_axis_tx_tdata_2  (m_axis_tx_tdata_2),
-        .m_axis_tx_tdata_3  (m_axis_tx_tdata_3),
         .m_axis_tx_tkeep_0  (m_axis_tx_tkeep_0),
-        .m_axis_tx_tkeep_1  (m_axis_tx_tkeep_1),
-        .m_axis_tx_tkeep_2  (m_axis_tx_tkeep_2),
-        .m_axis_tx_tkeep_3  (m_axis_tx_tkeep_3),
         .m_axis_tx_tlast_0  (m_axis_tx_tlast_0),
+        .m_axis_tx_tvalid_1 (m_axis_tx_tvalid_1),
+        .m_axis_tx_tready_1 (m_axis_tx_tready_1),
+        .m_axis_tx_tdata_1  (m_axis_tx_tdata_1),
+        .m_axis_tx_tkeep_1  (m_axis_tx_tkeep_1),
         .m_axis_tx_tlast_1  (m_axis_tx_tlast_1),
+        .m_axis_tx_tvalid_2 (m_axis_tx_tvalid_2),
+        .m_axis_tx_tready_2 (m_axis_tx_tready_2),
+        .m_axis_tx_tdata_2  (m_axis_tx_tdata_2),
+        .m_axis_tx_tkeep_2  (m_axis_tx_tkeep_2),
         .m_axis_tx_tlast_2  (m_axis_tx_tlast_2),
+        .m_axis_tx_tvalid_3 (m_axis_tx_tvalid_3),
+        .m_axis_tx_tready_3 (m_axis_tx_tready_3),
+        .m_axis_tx_tdata_3  (m_axis_tx_tdata_3),
+        .m_axis_tx_tkeep_3  (m_axis_tx_tkeep_3),
         .m_axis_tx_tlast_3  (m_axis_tx_tlast_3),
         .uc_en              (uc_en),
         .uc_addr            (uc_addr),
@@ -287,66 +308,66 @@ module red_switch_n4_q512_u1024_t512 (
         .mc_en              (mc_en),
         .mc_addr            (mc_addr),
         .mc_data            (mc_data),
+        .eng_room_0         (engines_0_room),
+        .eng_valid_0        (core_eng_valid_0),
+        .eng_data_0         (core_eng_data_0),
+        .eng_first_0        (core_eng_first_0),
+        .eng_kind_0         (core_eng_kind_0),
+        .eng_room_1         (engines_1_room),
+        .eng_valid_1        (core_eng_valid_1),
+        .eng_data_1         (core_eng_data_1),
+        .eng_first_1        (core_eng_first_1),
+        .eng_kind_1         (core_eng_kind_1),
+        .eng_room_2         (engines_2_room),
+        .eng_valid_2        (core_eng_valid_2),
+        .eng_data_2         (core_eng_data_2),
+        .eng_first_2        (core_eng_first_2),
+        .eng_kind_2         (core_eng_kind_2),
+        .eng_room_3         (engines_3_room),
+        .eng_valid_3        (core_eng_valid_3),
+        .eng_data_3         (core_eng_data_3),
+        .eng_first_3        (core_eng_first_3),
+        .eng_kind_3         (core_eng_kind_3),
+        .red_valid_0        (engines_0_m_valid),
+        .red_ready_0        (core_red_ready_0),
+        .red_data_0         (engines_0_m_data),
+        .red_last_0         (engines_0_m_last),
+        .red_valid_1        (engines_1_m_valid),
+        .red_ready_1        (core_red_ready_1),
+        .red_data_1         (engines_1_m_data),
+        .red_last_1         (engines_1_m_last),
+        .red_valid_2        (engines_2_m_valid),
+        .red_ready_2        (core_red_ready_2),
+        .red_data_2         (engines_2_m_data),
+        .red_last_2         (engines_2_m_last),
+        .red_valid_3        (engines_3_m_valid),
+        .red_ready_3        (core_red_ready_3),
+        .red_data_3         (engines_3_m_data),
+        .red_last_3         (engines_3_m_last),
+        .ev_valid_0         (ev_valid_0),
+        .ev_reason_0        (ev_reason_0),
+        .ev_off_0           (ev_off_0),
+        .ev_full_0          (ev_full_0),
+        .ev_sent_0          (ev_sent_0),
+        .ev_valid_1         (ev_valid_1),
+        .ev_reason_1        (ev_reason_1),
+        .ev_off_1           (ev_off_1),
+        .ev_full_1          (ev_full_1),
+        .ev_sent_1          (ev_sent_1),
+        .ev_valid_2         (ev_valid_2),
+        .ev_reason_2        (ev_reason_2),
+        .ev_off_2           (ev_off_2),
+        .ev_full_2          (ev_full_2),
+        .ev_sent_2          (ev_sent_2),
+        .ev_valid_3         (ev_valid_3),
+        .ev_reason_3        (ev_reason_3),
+        .ev_off_3           (ev_off_3),
+        .ev_full_3          (ev_full_3),
+        .ev_sent_3          (ev_sent_3),
         .cfg_enabled        (cfg_enabled),
         .cfg_red            (cfg_red),
         .cfg_engines        (cfg_engines),
-        .cfg_ethertype      (cfg_ethertype),
-        .eng_room_0         (engines_0_room),
-        .eng_room_1         (engines_1_room),
-        .eng_room_2         (engines_2_room),
-        .eng_room_3         (engines_3_room),
-        .eng_valid_0        (core_eng_valid_0),
-        .eng_valid_1        (core_eng_valid_1),
-        .eng_valid_2        (core_eng_valid_2),
-        .eng_valid_3        (core_eng_valid_3),
-        .eng_data_0         (core_eng_data_0),
-        .eng_data_1         (core_eng_data_1),
-        .eng_data_2         (core_eng_data_2),
-        .eng_data_3         (core_eng_data_3),
-        .eng_first_0        (core_eng_first_0),
-        .eng_first_1        (core_eng_first_1),
-        .eng_first_2        (core_eng_first_2),
-        .eng_first_3        (core_eng_first_3),
-        .eng_kind_0         (core_eng_kind_0),
-        .eng_kind_1         (core_eng_kind_1),
-        .eng_kind_2         (core_eng_kind_2),
-        .eng_kind_3         (core_eng_kind_3),
-        .red_valid_0        (engines_0_m_valid),
-        .red_valid_1        (engines_1_m_valid),
-        .red_valid_2        (engines_2_m_valid),
-        .red_valid_3        (engines_3_m_valid),
-        .red_ready_0        (core_red_ready_0),
-        .red_ready_1        (core_red_ready_1),
-        .red_ready_2        (core_red_ready_2),
-        .red_ready_3        (core_red_ready_3),
-        .red_data_0         (engines_0_m_data),
-        .red_data_1         (engines_1_m_data),
-        .red_data_2         (engines_2_m_data),
-        .red_data_3         (engines_3_m_data),
-        .red_last_0         (engines_0_m_last),
-        .red_last_1         (engines_1_m_last),
-        .red_last_2         (engines_2_m_last),
-        .red_last_3         (engines_3_m_last),
-        .ev_valid_0         (ev_valid_0),
-        .ev_valid_1         (ev_valid_1),
-        .ev_valid_2         (ev_valid_2),
-        .ev_valid_3         (ev_valid_3),
-        .ev_reason_0        (ev_reason_0),
-        .ev_reason_1        (ev_reason_1),
-        .ev_reason_2        (ev_reason_2),
-        .ev_reason_3        (ev_reason_3),
-        .ev_off_0           (ev_off_0),
-        .ev_off_1           (ev_off_1),
-        .ev_off_2           (ev_off_2),
-        .ev_off_3           (ev_off_3),
-        .ev_full_0          (ev_full_0),
-        .ev_full_1          (ev_full_1),
-        .ev_full_2          (ev_full_2),
-        .ev_full_3          (ev_full_3),
-        .ev_sent_0          (ev_sent_0),
-        .ev_sent_1          (ev_sent_1),
-        .ev_sent_2          (ev_sent_2),
-        .ev_sent_3          (ev_sent_3)
+        .cfg_ethertype      (cfg_ethertype)
     );
 
     red_engine_t8 engines_0 (
@@ -362,21 +383,21 @@ module red_switch_n4_q512_u1024_t512 (
         .m_data          (engines_0_m_data),
         .m_last          (engines_0_m_last),
         .tick            (tick_reg),
+        .ev_valid        (engines_0_ev_valid),
+        .ev_code         (engines_0_ev_code),
+        .ev_index        (engines_0_ev_index),
+        .used            (used_0),
         .cfg_enable      (cfg_engines[0]),
         .cfg_ieee_nan    (cfg_ieee_nan),
         .cfg_address     (cfg_address_0),
         .cfg_ethertype   (cfg_ethertype),
-        .cfg_threshold_1 (cfg_threshold_1),
-        .cfg_threshold_2 (cfg_threshold_2),
-        .cfg_threshold_3 (cfg_threshold_3),
         .cfg_timeout_0   (cfg_timeout_0),
+        .cfg_threshold_1 (cfg_threshold_1),
         .cfg_timeout_1   (cfg_timeout_1),
+        .cfg_threshold_2 (cfg_threshold_2),
         .cfg_timeout_2   (cfg_timeout_2),
-        .cfg_timeout_3   (cfg_timeout_3),
-        .ev_valid        (engines_0_ev_valid),
-        .ev_code         (engines_0_ev_code),
-        .ev_index        (engines_0_ev_index),
-        .used            (used_0)
+        .cfg_threshold_3 (cfg_threshold_3),
+        .cfg_timeout_3   (cfg_timeout_3)
     );
 
     red_engine_t8 engines_1 (
@@ -392,21 +413,21 @@ module red_switch_n4_q512_u1024_t512 (
         .m_data          (engines_1_m_data),
         .m_last          (engines_1_m_last),
         .tick            (tick_reg),
+        .ev_valid        (engines_1_ev_valid),
+        .ev_code         (engines_1_ev_code),
+        .ev_index        (engines_1_ev_index),
+        .used            (used_1),
         .cfg_enable      (cfg_engines[1]),
         .cfg_ieee_nan    (cfg_ieee_nan),
         .cfg_address     (cfg_address_1),
         .cfg_ethertype   (cfg_ethertype),
-        .cfg_threshold_1 (cfg_threshold_1),
-        .cfg_threshold_2 (cfg_threshold_2),
-        .cfg_threshold_3 (cfg_threshold_3),
         .cfg_timeout_0   (cfg_timeout_0),
+        .cfg_threshold_1 (cfg_threshold_1),
         .cfg_timeout_1   (cfg_timeout_1),
+        .cfg_threshold_2 (cfg_threshold_2),
         .cfg_timeout_2   (cfg_timeout_2),
-        .cfg_timeout_3   (cfg_timeout_3),
-        .ev_valid        (engines_1_ev_valid),
-        .ev_code         (engines_1_ev_code),
-        .ev_index        (engines_1_ev_index),
-        .used            (used_1)
+        .cfg_threshold_3 (cfg_threshold_3),
+        .cfg_timeout_3   (cfg_timeout_3)
     );
 
     red_engine_t8 engines_2 (
@@ -422,21 +443,21 @@ module red_switch_n4_q512_u1024_t512 (
         .m_data          (engines_2_m_data),
         .m_last          (engines_2_m_last),
         .tick            (tick_reg),
+        .ev_valid        (engines_2_ev_valid),
+        .ev_code         (engines_2_ev_code),
+        .ev_index        (engines_2_ev_index),
+        .used            (used_2),
         .cfg_enable      (cfg_engines[2]),
         .cfg_ieee_nan    (cfg_ieee_nan),
         .cfg_address     (cfg_address_2),
         .cfg_ethertype   (cfg_ethertype),
-        .cfg_threshold_1 (cfg_threshold_1),
-        .cfg_threshold_2 (cfg_threshold_2),
-        .cfg_threshold_3 (cfg_threshold_3),
         .cfg_timeout_0   (cfg_timeout_0),
+        .cfg_threshold_1 (cfg_threshold_1),
         .cfg_timeout_1   (cfg_timeout_1),
+        .cfg_threshold_2 (cfg_threshold_2),
         .cfg_timeout_2   (cfg_timeout_2),
-        .cfg_timeout_3   (cfg_timeout_3),
-        .ev_valid        (engines_2_ev_valid),
-        .ev_code         (engines_2_ev_code),
-        .ev_index        (engines_2_ev_index),
-        .used            (used_2)
+        .cfg_threshold_3 (cfg_threshold_3),
+        .cfg_timeout_3   (cfg_timeout_3)
     );
 
     red_engine_t8 engines_3 (
@@ -452,21 +473,21 @@ module red_switch_n4_q512_u1024_t512 (
         .m_data          (engines_3_m_data),
         .m_last          (engines_3_m_last),
         .tick            (tick_reg),
+        .ev_valid        (engines_3_ev_valid),
+        .ev_code         (engines_3_ev_code),
+        .ev_index        (engines_3_ev_index),
+        .used            (used_3),
         .cfg_enable      (cfg_engines[3]),
         .cfg_ieee_nan    (cfg_ieee_nan),
         .cfg_address     (cfg_address_3),
         .cfg_ethertype   (cfg_ethertype),
-        .cfg_threshold_1 (cfg_threshold_1),
-        .cfg_threshold_2 (cfg_threshold_2),
-        .cfg_threshold_3 (cfg_threshold_3),
         .cfg_timeout_0   (cfg_timeout_0),
+        .cfg_threshold_1 (cfg_threshold_1),
         .cfg_timeout_1   (cfg_timeout_1),
+        .cfg_threshold_2 (cfg_threshold_2),
         .cfg_timeout_2   (cfg_timeout_2),
-        .cfg_timeout_3   (cfg_timeout_3),
-        .ev_valid        (engines_3_ev_valid),
-        .ev_code         (engines_3_ev_code),
-        .ev_index        (engines_3_ev_index),
-        .used            (used_3)
+        .cfg_threshold_3 (cfg_threshold_3),
+        .cfg_timeout_3   (cfg_timeout_3)
     );
 
     red_events events_0 (

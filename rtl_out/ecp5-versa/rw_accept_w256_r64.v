@@ -31,7 +31,7 @@ module rw_accept_w256_r64 (
     input  wire        clk,            // Clock.
     input  wire        rst,            // Synchronous reset.
 
-    // Stream in
+    // s: stream in
     input  wire        s_valid,        // A record is offered; always taken.
     // The record clears the word of s_pidx and the row of its window, instead of being DATA.
     input  wire        s_init,
@@ -42,10 +42,8 @@ module rw_accept_w256_r64 (
     input  wire        s_tail,         // Last packet of the transfer.
     input  wire [12:0] s_len,          // Payload length, bytes.
 
-    // Inputs
     input  wire [15:0] now,            // Coarse time.
 
-    // cw
     // Write the connection of a window; what describes the region stays for one clock more.
     input  wire        cw_en,
     input  wire [5:0]  cw_wptr,        // Window.
@@ -58,11 +56,8 @@ module rw_accept_w256_r64 (
     input  wire [63:0] cw_addr,        // Address of the region.
     input  wire [31:0] cw_rkey,        // Key of the region.
 
-    // Inputs
     input  wire [5:0]  q_wptr,         // Window to look at.
     input  wire [2:0]  q_word,         // Word of its bitmap to look at.
-
-    // Outputs
     output wire [21:0] q_wbase,        // First hole, two clocks later.
     output wire [11:0] q_highest,      // Highest packet received, plus one, modulo 4,096.
     output wire        q_tail,         // The last packet has arrived.
@@ -75,17 +70,16 @@ module rw_accept_w256_r64 (
     output wire [31:0] p_rkey,         // Key of the region.
     output wire [12:0] p_len,          // Length of its payload, bytes.
 
-    // Stream out
+    // m: stream out
     output wire        m_valid,        // A decision.
     output wire [3:0]  m_reason,       // Why the packet is dropped; 0: it is accepted.
     output wire [5:0]  m_wptr,         // Its window.
 
-    // slide
     output wire        slide_en,       // A slide: wbase of a window is written.
     output wire [5:0]  slide_wptr,     // Its window.
     output wire [21:0] slide_base,     // Its first hole, as far as the slide has come.
 
-    // Stream out
+    // m: stream out
     output wire        m_credit,       // A slide over a multiple of W/4 has come to a hole: a credit update is due.
     output wire [5:0]  m_credit_wptr   // For this window.
 );
@@ -106,137 +100,137 @@ module rw_accept_w256_r64 (
     // Registers
     // The connection read one clock ago, two clocks ago, was about to be written or was written in
     // that clock. It opens or closes the window: meanwhile the window counts as closed.
-    reg  torn_1_reg;
-    reg  torn_2_reg;
-    reg  s3_torn_reg;            // The connection in stage 3.
+    reg         torn_1_reg;
+    reg         torn_2_reg;
+    reg         s3_torn_reg;         // The connection in stage 3.
     reg  [35:0] s3_id_reg;
     reg  [34:0] s3_size_reg;
-    reg  opened_en_reg;
-    reg  [5:0] opened_wptr_reg;
+    reg         opened_en_reg;
+    reg  [5:0]  opened_wptr_reg;
     reg  [32:0] opened_id_reg;
-    reg  s1_valid_reg;
-    reg  s1_init_reg;
+    reg         s1_valid_reg;
+    reg         s1_init_reg;
     reg  [15:0] s1_wptr_reg;
     reg  [15:0] s1_gen_reg;
     reg  [15:0] s1_src_reg;
     reg  [21:0] s1_pidx_reg;
-    reg  s1_tail_reg;
+    reg         s1_tail_reg;
     reg  [12:0] s1_len_reg;
-    reg  s2_valid_reg;
-    reg  s2_init_reg;
+    reg         s2_valid_reg;
+    reg         s2_init_reg;
     reg  [15:0] s2_wptr_reg;
     reg  [15:0] s2_gen_reg;
     reg  [15:0] s2_src_reg;
     reg  [21:0] s2_pidx_reg;
-    reg  s2_tail_reg;
+    reg         s2_tail_reg;
     reg  [12:0] s2_len_reg;
-    reg  [8:0] s2_word_reg;
-    reg  s2_row6_reg;            // Same row as the record in stage 6, in stage 7.
-    reg  s2_row7_reg;
-    reg  s3_valid_reg;
-    reg  s3_init_reg;
+    reg  [8:0]  s2_word_reg;
+    reg         s2_row6_reg;         // Same row as the record in stage 6, in stage 7.
+    reg         s2_row7_reg;
+    reg         s3_valid_reg;
+    reg         s3_init_reg;
     reg  [15:0] s3_wptr_reg;
     reg  [15:0] s3_gen_reg;
     reg  [15:0] s3_src_reg;
     reg  [21:0] s3_pidx_reg;
-    reg  s3_tail_reg;
+    reg         s3_tail_reg;
     reg  [12:0] s3_len_reg;
-    reg  [8:0] s3_word_reg;
-    reg  [21:0] s3_base_reg;     // First hole.
-    reg  [1:0] s3_from_reg;      // Where the newest bitmap word is: 0 in the table, 1 to 3 in stage 8, 7, 6.
-    reg  s3_row6_reg;            // Same row as the record in stage 6; as any of those in stages 6 to 8.
-    reg  s3_forward_reg;
-    reg  [12:0] late_row_reg;    // The row as the records in stages 7 and 8 leave it, 0 if it is not theirs.
-    reg  s4_valid_reg;
-    reg  s4_init_reg;
+    reg  [8:0]  s3_word_reg;
+    reg  [21:0] s3_base_reg;         // First hole.
+    reg  [1:0]  s3_from_reg;         // Where the newest bitmap word is: 0 in the table, 1 to 3 in stage 8, 7, 6.
+    reg         s3_row6_reg;         // Same row as the record in stage 6; as any of those in stages 6 to 8.
+    reg         s3_forward_reg;
+    reg  [12:0] late_row_reg;        // The row as the records in stages 7 and 8 leave it, 0 if it is not theirs.
+    reg         s4_valid_reg;
+    reg         s4_init_reg;
     reg  [15:0] s4_wptr_reg;
     reg  [15:0] s4_gen_reg;
     reg  [21:0] s4_pidx_reg;
-    reg  s4_tail_reg;
+    reg         s4_tail_reg;
     reg  [12:0] s4_len_reg;
-    reg  [8:0] s4_word_reg;
+    reg  [8:0]  s4_word_reg;
     reg  [63:0] s4_addr_reg;
     reg  [31:0] s4_rkey_reg;
-    reg  [25:0] s4_offset_reg;   // Where the payload begins in its region, divided by 256.
-    reg  s4_closed_reg;
-    reg  s4_stale_reg;
-    reg  s4_foreign_reg;
-    reg  s4_beyond_reg;
-    reg  s4_at_last_reg;
-    reg  s4_len_full_reg;
-    reg  s4_len_last_reg;
-    reg  [22:0] s4_gap_reg;      // The packet less wbase, negative in the last bit.
+    reg  [25:0] s4_offset_reg;       // Where the payload begins in its region, divided by 256.
+    reg         s4_closed_reg;
+    reg         s4_stale_reg;
+    reg         s4_foreign_reg;
+    reg         s4_beyond_reg;
+    reg         s4_at_last_reg;
+    reg         s4_len_full_reg;
+    reg         s4_len_last_reg;
+    reg  [22:0] s4_gap_reg;          // The packet less wbase, negative in the last bit.
     reg  [31:0] s4_onehot_reg;
-    reg  s4_lap_reg;             // What the packet's bit tells once it has arrived.
+    reg         s4_lap_reg;          // What the packet's bit tells once it has arrived.
     reg  [31:0] s4_bits_reg;
     reg  [12:0] s4_row_reg;
-    reg  [12:0] fwd_row_reg;     // The row as records ahead left it, if they did: the one in s4_row is 0 then.
-    reg  s4_word6_reg;           // Same word or row as the record in stage 6, and as the record just before.
-    reg  s4_row6_reg;
-    reg  s4_word5_reg;
-    reg  s4_row5_reg;
-    reg  s4_place5_reg;          // Same place in a word and same lap as the packet just before.
-    reg  s5_valid_reg;
+    reg  [12:0] fwd_row_reg;         // The row as records ahead left it, if they did: the one in s4_row is 0 then.
+    reg         s4_word6_reg;        // Same word or row as the record in stage 6, and as the record just before.
+    reg         s4_row6_reg;
+    reg         s4_word5_reg;
+    reg         s4_row5_reg;
+    reg         s4_place5_reg;       // Same place in a word and same lap as the packet just before.
+    reg         s5_valid_reg;
     reg  [15:0] s5_wptr_reg;
     reg  [15:0] s5_gen_reg;
     reg  [21:0] s5_pidx_reg;
     reg  [11:0] s5_pidx_1_reg;
-    reg  s5_clear_reg;
-    reg  s5_tail_reg;
+    reg         s5_clear_reg;
+    reg         s5_tail_reg;
     reg  [12:0] s5_len_reg;
-    reg  [8:0] s5_word_reg;
+    reg  [8:0]  s5_word_reg;
     reg  [63:0] s5_addr_reg;
     reg  [31:0] s5_rkey_reg;
-    reg  [3:0] s5_fail_reg;
-    reg  s5_below_reg;
-    reg  s5_above_reg;
-    reg  s5_at_base_reg;
+    reg  [3:0]  s5_fail_reg;
+    reg         s5_below_reg;
+    reg         s5_above_reg;
+    reg         s5_at_base_reg;
     reg  [31:0] s5_onehot_reg;
     reg  [31:0] s5_bits_reg;
     reg  [12:0] s5_row_reg;
-    reg  s5_same_word_reg;       // Relation to the record just before, now in stage 6.
-    reg  s5_same_row_reg;
-    reg  s5_same_packet_reg;
-    reg  s5_dup_reg;             // Received before.
-    reg  s5_known_reg;           // DATA that passed every check against the connection; and is in the window.
-    reg  s5_pass_reg;
-    reg  s5_new_highest_reg;     // At least highest; above the packet just before.
-    reg  s5_after_last_reg;
-    reg  s6_valid_reg;
-    reg  s6_pass_reg;            // It was in the window: its bit is set now, whether by it or before.
-    reg  s6_at_base_reg;         // It was taken, and it was wbase.
-    reg  s6_clear_reg;
-    reg  s6_write_row_reg;
-    reg  s6_write_bits_reg;
+    reg         s5_same_word_reg;    // Relation to the record just before, now in stage 6.
+    reg         s5_same_row_reg;
+    reg         s5_same_packet_reg;
+    reg         s5_dup_reg;          // Received before.
+    reg         s5_known_reg;        // DATA that passed every check against the connection; and is in the window.
+    reg         s5_pass_reg;
+    reg         s5_new_highest_reg;  // At least highest; above the packet just before.
+    reg         s5_after_last_reg;
+    reg         s6_valid_reg;
+    reg         s6_pass_reg;         // It was in the window: its bit is set now, whether by it or before.
+    reg         s6_at_base_reg;      // It was taken, and it was wbase.
+    reg         s6_clear_reg;
+    reg         s6_write_row_reg;
+    reg         s6_write_bits_reg;
     // Why the packet is dropped: a check of stages 3 and 4 failed; it is not in the window;
     // received before.
-    reg  [3:0] s6_fail_reg;
-    reg  s6_below_reg;
-    reg  s6_above_reg;
-    reg  s6_dup_reg;
+    reg  [3:0]  s6_fail_reg;
+    reg         s6_below_reg;
+    reg         s6_above_reg;
+    reg         s6_dup_reg;
     reg  [15:0] s6_wptr_reg;
-    reg  [8:0] s6_word_reg;
+    reg  [8:0]  s6_word_reg;
     reg  [31:0] s6_bits_reg;
     reg  [12:0] s6_row_reg;
-    reg  s6_tail_reg;            // The packet is taken and says that it is the last one.
+    reg         s6_tail_reg;         // The packet is taken and says that it is the last one.
     reg  [15:0] s6_last_rx_reg;
-    reg  s6_raised_reg;          // The packet is taken and the highest so far; its number plus one.
+    reg         s6_raised_reg;       // The packet is taken and the highest so far; its number plus one.
     reg  [11:0] s6_pidx_1_reg;
-    reg  s7_valid_reg;
-    reg  [3:0] s7_reason_reg;
-    reg  [8:0] s7_word_reg;
-    reg  [5:0] s7_wptr_reg;
+    reg         s7_valid_reg;
+    reg  [3:0]  s7_reason_reg;
+    reg  [8:0]  s7_word_reg;
+    reg  [5:0]  s7_wptr_reg;
     reg  [31:0] s7_bits_reg;
     reg  [12:0] s7_row_reg;
     reg  [31:0] s8_bits_reg;
 
     // Signals
-    wire [8:0] s1_word;
-    wire [5:0] s1_row;
-    wire [5:0] s2_row;
-    wire s2_at_row6;
-    wire [5:0] s3_row;
-    wire [4:0] s3_pos;
+    wire [8:0]  s1_word;
+    wire [5:0]  s1_row;
+    wire [5:0]  s2_row;
+    wire        s2_at_row6;
+    wire [5:0]  s3_row;
+    wire [4:0]  s3_pos;
     wire [21:0] s3_last;
     wire [12:0] s3_plen;
     wire [31:0] s4_cur_bits;
@@ -245,54 +239,51 @@ module rw_accept_w256_r64 (
     // is accepted is less than 2 W above both and less than W below.
     wire [11:0] over_highest;
     wire [11:0] over_last;
-    wire s4_shape;
+    wire        s4_shape;
     reg  [31:0] table_bits;         // The word, from the table or from the record just before, 0 if not from there.
     reg  [31:0] last_bits;
     wire [31:0] bits_in;
-    wire duplicate;
-    wire take;
-    wire with_raised;               // The record just before raised highest.
+    wire        duplicate;
+    wire        take;
+    wire        with_raised;        // The record just before raised highest.
     wire [11:0] s6_highest;
     wire [12:0] s6_new_row;
-    wire [5:0] s6_window;
-    wire [35:0] conn_id_rd_data;
-    wire [35:0] conn_id_wr_data;
-    wire [34:0] conn_size_rd_data;
-    wire [34:0] conn_size_wr_data;
-    wire [63:0] conn_addr_rd_data;
-    wire [31:0] conn_rkey_rd_data;
-    wire [21:0] bases_rd_data;
-    wire [12:0] rows_rd_data;
-    wire [28:0] rows_q_rd_data;
-    wire [28:0] rows_q_wr_data;
-    wire [31:0] bitmap_rd_data;
-    wire [8:0] bitmap_q_rd_addr;
-    wire slides_m_en;
-    wire [5:0] slides_m_wptr;
-    wire [21:0] slides_m_base;
+    wire [5:0]  s6_window;
+    wire [35:0] conn_id_rd_data;    // Word at rd_addr, two clocks later.
+    wire [34:0] conn_size_rd_data;  // Word at rd_addr, two clocks later.
+    wire [63:0] conn_addr_rd_data;  // Word at rd_addr, two clocks later.
+    wire [31:0] conn_rkey_rd_data;  // Word at rd_addr, two clocks later.
+    wire [21:0] bases_rd_data;      // Word at rd_addr, two clocks later.
+    wire [12:0] rows_rd_data;       // Word at rd_addr, two clocks later.
+    wire [28:0] rows_q_rd_data;     // Word at rd_addr, two clocks later.
+    wire [31:0] bitmap_rd_data;     // Word at rd_addr, two clocks later.
+    wire        slides_m_en;        // wbase is written.
+    wire [5:0]  slides_m_wptr;      // Of this window.
+    wire [21:0] slides_m_base;      // What it is now.
     wire [21:0] s1_word_shifted;
 
     // open, source, incarnation, packet size of each window.
-    ram_reg_w36_d64 conn_id (
+    ram_reg #(.W(36), .A(6)) conn_id (
         .clk     (clk),
+        // The words to compare are read a stage early: from the RAM's output the way is too long.
         .rd_addr (s_wptr[5:0]),
         .rd_data (conn_id_rd_data),
         .wr_en   (opened_en_reg),
         .wr_addr (opened_wptr_reg),
-        .wr_data (conn_id_wr_data)
+        .wr_data ({cw_mtu, opened_id_reg})
     );
 
     // Last packet number and length.
-    ram_reg_w35_d64 conn_size (
+    ram_reg #(.W(35), .A(6)) conn_size (
         .clk     (clk),
         .rd_addr (s_wptr[5:0]),
         .rd_data (conn_size_rd_data),
         .wr_en   (opened_en_reg),
         .wr_addr (opened_wptr_reg),
-        .wr_data (conn_size_wr_data)
+        .wr_data ({cw_last_len, cw_last})
     );
 
-    ram_reg_w64_d64 conn_addr (
+    ram_reg #(.W(64), .A(6)) conn_addr (
         .clk     (clk),
         .rd_addr (s1_wptr_reg[5:0]),
         .rd_data (conn_addr_rd_data),
@@ -301,7 +292,7 @@ module rw_accept_w256_r64 (
         .wr_data (cw_addr)
     );
 
-    ram_reg_w32_d64 conn_rkey (
+    ram_reg #(.W(32), .A(6)) conn_rkey (
         .clk     (clk),
         .rd_addr (s1_wptr_reg[5:0]),
         .rd_data (conn_rkey_rd_data),
@@ -330,7 +321,7 @@ module rw_accept_w256_r64 (
     );
 
     // Highest packet modulo 4,096, tail.
-    ram_reg_w13_d64 rows (
+    ram_reg #(.W(13), .A(6)) rows (
         .clk     (clk),
         .rd_addr (s1_wptr_reg[5:0]),
         .rd_data (rows_rd_data),
@@ -342,14 +333,15 @@ module rw_accept_w256_r64 (
     // The same, and the time of the last DATA.
     ram_reg_forward_w29_d64 rows_q (
         .clk     (clk),
+        // What the control engine looks at.
         .rd_addr (q_wptr),
         .rd_data (rows_q_rd_data),
         .wr_en   (s6_write_row_reg),
         .wr_addr (s6_window),
-        .wr_data (rows_q_wr_data)
+        .wr_data ({s6_last_rx_reg, s6_new_row})
     );
 
-    ram_reg_w32_d512 bitmap (
+    ram_reg #(.W(32), .A(9)) bitmap (
         .clk     (clk),
         .rd_addr (s1_word),
         .rd_data (bitmap_rd_data),
@@ -360,7 +352,7 @@ module rw_accept_w256_r64 (
 
     ram_reg_forward_w32_d512 bitmap_q (
         .clk     (clk),
-        .rd_addr (bitmap_q_rd_addr),
+        .rd_addr ({q_wptr, q_word}),
         .rd_data (q_bits),
         .wr_en   (s6_write_bits_reg),
         .wr_addr (s6_word_reg),
@@ -370,6 +362,7 @@ module rw_accept_w256_r64 (
     rw_slide_w256_r64 slides (
         .clk           (clk),
         .rst           (rst),
+        // Slides.
         .s_valid       (s6_at_base_reg),
         .s_wptr        (s6_window),
         .clear_valid   (s6_clear_reg),
@@ -385,11 +378,10 @@ module rw_accept_w256_r64 (
 
     // Combinational logic
     assign s1_word_shifted = s1_pidx_reg >> LB;
-    assign conn_id_wr_data = {cw_mtu, 33'd0} | {3'd0, opened_id_reg};
-    assign conn_size_wr_data = {cw_last_len, 22'd0} | {13'd0, cw_last};
+    // The row as the record in stage 6 leaves it.
     assign s6_highest = s6_raised_reg ? s6_pidx_1_reg : s6_row_reg[11:0];
-    assign s6_new_row = {s6_row_reg[12] | s6_tail_reg, 12'd0} | {1'b0, s6_highest};
-    assign s1_word = {s1_wptr_reg[5:0], 3'd0} | {6'd0, s1_word_shifted[2:0]};
+    assign s6_new_row = {s6_row_reg[12] | s6_tail_reg, s6_highest};
+    assign s1_word = {s1_wptr_reg[5:0], s1_word_shifted[2:0]};
     assign s2_row = s2_wptr_reg[5:0];
     assign s1_row = s1_wptr_reg[5:0];
     assign s2_at_row6 = s2_row == s5_wptr_reg[5:0];
@@ -409,12 +401,15 @@ module rw_accept_w256_r64 (
     assign s4_cur_row = s4_row6_reg ? s6_new_row : (s4_row_reg | fwd_row_reg);
     assign over_highest = s4_pidx_reg[11:0] - s4_cur_row[11:0];
     assign over_last = s4_pidx_reg[11:0] - s5_pidx_reg[11:0];
+    // Stage 5: what the decision will be about.
     assign p_valid = s5_valid_reg & !s5_clear_reg;
     assign p_wptr = s5_wptr_reg;
     assign p_gen = s5_gen_reg;
     assign p_addr = s5_addr_reg;
     assign p_rkey = s5_rkey_reg;
     assign p_len = s5_len_reg;
+    // Stage 5: the decision. If the record just before is the same packet and was in the window,
+    // this one is a duplicate, whatever became of that one.
     assign duplicate = s5_dup_reg | (s5_same_packet_reg & s6_pass_reg);
     assign take = s5_pass_reg & !duplicate;
 
@@ -427,17 +422,19 @@ module rw_accept_w256_r64 (
         end
     end
 
+    // As an OR: a multiplexer with the register's own output becomes a clock enable, which
+    // the decision reaches too late.
     assign bits_in = table_bits | last_bits;
     assign with_raised = s5_same_row_reg & s6_raised_reg;
+    // Stage 6: write back.
     assign s6_window = s6_wptr_reg[5:0];
-    assign rows_q_wr_data = {s6_last_rx_reg, 13'd0} | {16'd0, s6_new_row};
     assign slide_en = slides_m_en;
     assign slide_wptr = slides_m_wptr;
     assign slide_base = slides_m_base;
+    // Stage 7: the decision is out.
     assign m_valid = s7_valid_reg;
     assign m_reason = s7_reason_reg;
     assign m_wptr = s7_wptr_reg;
-    assign bitmap_q_rd_addr = {q_wptr, 3'd0} | {6'd0, q_word};
     assign q_highest = rows_q_rd_data[11:0];
     assign q_tail = rows_q_rd_data[12];
     assign q_last_rx = rows_q_rd_data[28:13];
@@ -568,10 +565,16 @@ module rw_accept_w256_r64 (
     end
 
     always @(posedge clk) begin
+        // The connection table belongs to the control engine.
+        // All of it is written one clock late.
         opened_en_reg <= cw_en;
+
         opened_wptr_reg <= cw_wptr;
-        opened_id_reg <= {cw_gen, 17'd0} | {16'd0, cw_src, 1'b0} | {32'd0, cw_open};
+        opened_id_reg <= {cw_gen, cw_src, cw_open};
+
+        // Stage 1: addresses of all tables.
         s1_valid_reg <= s_valid;
+
         s1_init_reg <= s_init;
         s1_wptr_reg <= s_wptr;
         s1_gen_reg <= s_gen;
@@ -588,7 +591,10 @@ module rw_accept_w256_r64 (
         s3_id_reg <= conn_id_rd_data;
         s3_size_reg <= conn_size_rd_data;
         s3_base_reg <= bases_rd_data;
+
+        // Stage 2: the arrays are read; which of the records ahead have the same row or word?
         s2_valid_reg <= s1_valid_reg;
+
         s2_init_reg <= s1_init_reg;
         s2_wptr_reg <= s1_wptr_reg;
         s2_gen_reg <= s1_gen_reg;
@@ -612,6 +618,7 @@ module rw_accept_w256_r64 (
         s3_row6_reg <= s2_at_row6;
         s3_forward_reg <= s2_at_row6 | s2_row6_reg | s2_row7_reg;
 
+        // What the last but one and two records ahead leave, to be forwarded in the next clock.
         late_row_reg <= 13'd0;
         if (s2_row6_reg) begin
             late_row_reg <= s6_new_row;
@@ -619,7 +626,9 @@ module rw_accept_w256_r64 (
             late_row_reg <= s7_row_reg;
         end
 
+        // Stage 3: checks against the connection and wbase, forward from stages 6 to 8.
         s3_valid_reg <= s2_valid_reg;
+
         s3_init_reg <= s2_init_reg;
         s3_wptr_reg <= s2_wptr_reg;
         s3_gen_reg <= s2_gen_reg;
@@ -650,6 +659,7 @@ module rw_accept_w256_r64 (
         s4_onehot_reg <= 32'd1 << s3_pos;
         s4_lap_reg <= !s3_pidx_reg[LW];
 
+        // As trees on the bits of the choice: chains of multiplexers take half as much again.
         if (s3_from_reg[1]) begin
             if (s3_from_reg[0]) begin
                 s4_bits_reg <= s6_bits_reg;
@@ -662,14 +672,19 @@ module rw_accept_w256_r64 (
             s4_bits_reg <= bitmap_rd_data;
         end
 
+        // Table and forward apart, and 0 where the other one counts: stage 4 joins them.
         s4_row_reg <= s3_forward_reg ? 13'd0 : rows_rd_data;
+
         fwd_row_reg <= s3_row6_reg ? s6_new_row : late_row_reg;
         s4_word6_reg <= s3_word_reg == s5_word_reg;
         s4_row6_reg <= s3_row == s5_wptr_reg[5:0];
         s4_word5_reg <= s3_word_reg == s4_word_reg;
         s4_row5_reg <= s3_row == s4_wptr_reg[5:0];
         s4_place5_reg <= (s3_pos == s4_pidx_reg[4:0]) & (s3_pidx_reg[LW] == s4_pidx_reg[LW]);
+
+        // Stage 4: forward from stage 6; is the packet in the window, is its bit set?
         s5_valid_reg <= s4_valid_reg;
+
         s5_clear_reg <= s4_valid_reg & s4_init_reg;
         s5_wptr_reg <= s4_wptr_reg;
         s5_gen_reg <= s4_gen_reg;
@@ -723,6 +738,7 @@ module rw_accept_w256_r64 (
         if (s5_same_row_reg) begin
             s6_row_reg <= s6_new_row;
         end
+        // A packet that is taken is missing: its bit turns.
         s6_bits_reg <= bits_in;
         if (take) begin
             s6_bits_reg <= bits_in ^ s5_onehot_reg;
@@ -735,7 +751,10 @@ module rw_accept_w256_r64 (
         s6_pidx_1_reg <= s5_pidx_1_reg;
         s6_raised_reg <= take & s5_new_highest_reg & (!with_raised | s5_after_last_reg);
         s6_tail_reg <= take & s5_tail_reg;
+
+        // Who writes the row has passed the checks.
         s6_last_rx_reg <= now;
+
         s6_valid_reg <= s5_valid_reg & !s5_clear_reg;
         s6_write_row_reg <= s5_known_reg | s5_clear_reg;
         s6_write_bits_reg <= take | s5_clear_reg;
@@ -754,7 +773,9 @@ module rw_accept_w256_r64 (
             end
         end
 
+        // The rest of stages 7 and 8 only feeds stage 3.
         s7_word_reg <= s6_word_reg;
+
         s7_wptr_reg <= s6_window;
         s7_bits_reg <= s6_bits_reg;
         s7_row_reg <= s6_new_row;

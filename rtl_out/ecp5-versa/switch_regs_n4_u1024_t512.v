@@ -43,17 +43,27 @@ module switch_regs_n4_u1024_t512 (
     output wire [31:0] s_axil_rdata,    // The word, 0 if refused.
     output wire [1:0]  s_axil_rresp,    // 0 done, 2 refused.
 
-    // uc
     output wire        uc_en,           // Write an entry of the unicast table.
     output reg  [9:0]  uc_addr,         // Node, low bits.
     output reg  [6:0]  uc_data,         // Port 5:0, valid 6.
 
-    // mc
     output wire        mc_en,           // Write an entry of the multicast table.
     output reg  [8:0]  mc_addr,         // Tree, low bits.
     output reg  [30:0] mc_data,         // Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
 
-    // cfg
+    output wire        stat_clear,      // Counts start from 0.
+    output wire [4:0]  stat_index,      // Counter that is visited.
+    output wire [31:0] stat_visit,      // The same, one-hot.
+
+    input  wire [31:0] stat_count_0,    // Of each port, the count of the counter visited 2 clocks ago.
+
+    input  wire [31:0] stat_count_1,    // Of each port, the count of the counter visited 2 clocks ago.
+
+    input  wire [31:0] stat_count_2,    // Of each port, the count of the counter visited 2 clocks ago.
+
+    input  wire [31:0] stat_count_3,    // Of each port, the count of the counter visited 2 clocks ago.
+
+    // Configuration
     output wire [3:0]  cfg_enabled,     // A bit per port that is enabled.
     output wire [3:0]  cfg_engines,     // A bit per port whose engine sees frames.
     output wire        cfg_ieee_nan,    // MINNUM and MAXNUM with a signalling NaN give a NaN.
@@ -65,19 +75,18 @@ module switch_regs_n4_u1024_t512 (
     output wire [23:0] cfg_timeout1,    // Timeout 1.
     output wire [23:0] cfg_timeout2,    // Timeout 2.
     output wire [23:0] cfg_timeout3,    // Timeout 3.
-    output wire [31:0] cfg_address_0,   // Source address of the results of each port.
-    output wire [31:0] cfg_address_1,   // Source address of the results of each port.
-    output wire [31:0] cfg_address_2,   // Source address of the results of each port.
-    output wire [31:0] cfg_address_3,   // Source address of the results of each port.
 
-    // stat
-    output wire        stat_clear,      // Counts start from 0.
-    output wire [4:0]  stat_index,      // Counter that is visited.
-    output wire [31:0] stat_visit,      // The same, one-hot.
-    input  wire [31:0] stat_count_0,    // Of each port, the count of the counter visited 2 clocks ago.
-    input  wire [31:0] stat_count_1,    // Of each port, the count of the counter visited 2 clocks ago.
-    input  wire [31:0] stat_count_2,    // Of each port, the count of the counter visited 2 clocks ago.
-    input  wire [31:0] stat_count_3     // Of each port, the count of the counter visited 2 clocks ago.
+    // Configuration
+    output wire [31:0] cfg_address_0,   // Source address of the results of each port.
+
+    // Configuration
+    output wire [31:0] cfg_address_1,   // Source address of the results of each port.
+
+    // Configuration
+    output wire [31:0] cfg_address_2,   // Source address of the results of each port.
+
+    // Configuration
+    output wire [31:0] cfg_address_3    // Source address of the results of each port.
 );
 
     // Constants
@@ -98,36 +107,36 @@ module switch_regs_n4_u1024_t512 (
     localparam [23:0] TIMEOUT3_RESET   = 24'd100;
 
     // Registers
-    reg  aw_full_reg;               // What has been taken from the bus.
+    reg         aw_full_reg;         // What has been taken from the bus.
     reg  [11:0] aw_addr_reg;
-    reg  w_full_reg;
+    reg         w_full_reg;
     reg  [31:0] w_data_reg;
-    reg  [3:0] w_strb_reg;
-    reg  ar_full_reg;
+    reg  [3:0]  w_strb_reg;
+    reg         ar_full_reg;
     reg  [11:0] ar_addr_reg;
-    reg  b_valid_reg;               // Answers.
-    reg  b_error_reg;
-    reg  r_valid_reg;
-    reg  r_error_reg;
+    reg         b_valid_reg;         // Answers.
+    reg         b_error_reg;
+    reg         r_valid_reg;
+    reg         r_error_reg;
     reg  [31:0] r_data_reg;
-    reg  [2:0] step_reg;            // 0 idle, 1 decode, 2 read, 3 merge, 4 write, 5 wait for a counter, 6 answer.
-    reg  writes_reg;                // The access: it is a write, its offset.
+    reg  [2:0]  step_reg;            // 0 idle, 1 decode, 2 read, 3 merge, 4 write, 5 wait for a counter, 6 answer.
+    reg         writes_reg;          // The access: it is a write, its offset.
     reg  [11:0] addr_reg;
-    reg  [31:0] hit_reg;            // Decoded: global register, one-hot; port, one-hot; control, address.
-    reg  [3:0] port_reg;
-    reg  hit_control_reg;
-    reg  hit_address_reg;
-    reg  [31:0] value_reg;          // What the register holds; the access can be made.
-    reg  known_reg;
+    reg  [31:0] hit_reg;             // Decoded: global register, one-hot; port, one-hot; control, address.
+    reg  [3:0]  port_reg;
+    reg         hit_control_reg;
+    reg         hit_address_reg;
+    reg  [31:0] value_reg;           // What the register holds; the access can be made.
+    reg         known_reg;
     reg  [31:0] fresh_reg;
-    reg  good_reg;
-    reg  [3:0] enabled_reg;         // The registers.
-    reg  [3:0] engines_reg;
+    reg         good_reg;
+    reg  [3:0]  enabled_reg;         // The registers.
+    reg  [3:0]  engines_reg;
     reg  [31:0] address_0_reg;
     reg  [31:0] address_1_reg;
     reg  [31:0] address_2_reg;
     reg  [31:0] address_3_reg;
-    reg  ieee_nan_reg;
+    reg         ieee_nan_reg;
     reg  [15:0] ethertype_reg;
     reg  [19:0] threshold0_reg;
     reg  [19:0] threshold1_reg;
@@ -136,56 +145,56 @@ module switch_regs_n4_u1024_t512 (
     reg  [23:0] timeout1_reg;
     reg  [23:0] timeout2_reg;
     reg  [23:0] timeout3_reg;
-    reg  [5:0] uc_port_reg;
-    reg  uc_valid_reg;
+    reg  [5:0]  uc_port_reg;
+    reg         uc_valid_reg;
     reg  [63:0] children_reg;
     reg  [19:0] mc_wait_reg;
-    reg  [5:0] mc_parent_reg;
-    reg  mc_valid_reg;
-    reg  [7:0] select_counter_reg;
-    reg  [5:0] select_port_reg;
+    reg  [5:0]  mc_parent_reg;
+    reg         mc_valid_reg;
+    reg  [7:0]  select_counter_reg;
+    reg  [5:0]  select_port_reg;
     reg  [31:0] statistic_reg;
-    reg  uc_write_reg;              // Writes to the tables; after reset, all of them.
+    reg         uc_write_reg;        // Writes to the tables; after reset, all of them.
     reg  [19:0] uc_index_reg;
-    reg  mc_write_reg;
+    reg         mc_write_reg;
     reg  [19:0] mc_index_reg;
-    reg  wiped_reg;
+    reg         wiped_reg;
     reg  [19:0] wipe_reg;
     // The round over the counters: index, one-hot, index 1 and 2 clocks ago, a whole round has
     // passed.
-    reg  [4:0] index_reg;
+    reg  [4:0]  index_reg;
     reg  [31:0] visit_reg;
-    reg  [4:0] index_1_reg;
-    reg  [4:0] index_2_reg;
-    reg  [6:0] round_reg;
+    reg  [4:0]  index_1_reg;
+    reg  [4:0]  index_2_reg;
+    reg  [6:0]  round_reg;
 
     // Signals
-    wire can_write;
-    wire can_read;
-    wire [31:0] mask;                // The word to write.
+    wire        can_write;
+    wire        can_read;
+    wire [31:0] mask;                 // The word to write.
     reg  [15:0] mask_low;
     reg  [15:0] mask_high;
-    wire beyond;
-    wire go;
-    reg  aw_full_next;               // What has been taken from the bus.
+    wire        beyond;
+    wire        go;
+    reg         aw_full_next;         // What has been taken from the bus.
     reg  [11:0] aw_addr_next;
-    reg  w_full_next;
+    reg         w_full_next;
     reg  [31:0] w_data_next;
-    reg  [3:0] w_strb_next;
-    reg  ar_full_next;
+    reg  [3:0]  w_strb_next;
+    reg         ar_full_next;
     reg  [11:0] ar_addr_next;
-    reg  b_valid_next;               // Answers.
-    reg  b_error_next;
-    reg  r_valid_next;
-    reg  r_error_next;
+    reg         b_valid_next;         // Answers.
+    reg         b_error_next;
+    reg         r_valid_next;
+    reg         r_error_next;
     reg  [31:0] r_data_next;
-    reg  [2:0] step_next;            // 0 idle, 1 decode, 2 read, 3 merge, 4 write, 5 wait for a counter, 6 answer.
-    reg  writes_next;                // The access: it is a write, its offset.
+    reg  [2:0]  step_next;            // 0 idle, 1 decode, 2 read, 3 merge, 4 write, 5 wait for a counter, 6 answer.
+    reg         writes_next;          // The access: it is a write, its offset.
     reg  [11:0] addr_next;
-    reg  good_next;
-    reg  [3:0] enabled_next;         // The registers.
-    reg  [3:0] engines_next;
-    reg  ieee_nan_next;
+    reg         good_next;
+    reg  [3:0]  enabled_next;         // The registers.
+    reg  [3:0]  engines_next;
+    reg         ieee_nan_next;
     reg  [15:0] ethertype_next;
     reg  [19:0] threshold0_next;
     reg  [19:0] threshold1_next;
@@ -194,35 +203,33 @@ module switch_regs_n4_u1024_t512 (
     reg  [23:0] timeout1_next;
     reg  [23:0] timeout2_next;
     reg  [23:0] timeout3_next;
-    reg  [5:0] uc_port_next;
-    reg  uc_valid_next;
+    reg  [5:0]  uc_port_next;
+    reg         uc_valid_next;
     reg  [63:0] children_next;
     reg  [19:0] mc_wait_next;
-    reg  [5:0] mc_parent_next;
-    reg  mc_valid_next;
-    reg  [7:0] select_counter_next;
-    reg  [5:0] select_port_next;
+    reg  [5:0]  mc_parent_next;
+    reg         mc_valid_next;
+    reg  [7:0]  select_counter_next;
+    reg  [5:0]  select_port_next;
     reg  [31:0] statistic_next;
-    reg  uc_write_next;              // Writes to the tables; after reset, all of them.
+    reg         uc_write_next;        // Writes to the tables; after reset, all of them.
     reg  [19:0] uc_index_next;
-    reg  mc_write_next;
+    reg         mc_write_next;
     reg  [19:0] mc_index_next;
-    reg  wiped_next;
+    reg         wiped_next;
     reg  [19:0] wipe_next;
-    wire [31:0] globals_s_2;
-    wire [31:0] globals_s_16;
-    wire [31:0] globals_s_22;
-    wire [31:0] globals_s_28;
-    wire [31:0] globals_m;
-    wire [31:0] addresses_m;
-    wire [3:0] counts_sel;
-    wire [31:0] counts_m;
+    wire [31:0] globals_s_2;          // Words.
+    wire [31:0] globals_m;            // The chosen one.
+    wire [31:0] addresses_m;          // The chosen one.
+    wire [3:0]  counts_sel;           // A bit per word, at most one set.
+    wire [31:0] counts_m;             // The chosen one.
 
     mux_one_hot_w32_n32 globals (
         .sel  (hit_reg),
         .s_0  (ID),
         .s_1  (VERSION),
         .s_2  (globals_s_2),
+        // Step 2: what it holds. Registers that are not here or cannot be read hold 0.
         .s_3  (32'd0),
         .s_4  ({31'd0, ieee_nan_reg}),
         .s_5  ({16'd0, ethertype_reg}),
@@ -236,19 +243,19 @@ module switch_regs_n4_u1024_t512 (
         .s_13 ({8'd0, timeout1_reg}),
         .s_14 ({8'd0, timeout2_reg}),
         .s_15 ({8'd0, timeout3_reg}),
-        .s_16 (globals_s_16),
+        .s_16 ({23'd0, uc_valid_reg, 2'd0, uc_port_reg}),
         .s_17 (32'd0),
         .s_18 (32'd0),
         .s_19 (32'd0),
         .s_20 (children_reg[31:0]),
         .s_21 (children_reg[63:32]),
-        .s_22 (globals_s_22),
+        .s_22 ({mc_valid_reg, 5'd0, mc_parent_reg, mc_wait_reg}),
         .s_23 (32'd0),
         .s_24 (32'd0),
         .s_25 (32'd0),
         .s_26 (32'd0),
         .s_27 (32'd0),
-        .s_28 (globals_s_28),
+        .s_28 ({18'd0, select_port_reg, select_counter_reg}),
         .s_29 (statistic_reg),
         .s_30 (32'd0),
         .s_31 (32'd0),
@@ -274,6 +281,7 @@ module switch_regs_n4_u1024_t512 (
     );
 
     // Combinational logic
+    // The bus: address and data of a write are taken on their own.
     assign s_axil_awready = !aw_full_reg;
     assign s_axil_wready = !w_full_reg;
     assign s_axil_arready = !ar_full_reg;
@@ -395,10 +403,10 @@ module switch_regs_n4_u1024_t512 (
                 uc_index_next = fresh_reg[19:0];
             end
             if (hit_reg[20]) begin
-                children_next = {children_reg[63:32], 32'd0} | {32'd0, fresh_reg};
+                children_next = {children_reg[63:32], fresh_reg};
             end
             if (hit_reg[21]) begin
-                children_next = {fresh_reg, 32'd0} | {32'd0, children_reg[31:0]};
+                children_next = {fresh_reg, children_reg[31:0]};
             end
             if (hit_reg[22]) begin
                 mc_wait_next = fresh_reg[19:0];
@@ -435,6 +443,7 @@ module switch_regs_n4_u1024_t512 (
                 step_next = 3'd6;
             end
         end
+        // Step 6: the answer.
         if (step_reg == 3'd6) begin
             step_next = 3'd0;
             if (writes_reg) begin
@@ -460,16 +469,13 @@ module switch_regs_n4_u1024_t512 (
     assign s_axil_rvalid = r_valid_reg;
     assign s_axil_rresp = {r_error_reg, 1'b0};
     assign s_axil_rdata = r_data_reg;
+    // Step 0: an access begins, a read after a write if both wait.
     assign can_write = aw_full_reg & w_full_reg & !b_valid_reg & wiped_reg;
     assign can_read = ar_full_reg & !r_valid_reg & wiped_reg;
     assign globals_s_2 = N | 32'd2048 | 32'ha0000 | 32'h9000000;
-    assign globals_s_16 = {26'd0, uc_port_reg} | {23'd0, uc_valid_reg, 8'd0};
-    assign globals_s_22 = {12'd0, mc_wait_reg}
-        | {6'd0, mc_parent_reg, 20'd0}
-        | {mc_valid_reg, 31'd0};
-    assign globals_s_28 = {24'd0, select_counter_reg} | {18'd0, select_port_reg, 8'd0};
 
     always @(*) begin
+        // Step 3: the word to write; whether an index lies in its table.
         mask_low = 16'd0;
         if (w_strb_reg[0]) begin
             mask_low = 16'd255;
@@ -495,17 +501,20 @@ module switch_regs_n4_u1024_t512 (
         end
     end
 
-    assign mask = {16'd0, mask_low} | {mask_high, 16'd0};
+    assign mask = {mask_high, mask_low};
+    // Step 4: it is written.
     assign beyond = (hit_reg[17] & ({10'd0, fresh_reg[19:10]} != 20'd0))
         | (hit_reg[23] & ({9'd0, fresh_reg[12:9]} != 13'd0));
     assign cfg_address_0 = address_0_reg;
     assign cfg_address_1 = address_1_reg;
     assign cfg_address_2 = address_2_reg;
     assign cfg_address_3 = address_3_reg;
+    // Step 5: the round over the counters comes by. What is behind the 32 reads as 0.
     assign counts_sel = PORT_ONE << select_port_reg;
     assign stat_clear = !round_reg[6];
     assign stat_index = index_reg;
     assign stat_visit = visit_reg;
+    // Tables: the staged entry, or nothing while they are wiped.
     assign uc_en = uc_write_reg | !wiped_reg;
     assign mc_en = mc_write_reg | !wiped_reg;
 
@@ -514,11 +523,8 @@ module switch_regs_n4_u1024_t512 (
         wipe_next = wipe_reg;
         uc_addr = uc_index_reg[9:0];
         mc_addr = mc_index_reg[8:0];
-        uc_data = {1'b0, uc_port_reg} | {uc_valid_reg, 6'd0};
-        mc_data = {11'd0, mc_wait_reg}
-            | {5'd0, mc_parent_reg, 20'd0}
-            | {4'd0, mc_valid_reg, 26'd0}
-            | {children_reg[3:0], 27'd0};
+        uc_data = {uc_valid_reg, uc_port_reg};
+        mc_data = {children_reg[3:0], mc_valid_reg, mc_parent_reg, mc_wait_reg};
         if (!wiped_reg) begin
             wipe_next = wipe_reg + 20'd1;
             wiped_next = ({10'd0, wipe_reg[19:10]} != 20'd0)
@@ -605,6 +611,7 @@ module switch_regs_n4_u1024_t512 (
     end
 
     always @(posedge clk) begin
+        // Step 1: which register.
         hit_reg <= ((addr_reg[11:7] == 5'd0) & (addr_reg[1:0] == 2'd0))
             ? (ONE << addr_reg[6:2])
             : 32'd0;
@@ -620,8 +627,7 @@ module switch_regs_n4_u1024_t512 (
         if (|port_reg) begin
             value_reg <= addresses_m;
             if (hit_control_reg) begin
-                value_reg <= {31'd0, |(enabled_reg & port_reg)}
-                    | {30'd0, |(engines_reg & port_reg), 1'b0};
+                value_reg <= {30'd0, |(engines_reg & port_reg), |(enabled_reg & port_reg)};
             end
         end
 
@@ -648,7 +654,7 @@ module switch_regs_n4_u1024_t512 (
         end
 
         index_reg <= index_reg + 5'd1;
-        visit_reg <= {visit_reg[30:0], 1'b0} | {31'd0, visit_reg[31]};
+        visit_reg <= {visit_reg[30:0], visit_reg[31]};
         index_1_reg <= index_reg;
         index_2_reg <= index_1_reg;
 

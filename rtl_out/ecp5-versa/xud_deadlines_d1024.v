@@ -19,30 +19,28 @@ module xud_deadlines_d1024 (
     input  wire        clk,               // Clock.
     input  wire        rst,               // Synchronous reset: time begins anew.
 
-    // Inputs
     input  wire        clearing,          // The table is not empty yet: no place is visited.
-    input  wire [15:0] cfg_timeout_unit,  // Clocks in a unit, 4 or more.
 
-    // Stream in
+    // s: stream in
     input  wire        s_valid,           // A place gets a deadline; it counts as soon as the place is filled.
     input  wire [9:0]  s_place,           // Place.
     input  wire [4:0]  s_timeout,         // Timeout exponent.
 
-    // ws
     input  wire        ws_en,             // Write S.
     input  wire [9:0]  ws_place,          // Place.
     input  wire        ws_bit,            // Bit.
 
-    // we
     input  wire        we_en,             // Write E.
     input  wire [9:0]  we_place,          // Place.
     input  wire        we_bit,            // Bit.
 
-    // Stream out
+    // m: stream out
     output wire        m_valid,           // A place's time is over.
     input  wire        m_ready,           // That is taken.
     output wire [9:0]  m_place,           // Place.
-    output wire        m_bit              // Its S: a place that was filled anew meanwhile has another.
+    output wire        m_bit,             // Its S: a place that was filled anew meanwhile has another.
+
+    input  wire [15:0] cfg_timeout_unit   // Clocks in a unit, 4 or more.
 );
 
     // Constants
@@ -51,39 +49,39 @@ module xud_deadlines_d1024 (
     // Registers
     reg  [17:0] clocks_reg;      // Four times the clocks of the unit so far.
     reg  [17:0] step_reg;        // What a clock that ends a quarter adds to them.
-    reg  quarter_reg;            // A quarter has ended; now counts it a clock later.
+    reg         quarter_reg;     // A quarter has ended; now counts it a clock later.
     reg  [34:0] now_reg;
-    reg  w_valid_reg;            // A deadline to write.
-    reg  [9:0] w_place_reg;
+    reg         w_valid_reg;     // A deadline to write.
+    reg  [9:0]  w_place_reg;
     reg  [34:0] w_deadline_reg;
-    reg  [9:0] next_reg;         // Places visited in stages 1 to 3.
-    reg  s1_valid_reg;
-    reg  [9:0] s1_place_reg;
-    reg  s2_valid_reg;
-    reg  [9:0] s2_place_reg;
-    reg  s3_valid_reg;
-    reg  [9:0] s3_place_reg;
-    reg  s4_valid_reg;           // Stage 4.
-    reg  [9:0] s4_place_reg;
-    reg  s4_bit_reg;
-    reg  over_reg;
+    reg  [9:0]  next_reg;        // Places visited in stages 1 to 3.
+    reg         s1_valid_reg;
+    reg  [9:0]  s1_place_reg;
+    reg         s2_valid_reg;
+    reg  [9:0]  s2_place_reg;
+    reg         s3_valid_reg;
+    reg  [9:0]  s3_place_reg;
+    reg         s4_valid_reg;    // Stage 4.
+    reg  [9:0]  s4_place_reg;
+    reg         s4_bit_reg;
+    reg         over_reg;
 
     // Signals
     wire [17:0] less;
-    wire go;
+    wire        go;
     wire [34:0] left;
-    wire [34:0] times_rd_data;
-    wire s_rd_data;
-    wire e_rd_data;
-    wire places_s_valid;
-    wire places_s_ready;
-    wire [15:0] places_count;
-    wire bits_s_valid;
-    wire bits_s_ready;
-    wire bits_m_valid;
-    wire [15:0] bits_count;
+    wire [34:0] times_rd_data;   // Word at rd_addr, two clocks later.
+    wire        s_rd_data;       // Word at rd_addr, two clocks later.
+    wire        e_rd_data;       // Word at rd_addr, two clocks later.
+    wire        places_s_valid;  // A word is offered.
+    wire        places_s_ready;  // The queue has room.
+    wire [15:0] places_count;    // Words in the queue.
+    wire        bits_s_valid;    // A word is offered.
+    wire        bits_s_ready;    // The queue has room.
+    wire        bits_m_valid;    // A word waits.
+    wire [15:0] bits_count;      // Words in the queue.
 
-    ram_reg_w35_d1024 times (
+    ram_reg #(.W(35), .A(10)) times (
         .clk     (clk),
         .rd_addr (s1_place_reg),
         .rd_data (times_rd_data),
@@ -92,7 +90,7 @@ module xud_deadlines_d1024 (
         .wr_data (w_deadline_reg)
     );
 
-    ram_reg_w1_d1024 s (
+    ram_reg #(.W(1), .A(10)) s (
         .clk     (clk),
         .rd_addr (s1_place_reg),
         .rd_data (s_rd_data),
@@ -101,7 +99,7 @@ module xud_deadlines_d1024 (
         .wr_data (ws_bit)
     );
 
-    ram_reg_w1_d1024 e (
+    ram_reg #(.W(1), .A(10)) e (
         .clk     (clk),
         .rd_addr (s1_place_reg),
         .rd_data (e_rd_data),
@@ -136,7 +134,9 @@ module xud_deadlines_d1024 (
 
     // Combinational logic
     assign less = clocks_reg + step_reg;
+    // Visits.
     assign go = !clearing & !(|places_count[3:2]);
+    // A deadline that is being written is that of a place that is not filled yet.
     assign left = now_reg - times_rd_data;
     assign places_s_valid = s4_valid_reg & over_reg;
     assign bits_s_valid = s4_valid_reg & over_reg;
@@ -164,7 +164,9 @@ module xud_deadlines_d1024 (
     end
 
     always @(posedge clk) begin
+        // Time: four quarters in a unit, however many clocks that has.
         step_reg <= 18'd4 - {2'd0, cfg_timeout_unit};
+
         quarter_reg <= !less[17];
         clocks_reg <= less[17] ? (clocks_reg + 18'd4) : less;
 
@@ -172,7 +174,9 @@ module xud_deadlines_d1024 (
             now_reg <= now_reg + 35'd1;
         end
 
+        // A deadline lies one more quarter ahead than the timeout has: the first one is not whole.
         w_valid_reg <= s_valid;
+
         w_place_reg <= s_place;
         w_deadline_reg <= now_reg + ((35'd4 << s_timeout) | 35'd1);
 

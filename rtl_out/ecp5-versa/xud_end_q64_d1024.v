@@ -21,92 +21,69 @@ module xud_end_q64_d1024 (
     input  wire         clk,              // Clock.
     input  wire         rst,              // Synchronous reset: forgets what is under way.
 
-    // Inputs
     input  wire         clearing,         // The table is not empty yet: nothing is taken.
     input  wire         x_valid,          // The time of a place is over.
-
-    // Outputs
     output wire         x_ready,          // It is taken.
-
-    // Inputs
     input  wire [9:0]   x_place,          // Place.
     input  wire         x_bit,            // Its S then.
 
-    // job
     input  wire         job_valid,        // A request ends that was filled with an outcome.
     output wire         job_ready,        // It is taken.
 
-    // Inputs
     input  wire [55:0]  job,              // Packet number 23:0, queue pair 47:24, outcome.
 
-    // fail
     input  wire         fail_valid,       // A request failed.
     output wire         fail_ready,       // It is taken.
 
-    // Inputs
     input  wire [55:0]  fail,             // As job.
 
-    // ack
     input  wire         ack_valid,        // An acknowledgement.
     output wire         ack_ready,        // It is taken.
 
-    // Inputs
     input  wire [55:0]  ack,              // As job.
 
-    // ack
     input  wire         ack_echo,         // It says where it comes from and to what.
     input  wire [39:0]  ack_from,         // Node 15:0 and queue pair that it comes from.
     input  wire [67:0]  ack_identity,     // Flags 3:0, window 19:4, epoch 35:20, number in the window.
     input  wire         ack_claim,        // It claims its request, which does not end.
     input  wire         ack_end,          // It ends the request that is claimed.
 
-    // claim
     output wire         claim_done,       // A claim is decided.
     output wire         claim_ok,         // It found its request.
 
-    // flush
     input  wire         flush_valid,      // Free every place of a queue pair.
     input  wire [5:0]   flush_qpn,        // Queue pair.
     output wire         flush_done,       // That is done.
 
-    // Outputs
     output wire         f_valid,          // A place that is kept is to be given back.
     output wire [9:0]   f_place,          // Place.
-
-    // Inputs
     input  wire         f_open,           // Eight more of these fit.
     input  wire         f_empty,          // None of these waits.
-
-    // Outputs
     output wire         e_en,             // E changes.
     output wire [9:0]   e_place,          // Of this place.
     output wire         e_bit,            // To this.
 
-    // wk
     input  wire         wk_en,            // Write K and tag.
     input  wire [9:0]   wk_place,         // Place.
     input  wire         wk_bit,           // Bit.
     input  wire [5:0]   wk_qpn,           // Queue pair.
     input  wire [23:0]  wk_psn,           // Packet number.
 
-    // ws
     input  wire         ws_en,            // Write S.
     input  wire [9:0]   ws_place,         // Place.
     input  wire         ws_bit,           // Bit.
 
-    // we
     input  wire         we_en,            // Write E.
     input  wire [9:0]   we_place,         // Place.
     input  wire         we_bit,           // Bit.
 
-    // Inputs
     input  wire         w_en,             // Write the fields of a place.
     input  wire [9:0]   w_place,          // Place.
     // Node 15:0, queue pair 39:16, version and flags 47:40, window 63:48, epoch 79:64, number in
     // the window 111:80, what the user needs 191:112, it waits for an answer 192.
     input  wire [192:0] w_fields,
 
-    // Stream out
+    // m: stream out
     output wire         m_valid,          // A request has ended.
     input  wire         m_ready,          // That is taken.
     output wire [5:0]   m_qpn,            // Queue pair.
@@ -114,12 +91,10 @@ module xud_end_q64_d1024 (
     output wire [7:0]   m_status,         // Outcome.
     output wire [191:0] m_fields,         // Fields.
 
-    // ev_ack
     output wire         ev_ack_unknown,   // An acknowledgement of nothing in flight.
     output wire         ev_ack_source,    // An acknowledgement from elsewhere.
     output wire         ev_ack_echo,      // An acknowledgement with another window identity.
 
-    // ev
     output wire         ev_bad_qp,        // An acknowledgement for a queue pair that the card cannot have.
     output wire         ev_acknowledged,  // A request ended OK.
     output wire         ev_timeout        // A request ended by timeout.
@@ -129,133 +104,133 @@ module xud_end_q64_d1024 (
     localparam [7:0] TIMEOUT = 8'd1;  // How a request ends whose time is over.
 
     // Registers
-    reg  open_reg;                 // An operation may be taken, of a flush only.
-    reg  turn_reg;
+    reg          open_reg;            // An operation may be taken, of a flush only.
+    reg          turn_reg;
     // A flush is under way, it visits places; queue pair, next place, clocks of quiet behind the
     // last.
-    reg  flushing_reg;
-    reg  walking_reg;
-    reg  [5:0] flush_of_reg;
-    reg  [9:0] walk_reg;
-    reg  [3:0] quiet_reg;
-    reg  flushed_reg;
-    reg  [3:0] s1_kind_reg;        // Operations by stage: timeout 0, failure 1, acknowledgement 2, flush 3.
-    reg  [55:0] s1_op_reg;
-    reg  s1_echo_reg;
-    reg  [39:0] s1_from_reg;
-    reg  [67:0] s1_identity_reg;
-    reg  [1:0] s1_claim_reg;       // It claims 0, it ends what is claimed 1.
-    reg  [9:0] s1_place_reg;
-    reg  s1_bit_reg;
-    reg  [3:0] s2_kind_reg;
-    reg  [55:0] s2_op_reg;
-    reg  s2_echo_reg;
-    reg  [39:0] s2_from_reg;
-    reg  [67:0] s2_identity_reg;
-    reg  [1:0] s2_claim_reg;
-    reg  [9:0] s2_place_reg;
-    reg  s2_bit_reg;
-    reg  [3:0] s3_kind_reg;
-    reg  [55:0] s3_op_reg;
-    reg  s3_echo_reg;
-    reg  [39:0] s3_from_reg;
-    reg  [67:0] s3_identity_reg;
-    reg  [1:0] s3_claim_reg;
-    reg  [9:0] s3_place_reg;
-    reg  s3_bit_reg;
-    reg  [3:0] s4_kind_reg;
-    reg  [55:0] s4_op_reg;
-    reg  s4_echo_reg;
-    reg  [39:0] s4_from_reg;
-    reg  [67:0] s4_identity_reg;
-    reg  [1:0] s4_claim_reg;
-    reg  [9:0] s4_place_reg;
-    reg  s4_bit_reg;
-    reg  [3:0] s3_near_reg;        // The operation 1 to 4 ahead is of the same place; K was written while it was read.
-    reg  [3:0] s4_near_reg;
-    reg  [3:0] s5_near_reg;
-    reg  s3_torn_reg;
-    reg  s4_torn_reg;
-    reg  s5_torn_reg;
-    reg  [3:0] s5_kind_reg;        // Stage 5: the place is filled, is kept; what is equal.
-    reg  [7:0] s5_outcome_reg;
-    reg  [9:0] s5_place_reg;
-    reg  s5_set_reg;
-    reg  s5_kept_reg;
-    reg  s5_s_reg;
-    reg  s5_same_s_reg;
-    reg  s5_same_psn_reg;
-    reg  s5_same_qpn_reg;
-    reg  s5_flush_qpn_reg;
-    reg  s5_no_qpn_reg;
-    reg  s5_plain_reg;
-    reg  s5_echo_reg;
-    reg  s5_same_node_reg;
-    reg  s5_same_peer_reg;
-    reg  s5_same_window_reg;
-    reg  s5_same_msn_reg;
-    reg  s5_same_flags_reg;
-    reg  [1:0] s5_claim_reg;
-    reg  s5_claimed_reg;           // The place was claimed a clock ago; a plain OK does not end the request.
-    reg  s5_refusals_reg;
-    reg  [47:0] s5_tag_reg;
+    reg          flushing_reg;
+    reg          walking_reg;
+    reg  [5:0]   flush_of_reg;
+    reg  [9:0]   walk_reg;
+    reg  [3:0]   quiet_reg;
+    reg          flushed_reg;
+    reg  [3:0]   s1_kind_reg;         // Operations by stage: timeout 0, failure 1, acknowledgement 2, flush 3.
+    reg  [55:0]  s1_op_reg;
+    reg          s1_echo_reg;
+    reg  [39:0]  s1_from_reg;
+    reg  [67:0]  s1_identity_reg;
+    reg  [1:0]   s1_claim_reg;        // It claims 0, it ends what is claimed 1.
+    reg  [9:0]   s1_place_reg;
+    reg          s1_bit_reg;
+    reg  [3:0]   s2_kind_reg;
+    reg  [55:0]  s2_op_reg;
+    reg          s2_echo_reg;
+    reg  [39:0]  s2_from_reg;
+    reg  [67:0]  s2_identity_reg;
+    reg  [1:0]   s2_claim_reg;
+    reg  [9:0]   s2_place_reg;
+    reg          s2_bit_reg;
+    reg  [3:0]   s3_kind_reg;
+    reg  [55:0]  s3_op_reg;
+    reg          s3_echo_reg;
+    reg  [39:0]  s3_from_reg;
+    reg  [67:0]  s3_identity_reg;
+    reg  [1:0]   s3_claim_reg;
+    reg  [9:0]   s3_place_reg;
+    reg          s3_bit_reg;
+    reg  [3:0]   s4_kind_reg;
+    reg  [55:0]  s4_op_reg;
+    reg          s4_echo_reg;
+    reg  [39:0]  s4_from_reg;
+    reg  [67:0]  s4_identity_reg;
+    reg  [1:0]   s4_claim_reg;
+    reg  [9:0]   s4_place_reg;
+    reg          s4_bit_reg;
+    // The operation 1 to 4 ahead is of the same place; K was written while it was read.
+    reg  [3:0]   s3_near_reg;
+    reg  [3:0]   s4_near_reg;
+    reg  [3:0]   s5_near_reg;
+    reg          s3_torn_reg;
+    reg          s4_torn_reg;
+    reg          s5_torn_reg;
+    reg  [3:0]   s5_kind_reg;         // Stage 5: the place is filled, is kept; what is equal.
+    reg  [7:0]   s5_outcome_reg;
+    reg  [9:0]   s5_place_reg;
+    reg          s5_set_reg;
+    reg          s5_kept_reg;
+    reg          s5_s_reg;
+    reg          s5_same_s_reg;
+    reg          s5_same_psn_reg;
+    reg          s5_same_qpn_reg;
+    reg          s5_flush_qpn_reg;
+    reg          s5_no_qpn_reg;
+    reg          s5_plain_reg;
+    reg          s5_echo_reg;
+    reg          s5_same_node_reg;
+    reg          s5_same_peer_reg;
+    reg          s5_same_window_reg;
+    reg          s5_same_msn_reg;
+    reg          s5_same_flags_reg;
+    reg  [1:0]   s5_claim_reg;
+    reg          s5_claimed_reg;      // The place was claimed a clock ago; a plain OK does not end the request.
+    reg          s5_refusals_reg;
+    reg  [47:0]  s5_tag_reg;
     reg  [191:0] s5_fields_reg;
-    reg  [3:0] hits_reg;           // Ends decided 1 to 4 clocks ago.
-    reg  claimed_reg;              // A place is claimed, this one; it was one or two clocks ago.
-    reg  [9:0] claimed_place_reg;
-    reg  [1:0] just_claimed_reg;
-    reg  s6_claim_reg;             // Stage 6.
-    reg  s6_claim_ok_reg;
-    reg  [9:0] s6_place_reg;
-    reg  s6_bit_reg;
-    reg  s6_done_reg;
-    reg  s6_back_reg;
+    reg  [3:0]   hits_reg;            // Ends decided 1 to 4 clocks ago.
+    reg          claimed_reg;         // A place is claimed, this one; it was one or two clocks ago.
+    reg  [9:0]   claimed_place_reg;
+    reg  [1:0]   just_claimed_reg;
+    reg          s6_claim_reg;        // Stage 6.
+    reg          s6_claim_ok_reg;
+    reg  [9:0]   s6_place_reg;
+    reg          s6_bit_reg;
+    reg          s6_done_reg;
+    reg          s6_back_reg;
     reg  [247:0] s6_record_reg;
-    reg  s6_unknown_reg;
-    reg  s6_source_reg;
-    reg  s6_echo_reg;
-    reg  s6_no_qp_reg;
-    reg  s6_ok_reg;
-    reg  s6_timeout_reg;
+    reg          s6_unknown_reg;
+    reg          s6_source_reg;
+    reg          s6_echo_reg;
+    reg          s6_no_qp_reg;
+    reg          s6_ok_reg;
+    reg          s6_timeout_reg;
 
     // Signals
-    wire turn_next;
-    wire take_x;
-    wire take_job;
-    wire take_fail;
-    wire take_ack;
-    wire live;
-    wire found;
-    wire source;
-    wire identity;
-    wire accepted;
-    wire hit;
-    wire claims;
-    wire is_x;
-    wire is_fail;
-    wire is_ack;
-    wire is_flush;
-    wire [48:0] tags_rd_data;
-    wire [48:0] tags_wr_data;
-    wire [192:0] fields_rd_data;
-    wire s_rd_data;
-    wire e_rd_data;
-    wire [9:0] place_m;
-    wire done_s_ready;
-    wire [247:0] done_m_data;
-    wire [15:0] done_count;
+    wire         turn_next;
+    wire         take_x;
+    wire         take_job;
+    wire         take_fail;
+    wire         take_ack;
+    wire         live;
+    wire         found;
+    wire         source;
+    wire         identity;
+    wire         accepted;
+    wire         hit;
+    wire         claims;
+    wire         is_x;
+    wire         is_fail;
+    wire         is_ack;
+    wire         is_flush;
+    wire [48:0]  tags_rd_data;    // Word at rd_addr, two clocks later.
+    wire [192:0] fields_rd_data;  // Word at rd_addr, two clocks later.
+    wire         s_rd_data;       // Word at rd_addr, two clocks later.
+    wire         e_rd_data;       // Word at rd_addr, two clocks later.
+    wire [9:0]   place_m;         // Place.
+    wire         done_s_ready;    // The queue has room.
+    wire [247:0] done_m_data;     // Oldest word.
+    wire [15:0]  done_count;      // Words in the queue.
 
     // Entries: packet number, queue pair and K; fields; S; E.
-    ram_reg_w49_d1024 tags (
+    ram_reg #(.W(49), .A(10)) tags (
         .clk     (clk),
         .rd_addr (s2_place_reg),
         .rd_data (tags_rd_data),
         .wr_en   (wk_en),
         .wr_addr (wk_place),
-        .wr_data (tags_wr_data)
+        .wr_data ({wk_bit, 18'd0, wk_qpn, wk_psn})
     );
 
-    ram_reg_w193_d1024 fields (
+    ram_reg #(.W(193), .A(10)) fields (
         .clk     (clk),
         .rd_addr (s2_place_reg),
         .rd_data (fields_rd_data),
@@ -264,7 +239,7 @@ module xud_end_q64_d1024 (
         .wr_data (w_fields)
     );
 
-    ram_reg_w1_d1024 s (
+    ram_reg #(.W(1), .A(10)) s (
         .clk     (clk),
         .rd_addr (s2_place_reg),
         .rd_data (s_rd_data),
@@ -273,7 +248,7 @@ module xud_end_q64_d1024 (
         .wr_data (ws_bit)
     );
 
-    ram_reg_w1_d1024 e (
+    ram_reg #(.W(1), .A(10)) e (
         .clk     (clk),
         .rd_addr (s2_place_reg),
         .rd_data (e_rd_data),
@@ -284,6 +259,7 @@ module xud_end_q64_d1024 (
 
     xud_place_d1024 place (
         .qpn (s1_op_reg[47:24]),
+        // Stage 2: the place.
         .psn (s1_op_reg[23:0]),
         .m   (place_m)
     );
@@ -302,7 +278,7 @@ module xud_end_q64_d1024 (
     );
 
     // Combinational logic
-    assign tags_wr_data = {25'd0, wk_psn} | {19'd0, wk_qpn, 24'd0} | {wk_bit, 48'd0};
+    // Whose turn it is. What is under way always finds room for its completion: eight operations.
     assign turn_next = walking_reg & !turn_reg & f_open & !clearing;
     assign x_ready = open_reg;
     assign job_ready = open_reg & !x_valid;
@@ -312,6 +288,7 @@ module xud_end_q64_d1024 (
     assign take_job = open_reg & !x_valid & job_valid;
     assign take_fail = open_reg & !x_valid & !job_valid & fail_valid;
     assign take_ack = open_reg & !x_valid & !job_valid & !fail_valid & ack_valid;
+    // Stage 6: the decision (XUD-3). The model's order: in flight, echo, source, identity.
     assign is_x = s5_kind_reg[0];
     assign is_fail = s5_kind_reg[1];
     assign is_ack = s5_kind_reg[2];
@@ -441,10 +418,8 @@ module xud_end_q64_d1024 (
         turn_reg <= turn_next;
         open_reg <= !turn_next & !clearing & !(|done_count[4:3]);
 
-        s1_kind_reg <= {3'd0, take_x}
-            | {2'd0, take_job | take_fail, 1'b0}
-            | {1'b0, take_ack, 2'd0}
-            | {turn_reg, 3'd0};
+        // Stage 1: the operation.
+        s1_kind_reg <= {turn_reg, take_ack, take_job | take_fail, take_x};
 
         s1_op_reg <= ack;
         if (fail_valid) begin
@@ -457,7 +432,7 @@ module xud_end_q64_d1024 (
         s1_echo_reg <= ack_echo;
         s1_from_reg <= ack_from;
         s1_identity_reg <= ack_identity;
-        s1_claim_reg <= {1'b0, take_ack & ack_claim} | {take_ack & ack_end, 1'b0};
+        s1_claim_reg <= {take_ack & ack_end, take_ack & ack_claim};
         s1_place_reg <= turn_reg ? walk_reg : x_place;
         s1_bit_reg <= x_bit;
         s2_kind_reg <= s1_kind_reg;
@@ -469,10 +444,13 @@ module xud_end_q64_d1024 (
         s2_bit_reg <= s1_bit_reg;
         s2_place_reg <= (s1_kind_reg[0] | s1_kind_reg[3]) ? s1_place_reg : place_m;
 
-        s3_near_reg <= {3'd0, s2_place_reg == s3_place_reg}
-            | {2'd0, s2_place_reg == s4_place_reg, 1'b0}
-            | {1'b0, s2_place_reg == s5_place_reg, 2'd0}
-            | {s2_place_reg == s6_place_reg, 3'd0};
+        // Stages 3 and 4: the entry; who else is there.
+        s3_near_reg <= {
+            s2_place_reg == s6_place_reg,
+            s2_place_reg == s5_place_reg,
+            s2_place_reg == s4_place_reg,
+            s2_place_reg == s3_place_reg
+        };
 
         s3_torn_reg <= wk_en & (wk_place == s2_place_reg);
         s3_kind_reg <= s2_kind_reg;
@@ -493,7 +471,10 @@ module xud_end_q64_d1024 (
         s4_claim_reg <= s3_claim_reg;
         s4_place_reg <= s3_place_reg;
         s4_bit_reg <= s3_bit_reg;
+
+        // Stage 5: compared.
         s5_near_reg <= s4_near_reg;
+
         s5_torn_reg <= s4_torn_reg;
         s5_kind_reg <= s4_kind_reg;
         s5_place_reg <= s4_place_reg;
@@ -518,8 +499,9 @@ module xud_end_q64_d1024 (
         s5_claim_reg <= s4_claim_reg;
         s5_claimed_reg <= claimed_reg & (claimed_place_reg == s4_place_reg);
         s5_refusals_reg <= fields_rd_data[192] & !(|s4_op_reg[55:48]) & !(|s4_claim_reg);
-        just_claimed_reg <= {just_claimed_reg[0], 1'b0} | {1'b0, claims};
+        just_claimed_reg <= {just_claimed_reg[0], claims};
 
+        // A clock later: what is in stage 4 then sees just_claimed.
         if (s6_claim_ok_reg) begin
             claimed_reg <= 1'b1;
             claimed_place_reg <= s6_place_reg;
@@ -530,16 +512,12 @@ module xud_end_q64_d1024 (
 
         s6_claim_reg <= s5_claim_reg[0];
         s6_claim_ok_reg <= claims;
-        hits_reg <= {hits_reg[2:0], 1'b0} | {3'd0, hit};
+        hits_reg <= {hits_reg[2:0], hit};
         s6_place_reg <= s5_place_reg;
         s6_bit_reg <= s5_s_reg;
         s6_done_reg <= hit & !is_flush;
         s6_back_reg <= is_flush & s5_kept_reg & s5_flush_qpn_reg & !s5_torn_reg;
-
-        s6_record_reg <= {56'd0, s5_fields_reg}
-            | {8'd0, s5_tag_reg, 192'd0}
-            | {s5_outcome_reg, 240'd0};
-
+        s6_record_reg <= {s5_outcome_reg, s5_tag_reg, s5_fields_reg};
         s6_unknown_reg <= is_ack & !found & !s5_no_qpn_reg;
         s6_no_qp_reg <= is_ack & s5_no_qpn_reg;
         s6_source_reg <= is_ack & found & !s5_plain_reg & s5_echo_reg & !source;
@@ -552,6 +530,7 @@ module xud_end_q64_d1024 (
         s6_ok_reg <= is_ack & found & accepted & !s5_claim_reg[0] & !(|s5_outcome_reg);
         s6_timeout_reg <= is_x & live & s5_same_s_reg;
 
+        // A flush visits all places, then waits until what it gives back is given back.
         if (turn_reg) begin
             walk_reg <= walk_reg + 10'd1;
             walking_reg <= !(&walk_reg);

@@ -12,11 +12,8 @@
 `default_nettype none
 
 module xud_place_d1024 (
-    // Inputs
     input  wire [23:0] qpn,  // Queue pair.
     input  wire [23:0] psn,  // Packet number.
-
-    // Outputs
     output wire [9:0]  m     // Place.
 );
 

@@ -23,36 +23,24 @@ module card_cq_q16 (
     // lost.
     input  wire        rst,
 
-    // cfg
-    input  wire        cfg_valid,        // Context of a queue pair: a word of it. Words 0, 4 and 6 are looked at.
-    input  wire [3:0]  cfg_qpn,          // Queue pair.
-    input  wire [2:0]  cfg_word,         // Word.
-    input  wire [63:0] cfg_data,         // Its value.
-    input  wire [15:0] cfg_moderation,   // Fewest clocks between two interrupts of a vector.
-
-    // db
     input  wire        db_valid,         // A doorbell.
     input  wire [3:0]  db_qpn,           // Queue pair.
     input  wire [1:0]  db_kind,          // 2 complete, 3 arm; others are not for this block.
     input  wire [15:0] db_index,         // New index.
 
-    // a_rsv
     input  wire        a_rsv_valid,      // The sender asks for a slot, until answered.
     input  wire [3:0]  a_rsv_qpn,        // Queue pair.
     output wire        a_rsv_done,       // Answered.
     output wire        a_rsv_ok,         // With it: a slot was free and is kept.
 
-    // a_cancel
     input  wire        a_cancel_valid,   // The sender gives a slot back.
     input  wire [3:0]  a_cancel_qpn,     // Queue pair.
 
-    // b_rsv
     input  wire        b_rsv_valid,      // The receiver asks for a slot, until answered.
     input  wire [3:0]  b_rsv_qpn,        // Queue pair.
     output wire        b_rsv_done,       // Answered.
     output wire        b_rsv_ok,         // With it: a slot was free and is kept.
 
-    // s_tx
     input  wire        s_tx_valid,       // A work request has ended.
     output wire        s_tx_ready,       // Taken.
     input  wire [3:0]  s_tx_qpn,         // Queue pair.
@@ -69,7 +57,6 @@ module card_cq_q16 (
     input  wire [23:0] s_tx_psn,         // PSN of the packet.
     input  wire [15:0] s_tx_request,     // Number of the request in its ring.
 
-    // s_rx
     input  wire        s_rx_valid,       // A receive request has ended.
     output wire        s_rx_ready,       // Taken.
     input  wire [3:0]  s_rx_qpn,         // Queue pair.
@@ -86,69 +73,70 @@ module card_cq_q16 (
     input  wire [23:0] s_rx_psn,         // PSN of the packet.
     input  wire [15:0] s_rx_request,     // Number of the request in its ring.
 
-    // m_wr
     output wire        m_wr_valid,       // Request to dma_write.
     input  wire        m_wr_ready,       // Taken.
     output wire [63:0] m_wr_addr,        // Address of the entry.
     output wire [12:0] m_wr_len,         // 64 bytes.
     output wire [15:0] m_wr_ctx,         // Context: 1 in 15:14, recv in 13, queue pair below.
 
-    // m_wd
     output wire        m_wd_valid,       // A word of the entry.
     input  wire        m_wd_ready,       // Taken.
     output wire [63:0] m_wd_data,        // The word.
 
-    // done
     // A request is done in dma_write, in order; those of other clients are not looked at.
     input  wire        done_valid,
     input  wire [15:0] done_ctx,         // Its context.
 
-    // Stream out
+    // m: stream out
     output wire        m_landed,         // A completion of the receiver is done (XUD-4).
     output wire        m_irq_valid,      // An interrupt.
     input  wire        m_irq_ready,      // Taken.
     output wire [2:0]  m_irq_vector,     // Its vector.
 
-    // Outputs
     output wire        ev_bad_doorbell,  // A doorbell was ignored.
-    output wire        m_idle            // Nothing is under way; interrupts that wait do not count.
+    output wire        m_idle,           // Nothing is under way; interrupts that wait do not count.
+
+    // Configuration
+    input  wire        cfg_valid,        // Context of a queue pair: a word of it. Words 0, 4 and 6 are looked at.
+    input  wire [3:0]  cfg_qpn,          // Queue pair.
+    input  wire [2:0]  cfg_word,         // Word.
+    input  wire [63:0] cfg_data,         // Its value.
+    input  wire [15:0] cfg_moderation    // Fewest clocks between two interrupts of a vector.
 );
 
     // Registers
-    reg  c_valid_reg;         // Configuration and doorbells, registered as they come from far.
-    reg  [3:0] c_qpn_reg;
-    reg  [2:0] c_word_reg;
+    reg         c_valid_reg;  // Configuration and doorbells, registered as they come from far.
+    reg  [3:0]  c_qpn_reg;
+    reg  [2:0]  c_word_reg;
     reg  [63:0] c_data_reg;
-    reg  d_valid_reg;
-    reg  [3:0] d_qpn_reg;
-    reg  [1:0] d_kind_reg;
+    reg         d_valid_reg;
+    reg  [3:0]  d_qpn_reg;
+    reg  [1:0]  d_kind_reg;
     reg  [15:0] d_index_reg;
-    reg  end_reg;             // A completion is done, of the receiver, of this queue pair.
-    reg  landed_reg;
-    reg  [3:0] end_qpn_reg;
+    reg         end_reg;      // A completion is done, of the receiver, of this queue pair.
+    reg         landed_reg;
+    reg  [3:0]  end_qpn_reg;
 
     // Signals
-    wire [284:0] tx_s_data;
-    wire tx_m_valid;
-    wire [284:0] tx_m_data;
-    wire [284:0] rx_s_data;
-    wire rx_m_valid;
-    wire [284:0] rx_m_data;
-    wire indices_inst_num_ready;
-    wire indices_inst_m_num_valid;
-    wire [15:0] indices_inst_m_num;
-    wire indices_inst_m_phase;
-    wire [14:0] indices_inst_m_entry;
-    wire [57:0] indices_inst_m_base;
-    wire indices_inst_end_taken;
-    wire indices_inst_irq_valid;
-    wire [2:0] indices_inst_irq_vector;
-    wire indices_inst_m_idle;
-    wire write_s_tx_ready;
-    wire write_s_rx_ready;
-    wire write_num_valid;
-    wire [3:0] write_num_qpn;
-    wire write_m_idle;
+    wire         tx_m_valid;                // A word waits.
+    wire [284:0] tx_m_data;                 // The word.
+    wire         rx_m_valid;                // A word waits.
+    wire [284:0] rx_m_data;                 // The word.
+    wire         indices_inst_num_ready;    // The next one may be numbered; does not depend on num_valid.
+    wire         indices_inst_m_num_valid;  // The number is here; it stays until the next one.
+    wire [15:0]  indices_inst_m_num;        // The number.
+    wire         indices_inst_m_phase;      // Phase bit of its entry.
+    wire [14:0]  indices_inst_m_entry;      // Number of the entry in its ring.
+    wire [57:0]  indices_inst_m_base;       // Address of the ring, in units of 64 bytes.
+    wire         indices_inst_end_taken;    // One of them is taken.
+    wire         indices_inst_irq_valid;    // An interrupt is due.
+    wire [2:0]   indices_inst_irq_vector;   // Of this vector.
+    wire         indices_inst_m_idle;       // Nothing waits or is under way.
+    wire         write_s_tx_ready;          // Taken.
+    wire         write_s_rx_ready;          // Taken.
+    wire         write_num_valid;           // A completion waits for its number.
+    wire [3:0]   write_num_qpn;             // Its queue pair.
+    wire         write_m_idle;              // Nothing is under way.
 
     // Records that came, from far: queue pair above the fields.
     half_slice_w285 tx (
@@ -156,7 +144,7 @@ module card_cq_q16 (
         .rst     (rst),
         .s_valid (s_tx_valid),
         .s_ready (s_tx_ready),
-        .s_data  (tx_s_data),
+        .s_data  ({12'd0, s_tx_qpn, s_tx_request, s_tx_psn, s_tx_q_key, s_tx_msn, s_tx_epoch, s_tx_win_id, s_tx_peer, s_tx_node, s_tx_len, s_tx_vf, s_tx_status, s_tx_wr_id}),
         .m_valid (tx_m_valid),
         .m_ready (write_s_tx_ready),
         .m_data  (tx_m_data)
@@ -167,7 +155,7 @@ module card_cq_q16 (
         .rst     (rst),
         .s_valid (s_rx_valid),
         .s_ready (s_rx_ready),
-        .s_data  (rx_s_data),
+        .s_data  ({12'd0, s_rx_qpn, s_rx_request, s_rx_psn, s_rx_q_key, s_rx_msn, s_rx_epoch, s_rx_win_id, s_rx_peer, s_rx_node, s_rx_len, s_rx_vf, s_rx_status, s_rx_wr_id}),
         .m_valid (rx_m_valid),
         .m_ready (write_s_rx_ready),
         .m_data  (rx_m_data)
@@ -176,10 +164,6 @@ module card_cq_q16 (
     card_cq_indices_q16 indices_inst (
         .clk             (clk),
         .rst             (rst),
-        .cfg_valid       (c_valid_reg),
-        .cfg_qpn         (c_qpn_reg),
-        .cfg_word        (c_word_reg),
-        .cfg_data        (c_data_reg),
         .db_valid        (d_valid_reg),
         .db_qpn          (d_qpn_reg),
         .db_kind         (d_kind_reg),
@@ -208,7 +192,11 @@ module card_cq_q16 (
         .irq_valid       (indices_inst_irq_valid),
         .irq_vector      (indices_inst_irq_vector),
         .ev_bad_doorbell (ev_bad_doorbell),
-        .m_idle          (indices_inst_m_idle)
+        .m_idle          (indices_inst_m_idle),
+        .cfg_valid       (c_valid_reg),
+        .cfg_qpn         (c_qpn_reg),
+        .cfg_word        (c_word_reg),
+        .cfg_data        (c_data_reg)
     );
 
     card_cq_write_q16 write (
@@ -245,41 +233,15 @@ module card_cq_q16 (
     card_cq_moderation moderation (
         .clk            (clk),
         .rst            (rst),
-        .cfg_moderation (cfg_moderation),
         .s_valid        (indices_inst_irq_valid),
         .s_vector       (indices_inst_irq_vector),
         .m_valid        (m_irq_valid),
         .m_ready        (m_irq_ready),
-        .m_vector       (m_irq_vector)
+        .m_vector       (m_irq_vector),
+        .cfg_moderation (cfg_moderation)
     );
 
     // Combinational logic
-    assign tx_s_data = {221'd0, s_tx_wr_id}
-        | {213'd0, s_tx_status, 64'd0}
-        | {205'd0, s_tx_vf, 72'd0}
-        | {192'd0, s_tx_len, 80'd0}
-        | {176'd0, s_tx_node, 93'd0}
-        | {152'd0, s_tx_peer, 109'd0}
-        | {136'd0, s_tx_win_id, 133'd0}
-        | {120'd0, s_tx_epoch, 149'd0}
-        | {88'd0, s_tx_msn, 165'd0}
-        | {56'd0, s_tx_q_key, 197'd0}
-        | {32'd0, s_tx_psn, 229'd0}
-        | {16'd0, s_tx_request, 253'd0}
-        | {12'd0, s_tx_qpn, 269'd0};
-    assign rx_s_data = {221'd0, s_rx_wr_id}
-        | {213'd0, s_rx_status, 64'd0}
-        | {205'd0, s_rx_vf, 72'd0}
-        | {192'd0, s_rx_len, 80'd0}
-        | {176'd0, s_rx_node, 93'd0}
-        | {152'd0, s_rx_peer, 109'd0}
-        | {136'd0, s_rx_win_id, 133'd0}
-        | {120'd0, s_rx_epoch, 149'd0}
-        | {88'd0, s_rx_msn, 165'd0}
-        | {56'd0, s_rx_q_key, 197'd0}
-        | {32'd0, s_rx_psn, 229'd0}
-        | {16'd0, s_rx_request, 253'd0}
-        | {12'd0, s_rx_qpn, 269'd0};
     assign m_landed = landed_reg;
     assign m_idle = indices_inst_m_idle & write_m_idle & !d_valid_reg & !tx_m_valid & !rx_m_valid;
 

@@ -19,7 +19,6 @@ module card_cq_write_q16 (
     input  wire         clk,          // Clock.
     input  wire         rst,          // Synchronous reset.
 
-    // s_tx
     input  wire         s_tx_valid,   // A work request has ended.
     output wire         s_tx_ready,   // Taken.
     input  wire [3:0]   s_tx_qpn,     // Queue pair.
@@ -28,40 +27,35 @@ module card_cq_write_q16 (
     // number of the request 268:253.
     input  wire [268:0] s_tx_record,
 
-    // s_rx
     input  wire         s_rx_valid,   // A receive request has ended.
     output wire         s_rx_ready,   // Taken.
     input  wire [3:0]   s_rx_qpn,     // Queue pair.
     input  wire [268:0] s_rx_record,  // Its fields, alike.
 
-    // num
     output wire         num_valid,    // A completion waits for its number.
     input  wire         num_ready,    // It will be numbered; does not depend on num_valid.
     output reg  [3:0]   num_qpn,      // Its queue pair.
 
-    // Stream in
+    // s: stream in
     input  wire         s_num_valid,  // Its number is here and stays until the next one.
     input  wire [15:0]  s_num,        // The number.
     input  wire         s_phase,      // Phase bit of its entry.
     input  wire [14:0]  s_entry,      // Number of the entry in its ring.
     input  wire [57:0]  s_base,       // Address of the ring, in units of 64 bytes.
 
-    // Inputs
     input  wire         end_taken,    // What was done for one completion has been counted.
 
-    // m_wr
     output wire         m_wr_valid,   // Request to dma_write.
     input  wire         m_wr_ready,   // Taken.
     output wire [63:0]  m_wr_addr,    // Address of the entry.
     output wire [12:0]  m_wr_len,     // 64 bytes.
     output wire [15:0]  m_wr_ctx,     // Context.
 
-    // m_wd
     output wire         m_wd_valid,   // A word of the entry.
     input  wire         m_wd_ready,   // Taken.
     output reg  [63:0]  m_wd_data,    // The word.
 
-    // Stream out
+    // m: stream out
     output wire         m_idle        // Nothing is under way.
 );
 
@@ -71,27 +65,27 @@ module card_cq_write_q16 (
 
     // Registers
     // The next one to be taken is of the receiver, if it has one; it is, found out a clock before.
-    reg  turn_reg;
-    reg  use_rx_reg;
-    reg  busy_reg;             // Record that is being numbered.
-    reg  rx_reg;
-    reg  [3:0] qpn_reg;
+    reg          turn_reg;
+    reg          use_rx_reg;
+    reg          busy_reg;       // Record that is being numbered.
+    reg          rx_reg;
+    reg  [3:0]   qpn_reg;
     reg  [268:0] record_reg;
-    reg  taken_reg;            // It was taken a clock ago.
-    reg  numbered_reg;         // It has its number.
-    reg  [1:0] address_reg;    // Its address: 1 to be computed, 2 lower half is.
-    reg  [26:0] low_reg;
-    reg  out_busy_reg;         // Record whose words leave.
-    reg  out_rx_reg;
+    reg          taken_reg;      // It was taken a clock ago.
+    reg          numbered_reg;   // It has its number.
+    reg  [1:0]   address_reg;    // Its address: 1 to be computed, 2 lower half is.
+    reg  [26:0]  low_reg;
+    reg          out_busy_reg;   // Record whose words leave.
+    reg          out_rx_reg;
     reg  [268:0] out_reg;
-    reg  [15:0] out_num_reg;
-    reg  out_phase_reg;
-    reg  [2:0] word_reg;       // Word that is offered.
-    reg  wr_valid_reg;
-    reg  [57:0] wr_addr_reg;
-    reg  [3:0] wr_qpn_reg;
-    reg  wr_rx_reg;
-    reg  [4:0] under_way_reg;  // Completions between here and the counting of what is done.
+    reg  [15:0]  out_num_reg;
+    reg          out_phase_reg;
+    reg  [2:0]   word_reg;       // Word that is offered.
+    reg          wr_valid_reg;
+    reg  [57:0]  wr_addr_reg;
+    reg  [3:0]   wr_qpn_reg;
+    reg          wr_rx_reg;
+    reg  [4:0]   under_way_reg;  // Completions between here and the counting of what is done.
 
     // Signals
     wire can_take;
@@ -100,6 +94,7 @@ module card_cq_write_q16 (
     wire out_done;
 
     // Combinational logic
+    // A record is taken in the clock in which its numbering begins.
     assign can_take = !busy_reg & !(|address_reg) & !under_way_reg[4];
 
     always @(*) begin
@@ -114,10 +109,12 @@ module card_cq_write_q16 (
     assign num_valid = can_take & offered;
     assign s_tx_ready = can_take & num_ready & !use_rx_reg;
     assign s_rx_ready = can_take & num_ready & use_rx_reg;
+    // Its request: address in two halves, as soon as the request in front has been taken.
     assign m_wr_valid = wr_valid_reg;
     assign m_wr_addr = {wr_addr_reg, 6'd0};
     assign m_wr_len = BYTES;
     assign m_wr_ctx = CLIENT | {12'd0, wr_qpn_reg} | {2'd0, wr_rx_reg, 13'd0};
+    // Its words, as soon as those in front have been taken.
     assign out_done = out_busy_reg & m_wd_ready & (&word_reg);
     assign go = (numbered_reg | s_num_valid) & (!out_busy_reg | out_done);
     assign m_wd_valid = out_busy_reg;
@@ -128,14 +125,19 @@ module card_cq_write_q16 (
             m_wd_data = out_reg[63:0];
         end
         if (word_reg == 3'd1) begin
-            m_wd_data = {56'd0, out_reg[71:64]}
-                | {55'd0, !out_rx_reg, 8'd0}
-                | {54'd0, out_rx_reg, 9'd0}
-                | {40'd0, out_reg[79:72], 16'd0}
-                | {19'd0, out_reg[92:80], 32'd0};
+            m_wd_data = {
+                19'd0,
+                out_reg[92:80],
+                8'd0,
+                out_reg[79:72],
+                6'd0,
+                out_rx_reg,
+                !out_rx_reg,
+                out_reg[71:64]
+            };
         end
         if (word_reg == 3'd2) begin
-            m_wd_data = {48'd0, out_reg[108:93]} | {8'd0, out_reg[132:109], 32'd0};
+            m_wd_data = {8'd0, out_reg[132:109], 16'd0, out_reg[108:93]};
         end
         if (word_reg == 3'd3) begin
             m_wd_data = out_reg[196:133];
@@ -147,7 +149,7 @@ module card_cq_write_q16 (
             m_wd_data = {48'd0, out_reg[268:253]};
         end
         if (word_reg == 3'd7) begin
-            m_wd_data = {63'd0, out_phase_reg} | {32'd0, out_num_reg, 16'd0};
+            m_wd_data = {32'd0, out_num_reg, 15'd0, out_phase_reg};
         end
     end
 
@@ -196,8 +198,7 @@ module card_cq_write_q16 (
         if (address_reg[1] & (m_wr_ready | !wr_valid_reg)) begin
             address_reg <= 2'd0;
             wr_valid_reg <= 1'b1;
-            wr_addr_reg <= {32'd0, low_reg[25:0]}
-                | {s_base[57:26] + {31'd0, low_reg[26]}, 26'd0};
+            wr_addr_reg <= {s_base[57:26] + {31'd0, low_reg[26]}, low_reg[25:0]};
             wr_qpn_reg <= qpn_reg;
             wr_rx_reg <= rx_reg;
         end
@@ -217,6 +218,7 @@ module card_cq_write_q16 (
             out_phase_reg <= s_phase;
         end
 
+        // Whatever is offered, until it is taken: so that the enable of many registers is one.
         if (!busy_reg & !(|address_reg)) begin
             rx_reg <= use_rx_reg;
             qpn_reg <= num_qpn;
@@ -229,6 +231,7 @@ module card_cq_write_q16 (
             end
         end
 
+        // A clock late, in which none is taken.
         taken_reg <= num_valid & num_ready;
 
         if (taken_reg & !end_taken) begin

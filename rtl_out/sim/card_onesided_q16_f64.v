@@ -25,20 +25,9 @@ module card_onesided_q16_f64 (
     input  wire         clk,              // Clock.
     input  wire         rst,              // Synchronous reset: forgets the frame, closes all windows.
 
-    // Inputs
     input  wire         hold,             // Begin nothing.
-
-    // Outputs
     output wire         m_idle,           // Nothing is under way, the visit after reset included.
 
-    // cfg
-    input  wire [12:0]  cfg_mtu,          // Largest payload, bytes.
-    input  wire         cfg_valid,        // A word of a context.
-    input  wire [3:0]   cfg_qpn,          // Queue pair.
-    input  wire [2:0]   cfg_word,         // Word.
-    input  wire [63:0]  cfg_data,         // Its value.
-
-    // win
     input  wire         win_valid,        // A window is made or ended, while this is idle.
     input  wire [7:0]   win_index,        // Which.
     input  wire         win_open,         // It is there from now on.
@@ -50,7 +39,6 @@ module card_onesided_q16_f64 (
     output wire         win_was,          // It was there before.
     output wire [31:0]  win_expected,     // Number that it expected; 0 if it was not there.
 
-    // set
     input  wire         set_valid,        // A work request gets its place in flight; pulse.
     input  wire [3:0]   set_qpn,          // Queue pair.
     input  wire [23:0]  set_psn,          // Packet number.
@@ -59,7 +47,6 @@ module card_onesided_q16_f64 (
     input  wire [31:0]  set_key,          // Key of the region.
     input  wire [12:0]  set_len,          // Bytes.
 
-    // s_rq
     input  wire         s_rq_valid,       // A frame of one-sided operations.
     output wire         s_rq_ready,       // It is taken; pulse.
     output wire         s_rq_drop,        // With s_rq_ready: its payload is not wanted.
@@ -73,11 +60,10 @@ module card_onesided_q16_f64 (
     input  wire [31:0]  s_rq_msn,         // Number in the window.
     input  wire [12:0]  s_rq_len,         // Bytes of payload.
 
-    // Outputs
     // The payload that comes is that of this block; nobody else takes a request meanwhile.
     output wire         m_ours,
 
-    // Stream in
+    // s: stream in
     input  wire         s_other,          // Somebody else takes a request with payload; pulse.
     input  wire         s_other_last,     // The last word of such a payload is taken; pulse.
     input  wire         s_pl_valid,       // A word of payload of this block.
@@ -85,7 +71,6 @@ module card_onesided_q16_f64 (
     input  wire [63:0]  s_pl_data,        // The word.
     input  wire         s_pl_last,        // Its last.
 
-    // m_look
     output wire         m_look_valid,     // A region is looked up; pulse.
     output wire [31:0]  m_look_key,       // Key.
     output wire [15:0]  m_look_pd,        // Protection domain.
@@ -93,17 +78,14 @@ module card_onesided_q16_f64 (
     output wire [12:0]  m_look_len,       // Bytes.
     output wire [3:0]   m_look_need,      // Rights, as card_regions has them.
 
-    // look
     input  wire         look_valid,       // Answer; pulse.
     input  wire         look_ok,          // The access is allowed.
 
-    // m_rd
     output wire         m_rd_valid,       // A read.
     input  wire         m_rd_ready,       // Taken.
     output wire [63:0]  m_rd_addr,        // First byte.
     output wire [12:0]  m_rd_len,         // Bytes.
 
-    // s_rd
     // A word that was read, 3 clocks after the read was taken or later; always taken.
     input  wire         s_rd_valid,
     input  wire [63:0]  s_rd_data,        // The word.
@@ -111,25 +93,21 @@ module card_onesided_q16_f64 (
     input  wire         s_rd_last,        // The last of its read.
     input  wire         s_rd_error,       // With the last: the read failed.
 
-    // m_wr
     output wire         m_wr_valid,       // A write.
     input  wire         m_wr_ready,       // Taken.
     output wire [63:0]  m_wr_addr,        // First byte.
     output wire [12:0]  m_wr_len,         // Bytes.
 
-    // m_wd
     output wire         m_wd_valid,       // A word of it.
     input  wire         m_wd_ready,       // Taken.
     output wire [63:0]  m_wd_data,        // The word.
 
-    // Inputs
     input  wire         done_valid,       // A write was handed to the host interface; pulse.
 
-    // m_sd
     output wire         m_sd_valid,       // An answer for xud_tx.
     input  wire         m_sd_ready,       // Taken.
 
-    // Stream out
+    // m: stream out
     output wire [23:0]  m_peer,           // Destination queue pair.
     output wire [15:0]  m_node,           // Destination node.
     output wire [23:0]  m_psn,            // PSN of the request.
@@ -162,11 +140,9 @@ module card_onesided_q16_f64 (
     output wire         m_claim_end,      // It ends.
     output wire [7:0]   m_claim_outcome,  // So.
 
-    // claim
     input  wire         claim_done,       // A claim is decided; pulse.
     input  wire         claim_ok,         // It found its request.
 
-    // ev
     output wire         ev_ack_overload,  // Dropped as too many acknowledgements wait; pulse.
     output wire         ev_bad_qp,        // No such queue pair; pulse.
     output wire         ev_bad_key,       // Wrong Q_Key; pulse.
@@ -178,16 +154,23 @@ module card_onesided_q16_f64 (
     output wire         ev_refused,       // Forbidden by the region; pulse.
     output wire         ev_failed,        // Host memory failed; pulse.
     output wire         ev_done,          // Done; pulse.
-    output wire         ev_local_error    // An answer that may not be written; pulse.
+    output wire         ev_local_error,   // An answer that may not be written; pulse.
+
+    // Configuration
+    input  wire [12:0]  cfg_mtu,          // Largest payload, bytes.
+    input  wire         cfg_valid,        // A word of a context.
+    input  wire [3:0]   cfg_qpn,          // Queue pair.
+    input  wire [2:0]   cfg_word,         // Word.
+    input  wire [63:0]  cfg_data          // Its value.
 );
 
     // Constants
     localparam [7:0] ANSWER_BIT = 8'd128;  // Bit of the operation that makes an answer of it.
 
     // Registers
-    reg  kept_reg;              // A word of it.
+    reg         kept_reg;        // A word of it.
     reg  [67:0] kept_word_reg;
-    reg  [15:0] node_reg;       // The frame.
+    reg  [15:0] node_reg;        // The frame.
     reg  [23:0] qpn_reg;
     reg  [23:0] psn_reg;
     reg  [31:0] q_key_reg;
@@ -196,80 +179,80 @@ module card_onesided_q16_f64 (
     reg  [15:0] epoch_reg;
     reg  [31:0] msn_reg;
     reg  [12:0] len_reg;
-    reg  comes_reg;             // It is coming.
-    reg  [5:0] others_reg;      // Payloads of others that are not gone.
-    reg  other_reg;             // One began, one ended in the clock before.
-    reg  other_last_reg;
-    reg  took_reg;              // A frame was taken in the clock before; it has payload.
-    reg  took_some_reg;
-    reg  idle_reg;
+    reg         comes_reg;       // It is coming.
+    reg  [5:0]  others_reg;      // Payloads of others that are not gone.
+    reg         other_reg;       // One began, one ended in the clock before.
+    reg         other_last_reg;
+    reg         took_reg;        // A frame was taken in the clock before; it has payload.
+    reg         took_some_reg;
+    reg         idle_reg;
 
     // Signals
-    wire some;
-    wire tables_swept;
-    wire tables_receives;
-    wire [15:0] tables_pd;
-    wire [31:0] tables_q_key;
-    wire [15:0] tables_oldest;
-    wire [15:0] tables_newest;
-    wire [80:0] tables_opened;
-    wire [31:0] tables_expected;
-    wire [2:0] tables_last;
-    wire [63:0] tables_replay;
-    wire [1:0] tables_kind;
-    wire [63:0] tables_addr;
-    wire [31:0] tables_key;
-    wire [12:0] tables_len;
-    wire [31:0] tables_next_expected;
-    wire check_answer;
-    wire check_write;
-    wire check_read;
-    wire check_atomic;
-    wire [6:0] check_verdict;
-    wire [7:0] check_syndrome;
-    wire check_again;
-    wire run_go;
-    wire run_take;
-    wire run_idle;
-    wire run_pl_ready;
-    wire [7:0] run_operation;
-    wire [23:0] run_to_read;
-    wire [2:0] run_address;
-    wire [63:0] run_m_look_addr;
-    wire [12:0] run_m_look_len;
-    wire run_keep;
-    wire run_forget;
-    wire run_advance;
-    wire [63:0] run_old;
-    wire run_m_ak_valid;
-    wire [7:0] run_m_ak_syndrome;
-    wire run_sent;
-    wire [11:0] run_ev;
-    wire found_rst;
-    wire found_s_ready;
-    wire found_m_valid;
-    wire [67:0] found_m_data;
-    wire found_almost_full;
-    wire [15:0] found_count;
-    wire acks_s_ready;
-    wire [159:0] acks_s_data;
-    wire acks_m_valid;
-    wire [159:0] acks_m_data;
-    wire [15:0] acks_count;
-    wire payload_s_valid;
-    wire payload_s_ready;
-    wire [64:0] payload_s_data;
-    wire payload_m_valid;
-    wire [64:0] payload_m_data;
+    wire         some;
+    wire         tables_swept;          // It is over.
+    wire         tables_receives;       // The queue pair receives.
+    wire [15:0]  tables_pd;             // Its protection domain.
+    wire [31:0]  tables_q_key;          // Its Q_Key.
+    wire [15:0]  tables_oldest;         // Oldest epoch that it accepts.
+    wire [15:0]  tables_newest;         // Newest.
+    // The window is open 80; node 15:0, peer 39:16, epoch 55:40, own queue pair 79:56.
+    wire [80:0]  tables_opened;
+    wire [31:0]  tables_expected;       // Number that it expects.
+    wire [2:0]   tables_last;           // Its last operation, 0 none.
+    wire [63:0]  tables_replay;         // What the last atomic found.
+    wire [1:0]   tables_kind;           // Kind of the request in flight.
+    wire [63:0]  tables_addr;           // First byte of its buffer.
+    wire [31:0]  tables_key;            // Key of the region.
+    wire [12:0]  tables_len;            // Bytes.
+    wire [31:0]  tables_next_expected;  // Number that it expects.
+    wire         check_answer;          // It is the answer of a request: nothing else here counts.
+    wire         check_write;           // WRITE.
+    wire         check_read;            // READ.
+    wire         check_atomic;          // FETCH_ADD or COMPARE_SWAP.
+    // Refused or dropped: queue pair 0, Q_Key 1, length 2, operation 3, epoch 4, number behind 5,
+    // ahead 6.
+    wire [6:0]   check_verdict;
+    wire [7:0]   check_syndrome;        // What its acknowledgement says; 0: there is none.
+    wire         check_again;           // It is the last one again.
+    wire         run_go;                // A frame is there and may begin.
+    wire         run_take;              // It is taken; pulse.
+    wire         run_idle;              // Nothing is under way.
+    wire         run_pl_ready;          // Taken.
+    wire [7:0]   run_operation;         // Operation of the frame.
+    wire [23:0]  run_to_read;           // Bytes to read.
+    wire [2:0]   run_address;           // Lowest bits of the address.
+    wire [63:0]  run_m_look_addr;       // First byte.
+    wire [12:0]  run_m_look_len;        // Bytes.
+    wire         run_keep;              // The words are kept for an answer.
+    wire         run_forget;            // They are not wanted.
+    wire         run_advance;           // The window goes on; pulse.
+    wire [63:0]  run_old;               // What the atomic found.
+    wire         run_m_ak_valid;        // An acknowledgement; pulse.
+    wire [7:0]   run_m_ak_syndrome;     // What it says.
+    wire         run_sent;              // The last word of them was taken.
+    // Pulses: dropped for want of an acknowledgement 0, queue pair 1, Q_Key 2, length 3, operation
+    // 4, epoch 5, duplicate 6, ahead 7, region 8, read failed 9, done 10, answer refused by the
+    // region here 11.
+    wire [11:0]  run_ev;
+    wire         found_rst;             // Synchronous reset: empties the queue.
+    wire         found_s_ready;         // The queue has room.
+    wire         found_m_valid;         // A word waits.
+    wire [67:0]  found_m_data;          // Oldest word.
+    wire         found_almost_full;     // The queue holds almost_at words or more.
+    wire [15:0]  found_count;           // Words in the queue, those in flight to the output included.
+    wire         acks_s_ready;          // The queue has room.
+    wire         acks_m_valid;          // A word waits.
+    wire [159:0] acks_m_data;           // Oldest word.
+    wire [15:0]  acks_count;            // Words in the queue.
+    wire         payload_s_valid;       // A word is offered.
+    wire         payload_s_ready;       // A slot is free.
+    wire         payload_m_valid;       // A word waits.
+    wire [64:0]  payload_m_data;        // Oldest word.
 
     card_onesided_tables_q16_f64 tables (
         .clk           (clk),
         .rst           (rst),
         .swept         (tables_swept),
-        .cfg_valid     (cfg_valid),
-        .cfg_qpn       (cfg_qpn),
-        .cfg_word      (cfg_word),
-        .cfg_data      (cfg_data),
         .win_valid     (win_valid),
         .win_index     (win_index),
         .win_open      (win_open),
@@ -306,12 +289,16 @@ module card_onesided_q16_f64 (
         .next_valid    (run_advance),
         .next_expected (tables_next_expected),
         .next_last     (run_operation[2:0]),
-        .next_replay   (run_old)
+        .next_replay   (run_old),
+        // Tables.
+        .cfg_valid     (cfg_valid),
+        .cfg_qpn       (cfg_qpn),
+        .cfg_word      (cfg_word),
+        .cfg_data      (cfg_data)
     );
 
     card_onesided_check_q16 check (
         .clk       (clk),
-        .cfg_mtu   (cfg_mtu),
         .node      (node_reg),
         .qpn       (qpn_reg),
         .q_key     (q_key_reg),
@@ -336,7 +323,9 @@ module card_onesided_q16_f64 (
         .atomic    (check_atomic),
         .verdict   (check_verdict),
         .syndrome  (check_syndrome),
-        .again     (check_again)
+        .again     (check_again),
+        // Verdict.
+        .cfg_mtu   (cfg_mtu)
     );
 
     card_onesided_run run (
@@ -368,6 +357,7 @@ module card_onesided_q16_f64 (
         .local_addr      (tables_addr),
         .local_key       (tables_key),
         .local_len       (tables_len),
+        // Region and memory.
         .m_look_valid    (m_look_valid),
         .m_look_key      (m_look_key),
         .m_look_pd       (m_look_pd),
@@ -392,6 +382,7 @@ module card_onesided_q16_f64 (
         .done            (done_valid),
         .advance         (run_advance),
         .old             (run_old),
+        // Acknowledgements.
         .ak_ready        (acks_s_ready),
         .m_ak_valid      (run_m_ak_valid),
         .m_ak_syndrome   (run_m_ak_syndrome),
@@ -399,6 +390,7 @@ module card_onesided_q16_f64 (
         .m_sd_ready      (m_sd_ready),
         .m_sd_len        (m_sd_len),
         .sent            (run_sent),
+        // Requests in flight.
         .m_claim_valid   (m_claim_valid),
         .m_claim_ready   (m_claim_ready),
         .m_claim_end     (m_claim_end),
@@ -430,7 +422,7 @@ module card_onesided_q16_f64 (
         .rst     (rst),
         .s_valid (run_m_ak_valid),
         .s_ready (acks_s_ready),
-        .s_data  (acks_s_data),
+        .s_data  ({qpn_reg, msn_reg, epoch_reg, win_id_reg, run_m_ak_syndrome, psn_reg, src_reg, node_reg}),
         .m_valid (acks_m_valid),
         .m_ready (m_ak_ready),
         .m_data  (acks_m_data),
@@ -443,7 +435,7 @@ module card_onesided_q16_f64 (
         .rst     (rst),
         .s_valid (payload_s_valid),
         .s_ready (payload_s_ready),
-        .s_data  (payload_s_data),
+        .s_data  ({s_pl_last, s_pl_data}),
         .m_valid (payload_m_valid),
         .m_ready (run_pl_ready),
         .m_data  (payload_m_data)
@@ -457,7 +449,6 @@ module card_onesided_q16_f64 (
     assign s_rq_drop = !some;
     assign m_ours = comes_reg;
     assign payload_s_valid = s_pl_valid & comes_reg;
-    assign payload_s_data = {1'b0, s_pl_data} | {s_pl_last, 64'd0};
     assign s_pl_ready = payload_s_ready & comes_reg;
     assign tables_next_expected = msn_reg + 32'd1;
     assign m_look_addr = run_m_look_addr;
@@ -471,9 +462,7 @@ module card_onesided_q16_f64 (
     assign m_pl_bytes = found_m_data[66:64];
     assign m_pl_last = found_m_data[67];
     assign run_sent = found_m_valid & found_m_data[67] & m_pl_ready;
-    assign m_sd_head = {64'd0, run_old}
-        | {29'd0, run_operation[2:0], 96'd0}
-        | {24'd0, ANSWER_BIT, 96'd0};
+    assign m_sd_head = {29'd0, run_operation[2:0], 32'd0, run_old} | {24'd0, ANSWER_BIT, 96'd0};
     assign m_node = node_reg;
     assign m_peer = src_reg;
     assign m_psn = psn_reg;
@@ -482,14 +471,6 @@ module card_onesided_q16_f64 (
     assign m_win_id = win_id_reg;
     assign m_epoch = epoch_reg;
     assign m_msn = msn_reg;
-    assign acks_s_data = {144'd0, node_reg}
-        | {120'd0, src_reg, 16'd0}
-        | {96'd0, psn_reg, 40'd0}
-        | {88'd0, run_m_ak_syndrome, 64'd0}
-        | {72'd0, win_id_reg, 72'd0}
-        | {56'd0, epoch_reg, 88'd0}
-        | {24'd0, msn_reg, 104'd0}
-        | {qpn_reg, 136'd0};
     assign m_ak_valid = acks_m_valid;
     assign m_ak_node = acks_m_data[15:0];
     assign m_ak_peer = acks_m_data[39:16];
@@ -536,7 +517,9 @@ module card_onesided_q16_f64 (
     end
 
     always @(posedge clk) begin
+        // A frame begins when the payload of others is gone.
         other_reg <= s_other;
+
         other_last_reg <= s_other_last;
 
         if (other_reg & !other_last_reg) begin
@@ -567,8 +550,11 @@ module card_onesided_q16_f64 (
 
         took_reg <= run_take;
         took_some_reg <= some;
+
+        // Answers.
         kept_reg <= run_keep;
-        kept_word_reg <= {4'd0, s_rd_data} | {1'b0, s_rd_bytes, 64'd0} | {s_rd_last, 67'd0};
+
+        kept_word_reg <= {s_rd_last, s_rd_bytes, s_rd_data};
         idle_reg <= run_idle & !acks_m_valid & tables_swept;
 
         if (rst) begin

@@ -20,16 +20,8 @@ module card_onesided_tables_q16_f64 (
     input  wire        clk,            // Clock.
     input  wire        rst,            // Synchronous reset: begins the visit.
 
-    // Outputs
     output wire        swept,          // It is over.
 
-    // cfg
-    input  wire        cfg_valid,      // A word of a context.
-    input  wire [3:0]  cfg_qpn,        // Queue pair.
-    input  wire [2:0]  cfg_word,       // Word.
-    input  wire [63:0] cfg_data,       // Its value.
-
-    // win
     input  wire        win_valid,      // A window is made or ended; nothing else is asked meanwhile.
     input  wire [7:0]  win_index,      // Which.
     input  wire        win_open,       // It is there from now on.
@@ -41,7 +33,6 @@ module card_onesided_tables_q16_f64 (
     output wire        win_was,        // It was there before.
     output wire [31:0] win_expected,   // Number that it expected; 0 if it was not there.
 
-    // set
     input  wire        set_valid,      // A work request gets its place in flight.
     input  wire [3:0]  set_qpn,        // Queue pair.
     input  wire [23:0] set_psn,        // Packet number.
@@ -50,12 +41,9 @@ module card_onesided_tables_q16_f64 (
     input  wire [31:0] set_key,        // Key of the region.
     input  wire [12:0] set_len,        // Bytes.
 
-    // Inputs
     input  wire [23:0] qpn,            // Queue pair that is asked for.
     input  wire [7:0]  window,         // Window.
     input  wire [23:0] psn,            // Packet number, of a place in flight.
-
-    // Outputs
     output wire        receives,       // The queue pair receives.
     output wire [15:0] pd,             // Its protection domain.
     output wire [31:0] q_key,          // Its Q_Key.
@@ -71,57 +59,63 @@ module card_onesided_tables_q16_f64 (
     output wire [31:0] key,            // Key of the region.
     output wire [12:0] len,            // Bytes.
 
-    // next
     input  wire        next_valid,     // The window that is asked for goes on.
     input  wire [31:0] next_expected,  // Number that it expects.
     input  wire [2:0]  next_last,      // Its last operation.
-    input  wire [63:0] next_replay     // What that found, if it was an atomic.
+    input  wire [63:0] next_replay,    // What that found, if it was an atomic.
+
+    // Configuration
+    input  wire        cfg_valid,      // A word of a context.
+    input  wire [3:0]  cfg_qpn,        // Queue pair.
+    input  wire [2:0]  cfg_word,       // Word.
+    input  wire [63:0] cfg_data        // Its value.
 );
 
     // Registers
-    reg  m_en_reg;            // What is written to it in the next clock: nobody reads it so soon.
-    reg  [7:0] m_addr_reg;
-    reg  [98:0] m_data_reg;
-    reg  w_valid_reg;         // A buffer to write.
-    reg  [5:0] w_place_reg;
+    reg          m_en_reg;     // What is written to it in the next clock: nobody reads it so soon.
+    reg  [7:0]   m_addr_reg;
+    reg  [98:0]  m_data_reg;
+    reg          w_valid_reg;  // A buffer to write.
+    reg  [5:0]   w_place_reg;
     reg  [110:0] w_data_reg;
-    reg  [3:0] pair_reg;      // The queue pair, the window to visit; there are more.
-    reg  pairs_reg;
-    reg  [7:0] visit_reg;
-    reg  visits_reg;
-    reg  win_1_reg;           // A window command came one, two, three clocks ago.
-    reg  win_2_reg;
-    reg  win_3_reg;
-    reg  done_reg;            // It is done.
-    reg  was_reg;
-    reg  [31:0] number_reg;
+    reg  [3:0]   pair_reg;     // The queue pair, the window to visit; there are more.
+    reg          pairs_reg;
+    reg  [7:0]   visit_reg;
+    reg          visits_reg;
+    reg          win_1_reg;    // A window command came one, two, three clocks ago.
+    reg          win_2_reg;
+    reg          win_3_reg;
+    reg          done_reg;     // It is done.
+    reg          was_reg;
+    reg  [31:0]  number_reg;
 
     // Signals
-    reg  [3:0] pair_next;          // The queue pair, the window to visit; there are more.
-    reg  pairs_next;
-    reg  [7:0] visit_next;
-    reg  visits_next;
-    wire [16:0] shapes_rd_data;
-    reg  shapes_wr_en;
-    reg  [3:0] shapes_wr_addr;
-    reg  [16:0] shapes_wr_data;
-    wire keys_wr_en;
-    wire [31:0] epochs_rd_data;
-    wire epochs_wr_en;
-    reg  [7:0] fixed_rd_addr;
-    wire [80:0] fixed_rd_data;
-    reg  fixed_wr_en;
-    reg  [7:0] fixed_wr_addr;
-    reg  [80:0] fixed_wr_data;
-    reg  [7:0] moving_rd_addr;
-    wire [98:0] moving_rd_data;
-    wire [110:0] buffers_rd_data;
-    wire [5:0] set_place_m;
-    wire [5:0] place_m;
+    reg  [3:0]   pair_next;        // The queue pair, the window to visit; there are more.
+    reg          pairs_next;
+    reg  [7:0]   visit_next;
+    reg          visits_next;
+    wire [16:0]  shapes_rd_data;   // Word at rd_addr, two clocks later.
+    reg          shapes_wr_en;     // Write wr_data to wr_addr.
+    reg  [3:0]   shapes_wr_addr;   // Write address.
+    reg  [16:0]  shapes_wr_data;   // Word to write.
+    wire         keys_wr_en;       // Write wr_data to wr_addr.
+    wire [31:0]  epochs_rd_data;   // Word at rd_addr, two clocks later.
+    wire         epochs_wr_en;     // Write wr_data to wr_addr.
+    reg  [7:0]   fixed_rd_addr;    // Read address.
+    wire [80:0]  fixed_rd_data;    // Word at rd_addr, two clocks later.
+    reg          fixed_wr_en;      // Write wr_data to wr_addr.
+    reg  [7:0]   fixed_wr_addr;    // Write address.
+    reg  [80:0]  fixed_wr_data;    // Word to write.
+    reg  [7:0]   moving_rd_addr;   // Read address.
+    wire [98:0]  moving_rd_data;   // Word at rd_addr, two clocks later.
+    wire [110:0] buffers_rd_data;  // Word at rd_addr, two clocks later.
+    wire [5:0]   set_place_m;      // Place.
+    wire [5:0]   place_m;          // Place.
 
     // Protection domain 15:0, it receives 16.
-    ram_reg_w17_d16 shapes (
+    ram_reg #(.W(17), .A(4)) shapes (
         .clk     (clk),
+        // Contexts.
         .rd_addr (qpn[3:0]),
         .rd_data (shapes_rd_data),
         .wr_en   (shapes_wr_en),
@@ -129,7 +123,7 @@ module card_onesided_tables_q16_f64 (
         .wr_data (shapes_wr_data)
     );
 
-    ram_reg_w32_d16 keys (
+    ram_reg #(.W(32), .A(4)) keys (
         .clk     (clk),
         .rd_addr (qpn[3:0]),
         .rd_data (q_key),
@@ -138,7 +132,7 @@ module card_onesided_tables_q16_f64 (
         .wr_data (cfg_data[31:0])
     );
 
-    ram_reg_w32_d16 epochs (
+    ram_reg #(.W(32), .A(4)) epochs (
         .clk     (clk),
         .rd_addr (qpn[3:0]),
         .rd_data (epochs_rd_data),
@@ -147,7 +141,7 @@ module card_onesided_tables_q16_f64 (
         .wr_data (cfg_data[31:0])
     );
 
-    ram_reg_w81_d256 fixed (
+    ram_reg #(.W(81), .A(8)) fixed (
         .clk     (clk),
         .rd_addr (fixed_rd_addr),
         .rd_data (fixed_rd_data),
@@ -157,7 +151,7 @@ module card_onesided_tables_q16_f64 (
     );
 
     // Number 31:0, operation 34:32, replay value 98:35.
-    ram_reg_w99_d256 moving (
+    ram_reg #(.W(99), .A(8)) moving (
         .clk     (clk),
         .rd_addr (moving_rd_addr),
         .rd_data (moving_rd_data),
@@ -167,7 +161,7 @@ module card_onesided_tables_q16_f64 (
     );
 
     // Kind 1:0, address 65:2, key 97:66, bytes 110:98.
-    ram_reg_w111_d64 buffers (
+    ram_reg #(.W(111), .A(6)) buffers (
         .clk     (clk),
         .rd_addr (place_m),
         .rd_data (buffers_rd_data),
@@ -177,6 +171,7 @@ module card_onesided_tables_q16_f64 (
     );
 
     xud_place_d64 set_place (
+        // Buffers.
         .qpn ({20'd0, set_qpn}),
         .psn (set_psn),
         .m   (set_place_m)
@@ -196,7 +191,7 @@ module card_onesided_tables_q16_f64 (
         pairs_next = pairs_reg;
         shapes_wr_en = cfg_valid & (cfg_word == 3'd0);
         shapes_wr_addr = cfg_qpn;
-        shapes_wr_data = {1'b0, cfg_data[47:32]} | {cfg_data[1] & !cfg_data[2], 16'd0};
+        shapes_wr_data = {cfg_data[1] & !cfg_data[2], cfg_data[47:32]};
         if (pairs_reg) begin
             pair_next = pair_reg + 4'd1;
             pairs_next = !(&pair_reg);
@@ -235,11 +230,7 @@ module card_onesided_tables_q16_f64 (
         visits_next = visits_reg;
         fixed_wr_en = win_3_reg;
         fixed_wr_addr = win_index;
-        fixed_wr_data = {65'd0, win_node}
-            | {41'd0, win_peer, 16'd0}
-            | {25'd0, win_epoch, 40'd0}
-            | {21'd0, win_qpn, 56'd0}
-            | {win_open, 80'd0};
+        fixed_wr_data = {win_open, 20'd0, win_qpn, win_epoch, win_peer, win_node};
         if (visits_reg) begin
             visit_next = visit_reg + 8'd1;
             visits_next = !(&visit_reg);
@@ -275,7 +266,9 @@ module card_onesided_tables_q16_f64 (
     end
 
     always @(posedge clk) begin
+        // Windows: a command reads its window, then writes it; else the frame's.
         win_1_reg <= win_valid;
+
         win_2_reg <= win_1_reg;
         win_3_reg <= win_2_reg;
         done_reg <= win_3_reg;
@@ -291,9 +284,7 @@ module card_onesided_tables_q16_f64 (
         m_en_reg <= next_valid | win_3_reg;
 
         m_addr_reg <= window;
-        m_data_reg <= {67'd0, next_expected}
-            | {64'd0, next_last, 32'd0}
-            | {next_replay, 35'd0};
+        m_data_reg <= {next_replay, next_last, next_expected};
         if (win_3_reg) begin
             m_addr_reg <= win_index;
             m_data_reg <= 99'd0;
@@ -301,12 +292,7 @@ module card_onesided_tables_q16_f64 (
 
         w_valid_reg <= set_valid;
         w_place_reg <= set_place_m;
-
-        w_data_reg <= {109'd0, set_kind}
-            | {45'd0, set_addr, 2'd0}
-            | {13'd0, set_key, 66'd0}
-            | {set_len, 98'd0};
-
+        w_data_reg <= {set_len, set_key, set_addr, set_kind};
         pair_reg <= pair_next;
         pairs_reg <= pairs_next;
         visit_reg <= visit_next;

@@ -27,10 +27,40 @@ module card_recv_fetch_q16 (
     input  wire        clk,             // Clock.
     input  wire        rst,             // Synchronous reset; the tables are cleared with cfg_clear and cfg_sweep.
 
-    // Inputs
     input  wire        hold,            // Begin no turn.
 
-    // cfg
+    input  wire        s_prod_valid,    // Write the index posted.
+    input  wire [3:0]  s_prod_qpn,      // Queue pair.
+    input  wire [15:0] s_prod_index,    // Receive requests ever posted, modulo 2^16.
+
+    input  wire        s_want_valid,    // With s_prod_valid: the queue pair wants a turn.
+    input  wire        s_want_mark,     // Its mark.
+
+    output wire        m_served_valid,  // A queue pair that wanted has its turn; pulse.
+    output wire [3:0]  m_served_qpn,    // Queue pair.
+    output wire        m_served_mark,   // The mark it had.
+
+    input  wire        s_head_valid,    // Write the index taken by packets.
+    input  wire [3:0]  s_head_qpn,      // Queue pair.
+    input  wire [15:0] s_head_index,    // Receive requests ever taken, modulo 2^16.
+
+    // s: stream in
+    input  wire        s_kick_valid,    // With s_head_valid: a burst may have room now; pulse, 13 clocks apart or more.
+
+    output wire        m_rd_valid,      // A read.
+    input  wire        m_rd_ready,      // It is taken.
+    output wire [63:0] m_rd_addr,       // Where.
+    output wire [12:0] m_rd_len,        // Bytes: 32 to 128.
+    output wire [15:0] m_rd_ctx,        // Client 2 in 15:14, queue pair 13:4, place of the first request 3:0.
+
+    // s: stream in
+    input  wire        s_done,          // A read has ended; pulse.
+    // A queue pair whose ring cannot be read waits: begin no turn, so that these stay few.
+    input  wire        s_failed,
+
+    output wire        idle,            // No turn, no read is under way.
+
+    // Configuration
     input  wire [3:0]  cfg_qpn,         // Queue pair that is configured.
     input  wire        cfg_shape,       // Write its shape.
     input  wire        cfg_reads,       // Its receive ring may be read.
@@ -38,130 +68,91 @@ module card_recv_fetch_q16 (
     input  wire        cfg_base,        // Write the base of its receive ring.
     input  wire [63:0] cfg_data,        // The base.
     input  wire        cfg_clear,       // Its index becomes 0.
-    input  wire        cfg_sweep,       // With cfg_clear: it is in no queue.
-
-    // s_prod
-    input  wire        s_prod_valid,    // Write the index posted.
-    input  wire [3:0]  s_prod_qpn,      // Queue pair.
-    input  wire [15:0] s_prod_index,    // Receive requests ever posted, modulo 2^16.
-
-    // s_want
-    input  wire        s_want_valid,    // With s_prod_valid: the queue pair wants a turn.
-    input  wire        s_want_mark,     // Its mark.
-
-    // m_served
-    output wire        m_served_valid,  // A queue pair that wanted has its turn; pulse.
-    output wire [3:0]  m_served_qpn,    // Queue pair.
-    output wire        m_served_mark,   // The mark it had.
-
-    // s_head
-    input  wire        s_head_valid,    // Write the index taken by packets.
-    input  wire [3:0]  s_head_qpn,      // Queue pair.
-    input  wire [15:0] s_head_index,    // Receive requests ever taken, modulo 2^16.
-
-    // Stream in
-    input  wire        s_kick_valid,    // With s_head_valid: a burst may have room now; pulse, 13 clocks apart or more.
-
-    // m_rd
-    output wire        m_rd_valid,      // A read.
-    input  wire        m_rd_ready,      // It is taken.
-    output wire [63:0] m_rd_addr,       // Where.
-    output wire [12:0] m_rd_len,        // Bytes: 32 to 128.
-    output wire [15:0] m_rd_ctx,        // Client 2 in 15:14, queue pair 13:4, place of the first request 3:0.
-
-    // Stream in
-    input  wire        s_done,          // A read has ended; pulse.
-    // A queue pair whose ring cannot be read waits: begin no turn, so that these stay few.
-    input  wire        s_failed,
-
-    // Outputs
-    output wire        idle             // No turn, no read is under way.
+    input  wire        cfg_sweep        // With cfg_clear: it is in no queue.
 );
 
     // Constants
     localparam [15:0] ALL = 16'hffff;
 
     // Registers
-    reg  [11:0] step_reg;      // One-hot.
-    reg  is_kick_reg;
-    reg  is_want_reg;
-    reg  [3:0] qpn_reg;
-    reg  mark_reg;
-    reg  [3:0] unsettled_reg;  // Clocks until all tables are cleared alike.
-    reg  [15:0] count_reg;     // Requests ever asked for, and with the burst; these are written.
+    reg  [11:0] step_reg;       // One-hot.
+    reg         is_kick_reg;
+    reg         is_want_reg;
+    reg  [3:0]  qpn_reg;
+    reg         mark_reg;
+    reg  [3:0]  unsettled_reg;  // Clocks until all tables are cleared alike.
+    reg  [15:0] count_reg;      // Requests ever asked for, and with the burst; these are written.
     reg  [15:0] sum_reg;
-    reg  put_reg;
-    reg  [3:0] flying_reg;     // Reads under way.
-    reg  crowded_reg;          // As many as may be.
+    reg         put_reg;
+    reg  [3:0]  flying_reg;     // Reads under way.
+    reg         crowded_reg;    // As many as may be.
     // Step 9 on: requests not asked for, room for more of them, the next index in the ring, up to
     // the end of the burst, the ring may be read.
     reg  [15:0] ahead_reg;
-    reg  [4:0] free_reg;
+    reg  [4:0]  free_reg;
     reg  [15:0] offset_reg;
-    reg  [2:0] span_reg;
-    reg  reads_reg;
+    reg  [2:0]  span_reg;
+    reg         reads_reg;
     // Step 10 on: requests of the burst, more are there behind it, the address so far, bits 32 on
     // without their carry.
-    reg  [2:0] burst_reg;
-    reg  more_reg;
+    reg  [2:0]  burst_reg;
+    reg         more_reg;
     reg  [32:0] low_reg;
-    reg  go_reg;               // Step 11: the burst is read.
+    reg         go_reg;         // Step 11: the burst is read.
     reg  [31:0] high_reg;
-    reg  rd_valid_reg;
+    reg         rd_valid_reg;
     reg  [63:0] rd_addr_reg;
     reg  [12:0] rd_len_reg;
     reg  [15:0] rd_ctx_reg;
 
     // Signals
-    wire open;                  // A read may begin.
-    wire can_turn;
-    wire pick_want;             // The queue of doorbells goes first.
-    wire turn;
+    wire        open;            // A read may begin.
+    wire        can_turn;
+    wire        pick_want;       // The queue of doorbells goes first.
+    wire        turn;
     wire [15:0] next;
-    wire [3:0] log;
+    wire [3:0]  log;
     wire [15:0] place;
-    wire fits;
-    wire stays;                 // The queue pair is in `again`, this turn apart.
-    reg  enter;
-    wire commit;
-    wire begin_sig;
-    reg  [11:0] step_next;      // One-hot.
-    reg  is_kick_next;
-    reg  is_want_next;
-    reg  [3:0] qpn_next;
-    reg  mark_next;
+    wire        fits;
+    wire        stays;           // The queue pair is in `again`, this turn apart.
+    reg         enter;
+    wire        commit;
+    wire        begin_sig;
+    reg  [11:0] step_next;       // One-hot.
+    reg         is_kick_next;
+    reg         is_want_next;
+    reg  [3:0]  qpn_next;
+    reg         mark_next;
     // Step 10 on: requests of the burst, more are there behind it, the address so far, bits 32 on
     // without their carry.
-    reg  [2:0] burst_next;
-    reg  more_next;
-    reg  go_next;               // Step 11: the burst is read.
-    wire wants_s_ready;
-    wire [15:0] wants_s_data;
-    wire wants_m_valid;
-    wire wants_m_ready;
-    wire [15:0] wants_m_data;
-    wire again_s_valid;
-    wire again_s_ready;
-    wire again_m_valid;
-    wire again_m_ready;
-    wire [15:0] again_m_data;
-    wire [15:0] prods_rd_data;
-    wire [15:0] heads_rd_data;
-    wire [4:0] shapes_rd_data;
-    wire [4:0] shapes_wr_data;
-    wire [63:0] bases_rd_data;
-    wire [15:0] asked_rd_data;
-    wire asked_wr_en;
-    reg  [3:0] asked_wr_addr;
-    reg  [15:0] asked_wr_data;
-    wire queued_rd_data;
-    wire queued_wr_en;
-    reg  [3:0] queued_wr_addr;
-    reg  queued_wr_data;
-    wire kicks_s_ready;
-    wire kicks_m_valid;
-    wire [15:0] kicks_m_data;
-    wire [15:0] kicks_count;
+    reg  [2:0]  burst_next;
+    reg         more_next;
+    reg         go_next;         // Step 11: the burst is read.
+    wire        wants_s_ready;   // The queue has room.
+    wire        wants_m_valid;   // A word waits.
+    wire        wants_m_ready;   // The word is taken.
+    wire [15:0] wants_m_data;    // Oldest word.
+    wire        again_s_valid;   // A word is offered.
+    wire        again_s_ready;   // The queue has room.
+    wire        again_m_valid;   // A word waits.
+    wire        again_m_ready;   // The word is taken.
+    wire [15:0] again_m_data;    // Oldest word.
+    wire [15:0] prods_rd_data;   // Word at rd_addr, two clocks later.
+    wire [15:0] heads_rd_data;   // Word at rd_addr, two clocks later.
+    wire [4:0]  shapes_rd_data;  // Word at rd_addr, two clocks later.
+    wire [63:0] bases_rd_data;   // Word at rd_addr, two clocks later.
+    wire [15:0] asked_rd_data;   // Word at rd_addr, two clocks later.
+    wire        asked_wr_en;     // Write wr_data to wr_addr.
+    reg  [3:0]  asked_wr_addr;   // Write address.
+    reg  [15:0] asked_wr_data;   // Word to write.
+    wire        queued_rd_data;  // Word at rd_addr, two clocks later.
+    wire        queued_wr_en;    // Write wr_data to wr_addr.
+    reg  [3:0]  queued_wr_addr;  // Write address.
+    reg         queued_wr_data;  // Word to write.
+    wire        kicks_s_ready;   // The queue has room.
+    wire        kicks_m_valid;   // A word waits.
+    wire [15:0] kicks_m_data;    // Oldest word.
+    wire [15:0] kicks_count;     // Words in the queue.
 
     // Queue pair, and its mark in 15.
     event_queue_w16_d16 wants (
@@ -169,7 +160,7 @@ module card_recv_fetch_q16 (
         .rst     (rst),
         .s_valid (s_want_valid),
         .s_ready (wants_s_ready),
-        .s_data  (wants_s_data),
+        .s_data  ({s_want_mark, 11'd0, s_prod_qpn}),
         .m_valid (wants_m_valid),
         .m_ready (wants_m_ready),
         .m_data  (wants_m_data)
@@ -187,6 +178,7 @@ module card_recv_fetch_q16 (
     );
 
     ram_reg_forward_w16_d16 prods (
+        // Tables.
         .clk     (clk),
         .rd_addr (qpn_reg),
         .rd_data (prods_rd_data),
@@ -211,10 +203,10 @@ module card_recv_fetch_q16 (
         .rd_data (shapes_rd_data),
         .wr_en   (cfg_shape),
         .wr_addr (cfg_qpn),
-        .wr_data (shapes_wr_data)
+        .wr_data ({cfg_reads, cfg_log})
     );
 
-    ram_reg_w64_d16 bases (
+    ram_reg #(.W(64), .A(4)) bases (
         .clk     (clk),
         .rd_addr (qpn_reg),
         .rd_data (bases_rd_data),
@@ -224,7 +216,7 @@ module card_recv_fetch_q16 (
     );
 
     // Receive requests ever asked for, modulo 2^16.
-    ram_reg_w16_d16 asked (
+    ram_reg #(.W(16), .A(4)) asked (
         .clk     (clk),
         .rd_addr (qpn_reg),
         .rd_data (asked_rd_data),
@@ -234,7 +226,7 @@ module card_recv_fetch_q16 (
     );
 
     // The queue pair is in `again`.
-    ram_reg_w1_d16 queued (
+    ram_reg #(.W(1), .A(4)) queued (
         .clk     (clk),
         .rd_addr (qpn_reg),
         .rd_data (queued_rd_data),
@@ -257,13 +249,12 @@ module card_recv_fetch_q16 (
     );
 
     // Combinational logic
-    assign shapes_wr_data = {1'b0, cfg_log} | {cfg_reads, 4'd0};
+    // Step 0: a kick, or the queue whose turn it is.
     assign begin_sig = step_reg[0] & !put_reg;
     assign open = !hold & !s_failed & !crowded_reg & !rd_valid_reg;
     assign can_turn = begin_sig & !kicks_m_valid & open;
     assign pick_want = wants_m_valid & (!again_m_valid | !is_want_reg);
     assign turn = can_turn & (wants_m_valid | again_m_valid);
-    assign wants_s_data = {12'd0, s_prod_qpn} | {s_want_mark, 15'd0};
     assign wants_m_ready = can_turn & pick_want;
     assign again_m_ready = can_turn & !pick_want;
     assign next = pick_want ? wants_m_data : again_m_data;
@@ -291,9 +282,12 @@ module card_recv_fetch_q16 (
         if (!step_reg[0]) begin
             step_next = {step_reg[10:0], 1'b0};
         end
+        // Step 1: doorbells from here on make it want again; who comes from the other queue need
+        // not wait for any.
         if (step_reg[1] & !is_want_reg & !is_kick_reg) begin
             step_next = 12'd128;
         end
+        // Step 9: size of the burst, lower half of the address.
         burst_next = span_reg;
         more_next = 1'b1;
         if (ahead_reg <= {13'd0, span_reg}) begin
@@ -332,9 +326,12 @@ module card_recv_fetch_q16 (
     assign m_served_valid = step_reg[1] & is_want_reg & !is_kick_reg;
     assign m_served_qpn = qpn_reg;
     assign m_served_mark = mark_reg;
+    // Step 8: indices.
     assign log = shapes_rd_data[3:0];
     assign place = asked_rd_data & ~(ALL << log);
+    // Step 10: room for all of it, or for 2; upper half.
     assign fits = {2'd0, burst_reg} <= free_reg;
+    // Step 11: the read. A queue pair that is cleared in this clock goes first: it is another one.
     assign commit = step_reg[11] & !cfg_clear;
     assign asked_wr_en = put_reg | cfg_clear;
 
@@ -351,6 +348,7 @@ module card_recv_fetch_q16 (
     assign m_rd_addr = rd_addr_reg;
     assign m_rd_len = rd_len_reg;
     assign m_rd_ctx = rd_ctx_reg;
+    // The queue of those that want once more, and who is in it.
     assign stays = queued_rd_data & (is_want_reg | is_kick_reg);
     assign again_s_valid = enter & !stays;
     assign queued_wr_en = commit | enter | cfg_sweep;
@@ -434,9 +432,9 @@ module card_recv_fetch_q16 (
         end
         if (commit & go_reg) begin
             rd_valid_reg <= 1'b1;
-            rd_addr_reg <= {32'd0, low_reg[31:0]} | {high_reg, 32'd0};
+            rd_addr_reg <= {high_reg, low_reg[31:0]};
             rd_len_reg <= {5'd0, burst_reg, 5'd0};
-            rd_ctx_reg <= {12'd0, count_reg[3:0]} | {8'd0, qpn_reg, 4'd0} | 16'h8000;
+            rd_ctx_reg <= {8'd128, qpn_reg, count_reg[3:0]};
         end
 
         if (commit & go_reg & !s_done) begin

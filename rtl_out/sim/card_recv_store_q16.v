@@ -20,7 +20,7 @@ module card_recv_store_q16 (
     input  wire        clk,           // Clock.
     input  wire        rst,           // Synchronous reset: forgets everything.
 
-    // Stream in
+    // s: stream in
     input  wire        s_valid,       // A message; pulse, only with s_ready.
     output wire        s_ready,       // There is none.
     input  wire        s_writes,      // It has a payload to write.
@@ -43,19 +43,16 @@ module card_recv_store_q16 (
     input  wire [63:0] s_pl_data,     // The word.
     input  wire        s_pl_last,     // Last word of its message.
 
-    // m_wr
     output wire        m_wr_valid,    // A payload to write.
     input  wire        m_wr_ready,    // The request is taken.
     output wire [63:0] m_wr_addr,     // Where.
     output wire [12:0] m_wr_len,      // Bytes.
     output wire [15:0] m_wr_ctx,      // Client 0.
 
-    // m_wd
     output wire        m_wd_valid,    // A word of it.
     input  wire        m_wd_ready,    // The word is taken.
     output wire [63:0] m_wd_data,     // The word.
 
-    // m_rx
     output wire        m_rx_valid,    // A completion.
     input  wire        m_rx_ready,    // It is taken.
     output wire [3:0]  m_rx_qpn,      // Queue pair.
@@ -72,20 +69,19 @@ module card_recv_store_q16 (
     output wire [23:0] m_rx_psn,      // PSN.
     output wire [15:0] m_rx_request,  // Number of the receive request in its ring.
 
-    // Outputs
     output wire        idle           // No message, no payload is under way.
 );
 
     // Registers
-    reg  [15:0] open_reg;     // Payloads whose request was accepted and whose last word has not passed.
-    reg  some_reg;            // There is one.
-    reg  wr_valid_reg;
-    reg  rx_valid_reg;
-    reg  [63:0] addr_reg;     // The message.
-    reg  [3:0] qpn_reg;
+    reg  [15:0] open_reg;      // Payloads whose request was accepted and whose last word has not passed.
+    reg         some_reg;      // There is one.
+    reg         wr_valid_reg;
+    reg         rx_valid_reg;
+    reg  [63:0] addr_reg;      // The message.
+    reg  [3:0]  qpn_reg;
     reg  [63:0] wr_id_reg;
-    reg  [7:0] status_reg;
-    reg  [7:0] vf_reg;
+    reg  [7:0]  status_reg;
+    reg  [7:0]  vf_reg;
     reg  [12:0] len_reg;
     reg  [15:0] node_reg;
     reg  [23:0] peer_reg;
@@ -97,12 +93,11 @@ module card_recv_store_q16 (
     reg  [15:0] request_reg;
 
     // Signals
-    wire accepted;
-    wire ended;
-    wire [64:0] words_s_data;
-    wire words_m_valid;
-    wire words_m_ready;
-    wire [64:0] words_m_data;
+    wire        accepted;
+    wire        ended;
+    wire        words_m_valid;  // A word waits.
+    wire        words_m_ready;  // The word is taken.
+    wire [64:0] words_m_data;   // Oldest word.
 
     // Payload: word 63:0, last 64.
     skid_buffer_w65 words (
@@ -110,7 +105,7 @@ module card_recv_store_q16 (
         .rst     (rst),
         .s_valid (s_pl_valid),
         .s_ready (s_pl_ready),
-        .s_data  (words_s_data),
+        .s_data  ({s_pl_last, s_pl_data}),
         .m_valid (words_m_valid),
         .m_ready (words_m_ready),
         .m_data  (words_m_data)
@@ -137,7 +132,6 @@ module card_recv_store_q16 (
     assign m_rx_q_key = q_key_reg;
     assign m_rx_psn = psn_reg;
     assign m_rx_request = request_reg;
-    assign words_s_data = {1'b0, s_pl_data} | {s_pl_last, 64'd0};
     assign words_m_ready = m_wd_ready & some_reg;
     assign m_wd_valid = words_m_valid & some_reg;
     assign m_wd_data = words_m_data[63:0];
@@ -179,6 +173,7 @@ module card_recv_store_q16 (
             rx_valid_reg <= !s_writes;
         end
 
+        // Whatever is there, until it is a message: so that the enable of many registers is two.
         if (s_ready) begin
             addr_reg <= s_addr;
             qpn_reg <= s_qpn;

@@ -21,7 +21,6 @@ module card_regions_r32 (
     input  wire        clk,              // Clock.
     input  wire        rst,              // Synchronous reset: no region is there.
 
-    // a_s
     input  wire        a_s_valid,        // Port of the sender: an access.
     input  wire [31:0] a_s_key,          // Key: index above variant.
     input  wire [15:0] a_s_pd,           // Protection domain of the queue pair.
@@ -29,11 +28,9 @@ module card_regions_r32 (
     input  wire [12:0] a_s_len,          // Bytes, 0 to 8,191.
     input  wire        a_s_write,        // The access writes.
 
-    // a_m
     output wire        a_m_valid,        // An answer.
     output wire        a_m_ok,           // The access is fine.
 
-    // b_s
     input  wire        b_s_valid,        // Port of the receiver: an access.
     input  wire [31:0] b_s_key,          // Key: index above variant.
     input  wire [15:0] b_s_pd,           // Protection domain of the queue pair.
@@ -41,11 +38,9 @@ module card_regions_r32 (
     input  wire [12:0] b_s_len,          // Bytes, 0 to 8,191.
     input  wire        b_s_write,        // The access writes.
 
-    // b_m
     output wire        b_m_valid,        // An answer.
     output wire        b_m_ok,           // The access is fine.
 
-    // c_s
     input  wire        c_s_valid,        // Port of one-sided operations: an access.
     input  wire [31:0] c_s_key,          // Key: index above variant.
     input  wire [15:0] c_s_pd,           // Protection domain of the queue pair.
@@ -54,11 +49,9 @@ module card_regions_r32 (
     // Rights that it needs: local_write 0, remote_write 1, remote_read 2, remote_atomic 3.
     input  wire [3:0]  c_s_need,
 
-    // c_m
     output wire        c_m_valid,        // An answer.
     output wire        c_m_ok,           // The access is fine.
 
-    // set
     input  wire        set_valid,        // A region is made, replaced or ended.
     input  wire [4:0]  set_index,        // Which.
     input  wire        set_present,      // It is there from now on.
@@ -71,13 +64,13 @@ module card_regions_r32 (
 );
 
     // Registers
-    reg  cleared_reg;          // The table has been cleared since reset.
-    reg  [4:0] sweep_reg;      // Region to clear next.
-    reg  wr_en_reg;            // What is written to the table in the next clock.
-    reg  [4:0] wr_addr_reg;
+    reg          cleared_reg;  // The table has been cleared since reset.
+    reg  [4:0]   sweep_reg;    // Region to clear next.
+    reg          wr_en_reg;    // What is written to the table in the next clock.
+    reg  [4:0]   wr_addr_reg;
     reg  [156:0] wr_data_reg;
 
-    card_regions_look_r32 a (
+    card_regions_look_r32 a_inst (
         .clk     (clk),
         .rst     (rst),
         .cleared (cleared_reg),
@@ -140,13 +133,15 @@ module card_regions_r32 (
     always @(posedge clk) begin
         wr_en_reg <= set_valid;
         wr_addr_reg <= set_index;
-        wr_data_reg <= {93'd0, set_base}
-            | {29'd0, set_length, 64'd0}
-            | {13'd0, set_pd, 128'd0}
-            | {5'd0, set_variant, 144'd0}
-            | {4'd0, set_local_write, 152'd0}
-            | {1'b0, set_remote, 153'd0}
-            | {set_present, 156'd0};
+        wr_data_reg <= {
+            set_present,
+            set_remote,
+            set_local_write,
+            set_variant,
+            set_pd,
+            set_length,
+            set_base
+        };
         if (!cleared_reg) begin
             wr_en_reg <= 1'b1;
             wr_addr_reg <= sweep_reg;

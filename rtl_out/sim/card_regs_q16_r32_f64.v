@@ -26,46 +26,26 @@ module card_regs_q16_r32_f64 (
     input  wire        clk,                // Clock.
     input  wire        rst,                // Synchronous reset.
 
-    // Inputs
     input  wire        flr,                // Function-level reset.
-
-    // Outputs
     output wire        m_reset,            // The card is reset.
-
-    // Inputs
     // A TLP of before the reset has not left; looked at from its end on until it is low.
     input  wire        s_left,
 
-    // reg_wr
     input  wire        reg_wr_valid,       // A word is written.
     input  wire [21:0] reg_wr_addr,        // Offset in words.
     input  wire [31:0] reg_wr_data,        // The word.
     input  wire [3:0]  reg_wr_strb,        // Bytes to write.
 
-    // reg_rd
     input  wire        reg_rd_valid,       // A word is read; one at a time.
     input  wire [21:0] reg_rd_addr,        // Offset in words.
     output wire        reg_rd_done,        // The answer.
     output wire [31:0] reg_rd_data,        // The word.
 
-    // cfg
-    output wire        cfg_enable,         // Frames are received and sent.
-    output wire [15:0] cfg_node,           // Who this card is.
-    output wire [12:0] cfg_mtu,            // Largest payload of a packet.
-    output wire [15:0] cfg_timeout_unit,   // Clocks in 4.096 us.
-    output wire [15:0] cfg_moderation,     // Fewest clocks between two interrupts of a vector.
-    output wire        cfg_valid,          // Context of a queue pair: a word of it.
-    output wire [3:0]  cfg_qpn,            // Queue pair.
-    output wire [2:0]  cfg_word,           // Word.
-    output wire [63:0] cfg_data,           // Its value.
-
-    // db
     output wire        db_valid,           // A doorbell.
     output wire [3:0]  db_qpn,             // Queue pair.
     output wire [1:0]  db_kind,            // 0 send, 1 receive, 2 complete, 3 arm.
     output wire [15:0] db_index,           // New index.
 
-    // set
     output wire        set_valid,          // A region is made, replaced or ended.
     output wire [4:0]  set_index,          // Which.
     output wire        set_present,        // It is there from now on.
@@ -76,7 +56,6 @@ module card_regs_q16_r32_f64 (
     output wire [63:0] set_base,           // Address of its first byte.
     output wire [63:0] set_length,         // Its bytes.
 
-    // win
     output wire        win_valid,          // A window is made or ended, while nothing is under way.
     output wire [7:0]  win_index,          // Which.
     output wire        win_open,           // It is there from now on.
@@ -88,55 +67,53 @@ module card_regs_q16_r32_f64 (
     input  wire        win_was,            // It was there before.
     input  wire [31:0] win_expected,       // Number that it expected; 0 if it was not there.
 
-    // Outputs
     output wire        hold,               // Nothing new may begin.
-
-    // Inputs
     input  wire        idle,               // Nothing is under way.
 
-    // flush
     output wire        flush_valid,        // Requests in flight of a queue pair are to be forgotten.
     output wire [3:0]  flush_qpn,          // Which.
     input  wire        flush_done,         // They are.
 
-    // s_fatal_a
     input  wire        s_fatal_a_valid,    // The sender cannot read a ring.
     input  wire [3:0]  s_fatal_a_qpn,      // Its queue pair.
 
-    // s_fatal_b
     input  wire        s_fatal_b_valid,    // The receiver cannot read a ring.
     input  wire [3:0]  s_fatal_b_qpn,      // Its queue pair.
 
-    // Inputs
     input  wire [35:0] ev,                 // Events, by the number of their counter.
 
-    // s_irq
     input  wire        s_irq_valid,        // An interrupt.
     output wire        s_irq_ready,        // Taken.
     input  wire [2:0]  s_irq_vector,       // Its vector.
 
-    // msix
     input  wire        msix_enable,        // MSI-X is enabled.
     input  wire        msix_mask,          // All its vectors are masked.
 
-    // m_wr
     output wire        m_wr_valid,         // Request to dma_write.
     input  wire        m_wr_ready,         // Taken.
     output wire [63:0] m_wr_addr,          // Address of a message.
     output wire [12:0] m_wr_len,           // 4 bytes.
     output wire [15:0] m_wr_ctx,           // Context: 2 in 15:14, vector below.
 
-    // m_wd
     output wire        m_wd_valid,         // Its word.
     input  wire        m_wd_ready,         // Taken.
     output wire [63:0] m_wd_data,          // Data of the message.
 
-    // Inputs
     input  wire        bus_master_enable,  // TLPs may be sent.
 
-    // done
     input  wire        done_valid,         // A message is done in dma_write; pulse.
-    input  wire [2:0]  done_vector         // Of this vector.
+    input  wire [2:0]  done_vector,        // Of this vector.
+
+    // Configuration
+    output wire        cfg_enable,         // Frames are received and sent.
+    output wire [15:0] cfg_node,           // Who this card is.
+    output wire [12:0] cfg_mtu,            // Largest payload of a packet.
+    output wire [15:0] cfg_timeout_unit,   // Clocks in 4.096 us.
+    output wire [15:0] cfg_moderation,     // Fewest clocks between two interrupts of a vector.
+    output wire        cfg_valid,          // Context of a queue pair: a word of it.
+    output wire [3:0]  cfg_qpn,            // Queue pair.
+    output wire [2:0]  cfg_word,           // Word.
+    output wire [63:0] cfg_data            // Its value.
 );
 
     // Constants
@@ -182,93 +159,95 @@ module card_regs_q16_r32_f64 (
     localparam [7:0] SELECT_RESET        = 8'd0;
 
     // Registers
-    reg  [5:0] resets_reg;         // Clocks for which the card is still reset.
-    reg  resetting_reg;
-    reg  settling_reg;             // TLPs of before it are still there.
-    reg  hard_reg;                 // The latest reset was rst.
-    reg  w1_valid_reg;             // A write, 1 clock old.
+    reg  [5:0]  resets_reg;          // Clocks for which the card is still reset.
+    reg         resetting_reg;
+    reg         settling_reg;        // TLPs of before it are still there.
+    reg         hard_reg;            // The latest reset was rst.
+    reg         w1_valid_reg;        // A write, 1 clock old.
     reg  [21:0] w1_addr_reg;
     reg  [31:0] w1_data_reg;
-    reg  [3:0] w1_strb_reg;
-    reg  w2_valid_reg;             // 2 clocks old: of whole words; what it writes to.
+    reg  [3:0]  w1_strb_reg;
+    reg         w2_valid_reg;        // 2 clocks old: of whole words; what it writes to.
     reg  [31:0] w2_data_reg;
-    reg  w2_whole_reg;
-    reg  [9:0] w2_word_reg;
-    reg  [3:0] w2_arg_index_reg;
-    reg  w2_global_reg;
-    reg  w2_arg_reg;
-    reg  w2_table_reg;
-    reg  w2_door_reg;
-    reg  w2_there_reg;
-    reg  [1:0] w2_kind_reg;
-    reg  [3:0] w2_pair_reg;
-    reg  starts_reg;               // A command begins, a clock late.
+    reg         w2_whole_reg;
+    reg  [9:0]  w2_word_reg;
+    reg  [3:0]  w2_arg_index_reg;
+    reg         w2_global_reg;
+    reg         w2_arg_reg;
+    reg         w2_table_reg;
+    reg         w2_door_reg;
+    reg         w2_there_reg;
+    reg  [1:0]  w2_kind_reg;
+    reg  [3:0]  w2_pair_reg;
+    reg         starts_reg;          // A command begins, a clock late.
     reg  [31:0] start_data_reg;
-    reg  enable_reg;               // The registers.
+    reg         enable_reg;          // The registers.
     reg  [15:0] node_reg;
     reg  [12:0] mtu_reg;
     reg  [15:0] timeout_unit_reg;
     reg  [15:0] moderation_reg;
-    reg  [7:0] select_reg;
-    reg  selected_reg;
-    reg  door_reg;
-    reg  [3:0] door_pair_reg;
-    reg  [1:0] door_kind_reg;
+    reg  [7:0]  select_reg;
+    reg         selected_reg;
+    reg         door_reg;
+    reg  [3:0]  door_pair_reg;
+    reg  [1:0]  door_kind_reg;
     reg  [15:0] door_index_reg;
-    reg  bad_write_reg;            // Events of this block.
-    reg  bad_door_reg;
-    reg  bad_door_waits_reg;       // One that came with one from outside.
-    reg  [21:0] rd_addr_reg;       // A read: its offset; bit i: it came i + 1 clocks ago.
-    reg  [6:0] rd_age_reg;
-    reg  [16:0] hit_reg;           // What it reads, one-hot; the halves of a counter.
-    reg  hit_low_reg;
-    reg  hit_high_reg;
+    reg         bad_write_reg;       // Events of this block.
+    reg         bad_door_reg;
+    reg         bad_door_waits_reg;  // One that came with one from outside.
+    reg  [21:0] rd_addr_reg;         // A read: its offset; bit i: it came i + 1 clocks ago.
+    reg  [6:0]  rd_age_reg;
+    reg  [16:0] hit_reg;             // What it reads, one-hot; the halves of a counter.
+    reg         hit_low_reg;
+    reg         hit_high_reg;
     reg  [31:0] value_reg;
     reg  [31:0] rd_data_reg;
 
     // Signals
     wire [11:0] w1_page;
-    wire [9:0] w1_word;
+    wire [9:0]  w1_word;
     wire [11:0] w1_pair;
-    wire [9:0] w1_arg;
-    wire acts;
-    wire global_sig;
-    reg  known;
-    reg  resets_card;
-    wire bad_doors;
+    wire [9:0]  w1_arg;
+    wire        acts;
+    wire        global_sig;
+    reg         known;
+    reg         resets_card;
+    wire        bad_doors;
     wire [11:0] rd_page;
-    wire [9:0] rd_word;
-    wire [9:0] rd_arg;
-    wire rd_global;
+    wire [9:0]  rd_word;
+    wire [9:0]  rd_arg;
+    wire        rd_global;
     wire [11:0] pages;
     wire [35:0] with_write;
     wire [35:0] with_door;
     wire [35:0] events;
-    reg  starts_next;                 // A command begins, a clock late.
-    reg  enable_next;                 // The registers.
+    reg         starts_next;          // A command begins, a clock late.
+    reg         enable_next;          // The registers.
     reg  [15:0] node_next;
     reg  [12:0] mtu_next;
     reg  [15:0] timeout_unit_next;
     reg  [15:0] moderation_next;
-    reg  [7:0] select_next;
-    reg  selected_next;
-    wire command_arg_en;
-    wire [31:0] command_arg_rd_data;
-    wire command_busy;
-    wire command_clearing;
-    wire [7:0] command_status;
-    wire [31:0] command_result0;
-    wire [15:0] command_result1;
-    wire msix_wr_en;
-    wire [31:0] msix_rd_data;
-    wire [7:0] msix_pending;
-    wire msix_ev_sent;
-    wire [63:0] stats_count;
-    wire [31:0] values_s_3;
-    wire [31:0] values_s_8;
-    wire [31:0] values_m;
+    reg  [7:0]  select_next;
+    reg         selected_next;
+    wire        command_arg_en;       // An argument is written; ignored while a command runs.
+    wire [31:0] command_arg_rd_data;  // Its value, in the same clock.
+    // A command runs, tables are being cleared, or what was before the reset has not ended.
+    wire        command_busy;
+    wire        command_clearing;     // Tables are being cleared.
+    wire [7:0]  command_status;       // How the latest command ended.
+    wire [31:0] command_result0;      // Its results.
+    wire [15:0] command_result1;      // Its results.
+    wire        msix_wr_en;           // Write a word of the table.
+    wire [31:0] msix_rd_data;         // The word, in the same clock.
+    wire [7:0]  msix_pending;         // A bit per vector: an interrupt waits.
+    wire        msix_ev_sent;         // A message was done.
+    wire [63:0] stats_count;          // The copy.
+    wire [31:0] values_s_3;           // Words.
+    wire [31:0] values_s_8;           // Words.
+    wire [31:0] values_m;             // The chosen one.
 
     card_regs_command_q16_r32_f64 command (
+        // Commands.
         .clk             (clk),
         .rst             (resetting_reg),
         .forget          (hard_reg),
@@ -286,10 +265,6 @@ module card_regs_q16_r32_f64 (
         .status          (command_status),
         .result0         (command_result0),
         .result1         (command_result1),
-        .cfg_valid       (cfg_valid),
-        .cfg_qpn         (cfg_qpn),
-        .cfg_word        (cfg_word),
-        .cfg_data        (cfg_data),
         .set_valid       (set_valid),
         .set_index       (set_index),
         .set_present     (set_present),
@@ -317,10 +292,15 @@ module card_regs_q16_r32_f64 (
         .s_fatal_a_valid (s_fatal_a_valid),
         .s_fatal_a_qpn   (s_fatal_a_qpn),
         .s_fatal_b_valid (s_fatal_b_valid),
-        .s_fatal_b_qpn   (s_fatal_b_qpn)
+        .s_fatal_b_qpn   (s_fatal_b_qpn),
+        .cfg_valid       (cfg_valid),
+        .cfg_qpn         (cfg_qpn),
+        .cfg_word        (cfg_word),
+        .cfg_data        (cfg_data)
     );
 
     card_regs_msix msix (
+        // Interrupts.
         .clk               (clk),
         .rst               (resetting_reg),
         .wr_en             (msix_wr_en),
@@ -380,11 +360,13 @@ module card_regs_q16_r32_f64 (
     );
 
     // Combinational logic
+    // Pages of BAR0, less one: twice as many as queue pairs, 32 at least.
     assign pages = (12'd32 - 12'd1) | 12'd31;
     assign w1_page = w1_addr_reg[21:10] & pages;
     assign w1_word = w1_addr_reg[9:0];
     assign w1_pair = w1_page - PAGE_DOORS;
     assign w1_arg = w1_word - FIRST_ARG;
+    // They act.
     assign acts = w2_valid_reg & w2_whole_reg & !resetting_reg;
     assign global_sig = acts & w2_global_reg;
 
@@ -442,9 +424,11 @@ module card_regs_q16_r32_f64 (
     assign cfg_mtu = mtu_reg[12] ? MTU_RESET : mtu_reg;
     assign cfg_timeout_unit = timeout_unit_reg;
     assign cfg_moderation = moderation_reg;
+    // Reset.
     assign m_reset = resetting_reg;
     assign command_arg_en = acts & w2_arg_reg;
     assign msix_wr_en = acts & w2_table_reg;
+    // Counters.
     assign bad_doors = bad_door_reg | bad_door_waits_reg;
     assign with_write = bad_write_reg ? (ev | BAD_WRITE_EVENT) : ev;
     assign with_door = bad_doors ? (with_write | BAD_DOOR_EVENT) : with_write;
@@ -454,7 +438,7 @@ module card_regs_q16_r32_f64 (
     assign rd_arg = rd_word - FIRST_ARG;
     assign rd_global = !(|rd_page);
     assign values_s_3 = LQ | 32'd1280 | 32'h60000 | VECTORS;
-    assign values_s_8 = {31'd0, command_busy | resetting_reg} | {16'd0, command_status, 8'd0};
+    assign values_s_8 = {16'd0, command_status, 7'd0, command_busy | resetting_reg};
     assign reg_rd_done = rd_age_reg[6];
     assign reg_rd_data = rd_data_reg;
 
@@ -506,7 +490,9 @@ module card_regs_q16_r32_f64 (
     end
 
     always @(posedge clk) begin
+        // Writes: what to.
         w1_valid_reg <= reg_wr_valid & (|reg_wr_strb);
+
         w1_addr_reg <= reg_wr_addr;
         w1_data_reg <= reg_wr_data;
         w1_strb_reg <= reg_wr_strb;
@@ -557,6 +543,7 @@ module card_regs_q16_r32_f64 (
         if (rst | flr | resets_card) begin
             resets_reg <= 6'd47;
             resetting_reg <= 1'b1;
+            // A second reset while the first one is under way does not save what that one forgets.
             hard_reg <= rst | (hard_reg & command_clearing);
         end
 
@@ -565,7 +552,9 @@ module card_regs_q16_r32_f64 (
         end
 
         bad_door_waits_reg <= bad_doors & (|(ev & BAD_DOOR_EVENT));
-        rd_age_reg <= {rd_age_reg[5:0], 1'b0} | {6'd0, reg_rd_valid};
+
+        // Reads: what from, and its value; both settle long before the answer.
+        rd_age_reg <= {rd_age_reg[5:0], reg_rd_valid};
 
         if (reg_rd_valid) begin
             rd_addr_reg <= reg_rd_addr;
@@ -575,8 +564,8 @@ module card_regs_q16_r32_f64 (
         hit_high_reg <= rd_global & (rd_word == AT_HIGH);
 
         hit_reg <= !rd_global
-            ? ({2'd0, (rd_page == PAGE_TABLE) & !(|rd_word[9:5]), 14'd0} | {1'b0, (rd_page == PAGE_PENDING) & !(|rd_word), 15'd0})
-            : ({16'd0, rd_word == AT_ID} | {15'd0, rd_word == AT_VERSION, 1'b0} | {14'd0, rd_word == AT_FEATURES, 2'd0} | {13'd0, rd_word == AT_SIZES, 3'd0} | {12'd0, rd_word == AT_CONTROL, 4'd0} | {11'd0, rd_word == AT_NODE, 5'd0} | {10'd0, rd_word == AT_MTU, 6'd0} | {9'd0, rd_word == AT_TIMEOUT_UNIT, 7'd0} | {8'd0, rd_word == AT_STATUS, 8'd0} | {7'd0, rd_word == AT_RESULT0, 9'd0} | {6'd0, rd_word == AT_RESULT1, 10'd0} | {5'd0, rd_word == AT_MODERATION, 11'd0} | {4'd0, rd_word == AT_SELECT, 12'd0} | {3'd0, rd_arg < ARGS, 13'd0} | {rd_word == AT_WINDOWS, 16'd0});
+            ? {1'b0, (rd_page == PAGE_PENDING) & !(|rd_word), (rd_page == PAGE_TABLE) & !(|rd_word[9:5]), 14'd0}
+            : {rd_word == AT_WINDOWS, 2'd0, rd_arg < ARGS, rd_word == AT_SELECT, rd_word == AT_MODERATION, rd_word == AT_RESULT1, rd_word == AT_RESULT0, rd_word == AT_STATUS, rd_word == AT_TIMEOUT_UNIT, rd_word == AT_MTU, rd_word == AT_NODE, rd_word == AT_CONTROL, rd_word == AT_SIZES, rd_word == AT_FEATURES, rd_word == AT_VERSION, rd_word == AT_ID};
 
         value_reg <= values_m;
 

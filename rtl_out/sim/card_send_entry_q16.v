@@ -22,45 +22,34 @@ module card_send_entry_q16 (
     input  wire         clk,            // Clock.
     input  wire         rst,            // Synchronous reset: drops all work requests.
 
-    // s_wq
     input  wire         s_wq_valid,     // A word; always taken: no more than 16 work requests are fetched.
     input  wire [63:0]  s_wq_data,      // The word.
     input  wire         s_wq_error,     // With the last word: the read failed.
 
-    // cfg
-    input  wire [12:0]  cfg_mtu,        // Largest payload of a packet, bytes.
-    input  wire [3:0]   cfg_qpn,        // Queue pair of a word of a context.
-    input  wire [63:0]  cfg_data,       // The word.
-
-    // word
     input  wire         word_0,         // It is word 0.
     input  wire         word_1,         // It is word 1.
 
-    // Stream in
+    // s: stream in
     input  wire [3:0]   s_qpn,          // Queue pair of the oldest work request.
     output wire         s_done,         // It leaves.
 
-    // m_look
     output wire         m_look_valid,   // Its region is looked up: m_len bytes at m_address.
     output wire [31:0]  m_look_key,     // Key of the region.
     output wire [15:0]  m_look_pd,      // Protection domain of the queue pair.
     output wire         m_look_write,   // What is answered goes there.
 
-    // look
     input  wire         look_valid,     // The answer.
     input  wire         look_ok,        // The access is allowed.
 
-    // m_fatal
     output wire         m_fatal_valid,  // The ring of a queue pair cannot be read.
     output wire [3:0]   m_fatal_qpn,    // Which queue pair.
 
-    // Stream out
+    // m: stream out
     output wire         m_drop,         // The work request is dropped: its slot and place are given back.
 
-    // Inputs
     input  wire         drop_ready,     // That can be done in this clock.
 
-    // Stream out
+    // m: stream out
     output wire         m_valid,        // The work request is checked.
     input  wire         m_ready,        // Taken.
     output wire         m_blank,        // It could not be read.
@@ -79,7 +68,12 @@ module card_send_entry_q16 (
     output wire [15:0]  m_epoch,        // Epoch.
     output wire [31:0]  m_msn,          // Number in the window.
     output wire [127:0] m_head,         // Bytes in front.
-    output wire [4:0]   m_head_len      // How many.
+    output wire [4:0]   m_head_len,     // How many.
+
+    // Configuration
+    input  wire [12:0]  cfg_mtu,        // Largest payload of a packet, bytes.
+    input  wire [3:0]   cfg_qpn,        // Queue pair of a word of a context.
+    input  wire [63:0]  cfg_data        // The word.
 );
 
     // Constants
@@ -98,96 +92,97 @@ module card_send_entry_q16 (
     localparam [21:0] MARK_BIT       = 22'h200000;
 
     // Registers
-    reg  [7:0] tail_reg;        // Words ever come, ever read.
-    reg  [7:0] head_reg;
-    reg  in_valid_reg;          // A word that comes, and whether the read failed.
+    reg  [7:0]  tail_reg;            // Words ever come, ever read.
+    reg  [7:0]  head_reg;
+    reg         in_valid_reg;        // A word that comes, and whether the read failed.
     reg  [63:0] in_data_reg;
-    reg  in_error_reg;
-    reg  open_reg;              // Words of the oldest work request are to be read.
-    reg  some_reg;              // A word waits; it is the only one; one leaves.
-    reg  valid_1_reg;           // Stages 2 and 3: a word.
-    reg  valid_2_reg;
+    reg         in_error_reg;
+    reg         open_reg;            // Words of the oldest work request are to be read.
+    reg         some_reg;            // A word waits; it is the only one; one leaves.
+    reg         valid_1_reg;         // Stages 2 and 3: a word.
+    reg         valid_2_reg;
     // Field of the next word, a bit each; none while all are there. Until its word lands a field
     // takes any that is at hand.
-    reg  [7:0] field_reg;
-    reg  [7:0] opcode_reg;      // Stage 4: the fields.
-    reg  [4:0] head_len_reg;
+    reg  [7:0]  field_reg;
+    reg  [7:0]  opcode_reg;          // Stage 4: the fields.
+    reg  [4:0]  head_len_reg;
     reg  [12:0] length_reg;
-    reg  long_reg;              // The length has more bits.
+    reg         long_reg;            // The length has more bits.
     reg  [63:0] wr_id_reg;
     reg  [63:0] address_reg;
     reg  [31:0] key_reg;
-    reg  [7:0] vf_reg;
+    reg  [7:0]  vf_reg;
     reg  [15:0] node_reg;
     reg  [23:0] peer_reg;
-    reg  far_reg;               // The number of the queue pair has more bits.
+    reg         far_reg;             // The number of the queue pair has more bits.
     reg  [31:0] msn_reg;
     reg  [15:0] win_id_reg;
     reg  [15:0] epoch_reg;
     reg  [63:0] head_0_reg;
     reg  [63:0] head_1_reg;
-    reg  failed_reg;
-    reg  look_reg;              // The region is looked up; all fields are there; the answer was there.
-    reg  full_reg;
-    reg  looked_reg;
-    reg  allowed_reg;
+    reg         failed_reg;
+    reg         look_reg;            // The region is looked up; all fields are there; the answer was there.
+    reg         full_reg;
+    reg         looked_reg;
+    reg         allowed_reg;
     reg  [13:0] bytes_reg;
-    reg  too_long_reg;
-    reg  bad_flags_reg;
-    reg  bad_opcode_reg;
-    reg  reads_reg;             // The work request is a READ, an ATOMIC; of neither by its length.
-    reg  atomic_reg;
-    reg  no_such_length_reg;
-    reg  [7:0] code_reg;
-    reg  gone_reg;              // What the queue pair fetched is dropped; settled long before it counts.
-    reg  fatal_reg;             // The queue pair ends: pulse; its context is to be marked, with what it holds.
-    reg  mark_reg;
-    reg  [3:0] mark_qpn_reg;
+    reg         too_long_reg;
+    reg         bad_flags_reg;
+    reg         bad_opcode_reg;
+    reg         reads_reg;           // The work request is a READ, an ATOMIC; of neither by its length.
+    reg         atomic_reg;
+    reg         no_such_length_reg;
+    reg  [7:0]  code_reg;
+    reg         gone_reg;            // What the queue pair fetched is dropped; settled long before it counts.
+    reg         fatal_reg;           // The queue pair ends: pulse; its context is to be marked, with what it holds.
+    reg         mark_reg;
+    reg  [3:0]  mark_qpn_reg;
     reg  [20:0] mark_rest_reg;
 
     // Signals
-    wire empty;
-    wire single;
-    wire pop;
-    wire fetch;
-    wire direct;                   // The word that comes is the next one.
+    wire        empty;
+    wire        single;
+    wire        pop;
+    wire        fetch;
+    wire        direct;            // The word that comes is the next one.
     reg  [63:0] word;
-    wire lands;                    // The word goes to its field.
-    reg  unread;
+    wire        lands;             // The word goes to its field.
+    reg         unread;
     // Stages 5 and 6: bytes; too many; version and flags, or opcode, without a meaning; outcome so
     // far.
-    wire [4:0] in_front;
-    wire ready;
-    reg  allowed_now;
-    wire pass;
-    wire done;
-    reg  [7:0] head_next;
-    reg  open_next;                // Words of the oldest work request are to be read.
+    wire [4:0]  in_front;
+    wire        ready;
+    reg         allowed_now;
+    wire        pass;
+    wire        done;
+    reg  [7:0]  head_next;
+    reg         open_next;         // Words of the oldest work request are to be read.
     // Field of the next word, a bit each; none while all are there. Until its word lands a field
     // takes any that is at hand.
-    reg  [7:0] field_next;
-    reg  full_next;
-    reg  looked_next;
-    reg  allowed_next;
-    wire [64:0] words_rd_data;
-    wire [64:0] words_wr_data;
-    wire [21:0] contexts_rd_data;
-    wire contexts_wr_en;
-    reg  [3:0] contexts_wr_addr;
-    reg  [21:0] contexts_wr_data;
+    reg  [7:0]  field_next;
+    reg         full_next;
+    reg         looked_next;
+    reg         allowed_next;
+    wire [64:0] words_rd_data;     // Word at rd_addr, two clocks later.
+    wire [21:0] contexts_rd_data;  // Word at rd_addr, two clocks later.
+    wire        contexts_wr_en;    // Write wr_data to wr_addr.
+    reg  [3:0]  contexts_wr_addr;  // Write address.
+    reg  [21:0] contexts_wr_data;  // Word to write.
 
     // Words, and above them whether the read failed.
-    ram_reg_w65_d128 words (
+    ram_reg #(.W(65), .A(7)) words (
+        // Words in.
         .clk     (clk),
         .rd_addr (head_reg[6:0]),
         .rd_data (words_rd_data),
         .wr_en   (in_valid_reg),
         .wr_addr (tail_reg[6:0]),
-        .wr_data (words_wr_data)
+        .wr_data ({in_error_reg, in_data_reg})
     );
 
     // Timeout exponent 4:0, protection domain 20:5, what is fetched is dropped 21.
     ram_reg_forward_w22_d16 contexts (
+        // Contexts of the queue pair.
         .clk     (clk),
         .rd_addr (s_qpn),
         .rd_data (contexts_rd_data),
@@ -196,7 +191,7 @@ module card_send_entry_q16 (
         .wr_data (contexts_wr_data)
     );
 
-    ram_reg_w32_d16 q_keys (
+    ram_reg #(.W(32), .A(4)) q_keys (
         .clk     (clk),
         .rd_addr (s_qpn),
         .rd_data (m_q_key),
@@ -206,7 +201,7 @@ module card_send_entry_q16 (
     );
 
     // Combinational logic
-    assign words_wr_data = {1'b0, in_data_reg} | {in_error_reg, 64'd0};
+    // Words of the oldest work request out, and to their fields.
     assign empty = !some_reg;
     assign fetch = open_reg & !empty;
     assign direct = open_reg & empty & in_valid_reg & !valid_1_reg & !valid_2_reg;
@@ -262,13 +257,14 @@ module card_send_entry_q16 (
         contexts_wr_data = {1'b0, mark_rest_reg} | MARK_BIT;
         if (word_0) begin
             contexts_wr_addr = cfg_qpn;
-            contexts_wr_data = {17'd0, cfg_data[20:16]}
-                | {1'b0, cfg_data[47:32], 5'd0}
-                | {cfg_data[2], 21'd0};
+            contexts_wr_data = {cfg_data[2], cfg_data[47:32], cfg_data[20:16]};
         end
     end
 
+    // The checks; what comes first in the contract wins.
+    // The answer of a READ has a header too.
     assign in_front = reads_reg ? HEAD_MAX : head_len_reg;
+    // The answer of the regions, and where the work request goes.
     assign ready = full_reg & (looked_reg | look_valid);
     assign m_drop = ready & gone_reg & drop_ready;
     assign m_valid = ready & !gone_reg;
@@ -293,7 +289,7 @@ module card_send_entry_q16 (
     assign m_look_key = key_reg;
     assign m_look_pd = contexts_rd_data[20:5];
     assign m_look_write = reads_reg | atomic_reg;
-    assign m_kind = {1'b0, reads_reg} | {atomic_reg, 1'b0};
+    assign m_kind = {atomic_reg, reads_reg};
     assign m_timeout = contexts_rd_data[4:0];
     assign m_wr_id = wr_id_reg;
     assign m_address = address_reg;
@@ -304,7 +300,7 @@ module card_send_entry_q16 (
     assign m_win_id = win_id_reg;
     assign m_epoch = epoch_reg;
     assign m_msn = msn_reg;
-    assign m_head = {64'd0, head_0_reg} | {head_1_reg, 64'd0};
+    assign m_head = {head_1_reg, head_0_reg};
     assign m_head_len = head_len_reg;
 
     // Clocked logic
@@ -423,6 +419,7 @@ module card_send_entry_q16 (
             & (opcode_reg != READ)
             & (opcode_reg != CHANGE);
 
+        // Version 1 with the one-sided flag alone and a header; or without that flag.
         bad_flags_reg <= (|vf_reg[7:5])
             | (vf_reg[3] != (opcode_reg != SEND))
             | (vf_reg[3] & ((vf_reg != ONE_SIDED) | (head_len_reg != HEAD_MAX)))

@@ -21,72 +21,68 @@ module card_send_list_q16 (
     input  wire       clk,          // Clock.
     input  wire       rst,          // Synchronous reset: an empty list; the bits must be cleaned.
 
-    // Inputs
     input  wire       clean,        // Clean a bit.
     input  wire [3:0] clean_qpn,    // Of this queue pair.
 
-    // wake
     input  wire       wake_valid,   // Add a number: a doorbell.
     input  wire [3:0] wake_qpn,     // This one.
 
-    // start
     // Add a number: its state is ReadyToSend. Between two of them there is a clock without wake.
     input  wire       start_valid,
     input  wire [3:0] start_qpn,    // This one.
 
-    // op
     input  wire       op_valid,     // Add a number, or mark it as taken out.
     output wire       op_ready,     // Done.
     input  wire       op_remove,    // It was taken out.
     input  wire [3:0] op_qpn,       // This one.
 
-    // Stream out
+    // m: stream out
     output wire       m_valid,      // Somebody wants a turn.
     input  wire       m_ready,      // The first one is taken out.
     output wire [3:0] m_qpn         // The first one.
 );
 
     // Registers
-    reg  start_reg;           // A start that waits.
+    reg        start_reg;       // A start that waits.
     reg  [3:0] starting_reg;
-    reg  valid_1_reg;
-    reg  valid_2_reg;
-    reg  valid_3_reg;
-    reg  remove_1_reg;
-    reg  remove_2_reg;
-    reg  remove_3_reg;
+    reg        valid_1_reg;
+    reg        valid_2_reg;
+    reg        valid_3_reg;
+    reg        remove_1_reg;
+    reg        remove_2_reg;
+    reg        remove_3_reg;
     reg  [3:0] qpn_1_reg;
     reg  [3:0] qpn_2_reg;
     reg  [3:0] qpn_3_reg;
-    reg  recent_reg;          // One of the two operations before was on the same number; its bit since.
-    reg  recent_bit_reg;
-    reg  push_reg;            // The operation in stage 3 adds its number.
+    reg        recent_reg;      // One of the two operations before was on the same number; its bit since.
+    reg        recent_bit_reg;
+    reg        push_reg;        // The operation in stage 3 adds its number.
 
     // Signals
-    wire direct;
-    reg  now;                  // Operation in stages 0 to 3.
-    reg  now_remove;
-    reg  [3:0] now_qpn;
-    wire near;
-    wire far;
-    wire bit_sig;
-    reg  start_next;           // A start that waits.
-    reg  [3:0] starting_next;
-    wire listed_rd_data;
-    wire listed_wr_data;
-    wire queue_s_valid;
-    wire queue_s_ready;
-    wire queue_m_valid;
-    wire [3:0] queue_m_data;
-    wire queue_almost_full;
-    wire [15:0] queue_count;
-    wire front_s_valid;
-    wire front_s_ready;
-    wire [3:0] front_s_data;
-    wire [15:0] front_count;
+    wire        direct;
+    reg         now;                // Operation in stages 0 to 3.
+    reg         now_remove;
+    reg  [3:0]  now_qpn;
+    wire        near;
+    wire        far;
+    wire        bit_sig;
+    reg         start_next;         // A start that waits.
+    reg  [3:0]  starting_next;
+    wire        listed_rd_data;     // Word at rd_addr, two clocks later.
+    wire        listed_wr_data;     // Word to write.
+    wire        queue_s_valid;      // A word is offered.
+    wire        queue_s_ready;      // The queue has room.
+    wire        queue_m_valid;      // A word waits.
+    wire [3:0]  queue_m_data;       // Oldest word.
+    wire        queue_almost_full;  // The queue holds almost_at words or more.
+    wire [15:0] queue_count;        // Words in the queue, those in flight to the output included.
+    wire        front_s_valid;      // A word is offered.
+    wire        front_s_ready;      // The queue has room.
+    wire [3:0]  front_s_data;       // Word in.
+    wire [15:0] front_count;        // Words in the queue.
 
     // Who is in the list.
-    ram_reg_w1_d16 listed (
+    ram_reg #(.W(1), .A(4)) listed (
         .clk     (clk),
         .rd_addr (now_qpn),
         .rd_data (listed_rd_data),
@@ -96,6 +92,7 @@ module card_send_list_q16 (
     );
 
     fifo_bram_w4_d16 queue (
+        // Stage 3: into the queue, which has a place for every number, or past it.
         .clk         (clk),
         .rst         (rst),
         .s_valid     (queue_s_valid),
@@ -123,6 +120,7 @@ module card_send_list_q16 (
     );
 
     // Combinational logic
+    // Stage 0: one operation.
     assign op_ready = !wake_valid & !start_reg & !clean;
 
     always @(*) begin
@@ -184,7 +182,10 @@ module card_send_list_q16 (
         valid_1_reg <= now;
         remove_1_reg <= now_remove;
         qpn_1_reg <= now_qpn;
+
+        // Stages 1 and 2: the bit. What the two operations before write is not in it.
         valid_2_reg <= valid_1_reg;
+
         remove_2_reg <= remove_1_reg;
         qpn_2_reg <= qpn_1_reg;
         recent_reg <= near | far;

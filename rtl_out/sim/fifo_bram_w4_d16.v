@@ -19,21 +19,19 @@ module fifo_bram_w4_d16 (
     input  wire        clk,          // Clock.
     input  wire        rst,          // Synchronous reset: empties the queue.
 
-    // Stream in
+    // s: stream in
     input  wire        s_valid,      // A word is offered.
     output wire        s_ready,      // The queue has room.
     input  wire [3:0]  s_data,       // Word in.
 
-    // Stream out
+    // m: stream out
     output wire        m_valid,      // A word waits.
     input  wire        m_ready,      // The word is taken.
     output wire [3:0]  m_data,       // Oldest word.
 
-    // almost
     input  wire [15:0] almost_at,    // Count from which almost_full is high.
     output wire        almost_full,  // The queue holds almost_at words or more.
 
-    // Outputs
     output wire [15:0] count         // Words in the queue, those in flight to the output included.
 );
 
@@ -43,25 +41,25 @@ module fifo_bram_w4_d16 (
     // Registers
     reg  [3:0] tail_reg;      // Address of the next word in.
     reg  [3:0] head_reg;      // Address of the next word to read from the RAM.
-    reg  more_reg;            // The RAM holds words not read yet.
-    reg  flight1_reg;         // A word was addressed one clock ago.
-    reg  flight2_reg;         // A word was addressed two clocks ago: it is at the RAM's output.
+    reg        more_reg;      // The RAM holds words not read yet.
+    reg        flight1_reg;   // A word was addressed one clock ago.
+    reg        flight2_reg;   // A word was addressed two clocks ago: it is at the RAM's output.
     reg  [2:0] reserved_reg;  // Words in flight and read ahead, at most 4.
     reg  [3:0] level_reg;     // Words in the queue, modulo 2^A.
-    reg  full_reg;            // The queue holds 2^A words.
+    reg        full_reg;      // The queue holds 2^A words.
 
     // Signals
-    wire push;                 // A word enters.
-    wire pop;                  // A word leaves.
-    wire fetch;                // A word is read from the RAM.
-    wire [3:0] head_next;      // Address after head.
-    wire [3:0] words_rd_data;
-    wire ahead_s_ready;
-    wire ahead_m_valid;
-    wire [15:0] ahead_count;
+    wire        push;           // A word enters.
+    wire        pop;            // A word leaves.
+    wire        fetch;          // A word is read from the RAM.
+    wire [3:0]  head_next;      // Address after head.
+    wire [3:0]  words_rd_data;  // Word at rd_addr, two clocks later.
+    wire        ahead_s_ready;  // The queue has room.
+    wire        ahead_m_valid;  // A word waits.
+    wire [15:0] ahead_count;    // Words in the queue.
 
     // The words.
-    ram_reg_w4_d16 words (
+    ram_reg #(.W(4), .A(4)) words (
         .clk     (clk),
         .rd_addr (head_reg),
         .rd_data (words_rd_data),
@@ -87,6 +85,7 @@ module fifo_bram_w4_d16 (
     assign s_ready = !full_reg;
     assign push = s_valid & !full_reg;
     assign pop = m_ready & ahead_m_valid;
+    // A word is read when the output queue is sure to have room for it.
     assign fetch = more_reg & !reserved_reg[2];
     assign head_next = head_reg + 4'd1;
     assign m_valid = ahead_m_valid;

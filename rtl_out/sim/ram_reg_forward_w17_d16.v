@@ -15,26 +15,24 @@ module ram_reg_forward_w17_d16 (
     // Clock and reset
     input  wire        clk,      // Clock.
 
-    // rd
     input  wire [3:0]  rd_addr,  // Read address.
     output wire [16:0] rd_data,  // Word at rd_addr, two clocks later.
 
-    // wr
     input  wire        wr_en,    // Write wr_data to wr_addr.
     input  wire [3:0]  wr_addr,  // Write address.
     input  wire [16:0] wr_data   // Word to write.
 );
 
     // Registers
-    reg  hit_reg;            // The address read one clock ago, two clocks ago, was written in that clock.
-    reg  hit_2_reg;
+    reg         hit_reg;     // The address read one clock ago, two clocks ago, was written in that clock.
+    reg         hit_2_reg;
     reg  [16:0] word_reg;
     reg  [16:0] word_2_reg;
 
     // Signals
-    wire [16:0] ram_inst_rd_data;
+    wire [16:0] ram_inst_rd_data;  // Word at rd_addr, two clocks later.
 
-    ram_reg_w17_d16 ram_inst (
+    ram_reg #(.W(17), .A(4)) ram_inst (
         .clk     (clk),
         .rd_addr (rd_addr),
         .rd_data (ram_inst_rd_data),

@@ -16,7 +16,6 @@ module rw_bytes_w32_n2 (
     // Clock and reset
     input  wire        clk,        // Clock.
 
-    // Inputs
     input  wire        load,       // Take the word and wbase.
     input  wire [31:0] raw,        // Word of the bitmap: the lap in which each packet was received.
     input  wire [16:0] abs,        // First packet of that word, divided by B.
@@ -32,8 +31,6 @@ module rw_bytes_w32_n2 (
     input  wire [2:0]  align,      // Low bits of the first packet of a STATUS: its bytes begin there.
     input  wire        push,       // Append the byte before this one and this one, aligned, to word.
     input  wire        drop_hole,  // Forget the lowest hole. What none and hole say then holds two clocks later.
-
-    // Outputs
     output wire        higher,     // pos was above the wbase taken last, one clock ago.
     output wire [31:0] word,       // Word of a STATUS.
     output wire [3:0]  count,      // Bytes made ready.
@@ -48,35 +45,35 @@ module rw_bytes_w32_n2 (
     // Registers
     reg  [31:0] view_reg;     // What is left of the word, as bits "received".
     reg  [21:0] base_reg;     // wbase or pos, whichever is higher.
-    reg  above_reg;           // pos is higher.
-    reg  below_reg;           // The word is below the one of base; it is that one; it is the one of stop.
-    reg  at_base_reg;
-    reg  at_end_reg;
-    reg  [3:0] ready_reg;     // Bytes made ready.
-    reg  [7:0] under_reg;     // In the byte of base, packets below it; in that of stop, packets from it on.
-    reg  [7:0] over_reg;
-    reg  whole_reg;           // This byte has no holes whatever the word says; is the one of base; is the one of stop.
-    reg  first_reg;
-    reg  last_reg;
-    reg  [7:0] before_reg;    // The byte before.
-    reg  [7:0] holes_reg;     // Holes of the byte before; there is none.
-    reg  empty_reg;
-    reg  dropped_reg;         // A hole was forgotten one clock ago.
+    reg         above_reg;    // pos is higher.
+    reg         below_reg;    // The word is below the one of base; it is that one; it is the one of stop.
+    reg         at_base_reg;
+    reg         at_end_reg;
+    reg  [3:0]  ready_reg;    // Bytes made ready.
+    reg  [7:0]  under_reg;    // In the byte of base, packets below it; in that of stop, packets from it on.
+    reg  [7:0]  over_reg;
+    reg         whole_reg;    // This byte has no holes whatever the word says; is the one of base; is the one of stop.
+    reg         first_reg;
+    reg         last_reg;
+    reg  [7:0]  before_reg;   // The byte before.
+    reg  [7:0]  holes_reg;    // Holes of the byte before; there is none.
+    reg         empty_reg;
+    reg         dropped_reg;  // A hole was forgotten one clock ago.
     reg  [31:0] shifted_reg;
 
     // Signals
-    wire [6:0] top;
-    wire [7:0] ones;
-    wire [7:0] octet;
+    wire [6:0]  top;
+    wire [7:0]  ones;
+    wire [7:0]  octet;
     wire [15:0] pair;
-    wire [7:0] aligned;
+    wire [7:0]  aligned;
     wire [16:0] base_abs;
     wire [16:0] end_abs;
-    wire [3:0] base_byte;
-    wire [3:0] end_byte;
-    wire [7:0] below_base;
-    wire [7:0] past_end;
-    wire lowest_none;
+    wire [3:0]  base_byte;
+    wire [3:0]  end_byte;
+    wire [7:0]  below_base;
+    wire [7:0]  past_end;
+    wire        lowest_none;      // No bit is set.
     wire [15:0] aligned_shifted;
 
     priority_encoder_w8 lowest (
@@ -89,16 +86,19 @@ module rw_bytes_w32_n2 (
     assign aligned_shifted = pair >> align;
     assign ones = 8'hff;
     assign top = WIDTH - 7'd8;
+    // The word, and where it stands.
     assign base_abs = base_reg[21:5];
     assign end_abs = stop[21:5];
+    // What is certain about a byte, one clock before it is looked at.
     assign base_byte = {2'd0, base_reg[4:3]};
     assign end_byte = {2'd0, stop[4:3]};
     assign count = ready_reg;
     assign higher = above_reg;
+    // A byte, and what becomes of it.
     assign below_base = first_reg ? under_reg : 8'd0;
     assign past_end = last_reg ? over_reg : 8'd0;
     assign octet = !whole_reg ? (view_reg[7:0] | below_base | past_end) : ones;
-    assign pair = {octet, 8'd0} | {8'd0, before_reg};
+    assign pair = {octet, before_reg};
     assign aligned = aligned_shifted[7:0];
     assign word = shifted_reg;
     assign none = empty_reg;

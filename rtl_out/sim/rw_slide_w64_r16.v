@@ -28,19 +28,17 @@ module rw_slide_w64_r16 (
     input  wire        clk,            // Clock.
     input  wire        rst,            // Synchronous reset: empties the queue.
 
-    // Stream in
+    // s: stream in
     input  wire        s_valid,        // A packet was taken, and it was wbase.
     input  wire [3:0]  s_wptr,         // Its window.
 
-    // Inputs
     input  wire        clear_valid,    // A word of the window s_wptr is cleared: its wbase becomes 0.
 
-    // wr
     input  wire        wr_en,          // The bitmap is written.
     input  wire [4:0]  wr_addr,        // Where.
     input  wire [31:0] wr_data,        // The word.
 
-    // Stream out
+    // m: stream out
     output wire        m_en,           // wbase is written.
     output wire [3:0]  m_wptr,         // Of this window.
     output wire [21:0] m_base,         // What it is now.
@@ -53,84 +51,85 @@ module rw_slide_w64_r16 (
     localparam [4:0] LB = 5'd5;
 
     // Registers
-    reg  v9_again_reg;           // A window is to be visited once more: it has moved, or an update is still due.
-    reg  [3:0] v9_wptr_reg;
-    reg  again_reg;
-    reg  [3:0] again_wptr_reg;
+    reg         v9_again_reg;     // A window is to be visited once more: it has moved, or an update is still due.
+    reg  [3:0]  v9_wptr_reg;
+    reg         again_reg;
+    reg  [3:0]  again_wptr_reg;
     // A credit update is due; the visit came to a hole; it changed nothing, whatever it found.
-    reg  v9_due_reg;
-    reg  v9_hole_reg;
-    reg  v9_idle_reg;
-    reg  again_due_reg;
-    reg  [3:0] turn_reg;         // Window whose turn it is; one clock of eight is for turns only.
-    reg  [2:0] count_reg;
-    reg  v1_due_reg;             // The windows visited.
-    reg  v2_due_reg;
-    reg  v3_due_reg;
-    reg  v4_due_reg;
-    reg  v5_due_reg;
-    reg  v6_due_reg;
-    reg  v7_due_reg;
-    reg  v8_due_reg;
-    reg  [3:0] v1_wptr_reg;
-    reg  [3:0] v2_wptr_reg;
-    reg  [3:0] v3_wptr_reg;
-    reg  [3:0] v4_wptr_reg;
-    reg  [3:0] v5_wptr_reg;
-    reg  [3:0] v6_wptr_reg;
-    reg  [3:0] v7_wptr_reg;
-    reg  [3:0] v8_wptr_reg;
-    reg  v3_stale_reg;           // wbase was written since it was read.
-    reg  v4_stale_reg;
-    reg  v5_stale_reg;
-    reg  v6_stale_reg;
-    reg  v7_stale_reg;
-    reg  v8_stale_reg;
+    reg         v9_due_reg;
+    reg         v9_hole_reg;
+    reg         v9_idle_reg;
+    reg         again_due_reg;
+    reg  [3:0]  turn_reg;         // Window whose turn it is; one clock of eight is for turns only.
+    reg  [2:0]  count_reg;
+    reg         v1_due_reg;       // The windows visited.
+    reg         v2_due_reg;
+    reg         v3_due_reg;
+    reg         v4_due_reg;
+    reg         v5_due_reg;
+    reg         v6_due_reg;
+    reg         v7_due_reg;
+    reg         v8_due_reg;
+    reg  [3:0]  v1_wptr_reg;
+    reg  [3:0]  v2_wptr_reg;
+    reg  [3:0]  v3_wptr_reg;
+    reg  [3:0]  v4_wptr_reg;
+    reg  [3:0]  v5_wptr_reg;
+    reg  [3:0]  v6_wptr_reg;
+    reg  [3:0]  v7_wptr_reg;
+    reg  [3:0]  v8_wptr_reg;
+    reg         v3_stale_reg;     // wbase was written since it was read.
+    reg         v4_stale_reg;
+    reg         v5_stale_reg;
+    reg         v6_stale_reg;
+    reg         v7_stale_reg;
+    reg         v8_stale_reg;
     reg  [21:0] v4_base_reg;
     reg  [21:0] v5_base_reg;
     reg  [21:0] v6_base_reg;
     reg  [21:0] v7_base_reg;
     reg  [21:0] v8_base_reg;
     reg  [21:0] v9_base_reg;
-    reg  [31:0] v6_missing_reg;  // The packets of the word from wbase on that have not arrived.
-    reg  [21:0] v8_beyond_reg;   // The first one of the next word.
-    reg  en_reg;
-    reg  slid_reg;               // Not a window that is cleared.
-    reg  [3:0] wptr_reg;
+    reg  [31:0] v6_missing_reg;   // The packets of the word from wbase on that have not arrived.
+    reg  [21:0] v8_beyond_reg;    // The first one of the next word.
+    reg         en_reg;
+    reg         slid_reg;         // Not a window that is cleared.
+    reg  [3:0]  wptr_reg;
     reg  [21:0] base_reg;
-    reg  credit_reg;
-    reg  [3:0] credit_wptr_reg;
+    reg         credit_reg;
+    reg  [3:0]  credit_wptr_reg;
 
     // Signals
-    wire due;
-    wire crossed;
-    wire told;
-    wire lost;                     // The window in again_wptr finds no place.
-    wire waiting;
-    wire v8_now_stale;
-    wire v3_index;
-    wire v5_lap;
+    wire        due;
+    wire        crossed;
+    wire        told;
+    wire        lost;              // The window in again_wptr finds no place.
+    wire        waiting;
+    wire        v8_now_stale;
+    wire        v3_index;
+    wire        v5_lap;
     wire [31:0] v5_received;
     wire [21:0] hole;
-    wire moved;
-    wire [21:0] bases_rd_data;
-    wire [4:0] bitmap_rd_addr;
-    wire [31:0] bitmap_rd_data;
-    wire [4:0] lowest_index;
-    wire lowest_none;
-    wire queue_s_valid;
-    wire queue_s_ready;
-    wire [15:0] queue_s_data;
-    wire queue_m_valid;
-    wire queue_m_ready;
-    wire [15:0] queue_m_data;
-    wire [15:0] queue_count;
+    wire        moved;
+    wire [21:0] bases_rd_data;     // Word at rd_addr, two clocks later.
+    wire [31:0] bitmap_rd_data;    // Word at rd_addr, two clocks later.
+    wire [4:0]  lowest_index;      // Index of the lowest set bit, two clocks later.
+    wire        lowest_none;       // No bit is set, two clocks later.
+    wire        queue_s_valid;     // A word is offered.
+    wire        queue_s_ready;     // The queue has room.
+    wire [15:0] queue_s_data;      // Word in.
+    wire        queue_m_valid;     // A word waits.
+    wire        queue_m_ready;     // The word is taken.
+    wire [15:0] queue_m_data;      // Oldest word.
+    wire [15:0] queue_count;       // Words in the queue.
     wire [21:0] v3_index_shifted;
 
     ram_reg_forward_w22_d16 bases (
         .clk     (clk),
+        // Stages 1 and 2: wbase.
         .rd_addr (v1_wptr_reg),
         .rd_data (bases_rd_data),
+        // Stage 9: it is written.
         .wr_en   (en_reg),
         .wr_addr (wptr_reg),
         .wr_data (base_reg)
@@ -138,7 +137,7 @@ module rw_slide_w64_r16 (
 
     ram_reg_forward_w32_d32 bitmap (
         .clk     (clk),
-        .rd_addr (bitmap_rd_addr),
+        .rd_addr ({v3_wptr_reg, v3_index}),
         .rd_data (bitmap_rd_data),
         .wr_en   (wr_en),
         .wr_addr (wr_addr),
@@ -147,6 +146,7 @@ module rw_slide_w64_r16 (
 
     priority_encoder_pipe_w32 lowest (
         .clk   (clk),
+        // Stages 6 and 7: its first hole, and the beginning of the next word.
         .req   (v6_missing_reg),
         .index (lowest_index),
         .none  (lowest_none)
@@ -167,17 +167,19 @@ module rw_slide_w64_r16 (
 
     // Combinational logic
     assign v3_index_shifted = bases_rd_data >> LB;
+    // The queue: a packet at wbase goes first, a window that has moved waits. What finds the
+    // queue full is left to the turns.
     assign queue_s_valid = s_valid | again_reg;
-    assign queue_s_data = s_valid
-        ? {12'd0, s_wptr}
-        : ({again_due_reg, 15'd0} | {12'd0, again_wptr_reg});
+    assign queue_s_data = s_valid ? {12'd0, s_wptr} : {again_due_reg, 11'd0, again_wptr_reg};
     assign waiting = queue_m_valid & (|count_reg);
     assign queue_m_ready = |count_reg;
+    // Stages 3 and 4: its word.
     assign v3_index = v3_index_shifted[0];
-    assign bitmap_rd_addr = {v3_wptr_reg, 1'b0} | {4'd0, v3_index};
+    // Stage 5: what is missing of it. A bit tells the lap of the packet that arrived there last.
     assign v5_lap = !v5_base_reg[LW];
     assign v5_received = v5_lap ? bitmap_rd_data : ~bitmap_rd_data;
-    assign hole = {v8_base_reg[21:5], 5'd0} | {17'd0, lowest_index};
+    // Stage 8: where wbase goes. A visit that overlaps one that has moved wbase changes nothing.
+    assign hole = {v8_base_reg[21:5], lowest_index};
     assign moved = lowest_none | (lowest_index != v8_base_reg[4:0]);
     assign v8_now_stale = v8_stale_reg | (en_reg & (wptr_reg == v8_wptr_reg));
     assign m_en = en_reg;
@@ -258,7 +260,10 @@ module rw_slide_w64_r16 (
         v5_due_reg <= v4_due_reg;
         v6_due_reg <= v5_due_reg;
         v7_due_reg <= v6_due_reg;
+
+        // Not of the transfer before.
         v8_due_reg <= v7_due_reg & (|v7_base_reg);
+
         v2_wptr_reg <= v1_wptr_reg;
         v3_wptr_reg <= v2_wptr_reg;
         v3_stale_reg <= en_reg & (wptr_reg == v2_wptr_reg);
@@ -305,6 +310,7 @@ module rw_slide_w64_r16 (
             again_due_reg <= due & !told;
         end
 
+        // An update that would be lost with its window comes at once.
         credit_reg <= told;
         credit_wptr_reg <= v9_wptr_reg;
         if (lost & again_due_reg & !told) begin

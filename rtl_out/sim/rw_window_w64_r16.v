@@ -22,7 +22,7 @@ module rw_window_w64_r16 (
     input  wire        clk,                  // Clock.
     input  wire        rst,                  // Synchronous reset.
 
-    // Stream in
+    // s: stream in
     input  wire        s_valid,              // A received message.
     output wire        s_ready,              // Taken.
     input  wire        s_error,              // Its frame failed a check: it changes a counter and nothing else.
@@ -42,7 +42,6 @@ module rw_window_w64_r16 (
     input  wire [31:0] s_rkey,               // CONNECT: key of the region.
     input  wire [3:0]  s_mtu,                // CONNECT: log2 of the packet size, 8 to 12.
 
-    // m_wr
     output wire        m_wr_valid,           // A decision, one for each DATA record, in order.
     input  wire        m_wr_ready,           // Taken.
     output wire        m_wr_accept,          // Write the payload; otherwise drop it.
@@ -53,13 +52,11 @@ module rw_window_w64_r16 (
     output wire [31:0] m_wr_rkey,            // Key of the region.
     output wire [12:0] m_wr_len,             // Payload length, bytes.
 
-    // ack
     input  wire        ack_valid,            // A write is visible in host memory.
     output wire        ack_ready,            // Taken.
     input  wire [15:0] ack_wptr,             // Window of the write.
     input  wire [15:0] ack_gen,              // Incarnation of the window.
 
-    // m_msg
     output wire        m_msg_valid,          // A message for a sender.
     input  wire        m_msg_ready,          // Taken.
     // TYPE: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
@@ -77,14 +74,12 @@ module rw_window_w64_r16 (
     output wire        m_msg_tail,           // STATUS: the last packet has arrived.
     output wire [15:0] m_msg_hint,           // CONNECT_RESP BUSY: ticks to wait.
 
-    // m_bitmap
     // A word of the bitmap of the STATUS that left last, bit 0 of the first one is packet wbase.
     output wire        m_bitmap_valid,
     input  wire        m_bitmap_ready,       // Taken.
     output wire [31:0] m_bitmap_data,        // The word.
     output wire        m_bitmap_last,        // It is the last one.
 
-    // m_cpl
     output wire        m_cpl_valid,          // A transfer has ended.
     input  wire        m_cpl_ready,          // Taken.
     output wire [15:0] m_cpl_wptr,           // Its window.
@@ -94,29 +89,14 @@ module rw_window_w64_r16 (
     output wire [31:0] m_cpl_length,         // Bytes.
     output wire [3:0]  m_cpl_status,         // 0 OK, 1 ABORTED.
 
-    // Inputs
     input  wire [15:0] now,                  // Coarse time, a free-running count.
 
-    // cfg
-    input  wire [21:0] cfg_allowance,        // Reorder allowance, packets.
-    input  wire [15:0] cfg_allowance_ticks,  // Reorder allowance, ticks without DATA.
-    input  wire [15:0] cfg_retry_ticks,      // Ticks before a hole is asked for again: round trip and allowance.
-    input  wire [15:0] cfg_tail_ticks,       // Ticks without DATA before the rest of the transfer is asked for.
-    input  wire [15:0] cfg_idle_ticks,       // Ticks without DATA before the transfer is given up.
-    input  wire [15:0] cfg_busy_hint,        // Retry hint in a BUSY answer, ticks.
-    // Every message at m_msg_*, and the bitmap of a STATUS, leaves twice, one copy behind the
-    // other; completion records never do.
-    input  wire        cfg_twice,
-
-    // stat
     input  wire [3:0]  stat_addr,            // Counter to read: 0 accepted DATA, 1 to 15 drops by reason.
     output wire [31:0] stat_data,            // Its count, 24 clocks later.
 
-    // Outputs
     output wire [15:0] free_count,           // Free windows.
     output wire        ready,                // The engine has left reset.
 
-    // mon
     output wire        mon_act,              // An operation is decided now, on the row as it was six clocks ago.
     output wire [2:0]  mon_op,               // Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep.
     output wire [3:0]  mon_wptr,             // Its window.
@@ -127,7 +107,18 @@ module rw_window_w64_r16 (
     // that sample the row.
     output wire        mon_slide,
     output wire [3:0]  mon_slide_wptr,       // Which window.
-    output wire [21:0] mon_slide_base        // Its wbase; 0 also while the window is cleared.
+    output wire [21:0] mon_slide_base,       // Its wbase; 0 also while the window is cleared.
+
+    // Configuration
+    input  wire [21:0] cfg_allowance,        // Reorder allowance, packets.
+    input  wire [15:0] cfg_allowance_ticks,  // Reorder allowance, ticks without DATA.
+    input  wire [15:0] cfg_retry_ticks,      // Ticks before a hole is asked for again: round trip and allowance.
+    input  wire [15:0] cfg_tail_ticks,       // Ticks without DATA before the rest of the transfer is asked for.
+    input  wire [15:0] cfg_idle_ticks,       // Ticks without DATA before the transfer is given up.
+    input  wire [15:0] cfg_busy_hint,        // Retry hint in a BUSY answer, ticks.
+    // Every message at m_msg_*, and the bitmap of a STATUS, leaves twice, one copy behind the
+    // other; completion records never do.
+    input  wire        cfg_twice
 );
 
     // Constants
@@ -138,97 +129,96 @@ module rw_window_w64_r16 (
     localparam [3:0] STALE_WRITE   = 4'd10;  // Event of a write acknowledgement that is none.
 
     // Registers
-    reg  open_reg;
-    reg  room_reg;               // Few decisions wait.
-    reg  [3:0] stale_reg;        // Acknowledgements that belong to no transfer and have not been counted.
-    reg  ack_open_reg;
-    reg  [3:0] rare_reg;         // Drop by the control engine that has not been counted.
+    reg          open_reg;
+    reg          room_reg;       // Few decisions wait.
+    reg  [3:0]   stale_reg;      // Acknowledgements that belong to no transfer and have not been counted.
+    reg          ack_open_reg;
+    reg  [3:0]   rare_reg;       // Drop by the control engine that has not been counted.
     // A record was taken; why it went no further: 1 bad frame, 2 queue full, if it is, 3 not
     // expected here.
-    reg  some_1_reg;
-    reg  [1:0] refused_reg;
-    reg  control_1_reg;          // A message on its way to the control engine.
+    reg          some_1_reg;
+    reg  [1:0]   refused_reg;
+    reg          control_1_reg;  // A message on its way to the control engine.
     reg  [262:0] message_1_reg;
-    reg  [3:0] event_1_reg;
-    reg  [3:0] event_2_reg;
-    reg  [3:0] event_3_reg;
-    reg  [3:0] event_4_reg;
-    reg  [3:0] event_5_reg;
-    reg  [3:0] event_6_reg;
+    reg  [3:0]   event_1_reg;
+    reg  [3:0]   event_2_reg;
+    reg  [3:0]   event_3_reg;
+    reg  [3:0]   event_4_reg;
+    reg  [3:0]   event_5_reg;
+    reg  [3:0]   event_6_reg;
 
     // Signals
-    wire is_data;
-    wire is_control;
-    wire taken;
-    wire waiting;
+    wire         is_data;
+    wire         is_control;
+    wire         taken;
+    wire         waiting;
     // What else is counted, in the place of a DATA record and beside the accept pipeline.
-    reg  [3:0] event_sig;
-    reg  [3:0] stale_next;            // Acknowledgements that belong to no transfer and have not been counted.
-    reg  [3:0] rare_next;             // Drop by the control engine that has not been counted.
-    wire accept_s_valid;
-    reg  [15:0] accept_s_wptr;
-    reg  [21:0] accept_s_pidx;
-    wire [21:0] accept_q_wbase;
-    wire [11:0] accept_q_highest;
-    wire accept_q_tail;
-    wire [15:0] accept_q_last_rx;
-    wire [31:0] accept_q_bits;
-    wire accept_p_valid;
-    wire [15:0] accept_p_wptr;
-    wire [15:0] accept_p_gen;
-    wire [63:0] accept_p_addr;
-    wire [31:0] accept_p_rkey;
-    wire [12:0] accept_p_len;
-    wire accept_m_valid;
-    wire [3:0] accept_m_reason;
-    wire [3:0] accept_m_wptr;
-    wire accept_m_credit;
-    wire [3:0] accept_m_credit_wptr;
-    wire acks_s_valid;
-    wire acks_m_valid;
-    wire [3:0] acks_m_wptr;
-    wire [15:0] acks_m_gen;
-    wire acks_stale;
-    wire control_ctl_ready;
-    wire control_fin_ready;
-    wire control_crd_ready;
-    wire control_cw_en;
-    wire [3:0] control_cw_wptr;
-    wire control_cw_open;
-    wire [15:0] control_cw_gen;
-    wire [15:0] control_cw_src;
-    wire [21:0] control_cw_last;
-    wire [2:0] control_cw_mtu;
-    wire [12:0] control_cw_last_len;
-    wire [63:0] control_cw_addr;
-    wire [31:0] control_cw_rkey;
-    wire control_hold;
-    wire control_init_valid;
-    wire [3:0] control_init_wptr;
-    wire control_init_word;
-    wire control_clear_valid;
-    wire [3:0] control_clear_wptr;
-    wire control_wr_left;
-    wire [3:0] control_q_wptr;
-    wire control_q_word;
-    wire control_drop_valid;
-    wire [3:0] control_drop_reason;
-    wire control_ready;
-    wire [15:0] decisions_count;
-    wire decisions_m_valid;
-    wire [3:0] decisions_m_reason;
-    wire messages_s_ready;
-    wire messages_m_valid;
-    wire [262:0] messages_m_data;
-    wire finished_s_ready;
-    wire [19:0] finished_s_data;
-    wire finished_m_valid;
-    wire [19:0] finished_m_data;
-    wire credits_s_ready;
-    wire credits_m_valid;
-    wire [3:0] credits_m_data;
-    wire counts_inst_s_valid;
-    wire [3:0] counts_inst_s_data;
+    reg  [3:0]   event_sig;
+    reg  [3:0]   stale_next;            // Acknowledgements that belong to no transfer and have not been counted.
+    reg  [3:0]   rare_next;             // Drop by the control engine that has not been counted.
+    wire         accept_s_valid;        // A record is offered; always taken.
+    reg  [15:0]  accept_s_wptr;         // Window.
+    reg  [21:0]  accept_s_pidx;         // Packet number.
+    wire [21:0]  accept_q_wbase;        // First hole, two clocks later.
+    wire [11:0]  accept_q_highest;      // Highest packet received, plus one, modulo 4,096.
+    wire         accept_q_tail;         // The last packet has arrived.
+    wire [15:0]  accept_q_last_rx;      // Time of the last DATA.
+    wire [31:0]  accept_q_bits;         // The word.
+    wire         accept_p_valid;        // A packet is decided two clocks later.
+    wire [15:0]  accept_p_wptr;         // Its window.
+    wire [15:0]  accept_p_gen;          // Incarnation of the window.
+    wire [63:0]  accept_p_addr;         // Where its payload goes, if it is accepted.
+    wire [31:0]  accept_p_rkey;         // Key of the region.
+    wire [12:0]  accept_p_len;          // Length of its payload, bytes.
+    wire         accept_m_valid;        // A decision.
+    wire [3:0]   accept_m_reason;       // Why the packet is dropped; 0: it is accepted.
+    wire [3:0]   accept_m_wptr;         // Its window.
+    wire         accept_m_credit;       // A slide over a multiple of W/4 has come to a hole: a credit update is due.
+    wire [3:0]   accept_m_credit_wptr;  // For this window.
+    wire         acks_s_valid;          // A write is visible; always taken unless clear_valid.
+    wire         acks_m_valid;          // All writes of a transfer are visible.
+    wire [3:0]   acks_m_wptr;           // Its window.
+    wire [15:0]  acks_m_gen;            // Incarnation of the window.
+    wire         acks_stale;            // The write belongs to no open window of that incarnation.
+    wire         control_ctl_ready;     // It has been served, one clock ago.
+    wire         control_fin_ready;     // Taken, one clock ago.
+    wire         control_crd_ready;     // Taken, one clock ago.
+    wire         control_cw_en;         // Write the connection of a window.
+    wire [3:0]   control_cw_wptr;       // Window.
+    wire         control_cw_open;       // The window is open.
+    wire [15:0]  control_cw_gen;        // Incarnation.
+    wire [15:0]  control_cw_src;        // Node that may send to it.
+    wire [21:0]  control_cw_last;       // Number of the last packet.
+    wire [2:0]   control_cw_mtu;        // log2 of the packet size, less 8.
+    wire [12:0]  control_cw_last_len;   // Length of the last packet, bytes.
+    wire [63:0]  control_cw_addr;       // Address of the region.
+    wire [31:0]  control_cw_rkey;       // Key of the region.
+    wire         control_hold;          // No DATA may enter from the clock after the next one.
+    wire         control_init_valid;    // Clear a word of the bitmap, and the row, of a window.
+    wire [3:0]   control_init_wptr;     // Window.
+    wire         control_init_word;     // Word.
+    wire         control_clear_valid;   // Forget the acknowledged writes of a window.
+    wire [3:0]   control_clear_wptr;    // Window.
+    wire         control_wr_left;       // One of them leaves.
+    wire [3:0]   control_q_wptr;        // Window to look at.
+    wire         control_q_word;        // Word of its bitmap to look at.
+    wire         control_drop_valid;    // A control message or event was dropped.
+    wire [3:0]   control_drop_reason;   // Why.
+    wire         control_ready;         // The engine has left reset.
+    wire [15:0]  decisions_count;       // Decisions that wait.
+    wire         decisions_m_valid;     // A decision waits.
+    wire [3:0]   decisions_m_reason;    // Why the packet is dropped; 0: it is accepted.
+    wire         messages_s_ready;      // The queue has room.
+    wire         messages_m_valid;      // A word waits.
+    wire [262:0] messages_m_data;       // Oldest word.
+    wire         finished_s_ready;      // The queue has room.
+    wire         finished_m_valid;      // A word waits.
+    wire [19:0]  finished_m_data;       // Oldest word.
+    wire         credits_s_ready;       // The queue has room.
+    wire         credits_m_valid;       // A word waits.
+    wire [3:0]   credits_m_data;        // Oldest word.
+    wire         counts_inst_s_valid;   // An event happens.
+    wire [3:0]   counts_inst_s_data;    // Counter of the event.
 
     rw_accept_w64_r16 accept (
         .clk           (clk),
@@ -297,6 +287,7 @@ module rw_window_w64_r16 (
     rw_control_w64_r16 control (
         .clk                 (clk),
         .rst                 (rst),
+        // The control engine.
         .now                 (now),
         .ctl_valid           (messages_m_valid),
         .ctl_ready           (control_ctl_ready),
@@ -319,13 +310,6 @@ module rw_window_w64_r16 (
         .crd_valid           (credits_m_valid),
         .crd_ready           (control_crd_ready),
         .crd_wptr            (credits_m_data),
-        .cfg_allowance       (cfg_allowance),
-        .cfg_allowance_ticks (cfg_allowance_ticks),
-        .cfg_retry_ticks     (cfg_retry_ticks),
-        .cfg_tail_ticks      (cfg_tail_ticks),
-        .cfg_idle_ticks      (cfg_idle_ticks),
-        .cfg_busy_hint       (cfg_busy_hint),
-        .cfg_twice           (cfg_twice),
         .cw_en               (control_cw_en),
         .cw_wptr             (control_cw_wptr),
         .cw_open             (control_cw_open),
@@ -387,12 +371,20 @@ module rw_window_w64_r16 (
         .mon_wptr            (mon_wptr),
         .mon_now             (mon_now),
         .mon_view            (mon_view),
-        .mon_word            (mon_word)
+        .mon_word            (mon_word),
+        .cfg_allowance       (cfg_allowance),
+        .cfg_allowance_ticks (cfg_allowance_ticks),
+        .cfg_retry_ticks     (cfg_retry_ticks),
+        .cfg_tail_ticks      (cfg_tail_ticks),
+        .cfg_idle_ticks      (cfg_idle_ticks),
+        .cfg_busy_hint       (cfg_busy_hint),
+        .cfg_twice           (cfg_twice)
     );
 
     rw_decisions decisions (
         .clk      (clk),
         .rst      (rst),
+        // Decisions out.
         .p_valid  (accept_p_valid),
         .p_wptr   (accept_p_wptr),
         .p_gen    (accept_p_gen),
@@ -428,7 +420,7 @@ module rw_window_w64_r16 (
         .rst     (rst),
         .s_valid (acks_m_valid),
         .s_ready (finished_s_ready),
-        .s_data  (finished_s_data),
+        .s_data  ({acks_m_gen, acks_m_wptr}),
         .m_valid (finished_m_valid),
         .m_ready (control_fin_ready),
         .m_data  (finished_m_data)
@@ -476,22 +468,25 @@ module rw_window_w64_r16 (
     assign m_wr_valid = decisions_m_valid;
     assign m_wr_reason = decisions_m_reason;
     assign m_wr_accept = !(|decisions_m_reason);
+    // Acknowledged writes.
     assign ack_ready = ack_open_reg & !control_clear_valid;
     assign acks_s_valid = ack_valid & ack_open_reg;
-    assign finished_s_data = {acks_m_gen, 4'd0} | {16'd0, acks_m_wptr};
     assign control_wr_left = decisions_m_valid & m_wr_ready;
     assign ready = control_ready;
 
     always @(*) begin
         stale_next = stale_reg;
         rare_next = rare_reg;
+        // Statistics.
+        // DATA is counted as it is decided; all else in the place of a DATA record: messages that
+        // are dropped in their own, rare events in an empty one, for which s_ready goes low.
         event_sig = 4'd0;
         if (acks_stale) begin
             stale_next = stale_reg + 4'd1;
         end
         if (some_1_reg) begin
             if ((|refused_reg) & ((refused_reg != 2'd2) | !messages_s_ready)) begin
-                event_sig = 4'd12 | {2'd0, refused_reg};
+                event_sig = {2'd3, refused_reg};
             end
         end else if (|rare_reg) begin
             event_sig = rare_reg;
@@ -532,22 +527,26 @@ module rw_window_w64_r16 (
     end
 
     always @(posedge clk) begin
+        // Records in: room in the queue of decisions covers all that are in the pipeline.
         room_reg <= decisions_count < 16'd6;
+
         open_reg <= control_ready & !control_hold & !waiting & room_reg;
         control_1_reg <= is_control;
 
-        message_1_reg <= {260'd0, s_type}
-            | {244'd0, s_src, 3'd0}
-            | {228'd0, s_slot, 19'd0}
-            | {196'd0, s_xid, 35'd0}
-            | {180'd0, s_incarnation, 67'd0}
-            | {164'd0, s_wptr, 83'd0}
-            | {148'd0, s_gen, 99'd0}
-            | {132'd0, s_seq, 115'd0}
-            | {100'd0, s_length, 131'd0}
-            | {36'd0, s_addr, 163'd0}
-            | {4'd0, s_rkey, 227'd0}
-            | {s_mtu, 259'd0};
+        message_1_reg <= {
+            s_mtu,
+            s_rkey,
+            s_addr,
+            s_length,
+            s_seq,
+            s_gen,
+            s_wptr,
+            s_incarnation,
+            s_xid,
+            s_slot,
+            s_src,
+            s_type
+        };
 
         refused_reg <= 2'd0;
         if (taken & !is_data) begin
@@ -561,7 +560,10 @@ module rw_window_w64_r16 (
         end
 
         some_1_reg <= taken;
+
+        // Six more acknowledgements may be on their way through acks.
         ack_open_reg <= stale_reg < 4'd4;
+
         event_1_reg <= event_sig;
         event_2_reg <= event_1_reg;
         event_3_reg <= event_2_reg;

@@ -21,288 +21,264 @@ module switch_core_n4_d512_u64_t64 (
     // Synchronous reset; keep the MACs in reset as long. Tables keep what they hold.
     input  wire        rst,
 
-    // s_axis_rx_tvalid: AXI4-Stream in
+    // s_axis_rx, port 0: AXI4-Stream in
     input  wire        s_axis_rx_tvalid_0,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_1,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_2,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_3,  // AXI4-Stream from the MAC of each port: a word.
-
-    // s_axis_rx_tready: AXI4-Stream in
     output wire        s_axis_rx_tready_0,  // Always taken.
-    output wire        s_axis_rx_tready_1,  // Always taken.
-    output wire        s_axis_rx_tready_2,  // Always taken.
-    output wire        s_axis_rx_tready_3,  // Always taken.
-
-    // s_axis_rx_tdata: AXI4-Stream in
     input  wire [63:0] s_axis_rx_tdata_0,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_1,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_2,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_3,   // First byte in bits 7:0.
-
-    // s_axis_rx_tkeep: AXI4-Stream in
     input  wire [7:0]  s_axis_rx_tkeep_0,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_1,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_2,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_3,   // Bytes present, from bit 0 on; all but in the last word.
-
-    // s_axis_rx_tlast: AXI4-Stream in
     input  wire        s_axis_rx_tlast_0,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_1,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_2,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_3,   // Last word of the frame.
-
-    // s_axis_rx_tuser: AXI4-Stream in
     input  wire        s_axis_rx_tuser_0,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 1: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_1,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_1,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_1,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_1,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_1,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_1,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 2: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_2,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_2,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_2,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_2,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_2,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_2,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 3: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_3,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_3,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_3,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_3,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_3,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_3,   // With the last word: the frame is bad (FCS).
 
-    // m_axis_tx_tvalid: AXI4-Stream out
+    // m_axis_tx, port 0: AXI4-Stream out
     output wire        m_axis_tx_tvalid_0,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_1,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_2,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_3,  // AXI4-Stream to the MAC of each port: a word.
-
-    // m_axis_tx_tready: AXI4-Stream out
     input  wire        m_axis_tx_tready_0,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_1,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_2,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_3,  // The MAC takes it.
-
-    // m_axis_tx_tdata: AXI4-Stream out
     output wire [63:0] m_axis_tx_tdata_0,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_1,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_2,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_3,   // First byte in bits 7:0.
-
-    // m_axis_tx_tkeep: AXI4-Stream out
     output wire [7:0]  m_axis_tx_tkeep_0,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_1,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_2,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_3,   // Bytes present, from bit 0 on.
-
-    // m_axis_tx_tlast: AXI4-Stream out
     output wire        m_axis_tx_tlast_0,   // Last word of the frame.
+
+    // m_axis_tx, port 1: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_1,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_1,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_1,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_1,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_1,   // Last word of the frame.
+
+    // m_axis_tx, port 2: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_2,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_2,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_2,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_2,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_2,   // Last word of the frame.
+
+    // m_axis_tx, port 3: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_3,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_3,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_3,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_3,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_3,   // Last word of the frame.
 
-    // uc
     input  wire        uc_en,               // Write an entry of the unicast table.
     input  wire [5:0]  uc_addr,             // Node, low bits.
     input  wire [6:0]  uc_data,             // Port 5:0, valid 6.
 
-    // mc
     input  wire        mc_en,               // Write an entry of the multicast table.
     input  wire [5:0]  mc_addr,             // Tree, low bits.
     input  wire [30:0] mc_data,             // Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
 
-    // cfg
+    input  wire        eng_room_0,          // The engine of the port can take a whole frame.
+    output wire        eng_valid_0,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire [63:0] eng_data_0,          // The word.
+    output wire        eng_first_0,         // It is the frame's first.
+    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    output wire [1:0]  eng_kind_0,
+
+    input  wire        eng_room_1,          // The engine of the port can take a whole frame.
+    output wire        eng_valid_1,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire [63:0] eng_data_1,          // The word.
+    output wire        eng_first_1,         // It is the frame's first.
+    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    output wire [1:0]  eng_kind_1,
+
+    input  wire        eng_room_2,          // The engine of the port can take a whole frame.
+    output wire        eng_valid_2,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire [63:0] eng_data_2,          // The word.
+    output wire        eng_first_2,         // It is the frame's first.
+    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    output wire [1:0]  eng_kind_2,
+
+    input  wire        eng_room_3,          // The engine of the port can take a whole frame.
+    output wire        eng_valid_3,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    output wire [63:0] eng_data_3,          // The word.
+    output wire        eng_first_3,         // It is the frame's first.
+    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    output wire [1:0]  eng_kind_3,
+
+    input  wire        red_valid_0,         // A word of a frame from the engine of the port.
+    output wire        red_ready_0,         // It is taken.
+    input  wire [63:0] red_data_0,          // The word.
+    input  wire        red_last_0,          // It is the frame's last: 6 bytes.
+
+    input  wire        red_valid_1,         // A word of a frame from the engine of the port.
+    output wire        red_ready_1,         // It is taken.
+    input  wire [63:0] red_data_1,          // The word.
+    input  wire        red_last_1,          // It is the frame's last: 6 bytes.
+
+    input  wire        red_valid_2,         // A word of a frame from the engine of the port.
+    output wire        red_ready_2,         // It is taken.
+    input  wire [63:0] red_data_2,          // The word.
+    input  wire        red_last_2,          // It is the frame's last: 6 bytes.
+
+    input  wire        red_valid_3,         // A word of a frame from the engine of the port.
+    output wire        red_ready_3,         // It is taken.
+    input  wire [63:0] red_data_3,          // The word.
+    input  wire        red_last_3,          // It is the frame's last: 6 bytes.
+
+    output wire        ev_valid_0,          // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_0,
+    output wire [3:0]  ev_off_0,            // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [3:0]  ev_full_0,
+    output wire        ev_sent_0,           // A frame has left by this port.
+
+    output wire        ev_valid_1,          // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_1,
+    output wire [3:0]  ev_off_1,            // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [3:0]  ev_full_1,
+    output wire        ev_sent_1,           // A frame has left by this port.
+
+    output wire        ev_valid_2,          // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_2,
+    output wire [3:0]  ev_off_2,            // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [3:0]  ev_full_2,
+    output wire        ev_sent_2,           // A frame has left by this port.
+
+    output wire        ev_valid_3,          // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    output wire [2:0]  ev_reason_3,
+    output wire [3:0]  ev_off_3,            // With it, a bit per disabled port that would have got a copy.
+    // A bit per output: the copy of a frame was dropped because its queue is full.
+    output wire [3:0]  ev_full_3,
+    output wire        ev_sent_3,           // A frame has left by this port.
+
+    // Configuration
     input  wire [3:0]  cfg_enabled,         // A bit per port that is enabled.
     // Reduction frames are parsed and go to engines; low in a switch that has none.
     input  wire        cfg_red,
     // A bit per port whose engine sees frames; those for the others pass it unchanged.
     input  wire [3:0]  cfg_engines,
-    input  wire [15:0] cfg_ethertype,       // Ethertype of reduction frames.
-
-    // eng_room
-    input  wire        eng_room_0,          // The engine of the port can take a whole frame.
-    input  wire        eng_room_1,          // The engine of the port can take a whole frame.
-    input  wire        eng_room_2,          // The engine of the port can take a whole frame.
-    input  wire        eng_room_3,          // The engine of the port can take a whole frame.
-
-    // eng_valid
-    output wire        eng_valid_0,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    output wire        eng_valid_1,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    output wire        eng_valid_2,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    output wire        eng_valid_3,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-
-    // eng_data
-    output wire [63:0] eng_data_0,          // The word.
-    output wire [63:0] eng_data_1,          // The word.
-    output wire [63:0] eng_data_2,          // The word.
-    output wire [63:0] eng_data_3,          // The word.
-
-    // eng_first
-    output wire        eng_first_0,         // It is the frame's first.
-    output wire        eng_first_1,         // It is the frame's first.
-    output wire        eng_first_2,         // It is the frame's first.
-    output wire        eng_first_3,         // It is the frame's first.
-
-    // eng_kind
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
-    output wire [1:0]  eng_kind_0,
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
-    output wire [1:0]  eng_kind_1,
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
-    output wire [1:0]  eng_kind_2,
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
-    output wire [1:0]  eng_kind_3,
-
-    // red_valid
-    input  wire        red_valid_0,         // A word of a frame from the engine of the port.
-    input  wire        red_valid_1,         // A word of a frame from the engine of the port.
-    input  wire        red_valid_2,         // A word of a frame from the engine of the port.
-    input  wire        red_valid_3,         // A word of a frame from the engine of the port.
-
-    // red_ready
-    output wire        red_ready_0,         // It is taken.
-    output wire        red_ready_1,         // It is taken.
-    output wire        red_ready_2,         // It is taken.
-    output wire        red_ready_3,         // It is taken.
-
-    // red_data
-    input  wire [63:0] red_data_0,          // The word.
-    input  wire [63:0] red_data_1,          // The word.
-    input  wire [63:0] red_data_2,          // The word.
-    input  wire [63:0] red_data_3,          // The word.
-
-    // red_last
-    input  wire        red_last_0,          // It is the frame's last: 6 bytes.
-    input  wire        red_last_1,          // It is the frame's last: 6 bytes.
-    input  wire        red_last_2,          // It is the frame's last: 6 bytes.
-    input  wire        red_last_3,          // It is the frame's last: 6 bytes.
-
-    // ev_valid
-    output wire        ev_valid_0,          // Events of each port: a received frame has ended.
-    output wire        ev_valid_1,          // Events of each port: a received frame has ended.
-    output wire        ev_valid_2,          // Events of each port: a received frame has ended.
-    output wire        ev_valid_3,          // Events of each port: a received frame has ended.
-
-    // ev_reason
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_0,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_1,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_2,
-    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
-    // disabled.
-    output wire [2:0]  ev_reason_3,
-
-    // ev_off
-    output wire [3:0]  ev_off_0,            // With it, a bit per disabled port that would have got a copy.
-    output wire [3:0]  ev_off_1,            // With it, a bit per disabled port that would have got a copy.
-    output wire [3:0]  ev_off_2,            // With it, a bit per disabled port that would have got a copy.
-    output wire [3:0]  ev_off_3,            // With it, a bit per disabled port that would have got a copy.
-
-    // ev_full
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [3:0]  ev_full_0,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [3:0]  ev_full_1,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [3:0]  ev_full_2,
-    // A bit per output: the copy of a frame was dropped because its queue is full.
-    output wire [3:0]  ev_full_3,
-
-    // ev_sent
-    output wire        ev_sent_0,           // A frame has left by this port.
-    output wire        ev_sent_1,           // A frame has left by this port.
-    output wire        ev_sent_2,           // A frame has left by this port.
-    output wire        ev_sent_3            // A frame has left by this port.
+    input  wire [15:0] cfg_ethertype        // Ethertype of reduction frames.
 );
 
     // Signals
-    wire rows_0_q_valid_0;
-    wire rows_0_q_valid_1;
-    wire rows_0_q_valid_2;
-    wire rows_0_q_valid_3;
-    wire [13:0] rows_0_q_entry_0;
-    wire [13:0] rows_0_q_entry_1;
-    wire [13:0] rows_0_q_entry_2;
-    wire [13:0] rows_0_q_entry_3;
-    wire rows_0_q_red_0;
-    wire rows_0_q_red_1;
-    wire rows_0_q_red_2;
-    wire rows_0_q_red_3;
-    wire [63:0] rows_0_q_data_0;
-    wire [63:0] rows_0_q_data_1;
-    wire [63:0] rows_0_q_data_2;
-    wire [63:0] rows_0_q_data_3;
-    wire rows_1_q_valid_0;
-    wire rows_1_q_valid_1;
-    wire rows_1_q_valid_2;
-    wire rows_1_q_valid_3;
-    wire [13:0] rows_1_q_entry_0;
-    wire [13:0] rows_1_q_entry_1;
-    wire [13:0] rows_1_q_entry_2;
-    wire [13:0] rows_1_q_entry_3;
-    wire rows_1_q_red_0;
-    wire rows_1_q_red_1;
-    wire rows_1_q_red_2;
-    wire rows_1_q_red_3;
-    wire [63:0] rows_1_q_data_0;
-    wire [63:0] rows_1_q_data_1;
-    wire [63:0] rows_1_q_data_2;
-    wire [63:0] rows_1_q_data_3;
-    wire rows_2_q_valid_0;
-    wire rows_2_q_valid_1;
-    wire rows_2_q_valid_2;
-    wire rows_2_q_valid_3;
-    wire [13:0] rows_2_q_entry_0;
-    wire [13:0] rows_2_q_entry_1;
-    wire [13:0] rows_2_q_entry_2;
-    wire [13:0] rows_2_q_entry_3;
-    wire rows_2_q_red_0;
-    wire rows_2_q_red_1;
-    wire rows_2_q_red_2;
-    wire rows_2_q_red_3;
-    wire [63:0] rows_2_q_data_0;
-    wire [63:0] rows_2_q_data_1;
-    wire [63:0] rows_2_q_data_2;
-    wire [63:0] rows_2_q_data_3;
-    wire rows_3_q_valid_0;
-    wire rows_3_q_valid_1;
-    wire rows_3_q_valid_2;
-    wire rows_3_q_valid_3;
-    wire [13:0] rows_3_q_entry_0;
-    wire [13:0] rows_3_q_entry_1;
-    wire [13:0] rows_3_q_entry_2;
-    wire [13:0] rows_3_q_entry_3;
-    wire rows_3_q_red_0;
-    wire rows_3_q_red_1;
-    wire rows_3_q_red_2;
-    wire rows_3_q_red_3;
-    wire [63:0] rows_3_q_data_0;
-    wire [63:0] rows_3_q_data_1;
-    wire [63:0] rows_3_q_data_2;
-    wire [63:0] rows_3_q_data_3;
-    wire outs_0_q_pop_0;
-    wire outs_0_q_pop_1;
-    wire outs_0_q_pop_2;
-    wire outs_0_q_pop_3;
-    wire outs_0_q_go_0;
-    wire outs_0_q_go_1;
-    wire outs_0_q_go_2;
-    wire outs_0_q_go_3;
-    wire outs_1_q_pop_0;
-    wire outs_1_q_pop_1;
-    wire outs_1_q_pop_2;
-    wire outs_1_q_pop_3;
-    wire outs_1_q_go_0;
-    wire outs_1_q_go_1;
-    wire outs_1_q_go_2;
-    wire outs_1_q_go_3;
-    wire outs_2_q_pop_0;
-    wire outs_2_q_pop_1;
-    wire outs_2_q_pop_2;
-    wire outs_2_q_pop_3;
-    wire outs_2_q_go_0;
-    wire outs_2_q_go_1;
-    wire outs_2_q_go_2;
-    wire outs_2_q_go_3;
-    wire outs_3_q_pop_0;
-    wire outs_3_q_pop_1;
-    wire outs_3_q_pop_2;
-    wire outs_3_q_pop_3;
-    wire outs_3_q_go_0;
-    wire outs_3_q_go_1;
-    wire outs_3_q_go_2;
-    wire outs_3_q_go_3;
+    wire        rows_0_q_valid_0;  // For each output: a frame waits.
+    wire [13:0] rows_0_q_entry_0;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_0_q_red_0;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_0_q_data_0;   // Word at the head.
+    wire        rows_0_q_valid_1;  // For each output: a frame waits.
+    wire [13:0] rows_0_q_entry_1;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_0_q_red_1;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_0_q_data_1;   // Word at the head.
+    wire        rows_0_q_valid_2;  // For each output: a frame waits.
+    wire [13:0] rows_0_q_entry_2;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_0_q_red_2;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_0_q_data_2;   // Word at the head.
+    wire        rows_0_q_valid_3;  // For each output: a frame waits.
+    wire [13:0] rows_0_q_entry_3;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_0_q_red_3;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_0_q_data_3;   // Word at the head.
+    wire        rows_1_q_valid_0;  // For each output: a frame waits.
+    wire [13:0] rows_1_q_entry_0;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_1_q_red_0;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_1_q_data_0;   // Word at the head.
+    wire        rows_1_q_valid_1;  // For each output: a frame waits.
+    wire [13:0] rows_1_q_entry_1;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_1_q_red_1;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_1_q_data_1;   // Word at the head.
+    wire        rows_1_q_valid_2;  // For each output: a frame waits.
+    wire [13:0] rows_1_q_entry_2;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_1_q_red_2;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_1_q_data_2;   // Word at the head.
+    wire        rows_1_q_valid_3;  // For each output: a frame waits.
+    wire [13:0] rows_1_q_entry_3;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_1_q_red_3;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_1_q_data_3;   // Word at the head.
+    wire        rows_2_q_valid_0;  // For each output: a frame waits.
+    wire [13:0] rows_2_q_entry_0;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_2_q_red_0;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_2_q_data_0;   // Word at the head.
+    wire        rows_2_q_valid_1;  // For each output: a frame waits.
+    wire [13:0] rows_2_q_entry_1;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_2_q_red_1;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_2_q_data_1;   // Word at the head.
+    wire        rows_2_q_valid_2;  // For each output: a frame waits.
+    wire [13:0] rows_2_q_entry_2;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_2_q_red_2;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_2_q_data_2;   // Word at the head.
+    wire        rows_2_q_valid_3;  // For each output: a frame waits.
+    wire [13:0] rows_2_q_entry_3;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_2_q_red_3;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_2_q_data_3;   // Word at the head.
+    wire        rows_3_q_valid_0;  // For each output: a frame waits.
+    wire [13:0] rows_3_q_entry_0;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_3_q_red_0;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_3_q_data_0;   // Word at the head.
+    wire        rows_3_q_valid_1;  // For each output: a frame waits.
+    wire [13:0] rows_3_q_entry_1;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_3_q_red_1;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_3_q_data_1;   // Word at the head.
+    wire        rows_3_q_valid_2;  // For each output: a frame waits.
+    wire [13:0] rows_3_q_entry_2;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_3_q_red_2;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_3_q_data_2;   // Word at the head.
+    wire        rows_3_q_valid_3;  // For each output: a frame waits.
+    wire [13:0] rows_3_q_entry_3;  // Its entry: words, kind, bytes of the last word less one.
+    wire        rows_3_q_red_3;    // It is a reduction frame; one clock before q_entry.
+    wire [63:0] rows_3_q_data_3;   // Word at the head.
+    wire        outs_0_q_pop_0;    // The entry is used up.
+    wire        outs_0_q_go_0;     // Move on to the next word.
+    wire        outs_0_q_pop_1;    // The entry is used up.
+    wire        outs_0_q_go_1;     // Move on to the next word.
+    wire        outs_0_q_pop_2;    // The entry is used up.
+    wire        outs_0_q_go_2;     // Move on to the next word.
+    wire        outs_0_q_pop_3;    // The entry is used up.
+    wire        outs_0_q_go_3;     // Move on to the next word.
+    wire        outs_1_q_pop_0;    // The entry is used up.
+    wire        outs_1_q_go_0;     // Move on to the next word.
+    wire        outs_1_q_pop_1;    // The entry is used up.
+    wire        outs_1_q_go_1;     // Move on to the next word.
+    wire        outs_1_q_pop_2;    // The entry is used up.
+    wire        outs_1_q_go_2;     // Move on to the next word.
+    wire        outs_1_q_pop_3;    // The entry is used up.
+    wire        outs_1_q_go_3;     // Move on to the next word.
+    wire        outs_2_q_pop_0;    // The entry is used up.
+    wire        outs_2_q_go_0;     // Move on to the next word.
+    wire        outs_2_q_pop_1;    // The entry is used up.
+    wire        outs_2_q_go_1;     // Move on to the next word.
+    wire        outs_2_q_pop_2;    // The entry is used up.
+    wire        outs_2_q_go_2;     // Move on to the next word.
+    wire        outs_2_q_pop_3;    // The entry is used up.
+    wire        outs_2_q_go_3;     // Move on to the next word.
+    wire        outs_3_q_pop_0;    // The entry is used up.
+    wire        outs_3_q_go_0;     // Move on to the next word.
+    wire        outs_3_q_pop_1;    // The entry is used up.
+    wire        outs_3_q_go_1;     // Move on to the next word.
+    wire        outs_3_q_pop_2;    // The entry is used up.
+    wire        outs_3_q_go_2;     // Move on to the next word.
+    wire        outs_3_q_pop_3;    // The entry is used up.
+    wire        outs_3_q_go_3;     // Move on to the next word.
 
     switch_row_n4_d512_u64_t64 rows_0 (
         .clk              (clk),
@@ -320,38 +296,38 @@ module switch_core_n4_d512_u64_t64 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (4'd1),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .q_valid_0        (rows_0_q_valid_0),
-        .q_valid_1        (rows_0_q_valid_1),
-        .q_valid_2        (rows_0_q_valid_2),
-        .q_valid_3        (rows_0_q_valid_3),
         .q_entry_0        (rows_0_q_entry_0),
-        .q_entry_1        (rows_0_q_entry_1),
-        .q_entry_2        (rows_0_q_entry_2),
-        .q_entry_3        (rows_0_q_entry_3),
         .q_red_0          (rows_0_q_red_0),
-        .q_red_1          (rows_0_q_red_1),
-        .q_red_2          (rows_0_q_red_2),
-        .q_red_3          (rows_0_q_red_3),
         .q_pop_0          (outs_0_q_pop_0),
-        .q_pop_1          (outs_1_q_pop_0),
-        .q_pop_2          (outs_2_q_pop_0),
-        .q_pop_3          (outs_3_q_pop_0),
         .q_go_0           (outs_0_q_go_0),
-        .q_go_1           (outs_1_q_go_0),
-        .q_go_2           (outs_2_q_go_0),
-        .q_go_3           (outs_3_q_go_0),
         .q_data_0         (rows_0_q_data_0),
+        .q_valid_1        (rows_0_q_valid_1),
+        .q_entry_1        (rows_0_q_entry_1),
+        .q_red_1          (rows_0_q_red_1),
+        .q_pop_1          (outs_1_q_pop_0),
+        .q_go_1           (outs_1_q_go_0),
         .q_data_1         (rows_0_q_data_1),
+        .q_valid_2        (rows_0_q_valid_2),
+        .q_entry_2        (rows_0_q_entry_2),
+        .q_red_2          (rows_0_q_red_2),
+        .q_pop_2          (outs_2_q_pop_0),
+        .q_go_2           (outs_2_q_go_0),
         .q_data_2         (rows_0_q_data_2),
+        .q_valid_3        (rows_0_q_valid_3),
+        .q_entry_3        (rows_0_q_entry_3),
+        .q_red_3          (rows_0_q_red_3),
+        .q_pop_3          (outs_3_q_pop_0),
+        .q_go_3           (outs_3_q_go_0),
         .q_data_3         (rows_0_q_data_3),
         .dropped          (ev_full_0),
         .ev_valid         (ev_valid_0),
         .ev_reason        (ev_reason_0),
-        .ev_off           (ev_off_0)
+        .ev_off           (ev_off_0),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_row_n4_d512_u64_t64 rows_1 (
@@ -370,38 +346,38 @@ module switch_core_n4_d512_u64_t64 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (4'd2),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .q_valid_0        (rows_1_q_valid_0),
-        .q_valid_1        (rows_1_q_valid_1),
-        .q_valid_2        (rows_1_q_valid_2),
-        .q_valid_3        (rows_1_q_valid_3),
         .q_entry_0        (rows_1_q_entry_0),
-        .q_entry_1        (rows_1_q_entry_1),
-        .q_entry_2        (rows_1_q_entry_2),
-        .q_entry_3        (rows_1_q_entry_3),
         .q_red_0          (rows_1_q_red_0),
-        .q_red_1          (rows_1_q_red_1),
-        .q_red_2          (rows_1_q_red_2),
-        .q_red_3          (rows_1_q_red_3),
         .q_pop_0          (outs_0_q_pop_1),
-        .q_pop_1          (outs_1_q_pop_1),
-        .q_pop_2          (outs_2_q_pop_1),
-        .q_pop_3          (outs_3_q_pop_1),
         .q_go_0           (outs_0_q_go_1),
-        .q_go_1           (outs_1_q_go_1),
-        .q_go_2           (outs_2_q_go_1),
-        .q_go_3           (outs_3_q_go_1),
         .q_data_0         (rows_1_q_data_0),
+        .q_valid_1        (rows_1_q_valid_1),
+        .q_entry_1        (rows_1_q_entry_1),
+        .q_red_1          (rows_1_q_red_1),
+        .q_pop_1          (outs_1_q_pop_1),
+        .q_go_1           (outs_1_q_go_1),
         .q_data_1         (rows_1_q_data_1),
+        .q_valid_2        (rows_1_q_valid_2),
+        .q_entry_2        (rows_1_q_entry_2),
+        .q_red_2          (rows_1_q_red_2),
+        .q_pop_2          (outs_2_q_pop_1),
+        .q_go_2           (outs_2_q_go_1),
         .q_data_2         (rows_1_q_data_2),
+        .q_valid_3        (rows_1_q_valid_3),
+        .q_entry_3        (rows_1_q_entry_3),
+        .q_red_3          (rows_1_q_red_3),
+        .q_pop_3          (outs_3_q_pop_1),
+        .q_go_3           (outs_3_q_go_1),
         .q_data_3         (rows_1_q_data_3),
         .dropped          (ev_full_1),
         .ev_valid         (ev_valid_1),
         .ev_reason        (ev_reason_1),
-        .ev_off           (ev_off_1)
+        .ev_off           (ev_off_1),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_row_n4_d512_u64_t64 rows_2 (
@@ -420,38 +396,38 @@ module switch_core_n4_d512_u64_t64 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (4'd4),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .q_valid_0        (rows_2_q_valid_0),
-        .q_valid_1        (rows_2_q_valid_1),
-        .q_valid_2        (rows_2_q_valid_2),
-        .q_valid_3        (rows_2_q_valid_3),
         .q_entry_0        (rows_2_q_entry_0),
-        .q_entry_1        (rows_2_q_entry_1),
-        .q_entry_2        (rows_2_q_entry_2),
-        .q_entry_3        (rows_2_q_entry_3),
         .q_red_0          (rows_2_q_red_0),
-        .q_red_1          (rows_2_q_red_1),
-        .q_red_2          (rows_2_q_red_2),
-        .q_red_3          (rows_2_q_red_3),
         .q_pop_0          (outs_0_q_pop_2),
-        .q_pop_1          (outs_1_q_pop_2),
-        .q_pop_2          (outs_2_q_pop_2),
-        .q_pop_3          (outs_3_q_pop_2),
         .q_go_0           (outs_0_q_go_2),
-        .q_go_1           (outs_1_q_go_2),
-        .q_go_2           (outs_2_q_go_2),
-        .q_go_3           (outs_3_q_go_2),
         .q_data_0         (rows_2_q_data_0),
+        .q_valid_1        (rows_2_q_valid_1),
+        .q_entry_1        (rows_2_q_entry_1),
+        .q_red_1          (rows_2_q_red_1),
+        .q_pop_1          (outs_1_q_pop_2),
+        .q_go_1           (outs_1_q_go_2),
         .q_data_1         (rows_2_q_data_1),
+        .q_valid_2        (rows_2_q_valid_2),
+        .q_entry_2        (rows_2_q_entry_2),
+        .q_red_2          (rows_2_q_red_2),
+        .q_pop_2          (outs_2_q_pop_2),
+        .q_go_2           (outs_2_q_go_2),
         .q_data_2         (rows_2_q_data_2),
+        .q_valid_3        (rows_2_q_valid_3),
+        .q_entry_3        (rows_2_q_entry_3),
+        .q_red_3          (rows_2_q_red_3),
+        .q_pop_3          (outs_3_q_pop_2),
+        .q_go_3           (outs_3_q_go_2),
         .q_data_3         (rows_2_q_data_3),
         .dropped          (ev_full_2),
         .ev_valid         (ev_valid_2),
         .ev_reason        (ev_reason_2),
-        .ev_off           (ev_off_2)
+        .ev_off           (ev_off_2),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_row_n4_d512_u64_t64 rows_3 (
@@ -470,66 +446,66 @@ module switch_core_n4_d512_u64_t64 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (4'd8),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .q_valid_0        (rows_3_q_valid_0),
-        .q_valid_1        (rows_3_q_valid_1),
-        .q_valid_2        (rows_3_q_valid_2),
-        .q_valid_3        (rows_3_q_valid_3),
         .q_entry_0        (rows_3_q_entry_0),
-        .q_entry_1        (rows_3_q_entry_1),
-        .q_entry_2        (rows_3_q_entry_2),
-        .q_entry_3        (rows_3_q_entry_3),
         .q_red_0          (rows_3_q_red_0),
-        .q_red_1          (rows_3_q_red_1),
-        .q_red_2          (rows_3_q_red_2),
-        .q_red_3          (rows_3_q_red_3),
         .q_pop_0          (outs_0_q_pop_3),
-        .q_pop_1          (outs_1_q_pop_3),
-        .q_pop_2          (outs_2_q_pop_3),
-        .q_pop_3          (outs_3_q_pop_3),
         .q_go_0           (outs_0_q_go_3),
-        .q_go_1           (outs_1_q_go_3),
-        .q_go_2           (outs_2_q_go_3),
-        .q_go_3           (outs_3_q_go_3),
         .q_data_0         (rows_3_q_data_0),
+        .q_valid_1        (rows_3_q_valid_1),
+        .q_entry_1        (rows_3_q_entry_1),
+        .q_red_1          (rows_3_q_red_1),
+        .q_pop_1          (outs_1_q_pop_3),
+        .q_go_1           (outs_1_q_go_3),
         .q_data_1         (rows_3_q_data_1),
+        .q_valid_2        (rows_3_q_valid_2),
+        .q_entry_2        (rows_3_q_entry_2),
+        .q_red_2          (rows_3_q_red_2),
+        .q_pop_2          (outs_2_q_pop_3),
+        .q_go_2           (outs_2_q_go_3),
         .q_data_2         (rows_3_q_data_2),
+        .q_valid_3        (rows_3_q_valid_3),
+        .q_entry_3        (rows_3_q_entry_3),
+        .q_red_3          (rows_3_q_red_3),
+        .q_pop_3          (outs_3_q_pop_3),
+        .q_go_3           (outs_3_q_go_3),
         .q_data_3         (rows_3_q_data_3),
         .dropped          (ev_full_3),
         .ev_valid         (ev_valid_3),
         .ev_reason        (ev_reason_3),
-        .ev_off           (ev_off_3)
+        .ev_off           (ev_off_3),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_out_n4_d512 outs_0 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_0),
-        .q_valid_1        (rows_1_q_valid_0),
-        .q_valid_2        (rows_2_q_valid_0),
-        .q_valid_3        (rows_3_q_valid_0),
         .q_entry_0        (rows_0_q_entry_0),
-        .q_entry_1        (rows_1_q_entry_0),
-        .q_entry_2        (rows_2_q_entry_0),
-        .q_entry_3        (rows_3_q_entry_0),
         .q_red_0          (rows_0_q_red_0),
-        .q_red_1          (rows_1_q_red_0),
-        .q_red_2          (rows_2_q_red_0),
-        .q_red_3          (rows_3_q_red_0),
         .q_pop_0          (outs_0_q_pop_0),
-        .q_pop_1          (outs_0_q_pop_1),
-        .q_pop_2          (outs_0_q_pop_2),
-        .q_pop_3          (outs_0_q_pop_3),
         .q_go_0           (outs_0_q_go_0),
-        .q_go_1           (outs_0_q_go_1),
-        .q_go_2           (outs_0_q_go_2),
-        .q_go_3           (outs_0_q_go_3),
         .q_data_0         (rows_0_q_data_0),
+        .q_valid_1        (rows_1_q_valid_0),
+        .q_entry_1        (rows_1_q_entry_0),
+        .q_red_1          (rows_1_q_red_0),
+        .q_pop_1          (outs_0_q_pop_1),
+        .q_go_1           (outs_0_q_go_1),
         .q_data_1         (rows_1_q_data_0),
+        .q_valid_2        (rows_2_q_valid_0),
+        .q_entry_2        (rows_2_q_entry_0),
+        .q_red_2          (rows_2_q_red_0),
+        .q_pop_2          (outs_0_q_pop_2),
+        .q_go_2           (outs_0_q_go_2),
         .q_data_2         (rows_2_q_data_0),
+        .q_valid_3        (rows_3_q_valid_0),
+        .q_entry_3        (rows_3_q_entry_0),
+        .q_red_3          (rows_3_q_red_0),
+        .q_pop_3          (outs_0_q_pop_3),
+        .q_go_3           (outs_0_q_go_3),
         .q_data_3         (rows_3_q_data_0),
         .own              (4'd1),
         .eng_room         (eng_room_0),
@@ -553,28 +529,28 @@ module switch_core_n4_d512_u64_t64 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_1),
-        .q_valid_1        (rows_1_q_valid_1),
-        .q_valid_2        (rows_2_q_valid_1),
-        .q_valid_3        (rows_3_q_valid_1),
         .q_entry_0        (rows_0_q_entry_1),
-        .q_entry_1        (rows_1_q_entry_1),
-        .q_entry_2        (rows_2_q_entry_1),
-        .q_entry_3        (rows_3_q_entry_1),
         .q_red_0          (rows_0_q_red_1),
-        .q_red_1          (rows_1_q_red_1),
-        .q_red_2          (rows_2_q_red_1),
-        .q_red_3          (rows_3_q_red_1),
         .q_pop_0          (outs_1_q_pop_0),
-        .q_pop_1          (outs_1_q_pop_1),
-        .q_pop_2          (outs_1_q_pop_2),
-        .q_pop_3          (outs_1_q_pop_3),
         .q_go_0           (outs_1_q_go_0),
-        .q_go_1           (outs_1_q_go_1),
-        .q_go_2           (outs_1_q_go_2),
-        .q_go_3           (outs_1_q_go_3),
         .q_data_0         (rows_0_q_data_1),
+        .q_valid_1        (rows_1_q_valid_1),
+        .q_entry_1        (rows_1_q_entry_1),
+        .q_red_1          (rows_1_q_red_1),
+        .q_pop_1          (outs_1_q_pop_1),
+        .q_go_1           (outs_1_q_go_1),
         .q_data_1         (rows_1_q_data_1),
+        .q_valid_2        (rows_2_q_valid_1),
+        .q_entry_2        (rows_2_q_entry_1),
+        .q_red_2          (rows_2_q_red_1),
+        .q_pop_2          (outs_1_q_pop_2),
+        .q_go_2           (outs_1_q_go_2),
         .q_data_2         (rows_2_q_data_1),
+        .q_valid_3        (rows_3_q_valid_1),
+        .q_entry_3        (rows_3_q_entry_1),
+        .q_red_3          (rows_3_q_red_1),
+        .q_pop_3          (outs_1_q_pop_3),
+        .q_go_3           (outs_1_q_go_3),
         .q_data_3         (rows_3_q_data_1),
         .own              (4'd2),
         .eng_room         (eng_room_1),
@@ -598,28 +574,28 @@ module switch_core_n4_d512_u64_t64 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_2),
-        .q_valid_1        (rows_1_q_valid_2),
-        .q_valid_2        (rows_2_q_valid_2),
-        .q_valid_3        (rows_3_q_valid_2),
         .q_entry_0        (rows_0_q_entry_2),
-        .q_entry_1        (rows_1_q_entry_2),
-        .q_entry_2        (rows_2_q_entry_2),
-        .q_entry_3        (rows_3_q_entry_2),
         .q_red_0          (rows_0_q_red_2),
-        .q_red_1          (rows_1_q_red_2),
-        .q_red_2          (rows_2_q_red_2),
-        .q_red_3          (rows_3_q_red_2),
         .q_pop_0          (outs_2_q_pop_0),
-        .q_pop_1          (outs_2_q_pop_1),
-        .q_pop_2          (outs_2_q_pop_2),
-        .q_pop_3          (outs_2_q_pop_3),
         .q_go_0           (outs_2_q_go_0),
-        .q_go_1           (outs_2_q_go_1),
-        .q_go_2           (outs_2_q_go_2),
-        .q_go_3           (outs_2_q_go_3),
         .q_data_0         (rows_0_q_data_2),
+        .q_valid_1        (rows_1_q_valid_2),
+        .q_entry_1        (rows_1_q_entry_2),
+        .q_red_1          (rows_1_q_red_2),
+        .q_pop_1          (outs_2_q_pop_1),
+        .q_go_1           (outs_2_q_go_1),
         .q_data_1         (rows_1_q_data_2),
+        .q_valid_2        (rows_2_q_valid_2),
+        .q_entry_2        (rows_2_q_entry_2),
+        .q_red_2          (rows_2_q_red_2),
+        .q_pop_2          (outs_2_q_pop_2),
+        .q_go_2           (outs_2_q_go_2),
         .q_data_2         (rows_2_q_data_2),
+        .q_valid_3        (rows_3_q_valid_2),
+        .q_entry_3        (rows_3_q_entry_2),
+        .q_red_3          (rows_3_q_red_2),
+        .q_pop_3          (outs_2_q_pop_3),
+        .q_go_3           (outs_2_q_go_3),
         .q_data_3         (rows_3_q_data_2),
         .own              (4'd4),
         .eng_room         (eng_room_2),
@@ -643,28 +619,28 @@ module switch_core_n4_d512_u64_t64 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_3),
-        .q_valid_1        (rows_1_q_valid_3),
-        .q_valid_2        (rows_2_q_valid_3),
-        .q_valid_3        (rows_3_q_valid_3),
         .q_entry_0        (rows_0_q_entry_3),
-        .q_entry_1        (rows_1_q_entry_3),
-        .q_entry_2        (rows_2_q_entry_3),
-        .q_entry_3        (rows_3_q_entry_3),
         .q_red_0          (rows_0_q_red_3),
-        .q_red_1          (rows_1_q_red_3),
-        .q_red_2          (rows_2_q_red_3),
-        .q_red_3          (rows_3_q_red_3),
         .q_pop_0          (outs_3_q_pop_0),
-        .q_pop_1          (outs_3_q_pop_1),
-        .q_pop_2          (outs_3_q_pop_2),
-        .q_pop_3          (outs_3_q_pop_3),
         .q_go_0           (outs_3_q_go_0),
-        .q_go_1           (outs_3_q_go_1),
-        .q_go_2           (outs_3_q_go_2),
-        .q_go_3           (outs_3_q_go_3),
         .q_data_0         (rows_0_q_data_3),
+        .q_valid_1        (rows_1_q_valid_3),
+        .q_entry_1        (rows_1_q_entry_3),
+        .q_red_1          (rows_1_q_red_3),
+        .q_pop_1          (outs_3_q_pop_1),
+        .q_go_1           (outs_3_q_go_1),
         .q_data_1         (rows_1_q_data_3),
+        .q_valid_2        (rows_2_q_valid_3),
+        .q_entry_2        (rows_2_q_entry_3),
+        .q_red_2          (rows_2_q_red_3),
+        .q_pop_2          (outs_3_q_pop_2),
+        .q_go_2           (outs_3_q_go_2),
         .q_data_2         (rows_2_q_data_3),
+        .q_valid_3        (rows_3_q_valid_3),
+        .q_entry_3        (rows_3_q_entry_3),
+        .q_red_3          (rows_3_q_red_3),
+        .q_pop_3          (outs_3_q_pop_3),
+        .q_go_3           (outs_3_q_go_3),
         .q_data_3         (rows_3_q_data_3),
         .own              (4'd8),
         .eng_room         (eng_room_3),

@@ -36,130 +36,144 @@ module switch_n4_d512_u64_t64 (
     output wire [31:0] s_axil_rdata,        // The word, 0 if refused.
     output wire [1:0]  s_axil_rresp,        // 0 done, 2 refused.
 
-    // s_axis_rx_tvalid: AXI4-Stream in
+    // s_axis_rx, port 0: AXI4-Stream in
     input  wire        s_axis_rx_tvalid_0,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_1,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_2,  // AXI4-Stream from the MAC of each port: a word.
-    input  wire        s_axis_rx_tvalid_3,  // AXI4-Stream from the MAC of each port: a word.
-
-    // s_axis_rx_tready: AXI4-Stream in
     output wire        s_axis_rx_tready_0,  // Always taken.
-    output wire        s_axis_rx_tready_1,  // Always taken.
-    output wire        s_axis_rx_tready_2,  // Always taken.
-    output wire        s_axis_rx_tready_3,  // Always taken.
-
-    // s_axis_rx_tdata: AXI4-Stream in
     input  wire [63:0] s_axis_rx_tdata_0,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_1,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_2,   // First byte in bits 7:0.
-    input  wire [63:0] s_axis_rx_tdata_3,   // First byte in bits 7:0.
-
-    // s_axis_rx_tkeep: AXI4-Stream in
     input  wire [7:0]  s_axis_rx_tkeep_0,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_1,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_2,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire [7:0]  s_axis_rx_tkeep_3,   // Bytes present, from bit 0 on; all but in the last word.
-
-    // s_axis_rx_tlast: AXI4-Stream in
     input  wire        s_axis_rx_tlast_0,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_1,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_2,   // Last word of the frame.
-    input  wire        s_axis_rx_tlast_3,   // Last word of the frame.
-
-    // s_axis_rx_tuser: AXI4-Stream in
     input  wire        s_axis_rx_tuser_0,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 1: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_1,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_1,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_1,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_1,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_1,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_1,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 2: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_2,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_2,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_2,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_2,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_2,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_2,   // With the last word: the frame is bad (FCS).
+
+    // s_axis_rx, port 3: AXI4-Stream in
+    input  wire        s_axis_rx_tvalid_3,  // AXI4-Stream from the MAC of each port: a word.
+    output wire        s_axis_rx_tready_3,  // Always taken.
+    input  wire [63:0] s_axis_rx_tdata_3,   // First byte in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_3,   // Bytes present, from bit 0 on; all but in the last word.
+    input  wire        s_axis_rx_tlast_3,   // Last word of the frame.
     input  wire        s_axis_rx_tuser_3,   // With the last word: the frame is bad (FCS).
 
-    // m_axis_tx_tvalid: AXI4-Stream out
+    // m_axis_tx, port 0: AXI4-Stream out
     output wire        m_axis_tx_tvalid_0,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_1,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_2,  // AXI4-Stream to the MAC of each port: a word.
-    output wire        m_axis_tx_tvalid_3,  // AXI4-Stream to the MAC of each port: a word.
-
-    // m_axis_tx_tready: AXI4-Stream out
     input  wire        m_axis_tx_tready_0,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_1,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_2,  // The MAC takes it.
-    input  wire        m_axis_tx_tready_3,  // The MAC takes it.
-
-    // m_axis_tx_tdata: AXI4-Stream out
     output wire [63:0] m_axis_tx_tdata_0,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_1,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_2,   // First byte in bits 7:0.
-    output wire [63:0] m_axis_tx_tdata_3,   // First byte in bits 7:0.
-
-    // m_axis_tx_tkeep: AXI4-Stream out
     output wire [7:0]  m_axis_tx_tkeep_0,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_1,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_2,   // Bytes present, from bit 0 on.
-    output wire [7:0]  m_axis_tx_tkeep_3,   // Bytes present, from bit 0 on.
-
-    // m_axis_tx_tlast: AXI4-Stream out
     output wire        m_axis_tx_tlast_0,   // Last word of the frame.
+
+    // m_axis_tx, port 1: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_1,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_1,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_1,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_1,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_1,   // Last word of the frame.
+
+    // m_axis_tx, port 2: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_2,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_2,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_2,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_2,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_2,   // Last word of the frame.
+
+    // m_axis_tx, port 3: AXI4-Stream out
+    output wire        m_axis_tx_tvalid_3,  // AXI4-Stream to the MAC of each port: a word.
+    input  wire        m_axis_tx_tready_3,  // The MAC takes it.
+    output wire [63:0] m_axis_tx_tdata_3,   // First byte in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_3,   // Bytes present, from bit 0 on.
     output wire        m_axis_tx_tlast_3    // Last word of the frame.
 );
 
     // Signals
-    wire regs_uc_en;
-    wire [5:0] regs_uc_addr;
-    wire [6:0] regs_uc_data;
-    wire regs_mc_en;
-    wire [5:0] regs_mc_addr;
-    wire [30:0] regs_mc_data;
-    wire [3:0] regs_cfg_enabled;
-    wire [3:0] regs_cfg_engines;
-    wire regs_cfg_ieee_nan;
-    wire [15:0] regs_cfg_ethertype;
-    wire [19:0] regs_cfg_threshold0;
-    wire [19:0] regs_cfg_threshold1;
-    wire [19:0] regs_cfg_threshold2;
-    wire [23:0] regs_cfg_timeout0;
-    wire [23:0] regs_cfg_timeout1;
-    wire [23:0] regs_cfg_timeout2;
-    wire [23:0] regs_cfg_timeout3;
-    wire [31:0] regs_cfg_address_0;
-    wire [31:0] regs_cfg_address_1;
-    wire [31:0] regs_cfg_address_2;
-    wire [31:0] regs_cfg_address_3;
-    wire regs_stat_clear;
-    wire [4:0] regs_stat_index;
-    wire [31:0] regs_stat_visit;
-    wire core_inst_ev_valid_0;
-    wire core_inst_ev_valid_1;
-    wire core_inst_ev_valid_2;
-    wire core_inst_ev_valid_3;
-    wire [2:0] core_inst_ev_reason_0;
-    wire [2:0] core_inst_ev_reason_1;
-    wire [2:0] core_inst_ev_reason_2;
-    wire [2:0] core_inst_ev_reason_3;
-    wire [3:0] core_inst_ev_off_0;
-    wire [3:0] core_inst_ev_off_1;
-    wire [3:0] core_inst_ev_off_2;
-    wire [3:0] core_inst_ev_off_3;
-    wire [3:0] core_inst_ev_full_0;
-    wire [3:0] core_inst_ev_full_1;
-    wire [3:0] core_inst_ev_full_2;
-    wire [3:0] core_inst_ev_full_3;
-    wire core_inst_ev_sent_0;
-    wire core_inst_ev_sent_1;
-    wire core_inst_ev_sent_2;
-    wire core_inst_ev_sent_3;
+    wire        regs_uc_en;             // Write an entry of the unicast table.
+    wire [5:0]  regs_uc_addr;           // Node, low bits.
+    wire [6:0]  regs_uc_data;           // Port 5:0, valid 6.
+    wire        regs_mc_en;             // Write an entry of the multicast table.
+    wire [5:0]  regs_mc_addr;           // Tree, low bits.
+    wire [30:0] regs_mc_data;           // Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
+    wire        regs_stat_clear;        // Counts start from 0.
+    wire [4:0]  regs_stat_index;        // Counter that is visited.
+    wire [31:0] regs_stat_visit;        // The same, one-hot.
+    wire [3:0]  regs_cfg_enabled;       // A bit per port that is enabled.
+    wire [3:0]  regs_cfg_engines;       // A bit per port whose engine sees frames.
+    wire        regs_cfg_ieee_nan;      // MINNUM and MAXNUM with a signalling NaN give a NaN.
+    wire [15:0] regs_cfg_ethertype;     // Ethertype of reduction frames.
+    wire [19:0] regs_cfg_threshold0;    // Wait count from which on timeout 1 counts.
+    wire [19:0] regs_cfg_threshold1;    // Wait count from which on timeout 2 counts.
+    wire [19:0] regs_cfg_threshold2;    // Wait count from which on timeout 3 counts.
+    wire [23:0] regs_cfg_timeout0;      // Timeout 0, in units of 1,024 clocks.
+    wire [23:0] regs_cfg_timeout1;      // Timeout 1.
+    wire [23:0] regs_cfg_timeout2;      // Timeout 2.
+    wire [23:0] regs_cfg_timeout3;      // Timeout 3.
+    wire [31:0] regs_cfg_address_0;     // Source address of the results of each port.
+    wire [31:0] regs_cfg_address_1;     // Source address of the results of each port.
+    wire [31:0] regs_cfg_address_2;     // Source address of the results of each port.
+    wire [31:0] regs_cfg_address_3;     // Source address of the results of each port.
+    wire        core_inst_ev_valid_0;   // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    wire [2:0]  core_inst_ev_reason_0;
+    wire [3:0]  core_inst_ev_off_0;     // With it, a bit per disabled port that would have got a copy.
+    wire [3:0]  core_inst_ev_full_0;    // A bit per output: the copy of a frame was dropped because its queue is full.
+    wire        core_inst_ev_sent_0;    // A frame has left by this port.
+    // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
+    // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
+    // expired empty.
     wire [10:0] core_inst_ev_engine_0;
+    wire        core_inst_ev_valid_1;   // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    wire [2:0]  core_inst_ev_reason_1;
+    wire [3:0]  core_inst_ev_off_1;     // With it, a bit per disabled port that would have got a copy.
+    wire [3:0]  core_inst_ev_full_1;    // A bit per output: the copy of a frame was dropped because its queue is full.
+    wire        core_inst_ev_sent_1;    // A frame has left by this port.
+    // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
+    // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
+    // expired empty.
     wire [10:0] core_inst_ev_engine_1;
+    wire        core_inst_ev_valid_2;   // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    wire [2:0]  core_inst_ev_reason_2;
+    wire [3:0]  core_inst_ev_off_2;     // With it, a bit per disabled port that would have got a copy.
+    wire [3:0]  core_inst_ev_full_2;    // A bit per output: the copy of a frame was dropped because its queue is full.
+    wire        core_inst_ev_sent_2;    // A frame has left by this port.
+    // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
+    // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
+    // expired empty.
     wire [10:0] core_inst_ev_engine_2;
+    wire        core_inst_ev_valid_3;   // Events of each port: a received frame has ended.
+    // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
+    // disabled.
+    wire [2:0]  core_inst_ev_reason_3;
+    wire [3:0]  core_inst_ev_off_3;     // With it, a bit per disabled port that would have got a copy.
+    wire [3:0]  core_inst_ev_full_3;    // A bit per output: the copy of a frame was dropped because its queue is full.
+    wire        core_inst_ev_sent_3;    // A frame has left by this port.
+    // Events of the engine of a port: 0 arm frame upwards, 1 passed, 2 foreign VNI, 3 old sequence
+    // number, 4 no free descriptor, 5 armed, 6 released, 7 combined, 8 result, 9 partial result, 10
+    // expired empty.
     wire [10:0] core_inst_ev_engine_3;
-    wire [7:0] core_inst_used_0;
-    wire [7:0] core_inst_used_1;
-    wire [7:0] core_inst_used_2;
-    wire [7:0] core_inst_used_3;
-    wire [31:0] counters_0_count;
-    wire [31:0] counters_1_count;
-    wire [31:0] counters_2_count;
-    wire [31:0] counters_3_count;
+    wire [7:0]  core_inst_used_0;       // Descriptors in use in the engine of a port, a bit each.
+    wire [7:0]  core_inst_used_1;       // Descriptors in use in the engine of a port, a bit each.
+    wire [7:0]  core_inst_used_2;       // Descriptors in use in the engine of a port, a bit each.
+    wire [7:0]  core_inst_used_3;       // Descriptors in use in the engine of a port, a bit each.
+    wire [31:0] counters_0_count;       // Count of the counter visited 2 clocks ago.
+    wire [31:0] counters_1_count;       // Count of the counter visited 2 clocks ago.
+    wire [31:0] counters_2_count;       // Count of the counter visited 2 clocks ago.
+    wire [31:0] counters_3_count;       // Count of the counter visited 2 clocks ago.
 
     switch_regs_n4_u64_t64 regs (
         .clk            (clk),
@@ -187,6 +201,13 @@ module switch_n4_d512_u64_t64 (
         .mc_en          (regs_mc_en),
         .mc_addr        (regs_mc_addr),
         .mc_data        (regs_mc_data),
+        .stat_clear     (regs_stat_clear),
+        .stat_index     (regs_stat_index),
+        .stat_visit     (regs_stat_visit),
+        .stat_count_0   (counters_0_count),
+        .stat_count_1   (counters_1_count),
+        .stat_count_2   (counters_2_count),
+        .stat_count_3   (counters_3_count),
         .cfg_enabled    (regs_cfg_enabled),
         .cfg_engines    (regs_cfg_engines),
         .cfg_ieee_nan   (regs_cfg_ieee_nan),
@@ -201,62 +222,55 @@ module switch_n4_d512_u64_t64 (
         .cfg_address_0  (regs_cfg_address_0),
         .cfg_address_1  (regs_cfg_address_1),
         .cfg_address_2  (regs_cfg_address_2),
-        .cfg_address_3  (regs_cfg_address_3),
-        .stat_clear     (regs_stat_clear),
-        .stat_index     (regs_stat_index),
-        .stat_visit     (regs_stat_visit),
-        .stat_count_0   (counters_0_count),
-        .stat_count_1   (counters_1_count),
-        .stat_count_2   (counters_2_count),
-        .stat_count_3   (counters_3_count)
+        .cfg_address_3  (regs_cfg_address_3)
     );
 
     red_switch_n4_q512_u64_t64 core_inst (
         .clk                (clk),
         .rst                (rst),
         .s_axis_rx_tvalid_0 (s_axis_rx_tvalid_0),
-        .s_axis_rx_tvalid_1 (s_axis_rx_tvalid_1),
-        .s_axis_rx_tvalid_2 (s_axis_rx_tvalid_2),
-        .s_axis_rx_tvalid_3 (s_axis_rx_tvalid_3),
         .s_axis_rx_tready_0 (s_axis_rx_tready_0),
-        .s_axis_rx_tready_1 (s_axis_rx_tready_1),
-        .s_axis_rx_tready_2 (s_axis_rx_tready_2),
-        .s_axis_rx_tready_3 (s_axis_rx_tready_3),
         .s_axis_rx_tdata_0  (s_axis_rx_tdata_0),
-        .s_axis_rx_tdata_1  (s_axis_rx_tdata_1),
-        .s_axis_rx_tdata_2  (s_axis_rx_tdata_2),
-        .s_axis_rx_tdata_3  (s_axis_rx_tdata_3),
         .s_axis_rx_tkeep_0  (s_axis_rx_tkeep_0),
-        .s_axis_rx_tkeep_1  (s_axis_rx_tkeep_1),
-        .s_axis_rx_tkeep_2  (s_axis_rx_tkeep_2),
-        .s_axis_rx_tkeep_3  (s_axis_rx_tkeep_3),
         .s_axis_rx_tlast_0  (s_axis_rx_tlast_0),
-        .s_axis_rx_tlast_1  (s_axis_rx_tlast_1),
-        .s_axis_rx_tlast_2  (s_axis_rx_tlast_2),
-        .s_axis_rx_tlast_3  (s_axis_rx_tlast_3),
         .s_axis_rx_tuser_0  (s_axis_rx_tuser_0),
+        .s_axis_rx_tvalid_1 (s_axis_rx_tvalid_1),
+        .s_axis_rx_tready_1 (s_axis_rx_tready_1),
+        .s_axis_rx_tdata_1  (s_axis_rx_tdata_1),
+        .s_axis_rx_tkeep_1  (s_axis_rx_tkeep_1),
+        .s_axis_rx_tlast_1  (s_axis_rx_tlast_1),
         .s_axis_rx_tuser_1  (s_axis_rx_tuser_1),
+        .s_axis_rx_tvalid_2 (s_axis_rx_tvalid_2),
+        .s_axis_rx_tready_2 (s_axis_rx_tready_2),
+        .s_axis_rx_tdata_2  (s_axis_rx_tdata_2),
+        .s_axis_rx_tkeep_2  (s_axis_rx_tkeep_2),
+        .s_axis_rx_tlast_2  (s_axis_rx_tlast_2),
         .s_axis_rx_tuser_2  (s_axis_rx_tuser_2),
+        .s_axis_rx_tvalid_3 (s_axis_rx_tvalid_3),
+        .s_axis_rx_tready_3 (s_axis_rx_tready_3),
+        .s_axis_rx_tdata_3  (s_axis_rx_tdata_3),
+        .s_axis_rx_tkeep_3  (s_axis_rx_tkeep_3),
+        .s_axis_rx_tlast_3  (s_axis_rx_tlast_3),
         .s_axis_rx_tuser_3  (s_axis_rx_tuser_3),
         .m_axis_tx_tvalid_0 (m_axis_tx_tvalid_0),
-        .m_axis_tx_tvalid_1 (m_axis_tx_tvalid_1),
-        .m_axis_tx_tvalid_2 (m_axis_tx_tvalid_2),
-        .m_axis_tx_tvalid_3 (m_axis_tx_tvalid_3),
         .m_axis_tx_tready_0 (m_axis_tx_tready_0),
-        .m_axis_tx_tready_1 (m_axis_tx_tready_1),
-        .m_axis_tx_tready_2 (m_axis_tx_tready_2),
-        .m_axis_tx_tready_3 (m_axis_tx_tready_3),
         .m_axis_tx_tdata_0  (m_axis_tx_tdata_0),
-        .m_axis_tx_tdata_1  (m_axis_tx_tdata_1),
-        .m_axis_tx_tdata_2  (m_axis_tx_tdata_2),
-        .m_axis_tx_tdata_3  (m_axis_tx_tdata_3),
         .m_axis_tx_tkeep_0  (m_axis_tx_tkeep_0),
-        .m_axis_tx_tkeep_1  (m_axis_tx_tkeep_1),
-        .m_axis_tx_tkeep_2  (m_axis_tx_tkeep_2),
-        .m_axis_tx_tkeep_3  (m_axis_tx_tkeep_3),
         .m_axis_tx_tlast_0  (m_axis_tx_tlast_0),
+        .m_axis_tx_tvalid_1 (m_axis_tx_tvalid_1),
+        .m_axis_tx_tready_1 (m_axis_tx_tready_1),
+        .m_axis_tx_tdata_1  (m_axis_tx_tdata_1),
+        .m_axis_tx_tkeep_1  (m_axis_tx_tkeep_1),
         .m_axis_tx_tlast_1  (m_axis_tx_tlast_1),
+        .m_axis_tx_tvalid_2 (m_axis_tx_tvalid_2),
+        .m_axis_tx_tready_2 (m_axis_tx_tready_2),
+        .m_axis_tx_tdata_2  (m_axis_tx_tdata_2),
+        .m_axis_tx_tkeep_2  (m_axis_tx_tkeep_2),
         .m_axis_tx_tlast_2  (m_axis_tx_tlast_2),
+        .m_axis_tx_tvalid_3 (m_axis_tx_tvalid_3),
+        .m_axis_tx_tready_3 (m_axis_tx_tready_3),
+        .m_axis_tx_tdata_3  (m_axis_tx_tdata_3),
+        .m_axis_tx_tkeep_3  (m_axis_tx_tkeep_3),
         .m_axis_tx_tlast_3  (m_axis_tx_tlast_3),
         .uc_en              (regs_uc_en),
         .uc_addr            (regs_uc_addr),
@@ -264,6 +278,34 @@ module switch_n4_d512_u64_t64 (
         .mc_en              (regs_mc_en),
         .mc_addr            (regs_mc_addr),
         .mc_data            (regs_mc_data),
+        .ev_valid_0         (core_inst_ev_valid_0),
+        .ev_reason_0        (core_inst_ev_reason_0),
+        .ev_off_0           (core_inst_ev_off_0),
+        .ev_full_0          (core_inst_ev_full_0),
+        .ev_sent_0          (core_inst_ev_sent_0),
+        .ev_engine_0        (core_inst_ev_engine_0),
+        .ev_valid_1         (core_inst_ev_valid_1),
+        .ev_reason_1        (core_inst_ev_reason_1),
+        .ev_off_1           (core_inst_ev_off_1),
+        .ev_full_1          (core_inst_ev_full_1),
+        .ev_sent_1          (core_inst_ev_sent_1),
+        .ev_engine_1        (core_inst_ev_engine_1),
+        .ev_valid_2         (core_inst_ev_valid_2),
+        .ev_reason_2        (core_inst_ev_reason_2),
+        .ev_off_2           (core_inst_ev_off_2),
+        .ev_full_2          (core_inst_ev_full_2),
+        .ev_sent_2          (core_inst_ev_sent_2),
+        .ev_engine_2        (core_inst_ev_engine_2),
+        .ev_valid_3         (core_inst_ev_valid_3),
+        .ev_reason_3        (core_inst_ev_reason_3),
+        .ev_off_3           (core_inst_ev_off_3),
+        .ev_full_3          (core_inst_ev_full_3),
+        .ev_sent_3          (core_inst_ev_sent_3),
+        .ev_engine_3        (core_inst_ev_engine_3),
+        .used_0             (core_inst_used_0),
+        .used_1             (core_inst_used_1),
+        .used_2             (core_inst_used_2),
+        .used_3             (core_inst_used_3),
         .cfg_enabled        (regs_cfg_enabled),
         .cfg_red            (1'b1),
         .cfg_engines        (regs_cfg_engines),
@@ -273,41 +315,13 @@ module switch_n4_d512_u64_t64 (
         .cfg_address_2      (regs_cfg_address_2),
         .cfg_address_3      (regs_cfg_address_3),
         .cfg_ieee_nan       (regs_cfg_ieee_nan),
-        .cfg_threshold_1    (regs_cfg_threshold0),
-        .cfg_threshold_2    (regs_cfg_threshold1),
-        .cfg_threshold_3    (regs_cfg_threshold2),
         .cfg_timeout_0      (regs_cfg_timeout0),
+        .cfg_threshold_1    (regs_cfg_threshold0),
         .cfg_timeout_1      (regs_cfg_timeout1),
+        .cfg_threshold_2    (regs_cfg_threshold1),
         .cfg_timeout_2      (regs_cfg_timeout2),
-        .cfg_timeout_3      (regs_cfg_timeout3),
-        .ev_valid_0         (core_inst_ev_valid_0),
-        .ev_valid_1         (core_inst_ev_valid_1),
-        .ev_valid_2         (core_inst_ev_valid_2),
-        .ev_valid_3         (core_inst_ev_valid_3),
-        .ev_reason_0        (core_inst_ev_reason_0),
-        .ev_reason_1        (core_inst_ev_reason_1),
-        .ev_reason_2        (core_inst_ev_reason_2),
-        .ev_reason_3        (core_inst_ev_reason_3),
-        .ev_off_0           (core_inst_ev_off_0),
-        .ev_off_1           (core_inst_ev_off_1),
-        .ev_off_2           (core_inst_ev_off_2),
-        .ev_off_3           (core_inst_ev_off_3),
-        .ev_full_0          (core_inst_ev_full_0),
-        .ev_full_1          (core_inst_ev_full_1),
-        .ev_full_2          (core_inst_ev_full_2),
-        .ev_full_3          (core_inst_ev_full_3),
-        .ev_sent_0          (core_inst_ev_sent_0),
-        .ev_sent_1          (core_inst_ev_sent_1),
-        .ev_sent_2          (core_inst_ev_sent_2),
-        .ev_sent_3          (core_inst_ev_sent_3),
-        .ev_engine_0        (core_inst_ev_engine_0),
-        .ev_engine_1        (core_inst_ev_engine_1),
-        .ev_engine_2        (core_inst_ev_engine_2),
-        .ev_engine_3        (core_inst_ev_engine_3),
-        .used_0             (core_inst_used_0),
-        .used_1             (core_inst_used_1),
-        .used_2             (core_inst_used_2),
-        .used_3             (core_inst_used_3)
+        .cfg_threshold_3    (regs_cfg_threshold2),
+        .cfg_timeout_3      (regs_cfg_timeout3)
     );
 
     switch_counters_n4 counters_0 (

@@ -23,84 +23,66 @@ module switch_row_n4_d512_u64_t64 (
     input  wire        s_axis_rx_tlast,   // Last word of the frame.
     input  wire        s_axis_rx_tuser,   // With the last word: the frame is bad (FCS).
 
-    // uc
     input  wire        uc_en,             // Write an entry of the unicast table.
     input  wire [5:0]  uc_addr,           // Node, low bits.
     input  wire [6:0]  uc_data,           // Port 5:0, valid 6.
 
-    // mc
     input  wire        mc_en,             // Write an entry of the multicast table.
     input  wire [5:0]  mc_addr,           // Tree, low bits.
     input  wire [30:0] mc_data,           // Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
 
-    // Inputs
     input  wire [3:0]  own,               // This port, one-hot.
+    output wire        q_valid_0,         // For each output: a frame waits.
+    output wire [13:0] q_entry_0,         // Its entry: words, kind, bytes of the last word less one.
+    output wire        q_red_0,           // It is a reduction frame; one clock before q_entry.
+    input  wire        q_pop_0,           // The entry is used up.
+    input  wire        q_go_0,            // Move on to the next word.
+    output wire [63:0] q_data_0,          // Word at the head.
+    output wire        q_valid_1,         // For each output: a frame waits.
+    output wire [13:0] q_entry_1,         // Its entry: words, kind, bytes of the last word less one.
+    output wire        q_red_1,           // It is a reduction frame; one clock before q_entry.
+    input  wire        q_pop_1,           // The entry is used up.
+    input  wire        q_go_1,            // Move on to the next word.
+    output wire [63:0] q_data_1,          // Word at the head.
+    output wire        q_valid_2,         // For each output: a frame waits.
+    output wire [13:0] q_entry_2,         // Its entry: words, kind, bytes of the last word less one.
+    output wire        q_red_2,           // It is a reduction frame; one clock before q_entry.
+    input  wire        q_pop_2,           // The entry is used up.
+    input  wire        q_go_2,            // Move on to the next word.
+    output wire [63:0] q_data_2,          // Word at the head.
+    output wire        q_valid_3,         // For each output: a frame waits.
+    output wire [13:0] q_entry_3,         // Its entry: words, kind, bytes of the last word less one.
+    output wire        q_red_3,           // It is a reduction frame; one clock before q_entry.
+    input  wire        q_pop_3,           // The entry is used up.
+    input  wire        q_go_3,            // Move on to the next word.
+    output wire [63:0] q_data_3,          // Word at the head.
+    output wire [3:0]  dropped,           // A bit per output: a frame was dropped because its queue is full.
 
-    // cfg
+    output wire        ev_valid,          // A frame has ended.
+    output wire [2:0]  ev_reason,         // Why it was dropped, 0 if it was not.
+    output wire [3:0]  ev_off,            // A bit per disabled port that would have got a copy.
+
+    // Configuration
     input  wire [3:0]  cfg_enabled,       // A bit per port that is enabled.
     // Reduction frames are parsed and go to engines; low in a switch that has none.
     input  wire        cfg_red,
     // A bit per port whose engine sees frames; those for the others pass it unchanged.
     input  wire [3:0]  cfg_engines,
-    input  wire [15:0] cfg_ethertype,     // Ethertype of reduction frames.
-
-    // q_valid
-    output wire        q_valid_0,         // For each output: a frame waits.
-    output wire        q_valid_1,         // For each output: a frame waits.
-    output wire        q_valid_2,         // For each output: a frame waits.
-    output wire        q_valid_3,         // For each output: a frame waits.
-
-    // q_entry
-    output wire [13:0] q_entry_0,         // Its entry: words, kind, bytes of the last word less one.
-    output wire [13:0] q_entry_1,         // Its entry: words, kind, bytes of the last word less one.
-    output wire [13:0] q_entry_2,         // Its entry: words, kind, bytes of the last word less one.
-    output wire [13:0] q_entry_3,         // Its entry: words, kind, bytes of the last word less one.
-
-    // q_red
-    output wire        q_red_0,           // It is a reduction frame; one clock before q_entry.
-    output wire        q_red_1,           // It is a reduction frame; one clock before q_entry.
-    output wire        q_red_2,           // It is a reduction frame; one clock before q_entry.
-    output wire        q_red_3,           // It is a reduction frame; one clock before q_entry.
-
-    // q_pop
-    input  wire        q_pop_0,           // The entry is used up.
-    input  wire        q_pop_1,           // The entry is used up.
-    input  wire        q_pop_2,           // The entry is used up.
-    input  wire        q_pop_3,           // The entry is used up.
-
-    // q_go
-    input  wire        q_go_0,            // Move on to the next word.
-    input  wire        q_go_1,            // Move on to the next word.
-    input  wire        q_go_2,            // Move on to the next word.
-    input  wire        q_go_3,            // Move on to the next word.
-
-    // q_data
-    output wire [63:0] q_data_0,          // Word at the head.
-    output wire [63:0] q_data_1,          // Word at the head.
-    output wire [63:0] q_data_2,          // Word at the head.
-    output wire [63:0] q_data_3,          // Word at the head.
-
-    // Outputs
-    output wire [3:0]  dropped,           // A bit per output: a frame was dropped because its queue is full.
-
-    // ev
-    output wire        ev_valid,          // A frame has ended.
-    output wire [2:0]  ev_reason,         // Why it was dropped, 0 if it was not.
-    output wire [3:0]  ev_off             // A bit per disabled port that would have got a copy.
+    input  wire [15:0] cfg_ethertype      // Ethertype of reduction frames.
 );
 
     // Signals
-    wire [8:0] rx_m_beat;
-    wire rx_m_valid;
-    wire [8:0] rx_m_offset;
-    wire [63:0] rx_m_data;
-    wire rx_m_end;
-    wire [3:0] rx_m_take;
-    wire [13:0] rx_m_entry;
-    wire queues_0_dropped;
-    wire queues_1_dropped;
-    wire queues_2_dropped;
-    wire queues_3_dropped;
+    wire [8:0]  rx_m_beat;         // Number of the word that m_* carries in two clocks, if it does.
+    wire        rx_m_valid;        // A word for the queues.
+    wire [8:0]  rx_m_offset;       // Its place in the stored frame.
+    wire [63:0] rx_m_data;         // The word, one clock later.
+    wire        rx_m_end;          // It is the frame's last.
+    wire [3:0]  rx_m_take;         // Ports whose queue keeps the frame; only with m_end.
+    wire [13:0] rx_m_entry;        // Words, kind (0 plain, 1 up, 3 pass), bytes in the last word less one; with m_end.
+    wire        queues_0_dropped;  // A frame was dropped for want of room.
+    wire        queues_1_dropped;  // A frame was dropped for want of room.
+    wire        queues_2_dropped;  // A frame was dropped for want of room.
+    wire        queues_3_dropped;  // A frame was dropped for want of room.
 
     switch_rx_n4_u64_t64 rx (
         .clk              (clk),
@@ -118,10 +100,6 @@ module switch_row_n4_d512_u64_t64 (
         .mc_addr          (mc_addr),
         .mc_data          (mc_data),
         .own              (own),
-        .cfg_enabled      (cfg_enabled),
-        .cfg_red          (cfg_red),
-        .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype),
         .m_beat           (rx_m_beat),
         .m_valid          (rx_m_valid),
         .m_offset         (rx_m_offset),
@@ -131,7 +109,11 @@ module switch_row_n4_d512_u64_t64 (
         .m_entry          (rx_m_entry),
         .ev_valid         (ev_valid),
         .ev_reason        (ev_reason),
-        .ev_off           (ev_off)
+        .ev_off           (ev_off),
+        .cfg_enabled      (cfg_enabled),
+        .cfg_red          (cfg_red),
+        .cfg_engines      (cfg_engines),
+        .cfg_ethertype    (cfg_ethertype)
     );
 
     switch_crosspoint_d512 queues_0 (

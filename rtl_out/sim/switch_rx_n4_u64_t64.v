@@ -32,28 +32,17 @@ module switch_rx_n4_u64_t64 (
     input  wire        s_axis_rx_tlast,   // Last word of the frame.
     input  wire        s_axis_rx_tuser,   // With the last word: the frame is bad (FCS).
 
-    // uc
     input  wire        uc_en,             // Write an entry of the unicast table.
     input  wire [5:0]  uc_addr,           // Node, low bits.
     input  wire [6:0]  uc_data,           // Port 5:0, valid 6.
 
-    // mc
     input  wire        mc_en,             // Write an entry of the multicast table.
     input  wire [5:0]  mc_addr,           // Tree, low bits.
     input  wire [30:0] mc_data,           // Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
 
-    // Inputs
     input  wire [3:0]  own,               // This port, one-hot.
 
-    // cfg
-    input  wire [3:0]  cfg_enabled,       // A bit per port that is enabled.
-    // Reduction frames are parsed and go to engines; low in a switch that has none.
-    input  wire        cfg_red,
-    // A bit per port whose engine sees frames; those for the others pass it unchanged.
-    input  wire [3:0]  cfg_engines,
-    input  wire [15:0] cfg_ethertype,     // Ethertype of reduction frames.
-
-    // Stream out
+    // m: stream out
     output wire [8:0]  m_beat,            // Number of the word that m_* carries in two clocks, if it does.
     output wire        m_valid,           // A word for the queues.
     output wire [8:0]  m_offset,          // Its place in the stored frame.
@@ -63,12 +52,19 @@ module switch_rx_n4_u64_t64 (
     // Words, kind (0 plain, 1 up, 3 pass), bytes in the last word less one; with m_end.
     output wire [13:0] m_entry,
 
-    // ev
     output wire        ev_valid,          // A frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
     // disabled.
     output wire [2:0]  ev_reason,
-    output wire [3:0]  ev_off             // A bit per disabled port that would have got a copy.
+    output wire [3:0]  ev_off,            // A bit per disabled port that would have got a copy.
+
+    // Configuration
+    input  wire [3:0]  cfg_enabled,       // A bit per port that is enabled.
+    // Reduction frames are parsed and go to engines; low in a switch that has none.
+    input  wire        cfg_red,
+    // A bit per port whose engine sees frames; those for the others pass it unchanged.
+    input  wire [3:0]  cfg_engines,
+    input  wire [15:0] cfg_ethertype      // Ethertype of reduction frames.
 );
 
     // Constants
@@ -84,94 +80,94 @@ module switch_rx_n4_u64_t64 (
     localparam [2:0] HAIRPIN    = 3'd5;
 
     // Registers
-    reg  r_valid_reg;           // Stage 1: a word, its flags and its number in the frame (saturates).
+    reg         r_valid_reg;      // Stage 1: a word, its flags and its number in the frame (saturates).
     reg  [63:0] r_data_reg;
-    reg  r_end_reg;
-    reg  [8:0] r_beat_reg;
-    reg  [3:0] r_moved_reg;     // The place of the word if the frame is a reduction frame, modulo 16.
-    reg  [2:0] r_bytes_reg;     // Bytes present, less one.
+    reg         r_end_reg;
+    reg  [8:0]  r_beat_reg;
+    reg  [3:0]  r_moved_reg;      // The place of the word if the frame is a reduction frame, modulo 16.
+    reg  [2:0]  r_bytes_reg;      // Bytes present, less one.
     // If it is the last: the frame is runt, too long, ragged or marked bad; a reduction frame of a
     // wrong length.
-    reg  r_bad_reg;
-    reg  r_length_reg;
-    reg  [8:0] beat_reg;        // Number of the next word; of a frame that is too long it stands still.
-    reg  [11:0] place_reg;      // The same from 0 to 11, a bit each; its place if the frame is a reduction frame.
-    reg  [3:0] moved_reg;
-    reg  runt_reg;              // The frame is a runt if that word is its last; it is too long.
-    reg  long_reg;
-    reg  at_0_reg;              // Its number is 0, 2, 4, 6.
-    reg  at_2_reg;
-    reg  at_4_reg;
-    reg  at_6_reg;
-    reg  [31:0] a_address_reg;  // Address of this frame.
-    reg  a_multicast_reg;
-    reg  a_fits_reg;            // The address is well formed: no bit above the table is set.
-    reg  look_1_reg;            // Age of the lookup.
-    reg  look_2_reg;
-    reg  look_3_reg;
-    reg  look_4_reg;
-    reg  [30:0] entry_reg;      // The entries of the tables.
-    reg  [6:0] way_reg;
-    reg  [3:0] up_mask_reg;     // Their ports: parent, children, unicast; they are valid; there is a wait count.
-    reg  [3:0] children_reg;
-    reg  [3:0] to_mask_reg;
-    reg  tree_known_reg;
-    reg  node_known_reg;
-    reg  waits_reg;
+    reg         r_bad_reg;
+    reg         r_length_reg;
+    reg  [8:0]  beat_reg;         // Number of the next word; of a frame that is too long it stands still.
+    reg  [11:0] place_reg;        // The same from 0 to 11, a bit each; its place if the frame is a reduction frame.
+    reg  [3:0]  moved_reg;
+    reg         runt_reg;         // The frame is a runt if that word is its last; it is too long.
+    reg         long_reg;
+    reg         at_0_reg;         // Its number is 0, 2, 4, 6.
+    reg         at_2_reg;
+    reg         at_4_reg;
+    reg         at_6_reg;
+    reg  [31:0] a_address_reg;    // Address of this frame.
+    reg         a_multicast_reg;
+    reg         a_fits_reg;       // The address is well formed: no bit above the table is set.
+    reg         look_1_reg;       // Age of the lookup.
+    reg         look_2_reg;
+    reg         look_3_reg;
+    reg         look_4_reg;
+    reg  [30:0] entry_reg;        // The entries of the tables.
+    reg  [6:0]  way_reg;
+    reg  [3:0]  up_mask_reg;      // Their ports: parent, children, unicast; they are valid; there is a wait count.
+    reg  [3:0]  children_reg;
+    reg  [3:0]  to_mask_reg;
+    reg         tree_known_reg;
+    reg         node_known_reg;
+    reg         waits_reg;
     // Where to: enabled ports, disabled ports, down a tree, wait count, an engine takes part,
     // reason to drop, there is one, it is the entry port.
-    reg  [3:0] t_ports_reg;
-    reg  [3:0] t_off_reg;
-    reg  t_down_reg;
+    reg  [3:0]  t_ports_reg;
+    reg  [3:0]  t_off_reg;
+    reg         t_down_reg;
     reg  [19:0] t_wait_reg;
-    reg  t_engine_reg;
-    reg  [2:0] t_reason_reg;
-    reg  t_drop_reg;
-    reg  t_disabled_reg;
-    reg  red_reg;               // The frame is a reduction frame on a tree.
-    reg  [15:0] carry_reg;      // Last two bytes of the word before.
+    reg         t_engine_reg;
+    reg  [2:0]  t_reason_reg;
+    reg         t_drop_reg;
+    reg         t_disabled_reg;
+    reg         red_reg;          // The frame is a reduction frame on a tree.
+    reg  [15:0] carry_reg;        // Last two bytes of the word before.
     reg  [15:0] vni_reg;
-    reg  ragged_reg;            // A word with a hole, or a short word before the last.
+    reg         ragged_reg;       // A word with a hole, or a short word before the last.
     // What the last word finds: ports, kind, dropped by the tables, header of a reduction frame
     // malformed.
-    reg  [3:0] d_ports_reg;
-    reg  [1:0] d_kind_reg;
-    reg  d_drop_reg;
-    reg  d_malformed_reg;
-    reg  w_valid_reg;           // Stage 2.
-    reg  [8:0] w_offset_reg;
+    reg  [3:0]  d_ports_reg;
+    reg  [1:0]  d_kind_reg;
+    reg         d_drop_reg;
+    reg         d_malformed_reg;
+    reg         w_valid_reg;      // Stage 2.
+    reg  [8:0]  w_offset_reg;
     reg  [63:0] w_data_reg;
-    reg  [63:0] x_data_reg;     // Stage 3.
-    reg  w_end_reg;
-    reg  [3:0] w_take_reg;
+    reg  [63:0] x_data_reg;       // Stage 3.
+    reg         w_end_reg;
+    reg  [3:0]  w_take_reg;
     reg  [13:0] w_entry_reg;
-    reg  [2:0] w_reason_reg;
-    reg  [3:0] w_off_reg;
+    reg  [2:0]  w_reason_reg;
+    reg  [3:0]  w_off_reg;
 
     // Signals
-    wire first;
-    wire second;
+    wire        first;
+    wire        second;
     wire [31:0] address;            // Address in the first word, most significant byte first.
-    wire from_parent;
-    wire from_child;
-    reg  [3:0] targets;
-    reg  [2:0] why;
-    wire engine_on;
+    wire        from_parent;
+    wire        from_child;
+    reg  [3:0]  targets;
+    reg  [2:0]  why;
+    wire        engine_on;
     wire [15:0] ethertype;
     wire [63:0] aligned;
-    wire contiguous;                // Bytes present are in a row from bit 0 on.
-    wire [7:0] keep;
-    wire bytes_0;                   // Bytes present, less one: bits 0, 1 and 2.
-    wire bytes_1;
-    wire bytes_2;
-    wire ragged_now;
-    wire ragged_word;
-    wire [8:0] stored;              // Words of the stored frame.
-    wire drop;
-    wire [6:0] unicast_rd_data;
-    wire [30:0] multicast_rd_data;
-    wire check_malformed;
-    wire check_no_count;
+    wire        contiguous;         // Bytes present are in a row from bit 0 on.
+    wire [7:0]  keep;
+    wire        bytes_0;            // Bytes present, less one: bits 0, 1 and 2.
+    wire        bytes_1;
+    wire        bytes_2;
+    wire        ragged_now;
+    wire        ragged_word;
+    wire [8:0]  stored;             // Words of the stored frame.
+    wire        drop;
+    wire [6:0]  unicast_rd_data;    // Word at rd_addr, two clocks later.
+    wire [30:0] multicast_rd_data;  // Word at rd_addr, two clocks later.
+    wire        check_malformed;    // The header is malformed.
+    wire        check_no_count;     // It counts no contribution.
 
     ram_reg_forward_w7_d64 unicast (
         .clk     (clk),
@@ -203,10 +199,13 @@ module switch_rx_n4_u64_t64 (
     );
 
     // Combinational logic
+    // Stage 1: the word and its number.
     assign s_axis_rx_tready = 1'b1;
     assign first = s_axis_rx_tvalid & place_reg[0];
     assign second = s_axis_rx_tvalid & place_reg[1];
-    assign ethertype = {s_axis_rx_tdata[39:32], 8'd0} | {8'd0, s_axis_rx_tdata[47:40]};
+    // A reduction frame is known by its second word.
+    assign ethertype = {s_axis_rx_tdata[39:32], s_axis_rx_tdata[47:40]};
+    // Bytes that are missing; how many there are.
     assign keep = s_axis_rx_tkeep;
     assign contiguous = keep[0] & !(|({1'b0, keep[7:1]} & ~keep));
     assign ragged_word = !contiguous | (!s_axis_rx_tlast & !keep[7]);
@@ -214,10 +213,9 @@ module switch_rx_n4_u64_t64 (
     assign bytes_2 = keep[4];
     assign bytes_1 = keep[6] | (keep[2] & !keep[4]);
     assign bytes_0 = keep[7] | (keep[5] & !keep[6]) | (keep[3] & !keep[4]) | (keep[1] & !keep[2]);
-    assign address = {r_data_reg[23:16], 24'd0}
-        | {8'd0, r_data_reg[31:24], 16'd0}
-        | {16'd0, r_data_reg[39:32], 8'd0}
-        | {24'd0, r_data_reg[47:40]};
+    // The address, and its way through the tables.
+    assign address = {r_data_reg[23:16], r_data_reg[31:24], r_data_reg[39:32], r_data_reg[47:40]};
+    // Stage 7: where to.
     assign from_parent = |(up_mask_reg & own);
     assign from_child = |(children_reg & own);
 
@@ -253,7 +251,8 @@ module switch_rx_n4_u64_t64 (
     end
 
     assign engine_on = |(up_mask_reg & cfg_engines);
-    assign aligned = {r_data_reg[47:0], 16'd0} | {48'd0, carry_reg};
+    assign aligned = {r_data_reg[47:0], carry_reg};
+    // The last word decides.
     assign drop = d_drop_reg | d_malformed_reg | r_bad_reg | r_length_reg;
     assign stored = red_reg ? 9'd11 : (r_beat_reg + 9'd1);
     assign m_beat = beat_reg;
@@ -336,6 +335,7 @@ module switch_rx_n4_u64_t64 (
         r_moved_reg <= moved_reg;
 
         if (s_axis_rx_tvalid) begin
+            // No word beyond the last 16 fits into an empty queue.
             if (!long_reg) begin
                 beat_reg <= beat_reg + 9'd1;
                 long_reg <= ~beat_reg == 9'd16;
@@ -376,7 +376,7 @@ module switch_rx_n4_u64_t64 (
 
         r_bad_reg <= ragged_now | s_axis_rx_tuser | runt_reg | long_reg;
         r_length_reg <= red_reg & (!place_reg[11] | (keep != 8'd63));
-        r_bytes_reg <= {2'd0, bytes_0} | {1'b0, bytes_1, 1'b0} | {bytes_2, 2'd0};
+        r_bytes_reg <= {bytes_2, bytes_1, bytes_0};
 
         if (at_0_reg) begin
             a_address_reg <= address;
@@ -392,7 +392,10 @@ module switch_rx_n4_u64_t64 (
         look_2_reg <= look_1_reg;
         look_3_reg <= look_2_reg;
         look_4_reg <= look_3_reg;
+
+        // Stages 5 and 6 of the lookup: the entry, its ports.
         entry_reg <= multicast_rd_data;
+
         way_reg <= unicast_rd_data;
         children_reg <= entry_reg[30:27];
         up_mask_reg <= PORT_ONE << entry_reg[25:20];
@@ -416,12 +419,13 @@ module switch_rx_n4_u64_t64 (
 
         t_disabled_reg <= !(|(cfg_enabled & own));
 
+        // Stage 2: alignment.
         if (r_valid_reg) begin
             carry_reg <= r_data_reg[63:48];
         end
 
         if (at_2_reg) begin
-            vni_reg <= {aligned[39:32], 8'd0} | {8'd0, aligned[47:40]};
+            vni_reg <= {aligned[39:32], aligned[47:40]};
         end
 
         w_valid_reg <= r_valid_reg;
@@ -431,13 +435,15 @@ module switch_rx_n4_u64_t64 (
         if (red_reg) begin
             w_data_reg <= aligned;
             if (at_4_reg) begin
-                w_data_reg <= {aligned[63:32], 32'd0} | {44'd0, t_wait_reg};
+                w_data_reg <= {aligned[63:32], 12'd0, t_wait_reg};
             end
             if (at_6_reg) begin
-                w_data_reg <= {aligned[63:32], 32'd0}
-                    | {32'd0, vni_reg, 16'd0}
-                    | {48'd0, a_address_reg[15:3], 3'd0}
-                    | {61'd0, a_address_reg[20:18]};
+                w_data_reg <= {
+                    aligned[63:32],
+                    vni_reg,
+                    a_address_reg[15:3],
+                    a_address_reg[20:18]
+                };
             end
             w_offset_reg <= {5'd0, r_moved_reg};
         end
@@ -445,6 +451,8 @@ module switch_rx_n4_u64_t64 (
         d_drop_reg <= t_drop_reg | t_disabled_reg;
         d_malformed_reg <= red_reg & (check_malformed | (check_no_count & !t_down_reg));
 
+        // Stage 8: what the last word finds. Down a tree the frame also goes to the engine of its
+        // own port.
         d_ports_reg <= t_ports_reg;
         d_kind_reg <= 2'd0;
         if (red_reg) begin
@@ -477,10 +485,7 @@ module switch_rx_n4_u64_t64 (
             w_off_reg <= t_off_reg;
         end
 
-        w_entry_reg <= {5'd0, stored}
-            | {3'd0, d_kind_reg, 9'd0}
-            | ({11'd0, r_bytes_reg} << (A + 5'd2));
-
+        w_entry_reg <= {3'd0, d_kind_reg, stored} | ({11'd0, r_bytes_reg} << (A + 5'd2));
         x_data_reg <= w_data_reg;
 
         if (rst) begin

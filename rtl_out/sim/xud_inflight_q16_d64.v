@@ -26,20 +26,17 @@ module xud_inflight_q16_d64 (
     input  wire        clk,               // Clock.
     input  wire        rst,               // Synchronous reset: frees all places.
 
-    // rsv
     input  wire        rsv_valid,         // Reserve a place. Several may be under way if their places differ.
     input  wire [3:0]  rsv_qpn,           // Queue pair.
     input  wire [23:0] rsv_psn,           // Packet number.
     output wire        rsv_done,          // Answer, 4 clocks later.
     output wire        rsv_ok,            // The place was free and is kept.
 
-    // drop
     // Give a kept place back; up to 16 at once, then one for each clock without rsv_valid.
     input  wire        drop_valid,
     input  wire [3:0]  drop_qpn,          // Queue pair.
     input  wire [23:0] drop_psn,          // Packet number.
 
-    // set
     input  wire        set_valid,         // Fill a kept place.
     output wire        set_ready,         // It is taken.
     input  wire [3:0]  set_qpn,           // Queue pair.
@@ -57,14 +54,12 @@ module xud_inflight_q16_d64 (
     // Its acknowledgement is an answer with a claim of its own; of others only refusals are taken.
     input  wire        set_answered,
 
-    // fail
     input  wire        fail_valid,        // A request that was filled ends; nothing happens if it has ended.
     output wire        fail_ready,        // It is taken.
     input  wire [3:0]  fail_qpn,          // Queue pair.
     input  wire [23:0] fail_psn,          // Packet number.
     input  wire [7:0]  fail_outcome,      // Outcome.
 
-    // ack
     input  wire        ack_valid,         // An acknowledgement.
     output wire        ack_ready,         // It is taken.
     input  wire [15:0] ack_node,          // Source node.
@@ -82,18 +77,16 @@ module xud_inflight_q16_d64 (
     input  wire        ack_claim,
     input  wire        ack_end,           // The request that is claimed ends; one is at most.
 
-    // claim
     output wire        claim_done,        // A claim is decided, 6 clocks after it was taken.
     output wire        claim_ok,          // It found its request.
 
-    // flush
     // Every place of a queue pair becomes free without a completion; one at a time, while nothing
     // of it is reserved, filled or claimed.
     input  wire        flush_valid,
     input  wire [3:0]  flush_qpn,         // Queue pair.
     output wire        flush_done,        // That is done.
 
-    // Stream out
+    // m: stream out
     output wire        m_valid,           // A request has ended.
     input  wire        m_ready,           // That is taken.
     output wire [3:0]  m_qpn,             // Queue pair.
@@ -110,80 +103,73 @@ module xud_inflight_q16_d64 (
     output wire [23:0] m_psn,             // Packet number.
     output wire [15:0] m_request,         // Number of the request in its ring.
 
-    // Inputs
-    input  wire [15:0] cfg_timeout_unit,  // Clocks in 4.096 us, 4 or more.
-
-    // ev_ack
     output wire        ev_ack_unknown,    // An acknowledgement of nothing in flight (XUD-10).
     output wire        ev_ack_source,     // An acknowledgement from elsewhere than where the request went.
     output wire        ev_ack_echo,       // An acknowledgement with another window identity.
 
-    // ev
     output wire        ev_bad_qp,         // An acknowledgement for a queue pair that the card cannot have.
     output wire        ev_acknowledged,   // A request ended OK.
-    output wire        ev_timeout         // A request ended by timeout.
+    output wire        ev_timeout,        // A request ended by timeout.
+
+    input  wire [15:0] cfg_timeout_unit   // Clocks in 4.096 us, 4 or more.
 );
 
     // Registers
-    reg  clearing_reg;           // Places are still being freed; the next one.
-    reg  [5:0] clear_reg;
-    reg  set_open_reg;
-    reg  s1_valid_reg;
-    reg  [5:0] s1_place_reg;
-    reg  [47:0] s1_tag_reg;
+    reg          clearing_reg;    // Places are still being freed; the next one.
+    reg  [5:0]   clear_reg;
+    reg          set_open_reg;
+    reg          s1_valid_reg;
+    reg  [5:0]   s1_place_reg;
+    reg  [47:0]  s1_tag_reg;
     reg  [192:0] s1_fields_reg;
-    reg  [4:0] s1_timeout_reg;
-    reg  [7:0] s1_outcome_reg;
-    reg  s2_valid_reg;           // Stages 2 and 3: K read, S written.
-    reg  [5:0] s2_place_reg;
-    reg  s3_valid_reg;
-    reg  [5:0] s3_place_reg;
+    reg  [4:0]   s1_timeout_reg;
+    reg  [7:0]   s1_outcome_reg;
+    reg          s2_valid_reg;    // Stages 2 and 3: K read, S written.
+    reg  [5:0]   s2_place_reg;
+    reg          s3_valid_reg;
+    reg  [5:0]   s3_place_reg;
 
     // Signals
-    wire set_take;                      // Filling, stage 1: fields written.
-    reg  k_en;                          // Writes of K, S, E.
-    reg  [5:0] k_place;
-    reg  k_bit;
-    reg  s_en;
-    reg  [5:0] s_place;
-    reg  s_bit;
-    reg  e_en;
-    reg  [5:0] e_place;
-    reg  e_bit;
-    wire keep_f_open;
-    wire keep_f_empty;
-    wire keep_k_en;
-    wire [5:0] keep_k_place;
-    wire keep_k_bit;
-    wire [3:0] keep_k_qpn;
-    wire [23:0] keep_k_psn;
-    wire deadlines_m_valid;
-    wire [5:0] deadlines_m_place;
-    wire deadlines_m_bit;
-    wire end_inst_x_ready;
-    wire end_inst_job_ready;
-    wire [55:0] end_inst_fail;
-    wire [55:0] end_inst_ack;
-    wire [39:0] end_inst_ack_from;
-    wire [67:0] end_inst_ack_identity;
-    wire end_inst_f_valid;
-    wire [5:0] end_inst_f_place;
-    wire end_inst_e_en;
-    wire [5:0] end_inst_e_place;
-    wire end_inst_e_bit;
-    wire [191:0] end_inst_m_fields;
-    wire ended_s_valid;
-    wire ended_s_ready;
-    wire [55:0] ended_s_data;
-    wire ended_m_valid;
-    wire [55:0] ended_m_data;
-    wire [15:0] ended_count;
-    wire [5:0] set_place_m;
-    wire kept_rd_data;
+    wire         set_take;            // Filling, stage 1: fields written.
+    reg          k_en;                // Writes of K, S, E.
+    reg  [5:0]   k_place;
+    reg          k_bit;
+    reg          s_en;
+    reg  [5:0]   s_place;
+    reg          s_bit;
+    reg          e_en;
+    reg  [5:0]   e_place;
+    reg          e_bit;
+    wire         keep_f_open;         // Eight more fit.
+    wire         keep_f_empty;        // None waits.
+    wire         keep_k_en;           // K changes.
+    wire [5:0]   keep_k_place;        // Of this place.
+    wire         keep_k_bit;          // To this.
+    wire [3:0]   keep_k_qpn;          // If it is kept now: queue pair.
+    wire [23:0]  keep_k_psn;          // And packet number.
+    wire         deadlines_m_valid;   // A place's time is over.
+    wire [5:0]   deadlines_m_place;   // Place.
+    wire         deadlines_m_bit;     // Its S: a place that was filled anew meanwhile has another.
+    wire         end_inst_x_ready;    // It is taken.
+    wire         end_inst_job_ready;  // It is taken.
+    wire         end_inst_f_valid;    // A place that is kept is to be given back.
+    wire [5:0]   end_inst_f_place;    // Place.
+    wire         end_inst_e_en;       // E changes.
+    wire [5:0]   end_inst_e_place;    // Of this place.
+    wire         end_inst_e_bit;      // To this.
+    wire [191:0] end_inst_m_fields;   // Fields.
+    wire         ended_s_valid;       // A word is offered.
+    wire         ended_s_ready;       // The queue has room.
+    wire         ended_m_valid;       // A word waits.
+    wire [55:0]  ended_m_data;        // Oldest word.
+    wire [15:0]  ended_count;         // Words in the queue.
+    wire [5:0]   set_place_m;         // Place.
+    wire         kept_rd_data;        // Word at rd_addr, two clocks later.
 
     xud_keep_q16_d64 keep (
         .clk        (clk),
         .rst        (rst),
+        // Reservation.
         .clearing   (clearing_reg),
         .rsv_valid  (rsv_valid),
         .rsv_qpn    (rsv_qpn),
@@ -217,7 +203,6 @@ module xud_inflight_q16_d64 (
         .clk              (clk),
         .rst              (rst),
         .clearing         (clearing_reg),
-        .cfg_timeout_unit (cfg_timeout_unit),
         .s_valid          (s1_valid_reg),
         .s_place          (s1_place_reg),
         .s_timeout        (s1_timeout_reg),
@@ -230,12 +215,15 @@ module xud_inflight_q16_d64 (
         .m_valid          (deadlines_m_valid),
         .m_ready          (end_inst_x_ready),
         .m_place          (deadlines_m_place),
-        .m_bit            (deadlines_m_bit)
+        .m_bit            (deadlines_m_bit),
+        // Deadlines.
+        .cfg_timeout_unit (cfg_timeout_unit)
     );
 
     xud_end_q16_d64 end_inst (
         .clk             (clk),
         .rst             (rst),
+        // Ends.
         .clearing        (clearing_reg),
         .x_valid         (deadlines_m_valid),
         .x_ready         (end_inst_x_ready),
@@ -246,13 +234,13 @@ module xud_inflight_q16_d64 (
         .job             (ended_m_data),
         .fail_valid      (fail_valid),
         .fail_ready      (fail_ready),
-        .fail            (end_inst_fail),
+        .fail            ({fail_outcome, 20'd0, fail_qpn, fail_psn}),
         .ack_valid       (ack_valid),
         .ack_ready       (ack_ready),
-        .ack             (end_inst_ack),
+        .ack             ({ack_outcome, ack_qpn, ack_psn}),
         .ack_echo        (ack_echo),
-        .ack_from        (end_inst_ack_from),
-        .ack_identity    (end_inst_ack_identity),
+        .ack_from        ({ack_peer, ack_node}),
+        .ack_identity    ({ack_msn, ack_epoch, ack_win_id, ack_flags}),
         .ack_claim       (ack_claim),
         .ack_end         (ack_end),
         .claim_done      (claim_done),
@@ -301,7 +289,7 @@ module xud_inflight_q16_d64 (
         .rst     (rst),
         .s_valid (ended_s_valid),
         .s_ready (ended_s_ready),
-        .s_data  (ended_s_data),
+        .s_data  ({s1_outcome_reg, s1_tag_reg}),
         .m_valid (ended_m_valid),
         .m_ready (end_inst_job_ready),
         .m_data  (ended_m_data),
@@ -314,7 +302,7 @@ module xud_inflight_q16_d64 (
         .m   (set_place_m)
     );
 
-    ram_reg_w1_d64 kept (
+    ram_reg #(.W(1), .A(6)) kept (
         .clk     (clk),
         .rd_addr (s1_place_reg),
         .rd_data (kept_rd_data),
@@ -324,12 +312,13 @@ module xud_inflight_q16_d64 (
     );
 
     // Combinational logic
+    // Filling: fields, then, with K, the bit that makes them count.
     assign set_ready = set_open_reg;
     assign set_take = set_valid & set_open_reg;
     assign ended_s_valid = s1_valid_reg & (|s1_outcome_reg);
-    assign ended_s_data = {8'd0, s1_tag_reg} | {s1_outcome_reg, 48'd0};
 
     always @(*) begin
+        // The three bits.
         k_en = keep_k_en;
         k_place = keep_k_place;
         k_bit = keep_k_bit;
@@ -352,13 +341,6 @@ module xud_inflight_q16_d64 (
         end
     end
 
-    assign end_inst_fail = {32'd0, fail_psn} | {28'd0, fail_qpn, 24'd0} | {fail_outcome, 48'd0};
-    assign end_inst_ack = {32'd0, ack_psn} | {8'd0, ack_qpn, 24'd0} | {ack_outcome, 48'd0};
-    assign end_inst_ack_from = {24'd0, ack_node} | {ack_peer, 16'd0};
-    assign end_inst_ack_identity = {64'd0, ack_flags}
-        | {48'd0, ack_win_id, 4'd0}
-        | {32'd0, ack_epoch, 20'd0}
-        | {ack_msn, 36'd0};
     assign m_node = end_inst_m_fields[15:0];
     assign m_peer = end_inst_m_fields[39:16];
     assign m_vf = end_inst_m_fields[47:40];
@@ -388,6 +370,7 @@ module xud_inflight_q16_d64 (
     end
 
     always @(posedge clk) begin
+        // After reset every bit of state becomes 0.
         if (clearing_reg) begin
             clear_reg <= clear_reg + 6'd1;
             clearing_reg <= !(&clear_reg);
@@ -396,19 +379,23 @@ module xud_inflight_q16_d64 (
         set_open_reg <= !clearing_reg & !(|ended_count[4:3]);
         s1_valid_reg <= set_take;
         s1_place_reg <= set_place_m;
-        s1_tag_reg <= {24'd0, set_psn} | {20'd0, set_qpn, 24'd0};
+        s1_tag_reg <= {20'd0, set_qpn, set_psn};
 
-        s1_fields_reg <= {177'd0, set_node}
-            | {153'd0, set_peer, 16'd0}
-            | {145'd0, set_vf, 40'd0}
-            | {129'd0, set_win_id, 48'd0}
-            | {113'd0, set_epoch, 64'd0}
-            | {81'd0, set_msn, 80'd0}
-            | {17'd0, set_wr_id, 112'd0}
-            | {1'b0, set_request, 176'd0}
-            | {set_answered, 192'd0};
+        s1_fields_reg <= {
+            set_answered,
+            set_request,
+            set_wr_id,
+            set_msn,
+            set_epoch,
+            set_win_id,
+            set_vf,
+            set_peer,
+            set_node
+        };
 
+        // What ends at once never comes to its deadline.
         s1_timeout_reg <= (|set_outcome) ? 5'h1f : set_timeout;
+
         s1_outcome_reg <= set_outcome;
         s2_valid_reg <= s1_valid_reg;
         s2_place_reg <= s1_place_reg;

@@ -17,26 +17,20 @@ module xud_keep_q16_d64 (
     input  wire        clk,         // Clock.
     input  wire        rst,         // Synchronous reset: forgets what is under way.
 
-    // Inputs
     input  wire        clearing,    // The table is not empty yet: no place is given.
 
-    // rsv
     input  wire        rsv_valid,   // Keep a place.
     input  wire [3:0]  rsv_qpn,     // Queue pair.
     input  wire [23:0] rsv_psn,     // Packet number.
     output wire        rsv_done,    // Answer.
     output wire        rsv_ok,      // It was free and is kept.
 
-    // drop
     input  wire        drop_valid,  // Give a place back if it is kept.
     input  wire [3:0]  drop_qpn,    // Queue pair.
     input  wire [23:0] drop_psn,    // Packet number.
 
-    // Inputs
     input  wire        f_valid,     // The same by place, of a flush.
     input  wire [5:0]  f_place,     // Place.
-
-    // Outputs
     output wire        f_open,      // Eight more fit.
     output wire        f_empty,     // None waits.
     output wire        k_en,        // K changes.
@@ -45,67 +39,65 @@ module xud_keep_q16_d64 (
     output wire [3:0]  k_qpn,       // If it is kept now: queue pair.
     output wire [23:0] k_psn,       // And packet number.
 
-    // wk
     input  wire        wk_en,       // Write K.
     input  wire [5:0]  wk_place,    // Place.
     input  wire        wk_bit,      // Bit.
 
-    // ws
     input  wire        ws_en,       // Write S.
     input  wire [5:0]  ws_place,    // Place.
     input  wire        ws_bit,      // Bit.
 
-    // we
     input  wire        we_en,       // Write E.
     input  wire [5:0]  we_place,    // Place.
     input  wire        we_bit       // Bit.
 );
 
     // Registers
-    reg  s1_rsv_reg;          // Stages: keeps, gives back, place, tag.
-    reg  s1_back_reg;
-    reg  [5:0] s1_place_reg;
-    reg  [3:0] s1_qpn_reg;
+    reg         s1_rsv_reg;    // Stages: keeps, gives back, place, tag.
+    reg         s1_back_reg;
+    reg  [5:0]  s1_place_reg;
+    reg  [3:0]  s1_qpn_reg;
     reg  [23:0] s1_psn_reg;
-    reg  s2_rsv_reg;
-    reg  s2_back_reg;
-    reg  [5:0] s2_place_reg;
-    reg  [3:0] s2_qpn_reg;
+    reg         s2_rsv_reg;
+    reg         s2_back_reg;
+    reg  [5:0]  s2_place_reg;
+    reg  [3:0]  s2_qpn_reg;
     reg  [23:0] s2_psn_reg;
-    reg  s3_rsv_reg;
-    reg  s3_back_reg;
-    reg  [5:0] s3_place_reg;
-    reg  [3:0] s3_qpn_reg;
+    reg         s3_rsv_reg;
+    reg         s3_back_reg;
+    reg  [5:0]  s3_place_reg;
+    reg  [3:0]  s3_qpn_reg;
     reg  [23:0] s3_psn_reg;
-    reg  s4_done_reg;
-    reg  s4_ok_reg;
-    reg  s4_write_reg;
-    reg  [5:0] s4_place_reg;
-    reg  s4_bit_reg;
-    reg  [3:0] s4_qpn_reg;
+    reg         s4_done_reg;
+    reg         s4_ok_reg;
+    reg         s4_write_reg;
+    reg  [5:0]  s4_place_reg;
+    reg         s4_bit_reg;
+    reg  [3:0]  s4_qpn_reg;
     reg  [23:0] s4_psn_reg;
-    reg  quiet_reg;
+    reg         quiet_reg;
 
     // Signals
-    wire free;
-    wire kept;
-    wire [5:0] rsv_place_m;
-    wire [5:0] drop_place_m;
-    wire drops_s_ready;
-    wire drops_m_valid;
-    wire drops_m_ready;
-    wire [5:0] drops_m_data;
-    wire [15:0] drops_count;
-    wire flushes_s_ready;
-    wire flushes_m_valid;
-    wire flushes_m_ready;
-    wire [5:0] flushes_m_data;
-    wire [15:0] flushes_count;
-    wire k_rd_data;
-    wire s_rd_data;
-    wire e_rd_data;
+    wire        free;
+    wire        kept;
+    wire [5:0]  rsv_place_m;      // Place.
+    wire [5:0]  drop_place_m;     // Place.
+    wire        drops_s_ready;    // The queue has room.
+    wire        drops_m_valid;    // A word waits.
+    wire        drops_m_ready;    // The word is taken.
+    wire [5:0]  drops_m_data;     // Oldest word.
+    wire [15:0] drops_count;      // Words in the queue.
+    wire        flushes_s_ready;  // The queue has room.
+    wire        flushes_m_valid;  // A word waits.
+    wire        flushes_m_ready;  // The word is taken.
+    wire [5:0]  flushes_m_data;   // Oldest word.
+    wire [15:0] flushes_count;    // Words in the queue.
+    wire        k_rd_data;        // Word at rd_addr, two clocks later.
+    wire        s_rd_data;        // Word at rd_addr, two clocks later.
+    wire        e_rd_data;        // Word at rd_addr, two clocks later.
 
     xud_place_d64 rsv_place (
+        // Stage 1: one operation.
         .qpn ({20'd0, rsv_qpn}),
         .psn (rsv_psn),
         .m   (rsv_place_m)
@@ -142,7 +134,7 @@ module xud_keep_q16_d64 (
         .count   (flushes_count)
     );
 
-    ram_reg_w1_d64 k (
+    ram_reg #(.W(1), .A(6)) k (
         .clk     (clk),
         .rd_addr (s1_place_reg),
         .rd_data (k_rd_data),
@@ -151,7 +143,7 @@ module xud_keep_q16_d64 (
         .wr_data (wk_bit)
     );
 
-    ram_reg_w1_d64 s (
+    ram_reg #(.W(1), .A(6)) s (
         .clk     (clk),
         .rd_addr (s1_place_reg),
         .rd_data (s_rd_data),
@@ -160,7 +152,7 @@ module xud_keep_q16_d64 (
         .wr_data (ws_bit)
     );
 
-    ram_reg_w1_d64 e (
+    ram_reg #(.W(1), .A(6)) e (
         .clk     (clk),
         .rd_addr (s1_place_reg),
         .rd_data (e_rd_data),
@@ -225,7 +217,9 @@ module xud_keep_q16_d64 (
             s1_place_reg <= rsv_place_m;
         end
 
+        // Stages 2 and 3: the bits.
         s2_rsv_reg <= s1_rsv_reg;
+
         s2_back_reg <= s1_back_reg;
         s2_place_reg <= s1_place_reg;
         s2_qpn_reg <= s1_qpn_reg;
@@ -235,7 +229,10 @@ module xud_keep_q16_d64 (
         s3_place_reg <= s2_place_reg;
         s3_qpn_reg <= s2_qpn_reg;
         s3_psn_reg <= s2_psn_reg;
+
+        // Stage 4.
         s4_done_reg <= s3_rsv_reg;
+
         s4_ok_reg <= s3_rsv_reg & free & !clearing;
         s4_write_reg <= (s3_rsv_reg & free & !clearing) | (s3_back_reg & kept);
         s4_place_reg <= s3_place_reg;

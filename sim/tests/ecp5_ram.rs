@@ -12,14 +12,8 @@ const PDPW16KD: &str = include_str!("models/pdpw16kd.v");
 fn model(files: &[(String, String)], top: &str, ecp5: bool) -> Model {
     let mut files = files.to_vec();
     if ecp5 {
-        // Which of the two depends on the depth.
-        let text: String = files.iter().map(|(_, text)| text.as_str()).collect();
-        let (name, ram) = if text.contains("PDPW16KD #") {
-            ("pdpw16kd.v", PDPW16KD)
-        } else {
-            ("dp16kd.v", DP16KD)
-        };
-        files.push((name.to_owned(), ram.to_owned()));
+        files.push(("pdpw16kd.v".to_owned(), PDPW16KD.to_owned()));
+        files.push(("dp16kd.v".to_owned(), DP16KD.to_owned()));
     }
     let mut options = BuildOptions::new(top, &files);
     if ecp5 {

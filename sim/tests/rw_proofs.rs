@@ -15,6 +15,37 @@ const FREE_LIST: &str = include_str!("rw_proofs/free_list.v");
 const GENS: &str = include_str!("rw_proofs/gens.v");
 const SLIDE: &str = include_str!("rw_proofs/slide.v");
 
+/// The design's text with a memory module for each size, such as `ram_reg_w22_d2`: a proof looks into some of them only.
+fn sized(design: &Design) -> String {
+    let (memories, others): (Vec<_>, Vec<_>) =
+        design.modules.iter().partition(|m| m.has_parameters);
+    let others: Vec<&str> = others.iter().map(|m| m.text.as_str()).collect();
+    let mut text = others.join("\n");
+    for memory in memories {
+        let head = format!("    {} #(.W(", memory.name);
+        while let Some(at) = text.find(&head) {
+            let values = &text[at + head.len()..];
+            let (width, rest) = values.split_once("), .A(").unwrap();
+            let (address, _) = rest.split_once(")) ").unwrap();
+            let instance = format!("{head}{width}), .A({address})) ");
+            let words = 1u32 << address.parse::<u32>().unwrap();
+            let name = format!("{}_w{width}_d{words}", memory.name);
+            let from = memory.text.find(") (").unwrap() + 2;
+            let body = &memory.text[from..memory.text.rfind("endmodule").unwrap()];
+            // Sizes as numbers, as `dump` and `cut` want them.
+            let sizes = format!("localparam W = {width}, A = {address};");
+            let body = body
+                .replace("[W-1:0]", &format!("[{width}-1:0]"))
+                .replace("[A-1:0]", &format!("[{address}-1:0]"))
+                .replacen(");\n", &format!(");\n    {sizes}\n"), 1);
+            let module = format!("module {name} {body}endmodule\n\n");
+            text = text.replace(&instance, &format!("    {name} "));
+            text.insert_str(0, &module);
+        }
+    }
+    text
+}
+
 /// Emitted Verilog on its way to a proof.
 struct Text {
     top: String,
@@ -25,7 +56,7 @@ impl Text {
     fn of(design: &Design) -> Self {
         Self {
             top: design.top.clone(),
-            text: design.to_text(),
+            text: sized(design),
         }
     }
 

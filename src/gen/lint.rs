@@ -94,7 +94,7 @@ fn one(tools: &Tools, folder: &Folder, top: &str, out: &Path) -> Result<String> 
     let output = tools
         .command("verilator")?
         .args(["--lint-only", "-Wall", "--top-module", top])
-        .args(folder.files.iter().map(|file| &file.file))
+        .args(&folder.sources)
         .current_dir(&path)
         .output()
         .with_context(|| format!("cannot start Verilator in {}", path.display()))?;

@@ -6,11 +6,17 @@ use std::thread;
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Serialize;
-use tributary_hdl::catalog::{Choice, Preset};
+use tributary_hdl::catalog::{Choice, PRESETS, Preset};
 use tributary_hdl::emit::Module;
 
-/// The list of a folder's files in the order in which tools want them: children first.
+/// The list of a folder's sources in the order in which tools want them: children first.
 pub const LIST: &str = "files.f";
+
+/// What the folder is, and the hierarchy of its tops.
+const README: &str = "README.md";
+
+/// The folder of modules that are the same in several presets.
+pub const LIBRARY: &str = "lib";
 
 /// A folder of generated files.
 #[derive(Serialize)]
@@ -25,6 +31,11 @@ pub struct Folder {
     pub lines: usize,
     /// The files, children first.
     pub files: Vec<GeneratedFile>,
+    /// Every source of the tops, children first, as seen from the folder.
+    pub sources: Vec<String>,
+    /// What else lies in it.
+    #[serde(skip)]
+    readme: Option<String>,
 }
 
 /// A file: one module, or registers.
@@ -41,90 +52,196 @@ pub struct GeneratedFile {
     pub text: String,
 }
 
-/// A folder for each preset. They are independent of each other, and made side by side.
-pub fn presets(presets: &[&Preset]) -> Result<Vec<Folder>> {
-    thread::scope(|scope| {
-        let work: Vec<_> = presets
+/// All modules of some tops.
+struct Modules {
+    tops: Vec<String>,
+    /// Children first.
+    all: Vec<Module>,
+}
+
+/// A folder for each of these presets, and one of what is the same in several presets.
+///
+/// Every preset is made, as only that tells what several have in common. They are independent of each other, and made
+/// side by side.
+pub fn presets(wanted: &[&Preset]) -> Result<Vec<Folder>> {
+    let made: Vec<Modules> = thread::scope(|scope| {
+        let work: Vec<_> = PRESETS
             .iter()
             .map(|preset| {
                 scope.spawn(|| {
-                    let choices = preset.choices()?;
-                    folder(Some(preset.name), preset.purpose, &choices)
+                    Modules::of(&preset.choices()?)
                         .with_context(|| format!("cannot generate preset `{}`", preset.name))
                 })
             })
             .collect();
         work.into_iter()
             .map(|work| work.join().map_err(|_| anyhow!("the writer broke down"))?)
-            .collect()
-    })
+            .collect::<Result<_>>()
+    })?;
+    let shared = shared(&made)?;
+    let names: BTreeSet<&str> = shared.iter().map(|module| module.name.as_str()).collect();
+    let mut folders = vec![Folder::library(&shared)];
+    for (preset, modules) in PRESETS.iter().zip(&made) {
+        if wanted.contains(&preset) {
+            folders.push(Folder::new(preset.name, preset.purpose, modules, &names));
+        }
+    }
+    Ok(folders)
 }
 
 /// A folder for one block.
 pub fn block(choice: &Choice) -> Result<Folder> {
-    folder(None, &choice.to_string(), std::slice::from_ref(choice))
-        .with_context(|| format!("cannot generate {choice}"))
+    let modules = Modules::of(std::slice::from_ref(choice))
+        .with_context(|| format!("cannot generate {choice}"))?;
+    let name = modules.tops.first().cloned().unwrap_or_default();
+    Ok(Folder::new(
+        &name,
+        &choice.to_string(),
+        &modules,
+        &BTreeSet::new(),
+    ))
 }
 
-fn folder(name: Option<&str>, purpose: &str, choices: &[Choice]) -> Result<Folder> {
-    let mut modules: Vec<Module> = Vec::new();
-    let mut tops = Vec::new();
-    for choice in choices {
-        let design = choice.emit()?;
-        for module in design.modules {
-            match modules
-                .iter()
-                .find(|other| other.name.eq_ignore_ascii_case(&module.name))
-            {
-                None => modules.push(module),
-                Some(same) if *same == module => {}
-                Some(_) => bail!("two different modules would both be {}", module.file_name()),
+/// Modules that do not depend on a preset: those with parameters, and those that several presets have.
+fn shared(made: &[Modules]) -> Result<Vec<Module>> {
+    let mut known: BTreeMap<&str, (usize, &Module)> = BTreeMap::new();
+    for module in made.iter().flat_map(|modules| &modules.all) {
+        let (times, first) = known.entry(&module.name).or_insert((0, module));
+        if first.text != module.text {
+            bail!("two different modules would both be {}", module.file_name());
+        }
+        *times += 1;
+    }
+    let shared = known
+        .into_values()
+        .filter(|(times, module)| *times > 1 || module.has_parameters);
+    Ok(shared.map(|(_, module)| module.clone()).collect())
+}
+
+impl Modules {
+    fn of(choices: &[Choice]) -> Result<Self> {
+        let mut all: Vec<Module> = Vec::new();
+        let mut tops = Vec::new();
+        for choice in choices {
+            let design = choice.emit()?;
+            for module in design.modules {
+                match all
+                    .iter()
+                    .find(|other| other.name.eq_ignore_ascii_case(&module.name))
+                {
+                    None => all.push(module),
+                    Some(same) if *same == module => {}
+                    Some(_) => bail!("two different modules would both be {}", module.file_name()),
+                }
+            }
+            tops.push(design.top);
+        }
+        instances_have_modules(&all)?;
+        Ok(Self { tops, all })
+    }
+
+    /// The hierarchy under a module, a line for each kind of child. What was shown before is only named.
+    fn hierarchy<'a>(
+        &'a self,
+        name: &'a str,
+        depth: usize,
+        shown: &mut BTreeSet<&'a str>,
+        text: &mut String,
+    ) {
+        let Some(module) = self.all.iter().find(|module| module.name == name) else {
+            return;
+        };
+        let pad = "  ".repeat(depth);
+        if !shown.insert(name) {
+            *text += &format!("{pad}- `{name}`\n");
+            return;
+        }
+        let about = shortened(&first_sentence(&module.doc));
+        *text += &format!("{pad}- `{name}`: {about}\n");
+        let mut seen = BTreeSet::new();
+        for (child, _) in &module.instances {
+            if seen.insert(child) {
+                self.hierarchy(child, depth + 1, shown, text);
             }
         }
-        tops.push(design.top);
     }
-    instances_have_modules(&modules)?;
-    let files: Vec<GeneratedFile> = modules.into_iter().map(GeneratedFile::new).collect();
-    Ok(Folder {
-        name: name
-            .or(tops.first().map(String::as_str))
-            .unwrap_or_default()
-            .to_owned(),
-        purpose: purpose.to_owned(),
-        tops,
-        lines: files.iter().map(|file| file.lines).sum(),
-        files,
-    })
 }
 
 impl GeneratedFile {
-    fn new(module: Module) -> Self {
+    fn new(module: &Module) -> Self {
         Self {
             file: module.file_name(),
             about: first_sentence(&module.doc),
             lines: module.text.lines().count(),
-            text: module.text,
+            text: module.text.clone(),
         }
     }
 }
 
 impl Folder {
-    /// Every file by name, the list of Verilog included.
+    /// A folder of files that are no Verilog.
+    pub fn of_files(name: &str, purpose: &str, files: Vec<GeneratedFile>) -> Self {
+        Self {
+            name: name.to_owned(),
+            purpose: purpose.to_owned(),
+            tops: Vec::new(),
+            lines: files.iter().map(|file| file.lines).sum(),
+            files,
+            sources: Vec::new(),
+            readme: None,
+        }
+    }
+
+    fn library(modules: &[Module]) -> Self {
+        let files = modules.iter().map(GeneratedFile::new).collect();
+        Self::of_files(
+            LIBRARY,
+            "modules that are the same in several presets",
+            files,
+        )
+    }
+
+    /// The modules, but for those of the library, which it refers to.
+    fn new(name: &str, purpose: &str, modules: &Modules, library: &BTreeSet<&str>) -> Self {
+        let is_own = |module: &&Module| !library.contains(module.name.as_str());
+        let own = modules.all.iter().filter(is_own);
+        let sources = modules.all.iter().map(|module| match is_own(&module) {
+            true => module.file_name(),
+            false => format!("../{LIBRARY}/{}", module.file_name()),
+        });
+        let mut folder = Self::of_files(name, purpose, own.map(GeneratedFile::new).collect());
+        folder.sources = sources.collect();
+        folder.tops = modules.tops.clone();
+        let mut readme = format!(
+            "# {name}: {purpose}\n\nGenerated; do not edit. `{LIST}` lists all sources, children first. \
+             What stands for a second time is described where it stands first.\n"
+        );
+        let mut shown = BTreeSet::new();
+        for top in &folder.tops {
+            readme += &format!("\n## {top}\n\n");
+            modules.hierarchy(top, 0, &mut shown, &mut readme);
+        }
+        folder.readme = Some(readme);
+        folder
+    }
+
+    /// Every file by name, the list of sources included.
     pub fn contents(&self) -> BTreeMap<String, String> {
         let list = self
-            .files
+            .sources
             .iter()
-            .map(|file| format!("{}\n", file.file))
+            .map(|file| format!("{file}\n"))
             .collect();
-        let list = self.has_verilog().then(|| (LIST.to_owned(), list));
+        let list = self.has_list().then(|| (LIST.to_owned(), list));
+        let readme = self.readme.clone().map(|text| (README.to_owned(), text));
         let files = self
             .files
             .iter()
             .map(|file| (file.file.clone(), file.text.clone()));
-        files.chain(list).collect()
+        files.chain(list).chain(readme).collect()
     }
 
-    fn has_verilog(&self) -> bool {
+    fn has_list(&self) -> bool {
         !self.tops.is_empty()
     }
 
@@ -136,9 +253,9 @@ impl Folder {
             .map(|file| file.file.len())
             .max()
             .unwrap_or(0)
-            .max(LIST.len());
+            .max(README.len());
         let mut text = format!("{}: {}", out.join(&self.name).display(), self.purpose);
-        if self.has_verilog() {
+        if self.has_list() {
             text += &format!("; top {}", self.tops.join(", "));
         }
         text.push('\n');
@@ -146,8 +263,12 @@ impl Folder {
         for file in self.files.iter().rev() {
             text += &format!("  {:width$}  {}\n", file.file, shortened(&file.about));
         }
-        if self.has_verilog() {
-            text += &format!("  {LIST:width$}  The files in the order in which tools want them.\n");
+        if self.has_list() {
+            text +=
+                &format!("  {LIST:width$}  The sources in the order in which tools want them.\n");
+        }
+        if self.readme.is_some() {
+            text += &format!("  {README:width$}  What instantiates what.\n");
         }
         text + "\n"
     }
@@ -187,178 +308,76 @@ fn shortened(text: &str) -> String {
 fn instances_have_modules(modules: &[Module]) -> Result<()> {
     let known: BTreeSet<&str> = modules.iter().map(|module| module.name.as_str()).collect();
     for module in modules {
-        for (of, instance) in instances(&module.text) {
-            if !known.contains(of.as_str()) && !PRIMITIVES.contains(&of.as_str()) {
-                bail!(
-                    "module {} instantiates {of} as {instance}, but there is no module {of}",
-                    module.name
-                );
-            }
+        let missing = module
+            .instances
+            .iter()
+            .find(|(of, _)| !known.contains(of.as_str()));
+        if let Some((of, instance)) = missing {
+            bail!(
+                "module {} instantiates {of} as {instance}, but there is no module {of}",
+                module.name
+            );
         }
     }
     Ok(())
-}
-
-/// What FPGA tools bring along.
-const PRIMITIVES: [&str; 2] = ["DP16KD", "PDPW16KD"];
-
-/// Module and name of each instance: `thing u_thing (` or `thing #(…) u_thing (`.
-fn instances(text: &str) -> Vec<(String, String)> {
-    let words = words(text);
-    let mut found = Vec::new();
-    // A statement starts behind `;`, `end…` and the like; an instance is two names and `(`.
-    for start in 0..words.len() {
-        let before = |back: usize| start.checked_sub(back).map_or(";", |at| words[at].as_str());
-        let labelled = before(2) == ":" && before(3) == "begin";
-        let starts = labelled
-            || matches!(
-                before(1),
-                ";" | "end" | "endcase" | "endgenerate" | "endfunction" | "begin"
-            );
-        if !starts || !is_name(&words[start]) {
-            continue;
-        }
-        let mut at = start + 1;
-        if words.get(at).is_some_and(|word| word == "#") {
-            at = behind_parentheses(&words, at + 1);
-        }
-        if let (Some(name), Some(open)) = (words.get(at), words.get(at + 1))
-            && is_name(name)
-            && (open == "(" || open == "[")
-        {
-            found.push((words[start].clone(), name.clone()));
-        }
-    }
-    found
-}
-
-/// Names and single signs of a text without comments, strings, attributes and directives.
-fn words(text: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    for line in text.lines() {
-        let line = line.split("//").next().unwrap_or_default();
-        if line.trim_start().starts_with('`') {
-            continue;
-        }
-        let mut rest = line;
-        while let Some(sign) = rest.chars().next() {
-            let mut length = rest
-                .find(|c: char| !c.is_alphanumeric() && c != '_')
-                .unwrap_or(rest.len());
-            if length == 0 {
-                length = match rest {
-                    _ if rest.starts_with("(*") && !rest.starts_with("(*)") => {
-                        rest.find("*)").map_or(rest.len(), |end| end + 2)
-                    }
-                    _ if sign == '"' => rest[1..].find('"').map_or(rest.len(), |end| end + 2),
-                    _ => {
-                        if !sign.is_whitespace() {
-                            words.push(sign.to_string());
-                        }
-                        sign.len_utf8()
-                    }
-                };
-            } else {
-                words.push(rest[..length].to_owned());
-            }
-            rest = &rest[length..];
-        }
-    }
-    words
-}
-
-/// Where the parenthesis that opens at `open` has closed.
-fn behind_parentheses(words: &[String], open: usize) -> usize {
-    let mut depth = 0usize;
-    for (at, word) in words.iter().enumerate().skip(open) {
-        match word.as_str() {
-            "(" => depth += 1,
-            ")" if depth <= 1 => return at + 1,
-            ")" => depth -= 1,
-            _ => {}
-        }
-    }
-    words.len()
-}
-
-fn is_name(word: &str) -> bool {
-    const KEYWORDS: [&str; 31] = [
-        "always",
-        "and",
-        "assign",
-        "begin",
-        "buf",
-        "case",
-        "casex",
-        "casez",
-        "default",
-        "else",
-        "end",
-        "endcase",
-        "endgenerate",
-        "endmodule",
-        "for",
-        "function",
-        "generate",
-        "genvar",
-        "if",
-        "initial",
-        "input",
-        "integer",
-        "localparam",
-        "module",
-        "output",
-        "parameter",
-        "reg",
-        "repeat",
-        "task",
-        "while",
-        "wire",
-    ];
-    word.starts_with(|c: char| c.is_alphabetic() || c == '_') && !KEYWORDS.contains(&word)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn module(name: &str, text: &str) -> Module {
+    fn module(name: &str, instances: &[(&str, &str)]) -> Module {
+        let owned = |(of, name): &(&str, &str)| ((*of).to_owned(), (*name).to_owned());
         Module {
             name: name.to_owned(),
-            text: text.to_owned(),
-            doc: Vec::new(),
+            text: format!("module {name};\nendmodule\n"),
+            doc: vec![format!("What {name} does. More.")],
+            instances: instances.iter().map(owned).collect(),
+            has_parameters: false,
+            lost: Vec::new(),
         }
     }
 
     #[test]
-    fn instances_are_found_and_nothing_else_is_taken_for_one() {
-        let text = "`timescale 1ns/1ps\n// gone u_gone (\nmodule top (input wire clk);\nwire a;\n(* keep *) leaf u_leaf (.clk(clk));\n\
-                    ram #(.D(2), .X(\"no u_no (\")) u_ram (.clk(clk));\nalways @(posedge clk) begin\n    if (a) b <= c(d);\n    \
-                    case (a) 1'd0: e = f; default: g = h; endcase\nend\nlast u_last (.a(a));\n\
-                    generate for (i = 0; i < 2; i = i + 1) begin : bank part u_part (); end endgenerate\nassign x = y (z);\nendmodule\n";
-        let found: Vec<String> = instances(text)
-            .into_iter()
-            .map(|(of, name)| format!("{of} {name}"))
-            .collect();
-        assert_eq!(
-            found,
-            ["leaf u_leaf", "ram u_ram", "last u_last", "part u_part"]
-        );
-    }
-
-    #[test]
     fn an_instance_without_module_is_named() {
-        let modules = [module("top", "module top;\nleaf u_leaf ();\nendmodule\n")];
+        let modules = [module("top", &[("leaf", "u_leaf")])];
         let error = instances_have_modules(&modules).unwrap_err().to_string();
         assert_eq!(
             error,
             "module top instantiates leaf as u_leaf, but there is no module leaf"
         );
-        let both = [
-            module("leaf", "module leaf;\nendmodule\n"),
-            modules[0].clone(),
-        ];
+        let both = [module("leaf", &[]), modules[0].clone()];
         instances_have_modules(&both).unwrap();
+    }
+
+    #[test]
+    fn what_two_presets_have_is_in_the_library_once() {
+        let one = |extra: &str| Modules {
+            tops: vec![extra.to_owned()],
+            all: vec![
+                module("leaf", &[]),
+                module(extra, &[("leaf", "a"), ("leaf", "b")]),
+            ],
+        };
+        let made = [one("x"), one("y")];
+        let shared = shared(&made).unwrap();
+        assert_eq!(shared.len(), 1);
+        assert_eq!(shared[0].name, "leaf");
+        let folder = Folder::new("p", "test", &made[0], &BTreeSet::from(["leaf"]));
+        assert_eq!(folder.sources, ["../lib/leaf.v", "x.v"]);
+        let contents = folder.contents();
+        let names: Vec<&String> = contents.keys().collect();
+        assert_eq!(names, ["README.md", "files.f", "x.v"]);
+        let tree = "- `x`: What x does.\n  - `leaf`: What leaf does.\n";
+        assert!(
+            contents["README.md"].ends_with(tree),
+            "{}",
+            contents["README.md"]
+        );
+        let mut other = one("y");
+        other.all[0].text.push_str("// different\n");
+        let error = super::shared(&[one("x"), other]).unwrap_err().to_string();
+        assert_eq!(error, "two different modules would both be leaf.v");
     }
 
     #[test]

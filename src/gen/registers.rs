@@ -62,15 +62,12 @@ pub fn folder() -> Folder {
             text,
         })
         .collect();
-    Folder {
-        name: FOLDER.to_owned(),
-        purpose: "registers, commands, descriptors and frames, for drivers".to_owned(),
-        tops: Vec::new(),
-        lines: files.iter().map(|file| file.lines).sum(),
+    Folder::of_files(
+        FOLDER,
+        "registers, commands, descriptors and frames, for drivers",
         files,
-    }
+    )
 }
-
 /// A code with its name and meaning.
 struct Code {
     name: &'static str,

@@ -102,7 +102,7 @@ impl Plan {
             (_, true) => (plain(algorithm, members, arguments.blocks), None),
         };
         Ok(Self {
-            schedule: schedule.map_err(|error| usage(error))?,
+            schedule: schedule.map_err(usage)?,
             racks,
             layout,
         })

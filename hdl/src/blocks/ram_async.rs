@@ -1,5 +1,6 @@
 //! Small memory with a combinational read port.
 
+use super::ram_reg::ram_parameters;
 use crate::prelude::*;
 
 hdl_module! {
@@ -38,15 +39,15 @@ impl<const D: usize, const A: usize> Logic for AsyncRam<D, A> {
     }
 
     fn hdl(&self) -> Verilog {
-        Verilog::Custom(format!(
+        Verilog::Custom(
             "\
 (* ram_style = \"distributed\" *)
-reg [{top}:0] storage [0:{last}];
+reg [W-1:0] storage [0:(1 << A)-1];
 
 integer i;
 initial begin
-    for (i = 0; i < {words}; i = i + 1) begin
-        storage[i] = {D}'d0;
+    for (i = 0; i < (1 << A); i = i + 1) begin
+        storage[i] = {W{1'b0}};
     end
 end
 
@@ -56,14 +57,12 @@ always @(posedge clk) begin
     end
 end
 
-assign rd_data = storage[rd_addr];",
-            top = D - 1,
-            last = (1usize << A) - 1,
-            words = 1usize << A,
-        ))
+assign rd_data = storage[rd_addr];"
+                .into(),
+        )
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("ram_async_w{D}_d{}", 1usize << A)).into_timing()
+        ram_parameters(Self::module_info("ram_async".into()), D, A).into_timing()
     }
 }

@@ -53,21 +53,37 @@ impl<const D: usize, const A: usize> Logic for RamReg<D, A> {
     }
 
     fn hdl(&self) -> Verilog {
-        Verilog::Custom(format!(
-            "`ifdef TRIBUTARY_ECP5\n{}\n`else\n{}\n`endif",
-            ecp5(D, A, "1'b1", "1'b1"),
-            inferred(D, A, None, None)
-        ))
+        Verilog::Custom(either(None, None))
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("ram_reg_w{D}_d{}", 1usize << A)).into_timing()
+        ram_parameters(Self::module_info("ram_reg".into()), D, A).into_timing()
     }
+}
+
+/// Parameters of a memory of 2^`a` words of `d` bits.
+pub(super) fn ram_parameters(info: ModuleInfo, d: usize, a: usize) -> ModuleInfo {
+    info.parameter("W", d, "bits of a word", &["rd_data", "wr_data"])
+        .parameter(
+            "A",
+            a,
+            "bits of an address: 2^A words",
+            &["rd_addr", "wr_addr"],
+        )
+}
+
+/// The primitives of ECP5, or what other tools infer block RAM from; `array` enables reading, `out` the output register.
+pub(super) fn either(array: Option<&str>, out: Option<&str>) -> String {
+    let ecp5 = ECP5
+        .replace("ARRAY_EN", array.unwrap_or("1'b1"))
+        .replace("OUT_EN", out.unwrap_or("1'b1"));
+    let inferred = inferred(array, out);
+    format!("`ifdef TRIBUTARY_ECP5\n{ecp5}\n`else\n{inferred}\n`endif")
 }
 
 /// Block RAM as every other tool infers it. The collision rule of the block's
 /// documentation is simulated as a complemented word.
-pub(super) fn inferred(d: usize, a: usize, array: Option<&str>, out: Option<&str>) -> String {
+fn inferred(array: Option<&str>, out: Option<&str>) -> String {
     let enabled = |enable: Option<&str>, statement: &str| match enable {
         Some(enable) => format!("if ({enable}) begin\n        {statement}\n    end"),
         None => statement.to_owned(),
@@ -75,16 +91,16 @@ pub(super) fn inferred(d: usize, a: usize, array: Option<&str>, out: Option<&str
     format!(
         "\
 (* ram_style = \"block\", no_rw_check *)
-reg [{top}:0] mem [0:{last}];
-reg [{top}:0] array_out;
+reg [W-1:0] mem [0:(1 << A)-1];
+reg [W-1:0] array_out;
 
 integer i;
 initial begin
-    for (i = 0; i < {words}; i = i + 1) begin
-        mem[i] = {d}'d0;
+    for (i = 0; i < (1 << A); i = i + 1) begin
+        mem[i] = {{W{{1'b0}}}};
     end
-    array_out = {d}'d0;
-    rd_data = {d}'d0;
+    array_out = {{W{{1'b0}}}};
+    rd_data = {{W{{1'b0}}}};
 end
 
 always @(posedge clk) begin
@@ -99,9 +115,6 @@ always @(posedge clk) begin
 `endif
     {out}
 end",
-        top = d - 1,
-        last = (1usize << a) - 1,
-        words = 1usize << a,
         read = enabled(array, "array_out <= mem[rd_addr];"),
         collides = match array {
             Some(enable) => format!("{enable} && wr_en && wr_addr == rd_addr"),
@@ -111,157 +124,8 @@ end",
     )
 }
 
-/// Block RAM of ECP5; `array` enables reading, `enable` the output register.
-pub(super) fn ecp5(d: usize, a: usize, array: &str, enable: &str) -> String {
-    if a <= 9 {
-        wide(d, a, array, enable)
-    } else {
-        deep(d, a, array, enable)
-    }
-}
-
-/// Columns of DP16KD: port A writes, port B reads through its output register.
-/// A column of `width` bits takes the word address above the bits that select
-/// within 18 bits (ECP5 Memory Usage Guide, FPGA-TN-02204).
-fn deep(d: usize, a: usize, array: &str, enable: &str) -> String {
-    let (width, low) = match a {
-        0..=10 => (18, 4),
-        11 => (9, 3),
-        12 => (4, 2),
-        13 => (2, 1),
-        _ => (1, 0),
-    };
-    let columns = d.div_ceil(width);
-    let address = |port: &str, signal: &str| {
-        let bits: Vec<String> = (0..14)
-            .map(|pin| {
-                let net = if pin >= low && pin - low < a {
-                    bit(signal, a, pin - low)
-                } else if low == 4 && pin < 2 && port == "A" {
-                    "1'b1".to_owned() // byte enables of an 18-bit write
-                } else {
-                    "1'b0".to_owned()
-                };
-                format!(".AD{port}{pin}({net})")
-            })
-            .collect();
-        bits.join(", ")
-    };
-    let data_in: Vec<String> = (0..18)
-        .map(|pin| {
-            if pin < width {
-                format!(".DIA{pin}(wr_word[{width} * g + {pin}])")
-            } else {
-                format!(".DIA{pin}(1'b0)")
-            }
-        })
-        .collect();
-    let data_out: Vec<String> = (0..width)
-        .map(|pin| format!(".DOB{pin}(rd_word[{width} * g + {pin}])"))
-        .collect();
-    let ram = format!(
-        "        DP16KD #(
-            .DATA_WIDTH_A({width}), .DATA_WIDTH_B({width}),
-            .REGMODE_A(\"NOREG\"), .REGMODE_B(\"OUTREG\"),
-            .WRITEMODE_A(\"NORMAL\"), .WRITEMODE_B(\"NORMAL\"),
-            .RESETMODE(\"SYNC\"), .GSR(\"DISABLED\")
-        ) ram (
-            .CLKA(clk), .CEA(1'b1), .OCEA(1'b1), .WEA(wr_en), .RSTA(1'b0),
-            .CSA0(1'b0), .CSA1(1'b0), .CSA2(1'b0),
-            {wr_address},
-            {data_in},
-            .CLKB(clk), .CEB({array}), .OCEB({enable}), .WEB(1'b0), .RSTB(1'b0),
-            .CSB0(1'b0), .CSB1(1'b0), .CSB2(1'b0),
-            {rd_address},
-            {data_out}
-        );",
-        wr_address = address("A", "wr_addr"),
-        rd_address = address("B", "rd_addr"),
-        data_in = data_in.join(", "),
-        data_out = data_out.join(", "),
-    );
-    side_by_side(d, width, columns, &ram)
-}
-
-/// Columns of PDPW16KD, up to 512 words of 36 bits: half as many as of DP16KD. The
-/// halves of a word leave it exchanged, and the pins of the read address begin at 5.
-fn wide(d: usize, a: usize, array: &str, enable: &str) -> String {
-    const WIDTH: usize = 36;
-    let pins = |name: &str, count: usize, net: &dyn Fn(usize) -> String| {
-        let pins: Vec<String> = (0..count)
-            .map(|pin| format!(".{name}{pin}({})", net(pin)))
-            .collect();
-        pins.join(", ")
-    };
-    let address = |signal: &str, i: usize| {
-        if i < a {
-            bit(signal, a, i)
-        } else {
-            "1'b0".to_owned()
-        }
-    };
-    let ram = format!(
-        "        PDPW16KD #(
-            .DATA_WIDTH_W({WIDTH}), .DATA_WIDTH_R({WIDTH}), .REGMODE(\"OUTREG\"),
-            .RESETMODE(\"SYNC\"), .GSR(\"DISABLED\")
-        ) ram (
-            .CLKW(clk), .CEW(wr_en), .RST(1'b0),
-            .BE0(1'b1), .BE1(1'b1), .BE2(1'b1), .BE3(1'b1),
-            .CSW0(1'b0), .CSW1(1'b0), .CSW2(1'b0),
-            {wr_address},
-            {data_in},
-            .CLKR(clk), .CER({array}), .OCER({enable}),
-            .CSR0(1'b0), .CSR1(1'b0), .CSR2(1'b0),
-            {rd_address},
-            {data_out}
-        );",
-        wr_address = pins("ADW", 9, &|pin| address("wr_addr", pin)),
-        data_in = pins("DI", WIDTH, &|pin| format!("wr_word[{WIDTH} * g + {pin}]")),
-        rd_address = pins("ADR", 14, &|pin| match pin {
-            0..5 => "1'b0".to_owned(),
-            _ => address("rd_addr", pin - 5),
-        }),
-        data_out = pins("DO", WIDTH, &|pin| format!(
-            "rd_word[{WIDTH} * g + {}]",
-            (pin + WIDTH / 2) % WIDTH
-        )),
-    );
-    side_by_side(d, WIDTH, d.div_ceil(WIDTH), &ram)
-}
-
-/// Bit `i` of an address of `a` bits.
-fn bit(signal: &str, a: usize, i: usize) -> String {
-    if a == 1 {
-        signal.to_owned()
-    } else {
-        format!("{signal}[{i}]")
-    }
-}
-
-/// Block RAMs beside each other, `ram` being the one of column g.
-fn side_by_side(d: usize, width: usize, columns: usize, ram: &str) -> String {
-    let pad = columns * width - d;
-    let padding = if pad == 0 {
-        String::new()
-    } else {
-        format!("{pad}'d0, ")
-    };
-    format!(
-        "\
-wire [{top_in}:0] wr_word = {{{padding}wr_data}};
-wire [{top_in}:0] rd_word;
-
-always @(*) begin
-    rd_data = rd_word[{top}:0];
-end
-
-genvar g;
-generate
-    for (g = 0; g < {columns}; g = g + 1) begin : column
-{ram}
-    end
-endgenerate",
-        top_in = columns * width - 1,
-        top = d - 1,
-    )
-}
+/// Block RAMs of ECP5 beside each other. Up to 512 words PDPW16KD, 36 bits wide: the halves of a word leave it exchanged,
+/// and the pins of the read address begin at 5. Beyond DP16KD, half as wide: port A writes, port B reads through its output
+/// register, and a column takes the word address above the bits that select within 18 bits; pins 0 and 1 are byte enables
+/// of an 18-bit write (ECP5 Memory Usage Guide, FPGA-TN-02204).
+const ECP5: &str = include_str!("ram_reg_ecp5.v");

@@ -1,6 +1,6 @@
 //! Simple dual-port memory with the output register of a block RAM, which keeps its word.
 
-use super::ram_reg::{ecp5, inferred};
+use super::ram_reg::{either, ram_parameters};
 use crate::prelude::*;
 
 hdl_module! {
@@ -55,14 +55,10 @@ impl<const D: usize, const A: usize> Logic for RamRegHold<D, A> {
     }
 
     fn hdl(&self) -> Verilog {
-        Verilog::Custom(format!(
-            "`ifdef TRIBUTARY_ECP5\n{}\n`else\n{}\n`endif",
-            ecp5(D, A, "1'b1", "rd_en"),
-            inferred(D, A, None, Some("rd_en"))
-        ))
+        Verilog::Custom(either(None, Some("rd_en")))
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("ram_reg_hold_w{D}_d{}", 1usize << A)).into_timing()
+        ram_parameters(Self::module_info("ram_reg_hold".into()), D, A).into_timing()
     }
 }

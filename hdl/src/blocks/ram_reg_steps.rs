@@ -1,6 +1,6 @@
 //! Simple dual-port memory whose two read registers move on one by one.
 
-use super::ram_reg::{ecp5, inferred};
+use super::ram_reg::{either, ram_parameters};
 use crate::prelude::*;
 
 hdl_module! {
@@ -58,14 +58,10 @@ impl<const D: usize, const A: usize> Logic for RamRegSteps<D, A> {
     }
 
     fn hdl(&self) -> Verilog {
-        Verilog::Custom(format!(
-            "`ifdef TRIBUTARY_ECP5\n{}\n`else\n{}\n`endif",
-            ecp5(D, A, "array_en", "rd_en"),
-            inferred(D, A, Some("array_en"), Some("rd_en"))
-        ))
+        Verilog::Custom(either(Some("array_en"), Some("rd_en")))
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("ram_reg_steps_w{D}_d{}", 1usize << A)).into_timing()
+        ram_parameters(Self::module_info("ram_reg_steps".into()), D, A).into_timing()
     }
 }

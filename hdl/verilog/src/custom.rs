@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::info::Parameter;
+
 use super::error::EmitError;
 use super::module::{self, Fail, Port};
 use super::ports::{footer, header, port_list};
@@ -20,6 +22,7 @@ pub(super) fn emit(
     name: &str,
     scope: &Scope,
     body: &str,
+    parameters: &[Parameter],
     fail: Fail<'_>,
 ) -> Result<(String, Vec<Port>, BTreeSet<String>), EmitError> {
     let mut signals = Signals::default();
@@ -50,6 +53,10 @@ pub(super) fn emit(
         .collect();
 
     let mut ports = module::ports(&signals);
+    for port in &mut ports {
+        let width = parameters.iter().find(|p| p.ports.contains(&port.name));
+        port.parameter = width.map(|p| p.name.clone());
+    }
     // What is assigned with `<=` depends on nothing in the same clock.
     let registered = |name: &str| {
         body.lines()
@@ -65,7 +72,7 @@ pub(super) fn emit(
 
     let mut out = String::new();
     header(name, scope.info.as_ref(), &mut out);
-    port_list(name, &ports, &signals, &regs, &mut out);
+    port_list(name, parameters, &ports, &regs, &mut out);
     out.push('\n');
     for line in body.lines() {
         if line.trim().is_empty() {

@@ -37,7 +37,10 @@ impl Builder {
         if !names::is_legal(&name) {
             return Err(fail(None, Reason::BadName(name)));
         }
-        let (text, ports, names) = match &scope.code {
+        let parameters = scope.info.as_ref().map(|i| i.parameters.clone());
+        let parameters = parameters.unwrap_or_default();
+        let mut instances = vec![];
+        let (text, lost, ports, names) = match &scope.code {
             Verilog::Blackbox(_) => {
                 return Err(fail(None, Reason::Unsupported("a black box".into())));
             }
@@ -54,7 +57,17 @@ impl Builder {
                     );
                     return Err(fail(None, Reason::Unsupported(what)));
                 }
-                custom::emit(&name, scope, body, &fail)?
+                // Its own sizes at the top, where nobody gives them; else the least, as the text must not depend on them.
+                let mut shown = parameters.clone();
+                if path != "top" {
+                    shown.iter_mut().for_each(|p| p.value = 1);
+                }
+                let (text, ports, names) = custom::emit(&name, scope, body, &shown, &fail)?;
+                (text, vec![], ports, names)
+            }
+            Verilog::Combinatorial(_) | Verilog::Empty if !parameters.is_empty() => {
+                let what = "parameters of a block whose Verilog is not custom";
+                return Err(fail(None, Reason::Unsupported(what.into())));
             }
             Verilog::Combinatorial(_) | Verilog::Empty => {
                 let mut children = vec![];
@@ -71,10 +84,15 @@ impl Builder {
                     });
                 }
                 let plan = module::plan(scope, &children, &fail)?;
-                let text = text::module(&name, scope.info.as_ref(), &plan);
+                let (text, lost) = text::module(&name, scope.info.as_ref(), &plan);
+                instances = plan
+                    .instances
+                    .iter()
+                    .map(|i| (i.module.clone(), i.name.clone()))
+                    .collect();
                 let below = children.iter().flat_map(|c| c.emitted.names.iter());
                 let names = below.chain(plan.signals.names.taken()).cloned().collect();
-                (text, plan.ports, names)
+                (text, lost, plan.ports, names)
             }
         };
         let Some(&known) = self.by_name.get(&name) else {
@@ -88,9 +106,13 @@ impl Builder {
                 name: name.clone(),
                 text,
                 doc,
+                instances,
+                has_parameters: !parameters.is_empty(),
+                lost,
             });
             return Ok(Emitted {
                 module: name,
+                parameters,
                 ports,
                 names,
             });
@@ -98,6 +120,7 @@ impl Builder {
         if self.modules[known].text == text {
             return Ok(Emitted {
                 module: name,
+                parameters,
                 ports,
                 names,
             });

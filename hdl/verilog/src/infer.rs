@@ -11,7 +11,7 @@ use rust_hdl::prelude::ast::{VerilogExpression as Ast, VerilogOp, VerilogOpUnary
 use super::error::{Fallible, Reason};
 use super::expr::{self, Cmp, Expr, Helpers, Op, Reduce, SigId};
 use super::signals::{Signals, Symbol};
-use super::{names, path, tree};
+use super::{merge, names, path, tree};
 
 /// rust-hdl's `LiteralType` is `u64`: what a bare literal is when shifted.
 const LITERAL_BITS: usize = 64;
@@ -377,7 +377,10 @@ impl Lower<'_> {
     }
 
     fn binary(&mut self, l: &Ast, op: &VerilogOp, r: &Ast, expect: Option<Ty>) -> Fallible<Expr> {
-        let bin = |op, a: Expr, b: Expr| Expr::Bin(op, Box::new(a), Box::new(b));
+        let bin = |op, a: Expr, b: Expr| match op {
+            Op::Or => merge::or(a, b),
+            _ => Expr::Bin(op, Box::new(a), Box::new(b)),
+        };
         let same = match op {
             VerilogOp::Add => Op::Add,
             VerilogOp::Sub => Op::Sub,

@@ -11,6 +11,9 @@ use rust_hdl::prelude::TimingInfo;
 /// Marks the [`TimingInfo`] entry that carries a [`ModuleInfo`].
 pub const MODULE_INFO: &str = "tributary::module";
 
+/// Marks those that carry its parameters.
+const PARAMETER: &str = "tributary::parameter";
+
 /// What a Verilog module is called and what its header says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModuleInfo {
@@ -20,12 +23,45 @@ pub struct ModuleInfo {
     pub doc: Vec<String>,
     /// `(field, lines of its doc comment)` in declaration order.
     pub fields: Vec<(String, Vec<String>)>,
+    /// Parameters of the Verilog module, for custom Verilog that is the same whatever their values.
+    pub parameters: Vec<Parameter>,
+}
+
+/// A parameter of a Verilog module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parameter {
+    /// `W`.
+    pub name: String,
+    /// Its value in this block.
+    pub value: usize,
+    /// What it is: `bits of a word`.
+    pub meaning: String,
+    /// Ports that have so many bits.
+    pub ports: Vec<String>,
 }
 
 impl ModuleInfo {
-    /// Packs the information into an entry of `Logic::timing`.
+    /// Adds a parameter, which is the width of these ports.
+    #[must_use]
+    pub fn parameter(mut self, name: &str, value: usize, meaning: &str, ports: &[&str]) -> Self {
+        self.parameters.push(Parameter {
+            name: name.to_owned(),
+            value,
+            meaning: meaning.to_owned(),
+            ports: ports.iter().map(|port| (*port).to_owned()).collect(),
+        });
+        self
+    }
+
+    /// Packs the information into entries of `Logic::timing`.
     pub fn into_timing(self) -> Vec<TimingInfo> {
-        vec![TimingInfo {
+        let parameters = self.parameters.into_iter().map(|p| TimingInfo {
+            name: PARAMETER.into(),
+            clock: p.name,
+            inputs: vec![p.value.to_string(), p.meaning],
+            outputs: p.ports,
+        });
+        let module = TimingInfo {
             name: MODULE_INFO.into(),
             clock: self.name,
             inputs: self
@@ -34,10 +70,11 @@ impl ModuleInfo {
                 .map(|(field, doc)| format!("{field}\n{}", doc.join("\n")))
                 .collect(),
             outputs: self.doc,
-        }]
+        };
+        std::iter::once(module).chain(parameters).collect()
     }
 
-    /// Reads the entry written by [`ModuleInfo::into_timing`], if there is one.
+    /// Reads the entries written by [`ModuleInfo::into_timing`], if there is one.
     pub fn from_timing(timing: &[TimingInfo]) -> Option<Self> {
         let entry = timing.iter().find(|t| t.name == MODULE_INFO)?;
         let fields = entry
@@ -48,12 +85,28 @@ impl ModuleInfo {
                 (lines.next().unwrap_or_default(), lines.collect())
             })
             .collect();
+        let parameters = timing.iter().filter(|t| t.name == PARAMETER).map(|t| {
+            let mut about = t.inputs.iter();
+            Parameter {
+                name: t.clock.clone(),
+                value: about.next().and_then(|v| v.parse().ok()).unwrap_or(0),
+                meaning: about.next().cloned().unwrap_or_default(),
+                ports: t.outputs.clone(),
+            }
+        });
         Some(Self {
             name: entry.clock.clone(),
             doc: entry.outputs.clone(),
             fields,
+            parameters: parameters.collect(),
         })
     }
+}
+
+/// A comment of a kernel, for the Verilog; in Rust it is nothing.
+#[macro_export]
+macro_rules! comment {
+    ($text:literal) => {};
 }
 
 /// Declares a block: the struct as written, `#[derive(LogicBlock, Default)]`,
@@ -84,6 +137,7 @@ macro_rules! hdl_module {
                     fields: vec![$(
                         (stringify!($field).to_owned(), vec![$( ($fdoc).trim().to_owned() ),*])
                     ),*],
+                    parameters: vec![],
                 }
             }
         }

@@ -55,13 +55,16 @@ mod expr;
 mod infer;
 mod info;
 mod lower;
+mod merge;
 mod module;
 mod names;
+mod order;
 mod path;
 mod place;
 mod ports;
 mod print;
 mod regs;
+mod said;
 mod signals;
 mod stmt;
 mod text;
@@ -74,7 +77,7 @@ use std::{fs, io};
 use rust_hdl::prelude::{Block, check_all};
 
 pub use error::{EmitError, Reason};
-pub use info::ModuleInfo;
+pub use info::{ModuleInfo, Parameter};
 
 /// A design as Verilog.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,6 +128,12 @@ pub struct Module {
     pub text: String,
     /// What the module does: its block's doc comment.
     pub doc: Vec<String>,
+    /// Its instances: module and instance name of each.
+    pub instances: Vec<(String, String)>,
+    /// It has parameters, so its text does not depend on sizes.
+    pub has_parameters: bool,
+    /// Comments of its kernel that found no place in the text, since what they speak of is not there.
+    pub lost: Vec<String>,
 }
 
 impl Module {

@@ -12,7 +12,7 @@ use super::error::{EmitError, Reason};
 use super::expr::{Expr, SigId};
 use super::infer::{Lower, Ty, is_signed};
 use super::signals::{self, Symbol};
-use super::stmt::{Kind, Stmt};
+use super::stmt::{Comment, Kind, Stmt};
 use super::{names, path, tree};
 
 /// Lowers a kernel. `fail` puts the block's name on an error.
@@ -28,19 +28,30 @@ pub(super) fn lower(
     for s in code {
         statement(lower, s, fail, &mut out)?;
     }
+    if let Some(last) = out.stmts.last_mut() {
+        last.comments.append(&mut out.comments);
+    }
     Ok(out.stmts)
 }
 
 /// Statements so far and the comments waiting for the next one.
 struct Out {
     stmts: Vec<Stmt>,
-    comments: Vec<String>,
+    comments: Vec<Comment>,
 }
 
 impl Out {
     fn push(&mut self, kind: Kind) {
         let comments = std::mem::take(&mut self.comments);
         self.stmts.push(Stmt { comments, kind });
+    }
+
+    /// The statements of a block that stands here without a condition.
+    fn extend(&mut self, mut block: Vec<Stmt>) {
+        if let Some(first) = block.first_mut() {
+            first.comments.splice(0..0, self.comments.drain(..));
+        }
+        self.stmts.append(&mut block);
     }
 }
 
@@ -106,8 +117,12 @@ fn statement(
                 VerilogBlockOrConditional::None => vec![],
             };
             match cond.value() {
-                Some(v) if *v == BigUint::ZERO => out.stmts.extend(otherwise),
-                Some(_) => out.stmts.extend(then),
+                Some(v) if *v == BigUint::ZERO => {
+                    // What is said of it is said of nothing that there is.
+                    out.comments.clear();
+                    out.stmts.extend(otherwise);
+                }
+                Some(_) => out.extend(then),
                 None => out.push(Kind::If {
                     cond,
                     then,
@@ -128,22 +143,15 @@ fn statement(
                 l.loops.push((looped.index.clone(), i));
                 let body = lower(l, &looped.block, fail);
                 l.loops.pop();
-                let mut body = body?.into_iter();
-                if let Some(mut first) = body.next() {
-                    first
-                        .comments
-                        .splice(0..0, std::mem::take(&mut out.comments));
-                    out.stmts.push(first);
-                    out.stmts.extend(body);
-                }
+                out.extend(body?);
             }
         }
         VerilogStatement::Comment(text) => {
             // rust-hdl keeps the text of `comment!`, `println!` and `assert!` with its macro's
             // name; only the first is meant for a reader of the Verilog.
-            if let Some((_, said)) = text.strip_prefix("comment").and_then(|t| t.split_once('"')) {
-                out.comments
-                    .push(said.trim_end_matches("\")").trim().to_owned());
+            if let Some(said) = text.strip_prefix("comment").and_then(quoted) {
+                let id = text.as_ptr() as usize;
+                out.comments.push(Comment { id, text: said });
             }
         }
         VerilogStatement::Link(links) => {
@@ -164,12 +172,27 @@ fn statement(
             }
         }
         VerilogStatement::Macro(block) => {
+            // Clocks and holds of registers, which the text does not show: comments are for what follows.
+            let comments = std::mem::take(&mut out.comments);
             for s in block {
                 statement(l, s, fail, out)?;
             }
+            out.comments = comments;
         }
     }
     Ok(())
+}
+
+/// What a macro says: the text behind its quotation mark. rust-hdl leaves out what closes it.
+fn quoted(text: &str) -> Option<String> {
+    let (_, said) = text.split_once('"')?;
+    let said = said.trim_end_matches("\")");
+    Some(
+        said.replace("\\\"", "\"")
+            .replace("\\\\", "\\")
+            .trim()
+            .to_owned(),
+    )
 }
 
 /// One end of a link.

@@ -5,15 +5,18 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use num_bigint::BigUint;
 use rust_hdl::prelude::{AtomKind, TypeDescriptor, TypeKind, Verilog};
 
+use crate::info::Parameter;
+
 use super::deps::{self, Deps};
 use super::error::{EmitError, Reason};
 use super::expr::{Expr, SigId, mask};
 use super::infer::Lower;
 use super::lower;
 use super::names;
+use super::order;
 use super::regs::{self, Clocked, Reg};
 use super::signals::{self, Kind as SigKind, Sig, Signals};
-use super::stmt::{self, Kind, Stmt};
+use super::stmt::{self, Comment, Kind, Stmt};
 use super::tree::Scope;
 
 /// A port as the parent sees it.
@@ -23,8 +26,11 @@ pub(super) struct Port {
     pub key: String,
     /// Verilog name.
     pub name: String,
+    pub doc: String,
     pub input: bool,
     pub width: usize,
+    /// The parameter that is its width.
+    pub parameter: Option<String>,
     pub ty: TypeDescriptor,
     /// For an output: the inputs that reach it without a register, by key.
     pub through: BTreeSet<String>,
@@ -36,6 +42,7 @@ pub(super) struct Instance {
     /// Verilog instance name.
     pub name: String,
     pub module: String,
+    pub parameters: Vec<Parameter>,
     pub doc: Vec<String>,
     /// Ports with the signal of this module that each belongs to.
     pub ports: Vec<(Port, SigId)>,
@@ -50,6 +57,10 @@ pub(super) struct Plan {
     pub inline: BTreeMap<SigId, Expr>,
     /// Instance outputs that drive a signal of this module and nothing else.
     pub alias: BTreeMap<SigId, SigId>,
+    /// What is said of either.
+    pub comments: BTreeMap<SigId, Vec<Comment>>,
+    /// Everything that the kernel says.
+    pub all_comments: Vec<Comment>,
     /// Combinational blocks in text order.
     pub comb: Vec<Comb>,
     pub clocked: Vec<Clocked>,
@@ -67,6 +78,7 @@ pub(super) enum Comb {
 /// A block already emitted.
 pub(super) struct Emitted {
     pub module: String,
+    pub parameters: Vec<Parameter>,
     pub ports: Vec<Port>,
     /// Every name in it and below it.
     pub names: BTreeSet<String>,
@@ -223,7 +235,7 @@ fn add_instances(
                 },
                 width: port.width,
                 ty: port.ty.clone(),
-                doc: vec![],
+                doc: vec![port.doc.clone()],
                 driver: None,
                 key,
             };
@@ -233,6 +245,7 @@ fn add_instances(
         out.push(Instance {
             name,
             module: child.emitted.module.clone(),
+            parameters: child.emitted.parameters.clone(),
             doc: doc_of(scope, &child.scope.name),
             ports,
         });
@@ -240,21 +253,25 @@ fn add_instances(
     Ok(out)
 }
 
-/// The ports of a block, in declaration order, before anything is known of their paths.
+/// The ports of a block, in the order of the text, before anything is known of their paths.
 pub(super) fn ports(signals: &Signals) -> Vec<Port> {
     let own = signals
         .list
         .iter()
         .filter(|s| matches!(s.kind, SigKind::Input | SigKind::Output));
-    own.map(|s| Port {
+    let ports = own.map(|s| Port {
         key: s.key.clone(),
         name: s.name.clone(),
+        doc: s.doc.join(" "),
         input: s.kind == SigKind::Input,
         width: s.width,
+        parameter: None,
         ty: s.ty.clone(),
         through: BTreeSet::new(),
-    })
-    .collect()
+    });
+    let mut ports: Vec<Port> = ports.collect();
+    order::order(&mut ports);
+    ports
 }
 
 /// Plans a block with a kernel (or none).
@@ -278,6 +295,7 @@ pub(super) fn plan(
         hint: String::new(),
     };
     let stmts = lower::lower(&mut kernel, code, fail)?;
+    let all_comments = stmt::all_comments(&stmts);
     let stmts = stmt::drop_overridden(stmts, &|s| signals.list[s].width);
     check_driven(&signals, &stmts, fail)?;
     let stmts = take_clocks(&signals, stmts, &mut regs, fail)?;
@@ -320,6 +338,8 @@ pub(super) fn plan(
         regs,
         inline: BTreeMap::new(),
         alias: BTreeMap::new(),
+        all_comments,
+        comments: BTreeMap::new(),
         comb: vec![],
         clocked: vec![],
         ports,
@@ -414,7 +434,7 @@ fn take_clocks(
             }
         }
     }
-    Ok(stmt::project(&stmts, &|s| {
+    Ok(stmt::retain(stmts, &|_, s| {
         deps::is_logic(signals.list[s].kind)
     }))
 }

@@ -10,19 +10,17 @@ use super::expr::{Expr, SigId, mask};
 use super::module::{Comb, Plan};
 use super::regs::{self, Clocked, Reg};
 use super::signals::{Kind as SigKind, Signals};
-use super::stmt::{self, Kind, Stmt};
+use super::stmt::{self, Comment, Kind, Stmt};
 
-/// Signals with one assignment only, which is unconditional, to the whole signal and without a comment; and its value.
-fn singles<'a>(stmts: &'a [Stmt], signals: &Signals) -> HashMap<SigId, &'a Expr> {
+/// Signals with one assignment only, which is unconditional and to the whole signal; its value and what is said of it.
+fn singles<'a>(stmts: &'a [Stmt], signals: &Signals) -> HashMap<SigId, (&'a Expr, &'a [Comment])> {
     let mut counts: HashMap<SigId, usize> = HashMap::new();
     stmt::each_assign(stmts, &mut |s, _, _| *counts.entry(s).or_default() += 1);
     let single = stmts.iter().filter_map(|s| match &s.kind {
         Kind::Assign { sig, value, .. }
-            if s.comments.is_empty()
-                && counts[sig] == 1
-                && value.width() == signals.list[*sig].width =>
+            if counts[sig] == 1 && value.width() == signals.list[*sig].width =>
         {
-            Some((*sig, value))
+            Some((*sig, (value, s.comments.as_slice())))
         }
         _ => None,
     });
@@ -70,6 +68,7 @@ impl Plan {
             let own: Vec<Stmt> = own.into_iter().map(|(_, s)| s).collect();
             if let [Some(clk)] = clocks.iter().copied().collect::<Vec<_>>()[..] {
                 let body = as_choice(regs::without_holds(own, &by_d, &resets));
+                let body = stmt::without_idle_arms(body);
                 if let Some(c) = order.get_mut(&clk).filter(|_| !body.is_empty()) {
                     c.bodies.push(body);
                 }
@@ -77,6 +76,7 @@ impl Plan {
             }
             for part in deps::split(vec![group], deps) {
                 let body = as_choice(stmt::project(&own, &|s| part.contains(&s)));
+                let body = stmt::without_idle_arms(body);
                 nexts.extend(part.iter().filter(|s| by_d.contains_key(s)));
                 self.comb.push(if are_wires(&body) {
                     Comb::Wires(body)
@@ -92,11 +92,11 @@ impl Plan {
             if nexts.contains(&reg.d) {
                 clocked.nexts.push(reg.clone());
             }
-            if let Some((rst, value)) = resets.get(&reg.d) {
-                let entry = (reg.clone(), value.clone());
-                match clocked.resets.iter_mut().find(|(r, _)| r == rst) {
+            if let Some(reset) = resets.get(&reg.d) {
+                let entry = (reg.clone(), reset.clone());
+                match clocked.resets.iter_mut().find(|(r, _)| *r == reset.rst) {
                     Some((_, list)) => list.push(entry),
-                    None => clocked.resets.push((*rst, vec![entry])),
+                    None => clocked.resets.push((reset.rst, vec![entry])),
                 }
             }
         }
@@ -113,12 +113,13 @@ impl Plan {
         helpers.for_each(note);
         let single = singles(stmts, &self.signals);
         for (id, s) in self.signals.list.iter().enumerate() {
-            let Some(value) = single.get(&id) else {
+            let Some((value, comments)) = single.get(&id) else {
                 continue;
             };
             match s.kind {
                 SigKind::InstIn(_) if !reads.contains_key(&id) && value.is_simple() => {
                     self.inline.insert(id, (*value).clone());
+                    self.comments.insert(id, comments.to_vec());
                 }
                 SigKind::Output | SigKind::Local => {
                     if let Expr::Sig(from, _) = value
@@ -126,6 +127,7 @@ impl Plan {
                         && reads.get(from) == Some(&1)
                     {
                         self.alias.insert(*from, id);
+                        self.comments.insert(*from, comments.to_vec());
                     }
                 }
                 _ => {}
@@ -143,14 +145,15 @@ impl Plan {
 
 /// A signal that only chooses between two values, as `x = c ? a : b`.
 fn as_choice(body: Vec<Stmt>) -> Vec<Stmt> {
+    fn assigned(s: &Stmt) -> Option<(SigId, usize, &Expr)> {
+        match &s.kind {
+            Kind::Assign { sig, lo, value } => Some((*sig, *lo, value)),
+            _ => None,
+        }
+    }
     fn only(stmts: &[Stmt]) -> Option<(SigId, usize, &Expr)> {
         match stmts {
-            [
-                Stmt {
-                    comments,
-                    kind: Kind::Assign { sig, lo, value },
-                },
-            ] if comments.is_empty() => Some((*sig, *lo, value)),
+            [s] if s.comments.is_empty() => assigned(s),
             _ => None,
         }
     }
@@ -168,7 +171,7 @@ fn as_choice(body: Vec<Stmt>) -> Vec<Stmt> {
         return body;
     };
     let fallback = match first {
-        Some(first) if otherwise.is_empty() => only(first),
+        Some([first]) if otherwise.is_empty() => assigned(first),
         None => only(otherwise),
         _ => None,
     };
@@ -187,7 +190,7 @@ fn as_choice(body: Vec<Stmt>) -> Vec<Stmt> {
                 value: choice,
             };
             vec![Stmt {
-                comments: last.comments.clone(),
+                comments: body.iter().flat_map(|s| s.comments.clone()).collect(),
                 kind,
             }]
         }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::info::ModuleInfo;
+use crate::info::{ModuleInfo, Parameter};
 
 use super::module::Port;
+use super::order::groups;
 use super::print::range;
-use super::signals::Signals;
 
 /// Columns that a file may use for comments.
 pub(super) const COLUMNS: usize = 100;
@@ -79,129 +79,63 @@ pub(super) fn footer(out: &mut String) {
     out.push_str("\nendmodule\n\n`default_nettype wire\n");
 }
 
-/// Groups of ports that share no prefix.
-const INPUTS: &str = "<inputs>";
-const OUTPUTS: &str = "<outputs>";
-
-/// What ports with one prefix are, in words.
-fn group_title(prefix: &str) -> String {
-    match prefix {
-        "clk" => "Clock and reset".into(),
-        INPUTS => "Inputs".into(),
-        OUTPUTS => "Outputs".into(),
-        "s" => "Stream in".into(),
-        "m" => "Stream out".into(),
-        p if p.starts_with("s_axis") => format!("{p}: AXI4-Stream in"),
-        p if p.starts_with("m_axis") => format!("{p}: AXI4-Stream out"),
-        p if p.starts_with("s_axil") => format!("{p}: AXI4-Lite in"),
-        p if p.starts_with("m_axil") => format!("{p}: AXI4-Lite out"),
-        p => p.to_owned(),
-    }
-}
-
-/// The group of each port: ports in a row that share a prefix up to an underscore.
-fn groups(ports: &[&Port]) -> Vec<String> {
-    let is_clock = |p: &Port| {
-        p.input && (p.name.starts_with("clk") || p.name.starts_with("rst") || p.ty.name == "clock")
-    };
-    let prefixes = |name: &str| -> Vec<String> {
-        let cuts = name.match_indices('_').map(|(i, _)| i).filter(|i| *i > 0);
-        cuts.map(|i| name[..i].to_owned()).collect()
-    };
-    let mut out: Vec<String> = vec![];
-    for (i, p) in ports.iter().enumerate() {
-        if is_clock(p) {
-            out.push("clk".into());
-            continue;
-        }
-        // The longest prefix that a neighbour shares; of single letters only the usual two.
-        let near = [
-            i.checked_sub(1).and_then(|j| ports.get(j)),
-            ports.get(i + 1),
-        ];
-        let mut best = String::new();
-        for prefix in prefixes(&p.name) {
-            let shared = near
-                .iter()
-                .flatten()
-                .any(|q| q.name.starts_with(&format!("{prefix}_")) && !is_clock(q));
-            let telling = prefix.len() > 1 || prefix == "s" || prefix == "m";
-            if shared && telling && prefix.len() > best.len() {
-                best = prefix;
-            }
-        }
-        // A neighbour's group that this name also belongs to wins, so that groups stay whole.
-        if let Some(last) = out.last()
-            && p.name.starts_with(&format!("{last}_"))
-        {
-            best = last.clone();
-        }
-        if best.is_empty() {
-            best = if p.input { INPUTS } else { OUTPUTS }.to_owned();
-        }
-        out.push(best);
-    }
-    out
-}
-
 /// `module name (...);` with every port under its group.
 pub(super) fn port_list(
     name: &str,
+    parameters: &[Parameter],
     ports: &[Port],
-    docs: &Signals,
     regs: &BTreeSet<String>,
     out: &mut String,
 ) {
-    // Clocks and resets first, then the order of declaration.
-    let is_clock = |p: &Port| p.input && (p.ty.name == "clock" || p.name.starts_with("clk"));
-    let is_reset = |p: &Port| p.input && p.name.starts_with("rst");
-    let mut ordered: Vec<&Port> = ports.iter().collect();
-    ordered.sort_by_key(|p| {
-        if is_clock(p) {
-            0
-        } else if is_reset(p) {
-            1
-        } else {
-            2
-        }
-    });
-    if ordered.is_empty() {
+    if ports.is_empty() {
         out.push_str(&format!("module {name};\n"));
         return;
     }
-    let groups = groups(&ordered);
+    let groups = groups(ports);
     let declared = |p: &Port| {
         let kind = match (p.input, regs.contains(&p.name)) {
             (true, _) => "input  wire",
             (false, false) => "output wire",
             (false, true) => "output reg ",
         };
-        (kind, range(p.width).trim_end().to_owned())
+        let bits = match &p.parameter {
+            Some(parameter) => format!("[{parameter}-1:0]"),
+            None => range(p.width).trim_end().to_owned(),
+        };
+        (kind, bits)
     };
-    let range_width = ordered
-        .iter()
-        .map(|p| declared(p).1.len())
-        .max()
-        .unwrap_or(0);
-    let name_width = ordered.iter().map(|p| p.name.len() + 1).max().unwrap_or(0);
-    out.push_str(&format!("module {name} (\n"));
-    for (i, p) in ordered.iter().enumerate() {
+    let range_width = ports.iter().map(|p| declared(p).1.len()).max().unwrap_or(0);
+    let name_width = ports.iter().map(|p| p.name.len() + 1).max().unwrap_or(0);
+    out.push_str(&format!("module {name} "));
+    if !parameters.is_empty() {
+        out.push_str("#(\n");
+        let value = |p: &Parameter| format!("{} = {}", p.name, p.value);
+        let width = parameters.iter().map(|p| value(p).len() + 1).max();
+        let width = width.unwrap_or(0);
+        for (i, p) in parameters.iter().enumerate() {
+            let comma = if i + 1 < parameters.len() { "," } else { "" };
+            let valued = format!("{}{comma}", value(p));
+            let line = format!("    parameter {valued:<width$}");
+            with_doc(&line, &p.meaning, "    ", out);
+        }
+        out.push_str(") ");
+    }
+    out.push_str("(\n");
+    for (i, p) in ports.iter().enumerate() {
         if i == 0 || groups[i] != groups[i - 1] {
             if i > 0 {
                 out.push('\n');
             }
-            out.push_str(&format!("    // {}\n", group_title(&groups[i])));
+            if let Some(title) = groups[i].title() {
+                out.push_str(&format!("    // {title}\n"));
+            }
         }
         let (kind, bits) = declared(p);
-        let comma = if i + 1 < ordered.len() { "," } else { "" };
+        let comma = if i + 1 < ports.len() { "," } else { "" };
         let named = format!("{}{comma}", p.name);
         let gap = if range_width > 0 { " " } else { "" };
         let line = format!("    {kind} {bits:<range_width$}{gap}{named:<name_width$}");
-        let doc = docs
-            .by_key(&p.key)
-            .map(|s| docs.list[s].doc.join(" "))
-            .unwrap_or_default();
-        with_doc(&line, &doc, "    ", out);
+        with_doc(&line, &p.doc, "    ", out);
     }
     out.push_str(");\n");
 }

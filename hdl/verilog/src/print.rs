@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use num_bigint::BigUint;
 
 use super::expr::{Cmp, Expr, Op, Reduce, SigId, mask};
+use super::said::Said;
 use super::signals::{Signals, field_at};
 use super::stmt::{self, Kind, Stmt};
 
@@ -64,12 +65,14 @@ pub(super) struct Printer<'a> {
     pub rename: BTreeMap<SigId, SigId>,
     /// `=` or `<=`.
     pub assign: &'static str,
+    pub said: &'a Said,
 }
 
 impl<'a> Printer<'a> {
     /// A printer of combinational text.
-    pub(super) fn new(signals: &'a Signals) -> Self {
+    pub(super) fn new(signals: &'a Signals, said: &'a Said) -> Self {
         Printer {
+            said,
             signals,
             rename: BTreeMap::new(),
             assign: "=",
@@ -288,9 +291,9 @@ impl<'a> Printer<'a> {
         out: &mut String,
     ) {
         let pad = "    ".repeat(depth);
-        for c in &s.comments {
-            out.push_str(&format!("{pad}// {c}\n"));
-        }
+        // A condition goes on beyond the column of what it decides.
+        let deeper = "    ".repeat(depth + 1);
+        self.said.say(&s.comments, &pad, out);
         match &s.kind {
             Kind::Assign { sig, lo, value } => {
                 out.push_str(&pad);
@@ -303,7 +306,7 @@ impl<'a> Printer<'a> {
             } => {
                 out.push_str(&format!(
                     "{pad}if ({}) begin\n",
-                    self.wrapped(cond, pad.len() + 12, &pad)
+                    self.wrapped(cond, pad.len() + 12, &deeper)
                 ));
                 self.stmts(then, depth + 1, &mut covered.clone(), out);
                 let mut rest = otherwise;
@@ -321,7 +324,7 @@ impl<'a> Printer<'a> {
                                     },
                             },
                         ] if comments.is_empty() => {
-                            let cond = self.wrapped(cond, pad.len() + 18, &pad);
+                            let cond = self.wrapped(cond, pad.len() + 18, &deeper);
                             out.push_str(&format!("{pad}end else if ({cond}) begin\n"));
                             self.stmts(then, depth + 1, &mut covered.clone(), out);
                             rest = otherwise;

@@ -9,7 +9,7 @@ use rust_hdl::prelude::Verilog;
 use super::error::{Fallible, Reason};
 use super::expr::{Expr, SigId, mask};
 use super::signals::{Kind as SigKind, Signals};
-use super::stmt::{self, Kind, Stmt};
+use super::stmt::{self, Comment, Kind, Stmt};
 use super::tree::{self, Scope};
 
 /// One flip-flop.
@@ -61,11 +61,21 @@ pub(super) struct Clocked {
     /// Registers that take their `_next` signal.
     pub nexts: Vec<Reg>,
     /// Reset signal, and what it sets.
-    pub resets: Vec<(SigId, Vec<(Reg, Expr)>)>,
+    pub resets: Vec<(SigId, Vec<(Reg, Reset)>)>,
+}
+
+/// What a reset does to one register.
+#[derive(Clone, Debug)]
+pub(super) struct Reset {
+    pub rst: SigId,
+    pub value: Expr,
+    /// Of the reset as a whole.
+    pub head: Vec<Comment>,
+    pub comments: Vec<Comment>,
 }
 
 /// Constant values that a trailing `if (rst)` gives registers, by register input.
-pub(super) type Resets = BTreeMap<SigId, (SigId, Expr)>;
+pub(super) type Resets = BTreeMap<SigId, Reset>;
 
 /// Takes the trailing resets of registers out of the kernel. A reset is the last top-level
 /// statement that assigns the register, `if <signal named rst or reset>`, and assigns it a
@@ -97,12 +107,18 @@ pub(super) fn hoist_resets(
         for s in then {
             match &s.kind {
                 Kind::Assign { sig, value, .. } => {
-                    found.insert(*sig, (*rst, value.clone()));
+                    let reset = Reset {
+                        rst: *rst,
+                        value: value.clone(),
+                        head: stmts[i].comments.clone(),
+                        comments: s.comments.clone(),
+                    };
+                    found.insert(*sig, reset);
                 }
                 _ => chosen.extend(stmt::targets(std::slice::from_ref(s))),
             }
         }
-        found.retain(|t, (_, value)| {
+        found.retain(|t, Reset { value, .. }| {
             !chosen.contains(t)
                 && eligible.contains(t)
                 && last.get(t).is_none_or(|at| *at <= i)
@@ -134,17 +150,21 @@ pub(super) fn without_holds(
         _ => None,
     };
     let mut out = vec![];
+    let mut comments = vec![];
     for (i, s) in stmts.iter().enumerate() {
         let assigned = stmt::targets(std::slice::from_ref(s));
         if let Some(sig) = is_hold(s) {
             let more = last.get(&sig).is_some_and(|at| *at > i);
             if !seen.contains(&sig) && (more || reset.contains_key(&sig)) {
                 seen.insert(sig);
+                comments.extend_from_slice(&s.comments);
                 continue;
             }
         }
         seen.extend(assigned);
-        out.push(s.clone());
+        let mut kept = s.clone();
+        kept.comments.splice(0..0, comments.drain(..));
+        out.push(kept);
     }
     out
 }

@@ -7,10 +7,17 @@ use num_bigint::BigUint;
 
 use super::expr::{Expr, SigId, mask};
 
+/// A line of a comment. Where statements are copied, or a loop is unrolled, `id` tells that it is the same one.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Comment {
+    pub id: usize,
+    pub text: String,
+}
+
 /// A statement with the comments that stand before it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Stmt {
-    pub comments: Vec<String>,
+    pub comments: Vec<Comment>,
     pub kind: Kind,
 }
 
@@ -61,6 +68,28 @@ pub(super) fn each_assign(stmts: &[Stmt], f: &mut dyn FnMut(SigId, usize, &Expr)
             }
         }
     }
+}
+
+/// Everything that is said of the statements, at any depth.
+pub(super) fn all_comments(stmts: &[Stmt]) -> Vec<Comment> {
+    let mut all = vec![];
+    for s in stmts {
+        all.extend_from_slice(&s.comments);
+        match &s.kind {
+            Kind::Assign { .. } => {}
+            Kind::If {
+                then, otherwise, ..
+            } => {
+                all.extend(all_comments(then));
+                all.extend(all_comments(otherwise));
+            }
+            Kind::Case { arms, rest, .. } => {
+                all.extend(arms.iter().flat_map(|(_, body)| all_comments(body)));
+                all.extend(all_comments(rest.as_deref().unwrap_or_default()));
+            }
+        }
+    }
+    all
 }
 
 /// Calls `f` for every expression: values, conditions, subjects and labels.
@@ -216,9 +245,68 @@ pub(super) fn drop_overridden(stmts: Vec<Stmt>, width: &dyn Fn(SigId) -> usize) 
             last.insert(*sig, i);
         }
     }
-    stmts
-        .into_iter()
-        .enumerate()
-        .flat_map(|(i, s)| project(&[s], &|sig| last.get(&sig).is_none_or(|at| *at <= i)))
-        .collect()
+    retain(stmts, &|i, sig| last.get(&sig).is_none_or(|at| *at <= i))
+}
+
+/// The statements with only the assignments that `keep` wants, given the statement's place. What is said of a statement
+/// that goes is said of the next one.
+pub(super) fn retain(stmts: Vec<Stmt>, keep: &dyn Fn(usize, SigId) -> bool) -> Vec<Stmt> {
+    let mut out = vec![];
+    let mut said = vec![];
+    for (i, s) in stmts.into_iter().enumerate() {
+        match project(std::slice::from_ref(&s), &|sig| keep(i, sig)).pop() {
+            Some(mut kept) => {
+                kept.comments.splice(0..0, said.drain(..));
+                out.push(kept);
+            }
+            None => said.extend(s.comments),
+        }
+    }
+    if let Some(last) = out.last_mut() {
+        last.comments.append(&mut said);
+    }
+    out
+}
+
+/// The statements without the arms of a `case` that do nothing, where the default does nothing either.
+pub(super) fn without_idle_arms(stmts: Vec<Stmt>) -> Vec<Stmt> {
+    let kept = stmts.into_iter().map(|Stmt { comments, kind }| {
+        let kind = match kind {
+            Kind::Assign { .. } => kind,
+            Kind::If {
+                cond,
+                then,
+                otherwise,
+            } => Kind::If {
+                cond,
+                then: without_idle_arms(then),
+                otherwise: without_idle_arms(otherwise),
+            },
+            Kind::Case {
+                subject,
+                arms,
+                rest,
+            } => {
+                let all = arms.len();
+                let idle = rest.as_ref().is_none_or(Vec::is_empty);
+                let arms = arms
+                    .into_iter()
+                    .filter(|(_, body)| !idle || !body.is_empty());
+                let arms = arms.map(|(labels, body)| (labels, without_idle_arms(body)));
+                let arms: Vec<_> = arms.collect();
+                // What an arm leaves alone has a value already, so the default may leave it alone.
+                let rest = match rest {
+                    None if arms.len() < all => Some(vec![]),
+                    rest => rest.map(without_idle_arms),
+                };
+                Kind::Case {
+                    subject,
+                    arms,
+                    rest,
+                }
+            }
+        };
+        Stmt { comments, kind }
+    });
+    kept.collect()
 }

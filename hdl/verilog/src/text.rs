@@ -12,6 +12,7 @@ use super::module::{Comb, Plan};
 use super::ports::{comment, footer, header, port_list, with_doc};
 use super::print::{Printer, literal, range};
 use super::regs::Clocked;
+use super::said::Said;
 use super::signals::Kind as SigKind;
 use super::stmt;
 use super::usage::{Usage, unused, usage};
@@ -23,9 +24,10 @@ fn section(title: &str, body: &str, out: &mut String) {
     }
 }
 
-/// The whole file of a planned module.
-pub(super) fn module(name: &str, info: Option<&ModuleInfo>, plan: &Plan) -> String {
+/// The whole file of a planned module, and the comments of its kernel that found no place in it.
+pub(super) fn module(name: &str, info: Option<&ModuleInfo>, plan: &Plan) -> (String, Vec<String>) {
     let signals = &plan.signals;
+    let said = Said::default();
     let used = usage(plan);
     let procedural: BTreeSet<SigId> = plan
         .comb
@@ -41,20 +43,20 @@ pub(super) fn module(name: &str, info: Option<&ModuleInfo>, plan: &Plan) -> Stri
         .iter()
         .map(|s| signals.list[*s].name.clone())
         .collect();
-    port_list(name, &plan.ports, signals, &reg_ports, &mut out);
+    port_list(name, &[], &plan.ports, &reg_ports, &mut out);
 
     section("Constants", &params(plan, &used), &mut out);
     section("Registers", &registers(plan), &mut out);
     section("Signals", &wires(plan, &procedural), &mut out);
-    let instances = instances(plan);
+    let instances = instances(plan, &said);
     if !instances.is_empty() {
         out.push_str(&instances);
     }
-    section("Combinational logic", &comb(plan), &mut out);
+    section("Combinational logic", &comb(plan, &said), &mut out);
     let clocked: Vec<String> = plan
         .clocked
         .iter()
-        .map(|c| clocked(plan, c))
+        .map(|c| clocked(plan, c, &said))
         .filter(|t| !t.is_empty())
         .collect();
     let mut clocked = clocked.join("\n");
@@ -73,7 +75,8 @@ pub(super) fn module(name: &str, info: Option<&ModuleInfo>, plan: &Plan) -> Stri
         &mut out,
     );
     footer(&mut out);
-    out
+    let lost = said.left_of(&plan.all_comments);
+    (out, lost)
 }
 
 fn params(plan: &Plan, used: &Usage) -> String {
@@ -96,24 +99,39 @@ fn params(plan: &Plan, used: &Usage) -> String {
     out
 }
 
+/// Columns of declarations: their ranges, and their names with what stands behind.
+struct Columns {
+    range: usize,
+    name: usize,
+}
+
+impl Columns {
+    fn of(plan: &Plan, signals: &[SigId]) -> Self {
+        let all = || signals.iter().map(|s| &plan.signals.list[*s]);
+        Self {
+            range: all().map(|s| range(s.width).len()).max().unwrap_or(0),
+            name: all().map(|s| s.name.len() + 1).max().unwrap_or(0),
+        }
+    }
+}
+
 /// A declaration.
-fn declare(kind: &str, plan: &Plan, s: SigId, width: usize, out: &mut String) {
+fn declare(kind: &str, plan: &Plan, s: SigId, columns: &Columns, out: &mut String) {
     let sig = &plan.signals.list[s];
-    let named = format!("{}{};", range(sig.width), sig.name);
+    let bits = range(sig.width);
+    let named = format!("{};", sig.name);
     let mut doc = sig.doc.join(" ");
     if let TypeKind::Composite(_) = sig.ty.kind {
         doc = format!("{doc} ({})", sig.ty.name).trim().to_owned();
     }
-    with_doc(&format!("    {kind} {named:<width$}"), &doc, "    ", out);
+    let Columns { range, name } = columns;
+    let line = format!("    {kind} {bits:<range$}{named:<name$}");
+    with_doc(&line, &doc, "    ", out);
 }
 
 fn registers(plan: &Plan) -> String {
-    let width = plan
-        .regs
-        .iter()
-        .map(|r| decl_len(plan, r.q))
-        .max()
-        .unwrap_or(0);
+    let all: Vec<SigId> = plan.regs.iter().map(|r| r.q).collect();
+    let columns = Columns::of(plan, &all);
     // Of states that a reset sets, the encoding is free.
     let reset: BTreeSet<SigId> = plan
         .clocked
@@ -127,14 +145,9 @@ fn registers(plan: &Plan) -> String {
         if matches!(kind, TypeKind::Enum(_)) && reset.contains(&r.q) {
             out.push_str("    (* fsm_encoding = \"auto\" *)\n");
         }
-        declare("reg ", plan, r.q, width, &mut out);
+        declare("reg ", plan, r.q, &columns, &mut out);
     }
     out
-}
-
-fn decl_len(plan: &Plan, s: SigId) -> usize {
-    let sig = &plan.signals.list[s];
-    range(sig.width).len() + sig.name.len() + 1
 }
 
 fn wires(plan: &Plan, procedural: &BTreeSet<SigId>) -> String {
@@ -154,7 +167,7 @@ fn wires(plan: &Plan, procedural: &BTreeSet<SigId>) -> String {
             _ => false,
         })
         .collect();
-    let width = shown.iter().map(|s| decl_len(plan, *s)).max().unwrap_or(0);
+    let columns = Columns::of(plan, &shown);
     let mut out = String::new();
     for s in shown {
         let kind = if procedural.contains(&s) {
@@ -162,18 +175,27 @@ fn wires(plan: &Plan, procedural: &BTreeSet<SigId>) -> String {
         } else {
             "wire"
         };
-        declare(kind, plan, s, width, &mut out);
+        declare(kind, plan, s, &columns, &mut out);
     }
     out
 }
 
-fn instances(plan: &Plan) -> String {
-    let print = Printer::new(&plan.signals);
+fn instances(plan: &Plan, said: &Said) -> String {
+    let print = Printer::new(&plan.signals, said);
     let mut out = String::new();
     for inst in &plan.instances {
         out.push('\n');
         comment(&inst.doc, "    ", &mut out);
-        out.push_str(&format!("    {} {} (\n", inst.module, inst.name));
+        let values: Vec<String> = inst
+            .parameters
+            .iter()
+            .map(|p| format!(".{}({})", p.name, p.value))
+            .collect();
+        let values = match values.is_empty() {
+            true => String::new(),
+            false => format!("#({}) ", values.join(", ")),
+        };
+        out.push_str(&format!("    {} {values}{} (\n", inst.module, inst.name));
         let width = inst
             .ports
             .iter()
@@ -191,7 +213,10 @@ fn instances(plan: &Plan) -> String {
                         plan.signals.list[*net].name.clone()
                     }
                 };
-                format!("        .{:<width$} ({to})", p.name)
+                let mut row = String::new();
+                let comments = plan.comments.get(s).map(Vec::as_slice);
+                said.say(comments.unwrap_or_default(), "        ", &mut row);
+                row + &format!("        .{:<width$} ({to})", p.name)
             })
             .collect();
         out.push_str(&rows.join(",\n"));
@@ -200,8 +225,8 @@ fn instances(plan: &Plan) -> String {
     out
 }
 
-fn comb(plan: &Plan) -> String {
-    let print = Printer::new(&plan.signals);
+fn comb(plan: &Plan, said: &Said) -> String {
+    let print = Printer::new(&plan.signals, said);
     let mut out = String::new();
     for (id, s) in plan.signals.list.iter().enumerate() {
         if let Some(e) = &s.driver {
@@ -212,9 +237,7 @@ fn comb(plan: &Plan) -> String {
         match c {
             Comb::Wires(body) => {
                 for s in body {
-                    for c in &s.comments {
-                        out.push_str(&format!("    // {c}\n"));
-                    }
+                    said.say(&s.comments, "    ", &mut out);
                     if let stmt::Kind::Assign { sig, lo, value } = &s.kind {
                         out.push_str(&format!(
                             "    assign {}",
@@ -261,12 +284,13 @@ fn constant(plan: &Plan, s: SigId, value: &BigUint) -> String {
     literal(value, plan.signals.list[s].width)
 }
 
-fn clocked(plan: &Plan, c: &Clocked) -> String {
+fn clocked(plan: &Plan, c: &Clocked, said: &Said) -> String {
     let rename: BTreeMap<SigId, SigId> = plan.regs.iter().map(|r| (r.d, r.q)).collect();
     let print = Printer {
         signals: &plan.signals,
         rename,
         assign: "<=",
+        said,
     };
     let name = |s: SigId| plan.signals.list[s].name.as_str();
     let mut parts: Vec<String> = vec![];
@@ -290,12 +314,17 @@ fn clocked(plan: &Plan, c: &Clocked) -> String {
         parts.push(simple);
     }
     for (rst, list) in &c.resets {
-        let mut text = format!("        if ({}) begin\n", name(*rst));
-        for (r, value) in list {
+        let mut text = String::new();
+        for (_, reset) in list {
+            said.say(&reset.head, "        ", &mut text);
+        }
+        text.push_str(&format!("        if ({}) begin\n", name(*rst)));
+        for (r, reset) in list {
+            said.say(&reset.comments, "            ", &mut text);
             text.push_str(&format!(
                 "            {} <= {};\n",
                 name(r.q),
-                print.expr(value)
+                print.expr(&reset.value)
             ));
         }
         text.push_str("        end\n");

@@ -62,7 +62,7 @@ pub(super) fn usage(plan: &Plan) -> Usage {
         c.nexts.iter().for_each(|r| u.whole(r.d, signals));
         for (rst, list) in &c.resets {
             u.whole(*rst, signals);
-            list.iter().for_each(|(_, e)| u.read(e, signals));
+            list.iter().for_each(|(_, r)| u.read(&r.value, signals));
         }
     }
     for inst in &plan.instances {

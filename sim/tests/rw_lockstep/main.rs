@@ -98,9 +98,10 @@ fn rw_22_p_14_incarnations_wrap_in_lock_step() {
     let (top, mut files) = rtl::sources(64, 16).unwrap();
     let gens = files
         .iter_mut()
-        .find(|(name, _)| name == "ram_reg_w16_d16.v")
+        .find(|(name, _)| name == "ram_reg.v")
         .unwrap();
-    let patched = gens.1.replace("mem[i] = 16'd0;", "mem[i] = 16'hFFFD;");
+    let begins = "mem[i] = {W{1'b0}} | ((W == 16 && A == 4) ? 16'hFFFD : 16'd0);";
+    let patched = gens.1.replace("mem[i] = {W{1'b0}};", begins);
     assert_ne!(patched, gens.1, "pattern not found");
     gens.1 = patched;
     let library = rtl::build_sources(&top, &files, false).unwrap();

@@ -1,0 +1,118 @@
+//! `#[hdl_gen]` for kernels whose comments reach the Verilog.
+
+use std::collections::VecDeque;
+use std::iter::Peekable;
+
+use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
+
+/// rust-hdl's `hdl_gen`, which sees no comments: each line comment of the kernel becomes a `comment!` in front of the
+/// statement that it stands before. One before an arm of a `match` goes into the arm.
+#[proc_macro_attribute]
+pub fn hdl_gen(args: TokenStream, kernel: TokenStream) -> TokenStream {
+    let attribute: TokenStream = match "#[::rust_hdl::prelude::hdl_gen]".parse() {
+        Ok(attribute) => attribute,
+        Err(error) => panic!("{error}"),
+    };
+    let kernel = kernel.into_iter().map(|tree| match tree {
+        TokenTree::Group(body) if body.delimiter() == Delimiter::Brace => {
+            let mut comments = comments(&body);
+            block(&body, &mut comments)
+        }
+        other => other,
+    });
+    attribute.into_iter().chain(args).chain(kernel).collect()
+}
+
+/// A line and what it says.
+type Comment = (usize, String);
+
+/// The line comments of a function's body, in order.
+fn comments(body: &Group) -> VecDeque<Comment> {
+    let first = body.span().line();
+    let text = body.span().source_text().unwrap_or_default();
+    let lines = text.lines().enumerate();
+    let said = lines.filter_map(|(at, line)| {
+        let said = line.trim_start().strip_prefix("//")?;
+        Some((first + at, said.trim().to_owned()))
+    });
+    said.collect()
+}
+
+/// `comment!("…");` for each comment above this line.
+fn take(comments: &mut VecDeque<Comment>, line: usize, out: &mut Vec<TokenTree>) {
+    while let Some((_, said)) = comments.pop_front_if(|(at, _)| *at < line) {
+        let text = TokenTree::from(Literal::string(&said.replace('"', "'")));
+        out.extend([
+            Ident::new("comment", Span::call_site()).into(),
+            Punct::new('!', Spacing::Alone).into(),
+            Group::new(Delimiter::Parenthesis, text.into()).into(),
+            Punct::new(';', Spacing::Alone).into(),
+        ]);
+    }
+}
+
+fn is_word(tree: Option<&TokenTree>, word: &str) -> bool {
+    matches!(tree, Some(TokenTree::Ident(ident)) if ident.to_string() == word)
+}
+
+fn is_sign(tree: &TokenTree, sign: char) -> bool {
+    matches!(tree, TokenTree::Punct(punct) if punct.as_char() == sign)
+}
+
+/// A group like the old one, around other trees.
+fn renewed(old: &Group, trees: Vec<TokenTree>) -> TokenTree {
+    let mut group = Group::new(old.delimiter(), trees.into_iter().collect());
+    group.set_span(old.span());
+    group.into()
+}
+
+/// A block of statements with its comments.
+fn block(body: &Group, comments: &mut VecDeque<Comment>) -> TokenTree {
+    let mut out = Vec::new();
+    let mut trees = body.stream().into_iter().peekable();
+    while let Some(first) = trees.peek() {
+        take(comments, first.span().line(), &mut out);
+        statement(&mut trees, comments, &mut out);
+    }
+    take(comments, body.span_close().line() + 1, &mut out);
+    renewed(body, out)
+}
+
+/// One statement: up to a `;`, or to the end of a block that no `else` follows.
+fn statement(
+    trees: &mut Peekable<impl Iterator<Item = TokenTree>>,
+    comments: &mut VecDeque<Comment>,
+    out: &mut Vec<TokenTree>,
+) {
+    let is_match = is_word(trees.peek(), "match");
+    while let Some(tree) = trees.next() {
+        match &tree {
+            TokenTree::Group(body) if body.delimiter() == Delimiter::Brace => {
+                out.push(match is_match {
+                    true => arms(body, comments),
+                    false => block(body, comments),
+                });
+                if !is_word(trees.peek(), "else") {
+                    return;
+                }
+            }
+            _ => {
+                let ends = is_sign(&tree, ';');
+                out.push(tree);
+                if ends {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// The arms of a `match`.
+fn arms(body: &Group, comments: &mut VecDeque<Comment>) -> TokenTree {
+    let trees = body.stream().into_iter().map(|tree| match tree {
+        TokenTree::Group(arm) if arm.delimiter() == Delimiter::Brace => block(&arm, comments),
+        other => other,
+    });
+    let trees = trees.collect();
+    renewed(body, trees)
+}
