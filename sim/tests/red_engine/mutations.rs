@@ -43,8 +43,8 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "RED-13: arming again keeps the count",
         "red_match_d8",
-        "{t5_op_reg, 20'd0}) : 26'd0",
-        "{t5_op_reg, 20'd0}) : {6'd0, t5_count_reg}",
+        "{t5_op_reg, t5_count_reg} : 26'd0",
+        "{t5_op_reg, t5_count_reg} : {6'd0, t5_count_reg}",
     ),
     (
         "RED-14: every other sequence number is newer",
