@@ -5,6 +5,7 @@
 //! on, so a mutant costs a run of its tests and not a build. What no test notices is compared
 //! with the original; a mutant that cannot be told from it counts as equivalent.
 
+mod below;
 mod blocks;
 mod runs;
 mod state;
@@ -15,7 +16,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::{tools, workspace};
 use runs::Outcome;
@@ -145,18 +146,10 @@ fn line<'a>(text: &'a str, place: &str) -> &'a str {
 /// All generated modules of a folder, by name.
 fn texts(dir: &Path) -> Result<BTreeMap<String, String>> {
     let mut texts = BTreeMap::new();
-    let shown = workspace::shown(dir);
-    for entry in fs::read_dir(dir).with_context(|| format!("cannot list {shown}"))? {
-        let path = entry?.path();
-        let name = path.file_name().and_then(|name| name.to_str());
-        if let Some(module) = name.and_then(|name| name.strip_suffix(".v")) {
-            let text = fs::read_to_string(&path)
-                .with_context(|| format!("cannot read {}", workspace::shown(&path)))?;
-            texts.insert(module.to_owned(), text);
-        }
-    }
-    if texts.is_empty() {
-        bail!("{shown} has no Verilog");
+    for path in blocks::sources(dir)? {
+        let text = fs::read_to_string(&path)
+            .with_context(|| format!("cannot read {}", workspace::shown(&path)))?;
+        texts.insert(blocks::module_of(&path), text);
     }
     Ok(texts)
 }

@@ -4,7 +4,12 @@
 //! itself which ones build the block. A block's own bench comes first, whole cards and switches
 //! last: what a bench of its own kills costs a second, a whole card a minute.
 
-use anyhow::{Result, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace;
 
 /// A test binary: package and name.
 pub type Binary = (&'static str, &'static str);
@@ -228,13 +233,25 @@ pub fn base(module: &str) -> &str {
     base
 }
 
+/// The sources of a preset, by the list in its folder.
+pub fn sources(preset: &Path) -> Result<Vec<PathBuf>> {
+    let list = preset.join("files.f");
+    let text = fs::read_to_string(&list)
+        .with_context(|| format!("cannot read {}", workspace::shown(&list)))?;
+    Ok(text.lines().map(|file| preset.join(file)).collect())
+}
+
+/// The module that a source holds.
+pub fn module_of(source: &Path) -> String {
+    let stem = source.file_stem().unwrap_or_default();
+    stem.to_string_lossy().into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
-    use std::fs;
 
     use super::*;
-    use crate::workspace;
 
     #[test]
     fn sizes_are_no_part_of_a_base_name() {
@@ -253,13 +270,11 @@ mod tests {
         let families = ["card", "dma", "pcie", "red", "rw", "switch", "xud"];
         let dir = workspace::root().join("rtl_out").join("sim");
         let mut generated = BTreeSet::new();
-        for entry in fs::read_dir(dir).unwrap() {
-            let name = entry.unwrap().file_name().into_string().unwrap();
-            if let Some(module) = name.strip_suffix(".v") {
-                let block = base(module);
-                if families.contains(&block.split('_').next().unwrap()) {
-                    generated.insert(block.to_owned());
-                }
+        for path in sources(&dir).unwrap() {
+            let module = module_of(&path);
+            let block = base(&module);
+            if families.contains(&block.split('_').next().unwrap()) {
+                generated.insert(block.to_owned());
             }
         }
         let listed: BTreeSet<String> = all().into_iter().map(str::to_owned).collect();

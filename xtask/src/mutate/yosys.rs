@@ -7,6 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use super::below::Below;
 use crate::process::run_quietly;
 use crate::workspace;
 
@@ -42,12 +43,10 @@ impl Module<'_> {
     /// Chooses mutants and writes `NAME.v`, in which [`SELECTOR`] switches each on.
     pub fn mutants(&self, count: usize, seed: u64) -> Result<Vec<Mutant>> {
         let name = self.name;
-        let children = self.children()?;
-        for module in children.iter().copied().chain([name]) {
-            write(
-                &self.dir.join(format!("{module}.in.v")),
-                &self.texts[module],
-            )?;
+        let below = self.below()?;
+        let own = [(name.to_owned(), below.text.clone())];
+        for (module, text) in below.children.clone().into_iter().chain(own) {
+            write(&self.dir.join(format!("{module}.in.v")), &text)?;
         }
         // Yosys names places after the file that it reads: that is the generated one.
         let read = self.read()?;
@@ -60,7 +59,7 @@ impl Module<'_> {
             ),
         )?;
         let path = self.dir.join("mutated.v");
-        let text = selectable(&read_file(&path)?)?;
+        let text = selectable(&below.restored(&read_file(&path)?))?;
         write(
             &self.dir.join(format!("{name}.v.original")),
             &self.texts[name],
@@ -128,7 +127,7 @@ impl Module<'_> {
     fn read(&self) -> Result<String> {
         let name = self.name;
         let mut script = String::new();
-        for child in self.children()? {
+        for child in self.below()?.children.keys() {
             script.push_str(&format!("read_verilog -lib {child}.in.v\n"));
         }
         script.push_str(&format!(
@@ -137,19 +136,9 @@ impl Module<'_> {
         Ok(script)
     }
 
-    fn children(&self) -> Result<BTreeSet<&str>> {
-        let text = self.texts.get(self.name).context("no such module")?;
-        Ok(text
-            .lines()
-            .filter_map(
-                |line| match line.split_whitespace().collect::<Vec<_>>()[..] {
-                    [module, _, "("] => self.texts.get_key_value(module),
-                    _ => None,
-                },
-            )
-            .map(|(module, _)| module.as_str())
-            .filter(|module| *module != self.name)
-            .collect())
+    fn below(&self) -> Result<Below> {
+        self.texts.get(self.name).context("no such module")?;
+        Ok(Below::of(self.name, self.texts))
     }
 
     fn run(&self, stem: &str, script: &str) -> Result<()> {
