@@ -59,26 +59,11 @@ module card_regs_msix (
     localparam [15:0] CLIENT       = 16'h8000;  // Client 2 of dma_write.
 
     // Registers
-<<<<<<< HEAD:rtl_out/au50/card_regs_msix.v
-    reg  [4:0] sweep_reg;
-    reg  [7:0] masked_reg;
-    reg  [7:0] waits_reg;
-    reg  done_reg;            // A message was done a clock ago: it comes from far.
-    reg  [2:0] done_one_reg;
-    reg  [7:0] leaves_reg;    // Their messages are on their way.
-    // Of those that wait, the ones that may be sent, and of these the ones behind the one served
-    // last, which are `after`.
-    reg  [7:0] asks_reg;
-    reg  [7:0] later_reg;
-    reg  [7:0] after_reg;
-    reg  [7:0] choice_reg;    // The one whose turn it is.
-    reg  [7:0] last_reg;      // Vector served last, one-hot.
-    reg  [2:0] vector_reg;
-    reg  [2:0] step_reg;      // 0 idle, 1 chosen, 2 to 5 address, upper half and data are read, 6 offered.
-=======
     reg  [4:0]  sweep_reg;
     reg  [7:0]  masked_reg;
     reg  [7:0]  waits_reg;
+    reg         done_reg;      // A message was done a clock ago: it comes from far.
+    reg  [2:0]  done_one_reg;
     reg  [7:0]  leaves_reg;    // Their messages are on their way.
     // Of those that wait, the ones that may be sent, and of these the ones behind the one served
     // last, which are `after`.
@@ -89,7 +74,6 @@ module card_regs_msix (
     reg  [7:0]  last_reg;      // Vector served last, one-hot.
     reg  [2:0]  vector_reg;
     reg  [2:0]  step_reg;      // 0 idle, 1 chosen, 2 to 5 address, upper half and data are read, 6 offered.
->>>>>>> 696c3b3 (Verilog explains itself: comments of kernels, aligned and grouped ports, fields as concatenations; memories with parameters, one library for all presets):rtl_out/lib/card_regs_msix.v
     reg  [31:0] word_reg;
     reg  [31:0] low_reg;
     reg  [31:0] high_reg;
