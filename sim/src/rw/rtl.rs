@@ -191,6 +191,8 @@ pub struct Sample {
     pub taken: bool,
     /// The acknowledgement was taken.
     pub ack_taken: bool,
+    /// What stands at an output: decision, message, bitmap word, completion record.
+    pub waits: [bool; 4],
     /// A decision left.
     pub decision: Option<Decision>,
     /// A message stands at the output.
@@ -343,6 +345,8 @@ impl RtlWindow {
             taken: inputs.message.is_some() && m.is_set(p.s_ready),
             ack_taken: inputs.ack.is_some() && m.is_set(p.ack_ready),
             free: m.get(p.free_count) as u16,
+            waits: [p.m_wr_valid, p.m_msg_valid, p.m_bitmap_valid, p.m_cpl_valid]
+                .map(|valid| m.is_set(valid)),
             ..Sample::default()
         };
         if m.is_set(p.m_wr_valid) && inputs.wr_ready {

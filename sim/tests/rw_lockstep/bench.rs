@@ -10,6 +10,7 @@ use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::collections::{BTreeMap, VecDeque};
 use tributary_protocol::rw::*;
 use tributary_sim::rw::rtl::{Inputs, RawCompletion, RawMessage, RtlWindow};
+use tributary_sim::testbench::{Profile, Stalls};
 use tributary_sim::verilate::Verilated;
 
 /// What a run has covered.
@@ -117,8 +118,8 @@ pub struct Plan {
     pub clocks: u64,
     pub w: u32,
     pub r: u32,
-    /// Chance in 256 that an output stalls; unless it is 0, decisions stall for long at times.
-    pub stall: u32,
+    /// How the outputs stall.
+    pub stall: Profile,
     /// Chance in 256 that no record is offered.
     pub idle: u32,
     /// Hint of BUSY answers.
@@ -171,8 +172,8 @@ pub struct Bench {
     completions: VecDeque<RawCompletion>,
     /// Incarnation of each window whose completion record left last.
     ended: BTreeMap<u16, u32>,
-    /// Decisions stall until this clock.
-    blocked: u64,
+    /// Stalls of decisions, messages, bitmap words and completion records.
+    stalls: Stalls,
     acks: VecDeque<(u64, u16, u32)>,
     credit_due: u64,
     credit_acts: u64,
@@ -258,7 +259,7 @@ impl Bench {
             holes: VecDeque::new(),
             completions: VecDeque::new(),
             ended: BTreeMap::new(),
-            blocked: 0,
+            stalls: Stalls::new(plan.stall, plan.seed, 4),
             acks: VecDeque::new(),
             credit_due: 0,
             credit_acts: 0,
@@ -316,20 +317,24 @@ impl Bench {
             self.acks.swap(0, i);
             (self.acks[0].1, self.acks[0].2)
         });
-        if self.plan.stall > 0 && self.rng.random_range(0..400) == 0 {
-            self.blocked = t + self.rng.random_range(0..150);
-        }
+        self.stalls.clock();
+        let ready = |output| !busy || self.stalls.ready(output);
         let inputs = Inputs {
             message: self.offered.as_ref().map(|(m, _)| m.clone()),
             error: self.offered.as_ref().is_some_and(|(_, e)| *e),
             ack,
             now: self.tick,
-            wr_ready: !busy || (t >= self.blocked && !self.chance(self.plan.stall)),
-            msg_ready: !busy || !self.chance(self.plan.stall),
-            bitmap_ready: !busy || !self.chance(self.plan.stall),
-            cpl_ready: !busy || !self.chance(self.plan.stall),
+            wr_ready: ready(0),
+            msg_ready: ready(1),
+            bitmap_ready: ready(2),
+            cpl_ready: ready(3),
         };
         let s = self.rtl.clock(&inputs).map_err(|e| format!("{e:#}"))?;
+        for (output, waits) in s.waits.into_iter().enumerate() {
+            // Only bitmaps have more than one word.
+            let last = output != 2 || s.bitmap.is_some_and(|(_, last)| last);
+            self.stalls.observe(output, waits, last);
+        }
         if let Some((wptr, base)) = s.slide {
             let before = self.bases.insert(wptr, base).unwrap_or(0);
             let quarter = self.plan.w / 4;

@@ -2,12 +2,19 @@
 //!
 //! The short form runs with all other tests. Environment:
 //! - `TRIBUTARY_SEED`: run this seed alone, to see a failure again;
-//! - `TRIBUTARY_CLOCKS`: clocks for each seed.
+//! - `TRIBUTARY_CLOCKS`: clocks for each seed;
+//! - `TRIBUTARY_FRAMES`: records that the test with every profile of stalls takes at least.
 //!
 //! Long form, 20 seeds of 2.5 million clocks: some 28 million records.
 //!
 //! ```sh
 //! TRIBUTARY_CLOCKS=2500000 cargo test --release -p tributary-sim --test rw_lockstep -- --nocapture lock_step_w
+//! ```
+//!
+//! A million records while the outputs stall in every profile:
+//!
+//! ```sh
+//! TRIBUTARY_FRAMES=1000000 cargo test --release -p tributary-sim --test rw_lockstep -- --nocapture every_profile
 //! ```
 
 mod bench;
@@ -16,6 +23,7 @@ mod mutations;
 
 use bench::{Bench, Coverage, Plan};
 use tributary_sim::rw::rtl;
+use tributary_sim::testbench::{Length, Profile, profiles};
 
 fn from_env(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
@@ -25,9 +33,21 @@ fn from_env(name: &str) -> Option<u64> {
     )
 }
 
-/// A plan: a quarter of the seeds each without stalls, with some, with many, and half idle.
+fn bursts(gap: u32, mean: u32) -> Profile {
+    Profile::Bursts {
+        gap,
+        length: Length::Geometric(mean),
+    }
+}
+
+/// A plan: a quarter of the seeds each without stalls, with bursts, with many short stalls, and half idle.
 fn plan(w: u32, r: u32, seed: u64, clocks: u64) -> Plan {
-    let (stall, idle) = [(0, 0), (64, 32), (160, 8), (16, 128)][(seed % 4) as usize];
+    let (stall, idle) = [
+        (Profile::Free, 0),
+        (bursts(400, 150), 8),
+        (Profile::Independent(160), 8),
+        (bursts(100, 40), 128),
+    ][(seed % 4) as usize];
     Plan {
         seed,
         clocks,
@@ -90,6 +110,24 @@ fn rw_11_each_message_leaves_once_if_it_is_to_in_lock_step_w64_r16() {
 #[test]
 fn rw_11_each_message_leaves_once_if_it_is_to_in_lock_step_w1024_r16() {
     lock_step(1024, 16, 1, 100_000);
+}
+
+/// What stands at an output and what waits behind it stay right however long it is held: windows close, open and slide
+/// meanwhile, and their rows are written.
+#[test]
+fn rw_01_rw_02_rw_03_rw_04_rw_06_rw_07_rw_08_rw_09_p_12_p_13_lock_step_under_every_profile_of_stalls()
+ {
+    let library = rtl::build(64, 16, false).unwrap();
+    let clocks = from_env("TRIBUTARY_CLOCKS").unwrap_or(60_000);
+    profiles("records into rw_window", |seed| {
+        let plan = Plan {
+            stall: Profile::of_seed(seed),
+            ..plan(64, 16, seed, clocks)
+        };
+        let covered = Bench::run(plan, &library, 0).unwrap_or_else(|e| panic!("{e}"));
+        assert!(covered.completions[0] > 0, "seed {seed}: no transfer ended");
+        covered.taken
+    });
 }
 
 /// Incarnations start three below the end of their 16 bits, so that those of all windows wrap.
