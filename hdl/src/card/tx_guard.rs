@@ -5,7 +5,8 @@ use crate::prelude::*;
 hdl_module! {
     /// Stands between xud_tx, which a function-level reset stops at once, and the MAC, which must see an end of every
     /// frame. A frame that the reset cuts ends with one more byte; its ICRC is wrong, so nobody takes it for whole.
-    /// Latency: 1 clock. Stages: 1, the word for the MAC.
+    /// Latency: 1 clock. Stages: 1, the word for the MAC. While it is held, a reset may begin and end: the end that the
+    /// frame then lacks is kept until there is room for it, and what xud_tx offers waits behind it.
     pub struct CardTxGuard {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -39,20 +40,25 @@ hdl_module! {
         last: DFF<Bit>,
         /// The word taken last was not the last of its frame.
         within: DFF<Bit>,
+        /// The end of a frame that was cut while the MAC took nothing has still to come.
+        owed: DFF<Bit>,
         free: Signal<Local, Bit>,
+        ends: Signal<Local, Bit>,
     }
 }
 
 impl Logic for CardTxGuard {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, valid, data, keep, last, within);
+        dff_setup!(self, clk, valid, data, keep, last, within, owed);
         self.m_axis_tvalid.next = self.valid.q.val();
         self.m_axis_tdata.next = self.data.q.val();
         self.m_axis_tkeep.next = self.keep.q.val();
         self.m_axis_tlast.next = self.last.q.val();
         self.free.next = !self.valid.q.val() | self.m_axis_tready.val();
-        self.s_axis_tready.next = self.free.val();
+        self.s_axis_tready.next = self.free.val() & !self.owed.q.val();
+        self.ends.next = self.cut.val() | self.owed.q.val();
+        self.owed.d.next = self.ends.val() & self.within.q.val() & !self.free.val();
         if self.free.val() {
             self.valid.d.next = self.s_axis_tvalid.val();
             self.data.d.next = self.s_axis_tdata.val();
@@ -61,7 +67,7 @@ impl Logic for CardTxGuard {
             if self.s_axis_tvalid.val() {
                 self.within.d.next = !self.s_axis_tlast.val();
             }
-            if self.cut.val() {
+            if self.ends.val() {
                 // Either nothing, or the end of the frame that was cut.
                 self.valid.d.next = self.within.q.val();
                 self.keep.d.next = 1.into();
@@ -72,6 +78,7 @@ impl Logic for CardTxGuard {
         if self.rst.val() {
             self.valid.d.next = false;
             self.within.d.next = false;
+            self.owed.d.next = false;
         }
     }
 
