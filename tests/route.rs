@@ -57,12 +57,13 @@ fn the_text_shows_every_router_with_its_histogram() {
             "network      ft3:4: 20 switches, 16 endnodes, 32 cables between switches; "
         )
     );
+    assert_eq!(lines[1], "structure    3 tiers");
     assert_eq!(
-        lines[2],
+        lines[3],
         "groups       4x4: 8 groups, 0 of them skipped (one endnode)"
     );
     assert_eq!(
-        lines[3],
+        lines[4],
         "lower bound  2 groups on the busiest cable, whatever the router"
     );
     let row = |name: &str| -> Vec<String> {
