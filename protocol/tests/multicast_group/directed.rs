@@ -138,6 +138,32 @@ fn mb_09_no_more_blocks_are_on_their_way_to_a_member_than_it_allows() {
     }
 }
 
+/// Blocks on their way to the only receiver when a long message is going.
+fn under_way(config: &GroupConfig) -> usize {
+    let mut group = Group::equal(config);
+    group.call(0, |m, out| m.send(200, out)).unwrap();
+    for _ in 0..5 {
+        assert!(group.arrive());
+        group.give_buffers();
+    }
+    group.blocks.len()
+}
+
+#[test]
+fn mb_09_two_blocks_are_on_their_way_at_once() {
+    assert_eq!(under_way(&GroupConfig::new(2, 10)), 2);
+}
+
+#[test]
+fn mb_09_mutation_one_credit_is_caught() {
+    let mut config = GroupConfig::new(2, 10);
+    config.mutations = Mutations {
+        one_credit: true,
+        ..Mutations::default()
+    };
+    assert_eq!(under_way(&config), 1);
+}
+
 #[test]
 fn mb_09_a_credit_that_comes_late_takes_nothing_back() {
     let config = GroupConfig::new(2, 10);
