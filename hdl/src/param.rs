@@ -9,6 +9,7 @@ use rust_hdl::core::synth::VCDValue;
 use rust_hdl::core::type_descriptor::TypeDescriptor;
 use rust_hdl::prelude::*;
 use std::ops::{Index, IndexMut};
+use tributary_verilog::Wired;
 
 /// The constant `V` as an `N`-bit vector; a `localparam` in Verilog.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,6 +25,8 @@ impl<const V: usize, const N: usize> Param<V, N> {
 impl<const V: usize, const N: usize> Logic for Param<V, N> {
     fn update(&mut self) {}
 }
+
+impl<const V: usize, const N: usize> Wired for Param<V, N> {}
 
 impl<const V: usize, const N: usize> Atom for Param<V, N> {
     fn bits(&self) -> usize {
@@ -106,5 +109,17 @@ impl<T: Block, const N: usize> Block for Bank<T, N> {
     }
     fn accept(&self, name: &str, probe: &mut dyn probe::Probe) {
         self.0.accept(name, probe);
+    }
+}
+
+impl<W: Wired, const N: usize> Wired for Bank<W, N> {
+    fn claim(&mut self, clk: bool, rst: bool) {
+        self.0.iter_mut().for_each(|part| part.claim(clk, rst));
+    }
+    fn wire(&mut self, clk: Option<Clock>, rst: Option<bool>) {
+        self.0.iter_mut().for_each(|part| part.wire(clk, rst));
+    }
+    fn reset(&mut self) {
+        self.0.iter_mut().for_each(Wired::reset);
     }
 }

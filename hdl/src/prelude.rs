@@ -2,5 +2,4 @@
 
 pub use crate::param::{Bank, Param};
 pub use rust_hdl::prelude::*;
-pub use tributary_hdl_macros::hdl_gen;
-pub use tributary_verilog::{ModuleInfo, comment, hdl_module};
+pub use tributary_verilog::{ModuleInfo, Wired, comment, hdl_gen, hdl_module};

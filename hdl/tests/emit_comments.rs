@@ -24,6 +24,7 @@ fn every_comment_of_every_kernel_reaches_the_verilog_of_every_preset() {
 
 hdl_module! {
     /// Comments at every kind of place.
+    #[module("test_talkative")]
     pub struct Talkative {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -36,7 +37,7 @@ hdl_module! {
         /// Sum.
         pub sum: Signal<Out, Bits<4>>,
         count: DFF<Bits<4>>,
-        other: DFF<Bits<4>>,
+        #[reset] other: DFF<Bits<4>>,
         kept: [DFF<Bits<4>>; 2],
         last: Signal<Local, Bit>,
     }
@@ -46,10 +47,8 @@ impl Logic for Talkative {
     #[hdl_gen]
     fn update(&mut self) {
         // Before the registers.
-        dff_setup!(self, clk, count, other);
         for i in 0..2 {
             // Once for all of the loop.
-            self.kept[i].clock.next = self.clk.val();
             self.kept[i].d.next = self.words[i].val();
         }
         // A wire, "quoted" and with a back\slash.
@@ -81,12 +80,7 @@ impl Logic for Talkative {
         if self.rst.val() {
             // In the reset.
             self.count.d.next = 3.into();
-            self.other.d.next = 0.into();
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("test_talkative".into()).into_timing()
     }
 }
 

@@ -13,6 +13,7 @@ use tributary_hdl::prelude::*;
 
 hdl_module! {
     /// Operators whose precedence or width differs between Rust and Verilog.
+    #[module("expr_precedence")]
     pub struct Precedence {
         /// First operand.
         pub a: Signal<In, Bits<8>>,
@@ -121,9 +122,6 @@ impl Logic for Precedence {
         self.any_sum.next = !(self.a.val() + self.b.val()).any();
         self.beyond.next = self.a.val().get_bits::<8>(5);
     }
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("expr_precedence".into()).into_timing()
-    }
 }
 
 #[test]
@@ -150,6 +148,7 @@ fn precedence_carries_shifts_slices_and_casts_mean_what_rust_says() {
 
 hdl_module! {
     /// Signed arithmetic and comparisons.
+    #[module("expr_signed")]
     pub struct SignedMath {
         /// First operand.
         pub a: Signal<In, Signed<8>>,
@@ -217,9 +216,6 @@ impl Logic for SignedMath {
         self.product_u.next = self.p.val() * self.q.val();
         self.minus_five.next = (-5).into();
     }
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("expr_signed".into()).into_timing()
-    }
 }
 
 #[test]
@@ -248,6 +244,7 @@ fn signed_compares_sums_negations_and_products_mean_what_rust_says() {
 
 hdl_module! {
     /// Wide and narrow vectors, indexes, replaced bits.
+    #[module("expr_vectors")]
     pub struct Vectors {
         /// 130 bits.
         pub wide: Signal<In, Bits<130>>,
@@ -345,9 +342,6 @@ impl Logic for Vectors {
         self.one_wide.next = bit_cast::<5, 1>(self.v1.val());
         self.one_index.next = self.v1.val().get_bit(0);
         self.parity.next = self.wide.val().xor();
-    }
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("expr_vectors".into()).into_timing()
     }
 }
 

@@ -18,6 +18,8 @@ pub struct RequestSlave {
     pub data: Signal<Out, Bits<8>>,
 }
 
+impl Wired for RequestSlave {}
+
 /// The same from the other side.
 #[derive(LogicInterface, Default)]
 #[join = "RequestSlave"]
@@ -27,8 +29,11 @@ pub struct RequestMaster {
     pub data: Signal<In, Bits<8>>,
 }
 
+impl Wired for RequestMaster {}
+
 hdl_module! {
     /// Answers with the address, doubled.
+    #[module("test_answer")]
     pub struct Answer {
         /// Requests.
         pub s: RequestSlave
@@ -43,13 +48,11 @@ impl Logic for Answer {
             self.s.data.next = bit_cast::<8, 4>(self.s.addr.val()) << 1;
         }
     }
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("test_answer".into()).into_timing()
-    }
 }
 
 hdl_module! {
     /// Asks for what it is told.
+    #[module("test_ask")]
     pub struct Ask {
         /// Address.
         pub addr: Signal<In, Bits<4>>,
@@ -67,13 +70,11 @@ impl Logic for Ask {
         self.m.addr.next = self.addr.val() + 1;
         self.answer.next = self.m.data.val();
     }
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("test_ask".into()).into_timing()
-    }
 }
 
 hdl_module! {
     /// One request goes through, another is answered inside.
+    #[module("test_bridge")]
     pub struct Bridge {
         /// Requests from outside.
         pub s: RequestSlave,
@@ -97,9 +98,6 @@ impl Logic for Bridge {
         RequestMaster::join(&mut self.ask.m, &mut self.inner.s);
         self.ask.addr.next = self.addr.val();
         self.answer.next = self.ask.answer.val();
-    }
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("test_bridge".into()).into_timing()
     }
 }
 
@@ -156,7 +154,7 @@ impl Default for Widgets {
 }
 
 impl Logic for Widgets {
-    #[hdl_gen]
+    #[rust_hdl::prelude::hdl_gen]
     fn update(&mut self) {
         self.strobe.clock.next = self.clk.val();
         self.shot.clock.next = self.clk.val();

@@ -1,8 +1,8 @@
 //! What cannot be emitted is an error that names block, signal and reason.
 #![allow(missing_docs)]
 
-use tributary_hdl::emit::{EmitError, Reason, emit};
-use tributary_hdl::prelude::*;
+use rust_hdl::prelude::*;
+use tributary_hdl::emit::{EmitError, ModuleInfo, Reason, emit};
 
 /// The error of a block that must be refused, without rust-hdl's checks before it.
 fn refused<B: Block>(mut block: B) -> EmitError {

@@ -10,6 +10,7 @@ use tributary_hdl::prelude::*;
 
 hdl_module! {
     /// Counts while enabled.
+    #[module("test_counter_w{N}")]
     pub struct Counter<const N: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -37,6 +38,7 @@ hdl_module! {
 impl<const N: usize> Logic for Counter<N> {
     #[hdl_gen]
     fn update(&mut self) {
+        // rust-hdl's own writer knows nothing of what connects itself.
         dff_setup!(self, clk, value, last);
         if self.load.val() {
             self.value.d.next = self.start.val();
@@ -51,9 +53,6 @@ impl<const N: usize> Logic for Counter<N> {
             self.value.d.next = 0.into();
             self.last.d.next = 0.into();
         }
-    }
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("test_counter_w{N}")).into_timing()
     }
 }
 
@@ -72,6 +71,7 @@ enum Light {
 
 hdl_module! {
     /// A machine whose reset also clears an output, and whose next state is an output.
+    #[module("test_lights")]
     pub struct Lights {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -95,7 +95,6 @@ hdl_module! {
 impl Logic for Lights {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, light, ticks);
         self.go.next = false;
         match self.light.q.val() {
             Light::Red => {
@@ -122,9 +121,6 @@ impl Logic for Lights {
             self.go.next = false;
         }
     }
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("test_lights".into()).into_timing()
-    }
 }
 
 #[test]
@@ -144,6 +140,7 @@ fn a_reset_that_also_clears_outputs_and_a_read_next_state_run_as_in_rust() {
 
 hdl_module! {
     /// Two clocks, and registers that only follow.
+    #[module("test_two_clocks")]
     pub struct TwoClocks {
         /// Write clock.
         pub clk_a: Signal<In, Clock>,
@@ -172,9 +169,6 @@ impl Logic for TwoClocks {
         self.sync[1].d.next = self.sync[0].q.val();
         self.q.next = self.sync[1].q.val();
     }
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("test_two_clocks".into()).into_timing()
-    }
 }
 
 #[test]
@@ -187,6 +181,7 @@ fn each_clock_gets_one_clocked_block() {
 
 hdl_module! {
     /// Arithmetic that rust-hdl's own writer gets right.
+    #[module("test_alu")]
     pub struct Alu {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -216,9 +211,6 @@ impl Logic for Alu {
         }
         self.y.next = self.result.q.val();
     }
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("test_alu".into()).into_timing()
-    }
 }
 
 #[test]
@@ -247,6 +239,7 @@ hdl_module! {
     /// A round of lights that shows nothing before its first reset, described in a line that is too long for a comment of
     /// Verilog and goes on in the next: what is left of the first line has to flow into it.
     /// This sentence has a line of its own.
+    #[module("test_round")]
     pub struct Round {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -270,7 +263,6 @@ hdl_module! {
 impl Logic for Round {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, began, light, before);
         if self.tick.val() {
             self.before.d.next = self.light.q.val();
         }
@@ -295,9 +287,6 @@ impl Logic for Round {
             self.began.d.next = true;
             self.light.d.next = Light::Red;
         }
-    }
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("test_round".into()).into_timing()
     }
 }
 

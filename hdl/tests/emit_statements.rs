@@ -35,6 +35,7 @@ pub struct Header {
 
 hdl_module! {
     /// One lane: keeps the largest byte that it saw.
+    #[module("test_lane_w{N}")]
     pub struct Lane<const N: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -47,25 +48,18 @@ hdl_module! {
         /// The candidate is larger, in the same clock.
         pub larger: Signal<Out, Bit>,
         /// Largest so far.
-        best: DFF<Bits<N>>
+        #[reset] best: DFF<Bits<N>>
     }
 }
 
 impl<const N: usize> Logic for Lane<N> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, best);
         self.larger.next = self.x.val() > self.best.q.val();
         if self.larger.val() {
             self.best.d.next = self.x.val();
         }
-        if self.rst.val() {
-            self.best.d.next = 0.into();
-        }
         self.y.next = self.best.q.val();
-    }
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("test_lane_w{N}")).into_timing()
     }
 }
 
@@ -141,7 +135,7 @@ impl Default for Statements {
 }
 
 impl Logic for Statements {
-    #[hdl_gen]
+    #[rust_hdl::prelude::hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clk, kept, state, count);
         // A chain through the lanes: reads of one lane feed the next.
@@ -288,7 +282,7 @@ struct Many {
 }
 
 impl Logic for Many {
-    #[hdl_gen]
+    #[rust_hdl::prelude::hdl_gen]
     fn update(&mut self) {
         for i in 0..self._n {
             self.lanes[i].clk.next = self.clk.val();
@@ -334,6 +328,7 @@ fn the_same_block_gives_the_same_bytes() {
 
 hdl_module! {
     /// Two signals that stand in one `if` although one feeds the other through a child.
+    #[module("test_tangle")]
     pub struct Tangle {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -355,8 +350,6 @@ hdl_module! {
 impl Logic for Tangle {
     #[hdl_gen]
     fn update(&mut self) {
-        self.lane.clk.next = self.clk.val();
-        self.lane.rst.next = self.rst.val();
         self.taken.next = self.lane.larger.val();
         if self.pick.val() {
             self.lane.x.next = self.x.val();
@@ -365,9 +358,6 @@ impl Logic for Tangle {
             self.lane.x.next = !self.x.val();
             self.after.next = self.lane.y.val();
         }
-    }
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("test_tangle".into()).into_timing()
     }
 }
 

@@ -188,8 +188,8 @@ module card_recv_check_q1024 (
 
     // Protection domain 15:0, it receives 16.
     ram_reg #(.W(17), .A(10)) shapes (
-        // Tables; the request, and so its words, stay until it is taken.
         .clk     (clk),
+        // Tables; the request, and so its words, stay until it is taken.
         .rd_addr (qpn),
         .rd_data (shapes_rd_data),
         .wr_en   (cfg_shape),

@@ -138,8 +138,8 @@ module card_recv_doorbell_q1024 (
 
     // Index posted 15:0, mark 16.
     ram_reg_forward_w17_d1024 prods (
-        // Stages 1 to 3: the tables.
         .clk     (clk),
+        // Stages 1 to 3: the tables.
         .rd_addr (s1_qpn_reg),
         .rd_data (prods_rd_data),
         // Stage 5: written.

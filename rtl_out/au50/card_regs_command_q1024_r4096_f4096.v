@@ -321,7 +321,6 @@ module card_regs_command_q1024_r4096_f4096 (
     );
 
     fifo_ahead_w10_d16 fatal_a (
-        // Rings that cannot be read.
         .clk     (clk),
         .rst     (rst),
         .s_valid (fatal_a_valid_reg),
@@ -900,7 +899,9 @@ module card_regs_command_q1024_r4096_f4096 (
         // Arguments: 0 until they are written.
         wipe_reg <= wipe_reg + 4'd1;
 
+        // Rings that cannot be read.
         fatal_a_valid_reg <= s_fatal_a_valid;
+
         fatal_a_qpn_reg <= s_fatal_a_qpn;
         fatal_b_valid_reg <= s_fatal_b_valid;
         fatal_b_qpn_reg <= s_fatal_b_qpn;

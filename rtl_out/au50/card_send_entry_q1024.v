@@ -171,7 +171,6 @@ module card_send_entry_q1024 (
 
     // Words, and above them whether the read failed.
     ram_reg #(.W(65), .A(7)) words (
-        // Words in.
         .clk     (clk),
         .rd_addr (head_reg[6:0]),
         .rd_data (words_rd_data),
@@ -182,8 +181,8 @@ module card_send_entry_q1024 (
 
     // Timeout exponent 4:0, protection domain 20:5, what is fetched is dropped 21.
     ram_reg_forward_w22_d1024 contexts (
-        // Contexts of the queue pair.
         .clk     (clk),
+        // Contexts of the queue pair.
         .rd_addr (s_qpn),
         .rd_data (contexts_rd_data),
         .wr_en   (contexts_wr_en),
@@ -352,7 +351,9 @@ module card_send_entry_q1024 (
     end
 
     always @(posedge clk) begin
+        // Words in.
         in_valid_reg <= s_wq_valid;
+
         in_data_reg <= s_wq_data;
         in_error_reg <= s_wq_error;
 

@@ -191,8 +191,8 @@ module card_cq_indices_q64 (
     // Of each ring: issued 15:0, consumer 31:16, numbered 47:32, done 63:48, armed at 79:64, armed
     // 80.
     ram_reg #(.W(81), .A(6)) indices (
-        // Stage 1: the memories are addressed; the operations in front may still be going to write.
         .clk     (clk),
+        // Stage 1: the memories are addressed; the operations in front may still be going to write.
         .rd_addr (s1_qpn_reg),
         .rd_data (indices_rd_data),
         .wr_en   (indices_wr_en),
@@ -202,7 +202,6 @@ module card_cq_indices_q64 (
 
     // Of each ring: log2 of its entries 3:0, vector 6:4, it is there 7.
     ram_reg_forward_w8_d64 shapes (
-        // Contexts; after reset, none.
         .clk     (clk),
         .rd_addr (s1_qpn_reg),
         .rd_data (shapes_rd_data),
@@ -276,6 +275,7 @@ module card_cq_indices_q64 (
     always @(*) begin
         cleared_next = cleared_reg;
         sweep_next = sweep_reg;
+        // Contexts; after reset, none.
         shapes_wr_en = cfg_valid & (cfg_word == 3'd0);
         shapes_wr_addr = cfg_qpn;
         shapes_wr_data = {|cfg_data[2:0], cfg_data[26:24], cfg_data[15:12]};

@@ -92,7 +92,6 @@ module card_send_list_q64 (
     );
 
     fifo_bram_w6_d64 queue (
-        // Stage 3: into the queue, which has a place for every number, or past it.
         .clk         (clk),
         .rst         (rst),
         .s_valid     (queue_s_valid),
@@ -101,6 +100,7 @@ module card_send_list_q64 (
         .m_valid     (queue_m_valid),
         .m_ready     (front_s_ready),
         .m_data      (queue_m_data),
+        // Stage 3: into the queue, which has a place for every number, or past it.
         .almost_at   (16'd0),
         .almost_full (queue_almost_full),
         .count       (queue_count)

@@ -58,8 +58,8 @@ module card_cq_moderation (
     // Clocks for which each vector still has to wait, and 15 as the first looks come early by up to
     // that; 17: they are 8 or less.
     ram_async #(.W(18), .A(3)) waits (
-        // Stage 1: the vector visited. The one in front is still being written back.
         .clk     (clk),
+        // Stage 1: the vector visited. The one in front is still being written back.
         .rd_addr (visit_reg),
         .rd_data (waits_rd_data),
         .wr_en   (1'b1),

@@ -284,10 +284,10 @@ module card_onesided_run (
         says_next = says_reg;
         outcome_next = outcome_reg;
         said_next = said_reg;
-        fits_word_next = fits_word_reg;
-        fits_read_next = fits_read_reg;
         passes_next = passes_reg;
         puts_next = puts_reg;
+        fits_word_next = fits_word_reg;
+        fits_read_next = fits_read_reg;
         happened_next = 12'd0;
         take = 1'b0;
         pl_ready = 1'b0;

@@ -108,7 +108,6 @@ module card_regs_msix (
 
     // The table, for the bus and for the writer; control is not in it.
     ram_async #(.W(32), .A(5)) table_sig (
-        // The table. Messages go to a multiple of 4.
         .clk     (clk),
         .rd_addr (rd_addr),
         .rd_data (table_sig_rd_data),
@@ -252,6 +251,7 @@ module card_regs_msix (
     end
 
     always @(posedge clk) begin
+        // The table. Messages go to a multiple of 4.
         sweep_reg <= sweep_reg + 5'd1;
 
         if (wr_en & (&wr_addr[1:0])) begin

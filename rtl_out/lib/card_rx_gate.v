@@ -24,7 +24,7 @@ module card_rx_gate (
 );
 
     // Registers
-    reg  open_reg;
+    reg  open_reg;    // Frames pass. The reset leaves alone whether a frame is under way, as the MAC goes on meanwhile.
     reg  within_reg;  // The latest word was not the last of its frame.
 
     // Signals
@@ -47,7 +47,6 @@ module card_rx_gate (
             open_reg <= enable;
         end
 
-        // The MAC goes on meanwhile: whether a frame is under way stays known.
         if (rst) begin
             open_reg <= 1'b0;
         end

@@ -238,10 +238,10 @@ module xud_tx_items (
     assign s_sd_ready = !p_valid_reg;
 
     always @(*) begin
-        p_valid_next = p_valid_reg;
         part_next = part_reg;
         step_next = step_reg;
         second_next = second_reg;
+        p_valid_next = p_valid_reg;
         ack_next = ack_reg;
         short_next = short_reg;
         node_next = node_reg;

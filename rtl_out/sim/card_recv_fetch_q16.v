@@ -178,8 +178,8 @@ module card_recv_fetch_q16 (
     );
 
     ram_reg_forward_w16_d16 prods (
-        // Tables.
         .clk     (clk),
+        // Tables.
         .rd_addr (qpn_reg),
         .rd_data (prods_rd_data),
         .wr_en   (s_prod_valid),

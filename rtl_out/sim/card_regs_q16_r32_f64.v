@@ -247,8 +247,8 @@ module card_regs_q16_r32_f64 (
     wire [31:0] values_m;             // The chosen one.
 
     card_regs_command_q16_r32_f64 command (
-        // Commands.
         .clk             (clk),
+        // Commands.
         .rst             (resetting_reg),
         .forget          (hard_reg),
         .settling        (settling_reg),
@@ -300,8 +300,8 @@ module card_regs_q16_r32_f64 (
     );
 
     card_regs_msix msix (
-        // Interrupts.
         .clk               (clk),
+        // Interrupts.
         .rst               (resetting_reg),
         .wr_en             (msix_wr_en),
         .wr_addr           (w2_word_reg[4:0]),

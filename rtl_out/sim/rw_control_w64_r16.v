@@ -206,7 +206,9 @@ module rw_control_w64_r16 (
     reg  [11:0] clear_count_reg;       // Entry of the peer table that reset clears.
     reg  [3:0]  timer_reg;             // Clocks in a state that waits.
     reg  [3:0]  sweep_wptr_reg;        // Window of the next sweep.
-    reg  [3:0]  wptr_reg;              // Window of this operation.
+    // Window of this operation; the reset leaves it, since what was decided in the clock before is
+    // still to be written.
+    reg  [3:0]  wptr_reg;
     reg  [15:0] event_gen_reg;         // Incarnation in the event or message.
     reg  [5:0]  word_reg;              // Words cleared, or sent.
     // The control message leaves its queue: one clock late, as queues are looked at after the sweep
@@ -387,7 +389,9 @@ module rw_control_w64_r16 (
     reg  [11:0] clear_count_next;   // Entry of the peer table that reset clears.
     reg  [3:0]  timer_next;         // Clocks in a state that waits.
     reg  [3:0]  sweep_wptr_next;    // Window of the next sweep.
-    reg  [3:0]  wptr_next;          // Window of this operation.
+    // Window of this operation; the reset leaves it, since what was decided in the clock before is
+    // still to be written.
+    reg  [3:0]  wptr_next;
     reg  [15:0] event_gen_next;     // Incarnation in the event or message.
     reg  [5:0]  word_next;          // Words cleared, or sent.
     reg         fin_served_next;    // The finished transfer leaves its queue.
@@ -1644,7 +1648,6 @@ module rw_control_w64_r16 (
             sweep_next_reg <= 1'b0;
             credit_next_reg <= 1'b0;
             clear_count_reg <= 12'd0;
-            // wptr stays: what was decided in the clock before is still to be written.
             sweep_wptr_reg <= 4'd0;
             served_reg <= 1'b0;
             fin_served_reg <= 1'b0;

@@ -1,12 +1,32 @@
-//! `#[hdl_gen]` for kernels whose comments reach the Verilog.
+//! What a block is declared and described with: `hdl_module!` and `#[hdl_gen]`.
+
+mod module;
 
 use std::collections::VecDeque;
 use std::iter::Peekable;
 
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
+/// Declares a block: a struct of signals, registers, constants and other blocks.
+///
+/// - `#[module("fifo_w{W}")]` in front of the struct names its Verilog module, as `format!` takes it.
+/// - `#[reset]` in front of a register: `rst` clears it.
+/// - A port `clk` reaches every register and every block that has one, `rst` every block that has one; a kernel may connect
+///   either itself. A register keeps its value unless the kernel assigns it.
+/// - A field whose name begins with `_` is state of the simulation alone.
+/// - Doc comments reach the Verilog.
+#[proc_macro]
+pub fn hdl_module(block: TokenStream) -> TokenStream {
+    let block = syn::parse_macro_input!(block as syn::DeriveInput);
+    let expanded = module::expand(block);
+    expanded
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
 /// rust-hdl's `hdl_gen`, which sees no comments: each line comment of the kernel becomes a `comment!` in front of the
 /// statement that it stands before. One before an arm of a `match` goes into the arm.
+/// Beside `update` comes the `timing` that carries the block's declaration to the Verilog writer.
 #[proc_macro_attribute]
 pub fn hdl_gen(args: TokenStream, kernel: TokenStream) -> TokenStream {
     let attribute: TokenStream = match "#[::rust_hdl::prelude::hdl_gen]".parse() {
@@ -20,7 +40,18 @@ pub fn hdl_gen(args: TokenStream, kernel: TokenStream) -> TokenStream {
         }
         other => other,
     });
-    attribute.into_iter().chain(args).chain(kernel).collect()
+    let timing: TokenStream = quote::quote! {
+        fn timing(&self) -> Vec<::rust_hdl::prelude::TimingInfo> {
+            Self::module_info().into_timing()
+        }
+    }
+    .into();
+    attribute
+        .into_iter()
+        .chain(args)
+        .chain(kernel)
+        .chain(timing)
+        .collect()
 }
 
 /// A line and what it says.

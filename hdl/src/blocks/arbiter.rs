@@ -9,6 +9,7 @@ hdl_module! {
     /// Latency: 1 clock from req to the grant, one grant per clock. The grant is a
     /// register and stands until m_ready takes it. While a port's grant is up, its
     /// req asks for another grant after that one, so a port with a single item lowers it.
+    #[module("arbiter_round_robin_n{N}")]
     pub struct RoundRobinArbiter<const N: usize, const B: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -29,13 +30,13 @@ hdl_module! {
         /// Finds the first requesting port of all.
         all: PriorityEncoder<N, B>,
         /// A grant stands.
-        valid: DFF<Bit>,
+        #[reset] valid: DFF<Bit>,
         /// The granted port, one-hot.
-        granted: DFF<Bits<N>>,
+        #[reset] granted: DFF<Bits<N>>,
         /// The granted port's number.
         number: DFF<Bits<B>>,
         /// The ports after the one granted last.
-        above: DFF<Bits<N>>,
+        #[reset] above: DFF<Bits<N>>,
         /// The port that is granted next.
         pick: Signal<Local, Bits<B>>,
     }
@@ -44,7 +45,6 @@ hdl_module! {
 impl<const N: usize, const B: usize> Logic for RoundRobinArbiter<N, B> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, valid, granted, number, above);
         self.m_valid.next = self.valid.q.val();
         self.grant.next = self.granted.q.val();
         self.index.next = self.number.q.val();
@@ -63,14 +63,5 @@ impl<const N: usize, const B: usize> Logic for RoundRobinArbiter<N, B> {
                 self.above.d.next = (!bits::<N>(1)) << self.pick.val();
             }
         }
-        if self.rst.val() {
-            self.valid.d.next = false;
-            self.granted.d.next = 0.into();
-            self.above.d.next = 0.into();
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("arbiter_round_robin_n{N}")).into_timing()
     }
 }

@@ -38,3 +38,5 @@ impl<const W: usize, const A: usize> Block for Pow2<W, A> {
         self.0.accept(name, probe);
     }
 }
+
+impl<const W: usize, const A: usize> Wired for Pow2<W, A> {}

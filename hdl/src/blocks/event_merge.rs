@@ -6,6 +6,7 @@ hdl_module! {
     /// Puts the pulses of two sources one behind the other, so that a counter of single pulses sees both where they
     /// come in the same clock. One waits at most: a third within that time is lost.
     /// Latency: none. Stages: none; only the pulse that waits.
+    #[module("event_merge")]
     pub struct EventMerge {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -17,23 +18,15 @@ hdl_module! {
         pub b: Signal<In, Bit>,
         /// An event of either.
         pub m: Signal<Out, Bit>,
-        waits: DFF<Bit>,
+        #[reset] waits: DFF<Bit>,
     }
 }
 
 impl Logic for EventMerge {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, waits);
         self.m.next = self.a.val() | self.b.val() | self.waits.q.val();
         self.waits.d.next =
             (self.a.val() & self.b.val()) | (self.waits.q.val() & (self.a.val() | self.b.val()));
-        if self.rst.val() {
-            self.waits.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("event_merge".to_owned()).into_timing()
     }
 }

@@ -10,6 +10,7 @@ hdl_module! {
     /// Latency: 1 clock from s to m. One word per clock in and out, also when full
     /// words leave as others enter; s_ready and m_valid are registers.
     /// A word offered while rst is high is dropped.
+    #[module("fifo_ahead_w{N}_d{}", 1usize << A)]
     pub struct FifoAhead<const N: usize, const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -32,20 +33,20 @@ hdl_module! {
         /// The words.
         mem: AsyncRam<N, A>,
         /// Address of the oldest word.
-        head: DFF<Bits<A>>,
+        #[reset] head: DFF<Bits<A>>,
         /// Address of the next word in.
-        tail: DFF<Bits<A>>,
+        #[reset] tail: DFF<Bits<A>>,
         /// At least one word waits.
-        some: DFF<Bit>,
+        #[reset] some: DFF<Bit>,
         /// All words are taken up.
-        full: DFF<Bit>,
+        #[reset] full: DFF<Bit>,
         /// A word enters.
         push: Signal<Local, Bit>,
         /// A word leaves.
         pop: Signal<Local, Bit>,
         /// One word fits; one word waits.
-        filling: DFF<Bit>,
-        single: DFF<Bit>,
+        #[reset] filling: DFF<Bit>,
+        #[reset] single: DFF<Bit>,
         /// Two words fit; two words wait.
         filling_2: Signal<Local, Bit>,
         couple: Signal<Local, Bit>,
@@ -59,13 +60,11 @@ hdl_module! {
 impl<const N: usize, const A: usize> Logic for FifoAhead<N, A> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, head, tail, some, full, filling, single);
         self.s_ready.next = !self.full.q.val();
         self.m_valid.next = self.some.q.val();
         self.push.next = self.s_valid.val() & !self.full.q.val();
         self.pop.next = self.m_ready.val() & self.some.q.val();
 
-        self.mem.clk.next = self.clk.val();
         self.mem.rd_addr.next = self.head.q.val();
         self.mem.wr_en.next = self.push.val();
         self.mem.wr_addr.next = self.tail.q.val();
@@ -102,17 +101,5 @@ impl<const N: usize, const A: usize> Logic for FifoAhead<N, A> {
             | (!self.pop.val()
                 & ((self.push.val() & !self.some.q.val())
                     | (!self.push.val() & self.single.q.val())));
-        if self.rst.val() {
-            self.head.d.next = 0.into();
-            self.tail.d.next = 0.into();
-            self.some.d.next = false;
-            self.full.d.next = false;
-            self.filling.d.next = false;
-            self.single.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("fifo_ahead_w{N}_d{}", 1usize << A)).into_timing()
     }
 }

@@ -10,6 +10,7 @@ hdl_module! {
     /// clock in and out without bubbles. s_ready and m_valid are registers, and no path
     /// leads from m_ready to the RAM.
     /// A word offered while rst is high is dropped.
+    #[module("fifo_bram_w{N}_d{}", 1usize << A)]
     pub struct FifoBram<const N: usize, const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -38,21 +39,21 @@ hdl_module! {
         /// Words read ahead.
         ahead: FifoReg<N, 2>,
         /// Address of the next word in.
-        tail: DFF<Bits<A>>,
+        #[reset] tail: DFF<Bits<A>>,
         /// Address of the next word to read from the RAM.
-        head: DFF<Bits<A>>,
+        #[reset] head: DFF<Bits<A>>,
         /// The RAM holds words not read yet.
-        more: DFF<Bit>,
+        #[reset] more: DFF<Bit>,
         /// A word was addressed one clock ago.
-        flight1: DFF<Bit>,
+        #[reset] flight1: DFF<Bit>,
         /// A word was addressed two clocks ago: it is at the RAM's output.
-        flight2: DFF<Bit>,
+        #[reset] flight2: DFF<Bit>,
         /// Words in flight and read ahead, at most 4.
-        reserved: DFF<Bits<3>>,
+        #[reset] reserved: DFF<Bits<3>>,
         /// Words in the queue, modulo 2^A.
-        level: DFF<Bits<A>>,
+        #[reset] level: DFF<Bits<A>>,
         /// The queue holds 2^A words.
-        full: DFF<Bit>,
+        #[reset] full: DFF<Bit>,
         /// A word enters.
         push: Signal<Local, Bit>,
         /// A word leaves.
@@ -69,9 +70,6 @@ hdl_module! {
 impl<const N: usize, const A: usize> Logic for FifoBram<N, A> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, tail, head, more, flight1, flight2, reserved, level, full
-        );
         self.s_ready.next = !self.full.q.val();
         self.push.next = self.s_valid.val() & !self.full.q.val();
         self.pop.next = self.m_ready.val() & self.ahead.m_valid.val();
@@ -79,7 +77,6 @@ impl<const N: usize, const A: usize> Logic for FifoBram<N, A> {
         // A word is read when the output queue is sure to have room for it.
         self.fetch.next = self.more.q.val() & !self.reserved.q.val().get_bit(2);
         self.head_next.next = self.head.q.val() + 1;
-        self.words.clk.next = self.clk.val();
         self.words.rd_addr.next = self.head.q.val();
         self.flight1.d.next = self.fetch.val();
         self.flight2.d.next = self.flight1.q.val();
@@ -102,8 +99,6 @@ impl<const N: usize, const A: usize> Logic for FifoBram<N, A> {
             self.more.d.next = true;
         }
 
-        self.ahead.clk.next = self.clk.val();
-        self.ahead.rst.next = self.rst.val();
         self.ahead.s_valid.next = self.flight2.q.val();
         self.ahead.s_data.next = self.words.rd_data.val();
         self.ahead.m_ready.next = self.m_ready.val();
@@ -123,20 +118,5 @@ impl<const N: usize, const A: usize> Logic for FifoBram<N, A> {
             self.count.next = self.depth.val();
         }
         self.almost_full.next = self.count.val() >= self.almost_at.val();
-
-        if self.rst.val() {
-            self.tail.d.next = 0.into();
-            self.head.d.next = 0.into();
-            self.more.d.next = false;
-            self.flight1.d.next = false;
-            self.flight2.d.next = false;
-            self.reserved.d.next = 0.into();
-            self.level.d.next = 0.into();
-            self.full.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("fifo_bram_w{N}_d{}", 1usize << A)).into_timing()
     }
 }

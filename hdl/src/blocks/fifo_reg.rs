@@ -8,6 +8,7 @@ hdl_module! {
     /// Latency: 1 clock from s to m. One word per clock in and out, also when full
     /// words leave as others enter; s_ready and m_valid are registers.
     /// A word offered while rst is high is dropped.
+    #[module("fifo_reg_w{N}_d{}", 1usize << A)]
     pub struct FifoReg<const N: usize, const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -30,13 +31,13 @@ hdl_module! {
         /// The words.
         mem: AsyncRam<N, A>,
         /// Address of the oldest word.
-        head: DFF<Bits<A>>,
+        #[reset] head: DFF<Bits<A>>,
         /// Address of the next word in.
-        tail: DFF<Bits<A>>,
+        #[reset] tail: DFF<Bits<A>>,
         /// At least one word waits.
-        some: DFF<Bit>,
+        #[reset] some: DFF<Bit>,
         /// All words are taken up.
-        full: DFF<Bit>,
+        #[reset] full: DFF<Bit>,
         /// A word enters.
         push: Signal<Local, Bit>,
         /// A word leaves.
@@ -58,7 +59,6 @@ hdl_module! {
 impl<const N: usize, const A: usize> Logic for FifoReg<N, A> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, head, tail, some, full);
         self.s_ready.next = !self.full.q.val();
         self.m_valid.next = self.some.q.val();
         self.push.next = self.s_valid.val() & !self.full.q.val();
@@ -66,7 +66,6 @@ impl<const N: usize, const A: usize> Logic for FifoReg<N, A> {
         self.head_next.next = self.head.q.val() + 1;
         self.tail_next.next = self.tail.q.val() + 1;
 
-        self.mem.clk.next = self.clk.val();
         self.mem.rd_addr.next = self.head.q.val();
         self.mem.wr_en.next = self.push.val();
         self.mem.wr_addr.next = self.tail.q.val();
@@ -92,15 +91,5 @@ impl<const N: usize, const A: usize> Logic for FifoReg<N, A> {
             self.push.val() | (self.some.q.val() & !(self.pop.val() & self.single.val()));
         self.full.d.next =
             !self.pop.val() & (self.full.q.val() | (self.push.val() & self.filling.val()));
-        if self.rst.val() {
-            self.head.d.next = 0.into();
-            self.tail.d.next = 0.into();
-            self.some.d.next = false;
-            self.full.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("fifo_reg_w{N}_d{}", 1usize << A)).into_timing()
     }
 }

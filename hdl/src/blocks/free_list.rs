@@ -10,6 +10,7 @@ hdl_module! {
     /// Latency: 4 clocks from a returned id to the output. One id per clock out and
     /// one in, in the same clock. s_ready is low until the list is filled; an id
     /// must be returned once for each time it was handed out.
+    #[module("free_list_d{}", 1usize << A)]
     pub struct FreeList<const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -36,18 +37,15 @@ hdl_module! {
         /// The free ids in order of reuse.
         queue: FifoBram<A, A>,
         /// Next id to fill in.
-        fill: DFF<Bits<A>>,
+        #[reset] fill: DFF<Bits<A>>,
         /// The list has filled itself.
-        filled: DFF<Bit>,
+        #[reset] filled: DFF<Bit>,
     }
 }
 
 impl<const A: usize> Logic for FreeList<A> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, fill, filled);
-        self.queue.clk.next = self.clk.val();
-        self.queue.rst.next = self.rst.val();
         self.queue.almost_at.next = 0.into();
 
         self.queue.s_valid.next = self.s_valid.val();
@@ -65,14 +63,5 @@ impl<const A: usize> Logic for FreeList<A> {
         self.m_data.next = self.queue.m_data.val();
         self.queue.m_ready.next = self.m_ready.val();
         self.count.next = self.queue.count.val();
-
-        if self.rst.val() {
-            self.fill.d.next = 0.into();
-            self.filled.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("free_list_d{}", 1usize << A)).into_timing()
     }
 }

@@ -4,6 +4,7 @@ use crate::prelude::*;
 
 hdl_module! {
     /// N bits side by side. Combinational.
+    #[module("gather_n{N}")]
     pub struct GatherBits<const N: usize> {
         /// Bit i.
         pub s: Bank<Signal<In, Bit>, N>,
@@ -31,12 +32,13 @@ impl<const N: usize> Logic for GatherBits<N> {
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("gather_n{N}")).into_timing()
+        Self::module_info().into_timing()
     }
 }
 
 hdl_module! {
     /// The word of N that a one-hot vector chooses; zero if no bit is set. Combinational.
+    #[module("mux_one_hot_w{D}_n{N}")]
     pub struct OneHotMux<const D: usize, const N: usize> {
         /// A bit per word, at most one set.
         pub sel: Signal<In, Bits<N>>,
@@ -70,12 +72,13 @@ impl<const D: usize, const N: usize> Logic for OneHotMux<D, N> {
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("mux_one_hot_w{D}_n{N}")).into_timing()
+        Self::module_info().into_timing()
     }
 }
 
 hdl_module! {
     /// Number of the bit that is set in a one-hot vector; zero if none is. Combinational, no priority.
+    #[module("index_one_hot_n{N}")]
     pub struct OneHotIndex<const N: usize, const B: usize> {
         /// At most one bit set.
         pub s: Signal<In, Bits<N>>,
@@ -114,6 +117,6 @@ impl<const N: usize, const B: usize> Logic for OneHotIndex<N, B> {
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("index_one_hot_n{N}")).into_timing()
+        Self::module_info().into_timing()
     }
 }

@@ -7,6 +7,7 @@ hdl_module! {
     /// each bit of a word and nothing before it.
     /// Latency: 1 clock. One word in two clocks at most; s_ready, m_valid and m_data are registers.
     /// A word offered while rst is high is dropped.
+    #[module("half_slice_w{N}")]
     pub struct HalfSlice<const N: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -25,7 +26,7 @@ hdl_module! {
         /// The word.
         pub m_data: Signal<Out, Bits<N>>,
         /// A word is there; it.
-        some: DFF<Bit>,
+        #[reset] some: DFF<Bit>,
         word: DFF<Bits<N>>,
     }
 }
@@ -33,7 +34,6 @@ hdl_module! {
 impl<const N: usize> Logic for HalfSlice<N> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, some, word);
         self.s_ready.next = !self.some.q.val();
         self.some.d.next =
             (self.some.q.val() & !self.m_ready.val()) | (!self.some.q.val() & self.s_valid.val());
@@ -43,12 +43,5 @@ impl<const N: usize> Logic for HalfSlice<N> {
         }
         self.m_valid.next = self.some.q.val();
         self.m_data.next = self.word.q.val();
-        if self.rst.val() {
-            self.some.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("half_slice_w{N}")).into_timing()
     }
 }

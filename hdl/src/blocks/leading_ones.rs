@@ -6,6 +6,7 @@ use crate::prelude::*;
 hdl_module! {
     /// Number of ones from bit 0 up to the first zero, 0..=N, found by a tree of log4
     /// depth. Combinational.
+    #[module("leading_ones_w{N}")]
     pub struct LeadingOnes<const N: usize, const B: usize> {
         /// Vector to count in.
         pub vector: Signal<In, Bits<N>>,
@@ -66,6 +67,6 @@ end"
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("leading_ones_w{N}")).into_timing()
+        Self::module_info().into_timing()
     }
 }

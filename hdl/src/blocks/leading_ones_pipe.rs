@@ -7,6 +7,7 @@ hdl_module! {
     /// Number of ones from bit 0 up to the first zero of a wide vector, 0..=N.
     /// Latency: 2 clocks, one vector per clock. Stage 1 registers the groups half way
     /// up the tree, stage 2 the count.
+    #[module("leading_ones_pipe_w{N}")]
     pub struct LeadingOnesPipe<const N: usize, const B: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -48,6 +49,6 @@ end"
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("leading_ones_pipe_w{N}")).into_timing()
+        Self::module_info().into_timing()
     }
 }

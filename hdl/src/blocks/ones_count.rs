@@ -5,6 +5,7 @@ use crate::prelude::*;
 hdl_module! {
     /// How many of N bits are set, in W bits; registered.
     /// Latency: 2 clocks.
+    #[module("ones_count_n{N}")]
     pub struct OnesCount<const N: usize, const W: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -53,6 +54,6 @@ end",
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("ones_count_n{N}")).into_timing()
+        Self::module_info().into_timing()
     }
 }

@@ -6,6 +6,7 @@ use crate::prelude::*;
 hdl_module! {
     /// Index of the lowest set bit of a vector, found by a tree of log4 depth.
     /// Combinational. The index is all ones where no bit is set.
+    #[module("priority_encoder_w{N}")]
     pub struct PriorityEncoder<const N: usize, const B: usize> {
         /// Vector to search; bit 0 has the highest priority.
         pub req: Signal<In, Bits<N>>,
@@ -66,6 +67,6 @@ end",
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("priority_encoder_w{N}")).into_timing()
+        Self::module_info().into_timing()
     }
 }

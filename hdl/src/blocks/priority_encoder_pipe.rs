@@ -8,6 +8,7 @@ hdl_module! {
     /// Index of the lowest set bit of a wide vector, found by a pipelined tree.
     /// Latency: 2 clocks, one vector per clock. Stage 1 registers the groups half way
     /// up the tree, stage 2 the result. The index is all ones where no bit is set.
+    #[module("priority_encoder_pipe_w{N}")]
     pub struct PriorityEncoderPipe<const N: usize, const B: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -58,6 +59,6 @@ end",
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("priority_encoder_pipe_w{N}")).into_timing()
+        Self::module_info().into_timing()
     }
 }

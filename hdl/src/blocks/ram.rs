@@ -36,6 +36,7 @@ end",
 hdl_module! {
     /// Simple dual-port memory, one write port and one read port, synchronous read.
     /// Reading the address that is written in the same clock returns the old word.
+    #[module("ram_sdp_w{D}_d{}", 1usize << A)]
     pub struct SdpRam<const D: usize, const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -75,6 +76,6 @@ impl<const D: usize, const A: usize> Logic for SdpRam<D, A> {
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("ram_sdp_w{D}_d{}", 1usize << A)).into_timing()
+        Self::module_info().into_timing()
     }
 }

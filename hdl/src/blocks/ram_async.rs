@@ -6,6 +6,7 @@ use crate::prelude::*;
 hdl_module! {
     /// Small memory in LUTs, one write port and one read port.
     /// The read is combinational: rd_data follows rd_addr in the same clock.
+    #[module("ram_async")]
     pub struct AsyncRam<const D: usize, const A: usize> {
         /// Clock of the write port.
         pub clk: Signal<In, Clock>,
@@ -63,6 +64,6 @@ assign rd_data = storage[rd_addr];"
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        ram_parameters(Self::module_info("ram_async".into()), D, A).into_timing()
+        ram_parameters(Self::module_info(), D, A).into_timing()
     }
 }

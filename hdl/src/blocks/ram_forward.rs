@@ -8,6 +8,7 @@ hdl_module! {
     /// with write-to-read forwarding: reading the address that is written in the
     /// same clock returns the new word.
     /// Latency: 1 clock from rd_addr to rd_data. One read and one write per clock.
+    #[module("ram_forward_w{D}_d{}", 1usize << A)]
     pub struct RamForward<const D: usize, const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -33,8 +34,6 @@ hdl_module! {
 impl<const D: usize, const A: usize> Logic for RamForward<D, A> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, collided, written);
-        self.mem.clk.next = self.clk.val();
         self.mem.rd_addr.next = self.rd_addr.val();
         self.mem.wr_en.next = self.wr_en.val();
         self.mem.wr_addr.next = self.wr_addr.val();
@@ -45,9 +44,5 @@ impl<const D: usize, const A: usize> Logic for RamForward<D, A> {
         if self.collided.q.val() {
             self.rd_data.next = self.written.q.val();
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("ram_forward_w{D}_d{}", 1usize << A)).into_timing()
     }
 }

@@ -8,6 +8,7 @@ hdl_module! {
     /// A word read in the clock in which it is written is undefined: whoever may do
     /// that must forward it. This is what block RAMs do by themselves; any rule costs
     /// a comparator and a multiplexer behind the slow output of the RAM.
+    #[module("ram_plain_w{D}_d{}", 1usize << A)]
     pub struct RamPlain<const D: usize, const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -53,6 +54,6 @@ impl<const D: usize, const A: usize> Logic for RamPlain<D, A> {
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("ram_plain_w{D}_d{}", 1usize << A)).into_timing()
+        Self::module_info().into_timing()
     }
 }

@@ -10,6 +10,7 @@ hdl_module! {
     /// define TRIBUTARY_ECP5: yosys does not infer the register of the block RAM (5.8 ns to
     /// the output without it, 1.0 ns with it), so the primitive is instantiated: PDPW16KD, 36
     /// bits wide, up to 512 words, DP16KD beyond.
+    #[module("ram_reg")]
     pub struct RamReg<const D: usize, const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -57,7 +58,7 @@ impl<const D: usize, const A: usize> Logic for RamReg<D, A> {
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        ram_parameters(Self::module_info("ram_reg".into()), D, A).into_timing()
+        ram_parameters(Self::module_info(), D, A).into_timing()
     }
 }
 

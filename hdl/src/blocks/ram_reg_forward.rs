@@ -7,6 +7,7 @@ hdl_module! {
     /// Simple dual-port memory with an output register and a forward of the word being written.
     /// Latency: rd_data is the word at rd_addr two clocks later, the new word if it was written
     /// in the very clock in which rd_addr was given.
+    #[module("ram_reg_forward_w{D}_d{}", 1usize << A)]
     pub struct RamRegForward<const D: usize, const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -32,8 +33,6 @@ hdl_module! {
 impl<const D: usize, const A: usize> Logic for RamRegForward<D, A> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, hit, hit_2, word, word_2);
-        self.ram.clk.next = self.clk.val();
         self.ram.rd_addr.next = self.rd_addr.val();
         self.ram.wr_en.next = self.wr_en.val();
         self.ram.wr_addr.next = self.wr_addr.val();
@@ -46,9 +45,5 @@ impl<const D: usize, const A: usize> Logic for RamRegForward<D, A> {
         if self.hit_2.q.val() {
             self.rd_data.next = self.word_2.q.val();
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("ram_reg_forward_w{D}_d{}", 1usize << A)).into_timing()
     }
 }

@@ -8,6 +8,7 @@ hdl_module! {
     /// The word at rd_addr is at the register's input one clock later, and in rd_data one clock after that if rd_en
     /// is high then. A word read in the very clock in which it is written is undefined.
     /// Block RAM as in ram_reg.
+    #[module("ram_reg_hold")]
     pub struct RamRegHold<const D: usize, const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -59,6 +60,6 @@ impl<const D: usize, const A: usize> Logic for RamRegHold<D, A> {
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        ram_parameters(Self::module_info("ram_reg_hold".into()), D, A).into_timing()
+        ram_parameters(Self::module_info(), D, A).into_timing()
     }
 }

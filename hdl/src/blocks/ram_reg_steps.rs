@@ -7,6 +7,7 @@ hdl_module! {
     /// Simple dual-port memory of which reading takes two steps, each with its enable: array_en
     /// takes the word at rd_addr out of the array, rd_en puts the word taken last into rd_data.
     /// A word taken in the very clock in which it is written is undefined. Block RAM as in ram_reg.
+    #[module("ram_reg_steps")]
     pub struct RamRegSteps<const D: usize, const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -62,6 +63,6 @@ impl<const D: usize, const A: usize> Logic for RamRegSteps<D, A> {
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        ram_parameters(Self::module_info("ram_reg_steps".into()), D, A).into_timing()
+        ram_parameters(Self::module_info(), D, A).into_timing()
     }
 }

@@ -7,6 +7,7 @@ hdl_module! {
     /// of the first and of the second half of the N, so that they pass one LUT where N is 4; the output joins them.
     /// Latency: 2 clocks from sel, 1 from s.
     /// Each half of a word has a copy of sel. They begin with different values, or synthesis would merge them.
+    #[module("chosen_word_w{D}_n{N}")]
     pub struct ChosenWord<const D: usize, const N: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -86,6 +87,6 @@ assign m = first | second;",
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("chosen_word_w{D}_n{N}")).into_timing()
+        Self::module_info().into_timing()
     }
 }

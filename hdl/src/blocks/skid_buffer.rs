@@ -6,6 +6,7 @@ hdl_module! {
     /// Register slice: cuts all paths between its two sides, ready included.
     /// Latency: 1 clock. One word per clock; s_ready, m_valid and m_data are registers.
     /// A word offered while rst is high is dropped.
+    #[module("skid_buffer_w{N}")]
     pub struct SkidBuffer<const N: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -24,11 +25,11 @@ hdl_module! {
         /// Oldest word.
         pub m_data: Signal<Out, Bits<N>>,
         /// The output register holds a word.
-        out_valid: DFF<Bit>,
+        #[reset] out_valid: DFF<Bit>,
         /// Output register.
         out_data: DFF<Bits<N>>,
         /// The spare register holds the word that came while the output was stalled.
-        spare_valid: DFF<Bit>,
+        #[reset] spare_valid: DFF<Bit>,
         /// It does not: for s_ready alone, as the data registers load spare_valid enough.
         room: DFF<Bit>,
         /// Spare register.
@@ -41,15 +42,6 @@ hdl_module! {
 impl<const N: usize> Logic for SkidBuffer<N> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            out_valid,
-            out_data,
-            spare_valid,
-            spare_data,
-            room
-        );
         self.s_ready.next = self.room.q.val();
         self.m_valid.next = self.out_valid.q.val();
         self.m_data.next = self.out_data.q.val();
@@ -71,13 +63,7 @@ impl<const N: usize> Logic for SkidBuffer<N> {
             }
         }
         if self.rst.val() {
-            self.out_valid.d.next = false;
-            self.spare_valid.d.next = false;
             self.room.d.next = true;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("skid_buffer_w{N}")).into_timing()
     }
 }

@@ -12,6 +12,7 @@ hdl_module! {
     /// clocks before the address.
     /// Reset clears one counter per clock; s_ready is low meanwhile and high ever after.
     /// The read port has its own copy of the words, so reading costs no event.
+    #[module("stat_counters_d{}", 1usize << A)]
     pub struct StatCounters<const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -32,11 +33,11 @@ hdl_module! {
         /// The counts again, for the read port.
         copy: RamReg<32, A>,
         /// Counter to clear next.
-        sweep: DFF<Bits<A>>,
+        #[reset] sweep: DFF<Bits<A>>,
         /// All counters have been cleared since reset.
-        cleared: DFF<Bit>,
+        #[reset] cleared: DFF<Bit>,
         /// Stage 1, the RAM is read: an event is here.
-        s1_valid: DFF<Bit>,
+        #[reset] s1_valid: DFF<Bit>,
         /// Stage 1: its counter.
         s1_index: DFF<Bits<A>>,
         /// Stage 1: one event ahead counts on the same counter.
@@ -46,7 +47,7 @@ hdl_module! {
         /// Stage 1: three events ahead.
         s1_near3: DFF<Bit>,
         /// Stage 2, the count is raised: an event is here.
-        s2_valid: DFF<Bit>,
+        #[reset] s2_valid: DFF<Bit>,
         /// Stage 2: its counter.
         s2_index: DFF<Bits<A>>,
         /// Stage 2: one event ahead counts on the same counter.
@@ -56,11 +57,11 @@ hdl_module! {
         /// Stage 2: one, two or three events ahead.
         s2_near: DFF<Bit>,
         /// Stage 3, the count is written: an event is here.
-        s3_valid: DFF<Bit>,
+        #[reset] s3_valid: DFF<Bit>,
         /// Stage 3: its counter.
         s3_index: DFF<Bits<A>>,
         /// Stage 3: the count.
-        s3_count: DFF<Bits<32>>,
+        #[reset] s3_count: DFF<Bits<32>>,
         /// The count that was in stage 3 one clock ago.
         s4_count: DFF<Bits<32>>,
         /// The count that was in stage 3 two clocks ago.
@@ -87,13 +88,6 @@ hdl_module! {
 impl<const A: usize> Logic for StatCounters<A> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, sweep, cleared, s1_valid, s1_index, s1_near1, s1_near2, s1_near3, s2_valid,
-            s2_index, s2_near1, s2_near2, s2_near, s3_valid, s3_index, s3_count, s4_count,
-            s5_count, rd_hit1, rd_hit2
-        );
-        self.counts.clk.next = self.clk.val();
-        self.copy.clk.next = self.clk.val();
         self.s_ready.next = self.cleared.q.val();
         self.take.next = self.s_valid.val() & self.cleared.q.val();
 
@@ -159,17 +153,5 @@ impl<const A: usize> Logic for StatCounters<A> {
         if !self.cleared.q.val() {
             self.s3_count.d.next = 0.into();
         }
-        if self.rst.val() {
-            self.s3_count.d.next = 0.into();
-            self.sweep.d.next = 0.into();
-            self.cleared.d.next = false;
-            self.s1_valid.d.next = false;
-            self.s2_valid.d.next = false;
-            self.s3_valid.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("stat_counters_d{}", 1usize << A)).into_timing()
     }
 }

@@ -8,6 +8,7 @@ hdl_module! {
     /// The time is a coarse tick of 16 bits that rises once per prescale + 1 clocks
     /// and wraps. A visit carries the tick of the clock before it was offered.
     /// Latency: 1 clock. One visit per clock; m_valid, m_id and m_now are registers.
+    #[module("timer_sweep_d{}", 1usize << A)]
     pub struct TimerSweep<const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -26,15 +27,15 @@ hdl_module! {
         /// Time of the visit.
         pub m_now: Signal<Out, Bits<16>>,
         /// Clocks of the current tick so far.
-        clocks: DFF<Bits<24>>,
+        #[reset] clocks: DFF<Bits<24>>,
         /// The coarse tick.
-        tick: DFF<Bits<16>>,
+        #[reset] tick: DFF<Bits<16>>,
         /// A visit is on offer.
-        valid: DFF<Bit>,
+        #[reset] valid: DFF<Bit>,
         /// Id on offer.
         id: DFF<Bits<A>>,
         /// Id to offer next.
-        next_id: DFF<Bits<A>>,
+        #[reset] next_id: DFF<Bits<A>>,
         /// Time of the visit on offer.
         time: DFF<Bits<16>>,
     }
@@ -43,7 +44,6 @@ hdl_module! {
 impl<const A: usize> Logic for TimerSweep<A> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, clocks, tick, valid, id, next_id, time);
         self.now.next = self.tick.q.val();
         self.m_valid.next = self.valid.q.val();
         self.m_id.next = self.id.q.val();
@@ -61,15 +61,5 @@ impl<const A: usize> Logic for TimerSweep<A> {
             self.next_id.d.next = self.next_id.q.val() + 1;
             self.time.d.next = self.tick.q.val();
         }
-        if self.rst.val() {
-            self.clocks.d.next = 0.into();
-            self.tick.d.next = 0.into();
-            self.valid.d.next = false;
-            self.next_id.d.next = 0.into();
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("timer_sweep_d{}", 1usize << A)).into_timing()
     }
 }

@@ -5,6 +5,7 @@ use crate::prelude::*;
 hdl_module! {
     /// Takes turns over N requests: chooses the first one behind the one served last, or the first of all if there
     /// is none. Combinational, without a carry chain.
+    #[module("take_turns_n{N}")]
     pub struct TakeTurns<const N: usize> {
         /// Who asks.
         pub req: Signal<In, Bits<N>>,
@@ -59,6 +60,6 @@ impl<const N: usize> Logic for TakeTurns<N> {
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("take_turns_n{N}")).into_timing()
+        Self::module_info().into_timing()
     }
 }

@@ -9,6 +9,7 @@ hdl_module! {
     /// Latency: 1 clock. One word per clock; s_ready and m_valid are registers, m_data is chosen by
     /// one.
     /// A word offered while rst is high is dropped.
+    #[module("two_slots_w{N}")]
     pub struct TwoSlots<const N: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -29,14 +30,14 @@ hdl_module! {
         /// The slots; whether they hold words.
         slot_0: DFF<Bits<N>>,
         slot_1: DFF<Bits<N>>,
-        held_0: DFF<Bit>,
-        held_1: DFF<Bit>,
+        #[reset] held_0: DFF<Bit>,
+        #[reset] held_1: DFF<Bit>,
         /// One of them does; one does not.
-        some: DFF<Bit>,
+        #[reset] some: DFF<Bit>,
         room: DFF<Bit>,
         /// The next word goes to slot 1; comes from slot 1.
-        into_1: DFF<Bit>,
-        from_1: DFF<Bit>,
+        #[reset] into_1: DFF<Bit>,
+        #[reset] from_1: DFF<Bit>,
         push: Signal<Local, Bit>,
         pop: Signal<Local, Bit>,
     }
@@ -45,9 +46,6 @@ hdl_module! {
 impl<const N: usize> Logic for TwoSlots<N> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, slot_0, slot_1, held_0, held_1, some, room, into_1, from_1
-        );
         self.s_ready.next = self.room.q.val();
         self.m_valid.next = self.some.q.val();
         self.push.next = self.s_valid.val() & self.room.q.val();
@@ -74,16 +72,7 @@ impl<const N: usize> Logic for TwoSlots<N> {
         self.into_1.d.next = self.into_1.q.val() != self.push.val();
         self.from_1.d.next = self.from_1.q.val() != self.pop.val();
         if self.rst.val() {
-            self.held_0.d.next = false;
-            self.held_1.d.next = false;
-            self.some.d.next = false;
             self.room.d.next = true;
-            self.into_1.d.next = false;
-            self.from_1.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("two_slots_w{N}")).into_timing()
     }
 }

@@ -7,6 +7,7 @@ hdl_module! {
     /// In front of the port ack of xud_inflight: acknowledgements of xud_rx, and claims and ends of
     /// card_onesided, which come first: they have one at a time.
     /// Latency: none. Stages: none.
+    #[module("card_ack_merge")]
     pub struct CardAckMerge {
         /// An acknowledgement.
         pub a_valid: Signal<In, Bit>,
@@ -118,9 +119,5 @@ impl Logic for CardAckMerge {
             self.m_flags.next = self.one_sided.val();
             self.m_peer.next = self.b_peer.val();
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("card_ack_merge".to_owned()).into_timing()
     }
 }

@@ -15,6 +15,7 @@ hdl_module! {
     /// is answered within 7 clocks if nothing else is asked of the block.
     /// Only clients that had a slot offer records: this block does not check that.
     /// LQ at most 13. Doorbells: up to 48 without a pause, then 4 in 10 clocks.
+    #[module("card_cq_q{}", 1usize << LQ)]
     pub struct CardCq<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -158,17 +159,17 @@ hdl_module! {
         write: CardCqWrite<LQ>,
         moderation: CardCqModeration,
         /// Configuration and doorbells, registered as they come from far.
-        c_valid: DFF<Bit>,
+        #[reset] c_valid: DFF<Bit>,
         c_qpn: DFF<Bits<LQ>>,
         c_word: DFF<Bits<3>>,
         c_data: DFF<Bits<64>>,
-        d_valid: DFF<Bit>,
+        #[reset] d_valid: DFF<Bit>,
         d_qpn: DFF<Bits<LQ>>,
         d_kind: DFF<Bits<2>>,
         d_index: DFF<Bits<16>>,
         /// A completion is done, of the receiver, of this queue pair.
-        end: DFF<Bit>,
-        landed: DFF<Bit>,
+        #[reset] end: DFF<Bit>,
+        #[reset] landed: DFF<Bit>,
         end_qpn: DFF<Bits<LQ>>,
     }
 }
@@ -176,21 +177,6 @@ hdl_module! {
 impl<const LQ: usize> Logic for CardCq<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, c_valid, c_qpn, c_word, c_data, d_valid, d_qpn, d_kind, d_index, end,
-            landed, end_qpn
-        );
-        self.indices.clk.next = self.clk.val();
-        self.indices.rst.next = self.rst.val();
-        self.write.clk.next = self.clk.val();
-        self.write.rst.next = self.rst.val();
-        self.moderation.clk.next = self.clk.val();
-        self.tx.clk.next = self.clk.val();
-        self.tx.rst.next = self.rst.val();
-        self.rx.clk.next = self.clk.val();
-        self.rx.rst.next = self.rst.val();
-        self.moderation.rst.next = self.rst.val();
-
         self.c_valid.d.next = self.cfg_valid.val();
         self.indices.cfg_valid.next = self.c_valid.q.val();
         self.c_qpn.d.next = self.cfg_qpn.val();
@@ -295,15 +281,5 @@ impl<const LQ: usize> Logic for CardCq<LQ> {
             & !self.d_valid.q.val()
             & !self.tx.m_valid.val()
             & !self.rx.m_valid.val();
-        if self.rst.val() {
-            self.c_valid.d.next = false;
-            self.d_valid.d.next = false;
-            self.end.d.next = false;
-            self.landed.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("card_cq_q{}", 1usize << LQ)).into_timing()
     }
 }

@@ -13,6 +13,7 @@ hdl_module! {
     /// Doorbells and slots given back wait in queues of 32 and 16; a doorbell for which there is no
     /// room, after more than 48 without a pause, counts as bad. Reset makes all rings absent, one a
     /// clock; what comes until then waits, but for doorbells, which are bad, and contexts.
+    #[module("card_cq_indices_q{}", 1usize << LQ)]
     pub struct CardCqIndices<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -97,36 +98,36 @@ hdl_module! {
         cancels: FifoAhead<LQ, 4>,
         ends: FifoAhead<LQ, 4>,
         /// The rings have been made absent since reset.
-        cleared: DFF<Bit>,
-        sweep: DFF<Bits<LQ>>,
+        #[reset] cleared: DFF<Bit>,
+        #[reset] sweep: DFF<Bits<LQ>>,
         /// Operations are chosen in clocks in which it is low.
-        beat: DFF<Bit>,
+        #[reset] beat: DFF<Bit>,
         /// An operation is chosen in this clock.
-        choose: DFF<Bit>,
+        #[reset] choose: DFF<Bit>,
         /// The indices of a queue pair are to be reset.
-        reset: DFF<Bit>,
+        #[reset] reset: DFF<Bit>,
         reset_qpn: DFF<Bits<LQ>>,
         /// A doorbell for which there was no room.
-        refused: DFF<Bit>,
+        #[reset] refused: DFF<Bit>,
         /// A doorbell that was chosen leaves its queue a clock later: nothing is chosen in that clock.
-        db_taken: DFF<Bit>,
+        #[reset] db_taken: DFF<Bit>,
         ring: Signal<Local, Bit>,
         /// Slots being asked for.
-        a_busy: DFF<Bit>,
-        b_busy: DFF<Bit>,
+        #[reset] a_busy: DFF<Bit>,
+        #[reset] b_busy: DFF<Bit>,
         a_asks: Signal<Local, Bit>,
         b_asks: Signal<Local, Bit>,
         /// The latest slot was for b.
-        last_b: DFF<Bit>,
+        #[reset] last_b: DFF<Bit>,
         slot_a: Signal<Local, Bit>,
         slot_b: Signal<Local, Bit>,
         /// Stage 1, being read: 0 reset, 1 complete, 2 arm, 3 done, 4 cancel, 5 slot for a, 6 slot for b, 7 number.
-        s1_valid: DFF<Bit>,
+        #[reset] s1_valid: DFF<Bit>,
         s1_kind: DFF<Bits<3>>,
         s1_qpn: DFF<Bits<LQ>>,
         s1_index: DFF<Bits<16>>,
         /// Stage 2.
-        s2_valid: DFF<Bit>,
+        #[reset] s2_valid: DFF<Bit>,
         s2_kind: DFF<Bits<3>>,
         /// It is a number.
         s2_number: DFF<Bit>,
@@ -157,7 +158,7 @@ hdl_module! {
         since_armed: Signal<Local, Bits<16>>,
         has_room: Signal<Local, Bit>,
         /// Stage 3: what is written back.
-        s3_valid: DFF<Bit>,
+        #[reset] s3_valid: DFF<Bit>,
         s3_qpn: DFF<Bits<LQ>>,
         s3_word: DFF<Bits<81>>,
         n_issued: Signal<Local, Bits<16>>,
@@ -168,17 +169,17 @@ hdl_module! {
         n_armed: Signal<Local, Bit>,
         /// What was, one operation ago.
         s4_word: DFF<Bits<81>>,
-        a_done: DFF<Bit>,
-        b_done: DFF<Bit>,
+        #[reset] a_done: DFF<Bit>,
+        #[reset] b_done: DFF<Bit>,
         rsv_ok: DFF<Bit>,
-        number_valid: DFF<Bit>,
+        #[reset] number_valid: DFF<Bit>,
         number: DFF<Bits<16>>,
         phase: DFF<Bit>,
         entry: DFF<Bits<15>>,
         number_base: DFF<Bits<58>>,
-        due: DFF<Bit>,
+        #[reset] due: DFF<Bit>,
         due_vector: DFF<Bits<3>>,
-        bad: DFF<Bit>,
+        #[reset] bad: DFF<Bit>,
         ones: Param<0xffff, 16>,
         one: Param<1, 16>,
     }
@@ -187,71 +188,14 @@ hdl_module! {
 impl<const LQ: usize> Logic for CardCqIndices<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            cleared,
-            sweep,
-            beat,
-            choose,
-            reset,
-            reset_qpn,
-            refused,
-            db_taken,
-            a_busy,
-            b_busy,
-            last_b,
-            s1_valid,
-            s1_kind,
-            s1_qpn,
-            s1_index,
-            s2_valid,
-            s2_kind,
-            s2_number,
-            s2_qpn,
-            s2_index,
-            s2_near1,
-            s2_near2,
-            issued,
-            consumer,
-            numbered,
-            done,
-            armed_at,
-            armed,
-            moved,
-            can_move,
-            in_use,
-            there,
-            vector,
-            above,
-            pass,
-            base,
-            s3_valid,
-            s3_qpn,
-            s3_word,
-            s4_word,
-            a_done,
-            b_done,
-            rsv_ok,
-            number_valid,
-            number,
-            phase,
-            entry,
-            number_base,
-            due,
-            due_vector,
-            bad
-        );
         self.beat.d.next = !self.beat.q.val();
 
         // Contexts; after reset, none.
-        self.shapes.clk.next = self.clk.val();
         self.shapes.wr_en.next = self.cfg_valid.val() & (self.cfg_word.val() == 0);
         self.shapes.wr_addr.next = self.cfg_qpn.val();
         self.shapes.wr_data.next = bit_cast::<8, 4>(self.cfg_data.val().get_bits::<4>(12))
             | (bit_cast::<8, 3>(self.cfg_data.val().get_bits::<3>(24)) << 4)
             | (bit_cast::<8, 1>(self.cfg_data.val().get_bits::<3>(0).any().into()) << 7);
-        self.bases.clk.next = self.clk.val();
         self.bases.wr_en.next = self.cfg_valid.val() & (self.cfg_word.val() == 4);
         self.bases.wr_addr.next = self.cfg_qpn.val();
         self.bases.wr_data.next = self.cfg_data.val().get_bits::<58>(6);
@@ -269,23 +213,15 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
 
         // What comes as a pulse waits.
         self.ring.next = self.db_valid.val() & self.db_kind.val().get_bit(1);
-        self.doorbells.clk.next = self.clk.val();
-        self.doorbells.rst.next = self.rst.val();
         self.doorbells.s_valid.next = self.ring.val() & self.cleared.q.val();
         self.doorbells.s_data.next = bit_cast::<17, 16>(self.db_index.val())
             | (bit_cast::<17, 1>(self.db_kind.val().get_bits::<1>(0)) << 16);
-        self.doorbell_qpns.clk.next = self.clk.val();
-        self.doorbell_qpns.rst.next = self.rst.val();
         self.doorbell_qpns.s_valid.next = self.ring.val() & self.cleared.q.val();
         self.doorbell_qpns.s_data.next = self.db_qpn.val();
         self.refused.d.next =
             self.ring.val() & !(self.cleared.q.val() & self.doorbells.s_ready.val());
-        self.cancels.clk.next = self.clk.val();
-        self.cancels.rst.next = self.rst.val();
         self.cancels.s_valid.next = self.a_cancel_valid.val();
         self.cancels.s_data.next = self.a_cancel_qpn.val();
-        self.ends.clk.next = self.clk.val();
-        self.ends.rst.next = self.rst.val();
         self.ends.s_valid.next = self.end_valid.val();
         self.ends.s_data.next = self.end_qpn.val();
 
@@ -344,7 +280,6 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
         }
 
         // Stage 1: the memories are addressed; the operations in front may still be going to write.
-        self.indices.clk.next = self.clk.val();
         self.indices.rd_addr.next = self.s1_qpn.q.val();
         self.shapes.rd_addr.next = self.s1_qpn.q.val();
         self.bases.rd_addr.next = self.s1_qpn.q.val();
@@ -504,30 +439,5 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
             & !self.s2_valid.q.val()
             & !self.s3_valid.q.val()
             & !self.number_valid.q.val();
-
-        if self.rst.val() {
-            self.cleared.d.next = false;
-            self.sweep.d.next = 0.into();
-            self.beat.d.next = false;
-            self.choose.d.next = false;
-            self.reset.d.next = false;
-            self.refused.d.next = false;
-            self.db_taken.d.next = false;
-            self.a_busy.d.next = false;
-            self.b_busy.d.next = false;
-            self.last_b.d.next = false;
-            self.s1_valid.d.next = false;
-            self.s2_valid.d.next = false;
-            self.s3_valid.d.next = false;
-            self.a_done.d.next = false;
-            self.b_done.d.next = false;
-            self.number_valid.d.next = false;
-            self.due.d.next = false;
-            self.bad.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("card_cq_indices_q{}", 1usize << LQ)).into_timing()
     }
 }

@@ -10,6 +10,7 @@ hdl_module! {
     /// a clock, so an interrupt that need not wait is offered within 10 clocks if no other is, and one
     /// that must wait is late by at most 32 clocks and one for each interrupt taken meanwhile. Nothing
     /// is offered for 8 clocks after reset.
+    #[module("card_cq_moderation")]
     pub struct CardCqModeration {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -29,14 +30,14 @@ hdl_module! {
         pub m_vector: Signal<Out, Bits<3>>,
 
         /// A bit per vector: an interrupt is due.
-        due: DFF<Bits<8>>,
+        #[reset] due: DFF<Bits<8>>,
         /// Clocks for which each vector still has to wait, and 15 as the first looks come early by up to that; 17: they
         /// are 8 or less.
         waits: AsyncRam<18, 3>,
         /// Vectors whose wait has been cleared since reset.
-        clear: DFF<Bits<4>>,
+        #[reset] clear: DFF<Bits<4>>,
         /// Vector looked at.
-        visit: DFF<Bits<3>>,
+        #[reset] visit: DFF<Bits<3>>,
         /// Vector in stage 2, and its wait; what is left of it.
         at: DFF<Bits<3>>,
         wait: DFF<Bits<17>>,
@@ -46,7 +47,7 @@ hdl_module! {
         nearly: Signal<Local, Bit>,
         taken: Signal<Local, Bit>,
         n_due: Signal<Local, Bits<8>>,
-        valid: DFF<Bit>,
+        #[reset] valid: DFF<Bit>,
         vector: DFF<Bits<3>>,
         one: Param<1, 8>,
     }
@@ -55,13 +56,11 @@ hdl_module! {
 impl Logic for CardCqModeration {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, due, clear, visit, at, wait, over, valid, vector);
         self.m_valid.next = self.valid.q.val();
         self.m_vector.next = self.vector.q.val();
         self.taken.next = self.valid.q.val() & self.m_ready.val();
 
         // Stage 1: the vector visited. The one in front is still being written back.
-        self.waits.clk.next = self.clk.val();
         self.waits.rd_addr.next = self.visit.q.val();
         self.visit.d.next = self.visit.q.val() + 1;
         self.at.d.next = self.visit.q.val();
@@ -109,15 +108,7 @@ impl Logic for CardCqModeration {
             self.due.d.next = self.n_due.val() | (self.one.val() << self.s_vector.val());
         }
         if self.rst.val() {
-            self.due.d.next = 0.into();
-            self.clear.d.next = 0.into();
-            self.visit.d.next = 0.into();
             self.at.d.next = 7.into();
-            self.valid.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("card_cq_moderation".to_owned()).into_timing()
     }
 }

@@ -9,6 +9,7 @@ hdl_module! {
     /// while the words of the one in front leave. Not more than 16 are between here and the counting of
     /// what is done.
     /// Context of a request: 1 in 15:14, recv in 13, queue pair below.
+    #[module("card_cq_write_q{}", 1usize << LQ)]
     pub struct CardCqWrite<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -69,38 +70,38 @@ hdl_module! {
         pub m_idle: Signal<Out, Bit>,
 
         /// The next one to be taken is of the receiver, if it has one; it is, found out a clock before.
-        turn: DFF<Bit>,
+        #[reset] turn: DFF<Bit>,
         use_rx: DFF<Bit>,
         can_take: Signal<Local, Bit>,
         offered: Signal<Local, Bit>,
         /// Record that is being numbered.
-        busy: DFF<Bit>,
+        #[reset] busy: DFF<Bit>,
         rx: DFF<Bit>,
         qpn: DFF<Bits<LQ>>,
         record: DFF<Bits<269>>,
         /// It was taken a clock ago.
-        taken: DFF<Bit>,
+        #[reset] taken: DFF<Bit>,
         /// It has its number.
-        numbered: DFF<Bit>,
+        #[reset] numbered: DFF<Bit>,
         go: Signal<Local, Bit>,
         /// Its address: 1 to be computed, 2 lower half is.
-        address: DFF<Bits<2>>,
+        #[reset] address: DFF<Bits<2>>,
         low: DFF<Bits<27>>,
         /// Record whose words leave.
-        out_busy: DFF<Bit>,
+        #[reset] out_busy: DFF<Bit>,
         out_rx: DFF<Bit>,
         out: DFF<Bits<269>>,
         out_num: DFF<Bits<16>>,
         out_phase: DFF<Bit>,
         /// Word that is offered.
-        word: DFF<Bits<3>>,
+        #[reset] word: DFF<Bits<3>>,
         out_done: Signal<Local, Bit>,
-        wr_valid: DFF<Bit>,
+        #[reset] wr_valid: DFF<Bit>,
         wr_addr: DFF<Bits<58>>,
         wr_qpn: DFF<Bits<LQ>>,
         wr_rx: DFF<Bit>,
         /// Completions between here and the counting of what is done.
-        under_way: DFF<Bits<5>>,
+        #[reset] under_way: DFF<Bits<5>>,
         bytes: Param<64, 13>,
         /// Client 1 of dma_write.
         client: Param<0x4000, 16>,
@@ -110,11 +111,6 @@ hdl_module! {
 impl<const LQ: usize> Logic for CardCqWrite<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, turn, use_rx, busy, rx, qpn, record, taken, numbered, address, low,
-            out_busy, out_rx, out, out_num, out_phase, word, wr_valid, wr_addr, wr_qpn, wr_rx,
-            under_way
-        );
         // A record is taken in the clock in which its numbering begins.
         self.can_take.next =
             !self.busy.q.val() & !self.address.q.val().any() & !self.under_way.q.val().get_bit(4);
@@ -236,20 +232,5 @@ impl<const LQ: usize> Logic for CardCqWrite<LQ> {
             & !self.busy.q.val()
             & !self.out_busy.q.val()
             & !self.wr_valid.q.val();
-        if self.rst.val() {
-            self.turn.d.next = false;
-            self.busy.d.next = false;
-            self.taken.d.next = false;
-            self.numbered.d.next = false;
-            self.address.d.next = 0.into();
-            self.out_busy.d.next = false;
-            self.word.d.next = 0.into();
-            self.wr_valid.d.next = false;
-            self.under_way.d.next = 0.into();
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("card_cq_write_q{}", 1usize << LQ)).into_timing()
     }
 }

@@ -25,6 +25,7 @@ hdl_module! {
     /// Latency: as card_onesided_run. Stages: tables (card_onesided_tables), verdict
     /// (card_onesided_check), steps (card_onesided_run); queues of 512 words and 16 acknowledgements
     /// at the output.
+    #[module("card_onesided_q{}_f{}", 1usize << LQ, 1usize << LF)]
     pub struct CardOneSided<const LQ: usize, const LF: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -263,7 +264,7 @@ hdl_module! {
         /// What a READ found: word, bytes less one 66:64, last 67.
         found: FifoBram<68, 9>,
         /// A word of it.
-        kept: DFF<Bit>,
+        #[reset] kept: DFF<Bit>,
         kept_word: DFF<Bits<68>>,
         /// Node 15:0, queue pair 39:16, PSN 63:40, syndrome 71:64, window 87:72, epoch 103:88, number 135:104, own queue
         /// pair 159:136.
@@ -282,16 +283,16 @@ hdl_module! {
         /// Its payload, which comes next: data 63:0, last 64.
         payload: TwoSlots<65>,
         /// It is coming.
-        comes: DFF<Bit>,
+        #[reset] comes: DFF<Bit>,
         /// Payloads of others that are not gone.
-        others: DFF<Bits<6>>,
+        #[reset] others: DFF<Bits<6>>,
         /// One began, one ended in the clock before.
-        other: DFF<Bit>,
-        other_last: DFF<Bit>,
+        #[reset] other: DFF<Bit>,
+        #[reset] other_last: DFF<Bit>,
         /// A frame was taken in the clock before; it has payload.
-        took: DFF<Bit>,
+        #[reset] took: DFF<Bit>,
         took_some: DFF<Bit>,
-        idle: DFF<Bit>,
+        #[reset] idle: DFF<Bit>,
         /// Bit of the operation that makes an answer of it.
         answer_bit: Param<{ ANSWER as usize }, 8>,
     }
@@ -300,20 +301,8 @@ hdl_module! {
 impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, node, qpn, psn, q_key, src, win_id, epoch, msn, len, comes, others, other,
-            other_last, took, took_some, kept, kept_word, idle
-        );
-        self.tables.clk.next = self.clk.val();
-        self.tables.rst.next = self.rst.val();
-        self.check.clk.next = self.clk.val();
-        self.run.clk.next = self.clk.val();
-        self.run.rst.next = self.rst.val();
-        self.found.clk.next = self.clk.val();
         self.found.rst.next = self.rst.val() | self.run.forget.val();
         self.found.almost_at.next = 0.into();
-        self.acks.clk.next = self.clk.val();
-        self.acks.rst.next = self.rst.val();
 
         // A frame begins when the payload of others is gone.
         self.other.d.next = self.s_other.val();
@@ -345,8 +334,6 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
             self.msn.d.next = self.s_rq_msn.val();
             self.len.d.next = self.s_rq_len.val();
         }
-        self.payload.clk.next = self.clk.val();
-        self.payload.rst.next = self.rst.val();
         self.payload.s_valid.next = self.s_pl_valid.val() & self.comes.q.val();
         self.payload.s_data.next = bit_cast::<65, 64>(self.s_pl_data.val())
             | (bit_cast::<65, 1>(self.s_pl_last.val().into()) << 64);
@@ -529,19 +516,5 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
         self.ev_local_error.next = self.run.ev.val().get_bit(11);
         self.idle.d.next = self.run.idle.val() & !self.acks.m_valid.val() & self.tables.swept.val();
         self.m_idle.next = self.idle.q.val();
-        if self.rst.val() {
-            self.comes.d.next = false;
-            self.took.d.next = false;
-            self.kept.d.next = false;
-            self.other.d.next = false;
-            self.other_last.d.next = false;
-            self.others.d.next = 0.into();
-            self.idle.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        let name = format!("card_onesided_q{}_f{}", 1usize << LQ, 1usize << LF);
-        Self::module_info(name).into_timing()
     }
 }

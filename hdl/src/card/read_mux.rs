@@ -8,6 +8,7 @@ hdl_module! {
     /// which come first: they have one read at a time.
     /// Latency: none, 1 clock for one-sided operations. Stages: none; only whose turn it is, is kept. A request that is
     /// offered stays in front until it is taken.
+    #[module("card_read_mux")]
     pub struct CardReadMux {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -72,10 +73,10 @@ hdl_module! {
         /// Taken.
         pub rr_ready: Signal<In, Bit>,
         /// b is first in line.
-        b_first: DFF<Bit>,
+        #[reset] b_first: DFF<Bit>,
         choose_b: Signal<Local, Bit>,
         /// c has its turn.
-        c_turn: DFF<Bit>,
+        #[reset] c_turn: DFF<Bit>,
         c_ctx: Param<0xc000, 16>,
     }
 }
@@ -83,7 +84,6 @@ hdl_module! {
 impl Logic for CardReadMux {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, b_first, c_turn);
         self.choose_b.next = self.b_valid.val() & (self.b_first.q.val() | !self.a_valid.val());
         self.m_valid.next = self.a_valid.val() | self.b_valid.val();
         self.m_addr.next = self.a_addr.val();
@@ -116,10 +116,6 @@ impl Logic for CardReadMux {
         {
             self.c_turn.d.next = true;
         }
-        if self.rst.val() {
-            self.b_first.d.next = false;
-            self.c_turn.d.next = false;
-        }
 
         self.wq_valid.next = self.s_data_valid.val() & (self.s_data_client.val() == 0);
         self.pl_valid.next = self.s_data_valid.val() & (self.s_data_client.val() == 1);
@@ -135,9 +131,5 @@ impl Logic for CardReadMux {
         if self.s_data_client.val() == 1 {
             self.s_data_ready.next = self.pl_ready.val();
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("card_read_mux".to_owned()).into_timing()
     }
 }

@@ -22,6 +22,7 @@ hdl_module! {
     /// cfg_* nor db_* may come.
     /// m_idle is right in the very clock in which hold rises.
     /// CA = LQ + 4, B = A + 1; LQ is at most 10.
+    #[module("card_recv_q{}_a{}", 1usize << LQ, 1usize << A)]
     pub struct CardRecv<const LQ: usize, const CA: usize, const A: usize, const B: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -236,25 +237,25 @@ hdl_module! {
         acks: CardRecvAcks<A, B>,
         /// The tables of this queue pair are swept.
         sweeping: DFF<Bit>,
-        sweep: DFF<Bits<LQ>>,
+        #[reset] sweep: DFF<Bits<LQ>>,
         /// A word of configuration, registered.
-        n_valid: DFF<Bit>,
+        #[reset] n_valid: DFF<Bit>,
         n_qpn: DFF<Bits<LQ>>,
         n_word: DFF<Bits<3>>,
         n_data: DFF<Bits<64>>,
         /// A doorbell, registered.
-        d_valid: DFF<Bit>,
+        #[reset] d_valid: DFF<Bit>,
         d_qpn: DFF<Bits<LQ>>,
         d_kind: DFF<Bits<2>>,
         d_index: DFF<Bits<16>>,
         /// Configuration that is written: of which queue pair, which word, its fields; in a sweep.
-        c_sweep: DFF<Bit>,
+        #[reset] c_sweep: DFF<Bit>,
         c_qpn: DFF<Bits<LQ>>,
-        c_shape: DFF<Bit>,
-        c_key: DFF<Bit>,
-        c_base: DFF<Bit>,
-        c_epoch: DFF<Bit>,
-        c_clear: DFF<Bit>,
+        #[reset] c_shape: DFF<Bit>,
+        #[reset] c_key: DFF<Bit>,
+        #[reset] c_base: DFF<Bit>,
+        #[reset] c_epoch: DFF<Bit>,
+        #[reset] c_clear: DFF<Bit>,
         c_data: DFF<Bits<64>>,
         c_exists: DFF<Bit>,
         c_reads: DFF<Bit>,
@@ -265,7 +266,7 @@ hdl_module! {
         /// Nothing begins.
         halt: DFF<Bit>,
         state: Signal<Local, Bits<3>>,
-        idle: DFF<Bit>,
+        #[reset] idle: DFF<Bit>,
     }
 }
 
@@ -274,24 +275,6 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, n_valid, n_qpn, n_word, n_data, d_valid, d_qpn, d_kind, d_index, sweeping,
-            sweep, c_sweep, c_qpn, c_shape, c_key, c_base, c_epoch, c_clear, c_data, c_exists,
-            c_reads, c_receives, c_log, halt, idle
-        );
-        self.door.clk.next = self.clk.val();
-        self.door.rst.next = self.rst.val();
-        self.fetch.clk.next = self.clk.val();
-        self.fetch.rst.next = self.rst.val();
-        self.fill.clk.next = self.clk.val();
-        self.fill.rst.next = self.rst.val();
-        self.check.clk.next = self.clk.val();
-        self.check.rst.next = self.rst.val();
-        self.store.clk.next = self.clk.val();
-        self.store.rst.next = self.rst.val();
-        self.acks.clk.next = self.clk.val();
-        self.acks.rst.next = self.rst.val();
-
         // Configuration, or the sweep after reset, which leaves no queue pair and nothing in its tables.
         self.n_valid.d.next = self.cfg_valid.val();
         self.n_qpn.d.next = self.cfg_qpn.val();
@@ -524,20 +507,6 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
         if self.rst.val() {
             self.sweeping.d.next = true;
             self.halt.d.next = true;
-            self.sweep.d.next = 0.into();
-            self.n_valid.d.next = false;
-            self.d_valid.d.next = false;
-            self.c_shape.d.next = false;
-            self.c_key.d.next = false;
-            self.c_base.d.next = false;
-            self.c_epoch.d.next = false;
-            self.c_clear.d.next = false;
-            self.c_sweep.d.next = false;
-            self.idle.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("card_recv_q{}_a{}", 1usize << LQ, 1usize << A)).into_timing()
     }
 }

@@ -11,6 +11,7 @@ hdl_module! {
     /// waits like any other, but nothing is sent.
     /// Latency: 6 clocks from s_valid or s_landed to m_ak_valid; an acknowledgement each 5 clocks.
     /// B = A + 1.
+    #[module("card_recv_acks_d{}", 1usize << A)]
     pub struct CardRecvAcks<const A: usize, const B: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -57,18 +58,18 @@ hdl_module! {
         /// Both rings: those that wait in the upper half.
         words: RamReg<168, B>,
         /// Next place to read and to write of each ring.
-        now_head: DFF<Bits<A>>,
-        now_tail: DFF<Bits<A>>,
-        wait_head: DFF<Bits<A>>,
-        wait_tail: DFF<Bits<A>>,
+        #[reset] now_head: DFF<Bits<A>>,
+        #[reset] now_tail: DFF<Bits<A>>,
+        #[reset] wait_head: DFF<Bits<A>>,
+        #[reset] wait_tail: DFF<Bits<A>>,
         /// Those that leave at once; those that wait and have landed; all.
-        now_count: DFF<Bits<B>>,
-        landed_count: DFF<Bits<B>>,
-        count: DFF<Bits<B>>,
+        #[reset] now_count: DFF<Bits<B>>,
+        #[reset] landed_count: DFF<Bits<B>>,
+        #[reset] count: DFF<Bits<B>>,
         /// Clocks since a word was chosen; 0: none is.
-        step: DFF<Bits<3>>,
+        #[reset] step: DFF<Bits<3>>,
         /// The word chosen is of those that wait; so was the last one.
-        of_wait: DFF<Bit>,
+        #[reset] of_wait: DFF<Bit>,
         /// It says nothing: its completion was all that it waited for.
         silent: DFF<Bit>,
         shown: Signal<Local, Bit>,
@@ -84,26 +85,11 @@ hdl_module! {
 impl<const A: usize, const B: usize> Logic for CardRecvAcks<A, B> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            now_head,
-            now_tail,
-            wait_head,
-            wait_tail,
-            now_count,
-            landed_count,
-            count,
-            step,
-            of_wait,
-            silent
-        );
         self.full.next = self.count.q.val() == self.depth.val();
         self.empty.next = !self.count.q.val().any();
         self.now_push.next = self.s_valid.val() & !self.s_lands.val();
         self.wait_push.next = self.s_valid.val() & self.s_lands.val();
 
-        self.words.clk.next = self.clk.val();
         self.words.wr_en.next = self.s_valid.val();
         self.words.wr_data.next = self.s_data.val();
         self.words.wr_addr.next = bit_cast::<B, A>(self.now_tail.q.val());
@@ -180,21 +166,5 @@ impl<const A: usize, const B: usize> Logic for CardRecvAcks<A, B> {
         self.m_ak_vf.next = self.words.rd_data.val().get_bits::<8>(136);
         self.m_ak_echo.next = self.words.rd_data.val().get_bits::<4>(140).any();
         self.m_ak_src.next = self.words.rd_data.val().get_bits::<24>(144);
-
-        if self.rst.val() {
-            self.now_head.d.next = 0.into();
-            self.now_tail.d.next = 0.into();
-            self.wait_head.d.next = 0.into();
-            self.wait_tail.d.next = 0.into();
-            self.now_count.d.next = 0.into();
-            self.landed_count.d.next = 0.into();
-            self.count.d.next = 0.into();
-            self.step.d.next = 0.into();
-            self.of_wait.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("card_recv_acks_d{}", 1usize << A)).into_timing()
     }
 }

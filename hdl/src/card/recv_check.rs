@@ -28,6 +28,7 @@ hdl_module! {
     /// outputs compared, address of the receive request; 3 epoch, first verdict; 4 receive
     /// request read; 8 long enough; 5 slot and region, side by side; 6 handed over. 7 slot of a
     /// queue pair that failed. CA = LQ + 4.
+    #[module("card_recv_check_q{}", 1usize << LQ)]
     pub struct CardRecvCheck<const LQ: usize, const CA: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -214,12 +215,12 @@ hdl_module! {
         /// What the acknowledgement says; 0: there is none.
         syndrome: DFF<Bits<8>>,
         /// A slot is asked for, for this queue pair; it is reserved.
-        rsv_valid: DFF<Bit>,
+        #[reset] rsv_valid: DFF<Bit>,
         rsv_qpn: DFF<Bits<LQ>>,
-        slot: DFF<Bit>,
+        #[reset] slot: DFF<Bit>,
         slot_now: Signal<Local, Bit>,
         no_slot: Signal<Local, Bit>,
-        look: DFF<Bit>,
+        #[reset] look: DFF<Bit>,
         /// The region was looked up, the access is allowed.
         looked: DFF<Bit>,
         allowed: DFF<Bit>,
@@ -227,13 +228,13 @@ hdl_module! {
         allowed_now: Signal<Local, Bit>,
         /// Step 6: a packet is taken or refused, it takes its receive request, its payload is wanted; a queue pair that
         /// failed is done, with a completion.
-        answer: DFF<Bit>,
-        takes: DFF<Bit>,
-        wanted: DFF<Bit>,
+        #[reset] answer: DFF<Bit>,
+        #[reset] takes: DFF<Bit>,
+        #[reset] wanted: DFF<Bit>,
         /// It has payload.
         bytes: DFF<Bit>,
-        failed: DFF<Bit>,
-        failed_slot: DFF<Bit>,
+        #[reset] failed: DFF<Bit>,
+        #[reset] failed_slot: DFF<Bit>,
         /// It is about a queue pair that failed; from step 1 or 7 on.
         failing: DFF<Bit>,
         head: DFF<Bits<16>>,
@@ -257,67 +258,27 @@ hdl_module! {
 impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            step,
-            overload,
-            bad_qp,
-            q_key,
-            len,
-            bad_key,
-            over_mtu,
-            has_epoch,
-            some,
-            epoch_age,
-            epoch_span,
-            pd,
-            short,
-            stale,
-            verdict,
-            syndrome,
-            rsv_valid,
-            rsv_qpn,
-            slot,
-            look,
-            looked,
-            allowed,
-            answer,
-            takes,
-            wanted,
-            bytes,
-            failed,
-            failed_slot,
-            failing,
-            head,
-            head_next
-        );
         self.qpn.next = bit_cast::<LQ, 24>(self.s_rq_qpn.val());
         self.q_key.d.next = self.s_rq_q_key.val();
         self.len.d.next = self.s_rq_len.val();
         // Tables; the request, and so its words, stay until it is taken.
-        self.shapes.clk.next = self.clk.val();
         self.shapes.rd_addr.next = self.qpn.val();
         self.shapes.wr_en.next = self.cfg_shape.val();
         self.shapes.wr_addr.next = self.cfg_qpn.val();
         self.shapes.wr_data.next = bit_cast::<17, 16>(self.cfg_data.val().get_bits::<16>(32))
             | (bit_cast::<17, 1>(self.cfg_receives.val().into()) << 16);
-        self.keys.clk.next = self.clk.val();
         self.keys.rd_addr.next = self.qpn.val();
         self.keys.wr_en.next = self.cfg_key.val();
         self.keys.wr_addr.next = self.cfg_qpn.val();
         self.keys.wr_data.next = self.cfg_data.val().get_bits::<32>(0);
-        self.epochs.clk.next = self.clk.val();
         self.epochs.rd_addr.next = self.qpn.val();
         self.epochs.wr_en.next = self.cfg_epoch.val();
         self.epochs.wr_addr.next = self.cfg_qpn.val();
         self.epochs.wr_data.next = self.cfg_data.val().get_bits::<32>(0);
-        self.arrived.clk.next = self.clk.val();
         self.arrived.rd_addr.next = self.qpn.val();
         self.arrived.wr_en.next = self.s_arrived_valid.val();
         self.arrived.wr_addr.next = self.s_arrived_qpn.val();
         self.arrived.wr_data.next = self.s_arrived_word.val();
-        self.heads.clk.next = self.clk.val();
         self.heads.rd_addr.next = self.qpn.val();
 
         // Answers of card_cq and card_regions.
@@ -561,18 +522,6 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
 
         if self.rst.val() {
             self.step.d.next = 1.into();
-            self.rsv_valid.d.next = false;
-            self.slot.d.next = false;
-            self.look.d.next = false;
-            self.answer.d.next = false;
-            self.takes.d.next = false;
-            self.wanted.d.next = false;
-            self.failed.d.next = false;
-            self.failed_slot.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("card_recv_check_q{}", 1usize << LQ)).into_timing()
     }
 }

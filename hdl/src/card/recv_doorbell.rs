@@ -19,6 +19,7 @@ hdl_module! {
     /// Stages: 0 queue; 1 address of all tables; 2 block RAM arrays; 3 RAM outputs, end of the ring,
     /// forward from stage 5; 4 comparison with the index posted, forward from stage 5; 5 written back,
     /// m_*.
+    #[module("card_recv_doorbell_q{}", 1usize << LQ)]
     pub struct CardRecvDoorbell<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -80,17 +81,17 @@ hdl_module! {
         /// Mark last served.
         served: RamRegForward<1, LQ>,
         /// Stages 1 to 4: there is an operation, it clears, it sweeps, queue pair, index.
-        s1_valid: DFF<Bit>,
+        #[reset] s1_valid: DFF<Bit>,
         s1_clear: DFF<Bit>,
         s1_sweep: DFF<Bit>,
         s1_qpn: DFF<Bits<LQ>>,
         s1_index: DFF<Bits<16>>,
-        s2_valid: DFF<Bit>,
+        #[reset] s2_valid: DFF<Bit>,
         s2_clear: DFF<Bit>,
         s2_sweep: DFF<Bit>,
         s2_qpn: DFF<Bits<LQ>>,
         s2_index: DFF<Bits<16>>,
-        s3_valid: DFF<Bit>,
+        #[reset] s3_valid: DFF<Bit>,
         s3_clear: DFF<Bit>,
         s3_sweep: DFF<Bit>,
         s3_qpn: DFF<Bits<LQ>>,
@@ -98,7 +99,7 @@ hdl_module! {
         /// The word was written after it was read, and what was written.
         s3_newer: DFF<Bit>,
         s3_word: DFF<Bits<17>>,
-        s4_valid: DFF<Bit>,
+        #[reset] s4_valid: DFF<Bit>,
         s4_clear: DFF<Bit>,
         s4_sweep: DFF<Bit>,
         s4_qpn: DFF<Bits<LQ>>,
@@ -112,13 +113,13 @@ hdl_module! {
         /// Same queue pair as the operation in stage 5.
         s4_same: DFF<Bit>,
         /// Stage 5: the word is written; it is a doorbell that makes its queue pair want, one that is ignored.
-        s5_write: DFF<Bit>,
+        #[reset] s5_write: DFF<Bit>,
         s5_qpn: DFF<Bits<LQ>>,
         s5_word: DFF<Bits<17>>,
-        s5_want: DFF<Bit>,
-        s5_bad: DFF<Bit>,
+        #[reset] s5_want: DFF<Bit>,
+        #[reset] s5_bad: DFF<Bit>,
         /// A doorbell found no place in the queue.
-        lost: DFF<Bit>,
+        #[reset] lost: DFF<Bit>,
         mine: Signal<Local, Bit>,
         newest: Signal<Local, Bits<17>>,
         posted: Signal<Local, Bits<16>>,
@@ -137,16 +138,8 @@ hdl_module! {
 impl<const LQ: usize> Logic for CardRecvDoorbell<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, s1_valid, s1_clear, s1_sweep, s1_qpn, s1_index, s2_valid, s2_clear,
-            s2_sweep, s2_qpn, s2_index, s3_valid, s3_clear, s3_sweep, s3_qpn, s3_index, s3_newer,
-            s3_word, s4_valid, s4_clear, s4_sweep, s4_qpn, s4_index, s4_word, s4_limit, s4_exists,
-            s4_served, s4_same, s5_write, s5_qpn, s5_word, s5_want, s5_bad, lost
-        );
         // Stage 0: clearing goes first.
         self.mine.next = self.db_valid.val() & (self.db_kind.val() == 1);
-        self.queue.clk.next = self.clk.val();
-        self.queue.rst.next = self.rst.val();
         self.queue.s_valid.next = self.mine.val();
         self.queue.s_data.next =
             bit_cast::<32, 16>(self.db_index.val()) | (bit_cast::<32, LQ>(self.db_qpn.val()) << 16);
@@ -163,20 +156,16 @@ impl<const LQ: usize> Logic for CardRecvDoorbell<LQ> {
         }
 
         // Stages 1 to 3: the tables.
-        self.prods.clk.next = self.clk.val();
         self.prods.rd_addr.next = self.s1_qpn.q.val();
-        self.heads.clk.next = self.clk.val();
         self.heads.rd_addr.next = self.s1_qpn.q.val();
         self.heads.wr_en.next = self.s_head_valid.val();
         self.heads.wr_addr.next = self.s_head_qpn.val();
         self.heads.wr_data.next = self.s_head_index.val();
-        self.shapes.clk.next = self.clk.val();
         self.shapes.rd_addr.next = self.s1_qpn.q.val();
         self.shapes.wr_en.next = self.cfg_shape.val();
         self.shapes.wr_addr.next = self.cfg_qpn.val();
         self.shapes.wr_data.next = bit_cast::<5, 4>(self.cfg_log.val())
             | (bit_cast::<5, 1>(self.cfg_exists.val().into()) << 4);
-        self.served.clk.next = self.clk.val();
         self.served.rd_addr.next = self.s1_qpn.q.val();
         self.served.wr_en.next = self.s_served_valid.val() | self.cfg_sweep.val();
         self.served.wr_addr.next = self.s_served_qpn.val();
@@ -255,20 +244,5 @@ impl<const LQ: usize> Logic for CardRecvDoorbell<LQ> {
         self.m_want_valid.next = self.s5_want.q.val();
         self.m_want_mark.next = self.s5_word.q.val().get_bit(16);
         self.ev_bad_doorbell.next = self.s5_bad.q.val() | self.lost.q.val();
-
-        if self.rst.val() {
-            self.s1_valid.d.next = false;
-            self.s2_valid.d.next = false;
-            self.s3_valid.d.next = false;
-            self.s4_valid.d.next = false;
-            self.s5_write.d.next = false;
-            self.s5_want.d.next = false;
-            self.s5_bad.d.next = false;
-            self.lost.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("card_recv_doorbell_q{}", 1usize << LQ)).into_timing()
     }
 }

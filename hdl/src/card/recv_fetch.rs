@@ -19,6 +19,7 @@ hdl_module! {
     /// index is written back. A kick reads the tables in steps 1 to 3 and ends, or goes on with step
     /// 9. A turn begins anew if a queue pair was cleared just before, as not all tables are cleared
     /// in the same clock.
+    #[module("card_recv_fetch_q{}", 1usize << LQ)]
     pub struct CardRecvFetch<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -99,20 +100,20 @@ hdl_module! {
         kicks: FifoAhead<16, 4>,
         /// One-hot.
         step: DFF<Bits<12>>,
-        is_kick: DFF<Bit>,
-        is_want: DFF<Bit>,
+        #[reset] is_kick: DFF<Bit>,
+        #[reset] is_want: DFF<Bit>,
         qpn: DFF<Bits<LQ>>,
         mark: DFF<Bit>,
         /// Clocks until all tables are cleared alike.
-        unsettled: DFF<Bits<4>>,
+        #[reset] unsettled: DFF<Bits<4>>,
         /// Requests ever asked for, and with the burst; these are written.
         count: DFF<Bits<16>>,
         sum: DFF<Bits<16>>,
-        put: DFF<Bit>,
+        #[reset] put: DFF<Bit>,
         /// Reads under way.
-        flying: DFF<Bits<4>>,
+        #[reset] flying: DFF<Bits<4>>,
         /// As many as may be.
-        crowded: DFF<Bit>,
+        #[reset] crowded: DFF<Bit>,
         /// Step 9 on: requests not asked for, room for more of them, the next index in the ring, up to the end of the
         /// burst, the ring may be read.
         ahead: DFF<Bits<16>>,
@@ -127,7 +128,7 @@ hdl_module! {
         /// Step 11: the burst is read.
         go: DFF<Bit>,
         high: DFF<Bits<32>>,
-        rd_valid: DFF<Bit>,
+        #[reset] rd_valid: DFF<Bit>,
         rd_addr: DFF<Bits<64>>,
         rd_len: DFF<Bits<13>>,
         rd_ctx: DFF<Bits<16>>,
@@ -153,29 +154,20 @@ hdl_module! {
 impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, step, is_kick, is_want, qpn, mark, unsettled, count, sum, put, flying,
-            crowded, ahead, free, offset, span, reads, burst, more, low, go, high, rd_valid,
-            rd_addr, rd_len, rd_ctx
-        );
         // Tables.
-        self.prods.clk.next = self.clk.val();
         self.prods.rd_addr.next = self.qpn.q.val();
         self.prods.wr_en.next = self.s_prod_valid.val();
         self.prods.wr_addr.next = self.s_prod_qpn.val();
         self.prods.wr_data.next = self.s_prod_index.val();
-        self.heads.clk.next = self.clk.val();
         self.heads.rd_addr.next = self.qpn.q.val();
         self.heads.wr_en.next = self.s_head_valid.val();
         self.heads.wr_addr.next = self.s_head_qpn.val();
         self.heads.wr_data.next = self.s_head_index.val();
-        self.shapes.clk.next = self.clk.val();
         self.shapes.rd_addr.next = self.qpn.q.val();
         self.shapes.wr_en.next = self.cfg_shape.val();
         self.shapes.wr_addr.next = self.cfg_qpn.val();
         self.shapes.wr_data.next = bit_cast::<5, 4>(self.cfg_log.val())
             | (bit_cast::<5, 1>(self.cfg_reads.val().into()) << 4);
-        self.bases.clk.next = self.clk.val();
         self.bases.rd_addr.next = self.qpn.q.val();
         self.bases.wr_en.next = self.cfg_base.val();
         self.bases.wr_addr.next = self.cfg_qpn.val();
@@ -183,8 +175,6 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
 
         // Step 0: a kick, or the queue whose turn it is.
         self.begin.next = self.step.q.val().get_bit(0) & !self.put.q.val();
-        self.kicks.clk.next = self.clk.val();
-        self.kicks.rst.next = self.rst.val();
         self.kicks.s_valid.next = self.s_kick_valid.val();
         self.kicks.s_data.next = bit_cast::<16, LQ>(self.s_head_qpn.val());
         self.kicks.m_ready.next = self.begin.val();
@@ -197,8 +187,6 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
             self.wants.m_valid.val() & (!self.again.m_valid.val() | !self.is_want.q.val());
         self.turn.next =
             self.can_turn.val() & (self.wants.m_valid.val() | self.again.m_valid.val());
-        self.wants.clk.next = self.clk.val();
-        self.wants.rst.next = self.rst.val();
         self.wants.s_valid.next = self.s_want_valid.val();
         self.wants.s_data.next = bit_cast::<16, LQ>(self.s_prod_qpn.val())
             | (bit_cast::<16, 1>(self.s_want_mark.val().into()) << 15);
@@ -296,7 +284,6 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         if self.commit.val() {
             self.step.d.next = 1.into();
         }
-        self.asked.clk.next = self.clk.val();
         self.asked.rd_addr.next = self.qpn.q.val();
         self.count.d.next = self.asked.rd_data.val();
         self.sum.d.next = self.count.q.val() + bit_cast::<16, 3>(self.burst.q.val());
@@ -349,11 +336,8 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
                 self.enter.next = false;
             }
         }
-        self.again.clk.next = self.clk.val();
-        self.again.rst.next = self.rst.val();
         self.again.s_valid.next = self.enter.val() & !self.stays.val();
         self.again.s_data.next = bit_cast::<16, LQ>(self.qpn.q.val());
-        self.queued.clk.next = self.clk.val();
         self.queued.rd_addr.next = self.qpn.q.val();
         self.queued.wr_en.next = self.commit.val() | self.enter.val() | self.cfg_sweep.val();
         self.queued.wr_addr.next = self.qpn.q.val();
@@ -370,17 +354,6 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
             & !self.flying.q.val().any();
         if self.rst.val() {
             self.step.d.next = 1.into();
-            self.is_want.d.next = false;
-            self.is_kick.d.next = false;
-            self.unsettled.d.next = 0.into();
-            self.put.d.next = false;
-            self.flying.d.next = 0.into();
-            self.crowded.d.next = false;
-            self.rd_valid.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("card_recv_fetch_q{}", 1usize << LQ)).into_timing()
     }
 }

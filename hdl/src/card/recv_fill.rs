@@ -15,6 +15,7 @@ hdl_module! {
     /// Stages: 1 the word registered, a whole request written; behind the last word 2 address of the
     /// count, 3 block RAM array, 4 RAM output, 5 written back, m_arrived_*.
     /// CA = LQ + 4.
+    #[module("card_recv_fill_q{}", 1usize << LQ)]
     pub struct CardRecvFill<const LQ: usize, const CA: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -64,14 +65,14 @@ hdl_module! {
         counts: RamRegForward<6, LQ>,
         failed: FifoAhead<16, 4>,
         /// Stage 1: a word.
-        r_valid: DFF<Bit>,
+        #[reset] r_valid: DFF<Bit>,
         r_data: DFF<Bits<64>>,
         r_last: DFF<Bit>,
         r_error: DFF<Bit>,
         r_ctx: DFF<Bits<16>>,
         /// Number of the word in its request; of the request in its read.
-        word: DFF<Bits<2>>,
-        number: DFF<Bits<3>>,
+        #[reset] word: DFF<Bits<2>>,
+        #[reset] number: DFF<Bits<3>>,
         /// The words before.
         wr_id: DFF<Bits<64>>,
         address: DFF<Bits<64>>,
@@ -80,22 +81,22 @@ hdl_module! {
         length: Signal<Local, Bits<13>>,
         slot: Signal<Local, Bits<4>>,
         /// Stages 2 to 4: a read has ended, queue pair, its requests, it failed.
-        s2_valid: DFF<Bit>,
+        #[reset] s2_valid: DFF<Bit>,
         s2_qpn: DFF<Bits<LQ>>,
         s2_whole: DFF<Bits<3>>,
         s2_error: DFF<Bit>,
-        s3_valid: DFF<Bit>,
-        s4_valid: DFF<Bit>,
+        #[reset] s3_valid: DFF<Bit>,
+        #[reset] s4_valid: DFF<Bit>,
         arrived: Signal<Local, Bits<5>>,
         dead: Signal<Local, Bit>,
         dies: Signal<Local, Bit>,
         /// Stage 5: the count is written.
-        s5_valid: DFF<Bit>,
+        #[reset] s5_valid: DFF<Bit>,
         s5_word: DFF<Bits<6>>,
         s5_dies: DFF<Bit>,
         /// Queue pair of stage 5, and of the pulses a clock after.
         s5_qpn: DFF<Bits<LQ>>,
-        done: DFF<Bit>,
+        #[reset] done: DFF<Bit>,
         write: Signal<Local, Bit>,
     }
 }
@@ -103,11 +104,6 @@ hdl_module! {
 impl<const LQ: usize, const CA: usize> Logic for CardRecvFill<LQ, CA> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, r_valid, r_data, r_last, r_error, r_ctx, word, number, wr_id, address,
-            s2_valid, s2_qpn, s2_whole, s2_error, s3_valid, s4_valid, s5_valid, s5_word, s5_dies,
-            s5_qpn, done
-        );
         // Stage 1: words to requests.
         self.s_rr_ready.next = true;
         self.r_valid.d.next = self.s_rr_valid.val();
@@ -139,7 +135,6 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvFill<LQ, CA> {
         }
         self.slot.next =
             self.r_ctx.q.val().get_bits::<4>(0) + bit_cast::<4, 3>(self.number.q.val());
-        self.requests.clk.next = self.clk.val();
         self.requests.wr_en.next = self.r_valid.q.val() & (self.word.q.val() == 2);
         self.requests.wr_addr.next = (bit_cast::<CA, 12>(self.r_ctx.q.val().get_bits::<12>(4))
             << 4)
@@ -160,7 +155,6 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvFill<LQ, CA> {
         }
         self.s3_valid.d.next = self.s2_valid.q.val();
         self.s4_valid.d.next = self.s3_valid.q.val();
-        self.counts.clk.next = self.clk.val();
         self.counts.rd_addr.next = self.s2_qpn.q.val();
         self.arrived.next = self.counts.rd_data.val().get_bits::<5>(0);
         self.dead.next = self.counts.rd_data.val().get_bit(5);
@@ -191,8 +185,6 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvFill<LQ, CA> {
         self.counts.wr_data.next = self.m_arrived_word.val();
         self.m_fatal_valid.next = self.write.val() & self.s5_dies.q.val();
         self.m_fatal_qpn.next = self.s5_qpn.q.val();
-        self.failed.clk.next = self.clk.val();
-        self.failed.rst.next = self.rst.val();
         self.failed.s_valid.next = self.write.val() & self.s5_dies.q.val();
         self.failed.s_data.next = bit_cast::<16, LQ>(self.s5_qpn.q.val());
         self.failed.m_ready.next = self.m_failed_ready.val();
@@ -200,20 +192,5 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvFill<LQ, CA> {
         self.m_failed_qpn.next = bit_cast::<LQ, 16>(self.failed.m_data.val());
         self.done.d.next = self.write.val();
         self.m_done.next = self.done.q.val();
-
-        if self.rst.val() {
-            self.r_valid.d.next = false;
-            self.word.d.next = 0.into();
-            self.number.d.next = 0.into();
-            self.s2_valid.d.next = false;
-            self.s3_valid.d.next = false;
-            self.s4_valid.d.next = false;
-            self.s5_valid.d.next = false;
-            self.done.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("card_recv_fill_q{}", 1usize << LQ)).into_timing()
     }
 }

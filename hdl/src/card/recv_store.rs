@@ -11,6 +11,7 @@ hdl_module! {
     /// 1 clock late.
     /// Latency: 1 clock from s_valid to m_wr_valid, or to m_rx_valid if there is nothing to write; 1
     /// clock from the handshake of m_wr_* to m_rx_valid.
+    #[module("card_recv_store_q{}", 1usize << LQ)]
     pub struct CardRecvStore<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -110,13 +111,13 @@ hdl_module! {
         /// Payload: word 63:0, last 64.
         words: SkidBuffer<65>,
         /// Payloads whose request was accepted and whose last word has not passed.
-        open: DFF<Bits<16>>,
+        #[reset] open: DFF<Bits<16>>,
         /// There is one.
-        some: DFF<Bit>,
+        #[reset] some: DFF<Bit>,
         accepted: Signal<Local, Bit>,
         ended: Signal<Local, Bit>,
-        wr_valid: DFF<Bit>,
-        rx_valid: DFF<Bit>,
+        #[reset] wr_valid: DFF<Bit>,
+        #[reset] rx_valid: DFF<Bit>,
         /// The message.
         addr: DFF<Bits<64>>,
         qpn: DFF<Bits<LQ>>,
@@ -138,10 +139,6 @@ hdl_module! {
 impl<const LQ: usize> Logic for CardRecvStore<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, open, some, wr_valid, rx_valid, addr, qpn, wr_id, status, vf, len, node,
-            peer, win_id, epoch, msn, q_key, psn, request
-        );
         self.s_ready.next = !self.wr_valid.q.val() & !self.rx_valid.q.val();
         self.accepted.next = self.wr_valid.q.val() & self.m_wr_ready.val();
         if self.rx_valid.q.val() & self.m_rx_ready.val() {
@@ -191,8 +188,6 @@ impl<const LQ: usize> Logic for CardRecvStore<LQ> {
         self.m_rx_psn.next = self.psn.q.val();
         self.m_rx_request.next = self.request.q.val();
 
-        self.words.clk.next = self.clk.val();
-        self.words.rst.next = self.rst.val();
         self.words.s_valid.next = self.s_pl_valid.val();
         self.s_pl_ready.next = self.words.s_ready.val();
         self.words.s_data.next = bit_cast::<65, 64>(self.s_pl_data.val())
@@ -211,16 +206,5 @@ impl<const LQ: usize> Logic for CardRecvStore<LQ> {
             self.some.d.next = self.open.q.val() != 1;
         }
         self.idle.next = self.s_ready.val() & !self.some.q.val();
-
-        if self.rst.val() {
-            self.open.d.next = 0.into();
-            self.some.d.next = false;
-            self.wr_valid.d.next = false;
-            self.rx_valid.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("card_recv_store_q{}", 1usize << LQ)).into_timing()
     }
 }

@@ -12,6 +12,7 @@ hdl_module! {
     /// Reset clears the table, one region a clock; until then no access of a byte is fine, and set is
     /// not looked at.
     /// An access in the clock after its region was set is refused, whatever it was set to.
+    #[module("card_regions_r{}", 1usize << LR)]
     pub struct CardRegions<const LR: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -88,11 +89,11 @@ hdl_module! {
         b: CardRegionsLook<LR>,
         c: CardRegionsLook<LR>,
         /// The table has been cleared since reset.
-        cleared: DFF<Bit>,
+        #[reset] cleared: DFF<Bit>,
         /// Region to clear next.
-        sweep: DFF<Bits<LR>>,
+        #[reset] sweep: DFF<Bits<LR>>,
         /// What is written to the table in the next clock.
-        wr_en: DFF<Bit>,
+        #[reset] wr_en: DFF<Bit>,
         wr_addr: DFF<Bits<LR>>,
         wr_data: DFF<Bits<157>>,
     }
@@ -101,7 +102,6 @@ hdl_module! {
 impl<const LR: usize> Logic for CardRegions<LR> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, cleared, sweep, wr_en, wr_addr, wr_data);
         self.wr_en.d.next = self.set_valid.val();
         self.wr_addr.d.next = self.set_index.val();
         self.wr_data.d.next = bit_cast::<157, 64>(self.set_base.val())
@@ -119,8 +119,6 @@ impl<const LR: usize> Logic for CardRegions<LR> {
             self.cleared.d.next = self.sweep.q.val().all();
         }
 
-        self.a.clk.next = self.clk.val();
-        self.a.rst.next = self.rst.val();
         self.a.cleared.next = self.cleared.q.val();
         self.a.wr_en.next = self.wr_en.q.val();
         self.a.wr_addr.next = self.wr_addr.q.val();
@@ -134,8 +132,6 @@ impl<const LR: usize> Logic for CardRegions<LR> {
         self.a_m_valid.next = self.a.m_valid.val();
         self.a_m_ok.next = self.a.m_ok.val();
 
-        self.b.clk.next = self.clk.val();
-        self.b.rst.next = self.rst.val();
         self.b.cleared.next = self.cleared.q.val();
         self.b.wr_en.next = self.wr_en.q.val();
         self.b.wr_addr.next = self.wr_addr.q.val();
@@ -149,8 +145,6 @@ impl<const LR: usize> Logic for CardRegions<LR> {
         self.b_m_valid.next = self.b.m_valid.val();
         self.b_m_ok.next = self.b.m_ok.val();
 
-        self.c.clk.next = self.clk.val();
-        self.c.rst.next = self.rst.val();
         self.c.cleared.next = self.cleared.q.val();
         self.c.wr_en.next = self.wr_en.q.val();
         self.c.wr_addr.next = self.wr_addr.q.val();
@@ -163,15 +157,5 @@ impl<const LR: usize> Logic for CardRegions<LR> {
         self.c.s_need.next = self.c_s_need.val();
         self.c_m_valid.next = self.c.m_valid.val();
         self.c_m_ok.next = self.c.m_ok.val();
-
-        if self.rst.val() {
-            self.cleared.d.next = false;
-            self.sweep.d.next = 0.into();
-            self.wr_en.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("card_regions_r{}", 1usize << LR)).into_timing()
     }
 }

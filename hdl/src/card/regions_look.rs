@@ -12,6 +12,7 @@ hdl_module! {
     /// Stages: 1 and 2 read the table; 3 lower half of the offset in the region, fields compared; 4
     /// upper half, and lower half of the bytes left behind the offset; 5 upper half, lower half against
     /// the access; 6 the answer.
+    #[module("card_regions_look_r{}", 1usize << LR)]
     pub struct CardRegionsLook<const LR: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -48,7 +49,7 @@ hdl_module! {
         index: Signal<Local, Bits<LR>>,
         entry: Signal<Local, Bits<157>>,
         /// By stage: an access; its bytes; it has none; nothing so far forbids it.
-        s1_valid: DFF<Bit>,
+        #[reset] s1_valid: DFF<Bit>,
         s1_len: DFF<Bits<13>>,
         s1_zero: DFF<Bit>,
         s1_good: DFF<Bit>,
@@ -59,7 +60,7 @@ hdl_module! {
         /// It begins in the last 8 KiB of the address space; its end, counted from their begin.
         s1_top: DFF<Bit>,
         s1_end: DFF<Bits<14>>,
-        s2_valid: DFF<Bit>,
+        #[reset] s2_valid: DFF<Bit>,
         s2_len: DFF<Bits<13>>,
         s2_zero: DFF<Bit>,
         s2_good: DFF<Bit>,
@@ -67,7 +68,7 @@ hdl_module! {
         s2_pd: DFF<Bits<16>>,
         s2_addr: DFF<Bits<64>>,
         s2_need: DFF<Bits<4>>,
-        s3_valid: DFF<Bit>,
+        #[reset] s3_valid: DFF<Bit>,
         s3_len: DFF<Bits<13>>,
         s3_zero: DFF<Bit>,
         s3_good: DFF<Bit>,
@@ -78,7 +79,7 @@ hdl_module! {
         s3_addr: DFF<Bits<32>>,
         s3_base: DFF<Bits<32>>,
         s3_length: DFF<Bits<64>>,
-        s4_valid: DFF<Bit>,
+        #[reset] s4_valid: DFF<Bit>,
         s4_len: DFF<Bits<13>>,
         s4_zero: DFF<Bit>,
         s4_good: DFF<Bit>,
@@ -87,14 +88,14 @@ hdl_module! {
         /// Bytes of the region behind the offset, lower half.
         s4_left: DFF<Bits<33>>,
         s4_length: DFF<Bits<32>>,
-        s5_valid: DFF<Bit>,
+        #[reset] s5_valid: DFF<Bit>,
         s5_zero: DFF<Bit>,
         s5_good: DFF<Bit>,
         /// Upper half.
         s5_left: DFF<Bits<33>>,
         /// The lower half alone is enough for the access.
         s5_enough: DFF<Bit>,
-        s6_valid: DFF<Bit>,
+        #[reset] s6_valid: DFF<Bit>,
         s6_ok: DFF<Bit>,
     }
 }
@@ -102,53 +103,6 @@ hdl_module! {
 impl<const LR: usize> Logic for CardRegionsLook<LR> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            s1_valid,
-            s1_len,
-            s1_zero,
-            s1_good,
-            s1_variant,
-            s1_pd,
-            s1_addr,
-            s1_need,
-            s1_top,
-            s1_end,
-            s2_valid,
-            s2_len,
-            s2_zero,
-            s2_good,
-            s2_variant,
-            s2_pd,
-            s2_addr,
-            s2_need,
-            s3_valid,
-            s3_len,
-            s3_zero,
-            s3_good,
-            s3_same_pd,
-            s3_same_variant,
-            s3_offset,
-            s3_addr,
-            s3_base,
-            s3_length,
-            s4_valid,
-            s4_len,
-            s4_zero,
-            s4_good,
-            s4_offset,
-            s4_left,
-            s4_length,
-            s5_valid,
-            s5_zero,
-            s5_good,
-            s5_left,
-            s5_enough,
-            s6_valid,
-            s6_ok
-        );
-        self.table.clk.next = self.clk.val();
         self.table.wr_en.next = self.wr_en.val();
         self.table.wr_addr.next = self.wr_addr.val();
         self.table.wr_data.next = self.wr_data.val();
@@ -229,17 +183,5 @@ impl<const LR: usize> Logic for CardRegionsLook<LR> {
                 & (self.s5_left.q.val().get_bits::<32>(0).any() | self.s5_enough.q.val()));
         self.m_valid.next = self.s6_valid.q.val();
         self.m_ok.next = self.s6_ok.q.val();
-        if self.rst.val() {
-            self.s1_valid.d.next = false;
-            self.s2_valid.d.next = false;
-            self.s3_valid.d.next = false;
-            self.s4_valid.d.next = false;
-            self.s5_valid.d.next = false;
-            self.s6_valid.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("card_regions_look_r{}", 1usize << LR)).into_timing()
     }
 }

@@ -42,6 +42,7 @@ hdl_module! {
     /// cfg_mtu is at most 4,096, whatever the register holds.
     /// Of ev, bits 23 and 27 are counted here, and bit 22 in part: events from outside are added.
     /// LQ at most 11, LR and LF at most 17.
+    #[module("card_regs_q{}_r{}_f{}", 1usize << LQ, 1usize << LR, 1usize << LF)]
     pub struct CardRegs<const LQ: usize, const LR: usize, const LF: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -197,7 +198,7 @@ hdl_module! {
         /// The latest reset was rst.
         hard: DFF<Bit>,
         /// A write, 1 clock old.
-        w1_valid: DFF<Bit>,
+        #[reset] w1_valid: DFF<Bit>,
         w1_addr: DFF<Bits<22>>,
         w1_data: DFF<Bits<32>>,
         w1_strb: DFF<Bits<4>>,
@@ -206,7 +207,7 @@ hdl_module! {
         w1_pair: Signal<Local, Bits<12>>,
         w1_arg: Signal<Local, Bits<10>>,
         /// 2 clocks old: of whole words; what it writes to.
-        w2_valid: DFF<Bit>,
+        #[reset] w2_valid: DFF<Bit>,
         w2_data: DFF<Bits<32>>,
         w2_whole: DFF<Bit>,
         w2_word: DFF<Bits<10>>,
@@ -223,7 +224,7 @@ hdl_module! {
         known: Signal<Local, Bit>,
         resets_card: Signal<Local, Bit>,
         /// A command begins, a clock late.
-        starts: DFF<Bit>,
+        #[reset] starts: DFF<Bit>,
         start_data: DFF<Bits<32>>,
         /// The registers.
         enable: DFF<Bit>,
@@ -232,20 +233,20 @@ hdl_module! {
         timeout_unit: DFF<Bits<16>>,
         moderation: DFF<Bits<16>>,
         select: DFF<Bits<8>>,
-        selected: DFF<Bit>,
-        door: DFF<Bit>,
+        #[reset] selected: DFF<Bit>,
+        #[reset] door: DFF<Bit>,
         door_pair: DFF<Bits<LQ>>,
         door_kind: DFF<Bits<2>>,
         door_index: DFF<Bits<16>>,
         /// Events of this block.
-        bad_write: DFF<Bit>,
-        bad_door: DFF<Bit>,
+        #[reset] bad_write: DFF<Bit>,
+        #[reset] bad_door: DFF<Bit>,
         /// One that came with one from outside.
-        bad_door_waits: DFF<Bit>,
+        #[reset] bad_door_waits: DFF<Bit>,
         bad_doors: Signal<Local, Bit>,
         /// A read: its offset; bit i: it came i + 1 clocks ago.
         rd_addr: DFF<Bits<22>>,
-        rd_age: DFF<Bits<7>>,
+        #[reset] rd_age: DFF<Bits<7>>,
         rd_page: Signal<Local, Bits<12>>,
         rd_word: Signal<Local, Bits<10>>,
         rd_arg: Signal<Local, Bits<10>>,
@@ -311,53 +312,6 @@ hdl_module! {
 impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, LR, LF> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            resets,
-            resetting,
-            settling,
-            hard,
-            w1_valid,
-            w1_addr,
-            w1_data,
-            w1_strb,
-            w2_valid,
-            w2_data,
-            w2_whole,
-            w2_word,
-            w2_arg_index,
-            w2_global,
-            w2_arg,
-            w2_table,
-            w2_door,
-            w2_there,
-            w2_kind,
-            w2_pair,
-            starts,
-            start_data,
-            enable,
-            node,
-            mtu,
-            timeout_unit,
-            moderation,
-            select,
-            selected,
-            door,
-            door_pair,
-            door_kind,
-            door_index,
-            bad_write,
-            bad_door,
-            bad_door_waits,
-            rd_addr,
-            rd_age,
-            hit,
-            hit_low,
-            hit_high,
-            value,
-            rd_data
-        );
         // Writes: what to.
         self.w1_valid.d.next = self.reg_wr_valid.val() & self.reg_wr_strb.val().any();
         self.w1_addr.d.next = self.reg_wr_addr.val();
@@ -490,7 +444,6 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         }
 
         // Commands.
-        self.command.clk.next = self.clk.val();
         self.command.rst.next = self.resetting.q.val();
         self.command.forget.next = self.hard.q.val();
         self.command.settling.next = self.settling.q.val();
@@ -534,7 +487,6 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.command.s_fatal_b_qpn.next = self.s_fatal_b_qpn.val();
 
         // Interrupts.
-        self.msix.clk.next = self.clk.val();
         self.msix.rst.next = self.resetting.q.val();
         self.msix.wr_en.next = self.acts.val() & self.w2_table.q.val();
         self.msix.wr_addr.next = self.w2_word.q.val().get_bits::<5>(0);
@@ -572,7 +524,6 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         if self.msix.ev_sent.val() {
             self.events.next = self.with_door.val() | self.interrupt_event.val();
         }
-        self.stats.clk.next = self.clk.val();
         self.stats.rst.next = self.resetting.q.val();
         self.stats.ev.next = self.events.val();
         self.stats.select.next = self.select.q.val().get_bits::<6>(0);
@@ -653,27 +604,5 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         }
         self.reg_rd_done.next = self.rd_age.q.val().get_bit(6);
         self.reg_rd_data.next = self.rd_data.q.val();
-
-        if self.rst.val() {
-            self.w1_valid.d.next = false;
-            self.w2_valid.d.next = false;
-            self.starts.d.next = false;
-            self.selected.d.next = false;
-            self.door.d.next = false;
-            self.bad_door.d.next = false;
-            self.bad_door_waits.d.next = false;
-            self.bad_write.d.next = false;
-            self.rd_age.d.next = 0.into();
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!(
-            "card_regs_q{}_r{}_f{}",
-            1usize << LQ,
-            1usize << LR,
-            1usize << LF
-        ))
-        .into_timing()
     }
 }

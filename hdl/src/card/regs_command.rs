@@ -82,6 +82,7 @@ hdl_module! {
     /// Epochs outlive their queue pairs, and rst too unless forget is high.
     /// While rst is high, arguments become 0, one a clock: hold it for 16 clocks and more.
     /// After reset, tables are cleared here, an entry in 4 clocks, and in the other blocks; busy is high meanwhile.
+    #[module("card_regs_command_q{}_r{}_f{}", 1usize << LQ, 1usize << LR, 1usize << LF)]
     pub struct CardRegsCommand<const LQ: usize, const LR: usize, const LF: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -185,9 +186,9 @@ hdl_module! {
         state: DFF<State>,
         then: DFF<Then>,
         /// Entries cleared since reset.
-        sweep: DFF<Bits<18>>,
+        #[reset] sweep: DFF<Bits<18>>,
         /// The entry is addressed, read twice, written.
-        sweep_step: DFF<Bits<2>>,
+        #[reset] sweep_step: DFF<Bits<2>>,
         /// Of each queue pair: word 0 of its context 47:0, oldest epoch 63:48, newest epoch 79:64.
         contexts: RamReg<80, LQ>,
         /// Arguments, for the machine and for the bus; the one that becomes 0.
@@ -196,24 +197,24 @@ hdl_module! {
         wipe: DFF<Bits<4>>,
         arg_index: Signal<Local, Bits<4>>,
         /// They come from far away: a register first.
-        fatal_a_valid: DFF<Bit>,
+        #[reset] fatal_a_valid: DFF<Bit>,
         fatal_a_qpn: DFF<Bits<LQ>>,
-        fatal_b_valid: DFF<Bit>,
+        #[reset] fatal_b_valid: DFF<Bit>,
         fatal_b_qpn: DFF<Bits<LQ>>,
         fatal_a: FifoAhead<LQ, 4>,
         fatal_b: FifoAhead<LQ, 4>,
         take_fatal: Signal<Local, Bit>,
         /// The command.
-        running: DFF<Bit>,
+        #[reset] running: DFF<Bit>,
         /// Commands may begin.
-        cleared: DFF<Bit>,
-        code: DFF<Bits<8>>,
+        #[reset] cleared: DFF<Bit>,
+        #[reset] code: DFF<Bits<8>>,
         index: DFF<Bits<24>>,
-        result: DFF<Bits<8>>,
-        value0: DFF<Bits<32>>,
-        value1: DFF<Bits<16>>,
-        said: DFF<Bits<8>>,
-        says: DFF<Bit>,
+        #[reset] result: DFF<Bits<8>>,
+        #[reset] value0: DFF<Bits<32>>,
+        #[reset] value1: DFF<Bits<16>>,
+        #[reset] said: DFF<Bits<8>>,
+        #[reset] says: DFF<Bit>,
         said0: DFF<Bits<32>>,
         said1: DFF<Bits<16>>,
         /// What it is, one clock later; it is looked at no sooner.
@@ -231,7 +232,7 @@ hdl_module! {
         unknown: DFF<Bit>,
         /// Queue pair that is read or changed; it is one whose ring cannot be read.
         who: DFF<Bits<LQ>>,
-        serving: DFF<Bit>,
+        #[reset] serving: DFF<Bit>,
         word0: DFF<Bits<48>>,
         oldest: DFF<Bits<16>>,
         newest: DFF<Bits<16>>,
@@ -264,23 +265,23 @@ hdl_module! {
         to: Signal<Local, Bits<3>>,
         /// One clock late: neither changes before Decide.
         leads: DFF<Bit>,
-        pause: DFF<Bits<3>>,
-        held: DFF<Bit>,
+        #[reset] pause: DFF<Bits<3>>,
+        #[reset] held: DFF<Bit>,
         /// The state is Fetch.
-        fetching: DFF<Bit>,
+        #[reset] fetching: DFF<Bit>,
         /// Clocks in which all has been idle.
-        quiet: DFF<Bits<5>>,
+        #[reset] quiet: DFF<Bits<5>>,
         /// Clocks for which the command has waited.
         waited: DFF<Bits<24>>,
         /// The in-flight table has been flushed.
-        flushed: DFF<Bit>,
-        cfg_out: DFF<Bit>,
+        #[reset] flushed: DFF<Bit>,
+        #[reset] cfg_out: DFF<Bit>,
         cfg_out_word: DFF<Bits<3>>,
         cfg_out_data: DFF<Bits<64>>,
-        set_out: DFF<Bit>,
+        #[reset] set_out: DFF<Bit>,
         set_there: DFF<Bit>,
-        flush_out: DFF<Bit>,
-        win_out: DFF<Bit>,
+        #[reset] flush_out: DFF<Bit>,
+        #[reset] win_out: DFF<Bit>,
 
         lq: Param<LQ, 5>,
         lr: Param<LR, 5>,
@@ -318,84 +319,11 @@ hdl_module! {
 impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsCommand<LQ, LR, LF> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            state,
-            then,
-            fatal_a_valid,
-            fatal_a_qpn,
-            fatal_b_valid,
-            fatal_b_qpn,
-            sweep,
-            sweep_step,
-            wipe,
-            running,
-            cleared,
-            code,
-            is_create,
-            is_modify,
-            is_set,
-            is_open,
-            ends,
-            is_advance,
-            is_query,
-            is_destroy,
-            of_region,
-            of_window,
-            unknown,
-            last,
-            forbidden,
-            said,
-            said0,
-            said1,
-            says,
-            index,
-            result,
-            value0,
-            value1,
-            who,
-            serving,
-            word0,
-            oldest,
-            newest,
-            next_epoch,
-            step,
-            arg0,
-            arg1,
-            arg2,
-            arg3,
-            first,
-            domain,
-            bad,
-            leads,
-            end_low,
-            end_high,
-            low_some,
-            high_some,
-            high_wraps,
-            no_bytes,
-            pause,
-            held,
-            fetching,
-            quiet,
-            waited,
-            flushed,
-            cfg_out,
-            cfg_out_word,
-            cfg_out_data,
-            set_out,
-            set_there,
-            flush_out,
-            win_out
-        );
         // Arguments: 0 until they are written.
         self.wipe.d.next = self.wipe.q.val() + 1;
-        self.args.clk.next = self.clk.val();
         self.args.wr_en.next = self.arg_en.val() & !self.running.q.val();
         self.args.wr_addr.next = self.arg_addr.val();
         self.args.wr_data.next = self.arg_data.val();
-        self.args_bus.clk.next = self.clk.val();
         self.args_bus.wr_en.next = self.arg_en.val() & !self.running.q.val();
         self.args_bus.wr_addr.next = self.arg_addr.val();
         self.args_bus.wr_data.next = self.arg_data.val();
@@ -420,16 +348,12 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         self.args.rd_addr.next = self.arg_index.val();
 
         // Rings that cannot be read.
-        self.fatal_a.clk.next = self.clk.val();
-        self.fatal_a.rst.next = self.rst.val();
         self.fatal_a_valid.d.next = self.s_fatal_a_valid.val();
         self.fatal_a_qpn.d.next = self.s_fatal_a_qpn.val();
         self.fatal_b_valid.d.next = self.s_fatal_b_valid.val();
         self.fatal_b_qpn.d.next = self.s_fatal_b_qpn.val();
         self.fatal_a.s_valid.next = self.fatal_a_valid.q.val();
         self.fatal_a.s_data.next = self.fatal_a_qpn.q.val();
-        self.fatal_b.clk.next = self.clk.val();
-        self.fatal_b.rst.next = self.rst.val();
         self.fatal_b.s_valid.next = self.fatal_b_valid.q.val();
         self.fatal_b.s_data.next = self.fatal_b_qpn.q.val();
         self.take_fatal.next =
@@ -437,7 +361,6 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         self.fatal_a.m_ready.next = self.take_fatal.val();
         self.fatal_b.m_ready.next = self.take_fatal.val() & !self.fatal_a.m_valid.val();
 
-        self.contexts.clk.next = self.clk.val();
         self.contexts.rd_addr.next = self.who.q.val();
         self.contexts.wr_en.next = false;
         self.contexts.wr_addr.next = self.who.q.val();
@@ -938,38 +861,6 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
 
         if self.rst.val() {
             self.state.d.next = State::Clear;
-            self.fatal_a_valid.d.next = false;
-            self.fatal_b_valid.d.next = false;
-            self.sweep.d.next = 0.into();
-            self.sweep_step.d.next = 0.into();
-            self.running.d.next = false;
-            self.cleared.d.next = false;
-            self.code.d.next = 0.into();
-            self.result.d.next = 0.into();
-            self.said.d.next = 0.into();
-            self.says.d.next = false;
-            self.value0.d.next = 0.into();
-            self.value1.d.next = 0.into();
-            self.serving.d.next = false;
-            self.pause.d.next = 0.into();
-            self.held.d.next = false;
-            self.fetching.d.next = false;
-            self.quiet.d.next = 0.into();
-            self.flushed.d.next = false;
-            self.cfg_out.d.next = false;
-            self.set_out.d.next = false;
-            self.flush_out.d.next = false;
-            self.win_out.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!(
-            "card_regs_command_q{}_r{}_f{}",
-            1usize << LQ,
-            1usize << LR,
-            1usize << LF
-        ))
-        .into_timing()
     }
 }

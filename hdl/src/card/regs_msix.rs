@@ -11,6 +11,7 @@ hdl_module! {
     /// A message is one request of 4 bytes and one word to dma_write; it is offered 7 clocks after
     /// the interrupt came if nothing is in its way.
     /// While rst is high, the table is cleared, one word a clock: hold it for 32 clocks and more.
+    #[module("card_regs_msix")]
     pub struct CardRegsMsix {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -68,35 +69,35 @@ hdl_module! {
         lookup: AsyncRam<32, 5>,
         sweep: DFF<Bits<5>>,
         masked: DFF<Bits<8>>,
-        waits: DFF<Bits<8>>,
+        #[reset] waits: DFF<Bits<8>>,
         /// A message was done a clock ago: it comes from far.
         done: DFF<Bit>,
         done_one: DFF<Bits<3>>,
         /// Their messages are on their way.
-        leaves: DFF<Bits<8>>,
+        #[reset] leaves: DFF<Bits<8>>,
         n_leaves: Signal<Local, Bits<8>>,
         /// Of those that wait, the ones that may be sent, and of these the ones behind the one served last, which are `after`.
-        asks: DFF<Bits<8>>,
-        later: DFF<Bits<8>>,
+        #[reset] asks: DFF<Bits<8>>,
+        #[reset] later: DFF<Bits<8>>,
         after: DFF<Bits<8>>,
         may: Signal<Local, Bits<8>>,
         pool: Signal<Local, Bits<8>>,
         /// The one whose turn it is.
-        choice: DFF<Bits<8>>,
+        #[reset] choice: DFF<Bits<8>>,
         n_waits: Signal<Local, Bits<8>>,
         /// Vector served last, one-hot.
-        last: DFF<Bits<8>>,
+        #[reset] last: DFF<Bits<8>>,
         number: OneHotIndex<8, 3>,
         vector: DFF<Bits<3>>,
         /// 0 idle, 1 chosen, 2 to 5 address, upper half and data are read, 6 offered.
-        step: DFF<Bits<3>>,
+        #[reset] step: DFF<Bits<3>>,
         word: DFF<Bits<32>>,
         low: DFF<Bits<32>>,
         high: DFF<Bits<32>>,
         data: DFF<Bits<32>>,
-        wr_valid: DFF<Bit>,
-        wd_valid: DFF<Bit>,
-        sent: DFF<Bit>,
+        #[reset] wr_valid: DFF<Bit>,
+        #[reset] wd_valid: DFF<Bit>,
+        #[reset] sent: DFF<Bit>,
         ends: Signal<Local, Bit>,
         address_mask: Param<0xffff_fffc, 32>,
         one: Param<1, 8>,
@@ -109,13 +110,7 @@ hdl_module! {
 impl Logic for CardRegsMsix {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, sweep, masked, waits, done, done_one, leaves, last, vector, step, word, low,
-            high, data, wr_valid, wd_valid, sent, asks, later, after, choice
-        );
         // The table. Messages go to a multiple of 4.
-        self.table.clk.next = self.clk.val();
-        self.lookup.clk.next = self.clk.val();
         self.sweep.d.next = self.sweep.q.val() + 1;
         self.table.wr_en.next = self.wr_en.val() | self.rst.val();
         self.table.wr_addr.next = self.wr_addr.val();
@@ -244,20 +239,6 @@ impl Logic for CardRegsMsix {
         self.ev_sent.next = self.sent.q.val();
         if self.rst.val() {
             self.masked.d.next = 0xff.into();
-            self.waits.d.next = 0.into();
-            self.leaves.d.next = 0.into();
-            self.last.d.next = 0.into();
-            self.asks.d.next = 0.into();
-            self.later.d.next = 0.into();
-            self.choice.d.next = 0.into();
-            self.step.d.next = 0.into();
-            self.wr_valid.d.next = false;
-            self.wd_valid.d.next = false;
-            self.sent.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("card_regs_msix".to_owned()).into_timing()
     }
 }

@@ -10,6 +10,7 @@ hdl_module! {
     /// 4 clocks after take, and stays.
     /// Stages of a visit: 0 what waits is taken, the count read; 2 lower half; 3 upper half; 4 written.
     /// While rst is high, counters are cleared, one a clock: hold it for 40 clocks and more.
+    #[module("card_regs_stats")]
     pub struct CardRegsStats {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -24,20 +25,20 @@ hdl_module! {
         /// The copy.
         pub count: Signal<Out, Bits<64>>,
 
-        happened: DFF<Bits<36>>,
+        #[reset] happened: DFF<Bits<36>>,
         /// Events that wait, by counter.
         waiting: Bank<DFF<Bits<6>>, 36>,
         chosen: OneHotMux<6, 36>,
         /// The counter visited, also one-hot.
-        visit: DFF<Bits<6>>,
+        #[reset] visit: DFF<Bits<6>>,
         visits: DFF<Bits<36>>,
         counts: RamReg<64, 6>,
         copy: RamReg<64, 6>,
         /// By stage: a visit is here, of this counter.
-        s1_valid: DFF<Bit>,
-        s2_valid: DFF<Bit>,
-        s3_valid: DFF<Bit>,
-        s4_valid: DFF<Bit>,
+        #[reset] s1_valid: DFF<Bit>,
+        #[reset] s2_valid: DFF<Bit>,
+        #[reset] s3_valid: DFF<Bit>,
+        #[reset] s4_valid: DFF<Bit>,
         s1_at: DFF<Bits<6>>,
         s1_amount: DFF<Bits<6>>,
         s2_at: DFF<Bits<6>>,
@@ -46,26 +47,21 @@ hdl_module! {
         s3_low: DFF<Bits<33>>,
         s3_high: DFF<Bits<32>>,
         s4_at: DFF<Bits<6>>,
-        s4_count: DFF<Bits<64>>,
+        #[reset] s4_count: DFF<Bits<64>>,
         /// The word addressed one clock ago, two clocks ago, was written in that clock.
         hit: DFF<Bit>,
         hit_2: DFF<Bit>,
         /// A copy was to be taken so many clocks ago.
-        take_1: DFF<Bit>,
-        take_2: DFF<Bit>,
-        take_3: DFF<Bit>,
-        shown: DFF<Bits<64>>,
+        #[reset] take_1: DFF<Bit>,
+        #[reset] take_2: DFF<Bit>,
+        #[reset] take_3: DFF<Bit>,
+        #[reset] shown: DFF<Bits<64>>,
     }
 }
 
 impl Logic for CardRegsStats {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, s1_valid, s2_valid, s3_valid, s4_valid, happened, visit, visits, s1_at,
-            s1_amount, s2_at, s2_amount, s3_at, s3_low, s3_high, s4_at, s4_count, hit, hit_2,
-            take_1, take_2, take_3, shown
-        );
         self.happened.d.next = self.ev.val();
         self.visit.d.next = self.visit.q.val() + 1;
         if self.visits.q.val().get_bit(35) {
@@ -76,7 +72,6 @@ impl Logic for CardRegsStats {
 
         // Stage 0: what waits is taken, what happens now waits for the next visit.
         for i in 0..36 {
-            self.waiting[i].clock.next = self.clk.val();
             self.chosen.s[i].next = self.waiting[i].q.val();
             self.waiting[i].d.next = self.waiting[i].q.val();
             if self.happened.q.val().get_bit(i) {
@@ -90,7 +85,6 @@ impl Logic for CardRegsStats {
             }
         }
         self.chosen.sel.next = self.visits.q.val();
-        self.counts.clk.next = self.clk.val();
         self.counts.rd_addr.next = self.visit.q.val();
         self.s1_valid.d.next = true;
         self.s1_at.d.next = self.visit.q.val();
@@ -118,7 +112,6 @@ impl Logic for CardRegsStats {
         self.counts.wr_en.next = self.s4_valid.q.val() | self.rst.val();
         self.counts.wr_addr.next = self.s4_at.q.val();
         self.counts.wr_data.next = self.s4_count.q.val();
-        self.copy.clk.next = self.clk.val();
         self.copy.wr_en.next = self.s4_valid.q.val() | self.rst.val();
         self.copy.wr_addr.next = self.s4_at.q.val();
         self.copy.wr_data.next = self.s4_count.q.val();
@@ -135,29 +128,14 @@ impl Logic for CardRegsStats {
         }
         self.count.next = self.shown.q.val();
         if self.rst.val() {
-            self.happened.d.next = 0.into();
             self.visits.d.next = 1.into();
-            self.s4_count.d.next = 0.into();
             self.s4_at.d.next = self.s4_at.q.val() + 1;
             if self.s4_at.q.val() >= 35 {
                 self.s4_at.d.next = 0.into();
             }
-            self.take_1.d.next = false;
-            self.take_2.d.next = false;
-            self.take_3.d.next = false;
-            self.shown.d.next = 0.into();
-            self.visit.d.next = 0.into();
             for i in 0..36 {
                 self.waiting[i].d.next = 0.into();
             }
-            self.s1_valid.d.next = false;
-            self.s2_valid.d.next = false;
-            self.s3_valid.d.next = false;
-            self.s4_valid.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("card_regs_stats".to_owned()).into_timing()
     }
 }

@@ -5,6 +5,7 @@ use crate::prelude::*;
 hdl_module! {
     /// Stands between the MAC and xud_rx and lets whole frames pass while enable is high; what comes meanwhile is lost.
     /// Latency: none. Stages: none; only whether this frame passes, is kept.
+    #[module("card_rx_gate")]
     pub struct CardRxGate {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -18,7 +19,8 @@ hdl_module! {
         pub s_tlast: Signal<In, Bit>,
         /// It passes.
         pub m_tvalid: Signal<Out, Bit>,
-        open: DFF<Bit>,
+        /// Frames pass. The reset leaves alone whether a frame is under way, as the MAC goes on meanwhile.
+        #[reset] open: DFF<Bit>,
         /// The latest word was not the last of its frame.
         within: DFF<Bit>,
         inside: Signal<Local, Bit>,
@@ -28,7 +30,6 @@ hdl_module! {
 impl Logic for CardRxGate {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, open, within);
         self.m_tvalid.next = self.s_tvalid.val() & self.open.q.val();
         self.inside.next = self.within.q.val();
         if self.s_tvalid.val() {
@@ -38,13 +39,5 @@ impl Logic for CardRxGate {
         if !self.inside.val() {
             self.open.d.next = self.enable.val();
         }
-        // The MAC goes on meanwhile: whether a frame is under way stays known.
-        if self.rst.val() {
-            self.open.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("card_rx_gate".to_owned()).into_timing()
     }
 }

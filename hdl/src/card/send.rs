@@ -39,6 +39,7 @@ hdl_module! {
     /// come.
     /// Stages: doorbell 5 clocks, list 4, turn 10 (one at a time), reads 1, host memory, entry 13
     /// (one at a time), record 3 (one at a time).
+    #[module("card_send_q{}", 1usize << LQ)]
     pub struct CardSend<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -219,31 +220,31 @@ hdl_module! {
         fetched: FifoAhead<56, 4>,
 
         /// The contexts are clean.
-        live: DFF<Bit>,
+        #[reset] live: DFF<Bit>,
         /// Context to clean next.
-        sweep: DFF<Bits<LQ>>,
+        #[reset] sweep: DFF<Bits<LQ>>,
         /// A doorbell, and a word of a context, registered as they come from far.
-        d_valid: DFF<Bit>,
+        #[reset] d_valid: DFF<Bit>,
         d_qpn: DFF<Bits<LQ>>,
         d_kind: DFF<Bits<2>>,
         d_index: DFF<Bits<16>>,
-        c_valid: DFF<Bit>,
+        #[reset] c_valid: DFF<Bit>,
         c_qpn: DFF<Bits<LQ>>,
         c_data: DFF<Bits<64>>,
         /// Which one: state and ring; Q_Key and first PSN; base; start anew. It is a state that sends.
-        word_0: DFF<Bit>,
-        word_1: DFF<Bit>,
-        word_2: DFF<Bit>,
-        word_6: DFF<Bit>,
-        starts: DFF<Bit>,
+        #[reset] word_0: DFF<Bit>,
+        #[reset] word_1: DFF<Bit>,
+        #[reset] word_2: DFF<Bit>,
+        #[reset] word_6: DFF<Bit>,
+        #[reset] starts: DFF<Bit>,
         /// State 2:0 and log2 of the ring's entries 6:3 of a queue pair are written.
         state_en: Signal<Local, Bit>,
         state_qpn: Signal<Local, Bits<LQ>>,
         state_data: Signal<Local, Bits<7>>,
         /// A slot, a place is given back.
-        cancel: DFF<Bit>,
+        #[reset] cancel: DFF<Bit>,
         cancel_qpn: DFF<Bits<LQ>>,
-        drop: DFF<Bit>,
+        #[reset] drop: DFF<Bit>,
         drop_psn: DFF<Bits<24>>,
         /// State of a queue pair that sends.
         sends: Param<{ QpState::ReadyToSend as usize }, 3>,
@@ -253,25 +254,6 @@ hdl_module! {
 impl<const LQ: usize> Logic for CardSend<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, d_valid, d_qpn, d_kind, d_index, c_valid, c_qpn, c_data, word_0, word_1,
-            word_2, word_6, starts, live, sweep, cancel, cancel_qpn, drop, drop_psn
-        );
-        self.doorbell.clk.next = self.clk.val();
-        self.list.clk.next = self.clk.val();
-        self.turn.clk.next = self.clk.val();
-        self.entry.clk.next = self.clk.val();
-        self.record.clk.next = self.clk.val();
-        self.reads.clk.next = self.clk.val();
-        self.fetched.clk.next = self.clk.val();
-        self.doorbell.rst.next = self.rst.val();
-        self.list.rst.next = self.rst.val();
-        self.turn.rst.next = self.rst.val();
-        self.entry.rst.next = self.rst.val();
-        self.record.rst.next = self.rst.val();
-        self.reads.rst.next = self.rst.val();
-        self.fetched.rst.next = self.rst.val();
-
         // Contexts: after reset all queue pairs become Reset.
         self.c_valid.d.next = self.cfg_valid.val();
         self.word_0.d.next = self.cfg_valid.val() & (self.cfg_word.val() == 0);
@@ -481,22 +463,5 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
             & !self.reads.m_busy.val()
             & !self.cancel.q.val()
             & !self.drop.q.val();
-        if self.rst.val() {
-            self.d_valid.d.next = false;
-            self.c_valid.d.next = false;
-            self.word_0.d.next = false;
-            self.word_1.d.next = false;
-            self.word_2.d.next = false;
-            self.word_6.d.next = false;
-            self.starts.d.next = false;
-            self.cancel.d.next = false;
-            self.drop.d.next = false;
-            self.live.d.next = false;
-            self.sweep.d.next = 0.into();
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("card_send_q{}", 1usize << LQ)).into_timing()
     }
 }

@@ -10,6 +10,7 @@ hdl_module! {
     /// b_ak_* of card_onesided. What is offered stays until it is taken; then b is next if it waits,
     /// and a behind it.
     /// Latency: none of a; 1 clock more of b. Stages: none; only whose turn it is and whose payload comes is kept.
+    #[module("card_send_merge")]
     pub struct CardSendMerge {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -199,16 +200,16 @@ hdl_module! {
         pub m_ak_src: Signal<Out, Bits<24>>,
 
         /// b has its turn: of requests and answers, of acknowledgements.
-        sd_turn: DFF<Bit>,
-        ak_turn: DFF<Bit>,
+        #[reset] sd_turn: DFF<Bit>,
+        #[reset] ak_turn: DFF<Bit>,
         /// A request with payload was taken one clock ago; it is of b.
-        taken: DFF<Bit>,
+        #[reset] taken: DFF<Bit>,
         taken_b: DFF<Bit>,
         /// Whose payload comes now, whose next: there is one, it is of b. xud_tx takes a request
         /// before the payload of another has ended, but not two.
-        now: DFF<Bit>,
+        #[reset] now: DFF<Bit>,
         now_b: DFF<Bit>,
-        next: DFF<Bit>,
+        #[reset] next: DFF<Bit>,
         next_b: DFF<Bit>,
         room: Signal<Local, Bit>,
         ended: Signal<Local, Bit>,
@@ -222,9 +223,6 @@ hdl_module! {
 impl Logic for CardSendMerge {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, sd_turn, ak_turn, taken, taken_b, now, now_b, next, next_b
-        );
         // Requests and answers.
         self.room.next = !self.taken.q.val() & !self.next.q.val();
         self.m_sd_valid.next = self.a_sd_valid.val() & self.room.val();
@@ -326,16 +324,5 @@ impl Logic for CardSendMerge {
         } else if self.b_ak_valid.val() & (self.m_ak_ready.val() | !self.a_ak_valid.val()) {
             self.ak_turn.d.next = true;
         }
-        if self.rst.val() {
-            self.sd_turn.d.next = false;
-            self.ak_turn.d.next = false;
-            self.taken.d.next = false;
-            self.now.d.next = false;
-            self.next.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("card_send_merge".to_owned()).into_timing()
     }
 }

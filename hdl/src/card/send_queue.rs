@@ -8,6 +8,7 @@ hdl_module! {
     /// small messages need where host memory answers after some hundred clocks. And up to 32 words of payload on their
     /// way from dma_read: the work requests behind them do not wait while xud_tx makes headers.
     /// Latency: 1 clock. Stages: 1, the queues.
+    #[module("card_send_queue")]
     pub struct CardSendQueue {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -101,8 +102,6 @@ hdl_module! {
 impl Logic for CardSendQueue {
     #[hdl_gen]
     fn update(&mut self) {
-        self.queue.clk.next = self.clk.val();
-        self.queue.rst.next = self.rst.val();
         self.queue.s_valid.next = self.s_sd_valid.val();
         self.s_sd_ready.next = self.queue.s_ready.val();
         self.queue.s_data.next = bit_cast::<338, 16>(self.s_sd_node.val())
@@ -131,8 +130,6 @@ impl Logic for CardSendQueue {
         self.m_sd_head.next = self.queue.m_data.val().get_bits::<128>(192);
         self.m_sd_head_len.next = self.queue.m_data.val().get_bits::<5>(320);
         self.m_sd_len.next = self.queue.m_data.val().get_bits::<13>(325);
-        self.words.clk.next = self.clk.val();
-        self.words.rst.next = self.rst.val();
         self.words.s_valid.next = self.s_pl_valid.val();
         self.s_pl_ready.next = self.words.s_ready.val();
         self.words.s_data.next = bit_cast::<69, 64>(self.s_pl_data.val())
@@ -145,9 +142,5 @@ impl Logic for CardSendQueue {
         self.m_pl_bytes.next = self.words.m_data.val().get_bits::<3>(64);
         self.m_pl_last.next = self.words.m_data.val().get_bit(67);
         self.m_pl_error.next = self.words.m_data.val().get_bit(68);
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("card_send_queue".to_owned()).into_timing()
     }
 }

@@ -16,6 +16,7 @@ hdl_module! {
     /// Only wires, and what stands between the card and its surroundings; each block says its own stages.
     /// After rst and flr the tables are cleared: status.busy is high meanwhile. CA = LQ + 4, LQ at most 10.
     /// BAR0 has 2^(LQ+13) bytes, 2^17 at least, at any multiple of that.
+    #[module("card_q{}_r{}_f{}", 1usize << LQ, 1usize << LR, 1usize << LF)]
     pub struct CardTop<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -193,37 +194,6 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, soft, stop, idle);
-        self.completer.clk.next = self.clk.val();
-        self.read.clk.next = self.clk.val();
-        self.write.clk.next = self.clk.val();
-        self.returns.clk.next = self.clk.val();
-        self.write_mux.clk.next = self.clk.val();
-        self.read_mux.clk.next = self.clk.val();
-        self.send.clk.next = self.clk.val();
-        self.send_queue.clk.next = self.clk.val();
-        self.recv.clk.next = self.clk.val();
-        self.cq.clk.next = self.clk.val();
-        self.regions.clk.next = self.clk.val();
-        self.regs.clk.next = self.clk.val();
-        self.rx.clk.next = self.clk.val();
-        self.tx.clk.next = self.clk.val();
-        self.in_flight.clk.next = self.clk.val();
-        self.gate.clk.next = self.clk.val();
-        self.guard.clk.next = self.clk.val();
-        self.local_error.clk.next = self.clk.val();
-        self.unsent.clk.next = self.clk.val();
-        self.bad_doorbell.clk.next = self.clk.val();
-        self.worse_doorbell.clk.next = self.clk.val();
-        self.one_sided.clk.next = self.clk.val();
-        self.send_merge.clk.next = self.clk.val();
-        self.any_local_error.clk.next = self.clk.val();
-        self.any_bad_qp.clk.next = self.clk.val();
-        self.any_overload.clk.next = self.clk.val();
-        self.any_bad_opcode.clk.next = self.clk.val();
-        self.any_bad_key.clk.next = self.clk.val();
-        self.any_bad_length.clk.next = self.clk.val();
-        self.any_stale_epoch.clk.next = self.clk.val();
         self.soft.d.next = self.regs.m_reset.val();
         self.stop.d.next = self.regs.hold.val() | !self.regs.cfg_enable.val();
         self.idle.d.next = self.send.m_idle.val()
@@ -288,7 +258,6 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.rx.s_axis_rx_tuser.next = self.s_axis_rx_tuser.val();
         self.guard.s_axis_tvalid.next = self.tx.m_axis_tx_tvalid.val();
         self.m_axis_tx_tvalid.next = self.guard.m_axis_tvalid.val();
-        self.guard.rst.next = self.rst.val();
         self.guard.cut.next = self.soft.q.val();
         self.tx.m_axis_tx_tready.next = self.guard.s_axis_tready.val();
         self.guard.m_axis_tready.next = self.m_axis_tx_tready.val();
@@ -663,10 +632,6 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.in_flight.rst.next = self.soft.q.val();
         self.one_sided.rst.next = self.soft.q.val();
         self.send_merge.rst.next = self.soft.q.val();
-        self.completer.rst.next = self.rst.val();
-        self.regs.rst.next = self.rst.val();
-        self.read.rst.next = self.rst.val();
-        self.write.rst.next = self.rst.val();
         self.read.flr.next = self.soft.q.val();
         self.write.flr.next = self.soft.q.val();
         self.regs.flr.next = self.flr.val();
@@ -876,15 +841,5 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.events.s[33].next = self.one_sided.ev_ahead.val();
         self.events.s[34].next = self.one_sided.ev_refused.val();
         self.events.s[35].next = self.one_sided.ev_failed.val();
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!(
-            "card_q{}_r{}_f{}",
-            1usize << LQ,
-            1usize << LR,
-            1usize << LF
-        ))
-        .into_timing()
     }
 }

@@ -7,6 +7,7 @@ hdl_module! {
     /// frame. A frame that the reset cuts ends with one more byte; its ICRC is wrong, so nobody takes it for whole.
     /// Latency: 1 clock. Stages: 1, the word for the MAC. While it is held, a reset may begin and end: the end that the
     /// frame then lacks is kept until there is room for it, and what xud_tx offers waits behind it.
+    #[module("card_tx_guard")]
     pub struct CardTxGuard {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -34,14 +35,14 @@ hdl_module! {
         pub m_axis_tkeep: Signal<Out, Bits<8>>,
         /// Last word of the frame.
         pub m_axis_tlast: Signal<Out, Bit>,
-        valid: DFF<Bit>,
+        #[reset] valid: DFF<Bit>,
         data: DFF<Bits<64>>,
         keep: DFF<Bits<8>>,
         last: DFF<Bit>,
         /// The word taken last was not the last of its frame.
-        within: DFF<Bit>,
+        #[reset] within: DFF<Bit>,
         /// The end of a frame that was cut while the MAC took nothing has still to come.
-        owed: DFF<Bit>,
+        #[reset] owed: DFF<Bit>,
         free: Signal<Local, Bit>,
         ends: Signal<Local, Bit>,
     }
@@ -50,7 +51,6 @@ hdl_module! {
 impl Logic for CardTxGuard {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, valid, data, keep, last, within, owed);
         self.m_axis_tvalid.next = self.valid.q.val();
         self.m_axis_tdata.next = self.data.q.val();
         self.m_axis_tkeep.next = self.keep.q.val();
@@ -75,14 +75,5 @@ impl Logic for CardTxGuard {
                 self.within.d.next = false;
             }
         }
-        if self.rst.val() {
-            self.valid.d.next = false;
-            self.within.d.next = false;
-            self.owed.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("card_tx_guard".to_owned()).into_timing()
     }
 }

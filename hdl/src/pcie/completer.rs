@@ -16,6 +16,7 @@ hdl_module! {
     /// Stages: 0 taken, 1 decoded, 2 decided, 3 and 4 lower and upper word, 5 wait for the
     /// register, 6 completion, 7 the rest of a longer TLP is taken. A write takes 4 clocks, one
     /// more for two words.
+    #[module("pcie_completer")]
     pub struct PcieCompleter {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -75,7 +76,7 @@ hdl_module! {
         pub ev_bad_tlp: Signal<Out, Bit>,
 
         /// Stage.
-        step: DFF<Bits<3>>,
+        #[reset] step: DFF<Bits<3>>,
         /// The TLP: header, first word, where to; there was more than one word.
         hdr: DFF<Bits<128>>,
         data: DFF<Bits<64>>,
@@ -108,13 +109,13 @@ hdl_module! {
         refused: DFF<Bit>,
         low: DFF<Bits<32>>,
         high: DFF<Bits<32>>,
-        valid: DFF<Bit>,
-        wr_valid: DFF<Bit>,
+        #[reset] valid: DFF<Bit>,
+        #[reset] wr_valid: DFF<Bit>,
         wr_addr: DFF<Bits<22>>,
         wr_data: DFF<Bits<32>>,
         wr_strb: DFF<Bits<4>>,
-        rd_valid: DFF<Bit>,
-        bad: DFF<Bit>,
+        #[reset] rd_valid: DFF<Bit>,
+        #[reset] bad: DFF<Bit>,
         dw_0: Signal<Local, Bits<32>>,
         dw_1: Signal<Local, Bits<32>>,
         dw_2: Signal<Local, Bits<32>>,
@@ -129,39 +130,6 @@ hdl_module! {
 impl Logic for PcieCompleter {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            step,
-            hdr,
-            data,
-            strb,
-            here,
-            long,
-            reads,
-            writes,
-            answers,
-            two,
-            fits,
-            whole,
-            addr,
-            lead,
-            trail,
-            nothing,
-            upper,
-            reads_upper,
-            count,
-            refused,
-            low,
-            high,
-            valid,
-            wr_valid,
-            wr_addr,
-            wr_data,
-            wr_strb,
-            rd_valid,
-            bad
-        );
         self.wr_valid.d.next = false;
         self.rd_valid.d.next = false;
         self.bad.d.next = false;
@@ -372,16 +340,5 @@ impl Logic for PcieCompleter {
         self.reg_rd_valid.next = self.rd_valid.q.val();
         self.reg_rd_addr.next = self.wr_addr.q.val();
         self.ev_bad_tlp.next = self.bad.q.val();
-        if self.rst.val() {
-            self.step.d.next = 0.into();
-            self.valid.d.next = false;
-            self.wr_valid.d.next = false;
-            self.rd_valid.d.next = false;
-            self.bad.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("pcie_completer".to_owned()).into_timing()
     }
 }

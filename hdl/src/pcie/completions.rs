@@ -12,6 +12,7 @@ hdl_module! {
     /// Stages: 1 word registered, what is expected of the tag is read; 2 compared; 3 decided,
     /// expectation written back; 4 length counted; 5 word written to the buffer, end_*.
     /// A completion for a tag that expects nothing changes nothing (ev_stray).
+    #[module("dma_completions")]
     pub struct DmaCompletions {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -87,12 +88,12 @@ hdl_module! {
         /// Of each tag: bytes still expected 9:0, bits 8:0 of their address 18:10.
         expected: AsyncRam<19, 5>,
         /// The stream moves; the word before was a first one; it was a whole completion.
-        ready: DFF<Bit>,
-        after_first: DFF<Bit>,
-        after_single: DFF<Bit>,
+        #[reset] ready: DFF<Bit>,
+        #[reset] after_first: DFF<Bit>,
+        #[reset] after_single: DFF<Bit>,
         taken: Signal<Local, Bit>,
         /// Stage 1: a word and the fields of its header.
-        r_valid: DFF<Bit>,
+        #[reset] r_valid: DFF<Bit>,
         r_sop: DFF<Bit>,
         r_eop: DFF<Bit>,
         r_data: DFF<Bits<64>>,
@@ -100,7 +101,7 @@ hdl_module! {
         r_error: DFF<Bits<4>>,
         r_hdr: DFF<Bits<96>>,
         /// Stage 2.
-        c_valid: DFF<Bit>,
+        #[reset] c_valid: DFF<Bit>,
         c_sop: DFF<Bit>,
         c_eop: DFF<Bit>,
         c_data: DFF<Bits<64>>,
@@ -122,7 +123,7 @@ hdl_module! {
         c_bytes: DFF<Bits<10>>,
         c_addr: DFF<Bits<9>>,
         /// Stage 3.
-        d_valid: DFF<Bit>,
+        #[reset] d_valid: DFF<Bit>,
         d_sop: DFF<Bit>,
         d_eop: DFF<Bit>,
         d_data: DFF<Bits<64>>,
@@ -151,9 +152,9 @@ hdl_module! {
         ends: Signal<Local, Bit>,
         to_come: Signal<Local, Bits<10>>,
         /// Stage 4: the completion under way is for a read that waits, for one that was given up.
-        reads: DFF<Bit>,
-        late: DFF<Bit>,
-        e_valid: DFF<Bit>,
+        #[reset] reads: DFF<Bit>,
+        #[reset] late: DFF<Bit>,
+        #[reset] e_valid: DFF<Bit>,
         e_eop: DFF<Bit>,
         e_data: DFF<Bits<64>>,
         e_strb: DFF<Bits<2>>,
@@ -169,25 +170,25 @@ hdl_module! {
         missing: DFF<Bits<10>>,
         ragged: DFF<Bit>,
         /// A completion has begun and not ended.
-        open: DFF<Bit>,
+        #[reset] open: DFF<Bit>,
         words: Signal<Local, Bits<10>>,
         ragged_now: Signal<Local, Bit>,
         whole: Signal<Local, Bit>,
         cut: Signal<Local, Bit>,
         /// Stage 5.
-        w_even: DFF<Bit>,
+        #[reset] w_even: DFF<Bit>,
         w_even_addr: DFF<Bits<11>>,
         w_even_data: DFF<Bits<32>>,
-        w_odd: DFF<Bit>,
+        #[reset] w_odd: DFF<Bit>,
         w_odd_addr: DFF<Bits<11>>,
         w_odd_data: DFF<Bits<32>>,
-        f_valid: DFF<Bit>,
+        #[reset] f_valid: DFF<Bit>,
         f_slot: DFF<Bits<5>>,
         f_done: DFF<Bit>,
         f_failed: DFF<Bit>,
         f_late: DFF<Bit>,
         f_over: DFF<Bit>,
-        stray: DFF<Bit>,
+        #[reset] stray: DFF<Bit>,
         /// Type of a completion.
         completion: Param<{ TYPE_COMPLETION as usize }, 5>,
     }
@@ -196,83 +197,6 @@ hdl_module! {
 impl Logic for DmaCompletions {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            ready,
-            after_first,
-            after_single,
-            r_valid,
-            r_sop,
-            r_eop,
-            r_data,
-            r_strb,
-            r_error,
-            r_hdr,
-            c_valid,
-            c_sop,
-            c_eop,
-            c_data,
-            c_strb,
-            c_ours,
-            c_has_data,
-            c_refused,
-            c_poisoned,
-            c_bad,
-            c_slot,
-            c_count,
-            c_lower,
-            c_length,
-            c_room,
-            c_bytes,
-            c_addr,
-            d_valid,
-            d_sop,
-            d_eop,
-            d_data,
-            d_strb,
-            d_ours,
-            d_has_data,
-            d_refused,
-            d_poisoned,
-            d_bad,
-            d_slot,
-            d_length,
-            d_addr,
-            d_spare,
-            d_open,
-            d_match,
-            d_waits,
-            d_late,
-            reads,
-            late,
-            e_valid,
-            e_eop,
-            e_data,
-            e_strb,
-            e_slot,
-            e_place,
-            e_done,
-            e_failed,
-            e_late,
-            e_over,
-            missing,
-            ragged,
-            open,
-            w_even,
-            w_even_addr,
-            w_even_data,
-            w_odd,
-            w_odd_addr,
-            w_odd_data,
-            f_valid,
-            f_slot,
-            f_done,
-            f_failed,
-            f_late,
-            f_over,
-            stray
-        );
         // First words are 3 clocks apart: what is expected is read in one and written in the third.
         self.s_rx_cpl_tlp_ready.next = self.ready.q.val();
         self.taken.next = self.s_rx_cpl_tlp_valid.val() & self.ready.q.val();
@@ -317,7 +241,6 @@ impl Logic for DmaCompletions {
         self.c_length.d.next = self.r_hdr.q.val().get_bits::<10>(64);
         self.c_room.d.next = (bit_cast::<13, 10>(self.r_hdr.q.val().get_bits::<10>(64)) << 2)
             - bit_cast::<13, 2>(self.r_hdr.q.val().get_bits::<2>(0));
-        self.expected.clk.next = self.clk.val();
         self.expected.rd_addr.next = self.r_hdr.q.val().get_bits::<5>(8);
         self.c_bytes.d.next = self.expected.rd_data.val().get_bits::<10>(0);
         self.c_addr.d.next = self.expected.rd_data.val().get_bits::<9>(10);
@@ -487,26 +410,5 @@ impl Logic for DmaCompletions {
         self.m_odd_en.next = self.w_odd.q.val();
         self.m_odd_addr.next = self.w_odd_addr.q.val();
         self.m_odd_data.next = self.w_odd_data.q.val();
-
-        if self.rst.val() {
-            self.ready.d.next = false;
-            self.after_first.d.next = false;
-            self.after_single.d.next = false;
-            self.r_valid.d.next = false;
-            self.c_valid.d.next = false;
-            self.d_valid.d.next = false;
-            self.e_valid.d.next = false;
-            self.reads.d.next = false;
-            self.late.d.next = false;
-            self.open.d.next = false;
-            self.f_valid.d.next = false;
-            self.w_even.d.next = false;
-            self.w_odd.d.next = false;
-            self.stray.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("dma_completions".to_owned()).into_timing()
     }
 }

@@ -9,6 +9,7 @@ hdl_module! {
     /// A word a clock; one clock more for a request at an address that is no multiple of 8; 3 clocks at least a part.
     /// Stages: 0 part known to be there, 1 word addressed, 2 read, 3 moved, 4 offered. They stand still together while
     /// the output is full.
+    #[module("dma_deliver")]
     pub struct DmaDeliver {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -71,13 +72,13 @@ hdl_module! {
         /// last 40, extra 41.
         order: FifoAhead<42, 5>,
         /// The tag of the oldest part is known.
-        asked: DFF<Bit>,
+        #[reset] asked: DFF<Bit>,
         want: DFF<Bits<5>>,
         /// The oldest part is there; it has failed.
-        there: DFF<Bit>,
+        #[reset] there: DFF<Bit>,
         bad: DFF<Bit>,
         /// The part that is read: tag, next word, last word, request fields.
-        held: DFF<Bit>,
+        #[reset] held: DFF<Bit>,
         slot: DFF<Bits<5>>,
         word: DFF<Bits<6>>,
         to: DFF<Bits<6>>,
@@ -104,7 +105,7 @@ hdl_module! {
         part: Signal<Local, Bits<42>>,
         address: Signal<Local, Bits<11>>,
         /// Stage 1: address, a word comes of it, it is the request's last, the part's last.
-        a_valid: DFF<Bit>,
+        #[reset] a_valid: DFF<Bit>,
         a_address: DFF<Bits<11>>,
         a_emit: DFF<Bit>,
         a_last: DFF<Bit>,
@@ -114,8 +115,8 @@ hdl_module! {
         a_ctx: DFF<Bits<16>>,
         a_error: DFF<Bit>,
         /// Stage 2: a word has been read, a word comes of it, and so on.
-        b_valid: DFF<Bit>,
-        b_emit: DFF<Bit>,
+        #[reset] b_valid: DFF<Bit>,
+        #[reset] b_emit: DFF<Bit>,
         b_last: DFF<Bit>,
         b_offset: DFF<Bits<3>>,
         b_tail: DFF<Bits<3>>,
@@ -125,21 +126,13 @@ hdl_module! {
         prior: DFF<Bits<64>>,
         moved: Signal<Local, Bits<64>>,
         leaving: SkidBuffer<85>,
-        failed: DFF<Bit>,
+        #[reset] failed: DFF<Bit>,
     }
 }
 
 impl Logic for DmaDeliver {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, asked, want, there, bad, held, slot, word, to, at_end, last, offset, tail,
-            ctx, start, error, extra, tailing, a_valid, a_address, a_emit, a_last, a_give,
-            a_offset, a_tail, a_ctx, a_error, b_valid, b_emit, b_last, b_offset, b_tail, b_ctx,
-            b_error, prior, failed
-        );
-        self.leaving.clk.next = self.clk.val();
-        self.leaving.rst.next = self.rst.val();
         self.go.next = self.leaving.s_ready.val();
 
         // A request that begins in the middle of a word of the buffer ends there too, or one further.
@@ -147,8 +140,6 @@ impl Logic for DmaDeliver {
             bit_cast::<4, 3>(self.s_offset.val()) + bit_cast::<4, 3>(self.s_tail.val());
         self.s_extra.next =
             self.s_last.val() & self.s_offset.val().any() & !self.beyond.val().get_bit(3);
-        self.order.clk.next = self.clk.val();
-        self.order.rst.next = self.rst.val();
         self.order.s_valid.next = self.s_valid.val();
         self.order.s_data.next = bit_cast::<42, 5>(self.s_slot.val())
             | (bit_cast::<42, 6>(self.s_from.val()) << 5)
@@ -277,19 +268,5 @@ impl Logic for DmaDeliver {
             & self.m_data_ready.val()
             & self.leaving.m_data.val().get_bit(68);
         self.ev_failed.next = self.failed.q.val();
-
-        if self.rst.val() {
-            self.asked.d.next = false;
-            self.there.d.next = false;
-            self.held.d.next = false;
-            self.a_valid.d.next = false;
-            self.b_valid.d.next = false;
-            self.b_emit.d.next = false;
-            self.failed.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("dma_deliver".to_owned()).into_timing()
     }
 }

@@ -15,6 +15,7 @@ hdl_module! {
     /// Latency: 4 clocks from a request to its first TLP, 11 from the last word of a completion to the first of m_data.
     /// Stages: those of dma_split, dma_completions and dma_deliver.
     /// flr is for a reset with the link up: completions for the reads of before are recognised. After rst none may come.
+    #[module("dma_read")]
     pub struct DmaRead {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -120,7 +121,7 @@ hdl_module! {
         /// The part on offer is already taken: dma_split hears of it one clock late.
         fired: DFF<Bit>,
         /// What completions of it must be like is not yet noted.
-        setting: DFF<Bit>,
+        #[reset] setting: DFF<Bit>,
         set_addr: DFF<Bits<9>>,
         set_bytes: DFF<Bits<10>>,
         begins: Signal<Local, Bit>,
@@ -130,12 +131,7 @@ hdl_module! {
 impl Logic for DmaRead {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, stop, valid, wide, addr, dwords, tag, first_be, last_be, count, begun, some,
-            ended, fired, setting, set_addr, set_bytes
-        );
         self.clear.next = self.rst.val() | self.flr.val();
-        self.split.clk.next = self.clk.val();
         self.split.rst.next = self.clear.val();
         self.split.cfg_size.next = self.max_read_request_size.val();
         self.split.s_req_valid.next = self.s_req_valid.val();
@@ -186,8 +182,6 @@ impl Logic for DmaRead {
         self.m_tx_rd_req_tlp_sop.next = true;
         self.m_tx_rd_req_tlp_eop.next = true;
 
-        self.tags.clk.next = self.clk.val();
-        self.tags.rst.next = self.rst.val();
         self.tags.flr.next = self.flr.val();
         self.tags.cfg_timeout.next = self.cfg_timeout.val();
         self.tags.take.next = self.fire.val();
@@ -202,8 +196,6 @@ impl Logic for DmaRead {
         self.tags.give_valid.next = self.deliver.give_valid.val();
         self.tags.give_slot.next = self.deliver.give_slot.val();
 
-        self.completions.clk.next = self.clk.val();
-        self.completions.rst.next = self.rst.val();
         self.completions.flr.next = self.flr.val();
         self.completions.requester_id.next = self.requester_id.val();
         self.completions.s_rx_cpl_tlp_data.next = self.s_rx_cpl_tlp_data.val();
@@ -232,20 +224,17 @@ impl Logic for DmaRead {
         self.completions.tmo_slot.next = self.tags.tmo_slot.val();
         self.ev_stray.next = self.completions.ev_stray.val();
 
-        self.even.clk.next = self.clk.val();
         self.even.wr_en.next = self.completions.m_even_en.val();
         self.even.wr_addr.next = self.completions.m_even_addr.val();
         self.even.wr_data.next = self.completions.m_even_data.val();
         self.even.rd_addr.next = self.deliver.rd_addr.val();
         self.even.rd_en.next = self.deliver.rd_en.val();
-        self.odd.clk.next = self.clk.val();
         self.odd.wr_en.next = self.completions.m_odd_en.val();
         self.odd.wr_addr.next = self.completions.m_odd_addr.val();
         self.odd.wr_data.next = self.completions.m_odd_data.val();
         self.odd.rd_addr.next = self.deliver.rd_addr.val();
         self.odd.rd_en.next = self.deliver.rd_en.val();
 
-        self.deliver.clk.next = self.clk.val();
         self.deliver.rst.next = self.clear.val();
         self.deliver.s_valid.next = self.fire.val();
         self.deliver.s_slot.next = self.tags.m_slot.val();
@@ -291,16 +280,9 @@ impl Logic for DmaRead {
         if self.rst.val() | (self.flr.val() & self.fire.val()) {
             self.valid.d.next = false;
         }
-        if self.rst.val() {
-            self.setting.d.next = false;
-        }
         if self.clear.val() {
             self.fired.d.next = false;
             self.count.d.next = 0.into();
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("dma_read".to_owned()).into_timing()
     }
 }

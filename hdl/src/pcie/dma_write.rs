@@ -18,6 +18,7 @@ hdl_module! {
     /// over, 5 m_done.
     /// flr is for a reset with the link up: a TLP that was offered is filled up with zeros, what was not is forgotten, and
     /// no m_done comes for what was asked before. rst cuts.
+    #[module("dma_write")]
     pub struct DmaWrite {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -83,7 +84,7 @@ hdl_module! {
         coming: TwoSlots<64>,
         clear: Signal<Local, Bit>,
         /// A TLP under way: its words follow.
-        held: DFF<Bit>,
+        #[reset] held: DFF<Bit>,
         addr: DFF<Bits<62>>,
         wide: DFF<Bit>,
         dwords: DFF<Bits<8>>,
@@ -100,11 +101,11 @@ hdl_module! {
         shift: DFF<Bits<3>>,
         /// Words of the request that have not come; there are some.
         words: DFF<Bits<10>>,
-        more: DFF<Bit>,
+        #[reset] more: DFF<Bit>,
         /// The word before.
         prior: DFF<Bits<64>>,
         /// The TLP is filled up with zeros.
-        fill: DFF<Bit>,
+        #[reset] fill: DFF<Bit>,
         fire: Signal<Local, Bit>,
         load: Signal<Local, Bit>,
         go: Signal<Local, Bit>,
@@ -120,28 +121,28 @@ hdl_module! {
         out: Signal<Local, Bits<213>>,
         taken: Signal<Local, Bit>,
         /// Words may go out: of the TLP that has begun, or a TLP may begin.
-        may: DFF<Bit>,
+        #[reset] may: DFF<Bit>,
         /// A TLP has begun and not ended.
-        inside: DFF<Bit>,
+        #[reset] inside: DFF<Bit>,
         /// The TLP goes on in the next clock.
         stays: Signal<Local, Bit>,
         /// Sequence number of the TLP that goes out next.
-        seq: DFF<Bits<6>>,
+        #[reset] seq: DFF<Bits<6>>,
         /// A TLP was handed over.
-        sent: DFF<Bit>,
+        #[reset] sent: DFF<Bit>,
         /// What stands at the output is of before a function-level reset.
-        old: DFF<Bit>,
-        done: DFF<Bit>,
+        #[reset] old: DFF<Bit>,
+        #[reset] done: DFF<Bit>,
         done_ctx: DFF<Bits<16>>,
         /// Requests under way.
-        count: DFF<Bits<4>>,
+        #[reset] count: DFF<Bits<4>>,
         /// A request was taken one clock ago; it has bytes.
         begun: DFF<Bit>,
         some: DFF<Bit>,
         /// The part on offer is already taken: dma_split hears of it one clock late.
-        loaded: DFF<Bit>,
+        #[reset] loaded: DFF<Bit>,
         /// A word on its way out: with it 32 bits of the one before, bytes it moves by, zeros in its place.
-        st_valid: DFF<Bit>,
+        #[reset] st_valid: DFF<Bit>,
         /// There is none: for what is counted, as the word's registers load st_valid enough.
         st_none: DFF<Bit>,
         st_pair: DFF<Bits<96>>,
@@ -158,13 +159,7 @@ hdl_module! {
 impl Logic for DmaWrite {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, held, addr, wide, dwords, first_be, last_be, ctx, last, beats, sop, eop,
-            shift, words, more, prior, fill, may, inside, seq, sent, old, done, done_ctx, count,
-            begun, some, loaded, st_valid, st_none, st_pair, st_shift, st_fill, st_rest
-        );
         self.clear.next = self.rst.val() | self.flr.val();
-        self.split.clk.next = self.clk.val();
         self.split.rst.next = self.clear.val();
         self.split.cfg_size.next = self.max_payload_size.val();
         self.split.s_req_valid.next = self.s_req_valid.val();
@@ -172,13 +167,10 @@ impl Logic for DmaWrite {
         self.split.s_req_addr.next = self.s_req_addr.val();
         self.split.s_req_len.next = self.s_req_len.val();
         self.split.s_req_ctx.next = self.s_req_ctx.val();
-        self.coming.clk.next = self.clk.val();
         self.coming.rst.next = self.clear.val();
         self.coming.s_valid.next = self.s_data_valid.val();
         self.s_data_ready.next = self.coming.s_ready.val();
         self.coming.s_data.next = self.s_data_data.val();
-        self.leaving.clk.next = self.clk.val();
-        self.leaving.rst.next = self.rst.val();
 
         // A word of the TLP under way: it needs one of the request, unless all have come.
         self.st_free.next = !self.st_valid.q.val() | self.leaving.s_ready.val();
@@ -366,23 +358,7 @@ impl Logic for DmaWrite {
             }
         }
         if self.rst.val() {
-            self.held.d.next = false;
-            self.fill.d.next = false;
-            self.more.d.next = false;
-            self.old.d.next = false;
-            self.done.d.next = false;
-            self.sent.d.next = false;
-            self.may.d.next = false;
-            self.inside.d.next = false;
-            self.seq.d.next = 0.into();
-            self.loaded.d.next = false;
-            self.st_valid.d.next = false;
             self.st_none.d.next = true;
-            self.count.d.next = 0.into();
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("dma_write".to_owned()).into_timing()
     }
 }

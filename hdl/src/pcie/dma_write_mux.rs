@@ -9,6 +9,7 @@ hdl_module! {
     /// ctx bits 15:14 become the number of the client.
     /// Latency: 2 clocks for a request, none for words. A request every 3 clocks.
     /// Stages: 1 client chosen, 2 its request registered.
+    #[module("dma_write_mux")]
     pub struct DmaWriteMux {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -55,12 +56,12 @@ hdl_module! {
         wanting: Signal<Local, Bits<4>>,
         offering: Signal<Local, Bits<4>>,
         /// The client whose request is taken, the one before.
-        chosen: DFF<Bits<4>>,
-        last: DFF<Bits<4>>,
+        #[reset] chosen: DFF<Bits<4>>,
+        #[reset] last: DFF<Bits<4>>,
         choose: Signal<Local, Bit>,
         client: Signal<Local, Bits<2>>,
         /// The request.
-        valid: DFF<Bit>,
+        #[reset] valid: DFF<Bit>,
         addr: DFF<Bits<64>>,
         len: DFF<Bits<13>>,
         ctx: DFF<Bits<16>>,
@@ -83,9 +84,6 @@ hdl_module! {
 impl Logic for DmaWriteMux {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, chosen, last, valid, addr, len, ctx, from, others, left, ends
-        );
         // Stage 1: whose turn it is. What a client offers stays.
         self.wanting.next = bit_cast::<4, 1>(self.s_req_valid[0].val().into())
             | (bit_cast::<4, 1>(self.s_req_valid[1].val().into()) << 1)
@@ -138,8 +136,6 @@ impl Logic for DmaWriteMux {
         if self.m_req_ready.val() {
             self.valid.d.next = false;
         }
-        self.order.clk.next = self.clk.val();
-        self.order.rst.next = self.rst.val();
         self.order.s_valid.next =
             self.chosen.q.val().any() & self.request.val().get_bits::<13>(64).any();
         self.order.s_data.next = bit_cast::<14, 4>(self.chosen.q.val())
@@ -176,16 +172,9 @@ impl Logic for DmaWriteMux {
             }
         }
         if self.rst.val() {
-            self.chosen.d.next = 0.into();
-            self.last.d.next = 0.into();
-            self.valid.d.next = false;
             self.n_from.next = 0.into();
         }
         self.from.d.next = self.n_from.val();
         self.others.d.next = !self.n_from.val();
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("dma_write_mux".to_owned()).into_timing()
     }
 }

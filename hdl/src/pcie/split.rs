@@ -8,6 +8,7 @@ hdl_module! {
     /// A part every 4 clocks, and one clock more for each but the first of a request.
     /// Stages (one request at a time): 0 taken, 1 end of the part, 2 length and byte enables, 3 offered, 4 next address.
     /// A request of 0 bytes is taken and forgotten.
+    #[module("dma_split")]
     pub struct DmaSplit {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -56,7 +57,7 @@ hdl_module! {
         /// ctx of the request.
         pub m_ctx: Signal<Out, Bits<16>>,
         /// Stage.
-        step: DFF<Bits<3>>,
+        #[reset] step: DFF<Bits<3>>,
         /// Address of the part, its upper half one clock late.
         low: DFF<Bits<32>>,
         high: DFF<Bits<32>>,
@@ -98,10 +99,6 @@ hdl_module! {
 impl Logic for DmaSplit {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, step, low, high, carry, left, first, last, wide, offset, tail, words, ctx,
-            upto, bytes, dwords, first_be, last_be
-        );
         self.s_req_ready.next = self.step.q.val() == 0;
         self.less_one.next = self.s_req_len.val() - 1;
         if self.step.q.val() == 0 {
@@ -219,12 +216,5 @@ impl Logic for DmaSplit {
         self.m_tail.next = self.tail.q.val();
         self.m_words.next = self.words.q.val();
         self.m_ctx.next = self.ctx.q.val();
-        if self.rst.val() {
-            self.step.d.next = 0.into();
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("dma_split".to_owned()).into_timing()
     }
 }

@@ -12,6 +12,7 @@ hdl_module! {
     /// and has the byte count and address expected by then, could be taken for that of another read. Without a timeout
     /// that is 131,071 ticks of 64 clocks.
     /// Stages: take 1 registered, 2 in the states. Timeouts: each tag is looked at once a tick; 2 clocks to tmo_valid.
+    #[module("dma_tags")]
     pub struct DmaTags {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -61,20 +62,20 @@ hdl_module! {
         pub give_slot: Signal<In, Bits<5>>,
 
         /// A bit per tag.
-        busy: DFF<Bits<32>>,
-        waits: DFF<Bits<32>>,
-        failed: DFF<Bits<32>>,
-        late: DFF<Bits<32>>,
+        #[reset] busy: DFF<Bits<32>>,
+        #[reset] waits: DFF<Bits<32>>,
+        #[reset] failed: DFF<Bits<32>>,
+        #[reset] late: DFF<Bits<32>>,
         /// The tag whose turn it is; it is free.
-        turn: DFF<Bits<5>>,
-        free: DFF<Bit>,
+        #[reset] turn: DFF<Bits<5>>,
+        #[reset] free: DFF<Bit>,
         /// It is in use, of those too late, as known one clock after its turn came.
         in_use: DFF<Bit>,
         is_late: DFF<Bit>,
-        known: DFF<Bit>,
+        #[reset] known: DFF<Bit>,
         on: Signal<Local, Bit>,
         /// The tag that was taken in the clock before.
-        t_valid: DFF<Bit>,
+        #[reset] t_valid: DFF<Bit>,
         t_slot: DFF<Bits<5>>,
         take_mask: Signal<Local, Bits<32>>,
         end_mask: Signal<Local, Bits<32>>,
@@ -90,8 +91,8 @@ hdl_module! {
         late_next: Signal<Local, Bits<32>>,
         /// Tick in which the read of a tag began.
         began: AsyncRam<17, 5>,
-        clocks: DFF<Bits<6>>,
-        tick: DFF<Bits<17>>,
+        #[reset] clocks: DFF<Bits<6>>,
+        #[reset] tick: DFF<Bits<17>>,
         /// Stage 1 of the look at a tag: its age, its state.
         a_slot: DFF<Bits<5>>,
         a_age: DFF<Bits<17>>,
@@ -100,8 +101,8 @@ hdl_module! {
         a_late: DFF<Bit>,
         /// Stage 2: it is too old; it is old enough to be used again.
         b_slot: DFF<Bits<5>>,
-        b_over: DFF<Bit>,
-        b_old: DFF<Bit>,
+        #[reset] b_over: DFF<Bit>,
+        #[reset] b_old: DFF<Bit>,
         one: Param<1, 32>,
     }
 }
@@ -109,10 +110,6 @@ hdl_module! {
 impl Logic for DmaTags {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, t_valid, t_slot, busy, waits, failed, late, turn, free, in_use, is_late,
-            known, clocks, tick, a_slot, a_age, a_waits, a_late, b_slot, b_over, b_old
-        );
         // Whose turn it is. What is free stays so until it is taken.
         self.m_free.next = self.free.q.val();
         self.m_slot.next = self.turn.q.val();
@@ -132,7 +129,6 @@ impl Logic for DmaTags {
         if self.clocks.q.val().all() {
             self.tick.d.next = self.tick.q.val() + 1;
         }
-        self.began.clk.next = self.clk.val();
         self.began.wr_en.next = self.take.val();
         self.began.wr_addr.next = self.turn.q.val();
         self.began.wr_data.next = self.tick.q.val();
@@ -216,23 +212,5 @@ impl Logic for DmaTags {
             self.free.d.next = false;
             self.known.d.next = false;
         }
-        if self.rst.val() {
-            self.busy.d.next = 0.into();
-            self.waits.d.next = 0.into();
-            self.failed.d.next = 0.into();
-            self.late.d.next = 0.into();
-            self.turn.d.next = 0.into();
-            self.free.d.next = false;
-            self.known.d.next = false;
-            self.clocks.d.next = 0.into();
-            self.tick.d.next = 0.into();
-            self.t_valid.d.next = false;
-            self.b_over.d.next = false;
-            self.b_old.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("dma_tags".to_owned()).into_timing()
     }
 }

@@ -11,6 +11,7 @@ hdl_module! {
     /// counts when the TLP has been handed over. One that never returns holds up all requests behind it, until a reset.
     /// Without enable, m_done is that of the DMA writer, in the same clock, and numbers are ignored.
     /// Stages: 1 and 2 number registered, 3 noted; 4 its turn has come, 5 m_done.
+    #[module("dma_write_returns")]
     pub struct DmaWriteReturns {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -70,9 +71,6 @@ hdl_module! {
 impl Logic for DmaWriteReturns {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, head, tail, count, came, a_valid, a_seq, b_valid, b_seq, done, done_ctx
-        );
         self.a_valid.d.next = self.s_seq_valid.val();
         self.a_seq.d.next = self.s_seq.val();
         self.b_valid.d.next =
@@ -98,7 +96,6 @@ impl Logic for DmaWriteReturns {
         }
         self.came.d.next = (self.came.q.val() | self.new.val()) & !self.retired.val();
 
-        self.requests.clk.next = self.clk.val();
         self.requests.wr_en.next = self.s_sent.val();
         self.requests.wr_addr.next = self.tail.q.val();
         self.requests.wr_data.next = bit_cast::<17, 16>(self.s_done_ctx.val())
@@ -135,9 +132,5 @@ impl Logic for DmaWriteReturns {
             self.b_valid.d.next = false;
             self.done.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("dma_write_returns".to_owned()).into_timing()
     }
 }

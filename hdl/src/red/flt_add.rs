@@ -8,6 +8,7 @@ hdl_module! {
     /// Adds two compared binary64 numbers, or lets another word through, one a clock.
     /// Stages: 1 swap, special operands; 2 and 3 align; 4 add; 5 leading zeros, overflow;
     /// 6 and 7 normalise; 8 round; 9 choice. Data are not reset.
+    #[module("red_flt_add")]
     pub struct RedFltAdd {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -114,51 +115,6 @@ hdl_module! {
 impl Logic for RedFltAdd {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            s1_nan,
-            s1_invalid,
-            s1_inf,
-            s1_equal,
-            s1_opposite,
-            s1_zero,
-            s1_sign,
-            s1_rounding,
-            s1_ftz,
-            s2_nan,
-            s2_invalid,
-            s2_inf,
-            s2_zero,
-            s2_sign,
-            s2_near,
-            s2_away,
-            s2_ftz,
-            s3_control,
-            s4_control,
-            s5_control,
-            s5_overflow,
-            s6_special,
-            s6_nan,
-            s6_inf,
-            s6_largest,
-            s6_code,
-            s6_sign,
-            s6_near,
-            s6_away,
-            s6_ftz,
-            s7_other,
-            s7_data,
-            s7_code,
-            s7_sign,
-            s7_near,
-            s7_away,
-            s7_ftz
-        );
-        self.align.clk.next = self.clk.val();
-        self.normalise.clk.next = self.clk.val();
-        self.round.clk.next = self.clk.val();
-
         // Stage 1.
         self.opposite.next = self.s_a.val().get_bit(63) ^ self.s_b.val().get_bit(63);
         self.align.s_a.next = self.s_a.val().get_bits::<63>(0);
@@ -280,9 +236,5 @@ impl Logic for RedFltAdd {
         self.round.s_other_code.next = self.s7_code.q.val();
         self.m_data.next = self.round.m_data.val();
         self.m_code.next = self.round.m_code.val();
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("red_flt_add".to_owned()).into_timing()
     }
 }

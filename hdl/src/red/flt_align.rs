@@ -5,6 +5,7 @@ use crate::prelude::*;
 hdl_module! {
     /// Adds the magnitudes of two finite binary64 numbers, one pair a clock.
     /// Stages: 1 swap, distance; 2 shift by multiples of 8; 3 by 0 to 7, complement; 4 add.
+    #[module("red_flt_align")]
     pub struct RedFltAlign {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -75,33 +76,6 @@ hdl_module! {
 impl Logic for RedFltAlign {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            s1_big,
-            s1_small,
-            s1_exp,
-            s1_opposite,
-            s1_distance,
-            s1_far,
-            s2_big,
-            s2_small,
-            s2_lost,
-            s2_exp,
-            s2_opposite,
-            s2_distance,
-            s3_big,
-            s3_addend,
-            s3_opposite,
-            s3_exp,
-            s3_octet,
-            s3_place,
-            s4_sum,
-            s4_exp,
-            s4_top,
-            s4_octet
-        );
-
         // Stage 1. A subnormal is one place lower than its exponent says.
         self.s1_big.d.next = (bit_cast::<53, 1>(self.s_a_normal.val().into()) << 52)
             | bit_cast::<53, 52>(self.s_a.val().get_bits::<52>(0));
@@ -187,7 +161,6 @@ impl Logic for RedFltAlign {
         self.s4_top.d.next = self.s3_exp.q.val() == 2046;
         self.s4_octet.d.next = self.s3_octet.q.val();
         for i in 0..7 {
-            self.s4_limit[i].clock.next = self.clk.val();
             self.s4_limit[i].d.next = 0.into();
             if self.s3_octet.q.val().get_bit(i) {
                 self.s4_limit[i].d.next = self.s3_place.q.val();
@@ -199,9 +172,5 @@ impl Logic for RedFltAlign {
         self.m_exp.next = self.s4_exp.q.val();
         self.m_top.next = self.s4_top.q.val();
         self.m_octet.next = self.s4_octet.q.val();
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("red_flt_align".to_owned()).into_timing()
     }
 }

@@ -5,6 +5,7 @@ use crate::prelude::*;
 hdl_module! {
     /// Combinational: leading zeros of eight bits of a sum, no more than a limit.
     /// The limit is a one placed among the bits, which spares a comparison behind the count.
+    #[module("red_flt_lead")]
     pub struct RedFltLead {
         /// The bits.
         pub s_bits: Signal<In, Bits<8>>,
@@ -43,9 +44,5 @@ impl Logic for RedFltLead {
         self.m_lead.next = (bit_cast::<3, 1>((!self.upper.val()).into()) << 2)
             | (bit_cast::<3, 1>(self.lead1.val().into()) << 1)
             | bit_cast::<3, 1>(self.lead0.val().into());
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("red_flt_lead".to_owned()).into_timing()
     }
 }

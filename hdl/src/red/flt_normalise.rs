@@ -6,6 +6,7 @@ use crate::prelude::*;
 hdl_module! {
     /// Shifts a sum left until its top bit is set or its exponent is the lowest.
     /// Stages: 1 leading zeros of groups of eight; 2 shift by groups; 3 by 0 to 7.
+    #[module("red_flt_normalise")]
     pub struct RedFltNormalise {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -57,23 +58,6 @@ hdl_module! {
 impl Logic for RedFltNormalise {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            s1_sum,
-            s1_exp,
-            s1_lower,
-            s1_upper_half,
-            s1_upper_odd,
-            s1_lower_half,
-            s1_lower_odd,
-            s2_sum,
-            s2_exp,
-            s2_shift,
-            s3_sum,
-            s3_exp
-        );
-
         // Stage 1.
         self.groups[0].s_bits.next = self.s_sum.val().get_bits::<8>(49);
         self.groups[1].s_bits.next = self.s_sum.val().get_bits::<8>(41);
@@ -85,7 +69,6 @@ impl Logic for RedFltNormalise {
         for i in 0..7 {
             self.groups[i].s_here.next = self.s_octet.val().get_bit(i);
             self.groups[i].s_limit.next = self.s_limit[i].val();
-            self.s1_leads[i].clock.next = self.clk.val();
             self.s1_leads[i].d.next = self.groups[i].m_lead.val();
         }
         self.any0.next = self.groups[0].m_any.val();
@@ -153,9 +136,5 @@ impl Logic for RedFltNormalise {
 
         self.m_sum.next = self.s3_sum.q.val();
         self.m_exp.next = self.s3_exp.q.val();
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("red_flt_normalise".to_owned()).into_timing()
     }
 }

@@ -8,6 +8,7 @@ hdl_module! {
     /// Rounding up by one carries from the fraction into the exponent, and from the largest
     /// number to infinity.
     /// Stages: 1 both candidates, direction; 2 choice.
+    #[module("red_flt_round")]
     pub struct RedFltRound {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -52,17 +53,6 @@ hdl_module! {
 impl Logic for RedFltRound {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            s1_down,
-            s1_up,
-            s1_choose_up,
-            s1_code,
-            s2_data,
-            s2_code
-        );
-
         // Stage 1. A subnormal sum is exact, so flushing it needs no look at the rounding.
         self.hidden.next = self.s_sum.val().get_bit(56);
         self.rest.next = self.s_sum.val().get_bits::<3>(0).any();
@@ -101,9 +91,5 @@ impl Logic for RedFltRound {
         }
         self.m_data.next = self.s2_data.q.val();
         self.m_code.next = self.s2_code.q.val();
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("red_flt_round".to_owned()).into_timing()
     }
 }

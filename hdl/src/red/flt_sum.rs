@@ -8,6 +8,7 @@ hdl_module! {
     /// flush to zero; one pair a clock, result ten clocks later.
     /// Stages: 1 compare, classify, exponent difference; 2 swap; 3 and 4 align with sticky bit;
     /// 5 add; 6 leading zeros; 7 and 8 normalise; 9 round; 10 choice.
+    #[module("red_flt_sum")]
     pub struct RedFltSum {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -35,17 +36,13 @@ hdl_module! {
         s1_rounding: DFF<Bits<2>>,
         s1_ftz: DFF<Bit>,
         /// Bit i: a pair is in stage i + 1.
-        valid: DFF<Bits<10>>,
+        #[reset] valid: DFF<Bits<10>>,
     }
 }
 
 impl Logic for RedFltSum {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, s1_rounding, s1_ftz, valid);
-        self.compare.clk.next = self.clk.val();
-        self.add.clk.next = self.clk.val();
-
         // Stage 1.
         self.compare.s_a.next = self.s_a.val();
         self.compare.s_b.next = self.s_b.val();
@@ -77,12 +74,5 @@ impl Logic for RedFltSum {
         self.m_valid.next = self.valid.q.val().get_bit(9);
         self.m_data.next = self.add.m_data.val();
         self.m_code.next = self.add.m_code.val();
-        if self.rst.val() {
-            self.valid.d.next = 0.into();
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("red_flt_sum".to_owned()).into_timing()
     }
 }

@@ -11,6 +11,7 @@ hdl_module! {
     /// Stages: 1 compare, classify, exponent difference; 2 choice of minimum and maximum, swap;
     /// 3 and 4 align; 5 add, integers too; 6 leading zeros; 7 and 8 normalise; 9 round;
     /// 10 choice.
+    #[module("red_lane")]
     pub struct RedLane {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -48,7 +49,7 @@ hdl_module! {
         equal: Signal<Local, Bit>,
         s1_op: DFF<Bits<6>>,
         /// Bit i: a pair is in stage i + 1.
-        valid: DFF<Bits<10>>,
+        #[reset] valid: DFF<Bits<10>>,
         /// Bit i of each: the index of the word in stage i + 1.
         word1: DFF<Bits<10>>,
         word0: DFF<Bits<10>>,
@@ -58,11 +59,6 @@ hdl_module! {
 impl Logic for RedLane {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, s1_op, valid, word1, word0);
-        self.compare.clk.next = self.clk.val();
-        self.choose.clk.next = self.clk.val();
-        self.add.clk.next = self.clk.val();
-
         // Stage 1.
         self.compare.s_a.next = self.s_a.val();
         self.compare.s_b.next = self.s_b.val();
@@ -115,12 +111,5 @@ impl Logic for RedLane {
             | bit_cast::<2, 1>(self.word0.q.val().get_bit(9).into());
         self.m_data.next = self.add.m_data.val();
         self.m_code.next = self.add.m_code.val();
-        if self.rst.val() {
-            self.valid.d.next = 0.into();
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("red_lane".to_owned()).into_timing()
     }
 }

@@ -9,6 +9,7 @@ hdl_module! {
     /// same way; after a tie the lower index is kept.
     /// Stages: 1 choice, logic; 2 operands of the adder; 3 that of REPSUM; 4 add (or pass); 5
     /// zero, overflow; 6 waits.
+    #[module("red_lane_choose")]
     pub struct RedLaneChoose {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -111,14 +112,6 @@ hdl_module! {
 impl Logic for RedLaneChoose {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, op, sum, bitwise, repsum, index, floating, maximum, number, s1_take_b,
-            s1_tie, s1_quiet, s1_invalid, s1_a, s1_b, s1_add, s1_repsum, s1_zero, s1_other, s2_x,
-            s2_y, s2_add, s2_repsum, s2_zero, s2_invalid, s2_other, s3_x, s3_y, s3_add, s3_zero,
-            s3_invalid, s3_other, s4_sum, s4_x_sign, s4_y_sign, s4_add, s4_zero, s4_invalid,
-            s4_other, s5_data, s5_code, s5_other, s6_data, s6_code, s6_other
-        );
-
         // What the operation is; of codes that are none, nothing is expected.
         self.op.d.next = self.s_op.val();
         self.bitwise.d.next = self.s_op.val().get_bits::<2>(4) == 0;
@@ -268,9 +261,5 @@ impl Logic for RedLaneChoose {
         self.m_data.next = self.s6_data.q.val();
         self.m_code.next = self.s6_code.q.val();
         self.m_other.next = self.s6_other.q.val();
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("red_lane_choose".to_owned()).into_timing()
     }
 }

@@ -6,6 +6,7 @@ hdl_module! {
     /// Compares and classifies two words, one pair a clock.
     /// The order of bits 62:0 serves integers and binary64 alike; signs are left to the reader.
     /// Stages: 1 everything.
+    #[module("red_compare")]
     pub struct RedCompare {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -66,10 +67,6 @@ hdl_module! {
 impl Logic for RedCompare {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, a, b, lt, low_lt, low_eq, high_eq, ab, ba, a_normal, b_normal, a_top, b_top,
-            a_any, b_any
-        );
         self.a.d.next = self.s_a.val();
         self.b.d.next = self.s_b.val();
         self.lt.d.next = (bit_cast::<64, 63>(self.s_a.val().get_bits::<63>(0))
@@ -129,9 +126,5 @@ impl Logic for RedCompare {
         self.m_a_nan.next = self.a_top.q.val() & self.a_any.q.val().any();
         self.m_b_nan.next = self.b_top.q.val() & self.b_any.q.val().any();
         self.m_a_zero.next = !self.a_normal.q.val() & !self.a_any.q.val().any();
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("red_compare".to_owned()).into_timing()
     }
 }

@@ -24,6 +24,7 @@ hdl_module! {
     /// A window is closed when its words are cleared, one after the other, and stays so for three
     /// clocks more. It is closed for a record taken in the clock of cw_en or the one after it,
     /// whatever that says.
+    #[module("rw_accept_w{W}_r{}", 1usize << A)]
     pub struct RwAccept<
         const A: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,
         const LNW: usize, const BA: usize,
@@ -146,7 +147,7 @@ hdl_module! {
         opened_wptr: DFF<Bits<A>>,
         opened_id: DFF<Bits<33>>,
 
-        s1_valid: DFF<Bit>,
+        #[reset] s1_valid: DFF<Bit>,
         s1_init: DFF<Bit>,
         s1_wptr: DFF<Bits<16>>,
         s1_gen: DFF<Bits<16>>,
@@ -156,7 +157,7 @@ hdl_module! {
         s1_len: DFF<Bits<13>>,
         s1_word: Signal<Local, Bits<BA>>,
 
-        s2_valid: DFF<Bit>,
+        #[reset] s2_valid: DFF<Bit>,
         s2_init: DFF<Bit>,
         s2_wptr: DFF<Bits<16>>,
         s2_gen: DFF<Bits<16>>,
@@ -172,7 +173,7 @@ hdl_module! {
         s2_row6: DFF<Bit>,
         s2_row7: DFF<Bit>,
 
-        s3_valid: DFF<Bit>,
+        #[reset] s3_valid: DFF<Bit>,
         s3_init: DFF<Bit>,
         s3_wptr: DFF<Bits<16>>,
         s3_gen: DFF<Bits<16>>,
@@ -195,7 +196,7 @@ hdl_module! {
         s3_last: Signal<Local, Bits<22>>,
         s3_plen: Signal<Local, Bits<13>>,
 
-        s4_valid: DFF<Bit>,
+        #[reset] s4_valid: DFF<Bit>,
         s4_init: DFF<Bit>,
         s4_wptr: DFF<Bits<16>>,
         s4_gen: DFF<Bits<16>>,
@@ -239,12 +240,12 @@ hdl_module! {
         over_last: Signal<Local, Bits<12>>,
         s4_shape: Signal<Local, Bit>,
 
-        s5_valid: DFF<Bit>,
+        #[reset] s5_valid: DFF<Bit>,
         s5_wptr: DFF<Bits<16>>,
         s5_gen: DFF<Bits<16>>,
         s5_pidx: DFF<Bits<22>>,
         s5_pidx_1: DFF<Bits<12>>,
-        s5_clear: DFF<Bit>,
+        #[reset] s5_clear: DFF<Bit>,
         s5_tail: DFF<Bit>,
         s5_len: DFF<Bits<13>>,
         s5_word: DFF<Bits<BA>>,
@@ -264,8 +265,8 @@ hdl_module! {
         /// Received before.
         s5_dup: DFF<Bit>,
         /// DATA that passed every check against the connection; and is in the window.
-        s5_known: DFF<Bit>,
-        s5_pass: DFF<Bit>,
+        #[reset] s5_known: DFF<Bit>,
+        #[reset] s5_pass: DFF<Bit>,
         /// At least highest; above the packet just before.
         s5_new_highest: DFF<Bit>,
         s5_after_last: DFF<Bit>,
@@ -278,14 +279,14 @@ hdl_module! {
         /// The record just before raised highest.
         with_raised: Signal<Local, Bit>,
 
-        s6_valid: DFF<Bit>,
+        #[reset] s6_valid: DFF<Bit>,
         /// It was in the window: its bit is set now, whether by it or before.
         s6_pass: DFF<Bit>,
         /// It was taken, and it was wbase.
-        s6_at_base: DFF<Bit>,
-        s6_clear: DFF<Bit>,
-        s6_write_row: DFF<Bit>,
-        s6_write_bits: DFF<Bit>,
+        #[reset] s6_at_base: DFF<Bit>,
+        #[reset] s6_clear: DFF<Bit>,
+        #[reset] s6_write_row: DFF<Bit>,
+        #[reset] s6_write_bits: DFF<Bit>,
         /// Why the packet is dropped: a check of stages 3 and 4 failed; it is not in the window;
         /// received before.
         s6_fail: DFF<Bits<4>>,
@@ -306,7 +307,7 @@ hdl_module! {
         s6_new_row: Signal<Local, Bits<13>>,
         s6_window: Signal<Local, Bits<A>>,
 
-        s7_valid: DFF<Bit>,
+        #[reset] s7_valid: DFF<Bit>,
         s7_reason: DFF<Bits<4>>,
         s7_word: DFF<Bits<BA>>,
         s7_wptr: DFF<Bits<A>>,
@@ -339,144 +340,6 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            torn_1,
-            torn_2,
-            s3_torn,
-            s3_id,
-            s3_size,
-            opened_en,
-            opened_wptr,
-            opened_id,
-            s1_valid,
-            s1_init,
-            s1_wptr,
-            s1_gen,
-            s1_src,
-            s1_pidx,
-            s1_tail,
-            s1_len,
-            s2_valid,
-            s2_init,
-            s2_wptr,
-            s2_gen,
-            s2_src,
-            s2_pidx,
-            s2_tail,
-            s2_len,
-            s2_word,
-            s2_row6,
-            s2_row7,
-            s3_valid,
-            s3_init,
-            s3_wptr,
-            s3_gen,
-            s3_src,
-            s3_pidx,
-            s3_tail,
-            s3_len,
-            s3_word,
-            s3_base,
-            s3_from,
-            s3_row6,
-            s3_forward,
-            late_row,
-            s4_valid,
-            s4_init,
-            s4_wptr,
-            s4_gen,
-            s4_pidx,
-            s4_tail,
-            s4_len,
-            s4_word,
-            s4_addr,
-            s4_rkey,
-            s4_offset,
-            s4_closed,
-            s4_stale,
-            s4_foreign,
-            s4_beyond,
-            s4_at_last,
-            s4_len_full,
-            s4_len_last,
-            s4_gap,
-            s4_onehot,
-            s4_lap,
-            s4_bits,
-            s4_row,
-            fwd_row,
-            s4_word6,
-            s4_row6,
-            s4_word5,
-            s4_row5,
-            s4_place5,
-            s5_valid,
-            s5_wptr,
-            s5_gen,
-            s5_pidx,
-            s5_pidx_1,
-            s5_clear,
-            s5_tail,
-            s5_len,
-            s5_word,
-            s5_addr,
-            s5_rkey,
-            s5_fail,
-            s5_below,
-            s5_above,
-            s5_at_base,
-            s5_onehot,
-            s5_bits,
-            s5_row,
-            s5_same_word,
-            s5_same_row,
-            s5_same_packet,
-            s5_dup,
-            s5_known,
-            s5_pass,
-            s5_new_highest,
-            s5_after_last,
-            s6_valid,
-            s6_pass,
-            s6_at_base,
-            s6_clear,
-            s6_write_row,
-            s6_write_bits,
-            s6_fail,
-            s6_below,
-            s6_above,
-            s6_dup,
-            s6_wptr,
-            s6_word,
-            s6_bits,
-            s6_row,
-            s6_tail,
-            s6_last_rx,
-            s6_raised,
-            s6_pidx_1,
-            s7_valid,
-            s7_reason,
-            s7_word,
-            s7_wptr,
-            s7_bits,
-            s7_row,
-            s8_bits
-        );
-        self.conn_id.clk.next = self.clk.val();
-        self.conn_size.clk.next = self.clk.val();
-        self.conn_addr.clk.next = self.clk.val();
-        self.conn_rkey.clk.next = self.clk.val();
-        self.bases.clk.next = self.clk.val();
-        self.bases_q.clk.next = self.clk.val();
-        self.slides.clk.next = self.clk.val();
-        self.slides.rst.next = self.rst.val();
-        self.rows.clk.next = self.clk.val();
-        self.rows_q.clk.next = self.clk.val();
-        self.bitmap.clk.next = self.clk.val();
-        self.bitmap_q.clk.next = self.clk.val();
-
         // The connection table belongs to the control engine.
         // All of it is written one clock late.
         self.opened_en.d.next = self.cw_en.val();
@@ -833,26 +696,5 @@ impl<
         self.q_tail.next = self.rows_q.rd_data.val().get_bit(12);
         self.q_last_rx.next = self.rows_q.rd_data.val().get_bits::<16>(13);
         self.q_bits.next = self.bitmap_q.rd_data.val();
-
-        if self.rst.val() {
-            self.s1_valid.d.next = false;
-            self.s2_valid.d.next = false;
-            self.s3_valid.d.next = false;
-            self.s4_valid.d.next = false;
-            self.s5_valid.d.next = false;
-            self.s5_known.d.next = false;
-            self.s5_pass.d.next = false;
-            self.s5_clear.d.next = false;
-            self.s6_valid.d.next = false;
-            self.s6_at_base.d.next = false;
-            self.s6_clear.d.next = false;
-            self.s6_write_row.d.next = false;
-            self.s6_write_bits.d.next = false;
-            self.s7_valid.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("rw_accept_w{W}_r{}", 1usize << A)).into_timing()
     }
 }

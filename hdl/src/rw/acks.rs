@@ -10,6 +10,7 @@ hdl_module! {
     /// Stages: 1 address of the connection; 3 of the count; 4 is the window known; 5 the count,
     /// forwarded from stages 7 to 9; 6 raise it, forwarded from stage 7; 7 write it, compare it;
     /// 9 m_*.
+    #[module("rw_acks_r{}", 1usize << A)]
     pub struct RwAcks<const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -56,20 +57,20 @@ hdl_module! {
         /// in that clock. It opens or closes the window: meanwhile the window counts as closed.
         torn_1: DFF<Bit>,
         torn_2: DFF<Bit>,
-        s1_valid: DFF<Bit>,
-        s1_clear: DFF<Bit>,
+        #[reset] s1_valid: DFF<Bit>,
+        #[reset] s1_clear: DFF<Bit>,
         s1_wptr: DFF<Bits<16>>,
         s1_gen: DFF<Bits<16>>,
-        s2_valid: DFF<Bit>,
-        s2_clear: DFF<Bit>,
+        #[reset] s2_valid: DFF<Bit>,
+        #[reset] s2_clear: DFF<Bit>,
         s2_wptr: DFF<Bits<16>>,
         s2_gen: DFF<Bits<16>>,
-        s3_valid: DFF<Bit>,
-        s3_clear: DFF<Bit>,
+        #[reset] s3_valid: DFF<Bit>,
+        #[reset] s3_clear: DFF<Bit>,
         s3_wptr: DFF<Bits<16>>,
         s3_gen: DFF<Bits<16>>,
-        s4_valid: DFF<Bit>,
-        s4_clear: DFF<Bit>,
+        #[reset] s4_valid: DFF<Bit>,
+        #[reset] s4_clear: DFF<Bit>,
         s4_wptr: DFF<Bits<16>>,
         s4_gen: DFF<Bits<16>>,
         /// The connection.
@@ -79,9 +80,9 @@ hdl_module! {
         /// The window is open with that incarnation.
         known: Signal<Local, Bit>,
         s4_window: Signal<Local, Bits<A>>,
-        s5_clear: DFF<Bit>,
-        s5_known: DFF<Bit>,
-        s5_stale: DFF<Bit>,
+        #[reset] s5_clear: DFF<Bit>,
+        #[reset] s5_known: DFF<Bit>,
+        #[reset] s5_stale: DFF<Bit>,
         s5_wptr: DFF<Bits<A>>,
         s5_gen: DFF<Bits<16>>,
         s5_last: DFF<Bits<22>>,
@@ -90,8 +91,8 @@ hdl_module! {
         s5_same7: DFF<Bit>,
         s5_same8: DFF<Bit>,
         s5_same9: DFF<Bit>,
-        s6_clear: DFF<Bit>,
-        s6_known: DFF<Bit>,
+        #[reset] s6_clear: DFF<Bit>,
+        #[reset] s6_known: DFF<Bit>,
         s6_wptr: DFF<Bits<A>>,
         s6_gen: DFF<Bits<16>>,
         s6_last: DFF<Bits<22>>,
@@ -99,8 +100,8 @@ hdl_module! {
         /// The count, unless the record just before has the same window.
         s6_count: DFF<Bits<22>>,
         count: Signal<Local, Bits<22>>,
-        s7_write: DFF<Bit>,
-        s7_known: DFF<Bit>,
+        #[reset] s7_write: DFF<Bit>,
+        #[reset] s7_known: DFF<Bit>,
         s7_wptr: DFF<Bits<A>>,
         s7_gen: DFF<Bits<16>>,
         s7_last: DFF<Bits<22>>,
@@ -108,13 +109,13 @@ hdl_module! {
         s7_before: DFF<Bits<22>>,
         s7_count: DFF<Bits<22>>,
         /// The count without this write is the number of the last packet, four bits each.
-        s8_known: DFF<Bit>,
+        #[reset] s8_known: DFF<Bit>,
         s8_part: Bank<DFF<Bit>, 6>,
         s8_wptr: DFF<Bits<A>>,
         s8_gen: DFF<Bits<16>>,
         s8_count: DFF<Bits<22>>,
         s9_count: DFF<Bits<22>>,
-        s9_full: DFF<Bit>,
+        #[reset] s9_full: DFF<Bit>,
         s9_wptr: DFF<Bits<A>>,
         s9_gen: DFF<Bits<16>>,
         counted: Signal<Local, Bits<24>>,
@@ -125,68 +126,6 @@ hdl_module! {
 impl<const A: usize> Logic for RwAcks<A> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            opened_en,
-            opened_wptr,
-            opened,
-            torn_1,
-            torn_2,
-            s1_valid,
-            s1_clear,
-            s1_wptr,
-            s1_gen,
-            s2_valid,
-            s2_clear,
-            s2_wptr,
-            s2_gen,
-            s3_valid,
-            s3_clear,
-            s3_wptr,
-            s3_gen,
-            s4_valid,
-            s4_clear,
-            s4_wptr,
-            s4_gen,
-            s4_open,
-            s4_open_gen,
-            s4_last,
-            s5_clear,
-            s5_known,
-            s5_stale,
-            s5_wptr,
-            s5_gen,
-            s5_last,
-            s5_same6,
-            s5_same7,
-            s5_same8,
-            s5_same9,
-            s6_clear,
-            s6_known,
-            s6_wptr,
-            s6_gen,
-            s6_last,
-            s6_same7,
-            s6_count,
-            s7_write,
-            s7_known,
-            s7_wptr,
-            s7_gen,
-            s7_last,
-            s7_before,
-            s7_count,
-            s8_known,
-            s8_wptr,
-            s8_gen,
-            s8_count,
-            s9_count,
-            s9_full,
-            s9_wptr,
-            s9_gen
-        );
-        self.conns.clk.next = self.clk.val();
-        self.counts.clk.next = self.clk.val();
         self.opened_en.d.next = self.cw_en.val();
         self.opened_wptr.d.next = self.cw_wptr.val();
         self.opened.d.next = self.cw_open.val();
@@ -290,7 +229,6 @@ impl<const A: usize> Logic for RwAcks<A> {
         self.counted.next = bit_cast::<24, 22>(self.s7_before.q.val());
         self.last.next = bit_cast::<24, 22>(self.s7_last.q.val());
         for i in 0..6 {
-            self.s8_part[i].clock.next = self.clk.val();
             self.s8_part[i].d.next =
                 self.counted.val().get_bits::<4>(4 * i) == self.last.val().get_bits::<4>(4 * i);
         }
@@ -310,28 +248,5 @@ impl<const A: usize> Logic for RwAcks<A> {
         self.m_valid.next = self.s9_full.q.val();
         self.m_wptr.next = self.s9_wptr.q.val();
         self.m_gen.next = self.s9_gen.q.val();
-        if self.rst.val() {
-            self.s1_valid.d.next = false;
-            self.s1_clear.d.next = false;
-            self.s2_valid.d.next = false;
-            self.s2_clear.d.next = false;
-            self.s3_valid.d.next = false;
-            self.s3_clear.d.next = false;
-            self.s4_valid.d.next = false;
-            self.s4_clear.d.next = false;
-            self.s5_clear.d.next = false;
-            self.s5_known.d.next = false;
-            self.s5_stale.d.next = false;
-            self.s6_clear.d.next = false;
-            self.s6_known.d.next = false;
-            self.s7_write.d.next = false;
-            self.s7_known.d.next = false;
-            self.s8_known.d.next = false;
-            self.s9_full.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("rw_acks_r{}", 1usize << A)).into_timing()
     }
 }

@@ -8,6 +8,7 @@ hdl_module! {
     /// an eighth of the shifters and encoders that a word would.
     /// A word is taken with load; raise and relate say where it stands; prepare makes its first
     /// byte ready, and each shift leads to the next one.
+    #[module("rw_bytes_w{B}_n{}", 1usize << LNW)]
     pub struct RwBytes<const B: usize, const LB: usize, const LNW: usize, const AW: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -101,10 +102,6 @@ impl<const B: usize, const LB: usize, const LNW: usize, const AW: usize> Logic
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, view, base, above, below, at_base, at_end, ready, under, over, whole, first,
-            last, before, holes, empty, dropped, shifted
-        );
         self.ones.next = 255.into();
         self.top.next = self.width.val() - 8;
 
@@ -191,9 +188,5 @@ impl<const B: usize, const LB: usize, const LNW: usize, const AW: usize> Logic
         self.lowest.req.next = self.holes.q.val();
         self.none.next = self.empty.q.val();
         self.hole.next = self.lowest.index.val();
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("rw_bytes_w{B}_n{}", 1usize << LNW)).into_timing()
     }
 }

@@ -63,6 +63,7 @@ hdl_module! {
     /// once, into a memory, so that both copies are the same.
     /// The peer table has one entry for each of 256 nodes and 16 slots: last transfer, its state.
     /// Reset clears it, one entry a clock; incarnations survive a reset.
+    #[module("rw_control_w{W}_r{}", 1usize << A)]
     pub struct RwControl<
         const A: usize, const W: usize, const B: usize, const LB: usize, const NW: usize,
         const LNW: usize, const AW: usize, const PW: usize,
@@ -294,7 +295,7 @@ hdl_module! {
         /// What the engine is doing.
         state: DFF<State>,
         /// It has left reset.
-        up: DFF<Bit>,
+        #[reset] up: DFF<Bit>,
         /// What for.
         op: DFF<Op>,
         /// After the completion record a window is opened.
@@ -302,16 +303,16 @@ hdl_module! {
         /// After the completion record a message is sent.
         then_message: DFF<Bit>,
         /// The next operation is a sweep.
-        sweep_next: DFF<Bit>,
+        #[reset] sweep_next: DFF<Bit>,
         /// A credit update goes before a control message.
-        credit_next: DFF<Bit>,
+        #[reset] credit_next: DFF<Bit>,
         /// Entry of the peer table that reset clears.
-        clear_count: DFF<Bits<12>>,
+        #[reset] clear_count: DFF<Bits<12>>,
         /// Clocks in a state that waits.
         timer: DFF<Bits<4>>,
         /// Window of the next sweep.
-        sweep_wptr: DFF<Bits<A>>,
-        /// Window of this operation.
+        #[reset] sweep_wptr: DFF<Bits<A>>,
+        /// Window of this operation; the reset leaves it, since what was decided in the clock before is still to be written.
         wptr: DFF<Bits<A>>,
         /// Incarnation in the event or message.
         event_gen: DFF<Bits<16>>,
@@ -319,13 +320,13 @@ hdl_module! {
         word: DFF<Bits<6>>,
         /// The control message leaves its queue: one clock late, as queues are looked at after the
         /// sweep that follows each operation.
-        served: DFF<Bit>,
+        #[reset] served: DFF<Bit>,
         /// The finished transfer leaves its queue.
-        fin_served: DFF<Bit>,
+        #[reset] fin_served: DFF<Bit>,
         /// The credit update leaves its queue.
-        crd_served: DFF<Bit>,
+        #[reset] crd_served: DFF<Bit>,
         /// A drop is counted.
-        dropped: DFF<Bit>,
+        #[reset] dropped: DFF<Bit>,
         /// Why.
         drop_why: DFF<Bits<4>>,
 
@@ -498,7 +499,7 @@ hdl_module! {
         /// That word is whole.
         whole: DFF<Bit>,
         /// The word of the bitmap that leaves next stands at the output of its memory.
-        shown: DFF<Bit>,
+        #[reset] shown: DFF<Bit>,
         /// The message leaves once more.
         again: DFF<Bit>,
         /// A copy of the message leaves, all of it.
@@ -627,137 +628,6 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            state,
-            up,
-            op,
-            then_alloc,
-            then_message,
-            sweep_next,
-            credit_next,
-            clear_count,
-            timer,
-            sweep_wptr,
-            wptr,
-            event_gen,
-            word,
-            served,
-            fin_served,
-            crd_served,
-            dropped,
-            drop_why,
-            length_1,
-            low_bytes,
-            high_bytes,
-            has_bytes,
-            new_last,
-            shifts,
-            new_n,
-            new_mask,
-            new_last_len,
-            new_end,
-            at_top,
-            past_end,
-            legal_mtu,
-            legal,
-            peer_id,
-            xid_diff,
-            incarnation_diff,
-            peer_known,
-            peer_open,
-            peer_aborted,
-            same_xid,
-            same_transfer,
-            newer,
-            gen_match,
-            id_match,
-            xid_match,
-            remaining,
-            at_end,
-            known_connect,
-            late_connect,
-            good_poll,
-            late_poll,
-            good_abort,
-            good_finish,
-            this_window,
-            is_open,
-            n,
-            wbase,
-            reach,
-            highest,
-            tail,
-            last_rx,
-            start,
-            generation,
-            limit_credit,
-            past_n,
-            credit,
-            all_decided,
-            ahead,
-            left,
-            followed,
-            msg_type,
-            msg_status,
-            msg_dst,
-            msg_slot,
-            msg_xid,
-            msg_pidx,
-            msg_seq,
-            cpl_status,
-            abs,
-            fetching,
-            compared,
-            spent,
-            skip,
-            skipped,
-            filled,
-            whole,
-            shown,
-            again,
-            last_word,
-            idle,
-            since_mark,
-            since_range,
-            old,
-            give_up,
-            all_old,
-            tail_quiet,
-            range_old,
-            incomplete,
-            restart,
-            tail_lost,
-            limit,
-            mark,
-            end_by_mark,
-            upto,
-            first_pass,
-            fresh,
-            searched,
-            pos,
-            end,
-            closed,
-            opened,
-            cleared,
-            swept,
-            initialising,
-            holding
-        );
-        self.free.clk.next = self.clk.val();
-        self.free.rst.next = self.rst.val();
-        self.peers.clk.next = self.clk.val();
-        self.windows.clk.next = self.clk.val();
-        self.gens.clk.next = self.clk.val();
-        self.peer_ids.clk.next = self.clk.val();
-        self.opens.clk.next = self.clk.val();
-        self.asked.clk.next = self.clk.val();
-        self.marks.clk.next = self.clk.val();
-        self.ranges.clk.next = self.clk.val();
-        self.bytes.clk.next = self.clk.val();
-        self.bitmap.clk.next = self.clk.val();
-
         // Tables: addresses, and the fields of what they deliver.
         self.peers.rd_addr.next = (bit_cast::<12, 16>(self.ctl_src.val()) << 4)
             | bit_cast::<12, 4>(bit_cast::<4, 16>(self.ctl_slot.val()));
@@ -839,12 +709,8 @@ impl<
         self.named_slot.next = bit_cast::<16, 4>(self.win_slot.val());
         self.named_wptr.next = bit_cast::<16, A>(self.wptr.q.val());
         for i in 0..4 {
-            self.gen_part[i].clock.next = self.clk.val();
             self.gen_part[i].d.next = self.gens.rd_data.val().get_bits::<4>(4 * i)
                 == self.event_gen.q.val().get_bits::<4>(4 * i);
-            self.src_part[i].clock.next = self.clk.val();
-            self.slot_part[i].clock.next = self.clk.val();
-            self.wptr_part[i].clock.next = self.clk.val();
             self.src_part[i].d.next = self.named_src.val().get_bits::<4>(4 * i)
                 == self.ctl_src.val().get_bits::<4>(4 * i);
             self.slot_part[i].d.next = self.named_slot.val().get_bits::<4>(4 * i)
@@ -853,7 +719,6 @@ impl<
                 == self.ctl_wptr.val().get_bits::<4>(4 * i);
         }
         for i in 0..8 {
-            self.xid_part[i].clock.next = self.clk.val();
             self.xid_part[i].d.next =
                 self.win_xid.val().get_bits::<4>(4 * i) == self.ctl_xid.val().get_bits::<4>(4 * i);
         }
@@ -1517,21 +1382,6 @@ impl<
         }
         if self.rst.val() {
             self.state.d.next = State::Clear;
-            self.up.d.next = false;
-            self.clear_count.d.next = 0.into();
-            // wptr stays: what was decided in the clock before is still to be written.
-            self.sweep_wptr.d.next = 0.into();
-            self.sweep_next.d.next = false;
-            self.credit_next.d.next = false;
-            self.served.d.next = false;
-            self.fin_served.d.next = false;
-            self.crd_served.d.next = false;
-            self.dropped.d.next = false;
-            self.shown.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("rw_control_w{W}_r{}", 1usize << A)).into_timing()
     }
 }

@@ -10,6 +10,7 @@ hdl_module! {
     /// takes over the lower bits and raises the upper ones if they have wrapped since. So no whole
     /// count is forwarded.
     /// Reset clears all counters, 2^(A+1) clocks, during which no event may happen.
+    #[module("rw_counts_d{}", 1usize << A)]
     pub struct RwCounts<const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -31,9 +32,9 @@ hdl_module! {
         counts: RamReg<32, A>,
 
         /// Since reset: the last bit says that all counters are cleared.
-        clear: DFF<Bits<6>>,
+        #[reset] clear: DFF<Bits<6>>,
         cleared: Signal<Local, Bit>,
-        event: DFF<Bit>,
+        #[reset] event: DFF<Bit>,
         event_index: DFF<Bits<A>>,
         /// The event just before hit the same counter.
         again: DFF<Bit>,
@@ -67,33 +68,6 @@ hdl_module! {
 impl<const A: usize> Logic for RwCounts<A> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            clear,
-            event,
-            event_index,
-            again,
-            raised,
-            raised_en,
-            raised_index,
-            visit,
-            v1_index,
-            v2_index,
-            v3_index,
-            v4_index,
-            v1_low,
-            v2_low,
-            v3_low,
-            v3_high,
-            v3_carry,
-            v4_count,
-            v4_read,
-            read
-        );
-        self.low.clk.next = self.clk.val();
-        self.seen.clk.next = self.clk.val();
-        self.counts.clk.next = self.clk.val();
         self.cleared.next = self.clear.q.val().get_bit(5);
         if !self.cleared.val() {
             self.clear.d.next = self.clear.q.val() + 1;
@@ -154,13 +128,5 @@ impl<const A: usize> Logic for RwCounts<A> {
             self.read.d.next = self.v4_count.q.val();
         }
         self.rd_data.next = self.read.q.val();
-        if self.rst.val() {
-            self.clear.d.next = 0.into();
-            self.event.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("rw_counts_d{}", 1usize << A)).into_timing()
     }
 }

@@ -6,6 +6,7 @@ use crate::prelude::*;
 hdl_module! {
     /// Queue of decisions: a decision waits beside what it is about, which is known two clocks
     /// before it and stands in block RAM. Latency: 1 clock from s to m.
+    #[module("rw_decisions")]
     pub struct RwDecisions {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -49,11 +50,11 @@ hdl_module! {
         reasons: FifoReg<4, 4>,
         packets: RamRegSteps<141, 5>,
         /// Place of the next packet.
-        tail: DFF<Bits<5>>,
+        #[reset] tail: DFF<Bits<5>>,
         /// Place of the first packet that has not been taken out of the array.
-        head: DFF<Bits<5>>,
+        #[reset] head: DFF<Bits<5>>,
         /// A packet stands between the array and m_*.
-        taken: DFF<Bit>,
+        #[reset] taken: DFF<Bit>,
         /// What is at m_* may change.
         free: Signal<Local, Bit>,
     }
@@ -62,11 +63,6 @@ hdl_module! {
 impl Logic for RwDecisions {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, tail, head, taken);
-        self.reasons.clk.next = self.clk.val();
-        self.reasons.rst.next = self.rst.val();
-        self.packets.clk.next = self.clk.val();
-
         self.packets.wr_en.next = self.p_valid.val();
         self.packets.wr_addr.next = self.tail.q.val();
         self.packets.wr_data.next = bit_cast::<141, 16>(self.p_wptr.val())
@@ -100,14 +96,5 @@ impl Logic for RwDecisions {
         self.m_addr.next = self.packets.rd_data.val().get_bits::<64>(32);
         self.m_rkey.next = self.packets.rd_data.val().get_bits::<32>(96);
         self.m_len.next = self.packets.rd_data.val().get_bits::<13>(128);
-        if self.rst.val() {
-            self.taken.d.next = false;
-            self.tail.d.next = 0.into();
-            self.head.d.next = 0.into();
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("rw_decisions".to_owned()).into_timing()
     }
 }

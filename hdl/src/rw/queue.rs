@@ -7,6 +7,7 @@ hdl_module! {
     /// First-in first-out queue of 2^A words in block RAM, for events that are rare and served
     /// slowly: no LUTs for the words, but the next word shows only 4 clocks after the queue
     /// was empty or the word before it was taken.
+    #[module("event_queue_w{N}_d{}", 1usize << A)]
     pub struct EventQueue<const N: usize, const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -25,12 +26,12 @@ hdl_module! {
         /// Oldest word.
         pub m_data: Signal<Out, Bits<N>>,
         words: RamReg<N, A>,
-        head: DFF<Bits<A>>,
-        tail: DFF<Bits<A>>,
-        some: DFF<Bit>,
-        full: DFF<Bit>,
+        #[reset] head: DFF<Bits<A>>,
+        #[reset] tail: DFF<Bits<A>>,
+        #[reset] some: DFF<Bit>,
+        #[reset] full: DFF<Bit>,
         /// The oldest word stands at m_data.
-        shown: DFF<Bit>,
+        #[reset] shown: DFF<Bit>,
         /// Clocks since head pointed to a written word.
         age: DFF<Bits<2>>,
         /// One word fits; one word waits.
@@ -44,12 +45,10 @@ hdl_module! {
 impl<const N: usize, const A: usize> Logic for EventQueue<N, A> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, head, tail, some, full, shown, age);
         self.s_ready.next = !self.full.q.val();
         self.m_valid.next = self.shown.q.val();
         self.push.next = self.s_valid.val() & !self.full.q.val();
         self.pop.next = self.m_ready.val() & self.shown.q.val();
-        self.words.clk.next = self.clk.val();
         self.words.rd_addr.next = self.head.q.val();
         // The place of the next word may hold anything until it is pushed.
         self.words.wr_en.next = !self.full.q.val();
@@ -80,16 +79,5 @@ impl<const N: usize, const A: usize> Logic for EventQueue<N, A> {
             self.age.d.next = 0.into();
             self.shown.d.next = false;
         }
-        if self.rst.val() {
-            self.head.d.next = 0.into();
-            self.tail.d.next = 0.into();
-            self.some.d.next = false;
-            self.full.d.next = false;
-            self.shown.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("event_queue_w{N}_d{}", 1usize << A)).into_timing()
     }
 }

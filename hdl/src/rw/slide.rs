@@ -19,6 +19,7 @@ hdl_module! {
     /// in one of eight: that finds what the queue had no room for.
     /// A record that was taken before m_* has its bit in the bitmap five clocks after m_* at most, which
     /// is when the visit that follows reads the bitmap: no packet at wbase is overlooked.
+    #[module("rw_slide_w{}_r{}", 1usize << LW, 1usize << A)]
     pub struct RwSlide<
         const A: usize, const LW: usize, const B: usize, const LB: usize, const LNW: usize,
         const BA: usize,
@@ -60,9 +61,9 @@ hdl_module! {
         queue: FifoReg<16, 4>,
 
         /// A window is to be visited once more: it has moved, or an update is still due.
-        v9_again: DFF<Bit>,
+        #[reset] v9_again: DFF<Bit>,
         v9_wptr: DFF<Bits<A>>,
-        again: DFF<Bit>,
+        #[reset] again: DFF<Bit>,
         again_wptr: DFF<Bits<A>>,
         /// A credit update is due; the visit came to a hole; it changed nothing, whatever it found.
         v9_due: DFF<Bit>,
@@ -120,12 +121,12 @@ hdl_module! {
         hole: Signal<Local, Bits<22>>,
         moved: Signal<Local, Bit>,
 
-        en: DFF<Bit>,
+        #[reset] en: DFF<Bit>,
         /// Not a window that is cleared.
-        slid: DFF<Bit>,
+        #[reset] slid: DFF<Bit>,
         wptr: DFF<Bits<A>>,
         base: DFF<Bits<22>>,
-        credit: DFF<Bit>,
+        #[reset] credit: DFF<Bit>,
         credit_wptr: DFF<Bits<A>>,
     }
 }
@@ -141,61 +142,6 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            v9_again,
-            v9_wptr,
-            again,
-            again_wptr,
-            v9_due,
-            v9_hole,
-            v9_idle,
-            again_due,
-            turn,
-            count,
-            v1_due,
-            v2_due,
-            v3_due,
-            v4_due,
-            v5_due,
-            v6_due,
-            v7_due,
-            v8_due,
-            v1_wptr,
-            v2_wptr,
-            v3_wptr,
-            v4_wptr,
-            v5_wptr,
-            v6_wptr,
-            v7_wptr,
-            v8_wptr,
-            v3_stale,
-            v4_stale,
-            v5_stale,
-            v6_stale,
-            v7_stale,
-            v8_stale,
-            v4_base,
-            v5_base,
-            v6_base,
-            v7_base,
-            v8_base,
-            v9_base,
-            v6_missing,
-            v8_beyond,
-            en,
-            slid,
-            wptr,
-            base,
-            credit,
-            credit_wptr
-        );
-        self.bases.clk.next = self.clk.val();
-        self.bitmap.clk.next = self.clk.val();
-        self.lowest.clk.next = self.clk.val();
-        self.queue.clk.next = self.clk.val();
-        self.queue.rst.next = self.rst.val();
         self.bitmap.wr_en.next = self.wr_en.val();
         self.bitmap.wr_addr.next = self.wr_addr.val();
         self.bitmap.wr_data.next = self.wr_data.val();
@@ -331,17 +277,5 @@ impl<
         }
         self.m_credit.next = self.credit.q.val();
         self.m_credit_wptr.next = self.credit_wptr.q.val();
-
-        if self.rst.val() {
-            self.v9_again.d.next = false;
-            self.again.d.next = false;
-            self.en.d.next = false;
-            self.slid.d.next = false;
-            self.credit.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("rw_slide_w{}_r{}", 1usize << LW, 1usize << A)).into_timing()
     }
 }

@@ -19,6 +19,7 @@ hdl_module! {
     /// and for a few clocks when a window is opened.
     /// Each write acknowledged at ack_* (visible in host memory) counts; the last one of a transfer
     /// leads to COMPLETE at m_msg_* and to one completion record at m_cpl_*.
+    #[module("rw_window_w{W}_r{}", 1usize << A)]
     pub struct RwWindow<
         const A: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,
         const NW: usize, const LNW: usize, const BA: usize,
@@ -200,7 +201,7 @@ hdl_module! {
 
         a: Param<A, 5>,
         lb: Param<LB, 5>,
-        open: DFF<Bit>,
+        #[reset] open: DFF<Bit>,
         /// Few decisions wait.
         room: DFF<Bit>,
         is_data: Signal<Local, Bit>,
@@ -208,26 +209,26 @@ hdl_module! {
         taken: Signal<Local, Bit>,
 
         /// Acknowledgements that belong to no transfer and have not been counted.
-        stale: DFF<Bits<4>>,
+        #[reset] stale: DFF<Bits<4>>,
         ack_open: DFF<Bit>,
         /// Drop by the control engine that has not been counted.
-        rare: DFF<Bits<4>>,
+        #[reset] rare: DFF<Bits<4>>,
         waiting: Signal<Local, Bit>,
         /// What else is counted, in the place of a DATA record and beside the accept pipeline.
         event: Signal<Local, Bits<4>>,
         /// A record was taken; why it went no further: 1 bad frame, 2 queue full, if it is,
         /// 3 not expected here.
-        some_1: DFF<Bit>,
+        #[reset] some_1: DFF<Bit>,
         refused: DFF<Bits<2>>,
         /// A message on its way to the control engine.
-        control_1: DFF<Bit>,
+        #[reset] control_1: DFF<Bit>,
         message_1: DFF<Bits<263>>,
-        event_1: DFF<Bits<4>>,
-        event_2: DFF<Bits<4>>,
-        event_3: DFF<Bits<4>>,
-        event_4: DFF<Bits<4>>,
-        event_5: DFF<Bits<4>>,
-        event_6: DFF<Bits<4>>,
+        #[reset] event_1: DFF<Bits<4>>,
+        #[reset] event_2: DFF<Bits<4>>,
+        #[reset] event_3: DFF<Bits<4>>,
+        #[reset] event_4: DFF<Bits<4>>,
+        #[reset] event_5: DFF<Bits<4>>,
+        #[reset] event_6: DFF<Bits<4>>,
         /// Types of messages.
         data: Param<{ MessageType::Data as usize }, 3>,
         connect: Param<{ MessageType::Connect as usize }, 3>,
@@ -254,27 +255,6 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, open, room, stale, ack_open, rare, event_1, event_2, event_3, event_4,
-            event_5, event_6, control_1, message_1, some_1, refused
-        );
-        self.accept.clk.next = self.clk.val();
-        self.accept.rst.next = self.rst.val();
-        self.acks.clk.next = self.clk.val();
-        self.acks.rst.next = self.rst.val();
-        self.control.clk.next = self.clk.val();
-        self.control.rst.next = self.rst.val();
-        self.decisions.clk.next = self.clk.val();
-        self.decisions.rst.next = self.rst.val();
-        self.messages.clk.next = self.clk.val();
-        self.messages.rst.next = self.rst.val();
-        self.finished.clk.next = self.clk.val();
-        self.finished.rst.next = self.rst.val();
-        self.credits.clk.next = self.clk.val();
-        self.credits.rst.next = self.rst.val();
-        self.counts.clk.next = self.clk.val();
-        self.counts.rst.next = self.rst.val();
-
         // Records in: room in the queue of decisions covers all that are in the pipeline.
         self.room.d.next = self.decisions.count.val() < 6;
         self.waiting.next = self.rare.q.val().any() | self.stale.q.val().any();
@@ -499,22 +479,5 @@ impl<
         }
         self.counts.rd_addr.next = self.stat_addr.val();
         self.stat_data.next = self.counts.rd_data.val();
-        if self.rst.val() {
-            self.open.d.next = false;
-            self.stale.d.next = 0.into();
-            self.rare.d.next = 0.into();
-            self.event_1.d.next = 0.into();
-            self.event_2.d.next = 0.into();
-            self.event_3.d.next = 0.into();
-            self.event_4.d.next = 0.into();
-            self.event_5.d.next = 0.into();
-            self.control_1.d.next = false;
-            self.event_6.d.next = 0.into();
-            self.some_1.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("rw_window_w{W}_r{}", 1usize << A)).into_timing()
     }
 }

@@ -19,6 +19,7 @@ hdl_module! {
     /// stands until word 2 of the next frame; means nothing for other frames.
     /// Stages: 1 word registered; 2 fields compared, half words added in pairs; 3 a field is
     /// wrong, pairs added; 4 frame's sum, destination wrong; 5 carries folded; 6 sum compared.
+    #[module("red_check")]
     pub struct RedCheck {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -86,11 +87,6 @@ hdl_module! {
 impl Logic for RedCheck {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, word, is_2, is_3, is_4, was_4, is_5, is_6, is_7, wrong_2, wrong_3, wrong_to,
-            wrong_type, wrong_4, wrong_5, wrong_6, wrong_7, bad, zero, pair_high, pair_low, add_2,
-            first_2, four, add_3, first_3, total, folded, unequal
-        );
         // Stage 1.
         self.swapped.s.next = self.s_word.val();
         self.word.d.next = self.swapped.m.val();
@@ -162,14 +158,11 @@ impl Logic for RedCheck {
         self.unequal.d.next = (self.folded.q.val() != 0xffff) & (self.folded.q.val() != 0x1_fffe);
         self.malformed.next = self.bad.q.val() | self.unequal.q.val();
     }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("red_check".to_owned()).into_timing()
-    }
 }
 
 hdl_module! {
     /// A 64-bit word with its bytes in the other order.
+    #[module("byte_swap_w64")]
     pub struct ByteSwap {
         /// Word.
         pub s: Signal<In, Bits<64>>,
@@ -189,9 +182,5 @@ impl Logic for ByteSwap {
             | (bit_cast::<64, 8>(self.s.val().get_bits::<8>(40)) << 16)
             | (bit_cast::<64, 8>(self.s.val().get_bits::<8>(48)) << 8)
             | bit_cast::<64, 8>(self.s.val().get_bits::<8>(56));
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("byte_swap_w64".to_owned()).into_timing()
     }
 }

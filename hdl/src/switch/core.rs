@@ -8,6 +8,7 @@ hdl_module! {
     /// One word a clock and port; no frame waits for one to another output.
     /// Latency: 8 clocks from the edge that takes a frame's last word to its first word at m_axis_tx, 5 to eng_*.
     /// A table write takes effect in the tables of all ports in one clock: a frame sees the old or the new entry.
+    #[module("switch_core_n{N}_d{}_u{}_t{}", 1usize << A, 1usize << TU, 1usize << TM)]
     pub struct SwitchCore<
         const N: usize, const A: usize, const E: usize, const TU: usize, const TM: usize,
         const MW: usize,
@@ -105,8 +106,6 @@ impl<
     #[hdl_gen]
     fn update(&mut self) {
         for i in 0..N {
-            self.rows[i].clk.next = self.clk.val();
-            self.rows[i].rst.next = self.rst.val();
             self.rows[i].s_axis_rx_tvalid.next = self.s_axis_rx_tvalid[i].val();
             self.s_axis_rx_tready[i].next = self.rows[i].s_axis_rx_tready.val();
             self.rows[i].s_axis_rx_tdata.next = self.s_axis_rx_tdata[i].val();
@@ -129,8 +128,6 @@ impl<
             self.ev_off[i].next = self.rows[i].ev_off.val();
             self.ev_full[i].next = self.rows[i].dropped.val();
 
-            self.outs[i].clk.next = self.clk.val();
-            self.outs[i].rst.next = self.rst.val();
             self.outs[i].own.next = self.none.val().replace_bit(i, true);
             self.outs[i].eng_room.next = self.eng_room[i].val();
             self.eng_valid[i].next = self.outs[i].eng_valid.val();
@@ -156,15 +153,5 @@ impl<
                 self.outs[j].q_data[i].next = self.rows[i].q_data[j].val();
             }
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!(
-            "switch_core_n{N}_d{}_u{}_t{}",
-            1usize << A,
-            1usize << TU,
-            1usize << TM
-        ))
-        .into_timing()
     }
 }

@@ -8,6 +8,7 @@ hdl_module! {
     /// window. Every event counts, also when all happen at once: events wait in small counters, and one counter a
     /// clock is visited (visit, one-hot, going round) and raised by what waits for it.
     /// An event is in the count that is visited 3 clocks after it or later.
+    #[module("switch_counters_n{N}")]
     pub struct SwitchCounters<const N: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -37,15 +38,15 @@ hdl_module! {
         offs: OnesCount<N, 7>,
         /// What has happened in the clock before, by counter.
         ended: Signal<Local, Bits<7>>,
-        happened: DFF<Bits<32>>,
+        #[reset] happened: DFF<Bits<32>>,
         /// Events that wait: by counter, and copies.
         waiting: Bank<DFF<Bits<6>>, 32>,
-        waiting_full: DFF<Bits<11>>,
-        waiting_off: DFF<Bits<11>>,
+        #[reset] waiting_full: DFF<Bits<11>>,
+        #[reset] waiting_off: DFF<Bits<11>>,
         chosen: OneHotMux<6, 32>,
         counts: AsyncRam<32, 5>,
         /// Stage 2 of a visit.
-        amount: DFF<Bits<11>>,
+        #[reset] amount: DFF<Bits<11>>,
         old: DFF<Bits<32>>,
         at: DFF<Bits<5>>,
         sum: Signal<Local, Bits<32>>,
@@ -58,21 +59,7 @@ hdl_module! {
 impl<const N: usize> Logic for SwitchCounters<N> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            happened,
-            waiting_full,
-            waiting_off,
-            amount,
-            old,
-            at,
-            total
-        );
-        self.counts.clk.next = self.clk.val();
-        self.fulls.clk.next = self.clk.val();
         self.fulls.s.next = self.ev_full.val();
-        self.offs.clk.next = self.clk.val();
         self.offs.s.next = self.ev_off.val();
 
         // Received 0, sent 1, malformed 2 to hairpin 5, queue full 6, disabled 7, engine 8 to 18, bad frame 19.
@@ -90,7 +77,6 @@ impl<const N: usize> Logic for SwitchCounters<N> {
 
         // Stage 1 of a visit: what waits is taken, what happens now waits for the next one.
         for i in 0..32 {
-            self.waiting[i].clock.next = self.clk.val();
             self.chosen.s[i].next = self.waiting[i].q.val();
             self.waiting[i].d.next = self.waiting[i].q.val();
             if self.happened.q.val().get_bit(i) {
@@ -136,17 +122,9 @@ impl<const N: usize> Logic for SwitchCounters<N> {
         self.total.d.next = self.sum.val();
         self.count.next = self.total.q.val();
         if self.rst.val() {
-            self.happened.d.next = 0.into();
-            self.waiting_full.d.next = 0.into();
-            self.waiting_off.d.next = 0.into();
-            self.amount.d.next = 0.into();
             for i in 0..32 {
                 self.waiting[i].d.next = 0.into();
             }
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("switch_counters_n{N}")).into_timing()
     }
 }

@@ -23,6 +23,7 @@ hdl_module! {
     /// While nobody takes a word, the oldest entry, the word at the head and the one behind it are held. What may change
     /// meanwhile: frames are kept or dropped behind them. A frame that is kept changes how far ahead is read (near,
     /// final_word), never a word that is held: its words are stored short of the head.
+    #[module("switch_crosspoint_d{}", 1usize << A)]
     pub struct Crosspoint<const A: usize, const E: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -63,59 +64,59 @@ hdl_module! {
         /// What is remembered of the oldest frame.
         oldest: DFF<Bits<E>>,
         /// Entry of the oldest frame, of the next one that is kept.
-        first: DFF<Bits<5>>,
-        next: DFF<Bits<5>>,
+        #[reset] first: DFF<Bits<5>>,
+        #[reset] next: DFF<Bits<5>>,
         /// There is an entry; there was only one in the clock before; there is room for one.
-        some: DFF<Bit>,
+        #[reset] some: DFF<Bit>,
         only: DFF<Bit>,
         room: DFF<Bit>,
         /// A frame has been kept.
-        kept: DFF<Bit>,
+        #[reset] kept: DFF<Bit>,
         /// Address of the first word of the frame that comes in.
-        base: DFF<Bits<A>>,
+        #[reset] base: DFF<Bits<A>>,
         /// Address of the head.
-        head: DFF<Bits<A>>,
+        #[reset] head: DFF<Bits<A>>,
         /// Words from base on to the head, modulo 2^A.
-        gap: DFF<Bits<A>>,
+        #[reset] gap: DFF<Bits<A>>,
         /// Words that can still be stored from base on, less those held back.
-        space: DFF<Bits<A>>,
+        #[reset] space: DFF<Bits<A>>,
         /// A word of this frame did not fit; of the frame whose word comes in the next clock.
-        over: DFF<Bit>,
+        #[reset] over: DFF<Bit>,
         cut: Signal<Local, Bit>,
         /// The word that comes in the next clock fits.
         fit: DFF<Bit>,
         /// A frame has been dropped.
-        lost: DFF<Bit>,
+        #[reset] lost: DFF<Bit>,
         /// The word fits.
         fits: DFF<Bit>,
         /// The same, and all before it, and there is room for the entry.
         whole: DFF<Bit>,
         /// It is written now; its address.
-        store: DFF<Bit>,
+        #[reset] store: DFF<Bit>,
         place: DFF<Bits<A>>,
         /// The frame is kept.
         keep: Signal<Local, Bit>,
         /// First address behind the frame that comes in, if it is kept now.
         base_next: Signal<Local, Bits<A>>,
         /// Address that is read: two words behind the head, or where the next frame will begin; the one after it.
-        ahead: DFF<Bits<A>>,
+        #[reset] ahead: DFF<Bits<A>>,
         ahead_1: DFF<Bits<A>>,
         /// No whole frame lies at ahead.
         near: DFF<Bit>,
         /// The next word is read.
         read_on: Signal<Local, Bit>,
         /// rd_data is the word at the head of a whole frame.
-        loaded: DFF<Bit>,
+        #[reset] loaded: DFF<Bit>,
         /// A frame has come into the empty queue.
         found: Signal<Local, Bit>,
         /// The first word of a frame is before the output register and goes into it.
-        load: DFF<Bit>,
+        #[reset] load: DFF<Bit>,
         /// The head is the last word of the last whole frame.
-        final_word: DFF<Bit>,
+        #[reset] final_word: DFF<Bit>,
         /// It is moved past that.
         emptied: Signal<Local, Bit>,
         /// It was moved past that when a frame had just been kept, whose second word is to be read now.
-        catch_up: DFF<Bit>,
+        #[reset] catch_up: DFF<Bit>,
         a: Param<A, 5>,
     }
 }
@@ -123,14 +124,6 @@ hdl_module! {
 impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, base, head, ahead, ahead_1, near, gap, space, fit, fits, whole, store,
-            place, over, lost, loaded, load, final_word, oldest, first, next, some, only, kept,
-            catch_up, room
-        );
-        self.words.clk.next = self.clk.val();
-        self.entries.clk.next = self.clk.val();
-
         self.fit.d.next = self.w_beat.val() < self.space.q.val();
         self.fits.d.next = self.fit.q.val();
         self.store.d.next = self.w_valid.val() & self.fits.q.val();
@@ -212,27 +205,7 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
         self.rd_data.next = self.words.rd_data.val();
 
         if self.rst.val() {
-            self.store.d.next = false;
-            self.base.d.next = 0.into();
-            self.head.d.next = 0.into();
-            self.ahead.d.next = 0.into();
             self.ahead_1.d.next = 1.into();
-            self.kept.d.next = false;
-            self.catch_up.d.next = false;
-            self.final_word.d.next = false;
-            self.loaded.d.next = false;
-            self.load.d.next = false;
-            self.gap.d.next = 0.into();
-            self.space.d.next = 0.into();
-            self.first.d.next = 0.into();
-            self.next.d.next = 0.into();
-            self.some.d.next = false;
-            self.over.d.next = false;
-            self.lost.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("switch_crosspoint_d{}", 1usize << A)).into_timing()
     }
 }

@@ -24,6 +24,7 @@ hdl_module! {
     /// While the output stalls, results keep their descriptor and frames that pass their place in the buffer, until
     /// their last word is safe; meanwhile all other descriptors change as ever, frames come in, and room falls when
     /// places run short.
+    #[module("red_engine_t8")]
     pub struct RedEngine {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -96,10 +97,10 @@ hdl_module! {
         number: Signal<Local, Bits<4>>,
         number_next: DFF<Bits<4>>,
         /// Place that is filled, places that wait to be sent.
-        place: DFF<Bits<2>>,
-        held: DFF<Bits<3>>,
+        #[reset] place: DFF<Bits<2>>,
+        #[reset] held: DFF<Bits<3>>,
         /// The frame under way passes.
-        passes: DFF<Bit>,
+        #[reset] passes: DFF<Bit>,
         /// It does: its place is held from now on.
         push: Signal<Local, Bit>,
     }
@@ -108,16 +109,6 @@ hdl_module! {
 impl Logic for RedEngine {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, number_next, written, place, held, passes);
-        self.matcher.clk.next = self.clk.val();
-        self.matcher.rst.next = self.rst.val();
-        self.values.clk.next = self.clk.val();
-        self.values.rst.next = self.rst.val();
-        self.emit.clk.next = self.clk.val();
-        self.emit.rst.next = self.rst.val();
-        self.buffer.clk.next = self.clk.val();
-        self.buffer_keys.clk.next = self.clk.val();
-
         self.begins.next = self.s_valid.val() & self.s_first.val();
         self.number.next = self.number_next.q.val();
         if self.s_first.val() {
@@ -232,13 +223,6 @@ impl Logic for RedEngine {
         self.m_last.next = self.emit.m_last.val();
         if self.rst.val() {
             self.number_next.d.next = 6.into();
-            self.place.d.next = 0.into();
-            self.held.d.next = 0.into();
-            self.passes.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("red_engine_t8".to_owned()).into_timing()
     }
 }

@@ -13,6 +13,7 @@ hdl_module! {
     /// While the MAC or the engine takes nothing, the frame chosen next is held, and a plain frame that passes. What may
     /// change meanwhile: frames are kept behind them, which changes neither entry nor word at the head of a queue; and
     /// whether there is room, which is looked at anew in each clock. The entry of a frame is used up when it begins.
+    #[module("switch_out_n{N}_d{}", 1usize << A)]
     pub struct SwitchOut<const N: usize, const A: usize, const E: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -69,9 +70,9 @@ hdl_module! {
         /// are 8, so it is never full.
         plain: AsyncRam<68, 4>,
         /// The oldest word's place, the next word's; there is a word.
-        plain_head: DFF<Bits<4>>,
-        plain_tail: DFF<Bits<4>>,
-        plain_some: DFF<Bit>,
+        #[reset] plain_head: DFF<Bits<4>>,
+        #[reset] plain_tail: DFF<Bits<4>>,
+        #[reset] plain_some: DFF<Bit>,
         plain_after: Signal<Local, Bits<4>>,
         plain_level: Signal<Local, Bits<4>>,
         plain_pop: Signal<Local, Bit>,
@@ -80,12 +81,12 @@ hdl_module! {
         req: Signal<Local, Bits<N>>,
         turns: TakeTurns<N>,
         /// The one chosen last.
-        last: DFF<Bits<N>>,
+        #[reset] last: DFF<Bits<N>>,
         /// The next frame may be taken over from the queues.
         open: Signal<Local, Bit>,
         /// The next frame: there is one; its input. Its entry shows until it begins.
-        pick_valid: DFF<Bit>,
-        pick: DFF<Bits<N>>,
+        #[reset] pick_valid: DFF<Bit>,
+        #[reset] pick: DFF<Bits<N>>,
         /// A copy of pick; reset otherwise, or synthesis would merge them.
         shows: DFF<Bits<N>>,
         shown_kind: Signal<Local, Bits<2>>,
@@ -95,9 +96,9 @@ hdl_module! {
         fit: GatherBits<N>,
         plain_next: Signal<Local, Bit>,
         /// Inputs whose entry still shows but is the next frame or used up.
-        shut: DFF<Bits<N>>,
+        #[reset] shut: DFF<Bits<N>>,
         /// The frame that passes.
-        active: DFF<Bit>,
+        #[reset] active: DFF<Bit>,
         from: DFF<Bits<N>>,
         /// Words that have not moved, and one.
         left: DFF<Bits<A>>,
@@ -106,7 +107,7 @@ hdl_module! {
         is_red: DFF<Bit>,
         keep: DFF<Bits<3>>,
         /// Room in the plain queue for words that are on their way.
-        plain_room: DFF<Bit>,
+        #[reset] plain_room: DFF<Bit>,
         /// The input whose frame begins; a frame begins, the frame that passes moves, a word moves, the last one moves.
         begin: Signal<Local, Bits<N>>,
         start: Signal<Local, Bit>,
@@ -114,18 +115,18 @@ hdl_module! {
         moving: Signal<Local, Bit>,
         ends: Signal<Local, Bit>,
         /// Stage 2: a word is at the queue's output.
-        s2_valid: DFF<Bit>,
+        #[reset] s2_valid: DFF<Bit>,
         s2_first: DFF<Bit>,
         s2_last: DFF<Bit>,
         /// The queues whose word moves, whose entry is used up.
-        go: DFF<Bits<N>>,
+        #[reset] go: DFF<Bits<N>>,
         moves: Signal<Local, Bits<N>>,
-        pop: DFF<Bits<N>>,
+        #[reset] pop: DFF<Bits<N>>,
         s2_kind: DFF<Bits<2>>,
         s2_keep: DFF<Bits<3>>,
         /// Stage 3.
-        s3_plain: DFF<Bit>,
-        s3_red: DFF<Bit>,
+        #[reset] s3_plain: DFF<Bit>,
+        #[reset] s3_red: DFF<Bit>,
         s3_first: DFF<Bit>,
         s3_last: DFF<Bit>,
         s3_kind: DFF<Bits<2>>,
@@ -137,23 +138,12 @@ hdl_module! {
 impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, shows, last, pick_valid, pick, shut, active, from, left, one_left, kind,
-            is_red, keep, plain_room, plain_head, plain_tail, plain_some, s2_valid, s2_first,
-            s2_last, go, pop, s2_kind, s2_keep, s3_plain, s3_red, s3_first, s3_last, s3_kind,
-            s3_keep
-        );
-        self.plain.clk.next = self.clk.val();
-        self.words.clk.next = self.clk.val();
-        self.tx.clk.next = self.clk.val();
-        self.tx.rst.next = self.rst.val();
         self.plain_level.next = self.plain_tail.q.val() - self.plain_head.q.val();
         self.plain_next.next = !self.plain_level.val().get_bit(3);
         for i in 0..N {
             self.valids.s[i].next = self.q_valid[i].val();
             self.entries.s[i].next = self.q_entry[i].val();
             self.words.s[i].next = self.q_data[i].val();
-            self.fits[i].clock.next = self.clk.val();
             self.fits[i].d.next = self.plain_next.val();
             if self.q_red[i].val() {
                 self.fits[i].d.next = self.eng_room.val();
@@ -280,25 +270,5 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         self.m_axis_tx_tkeep.next = self.tx.m_axis_tx_tkeep.val();
         self.m_axis_tx_tlast.next = self.tx.m_axis_tx_tlast.val();
         self.sent.next = self.tx.sent.val();
-        if self.rst.val() {
-            self.last.d.next = 0.into();
-            self.pick_valid.d.next = false;
-            self.pick.d.next = 0.into();
-            self.shut.d.next = 0.into();
-            self.active.d.next = false;
-            self.plain_room.d.next = false;
-            self.plain_head.d.next = 0.into();
-            self.plain_tail.d.next = 0.into();
-            self.plain_some.d.next = false;
-            self.s2_valid.d.next = false;
-            self.go.d.next = 0.into();
-            self.pop.d.next = 0.into();
-            self.s3_plain.d.next = false;
-            self.s3_red.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("switch_out_n{N}_d{}", 1usize << A)).into_timing()
     }
 }

@@ -7,6 +7,7 @@ hdl_module! {
     /// Reducing switch of N ports, 64 bits each: the switch core and an engine of 8 descriptors at each output.
     /// Latency, from the edge that takes a frame's last word: 8 clocks to the first word of a plain frame,
     /// 16 to that of a reduction frame that passes or of the result which it completes.
+    #[module("red_switch_n{N}_q{}_u{}_t{}", 1usize << A, 1usize << TU, 1usize << TM)]
     pub struct RedSwitch<
         const N: usize, const A: usize, const E: usize, const TU: usize, const TM: usize,
         const MW: usize,
@@ -94,8 +95,8 @@ hdl_module! {
         engines: Bank<RedEngine, N>,
         events: Bank<RedEvents, N>,
         /// Clocks of the timeouts' unit, its end.
-        unit: DFF<Bits<10>>,
-        tick: DFF<Bit>,
+        #[reset] unit: DFF<Bits<10>>,
+        #[reset] tick: DFF<Bit>,
     }
 }
 
@@ -110,11 +111,8 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, unit, tick);
         self.unit.d.next = self.unit.q.val() + 1;
         self.tick.d.next = self.unit.q.val().all();
-        self.core.clk.next = self.clk.val();
-        self.core.rst.next = self.rst.val();
         self.core.uc_en.next = self.uc_en.val();
         self.core.uc_addr.next = self.uc_addr.val();
         self.core.uc_data.next = self.uc_data.val();
@@ -142,8 +140,6 @@ impl<
             self.ev_off[i].next = self.core.ev_off[i].val();
             self.ev_full[i].next = self.core.ev_full[i].val();
             self.ev_sent[i].next = self.core.ev_sent[i].val();
-            self.engines[i].clk.next = self.clk.val();
-            self.engines[i].rst.next = self.rst.val();
             self.engines[i].s_valid.next = self.core.eng_valid[i].val();
             self.engines[i].s_data.next = self.core.eng_data[i].val();
             self.engines[i].s_first.next = self.core.eng_first[i].val();
@@ -170,19 +166,5 @@ impl<
             self.ev_engine[i].next = self.events[i].m.val();
             self.used[i].next = self.engines[i].used.val();
         }
-        if self.rst.val() {
-            self.unit.d.next = 0.into();
-            self.tick.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!(
-            "red_switch_n{N}_q{}_u{}_t{}",
-            1usize << A,
-            1usize << TU,
-            1usize << TM
-        ))
-        .into_timing()
     }
 }

@@ -30,6 +30,7 @@ hdl_module! {
     /// access of the same kind waits until it is taken, one of the other kind does not.
     /// After reset the tables are wiped, an entry a clock; accesses wait until that is done.
     /// Statistics: visit goes round over 32 counters, and stat_count_i is the count of the counter visited 2 clocks ago.
+    #[module("switch_regs_n{N}_u{}_t{}", 1usize << TU, 1usize << TM)]
     pub struct SwitchRegs<
         const N: usize, const TU: usize, const TM: usize, const MW: usize, const D: usize,
     > {
@@ -117,23 +118,23 @@ hdl_module! {
         pub stat_count: Bank<Signal<In, Bits<32>>, N>,
 
         /// What has been taken from the bus.
-        aw_full: DFF<Bit>,
+        #[reset] aw_full: DFF<Bit>,
         aw_addr: DFF<Bits<12>>,
-        w_full: DFF<Bit>,
+        #[reset] w_full: DFF<Bit>,
         w_data: DFF<Bits<32>>,
         w_strb: DFF<Bits<4>>,
-        ar_full: DFF<Bit>,
+        #[reset] ar_full: DFF<Bit>,
         ar_addr: DFF<Bits<12>>,
         /// Answers.
-        b_valid: DFF<Bit>,
+        #[reset] b_valid: DFF<Bit>,
         b_error: DFF<Bit>,
-        r_valid: DFF<Bit>,
+        #[reset] r_valid: DFF<Bit>,
         r_error: DFF<Bit>,
         r_data: DFF<Bits<32>>,
         /// 0 idle, 1 decode, 2 read, 3 merge, 4 write, 5 wait for a counter, 6 answer.
-        step: DFF<Bits<3>>,
+        #[reset] step: DFF<Bits<3>>,
         /// The access: it is a write, its offset.
-        writes: DFF<Bit>,
+        #[reset] writes: DFF<Bit>,
         addr: DFF<Bits<12>>,
         can_write: Signal<Local, Bit>,
         can_read: Signal<Local, Bit>,
@@ -157,10 +158,10 @@ hdl_module! {
         addresses: OneHotMux<32, N>,
         counts: OneHotMux<32, N>,
         /// The registers.
-        enabled: DFF<Bits<N>>,
-        engines: DFF<Bits<N>>,
+        #[reset] enabled: DFF<Bits<N>>,
+        #[reset] engines: DFF<Bits<N>>,
         address: Bank<DFF<Bits<32>>, N>,
-        ieee_nan: DFF<Bit>,
+        #[reset] ieee_nan: DFF<Bit>,
         ethertype: DFF<Bits<16>>,
         threshold0: DFF<Bits<20>>,
         threshold1: DFF<Bits<20>>,
@@ -169,28 +170,28 @@ hdl_module! {
         timeout1: DFF<Bits<24>>,
         timeout2: DFF<Bits<24>>,
         timeout3: DFF<Bits<24>>,
-        uc_port: DFF<Bits<6>>,
-        uc_valid: DFF<Bit>,
-        children: DFF<Bits<64>>,
-        mc_wait: DFF<Bits<20>>,
-        mc_parent: DFF<Bits<6>>,
-        mc_valid: DFF<Bit>,
-        select_counter: DFF<Bits<8>>,
-        select_port: DFF<Bits<6>>,
-        statistic: DFF<Bits<32>>,
+        #[reset] uc_port: DFF<Bits<6>>,
+        #[reset] uc_valid: DFF<Bit>,
+        #[reset] children: DFF<Bits<64>>,
+        #[reset] mc_wait: DFF<Bits<20>>,
+        #[reset] mc_parent: DFF<Bits<6>>,
+        #[reset] mc_valid: DFF<Bit>,
+        #[reset] select_counter: DFF<Bits<8>>,
+        #[reset] select_port: DFF<Bits<6>>,
+        #[reset] statistic: DFF<Bits<32>>,
         /// Writes to the tables; after reset, all of them.
-        uc_write: DFF<Bit>,
+        #[reset] uc_write: DFF<Bit>,
         uc_index: DFF<Bits<20>>,
-        mc_write: DFF<Bit>,
+        #[reset] mc_write: DFF<Bit>,
         mc_index: DFF<Bits<20>>,
-        wiped: DFF<Bit>,
-        wipe: DFF<Bits<20>>,
+        #[reset] wiped: DFF<Bit>,
+        #[reset] wipe: DFF<Bits<20>>,
         /// The round over the counters: index, one-hot, index 1 and 2 clocks ago, a whole round has passed.
-        index: DFF<Bits<5>>,
+        #[reset] index: DFF<Bits<5>>,
         visit: DFF<Bits<32>>,
         index_1: DFF<Bits<5>>,
         index_2: DFF<Bits<5>>,
-        round: DFF<Bits<7>>,
+        #[reset] round: DFF<Bits<7>>,
         n: Param<N, 32>,
         tu: Param<TU, 32>,
         tm: Param<TM, 32>,
@@ -217,64 +218,6 @@ impl<const N: usize, const TU: usize, const TM: usize, const MW: usize, const D:
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            aw_full,
-            aw_addr,
-            w_full,
-            w_data,
-            w_strb,
-            ar_full,
-            ar_addr,
-            b_valid,
-            b_error,
-            r_valid,
-            r_error,
-            r_data,
-            step,
-            writes,
-            addr,
-            hit,
-            port,
-            hit_control,
-            hit_address,
-            value,
-            known,
-            fresh,
-            good,
-            enabled,
-            engines,
-            ieee_nan,
-            ethertype,
-            threshold0,
-            threshold1,
-            threshold2,
-            timeout0,
-            timeout1,
-            timeout2,
-            timeout3,
-            uc_port,
-            uc_valid,
-            children,
-            mc_wait,
-            mc_parent,
-            mc_valid,
-            select_counter,
-            select_port,
-            statistic,
-            uc_write,
-            uc_index,
-            mc_write,
-            mc_index,
-            wiped,
-            wipe,
-            index,
-            visit,
-            index_1,
-            index_2,
-            round
-        );
         // The bus: address and data of a write are taken on their own.
         self.s_axil_awready.next = !self.aw_full.q.val();
         self.s_axil_wready.next = !self.w_full.q.val();
@@ -495,7 +438,6 @@ impl<const N: usize, const TU: usize, const TM: usize, const MW: usize, const D:
             }
         }
         for i in 0..N {
-            self.address[i].clock.next = self.clk.val();
             self.address[i].d.next = self.address[i].q.val();
             if self.go.val() & self.hit_address.q.val() & self.port.q.val().get_bit(i) {
                 self.address[i].d.next = self.fresh.q.val();
@@ -581,16 +523,6 @@ impl<const N: usize, const TU: usize, const TM: usize, const MW: usize, const D:
         self.cfg_timeout2.next = self.timeout2.q.val();
         self.cfg_timeout3.next = self.timeout3.q.val();
         if self.rst.val() {
-            self.aw_full.d.next = false;
-            self.w_full.d.next = false;
-            self.ar_full.d.next = false;
-            self.b_valid.d.next = false;
-            self.r_valid.d.next = false;
-            self.step.d.next = 0.into();
-            self.writes.d.next = false;
-            self.enabled.d.next = 0.into();
-            self.engines.d.next = 0.into();
-            self.ieee_nan.d.next = false;
             self.ethertype.d.next = self.ethertype_reset.val();
             self.threshold0.d.next = self.threshold0_reset.val();
             self.threshold1.d.next = self.threshold1_reset.val();
@@ -599,34 +531,10 @@ impl<const N: usize, const TU: usize, const TM: usize, const MW: usize, const D:
             self.timeout1.d.next = self.timeout1_reset.val();
             self.timeout2.d.next = self.timeout2_reset.val();
             self.timeout3.d.next = self.timeout3_reset.val();
-            self.uc_port.d.next = 0.into();
-            self.uc_valid.d.next = false;
-            self.children.d.next = 0.into();
-            self.mc_wait.d.next = 0.into();
-            self.mc_parent.d.next = 0.into();
-            self.mc_valid.d.next = false;
-            self.select_counter.d.next = 0.into();
-            self.select_port.d.next = 0.into();
-            self.statistic.d.next = 0.into();
-            self.uc_write.d.next = false;
-            self.mc_write.d.next = false;
-            self.wiped.d.next = false;
-            self.wipe.d.next = 0.into();
-            self.index.d.next = 0.into();
             self.visit.d.next = 1.into();
-            self.round.d.next = 0.into();
             for i in 0..N {
                 self.address[i].d.next = 0.into();
             }
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!(
-            "switch_regs_n{N}_u{}_t{}",
-            1usize << TU,
-            1usize << TM
-        ))
-        .into_timing()
     }
 }

@@ -7,6 +7,7 @@ use crate::prelude::*;
 hdl_module! {
     /// One input of the switch: checks, table lookup and a queue for each output.
     /// Latency: 3 clocks from a frame's last word to entry_valid of its queues.
+    #[module("switch_row_n{N}_d{}_u{}_t{}", 1usize << A, 1usize << TU, 1usize << TM)]
     pub struct SwitchRow<
         const N: usize, const A: usize, const E: usize, const TU: usize, const TM: usize,
         const MW: usize,
@@ -86,8 +87,6 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
-        self.rx.clk.next = self.clk.val();
-        self.rx.rst.next = self.rst.val();
         self.rx.s_axis_rx_tvalid.next = self.s_axis_rx_tvalid.val();
         self.s_axis_rx_tready.next = self.rx.s_axis_rx_tready.val();
         self.rx.s_axis_rx_tdata.next = self.s_axis_rx_tdata.val();
@@ -109,8 +108,6 @@ impl<
         self.ev_reason.next = self.rx.ev_reason.val();
         self.ev_off.next = self.rx.ev_off.val();
         for i in 0..N {
-            self.queues[i].clk.next = self.clk.val();
-            self.queues[i].rst.next = self.rst.val();
             self.queues[i].w_beat.next = self.rx.m_beat.val();
             self.queues[i].w_valid.next = self.rx.m_valid.val();
             self.queues[i].w_offset.next = self.rx.m_offset.val();
@@ -127,15 +124,5 @@ impl<
             self.lost.s[i].next = self.queues[i].dropped.val();
         }
         self.dropped.next = self.lost.m.val();
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!(
-            "switch_row_n{N}_d{}_u{}_t{}",
-            1usize << A,
-            1usize << TU,
-            1usize << TM
-        ))
-        .into_timing()
     }
 }

@@ -17,6 +17,7 @@ hdl_module! {
     /// and stored from word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 1 to 5. Word 6
     /// carries VNI, tree and reduction id in the place of pad bytes, word 4 the wait count in the
     /// place of the destination: what they held is known, and so is word 0, which is not stored.
+    #[module("switch_rx_n{N}_u{}_t{}", 1usize << TU, 1usize << TM)]
     pub struct SwitchRx<
         const N: usize, const A: usize, const E: usize, const TU: usize, const TM: usize,
         const MW: usize,
@@ -84,9 +85,9 @@ hdl_module! {
         multicast: RamRegForward<MW, TM>,
 
         /// Stage 1: a word, its flags and its number in the frame (saturates).
-        r_valid: DFF<Bit>,
+        #[reset] r_valid: DFF<Bit>,
         r_data: DFF<Bits<64>>,
-        r_end: DFF<Bit>,
+        #[reset] r_end: DFF<Bit>,
         r_beat: DFF<Bits<A>>,
         /// The place of the word if the frame is a reduction frame, modulo 16.
         r_moved: DFF<Bits<4>>,
@@ -96,17 +97,17 @@ hdl_module! {
         r_bad: DFF<Bit>,
         r_length: DFF<Bit>,
         /// Number of the next word; of a frame that is too long it stands still.
-        beat: DFF<Bits<A>>,
+        #[reset] beat: DFF<Bits<A>>,
         /// The same from 0 to 11, a bit each; its place if the frame is a reduction frame.
         place: DFF<Bits<12>>,
         moved: DFF<Bits<4>>,
         /// The frame is a runt if that word is its last; it is too long.
         runt: DFF<Bit>,
-        long: DFF<Bit>,
+        #[reset] long: DFF<Bit>,
         first: Signal<Local, Bit>,
         second: Signal<Local, Bit>,
         /// Its number is 0, 2, 4, 6.
-        at_0: DFF<Bit>,
+        #[reset] at_0: DFF<Bit>,
         at_2: DFF<Bit>,
         at_4: DFF<Bit>,
         at_6: DFF<Bit>,
@@ -176,13 +177,13 @@ hdl_module! {
         d_malformed: DFF<Bit>,
         drop: Signal<Local, Bit>,
         /// Stage 2.
-        w_valid: DFF<Bit>,
+        #[reset] w_valid: DFF<Bit>,
         w_offset: DFF<Bits<A>>,
         w_data: DFF<Bits<64>>,
         /// Stage 3.
         x_data: DFF<Bits<64>>,
-        w_end: DFF<Bit>,
-        w_take: DFF<Bits<N>>,
+        #[reset] w_end: DFF<Bit>,
+        #[reset] w_take: DFF<Bits<N>>,
         w_entry: DFF<Bits<E>>,
         w_reason: DFF<Bits<3>>,
         w_off: DFF<Bits<N>>,
@@ -216,67 +217,6 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            r_valid,
-            r_data,
-            r_end,
-            r_beat,
-            r_moved,
-            r_bytes,
-            r_bad,
-            r_length,
-            beat,
-            place,
-            moved,
-            runt,
-            long,
-            at_0,
-            at_2,
-            at_4,
-            at_6,
-            a_address,
-            a_multicast,
-            a_fits,
-            look_1,
-            look_2,
-            look_3,
-            look_4,
-            entry,
-            way,
-            up_mask,
-            children,
-            to_mask,
-            tree_known,
-            node_known,
-            waits,
-            t_ports,
-            t_down,
-            t_wait,
-            t_off,
-            t_engine,
-            t_reason,
-            t_drop,
-            t_disabled,
-            red,
-            carry,
-            vni,
-            ragged,
-            d_ports,
-            d_kind,
-            d_drop,
-            d_malformed,
-            w_valid,
-            w_offset,
-            w_data,
-            x_data,
-            w_end,
-            w_take,
-            w_entry,
-            w_reason,
-            w_off
-        );
         // Stage 1: the word and its number.
         self.s_axis_rx_tready.next = true;
         self.r_valid.d.next = self.s_axis_rx_tvalid.val();
@@ -357,12 +297,10 @@ impl<
             | (bit_cast::<32, 8>(self.r_data.q.val().get_bits::<8>(24)) << 16)
             | (bit_cast::<32, 8>(self.r_data.q.val().get_bits::<8>(32)) << 8)
             | bit_cast::<32, 8>(self.r_data.q.val().get_bits::<8>(40));
-        self.unicast.clk.next = self.clk.val();
         self.unicast.rd_addr.next = self.address.val().get_bits::<TU>(12);
         self.unicast.wr_en.next = self.uc_en.val();
         self.unicast.wr_addr.next = self.uc_addr.val();
         self.unicast.wr_data.next = self.uc_data.val();
-        self.multicast.clk.next = self.clk.val();
         self.multicast.rd_addr.next = self.address.val().get_bits::<TM>(3);
         self.multicast.wr_en.next = self.mc_en.val();
         self.multicast.wr_addr.next = self.mc_addr.val();
@@ -468,7 +406,6 @@ impl<
             self.w_offset.d.next = bit_cast::<A, 4>(self.r_moved.q.val());
         }
 
-        self.check.clk.next = self.clk.val();
         self.check.s_valid.next = self.r_valid.q.val();
         self.check.s_number.next = bit_cast::<4, A>(self.r_beat.q.val());
         self.check.s_word.next = self.aligned.val();
@@ -531,26 +468,9 @@ impl<
         self.ev_reason.next = self.w_reason.q.val();
         self.ev_off.next = self.w_off.q.val();
         if self.rst.val() {
-            self.r_valid.d.next = false;
-            self.r_end.d.next = false;
-            self.at_0.d.next = false;
-            self.beat.d.next = 0.into();
             self.place.d.next = 1.into();
             self.moved.d.next = 5.into();
             self.runt.d.next = true;
-            self.long.d.next = false;
-            self.w_valid.d.next = false;
-            self.w_end.d.next = false;
-            self.w_take.d.next = 0.into();
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!(
-            "switch_rx_n{N}_u{}_t{}",
-            1usize << TU,
-            1usize << TM
-        ))
-        .into_timing()
     }
 }

@@ -7,6 +7,7 @@ hdl_module! {
     /// Switch of N ports, 64 bits each, with a reduction engine of 8 descriptors at each and its registers.
     /// Ports are disabled after reset; s_axil enables them and fills the tables. Frames and
     /// latency as in red_switch, registers as in switch_regs.
+    #[module("switch_n{N}_d{}_u{}_t{}", 1usize << A, 1usize << TU, 1usize << TM)]
     pub struct SwitchTop<
         const N: usize, const A: usize, const E: usize, const TU: usize, const TM: usize,
         const MW: usize,
@@ -88,10 +89,6 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
-        self.regs.clk.next = self.clk.val();
-        self.regs.rst.next = self.rst.val();
-        self.core.clk.next = self.clk.val();
-        self.core.rst.next = self.rst.val();
         self.regs.s_axil_awvalid.next = self.s_axil_awvalid.val();
         self.s_axil_awready.next = self.regs.s_axil_awready.val();
         self.regs.s_axil_awaddr.next = self.s_axil_awaddr.val();
@@ -140,8 +137,6 @@ impl<
             self.m_axis_tx_tlast[i].next = self.core.m_axis_tx_tlast[i].val();
             self.core.m_axis_tx_tready[i].next = self.m_axis_tx_tready[i].val();
             self.core.cfg_address[i].next = self.regs.cfg_address[i].val();
-            self.counters[i].clk.next = self.clk.val();
-            self.counters[i].rst.next = self.rst.val();
             self.counters[i].clear.next = self.regs.stat_clear.val();
             self.counters[i].index.next = self.regs.stat_index.val();
             self.counters[i].visit.next = self.regs.stat_visit.val();
@@ -153,15 +148,5 @@ impl<
             self.counters[i].ev_sent.next = self.core.ev_sent[i].val();
             self.counters[i].ev_engine.next = self.core.ev_engine[i].val();
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!(
-            "switch_n{N}_d{}_u{}_t{}",
-            1usize << A,
-            1usize << TU,
-            1usize << TM
-        ))
-        .into_timing()
     }
 }

@@ -8,6 +8,7 @@ hdl_module! {
     /// Whose turn it is stands in a register: the engine's, unless a plain word is at hand in the next clock.
     /// While the MAC takes nothing, three words are held: that at the output, one spare, a plain one. None of them
     /// changes, whatever comes in; the turn changes only behind a frame's last word.
+    #[module("switch_tx")]
     pub struct SwitchTx {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -44,7 +45,7 @@ hdl_module! {
         /// A frame has left the switch.
         pub sent: Signal<Out, Bit>,
         /// Output register: data 63:0, last 64, bytes less one 67:65.
-        out_valid: DFF<Bit>,
+        #[reset] out_valid: DFF<Bit>,
         out_data: DFF<Bits<68>>,
         /// What came while it was stalled.
         spare_data: DFF<Bits<68>>,
@@ -55,16 +56,16 @@ hdl_module! {
         out_free: Signal<Local, Bit>,
         offered: Signal<Local, Bit>,
         /// A plain word, its flags as in the output register.
-        held: DFF<Bit>,
+        #[reset] held: DFF<Bit>,
         word: DFF<Bits<68>>,
         /// There is none: a register of its own, for what enables the others.
         bare: DFF<Bit>,
         /// It goes, or there is none.
         free: Signal<Local, Bit>,
         /// The plain stream is chosen.
-        plain: DFF<Bit>,
+        #[reset] plain: DFF<Bit>,
         /// A frame of the engine is under way.
-        in_red: DFF<Bit>,
+        #[reset] in_red: DFF<Bit>,
         /// The next clock has a plain word.
         soon: Signal<Local, Bit>,
         /// The engine's stream does not go on.
@@ -72,7 +73,7 @@ hdl_module! {
         /// Word and flags of the chosen stream.
         chosen: Signal<Local, Bits<68>>,
         /// A last word leaves the switch.
-        leaves: DFF<Bit>,
+        #[reset] leaves: DFF<Bit>,
         /// All bytes present.
         all: Param<255, 8>,
     }
@@ -81,10 +82,6 @@ hdl_module! {
 impl Logic for SwitchTx {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, held, word, plain, in_red, leaves, out_valid, out_data, out_empty,
-            spare_data, open, bare
-        );
         self.free.next = !self.held.q.val() | (self.plain.q.val() & self.open.q.val());
         self.plain_ready.next = self.free.val();
         if self.free.val() {
@@ -154,18 +151,9 @@ impl Logic for SwitchTx {
             & self.out_data.q.val().get_bit(64);
         self.sent.next = self.leaves.q.val();
         if self.rst.val() {
-            self.held.d.next = false;
             self.bare.d.next = true;
-            self.plain.d.next = false;
-            self.in_red.d.next = false;
-            self.leaves.d.next = false;
-            self.out_valid.d.next = false;
             self.out_empty.d.next = true;
             self.open.d.next = true;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("switch_tx".to_owned()).into_timing()
     }
 }

@@ -50,6 +50,7 @@ fn parities(map: impl Fn(u32) -> u32) -> String {
 
 hdl_module! {
     /// State of a CRC-32 after N bits of zero. Combinational: a tree of exclusive ors for each bit.
+    #[module("crc32_advance_{N}")]
     pub struct CrcAdvance<const N: usize> {
         /// State.
         pub s: Signal<In, Bits<32>>,
@@ -72,13 +73,14 @@ impl<const N: usize> Logic for CrcAdvance<N> {
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("crc32_advance_{N}")).into_timing()
+        Self::module_info().into_timing()
     }
 }
 
 hdl_module! {
     /// State of a CRC-32 before N bits of zero. Combinational: a tree of exclusive ors for each
     /// bit.
+    #[module("crc32_retreat_{N}")]
     pub struct CrcRetreat<const N: usize> {
         /// State.
         pub s: Signal<In, Bits<32>>,
@@ -101,7 +103,7 @@ impl<const N: usize> Logic for CrcRetreat<N> {
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("crc32_retreat_{N}")).into_timing()
+        Self::module_info().into_timing()
     }
 }
 

@@ -25,6 +25,7 @@ hdl_module! {
     /// other checks see to.
     /// Latency: 3 clocks from the last word to m_valid.
     /// Stages: 1 both halves of the word; 2 word; 3 state, which closes its loop in one clock.
+    #[module("xud_icrc")]
     pub struct XudIcrc {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -47,19 +48,19 @@ hdl_module! {
         low: CrcAdvance<64>,
         high: CrcAdvance<32>,
         /// Stage 1: a word, halves of what it adds to the state, frame's first, last.
-        s1_valid: DFF<Bit>,
+        #[reset] s1_valid: DFF<Bit>,
         s1_low: DFF<Bits<32>>,
         s1_high: DFF<Bits<32>>,
         s1_first: DFF<Bit>,
-        s1_last: DFF<Bit>,
+        #[reset] s1_last: DFF<Bit>,
         /// Stage 2.
-        s2_valid: DFF<Bit>,
+        #[reset] s2_valid: DFF<Bit>,
         s2_word: DFF<Bits<32>>,
         s2_first: DFF<Bit>,
-        s2_last: DFF<Bit>,
+        #[reset] s2_last: DFF<Bit>,
         /// Stage 3.
         state: DFF<Bits<32>>,
-        ended: DFF<Bit>,
+        #[reset] ended: DFF<Bit>,
         carry: CrcAdvance<64>,
         /// What the state adds; nothing in front of a frame.
         carried: Signal<Local, Bits<32>>,
@@ -70,10 +71,6 @@ hdl_module! {
 impl Logic for XudIcrc {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, place, s1_valid, s1_low, s1_high, s1_first, s1_last, s2_valid, s2_word,
-            s2_first, s2_last, state, ended
-        );
         if self.s_valid.val() {
             self.place.d.next = (self.place.q.val() << 1) | (self.place.q.val() & 0x40);
             if self.s_last.val() {
@@ -120,15 +117,6 @@ impl Logic for XudIcrc {
         self.m_state.next = self.state.q.val();
         if self.rst.val() {
             self.place.d.next = 1.into();
-            self.s1_valid.d.next = false;
-            self.s1_last.d.next = false;
-            self.s2_valid.d.next = false;
-            self.s2_last.d.next = false;
-            self.ended.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("xud_icrc".to_owned()).into_timing()
     }
 }

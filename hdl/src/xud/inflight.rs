@@ -15,6 +15,7 @@ hdl_module! {
     /// Place of a request in a table of 2^LF: packet number plus the queue pair's number with its
     /// bits reversed, as a fraction of the table, so that the queue pairs begin far apart.
     /// Combinational.
+    #[module("xud_place_d{}", 1usize << LF)]
     pub struct XudPlace<const LF: usize> {
         /// Queue pair.
         pub qpn: Signal<In, Bits<24>>,
@@ -48,7 +49,7 @@ impl<const LF: usize> Logic for XudPlace<LF> {
     }
 
     fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("xud_place_d{}", 1usize << LF)).into_timing()
+        Self::module_info().into_timing()
     }
 }
 
@@ -66,6 +67,7 @@ hdl_module! {
     /// each other end that comes first.
     /// After reset the places are freed one a clock: 2^LF clocks, in which the ready outputs are
     /// low and rsv_ok is too.
+    #[module("xud_inflight_q{}_d{}", 1usize << LQ, 1usize << LF)]
     pub struct XudInFlight<const LQ: usize, const LF: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -217,21 +219,21 @@ hdl_module! {
         ended: FifoAhead<56, 4>,
         /// Places are still being freed; the next one.
         clearing: DFF<Bit>,
-        clear: DFF<Bits<LF>>,
+        #[reset] clear: DFF<Bits<LF>>,
         /// Filling, stage 1: fields written.
         set_take: Signal<Local, Bit>,
-        set_open: DFF<Bit>,
+        #[reset] set_open: DFF<Bit>,
         set_place: XudPlace<LF>,
-        s1_valid: DFF<Bit>,
+        #[reset] s1_valid: DFF<Bit>,
         s1_place: DFF<Bits<LF>>,
         s1_tag: DFF<Bits<48>>,
         s1_fields: DFF<Bits<193>>,
         s1_timeout: DFF<Bits<5>>,
         s1_outcome: DFF<Bits<8>>,
         /// Stages 2 and 3: K read, S written.
-        s2_valid: DFF<Bit>,
+        #[reset] s2_valid: DFF<Bit>,
         s2_place: DFF<Bits<LF>>,
-        s3_valid: DFF<Bit>,
+        #[reset] s3_valid: DFF<Bit>,
         s3_place: DFF<Bits<LF>>,
         kept: RamReg<1, LF>,
         /// Writes of K, S, E.
@@ -250,20 +252,6 @@ hdl_module! {
 impl<const LQ: usize, const LF: usize> Logic for XudInFlight<LQ, LF> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, clearing, clear, set_open, s1_valid, s1_place, s1_tag, s1_fields,
-            s1_timeout, s1_outcome, s2_valid, s2_place, s3_valid, s3_place
-        );
-        self.keep.clk.next = self.clk.val();
-        self.keep.rst.next = self.rst.val();
-        self.deadlines.clk.next = self.clk.val();
-        self.deadlines.rst.next = self.rst.val();
-        self.end.clk.next = self.clk.val();
-        self.end.rst.next = self.rst.val();
-        self.ended.clk.next = self.clk.val();
-        self.ended.rst.next = self.rst.val();
-        self.kept.clk.next = self.clk.val();
-
         // After reset every bit of state becomes 0.
         if self.clearing.q.val() {
             self.clear.d.next = self.clear.q.val() + 1;
@@ -437,16 +425,6 @@ impl<const LQ: usize, const LF: usize> Logic for XudInFlight<LQ, LF> {
         self.ev_timeout.next = self.end.ev_timeout.val();
         if self.rst.val() {
             self.clearing.d.next = true;
-            self.clear.d.next = 0.into();
-            self.set_open.d.next = false;
-            self.s1_valid.d.next = false;
-            self.s2_valid.d.next = false;
-            self.s3_valid.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        let name = format!("xud_inflight_q{}_d{}", 1usize << LQ, 1usize << LF);
-        Self::module_info(name).into_timing()
     }
 }

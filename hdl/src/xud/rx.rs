@@ -32,6 +32,7 @@ hdl_module! {
     /// Stages, from the last word on: 1 word registered; 2 length; 3 length compared; 4 sum of all
     /// checks, fields copied; 5 ICRC compared; 6 verdict, ev_*; 7 record in its queue;
     /// 8 the oldest requests in registers.
+    #[module("xud_rx_d{}", 1usize << A)]
     pub struct XudRx<const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -128,20 +129,20 @@ hdl_module! {
         request: TwoSlots<207>,
         acks: FifoAhead<162, 4>,
         /// Stage 1: a word, its number, a bit each from 0 to 8, and 9 for any behind; it is the last.
-        r_valid: DFF<Bit>,
+        #[reset] r_valid: DFF<Bit>,
         r_data: DFF<Bits<64>>,
         r_place: DFF<Bits<10>>,
         r_index: DFF<Bits<14>>,
-        r_end: DFF<Bit>,
+        #[reset] r_end: DFF<Bit>,
         /// It has 2 bytes, not 6.
         r_two: DFF<Bit>,
         /// The frame has a word with a number of bytes that no good frame has, or is marked bad.
         r_ragged: DFF<Bit>,
         /// Number of the next word; saturates beyond any length that the IPv4 header can tell.
         place: DFF<Bits<10>>,
-        index: DFF<Bits<14>>,
+        #[reset] index: DFF<Bits<14>>,
         /// A word before was ragged.
-        ragged: DFF<Bit>,
+        #[reset] ragged: DFF<Bit>,
         ragged_now: Signal<Local, Bit>,
         /// The word with zeros for missing bytes.
         present: Signal<Local, Bits<64>>,
@@ -152,7 +153,7 @@ hdl_module! {
         some: Signal<Local, Bits<8>>,
         some_before: DFF<Bits<8>>,
         /// Stage 2: a frame has ended.
-        s2_end: DFF<Bit>,
+        #[reset] s2_end: DFF<Bit>,
         s2_bad: DFF<Bit>,
         s2_whole: DFF<Bit>,
         s2_two: DFF<Bit>,
@@ -171,7 +172,7 @@ hdl_module! {
         bad_ack: Signal<Local, Bit>,
         bad_request: Signal<Local, Bit>,
         /// Stage 3.
-        s3_end: DFF<Bit>,
+        #[reset] s3_end: DFF<Bit>,
         s3_bad: DFF<Bit>,
         s3_whole: DFF<Bit>,
         s3_two: DFF<Bit>,
@@ -180,7 +181,7 @@ hdl_module! {
         s3_echo: DFF<Bit>,
         s3_len: DFF<Bits<13>>,
         /// Stage 4: verdict but for the ICRC, and the record.
-        s4_end: DFF<Bit>,
+        #[reset] s4_end: DFF<Bit>,
         s4_bad: DFF<Bit>,
         s4_foreign: DFF<Bit>,
         s4_header: DFF<Bit>,
@@ -193,7 +194,7 @@ hdl_module! {
         echo: DFF<Bit>,
         residue: Signal<Local, Bits<32>>,
         /// Stage 5.
-        s5_end: DFF<Bit>,
+        #[reset] s5_end: DFF<Bit>,
         s5_bad: DFF<Bit>,
         s5_foreign: DFF<Bit>,
         s5_header: DFF<Bit>,
@@ -201,12 +202,12 @@ hdl_module! {
         good: Signal<Local, Bit>,
         room: Signal<Local, Bit>,
         /// Stage 6.
-        s6_request: DFF<Bit>,
-        s6_ack: DFF<Bit>,
-        s6_overflow: DFF<Bit>,
-        s6_bad: DFF<Bit>,
-        s6_foreign: DFF<Bit>,
-        s6_header: DFF<Bit>,
+        #[reset] s6_request: DFF<Bit>,
+        #[reset] s6_ack: DFF<Bit>,
+        #[reset] s6_overflow: DFF<Bit>,
+        #[reset] s6_bad: DFF<Bit>,
+        #[reset] s6_foreign: DFF<Bit>,
+        #[reset] s6_header: DFF<Bit>,
         /// What the syndrome means, an outcome.
         outcome: Signal<Local, Bits<5>>,
         one_sided: Signal<Local, Bit>,
@@ -243,75 +244,6 @@ hdl_module! {
 impl<const A: usize> Logic for XudRx<A> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            r_valid,
-            r_data,
-            r_place,
-            r_index,
-            r_end,
-            r_two,
-            r_ragged,
-            place,
-            index,
-            ragged,
-            carry,
-            some_before,
-            s2_end,
-            s2_bad,
-            s2_whole,
-            s2_two,
-            s2_index,
-            s2_is_58,
-            s2_is_62,
-            s2_is_74,
-            s2_under,
-            s2_over,
-            s2_tail,
-            s3_end,
-            s3_bad,
-            s3_whole,
-            s3_two,
-            s3_bad_ack,
-            s3_bad_request,
-            s3_echo,
-            s3_len,
-            s4_end,
-            s4_bad,
-            s4_foreign,
-            s4_header,
-            s4_ack,
-            s4_two,
-            record,
-            len,
-            words,
-            unknown,
-            echo,
-            s5_end,
-            s5_bad,
-            s5_foreign,
-            s5_header,
-            s5_ack,
-            s6_request,
-            s6_ack,
-            s6_overflow,
-            s6_bad,
-            s6_foreign,
-            s6_header
-        );
-        self.header.clk.next = self.clk.val();
-        self.icrc.clk.next = self.clk.val();
-        self.icrc.rst.next = self.rst.val();
-        self.buffer.clk.next = self.clk.val();
-        self.buffer.rst.next = self.rst.val();
-        self.requests.clk.next = self.clk.val();
-        self.requests.rst.next = self.rst.val();
-        self.request.clk.next = self.clk.val();
-        self.request.rst.next = self.rst.val();
-        self.acks.clk.next = self.clk.val();
-        self.acks.rst.next = self.rst.val();
-
         // Stage 1: the word and its number. A good frame has 2 or 6 bytes in its last word.
         self.s_axis_rx_tready.next = true;
         self.present.next = bit_cast::<64, 16>(self.s_axis_rx_tdata.val().get_bits::<16>(0));
@@ -572,25 +504,7 @@ impl<const A: usize> Logic for XudRx<A> {
         self.m_ak_echo.next = self.acks.m_data.val().get_bit(156);
         self.m_ak_outcome.next = bit_cast::<8, 5>(self.acks.m_data.val().get_bits::<5>(157));
         if self.rst.val() {
-            self.r_valid.d.next = false;
-            self.r_end.d.next = false;
             self.place.d.next = 1.into();
-            self.index.d.next = 0.into();
-            self.ragged.d.next = false;
-            self.s2_end.d.next = false;
-            self.s3_end.d.next = false;
-            self.s4_end.d.next = false;
-            self.s5_end.d.next = false;
-            self.s6_request.d.next = false;
-            self.s6_ack.d.next = false;
-            self.s6_overflow.d.next = false;
-            self.s6_bad.d.next = false;
-            self.s6_foreign.d.next = false;
-            self.s6_header.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("xud_rx_d{}", 1usize << A)).into_timing()
     }
 }

@@ -22,6 +22,7 @@ hdl_module! {
     /// the first word on the line 17 + n clocks at most; from the last word of payload, if the
     /// headers are made, 6.
     /// Stages: items (xud_tx_items), words (xud_tx_gather), frames (xud_tx_buffer).
+    #[module("xud_tx_d{}", 1usize << B)]
     pub struct XudTx<const B: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -124,13 +125,6 @@ hdl_module! {
 impl<const B: usize> Logic for XudTx<B> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.items.clk.next = self.clk.val();
-        self.items.rst.next = self.rst.val();
-        self.gather.clk.next = self.clk.val();
-        self.gather.rst.next = self.rst.val();
-        self.buffer.clk.next = self.clk.val();
-        self.buffer.rst.next = self.rst.val();
-
         self.items.room.next = self.buffer.room.val();
         self.items.cfg_node.next = self.cfg_node.val();
         self.items.s_sd_valid.next = self.s_sd_valid.val();
@@ -193,9 +187,5 @@ impl<const B: usize> Logic for XudTx<B> {
         self.m_axis_tx_tlast.next = self.buffer.m_last.val();
         self.ev_sent.next = self.buffer.ev_sent.val();
         self.ev_ack_sent.next = self.buffer.ev_ack_sent.val();
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("xud_tx_d{}", 1usize << B)).into_timing()
     }
 }

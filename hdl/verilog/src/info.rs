@@ -11,6 +11,9 @@ use rust_hdl::prelude::TimingInfo;
 /// Marks the [`TimingInfo`] entry that carries a [`ModuleInfo`].
 pub const MODULE_INFO: &str = "tributary::module";
 
+/// Marks the one that names the registers that the reset clears.
+const RESETS: &str = "tributary::resets";
+
 /// Marks those that carry its parameters.
 const PARAMETER: &str = "tributary::parameter";
 
@@ -23,6 +26,8 @@ pub struct ModuleInfo {
     pub doc: Vec<String>,
     /// `(field, lines of its doc comment)` in declaration order.
     pub fields: Vec<(String, Vec<String>)>,
+    /// Fields that `rst` clears.
+    pub resets: Vec<String>,
     /// Parameters of the Verilog module, for custom Verilog that is the same whatever their values.
     pub parameters: Vec<Parameter>,
 }
@@ -71,7 +76,13 @@ impl ModuleInfo {
                 .collect(),
             outputs: self.doc,
         };
-        std::iter::once(module).chain(parameters).collect()
+        let resets = TimingInfo {
+            name: RESETS.into(),
+            clock: String::new(),
+            inputs: vec![],
+            outputs: self.resets,
+        };
+        [module, resets].into_iter().chain(parameters).collect()
     }
 
     /// Reads the entries written by [`ModuleInfo::into_timing`], if there is one.
@@ -94,10 +105,12 @@ impl ModuleInfo {
                 ports: t.outputs.clone(),
             }
         });
+        let resets = timing.iter().find(|t| t.name == RESETS);
         Some(Self {
             name: entry.clock.clone(),
             doc: entry.outputs.clone(),
             fields,
+            resets: resets.map(|t| t.outputs.clone()).unwrap_or_default(),
             parameters: parameters.collect(),
         })
     }
@@ -107,39 +120,4 @@ impl ModuleInfo {
 #[macro_export]
 macro_rules! comment {
     ($text:literal) => {};
-}
-
-/// Declares a block: the struct as written, `#[derive(LogicBlock, Default)]`,
-/// and `Self::module_info(name)`, which carries the doc comments of the struct
-/// and of its fields to the Verilog writer.
-///
-/// The block's `impl Logic` names the module: see the example of the crate.
-#[macro_export]
-macro_rules! hdl_module {
-    (
-        $(#[doc = $doc:expr])*
-        $vis:vis struct $name:ident $(< $(const $param:ident : usize),+ $(,)? >)? {
-            $( $(#[doc = $fdoc:expr])* $fvis:vis $field:ident : $ty:ty ),* $(,)?
-        }
-    ) => {
-        $(#[doc = $doc])*
-        #[derive(LogicBlock, Default)]
-        $vis struct $name $(< $(const $param: usize),+ >)? {
-            $( $(#[doc = $fdoc])* $fvis $field: $ty ),*
-        }
-
-        impl $(< $(const $param: usize),+ >)? $name $(< $($param),+ >)? {
-            /// Name and documentation for the Verilog writer.
-            fn module_info(name: String) -> $crate::ModuleInfo {
-                $crate::ModuleInfo {
-                    name,
-                    doc: vec![$( ($doc).trim().to_owned() ),*],
-                    fields: vec![$(
-                        (stringify!($field).to_owned(), vec![$( ($fdoc).trim().to_owned() ),*])
-                    ),*],
-                    parameters: vec![],
-                }
-            }
-        }
-    };
 }

@@ -2,10 +2,11 @@
 //!
 //! ```
 //! use rust_hdl::prelude::*;
-//! use tributary_verilog::{emit_block, hdl_module};
+//! use tributary_verilog::{emit_block, hdl_gen, hdl_module};
 //!
 //! hdl_module! {
 //!     /// Delays a word by one clock.
+//!     #[module("delay_w{N}")]
 //!     pub struct Delay<const N: usize> {
 //!         /// Clock.
 //!         pub clk: Signal<In, Clock>,
@@ -20,12 +21,8 @@
 //! impl<const N: usize> Logic for Delay<N> {
 //!     #[hdl_gen]
 //!     fn update(&mut self) {
-//!         dff_setup!(self, clk, word);
 //!         self.word.d.next = self.d.val();
 //!         self.q.next = self.word.q.val();
-//!     }
-//!     fn timing(&self) -> Vec<TimingInfo> {
-//!         Self::module_info(format!("delay_w{N}")).into_timing()
 //!     }
 //! }
 //!
@@ -70,6 +67,7 @@ mod stmt;
 mod text;
 mod tree;
 mod usage;
+mod wired;
 
 use std::path::Path;
 use std::{fs, io};
@@ -78,6 +76,8 @@ use rust_hdl::prelude::{Block, check_all};
 
 pub use error::{EmitError, Reason};
 pub use info::{ModuleInfo, Parameter};
+pub use tributary_hdl_macros::{hdl_gen, hdl_module};
+pub use wired::Wired;
 
 /// A design as Verilog.
 #[derive(Clone, Debug, PartialEq, Eq)]

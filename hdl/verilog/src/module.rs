@@ -296,6 +296,7 @@ pub(super) fn plan(
     };
     let stmts = lower::lower(&mut kernel, code, fail)?;
     let all_comments = stmt::all_comments(&stmts);
+    let stmts = wires(scope, &signals, &regs, &instances, stmts);
     let stmts = stmt::drop_overridden(stmts, &|s| signals.list[s].width);
     check_driven(&signals, &stmts, fail)?;
     let stmts = take_clocks(&signals, stmts, &mut regs, fail)?;
@@ -346,6 +347,65 @@ pub(super) fn plan(
     };
     plan.place(stmts, &deps);
     Ok(plan)
+}
+
+/// The kernel between what comes by itself: clock and reset of registers and instances before it, the registers that the
+/// reset clears behind it. See `Wired`.
+fn wires(
+    scope: &Scope,
+    signals: &Signals,
+    regs: &[Reg],
+    instances: &[Instance],
+    kernel: Vec<Stmt>,
+) -> Vec<Stmt> {
+    let own = |name: &str| {
+        let sig = signals.by_key(name)?;
+        (signals.list[sig].kind == SigKind::Input).then_some(sig)
+    };
+    let assign = |sig: SigId, value: Expr| Stmt {
+        comments: vec![],
+        kind: Kind::Assign { sig, lo: 0, value },
+    };
+    let copy = |sig: SigId, of: SigId| assign(sig, Expr::Sig(of, signals.list[of].width));
+    let mut out = vec![];
+    if let Some(clk) = own("clk") {
+        out.extend(regs.iter().map(|reg| copy(reg.clk, clk)));
+        out.extend(regs.iter().map(|reg| copy(reg.d, reg.q)));
+    }
+    let ports = instances.iter().flat_map(|instance| &instance.ports);
+    for (port, sig) in ports.filter(|(port, _)| port.input) {
+        if let (true, Some(from)) = (matches!(port.key.as_str(), "clk" | "rst"), own(&port.key)) {
+            out.push(copy(*sig, from));
+        }
+    }
+    out.extend(kernel);
+    let cleared = |reg: &&Reg| {
+        let key = signals.list[reg.d].key.split('$').next();
+        let named = scope.info.iter().flat_map(|info| &info.resets);
+        named.into_iter().any(|field| key == Some(field))
+    };
+    let then: Vec<Stmt> = regs
+        .iter()
+        .filter(cleared)
+        .filter_map(|reg| {
+            Some((
+                reg.d,
+                Expr::literal(&reg.init.clone().into(), signals.list[reg.d].width).ok()?,
+            ))
+        })
+        .map(|(sig, value)| assign(sig, value))
+        .collect();
+    if let (Some(rst), false) = (own("rst"), then.is_empty()) {
+        out.push(Stmt {
+            comments: vec![],
+            kind: Kind::If {
+                cond: Expr::Sig(rst, 1),
+                then,
+                otherwise: vec![],
+            },
+        });
+    }
+    out
 }
 
 /// Everything that must be driven is, on every path.

@@ -22,6 +22,7 @@ hdl_module! {
     /// before anything is read or written: region and DMA come behind it.
     /// Latency: 3 clocks; it follows its inputs.
     /// Stages: 1 fields compared, differences; 2 what they mean; 3 verdict.
+    #[module("card_onesided_check_q{}", 1usize << LQ)]
     pub struct CardOneSidedCheck<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -150,53 +151,6 @@ hdl_module! {
 impl<const LQ: usize> Logic for CardOneSidedCheck<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            no_qp,
-            no_key,
-            short,
-            over,
-            is_write,
-            is_read,
-            is_atomic,
-            is_answer,
-            reads_some,
-            reads_over,
-            most,
-            bare,
-            whole,
-            aligned,
-            no_window,
-            other_node,
-            other_peer,
-            other_epoch,
-            other_qpn,
-            age,
-            span,
-            ahead,
-            same,
-            bad_qp,
-            bad_key,
-            bad_length,
-            bad_operation,
-            bad_field,
-            stale,
-            is_next,
-            is_last,
-            is_behind,
-            answer_2,
-            write_2,
-            read_2,
-            atomic_2,
-            answer_3,
-            write_3,
-            read_3,
-            atomic_3,
-            why,
-            says,
-            repeats
-        );
         // Stage 1.
         self.no_qp.d.next = (self.qpn.val() >> self.lq.val()).any() | !self.receives.val();
         self.no_key.d.next = self.q_key.val() != self.own_key.val();
@@ -292,9 +246,5 @@ impl<const LQ: usize> Logic for CardOneSidedCheck<LQ> {
         self.verdict.next = self.why.q.val();
         self.syndrome.next = self.says.q.val();
         self.again.next = self.repeats.q.val();
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("card_onesided_check_q{}", 1usize << LQ)).into_timing()
     }
 }

@@ -77,6 +77,7 @@ hdl_module! {
     /// Steps of an answer: ... Branch, Claim, Claimed (the request cannot time out any more), Fit,
     /// Look, Looked, Write, Words or Word, Landed, Drain, Reply, End.
     /// Latency: some 40 clocks, one for each word of a WRITE, and the time of the DMA engines.
+    #[module("card_onesided_run")]
     pub struct CardOneSidedRun {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -215,7 +216,7 @@ hdl_module! {
         state: DFF<RunState>,
         count: DFF<Bits<3>>,
         /// Words of the payload are left.
-        rest: DFF<Bit>,
+        #[reset] rest: DFF<Bit>,
         /// Header, its words with the first byte on top.
         word_0: DFF<Bits<64>>,
         word_1: DFF<Bits<64>>,
@@ -244,23 +245,23 @@ hdl_module! {
         reply: DFF<Bits<2>>,
         says: DFF<Bits<8>>,
         outcome: DFF<Bits<8>>,
-        happened: DFF<Bits<12>>,
+        #[reset] happened: DFF<Bits<12>>,
         /// What is offered or said to others, one clock after the step begins.
         looks: DFF<Bit>,
-        reads: DFF<Bit>,
-        writes: DFF<Bit>,
-        claims: DFF<Bit>,
+        #[reset] reads: DFF<Bit>,
+        #[reset] writes: DFF<Bit>,
+        #[reset] claims: DFF<Bit>,
         ends: DFF<Bit>,
-        acks: DFF<Bit>,
-        answers: DFF<Bit>,
+        #[reset] acks: DFF<Bit>,
+        #[reset] answers: DFF<Bit>,
         forgets: DFF<Bit>,
         /// What was offered was taken in the clock before.
-        took: DFF<Bit>,
+        #[reset] took: DFF<Bit>,
         /// All bytes of the answer have left.
         said: DFF<Bit>,
         /// The state is Words, or Word: for m_wd_valid, as the states themselves have much to drive.
-        passes: DFF<Bit>,
-        puts: DFF<Bit>,
+        #[reset] passes: DFF<Bit>,
+        #[reset] puts: DFF<Bit>,
         /// There is a verdict.
         faulty: DFF<Bit>,
         /// The answer may be written: a word, or all bytes asked for.
@@ -299,12 +300,6 @@ hdl_module! {
 impl Logic for CardOneSidedRun {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, state, count, rest, word_0, word_1, addr, key, domain, bytes, need, stays,
-            single, landed, operand, compare, found, value, low, same_low, same_high, reply, says,
-            outcome, happened, looks, took, said, reads, writes, claims, ends, acks, answers,
-            forgets, fits_word, fits_read, faulty, passes, puts
-        );
         self.first.s.next = self.word_0.q.val();
         self.second.s.next = self.word_1.q.val();
         self.operation.next = self.second.m.val().get_bits::<8>(24);
@@ -677,20 +672,6 @@ impl Logic for CardOneSidedRun {
         self.ev.next = self.happened.q.val();
         if self.rst.val() {
             self.state.d.next = RunState::Idle;
-            self.rest.d.next = false;
-            self.happened.d.next = 0.into();
-            self.took.d.next = false;
-            self.claims.d.next = false;
-            self.reads.d.next = false;
-            self.writes.d.next = false;
-            self.acks.d.next = false;
-            self.answers.d.next = false;
-            self.passes.d.next = false;
-            self.puts.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("card_onesided_run".to_owned()).into_timing()
     }
 }

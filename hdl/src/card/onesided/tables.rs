@@ -11,6 +11,7 @@ hdl_module! {
     /// clocks behind the write. win_done 4 clocks after win_valid.
     /// After reset no queue pair receives and no window is open, once all have been visited, one a clock.
     /// Stages: 1 and 2 the memories.
+    #[module("card_onesided_tables_q{}_f{}", 1usize << LQ, 1usize << LF)]
     pub struct CardOneSidedTables<const LQ: usize, const LF: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -109,7 +110,7 @@ hdl_module! {
         /// Number 31:0, operation 34:32, replay value 98:35.
         moving: RamReg<99, 8>,
         /// What is written to it in the next clock: nobody reads it so soon.
-        m_en: DFF<Bit>,
+        #[reset] m_en: DFF<Bit>,
         m_addr: DFF<Bits<8>>,
         m_data: DFF<Bits<99>>,
         /// Kind 1:0, address 65:2, key 97:66, bytes 110:98.
@@ -117,20 +118,20 @@ hdl_module! {
         set_place: XudPlace<LF>,
         place: XudPlace<LF>,
         /// A buffer to write.
-        w_valid: DFF<Bit>,
+        #[reset] w_valid: DFF<Bit>,
         w_place: DFF<Bits<LF>>,
         w_data: DFF<Bits<111>>,
         /// The queue pair, the window to visit; there are more.
-        pair: DFF<Bits<LQ>>,
+        #[reset] pair: DFF<Bits<LQ>>,
         pairs: DFF<Bit>,
-        visit: DFF<Bits<8>>,
+        #[reset] visit: DFF<Bits<8>>,
         visits: DFF<Bit>,
         /// A window command came one, two, three clocks ago.
-        win_1: DFF<Bit>,
-        win_2: DFF<Bit>,
-        win_3: DFF<Bit>,
+        #[reset] win_1: DFF<Bit>,
+        #[reset] win_2: DFF<Bit>,
+        #[reset] win_3: DFF<Bit>,
         /// It is done.
-        done: DFF<Bit>,
+        #[reset] done: DFF<Bit>,
         was: DFF<Bit>,
         number: DFF<Bits<32>>,
     }
@@ -139,16 +140,6 @@ hdl_module! {
 impl<const LQ: usize, const LF: usize> Logic for CardOneSidedTables<LQ, LF> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, w_valid, w_place, w_data, pair, pairs, visit, visits, win_1, win_2, win_3,
-            done, was, number, m_en, m_addr, m_data
-        );
-        self.shapes.clk.next = self.clk.val();
-        self.keys.clk.next = self.clk.val();
-        self.epochs.clk.next = self.clk.val();
-        self.fixed.clk.next = self.clk.val();
-        self.moving.clk.next = self.clk.val();
-        self.buffers.clk.next = self.clk.val();
         self.swept.next = !self.pairs.q.val() & !self.visits.q.val();
 
         // Contexts.
@@ -252,21 +243,8 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSidedTables<LQ, LF> {
         self.key.next = self.buffers.rd_data.val().get_bits::<32>(66);
         self.len.next = self.buffers.rd_data.val().get_bits::<13>(98);
         if self.rst.val() {
-            self.w_valid.d.next = false;
-            self.m_en.d.next = false;
-            self.pair.d.next = 0.into();
             self.pairs.d.next = true;
-            self.visit.d.next = 0.into();
             self.visits.d.next = true;
-            self.win_1.d.next = false;
-            self.win_2.d.next = false;
-            self.win_3.d.next = false;
-            self.done.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        let name = format!("card_onesided_tables_q{}_f{}", 1usize << LQ, 1usize << LF);
-        Self::module_info(name).into_timing()
     }
 }

@@ -12,6 +12,7 @@ hdl_module! {
     /// is being fetched.
     /// Latency: 4 clocks.
     /// Stages: 0 to 2 contexts, 2 what the ring would hold, 3 compared, 4 m_*.
+    #[module("card_send_doorbell_q{}", 1usize << LQ)]
     pub struct CardSendDoorbell<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -49,9 +50,9 @@ hdl_module! {
         states: RamRegForward<7, LQ>,
         fetched: RamRegForward<16, LQ>,
         /// The doorbell in stages 1 to 3.
-        valid_1: DFF<Bit>,
-        valid_2: DFF<Bit>,
-        valid_3: DFF<Bit>,
+        #[reset] valid_1: DFF<Bit>,
+        #[reset] valid_2: DFF<Bit>,
+        #[reset] valid_3: DFF<Bit>,
         qpn_1: DFF<Bits<LQ>>,
         qpn_2: DFF<Bits<LQ>>,
         qpn_3: DFF<Bits<LQ>>,
@@ -59,8 +60,8 @@ hdl_module! {
         index_2: DFF<Bits<16>>,
         index_3: DFF<Bits<16>>,
         /// The contexts were clean when the doorbell came.
-        live_1: DFF<Bit>,
-        live_2: DFF<Bit>,
+        #[reset] live_1: DFF<Bit>,
+        #[reset] live_2: DFF<Bit>,
         /// The queue pair takes work requests: Init, ReadyToReceive, ReadyToSend.
         takes: DFF<Bit>,
         /// What the ring would hold, less one.
@@ -69,8 +70,8 @@ hdl_module! {
         beyond: DFF<Bits<16>>,
         fits: Signal<Local, Bit>,
         /// Stage 4.
-        good: DFF<Bit>,
-        bad: DFF<Bit>,
+        #[reset] good: DFF<Bit>,
+        #[reset] bad: DFF<Bit>,
         qpn: DFF<Bits<LQ>>,
         index: DFF<Bits<16>>,
         ones: Param<0xffff, 16>,
@@ -80,16 +81,10 @@ hdl_module! {
 impl<const LQ: usize> Logic for CardSendDoorbell<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, live_1, live_2, valid_1, valid_2, valid_3, qpn_1, qpn_2, qpn_3, index_1,
-            index_2, index_3, takes, held, beyond, good, bad, qpn, index
-        );
-        self.states.clk.next = self.clk.val();
         self.states.wr_en.next = self.state_en.val();
         self.states.wr_addr.next = self.state_qpn.val();
         self.states.wr_data.next = self.state_data.val();
         self.states.rd_addr.next = self.s_qpn.val();
-        self.fetched.clk.next = self.clk.val();
         self.fetched.wr_en.next = self.fetched_en.val();
         self.fetched.wr_addr.next = self.fetched_qpn.val();
         self.fetched.wr_data.next = self.fetched_data.val();
@@ -125,18 +120,5 @@ impl<const LQ: usize> Logic for CardSendDoorbell<LQ> {
         self.m_qpn.next = self.qpn.q.val();
         self.m_index.next = self.index.q.val();
         self.ev_bad.next = self.bad.q.val();
-        if self.rst.val() {
-            self.live_1.d.next = false;
-            self.live_2.d.next = false;
-            self.valid_1.d.next = false;
-            self.valid_2.d.next = false;
-            self.valid_3.d.next = false;
-            self.good.d.next = false;
-            self.bad.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("card_send_doorbell_q{}", 1usize << LQ)).into_timing()
     }
 }

@@ -19,6 +19,7 @@ hdl_module! {
     /// Stages: 1 word registered, 2 to 3 read from the RAM, 4 in its field, 5 to 6 compared, 7
     /// outcome. A work request that could not be read ends its queue pair: what comes of it later
     /// is dropped, as is what comes in the state Error.
+    #[module("card_send_entry_q{}", 1usize << LQ)]
     pub struct CardSendEntry<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -107,25 +108,25 @@ hdl_module! {
         contexts: RamRegForward<22, LQ>,
         q_keys: RamReg<32, LQ>,
         /// Words ever come, ever read.
-        tail: DFF<Bits<8>>,
-        head: DFF<Bits<8>>,
+        #[reset] tail: DFF<Bits<8>>,
+        #[reset] head: DFF<Bits<8>>,
         /// A word that comes, and whether the read failed.
-        in_valid: DFF<Bit>,
+        #[reset] in_valid: DFF<Bit>,
         in_data: DFF<Bits<64>>,
         in_error: DFF<Bit>,
         /// Words of the oldest work request are to be read.
         open: DFF<Bit>,
         empty: Signal<Local, Bit>,
         /// A word waits; it is the only one; one leaves.
-        some: DFF<Bit>,
+        #[reset] some: DFF<Bit>,
         single: Signal<Local, Bit>,
         pop: Signal<Local, Bit>,
         fetch: Signal<Local, Bit>,
         /// The word that comes is the next one.
         direct: Signal<Local, Bit>,
         /// Stages 2 and 3: a word.
-        valid_1: DFF<Bit>,
-        valid_2: DFF<Bit>,
+        #[reset] valid_1: DFF<Bit>,
+        #[reset] valid_2: DFF<Bit>,
         word: Signal<Local, Bits<64>>,
         /// The word goes to its field.
         lands: Signal<Local, Bit>,
@@ -153,9 +154,9 @@ hdl_module! {
         head_1: DFF<Bits<64>>,
         failed: DFF<Bit>,
         /// The region is looked up; all fields are there; the answer was there.
-        look: DFF<Bit>,
-        full: DFF<Bit>,
-        looked: DFF<Bit>,
+        #[reset] look: DFF<Bit>,
+        #[reset] full: DFF<Bit>,
+        #[reset] looked: DFF<Bit>,
         allowed: DFF<Bit>,
         /// Stages 5 and 6: bytes; too many; version and flags, or opcode, without a meaning; outcome so far.
         in_front: Signal<Local, Bits<5>>,
@@ -175,8 +176,8 @@ hdl_module! {
         pass: Signal<Local, Bit>,
         done: Signal<Local, Bit>,
         /// The queue pair ends: pulse; its context is to be marked, with what it holds.
-        fatal: DFF<Bit>,
-        mark: DFF<Bit>,
+        #[reset] fatal: DFF<Bit>,
+        #[reset] mark: DFF<Bit>,
         mark_qpn: DFF<Bits<LQ>>,
         mark_rest: DFF<Bits<21>>,
         /// Longest head.
@@ -203,56 +204,7 @@ hdl_module! {
 impl<const LQ: usize> Logic for CardSendEntry<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            gone,
-            in_valid,
-            in_data,
-            in_error,
-            tail,
-            head,
-            open,
-            some,
-            valid_1,
-            valid_2,
-            field,
-            opcode,
-            head_len,
-            length,
-            long,
-            wr_id,
-            address,
-            key,
-            vf,
-            node,
-            peer,
-            far,
-            msn,
-            win_id,
-            epoch,
-            head_0,
-            head_1,
-            failed,
-            look,
-            full,
-            looked,
-            allowed,
-            bytes,
-            too_long,
-            bad_flags,
-            bad_opcode,
-            reads,
-            atomic,
-            no_such_length,
-            code,
-            fatal,
-            mark,
-            mark_qpn,
-            mark_rest
-        );
         // Words in.
-        self.words.clk.next = self.clk.val();
         self.in_valid.d.next = self.s_wq_valid.val();
         self.in_data.d.next = self.s_wq_data.val();
         self.in_error.d.next = self.s_wq_error.val();
@@ -332,7 +284,6 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         }
 
         // Contexts of the queue pair.
-        self.contexts.clk.next = self.clk.val();
         self.contexts.rd_addr.next = self.s_qpn.val();
         self.contexts.wr_en.next = self.word_0.val() | self.mark.q.val();
         self.contexts.wr_addr.next = self.mark_qpn.q.val();
@@ -345,7 +296,6 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
                 | (bit_cast::<22, 16>(self.cfg_data.val().get_bits::<16>(32)) << 5)
                 | (bit_cast::<22, 1>(self.cfg_data.val().get_bits::<1>(2)) << 21);
         }
-        self.q_keys.clk.next = self.clk.val();
         self.q_keys.rd_addr.next = self.s_qpn.val();
         self.q_keys.wr_en.next = self.word_1.val();
         self.q_keys.wr_addr.next = self.cfg_qpn.val();
@@ -449,23 +399,8 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
             | (bit_cast::<128, 64>(self.head_1.q.val()) << 64);
         self.m_head_len.next = self.head_len.q.val();
         if self.rst.val() {
-            self.in_valid.d.next = false;
-            self.tail.d.next = 0.into();
-            self.head.d.next = 0.into();
-            self.some.d.next = false;
             self.open.d.next = true;
             self.field.d.next = 1.into();
-            self.valid_1.d.next = false;
-            self.valid_2.d.next = false;
-            self.look.d.next = false;
-            self.full.d.next = false;
-            self.looked.d.next = false;
-            self.fatal.d.next = false;
-            self.mark.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("card_send_entry_q{}", 1usize << LQ)).into_timing()
     }
 }

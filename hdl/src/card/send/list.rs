@@ -12,6 +12,7 @@ hdl_module! {
     /// Doorbells come first and are never stalled, then starts of queue pairs, then op_*.
     /// Latency: 4 clocks from an operation to m_* if the list is short, otherwise 8.
     /// Stages: 0 to 2 the bit, 3 the queue, past its block RAM if that is empty, 4 m_*.
+    #[module("card_send_list_q{}", 1usize << LQ)]
     pub struct CardSendList<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -51,15 +52,15 @@ hdl_module! {
         front: FifoAhead<LQ, 1>,
         direct: Signal<Local, Bit>,
         /// A start that waits.
-        start: DFF<Bit>,
+        #[reset] start: DFF<Bit>,
         starting: DFF<Bits<LQ>>,
         /// Operation in stages 0 to 3.
         now: Signal<Local, Bit>,
         now_remove: Signal<Local, Bit>,
         now_qpn: Signal<Local, Bits<LQ>>,
-        valid_1: DFF<Bit>,
-        valid_2: DFF<Bit>,
-        valid_3: DFF<Bit>,
+        #[reset] valid_1: DFF<Bit>,
+        #[reset] valid_2: DFF<Bit>,
+        #[reset] valid_3: DFF<Bit>,
         remove_1: DFF<Bit>,
         remove_2: DFF<Bit>,
         remove_3: DFF<Bit>,
@@ -73,17 +74,13 @@ hdl_module! {
         far: Signal<Local, Bit>,
         bit: Signal<Local, Bit>,
         /// The operation in stage 3 adds its number.
-        push: DFF<Bit>,
+        #[reset] push: DFF<Bit>,
     }
 }
 
 impl<const LQ: usize> Logic for CardSendList<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, start, starting, valid_1, valid_2, valid_3, remove_1, remove_2, remove_3,
-            qpn_1, qpn_2, qpn_3, recent, recent_bit, push
-        );
         // Stage 0: one operation.
         self.op_ready.next = !self.wake_valid.val() & !self.start.q.val() & !self.clean.val();
         self.now.next = self.op_valid.val();
@@ -109,7 +106,6 @@ impl<const LQ: usize> Logic for CardSendList<LQ> {
             self.start.d.next = true;
             self.starting.d.next = self.start_qpn.val();
         }
-        self.listed.clk.next = self.clk.val();
         self.listed.rd_addr.next = self.now_qpn.val();
         self.valid_1.d.next = self.now.val();
         self.remove_1.d.next = self.now_remove.val();
@@ -139,15 +135,11 @@ impl<const LQ: usize> Logic for CardSendList<LQ> {
         self.listed.wr_data.next = bit_cast::<1, 1>((!self.remove_2.q.val()).into());
 
         // Stage 3: into the queue, which has a place for every number, or past it.
-        self.queue.clk.next = self.clk.val();
-        self.queue.rst.next = self.rst.val();
         self.queue.almost_at.next = 0.into();
         self.direct.next = !self.queue.count.val().any() & self.front.s_ready.val();
         self.queue.s_valid.next = self.push.q.val() & !self.direct.val();
         self.queue.s_data.next = self.qpn_3.q.val();
         self.queue.m_ready.next = self.front.s_ready.val();
-        self.front.clk.next = self.clk.val();
-        self.front.rst.next = self.rst.val();
         self.front.s_valid.next =
             self.queue.m_valid.val() | (self.push.q.val() & self.direct.val());
         self.front.s_data.next = self.qpn_3.q.val();
@@ -157,16 +149,5 @@ impl<const LQ: usize> Logic for CardSendList<LQ> {
         self.front.m_ready.next = self.m_ready.val();
         self.m_valid.next = self.front.m_valid.val();
         self.m_qpn.next = self.front.m_data.val();
-        if self.rst.val() {
-            self.start.d.next = false;
-            self.valid_1.d.next = false;
-            self.valid_2.d.next = false;
-            self.valid_3.d.next = false;
-            self.push.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("card_send_list_q{}", 1usize << LQ)).into_timing()
     }
 }

@@ -5,6 +5,7 @@ use crate::prelude::*;
 hdl_module! {
     /// One port of reads for payload and for work requests, payload first. Latency: 1 clock.
     /// Between two reads is a clock without one, since dma_read takes longer for each.
+    #[module("card_send_reads")]
     pub struct CardSendReads {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -38,10 +39,10 @@ hdl_module! {
         pub m_busy: Signal<Out, Bit>,
 
         /// A fetch that waits.
-        fetch: DFF<Bit>,
+        #[reset] fetch: DFF<Bit>,
         fetch_at: DFF<Bits<58>>,
         /// The read at m_rd_*.
-        valid: DFF<Bit>,
+        #[reset] valid: DFF<Bit>,
         payload: DFF<Bit>,
         addr: DFF<Bits<64>>,
         len: DFF<Bits<13>>,
@@ -56,7 +57,6 @@ hdl_module! {
 impl Logic for CardSendReads {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clk, fetch, fetch_at, valid, payload, addr, len);
         self.free.next = !self.valid.q.val();
         if self.m_rd_ready.val() {
             self.valid.d.next = false;
@@ -87,13 +87,5 @@ impl Logic for CardSendReads {
         self.m_rd_len.next = self.len.q.val();
         self.m_rd_ctx.next = bit_cast::<16, 1>(self.payload.q.val().into()) << 14;
         self.m_busy.next = self.valid.q.val() | self.fetch.q.val();
-        if self.rst.val() {
-            self.fetch.d.next = false;
-            self.valid.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("card_send_reads".to_owned()).into_timing()
     }
 }

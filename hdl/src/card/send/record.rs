@@ -19,6 +19,7 @@ hdl_module! {
     /// while it has none), Set, Send, Payload (if its read was not taken so far). A bad work request
     /// has only Set. Nobody else takes the room, and what m_set_* may wait for needs no read: so the
     /// words of the payload never wait for a record that does not come.
+    #[module("card_send_record_q{}", 1usize << LQ)]
     pub struct CardSendRecord<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -145,42 +146,15 @@ hdl_module! {
         msn: DFF<Bits<32>>,
         head: DFF<Bits<128>>,
         head_len: DFF<Bits<5>>,
-        local_error: DFF<Bit>,
+        #[reset] local_error: DFF<Bit>,
         /// The payload is to be read.
-        read: DFF<Bit>,
+        #[reset] read: DFF<Bit>,
     }
 }
 
 impl<const LQ: usize> Logic for CardSendRecord<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            state,
-            outcome,
-            qpn,
-            psn,
-            request,
-            timeout,
-            q_key,
-            wr_id,
-            address,
-            len,
-            room,
-            key,
-            kind,
-            node,
-            peer,
-            vf,
-            win_id,
-            epoch,
-            msn,
-            head,
-            head_len,
-            local_error,
-            read
-        );
         self.s_ready.next = self.state.q.val() == RecordState::Idle;
         self.local_error.d.next = false;
         if self.m_pay_ready.val() {
@@ -290,12 +264,6 @@ impl<const LQ: usize> Logic for CardSendRecord<LQ> {
         self.ev_local_error.next = self.local_error.q.val();
         if self.rst.val() {
             self.state.d.next = RecordState::Idle;
-            self.local_error.d.next = false;
-            self.read.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("card_send_record_q{}", 1usize << LQ)).into_timing()
     }
 }

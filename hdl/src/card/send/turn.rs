@@ -25,6 +25,7 @@ hdl_module! {
     /// PSN = first PSN + work requests ever fetched, whose lower 16 bits are the index in the ring.
     /// Steps: Idle (context addressed), Read, Load (context at the outputs of the RAMs), Check (work?), Ask
     /// (answers come), then Commit or Undo.
+    #[module("card_send_turn_q{}", 1usize << LQ)]
     pub struct CardSendTurn<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -122,9 +123,9 @@ hdl_module! {
         /// Whose context is read.
         reads: Signal<Local, Bits<LQ>>,
         /// The number is to be added to the list.
-        again: DFF<Bit>,
+        #[reset] again: DFF<Bit>,
         /// Indices to set to 0.
-        zero: DFF<Bit>,
+        #[reset] zero: DFF<Bit>,
         zero_qpn: DFF<Bits<LQ>>,
         zero_now: Signal<Local, Bit>,
         commit: Signal<Local, Bit>,
@@ -142,18 +143,18 @@ hdl_module! {
         low: DFF<Bits<32>>,
         high: DFF<Bits<27>>,
         /// Asked, and not answered yet.
-        asks: DFF<Bit>,
-        asks_place: DFF<Bit>,
+        #[reset] asks: DFF<Bit>,
+        #[reset] asks_place: DFF<Bit>,
         /// The place is asked for now.
-        place_pulse: DFF<Bit>,
+        #[reset] place_pulse: DFF<Bit>,
         /// Got.
         slot: DFF<Bit>,
         kept: DFF<Bit>,
         slot_now: Signal<Local, Bit>,
         kept_now: Signal<Local, Bit>,
         answered: Signal<Local, Bit>,
-        credit: DFF<Bit>,
-        taken: DFF<Bit>,
+        #[reset] credit: DFF<Bit>,
+        #[reset] taken: DFF<Bit>,
         ones: Param<0x7fff, 15>,
     }
 }
@@ -161,30 +162,6 @@ hdl_module! {
 impl<const LQ: usize> Logic for CardSendTurn<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            state,
-            qpn,
-            again,
-            zero,
-            zero_qpn,
-            sends,
-            waiting,
-            number,
-            number_next,
-            psn,
-            place,
-            low,
-            high,
-            asks,
-            asks_place,
-            place_pulse,
-            slot,
-            kept,
-            credit,
-            taken
-        );
         // The list.
         self.start.next = (self.state.q.val() == TurnState::Idle)
             & self.s_valid.val()
@@ -215,12 +192,10 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
             self.zero.d.next = true;
             self.zero_qpn.d.next = self.cfg_qpn.val();
         }
-        self.states.clk.next = self.clk.val();
         self.states.wr_en.next = self.state_en.val();
         self.states.wr_addr.next = self.state_qpn.val();
         self.states.wr_data.next = self.state_data.val();
         self.states.rd_addr.next = self.reads.val();
-        self.posted.clk.next = self.clk.val();
         self.posted.wr_en.next = self.posted_en.val() | self.zero_now.val();
         self.posted.wr_addr.next = self.zero_qpn.q.val();
         self.posted.wr_data.next = 0.into();
@@ -229,7 +204,6 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
             self.posted.wr_data.next = self.posted_data.val();
         }
         self.posted.rd_addr.next = self.reads.val();
-        self.fetched.clk.next = self.clk.val();
         self.fetched.wr_en.next = self.commit.val() | self.zero_now.val();
         self.fetched.wr_addr.next = self.zero_qpn.q.val();
         self.fetched.wr_data.next = 0.into();
@@ -241,12 +215,10 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
         self.fetched_en.next = self.fetched.wr_en.val();
         self.fetched_qpn.next = self.fetched.wr_addr.val();
         self.fetched_data.next = self.fetched.wr_data.val().get_bits::<16>(0);
-        self.first.clk.next = self.clk.val();
         self.first.wr_en.next = self.first_en.val();
         self.first.wr_addr.next = self.cfg_qpn.val();
         self.first.wr_data.next = self.first_data.val();
         self.first.rd_addr.next = self.reads.val();
-        self.base.clk.next = self.clk.val();
         self.base.wr_en.next = self.base_en.val();
         self.base.wr_addr.next = self.cfg_qpn.val();
         self.base.wr_data.next = self.base_data.val();
@@ -345,17 +317,6 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
         self.ev_stall_place.next = self.taken.q.val();
         if self.rst.val() {
             self.state.d.next = TurnState::Idle;
-            self.again.d.next = false;
-            self.zero.d.next = false;
-            self.asks.d.next = false;
-            self.asks_place.d.next = false;
-            self.place_pulse.d.next = false;
-            self.credit.d.next = false;
-            self.taken.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("card_send_turn_q{}", 1usize << LQ)).into_timing()
     }
 }

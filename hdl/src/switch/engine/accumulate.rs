@@ -21,6 +21,7 @@ hdl_module! {
     /// clock later, and w_* what was written.
     /// Nothing stalls here. Values whose result waits to be sent do not change, but for the words and codes still in the
     /// lane when it was decided to send (clock 5): the last is written in clock 16. Who holds a word of q_data goes by w_*.
+    #[module("red_accumulate_d8")]
     pub struct RedAccumulate {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -97,28 +98,28 @@ hdl_module! {
         sources: AsyncRam<32, 3>,
 
         /// Clock k after the first word.
-        t1: DFF<Bit>,
-        t2: DFF<Bit>,
-        t3: DFF<Bit>,
-        t4: DFF<Bit>,
-        t5: DFF<Bit>,
-        t6: DFF<Bit>,
-        t7: DFF<Bit>,
-        t8: DFF<Bit>,
-        t9: DFF<Bit>,
-        t10: DFF<Bit>,
-        t11: DFF<Bit>,
-        t12: DFF<Bit>,
-        t13: DFF<Bit>,
-        t14: DFF<Bit>,
-        t15: DFF<Bit>,
-        t16: DFF<Bit>,
-        t17: DFF<Bit>,
-        t18: DFF<Bit>,
+        #[reset] t1: DFF<Bit>,
+        #[reset] t2: DFF<Bit>,
+        #[reset] t3: DFF<Bit>,
+        #[reset] t4: DFF<Bit>,
+        #[reset] t5: DFF<Bit>,
+        #[reset] t6: DFF<Bit>,
+        #[reset] t7: DFF<Bit>,
+        #[reset] t8: DFF<Bit>,
+        #[reset] t9: DFF<Bit>,
+        #[reset] t10: DFF<Bit>,
+        #[reset] t11: DFF<Bit>,
+        #[reset] t12: DFF<Bit>,
+        #[reset] t13: DFF<Bit>,
+        #[reset] t14: DFF<Bit>,
+        #[reset] t15: DFF<Bit>,
+        #[reset] t16: DFF<Bit>,
+        #[reset] t17: DFF<Bit>,
+        #[reset] t18: DFF<Bit>,
         is_data: Signal<Local, Bit>,
         data_word: DFF<Bits<2>>,
         /// The accumulator's word for the lane. Only its reset keeps it apart from the index that others read with.
-        a_place: DFF<Bits<5>>,
+        #[reset] a_place: DFF<Bits<5>>,
         /// Clocks 3 to 6: operands.
         l_valid: DFF<Bit>,
         l_word: DFF<Bits<2>>,
@@ -153,7 +154,7 @@ hdl_module! {
         r_a: DFF<Bits<64>>,
         r_zero: DFF<Bit>,
         /// Record of the frame, clock 6 to 16.
-        rec_combine: DFF<Bit>,
+        #[reset] rec_combine: DFF<Bit>,
         rec_first: DFF<Bit>,
         rec_load: DFF<Bit>,
         rec_differs: DFF<Bit>,
@@ -211,7 +212,7 @@ hdl_module! {
         result_word: Signal<Local, Bits<4>>,
         stores: Signal<Local, Bit>,
         /// Clocks 13 to 16: the result is stored, its code counts, it is a word of a REPSUM, where it goes.
-        store: DFF<Bit>,
+        #[reset] store: DFF<Bit>,
         /// The next frame is of the same descriptor, right behind, and its first word is read now; it is the one that
         /// is stored.
         follows_at: Signal<Local, Bit>,
@@ -220,8 +221,8 @@ hdl_module! {
         near: DFF<Bit>,
         /// It is of the same descriptor.
         near_hit: DFF<Bit>,
-        near_store: DFF<Bit>,
-        counts: DFF<Bit>,
+        #[reset] near_store: DFF<Bit>,
+        #[reset] counts: DFF<Bit>,
         counts_moved: DFF<Bit>,
         place: DFF<Bits<5>>,
         code: Signal<Local, Bits<3>>,
@@ -231,7 +232,7 @@ hdl_module! {
         live_code: Signal<Local, Bits<6>>,
         result: Signal<Local, Bits<64>>,
         /// The word written in the clock before: it was, its number.
-        late_store: DFF<Bit>,
+        #[reset] late_store: DFF<Bit>,
         late_word: DFF<Bits<2>>,
         /// Words written, not zero; clock 15 to 18.
         w_filled: DFF<Bits<4>>,
@@ -269,111 +270,6 @@ hdl_module! {
 impl Logic for RedAccumulate {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            t1,
-            t2,
-            t3,
-            t4,
-            t5,
-            t6,
-            t7,
-            t8,
-            t9,
-            t10,
-            t11,
-            t12,
-            t13,
-            t14,
-            t15,
-            t16,
-            t17,
-            t18,
-            l_valid,
-            l_word,
-            l_op,
-            l_a,
-            l_b,
-            l_any,
-            a_place,
-            in_filled,
-            l_shift,
-            t3_weight,
-            ahead,
-            t4_larger,
-            t4_offset,
-            r_word,
-            r_none,
-            r_index,
-            data_word,
-            t4_weight,
-            t4_special,
-            t4_nan,
-            r_a,
-            r_zero,
-            rec_combine,
-            rec_first,
-            rec_load,
-            rec_differs,
-            rec_keeps,
-            rec_over,
-            rec_repsum,
-            rec_index,
-            rec_onehot,
-            rec_rc,
-            rec_weight,
-            rec_oflow,
-            rec_larger,
-            rec_distance,
-            rec_offset,
-            rec_special,
-            rec_nan,
-            source,
-            first_source,
-            t11_code,
-            t11_filled,
-            t12_large,
-            t12_small,
-            t12_inexact,
-            b_rc,
-            b_repsum,
-            b_any,
-            b_word,
-            b_keeps,
-            rc,
-            over_any,
-            over_word,
-            w_filled,
-            store,
-            follows,
-            near,
-            near_hit,
-            near_store,
-            late_combine,
-            late_index,
-            counts,
-            counts_moved,
-            place,
-            late_data,
-            late_any,
-            late_store,
-            late_word,
-            sent_code,
-            sends_live,
-            sends_counts
-        );
-        self.lane.clk.next = self.clk.val();
-        self.lane.rst.next = self.rst.val();
-        self.words.clk.next = self.clk.val();
-        self.words_r.clk.next = self.clk.val();
-        self.words_q.clk.next = self.clk.val();
-        self.codes.clk.next = self.clk.val();
-        self.codes_q.clk.next = self.clk.val();
-        self.weights.clk.next = self.clk.val();
-        self.weights_q.clk.next = self.clk.val();
-        self.filled.clk.next = self.clk.val();
-        self.sources.clk.next = self.clk.val();
         self.t1.d.next = self.s_first.val();
         self.t2.d.next = self.t1.q.val();
         self.t3.d.next = self.t2.q.val();
@@ -787,35 +683,5 @@ impl Logic for RedAccumulate {
         self.q_oflow.next = self.shown.val().get_bits::<2>(4);
         self.weights_q.rd_addr.next = self.q_index.val();
         self.q_m.next = self.weights_q.rd_data.val();
-        if self.rst.val() {
-            self.t1.d.next = false;
-            self.t2.d.next = false;
-            self.t3.d.next = false;
-            self.t4.d.next = false;
-            self.t5.d.next = false;
-            self.t6.d.next = false;
-            self.t7.d.next = false;
-            self.t8.d.next = false;
-            self.t9.d.next = false;
-            self.t10.d.next = false;
-            self.t11.d.next = false;
-            self.t12.d.next = false;
-            self.t13.d.next = false;
-            self.t14.d.next = false;
-            self.t15.d.next = false;
-            self.t16.d.next = false;
-            self.t17.d.next = false;
-            self.t18.d.next = false;
-            self.a_place.d.next = 0.into();
-            self.rec_combine.d.next = false;
-            self.near_store.d.next = false;
-            self.store.d.next = false;
-            self.late_store.d.next = false;
-            self.counts.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("red_accumulate_d8".to_owned()).into_timing()
     }
 }

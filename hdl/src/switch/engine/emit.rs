@@ -22,6 +22,7 @@ hdl_module! {
     /// taken over in c_*, and in p_* one clock after c_*; jobs come in; other descriptors and places change. The
     /// descriptor itself must not be anybody else's while c_* takes words over: it is freed (done_*) when its last word
     /// leaves c_*, not when that is read. A place of the frame buffer is read once, so it is freed with its last read.
+    #[module("red_emit")]
     pub struct RedEmit {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -94,16 +95,16 @@ hdl_module! {
         /// Jobs: descriptor or place 2:0, passing 3. There are never more than descriptors and places together, 12.
         jobs: AsyncRam<4, 4>,
         /// The oldest job's place, the next job's; there is a job.
-        job_head: DFF<Bits<4>>,
-        job_tail: DFF<Bits<4>>,
-        job_some: DFF<Bit>,
+        #[reset] job_head: DFF<Bits<4>>,
+        #[reset] job_tail: DFF<Bits<4>>,
+        #[reset] job_some: DFF<Bit>,
         job_after: Signal<Local, Bits<4>>,
         job_push: Signal<Local, Bit>,
         swap: ByteSwap,
         cookie: ByteSwap,
         late: ByteSwap,
         /// The job under way and the number of the word that is composed.
-        busy: DFF<Bit>,
+        #[reset] busy: DFF<Bit>,
         passing: DFF<Bit>,
         index: DFF<Bits<3>>,
         word: DFF<Bits<4>>,
@@ -128,7 +129,7 @@ hdl_module! {
         checksum: DFF<Bits<16>>,
         repsum: DFF<Bit>,
         /// What was read for the word that is composed: its number, job, value, word in the buffer, descriptor.
-        c_valid: DFF<Bit>,
+        #[reset] c_valid: DFF<Bit>,
         c_place: DFF<Bits<5>>,
         c_data: DFF<Bits<64>>,
         c_kept: DFF<Bits<64>>,
@@ -150,7 +151,7 @@ hdl_module! {
         c_is: DFF<Bits<9>>,
         c_type: DFF<Bit>,
         /// A copy for the upper halves of words; reset, or synthesis would merge the two.
-        c_is_high: DFF<Bits<9>>,
+        #[reset] c_is_high: DFF<Bits<9>>,
         c_last: DFF<Bit>,
         c_low: DFF<Bit>,
         c_high: DFF<Bit>,
@@ -165,7 +166,7 @@ hdl_module! {
         kept_low: Signal<Local, Bits<32>>,
         kept_high: Signal<Local, Bits<32>>,
         /// The word behind the one that leaves.
-        p_valid_q: DFF<Bit>,
+        #[reset] p_valid_q: DFF<Bit>,
         p_word: DFF<Bits<64>>,
         p_last: DFF<Bit>,
         p_codes: DFF<Bit>,
@@ -175,12 +176,12 @@ hdl_module! {
         patch_rc: Signal<Local, Bits<64>>,
         patch_oflow: Signal<Local, Bits<64>>,
         /// The word that leaves: its bytes from the third on, then two of the next.
-        q_valid: DFF<Bit>,
+        #[reset] q_valid: DFF<Bit>,
         q_bytes: DFF<Bits<48>>,
         q_last: DFF<Bit>,
         leaving: Signal<Local, Bits<64>>,
         /// A word that left the pipeline and was not taken: the pipeline stands still.
-        held: DFF<Bit>,
+        #[reset] held: DFF<Bit>,
         held_data: DFF<Bits<64>>,
         held_last: DFF<Bit>,
         /// All but the result code and the word that overflowed.
@@ -206,58 +207,6 @@ hdl_module! {
 impl Logic for RedEmit {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            flows,
-            flows_words,
-            c_is,
-            c_type,
-            c_is_high,
-            c_last,
-            c_low,
-            c_high,
-            c_same,
-            job_head,
-            job_tail,
-            job_some,
-            busy,
-            passing,
-            index,
-            word,
-            sum_base,
-            sum_low,
-            sum_high,
-            sum_all,
-            sum_folded,
-            checksum,
-            c_valid,
-            c_place,
-            c_data,
-            c_kept,
-            c_key,
-            c_vni,
-            c_cookie,
-            c_seqno,
-            c_count,
-            c_op,
-            repsum,
-            c_m,
-            p_valid_q,
-            p_word,
-            p_last,
-            p_codes,
-            p_stale,
-            c_late,
-            p_repsum,
-            q_valid,
-            q_bytes,
-            q_last,
-            held,
-            held_data,
-            held_last
-        );
-        self.jobs.clk.next = self.clk.val();
         self.job_push.next = self.j_valid.val() | self.p_valid.val();
         self.jobs.wr_en.next = self.job_push.val();
         self.jobs.wr_addr.next = self.job_tail.q.val();
@@ -491,20 +440,7 @@ impl Logic for RedEmit {
             self.held_last.d.next = self.q_last.q.val();
         }
         if self.rst.val() {
-            self.job_head.d.next = 0.into();
-            self.job_tail.d.next = 0.into();
-            self.job_some.d.next = false;
-            self.busy.d.next = false;
-            self.c_valid.d.next = false;
-            self.p_valid_q.d.next = false;
-            self.q_valid.d.next = false;
-            self.held.d.next = false;
             self.flows.d.next = true;
-            self.c_is_high.d.next = 0.into();
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("red_emit".to_owned()).into_timing()
     }
 }

@@ -4,6 +4,7 @@ use crate::prelude::*;
 
 hdl_module! {
     /// Decodes the events of red_engine, one bit for each counter. Combinational.
+    #[module("red_events")]
     pub struct RedEvents {
         /// An event.
         pub valid: Signal<In, Bit>,
@@ -31,9 +32,5 @@ impl Logic for RedEvents {
             | (bit_cast::<11, 1>(self.place.val().get_bits::<2>(0).any().into()) << 5)
             | (bit_cast::<11, 1>(self.place.val().get_bits::<1>(2)) << 6)
             | (bit_cast::<11, 4>(self.place.val().get_bits::<4>(8)) << 7);
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("red_events".to_owned()).into_timing()
     }
 }

@@ -18,6 +18,7 @@ hdl_module! {
     /// and is then given up.
     /// Nothing stalls here. A descriptor whose result waits to be sent (sending) is no frame's, has no timer and does not
     /// change until done_*, however long that takes: q_* shows it.
+    #[module("red_match_d8")]
     pub struct RedMatch {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -113,12 +114,12 @@ hdl_module! {
         /// Keys, VNIs and cookies.
         keys: Bank<DFF<Bits<64>>, 8>,
         /// In use; result waits to be sent; no contribution yet; operations disagree; timer runs; expired.
-        valid: DFF<Bits<8>>,
-        sending: DFF<Bits<8>>,
+        #[reset] valid: DFF<Bits<8>>,
+        #[reset] sending: DFF<Bits<8>>,
         empty: DFF<Bits<8>>,
         mismatched: DFF<Bits<8>>,
-        timed: DFF<Bits<8>>,
-        expired: DFF<Bits<8>>,
+        #[reset] timed: DFF<Bits<8>>,
+        #[reset] expired: DFF<Bits<8>>,
         seqnos: AsyncRam<10, 3>,
         seqnos_q: AsyncRam<10, 3>,
         /// Contributions 19:0, operation 25:20.
@@ -134,17 +135,17 @@ hdl_module! {
         cookies: GatherBits<8>,
 
         /// Clock k after the first word.
-        t1: DFF<Bit>,
-        t2: DFF<Bit>,
-        t3: DFF<Bit>,
-        t4: DFF<Bit>,
-        t5: DFF<Bit>,
-        t6: DFF<Bit>,
-        t7: DFF<Bit>,
-        t8: DFF<Bit>,
-        t9: DFF<Bit>,
-        t10: DFF<Bit>,
-        t11: DFF<Bit>,
+        #[reset] t1: DFF<Bit>,
+        #[reset] t2: DFF<Bit>,
+        #[reset] t3: DFF<Bit>,
+        #[reset] t4: DFF<Bit>,
+        #[reset] t5: DFF<Bit>,
+        #[reset] t6: DFF<Bit>,
+        #[reset] t7: DFF<Bit>,
+        #[reset] t8: DFF<Bit>,
+        #[reset] t9: DFF<Bit>,
+        #[reset] t10: DFF<Bit>,
+        #[reset] t11: DFF<Bit>,
         /// The frame: kind, first word.
         kind: DFF<Bits<2>>,
         key: DFF<Bits<64>>,
@@ -177,7 +178,7 @@ hdl_module! {
         /// Contributions still missing; two's complement.
         t3_missing: DFF<Bits<22>>,
         t3_match: DFF<Bit>,
-        t3_pass: DFF<Bit>,
+        #[reset] t3_pass: DFF<Bit>,
         behind: Signal<Local, Bits<10>>,
         /// Clock 4.
         t4_same: DFF<Bit>,
@@ -202,18 +203,18 @@ hdl_module! {
         release: Signal<Local, Bit>,
         event: Signal<Local, Bits<4>>,
         /// Clock 5. t5_marked: the result is op_mismatch from now on.
-        t5_combine: DFF<Bit>,
-        t5_pass: DFF<Bit>,
+        #[reset] t5_combine: DFF<Bit>,
+        #[reset] t5_pass: DFF<Bit>,
         t5_first: DFF<Bit>,
         t5_differs: DFF<Bit>,
-        t5_arm: DFF<Bit>,
-        t5_release: DFF<Bit>,
+        #[reset] t5_arm: DFF<Bit>,
+        #[reset] t5_release: DFF<Bit>,
         t5_event: DFF<Bits<4>>,
         t5_index: DFF<Bits<3>>,
         t5_onehot: DFF<Bits<8>>,
         t5_count: DFF<Bits<20>>,
         t5_op: DFF<Bits<6>>,
-        t5_reached: DFF<Bit>,
+        #[reset] t5_reached: DFF<Bit>,
         t5_over: DFF<Bit>,
         t5_marked: DFF<Bit>,
         chosen: Signal<Local, Bits<3>>,
@@ -235,12 +236,12 @@ hdl_module! {
         t11_above: DFF<Bits<3>>,
         t12_timeout: DFF<Bits<24>>,
         set_timer: Signal<Local, Bits<8>>,
-        arm_timer: DFF<Bit>,
+        #[reset] arm_timer: DFF<Bit>,
         above: Signal<Local, Bits<2>>,
         /// Visit to the timers: place, under way, timer read, its value.
-        visit: DFF<Bits<3>>,
-        visiting: DFF<Bit>,
-        visit_read: DFF<Bit>,
+        #[reset] visit: DFF<Bits<3>>,
+        #[reset] visiting: DFF<Bit>,
+        #[reset] visit_read: DFF<Bit>,
         timer: DFF<Bits<24>>,
         /// Which quarters of it are not zero.
         timer_any: DFF<Bits<4>>,
@@ -254,15 +255,15 @@ hdl_module! {
         /// A timer has run out in the clock before.
         gone: DFF<Bits<8>>,
         /// Clocks since the last frame began, while a descriptor has expired.
-        gap: DFF<Bits<5>>,
+        #[reset] gap: DFF<Bits<5>>,
         /// The first expired descriptor, one clock ago.
         expire_first: DFF<Bits<8>>,
         expire_at: OneHotIndex<8, 3>,
         give_up: Signal<Local, Bit>,
         /// One was given up in the clock before.
-        gave_up: DFF<Bit>,
+        #[reset] gave_up: DFF<Bit>,
         given_up: Signal<Local, Bits<8>>,
-        x_valid: DFF<Bit>,
+        #[reset] x_valid: DFF<Bit>,
         x_full: DFF<Bit>,
         x_index: DFF<Bits<3>>,
         /// Largest count.
@@ -273,101 +274,7 @@ hdl_module! {
 impl Logic for RedMatch {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            valid,
-            sending,
-            empty,
-            mismatched,
-            timed,
-            expired,
-            t1,
-            t2,
-            t3,
-            t4,
-            t5,
-            t6,
-            t7,
-            t8,
-            t9,
-            t10,
-            t11,
-            arm_timer,
-            gone,
-            kind,
-            key,
-            header,
-            t1_hit,
-            t1_vni,
-            t1_cookie,
-            t2_any,
-            t2_vni,
-            t2_cookie,
-            t2_empty,
-            t2_load,
-            t2_mismatched,
-            index,
-            free_first,
-            free_any,
-            free_index,
-            t3_seqno,
-            t3_tally,
-            t3_missing,
-            t3_match,
-            t3_pass,
-            t4_same,
-            t4_older,
-            t4_differs,
-            t4_sum,
-            t4_reached,
-            t4_over,
-            t4_op,
-            t5_combine,
-            t5_pass,
-            t5_first,
-            t5_differs,
-            t5_arm,
-            t5_release,
-            t5_event,
-            t5_index,
-            t5_onehot,
-            t5_count,
-            t5_op,
-            t5_reached,
-            t5_over,
-            t5_marked,
-            t6_reached,
-            t6_differs,
-            t6_over,
-            t6_arm,
-            t10_wait,
-            t11_above,
-            t12_timeout,
-            visit,
-            visiting,
-            visit_read,
-            timer,
-            timer_any,
-            visit_at,
-            fresh,
-            spared,
-            gap,
-            expire_first,
-            gave_up,
-            x_valid,
-            x_full,
-            x_index
-        );
-        self.seqnos.clk.next = self.clk.val();
-        self.seqnos_q.clk.next = self.clk.val();
-        self.tallies.clk.next = self.clk.val();
-        self.tallies_q.clk.next = self.clk.val();
-        self.waits.clk.next = self.clk.val();
-        self.keys_q.clk.next = self.clk.val();
-        self.timers.clk.next = self.clk.val();
         for i in 0..8 {
-            self.keys[i].clock.next = self.clk.val();
             self.keys[i].d.next = self.keys[i].q.val();
         }
 
@@ -769,39 +676,7 @@ impl Logic for RedMatch {
         self.q_op.next = self.tallies_q.rd_data.val().get_bits::<6>(20);
         self.used.next = self.valid.q.val();
         if self.rst.val() {
-            self.t1.d.next = false;
-            self.t2.d.next = false;
-            self.t3.d.next = false;
-            self.t4.d.next = false;
-            self.t5.d.next = false;
-            self.t6.d.next = false;
-            self.t7.d.next = false;
-            self.t8.d.next = false;
-            self.t9.d.next = false;
-            self.t10.d.next = false;
-            self.t11.d.next = false;
-            self.arm_timer.d.next = false;
-            self.t5_combine.d.next = false;
-            self.t3_pass.d.next = false;
-            self.t5_pass.d.next = false;
-            self.t5_arm.d.next = false;
-            self.t5_release.d.next = false;
-            self.t5_reached.d.next = false;
-            self.valid.d.next = 0.into();
-            self.sending.d.next = 0.into();
-            self.timed.d.next = 0.into();
-            self.expired.d.next = 0.into();
-            self.visiting.d.next = false;
-            self.visit_read.d.next = false;
-            self.visit.d.next = 0.into();
             self.visit_at.d.next = 1.into();
-            self.gap.d.next = 0.into();
-            self.gave_up.d.next = false;
-            self.x_valid.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("red_match_d8".to_owned()).into_timing()
     }
 }

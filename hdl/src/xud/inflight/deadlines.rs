@@ -13,6 +13,7 @@ hdl_module! {
     /// Latency: 4 clocks from a visit to m_valid. A visit to every place takes 2^LF clocks, plus
     /// one for each clock in which four places or more wait on m.
     /// Stages: 1 visit; 2, 3 deadline and bits read; 4 compared; then a queue.
+    #[module("xud_deadlines_d{}", 1usize << LF)]
     pub struct XudDeadlines<const LF: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -49,32 +50,32 @@ hdl_module! {
         /// Its S: a place that was filled anew meanwhile has another.
         pub m_bit: Signal<Out, Bits<1>>,
         /// Four times the clocks of the unit so far.
-        clocks: DFF<Bits<18>>,
+        #[reset] clocks: DFF<Bits<18>>,
         /// What a clock that ends a quarter adds to them.
         step: DFF<Bits<18>>,
         less: Signal<Local, Bits<18>>,
         /// A quarter has ended; now counts it a clock later.
-        quarter: DFF<Bit>,
+        #[reset] quarter: DFF<Bit>,
         now: DFF<Bits<35>>,
         /// A deadline to write.
-        w_valid: DFF<Bit>,
+        #[reset] w_valid: DFF<Bit>,
         w_place: DFF<Bits<LF>>,
         w_deadline: DFF<Bits<35>>,
         times: RamReg<35, LF>,
         s: RamReg<1, LF>,
         e: RamReg<1, LF>,
         /// Places visited in stages 1 to 3.
-        next: DFF<Bits<LF>>,
+        #[reset] next: DFF<Bits<LF>>,
         go: Signal<Local, Bit>,
-        s1_valid: DFF<Bit>,
+        #[reset] s1_valid: DFF<Bit>,
         s1_place: DFF<Bits<LF>>,
-        s2_valid: DFF<Bit>,
+        #[reset] s2_valid: DFF<Bit>,
         s2_place: DFF<Bits<LF>>,
-        s3_valid: DFF<Bit>,
+        #[reset] s3_valid: DFF<Bit>,
         s3_place: DFF<Bits<LF>>,
         left: Signal<Local, Bits<35>>,
         /// Stage 4.
-        s4_valid: DFF<Bit>,
+        #[reset] s4_valid: DFF<Bit>,
         s4_place: DFF<Bits<LF>>,
         s4_bit: DFF<Bits<1>>,
         over: DFF<Bit>,
@@ -87,17 +88,6 @@ hdl_module! {
 impl<const LF: usize> Logic for XudDeadlines<LF> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, clocks, step, quarter, now, w_valid, w_place, w_deadline, next, s1_valid,
-            s1_place, s2_valid, s2_place, s3_valid, s3_place, s4_valid, s4_place, s4_bit, over
-        );
-        self.times.clk.next = self.clk.val();
-        self.s.clk.next = self.clk.val();
-        self.e.clk.next = self.clk.val();
-        self.places.clk.next = self.clk.val();
-        self.places.rst.next = self.rst.val();
-        self.bits.clk.next = self.clk.val();
-        self.bits.rst.next = self.rst.val();
         self.s.wr_en.next = self.ws_en.val();
         self.s.wr_addr.next = self.ws_place.val();
         self.s.wr_data.next = self.ws_bit.val();
@@ -157,19 +147,7 @@ impl<const LF: usize> Logic for XudDeadlines<LF> {
         self.m_place.next = self.places.m_data.val();
         self.m_bit.next = self.bits.m_data.val();
         if self.rst.val() {
-            self.clocks.d.next = 0.into();
-            self.quarter.d.next = false;
             self.now.d.next = self.start.val();
-            self.w_valid.d.next = false;
-            self.next.d.next = 0.into();
-            self.s1_valid.d.next = false;
-            self.s2_valid.d.next = false;
-            self.s3_valid.d.next = false;
-            self.s4_valid.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("xud_deadlines_d{}", 1usize << LF)).into_timing()
     }
 }

@@ -14,6 +14,7 @@ hdl_module! {
     /// A request that is claimed (XUD-13) is out of reach of all but ack_end; one is at most.
     /// Latency: 6 clocks from taking an operation to ev_*; 7 to m_valid.
     /// Stages: 1 operation; 2 place; 3, 4 entry read; 5 compared; 6 E written, completion, ev_*.
+    #[module("xud_end_q{}_d{}", 1usize << LQ, 1usize << LF)]
     pub struct XudEnd<const LQ: usize, const LF: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -143,52 +144,52 @@ hdl_module! {
         /// Completions: fields, packet number, queue pair, outcome.
         done: FifoAhead<248, 4>,
         /// An operation may be taken, of a flush only.
-        open: DFF<Bit>,
-        turn: DFF<Bit>,
+        #[reset] open: DFF<Bit>,
+        #[reset] turn: DFF<Bit>,
         turn_next: Signal<Local, Bit>,
         /// A flush is under way, it visits places; queue pair, next place, clocks of quiet behind the last.
-        flushing: DFF<Bit>,
-        walking: DFF<Bit>,
+        #[reset] flushing: DFF<Bit>,
+        #[reset] walking: DFF<Bit>,
         flush_of: DFF<Bits<LQ>>,
         walk: DFF<Bits<LF>>,
-        quiet: DFF<Bits<4>>,
-        flushed: DFF<Bit>,
+        #[reset] quiet: DFF<Bits<4>>,
+        #[reset] flushed: DFF<Bit>,
         take_x: Signal<Local, Bit>,
         take_job: Signal<Local, Bit>,
         take_fail: Signal<Local, Bit>,
         take_ack: Signal<Local, Bit>,
         /// Operations by stage: timeout 0, failure 1, acknowledgement 2, flush 3.
-        s1_kind: DFF<Bits<4>>,
+        #[reset] s1_kind: DFF<Bits<4>>,
         s1_op: DFF<Bits<56>>,
         s1_echo: DFF<Bit>,
         s1_from: DFF<Bits<40>>,
         s1_identity: DFF<Bits<68>>,
         /// It claims 0, it ends what is claimed 1.
-        s1_claim: DFF<Bits<2>>,
+        #[reset] s1_claim: DFF<Bits<2>>,
         s1_place: DFF<Bits<LF>>,
         s1_bit: DFF<Bits<1>>,
-        s2_kind: DFF<Bits<4>>,
+        #[reset] s2_kind: DFF<Bits<4>>,
         s2_op: DFF<Bits<56>>,
         s2_echo: DFF<Bit>,
         s2_from: DFF<Bits<40>>,
         s2_identity: DFF<Bits<68>>,
-        s2_claim: DFF<Bits<2>>,
+        #[reset] s2_claim: DFF<Bits<2>>,
         s2_place: DFF<Bits<LF>>,
         s2_bit: DFF<Bits<1>>,
-        s3_kind: DFF<Bits<4>>,
+        #[reset] s3_kind: DFF<Bits<4>>,
         s3_op: DFF<Bits<56>>,
         s3_echo: DFF<Bit>,
         s3_from: DFF<Bits<40>>,
         s3_identity: DFF<Bits<68>>,
-        s3_claim: DFF<Bits<2>>,
+        #[reset] s3_claim: DFF<Bits<2>>,
         s3_place: DFF<Bits<LF>>,
         s3_bit: DFF<Bits<1>>,
-        s4_kind: DFF<Bits<4>>,
+        #[reset] s4_kind: DFF<Bits<4>>,
         s4_op: DFF<Bits<56>>,
         s4_echo: DFF<Bit>,
         s4_from: DFF<Bits<40>>,
         s4_identity: DFF<Bits<68>>,
-        s4_claim: DFF<Bits<2>>,
+        #[reset] s4_claim: DFF<Bits<2>>,
         s4_place: DFF<Bits<LF>>,
         s4_bit: DFF<Bits<1>>,
         /// The operation 1 to 4 ahead is of the same place; K was written while it was read.
@@ -199,7 +200,7 @@ hdl_module! {
         s4_torn: DFF<Bit>,
         s5_torn: DFF<Bit>,
         /// Stage 5: the place is filled, is kept; what is equal.
-        s5_kind: DFF<Bits<4>>,
+        #[reset] s5_kind: DFF<Bits<4>>,
         s5_outcome: DFF<Bits<8>>,
         s5_place: DFF<Bits<LF>>,
         s5_set: DFF<Bit>,
@@ -217,7 +218,7 @@ hdl_module! {
         s5_same_window: DFF<Bit>,
         s5_same_msn: DFF<Bit>,
         s5_same_flags: DFF<Bit>,
-        s5_claim: DFF<Bits<2>>,
+        #[reset] s5_claim: DFF<Bits<2>>,
         /// The place was claimed a clock ago; a plain OK does not end the request.
         s5_claimed: DFF<Bit>,
         s5_refusals: DFF<Bit>,
@@ -235,25 +236,25 @@ hdl_module! {
         is_ack: Signal<Local, Bit>,
         is_flush: Signal<Local, Bit>,
         /// Ends decided 1 to 4 clocks ago.
-        hits: DFF<Bits<4>>,
+        #[reset] hits: DFF<Bits<4>>,
         /// A place is claimed, this one; it was one or two clocks ago.
-        claimed: DFF<Bit>,
+        #[reset] claimed: DFF<Bit>,
         claimed_place: DFF<Bits<LF>>,
-        just_claimed: DFF<Bits<2>>,
+        #[reset] just_claimed: DFF<Bits<2>>,
         /// Stage 6.
-        s6_claim: DFF<Bit>,
-        s6_claim_ok: DFF<Bit>,
+        #[reset] s6_claim: DFF<Bit>,
+        #[reset] s6_claim_ok: DFF<Bit>,
         s6_place: DFF<Bits<LF>>,
         s6_bit: DFF<Bits<1>>,
-        s6_done: DFF<Bit>,
-        s6_back: DFF<Bit>,
+        #[reset] s6_done: DFF<Bit>,
+        #[reset] s6_back: DFF<Bit>,
         s6_record: DFF<Bits<248>>,
-        s6_unknown: DFF<Bit>,
-        s6_source: DFF<Bit>,
-        s6_echo: DFF<Bit>,
-        s6_no_qp: DFF<Bit>,
-        s6_ok: DFF<Bit>,
-        s6_timeout: DFF<Bit>,
+        #[reset] s6_unknown: DFF<Bit>,
+        #[reset] s6_source: DFF<Bit>,
+        #[reset] s6_echo: DFF<Bit>,
+        #[reset] s6_no_qp: DFF<Bit>,
+        #[reset] s6_ok: DFF<Bit>,
+        #[reset] s6_timeout: DFF<Bit>,
         lq: Param<LQ, 5>,
         /// How a request ends whose time is over.
         timeout: Param<{ Outcome::Timeout as usize }, 8>,
@@ -263,102 +264,6 @@ hdl_module! {
 impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            open,
-            turn,
-            flushing,
-            walking,
-            flush_of,
-            walk,
-            quiet,
-            flushed,
-            s1_kind,
-            s1_op,
-            s1_echo,
-            s1_from,
-            s1_identity,
-            s1_claim,
-            s1_place,
-            s1_bit,
-            s2_kind,
-            s2_op,
-            s2_echo,
-            s2_from,
-            s2_identity,
-            s2_claim,
-            s2_place,
-            s2_bit,
-            s3_kind,
-            s3_op,
-            s3_echo,
-            s3_from,
-            s3_identity,
-            s3_claim,
-            s3_place,
-            s3_bit,
-            s4_kind,
-            s4_op,
-            s4_echo,
-            s4_from,
-            s4_identity,
-            s4_claim,
-            s4_place,
-            s4_bit,
-            s3_near,
-            s4_near,
-            s5_near,
-            s3_torn,
-            s4_torn,
-            s5_torn,
-            s5_kind,
-            s5_outcome,
-            s5_place,
-            s5_set,
-            s5_kept,
-            s5_s,
-            s5_same_s,
-            s5_same_psn,
-            s5_same_qpn,
-            s5_flush_qpn,
-            s5_no_qpn,
-            s5_plain,
-            s5_echo,
-            s5_same_node,
-            s5_same_peer,
-            s5_same_window,
-            s5_same_msn,
-            s5_same_flags,
-            s5_claim,
-            s5_claimed,
-            s5_refusals,
-            s5_tag,
-            s5_fields,
-            hits,
-            claimed,
-            claimed_place,
-            just_claimed,
-            s6_claim,
-            s6_claim_ok,
-            s6_place,
-            s6_bit,
-            s6_done,
-            s6_back,
-            s6_record,
-            s6_unknown,
-            s6_source,
-            s6_echo,
-            s6_no_qp,
-            s6_ok,
-            s6_timeout
-        );
-        self.tags.clk.next = self.clk.val();
-        self.fields.clk.next = self.clk.val();
-        self.s.clk.next = self.clk.val();
-        self.e.clk.next = self.clk.val();
-        self.done.clk.next = self.clk.val();
-        self.done.rst.next = self.rst.val();
         self.tags.wr_en.next = self.wk_en.val();
         self.tags.wr_addr.next = self.wk_place.val();
         self.tags.wr_data.next = bit_cast::<49, 24>(self.wk_psn.val())
@@ -623,41 +528,5 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
             self.flush_of.d.next = self.flush_qpn.val();
         }
         self.flush_done.next = self.flushed.q.val();
-        if self.rst.val() {
-            self.open.d.next = false;
-            self.turn.d.next = false;
-            self.flushing.d.next = false;
-            self.walking.d.next = false;
-            self.quiet.d.next = 0.into();
-            self.flushed.d.next = false;
-            self.s1_kind.d.next = 0.into();
-            self.s2_kind.d.next = 0.into();
-            self.s3_kind.d.next = 0.into();
-            self.s4_kind.d.next = 0.into();
-            self.s5_kind.d.next = 0.into();
-            self.hits.d.next = 0.into();
-            self.claimed.d.next = false;
-            self.just_claimed.d.next = 0.into();
-            self.s6_claim_ok.d.next = false;
-            self.s1_claim.d.next = 0.into();
-            self.s2_claim.d.next = 0.into();
-            self.s3_claim.d.next = 0.into();
-            self.s4_claim.d.next = 0.into();
-            self.s5_claim.d.next = 0.into();
-            self.s6_claim.d.next = false;
-            self.s6_done.d.next = false;
-            self.s6_back.d.next = false;
-            self.s6_unknown.d.next = false;
-            self.s6_source.d.next = false;
-            self.s6_echo.d.next = false;
-            self.s6_no_qp.d.next = false;
-            self.s6_ok.d.next = false;
-            self.s6_timeout.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        let name = format!("xud_end_q{}_d{}", 1usize << LQ, 1usize << LF);
-        Self::module_info(name).into_timing()
     }
 }

@@ -9,6 +9,7 @@ hdl_module! {
     /// it inverts the K of a place. One operation a clock, reservations first.
     /// Latency: 4 clocks from rsv_valid to rsv_done.
     /// Stages: 1 place; 2, 3 bits read; 4 K written, answer.
+    #[module("xud_keep_q{}_d{}", 1usize << LQ, 1usize << LF)]
     pub struct XudKeep<const LQ: usize, const LF: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -77,49 +78,37 @@ hdl_module! {
         s: RamReg<1, LF>,
         e: RamReg<1, LF>,
         /// Stages: keeps, gives back, place, tag.
-        s1_rsv: DFF<Bit>,
-        s1_back: DFF<Bit>,
+        #[reset] s1_rsv: DFF<Bit>,
+        #[reset] s1_back: DFF<Bit>,
         s1_place: DFF<Bits<LF>>,
         s1_qpn: DFF<Bits<LQ>>,
         s1_psn: DFF<Bits<24>>,
-        s2_rsv: DFF<Bit>,
-        s2_back: DFF<Bit>,
+        #[reset] s2_rsv: DFF<Bit>,
+        #[reset] s2_back: DFF<Bit>,
         s2_place: DFF<Bits<LF>>,
         s2_qpn: DFF<Bits<LQ>>,
         s2_psn: DFF<Bits<24>>,
-        s3_rsv: DFF<Bit>,
-        s3_back: DFF<Bit>,
+        #[reset] s3_rsv: DFF<Bit>,
+        #[reset] s3_back: DFF<Bit>,
         s3_place: DFF<Bits<LF>>,
         s3_qpn: DFF<Bits<LQ>>,
         s3_psn: DFF<Bits<24>>,
         free: Signal<Local, Bit>,
         kept: Signal<Local, Bit>,
-        s4_done: DFF<Bit>,
-        s4_ok: DFF<Bit>,
-        s4_write: DFF<Bit>,
+        #[reset] s4_done: DFF<Bit>,
+        #[reset] s4_ok: DFF<Bit>,
+        #[reset] s4_write: DFF<Bit>,
         s4_place: DFF<Bits<LF>>,
         s4_bit: DFF<Bits<1>>,
         s4_qpn: DFF<Bits<LQ>>,
         s4_psn: DFF<Bits<24>>,
-        quiet: DFF<Bit>,
+        #[reset] quiet: DFF<Bit>,
     }
 }
 
 impl<const LQ: usize, const LF: usize> Logic for XudKeep<LQ, LF> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, s1_rsv, s1_back, s1_place, s1_qpn, s1_psn, s2_rsv, s2_back, s2_place,
-            s2_qpn, s2_psn, s3_rsv, s3_back, s3_place, s3_qpn, s3_psn, s4_done, s4_ok, s4_write,
-            s4_place, s4_bit, s4_qpn, s4_psn, quiet
-        );
-        self.drops.clk.next = self.clk.val();
-        self.drops.rst.next = self.rst.val();
-        self.flushes.clk.next = self.clk.val();
-        self.flushes.rst.next = self.rst.val();
-        self.k.clk.next = self.clk.val();
-        self.s.clk.next = self.clk.val();
-        self.e.clk.next = self.clk.val();
         self.k.wr_en.next = self.wk_en.val();
         self.k.wr_addr.next = self.wk_place.val();
         self.k.wr_data.next = self.wk_bit.val();
@@ -195,22 +184,5 @@ impl<const LQ: usize, const LF: usize> Logic for XudKeep<LQ, LF> {
             & !self.s2_back.q.val()
             & !self.s3_back.q.val();
         self.f_empty.next = self.quiet.q.val();
-        if self.rst.val() {
-            self.s1_rsv.d.next = false;
-            self.s1_back.d.next = false;
-            self.s2_rsv.d.next = false;
-            self.s2_back.d.next = false;
-            self.s3_rsv.d.next = false;
-            self.s3_back.d.next = false;
-            self.s4_done.d.next = false;
-            self.s4_ok.d.next = false;
-            self.s4_write.d.next = false;
-            self.quiet.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        let name = format!("xud_keep_q{}_d{}", 1usize << LQ, 1usize << LF);
-        Self::module_info(name).into_timing()
     }
 }

@@ -12,6 +12,7 @@ hdl_module! {
     /// Latency: 7 clocks from a job to its first word, then one word a clock; one clock between
     /// jobs.
     /// A job is taken in the clock in which it is offered, 8 or more wait.
+    #[module("xud_rx_buffer_d{}", 1usize << A)]
     pub struct XudRxBuffer<const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -48,32 +49,32 @@ hdl_module! {
         words: RamReg<64, A>,
         jobs: FifoAhead<11, 4>,
         /// A message on its way into the queue of those that wait; there is room for more.
-        job: DFF<Bit>,
+        #[reset] job: DFF<Bit>,
         job_data: DFF<Bits<11>>,
-        job_room: DFF<Bit>,
+        #[reset] job_room: DFF<Bit>,
         ahead: FifoAhead<65, 2>,
         /// Where kept words begin and end, where the next word goes, one bit more than an address.
-        head: DFF<Bits<16>>,
-        tail: DFF<Bits<16>>,
-        at: DFF<Bits<16>>,
+        #[reset] head: DFF<Bits<16>>,
+        #[reset] tail: DFF<Bits<16>>,
+        #[reset] at: DFF<Bits<16>>,
         /// A word to write.
-        w_valid: DFF<Bit>,
+        #[reset] w_valid: DFF<Bit>,
         w_data: DFF<Bits<64>>,
         full: Signal<Local, Bit>,
-        missing: DFF<Bit>,
+        #[reset] missing: DFF<Bit>,
         /// Words to fetch of the job under way, there are any.
-        left: DFF<Bits<10>>,
-        busy: DFF<Bit>,
+        #[reset] left: DFF<Bits<10>>,
+        #[reset] busy: DFF<Bit>,
         fetch: Signal<Local, Bit>,
         take: Signal<Local, Bit>,
         last: Signal<Local, Bit>,
         /// A word was addressed one, two clocks ago; it is a message's last.
-        flight_1: DFF<Bit>,
-        flight_2: DFF<Bit>,
+        #[reset] flight_1: DFF<Bit>,
+        #[reset] flight_2: DFF<Bit>,
         last_1: DFF<Bit>,
         last_2: DFF<Bit>,
         /// Words in flight and read ahead, at most 4.
-        reserved: DFF<Bits<3>>,
+        #[reset] reserved: DFF<Bits<3>>,
         pop: Signal<Local, Bit>,
         a: Param<A, 5>,
     }
@@ -82,16 +83,6 @@ hdl_module! {
 impl<const A: usize> Logic for XudRxBuffer<A> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, head, tail, at, w_valid, w_data, missing, left, busy, flight_1, flight_2,
-            last_1, last_2, reserved, job, job_data, job_room
-        );
-        self.words.clk.next = self.clk.val();
-        self.jobs.clk.next = self.clk.val();
-        self.jobs.rst.next = self.rst.val();
-        self.ahead.clk.next = self.clk.val();
-        self.ahead.rst.next = self.rst.val();
-
         // Words in.
         self.w_valid.d.next = self.s_valid.val();
         self.w_data.d.next = self.s_data.val();
@@ -159,23 +150,5 @@ impl<const A: usize> Logic for XudRxBuffer<A> {
         self.m_valid.next = self.ahead.m_valid.val();
         self.m_data.next = self.ahead.m_data.val().get_bits::<64>(0);
         self.m_last.next = self.ahead.m_data.val().get_bit(64);
-        if self.rst.val() {
-            self.head.d.next = 0.into();
-            self.tail.d.next = 0.into();
-            self.at.d.next = 0.into();
-            self.w_valid.d.next = false;
-            self.job.d.next = false;
-            self.job_room.d.next = false;
-            self.missing.d.next = false;
-            self.left.d.next = 0.into();
-            self.busy.d.next = false;
-            self.flight_1.d.next = false;
-            self.flight_2.d.next = false;
-            self.reserved.d.next = 0.into();
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("xud_rx_buffer_d{}", 1usize << A)).into_timing()
     }
 }

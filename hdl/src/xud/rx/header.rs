@@ -24,6 +24,7 @@ hdl_module! {
     /// frame.
     /// Stages: 1 half words added in pairs; 2 pairs; 3 sum over the words; 4 carries folded; 5
     /// compared.
+    #[module("xud_rx_sum")]
     pub struct XudRxSum {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -52,9 +53,6 @@ hdl_module! {
 impl Logic for XudRxSum {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, high, low, s1_add, s1_first, four, s2_add, s2_first, total, folded, wrong
-        );
         self.high.d.next = bit_cast::<17, 16>(self.s_word.val().get_bits::<16>(48))
             + bit_cast::<17, 16>(self.s_word.val().get_bits::<16>(32));
         self.low.d.next = bit_cast::<17, 16>(self.s_word.val().get_bits::<16>(16))
@@ -86,10 +84,6 @@ impl Logic for XudRxSum {
         self.wrong.d.next = self.folded.q.val() != 0xffff;
         self.unequal.next = self.wrong.q.val();
     }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("xud_rx_sum".to_owned()).into_timing()
-    }
 }
 
 hdl_module! {
@@ -97,6 +91,7 @@ hdl_module! {
     /// those that are fixed. Fields stand from the clock after their word until that word of the
     /// next frame. Flags about fixed fields, the kind and the body are settled 2 clocks after the
     /// last of words 1 to 8, bad_sum as in xud_rx_sum.
+    #[module("xud_rx_header")]
     pub struct XudRxHeader {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -187,30 +182,8 @@ hdl_module! {
 impl Logic for XudRxHeader {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clk,
-            ip_length,
-            udp_length,
-            frame_length,
-            from,
-            opcode,
-            pads,
-            to,
-            number,
-            text,
-            wrong,
-            wrong_any,
-            f_foreign,
-            f_ack,
-            f_unknown,
-            f_request,
-            f_aeth,
-            f_echo
-        );
         self.swap.s.next = self.s_data.val();
         self.word.next = self.swap.m.val();
-        self.sum.clk.next = self.clk.val();
         self.sum.s_at.next = self.s_at.val().get_bits::<5>(0);
         self.sum.s_word.next = self.word.val();
 
@@ -317,9 +290,5 @@ impl Logic for XudRxHeader {
         self.bad_request.next = self.f_request.q.val();
         self.bad_aeth.next = self.f_aeth.q.val();
         self.bad_echo.next = self.f_echo.q.val();
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("xud_rx_header".to_owned()).into_timing()
     }
 }

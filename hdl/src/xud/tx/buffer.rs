@@ -14,6 +14,7 @@ hdl_module! {
     /// Latency: 4 clocks from s_sure to the first word on offer, 5 if the frame has 10 words, 7 if
     /// it has 8. Lasts of frames come 10 clocks apart or more, s_sure 6 clocks before them.
     /// Stages: ICRC 4 clocks from the last word; out: frame loaded, addressed, read (2), offered.
+    #[module("xud_tx_buffer_d{}", 1usize << B)]
     pub struct XudTxBuffer<const B: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -59,13 +60,13 @@ hdl_module! {
         frames: FifoAhead<44, 4>,
         ahead: FifoAhead<67, 2>,
         /// Where kept words begin, the frame under way begins, the next word goes; one bit more than an address.
-        head: DFF<Bits<16>>,
-        start: DFF<Bits<16>>,
-        tail: DFF<Bits<16>>,
+        #[reset] head: DFF<Bits<16>>,
+        #[reset] start: DFF<Bits<16>>,
+        #[reset] tail: DFF<Bits<16>>,
         used: DFF<Bits<16>>,
-        r_room: DFF<Bit>,
+        #[reset] r_room: DFF<Bit>,
         /// A frame that is sure and does not leave yet: its fields as in `frames`, clocks until it may.
-        sure: DFF<Bit>,
+        #[reset] sure: DFF<Bit>,
         sure_frame: DFF<Bits<12>>,
         delay: DFF<Bits<2>>,
         /// The frame of which the ICRC is being found.
@@ -73,11 +74,11 @@ hdl_module! {
         h_dropped: DFF<Bit>,
         /// The ICRC is known: the state without the zeros that are no data: 4 bytes, and 2 or 6 that fill up the word.
         crc: DFF<Bits<32>>,
-        known: DFF<Bit>,
+        #[reset] known: DFF<Bit>,
         back_six: CrcRetreat<48>,
         back_two: CrcRetreat<80>,
         /// The frame that leaves; its ICRC is in it.
-        busy: DFF<Bit>,
+        #[reset] busy: DFF<Bit>,
         left: DFF<Bits<10>>,
         /// More than two words of it are left; one is.
         far: DFF<Bit>,
@@ -90,8 +91,8 @@ hdl_module! {
         last: Signal<Local, Bit>,
         load: Signal<Local, Bit>,
         /// A word was addressed one, two clocks ago: last, last but one, frame.
-        flight_1: DFF<Bit>,
-        flight_2: DFF<Bit>,
+        #[reset] flight_1: DFF<Bit>,
+        #[reset] flight_2: DFF<Bit>,
         last_1: DFF<Bit>,
         last_2: DFF<Bit>,
         before_1: DFF<Bit>,
@@ -101,11 +102,11 @@ hdl_module! {
         /// The ICRC's part of the word at the memory's output.
         part: Signal<Local, Bits<64>>,
         /// Words in flight and read ahead, at most 4.
-        reserved: DFF<Bits<3>>,
+        #[reset] reserved: DFF<Bits<3>>,
         pop: Signal<Local, Bit>,
         gone: Signal<Local, Bit>,
-        r_sent: DFF<Bit>,
-        r_ack_sent: DFF<Bit>,
+        #[reset] r_sent: DFF<Bit>,
+        #[reset] r_ack_sent: DFF<Bit>,
         b: Param<B, 5>,
     }
 }
@@ -113,19 +114,6 @@ hdl_module! {
 impl<const B: usize> Logic for XudTxBuffer<B> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, head, start, tail, used, r_room, sure, sure_frame, delay, h_two, h_dropped,
-            crc, known, busy, left, far, one, frame, complete, flight_1, flight_2, last_1, last_2,
-            before_1, before_2, frame_1, frame_2, reserved, r_sent, r_ack_sent
-        );
-        self.words.clk.next = self.clk.val();
-        self.icrc.clk.next = self.clk.val();
-        self.icrc.rst.next = self.rst.val();
-        self.frames.clk.next = self.clk.val();
-        self.frames.rst.next = self.rst.val();
-        self.ahead.clk.next = self.clk.val();
-        self.ahead.rst.next = self.rst.val();
-
         // Room for 544 words: a largest frame of 522, and words on their way. Frames: half of the queue.
         self.used.d.next = self.tail.q.val() - self.head.q.val() + 544;
         self.r_room.d.next = !(self.used.q.val() >> self.b.val()).any()
@@ -271,23 +259,5 @@ impl<const B: usize> Logic for XudTxBuffer<B> {
         self.r_ack_sent.d.next = self.gone.val() & self.ahead.m_data.val().get_bit(66);
         self.ev_sent.next = self.r_sent.q.val();
         self.ev_ack_sent.next = self.r_ack_sent.q.val();
-        if self.rst.val() {
-            self.head.d.next = 0.into();
-            self.start.d.next = 0.into();
-            self.tail.d.next = 0.into();
-            self.r_room.d.next = false;
-            self.sure.d.next = false;
-            self.known.d.next = false;
-            self.busy.d.next = false;
-            self.flight_1.d.next = false;
-            self.flight_2.d.next = false;
-            self.reserved.d.next = 0.into();
-            self.r_sent.d.next = false;
-            self.r_ack_sent.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info(format!("xud_tx_buffer_d{}", 1usize << B)).into_timing()
     }
 }

@@ -7,6 +7,7 @@ hdl_module! {
     /// frame ends with an item that flushes; it has no bytes, and 2 or 6 bytes wait then.
     /// Latency: 3 clocks.
     /// Stages: 1 bytes that do not count are zero, place in the word; 2 rotated to it; 3 word.
+    #[module("xud_tx_gather")]
     pub struct XudTxGather {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -33,31 +34,31 @@ hdl_module! {
         /// If it is the last: what the frame is.
         pub m_kind: Signal<Out, Bits<2>>,
         /// Bytes that wait, of the items so far.
-        offset: DFF<Bits<3>>,
+        #[reset] offset: DFF<Bits<3>>,
         sum: Signal<Local, Bits<4>>,
         masked: Signal<Local, Bits<64>>,
         /// Stage 1.
-        s1_data: DFF<Bits<64>>,
+        #[reset] s1_data: DFF<Bits<64>>,
         s1_offset: DFF<Bits<3>>,
-        s1_full: DFF<Bit>,
-        s1_flush: DFF<Bit>,
+        #[reset] s1_full: DFF<Bit>,
+        #[reset] s1_flush: DFF<Bit>,
         s1_kind: DFF<Bits<2>>,
         half: Signal<Local, Bits<64>>,
         quarter: Signal<Local, Bits<64>>,
         /// Stage 2: rotated; bytes from the item's place on belong to the word under way.
-        s2_data: DFF<Bits<64>>,
+        #[reset] s2_data: DFF<Bits<64>>,
         s2_offset: DFF<Bits<3>>,
-        s2_full: DFF<Bit>,
-        s2_flush: DFF<Bit>,
+        #[reset] s2_full: DFF<Bit>,
+        #[reset] s2_flush: DFF<Bit>,
         s2_two: DFF<Bit>,
         s2_kind: DFF<Bits<2>>,
         /// Bits from the item's place on.
         here: Signal<Local, Bits<64>>,
         /// Bytes that wait.
-        carry: DFF<Bits<64>>,
+        #[reset] carry: DFF<Bits<64>>,
         word: Signal<Local, Bits<64>>,
         /// Stage 3.
-        s3_valid: DFF<Bit>,
+        #[reset] s3_valid: DFF<Bit>,
         s3_data: DFF<Bits<64>>,
         s3_last: DFF<Bit>,
         s3_two: DFF<Bit>,
@@ -69,10 +70,6 @@ hdl_module! {
 impl Logic for XudTxGather {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, offset, s1_data, s1_offset, s1_full, s1_flush, s1_kind, s2_data, s2_offset,
-            s2_full, s2_flush, s2_two, s2_kind, carry, s3_valid, s3_data, s3_last, s3_two, s3_kind
-        );
         // Stage 1.
         self.masked.next =
             self.s_data.val() & !(self.all.val() << (bit_cast::<7, 4>(self.s_bytes.val()) << 3));
@@ -134,20 +131,5 @@ impl Logic for XudTxGather {
         self.m_last.next = self.s3_last.q.val();
         self.m_two.next = self.s3_two.q.val();
         self.m_kind.next = self.s3_kind.q.val();
-        if self.rst.val() {
-            self.offset.d.next = 0.into();
-            self.s1_data.d.next = 0.into();
-            self.s1_full.d.next = false;
-            self.s1_flush.d.next = false;
-            self.s2_data.d.next = 0.into();
-            self.s2_full.d.next = false;
-            self.s2_flush.d.next = false;
-            self.carry.d.next = 0.into();
-            self.s3_valid.d.next = false;
-        }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("xud_tx_gather".to_owned()).into_timing()
     }
 }

@@ -45,6 +45,7 @@ hdl_module! {
     /// last word of payload 1 to m_sure, 2 to its item.
     /// Stages: 1 part; 2 chosen; 3 item. Beside it the IPv4 checksum: 1 record; 2 length; 3 to 5
     /// sum.
+    #[module("xud_tx_items")]
     pub struct XudTxItems {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -135,14 +136,14 @@ hdl_module! {
         take_ack: Signal<Local, Bit>,
         take_send: Signal<Local, Bit>,
         /// An acknowledgement that waits.
-        a_valid: DFF<Bit>,
+        #[reset] a_valid: DFF<Bit>,
         a_node: DFF<Bits<16>>,
         a_peer: DFF<Bits<24>>,
         a_psn: DFF<Bits<24>>,
         a_echo: DFF<Bit>,
         a_body: DFF<Bits<128>>,
         /// A request that waits, or whose payload does.
-        p_valid: DFF<Bit>,
+        #[reset] p_valid: DFF<Bit>,
         p_node: DFF<Bits<16>>,
         p_peer: DFF<Bits<24>>,
         p_psn: DFF<Bits<24>>,
@@ -168,9 +169,9 @@ hdl_module! {
         pieces: DFF<Bits<11>>,
         fails: FifoAhead<48, 2>,
         /// It has room for the failures of two more requests.
-        fails_room: DFF<Bit>,
+        #[reset] fails_room: DFF<Bit>,
         /// A failure on its way there.
-        failed: DFF<Bit>,
+        #[reset] failed: DFF<Bit>,
         failure: DFF<Bits<48>>,
         /// Bytes of head and payload; pad; lengths of IPv4 and UDP.
         total: DFF<Bits<13>>,
@@ -187,7 +188,7 @@ hdl_module! {
         behind_head: Signal<Local, Part>,
         behind_header: Signal<Local, Part>,
         /// Stage 2: what is due: header words, halves of the head, payload.
-        s2_valid: DFF<Bit>,
+        #[reset] s2_valid: DFF<Bit>,
         s2_choice: DFF<Bits<12>>,
         s2_data: DFF<Bits<64>>,
         s2_bytes: DFF<Bits<4>>,
@@ -202,7 +203,7 @@ hdl_module! {
         middle: ByteSwap,
         end: ByteSwap,
         /// Stage 3.
-        s3_valid: DFF<Bit>,
+        #[reset] s3_valid: DFF<Bit>,
         s3_data: DFF<Bits<64>>,
         s3_bytes: DFF<Bits<4>>,
         s3_flush: DFF<Bit>,
@@ -231,17 +232,6 @@ hdl_module! {
 impl Logic for XudTxItems {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clk, a_valid, a_node, a_peer, a_psn, a_echo, a_body, p_valid, p_node, p_peer,
-            p_psn, p_body, p_head, p_head_len, p_len, part, step, second, ack, short, node, peer,
-            psn, body, head, head_len, payload, begun, dropped, failed, failure, fails_room,
-            pieces, total, pad, ip_length, udp_length, sum_nodes, sum_length, sum, folded,
-            s2_valid, s2_choice, s2_data, s2_bytes, s2_flush, s2_kind, s3_valid, s3_data, s3_bytes,
-            s3_flush, s3_kind
-        );
-        self.fails.clk.next = self.clk.val();
-        self.fails.rst.next = self.rst.val();
-
         // Records in. A request waits until its payload begins to come, its headers made or not.
         // Registers follow what is offered until it is a record: so that few signals enable many.
         self.s_sd_ready.next = !self.p_valid.q.val();
@@ -487,18 +477,8 @@ impl Logic for XudTxItems {
         self.m_flush.next = self.s3_flush.q.val();
         self.m_kind.next = self.s3_kind.q.val();
         if self.rst.val() {
-            self.fails_room.d.next = false;
-            self.failed.d.next = false;
-            self.a_valid.d.next = false;
-            self.p_valid.d.next = false;
             self.part.d.next = Part::Idle;
             self.step.d.next = 1.into();
-            self.s2_valid.d.next = false;
-            self.s3_valid.d.next = false;
         }
-    }
-
-    fn timing(&self) -> Vec<TimingInfo> {
-        Self::module_info("xud_tx_items".to_owned()).into_timing()
     }
 }
