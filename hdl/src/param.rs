@@ -113,6 +113,9 @@ impl<T: Block, const N: usize> Block for Bank<T, N> {
 }
 
 impl<W: Wired, const N: usize> Wired for Bank<W, N> {
+    fn signals() -> &'static [(&'static str, &'static str)] {
+        W::signals()
+    }
     fn claim(&mut self, clk: bool, rst: bool) {
         self.0.iter_mut().for_each(|part| part.claim(clk, rst));
     }

@@ -9,34 +9,24 @@ use rand::RngExt;
 use rust_hdl::widgets::edge_ff::EdgeDFF;
 use tributary_hdl::prelude::*;
 
-/// A request to a memory, seen from the memory.
-#[derive(LogicInterface, Default)]
-#[join = "RequestMaster"]
-pub struct RequestSlave {
-    pub valid: Signal<In, Bit>,
-    pub addr: Signal<In, Bits<4>>,
-    pub data: Signal<Out, Bits<8>>,
+hdl_bus! {
+    /// A request to a memory, and the answer.
+    pub struct Request {
+        /// There is a request.
+        valid: Bit,
+        /// Address.
+        addr: Bits<4>,
+        /// Answer, at once.
+        #[back] data: Bits<8>,
+    }
 }
-
-impl Wired for RequestSlave {}
-
-/// The same from the other side.
-#[derive(LogicInterface, Default)]
-#[join = "RequestSlave"]
-pub struct RequestMaster {
-    pub valid: Signal<Out, Bit>,
-    pub addr: Signal<Out, Bits<4>>,
-    pub data: Signal<In, Bits<8>>,
-}
-
-impl Wired for RequestMaster {}
 
 hdl_module! {
     /// Answers with the address, doubled.
     #[module("test_answer")]
     pub struct Answer {
         /// Requests.
-        pub s: RequestSlave
+        pub s: RequestIn
     }
 }
 
@@ -59,7 +49,7 @@ hdl_module! {
         /// Answer.
         pub answer: Signal<Out, Bits<8>>,
         /// Requests.
-        pub m: RequestMaster
+        pub m: RequestOut
     }
 }
 
@@ -77,7 +67,7 @@ hdl_module! {
     #[module("test_bridge")]
     pub struct Bridge {
         /// Requests from outside.
-        pub s: RequestSlave,
+        pub s: RequestIn,
         /// Address.
         pub addr: Signal<In, Bits<4>>,
         /// Answer.
@@ -94,8 +84,8 @@ hdl_module! {
 impl Logic for Bridge {
     #[hdl_gen]
     fn update(&mut self) {
-        RequestSlave::link(&mut self.s, &mut self.outer.s);
-        RequestMaster::join(&mut self.ask.m, &mut self.inner.s);
+        RequestIn::link(&mut self.s, &mut self.outer.s);
+        RequestOut::join(&mut self.ask.m, &mut self.inner.s);
         self.ask.addr.next = self.addr.val();
         self.answer.next = self.ask.answer.val();
     }

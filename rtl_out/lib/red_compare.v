@@ -48,8 +48,9 @@ module red_compare (
     reg         b_normal_reg;
     reg         a_top_reg;
     reg         b_top_reg;
-    reg  [2:0]  a_any_reg;     // Which thirds of bits 51:0 are not zero.
-    reg  [2:0]  b_any_reg;
+    reg         a_nan_reg;
+    reg         b_nan_reg;
+    reg         a_zero_reg;
 
     // Signals
     wire [63:0] lt_next_diff;
@@ -70,9 +71,9 @@ module red_compare (
     assign m_b_normal = b_normal_reg;
     assign m_a_top = a_top_reg;
     assign m_b_top = b_top_reg;
-    assign m_a_nan = a_top_reg & (|a_any_reg);
-    assign m_b_nan = b_top_reg & (|b_any_reg);
-    assign m_a_zero = !a_normal_reg & !(|a_any_reg);
+    assign m_a_nan = a_nan_reg;
+    assign m_b_nan = b_nan_reg;
+    assign m_a_zero = a_zero_reg;
 
     // Clocked logic
     initial begin
@@ -88,8 +89,9 @@ module red_compare (
         b_normal_reg = 1'b0;
         a_top_reg = 1'b0;
         b_top_reg = 1'b0;
-        a_any_reg = 3'd0;
-        b_any_reg = 3'd0;
+        a_nan_reg = 1'b0;
+        b_nan_reg = 1'b0;
+        a_zero_reg = 1'b0;
     end
 
     always @(posedge clk) begin
@@ -115,8 +117,12 @@ module red_compare (
         b_normal_reg <= |s_b[62:52];
         a_top_reg <= &s_a[62:52];
         b_top_reg <= &s_b[62:52];
-        a_any_reg <= {|s_a[51:35], |s_a[34:18], |s_a[17:0]};
-        b_any_reg <= {|s_b[51:35], |s_b[34:18], |s_b[17:0]};
+
+        // A NaN is known before its register: the choice behind it is the lane's longest path.
+        a_nan_reg <= (&s_a[62:52]) & (|s_a[51:0]);
+
+        b_nan_reg <= (&s_b[62:52]) & (|s_b[51:0]);
+        a_zero_reg <= !(|s_a[62:0]);
     end
 
     // Read by nothing; named here so that linters know it is meant

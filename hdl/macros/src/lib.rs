@@ -1,5 +1,6 @@
 //! What a block is declared and described with: `hdl_module!` and `#[hdl_gen]`.
 
+mod bus;
 mod module;
 
 use std::collections::VecDeque;
@@ -19,6 +20,21 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 pub fn hdl_module(block: TokenStream) -> TokenStream {
     let block = syn::parse_macro_input!(block as syn::DeriveInput);
     let expanded = module::expand(block);
+    expanded
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// Declares a bus: the signals that one block hands another. `hdl_bus! { pub struct Axis { ... } }` makes `AxisOut`, where
+/// they come from, and `AxisIn`, where they go to; `#[back]` in front of a signal that goes the other way. The type of a
+/// signal stands without its direction.
+///
+/// `AxisOut::join(&mut self.a.m, &mut self.b.s)` connects the two sides, `AxisIn::link(&mut self.s, &mut self.a.s)` a side of
+/// a block with the same side of a block in it.
+#[proc_macro]
+pub fn hdl_bus(bus: TokenStream) -> TokenStream {
+    let bus = syn::parse_macro_input!(bus as syn::DeriveInput);
+    let expanded = bus::expand(bus);
     expanded
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()

@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Attribute, Data, DeriveInput, Error, Expr, ExprLit, Ident, Lit, Meta, Result};
+use syn::{Attribute, Data, DeriveInput, Error, Expr, ExprLit, Ident, Lit, Meta, Result, Type};
 
 /// What a declaration says beside the struct itself.
 struct Declared {
@@ -10,6 +10,7 @@ struct Declared {
     module: TokenStream,
     doc: Vec<String>,
     fields: Vec<Ident>,
+    types: Vec<Type>,
     /// Doc comment of each field.
     said: Vec<Vec<String>>,
     /// Fields with `#[reset]`.
@@ -49,6 +50,7 @@ fn read(block: &mut DeriveInput) -> Result<Declared> {
         module,
         doc: docs(&block.attrs),
         fields: vec![],
+        types: vec![],
         said: vec![],
         resets: vec![],
     };
@@ -68,6 +70,7 @@ fn read(block: &mut DeriveInput) -> Result<Declared> {
         // Such a field is state of the simulation alone, as rust-hdl has it.
         if !name.to_string().starts_with('_') {
             declared.said.push(docs(&field.attrs));
+            declared.types.push(field.ty.clone());
             declared.fields.push(name);
         }
     }
@@ -75,13 +78,13 @@ fn read(block: &mut DeriveInput) -> Result<Declared> {
 }
 
 /// The attribute of this name, which then is no longer there.
-fn take(attributes: &mut Vec<Attribute>, name: &str) -> Option<Attribute> {
+pub fn take(attributes: &mut Vec<Attribute>, name: &str) -> Option<Attribute> {
     let at = attributes.iter().position(|a| a.path().is_ident(name))?;
     Some(attributes.remove(at))
 }
 
 /// The lines of a doc comment.
-fn docs(attributes: &[Attribute]) -> Vec<String> {
+pub fn docs(attributes: &[Attribute]) -> Vec<String> {
     let lines = attributes.iter().filter_map(|a| match &a.meta {
         Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
             Expr::Lit(ExprLit {
@@ -105,8 +108,10 @@ fn info(block: &DeriveInput, declared: &Declared) -> TokenStream {
         fields,
         said,
         resets,
+        ..
     } = declared;
     let fields = fields.iter().map(Ident::to_string);
+    let types = &declared.types;
     let resets = resets.iter().map(Ident::to_string);
     quote! {
         impl #generics #name #arguments {
@@ -115,10 +120,10 @@ fn info(block: &DeriveInput, declared: &Declared) -> TokenStream {
                 ::tributary_verilog::ModuleInfo {
                     name: format!(#module),
                     doc: vec![#(#doc.to_owned()),*],
-                    fields: vec![#( (#fields.to_owned(), vec![#(#said.to_owned()),*]) ),*],
                     resets: vec![#(#resets.to_owned()),*],
-                    parameters: vec![],
+                    ..Default::default()
                 }
+                #( .field::<#types>(#fields, &[#(#said),*]) )*
             }
         }
     }

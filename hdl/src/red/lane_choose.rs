@@ -7,8 +7,8 @@ hdl_module! {
     /// Chooses or computes the result of every operation that needs no rounding.
     /// Word 1 of a MINMAXLOC frame follows word 0 at the next clock, word 3 word 2, and goes the
     /// same way; after a tie the lower index is kept.
-    /// Stages: 1 choice, logic; 2 operands of the adder; 3 that of REPSUM; 4 add (or pass); 5
-    /// zero, overflow; 6 waits.
+    /// Stages: 1 order of numbers, of NaNs, logic; 2 choice; 3 operands of the adder; 4 add (or pass); 5 zero, overflow;
+    /// 6 waits.
     #[module("red_lane_choose")]
     pub struct RedLaneChoose {
         /// Clock.
@@ -65,8 +65,15 @@ hdl_module! {
         nan_wins: Signal<Local, Bit>,
         by_number: Signal<Local, Bit>,
         by_nan: Signal<Local, Bit>,
-        by_index: Signal<Local, Bit>,
-        s1_take_b: DFF<Bit>,
+        /// The second is what a comparison of numbers would take.
+        s1_by_number: DFF<Bit>,
+        /// A word is a NaN; then the second is what NaNs would have taken.
+        s1_any_nan: DFF<Bit>,
+        s1_by_nan: DFF<Bit>,
+        /// Neither is taken: words are added or combined bit by bit.
+        s1_neither: DFF<Bit>,
+        s1_index: DFF<Bit>,
+        s1_below: DFF<Bit>,
         s1_tie: DFF<Bit>,
         s1_quiet: DFF<Bit>,
         s1_invalid: DFF<Bit>,
@@ -76,14 +83,17 @@ hdl_module! {
         s1_repsum: DFF<Bit>,
         s1_zero: DFF<Bit>,
         s1_other: DFF<Bit>,
-        chosen: Signal<Local, Bits<64>>,
-        s2_x: DFF<Bits<64>>,
-        s2_y: DFF<Bits<64>>,
+        s2_take_b: DFF<Bit>,
+        s2_tie: DFF<Bit>,
+        s2_quiet: DFF<Bit>,
+        s2_a: DFF<Bits<64>>,
+        s2_b: DFF<Bits<64>>,
         s2_add: DFF<Bit>,
         s2_repsum: DFF<Bit>,
         s2_zero: DFF<Bit>,
         s2_invalid: DFF<Bit>,
         s2_other: DFF<Bit>,
+        chosen: Signal<Local, Bits<64>>,
         s3_x: DFF<Bits<64>>,
         s3_y: DFF<Bits<64>>,
         s3_add: DFF<Bit>,
@@ -150,20 +160,12 @@ impl Logic for RedLaneChoose {
             }
         }
 
-        // The registers still hold the choice for the word before.
-        self.by_index.next = self.s1_take_b.q.val();
-        if self.s1_tie.q.val() {
-            self.by_index.next = !self.below.val();
-        }
-        self.s1_take_b.d.next = self.by_number.val();
-        if self.index.q.val() {
-            self.s1_take_b.d.next = self.by_index.val();
-        } else if self.floating.q.val() & (self.s_a_nan.val() | self.s_b_nan.val()) {
-            self.s1_take_b.d.next = self.by_nan.val();
-        }
-        if self.bitwise.q.val() | self.repsum.q.val() | self.sum.q.val() {
-            self.s1_take_b.d.next = false;
-        }
+        self.s1_by_number.d.next = self.by_number.val();
+        self.s1_any_nan.d.next = self.floating.q.val() & (self.s_a_nan.val() | self.s_b_nan.val());
+        self.s1_by_nan.d.next = self.by_nan.val();
+        self.s1_neither.d.next = self.bitwise.q.val() | self.repsum.q.val() | self.sum.q.val();
+        self.s1_index.d.next = self.index.q.val();
+        self.s1_below.d.next = self.below.val();
         self.s1_tie.d.next = (self.s_eq.val() & (self.a_sign.val() == self.b_sign.val()))
             | (self.floating.q.val()
                 & self.s_a_nan.val()
@@ -195,33 +197,48 @@ impl Logic for RedLaneChoose {
         self.s1_other.d.next =
             (self.op.q.val().get_bits::<2>(4) != 2) | !self.op.q.val().get_bit(3);
 
-        // Stage 2. What is not added passes as x + 0; a NaN becomes quiet and loses its sign.
-        self.chosen.next = self.s1_a.q.val();
-        if self.s1_take_b.q.val() {
-            self.chosen.next = self.s1_b.q.val();
+        // Stage 2. The registers still hold the choice for the word before.
+        self.s2_take_b.d.next = self.s1_by_number.q.val();
+        if self.s1_any_nan.q.val() {
+            self.s2_take_b.d.next = self.s1_by_nan.q.val();
         }
-        self.s2_x.d.next = self.chosen.val();
-        if self.s1_quiet.q.val() {
-            self.s2_x.d.next = (bit_cast::<64, 11>(self.chosen.val().get_bits::<11>(52)) << 52)
-                | (bits::<64>(1) << 51)
-                | bit_cast::<64, 51>(self.chosen.val().get_bits::<51>(0));
+        if self.s1_index.q.val() {
+            self.s2_take_b.d.next = self.s2_take_b.q.val();
+            if self.s2_tie.q.val() {
+                self.s2_take_b.d.next = !self.s1_below.q.val();
+            }
         }
-        self.s2_y.d.next = 0.into();
-        if self.s1_add.q.val() {
-            self.s2_y.d.next = self.s1_b.q.val();
+        if self.s1_neither.q.val() {
+            self.s2_take_b.d.next = false;
         }
+        self.s2_tie.d.next = self.s1_tie.q.val();
+        self.s2_quiet.d.next = self.s1_quiet.q.val();
+        self.s2_a.d.next = self.s1_a.q.val();
+        self.s2_b.d.next = self.s1_b.q.val();
         self.s2_add.d.next = self.s1_add.q.val();
         self.s2_repsum.d.next = self.s1_repsum.q.val();
         self.s2_zero.d.next = self.s1_zero.q.val();
         self.s2_invalid.d.next = self.s1_invalid.q.val();
         self.s2_other.d.next = self.s1_other.q.val();
 
-        // Stage 3.
-        self.s3_x.d.next = self.s2_x.q.val();
+        // Stage 3. What is not added passes as x + 0; a NaN becomes quiet and loses its sign.
+        self.chosen.next = self.s2_a.q.val();
+        if self.s2_take_b.q.val() {
+            self.chosen.next = self.s2_b.q.val();
+        }
+        self.s3_x.d.next = self.chosen.val();
+        if self.s2_quiet.q.val() {
+            self.s3_x.d.next = (bit_cast::<64, 11>(self.chosen.val().get_bits::<11>(52)) << 52)
+                | (bits::<64>(1) << 51)
+                | bit_cast::<64, 51>(self.chosen.val().get_bits::<51>(0));
+        }
         if self.s2_repsum.q.val() {
             self.s3_x.d.next = self.r_a.val();
         }
-        self.s3_y.d.next = self.s2_y.q.val();
+        self.s3_y.d.next = 0.into();
+        if self.s2_add.q.val() {
+            self.s3_y.d.next = self.s2_b.q.val();
+        }
         self.s3_add.d.next = self.s2_add.q.val();
         self.s3_zero.d.next = self.s2_zero.q.val() | (self.s2_repsum.q.val() & self.r_zero.val());
         self.s3_invalid.d.next = self.s2_invalid.q.val();

@@ -8,6 +8,8 @@
 
 use rust_hdl::prelude::TimingInfo;
 
+use crate::wired::Wired;
+
 /// Marks the [`TimingInfo`] entry that carries a [`ModuleInfo`].
 pub const MODULE_INFO: &str = "tributary::module";
 
@@ -24,7 +26,7 @@ pub struct ModuleInfo {
     pub name: String,
     /// Lines of the block's doc comment.
     pub doc: Vec<String>,
-    /// `(field, lines of its doc comment)` in declaration order.
+    /// `(field, lines of its doc comment)` in declaration order; behind a bus its signals, as `bus.signal`.
     pub fields: Vec<(String, Vec<String>)>,
     /// Fields that `rst` clears.
     pub resets: Vec<String>,
@@ -46,6 +48,18 @@ pub struct Parameter {
 }
 
 impl ModuleInfo {
+    /// Adds a field and, if it is a bus, its signals.
+    #[must_use]
+    pub fn field<W: Wired>(mut self, name: &str, doc: &[&str]) -> Self {
+        let doc = doc.iter().map(|line| (*line).to_owned()).collect();
+        self.fields.push((name.to_owned(), doc));
+        for (signal, said) in W::signals() {
+            let said = vec![(*said).to_owned()];
+            self.fields.push((format!("{name}.{signal}"), said));
+        }
+        self
+    }
+
     /// Adds a parameter, which is the width of these ports.
     #[must_use]
     pub fn parameter(mut self, name: &str, value: usize, meaning: &str, ports: &[&str]) -> Self {

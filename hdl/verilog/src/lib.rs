@@ -76,7 +76,7 @@ use rust_hdl::prelude::{Block, check_all};
 
 pub use error::{EmitError, Reason};
 pub use info::{ModuleInfo, Parameter};
-pub use tributary_hdl_macros::{hdl_gen, hdl_module};
+pub use tributary_hdl_macros::{hdl_bus, hdl_gen, hdl_module};
 pub use wired::Wired;
 
 /// A design as Verilog.

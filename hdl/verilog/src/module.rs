@@ -97,15 +97,19 @@ fn at<T>(fail: Fail<'_>, key: &str, r: Result<T, Reason>) -> Result<T, EmitError
     r.map_err(|reason| fail(Some(names::rust_path(key)), reason))
 }
 
-/// Doc comment of the field that a signal or child comes from.
+/// Doc comment of the field that a signal or child comes from; of a bus, what is said of the signal.
 fn doc_of(scope: &Scope, key: &str) -> Vec<String> {
-    let field = key.split('$').next().unwrap_or(key);
-    let fields = scope.info.iter().flat_map(|i| &i.fields);
-    fields
-        .filter(|(name, _)| name == field)
-        .map(|(_, doc)| doc.clone())
+    let named = |wanted: &str| {
+        let mut fields = scope.info.iter().flat_map(|i| &i.fields);
+        fields.find(|(name, _)| name == wanted)
+    };
+    let mut parts = key.split('$').filter(|part| part.parse::<usize>().is_err());
+    let field = parts.next().unwrap_or(key);
+    let signal = parts
         .next()
-        .unwrap_or_default()
+        .and_then(|signal| named(&format!("{field}.{signal}")));
+    let found = signal.or_else(|| named(field));
+    found.map(|(_, doc)| doc.clone()).unwrap_or_default()
 }
 
 /// Adds the block's own signals and constants. Ports come first: their names are fixed.

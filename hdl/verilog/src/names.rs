@@ -42,9 +42,11 @@ pub(super) fn is_legal(name: &str) -> bool {
         && !RESERVED.contains(&format!(" {name} "))
 }
 
-/// rust-hdl's `lanes$0$x` as `lanes_0_x`.
+/// rust-hdl's `s$0$valid` as `s_valid_0`: the number stands behind, as in an array of signals.
 pub(super) fn flatten(key: &str) -> String {
-    key.replace('$', "_")
+    let is_number = |part: &&str| part.parse::<usize>().is_ok();
+    let (numbers, names): (Vec<&str>, Vec<&str>) = key.split('$').partition(is_number);
+    [names, numbers].concat().join("_")
 }
 
 /// rust-hdl's `lanes$0$x` as Rust spells it, `lanes[0].x`, for messages.

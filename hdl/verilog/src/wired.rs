@@ -13,6 +13,10 @@ pub trait Wired {
     fn claim(&mut self, _clk: bool, _rst: bool) {}
     /// Takes clock and reset, if the block around has them.
     fn wire(&mut self, _clk: Option<Clock>, _rst: Option<bool>) {}
+    /// The signals of a bus, and what each means.
+    fn signals() -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
     /// The register's next value is its first one.
     fn reset(&mut self) {}
 }
@@ -42,6 +46,10 @@ impl<T: Synth> Wired for DFF<T> {
 }
 
 impl<W: Wired, const N: usize> Wired for [W; N] {
+    fn signals() -> &'static [(&'static str, &'static str)] {
+        W::signals()
+    }
+
     fn claim(&mut self, clk: bool, rst: bool) {
         self.iter_mut().for_each(|part| part.claim(clk, rst));
     }

@@ -56,7 +56,13 @@ const MUTATIONS: &[Mutation] = &[
         "(s1_rounding_reg == 2'd2)",
         "1'b0",
     ),
-    ("tie of indexes", CHOOSE, "s1_tie_reg ? ", "!below", "below"),
+    (
+        "tie of indexes",
+        CHOOSE,
+        "s2_take_b_reg <= ",
+        "!s1_below_reg",
+        "s1_below_reg",
+    ),
     ("signed index", CHOOSE, "", "a_sign ^ index_reg", "a_sign"),
     (
         "no precedence",
