@@ -34,7 +34,7 @@ pub(super) fn read(lines: &mut Lines<'_>, name: &str) -> Result<Network, Wrong> 
         file.add(parsed, line.number)
             .map_err(|reason| (line.number, reason))?;
     }
-    file.plugs.sort_by_key(|plug| (plug.node, plug.port));
+    file.sort();
     file.check_ports()?;
     let peers = file.peers()?;
     file.build(name, &peers)
@@ -46,6 +46,8 @@ struct File<'a> {
     names: HashMap<&'a str, usize>,
     guids: HashMap<u64, usize>,
     plugs: Vec<Plug<'a>>,
+    /// By node: where its plugs begin, once they are sorted.
+    first: Vec<usize>,
     /// GUID for the next node.
     guid: Option<u64>,
 }
@@ -108,6 +110,23 @@ impl<'a> File<'a> {
         Ok(())
     }
 
+    /// Sorts the plugs by node and port.
+    fn sort(&mut self) {
+        self.plugs.sort_by_key(|plug| (plug.node, plug.port));
+        let mut at = 0;
+        for node in 0..=self.nodes.len() {
+            while self.plugs.get(at).is_some_and(|plug| plug.node < node) {
+                at += 1;
+            }
+            self.first.push(at);
+        }
+    }
+
+    /// Plugs of a node, by port.
+    fn plugs(&self, node: usize) -> &[Plug<'a>] {
+        &self.plugs[self.first[node]..self.first[node + 1]]
+    }
+
     /// Every port exists and is there once.
     fn check_ports(&self) -> Result<(), Wrong> {
         for plug in &self.plugs {
@@ -146,9 +165,9 @@ impl<'a> File<'a> {
                     shown(plug.peer)
                 ));
             };
-            let at = (peer, plug.peer_port);
-            let back = self.plugs.binary_search_by_key(&at, |p| (p.node, p.port));
-            let Some(back) = back.ok().map(|back| &self.plugs[back]) else {
+            let there = self.plugs(peer);
+            let back = there.binary_search_by_key(&plug.peer_port, |p| p.port);
+            let Some(back) = back.ok().map(|back| &there[back]) else {
                 return Err(format!(
                     "\"{}\" has no line [{}] \"{}\"[{}]; a cable is there from both ends",
                     shown(plug.peer),
@@ -248,11 +267,7 @@ impl<'a> File<'a> {
     /// Every endnode is wired: otherwise the file is not whole.
     fn check_endnodes(&self) -> Result<(), Wrong> {
         for (id, node) in self.nodes.iter().enumerate() {
-            let wired = self
-                .plugs
-                .binary_search_by_key(&id, |plug| plug.node)
-                .is_ok();
-            if !node.is_switch && !wired {
+            if !node.is_switch && self.plugs(id).is_empty() {
                 let reason = format!("\"{}\" is not wired to a switch", shown(node.name));
                 return Err((node.line, reason));
             }
