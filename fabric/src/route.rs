@@ -61,6 +61,23 @@ pub trait Router {
         members: &[SwitchId],
     ) -> Result<Tree, RouteError>;
 
+    /// Another tree for a group whose tree `old` has lost cables; `old` is no part of the load, broken trees of other groups are. Routers
+    /// may keep what works of the old one.
+    ///
+    /// # Errors
+    /// No switch reaches all members.
+    fn reroute(
+        &mut self,
+        network: &Network,
+        hops: &HopTable,
+        load: &Load,
+        members: &[SwitchId],
+        old: &Tree,
+    ) -> Result<Tree, RouteError> {
+        let _ = old;
+        self.route(network, hops, load, members)
+    }
+
     /// Trees for all groups that need one, one after the other, each added to the load. `progress` is told how many groups are done.
     ///
     /// # Errors

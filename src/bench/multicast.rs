@@ -3,6 +3,7 @@
 mod print;
 mod rows;
 
+use std::cmp::Reverse;
 use std::io::Write;
 use std::time::Instant;
 
@@ -22,8 +23,6 @@ use crate::route::measure::{Figures, Map, Outcome, Task, measure};
 use crate::route::routers::{Choice, Kind, Maker, listed};
 use rows::{NETWORKS, Net};
 
-/// Cables that fail, one at a time.
-const FAILURES: usize = 20;
 /// Cables looked at by searches; more takes minutes.
 const QUICK: u64 = 200_000_000;
 
@@ -47,6 +46,9 @@ pub struct Arguments {
     /// Cores for the distances; the routers use one.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
+    /// Cables that fail, one at a time: so many drawn by a fixed seed of those with groups, and as many of the fullest
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    failures: usize,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -62,6 +64,8 @@ pub struct Failures {
     /// Distances and routes.
     pub median_time_s: f64,
     pub worst_time_s: f64,
+    /// Most groups on a cable after a failure, at worst; before it is that of the router's row.
+    pub worst_max_efi: u32,
 }
 
 /// Groups on a network.
@@ -116,7 +120,8 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
                     row.routers.push(outcome.figures.clone());
                     // The first of the list stands for all.
                     if row.failures.is_none() {
-                        row.failures = Some(fail(&map, &task, outcome).with_context(name)?);
+                        let failed = fail(&map, &task, outcome, arguments.failures);
+                        row.failures = Some(failed.with_context(name)?);
                     }
                 }
             }
@@ -172,22 +177,25 @@ fn row(net: &Net, pattern: &rows::Groups, map: &Map, task: &Task) -> Row {
     }
 }
 
-/// Fails cables that carry groups, each in the network as it was, chosen by a fixed seed.
-fn fail(map: &Map, task: &Task, mut outcome: Outcome) -> Result<Failures> {
+/// Fails cables that carry groups, each in the network as it was: `count` chosen by a fixed seed, then as many of the fullest.
+fn fail(map: &Map, task: &Task, mut outcome: Outcome, count: usize) -> Result<Failures> {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let mut loaded: Vec<CableId> = (0..map.network.cables().len() as u32)
         .filter(|&cable| outcome.load.of(cable) > 0)
         .collect();
-    let count = FAILURES.min(loaded.len());
-    for i in 0..count {
+    for i in 0..loaded.len() {
         let other = i + (rng.next_u64() % (loaded.len() - i) as u64) as usize;
         loaded.swap(i, other);
     }
+    let any = count.min(loaded.len());
+    loaded[any..].sort_by_key(|&cable| Reverse(outcome.load.of(cable)));
+    loaded.truncate(count.saturating_mul(2));
+    let count = loaded.len();
     let mut network = map.network.clone();
     let mut hops = map.hops.clone();
     let progress = Progress::new(count as u64, "failed cables");
-    let (mut times, mut touched) = (Vec::new(), Vec::new());
-    for (done, &cable) in loaded[..count].iter().enumerate() {
+    let (mut times, mut touched, mut worst_max_efi) = (Vec::new(), Vec::new(), 0);
+    for (done, &cable) in loaded.iter().enumerate() {
         progress.at(done as u64);
         let (mut trees, mut load) = (outcome.trees.clone(), outcome.load.clone());
         let failure = failure::fail(
@@ -201,6 +209,7 @@ fn fail(map: &Map, task: &Task, mut outcome: Outcome) -> Result<Failures> {
         )?;
         times.push(failure.hop_table_time_s + failure.time_s);
         touched.push(failure.touched_groups);
+        worst_max_efi = worst_max_efi.max(failure.max_efi);
         network.restore(cable);
         hops.clone_from(&map.hops);
     }
@@ -213,6 +222,7 @@ fn fail(map: &Map, task: &Task, mut outcome: Outcome) -> Result<Failures> {
         worst_touched_groups: touched.last().copied().unwrap_or(0),
         median_time_s: times.get(count / 2).copied().unwrap_or(0.0),
         worst_time_s: times.last().copied().unwrap_or(0.0),
+        worst_max_efi,
     })
 }
 

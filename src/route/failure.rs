@@ -106,14 +106,14 @@ pub fn fail(
     let start = Instant::now();
     let uses = |tree: &Option<Tree>| tree.iter().any(|t| t.cables().any(|c| c == cable));
     let touched: Vec<usize> = (0..trees.len()).filter(|&i| uses(&trees[i])).collect();
-    for &index in &touched {
-        if let Some(tree) = trees[index].take() {
-            load.remove(&tree);
-        }
-    }
     let (mut unreachable, mut reason) = (0, None);
     for &index in &touched {
-        match router.route(network, hops, load, groups[index].switches()) {
+        let Some(old) = trees[index].take() else {
+            continue;
+        };
+        // What the other trees keep counts, so they stay in the load until it is their turn.
+        load.remove(&old);
+        match router.reroute(network, hops, load, groups[index].switches(), &old) {
             Ok(tree) => {
                 load.add(&tree);
                 trees[index] = Some(tree);

@@ -78,13 +78,11 @@ impl Manager {
         let mut report = Rerouted::default();
         hit.sort_unstable();
         hit.dedup();
-        // None of the broken trees counts when the new ones are chosen.
-        for key in &hit {
-            if let Some(placed) = self.groups.get(key).and_then(|r| r.placed.as_ref()) {
+        for key in hit {
+            // What the other broken trees keep counts, so they stay in the load until it is their turn.
+            if let Some(placed) = self.groups.get(&key).and_then(|r| r.placed.as_ref()) {
                 self.load.remove(&placed.tree);
             }
-        }
-        for key in hit {
             let found = self.find(key);
             if let Some(placed) = self.groups.get(&key).and_then(|r| r.placed.as_ref()) {
                 self.load.add(&placed.tree);

@@ -125,10 +125,14 @@ impl Manager {
             return Err(Unroutable::Cut { switches: vec![] });
         };
         let members = group.switches();
-        let tree = self
-            .router
-            .route(&self.network, &self.hops, &self.load, members)
-            .map_err(|_| self.cut(members, self.network.endnodes()[leader as usize].at.0))?;
+        let (network, hops, load) = (&self.network, &self.hops, &self.load);
+        let old = record.and_then(|r| r.placed.as_ref());
+        let routed = match old {
+            Some(old) => self.router.reroute(network, hops, load, members, &old.tree),
+            None => self.router.route(network, hops, load, members),
+        };
+        let tree =
+            routed.map_err(|_| self.cut(members, self.network.endnodes()[leader as usize].at.0))?;
         let entries =
             table::entries(&self.network, group, &tree, leader).map_err(Unroutable::Table)?;
         let switches: Vec<_> = entries.iter().map(|&(switch, _)| switch).collect();

@@ -6,14 +6,19 @@
 //! Then the fullest cables are relieved one by one ([`improve`]): a tree that uses one is grown anew, now with
 //! detours as far as its height allows, and stays if no more of its cables are full.
 //! Relief ends at the lower bound, when nothing helps any more, or when it has cost a set multiple of the first step.
+//!
+//! A tree that has lost a cable keeps its branches, which join it anew ([`repair`]). Only where that would make a cable fuller than any was
+//! before is a tree from scratch tried, and taken if it does not.
 
 mod global;
 mod improve;
+mod repair;
 mod roots;
 mod search;
 
 use global::OneGlobal;
 use improve::Until;
+use repair::Remains;
 use roots::Candidates;
 use search::{Costs, Failure, Limits, Search};
 
@@ -34,7 +39,7 @@ const FULL: u32 = 24;
 const TOO_FULL: u32 = 1 << 12;
 /// Most roots that are tried for a single tree, and about the most work, in links looked at.
 const ROOTS_MAX: usize = 64;
-const SINGLE_WORK: u64 = 1 << 20;
+const SINGLE_WORK: u64 = 1 << 18;
 
 /// How hard it tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +84,7 @@ pub struct Own {
     candidates: Candidates,
     centers: Vec<SwitchId>,
     order: Vec<SwitchId>,
+    remains: Remains,
     one_global: OneGlobal,
 }
 
@@ -197,6 +203,15 @@ impl Own {
         grown
     }
 
+    /// Prices for a single tree, which has no later relief: what makes a cable fuller than any is avoided at almost any price.
+    fn price_alone(&mut self, most: u32) {
+        self.costs.set(most, |load| match most - load {
+            0 => TOO_FULL,
+            1 => 2 * FULL,
+            _ => CABLE + CABLE * load / (most + 1),
+        });
+    }
+
     /// Prices when no cable carries more than `most`.
     fn price(&mut self, most: u32) {
         self.costs.set(most, |load| {
@@ -219,27 +234,52 @@ impl Router for Own {
         members: &[SwitchId],
     ) -> Result<Tree, RouteError> {
         let most = load.max();
-        // Alone, a tree has no later relief: what makes a cable fuller than any is avoided at almost any price.
-        self.costs.set(most, |load| match most - load {
-            0 => TOO_FULL,
-            1 => 2 * FULL,
-            _ => CABLE + CABLE * load / (most + 1),
-        });
+        self.price_alone(most);
         let ground = Ground {
             network,
             hops,
             load,
         };
         let before = self.search.work();
-        let mut roots = 2 * self.settings.roots;
-        loop {
-            let tree = self.cheapest(ground, members, roots, Paths::Any)?;
-            let fuller = most > 0 && tree.cables().any(|cable| load.of(cable) == most);
+        // Shortest paths alone are found in a sixth of the time, on tori, and are mostly good enough.
+        let mut tree = self.cheapest(ground, members, 2 * self.settings.roots, Paths::Shortest)?;
+        let mut roots = 1;
+        while most > 0 && tree.cables().any(|cable| load.of(cable) == most) {
             let spent = self.search.work() - before;
-            if !fuller || 4 * roots > ROOTS_MAX || 4 * spent > SINGLE_WORK {
-                return Ok(tree);
+            if roots > ROOTS_MAX || 4 * spent > SINGLE_WORK {
+                break;
             }
+            tree = self.cheapest(ground, members, roots, Paths::Any)?;
             roots *= 4;
+        }
+        Ok(tree)
+    }
+
+    fn reroute(
+        &mut self,
+        network: &Network,
+        hops: &HopTable,
+        load: &Load,
+        members: &[SwitchId],
+        old: &Tree,
+    ) -> Result<Tree, RouteError> {
+        let ground = Ground {
+            network,
+            hops,
+            load,
+        };
+        // The old tree counts here: the mended one may make other cables as full as the fullest was, and no fuller.
+        let before = old.cables().map(|cable| load.of(cable) + 1).max();
+        let most = load.max().max(before.unwrap_or(0));
+        self.price_alone(most);
+        match self.mend(ground, members, old, most) {
+            Some((mended, true)) => Ok(mended),
+            None => self.route(network, hops, load, members),
+            Some((mended, false)) => {
+                let new = self.route(network, hops, load, members)?;
+                let fuller = new.cables().any(|cable| load.of(cable) >= most);
+                Ok(if fuller { mended } else { new })
+            }
         }
     }
 

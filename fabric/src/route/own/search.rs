@@ -107,24 +107,66 @@ impl Search {
         members: &[SwitchId],
         costs: &Costs,
     ) -> Result<u64, Failure> {
-        self.start(ground.network.switches().len());
-        self.hops.clear();
-        let node = &mut self.nodes[limits.root as usize];
-        (node.tree, node.depth) = (self.tree, 0);
+        self.begin(ground.network.switches().len(), limits.root);
         let mut total = 0;
         for &member in members {
-            if self.nodes[member as usize].tree != self.tree {
-                let (cost, label) = self
-                    .path(ground, limits, member, costs)
-                    .ok_or(Failure::NoPath)?;
-                self.join(label);
-                total += u64::from(cost);
+            if self.depth(member).is_none() {
+                total += u64::from(self.attach(ground, limits, member, costs)?);
                 if total >= limits.cheaper_than {
                     return Err(Failure::TooDear);
                 }
             }
         }
         Ok(total)
+    }
+
+    /// The next tree, on a network of so many switches: its root alone.
+    pub fn begin(&mut self, switches: usize, root: SwitchId) {
+        self.start(switches);
+        self.hops.clear();
+        let node = &mut self.nodes[root as usize];
+        (node.tree, node.depth) = (self.tree, 0);
+    }
+
+    /// How deep a switch is in the tree, if it belongs to it.
+    pub fn depth(&self, switch: SwitchId) -> Option<u8> {
+        let node = &self.nodes[switch as usize];
+        (node.tree == self.tree).then_some(node.depth)
+    }
+
+    /// Adds a cable below a switch of the tree, whose depth the caller knows.
+    pub fn hang(&mut self, hop: TreeHop, parent_depth: u8) {
+        let node = &mut self.nodes[hop.child as usize];
+        (node.tree, node.depth) = (self.tree, parent_depth + 1);
+        self.hops.push(hop);
+    }
+
+    /// Joins a switch that is not in the tree yet by the cheapest path; returns what that costs.
+    pub fn attach(
+        &mut self,
+        ground: Ground<'_>,
+        limits: Limits<'_>,
+        switch: SwitchId,
+        costs: &Costs,
+    ) -> Result<u32, Failure> {
+        let (cost, label) = self
+            .path(ground, limits, switch, costs)
+            .ok_or(Failure::NoPath)?;
+        self.join(label);
+        Ok(cost)
+    }
+
+    /// Keeps only cables of the tree that `used` says yes to, asked from the ends on.
+    pub fn prune(&mut self, mut used: impl FnMut(TreeHop) -> bool) {
+        let mut kept: Vec<TreeHop> = self
+            .hops
+            .iter()
+            .rev()
+            .copied()
+            .filter(|&h| used(h))
+            .collect();
+        kept.reverse();
+        self.hops = kept;
     }
 
     /// The tree that grew last, under this root.
