@@ -15,6 +15,7 @@ mod improve;
 mod repair;
 mod roots;
 mod search;
+mod stars;
 
 use global::OneGlobal;
 use improve::Until;
@@ -307,11 +308,16 @@ impl Router for Own {
             self.cheapest(ground, members, self.settings.roots, Paths::Shortest)
         })?;
         let work = (self.search.work() - before).max(improve::LEAST_WORK);
-        let work = work.saturating_mul(self.settings.effort.into());
-        let until = Until {
-            load: quick_bound(network, groups),
-            work,
-        };
+        let mut work = work.saturating_mul(self.settings.effort.into());
+        let bound = quick_bound(network, groups);
+        if network.is_dragonfly() && load.max() > bound && work > 0 {
+            let limits = stars::Limits {
+                load: bound,
+                work: work / 2,
+            };
+            work -= work.min(stars::settle(network, load, groups, &mut trees, limits));
+        }
+        let until = Until { load: bound, work };
         self.improve(network, hops, load, groups, &mut trees, until);
         Ok(trees)
     }
