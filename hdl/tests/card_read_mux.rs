@@ -45,15 +45,15 @@ fn offer(bench: &mut Bench, b: bool, number: Option<u64>) {
     let uut = &mut bench.uut;
     let n = number.unwrap_or(0);
     if b {
-        uut.b_valid.next = number.is_some();
-        uut.b_addr.next = n.into();
-        uut.b_len.next = (n % 4096 + 1).into();
-        uut.b_ctx.next = (n % 65_536).into();
+        uut.b.valid.next = number.is_some();
+        uut.b.addr.next = n.into();
+        uut.b.len.next = (n % 4096 + 1).into();
+        uut.b.ctx.next = (n % 65_536).into();
     } else {
-        uut.a_valid.next = number.is_some();
-        uut.a_addr.next = n.into();
-        uut.a_len.next = (n % 4096 + 1).into();
-        uut.a_ctx.next = (n % 65_536).into();
+        uut.a.valid.next = number.is_some();
+        uut.a.addr.next = n.into();
+        uut.a.len.next = (n % 4096 + 1).into();
+        uut.a.ctx.next = (n % 65_536).into();
     }
 }
 
@@ -77,11 +77,11 @@ fn requests_pass_once_in_turns_and_what_is_offered_stays() {
                 offer(&mut bench, i == 1, waiting[i]);
             }
             let ready = rng.random();
-            bench.uut.m_ready.next = ready;
+            bench.uut.m.ready.next = ready;
             bench.settle();
             let uut = &bench.uut;
-            let valid = uut.m_valid.val();
-            let address = uut.m_addr.val().to_u64();
+            let valid = uut.m.valid.val();
+            let address = uut.m.addr.val().to_u64();
             if let Some(before) = stood {
                 assert!(
                     valid && address == before,
@@ -90,8 +90,8 @@ fn requests_pass_once_in_turns_and_what_is_offered_stays() {
             }
             stood = (valid && !ready).then_some(address);
             let taken = [
-                waiting[0].is_some() && uut.a_ready.val(),
-                waiting[1].is_some() && uut.b_ready.val(),
+                waiting[0].is_some() && uut.a.ready.val(),
+                waiting[1].is_some() && uut.b.ready.val(),
             ];
             assert_eq!(
                 u32::from(taken[0]) + u32::from(taken[1]),
@@ -101,8 +101,8 @@ fn requests_pass_once_in_turns_and_what_is_offered_stays() {
             for i in 0..2 {
                 if taken[i] {
                     assert_eq!(Some(address), waiting[i]);
-                    assert_eq!(uut.m_len.val().to_u64(), address % 4096 + 1);
-                    assert_eq!(uut.m_ctx.val().to_u64(), address % 65_536);
+                    assert_eq!(uut.m.len.val().to_u64(), address % 4096 + 1);
+                    assert_eq!(uut.m.ctx.val().to_u64(), address % 65_536);
                     passed[i].push(address);
                     waiting[i] = None;
                     behind[i] = 0;

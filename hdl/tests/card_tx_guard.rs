@@ -61,19 +61,19 @@ fn run(seed: u64) -> (u64, u64) {
         }
         uut.cut.next = cut > 0;
         let word = offered.unwrap_or_default();
-        uut.s_axis_tvalid.next = offered.is_some();
-        uut.s_axis_tdata.next = word.0.into();
-        uut.s_axis_tkeep.next = word.1.into();
-        uut.s_axis_tlast.next = word.2;
+        uut.s_axis.tvalid.next = offered.is_some();
+        uut.s_axis.tdata.next = word.0.into();
+        uut.s_axis.tkeep.next = word.1.into();
+        uut.s_axis.tlast.next = word.2;
         stalls.clock();
         let ready = stalls.ready(0);
-        uut.m_axis_tready.next = ready;
+        uut.m_axis.tready.next = ready;
         phase(&mut uut, false);
-        let valid = uut.m_axis_tvalid.val();
+        let valid = uut.m_axis.tvalid.val();
         let now = (
-            uut.m_axis_tdata.val().to_u64(),
-            uut.m_axis_tkeep.val().to_u64(),
-            uut.m_axis_tlast.val(),
+            uut.m_axis.tdata.val().to_u64(),
+            uut.m_axis.tkeep.val().to_u64(),
+            uut.m_axis.tlast.val(),
         );
         stalls.observe(0, valid, now.2);
         if let Some(before) = stood {
@@ -83,7 +83,7 @@ fn run(seed: u64) -> (u64, u64) {
         if valid && ready {
             out.push(now);
         }
-        if offered.is_some() && uut.s_axis_tready.val() {
+        if offered.is_some() && uut.s_axis.tready.val() {
             expected.push(word);
             within = !word.2;
             left -= 1;

@@ -11,7 +11,7 @@ use tributary_hdl::blocks::*;
 
 /// One test per block: its inputs get random values, `rare` ones seldom a one.
 macro_rules! same {
-    ($test:ident, $block:ty, $steps:literal, clk: [$($clk:ident)?], words: [$($word:ident),*], bits: [$($bit:ident),*], rare: [$($rare:ident),*]) => {
+    ($test:ident, $block:ty, $steps:literal, clk: [$($clk:ident)?], words: [$($($word:ident).+),*], bits: [$($($bit:ident).+),*], rare: [$($rare:ident),*]) => {
         #[test]
         fn $test() {
             let name = stringify!($test);
@@ -20,8 +20,8 @@ macro_rules! same {
                 <$block>::default(),
                 $steps,
                 |b, rng| {
-                    $(b.$word.next = word(rng);)*
-                    $(b.$bit.next = rng.random();)*
+                    $(b.$($word).+.next = word(rng);)*
+                    $(b.$($bit).+.next = rng.random();)*
                     $(b.$rare.next = rng.random_range(0..200) == 0;)*
                 },
                 |_b, _level| { $(_b.$clk.next = _level.into();)? },
@@ -31,19 +31,19 @@ macro_rules! same {
     };
 }
 
-same!(sdp_ram_runs_as_in_rust, SdpRam<32, 6>, 1000, clk: [clk], words: [rd_addr, wr_addr, wr_data], bits: [wr_en], rare: []);
-same!(async_ram_runs_as_in_rust, AsyncRam<9, 4>, 1000, clk: [clk], words: [rd_addr, wr_addr, wr_data], bits: [wr_en], rare: []);
-same!(forwarding_ram_runs_as_in_rust, RamForward<16, 3>, 1000, clk: [clk], words: [rd_addr, wr_addr, wr_data], bits: [wr_en], rare: []);
-same!(registered_ram_runs_as_in_rust, RamReg<16, 3>, 1000, clk: [clk], words: [rd_addr, wr_addr, wr_data], bits: [wr_en], rare: []);
-same!(stepped_ram_runs_as_in_rust, RamRegSteps<16, 3>, 1000, clk: [clk], words: [rd_addr, wr_addr, wr_data], bits: [wr_en, array_en, rd_en], rare: []);
-same!(block_ram_fifo_runs_as_in_rust, FifoBram<8, 3>, 2000, clk: [clk], words: [s_data, almost_at], bits: [s_valid, m_ready], rare: [rst]);
-same!(register_fifo_runs_as_in_rust, FifoReg<8, 2>, 2000, clk: [clk], words: [s_data], bits: [s_valid, m_ready], rare: [rst]);
-same!(free_list_runs_as_in_rust, FreeList<4>, 2000, clk: [clk], words: [last, s_data], bits: [s_valid, m_ready], rare: [rst]);
-same!(skid_buffer_runs_as_in_rust, SkidBuffer<8>, 1000, clk: [clk], words: [s_data], bits: [s_valid, m_ready], rare: [rst]);
-same!(two_slots_run_as_in_rust, TwoSlots<8>, 1000, clk: [clk], words: [s_data], bits: [s_valid, m_ready], rare: [rst]);
-same!(half_slice_runs_as_in_rust, HalfSlice<8>, 1000, clk: [clk], words: [s_data], bits: [s_valid, m_ready], rare: [rst]);
+same!(sdp_ram_runs_as_in_rust, SdpRam<32, 6>, 1000, clk: [clk], words: [rd.addr, wr.addr, wr.data], bits: [wr.en], rare: []);
+same!(async_ram_runs_as_in_rust, AsyncRam<9, 4>, 1000, clk: [clk], words: [rd.addr, wr.addr, wr.data], bits: [wr.en], rare: []);
+same!(forwarding_ram_runs_as_in_rust, RamForward<16, 3>, 1000, clk: [clk], words: [rd.addr, wr.addr, wr.data], bits: [wr.en], rare: []);
+same!(registered_ram_runs_as_in_rust, RamReg<16, 3>, 1000, clk: [clk], words: [rd.addr, wr.addr, wr.data], bits: [wr.en], rare: []);
+same!(stepped_ram_runs_as_in_rust, RamRegSteps<16, 3>, 1000, clk: [clk], words: [rd_addr, wr.addr, wr.data], bits: [wr.en, array_en, rd_en], rare: []);
+same!(block_ram_fifo_runs_as_in_rust, FifoBram<8, 3>, 2000, clk: [clk], words: [s.data, almost_at], bits: [s.valid, m.ready], rare: [rst]);
+same!(register_fifo_runs_as_in_rust, FifoReg<8, 2>, 2000, clk: [clk], words: [s.data], bits: [s.valid, m.ready], rare: [rst]);
+same!(free_list_runs_as_in_rust, FreeList<4>, 2000, clk: [clk], words: [last, s.data], bits: [s.valid, m.ready], rare: [rst]);
+same!(skid_buffer_runs_as_in_rust, SkidBuffer<8>, 1000, clk: [clk], words: [s.data], bits: [s.valid, m.ready], rare: [rst]);
+same!(two_slots_run_as_in_rust, TwoSlots<8>, 1000, clk: [clk], words: [s.data], bits: [s.valid, m.ready], rare: [rst]);
+same!(half_slice_runs_as_in_rust, HalfSlice<8>, 1000, clk: [clk], words: [s.data], bits: [s.valid, m.ready], rare: [rst]);
 same!(arbiter_runs_as_in_rust, RoundRobinArbiter<5, 3>, 1000, clk: [clk], words: [req], bits: [m_ready], rare: [rst]);
-same!(stat_counters_run_as_in_rust, StatCounters<3>, 2000, clk: [clk], words: [s_data, rd_addr], bits: [s_valid], rare: [rst]);
+same!(stat_counters_run_as_in_rust, StatCounters<3>, 2000, clk: [clk], words: [s.data, rd.addr], bits: [s.valid], rare: [rst]);
 same!(timer_sweep_runs_as_in_rust, TimerSweep<3>, 2000, clk: [clk], words: [], bits: [m_ready], rare: [rst]);
 same!(leading_ones_run_as_in_rust, LeadingOnes<70, 7>, 1000, clk: [], words: [vector], bits: [], rare: []);
 same!(leading_ones_pipe_runs_as_in_rust, LeadingOnesPipe<64, 7>, 500, clk: [clk], words: [vector], bits: [], rare: []);

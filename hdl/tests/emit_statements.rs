@@ -214,11 +214,11 @@ impl Logic for Statements {
         self.out_phase.next = self.state.d.val();
         self.is_done.next = self.state.q.val() == Phase::Done;
         self.ram.clk.next = self.clk.val();
-        self.ram.rd_addr.next = self.count.q.val().get_bits::<3>(0);
-        self.ram.wr_addr.next = self.x.val().get_bits::<3>(2);
-        self.ram.wr_en.next = self.go.val() && !self.rst.val();
-        self.ram.wr_data.next = self.x.val();
-        self.word.next = self.ram.rd_data.val();
+        self.ram.rd.addr.next = self.count.q.val().get_bits::<3>(0);
+        self.ram.wr.addr.next = self.x.val().get_bits::<3>(2);
+        self.ram.wr.en.next = self.go.val() && !self.rst.val();
+        self.ram.wr.data.next = self.x.val();
+        self.word.next = self.ram.rd.data.val();
         if self.rst.val() {
             self.state.d.next = Phase::Idle;
             self.count.d.next = 7.into();

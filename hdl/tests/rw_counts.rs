@@ -54,9 +54,9 @@ impl Bench {
 
     fn check(&mut self) {
         for index in 0..16 {
-            self.uut.rd_addr.next = (index as u64).into();
+            self.uut.rd.addr.next = (index as u64).into();
             self.clocks(24);
-            let count = self.uut.rd_data.val().to_u64();
+            let count = self.uut.rd.data.val().to_u64();
             assert_eq!(count, self.want[index], "counter {index}");
         }
     }

@@ -23,84 +23,97 @@ module card_cq_q1024 (
     // lost.
     input  wire        rst,
 
-    input  wire        db_valid,         // A doorbell.
+    // db: Doorbells.
+    input  wire        db_valid,         // The host writes a doorbell.
     input  wire [9:0]  db_qpn,           // Queue pair.
-    input  wire [1:0]  db_kind,          // 2 complete, 3 arm; others are not for this block.
-    input  wire [15:0] db_index,         // New index.
+    input  wire [1:0]  db_kind,          // 0 send, 1 receive, 2 complete, 3 arm.
+    input  wire [15:0] db_index,         // New index of the ring.
 
-    input  wire        a_rsv_valid,      // The sender asks for a slot, until answered.
+    // a_rsv: The sender asks for a completion slot.
+    input  wire        a_rsv_valid,      // A slot is asked for.
     input  wire [9:0]  a_rsv_qpn,        // Queue pair.
-    output wire        a_rsv_done,       // Answered.
+    output wire        a_rsv_done,       // The answer; pulse.
     output wire        a_rsv_ok,         // With it: a slot was free and is kept.
 
-    input  wire        a_cancel_valid,   // The sender gives a slot back.
+    // a_cancel: The sender gives a slot back.
+    input  wire        a_cancel_valid,   // It happens.
     input  wire [9:0]  a_cancel_qpn,     // Queue pair.
 
-    input  wire        b_rsv_valid,      // The receiver asks for a slot, until answered.
+    // b_rsv: The receiver asks for a completion slot.
+    input  wire        b_rsv_valid,      // A slot is asked for.
     input  wire [9:0]  b_rsv_qpn,        // Queue pair.
-    output wire        b_rsv_done,       // Answered.
+    output wire        b_rsv_done,       // The answer; pulse.
     output wire        b_rsv_ok,         // With it: a slot was free and is kept.
 
-    input  wire        s_tx_valid,       // A work request has ended.
-    output wire        s_tx_ready,       // Taken.
+    // s_tx: Work requests that have ended.
+    input  wire        s_tx_valid,       // A completion is offered.
+    output wire        s_tx_ready,       // It is taken.
     input  wire [9:0]  s_tx_qpn,         // Queue pair.
-    input  wire [63:0] s_tx_wr_id,       // User's name for the request.
-    input  wire [7:0]  s_tx_status,      // How it ended.
+    input  wire [63:0] s_tx_wr_id,       // The user's name for the request.
+    input  wire [7:0]  s_tx_status,      // How the request ended.
     input  wire [7:0]  s_tx_vf,          // Version and flags of the XUDETH.
     input  wire [12:0] s_tx_len,         // Bytes received.
     input  wire [15:0] s_tx_node,        // Node of the peer.
     input  wire [23:0] s_tx_peer,        // Queue pair of the peer.
     input  wire [15:0] s_tx_win_id,      // Window.
-    input  wire [15:0] s_tx_epoch,       // Epoch.
+    input  wire [15:0] s_tx_epoch,       // Epoch of the window.
     input  wire [31:0] s_tx_msn,         // Number in the window.
     input  wire [31:0] s_tx_q_key,       // Q_Key of the packet.
-    input  wire [23:0] s_tx_psn,         // PSN of the packet.
+    input  wire [23:0] s_tx_psn,         // Packet sequence number.
     input  wire [15:0] s_tx_request,     // Number of the request in its ring.
 
-    input  wire        s_rx_valid,       // A receive request has ended.
-    output wire        s_rx_ready,       // Taken.
+    // s_rx: Receive requests that have ended.
+    input  wire        s_rx_valid,       // A completion is offered.
+    output wire        s_rx_ready,       // It is taken.
     input  wire [9:0]  s_rx_qpn,         // Queue pair.
-    input  wire [63:0] s_rx_wr_id,       // User's name for the request.
-    input  wire [7:0]  s_rx_status,      // How it ended.
+    input  wire [63:0] s_rx_wr_id,       // The user's name for the request.
+    input  wire [7:0]  s_rx_status,      // How the request ended.
     input  wire [7:0]  s_rx_vf,          // Version and flags of the XUDETH.
     input  wire [12:0] s_rx_len,         // Bytes received.
     input  wire [15:0] s_rx_node,        // Node of the peer.
     input  wire [23:0] s_rx_peer,        // Queue pair of the peer.
     input  wire [15:0] s_rx_win_id,      // Window.
-    input  wire [15:0] s_rx_epoch,       // Epoch.
+    input  wire [15:0] s_rx_epoch,       // Epoch of the window.
     input  wire [31:0] s_rx_msn,         // Number in the window.
     input  wire [31:0] s_rx_q_key,       // Q_Key of the packet.
-    input  wire [23:0] s_rx_psn,         // PSN of the packet.
+    input  wire [23:0] s_rx_psn,         // Packet sequence number.
     input  wire [15:0] s_rx_request,     // Number of the request in its ring.
 
-    output wire        m_wr_valid,       // Request to dma_write.
-    input  wire        m_wr_ready,       // Taken.
-    output wire [63:0] m_wr_addr,        // Address of the entry.
-    output wire [12:0] m_wr_len,         // 64 bytes.
-    output wire [15:0] m_wr_ctx,         // Context: 1 in 15:14, recv in 13, queue pair below.
+    // m_wr: Writes of entries, 64 bytes each; context: 1 in 15:14, receive ring in 13, queue pair
+    // below.
+    output wire        m_wr_valid,       // A request is offered.
+    input  wire        m_wr_ready,       // It is taken.
+    output wire [63:0] m_wr_addr,        // Host address of the first byte.
+    output wire [12:0] m_wr_len,         // Bytes.
+    output wire [15:0] m_wr_ctx,         // Context: comes back with the words of a read, or when a write is done.
 
-    output wire        m_wd_valid,       // A word of the entry.
-    input  wire        m_wd_ready,       // Taken.
+    // m_wd: The words of the entries.
+    output wire        m_wd_valid,       // A word is offered.
+    input  wire        m_wd_ready,       // It is taken.
     output wire [63:0] m_wd_data,        // The word.
 
-    // A request is done in dma_write, in order; those of other clients are not looked at.
-    input  wire        done_valid,
-    input  wire [15:0] done_ctx,         // Its context.
+    // done: What dma_write has done; requests of other clients are not looked at.
+    input  wire        done_valid,       // A write is done; pulse.
+    input  wire [15:0] done_ctx,         // Context of the request.
 
     // m: stream out
     output wire        m_landed,         // A completion of the receiver is done (XUD-4).
-    output wire        m_irq_valid,      // An interrupt.
-    input  wire        m_irq_ready,      // Taken.
+
+    // m_irq: Interrupts.
+    output wire        m_irq_valid,      // An interrupt is asked for.
+    input  wire        m_irq_ready,      // It is taken.
     output wire [2:0]  m_irq_vector,     // Its vector.
 
     output wire        ev_bad_doorbell,  // A doorbell was ignored.
     output wire        m_idle,           // Nothing is under way; interrupts that wait do not count.
 
-    // Configuration
-    input  wire        cfg_valid,        // Context of a queue pair: a word of it. Words 0, 4 and 6 are looked at.
+    // cfg: Contexts of queue pairs: words 0, 4 and 6 are looked at.
+    input  wire        cfg_valid,        // A word is written; it counts from the next clock on.
     input  wire [9:0]  cfg_qpn,          // Queue pair.
-    input  wire [2:0]  cfg_word,         // Word.
-    input  wire [63:0] cfg_data,         // Its value.
+    input  wire [2:0]  cfg_word,         // Which word.
+    input  wire [63:0] cfg_data,         // The word.
+
+    // Configuration
     input  wire [15:0] cfg_moderation    // Fewest clocks between two interrupts of a vector.
 );
 
@@ -118,9 +131,9 @@ module card_cq_q1024 (
     reg  [9:0]  end_qpn_reg;
 
     // Signals
-    wire         tx_m_valid;                // A word waits.
+    wire         tx_m_valid;                // A word is offered.
     wire [284:0] tx_m_data;                 // The word.
-    wire         rx_m_valid;                // A word waits.
+    wire         rx_m_valid;                // A word is offered.
     wire [284:0] rx_m_data;                 // The word.
     wire         indices_inst_num_ready;    // The next one may be numbered; does not depend on num_valid.
     wire         indices_inst_m_num_valid;  // The number is here; it stays until the next one.

@@ -28,15 +28,16 @@ module card_onesided_q1024_f4096 (
     input  wire         hold,             // Begin nothing.
     output wire         m_idle,           // Nothing is under way, the visit after reset included.
 
-    input  wire         win_valid,        // A window is made or ended, while this is idle.
+    // win: Windows are made or ended, while this block is idle.
+    input  wire         win_valid,        // A window is made or ended.
     input  wire [7:0]   win_index,        // Which.
     input  wire         win_open,         // It is there from now on.
     input  wire [9:0]   win_qpn,          // Own queue pair.
     input  wire [15:0]  win_node,         // Node of the peer.
-    input  wire [23:0]  win_peer,         // Its queue pair.
+    input  wire [23:0]  win_peer,         // Queue pair of the peer.
     input  wire [15:0]  win_epoch,        // Epoch.
-    output wire         win_done,         // That is done; pulse.
-    output wire         win_was,          // It was there before.
+    output wire         win_done,         // It is done; pulse.
+    output wire         win_was,          // The window was there before.
     output wire [31:0]  win_expected,     // Number that it expected; 0 if it was not there.
 
     input  wire         set_valid,        // A work request gets its place in flight; pulse.
@@ -66,19 +67,23 @@ module card_onesided_q1024_f4096 (
     // s: stream in
     input  wire         s_other,          // Somebody else takes a request with payload; pulse.
     input  wire         s_other_last,     // The last word of such a payload is taken; pulse.
-    input  wire         s_pl_valid,       // A word of payload of this block.
-    output wire         s_pl_ready,       // Taken.
+
+    // s_pl: Payload that belongs to this block.
+    input  wire         s_pl_valid,       // A word is offered.
+    output wire         s_pl_ready,       // It is taken.
     input  wire [63:0]  s_pl_data,        // The word.
-    input  wire         s_pl_last,        // Its last.
+    input  wire         s_pl_last,        // It is the last word of its frame.
 
-    output wire         m_look_valid,     // A region is looked up; pulse.
-    output wire [31:0]  m_look_key,       // Key.
-    output wire [15:0]  m_look_pd,        // Protection domain.
-    output wire [63:0]  m_look_addr,      // First byte.
-    output wire [12:0]  m_look_len,       // Bytes.
-    output wire [3:0]   m_look_need,      // Rights, as card_regions has them.
+    // m_look: Lookups of regions.
+    output wire         m_look_valid,     // A region is looked up.
+    output wire [31:0]  m_look_key,       // Its key.
+    output wire [15:0]  m_look_pd,        // Protection domain of the queue pair.
+    output wire [63:0]  m_look_addr,      // First byte of the access.
+    output wire [12:0]  m_look_len,       // Bytes of the access.
+    output wire [3:0]   m_look_need,      // Rights that the access needs, a bit each, as `card_regions` keeps them.
 
-    input  wire         look_valid,       // Answer; pulse.
+    // look: Their answers.
+    input  wire         look_valid,       // The answer to a lookup.
     input  wire         look_ok,          // The access is allowed.
 
     output wire         m_rd_valid,       // A read.
@@ -98,8 +103,9 @@ module card_onesided_q1024_f4096 (
     output wire [63:0]  m_wr_addr,        // First byte.
     output wire [12:0]  m_wr_len,         // Bytes.
 
-    output wire         m_wd_valid,       // A word of it.
-    input  wire         m_wd_ready,       // Taken.
+    // m_wd: Words to write to host memory.
+    output wire         m_wd_valid,       // A word is offered.
+    input  wire         m_wd_ready,       // It is taken.
     output wire [63:0]  m_wd_data,        // The word.
 
     input  wire         done_valid,       // A write was handed to the host interface; pulse.
@@ -158,10 +164,12 @@ module card_onesided_q1024_f4096 (
 
     // Configuration
     input  wire [12:0]  cfg_mtu,          // Largest payload, bytes.
-    input  wire         cfg_valid,        // A word of a context.
+
+    // cfg: Contexts of queue pairs.
+    input  wire         cfg_valid,        // A word is written; it counts from the next clock on.
     input  wire [9:0]   cfg_qpn,          // Queue pair.
-    input  wire [2:0]   cfg_word,         // Word.
-    input  wire [63:0]  cfg_data          // Its value.
+    input  wire [2:0]   cfg_word,         // Which word.
+    input  wire [63:0]  cfg_data          // The word.
 );
 
     // Constants
@@ -217,12 +225,12 @@ module card_onesided_q1024_f4096 (
     wire         run_go;                // A frame is there and may begin.
     wire         run_take;              // It is taken; pulse.
     wire         run_idle;              // Nothing is under way.
-    wire         run_pl_ready;          // Taken.
+    wire         run_pl_ready;          // It is taken.
     wire [7:0]   run_operation;         // Operation of the frame.
     wire [23:0]  run_to_read;           // Bytes to read.
     wire [2:0]   run_address;           // Lowest bits of the address.
-    wire [63:0]  run_m_look_addr;       // First byte.
-    wire [12:0]  run_m_look_len;        // Bytes.
+    wire [63:0]  run_m_look_addr;       // First byte of the access.
+    wire [12:0]  run_m_look_len;        // Bytes of the access.
     wire         run_keep;              // The words are kept for an answer.
     wire         run_forget;            // They are not wanted.
     wire         run_advance;           // The window goes on; pulse.
@@ -235,19 +243,19 @@ module card_onesided_q1024_f4096 (
     // region here 11.
     wire [11:0]  run_ev;
     wire         found_rst;             // Synchronous reset: empties the queue.
-    wire         found_s_ready;         // The queue has room.
-    wire         found_m_valid;         // A word waits.
-    wire [67:0]  found_m_data;          // Oldest word.
+    wire         found_s_ready;         // It is taken.
+    wire         found_m_valid;         // A word is offered.
+    wire [67:0]  found_m_data;          // The word.
     wire         found_almost_full;     // The queue holds almost_at words or more.
     wire [15:0]  found_count;           // Words in the queue, those in flight to the output included.
-    wire         acks_s_ready;          // The queue has room.
-    wire         acks_m_valid;          // A word waits.
-    wire [159:0] acks_m_data;           // Oldest word.
+    wire         acks_s_ready;          // It is taken.
+    wire         acks_m_valid;          // A word is offered.
+    wire [159:0] acks_m_data;           // The word.
     wire [15:0]  acks_count;            // Words in the queue.
     wire         payload_s_valid;       // A word is offered.
-    wire         payload_s_ready;       // A slot is free.
-    wire         payload_m_valid;       // A word waits.
-    wire [64:0]  payload_m_data;        // Oldest word.
+    wire         payload_s_ready;       // It is taken.
+    wire         payload_m_valid;       // A word is offered.
+    wire [64:0]  payload_m_data;        // The word.
 
     card_onesided_tables_q1024_f4096 tables (
         .clk           (clk),

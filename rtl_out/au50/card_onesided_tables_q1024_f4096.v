@@ -22,15 +22,16 @@ module card_onesided_tables_q1024_f4096 (
 
     output wire        swept,          // It is over.
 
-    input  wire        win_valid,      // A window is made or ended; nothing else is asked meanwhile.
+    // win: Windows are made or ended; nothing else is asked meanwhile.
+    input  wire        win_valid,      // A window is made or ended.
     input  wire [7:0]  win_index,      // Which.
     input  wire        win_open,       // It is there from now on.
     input  wire [9:0]  win_qpn,        // Own queue pair.
     input  wire [15:0] win_node,       // Node of the peer.
-    input  wire [23:0] win_peer,       // Its queue pair.
+    input  wire [23:0] win_peer,       // Queue pair of the peer.
     input  wire [15:0] win_epoch,      // Epoch.
-    output wire        win_done,       // That is done; pulse.
-    output wire        win_was,        // It was there before.
+    output wire        win_done,       // It is done; pulse.
+    output wire        win_was,        // The window was there before.
     output wire [31:0] win_expected,   // Number that it expected; 0 if it was not there.
 
     input  wire        set_valid,      // A work request gets its place in flight.
@@ -64,11 +65,11 @@ module card_onesided_tables_q1024_f4096 (
     input  wire [2:0]  next_last,      // Its last operation.
     input  wire [63:0] next_replay,    // What that found, if it was an atomic.
 
-    // Configuration
-    input  wire        cfg_valid,      // A word of a context.
+    // cfg: Contexts of queue pairs.
+    input  wire        cfg_valid,      // A word is written; it counts from the next clock on.
     input  wire [9:0]  cfg_qpn,        // Queue pair.
-    input  wire [2:0]  cfg_word,       // Word.
-    input  wire [63:0] cfg_data        // Its value.
+    input  wire [2:0]  cfg_word,       // Which word.
+    input  wire [63:0] cfg_data        // The word.
 );
 
     // Registers
@@ -94,21 +95,21 @@ module card_onesided_tables_q1024_f4096 (
     reg          pairs_next;
     reg  [7:0]   visit_next;
     reg          visits_next;
-    wire [16:0]  shapes_rd_data;   // Word at rd_addr, two clocks later.
-    reg          shapes_wr_en;     // Write wr_data to wr_addr.
+    wire [16:0]  shapes_rd_data;   // The word that was read.
+    reg          shapes_wr_en;     // The word is written.
     reg  [9:0]   shapes_wr_addr;   // Write address.
-    reg  [16:0]  shapes_wr_data;   // Word to write.
-    wire         keys_wr_en;       // Write wr_data to wr_addr.
-    wire [31:0]  epochs_rd_data;   // Word at rd_addr, two clocks later.
-    wire         epochs_wr_en;     // Write wr_data to wr_addr.
+    reg  [16:0]  shapes_wr_data;   // The word to write.
+    wire         keys_wr_en;       // The word is written.
+    wire [31:0]  epochs_rd_data;   // The word that was read.
+    wire         epochs_wr_en;     // The word is written.
     reg  [7:0]   fixed_rd_addr;    // Read address.
-    wire [80:0]  fixed_rd_data;    // Word at rd_addr, two clocks later.
-    reg          fixed_wr_en;      // Write wr_data to wr_addr.
+    wire [80:0]  fixed_rd_data;    // The word that was read.
+    reg          fixed_wr_en;      // The word is written.
     reg  [7:0]   fixed_wr_addr;    // Write address.
-    reg  [80:0]  fixed_wr_data;    // Word to write.
+    reg  [80:0]  fixed_wr_data;    // The word to write.
     reg  [7:0]   moving_rd_addr;   // Read address.
-    wire [98:0]  moving_rd_data;   // Word at rd_addr, two clocks later.
-    wire [110:0] buffers_rd_data;  // Word at rd_addr, two clocks later.
+    wire [98:0]  moving_rd_data;   // The word that was read.
+    wire [110:0] buffers_rd_data;  // The word that was read.
     wire [11:0]  set_place_m;      // Place.
     wire [11:0]  place_m;          // Place.
 

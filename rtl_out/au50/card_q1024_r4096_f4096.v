@@ -40,64 +40,70 @@ module card_q1024_r4096_f4096 (
     input  wire [5:0]   s_axis_wr_req_tx_seq_num,
     input  wire         s_axis_wr_req_tx_seq_num_valid,  // It comes back; pulse.
 
-    input  wire [63:0]  s_rx_req_tlp_data,               // Request TLP: words.
-    input  wire [1:0]   s_rx_req_tlp_strb,               // A bit per 32-bit word that is there.
-    input  wire [127:0] s_rx_req_tlp_hdr,                // Header beside the first word, DW0 in bits 127:96.
+    // s_rx_req_tlp: Requests from the host.
+    input  wire [63:0]  s_rx_req_tlp_data,               // Payload of the request.
+    input  wire [1:0]   s_rx_req_tlp_strb,               // A bit for each 32-bit word that is there.
+    input  wire [127:0] s_rx_req_tlp_hdr,                // Header, beside the first word; DW0 is in bits 127:96.
     input  wire [2:0]   s_rx_req_tlp_bar_id,             // BAR that the address is in.
-    input  wire [7:0]   s_rx_req_tlp_func_num,           // Function.
-    input  wire         s_rx_req_tlp_valid,              // A word.
-    input  wire         s_rx_req_tlp_sop,                // First of its TLP.
-    input  wire         s_rx_req_tlp_eop,                // Last of its TLP.
+    input  wire [7:0]   s_rx_req_tlp_func_num,           // Function that the request is for.
+    input  wire         s_rx_req_tlp_valid,              // A word is offered.
+    input  wire         s_rx_req_tlp_sop,                // It is the first of its TLP.
+    input  wire         s_rx_req_tlp_eop,                // It is the last of its TLP.
     output wire         s_rx_req_tlp_ready,              // It is taken.
 
-    output wire [63:0]  m_tx_cpl_tlp_data,               // Completion TLP: word.
-    output wire [1:0]   m_tx_cpl_tlp_strb,               // A bit per 32-bit word that is there.
-    output wire [127:0] m_tx_cpl_tlp_hdr,                // Header, DW0 in bits 127:96.
-    output wire         m_tx_cpl_tlp_valid,              // A TLP.
-    output wire         m_tx_cpl_tlp_sop,                // It begins: always.
-    output wire         m_tx_cpl_tlp_eop,                // It ends: always.
+    // m_tx_cpl_tlp: Completions for the host.
+    output wire [63:0]  m_tx_cpl_tlp_data,               // Payload of the completion.
+    output wire [1:0]   m_tx_cpl_tlp_strb,               // A bit for each 32-bit word that is there.
+    output wire [127:0] m_tx_cpl_tlp_hdr,                // Header; DW0 is in bits 127:96.
+    output wire         m_tx_cpl_tlp_valid,              // A TLP is offered.
+    output wire         m_tx_cpl_tlp_sop,                // It begins here: always.
+    output wire         m_tx_cpl_tlp_eop,                // It ends here: always.
     input  wire         m_tx_cpl_tlp_ready,              // It is taken.
 
-    output wire [127:0] m_tx_rd_req_tlp_hdr,             // Read TLP: header, DW0 in bits 127:96.
+    // m_tx_rd_req_tlp: Reads of host memory.
+    output wire [127:0] m_tx_rd_req_tlp_hdr,             // Header; DW0 is in bits 127:96.
     output wire [5:0]   m_tx_rd_req_tlp_seq,             // Sequence number: none, 0.
-    output wire         m_tx_rd_req_tlp_valid,           // A TLP.
-    output wire         m_tx_rd_req_tlp_sop,             // It begins: always.
-    output wire         m_tx_rd_req_tlp_eop,             // It ends: always.
+    output wire         m_tx_rd_req_tlp_valid,           // A TLP is offered.
+    output wire         m_tx_rd_req_tlp_sop,             // It begins here: always.
+    output wire         m_tx_rd_req_tlp_eop,             // It ends here: always.
     input  wire         m_tx_rd_req_tlp_ready,           // It is taken.
 
-    input  wire [63:0]  s_rx_cpl_tlp_data,               // Completion TLP: words.
-    input  wire [1:0]   s_rx_cpl_tlp_strb,               // A bit per 32-bit word that is there.
-    input  wire [127:0] s_rx_cpl_tlp_hdr,                // Header, beside the first word.
-    input  wire [3:0]   s_rx_cpl_tlp_error,              // 0 no error, 1 poisoned, others: the completion is no good.
-    input  wire         s_rx_cpl_tlp_valid,              // A word.
-    input  wire         s_rx_cpl_tlp_sop,                // First of its completion.
-    input  wire         s_rx_cpl_tlp_eop,                // Last of its completion.
+    // s_rx_cpl_tlp: Completions from the host.
+    input  wire [63:0]  s_rx_cpl_tlp_data,               // Payload of the completion.
+    input  wire [1:0]   s_rx_cpl_tlp_strb,               // A bit for each 32-bit word that is there.
+    input  wire [127:0] s_rx_cpl_tlp_hdr,                // Header, beside the first word; DW0 is in bits 127:96.
+    // 0 no error, 1 poisoned; with any other the completion is no good.
+    input  wire [3:0]   s_rx_cpl_tlp_error,
+    input  wire         s_rx_cpl_tlp_valid,              // A word is offered.
+    input  wire         s_rx_cpl_tlp_sop,                // It is the first of its completion.
+    input  wire         s_rx_cpl_tlp_eop,                // It is the last of its completion.
     output wire         s_rx_cpl_tlp_ready,              // It is taken.
 
-    output wire [63:0]  m_tx_wr_req_tlp_data,            // Write TLP: words.
-    output wire [1:0]   m_tx_wr_req_tlp_strb,            // A bit per 32-bit word that is there.
-    output wire [127:0] m_tx_wr_req_tlp_hdr,             // Header, DW0 in bits 127:96.
-    // Sequence number: 0 to 31 in turn, and bit 5 changes with each function-level reset.
+    // m_tx_wr_req_tlp: Writes of host memory.
+    output wire [63:0]  m_tx_wr_req_tlp_data,            // Payload of the write.
+    output wire [1:0]   m_tx_wr_req_tlp_strb,            // A bit for each 32-bit word that is there.
+    output wire [127:0] m_tx_wr_req_tlp_hdr,             // Header; DW0 is in bits 127:96.
+    // Sequence number: 0 to 31 in turn; bit 5 changes with each function-level reset.
     output wire [5:0]   m_tx_wr_req_tlp_seq,
-    output wire         m_tx_wr_req_tlp_valid,           // A word.
-    output wire         m_tx_wr_req_tlp_sop,             // First of its TLP.
-    output wire         m_tx_wr_req_tlp_eop,             // Last of its TLP.
+    output wire         m_tx_wr_req_tlp_valid,           // A word is offered.
+    output wire         m_tx_wr_req_tlp_sop,             // It is the first of its TLP.
+    output wire         m_tx_wr_req_tlp_eop,             // It is the last of its TLP.
     input  wire         m_tx_wr_req_tlp_ready,           // It is taken.
 
-    // s_axis_rx: AXI4-Stream in
-    input  wire         s_axis_rx_tvalid,                // AXI4-Stream from the MAC: a word.
-    output wire         s_axis_rx_tready,                // Always taken.
-    input  wire [63:0]  s_axis_rx_tdata,                 // First byte in bits 7:0.
-    input  wire [7:0]   s_axis_rx_tkeep,                 // Bytes present, from bit 0 on; all but in the last word.
-    input  wire         s_axis_rx_tlast,                 // Last word of the frame.
+    // s_axis_rx: AXI4-Stream from the MAC; always taken.
+    input  wire         s_axis_rx_tvalid,                // A word is offered.
+    output wire         s_axis_rx_tready,                // It is taken.
+    input  wire [63:0]  s_axis_rx_tdata,                 // The word; its first byte is in bits 7:0.
+    input  wire [7:0]   s_axis_rx_tkeep,                 // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire         s_axis_rx_tlast,                 // It is the last word of the frame.
     input  wire         s_axis_rx_tuser,                 // With the last word: the frame is bad (FCS).
 
-    // m_axis_tx: AXI4-Stream out
-    output wire         m_axis_tx_tvalid,                // AXI4-Stream to the MAC: a word.
+    // m_axis_tx: AXI4-Stream to the MAC.
+    output wire         m_axis_tx_tvalid,                // A word is offered.
     input  wire         m_axis_tx_tready,                // It is taken.
-    output wire [63:0]  m_axis_tx_tdata,                 // First byte in bits 7:0.
-    output wire [7:0]   m_axis_tx_tkeep,                 // Bytes present, from bit 0 on.
-    output wire         m_axis_tx_tlast,                 // Last word of the frame.
+    output wire [63:0]  m_axis_tx_tdata,                 // The word; its first byte is in bits 7:0.
+    output wire [7:0]   m_axis_tx_tkeep,                 // Bytes present, from bit 0 on: all, but in the last word.
+    output wire         m_axis_tx_tlast,                 // It is the last word of the frame.
 
     // Configuration
     // Units of 64 clocks after which a read of host memory fails; 0 never.
@@ -116,39 +122,40 @@ module card_q1024_r4096_f4096 (
     reg  idle_reg;  // Nothing was under way in the clock before.
 
     // Signals
-    wire         completer_reg_wr_valid;       // A register is written.
-    wire [21:0]  completer_reg_wr_addr;        // Which, in units of 32 bits; address bits 23:2.
-    wire [31:0]  completer_reg_wr_data;        // Word.
-    wire [3:0]   completer_reg_wr_strb;        // Bytes to be written, at least one.
-    wire         completer_reg_rd_valid;       // A register is to be read.
-    wire [21:0]  completer_reg_rd_addr;        // Which, in units of 32 bits; address bits 23:2.
+    wire         completer_reg_wr_valid;       // A word is written.
+    wire [21:0]  completer_reg_wr_addr;        // Its offset in words.
+    wire [31:0]  completer_reg_wr_data;        // The word.
+    wire [3:0]   completer_reg_wr_strb;        // Its bytes that are to be written.
+    wire         completer_reg_rd_valid;       // A word is read; one at a time.
+    wire [21:0]  completer_reg_rd_addr;        // Its offset in words.
     wire         completer_ev_bad_tlp;         // A TLP was refused or dropped.
     wire         read_s_req_ready;             // It is taken.
-    wire         read_m_data_valid;            // A word.
-    wire [63:0]  read_m_data_data;             // First byte in bits 7:0.
-    wire [2:0]   read_m_data_bytes;            // Bytes, less one.
-    wire         read_m_data_last;             // Last word of the request.
-    wire [15:0]  read_m_data_ctx;              // ctx of the request.
-    wire         read_m_data_error;            // With the last word: the read failed, its data mean nothing.
-    wire         read_m_tx_rd_req_tlp_valid;   // A TLP.
+    wire         read_m_data_valid;            // A word is offered.
+    wire [63:0]  read_m_data_data;             // The word; its first byte is in bits 7:0.
+    wire [2:0]   read_m_data_bytes;            // Bytes in it, less one.
+    wire         read_m_data_last;             // It is the last word of its request.
+    wire [15:0]  read_m_data_ctx;              // Context of the request.
+    wire         read_m_data_error;            // With the last word: the read failed, and its data mean nothing.
+    wire         read_m_tx_rd_req_tlp_valid;   // A TLP is offered.
     wire         read_m_busy;                  // A request was taken whose last word was not.
     wire         read_ev_stray;                // A completion was dropped: nobody waits for it.
     wire         read_ev_failed;               // A request has failed.
     wire         write_s_req_ready;            // It is taken.
     wire         write_s_data_ready;           // It is taken.
     wire         write_m_sent;                 // A TLP was handed over; pulse, one clock after its last word.
-    wire         write_m_done_valid;           // With m_sent: it was the last TLP of a request.
-    wire [15:0]  write_m_done_ctx;             // ctx of the request.
-    wire [5:0]   write_m_tx_wr_req_tlp_seq;    // Sequence number.
-    wire         write_m_tx_wr_req_tlp_valid;  // A word.
+    wire         write_m_done_valid;           // A write is done; pulse.
+    wire [15:0]  write_m_done_ctx;             // Context of the request.
+    // Sequence number: 0 to 31 in turn; bit 5 changes with each function-level reset.
+    wire [5:0]   write_m_tx_wr_req_tlp_seq;
+    wire         write_m_tx_wr_req_tlp_valid;  // A word is offered.
     wire         write_m_within;               // A TLP has begun and not ended.
     wire         write_m_old;                  // Something of before a function-level reset has not left.
     wire         write_m_busy;                 // A request was taken that is not done.
     wire         returns_rst;                  // Synchronous reset: nothing is outstanding.
     // There are numbers for the TLPs that may begin before this is heard of: three.
     wire         returns_m_room;
-    wire         returns_m_done_valid;         // A request is done; pulse.
-    wire [15:0]  returns_m_done_ctx;           // Its ctx.
+    wire         returns_m_done_valid;         // A write is done; pulse.
+    wire [15:0]  returns_m_done_ctx;           // Context of the request.
     wire         returns_m_busy;               // Numbers are outstanding.
     wire         write_mux_s_req_ready_0;      // It is taken.
     wire         write_mux_s_req_ready_1;      // It is taken.
@@ -158,19 +165,19 @@ module card_q1024_r4096_f4096 (
     wire         write_mux_s_data_ready_1;     // It is taken.
     wire         write_mux_s_data_ready_2;     // It is taken.
     wire         write_mux_s_data_ready_3;     // It is taken.
-    wire         write_mux_m_req_valid;        // DMA writer: a request.
-    wire [63:0]  write_mux_m_req_addr;         // Address of the first byte.
+    wire         write_mux_m_req_valid;        // A request is offered.
+    wire [63:0]  write_mux_m_req_addr;         // Host address of the first byte.
     wire [12:0]  write_mux_m_req_len;          // Bytes.
-    wire [15:0]  write_mux_m_req_ctx;          // Client 15:14, ctx of the request 13:0.
-    wire         write_mux_m_data_valid;       // DMA writer: a word.
+    wire [15:0]  write_mux_m_req_ctx;          // Context: comes back with the words of a read, or when a write is done.
+    wire         write_mux_m_data_valid;       // A word is offered.
     wire [63:0]  write_mux_m_data_data;        // The word.
-    wire         read_mux_a_ready;             // Taken.
-    wire         read_mux_b_ready;             // Taken.
+    wire         read_mux_a_ready;             // It is taken.
+    wire         read_mux_b_ready;             // It is taken.
     wire         read_mux_c_ready;             // Taken.
-    wire         read_mux_m_valid;             // To dma_read.
-    wire [63:0]  read_mux_m_addr;              // Byte address.
+    wire         read_mux_m_valid;             // A request is offered.
+    wire [63:0]  read_mux_m_addr;              // Host address of the first byte.
     wire [12:0]  read_mux_m_len;               // Bytes.
-    wire [15:0]  read_mux_m_ctx;               // What it is for.
+    wire [15:0]  read_mux_m_ctx;               // Context: comes back with the words of a read, or when a write is done.
     wire         read_mux_s_data_ready;        // Taken.
     wire         read_mux_wq_valid;            // The word is one of a work request.
     wire         read_mux_pl_valid;            // The word is one of a payload.
@@ -179,80 +186,79 @@ module card_q1024_r4096_f4096 (
     wire         regs_m_reset;                 // The card is reset.
     // A TLP of before the reset has not left; looked at from its end on until it is low.
     wire         regs_s_left;
-    wire         regs_reg_rd_done;             // The answer.
-    wire [31:0]  regs_reg_rd_data;             // The word.
-    wire         regs_db_valid;                // A doorbell.
+    wire         regs_reg_rd_done;             // The answer to a read; pulse.
+    wire [31:0]  regs_reg_rd_data;             // The word that was read.
+    wire         regs_db_valid;                // The host writes a doorbell.
     wire [9:0]   regs_db_qpn;                  // Queue pair.
     wire [1:0]   regs_db_kind;                 // 0 send, 1 receive, 2 complete, 3 arm.
-    wire [15:0]  regs_db_index;                // New index.
-    wire         regs_set_valid;               // A region is made, replaced or ended.
+    wire [15:0]  regs_db_index;                // New index of the ring.
+    wire         regs_set_valid;               // A region changes.
     wire [11:0]  regs_set_index;               // Which.
     wire         regs_set_present;             // It is there from now on.
     wire [7:0]   regs_set_variant;             // Low byte of its key.
-    wire         regs_set_local_write;         // It may be written to.
+    wire         regs_set_local_write;         // The card may write to it for its own host.
     wire [2:0]   regs_set_remote;              // Others may write there 0, read there 1, do atomics there 2.
-    wire [15:0]  regs_set_pd;                  // Its protection domain.
+    wire [15:0]  regs_set_pd;                  // Protection domain.
     wire [63:0]  regs_set_base;                // Address of its first byte.
     wire [63:0]  regs_set_length;              // Its bytes.
-    wire         regs_win_valid;               // A window is made or ended, while nothing is under way.
+    wire         regs_win_valid;               // A window is made or ended.
     wire [7:0]   regs_win_index;               // Which.
     wire         regs_win_open;                // It is there from now on.
     wire [9:0]   regs_win_qpn;                 // Own queue pair.
     wire [15:0]  regs_win_node;                // Node of the peer.
-    wire [23:0]  regs_win_peer;                // Its queue pair.
+    wire [23:0]  regs_win_peer;                // Queue pair of the peer.
     wire [15:0]  regs_win_epoch;               // Epoch.
     wire         regs_hold;                    // Nothing new may begin.
-    wire         regs_flush_valid;             // Requests in flight of a queue pair are to be forgotten.
-    wire [9:0]   regs_flush_qpn;               // Which.
-    wire         regs_s_irq_ready;             // Taken.
-    wire         regs_m_wr_valid;              // Request to dma_write.
-    wire [63:0]  regs_m_wr_addr;               // Address of a message.
-    wire [12:0]  regs_m_wr_len;                // 4 bytes.
-    wire [15:0]  regs_m_wr_ctx;                // Context: 2 in 15:14, vector below.
-    wire         regs_m_wd_valid;              // Its word.
-    wire [63:0]  regs_m_wd_data;               // Data of the message.
+    wire         regs_flush_valid;             // The requests of a queue pair end.
+    wire [9:0]   regs_flush_qpn;               // Queue pair.
+    wire         regs_s_irq_ready;             // It is taken.
+    wire         regs_m_wr_valid;              // A request is offered.
+    wire [63:0]  regs_m_wr_addr;               // Host address of the first byte.
+    wire [12:0]  regs_m_wr_len;                // Bytes.
+    wire [15:0]  regs_m_wr_ctx;                // Context: comes back with the words of a read, or when a write is done.
+    wire         regs_m_wd_valid;              // A word is offered.
+    wire [63:0]  regs_m_wd_data;               // The word.
     wire         regs_done_valid;              // A message is done in dma_write; pulse.
     wire         regs_cfg_enable;              // Frames are received and sent.
     wire [15:0]  regs_cfg_node;                // Who this card is.
     wire [12:0]  regs_cfg_mtu;                 // Largest payload of a packet.
     wire [15:0]  regs_cfg_timeout_unit;        // Clocks in 4.096 us.
     wire [15:0]  regs_cfg_moderation;          // Fewest clocks between two interrupts of a vector.
-    wire         regs_cfg_valid;               // Context of a queue pair: a word of it.
+    wire         regs_cfg_valid;               // A word is written; it counts from the next clock on.
     wire [9:0]   regs_cfg_qpn;                 // Queue pair.
-    wire [2:0]   regs_cfg_word;                // Word.
-    wire [63:0]  regs_cfg_data;                // Its value.
-    wire         regions_a_m_valid;            // An answer.
-    wire         regions_a_m_ok;               // The access is fine.
-    wire         regions_b_m_valid;            // An answer.
-    wire         regions_b_m_ok;               // The access is fine.
-    wire         regions_c_m_valid;            // An answer.
-    wire         regions_c_m_ok;               // The access is fine.
-    wire         cq_a_rsv_done;                // Answered.
+    wire [2:0]   regs_cfg_word;                // Which word.
+    wire [63:0]  regs_cfg_data;                // The word.
+    wire         regions_a_m_valid;            // The answer to a lookup.
+    wire         regions_a_m_ok;               // The access is allowed.
+    wire         regions_b_m_valid;            // The answer to a lookup.
+    wire         regions_b_m_ok;               // The access is allowed.
+    wire         regions_c_m_valid;            // The answer to a lookup.
+    wire         regions_c_m_ok;               // The access is allowed.
+    wire         cq_a_rsv_done;                // The answer; pulse.
     wire         cq_a_rsv_ok;                  // With it: a slot was free and is kept.
-    wire         cq_b_rsv_done;                // Answered.
+    wire         cq_b_rsv_done;                // The answer; pulse.
     wire         cq_b_rsv_ok;                  // With it: a slot was free and is kept.
-    wire         cq_s_tx_ready;                // Taken.
-    wire         cq_s_rx_ready;                // Taken.
-    wire         cq_m_wr_valid;                // Request to dma_write.
-    wire [63:0]  cq_m_wr_addr;                 // Address of the entry.
-    wire [12:0]  cq_m_wr_len;                  // 64 bytes.
-    wire [15:0]  cq_m_wr_ctx;                  // Context: 1 in 15:14, recv in 13, queue pair below.
-    wire         cq_m_wd_valid;                // A word of the entry.
+    wire         cq_s_tx_ready;                // It is taken.
+    wire         cq_s_rx_ready;                // It is taken.
+    wire         cq_m_wr_valid;                // A request is offered.
+    wire [63:0]  cq_m_wr_addr;                 // Host address of the first byte.
+    wire [12:0]  cq_m_wr_len;                  // Bytes.
+    wire [15:0]  cq_m_wr_ctx;                  // Context: comes back with the words of a read, or when a write is done.
+    wire         cq_m_wd_valid;                // A word is offered.
     wire [63:0]  cq_m_wd_data;                 // The word.
-    // A request is done in dma_write, in order; those of other clients are not looked at.
-    wire         cq_done_valid;
+    wire         cq_done_valid;                // A write is done; pulse.
     wire         cq_m_landed;                  // A completion of the receiver is done (XUD-4).
-    wire         cq_m_irq_valid;               // An interrupt.
+    wire         cq_m_irq_valid;               // An interrupt is asked for.
     wire [2:0]   cq_m_irq_vector;              // Its vector.
     wire         cq_ev_bad_doorbell;           // A doorbell was ignored.
     wire         cq_m_idle;                    // Nothing is under way; interrupts that wait do not count.
     wire         send_m_idle;                  // Nothing is between fetch and record, no read waits.
-    wire         send_m_fatal_valid;           // The send ring of a queue pair cannot be read.
-    wire [9:0]   send_m_fatal_qpn;             // Which queue pair.
-    wire         send_m_rsv_valid;             // A completion slot is asked for; held until rsv_done.
-    wire [9:0]   send_m_rsv_qpn;               // For this queue pair.
-    wire         send_m_cancel_valid;          // A slot is given back.
-    wire [9:0]   send_m_cancel_qpn;            // Of this queue pair.
+    wire         send_m_fatal_valid;           // It happens.
+    wire [9:0]   send_m_fatal_qpn;             // Queue pair.
+    wire         send_m_rsv_valid;             // It happens.
+    wire [9:0]   send_m_rsv_qpn;               // Queue pair.
+    wire         send_m_cancel_valid;          // It happens.
+    wire [9:0]   send_m_cancel_qpn;            // Queue pair.
     wire         send_m_place_valid;           // A place in flight is asked for.
     wire [9:0]   send_m_place_qpn;             // For this queue pair.
     wire [23:0]  send_m_place_psn;             // And this PSN.
@@ -278,103 +284,103 @@ module card_q1024_r4096_f4096 (
     wire [31:0]  send_m_set_key;               // In the region of this key.
     wire [12:0]  send_m_set_len;               // Bytes there.
     wire         send_m_look_valid;            // A region is looked up.
-    wire [31:0]  send_m_look_key;              // Key.
+    wire [31:0]  send_m_look_key;              // Its key.
     wire [15:0]  send_m_look_pd;               // Protection domain of the queue pair.
-    wire [63:0]  send_m_look_addr;             // First byte.
-    wire [12:0]  send_m_look_len;              // Bytes.
-    wire         send_m_look_write;            // For writing: never.
-    wire         send_m_rd_valid;              // A read of host memory.
-    wire [63:0]  send_m_rd_addr;               // First byte.
+    wire [63:0]  send_m_look_addr;             // First byte of the access.
+    wire [12:0]  send_m_look_len;              // Bytes of the access.
+    wire         send_m_look_write;            // The access writes.
+    wire         send_m_rd_valid;              // A request is offered.
+    wire [63:0]  send_m_rd_addr;               // Host address of the first byte.
     wire [12:0]  send_m_rd_len;                // Bytes.
-    wire [15:0]  send_m_rd_ctx;                // Client in 15:14: 0 work requests, 1 payload.
-    wire         send_s_wq_ready;              // Always high.
-    wire         send_m_sd_valid;              // A request to send.
-    wire [15:0]  send_m_sd_node;               // Node of the destination.
-    wire [23:0]  send_m_sd_peer;               // Queue pair of the destination.
-    wire [23:0]  send_m_sd_psn;                // PSN.
+    wire [15:0]  send_m_rd_ctx;                // Context: comes back with the words of a read, or when a write is done.
+    wire         send_s_wq_ready;              // It is taken.
+    wire         send_m_sd_valid;              // A request or an answer is offered.
+    wire [15:0]  send_m_sd_node;               // Destination node.
+    wire [23:0]  send_m_sd_peer;               // Destination queue pair.
+    wire [23:0]  send_m_sd_psn;                // Packet sequence number.
     wire [31:0]  send_m_sd_q_key;              // Q_Key.
-    wire [23:0]  send_m_sd_src;                // Own queue pair.
-    wire [7:0]   send_m_sd_vf;                 // Version and flags.
+    wire [23:0]  send_m_sd_src;                // Source queue pair.
+    wire [7:0]   send_m_sd_vf;                 // Version and flags of the XUDETH.
     wire [15:0]  send_m_sd_win_id;             // Window.
-    wire [15:0]  send_m_sd_epoch;              // Epoch.
+    wire [15:0]  send_m_sd_epoch;              // Epoch of the window.
     wire [31:0]  send_m_sd_msn;                // Number in the window.
-    wire [127:0] send_m_sd_head;               // Bytes in front of those from memory, first one in bits 7:0.
-    wire [4:0]   send_m_sd_head_len;           // How many of them count.
-    wire [12:0]  send_m_sd_len;                // Bytes from memory; 0: none are read.
+    wire [127:0] send_m_sd_head;               // Bytes in front of the payload; the first is in bits 7:0.
+    wire [4:0]   send_m_sd_head_len;           // Bytes of head that count.
+    wire [12:0]  send_m_sd_len;                // Bytes of payload.
     wire         send_ev_bad_doorbell;         // A doorbell was ignored.
     wire         send_ev_stall_credit;         // A turn found no completion slot.
     wire         send_ev_stall_place;          // A turn found its place in flight taken.
     wire         send_ev_local_error;          // A work request ended here in a LOCAL outcome.
-    wire         send_queue_s_sd_ready;        // Taken.
-    wire         send_queue_m_sd_valid;        // A request.
+    wire         send_queue_s_sd_ready;        // It is taken.
+    wire         send_queue_m_sd_valid;        // A request or an answer is offered.
     wire [15:0]  send_queue_m_sd_node;         // Destination node.
     wire [23:0]  send_queue_m_sd_peer;         // Destination queue pair.
-    wire [23:0]  send_queue_m_sd_psn;          // PSN.
+    wire [23:0]  send_queue_m_sd_psn;          // Packet sequence number.
     wire [31:0]  send_queue_m_sd_q_key;        // Q_Key.
     wire [23:0]  send_queue_m_sd_src;          // Source queue pair.
     wire [7:0]   send_queue_m_sd_vf;           // Version and flags of the XUDETH.
     wire [15:0]  send_queue_m_sd_win_id;       // Window.
     wire [15:0]  send_queue_m_sd_epoch;        // Epoch of the window.
-    wire [31:0]  send_queue_m_sd_msn;          // Number of the message in its window.
-    wire [127:0] send_queue_m_sd_head;         // Bytes in front of the payload, first in bits 7:0.
-    wire [4:0]   send_queue_m_sd_head_len;     // How many of them count.
+    wire [31:0]  send_queue_m_sd_msn;          // Number in the window.
+    wire [127:0] send_queue_m_sd_head;         // Bytes in front of the payload; the first is in bits 7:0.
+    wire [4:0]   send_queue_m_sd_head_len;     // Bytes of head that count.
     wire [12:0]  send_queue_m_sd_len;          // Bytes of payload.
-    wire         send_queue_s_pl_ready;        // Taken.
-    wire         send_queue_m_pl_valid;        // A word of payload.
-    wire [63:0]  send_queue_m_pl_data;         // The word.
+    wire         send_queue_s_pl_ready;        // It is taken.
+    wire         send_queue_m_pl_valid;        // A word is offered.
+    wire [63:0]  send_queue_m_pl_data;         // The word; its first byte is in bits 7:0.
     wire [2:0]   send_queue_m_pl_bytes;        // Bytes in it, less one.
-    wire         send_queue_m_pl_last;         // Last of its request.
-    wire         send_queue_m_pl_error;        // With the last: the read failed.
-    wire         recv_s_rq_valid;              // A request.
+    wire         send_queue_m_pl_last;         // It is the last word of its request.
+    wire         send_queue_m_pl_error;        // With the last word: the read of host memory failed.
+    wire         recv_s_rq_valid;              // A request is offered.
     wire         recv_s_rq_ready;              // It is taken; pulse.
-    wire         recv_s_rq_drop;               // With s_rq_ready: its payload is not wanted.
-    wire         recv_s_pl_valid;              // A word of payload.
+    wire         recv_s_rq_drop;               // With ready: its payload is not wanted.
+    wire         recv_s_pl_valid;              // A word is offered.
     wire         recv_s_pl_ready;              // It is taken.
-    wire         recv_s_rr_ready;              // Always taken.
-    wire         recv_m_rd_valid;              // A read of receive requests.
-    wire [63:0]  recv_m_rd_addr;               // Where.
-    wire [12:0]  recv_m_rd_len;                // Bytes: 32 to 128.
-    wire [15:0]  recv_m_rd_ctx;                // Client 2.
-    wire         recv_m_rsv_valid;             // A completion slot is asked for, until rsv_done.
+    wire         recv_s_rr_ready;              // It is taken.
+    wire         recv_m_rd_valid;              // A request is offered.
+    wire [63:0]  recv_m_rd_addr;               // Host address of the first byte.
+    wire [12:0]  recv_m_rd_len;                // Bytes.
+    wire [15:0]  recv_m_rd_ctx;                // Context: comes back with the words of a read, or when a write is done.
+    wire         recv_m_rsv_valid;             // It happens.
     wire [9:0]   recv_m_rsv_qpn;               // Queue pair.
-    wire         recv_m_look_valid;            // A region is looked up; pulse.
-    wire [31:0]  recv_m_look_key;              // Key.
-    wire [15:0]  recv_m_look_pd;               // Protection domain.
-    wire [63:0]  recv_m_look_addr;             // Where the message goes.
-    wire [12:0]  recv_m_look_len;              // Bytes of the message.
-    wire         recv_m_look_write;            // To be written: 1.
-    wire         recv_m_wr_valid;              // A payload to write.
-    wire [63:0]  recv_m_wr_addr;               // Where.
+    wire         recv_m_look_valid;            // A region is looked up.
+    wire [31:0]  recv_m_look_key;              // Its key.
+    wire [15:0]  recv_m_look_pd;               // Protection domain of the queue pair.
+    wire [63:0]  recv_m_look_addr;             // First byte of the access.
+    wire [12:0]  recv_m_look_len;              // Bytes of the access.
+    wire         recv_m_look_write;            // The access writes.
+    wire         recv_m_wr_valid;              // A request is offered.
+    wire [63:0]  recv_m_wr_addr;               // Host address of the first byte.
     wire [12:0]  recv_m_wr_len;                // Bytes.
-    wire [15:0]  recv_m_wr_ctx;                // Client 0.
-    wire         recv_m_wd_valid;              // A word of it.
+    wire [15:0]  recv_m_wr_ctx;                // Context: comes back with the words of a read, or when a write is done.
+    wire         recv_m_wd_valid;              // A word is offered.
     wire [63:0]  recv_m_wd_data;               // The word.
-    wire         recv_m_rx_valid;              // A completion.
+    wire         recv_m_rx_valid;              // A completion is offered.
     wire [9:0]   recv_m_rx_qpn;                // Queue pair.
-    wire [63:0]  recv_m_rx_wr_id;              // Name of the receive request.
-    wire [7:0]   recv_m_rx_status;             // How it ended.
-    wire [7:0]   recv_m_rx_vf;                 // Version and flags.
+    wire [63:0]  recv_m_rx_wr_id;              // The user's name for the request.
+    wire [7:0]   recv_m_rx_status;             // How the request ended.
+    wire [7:0]   recv_m_rx_vf;                 // Version and flags of the XUDETH.
     wire [12:0]  recv_m_rx_len;                // Bytes received.
-    wire [15:0]  recv_m_rx_node;               // From this node.
-    wire [23:0]  recv_m_rx_peer;               // From this queue pair.
+    wire [15:0]  recv_m_rx_node;               // Node of the peer.
+    wire [23:0]  recv_m_rx_peer;               // Queue pair of the peer.
     wire [15:0]  recv_m_rx_win_id;             // Window.
-    wire [15:0]  recv_m_rx_epoch;              // Epoch.
+    wire [15:0]  recv_m_rx_epoch;              // Epoch of the window.
     wire [31:0]  recv_m_rx_msn;                // Number in the window.
-    wire [31:0]  recv_m_rx_q_key;              // Q_Key.
-    wire [23:0]  recv_m_rx_psn;                // PSN.
-    wire [15:0]  recv_m_rx_request;            // Number of the receive request in its ring.
-    wire         recv_m_ak_valid;              // An acknowledgement.
-    wire [15:0]  recv_m_ak_node;               // To this node.
-    wire [23:0]  recv_m_ak_peer;               // To this queue pair.
-    wire [23:0]  recv_m_ak_psn;                // PSN of the request.
-    wire [7:0]   recv_m_ak_syndrome;           // AETH syndrome.
-    wire         recv_m_ak_echo;               // It has an echo.
+    wire [31:0]  recv_m_rx_q_key;              // Q_Key of the packet.
+    wire [23:0]  recv_m_rx_psn;                // Packet sequence number.
+    wire [15:0]  recv_m_rx_request;            // Number of the request in its ring.
+    wire         recv_m_ak_valid;              // An acknowledgement is offered.
+    wire [15:0]  recv_m_ak_node;               // Destination node.
+    wire [23:0]  recv_m_ak_peer;               // Destination queue pair.
+    wire [23:0]  recv_m_ak_psn;                // Packet sequence number of the request.
+    wire [7:0]   recv_m_ak_syndrome;           // What the acknowledgement says.
+    wire         recv_m_ak_echo;               // It has the fields win_id to src.
     wire [15:0]  recv_m_ak_win_id;             // Window of the request.
     wire [15:0]  recv_m_ak_epoch;              // Epoch of the request.
     wire [31:0]  recv_m_ak_msn;                // Number of the request in its window.
     wire [7:0]   recv_m_ak_vf;                 // Version and flags of the request.
-    wire [23:0]  recv_m_ak_src;                // The queue pair that answers.
-    wire         recv_m_fatal_valid;           // The receive ring of a queue pair cannot be read; pulse.
+    wire [23:0]  recv_m_ak_src;                // Queue pair that answers.
+    wire         recv_m_fatal_valid;           // It happens.
     wire [9:0]   recv_m_fatal_qpn;             // Queue pair.
     wire         recv_ev_bad_doorbell;         // A doorbell is ignored; pulse.
     wire         recv_ev_accepted;             // Accepted; pulse.
@@ -388,8 +394,8 @@ module card_q1024_r4096_f4096 (
     wire         recv_ev_local_error;          // A completion LOCAL_PROTECTION or LOCAL_QUEUE; pulse.
     wire         recv_m_idle;                  // Nothing is under way, the sweep after reset included.
     wire         one_sided_m_idle;             // Nothing is under way, the visit after reset included.
-    wire         one_sided_win_done;           // That is done; pulse.
-    wire         one_sided_win_was;            // It was there before.
+    wire         one_sided_win_done;           // It is done; pulse.
+    wire         one_sided_win_was;            // The window was there before.
     wire [31:0]  one_sided_win_expected;       // Number that it expected; 0 if it was not there.
     wire         one_sided_set_valid;          // A work request gets its place in flight; pulse.
     wire         one_sided_s_rq_valid;         // A frame of one-sided operations.
@@ -399,21 +405,22 @@ module card_q1024_r4096_f4096 (
     wire         one_sided_m_ours;
     wire         one_sided_s_other;            // Somebody else takes a request with payload; pulse.
     wire         one_sided_s_other_last;       // The last word of such a payload is taken; pulse.
-    wire         one_sided_s_pl_valid;         // A word of payload of this block.
-    wire         one_sided_s_pl_ready;         // Taken.
-    wire         one_sided_m_look_valid;       // A region is looked up; pulse.
-    wire [31:0]  one_sided_m_look_key;         // Key.
-    wire [15:0]  one_sided_m_look_pd;          // Protection domain.
-    wire [63:0]  one_sided_m_look_addr;        // First byte.
-    wire [12:0]  one_sided_m_look_len;         // Bytes.
-    wire [3:0]   one_sided_m_look_need;        // Rights, as card_regions has them.
+    wire         one_sided_s_pl_valid;         // A word is offered.
+    wire         one_sided_s_pl_ready;         // It is taken.
+    wire         one_sided_m_look_valid;       // A region is looked up.
+    wire [31:0]  one_sided_m_look_key;         // Its key.
+    wire [15:0]  one_sided_m_look_pd;          // Protection domain of the queue pair.
+    wire [63:0]  one_sided_m_look_addr;        // First byte of the access.
+    wire [12:0]  one_sided_m_look_len;         // Bytes of the access.
+    // Rights that the access needs, a bit each, as `card_regions` keeps them.
+    wire [3:0]   one_sided_m_look_need;
     wire         one_sided_m_rd_valid;         // A read.
     wire [63:0]  one_sided_m_rd_addr;          // First byte.
     wire [12:0]  one_sided_m_rd_len;           // Bytes.
     wire         one_sided_m_wr_valid;         // A write.
     wire [63:0]  one_sided_m_wr_addr;          // First byte.
     wire [12:0]  one_sided_m_wr_len;           // Bytes.
-    wire         one_sided_m_wd_valid;         // A word of it.
+    wire         one_sided_m_wd_valid;         // A word is offered.
     wire [63:0]  one_sided_m_wd_data;          // The word.
     wire         one_sided_done_valid;         // A write was handed to the host interface; pulse.
     wire         one_sided_m_sd_valid;         // An answer for xud_tx.
@@ -457,56 +464,57 @@ module card_q1024_r4096_f4096 (
     wire         one_sided_ev_failed;          // Host memory failed; pulse.
     wire         one_sided_ev_done;            // Done; pulse.
     wire         one_sided_ev_local_error;     // An answer that may not be written; pulse.
-    wire         send_merge_a_sd_ready;        // Taken.
-    wire         send_merge_a_pl_ready;        // Taken.
+    wire         send_merge_a_sd_ready;        // It is taken.
+    wire         send_merge_a_pl_ready;        // It is taken.
     wire         send_merge_b_sd_ready;        // Taken.
     wire         send_merge_b_pl_ready;        // Taken.
-    wire         send_merge_m_sd_valid;        // A request or answer.
+    wire         send_merge_m_sd_valid;        // A request or an answer is offered.
     wire [15:0]  send_merge_m_sd_node;         // Destination node.
     wire [23:0]  send_merge_m_sd_peer;         // Destination queue pair.
-    wire [23:0]  send_merge_m_sd_psn;          // PSN.
+    wire [23:0]  send_merge_m_sd_psn;          // Packet sequence number.
     wire [31:0]  send_merge_m_sd_q_key;        // Q_Key.
     wire [23:0]  send_merge_m_sd_src;          // Source queue pair.
     wire [7:0]   send_merge_m_sd_vf;           // Version and flags of the XUDETH.
     wire [15:0]  send_merge_m_sd_win_id;       // Window.
-    wire [15:0]  send_merge_m_sd_epoch;        // Epoch.
+    wire [15:0]  send_merge_m_sd_epoch;        // Epoch of the window.
     wire [31:0]  send_merge_m_sd_msn;          // Number in the window.
-    wire [127:0] send_merge_m_sd_head;         // Bytes in front of the payload, first in bits 7:0.
-    wire [4:0]   send_merge_m_sd_head_len;     // How many of them count.
+    wire [127:0] send_merge_m_sd_head;         // Bytes in front of the payload; the first is in bits 7:0.
+    wire [4:0]   send_merge_m_sd_head_len;     // Bytes of head that count.
     wire [12:0]  send_merge_m_sd_len;          // Bytes of payload.
-    wire         send_merge_m_pl_valid;        // A word of its payload.
-    wire [63:0]  send_merge_m_pl_data;         // The word.
+    wire         send_merge_m_pl_valid;        // A word is offered.
+    wire [63:0]  send_merge_m_pl_data;         // The word; its first byte is in bits 7:0.
     wire [2:0]   send_merge_m_pl_bytes;        // Bytes in it, less one.
-    wire         send_merge_m_pl_last;         // Last of its request.
-    wire         send_merge_m_pl_error;        // With the last: the read failed.
-    wire         send_merge_a_ak_ready;        // Taken.
+    wire         send_merge_m_pl_last;         // It is the last word of its request.
+    wire         send_merge_m_pl_error;        // With the last word: the read of host memory failed.
+    wire         send_merge_a_ak_ready;        // It is taken.
     wire         send_merge_b_ak_ready;        // Taken.
-    wire         send_merge_m_ak_valid;        // An acknowledgement.
+    wire         send_merge_m_ak_valid;        // An acknowledgement is offered.
     wire [15:0]  send_merge_m_ak_node;         // Destination node.
     wire [23:0]  send_merge_m_ak_peer;         // Destination queue pair.
-    wire [23:0]  send_merge_m_ak_psn;          // PSN of the request.
-    wire [7:0]   send_merge_m_ak_syndrome;     // What it says.
-    wire         send_merge_m_ak_echo;         // It has the fields from here on.
-    wire [15:0]  send_merge_m_ak_win_id;       // Window.
-    wire [15:0]  send_merge_m_ak_epoch;        // Epoch.
-    wire [31:0]  send_merge_m_ak_msn;          // Number in the window.
+    wire [23:0]  send_merge_m_ak_psn;          // Packet sequence number of the request.
+    wire [7:0]   send_merge_m_ak_syndrome;     // What the acknowledgement says.
+    wire         send_merge_m_ak_echo;         // It has the fields win_id to src.
+    wire [15:0]  send_merge_m_ak_win_id;       // Window of the request.
+    wire [15:0]  send_merge_m_ak_epoch;        // Epoch of the request.
+    wire [31:0]  send_merge_m_ak_msn;          // Number of the request in its window.
     wire [7:0]   send_merge_m_ak_vf;           // Version and flags of the request.
-    wire [23:0]  send_merge_m_ak_src;          // The queue pair that answers.
-    wire         ack_merge_a_ready;            // Taken.
+    wire [23:0]  send_merge_m_ak_src;          // Queue pair that answers.
+    wire         ack_merge_a_ready;            // It is taken.
     wire         ack_merge_b_ready;            // Taken.
-    wire         ack_merge_m_valid;            // Any of these.
-    wire [15:0]  ack_merge_m_node;             // Source node.
+    wire         ack_merge_m_valid;            // An acknowledgement is offered.
+    wire [15:0]  ack_merge_m_node;             // Node that sent it.
     wire [23:0]  ack_merge_m_qpn;              // Queue pair of the request.
-    wire [23:0]  ack_merge_m_psn;              // Packet number of the request.
+    wire [23:0]  ack_merge_m_psn;              // Packet sequence number of the request.
     wire [7:0]   ack_merge_m_outcome;          // Outcome.
-    wire         ack_merge_m_echo;             // It has the fields from here on.
+    wire         ack_merge_m_echo;             // It has the fields win_id to peer.
     wire [15:0]  ack_merge_m_win_id;           // Window of the request.
-    wire [15:0]  ack_merge_m_epoch;            // Its epoch.
-    wire [31:0]  ack_merge_m_msn;              // Its number in the window.
-    wire [3:0]   ack_merge_m_flags;            // Its flags.
-    wire [23:0]  ack_merge_m_peer;             // The queue pair that answers.
-    wire         ack_merge_m_claim;            // It claims its request.
-    wire         ack_merge_m_end;              // It ends what is claimed.
+    wire [15:0]  ack_merge_m_epoch;            // Epoch of the request.
+    wire [31:0]  ack_merge_m_msn;              // Number of the request in its window.
+    wire [3:0]   ack_merge_m_flags;            // Flags of the request.
+    wire [23:0]  ack_merge_m_peer;             // Queue pair that answers.
+    // An answer (XUD-13) claims its request: it does not end yet, and only `end` ends it.
+    wire         ack_merge_m_claim;
+    wire         ack_merge_m_end;              // The request that is claimed ends; there is one at most.
     wire         in_flight_rsv_done;           // Answer, 4 clocks later.
     wire         in_flight_rsv_ok;             // The place was free and is kept.
     wire         in_flight_set_ready;          // It is taken.
@@ -516,20 +524,20 @@ module card_q1024_r4096_f4096 (
     wire         in_flight_ack_ready;          // It is taken.
     wire         in_flight_claim_done;         // A claim is decided, 6 clocks after it was taken.
     wire         in_flight_claim_ok;           // It found its request.
-    wire         in_flight_flush_done;         // That is done.
-    wire         in_flight_m_valid;            // A request has ended.
+    wire         in_flight_flush_done;         // All have ended; pulse.
+    wire         in_flight_m_valid;            // A completion is offered.
     wire [9:0]   in_flight_m_qpn;              // Queue pair.
-    wire [63:0]  in_flight_m_wr_id;            // User's name for it.
-    wire [7:0]   in_flight_m_status;           // Outcome.
-    wire [7:0]   in_flight_m_vf;               // Version 7:4 and flags 3:0.
-    wire [12:0]  in_flight_m_len;              // 0: nothing was received.
-    wire [15:0]  in_flight_m_node;             // Destination node.
-    wire [23:0]  in_flight_m_peer;             // Destination queue pair.
+    wire [63:0]  in_flight_m_wr_id;            // The user's name for the request.
+    wire [7:0]   in_flight_m_status;           // How the request ended.
+    wire [7:0]   in_flight_m_vf;               // Version and flags of the XUDETH.
+    wire [12:0]  in_flight_m_len;              // Bytes received.
+    wire [15:0]  in_flight_m_node;             // Node of the peer.
+    wire [23:0]  in_flight_m_peer;             // Queue pair of the peer.
     wire [15:0]  in_flight_m_win_id;           // Window.
-    wire [15:0]  in_flight_m_epoch;            // Epoch.
+    wire [15:0]  in_flight_m_epoch;            // Epoch of the window.
     wire [31:0]  in_flight_m_msn;              // Number in the window.
-    wire [31:0]  in_flight_m_q_key;            // 0: nothing was received.
-    wire [23:0]  in_flight_m_psn;              // Packet number.
+    wire [31:0]  in_flight_m_q_key;            // Q_Key of the packet.
+    wire [23:0]  in_flight_m_psn;              // Packet sequence number.
     wire [15:0]  in_flight_m_request;          // Number of the request in its ring.
     wire         in_flight_ev_ack_unknown;     // An acknowledgement of nothing in flight (XUD-10).
     wire         in_flight_ev_ack_source;      // An acknowledgement from elsewhere than where the request went.
@@ -553,21 +561,21 @@ module card_q1024_r4096_f4096 (
     wire         rx_m_rq_unknown;              // Its opcode has no meaning.
     // It is one-sided, or the answer of one that was: version 1, that flag alone, a known opcode.
     wire         rx_m_rq_one_sided;
-    wire         rx_m_pl_valid;                // A word of payload.
+    wire         rx_m_pl_valid;                // A word is offered.
     wire         rx_m_pl_ready;                // It is taken.
-    wire [63:0]  rx_m_pl_data;                 // The word, first byte in bits 7:0; behind the message's end anything.
-    wire         rx_m_pl_last;                 // It is the message's last.
-    wire         rx_m_ak_valid;                // An acknowledgement.
-    wire [15:0]  rx_m_ak_node;                 // Source node.
+    wire [63:0]  rx_m_pl_data;                 // The word.
+    wire         rx_m_pl_last;                 // It is the last word of its frame.
+    wire         rx_m_ak_valid;                // An acknowledgement is offered.
+    wire [15:0]  rx_m_ak_node;                 // Node that sent it.
     wire [23:0]  rx_m_ak_qpn;                  // Queue pair of the request.
-    wire [23:0]  rx_m_ak_psn;                  // Packet number of the request.
-    wire [7:0]   rx_m_ak_outcome;              // How the request ended, an outcome.
-    wire         rx_m_ak_echo;                 // It has the fields from here on (version 1).
+    wire [23:0]  rx_m_ak_psn;                  // Packet sequence number of the request.
+    wire [7:0]   rx_m_ak_outcome;              // Outcome.
+    wire         rx_m_ak_echo;                 // It has the fields win_id to peer.
     wire [15:0]  rx_m_ak_win_id;               // Window of the request.
-    wire [15:0]  rx_m_ak_epoch;                // Its epoch.
-    wire [31:0]  rx_m_ak_msn;                  // Its number in the window.
-    wire [3:0]   rx_m_ak_flags;                // Its flags.
-    wire [23:0]  rx_m_ak_peer;                 // The queue pair that answers.
+    wire [15:0]  rx_m_ak_epoch;                // Epoch of the request.
+    wire [31:0]  rx_m_ak_msn;                  // Number of the request in its window.
+    wire [3:0]   rx_m_ak_flags;                // Flags of the request.
+    wire [23:0]  rx_m_ak_peer;                 // Queue pair that answers.
     wire         rx_ev_overflow;               // A good frame was dropped because it did not fit.
     wire         rx_ev_bad_frame;              // A frame with wrong lengths, checksums, ICRC or fixed fields.
     wire         rx_ev_not_xud;                // A frame with an opcode outside of XUD's.
@@ -578,15 +586,15 @@ module card_q1024_r4096_f4096 (
     wire [23:0]  tx_m_fail_qpn;                // Its source queue pair.
     wire [23:0]  tx_m_fail_psn;                // Its packet number.
     wire         tx_s_ak_ready;                // It is taken.
-    wire         tx_m_axis_tx_tvalid;          // AXI4-Stream to the MAC: a word.
-    wire [63:0]  tx_m_axis_tx_tdata;           // First byte in bits 7:0.
-    wire [7:0]   tx_m_axis_tx_tkeep;           // Bytes present, from bit 0 on.
-    wire         tx_m_axis_tx_tlast;           // Last word of the frame.
+    wire         tx_m_axis_tx_tvalid;          // A word is offered.
+    wire [63:0]  tx_m_axis_tx_tdata;           // The word; its first byte is in bits 7:0.
+    wire [7:0]   tx_m_axis_tx_tkeep;           // Bytes present, from bit 0 on: all, but in the last word.
+    wire         tx_m_axis_tx_tlast;           // It is the last word of the frame.
     wire         tx_ev_sent;                   // A request has left.
     wire         tx_ev_ack_sent;               // An acknowledgement has left.
     wire         gate_m_tvalid;                // It passes.
-    wire         guard_s_axis_tready;          // Taken.
-    wire         guard_m_axis_tvalid;          // To the MAC: a word.
+    wire         guard_s_axis_tready;          // It is taken.
+    wire         guard_m_axis_tvalid;          // A word is offered.
     wire         local_error_m;                // An event of either.
     wire         unsent_b;                     // Another one.
     wire         unsent_m;                     // An event of either.

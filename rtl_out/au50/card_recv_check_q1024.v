@@ -33,20 +33,21 @@ module card_recv_check_q1024 (
 
     input  wire         hold,             // Begin no request.
 
-    input  wire         s_rq_valid,       // A request.
+    // s_rq: Requests from the line.
+    input  wire         s_rq_valid,       // A request is offered.
     output wire         s_rq_ready,       // It is taken; pulse.
-    output wire         s_rq_drop,        // With s_rq_ready: its payload is not wanted.
-    input  wire [15:0]  s_rq_node,        // From this node.
-    input  wire [23:0]  s_rq_qpn,         // To this queue pair.
-    input  wire [23:0]  s_rq_psn,         // PSN.
+    output wire         s_rq_drop,        // With ready: its payload is not wanted.
+    input  wire [15:0]  s_rq_node,        // Node that sent it.
+    input  wire [23:0]  s_rq_qpn,         // Queue pair that it is for.
+    input  wire [23:0]  s_rq_psn,         // Packet sequence number.
     input  wire [31:0]  s_rq_q_key,       // Q_Key.
-    input  wire [23:0]  s_rq_src,         // From this queue pair.
-    input  wire [7:0]   s_rq_vf,          // Version and flags.
+    input  wire [23:0]  s_rq_src,         // Queue pair that sent it.
+    input  wire [7:0]   s_rq_vf,          // Version and flags of the XUDETH.
     input  wire [15:0]  s_rq_win_id,      // Window.
-    input  wire [15:0]  s_rq_epoch,       // Epoch.
+    input  wire [15:0]  s_rq_epoch,       // Epoch of the window.
     input  wire [31:0]  s_rq_msn,         // Number in the window.
     input  wire [12:0]  s_rq_len,         // Bytes of payload.
-    input  wire         s_rq_unknown,     // Opcode without a meaning.
+    input  wire         s_rq_unknown,     // Its opcode has no meaning.
 
     input  wire         s_arrived_valid,  // The number of receive requests read has changed; pulse.
     input  wire [9:0]   s_arrived_qpn,    // Queue pair.
@@ -59,25 +60,28 @@ module card_recv_check_q1024 (
     output wire         s_failed_ready,   // It is dealt with; pulse.
     input  wire [9:0]   s_failed_qpn,     // Queue pair.
 
-    output wire         m_rsv_valid,      // A completion slot is asked for, until rsv_done.
+    // m_rsv: A completion slot is asked for, until rsv_done.
+    output wire         m_rsv_valid,      // It happens.
     output wire [9:0]   m_rsv_qpn,        // Queue pair.
 
     input  wire         rsv_done,         // Answer; pulse.
     input  wire         rsv_ok,           // The slot is reserved.
 
-    output wire         m_look_valid,     // A region is looked up; pulse.
-    output wire [31:0]  m_look_key,       // Key.
-    output wire [15:0]  m_look_pd,        // Protection domain.
-    output wire [63:0]  m_look_addr,      // Where the message goes.
-    output wire [12:0]  m_look_len,       // Bytes of the message.
-    output wire         m_look_write,     // To be written: 1.
+    // m_look: Lookups of regions.
+    output wire         m_look_valid,     // A region is looked up.
+    output wire [31:0]  m_look_key,       // Its key.
+    output wire [15:0]  m_look_pd,        // Protection domain of the queue pair.
+    output wire [63:0]  m_look_addr,      // First byte of the access.
+    output wire [12:0]  m_look_len,       // Bytes of the access.
+    output wire         m_look_write,     // The access writes.
 
     input  wire         look_valid,       // Answer, 6 clocks later; pulse.
     input  wire         look_ok,          // The access is allowed.
 
-    output wire         m_head_valid,     // Write the index taken by packets.
+    // m_head: The index of the requests that packets have taken.
+    output wire         m_head_valid,     // The index changes.
     output reg  [9:0]   m_head_qpn,       // Queue pair.
-    output reg  [15:0]  m_head_index,     // Receive requests ever taken, modulo 2^16.
+    output reg  [15:0]  m_head_index,     // Requests ever, modulo 2^16.
 
     // m: stream out
     output wire         m_kick_valid,     // With m_head_valid: it is even, and not cleared.
@@ -180,11 +184,11 @@ module card_recv_check_q1024 (
     wire        no_slot;
     wire        looked_now;
     wire        allowed_now;
-    wire [16:0] shapes_rd_data;   // Word at rd_addr, two clocks later.
-    wire [31:0] keys_rd_data;     // Word at rd_addr, two clocks later.
-    wire [31:0] epochs_rd_data;   // Word at rd_addr, two clocks later.
-    wire [15:0] heads_rd_data;    // Word at rd_addr, two clocks later.
-    wire [5:0]  arrived_rd_data;  // Word at rd_addr, two clocks later.
+    wire [16:0] shapes_rd_data;   // The word that was read.
+    wire [31:0] keys_rd_data;     // The word that was read.
+    wire [31:0] epochs_rd_data;   // The word that was read.
+    wire [15:0] heads_rd_data;    // The word that was read.
+    wire [5:0]  arrived_rd_data;  // The word that was read.
 
     // Protection domain 15:0, it receives 16.
     ram_reg #(.W(17), .A(10)) shapes (

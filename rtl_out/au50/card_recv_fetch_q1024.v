@@ -29,9 +29,10 @@ module card_recv_fetch_q1024 (
 
     input  wire        hold,            // Begin no turn.
 
-    input  wire        s_prod_valid,    // Write the index posted.
+    // s_prod: The index of the requests that are posted.
+    input  wire        s_prod_valid,    // The index changes.
     input  wire [9:0]  s_prod_qpn,      // Queue pair.
-    input  wire [15:0] s_prod_index,    // Receive requests ever posted, modulo 2^16.
+    input  wire [15:0] s_prod_index,    // Requests ever, modulo 2^16.
 
     input  wire        s_want_valid,    // With s_prod_valid: the queue pair wants a turn.
     input  wire        s_want_mark,     // Its mark.
@@ -40,18 +41,20 @@ module card_recv_fetch_q1024 (
     output wire [9:0]  m_served_qpn,    // Queue pair.
     output wire        m_served_mark,   // The mark it had.
 
-    input  wire        s_head_valid,    // Write the index taken by packets.
+    // s_head: The index of the requests that packets have taken.
+    input  wire        s_head_valid,    // The index changes.
     input  wire [9:0]  s_head_qpn,      // Queue pair.
-    input  wire [15:0] s_head_index,    // Receive requests ever taken, modulo 2^16.
+    input  wire [15:0] s_head_index,    // Requests ever, modulo 2^16.
 
     // s: stream in
     input  wire        s_kick_valid,    // With s_head_valid: a burst may have room now; pulse, 13 clocks apart or more.
 
-    output wire        m_rd_valid,      // A read.
+    // m_rd: Reads of receive requests.
+    output wire        m_rd_valid,      // A request is offered.
     input  wire        m_rd_ready,      // It is taken.
-    output wire [63:0] m_rd_addr,       // Where.
-    output wire [12:0] m_rd_len,        // Bytes: 32 to 128.
-    output wire [15:0] m_rd_ctx,        // Client 2 in 15:14, queue pair 13:4, place of the first request 3:0.
+    output wire [63:0] m_rd_addr,       // Host address of the first byte.
+    output wire [12:0] m_rd_len,        // Bytes.
+    output wire [15:0] m_rd_ctx,        // Context: comes back with the words of a read, or when a write is done.
 
     // s: stream in
     input  wire        s_done,          // A read has ended; pulse.
@@ -128,30 +131,30 @@ module card_recv_fetch_q1024 (
     reg  [2:0]  burst_next;
     reg         more_next;
     reg         go_next;         // Step 11: the burst is read.
-    wire        wants_s_ready;   // The queue has room.
-    wire        wants_m_valid;   // A word waits.
-    wire        wants_m_ready;   // The word is taken.
-    wire [15:0] wants_m_data;    // Oldest word.
+    wire        wants_s_ready;   // It is taken.
+    wire        wants_m_valid;   // A word is offered.
+    wire        wants_m_ready;   // It is taken.
+    wire [15:0] wants_m_data;    // The word.
     wire        again_s_valid;   // A word is offered.
-    wire        again_s_ready;   // The queue has room.
-    wire        again_m_valid;   // A word waits.
-    wire        again_m_ready;   // The word is taken.
-    wire [15:0] again_m_data;    // Oldest word.
-    wire [15:0] prods_rd_data;   // Word at rd_addr, two clocks later.
-    wire [15:0] heads_rd_data;   // Word at rd_addr, two clocks later.
-    wire [4:0]  shapes_rd_data;  // Word at rd_addr, two clocks later.
-    wire [63:0] bases_rd_data;   // Word at rd_addr, two clocks later.
-    wire [15:0] asked_rd_data;   // Word at rd_addr, two clocks later.
-    wire        asked_wr_en;     // Write wr_data to wr_addr.
+    wire        again_s_ready;   // It is taken.
+    wire        again_m_valid;   // A word is offered.
+    wire        again_m_ready;   // It is taken.
+    wire [15:0] again_m_data;    // The word.
+    wire [15:0] prods_rd_data;   // The word that was read.
+    wire [15:0] heads_rd_data;   // The word that was read.
+    wire [4:0]  shapes_rd_data;  // The word that was read.
+    wire [63:0] bases_rd_data;   // The word that was read.
+    wire [15:0] asked_rd_data;   // The word that was read.
+    wire        asked_wr_en;     // The word is written.
     reg  [9:0]  asked_wr_addr;   // Write address.
-    reg  [15:0] asked_wr_data;   // Word to write.
-    wire        queued_rd_data;  // Word at rd_addr, two clocks later.
-    wire        queued_wr_en;    // Write wr_data to wr_addr.
+    reg  [15:0] asked_wr_data;   // The word to write.
+    wire        queued_rd_data;  // The word that was read.
+    wire        queued_wr_en;    // The word is written.
     reg  [9:0]  queued_wr_addr;  // Write address.
-    reg         queued_wr_data;  // Word to write.
-    wire        kicks_s_ready;   // The queue has room.
-    wire        kicks_m_valid;   // A word waits.
-    wire [15:0] kicks_m_data;    // Oldest word.
+    reg         queued_wr_data;  // The word to write.
+    wire        kicks_s_ready;   // It is taken.
+    wire        kicks_m_valid;   // A word is offered.
+    wire [15:0] kicks_m_data;    // The word.
     wire [15:0] kicks_count;     // Words in the queue.
 
     // Queue pair, and its mark in 15.

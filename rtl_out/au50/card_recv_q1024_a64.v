@@ -29,104 +29,117 @@ module card_recv_q1024_a64 (
     input  wire        clk,              // Clock.
     input  wire        rst,              // Synchronous reset.
 
-    input  wire        db_valid,         // A doorbell; pulse.
+    // db: Doorbells.
+    input  wire        db_valid,         // The host writes a doorbell.
     input  wire [9:0]  db_qpn,           // Queue pair.
-    input  wire [1:0]  db_kind,          // Kind; only 1, receive, counts here.
-    input  wire [15:0] db_index,         // Receive requests ever posted, modulo 2^16.
+    input  wire [1:0]  db_kind,          // 0 send, 1 receive, 2 complete, 3 arm.
+    input  wire [15:0] db_index,         // New index of the ring.
 
     input  wire        hold,             // Begin nothing new.
 
-    input  wire        s_rq_valid,       // A request.
+    // s_rq: Requests from the line.
+    input  wire        s_rq_valid,       // A request is offered.
     output wire        s_rq_ready,       // It is taken; pulse.
-    output wire        s_rq_drop,        // With s_rq_ready: its payload is not wanted.
-    input  wire [15:0] s_rq_node,        // From this node.
-    input  wire [23:0] s_rq_qpn,         // To this queue pair.
-    input  wire [23:0] s_rq_psn,         // PSN.
+    output wire        s_rq_drop,        // With ready: its payload is not wanted.
+    input  wire [15:0] s_rq_node,        // Node that sent it.
+    input  wire [23:0] s_rq_qpn,         // Queue pair that it is for.
+    input  wire [23:0] s_rq_psn,         // Packet sequence number.
     input  wire [31:0] s_rq_q_key,       // Q_Key.
-    input  wire [23:0] s_rq_src,         // From this queue pair.
-    input  wire [7:0]  s_rq_vf,          // Version and flags.
+    input  wire [23:0] s_rq_src,         // Queue pair that sent it.
+    input  wire [7:0]  s_rq_vf,          // Version and flags of the XUDETH.
     input  wire [15:0] s_rq_win_id,      // Window.
-    input  wire [15:0] s_rq_epoch,       // Epoch.
+    input  wire [15:0] s_rq_epoch,       // Epoch of the window.
     input  wire [31:0] s_rq_msn,         // Number in the window.
     input  wire [12:0] s_rq_len,         // Bytes of payload.
-    input  wire        s_rq_unknown,     // Opcode without a meaning.
+    input  wire        s_rq_unknown,     // Its opcode has no meaning.
 
-    input  wire        s_pl_valid,       // A word of payload.
+    // s_pl: Their payload.
+    input  wire        s_pl_valid,       // A word is offered.
     output wire        s_pl_ready,       // It is taken.
     input  wire [63:0] s_pl_data,        // The word.
-    input  wire        s_pl_last,        // Last word of its message.
+    input  wire        s_pl_last,        // It is the last word of its frame.
 
-    input  wire        s_rr_valid,       // A word of receive requests.
-    output wire        s_rr_ready,       // Always taken.
-    input  wire [63:0] s_rr_data,        // The word.
-    input  wire        s_rr_last,        // Last word of the read.
-    input  wire        s_rr_error,       // With the last word: the read failed.
-    input  wire [15:0] s_rr_ctx,         // Context of the read, with each word.
+    // s_rr: Receive requests that were read.
+    input  wire        s_rr_valid,       // A word is offered.
+    output wire        s_rr_ready,       // It is taken.
+    input  wire [63:0] s_rr_data,        // The word; its first byte is in bits 7:0.
+    input  wire        s_rr_last,        // It is the last word of its request.
+    input  wire        s_rr_error,       // With the last word: the read failed, and its data mean nothing.
+    input  wire [15:0] s_rr_ctx,         // Context of the request.
 
-    output wire        m_rd_valid,       // A read of receive requests.
+    // m_rd: Reads of 32 to 128 bytes of receive requests; context: client 2 in 15:14.
+    output wire        m_rd_valid,       // A request is offered.
     input  wire        m_rd_ready,       // It is taken.
-    output wire [63:0] m_rd_addr,        // Where.
-    output wire [12:0] m_rd_len,         // Bytes: 32 to 128.
-    output wire [15:0] m_rd_ctx,         // Client 2.
+    output wire [63:0] m_rd_addr,        // Host address of the first byte.
+    output wire [12:0] m_rd_len,         // Bytes.
+    output wire [15:0] m_rd_ctx,         // Context: comes back with the words of a read, or when a write is done.
 
-    output wire        m_rsv_valid,      // A completion slot is asked for, until rsv_done.
+    // m_rsv: A completion slot is asked for, until rsv_done.
+    output wire        m_rsv_valid,      // It happens.
     output wire [9:0]  m_rsv_qpn,        // Queue pair.
 
     input  wire        rsv_done,         // Answer; pulse.
     input  wire        rsv_ok,           // The slot is reserved.
 
-    output wire        m_look_valid,     // A region is looked up; pulse.
-    output wire [31:0] m_look_key,       // Key.
-    output wire [15:0] m_look_pd,        // Protection domain.
-    output wire [63:0] m_look_addr,      // Where the message goes.
-    output wire [12:0] m_look_len,       // Bytes of the message.
-    output wire        m_look_write,     // To be written: 1.
+    // m_look: Lookups of regions.
+    output wire        m_look_valid,     // A region is looked up.
+    output wire [31:0] m_look_key,       // Its key.
+    output wire [15:0] m_look_pd,        // Protection domain of the queue pair.
+    output wire [63:0] m_look_addr,      // First byte of the access.
+    output wire [12:0] m_look_len,       // Bytes of the access.
+    output wire        m_look_write,     // The access writes.
 
-    input  wire        look_valid,       // Answer, 6 clocks later; pulse.
+    // look: Their answers, 6 clocks later.
+    input  wire        look_valid,       // The answer to a lookup.
     input  wire        look_ok,          // The access is allowed.
 
-    output wire        m_wr_valid,       // A payload to write.
-    input  wire        m_wr_ready,       // The request is taken.
-    output wire [63:0] m_wr_addr,        // Where.
+    // m_wr: Writes of payload; context: client 0 in 15:14.
+    output wire        m_wr_valid,       // A request is offered.
+    input  wire        m_wr_ready,       // It is taken.
+    output wire [63:0] m_wr_addr,        // Host address of the first byte.
     output wire [12:0] m_wr_len,         // Bytes.
-    output wire [15:0] m_wr_ctx,         // Client 0.
+    output wire [15:0] m_wr_ctx,         // Context: comes back with the words of a read, or when a write is done.
 
-    output wire        m_wd_valid,       // A word of it.
-    input  wire        m_wd_ready,       // The word is taken.
+    // m_wd: The words of the payload.
+    output wire        m_wd_valid,       // A word is offered.
+    input  wire        m_wd_ready,       // It is taken.
     output wire [63:0] m_wd_data,        // The word.
 
-    output wire        m_rx_valid,       // A completion.
+    // m_rx: Receive requests that have ended.
+    output wire        m_rx_valid,       // A completion is offered.
     input  wire        m_rx_ready,       // It is taken.
     output wire [9:0]  m_rx_qpn,         // Queue pair.
-    output wire [63:0] m_rx_wr_id,       // Name of the receive request.
-    output wire [7:0]  m_rx_status,      // How it ended.
-    output wire [7:0]  m_rx_vf,          // Version and flags.
+    output wire [63:0] m_rx_wr_id,       // The user's name for the request.
+    output wire [7:0]  m_rx_status,      // How the request ended.
+    output wire [7:0]  m_rx_vf,          // Version and flags of the XUDETH.
     output wire [12:0] m_rx_len,         // Bytes received.
-    output wire [15:0] m_rx_node,        // From this node.
-    output wire [23:0] m_rx_peer,        // From this queue pair.
+    output wire [15:0] m_rx_node,        // Node of the peer.
+    output wire [23:0] m_rx_peer,        // Queue pair of the peer.
     output wire [15:0] m_rx_win_id,      // Window.
-    output wire [15:0] m_rx_epoch,       // Epoch.
+    output wire [15:0] m_rx_epoch,       // Epoch of the window.
     output wire [31:0] m_rx_msn,         // Number in the window.
-    output wire [31:0] m_rx_q_key,       // Q_Key.
-    output wire [23:0] m_rx_psn,         // PSN.
-    output wire [15:0] m_rx_request,     // Number of the receive request in its ring.
+    output wire [31:0] m_rx_q_key,       // Q_Key of the packet.
+    output wire [23:0] m_rx_psn,         // Packet sequence number.
+    output wire [15:0] m_rx_request,     // Number of the request in its ring.
 
     input  wire        landed,           // The oldest completion under way is ordered in host memory; pulse.
 
-    output wire        m_ak_valid,       // An acknowledgement.
+    // m_ak: Acknowledgements for the line.
+    output wire        m_ak_valid,       // An acknowledgement is offered.
     input  wire        m_ak_ready,       // It is taken.
-    output wire [15:0] m_ak_node,        // To this node.
-    output wire [23:0] m_ak_peer,        // To this queue pair.
-    output wire [23:0] m_ak_psn,         // PSN of the request.
-    output wire [7:0]  m_ak_syndrome,    // AETH syndrome.
-    output wire        m_ak_echo,        // It has an echo.
+    output wire [15:0] m_ak_node,        // Destination node.
+    output wire [23:0] m_ak_peer,        // Destination queue pair.
+    output wire [23:0] m_ak_psn,         // Packet sequence number of the request.
+    output wire [7:0]  m_ak_syndrome,    // What the acknowledgement says.
+    output wire        m_ak_echo,        // It has the fields win_id to src.
     output wire [15:0] m_ak_win_id,      // Window of the request.
     output wire [15:0] m_ak_epoch,       // Epoch of the request.
     output wire [31:0] m_ak_msn,         // Number of the request in its window.
     output wire [7:0]  m_ak_vf,          // Version and flags of the request.
-    output wire [23:0] m_ak_src,         // The queue pair that answers.
+    output wire [23:0] m_ak_src,         // Queue pair that answers.
 
-    output wire        m_fatal_valid,    // The receive ring of a queue pair cannot be read; pulse.
+    // m_fatal: The receive ring of a queue pair cannot be read.
+    output wire        m_fatal_valid,    // It happens.
     output wire [9:0]  m_fatal_qpn,      // Queue pair.
 
     output wire        ev_bad_doorbell,  // A doorbell is ignored; pulse.
@@ -142,13 +155,13 @@ module card_recv_q1024_a64 (
 
     output wire        m_idle,           // Nothing is under way, the sweep after reset included.
 
-    // Configuration
-    // A word of a queue pair's configuration, which counts from the next clock on; pulse, not in
-    // the sweep after reset.
-    input  wire        cfg_valid,
+    // cfg: Contexts of queue pairs; not in the sweep after reset.
+    input  wire        cfg_valid,        // A word is written; it counts from the next clock on.
     input  wire [9:0]  cfg_qpn,          // Queue pair.
     input  wire [2:0]  cfg_word,         // Which word.
     input  wire [63:0] cfg_data,         // The word.
+
+    // Configuration
     input  wire [12:0] cfg_mtu           // Largest payload of a packet, bytes.
 );
 
@@ -182,9 +195,9 @@ module card_recv_q1024_a64 (
     // Signals
     wire         swept;                 // The sweep is not over.
     wire [2:0]   state;
-    wire         door_m_prod_valid;     // The index posted has changed; pulse.
+    wire         door_m_prod_valid;     // The index changes.
     wire [9:0]   door_m_prod_qpn;       // Queue pair.
-    wire [15:0]  door_m_prod_index;     // Receive requests ever posted, modulo 2^16.
+    wire [15:0]  door_m_prod_index;     // Requests ever, modulo 2^16.
     wire         door_m_want_valid;     // With m_prod_valid: the queue pair wants a turn.
     wire         door_m_want_mark;      // Its mark.
     wire         fetch_m_served_valid;  // A queue pair that wanted has its turn; pulse.
@@ -202,10 +215,10 @@ module card_recv_q1024_a64 (
     wire [9:0]   fill_m_failed_qpn;     // Queue pair.
     wire [13:0]  check_place;           // Place of the next receive request.
     wire         check_s_failed_ready;  // It is dealt with; pulse.
-    wire [63:0]  check_m_look_addr;     // Where the message goes.
-    wire         check_m_head_valid;    // Write the index taken by packets.
+    wire [63:0]  check_m_look_addr;     // First byte of the access.
+    wire         check_m_head_valid;    // The index changes.
     wire [9:0]   check_m_head_qpn;      // Queue pair.
-    wire [15:0]  check_m_head_index;    // Receive requests ever taken, modulo 2^16.
+    wire [15:0]  check_m_head_index;    // Requests ever, modulo 2^16.
     wire         check_m_kick_valid;    // With m_head_valid: it is even, and not cleared.
     wire         check_m_ak_valid;      // An acknowledgement; pulse.
     wire         check_m_ak_lands;      // It waits until the message has landed.

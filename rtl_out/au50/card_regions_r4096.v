@@ -21,44 +21,51 @@ module card_regions_r4096 (
     input  wire        clk,              // Clock.
     input  wire        rst,              // Synchronous reset: no region is there.
 
-    input  wire        a_s_valid,        // Port of the sender: an access.
-    input  wire [31:0] a_s_key,          // Key: index above variant.
+    // a_s: Lookups of the sender, of up to 8,191 bytes.
+    input  wire        a_s_valid,        // A region is looked up.
+    input  wire [31:0] a_s_key,          // Its key.
     input  wire [15:0] a_s_pd,           // Protection domain of the queue pair.
-    input  wire [63:0] a_s_addr,         // Address of the first byte.
-    input  wire [12:0] a_s_len,          // Bytes, 0 to 8,191.
+    input  wire [63:0] a_s_addr,         // First byte of the access.
+    input  wire [12:0] a_s_len,          // Bytes of the access.
     input  wire        a_s_write,        // The access writes.
 
-    output wire        a_m_valid,        // An answer.
-    output wire        a_m_ok,           // The access is fine.
+    // a_m: Their answers.
+    output wire        a_m_valid,        // The answer to a lookup.
+    output wire        a_m_ok,           // The access is allowed.
 
-    input  wire        b_s_valid,        // Port of the receiver: an access.
-    input  wire [31:0] b_s_key,          // Key: index above variant.
+    // b_s: Lookups of the receiver.
+    input  wire        b_s_valid,        // A region is looked up.
+    input  wire [31:0] b_s_key,          // Its key.
     input  wire [15:0] b_s_pd,           // Protection domain of the queue pair.
-    input  wire [63:0] b_s_addr,         // Address of the first byte.
-    input  wire [12:0] b_s_len,          // Bytes, 0 to 8,191.
+    input  wire [63:0] b_s_addr,         // First byte of the access.
+    input  wire [12:0] b_s_len,          // Bytes of the access.
     input  wire        b_s_write,        // The access writes.
 
-    output wire        b_m_valid,        // An answer.
-    output wire        b_m_ok,           // The access is fine.
+    // b_m: Their answers.
+    output wire        b_m_valid,        // The answer to a lookup.
+    output wire        b_m_ok,           // The access is allowed.
 
-    input  wire        c_s_valid,        // Port of one-sided operations: an access.
-    input  wire [31:0] c_s_key,          // Key: index above variant.
+    // c_s: Lookups of one-sided operations; rights: local_write 0, remote_write 1, remote_read 2,
+    // remote_atomic 3.
+    input  wire        c_s_valid,        // A region is looked up.
+    input  wire [31:0] c_s_key,          // Its key.
     input  wire [15:0] c_s_pd,           // Protection domain of the queue pair.
-    input  wire [63:0] c_s_addr,         // Address of the first byte.
-    input  wire [12:0] c_s_len,          // Bytes, 0 to 8,191.
-    // Rights that it needs: local_write 0, remote_write 1, remote_read 2, remote_atomic 3.
-    input  wire [3:0]  c_s_need,
+    input  wire [63:0] c_s_addr,         // First byte of the access.
+    input  wire [12:0] c_s_len,          // Bytes of the access.
+    input  wire [3:0]  c_s_need,         // Rights that the access needs, a bit each, as `card_regions` keeps them.
 
-    output wire        c_m_valid,        // An answer.
-    output wire        c_m_ok,           // The access is fine.
+    // c_m: Their answers.
+    output wire        c_m_valid,        // The answer to a lookup.
+    output wire        c_m_ok,           // The access is allowed.
 
-    input  wire        set_valid,        // A region is made, replaced or ended.
+    // set: Changes of the table.
+    input  wire        set_valid,        // A region changes.
     input  wire [11:0] set_index,        // Which.
     input  wire        set_present,      // It is there from now on.
     input  wire [7:0]  set_variant,      // Low byte of its key.
-    input  wire        set_local_write,  // It may be written to.
+    input  wire        set_local_write,  // The card may write to it for its own host.
     input  wire [2:0]  set_remote,       // Others may write there 0, read there 1, do atomics there 2.
-    input  wire [15:0] set_pd,           // Its protection domain.
+    input  wire [15:0] set_pd,           // Protection domain.
     input  wire [63:0] set_base,         // Address of its first byte.
     input  wire [63:0] set_length        // Its bytes.
 );

@@ -31,73 +31,82 @@ module card_regs_q1024_r4096_f4096 (
     // A TLP of before the reset has not left; looked at from its end on until it is low.
     input  wire        s_left,
 
+    // reg: Accesses of the host.
     input  wire        reg_wr_valid,       // A word is written.
-    input  wire [21:0] reg_wr_addr,        // Offset in words.
+    input  wire [21:0] reg_wr_addr,        // Its offset in words.
     input  wire [31:0] reg_wr_data,        // The word.
-    input  wire [3:0]  reg_wr_strb,        // Bytes to write.
-
+    input  wire [3:0]  reg_wr_strb,        // Its bytes that are to be written.
     input  wire        reg_rd_valid,       // A word is read; one at a time.
-    input  wire [21:0] reg_rd_addr,        // Offset in words.
-    output wire        reg_rd_done,        // The answer.
-    output wire [31:0] reg_rd_data,        // The word.
+    input  wire [21:0] reg_rd_addr,        // Its offset in words.
+    output wire        reg_rd_done,        // The answer to a read; pulse.
+    output wire [31:0] reg_rd_data,        // The word that was read.
 
-    output wire        db_valid,           // A doorbell.
+    // db: Doorbells.
+    output wire        db_valid,           // The host writes a doorbell.
     output wire [9:0]  db_qpn,             // Queue pair.
     output wire [1:0]  db_kind,            // 0 send, 1 receive, 2 complete, 3 arm.
-    output wire [15:0] db_index,           // New index.
+    output wire [15:0] db_index,           // New index of the ring.
 
-    output wire        set_valid,          // A region is made, replaced or ended.
+    // set: Changes of the table of regions.
+    output wire        set_valid,          // A region changes.
     output wire [11:0] set_index,          // Which.
     output wire        set_present,        // It is there from now on.
     output wire [7:0]  set_variant,        // Low byte of its key.
-    output wire        set_local_write,    // It may be written to.
+    output wire        set_local_write,    // The card may write to it for its own host.
     output wire [2:0]  set_remote,         // Others may write there 0, read there 1, do atomics there 2.
-    output wire [15:0] set_pd,             // Its protection domain.
+    output wire [15:0] set_pd,             // Protection domain.
     output wire [63:0] set_base,           // Address of its first byte.
     output wire [63:0] set_length,         // Its bytes.
 
-    output wire        win_valid,          // A window is made or ended, while nothing is under way.
+    // win: Windows are made or ended, while nothing is under way.
+    output wire        win_valid,          // A window is made or ended.
     output wire [7:0]  win_index,          // Which.
     output wire        win_open,           // It is there from now on.
     output wire [9:0]  win_qpn,            // Own queue pair.
     output wire [15:0] win_node,           // Node of the peer.
-    output wire [23:0] win_peer,           // Its queue pair.
+    output wire [23:0] win_peer,           // Queue pair of the peer.
     output wire [15:0] win_epoch,          // Epoch.
-    input  wire        win_done,           // That is done; pulse.
-    input  wire        win_was,            // It was there before.
+    input  wire        win_done,           // It is done; pulse.
+    input  wire        win_was,            // The window was there before.
     input  wire [31:0] win_expected,       // Number that it expected; 0 if it was not there.
 
     output wire        hold,               // Nothing new may begin.
     input  wire        idle,               // Nothing is under way.
 
-    output wire        flush_valid,        // Requests in flight of a queue pair are to be forgotten.
-    output wire [9:0]  flush_qpn,          // Which.
-    input  wire        flush_done,         // They are.
+    // flush: Requests in flight of a queue pair are to be forgotten.
+    output wire        flush_valid,        // The requests of a queue pair end.
+    output wire [9:0]  flush_qpn,          // Queue pair.
+    input  wire        flush_done,         // All have ended; pulse.
 
-    input  wire        s_fatal_a_valid,    // The sender cannot read a ring.
-    input  wire [9:0]  s_fatal_a_qpn,      // Its queue pair.
+    // s_fatal_a: The sender cannot read a ring.
+    input  wire        s_fatal_a_valid,    // It happens.
+    input  wire [9:0]  s_fatal_a_qpn,      // Queue pair.
 
-    input  wire        s_fatal_b_valid,    // The receiver cannot read a ring.
-    input  wire [9:0]  s_fatal_b_qpn,      // Its queue pair.
+    // s_fatal_b: The receiver cannot read a ring.
+    input  wire        s_fatal_b_valid,    // It happens.
+    input  wire [9:0]  s_fatal_b_qpn,      // Queue pair.
 
     input  wire [35:0] ev,                 // Events, by the number of their counter.
 
-    input  wire        s_irq_valid,        // An interrupt.
-    output wire        s_irq_ready,        // Taken.
+    // s_irq: Interrupts.
+    input  wire        s_irq_valid,        // An interrupt is asked for.
+    output wire        s_irq_ready,        // It is taken.
     input  wire [2:0]  s_irq_vector,       // Its vector.
 
     input  wire        msix_enable,        // MSI-X is enabled.
     input  wire        msix_mask,          // All its vectors are masked.
 
-    output wire        m_wr_valid,         // Request to dma_write.
-    input  wire        m_wr_ready,         // Taken.
-    output wire [63:0] m_wr_addr,          // Address of a message.
-    output wire [12:0] m_wr_len,           // 4 bytes.
-    output wire [15:0] m_wr_ctx,           // Context: 2 in 15:14, vector below.
+    // m_wr: Writes of interrupts.
+    output wire        m_wr_valid,         // A request is offered.
+    input  wire        m_wr_ready,         // It is taken.
+    output wire [63:0] m_wr_addr,          // Host address of the first byte.
+    output wire [12:0] m_wr_len,           // Bytes.
+    output wire [15:0] m_wr_ctx,           // Context: comes back with the words of a read, or when a write is done.
 
-    output wire        m_wd_valid,         // Its word.
-    input  wire        m_wd_ready,         // Taken.
-    output wire [63:0] m_wd_data,          // Data of the message.
+    // m_wd: Their words.
+    output wire        m_wd_valid,         // A word is offered.
+    input  wire        m_wd_ready,         // It is taken.
+    output wire [63:0] m_wd_data,          // The word.
 
     input  wire        bus_master_enable,  // TLPs may be sent.
 
@@ -110,10 +119,12 @@ module card_regs_q1024_r4096_f4096 (
     output wire [12:0] cfg_mtu,            // Largest payload of a packet.
     output wire [15:0] cfg_timeout_unit,   // Clocks in 4.096 us.
     output wire [15:0] cfg_moderation,     // Fewest clocks between two interrupts of a vector.
-    output wire        cfg_valid,          // Context of a queue pair: a word of it.
+
+    // cfg: Contexts of queue pairs.
+    output wire        cfg_valid,          // A word is written; it counts from the next clock on.
     output wire [9:0]  cfg_qpn,            // Queue pair.
-    output wire [2:0]  cfg_word,           // Word.
-    output wire [63:0] cfg_data            // Its value.
+    output wire [2:0]  cfg_word,           // Which word.
+    output wire [63:0] cfg_data            // The word.
 );
 
     // Constants
@@ -230,15 +241,15 @@ module card_regs_q1024_r4096_f4096 (
     reg  [7:0]  select_next;
     reg         selected_next;
     wire        command_arg_en;       // An argument is written; ignored while a command runs.
-    wire [31:0] command_arg_rd_data;  // Its value, in the same clock.
+    wire [31:0] command_arg_rd_data;  // The word that was read.
     // A command runs, tables are being cleared, or what was before the reset has not ended.
     wire        command_busy;
     wire        command_clearing;     // Tables are being cleared.
     wire [7:0]  command_status;       // How the latest command ended.
     wire [31:0] command_result0;      // Its results.
     wire [15:0] command_result1;      // Its results.
-    wire        msix_wr_en;           // Write a word of the table.
-    wire [31:0] msix_rd_data;         // The word, in the same clock.
+    wire        msix_wr_en;           // The word is written.
+    wire [31:0] msix_rd_data;         // The word that was read.
     wire [7:0]  msix_pending;         // A bit per vector: an interrupt waits.
     wire        msix_ev_sent;         // A message was done.
     wire [63:0] stats_count;          // The copy.

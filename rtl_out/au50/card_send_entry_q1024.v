@@ -41,8 +41,9 @@ module card_send_entry_q1024 (
     input  wire         look_valid,     // The answer.
     input  wire         look_ok,        // The access is allowed.
 
-    output wire         m_fatal_valid,  // The ring of a queue pair cannot be read.
-    output wire [9:0]   m_fatal_qpn,    // Which queue pair.
+    // m_fatal: The ring of a queue pair cannot be read.
+    output wire         m_fatal_valid,  // It happens.
+    output wire [9:0]   m_fatal_qpn,    // Queue pair.
 
     // m: stream out
     output wire         m_drop,         // The work request is dropped: its slot and place are given back.
@@ -163,11 +164,11 @@ module card_send_entry_q1024 (
     reg         full_next;
     reg         looked_next;
     reg         allowed_next;
-    wire [64:0] words_rd_data;     // Word at rd_addr, two clocks later.
-    wire [21:0] contexts_rd_data;  // Word at rd_addr, two clocks later.
-    wire        contexts_wr_en;    // Write wr_data to wr_addr.
+    wire [64:0] words_rd_data;     // The word that was read.
+    wire [21:0] contexts_rd_data;  // The word that was read.
+    wire        contexts_wr_en;    // The word is written.
     reg  [9:0]  contexts_wr_addr;  // Write address.
-    reg  [21:0] contexts_wr_data;  // Word to write.
+    reg  [21:0] contexts_wr_data;  // The word to write.
 
     // Words, and above them whether the read failed.
     ram_reg #(.W(65), .A(7)) words (

@@ -15,12 +15,14 @@ module ram_reg_forward_w7_d4096 (
     // Clock and reset
     input  wire        clk,      // Clock.
 
+    // rd: Read port: the word comes two clocks later.
     input  wire [11:0] rd_addr,  // Read address.
-    output wire [6:0]  rd_data,  // Word at rd_addr, two clocks later.
+    output wire [6:0]  rd_data,  // The word that was read.
 
-    input  wire        wr_en,    // Write wr_data to wr_addr.
+    // wr: Write port.
+    input  wire        wr_en,    // The word is written.
     input  wire [11:0] wr_addr,  // Write address.
-    input  wire [6:0]  wr_data   // Word to write.
+    input  wire [6:0]  wr_data   // The word to write.
 );
 
     // Registers
@@ -30,7 +32,7 @@ module ram_reg_forward_w7_d4096 (
     reg  [6:0] word_2_reg;
 
     // Signals
-    wire [6:0] ram_inst_rd_data;  // Word at rd_addr, two clocks later.
+    wire [6:0] ram_inst_rd_data;  // The word that was read.
 
     ram_reg #(.W(7), .A(12)) ram_inst (
         .clk     (clk),

@@ -18,253 +18,256 @@ module red_switch_n16_q512_u4096_t8192 (
     // Synchronous reset; keep the MACs in reset as long. Tables keep what they hold.
     input  wire        rst,
 
-    // s_axis_rx, port 0: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_0,   // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_0,   // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_0,    // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_0,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_0,    // Last word of the frame.
+    // s_axis_rx, port 0: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_0,   // A word is offered.
+    output wire        s_axis_rx_tready_0,   // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_0,    // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_0,    // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_0,    // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_0,    // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 1: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_1,   // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_1,   // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_1,    // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_1,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_1,    // Last word of the frame.
+    // s_axis_rx, port 1: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_1,   // A word is offered.
+    output wire        s_axis_rx_tready_1,   // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_1,    // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_1,    // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_1,    // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_1,    // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 2: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_2,   // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_2,   // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_2,    // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_2,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_2,    // Last word of the frame.
+    // s_axis_rx, port 2: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_2,   // A word is offered.
+    output wire        s_axis_rx_tready_2,   // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_2,    // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_2,    // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_2,    // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_2,    // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 3: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_3,   // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_3,   // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_3,    // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_3,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_3,    // Last word of the frame.
+    // s_axis_rx, port 3: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_3,   // A word is offered.
+    output wire        s_axis_rx_tready_3,   // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_3,    // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_3,    // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_3,    // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_3,    // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 4: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_4,   // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_4,   // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_4,    // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_4,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_4,    // Last word of the frame.
+    // s_axis_rx, port 4: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_4,   // A word is offered.
+    output wire        s_axis_rx_tready_4,   // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_4,    // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_4,    // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_4,    // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_4,    // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 5: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_5,   // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_5,   // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_5,    // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_5,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_5,    // Last word of the frame.
+    // s_axis_rx, port 5: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_5,   // A word is offered.
+    output wire        s_axis_rx_tready_5,   // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_5,    // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_5,    // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_5,    // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_5,    // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 6: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_6,   // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_6,   // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_6,    // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_6,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_6,    // Last word of the frame.
+    // s_axis_rx, port 6: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_6,   // A word is offered.
+    output wire        s_axis_rx_tready_6,   // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_6,    // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_6,    // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_6,    // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_6,    // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 7: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_7,   // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_7,   // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_7,    // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_7,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_7,    // Last word of the frame.
+    // s_axis_rx, port 7: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_7,   // A word is offered.
+    output wire        s_axis_rx_tready_7,   // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_7,    // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_7,    // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_7,    // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_7,    // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 8: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_8,   // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_8,   // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_8,    // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_8,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_8,    // Last word of the frame.
+    // s_axis_rx, port 8: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_8,   // A word is offered.
+    output wire        s_axis_rx_tready_8,   // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_8,    // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_8,    // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_8,    // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_8,    // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 9: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_9,   // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_9,   // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_9,    // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_9,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_9,    // Last word of the frame.
+    // s_axis_rx, port 9: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_9,   // A word is offered.
+    output wire        s_axis_rx_tready_9,   // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_9,    // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_9,    // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_9,    // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_9,    // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 10: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_10,  // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_10,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_10,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_10,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_10,   // Last word of the frame.
+    // s_axis_rx, port 10: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_10,  // A word is offered.
+    output wire        s_axis_rx_tready_10,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_10,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_10,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_10,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_10,   // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 11: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_11,  // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_11,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_11,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_11,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_11,   // Last word of the frame.
+    // s_axis_rx, port 11: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_11,  // A word is offered.
+    output wire        s_axis_rx_tready_11,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_11,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_11,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_11,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_11,   // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 12: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_12,  // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_12,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_12,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_12,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_12,   // Last word of the frame.
+    // s_axis_rx, port 12: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_12,  // A word is offered.
+    output wire        s_axis_rx_tready_12,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_12,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_12,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_12,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_12,   // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 13: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_13,  // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_13,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_13,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_13,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_13,   // Last word of the frame.
+    // s_axis_rx, port 13: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_13,  // A word is offered.
+    output wire        s_axis_rx_tready_13,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_13,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_13,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_13,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_13,   // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 14: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_14,  // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_14,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_14,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_14,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_14,   // Last word of the frame.
+    // s_axis_rx, port 14: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_14,  // A word is offered.
+    output wire        s_axis_rx_tready_14,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_14,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_14,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_14,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_14,   // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 15: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_15,  // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_15,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_15,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_15,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_15,   // Last word of the frame.
+    // s_axis_rx, port 15: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_15,  // A word is offered.
+    output wire        s_axis_rx_tready_15,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_15,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_15,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_15,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_15,   // With the last word: the frame is bad (FCS).
 
-    // m_axis_tx, port 0: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_0,   // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_0,   // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_0,    // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_0,    // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_0,    // Last word of the frame.
+    // m_axis_tx, port 0: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_0,   // A word is offered.
+    input  wire        m_axis_tx_tready_0,   // It is taken.
+    output wire [63:0] m_axis_tx_tdata_0,    // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_0,    // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_0,    // It is the last word of the frame.
 
-    // m_axis_tx, port 1: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_1,   // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_1,   // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_1,    // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_1,    // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_1,    // Last word of the frame.
+    // m_axis_tx, port 1: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_1,   // A word is offered.
+    input  wire        m_axis_tx_tready_1,   // It is taken.
+    output wire [63:0] m_axis_tx_tdata_1,    // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_1,    // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_1,    // It is the last word of the frame.
 
-    // m_axis_tx, port 2: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_2,   // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_2,   // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_2,    // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_2,    // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_2,    // Last word of the frame.
+    // m_axis_tx, port 2: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_2,   // A word is offered.
+    input  wire        m_axis_tx_tready_2,   // It is taken.
+    output wire [63:0] m_axis_tx_tdata_2,    // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_2,    // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_2,    // It is the last word of the frame.
 
-    // m_axis_tx, port 3: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_3,   // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_3,   // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_3,    // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_3,    // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_3,    // Last word of the frame.
+    // m_axis_tx, port 3: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_3,   // A word is offered.
+    input  wire        m_axis_tx_tready_3,   // It is taken.
+    output wire [63:0] m_axis_tx_tdata_3,    // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_3,    // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_3,    // It is the last word of the frame.
 
-    // m_axis_tx, port 4: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_4,   // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_4,   // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_4,    // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_4,    // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_4,    // Last word of the frame.
+    // m_axis_tx, port 4: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_4,   // A word is offered.
+    input  wire        m_axis_tx_tready_4,   // It is taken.
+    output wire [63:0] m_axis_tx_tdata_4,    // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_4,    // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_4,    // It is the last word of the frame.
 
-    // m_axis_tx, port 5: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_5,   // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_5,   // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_5,    // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_5,    // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_5,    // Last word of the frame.
+    // m_axis_tx, port 5: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_5,   // A word is offered.
+    input  wire        m_axis_tx_tready_5,   // It is taken.
+    output wire [63:0] m_axis_tx_tdata_5,    // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_5,    // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_5,    // It is the last word of the frame.
 
-    // m_axis_tx, port 6: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_6,   // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_6,   // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_6,    // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_6,    // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_6,    // Last word of the frame.
+    // m_axis_tx, port 6: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_6,   // A word is offered.
+    input  wire        m_axis_tx_tready_6,   // It is taken.
+    output wire [63:0] m_axis_tx_tdata_6,    // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_6,    // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_6,    // It is the last word of the frame.
 
-    // m_axis_tx, port 7: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_7,   // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_7,   // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_7,    // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_7,    // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_7,    // Last word of the frame.
+    // m_axis_tx, port 7: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_7,   // A word is offered.
+    input  wire        m_axis_tx_tready_7,   // It is taken.
+    output wire [63:0] m_axis_tx_tdata_7,    // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_7,    // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_7,    // It is the last word of the frame.
 
-    // m_axis_tx, port 8: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_8,   // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_8,   // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_8,    // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_8,    // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_8,    // Last word of the frame.
+    // m_axis_tx, port 8: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_8,   // A word is offered.
+    input  wire        m_axis_tx_tready_8,   // It is taken.
+    output wire [63:0] m_axis_tx_tdata_8,    // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_8,    // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_8,    // It is the last word of the frame.
 
-    // m_axis_tx, port 9: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_9,   // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_9,   // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_9,    // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_9,    // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_9,    // Last word of the frame.
+    // m_axis_tx, port 9: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_9,   // A word is offered.
+    input  wire        m_axis_tx_tready_9,   // It is taken.
+    output wire [63:0] m_axis_tx_tdata_9,    // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_9,    // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_9,    // It is the last word of the frame.
 
-    // m_axis_tx, port 10: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_10,  // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_10,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_10,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_10,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_10,   // Last word of the frame.
+    // m_axis_tx, port 10: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_10,  // A word is offered.
+    input  wire        m_axis_tx_tready_10,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata_10,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_10,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_10,   // It is the last word of the frame.
 
-    // m_axis_tx, port 11: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_11,  // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_11,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_11,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_11,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_11,   // Last word of the frame.
+    // m_axis_tx, port 11: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_11,  // A word is offered.
+    input  wire        m_axis_tx_tready_11,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata_11,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_11,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_11,   // It is the last word of the frame.
 
-    // m_axis_tx, port 12: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_12,  // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_12,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_12,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_12,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_12,   // Last word of the frame.
+    // m_axis_tx, port 12: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_12,  // A word is offered.
+    input  wire        m_axis_tx_tready_12,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata_12,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_12,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_12,   // It is the last word of the frame.
 
-    // m_axis_tx, port 13: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_13,  // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_13,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_13,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_13,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_13,   // Last word of the frame.
+    // m_axis_tx, port 13: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_13,  // A word is offered.
+    input  wire        m_axis_tx_tready_13,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata_13,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_13,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_13,   // It is the last word of the frame.
 
-    // m_axis_tx, port 14: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_14,  // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_14,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_14,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_14,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_14,   // Last word of the frame.
+    // m_axis_tx, port 14: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_14,  // A word is offered.
+    input  wire        m_axis_tx_tready_14,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata_14,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_14,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_14,   // It is the last word of the frame.
 
-    // m_axis_tx, port 15: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_15,  // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_15,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_15,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_15,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_15,   // Last word of the frame.
+    // m_axis_tx, port 15: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_15,  // A word is offered.
+    input  wire        m_axis_tx_tready_15,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata_15,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_15,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_15,   // It is the last word of the frame.
 
-    input  wire        uc_en,                // Write an entry of the unicast table.
-    input  wire [11:0] uc_addr,              // Node, low bits.
-    input  wire [6:0]  uc_data,              // Port 5:0, valid 6.
+    // uc: Write port of the unicast table: node, low bits; port in 5:0, valid 6.
+    input  wire        uc_en,                // The word is written.
+    input  wire [11:0] uc_addr,              // Write address.
+    input  wire [6:0]  uc_data,              // The word to write.
 
-    input  wire        mc_en,                // Write an entry of the multicast table.
-    input  wire [12:0] mc_addr,              // Tree, low bits.
-    input  wire [42:0] mc_data,              // Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
+    // mc: Write port of the multicast table: tree, low bits; wait count in 19:0, parent port 25:20,
+    // valid 26, child ports from 27 on.
+    input  wire        mc_en,                // The word is written.
+    input  wire [12:0] mc_addr,              // Write address.
+    input  wire [42:0] mc_data,              // The word to write.
 
     output wire        ev_valid_0,           // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -651,9 +654,9 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        core_red_ready_14;    // It is taken.
     wire        core_red_ready_15;    // It is taken.
     wire        engines_0_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_0_m_valid;    // A word of a frame to send.
+    wire        engines_0_m_valid;    // A word is offered.
     wire [63:0] engines_0_m_data;     // The word.
-    wire        engines_0_m_last;     // It is the frame's last: 6 bytes.
+    wire        engines_0_m_last;     // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_0_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
@@ -663,9 +666,9 @@ module red_switch_n16_q512_u4096_t8192 (
     wire [3:0]  engines_0_ev_code;
     wire [2:0]  engines_0_ev_index;   // Its descriptor.
     wire        engines_1_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_1_m_valid;    // A word of a frame to send.
+    wire        engines_1_m_valid;    // A word is offered.
     wire [63:0] engines_1_m_data;     // The word.
-    wire        engines_1_m_last;     // It is the frame's last: 6 bytes.
+    wire        engines_1_m_last;     // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_1_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
@@ -675,9 +678,9 @@ module red_switch_n16_q512_u4096_t8192 (
     wire [3:0]  engines_1_ev_code;
     wire [2:0]  engines_1_ev_index;   // Its descriptor.
     wire        engines_2_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_2_m_valid;    // A word of a frame to send.
+    wire        engines_2_m_valid;    // A word is offered.
     wire [63:0] engines_2_m_data;     // The word.
-    wire        engines_2_m_last;     // It is the frame's last: 6 bytes.
+    wire        engines_2_m_last;     // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_2_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
@@ -687,9 +690,9 @@ module red_switch_n16_q512_u4096_t8192 (
     wire [3:0]  engines_2_ev_code;
     wire [2:0]  engines_2_ev_index;   // Its descriptor.
     wire        engines_3_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_3_m_valid;    // A word of a frame to send.
+    wire        engines_3_m_valid;    // A word is offered.
     wire [63:0] engines_3_m_data;     // The word.
-    wire        engines_3_m_last;     // It is the frame's last: 6 bytes.
+    wire        engines_3_m_last;     // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_3_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
@@ -699,9 +702,9 @@ module red_switch_n16_q512_u4096_t8192 (
     wire [3:0]  engines_3_ev_code;
     wire [2:0]  engines_3_ev_index;   // Its descriptor.
     wire        engines_4_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_4_m_valid;    // A word of a frame to send.
+    wire        engines_4_m_valid;    // A word is offered.
     wire [63:0] engines_4_m_data;     // The word.
-    wire        engines_4_m_last;     // It is the frame's last: 6 bytes.
+    wire        engines_4_m_last;     // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_4_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
@@ -711,9 +714,9 @@ module red_switch_n16_q512_u4096_t8192 (
     wire [3:0]  engines_4_ev_code;
     wire [2:0]  engines_4_ev_index;   // Its descriptor.
     wire        engines_5_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_5_m_valid;    // A word of a frame to send.
+    wire        engines_5_m_valid;    // A word is offered.
     wire [63:0] engines_5_m_data;     // The word.
-    wire        engines_5_m_last;     // It is the frame's last: 6 bytes.
+    wire        engines_5_m_last;     // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_5_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
@@ -723,9 +726,9 @@ module red_switch_n16_q512_u4096_t8192 (
     wire [3:0]  engines_5_ev_code;
     wire [2:0]  engines_5_ev_index;   // Its descriptor.
     wire        engines_6_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_6_m_valid;    // A word of a frame to send.
+    wire        engines_6_m_valid;    // A word is offered.
     wire [63:0] engines_6_m_data;     // The word.
-    wire        engines_6_m_last;     // It is the frame's last: 6 bytes.
+    wire        engines_6_m_last;     // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_6_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
@@ -735,9 +738,9 @@ module red_switch_n16_q512_u4096_t8192 (
     wire [3:0]  engines_6_ev_code;
     wire [2:0]  engines_6_ev_index;   // Its descriptor.
     wire        engines_7_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_7_m_valid;    // A word of a frame to send.
+    wire        engines_7_m_valid;    // A word is offered.
     wire [63:0] engines_7_m_data;     // The word.
-    wire        engines_7_m_last;     // It is the frame's last: 6 bytes.
+    wire        engines_7_m_last;     // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_7_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
@@ -747,9 +750,9 @@ module red_switch_n16_q512_u4096_t8192 (
     wire [3:0]  engines_7_ev_code;
     wire [2:0]  engines_7_ev_index;   // Its descriptor.
     wire        engines_8_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_8_m_valid;    // A word of a frame to send.
+    wire        engines_8_m_valid;    // A word is offered.
     wire [63:0] engines_8_m_data;     // The word.
-    wire        engines_8_m_last;     // It is the frame's last: 6 bytes.
+    wire        engines_8_m_last;     // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_8_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
@@ -759,9 +762,9 @@ module red_switch_n16_q512_u4096_t8192 (
     wire [3:0]  engines_8_ev_code;
     wire [2:0]  engines_8_ev_index;   // Its descriptor.
     wire        engines_9_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_9_m_valid;    // A word of a frame to send.
+    wire        engines_9_m_valid;    // A word is offered.
     wire [63:0] engines_9_m_data;     // The word.
-    wire        engines_9_m_last;     // It is the frame's last: 6 bytes.
+    wire        engines_9_m_last;     // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_9_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
@@ -771,9 +774,9 @@ module red_switch_n16_q512_u4096_t8192 (
     wire [3:0]  engines_9_ev_code;
     wire [2:0]  engines_9_ev_index;   // Its descriptor.
     wire        engines_10_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_10_m_valid;   // A word of a frame to send.
+    wire        engines_10_m_valid;   // A word is offered.
     wire [63:0] engines_10_m_data;    // The word.
-    wire        engines_10_m_last;    // It is the frame's last: 6 bytes.
+    wire        engines_10_m_last;    // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_10_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
@@ -783,9 +786,9 @@ module red_switch_n16_q512_u4096_t8192 (
     wire [3:0]  engines_10_ev_code;
     wire [2:0]  engines_10_ev_index;  // Its descriptor.
     wire        engines_11_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_11_m_valid;   // A word of a frame to send.
+    wire        engines_11_m_valid;   // A word is offered.
     wire [63:0] engines_11_m_data;    // The word.
-    wire        engines_11_m_last;    // It is the frame's last: 6 bytes.
+    wire        engines_11_m_last;    // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_11_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
@@ -795,9 +798,9 @@ module red_switch_n16_q512_u4096_t8192 (
     wire [3:0]  engines_11_ev_code;
     wire [2:0]  engines_11_ev_index;  // Its descriptor.
     wire        engines_12_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_12_m_valid;   // A word of a frame to send.
+    wire        engines_12_m_valid;   // A word is offered.
     wire [63:0] engines_12_m_data;    // The word.
-    wire        engines_12_m_last;    // It is the frame's last: 6 bytes.
+    wire        engines_12_m_last;    // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_12_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
@@ -807,9 +810,9 @@ module red_switch_n16_q512_u4096_t8192 (
     wire [3:0]  engines_12_ev_code;
     wire [2:0]  engines_12_ev_index;  // Its descriptor.
     wire        engines_13_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_13_m_valid;   // A word of a frame to send.
+    wire        engines_13_m_valid;   // A word is offered.
     wire [63:0] engines_13_m_data;    // The word.
-    wire        engines_13_m_last;    // It is the frame's last: 6 bytes.
+    wire        engines_13_m_last;    // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_13_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
@@ -819,9 +822,9 @@ module red_switch_n16_q512_u4096_t8192 (
     wire [3:0]  engines_13_ev_code;
     wire [2:0]  engines_13_ev_index;  // Its descriptor.
     wire        engines_14_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_14_m_valid;   // A word of a frame to send.
+    wire        engines_14_m_valid;   // A word is offered.
     wire [63:0] engines_14_m_data;    // The word.
-    wire        engines_14_m_last;    // It is the frame's last: 6 bytes.
+    wire        engines_14_m_last;    // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_14_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
@@ -831,9 +834,9 @@ module red_switch_n16_q512_u4096_t8192 (
     wire [3:0]  engines_14_ev_code;
     wire [2:0]  engines_14_ev_index;  // Its descriptor.
     wire        engines_15_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_15_m_valid;   // A word of a frame to send.
+    wire        engines_15_m_valid;   // A word is offered.
     wire [63:0] engines_15_m_data;    // The word.
-    wire        engines_15_m_last;    // It is the frame's last: 6 bytes.
+    wire        engines_15_m_last;    // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_15_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence

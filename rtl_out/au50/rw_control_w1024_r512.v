@@ -80,9 +80,10 @@ module rw_control_w1024_r512 (
     input  wire [15:0] q_last_rx,            // Time of the last DATA.
     input  wire [63:0] q_bits,               // The word.
 
-    output wire        m_msg_valid,          // A message for a sender.
-    input  wire        m_msg_ready,          // Taken.
-    // TYPE: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
+    // m_msg: Messages for senders.
+    output wire        m_msg_valid,          // A message is offered.
+    input  wire        m_msg_ready,          // It is taken.
+    // Type: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
     output wire [2:0]  m_msg_type,
     output wire [15:0] m_msg_dst,            // Node to send it to.
     output wire [15:0] m_msg_slot,           // Transfer slot there.
@@ -97,19 +98,20 @@ module rw_control_w1024_r512 (
     output wire        m_msg_tail,           // STATUS: the last packet has arrived.
     output wire [15:0] m_msg_hint,           // CONNECT_RESP BUSY: ticks to wait.
 
-    // A word of the bitmap of the STATUS that left last, bit 0 of the first one is packet wbase.
-    output wire        m_bitmap_valid,
-    input  wire        m_bitmap_ready,       // Taken.
+    // m_bitmap: The bitmap of the STATUS that left last; bit 0 of its first word is packet wbase.
+    output wire        m_bitmap_valid,       // A word is offered.
+    input  wire        m_bitmap_ready,       // It is taken.
     output wire [63:0] m_bitmap_data,        // The word.
-    output wire        m_bitmap_last,        // It is the last one.
+    output wire        m_bitmap_last,        // It is the last word of its frame.
 
+    // m_cpl: Transfers that have ended.
     output wire        m_cpl_valid,          // A transfer has ended.
-    input  wire        m_cpl_ready,          // Taken.
+    input  wire        m_cpl_ready,          // That is taken.
     output wire [15:0] m_cpl_wptr,           // Its window.
     output wire [15:0] m_cpl_src,            // Its sender.
-    output wire [15:0] m_cpl_slot,           // Slot at the sender.
-    output wire [31:0] m_cpl_xid,            // Transfer.
-    output wire [31:0] m_cpl_length,         // Bytes.
+    output wire [15:0] m_cpl_slot,           // Its slot at the sender.
+    output wire [31:0] m_cpl_xid,            // The transfer.
+    output wire [31:0] m_cpl_length,         // Its bytes.
     output wire [3:0]  m_cpl_status,         // 0 OK, 1 ABORTED.
 
     output wire        drop_valid,           // A control message or event was dropped.
@@ -425,22 +427,22 @@ module rw_control_w1024_r512 (
     reg  [21:0] end_next;           // The search ends below this packet.
     wire [8:0]  free_last;          // Highest id, a constant.
     wire        free_ready;         // The list has filled itself since reset.
-    wire        free_s_ready;       // The returned id is accepted.
-    wire        free_m_valid;       // A free id is on offer.
-    wire        free_m_ready;       // The id is taken.
-    wire [8:0]  free_m_data;        // Free id.
+    wire        free_s_ready;       // It is taken.
+    wire        free_m_valid;       // A word is offered.
+    wire        free_m_ready;       // It is taken.
+    wire [8:0]  free_m_data;        // The word.
     wire [11:0] peers_rd_addr;      // Read address.
-    wire [10:0] peers_rd_data;      // Word at rd_addr, two clocks later.
+    wire [10:0] peers_rd_data;      // The word that was read.
     reg  [11:0] peers_wr_addr;      // Write address.
-    reg  [10:0] peers_wr_data;      // Word to write.
-    wire [47:0] peer_ids_rd_data;   // Word at rd_addr, two clocks later.
-    wire        opens_rd_data;      // Word at rd_addr, two clocks later.
-    wire [97:0] windows_rd_data;    // Word at rd_addr, two clocks later.
-    wire [15:0] gens_rd_data;       // Word at rd_addr, two clocks later.
-    wire        asked_wr_en;        // Write wr_data to wr_addr.
-    wire [37:0] marks_rd_data;      // Word at rd_addr, two clocks later.
-    wire        marks_wr_en;        // Write wr_data to wr_addr.
-    wire        ranges_wr_en;       // Write wr_data to wr_addr.
+    reg  [10:0] peers_wr_data;      // The word to write.
+    wire [47:0] peer_ids_rd_data;   // The word that was read.
+    wire        opens_rd_data;      // The word that was read.
+    wire [97:0] windows_rd_data;    // The word that was read.
+    wire [15:0] gens_rd_data;       // The word that was read.
+    wire        asked_wr_en;        // The word is written.
+    wire [37:0] marks_rd_data;      // The word that was read.
+    wire        marks_wr_en;        // The word is written.
+    wire        ranges_wr_en;       // The word is written.
     wire        bytes_load;         // Take the word and wbase.
     wire        bytes_sweep;        // The sweep reads: only packets from pos to below stop may be holes.
     wire        bytes_settle;       // Take wbase.

@@ -34,9 +34,10 @@ module rw_slide_w1024_r512 (
 
     input  wire        clear_valid,    // A word of the window s_wptr is cleared: its wbase becomes 0.
 
-    input  wire        wr_en,          // The bitmap is written.
-    input  wire [12:0] wr_addr,        // Where.
-    input  wire [63:0] wr_data,        // The word.
+    // wr: The bitmap is written.
+    input  wire        wr_en,          // The word is written.
+    input  wire [12:0] wr_addr,        // Write address.
+    input  wire [63:0] wr_data,        // The word to write.
 
     // m: stream out
     output wire        m_en,           // wbase is written.
@@ -111,16 +112,16 @@ module rw_slide_w1024_r512 (
     wire [63:0] v5_received;
     wire [21:0] hole;
     wire        moved;
-    wire [21:0] bases_rd_data;     // Word at rd_addr, two clocks later.
-    wire [63:0] bitmap_rd_data;    // Word at rd_addr, two clocks later.
+    wire [21:0] bases_rd_data;     // The word that was read.
+    wire [63:0] bitmap_rd_data;    // The word that was read.
     wire [5:0]  lowest_index;      // Index of the lowest set bit, two clocks later.
     wire        lowest_none;       // No bit is set, two clocks later.
     wire        queue_s_valid;     // A word is offered.
-    wire        queue_s_ready;     // The queue has room.
-    wire [15:0] queue_s_data;      // Word in.
-    wire        queue_m_valid;     // A word waits.
-    wire        queue_m_ready;     // The word is taken.
-    wire [15:0] queue_m_data;      // Oldest word.
+    wire        queue_s_ready;     // It is taken.
+    wire [15:0] queue_s_data;      // The word.
+    wire        queue_m_valid;     // A word is offered.
+    wire        queue_m_ready;     // It is taken.
+    wire [15:0] queue_m_data;      // The word.
     wire [15:0] queue_count;       // Words in the queue.
     wire [21:0] v3_index_shifted;
 

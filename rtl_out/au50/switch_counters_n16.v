@@ -83,7 +83,7 @@ module switch_counters_n16 (
     wire [6:0]  fulls_m;         // Bits set, two clocks later.
     wire [6:0]  offs_m;          // Bits set, two clocks later.
     wire [5:0]  chosen_m;        // The chosen one.
-    wire [31:0] counts_rd_data;  // Word at rd_addr, in the same clock.
+    wire [31:0] counts_rd_data;  // The word that was read.
 
     ones_count_n16 fulls (
         .clk (clk),

@@ -17,273 +17,273 @@ module switch_n16_d512_u4096_t8192 (
     input  wire        clk,                  // Clock.
     input  wire        rst,                  // Synchronous reset; keep the MACs in reset as long.
 
-    // s_axil: AXI4-Lite in
-    input  wire        s_axil_awvalid,       // AXI4-Lite: Write address.
-    output wire        s_axil_awready,       // Taken.
-    input  wire [11:0] s_axil_awaddr,        // Byte offset.
-    input  wire        s_axil_wvalid,        // Write data.
-    output wire        s_axil_wready,        // Taken.
-    input  wire [31:0] s_axil_wdata,         // The word.
-    input  wire [3:0]  s_axil_wstrb,         // Bytes to write.
+    // s_axil: AXI4-Lite.
+    input  wire        s_axil_awvalid,       // A write address is offered.
+    output wire        s_axil_awready,       // It is taken.
+    input  wire [11:0] s_axil_awaddr,        // Byte address of the write.
+    input  wire        s_axil_wvalid,        // A word to write is offered.
+    output wire        s_axil_wready,        // It is taken.
+    input  wire [31:0] s_axil_wdata,         // The word to write.
+    input  wire [3:0]  s_axil_wstrb,         // Its bytes that are to be written.
     output wire        s_axil_bvalid,        // A write is done.
-    input  wire        s_axil_bready,        // Taken.
-    output wire [1:0]  s_axil_bresp,         // 0 done, 2 refused.
-    input  wire        s_axil_arvalid,       // Read address.
-    output wire        s_axil_arready,       // Taken.
-    input  wire [11:0] s_axil_araddr,        // Byte offset.
-    output wire        s_axil_rvalid,        // A word read.
-    input  wire        s_axil_rready,        // Taken.
-    output wire [31:0] s_axil_rdata,         // The word, 0 if refused.
-    output wire [1:0]  s_axil_rresp,         // 0 done, 2 refused.
+    input  wire        s_axil_bready,        // The answer is taken.
+    output wire [1:0]  s_axil_bresp,         // Answer to a write: 0 done, 2 refused.
+    input  wire        s_axil_arvalid,       // A read address is offered.
+    output wire        s_axil_arready,       // It is taken.
+    input  wire [11:0] s_axil_araddr,        // Byte address of the read.
+    output wire        s_axil_rvalid,        // A word that was read is offered.
+    input  wire        s_axil_rready,        // It is taken.
+    output wire [31:0] s_axil_rdata,         // The word that was read; 0 if the read was refused.
+    output wire [1:0]  s_axil_rresp,         // Answer to a read: 0 done, 2 refused.
 
-    // s_axis_rx, port 0: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_0,   // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_0,   // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_0,    // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_0,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_0,    // Last word of the frame.
+    // s_axis_rx, port 0: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_0,   // A word is offered.
+    output wire        s_axis_rx_tready_0,   // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_0,    // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_0,    // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_0,    // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_0,    // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 1: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_1,   // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_1,   // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_1,    // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_1,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_1,    // Last word of the frame.
+    // s_axis_rx, port 1: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_1,   // A word is offered.
+    output wire        s_axis_rx_tready_1,   // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_1,    // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_1,    // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_1,    // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_1,    // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 2: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_2,   // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_2,   // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_2,    // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_2,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_2,    // Last word of the frame.
+    // s_axis_rx, port 2: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_2,   // A word is offered.
+    output wire        s_axis_rx_tready_2,   // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_2,    // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_2,    // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_2,    // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_2,    // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 3: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_3,   // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_3,   // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_3,    // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_3,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_3,    // Last word of the frame.
+    // s_axis_rx, port 3: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_3,   // A word is offered.
+    output wire        s_axis_rx_tready_3,   // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_3,    // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_3,    // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_3,    // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_3,    // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 4: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_4,   // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_4,   // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_4,    // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_4,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_4,    // Last word of the frame.
+    // s_axis_rx, port 4: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_4,   // A word is offered.
+    output wire        s_axis_rx_tready_4,   // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_4,    // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_4,    // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_4,    // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_4,    // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 5: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_5,   // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_5,   // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_5,    // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_5,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_5,    // Last word of the frame.
+    // s_axis_rx, port 5: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_5,   // A word is offered.
+    output wire        s_axis_rx_tready_5,   // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_5,    // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_5,    // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_5,    // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_5,    // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 6: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_6,   // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_6,   // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_6,    // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_6,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_6,    // Last word of the frame.
+    // s_axis_rx, port 6: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_6,   // A word is offered.
+    output wire        s_axis_rx_tready_6,   // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_6,    // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_6,    // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_6,    // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_6,    // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 7: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_7,   // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_7,   // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_7,    // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_7,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_7,    // Last word of the frame.
+    // s_axis_rx, port 7: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_7,   // A word is offered.
+    output wire        s_axis_rx_tready_7,   // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_7,    // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_7,    // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_7,    // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_7,    // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 8: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_8,   // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_8,   // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_8,    // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_8,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_8,    // Last word of the frame.
+    // s_axis_rx, port 8: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_8,   // A word is offered.
+    output wire        s_axis_rx_tready_8,   // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_8,    // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_8,    // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_8,    // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_8,    // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 9: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_9,   // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_9,   // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_9,    // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_9,    // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_9,    // Last word of the frame.
+    // s_axis_rx, port 9: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_9,   // A word is offered.
+    output wire        s_axis_rx_tready_9,   // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_9,    // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_9,    // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_9,    // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_9,    // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 10: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_10,  // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_10,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_10,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_10,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_10,   // Last word of the frame.
+    // s_axis_rx, port 10: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_10,  // A word is offered.
+    output wire        s_axis_rx_tready_10,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_10,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_10,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_10,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_10,   // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 11: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_11,  // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_11,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_11,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_11,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_11,   // Last word of the frame.
+    // s_axis_rx, port 11: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_11,  // A word is offered.
+    output wire        s_axis_rx_tready_11,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_11,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_11,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_11,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_11,   // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 12: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_12,  // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_12,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_12,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_12,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_12,   // Last word of the frame.
+    // s_axis_rx, port 12: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_12,  // A word is offered.
+    output wire        s_axis_rx_tready_12,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_12,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_12,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_12,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_12,   // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 13: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_13,  // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_13,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_13,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_13,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_13,   // Last word of the frame.
+    // s_axis_rx, port 13: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_13,  // A word is offered.
+    output wire        s_axis_rx_tready_13,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_13,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_13,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_13,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_13,   // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 14: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_14,  // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_14,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_14,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_14,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_14,   // Last word of the frame.
+    // s_axis_rx, port 14: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_14,  // A word is offered.
+    output wire        s_axis_rx_tready_14,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_14,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_14,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_14,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_14,   // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 15: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_15,  // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_15,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_15,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_15,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_15,   // Last word of the frame.
+    // s_axis_rx, port 15: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_15,  // A word is offered.
+    output wire        s_axis_rx_tready_15,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_15,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_15,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_15,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_15,   // With the last word: the frame is bad (FCS).
 
-    // m_axis_tx, port 0: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_0,   // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_0,   // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_0,    // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_0,    // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_0,    // Last word of the frame.
+    // m_axis_tx, port 0: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_0,   // A word is offered.
+    input  wire        m_axis_tx_tready_0,   // It is taken.
+    output wire [63:0] m_axis_tx_tdata_0,    // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_0,    // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_0,    // It is the last word of the frame.
 
-    // m_axis_tx, port 1: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_1,   // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_1,   // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_1,    // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_1,    // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_1,    // Last word of the frame.
+    // m_axis_tx, port 1: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_1,   // A word is offered.
+    input  wire        m_axis_tx_tready_1,   // It is taken.
+    output wire [63:0] m_axis_tx_tdata_1,    // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_1,    // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_1,    // It is the last word of the frame.
 
-    // m_axis_tx, port 2: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_2,   // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_2,   // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_2,    // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_2,    // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_2,    // Last word of the frame.
+    // m_axis_tx, port 2: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_2,   // A word is offered.
+    input  wire        m_axis_tx_tready_2,   // It is taken.
+    output wire [63:0] m_axis_tx_tdata_2,    // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_2,    // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_2,    // It is the last word of the frame.
 
-    // m_axis_tx, port 3: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_3,   // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_3,   // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_3,    // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_3,    // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_3,    // Last word of the frame.
+    // m_axis_tx, port 3: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_3,   // A word is offered.
+    input  wire        m_axis_tx_tready_3,   // It is taken.
+    output wire [63:0] m_axis_tx_tdata_3,    // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_3,    // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_3,    // It is the last word of the frame.
 
-    // m_axis_tx, port 4: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_4,   // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_4,   // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_4,    // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_4,    // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_4,    // Last word of the frame.
+    // m_axis_tx, port 4: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_4,   // A word is offered.
+    input  wire        m_axis_tx_tready_4,   // It is taken.
+    output wire [63:0] m_axis_tx_tdata_4,    // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_4,    // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_4,    // It is the last word of the frame.
 
-    // m_axis_tx, port 5: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_5,   // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_5,   // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_5,    // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_5,    // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_5,    // Last word of the frame.
+    // m_axis_tx, port 5: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_5,   // A word is offered.
+    input  wire        m_axis_tx_tready_5,   // It is taken.
+    output wire [63:0] m_axis_tx_tdata_5,    // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_5,    // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_5,    // It is the last word of the frame.
 
-    // m_axis_tx, port 6: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_6,   // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_6,   // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_6,    // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_6,    // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_6,    // Last word of the frame.
+    // m_axis_tx, port 6: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_6,   // A word is offered.
+    input  wire        m_axis_tx_tready_6,   // It is taken.
+    output wire [63:0] m_axis_tx_tdata_6,    // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_6,    // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_6,    // It is the last word of the frame.
 
-    // m_axis_tx, port 7: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_7,   // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_7,   // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_7,    // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_7,    // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_7,    // Last word of the frame.
+    // m_axis_tx, port 7: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_7,   // A word is offered.
+    input  wire        m_axis_tx_tready_7,   // It is taken.
+    output wire [63:0] m_axis_tx_tdata_7,    // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_7,    // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_7,    // It is the last word of the frame.
 
-    // m_axis_tx, port 8: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_8,   // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_8,   // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_8,    // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_8,    // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_8,    // Last word of the frame.
+    // m_axis_tx, port 8: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_8,   // A word is offered.
+    input  wire        m_axis_tx_tready_8,   // It is taken.
+    output wire [63:0] m_axis_tx_tdata_8,    // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_8,    // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_8,    // It is the last word of the frame.
 
-    // m_axis_tx, port 9: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_9,   // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_9,   // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_9,    // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_9,    // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_9,    // Last word of the frame.
+    // m_axis_tx, port 9: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_9,   // A word is offered.
+    input  wire        m_axis_tx_tready_9,   // It is taken.
+    output wire [63:0] m_axis_tx_tdata_9,    // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_9,    // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_9,    // It is the last word of the frame.
 
-    // m_axis_tx, port 10: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_10,  // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_10,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_10,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_10,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_10,   // Last word of the frame.
+    // m_axis_tx, port 10: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_10,  // A word is offered.
+    input  wire        m_axis_tx_tready_10,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata_10,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_10,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_10,   // It is the last word of the frame.
 
-    // m_axis_tx, port 11: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_11,  // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_11,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_11,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_11,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_11,   // Last word of the frame.
+    // m_axis_tx, port 11: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_11,  // A word is offered.
+    input  wire        m_axis_tx_tready_11,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata_11,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_11,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_11,   // It is the last word of the frame.
 
-    // m_axis_tx, port 12: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_12,  // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_12,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_12,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_12,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_12,   // Last word of the frame.
+    // m_axis_tx, port 12: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_12,  // A word is offered.
+    input  wire        m_axis_tx_tready_12,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata_12,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_12,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_12,   // It is the last word of the frame.
 
-    // m_axis_tx, port 13: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_13,  // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_13,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_13,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_13,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_13,   // Last word of the frame.
+    // m_axis_tx, port 13: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_13,  // A word is offered.
+    input  wire        m_axis_tx_tready_13,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata_13,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_13,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_13,   // It is the last word of the frame.
 
-    // m_axis_tx, port 14: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_14,  // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_14,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_14,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_14,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_14,   // Last word of the frame.
+    // m_axis_tx, port 14: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_14,  // A word is offered.
+    input  wire        m_axis_tx_tready_14,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata_14,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_14,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_14,   // It is the last word of the frame.
 
-    // m_axis_tx, port 15: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_15,  // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_15,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_15,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_15,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_15    // Last word of the frame.
+    // m_axis_tx, port 15: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_15,  // A word is offered.
+    input  wire        m_axis_tx_tready_15,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata_15,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_15,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_15    // It is the last word of the frame.
 );
 
     // Signals
-    wire        regs_uc_en;              // Write an entry of the unicast table.
-    wire [11:0] regs_uc_addr;            // Node, low bits.
-    wire [6:0]  regs_uc_data;            // Port 5:0, valid 6.
-    wire        regs_mc_en;              // Write an entry of the multicast table.
-    wire [12:0] regs_mc_addr;            // Tree, low bits.
-    wire [42:0] regs_mc_data;            // Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
+    wire        regs_uc_en;              // The word is written.
+    wire [11:0] regs_uc_addr;            // Write address.
+    wire [6:0]  regs_uc_data;            // The word to write.
+    wire        regs_mc_en;              // The word is written.
+    wire [12:0] regs_mc_addr;            // Write address.
+    wire [42:0] regs_mc_data;            // The word to write.
     wire        regs_stat_clear;         // Counts start from 0.
     wire [4:0]  regs_stat_index;         // Counter that is visited.
     wire [31:0] regs_stat_visit;         // The same, one-hot.

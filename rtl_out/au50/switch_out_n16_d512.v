@@ -126,17 +126,18 @@ module switch_out_n16_d512 (
     output wire        eng_first,         // It is the frame's first.
     output wire [1:0]  eng_kind,          // 1 towards the parent, 2 down a tree (passes), 3 down and into the engine.
 
-    input  wire        red_valid,         // A word of a frame from the engine.
+    // red: Frames of the engine.
+    input  wire        red_valid,         // A word is offered.
     output wire        red_ready,         // It is taken.
     input  wire [63:0] red_data,          // The word.
-    input  wire        red_last,          // It is the frame's last.
+    input  wire        red_last,          // It is the last word of its frame.
 
-    // m_axis_tx: AXI4-Stream out
-    output wire        m_axis_tx_tvalid,  // AXI4-Stream to the MAC: a word.
-    input  wire        m_axis_tx_tready,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast,   // Last word of the frame.
+    // m_axis_tx: AXI4-Stream to the MAC.
+    output wire        m_axis_tx_tvalid,  // A word is offered.
+    input  wire        m_axis_tx_tready,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast,   // It is the last word of the frame.
 
     output wire        sent               // A frame has left the switch.
 );
@@ -212,7 +213,7 @@ module switch_out_n16_d512 (
     wire [13:0] entries_m;          // The chosen one.
     wire [15:0] words_inst_sel;     // A bit per word, at most one set; a clock before the words.
     wire [63:0] words_inst_m;       // The chosen one.
-    wire [67:0] plain_rd_data;      // Word at rd_addr, in the same clock.
+    wire [67:0] plain_rd_data;      // The word that was read.
     wire        tx_plain_ready;     // It is taken.
     wire [15:0] turns_choice;       // The one chosen, one-hot; zero if nobody asks.
     wire [15:0] fit_m;              // The vector.

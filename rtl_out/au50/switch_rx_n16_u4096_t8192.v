@@ -24,21 +24,24 @@ module switch_rx_n16_u4096_t8192 (
     input  wire        clk,               // Clock.
     input  wire        rst,               // Synchronous reset. Keep the MAC in reset as long.
 
-    // s_axis_rx: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid,  // AXI4-Stream from the MAC: a word.
-    output wire        s_axis_rx_tready,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast,   // Last word of the frame.
+    // s_axis_rx: AXI4-Stream from the MAC; always taken.
+    input  wire        s_axis_rx_tvalid,  // A word is offered.
+    output wire        s_axis_rx_tready,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser,   // With the last word: the frame is bad (FCS).
 
-    input  wire        uc_en,             // Write an entry of the unicast table.
-    input  wire [11:0] uc_addr,           // Node, low bits.
-    input  wire [6:0]  uc_data,           // Port 5:0, valid 6.
+    // uc: Write port of the unicast table: node, low bits; port in 5:0, valid 6.
+    input  wire        uc_en,             // The word is written.
+    input  wire [11:0] uc_addr,           // Write address.
+    input  wire [6:0]  uc_data,           // The word to write.
 
-    input  wire        mc_en,             // Write an entry of the multicast table.
-    input  wire [12:0] mc_addr,           // Tree, low bits.
-    input  wire [42:0] mc_data,           // Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
+    // mc: Write port of the multicast table: tree, low bits; wait count in 19:0, parent port 25:20,
+    // valid 26, child ports from 27 on.
+    input  wire        mc_en,             // The word is written.
+    input  wire [12:0] mc_addr,           // Write address.
+    input  wire [42:0] mc_data,           // The word to write.
 
     input  wire [15:0] own,               // This port, one-hot.
 
@@ -164,8 +167,8 @@ module switch_rx_n16_u4096_t8192 (
     wire        ragged_word;
     wire [8:0]  stored;             // Words of the stored frame.
     wire        drop;
-    wire [6:0]  unicast_rd_data;    // Word at rd_addr, two clocks later.
-    wire [42:0] multicast_rd_data;  // Word at rd_addr, two clocks later.
+    wire [6:0]  unicast_rd_data;    // The word that was read.
+    wire [42:0] multicast_rd_data;  // The word that was read.
     wire        check_malformed;    // The header is malformed.
     wire        check_no_count;     // It counts no contribution.
 

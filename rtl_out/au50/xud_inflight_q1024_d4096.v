@@ -60,47 +60,47 @@ module xud_inflight_q1024_d4096 (
     input  wire [23:0] fail_psn,          // Packet number.
     input  wire [7:0]  fail_outcome,      // Outcome.
 
-    input  wire        ack_valid,         // An acknowledgement.
+    // ack: Acknowledgements.
+    input  wire        ack_valid,         // An acknowledgement is offered.
     output wire        ack_ready,         // It is taken.
-    input  wire [15:0] ack_node,          // Source node.
+    input  wire [15:0] ack_node,          // Node that sent it.
     input  wire [23:0] ack_qpn,           // Queue pair of the request.
-    input  wire [23:0] ack_psn,           // Packet number of the request.
+    input  wire [23:0] ack_psn,           // Packet sequence number of the request.
     input  wire [7:0]  ack_outcome,       // Outcome.
-    input  wire        ack_echo,          // It has the fields from here on (version 1).
+    input  wire        ack_echo,          // It has the fields win_id to peer.
     input  wire [15:0] ack_win_id,        // Window of the request.
-    input  wire [15:0] ack_epoch,         // Its epoch.
-    input  wire [31:0] ack_msn,           // Its number in the window.
-    input  wire [3:0]  ack_flags,         // Its flags.
-    input  wire [23:0] ack_peer,          // The queue pair that answers.
-    // An answer (XUD-13): the request that it belongs to is claimed. It does not end, and only
-    // ack_end ends it.
+    input  wire [15:0] ack_epoch,         // Epoch of the request.
+    input  wire [31:0] ack_msn,           // Number of the request in its window.
+    input  wire [3:0]  ack_flags,         // Flags of the request.
+    input  wire [23:0] ack_peer,          // Queue pair that answers.
+    // An answer (XUD-13) claims its request: it does not end yet, and only `end` ends it.
     input  wire        ack_claim,
-    input  wire        ack_end,           // The request that is claimed ends; one is at most.
+    input  wire        ack_end,           // The request that is claimed ends; there is one at most.
 
     output wire        claim_done,        // A claim is decided, 6 clocks after it was taken.
     output wire        claim_ok,          // It found its request.
 
-    // Every place of a queue pair becomes free without a completion; one at a time, while nothing
-    // of it is reserved, filled or claimed.
-    input  wire        flush_valid,
+    // flush: Every place of a queue pair becomes free without a completion; one at a time, while
+    // nothing of it is reserved, filled or claimed.
+    input  wire        flush_valid,       // The requests of a queue pair end.
     input  wire [9:0]  flush_qpn,         // Queue pair.
-    output wire        flush_done,        // That is done.
+    output wire        flush_done,        // All have ended; pulse.
 
-    // m: stream out
-    output wire        m_valid,           // A request has ended.
-    input  wire        m_ready,           // That is taken.
+    // m: Requests that have ended.
+    output wire        m_valid,           // A completion is offered.
+    input  wire        m_ready,           // It is taken.
     output wire [9:0]  m_qpn,             // Queue pair.
-    output wire [63:0] m_wr_id,           // User's name for it.
-    output wire [7:0]  m_status,          // Outcome.
-    output wire [7:0]  m_vf,              // Version 7:4 and flags 3:0.
-    output wire [12:0] m_len,             // 0: nothing was received.
-    output wire [15:0] m_node,            // Destination node.
-    output wire [23:0] m_peer,            // Destination queue pair.
+    output wire [63:0] m_wr_id,           // The user's name for the request.
+    output wire [7:0]  m_status,          // How the request ended.
+    output wire [7:0]  m_vf,              // Version and flags of the XUDETH.
+    output wire [12:0] m_len,             // Bytes received.
+    output wire [15:0] m_node,            // Node of the peer.
+    output wire [23:0] m_peer,            // Queue pair of the peer.
     output wire [15:0] m_win_id,          // Window.
-    output wire [15:0] m_epoch,           // Epoch.
+    output wire [15:0] m_epoch,           // Epoch of the window.
     output wire [31:0] m_msn,             // Number in the window.
-    output wire [31:0] m_q_key,           // 0: nothing was received.
-    output wire [23:0] m_psn,             // Packet number.
+    output wire [31:0] m_q_key,           // Q_Key of the packet.
+    output wire [23:0] m_psn,             // Packet sequence number.
     output wire [15:0] m_request,         // Number of the request in its ring.
 
     output wire        ev_ack_unknown,    // An acknowledgement of nothing in flight (XUD-10).
@@ -159,12 +159,12 @@ module xud_inflight_q1024_d4096 (
     wire         end_inst_e_bit;      // To this.
     wire [191:0] end_inst_m_fields;   // Fields.
     wire         ended_s_valid;       // A word is offered.
-    wire         ended_s_ready;       // The queue has room.
-    wire         ended_m_valid;       // A word waits.
-    wire [55:0]  ended_m_data;        // Oldest word.
+    wire         ended_s_ready;       // It is taken.
+    wire         ended_m_valid;       // A word is offered.
+    wire [55:0]  ended_m_data;        // The word.
     wire [15:0]  ended_count;         // Words in the queue.
     wire [11:0]  set_place_m;         // Place.
-    wire         kept_rd_data;        // Word at rd_addr, two clocks later.
+    wire         kept_rd_data;        // The word that was read.
 
     xud_keep_q1024_d4096 keep (
         .clk        (clk),

@@ -45,14 +45,16 @@ module card_cq_write_q64 (
 
     input  wire         end_taken,    // What was done for one completion has been counted.
 
-    output wire         m_wr_valid,   // Request to dma_write.
-    input  wire         m_wr_ready,   // Taken.
-    output wire [63:0]  m_wr_addr,    // Address of the entry.
-    output wire [12:0]  m_wr_len,     // 64 bytes.
-    output wire [15:0]  m_wr_ctx,     // Context.
+    // m_wr: Writes of entries.
+    output wire         m_wr_valid,   // A request is offered.
+    input  wire         m_wr_ready,   // It is taken.
+    output wire [63:0]  m_wr_addr,    // Host address of the first byte.
+    output wire [12:0]  m_wr_len,     // Bytes.
+    output wire [15:0]  m_wr_ctx,     // Context: comes back with the words of a read, or when a write is done.
 
-    output wire         m_wd_valid,   // A word of the entry.
-    input  wire         m_wd_ready,   // Taken.
+    // m_wd: The words of the entries.
+    output wire         m_wd_valid,   // A word is offered.
+    input  wire         m_wd_ready,   // It is taken.
     output reg  [63:0]  m_wd_data,    // The word.
 
     // m: stream out

@@ -24,12 +24,13 @@ module card_recv_fill_q64 (
     input  wire         clk,              // Clock.
     input  wire         rst,              // Synchronous reset; the counts are cleared with cfg_clear.
 
-    input  wire         s_rr_valid,       // A word of receive requests.
-    output wire         s_rr_ready,       // Always taken: whoever asks sees to the room.
-    input  wire [63:0]  s_rr_data,        // The word.
-    input  wire         s_rr_last,        // Last word of the read.
-    input  wire         s_rr_error,       // With the last word: the read failed.
-    input  wire [15:0]  s_rr_ctx,         // Context of the read.
+    // s_rr: Receive requests that were read.
+    input  wire         s_rr_valid,       // A word is offered.
+    output wire         s_rr_ready,       // It is taken.
+    input  wire [63:0]  s_rr_data,        // The word; its first byte is in bits 7:0.
+    input  wire         s_rr_last,        // It is the last word of its request.
+    input  wire         s_rr_error,       // With the last word: the read failed, and its data mean nothing.
+    input  wire [15:0]  s_rr_ctx,         // Context of the request.
 
     input  wire [9:0]   place,            // Place of a receive request: queue pair, index modulo 16.
     // Two clocks later: wr_id 63:0, address 127:64, lkey 159:128, bytes 172:160 (8,191 for more).
@@ -42,8 +43,11 @@ module card_recv_fill_q64 (
 
     // m: stream out
     output wire         m_done,           // A read has ended; pulse.
-    output wire         m_fatal_valid,    // The ring of a queue pair cannot be read; pulse.
+
+    // m_fatal: The ring of a queue pair cannot be read.
+    output wire         m_fatal_valid,    // It happens.
     output wire [5:0]   m_fatal_qpn,      // Queue pair.
+
     output wire         m_failed_valid,   // The same, until it is taken.
     input  wire         m_failed_ready,   // It is taken.
     output wire [5:0]   m_failed_qpn,     // Queue pair.
@@ -83,11 +87,11 @@ module card_recv_fill_q64 (
     wire        dead;
     wire        dies;
     wire        write;
-    wire        requests_wr_en;  // Write wr_data to wr_addr.
-    wire [5:0]  counts_rd_data;  // Word at rd_addr, two clocks later.
+    wire        requests_wr_en;  // The word is written.
+    wire [5:0]  counts_rd_data;  // The word that was read.
     wire        failed_s_valid;  // A word is offered.
-    wire        failed_s_ready;  // The queue has room.
-    wire [15:0] failed_m_data;   // Oldest word.
+    wire        failed_s_ready;  // It is taken.
+    wire [15:0] failed_m_data;   // The word.
     wire [15:0] failed_count;    // Words in the queue.
 
     ram_reg #(.W(173), .A(10)) requests (

@@ -38,36 +38,41 @@ module card_recv_store_q64 (
     input  wire [31:0] s_q_key,       // Q_Key.
     input  wire [23:0] s_psn,         // PSN.
     input  wire [15:0] s_request,     // Number of the receive request in its ring.
-    input  wire        s_pl_valid,    // A word of payload.
+
+    // s_pl: Payload.
+    input  wire        s_pl_valid,    // A word is offered.
     output wire        s_pl_ready,    // It is taken.
     input  wire [63:0] s_pl_data,     // The word.
-    input  wire        s_pl_last,     // Last word of its message.
+    input  wire        s_pl_last,     // It is the last word of its frame.
 
-    output wire        m_wr_valid,    // A payload to write.
-    input  wire        m_wr_ready,    // The request is taken.
-    output wire [63:0] m_wr_addr,     // Where.
+    // m_wr: Writes of payload.
+    output wire        m_wr_valid,    // A request is offered.
+    input  wire        m_wr_ready,    // It is taken.
+    output wire [63:0] m_wr_addr,     // Host address of the first byte.
     output wire [12:0] m_wr_len,      // Bytes.
-    output wire [15:0] m_wr_ctx,      // Client 0.
+    output wire [15:0] m_wr_ctx,      // Context: comes back with the words of a read, or when a write is done.
 
-    output wire        m_wd_valid,    // A word of it.
-    input  wire        m_wd_ready,    // The word is taken.
+    // m_wd: The words of the payload.
+    output wire        m_wd_valid,    // A word is offered.
+    input  wire        m_wd_ready,    // It is taken.
     output wire [63:0] m_wd_data,     // The word.
 
-    output wire        m_rx_valid,    // A completion.
+    // m_rx: Receive requests that have ended.
+    output wire        m_rx_valid,    // A completion is offered.
     input  wire        m_rx_ready,    // It is taken.
     output wire [5:0]  m_rx_qpn,      // Queue pair.
-    output wire [63:0] m_rx_wr_id,    // Name of the receive request.
-    output wire [7:0]  m_rx_status,   // How it ended.
-    output wire [7:0]  m_rx_vf,       // Version and flags.
+    output wire [63:0] m_rx_wr_id,    // The user's name for the request.
+    output wire [7:0]  m_rx_status,   // How the request ended.
+    output wire [7:0]  m_rx_vf,       // Version and flags of the XUDETH.
     output wire [12:0] m_rx_len,      // Bytes received.
-    output wire [15:0] m_rx_node,     // From this node.
-    output wire [23:0] m_rx_peer,     // From this queue pair.
+    output wire [15:0] m_rx_node,     // Node of the peer.
+    output wire [23:0] m_rx_peer,     // Queue pair of the peer.
     output wire [15:0] m_rx_win_id,   // Window.
-    output wire [15:0] m_rx_epoch,    // Epoch.
+    output wire [15:0] m_rx_epoch,    // Epoch of the window.
     output wire [31:0] m_rx_msn,      // Number in the window.
-    output wire [31:0] m_rx_q_key,    // Q_Key.
-    output wire [23:0] m_rx_psn,      // PSN.
-    output wire [15:0] m_rx_request,  // Number of the receive request in its ring.
+    output wire [31:0] m_rx_q_key,    // Q_Key of the packet.
+    output wire [23:0] m_rx_psn,      // Packet sequence number.
+    output wire [15:0] m_rx_request,  // Number of the request in its ring.
 
     output wire        idle           // No message, no payload is under way.
 );
@@ -95,9 +100,9 @@ module card_recv_store_q64 (
     // Signals
     wire        accepted;
     wire        ended;
-    wire        words_m_valid;  // A word waits.
-    wire        words_m_ready;  // The word is taken.
-    wire [64:0] words_m_data;   // Oldest word.
+    wire        words_m_valid;  // A word is offered.
+    wire        words_m_ready;  // It is taken.
+    wire [64:0] words_m_data;   // The word.
 
     // Payload: word 63:0, last 64.
     skid_buffer_w65 words (

@@ -33,25 +33,31 @@ module card_send_q64 (
     input  wire         clk,              // Clock.
     input  wire         rst,              // Synchronous reset: no queue pairs, nothing under way.
 
-    input  wire         db_valid,         // A doorbell.
-    input  wire [5:0]   db_qpn,           // Its queue pair.
-    input  wire [1:0]   db_kind,          // Its kind: 0 is that of the send ring, the others are ignored.
-    input  wire [15:0]  db_index,         // Work requests ever posted, modulo 2^16.
+    // db: Doorbells.
+    input  wire         db_valid,         // The host writes a doorbell.
+    input  wire [5:0]   db_qpn,           // Queue pair.
+    input  wire [1:0]   db_kind,          // 0 send, 1 receive, 2 complete, 3 arm.
+    input  wire [15:0]  db_index,         // New index of the ring.
 
     input  wire         hold,             // Begin no turn.
 
     // m: stream out
     output wire         m_idle,           // Nothing is between fetch and record, no read waits.
-    output wire         m_fatal_valid,    // The send ring of a queue pair cannot be read.
-    output wire [5:0]   m_fatal_qpn,      // Which queue pair.
-    output wire         m_rsv_valid,      // A completion slot is asked for; held until rsv_done.
-    output wire [5:0]   m_rsv_qpn,        // For this queue pair.
+
+    // m_fatal: The send ring of a queue pair cannot be read.
+    output wire         m_fatal_valid,    // It happens.
+    output wire [5:0]   m_fatal_qpn,      // Queue pair.
+
+    // m_rsv: A completion slot is asked for, until rsv_done.
+    output wire         m_rsv_valid,      // It happens.
+    output wire [5:0]   m_rsv_qpn,        // Queue pair.
 
     input  wire         rsv_done,         // The answer.
     input  wire         rsv_ok,           // The slot is reserved.
 
-    output wire         m_cancel_valid,   // A slot is given back.
-    output wire [5:0]   m_cancel_qpn,     // Of this queue pair.
+    // m_cancel: A slot is given back.
+    output wire         m_cancel_valid,   // It happens.
+    output wire [5:0]   m_cancel_qpn,     // Queue pair.
 
     output wire         m_place_valid,    // A place in flight is asked for.
     output wire [5:0]   m_place_qpn,      // For this queue pair.
@@ -84,54 +90,61 @@ module card_send_q64 (
     output wire [31:0]  m_set_key,        // In the region of this key.
     output wire [12:0]  m_set_len,        // Bytes there.
 
+    // m_look: Lookups of regions, never for writing.
     output wire         m_look_valid,     // A region is looked up.
-    output wire [31:0]  m_look_key,       // Key.
+    output wire [31:0]  m_look_key,       // Its key.
     output wire [15:0]  m_look_pd,        // Protection domain of the queue pair.
-    output wire [63:0]  m_look_addr,      // First byte.
-    output wire [12:0]  m_look_len,       // Bytes.
-    output wire         m_look_write,     // For writing: never.
+    output wire [63:0]  m_look_addr,      // First byte of the access.
+    output wire [12:0]  m_look_len,       // Bytes of the access.
+    output wire         m_look_write,     // The access writes.
 
-    input  wire         look_valid,       // The answer.
+    // look: Their answers.
+    input  wire         look_valid,       // The answer to a lookup.
     input  wire         look_ok,          // The access is allowed.
 
-    output wire         m_rd_valid,       // A read of host memory.
-    input  wire         m_rd_ready,       // Taken.
-    output wire [63:0]  m_rd_addr,        // First byte.
+    // m_rd: Reads of host memory; client in 15:14 of the context: 0 work requests, 1 payload.
+    output wire         m_rd_valid,       // A request is offered.
+    input  wire         m_rd_ready,       // It is taken.
+    output wire [63:0]  m_rd_addr,        // Host address of the first byte.
     output wire [12:0]  m_rd_len,         // Bytes.
-    output wire [15:0]  m_rd_ctx,         // Client in 15:14: 0 work requests, 1 payload.
+    output wire [15:0]  m_rd_ctx,         // Context: comes back with the words of a read, or when a write is done.
 
-    input  wire         s_wq_valid,       // A word of a work request.
-    output wire         s_wq_ready,       // Always high.
-    input  wire [63:0]  s_wq_data,        // The word, first byte in bits 7:0.
-    input  wire         s_wq_last,        // It is the last of eight.
-    input  wire         s_wq_error,       // With the last word: the read failed.
-    input  wire [15:0]  s_wq_ctx,         // Of the read; all words of this client are work requests.
+    // s_wq: Work requests that were read.
+    input  wire         s_wq_valid,       // A word is offered.
+    output wire         s_wq_ready,       // It is taken.
+    input  wire [63:0]  s_wq_data,        // The word; its first byte is in bits 7:0.
+    input  wire         s_wq_last,        // It is the last word of its request.
+    input  wire         s_wq_error,       // With the last word: the read failed, and its data mean nothing.
+    input  wire [15:0]  s_wq_ctx,         // Context of the request.
 
-    output wire         m_sd_valid,       // A request to send.
-    input  wire         m_sd_ready,       // Taken.
-    output wire [15:0]  m_sd_node,        // Node of the destination.
-    output wire [23:0]  m_sd_peer,        // Queue pair of the destination.
-    output wire [23:0]  m_sd_psn,         // PSN.
+    // m_sd: Requests to send.
+    output wire         m_sd_valid,       // A request or an answer is offered.
+    input  wire         m_sd_ready,       // It is taken.
+    output wire [15:0]  m_sd_node,        // Destination node.
+    output wire [23:0]  m_sd_peer,        // Destination queue pair.
+    output wire [23:0]  m_sd_psn,         // Packet sequence number.
     output wire [31:0]  m_sd_q_key,       // Q_Key.
-    output wire [23:0]  m_sd_src,         // Own queue pair.
-    output wire [7:0]   m_sd_vf,          // Version and flags.
+    output wire [23:0]  m_sd_src,         // Source queue pair.
+    output wire [7:0]   m_sd_vf,          // Version and flags of the XUDETH.
     output wire [15:0]  m_sd_win_id,      // Window.
-    output wire [15:0]  m_sd_epoch,       // Epoch.
+    output wire [15:0]  m_sd_epoch,       // Epoch of the window.
     output wire [31:0]  m_sd_msn,         // Number in the window.
-    output wire [127:0] m_sd_head,        // Bytes in front of those from memory, first one in bits 7:0.
-    output wire [4:0]   m_sd_head_len,    // How many of them count.
-    output wire [12:0]  m_sd_len,         // Bytes from memory; 0: none are read.
+    output wire [127:0] m_sd_head,        // Bytes in front of the payload; the first is in bits 7:0.
+    output wire [4:0]   m_sd_head_len,    // Bytes of head that count.
+    output wire [12:0]  m_sd_len,         // Bytes of payload.
 
     output wire         ev_bad_doorbell,  // A doorbell was ignored.
     output wire         ev_stall_credit,  // A turn found no completion slot.
     output wire         ev_stall_place,   // A turn found its place in flight taken.
     output wire         ev_local_error,   // A work request ended here in a LOCAL outcome.
 
-    // Configuration
-    input  wire         cfg_valid,        // A word of a context.
-    input  wire [5:0]   cfg_qpn,          // Its queue pair.
+    // cfg: Contexts of queue pairs.
+    input  wire         cfg_valid,        // A word is written; it counts from the next clock on.
+    input  wire [5:0]   cfg_qpn,          // Queue pair.
     input  wire [2:0]   cfg_word,         // Which word.
     input  wire [63:0]  cfg_data,         // The word.
+
+    // Configuration
     input  wire [12:0]  cfg_mtu           // Largest payload of a packet, bytes.
 );
 
@@ -165,10 +178,10 @@ module card_send_q64 (
     reg  [6:0]   state_data;
     reg          live_next;           // The contexts are clean.
     reg  [5:0]   sweep_next;          // Context to clean next.
-    wire         doorbell_s_valid;    // A doorbell.
-    wire         doorbell_m_valid;    // A good doorbell.
-    wire [5:0]   doorbell_m_qpn;      // Its queue pair.
-    wire [15:0]  doorbell_m_index;    // Work requests ever posted.
+    wire         doorbell_s_valid;    // The index changes.
+    wire         doorbell_m_valid;    // The index changes.
+    wire [5:0]   doorbell_m_qpn;      // Queue pair.
+    wire [15:0]  doorbell_m_index;    // Requests ever, modulo 2^16.
     wire         list_clean;          // Clean a bit.
     wire         list_op_ready;       // Done.
     wire         list_m_valid;        // Somebody wants a turn.
@@ -229,9 +242,9 @@ module card_send_q64 (
     wire         reads_fetch_free;    // No fetch waits.
     wire         reads_pay_ready;     // Taken.
     wire         reads_m_busy;        // A read waits.
-    wire         fetched_s_ready;     // The queue has room.
-    wire         fetched_m_valid;     // A word waits.
-    wire [55:0]  fetched_m_data;      // Oldest word.
+    wire         fetched_s_ready;     // It is taken.
+    wire         fetched_m_valid;     // A word is offered.
+    wire [55:0]  fetched_m_data;      // The word.
     wire [15:0]  fetched_count;       // Words in the queue.
 
     card_send_doorbell_q64 doorbell (

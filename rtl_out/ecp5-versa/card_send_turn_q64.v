@@ -132,17 +132,17 @@ module card_send_turn_q64 (
     reg         place_pulse_next;  // The place is asked for now.
     reg         credit_next;
     reg         taken_next;
-    wire [6:0]  states_rd_data;    // Word at rd_addr, two clocks later.
-    wire [15:0] posted_rd_data;    // Word at rd_addr, two clocks later.
-    wire        posted_wr_en;      // Write wr_data to wr_addr.
+    wire [6:0]  states_rd_data;    // The word that was read.
+    wire [15:0] posted_rd_data;    // The word that was read.
+    wire        posted_wr_en;      // The word is written.
     reg  [5:0]  posted_wr_addr;    // Write address.
-    reg  [15:0] posted_wr_data;    // Word to write.
-    wire [23:0] fetched_rd_data;   // Word at rd_addr, two clocks later.
-    wire        fetched_wr_en;     // Write wr_data to wr_addr.
+    reg  [15:0] posted_wr_data;    // The word to write.
+    wire [23:0] fetched_rd_data;   // The word that was read.
+    wire        fetched_wr_en;     // The word is written.
     reg  [5:0]  fetched_wr_addr;   // Write address.
-    reg  [23:0] fetched_wr_data;   // Word to write.
-    wire [23:0] first_rd_data;     // Word at rd_addr, two clocks later.
-    wire [57:0] base_rd_data;      // Word at rd_addr, two clocks later.
+    reg  [23:0] fetched_wr_data;   // The word to write.
+    wire [23:0] first_rd_data;     // The word that was read.
+    wire [57:0] base_rd_data;      // The word that was read.
 
     ram_reg_forward_w7_d64 states (
         .clk     (clk),

@@ -22,15 +22,15 @@ module free_list_d64 (
     input  wire [5:0]  last,     // Highest id, a constant.
     output wire        ready,    // The list has filled itself since reset.
 
-    // s: stream in
-    input  wire        s_valid,  // An id is returned.
-    output wire        s_ready,  // The returned id is accepted.
-    input  wire [5:0]  s_data,   // Returned id.
+    // s: Ids that are returned.
+    input  wire        s_valid,  // A word is offered.
+    output wire        s_ready,  // It is taken.
+    input  wire [5:0]  s_data,   // The word.
 
-    // m: stream out
-    output wire        m_valid,  // A free id is on offer.
-    input  wire        m_ready,  // The id is taken.
-    output wire [5:0]  m_data,   // Free id.
+    // m: Free ids.
+    output wire        m_valid,  // A word is offered.
+    input  wire        m_ready,  // It is taken.
+    output wire [5:0]  m_data,   // The word.
 
     output wire [15:0] count     // Free ids, those still to be filled in not counted.
 );
@@ -43,8 +43,8 @@ module free_list_d64 (
     reg  [5:0] fill_next;          // Next id to fill in.
     reg        filled_next;        // The list has filled itself.
     reg        queue_s_valid;      // A word is offered.
-    wire       queue_s_ready;      // The queue has room.
-    reg  [5:0] queue_s_data;       // Word in.
+    wire       queue_s_ready;      // It is taken.
+    reg  [5:0] queue_s_data;       // The word.
     wire       queue_almost_full;  // The queue holds almost_at words or more.
 
     // The free ids in order of reuse.

@@ -57,9 +57,10 @@ module rw_window_w256_r64 (
     input  wire [15:0] ack_wptr,             // Window of the write.
     input  wire [15:0] ack_gen,              // Incarnation of the window.
 
-    output wire        m_msg_valid,          // A message for a sender.
-    input  wire        m_msg_ready,          // Taken.
-    // TYPE: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
+    // m_msg: Messages for senders.
+    output wire        m_msg_valid,          // A message is offered.
+    input  wire        m_msg_ready,          // It is taken.
+    // Type: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
     output wire [2:0]  m_msg_type,
     output wire [15:0] m_msg_dst,            // Node to send it to.
     output wire [15:0] m_msg_slot,           // Transfer slot there.
@@ -74,25 +75,28 @@ module rw_window_w256_r64 (
     output wire        m_msg_tail,           // STATUS: the last packet has arrived.
     output wire [15:0] m_msg_hint,           // CONNECT_RESP BUSY: ticks to wait.
 
-    // A word of the bitmap of the STATUS that left last, bit 0 of the first one is packet wbase.
-    output wire        m_bitmap_valid,
-    input  wire        m_bitmap_ready,       // Taken.
+    // m_bitmap: The bitmap of the STATUS that left last; bit 0 of its first word is packet wbase.
+    output wire        m_bitmap_valid,       // A word is offered.
+    input  wire        m_bitmap_ready,       // It is taken.
     output wire [31:0] m_bitmap_data,        // The word.
-    output wire        m_bitmap_last,        // It is the last one.
+    output wire        m_bitmap_last,        // It is the last word of its frame.
 
+    // m_cpl: Transfers that have ended.
     output wire        m_cpl_valid,          // A transfer has ended.
-    input  wire        m_cpl_ready,          // Taken.
+    input  wire        m_cpl_ready,          // That is taken.
     output wire [15:0] m_cpl_wptr,           // Its window.
     output wire [15:0] m_cpl_src,            // Its sender.
-    output wire [15:0] m_cpl_slot,           // Slot at the sender.
-    output wire [31:0] m_cpl_xid,            // Transfer.
-    output wire [31:0] m_cpl_length,         // Bytes.
+    output wire [15:0] m_cpl_slot,           // Its slot at the sender.
+    output wire [31:0] m_cpl_xid,            // The transfer.
+    output wire [31:0] m_cpl_length,         // Its bytes.
     output wire [3:0]  m_cpl_status,         // 0 OK, 1 ABORTED.
 
     input  wire [15:0] now,                  // Coarse time, a free-running count.
 
-    input  wire [3:0]  stat_addr,            // Counter to read: 0 accepted DATA, 1 to 15 drops by reason.
-    output wire [31:0] stat_data,            // Its count, 24 clocks later.
+    // stat: A counter is read, 0 accepted DATA, 1 to 15 drops by reason: its count comes 24 clocks
+    // later.
+    input  wire [3:0]  stat_addr,            // Read address.
+    output wire [31:0] stat_data,            // The word that was read.
 
     output wire [15:0] free_count,           // Free windows.
     output wire        ready,                // The engine has left reset.
@@ -208,15 +212,15 @@ module rw_window_w256_r64 (
     wire [15:0]  decisions_count;       // Decisions that wait.
     wire         decisions_m_valid;     // A decision waits.
     wire [3:0]   decisions_m_reason;    // Why the packet is dropped; 0: it is accepted.
-    wire         messages_s_ready;      // The queue has room.
-    wire         messages_m_valid;      // A word waits.
-    wire [262:0] messages_m_data;       // Oldest word.
-    wire         finished_s_ready;      // The queue has room.
-    wire         finished_m_valid;      // A word waits.
-    wire [21:0]  finished_m_data;       // Oldest word.
-    wire         credits_s_ready;       // The queue has room.
-    wire         credits_m_valid;       // A word waits.
-    wire [5:0]   credits_m_data;        // Oldest word.
+    wire         messages_s_ready;      // It is taken.
+    wire         messages_m_valid;      // A word is offered.
+    wire [262:0] messages_m_data;       // The word.
+    wire         finished_s_ready;      // It is taken.
+    wire         finished_m_valid;      // A word is offered.
+    wire [21:0]  finished_m_data;       // The word.
+    wire         credits_s_ready;       // It is taken.
+    wire         credits_m_valid;       // A word is offered.
+    wire [5:0]   credits_m_data;        // The word.
     wire         counts_inst_s_valid;   // An event happens.
     wire [3:0]   counts_inst_s_data;    // Counter of the event.
 

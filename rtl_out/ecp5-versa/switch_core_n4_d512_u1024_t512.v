@@ -21,73 +21,76 @@ module switch_core_n4_d512_u1024_t512 (
     // Synchronous reset; keep the MACs in reset as long. Tables keep what they hold.
     input  wire        rst,
 
-    // s_axis_rx, port 0: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_0,  // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_0,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_0,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_0,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_0,   // Last word of the frame.
+    // s_axis_rx, port 0: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_0,  // A word is offered.
+    output wire        s_axis_rx_tready_0,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_0,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_0,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_0,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_0,   // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 1: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_1,  // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_1,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_1,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_1,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_1,   // Last word of the frame.
+    // s_axis_rx, port 1: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_1,  // A word is offered.
+    output wire        s_axis_rx_tready_1,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_1,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_1,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_1,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_1,   // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 2: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_2,  // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_2,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_2,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_2,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_2,   // Last word of the frame.
+    // s_axis_rx, port 2: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_2,  // A word is offered.
+    output wire        s_axis_rx_tready_2,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_2,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_2,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_2,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_2,   // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 3: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_3,  // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_3,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_3,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_3,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_3,   // Last word of the frame.
+    // s_axis_rx, port 3: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_3,  // A word is offered.
+    output wire        s_axis_rx_tready_3,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_3,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_3,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_3,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_3,   // With the last word: the frame is bad (FCS).
 
-    // m_axis_tx, port 0: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_0,  // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_0,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_0,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_0,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_0,   // Last word of the frame.
+    // m_axis_tx, port 0: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_0,  // A word is offered.
+    input  wire        m_axis_tx_tready_0,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata_0,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_0,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_0,   // It is the last word of the frame.
 
-    // m_axis_tx, port 1: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_1,  // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_1,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_1,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_1,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_1,   // Last word of the frame.
+    // m_axis_tx, port 1: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_1,  // A word is offered.
+    input  wire        m_axis_tx_tready_1,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata_1,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_1,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_1,   // It is the last word of the frame.
 
-    // m_axis_tx, port 2: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_2,  // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_2,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_2,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_2,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_2,   // Last word of the frame.
+    // m_axis_tx, port 2: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_2,  // A word is offered.
+    input  wire        m_axis_tx_tready_2,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata_2,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_2,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_2,   // It is the last word of the frame.
 
-    // m_axis_tx, port 3: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_3,  // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_3,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_3,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_3,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_3,   // Last word of the frame.
+    // m_axis_tx, port 3: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_3,  // A word is offered.
+    input  wire        m_axis_tx_tready_3,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata_3,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_3,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_3,   // It is the last word of the frame.
 
-    input  wire        uc_en,               // Write an entry of the unicast table.
-    input  wire [9:0]  uc_addr,             // Node, low bits.
-    input  wire [6:0]  uc_data,             // Port 5:0, valid 6.
+    // uc: Write port of the unicast table: node, low bits; port in 5:0, valid 6.
+    input  wire        uc_en,               // The word is written.
+    input  wire [9:0]  uc_addr,             // Write address.
+    input  wire [6:0]  uc_data,             // The word to write.
 
-    input  wire        mc_en,               // Write an entry of the multicast table.
-    input  wire [8:0]  mc_addr,             // Tree, low bits.
-    input  wire [30:0] mc_data,             // Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
+    // mc: Write port of the multicast table: tree, low bits; wait count in 19:0, parent port 25:20,
+    // valid 26, child ports from 27 on.
+    input  wire        mc_en,               // The word is written.
+    input  wire [8:0]  mc_addr,             // Write address.
+    input  wire [30:0] mc_data,             // The word to write.
 
     input  wire        eng_room_0,          // The engine of the port can take a whole frame.
     output wire        eng_valid_0,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
@@ -117,25 +120,29 @@ module switch_core_n4_d512_u1024_t512 (
     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
     output wire [1:0]  eng_kind_3,
 
-    input  wire        red_valid_0,         // A word of a frame from the engine of the port.
+    // red, port 0: Frames of the engine of each port.
+    input  wire        red_valid_0,         // A word is offered.
     output wire        red_ready_0,         // It is taken.
     input  wire [63:0] red_data_0,          // The word.
-    input  wire        red_last_0,          // It is the frame's last: 6 bytes.
+    input  wire        red_last_0,          // It is the last word of its frame.
 
-    input  wire        red_valid_1,         // A word of a frame from the engine of the port.
+    // red, port 1: Frames of the engine of each port.
+    input  wire        red_valid_1,         // A word is offered.
     output wire        red_ready_1,         // It is taken.
     input  wire [63:0] red_data_1,          // The word.
-    input  wire        red_last_1,          // It is the frame's last: 6 bytes.
+    input  wire        red_last_1,          // It is the last word of its frame.
 
-    input  wire        red_valid_2,         // A word of a frame from the engine of the port.
+    // red, port 2: Frames of the engine of each port.
+    input  wire        red_valid_2,         // A word is offered.
     output wire        red_ready_2,         // It is taken.
     input  wire [63:0] red_data_2,          // The word.
-    input  wire        red_last_2,          // It is the frame's last: 6 bytes.
+    input  wire        red_last_2,          // It is the last word of its frame.
 
-    input  wire        red_valid_3,         // A word of a frame from the engine of the port.
+    // red, port 3: Frames of the engine of each port.
+    input  wire        red_valid_3,         // A word is offered.
     output wire        red_ready_3,         // It is taken.
     input  wire [63:0] red_data_3,          // The word.
-    input  wire        red_last_3,          // It is the frame's last: 6 bytes.
+    input  wire        red_last_3,          // It is the last word of its frame.
 
     output wire        ev_valid_0,          // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port

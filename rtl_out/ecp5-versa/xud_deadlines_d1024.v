@@ -26,13 +26,15 @@ module xud_deadlines_d1024 (
     input  wire [9:0]  s_place,           // Place.
     input  wire [4:0]  s_timeout,         // Timeout exponent.
 
-    input  wire        ws_en,             // Write S.
-    input  wire [9:0]  ws_place,          // Place.
-    input  wire        ws_bit,            // Bit.
+    // ws: Writes of bit S.
+    input  wire        ws_en,             // The bit changes.
+    input  wire [9:0]  ws_place,          // Of this place.
+    input  wire        ws_bit,            // Its new value.
 
-    input  wire        we_en,             // Write E.
-    input  wire [9:0]  we_place,          // Place.
-    input  wire        we_bit,            // Bit.
+    // we: Writes of bit E.
+    input  wire        we_en,             // The bit changes.
+    input  wire [9:0]  we_place,          // Of this place.
+    input  wire        we_bit,            // Its new value.
 
     // m: stream out
     output wire        m_valid,           // A place's time is over.
@@ -70,15 +72,15 @@ module xud_deadlines_d1024 (
     wire [17:0] less;
     wire        go;
     wire [34:0] left;
-    wire [34:0] times_rd_data;   // Word at rd_addr, two clocks later.
-    wire        s_rd_data;       // Word at rd_addr, two clocks later.
-    wire        e_rd_data;       // Word at rd_addr, two clocks later.
+    wire [34:0] times_rd_data;   // The word that was read.
+    wire        s_rd_data;       // The word that was read.
+    wire        e_rd_data;       // The word that was read.
     wire        places_s_valid;  // A word is offered.
-    wire        places_s_ready;  // The queue has room.
+    wire        places_s_ready;  // It is taken.
     wire [15:0] places_count;    // Words in the queue.
     wire        bits_s_valid;    // A word is offered.
-    wire        bits_s_ready;    // The queue has room.
-    wire        bits_m_valid;    // A word waits.
+    wire        bits_s_ready;    // It is taken.
+    wire        bits_m_valid;    // A word is offered.
     wire [15:0] bits_count;      // Words in the queue.
 
     ram_reg #(.W(35), .A(10)) times (

@@ -51,9 +51,10 @@ module xud_end_q64_d1024 (
     output wire         claim_done,       // A claim is decided.
     output wire         claim_ok,         // It found its request.
 
-    input  wire         flush_valid,      // Free every place of a queue pair.
+    // flush: Free every place of a queue pair.
+    input  wire         flush_valid,      // The requests of a queue pair end.
     input  wire [5:0]   flush_qpn,        // Queue pair.
-    output wire         flush_done,       // That is done.
+    output wire         flush_done,       // All have ended; pulse.
 
     output wire         f_valid,          // A place that is kept is to be given back.
     output wire [9:0]   f_place,          // Place.
@@ -69,13 +70,15 @@ module xud_end_q64_d1024 (
     input  wire [5:0]   wk_qpn,           // Queue pair.
     input  wire [23:0]  wk_psn,           // Packet number.
 
-    input  wire         ws_en,            // Write S.
-    input  wire [9:0]   ws_place,         // Place.
-    input  wire         ws_bit,           // Bit.
+    // ws: Writes of bit S.
+    input  wire         ws_en,            // The bit changes.
+    input  wire [9:0]   ws_place,         // Of this place.
+    input  wire         ws_bit,           // Its new value.
 
-    input  wire         we_en,            // Write E.
-    input  wire [9:0]   we_place,         // Place.
-    input  wire         we_bit,           // Bit.
+    // we: Writes of bit E.
+    input  wire         we_en,            // The bit changes.
+    input  wire [9:0]   we_place,         // Of this place.
+    input  wire         we_bit,           // Its new value.
 
     input  wire         w_en,             // Write the fields of a place.
     input  wire [9:0]   w_place,          // Place.
@@ -211,13 +214,13 @@ module xud_end_q64_d1024 (
     wire         is_fail;
     wire         is_ack;
     wire         is_flush;
-    wire [48:0]  tags_rd_data;    // Word at rd_addr, two clocks later.
-    wire [192:0] fields_rd_data;  // Word at rd_addr, two clocks later.
-    wire         s_rd_data;       // Word at rd_addr, two clocks later.
-    wire         e_rd_data;       // Word at rd_addr, two clocks later.
+    wire [48:0]  tags_rd_data;    // The word that was read.
+    wire [192:0] fields_rd_data;  // The word that was read.
+    wire         s_rd_data;       // The word that was read.
+    wire         e_rd_data;       // The word that was read.
     wire [9:0]   place_m;         // Place.
-    wire         done_s_ready;    // The queue has room.
-    wire [247:0] done_m_data;     // Oldest word.
+    wire         done_s_ready;    // It is taken.
+    wire [247:0] done_m_data;     // The word.
     wire [15:0]  done_count;      // Words in the queue.
 
     // Entries: packet number, queue pair and K; fields; S; E.

@@ -39,17 +39,20 @@ module xud_keep_q64_d1024 (
     output wire [5:0]  k_qpn,       // If it is kept now: queue pair.
     output wire [23:0] k_psn,       // And packet number.
 
-    input  wire        wk_en,       // Write K.
-    input  wire [9:0]  wk_place,    // Place.
-    input  wire        wk_bit,      // Bit.
+    // wk: Writes of bit K.
+    input  wire        wk_en,       // The bit changes.
+    input  wire [9:0]  wk_place,    // Of this place.
+    input  wire        wk_bit,      // Its new value.
 
-    input  wire        ws_en,       // Write S.
-    input  wire [9:0]  ws_place,    // Place.
-    input  wire        ws_bit,      // Bit.
+    // ws: Writes of bit S.
+    input  wire        ws_en,       // The bit changes.
+    input  wire [9:0]  ws_place,    // Of this place.
+    input  wire        ws_bit,      // Its new value.
 
-    input  wire        we_en,       // Write E.
-    input  wire [9:0]  we_place,    // Place.
-    input  wire        we_bit       // Bit.
+    // we: Writes of bit E.
+    input  wire        we_en,       // The bit changes.
+    input  wire [9:0]  we_place,    // Of this place.
+    input  wire        we_bit       // Its new value.
 );
 
     // Registers
@@ -82,19 +85,19 @@ module xud_keep_q64_d1024 (
     wire        kept;
     wire [9:0]  rsv_place_m;      // Place.
     wire [9:0]  drop_place_m;     // Place.
-    wire        drops_s_ready;    // The queue has room.
-    wire        drops_m_valid;    // A word waits.
-    wire        drops_m_ready;    // The word is taken.
-    wire [9:0]  drops_m_data;     // Oldest word.
+    wire        drops_s_ready;    // It is taken.
+    wire        drops_m_valid;    // A word is offered.
+    wire        drops_m_ready;    // It is taken.
+    wire [9:0]  drops_m_data;     // The word.
     wire [15:0] drops_count;      // Words in the queue.
-    wire        flushes_s_ready;  // The queue has room.
-    wire        flushes_m_valid;  // A word waits.
-    wire        flushes_m_ready;  // The word is taken.
-    wire [9:0]  flushes_m_data;   // Oldest word.
+    wire        flushes_s_ready;  // It is taken.
+    wire        flushes_m_valid;  // A word is offered.
+    wire        flushes_m_ready;  // It is taken.
+    wire [9:0]  flushes_m_data;   // The word.
     wire [15:0] flushes_count;    // Words in the queue.
-    wire        k_rd_data;        // Word at rd_addr, two clocks later.
-    wire        s_rd_data;        // Word at rd_addr, two clocks later.
-    wire        e_rd_data;        // Word at rd_addr, two clocks later.
+    wire        k_rd_data;        // The word that was read.
+    wire        s_rd_data;        // The word that was read.
+    wire        e_rd_data;        // The word that was read.
 
     xud_place_d1024 rsv_place (
         // Stage 1: one operation.

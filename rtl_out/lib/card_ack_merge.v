@@ -10,18 +10,20 @@
 `default_nettype none
 
 module card_ack_merge (
-    input  wire        a_valid,    // An acknowledgement.
-    output wire        a_ready,    // Taken.
-    input  wire [15:0] a_node,     // Source node.
+    // a: Acknowledgements from the line.
+    input  wire        a_valid,    // An acknowledgement is offered.
+    output wire        a_ready,    // It is taken.
+    input  wire [15:0] a_node,     // Node that sent it.
     input  wire [23:0] a_qpn,      // Queue pair of the request.
-    input  wire [23:0] a_psn,      // Packet number of the request.
+    input  wire [23:0] a_psn,      // Packet sequence number of the request.
     input  wire [7:0]  a_outcome,  // Outcome.
-    input  wire        a_echo,     // It has the fields from here on.
+    input  wire        a_echo,     // It has the fields win_id to peer.
     input  wire [15:0] a_win_id,   // Window of the request.
-    input  wire [15:0] a_epoch,    // Its epoch.
-    input  wire [31:0] a_msn,      // Its number in the window.
-    input  wire [3:0]  a_flags,    // Its flags.
-    input  wire [23:0] a_peer,     // The queue pair that answers.
+    input  wire [15:0] a_epoch,    // Epoch of the request.
+    input  wire [31:0] a_msn,      // Number of the request in its window.
+    input  wire [3:0]  a_flags,    // Flags of the request.
+    input  wire [23:0] a_peer,     // Queue pair that answers.
+
     input  wire        b_valid,    // A claim or an end.
     output wire        b_ready,    // Taken.
     input  wire [15:0] b_node,     // Source node.
@@ -34,21 +36,22 @@ module card_ack_merge (
     input  wire [23:0] b_peer,     // The queue pair that answers.
     input  wire        b_end,      // It is an end.
 
-    // m: stream out
-    output wire        m_valid,    // Any of these.
-    input  wire        m_ready,    // Taken.
-    output reg  [15:0] m_node,     // Source node.
+    // m: Both, for the table of requests in flight.
+    output wire        m_valid,    // An acknowledgement is offered.
+    input  wire        m_ready,    // It is taken.
+    output reg  [15:0] m_node,     // Node that sent it.
     output reg  [23:0] m_qpn,      // Queue pair of the request.
-    output reg  [23:0] m_psn,      // Packet number of the request.
+    output reg  [23:0] m_psn,      // Packet sequence number of the request.
     output reg  [7:0]  m_outcome,  // Outcome.
-    output reg         m_echo,     // It has the fields from here on.
+    output reg         m_echo,     // It has the fields win_id to peer.
     output reg  [15:0] m_win_id,   // Window of the request.
-    output reg  [15:0] m_epoch,    // Its epoch.
-    output reg  [31:0] m_msn,      // Its number in the window.
-    output reg  [3:0]  m_flags,    // Its flags.
-    output reg  [23:0] m_peer,     // The queue pair that answers.
-    output wire        m_claim,    // It claims its request.
-    output wire        m_end       // It ends what is claimed.
+    output reg  [15:0] m_epoch,    // Epoch of the request.
+    output reg  [31:0] m_msn,      // Number of the request in its window.
+    output reg  [3:0]  m_flags,    // Flags of the request.
+    output reg  [23:0] m_peer,     // Queue pair that answers.
+    // An answer (XUD-13) claims its request: it does not end yet, and only `end` ends it.
+    output wire        m_claim,
+    output wire        m_end       // The request that is claimed ends; there is one at most.
 );
 
     // Constants

@@ -21,9 +21,9 @@ module card_cq_moderation (
     input  wire        s_valid,         // An interrupt is due.
     input  wire [2:0]  s_vector,        // Its vector.
 
-    // m: stream out
-    output wire        m_valid,         // An interrupt.
-    input  wire        m_ready,         // Taken.
+    // m: Interrupts.
+    output wire        m_valid,         // An interrupt is asked for.
+    input  wire        m_ready,         // It is taken.
     output wire [2:0]  m_vector,        // Its vector.
 
     input  wire [15:0] cfg_moderation   // Fewest clocks between two interrupts of a vector.
@@ -53,7 +53,7 @@ module card_cq_moderation (
     reg         over_next;      // It is 8 clocks or less; what is left is.
     reg         valid_next;
     reg  [2:0]  vector_next;
-    wire [17:0] waits_rd_data;  // Word at rd_addr, in the same clock.
+    wire [17:0] waits_rd_data;  // The word that was read.
 
     // Clocks for which each vector still has to wait, and 15 as the first looks come early by up to
     // that; 17: they are 8 or less.

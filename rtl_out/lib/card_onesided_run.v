@@ -26,10 +26,11 @@ module card_onesided_run (
     input  wire        some,             // It has a header: its payload follows.
     output wire        idle,             // Nothing is under way.
 
-    input  wire        pl_valid,         // A word of it.
-    output reg         pl_ready,         // Taken.
+    // pl: Payload that belongs to this block.
+    input  wire        pl_valid,         // A word is offered.
+    output reg         pl_ready,         // It is taken.
     input  wire [63:0] pl_data,          // The word.
-    input  wire        pl_last,          // Its last.
+    input  wire        pl_last,          // It is the last word of its frame.
 
     input  wire [12:0] len,              // Bytes of payload.
     input  wire        restart,          // A context is written.
@@ -51,14 +52,16 @@ module card_onesided_run (
     input  wire [31:0] local_key,        // Key of its region.
     input  wire [12:0] local_len,        // Bytes.
 
-    output wire        m_look_valid,     // A region is looked up; pulse.
-    output wire [31:0] m_look_key,       // Key.
-    output wire [15:0] m_look_pd,        // Protection domain.
-    output wire [63:0] m_look_addr,      // First byte.
-    output wire [12:0] m_look_len,       // Bytes.
-    output wire [3:0]  m_look_need,      // Rights.
+    // m_look: Lookups of regions.
+    output wire        m_look_valid,     // A region is looked up.
+    output wire [31:0] m_look_key,       // Its key.
+    output wire [15:0] m_look_pd,        // Protection domain of the queue pair.
+    output wire [63:0] m_look_addr,      // First byte of the access.
+    output wire [12:0] m_look_len,       // Bytes of the access.
+    output wire [3:0]  m_look_need,      // Rights that the access needs, a bit each, as `card_regions` keeps them.
 
-    input  wire        look_valid,       // Answer; pulse.
+    // look: Their answers.
+    input  wire        look_valid,       // The answer to a lookup.
     input  wire        look_ok,          // The access is allowed.
 
     output wire        m_rd_valid,       // Read m_look_len bytes at m_look_addr.
@@ -75,8 +78,9 @@ module card_onesided_run (
     output wire        m_wr_valid,       // Write m_look_len bytes at m_look_addr.
     input  wire        m_wr_ready,       // Taken.
 
-    output wire        m_wd_valid,       // A word of it.
-    input  wire        m_wd_ready,       // Taken.
+    // m_wd: Words to write to host memory.
+    output wire        m_wd_valid,       // A word is offered.
+    input  wire        m_wd_ready,       // It is taken.
     output reg  [63:0] m_wd_data,        // The word.
 
     input  wire        done,             // A write was handed to the host interface; pulse.

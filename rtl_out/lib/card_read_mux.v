@@ -16,27 +16,31 @@ module card_read_mux (
     input  wire        clk,            // Clock.
     input  wire        rst,            // Synchronous reset.
 
-    input  wire        a_valid,        // From card_send: a read.
-    output wire        a_ready,        // Taken.
-    input  wire [63:0] a_addr,         // Byte address.
+    // a: Reads of card_send.
+    input  wire        a_valid,        // A request is offered.
+    output wire        a_ready,        // It is taken.
+    input  wire [63:0] a_addr,         // Host address of the first byte.
     input  wire [12:0] a_len,          // Bytes.
-    input  wire [15:0] a_ctx,          // What it is for.
-    input  wire        b_valid,        // From card_recv: a read.
-    output wire        b_ready,        // Taken.
-    input  wire [63:0] b_addr,         // Byte address.
+    input  wire [15:0] a_ctx,          // Context: comes back with the words of a read, or when a write is done.
+
+    // b: Reads of card_recv.
+    input  wire        b_valid,        // A request is offered.
+    output wire        b_ready,        // It is taken.
+    input  wire [63:0] b_addr,         // Host address of the first byte.
     input  wire [12:0] b_len,          // Bytes.
-    input  wire [15:0] b_ctx,          // What it is for.
+    input  wire [15:0] b_ctx,          // Context: comes back with the words of a read, or when a write is done.
+
     input  wire        c_valid,        // From card_onesided: a read.
     output wire        c_ready,        // Taken.
     input  wire [63:0] c_addr,         // Byte address.
     input  wire [12:0] c_len,          // Bytes.
 
-    // m: stream out
-    output reg         m_valid,        // To dma_read.
-    input  wire        m_ready,        // Taken.
-    output reg  [63:0] m_addr,         // Byte address.
+    // m: All reads, for dma_read.
+    output reg         m_valid,        // A request is offered.
+    input  wire        m_ready,        // It is taken.
+    output reg  [63:0] m_addr,         // Host address of the first byte.
     output reg  [12:0] m_len,          // Bytes.
-    output reg  [15:0] m_ctx,          // What it is for.
+    output reg  [15:0] m_ctx,          // Context: comes back with the words of a read, or when a write is done.
 
     input  wire        s_data_valid,   // From dma_read: a word.
     output reg         s_data_ready,   // Taken.

@@ -31,18 +31,19 @@ module card_recv_acks_d64 (
     output wire         full,           // There are 2^A.
     output wire         empty,          // There is none.
 
-    output wire         m_ak_valid,     // An acknowledgement for the line.
+    // m_ak: Acknowledgements for the line.
+    output wire         m_ak_valid,     // An acknowledgement is offered.
     input  wire         m_ak_ready,     // It is taken.
-    output wire [15:0]  m_ak_node,      // To this node.
-    output wire [23:0]  m_ak_peer,      // To this queue pair.
-    output wire [23:0]  m_ak_psn,       // PSN of the request.
-    output wire [7:0]   m_ak_syndrome,  // AETH syndrome.
-    output wire         m_ak_echo,      // It has an echo: the request was of version 1.
+    output wire [15:0]  m_ak_node,      // Destination node.
+    output wire [23:0]  m_ak_peer,      // Destination queue pair.
+    output wire [23:0]  m_ak_psn,       // Packet sequence number of the request.
+    output wire [7:0]   m_ak_syndrome,  // What the acknowledgement says.
+    output wire         m_ak_echo,      // It has the fields win_id to src.
     output wire [15:0]  m_ak_win_id,    // Window of the request.
     output wire [15:0]  m_ak_epoch,     // Epoch of the request.
     output wire [31:0]  m_ak_msn,       // Number of the request in its window.
     output wire [7:0]   m_ak_vf,        // Version and flags of the request.
-    output wire [23:0]  m_ak_src        // The queue pair that answers.
+    output wire [23:0]  m_ak_src        // Queue pair that answers.
 );
 
     // Constants
@@ -68,7 +69,7 @@ module card_recv_acks_d64 (
     wire         now_pop;
     wire         wait_pop;
     wire [6:0]   words_rd_addr;  // Read address.
-    wire [167:0] words_rd_data;  // Word at rd_addr, two clocks later.
+    wire [167:0] words_rd_data;  // The word that was read.
     wire [6:0]   words_wr_addr;  // Write address.
 
     // Both rings: those that wait in the upper half.

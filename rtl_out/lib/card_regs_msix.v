@@ -18,12 +18,15 @@ module card_regs_msix (
     input  wire        clk,                // Clock.
     input  wire        rst,                // Synchronous reset.
 
-    input  wire        wr_en,              // Write a word of the table.
-    input  wire [4:0]  wr_addr,            // Which: vector above, then 0 address, 1 its upper half, 2 data, 3 control.
-    input  wire [31:0] wr_data,            // The word.
+    // wr: Write port of the MSI-X table; address: vector, then 0 address, 1 its upper half, 2 data,
+    // 3 control in 1:0.
+    input  wire        wr_en,              // The word is written.
+    input  wire [4:0]  wr_addr,            // Write address.
+    input  wire [31:0] wr_data,            // The word to write.
 
-    input  wire [4:0]  rd_addr,            // Word to be read.
-    output wire [31:0] rd_data,            // The word, in the same clock.
+    // rd: Read port of the MSI-X table: the word comes in the same clock.
+    input  wire [4:0]  rd_addr,            // Read address.
+    output wire [31:0] rd_data,            // The word that was read.
 
     output wire [7:0]  pending,            // A bit per vector: an interrupt waits.
 
@@ -32,19 +35,22 @@ module card_regs_msix (
 
     input  wire        bus_master_enable,  // TLPs may be sent.
 
-    input  wire        s_irq_valid,        // An interrupt.
-    output wire        s_irq_ready,        // Taken: always.
+    // s_irq: Interrupts.
+    input  wire        s_irq_valid,        // An interrupt is asked for.
+    output wire        s_irq_ready,        // It is taken.
     input  wire [2:0]  s_irq_vector,       // Its vector.
 
-    output wire        m_wr_valid,         // Request to dma_write.
-    input  wire        m_wr_ready,         // Taken.
-    output wire [63:0] m_wr_addr,          // Address of the message.
-    output wire [12:0] m_wr_len,           // 4 bytes.
-    output wire [15:0] m_wr_ctx,           // 2 in 15:14, vector below.
+    // m_wr: Writes of interrupts.
+    output wire        m_wr_valid,         // A request is offered.
+    input  wire        m_wr_ready,         // It is taken.
+    output wire [63:0] m_wr_addr,          // Host address of the first byte.
+    output wire [12:0] m_wr_len,           // Bytes.
+    output wire [15:0] m_wr_ctx,           // Context: comes back with the words of a read, or when a write is done.
 
-    output wire        m_wd_valid,         // Its word.
-    input  wire        m_wd_ready,         // Taken.
-    output wire [63:0] m_wd_data,          // Data of the message.
+    // m_wd: Their words.
+    output wire        m_wd_valid,         // A word is offered.
+    input  wire        m_wd_ready,         // It is taken.
+    output wire [63:0] m_wd_data,          // The word.
 
     input  wire        done_valid,         // A message is done in dma_write; pulse.
     input  wire [2:0]  done_vector,        // Of this vector.
@@ -95,15 +101,15 @@ module card_regs_msix (
     reg  [31:0] low_next;
     reg  [31:0] high_next;
     reg  [31:0] data_next;
-    wire [31:0] table_sig_rd_data;  // Word at rd_addr, in the same clock.
-    wire        table_sig_wr_en;    // Write wr_data to wr_addr.
+    wire [31:0] table_sig_rd_data;  // The word that was read.
+    wire        table_sig_wr_en;    // The word is written.
     reg  [4:0]  table_sig_wr_addr;  // Write address.
-    reg  [31:0] table_sig_wr_data;  // Word to write.
+    reg  [31:0] table_sig_wr_data;  // The word to write.
     reg  [4:0]  lookup_rd_addr;     // Read address.
-    wire [31:0] lookup_rd_data;     // Word at rd_addr, in the same clock.
-    wire        lookup_wr_en;       // Write wr_data to wr_addr.
+    wire [31:0] lookup_rd_data;     // The word that was read.
+    wire        lookup_wr_en;       // The word is written.
     reg  [4:0]  lookup_wr_addr;     // Write address.
-    reg  [31:0] lookup_wr_data;     // Word to write.
+    reg  [31:0] lookup_wr_data;     // The word to write.
     wire [2:0]  number_m;           // Its number.
 
     // The table, for the bus and for the writer; control is not in it.

@@ -85,10 +85,10 @@ module card_regs_stats (
 
     // Signals
     wire [5:0]  chosen_m;        // The chosen one.
-    wire [63:0] counts_rd_data;  // Word at rd_addr, two clocks later.
-    wire        counts_wr_en;    // Write wr_data to wr_addr.
-    wire [63:0] copy_rd_data;    // Word at rd_addr, two clocks later.
-    wire        copy_wr_en;      // Write wr_data to wr_addr.
+    wire [63:0] counts_rd_data;  // The word that was read.
+    wire        counts_wr_en;    // The word is written.
+    wire [63:0] copy_rd_data;    // The word that was read.
+    wire        copy_wr_en;      // The word is written.
 
     mux_one_hot_w6_n36 chosen (
         .sel  (visits_reg),

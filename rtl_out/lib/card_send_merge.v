@@ -17,27 +17,29 @@ module card_send_merge (
     input  wire         clk,            // Clock.
     input  wire         rst,            // Synchronous reset.
 
-    input  wire         a_sd_valid,     // A request of a.
-    output wire         a_sd_ready,     // Taken.
+    // a_sd: Requests of the sender.
+    input  wire         a_sd_valid,     // A request or an answer is offered.
+    output wire         a_sd_ready,     // It is taken.
     input  wire [15:0]  a_sd_node,      // Destination node.
     input  wire [23:0]  a_sd_peer,      // Destination queue pair.
-    input  wire [23:0]  a_sd_psn,       // PSN.
+    input  wire [23:0]  a_sd_psn,       // Packet sequence number.
     input  wire [31:0]  a_sd_q_key,     // Q_Key.
     input  wire [23:0]  a_sd_src,       // Source queue pair.
     input  wire [7:0]   a_sd_vf,        // Version and flags of the XUDETH.
     input  wire [15:0]  a_sd_win_id,    // Window.
-    input  wire [15:0]  a_sd_epoch,     // Epoch.
+    input  wire [15:0]  a_sd_epoch,     // Epoch of the window.
     input  wire [31:0]  a_sd_msn,       // Number in the window.
-    input  wire [127:0] a_sd_head,      // Bytes in front of the payload, first in bits 7:0.
-    input  wire [4:0]   a_sd_head_len,  // How many of them count.
+    input  wire [127:0] a_sd_head,      // Bytes in front of the payload; the first is in bits 7:0.
+    input  wire [4:0]   a_sd_head_len,  // Bytes of head that count.
     input  wire [12:0]  a_sd_len,       // Bytes of payload.
 
-    input  wire         a_pl_valid,     // A word of its payload.
-    output wire         a_pl_ready,     // Taken.
-    input  wire [63:0]  a_pl_data,      // The word.
+    // a_pl: Their payload.
+    input  wire         a_pl_valid,     // A word is offered.
+    output wire         a_pl_ready,     // It is taken.
+    input  wire [63:0]  a_pl_data,      // The word; its first byte is in bits 7:0.
     input  wire [2:0]   a_pl_bytes,     // Bytes in it, less one.
-    input  wire         a_pl_last,      // Last of its request.
-    input  wire         a_pl_error,     // With the last: the read failed.
+    input  wire         a_pl_last,      // It is the last word of its request.
+    input  wire         a_pl_error,     // With the last word: the read of host memory failed.
 
     input  wire         b_sd_valid,     // An answer of b.
     output wire         b_sd_ready,     // Taken.
@@ -58,40 +60,43 @@ module card_send_merge (
     input  wire [2:0]   b_pl_bytes,     // Bytes in it, less one.
     input  wire         b_pl_last,      // Last of its request.
 
-    output reg          m_sd_valid,     // A request or answer.
-    input  wire         m_sd_ready,     // Taken.
+    // m_sd: Requests and answers.
+    output reg          m_sd_valid,     // A request or an answer is offered.
+    input  wire         m_sd_ready,     // It is taken.
     output reg  [15:0]  m_sd_node,      // Destination node.
     output reg  [23:0]  m_sd_peer,      // Destination queue pair.
-    output reg  [23:0]  m_sd_psn,       // PSN.
+    output reg  [23:0]  m_sd_psn,       // Packet sequence number.
     output reg  [31:0]  m_sd_q_key,     // Q_Key.
     output reg  [23:0]  m_sd_src,       // Source queue pair.
     output reg  [7:0]   m_sd_vf,        // Version and flags of the XUDETH.
     output reg  [15:0]  m_sd_win_id,    // Window.
-    output reg  [15:0]  m_sd_epoch,     // Epoch.
+    output reg  [15:0]  m_sd_epoch,     // Epoch of the window.
     output reg  [31:0]  m_sd_msn,       // Number in the window.
-    output reg  [127:0] m_sd_head,      // Bytes in front of the payload, first in bits 7:0.
-    output reg  [4:0]   m_sd_head_len,  // How many of them count.
+    output reg  [127:0] m_sd_head,      // Bytes in front of the payload; the first is in bits 7:0.
+    output reg  [4:0]   m_sd_head_len,  // Bytes of head that count.
     output reg  [12:0]  m_sd_len,       // Bytes of payload.
 
-    output reg          m_pl_valid,     // A word of its payload.
-    input  wire         m_pl_ready,     // Taken.
-    output reg  [63:0]  m_pl_data,      // The word.
+    // m_pl: Their payload.
+    output reg          m_pl_valid,     // A word is offered.
+    input  wire         m_pl_ready,     // It is taken.
+    output reg  [63:0]  m_pl_data,      // The word; its first byte is in bits 7:0.
     output reg  [2:0]   m_pl_bytes,     // Bytes in it, less one.
-    output reg          m_pl_last,      // Last of its request.
-    output reg          m_pl_error,     // With the last: the read failed.
+    output reg          m_pl_last,      // It is the last word of its request.
+    output reg          m_pl_error,     // With the last word: the read of host memory failed.
 
-    input  wire         a_ak_valid,     // An acknowledgement of a.
-    output wire         a_ak_ready,     // Taken.
+    // a_ak: Acknowledgements of the receiver.
+    input  wire         a_ak_valid,     // An acknowledgement is offered.
+    output wire         a_ak_ready,     // It is taken.
     input  wire [15:0]  a_ak_node,      // Destination node.
     input  wire [23:0]  a_ak_peer,      // Destination queue pair.
-    input  wire [23:0]  a_ak_psn,       // PSN of the request.
-    input  wire [7:0]   a_ak_syndrome,  // What it says.
-    input  wire         a_ak_echo,      // It has the fields from here on.
-    input  wire [15:0]  a_ak_win_id,    // Window.
-    input  wire [15:0]  a_ak_epoch,     // Epoch.
-    input  wire [31:0]  a_ak_msn,       // Number in the window.
+    input  wire [23:0]  a_ak_psn,       // Packet sequence number of the request.
+    input  wire [7:0]   a_ak_syndrome,  // What the acknowledgement says.
+    input  wire         a_ak_echo,      // It has the fields win_id to src.
+    input  wire [15:0]  a_ak_win_id,    // Window of the request.
+    input  wire [15:0]  a_ak_epoch,     // Epoch of the request.
+    input  wire [31:0]  a_ak_msn,       // Number of the request in its window.
     input  wire [7:0]   a_ak_vf,        // Version and flags of the request.
-    input  wire [23:0]  a_ak_src,       // The queue pair that answers.
+    input  wire [23:0]  a_ak_src,       // Queue pair that answers.
 
     input  wire         b_ak_valid,     // An acknowledgement of b.
     output wire         b_ak_ready,     // Taken.
@@ -104,18 +109,19 @@ module card_send_merge (
     input  wire [31:0]  b_ak_msn,       // Number in the window.
     input  wire [23:0]  b_ak_src,       // The queue pair that answers.
 
-    output reg          m_ak_valid,     // An acknowledgement.
-    input  wire         m_ak_ready,     // Taken.
+    // m_ak: All acknowledgements.
+    output reg          m_ak_valid,     // An acknowledgement is offered.
+    input  wire         m_ak_ready,     // It is taken.
     output reg  [15:0]  m_ak_node,      // Destination node.
     output reg  [23:0]  m_ak_peer,      // Destination queue pair.
-    output reg  [23:0]  m_ak_psn,       // PSN of the request.
-    output reg  [7:0]   m_ak_syndrome,  // What it says.
-    output reg          m_ak_echo,      // It has the fields from here on.
-    output reg  [15:0]  m_ak_win_id,    // Window.
-    output reg  [15:0]  m_ak_epoch,     // Epoch.
-    output reg  [31:0]  m_ak_msn,       // Number in the window.
+    output reg  [23:0]  m_ak_psn,       // Packet sequence number of the request.
+    output reg  [7:0]   m_ak_syndrome,  // What the acknowledgement says.
+    output reg          m_ak_echo,      // It has the fields win_id to src.
+    output reg  [15:0]  m_ak_win_id,    // Window of the request.
+    output reg  [15:0]  m_ak_epoch,     // Epoch of the request.
+    output reg  [31:0]  m_ak_msn,       // Number of the request in its window.
     output reg  [7:0]   m_ak_vf,        // Version and flags of the request.
-    output reg  [23:0]  m_ak_src        // The queue pair that answers.
+    output reg  [23:0]  m_ak_src        // Queue pair that answers.
 );
 
     // Constants

@@ -16,55 +16,59 @@ module card_send_queue (
     input  wire         clk,            // Clock.
     input  wire         rst,            // Synchronous reset: forgets all.
 
-    input  wire         s_sd_valid,     // A request.
-    output wire         s_sd_ready,     // Taken.
+    // s_sd: Requests in.
+    input  wire         s_sd_valid,     // A request or an answer is offered.
+    output wire         s_sd_ready,     // It is taken.
     input  wire [15:0]  s_sd_node,      // Destination node.
     input  wire [23:0]  s_sd_peer,      // Destination queue pair.
-    input  wire [23:0]  s_sd_psn,       // PSN.
+    input  wire [23:0]  s_sd_psn,       // Packet sequence number.
     input  wire [31:0]  s_sd_q_key,     // Q_Key.
     input  wire [23:0]  s_sd_src,       // Source queue pair.
     input  wire [7:0]   s_sd_vf,        // Version and flags of the XUDETH.
     input  wire [15:0]  s_sd_win_id,    // Window.
     input  wire [15:0]  s_sd_epoch,     // Epoch of the window.
-    input  wire [31:0]  s_sd_msn,       // Number of the message in its window.
-    input  wire [127:0] s_sd_head,      // Bytes in front of the payload, first in bits 7:0.
-    input  wire [4:0]   s_sd_head_len,  // How many of them count.
+    input  wire [31:0]  s_sd_msn,       // Number in the window.
+    input  wire [127:0] s_sd_head,      // Bytes in front of the payload; the first is in bits 7:0.
+    input  wire [4:0]   s_sd_head_len,  // Bytes of head that count.
     input  wire [12:0]  s_sd_len,       // Bytes of payload.
 
-    output wire         m_sd_valid,     // A request.
-    input  wire         m_sd_ready,     // Taken.
+    // m_sd: Requests out.
+    output wire         m_sd_valid,     // A request or an answer is offered.
+    input  wire         m_sd_ready,     // It is taken.
     output wire [15:0]  m_sd_node,      // Destination node.
     output wire [23:0]  m_sd_peer,      // Destination queue pair.
-    output wire [23:0]  m_sd_psn,       // PSN.
+    output wire [23:0]  m_sd_psn,       // Packet sequence number.
     output wire [31:0]  m_sd_q_key,     // Q_Key.
     output wire [23:0]  m_sd_src,       // Source queue pair.
     output wire [7:0]   m_sd_vf,        // Version and flags of the XUDETH.
     output wire [15:0]  m_sd_win_id,    // Window.
     output wire [15:0]  m_sd_epoch,     // Epoch of the window.
-    output wire [31:0]  m_sd_msn,       // Number of the message in its window.
-    output wire [127:0] m_sd_head,      // Bytes in front of the payload, first in bits 7:0.
-    output wire [4:0]   m_sd_head_len,  // How many of them count.
+    output wire [31:0]  m_sd_msn,       // Number in the window.
+    output wire [127:0] m_sd_head,      // Bytes in front of the payload; the first is in bits 7:0.
+    output wire [4:0]   m_sd_head_len,  // Bytes of head that count.
     output wire [12:0]  m_sd_len,       // Bytes of payload.
 
-    input  wire         s_pl_valid,     // A word of payload.
-    output wire         s_pl_ready,     // Taken.
-    input  wire [63:0]  s_pl_data,      // The word.
+    // s_pl: Payload in.
+    input  wire         s_pl_valid,     // A word is offered.
+    output wire         s_pl_ready,     // It is taken.
+    input  wire [63:0]  s_pl_data,      // The word; its first byte is in bits 7:0.
     input  wire [2:0]   s_pl_bytes,     // Bytes in it, less one.
-    input  wire         s_pl_last,      // Last of its request.
-    input  wire         s_pl_error,     // With the last: the read failed.
+    input  wire         s_pl_last,      // It is the last word of its request.
+    input  wire         s_pl_error,     // With the last word: the read of host memory failed.
 
-    output wire         m_pl_valid,     // A word of payload.
-    input  wire         m_pl_ready,     // Taken.
-    output wire [63:0]  m_pl_data,      // The word.
+    // m_pl: Payload out.
+    output wire         m_pl_valid,     // A word is offered.
+    input  wire         m_pl_ready,     // It is taken.
+    output wire [63:0]  m_pl_data,      // The word; its first byte is in bits 7:0.
     output wire [2:0]   m_pl_bytes,     // Bytes in it, less one.
-    output wire         m_pl_last,      // Last of its request.
-    output wire         m_pl_error      // With the last: the read failed.
+    output wire         m_pl_last,      // It is the last word of its request.
+    output wire         m_pl_error      // With the last word: the read of host memory failed.
 );
 
     // Signals
-    wire [68:0]  words_m_data;  // Oldest word.
+    wire [68:0]  words_m_data;  // The word.
     wire [15:0]  words_count;   // Words in the queue.
-    wire [337:0] queue_m_data;  // Oldest word.
+    wire [337:0] queue_m_data;  // The word.
     wire [15:0]  queue_count;   // Words in the queue.
 
     fifo_ahead_w69_d32 words (

@@ -22,11 +22,12 @@ module card_send_reads (
     input  wire [63:0] pay_addr,     // First byte.
     input  wire [12:0] pay_len,      // Bytes.
 
-    output wire        m_rd_valid,   // A read.
-    input  wire        m_rd_ready,   // Taken.
-    output wire [63:0] m_rd_addr,    // First byte.
+    // m_rd: Reads of host memory.
+    output wire        m_rd_valid,   // A request is offered.
+    input  wire        m_rd_ready,   // It is taken.
+    output wire [63:0] m_rd_addr,    // Host address of the first byte.
     output wire [12:0] m_rd_len,     // Bytes.
-    output wire [15:0] m_rd_ctx,     // Client in 15:14: 0 work requests, 1 payload.
+    output wire [15:0] m_rd_ctx,     // Context: comes back with the words of a read, or when a write is done.
 
     // m: stream out
     output wire        m_busy        // A read waits.

@@ -19,19 +19,19 @@ module card_tx_guard (
 
     input  wire        cut,            // xud_tx is being reset: what it offers in this clock does not count.
 
-    // s_axis: AXI4-Stream in
-    input  wire        s_axis_tvalid,  // From xud_tx: a word.
-    output wire        s_axis_tready,  // Taken.
-    input  wire [63:0] s_axis_tdata,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_tkeep,   // Bytes present, from bit 0 on.
-    input  wire        s_axis_tlast,   // Last word of the frame.
+    // s_axis: Frames of xud_tx.
+    input  wire        s_axis_tvalid,  // A word is offered.
+    output wire        s_axis_tready,  // It is taken.
+    input  wire [63:0] s_axis_tdata,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_tkeep,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_tlast,   // It is the last word of the frame.
 
-    // m_axis: AXI4-Stream out
-    output wire        m_axis_tvalid,  // To the MAC: a word.
-    input  wire        m_axis_tready,  // The MAC takes it.
-    output wire [63:0] m_axis_tdata,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tkeep,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tlast    // Last word of the frame.
+    // m_axis: Frames for the MAC.
+    output wire        m_axis_tvalid,  // A word is offered.
+    input  wire        m_axis_tready,  // It is taken.
+    output wire [63:0] m_axis_tdata,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tkeep,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tlast    // It is the last word of the frame.
 );
 
     // Registers

@@ -21,14 +21,15 @@ module dma_completions (
     input  wire         flr,                 // Function-level reset: a completion under way is late.
     input  wire [15:0]  requester_id,        // Requester ID of this card.
 
-    input  wire [63:0]  s_rx_cpl_tlp_data,   // Words of the completion.
-    input  wire [1:0]   s_rx_cpl_tlp_strb,   // A bit per 32-bit word that is there.
-    input  wire [127:0] s_rx_cpl_tlp_hdr,    // Header, beside the first word.
-    input  wire [3:0]   s_rx_cpl_tlp_error,  // 0 no error, 1 poisoned, others: the completion is no good.
-    input  wire         s_rx_cpl_tlp_valid,  // A word.
-    input  wire         s_rx_cpl_tlp_sop,    // First of its completion.
-    input  wire         s_rx_cpl_tlp_eop,    // Last of its completion.
-    output wire         s_rx_cpl_tlp_ready,  // Taken.
+    // s_rx_cpl_tlp: Completions from the host.
+    input  wire [63:0]  s_rx_cpl_tlp_data,   // Payload of the completion.
+    input  wire [1:0]   s_rx_cpl_tlp_strb,   // A bit for each 32-bit word that is there.
+    input  wire [127:0] s_rx_cpl_tlp_hdr,    // Header, beside the first word; DW0 is in bits 127:96.
+    input  wire [3:0]   s_rx_cpl_tlp_error,  // 0 no error, 1 poisoned; with any other the completion is no good.
+    input  wire         s_rx_cpl_tlp_valid,  // A word is offered.
+    input  wire         s_rx_cpl_tlp_sop,    // It is the first of its completion.
+    input  wire         s_rx_cpl_tlp_eop,    // It is the last of its completion.
+    output wire         s_rx_cpl_tlp_ready,  // It is taken.
 
     input  wire         set_valid,           // A tag is given a read to expect.
     output wire         set_ready,           // It can be now.
@@ -50,13 +51,15 @@ module dma_completions (
     output wire         end_late,            // It waits no more, but other completions for the read may come.
     output wire         end_over,            // No more completions come for the read.
 
-    output wire         m_even_en,           // Write of the 32-bit words at even places of the buffer.
-    output wire [10:0]  m_even_addr,         // Tag 10:6, address bits 8:3 5:0.
-    output wire [31:0]  m_even_data,         // The word.
+    // m_even: Write port of the 32-bit words at even places of the buffer.
+    output wire         m_even_en,           // The word is written.
+    output wire [10:0]  m_even_addr,         // Write address.
+    output wire [31:0]  m_even_data,         // The word to write.
 
-    output wire         m_odd_en,            // The same of those at odd places.
-    output wire [10:0]  m_odd_addr,          // Tag 10:6, address bits 8:3 5:0.
-    output wire [31:0]  m_odd_data,          // The word.
+    // m_odd: Write port of the words at odd places.
+    output wire         m_odd_en,            // The word is written.
+    output wire [10:0]  m_odd_addr,          // Write address.
+    output wire [31:0]  m_odd_data,          // The word to write.
 
     output wire         ev_stray             // A completion was dropped: nobody waits for it.
 );
@@ -156,10 +159,10 @@ module dma_completions (
     wire        ragged_now;
     wire        whole;
     wire        cut;
-    wire [18:0] expected_rd_data;  // Word at rd_addr, in the same clock.
-    reg         expected_wr_en;    // Write wr_data to wr_addr.
+    wire [18:0] expected_rd_data;  // The word that was read.
+    reg         expected_wr_en;    // The word is written.
     reg  [4:0]  expected_wr_addr;  // Write address.
-    reg  [18:0] expected_wr_data;  // Word to write.
+    reg  [18:0] expected_wr_data;  // The word to write.
 
     // Of each tag: bytes still expected 9:0, bits 8:0 of their address 18:10.
     ram_async #(.W(19), .A(5)) expected (

@@ -42,13 +42,14 @@ module dma_deliver (
     output wire        rd_en,         // The word addressed before is taken.
     input  wire [63:0] rd_data,       // It.
 
-    output wire        m_data_valid,  // A word.
+    // m_data: The words of the requests, in the order of the requests.
+    output wire        m_data_valid,  // A word is offered.
     input  wire        m_data_ready,  // It is taken.
-    output wire [63:0] m_data_data,   // First byte in bits 7:0.
-    output wire [2:0]  m_data_bytes,  // Bytes, less one.
-    output wire        m_data_last,   // Last word of the request.
-    output wire [15:0] m_data_ctx,    // ctx of the request.
-    output wire        m_data_error,  // With the last word: the read failed.
+    output wire [63:0] m_data_data,   // The word; its first byte is in bits 7:0.
+    output wire [2:0]  m_data_bytes,  // Bytes in it, less one.
+    output wire        m_data_last,   // It is the last word of its request.
+    output wire [15:0] m_data_ctx,    // Context of the request.
+    output wire        m_data_error,  // With the last word: the read failed, and its data mean nothing.
 
     output wire        ev_failed      // A read that failed was handed out.
 );
@@ -116,10 +117,10 @@ module dma_deliver (
     reg  [15:0] b_ctx_next;
     reg         b_error_next;
     reg  [63:0] prior_next;       // The word before.
-    wire        order_m_valid;    // A word waits.
+    wire        order_m_valid;    // A word is offered.
     wire [15:0] order_count;      // Words in the queue.
-    wire        leaving_m_valid;  // A word waits.
-    wire [84:0] leaving_m_data;   // Oldest word.
+    wire        leaving_m_valid;  // A word is offered.
+    wire [84:0] leaving_m_data;   // The word.
 
     // Parts, oldest first: tag 4:0, words from 10:5 to 16:11, first 17, offset 20:18, tail 23:21,
     // ctx 39:24, last 40, extra 41.

@@ -30,34 +30,39 @@ module dma_read (
     input  wire [2:0]   max_read_request_size,  // Maximum read request size: 128 bytes shifted left by this.
     input  wire         bus_master_enable,      // TLPs may begin.
 
-    input  wire         s_req_valid,            // A request.
+    // s_req: Reads.
+    input  wire         s_req_valid,            // A request is offered.
     output wire         s_req_ready,            // It is taken.
-    input  wire [63:0]  s_req_addr,             // Address of the first byte.
-    input  wire [12:0]  s_req_len,              // Bytes, 1 to 4,096.
-    input  wire [15:0]  s_req_ctx,              // Comes back with the words.
+    input  wire [63:0]  s_req_addr,             // Host address of the first byte.
+    input  wire [12:0]  s_req_len,              // Bytes.
+    // Context: comes back with the words of a read, or when a write is done.
+    input  wire [15:0]  s_req_ctx,
 
-    output wire         m_data_valid,           // A word.
+    // m_data: Their words, in the order of the requests.
+    output wire         m_data_valid,           // A word is offered.
     input  wire         m_data_ready,           // It is taken.
-    output wire [63:0]  m_data_data,            // First byte in bits 7:0.
-    output wire [2:0]   m_data_bytes,           // Bytes, less one.
-    output wire         m_data_last,            // Last word of the request.
-    output wire [15:0]  m_data_ctx,             // ctx of the request.
-    output wire         m_data_error,           // With the last word: the read failed, its data mean nothing.
+    output wire [63:0]  m_data_data,            // The word; its first byte is in bits 7:0.
+    output wire [2:0]   m_data_bytes,           // Bytes in it, less one.
+    output wire         m_data_last,            // It is the last word of its request.
+    output wire [15:0]  m_data_ctx,             // Context of the request.
+    output wire         m_data_error,           // With the last word: the read failed, and its data mean nothing.
 
-    output wire [127:0] m_tx_rd_req_tlp_hdr,    // Read TLP: header, DW0 in bits 127:96.
+    // m_tx_rd_req_tlp: Reads of host memory.
+    output wire [127:0] m_tx_rd_req_tlp_hdr,    // Header; DW0 is in bits 127:96.
     output wire [5:0]   m_tx_rd_req_tlp_seq,    // Sequence number: none, 0.
-    output wire         m_tx_rd_req_tlp_valid,  // A TLP.
-    output wire         m_tx_rd_req_tlp_sop,    // It begins: always.
-    output wire         m_tx_rd_req_tlp_eop,    // It ends: always.
+    output wire         m_tx_rd_req_tlp_valid,  // A TLP is offered.
+    output wire         m_tx_rd_req_tlp_sop,    // It begins here: always.
+    output wire         m_tx_rd_req_tlp_eop,    // It ends here: always.
     input  wire         m_tx_rd_req_tlp_ready,  // It is taken.
 
-    input  wire [63:0]  s_rx_cpl_tlp_data,      // Completion TLP: words.
-    input  wire [1:0]   s_rx_cpl_tlp_strb,      // A bit per 32-bit word that is there.
-    input  wire [127:0] s_rx_cpl_tlp_hdr,       // Header, beside the first word.
-    input  wire [3:0]   s_rx_cpl_tlp_error,     // 0 no error, 1 poisoned, others: the completion is no good.
-    input  wire         s_rx_cpl_tlp_valid,     // A word.
-    input  wire         s_rx_cpl_tlp_sop,       // First of its completion.
-    input  wire         s_rx_cpl_tlp_eop,       // Last of its completion.
+    // s_rx_cpl_tlp: Completions from the host.
+    input  wire [63:0]  s_rx_cpl_tlp_data,      // Payload of the completion.
+    input  wire [1:0]   s_rx_cpl_tlp_strb,      // A bit for each 32-bit word that is there.
+    input  wire [127:0] s_rx_cpl_tlp_hdr,       // Header, beside the first word; DW0 is in bits 127:96.
+    input  wire [3:0]   s_rx_cpl_tlp_error,     // 0 no error, 1 poisoned; with any other the completion is no good.
+    input  wire         s_rx_cpl_tlp_valid,     // A word is offered.
+    input  wire         s_rx_cpl_tlp_sop,       // It is the first of its completion.
+    input  wire         s_rx_cpl_tlp_eop,       // It is the last of its completion.
     output wire         s_rx_cpl_tlp_ready,     // It is taken.
 
     output wire         m_busy,                 // A request was taken whose last word was not.
@@ -124,20 +129,20 @@ module dma_read (
     wire        completions_end_failed;   // Its read has failed.
     wire        completions_end_late;     // It waits no more, but other completions for the read may come.
     wire        completions_end_over;     // No more completions come for the read.
-    wire        completions_m_even_en;    // Write of the 32-bit words at even places of the buffer.
-    wire [10:0] completions_m_even_addr;  // Tag 10:6, address bits 8:3 5:0.
-    wire [31:0] completions_m_even_data;  // The word.
-    wire        completions_m_odd_en;     // The same of those at odd places.
-    wire [10:0] completions_m_odd_addr;   // Tag 10:6, address bits 8:3 5:0.
-    wire [31:0] completions_m_odd_data;   // The word.
+    wire        completions_m_even_en;    // The word is written.
+    wire [10:0] completions_m_even_addr;  // Write address.
+    wire [31:0] completions_m_even_data;  // The word to write.
+    wire        completions_m_odd_en;     // The word is written.
+    wire [10:0] completions_m_odd_addr;   // Write address.
+    wire [31:0] completions_m_odd_data;   // The word to write.
     wire        deliver_s_ready;          // There is room to note it.
     wire [4:0]  deliver_want_slot;        // Tag of the oldest part.
     wire        deliver_give_valid;       // A part has been read from the buffer.
     wire [4:0]  deliver_give_slot;        // Its tag.
     wire [10:0] deliver_rd_addr;          // Address in the buffer: tag 10:6, address bits 8:3 5:0.
     wire        deliver_rd_en;            // The word addressed before is taken.
-    wire        deliver_m_data_valid;     // A word.
-    wire        deliver_m_data_last;      // Last word of the request.
+    wire        deliver_m_data_valid;     // A word is offered.
+    wire        deliver_m_data_last;      // It is the last word of its request.
     wire [31:0] even_rd_data;             // The word.
     wire [31:0] odd_rd_data;              // The word.
 

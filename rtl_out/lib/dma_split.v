@@ -17,11 +17,12 @@ module dma_split (
     input  wire        clk,          // Clock.
     input  wire        rst,          // Synchronous reset: forgets the request.
 
-    input  wire        s_req_valid,  // A request.
+    // s_req: Requests.
+    input  wire        s_req_valid,  // A request is offered.
     output wire        s_req_ready,  // It is taken.
-    input  wire [63:0] s_req_addr,   // Address of its first byte.
-    input  wire [12:0] s_req_len,    // Bytes, 1 to 4,096.
-    input  wire [15:0] s_req_ctx,    // Passed on.
+    input  wire [63:0] s_req_addr,   // Host address of the first byte.
+    input  wire [12:0] s_req_len,    // Bytes.
+    input  wire [15:0] s_req_ctx,    // Context: comes back with the words of a read, or when a write is done.
 
     // m: stream out
     output wire        m_valid,      // A part.

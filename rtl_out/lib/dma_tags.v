@@ -93,7 +93,7 @@ module dma_tags (
     wire [31:0] waits_next;
     wire [31:0] late_next;
     wire [15:0] half_age;
-    wire [16:0] began_rd_data;         // Word at rd_addr, in the same clock.
+    wire [16:0] began_rd_data;         // The word that was read.
     wire [31:0] in_use_next_shifted;
     wire [31:0] is_late_next_shifted;
     wire [31:0] a_waits_next_shifted;

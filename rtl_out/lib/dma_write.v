@@ -32,27 +32,39 @@ module dma_write (
 
     // s: stream in
     input  wire         s_room,                 // TLPs may begin: there are sequence numbers for three more.
-    input  wire         s_req_valid,            // A request; its words follow.
+
+    // s_req: Writes; their words follow.
+    input  wire         s_req_valid,            // A request is offered.
     output wire         s_req_ready,            // It is taken.
-    input  wire [63:0]  s_req_addr,             // Address of the first byte.
-    input  wire [12:0]  s_req_len,              // Bytes, 1 to 4,096.
-    input  wire [15:0]  s_req_ctx,              // Comes back with m_done.
-    input  wire         s_data_valid,           // A word of the requests, packed from byte 0 of each.
+    input  wire [63:0]  s_req_addr,             // Host address of the first byte.
+    input  wire [12:0]  s_req_len,              // Bytes.
+    // Context: comes back with the words of a read, or when a write is done.
+    input  wire [15:0]  s_req_ctx,
+
+    // s_data: The words of the requests, packed from byte 0 of each.
+    input  wire         s_data_valid,           // A word is offered.
     output wire         s_data_ready,           // It is taken.
-    input  wire [63:0]  s_data_data,            // First byte in bits 7:0.
+    input  wire [63:0]  s_data_data,            // The word.
 
     // m: stream out
     output wire         m_sent,                 // A TLP was handed over; pulse, one clock after its last word.
-    output wire         m_done_valid,           // With m_sent: it was the last TLP of a request.
-    output wire [15:0]  m_done_ctx,             // ctx of the request.
-    output wire [63:0]  m_tx_wr_req_tlp_data,   // Write TLP: words.
-    output wire [1:0]   m_tx_wr_req_tlp_strb,   // A bit per 32-bit word that is there.
-    output wire [127:0] m_tx_wr_req_tlp_hdr,    // Header, DW0 in bits 127:96.
-    output wire [5:0]   m_tx_wr_req_tlp_seq,    // Sequence number.
-    output wire         m_tx_wr_req_tlp_valid,  // A word.
-    output wire         m_tx_wr_req_tlp_sop,    // First of its TLP.
-    output wire         m_tx_wr_req_tlp_eop,    // Last of its TLP.
+
+    // m_done: With m_sent: it was the last TLP of a request.
+    output wire         m_done_valid,           // A write is done; pulse.
+    output wire [15:0]  m_done_ctx,             // Context of the request.
+
+    // m_tx_wr_req_tlp: Writes of host memory.
+    output wire [63:0]  m_tx_wr_req_tlp_data,   // Payload of the write.
+    output wire [1:0]   m_tx_wr_req_tlp_strb,   // A bit for each 32-bit word that is there.
+    output wire [127:0] m_tx_wr_req_tlp_hdr,    // Header; DW0 is in bits 127:96.
+    // Sequence number: 0 to 31 in turn; bit 5 changes with each function-level reset.
+    output wire [5:0]   m_tx_wr_req_tlp_seq,
+    output wire         m_tx_wr_req_tlp_valid,  // A word is offered.
+    output wire         m_tx_wr_req_tlp_sop,    // It is the first of its TLP.
+    output wire         m_tx_wr_req_tlp_eop,    // It is the last of its TLP.
     input  wire         m_tx_wr_req_tlp_ready,  // It is taken.
+
+    // m: stream out
     output wire         m_within,               // A TLP has begun and not ended.
     output wire         m_old,                  // Something of before a function-level reset has not left.
     output wire         m_busy                  // A request was taken that is not done.
@@ -128,11 +140,11 @@ module dma_write (
     wire [2:0]   split_m_tail;       // Bytes of the request less one, modulo 8.
     wire [9:0]   split_m_words;      // 64-bit words of the request, packed from byte 0.
     wire [15:0]  split_m_ctx;        // ctx of the request.
-    wire         coming_m_valid;     // A word waits.
-    wire         coming_m_ready;     // The word is taken.
-    wire         leaving_s_ready;    // A slot is free.
-    wire         leaving_m_valid;    // A word waits.
-    wire         leaving_m_ready;    // The word is taken.
+    wire         coming_m_valid;     // A word is offered.
+    wire         coming_m_ready;     // It is taken.
+    wire         leaving_s_ready;    // It is taken.
+    wire         leaving_m_valid;    // A word is offered.
+    wire         leaving_m_ready;    // It is taken.
 
     dma_split split (
         .clk         (clk),

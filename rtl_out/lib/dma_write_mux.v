@@ -17,53 +17,63 @@ module dma_write_mux (
     input  wire        clk,             // Clock.
     input  wire        rst,             // Synchronous reset: forgets all requests. The DMA writer is reset with it.
 
-    input  wire        s_req_valid_0,   // Client: a request.
+    // s_req, port 0: Writes of each client.
+    input  wire        s_req_valid_0,   // A request is offered.
     output wire        s_req_ready_0,   // It is taken.
-    input  wire [63:0] s_req_addr_0,    // Address of the first byte.
-    input  wire [12:0] s_req_len_0,     // Bytes, 1 to 4,096.
-    input  wire [15:0] s_req_ctx_0,     // Passed on, 13:0.
+    input  wire [63:0] s_req_addr_0,    // Host address of the first byte.
+    input  wire [12:0] s_req_len_0,     // Bytes.
+    input  wire [15:0] s_req_ctx_0,     // Context: comes back with the words of a read, or when a write is done.
 
-    input  wire        s_req_valid_1,   // Client: a request.
+    // s_req, port 1: Writes of each client.
+    input  wire        s_req_valid_1,   // A request is offered.
     output wire        s_req_ready_1,   // It is taken.
-    input  wire [63:0] s_req_addr_1,    // Address of the first byte.
-    input  wire [12:0] s_req_len_1,     // Bytes, 1 to 4,096.
-    input  wire [15:0] s_req_ctx_1,     // Passed on, 13:0.
+    input  wire [63:0] s_req_addr_1,    // Host address of the first byte.
+    input  wire [12:0] s_req_len_1,     // Bytes.
+    input  wire [15:0] s_req_ctx_1,     // Context: comes back with the words of a read, or when a write is done.
 
-    input  wire        s_req_valid_2,   // Client: a request.
+    // s_req, port 2: Writes of each client.
+    input  wire        s_req_valid_2,   // A request is offered.
     output wire        s_req_ready_2,   // It is taken.
-    input  wire [63:0] s_req_addr_2,    // Address of the first byte.
-    input  wire [12:0] s_req_len_2,     // Bytes, 1 to 4,096.
-    input  wire [15:0] s_req_ctx_2,     // Passed on, 13:0.
+    input  wire [63:0] s_req_addr_2,    // Host address of the first byte.
+    input  wire [12:0] s_req_len_2,     // Bytes.
+    input  wire [15:0] s_req_ctx_2,     // Context: comes back with the words of a read, or when a write is done.
 
-    input  wire        s_req_valid_3,   // Client: a request.
+    // s_req, port 3: Writes of each client.
+    input  wire        s_req_valid_3,   // A request is offered.
     output wire        s_req_ready_3,   // It is taken.
-    input  wire [63:0] s_req_addr_3,    // Address of the first byte.
-    input  wire [12:0] s_req_len_3,     // Bytes, 1 to 4,096.
-    input  wire [15:0] s_req_ctx_3,     // Passed on, 13:0.
+    input  wire [63:0] s_req_addr_3,    // Host address of the first byte.
+    input  wire [12:0] s_req_len_3,     // Bytes.
+    input  wire [15:0] s_req_ctx_3,     // Context: comes back with the words of a read, or when a write is done.
 
-    input  wire        s_data_valid_0,  // Client: a word.
+    // s_data, port 0: Words of each client.
+    input  wire        s_data_valid_0,  // A word is offered.
     output wire        s_data_ready_0,  // It is taken.
     input  wire [63:0] s_data_data_0,   // The word.
 
-    input  wire        s_data_valid_1,  // Client: a word.
+    // s_data, port 1: Words of each client.
+    input  wire        s_data_valid_1,  // A word is offered.
     output wire        s_data_ready_1,  // It is taken.
     input  wire [63:0] s_data_data_1,   // The word.
 
-    input  wire        s_data_valid_2,  // Client: a word.
+    // s_data, port 2: Words of each client.
+    input  wire        s_data_valid_2,  // A word is offered.
     output wire        s_data_ready_2,  // It is taken.
     input  wire [63:0] s_data_data_2,   // The word.
 
-    input  wire        s_data_valid_3,  // Client: a word.
+    // s_data, port 3: Words of each client.
+    input  wire        s_data_valid_3,  // A word is offered.
     output wire        s_data_ready_3,  // It is taken.
     input  wire [63:0] s_data_data_3,   // The word.
 
-    output wire        m_req_valid,     // DMA writer: a request.
+    // m_req: All writes, for dma_write.
+    output wire        m_req_valid,     // A request is offered.
     input  wire        m_req_ready,     // It is taken.
-    output wire [63:0] m_req_addr,      // Address of the first byte.
+    output wire [63:0] m_req_addr,      // Host address of the first byte.
     output wire [12:0] m_req_len,       // Bytes.
-    output wire [15:0] m_req_ctx,       // Client 15:14, ctx of the request 13:0.
+    output wire [15:0] m_req_ctx,       // Context: comes back with the words of a read, or when a write is done.
 
-    output wire        m_data_valid,    // DMA writer: a word.
+    // m_data: Their words.
+    output wire        m_data_valid,    // A word is offered.
     input  wire        m_data_ready,    // It is taken.
     output wire [63:0] m_data_data      // The word.
 );
@@ -95,9 +105,9 @@ module dma_write_mux (
     wire [3:0]  turn_choice;    // The one chosen, one-hot; zero if nobody asks.
     wire [3:0]  data_sel;       // A bit per word, at most one set.
     wire        order_s_valid;  // A word is offered.
-    wire        order_s_ready;  // The queue has room.
-    wire        order_m_valid;  // A word waits.
-    wire [13:0] order_m_data;   // Oldest word.
+    wire        order_s_ready;  // It is taken.
+    wire        order_m_valid;  // A word is offered.
+    wire [13:0] order_m_data;   // The word.
     wire [15:0] order_count;    // Words in the queue.
 
     take_turns_n4 turn (

@@ -24,8 +24,12 @@ module dma_write_returns (
 
     // s: stream in
     input  wire        s_sent,        // A TLP was handed over; pulse.
-    input  wire        s_done_valid,  // With s_sent: the last of its request.
-    input  wire [15:0] s_done_ctx,    // With s_done_valid: ctx of the request.
+
+    // s_done: With s_sent: it was the last TLP of a request.
+    input  wire        s_done_valid,  // A write is done; pulse.
+    input  wire [15:0] s_done_ctx,    // Context of the request.
+
+    // s: stream in
     input  wire        s_within,      // A TLP has begun and not ended.
     input  wire        s_lap,         // Bit 5 of the numbers since the latest reset.
     input  wire        s_seq_valid,   // A number returns; pulse.
@@ -33,8 +37,12 @@ module dma_write_returns (
 
     // m: stream out
     output reg         m_room,        // There are numbers for the TLPs that may begin before this is heard of: three.
-    output reg         m_done_valid,  // A request is done; pulse.
-    output reg  [15:0] m_done_ctx,    // Its ctx.
+
+    // m_done: Requests that are done.
+    output reg         m_done_valid,  // A write is done; pulse.
+    output reg  [15:0] m_done_ctx,    // Context of the request.
+
+    // m: stream out
     output reg         m_busy         // Numbers are outstanding.
 );
 
@@ -66,7 +74,7 @@ module dma_write_returns (
     reg         a_valid_next;      // A number on its way in.
     reg         b_valid_next;
     reg         done_next;
-    wire [16:0] requests_rd_data;  // Word at rd_addr, in the same clock.
+    wire [16:0] requests_rd_data;  // The word that was read.
     wire [31:0] retire_shifted;
 
     // Of each number: ctx of the request 15:0 that is done with it 16.

@@ -17,15 +17,15 @@ module fifo_reg_w16_d16 (
     input  wire        clk,      // Clock.
     input  wire        rst,      // Synchronous reset: empties the queue.
 
-    // s: stream in
+    // s: Words in.
     input  wire        s_valid,  // A word is offered.
-    output wire        s_ready,  // The queue has room.
-    input  wire [15:0] s_data,   // Word in.
+    output wire        s_ready,  // It is taken.
+    input  wire [15:0] s_data,   // The word.
 
-    // m: stream out
-    output wire        m_valid,  // A word waits.
-    input  wire        m_ready,  // The word is taken.
-    output wire [15:0] m_data,   // Oldest word.
+    // m: Words out, in their order.
+    output wire        m_valid,  // A word is offered.
+    input  wire        m_ready,  // It is taken.
+    output wire [15:0] m_data,   // The word.
 
     output wire [15:0] count     // Words in the queue.
 );

@@ -17,14 +17,14 @@ module half_slice_w285 (
     input  wire         clk,      // Clock.
     input  wire         rst,      // Synchronous reset: empties the slice.
 
-    // s: stream in
+    // s: Words in.
     input  wire         s_valid,  // A word is offered.
     output wire         s_ready,  // It is taken.
-    input  wire [284:0] s_data,   // Word in.
+    input  wire [284:0] s_data,   // The word.
 
-    // m: stream out
-    output wire         m_valid,  // A word waits.
-    input  wire         m_ready,  // The word is taken.
+    // m: Words out, in their order.
+    output wire         m_valid,  // A word is offered.
+    input  wire         m_ready,  // It is taken.
     output wire [284:0] m_data    // The word.
 );
 

@@ -25,33 +25,35 @@ module pcie_completer (
 
     input  wire [15:0]  completer_id,           // Completer ID of this card.
 
-    input  wire [63:0]  s_rx_req_tlp_data,      // Request TLP: words.
-    input  wire [1:0]   s_rx_req_tlp_strb,      // A bit per 32-bit word that is there.
-    input  wire [127:0] s_rx_req_tlp_hdr,       // Header beside the first word, DW0 in bits 127:96.
+    // s_rx_req_tlp: Requests from the host.
+    input  wire [63:0]  s_rx_req_tlp_data,      // Payload of the request.
+    input  wire [1:0]   s_rx_req_tlp_strb,      // A bit for each 32-bit word that is there.
+    input  wire [127:0] s_rx_req_tlp_hdr,       // Header, beside the first word; DW0 is in bits 127:96.
     input  wire [2:0]   s_rx_req_tlp_bar_id,    // BAR that the address is in.
-    input  wire [7:0]   s_rx_req_tlp_func_num,  // Function.
-    input  wire         s_rx_req_tlp_valid,     // A word.
-    input  wire         s_rx_req_tlp_sop,       // First of its TLP.
-    input  wire         s_rx_req_tlp_eop,       // Last of its TLP.
+    input  wire [7:0]   s_rx_req_tlp_func_num,  // Function that the request is for.
+    input  wire         s_rx_req_tlp_valid,     // A word is offered.
+    input  wire         s_rx_req_tlp_sop,       // It is the first of its TLP.
+    input  wire         s_rx_req_tlp_eop,       // It is the last of its TLP.
     output wire         s_rx_req_tlp_ready,     // It is taken.
 
-    output wire [63:0]  m_tx_cpl_tlp_data,      // Completion TLP: word.
-    output reg  [1:0]   m_tx_cpl_tlp_strb,      // A bit per 32-bit word that is there.
-    output reg  [127:0] m_tx_cpl_tlp_hdr,       // Header, DW0 in bits 127:96.
-    output wire         m_tx_cpl_tlp_valid,     // A TLP.
-    output wire         m_tx_cpl_tlp_sop,       // It begins: always.
-    output wire         m_tx_cpl_tlp_eop,       // It ends: always.
+    // m_tx_cpl_tlp: Completions for the host.
+    output wire [63:0]  m_tx_cpl_tlp_data,      // Payload of the completion.
+    output reg  [1:0]   m_tx_cpl_tlp_strb,      // A bit for each 32-bit word that is there.
+    output reg  [127:0] m_tx_cpl_tlp_hdr,       // Header; DW0 is in bits 127:96.
+    output wire         m_tx_cpl_tlp_valid,     // A TLP is offered.
+    output wire         m_tx_cpl_tlp_sop,       // It begins here: always.
+    output wire         m_tx_cpl_tlp_eop,       // It ends here: always.
     input  wire         m_tx_cpl_tlp_ready,     // It is taken.
 
-    output wire         reg_wr_valid,           // A register is written.
-    output wire [21:0]  reg_wr_addr,            // Which, in units of 32 bits; address bits 23:2.
-    output wire [31:0]  reg_wr_data,            // Word.
-    output wire [3:0]   reg_wr_strb,            // Bytes to be written, at least one.
-
-    output wire         reg_rd_valid,           // A register is to be read.
-    output wire [21:0]  reg_rd_addr,            // Which, in units of 32 bits; address bits 23:2.
-    input  wire         reg_rd_done,            // It was read.
-    input  wire [31:0]  reg_rd_data,            // Word.
+    // reg: Accesses of registers: address bits 23:2, at least one byte of a write.
+    output wire         reg_wr_valid,           // A word is written.
+    output wire [21:0]  reg_wr_addr,            // Its offset in words.
+    output wire [31:0]  reg_wr_data,            // The word.
+    output wire [3:0]   reg_wr_strb,            // Its bytes that are to be written.
+    output wire         reg_rd_valid,           // A word is read; one at a time.
+    output wire [21:0]  reg_rd_addr,            // Its offset in words.
+    input  wire         reg_rd_done,            // The answer to a read; pulse.
+    input  wire [31:0]  reg_rd_data,            // The word that was read.
 
     output wire         ev_bad_tlp              // A TLP was refused or dropped.
 );

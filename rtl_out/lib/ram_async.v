@@ -15,12 +15,14 @@ module ram_async #(
     // Clock and reset
     input  wire         clk,      // Clock of the write port.
 
+    // rd: Read port: the word comes in the same clock.
     input  wire [A-1:0] rd_addr,  // Read address.
-    output wire [W-1:0] rd_data,  // Word at rd_addr, in the same clock.
+    output wire [W-1:0] rd_data,  // The word that was read.
 
-    input  wire         wr_en,    // Write wr_data to wr_addr.
+    // wr: Write port.
+    input  wire         wr_en,    // The word is written.
     input  wire [A-1:0] wr_addr,  // Write address.
-    input  wire [W-1:0] wr_data   // Word to write.
+    input  wire [W-1:0] wr_data   // The word to write.
 );
 
     (* ram_style = "distributed" *)

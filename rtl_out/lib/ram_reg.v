@@ -20,12 +20,14 @@ module ram_reg #(
     // Clock and reset
     input  wire         clk,      // Clock.
 
+    // rd: Read port: the word comes two clocks later.
     input  wire [A-1:0] rd_addr,  // Read address.
-    output reg  [W-1:0] rd_data,  // Word at rd_addr, two clocks later.
+    output reg  [W-1:0] rd_data,  // The word that was read.
 
-    input  wire         wr_en,    // Write wr_data to wr_addr.
+    // wr: Write port.
+    input  wire         wr_en,    // The word is written.
     input  wire [A-1:0] wr_addr,  // Write address.
-    input  wire [W-1:0] wr_data   // Word to write.
+    input  wire [W-1:0] wr_data   // The word to write.
 );
 
     `ifdef TRIBUTARY_ECP5

@@ -21,9 +21,10 @@ module ram_reg_hold #(
     input  wire         rd_en,    // rd_data becomes the word whose address was given one clock ago.
     output reg  [W-1:0] rd_data,  // The word.
 
-    input  wire         wr_en,    // Write wr_data to wr_addr.
+    // wr: Write port.
+    input  wire         wr_en,    // The word is written.
     input  wire [A-1:0] wr_addr,  // Write address.
-    input  wire [W-1:0] wr_data   // Word to write.
+    input  wire [W-1:0] wr_data   // The word to write.
 );
 
     `ifdef TRIBUTARY_ECP5

@@ -219,19 +219,19 @@ module red_accumulate_d8 (
     // Result code of the word: 0 ok, 1 inexact, 3 overflow, 4 invalid, 6 integer overflow.
     wire [3:0]  lane_m_code;
     wire [63:0] swap_m;           // The same, first byte last.
-    wire [63:0] words_rd_data;    // Word at rd_addr, in the same clock.
-    wire [63:0] words_r_rd_data;  // Word at rd_addr, in the same clock.
-    wire [5:0]  codes_rd_data;    // Word at rd_addr, in the same clock.
-    wire        codes_wr_en;      // Write wr_data to wr_addr.
-    wire [5:0]  codes_q_rd_data;  // Word at rd_addr, in the same clock.
-    wire        codes_q_wr_en;    // Write wr_data to wr_addr.
-    wire [7:0]  weights_rd_data;  // Word at rd_addr, in the same clock.
-    wire        weights_wr_en;    // Write wr_data to wr_addr.
-    wire        weights_q_wr_en;  // Write wr_data to wr_addr.
-    wire [3:0]  filled_rd_data;   // Word at rd_addr, in the same clock.
-    wire        filled_wr_en;     // Write wr_data to wr_addr.
-    wire [31:0] sources_rd_data;  // Word at rd_addr, in the same clock.
-    wire        sources_wr_en;    // Write wr_data to wr_addr.
+    wire [63:0] words_rd_data;    // The word that was read.
+    wire [63:0] words_r_rd_data;  // The word that was read.
+    wire [5:0]  codes_rd_data;    // The word that was read.
+    wire        codes_wr_en;      // The word is written.
+    wire [5:0]  codes_q_rd_data;  // The word that was read.
+    wire        codes_q_wr_en;    // The word is written.
+    wire [7:0]  weights_rd_data;  // The word that was read.
+    wire        weights_wr_en;    // The word is written.
+    wire        weights_q_wr_en;  // The word is written.
+    wire [3:0]  filled_rd_data;   // The word that was read.
+    wire        filled_wr_en;     // The word is written.
+    wire [31:0] sources_rd_data;  // The word that was read.
+    wire        sources_wr_en;    // The word is written.
 
     red_lane lane (
         .clk          (clk),

@@ -47,11 +47,11 @@ module red_emit (
     input  wire [63:0] b_written,      // The word that was written in the clock before.
     input  wire [15:0] b_key,          // Key of the frame.
 
-    // m: stream out
-    output wire        m_valid,        // A word of a frame.
+    // m: Frames to send.
+    output wire        m_valid,        // A word is offered.
     input  wire        m_ready,        // It is taken.
-    output reg  [63:0] m_data,         // The word, first byte in bits 7:0; the last has two bytes of no meaning on top.
-    output reg         m_last,         // It is the frame's last: 6 bytes.
+    output reg  [63:0] m_data,         // The word.
+    output reg         m_last,         // It is the last word of its frame.
 
     output wire        done_valid,     // A result has been sent: its descriptor is free.
     output wire [2:0]  done_index,     // The descriptor.
@@ -160,8 +160,8 @@ module red_emit (
     wire [63:0] patch_rc;
     wire [63:0] patch_oflow;
     wire [63:0] leaving;
-    wire [3:0]  jobs_rd_data;  // Word at rd_addr, in the same clock.
-    wire [3:0]  jobs_wr_data;  // Word to write.
+    wire [3:0]  jobs_rd_data;  // The word that was read.
+    wire [3:0]  jobs_wr_data;  // The word to write.
     wire [63:0] swap_m;        // The same, first byte last.
     wire [63:0] cookie_m;      // The same, first byte last.
     wire [63:0] late_m;        // The same, first byte last.

@@ -34,11 +34,11 @@ module red_engine_t8 (
 
     output wire        room,             // A frame may begin within the next 4 clocks, whatever has begun before.
 
-    // m: stream out
-    output wire        m_valid,          // A word of a frame to send.
+    // m: Frames to send.
+    output wire        m_valid,          // A word is offered.
     input  wire        m_ready,          // It is taken.
     output wire [63:0] m_data,           // The word.
-    output wire        m_last,           // It is the frame's last: 6 bytes.
+    output wire        m_last,           // It is the last word of its frame.
 
     input  wire        tick,             // 1,024 clocks have passed; never within 40 clocks of the one before.
 
@@ -127,8 +127,8 @@ module red_engine_t8 (
     wire        emit_done_valid;       // A result has been sent: its descriptor is free.
     wire [2:0]  emit_done_index;       // The descriptor.
     wire        emit_freed;            // A passing frame has been sent: its place is free.
-    wire [63:0] buffer_rd_data;        // Word at rd_addr, in the same clock.
-    wire [15:0] buffer_keys_rd_data;   // Word at rd_addr, in the same clock.
+    wire [63:0] buffer_rd_data;        // The word that was read.
+    wire [15:0] buffer_keys_rd_data;   // The word that was read.
 
     red_match_d8 matcher (
         .clk             (clk),

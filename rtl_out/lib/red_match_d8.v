@@ -224,17 +224,17 @@ module red_match_d8 (
     wire [7:0]  run_out;
     wire        give_up;
     wire [7:0]  given_up;
-    wire [9:0]  seqnos_rd_data;     // Word at rd_addr, in the same clock.
-    wire [25:0] tallies_rd_data;    // Word at rd_addr, in the same clock.
-    wire        tallies_wr_en;      // Write wr_data to wr_addr.
-    wire [25:0] tallies_q_rd_data;  // Word at rd_addr, in the same clock.
-    wire        tallies_q_wr_en;    // Write wr_data to wr_addr.
-    wire [19:0] waits_rd_data;      // Word at rd_addr, in the same clock.
-    wire        waits_wr_en;        // Write wr_data to wr_addr.
-    wire [23:0] timers_rd_data;     // Word at rd_addr, in the same clock.
-    wire        timers_wr_en;       // Write wr_data to wr_addr.
+    wire [9:0]  seqnos_rd_data;     // The word that was read.
+    wire [25:0] tallies_rd_data;    // The word that was read.
+    wire        tallies_wr_en;      // The word is written.
+    wire [25:0] tallies_q_rd_data;  // The word that was read.
+    wire        tallies_q_wr_en;    // The word is written.
+    wire [19:0] waits_rd_data;      // The word that was read.
+    wire        waits_wr_en;        // The word is written.
+    wire [23:0] timers_rd_data;     // The word that was read.
+    wire        timers_wr_en;       // The word is written.
     reg  [2:0]  timers_wr_addr;     // Write address.
-    reg  [23:0] timers_wr_data;     // Word to write.
+    reg  [23:0] timers_wr_data;     // The word to write.
     wire [63:0] swap_m;             // The same, first byte last.
     wire        hits_s_0;           // Bit i.
     wire        hits_s_1;           // Bit i.

@@ -23,8 +23,10 @@ module rw_counts_d16 (
     input  wire        s_valid,  // An event happens.
     input  wire [3:0]  s_data,   // Counter of the event.
 
-    input  wire [3:0]  rd_addr,  // Counter to read.
-    output wire [31:0] rd_data   // Its count 2^A + 1 clocks later, with all events up to 2^A + 8 clocks before.
+    // rd: A counter is read: its count comes 2^A + 1 clocks later, with all events up to 2^A + 8
+    // clocks before.
+    input  wire [3:0]  rd_addr,  // Read address.
+    output wire [31:0] rd_data   // The word that was read.
 );
 
     // Registers
@@ -55,9 +57,9 @@ module rw_counts_d16 (
     wire        wr_en;
     reg  [3:0]  wr_addr;
     reg  [7:0]  wr_data;
-    wire [7:0]  low_rd_data;     // Word at rd_addr, in the same clock.
-    wire [7:0]  seen_rd_data;    // Word at rd_addr, in the same clock.
-    wire [31:0] counts_rd_data;  // Word at rd_addr, two clocks later.
+    wire [7:0]  low_rd_data;     // The word that was read.
+    wire [7:0]  seen_rd_data;    // The word that was read.
+    wire [31:0] counts_rd_data;  // The word that was read.
 
     // Lower bits of the counts, for events and for visits.
     ram_async #(.W(8), .A(4)) low (

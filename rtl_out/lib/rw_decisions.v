@@ -44,8 +44,8 @@ module rw_decisions (
 
     // Signals
     wire         free;              // What is at m_* may change.
-    wire         reasons_s_ready;   // The queue has room.
-    wire         reasons_m_valid;   // A word waits.
+    wire         reasons_s_ready;   // It is taken.
+    wire         reasons_m_valid;   // A word is offered.
     wire         packets_array_en;  // Take the word at rd_addr.
     wire [140:0] packets_rd_data;   // The word.
 

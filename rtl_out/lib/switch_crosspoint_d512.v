@@ -95,7 +95,7 @@ module switch_crosspoint_d512 (
     wire        emptied;          // It is moved past that.
     wire        words_array_en;   // Take the word at rd_addr.
     wire        words_rd_en;      // rd_data becomes the word taken last; only together with array_en.
-    wire [13:0] entries_rd_data;  // Word at rd_addr, in the same clock.
+    wire [13:0] entries_rd_data;  // The word that was read.
 
     // The words.
     ram_reg_steps #(.W(64), .A(9)) words (

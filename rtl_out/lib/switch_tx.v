@@ -24,17 +24,18 @@ module switch_tx (
     input  wire        plain_last,        // It is the frame's last.
     input  wire [2:0]  plain_keep,        // Bytes in the last word, less one.
 
-    input  wire        red_valid,         // A word of a frame from the engine.
+    // red: Frames of the engine.
+    input  wire        red_valid,         // A word is offered.
     output wire        red_ready,         // It is taken.
     input  wire [63:0] red_data,          // The word.
-    input  wire        red_last,          // It is the frame's last: it has 6 bytes.
+    input  wire        red_last,          // It is the last word of its frame.
 
-    // m_axis_tx: AXI4-Stream out
-    output wire        m_axis_tx_tvalid,  // AXI4-Stream to the MAC: a word.
-    input  wire        m_axis_tx_tready,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast,   // Last word of the frame.
+    // m_axis_tx: AXI4-Stream to the MAC.
+    output wire        m_axis_tx_tvalid,  // A word is offered.
+    input  wire        m_axis_tx_tready,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast,   // It is the last word of the frame.
 
     output wire        sent               // A frame has left the switch.
 );

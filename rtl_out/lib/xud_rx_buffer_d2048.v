@@ -34,11 +34,11 @@ module xud_rx_buffer_d2048 (
     input  wire [9:0]  j_words,       // Words of the message, 1 to 512.
     input  wire        j_drop,        // They are not wanted.
 
-    // m: stream out
-    output wire        m_valid,       // A word of a message.
+    // m: Payload of messages.
+    output wire        m_valid,       // A word is offered.
     input  wire        m_ready,       // It is taken.
     output wire [63:0] m_data,        // The word.
-    output wire        m_last         // It is the message's last.
+    output wire        m_last         // It is the last word of its frame.
 );
 
     // Registers
@@ -66,16 +66,16 @@ module xud_rx_buffer_d2048 (
     wire        take;
     wire        last;
     wire        pop;
-    wire [63:0] words_rd_data;  // Word at rd_addr, two clocks later.
-    wire        words_wr_en;    // Write wr_data to wr_addr.
-    wire        jobs_s_ready;   // The queue has room.
-    wire        jobs_m_valid;   // A word waits.
-    wire        jobs_m_ready;   // The word is taken.
-    wire [10:0] jobs_m_data;    // Oldest word.
+    wire [63:0] words_rd_data;  // The word that was read.
+    wire        words_wr_en;    // The word is written.
+    wire        jobs_s_ready;   // It is taken.
+    wire        jobs_m_valid;   // A word is offered.
+    wire        jobs_m_ready;   // It is taken.
+    wire [10:0] jobs_m_data;    // The word.
     wire [15:0] jobs_count;     // Words in the queue.
-    wire        ahead_s_ready;  // The queue has room.
-    wire        ahead_m_valid;  // A word waits.
-    wire [64:0] ahead_m_data;   // Oldest word.
+    wire        ahead_s_ready;  // It is taken.
+    wire        ahead_m_valid;  // A word is offered.
+    wire [64:0] ahead_m_data;   // The word.
     wire [15:0] ahead_count;    // Words in the queue.
     wire [15:0] full_shifted;
 

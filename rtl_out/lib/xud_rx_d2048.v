@@ -22,12 +22,12 @@ module xud_rx_d2048 (
     input  wire        clk,               // Clock.
     input  wire        rst,               // Synchronous reset. The next word is taken for the first of a frame.
 
-    // s_axis_rx: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid,  // AXI4-Stream from the MAC: a word.
-    output wire        s_axis_rx_tready,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast,   // Last word of the frame.
+    // s_axis_rx: AXI4-Stream from the MAC; always taken.
+    input  wire        s_axis_rx_tvalid,  // A word is offered.
+    output wire        s_axis_rx_tready,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser,   // With the last word: the frame is bad (FCS).
 
     output wire        m_rq_valid,        // A request.
@@ -47,23 +47,25 @@ module xud_rx_d2048 (
     // It is one-sided, or the answer of one that was: version 1, that flag alone, a known opcode.
     output wire        m_rq_one_sided,
 
-    output wire        m_pl_valid,        // A word of payload.
+    // m_pl: Payload.
+    output wire        m_pl_valid,        // A word is offered.
     input  wire        m_pl_ready,        // It is taken.
-    output wire [63:0] m_pl_data,         // The word, first byte in bits 7:0; behind the message's end anything.
-    output wire        m_pl_last,         // It is the message's last.
+    output wire [63:0] m_pl_data,         // The word.
+    output wire        m_pl_last,         // It is the last word of its frame.
 
-    output wire        m_ak_valid,        // An acknowledgement.
+    // m_ak: Acknowledgements.
+    output wire        m_ak_valid,        // An acknowledgement is offered.
     input  wire        m_ak_ready,        // It is taken.
-    output wire [15:0] m_ak_node,         // Source node.
+    output wire [15:0] m_ak_node,         // Node that sent it.
     output wire [23:0] m_ak_qpn,          // Queue pair of the request.
-    output wire [23:0] m_ak_psn,          // Packet number of the request.
-    output wire [7:0]  m_ak_outcome,      // How the request ended, an outcome.
-    output wire        m_ak_echo,         // It has the fields from here on (version 1).
+    output wire [23:0] m_ak_psn,          // Packet sequence number of the request.
+    output wire [7:0]  m_ak_outcome,      // Outcome.
+    output wire        m_ak_echo,         // It has the fields win_id to peer.
     output wire [15:0] m_ak_win_id,       // Window of the request.
-    output wire [15:0] m_ak_epoch,        // Its epoch.
-    output wire [31:0] m_ak_msn,          // Its number in the window.
-    output wire [3:0]  m_ak_flags,        // Its flags.
-    output wire [23:0] m_ak_peer,         // The queue pair that answers.
+    output wire [15:0] m_ak_epoch,        // Epoch of the request.
+    output wire [31:0] m_ak_msn,          // Number of the request in its window.
+    output wire [3:0]  m_ak_flags,        // Flags of the request.
+    output wire [23:0] m_ak_peer,         // Queue pair that answers.
 
     output wire        ev_overflow,       // A good frame was dropped because it did not fit.
     output wire        ev_bad_frame,      // A frame with wrong lengths, checksums, ICRC or fixed fields.
@@ -190,16 +192,16 @@ module xud_rx_d2048 (
     wire         buffer_lost;         // A word since s_begin did not fit; known 2 clocks after the word.
     wire         buffer_j_valid;      // A job.
     wire         buffer_j_ready;      // It is taken.
-    wire         requests_s_ready;    // The queue has room.
-    wire         requests_m_valid;    // A word waits.
-    wire [206:0] requests_m_data;     // Oldest word.
+    wire         requests_s_ready;    // It is taken.
+    wire         requests_m_valid;    // A word is offered.
+    wire [206:0] requests_m_data;     // The word.
     wire [15:0]  requests_count;      // Words in the queue.
-    wire         request_s_ready;     // A slot is free.
-    wire         request_m_valid;     // A word waits.
-    wire         request_m_ready;     // The word is taken.
-    wire [206:0] request_m_data;      // Oldest word.
-    wire         acks_s_ready;        // The queue has room.
-    wire [161:0] acks_m_data;         // Oldest word.
+    wire         request_s_ready;     // It is taken.
+    wire         request_m_valid;     // A word is offered.
+    wire         request_m_ready;     // It is taken.
+    wire [206:0] request_m_data;      // The word.
+    wire         acks_s_ready;        // It is taken.
+    wire [161:0] acks_m_data;         // The word.
     wire [15:0]  acks_count;          // Words in the queue.
     wire [12:0]  buffer_j_words_sum;
 

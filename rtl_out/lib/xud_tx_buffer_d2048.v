@@ -90,18 +90,18 @@ module xud_tx_buffer_d2048 (
     reg  [63:0] part;            // The ICRC's part of the word at the memory's output.
     wire        pop;
     wire        gone;
-    wire [63:0] words_rd_data;   // Word at rd_addr, two clocks later.
+    wire [63:0] words_rd_data;   // The word that was read.
     wire        icrc_m_valid;    // m_state is that of a whole frame.
     wire [31:0] icrc_m_state;    // State, not inverted.
     wire        frames_s_valid;  // A word is offered.
-    wire        frames_s_ready;  // The queue has room.
-    wire        frames_m_valid;  // A word waits.
-    wire [43:0] frames_m_data;   // Oldest word.
+    wire        frames_s_ready;  // It is taken.
+    wire        frames_m_valid;  // A word is offered.
+    wire [43:0] frames_m_data;   // The word.
     wire [15:0] frames_count;    // Words in the queue.
-    wire        ahead_s_ready;   // The queue has room.
-    wire [66:0] ahead_s_data;    // Word in.
-    wire        ahead_m_valid;   // A word waits.
-    wire [66:0] ahead_m_data;    // Oldest word.
+    wire        ahead_s_ready;   // It is taken.
+    wire [66:0] ahead_s_data;    // The word.
+    wire        ahead_m_valid;   // A word is offered.
+    wire [66:0] ahead_m_data;    // The word.
     wire [15:0] ahead_count;     // Words in the queue.
     wire [31:0] back_six_m;      // State before the N bits of zero.
     wire [31:0] back_two_m;      // State before the N bits of zero.

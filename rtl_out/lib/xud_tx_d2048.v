@@ -24,52 +24,55 @@ module xud_tx_d2048 (
     input  wire         clk,               // Clock.
     input  wire         rst,               // Synchronous reset: forgets all frames.
 
-    input  wire         s_sd_valid,        // A request.
+    // s_sd: Requests to send.
+    input  wire         s_sd_valid,        // A request or an answer is offered.
     output wire         s_sd_ready,        // It is taken.
     input  wire [15:0]  s_sd_node,         // Destination node.
     input  wire [23:0]  s_sd_peer,         // Destination queue pair.
-    input  wire [23:0]  s_sd_psn,          // Packet number.
+    input  wire [23:0]  s_sd_psn,          // Packet sequence number.
     input  wire [31:0]  s_sd_q_key,        // Q_Key.
     input  wire [23:0]  s_sd_src,          // Source queue pair.
-    input  wire [7:0]   s_sd_vf,           // Version 7:4 and flags 3:0.
+    input  wire [7:0]   s_sd_vf,           // Version and flags of the XUDETH.
     input  wire [15:0]  s_sd_win_id,       // Window.
-    input  wire [15:0]  s_sd_epoch,        // Epoch.
+    input  wire [15:0]  s_sd_epoch,        // Epoch of the window.
     input  wire [31:0]  s_sd_msn,          // Number in the window.
-    input  wire [127:0] s_sd_head,         // Bytes in front of the payload, first one in bits 7:0.
-    input  wire [4:0]   s_sd_head_len,     // How many, 0 to 16.
-    input  wire [12:0]  s_sd_len,          // Bytes of payload; with the head at most 4,096.
+    input  wire [127:0] s_sd_head,         // Bytes in front of the payload; the first is in bits 7:0.
+    input  wire [4:0]   s_sd_head_len,     // Bytes of head that count.
+    input  wire [12:0]  s_sd_len,          // Bytes of payload.
 
-    input  wire         s_pl_valid,        // A word of payload.
+    // s_pl: Their payload.
+    input  wire         s_pl_valid,        // A word is offered.
     output wire         s_pl_ready,        // It is taken.
-    input  wire [63:0]  s_pl_data,         // The word, first byte in bits 7:0.
-    input  wire [2:0]   s_pl_bytes,        // Bytes in it, less one; 8 but in the last word.
-    input  wire         s_pl_last,         // It is the request's last.
-    input  wire         s_pl_error,        // With the last word: the payload is not valid, nothing is sent.
+    input  wire [63:0]  s_pl_data,         // The word; its first byte is in bits 7:0.
+    input  wire [2:0]   s_pl_bytes,        // Bytes in it, less one.
+    input  wire         s_pl_last,         // It is the last word of its request.
+    input  wire         s_pl_error,        // With the last word: the read of host memory failed.
 
     output wire         m_fail_valid,      // A request was not sent.
     input  wire         m_fail_ready,      // That is taken.
     output wire [23:0]  m_fail_qpn,        // Its source queue pair.
     output wire [23:0]  m_fail_psn,        // Its packet number.
 
-    input  wire         s_ak_valid,        // An acknowledgement.
+    // s_ak: Acknowledgements to send.
+    input  wire         s_ak_valid,        // An acknowledgement is offered.
     output wire         s_ak_ready,        // It is taken.
     input  wire [15:0]  s_ak_node,         // Destination node.
     input  wire [23:0]  s_ak_peer,         // Destination queue pair.
-    input  wire [23:0]  s_ak_psn,          // Packet number of the request.
-    input  wire [7:0]   s_ak_syndrome,     // AETH syndrome.
-    input  wire         s_ak_echo,         // It has the fields from here on (version 1).
+    input  wire [23:0]  s_ak_psn,          // Packet sequence number of the request.
+    input  wire [7:0]   s_ak_syndrome,     // What the acknowledgement says.
+    input  wire         s_ak_echo,         // It has the fields win_id to src.
     input  wire [15:0]  s_ak_win_id,       // Window of the request.
-    input  wire [15:0]  s_ak_epoch,        // Its epoch.
-    input  wire [31:0]  s_ak_msn,          // Its number in the window.
-    input  wire [7:0]   s_ak_vf,           // Its version 7:4 and flags 3:0.
-    input  wire [23:0]  s_ak_src,          // The queue pair that answers.
+    input  wire [15:0]  s_ak_epoch,        // Epoch of the request.
+    input  wire [31:0]  s_ak_msn,          // Number of the request in its window.
+    input  wire [7:0]   s_ak_vf,           // Version and flags of the request.
+    input  wire [23:0]  s_ak_src,          // Queue pair that answers.
 
-    // m_axis_tx: AXI4-Stream out
-    output wire         m_axis_tx_tvalid,  // AXI4-Stream to the MAC: a word.
+    // m_axis_tx: AXI4-Stream to the MAC.
+    output wire         m_axis_tx_tvalid,  // A word is offered.
     input  wire         m_axis_tx_tready,  // It is taken.
-    output wire [63:0]  m_axis_tx_tdata,   // First byte in bits 7:0.
-    output wire [7:0]   m_axis_tx_tkeep,   // Bytes present, from bit 0 on.
-    output wire         m_axis_tx_tlast,   // Last word of the frame.
+    output wire [63:0]  m_axis_tx_tdata,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]   m_axis_tx_tkeep,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire         m_axis_tx_tlast,   // It is the last word of the frame.
 
     output wire         ev_sent,           // A request has left.
     output wire         ev_ack_sent,       // An acknowledgement has left.

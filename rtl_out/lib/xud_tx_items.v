@@ -33,12 +33,13 @@ module xud_tx_items (
     input  wire [4:0]   s_sd_head_len,  // How many, 0 to 16.
     input  wire [12:0]  s_sd_len,       // Bytes of payload.
 
-    input  wire         s_pl_valid,     // A word of payload.
+    // s_pl: Payload.
+    input  wire         s_pl_valid,     // A word is offered.
     output wire         s_pl_ready,     // It is taken.
-    input  wire [63:0]  s_pl_data,      // The word, first byte in bits 7:0.
+    input  wire [63:0]  s_pl_data,      // The word; its first byte is in bits 7:0.
     input  wire [2:0]   s_pl_bytes,     // Bytes in it, less one.
-    input  wire         s_pl_last,      // It is the request's last.
-    input  wire         s_pl_error,     // With the last word: the payload is not valid.
+    input  wire         s_pl_last,      // It is the last word of its request.
+    input  wire         s_pl_error,     // With the last word: the read of host memory failed.
 
     output wire         m_fail_valid,   // A request was not sent.
     input  wire         m_fail_ready,   // That is taken.
@@ -177,8 +178,8 @@ module xud_tx_items (
     reg          failed_next;      // A failure on its way there.
     reg  [12:0]  total_next;       // Bytes of head and payload; pad; lengths of IPv4 and UDP.
     reg          s2_valid_next;    // Stage 2: what is due: header words, halves of the head, payload.
-    wire         fails_s_ready;    // The queue has room.
-    wire [47:0]  fails_m_data;     // Oldest word.
+    wire         fails_s_ready;    // It is taken.
+    wire [47:0]  fails_m_data;     // The word.
     wire [15:0]  fails_count;      // Words in the queue.
     wire [63:0]  mux_s_4;          // Words.
     wire [63:0]  mux_s_5;          // Words.

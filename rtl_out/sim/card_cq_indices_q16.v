@@ -22,23 +22,27 @@ module card_cq_indices_q16 (
     input  wire        clk,              // Clock.
     input  wire        rst,              // Synchronous reset.
 
-    input  wire        db_valid,         // A doorbell.
+    // db: Doorbells.
+    input  wire        db_valid,         // The host writes a doorbell.
     input  wire [3:0]  db_qpn,           // Queue pair.
-    input  wire [1:0]  db_kind,          // 2 complete, 3 arm; others are not for this block.
-    input  wire [15:0] db_index,         // New index.
+    input  wire [1:0]  db_kind,          // 0 send, 1 receive, 2 complete, 3 arm.
+    input  wire [15:0] db_index,         // New index of the ring.
 
-    input  wire        a_rsv_valid,      // The sender asks for a slot, until answered.
+    // a_rsv: The sender asks for a completion slot.
+    input  wire        a_rsv_valid,      // A slot is asked for.
     input  wire [3:0]  a_rsv_qpn,        // Queue pair.
-    output wire        a_rsv_done,       // Answered.
-    output wire        a_rsv_ok,         // A slot was free and is kept.
+    output wire        a_rsv_done,       // The answer; pulse.
+    output wire        a_rsv_ok,         // With it: a slot was free and is kept.
 
-    input  wire        a_cancel_valid,   // The sender gives a slot back.
+    // a_cancel: The sender gives a slot back.
+    input  wire        a_cancel_valid,   // It happens.
     input  wire [3:0]  a_cancel_qpn,     // Queue pair.
 
-    input  wire        b_rsv_valid,      // The receiver asks for a slot, until answered.
+    // b_rsv: The receiver asks for a completion slot.
+    input  wire        b_rsv_valid,      // A slot is asked for.
     input  wire [3:0]  b_rsv_qpn,        // Queue pair.
-    output wire        b_rsv_done,       // Answered.
-    output wire        b_rsv_ok,         // A slot was free and is kept.
+    output wire        b_rsv_done,       // The answer; pulse.
+    output wire        b_rsv_ok,         // With it: a slot was free and is kept.
 
     input  wire        num_valid,        // A completion waits for its number.
     output wire        num_ready,        // The next one may be numbered; does not depend on num_valid.
@@ -61,11 +65,11 @@ module card_cq_indices_q16 (
     output wire        ev_bad_doorbell,  // A doorbell was ignored.
     output wire        m_idle,           // Nothing waits or is under way.
 
-    // Configuration
-    input  wire        cfg_valid,        // Context of a queue pair: a word of it.
+    // cfg: Contexts of queue pairs.
+    input  wire        cfg_valid,        // A word is written; it counts from the next clock on.
     input  wire [3:0]  cfg_qpn,          // Queue pair.
-    input  wire [2:0]  cfg_word,         // Word.
-    input  wire [63:0] cfg_data          // Its value.
+    input  wire [2:0]  cfg_word,         // Which word.
+    input  wire [63:0] cfg_data          // The word.
 );
 
     // Constants
@@ -159,33 +163,33 @@ module card_cq_indices_q16 (
     reg  [2:0]  s1_kind_next;
     reg  [3:0]  s1_qpn_next;
     reg  [15:0] s1_index_next;
-    wire [80:0] indices_rd_data;        // Word at rd_addr, two clocks later.
-    wire        indices_wr_en;          // Write wr_data to wr_addr.
-    wire [7:0]  shapes_rd_data;         // Word at rd_addr, two clocks later.
-    reg         shapes_wr_en;           // Write wr_data to wr_addr.
+    wire [80:0] indices_rd_data;        // The word that was read.
+    wire        indices_wr_en;          // The word is written.
+    wire [7:0]  shapes_rd_data;         // The word that was read.
+    reg         shapes_wr_en;           // The word is written.
     reg  [3:0]  shapes_wr_addr;         // Write address.
-    reg  [7:0]  shapes_wr_data;         // Word to write.
-    wire [57:0] bases_rd_data;          // Word at rd_addr, two clocks later.
-    wire        bases_wr_en;            // Write wr_data to wr_addr.
+    reg  [7:0]  shapes_wr_data;         // The word to write.
+    wire [57:0] bases_rd_data;          // The word that was read.
+    wire        bases_wr_en;            // The word is written.
     wire        doorbells_s_valid;      // A word is offered.
-    wire        doorbells_s_ready;      // The queue has room.
-    wire        doorbells_m_valid;      // A word waits.
-    wire [16:0] doorbells_m_data;       // Oldest word.
+    wire        doorbells_s_ready;      // It is taken.
+    wire        doorbells_m_valid;      // A word is offered.
+    wire [16:0] doorbells_m_data;       // The word.
     wire [15:0] doorbells_count;        // Words in the queue.
     wire        doorbell_qpns_s_valid;  // A word is offered.
-    wire        doorbell_qpns_s_ready;  // The queue has room.
-    wire        doorbell_qpns_m_valid;  // A word waits.
-    wire [3:0]  doorbell_qpns_m_data;   // Oldest word.
+    wire        doorbell_qpns_s_ready;  // It is taken.
+    wire        doorbell_qpns_m_valid;  // A word is offered.
+    wire [3:0]  doorbell_qpns_m_data;   // The word.
     wire [15:0] doorbell_qpns_count;    // Words in the queue.
-    wire        cancels_s_ready;        // The queue has room.
-    wire        cancels_m_valid;        // A word waits.
-    reg         cancels_m_ready;        // The word is taken.
-    wire [3:0]  cancels_m_data;         // Oldest word.
+    wire        cancels_s_ready;        // It is taken.
+    wire        cancels_m_valid;        // A word is offered.
+    reg         cancels_m_ready;        // It is taken.
+    wire [3:0]  cancels_m_data;         // The word.
     wire [15:0] cancels_count;          // Words in the queue.
-    wire        ends_s_ready;           // The queue has room.
-    wire        ends_m_valid;           // A word waits.
-    reg         ends_m_ready;           // The word is taken.
-    wire [3:0]  ends_m_data;            // Oldest word.
+    wire        ends_s_ready;           // It is taken.
+    wire        ends_m_valid;           // A word is offered.
+    reg         ends_m_ready;           // It is taken.
+    wire [3:0]  ends_m_data;            // The word.
     wire [15:0] ends_count;             // Words in the queue.
 
     // Of each ring: issued 15:0, consumer 31:16, numbered 47:32, done 63:48, armed at 79:64, armed

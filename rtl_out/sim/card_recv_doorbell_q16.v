@@ -28,22 +28,25 @@ module card_recv_doorbell_q16 (
     input  wire        clk,              // Clock.
     input  wire        rst,              // Synchronous reset; the tables are cleared with cfg_clear and cfg_sweep.
 
-    input  wire        db_valid,         // A doorbell; pulse.
+    // db: Doorbells.
+    input  wire        db_valid,         // The host writes a doorbell.
     input  wire [3:0]  db_qpn,           // Queue pair.
-    input  wire [1:0]  db_kind,          // Which ring: only 1, receive, counts here.
-    input  wire [15:0] db_index,         // Receive requests ever posted, modulo 2^16.
+    input  wire [1:0]  db_kind,          // 0 send, 1 receive, 2 complete, 3 arm.
+    input  wire [15:0] db_index,         // New index of the ring.
 
-    input  wire        s_head_valid,     // Write the index taken by packets.
+    // s_head: The index of the requests that packets have taken.
+    input  wire        s_head_valid,     // The index changes.
     input  wire [3:0]  s_head_qpn,       // Queue pair.
-    input  wire [15:0] s_head_index,     // Receive requests ever taken, modulo 2^16.
+    input  wire [15:0] s_head_index,     // Requests ever, modulo 2^16.
 
     input  wire        s_served_valid,   // The turn of a queue pair that wanted has come; pulse.
     input  wire [3:0]  s_served_qpn,     // Queue pair.
     input  wire        s_served_mark,    // The mark it had when it wanted.
 
-    output wire        m_prod_valid,     // The index posted has changed; pulse.
+    // m_prod: The index of the requests that are posted.
+    output wire        m_prod_valid,     // The index changes.
     output wire [3:0]  m_prod_qpn,       // Queue pair.
-    output wire [15:0] m_prod_index,     // Receive requests ever posted, modulo 2^16.
+    output wire [15:0] m_prod_index,     // Requests ever, modulo 2^16.
 
     output wire        m_want_valid,     // With m_prod_valid: the queue pair wants a turn.
     output wire        m_want_mark,      // Its mark.
@@ -110,18 +113,18 @@ module card_recv_doorbell_q16 (
     wire        marked;
     wire        want;
     wire        mark;
-    wire        queue_s_ready;   // The queue has room.
-    wire        queue_m_valid;   // A word waits.
-    wire        queue_m_ready;   // The word is taken.
-    wire [31:0] queue_m_data;    // Oldest word.
+    wire        queue_s_ready;   // It is taken.
+    wire        queue_m_valid;   // A word is offered.
+    wire        queue_m_ready;   // It is taken.
+    wire [31:0] queue_m_data;    // The word.
     wire [15:0] queue_count;     // Words in the queue.
-    wire [16:0] prods_rd_data;   // Word at rd_addr, two clocks later.
-    wire [15:0] heads_rd_data;   // Word at rd_addr, two clocks later.
-    wire [4:0]  shapes_rd_data;  // Word at rd_addr, two clocks later.
-    wire        served_rd_data;  // Word at rd_addr, two clocks later.
-    wire        served_wr_en;    // Write wr_data to wr_addr.
+    wire [16:0] prods_rd_data;   // The word that was read.
+    wire [15:0] heads_rd_data;   // The word that was read.
+    wire [4:0]  shapes_rd_data;  // The word that was read.
+    wire        served_rd_data;  // The word that was read.
+    wire        served_wr_en;    // The word is written.
     reg  [3:0]  served_wr_addr;  // Write address.
-    reg         served_wr_data;  // Word to write.
+    reg         served_wr_data;  // The word to write.
 
     // Doorbells: index 15:0, queue pair from 16 on.
     fifo_ahead_w32_d16 queue (

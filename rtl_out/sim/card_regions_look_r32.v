@@ -23,21 +23,22 @@ module card_regions_look_r32 (
 
     input  wire         cleared,  // The table has been cleared since reset.
 
-    // s: stream in
-    input  wire         s_valid,  // An access.
-    input  wire [31:0]  s_key,    // Key: index above variant.
-    input  wire [15:0]  s_pd,     // Protection domain.
-    input  wire [63:0]  s_addr,   // Address of the first byte.
-    input  wire [12:0]  s_len,    // Bytes.
-    input  wire [3:0]   s_need,   // Rights that it needs.
+    // s: Lookups.
+    input  wire         s_valid,  // A region is looked up.
+    input  wire [31:0]  s_key,    // Its key.
+    input  wire [15:0]  s_pd,     // Protection domain of the queue pair.
+    input  wire [63:0]  s_addr,   // First byte of the access.
+    input  wire [12:0]  s_len,    // Bytes of the access.
+    input  wire [3:0]   s_need,   // Rights that the access needs, a bit each, as `card_regions` keeps them.
 
-    // m: stream out
-    output wire         m_valid,  // An answer.
-    output wire         m_ok,     // The access is fine.
+    // m: Their answers.
+    output wire         m_valid,  // The answer to a lookup.
+    output wire         m_ok,     // The access is allowed.
 
-    input  wire         wr_en,    // Write an entry of the table.
-    input  wire [4:0]   wr_addr,  // Which.
-    input  wire [156:0] wr_data   // The entry.
+    // wr: Write port of the table.
+    input  wire         wr_en,    // The word is written.
+    input  wire [4:0]   wr_addr,  // Write address.
+    input  wire [156:0] wr_data   // The word to write.
 );
 
     // Constants

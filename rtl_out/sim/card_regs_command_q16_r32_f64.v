@@ -37,8 +37,10 @@ module card_regs_command_q16_r32_f64 (
     input  wire        arg_en,           // An argument is written; ignored while a command runs.
     input  wire [3:0]  arg_addr,         // Which.
     input  wire [31:0] arg_data,         // Its value.
-    input  wire [3:0]  arg_rd_addr,      // Argument to be read.
-    output wire [31:0] arg_rd_data,      // Its value, in the same clock.
+
+    // arg_rd: An argument is read: its value comes in the same clock.
+    input  wire [3:0]  arg_rd_addr,      // Read address.
+    output wire [31:0] arg_rd_data,      // The word that was read.
 
     // A command runs, tables are being cleared, or what was before the reset has not ended.
     output wire        busy,
@@ -47,45 +49,50 @@ module card_regs_command_q16_r32_f64 (
     output wire [31:0] result0,          // Its results.
     output wire [15:0] result1,          // Its results.
 
-    output wire        set_valid,        // A region is made, replaced or ended.
+    // set: Changes of the table of regions.
+    output wire        set_valid,        // A region changes.
     output wire [4:0]  set_index,        // Which.
     output wire        set_present,      // It is there from now on.
     output wire [7:0]  set_variant,      // Low byte of its key.
-    output wire        set_local_write,  // It may be written to.
+    output wire        set_local_write,  // The card may write to it for its own host.
     output wire [2:0]  set_remote,       // Others may write there 0, read there 1, do atomics there 2.
-    output wire [15:0] set_pd,           // Its protection domain.
+    output wire [15:0] set_pd,           // Protection domain.
     output wire [63:0] set_base,         // Address of its first byte.
     output wire [63:0] set_length,       // Its bytes.
 
-    output wire        win_valid,        // A window is made or ended, while nothing is under way.
+    // win: Windows are made or ended, while nothing is under way.
+    output wire        win_valid,        // A window is made or ended.
     output wire [7:0]  win_index,        // Which.
     output wire        win_open,         // It is there from now on.
     output wire [3:0]  win_qpn,          // Own queue pair.
     output wire [15:0] win_node,         // Node of the peer.
-    output wire [23:0] win_peer,         // Its queue pair.
+    output wire [23:0] win_peer,         // Queue pair of the peer.
     output wire [15:0] win_epoch,        // Epoch.
-    input  wire        win_done,         // That is done; pulse.
-    input  wire        win_was,          // It was there before.
+    input  wire        win_done,         // It is done; pulse.
+    input  wire        win_was,          // The window was there before.
     input  wire [31:0] win_expected,     // Number that it expected; 0 if it was not there.
 
     output wire        hold,             // Nothing new may begin.
     input  wire        idle,             // Nothing is under way.
 
-    output wire        flush_valid,      // Requests in flight of a queue pair are to be forgotten.
-    output wire [3:0]  flush_qpn,        // Which.
-    input  wire        flush_done,       // They are.
+    // flush: Requests in flight of a queue pair are to be forgotten.
+    output wire        flush_valid,      // The requests of a queue pair end.
+    output wire [3:0]  flush_qpn,        // Queue pair.
+    input  wire        flush_done,       // All have ended; pulse.
 
-    input  wire        s_fatal_a_valid,  // The sender cannot read a ring.
-    input  wire [3:0]  s_fatal_a_qpn,    // Its queue pair.
+    // s_fatal_a: The sender cannot read a ring.
+    input  wire        s_fatal_a_valid,  // It happens.
+    input  wire [3:0]  s_fatal_a_qpn,    // Queue pair.
 
-    input  wire        s_fatal_b_valid,  // The receiver cannot read a ring.
-    input  wire [3:0]  s_fatal_b_qpn,    // Its queue pair.
+    // s_fatal_b: The receiver cannot read a ring.
+    input  wire        s_fatal_b_valid,  // It happens.
+    input  wire [3:0]  s_fatal_b_qpn,    // Queue pair.
 
-    // Configuration
-    output wire        cfg_valid,        // Context of a queue pair: a word of it.
+    // cfg: Contexts of queue pairs.
+    output wire        cfg_valid,        // A word is written; it counts from the next clock on.
     output wire [3:0]  cfg_qpn,          // Queue pair.
-    output wire [2:0]  cfg_word,         // Word.
-    output wire [63:0] cfg_data          // Its value.
+    output wire [2:0]  cfg_word,         // Which word.
+    output wire [63:0] cfg_data          // The word.
 );
 
     // Constants
@@ -270,25 +277,25 @@ module card_regs_command_q16_r32_f64 (
     reg         flush_out_next;
     reg         win_out_next;
     reg  [3:0]  contexts_rd_addr;   // Read address.
-    wire [79:0] contexts_rd_data;   // Word at rd_addr, two clocks later.
-    reg         contexts_wr_en;     // Write wr_data to wr_addr.
+    wire [79:0] contexts_rd_data;   // The word that was read.
+    reg         contexts_wr_en;     // The word is written.
     reg  [3:0]  contexts_wr_addr;   // Write address.
-    reg  [79:0] contexts_wr_data;   // Word to write.
-    wire [31:0] args_rd_data;       // Word at rd_addr, in the same clock.
-    reg         args_wr_en;         // Write wr_data to wr_addr.
+    reg  [79:0] contexts_wr_data;   // The word to write.
+    wire [31:0] args_rd_data;       // The word that was read.
+    reg         args_wr_en;         // The word is written.
     reg  [3:0]  args_wr_addr;       // Write address.
-    reg  [31:0] args_wr_data;       // Word to write.
-    reg         args_bus_wr_en;     // Write wr_data to wr_addr.
+    reg  [31:0] args_wr_data;       // The word to write.
+    reg         args_bus_wr_en;     // The word is written.
     reg  [3:0]  args_bus_wr_addr;   // Write address.
-    reg  [31:0] args_bus_wr_data;   // Word to write.
-    wire        fatal_a_s_ready;    // The queue has room.
-    wire        fatal_a_m_valid;    // A word waits.
-    wire [3:0]  fatal_a_m_data;     // Oldest word.
+    reg  [31:0] args_bus_wr_data;   // The word to write.
+    wire        fatal_a_s_ready;    // It is taken.
+    wire        fatal_a_m_valid;    // A word is offered.
+    wire [3:0]  fatal_a_m_data;     // The word.
     wire [15:0] fatal_a_count;      // Words in the queue.
-    wire        fatal_b_s_ready;    // The queue has room.
-    wire        fatal_b_m_valid;    // A word waits.
-    wire        fatal_b_m_ready;    // The word is taken.
-    wire [3:0]  fatal_b_m_data;     // Oldest word.
+    wire        fatal_b_s_ready;    // It is taken.
+    wire        fatal_b_m_valid;    // A word is offered.
+    wire        fatal_b_m_ready;    // It is taken.
+    wire [3:0]  fatal_b_m_data;     // The word.
     wire [15:0] fatal_b_count;      // Words in the queue.
 
     // Of each queue pair: word 0 of its context 47:0, oldest epoch 63:48, newest epoch 79:64.

@@ -23,10 +23,10 @@ module card_send_doorbell_q16 (
 
     input  wire        live,          // The contexts are clean; until then every doorbell is bad.
 
-    // s: stream in
-    input  wire        s_valid,       // A doorbell.
-    input  wire [3:0]  s_qpn,         // Its queue pair.
-    input  wire [15:0] s_index,       // Work requests ever posted, modulo 2^16.
+    // s: Doorbells.
+    input  wire        s_valid,       // The index changes.
+    input  wire [3:0]  s_qpn,         // Queue pair.
+    input  wire [15:0] s_index,       // Requests ever, modulo 2^16.
 
     input  wire        state_en,      // Write a state.
     input  wire [3:0]  state_qpn,     // Of this queue pair.
@@ -36,10 +36,10 @@ module card_send_doorbell_q16 (
     input  wire [3:0]  fetched_qpn,   // Of this queue pair.
     input  wire [15:0] fetched_data,  // The number, modulo 2^16.
 
-    // m: stream out
-    output wire        m_valid,       // A good doorbell.
-    output wire [3:0]  m_qpn,         // Its queue pair.
-    output wire [15:0] m_index,       // Work requests ever posted.
+    // m: Doorbells that are good.
+    output wire        m_valid,       // The index changes.
+    output wire [3:0]  m_qpn,         // Queue pair.
+    output wire [15:0] m_index,       // Requests ever, modulo 2^16.
 
     output wire        ev_bad         // A bad doorbell.
 );
@@ -69,8 +69,8 @@ module card_send_doorbell_q16 (
 
     // Signals
     wire        fits;
-    wire [6:0]  states_rd_data;   // Word at rd_addr, two clocks later.
-    wire [15:0] fetched_rd_data;  // Word at rd_addr, two clocks later.
+    wire [6:0]  states_rd_data;   // The word that was read.
+    wire [15:0] fetched_rd_data;  // The word that was read.
 
     ram_reg_forward_w7_d16 states (
         .clk     (clk),

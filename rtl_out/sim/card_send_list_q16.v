@@ -24,8 +24,9 @@ module card_send_list_q16 (
     input  wire       clean,        // Clean a bit.
     input  wire [3:0] clean_qpn,    // Of this queue pair.
 
-    input  wire       wake_valid,   // Add a number: a doorbell.
-    input  wire [3:0] wake_qpn,     // This one.
+    // wake: A queue pair has work: a doorbell.
+    input  wire       wake_valid,   // It happens.
+    input  wire [3:0] wake_qpn,     // Queue pair.
 
     // Add a number: its state is ReadyToSend. Between two of them there is a clock without wake.
     input  wire       start_valid,
@@ -68,17 +69,17 @@ module card_send_list_q16 (
     wire        bit_sig;
     reg         start_next;         // A start that waits.
     reg  [3:0]  starting_next;
-    wire        listed_rd_data;     // Word at rd_addr, two clocks later.
-    wire        listed_wr_data;     // Word to write.
+    wire        listed_rd_data;     // The word that was read.
+    wire        listed_wr_data;     // The word to write.
     wire        queue_s_valid;      // A word is offered.
-    wire        queue_s_ready;      // The queue has room.
-    wire        queue_m_valid;      // A word waits.
-    wire [3:0]  queue_m_data;       // Oldest word.
+    wire        queue_s_ready;      // It is taken.
+    wire        queue_m_valid;      // A word is offered.
+    wire [3:0]  queue_m_data;       // The word.
     wire        queue_almost_full;  // The queue holds almost_at words or more.
     wire [15:0] queue_count;        // Words in the queue, those in flight to the output included.
     wire        front_s_valid;      // A word is offered.
-    wire        front_s_ready;      // The queue has room.
-    wire [3:0]  front_s_data;       // Word in.
+    wire        front_s_ready;      // It is taken.
+    wire [3:0]  front_s_data;       // The word.
     wire [15:0] front_count;        // Words in the queue.
 
     // Who is in the list.

@@ -16,15 +16,15 @@ module event_queue_w4_d16 (
     input  wire       clk,      // Clock.
     input  wire       rst,      // Synchronous reset: empties the queue.
 
-    // s: stream in
+    // s: Words in.
     input  wire       s_valid,  // A word is offered.
-    output wire       s_ready,  // The queue has room.
-    input  wire [3:0] s_data,   // Word in.
+    output wire       s_ready,  // It is taken.
+    input  wire [3:0] s_data,   // The word.
 
-    // m: stream out
-    output wire       m_valid,  // A word waits.
-    input  wire       m_ready,  // The word is taken.
-    output wire [3:0] m_data    // Oldest word.
+    // m: Words out, in their order.
+    output wire       m_valid,  // A word is offered.
+    input  wire       m_ready,  // It is taken.
+    output wire [3:0] m_data    // The word.
 );
 
     // Registers
@@ -40,7 +40,7 @@ module event_queue_w4_d16 (
     wire single;
     wire push;
     wire pop;
-    wire words_wr_en;  // Write wr_data to wr_addr.
+    wire words_wr_en;  // The word is written.
 
     ram_reg #(.W(4), .A(4)) words (
         .clk     (clk),

@@ -19,15 +19,15 @@ module fifo_bram_w4_d16 (
     input  wire        clk,          // Clock.
     input  wire        rst,          // Synchronous reset: empties the queue.
 
-    // s: stream in
+    // s: Words in.
     input  wire        s_valid,      // A word is offered.
-    output wire        s_ready,      // The queue has room.
-    input  wire [3:0]  s_data,       // Word in.
+    output wire        s_ready,      // It is taken.
+    input  wire [3:0]  s_data,       // The word.
 
-    // m: stream out
-    output wire        m_valid,      // A word waits.
-    input  wire        m_ready,      // The word is taken.
-    output wire [3:0]  m_data,       // Oldest word.
+    // m: Words out, in their order.
+    output wire        m_valid,      // A word is offered.
+    input  wire        m_ready,      // It is taken.
+    output wire [3:0]  m_data,       // The word.
 
     input  wire [15:0] almost_at,    // Count from which almost_full is high.
     output wire        almost_full,  // The queue holds almost_at words or more.
@@ -53,9 +53,9 @@ module fifo_bram_w4_d16 (
     wire        pop;            // A word leaves.
     wire        fetch;          // A word is read from the RAM.
     wire [3:0]  head_next;      // Address after head.
-    wire [3:0]  words_rd_data;  // Word at rd_addr, two clocks later.
-    wire        ahead_s_ready;  // The queue has room.
-    wire        ahead_m_valid;  // A word waits.
+    wire [3:0]  words_rd_data;  // The word that was read.
+    wire        ahead_s_ready;  // It is taken.
+    wire        ahead_m_valid;  // A word is offered.
     wire [15:0] ahead_count;    // Words in the queue.
 
     // The words.

@@ -18,73 +18,76 @@ module red_switch_n4_q512_u64_t64 (
     // Synchronous reset; keep the MACs in reset as long. Tables keep what they hold.
     input  wire        rst,
 
-    // s_axis_rx, port 0: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_0,  // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_0,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_0,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_0,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_0,   // Last word of the frame.
+    // s_axis_rx, port 0: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_0,  // A word is offered.
+    output wire        s_axis_rx_tready_0,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_0,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_0,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_0,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_0,   // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 1: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_1,  // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_1,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_1,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_1,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_1,   // Last word of the frame.
+    // s_axis_rx, port 1: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_1,  // A word is offered.
+    output wire        s_axis_rx_tready_1,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_1,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_1,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_1,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_1,   // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 2: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_2,  // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_2,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_2,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_2,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_2,   // Last word of the frame.
+    // s_axis_rx, port 2: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_2,  // A word is offered.
+    output wire        s_axis_rx_tready_2,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_2,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_2,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_2,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_2,   // With the last word: the frame is bad (FCS).
 
-    // s_axis_rx, port 3: AXI4-Stream in
-    input  wire        s_axis_rx_tvalid_3,  // AXI4-Stream from the MAC of each port: a word.
-    output wire        s_axis_rx_tready_3,  // Always taken.
-    input  wire [63:0] s_axis_rx_tdata_3,   // First byte in bits 7:0.
-    input  wire [7:0]  s_axis_rx_tkeep_3,   // Bytes present, from bit 0 on; all but in the last word.
-    input  wire        s_axis_rx_tlast_3,   // Last word of the frame.
+    // s_axis_rx, port 3: AXI4-Stream from the MAC of each port; always taken.
+    input  wire        s_axis_rx_tvalid_3,  // A word is offered.
+    output wire        s_axis_rx_tready_3,  // It is taken.
+    input  wire [63:0] s_axis_rx_tdata_3,   // The word; its first byte is in bits 7:0.
+    input  wire [7:0]  s_axis_rx_tkeep_3,   // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire        s_axis_rx_tlast_3,   // It is the last word of the frame.
     input  wire        s_axis_rx_tuser_3,   // With the last word: the frame is bad (FCS).
 
-    // m_axis_tx, port 0: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_0,  // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_0,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_0,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_0,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_0,   // Last word of the frame.
+    // m_axis_tx, port 0: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_0,  // A word is offered.
+    input  wire        m_axis_tx_tready_0,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata_0,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_0,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_0,   // It is the last word of the frame.
 
-    // m_axis_tx, port 1: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_1,  // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_1,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_1,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_1,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_1,   // Last word of the frame.
+    // m_axis_tx, port 1: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_1,  // A word is offered.
+    input  wire        m_axis_tx_tready_1,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata_1,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_1,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_1,   // It is the last word of the frame.
 
-    // m_axis_tx, port 2: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_2,  // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_2,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_2,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_2,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_2,   // Last word of the frame.
+    // m_axis_tx, port 2: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_2,  // A word is offered.
+    input  wire        m_axis_tx_tready_2,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata_2,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_2,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_2,   // It is the last word of the frame.
 
-    // m_axis_tx, port 3: AXI4-Stream out
-    output wire        m_axis_tx_tvalid_3,  // AXI4-Stream to the MAC of each port: a word.
-    input  wire        m_axis_tx_tready_3,  // The MAC takes it.
-    output wire [63:0] m_axis_tx_tdata_3,   // First byte in bits 7:0.
-    output wire [7:0]  m_axis_tx_tkeep_3,   // Bytes present, from bit 0 on.
-    output wire        m_axis_tx_tlast_3,   // Last word of the frame.
+    // m_axis_tx, port 3: AXI4-Stream to the MAC of each port.
+    output wire        m_axis_tx_tvalid_3,  // A word is offered.
+    input  wire        m_axis_tx_tready_3,  // It is taken.
+    output wire [63:0] m_axis_tx_tdata_3,   // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tx_tkeep_3,   // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tx_tlast_3,   // It is the last word of the frame.
 
-    input  wire        uc_en,               // Write an entry of the unicast table.
-    input  wire [5:0]  uc_addr,             // Node, low bits.
-    input  wire [6:0]  uc_data,             // Port 5:0, valid 6.
+    // uc: Write port of the unicast table: node, low bits; port in 5:0, valid 6.
+    input  wire        uc_en,               // The word is written.
+    input  wire [5:0]  uc_addr,             // Write address.
+    input  wire [6:0]  uc_data,             // The word to write.
 
-    input  wire        mc_en,               // Write an entry of the multicast table.
-    input  wire [5:0]  mc_addr,             // Tree, low bits.
-    input  wire [30:0] mc_data,             // Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
+    // mc: Write port of the multicast table: tree, low bits; wait count in 19:0, parent port 25:20,
+    // valid 26, child ports from 27 on.
+    input  wire        mc_en,               // The word is written.
+    input  wire [5:0]  mc_addr,             // Write address.
+    input  wire [30:0] mc_data,             // The word to write.
 
     output wire        ev_valid_0,          // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -207,9 +210,9 @@ module red_switch_n4_q512_u64_t64 (
     wire        core_red_ready_2;    // It is taken.
     wire        core_red_ready_3;    // It is taken.
     wire        engines_0_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_0_m_valid;   // A word of a frame to send.
+    wire        engines_0_m_valid;   // A word is offered.
     wire [63:0] engines_0_m_data;    // The word.
-    wire        engines_0_m_last;    // It is the frame's last: 6 bytes.
+    wire        engines_0_m_last;    // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_0_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
@@ -219,9 +222,9 @@ module red_switch_n4_q512_u64_t64 (
     wire [3:0]  engines_0_ev_code;
     wire [2:0]  engines_0_ev_index;  // Its descriptor.
     wire        engines_1_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_1_m_valid;   // A word of a frame to send.
+    wire        engines_1_m_valid;   // A word is offered.
     wire [63:0] engines_1_m_data;    // The word.
-    wire        engines_1_m_last;    // It is the frame's last: 6 bytes.
+    wire        engines_1_m_last;    // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_1_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
@@ -231,9 +234,9 @@ module red_switch_n4_q512_u64_t64 (
     wire [3:0]  engines_1_ev_code;
     wire [2:0]  engines_1_ev_index;  // Its descriptor.
     wire        engines_2_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_2_m_valid;   // A word of a frame to send.
+    wire        engines_2_m_valid;   // A word is offered.
     wire [63:0] engines_2_m_data;    // The word.
-    wire        engines_2_m_last;    // It is the frame's last: 6 bytes.
+    wire        engines_2_m_last;    // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_2_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
@@ -243,9 +246,9 @@ module red_switch_n4_q512_u64_t64 (
     wire [3:0]  engines_2_ev_code;
     wire [2:0]  engines_2_ev_index;  // Its descriptor.
     wire        engines_3_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_3_m_valid;   // A word of a frame to send.
+    wire        engines_3_m_valid;   // A word is offered.
     wire [63:0] engines_3_m_data;    // The word.
-    wire        engines_3_m_last;    // It is the frame's last: 6 bytes.
+    wire        engines_3_m_last;    // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_3_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence

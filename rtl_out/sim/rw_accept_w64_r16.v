@@ -249,14 +249,14 @@ module rw_accept_w64_r16 (
     wire [11:0] s6_highest;
     wire [12:0] s6_new_row;
     wire [3:0]  s6_window;
-    wire [35:0] conn_id_rd_data;    // Word at rd_addr, two clocks later.
-    wire [34:0] conn_size_rd_data;  // Word at rd_addr, two clocks later.
-    wire [63:0] conn_addr_rd_data;  // Word at rd_addr, two clocks later.
-    wire [31:0] conn_rkey_rd_data;  // Word at rd_addr, two clocks later.
-    wire [21:0] bases_rd_data;      // Word at rd_addr, two clocks later.
-    wire [12:0] rows_rd_data;       // Word at rd_addr, two clocks later.
-    wire [28:0] rows_q_rd_data;     // Word at rd_addr, two clocks later.
-    wire [31:0] bitmap_rd_data;     // Word at rd_addr, two clocks later.
+    wire [35:0] conn_id_rd_data;    // The word that was read.
+    wire [34:0] conn_size_rd_data;  // The word that was read.
+    wire [63:0] conn_addr_rd_data;  // The word that was read.
+    wire [31:0] conn_rkey_rd_data;  // The word that was read.
+    wire [21:0] bases_rd_data;      // The word that was read.
+    wire [12:0] rows_rd_data;       // The word that was read.
+    wire [28:0] rows_q_rd_data;     // The word that was read.
+    wire [31:0] bitmap_rd_data;     // The word that was read.
     wire        slides_m_en;        // wbase is written.
     wire [3:0]  slides_m_wptr;      // Of this window.
     wire [21:0] slides_m_base;      // What it is now.

@@ -113,8 +113,8 @@ module rw_acks_r16 (
     wire [21:0] count;
     wire [23:0] counted;
     wire [23:0] last;
-    wire [38:0] conns_rd_data;   // Word at rd_addr, two clocks later.
-    wire [21:0] counts_rd_data;  // Word at rd_addr, two clocks later.
+    wire [38:0] conns_rd_data;   // The word that was read.
+    wire [21:0] counts_rd_data;  // The word that was read.
 
     // Open, incarnation, number of the last packet.
     ram_reg #(.W(39), .A(4)) conns (

@@ -24,32 +24,35 @@ module switch_regs_n4_u64_t64 (
     input  wire        clk,             // Clock.
     input  wire        rst,             // Synchronous reset.
 
-    // s_axil: AXI4-Lite in
-    input  wire        s_axil_awvalid,  // AXI4-Lite: Write address.
-    output wire        s_axil_awready,  // Taken.
-    input  wire [11:0] s_axil_awaddr,   // Byte offset.
-    input  wire        s_axil_wvalid,   // Write data.
-    output wire        s_axil_wready,   // Taken.
-    input  wire [31:0] s_axil_wdata,    // The word.
-    input  wire [3:0]  s_axil_wstrb,    // Bytes to write.
+    // s_axil: AXI4-Lite.
+    input  wire        s_axil_awvalid,  // A write address is offered.
+    output wire        s_axil_awready,  // It is taken.
+    input  wire [11:0] s_axil_awaddr,   // Byte address of the write.
+    input  wire        s_axil_wvalid,   // A word to write is offered.
+    output wire        s_axil_wready,   // It is taken.
+    input  wire [31:0] s_axil_wdata,    // The word to write.
+    input  wire [3:0]  s_axil_wstrb,    // Its bytes that are to be written.
     output wire        s_axil_bvalid,   // A write is done.
-    input  wire        s_axil_bready,   // Taken.
-    output wire [1:0]  s_axil_bresp,    // 0 done, 2 refused.
-    input  wire        s_axil_arvalid,  // Read address.
-    output wire        s_axil_arready,  // Taken.
-    input  wire [11:0] s_axil_araddr,   // Byte offset.
-    output wire        s_axil_rvalid,   // A word read.
-    input  wire        s_axil_rready,   // Taken.
-    output wire [31:0] s_axil_rdata,    // The word, 0 if refused.
-    output wire [1:0]  s_axil_rresp,    // 0 done, 2 refused.
+    input  wire        s_axil_bready,   // The answer is taken.
+    output wire [1:0]  s_axil_bresp,    // Answer to a write: 0 done, 2 refused.
+    input  wire        s_axil_arvalid,  // A read address is offered.
+    output wire        s_axil_arready,  // It is taken.
+    input  wire [11:0] s_axil_araddr,   // Byte address of the read.
+    output wire        s_axil_rvalid,   // A word that was read is offered.
+    input  wire        s_axil_rready,   // It is taken.
+    output wire [31:0] s_axil_rdata,    // The word that was read; 0 if the read was refused.
+    output wire [1:0]  s_axil_rresp,    // Answer to a read: 0 done, 2 refused.
 
-    output wire        uc_en,           // Write an entry of the unicast table.
-    output reg  [5:0]  uc_addr,         // Node, low bits.
-    output reg  [6:0]  uc_data,         // Port 5:0, valid 6.
+    // uc: Write port of the unicast table: node, low bits; port in 5:0, valid 6.
+    output wire        uc_en,           // The word is written.
+    output reg  [5:0]  uc_addr,         // Write address.
+    output reg  [6:0]  uc_data,         // The word to write.
 
-    output wire        mc_en,           // Write an entry of the multicast table.
-    output reg  [5:0]  mc_addr,         // Tree, low bits.
-    output reg  [30:0] mc_data,         // Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
+    // mc: Write port of the multicast table: tree, low bits; wait count in 19:0, parent port 25:20,
+    // valid 26, child ports from 27 on.
+    output wire        mc_en,           // The word is written.
+    output reg  [5:0]  mc_addr,         // Write address.
+    output reg  [30:0] mc_data,         // The word to write.
 
     output wire        stat_clear,      // Counts start from 0.
     output wire [4:0]  stat_index,      // Counter that is visited.

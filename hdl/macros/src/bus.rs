@@ -56,7 +56,7 @@ fn side(
 ) -> TokenStream {
     let (vis, generics, attrs) = (&bus.vis, &bus.generics, &bus.attrs);
     let (implemented, arguments, _) = generics.split_for_impl();
-    let other = other.to_string();
+    let names: Vec<&Ident> = fields.iter().map(|(field, ..)| field).collect();
     let said = fields.iter().map(|(field, _, _, said)| {
         let field = field.to_string();
         quote!((#field, #said))
@@ -64,9 +64,15 @@ fn side(
     quote! {
         #(#attrs)*
         #[derive(::rust_hdl::prelude::LogicInterface, Default)]
-        #[join = #other]
         #vis struct #name #generics {
             #signals
+        }
+
+        impl #implemented #name #arguments {
+            /// Connects this side of the bus with the other one.
+            pub fn join(&mut self, other: &mut #other #arguments) {
+                #( self.#names.join(&mut other.#names); )*
+            }
         }
 
         impl #implemented ::tributary_verilog::Wired for #name #arguments {

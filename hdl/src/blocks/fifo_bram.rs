@@ -1,6 +1,7 @@
 //! First-in first-out queue in block RAM.
 
 use super::{FifoReg, Pow2, RamReg};
+use crate::bus::{StreamIn, StreamOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -16,18 +17,10 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset: empties the queue.
         pub rst: Signal<In, Bit>,
-        /// A word is offered.
-        pub s_valid: Signal<In, Bit>,
-        /// The queue has room.
-        pub s_ready: Signal<Out, Bit>,
-        /// Word in.
-        pub s_data: Signal<In, Bits<N>>,
-        /// A word waits.
-        pub m_valid: Signal<Out, Bit>,
-        /// The word is taken.
-        pub m_ready: Signal<In, Bit>,
-        /// Oldest word.
-        pub m_data: Signal<Out, Bits<N>>,
+        /// Words in.
+        pub s: StreamIn<N>,
+        /// Words out, in their order.
+        pub m: StreamOut<N>,
         /// Count from which almost_full is high.
         pub almost_at: Signal<In, Bits<16>>,
         /// The queue holds almost_at words or more.
@@ -70,14 +63,14 @@ hdl_module! {
 impl<const N: usize, const A: usize> Logic for FifoBram<N, A> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.s_ready.next = !self.full.q.val();
-        self.push.next = self.s_valid.val() & !self.full.q.val();
-        self.pop.next = self.m_ready.val() & self.ahead.m_valid.val();
+        self.s.ready.next = !self.full.q.val();
+        self.push.next = self.s.valid.val() & !self.full.q.val();
+        self.pop.next = self.m.ready.val() & self.ahead.m.valid.val();
 
         // A word is read when the output queue is sure to have room for it.
         self.fetch.next = self.more.q.val() & !self.reserved.q.val().get_bit(2);
         self.head_next.next = self.head.q.val() + 1;
-        self.words.rd_addr.next = self.head.q.val();
+        self.words.rd.addr.next = self.head.q.val();
         self.flight1.d.next = self.fetch.val();
         self.flight2.d.next = self.flight1.q.val();
         if self.fetch.val() {
@@ -91,19 +84,17 @@ impl<const N: usize, const A: usize> Logic for FifoBram<N, A> {
             self.reserved.d.next = self.reserved.q.val() - 1;
         }
 
-        self.words.wr_en.next = self.push.val();
-        self.words.wr_addr.next = self.tail.q.val();
-        self.words.wr_data.next = self.s_data.val();
+        self.words.wr.en.next = self.push.val();
+        self.words.wr.addr.next = self.tail.q.val();
+        self.words.wr.data.next = self.s.data.val();
         if self.push.val() {
             self.tail.d.next = self.tail.q.val() + 1;
             self.more.d.next = true;
         }
 
-        self.ahead.s_valid.next = self.flight2.q.val();
-        self.ahead.s_data.next = self.words.rd_data.val();
-        self.ahead.m_ready.next = self.m_ready.val();
-        self.m_valid.next = self.ahead.m_valid.val();
-        self.m_data.next = self.ahead.m_data.val();
+        self.ahead.s.valid.next = self.flight2.q.val();
+        self.ahead.s.data.next = self.words.rd.data.val();
+        StreamOut::<N>::link(&mut self.m, &mut self.ahead.m);
 
         if self.push.val() & !self.pop.val() {
             self.level.d.next = self.level.q.val() + 1;

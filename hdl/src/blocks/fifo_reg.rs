@@ -1,6 +1,7 @@
 //! Small first-in first-out queue.
 
 use super::{AsyncRam, Pow2};
+use crate::bus::{StreamIn, StreamOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -14,18 +15,10 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset: empties the queue.
         pub rst: Signal<In, Bit>,
-        /// A word is offered.
-        pub s_valid: Signal<In, Bit>,
-        /// The queue has room.
-        pub s_ready: Signal<Out, Bit>,
-        /// Word in.
-        pub s_data: Signal<In, Bits<N>>,
-        /// A word waits.
-        pub m_valid: Signal<Out, Bit>,
-        /// The word is taken.
-        pub m_ready: Signal<In, Bit>,
-        /// Oldest word.
-        pub m_data: Signal<Out, Bits<N>>,
+        /// Words in.
+        pub s: StreamIn<N>,
+        /// Words out, in their order.
+        pub m: StreamOut<N>,
         /// Words in the queue.
         pub count: Signal<Out, Bits<16>>,
         /// The words.
@@ -59,18 +52,18 @@ hdl_module! {
 impl<const N: usize, const A: usize> Logic for FifoReg<N, A> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.s_ready.next = !self.full.q.val();
-        self.m_valid.next = self.some.q.val();
-        self.push.next = self.s_valid.val() & !self.full.q.val();
-        self.pop.next = self.m_ready.val() & self.some.q.val();
+        self.s.ready.next = !self.full.q.val();
+        self.m.valid.next = self.some.q.val();
+        self.push.next = self.s.valid.val() & !self.full.q.val();
+        self.pop.next = self.m.ready.val() & self.some.q.val();
         self.head_next.next = self.head.q.val() + 1;
         self.tail_next.next = self.tail.q.val() + 1;
 
-        self.mem.rd_addr.next = self.head.q.val();
-        self.mem.wr_en.next = self.push.val();
-        self.mem.wr_addr.next = self.tail.q.val();
-        self.mem.wr_data.next = self.s_data.val();
-        self.m_data.next = self.mem.rd_data.val();
+        self.mem.rd.addr.next = self.head.q.val();
+        self.mem.wr.en.next = self.push.val();
+        self.mem.wr.addr.next = self.tail.q.val();
+        self.mem.wr.data.next = self.s.data.val();
+        self.m.data.next = self.mem.rd.data.val();
 
         self.level.next = self.tail.q.val() - self.head.q.val();
         self.count.next = bit_cast::<16, A>(self.level.val());

@@ -1,6 +1,7 @@
 //! Free ids, reused first-in first-out.
 
 use super::FifoBram;
+use crate::bus::{StreamIn, StreamOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -20,18 +21,10 @@ hdl_module! {
         pub last: Signal<In, Bits<A>>,
         /// The list has filled itself since reset.
         pub ready: Signal<Out, Bit>,
-        /// An id is returned.
-        pub s_valid: Signal<In, Bit>,
-        /// The returned id is accepted.
-        pub s_ready: Signal<Out, Bit>,
-        /// Returned id.
-        pub s_data: Signal<In, Bits<A>>,
-        /// A free id is on offer.
-        pub m_valid: Signal<Out, Bit>,
-        /// The id is taken.
-        pub m_ready: Signal<In, Bit>,
-        /// Free id.
-        pub m_data: Signal<Out, Bits<A>>,
+        /// Ids that are returned.
+        pub s: StreamIn<A>,
+        /// Free ids.
+        pub m: StreamOut<A>,
         /// Free ids, those still to be filled in not counted.
         pub count: Signal<Out, Bits<16>>,
         /// The free ids in order of reuse.
@@ -48,20 +41,18 @@ impl<const A: usize> Logic for FreeList<A> {
     fn update(&mut self) {
         self.queue.almost_at.next = 0.into();
 
-        self.queue.s_valid.next = self.s_valid.val();
-        self.queue.s_data.next = self.s_data.val();
+        self.queue.s.valid.next = self.s.valid.val();
+        self.queue.s.data.next = self.s.data.val();
         if !self.filled.q.val() {
-            self.queue.s_valid.next = true;
-            self.queue.s_data.next = self.fill.q.val();
+            self.queue.s.valid.next = true;
+            self.queue.s.data.next = self.fill.q.val();
             self.fill.d.next = self.fill.q.val() + 1;
             self.filled.d.next = self.fill.q.val() == self.last.val();
         }
         self.ready.next = self.filled.q.val();
-        self.s_ready.next = self.filled.q.val() & self.queue.s_ready.val();
+        self.s.ready.next = self.filled.q.val() & self.queue.s.ready.val();
 
-        self.m_valid.next = self.queue.m_valid.val();
-        self.m_data.next = self.queue.m_data.val();
-        self.queue.m_ready.next = self.m_ready.val();
+        StreamOut::<A>::link(&mut self.m, &mut self.queue.m);
         self.count.next = self.queue.count.val();
     }
 }

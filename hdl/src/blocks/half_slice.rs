@@ -1,5 +1,6 @@
 //! Register slice for wide words that come now and then.
 
+use crate::bus::{StreamIn, StreamOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -13,18 +14,10 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset: empties the slice.
         pub rst: Signal<In, Bit>,
-        /// A word is offered.
-        pub s_valid: Signal<In, Bit>,
-        /// It is taken.
-        pub s_ready: Signal<Out, Bit>,
-        /// Word in.
-        pub s_data: Signal<In, Bits<N>>,
-        /// A word waits.
-        pub m_valid: Signal<Out, Bit>,
-        /// The word is taken.
-        pub m_ready: Signal<In, Bit>,
-        /// The word.
-        pub m_data: Signal<Out, Bits<N>>,
+        /// Words in.
+        pub s: StreamIn<N>,
+        /// Words out, in their order.
+        pub m: StreamOut<N>,
         /// A word is there; it.
         #[reset] some: DFF<Bit>,
         word: DFF<Bits<N>>,
@@ -34,14 +27,14 @@ hdl_module! {
 impl<const N: usize> Logic for HalfSlice<N> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.s_ready.next = !self.some.q.val();
+        self.s.ready.next = !self.some.q.val();
         self.some.d.next =
-            (self.some.q.val() & !self.m_ready.val()) | (!self.some.q.val() & self.s_valid.val());
+            (self.some.q.val() & !self.m.ready.val()) | (!self.some.q.val() & self.s.valid.val());
         // Whatever is there, until it is a word: so that the enable of all bits is a register.
         if !self.some.q.val() {
-            self.word.d.next = self.s_data.val();
+            self.word.d.next = self.s.data.val();
         }
-        self.m_valid.next = self.some.q.val();
-        self.m_data.next = self.word.q.val();
+        self.m.valid.next = self.some.q.val();
+        self.m.data.next = self.word.q.val();
     }
 }

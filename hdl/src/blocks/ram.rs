@@ -1,5 +1,6 @@
 //! Simple dual-port memory.
 
+use crate::bus::{RamReadIn, RamWriteIn};
 use crate::prelude::*;
 
 /// Body of a memory of 2^`a` words of `d` bits, `attributes` beside its style.
@@ -40,16 +41,10 @@ hdl_module! {
     pub struct SdpRam<const D: usize, const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
-        /// Read address.
-        pub rd_addr: Signal<In, Bits<A>>,
-        /// Word at rd_addr, one clock later.
-        pub rd_data: Signal<Out, Bits<D>>,
-        /// Write wr_data to wr_addr.
-        pub wr_en: Signal<In, Bit>,
-        /// Write address.
-        pub wr_addr: Signal<In, Bits<A>>,
-        /// Word to write.
-        pub wr_data: Signal<In, Bits<D>>,
+        /// Read port: the word comes one clock later.
+        pub rd: RamReadIn<D, A>,
+        /// Write port.
+        pub wr: RamWriteIn<D, A>,
         _words: Vec<Bits<D>>
     }
 }
@@ -60,15 +55,15 @@ impl<const D: usize, const A: usize> Logic for SdpRam<D, A> {
             self._words = vec![Bits::default(); 1 << A];
         }
         if self.clk.pos_edge() {
-            self.rd_data.next = self._words[self.rd_addr.val().index()];
-            if self.wr_en.val() {
-                self._words[self.wr_addr.val().index()] = self.wr_data.val();
+            self.rd.data.next = self._words[self.rd.addr.val().index()];
+            if self.wr.en.val() {
+                self._words[self.wr.addr.val().index()] = self.wr.data.val();
             }
         }
     }
 
     fn connect(&mut self) {
-        self.rd_data.connect();
+        self.rd.data.connect();
     }
 
     fn hdl(&self) -> Verilog {

@@ -1,6 +1,7 @@
 //! Small memory with a combinational read port.
 
 use super::ram_reg::ram_parameters;
+use crate::bus::{RamReadIn, RamWriteIn};
 use crate::prelude::*;
 
 hdl_module! {
@@ -10,16 +11,10 @@ hdl_module! {
     pub struct AsyncRam<const D: usize, const A: usize> {
         /// Clock of the write port.
         pub clk: Signal<In, Clock>,
-        /// Read address.
-        pub rd_addr: Signal<In, Bits<A>>,
-        /// Word at rd_addr, in the same clock.
-        pub rd_data: Signal<Out, Bits<D>>,
-        /// Write wr_data to wr_addr.
-        pub wr_en: Signal<In, Bit>,
-        /// Write address.
-        pub wr_addr: Signal<In, Bits<A>>,
-        /// Word to write.
-        pub wr_data: Signal<In, Bits<D>>,
+        /// Read port: the word comes in the same clock.
+        pub rd: RamReadIn<D, A>,
+        /// Write port.
+        pub wr: RamWriteIn<D, A>,
         _words: Vec<Bits<D>>
     }
 }
@@ -29,14 +24,14 @@ impl<const D: usize, const A: usize> Logic for AsyncRam<D, A> {
         if self._words.is_empty() {
             self._words = vec![Bits::default(); 1 << A];
         }
-        if self.clk.pos_edge() && self.wr_en.val() {
-            self._words[self.wr_addr.val().index()] = self.wr_data.val();
+        if self.clk.pos_edge() && self.wr.en.val() {
+            self._words[self.wr.addr.val().index()] = self.wr.data.val();
         }
-        self.rd_data.next = self._words[self.rd_addr.val().index()];
+        self.rd.data.next = self._words[self.rd.addr.val().index()];
     }
 
     fn connect(&mut self) {
-        self.rd_data.connect();
+        self.rd.data.connect();
     }
 
     fn hdl(&self) -> Verilog {

@@ -1,6 +1,7 @@
 //! Dual-port memory that never returns a stale word.
 
 use super::RamPlain;
+use crate::bus::{RamReadIn, RamWriteIn};
 use crate::prelude::*;
 
 hdl_module! {
@@ -12,16 +13,10 @@ hdl_module! {
     pub struct RamForward<const D: usize, const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
-        /// Read address.
-        pub rd_addr: Signal<In, Bits<A>>,
-        /// Word at rd_addr, one clock later.
-        pub rd_data: Signal<Out, Bits<D>>,
-        /// Write wr_data to wr_addr.
-        pub wr_en: Signal<In, Bit>,
-        /// Write address.
-        pub wr_addr: Signal<In, Bits<A>>,
-        /// Word to write.
-        pub wr_data: Signal<In, Bits<D>>,
+        /// Read port: the word comes one clock later.
+        pub rd: RamReadIn<D, A>,
+        /// Write port.
+        pub wr: RamWriteIn<D, A>,
         /// The words.
         mem: RamPlain<D, A>,
         /// The word last read was written in the clock of the read.
@@ -34,15 +29,13 @@ hdl_module! {
 impl<const D: usize, const A: usize> Logic for RamForward<D, A> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.mem.rd_addr.next = self.rd_addr.val();
-        self.mem.wr_en.next = self.wr_en.val();
-        self.mem.wr_addr.next = self.wr_addr.val();
-        self.mem.wr_data.next = self.wr_data.val();
-        self.collided.d.next = self.wr_en.val() & (self.wr_addr.val() == self.rd_addr.val());
-        self.written.d.next = self.wr_data.val();
-        self.rd_data.next = self.mem.rd_data.val();
+        self.mem.rd.addr.next = self.rd.addr.val();
+        RamWriteIn::<D, A>::link(&mut self.wr, &mut self.mem.wr);
+        self.collided.d.next = self.wr.en.val() & (self.wr.addr.val() == self.rd.addr.val());
+        self.written.d.next = self.wr.data.val();
+        self.rd.data.next = self.mem.rd.data.val();
         if self.collided.q.val() {
-            self.rd_data.next = self.written.q.val();
+            self.rd.data.next = self.written.q.val();
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Simple dual-port memory without a rule for collisions.
 
 use super::ram::body;
+use crate::bus::{RamReadIn, RamWriteIn};
 use crate::prelude::*;
 
 hdl_module! {
@@ -12,16 +13,10 @@ hdl_module! {
     pub struct RamPlain<const D: usize, const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
-        /// Read address.
-        pub rd_addr: Signal<In, Bits<A>>,
-        /// Word at rd_addr, one clock later.
-        pub rd_data: Signal<Out, Bits<D>>,
-        /// Write wr_data to wr_addr.
-        pub wr_en: Signal<In, Bit>,
-        /// Write address.
-        pub wr_addr: Signal<In, Bits<A>>,
-        /// Word to write.
-        pub wr_data: Signal<In, Bits<D>>,
+        /// Read port: the word comes one clock later.
+        pub rd: RamReadIn<D, A>,
+        /// Write port.
+        pub wr: RamWriteIn<D, A>,
         _words: Vec<Bits<D>>
     }
 }
@@ -32,21 +27,21 @@ impl<const D: usize, const A: usize> Logic for RamPlain<D, A> {
             self._words = vec![Bits::default(); 1 << A];
         }
         if self.clk.pos_edge() {
-            let read = self.rd_addr.val().index();
-            self.rd_data.next = self._words[read];
-            if self.wr_en.val() {
-                let write = self.wr_addr.val().index();
+            let read = self.rd.addr.val().index();
+            self.rd.data.next = self._words[read];
+            if self.wr.en.val() {
+                let write = self.wr.addr.val().index();
                 if write == read {
                     // Undefined in hardware: complemented here, so that a missing forward shows.
-                    self.rd_data.next = !self._words[read];
+                    self.rd.data.next = !self._words[read];
                 }
-                self._words[write] = self.wr_data.val();
+                self._words[write] = self.wr.data.val();
             }
         }
     }
 
     fn connect(&mut self) {
-        self.rd_data.connect();
+        self.rd.data.connect();
     }
 
     fn hdl(&self) -> Verilog {

@@ -1,5 +1,6 @@
 //! Simple dual-port memory with the output register of a block RAM.
 
+use crate::bus::{RamReadIn, RamWriteIn};
 use crate::prelude::*;
 
 hdl_module! {
@@ -14,16 +15,10 @@ hdl_module! {
     pub struct RamReg<const D: usize, const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
-        /// Read address.
-        pub rd_addr: Signal<In, Bits<A>>,
-        /// Word at rd_addr, two clocks later.
-        pub rd_data: Signal<Out, Bits<D>>,
-        /// Write wr_data to wr_addr.
-        pub wr_en: Signal<In, Bit>,
-        /// Write address.
-        pub wr_addr: Signal<In, Bits<A>>,
-        /// Word to write.
-        pub wr_data: Signal<In, Bits<D>>,
+        /// Read port: the word comes two clocks later.
+        pub rd: RamReadIn<D, A>,
+        /// Write port.
+        pub wr: RamWriteIn<D, A>,
         _words: Vec<Bits<D>>,
         _array_out: Bits<D>
     }
@@ -35,22 +30,22 @@ impl<const D: usize, const A: usize> Logic for RamReg<D, A> {
             self._words = vec![Bits::default(); 1 << A];
         }
         if self.clk.pos_edge() {
-            let read = self.rd_addr.val().index();
-            self.rd_data.next = self._array_out;
+            let read = self.rd.addr.val().index();
+            self.rd.data.next = self._array_out;
             self._array_out = self._words[read];
-            if self.wr_en.val() {
-                let write = self.wr_addr.val().index();
+            if self.wr.en.val() {
+                let write = self.wr.addr.val().index();
                 if write == read {
                     // Undefined in hardware: complemented here, so that a missing forward shows.
                     self._array_out = !self._array_out;
                 }
-                self._words[write] = self.wr_data.val();
+                self._words[write] = self.wr.data.val();
             }
         }
     }
 
     fn connect(&mut self) {
-        self.rd_data.connect();
+        self.rd.data.connect();
     }
 
     fn hdl(&self) -> Verilog {

@@ -1,6 +1,7 @@
 //! Simple dual-port memory with an output register, reads see the write of the same clock.
 
 use super::RamReg;
+use crate::bus::{RamReadIn, RamWriteIn};
 use crate::prelude::*;
 
 hdl_module! {
@@ -11,16 +12,10 @@ hdl_module! {
     pub struct RamRegForward<const D: usize, const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
-        /// Read address.
-        pub rd_addr: Signal<In, Bits<A>>,
-        /// Word at rd_addr, two clocks later.
-        pub rd_data: Signal<Out, Bits<D>>,
-        /// Write wr_data to wr_addr.
-        pub wr_en: Signal<In, Bit>,
-        /// Write address.
-        pub wr_addr: Signal<In, Bits<A>>,
-        /// Word to write.
-        pub wr_data: Signal<In, Bits<D>>,
+        /// Read port: the word comes two clocks later.
+        pub rd: RamReadIn<D, A>,
+        /// Write port.
+        pub wr: RamWriteIn<D, A>,
         ram: RamReg<D, A>,
         /// The address read one clock ago, two clocks ago, was written in that clock.
         hit: DFF<Bit>,
@@ -33,17 +28,15 @@ hdl_module! {
 impl<const D: usize, const A: usize> Logic for RamRegForward<D, A> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.ram.rd_addr.next = self.rd_addr.val();
-        self.ram.wr_en.next = self.wr_en.val();
-        self.ram.wr_addr.next = self.wr_addr.val();
-        self.ram.wr_data.next = self.wr_data.val();
-        self.hit.d.next = self.wr_en.val() & (self.wr_addr.val() == self.rd_addr.val());
-        self.word.d.next = self.wr_data.val();
+        self.ram.rd.addr.next = self.rd.addr.val();
+        RamWriteIn::<D, A>::link(&mut self.wr, &mut self.ram.wr);
+        self.hit.d.next = self.wr.en.val() & (self.wr.addr.val() == self.rd.addr.val());
+        self.word.d.next = self.wr.data.val();
         self.hit_2.d.next = self.hit.q.val();
         self.word_2.d.next = self.word.q.val();
-        self.rd_data.next = self.ram.rd_data.val();
+        self.rd.data.next = self.ram.rd.data.val();
         if self.hit_2.q.val() {
-            self.rd_data.next = self.word_2.q.val();
+            self.rd.data.next = self.word_2.q.val();
         }
     }
 }

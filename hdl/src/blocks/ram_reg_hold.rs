@@ -1,6 +1,7 @@
 //! Simple dual-port memory with the output register of a block RAM, which keeps its word.
 
 use super::ram_reg::{either, ram_parameters};
+use crate::bus::RamWriteIn;
 use crate::prelude::*;
 
 hdl_module! {
@@ -18,12 +19,8 @@ hdl_module! {
         pub rd_en: Signal<In, Bit>,
         /// The word.
         pub rd_data: Signal<Out, Bits<D>>,
-        /// Write wr_data to wr_addr.
-        pub wr_en: Signal<In, Bit>,
-        /// Write address.
-        pub wr_addr: Signal<In, Bits<A>>,
-        /// Word to write.
-        pub wr_data: Signal<In, Bits<D>>,
+        /// Write port.
+        pub wr: RamWriteIn<D, A>,
         _words: Vec<Bits<D>>,
         _array_out: Bits<D>
     }
@@ -40,13 +37,13 @@ impl<const D: usize, const A: usize> Logic for RamRegHold<D, A> {
                 self.rd_data.next = self._array_out;
             }
             self._array_out = self._words[read];
-            if self.wr_en.val() {
-                let write = self.wr_addr.val().index();
+            if self.wr.en.val() {
+                let write = self.wr.addr.val().index();
                 if write == read {
                     // Undefined in hardware: complemented here.
                     self._array_out = !self._array_out;
                 }
-                self._words[write] = self.wr_data.val();
+                self._words[write] = self.wr.data.val();
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Register slice for a ready/valid stream.
 
+use crate::bus::{StreamIn, StreamOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -12,18 +13,10 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset: empties the buffer.
         pub rst: Signal<In, Bit>,
-        /// A word is offered.
-        pub s_valid: Signal<In, Bit>,
-        /// The buffer has room.
-        pub s_ready: Signal<Out, Bit>,
-        /// Word in.
-        pub s_data: Signal<In, Bits<N>>,
-        /// A word waits.
-        pub m_valid: Signal<Out, Bit>,
-        /// The word is taken.
-        pub m_ready: Signal<In, Bit>,
-        /// Oldest word.
-        pub m_data: Signal<Out, Bits<N>>,
+        /// Words in.
+        pub s: StreamIn<N>,
+        /// Words out, in their order.
+        pub m: StreamOut<N>,
         /// The output register holds a word.
         #[reset] out_valid: DFF<Bit>,
         /// Output register.
@@ -42,22 +35,22 @@ hdl_module! {
 impl<const N: usize> Logic for SkidBuffer<N> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.s_ready.next = self.room.q.val();
-        self.m_valid.next = self.out_valid.q.val();
-        self.m_data.next = self.out_data.q.val();
-        self.out_free.next = self.m_ready.val() | !self.out_valid.q.val();
+        self.s.ready.next = self.room.q.val();
+        self.m.valid.next = self.out_valid.q.val();
+        self.m.data.next = self.out_data.q.val();
+        self.out_free.next = self.m.ready.val() | !self.out_valid.q.val();
         // Without conditions, which synthesis turns into a clock enable and a reset behind the logic.
         self.spare_valid.d.next =
-            !self.out_free.val() & (self.spare_valid.q.val() | self.s_valid.val());
-        self.room.d.next = self.out_free.val() | (!self.spare_valid.q.val() & !self.s_valid.val());
-        self.out_valid.d.next = self.s_valid.val()
+            !self.out_free.val() & (self.spare_valid.q.val() | self.s.valid.val());
+        self.room.d.next = self.out_free.val() | (!self.spare_valid.q.val() & !self.s.valid.val());
+        self.out_valid.d.next = self.s.valid.val()
             | self.spare_valid.q.val()
-            | (self.out_valid.q.val() & !self.m_ready.val());
+            | (self.out_valid.q.val() & !self.m.ready.val());
         if !self.spare_valid.q.val() {
-            self.spare_data.d.next = self.s_data.val();
+            self.spare_data.d.next = self.s.data.val();
         }
         if self.out_free.val() {
-            self.out_data.d.next = self.s_data.val();
+            self.out_data.d.next = self.s.data.val();
             if self.spare_valid.q.val() {
                 self.out_data.d.next = self.spare_data.q.val();
             }

@@ -1,6 +1,7 @@
 //! Event counters in block RAM.
 
 use super::RamReg;
+use crate::bus::{RamReadIn, StreamIn};
 use crate::prelude::*;
 
 hdl_module! {
@@ -18,16 +19,10 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset: clears all counters, 2^A clocks.
         pub rst: Signal<In, Bit>,
-        /// An event happens.
-        pub s_valid: Signal<In, Bit>,
-        /// Events are counted.
-        pub s_ready: Signal<Out, Bit>,
-        /// Counter of the event.
-        pub s_data: Signal<In, Bits<A>>,
-        /// Counter to read; not while s_ready is low.
-        pub rd_addr: Signal<In, Bits<A>>,
-        /// Its count, two clocks later.
-        pub rd_data: Signal<Out, Bits<32>>,
+        /// Events: the number of the counter that counts.
+        pub s: StreamIn<A>,
+        /// A counter is read, not while s_ready is low: its count comes two clocks later.
+        pub rd: RamReadIn<32, A>,
         /// The counts.
         counts: RamReg<32, A>,
         /// The counts again, for the read port.
@@ -88,16 +83,16 @@ hdl_module! {
 impl<const A: usize> Logic for StatCounters<A> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.s_ready.next = self.cleared.q.val();
-        self.take.next = self.s_valid.val() & self.cleared.q.val();
+        self.s.ready.next = self.cleared.q.val();
+        self.take.next = self.s.valid.val() & self.cleared.q.val();
 
         // Stage 0: address the RAM, compare with the events ahead.
-        self.counts.rd_addr.next = self.s_data.val();
+        self.counts.rd.addr.next = self.s.data.val();
         self.s1_valid.d.next = self.take.val();
-        self.s1_index.d.next = self.s_data.val();
-        self.s1_near1.d.next = self.s1_valid.q.val() & (self.s1_index.q.val() == self.s_data.val());
-        self.s1_near2.d.next = self.s2_valid.q.val() & (self.s2_index.q.val() == self.s_data.val());
-        self.s1_near3.d.next = self.s3_valid.q.val() & (self.s3_index.q.val() == self.s_data.val());
+        self.s1_index.d.next = self.s.data.val();
+        self.s1_near1.d.next = self.s1_valid.q.val() & (self.s1_index.q.val() == self.s.data.val());
+        self.s1_near2.d.next = self.s2_valid.q.val() & (self.s2_index.q.val() == self.s.data.val());
+        self.s1_near3.d.next = self.s3_valid.q.val() & (self.s3_index.q.val() == self.s.data.val());
 
         // Stage 1: wait for the RAM.
         self.s2_valid.d.next = self.s1_valid.q.val();
@@ -113,7 +108,7 @@ impl<const A: usize> Logic for StatCounters<A> {
         } else if self.s2_near2.q.val() {
             self.newest.next = self.s4_count.q.val();
         }
-        self.before.next = self.counts.rd_data.val();
+        self.before.next = self.counts.rd.data.val();
         if self.s2_near.q.val() {
             self.before.next = self.newest.val();
         }
@@ -133,20 +128,20 @@ impl<const A: usize> Logic for StatCounters<A> {
             self.sweep.d.next = self.sweep.q.val() + 1;
             self.cleared.d.next = self.sweep.q.val().all();
         }
-        self.counts.wr_en.next = self.wr_en.val();
-        self.counts.wr_addr.next = self.wr_addr.val();
-        self.counts.wr_data.next = self.wr_data.val();
-        self.copy.wr_en.next = self.wr_en.val();
-        self.copy.wr_addr.next = self.wr_addr.val();
-        self.copy.wr_data.next = self.wr_data.val();
+        self.counts.wr.en.next = self.wr_en.val();
+        self.counts.wr.addr.next = self.wr_addr.val();
+        self.counts.wr.data.next = self.wr_data.val();
+        self.copy.wr.en.next = self.wr_en.val();
+        self.copy.wr.addr.next = self.wr_addr.val();
+        self.copy.wr.data.next = self.wr_data.val();
 
         // The read port: what was written in the clock of the address is forwarded.
-        self.copy.rd_addr.next = self.rd_addr.val();
-        self.rd_hit1.d.next = self.wr_en.val() & (self.wr_addr.val() == self.rd_addr.val());
+        self.copy.rd.addr.next = self.rd.addr.val();
+        self.rd_hit1.d.next = self.wr_en.val() & (self.wr_addr.val() == self.rd.addr.val());
         self.rd_hit2.d.next = self.rd_hit1.q.val();
-        self.rd_data.next = self.copy.rd_data.val();
+        self.rd.data.next = self.copy.rd.data.val();
         if self.rd_hit2.q.val() {
-            self.rd_data.next = self.s5_count.q.val();
+            self.rd.data.next = self.s5_count.q.val();
         }
 
         // Nothing is in the pipeline while the counters are cleared: that writes zeros.

@@ -1,5 +1,6 @@
 //! Register slice for wide words at full rate.
 
+use crate::bus::{StreamIn, StreamOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -15,18 +16,10 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset: empties the slots.
         pub rst: Signal<In, Bit>,
-        /// A word is offered.
-        pub s_valid: Signal<In, Bit>,
-        /// A slot is free.
-        pub s_ready: Signal<Out, Bit>,
-        /// Word in.
-        pub s_data: Signal<In, Bits<N>>,
-        /// A word waits.
-        pub m_valid: Signal<Out, Bit>,
-        /// The word is taken.
-        pub m_ready: Signal<In, Bit>,
-        /// Oldest word.
-        pub m_data: Signal<Out, Bits<N>>,
+        /// Words in.
+        pub s: StreamIn<N>,
+        /// Words out, in their order.
+        pub m: StreamOut<N>,
         /// The slots; whether they hold words.
         slot_0: DFF<Bits<N>>,
         slot_1: DFF<Bits<N>>,
@@ -46,19 +39,19 @@ hdl_module! {
 impl<const N: usize> Logic for TwoSlots<N> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.s_ready.next = self.room.q.val();
-        self.m_valid.next = self.some.q.val();
-        self.push.next = self.s_valid.val() & self.room.q.val();
-        self.pop.next = self.m_ready.val() & self.some.q.val();
+        self.s.ready.next = self.room.q.val();
+        self.m.valid.next = self.some.q.val();
+        self.push.next = self.s.valid.val() & self.room.q.val();
+        self.pop.next = self.m.ready.val() & self.some.q.val();
         if !self.held_0.q.val() {
-            self.slot_0.d.next = self.s_data.val();
+            self.slot_0.d.next = self.s.data.val();
         }
         if !self.held_1.q.val() {
-            self.slot_1.d.next = self.s_data.val();
+            self.slot_1.d.next = self.s.data.val();
         }
-        self.m_data.next = self.slot_0.q.val();
+        self.m.data.next = self.slot_0.q.val();
         if self.from_1.q.val() {
-            self.m_data.next = self.slot_1.q.val();
+            self.m.data.next = self.slot_1.q.val();
         }
         // Without conditions, which synthesis turns into a clock enable behind the logic.
         self.held_0.d.next = (self.push.val() & !self.into_1.q.val())
@@ -66,9 +59,9 @@ impl<const N: usize> Logic for TwoSlots<N> {
         self.held_1.d.next = (self.push.val() & self.into_1.q.val())
             | (self.held_1.q.val() & !(self.pop.val() & self.from_1.q.val()));
         self.some.d.next =
-            self.push.val() | !self.room.q.val() | (self.some.q.val() & !self.m_ready.val());
+            self.push.val() | !self.room.q.val() | (self.some.q.val() & !self.m.ready.val());
         self.room.d.next =
-            self.pop.val() | (self.room.q.val() & !(self.some.q.val() & self.s_valid.val()));
+            self.pop.val() | (self.room.q.val() & !(self.some.q.val() & self.s.valid.val()));
         self.into_1.d.next = self.into_1.q.val() != self.push.val();
         self.from_1.d.next = self.from_1.q.val() != self.pop.val();
         if self.rst.val() {

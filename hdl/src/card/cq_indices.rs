@@ -1,6 +1,7 @@
 //! Indices of the completion rings.
 
 use crate::blocks::{FifoAhead, RamReg, RamRegForward};
+use crate::bus::{ContextIn, DoorbellIn, QueuePairIn, ReserveIn};
 use crate::prelude::*;
 
 hdl_module! {
@@ -19,42 +20,16 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset.
         pub rst: Signal<In, Bit>,
-        /// Context of a queue pair: a word of it.
-        pub cfg_valid: Signal<In, Bit>,
-        /// Queue pair.
-        pub cfg_qpn: Signal<In, Bits<LQ>>,
-        /// Word.
-        pub cfg_word: Signal<In, Bits<3>>,
-        /// Its value.
-        pub cfg_data: Signal<In, Bits<64>>,
-        /// A doorbell.
-        pub db_valid: Signal<In, Bit>,
-        /// Queue pair.
-        pub db_qpn: Signal<In, Bits<LQ>>,
-        /// 2 complete, 3 arm; others are not for this block.
-        pub db_kind: Signal<In, Bits<2>>,
-        /// New index.
-        pub db_index: Signal<In, Bits<16>>,
-        /// The sender asks for a slot, until answered.
-        pub a_rsv_valid: Signal<In, Bit>,
-        /// Queue pair.
-        pub a_rsv_qpn: Signal<In, Bits<LQ>>,
-        /// Answered.
-        pub a_rsv_done: Signal<Out, Bit>,
-        /// A slot was free and is kept.
-        pub a_rsv_ok: Signal<Out, Bit>,
+        /// Contexts of queue pairs.
+        pub cfg: ContextIn<LQ>,
+        /// Doorbells.
+        pub db: DoorbellIn<LQ>,
+        /// The sender asks for a completion slot.
+        pub a_rsv: ReserveIn<LQ>,
         /// The sender gives a slot back.
-        pub a_cancel_valid: Signal<In, Bit>,
-        /// Queue pair.
-        pub a_cancel_qpn: Signal<In, Bits<LQ>>,
-        /// The receiver asks for a slot, until answered.
-        pub b_rsv_valid: Signal<In, Bit>,
-        /// Queue pair.
-        pub b_rsv_qpn: Signal<In, Bits<LQ>>,
-        /// Answered.
-        pub b_rsv_done: Signal<Out, Bit>,
-        /// A slot was free and is kept.
-        pub b_rsv_ok: Signal<Out, Bit>,
+        pub a_cancel: QueuePairIn<LQ>,
+        /// The receiver asks for a completion slot.
+        pub b_rsv: ReserveIn<LQ>,
         /// A completion waits for its number.
         pub num_valid: Signal<In, Bit>,
         /// The next one may be numbered; does not depend on num_valid.
@@ -191,87 +166,87 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
         self.beat.d.next = !self.beat.q.val();
 
         // Contexts; after reset, none.
-        self.shapes.wr_en.next = self.cfg_valid.val() & (self.cfg_word.val() == 0);
-        self.shapes.wr_addr.next = self.cfg_qpn.val();
-        self.shapes.wr_data.next = bit_cast::<8, 4>(self.cfg_data.val().get_bits::<4>(12))
-            | (bit_cast::<8, 3>(self.cfg_data.val().get_bits::<3>(24)) << 4)
-            | (bit_cast::<8, 1>(self.cfg_data.val().get_bits::<3>(0).any().into()) << 7);
-        self.bases.wr_en.next = self.cfg_valid.val() & (self.cfg_word.val() == 4);
-        self.bases.wr_addr.next = self.cfg_qpn.val();
-        self.bases.wr_data.next = self.cfg_data.val().get_bits::<58>(6);
+        self.shapes.wr.en.next = self.cfg.valid.val() & (self.cfg.word.val() == 0);
+        self.shapes.wr.addr.next = self.cfg.qpn.val();
+        self.shapes.wr.data.next = bit_cast::<8, 4>(self.cfg.data.val().get_bits::<4>(12))
+            | (bit_cast::<8, 3>(self.cfg.data.val().get_bits::<3>(24)) << 4)
+            | (bit_cast::<8, 1>(self.cfg.data.val().get_bits::<3>(0).any().into()) << 7);
+        self.bases.wr.en.next = self.cfg.valid.val() & (self.cfg.word.val() == 4);
+        self.bases.wr.addr.next = self.cfg.qpn.val();
+        self.bases.wr.data.next = self.cfg.data.val().get_bits::<58>(6);
         if !self.cleared.q.val() {
-            self.shapes.wr_en.next = true;
-            self.shapes.wr_addr.next = self.sweep.q.val();
-            self.shapes.wr_data.next = 0.into();
+            self.shapes.wr.en.next = true;
+            self.shapes.wr.addr.next = self.sweep.q.val();
+            self.shapes.wr.data.next = 0.into();
             self.sweep.d.next = self.sweep.q.val() + 1;
             self.cleared.d.next = self.sweep.q.val().all();
         }
-        if self.cfg_valid.val() & (self.cfg_word.val() == 6) {
+        if self.cfg.valid.val() & (self.cfg.word.val() == 6) {
             self.reset.d.next = true;
-            self.reset_qpn.d.next = self.cfg_qpn.val();
+            self.reset_qpn.d.next = self.cfg.qpn.val();
         }
 
         // What comes as a pulse waits.
-        self.ring.next = self.db_valid.val() & self.db_kind.val().get_bit(1);
-        self.doorbells.s_valid.next = self.ring.val() & self.cleared.q.val();
-        self.doorbells.s_data.next = bit_cast::<17, 16>(self.db_index.val())
-            | (bit_cast::<17, 1>(self.db_kind.val().get_bits::<1>(0)) << 16);
-        self.doorbell_qpns.s_valid.next = self.ring.val() & self.cleared.q.val();
-        self.doorbell_qpns.s_data.next = self.db_qpn.val();
+        self.ring.next = self.db.valid.val() & self.db.kind.val().get_bit(1);
+        self.doorbells.s.valid.next = self.ring.val() & self.cleared.q.val();
+        self.doorbells.s.data.next = bit_cast::<17, 16>(self.db.index.val())
+            | (bit_cast::<17, 1>(self.db.kind.val().get_bits::<1>(0)) << 16);
+        self.doorbell_qpns.s.valid.next = self.ring.val() & self.cleared.q.val();
+        self.doorbell_qpns.s.data.next = self.db.qpn.val();
         self.refused.d.next =
-            self.ring.val() & !(self.cleared.q.val() & self.doorbells.s_ready.val());
-        self.cancels.s_valid.next = self.a_cancel_valid.val();
-        self.cancels.s_data.next = self.a_cancel_qpn.val();
-        self.ends.s_valid.next = self.end_valid.val();
-        self.ends.s_data.next = self.end_qpn.val();
+            self.ring.val() & !(self.cleared.q.val() & self.doorbells.s.ready.val());
+        self.cancels.s.valid.next = self.a_cancel.valid.val();
+        self.cancels.s.data.next = self.a_cancel.qpn.val();
+        self.ends.s.valid.next = self.end_valid.val();
+        self.ends.s.data.next = self.end_qpn.val();
 
         // Stage 0: an operation is chosen. Those that ask for slots take turns.
         self.choose.d.next = self.beat.q.val() & (self.cleared.q.val() | self.sweep.q.val().all());
         self.num_ready.next = self.choose.q.val() & !self.reset.q.val();
-        self.a_asks.next = self.a_rsv_valid.val() & !self.a_busy.q.val();
-        self.b_asks.next = self.b_rsv_valid.val() & !self.b_busy.q.val();
+        self.a_asks.next = self.a_rsv.valid.val() & !self.a_busy.q.val();
+        self.b_asks.next = self.b_rsv.valid.val() & !self.b_busy.q.val();
         self.slot_a.next = self.a_asks.val() & (self.last_b.q.val() | !self.b_asks.val());
         self.slot_b.next = self.b_asks.val() & (!self.last_b.q.val() | !self.a_asks.val());
-        self.doorbells.m_ready.next = self.db_taken.q.val();
-        self.doorbell_qpns.m_ready.next = self.db_taken.q.val();
+        self.doorbells.m.ready.next = self.db_taken.q.val();
+        self.doorbell_qpns.m.ready.next = self.db_taken.q.val();
         self.db_taken.d.next = false;
-        self.ends.m_ready.next = false;
+        self.ends.m.ready.next = false;
         self.end_taken.next = false;
-        self.cancels.m_ready.next = false;
+        self.cancels.m.ready.next = false;
         if self.choose.q.val() {
             self.s1_valid.d.next = true;
-            self.s1_index.d.next = self.doorbells.m_data.val().get_bits::<16>(0);
+            self.s1_index.d.next = self.doorbells.m.data.val().get_bits::<16>(0);
             if self.reset.q.val() {
                 self.s1_kind.d.next = 0.into();
                 self.s1_qpn.d.next = self.reset_qpn.q.val();
-                self.reset.d.next = self.cfg_valid.val() & (self.cfg_word.val() == 6);
+                self.reset.d.next = self.cfg.valid.val() & (self.cfg.word.val() == 6);
             } else if self.num_valid.val() {
                 self.s1_kind.d.next = 7.into();
                 self.s1_qpn.d.next = self.num_qpn.val();
-            } else if self.doorbells.m_valid.val() {
+            } else if self.doorbells.m.valid.val() {
                 self.s1_kind.d.next = 1.into();
-                if self.doorbells.m_data.val().get_bit(16) {
+                if self.doorbells.m.data.val().get_bit(16) {
                     self.s1_kind.d.next = 2.into();
                 }
-                self.s1_qpn.d.next = self.doorbell_qpns.m_data.val();
+                self.s1_qpn.d.next = self.doorbell_qpns.m.data.val();
                 self.db_taken.d.next = true;
-            } else if self.ends.m_valid.val() {
+            } else if self.ends.m.valid.val() {
                 self.s1_kind.d.next = 3.into();
-                self.s1_qpn.d.next = self.ends.m_data.val();
-                self.ends.m_ready.next = true;
+                self.s1_qpn.d.next = self.ends.m.data.val();
+                self.ends.m.ready.next = true;
                 self.end_taken.next = true;
-            } else if self.cancels.m_valid.val() {
+            } else if self.cancels.m.valid.val() {
                 self.s1_kind.d.next = 4.into();
-                self.s1_qpn.d.next = self.cancels.m_data.val();
-                self.cancels.m_ready.next = true;
+                self.s1_qpn.d.next = self.cancels.m.data.val();
+                self.cancels.m.ready.next = true;
             } else if self.slot_a.val() {
                 self.s1_kind.d.next = 5.into();
-                self.s1_qpn.d.next = self.a_rsv_qpn.val();
+                self.s1_qpn.d.next = self.a_rsv.qpn.val();
                 self.a_busy.d.next = true;
                 self.last_b.d.next = false;
             } else if self.slot_b.val() {
                 self.s1_kind.d.next = 6.into();
-                self.s1_qpn.d.next = self.b_rsv_qpn.val();
+                self.s1_qpn.d.next = self.b_rsv.qpn.val();
                 self.b_busy.d.next = true;
                 self.last_b.d.next = true;
             } else {
@@ -280,9 +255,9 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
         }
 
         // Stage 1: the memories are addressed; the operations in front may still be going to write.
-        self.indices.rd_addr.next = self.s1_qpn.q.val();
-        self.shapes.rd_addr.next = self.s1_qpn.q.val();
-        self.bases.rd_addr.next = self.s1_qpn.q.val();
+        self.indices.rd.addr.next = self.s1_qpn.q.val();
+        self.shapes.rd.addr.next = self.s1_qpn.q.val();
+        self.bases.rd.addr.next = self.s1_qpn.q.val();
         if !self.beat.q.val() {
             self.s2_valid.d.next = self.s1_valid.q.val();
             self.s2_kind.d.next = self.s1_kind.q.val();
@@ -296,7 +271,7 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
         }
 
         // Stage 2, first clock: the newest indices.
-        self.word.next = self.indices.rd_data.val();
+        self.word.next = self.indices.rd.data.val();
         if self.s2_near1.q.val() {
             self.word.next = self.s3_word.q.val();
         } else if self.s2_near2.q.val() {
@@ -314,11 +289,11 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
             self.moved.d.next = self.s2_index.q.val() - self.word.val().get_bits::<16>(16);
             self.can_move.d.next =
                 self.word.val().get_bits::<16>(32) - self.word.val().get_bits::<16>(16);
-            self.there.d.next = self.shapes.rd_data.val().get_bit(7);
-            self.vector.d.next = self.shapes.rd_data.val().get_bits::<3>(4);
-            self.above.d.next = self.ones.val() << self.shapes.rd_data.val().get_bits::<4>(0);
-            self.pass.d.next = self.one.val() << self.shapes.rd_data.val().get_bits::<4>(0);
-            self.base.d.next = self.bases.rd_data.val();
+            self.there.d.next = self.shapes.rd.data.val().get_bit(7);
+            self.vector.d.next = self.shapes.rd.data.val().get_bits::<3>(4);
+            self.above.d.next = self.ones.val() << self.shapes.rd.data.val().get_bits::<4>(0);
+            self.pass.d.next = self.one.val() << self.shapes.rd.data.val().get_bits::<4>(0);
+            self.base.d.next = self.bases.rd.data.val();
         }
 
         // Stage 2, second clock: compared and counted.
@@ -408,17 +383,17 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
                 | (bit_cast::<81, 1>(self.n_armed.val().into()) << 80);
             self.s4_word.d.next = self.s3_word.q.val();
         }
-        self.indices.wr_en.next = self.s3_valid.q.val() & self.beat.q.val();
-        self.indices.wr_addr.next = self.s3_qpn.q.val();
-        self.indices.wr_data.next = self.s3_word.q.val();
+        self.indices.wr.en.next = self.s3_valid.q.val() & self.beat.q.val();
+        self.indices.wr.addr.next = self.s3_qpn.q.val();
+        self.indices.wr.data.next = self.s3_word.q.val();
 
-        self.a_rsv_done.next = self.a_done.q.val();
-        self.a_rsv_ok.next = self.rsv_ok.q.val();
+        self.a_rsv.done.next = self.a_done.q.val();
+        self.a_rsv.ok.next = self.rsv_ok.q.val();
         if self.a_done.q.val() {
             self.a_busy.d.next = false;
         }
-        self.b_rsv_done.next = self.b_done.q.val();
-        self.b_rsv_ok.next = self.rsv_ok.q.val();
+        self.b_rsv.done.next = self.b_done.q.val();
+        self.b_rsv.ok.next = self.rsv_ok.q.val();
         if self.b_done.q.val() {
             self.b_busy.d.next = false;
         }
@@ -432,9 +407,9 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
         self.ev_bad_doorbell.next = self.bad.q.val();
         self.m_idle.next = self.cleared.q.val()
             & !self.reset.q.val()
-            & !self.doorbells.m_valid.val()
-            & !self.ends.m_valid.val()
-            & !self.cancels.m_valid.val()
+            & !self.doorbells.m.valid.val()
+            & !self.ends.m.valid.val()
+            & !self.cancels.m.valid.val()
             & !self.s1_valid.q.val()
             & !self.s2_valid.q.val()
             & !self.s3_valid.q.val()

@@ -1,6 +1,7 @@
 //! When the interrupts of completion rings leave.
 
 use crate::blocks::AsyncRam;
+use crate::bus::InterruptOut;
 use crate::prelude::*;
 
 hdl_module! {
@@ -22,12 +23,8 @@ hdl_module! {
         pub s_valid: Signal<In, Bit>,
         /// Its vector.
         pub s_vector: Signal<In, Bits<3>>,
-        /// An interrupt.
-        pub m_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_ready: Signal<In, Bit>,
-        /// Its vector.
-        pub m_vector: Signal<Out, Bits<3>>,
+        /// Interrupts.
+        pub m: InterruptOut,
 
         /// A bit per vector: an interrupt is due.
         #[reset] due: DFF<Bits<8>>,
@@ -56,12 +53,12 @@ hdl_module! {
 impl Logic for CardCqModeration {
     #[hdl_gen]
     fn update(&mut self) {
-        self.m_valid.next = self.valid.q.val();
-        self.m_vector.next = self.vector.q.val();
-        self.taken.next = self.valid.q.val() & self.m_ready.val();
+        self.m.valid.next = self.valid.q.val();
+        self.m.vector.next = self.vector.q.val();
+        self.taken.next = self.valid.q.val() & self.m.ready.val();
 
         // Stage 1: the vector visited. The one in front is still being written back.
-        self.waits.rd_addr.next = self.visit.q.val();
+        self.waits.rd.addr.next = self.visit.q.val();
         self.visit.d.next = self.visit.q.val() + 1;
         self.at.d.next = self.visit.q.val();
 
@@ -70,13 +67,13 @@ impl Logic for CardCqModeration {
         if self.over.q.val() | !self.clear.q.val().get_bit(3) {
             self.rest.next = 0.into();
         }
-        self.waits.wr_en.next = true;
-        self.waits.wr_addr.next = self.at.q.val();
+        self.waits.wr.en.next = true;
+        self.waits.wr.addr.next = self.at.q.val();
         self.nearly.next = (self.wait.q.val() <= 16) | !self.clear.q.val().get_bit(3);
-        self.waits.wr_data.next = bit_cast::<18, 17>(self.rest.val())
+        self.waits.wr.data.next = bit_cast::<18, 17>(self.rest.val())
             | (bit_cast::<18, 1>(self.nearly.val().into()) << 17);
-        self.wait.d.next = self.waits.rd_data.val().get_bits::<17>(0);
-        self.over.d.next = self.waits.rd_data.val().get_bit(17);
+        self.wait.d.next = self.waits.rd.data.val().get_bits::<17>(0);
+        self.over.d.next = self.waits.rd.data.val().get_bit(17);
         if self.visit.q.val() == self.at.q.val() {
             self.wait.d.next = self.rest.val();
             self.over.d.next = self.nearly.val();

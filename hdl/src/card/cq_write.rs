@@ -1,5 +1,6 @@
 //! Completions on their way into host memory.
 
+use crate::bus::{DmaRequestOut, StreamOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -50,22 +51,10 @@ hdl_module! {
         pub s_base: Signal<In, Bits<58>>,
         /// What was done for one completion has been counted.
         pub end_taken: Signal<In, Bit>,
-        /// Request to dma_write.
-        pub m_wr_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_wr_ready: Signal<In, Bit>,
-        /// Address of the entry.
-        pub m_wr_addr: Signal<Out, Bits<64>>,
-        /// 64 bytes.
-        pub m_wr_len: Signal<Out, Bits<13>>,
-        /// Context.
-        pub m_wr_ctx: Signal<Out, Bits<16>>,
-        /// A word of the entry.
-        pub m_wd_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_wd_ready: Signal<In, Bit>,
-        /// The word.
-        pub m_wd_data: Signal<Out, Bits<64>>,
+        /// Writes of entries.
+        pub m_wr: DmaRequestOut,
+        /// The words of the entries.
+        pub m_wd: StreamOut<64>,
         /// Nothing is under way.
         pub m_idle: Signal<Out, Bit>,
 
@@ -150,13 +139,13 @@ impl<const LQ: usize> Logic for CardCqWrite<LQ> {
         }
 
         // Its request: address in two halves, as soon as the request in front has been taken.
-        self.m_wr_valid.next = self.wr_valid.q.val();
-        self.m_wr_addr.next = bit_cast::<64, 58>(self.wr_addr.q.val()) << 6;
-        self.m_wr_len.next = self.bytes.val();
-        self.m_wr_ctx.next = self.client.val()
+        self.m_wr.valid.next = self.wr_valid.q.val();
+        self.m_wr.addr.next = bit_cast::<64, 58>(self.wr_addr.q.val()) << 6;
+        self.m_wr.len.next = self.bytes.val();
+        self.m_wr.ctx.next = self.client.val()
             | bit_cast::<16, LQ>(self.wr_qpn.q.val())
             | (bit_cast::<16, 1>(self.wr_rx.q.val().into()) << 13);
-        if self.m_wr_ready.val() {
+        if self.m_wr.ready.val() {
             self.wr_valid.d.next = false;
         }
         if self.s_num_valid.val() {
@@ -164,7 +153,7 @@ impl<const LQ: usize> Logic for CardCqWrite<LQ> {
             self.low.d.next = bit_cast::<27, 26>(self.s_base.val().get_bits::<26>(0))
                 + bit_cast::<27, 15>(self.s_entry.val());
         }
-        if self.address.q.val().get_bit(1) & (self.m_wr_ready.val() | !self.wr_valid.q.val()) {
+        if self.address.q.val().get_bit(1) & (self.m_wr.ready.val() | !self.wr_valid.q.val()) {
             self.address.d.next = 0.into();
             self.wr_valid.d.next = true;
             self.wr_addr.d.next = bit_cast::<58, 26>(self.low.q.val().get_bits::<26>(0))
@@ -178,13 +167,13 @@ impl<const LQ: usize> Logic for CardCqWrite<LQ> {
 
         // Its words, as soon as those in front have been taken.
         self.out_done.next =
-            self.out_busy.q.val() & self.m_wd_ready.val() & self.word.q.val().all();
+            self.out_busy.q.val() & self.m_wd.ready.val() & self.word.q.val().all();
         self.go.next = (self.numbered.q.val() | self.s_num_valid.val())
             & (!self.out_busy.q.val() | self.out_done.val());
         if self.s_num_valid.val() {
             self.numbered.d.next = true;
         }
-        if self.out_busy.q.val() & self.m_wd_ready.val() {
+        if self.out_busy.q.val() & self.m_wd.ready.val() {
             self.word.d.next = self.word.q.val() + 1;
         }
         if self.out_done.val() {
@@ -199,33 +188,33 @@ impl<const LQ: usize> Logic for CardCqWrite<LQ> {
             self.out_num.d.next = self.s_num.val();
             self.out_phase.d.next = self.s_phase.val();
         }
-        self.m_wd_valid.next = self.out_busy.q.val();
-        self.m_wd_data.next = 0.into();
+        self.m_wd.valid.next = self.out_busy.q.val();
+        self.m_wd.data.next = 0.into();
         if self.word.q.val() == 0 {
-            self.m_wd_data.next = self.out.q.val().get_bits::<64>(0);
+            self.m_wd.data.next = self.out.q.val().get_bits::<64>(0);
         }
         if self.word.q.val() == 1 {
-            self.m_wd_data.next = bit_cast::<64, 8>(self.out.q.val().get_bits::<8>(64))
+            self.m_wd.data.next = bit_cast::<64, 8>(self.out.q.val().get_bits::<8>(64))
                 | (bit_cast::<64, 1>((!self.out_rx.q.val()).into()) << 8)
                 | (bit_cast::<64, 1>(self.out_rx.q.val().into()) << 9)
                 | (bit_cast::<64, 8>(self.out.q.val().get_bits::<8>(72)) << 16)
                 | (bit_cast::<64, 13>(self.out.q.val().get_bits::<13>(80)) << 32);
         }
         if self.word.q.val() == 2 {
-            self.m_wd_data.next = bit_cast::<64, 16>(self.out.q.val().get_bits::<16>(93))
+            self.m_wd.data.next = bit_cast::<64, 16>(self.out.q.val().get_bits::<16>(93))
                 | (bit_cast::<64, 24>(self.out.q.val().get_bits::<24>(109)) << 32);
         }
         if self.word.q.val() == 3 {
-            self.m_wd_data.next = self.out.q.val().get_bits::<64>(133);
+            self.m_wd.data.next = self.out.q.val().get_bits::<64>(133);
         }
         if self.word.q.val() == 4 {
-            self.m_wd_data.next = bit_cast::<64, 56>(self.out.q.val().get_bits::<56>(197));
+            self.m_wd.data.next = bit_cast::<64, 56>(self.out.q.val().get_bits::<56>(197));
         }
         if self.word.q.val() == 5 {
-            self.m_wd_data.next = bit_cast::<64, 16>(self.out.q.val().get_bits::<16>(253));
+            self.m_wd.data.next = bit_cast::<64, 16>(self.out.q.val().get_bits::<16>(253));
         }
         if self.word.q.val() == 7 {
-            self.m_wd_data.next = bit_cast::<64, 1>(self.out_phase.q.val().into())
+            self.m_wd.data.next = bit_cast::<64, 1>(self.out_phase.q.val().into())
                 | (bit_cast::<64, 16>(self.out_num.q.val()) << 16);
         }
         self.m_idle.next = !self.under_way.q.val().any()

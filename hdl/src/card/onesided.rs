@@ -9,6 +9,7 @@ pub use run::CardOneSidedRun;
 pub use tables::CardOneSidedTables;
 
 use crate::blocks::{FifoAhead, FifoBram, TwoSlots};
+use crate::bus::{ContextIn, FramesIn, LookupRightsOut, StreamOut, VerdictIn, WindowSetIn};
 use crate::prelude::*;
 use tributary_protocol::xud::onesided::ANSWER;
 
@@ -37,34 +38,10 @@ hdl_module! {
         pub m_idle: Signal<Out, Bit>,
         /// Largest payload, bytes.
         pub cfg_mtu: Signal<In, Bits<13>>,
-        /// A word of a context.
-        pub cfg_valid: Signal<In, Bit>,
-        /// Queue pair.
-        pub cfg_qpn: Signal<In, Bits<LQ>>,
-        /// Word.
-        pub cfg_word: Signal<In, Bits<3>>,
-        /// Its value.
-        pub cfg_data: Signal<In, Bits<64>>,
-        /// A window is made or ended, while this is idle.
-        pub win_valid: Signal<In, Bit>,
-        /// Which.
-        pub win_index: Signal<In, Bits<8>>,
-        /// It is there from now on.
-        pub win_open: Signal<In, Bit>,
-        /// Own queue pair.
-        pub win_qpn: Signal<In, Bits<LQ>>,
-        /// Node of the peer.
-        pub win_node: Signal<In, Bits<16>>,
-        /// Its queue pair.
-        pub win_peer: Signal<In, Bits<24>>,
-        /// Epoch.
-        pub win_epoch: Signal<In, Bits<16>>,
-        /// That is done; pulse.
-        pub win_done: Signal<Out, Bit>,
-        /// It was there before.
-        pub win_was: Signal<Out, Bit>,
-        /// Number that it expected; 0 if it was not there.
-        pub win_expected: Signal<Out, Bits<32>>,
+        /// Contexts of queue pairs.
+        pub cfg: ContextIn<LQ>,
+        /// Windows are made or ended, while this block is idle.
+        pub win: WindowSetIn<LQ>,
         /// A work request gets its place in flight; pulse.
         pub set_valid: Signal<In, Bit>,
         /// Queue pair.
@@ -109,30 +86,12 @@ hdl_module! {
         pub s_other: Signal<In, Bit>,
         /// The last word of such a payload is taken; pulse.
         pub s_other_last: Signal<In, Bit>,
-        /// A word of payload of this block.
-        pub s_pl_valid: Signal<In, Bit>,
-        /// Taken.
-        pub s_pl_ready: Signal<Out, Bit>,
-        /// The word.
-        pub s_pl_data: Signal<In, Bits<64>>,
-        /// Its last.
-        pub s_pl_last: Signal<In, Bit>,
-        /// A region is looked up; pulse.
-        pub m_look_valid: Signal<Out, Bit>,
-        /// Key.
-        pub m_look_key: Signal<Out, Bits<32>>,
-        /// Protection domain.
-        pub m_look_pd: Signal<Out, Bits<16>>,
-        /// First byte.
-        pub m_look_addr: Signal<Out, Bits<64>>,
-        /// Bytes.
-        pub m_look_len: Signal<Out, Bits<13>>,
-        /// Rights, as card_regions has them.
-        pub m_look_need: Signal<Out, Bits<4>>,
-        /// Answer; pulse.
-        pub look_valid: Signal<In, Bit>,
-        /// The access is allowed.
-        pub look_ok: Signal<In, Bit>,
+        /// Payload that belongs to this block.
+        pub s_pl: FramesIn<64>,
+        /// Lookups of regions.
+        pub m_look: LookupRightsOut,
+        /// Their answers.
+        pub look: VerdictIn,
         /// A read.
         pub m_rd_valid: Signal<Out, Bit>,
         /// Taken.
@@ -159,12 +118,8 @@ hdl_module! {
         pub m_wr_addr: Signal<Out, Bits<64>>,
         /// Bytes.
         pub m_wr_len: Signal<Out, Bits<13>>,
-        /// A word of it.
-        pub m_wd_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_wd_ready: Signal<In, Bit>,
-        /// The word.
-        pub m_wd_data: Signal<Out, Bits<64>>,
+        /// Words to write to host memory.
+        pub m_wd: StreamOut<64>,
         /// A write was handed to the host interface; pulse.
         pub done_valid: Signal<In, Bit>,
         /// An answer for xud_tx.
@@ -334,11 +289,11 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
             self.msn.d.next = self.s_rq_msn.val();
             self.len.d.next = self.s_rq_len.val();
         }
-        self.payload.s_valid.next = self.s_pl_valid.val() & self.comes.q.val();
-        self.payload.s_data.next = bit_cast::<65, 64>(self.s_pl_data.val())
-            | (bit_cast::<65, 1>(self.s_pl_last.val().into()) << 64);
-        self.s_pl_ready.next = self.payload.s_ready.val() & self.comes.q.val();
-        if self.s_pl_valid.val() & self.s_pl_last.val() & self.payload.s_ready.val() {
+        self.payload.s.valid.next = self.s_pl.valid.val() & self.comes.q.val();
+        self.payload.s.data.next = bit_cast::<65, 64>(self.s_pl.data.val())
+            | (bit_cast::<65, 1>(self.s_pl.last.val().into()) << 64);
+        self.s_pl.ready.next = self.payload.s.ready.val() & self.comes.q.val();
+        if self.s_pl.valid.val() & self.s_pl.last.val() & self.payload.s.ready.val() {
             self.comes.d.next = false;
         }
         self.took.d.next = self.run.take.val();
@@ -346,25 +301,16 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
         if self.took.q.val() & self.took_some.q.val() {
             self.comes.d.next = true;
         }
-        self.run.pl_valid.next = self.payload.m_valid.val();
-        self.payload.m_ready.next = self.run.pl_ready.val();
-        self.run.pl_data.next = self.payload.m_data.val().get_bits::<64>(0);
-        self.run.pl_last.next = self.payload.m_data.val().get_bit(64);
+        self.run.pl.valid.next = self.payload.m.valid.val();
+        self.payload.m.ready.next = self.run.pl.ready.val();
+        self.run.pl.data.next = self.payload.m.data.val().get_bits::<64>(0);
+        self.run.pl.last.next = self.payload.m.data.val().get_bit(64);
         self.run.len.next = self.len.q.val();
-        self.run.restart.next = self.cfg_valid.val();
+        self.run.restart.next = self.cfg.valid.val();
 
         // Tables.
-        self.tables.cfg_valid.next = self.cfg_valid.val();
-        self.tables.cfg_qpn.next = self.cfg_qpn.val();
-        self.tables.cfg_word.next = self.cfg_word.val();
-        self.tables.cfg_data.next = self.cfg_data.val();
-        self.tables.win_valid.next = self.win_valid.val();
-        self.tables.win_index.next = self.win_index.val();
-        self.tables.win_open.next = self.win_open.val();
-        self.tables.win_qpn.next = self.win_qpn.val();
-        self.tables.win_node.next = self.win_node.val();
-        self.tables.win_peer.next = self.win_peer.val();
-        self.tables.win_epoch.next = self.win_epoch.val();
+        ContextIn::<LQ>::link(&mut self.cfg, &mut self.tables.cfg);
+        WindowSetIn::<LQ>::link(&mut self.win, &mut self.tables.win);
         self.tables.set_valid.next = self.set_valid.val();
         self.tables.set_qpn.next = self.set_qpn.val();
         self.tables.set_psn.next = self.set_psn.val();
@@ -372,9 +318,6 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
         self.tables.set_addr.next = self.set_addr.val();
         self.tables.set_key.next = self.set_key.val();
         self.tables.set_len.next = self.set_len.val();
-        self.win_done.next = self.tables.win_done.val();
-        self.win_was.next = self.tables.win_was.val();
-        self.win_expected.next = self.tables.win_expected.val();
         self.tables.qpn.next = self.qpn.q.val();
         self.tables.psn.next = self.psn.q.val();
         self.tables.window.next = self.win_id.q.val().get_bits::<8>(0);
@@ -418,25 +361,17 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
         self.run.local_len.next = self.tables.len.val();
 
         // Region and memory.
-        self.m_look_valid.next = self.run.m_look_valid.val();
-        self.m_look_key.next = self.run.m_look_key.val();
-        self.m_look_pd.next = self.run.m_look_pd.val();
-        self.m_look_addr.next = self.run.m_look_addr.val();
-        self.m_look_len.next = self.run.m_look_len.val();
-        self.m_look_need.next = self.run.m_look_need.val();
+        LookupRightsOut::link(&mut self.m_look, &mut self.run.m_look);
         self.m_rd_valid.next = self.run.m_rd_valid.val();
         self.m_wr_valid.next = self.run.m_wr_valid.val();
-        self.m_wd_valid.next = self.run.m_wd_valid.val();
-        self.m_wd_data.next = self.run.m_wd_data.val();
-        self.run.look_valid.next = self.look_valid.val();
-        self.run.look_ok.next = self.look_ok.val();
+        StreamOut::<64>::link(&mut self.m_wd, &mut self.run.m_wd);
+        VerdictIn::link(&mut self.look, &mut self.run.look);
         self.run.m_rd_ready.next = self.m_rd_ready.val();
         self.run.m_wr_ready.next = self.m_wr_ready.val();
-        self.run.m_wd_ready.next = self.m_wd_ready.val();
-        self.m_rd_addr.next = self.run.m_look_addr.val();
-        self.m_rd_len.next = self.run.m_look_len.val();
-        self.m_wr_addr.next = self.run.m_look_addr.val();
-        self.m_wr_len.next = self.run.m_look_len.val();
+        self.m_rd_addr.next = self.run.m_look.addr.val();
+        self.m_rd_len.next = self.run.m_look.len.val();
+        self.m_wr_addr.next = self.run.m_look.addr.val();
+        self.m_wr_len.next = self.run.m_look.len.val();
         self.run.done.next = self.done_valid.val();
         self.run.rd_valid.next = self.s_rd_valid.val();
         self.run.rd_data.next = self.s_rd_data.val();
@@ -445,18 +380,18 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
 
         // Answers.
         self.kept.d.next = self.run.keep.val();
-        self.found.s_valid.next = self.kept.q.val();
-        self.found.s_data.next = self.kept_word.q.val();
+        self.found.s.valid.next = self.kept.q.val();
+        self.found.s.data.next = self.kept_word.q.val();
         self.kept_word.d.next = bit_cast::<68, 64>(self.s_rd_data.val())
             | (bit_cast::<68, 3>(self.s_rd_bytes.val()) << 64)
             | (bit_cast::<68, 1>(self.s_rd_last.val().into()) << 67);
-        self.m_pl_valid.next = self.found.m_valid.val();
-        self.found.m_ready.next = self.m_pl_ready.val();
-        self.m_pl_data.next = self.found.m_data.val().get_bits::<64>(0);
-        self.m_pl_bytes.next = self.found.m_data.val().get_bits::<3>(64);
-        self.m_pl_last.next = self.found.m_data.val().get_bit(67);
+        self.m_pl_valid.next = self.found.m.valid.val();
+        self.found.m.ready.next = self.m_pl_ready.val();
+        self.m_pl_data.next = self.found.m.data.val().get_bits::<64>(0);
+        self.m_pl_bytes.next = self.found.m.data.val().get_bits::<3>(64);
+        self.m_pl_last.next = self.found.m.data.val().get_bit(67);
         self.run.sent.next =
-            self.found.m_valid.val() & self.found.m_data.val().get_bit(67) & self.m_pl_ready.val();
+            self.found.m.valid.val() & self.found.m.data.val().get_bit(67) & self.m_pl_ready.val();
         self.m_sd_valid.next = self.run.m_sd_valid.val();
         self.run.m_sd_ready.next = self.m_sd_ready.val();
         self.m_sd_len.next = self.run.m_sd_len.val();
@@ -473,9 +408,9 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
         self.m_msn.next = self.msn.q.val();
 
         // Acknowledgements.
-        self.run.ak_ready.next = self.acks.s_ready.val();
-        self.acks.s_valid.next = self.run.m_ak_valid.val();
-        self.acks.s_data.next = bit_cast::<160, 16>(self.node.q.val())
+        self.run.ak_ready.next = self.acks.s.ready.val();
+        self.acks.s.valid.next = self.run.m_ak_valid.val();
+        self.acks.s.data.next = bit_cast::<160, 16>(self.node.q.val())
             | (bit_cast::<160, 24>(self.src.q.val()) << 16)
             | (bit_cast::<160, 24>(self.psn.q.val()) << 40)
             | (bit_cast::<160, 8>(self.run.m_ak_syndrome.val()) << 64)
@@ -483,16 +418,16 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
             | (bit_cast::<160, 16>(self.epoch.q.val()) << 88)
             | (bit_cast::<160, 32>(self.msn.q.val()) << 104)
             | (bit_cast::<160, 24>(self.qpn.q.val()) << 136);
-        self.m_ak_valid.next = self.acks.m_valid.val();
-        self.acks.m_ready.next = self.m_ak_ready.val();
-        self.m_ak_node.next = self.acks.m_data.val().get_bits::<16>(0);
-        self.m_ak_peer.next = self.acks.m_data.val().get_bits::<24>(16);
-        self.m_ak_psn.next = self.acks.m_data.val().get_bits::<24>(40);
-        self.m_ak_syndrome.next = self.acks.m_data.val().get_bits::<8>(64);
-        self.m_ak_win_id.next = self.acks.m_data.val().get_bits::<16>(72);
-        self.m_ak_epoch.next = self.acks.m_data.val().get_bits::<16>(88);
-        self.m_ak_msn.next = self.acks.m_data.val().get_bits::<32>(104);
-        self.m_ak_src.next = self.acks.m_data.val().get_bits::<24>(136);
+        self.m_ak_valid.next = self.acks.m.valid.val();
+        self.acks.m.ready.next = self.m_ak_ready.val();
+        self.m_ak_node.next = self.acks.m.data.val().get_bits::<16>(0);
+        self.m_ak_peer.next = self.acks.m.data.val().get_bits::<24>(16);
+        self.m_ak_psn.next = self.acks.m.data.val().get_bits::<24>(40);
+        self.m_ak_syndrome.next = self.acks.m.data.val().get_bits::<8>(64);
+        self.m_ak_win_id.next = self.acks.m.data.val().get_bits::<16>(72);
+        self.m_ak_epoch.next = self.acks.m.data.val().get_bits::<16>(88);
+        self.m_ak_msn.next = self.acks.m.data.val().get_bits::<32>(104);
+        self.m_ak_src.next = self.acks.m.data.val().get_bits::<24>(136);
 
         // Requests in flight.
         self.m_claim_valid.next = self.run.m_claim_valid.val();
@@ -514,7 +449,7 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
         self.ev_failed.next = self.run.ev.val().get_bit(9);
         self.ev_done.next = self.run.ev.val().get_bit(10);
         self.ev_local_error.next = self.run.ev.val().get_bit(11);
-        self.idle.d.next = self.run.idle.val() & !self.acks.m_valid.val() & self.tables.swept.val();
+        self.idle.d.next = self.run.idle.val() & !self.acks.m.valid.val() & self.tables.swept.val();
         self.m_idle.next = self.idle.q.val();
     }
 }

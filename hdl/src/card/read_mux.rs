@@ -1,5 +1,6 @@
 //! Shares the read engine between the two halves of the queue engine and one-sided operations.
 
+use crate::bus::{DmaRequestIn, DmaRequestOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -14,26 +15,10 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset.
         pub rst: Signal<In, Bit>,
-        /// From card_send: a read.
-        pub a_valid: Signal<In, Bit>,
-        /// Taken.
-        pub a_ready: Signal<Out, Bit>,
-        /// Byte address.
-        pub a_addr: Signal<In, Bits<64>>,
-        /// Bytes.
-        pub a_len: Signal<In, Bits<13>>,
-        /// What it is for.
-        pub a_ctx: Signal<In, Bits<16>>,
-        /// From card_recv: a read.
-        pub b_valid: Signal<In, Bit>,
-        /// Taken.
-        pub b_ready: Signal<Out, Bit>,
-        /// Byte address.
-        pub b_addr: Signal<In, Bits<64>>,
-        /// Bytes.
-        pub b_len: Signal<In, Bits<13>>,
-        /// What it is for.
-        pub b_ctx: Signal<In, Bits<16>>,
+        /// Reads of card_send.
+        pub a: DmaRequestIn,
+        /// Reads of card_recv.
+        pub b: DmaRequestIn,
         /// From card_onesided: a read.
         pub c_valid: Signal<In, Bit>,
         /// Taken.
@@ -42,16 +27,8 @@ hdl_module! {
         pub c_addr: Signal<In, Bits<64>>,
         /// Bytes.
         pub c_len: Signal<In, Bits<13>>,
-        /// To dma_read.
-        pub m_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_ready: Signal<In, Bit>,
-        /// Byte address.
-        pub m_addr: Signal<Out, Bits<64>>,
-        /// Bytes.
-        pub m_len: Signal<Out, Bits<13>>,
-        /// What it is for.
-        pub m_ctx: Signal<Out, Bits<16>>,
+        /// All reads, for dma_read.
+        pub m: DmaRequestOut,
         /// From dma_read: a word.
         pub s_data_valid: Signal<In, Bit>,
         /// Taken.
@@ -84,35 +61,35 @@ hdl_module! {
 impl Logic for CardReadMux {
     #[hdl_gen]
     fn update(&mut self) {
-        self.choose_b.next = self.b_valid.val() & (self.b_first.q.val() | !self.a_valid.val());
-        self.m_valid.next = self.a_valid.val() | self.b_valid.val();
-        self.m_addr.next = self.a_addr.val();
-        self.m_len.next = self.a_len.val();
-        self.m_ctx.next = self.a_ctx.val();
+        self.choose_b.next = self.b.valid.val() & (self.b_first.q.val() | !self.a.valid.val());
+        self.m.valid.next = self.a.valid.val() | self.b.valid.val();
+        self.m.addr.next = self.a.addr.val();
+        self.m.len.next = self.a.len.val();
+        self.m.ctx.next = self.a.ctx.val();
         if self.choose_b.val() {
-            self.m_addr.next = self.b_addr.val();
-            self.m_len.next = self.b_len.val();
-            self.m_ctx.next = self.b_ctx.val();
+            self.m.addr.next = self.b.addr.val();
+            self.m.len.next = self.b.len.val();
+            self.m.ctx.next = self.b.ctx.val();
         }
-        self.a_ready.next = self.m_ready.val()
+        self.a.ready.next = self.m.ready.val()
             & !self.c_turn.q.val()
-            & !(self.b_valid.val() & self.b_first.q.val());
-        self.b_ready.next = self.m_ready.val()
+            & !(self.b.valid.val() & self.b_first.q.val());
+        self.b.ready.next = self.m.ready.val()
             & !self.c_turn.q.val()
-            & (self.b_first.q.val() | !self.a_valid.val());
-        self.c_ready.next = self.m_ready.val() & self.c_turn.q.val();
-        if (self.a_valid.val() | self.b_valid.val()) & !self.c_turn.q.val() {
+            & (self.b_first.q.val() | !self.a.valid.val());
+        self.c_ready.next = self.m.ready.val() & self.c_turn.q.val();
+        if (self.a.valid.val() | self.b.valid.val()) & !self.c_turn.q.val() {
             // What waits stays in front; what is taken goes behind the other.
-            self.b_first.d.next = self.choose_b.val() ^ self.m_ready.val();
+            self.b_first.d.next = self.choose_b.val() ^ self.m.ready.val();
         }
         if self.c_turn.q.val() {
-            self.m_valid.next = true;
-            self.m_addr.next = self.c_addr.val();
-            self.m_len.next = self.c_len.val();
-            self.m_ctx.next = self.c_ctx.val();
-            self.c_turn.d.next = !self.m_ready.val();
+            self.m.valid.next = true;
+            self.m.addr.next = self.c_addr.val();
+            self.m.len.next = self.c_len.val();
+            self.m.ctx.next = self.c_ctx.val();
+            self.c_turn.d.next = !self.m.ready.val();
         } else if self.c_valid.val()
-            & (self.m_ready.val() | !(self.a_valid.val() | self.b_valid.val()))
+            & (self.m.ready.val() | !(self.a.valid.val() | self.b.valid.val()))
         {
             self.c_turn.d.next = true;
         }

@@ -3,6 +3,10 @@
 use super::{
     CardRecvAcks, CardRecvCheck, CardRecvDoorbell, CardRecvFetch, CardRecvFill, CardRecvStore,
 };
+use crate::bus::{
+    AckToSendOut, CompletionOut, ContextIn, DmaRequestOut, DmaWordsIn, DoorbellIn, FramesIn,
+    LookupOut, QueuePairOut, RequestIn, RingIndexOut, StreamOut, VerdictIn,
+};
 use crate::prelude::*;
 
 hdl_module! {
@@ -28,184 +32,44 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset.
         pub rst: Signal<In, Bit>,
-        /// A doorbell; pulse.
-        pub db_valid: Signal<In, Bit>,
-        /// Queue pair.
-        pub db_qpn: Signal<In, Bits<LQ>>,
-        /// Kind; only 1, receive, counts here.
-        pub db_kind: Signal<In, Bits<2>>,
-        /// Receive requests ever posted, modulo 2^16.
-        pub db_index: Signal<In, Bits<16>>,
-        /// A word of a queue pair's configuration, which counts from the next clock on; pulse, not in the sweep after reset.
-        pub cfg_valid: Signal<In, Bit>,
-        /// Queue pair.
-        pub cfg_qpn: Signal<In, Bits<LQ>>,
-        /// Which word.
-        pub cfg_word: Signal<In, Bits<3>>,
-        /// The word.
-        pub cfg_data: Signal<In, Bits<64>>,
+        /// Doorbells.
+        pub db: DoorbellIn<LQ>,
+        /// Contexts of queue pairs; not in the sweep after reset.
+        pub cfg: ContextIn<LQ>,
         /// Largest payload of a packet, bytes.
         pub cfg_mtu: Signal<In, Bits<13>>,
         /// Begin nothing new.
         pub hold: Signal<In, Bit>,
-        /// A request.
-        pub s_rq_valid: Signal<In, Bit>,
-        /// It is taken; pulse.
-        pub s_rq_ready: Signal<Out, Bit>,
-        /// With s_rq_ready: its payload is not wanted.
-        pub s_rq_drop: Signal<Out, Bit>,
-        /// From this node.
-        pub s_rq_node: Signal<In, Bits<16>>,
-        /// To this queue pair.
-        pub s_rq_qpn: Signal<In, Bits<24>>,
-        /// PSN.
-        pub s_rq_psn: Signal<In, Bits<24>>,
-        /// Q_Key.
-        pub s_rq_q_key: Signal<In, Bits<32>>,
-        /// From this queue pair.
-        pub s_rq_src: Signal<In, Bits<24>>,
-        /// Version and flags.
-        pub s_rq_vf: Signal<In, Bits<8>>,
-        /// Window.
-        pub s_rq_win_id: Signal<In, Bits<16>>,
-        /// Epoch.
-        pub s_rq_epoch: Signal<In, Bits<16>>,
-        /// Number in the window.
-        pub s_rq_msn: Signal<In, Bits<32>>,
-        /// Bytes of payload.
-        pub s_rq_len: Signal<In, Bits<13>>,
-        /// Opcode without a meaning.
-        pub s_rq_unknown: Signal<In, Bit>,
-        /// A word of payload.
-        pub s_pl_valid: Signal<In, Bit>,
-        /// It is taken.
-        pub s_pl_ready: Signal<Out, Bit>,
-        /// The word.
-        pub s_pl_data: Signal<In, Bits<64>>,
-        /// Last word of its message.
-        pub s_pl_last: Signal<In, Bit>,
-        /// A word of receive requests.
-        pub s_rr_valid: Signal<In, Bit>,
-        /// Always taken.
-        pub s_rr_ready: Signal<Out, Bit>,
-        /// The word.
-        pub s_rr_data: Signal<In, Bits<64>>,
-        /// Last word of the read.
-        pub s_rr_last: Signal<In, Bit>,
-        /// With the last word: the read failed.
-        pub s_rr_error: Signal<In, Bit>,
-        /// Context of the read, with each word.
-        pub s_rr_ctx: Signal<In, Bits<16>>,
-        /// A read of receive requests.
-        pub m_rd_valid: Signal<Out, Bit>,
-        /// It is taken.
-        pub m_rd_ready: Signal<In, Bit>,
-        /// Where.
-        pub m_rd_addr: Signal<Out, Bits<64>>,
-        /// Bytes: 32 to 128.
-        pub m_rd_len: Signal<Out, Bits<13>>,
-        /// Client 2.
-        pub m_rd_ctx: Signal<Out, Bits<16>>,
+        /// Requests from the line.
+        pub s_rq: RequestIn,
+        /// Their payload.
+        pub s_pl: FramesIn<64>,
+        /// Receive requests that were read.
+        pub s_rr: DmaWordsIn,
+        /// Reads of 32 to 128 bytes of receive requests; context: client 2 in 15:14.
+        pub m_rd: DmaRequestOut,
         /// A completion slot is asked for, until rsv_done.
-        pub m_rsv_valid: Signal<Out, Bit>,
-        /// Queue pair.
-        pub m_rsv_qpn: Signal<Out, Bits<LQ>>,
+        pub m_rsv: QueuePairOut<LQ>,
         /// Answer; pulse.
         pub rsv_done: Signal<In, Bit>,
         /// The slot is reserved.
         pub rsv_ok: Signal<In, Bit>,
-        /// A region is looked up; pulse.
-        pub m_look_valid: Signal<Out, Bit>,
-        /// Key.
-        pub m_look_key: Signal<Out, Bits<32>>,
-        /// Protection domain.
-        pub m_look_pd: Signal<Out, Bits<16>>,
-        /// Where the message goes.
-        pub m_look_addr: Signal<Out, Bits<64>>,
-        /// Bytes of the message.
-        pub m_look_len: Signal<Out, Bits<13>>,
-        /// To be written: 1.
-        pub m_look_write: Signal<Out, Bit>,
-        /// Answer, 6 clocks later; pulse.
-        pub look_valid: Signal<In, Bit>,
-        /// The access is allowed.
-        pub look_ok: Signal<In, Bit>,
-        /// A payload to write.
-        pub m_wr_valid: Signal<Out, Bit>,
-        /// The request is taken.
-        pub m_wr_ready: Signal<In, Bit>,
-        /// Where.
-        pub m_wr_addr: Signal<Out, Bits<64>>,
-        /// Bytes.
-        pub m_wr_len: Signal<Out, Bits<13>>,
-        /// Client 0.
-        pub m_wr_ctx: Signal<Out, Bits<16>>,
-        /// A word of it.
-        pub m_wd_valid: Signal<Out, Bit>,
-        /// The word is taken.
-        pub m_wd_ready: Signal<In, Bit>,
-        /// The word.
-        pub m_wd_data: Signal<Out, Bits<64>>,
-        /// A completion.
-        pub m_rx_valid: Signal<Out, Bit>,
-        /// It is taken.
-        pub m_rx_ready: Signal<In, Bit>,
-        /// Queue pair.
-        pub m_rx_qpn: Signal<Out, Bits<LQ>>,
-        /// Name of the receive request.
-        pub m_rx_wr_id: Signal<Out, Bits<64>>,
-        /// How it ended.
-        pub m_rx_status: Signal<Out, Bits<8>>,
-        /// Version and flags.
-        pub m_rx_vf: Signal<Out, Bits<8>>,
-        /// Bytes received.
-        pub m_rx_len: Signal<Out, Bits<13>>,
-        /// From this node.
-        pub m_rx_node: Signal<Out, Bits<16>>,
-        /// From this queue pair.
-        pub m_rx_peer: Signal<Out, Bits<24>>,
-        /// Window.
-        pub m_rx_win_id: Signal<Out, Bits<16>>,
-        /// Epoch.
-        pub m_rx_epoch: Signal<Out, Bits<16>>,
-        /// Number in the window.
-        pub m_rx_msn: Signal<Out, Bits<32>>,
-        /// Q_Key.
-        pub m_rx_q_key: Signal<Out, Bits<32>>,
-        /// PSN.
-        pub m_rx_psn: Signal<Out, Bits<24>>,
-        /// Number of the receive request in its ring.
-        pub m_rx_request: Signal<Out, Bits<16>>,
+        /// Lookups of regions.
+        pub m_look: LookupOut,
+        /// Their answers, 6 clocks later.
+        pub look: VerdictIn,
+        /// Writes of payload; context: client 0 in 15:14.
+        pub m_wr: DmaRequestOut,
+        /// The words of the payload.
+        pub m_wd: StreamOut<64>,
+        /// Receive requests that have ended.
+        pub m_rx: CompletionOut<LQ>,
         /// The oldest completion under way is ordered in host memory; pulse.
         pub landed: Signal<In, Bit>,
-        /// An acknowledgement.
-        pub m_ak_valid: Signal<Out, Bit>,
-        /// It is taken.
-        pub m_ak_ready: Signal<In, Bit>,
-        /// To this node.
-        pub m_ak_node: Signal<Out, Bits<16>>,
-        /// To this queue pair.
-        pub m_ak_peer: Signal<Out, Bits<24>>,
-        /// PSN of the request.
-        pub m_ak_psn: Signal<Out, Bits<24>>,
-        /// AETH syndrome.
-        pub m_ak_syndrome: Signal<Out, Bits<8>>,
-        /// It has an echo.
-        pub m_ak_echo: Signal<Out, Bit>,
-        /// Window of the request.
-        pub m_ak_win_id: Signal<Out, Bits<16>>,
-        /// Epoch of the request.
-        pub m_ak_epoch: Signal<Out, Bits<16>>,
-        /// Number of the request in its window.
-        pub m_ak_msn: Signal<Out, Bits<32>>,
-        /// Version and flags of the request.
-        pub m_ak_vf: Signal<Out, Bits<8>>,
-        /// The queue pair that answers.
-        pub m_ak_src: Signal<Out, Bits<24>>,
-        /// The receive ring of a queue pair cannot be read; pulse.
-        pub m_fatal_valid: Signal<Out, Bit>,
-        /// Queue pair.
-        pub m_fatal_qpn: Signal<Out, Bits<LQ>>,
+        /// Acknowledgements for the line.
+        pub m_ak: AckToSendOut,
+        /// The receive ring of a queue pair cannot be read.
+        pub m_fatal: QueuePairOut<LQ>,
         /// A doorbell is ignored; pulse.
         pub ev_bad_doorbell: Signal<Out, Bit>,
         /// Accepted; pulse.
@@ -276,10 +140,10 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
     #[hdl_gen]
     fn update(&mut self) {
         // Configuration, or the sweep after reset, which leaves no queue pair and nothing in its tables.
-        self.n_valid.d.next = self.cfg_valid.val();
-        self.n_qpn.d.next = self.cfg_qpn.val();
-        self.n_word.d.next = self.cfg_word.val();
-        self.n_data.d.next = self.cfg_data.val();
+        self.n_valid.d.next = self.cfg.valid.val();
+        self.n_qpn.d.next = self.cfg.qpn.val();
+        self.n_word.d.next = self.cfg.word.val();
+        self.n_data.d.next = self.cfg.data.val();
         self.state.next = self.n_data.q.val().get_bits::<3>(0);
         self.c_sweep.d.next = self.sweeping.q.val();
         self.c_qpn.d.next = self.n_qpn.q.val();
@@ -330,79 +194,44 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
         self.check.cfg_data.next = self.c_data.q.val();
 
         // Doorbells.
-        self.d_valid.d.next = self.db_valid.val();
-        self.door.db_valid.next = self.d_valid.q.val();
-        self.d_qpn.d.next = self.db_qpn.val();
-        self.door.db_qpn.next = self.d_qpn.q.val();
-        self.d_kind.d.next = self.db_kind.val();
-        self.door.db_kind.next = self.d_kind.q.val();
-        self.d_index.d.next = self.db_index.val();
-        self.door.db_index.next = self.d_index.q.val();
+        self.d_valid.d.next = self.db.valid.val();
+        self.door.db.valid.next = self.d_valid.q.val();
+        self.d_qpn.d.next = self.db.qpn.val();
+        self.door.db.qpn.next = self.d_qpn.q.val();
+        self.d_kind.d.next = self.db.kind.val();
+        self.door.db.kind.next = self.d_kind.q.val();
+        self.d_index.d.next = self.db.index.val();
+        self.door.db.index.next = self.d_index.q.val();
         self.ev_bad_doorbell.next = self.door.ev_bad_doorbell.val();
-        self.door.s_head_valid.next = self.check.m_head_valid.val();
-        self.door.s_head_qpn.next = self.check.m_head_qpn.val();
-        self.door.s_head_index.next = self.check.m_head_index.val();
+        RingIndexOut::<LQ>::join(&mut self.check.m_head, &mut self.door.s_head);
         self.door.s_served_valid.next = self.fetch.m_served_valid.val();
         self.door.s_served_qpn.next = self.fetch.m_served_qpn.val();
         self.door.s_served_mark.next = self.fetch.m_served_mark.val();
 
         // Receive requests, read ahead.
-        self.m_rd_valid.next = self.fetch.m_rd_valid.val();
-        self.fetch.m_rd_ready.next = self.m_rd_ready.val();
-        self.m_rd_addr.next = self.fetch.m_rd_addr.val();
-        self.m_rd_len.next = self.fetch.m_rd_len.val();
-        self.m_rd_ctx.next = self.fetch.m_rd_ctx.val();
-        self.fetch.s_prod_valid.next = self.door.m_prod_valid.val();
-        self.fetch.s_prod_qpn.next = self.door.m_prod_qpn.val();
-        self.fetch.s_prod_index.next = self.door.m_prod_index.val();
+        DmaRequestOut::link(&mut self.m_rd, &mut self.fetch.m_rd);
+        RingIndexOut::<LQ>::join(&mut self.door.m_prod, &mut self.fetch.s_prod);
         self.fetch.s_want_valid.next = self.door.m_want_valid.val();
         self.fetch.s_want_mark.next = self.door.m_want_mark.val();
-        self.fetch.s_head_valid.next = self.check.m_head_valid.val();
-        self.fetch.s_head_qpn.next = self.check.m_head_qpn.val();
-        self.fetch.s_head_index.next = self.check.m_head_index.val();
+        RingIndexOut::<LQ>::join(&mut self.check.m_head, &mut self.fetch.s_head);
         self.fetch.s_kick_valid.next = self.check.m_kick_valid.val();
         self.fetch.s_done.next = self.fill.m_done.val();
         self.fetch.s_failed.next = self.fill.m_failed_valid.val();
         self.halt.d.next = self.hold.val() | self.swept.val() | self.n_valid.q.val();
         self.fetch.hold.next = self.halt.q.val();
-        self.fill.s_rr_valid.next = self.s_rr_valid.val();
-        self.s_rr_ready.next = self.fill.s_rr_ready.val();
-        self.fill.s_rr_data.next = self.s_rr_data.val();
-        self.fill.s_rr_last.next = self.s_rr_last.val();
-        self.fill.s_rr_error.next = self.s_rr_error.val();
-        self.fill.s_rr_ctx.next = self.s_rr_ctx.val();
-        self.m_fatal_valid.next = self.fill.m_fatal_valid.val();
-        self.m_fatal_qpn.next = self.fill.m_fatal_qpn.val();
+        DmaWordsIn::link(&mut self.s_rr, &mut self.fill.s_rr);
+        QueuePairOut::<LQ>::link(&mut self.m_fatal, &mut self.fill.m_fatal);
         self.fill.place.next = self.check.place.val();
         self.fill.m_failed_ready.next = self.check.s_failed_ready.val();
 
         // Requests.
-        self.check.s_rq_valid.next = self.s_rq_valid.val();
-        self.s_rq_ready.next = self.check.s_rq_ready.val();
-        self.s_rq_drop.next = self.check.s_rq_drop.val();
-        self.check.s_rq_node.next = self.s_rq_node.val();
-        self.check.s_rq_qpn.next = self.s_rq_qpn.val();
-        self.check.s_rq_psn.next = self.s_rq_psn.val();
-        self.check.s_rq_q_key.next = self.s_rq_q_key.val();
-        self.check.s_rq_src.next = self.s_rq_src.val();
-        self.check.s_rq_vf.next = self.s_rq_vf.val();
-        self.check.s_rq_win_id.next = self.s_rq_win_id.val();
-        self.check.s_rq_epoch.next = self.s_rq_epoch.val();
-        self.check.s_rq_msn.next = self.s_rq_msn.val();
-        self.check.s_rq_len.next = self.s_rq_len.val();
-        self.check.s_rq_unknown.next = self.s_rq_unknown.val();
-        self.m_rsv_valid.next = self.check.m_rsv_valid.val();
-        self.m_rsv_qpn.next = self.check.m_rsv_qpn.val();
+        RequestIn::link(&mut self.s_rq, &mut self.check.s_rq);
+        QueuePairOut::<LQ>::link(&mut self.m_rsv, &mut self.check.m_rsv);
         self.check.rsv_done.next = self.rsv_done.val();
         self.check.rsv_ok.next = self.rsv_ok.val();
-        self.m_look_valid.next = self.check.m_look_valid.val();
-        self.m_look_key.next = self.check.m_look_key.val();
-        self.m_look_pd.next = self.check.m_look_pd.val();
-        self.m_look_addr.next = self.check.m_look_addr.val();
-        self.m_look_len.next = self.check.m_look_len.val();
-        self.m_look_write.next = self.check.m_look_write.val();
-        self.check.look_valid.next = self.look_valid.val();
-        self.check.look_ok.next = self.look_ok.val();
+        LookupOut::link(&mut self.m_look, &mut self.check.m_look);
+        self.check.look_valid.next = self.look.valid.val();
+        self.check.look_ok.next = self.look.ok.val();
         self.check.cfg_mtu.next = self.cfg_mtu.val();
         self.check.hold.next = self.halt.q.val();
         self.check.cfg_soon.next = self.n_valid.q.val() | self.sweeping.q.val();
@@ -425,33 +254,10 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
         self.ev_local_error.next = self.check.ev_local_error.val();
 
         // What was accepted.
-        self.store.s_pl_valid.next = self.s_pl_valid.val();
-        self.s_pl_ready.next = self.store.s_pl_ready.val();
-        self.store.s_pl_data.next = self.s_pl_data.val();
-        self.store.s_pl_last.next = self.s_pl_last.val();
-        self.m_wr_valid.next = self.store.m_wr_valid.val();
-        self.store.m_wr_ready.next = self.m_wr_ready.val();
-        self.m_wr_addr.next = self.store.m_wr_addr.val();
-        self.m_wr_len.next = self.store.m_wr_len.val();
-        self.m_wr_ctx.next = self.store.m_wr_ctx.val();
-        self.m_wd_valid.next = self.store.m_wd_valid.val();
-        self.store.m_wd_ready.next = self.m_wd_ready.val();
-        self.m_wd_data.next = self.store.m_wd_data.val();
-        self.m_rx_valid.next = self.store.m_rx_valid.val();
-        self.store.m_rx_ready.next = self.m_rx_ready.val();
-        self.m_rx_qpn.next = self.store.m_rx_qpn.val();
-        self.m_rx_wr_id.next = self.store.m_rx_wr_id.val();
-        self.m_rx_status.next = self.store.m_rx_status.val();
-        self.m_rx_vf.next = self.store.m_rx_vf.val();
-        self.m_rx_len.next = self.store.m_rx_len.val();
-        self.m_rx_node.next = self.store.m_rx_node.val();
-        self.m_rx_peer.next = self.store.m_rx_peer.val();
-        self.m_rx_win_id.next = self.store.m_rx_win_id.val();
-        self.m_rx_epoch.next = self.store.m_rx_epoch.val();
-        self.m_rx_msn.next = self.store.m_rx_msn.val();
-        self.m_rx_q_key.next = self.store.m_rx_q_key.val();
-        self.m_rx_psn.next = self.store.m_rx_psn.val();
-        self.m_rx_request.next = self.store.m_rx_request.val();
+        FramesIn::<64>::link(&mut self.s_pl, &mut self.store.s_pl);
+        DmaRequestOut::link(&mut self.m_wr, &mut self.store.m_wr);
+        StreamOut::<64>::link(&mut self.m_wd, &mut self.store.m_wd);
+        CompletionOut::<LQ>::link(&mut self.m_rx, &mut self.store.m_rx);
         self.store.s_valid.next = self.check.m_st_valid.val();
         self.store.s_writes.next = self.check.m_st_writes.val();
         self.store.s_qpn.next = self.check.m_st_qpn.val();
@@ -459,7 +265,7 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
         self.store.s_status.next = self.check.m_st_status.val();
         self.store.s_len.next = self.check.m_st_len.val();
         self.store.s_request.next = self.check.m_st_request.val();
-        self.store.s_addr.next = self.check.m_look_addr.val();
+        self.store.s_addr.next = self.check.m_look.addr.val();
         self.store.s_vf.next = 0.into();
         self.store.s_node.next = 0.into();
         self.store.s_peer.next = 0.into();
@@ -469,29 +275,18 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
         self.store.s_q_key.next = 0.into();
         self.store.s_psn.next = 0.into();
         if self.check.m_st_packet.val() {
-            self.store.s_vf.next = self.s_rq_vf.val();
-            self.store.s_node.next = self.s_rq_node.val();
-            self.store.s_peer.next = self.s_rq_src.val();
-            self.store.s_win_id.next = self.s_rq_win_id.val();
-            self.store.s_epoch.next = self.s_rq_epoch.val();
-            self.store.s_msn.next = self.s_rq_msn.val();
-            self.store.s_q_key.next = self.s_rq_q_key.val();
-            self.store.s_psn.next = self.s_rq_psn.val();
+            self.store.s_vf.next = self.s_rq.vf.val();
+            self.store.s_node.next = self.s_rq.node.val();
+            self.store.s_peer.next = self.s_rq.src.val();
+            self.store.s_win_id.next = self.s_rq.win_id.val();
+            self.store.s_epoch.next = self.s_rq.epoch.val();
+            self.store.s_msn.next = self.s_rq.msn.val();
+            self.store.s_q_key.next = self.s_rq.q_key.val();
+            self.store.s_psn.next = self.s_rq.psn.val();
         }
 
         // Acknowledgements.
-        self.m_ak_valid.next = self.acks.m_ak_valid.val();
-        self.acks.m_ak_ready.next = self.m_ak_ready.val();
-        self.m_ak_node.next = self.acks.m_ak_node.val();
-        self.m_ak_peer.next = self.acks.m_ak_peer.val();
-        self.m_ak_psn.next = self.acks.m_ak_psn.val();
-        self.m_ak_syndrome.next = self.acks.m_ak_syndrome.val();
-        self.m_ak_echo.next = self.acks.m_ak_echo.val();
-        self.m_ak_win_id.next = self.acks.m_ak_win_id.val();
-        self.m_ak_epoch.next = self.acks.m_ak_epoch.val();
-        self.m_ak_msn.next = self.acks.m_ak_msn.val();
-        self.m_ak_vf.next = self.acks.m_ak_vf.val();
-        self.m_ak_src.next = self.acks.m_ak_src.val();
+        AckToSendOut::link(&mut self.m_ak, &mut self.acks.m_ak);
         self.acks.s_valid.next = self.check.m_ak_valid.val();
         self.acks.s_lands.next = self.check.m_ak_lands.val();
         self.acks.s_data.next = self.check.m_ak_data.val();

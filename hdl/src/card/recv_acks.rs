@@ -1,6 +1,7 @@
 //! Acknowledgements that wait.
 
 use crate::blocks::{Pow2, RamReg};
+use crate::bus::AckToSendOut;
 use crate::prelude::*;
 
 hdl_module! {
@@ -30,30 +31,8 @@ hdl_module! {
         pub full: Signal<Out, Bit>,
         /// There is none.
         pub empty: Signal<Out, Bit>,
-        /// An acknowledgement for the line.
-        pub m_ak_valid: Signal<Out, Bit>,
-        /// It is taken.
-        pub m_ak_ready: Signal<In, Bit>,
-        /// To this node.
-        pub m_ak_node: Signal<Out, Bits<16>>,
-        /// To this queue pair.
-        pub m_ak_peer: Signal<Out, Bits<24>>,
-        /// PSN of the request.
-        pub m_ak_psn: Signal<Out, Bits<24>>,
-        /// AETH syndrome.
-        pub m_ak_syndrome: Signal<Out, Bits<8>>,
-        /// It has an echo: the request was of version 1.
-        pub m_ak_echo: Signal<Out, Bit>,
-        /// Window of the request.
-        pub m_ak_win_id: Signal<Out, Bits<16>>,
-        /// Epoch of the request.
-        pub m_ak_epoch: Signal<Out, Bits<16>>,
-        /// Number of the request in its window.
-        pub m_ak_msn: Signal<Out, Bits<32>>,
-        /// Version and flags of the request.
-        pub m_ak_vf: Signal<Out, Bits<8>>,
-        /// The queue pair that answers.
-        pub m_ak_src: Signal<Out, Bits<24>>,
+        /// Acknowledgements for the line.
+        pub m_ak: AckToSendOut,
 
         /// Both rings: those that wait in the upper half.
         words: RamReg<168, B>,
@@ -90,21 +69,21 @@ impl<const A: usize, const B: usize> Logic for CardRecvAcks<A, B> {
         self.now_push.next = self.s_valid.val() & !self.s_lands.val();
         self.wait_push.next = self.s_valid.val() & self.s_lands.val();
 
-        self.words.wr_en.next = self.s_valid.val();
-        self.words.wr_data.next = self.s_data.val();
-        self.words.wr_addr.next = bit_cast::<B, A>(self.now_tail.q.val());
+        self.words.wr.en.next = self.s_valid.val();
+        self.words.wr.data.next = self.s_data.val();
+        self.words.wr.addr.next = bit_cast::<B, A>(self.now_tail.q.val());
         if self.s_lands.val() {
-            self.words.wr_addr.next = bit_cast::<B, A>(self.wait_tail.q.val()) | self.depth.val();
+            self.words.wr.addr.next = bit_cast::<B, A>(self.wait_tail.q.val()) | self.depth.val();
         }
-        self.words.rd_addr.next = bit_cast::<B, A>(self.now_head.q.val());
+        self.words.rd.addr.next = bit_cast::<B, A>(self.now_head.q.val());
         if self.of_wait.q.val() {
-            self.words.rd_addr.next = bit_cast::<B, A>(self.wait_head.q.val()) | self.depth.val();
+            self.words.rd.addr.next = bit_cast::<B, A>(self.wait_head.q.val()) | self.depth.val();
         }
 
         self.shown.next = self.step.q.val().get_bit(2);
-        self.silent.d.next = !self.words.rd_data.val().get_bits::<8>(64).any();
-        self.m_ak_valid.next = self.shown.val() & !self.silent.q.val();
-        self.taken.next = self.shown.val() & (self.m_ak_ready.val() | self.silent.q.val());
+        self.silent.d.next = !self.words.rd.data.val().get_bits::<8>(64).any();
+        self.m_ak.valid.next = self.shown.val() & !self.silent.q.val();
+        self.taken.next = self.shown.val() & (self.m_ak.ready.val() | self.silent.q.val());
         self.now_pop.next = self.taken.val() & !self.of_wait.q.val();
         self.wait_pop.next = self.taken.val() & self.of_wait.q.val();
         if self.step.q.val().any() & !self.shown.val() {
@@ -156,15 +135,15 @@ impl<const A: usize, const B: usize> Logic for CardRecvAcks<A, B> {
             self.count.d.next = self.count.q.val() - 1;
         }
 
-        self.m_ak_node.next = self.words.rd_data.val().get_bits::<16>(0);
-        self.m_ak_peer.next = self.words.rd_data.val().get_bits::<24>(16);
-        self.m_ak_psn.next = self.words.rd_data.val().get_bits::<24>(40);
-        self.m_ak_syndrome.next = self.words.rd_data.val().get_bits::<8>(64);
-        self.m_ak_win_id.next = self.words.rd_data.val().get_bits::<16>(72);
-        self.m_ak_epoch.next = self.words.rd_data.val().get_bits::<16>(88);
-        self.m_ak_msn.next = self.words.rd_data.val().get_bits::<32>(104);
-        self.m_ak_vf.next = self.words.rd_data.val().get_bits::<8>(136);
-        self.m_ak_echo.next = self.words.rd_data.val().get_bits::<4>(140).any();
-        self.m_ak_src.next = self.words.rd_data.val().get_bits::<24>(144);
+        self.m_ak.node.next = self.words.rd.data.val().get_bits::<16>(0);
+        self.m_ak.peer.next = self.words.rd.data.val().get_bits::<24>(16);
+        self.m_ak.psn.next = self.words.rd.data.val().get_bits::<24>(40);
+        self.m_ak.syndrome.next = self.words.rd.data.val().get_bits::<8>(64);
+        self.m_ak.win_id.next = self.words.rd.data.val().get_bits::<16>(72);
+        self.m_ak.epoch.next = self.words.rd.data.val().get_bits::<16>(88);
+        self.m_ak.msn.next = self.words.rd.data.val().get_bits::<32>(104);
+        self.m_ak.vf.next = self.words.rd.data.val().get_bits::<8>(136);
+        self.m_ak.echo.next = self.words.rd.data.val().get_bits::<4>(140).any();
+        self.m_ak.src.next = self.words.rd.data.val().get_bits::<24>(144);
     }
 }

@@ -1,6 +1,7 @@
 //! The verdict on each request.
 
 use crate::blocks::RamReg;
+use crate::bus::{LookupOut, QueuePairOut, RequestIn, RingIndexOut};
 use crate::prelude::*;
 use tributary_protocol::xud::{Nak, Outcome, Reply};
 
@@ -54,34 +55,8 @@ hdl_module! {
         pub cfg_data: Signal<In, Bits<64>>,
         /// Largest payload, bytes.
         pub cfg_mtu: Signal<In, Bits<13>>,
-        /// A request.
-        pub s_rq_valid: Signal<In, Bit>,
-        /// It is taken; pulse.
-        pub s_rq_ready: Signal<Out, Bit>,
-        /// With s_rq_ready: its payload is not wanted.
-        pub s_rq_drop: Signal<Out, Bit>,
-        /// From this node.
-        pub s_rq_node: Signal<In, Bits<16>>,
-        /// To this queue pair.
-        pub s_rq_qpn: Signal<In, Bits<24>>,
-        /// PSN.
-        pub s_rq_psn: Signal<In, Bits<24>>,
-        /// Q_Key.
-        pub s_rq_q_key: Signal<In, Bits<32>>,
-        /// From this queue pair.
-        pub s_rq_src: Signal<In, Bits<24>>,
-        /// Version and flags.
-        pub s_rq_vf: Signal<In, Bits<8>>,
-        /// Window.
-        pub s_rq_win_id: Signal<In, Bits<16>>,
-        /// Epoch.
-        pub s_rq_epoch: Signal<In, Bits<16>>,
-        /// Number in the window.
-        pub s_rq_msn: Signal<In, Bits<32>>,
-        /// Bytes of payload.
-        pub s_rq_len: Signal<In, Bits<13>>,
-        /// Opcode without a meaning.
-        pub s_rq_unknown: Signal<In, Bit>,
+        /// Requests from the line.
+        pub s_rq: RequestIn,
         /// The number of receive requests read has changed; pulse.
         pub s_arrived_valid: Signal<In, Bit>,
         /// Queue pair.
@@ -99,35 +74,19 @@ hdl_module! {
         /// Queue pair.
         pub s_failed_qpn: Signal<In, Bits<LQ>>,
         /// A completion slot is asked for, until rsv_done.
-        pub m_rsv_valid: Signal<Out, Bit>,
-        /// Queue pair.
-        pub m_rsv_qpn: Signal<Out, Bits<LQ>>,
+        pub m_rsv: QueuePairOut<LQ>,
         /// Answer; pulse.
         pub rsv_done: Signal<In, Bit>,
         /// The slot is reserved.
         pub rsv_ok: Signal<In, Bit>,
-        /// A region is looked up; pulse.
-        pub m_look_valid: Signal<Out, Bit>,
-        /// Key.
-        pub m_look_key: Signal<Out, Bits<32>>,
-        /// Protection domain.
-        pub m_look_pd: Signal<Out, Bits<16>>,
-        /// Where the message goes.
-        pub m_look_addr: Signal<Out, Bits<64>>,
-        /// Bytes of the message.
-        pub m_look_len: Signal<Out, Bits<13>>,
-        /// To be written: 1.
-        pub m_look_write: Signal<Out, Bit>,
+        /// Lookups of regions.
+        pub m_look: LookupOut,
         /// Answer, 6 clocks later; pulse.
         pub look_valid: Signal<In, Bit>,
         /// The access is allowed.
         pub look_ok: Signal<In, Bit>,
-        /// Write the index taken by packets.
-        pub m_head_valid: Signal<Out, Bit>,
-        /// Queue pair.
-        pub m_head_qpn: Signal<Out, Bits<LQ>>,
-        /// Receive requests ever taken, modulo 2^16.
-        pub m_head_index: Signal<Out, Bits<16>>,
+        /// The index of the requests that packets have taken.
+        pub m_head: RingIndexOut<LQ>,
         /// With m_head_valid: it is even, and not cleared.
         pub m_kick_valid: Signal<Out, Bit>,
         /// No more acknowledgements may be handed over.
@@ -258,28 +217,28 @@ hdl_module! {
 impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.qpn.next = bit_cast::<LQ, 24>(self.s_rq_qpn.val());
-        self.q_key.d.next = self.s_rq_q_key.val();
-        self.len.d.next = self.s_rq_len.val();
+        self.qpn.next = bit_cast::<LQ, 24>(self.s_rq.qpn.val());
+        self.q_key.d.next = self.s_rq.q_key.val();
+        self.len.d.next = self.s_rq.len.val();
         // Tables; the request, and so its words, stay until it is taken.
-        self.shapes.rd_addr.next = self.qpn.val();
-        self.shapes.wr_en.next = self.cfg_shape.val();
-        self.shapes.wr_addr.next = self.cfg_qpn.val();
-        self.shapes.wr_data.next = bit_cast::<17, 16>(self.cfg_data.val().get_bits::<16>(32))
+        self.shapes.rd.addr.next = self.qpn.val();
+        self.shapes.wr.en.next = self.cfg_shape.val();
+        self.shapes.wr.addr.next = self.cfg_qpn.val();
+        self.shapes.wr.data.next = bit_cast::<17, 16>(self.cfg_data.val().get_bits::<16>(32))
             | (bit_cast::<17, 1>(self.cfg_receives.val().into()) << 16);
-        self.keys.rd_addr.next = self.qpn.val();
-        self.keys.wr_en.next = self.cfg_key.val();
-        self.keys.wr_addr.next = self.cfg_qpn.val();
-        self.keys.wr_data.next = self.cfg_data.val().get_bits::<32>(0);
-        self.epochs.rd_addr.next = self.qpn.val();
-        self.epochs.wr_en.next = self.cfg_epoch.val();
-        self.epochs.wr_addr.next = self.cfg_qpn.val();
-        self.epochs.wr_data.next = self.cfg_data.val().get_bits::<32>(0);
-        self.arrived.rd_addr.next = self.qpn.val();
-        self.arrived.wr_en.next = self.s_arrived_valid.val();
-        self.arrived.wr_addr.next = self.s_arrived_qpn.val();
-        self.arrived.wr_data.next = self.s_arrived_word.val();
-        self.heads.rd_addr.next = self.qpn.val();
+        self.keys.rd.addr.next = self.qpn.val();
+        self.keys.wr.en.next = self.cfg_key.val();
+        self.keys.wr.addr.next = self.cfg_qpn.val();
+        self.keys.wr.data.next = self.cfg_data.val().get_bits::<32>(0);
+        self.epochs.rd.addr.next = self.qpn.val();
+        self.epochs.wr.en.next = self.cfg_epoch.val();
+        self.epochs.wr.addr.next = self.cfg_qpn.val();
+        self.epochs.wr.data.next = self.cfg_data.val().get_bits::<32>(0);
+        self.arrived.rd.addr.next = self.qpn.val();
+        self.arrived.wr.en.next = self.s_arrived_valid.val();
+        self.arrived.wr.addr.next = self.s_arrived_qpn.val();
+        self.arrived.wr.data.next = self.s_arrived_word.val();
+        self.heads.rd.addr.next = self.qpn.val();
 
         // Answers of card_cq and card_regions.
         self.slot_now.next = self.slot.q.val() | (self.rsv_done.val() & self.rsv_ok.val());
@@ -306,7 +265,7 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
             self.step.q.val().get_bit(0) & self.s_failed_valid.val() & !self.ak_full.val();
         self.begin.next = self.step.q.val().get_bit(0)
             & !self.begin_failed.val()
-            & self.s_rq_valid.val()
+            & self.s_rq.valid.val()
             & !self.hold.val()
             & self.quiet.val();
         if self.begin.val() {
@@ -330,25 +289,25 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
 
         // Step 2: the request against its queue pair.
         self.place.next = (bit_cast::<CA, LQ>(self.qpn.val()) << 4)
-            | bit_cast::<CA, 4>(self.heads.rd_data.val().get_bits::<4>(0));
+            | bit_cast::<CA, 4>(self.heads.rd.data.val().get_bits::<4>(0));
         if self.step.q.val().get_bit(2) {
             self.step.d.next = bits::<9>(1) << 3;
             self.overload.d.next = self.ak_full.val();
-            self.bad_qp.d.next = (self.s_rq_qpn.val() >> self.lq.val()).any()
-                | !self.shapes.rd_data.val().get_bit(16);
-            self.bad_key.d.next = self.q_key.q.val() != self.keys.rd_data.val();
+            self.bad_qp.d.next = (self.s_rq.qpn.val() >> self.lq.val()).any()
+                | !self.shapes.rd.data.val().get_bit(16);
+            self.bad_key.d.next = self.q_key.q.val() != self.keys.rd.data.val();
             self.over_mtu.d.next = self.len.q.val() > self.cfg_mtu.val();
             self.has_epoch.d.next =
-                self.s_rq_vf.val().get_bits::<4>(4).any() & !self.s_rq_vf.val().get_bit(0);
+                self.s_rq.vf.val().get_bits::<4>(4).any() & !self.s_rq.vf.val().get_bit(0);
             self.epoch_age.d.next =
-                self.s_rq_epoch.val() - self.epochs.rd_data.val().get_bits::<16>(0);
-            self.epoch_span.d.next = self.epochs.rd_data.val().get_bits::<16>(16)
-                - self.epochs.rd_data.val().get_bits::<16>(0);
-            self.some.d.next = !self.arrived.rd_data.val().get_bit(5)
-                & (self.arrived.rd_data.val().get_bits::<5>(0)
-                    != self.heads.rd_data.val().get_bits::<5>(0));
-            self.pd.d.next = self.shapes.rd_data.val().get_bits::<16>(0);
-            self.head.d.next = self.heads.rd_data.val();
+                self.s_rq.epoch.val() - self.epochs.rd.data.val().get_bits::<16>(0);
+            self.epoch_span.d.next = self.epochs.rd.data.val().get_bits::<16>(16)
+                - self.epochs.rd.data.val().get_bits::<16>(0);
+            self.some.d.next = !self.arrived.rd.data.val().get_bit(5)
+                & (self.arrived.rd.data.val().get_bits::<5>(0)
+                    != self.heads.rd.data.val().get_bits::<5>(0));
+            self.pd.d.next = self.shapes.rd.data.val().get_bits::<16>(0);
+            self.head.d.next = self.heads.rd.data.val();
         }
 
         // Step 3: the first verdict.
@@ -366,7 +325,7 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
                 self.syndrome.d.next = self.qp_code.val();
             } else if self.bad_key.q.val() {
                 self.verdict.d.next = 4.into();
-            } else if self.s_rq_unknown.val() {
+            } else if self.s_rq.unknown.val() {
                 self.verdict.d.next = 8.into();
                 self.syndrome.d.next = self.opcode_code.val();
             } else if self.over_mtu.q.val() {
@@ -454,34 +413,34 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
         if self.step.q.val().get_bit(6) {
             self.step.d.next = 1.into();
         }
-        self.s_rq_ready.next = self.answer.q.val();
-        self.s_rq_drop.next = !self.wanted.q.val();
+        self.s_rq.ready.next = self.answer.q.val();
+        self.s_rq.drop.next = !self.wanted.q.val();
         self.s_failed_ready.next = self.failed.q.val();
-        self.m_head_valid.next = self.takes.q.val() | self.cfg_clear.val();
-        self.m_head_qpn.next = self.rsv_qpn.q.val();
-        self.m_head_index.next = self.head_next.q.val();
+        self.m_head.valid.next = self.takes.q.val() | self.cfg_clear.val();
+        self.m_head.qpn.next = self.rsv_qpn.q.val();
+        self.m_head.index.next = self.head_next.q.val();
         if self.cfg_clear.val() {
-            self.m_head_qpn.next = self.cfg_qpn.val();
-            self.m_head_index.next = 0.into();
+            self.m_head.qpn.next = self.cfg_qpn.val();
+            self.m_head.index.next = 0.into();
         }
-        self.heads.wr_en.next = self.m_head_valid.val();
-        self.heads.wr_addr.next = self.m_head_qpn.val();
-        self.heads.wr_data.next = self.m_head_index.val();
+        self.heads.wr.en.next = self.m_head.valid.val();
+        self.heads.wr.addr.next = self.m_head.qpn.val();
+        self.heads.wr.data.next = self.m_head.index.val();
         self.m_kick_valid.next = self.takes.q.val() & !self.head_next.q.val().get_bit(0);
         self.m_ak_valid.next =
             (self.answer.q.val() & self.syndrome.q.val().any()) | self.failed_slot.q.val();
         self.m_ak_lands.next = self.takes.q.val() | self.failed_slot.q.val();
-        self.m_ak_data.next = bit_cast::<168, 16>(self.s_rq_node.val())
-            | (bit_cast::<168, 24>(self.s_rq_src.val()) << 16)
-            | (bit_cast::<168, 24>(self.s_rq_psn.val()) << 40)
+        self.m_ak_data.next = bit_cast::<168, 16>(self.s_rq.node.val())
+            | (bit_cast::<168, 24>(self.s_rq.src.val()) << 16)
+            | (bit_cast::<168, 24>(self.s_rq.psn.val()) << 40)
             | (bit_cast::<168, 8>(self.syndrome.q.val()) << 64)
-            | (bit_cast::<168, 16>(self.s_rq_win_id.val()) << 72)
-            | (bit_cast::<168, 16>(self.s_rq_epoch.val()) << 88)
-            | (bit_cast::<168, 32>(self.s_rq_msn.val()) << 104)
-            | (bit_cast::<168, 8>(self.s_rq_vf.val()) << 136)
-            | (bit_cast::<168, 24>(self.s_rq_qpn.val()) << 144);
+            | (bit_cast::<168, 16>(self.s_rq.win_id.val()) << 72)
+            | (bit_cast::<168, 16>(self.s_rq.epoch.val()) << 88)
+            | (bit_cast::<168, 32>(self.s_rq.msn.val()) << 104)
+            | (bit_cast::<168, 8>(self.s_rq.vf.val()) << 136)
+            | (bit_cast::<168, 24>(self.s_rq.qpn.val()) << 144);
         self.m_st_valid.next = self.takes.q.val() | self.failed_slot.q.val();
-        self.bytes.d.next = self.s_rq_len.val().any();
+        self.bytes.d.next = self.s_rq.len.val().any();
         self.m_st_writes.next = self.wanted.q.val() & self.bytes.q.val();
         self.m_st_qpn.next = self.rsv_qpn.q.val();
         self.m_st_packet.next = !self.failing.q.val();
@@ -509,14 +468,14 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
         self.ev_local_error.next =
             (self.takes.q.val() & !self.wanted.q.val()) | self.failed_slot.q.val();
 
-        self.m_rsv_valid.next = self.rsv_valid.q.val();
-        self.m_rsv_qpn.next = self.rsv_qpn.q.val();
-        self.m_look_valid.next = self.look.q.val();
-        self.m_look_key.next = self.request.val().get_bits::<32>(128);
-        self.m_look_pd.next = self.pd.q.val();
-        self.m_look_addr.next = self.request.val().get_bits::<64>(64);
-        self.m_look_len.next = self.len.q.val();
-        self.m_look_write.next = true;
+        self.m_rsv.valid.next = self.rsv_valid.q.val();
+        self.m_rsv.qpn.next = self.rsv_qpn.q.val();
+        self.m_look.valid.next = self.look.q.val();
+        self.m_look.key.next = self.request.val().get_bits::<32>(128);
+        self.m_look.pd.next = self.pd.q.val();
+        self.m_look.addr.next = self.request.val().get_bits::<64>(64);
+        self.m_look.len.next = self.len.q.val();
+        self.m_look.write.next = true;
         self.idle.next =
             self.step.q.val().get_bit(0) & !self.begin.val() & !self.s_failed_valid.val();
 

@@ -1,6 +1,7 @@
 //! Doorbells of receive rings.
 
 use crate::blocks::{FifoAhead, RamRegForward};
+use crate::bus::{DoorbellIn, RingIndexIn, RingIndexOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -25,14 +26,8 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset; the tables are cleared with cfg_clear and cfg_sweep.
         pub rst: Signal<In, Bit>,
-        /// A doorbell; pulse.
-        pub db_valid: Signal<In, Bit>,
-        /// Queue pair.
-        pub db_qpn: Signal<In, Bits<LQ>>,
-        /// Which ring: only 1, receive, counts here.
-        pub db_kind: Signal<In, Bits<2>>,
-        /// Receive requests ever posted, modulo 2^16.
-        pub db_index: Signal<In, Bits<16>>,
+        /// Doorbells.
+        pub db: DoorbellIn<LQ>,
         /// Queue pair that is configured.
         pub cfg_qpn: Signal<In, Bits<LQ>>,
         /// Write its shape.
@@ -45,24 +40,16 @@ hdl_module! {
         pub cfg_clear: Signal<In, Bit>,
         /// With cfg_clear: its marks become 0 too.
         pub cfg_sweep: Signal<In, Bit>,
-        /// Write the index taken by packets.
-        pub s_head_valid: Signal<In, Bit>,
-        /// Queue pair.
-        pub s_head_qpn: Signal<In, Bits<LQ>>,
-        /// Receive requests ever taken, modulo 2^16.
-        pub s_head_index: Signal<In, Bits<16>>,
+        /// The index of the requests that packets have taken.
+        pub s_head: RingIndexIn<LQ>,
         /// The turn of a queue pair that wanted has come; pulse.
         pub s_served_valid: Signal<In, Bit>,
         /// Queue pair.
         pub s_served_qpn: Signal<In, Bits<LQ>>,
         /// The mark it had when it wanted.
         pub s_served_mark: Signal<In, Bit>,
-        /// The index posted has changed; pulse.
-        pub m_prod_valid: Signal<Out, Bit>,
-        /// Queue pair.
-        pub m_prod_qpn: Signal<Out, Bits<LQ>>,
-        /// Receive requests ever posted, modulo 2^16.
-        pub m_prod_index: Signal<Out, Bits<16>>,
+        /// The index of the requests that are posted.
+        pub m_prod: RingIndexOut<LQ>,
         /// With m_prod_valid: the queue pair wants a turn.
         pub m_want_valid: Signal<Out, Bit>,
         /// Its mark.
@@ -139,40 +126,40 @@ impl<const LQ: usize> Logic for CardRecvDoorbell<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
         // Stage 0: clearing goes first.
-        self.mine.next = self.db_valid.val() & (self.db_kind.val() == 1);
-        self.queue.s_valid.next = self.mine.val();
-        self.queue.s_data.next =
-            bit_cast::<32, 16>(self.db_index.val()) | (bit_cast::<32, LQ>(self.db_qpn.val()) << 16);
-        self.lost.d.next = self.mine.val() & !self.queue.s_ready.val();
-        self.queue.m_ready.next = !self.cfg_clear.val();
-        self.s1_valid.d.next = self.queue.m_valid.val() | self.cfg_clear.val();
+        self.mine.next = self.db.valid.val() & (self.db.kind.val() == 1);
+        self.queue.s.valid.next = self.mine.val();
+        self.queue.s.data.next =
+            bit_cast::<32, 16>(self.db.index.val()) | (bit_cast::<32, LQ>(self.db.qpn.val()) << 16);
+        self.lost.d.next = self.mine.val() & !self.queue.s.ready.val();
+        self.queue.m.ready.next = !self.cfg_clear.val();
+        self.s1_valid.d.next = self.queue.m.valid.val() | self.cfg_clear.val();
         self.s1_clear.d.next = self.cfg_clear.val();
         self.s1_sweep.d.next = self.cfg_sweep.val();
-        self.s1_qpn.d.next = self.queue.m_data.val().get_bits::<LQ>(16);
-        self.s1_index.d.next = self.queue.m_data.val().get_bits::<16>(0);
+        self.s1_qpn.d.next = self.queue.m.data.val().get_bits::<LQ>(16);
+        self.s1_index.d.next = self.queue.m.data.val().get_bits::<16>(0);
         if self.cfg_clear.val() {
             self.s1_qpn.d.next = self.cfg_qpn.val();
             self.s1_index.d.next = 0.into();
         }
 
         // Stages 1 to 3: the tables.
-        self.prods.rd_addr.next = self.s1_qpn.q.val();
-        self.heads.rd_addr.next = self.s1_qpn.q.val();
-        self.heads.wr_en.next = self.s_head_valid.val();
-        self.heads.wr_addr.next = self.s_head_qpn.val();
-        self.heads.wr_data.next = self.s_head_index.val();
-        self.shapes.rd_addr.next = self.s1_qpn.q.val();
-        self.shapes.wr_en.next = self.cfg_shape.val();
-        self.shapes.wr_addr.next = self.cfg_qpn.val();
-        self.shapes.wr_data.next = bit_cast::<5, 4>(self.cfg_log.val())
+        self.prods.rd.addr.next = self.s1_qpn.q.val();
+        self.heads.rd.addr.next = self.s1_qpn.q.val();
+        self.heads.wr.en.next = self.s_head.valid.val();
+        self.heads.wr.addr.next = self.s_head.qpn.val();
+        self.heads.wr.data.next = self.s_head.index.val();
+        self.shapes.rd.addr.next = self.s1_qpn.q.val();
+        self.shapes.wr.en.next = self.cfg_shape.val();
+        self.shapes.wr.addr.next = self.cfg_qpn.val();
+        self.shapes.wr.data.next = bit_cast::<5, 4>(self.cfg_log.val())
             | (bit_cast::<5, 1>(self.cfg_exists.val().into()) << 4);
-        self.served.rd_addr.next = self.s1_qpn.q.val();
-        self.served.wr_en.next = self.s_served_valid.val() | self.cfg_sweep.val();
-        self.served.wr_addr.next = self.s_served_qpn.val();
-        self.served.wr_data.next = self.s_served_mark.val().into();
+        self.served.rd.addr.next = self.s1_qpn.q.val();
+        self.served.wr.en.next = self.s_served_valid.val() | self.cfg_sweep.val();
+        self.served.wr.addr.next = self.s_served_qpn.val();
+        self.served.wr.data.next = self.s_served_mark.val().into();
         if self.cfg_sweep.val() {
-            self.served.wr_addr.next = self.cfg_qpn.val();
-            self.served.wr_data.next = 0.into();
+            self.served.wr.addr.next = self.cfg_qpn.val();
+            self.served.wr.data.next = 0.into();
         }
         self.s2_valid.d.next = self.s1_valid.q.val();
         self.s2_clear.d.next = self.s1_clear.q.val();
@@ -193,17 +180,17 @@ impl<const LQ: usize> Logic for CardRecvDoorbell<LQ> {
         self.s4_sweep.d.next = self.s3_sweep.q.val();
         self.s4_qpn.d.next = self.s3_qpn.q.val();
         self.s4_index.d.next = self.s3_index.q.val();
-        self.s4_word.d.next = self.prods.rd_data.val();
+        self.s4_word.d.next = self.prods.rd.data.val();
         if self.s3_newer.q.val() {
             self.s4_word.d.next = self.s3_word.q.val();
         }
         if self.s5_write.q.val() & (self.s5_qpn.q.val() == self.s3_qpn.q.val()) {
             self.s4_word.d.next = self.s5_word.q.val();
         }
-        self.s4_limit.d.next = self.heads.rd_data.val()
-            + (self.one.val() << self.shapes.rd_data.val().get_bits::<4>(0));
-        self.s4_exists.d.next = self.shapes.rd_data.val().get_bit(4);
-        self.s4_served.d.next = self.served.rd_data.val().any();
+        self.s4_limit.d.next = self.heads.rd.data.val()
+            + (self.one.val() << self.shapes.rd.data.val().get_bits::<4>(0));
+        self.s4_exists.d.next = self.shapes.rd.data.val().get_bit(4);
+        self.s4_served.d.next = self.served.rd.data.val().any();
         self.s4_same.d.next = self.s4_qpn.q.val() == self.s3_qpn.q.val();
 
         // Stage 4: from the index posted to the limit, modulo 2^16.
@@ -235,12 +222,12 @@ impl<const LQ: usize> Logic for CardRecvDoorbell<LQ> {
         self.s5_bad.d.next = self.s4_valid.q.val() & !self.fits.val() & !self.s4_clear.q.val();
 
         // Stage 5: written.
-        self.prods.wr_en.next = self.s5_write.q.val();
-        self.prods.wr_addr.next = self.s5_qpn.q.val();
-        self.prods.wr_data.next = self.s5_word.q.val();
-        self.m_prod_valid.next = self.s5_write.q.val();
-        self.m_prod_qpn.next = self.s5_qpn.q.val();
-        self.m_prod_index.next = self.s5_word.q.val().get_bits::<16>(0);
+        self.prods.wr.en.next = self.s5_write.q.val();
+        self.prods.wr.addr.next = self.s5_qpn.q.val();
+        self.prods.wr.data.next = self.s5_word.q.val();
+        self.m_prod.valid.next = self.s5_write.q.val();
+        self.m_prod.qpn.next = self.s5_qpn.q.val();
+        self.m_prod.index.next = self.s5_word.q.val().get_bits::<16>(0);
         self.m_want_valid.next = self.s5_want.q.val();
         self.m_want_mark.next = self.s5_word.q.val().get_bit(16);
         self.ev_bad_doorbell.next = self.s5_bad.q.val() | self.lost.q.val();

@@ -1,6 +1,7 @@
 //! Reading receive requests ahead.
 
 use crate::blocks::{FifoAhead, RamReg, RamRegForward};
+use crate::bus::{DmaRequestOut, RingIndexIn};
 use crate::prelude::*;
 use crate::rw::EventQueue;
 
@@ -43,12 +44,8 @@ hdl_module! {
         pub cfg_clear: Signal<In, Bit>,
         /// With cfg_clear: it is in no queue.
         pub cfg_sweep: Signal<In, Bit>,
-        /// Write the index posted.
-        pub s_prod_valid: Signal<In, Bit>,
-        /// Queue pair.
-        pub s_prod_qpn: Signal<In, Bits<LQ>>,
-        /// Receive requests ever posted, modulo 2^16.
-        pub s_prod_index: Signal<In, Bits<16>>,
+        /// The index of the requests that are posted.
+        pub s_prod: RingIndexIn<LQ>,
         /// With s_prod_valid: the queue pair wants a turn.
         pub s_want_valid: Signal<In, Bit>,
         /// Its mark.
@@ -59,24 +56,12 @@ hdl_module! {
         pub m_served_qpn: Signal<Out, Bits<LQ>>,
         /// The mark it had.
         pub m_served_mark: Signal<Out, Bit>,
-        /// Write the index taken by packets.
-        pub s_head_valid: Signal<In, Bit>,
-        /// Queue pair.
-        pub s_head_qpn: Signal<In, Bits<LQ>>,
-        /// Receive requests ever taken, modulo 2^16.
-        pub s_head_index: Signal<In, Bits<16>>,
+        /// The index of the requests that packets have taken.
+        pub s_head: RingIndexIn<LQ>,
         /// With s_head_valid: a burst may have room now; pulse, 13 clocks apart or more.
         pub s_kick_valid: Signal<In, Bit>,
-        /// A read.
-        pub m_rd_valid: Signal<Out, Bit>,
-        /// It is taken.
-        pub m_rd_ready: Signal<In, Bit>,
-        /// Where.
-        pub m_rd_addr: Signal<Out, Bits<64>>,
-        /// Bytes: 32 to 128.
-        pub m_rd_len: Signal<Out, Bits<13>>,
-        /// Client 2 in 15:14, queue pair 13:4, place of the first request 3:0.
-        pub m_rd_ctx: Signal<Out, Bits<16>>,
+        /// Reads of receive requests.
+        pub m_rd: DmaRequestOut,
         /// A read has ended; pulse.
         pub s_done: Signal<In, Bit>,
         /// A queue pair whose ring cannot be read waits: begin no turn, so that these stay few.
@@ -155,46 +140,46 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
         // Tables.
-        self.prods.rd_addr.next = self.qpn.q.val();
-        self.prods.wr_en.next = self.s_prod_valid.val();
-        self.prods.wr_addr.next = self.s_prod_qpn.val();
-        self.prods.wr_data.next = self.s_prod_index.val();
-        self.heads.rd_addr.next = self.qpn.q.val();
-        self.heads.wr_en.next = self.s_head_valid.val();
-        self.heads.wr_addr.next = self.s_head_qpn.val();
-        self.heads.wr_data.next = self.s_head_index.val();
-        self.shapes.rd_addr.next = self.qpn.q.val();
-        self.shapes.wr_en.next = self.cfg_shape.val();
-        self.shapes.wr_addr.next = self.cfg_qpn.val();
-        self.shapes.wr_data.next = bit_cast::<5, 4>(self.cfg_log.val())
+        self.prods.rd.addr.next = self.qpn.q.val();
+        self.prods.wr.en.next = self.s_prod.valid.val();
+        self.prods.wr.addr.next = self.s_prod.qpn.val();
+        self.prods.wr.data.next = self.s_prod.index.val();
+        self.heads.rd.addr.next = self.qpn.q.val();
+        self.heads.wr.en.next = self.s_head.valid.val();
+        self.heads.wr.addr.next = self.s_head.qpn.val();
+        self.heads.wr.data.next = self.s_head.index.val();
+        self.shapes.rd.addr.next = self.qpn.q.val();
+        self.shapes.wr.en.next = self.cfg_shape.val();
+        self.shapes.wr.addr.next = self.cfg_qpn.val();
+        self.shapes.wr.data.next = bit_cast::<5, 4>(self.cfg_log.val())
             | (bit_cast::<5, 1>(self.cfg_reads.val().into()) << 4);
-        self.bases.rd_addr.next = self.qpn.q.val();
-        self.bases.wr_en.next = self.cfg_base.val();
-        self.bases.wr_addr.next = self.cfg_qpn.val();
-        self.bases.wr_data.next = self.cfg_data.val();
+        self.bases.rd.addr.next = self.qpn.q.val();
+        self.bases.wr.en.next = self.cfg_base.val();
+        self.bases.wr.addr.next = self.cfg_qpn.val();
+        self.bases.wr.data.next = self.cfg_data.val();
 
         // Step 0: a kick, or the queue whose turn it is.
         self.begin.next = self.step.q.val().get_bit(0) & !self.put.q.val();
-        self.kicks.s_valid.next = self.s_kick_valid.val();
-        self.kicks.s_data.next = bit_cast::<16, LQ>(self.s_head_qpn.val());
-        self.kicks.m_ready.next = self.begin.val();
+        self.kicks.s.valid.next = self.s_kick_valid.val();
+        self.kicks.s.data.next = bit_cast::<16, LQ>(self.s_head.qpn.val());
+        self.kicks.m.ready.next = self.begin.val();
         self.open.next = !self.hold.val()
             & !self.s_failed.val()
             & !self.crowded.q.val()
             & !self.rd_valid.q.val();
-        self.can_turn.next = self.begin.val() & !self.kicks.m_valid.val() & self.open.val();
+        self.can_turn.next = self.begin.val() & !self.kicks.m.valid.val() & self.open.val();
         self.pick_want.next =
-            self.wants.m_valid.val() & (!self.again.m_valid.val() | !self.is_want.q.val());
+            self.wants.m.valid.val() & (!self.again.m.valid.val() | !self.is_want.q.val());
         self.turn.next =
-            self.can_turn.val() & (self.wants.m_valid.val() | self.again.m_valid.val());
-        self.wants.s_valid.next = self.s_want_valid.val();
-        self.wants.s_data.next = bit_cast::<16, LQ>(self.s_prod_qpn.val())
+            self.can_turn.val() & (self.wants.m.valid.val() | self.again.m.valid.val());
+        self.wants.s.valid.next = self.s_want_valid.val();
+        self.wants.s.data.next = bit_cast::<16, LQ>(self.s_prod.qpn.val())
             | (bit_cast::<16, 1>(self.s_want_mark.val().into()) << 15);
-        self.wants.m_ready.next = self.can_turn.val() & self.pick_want.val();
-        self.again.m_ready.next = self.can_turn.val() & !self.pick_want.val();
-        self.next.next = self.again.m_data.val();
+        self.wants.m.ready.next = self.can_turn.val() & self.pick_want.val();
+        self.again.m.ready.next = self.can_turn.val() & !self.pick_want.val();
+        self.next.next = self.again.m.data.val();
         if self.pick_want.val() {
-            self.next.next = self.wants.m_data.val();
+            self.next.next = self.wants.m.data.val();
         }
         if self.begin.val() {
             if self.turn.val() {
@@ -204,8 +189,8 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
                 self.is_kick.d.next = false;
                 self.step.d.next = bits::<12>(1) << 1;
             }
-            if self.kicks.m_valid.val() {
-                self.qpn.d.next = bit_cast::<LQ, 16>(self.kicks.m_data.val());
+            if self.kicks.m.valid.val() {
+                self.qpn.d.next = bit_cast::<LQ, 16>(self.kicks.m.data.val());
                 self.is_kick.d.next = true;
                 self.step.d.next = bits::<12>(1) << 1;
             }
@@ -224,11 +209,11 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         self.m_served_mark.next = self.mark.q.val();
 
         // Step 8: indices.
-        self.log.next = self.shapes.rd_data.val().get_bits::<4>(0);
-        self.place.next = self.asked.rd_data.val() & !(self.all.val() << self.log.val());
-        self.ahead.d.next = self.prods.rd_data.val() - self.asked.rd_data.val();
-        self.free.d.next = self.heads.rd_data.val().get_bits::<5>(0)
-            - self.asked.rd_data.val().get_bits::<5>(0)
+        self.log.next = self.shapes.rd.data.val().get_bits::<4>(0);
+        self.place.next = self.asked.rd.data.val() & !(self.all.val() << self.log.val());
+        self.ahead.d.next = self.prods.rd.data.val() - self.asked.rd.data.val();
+        self.free.d.next = self.heads.rd.data.val().get_bits::<5>(0)
+            - self.asked.rd.data.val().get_bits::<5>(0)
             + 16;
         self.offset.d.next = self.place.val();
         self.span.d.next = bits::<3>(4) - bit_cast::<3, 2>(self.place.val().get_bits::<2>(0));
@@ -238,7 +223,7 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         if self.log.val() == 0 {
             self.span.d.next = 1.into();
         }
-        self.reads.d.next = self.shapes.rd_data.val().get_bit(4);
+        self.reads.d.next = self.shapes.rd.data.val().get_bit(4);
 
         // Step 9: size of the burst, lower half of the address.
         self.burst.d.next = self.span.q.val();
@@ -247,7 +232,7 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
             self.burst.d.next = self.ahead.q.val().get_bits::<3>(0);
             self.more.d.next = false;
         }
-        self.low.d.next = bit_cast::<33, 32>(self.bases.rd_data.val().get_bits::<32>(0))
+        self.low.d.next = bit_cast::<33, 32>(self.bases.rd.data.val().get_bits::<32>(0))
             + (bit_cast::<33, 16>(self.offset.q.val()) << 5);
 
         // Step 10: room for all of it, or for 2; upper half.
@@ -260,7 +245,7 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
             self.burst.d.next = 2.into();
             self.more.d.next = true;
         }
-        self.high.d.next = self.bases.rd_data.val().get_bits::<32>(32)
+        self.high.d.next = self.bases.rd.data.val().get_bits::<32>(32)
             + bit_cast::<32, 1>(self.low.q.val().get_bits::<1>(32));
         if self.step.q.val().get_bit(10) & self.unsettled.q.val().any() {
             self.step.d.next = bits::<12>(1) << 1;
@@ -284,22 +269,22 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         if self.commit.val() {
             self.step.d.next = 1.into();
         }
-        self.asked.rd_addr.next = self.qpn.q.val();
-        self.count.d.next = self.asked.rd_data.val();
+        self.asked.rd.addr.next = self.qpn.q.val();
+        self.count.d.next = self.asked.rd.data.val();
         self.sum.d.next = self.count.q.val() + bit_cast::<16, 3>(self.burst.q.val());
         self.put.d.next = self.commit.val() & self.go.q.val();
         if self.put.q.val() & self.cfg_clear.val() {
             self.put.d.next = true;
             self.sum.d.next = self.sum.q.val();
         }
-        self.asked.wr_en.next = self.put.q.val() | self.cfg_clear.val();
-        self.asked.wr_addr.next = self.qpn.q.val();
-        self.asked.wr_data.next = self.sum.q.val();
+        self.asked.wr.en.next = self.put.q.val() | self.cfg_clear.val();
+        self.asked.wr.addr.next = self.qpn.q.val();
+        self.asked.wr.data.next = self.sum.q.val();
         if self.cfg_clear.val() {
-            self.asked.wr_addr.next = self.cfg_qpn.val();
-            self.asked.wr_data.next = 0.into();
+            self.asked.wr.addr.next = self.cfg_qpn.val();
+            self.asked.wr.data.next = 0.into();
         }
-        if self.m_rd_ready.val() {
+        if self.m_rd.ready.val() {
             self.rd_valid.d.next = false;
         }
         if self.commit.val() & self.go.q.val() {
@@ -311,10 +296,10 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
                 | (bit_cast::<16, LQ>(self.qpn.q.val()) << 4)
                 | (bits::<16>(2) << 14);
         }
-        self.m_rd_valid.next = self.rd_valid.q.val();
-        self.m_rd_addr.next = self.rd_addr.q.val();
-        self.m_rd_len.next = self.rd_len.q.val();
-        self.m_rd_ctx.next = self.rd_ctx.q.val();
+        self.m_rd.valid.next = self.rd_valid.q.val();
+        self.m_rd.addr.next = self.rd_addr.q.val();
+        self.m_rd.len.next = self.rd_len.q.val();
+        self.m_rd.ctx.next = self.rd_ctx.q.val();
         if self.commit.val() & self.go.q.val() & !self.s_done.val() {
             self.flying.d.next = self.flying.q.val() + 1;
             self.crowded.d.next = self.flying.q.val() == 14;
@@ -326,25 +311,25 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
 
         // The queue of those that want once more, and who is in it.
         self.stays.next =
-            self.queued.rd_data.val().any() & (self.is_want.q.val() | self.is_kick.q.val());
+            self.queued.rd.data.val().any() & (self.is_want.q.val() | self.is_kick.q.val());
         self.enter.next = self.commit.val() & self.go.q.val() & self.more.q.val();
         if self.step.q.val().get_bit(3) & self.is_kick.q.val() {
             self.step.d.next = 1.into();
             self.enter.next = true;
-            if self.open.val() & !self.wants.m_valid.val() & !self.again.m_valid.val() {
+            if self.open.val() & !self.wants.m.valid.val() & !self.again.m.valid.val() {
                 self.step.d.next = bits::<12>(1) << 9;
                 self.enter.next = false;
             }
         }
-        self.again.s_valid.next = self.enter.val() & !self.stays.val();
-        self.again.s_data.next = bit_cast::<16, LQ>(self.qpn.q.val());
-        self.queued.rd_addr.next = self.qpn.q.val();
-        self.queued.wr_en.next = self.commit.val() | self.enter.val() | self.cfg_sweep.val();
-        self.queued.wr_addr.next = self.qpn.q.val();
-        self.queued.wr_data.next = (self.enter.val() | self.stays.val()).into();
+        self.again.s.valid.next = self.enter.val() & !self.stays.val();
+        self.again.s.data.next = bit_cast::<16, LQ>(self.qpn.q.val());
+        self.queued.rd.addr.next = self.qpn.q.val();
+        self.queued.wr.en.next = self.commit.val() | self.enter.val() | self.cfg_sweep.val();
+        self.queued.wr.addr.next = self.qpn.q.val();
+        self.queued.wr.data.next = (self.enter.val() | self.stays.val()).into();
         if self.cfg_sweep.val() {
-            self.queued.wr_addr.next = self.cfg_qpn.val();
-            self.queued.wr_data.next = 0.into();
+            self.queued.wr.addr.next = self.cfg_qpn.val();
+            self.queued.wr.data.next = 0.into();
         }
 
         self.idle.next = self.begin.val()

@@ -1,6 +1,7 @@
 //! Receive requests that were read.
 
 use crate::blocks::{FifoAhead, RamReg, RamRegForward};
+use crate::bus::{DmaWordsIn, QueuePairOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -21,18 +22,8 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset; the counts are cleared with cfg_clear.
         pub rst: Signal<In, Bit>,
-        /// A word of receive requests.
-        pub s_rr_valid: Signal<In, Bit>,
-        /// Always taken: whoever asks sees to the room.
-        pub s_rr_ready: Signal<Out, Bit>,
-        /// The word.
-        pub s_rr_data: Signal<In, Bits<64>>,
-        /// Last word of the read.
-        pub s_rr_last: Signal<In, Bit>,
-        /// With the last word: the read failed.
-        pub s_rr_error: Signal<In, Bit>,
-        /// Context of the read.
-        pub s_rr_ctx: Signal<In, Bits<16>>,
+        /// Receive requests that were read.
+        pub s_rr: DmaWordsIn,
         /// Queue pair that is configured.
         pub cfg_qpn: Signal<In, Bits<LQ>>,
         /// It holds no receive requests, and may fail anew.
@@ -49,10 +40,8 @@ hdl_module! {
         pub m_arrived_word: Signal<Out, Bits<6>>,
         /// A read has ended; pulse.
         pub m_done: Signal<Out, Bit>,
-        /// The ring of a queue pair cannot be read; pulse.
-        pub m_fatal_valid: Signal<Out, Bit>,
-        /// Queue pair.
-        pub m_fatal_qpn: Signal<Out, Bits<LQ>>,
+        /// The ring of a queue pair cannot be read.
+        pub m_fatal: QueuePairOut<LQ>,
         /// The same, until it is taken.
         pub m_failed_valid: Signal<Out, Bit>,
         /// It is taken.
@@ -105,12 +94,12 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvFill<LQ, CA> {
     #[hdl_gen]
     fn update(&mut self) {
         // Stage 1: words to requests.
-        self.s_rr_ready.next = true;
-        self.r_valid.d.next = self.s_rr_valid.val();
-        self.r_data.d.next = self.s_rr_data.val();
-        self.r_last.d.next = self.s_rr_last.val();
-        self.r_error.d.next = self.s_rr_error.val();
-        self.r_ctx.d.next = self.s_rr_ctx.val();
+        self.s_rr.ready.next = true;
+        self.r_valid.d.next = self.s_rr.valid.val();
+        self.r_data.d.next = self.s_rr.data.val();
+        self.r_last.d.next = self.s_rr.last.val();
+        self.r_error.d.next = self.s_rr.error.val();
+        self.r_ctx.d.next = self.s_rr.ctx.val();
         self.whole.next = self.number.q.val();
         if self.word.q.val().all() {
             self.whole.next = self.number.q.val() + 1;
@@ -135,16 +124,16 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvFill<LQ, CA> {
         }
         self.slot.next =
             self.r_ctx.q.val().get_bits::<4>(0) + bit_cast::<4, 3>(self.number.q.val());
-        self.requests.wr_en.next = self.r_valid.q.val() & (self.word.q.val() == 2);
-        self.requests.wr_addr.next = (bit_cast::<CA, 12>(self.r_ctx.q.val().get_bits::<12>(4))
+        self.requests.wr.en.next = self.r_valid.q.val() & (self.word.q.val() == 2);
+        self.requests.wr.addr.next = (bit_cast::<CA, 12>(self.r_ctx.q.val().get_bits::<12>(4))
             << 4)
             | bit_cast::<CA, 4>(self.slot.val());
-        self.requests.wr_data.next = bit_cast::<173, 64>(self.wr_id.q.val())
+        self.requests.wr.data.next = bit_cast::<173, 64>(self.wr_id.q.val())
             | (bit_cast::<173, 64>(self.address.q.val()) << 64)
             | (bit_cast::<173, 32>(self.r_data.q.val().get_bits::<32>(0)) << 128)
             | (bit_cast::<173, 13>(self.length.val()) << 160);
-        self.requests.rd_addr.next = self.place.val();
-        self.request.next = self.requests.rd_data.val();
+        self.requests.rd.addr.next = self.place.val();
+        self.request.next = self.requests.rd.data.val();
 
         // Stages 2 to 4: the count of the queue pair; reads end at least 4 clocks apart.
         self.s2_valid.d.next = self.r_valid.q.val() & self.r_last.q.val();
@@ -155,9 +144,9 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvFill<LQ, CA> {
         }
         self.s3_valid.d.next = self.s2_valid.q.val();
         self.s4_valid.d.next = self.s3_valid.q.val();
-        self.counts.rd_addr.next = self.s2_qpn.q.val();
-        self.arrived.next = self.counts.rd_data.val().get_bits::<5>(0);
-        self.dead.next = self.counts.rd_data.val().get_bit(5);
+        self.counts.rd.addr.next = self.s2_qpn.q.val();
+        self.arrived.next = self.counts.rd.data.val().get_bits::<5>(0);
+        self.dead.next = self.counts.rd.data.val().get_bit(5);
         self.dies.next = self.s2_error.q.val() & !self.dead.val();
 
         // Stage 5: written when no queue pair is cleared.
@@ -180,16 +169,16 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvFill<LQ, CA> {
             self.m_arrived_qpn.next = self.cfg_qpn.val();
             self.m_arrived_word.next = 0.into();
         }
-        self.counts.wr_en.next = self.m_arrived_valid.val();
-        self.counts.wr_addr.next = self.m_arrived_qpn.val();
-        self.counts.wr_data.next = self.m_arrived_word.val();
-        self.m_fatal_valid.next = self.write.val() & self.s5_dies.q.val();
-        self.m_fatal_qpn.next = self.s5_qpn.q.val();
-        self.failed.s_valid.next = self.write.val() & self.s5_dies.q.val();
-        self.failed.s_data.next = bit_cast::<16, LQ>(self.s5_qpn.q.val());
-        self.failed.m_ready.next = self.m_failed_ready.val();
-        self.m_failed_valid.next = self.failed.m_valid.val();
-        self.m_failed_qpn.next = bit_cast::<LQ, 16>(self.failed.m_data.val());
+        self.counts.wr.en.next = self.m_arrived_valid.val();
+        self.counts.wr.addr.next = self.m_arrived_qpn.val();
+        self.counts.wr.data.next = self.m_arrived_word.val();
+        self.m_fatal.valid.next = self.write.val() & self.s5_dies.q.val();
+        self.m_fatal.qpn.next = self.s5_qpn.q.val();
+        self.failed.s.valid.next = self.write.val() & self.s5_dies.q.val();
+        self.failed.s.data.next = bit_cast::<16, LQ>(self.s5_qpn.q.val());
+        self.failed.m.ready.next = self.m_failed_ready.val();
+        self.m_failed_valid.next = self.failed.m.valid.val();
+        self.m_failed_qpn.next = bit_cast::<LQ, 16>(self.failed.m.data.val());
         self.done.d.next = self.write.val();
         self.m_done.next = self.done.q.val();
     }

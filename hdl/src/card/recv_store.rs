@@ -1,6 +1,7 @@
 //! What was accepted, on its way to host memory.
 
 use crate::blocks::SkidBuffer;
+use crate::bus::{CompletionOut, DmaRequestOut, FramesIn, StreamOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -51,60 +52,14 @@ hdl_module! {
         pub s_psn: Signal<In, Bits<24>>,
         /// Number of the receive request in its ring.
         pub s_request: Signal<In, Bits<16>>,
-        /// A word of payload.
-        pub s_pl_valid: Signal<In, Bit>,
-        /// It is taken.
-        pub s_pl_ready: Signal<Out, Bit>,
-        /// The word.
-        pub s_pl_data: Signal<In, Bits<64>>,
-        /// Last word of its message.
-        pub s_pl_last: Signal<In, Bit>,
-        /// A payload to write.
-        pub m_wr_valid: Signal<Out, Bit>,
-        /// The request is taken.
-        pub m_wr_ready: Signal<In, Bit>,
-        /// Where.
-        pub m_wr_addr: Signal<Out, Bits<64>>,
-        /// Bytes.
-        pub m_wr_len: Signal<Out, Bits<13>>,
-        /// Client 0.
-        pub m_wr_ctx: Signal<Out, Bits<16>>,
-        /// A word of it.
-        pub m_wd_valid: Signal<Out, Bit>,
-        /// The word is taken.
-        pub m_wd_ready: Signal<In, Bit>,
-        /// The word.
-        pub m_wd_data: Signal<Out, Bits<64>>,
-        /// A completion.
-        pub m_rx_valid: Signal<Out, Bit>,
-        /// It is taken.
-        pub m_rx_ready: Signal<In, Bit>,
-        /// Queue pair.
-        pub m_rx_qpn: Signal<Out, Bits<LQ>>,
-        /// Name of the receive request.
-        pub m_rx_wr_id: Signal<Out, Bits<64>>,
-        /// How it ended.
-        pub m_rx_status: Signal<Out, Bits<8>>,
-        /// Version and flags.
-        pub m_rx_vf: Signal<Out, Bits<8>>,
-        /// Bytes received.
-        pub m_rx_len: Signal<Out, Bits<13>>,
-        /// From this node.
-        pub m_rx_node: Signal<Out, Bits<16>>,
-        /// From this queue pair.
-        pub m_rx_peer: Signal<Out, Bits<24>>,
-        /// Window.
-        pub m_rx_win_id: Signal<Out, Bits<16>>,
-        /// Epoch.
-        pub m_rx_epoch: Signal<Out, Bits<16>>,
-        /// Number in the window.
-        pub m_rx_msn: Signal<Out, Bits<32>>,
-        /// Q_Key.
-        pub m_rx_q_key: Signal<Out, Bits<32>>,
-        /// PSN.
-        pub m_rx_psn: Signal<Out, Bits<24>>,
-        /// Number of the receive request in its ring.
-        pub m_rx_request: Signal<Out, Bits<16>>,
+        /// Payload.
+        pub s_pl: FramesIn<64>,
+        /// Writes of payload.
+        pub m_wr: DmaRequestOut,
+        /// The words of the payload.
+        pub m_wd: StreamOut<64>,
+        /// Receive requests that have ended.
+        pub m_rx: CompletionOut<LQ>,
         /// No message, no payload is under way.
         pub idle: Signal<Out, Bit>,
 
@@ -140,8 +95,8 @@ impl<const LQ: usize> Logic for CardRecvStore<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
         self.s_ready.next = !self.wr_valid.q.val() & !self.rx_valid.q.val();
-        self.accepted.next = self.wr_valid.q.val() & self.m_wr_ready.val();
-        if self.rx_valid.q.val() & self.m_rx_ready.val() {
+        self.accepted.next = self.wr_valid.q.val() & self.m_wr.ready.val();
+        if self.rx_valid.q.val() & self.m_rx.ready.val() {
             self.rx_valid.d.next = false;
         }
         if self.accepted.val() {
@@ -169,34 +124,34 @@ impl<const LQ: usize> Logic for CardRecvStore<LQ> {
             self.psn.d.next = self.s_psn.val();
             self.request.d.next = self.s_request.val();
         }
-        self.m_wr_valid.next = self.wr_valid.q.val();
-        self.m_wr_addr.next = self.addr.q.val();
-        self.m_wr_len.next = self.len.q.val();
-        self.m_wr_ctx.next = 0.into();
-        self.m_rx_valid.next = self.rx_valid.q.val();
-        self.m_rx_qpn.next = self.qpn.q.val();
-        self.m_rx_wr_id.next = self.wr_id.q.val();
-        self.m_rx_status.next = self.status.q.val();
-        self.m_rx_vf.next = self.vf.q.val();
-        self.m_rx_len.next = self.len.q.val();
-        self.m_rx_node.next = self.node.q.val();
-        self.m_rx_peer.next = self.peer.q.val();
-        self.m_rx_win_id.next = self.win_id.q.val();
-        self.m_rx_epoch.next = self.epoch.q.val();
-        self.m_rx_msn.next = self.msn.q.val();
-        self.m_rx_q_key.next = self.q_key.q.val();
-        self.m_rx_psn.next = self.psn.q.val();
-        self.m_rx_request.next = self.request.q.val();
+        self.m_wr.valid.next = self.wr_valid.q.val();
+        self.m_wr.addr.next = self.addr.q.val();
+        self.m_wr.len.next = self.len.q.val();
+        self.m_wr.ctx.next = 0.into();
+        self.m_rx.valid.next = self.rx_valid.q.val();
+        self.m_rx.qpn.next = self.qpn.q.val();
+        self.m_rx.wr_id.next = self.wr_id.q.val();
+        self.m_rx.status.next = self.status.q.val();
+        self.m_rx.vf.next = self.vf.q.val();
+        self.m_rx.len.next = self.len.q.val();
+        self.m_rx.node.next = self.node.q.val();
+        self.m_rx.peer.next = self.peer.q.val();
+        self.m_rx.win_id.next = self.win_id.q.val();
+        self.m_rx.epoch.next = self.epoch.q.val();
+        self.m_rx.msn.next = self.msn.q.val();
+        self.m_rx.q_key.next = self.q_key.q.val();
+        self.m_rx.psn.next = self.psn.q.val();
+        self.m_rx.request.next = self.request.q.val();
 
-        self.words.s_valid.next = self.s_pl_valid.val();
-        self.s_pl_ready.next = self.words.s_ready.val();
-        self.words.s_data.next = bit_cast::<65, 64>(self.s_pl_data.val())
-            | (bit_cast::<65, 1>(self.s_pl_last.val().into()) << 64);
-        self.words.m_ready.next = self.m_wd_ready.val() & self.some.q.val();
-        self.m_wd_valid.next = self.words.m_valid.val() & self.some.q.val();
-        self.m_wd_data.next = self.words.m_data.val().get_bits::<64>(0);
+        self.words.s.valid.next = self.s_pl.valid.val();
+        self.s_pl.ready.next = self.words.s.ready.val();
+        self.words.s.data.next = bit_cast::<65, 64>(self.s_pl.data.val())
+            | (bit_cast::<65, 1>(self.s_pl.last.val().into()) << 64);
+        self.words.m.ready.next = self.m_wd.ready.val() & self.some.q.val();
+        self.m_wd.valid.next = self.words.m.valid.val() & self.some.q.val();
+        self.m_wd.data.next = self.words.m.data.val().get_bits::<64>(0);
         self.ended.next =
-            self.m_wd_valid.val() & self.m_wd_ready.val() & self.words.m_data.val().get_bit(64);
+            self.m_wd.valid.val() & self.m_wd.ready.val() & self.words.m.data.val().get_bit(64);
         if self.accepted.val() & !self.ended.val() {
             self.open.d.next = self.open.q.val() + 1;
             self.some.d.next = true;

@@ -1,6 +1,7 @@
 //! A lookup port of the regions.
 
 use crate::blocks::RamReg;
+use crate::bus::{LookupRightsIn, RamWriteIn, VerdictOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -20,28 +21,12 @@ hdl_module! {
         pub rst: Signal<In, Bit>,
         /// The table has been cleared since reset.
         pub cleared: Signal<In, Bit>,
-        /// An access.
-        pub s_valid: Signal<In, Bit>,
-        /// Key: index above variant.
-        pub s_key: Signal<In, Bits<32>>,
-        /// Protection domain.
-        pub s_pd: Signal<In, Bits<16>>,
-        /// Address of the first byte.
-        pub s_addr: Signal<In, Bits<64>>,
-        /// Bytes.
-        pub s_len: Signal<In, Bits<13>>,
-        /// Rights that it needs.
-        pub s_need: Signal<In, Bits<4>>,
-        /// An answer.
-        pub m_valid: Signal<Out, Bit>,
-        /// The access is fine.
-        pub m_ok: Signal<Out, Bit>,
-        /// Write an entry of the table.
-        pub wr_en: Signal<In, Bit>,
-        /// Which.
-        pub wr_addr: Signal<In, Bits<LR>>,
-        /// The entry.
-        pub wr_data: Signal<In, Bits<157>>,
+        /// Lookups.
+        pub s: LookupRightsIn,
+        /// Their answers.
+        pub m: VerdictOut,
+        /// Write port of the table.
+        pub wr: RamWriteIn<157, LR>,
 
         table: RamReg<157, LR>,
         lr: Param<LR, 5>,
@@ -103,26 +88,24 @@ hdl_module! {
 impl<const LR: usize> Logic for CardRegionsLook<LR> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.table.wr_en.next = self.wr_en.val();
-        self.table.wr_addr.next = self.wr_addr.val();
-        self.table.wr_data.next = self.wr_data.val();
+        RamWriteIn::<157, LR>::link(&mut self.wr, &mut self.table.wr);
 
         // Stage 0: the table is addressed. A word that is being written cannot be relied on.
-        self.index.next = self.s_key.val().get_bits::<LR>(8);
-        self.table.rd_addr.next = self.index.val();
-        self.s1_valid.d.next = self.s_valid.val();
-        self.s1_len.d.next = self.s_len.val();
-        self.s1_zero.d.next = !self.s_len.val().any();
+        self.index.next = self.s.key.val().get_bits::<LR>(8);
+        self.table.rd.addr.next = self.index.val();
+        self.s1_valid.d.next = self.s.valid.val();
+        self.s1_len.d.next = self.s.len.val();
+        self.s1_zero.d.next = !self.s.len.val().any();
         self.s1_good.d.next = self.cleared.val()
-            & !(self.wr_en.val() & (self.wr_addr.val() == self.index.val()))
-            & !(self.s_key.val().get_bits::<24>(8) >> self.lr.val()).any();
-        self.s1_variant.d.next = self.s_key.val().get_bits::<8>(0);
-        self.s1_pd.d.next = self.s_pd.val();
-        self.s1_addr.d.next = self.s_addr.val();
-        self.s1_need.d.next = self.s_need.val();
-        self.s1_top.d.next = self.s_addr.val().get_bits::<51>(13).all();
-        self.s1_end.d.next = bit_cast::<14, 13>(self.s_addr.val().get_bits::<13>(0))
-            + bit_cast::<14, 13>(self.s_len.val());
+            & !(self.wr.en.val() & (self.wr.addr.val() == self.index.val()))
+            & !(self.s.key.val().get_bits::<24>(8) >> self.lr.val()).any();
+        self.s1_variant.d.next = self.s.key.val().get_bits::<8>(0);
+        self.s1_pd.d.next = self.s.pd.val();
+        self.s1_addr.d.next = self.s.addr.val();
+        self.s1_need.d.next = self.s.need.val();
+        self.s1_top.d.next = self.s.addr.val().get_bits::<51>(13).all();
+        self.s1_end.d.next = bit_cast::<14, 13>(self.s.addr.val().get_bits::<13>(0))
+            + bit_cast::<14, 13>(self.s.len.val());
 
         // Stage 1: past the end of the address space?
         self.s2_valid.d.next = self.s1_valid.q.val();
@@ -136,7 +119,7 @@ impl<const LR: usize> Logic for CardRegionsLook<LR> {
         self.s2_need.d.next = self.s1_need.q.val();
 
         // Stage 2: the entry is here.
-        self.entry.next = self.table.rd_data.val();
+        self.entry.next = self.table.rd.data.val();
         self.s3_valid.d.next = self.s2_valid.q.val();
         self.s3_len.d.next = self.s2_len.q.val();
         self.s3_zero.d.next = self.s2_zero.q.val();
@@ -181,7 +164,7 @@ impl<const LR: usize> Logic for CardRegionsLook<LR> {
             | (self.s5_good.q.val()
                 & !self.s5_left.q.val().get_bit(32)
                 & (self.s5_left.q.val().get_bits::<32>(0).any() | self.s5_enough.q.val()));
-        self.m_valid.next = self.s6_valid.q.val();
-        self.m_ok.next = self.s6_ok.q.val();
+        self.m.valid.next = self.s6_valid.q.val();
+        self.m.ok.next = self.s6_ok.q.val();
     }
 }

@@ -4,6 +4,10 @@ use super::regs_command::CardRegsCommand;
 use super::regs_msix::CardRegsMsix;
 use super::regs_stats::CardRegsStats;
 use crate::blocks::{OneHotMux, Pow2};
+use crate::bus::{
+    ContextOut, DmaRequestOut, DoorbellOut, FlushOut, InterruptIn, QueuePairIn, RegionSetOut,
+    RegistersIn, StreamOut, WindowSetOut,
+};
 use crate::prelude::*;
 use tributary_protocol::card::regs::{self, Counter};
 use tributary_protocol::registers::Register;
@@ -54,22 +58,8 @@ hdl_module! {
         pub m_reset: Signal<Out, Bit>,
         /// A TLP of before the reset has not left; looked at from its end on until it is low.
         pub s_left: Signal<In, Bit>,
-        /// A word is written.
-        pub reg_wr_valid: Signal<In, Bit>,
-        /// Offset in words.
-        pub reg_wr_addr: Signal<In, Bits<22>>,
-        /// The word.
-        pub reg_wr_data: Signal<In, Bits<32>>,
-        /// Bytes to write.
-        pub reg_wr_strb: Signal<In, Bits<4>>,
-        /// A word is read; one at a time.
-        pub reg_rd_valid: Signal<In, Bit>,
-        /// Offset in words.
-        pub reg_rd_addr: Signal<In, Bits<22>>,
-        /// The answer.
-        pub reg_rd_done: Signal<Out, Bit>,
-        /// The word.
-        pub reg_rd_data: Signal<Out, Bits<32>>,
+        /// Accesses of the host.
+        pub reg: RegistersIn,
         /// Frames are received and sent.
         pub cfg_enable: Signal<Out, Bit>,
         /// Who this card is.
@@ -80,106 +70,36 @@ hdl_module! {
         pub cfg_timeout_unit: Signal<Out, Bits<16>>,
         /// Fewest clocks between two interrupts of a vector.
         pub cfg_moderation: Signal<Out, Bits<16>>,
-        /// Context of a queue pair: a word of it.
-        pub cfg_valid: Signal<Out, Bit>,
-        /// Queue pair.
-        pub cfg_qpn: Signal<Out, Bits<LQ>>,
-        /// Word.
-        pub cfg_word: Signal<Out, Bits<3>>,
-        /// Its value.
-        pub cfg_data: Signal<Out, Bits<64>>,
-        /// A doorbell.
-        pub db_valid: Signal<Out, Bit>,
-        /// Queue pair.
-        pub db_qpn: Signal<Out, Bits<LQ>>,
-        /// 0 send, 1 receive, 2 complete, 3 arm.
-        pub db_kind: Signal<Out, Bits<2>>,
-        /// New index.
-        pub db_index: Signal<Out, Bits<16>>,
-        /// A region is made, replaced or ended.
-        pub set_valid: Signal<Out, Bit>,
-        /// Which.
-        pub set_index: Signal<Out, Bits<LR>>,
-        /// It is there from now on.
-        pub set_present: Signal<Out, Bit>,
-        /// Low byte of its key.
-        pub set_variant: Signal<Out, Bits<8>>,
-        /// It may be written to.
-        pub set_local_write: Signal<Out, Bit>,
-        /// Others may write there 0, read there 1, do atomics there 2.
-        pub set_remote: Signal<Out, Bits<3>>,
-        /// Its protection domain.
-        pub set_pd: Signal<Out, Bits<16>>,
-        /// Address of its first byte.
-        pub set_base: Signal<Out, Bits<64>>,
-        /// Its bytes.
-        pub set_length: Signal<Out, Bits<64>>,
-        /// A window is made or ended, while nothing is under way.
-        pub win_valid: Signal<Out, Bit>,
-        /// Which.
-        pub win_index: Signal<Out, Bits<8>>,
-        /// It is there from now on.
-        pub win_open: Signal<Out, Bit>,
-        /// Own queue pair.
-        pub win_qpn: Signal<Out, Bits<LQ>>,
-        /// Node of the peer.
-        pub win_node: Signal<Out, Bits<16>>,
-        /// Its queue pair.
-        pub win_peer: Signal<Out, Bits<24>>,
-        /// Epoch.
-        pub win_epoch: Signal<Out, Bits<16>>,
-        /// That is done; pulse.
-        pub win_done: Signal<In, Bit>,
-        /// It was there before.
-        pub win_was: Signal<In, Bit>,
-        /// Number that it expected; 0 if it was not there.
-        pub win_expected: Signal<In, Bits<32>>,
+        /// Contexts of queue pairs.
+        pub cfg: ContextOut<LQ>,
+        /// Doorbells.
+        pub db: DoorbellOut<LQ>,
+        /// Changes of the table of regions.
+        pub set: RegionSetOut<LR>,
+        /// Windows are made or ended, while nothing is under way.
+        pub win: WindowSetOut<LQ>,
         /// Nothing new may begin.
         pub hold: Signal<Out, Bit>,
         /// Nothing is under way.
         pub idle: Signal<In, Bit>,
         /// Requests in flight of a queue pair are to be forgotten.
-        pub flush_valid: Signal<Out, Bit>,
-        /// Which.
-        pub flush_qpn: Signal<Out, Bits<LQ>>,
-        /// They are.
-        pub flush_done: Signal<In, Bit>,
+        pub flush: FlushOut<LQ>,
         /// The sender cannot read a ring.
-        pub s_fatal_a_valid: Signal<In, Bit>,
-        /// Its queue pair.
-        pub s_fatal_a_qpn: Signal<In, Bits<LQ>>,
+        pub s_fatal_a: QueuePairIn<LQ>,
         /// The receiver cannot read a ring.
-        pub s_fatal_b_valid: Signal<In, Bit>,
-        /// Its queue pair.
-        pub s_fatal_b_qpn: Signal<In, Bits<LQ>>,
+        pub s_fatal_b: QueuePairIn<LQ>,
         /// Events, by the number of their counter.
         pub ev: Signal<In, Bits<36>>,
-        /// An interrupt.
-        pub s_irq_valid: Signal<In, Bit>,
-        /// Taken.
-        pub s_irq_ready: Signal<Out, Bit>,
-        /// Its vector.
-        pub s_irq_vector: Signal<In, Bits<3>>,
+        /// Interrupts.
+        pub s_irq: InterruptIn,
         /// MSI-X is enabled.
         pub msix_enable: Signal<In, Bit>,
         /// All its vectors are masked.
         pub msix_mask: Signal<In, Bit>,
-        /// Request to dma_write.
-        pub m_wr_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_wr_ready: Signal<In, Bit>,
-        /// Address of a message.
-        pub m_wr_addr: Signal<Out, Bits<64>>,
-        /// 4 bytes.
-        pub m_wr_len: Signal<Out, Bits<13>>,
-        /// Context: 2 in 15:14, vector below.
-        pub m_wr_ctx: Signal<Out, Bits<16>>,
-        /// Its word.
-        pub m_wd_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_wd_ready: Signal<In, Bit>,
-        /// Data of the message.
-        pub m_wd_data: Signal<Out, Bits<64>>,
+        /// Writes of interrupts.
+        pub m_wr: DmaRequestOut,
+        /// Their words.
+        pub m_wd: StreamOut<64>,
         /// TLPs may be sent.
         pub bus_master_enable: Signal<In, Bit>,
         /// A message is done in dma_write; pulse.
@@ -313,10 +233,10 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
     #[hdl_gen]
     fn update(&mut self) {
         // Writes: what to.
-        self.w1_valid.d.next = self.reg_wr_valid.val() & self.reg_wr_strb.val().any();
-        self.w1_addr.d.next = self.reg_wr_addr.val();
-        self.w1_data.d.next = self.reg_wr_data.val();
-        self.w1_strb.d.next = self.reg_wr_strb.val();
+        self.w1_valid.d.next = self.reg.wr_valid.val() & self.reg.wr_strb.val().any();
+        self.w1_addr.d.next = self.reg.wr_addr.val();
+        self.w1_data.d.next = self.reg.wr_data.val();
+        self.w1_strb.d.next = self.reg.wr_strb.val();
         // Pages of BAR0, less one: twice as many as queue pairs, 32 at least.
         self.pages.next = ((self.pairs.val() << 1) - 1) | 31;
         self.w1_page.next = self.w1_addr.q.val().get_bits::<12>(10) & self.pages.val();
@@ -398,10 +318,10 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.door_pair.d.next = self.w2_pair.q.val();
         self.door_kind.d.next = self.w2_kind.q.val();
         self.door_index.d.next = self.w2_data.q.val().get_bits::<16>(0);
-        self.db_valid.next = self.door.q.val();
-        self.db_qpn.next = self.door_pair.q.val();
-        self.db_kind.next = self.door_kind.q.val();
-        self.db_index.next = self.door_index.q.val();
+        self.db.valid.next = self.door.q.val();
+        self.db.qpn.next = self.door_pair.q.val();
+        self.db.kind.next = self.door_kind.q.val();
+        self.db.index.next = self.door_index.q.val();
         self.bad_door.d.next = self.acts.val() & self.w2_door.q.val() & !self.w2_there.q.val();
         self.bad_write.d.next = self.w2_valid.q.val()
             & !self.resetting.q.val()
@@ -453,60 +373,28 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.command.arg_en.next = self.acts.val() & self.w2_arg.q.val();
         self.command.arg_addr.next = self.w2_arg_index.q.val();
         self.command.arg_data.next = self.w2_data.q.val();
-        self.cfg_valid.next = self.command.cfg_valid.val();
-        self.cfg_qpn.next = self.command.cfg_qpn.val();
-        self.cfg_word.next = self.command.cfg_word.val();
-        self.cfg_data.next = self.command.cfg_data.val();
-        self.set_valid.next = self.command.set_valid.val();
-        self.set_index.next = self.command.set_index.val();
-        self.set_present.next = self.command.set_present.val();
-        self.set_variant.next = self.command.set_variant.val();
-        self.set_local_write.next = self.command.set_local_write.val();
-        self.set_remote.next = self.command.set_remote.val();
-        self.set_pd.next = self.command.set_pd.val();
-        self.set_base.next = self.command.set_base.val();
-        self.set_length.next = self.command.set_length.val();
-        self.win_valid.next = self.command.win_valid.val();
-        self.win_index.next = self.command.win_index.val();
-        self.win_open.next = self.command.win_open.val();
-        self.win_qpn.next = self.command.win_qpn.val();
-        self.win_node.next = self.command.win_node.val();
-        self.win_peer.next = self.command.win_peer.val();
-        self.win_epoch.next = self.command.win_epoch.val();
-        self.command.win_done.next = self.win_done.val();
-        self.command.win_was.next = self.win_was.val();
-        self.command.win_expected.next = self.win_expected.val();
+        ContextOut::<LQ>::link(&mut self.cfg, &mut self.command.cfg);
+        RegionSetOut::<LR>::link(&mut self.set, &mut self.command.set);
+        WindowSetOut::<LQ>::link(&mut self.win, &mut self.command.win);
         self.hold.next = self.command.hold.val();
         self.command.idle.next = self.idle.val();
-        self.flush_valid.next = self.command.flush_valid.val();
-        self.flush_qpn.next = self.command.flush_qpn.val();
-        self.command.flush_done.next = self.flush_done.val();
-        self.command.s_fatal_a_valid.next = self.s_fatal_a_valid.val();
-        self.command.s_fatal_a_qpn.next = self.s_fatal_a_qpn.val();
-        self.command.s_fatal_b_valid.next = self.s_fatal_b_valid.val();
-        self.command.s_fatal_b_qpn.next = self.s_fatal_b_qpn.val();
+        FlushOut::<LQ>::link(&mut self.flush, &mut self.command.flush);
+        QueuePairIn::<LQ>::link(&mut self.s_fatal_a, &mut self.command.s_fatal_a);
+        QueuePairIn::<LQ>::link(&mut self.s_fatal_b, &mut self.command.s_fatal_b);
 
         // Interrupts.
         self.msix.rst.next = self.resetting.q.val();
-        self.msix.wr_en.next = self.acts.val() & self.w2_table.q.val();
-        self.msix.wr_addr.next = self.w2_word.q.val().get_bits::<5>(0);
-        self.msix.wr_data.next = self.w2_data.q.val();
+        self.msix.wr.en.next = self.acts.val() & self.w2_table.q.val();
+        self.msix.wr.addr.next = self.w2_word.q.val().get_bits::<5>(0);
+        self.msix.wr.data.next = self.w2_data.q.val();
         self.msix.msix_enable.next = self.msix_enable.val();
         self.msix.msix_mask.next = self.msix_mask.val();
         self.msix.bus_master_enable.next = self.bus_master_enable.val();
         self.msix.done_valid.next = self.done_valid.val();
         self.msix.done_vector.next = self.done_vector.val();
-        self.msix.s_irq_valid.next = self.s_irq_valid.val();
-        self.s_irq_ready.next = self.msix.s_irq_ready.val();
-        self.msix.s_irq_vector.next = self.s_irq_vector.val();
-        self.m_wr_valid.next = self.msix.m_wr_valid.val();
-        self.msix.m_wr_ready.next = self.m_wr_ready.val();
-        self.m_wr_addr.next = self.msix.m_wr_addr.val();
-        self.m_wr_len.next = self.msix.m_wr_len.val();
-        self.m_wr_ctx.next = self.msix.m_wr_ctx.val();
-        self.m_wd_valid.next = self.msix.m_wd_valid.val();
-        self.msix.m_wd_ready.next = self.m_wd_ready.val();
-        self.m_wd_data.next = self.msix.m_wd_data.val();
+        InterruptIn::link(&mut self.s_irq, &mut self.msix.s_irq);
+        DmaRequestOut::link(&mut self.m_wr, &mut self.msix.m_wr);
+        StreamOut::<64>::link(&mut self.m_wd, &mut self.msix.m_wd);
 
         // Counters.
         self.bad_doors.next = self.bad_door.q.val() | self.bad_door_waits.q.val();
@@ -531,16 +419,16 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
 
         // Reads: what from, and its value; both settle long before the answer.
         self.rd_age.d.next =
-            (self.rd_age.q.val() << 1) | bit_cast::<7, 1>(self.reg_rd_valid.val().into());
-        if self.reg_rd_valid.val() {
-            self.rd_addr.d.next = self.reg_rd_addr.val();
+            (self.rd_age.q.val() << 1) | bit_cast::<7, 1>(self.reg.rd_valid.val().into());
+        if self.reg.rd_valid.val() {
+            self.rd_addr.d.next = self.reg.rd_addr.val();
         }
         self.rd_page.next = self.rd_addr.q.val().get_bits::<12>(10) & self.pages.val();
         self.rd_word.next = self.rd_addr.q.val().get_bits::<10>(0);
         self.rd_arg.next = self.rd_word.val() - self.first_arg.val();
         self.rd_global.next = !self.rd_page.val().any();
-        self.command.arg_rd_addr.next = self.rd_arg.val().get_bits::<4>(0);
-        self.msix.rd_addr.next = self.rd_word.val().get_bits::<5>(0);
+        self.command.arg_rd.addr.next = self.rd_arg.val().get_bits::<4>(0);
+        self.msix.rd.addr.next = self.rd_word.val().get_bits::<5>(0);
         self.hit.d.next = bit_cast::<17, 1>((self.rd_word.val() == self.at_id.val()).into())
             | (bit_cast::<17, 1>((self.rd_word.val() == self.at_version.val()).into()) << 1)
             | (bit_cast::<17, 1>((self.rd_word.val() == self.at_features.val()).into()) << 2)
@@ -586,8 +474,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.values.s[10].next = bit_cast::<32, 16>(self.command.result1.val());
         self.values.s[11].next = bit_cast::<32, 16>(self.moderation.q.val());
         self.values.s[12].next = bit_cast::<32, 8>(self.select.q.val());
-        self.values.s[13].next = self.command.arg_rd_data.val();
-        self.values.s[14].next = self.msix.rd_data.val();
+        self.values.s[13].next = self.command.arg_rd.data.val();
+        self.values.s[14].next = self.msix.rd.data.val();
         self.values.s[15].next = bit_cast::<32, 8>(self.msix.pending.val());
         self.values.s[16].next = self.windows.val();
         self.value.d.next = self.values.m.val();
@@ -602,7 +490,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
                 }
             }
         }
-        self.reg_rd_done.next = self.rd_age.q.val().get_bit(6);
-        self.reg_rd_data.next = self.rd_data.q.val();
+        self.reg.rd_done.next = self.rd_age.q.val().get_bit(6);
+        self.reg.rd_data.next = self.rd_data.q.val();
     }
 }

@@ -1,6 +1,7 @@
 //! What a write to the register `command` does.
 
 use crate::blocks::{AsyncRam, FifoAhead, RamReg};
+use crate::bus::{ContextOut, FlushOut, QueuePairIn, RamReadIn, RegionSetOut, WindowSetOut};
 use crate::prelude::*;
 use tributary_protocol::card::command::argument::{create_qp, open_window, set_region};
 use tributary_protocol::card::command::{self, Argument, Command, State as QpState, Status};
@@ -104,10 +105,8 @@ hdl_module! {
         pub arg_addr: Signal<In, Bits<4>>,
         /// Its value.
         pub arg_data: Signal<In, Bits<32>>,
-        /// Argument to be read.
-        pub arg_rd_addr: Signal<In, Bits<4>>,
-        /// Its value, in the same clock.
-        pub arg_rd_data: Signal<Out, Bits<32>>,
+        /// An argument is read: its value comes in the same clock.
+        pub arg_rd: RamReadIn<32, 4>,
         /// A command runs, tables are being cleared, or what was before the reset has not ended.
         pub busy: Signal<Out, Bit>,
         /// Tables are being cleared.
@@ -118,70 +117,22 @@ hdl_module! {
         pub result0: Signal<Out, Bits<32>>,
         /// Its results.
         pub result1: Signal<Out, Bits<16>>,
-        /// Context of a queue pair: a word of it.
-        pub cfg_valid: Signal<Out, Bit>,
-        /// Queue pair.
-        pub cfg_qpn: Signal<Out, Bits<LQ>>,
-        /// Word.
-        pub cfg_word: Signal<Out, Bits<3>>,
-        /// Its value.
-        pub cfg_data: Signal<Out, Bits<64>>,
-        /// A region is made, replaced or ended.
-        pub set_valid: Signal<Out, Bit>,
-        /// Which.
-        pub set_index: Signal<Out, Bits<LR>>,
-        /// It is there from now on.
-        pub set_present: Signal<Out, Bit>,
-        /// Low byte of its key.
-        pub set_variant: Signal<Out, Bits<8>>,
-        /// It may be written to.
-        pub set_local_write: Signal<Out, Bit>,
-        /// Others may write there 0, read there 1, do atomics there 2.
-        pub set_remote: Signal<Out, Bits<3>>,
-        /// Its protection domain.
-        pub set_pd: Signal<Out, Bits<16>>,
-        /// Address of its first byte.
-        pub set_base: Signal<Out, Bits<64>>,
-        /// Its bytes.
-        pub set_length: Signal<Out, Bits<64>>,
-        /// A window is made or ended, while nothing is under way.
-        pub win_valid: Signal<Out, Bit>,
-        /// Which.
-        pub win_index: Signal<Out, Bits<8>>,
-        /// It is there from now on.
-        pub win_open: Signal<Out, Bit>,
-        /// Own queue pair.
-        pub win_qpn: Signal<Out, Bits<LQ>>,
-        /// Node of the peer.
-        pub win_node: Signal<Out, Bits<16>>,
-        /// Its queue pair.
-        pub win_peer: Signal<Out, Bits<24>>,
-        /// Epoch.
-        pub win_epoch: Signal<Out, Bits<16>>,
-        /// That is done; pulse.
-        pub win_done: Signal<In, Bit>,
-        /// It was there before.
-        pub win_was: Signal<In, Bit>,
-        /// Number that it expected; 0 if it was not there.
-        pub win_expected: Signal<In, Bits<32>>,
+        /// Contexts of queue pairs.
+        pub cfg: ContextOut<LQ>,
+        /// Changes of the table of regions.
+        pub set: RegionSetOut<LR>,
+        /// Windows are made or ended, while nothing is under way.
+        pub win: WindowSetOut<LQ>,
         /// Nothing new may begin.
         pub hold: Signal<Out, Bit>,
         /// Nothing is under way.
         pub idle: Signal<In, Bit>,
         /// Requests in flight of a queue pair are to be forgotten.
-        pub flush_valid: Signal<Out, Bit>,
-        /// Which.
-        pub flush_qpn: Signal<Out, Bits<LQ>>,
-        /// They are.
-        pub flush_done: Signal<In, Bit>,
+        pub flush: FlushOut<LQ>,
         /// The sender cannot read a ring.
-        pub s_fatal_a_valid: Signal<In, Bit>,
-        /// Its queue pair.
-        pub s_fatal_a_qpn: Signal<In, Bits<LQ>>,
+        pub s_fatal_a: QueuePairIn<LQ>,
         /// The receiver cannot read a ring.
-        pub s_fatal_b_valid: Signal<In, Bit>,
-        /// Its queue pair.
-        pub s_fatal_b_qpn: Signal<In, Bits<LQ>>,
+        pub s_fatal_b: QueuePairIn<LQ>,
 
         state: DFF<State>,
         then: DFF<Then>,
@@ -321,22 +272,21 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
     fn update(&mut self) {
         // Arguments: 0 until they are written.
         self.wipe.d.next = self.wipe.q.val() + 1;
-        self.args.wr_en.next = self.arg_en.val() & !self.running.q.val();
-        self.args.wr_addr.next = self.arg_addr.val();
-        self.args.wr_data.next = self.arg_data.val();
-        self.args_bus.wr_en.next = self.arg_en.val() & !self.running.q.val();
-        self.args_bus.wr_addr.next = self.arg_addr.val();
-        self.args_bus.wr_data.next = self.arg_data.val();
+        self.args.wr.en.next = self.arg_en.val() & !self.running.q.val();
+        self.args.wr.addr.next = self.arg_addr.val();
+        self.args.wr.data.next = self.arg_data.val();
+        self.args_bus.wr.en.next = self.arg_en.val() & !self.running.q.val();
+        self.args_bus.wr.addr.next = self.arg_addr.val();
+        self.args_bus.wr.data.next = self.arg_data.val();
         if self.rst.val() {
-            self.args.wr_en.next = true;
-            self.args.wr_addr.next = self.wipe.q.val();
-            self.args.wr_data.next = 0.into();
-            self.args_bus.wr_en.next = true;
-            self.args_bus.wr_addr.next = self.wipe.q.val();
-            self.args_bus.wr_data.next = 0.into();
+            self.args.wr.en.next = true;
+            self.args.wr.addr.next = self.wipe.q.val();
+            self.args.wr.data.next = 0.into();
+            self.args_bus.wr.en.next = true;
+            self.args_bus.wr.addr.next = self.wipe.q.val();
+            self.args_bus.wr.data.next = 0.into();
         }
-        self.args_bus.rd_addr.next = self.arg_rd_addr.val();
-        self.arg_rd_data.next = self.args_bus.rd_data.val();
+        RamReadIn::<32, 4>::link(&mut self.arg_rd, &mut self.args_bus.rd);
         // While rings are gathered: 1, 3, and then 4 to 9.
         self.arg_index.next = self.step.q.val();
         if self.state.q.val() == State::Gather {
@@ -345,26 +295,26 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 self.arg_index.next = 1.into();
             }
         }
-        self.args.rd_addr.next = self.arg_index.val();
+        self.args.rd.addr.next = self.arg_index.val();
 
         // Rings that cannot be read.
-        self.fatal_a_valid.d.next = self.s_fatal_a_valid.val();
-        self.fatal_a_qpn.d.next = self.s_fatal_a_qpn.val();
-        self.fatal_b_valid.d.next = self.s_fatal_b_valid.val();
-        self.fatal_b_qpn.d.next = self.s_fatal_b_qpn.val();
-        self.fatal_a.s_valid.next = self.fatal_a_valid.q.val();
-        self.fatal_a.s_data.next = self.fatal_a_qpn.q.val();
-        self.fatal_b.s_valid.next = self.fatal_b_valid.q.val();
-        self.fatal_b.s_data.next = self.fatal_b_qpn.q.val();
+        self.fatal_a_valid.d.next = self.s_fatal_a.valid.val();
+        self.fatal_a_qpn.d.next = self.s_fatal_a.qpn.val();
+        self.fatal_b_valid.d.next = self.s_fatal_b.valid.val();
+        self.fatal_b_qpn.d.next = self.s_fatal_b.qpn.val();
+        self.fatal_a.s.valid.next = self.fatal_a_valid.q.val();
+        self.fatal_a.s.data.next = self.fatal_a_qpn.q.val();
+        self.fatal_b.s.valid.next = self.fatal_b_valid.q.val();
+        self.fatal_b.s.data.next = self.fatal_b_qpn.q.val();
         self.take_fatal.next =
             (self.state.q.val() == State::Idle) | (self.state.q.val() == State::Hold);
-        self.fatal_a.m_ready.next = self.take_fatal.val();
-        self.fatal_b.m_ready.next = self.take_fatal.val() & !self.fatal_a.m_valid.val();
+        self.fatal_a.m.ready.next = self.take_fatal.val();
+        self.fatal_b.m.ready.next = self.take_fatal.val() & !self.fatal_a.m.valid.val();
 
-        self.contexts.rd_addr.next = self.who.q.val();
-        self.contexts.wr_en.next = false;
-        self.contexts.wr_addr.next = self.who.q.val();
-        self.contexts.wr_data.next = bit_cast::<80, 48>(self.word0.q.val())
+        self.contexts.rd.addr.next = self.who.q.val();
+        self.contexts.wr.en.next = false;
+        self.contexts.wr.addr.next = self.who.q.val();
+        self.contexts.wr.data.next = bit_cast::<80, 48>(self.word0.q.val())
             | (bit_cast::<80, 16>(self.oldest.q.val()) << 48)
             | (bit_cast::<80, 16>(self.newest.q.val()) << 64);
 
@@ -453,7 +403,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         self.win_out.d.next = false;
         self.fetching.d.next = false;
         if self.fetching.q.val() & (self.step.q.val() != self.last.q.val()) {
-            self.arg0.d.next = self.args.rd_data.val();
+            self.arg0.d.next = self.args.rd.data.val();
             self.arg1.d.next = self.arg0.q.val();
             self.arg2.d.next = self.arg1.q.val();
             self.arg3.d.next = self.arg2.q.val();
@@ -472,17 +422,17 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         }
         match self.state.q.val() {
             State::Clear => {
-                self.contexts.rd_addr.next = self.sweep.q.val().get_bits::<LQ>(0);
-                self.contexts.wr_addr.next = self.sweep.q.val().get_bits::<LQ>(0);
-                self.contexts.wr_data.next =
-                    bit_cast::<80, 16>(self.contexts.rd_data.val().get_bits::<16>(64)) << 64;
+                self.contexts.rd.addr.next = self.sweep.q.val().get_bits::<LQ>(0);
+                self.contexts.wr.addr.next = self.sweep.q.val().get_bits::<LQ>(0);
+                self.contexts.wr.data.next =
+                    bit_cast::<80, 16>(self.contexts.rd.data.val().get_bits::<16>(64)) << 64;
                 if self.forget.val() {
-                    self.contexts.wr_data.next = 0.into();
+                    self.contexts.wr.data.next = 0.into();
                 }
                 self.sweep_step.d.next = self.sweep_step.q.val() + 1;
                 if self.sweep_step.q.val().all() {
                     self.sweep.d.next = self.sweep.q.val() + 1;
-                    self.contexts.wr_en.next = true;
+                    self.contexts.wr.en.next = true;
                 }
                 if (self.sweep.q.val() >> self.lq.val()).any()
                     & (self.sweep.q.val() >> self.lr.val()).any()
@@ -492,7 +442,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 }
             }
             State::Idle => {
-                if self.fatal_a.m_valid.val() | self.fatal_b.m_valid.val() {
+                if self.fatal_a.m.valid.val() | self.fatal_b.m.valid.val() {
                     self.serving.d.next = true;
                     self.state.d.next = State::Read1;
                 } else if self.running.q.val() {
@@ -532,18 +482,18 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 self.state.d.next = State::Read3;
             }
             State::Read3 => {
-                self.word0.d.next = self.contexts.rd_data.val().get_bits::<48>(0);
-                self.oldest.d.next = self.contexts.rd_data.val().get_bits::<16>(48);
-                self.newest.d.next = self.contexts.rd_data.val().get_bits::<16>(64);
+                self.word0.d.next = self.contexts.rd.data.val().get_bits::<48>(0);
+                self.oldest.d.next = self.contexts.rd.data.val().get_bits::<16>(48);
+                self.newest.d.next = self.contexts.rd.data.val().get_bits::<16>(64);
                 self.state.d.next = State::Fetch;
                 self.fetching.d.next =
                     !self.serving.q.val() & !self.flushed.q.val() & !self.is_open.q.val();
                 if self.serving.q.val() {
-                    self.word0.d.next = (self.contexts.rd_data.val().get_bits::<48>(0)
+                    self.word0.d.next = (self.contexts.rd.data.val().get_bits::<48>(0)
                         & self.keep.val())
                         | bit_cast::<48, 3>(self.error.val());
                     self.state.d.next = State::Shape;
-                    if !self.contexts.rd_data.val().get_bits::<3>(0).any() {
+                    if !self.contexts.rd.data.val().get_bits::<3>(0).any() {
                         self.serving.d.next = false;
                         self.state.d.next = State::Idle;
                         if self.held.q.val() {
@@ -675,7 +625,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 }
             }
             State::Gather => {
-                self.arg0.d.next = self.args.rd_data.val();
+                self.arg0.d.next = self.args.rd.data.val();
                 self.arg1.d.next = self.arg0.q.val();
                 self.step.d.next = self.step.q.val() + 1;
                 if self.step.q.val().get_bit(0) {
@@ -698,11 +648,11 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 self.cfg_out_word.d.next = 5.into();
                 self.cfg_out_data.d.next = bit_cast::<64, 16>(self.oldest.q.val())
                     | (bit_cast::<64, 16>(self.newest.q.val()) << 16);
-                self.contexts.wr_en.next = true;
+                self.contexts.wr.en.next = true;
                 self.then.d.next = Then::Finish;
                 if self.is_create.q.val() {
                     // It is not there before its last word.
-                    self.contexts.wr_en.next = false;
+                    self.contexts.wr.en.next = false;
                     self.then.d.next = Then::Indices;
                 }
                 self.state.d.next = State::Pause;
@@ -718,7 +668,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 self.cfg_out.d.next = true;
                 self.cfg_out_word.d.next = 0.into();
                 self.cfg_out_data.d.next = bit_cast::<64, 48>(self.word0.q.val());
-                self.contexts.wr_en.next = true;
+                self.contexts.wr.en.next = true;
                 self.then.d.next = Then::Finish;
                 self.state.d.next = State::Pause;
             }
@@ -764,11 +714,11 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 self.state.d.next = State::Windowing;
             }
             State::Windowing => {
-                if self.win_done.val() {
+                if self.win.done.val() {
                     if !self.is_open.q.val() {
                         self.says.d.next = true;
-                        self.said0.d.next = self.win_expected.val();
-                        self.said1.d.next = bit_cast::<16, 1>(self.win_was.val().into());
+                        self.said0.d.next = self.win.expected.val();
+                        self.said1.d.next = bit_cast::<16, 1>(self.win.was.val().into());
                     }
                     self.state.d.next = State::Finish;
                 }
@@ -780,7 +730,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 if !self.idle.val() | !self.held.q.val() {
                     self.quiet.d.next = 0.into();
                 }
-                if self.fatal_a.m_valid.val() | self.fatal_b.m_valid.val() {
+                if self.fatal_a.m.valid.val() | self.fatal_b.m.valid.val() {
                     self.quiet.d.next = 0.into();
                     self.serving.d.next = true;
                     self.state.d.next = State::Read1;
@@ -808,7 +758,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                 self.state.d.next = State::Flushing;
             }
             State::Flushing => {
-                if self.flush_done.val() {
+                if self.flush.done.val() {
                     self.state.d.next = State::Hold;
                 }
             }
@@ -823,41 +773,41 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             }
         }
         if self.take_fatal.val() {
-            if self.fatal_a.m_valid.val() {
-                self.who.d.next = self.fatal_a.m_data.val();
-            } else if self.fatal_b.m_valid.val() {
-                self.who.d.next = self.fatal_b.m_data.val();
+            if self.fatal_a.m.valid.val() {
+                self.who.d.next = self.fatal_a.m.data.val();
+            } else if self.fatal_b.m.valid.val() {
+                self.who.d.next = self.fatal_b.m.data.val();
             }
         }
 
         self.status.next = self.result.q.val();
         self.result0.next = self.value0.q.val();
         self.result1.next = self.value1.q.val();
-        self.cfg_valid.next = self.cfg_out.q.val();
-        self.cfg_qpn.next = self.who.q.val();
-        self.cfg_word.next = self.cfg_out_word.q.val();
-        self.cfg_data.next = self.cfg_out_data.q.val();
-        self.set_valid.next = self.set_out.q.val();
-        self.set_index.next = self.index.q.val().get_bits::<LR>(0);
-        self.set_present.next = self.set_there.q.val();
-        self.set_variant.next = self.first.q.val().get_bits::<8>(0);
-        self.set_local_write.next = self.first.q.val().get_bit(8);
-        self.set_remote.next = self.first.q.val().get_bits::<3>(9);
-        self.set_pd.next = self.domain.q.val();
-        self.set_base.next =
+        self.cfg.valid.next = self.cfg_out.q.val();
+        self.cfg.qpn.next = self.who.q.val();
+        self.cfg.word.next = self.cfg_out_word.q.val();
+        self.cfg.data.next = self.cfg_out_data.q.val();
+        self.set.valid.next = self.set_out.q.val();
+        self.set.index.next = self.index.q.val().get_bits::<LR>(0);
+        self.set.present.next = self.set_there.q.val();
+        self.set.variant.next = self.first.q.val().get_bits::<8>(0);
+        self.set.local_write.next = self.first.q.val().get_bit(8);
+        self.set.remote.next = self.first.q.val().get_bits::<3>(9);
+        self.set.pd.next = self.domain.q.val();
+        self.set.base.next =
             bit_cast::<64, 32>(self.arg3.q.val()) | (bit_cast::<64, 32>(self.arg2.q.val()) << 32);
-        self.set_length.next =
+        self.set.length.next =
             bit_cast::<64, 32>(self.arg1.q.val()) | (bit_cast::<64, 32>(self.arg0.q.val()) << 32);
-        self.win_valid.next = self.win_out.q.val();
-        self.win_index.next = self.index.q.val().get_bits::<8>(0);
-        self.win_open.next = self.is_open.q.val();
-        self.win_qpn.next = self.first.q.val().get_bits::<LQ>(0);
-        self.win_node.next = self.arg2.q.val().get_bits::<16>(0);
-        self.win_peer.next = self.arg1.q.val().get_bits::<24>(0);
-        self.win_epoch.next = self.arg0.q.val().get_bits::<16>(0);
+        self.win.valid.next = self.win_out.q.val();
+        self.win.index.next = self.index.q.val().get_bits::<8>(0);
+        self.win.open.next = self.is_open.q.val();
+        self.win.qpn.next = self.first.q.val().get_bits::<LQ>(0);
+        self.win.node.next = self.arg2.q.val().get_bits::<16>(0);
+        self.win.peer.next = self.arg1.q.val().get_bits::<24>(0);
+        self.win.epoch.next = self.arg0.q.val().get_bits::<16>(0);
         self.hold.next = self.held.q.val();
-        self.flush_valid.next = self.flush_out.q.val();
-        self.flush_qpn.next = self.who.q.val();
+        self.flush.valid.next = self.flush_out.q.val();
+        self.flush.qpn.next = self.who.q.val();
 
         if self.rst.val() {
             self.state.d.next = State::Clear;

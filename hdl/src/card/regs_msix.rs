@@ -1,6 +1,7 @@
 //! Interrupts as MSI-X has them.
 
 use crate::blocks::{AsyncRam, OneHotIndex};
+use crate::bus::{DmaRequestOut, InterruptIn, RamReadIn, RamWriteIn, StreamOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -17,16 +18,10 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset.
         pub rst: Signal<In, Bit>,
-        /// Write a word of the table.
-        pub wr_en: Signal<In, Bit>,
-        /// Which: vector above, then 0 address, 1 its upper half, 2 data, 3 control.
-        pub wr_addr: Signal<In, Bits<5>>,
-        /// The word.
-        pub wr_data: Signal<In, Bits<32>>,
-        /// Word to be read.
-        pub rd_addr: Signal<In, Bits<5>>,
-        /// The word, in the same clock.
-        pub rd_data: Signal<Out, Bits<32>>,
+        /// Write port of the MSI-X table; address: vector, then 0 address, 1 its upper half, 2 data, 3 control in 1:0.
+        pub wr: RamWriteIn<32, 5>,
+        /// Read port of the MSI-X table: the word comes in the same clock.
+        pub rd: RamReadIn<32, 5>,
         /// A bit per vector: an interrupt waits.
         pub pending: Signal<Out, Bits<8>>,
         /// Messages may be sent.
@@ -35,28 +30,12 @@ hdl_module! {
         pub msix_mask: Signal<In, Bit>,
         /// TLPs may be sent.
         pub bus_master_enable: Signal<In, Bit>,
-        /// An interrupt.
-        pub s_irq_valid: Signal<In, Bit>,
-        /// Taken: always.
-        pub s_irq_ready: Signal<Out, Bit>,
-        /// Its vector.
-        pub s_irq_vector: Signal<In, Bits<3>>,
-        /// Request to dma_write.
-        pub m_wr_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_wr_ready: Signal<In, Bit>,
-        /// Address of the message.
-        pub m_wr_addr: Signal<Out, Bits<64>>,
-        /// 4 bytes.
-        pub m_wr_len: Signal<Out, Bits<13>>,
-        /// 2 in 15:14, vector below.
-        pub m_wr_ctx: Signal<Out, Bits<16>>,
-        /// Its word.
-        pub m_wd_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_wd_ready: Signal<In, Bit>,
-        /// Data of the message.
-        pub m_wd_data: Signal<Out, Bits<64>>,
+        /// Interrupts.
+        pub s_irq: InterruptIn,
+        /// Writes of interrupts.
+        pub m_wr: DmaRequestOut,
+        /// Their words.
+        pub m_wd: StreamOut<64>,
         /// A message is done in dma_write; pulse.
         pub done_valid: Signal<In, Bit>,
         /// Of this vector.
@@ -112,37 +91,37 @@ impl Logic for CardRegsMsix {
     fn update(&mut self) {
         // The table. Messages go to a multiple of 4.
         self.sweep.d.next = self.sweep.q.val() + 1;
-        self.table.wr_en.next = self.wr_en.val() | self.rst.val();
-        self.table.wr_addr.next = self.wr_addr.val();
-        self.table.wr_data.next = self.wr_data.val();
-        if self.wr_addr.val().get_bits::<2>(0) == 0 {
-            self.table.wr_data.next = self.wr_data.val() & self.address_mask.val();
+        self.table.wr.en.next = self.wr.en.val() | self.rst.val();
+        self.table.wr.addr.next = self.wr.addr.val();
+        self.table.wr.data.next = self.wr.data.val();
+        if self.wr.addr.val().get_bits::<2>(0) == 0 {
+            self.table.wr.data.next = self.wr.data.val() & self.address_mask.val();
         }
-        self.lookup.wr_en.next = self.wr_en.val() | self.rst.val();
-        self.lookup.wr_addr.next = self.wr_addr.val();
-        self.lookup.wr_data.next = self.wr_data.val();
-        if self.wr_addr.val().get_bits::<2>(0) == 0 {
-            self.lookup.wr_data.next = self.wr_data.val() & self.address_mask.val();
+        self.lookup.wr.en.next = self.wr.en.val() | self.rst.val();
+        self.lookup.wr.addr.next = self.wr.addr.val();
+        self.lookup.wr.data.next = self.wr.data.val();
+        if self.wr.addr.val().get_bits::<2>(0) == 0 {
+            self.lookup.wr.data.next = self.wr.data.val() & self.address_mask.val();
         }
         if self.rst.val() {
-            self.table.wr_addr.next = self.sweep.q.val();
-            self.table.wr_data.next = 0.into();
-            self.lookup.wr_addr.next = self.sweep.q.val();
-            self.lookup.wr_data.next = 0.into();
+            self.table.wr.addr.next = self.sweep.q.val();
+            self.table.wr.data.next = 0.into();
+            self.lookup.wr.addr.next = self.sweep.q.val();
+            self.lookup.wr.data.next = 0.into();
         }
-        if self.wr_en.val() & self.wr_addr.val().get_bits::<2>(0).all() {
+        if self.wr.en.val() & self.wr.addr.val().get_bits::<2>(0).all() {
             self.masked.d.next =
-                self.masked.q.val() & !(self.one.val() << self.wr_addr.val().get_bits::<3>(2));
-            if self.wr_data.val().get_bit(0) {
+                self.masked.q.val() & !(self.one.val() << self.wr.addr.val().get_bits::<3>(2));
+            if self.wr.data.val().get_bit(0) {
                 self.masked.d.next =
-                    self.masked.q.val() | (self.one.val() << self.wr_addr.val().get_bits::<3>(2));
+                    self.masked.q.val() | (self.one.val() << self.wr.addr.val().get_bits::<3>(2));
             }
         }
-        self.table.rd_addr.next = self.rd_addr.val();
-        self.rd_data.next = self.table.rd_data.val();
-        if self.rd_addr.val().get_bits::<2>(0).all() {
-            self.rd_data.next = bit_cast::<32, 1>(
-                ((self.masked.q.val() >> self.rd_addr.val().get_bits::<3>(2)) & self.one.val())
+        self.table.rd.addr.next = self.rd.addr.val();
+        self.rd.data.next = self.table.rd.data.val();
+        if self.rd.addr.val().get_bits::<2>(0).all() {
+            self.rd.data.next = bit_cast::<32, 1>(
+                ((self.masked.q.val() >> self.rd.addr.val().get_bits::<3>(2)) & self.one.val())
                     .any()
                     .into(),
             );
@@ -177,10 +156,10 @@ impl Logic for CardRegsMsix {
             self.leaves.d.next = self.n_leaves.val() | self.choice.q.val();
             self.step.d.next = 1.into();
         }
-        self.s_irq_ready.next = true;
+        self.s_irq.ready.next = true;
         self.waits.d.next = self.n_waits.val();
-        if self.s_irq_valid.val() {
-            self.waits.d.next = self.n_waits.val() | (self.one.val() << self.s_irq_vector.val());
+        if self.s_irq.valid.val() {
+            self.waits.d.next = self.n_waits.val() | (self.one.val() << self.s_irq.vector.val());
         }
 
         // The message.
@@ -189,14 +168,14 @@ impl Logic for CardRegsMsix {
             self.vector.d.next = self.number.m.val();
             self.step.d.next = 2.into();
         }
-        self.lookup.rd_addr.next = bit_cast::<5, 3>(self.vector.q.val()) << 2;
+        self.lookup.rd.addr.next = bit_cast::<5, 3>(self.vector.q.val()) << 2;
         if self.step.q.val() == 3 {
-            self.lookup.rd_addr.next = (bit_cast::<5, 3>(self.vector.q.val()) << 2) + 1;
+            self.lookup.rd.addr.next = (bit_cast::<5, 3>(self.vector.q.val()) << 2) + 1;
         }
         if self.step.q.val() == 4 {
-            self.lookup.rd_addr.next = (bit_cast::<5, 3>(self.vector.q.val()) << 2) + 2;
+            self.lookup.rd.addr.next = (bit_cast::<5, 3>(self.vector.q.val()) << 2) + 2;
         }
-        self.word.d.next = self.lookup.rd_data.val();
+        self.word.d.next = self.lookup.rd.data.val();
         if self.step.q.val() == 2 {
             self.step.d.next = 3.into();
         }
@@ -212,17 +191,17 @@ impl Logic for CardRegsMsix {
             self.data.d.next = self.word.q.val();
             self.step.d.next = 6.into();
         }
-        self.m_wr_valid.next = self.wr_valid.q.val();
-        self.m_wr_addr.next =
+        self.m_wr.valid.next = self.wr_valid.q.val();
+        self.m_wr.addr.next =
             bit_cast::<64, 32>(self.low.q.val()) | (bit_cast::<64, 32>(self.high.q.val()) << 32);
-        self.m_wr_len.next = self.bytes.val();
-        self.m_wr_ctx.next = self.client.val() | bit_cast::<16, 3>(self.vector.q.val());
-        self.m_wd_valid.next = self.wd_valid.q.val();
-        self.m_wd_data.next = bit_cast::<64, 32>(self.data.q.val());
-        if self.m_wr_ready.val() {
+        self.m_wr.len.next = self.bytes.val();
+        self.m_wr.ctx.next = self.client.val() | bit_cast::<16, 3>(self.vector.q.val());
+        self.m_wd.valid.next = self.wd_valid.q.val();
+        self.m_wd.data.next = bit_cast::<64, 32>(self.data.q.val());
+        if self.m_wr.ready.val() {
             self.wr_valid.d.next = false;
         }
-        if self.m_wd_ready.val() {
+        if self.m_wd.ready.val() {
             self.wd_valid.d.next = false;
         }
         if self.step.q.val() == 5 {
@@ -230,8 +209,8 @@ impl Logic for CardRegsMsix {
             self.wd_valid.d.next = true;
         }
         self.ends.next = (self.step.q.val() == 6)
-            & (!self.wr_valid.q.val() | self.m_wr_ready.val())
-            & (!self.wd_valid.q.val() | self.m_wd_ready.val());
+            & (!self.wr_valid.q.val() | self.m_wr.ready.val())
+            & (!self.wd_valid.q.val() | self.m_wd.ready.val());
         if self.ends.val() {
             self.step.d.next = 0.into();
         }

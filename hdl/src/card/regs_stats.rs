@@ -85,7 +85,7 @@ impl Logic for CardRegsStats {
             }
         }
         self.chosen.sel.next = self.visits.q.val();
-        self.counts.rd_addr.next = self.visit.q.val();
+        self.counts.rd.addr.next = self.visit.q.val();
         self.s1_valid.d.next = true;
         self.s1_at.d.next = self.visit.q.val();
         self.s1_amount.d.next = self.chosen.m.val();
@@ -98,9 +98,9 @@ impl Logic for CardRegsStats {
         // Stages 2 and 3: the sum.
         self.s3_valid.d.next = self.s2_valid.q.val();
         self.s3_at.d.next = self.s2_at.q.val();
-        self.s3_low.d.next = bit_cast::<33, 32>(self.counts.rd_data.val().get_bits::<32>(0))
+        self.s3_low.d.next = bit_cast::<33, 32>(self.counts.rd.data.val().get_bits::<32>(0))
             + bit_cast::<33, 6>(self.s2_amount.q.val());
-        self.s3_high.d.next = self.counts.rd_data.val().get_bits::<32>(32);
+        self.s3_high.d.next = self.counts.rd.data.val().get_bits::<32>(32);
         self.s4_valid.d.next = self.s3_valid.q.val();
         self.s4_at.d.next = self.s3_at.q.val();
         self.s4_count.d.next = bit_cast::<64, 32>(self.s3_low.q.val().get_bits::<32>(0))
@@ -109,22 +109,22 @@ impl Logic for CardRegsStats {
             ) << 32);
 
         // Stage 4: written.
-        self.counts.wr_en.next = self.s4_valid.q.val() | self.rst.val();
-        self.counts.wr_addr.next = self.s4_at.q.val();
-        self.counts.wr_data.next = self.s4_count.q.val();
-        self.copy.wr_en.next = self.s4_valid.q.val() | self.rst.val();
-        self.copy.wr_addr.next = self.s4_at.q.val();
-        self.copy.wr_data.next = self.s4_count.q.val();
+        self.counts.wr.en.next = self.s4_valid.q.val() | self.rst.val();
+        self.counts.wr.addr.next = self.s4_at.q.val();
+        self.counts.wr.data.next = self.s4_count.q.val();
+        self.copy.wr.en.next = self.s4_valid.q.val() | self.rst.val();
+        self.copy.wr.addr.next = self.s4_at.q.val();
+        self.copy.wr.data.next = self.s4_count.q.val();
 
         // The copy is read twice: at most once a word is being written while it is read.
-        self.copy.rd_addr.next = self.select.val();
+        self.copy.rd.addr.next = self.select.val();
         self.hit.d.next = self.s4_at.q.val() == self.select.val();
         self.hit_2.d.next = self.hit.q.val();
         self.take_1.d.next = self.take.val();
         self.take_2.d.next = self.take_1.q.val();
         self.take_3.d.next = self.take_2.q.val();
         if (self.take_2.q.val() | self.take_3.q.val()) & !self.hit_2.q.val() {
-            self.shown.d.next = self.copy.rd_data.val();
+            self.shown.d.next = self.copy.rd.data.val();
         }
         self.count.next = self.shown.q.val();
         if self.rst.val() {

@@ -15,6 +15,10 @@ use record::CardSendRecord;
 use turn::CardSendTurn;
 
 use crate::blocks::FifoAhead;
+use crate::bus::{
+    ContextIn, DmaRequestOut, DmaWordsIn, DoorbellIn, LookupOut, QueuePairOut, SendHeaderOut,
+    VerdictIn,
+};
 use crate::prelude::*;
 use tributary_protocol::card::command::State as QpState;
 
@@ -45,22 +49,10 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset: no queue pairs, nothing under way.
         pub rst: Signal<In, Bit>,
-        /// A doorbell.
-        pub db_valid: Signal<In, Bit>,
-        /// Its queue pair.
-        pub db_qpn: Signal<In, Bits<LQ>>,
-        /// Its kind: 0 is that of the send ring, the others are ignored.
-        pub db_kind: Signal<In, Bits<2>>,
-        /// Work requests ever posted, modulo 2^16.
-        pub db_index: Signal<In, Bits<16>>,
-        /// A word of a context.
-        pub cfg_valid: Signal<In, Bit>,
-        /// Its queue pair.
-        pub cfg_qpn: Signal<In, Bits<LQ>>,
-        /// Which word.
-        pub cfg_word: Signal<In, Bits<3>>,
-        /// The word.
-        pub cfg_data: Signal<In, Bits<64>>,
+        /// Doorbells.
+        pub db: DoorbellIn<LQ>,
+        /// Contexts of queue pairs.
+        pub cfg: ContextIn<LQ>,
         /// Largest payload of a packet, bytes.
         pub cfg_mtu: Signal<In, Bits<13>>,
         /// Begin no turn.
@@ -68,21 +60,15 @@ hdl_module! {
         /// Nothing is between fetch and record, no read waits.
         pub m_idle: Signal<Out, Bit>,
         /// The send ring of a queue pair cannot be read.
-        pub m_fatal_valid: Signal<Out, Bit>,
-        /// Which queue pair.
-        pub m_fatal_qpn: Signal<Out, Bits<LQ>>,
-        /// A completion slot is asked for; held until rsv_done.
-        pub m_rsv_valid: Signal<Out, Bit>,
-        /// For this queue pair.
-        pub m_rsv_qpn: Signal<Out, Bits<LQ>>,
+        pub m_fatal: QueuePairOut<LQ>,
+        /// A completion slot is asked for, until rsv_done.
+        pub m_rsv: QueuePairOut<LQ>,
         /// The answer.
         pub rsv_done: Signal<In, Bit>,
         /// The slot is reserved.
         pub rsv_ok: Signal<In, Bit>,
         /// A slot is given back.
-        pub m_cancel_valid: Signal<Out, Bit>,
-        /// Of this queue pair.
-        pub m_cancel_qpn: Signal<Out, Bits<LQ>>,
+        pub m_cancel: QueuePairOut<LQ>,
         /// A place in flight is asked for.
         pub m_place_valid: Signal<Out, Bit>,
         /// For this queue pair.
@@ -135,72 +121,16 @@ hdl_module! {
         pub m_set_key: Signal<Out, Bits<32>>,
         /// Bytes there.
         pub m_set_len: Signal<Out, Bits<13>>,
-        /// A region is looked up.
-        pub m_look_valid: Signal<Out, Bit>,
-        /// Key.
-        pub m_look_key: Signal<Out, Bits<32>>,
-        /// Protection domain of the queue pair.
-        pub m_look_pd: Signal<Out, Bits<16>>,
-        /// First byte.
-        pub m_look_addr: Signal<Out, Bits<64>>,
-        /// Bytes.
-        pub m_look_len: Signal<Out, Bits<13>>,
-        /// For writing: never.
-        pub m_look_write: Signal<Out, Bit>,
-        /// The answer.
-        pub look_valid: Signal<In, Bit>,
-        /// The access is allowed.
-        pub look_ok: Signal<In, Bit>,
-        /// A read of host memory.
-        pub m_rd_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_rd_ready: Signal<In, Bit>,
-        /// First byte.
-        pub m_rd_addr: Signal<Out, Bits<64>>,
-        /// Bytes.
-        pub m_rd_len: Signal<Out, Bits<13>>,
-        /// Client in 15:14: 0 work requests, 1 payload.
-        pub m_rd_ctx: Signal<Out, Bits<16>>,
-        /// A word of a work request.
-        pub s_wq_valid: Signal<In, Bit>,
-        /// Always high.
-        pub s_wq_ready: Signal<Out, Bit>,
-        /// The word, first byte in bits 7:0.
-        pub s_wq_data: Signal<In, Bits<64>>,
-        /// It is the last of eight.
-        pub s_wq_last: Signal<In, Bit>,
-        /// With the last word: the read failed.
-        pub s_wq_error: Signal<In, Bit>,
-        /// Of the read; all words of this client are work requests.
-        pub s_wq_ctx: Signal<In, Bits<16>>,
-        /// A request to send.
-        pub m_sd_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_sd_ready: Signal<In, Bit>,
-        /// Node of the destination.
-        pub m_sd_node: Signal<Out, Bits<16>>,
-        /// Queue pair of the destination.
-        pub m_sd_peer: Signal<Out, Bits<24>>,
-        /// PSN.
-        pub m_sd_psn: Signal<Out, Bits<24>>,
-        /// Q_Key.
-        pub m_sd_q_key: Signal<Out, Bits<32>>,
-        /// Own queue pair.
-        pub m_sd_src: Signal<Out, Bits<24>>,
-        /// Version and flags.
-        pub m_sd_vf: Signal<Out, Bits<8>>,
-        /// Window.
-        pub m_sd_win_id: Signal<Out, Bits<16>>,
-        /// Epoch.
-        pub m_sd_epoch: Signal<Out, Bits<16>>,
-        /// Number in the window.
-        pub m_sd_msn: Signal<Out, Bits<32>>,
-        /// Bytes in front of those from memory, first one in bits 7:0.
-        pub m_sd_head: Signal<Out, Bits<128>>,
-        /// How many of them count.
-        pub m_sd_head_len: Signal<Out, Bits<5>>,
-        /// Bytes from memory; 0: none are read.
-        pub m_sd_len: Signal<Out, Bits<13>>,
+        /// Lookups of regions, never for writing.
+        pub m_look: LookupOut,
+        /// Their answers.
+        pub look: VerdictIn,
+        /// Reads of host memory; client in 15:14 of the context: 0 work requests, 1 payload.
+        pub m_rd: DmaRequestOut,
+        /// Work requests that were read.
+        pub s_wq: DmaWordsIn,
+        /// Requests to send.
+        pub m_sd: SendHeaderOut,
         /// A doorbell was ignored.
         pub ev_bad_doorbell: Signal<Out, Bit>,
         /// A turn found no completion slot.
@@ -255,16 +185,16 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
         // Contexts: after reset all queue pairs become Reset.
-        self.c_valid.d.next = self.cfg_valid.val();
-        self.word_0.d.next = self.cfg_valid.val() & (self.cfg_word.val() == 0);
-        self.word_1.d.next = self.cfg_valid.val() & (self.cfg_word.val() == 1);
-        self.word_2.d.next = self.cfg_valid.val() & (self.cfg_word.val() == 2);
-        self.word_6.d.next = self.cfg_valid.val() & (self.cfg_word.val() == 6);
-        self.starts.d.next = self.cfg_valid.val()
-            & (self.cfg_word.val() == 0)
-            & (self.cfg_data.val().get_bits::<3>(0) == self.sends.val());
-        self.c_qpn.d.next = self.cfg_qpn.val();
-        self.c_data.d.next = self.cfg_data.val();
+        self.c_valid.d.next = self.cfg.valid.val();
+        self.word_0.d.next = self.cfg.valid.val() & (self.cfg.word.val() == 0);
+        self.word_1.d.next = self.cfg.valid.val() & (self.cfg.word.val() == 1);
+        self.word_2.d.next = self.cfg.valid.val() & (self.cfg.word.val() == 2);
+        self.word_6.d.next = self.cfg.valid.val() & (self.cfg.word.val() == 6);
+        self.starts.d.next = self.cfg.valid.val()
+            & (self.cfg.word.val() == 0)
+            & (self.cfg.data.val().get_bits::<3>(0) == self.sends.val());
+        self.c_qpn.d.next = self.cfg.qpn.val();
+        self.c_data.d.next = self.cfg.data.val();
         self.state_en.next = self.word_0.q.val();
         self.state_qpn.next = self.c_qpn.q.val();
         self.state_data.next = bit_cast::<7, 3>(self.c_data.q.val().get_bits::<3>(0))
@@ -278,14 +208,14 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         }
 
         // Doorbells.
-        self.d_valid.d.next = self.db_valid.val();
-        self.d_qpn.d.next = self.db_qpn.val();
-        self.d_kind.d.next = self.db_kind.val();
-        self.d_index.d.next = self.db_index.val();
+        self.d_valid.d.next = self.db.valid.val();
+        self.d_qpn.d.next = self.db.qpn.val();
+        self.d_kind.d.next = self.db.kind.val();
+        self.d_index.d.next = self.db.index.val();
         self.doorbell.live.next = self.live.q.val();
-        self.doorbell.s_valid.next = self.d_valid.q.val() & (self.d_kind.q.val() == 0);
-        self.doorbell.s_qpn.next = self.d_qpn.q.val();
-        self.doorbell.s_index.next = self.d_index.q.val();
+        self.doorbell.s.valid.next = self.d_valid.q.val() & (self.d_kind.q.val() == 0);
+        self.doorbell.s.qpn.next = self.d_qpn.q.val();
+        self.doorbell.s.index.next = self.d_index.q.val();
         self.doorbell.state_en.next = self.state_en.val();
         self.doorbell.state_qpn.next = self.state_qpn.val();
         self.doorbell.state_data.next = self.state_data.val();
@@ -297,8 +227,8 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         // Who has work.
         self.list.clean.next = !self.live.q.val();
         self.list.clean_qpn.next = self.sweep.q.val();
-        self.list.wake_valid.next = self.doorbell.m_valid.val();
-        self.list.wake_qpn.next = self.doorbell.m_qpn.val();
+        self.list.wake.valid.next = self.doorbell.m.valid.val();
+        self.list.wake.qpn.next = self.doorbell.m.qpn.val();
         self.list.start_valid.next = self.starts.q.val();
         self.list.start_qpn.next = self.c_qpn.q.val();
         self.list.op_valid.next = self.turn.m_op_valid.val();
@@ -310,7 +240,7 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.turn.go.next = self.live.q.val()
             & !self.hold.val()
             & !self.c_valid.q.val()
-            & self.fetched.s_ready.val()
+            & self.fetched.s.ready.val()
             & self.reads.fetch_free.val();
         self.turn.s_valid.next = self.list.m_valid.val();
         self.turn.s_qpn.next = self.list.m_qpn.val();
@@ -324,11 +254,11 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.turn.base_en.next = self.word_2.q.val();
         self.turn.base_data.next = self.c_data.q.val().get_bits::<58>(6);
         self.turn.zero_en.next = self.word_6.q.val();
-        self.turn.posted_en.next = self.doorbell.m_valid.val();
-        self.turn.posted_qpn.next = self.doorbell.m_qpn.val();
-        self.turn.posted_data.next = self.doorbell.m_index.val();
-        self.m_rsv_valid.next = self.turn.m_rsv_valid.val();
-        self.m_rsv_qpn.next = self.turn.m_qpn.val();
+        self.turn.posted_en.next = self.doorbell.m.valid.val();
+        self.turn.posted_qpn.next = self.doorbell.m.qpn.val();
+        self.turn.posted_data.next = self.doorbell.m.index.val();
+        self.m_rsv.valid.next = self.turn.m_rsv_valid.val();
+        self.m_rsv.qpn.next = self.turn.m_qpn.val();
         self.turn.rsv_done.next = self.rsv_done.val();
         self.turn.rsv_ok.next = self.rsv_ok.val();
         self.m_place_valid.next = self.turn.m_place_valid.val();
@@ -340,50 +270,49 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.ev_stall_place.next = self.turn.ev_stall_place.val();
 
         // A fetch begins.
-        self.fetched.s_valid.next = self.turn.m_fetch.val();
-        self.fetched.s_data.next = bit_cast::<56, 16>(self.turn.m_request.val())
+        self.fetched.s.valid.next = self.turn.m_fetch.val();
+        self.fetched.s.data.next = bit_cast::<56, 16>(self.turn.m_request.val())
             | (bit_cast::<56, 24>(self.turn.m_psn.val()) << 16)
             | (bit_cast::<56, LQ>(self.turn.m_qpn.val()) << 40);
         self.reads.fetch_valid.next = self.turn.m_fetch.val();
         self.reads.fetch_addr.next = self.turn.m_addr.val();
 
         // A work request has come.
-        self.entry.s_wq_valid.next = self.s_wq_valid.val();
-        self.entry.s_wq_data.next = self.s_wq_data.val();
-        self.entry.s_wq_error.next = self.s_wq_error.val() & self.s_wq_last.val();
-        self.s_wq_ready.next = true;
+        self.entry.s_wq_valid.next = self.s_wq.valid.val();
+        self.entry.s_wq_data.next = self.s_wq.data.val();
+        self.entry.s_wq_error.next = self.s_wq.error.val() & self.s_wq.last.val();
+        self.s_wq.ready.next = true;
         self.entry.cfg_mtu.next = self.cfg_mtu.val();
         self.entry.cfg_qpn.next = self.c_qpn.q.val();
         self.entry.cfg_data.next = self.c_data.q.val();
         self.entry.word_0.next = self.word_0.q.val();
         self.entry.word_1.next = self.word_1.q.val();
-        self.entry.s_qpn.next = self.fetched.m_data.val().get_bits::<LQ>(40);
-        self.fetched.m_ready.next = self.entry.s_done.val();
-        self.m_look_valid.next = self.entry.m_look_valid.val();
-        self.m_look_key.next = self.entry.m_look_key.val();
-        self.m_look_pd.next = self.entry.m_look_pd.val();
-        self.m_look_addr.next = self.entry.m_address.val();
-        self.m_look_len.next = self.entry.m_len.val();
-        self.m_look_write.next = self.entry.m_look_write.val();
-        self.entry.look_valid.next = self.look_valid.val();
-        self.entry.look_ok.next = self.look_ok.val();
-        self.m_fatal_valid.next = self.entry.m_fatal_valid.val();
-        self.m_fatal_qpn.next = self.entry.m_fatal_qpn.val();
+        self.entry.s_qpn.next = self.fetched.m.data.val().get_bits::<LQ>(40);
+        self.fetched.m.ready.next = self.entry.s_done.val();
+        self.m_look.valid.next = self.entry.m_look_valid.val();
+        self.m_look.key.next = self.entry.m_look_key.val();
+        self.m_look.pd.next = self.entry.m_look_pd.val();
+        self.m_look.addr.next = self.entry.m_address.val();
+        self.m_look.len.next = self.entry.m_len.val();
+        self.m_look.write.next = self.entry.m_look_write.val();
+        self.entry.look_valid.next = self.look.valid.val();
+        self.entry.look_ok.next = self.look.ok.val();
+        QueuePairOut::<LQ>::link(&mut self.m_fatal, &mut self.entry.m_fatal);
 
         // Slots and places given back: by a turn, or else by a work request that is dropped.
         self.entry.drop_ready.next = !self.turn.m_undo.val();
         self.cancel.d.next = self.entry.m_drop.val();
         self.drop.d.next = self.entry.m_drop.val();
         self.cancel_qpn.d.next = self.entry.s_qpn.val();
-        self.drop_psn.d.next = self.fetched.m_data.val().get_bits::<24>(16);
+        self.drop_psn.d.next = self.fetched.m.data.val().get_bits::<24>(16);
         if self.turn.m_undo.val() {
             self.cancel.d.next = self.turn.m_cancel.val();
             self.drop.d.next = self.turn.m_drop.val();
             self.cancel_qpn.d.next = self.turn.m_qpn.val();
             self.drop_psn.d.next = self.turn.m_psn.val();
         }
-        self.m_cancel_valid.next = self.cancel.q.val();
-        self.m_cancel_qpn.next = self.cancel_qpn.q.val();
+        self.m_cancel.valid.next = self.cancel.q.val();
+        self.m_cancel.qpn.next = self.cancel_qpn.q.val();
         self.m_drop_valid.next = self.drop.q.val();
         self.m_drop_qpn.next = self.cancel_qpn.q.val();
         self.m_drop_psn.next = self.drop_psn.q.val();
@@ -392,8 +321,8 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.record.s_valid.next = self.entry.m_valid.val();
         self.entry.m_ready.next = self.record.s_ready.val();
         self.record.s_qpn.next = self.entry.s_qpn.val();
-        self.record.s_psn.next = self.fetched.m_data.val().get_bits::<24>(16);
-        self.record.s_request.next = self.fetched.m_data.val().get_bits::<16>(0);
+        self.record.s_psn.next = self.fetched.m.data.val().get_bits::<24>(16);
+        self.record.s_request.next = self.fetched.m.data.val().get_bits::<16>(0);
         self.record.s_blank.next = self.entry.m_blank.val();
         self.record.s_outcome.next = self.entry.m_outcome.val();
         self.record.s_timeout.next = self.entry.m_timeout.val();
@@ -414,8 +343,8 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.ev_local_error.next = self.record.ev_local_error.val();
         self.m_set_valid.next = self.record.m_set_valid.val();
         self.record.m_set_ready.next = self.m_set_ready.val();
-        self.m_sd_valid.next = self.record.m_sd_valid.val();
-        self.record.m_sd_ready.next = self.m_sd_ready.val();
+        self.m_sd.valid.next = self.record.m_sd_valid.val();
+        self.record.m_sd_ready.next = self.m_sd.ready.val();
         self.m_set_qpn.next = self.record.m_qpn.val();
         self.m_set_psn.next = self.record.m_psn.val();
         self.m_set_node.next = self.record.m_node.val();
@@ -432,33 +361,29 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.m_set_addr.next = self.record.m_address.val();
         self.m_set_key.next = self.record.m_key.val();
         self.m_set_len.next = self.record.m_room.val();
-        self.m_sd_node.next = self.record.m_node.val();
-        self.m_sd_peer.next = self.record.m_peer.val();
-        self.m_sd_psn.next = self.record.m_psn.val();
-        self.m_sd_q_key.next = self.record.m_q_key.val();
-        self.m_sd_src.next = bit_cast::<24, LQ>(self.record.m_qpn.val());
-        self.m_sd_vf.next = self.record.m_vf.val();
-        self.m_sd_win_id.next = self.record.m_win_id.val();
-        self.m_sd_epoch.next = self.record.m_epoch.val();
-        self.m_sd_msn.next = self.record.m_msn.val();
-        self.m_sd_head.next = self.record.m_head.val();
-        self.m_sd_head_len.next = self.record.m_head_len.val();
-        self.m_sd_len.next = self.record.m_len.val();
+        self.m_sd.node.next = self.record.m_node.val();
+        self.m_sd.peer.next = self.record.m_peer.val();
+        self.m_sd.psn.next = self.record.m_psn.val();
+        self.m_sd.q_key.next = self.record.m_q_key.val();
+        self.m_sd.src.next = bit_cast::<24, LQ>(self.record.m_qpn.val());
+        self.m_sd.vf.next = self.record.m_vf.val();
+        self.m_sd.win_id.next = self.record.m_win_id.val();
+        self.m_sd.epoch.next = self.record.m_epoch.val();
+        self.m_sd.msn.next = self.record.m_msn.val();
+        self.m_sd.head.next = self.record.m_head.val();
+        self.m_sd.head_len.next = self.record.m_head_len.val();
+        self.m_sd.len.next = self.record.m_len.val();
 
         // Reads.
         self.reads.pay_valid.next = self.record.m_pay_valid.val();
         self.record.m_pay_ready.next = self.reads.pay_ready.val();
         self.reads.pay_addr.next = self.record.m_address.val();
         self.reads.pay_len.next = self.record.m_len.val();
-        self.m_rd_valid.next = self.reads.m_rd_valid.val();
-        self.reads.m_rd_ready.next = self.m_rd_ready.val();
-        self.m_rd_addr.next = self.reads.m_rd_addr.val();
-        self.m_rd_len.next = self.reads.m_rd_len.val();
-        self.m_rd_ctx.next = self.reads.m_rd_ctx.val();
+        DmaRequestOut::link(&mut self.m_rd, &mut self.reads.m_rd);
 
         self.m_idle.next = self.live.q.val()
             & !self.turn.m_busy.val()
-            & !self.fetched.m_valid.val()
+            & !self.fetched.m.valid.val()
             & self.record.s_ready.val()
             & !self.reads.m_busy.val()
             & !self.cancel.q.val()

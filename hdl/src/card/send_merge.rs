@@ -1,5 +1,6 @@
 //! What one-sided operations send, between what others send.
 
+use crate::bus::{AckToSendIn, AckToSendOut, PayloadIn, PayloadOut, SendHeaderIn, SendHeaderOut};
 use crate::prelude::*;
 use tributary_protocol::xud::onesided::HEADER_LEN;
 use tributary_protocol::xud::wire::ONE_SIDED_FRAME;
@@ -16,46 +17,10 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset.
         pub rst: Signal<In, Bit>,
-        /// A request of a.
-        pub a_sd_valid: Signal<In, Bit>,
-        /// Taken.
-        pub a_sd_ready: Signal<Out, Bit>,
-        /// Destination node.
-        pub a_sd_node: Signal<In, Bits<16>>,
-        /// Destination queue pair.
-        pub a_sd_peer: Signal<In, Bits<24>>,
-        /// PSN.
-        pub a_sd_psn: Signal<In, Bits<24>>,
-        /// Q_Key.
-        pub a_sd_q_key: Signal<In, Bits<32>>,
-        /// Source queue pair.
-        pub a_sd_src: Signal<In, Bits<24>>,
-        /// Version and flags of the XUDETH.
-        pub a_sd_vf: Signal<In, Bits<8>>,
-        /// Window.
-        pub a_sd_win_id: Signal<In, Bits<16>>,
-        /// Epoch.
-        pub a_sd_epoch: Signal<In, Bits<16>>,
-        /// Number in the window.
-        pub a_sd_msn: Signal<In, Bits<32>>,
-        /// Bytes in front of the payload, first in bits 7:0.
-        pub a_sd_head: Signal<In, Bits<128>>,
-        /// How many of them count.
-        pub a_sd_head_len: Signal<In, Bits<5>>,
-        /// Bytes of payload.
-        pub a_sd_len: Signal<In, Bits<13>>,
-        /// A word of its payload.
-        pub a_pl_valid: Signal<In, Bit>,
-        /// Taken.
-        pub a_pl_ready: Signal<Out, Bit>,
-        /// The word.
-        pub a_pl_data: Signal<In, Bits<64>>,
-        /// Bytes in it, less one.
-        pub a_pl_bytes: Signal<In, Bits<3>>,
-        /// Last of its request.
-        pub a_pl_last: Signal<In, Bit>,
-        /// With the last: the read failed.
-        pub a_pl_error: Signal<In, Bit>,
+        /// Requests of the sender.
+        pub a_sd: SendHeaderIn,
+        /// Their payload.
+        pub a_pl: PayloadIn,
         /// An answer of b.
         pub b_sd_valid: Signal<In, Bit>,
         /// Taken.
@@ -90,70 +55,12 @@ hdl_module! {
         pub b_pl_bytes: Signal<In, Bits<3>>,
         /// Last of its request.
         pub b_pl_last: Signal<In, Bit>,
-        /// A request or answer.
-        pub m_sd_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_sd_ready: Signal<In, Bit>,
-        /// Destination node.
-        pub m_sd_node: Signal<Out, Bits<16>>,
-        /// Destination queue pair.
-        pub m_sd_peer: Signal<Out, Bits<24>>,
-        /// PSN.
-        pub m_sd_psn: Signal<Out, Bits<24>>,
-        /// Q_Key.
-        pub m_sd_q_key: Signal<Out, Bits<32>>,
-        /// Source queue pair.
-        pub m_sd_src: Signal<Out, Bits<24>>,
-        /// Version and flags of the XUDETH.
-        pub m_sd_vf: Signal<Out, Bits<8>>,
-        /// Window.
-        pub m_sd_win_id: Signal<Out, Bits<16>>,
-        /// Epoch.
-        pub m_sd_epoch: Signal<Out, Bits<16>>,
-        /// Number in the window.
-        pub m_sd_msn: Signal<Out, Bits<32>>,
-        /// Bytes in front of the payload, first in bits 7:0.
-        pub m_sd_head: Signal<Out, Bits<128>>,
-        /// How many of them count.
-        pub m_sd_head_len: Signal<Out, Bits<5>>,
-        /// Bytes of payload.
-        pub m_sd_len: Signal<Out, Bits<13>>,
-        /// A word of its payload.
-        pub m_pl_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_pl_ready: Signal<In, Bit>,
-        /// The word.
-        pub m_pl_data: Signal<Out, Bits<64>>,
-        /// Bytes in it, less one.
-        pub m_pl_bytes: Signal<Out, Bits<3>>,
-        /// Last of its request.
-        pub m_pl_last: Signal<Out, Bit>,
-        /// With the last: the read failed.
-        pub m_pl_error: Signal<Out, Bit>,
-        /// An acknowledgement of a.
-        pub a_ak_valid: Signal<In, Bit>,
-        /// Taken.
-        pub a_ak_ready: Signal<Out, Bit>,
-        /// Destination node.
-        pub a_ak_node: Signal<In, Bits<16>>,
-        /// Destination queue pair.
-        pub a_ak_peer: Signal<In, Bits<24>>,
-        /// PSN of the request.
-        pub a_ak_psn: Signal<In, Bits<24>>,
-        /// What it says.
-        pub a_ak_syndrome: Signal<In, Bits<8>>,
-        /// It has the fields from here on.
-        pub a_ak_echo: Signal<In, Bit>,
-        /// Window.
-        pub a_ak_win_id: Signal<In, Bits<16>>,
-        /// Epoch.
-        pub a_ak_epoch: Signal<In, Bits<16>>,
-        /// Number in the window.
-        pub a_ak_msn: Signal<In, Bits<32>>,
-        /// Version and flags of the request.
-        pub a_ak_vf: Signal<In, Bits<8>>,
-        /// The queue pair that answers.
-        pub a_ak_src: Signal<In, Bits<24>>,
+        /// Requests and answers.
+        pub m_sd: SendHeaderOut,
+        /// Their payload.
+        pub m_pl: PayloadOut,
+        /// Acknowledgements of the receiver.
+        pub a_ak: AckToSendIn,
         /// An acknowledgement of b.
         pub b_ak_valid: Signal<In, Bit>,
         /// Taken.
@@ -174,30 +81,8 @@ hdl_module! {
         pub b_ak_msn: Signal<In, Bits<32>>,
         /// The queue pair that answers.
         pub b_ak_src: Signal<In, Bits<24>>,
-        /// An acknowledgement.
-        pub m_ak_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_ak_ready: Signal<In, Bit>,
-        /// Destination node.
-        pub m_ak_node: Signal<Out, Bits<16>>,
-        /// Destination queue pair.
-        pub m_ak_peer: Signal<Out, Bits<24>>,
-        /// PSN of the request.
-        pub m_ak_psn: Signal<Out, Bits<24>>,
-        /// What it says.
-        pub m_ak_syndrome: Signal<Out, Bits<8>>,
-        /// It has the fields from here on.
-        pub m_ak_echo: Signal<Out, Bit>,
-        /// Window.
-        pub m_ak_win_id: Signal<Out, Bits<16>>,
-        /// Epoch.
-        pub m_ak_epoch: Signal<Out, Bits<16>>,
-        /// Number in the window.
-        pub m_ak_msn: Signal<Out, Bits<32>>,
-        /// Version and flags of the request.
-        pub m_ak_vf: Signal<Out, Bits<8>>,
-        /// The queue pair that answers.
-        pub m_ak_src: Signal<Out, Bits<24>>,
+        /// All acknowledgements.
+        pub m_ak: AckToSendOut,
 
         /// b has its turn: of requests and answers, of acknowledgements.
         #[reset] sd_turn: DFF<Bit>,
@@ -225,61 +110,61 @@ impl Logic for CardSendMerge {
     fn update(&mut self) {
         // Requests and answers.
         self.room.next = !self.taken.q.val() & !self.next.q.val();
-        self.m_sd_valid.next = self.a_sd_valid.val() & self.room.val();
-        self.a_sd_ready.next = self.m_sd_ready.val() & !self.sd_turn.q.val() & self.room.val();
-        self.b_sd_ready.next = self.m_sd_ready.val() & self.sd_turn.q.val() & self.room.val();
-        self.m_sd_node.next = self.a_sd_node.val();
-        self.m_sd_peer.next = self.a_sd_peer.val();
-        self.m_sd_psn.next = self.a_sd_psn.val();
-        self.m_sd_q_key.next = self.a_sd_q_key.val();
-        self.m_sd_src.next = self.a_sd_src.val();
-        self.m_sd_vf.next = self.a_sd_vf.val();
-        self.m_sd_win_id.next = self.a_sd_win_id.val();
-        self.m_sd_epoch.next = self.a_sd_epoch.val();
-        self.m_sd_msn.next = self.a_sd_msn.val();
-        self.m_sd_head.next = self.a_sd_head.val();
-        self.m_sd_head_len.next = self.a_sd_head_len.val();
-        self.m_sd_len.next = self.a_sd_len.val();
+        self.m_sd.valid.next = self.a_sd.valid.val() & self.room.val();
+        self.a_sd.ready.next = self.m_sd.ready.val() & !self.sd_turn.q.val() & self.room.val();
+        self.b_sd_ready.next = self.m_sd.ready.val() & self.sd_turn.q.val() & self.room.val();
+        self.m_sd.node.next = self.a_sd.node.val();
+        self.m_sd.peer.next = self.a_sd.peer.val();
+        self.m_sd.psn.next = self.a_sd.psn.val();
+        self.m_sd.q_key.next = self.a_sd.q_key.val();
+        self.m_sd.src.next = self.a_sd.src.val();
+        self.m_sd.vf.next = self.a_sd.vf.val();
+        self.m_sd.win_id.next = self.a_sd.win_id.val();
+        self.m_sd.epoch.next = self.a_sd.epoch.val();
+        self.m_sd.msn.next = self.a_sd.msn.val();
+        self.m_sd.head.next = self.a_sd.head.val();
+        self.m_sd.head_len.next = self.a_sd.head_len.val();
+        self.m_sd.len.next = self.a_sd.len.val();
         if self.sd_turn.q.val() {
-            self.m_sd_valid.next = self.b_sd_valid.val() & self.room.val();
-            self.m_sd_node.next = self.b_sd_node.val();
-            self.m_sd_peer.next = self.b_sd_peer.val();
-            self.m_sd_psn.next = self.b_sd_psn.val();
-            self.m_sd_q_key.next = self.b_sd_q_key.val();
-            self.m_sd_src.next = self.b_sd_src.val();
-            self.m_sd_vf.next = self.one_sided.val();
-            self.m_sd_win_id.next = self.b_sd_win_id.val();
-            self.m_sd_epoch.next = self.b_sd_epoch.val();
-            self.m_sd_msn.next = self.b_sd_msn.val();
-            self.m_sd_head.next = self.b_sd_head.val();
-            self.m_sd_head_len.next = self.header.val();
-            self.m_sd_len.next = self.b_sd_len.val();
-            self.sd_turn.d.next = !(self.m_sd_ready.val() & self.room.val());
+            self.m_sd.valid.next = self.b_sd_valid.val() & self.room.val();
+            self.m_sd.node.next = self.b_sd_node.val();
+            self.m_sd.peer.next = self.b_sd_peer.val();
+            self.m_sd.psn.next = self.b_sd_psn.val();
+            self.m_sd.q_key.next = self.b_sd_q_key.val();
+            self.m_sd.src.next = self.b_sd_src.val();
+            self.m_sd.vf.next = self.one_sided.val();
+            self.m_sd.win_id.next = self.b_sd_win_id.val();
+            self.m_sd.epoch.next = self.b_sd_epoch.val();
+            self.m_sd.msn.next = self.b_sd_msn.val();
+            self.m_sd.head.next = self.b_sd_head.val();
+            self.m_sd.head_len.next = self.header.val();
+            self.m_sd.len.next = self.b_sd_len.val();
+            self.sd_turn.d.next = !(self.m_sd.ready.val() & self.room.val());
         } else if self.b_sd_valid.val()
-            & ((self.m_sd_ready.val() & self.room.val()) | !self.a_sd_valid.val())
+            & ((self.m_sd.ready.val() & self.room.val()) | !self.a_sd.valid.val())
         {
             self.sd_turn.d.next = true;
         }
 
         // Payload, in their order.
         self.taken.d.next =
-            self.m_sd_valid.val() & self.m_sd_ready.val() & self.m_sd_len.val().any();
+            self.m_sd.valid.val() & self.m_sd.ready.val() & self.m_sd.len.val().any();
         self.taken_b.d.next = self.sd_turn.q.val();
-        self.m_pl_valid.next = self.a_pl_valid.val() & self.now.q.val();
-        self.a_pl_ready.next = self.m_pl_ready.val() & self.now.q.val() & !self.now_b.q.val();
-        self.b_pl_ready.next = self.m_pl_ready.val() & self.now.q.val() & self.now_b.q.val();
-        self.m_pl_data.next = self.a_pl_data.val();
-        self.m_pl_bytes.next = self.a_pl_bytes.val();
-        self.m_pl_last.next = self.a_pl_last.val();
-        self.m_pl_error.next = self.a_pl_error.val();
+        self.m_pl.valid.next = self.a_pl.valid.val() & self.now.q.val();
+        self.a_pl.ready.next = self.m_pl.ready.val() & self.now.q.val() & !self.now_b.q.val();
+        self.b_pl_ready.next = self.m_pl.ready.val() & self.now.q.val() & self.now_b.q.val();
+        self.m_pl.data.next = self.a_pl.data.val();
+        self.m_pl.bytes.next = self.a_pl.bytes.val();
+        self.m_pl.last.next = self.a_pl.last.val();
+        self.m_pl.error.next = self.a_pl.error.val();
         if self.now_b.q.val() {
-            self.m_pl_valid.next = self.b_pl_valid.val() & self.now.q.val();
-            self.m_pl_data.next = self.b_pl_data.val();
-            self.m_pl_bytes.next = self.b_pl_bytes.val();
-            self.m_pl_last.next = self.b_pl_last.val();
-            self.m_pl_error.next = false;
+            self.m_pl.valid.next = self.b_pl_valid.val() & self.now.q.val();
+            self.m_pl.data.next = self.b_pl_data.val();
+            self.m_pl.bytes.next = self.b_pl_bytes.val();
+            self.m_pl.last.next = self.b_pl_last.val();
+            self.m_pl.error.next = false;
         }
-        self.ended.next = self.m_pl_valid.val() & self.m_pl_ready.val() & self.m_pl_last.val();
+        self.ended.next = self.m_pl.valid.val() & self.m_pl.ready.val() & self.m_pl.last.val();
         self.now.d.next =
             self.taken.q.val() | self.next.q.val() | (self.now.q.val() & !self.ended.val());
         self.next.d.next =
@@ -295,33 +180,33 @@ impl Logic for CardSendMerge {
         }
 
         // Acknowledgements.
-        self.m_ak_valid.next = self.a_ak_valid.val();
-        self.a_ak_ready.next = self.m_ak_ready.val() & !self.ak_turn.q.val();
-        self.b_ak_ready.next = self.m_ak_ready.val() & self.ak_turn.q.val();
-        self.m_ak_node.next = self.a_ak_node.val();
-        self.m_ak_peer.next = self.a_ak_peer.val();
-        self.m_ak_psn.next = self.a_ak_psn.val();
-        self.m_ak_syndrome.next = self.a_ak_syndrome.val();
-        self.m_ak_echo.next = self.a_ak_echo.val();
-        self.m_ak_win_id.next = self.a_ak_win_id.val();
-        self.m_ak_epoch.next = self.a_ak_epoch.val();
-        self.m_ak_msn.next = self.a_ak_msn.val();
-        self.m_ak_vf.next = self.a_ak_vf.val();
-        self.m_ak_src.next = self.a_ak_src.val();
+        self.m_ak.valid.next = self.a_ak.valid.val();
+        self.a_ak.ready.next = self.m_ak.ready.val() & !self.ak_turn.q.val();
+        self.b_ak_ready.next = self.m_ak.ready.val() & self.ak_turn.q.val();
+        self.m_ak.node.next = self.a_ak.node.val();
+        self.m_ak.peer.next = self.a_ak.peer.val();
+        self.m_ak.psn.next = self.a_ak.psn.val();
+        self.m_ak.syndrome.next = self.a_ak.syndrome.val();
+        self.m_ak.echo.next = self.a_ak.echo.val();
+        self.m_ak.win_id.next = self.a_ak.win_id.val();
+        self.m_ak.epoch.next = self.a_ak.epoch.val();
+        self.m_ak.msn.next = self.a_ak.msn.val();
+        self.m_ak.vf.next = self.a_ak.vf.val();
+        self.m_ak.src.next = self.a_ak.src.val();
         if self.ak_turn.q.val() {
-            self.m_ak_valid.next = self.b_ak_valid.val();
-            self.m_ak_node.next = self.b_ak_node.val();
-            self.m_ak_peer.next = self.b_ak_peer.val();
-            self.m_ak_psn.next = self.b_ak_psn.val();
-            self.m_ak_syndrome.next = self.b_ak_syndrome.val();
-            self.m_ak_echo.next = true;
-            self.m_ak_win_id.next = self.b_ak_win_id.val();
-            self.m_ak_epoch.next = self.b_ak_epoch.val();
-            self.m_ak_msn.next = self.b_ak_msn.val();
-            self.m_ak_vf.next = self.one_sided.val();
-            self.m_ak_src.next = self.b_ak_src.val();
-            self.ak_turn.d.next = !self.m_ak_ready.val();
-        } else if self.b_ak_valid.val() & (self.m_ak_ready.val() | !self.a_ak_valid.val()) {
+            self.m_ak.valid.next = self.b_ak_valid.val();
+            self.m_ak.node.next = self.b_ak_node.val();
+            self.m_ak.peer.next = self.b_ak_peer.val();
+            self.m_ak.psn.next = self.b_ak_psn.val();
+            self.m_ak.syndrome.next = self.b_ak_syndrome.val();
+            self.m_ak.echo.next = true;
+            self.m_ak.win_id.next = self.b_ak_win_id.val();
+            self.m_ak.epoch.next = self.b_ak_epoch.val();
+            self.m_ak.msn.next = self.b_ak_msn.val();
+            self.m_ak.vf.next = self.one_sided.val();
+            self.m_ak.src.next = self.b_ak_src.val();
+            self.ak_turn.d.next = !self.m_ak.ready.val();
+        } else if self.b_ak_valid.val() & (self.m_ak.ready.val() | !self.a_ak.valid.val()) {
             self.ak_turn.d.next = true;
         }
     }

@@ -1,5 +1,6 @@
 //! Keeps frames whole where the card is reset below the MAC.
 
+use crate::bus::{AxisIn, AxisOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -15,26 +16,10 @@ hdl_module! {
         pub rst: Signal<In, Bit>,
         /// xud_tx is being reset: what it offers in this clock does not count.
         pub cut: Signal<In, Bit>,
-        /// From xud_tx: a word.
-        pub s_axis_tvalid: Signal<In, Bit>,
-        /// Taken.
-        pub s_axis_tready: Signal<Out, Bit>,
-        /// First byte in bits 7:0.
-        pub s_axis_tdata: Signal<In, Bits<64>>,
-        /// Bytes present, from bit 0 on.
-        pub s_axis_tkeep: Signal<In, Bits<8>>,
-        /// Last word of the frame.
-        pub s_axis_tlast: Signal<In, Bit>,
-        /// To the MAC: a word.
-        pub m_axis_tvalid: Signal<Out, Bit>,
-        /// The MAC takes it.
-        pub m_axis_tready: Signal<In, Bit>,
-        /// First byte in bits 7:0.
-        pub m_axis_tdata: Signal<Out, Bits<64>>,
-        /// Bytes present, from bit 0 on.
-        pub m_axis_tkeep: Signal<Out, Bits<8>>,
-        /// Last word of the frame.
-        pub m_axis_tlast: Signal<Out, Bit>,
+        /// Frames of xud_tx.
+        pub s_axis: AxisIn<64, 8>,
+        /// Frames for the MAC.
+        pub m_axis: AxisOut<64, 8>,
         #[reset] valid: DFF<Bit>,
         data: DFF<Bits<64>>,
         keep: DFF<Bits<8>>,
@@ -51,21 +36,21 @@ hdl_module! {
 impl Logic for CardTxGuard {
     #[hdl_gen]
     fn update(&mut self) {
-        self.m_axis_tvalid.next = self.valid.q.val();
-        self.m_axis_tdata.next = self.data.q.val();
-        self.m_axis_tkeep.next = self.keep.q.val();
-        self.m_axis_tlast.next = self.last.q.val();
-        self.free.next = !self.valid.q.val() | self.m_axis_tready.val();
-        self.s_axis_tready.next = self.free.val() & !self.owed.q.val();
+        self.m_axis.tvalid.next = self.valid.q.val();
+        self.m_axis.tdata.next = self.data.q.val();
+        self.m_axis.tkeep.next = self.keep.q.val();
+        self.m_axis.tlast.next = self.last.q.val();
+        self.free.next = !self.valid.q.val() | self.m_axis.tready.val();
+        self.s_axis.tready.next = self.free.val() & !self.owed.q.val();
         self.ends.next = self.cut.val() | self.owed.q.val();
         self.owed.d.next = self.ends.val() & self.within.q.val() & !self.free.val();
         if self.free.val() {
-            self.valid.d.next = self.s_axis_tvalid.val();
-            self.data.d.next = self.s_axis_tdata.val();
-            self.keep.d.next = self.s_axis_tkeep.val();
-            self.last.d.next = self.s_axis_tlast.val();
-            if self.s_axis_tvalid.val() {
-                self.within.d.next = !self.s_axis_tlast.val();
+            self.valid.d.next = self.s_axis.tvalid.val();
+            self.data.d.next = self.s_axis.tdata.val();
+            self.keep.d.next = self.s_axis.tkeep.val();
+            self.last.d.next = self.s_axis.tlast.val();
+            if self.s_axis.tvalid.val() {
+                self.within.d.next = !self.s_axis.tlast.val();
             }
             if self.ends.val() {
                 // Either nothing, or the end of the frame that was cut.

@@ -1,5 +1,6 @@
 //! Accesses of the host to BAR0.
 
+use crate::bus::{RegistersOut, TlpRxRequestIn, TlpTxCompletionOut};
 use crate::prelude::*;
 use tributary_protocol::pcie::{TYPE_COMPLETION, TYPE_MEMORY};
 
@@ -24,54 +25,12 @@ hdl_module! {
         pub rst: Signal<In, Bit>,
         /// Completer ID of this card.
         pub completer_id: Signal<In, Bits<16>>,
-        /// Request TLP: words.
-        pub s_rx_req_tlp_data: Signal<In, Bits<64>>,
-        /// A bit per 32-bit word that is there.
-        pub s_rx_req_tlp_strb: Signal<In, Bits<2>>,
-        /// Header beside the first word, DW0 in bits 127:96.
-        pub s_rx_req_tlp_hdr: Signal<In, Bits<128>>,
-        /// BAR that the address is in.
-        pub s_rx_req_tlp_bar_id: Signal<In, Bits<3>>,
-        /// Function.
-        pub s_rx_req_tlp_func_num: Signal<In, Bits<8>>,
-        /// A word.
-        pub s_rx_req_tlp_valid: Signal<In, Bit>,
-        /// First of its TLP.
-        pub s_rx_req_tlp_sop: Signal<In, Bit>,
-        /// Last of its TLP.
-        pub s_rx_req_tlp_eop: Signal<In, Bit>,
-        /// It is taken.
-        pub s_rx_req_tlp_ready: Signal<Out, Bit>,
-        /// Completion TLP: word.
-        pub m_tx_cpl_tlp_data: Signal<Out, Bits<64>>,
-        /// A bit per 32-bit word that is there.
-        pub m_tx_cpl_tlp_strb: Signal<Out, Bits<2>>,
-        /// Header, DW0 in bits 127:96.
-        pub m_tx_cpl_tlp_hdr: Signal<Out, Bits<128>>,
-        /// A TLP.
-        pub m_tx_cpl_tlp_valid: Signal<Out, Bit>,
-        /// It begins: always.
-        pub m_tx_cpl_tlp_sop: Signal<Out, Bit>,
-        /// It ends: always.
-        pub m_tx_cpl_tlp_eop: Signal<Out, Bit>,
-        /// It is taken.
-        pub m_tx_cpl_tlp_ready: Signal<In, Bit>,
-        /// A register is written.
-        pub reg_wr_valid: Signal<Out, Bit>,
-        /// Which, in units of 32 bits; address bits 23:2.
-        pub reg_wr_addr: Signal<Out, Bits<22>>,
-        /// Word.
-        pub reg_wr_data: Signal<Out, Bits<32>>,
-        /// Bytes to be written, at least one.
-        pub reg_wr_strb: Signal<Out, Bits<4>>,
-        /// A register is to be read.
-        pub reg_rd_valid: Signal<Out, Bit>,
-        /// Which, in units of 32 bits; address bits 23:2.
-        pub reg_rd_addr: Signal<Out, Bits<22>>,
-        /// It was read.
-        pub reg_rd_done: Signal<In, Bit>,
-        /// Word.
-        pub reg_rd_data: Signal<In, Bits<32>>,
+        /// Requests from the host.
+        pub s_rx_req_tlp: TlpRxRequestIn<64, 2>,
+        /// Completions for the host.
+        pub m_tx_cpl_tlp: TlpTxCompletionOut<64, 2>,
+        /// Accesses of registers: address bits 23:2, at least one byte of a write.
+        pub reg: RegistersOut,
         /// A TLP was refused or dropped.
         pub ev_bad_tlp: Signal<Out, Bit>,
 
@@ -135,25 +94,25 @@ impl Logic for PcieCompleter {
         self.bad.d.next = false;
 
         // Stages 0 and 7: taken.
-        self.s_rx_req_tlp_ready.next = (self.step.q.val() == 0) | (self.step.q.val() == 7);
-        if (self.step.q.val() == 0) & self.s_rx_req_tlp_valid.val() {
-            self.hdr.d.next = self.s_rx_req_tlp_hdr.val();
-            self.data.d.next = self.s_rx_req_tlp_data.val();
-            self.strb.d.next = self.s_rx_req_tlp_strb.val();
+        self.s_rx_req_tlp.ready.next = (self.step.q.val() == 0) | (self.step.q.val() == 7);
+        if (self.step.q.val() == 0) & self.s_rx_req_tlp.valid.val() {
+            self.hdr.d.next = self.s_rx_req_tlp.hdr.val();
+            self.data.d.next = self.s_rx_req_tlp.data.val();
+            self.strb.d.next = self.s_rx_req_tlp.strb.val();
             self.here.d.next =
-                !self.s_rx_req_tlp_bar_id.val().any() & !self.s_rx_req_tlp_func_num.val().any();
-            self.long.d.next = !self.s_rx_req_tlp_eop.val();
-            if self.s_rx_req_tlp_sop.val() {
+                !self.s_rx_req_tlp.bar_id.val().any() & !self.s_rx_req_tlp.func_num.val().any();
+            self.long.d.next = !self.s_rx_req_tlp.eop.val();
+            if self.s_rx_req_tlp.sop.val() {
                 self.step.d.next = 1.into();
-                if !self.s_rx_req_tlp_eop.val() {
+                if !self.s_rx_req_tlp.eop.val() {
                     self.step.d.next = 7.into();
                 }
             } else {
                 // A TLP without a beginning.
-                self.bad.d.next = self.s_rx_req_tlp_eop.val();
+                self.bad.d.next = self.s_rx_req_tlp.eop.val();
             }
         }
-        if (self.step.q.val() == 7) & self.s_rx_req_tlp_valid.val() & self.s_rx_req_tlp_eop.val() {
+        if (self.step.q.val() == 7) & self.s_rx_req_tlp.valid.val() & self.s_rx_req_tlp.eop.val() {
             self.step.d.next = 1.into();
         }
 
@@ -280,13 +239,13 @@ impl Logic for PcieCompleter {
         }
 
         // Stage 5: the register answers; low is the first word to come.
-        if (self.step.q.val() == 5) & self.reg_rd_done.val() {
-            self.low.d.next = self.reg_rd_data.val();
+        if (self.step.q.val() == 5) & self.reg.rd_done.val() {
+            self.low.d.next = self.reg.rd_data.val();
             self.valid.d.next = true;
             self.step.d.next = 6.into();
             if self.reads_upper.q.val() {
                 self.low.d.next = self.low.q.val();
-                self.high.d.next = self.reg_rd_data.val();
+                self.high.d.next = self.reg.rd_data.val();
             } else if self.two.q.val() {
                 self.valid.d.next = false;
                 self.step.d.next = 4.into();
@@ -294,19 +253,19 @@ impl Logic for PcieCompleter {
         }
 
         // Stage 6: completion.
-        if (self.step.q.val() == 6) & self.m_tx_cpl_tlp_ready.val() {
+        if (self.step.q.val() == 6) & self.m_tx_cpl_tlp.ready.val() {
             self.valid.d.next = false;
             self.step.d.next = 0.into();
         }
-        self.m_tx_cpl_tlp_data.next =
+        self.m_tx_cpl_tlp.data.next =
             bit_cast::<64, 32>(self.low.q.val()) | (bit_cast::<64, 32>(self.high.q.val()) << 32);
-        self.m_tx_cpl_tlp_strb.next = 0.into();
+        self.m_tx_cpl_tlp.strb.next = 0.into();
         // Traffic class, attributes and the upper bits of the tag come back as they were.
         self.dw_0.next = (bit_cast::<32, 5>(self.completion.val()) << 24)
             | (bit_cast::<32, 1>(((self.kind.val() == 1) & self.refused.q.val()).into()) << 24)
             | (bit_cast::<32, 6>(self.hdr.q.val().get_bits::<6>(114)) << 18)
             | (bit_cast::<32, 2>(self.hdr.q.val().get_bits::<2>(108)) << 12);
-        self.m_tx_cpl_tlp_hdr.next = 0.into();
+        self.m_tx_cpl_tlp.hdr.next = 0.into();
         self.lower.next = (bit_cast::<7, 5>(self.addr.q.val().get_bits::<5>(0)) << 2)
             | bit_cast::<7, 2>(self.lead.q.val());
         if !self.reads.q.val() {
@@ -317,28 +276,28 @@ impl Logic for PcieCompleter {
             | bit_cast::<32, 12>(self.count.q.val());
         self.dw_2.next = (bit_cast::<32, 24>(self.hdr.q.val().get_bits::<24>(72)) << 8)
             | bit_cast::<32, 7>(self.lower.val());
-        self.m_tx_cpl_tlp_hdr.next = (bit_cast::<128, 32>(self.dw_0.val()) << 96)
+        self.m_tx_cpl_tlp.hdr.next = (bit_cast::<128, 32>(self.dw_0.val()) << 96)
             | (bit_cast::<128, 32>(self.dw_1.val()) << 64)
             | (bit_cast::<128, 32>(self.dw_2.val()) << 32);
         if !self.refused.q.val() {
-            self.m_tx_cpl_tlp_strb.next =
+            self.m_tx_cpl_tlp.strb.next =
                 bits::<2>(1) | (bit_cast::<2, 1>(self.two.q.val().into()) << 1);
-            self.m_tx_cpl_tlp_hdr.next = (bits::<128>(1) << 126)
+            self.m_tx_cpl_tlp.hdr.next = (bits::<128>(1) << 126)
                 | (bit_cast::<128, 10>(self.length.val()) << 96)
                 | (bit_cast::<128, 32>(self.dw_0.val()) << 96)
                 | (bit_cast::<128, 32>(self.dw_1.val()) << 64)
                 | (bit_cast::<128, 32>(self.dw_2.val()) << 32);
         }
-        self.m_tx_cpl_tlp_valid.next = self.valid.q.val();
-        self.m_tx_cpl_tlp_sop.next = true;
-        self.m_tx_cpl_tlp_eop.next = true;
+        self.m_tx_cpl_tlp.valid.next = self.valid.q.val();
+        self.m_tx_cpl_tlp.sop.next = true;
+        self.m_tx_cpl_tlp.eop.next = true;
 
-        self.reg_wr_valid.next = self.wr_valid.q.val();
-        self.reg_wr_addr.next = self.wr_addr.q.val();
-        self.reg_wr_data.next = self.wr_data.q.val();
-        self.reg_wr_strb.next = self.wr_strb.q.val();
-        self.reg_rd_valid.next = self.rd_valid.q.val();
-        self.reg_rd_addr.next = self.wr_addr.q.val();
+        self.reg.wr_valid.next = self.wr_valid.q.val();
+        self.reg.wr_addr.next = self.wr_addr.q.val();
+        self.reg.wr_data.next = self.wr_data.q.val();
+        self.reg.wr_strb.next = self.wr_strb.q.val();
+        self.reg.rd_valid.next = self.rd_valid.q.val();
+        self.reg.rd_addr.next = self.wr_addr.q.val();
         self.ev_bad_tlp.next = self.bad.q.val();
     }
 }

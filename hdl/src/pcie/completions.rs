@@ -1,6 +1,7 @@
 //! Completions of the DMA reader: checked, and their data to the place where it belongs.
 
 use crate::blocks::AsyncRam;
+use crate::bus::{RamWriteOut, TlpRxCompletionIn};
 use crate::prelude::*;
 use tributary_protocol::pcie::TYPE_COMPLETION;
 
@@ -22,22 +23,8 @@ hdl_module! {
         pub flr: Signal<In, Bit>,
         /// Requester ID of this card.
         pub requester_id: Signal<In, Bits<16>>,
-        /// Words of the completion.
-        pub s_rx_cpl_tlp_data: Signal<In, Bits<64>>,
-        /// A bit per 32-bit word that is there.
-        pub s_rx_cpl_tlp_strb: Signal<In, Bits<2>>,
-        /// Header, beside the first word.
-        pub s_rx_cpl_tlp_hdr: Signal<In, Bits<128>>,
-        /// 0 no error, 1 poisoned, others: the completion is no good.
-        pub s_rx_cpl_tlp_error: Signal<In, Bits<4>>,
-        /// A word.
-        pub s_rx_cpl_tlp_valid: Signal<In, Bit>,
-        /// First of its completion.
-        pub s_rx_cpl_tlp_sop: Signal<In, Bit>,
-        /// Last of its completion.
-        pub s_rx_cpl_tlp_eop: Signal<In, Bit>,
-        /// Taken.
-        pub s_rx_cpl_tlp_ready: Signal<Out, Bit>,
+        /// Completions from the host.
+        pub s_rx_cpl_tlp: TlpRxCompletionIn<64, 2>,
         /// A tag is given a read to expect.
         pub set_valid: Signal<In, Bit>,
         /// It can be now.
@@ -70,18 +57,10 @@ hdl_module! {
         pub end_late: Signal<Out, Bit>,
         /// No more completions come for the read.
         pub end_over: Signal<Out, Bit>,
-        /// Write of the 32-bit words at even places of the buffer.
-        pub m_even_en: Signal<Out, Bit>,
-        /// Tag 10:6, address bits 8:3 5:0.
-        pub m_even_addr: Signal<Out, Bits<11>>,
-        /// The word.
-        pub m_even_data: Signal<Out, Bits<32>>,
-        /// The same of those at odd places.
-        pub m_odd_en: Signal<Out, Bit>,
-        /// Tag 10:6, address bits 8:3 5:0.
-        pub m_odd_addr: Signal<Out, Bits<11>>,
-        /// The word.
-        pub m_odd_data: Signal<Out, Bits<32>>,
+        /// Write port of the 32-bit words at even places of the buffer.
+        pub m_even: RamWriteOut<32, 11>,
+        /// Write port of the words at odd places.
+        pub m_odd: RamWriteOut<32, 11>,
         /// A completion was dropped: nobody waits for it.
         pub ev_stray: Signal<Out, Bit>,
 
@@ -198,24 +177,24 @@ impl Logic for DmaCompletions {
     #[hdl_gen]
     fn update(&mut self) {
         // First words are 3 clocks apart: what is expected is read in one and written in the third.
-        self.s_rx_cpl_tlp_ready.next = self.ready.q.val();
-        self.taken.next = self.s_rx_cpl_tlp_valid.val() & self.ready.q.val();
-        self.after_first.d.next = self.taken.val() & self.s_rx_cpl_tlp_sop.val();
+        self.s_rx_cpl_tlp.ready.next = self.ready.q.val();
+        self.taken.next = self.s_rx_cpl_tlp.valid.val() & self.ready.q.val();
+        self.after_first.d.next = self.taken.val() & self.s_rx_cpl_tlp.sop.val();
         self.after_single.d.next =
-            self.taken.val() & self.s_rx_cpl_tlp_sop.val() & self.s_rx_cpl_tlp_eop.val();
+            self.taken.val() & self.s_rx_cpl_tlp.sop.val() & self.s_rx_cpl_tlp.eop.val();
         self.ready.d.next = !self.after_single.q.val();
-        if self.taken.val() & self.s_rx_cpl_tlp_eop.val() {
-            self.ready.d.next = !self.s_rx_cpl_tlp_sop.val() & !self.after_first.q.val();
+        if self.taken.val() & self.s_rx_cpl_tlp.eop.val() {
+            self.ready.d.next = !self.s_rx_cpl_tlp.sop.val() & !self.after_first.q.val();
         }
 
         // Stage 1.
         self.r_valid.d.next = self.taken.val();
-        self.r_sop.d.next = self.s_rx_cpl_tlp_sop.val();
-        self.r_eop.d.next = self.s_rx_cpl_tlp_eop.val();
-        self.r_data.d.next = self.s_rx_cpl_tlp_data.val();
-        self.r_strb.d.next = self.s_rx_cpl_tlp_strb.val();
-        self.r_error.d.next = self.s_rx_cpl_tlp_error.val();
-        self.r_hdr.d.next = self.s_rx_cpl_tlp_hdr.val().get_bits::<96>(32);
+        self.r_sop.d.next = self.s_rx_cpl_tlp.sop.val();
+        self.r_eop.d.next = self.s_rx_cpl_tlp.eop.val();
+        self.r_data.d.next = self.s_rx_cpl_tlp.data.val();
+        self.r_strb.d.next = self.s_rx_cpl_tlp.strb.val();
+        self.r_error.d.next = self.s_rx_cpl_tlp.error.val();
+        self.r_hdr.d.next = self.s_rx_cpl_tlp.hdr.val().get_bits::<96>(32);
 
         // Stage 2: DW0 is 95:64, DW1 63:32, DW2 31:0.
         self.c_valid.d.next = self.r_valid.q.val();
@@ -241,9 +220,9 @@ impl Logic for DmaCompletions {
         self.c_length.d.next = self.r_hdr.q.val().get_bits::<10>(64);
         self.c_room.d.next = (bit_cast::<13, 10>(self.r_hdr.q.val().get_bits::<10>(64)) << 2)
             - bit_cast::<13, 2>(self.r_hdr.q.val().get_bits::<2>(0));
-        self.expected.rd_addr.next = self.r_hdr.q.val().get_bits::<5>(8);
-        self.c_bytes.d.next = self.expected.rd_data.val().get_bits::<10>(0);
-        self.c_addr.d.next = self.expected.rd_data.val().get_bits::<9>(10);
+        self.expected.rd.addr.next = self.r_hdr.q.val().get_bits::<5>(8);
+        self.c_bytes.d.next = self.expected.rd.data.val().get_bits::<10>(0);
+        self.c_addr.d.next = self.expected.rd.data.val().get_bits::<9>(10);
 
         // Stage 3: compared; whether the tag waits, unless it is given up in this very clock.
         self.look_slot.next = self.c_slot.q.val();
@@ -312,21 +291,21 @@ impl Logic for DmaCompletions {
 
         // What is expected next.
         self.to_come.next = bits::<10>(0) - self.d_spare.q.val().get_bits::<10>(0);
-        self.expected.wr_en.next = self.set_valid.val();
-        self.expected.wr_addr.next = self.set_slot.val();
-        self.expected.wr_data.next = bit_cast::<19, 10>(self.set_bytes.val())
+        self.expected.wr.en.next = self.set_valid.val();
+        self.expected.wr.addr.next = self.set_slot.val();
+        self.expected.wr.data.next = bit_cast::<19, 10>(self.set_bytes.val())
             | (bit_cast::<19, 9>(self.set_addr.val()) << 10);
         self.set_ready.next = !self.first.val();
         if self.first.val() {
-            self.expected.wr_en.next =
+            self.expected.wr.en.next =
                 self.d_ours.q.val() & self.d_waits.q.val() & self.d_open.q.val();
-            self.expected.wr_addr.next = self.d_slot.q.val();
-            self.expected.wr_data.next = bit_cast::<19, 10>(self.to_come.val())
+            self.expected.wr.addr.next = self.d_slot.q.val();
+            self.expected.wr.data.next = bit_cast::<19, 10>(self.to_come.val())
                 | (bit_cast::<19, 7>(
                     self.d_addr.q.val().get_bits::<7>(2) + self.d_length.q.val().get_bits::<7>(0),
                 ) << 12);
             if self.ends.val() {
-                self.expected.wr_data.next = 0.into();
+                self.expected.wr.data.next = 0.into();
             }
         }
 
@@ -404,11 +383,11 @@ impl Logic for DmaCompletions {
                 self.e_valid.q.val() & self.reads.q.val() & self.e_strb.q.val().get_bit(0);
             self.w_odd_data.d.next = self.e_data.q.val().get_bits::<32>(0);
         }
-        self.m_even_en.next = self.w_even.q.val();
-        self.m_even_addr.next = self.w_even_addr.q.val();
-        self.m_even_data.next = self.w_even_data.q.val();
-        self.m_odd_en.next = self.w_odd.q.val();
-        self.m_odd_addr.next = self.w_odd_addr.q.val();
-        self.m_odd_data.next = self.w_odd_data.q.val();
+        self.m_even.en.next = self.w_even.q.val();
+        self.m_even.addr.next = self.w_even_addr.q.val();
+        self.m_even.data.next = self.w_even_data.q.val();
+        self.m_odd.en.next = self.w_odd.q.val();
+        self.m_odd.addr.next = self.w_odd_addr.q.val();
+        self.m_odd.data.next = self.w_odd_data.q.val();
     }
 }

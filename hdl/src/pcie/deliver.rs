@@ -1,6 +1,7 @@
 //! Words that the DMA reader has read, in the order of requests.
 
 use crate::blocks::{FifoAhead, SkidBuffer};
+use crate::bus::DmaReadWordsOut;
 use crate::prelude::*;
 
 hdl_module! {
@@ -51,20 +52,8 @@ hdl_module! {
         pub rd_en: Signal<Out, Bit>,
         /// It.
         pub rd_data: Signal<In, Bits<64>>,
-        /// A word.
-        pub m_data_valid: Signal<Out, Bit>,
-        /// It is taken.
-        pub m_data_ready: Signal<In, Bit>,
-        /// First byte in bits 7:0.
-        pub m_data_data: Signal<Out, Bits<64>>,
-        /// Bytes, less one.
-        pub m_data_bytes: Signal<Out, Bits<3>>,
-        /// Last word of the request.
-        pub m_data_last: Signal<Out, Bit>,
-        /// ctx of the request.
-        pub m_data_ctx: Signal<Out, Bits<16>>,
-        /// With the last word: the read failed.
-        pub m_data_error: Signal<Out, Bit>,
+        /// The words of the requests, in the order of the requests.
+        pub m_data: DmaReadWordsOut,
         /// A read that failed was handed out.
         pub ev_failed: Signal<Out, Bit>,
 
@@ -133,15 +122,15 @@ hdl_module! {
 impl Logic for DmaDeliver {
     #[hdl_gen]
     fn update(&mut self) {
-        self.go.next = self.leaving.s_ready.val();
+        self.go.next = self.leaving.s.ready.val();
 
         // A request that begins in the middle of a word of the buffer ends there too, or one further.
         self.beyond.next =
             bit_cast::<4, 3>(self.s_offset.val()) + bit_cast::<4, 3>(self.s_tail.val());
         self.s_extra.next =
             self.s_last.val() & self.s_offset.val().any() & !self.beyond.val().get_bit(3);
-        self.order.s_valid.next = self.s_valid.val();
-        self.order.s_data.next = bit_cast::<42, 5>(self.s_slot.val())
+        self.order.s.valid.next = self.s_valid.val();
+        self.order.s.data.next = bit_cast::<42, 5>(self.s_slot.val())
             | (bit_cast::<42, 6>(self.s_from.val()) << 5)
             | (bit_cast::<42, 6>(self.s_to.val()) << 11)
             | (bit_cast::<42, 1>(self.s_first.val().into()) << 17)
@@ -150,8 +139,8 @@ impl Logic for DmaDeliver {
             | (bit_cast::<42, 16>(self.s_ctx.val()) << 24)
             | (bit_cast::<42, 1>(self.s_last.val().into()) << 40)
             | (bit_cast::<42, 1>(self.s_extra.val().into()) << 41);
-        self.s_ready.next = self.order.s_ready.val();
-        self.part.next = self.order.m_data.val();
+        self.s_ready.next = self.order.s.ready.val();
+        self.part.next = self.order.m.data.val();
         self.want_slot.next = self.want.q.val();
 
         // Stage 0: words of the part at hand; the next part if it is there.
@@ -159,8 +148,8 @@ impl Logic for DmaDeliver {
             & self.held.q.val()
             & (self.tailing.q.val() | (self.at_end.q.val() & !self.extra.q.val()));
         self.load.next = self.there.q.val() & (self.done.val() | !self.held.q.val());
-        self.order.m_ready.next = self.load.val();
-        self.asked.d.next = self.order.m_valid.val() & !self.load.val();
+        self.order.m.ready.next = self.load.val();
+        self.asked.d.next = self.order.m.valid.val() & !self.load.val();
         self.want.d.next = self.part.val().get_bits::<5>(0);
         self.there.d.next = self.asked.q.val() & self.want_done.val() & !self.load.val();
         self.bad.d.next = self.want_failed.val();
@@ -251,22 +240,22 @@ impl Logic for DmaDeliver {
         }
 
         // Stage 4.
-        self.leaving.s_valid.next = self.b_emit.q.val();
-        self.leaving.s_data.next = bit_cast::<85, 64>(self.moved.val())
+        self.leaving.s.valid.next = self.b_emit.q.val();
+        self.leaving.s.data.next = bit_cast::<85, 64>(self.moved.val())
             | (bit_cast::<85, 3>(self.b_tail.q.val()) << 64)
             | (bit_cast::<85, 1>(self.b_last.q.val().into()) << 67)
             | (bit_cast::<85, 1>(self.b_error.q.val().into()) << 68)
             | (bit_cast::<85, 16>(self.b_ctx.q.val()) << 69);
-        self.m_data_valid.next = self.leaving.m_valid.val();
-        self.leaving.m_ready.next = self.m_data_ready.val();
-        self.m_data_data.next = self.leaving.m_data.val().get_bits::<64>(0);
-        self.m_data_bytes.next = self.leaving.m_data.val().get_bits::<3>(64);
-        self.m_data_last.next = self.leaving.m_data.val().get_bit(67);
-        self.m_data_error.next = self.leaving.m_data.val().get_bit(68);
-        self.m_data_ctx.next = self.leaving.m_data.val().get_bits::<16>(69);
-        self.failed.d.next = self.leaving.m_valid.val()
-            & self.m_data_ready.val()
-            & self.leaving.m_data.val().get_bit(68);
+        self.m_data.valid.next = self.leaving.m.valid.val();
+        self.leaving.m.ready.next = self.m_data.ready.val();
+        self.m_data.data.next = self.leaving.m.data.val().get_bits::<64>(0);
+        self.m_data.bytes.next = self.leaving.m.data.val().get_bits::<3>(64);
+        self.m_data.last.next = self.leaving.m.data.val().get_bit(67);
+        self.m_data.error.next = self.leaving.m.data.val().get_bit(68);
+        self.m_data.ctx.next = self.leaving.m.data.val().get_bits::<16>(69);
+        self.failed.d.next = self.leaving.m.valid.val()
+            & self.m_data.ready.val()
+            & self.leaving.m.data.val().get_bit(68);
         self.ev_failed.next = self.failed.q.val();
     }
 }

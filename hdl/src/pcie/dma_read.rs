@@ -2,6 +2,7 @@
 
 use super::{DmaCompletions, DmaDeliver, DmaSplit, DmaTags};
 use crate::blocks::RamRegHold;
+use crate::bus::{DmaReadWordsOut, DmaRequestIn, RamWriteOut, TlpRxCompletionIn, TlpTxReadOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -31,58 +32,14 @@ hdl_module! {
         pub bus_master_enable: Signal<In, Bit>,
         /// Units of 64 clocks after which a read fails; 0 never.
         pub cfg_timeout: Signal<In, Bits<16>>,
-        /// A request.
-        pub s_req_valid: Signal<In, Bit>,
-        /// It is taken.
-        pub s_req_ready: Signal<Out, Bit>,
-        /// Address of the first byte.
-        pub s_req_addr: Signal<In, Bits<64>>,
-        /// Bytes, 1 to 4,096.
-        pub s_req_len: Signal<In, Bits<13>>,
-        /// Comes back with the words.
-        pub s_req_ctx: Signal<In, Bits<16>>,
-        /// A word.
-        pub m_data_valid: Signal<Out, Bit>,
-        /// It is taken.
-        pub m_data_ready: Signal<In, Bit>,
-        /// First byte in bits 7:0.
-        pub m_data_data: Signal<Out, Bits<64>>,
-        /// Bytes, less one.
-        pub m_data_bytes: Signal<Out, Bits<3>>,
-        /// Last word of the request.
-        pub m_data_last: Signal<Out, Bit>,
-        /// ctx of the request.
-        pub m_data_ctx: Signal<Out, Bits<16>>,
-        /// With the last word: the read failed, its data mean nothing.
-        pub m_data_error: Signal<Out, Bit>,
-        /// Read TLP: header, DW0 in bits 127:96.
-        pub m_tx_rd_req_tlp_hdr: Signal<Out, Bits<128>>,
-        /// Sequence number: none, 0.
-        pub m_tx_rd_req_tlp_seq: Signal<Out, Bits<6>>,
-        /// A TLP.
-        pub m_tx_rd_req_tlp_valid: Signal<Out, Bit>,
-        /// It begins: always.
-        pub m_tx_rd_req_tlp_sop: Signal<Out, Bit>,
-        /// It ends: always.
-        pub m_tx_rd_req_tlp_eop: Signal<Out, Bit>,
-        /// It is taken.
-        pub m_tx_rd_req_tlp_ready: Signal<In, Bit>,
-        /// Completion TLP: words.
-        pub s_rx_cpl_tlp_data: Signal<In, Bits<64>>,
-        /// A bit per 32-bit word that is there.
-        pub s_rx_cpl_tlp_strb: Signal<In, Bits<2>>,
-        /// Header, beside the first word.
-        pub s_rx_cpl_tlp_hdr: Signal<In, Bits<128>>,
-        /// 0 no error, 1 poisoned, others: the completion is no good.
-        pub s_rx_cpl_tlp_error: Signal<In, Bits<4>>,
-        /// A word.
-        pub s_rx_cpl_tlp_valid: Signal<In, Bit>,
-        /// First of its completion.
-        pub s_rx_cpl_tlp_sop: Signal<In, Bit>,
-        /// Last of its completion.
-        pub s_rx_cpl_tlp_eop: Signal<In, Bit>,
-        /// It is taken.
-        pub s_rx_cpl_tlp_ready: Signal<Out, Bit>,
+        /// Reads.
+        pub s_req: DmaRequestIn,
+        /// Their words, in the order of the requests.
+        pub m_data: DmaReadWordsOut,
+        /// Reads of host memory.
+        pub m_tx_rd_req_tlp: TlpTxReadOut,
+        /// Completions from the host.
+        pub s_rx_cpl_tlp: TlpRxCompletionIn<64, 2>,
         /// A request was taken whose last word was not.
         pub m_busy: Signal<Out, Bit>,
         /// A completion was dropped: nobody waits for it.
@@ -134,11 +91,7 @@ impl Logic for DmaRead {
         self.clear.next = self.rst.val() | self.flr.val();
         self.split.rst.next = self.clear.val();
         self.split.cfg_size.next = self.max_read_request_size.val();
-        self.split.s_req_valid.next = self.s_req_valid.val();
-        self.s_req_ready.next = self.split.s_req_ready.val();
-        self.split.s_req_addr.next = self.s_req_addr.val();
-        self.split.s_req_len.next = self.s_req_len.val();
-        self.split.s_req_ctx.next = self.s_req_ctx.val();
+        DmaRequestIn::link(&mut self.s_req, &mut self.split.s_req);
 
         // A part becomes a read.
         self.fire.next = self.split.m_valid.val()
@@ -151,7 +104,7 @@ impl Logic for DmaRead {
         self.stop.d.next = self.fire.val() | !self.bus_master_enable.val();
         self.fired.d.next = self.fire.val();
         self.split.m_ready.next = self.fired.q.val();
-        if self.m_tx_rd_req_tlp_ready.val() {
+        if self.m_tx_rd_req_tlp.ready.val() {
             self.valid.d.next = false;
         }
         if self.fire.val() {
@@ -169,18 +122,18 @@ impl Logic for DmaRead {
             | (bit_cast::<32, 5>(self.tag.q.val()) << 8)
             | (bit_cast::<32, 4>(self.last_be.q.val()) << 4)
             | bit_cast::<32, 4>(self.first_be.q.val());
-        self.m_tx_rd_req_tlp_hdr.next = (bit_cast::<128, 32>(self.dw_0.val()) << 96)
+        self.m_tx_rd_req_tlp.hdr.next = (bit_cast::<128, 32>(self.dw_0.val()) << 96)
             | (bit_cast::<128, 32>(self.dw_1.val()) << 64)
             | (bit_cast::<128, 30>(self.addr.q.val().get_bits::<30>(0)) << 34);
         if self.wide.q.val() {
-            self.m_tx_rd_req_tlp_hdr.next = (bit_cast::<128, 32>(self.dw_0.val()) << 96)
+            self.m_tx_rd_req_tlp.hdr.next = (bit_cast::<128, 32>(self.dw_0.val()) << 96)
                 | (bit_cast::<128, 32>(self.dw_1.val()) << 64)
                 | (bit_cast::<128, 62>(self.addr.q.val()) << 2);
         }
-        self.m_tx_rd_req_tlp_seq.next = 0.into();
-        self.m_tx_rd_req_tlp_valid.next = self.valid.q.val();
-        self.m_tx_rd_req_tlp_sop.next = true;
-        self.m_tx_rd_req_tlp_eop.next = true;
+        self.m_tx_rd_req_tlp.seq.next = 0.into();
+        self.m_tx_rd_req_tlp.valid.next = self.valid.q.val();
+        self.m_tx_rd_req_tlp.sop.next = true;
+        self.m_tx_rd_req_tlp.eop.next = true;
 
         self.tags.flr.next = self.flr.val();
         self.tags.cfg_timeout.next = self.cfg_timeout.val();
@@ -198,14 +151,10 @@ impl Logic for DmaRead {
 
         self.completions.flr.next = self.flr.val();
         self.completions.requester_id.next = self.requester_id.val();
-        self.completions.s_rx_cpl_tlp_data.next = self.s_rx_cpl_tlp_data.val();
-        self.completions.s_rx_cpl_tlp_strb.next = self.s_rx_cpl_tlp_strb.val();
-        self.completions.s_rx_cpl_tlp_hdr.next = self.s_rx_cpl_tlp_hdr.val();
-        self.completions.s_rx_cpl_tlp_error.next = self.s_rx_cpl_tlp_error.val();
-        self.completions.s_rx_cpl_tlp_valid.next = self.s_rx_cpl_tlp_valid.val();
-        self.completions.s_rx_cpl_tlp_sop.next = self.s_rx_cpl_tlp_sop.val();
-        self.completions.s_rx_cpl_tlp_eop.next = self.s_rx_cpl_tlp_eop.val();
-        self.s_rx_cpl_tlp_ready.next = self.completions.s_rx_cpl_tlp_ready.val();
+        TlpRxCompletionIn::<64, 2>::link(
+            &mut self.s_rx_cpl_tlp,
+            &mut self.completions.s_rx_cpl_tlp,
+        );
         // What is expected is noted while the TLP is on its way, also through a function-level reset:
         // whether there is room for it is known late.
         self.setting.d.next =
@@ -224,14 +173,10 @@ impl Logic for DmaRead {
         self.completions.tmo_slot.next = self.tags.tmo_slot.val();
         self.ev_stray.next = self.completions.ev_stray.val();
 
-        self.even.wr_en.next = self.completions.m_even_en.val();
-        self.even.wr_addr.next = self.completions.m_even_addr.val();
-        self.even.wr_data.next = self.completions.m_even_data.val();
+        RamWriteOut::<32, 11>::join(&mut self.completions.m_even, &mut self.even.wr);
         self.even.rd_addr.next = self.deliver.rd_addr.val();
         self.even.rd_en.next = self.deliver.rd_en.val();
-        self.odd.wr_en.next = self.completions.m_odd_en.val();
-        self.odd.wr_addr.next = self.completions.m_odd_addr.val();
-        self.odd.wr_data.next = self.completions.m_odd_data.val();
+        RamWriteOut::<32, 11>::join(&mut self.completions.m_odd, &mut self.odd.wr);
         self.odd.rd_addr.next = self.deliver.rd_addr.val();
         self.odd.rd_en.next = self.deliver.rd_en.val();
 
@@ -249,24 +194,18 @@ impl Logic for DmaRead {
         self.deliver.want_failed.next = self.tags.want_failed.val();
         self.deliver.rd_data.next = bit_cast::<64, 32>(self.even.rd_data.val())
             | (bit_cast::<64, 32>(self.odd.rd_data.val()) << 32);
-        self.m_data_valid.next = self.deliver.m_data_valid.val();
-        self.deliver.m_data_ready.next = self.m_data_ready.val();
-        self.m_data_data.next = self.deliver.m_data_data.val();
-        self.m_data_bytes.next = self.deliver.m_data_bytes.val();
-        self.m_data_last.next = self.deliver.m_data_last.val();
-        self.m_data_ctx.next = self.deliver.m_data_ctx.val();
-        self.m_data_error.next = self.deliver.m_data_error.val();
+        DmaReadWordsOut::link(&mut self.m_data, &mut self.deliver.m_data);
         self.ev_failed.next = self.deliver.ev_failed.val();
 
         // Requests under way: at most 32 reads, and a few in the stages around them.
         // Counted one clock late: what the request and its end depend on comes late in theirs.
         self.begun.d.next =
-            self.s_req_valid.val() & self.split.s_req_ready.val() & !self.clear.val();
-        self.some.d.next = self.s_req_len.val().any();
+            self.s_req.valid.val() & self.split.s_req.ready.val() & !self.clear.val();
+        self.some.d.next = self.s_req.len.val().any();
         self.begins.next = self.begun.q.val() & self.some.q.val();
-        self.ended.d.next = self.deliver.m_data_valid.val()
-            & self.m_data_ready.val()
-            & self.deliver.m_data_last.val()
+        self.ended.d.next = self.deliver.m_data.valid.val()
+            & self.m_data.ready.val()
+            & self.deliver.m_data.last.val()
             & !self.clear.val();
         if self.begins.val() & !self.ended.q.val() {
             self.count.d.next = self.count.q.val() + 1;

@@ -2,6 +2,7 @@
 
 use super::DmaSplit;
 use crate::blocks::TwoSlots;
+use crate::bus::{DmaDoneOut, DmaRequestIn, StreamIn, TlpTxWriteOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -34,44 +35,16 @@ hdl_module! {
         pub bus_master_enable: Signal<In, Bit>,
         /// TLPs may begin: there are sequence numbers for three more.
         pub s_room: Signal<In, Bit>,
-        /// A request; its words follow.
-        pub s_req_valid: Signal<In, Bit>,
-        /// It is taken.
-        pub s_req_ready: Signal<Out, Bit>,
-        /// Address of the first byte.
-        pub s_req_addr: Signal<In, Bits<64>>,
-        /// Bytes, 1 to 4,096.
-        pub s_req_len: Signal<In, Bits<13>>,
-        /// Comes back with m_done.
-        pub s_req_ctx: Signal<In, Bits<16>>,
-        /// A word of the requests, packed from byte 0 of each.
-        pub s_data_valid: Signal<In, Bit>,
-        /// It is taken.
-        pub s_data_ready: Signal<Out, Bit>,
-        /// First byte in bits 7:0.
-        pub s_data_data: Signal<In, Bits<64>>,
+        /// Writes; their words follow.
+        pub s_req: DmaRequestIn,
+        /// The words of the requests, packed from byte 0 of each.
+        pub s_data: StreamIn<64>,
         /// A TLP was handed over; pulse, one clock after its last word.
         pub m_sent: Signal<Out, Bit>,
         /// With m_sent: it was the last TLP of a request.
-        pub m_done_valid: Signal<Out, Bit>,
-        /// ctx of the request.
-        pub m_done_ctx: Signal<Out, Bits<16>>,
-        /// Write TLP: words.
-        pub m_tx_wr_req_tlp_data: Signal<Out, Bits<64>>,
-        /// A bit per 32-bit word that is there.
-        pub m_tx_wr_req_tlp_strb: Signal<Out, Bits<2>>,
-        /// Header, DW0 in bits 127:96.
-        pub m_tx_wr_req_tlp_hdr: Signal<Out, Bits<128>>,
-        /// Sequence number.
-        pub m_tx_wr_req_tlp_seq: Signal<Out, Bits<6>>,
-        /// A word.
-        pub m_tx_wr_req_tlp_valid: Signal<Out, Bit>,
-        /// First of its TLP.
-        pub m_tx_wr_req_tlp_sop: Signal<Out, Bit>,
-        /// Last of its TLP.
-        pub m_tx_wr_req_tlp_eop: Signal<Out, Bit>,
-        /// It is taken.
-        pub m_tx_wr_req_tlp_ready: Signal<In, Bit>,
+        pub m_done: DmaDoneOut,
+        /// Writes of host memory.
+        pub m_tx_wr_req_tlp: TlpTxWriteOut<64, 2>,
         /// A TLP has begun and not ended.
         pub m_within: Signal<Out, Bit>,
         /// Something of before a function-level reset has not left.
@@ -162,22 +135,16 @@ impl Logic for DmaWrite {
         self.clear.next = self.rst.val() | self.flr.val();
         self.split.rst.next = self.clear.val();
         self.split.cfg_size.next = self.max_payload_size.val();
-        self.split.s_req_valid.next = self.s_req_valid.val();
-        self.s_req_ready.next = self.split.s_req_ready.val();
-        self.split.s_req_addr.next = self.s_req_addr.val();
-        self.split.s_req_len.next = self.s_req_len.val();
-        self.split.s_req_ctx.next = self.s_req_ctx.val();
+        DmaRequestIn::link(&mut self.s_req, &mut self.split.s_req);
         self.coming.rst.next = self.clear.val();
-        self.coming.s_valid.next = self.s_data_valid.val();
-        self.s_data_ready.next = self.coming.s_ready.val();
-        self.coming.s_data.next = self.s_data_data.val();
+        StreamIn::<64>::link(&mut self.s_data, &mut self.coming.s);
 
         // A word of the TLP under way: it needs one of the request, unless all have come.
-        self.st_free.next = !self.st_valid.q.val() | self.leaving.s_ready.val();
-        self.go.next = self.held.q.val() & (self.st_none.q.val() | self.leaving.s_ready.val());
-        self.fire.next = self.go.val() & (self.coming.m_valid.val() | !self.more.q.val());
-        self.coming.m_ready.next = self.go.val() & self.more.q.val();
-        self.word.next = self.coming.m_data.val();
+        self.st_free.next = !self.st_valid.q.val() | self.leaving.s.ready.val();
+        self.go.next = self.held.q.val() & (self.st_none.q.val() | self.leaving.s.ready.val());
+        self.fire.next = self.go.val() & (self.coming.m.valid.val() | !self.more.q.val());
+        self.coming.m.ready.next = self.go.val() & self.more.q.val();
+        self.word.next = self.coming.m.data.val();
         if self.fire.val() {
             self.prior.d.next = self.word.val();
             self.sop.d.next = false;
@@ -244,9 +211,9 @@ impl Logic for DmaWrite {
         }
         // Moved by 4 bytes, then by up to 3.
         self.st_valid.d.next =
-            self.fire.val() | (self.st_valid.q.val() & !self.leaving.s_ready.val());
+            self.fire.val() | (self.st_valid.q.val() & !self.leaving.s.ready.val());
         self.st_none.d.next =
-            !self.fire.val() & (self.st_none.q.val() | self.leaving.s_ready.val());
+            !self.fire.val() & (self.st_none.q.val() | self.leaving.s.ready.val());
         if self.st_free.val() {
             self.st_pair.d.next = bit_cast::<96, 32>(self.prior.q.val().get_bits::<32>(32))
                 | (bit_cast::<96, 64>(self.word.val()) << 32);
@@ -276,26 +243,26 @@ impl Logic for DmaWrite {
         if self.st_fill.q.val() {
             self.moved.next = 0.into();
         }
-        self.leaving.s_valid.next = self.st_valid.q.val();
-        self.leaving.s_data.next = bit_cast::<213, 64>(self.moved.val())
+        self.leaving.s.valid.next = self.st_valid.q.val();
+        self.leaving.s.data.next = bit_cast::<213, 64>(self.moved.val())
             | (bit_cast::<213, 149>(self.st_rest.q.val()) << 64);
 
         // Handed over. What is offered stays; what is not, and is of before a reset, goes by itself.
-        self.out.next = self.leaving.m_data.val();
-        self.m_tx_wr_req_tlp_data.next = self.out.val().get_bits::<64>(0);
-        self.m_tx_wr_req_tlp_strb.next = self.out.val().get_bits::<2>(64);
-        self.m_tx_wr_req_tlp_sop.next = self.out.val().get_bit(66);
-        self.m_tx_wr_req_tlp_eop.next = self.out.val().get_bit(67);
-        self.m_tx_wr_req_tlp_valid.next = self.leaving.m_valid.val() & self.may.q.val();
-        self.m_tx_wr_req_tlp_hdr.next = self.out.val().get_bits::<128>(85);
-        self.m_tx_wr_req_tlp_seq.next = self.seq.q.val();
-        self.leaving.m_ready.next = (self.m_tx_wr_req_tlp_ready.val() & self.may.q.val())
+        self.out.next = self.leaving.m.data.val();
+        self.m_tx_wr_req_tlp.data.next = self.out.val().get_bits::<64>(0);
+        self.m_tx_wr_req_tlp.strb.next = self.out.val().get_bits::<2>(64);
+        self.m_tx_wr_req_tlp.sop.next = self.out.val().get_bit(66);
+        self.m_tx_wr_req_tlp.eop.next = self.out.val().get_bit(67);
+        self.m_tx_wr_req_tlp.valid.next = self.leaving.m.valid.val() & self.may.q.val();
+        self.m_tx_wr_req_tlp.hdr.next = self.out.val().get_bits::<128>(85);
+        self.m_tx_wr_req_tlp.seq.next = self.seq.q.val();
+        self.leaving.m.ready.next = (self.m_tx_wr_req_tlp.ready.val() & self.may.q.val())
             | (self.old.q.val() & !self.may.q.val());
         self.taken.next =
-            self.leaving.m_valid.val() & self.m_tx_wr_req_tlp_ready.val() & self.may.q.val();
+            self.leaving.m.valid.val() & self.m_tx_wr_req_tlp.ready.val() & self.may.q.val();
         self.stays.next = self.inside.q.val();
-        if self.leaving.m_valid.val() & self.may.q.val() {
-            self.stays.next = !(self.m_tx_wr_req_tlp_ready.val() & self.out.val().get_bit(67));
+        if self.leaving.m.valid.val() & self.may.q.val() {
+            self.stays.next = !(self.m_tx_wr_req_tlp.ready.val() & self.out.val().get_bit(67));
         }
         self.inside.d.next = self.stays.val();
         self.m_within.next = self.inside.q.val() & !self.old.q.val();
@@ -315,13 +282,13 @@ impl Logic for DmaWrite {
         self.m_sent.next = self.sent.q.val();
         self.done.d.next = self.ends.val() & self.out.val().get_bit(68);
         self.done_ctx.d.next = self.out.val().get_bits::<16>(69);
-        self.m_done_valid.next = self.done.q.val();
-        self.m_done_ctx.next = self.done_ctx.q.val();
+        self.m_done.valid.next = self.done.q.val();
+        self.m_done.ctx.next = self.done_ctx.q.val();
 
         // Counted one clock late: what the request and its end depend on comes late in theirs.
         self.begun.d.next =
-            self.s_req_valid.val() & self.split.s_req_ready.val() & !self.clear.val();
-        self.some.d.next = self.s_req_len.val().any();
+            self.s_req.valid.val() & self.split.s_req.ready.val() & !self.clear.val();
+        self.some.d.next = self.s_req.len.val().any();
         self.begins.next = self.begun.q.val() & self.some.q.val();
         if self.begins.val() & !self.done.q.val() {
             self.count.d.next = self.count.q.val() + 1;
@@ -334,7 +301,7 @@ impl Logic for DmaWrite {
         if self.old.q.val()
             & !self.held.q.val()
             & !self.st_valid.q.val()
-            & !self.leaving.m_valid.val()
+            & !self.leaving.m.valid.val()
         {
             self.old.d.next = false;
             if !self.flr.val() {

@@ -1,6 +1,7 @@
 //! Several clients of one DMA writer.
 
 use crate::blocks::{FifoAhead, OneHotMux, TakeTurns};
+use crate::bus::{DmaRequestIn, DmaRequestOut, StreamIn, StreamOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -15,38 +16,14 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset: forgets all requests. The DMA writer is reset with it.
         pub rst: Signal<In, Bit>,
-        /// Client: a request.
-        pub s_req_valid: Bank<Signal<In, Bit>, 4>,
-        /// It is taken.
-        pub s_req_ready: Bank<Signal<Out, Bit>, 4>,
-        /// Address of the first byte.
-        pub s_req_addr: Bank<Signal<In, Bits<64>>, 4>,
-        /// Bytes, 1 to 4,096.
-        pub s_req_len: Bank<Signal<In, Bits<13>>, 4>,
-        /// Passed on, 13:0.
-        pub s_req_ctx: Bank<Signal<In, Bits<16>>, 4>,
-        /// Client: a word.
-        pub s_data_valid: Bank<Signal<In, Bit>, 4>,
-        /// It is taken.
-        pub s_data_ready: Bank<Signal<Out, Bit>, 4>,
-        /// The word.
-        pub s_data_data: Bank<Signal<In, Bits<64>>, 4>,
-        /// DMA writer: a request.
-        pub m_req_valid: Signal<Out, Bit>,
-        /// It is taken.
-        pub m_req_ready: Signal<In, Bit>,
-        /// Address of the first byte.
-        pub m_req_addr: Signal<Out, Bits<64>>,
-        /// Bytes.
-        pub m_req_len: Signal<Out, Bits<13>>,
-        /// Client 15:14, ctx of the request 13:0.
-        pub m_req_ctx: Signal<Out, Bits<16>>,
-        /// DMA writer: a word.
-        pub m_data_valid: Signal<Out, Bit>,
-        /// It is taken.
-        pub m_data_ready: Signal<In, Bit>,
-        /// The word.
-        pub m_data_data: Signal<Out, Bits<64>>,
+        /// Writes of each client.
+        pub s_req: Bank<DmaRequestIn, 4>,
+        /// Words of each client.
+        pub s_data: Bank<StreamIn<64>, 4>,
+        /// All writes, for dma_write.
+        pub m_req: DmaRequestOut,
+        /// Their words.
+        pub m_data: StreamOut<64>,
 
         turn: TakeTurns<4>,
         requests: OneHotMux<91, 4>,
@@ -85,18 +62,18 @@ impl Logic for DmaWriteMux {
     #[hdl_gen]
     fn update(&mut self) {
         // Stage 1: whose turn it is. What a client offers stays.
-        self.wanting.next = bit_cast::<4, 1>(self.s_req_valid[0].val().into())
-            | (bit_cast::<4, 1>(self.s_req_valid[1].val().into()) << 1)
-            | (bit_cast::<4, 1>(self.s_req_valid[2].val().into()) << 2)
-            | (bit_cast::<4, 1>(self.s_req_valid[3].val().into()) << 3);
-        self.offering.next = bit_cast::<4, 1>(self.s_data_valid[0].val().into())
-            | (bit_cast::<4, 1>(self.s_data_valid[1].val().into()) << 1)
-            | (bit_cast::<4, 1>(self.s_data_valid[2].val().into()) << 2)
-            | (bit_cast::<4, 1>(self.s_data_valid[3].val().into()) << 3);
+        self.wanting.next = bit_cast::<4, 1>(self.s_req[0].valid.val().into())
+            | (bit_cast::<4, 1>(self.s_req[1].valid.val().into()) << 1)
+            | (bit_cast::<4, 1>(self.s_req[2].valid.val().into()) << 2)
+            | (bit_cast::<4, 1>(self.s_req[3].valid.val().into()) << 3);
+        self.offering.next = bit_cast::<4, 1>(self.s_data[0].valid.val().into())
+            | (bit_cast::<4, 1>(self.s_data[1].valid.val().into()) << 1)
+            | (bit_cast::<4, 1>(self.s_data[2].valid.val().into()) << 2)
+            | (bit_cast::<4, 1>(self.s_data[3].valid.val().into()) << 3);
         self.turn.req.next = self.wanting.val();
         self.turn.last.next = self.last.q.val();
         self.choose.next =
-            !self.chosen.q.val().any() & !self.valid.q.val() & self.order.s_ready.val();
+            !self.chosen.q.val().any() & !self.valid.q.val() & self.order.s.ready.val();
         self.chosen.d.next = 0.into();
         if self.choose.val() {
             self.chosen.d.next = self.turn.choice.val();
@@ -108,22 +85,22 @@ impl Logic for DmaWriteMux {
         // Stage 2: its request.
         self.requests.sel.next = self.chosen.q.val();
         self.data.sel.next = !self.others.q.val();
-        self.requests.s[0].next = bit_cast::<91, 64>(self.s_req_addr[0].val())
-            | (bit_cast::<91, 13>(self.s_req_len[0].val()) << 64)
-            | (bit_cast::<91, 14>(self.s_req_ctx[0].val().get_bits::<14>(0)) << 77);
-        self.requests.s[1].next = bit_cast::<91, 64>(self.s_req_addr[1].val())
-            | (bit_cast::<91, 13>(self.s_req_len[1].val()) << 64)
-            | (bit_cast::<91, 14>(self.s_req_ctx[1].val().get_bits::<14>(0)) << 77);
-        self.requests.s[2].next = bit_cast::<91, 64>(self.s_req_addr[2].val())
-            | (bit_cast::<91, 13>(self.s_req_len[2].val()) << 64)
-            | (bit_cast::<91, 14>(self.s_req_ctx[2].val().get_bits::<14>(0)) << 77);
-        self.requests.s[3].next = bit_cast::<91, 64>(self.s_req_addr[3].val())
-            | (bit_cast::<91, 13>(self.s_req_len[3].val()) << 64)
-            | (bit_cast::<91, 14>(self.s_req_ctx[3].val().get_bits::<14>(0)) << 77);
+        self.requests.s[0].next = bit_cast::<91, 64>(self.s_req[0].addr.val())
+            | (bit_cast::<91, 13>(self.s_req[0].len.val()) << 64)
+            | (bit_cast::<91, 14>(self.s_req[0].ctx.val().get_bits::<14>(0)) << 77);
+        self.requests.s[1].next = bit_cast::<91, 64>(self.s_req[1].addr.val())
+            | (bit_cast::<91, 13>(self.s_req[1].len.val()) << 64)
+            | (bit_cast::<91, 14>(self.s_req[1].ctx.val().get_bits::<14>(0)) << 77);
+        self.requests.s[2].next = bit_cast::<91, 64>(self.s_req[2].addr.val())
+            | (bit_cast::<91, 13>(self.s_req[2].len.val()) << 64)
+            | (bit_cast::<91, 14>(self.s_req[2].ctx.val().get_bits::<14>(0)) << 77);
+        self.requests.s[3].next = bit_cast::<91, 64>(self.s_req[3].addr.val())
+            | (bit_cast::<91, 13>(self.s_req[3].len.val()) << 64)
+            | (bit_cast::<91, 14>(self.s_req[3].ctx.val().get_bits::<14>(0)) << 77);
         for i in 0..4 {
-            self.s_req_ready[i].next = self.chosen.q.val().get_bit(i);
-            self.data.s[i].next = self.s_data_data[i].val();
-            self.s_data_ready[i].next = self.from.q.val().get_bit(i) & self.m_data_ready.val();
+            self.s_req[i].ready.next = self.chosen.q.val().get_bit(i);
+            self.data.s[i].next = self.s_data[i].data.val();
+            self.s_data[i].ready.next = self.from.q.val().get_bit(i) & self.m_data.ready.val();
         }
         self.request.next = self.requests.m.val();
         // Of 0, 1, 2, 3 one-hot: the number.
@@ -133,12 +110,12 @@ impl Logic for DmaWriteMux {
             (self.chosen.q.val().get_bit(2) | self.chosen.q.val().get_bit(3)).into(),
         ) << 1);
         self.less_one.next = self.request.val().get_bits::<13>(64) - 1;
-        if self.m_req_ready.val() {
+        if self.m_req.ready.val() {
             self.valid.d.next = false;
         }
-        self.order.s_valid.next =
+        self.order.s.valid.next =
             self.chosen.q.val().any() & self.request.val().get_bits::<13>(64).any();
-        self.order.s_data.next = bit_cast::<14, 4>(self.chosen.q.val())
+        self.order.s.data.next = bit_cast::<14, 4>(self.chosen.q.val())
             | (bit_cast::<14, 10>(self.less_one.val().get_bits::<10>(3)) << 4);
         if self.chosen.q.val().any() {
             self.valid.d.next = true;
@@ -147,17 +124,17 @@ impl Logic for DmaWriteMux {
             self.ctx.d.next = bit_cast::<16, 14>(self.request.val().get_bits::<14>(77))
                 | (bit_cast::<16, 2>(self.client.val()) << 14);
         }
-        self.m_req_valid.next = self.valid.q.val();
-        self.m_req_addr.next = self.addr.q.val();
-        self.m_req_len.next = self.len.q.val();
-        self.m_req_ctx.next = self.ctx.q.val();
+        self.m_req.valid.next = self.valid.q.val();
+        self.m_req.addr.next = self.addr.q.val();
+        self.m_req.len.next = self.len.q.val();
+        self.m_req.ctx.next = self.ctx.q.val();
 
         // Words.
-        self.m_data_valid.next = (self.from.q.val() & self.offering.val()).any();
-        self.m_data_data.next = self.data.m.val();
-        self.pass.next = self.m_data_ready.val() & (self.from.q.val() & self.offering.val()).any();
+        self.m_data.valid.next = (self.from.q.val() & self.offering.val()).any();
+        self.m_data.data.next = self.data.m.val();
+        self.pass.next = self.m_data.ready.val() & (self.from.q.val() & self.offering.val()).any();
         self.advance.next = !self.from.q.val().any() | (self.pass.val() & self.ends.q.val());
-        self.order.m_ready.next = self.advance.val();
+        self.order.m.ready.next = self.advance.val();
         if self.pass.val() {
             self.left.d.next = self.left.q.val() - 1;
             self.ends.d.next = self.left.q.val() == 1;
@@ -165,10 +142,10 @@ impl Logic for DmaWriteMux {
         self.n_from.next = self.from.q.val();
         if self.advance.val() {
             self.n_from.next = 0.into();
-            if self.order.m_valid.val() {
-                self.n_from.next = self.order.m_data.val().get_bits::<4>(0);
-                self.left.d.next = self.order.m_data.val().get_bits::<10>(4);
-                self.ends.d.next = !self.order.m_data.val().get_bits::<10>(4).any();
+            if self.order.m.valid.val() {
+                self.n_from.next = self.order.m.data.val().get_bits::<4>(0);
+                self.left.d.next = self.order.m.data.val().get_bits::<10>(4);
+                self.ends.d.next = !self.order.m.data.val().get_bits::<10>(4).any();
             }
         }
         if self.rst.val() {

@@ -1,5 +1,6 @@
 //! Cuts a request of the card into accesses that one TLP may make.
 
+use crate::bus::DmaRequestIn;
 use crate::prelude::*;
 
 hdl_module! {
@@ -16,16 +17,8 @@ hdl_module! {
         pub rst: Signal<In, Bit>,
         /// Part size: 0 128 bytes, 1 256, from 2 on 512.
         pub cfg_size: Signal<In, Bits<3>>,
-        /// A request.
-        pub s_req_valid: Signal<In, Bit>,
-        /// It is taken.
-        pub s_req_ready: Signal<Out, Bit>,
-        /// Address of its first byte.
-        pub s_req_addr: Signal<In, Bits<64>>,
-        /// Bytes, 1 to 4,096.
-        pub s_req_len: Signal<In, Bits<13>>,
-        /// Passed on.
-        pub s_req_ctx: Signal<In, Bits<16>>,
+        /// Requests.
+        pub s_req: DmaRequestIn,
         /// A part.
         pub m_valid: Signal<Out, Bit>,
         /// It is taken.
@@ -99,19 +92,19 @@ hdl_module! {
 impl Logic for DmaSplit {
     #[hdl_gen]
     fn update(&mut self) {
-        self.s_req_ready.next = self.step.q.val() == 0;
-        self.less_one.next = self.s_req_len.val() - 1;
+        self.s_req.ready.next = self.step.q.val() == 0;
+        self.less_one.next = self.s_req.len.val() - 1;
         if self.step.q.val() == 0 {
-            self.low.d.next = self.s_req_addr.val().get_bits::<32>(0);
-            self.high.d.next = self.s_req_addr.val().get_bits::<32>(32);
+            self.low.d.next = self.s_req.addr.val().get_bits::<32>(0);
+            self.high.d.next = self.s_req.addr.val().get_bits::<32>(32);
             self.carry.d.next = false;
             self.left.d.next = self.less_one.val();
             self.first.d.next = true;
-            self.offset.d.next = self.s_req_addr.val().get_bits::<3>(0);
+            self.offset.d.next = self.s_req.addr.val().get_bits::<3>(0);
             self.tail.d.next = self.less_one.val().get_bits::<3>(0);
             self.words.d.next = self.less_one.val().get_bits::<10>(3);
-            self.ctx.d.next = self.s_req_ctx.val();
-            if self.s_req_valid.val() {
+            self.ctx.d.next = self.s_req.ctx.val();
+            if self.s_req.valid.val() {
                 self.step.d.next = 1.into();
             }
         }

@@ -129,12 +129,12 @@ impl Logic for DmaTags {
         if self.clocks.q.val().all() {
             self.tick.d.next = self.tick.q.val() + 1;
         }
-        self.began.wr_en.next = self.take.val();
-        self.began.wr_addr.next = self.turn.q.val();
-        self.began.wr_data.next = self.tick.q.val();
-        self.began.rd_addr.next = self.clocks.q.val().get_bits::<5>(1);
+        self.began.wr.en.next = self.take.val();
+        self.began.wr.addr.next = self.turn.q.val();
+        self.began.wr.data.next = self.tick.q.val();
+        self.began.rd.addr.next = self.clocks.q.val().get_bits::<5>(1);
         self.a_slot.d.next = self.clocks.q.val().get_bits::<5>(1);
-        self.a_age.d.next = self.tick.q.val() - self.began.rd_data.val();
+        self.a_age.d.next = self.tick.q.val() - self.began.rd.data.val();
         self.a_waits.d.next =
             (self.waits.q.val() >> self.clocks.q.val().get_bits::<5>(1)).get_bit(0);
         self.a_late.d.next = (self.late.q.val() >> self.clocks.q.val().get_bits::<5>(1)).get_bit(0);

@@ -1,6 +1,7 @@
 //! Writes that are done when their sequence numbers have come back.
 
 use crate::blocks::AsyncRam;
+use crate::bus::{DmaDoneIn, DmaDoneOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -21,10 +22,8 @@ hdl_module! {
         pub enable: Signal<In, Bit>,
         /// A TLP was handed over; pulse.
         pub s_sent: Signal<In, Bit>,
-        /// With s_sent: the last of its request.
-        pub s_done_valid: Signal<In, Bit>,
-        /// With s_done_valid: ctx of the request.
-        pub s_done_ctx: Signal<In, Bits<16>>,
+        /// With s_sent: it was the last TLP of a request.
+        pub s_done: DmaDoneIn,
         /// A TLP has begun and not ended.
         pub s_within: Signal<In, Bit>,
         /// Bit 5 of the numbers since the latest reset.
@@ -35,10 +34,8 @@ hdl_module! {
         pub s_seq: Signal<In, Bits<6>>,
         /// There are numbers for the TLPs that may begin before this is heard of: three.
         pub m_room: Signal<Out, Bit>,
-        /// A request is done; pulse.
-        pub m_done_valid: Signal<Out, Bit>,
-        /// Its ctx.
-        pub m_done_ctx: Signal<Out, Bits<16>>,
+        /// Requests that are done.
+        pub m_done: DmaDoneOut,
         /// Numbers are outstanding.
         pub m_busy: Signal<Out, Bit>,
 
@@ -96,11 +93,11 @@ impl Logic for DmaWriteReturns {
         }
         self.came.d.next = (self.came.q.val() | self.new.val()) & !self.retired.val();
 
-        self.requests.wr_en.next = self.s_sent.val();
-        self.requests.wr_addr.next = self.tail.q.val();
-        self.requests.wr_data.next = bit_cast::<17, 16>(self.s_done_ctx.val())
-            | (bit_cast::<17, 1>(self.s_done_valid.val().into()) << 16);
-        self.requests.rd_addr.next = self.head.q.val();
+        self.requests.wr.en.next = self.s_sent.val();
+        self.requests.wr.addr.next = self.tail.q.val();
+        self.requests.wr.data.next = bit_cast::<17, 16>(self.s_done.ctx.val())
+            | (bit_cast::<17, 1>(self.s_done.valid.val().into()) << 16);
+        self.requests.rd.addr.next = self.head.q.val();
         if self.s_sent.val() {
             self.tail.d.next = self.tail.q.val() + 1;
         }
@@ -110,17 +107,17 @@ impl Logic for DmaWriteReturns {
         if self.retire.val() & !self.s_sent.val() {
             self.count.d.next = self.count.q.val() - 1;
         }
-        self.done.d.next = self.retire.val() & self.requests.rd_data.val().get_bit(16);
-        self.done_ctx.d.next = self.requests.rd_data.val().get_bits::<16>(0);
+        self.done.d.next = self.retire.val() & self.requests.rd.data.val().get_bit(16);
+        self.done_ctx.d.next = self.requests.rd.data.val().get_bits::<16>(0);
 
         self.m_room.next = self.count.q.val() < 30;
-        self.m_done_valid.next = self.done.q.val();
-        self.m_done_ctx.next = self.done_ctx.q.val();
+        self.m_done.valid.next = self.done.q.val();
+        self.m_done.ctx.next = self.done_ctx.q.val();
         self.m_busy.next = self.count.q.val().any() | self.s_sent.val() | self.done.q.val();
         if !self.enable.val() {
             self.m_room.next = true;
-            self.m_done_valid.next = self.s_done_valid.val();
-            self.m_done_ctx.next = self.s_done_ctx.val();
+            self.m_done.valid.next = self.s_done.valid.val();
+            self.m_done.ctx.next = self.s_done.ctx.val();
             self.m_busy.next = false;
         }
         if self.rst.val() | !self.enable.val() {

@@ -347,20 +347,20 @@ impl<
         self.opened_id.d.next = (bit_cast::<33, 16>(self.cw_gen.val()) << 17)
             | (bit_cast::<33, 16>(self.cw_src.val()) << 1)
             | bit_cast::<33, 1>(self.cw_open.val().into());
-        self.conn_id.wr_en.next = self.opened_en.q.val();
-        self.conn_id.wr_addr.next = self.opened_wptr.q.val();
-        self.conn_id.wr_data.next = (bit_cast::<36, 3>(self.cw_mtu.val()) << 33)
+        self.conn_id.wr.en.next = self.opened_en.q.val();
+        self.conn_id.wr.addr.next = self.opened_wptr.q.val();
+        self.conn_id.wr.data.next = (bit_cast::<36, 3>(self.cw_mtu.val()) << 33)
             | bit_cast::<36, 33>(self.opened_id.q.val());
-        self.conn_size.wr_en.next = self.opened_en.q.val();
-        self.conn_size.wr_addr.next = self.opened_wptr.q.val();
-        self.conn_size.wr_data.next = (bit_cast::<35, 13>(self.cw_last_len.val()) << 22)
+        self.conn_size.wr.en.next = self.opened_en.q.val();
+        self.conn_size.wr.addr.next = self.opened_wptr.q.val();
+        self.conn_size.wr.data.next = (bit_cast::<35, 13>(self.cw_last_len.val()) << 22)
             | bit_cast::<35, 22>(self.cw_last.val());
-        self.conn_addr.wr_en.next = self.opened_en.q.val();
-        self.conn_addr.wr_addr.next = self.opened_wptr.q.val();
-        self.conn_addr.wr_data.next = self.cw_addr.val();
-        self.conn_rkey.wr_en.next = self.opened_en.q.val();
-        self.conn_rkey.wr_addr.next = self.opened_wptr.q.val();
-        self.conn_rkey.wr_data.next = self.cw_rkey.val();
+        self.conn_addr.wr.en.next = self.opened_en.q.val();
+        self.conn_addr.wr.addr.next = self.opened_wptr.q.val();
+        self.conn_addr.wr.data.next = self.cw_addr.val();
+        self.conn_rkey.wr.en.next = self.opened_en.q.val();
+        self.conn_rkey.wr.addr.next = self.opened_wptr.q.val();
+        self.conn_rkey.wr.data.next = self.cw_rkey.val();
 
         // The row as the record in stage 6 leaves it.
         self.s6_highest.next = bit_cast::<12, 13>(self.s6_row.q.val());
@@ -384,13 +384,13 @@ impl<
         self.s1_word.next = (bit_cast::<BA, 16>(self.s1_wptr.q.val()) << self.lnw.val())
             | bit_cast::<BA, LNW>(self.s1_pidx.q.val().get_bits::<LNW>(self.lb.val().index()));
         // The words to compare are read a stage early: from the RAM's output the way is too long.
-        self.conn_id.rd_addr.next = bit_cast::<A, 16>(self.s_wptr.val());
-        self.conn_size.rd_addr.next = bit_cast::<A, 16>(self.s_wptr.val());
-        self.bases.rd_addr.next = bit_cast::<A, 16>(self.s_wptr.val());
-        self.conn_addr.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
-        self.conn_rkey.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
-        self.rows.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
-        self.bitmap.rd_addr.next = self.s1_word.val();
+        self.conn_id.rd.addr.next = bit_cast::<A, 16>(self.s_wptr.val());
+        self.conn_size.rd.addr.next = bit_cast::<A, 16>(self.s_wptr.val());
+        self.bases.rd.addr.next = bit_cast::<A, 16>(self.s_wptr.val());
+        self.conn_addr.rd.addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
+        self.conn_rkey.rd.addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
+        self.rows.rd.addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
+        self.bitmap.rd.addr.next = self.s1_word.val();
 
         self.torn_1.d.next = (self.cw_en.val()
             & (self.cw_wptr.val() == bit_cast::<A, 16>(self.s_wptr.val())))
@@ -398,9 +398,9 @@ impl<
                 & (self.opened_wptr.q.val() == bit_cast::<A, 16>(self.s_wptr.val())));
         self.torn_2.d.next = self.torn_1.q.val();
         self.s3_torn.d.next = self.torn_2.q.val();
-        self.s3_id.d.next = self.conn_id.rd_data.val();
-        self.s3_size.d.next = self.conn_size.rd_data.val();
-        self.s3_base.d.next = self.bases.rd_data.val();
+        self.s3_id.d.next = self.conn_id.rd.data.val();
+        self.s3_size.d.next = self.conn_size.rd.data.val();
+        self.s3_base.d.next = self.bases.rd.data.val();
 
         // Stage 2: the arrays are read; which of the records ahead have the same row or word?
         self.s2_valid.d.next = self.s1_valid.q.val();
@@ -458,8 +458,8 @@ impl<
         self.s4_tail.d.next = self.s3_tail.q.val();
         self.s4_len.d.next = self.s3_len.q.val();
         self.s4_word.d.next = self.s3_word.q.val();
-        self.s4_addr.d.next = self.conn_addr.rd_data.val();
-        self.s4_rkey.d.next = self.conn_rkey.rd_data.val();
+        self.s4_addr.d.next = self.conn_addr.rd.data.val();
+        self.s4_rkey.d.next = self.conn_rkey.rd.data.val();
         self.s4_offset.d.next =
             bit_cast::<26, 22>(self.s3_pidx.q.val()) << self.s3_id.q.val().get_bits::<3>(33);
         self.s4_closed.d.next = !self.s3_id.q.val().get_bit(0)
@@ -485,10 +485,10 @@ impl<
         } else if self.s3_from.q.val().get_bit(0) {
             self.s4_bits.d.next = self.s8_bits.q.val();
         } else {
-            self.s4_bits.d.next = self.bitmap.rd_data.val();
+            self.s4_bits.d.next = self.bitmap.rd.data.val();
         }
         // Table and forward apart, and 0 where the other one counts: stage 4 joins them.
-        self.s4_row.d.next = self.rows.rd_data.val();
+        self.s4_row.d.next = self.rows.rd.data.val();
         if self.s3_forward.q.val() {
             self.s4_row.d.next = 0.into();
         }
@@ -630,19 +630,19 @@ impl<
 
         // Stage 6: write back.
         self.s6_window.next = bit_cast::<A, 16>(self.s6_wptr.q.val());
-        self.rows.wr_en.next = self.s6_write_row.q.val();
-        self.rows.wr_addr.next = self.s6_window.val();
-        self.rows.wr_data.next = self.s6_new_row.val();
-        self.rows_q.wr_en.next = self.s6_write_row.q.val();
-        self.rows_q.wr_addr.next = self.s6_window.val();
-        self.rows_q.wr_data.next = (bit_cast::<29, 16>(self.s6_last_rx.q.val()) << 13)
+        self.rows.wr.en.next = self.s6_write_row.q.val();
+        self.rows.wr.addr.next = self.s6_window.val();
+        self.rows.wr.data.next = self.s6_new_row.val();
+        self.rows_q.wr.en.next = self.s6_write_row.q.val();
+        self.rows_q.wr.addr.next = self.s6_window.val();
+        self.rows_q.wr.data.next = (bit_cast::<29, 16>(self.s6_last_rx.q.val()) << 13)
             | bit_cast::<29, 13>(self.s6_new_row.val());
-        self.bitmap.wr_en.next = self.s6_write_bits.q.val();
-        self.bitmap.wr_addr.next = self.s6_word.q.val();
-        self.bitmap.wr_data.next = self.s6_bits.q.val();
-        self.bitmap_q.wr_en.next = self.s6_write_bits.q.val();
-        self.bitmap_q.wr_addr.next = self.s6_word.q.val();
-        self.bitmap_q.wr_data.next = self.s6_bits.q.val();
+        self.bitmap.wr.en.next = self.s6_write_bits.q.val();
+        self.bitmap.wr.addr.next = self.s6_word.q.val();
+        self.bitmap.wr.data.next = self.s6_bits.q.val();
+        self.bitmap_q.wr.en.next = self.s6_write_bits.q.val();
+        self.bitmap_q.wr.addr.next = self.s6_word.q.val();
+        self.bitmap_q.wr.data.next = self.s6_bits.q.val();
         self.s7_valid.d.next = self.s6_valid.q.val();
         self.s7_reason.d.next = self.s6_fail.q.val();
         if !self.s6_fail.q.val().any() {
@@ -659,15 +659,15 @@ impl<
         self.slides.s_valid.next = self.s6_at_base.q.val();
         self.slides.s_wptr.next = self.s6_window.val();
         self.slides.clear_valid.next = self.s6_clear.q.val();
-        self.slides.wr_en.next = self.s6_write_bits.q.val();
-        self.slides.wr_addr.next = self.s6_word.q.val();
-        self.slides.wr_data.next = self.s6_bits.q.val();
-        self.bases.wr_en.next = self.slides.m_en.val();
-        self.bases.wr_addr.next = self.slides.m_wptr.val();
-        self.bases.wr_data.next = self.slides.m_base.val();
-        self.bases_q.wr_en.next = self.slides.m_en.val();
-        self.bases_q.wr_addr.next = self.slides.m_wptr.val();
-        self.bases_q.wr_data.next = self.slides.m_base.val();
+        self.slides.wr.en.next = self.s6_write_bits.q.val();
+        self.slides.wr.addr.next = self.s6_word.q.val();
+        self.slides.wr.data.next = self.s6_bits.q.val();
+        self.bases.wr.en.next = self.slides.m_en.val();
+        self.bases.wr.addr.next = self.slides.m_wptr.val();
+        self.bases.wr.data.next = self.slides.m_base.val();
+        self.bases_q.wr.en.next = self.slides.m_en.val();
+        self.bases_q.wr.addr.next = self.slides.m_wptr.val();
+        self.bases_q.wr.data.next = self.slides.m_base.val();
         self.slide_en.next = self.slides.m_en.val();
         self.slide_wptr.next = self.slides.m_wptr.val();
         self.slide_base.next = self.slides.m_base.val();
@@ -687,14 +687,14 @@ impl<
         self.s8_bits.d.next = self.s7_bits.q.val();
 
         // What the control engine looks at.
-        self.rows_q.rd_addr.next = self.q_wptr.val();
-        self.bases_q.rd_addr.next = self.q_wptr.val();
-        self.bitmap_q.rd_addr.next = (bit_cast::<BA, A>(self.q_wptr.val()) << self.lnw.val())
+        self.rows_q.rd.addr.next = self.q_wptr.val();
+        self.bases_q.rd.addr.next = self.q_wptr.val();
+        self.bitmap_q.rd.addr.next = (bit_cast::<BA, A>(self.q_wptr.val()) << self.lnw.val())
             | bit_cast::<BA, LNW>(self.q_word.val());
-        self.q_wbase.next = self.bases_q.rd_data.val();
-        self.q_highest.next = bit_cast::<12, 29>(self.rows_q.rd_data.val());
-        self.q_tail.next = self.rows_q.rd_data.val().get_bit(12);
-        self.q_last_rx.next = self.rows_q.rd_data.val().get_bits::<16>(13);
-        self.q_bits.next = self.bitmap_q.rd_data.val();
+        self.q_wbase.next = self.bases_q.rd.data.val();
+        self.q_highest.next = bit_cast::<12, 29>(self.rows_q.rd.data.val());
+        self.q_tail.next = self.rows_q.rd.data.val().get_bit(12);
+        self.q_last_rx.next = self.rows_q.rd.data.val().get_bits::<16>(13);
+        self.q_bits.next = self.bitmap_q.rd.data.val();
     }
 }

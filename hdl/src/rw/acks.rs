@@ -129,9 +129,9 @@ impl<const A: usize> Logic for RwAcks<A> {
         self.opened_en.d.next = self.cw_en.val();
         self.opened_wptr.d.next = self.cw_wptr.val();
         self.opened.d.next = self.cw_open.val();
-        self.conns.wr_en.next = self.opened_en.q.val();
-        self.conns.wr_addr.next = self.opened_wptr.q.val();
-        self.conns.wr_data.next = (bit_cast::<39, 22>(self.cw_last.val()) << 17)
+        self.conns.wr.en.next = self.opened_en.q.val();
+        self.conns.wr.addr.next = self.opened_wptr.q.val();
+        self.conns.wr.data.next = (bit_cast::<39, 22>(self.cw_last.val()) << 17)
             | (bit_cast::<39, 16>(self.cw_gen.val()) << 1)
             | bit_cast::<39, 1>(self.opened.q.val().into());
 
@@ -143,7 +143,7 @@ impl<const A: usize> Logic for RwAcks<A> {
             self.s1_wptr.d.next = bit_cast::<16, A>(self.clear_wptr.val());
         }
         self.s1_gen.d.next = self.s_gen.val();
-        self.conns.rd_addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
+        self.conns.rd.addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
         self.torn_1.d.next = (self.cw_en.val()
             & (self.cw_wptr.val() == bit_cast::<A, 16>(self.s1_wptr.q.val())))
             | (self.opened_en.q.val()
@@ -161,14 +161,14 @@ impl<const A: usize> Logic for RwAcks<A> {
         self.s3_clear.d.next = self.s2_clear.q.val();
         self.s3_wptr.d.next = self.s2_wptr.q.val();
         self.s3_gen.d.next = self.s2_gen.q.val();
-        self.counts.rd_addr.next = bit_cast::<A, 16>(self.s3_wptr.q.val());
+        self.counts.rd.addr.next = bit_cast::<A, 16>(self.s3_wptr.q.val());
         self.s4_valid.d.next = self.s3_valid.q.val();
         self.s4_clear.d.next = self.s3_clear.q.val();
         self.s4_wptr.d.next = self.s3_wptr.q.val();
         self.s4_gen.d.next = self.s3_gen.q.val();
-        self.s4_open.d.next = self.conns.rd_data.val().get_bit(0) & !self.torn_2.q.val();
-        self.s4_open_gen.d.next = self.conns.rd_data.val().get_bits::<16>(1);
-        self.s4_last.d.next = self.conns.rd_data.val().get_bits::<22>(17);
+        self.s4_open.d.next = self.conns.rd.data.val().get_bit(0) & !self.torn_2.q.val();
+        self.s4_open_gen.d.next = self.conns.rd.data.val().get_bits::<16>(1);
+        self.s4_last.d.next = self.conns.rd.data.val().get_bits::<22>(17);
 
         // Stage 4.
         self.s4_window.next = bit_cast::<A, 16>(self.s4_wptr.q.val());
@@ -194,7 +194,7 @@ impl<const A: usize> Logic for RwAcks<A> {
         self.s6_gen.d.next = self.s5_gen.q.val();
         self.s6_last.d.next = self.s5_last.q.val();
         self.s6_same7.d.next = self.s5_same6.q.val();
-        self.s6_count.d.next = self.counts.rd_data.val();
+        self.s6_count.d.next = self.counts.rd.data.val();
         if self.s5_same9.q.val() {
             self.s6_count.d.next = self.s9_count.q.val();
         }
@@ -222,9 +222,9 @@ impl<const A: usize> Logic for RwAcks<A> {
         }
 
         // Stage 7; 8 and 9 feed stage 5 too.
-        self.counts.wr_en.next = self.s7_write.q.val();
-        self.counts.wr_addr.next = self.s7_wptr.q.val();
-        self.counts.wr_data.next = self.s7_count.q.val();
+        self.counts.wr.en.next = self.s7_write.q.val();
+        self.counts.wr.addr.next = self.s7_wptr.q.val();
+        self.counts.wr.data.next = self.s7_count.q.val();
         self.s8_known.d.next = self.s7_known.q.val();
         self.counted.next = bit_cast::<24, 22>(self.s7_before.q.val());
         self.last.next = bit_cast::<24, 22>(self.s7_last.q.val());

@@ -2,6 +2,7 @@
 
 use super::bytes::RwBytes;
 use crate::blocks::{FreeList, RamReg};
+use crate::bus::{FramesOut, TransferEndOut, WindowMessageOut};
 use crate::prelude::*;
 use tributary_protocol::rw::{ConnectStatus, DropReason, MTU_RANGE, MessageType, Reason, Status};
 
@@ -180,60 +181,12 @@ hdl_module! {
         pub q_last_rx: Signal<In, Bits<16>>,
         /// The word.
         pub q_bits: Signal<In, Bits<B>>,
-        /// A message for a sender.
-        pub m_msg_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_msg_ready: Signal<In, Bit>,
-        /// TYPE: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
-        pub m_msg_type: Signal<Out, Bits<3>>,
-        /// Node to send it to.
-        pub m_msg_dst: Signal<Out, Bits<16>>,
-        /// Transfer slot there.
-        pub m_msg_slot: Signal<Out, Bits<16>>,
-        /// Transfer.
-        pub m_msg_xid: Signal<Out, Bits<32>>,
-        /// COMPLETE, CONNECT_RESP: status; ABORT, UNKNOWN: reason.
-        pub m_msg_status: Signal<Out, Bits<4>>,
-        /// CONNECT_RESP: window.
-        pub m_msg_wptr: Signal<Out, Bits<16>>,
-        /// CONNECT_RESP: incarnation of the window.
-        pub m_msg_gen: Signal<Out, Bits<16>>,
-        /// RETX_ONE, RETX_RANGE: packet.
-        pub m_msg_pidx: Signal<Out, Bits<22>>,
-        /// STATUS, CONNECT_RESP: packets below this number may be sent.
-        pub m_msg_credit: Signal<Out, Bits<22>>,
-        /// STATUS: number of the poll, 0 if there was none.
-        pub m_msg_seq: Signal<Out, Bits<16>>,
-        /// STATUS: first hole; the bitmap follows on m_bitmap.
-        pub m_msg_wbase: Signal<Out, Bits<22>>,
-        /// STATUS: the last packet has arrived.
-        pub m_msg_tail: Signal<Out, Bit>,
-        /// CONNECT_RESP BUSY: ticks to wait.
-        pub m_msg_hint: Signal<Out, Bits<16>>,
-        /// A word of the bitmap of the STATUS that left last, bit 0 of the first one is packet wbase.
-        pub m_bitmap_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_bitmap_ready: Signal<In, Bit>,
-        /// The word.
-        pub m_bitmap_data: Signal<Out, Bits<B>>,
-        /// It is the last one.
-        pub m_bitmap_last: Signal<Out, Bit>,
-        /// A transfer has ended.
-        pub m_cpl_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_cpl_ready: Signal<In, Bit>,
-        /// Its window.
-        pub m_cpl_wptr: Signal<Out, Bits<16>>,
-        /// Its sender.
-        pub m_cpl_src: Signal<Out, Bits<16>>,
-        /// Slot at the sender.
-        pub m_cpl_slot: Signal<Out, Bits<16>>,
-        /// Transfer.
-        pub m_cpl_xid: Signal<Out, Bits<32>>,
-        /// Bytes.
-        pub m_cpl_length: Signal<Out, Bits<32>>,
-        /// 0 OK, 1 ABORTED.
-        pub m_cpl_status: Signal<Out, Bits<4>>,
+        /// Messages for senders.
+        pub m_msg: WindowMessageOut,
+        /// The bitmap of the STATUS that left last; bit 0 of its first word is packet wbase.
+        pub m_bitmap: FramesOut<B>,
+        /// Transfers that have ended.
+        pub m_cpl: TransferEndOut,
         /// A control message or event was dropped.
         pub drop_valid: Signal<Out, Bit>,
         /// Why.
@@ -629,30 +582,30 @@ impl<
     #[hdl_gen]
     fn update(&mut self) {
         // Tables: addresses, and the fields of what they deliver.
-        self.peers.rd_addr.next = (bit_cast::<12, 16>(self.ctl_src.val()) << 4)
+        self.peers.rd.addr.next = (bit_cast::<12, 16>(self.ctl_src.val()) << 4)
             | bit_cast::<12, 4>(bit_cast::<4, 16>(self.ctl_slot.val()));
-        self.peer_ids.rd_addr.next = self.peers.rd_addr.val();
-        self.opens.rd_addr.next = self.wptr.q.val();
-        self.windows.rd_addr.next = self.wptr.q.val();
-        self.gens.rd_addr.next = self.wptr.q.val();
-        self.asked.rd_addr.next = self.wptr.q.val();
-        self.marks.rd_addr.next = self.wptr.q.val();
-        self.ranges.rd_addr.next = self.wptr.q.val();
+        self.peer_ids.rd.addr.next = self.peers.rd.addr.val();
+        self.opens.rd.addr.next = self.wptr.q.val();
+        self.windows.rd.addr.next = self.wptr.q.val();
+        self.gens.rd.addr.next = self.wptr.q.val();
+        self.asked.rd.addr.next = self.wptr.q.val();
+        self.marks.rd.addr.next = self.wptr.q.val();
+        self.ranges.rd.addr.next = self.wptr.q.val();
         self.q_wptr.next = self.wptr.q.val();
         self.q_word.next = bit_cast::<LNW, AW>(self.abs.q.val());
-        self.peer_id.d.next = self.peer_ids.rd_data.val();
+        self.peer_id.d.next = self.peer_ids.rd.data.val();
         self.peer_incarnation.next = bit_cast::<16, 48>(self.peer_id.q.val());
         self.peer_xid.next = self.peer_id.q.val().get_bits::<32>(16);
-        self.peer_state.next = bit_cast::<2, PW>(self.peers.rd_data.val());
-        self.peer_wptr.next = self.peers.rd_data.val().get_bits::<A>(2);
-        self.win_src.next = bit_cast::<8, 98>(self.windows.rd_data.val());
-        self.win_slot.next = self.windows.rd_data.val().get_bits::<4>(8);
-        self.win_xid.next = self.windows.rd_data.val().get_bits::<32>(12);
-        self.win_length.next = self.windows.rd_data.val().get_bits::<32>(44);
-        self.req_upto.next = self.asked.rd_data.val();
-        self.req_mark.next = bit_cast::<22, 38>(self.marks.rd_data.val());
-        self.req_mark_tick.next = self.marks.rd_data.val().get_bits::<16>(22);
-        self.req_range_tick.next = self.ranges.rd_data.val();
+        self.peer_state.next = bit_cast::<2, PW>(self.peers.rd.data.val());
+        self.peer_wptr.next = self.peers.rd.data.val().get_bits::<A>(2);
+        self.win_src.next = bit_cast::<8, 98>(self.windows.rd.data.val());
+        self.win_slot.next = self.windows.rd.data.val().get_bits::<4>(8);
+        self.win_xid.next = self.windows.rd.data.val().get_bits::<32>(12);
+        self.win_length.next = self.windows.rd.data.val().get_bits::<32>(44);
+        self.req_upto.next = self.asked.rd.data.val();
+        self.req_mark.next = bit_cast::<22, 38>(self.marks.rd.data.val());
+        self.req_mark_tick.next = self.marks.rd.data.val().get_bits::<16>(22);
+        self.req_range_tick.next = self.ranges.rd.data.val();
 
         // The CONNECT at the head of the queue: number and length of its last packet, limits.
         self.mtu.next = bit_cast::<3, 4>(self.ctl_mtu.val());
@@ -709,7 +662,7 @@ impl<
         self.named_slot.next = bit_cast::<16, 4>(self.win_slot.val());
         self.named_wptr.next = bit_cast::<16, A>(self.wptr.q.val());
         for i in 0..4 {
-            self.gen_part[i].d.next = self.gens.rd_data.val().get_bits::<4>(4 * i)
+            self.gen_part[i].d.next = self.gens.rd.data.val().get_bits::<4>(4 * i)
                 == self.event_gen.q.val().get_bits::<4>(4 * i);
             self.src_part[i].d.next = self.named_src.val().get_bits::<4>(4 * i)
                 == self.ctl_src.val().get_bits::<4>(4 * i);
@@ -844,47 +797,47 @@ impl<
             self.all_decided.q.val() & (!self.ahead.q.val().any() | !self.cpl_status.q.val().any());
 
         // What leaves.
-        self.m_msg_valid.next = self.state.q.val() == State::Message;
-        self.m_msg_type.next = self.msg_type.q.val();
-        self.m_msg_dst.next = self.msg_dst.q.val();
-        self.m_msg_slot.next = self.msg_slot.q.val();
-        self.m_msg_xid.next = self.msg_xid.q.val();
-        self.m_msg_status.next = self.msg_status.q.val();
-        self.m_msg_wptr.next = bit_cast::<16, A>(self.wptr.q.val());
-        self.m_msg_gen.next = self.generation.q.val();
-        self.m_msg_pidx.next = self.msg_pidx.q.val();
-        self.m_msg_credit.next = self.credit.q.val();
-        self.m_msg_seq.next = self.msg_seq.q.val();
-        self.m_msg_wbase.next = self.wbase.q.val();
-        self.m_msg_tail.next = self.tail.q.val();
-        self.m_msg_hint.next = self.cfg_busy_hint.val();
+        self.m_msg.valid.next = self.state.q.val() == State::Message;
+        self.m_msg.r#type.next = self.msg_type.q.val();
+        self.m_msg.dst.next = self.msg_dst.q.val();
+        self.m_msg.slot.next = self.msg_slot.q.val();
+        self.m_msg.xid.next = self.msg_xid.q.val();
+        self.m_msg.status.next = self.msg_status.q.val();
+        self.m_msg.wptr.next = bit_cast::<16, A>(self.wptr.q.val());
+        self.m_msg.r#gen.next = self.generation.q.val();
+        self.m_msg.pidx.next = self.msg_pidx.q.val();
+        self.m_msg.credit.next = self.credit.q.val();
+        self.m_msg.seq.next = self.msg_seq.q.val();
+        self.m_msg.wbase.next = self.wbase.q.val();
+        self.m_msg.tail.next = self.tail.q.val();
+        self.m_msg.hint.next = self.cfg_busy_hint.val();
         self.last_word.d.next = self.word.q.val() == self.words.val();
-        self.word_left.next = self.shown.q.val() & self.m_bitmap_ready.val();
+        self.word_left.next = self.shown.q.val() & self.m_bitmap.ready.val();
         self.copied.next = ((self.state.q.val() == State::Message)
-            & self.m_msg_ready.val()
+            & self.m_msg.ready.val()
             & (self.msg_type.q.val() != self.poll_status.val()))
             | (self.word_left.val() & self.last_word.q.val());
         self.again.d.next = self.again.q.val() & !self.copied.val();
         if (self.state.q.val() != State::Message) & (self.state.q.val() != State::Bitmap) {
             self.again.d.next = self.cfg_twice.val();
         }
-        self.bitmap.wr_en.next = self.whole.q.val();
-        self.bitmap.wr_addr.next = bit_cast::<LNW, 6>(self.word.q.val());
-        self.bitmap.wr_data.next = self.bytes.word.val();
-        self.bitmap.rd_addr.next = bit_cast::<LNW, 6>(self.word.q.val());
+        self.bitmap.wr.en.next = self.whole.q.val();
+        self.bitmap.wr.addr.next = bit_cast::<LNW, 6>(self.word.q.val());
+        self.bitmap.wr.data.next = self.bytes.word.val();
+        self.bitmap.rd.addr.next = bit_cast::<LNW, 6>(self.word.q.val());
         self.shown.d.next = (self.state.q.val() == State::Bitmap)
             & (self.shown.q.val() | (self.timer.q.val() == 1))
             & !self.word_left.val();
-        self.m_bitmap_valid.next = self.shown.q.val();
-        self.m_bitmap_data.next = self.bitmap.rd_data.val();
-        self.m_bitmap_last.next = self.last_word.q.val();
-        self.m_cpl_valid.next = self.state.q.val() == State::Completion;
-        self.m_cpl_wptr.next = bit_cast::<16, A>(self.wptr.q.val());
-        self.m_cpl_src.next = bit_cast::<16, 8>(self.win_src.val());
-        self.m_cpl_slot.next = bit_cast::<16, 4>(self.win_slot.val());
-        self.m_cpl_xid.next = self.win_xid.val();
-        self.m_cpl_length.next = self.win_length.val();
-        self.m_cpl_status.next = self.cpl_status.q.val();
+        self.m_bitmap.valid.next = self.shown.q.val();
+        self.m_bitmap.data.next = self.bitmap.rd.data.val();
+        self.m_bitmap.last.next = self.last_word.q.val();
+        self.m_cpl.valid.next = self.state.q.val() == State::Completion;
+        self.m_cpl.wptr.next = bit_cast::<16, A>(self.wptr.q.val());
+        self.m_cpl.src.next = bit_cast::<16, 8>(self.win_src.val());
+        self.m_cpl.slot.next = bit_cast::<16, 4>(self.win_slot.val());
+        self.m_cpl.xid.next = self.win_xid.val();
+        self.m_cpl.length.next = self.win_length.val();
+        self.m_cpl.status.next = self.cpl_status.q.val();
         self.free_count.next = self.free.count.val();
         self.up.d.next = self.state.q.val() != State::Clear;
         self.ready.next = self.up.q.val();
@@ -933,59 +886,59 @@ impl<
         self.cw_last_len.next = self.new_last_len.q.val();
         self.cw_addr.next = self.ctl_addr.val();
         self.cw_rkey.next = self.ctl_rkey.val();
-        self.opens.wr_en.next = self.window_changed.val();
-        self.opens.wr_addr.next = self.wptr.q.val();
-        self.opens.wr_data.next = bit_cast::<1, 1>(self.opened.q.val().into());
-        self.windows.wr_en.next = self.opened.q.val();
-        self.windows.wr_addr.next = self.wptr.q.val();
-        self.windows.wr_data.next = (bit_cast::<98, 22>(self.new_n.q.val()) << 76)
+        self.opens.wr.en.next = self.window_changed.val();
+        self.opens.wr.addr.next = self.wptr.q.val();
+        self.opens.wr.data.next = bit_cast::<1, 1>(self.opened.q.val().into());
+        self.windows.wr.en.next = self.opened.q.val();
+        self.windows.wr.addr.next = self.wptr.q.val();
+        self.windows.wr.data.next = (bit_cast::<98, 22>(self.new_n.q.val()) << 76)
             | (bit_cast::<98, 32>(self.ctl_length.val()) << 44)
             | (bit_cast::<98, 32>(self.ctl_xid.val()) << 12)
             | (bit_cast::<98, 4>(bit_cast::<4, 16>(self.ctl_slot.val())) << 8)
             | bit_cast::<98, 8>(bit_cast::<8, 16>(self.ctl_src.val()));
-        self.gens.wr_en.next = self.opened.q.val();
-        self.gens.wr_addr.next = self.wptr.q.val();
-        self.gens.wr_data.next = self.generation.q.val();
-        self.peer_ids.wr_en.next = self.opened.q.val();
-        self.peer_ids.wr_addr.next = self.peers.rd_addr.val();
-        self.peer_ids.wr_data.next = (bit_cast::<48, 32>(self.ctl_xid.val()) << 16)
+        self.gens.wr.en.next = self.opened.q.val();
+        self.gens.wr.addr.next = self.wptr.q.val();
+        self.gens.wr.data.next = self.generation.q.val();
+        self.peer_ids.wr.en.next = self.opened.q.val();
+        self.peer_ids.wr.addr.next = self.peers.rd.addr.val();
+        self.peer_ids.wr.data.next = (bit_cast::<48, 32>(self.ctl_xid.val()) << 16)
             | bit_cast::<48, 16>(self.ctl_incarnation.val());
-        self.peers.wr_en.next = self.window_changed.val();
-        self.peers.wr_addr.next = self.clear_count.q.val();
-        self.peers.wr_data.next = bit_cast::<PW, A>(self.wptr.q.val()) << 2;
+        self.peers.wr.en.next = self.window_changed.val();
+        self.peers.wr.addr.next = self.clear_count.q.val();
+        self.peers.wr.data.next = bit_cast::<PW, A>(self.wptr.q.val()) << 2;
         if self.opened.q.val() {
-            self.peers.wr_addr.next = self.peers.rd_addr.val();
-            self.peers.wr_data.next = (bit_cast::<PW, A>(self.wptr.q.val()) << 2) | bits::<PW>(1);
+            self.peers.wr.addr.next = self.peers.rd.addr.val();
+            self.peers.wr.data.next = (bit_cast::<PW, A>(self.wptr.q.val()) << 2) | bits::<PW>(1);
         }
         if self.closed.q.val() {
-            self.peers.wr_addr.next = (bit_cast::<12, 8>(self.win_src.val()) << 4)
+            self.peers.wr.addr.next = (bit_cast::<12, 8>(self.win_src.val()) << 4)
                 | bit_cast::<12, 4>(self.win_slot.val());
-            self.peers.wr_data.next = (bit_cast::<PW, A>(self.wptr.q.val()) << 2)
+            self.peers.wr.data.next = (bit_cast::<PW, A>(self.wptr.q.val()) << 2)
                 | bits::<PW>(2)
                 | bit_cast::<PW, 4>(self.cpl_status.q.val());
         }
-        self.asked.wr_en.next = self.opened.q.val() | self.swept.q.val();
-        self.asked.wr_addr.next = self.wptr.q.val();
-        self.asked.wr_data.next = self.upto.q.val();
-        self.marks.wr_en.next = self.opened.q.val() | (self.swept.q.val() & self.restart.q.val());
-        self.marks.wr_addr.next = self.wptr.q.val();
-        self.marks.wr_data.next =
+        self.asked.wr.en.next = self.opened.q.val() | self.swept.q.val();
+        self.asked.wr.addr.next = self.wptr.q.val();
+        self.asked.wr.data.next = self.upto.q.val();
+        self.marks.wr.en.next = self.opened.q.val() | (self.swept.q.val() & self.restart.q.val());
+        self.marks.wr.addr.next = self.wptr.q.val();
+        self.marks.wr.data.next =
             (bit_cast::<38, 16>(self.start.q.val()) << 22) | bit_cast::<38, 22>(self.upto.q.val());
-        self.ranges.wr_en.next =
+        self.ranges.wr.en.next =
             self.opened.q.val() | (self.swept.q.val() & self.tail_lost.q.val());
-        self.ranges.wr_addr.next = self.wptr.q.val();
-        self.ranges.wr_data.next = self.start.q.val();
+        self.ranges.wr.addr.next = self.wptr.q.val();
+        self.ranges.wr.data.next = self.start.q.val();
         self.free.last.next = !bits::<A>(0);
-        self.free.s_valid.next = self.closed.q.val();
-        self.free.s_data.next = self.wptr.q.val();
-        self.free.m_ready.next = self.state.q.val() == State::Alloc;
+        self.free.s.valid.next = self.closed.q.val();
+        self.free.s.data.next = self.wptr.q.val();
+        self.free.m.ready.next = self.state.q.val() == State::Alloc;
 
         // The state machine.
         self.done.next = false;
         self.raise_gen.next = self.state.q.val() == State::Hold;
         if self.raise_gen.val() | (self.state.q.val() == State::Window) {
             self.generation.d.next =
-                self.gens.rd_data.val() + bit_cast::<16, 1>(self.raise_gen.val().into());
+                self.gens.rd.data.val() + bit_cast::<16, 1>(self.raise_gen.val().into());
         }
         self.fin_ready.next = self.fin_served.q.val();
         self.crd_ready.next = self.crd_served.q.val();
@@ -1059,8 +1012,8 @@ impl<
             }
             // What the tables say, the last time when it is that of this window.
             State::Window => {
-                self.is_open.d.next = self.opens.rd_data.val().get_bit(0);
-                self.n.d.next = self.windows.rd_data.val().get_bits::<22>(76);
+                self.is_open.d.next = self.opens.rd.data.val().get_bit(0);
+                self.n.d.next = self.windows.rd.data.val().get_bits::<22>(76);
                 self.wbase.d.next = self.q_wbase.val();
                 self.reach.d.next = self.q_highest.val() - bit_cast::<12, 22>(self.q_wbase.val());
                 self.tail.d.next = self.q_tail.val();
@@ -1182,7 +1135,7 @@ impl<
                 }
             }
             State::Completion => {
-                if self.m_cpl_ready.val() {
+                if self.m_cpl.ready.val() {
                     if self.then_alloc.q.val() {
                         self.state.d.next = State::Alloc;
                     } else if self.then_message.q.val() {
@@ -1194,13 +1147,13 @@ impl<
             }
             State::Alloc => {
                 self.timer.d.next = 0.into();
-                self.wptr.d.next = self.free.m_data.val();
+                self.wptr.d.next = self.free.m.data.val();
                 self.wbase.d.next = 0.into();
                 self.n.d.next = self.new_n.q.val();
                 self.upto.d.next = 0.into();
                 self.word.d.next = 0.into();
                 self.msg_type.d.next = self.connect_resp.val();
-                if self.free.m_valid.val() {
+                if self.free.m.valid.val() {
                     self.state.d.next = State::AllocWait;
                 } else {
                     self.msg_status.d.next = self.busy.val();
@@ -1235,7 +1188,7 @@ impl<
             State::Message => {
                 self.timer.d.next = 0.into();
                 self.word.d.next = 1.into();
-                if self.m_msg_ready.val() {
+                if self.m_msg.ready.val() {
                     // After a STATUS its bitmap, after a request the next hole.
                     if self.msg_type.q.val() == self.poll_status.val() {
                         self.state.d.next = State::Bitmap;

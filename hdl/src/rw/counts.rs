@@ -1,6 +1,7 @@
 //! Counters of accepted packets and drops.
 
 use crate::blocks::{AsyncRam, RamReg};
+use crate::bus::RamReadIn;
 use crate::prelude::*;
 
 hdl_module! {
@@ -20,10 +21,8 @@ hdl_module! {
         pub s_valid: Signal<In, Bit>,
         /// Counter of the event.
         pub s_data: Signal<In, Bits<A>>,
-        /// Counter to read.
-        pub rd_addr: Signal<In, Bits<A>>,
-        /// Its count 2^A + 1 clocks later, with all events up to 2^A + 8 clocks before.
-        pub rd_data: Signal<Out, Bits<32>>,
+        /// A counter is read: its count comes 2^A + 1 clocks later, with all events up to 2^A + 8 clocks before.
+        pub rd: RamReadIn<32, A>,
 
         /// Lower bits of the counts, for events and for visits.
         low: AsyncRam<8, A>,
@@ -76,9 +75,9 @@ impl<const A: usize> Logic for RwCounts<A> {
         // An event: lower bits read, raised, written.
         self.event.d.next = self.s_valid.val();
         self.event_index.d.next = self.s_data.val();
-        self.low.rd_addr.next = self.event_index.q.val();
+        self.low.rd.addr.next = self.event_index.q.val();
         self.again.d.next = self.event.q.val() & (self.event_index.q.val() == self.s_data.val());
-        self.before.next = self.low.rd_data.val();
+        self.before.next = self.low.rd.data.val();
         if self.again.q.val() {
             self.before.next = self.raised.q.val();
         }
@@ -92,12 +91,12 @@ impl<const A: usize> Logic for RwCounts<A> {
             self.wr_addr.next = self.visit.q.val();
             self.wr_data.next = 0.into();
         }
-        self.low.wr_en.next = self.wr_en.val();
-        self.low.wr_addr.next = self.wr_addr.val();
-        self.low.wr_data.next = self.wr_data.val();
-        self.seen.wr_en.next = self.wr_en.val();
-        self.seen.wr_addr.next = self.wr_addr.val();
-        self.seen.wr_data.next = self.wr_data.val();
+        self.low.wr.en.next = self.wr_en.val();
+        self.low.wr.addr.next = self.wr_addr.val();
+        self.low.wr.data.next = self.wr_data.val();
+        self.seen.wr.en.next = self.wr_en.val();
+        self.seen.wr.addr.next = self.wr_addr.val();
+        self.seen.wr.data.next = self.wr_data.val();
 
         // A visit: read both, compare, raise, write.
         self.visit.d.next = self.visit.q.val() + 1;
@@ -105,14 +104,14 @@ impl<const A: usize> Logic for RwCounts<A> {
         self.v2_index.d.next = self.v1_index.q.val();
         self.v3_index.d.next = self.v2_index.q.val();
         self.v4_index.d.next = self.v3_index.q.val();
-        self.seen.rd_addr.next = self.visit.q.val();
-        self.counts.rd_addr.next = self.visit.q.val();
-        self.v1_low.d.next = self.seen.rd_data.val();
+        self.seen.rd.addr.next = self.visit.q.val();
+        self.counts.rd.addr.next = self.visit.q.val();
+        self.v1_low.d.next = self.seen.rd.data.val();
         self.v2_low.d.next = self.v1_low.q.val();
         self.v3_low.d.next = self.v2_low.q.val();
-        self.v3_high.d.next = self.counts.rd_data.val().get_bits::<24>(8);
+        self.v3_high.d.next = self.counts.rd.data.val().get_bits::<24>(8);
         self.v3_carry.d.next =
-            self.counts.rd_data.val().get_bit(7) & !self.v2_low.q.val().get_bit(7);
+            self.counts.rd.data.val().get_bit(7) & !self.v2_low.q.val().get_bit(7);
         self.v4_count.d.next = (bit_cast::<32, 24>(
             self.v3_high.q.val() + bit_cast::<24, 1>(self.v3_carry.q.val().into()),
         ) << 8)
@@ -120,13 +119,13 @@ impl<const A: usize> Logic for RwCounts<A> {
         if !self.cleared.val() {
             self.v4_count.d.next = 0.into();
         }
-        self.counts.wr_en.next = true;
-        self.counts.wr_addr.next = self.v4_index.q.val();
-        self.counts.wr_data.next = self.v4_count.q.val();
-        self.v4_read.d.next = self.v3_index.q.val() == self.rd_addr.val();
+        self.counts.wr.en.next = true;
+        self.counts.wr.addr.next = self.v4_index.q.val();
+        self.counts.wr.data.next = self.v4_count.q.val();
+        self.v4_read.d.next = self.v3_index.q.val() == self.rd.addr.val();
         if self.v4_read.q.val() {
             self.read.d.next = self.v4_count.q.val();
         }
-        self.rd_data.next = self.read.q.val();
+        self.rd.data.next = self.read.q.val();
     }
 }

@@ -63,9 +63,9 @@ hdl_module! {
 impl Logic for RwDecisions {
     #[hdl_gen]
     fn update(&mut self) {
-        self.packets.wr_en.next = self.p_valid.val();
-        self.packets.wr_addr.next = self.tail.q.val();
-        self.packets.wr_data.next = bit_cast::<141, 16>(self.p_wptr.val())
+        self.packets.wr.en.next = self.p_valid.val();
+        self.packets.wr.addr.next = self.tail.q.val();
+        self.packets.wr.data.next = bit_cast::<141, 16>(self.p_wptr.val())
             | (bit_cast::<141, 16>(self.p_gen.val()) << 16)
             | (bit_cast::<141, 64>(self.p_addr.val()) << 32)
             | (bit_cast::<141, 32>(self.p_rkey.val()) << 96)
@@ -74,11 +74,11 @@ impl Logic for RwDecisions {
             self.tail.d.next = self.tail.q.val() + 1;
         }
 
-        self.reasons.s_valid.next = self.s_valid.val();
-        self.reasons.s_data.next = self.s_reason.val();
-        self.reasons.m_ready.next = self.m_ready.val();
+        self.reasons.s.valid.next = self.s_valid.val();
+        self.reasons.s.data.next = self.s_reason.val();
+        self.reasons.m.ready.next = self.m_ready.val();
         self.count.next = self.reasons.count.val();
-        self.free.next = self.m_ready.val() | !self.reasons.m_valid.val();
+        self.free.next = self.m_ready.val() | !self.reasons.m.valid.val();
         self.packets.rd_addr.next = self.head.q.val();
         self.packets.rd_en.next = self.free.val();
         self.packets.array_en.next = self.free.val() | !self.taken.q.val();
@@ -89,8 +89,8 @@ impl Logic for RwDecisions {
             }
         }
 
-        self.m_valid.next = self.reasons.m_valid.val();
-        self.m_reason.next = self.reasons.m_data.val();
+        self.m_valid.next = self.reasons.m.valid.val();
+        self.m_reason.next = self.reasons.m.data.val();
         self.m_wptr.next = self.packets.rd_data.val().get_bits::<16>(0);
         self.m_gen.next = self.packets.rd_data.val().get_bits::<16>(16);
         self.m_addr.next = self.packets.rd_data.val().get_bits::<64>(32);

@@ -1,6 +1,7 @@
 //! A queue for rare records that wait long.
 
 use crate::blocks::RamReg;
+use crate::bus::{StreamIn, StreamOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -13,18 +14,10 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset: empties the queue.
         pub rst: Signal<In, Bit>,
-        /// A word is offered.
-        pub s_valid: Signal<In, Bit>,
-        /// The queue has room.
-        pub s_ready: Signal<Out, Bit>,
-        /// Word in.
-        pub s_data: Signal<In, Bits<N>>,
-        /// A word waits.
-        pub m_valid: Signal<Out, Bit>,
-        /// The word is taken.
-        pub m_ready: Signal<In, Bit>,
-        /// Oldest word.
-        pub m_data: Signal<Out, Bits<N>>,
+        /// Words in.
+        pub s: StreamIn<N>,
+        /// Words out, in their order.
+        pub m: StreamOut<N>,
         words: RamReg<N, A>,
         #[reset] head: DFF<Bits<A>>,
         #[reset] tail: DFF<Bits<A>>,
@@ -45,16 +38,16 @@ hdl_module! {
 impl<const N: usize, const A: usize> Logic for EventQueue<N, A> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.s_ready.next = !self.full.q.val();
-        self.m_valid.next = self.shown.q.val();
-        self.push.next = self.s_valid.val() & !self.full.q.val();
-        self.pop.next = self.m_ready.val() & self.shown.q.val();
-        self.words.rd_addr.next = self.head.q.val();
+        self.s.ready.next = !self.full.q.val();
+        self.m.valid.next = self.shown.q.val();
+        self.push.next = self.s.valid.val() & !self.full.q.val();
+        self.pop.next = self.m.ready.val() & self.shown.q.val();
+        self.words.rd.addr.next = self.head.q.val();
         // The place of the next word may hold anything until it is pushed.
-        self.words.wr_en.next = !self.full.q.val();
-        self.words.wr_addr.next = self.tail.q.val();
-        self.words.wr_data.next = self.s_data.val();
-        self.m_data.next = self.words.rd_data.val();
+        self.words.wr.en.next = !self.full.q.val();
+        self.words.wr.addr.next = self.tail.q.val();
+        self.words.wr.data.next = self.s.data.val();
+        self.m.data.next = self.words.rd.data.val();
         if self.push.val() {
             self.tail.d.next = self.tail.q.val() + 1;
         }

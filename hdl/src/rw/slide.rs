@@ -1,6 +1,7 @@
 //! Slides of the receiver windows.
 
 use crate::blocks::{FifoReg, PriorityEncoderPipe, RamRegForward};
+use crate::bus::RamWriteIn;
 use crate::prelude::*;
 
 hdl_module! {
@@ -35,11 +36,7 @@ hdl_module! {
         /// A word of the window s_wptr is cleared: its wbase becomes 0.
         pub clear_valid: Signal<In, Bit>,
         /// The bitmap is written.
-        pub wr_en: Signal<In, Bit>,
-        /// Where.
-        pub wr_addr: Signal<In, Bits<BA>>,
-        /// The word.
-        pub wr_data: Signal<In, Bits<B>>,
+        pub wr: RamWriteIn<B, BA>,
         /// wbase is written.
         pub m_en: Signal<Out, Bit>,
         /// Of this window.
@@ -142,26 +139,24 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
-        self.bitmap.wr_en.next = self.wr_en.val();
-        self.bitmap.wr_addr.next = self.wr_addr.val();
-        self.bitmap.wr_data.next = self.wr_data.val();
+        RamWriteIn::<B, BA>::link(&mut self.wr, &mut self.bitmap.wr);
 
         // The queue: a packet at wbase goes first, a window that has moved waits. What finds the
         // queue full is left to the turns.
-        self.queue.s_valid.next = self.s_valid.val() | self.again.q.val();
-        self.queue.s_data.next = (bit_cast::<16, 1>(self.again_due.q.val().into()) << 15)
+        self.queue.s.valid.next = self.s_valid.val() | self.again.q.val();
+        self.queue.s.data.next = (bit_cast::<16, 1>(self.again_due.q.val().into()) << 15)
             | bit_cast::<16, A>(self.again_wptr.q.val());
         if self.s_valid.val() {
-            self.queue.s_data.next = bit_cast::<16, A>(self.s_wptr.val());
+            self.queue.s.data.next = bit_cast::<16, A>(self.s_wptr.val());
         }
         self.count.d.next = self.count.q.val() + 1;
-        self.waiting.next = self.queue.m_valid.val() & self.count.q.val().any();
-        self.queue.m_ready.next = self.count.q.val().any();
+        self.waiting.next = self.queue.m.valid.val() & self.count.q.val().any();
+        self.queue.m.ready.next = self.count.q.val().any();
         self.v1_wptr.d.next = self.turn.q.val();
         self.v1_due.d.next = false;
         if self.waiting.val() {
-            self.v1_wptr.d.next = bit_cast::<A, 16>(self.queue.m_data.val());
-            self.v1_due.d.next = self.queue.m_data.val().get_bit(15);
+            self.v1_wptr.d.next = bit_cast::<A, 16>(self.queue.m.data.val());
+            self.v1_due.d.next = self.queue.m.data.val().get_bit(15);
         } else {
             self.turn.d.next = self.turn.q.val() + 1;
         }
@@ -176,7 +171,7 @@ impl<
         self.v8_due.d.next = self.v7_due.q.val() & self.v7_base.q.val().any();
 
         // Stages 1 and 2: wbase.
-        self.bases.rd_addr.next = self.v1_wptr.q.val();
+        self.bases.rd.addr.next = self.v1_wptr.q.val();
         self.v2_wptr.d.next = self.v1_wptr.q.val();
         self.v3_wptr.d.next = self.v2_wptr.q.val();
         self.v3_stale.d.next = self.en.q.val() & (self.wptr.q.val() == self.v2_wptr.q.val());
@@ -184,12 +179,13 @@ impl<
         // Stages 3 and 4: its word.
         self.v3_index.next = self
             .bases
-            .rd_data
+            .rd
+            .data
             .val()
             .get_bits::<LNW>(self.lb.val().index());
-        self.bitmap.rd_addr.next = (bit_cast::<BA, A>(self.v3_wptr.q.val()) << self.lnw.val())
+        self.bitmap.rd.addr.next = (bit_cast::<BA, A>(self.v3_wptr.q.val()) << self.lnw.val())
             | bit_cast::<BA, LNW>(self.v3_index.val());
-        self.v4_base.d.next = self.bases.rd_data.val();
+        self.v4_base.d.next = self.bases.rd.data.val();
         self.v4_wptr.d.next = self.v3_wptr.q.val();
         self.v4_stale.d.next =
             self.v3_stale.q.val() | (self.en.q.val() & (self.wptr.q.val() == self.v3_wptr.q.val()));
@@ -200,9 +196,9 @@ impl<
 
         // Stage 5: what is missing of it. A bit tells the lap of the packet that arrived there last.
         self.v5_lap.next = !self.v5_base.q.val().get_bit(self.lw.val().index());
-        self.v5_received.next = !self.bitmap.rd_data.val();
+        self.v5_received.next = !self.bitmap.rd.data.val();
         if self.v5_lap.val() {
-            self.v5_received.next = self.bitmap.rd_data.val();
+            self.v5_received.next = self.bitmap.rd.data.val();
         }
         self.v6_missing.d.next =
             !self.v5_received.val() & (!bits::<B>(0) << bit_cast::<LB, 22>(self.v5_base.q.val()));
@@ -250,9 +246,9 @@ impl<
         self.v9_base.d.next = self.v8_base.q.val();
 
         // Stage 9: it is written.
-        self.bases.wr_en.next = self.en.q.val();
-        self.bases.wr_addr.next = self.wptr.q.val();
-        self.bases.wr_data.next = self.base.q.val();
+        self.bases.wr.en.next = self.en.q.val();
+        self.bases.wr.addr.next = self.wptr.q.val();
+        self.bases.wr.data.next = self.base.q.val();
         self.m_en.next = self.en.q.val();
         self.m_wptr.next = self.wptr.q.val();
         self.m_base.next = self.base.q.val();
@@ -263,7 +259,7 @@ impl<
         self.again.d.next = (self.again.q.val() & self.s_valid.val()) | self.v9_again.q.val();
         self.lost.next = self.again.q.val()
             & ((self.s_valid.val() & self.v9_again.q.val())
-                | (!self.s_valid.val() & !self.queue.s_ready.val()));
+                | (!self.s_valid.val() & !self.queue.s.ready.val()));
         if self.v9_again.q.val() {
             self.again_wptr.d.next = self.v9_wptr.q.val();
             self.again_due.d.next = self.due.val() & !self.told.val();

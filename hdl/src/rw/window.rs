@@ -6,6 +6,7 @@ use super::control::RwControl;
 use super::counts::RwCounts;
 use super::decisions::RwDecisions;
 use super::queue::EventQueue;
+use crate::bus::{FramesOut, RamReadIn, TransferEndOut, WindowMessageOut};
 use crate::prelude::*;
 use tributary_protocol::rw::{DropReason, MessageType};
 
@@ -91,60 +92,12 @@ hdl_module! {
         pub ack_wptr: Signal<In, Bits<16>>,
         /// Incarnation of the window.
         pub ack_gen: Signal<In, Bits<16>>,
-        /// A message for a sender.
-        pub m_msg_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_msg_ready: Signal<In, Bit>,
-        /// TYPE: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
-        pub m_msg_type: Signal<Out, Bits<3>>,
-        /// Node to send it to.
-        pub m_msg_dst: Signal<Out, Bits<16>>,
-        /// Transfer slot there.
-        pub m_msg_slot: Signal<Out, Bits<16>>,
-        /// Transfer.
-        pub m_msg_xid: Signal<Out, Bits<32>>,
-        /// COMPLETE, CONNECT_RESP: status; ABORT, UNKNOWN: reason.
-        pub m_msg_status: Signal<Out, Bits<4>>,
-        /// CONNECT_RESP: window.
-        pub m_msg_wptr: Signal<Out, Bits<16>>,
-        /// CONNECT_RESP: incarnation of the window.
-        pub m_msg_gen: Signal<Out, Bits<16>>,
-        /// RETX_ONE, RETX_RANGE: packet.
-        pub m_msg_pidx: Signal<Out, Bits<22>>,
-        /// STATUS, CONNECT_RESP: packets below this number may be sent.
-        pub m_msg_credit: Signal<Out, Bits<22>>,
-        /// STATUS: number of the poll, 0 if there was none.
-        pub m_msg_seq: Signal<Out, Bits<16>>,
-        /// STATUS: first hole; the bitmap follows on m_bitmap.
-        pub m_msg_wbase: Signal<Out, Bits<22>>,
-        /// STATUS: the last packet has arrived.
-        pub m_msg_tail: Signal<Out, Bit>,
-        /// CONNECT_RESP BUSY: ticks to wait.
-        pub m_msg_hint: Signal<Out, Bits<16>>,
-        /// A word of the bitmap of the STATUS that left last, bit 0 of the first one is packet wbase.
-        pub m_bitmap_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_bitmap_ready: Signal<In, Bit>,
-        /// The word.
-        pub m_bitmap_data: Signal<Out, Bits<B>>,
-        /// It is the last one.
-        pub m_bitmap_last: Signal<Out, Bit>,
-        /// A transfer has ended.
-        pub m_cpl_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_cpl_ready: Signal<In, Bit>,
-        /// Its window.
-        pub m_cpl_wptr: Signal<Out, Bits<16>>,
-        /// Its sender.
-        pub m_cpl_src: Signal<Out, Bits<16>>,
-        /// Slot at the sender.
-        pub m_cpl_slot: Signal<Out, Bits<16>>,
-        /// Transfer.
-        pub m_cpl_xid: Signal<Out, Bits<32>>,
-        /// Bytes.
-        pub m_cpl_length: Signal<Out, Bits<32>>,
-        /// 0 OK, 1 ABORTED.
-        pub m_cpl_status: Signal<Out, Bits<4>>,
+        /// Messages for senders.
+        pub m_msg: WindowMessageOut,
+        /// The bitmap of the STATUS that left last; bit 0 of its first word is packet wbase.
+        pub m_bitmap: FramesOut<B>,
+        /// Transfers that have ended.
+        pub m_cpl: TransferEndOut,
         /// Coarse time, a free-running count.
         pub now: Signal<In, Bits<16>>,
         /// Reorder allowance, packets.
@@ -162,10 +115,8 @@ hdl_module! {
         /// Every message at m_msg_*, and the bitmap of a STATUS, leaves twice, one copy behind the
         /// other; completion records never do.
         pub cfg_twice: Signal<In, Bit>,
-        /// Counter to read: 0 accepted DATA, 1 to 15 drops by reason.
-        pub stat_addr: Signal<In, Bits<4>>,
-        /// Its count, 24 clocks later.
-        pub stat_data: Signal<Out, Bits<32>>,
+        /// A counter is read, 0 accepted DATA, 1 to 15 drops by reason: its count comes 24 clocks later.
+        pub stat: RamReadIn<32, 4>,
         /// Free windows.
         pub free_count: Signal<Out, Bits<16>>,
         /// The engine has left reset.
@@ -286,8 +237,8 @@ impl<
         self.accept.s_len.next = self.s_len.val();
         self.accept.now.next = self.now.val();
         self.control_1.d.next = self.is_control.val();
-        self.messages.s_valid.next = self.control_1.q.val();
-        self.messages.s_data.next = self.message_1.q.val();
+        self.messages.s.valid.next = self.control_1.q.val();
+        self.messages.s.data.next = self.message_1.q.val();
         self.message_1.d.next = bit_cast::<263, 3>(self.s_type.val())
             | (bit_cast::<263, 16>(self.s_src.val()) << 3)
             | (bit_cast::<263, 16>(self.s_slot.val()) << 19)
@@ -327,38 +278,38 @@ impl<
         self.acks.s_gen.next = self.ack_gen.val();
         self.acks.clear_valid.next = self.control.clear_valid.val();
         self.acks.clear_wptr.next = self.control.clear_wptr.val();
-        self.finished.s_valid.next = self.acks.m_valid.val();
-        self.finished.s_data.next = (bit_cast::<FA, 16>(self.acks.m_gen.val()) << self.a.val())
+        self.finished.s.valid.next = self.acks.m_valid.val();
+        self.finished.s.data.next = (bit_cast::<FA, 16>(self.acks.m_gen.val()) << self.a.val())
             | bit_cast::<FA, A>(self.acks.m_wptr.val());
-        self.credits.s_valid.next = self.accept.m_credit.val();
-        self.credits.s_data.next = self.accept.m_credit_wptr.val();
+        self.credits.s.valid.next = self.accept.m_credit.val();
+        self.credits.s.data.next = self.accept.m_credit_wptr.val();
         self.mon_slide.next = self.accept.slide_en.val();
         self.mon_slide_wptr.next = self.accept.slide_wptr.val();
         self.mon_slide_base.next = self.accept.slide_base.val();
 
         // The control engine.
         self.control.now.next = self.now.val();
-        self.control.ctl_valid.next = self.messages.m_valid.val();
-        self.messages.m_ready.next = self.control.ctl_ready.val();
-        self.control.ctl_type.next = self.messages.m_data.val().get_bits::<3>(0);
-        self.control.ctl_src.next = self.messages.m_data.val().get_bits::<16>(3);
-        self.control.ctl_slot.next = self.messages.m_data.val().get_bits::<16>(19);
-        self.control.ctl_xid.next = self.messages.m_data.val().get_bits::<32>(35);
-        self.control.ctl_incarnation.next = self.messages.m_data.val().get_bits::<16>(67);
-        self.control.ctl_wptr.next = self.messages.m_data.val().get_bits::<16>(83);
-        self.control.ctl_gen.next = self.messages.m_data.val().get_bits::<16>(99);
-        self.control.ctl_seq.next = self.messages.m_data.val().get_bits::<16>(115);
-        self.control.ctl_length.next = self.messages.m_data.val().get_bits::<32>(131);
-        self.control.ctl_addr.next = self.messages.m_data.val().get_bits::<64>(163);
-        self.control.ctl_rkey.next = self.messages.m_data.val().get_bits::<32>(227);
-        self.control.ctl_mtu.next = self.messages.m_data.val().get_bits::<4>(259);
-        self.control.fin_valid.next = self.finished.m_valid.val();
-        self.finished.m_ready.next = self.control.fin_ready.val();
-        self.control.fin_wptr.next = bit_cast::<A, FA>(self.finished.m_data.val());
-        self.control.fin_gen.next = bit_cast::<16, FA>(self.finished.m_data.val() >> self.a.val());
-        self.control.crd_valid.next = self.credits.m_valid.val();
-        self.credits.m_ready.next = self.control.crd_ready.val();
-        self.control.crd_wptr.next = self.credits.m_data.val();
+        self.control.ctl_valid.next = self.messages.m.valid.val();
+        self.messages.m.ready.next = self.control.ctl_ready.val();
+        self.control.ctl_type.next = self.messages.m.data.val().get_bits::<3>(0);
+        self.control.ctl_src.next = self.messages.m.data.val().get_bits::<16>(3);
+        self.control.ctl_slot.next = self.messages.m.data.val().get_bits::<16>(19);
+        self.control.ctl_xid.next = self.messages.m.data.val().get_bits::<32>(35);
+        self.control.ctl_incarnation.next = self.messages.m.data.val().get_bits::<16>(67);
+        self.control.ctl_wptr.next = self.messages.m.data.val().get_bits::<16>(83);
+        self.control.ctl_gen.next = self.messages.m.data.val().get_bits::<16>(99);
+        self.control.ctl_seq.next = self.messages.m.data.val().get_bits::<16>(115);
+        self.control.ctl_length.next = self.messages.m.data.val().get_bits::<32>(131);
+        self.control.ctl_addr.next = self.messages.m.data.val().get_bits::<64>(163);
+        self.control.ctl_rkey.next = self.messages.m.data.val().get_bits::<32>(227);
+        self.control.ctl_mtu.next = self.messages.m.data.val().get_bits::<4>(259);
+        self.control.fin_valid.next = self.finished.m.valid.val();
+        self.finished.m.ready.next = self.control.fin_ready.val();
+        self.control.fin_wptr.next = bit_cast::<A, FA>(self.finished.m.data.val());
+        self.control.fin_gen.next = bit_cast::<16, FA>(self.finished.m.data.val() >> self.a.val());
+        self.control.crd_valid.next = self.credits.m.valid.val();
+        self.credits.m.ready.next = self.control.crd_ready.val();
+        self.control.crd_wptr.next = self.credits.m.data.val();
         self.accept.cw_en.next = self.control.cw_en.val();
         self.accept.cw_wptr.next = self.control.cw_wptr.val();
         self.accept.cw_open.next = self.control.cw_open.val();
@@ -383,33 +334,9 @@ impl<
         self.control.q_tail.next = self.accept.q_tail.val();
         self.control.q_last_rx.next = self.accept.q_last_rx.val();
         self.control.q_bits.next = self.accept.q_bits.val();
-        self.m_msg_valid.next = self.control.m_msg_valid.val();
-        self.control.m_msg_ready.next = self.m_msg_ready.val();
-        self.m_msg_type.next = self.control.m_msg_type.val();
-        self.m_msg_dst.next = self.control.m_msg_dst.val();
-        self.m_msg_slot.next = self.control.m_msg_slot.val();
-        self.m_msg_xid.next = self.control.m_msg_xid.val();
-        self.m_msg_status.next = self.control.m_msg_status.val();
-        self.m_msg_wptr.next = self.control.m_msg_wptr.val();
-        self.m_msg_gen.next = self.control.m_msg_gen.val();
-        self.m_msg_pidx.next = self.control.m_msg_pidx.val();
-        self.m_msg_credit.next = self.control.m_msg_credit.val();
-        self.m_msg_seq.next = self.control.m_msg_seq.val();
-        self.m_msg_wbase.next = self.control.m_msg_wbase.val();
-        self.m_msg_tail.next = self.control.m_msg_tail.val();
-        self.m_msg_hint.next = self.control.m_msg_hint.val();
-        self.m_bitmap_valid.next = self.control.m_bitmap_valid.val();
-        self.control.m_bitmap_ready.next = self.m_bitmap_ready.val();
-        self.m_bitmap_data.next = self.control.m_bitmap_data.val();
-        self.m_bitmap_last.next = self.control.m_bitmap_last.val();
-        self.m_cpl_valid.next = self.control.m_cpl_valid.val();
-        self.control.m_cpl_ready.next = self.m_cpl_ready.val();
-        self.m_cpl_wptr.next = self.control.m_cpl_wptr.val();
-        self.m_cpl_src.next = self.control.m_cpl_src.val();
-        self.m_cpl_slot.next = self.control.m_cpl_slot.val();
-        self.m_cpl_xid.next = self.control.m_cpl_xid.val();
-        self.m_cpl_length.next = self.control.m_cpl_length.val();
-        self.m_cpl_status.next = self.control.m_cpl_status.val();
+        WindowMessageOut::link(&mut self.m_msg, &mut self.control.m_msg);
+        FramesOut::<B>::link(&mut self.m_bitmap, &mut self.control.m_bitmap);
+        TransferEndOut::link(&mut self.m_cpl, &mut self.control.m_cpl);
         self.control.cfg_allowance.next = self.cfg_allowance.val();
         self.control.cfg_allowance_ticks.next = self.cfg_allowance_ticks.val();
         self.control.cfg_retry_ticks.next = self.cfg_retry_ticks.val();
@@ -446,7 +373,7 @@ impl<
         self.some_1.d.next = self.taken.val();
         if self.some_1.q.val() {
             if self.refused.q.val().any()
-                & ((self.refused.q.val() != 2) | !self.messages.s_ready.val())
+                & ((self.refused.q.val() != 2) | !self.messages.s.ready.val())
             {
                 self.event.next = bits::<4>(12) | bit_cast::<4, 2>(self.refused.q.val());
             }
@@ -477,7 +404,6 @@ impl<
         if self.accept.m_valid.val() {
             self.counts.s_data.next = self.accept.m_reason.val();
         }
-        self.counts.rd_addr.next = self.stat_addr.val();
-        self.stat_data.next = self.counts.rd_data.val();
+        RamReadIn::<32, 4>::link(&mut self.stat, &mut self.counts.rd);
     }
 }

@@ -1,6 +1,7 @@
 //! The switch without its registers: inputs, crosspoint queues, outputs.
 
 use super::{SwitchOut, SwitchRow};
+use crate::bus::{AxisOut, AxisRxIn, FramesIn, RamWriteIn};
 use crate::prelude::*;
 
 hdl_module! {
@@ -17,40 +18,14 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset; keep the MACs in reset as long. Tables keep what they hold.
         pub rst: Signal<In, Bit>,
-        /// AXI4-Stream from the MAC of each port: a word.
-        pub s_axis_rx_tvalid: Bank<Signal<In, Bit>, N>,
-        /// Always taken.
-        pub s_axis_rx_tready: Bank<Signal<Out, Bit>, N>,
-        /// First byte in bits 7:0.
-        pub s_axis_rx_tdata: Bank<Signal<In, Bits<64>>, N>,
-        /// Bytes present, from bit 0 on; all but in the last word.
-        pub s_axis_rx_tkeep: Bank<Signal<In, Bits<8>>, N>,
-        /// Last word of the frame.
-        pub s_axis_rx_tlast: Bank<Signal<In, Bit>, N>,
-        /// With the last word: the frame is bad (FCS).
-        pub s_axis_rx_tuser: Bank<Signal<In, Bit>, N>,
-        /// AXI4-Stream to the MAC of each port: a word.
-        pub m_axis_tx_tvalid: Bank<Signal<Out, Bit>, N>,
-        /// The MAC takes it.
-        pub m_axis_tx_tready: Bank<Signal<In, Bit>, N>,
-        /// First byte in bits 7:0.
-        pub m_axis_tx_tdata: Bank<Signal<Out, Bits<64>>, N>,
-        /// Bytes present, from bit 0 on.
-        pub m_axis_tx_tkeep: Bank<Signal<Out, Bits<8>>, N>,
-        /// Last word of the frame.
-        pub m_axis_tx_tlast: Bank<Signal<Out, Bit>, N>,
-        /// Write an entry of the unicast table.
-        pub uc_en: Signal<In, Bit>,
-        /// Node, low bits.
-        pub uc_addr: Signal<In, Bits<TU>>,
-        /// Port 5:0, valid 6.
-        pub uc_data: Signal<In, Bits<7>>,
-        /// Write an entry of the multicast table.
-        pub mc_en: Signal<In, Bit>,
-        /// Tree, low bits.
-        pub mc_addr: Signal<In, Bits<TM>>,
-        /// Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
-        pub mc_data: Signal<In, Bits<MW>>,
+        /// AXI4-Stream from the MAC of each port; always taken.
+        pub s_axis_rx: Bank<AxisRxIn<64, 8>, N>,
+        /// AXI4-Stream to the MAC of each port.
+        pub m_axis_tx: Bank<AxisOut<64, 8>, N>,
+        /// Write port of the unicast table: node, low bits; port in 5:0, valid 6.
+        pub uc: RamWriteIn<7, TU>,
+        /// Write port of the multicast table: tree, low bits; wait count in 19:0, parent port 25:20, valid 26, child ports from 27 on.
+        pub mc: RamWriteIn<MW, TM>,
         /// A bit per port that is enabled.
         pub cfg_enabled: Signal<In, Bits<N>>,
         /// Reduction frames are parsed and go to engines; low in a switch that has none.
@@ -69,14 +44,8 @@ hdl_module! {
         pub eng_first: Bank<Signal<Out, Bit>, N>,
         /// 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
         pub eng_kind: Bank<Signal<Out, Bits<2>>, N>,
-        /// A word of a frame from the engine of the port.
-        pub red_valid: Bank<Signal<In, Bit>, N>,
-        /// It is taken.
-        pub red_ready: Bank<Signal<Out, Bit>, N>,
-        /// The word.
-        pub red_data: Bank<Signal<In, Bits<64>>, N>,
-        /// It is the frame's last: 6 bytes.
-        pub red_last: Bank<Signal<In, Bit>, N>,
+        /// Frames of the engine of each port.
+        pub red: Bank<FramesIn<64>, N>,
         /// Events of each port: a received frame has ended.
         pub ev_valid: Bank<Signal<Out, Bit>, N>,
         /// 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port disabled.
@@ -106,18 +75,18 @@ impl<
     #[hdl_gen]
     fn update(&mut self) {
         for i in 0..N {
-            self.rows[i].s_axis_rx_tvalid.next = self.s_axis_rx_tvalid[i].val();
-            self.s_axis_rx_tready[i].next = self.rows[i].s_axis_rx_tready.val();
-            self.rows[i].s_axis_rx_tdata.next = self.s_axis_rx_tdata[i].val();
-            self.rows[i].s_axis_rx_tkeep.next = self.s_axis_rx_tkeep[i].val();
-            self.rows[i].s_axis_rx_tlast.next = self.s_axis_rx_tlast[i].val();
-            self.rows[i].s_axis_rx_tuser.next = self.s_axis_rx_tuser[i].val();
-            self.rows[i].uc_en.next = self.uc_en.val();
-            self.rows[i].uc_addr.next = self.uc_addr.val();
-            self.rows[i].uc_data.next = self.uc_data.val();
-            self.rows[i].mc_en.next = self.mc_en.val();
-            self.rows[i].mc_addr.next = self.mc_addr.val();
-            self.rows[i].mc_data.next = self.mc_data.val();
+            self.rows[i].s_axis_rx.tvalid.next = self.s_axis_rx[i].tvalid.val();
+            self.s_axis_rx[i].tready.next = self.rows[i].s_axis_rx.tready.val();
+            self.rows[i].s_axis_rx.tdata.next = self.s_axis_rx[i].tdata.val();
+            self.rows[i].s_axis_rx.tkeep.next = self.s_axis_rx[i].tkeep.val();
+            self.rows[i].s_axis_rx.tlast.next = self.s_axis_rx[i].tlast.val();
+            self.rows[i].s_axis_rx.tuser.next = self.s_axis_rx[i].tuser.val();
+            self.rows[i].uc.en.next = self.uc.en.val();
+            self.rows[i].uc.addr.next = self.uc.addr.val();
+            self.rows[i].uc.data.next = self.uc.data.val();
+            self.rows[i].mc.en.next = self.mc.en.val();
+            self.rows[i].mc.addr.next = self.mc.addr.val();
+            self.rows[i].mc.data.next = self.mc.data.val();
             self.rows[i].own.next = self.none.val().replace_bit(i, true);
             self.rows[i].cfg_enabled.next = self.cfg_enabled.val();
             self.rows[i].cfg_red.next = self.cfg_red.val();
@@ -134,15 +103,15 @@ impl<
             self.eng_data[i].next = self.outs[i].eng_data.val();
             self.eng_first[i].next = self.outs[i].eng_first.val();
             self.eng_kind[i].next = self.outs[i].eng_kind.val();
-            self.outs[i].red_valid.next = self.red_valid[i].val();
-            self.red_ready[i].next = self.outs[i].red_ready.val();
-            self.outs[i].red_data.next = self.red_data[i].val();
-            self.outs[i].red_last.next = self.red_last[i].val();
-            self.m_axis_tx_tvalid[i].next = self.outs[i].m_axis_tx_tvalid.val();
-            self.outs[i].m_axis_tx_tready.next = self.m_axis_tx_tready[i].val();
-            self.m_axis_tx_tdata[i].next = self.outs[i].m_axis_tx_tdata.val();
-            self.m_axis_tx_tkeep[i].next = self.outs[i].m_axis_tx_tkeep.val();
-            self.m_axis_tx_tlast[i].next = self.outs[i].m_axis_tx_tlast.val();
+            self.outs[i].red.valid.next = self.red[i].valid.val();
+            self.red[i].ready.next = self.outs[i].red.ready.val();
+            self.outs[i].red.data.next = self.red[i].data.val();
+            self.outs[i].red.last.next = self.red[i].last.val();
+            self.m_axis_tx[i].tvalid.next = self.outs[i].m_axis_tx.tvalid.val();
+            self.outs[i].m_axis_tx.tready.next = self.m_axis_tx[i].tready.val();
+            self.m_axis_tx[i].tdata.next = self.outs[i].m_axis_tx.tdata.val();
+            self.m_axis_tx[i].tkeep.next = self.outs[i].m_axis_tx.tkeep.val();
+            self.m_axis_tx[i].tlast.next = self.outs[i].m_axis_tx.tlast.val();
             self.ev_sent[i].next = self.outs[i].sent.val();
             for j in 0..N {
                 self.outs[j].q_valid[i].next = self.rows[i].q_valid[j].val();

@@ -107,8 +107,8 @@ impl<const N: usize> Logic for SwitchCounters<N> {
             self.amount.d.next =
                 self.waiting_off.q.val() + bit_cast::<11, 6>(self.waiting[7].q.val());
         }
-        self.counts.rd_addr.next = self.index.val();
-        self.old.d.next = self.counts.rd_data.val();
+        self.counts.rd.addr.next = self.index.val();
+        self.old.d.next = self.counts.rd.data.val();
         if self.clear.val() {
             self.old.d.next = 0.into();
         }
@@ -116,9 +116,9 @@ impl<const N: usize> Logic for SwitchCounters<N> {
 
         // Stage 2: the sum; stage 3: it is shown.
         self.sum.next = self.old.q.val() + bit_cast::<32, 11>(self.amount.q.val());
-        self.counts.wr_en.next = true;
-        self.counts.wr_addr.next = self.at.q.val();
-        self.counts.wr_data.next = self.sum.val();
+        self.counts.wr.en.next = true;
+        self.counts.wr.addr.next = self.at.q.val();
+        self.counts.wr.data.next = self.sum.val();
         self.total.d.next = self.sum.val();
         self.count.next = self.total.q.val();
         if self.rst.val() {

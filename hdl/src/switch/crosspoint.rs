@@ -128,9 +128,9 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
         self.fits.d.next = self.fit.q.val();
         self.store.d.next = self.w_valid.val() & self.fits.q.val();
         self.place.d.next = self.base.q.val() + self.w_offset.val();
-        self.words.wr_en.next = self.store.q.val();
-        self.words.wr_addr.next = self.place.q.val();
-        self.words.wr_data.next = self.w_data.val();
+        self.words.wr.en.next = self.store.q.val();
+        self.words.wr.addr.next = self.place.q.val();
+        self.words.wr.data.next = self.w_data.val();
         self.keep.next = self.w_take.val() & self.whole.q.val();
         self.lost.d.next = self.w_take.val() & !self.keep.val();
         self.dropped.next = self.lost.q.val();
@@ -148,13 +148,13 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
         self.space.d.next = self.gap.q.val() - 16;
 
         // Entries come and go 8 clocks apart, so what depends on how many there are may take a clock.
-        self.entries.wr_en.next = self.keep.val();
-        self.entries.wr_addr.next = self.next.q.val();
-        self.entries.wr_data.next = self.w_entry.val();
-        self.entries.rd_addr.next = self.first.q.val();
-        self.oldest.d.next = self.entries.rd_data.val();
+        self.entries.wr.en.next = self.keep.val();
+        self.entries.wr.addr.next = self.next.q.val();
+        self.entries.wr.data.next = self.w_entry.val();
+        self.entries.rd.addr.next = self.first.q.val();
+        self.oldest.d.next = self.entries.rd.data.val();
         self.entry.next = self.oldest.q.val();
-        self.entry_red.next = (self.entries.rd_data.val() >> self.a.val()).get_bit(0);
+        self.entry_red.next = (self.entries.rd.data.val() >> self.a.val()).get_bit(0);
         self.entry_valid.next = self.some.q.val();
         self.room.d.next = (self.next.q.val() + 1) != self.first.q.val();
         self.only.d.next = (self.first.q.val() + 1) == self.next.q.val();

@@ -11,6 +11,7 @@ pub use events::RedEvents;
 pub use matcher::RedMatch;
 
 use crate::blocks::AsyncRam;
+use crate::bus::FramesOut;
 use crate::prelude::*;
 
 hdl_module! {
@@ -40,14 +41,8 @@ hdl_module! {
         pub s_kind: Signal<In, Bits<2>>,
         /// A frame may begin within the next 4 clocks, whatever has begun before.
         pub room: Signal<Out, Bit>,
-        /// A word of a frame to send.
-        pub m_valid: Signal<Out, Bit>,
-        /// It is taken.
-        pub m_ready: Signal<In, Bit>,
-        /// The word.
-        pub m_data: Signal<Out, Bits<64>>,
-        /// It is the frame's last: 6 bytes.
-        pub m_last: Signal<Out, Bit>,
+        /// Frames to send.
+        pub m: FramesOut<64>,
         /// 1,024 clocks have passed; never within 40 clocks of the one before.
         pub tick: Signal<In, Bit>,
         /// The engine takes part; otherwise frames up pass and frames down have no effect.
@@ -122,25 +117,25 @@ impl Logic for RedEngine {
         }
 
         // Every frame goes into the buffer; its place is kept if it passes.
-        self.buffer.wr_en.next = self.s_valid.val();
-        self.buffer.wr_addr.next =
+        self.buffer.wr.en.next = self.s_valid.val();
+        self.buffer.wr.addr.next =
             (bit_cast::<6, 2>(self.place.q.val()) << 4) | bit_cast::<6, 4>(self.number.val());
-        self.buffer.wr_data.next = self.s_data.val();
-        self.buffer_keys.wr_en.next = self.begins.val();
-        self.buffer_keys.wr_addr.next = self.place.q.val();
-        self.buffer_keys.wr_data.next = self.s_data.val().get_bits::<16>(0);
-        self.buffer.rd_addr.next = (bit_cast::<6, 2>(self.emit.b_slot.val()) << 4)
+        self.buffer.wr.data.next = self.s_data.val();
+        self.buffer_keys.wr.en.next = self.begins.val();
+        self.buffer_keys.wr.addr.next = self.place.q.val();
+        self.buffer_keys.wr.data.next = self.s_data.val().get_bits::<16>(0);
+        self.buffer.rd.addr.next = (bit_cast::<6, 2>(self.emit.b_slot.val()) << 4)
             | bit_cast::<6, 4>(self.emit.b_word.val());
-        self.buffer_keys.rd_addr.next = self.emit.b_slot.val();
+        self.buffer_keys.rd.addr.next = self.emit.b_slot.val();
         // A frame that goes down is sent while it still comes in: a word may be wanted in the clock in which it is
         // written.
         self.written.d.next = self.s_data.val();
-        self.emit.b_data.next = self.buffer.rd_data.val();
+        self.emit.b_data.next = self.buffer.rd.data.val();
         self.emit.b_same.next = self.s_valid.val()
             & (self.place.q.val() == self.emit.b_slot.val())
             & (self.number.val() == self.emit.b_word.val());
         self.emit.b_written.next = self.written.q.val();
-        self.emit.b_key.next = self.buffer_keys.rd_data.val();
+        self.emit.b_key.next = self.buffer_keys.rd.data.val();
         self.push.next = self.matcher.c_pass.val() | self.matcher.d_pass.val();
         if self.begins.val() {
             self.passes.d.next = false;
@@ -217,10 +212,7 @@ impl Logic for RedEngine {
         self.emit.q_seqno.next = self.matcher.q_seqno.val();
         self.emit.q_count.next = self.matcher.q_count.val();
         self.emit.q_op.next = self.matcher.q_op.val();
-        self.m_valid.next = self.emit.m_valid.val();
-        self.emit.m_ready.next = self.m_ready.val();
-        self.m_data.next = self.emit.m_data.val();
-        self.m_last.next = self.emit.m_last.val();
+        FramesOut::<64>::link(&mut self.m, &mut self.emit.m);
         if self.rst.val() {
             self.number_next.d.next = 6.into();
         }

@@ -2,6 +2,7 @@
 
 use super::SwitchTx;
 use crate::blocks::{AsyncRam, ChosenWord, GatherBits, OneHotMux, TakeTurns};
+use crate::bus::{AxisOut, FramesIn};
 use crate::prelude::*;
 
 hdl_module! {
@@ -43,24 +44,10 @@ hdl_module! {
         pub eng_first: Signal<Out, Bit>,
         /// 1 towards the parent, 2 down a tree (passes), 3 down and into the engine.
         pub eng_kind: Signal<Out, Bits<2>>,
-        /// A word of a frame from the engine.
-        pub red_valid: Signal<In, Bit>,
-        /// It is taken.
-        pub red_ready: Signal<Out, Bit>,
-        /// The word.
-        pub red_data: Signal<In, Bits<64>>,
-        /// It is the frame's last.
-        pub red_last: Signal<In, Bit>,
-        /// AXI4-Stream to the MAC: a word.
-        pub m_axis_tx_tvalid: Signal<Out, Bit>,
-        /// The MAC takes it.
-        pub m_axis_tx_tready: Signal<In, Bit>,
-        /// First byte in bits 7:0.
-        pub m_axis_tx_tdata: Signal<Out, Bits<64>>,
-        /// Bytes present, from bit 0 on.
-        pub m_axis_tx_tkeep: Signal<Out, Bits<8>>,
-        /// Last word of the frame.
-        pub m_axis_tx_tlast: Signal<Out, Bit>,
+        /// Frames of the engine.
+        pub red: FramesIn<64>,
+        /// AXI4-Stream to the MAC.
+        pub m_axis_tx: AxisOut<64, 8>,
         /// A frame has left the switch.
         pub sent: Signal<Out, Bit>,
         valids: GatherBits<N>,
@@ -238,10 +225,10 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         self.eng_kind.next = self.s3_kind.q.val();
 
         // Stages 4 and 5.
-        self.plain.wr_en.next = self.s3_plain.q.val();
-        self.plain.wr_addr.next = self.plain_tail.q.val();
-        self.plain.rd_addr.next = self.plain_head.q.val();
-        self.plain.wr_data.next = bit_cast::<68, 64>(self.words.m.val())
+        self.plain.wr.en.next = self.s3_plain.q.val();
+        self.plain.wr.addr.next = self.plain_tail.q.val();
+        self.plain.rd.addr.next = self.plain_head.q.val();
+        self.plain.wr.data.next = bit_cast::<68, 64>(self.words.m.val())
             | (bit_cast::<68, 1>(self.s3_last.q.val().into()) << 64)
             | (bit_cast::<68, 3>(self.s3_keep.q.val()) << 65);
         self.tx.plain_valid.next = self.plain_some.q.val();
@@ -257,18 +244,11 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             | (self.plain_some.q.val()
                 & (!self.tx.plain_ready.val()
                     | (self.plain_after.val() != self.plain_tail.q.val())));
-        self.tx.plain_data.next = self.plain.rd_data.val().get_bits::<64>(0);
-        self.tx.plain_last.next = self.plain.rd_data.val().get_bit(64);
-        self.tx.plain_keep.next = self.plain.rd_data.val().get_bits::<3>(65);
-        self.tx.red_valid.next = self.red_valid.val();
-        self.red_ready.next = self.tx.red_ready.val();
-        self.tx.red_data.next = self.red_data.val();
-        self.tx.red_last.next = self.red_last.val();
-        self.m_axis_tx_tvalid.next = self.tx.m_axis_tx_tvalid.val();
-        self.tx.m_axis_tx_tready.next = self.m_axis_tx_tready.val();
-        self.m_axis_tx_tdata.next = self.tx.m_axis_tx_tdata.val();
-        self.m_axis_tx_tkeep.next = self.tx.m_axis_tx_tkeep.val();
-        self.m_axis_tx_tlast.next = self.tx.m_axis_tx_tlast.val();
+        self.tx.plain_data.next = self.plain.rd.data.val().get_bits::<64>(0);
+        self.tx.plain_last.next = self.plain.rd.data.val().get_bit(64);
+        self.tx.plain_keep.next = self.plain.rd.data.val().get_bits::<3>(65);
+        FramesIn::<64>::link(&mut self.red, &mut self.tx.red);
+        AxisOut::<64, 8>::link(&mut self.m_axis_tx, &mut self.tx.m_axis_tx);
         self.sent.next = self.tx.sent.val();
     }
 }

@@ -1,6 +1,7 @@
 //! The switch with a reduction engine at each output.
 
 use super::{RedEngine, RedEvents, SwitchCore};
+use crate::bus::{AxisOut, AxisRxIn, RamWriteIn};
 use crate::prelude::*;
 
 hdl_module! {
@@ -16,40 +17,14 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset; keep the MACs in reset as long. Tables keep what they hold.
         pub rst: Signal<In, Bit>,
-        /// AXI4-Stream from the MAC of each port: a word.
-        pub s_axis_rx_tvalid: Bank<Signal<In, Bit>, N>,
-        /// Always taken.
-        pub s_axis_rx_tready: Bank<Signal<Out, Bit>, N>,
-        /// First byte in bits 7:0.
-        pub s_axis_rx_tdata: Bank<Signal<In, Bits<64>>, N>,
-        /// Bytes present, from bit 0 on; all but in the last word.
-        pub s_axis_rx_tkeep: Bank<Signal<In, Bits<8>>, N>,
-        /// Last word of the frame.
-        pub s_axis_rx_tlast: Bank<Signal<In, Bit>, N>,
-        /// With the last word: the frame is bad (FCS).
-        pub s_axis_rx_tuser: Bank<Signal<In, Bit>, N>,
-        /// AXI4-Stream to the MAC of each port: a word.
-        pub m_axis_tx_tvalid: Bank<Signal<Out, Bit>, N>,
-        /// The MAC takes it.
-        pub m_axis_tx_tready: Bank<Signal<In, Bit>, N>,
-        /// First byte in bits 7:0.
-        pub m_axis_tx_tdata: Bank<Signal<Out, Bits<64>>, N>,
-        /// Bytes present, from bit 0 on.
-        pub m_axis_tx_tkeep: Bank<Signal<Out, Bits<8>>, N>,
-        /// Last word of the frame.
-        pub m_axis_tx_tlast: Bank<Signal<Out, Bit>, N>,
-        /// Write an entry of the unicast table.
-        pub uc_en: Signal<In, Bit>,
-        /// Node, low bits.
-        pub uc_addr: Signal<In, Bits<TU>>,
-        /// Port 5:0, valid 6.
-        pub uc_data: Signal<In, Bits<7>>,
-        /// Write an entry of the multicast table.
-        pub mc_en: Signal<In, Bit>,
-        /// Tree, low bits.
-        pub mc_addr: Signal<In, Bits<TM>>,
-        /// Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
-        pub mc_data: Signal<In, Bits<MW>>,
+        /// AXI4-Stream from the MAC of each port; always taken.
+        pub s_axis_rx: Bank<AxisRxIn<64, 8>, N>,
+        /// AXI4-Stream to the MAC of each port.
+        pub m_axis_tx: Bank<AxisOut<64, 8>, N>,
+        /// Write port of the unicast table: node, low bits; port in 5:0, valid 6.
+        pub uc: RamWriteIn<7, TU>,
+        /// Write port of the multicast table: tree, low bits; wait count in 19:0, parent port 25:20, valid 26, child ports from 27 on.
+        pub mc: RamWriteIn<MW, TM>,
         /// A bit per port that is enabled.
         pub cfg_enabled: Signal<In, Bits<N>>,
         /// Reduction frames are parsed; otherwise they are plain multicast frames.
@@ -113,28 +88,24 @@ impl<
     fn update(&mut self) {
         self.unit.d.next = self.unit.q.val() + 1;
         self.tick.d.next = self.unit.q.val().all();
-        self.core.uc_en.next = self.uc_en.val();
-        self.core.uc_addr.next = self.uc_addr.val();
-        self.core.uc_data.next = self.uc_data.val();
-        self.core.mc_en.next = self.mc_en.val();
-        self.core.mc_addr.next = self.mc_addr.val();
-        self.core.mc_data.next = self.mc_data.val();
+        RamWriteIn::<7, TU>::link(&mut self.uc, &mut self.core.uc);
+        RamWriteIn::<MW, TM>::link(&mut self.mc, &mut self.core.mc);
         self.core.cfg_enabled.next = self.cfg_enabled.val();
         self.core.cfg_red.next = self.cfg_red.val();
         self.core.cfg_engines.next = self.cfg_engines.val();
         self.core.cfg_ethertype.next = self.cfg_ethertype.val();
         for i in 0..N {
-            self.core.s_axis_rx_tvalid[i].next = self.s_axis_rx_tvalid[i].val();
-            self.s_axis_rx_tready[i].next = self.core.s_axis_rx_tready[i].val();
-            self.core.s_axis_rx_tdata[i].next = self.s_axis_rx_tdata[i].val();
-            self.core.s_axis_rx_tkeep[i].next = self.s_axis_rx_tkeep[i].val();
-            self.core.s_axis_rx_tlast[i].next = self.s_axis_rx_tlast[i].val();
-            self.core.s_axis_rx_tuser[i].next = self.s_axis_rx_tuser[i].val();
-            self.m_axis_tx_tvalid[i].next = self.core.m_axis_tx_tvalid[i].val();
-            self.core.m_axis_tx_tready[i].next = self.m_axis_tx_tready[i].val();
-            self.m_axis_tx_tdata[i].next = self.core.m_axis_tx_tdata[i].val();
-            self.m_axis_tx_tkeep[i].next = self.core.m_axis_tx_tkeep[i].val();
-            self.m_axis_tx_tlast[i].next = self.core.m_axis_tx_tlast[i].val();
+            self.core.s_axis_rx[i].tvalid.next = self.s_axis_rx[i].tvalid.val();
+            self.s_axis_rx[i].tready.next = self.core.s_axis_rx[i].tready.val();
+            self.core.s_axis_rx[i].tdata.next = self.s_axis_rx[i].tdata.val();
+            self.core.s_axis_rx[i].tkeep.next = self.s_axis_rx[i].tkeep.val();
+            self.core.s_axis_rx[i].tlast.next = self.s_axis_rx[i].tlast.val();
+            self.core.s_axis_rx[i].tuser.next = self.s_axis_rx[i].tuser.val();
+            self.m_axis_tx[i].tvalid.next = self.core.m_axis_tx[i].tvalid.val();
+            self.core.m_axis_tx[i].tready.next = self.m_axis_tx[i].tready.val();
+            self.m_axis_tx[i].tdata.next = self.core.m_axis_tx[i].tdata.val();
+            self.m_axis_tx[i].tkeep.next = self.core.m_axis_tx[i].tkeep.val();
+            self.m_axis_tx[i].tlast.next = self.core.m_axis_tx[i].tlast.val();
             self.ev_valid[i].next = self.core.ev_valid[i].val();
             self.ev_reason[i].next = self.core.ev_reason[i].val();
             self.ev_off[i].next = self.core.ev_off[i].val();
@@ -145,10 +116,10 @@ impl<
             self.engines[i].s_first.next = self.core.eng_first[i].val();
             self.engines[i].s_kind.next = self.core.eng_kind[i].val();
             self.core.eng_room[i].next = self.engines[i].room.val();
-            self.core.red_valid[i].next = self.engines[i].m_valid.val();
-            self.engines[i].m_ready.next = self.core.red_ready[i].val();
-            self.core.red_data[i].next = self.engines[i].m_data.val();
-            self.core.red_last[i].next = self.engines[i].m_last.val();
+            self.core.red[i].valid.next = self.engines[i].m.valid.val();
+            self.engines[i].m.ready.next = self.core.red[i].ready.val();
+            self.core.red[i].data.next = self.engines[i].m.data.val();
+            self.core.red[i].last.next = self.engines[i].m.last.val();
             self.engines[i].tick.next = self.tick.q.val();
             self.engines[i].cfg_enable.next = self.cfg_engines.val().get_bit(i);
             self.engines[i].cfg_ieee_nan.next = self.cfg_ieee_nan.val();

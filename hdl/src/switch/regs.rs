@@ -1,6 +1,7 @@
 //! The registers of the switch on AXI4-Lite.
 
 use crate::blocks::OneHotMux;
+use crate::bus::{AxiLiteIn, RamWriteOut};
 use crate::prelude::*;
 use tributary_protocol::red::regs;
 
@@ -38,52 +39,12 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset.
         pub rst: Signal<In, Bit>,
-        /// AXI4-Lite: Write address.
-        pub s_axil_awvalid: Signal<In, Bit>,
-        /// Taken.
-        pub s_axil_awready: Signal<Out, Bit>,
-        /// Byte offset.
-        pub s_axil_awaddr: Signal<In, Bits<12>>,
-        /// Write data.
-        pub s_axil_wvalid: Signal<In, Bit>,
-        /// Taken.
-        pub s_axil_wready: Signal<Out, Bit>,
-        /// The word.
-        pub s_axil_wdata: Signal<In, Bits<32>>,
-        /// Bytes to write.
-        pub s_axil_wstrb: Signal<In, Bits<4>>,
-        /// A write is done.
-        pub s_axil_bvalid: Signal<Out, Bit>,
-        /// Taken.
-        pub s_axil_bready: Signal<In, Bit>,
-        /// 0 done, 2 refused.
-        pub s_axil_bresp: Signal<Out, Bits<2>>,
-        /// Read address.
-        pub s_axil_arvalid: Signal<In, Bit>,
-        /// Taken.
-        pub s_axil_arready: Signal<Out, Bit>,
-        /// Byte offset.
-        pub s_axil_araddr: Signal<In, Bits<12>>,
-        /// A word read.
-        pub s_axil_rvalid: Signal<Out, Bit>,
-        /// Taken.
-        pub s_axil_rready: Signal<In, Bit>,
-        /// The word, 0 if refused.
-        pub s_axil_rdata: Signal<Out, Bits<32>>,
-        /// 0 done, 2 refused.
-        pub s_axil_rresp: Signal<Out, Bits<2>>,
-        /// Write an entry of the unicast table.
-        pub uc_en: Signal<Out, Bit>,
-        /// Node, low bits.
-        pub uc_addr: Signal<Out, Bits<TU>>,
-        /// Port 5:0, valid 6.
-        pub uc_data: Signal<Out, Bits<7>>,
-        /// Write an entry of the multicast table.
-        pub mc_en: Signal<Out, Bit>,
-        /// Tree, low bits.
-        pub mc_addr: Signal<Out, Bits<TM>>,
-        /// Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
-        pub mc_data: Signal<Out, Bits<MW>>,
+        /// AXI4-Lite.
+        pub s_axil: AxiLiteIn<12>,
+        /// Write port of the unicast table: node, low bits; port in 5:0, valid 6.
+        pub uc: RamWriteOut<7, TU>,
+        /// Write port of the multicast table: tree, low bits; wait count in 19:0, parent port 25:20, valid 26, child ports from 27 on.
+        pub mc: RamWriteOut<MW, TM>,
         /// A bit per port that is enabled.
         pub cfg_enabled: Signal<Out, Bits<N>>,
         /// A bit per port whose engine sees frames.
@@ -219,31 +180,31 @@ impl<const N: usize, const TU: usize, const TM: usize, const MW: usize, const D:
     #[hdl_gen]
     fn update(&mut self) {
         // The bus: address and data of a write are taken on their own.
-        self.s_axil_awready.next = !self.aw_full.q.val();
-        self.s_axil_wready.next = !self.w_full.q.val();
-        self.s_axil_arready.next = !self.ar_full.q.val();
-        if self.s_axil_awvalid.val() & !self.aw_full.q.val() {
+        self.s_axil.awready.next = !self.aw_full.q.val();
+        self.s_axil.wready.next = !self.w_full.q.val();
+        self.s_axil.arready.next = !self.ar_full.q.val();
+        if self.s_axil.awvalid.val() & !self.aw_full.q.val() {
             self.aw_full.d.next = true;
-            self.aw_addr.d.next = self.s_axil_awaddr.val();
+            self.aw_addr.d.next = self.s_axil.awaddr.val();
         }
-        if self.s_axil_wvalid.val() & !self.w_full.q.val() {
+        if self.s_axil.wvalid.val() & !self.w_full.q.val() {
             self.w_full.d.next = true;
-            self.w_data.d.next = self.s_axil_wdata.val();
-            self.w_strb.d.next = self.s_axil_wstrb.val();
+            self.w_data.d.next = self.s_axil.wdata.val();
+            self.w_strb.d.next = self.s_axil.wstrb.val();
         }
-        if self.s_axil_arvalid.val() & !self.ar_full.q.val() {
+        if self.s_axil.arvalid.val() & !self.ar_full.q.val() {
             self.ar_full.d.next = true;
-            self.ar_addr.d.next = self.s_axil_araddr.val();
+            self.ar_addr.d.next = self.s_axil.araddr.val();
         }
-        self.s_axil_bvalid.next = self.b_valid.q.val();
-        self.s_axil_bresp.next = bit_cast::<2, 1>(self.b_error.q.val().into()) << 1;
-        if self.s_axil_bready.val() {
+        self.s_axil.bvalid.next = self.b_valid.q.val();
+        self.s_axil.bresp.next = bit_cast::<2, 1>(self.b_error.q.val().into()) << 1;
+        if self.s_axil.bready.val() {
             self.b_valid.d.next = false;
         }
-        self.s_axil_rvalid.next = self.r_valid.q.val();
-        self.s_axil_rresp.next = bit_cast::<2, 1>(self.r_error.q.val().into()) << 1;
-        self.s_axil_rdata.next = self.r_data.q.val();
-        if self.s_axil_rready.val() {
+        self.s_axil.rvalid.next = self.r_valid.q.val();
+        self.s_axil.rresp.next = bit_cast::<2, 1>(self.r_error.q.val().into()) << 1;
+        self.s_axil.rdata.next = self.r_data.q.val();
+        if self.s_axil.rready.val() {
             self.r_valid.d.next = false;
         }
 
@@ -491,13 +452,13 @@ impl<const N: usize, const TU: usize, const TM: usize, const MW: usize, const D:
         }
 
         // Tables: the staged entry, or nothing while they are wiped.
-        self.uc_en.next = self.uc_write.q.val() | !self.wiped.q.val();
-        self.mc_en.next = self.mc_write.q.val() | !self.wiped.q.val();
-        self.uc_addr.next = self.uc_index.q.val().get_bits::<TU>(0);
-        self.mc_addr.next = self.mc_index.q.val().get_bits::<TM>(0);
-        self.uc_data.next = bit_cast::<7, 6>(self.uc_port.q.val())
+        self.uc.en.next = self.uc_write.q.val() | !self.wiped.q.val();
+        self.mc.en.next = self.mc_write.q.val() | !self.wiped.q.val();
+        self.uc.addr.next = self.uc_index.q.val().get_bits::<TU>(0);
+        self.mc.addr.next = self.mc_index.q.val().get_bits::<TM>(0);
+        self.uc.data.next = bit_cast::<7, 6>(self.uc_port.q.val())
             | (bit_cast::<7, 1>(self.uc_valid.q.val().into()) << 6);
-        self.mc_data.next = bit_cast::<MW, 20>(self.mc_wait.q.val())
+        self.mc.data.next = bit_cast::<MW, 20>(self.mc_wait.q.val())
             | (bit_cast::<MW, 6>(self.mc_parent.q.val()) << 20)
             | (bit_cast::<MW, 1>(self.mc_valid.q.val().into()) << 26)
             | (bit_cast::<MW, N>(self.children.q.val().get_bits::<N>(0)) << 27);
@@ -505,10 +466,10 @@ impl<const N: usize, const TU: usize, const TM: usize, const MW: usize, const D:
             self.wipe.d.next = self.wipe.q.val() + 1;
             self.wiped.d.next = ((self.wipe.q.val() >> self.tu.val().get_bits::<5>(0)) != 0)
                 & ((self.wipe.q.val() >> self.tm.val().get_bits::<5>(0)) != 0);
-            self.uc_addr.next = self.wipe.q.val().get_bits::<TU>(0);
-            self.mc_addr.next = self.wipe.q.val().get_bits::<TM>(0);
-            self.uc_data.next = 0.into();
-            self.mc_data.next = 0.into();
+            self.uc.addr.next = self.wipe.q.val().get_bits::<TU>(0);
+            self.mc.addr.next = self.wipe.q.val().get_bits::<TM>(0);
+            self.uc.data.next = 0.into();
+            self.mc.data.next = 0.into();
         }
 
         self.cfg_enabled.next = self.enabled.q.val();

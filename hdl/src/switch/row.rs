@@ -2,6 +2,7 @@
 
 use super::{Crosspoint, SwitchRx};
 use crate::blocks::GatherBits;
+use crate::bus::{AxisRxIn, RamWriteIn};
 use crate::prelude::*;
 
 hdl_module! {
@@ -16,30 +17,12 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset.
         pub rst: Signal<In, Bit>,
-        /// AXI4-Stream from the MAC: a word.
-        pub s_axis_rx_tvalid: Signal<In, Bit>,
-        /// Always taken.
-        pub s_axis_rx_tready: Signal<Out, Bit>,
-        /// First byte in bits 7:0.
-        pub s_axis_rx_tdata: Signal<In, Bits<64>>,
-        /// Bytes present, from bit 0 on; all but in the last word.
-        pub s_axis_rx_tkeep: Signal<In, Bits<8>>,
-        /// Last word of the frame.
-        pub s_axis_rx_tlast: Signal<In, Bit>,
-        /// With the last word: the frame is bad (FCS).
-        pub s_axis_rx_tuser: Signal<In, Bit>,
-        /// Write an entry of the unicast table.
-        pub uc_en: Signal<In, Bit>,
-        /// Node, low bits.
-        pub uc_addr: Signal<In, Bits<TU>>,
-        /// Port 5:0, valid 6.
-        pub uc_data: Signal<In, Bits<7>>,
-        /// Write an entry of the multicast table.
-        pub mc_en: Signal<In, Bit>,
-        /// Tree, low bits.
-        pub mc_addr: Signal<In, Bits<TM>>,
-        /// Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
-        pub mc_data: Signal<In, Bits<MW>>,
+        /// AXI4-Stream from the MAC; always taken.
+        pub s_axis_rx: AxisRxIn<64, 8>,
+        /// Write port of the unicast table: node, low bits; port in 5:0, valid 6.
+        pub uc: RamWriteIn<7, TU>,
+        /// Write port of the multicast table: tree, low bits; wait count in 19:0, parent port 25:20, valid 26, child ports from 27 on.
+        pub mc: RamWriteIn<MW, TM>,
         /// This port, one-hot.
         pub own: Signal<In, Bits<N>>,
         /// A bit per port that is enabled.
@@ -87,18 +70,9 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
-        self.rx.s_axis_rx_tvalid.next = self.s_axis_rx_tvalid.val();
-        self.s_axis_rx_tready.next = self.rx.s_axis_rx_tready.val();
-        self.rx.s_axis_rx_tdata.next = self.s_axis_rx_tdata.val();
-        self.rx.s_axis_rx_tkeep.next = self.s_axis_rx_tkeep.val();
-        self.rx.s_axis_rx_tlast.next = self.s_axis_rx_tlast.val();
-        self.rx.s_axis_rx_tuser.next = self.s_axis_rx_tuser.val();
-        self.rx.uc_en.next = self.uc_en.val();
-        self.rx.uc_addr.next = self.uc_addr.val();
-        self.rx.uc_data.next = self.uc_data.val();
-        self.rx.mc_en.next = self.mc_en.val();
-        self.rx.mc_addr.next = self.mc_addr.val();
-        self.rx.mc_data.next = self.mc_data.val();
+        AxisRxIn::<64, 8>::link(&mut self.s_axis_rx, &mut self.rx.s_axis_rx);
+        RamWriteIn::<7, TU>::link(&mut self.uc, &mut self.rx.uc);
+        RamWriteIn::<MW, TM>::link(&mut self.mc, &mut self.rx.mc);
         self.rx.own.next = self.own.val();
         self.rx.cfg_enabled.next = self.cfg_enabled.val();
         self.rx.cfg_red.next = self.cfg_red.val();

@@ -2,6 +2,7 @@
 
 use super::RedCheck;
 use crate::blocks::RamRegForward;
+use crate::bus::{AxisRxIn, RamWriteIn};
 use crate::prelude::*;
 use tributary_protocol::red::{Counter, address};
 
@@ -26,30 +27,12 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset. Keep the MAC in reset as long.
         pub rst: Signal<In, Bit>,
-        /// AXI4-Stream from the MAC: a word.
-        pub s_axis_rx_tvalid: Signal<In, Bit>,
-        /// Always taken.
-        pub s_axis_rx_tready: Signal<Out, Bit>,
-        /// First byte in bits 7:0.
-        pub s_axis_rx_tdata: Signal<In, Bits<64>>,
-        /// Bytes present, from bit 0 on; all but in the last word.
-        pub s_axis_rx_tkeep: Signal<In, Bits<8>>,
-        /// Last word of the frame.
-        pub s_axis_rx_tlast: Signal<In, Bit>,
-        /// With the last word: the frame is bad (FCS).
-        pub s_axis_rx_tuser: Signal<In, Bit>,
-        /// Write an entry of the unicast table.
-        pub uc_en: Signal<In, Bit>,
-        /// Node, low bits.
-        pub uc_addr: Signal<In, Bits<TU>>,
-        /// Port 5:0, valid 6.
-        pub uc_data: Signal<In, Bits<7>>,
-        /// Write an entry of the multicast table.
-        pub mc_en: Signal<In, Bit>,
-        /// Tree, low bits.
-        pub mc_addr: Signal<In, Bits<TM>>,
-        /// Wait count 19:0, parent port 25:20, valid 26, child ports from 27 on.
-        pub mc_data: Signal<In, Bits<MW>>,
+        /// AXI4-Stream from the MAC; always taken.
+        pub s_axis_rx: AxisRxIn<64, 8>,
+        /// Write port of the unicast table: node, low bits; port in 5:0, valid 6.
+        pub uc: RamWriteIn<7, TU>,
+        /// Write port of the multicast table: tree, low bits; wait count in 19:0, parent port 25:20, valid 26, child ports from 27 on.
+        pub mc: RamWriteIn<MW, TM>,
         /// This port, one-hot.
         pub own: Signal<In, Bits<N>>,
         /// A bit per port that is enabled.
@@ -218,13 +201,13 @@ impl<
     #[hdl_gen]
     fn update(&mut self) {
         // Stage 1: the word and its number.
-        self.s_axis_rx_tready.next = true;
-        self.r_valid.d.next = self.s_axis_rx_tvalid.val();
-        self.r_data.d.next = self.s_axis_rx_tdata.val();
-        self.r_end.d.next = self.s_axis_rx_tvalid.val() & self.s_axis_rx_tlast.val();
+        self.s_axis_rx.tready.next = true;
+        self.r_valid.d.next = self.s_axis_rx.tvalid.val();
+        self.r_data.d.next = self.s_axis_rx.tdata.val();
+        self.r_end.d.next = self.s_axis_rx.tvalid.val() & self.s_axis_rx.tlast.val();
         self.r_beat.d.next = self.beat.q.val();
         self.r_moved.d.next = self.moved.q.val();
-        if self.s_axis_rx_tvalid.val() {
+        if self.s_axis_rx.tvalid.val() {
             // No word beyond the last 16 fits into an empty queue.
             if !self.long.q.val() {
                 self.beat.d.next = self.beat.q.val() + 1;
@@ -238,7 +221,7 @@ impl<
             if self.place.q.val().get_bit(6) {
                 self.runt.d.next = false;
             }
-            if self.s_axis_rx_tlast.val() {
+            if self.s_axis_rx.tlast.val() {
                 self.beat.d.next = 0.into();
                 self.place.d.next = 1.into();
                 self.moved.d.next = 5.into();
@@ -246,18 +229,18 @@ impl<
                 self.long.d.next = false;
             }
         }
-        self.first.next = self.s_axis_rx_tvalid.val() & self.place.q.val().get_bit(0);
-        self.second.next = self.s_axis_rx_tvalid.val() & self.place.q.val().get_bit(1);
+        self.first.next = self.s_axis_rx.tvalid.val() & self.place.q.val().get_bit(0);
+        self.second.next = self.s_axis_rx.tvalid.val() & self.place.q.val().get_bit(1);
         self.at_0.d.next = self.first.val();
-        self.at_2.d.next = self.s_axis_rx_tvalid.val() & self.place.q.val().get_bit(2);
-        self.at_4.d.next = self.s_axis_rx_tvalid.val() & self.place.q.val().get_bit(4);
-        self.at_6.d.next = self.s_axis_rx_tvalid.val() & self.place.q.val().get_bit(6);
+        self.at_2.d.next = self.s_axis_rx.tvalid.val() & self.place.q.val().get_bit(2);
+        self.at_4.d.next = self.s_axis_rx.tvalid.val() & self.place.q.val().get_bit(4);
+        self.at_6.d.next = self.s_axis_rx.tvalid.val() & self.place.q.val().get_bit(6);
         // A reduction frame is known by its second word.
-        self.ethertype.next = (bit_cast::<16, 8>(self.s_axis_rx_tdata.val().get_bits::<8>(32))
+        self.ethertype.next = (bit_cast::<16, 8>(self.s_axis_rx.tdata.val().get_bits::<8>(32))
             << 8)
-            | bit_cast::<16, 8>(self.s_axis_rx_tdata.val().get_bits::<8>(40));
+            | bit_cast::<16, 8>(self.s_axis_rx.tdata.val().get_bits::<8>(40));
         if self.first.val() {
-            self.a_multicast.d.next = self.s_axis_rx_tdata.val().get_bit(0);
+            self.a_multicast.d.next = self.s_axis_rx.tdata.val().get_bit(0);
             self.red.d.next = false;
         }
         if self.second.val() {
@@ -266,17 +249,17 @@ impl<
                 & (self.ethertype.val() == self.cfg_ethertype.val());
         }
         // Bytes that are missing; how many there are.
-        self.keep.next = self.s_axis_rx_tkeep.val();
+        self.keep.next = self.s_axis_rx.tkeep.val();
         self.contiguous.next =
             self.keep.val().get_bit(0) & !((self.keep.val() >> 1) & !self.keep.val()).any();
         self.ragged_word.next =
-            !self.contiguous.val() | (!self.s_axis_rx_tlast.val() & !self.keep.val().get_bit(7));
+            !self.contiguous.val() | (!self.s_axis_rx.tlast.val() & !self.keep.val().get_bit(7));
         self.ragged_now.next = self.ragged_word.val() | (self.ragged.q.val() & !self.first.val());
-        if self.s_axis_rx_tvalid.val() {
+        if self.s_axis_rx.tvalid.val() {
             self.ragged.d.next = self.ragged_now.val();
         }
         self.r_bad.d.next = self.ragged_now.val()
-            | self.s_axis_rx_tuser.val()
+            | self.s_axis_rx.tuser.val()
             | self.runt.q.val()
             | self.long.q.val();
         self.r_length.d.next =
@@ -297,14 +280,10 @@ impl<
             | (bit_cast::<32, 8>(self.r_data.q.val().get_bits::<8>(24)) << 16)
             | (bit_cast::<32, 8>(self.r_data.q.val().get_bits::<8>(32)) << 8)
             | bit_cast::<32, 8>(self.r_data.q.val().get_bits::<8>(40));
-        self.unicast.rd_addr.next = self.address.val().get_bits::<TU>(12);
-        self.unicast.wr_en.next = self.uc_en.val();
-        self.unicast.wr_addr.next = self.uc_addr.val();
-        self.unicast.wr_data.next = self.uc_data.val();
-        self.multicast.rd_addr.next = self.address.val().get_bits::<TM>(3);
-        self.multicast.wr_en.next = self.mc_en.val();
-        self.multicast.wr_addr.next = self.mc_addr.val();
-        self.multicast.wr_data.next = self.mc_data.val();
+        self.unicast.rd.addr.next = self.address.val().get_bits::<TU>(12);
+        RamWriteIn::<7, TU>::link(&mut self.uc, &mut self.unicast.wr);
+        self.multicast.rd.addr.next = self.address.val().get_bits::<TM>(3);
+        RamWriteIn::<MW, TM>::link(&mut self.mc, &mut self.multicast.wr);
         if self.at_0.q.val() {
             self.a_address.d.next = self.address.val();
             self.a_fits.d.next = (self.r_data.q.val().get_bits::<16>(0) == self.mac.val())
@@ -322,8 +301,8 @@ impl<
         self.look_4.d.next = self.look_3.q.val();
 
         // Stages 5 and 6 of the lookup: the entry, its ports.
-        self.entry.d.next = self.multicast.rd_data.val();
-        self.way.d.next = self.unicast.rd_data.val();
+        self.entry.d.next = self.multicast.rd.data.val();
+        self.way.d.next = self.unicast.rd.data.val();
         self.children.d.next = self.entry.q.val().get_bits::<N>(27);
         self.up_mask.d.next = self.port_one.val() << self.entry.q.val().get_bits::<6>(20);
         self.tree_known.d.next = self.entry.q.val().get_bit(26);

@@ -1,6 +1,7 @@
 //! The switch: registers, counters, ports, queues, engines.
 
 use super::{RedSwitch, SwitchCounters, SwitchRegs};
+use crate::bus::{AxiLiteIn, AxisOut, AxisRxIn, RamWriteOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -16,62 +17,12 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset; keep the MACs in reset as long.
         pub rst: Signal<In, Bit>,
-        /// AXI4-Lite: Write address.
-        pub s_axil_awvalid: Signal<In, Bit>,
-        /// Taken.
-        pub s_axil_awready: Signal<Out, Bit>,
-        /// Byte offset.
-        pub s_axil_awaddr: Signal<In, Bits<12>>,
-        /// Write data.
-        pub s_axil_wvalid: Signal<In, Bit>,
-        /// Taken.
-        pub s_axil_wready: Signal<Out, Bit>,
-        /// The word.
-        pub s_axil_wdata: Signal<In, Bits<32>>,
-        /// Bytes to write.
-        pub s_axil_wstrb: Signal<In, Bits<4>>,
-        /// A write is done.
-        pub s_axil_bvalid: Signal<Out, Bit>,
-        /// Taken.
-        pub s_axil_bready: Signal<In, Bit>,
-        /// 0 done, 2 refused.
-        pub s_axil_bresp: Signal<Out, Bits<2>>,
-        /// Read address.
-        pub s_axil_arvalid: Signal<In, Bit>,
-        /// Taken.
-        pub s_axil_arready: Signal<Out, Bit>,
-        /// Byte offset.
-        pub s_axil_araddr: Signal<In, Bits<12>>,
-        /// A word read.
-        pub s_axil_rvalid: Signal<Out, Bit>,
-        /// Taken.
-        pub s_axil_rready: Signal<In, Bit>,
-        /// The word, 0 if refused.
-        pub s_axil_rdata: Signal<Out, Bits<32>>,
-        /// 0 done, 2 refused.
-        pub s_axil_rresp: Signal<Out, Bits<2>>,
-        /// AXI4-Stream from the MAC of each port: a word.
-        pub s_axis_rx_tvalid: Bank<Signal<In, Bit>, N>,
-        /// Always taken.
-        pub s_axis_rx_tready: Bank<Signal<Out, Bit>, N>,
-        /// First byte in bits 7:0.
-        pub s_axis_rx_tdata: Bank<Signal<In, Bits<64>>, N>,
-        /// Bytes present, from bit 0 on; all but in the last word.
-        pub s_axis_rx_tkeep: Bank<Signal<In, Bits<8>>, N>,
-        /// Last word of the frame.
-        pub s_axis_rx_tlast: Bank<Signal<In, Bit>, N>,
-        /// With the last word: the frame is bad (FCS).
-        pub s_axis_rx_tuser: Bank<Signal<In, Bit>, N>,
-        /// AXI4-Stream to the MAC of each port: a word.
-        pub m_axis_tx_tvalid: Bank<Signal<Out, Bit>, N>,
-        /// The MAC takes it.
-        pub m_axis_tx_tready: Bank<Signal<In, Bit>, N>,
-        /// First byte in bits 7:0.
-        pub m_axis_tx_tdata: Bank<Signal<Out, Bits<64>>, N>,
-        /// Bytes present, from bit 0 on.
-        pub m_axis_tx_tkeep: Bank<Signal<Out, Bits<8>>, N>,
-        /// Last word of the frame.
-        pub m_axis_tx_tlast: Bank<Signal<Out, Bit>, N>,
+        /// AXI4-Lite.
+        pub s_axil: AxiLiteIn<12>,
+        /// AXI4-Stream from the MAC of each port; always taken.
+        pub s_axis_rx: Bank<AxisRxIn<64, 8>, N>,
+        /// AXI4-Stream to the MAC of each port.
+        pub m_axis_tx: Bank<AxisOut<64, 8>, N>,
         regs: SwitchRegs<N, TU, TM, MW, 8>,
         core: RedSwitch<N, A, E, TU, TM, MW>,
         counters: Bank<SwitchCounters<N>, N>,
@@ -89,29 +40,9 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
-        self.regs.s_axil_awvalid.next = self.s_axil_awvalid.val();
-        self.s_axil_awready.next = self.regs.s_axil_awready.val();
-        self.regs.s_axil_awaddr.next = self.s_axil_awaddr.val();
-        self.regs.s_axil_wvalid.next = self.s_axil_wvalid.val();
-        self.s_axil_wready.next = self.regs.s_axil_wready.val();
-        self.regs.s_axil_wdata.next = self.s_axil_wdata.val();
-        self.regs.s_axil_wstrb.next = self.s_axil_wstrb.val();
-        self.s_axil_bvalid.next = self.regs.s_axil_bvalid.val();
-        self.regs.s_axil_bready.next = self.s_axil_bready.val();
-        self.s_axil_bresp.next = self.regs.s_axil_bresp.val();
-        self.regs.s_axil_arvalid.next = self.s_axil_arvalid.val();
-        self.s_axil_arready.next = self.regs.s_axil_arready.val();
-        self.regs.s_axil_araddr.next = self.s_axil_araddr.val();
-        self.s_axil_rvalid.next = self.regs.s_axil_rvalid.val();
-        self.regs.s_axil_rready.next = self.s_axil_rready.val();
-        self.s_axil_rdata.next = self.regs.s_axil_rdata.val();
-        self.s_axil_rresp.next = self.regs.s_axil_rresp.val();
-        self.core.uc_en.next = self.regs.uc_en.val();
-        self.core.uc_addr.next = self.regs.uc_addr.val();
-        self.core.uc_data.next = self.regs.uc_data.val();
-        self.core.mc_en.next = self.regs.mc_en.val();
-        self.core.mc_addr.next = self.regs.mc_addr.val();
-        self.core.mc_data.next = self.regs.mc_data.val();
+        AxiLiteIn::<12>::link(&mut self.s_axil, &mut self.regs.s_axil);
+        RamWriteOut::<7, TU>::join(&mut self.regs.uc, &mut self.core.uc);
+        RamWriteOut::<MW, TM>::join(&mut self.regs.mc, &mut self.core.mc);
         self.core.cfg_enabled.next = self.regs.cfg_enabled.val();
         self.core.cfg_engines.next = self.regs.cfg_engines.val();
         self.core.cfg_ethertype.next = self.regs.cfg_ethertype.val();
@@ -125,17 +56,17 @@ impl<
         self.core.cfg_timeout_2.next = self.regs.cfg_timeout2.val();
         self.core.cfg_timeout_3.next = self.regs.cfg_timeout3.val();
         for i in 0..N {
-            self.core.s_axis_rx_tvalid[i].next = self.s_axis_rx_tvalid[i].val();
-            self.core.s_axis_rx_tdata[i].next = self.s_axis_rx_tdata[i].val();
-            self.core.s_axis_rx_tkeep[i].next = self.s_axis_rx_tkeep[i].val();
-            self.core.s_axis_rx_tlast[i].next = self.s_axis_rx_tlast[i].val();
-            self.core.s_axis_rx_tuser[i].next = self.s_axis_rx_tuser[i].val();
-            self.s_axis_rx_tready[i].next = self.core.s_axis_rx_tready[i].val();
-            self.m_axis_tx_tvalid[i].next = self.core.m_axis_tx_tvalid[i].val();
-            self.m_axis_tx_tdata[i].next = self.core.m_axis_tx_tdata[i].val();
-            self.m_axis_tx_tkeep[i].next = self.core.m_axis_tx_tkeep[i].val();
-            self.m_axis_tx_tlast[i].next = self.core.m_axis_tx_tlast[i].val();
-            self.core.m_axis_tx_tready[i].next = self.m_axis_tx_tready[i].val();
+            self.core.s_axis_rx[i].tvalid.next = self.s_axis_rx[i].tvalid.val();
+            self.core.s_axis_rx[i].tdata.next = self.s_axis_rx[i].tdata.val();
+            self.core.s_axis_rx[i].tkeep.next = self.s_axis_rx[i].tkeep.val();
+            self.core.s_axis_rx[i].tlast.next = self.s_axis_rx[i].tlast.val();
+            self.core.s_axis_rx[i].tuser.next = self.s_axis_rx[i].tuser.val();
+            self.s_axis_rx[i].tready.next = self.core.s_axis_rx[i].tready.val();
+            self.m_axis_tx[i].tvalid.next = self.core.m_axis_tx[i].tvalid.val();
+            self.m_axis_tx[i].tdata.next = self.core.m_axis_tx[i].tdata.val();
+            self.m_axis_tx[i].tkeep.next = self.core.m_axis_tx[i].tkeep.val();
+            self.m_axis_tx[i].tlast.next = self.core.m_axis_tx[i].tlast.val();
+            self.core.m_axis_tx[i].tready.next = self.m_axis_tx[i].tready.val();
             self.core.cfg_address[i].next = self.regs.cfg_address[i].val();
             self.counters[i].clear.next = self.regs.stat_clear.val();
             self.counters[i].index.next = self.regs.stat_index.val();

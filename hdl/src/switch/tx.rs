@@ -1,5 +1,6 @@
 //! The output of a port: plain frames and frames of the engine, one after the other.
 
+use crate::bus::{AxisOut, FramesIn};
 use crate::prelude::*;
 
 hdl_module! {
@@ -24,24 +25,10 @@ hdl_module! {
         pub plain_last: Signal<In, Bit>,
         /// Bytes in the last word, less one.
         pub plain_keep: Signal<In, Bits<3>>,
-        /// A word of a frame from the engine.
-        pub red_valid: Signal<In, Bit>,
-        /// It is taken.
-        pub red_ready: Signal<Out, Bit>,
-        /// The word.
-        pub red_data: Signal<In, Bits<64>>,
-        /// It is the frame's last: it has 6 bytes.
-        pub red_last: Signal<In, Bit>,
-        /// AXI4-Stream to the MAC: a word.
-        pub m_axis_tx_tvalid: Signal<Out, Bit>,
-        /// The MAC takes it.
-        pub m_axis_tx_tready: Signal<In, Bit>,
-        /// First byte in bits 7:0.
-        pub m_axis_tx_tdata: Signal<Out, Bits<64>>,
-        /// Bytes present, from bit 0 on.
-        pub m_axis_tx_tkeep: Signal<Out, Bits<8>>,
-        /// Last word of the frame.
-        pub m_axis_tx_tlast: Signal<Out, Bit>,
+        /// Frames of the engine.
+        pub red: FramesIn<64>,
+        /// AXI4-Stream to the MAC.
+        pub m_axis_tx: AxisOut<64, 8>,
         /// A frame has left the switch.
         pub sent: Signal<Out, Bit>,
         /// Output register: data 63:0, last 64, bytes less one 67:65.
@@ -93,17 +80,17 @@ impl Logic for SwitchTx {
                 | (bit_cast::<68, 1>(self.plain_last.val().into()) << 64)
                 | (bit_cast::<68, 3>(self.plain_keep.val()) << 65);
         }
-        self.chosen.next = bit_cast::<68, 64>(self.red_data.val())
-            | (bit_cast::<68, 1>(self.red_last.val().into()) << 64)
+        self.chosen.next = bit_cast::<68, 64>(self.red.data.val())
+            | (bit_cast::<68, 1>(self.red.last.val().into()) << 64)
             | (bits::<68>(5) << 65);
-        self.offered.next = self.red_valid.val();
+        self.offered.next = self.red.valid.val();
         if self.plain.q.val() {
             self.chosen.next = self.word.q.val();
             self.offered.next = self.held.q.val();
         }
         // Two registers say whether there is a word in the output register: one decides, one enables.
-        self.out_free.next = self.m_axis_tx_tready.val() | self.out_empty.q.val();
-        self.open.d.next = self.m_axis_tx_tready.val()
+        self.out_free.next = self.m_axis_tx.tready.val() | self.out_empty.q.val();
+        self.open.d.next = self.m_axis_tx.tready.val()
             | !self.out_valid.q.val()
             | (self.open.q.val() & !self.offered.val());
         if self.open.q.val() {
@@ -117,17 +104,17 @@ impl Logic for SwitchTx {
                 self.out_data.d.next = self.spare_data.q.val();
             }
         }
-        self.red_ready.next = !self.plain.q.val() & self.open.q.val();
+        self.red.ready.next = !self.plain.q.val() & self.open.q.val();
 
         self.soon.next = self.plain_valid.val() | (self.held.q.val() & !self.plain.q.val());
-        self.red_over.next = !self.in_red.q.val() & !self.red_valid.val();
-        if self.red_valid.val() & self.open.q.val() & self.red_last.val() {
+        self.red_over.next = !self.in_red.q.val() & !self.red.valid.val();
+        if self.red.valid.val() & self.open.q.val() & self.red.last.val() {
             self.red_over.next = true;
         }
         if !self.plain.q.val() {
             self.plain.d.next = self.soon.val() & self.red_over.val();
-            if self.red_valid.val() & self.open.q.val() {
-                self.in_red.d.next = !self.red_last.val();
+            if self.red.valid.val() & self.open.q.val() {
+                self.in_red.d.next = !self.red.last.val();
             }
         }
         if self.plain.q.val()
@@ -135,19 +122,19 @@ impl Logic for SwitchTx {
             & self.open.q.val()
             & self.word.q.val().get_bit(64)
         {
-            self.plain.d.next = self.soon.val() & !self.red_valid.val();
+            self.plain.d.next = self.soon.val() & !self.red.valid.val();
         }
 
-        self.m_axis_tx_tvalid.next = self.out_valid.q.val();
-        self.m_axis_tx_tdata.next = self.out_data.q.val().get_bits::<64>(0);
-        self.m_axis_tx_tlast.next = self.out_data.q.val().get_bit(64);
-        self.m_axis_tx_tkeep.next = self.all.val();
+        self.m_axis_tx.tvalid.next = self.out_valid.q.val();
+        self.m_axis_tx.tdata.next = self.out_data.q.val().get_bits::<64>(0);
+        self.m_axis_tx.tlast.next = self.out_data.q.val().get_bit(64);
+        self.m_axis_tx.tkeep.next = self.all.val();
         if self.out_data.q.val().get_bit(64) {
-            self.m_axis_tx_tkeep.next =
+            self.m_axis_tx.tkeep.next =
                 self.all.val() >> (bits::<3>(7) - self.out_data.q.val().get_bits::<3>(65));
         }
         self.leaves.d.next = self.out_valid.q.val()
-            & self.m_axis_tx_tready.val()
+            & self.m_axis_tx.tready.val()
             & self.out_data.q.val().get_bit(64);
         self.sent.next = self.leaves.q.val();
         if self.rst.val() {

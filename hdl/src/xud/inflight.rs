@@ -9,6 +9,7 @@ pub use end::XudEnd;
 pub use keep::XudKeep;
 
 use crate::blocks::{FifoAhead, RamReg};
+use crate::bus::{AckOrClaimIn, CompletionOut, FlushIn};
 use crate::prelude::*;
 
 hdl_module! {
@@ -129,75 +130,17 @@ hdl_module! {
         pub fail_psn: Signal<In, Bits<24>>,
         /// Outcome.
         pub fail_outcome: Signal<In, Bits<8>>,
-        /// An acknowledgement.
-        pub ack_valid: Signal<In, Bit>,
-        /// It is taken.
-        pub ack_ready: Signal<Out, Bit>,
-        /// Source node.
-        pub ack_node: Signal<In, Bits<16>>,
-        /// Queue pair of the request.
-        pub ack_qpn: Signal<In, Bits<24>>,
-        /// Packet number of the request.
-        pub ack_psn: Signal<In, Bits<24>>,
-        /// Outcome.
-        pub ack_outcome: Signal<In, Bits<8>>,
-        /// It has the fields from here on (version 1).
-        pub ack_echo: Signal<In, Bit>,
-        /// Window of the request.
-        pub ack_win_id: Signal<In, Bits<16>>,
-        /// Its epoch.
-        pub ack_epoch: Signal<In, Bits<16>>,
-        /// Its number in the window.
-        pub ack_msn: Signal<In, Bits<32>>,
-        /// Its flags.
-        pub ack_flags: Signal<In, Bits<4>>,
-        /// The queue pair that answers.
-        pub ack_peer: Signal<In, Bits<24>>,
-        /// An answer (XUD-13): the request that it belongs to is claimed. It does not end, and only ack_end ends it.
-        pub ack_claim: Signal<In, Bit>,
-        /// The request that is claimed ends; one is at most.
-        pub ack_end: Signal<In, Bit>,
+        /// Acknowledgements.
+        pub ack: AckOrClaimIn,
         /// A claim is decided, 6 clocks after it was taken.
         pub claim_done: Signal<Out, Bit>,
         /// It found its request.
         pub claim_ok: Signal<Out, Bit>,
         /// Every place of a queue pair becomes free without a completion; one at a time, while nothing of it is reserved,
         /// filled or claimed.
-        pub flush_valid: Signal<In, Bit>,
-        /// Queue pair.
-        pub flush_qpn: Signal<In, Bits<LQ>>,
-        /// That is done.
-        pub flush_done: Signal<Out, Bit>,
-        /// A request has ended.
-        pub m_valid: Signal<Out, Bit>,
-        /// That is taken.
-        pub m_ready: Signal<In, Bit>,
-        /// Queue pair.
-        pub m_qpn: Signal<Out, Bits<LQ>>,
-        /// User's name for it.
-        pub m_wr_id: Signal<Out, Bits<64>>,
-        /// Outcome.
-        pub m_status: Signal<Out, Bits<8>>,
-        /// Version 7:4 and flags 3:0.
-        pub m_vf: Signal<Out, Bits<8>>,
-        /// 0: nothing was received.
-        pub m_len: Signal<Out, Bits<13>>,
-        /// Destination node.
-        pub m_node: Signal<Out, Bits<16>>,
-        /// Destination queue pair.
-        pub m_peer: Signal<Out, Bits<24>>,
-        /// Window.
-        pub m_win_id: Signal<Out, Bits<16>>,
-        /// Epoch.
-        pub m_epoch: Signal<Out, Bits<16>>,
-        /// Number in the window.
-        pub m_msn: Signal<Out, Bits<32>>,
-        /// 0: nothing was received.
-        pub m_q_key: Signal<Out, Bits<32>>,
-        /// Packet number.
-        pub m_psn: Signal<Out, Bits<24>>,
-        /// Number of the request in its ring.
-        pub m_request: Signal<Out, Bits<16>>,
+        pub flush: FlushIn<LQ>,
+        /// Requests that have ended.
+        pub m: CompletionOut<LQ>,
         /// Clocks in 4.096 us, 4 or more.
         pub cfg_timeout_unit: Signal<In, Bits<16>>,
         /// An acknowledgement of nothing in flight (XUD-10).
@@ -284,13 +227,13 @@ impl<const LQ: usize, const LF: usize> Logic for XudInFlight<LQ, LF> {
             self.s1_timeout.d.next = 31.into();
         }
         self.s1_outcome.d.next = self.set_outcome.val();
-        self.kept.rd_addr.next = self.s1_place.q.val();
+        self.kept.rd.addr.next = self.s1_place.q.val();
         self.s2_valid.d.next = self.s1_valid.q.val();
         self.s2_place.d.next = self.s1_place.q.val();
         self.s3_valid.d.next = self.s2_valid.q.val();
         self.s3_place.d.next = self.s2_place.q.val();
-        self.ended.s_valid.next = self.s1_valid.q.val() & self.s1_outcome.q.val().any();
-        self.ended.s_data.next = bit_cast::<56, 48>(self.s1_tag.q.val())
+        self.ended.s.valid.next = self.s1_valid.q.val() & self.s1_outcome.q.val().any();
+        self.ended.s.data.next = bit_cast::<56, 48>(self.s1_tag.q.val())
             | (bit_cast::<56, 8>(self.s1_outcome.q.val()) << 48);
 
         // The three bits.
@@ -299,7 +242,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudInFlight<LQ, LF> {
         self.k_bit.next = self.keep.k_bit.val();
         self.s_en.next = self.s3_valid.q.val();
         self.s_place.next = self.s3_place.q.val();
-        self.s_bit.next = self.kept.rd_data.val();
+        self.s_bit.next = self.kept.rd.data.val();
         self.e_en.next = self.end.e_en.val();
         self.e_place.next = self.end.e_place.val();
         self.e_bit.next = self.end.e_bit.val();
@@ -314,35 +257,35 @@ impl<const LQ: usize, const LF: usize> Logic for XudInFlight<LQ, LF> {
             self.e_place.next = self.clear.q.val();
             self.e_bit.next = 0.into();
         }
-        self.kept.wr_en.next = self.k_en.val();
-        self.kept.wr_addr.next = self.k_place.val();
-        self.kept.wr_data.next = self.k_bit.val();
-        self.keep.wk_en.next = self.k_en.val();
-        self.keep.wk_place.next = self.k_place.val();
-        self.keep.wk_bit.next = self.k_bit.val();
-        self.keep.ws_en.next = self.s_en.val();
-        self.keep.ws_place.next = self.s_place.val();
-        self.keep.ws_bit.next = self.s_bit.val();
-        self.keep.we_en.next = self.e_en.val();
-        self.keep.we_place.next = self.e_place.val();
-        self.keep.we_bit.next = self.e_bit.val();
-        self.deadlines.ws_en.next = self.s_en.val();
-        self.deadlines.ws_place.next = self.s_place.val();
-        self.deadlines.ws_bit.next = self.s_bit.val();
-        self.deadlines.we_en.next = self.e_en.val();
-        self.deadlines.we_place.next = self.e_place.val();
-        self.deadlines.we_bit.next = self.e_bit.val();
+        self.kept.wr.en.next = self.k_en.val();
+        self.kept.wr.addr.next = self.k_place.val();
+        self.kept.wr.data.next = self.k_bit.val();
+        self.keep.wk.en.next = self.k_en.val();
+        self.keep.wk.place.next = self.k_place.val();
+        self.keep.wk.bit.next = self.k_bit.val();
+        self.keep.ws.en.next = self.s_en.val();
+        self.keep.ws.place.next = self.s_place.val();
+        self.keep.ws.bit.next = self.s_bit.val();
+        self.keep.we.en.next = self.e_en.val();
+        self.keep.we.place.next = self.e_place.val();
+        self.keep.we.bit.next = self.e_bit.val();
+        self.deadlines.ws.en.next = self.s_en.val();
+        self.deadlines.ws.place.next = self.s_place.val();
+        self.deadlines.ws.bit.next = self.s_bit.val();
+        self.deadlines.we.en.next = self.e_en.val();
+        self.deadlines.we.place.next = self.e_place.val();
+        self.deadlines.we.bit.next = self.e_bit.val();
         self.end.wk_en.next = self.k_en.val();
         self.end.wk_place.next = self.k_place.val();
         self.end.wk_bit.next = self.k_bit.val();
         self.end.wk_qpn.next = self.keep.k_qpn.val();
         self.end.wk_psn.next = self.keep.k_psn.val();
-        self.end.ws_en.next = self.s_en.val();
-        self.end.ws_place.next = self.s_place.val();
-        self.end.ws_bit.next = self.s_bit.val();
-        self.end.we_en.next = self.e_en.val();
-        self.end.we_place.next = self.e_place.val();
-        self.end.we_bit.next = self.e_bit.val();
+        self.end.ws.en.next = self.s_en.val();
+        self.end.ws.place.next = self.s_place.val();
+        self.end.ws.bit.next = self.s_bit.val();
+        self.end.we.en.next = self.e_en.val();
+        self.end.we.place.next = self.e_place.val();
+        self.end.we.bit.next = self.e_bit.val();
 
         // Reservation.
         self.keep.clearing.next = self.clearing.q.val();
@@ -375,48 +318,46 @@ impl<const LQ: usize, const LF: usize> Logic for XudInFlight<LQ, LF> {
         self.end.w_en.next = self.s1_valid.q.val();
         self.end.w_place.next = self.s1_place.q.val();
         self.end.w_fields.next = self.s1_fields.q.val();
-        self.end.job_valid.next = self.ended.m_valid.val();
-        self.ended.m_ready.next = self.end.job_ready.val();
-        self.end.job.next = self.ended.m_data.val();
+        self.end.job_valid.next = self.ended.m.valid.val();
+        self.ended.m.ready.next = self.end.job_ready.val();
+        self.end.job.next = self.ended.m.data.val();
         self.end.fail_valid.next = self.fail_valid.val();
         self.fail_ready.next = self.end.fail_ready.val();
         self.end.fail.next = bit_cast::<56, 24>(self.fail_psn.val())
             | (bit_cast::<56, LQ>(self.fail_qpn.val()) << 24)
             | (bit_cast::<56, 8>(self.fail_outcome.val()) << 48);
-        self.end.ack_valid.next = self.ack_valid.val();
-        self.ack_ready.next = self.end.ack_ready.val();
-        self.end.ack.next = bit_cast::<56, 24>(self.ack_psn.val())
-            | (bit_cast::<56, 24>(self.ack_qpn.val()) << 24)
-            | (bit_cast::<56, 8>(self.ack_outcome.val()) << 48);
-        self.end.ack_echo.next = self.ack_echo.val();
-        self.end.ack_from.next = bit_cast::<40, 16>(self.ack_node.val())
-            | (bit_cast::<40, 24>(self.ack_peer.val()) << 16);
-        self.end.ack_identity.next = bit_cast::<68, 4>(self.ack_flags.val())
-            | (bit_cast::<68, 16>(self.ack_win_id.val()) << 4)
-            | (bit_cast::<68, 16>(self.ack_epoch.val()) << 20)
-            | (bit_cast::<68, 32>(self.ack_msn.val()) << 36);
-        self.end.ack_claim.next = self.ack_claim.val();
-        self.end.ack_end.next = self.ack_end.val();
+        self.end.ack_valid.next = self.ack.valid.val();
+        self.ack.ready.next = self.end.ack_ready.val();
+        self.end.ack.next = bit_cast::<56, 24>(self.ack.psn.val())
+            | (bit_cast::<56, 24>(self.ack.qpn.val()) << 24)
+            | (bit_cast::<56, 8>(self.ack.outcome.val()) << 48);
+        self.end.ack_echo.next = self.ack.echo.val();
+        self.end.ack_from.next = bit_cast::<40, 16>(self.ack.node.val())
+            | (bit_cast::<40, 24>(self.ack.peer.val()) << 16);
+        self.end.ack_identity.next = bit_cast::<68, 4>(self.ack.flags.val())
+            | (bit_cast::<68, 16>(self.ack.win_id.val()) << 4)
+            | (bit_cast::<68, 16>(self.ack.epoch.val()) << 20)
+            | (bit_cast::<68, 32>(self.ack.msn.val()) << 36);
+        self.end.ack_claim.next = self.ack.claim.val();
+        self.end.ack_end.next = self.ack.end.val();
         self.claim_done.next = self.end.claim_done.val();
         self.claim_ok.next = self.end.claim_ok.val();
-        self.end.flush_valid.next = self.flush_valid.val();
-        self.end.flush_qpn.next = self.flush_qpn.val();
-        self.flush_done.next = self.end.flush_done.val();
-        self.m_valid.next = self.end.m_valid.val();
-        self.end.m_ready.next = self.m_ready.val();
-        self.m_qpn.next = self.end.m_qpn.val();
-        self.m_psn.next = self.end.m_psn.val();
-        self.m_status.next = self.end.m_status.val();
-        self.m_node.next = self.end.m_fields.val().get_bits::<16>(0);
-        self.m_peer.next = self.end.m_fields.val().get_bits::<24>(16);
-        self.m_vf.next = self.end.m_fields.val().get_bits::<8>(40);
-        self.m_win_id.next = self.end.m_fields.val().get_bits::<16>(48);
-        self.m_epoch.next = self.end.m_fields.val().get_bits::<16>(64);
-        self.m_msn.next = self.end.m_fields.val().get_bits::<32>(80);
-        self.m_wr_id.next = self.end.m_fields.val().get_bits::<64>(112);
-        self.m_request.next = self.end.m_fields.val().get_bits::<16>(176);
-        self.m_len.next = 0.into();
-        self.m_q_key.next = 0.into();
+        FlushIn::<LQ>::link(&mut self.flush, &mut self.end.flush);
+        self.m.valid.next = self.end.m_valid.val();
+        self.end.m_ready.next = self.m.ready.val();
+        self.m.qpn.next = self.end.m_qpn.val();
+        self.m.psn.next = self.end.m_psn.val();
+        self.m.status.next = self.end.m_status.val();
+        self.m.node.next = self.end.m_fields.val().get_bits::<16>(0);
+        self.m.peer.next = self.end.m_fields.val().get_bits::<24>(16);
+        self.m.vf.next = self.end.m_fields.val().get_bits::<8>(40);
+        self.m.win_id.next = self.end.m_fields.val().get_bits::<16>(48);
+        self.m.epoch.next = self.end.m_fields.val().get_bits::<16>(64);
+        self.m.msn.next = self.end.m_fields.val().get_bits::<32>(80);
+        self.m.wr_id.next = self.end.m_fields.val().get_bits::<64>(112);
+        self.m.request.next = self.end.m_fields.val().get_bits::<16>(176);
+        self.m.len.next = 0.into();
+        self.m.q_key.next = 0.into();
         self.ev_ack_unknown.next = self.end.ev_ack_unknown.val();
         self.ev_ack_source.next = self.end.ev_ack_source.val();
         self.ev_ack_echo.next = self.end.ev_ack_echo.val();

@@ -9,6 +9,7 @@ pub use header::{XudRxHeader, XudRxSum};
 use super::XudIcrc;
 use super::icrc::{RESIDUE_2, RESIDUE_6};
 use crate::blocks::{FifoAhead, TwoSlots};
+use crate::bus::{AckTakenOut, AxisRxIn, FramesOut, StreamOut};
 use crate::prelude::*;
 use tributary_protocol::roce::{BODY_OFFSET, ICRC_LEN};
 use tributary_protocol::xud::wire::{MAX_PAYLOAD, ONE_SIDED_FRAME, XUDETH_LEN};
@@ -38,18 +39,8 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset. The next word is taken for the first of a frame.
         pub rst: Signal<In, Bit>,
-        /// AXI4-Stream from the MAC: a word.
-        pub s_axis_rx_tvalid: Signal<In, Bit>,
-        /// Always taken.
-        pub s_axis_rx_tready: Signal<Out, Bit>,
-        /// First byte in bits 7:0.
-        pub s_axis_rx_tdata: Signal<In, Bits<64>>,
-        /// Bytes present, from bit 0 on; all but in the last word.
-        pub s_axis_rx_tkeep: Signal<In, Bits<8>>,
-        /// Last word of the frame.
-        pub s_axis_rx_tlast: Signal<In, Bit>,
-        /// With the last word: the frame is bad (FCS).
-        pub s_axis_rx_tuser: Signal<In, Bit>,
+        /// AXI4-Stream from the MAC; always taken.
+        pub s_axis_rx: AxisRxIn<64, 8>,
         /// A request.
         pub m_rq_valid: Signal<Out, Bit>,
         /// It is taken.
@@ -80,38 +71,10 @@ hdl_module! {
         pub m_rq_unknown: Signal<Out, Bit>,
         /// It is one-sided, or the answer of one that was: version 1, that flag alone, a known opcode.
         pub m_rq_one_sided: Signal<Out, Bit>,
-        /// A word of payload.
-        pub m_pl_valid: Signal<Out, Bit>,
-        /// It is taken.
-        pub m_pl_ready: Signal<In, Bit>,
-        /// The word, first byte in bits 7:0; behind the message's end anything.
-        pub m_pl_data: Signal<Out, Bits<64>>,
-        /// It is the message's last.
-        pub m_pl_last: Signal<Out, Bit>,
-        /// An acknowledgement.
-        pub m_ak_valid: Signal<Out, Bit>,
-        /// It is taken.
-        pub m_ak_ready: Signal<In, Bit>,
-        /// Source node.
-        pub m_ak_node: Signal<Out, Bits<16>>,
-        /// Queue pair of the request.
-        pub m_ak_qpn: Signal<Out, Bits<24>>,
-        /// Packet number of the request.
-        pub m_ak_psn: Signal<Out, Bits<24>>,
-        /// How the request ended, an outcome.
-        pub m_ak_outcome: Signal<Out, Bits<8>>,
-        /// It has the fields from here on (version 1).
-        pub m_ak_echo: Signal<Out, Bit>,
-        /// Window of the request.
-        pub m_ak_win_id: Signal<Out, Bits<16>>,
-        /// Its epoch.
-        pub m_ak_epoch: Signal<Out, Bits<16>>,
-        /// Its number in the window.
-        pub m_ak_msn: Signal<Out, Bits<32>>,
-        /// Its flags.
-        pub m_ak_flags: Signal<Out, Bits<4>>,
-        /// The queue pair that answers.
-        pub m_ak_peer: Signal<Out, Bits<24>>,
+        /// Payload.
+        pub m_pl: FramesOut<64>,
+        /// Acknowledgements.
+        pub m_ak: AckTakenOut,
         /// A good frame was dropped because it did not fit.
         pub ev_overflow: Signal<Out, Bit>,
         /// A frame with wrong lengths, checksums, ICRC or fixed fields.
@@ -245,34 +208,34 @@ impl<const A: usize> Logic for XudRx<A> {
     #[hdl_gen]
     fn update(&mut self) {
         // Stage 1: the word and its number. A good frame has 2 or 6 bytes in its last word.
-        self.s_axis_rx_tready.next = true;
-        self.present.next = bit_cast::<64, 16>(self.s_axis_rx_tdata.val().get_bits::<16>(0));
-        if self.s_axis_rx_tkeep.val().get_bit(2) {
-            self.present.next = bit_cast::<64, 48>(self.s_axis_rx_tdata.val().get_bits::<48>(0));
+        self.s_axis_rx.tready.next = true;
+        self.present.next = bit_cast::<64, 16>(self.s_axis_rx.tdata.val().get_bits::<16>(0));
+        if self.s_axis_rx.tkeep.val().get_bit(2) {
+            self.present.next = bit_cast::<64, 48>(self.s_axis_rx.tdata.val().get_bits::<48>(0));
         }
-        if self.s_axis_rx_tkeep.val().get_bit(6) {
-            self.present.next = self.s_axis_rx_tdata.val();
+        if self.s_axis_rx.tkeep.val().get_bit(6) {
+            self.present.next = self.s_axis_rx.tdata.val();
         }
-        self.ragged_now.next = self.ragged.q.val() | !self.s_axis_rx_tkeep.val().all();
-        if self.s_axis_rx_tlast.val() {
+        self.ragged_now.next = self.ragged.q.val() | !self.s_axis_rx.tkeep.val().all();
+        if self.s_axis_rx.tlast.val() {
             self.ragged_now.next = self.ragged.q.val()
-                | self.s_axis_rx_tuser.val()
-                | ((self.s_axis_rx_tkeep.val() != 0x03) & (self.s_axis_rx_tkeep.val() != 0x3f));
+                | self.s_axis_rx.tuser.val()
+                | ((self.s_axis_rx.tkeep.val() != 0x03) & (self.s_axis_rx.tkeep.val() != 0x3f));
         }
-        self.r_valid.d.next = self.s_axis_rx_tvalid.val();
+        self.r_valid.d.next = self.s_axis_rx.tvalid.val();
         self.r_data.d.next = self.present.val();
         self.r_place.d.next = self.place.q.val();
         self.r_index.d.next = self.index.q.val();
-        self.r_end.d.next = self.s_axis_rx_tvalid.val() & self.s_axis_rx_tlast.val();
-        self.r_two.d.next = !self.s_axis_rx_tkeep.val().get_bit(2);
+        self.r_end.d.next = self.s_axis_rx.tvalid.val() & self.s_axis_rx.tlast.val();
+        self.r_two.d.next = !self.s_axis_rx.tkeep.val().get_bit(2);
         self.r_ragged.d.next = self.ragged_now.val();
-        if self.s_axis_rx_tvalid.val() {
-            self.ragged.d.next = self.ragged_now.val() & !self.s_axis_rx_tlast.val();
+        if self.s_axis_rx.tvalid.val() {
+            self.ragged.d.next = self.ragged_now.val() & !self.s_axis_rx.tlast.val();
             self.place.d.next = (self.place.q.val() << 1) | (self.place.q.val() & 0x200);
             if !self.index.q.val().all() {
                 self.index.d.next = self.index.q.val() + 1;
             }
-            if self.s_axis_rx_tlast.val() {
+            if self.s_axis_rx.tlast.val() {
                 self.place.d.next = 1.into();
                 self.index.d.next = 0.into();
             }
@@ -399,9 +362,9 @@ impl<const A: usize> Logic for XudRx<A> {
             & !self.s5_foreign.q.val()
             & !self.s5_header.q.val();
         self.room.next =
-            self.requests.s_ready.val() & (!self.buffer.lost.val() | self.unknown.q.val());
+            self.requests.s.ready.val() & (!self.buffer.lost.val() | self.unknown.q.val());
         if self.s5_ack.q.val() {
-            self.room.next = self.acks.s_ready.val();
+            self.room.next = self.acks.s.ready.val();
         }
         self.s6_request.d.next = self.good.val() & self.room.val() & !self.s5_ack.q.val();
         self.s6_ack.d.next = self.good.val() & self.room.val() & self.s5_ack.q.val();
@@ -419,10 +382,10 @@ impl<const A: usize> Logic for XudRx<A> {
         self.ev_bad_header.next = self.s6_header.q.val();
         self.buffer.commit.next = self.s6_request.q.val();
         self.buffer.commit_words.next = self.words.q.val();
-        self.requests.s_valid.next = self.s6_request.q.val();
+        self.requests.s.valid.next = self.s6_request.q.val();
         self.one_sided.next = (self.record.q.val().get_bits::<8>(64) == self.one_sided_frame.val())
             & !self.unknown.q.val();
-        self.requests.s_data.next = bit_cast::<207, 192>(self.record.q.val())
+        self.requests.s.data.next = bit_cast::<207, 192>(self.record.q.val())
             | (bit_cast::<207, 13>(self.len.q.val()) << 192)
             | (bit_cast::<207, 1>(self.unknown.q.val().into()) << 205)
             | (bit_cast::<207, 1>(self.one_sided.val().into()) << 206);
@@ -453,8 +416,8 @@ impl<const A: usize> Logic for XudRx<A> {
             }
         }
         // Flags, queue pair, window, then what the frame's headers say.
-        self.acks.s_valid.next = self.s6_ack.q.val();
-        self.acks.s_data.next = bit_cast::<162, 4>(self.record.q.val().get_bits::<4>(0))
+        self.acks.s.valid.next = self.s6_ack.q.val();
+        self.acks.s.data.next = bit_cast::<162, 4>(self.record.q.val().get_bits::<4>(0))
             | (bit_cast::<162, 24>(self.record.q.val().get_bits::<24>(8)) << 4)
             | (bit_cast::<162, 64>(self.record.q.val().get_bits::<64>(32)) << 28)
             | (bit_cast::<162, 64>(self.record.q.val().get_bits::<64>(128)) << 92)
@@ -462,47 +425,42 @@ impl<const A: usize> Logic for XudRx<A> {
             | (bit_cast::<162, 5>(self.outcome.val()) << 157);
 
         // Requests out: each that has payload leaves a job for the buffer.
-        self.request.s_valid.next = self.requests.m_valid.val();
-        self.requests.m_ready.next = self.request.s_ready.val();
-        self.request.s_data.next = self.requests.m_data.val();
-        self.offered.next = self.request.m_valid.val() & self.buffer.j_ready.val();
-        self.request.m_ready.next = self.m_rq_ready.val() & self.buffer.j_ready.val();
+        StreamOut::<207>::join(&mut self.requests.m, &mut self.request.s);
+        self.offered.next = self.request.m.valid.val() & self.buffer.j_ready.val();
+        self.request.m.ready.next = self.m_rq_ready.val() & self.buffer.j_ready.val();
         self.m_rq_valid.next = self.offered.val();
-        self.m_rq_node.next = self.request.m_data.val().get_bits::<16>(176);
-        self.m_rq_qpn.next = self.request.m_data.val().get_bits::<24>(152);
-        self.m_rq_psn.next = self.request.m_data.val().get_bits::<24>(128);
-        self.m_rq_q_key.next = self.request.m_data.val().get_bits::<32>(96);
-        self.m_rq_src.next = self.request.m_data.val().get_bits::<24>(72);
-        self.m_rq_vf.next = self.request.m_data.val().get_bits::<8>(64);
-        self.m_rq_win_id.next = self.request.m_data.val().get_bits::<16>(48);
-        self.m_rq_epoch.next = self.request.m_data.val().get_bits::<16>(32);
-        self.m_rq_msn.next = self.request.m_data.val().get_bits::<32>(0);
-        self.m_rq_len.next = self.request.m_data.val().get_bits::<13>(192);
-        self.m_rq_unknown.next = self.request.m_data.val().get_bit(205);
-        self.m_rq_one_sided.next = self.request.m_data.val().get_bit(206);
+        self.m_rq_node.next = self.request.m.data.val().get_bits::<16>(176);
+        self.m_rq_qpn.next = self.request.m.data.val().get_bits::<24>(152);
+        self.m_rq_psn.next = self.request.m.data.val().get_bits::<24>(128);
+        self.m_rq_q_key.next = self.request.m.data.val().get_bits::<32>(96);
+        self.m_rq_src.next = self.request.m.data.val().get_bits::<24>(72);
+        self.m_rq_vf.next = self.request.m.data.val().get_bits::<8>(64);
+        self.m_rq_win_id.next = self.request.m.data.val().get_bits::<16>(48);
+        self.m_rq_epoch.next = self.request.m.data.val().get_bits::<16>(32);
+        self.m_rq_msn.next = self.request.m.data.val().get_bits::<32>(0);
+        self.m_rq_len.next = self.request.m.data.val().get_bits::<13>(192);
+        self.m_rq_unknown.next = self.request.m.data.val().get_bit(205);
+        self.m_rq_one_sided.next = self.request.m.data.val().get_bit(206);
         self.buffer.j_valid.next = self.offered.val()
             & self.m_rq_ready.val()
-            & self.request.m_data.val().get_bits::<13>(192).any();
+            & self.request.m.data.val().get_bits::<13>(192).any();
         self.buffer.j_words.next =
-            (self.request.m_data.val().get_bits::<13>(192) + 7).get_bits::<10>(3);
+            (self.request.m.data.val().get_bits::<13>(192) + 7).get_bits::<10>(3);
         self.buffer.j_drop.next = self.m_rq_drop.val();
-        self.buffer.m_ready.next = self.m_pl_ready.val();
-        self.m_pl_valid.next = self.buffer.m_valid.val();
-        self.m_pl_data.next = self.buffer.m_data.val();
-        self.m_pl_last.next = self.buffer.m_last.val();
+        FramesOut::<64>::link(&mut self.m_pl, &mut self.buffer.m);
 
-        self.acks.m_ready.next = self.m_ak_ready.val();
-        self.m_ak_valid.next = self.acks.m_valid.val();
-        self.m_ak_flags.next = self.acks.m_data.val().get_bits::<4>(0);
-        self.m_ak_peer.next = self.acks.m_data.val().get_bits::<24>(4);
-        self.m_ak_msn.next = self.acks.m_data.val().get_bits::<32>(28);
-        self.m_ak_epoch.next = self.acks.m_data.val().get_bits::<16>(60);
-        self.m_ak_win_id.next = self.acks.m_data.val().get_bits::<16>(76);
-        self.m_ak_psn.next = self.acks.m_data.val().get_bits::<24>(92);
-        self.m_ak_qpn.next = self.acks.m_data.val().get_bits::<24>(116);
-        self.m_ak_node.next = self.acks.m_data.val().get_bits::<16>(140);
-        self.m_ak_echo.next = self.acks.m_data.val().get_bit(156);
-        self.m_ak_outcome.next = bit_cast::<8, 5>(self.acks.m_data.val().get_bits::<5>(157));
+        self.acks.m.ready.next = self.m_ak.ready.val();
+        self.m_ak.valid.next = self.acks.m.valid.val();
+        self.m_ak.flags.next = self.acks.m.data.val().get_bits::<4>(0);
+        self.m_ak.peer.next = self.acks.m.data.val().get_bits::<24>(4);
+        self.m_ak.msn.next = self.acks.m.data.val().get_bits::<32>(28);
+        self.m_ak.epoch.next = self.acks.m.data.val().get_bits::<16>(60);
+        self.m_ak.win_id.next = self.acks.m.data.val().get_bits::<16>(76);
+        self.m_ak.psn.next = self.acks.m.data.val().get_bits::<24>(92);
+        self.m_ak.qpn.next = self.acks.m.data.val().get_bits::<24>(116);
+        self.m_ak.node.next = self.acks.m.data.val().get_bits::<16>(140);
+        self.m_ak.echo.next = self.acks.m.data.val().get_bit(156);
+        self.m_ak.outcome.next = bit_cast::<8, 5>(self.acks.m.data.val().get_bits::<5>(157));
         if self.rst.val() {
             self.place.d.next = 1.into();
         }

@@ -15,18 +15,18 @@ fn skid_buffer_matches_queue<const N: usize>(seed: u64) -> Bench<SkidBuffer<N>> 
         for _ in 0..flow.clocks(500) {
             let (offer, take) = flow.moves();
             bench.uut.rst.next = dice.below(500) == 0;
-            bench.uut.s_valid.next = offer;
-            bench.uut.s_data.next = dice.word();
-            bench.uut.m_ready.next = take;
+            bench.uut.s.valid.next = offer;
+            bench.uut.s.data.next = dice.word();
+            bench.uut.m.ready.next = take;
             bench.settle();
             let uut = &bench.uut;
-            assert_eq!(uut.s_ready.val(), model.len() < 2);
-            assert_eq!(uut.m_valid.val(), !model.is_empty());
+            assert_eq!(uut.s.ready.val(), model.len() < 2);
+            assert_eq!(uut.m.valid.val(), !model.is_empty());
             if let Some(&oldest) = model.front() {
-                assert_eq!(uut.m_data.val(), oldest);
+                assert_eq!(uut.m.data.val(), oldest);
             }
-            let push = (uut.s_valid.val() && uut.s_ready.val()).then(|| uut.s_data.val());
-            if uut.m_ready.val() {
+            let push = (uut.s.valid.val() && uut.s.ready.val()).then(|| uut.s.data.val());
+            if uut.m.ready.val() {
                 model.pop_front();
             }
             model.extend(push);
@@ -56,18 +56,18 @@ fn two_slots_match_queue<const N: usize>(seed: u64) -> Bench<TwoSlots<N>> {
         for _ in 0..flow.clocks(500) {
             let (offer, take) = flow.moves();
             bench.uut.rst.next = dice.below(500) == 0;
-            bench.uut.s_valid.next = offer;
-            bench.uut.s_data.next = dice.word();
-            bench.uut.m_ready.next = take;
+            bench.uut.s.valid.next = offer;
+            bench.uut.s.data.next = dice.word();
+            bench.uut.m.ready.next = take;
             bench.settle();
             let uut = &bench.uut;
-            assert_eq!(uut.s_ready.val(), model.len() < 2);
-            assert_eq!(uut.m_valid.val(), !model.is_empty());
+            assert_eq!(uut.s.ready.val(), model.len() < 2);
+            assert_eq!(uut.m.valid.val(), !model.is_empty());
             if let Some(&oldest) = model.front() {
-                assert_eq!(uut.m_data.val(), oldest);
+                assert_eq!(uut.m.data.val(), oldest);
             }
-            let push = (uut.s_valid.val() && uut.s_ready.val()).then(|| uut.s_data.val());
-            if uut.m_ready.val() {
+            let push = (uut.s.valid.val() && uut.s.ready.val()).then(|| uut.s.data.val());
+            if uut.m.ready.val() {
                 model.pop_front();
             }
             model.extend(push);
@@ -96,19 +96,19 @@ fn half_slice_matches_register<const N: usize>(seed: u64) -> Bench<HalfSlice<N>>
         for _ in 0..flow.clocks(500) {
             let (offer, take) = flow.moves();
             bench.uut.rst.next = dice.below(500) == 0;
-            bench.uut.s_valid.next = offer;
-            bench.uut.s_data.next = dice.word();
-            bench.uut.m_ready.next = take;
+            bench.uut.s.valid.next = offer;
+            bench.uut.s.data.next = dice.word();
+            bench.uut.m.ready.next = take;
             bench.settle();
             let uut = &bench.uut;
-            assert_eq!(uut.s_ready.val(), model.is_none());
-            assert_eq!(uut.m_valid.val(), model.is_some());
+            assert_eq!(uut.s.ready.val(), model.is_none());
+            assert_eq!(uut.m.valid.val(), model.is_some());
             if let Some(word) = model {
-                assert_eq!(uut.m_data.val(), word);
+                assert_eq!(uut.m.data.val(), word);
             }
             model = match model {
-                None => uut.s_valid.val().then(|| uut.s_data.val()),
-                word => word.filter(|_| !uut.m_ready.val()),
+                None => uut.s.valid.val().then(|| uut.s.data.val()),
+                word => word.filter(|_| !uut.m.ready.val()),
             };
             if uut.rst.val() {
                 model = None;

@@ -18,19 +18,19 @@ macro_rules! memory_test {
                 let mut due = VecDeque::from(vec![None; $delay]);
                 for _ in 0..3_000 {
                     let (rd, wr) = (dice.below(1 << A), dice.below(1 << A));
-                    bench.uut.rd_addr.next = rd.into();
-                    bench.uut.wr_addr.next = if dice.chance(30) { rd } else { wr }.into();
-                    bench.uut.wr_en.next = dice.chance(60);
-                    bench.uut.wr_data.next = dice.word();
+                    bench.uut.rd.addr.next = rd.into();
+                    bench.uut.wr.addr.next = if dice.chance(30) { rd } else { wr }.into();
+                    bench.uut.wr.en.next = dice.chance(60);
+                    bench.uut.wr.data.next = dice.word();
                     bench.settle();
                     let before = words[rd as usize];
-                    if bench.uut.wr_en.val() {
-                        words[bench.uut.wr_addr.val().index()] = bench.uut.wr_data.val();
+                    if bench.uut.wr.en.val() {
+                        words[bench.uut.wr.addr.val().index()] = bench.uut.wr.data.val();
                     }
                     let expect: fn(Bits<D>, Bits<D>) -> Bits<D> = $expect;
                     due.push_back(Some(expect(before, words[rd as usize])));
                     if let Some(word) = due.pop_front().flatten() {
-                        assert_eq!(bench.uut.rd_data.val(), word);
+                        assert_eq!(bench.uut.rd.data.val(), word);
                     }
                     bench.clock();
                 }
@@ -68,24 +68,24 @@ fn stat_counters_count<const A: usize>(seed: u64, spread: u64) -> Bench<StatCoun
     for busy in [100, 50, 90] {
         for _ in 0..2_000 {
             bench.uut.rst.next = dice.below(1_000) == 0;
-            bench.uut.s_valid.next = dice.chance(busy);
-            bench.uut.s_data.next = dice.below(spread).into();
-            bench.uut.rd_addr.next = dice.below(spread).into();
+            bench.uut.s.valid.next = dice.chance(busy);
+            bench.uut.s.data.next = dice.below(spread).into();
+            bench.uut.rd.addr.next = dice.below(spread).into();
             bench.settle();
             let uut = &bench.uut;
-            assert_eq!(uut.s_ready.val(), since_reset >= 1 << A);
-            let event = (uut.s_valid.val() && uut.s_ready.val()).then(|| uut.s_data.val().index());
+            assert_eq!(uut.s.ready.val(), since_reset >= 1 << A);
+            let event = (uut.s.valid.val() && uut.s.ready.val()).then(|| uut.s.data.val().index());
             if let Some(index) = pending.pop_front().flatten() {
                 counts[index] += 1;
             }
             pending.push_back(event);
-            if uut.s_ready.val() {
-                reads.push_back(Some(counts[uut.rd_addr.val().index()]));
+            if uut.s.ready.val() {
+                reads.push_back(Some(counts[uut.rd.addr.val().index()]));
             } else {
                 reads.push_back(None);
             }
             if let Some(count) = reads.pop_front().flatten() {
-                assert_eq!(uut.rd_data.val(), count);
+                assert_eq!(uut.rd.data.val(), count);
             }
             since_reset += 1;
             if uut.rst.val() {

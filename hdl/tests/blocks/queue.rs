@@ -13,19 +13,19 @@ fn fifo_reg_matches_queue<const N: usize, const A: usize>(seed: u64) -> Bench<Fi
         for _ in 0..flow.clocks(400) {
             let (offer, take) = flow.moves();
             bench.uut.rst.next = dice.below(500) == 0;
-            bench.uut.s_valid.next = offer;
-            bench.uut.s_data.next = dice.word();
-            bench.uut.m_ready.next = take;
+            bench.uut.s.valid.next = offer;
+            bench.uut.s.data.next = dice.word();
+            bench.uut.m.ready.next = take;
             bench.settle();
             let uut = &bench.uut;
             assert_eq!(uut.count.val(), model.len() as u64);
-            assert_eq!(uut.s_ready.val(), model.len() < 1 << A);
-            assert_eq!(uut.m_valid.val(), !model.is_empty());
+            assert_eq!(uut.s.ready.val(), model.len() < 1 << A);
+            assert_eq!(uut.m.valid.val(), !model.is_empty());
             if let Some(&oldest) = model.front() {
-                assert_eq!(uut.m_data.val(), oldest);
+                assert_eq!(uut.m.data.val(), oldest);
             }
-            let push = (uut.s_valid.val() && uut.s_ready.val()).then(|| uut.s_data.val());
-            if uut.m_valid.val() && uut.m_ready.val() {
+            let push = (uut.s.valid.val() && uut.s.ready.val()).then(|| uut.s.data.val());
+            if uut.m.valid.val() && uut.m.ready.val() {
                 model.pop_front();
             }
             model.extend(push);
@@ -54,19 +54,19 @@ fn fifo_ahead_matches_queue<const N: usize, const A: usize>(seed: u64) -> Bench<
         for _ in 0..flow.clocks(400) {
             let (offer, take) = flow.moves();
             bench.uut.rst.next = dice.below(500) == 0;
-            bench.uut.s_valid.next = offer;
-            bench.uut.s_data.next = dice.word();
-            bench.uut.m_ready.next = take;
+            bench.uut.s.valid.next = offer;
+            bench.uut.s.data.next = dice.word();
+            bench.uut.m.ready.next = take;
             bench.settle();
             let uut = &bench.uut;
             assert_eq!(uut.count.val(), model.len() as u64);
-            assert_eq!(uut.s_ready.val(), model.len() < 1 << A);
-            assert_eq!(uut.m_valid.val(), !model.is_empty());
+            assert_eq!(uut.s.ready.val(), model.len() < 1 << A);
+            assert_eq!(uut.m.valid.val(), !model.is_empty());
             if let Some(&oldest) = model.front() {
-                assert_eq!(uut.m_data.val(), oldest);
+                assert_eq!(uut.m.data.val(), oldest);
             }
-            let push = (uut.s_valid.val() && uut.s_ready.val()).then(|| uut.s_data.val());
-            if uut.m_valid.val() && uut.m_ready.val() {
+            let push = (uut.s.valid.val() && uut.s.ready.val()).then(|| uut.s.data.val());
+            if uut.m.valid.val() && uut.m.ready.val() {
                 model.pop_front();
             }
             model.extend(push);
@@ -142,20 +142,20 @@ fn fifo_bram_matches_queue<const N: usize, const A: usize>(seed: u64) -> Bench<F
         for _ in 0..flow.clocks((4 << A) + 400) {
             let (offer, take) = flow.moves();
             bench.uut.rst.next = dice.below(200) == 0;
-            bench.uut.s_valid.next = offer;
-            bench.uut.s_data.next = dice.word();
-            bench.uut.m_ready.next = take;
+            bench.uut.s.valid.next = offer;
+            bench.uut.s.data.next = dice.word();
+            bench.uut.m.ready.next = take;
             bench.settle();
             let uut = &bench.uut;
             assert_eq!(uut.count.val(), model.len() as u64);
             assert_eq!(uut.almost_full.val(), model.len() as u64 >= almost_at);
-            assert_eq!(uut.s_ready.val(), model.len() < 1 << A);
-            assert_eq!(uut.m_valid.val(), model.out().is_some());
+            assert_eq!(uut.s.ready.val(), model.len() < 1 << A);
+            assert_eq!(uut.m.valid.val(), model.out().is_some());
             if let Some(oldest) = model.out() {
-                assert_eq!(uut.m_data.val(), oldest);
+                assert_eq!(uut.m.data.val(), oldest);
             }
-            let push = (uut.s_valid.val() && uut.s_ready.val()).then(|| uut.s_data.val());
-            model.clock(push, uut.m_ready.val());
+            let push = (uut.s.valid.val() && uut.s.ready.val()).then(|| uut.s.data.val());
+            model.clock(push, uut.m.ready.val());
             if uut.rst.val() {
                 model = BramQueue::new();
             }
@@ -176,15 +176,15 @@ fn fifo_bram_matches_queue_under_random_stalls() {
 #[test]
 fn fifo_bram_moves_one_word_per_clock_after_four() {
     let mut bench = Bench::new(FifoBram::<16, 3>::default(), |b| &mut b.clk);
-    bench.uut.s_valid.next = true;
-    bench.uut.m_ready.next = true;
+    bench.uut.s.valid.next = true;
+    bench.uut.m.ready.next = true;
     for clock in 0..100u64 {
-        bench.uut.s_data.next = clock.into();
+        bench.uut.s.data.next = clock.into();
         bench.settle();
-        assert!(bench.uut.s_ready.val());
-        assert_eq!(bench.uut.m_valid.val(), clock >= 4);
+        assert!(bench.uut.s.ready.val());
+        assert_eq!(bench.uut.m.valid.val(), clock >= 4);
         if clock >= 4 {
-            assert_eq!(bench.uut.m_data.val(), clock - 4);
+            assert_eq!(bench.uut.m.data.val(), clock - 4);
         }
         bench.clock();
     }
@@ -203,15 +203,15 @@ fn free_list_reuses_in_order<const A: usize>(last: u64, seed: u64) -> Bench<Free
             bench.uut.rst.next = dice.below(500) == 0;
             let given =
                 (!taken.is_empty() && give).then(|| dice.below(taken.len() as u64) as usize);
-            bench.uut.s_valid.next = given.is_some();
-            bench.uut.s_data.next = given.map_or_else(|| dice.word(), |k| taken[k]);
-            bench.uut.m_ready.next = take;
+            bench.uut.s.valid.next = given.is_some();
+            bench.uut.s.data.next = given.map_or_else(|| dice.word(), |k| taken[k]);
+            bench.uut.m.ready.next = take;
             bench.settle();
             let uut = &bench.uut;
             assert_eq!(uut.ready.val(), filled > last);
-            assert_eq!(uut.s_ready.val(), filled > last && model.len() < 1 << A);
+            assert_eq!(uut.s.ready.val(), filled > last && model.len() < 1 << A);
             assert_eq!(uut.count.val(), model.len() as u64);
-            assert_eq!(uut.m_valid.val(), model.out().is_some());
+            assert_eq!(uut.m.valid.val(), model.out().is_some());
             if filled > last {
                 assert_eq!(model.len() + taken.len(), last as usize + 1, "an id leaks");
             }
@@ -222,12 +222,12 @@ fn free_list_reuses_in_order<const A: usize>(last: u64, seed: u64) -> Bench<Free
                 given.map(|k| taken.swap_remove(k))
             };
             if let Some(id) = model.out() {
-                assert_eq!(uut.m_data.val(), id);
-                if uut.m_ready.val() {
+                assert_eq!(uut.m.data.val(), id);
+                if uut.m.ready.val() {
                     taken.push(id);
                 }
             }
-            model.clock(push, uut.m_ready.val());
+            model.clock(push, uut.m.ready.val());
             if uut.rst.val() {
                 model = BramQueue::new();
                 taken.clear();

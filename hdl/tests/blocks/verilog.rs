@@ -31,6 +31,8 @@ pub struct Recording {
 #[derive(Default)]
 struct Ports {
     depth: usize,
+    /// Buses that are open.
+    bus: Vec<String>,
     inputs: Vec<String>,
     outputs: Vec<String>,
     row: Row,
@@ -61,12 +63,22 @@ impl Probe for Ports {
         self.depth -= 1;
     }
 
+    fn visit_start_namespace(&mut self, name: &str, _node: &dyn Block) {
+        self.bus.push(name.to_owned());
+    }
+
+    fn visit_end_namespace(&mut self, _name: &str, _node: &dyn Block) {
+        self.bus.pop();
+    }
+
     fn visit_atom(&mut self, name: &str, signal: &dyn Atom) {
         if self.depth != 1 || name == "clk" {
             return;
         }
-        // A port of a bank.
-        let name = name.replace('$', "_");
+        // The port of a bus or of a bank.
+        let mut path = self.bus.clone();
+        path.push(name.to_owned());
+        let name = path.join("_").replace('$', "_");
         match signal.kind() {
             AtomKind::InputParameter => {
                 self.inputs.push(name);

@@ -52,7 +52,7 @@ pub(super) fn emit(
         .map(|o| (*o).to_owned())
         .collect();
 
-    let mut ports = module::ports(&signals);
+    let mut ports = module::ports(scope, &signals);
     for port in &mut ports {
         let width = parameters.iter().find(|p| p.ports.contains(&port.name));
         port.parameter = width.map(|p| p.name.clone());

@@ -27,6 +27,8 @@ pub(super) struct Port {
     /// Verilog name.
     pub name: String,
     pub doc: String,
+    /// Name of the bus that it belongs to, and what the block says of it.
+    pub bus: Option<(String, String)>,
     pub input: bool,
     pub width: usize,
     /// The parameter that is its width.
@@ -97,19 +99,37 @@ fn at<T>(fail: Fail<'_>, key: &str, r: Result<T, Reason>) -> Result<T, EmitError
     r.map_err(|reason| fail(Some(names::rust_path(key)), reason))
 }
 
-/// Doc comment of the field that a signal or child comes from; of a bus, what is said of the signal.
-fn doc_of(scope: &Scope, key: &str) -> Vec<String> {
-    let named = |wanted: &str| {
-        let mut fields = scope.info.iter().flat_map(|i| &i.fields);
-        fields.find(|(name, _)| name == wanted)
-    };
+/// Doc comment of a field; of a signal of a bus as `bus.signal`.
+fn said<'a>(scope: &'a Scope, field: &str) -> Option<&'a [String]> {
+    let mut fields = scope.info.iter().flat_map(|i| &i.fields);
+    let (_, doc) = fields.find(|(name, _)| name == field)?;
+    Some(doc)
+}
+
+/// The field that a signal or child comes from and, if that is a bus, the bus's signal.
+fn field_of(key: &str) -> (&str, Option<String>) {
     let mut parts = key.split('$').filter(|part| part.parse::<usize>().is_err());
     let field = parts.next().unwrap_or(key);
-    let signal = parts
-        .next()
-        .and_then(|signal| named(&format!("{field}.{signal}")));
-    let found = signal.or_else(|| named(field));
-    found.map(|(_, doc)| doc.clone()).unwrap_or_default()
+    (
+        field,
+        parts.next().map(|signal| format!("{field}.{signal}")),
+    )
+}
+
+/// What is said of a signal or child.
+fn doc_of(scope: &Scope, key: &str) -> Vec<String> {
+    let (field, signal) = field_of(key);
+    let signal = signal.and_then(|signal| said(scope, &signal));
+    let found = signal.or_else(|| said(scope, field));
+    found.map(<[String]>::to_vec).unwrap_or_default()
+}
+
+/// The bus that a port belongs to, and what is said of it.
+fn bus_of(scope: &Scope, key: &str) -> Option<(String, String)> {
+    let (field, signal) = field_of(key);
+    said(scope, &signal?)?;
+    let doc = said(scope, field).unwrap_or_default();
+    Some((field.to_owned(), doc.join(" ")))
 }
 
 /// Adds the block's own signals and constants. Ports come first: their names are fixed.
@@ -258,7 +278,7 @@ fn add_instances(
 }
 
 /// The ports of a block, in the order of the text, before anything is known of their paths.
-pub(super) fn ports(signals: &Signals) -> Vec<Port> {
+pub(super) fn ports(scope: &Scope, signals: &Signals) -> Vec<Port> {
     let own = signals
         .list
         .iter()
@@ -267,6 +287,7 @@ pub(super) fn ports(signals: &Signals) -> Vec<Port> {
         key: s.key.clone(),
         name: s.name.clone(),
         doc: s.doc.join(" "),
+        bus: bus_of(scope, &s.key),
         input: s.kind == SigKind::Input,
         width: s.width,
         parameter: None,
@@ -326,7 +347,7 @@ pub(super) fn plan(
             Reason::Loop(way),
         ));
     }
-    let mut ports = ports(&signals);
+    let mut ports = ports(scope, &signals);
     for p in ports.iter_mut().filter(|p| !p.input) {
         let cone = signals
             .by_key(&p.key)

@@ -43,10 +43,11 @@ pub(super) fn is_legal(name: &str) -> bool {
 }
 
 /// rust-hdl's `s$0$valid` as `s_valid_0`: the number stands behind, as in an array of signals.
+/// Rust's `r#` of a field called like a keyword goes.
 pub(super) fn flatten(key: &str) -> String {
     let is_number = |part: &&str| part.parse::<usize>().is_ok();
     let (numbers, names): (Vec<&str>, Vec<&str>) = key.split('$').partition(is_number);
-    [names, numbers].concat().join("_")
+    [names, numbers].concat().join("_").replace("r#", "")
 }
 
 /// rust-hdl's `lanes$0$x` as Rust spells it, `lanes[0].x`, for messages.

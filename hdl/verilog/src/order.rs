@@ -9,11 +9,21 @@ pub(super) struct Group {
     prefix: String,
     /// Number of the port, of several that are alike.
     number: Option<usize>,
+    /// Of a bus, what the block says of it.
+    bus: Option<String>,
 }
 
 impl Group {
     /// The heading, where it says more than the names do.
     pub(super) fn title(&self) -> Option<String> {
+        if let Some(said) = &self.bus {
+            let number = self.number.map(|n| format!(", port {n}"));
+            return Some(format!(
+                "{}{}: {said}",
+                self.prefix,
+                number.unwrap_or_default()
+            ));
+        }
         let what = match self.prefix.as_str() {
             "clk" => return Some("Clock and reset".into()),
             "cfg" => return Some("Configuration".into()),
@@ -81,7 +91,16 @@ pub(super) fn groups(ports: &[Port]) -> Vec<Group> {
         if is_clock(p) || is_reset(p) {
             out.push(Group {
                 prefix: "clk".into(),
-                number: None,
+                ..Group::default()
+            });
+            continue;
+        }
+        if let Some((bus, said)) = &p.bus {
+            let number = p.key.split('$').find_map(|part| part.parse().ok());
+            out.push(Group {
+                prefix: bus.clone(),
+                number,
+                bus: Some(said.clone()),
             });
             continue;
         }
@@ -103,6 +122,7 @@ pub(super) fn groups(ports: &[Port]) -> Vec<Group> {
         }
         // A neighbour's group that this name also belongs to wins, so that groups stay whole.
         if let Some(last) = out.last()
+            && last.bus.is_none()
             && !last.prefix.is_empty()
             && p.name.starts_with(&format!("{}_", last.prefix))
         {
@@ -112,7 +132,11 @@ pub(super) fn groups(ports: &[Port]) -> Vec<Group> {
             .filter(|b| *b == prefix)
             .and(numbered(&p.name))
             .map(|(_, number)| number);
-        out.push(Group { prefix, number });
+        out.push(Group {
+            prefix,
+            number,
+            bus: None,
+        });
     }
     out
 }
@@ -132,6 +156,7 @@ mod tests {
                 key: (*name).into(),
                 name: (*name).into(),
                 doc: String::new(),
+                bus: None,
                 input: true,
                 width: 4,
                 parameter: None,

@@ -127,7 +127,7 @@ pub(super) fn port_list(
                 out.push('\n');
             }
             if let Some(title) = groups[i].title() {
-                out.push_str(&format!("    // {title}\n"));
+                comment(&[title], "    ", out);
             }
         }
         let (kind, bits) = declared(p);

@@ -1,5 +1,6 @@
 //! One-sided operations, step by step.
 
+use crate::bus::{FramesIn, LookupRightsOut, StreamOut, VerdictIn};
 use crate::prelude::*;
 use crate::switch::ByteSwap;
 use tributary_protocol::card::command::{
@@ -91,14 +92,8 @@ hdl_module! {
         pub some: Signal<In, Bit>,
         /// Nothing is under way.
         pub idle: Signal<Out, Bit>,
-        /// A word of it.
-        pub pl_valid: Signal<In, Bit>,
-        /// Taken.
-        pub pl_ready: Signal<Out, Bit>,
-        /// The word.
-        pub pl_data: Signal<In, Bits<64>>,
-        /// Its last.
-        pub pl_last: Signal<In, Bit>,
+        /// Payload that belongs to this block.
+        pub pl: FramesIn<64>,
         /// Bytes of payload.
         pub len: Signal<In, Bits<13>>,
         /// A context is written.
@@ -135,22 +130,10 @@ hdl_module! {
         pub local_key: Signal<In, Bits<32>>,
         /// Bytes.
         pub local_len: Signal<In, Bits<13>>,
-        /// A region is looked up; pulse.
-        pub m_look_valid: Signal<Out, Bit>,
-        /// Key.
-        pub m_look_key: Signal<Out, Bits<32>>,
-        /// Protection domain.
-        pub m_look_pd: Signal<Out, Bits<16>>,
-        /// First byte.
-        pub m_look_addr: Signal<Out, Bits<64>>,
-        /// Bytes.
-        pub m_look_len: Signal<Out, Bits<13>>,
-        /// Rights.
-        pub m_look_need: Signal<Out, Bits<4>>,
-        /// Answer; pulse.
-        pub look_valid: Signal<In, Bit>,
-        /// The access is allowed.
-        pub look_ok: Signal<In, Bit>,
+        /// Lookups of regions.
+        pub m_look: LookupRightsOut,
+        /// Their answers.
+        pub look: VerdictIn,
         /// Read m_look_len bytes at m_look_addr.
         pub m_rd_valid: Signal<Out, Bit>,
         /// Taken.
@@ -171,12 +154,8 @@ hdl_module! {
         pub m_wr_valid: Signal<Out, Bit>,
         /// Taken.
         pub m_wr_ready: Signal<In, Bit>,
-        /// A word of it.
-        pub m_wd_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_wd_ready: Signal<In, Bit>,
-        /// The word.
-        pub m_wd_data: Signal<Out, Bits<64>>,
+        /// Words to write to host memory.
+        pub m_wd: StreamOut<64>,
         /// A write was handed to the host interface; pulse.
         pub done: Signal<In, Bit>,
         /// The window goes on; pulse.
@@ -309,7 +288,7 @@ impl Logic for CardOneSidedRun {
         self.faulty.d.next = self.verdict.val().any();
         self.happened.d.next = 0.into();
         self.take.next = false;
-        self.pl_ready.next = false;
+        self.pl.ready.next = false;
         self.keep.next = false;
         self.forget.next = self.forgets.q.val();
         self.took.d.next = (self.claims.q.val() & self.m_claim_ready.val())
@@ -327,8 +306,8 @@ impl Logic for CardOneSidedRun {
         self.acks.d.next = (self.state.q.val() == RunState::Reply) & (self.reply.q.val() == 1);
         self.answers.d.next = false;
         self.forgets.d.next = false;
-        self.m_wd_valid.next = self.puts.q.val() | (self.passes.q.val() & self.pl_valid.val());
-        self.m_wd_data.next = self.value.q.val();
+        self.m_wd.valid.next = self.puts.q.val() | (self.passes.q.val() & self.pl.valid.val());
+        self.m_wd.data.next = self.value.q.val();
         if self.done.val() {
             self.landed.d.next = true;
         }
@@ -354,17 +333,17 @@ impl Logic for CardOneSidedRun {
                 }
             }
             RunState::First => {
-                self.pl_ready.next = true;
-                self.word_0.d.next = self.pl_data.val();
-                if self.pl_valid.val() {
+                self.pl.ready.next = true;
+                self.word_0.d.next = self.pl.data.val();
+                if self.pl.valid.val() {
                     self.state.d.next = RunState::Second;
                 }
             }
             RunState::Second => {
-                self.pl_ready.next = true;
-                self.word_1.d.next = self.pl_data.val();
-                if self.pl_valid.val() {
-                    self.rest.d.next = !self.pl_last.val();
+                self.pl.ready.next = true;
+                self.word_1.d.next = self.pl.data.val();
+                if self.pl.valid.val() {
+                    self.rest.d.next = !self.pl.last.val();
                     self.state.d.next = RunState::Check;
                 }
             }
@@ -466,8 +445,8 @@ impl Logic for CardOneSidedRun {
                 self.state.d.next = RunState::Looked;
             }
             RunState::Looked => {
-                if self.look_valid.val() {
-                    if !self.look_ok.val() {
+                if self.look.valid.val() {
+                    if !self.look.ok.val() {
                         self.state.d.next = RunState::Drain;
                         if self.reply.q.val().all() {
                             self.outcome.d.next = self.protection.val();
@@ -491,17 +470,17 @@ impl Logic for CardOneSidedRun {
                 }
             }
             RunState::Operand => {
-                self.pl_ready.next = true;
-                self.operand.d.next = self.pl_data.val();
-                if self.pl_valid.val() {
+                self.pl.ready.next = true;
+                self.operand.d.next = self.pl.data.val();
+                if self.pl.valid.val() {
                     self.state.d.next = RunState::Compare;
                 }
             }
             RunState::Compare => {
-                self.pl_ready.next = true;
-                self.compare.d.next = self.pl_data.val();
-                if self.pl_valid.val() {
-                    self.rest.d.next = !self.pl_last.val();
+                self.pl.ready.next = true;
+                self.compare.d.next = self.pl.data.val();
+                if self.pl.valid.val() {
+                    self.rest.d.next = !self.pl.last.val();
                     self.state.d.next = RunState::Read;
                 }
             }
@@ -571,16 +550,16 @@ impl Logic for CardOneSidedRun {
                 }
             }
             RunState::Words => {
-                self.m_wd_data.next = self.pl_data.val();
-                self.pl_ready.next = self.m_wd_ready.val();
-                if self.pl_valid.val() & self.pl_last.val() & self.m_wd_ready.val() {
+                self.m_wd.data.next = self.pl.data.val();
+                self.pl.ready.next = self.m_wd.ready.val();
+                if self.pl.valid.val() & self.pl.last.val() & self.m_wd.ready.val() {
                     self.rest.d.next = false;
                     self.passes.d.next = false;
                     self.state.d.next = RunState::Landed;
                 }
             }
             RunState::Word => {
-                if self.m_wd_ready.val() {
+                if self.m_wd.ready.val() {
                     self.puts.d.next = false;
                     self.state.d.next = RunState::Landed;
                 }
@@ -605,8 +584,8 @@ impl Logic for CardOneSidedRun {
                 self.state.d.next = RunState::Drain;
             }
             RunState::Drain => {
-                self.pl_ready.next = self.rest.q.val();
-                if self.pl_valid.val() & self.pl_last.val() {
+                self.pl.ready.next = self.rest.q.val();
+                if self.pl.valid.val() & self.pl.last.val() {
                     self.rest.d.next = false;
                 }
                 if !self.rest.q.val() {
@@ -649,12 +628,12 @@ impl Logic for CardOneSidedRun {
             }
         }
         self.idle.next = (self.state.q.val() == RunState::Idle) & !self.acks.q.val();
-        self.m_look_valid.next = self.looks.q.val();
-        self.m_look_key.next = self.key.q.val();
-        self.m_look_pd.next = self.domain.q.val();
-        self.m_look_addr.next = self.addr.q.val();
-        self.m_look_len.next = self.bytes.q.val();
-        self.m_look_need.next = self.need.q.val();
+        self.m_look.valid.next = self.looks.q.val();
+        self.m_look.key.next = self.key.q.val();
+        self.m_look.pd.next = self.domain.q.val();
+        self.m_look.addr.next = self.addr.q.val();
+        self.m_look.len.next = self.bytes.q.val();
+        self.m_look.need.next = self.need.q.val();
         self.m_rd_valid.next = self.reads.q.val();
         self.m_wr_valid.next = self.writes.q.val();
         self.advance.next = (self.state.q.val() == RunState::Advance) & !self.stays.q.val();

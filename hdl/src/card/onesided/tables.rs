@@ -1,6 +1,7 @@
 //! What one-sided operations are checked against.
 
 use crate::blocks::RamReg;
+use crate::bus::{ContextIn, WindowSetIn};
 use crate::prelude::*;
 use crate::xud::XudPlace;
 
@@ -19,34 +20,10 @@ hdl_module! {
         pub rst: Signal<In, Bit>,
         /// It is over.
         pub swept: Signal<Out, Bit>,
-        /// A word of a context.
-        pub cfg_valid: Signal<In, Bit>,
-        /// Queue pair.
-        pub cfg_qpn: Signal<In, Bits<LQ>>,
-        /// Word.
-        pub cfg_word: Signal<In, Bits<3>>,
-        /// Its value.
-        pub cfg_data: Signal<In, Bits<64>>,
-        /// A window is made or ended; nothing else is asked meanwhile.
-        pub win_valid: Signal<In, Bit>,
-        /// Which.
-        pub win_index: Signal<In, Bits<8>>,
-        /// It is there from now on.
-        pub win_open: Signal<In, Bit>,
-        /// Own queue pair.
-        pub win_qpn: Signal<In, Bits<LQ>>,
-        /// Node of the peer.
-        pub win_node: Signal<In, Bits<16>>,
-        /// Its queue pair.
-        pub win_peer: Signal<In, Bits<24>>,
-        /// Epoch.
-        pub win_epoch: Signal<In, Bits<16>>,
-        /// That is done; pulse.
-        pub win_done: Signal<Out, Bit>,
-        /// It was there before.
-        pub win_was: Signal<Out, Bit>,
-        /// Number that it expected; 0 if it was not there.
-        pub win_expected: Signal<Out, Bits<32>>,
+        /// Contexts of queue pairs.
+        pub cfg: ContextIn<LQ>,
+        /// Windows are made or ended; nothing else is asked meanwhile.
+        pub win: WindowSetIn<LQ>,
         /// A work request gets its place in flight.
         pub set_valid: Signal<In, Bit>,
         /// Queue pair.
@@ -143,83 +120,83 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSidedTables<LQ, LF> {
         self.swept.next = !self.pairs.q.val() & !self.visits.q.val();
 
         // Contexts.
-        self.shapes.rd_addr.next = self.qpn.val().get_bits::<LQ>(0);
-        self.shapes.wr_en.next = self.cfg_valid.val() & (self.cfg_word.val() == 0);
-        self.shapes.wr_addr.next = self.cfg_qpn.val();
-        self.shapes.wr_data.next = bit_cast::<17, 16>(self.cfg_data.val().get_bits::<16>(32))
+        self.shapes.rd.addr.next = self.qpn.val().get_bits::<LQ>(0);
+        self.shapes.wr.en.next = self.cfg.valid.val() & (self.cfg.word.val() == 0);
+        self.shapes.wr.addr.next = self.cfg.qpn.val();
+        self.shapes.wr.data.next = bit_cast::<17, 16>(self.cfg.data.val().get_bits::<16>(32))
             | (bit_cast::<17, 1>(
-                (self.cfg_data.val().get_bit(1) & !self.cfg_data.val().get_bit(2)).into(),
+                (self.cfg.data.val().get_bit(1) & !self.cfg.data.val().get_bit(2)).into(),
             ) << 16);
         if self.pairs.q.val() {
             self.pair.d.next = self.pair.q.val() + 1;
             self.pairs.d.next = !self.pair.q.val().all();
-            self.shapes.wr_en.next = true;
-            self.shapes.wr_addr.next = self.pair.q.val();
-            self.shapes.wr_data.next = 0.into();
+            self.shapes.wr.en.next = true;
+            self.shapes.wr.addr.next = self.pair.q.val();
+            self.shapes.wr.data.next = 0.into();
         }
-        self.keys.rd_addr.next = self.qpn.val().get_bits::<LQ>(0);
-        self.keys.wr_en.next = self.cfg_valid.val() & (self.cfg_word.val() == 1);
-        self.keys.wr_addr.next = self.cfg_qpn.val();
-        self.keys.wr_data.next = self.cfg_data.val().get_bits::<32>(0);
-        self.epochs.rd_addr.next = self.qpn.val().get_bits::<LQ>(0);
-        self.epochs.wr_en.next = self.cfg_valid.val() & (self.cfg_word.val() == 5);
-        self.epochs.wr_addr.next = self.cfg_qpn.val();
-        self.epochs.wr_data.next = self.cfg_data.val().get_bits::<32>(0);
-        self.receives.next = self.shapes.rd_data.val().get_bit(16);
-        self.pd.next = self.shapes.rd_data.val().get_bits::<16>(0);
-        self.q_key.next = self.keys.rd_data.val();
-        self.oldest.next = self.epochs.rd_data.val().get_bits::<16>(0);
-        self.newest.next = self.epochs.rd_data.val().get_bits::<16>(16);
+        self.keys.rd.addr.next = self.qpn.val().get_bits::<LQ>(0);
+        self.keys.wr.en.next = self.cfg.valid.val() & (self.cfg.word.val() == 1);
+        self.keys.wr.addr.next = self.cfg.qpn.val();
+        self.keys.wr.data.next = self.cfg.data.val().get_bits::<32>(0);
+        self.epochs.rd.addr.next = self.qpn.val().get_bits::<LQ>(0);
+        self.epochs.wr.en.next = self.cfg.valid.val() & (self.cfg.word.val() == 5);
+        self.epochs.wr.addr.next = self.cfg.qpn.val();
+        self.epochs.wr.data.next = self.cfg.data.val().get_bits::<32>(0);
+        self.receives.next = self.shapes.rd.data.val().get_bit(16);
+        self.pd.next = self.shapes.rd.data.val().get_bits::<16>(0);
+        self.q_key.next = self.keys.rd.data.val();
+        self.oldest.next = self.epochs.rd.data.val().get_bits::<16>(0);
+        self.newest.next = self.epochs.rd.data.val().get_bits::<16>(16);
 
         // Windows: a command reads its window, then writes it; else the frame's.
-        self.win_1.d.next = self.win_valid.val();
+        self.win_1.d.next = self.win.valid.val();
         self.win_2.d.next = self.win_1.q.val();
         self.win_3.d.next = self.win_2.q.val();
-        self.fixed.rd_addr.next = self.window.val();
-        self.moving.rd_addr.next = self.window.val();
-        if self.win_valid.val() | self.win_1.q.val() {
-            self.fixed.rd_addr.next = self.win_index.val();
-            self.moving.rd_addr.next = self.win_index.val();
+        self.fixed.rd.addr.next = self.window.val();
+        self.moving.rd.addr.next = self.window.val();
+        if self.win.valid.val() | self.win_1.q.val() {
+            self.fixed.rd.addr.next = self.win.index.val();
+            self.moving.rd.addr.next = self.win.index.val();
         }
-        self.opened.next = self.fixed.rd_data.val();
-        self.expected.next = self.moving.rd_data.val().get_bits::<32>(0);
-        self.last.next = self.moving.rd_data.val().get_bits::<3>(32);
-        self.replay.next = self.moving.rd_data.val().get_bits::<64>(35);
+        self.opened.next = self.fixed.rd.data.val();
+        self.expected.next = self.moving.rd.data.val().get_bits::<32>(0);
+        self.last.next = self.moving.rd.data.val().get_bits::<3>(32);
+        self.replay.next = self.moving.rd.data.val().get_bits::<64>(35);
         self.done.d.next = self.win_3.q.val();
         if self.win_2.q.val() {
-            self.was.d.next = self.fixed.rd_data.val().get_bit(80);
+            self.was.d.next = self.fixed.rd.data.val().get_bit(80);
             self.number.d.next = 0.into();
-            if self.fixed.rd_data.val().get_bit(80) {
-                self.number.d.next = self.moving.rd_data.val().get_bits::<32>(0);
+            if self.fixed.rd.data.val().get_bit(80) {
+                self.number.d.next = self.moving.rd.data.val().get_bits::<32>(0);
             }
         }
-        self.win_done.next = self.done.q.val();
-        self.win_was.next = self.was.q.val();
-        self.win_expected.next = self.number.q.val();
-        self.fixed.wr_en.next = self.win_3.q.val();
-        self.fixed.wr_addr.next = self.win_index.val();
-        self.fixed.wr_data.next = bit_cast::<81, 16>(self.win_node.val())
-            | (bit_cast::<81, 24>(self.win_peer.val()) << 16)
-            | (bit_cast::<81, 16>(self.win_epoch.val()) << 40)
-            | (bit_cast::<81, LQ>(self.win_qpn.val()) << 56)
-            | (bit_cast::<81, 1>(self.win_open.val().into()) << 80);
+        self.win.done.next = self.done.q.val();
+        self.win.was.next = self.was.q.val();
+        self.win.expected.next = self.number.q.val();
+        self.fixed.wr.en.next = self.win_3.q.val();
+        self.fixed.wr.addr.next = self.win.index.val();
+        self.fixed.wr.data.next = bit_cast::<81, 16>(self.win.node.val())
+            | (bit_cast::<81, 24>(self.win.peer.val()) << 16)
+            | (bit_cast::<81, 16>(self.win.epoch.val()) << 40)
+            | (bit_cast::<81, LQ>(self.win.qpn.val()) << 56)
+            | (bit_cast::<81, 1>(self.win.open.val().into()) << 80);
         if self.visits.q.val() {
             self.visit.d.next = self.visit.q.val() + 1;
             self.visits.d.next = !self.visit.q.val().all();
-            self.fixed.wr_en.next = true;
-            self.fixed.wr_addr.next = self.visit.q.val();
-            self.fixed.wr_data.next = 0.into();
+            self.fixed.wr.en.next = true;
+            self.fixed.wr.addr.next = self.visit.q.val();
+            self.fixed.wr.data.next = 0.into();
         }
-        self.moving.wr_en.next = self.m_en.q.val();
-        self.moving.wr_addr.next = self.m_addr.q.val();
-        self.moving.wr_data.next = self.m_data.q.val();
+        self.moving.wr.en.next = self.m_en.q.val();
+        self.moving.wr.addr.next = self.m_addr.q.val();
+        self.moving.wr.data.next = self.m_data.q.val();
         self.m_en.d.next = self.next_valid.val() | self.win_3.q.val();
         self.m_addr.d.next = self.window.val();
         self.m_data.d.next = bit_cast::<99, 32>(self.next_expected.val())
             | (bit_cast::<99, 3>(self.next_last.val()) << 32)
             | (bit_cast::<99, 64>(self.next_replay.val()) << 35);
         if self.win_3.q.val() {
-            self.m_addr.d.next = self.win_index.val();
+            self.m_addr.d.next = self.win.index.val();
             self.m_data.d.next = 0.into();
         }
 
@@ -232,16 +209,16 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSidedTables<LQ, LF> {
             | (bit_cast::<111, 64>(self.set_addr.val()) << 2)
             | (bit_cast::<111, 32>(self.set_key.val()) << 66)
             | (bit_cast::<111, 13>(self.set_len.val()) << 98);
-        self.buffers.wr_en.next = self.w_valid.q.val();
-        self.buffers.wr_addr.next = self.w_place.q.val();
-        self.buffers.wr_data.next = self.w_data.q.val();
+        self.buffers.wr.en.next = self.w_valid.q.val();
+        self.buffers.wr.addr.next = self.w_place.q.val();
+        self.buffers.wr.data.next = self.w_data.q.val();
         self.place.qpn.next = self.qpn.val();
         self.place.psn.next = self.psn.val();
-        self.buffers.rd_addr.next = self.place.m.val();
-        self.kind.next = self.buffers.rd_data.val().get_bits::<2>(0);
-        self.addr.next = self.buffers.rd_data.val().get_bits::<64>(2);
-        self.key.next = self.buffers.rd_data.val().get_bits::<32>(66);
-        self.len.next = self.buffers.rd_data.val().get_bits::<13>(98);
+        self.buffers.rd.addr.next = self.place.m.val();
+        self.kind.next = self.buffers.rd.data.val().get_bits::<2>(0);
+        self.addr.next = self.buffers.rd.data.val().get_bits::<64>(2);
+        self.key.next = self.buffers.rd.data.val().get_bits::<32>(66);
+        self.len.next = self.buffers.rd.data.val().get_bits::<13>(98);
         if self.rst.val() {
             self.pairs.d.next = true;
             self.visits.d.next = true;

@@ -1,6 +1,7 @@
 //! Doorbells of the send rings.
 
 use crate::blocks::RamRegForward;
+use crate::bus::{RingIndexIn, RingIndexOut};
 use crate::prelude::*;
 
 hdl_module! {
@@ -20,12 +21,8 @@ hdl_module! {
         pub rst: Signal<In, Bit>,
         /// The contexts are clean; until then every doorbell is bad.
         pub live: Signal<In, Bit>,
-        /// A doorbell.
-        pub s_valid: Signal<In, Bit>,
-        /// Its queue pair.
-        pub s_qpn: Signal<In, Bits<LQ>>,
-        /// Work requests ever posted, modulo 2^16.
-        pub s_index: Signal<In, Bits<16>>,
+        /// Doorbells.
+        pub s: RingIndexIn<LQ>,
         /// Write a state.
         pub state_en: Signal<In, Bit>,
         /// Of this queue pair.
@@ -38,12 +35,8 @@ hdl_module! {
         pub fetched_qpn: Signal<In, Bits<LQ>>,
         /// The number, modulo 2^16.
         pub fetched_data: Signal<In, Bits<16>>,
-        /// A good doorbell.
-        pub m_valid: Signal<Out, Bit>,
-        /// Its queue pair.
-        pub m_qpn: Signal<Out, Bits<LQ>>,
-        /// Work requests ever posted.
-        pub m_index: Signal<Out, Bits<16>>,
+        /// Doorbells that are good.
+        pub m: RingIndexOut<LQ>,
         /// A bad doorbell.
         pub ev_bad: Signal<Out, Bit>,
 
@@ -81,18 +74,18 @@ hdl_module! {
 impl<const LQ: usize> Logic for CardSendDoorbell<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.states.wr_en.next = self.state_en.val();
-        self.states.wr_addr.next = self.state_qpn.val();
-        self.states.wr_data.next = self.state_data.val();
-        self.states.rd_addr.next = self.s_qpn.val();
-        self.fetched.wr_en.next = self.fetched_en.val();
-        self.fetched.wr_addr.next = self.fetched_qpn.val();
-        self.fetched.wr_data.next = self.fetched_data.val();
-        self.fetched.rd_addr.next = self.s_qpn.val();
+        self.states.wr.en.next = self.state_en.val();
+        self.states.wr.addr.next = self.state_qpn.val();
+        self.states.wr.data.next = self.state_data.val();
+        self.states.rd.addr.next = self.s.qpn.val();
+        self.fetched.wr.en.next = self.fetched_en.val();
+        self.fetched.wr.addr.next = self.fetched_qpn.val();
+        self.fetched.wr.data.next = self.fetched_data.val();
+        self.fetched.rd.addr.next = self.s.qpn.val();
 
-        self.valid_1.d.next = self.s_valid.val();
-        self.qpn_1.d.next = self.s_qpn.val();
-        self.index_1.d.next = self.s_index.val();
+        self.valid_1.d.next = self.s.valid.val();
+        self.qpn_1.d.next = self.s.qpn.val();
+        self.index_1.d.next = self.s.index.val();
         self.valid_2.d.next = self.valid_1.q.val();
         self.qpn_2.d.next = self.qpn_1.q.val();
         self.index_2.d.next = self.index_1.q.val();
@@ -101,13 +94,13 @@ impl<const LQ: usize> Logic for CardSendDoorbell<LQ> {
         self.valid_3.d.next = self.valid_2.q.val();
         self.qpn_3.d.next = self.qpn_2.q.val();
         self.index_3.d.next = self.index_2.q.val();
-        self.held.d.next = self.index_2.q.val() + !self.fetched.rd_data.val();
-        self.beyond.d.next = self.ones.val() << self.states.rd_data.val().get_bits::<4>(3);
+        self.held.d.next = self.index_2.q.val() + !self.fetched.rd.data.val();
+        self.beyond.d.next = self.ones.val() << self.states.rd.data.val().get_bits::<4>(3);
         self.live_1.d.next = self.live.val();
         self.live_2.d.next = self.live_1.q.val();
         self.takes.d.next = self.live_2.q.val()
-            & !self.states.rd_data.val().get_bit(2)
-            & self.states.rd_data.val().get_bits::<2>(0).any();
+            & !self.states.rd.data.val().get_bit(2)
+            & self.states.rd.data.val().get_bits::<2>(0).any();
 
         self.fits.next = self.takes.q.val()
             & (self.held.q.val().all() | !(self.held.q.val() & self.beyond.q.val()).any());
@@ -116,9 +109,9 @@ impl<const LQ: usize> Logic for CardSendDoorbell<LQ> {
         self.qpn.d.next = self.qpn_3.q.val();
         self.index.d.next = self.index_3.q.val();
 
-        self.m_valid.next = self.good.q.val();
-        self.m_qpn.next = self.qpn.q.val();
-        self.m_index.next = self.index.q.val();
+        self.m.valid.next = self.good.q.val();
+        self.m.qpn.next = self.qpn.q.val();
+        self.m.index.next = self.index.q.val();
         self.ev_bad.next = self.bad.q.val();
     }
 }

@@ -1,6 +1,7 @@
 //! Work requests as they come from host memory.
 
 use crate::blocks::{RamReg, RamRegForward};
+use crate::bus::QueuePairOut;
 use crate::prelude::*;
 use tributary_protocol::card::descriptor::{
     HEAD_MAX, OPCODE_ATOMIC, OPCODE_READ, OPCODE_SEND, OPCODE_WRITE,
@@ -58,9 +59,7 @@ hdl_module! {
         /// The access is allowed.
         pub look_ok: Signal<In, Bit>,
         /// The ring of a queue pair cannot be read.
-        pub m_fatal_valid: Signal<Out, Bit>,
-        /// Which queue pair.
-        pub m_fatal_qpn: Signal<Out, Bits<LQ>>,
+        pub m_fatal: QueuePairOut<LQ>,
         /// The work request is dropped: its slot and place are given back.
         pub m_drop: Signal<Out, Bit>,
         /// That can be done in this clock.
@@ -208,9 +207,9 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.in_valid.d.next = self.s_wq_valid.val();
         self.in_data.d.next = self.s_wq_data.val();
         self.in_error.d.next = self.s_wq_error.val();
-        self.words.wr_en.next = self.in_valid.q.val();
-        self.words.wr_addr.next = self.tail.q.val().get_bits::<7>(0);
-        self.words.wr_data.next = bit_cast::<65, 64>(self.in_data.q.val())
+        self.words.wr.en.next = self.in_valid.q.val();
+        self.words.wr.addr.next = self.tail.q.val().get_bits::<7>(0);
+        self.words.wr.data.next = bit_cast::<65, 64>(self.in_data.q.val())
             | (bit_cast::<65, 1>(self.in_error.q.val().into()) << 64);
         if self.in_valid.q.val() {
             self.tail.d.next = self.tail.q.val() + 1;
@@ -224,7 +223,7 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
             & self.in_valid.q.val()
             & !self.valid_1.q.val()
             & !self.valid_2.q.val();
-        self.words.rd_addr.next = self.head.q.val().get_bits::<7>(0);
+        self.words.rd.addr.next = self.head.q.val().get_bits::<7>(0);
         self.valid_1.d.next = self.fetch.val();
         if self.fetch.val() | self.direct.val() {
             self.head.d.next = self.head.q.val() + 1;
@@ -239,8 +238,8 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.word.next = self.in_data.q.val();
         self.unread.next = self.in_error.q.val();
         if self.valid_2.q.val() {
-            self.word.next = self.words.rd_data.val().get_bits::<64>(0);
-            self.unread.next = self.words.rd_data.val().get_bit(64);
+            self.word.next = self.words.rd.data.val().get_bits::<64>(0);
+            self.unread.next = self.words.rd.data.val().get_bit(64);
         }
         self.look.d.next = self.lands.val() & self.field.q.val().get_bit(3);
         if self.lands.val() {
@@ -284,22 +283,22 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         }
 
         // Contexts of the queue pair.
-        self.contexts.rd_addr.next = self.s_qpn.val();
-        self.contexts.wr_en.next = self.word_0.val() | self.mark.q.val();
-        self.contexts.wr_addr.next = self.mark_qpn.q.val();
-        self.contexts.wr_data.next =
+        self.contexts.rd.addr.next = self.s_qpn.val();
+        self.contexts.wr.en.next = self.word_0.val() | self.mark.q.val();
+        self.contexts.wr.addr.next = self.mark_qpn.q.val();
+        self.contexts.wr.data.next =
             bit_cast::<22, 21>(self.mark_rest.q.val()) | self.mark_bit.val();
         self.mark.d.next = self.mark.q.val() & self.word_0.val();
         if self.word_0.val() {
-            self.contexts.wr_addr.next = self.cfg_qpn.val();
-            self.contexts.wr_data.next = bit_cast::<22, 5>(self.cfg_data.val().get_bits::<5>(16))
+            self.contexts.wr.addr.next = self.cfg_qpn.val();
+            self.contexts.wr.data.next = bit_cast::<22, 5>(self.cfg_data.val().get_bits::<5>(16))
                 | (bit_cast::<22, 16>(self.cfg_data.val().get_bits::<16>(32)) << 5)
                 | (bit_cast::<22, 1>(self.cfg_data.val().get_bits::<1>(2)) << 21);
         }
-        self.q_keys.rd_addr.next = self.s_qpn.val();
-        self.q_keys.wr_en.next = self.word_1.val();
-        self.q_keys.wr_addr.next = self.cfg_qpn.val();
-        self.q_keys.wr_data.next = self.cfg_data.val().get_bits::<32>(0);
+        self.q_keys.rd.addr.next = self.s_qpn.val();
+        self.q_keys.wr.en.next = self.word_1.val();
+        self.q_keys.wr.addr.next = self.cfg_qpn.val();
+        self.q_keys.wr.data.next = self.cfg_data.val().get_bits::<32>(0);
 
         // The checks; what comes first in the contract wins.
         // The answer of a READ has a header too.
@@ -347,7 +346,7 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
             self.allowed.d.next = self.look_ok.val();
             self.allowed_now.next = self.look_ok.val();
         }
-        self.gone.d.next = self.contexts.rd_data.val().get_bit(21);
+        self.gone.d.next = self.contexts.rd.data.val().get_bit(21);
         self.m_drop.next = self.ready.val() & self.gone.q.val() & self.drop_ready.val();
         self.m_valid.next = self.ready.val() & !self.gone.q.val();
         self.pass.next = self.m_valid.val() & self.m_ready.val();
@@ -370,22 +369,22 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.fatal.d.next = self.pass.val() & self.failed.q.val();
         if self.pass.val() {
             self.mark_qpn.d.next = self.s_qpn.val();
-            self.mark_rest.d.next = self.contexts.rd_data.val().get_bits::<21>(0);
+            self.mark_rest.d.next = self.contexts.rd.data.val().get_bits::<21>(0);
         }
         if self.pass.val() & self.failed.q.val() {
             self.mark.d.next = true;
         }
 
-        self.m_fatal_valid.next = self.fatal.q.val();
-        self.m_fatal_qpn.next = self.mark_qpn.q.val();
+        self.m_fatal.valid.next = self.fatal.q.val();
+        self.m_fatal.qpn.next = self.mark_qpn.q.val();
         self.m_look_valid.next = self.look.q.val();
         self.m_look_key.next = self.key.q.val();
-        self.m_look_pd.next = self.contexts.rd_data.val().get_bits::<16>(5);
+        self.m_look_pd.next = self.contexts.rd.data.val().get_bits::<16>(5);
         self.m_look_write.next = self.reads.q.val() | self.atomic.q.val();
         self.m_kind.next = bit_cast::<2, 1>(self.reads.q.val().into())
             | (bit_cast::<2, 1>(self.atomic.q.val().into()) << 1);
-        self.m_timeout.next = self.contexts.rd_data.val().get_bits::<5>(0);
-        self.m_q_key.next = self.q_keys.rd_data.val();
+        self.m_timeout.next = self.contexts.rd.data.val().get_bits::<5>(0);
+        self.m_q_key.next = self.q_keys.rd.data.val();
         self.m_wr_id.next = self.wr_id.q.val();
         self.m_address.next = self.address.q.val();
         self.m_len.next = self.length.q.val();

@@ -1,6 +1,7 @@
 //! Which queue pairs want a turn.
 
 use crate::blocks::{FifoAhead, FifoBram, RamReg};
+use crate::bus::QueuePairIn;
 use crate::prelude::*;
 
 hdl_module! {
@@ -22,10 +23,8 @@ hdl_module! {
         pub clean: Signal<In, Bit>,
         /// Of this queue pair.
         pub clean_qpn: Signal<In, Bits<LQ>>,
-        /// Add a number: a doorbell.
-        pub wake_valid: Signal<In, Bit>,
-        /// This one.
-        pub wake_qpn: Signal<In, Bits<LQ>>,
+        /// A queue pair has work: a doorbell.
+        pub wake: QueuePairIn<LQ>,
         /// Add a number: its state is ReadyToSend. Between two of them there is a clock without wake.
         pub start_valid: Signal<In, Bit>,
         /// This one.
@@ -82,7 +81,7 @@ impl<const LQ: usize> Logic for CardSendList<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
         // Stage 0: one operation.
-        self.op_ready.next = !self.wake_valid.val() & !self.start.q.val() & !self.clean.val();
+        self.op_ready.next = !self.wake.valid.val() & !self.start.q.val() & !self.clean.val();
         self.now.next = self.op_valid.val();
         self.now_remove.next = self.op_remove.val();
         self.now_qpn.next = self.op_qpn.val();
@@ -90,12 +89,12 @@ impl<const LQ: usize> Logic for CardSendList<LQ> {
             self.now.next = true;
             self.now_remove.next = false;
             self.now_qpn.next = self.starting.q.val();
-            self.start.d.next = self.wake_valid.val();
+            self.start.d.next = self.wake.valid.val();
         }
-        if self.wake_valid.val() {
+        if self.wake.valid.val() {
             self.now.next = true;
             self.now_remove.next = false;
-            self.now_qpn.next = self.wake_qpn.val();
+            self.now_qpn.next = self.wake.qpn.val();
         }
         if self.clean.val() {
             self.now.next = true;
@@ -106,7 +105,7 @@ impl<const LQ: usize> Logic for CardSendList<LQ> {
             self.start.d.next = true;
             self.starting.d.next = self.start_qpn.val();
         }
-        self.listed.rd_addr.next = self.now_qpn.val();
+        self.listed.rd.addr.next = self.now_qpn.val();
         self.valid_1.d.next = self.now.val();
         self.remove_1.d.next = self.now_remove.val();
         self.qpn_1.d.next = self.now_qpn.val();
@@ -125,29 +124,29 @@ impl<const LQ: usize> Logic for CardSendList<LQ> {
         self.valid_3.d.next = self.valid_2.q.val();
         self.remove_3.d.next = self.remove_2.q.val();
         self.qpn_3.d.next = self.qpn_2.q.val();
-        self.bit.next = self.listed.rd_data.val().any();
+        self.bit.next = self.listed.rd.data.val().any();
         if self.recent.q.val() {
             self.bit.next = self.recent_bit.q.val();
         }
         self.push.d.next = self.valid_2.q.val() & !self.remove_2.q.val() & !self.bit.val();
-        self.listed.wr_en.next = self.valid_2.q.val();
-        self.listed.wr_addr.next = self.qpn_2.q.val();
-        self.listed.wr_data.next = bit_cast::<1, 1>((!self.remove_2.q.val()).into());
+        self.listed.wr.en.next = self.valid_2.q.val();
+        self.listed.wr.addr.next = self.qpn_2.q.val();
+        self.listed.wr.data.next = bit_cast::<1, 1>((!self.remove_2.q.val()).into());
 
         // Stage 3: into the queue, which has a place for every number, or past it.
         self.queue.almost_at.next = 0.into();
-        self.direct.next = !self.queue.count.val().any() & self.front.s_ready.val();
-        self.queue.s_valid.next = self.push.q.val() & !self.direct.val();
-        self.queue.s_data.next = self.qpn_3.q.val();
-        self.queue.m_ready.next = self.front.s_ready.val();
-        self.front.s_valid.next =
-            self.queue.m_valid.val() | (self.push.q.val() & self.direct.val());
-        self.front.s_data.next = self.qpn_3.q.val();
-        if self.queue.m_valid.val() {
-            self.front.s_data.next = self.queue.m_data.val();
+        self.direct.next = !self.queue.count.val().any() & self.front.s.ready.val();
+        self.queue.s.valid.next = self.push.q.val() & !self.direct.val();
+        self.queue.s.data.next = self.qpn_3.q.val();
+        self.queue.m.ready.next = self.front.s.ready.val();
+        self.front.s.valid.next =
+            self.queue.m.valid.val() | (self.push.q.val() & self.direct.val());
+        self.front.s.data.next = self.qpn_3.q.val();
+        if self.queue.m.valid.val() {
+            self.front.s.data.next = self.queue.m.data.val();
         }
-        self.front.m_ready.next = self.m_ready.val();
-        self.m_valid.next = self.front.m_valid.val();
-        self.m_qpn.next = self.front.m_data.val();
+        self.front.m.ready.next = self.m_ready.val();
+        self.m_valid.next = self.front.m.valid.val();
+        self.m_qpn.next = self.front.m.data.val();
     }
 }

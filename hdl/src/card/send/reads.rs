@@ -1,5 +1,6 @@
 //! Reads of host memory: payload and work requests.
 
+use crate::bus::DmaRequestOut;
 use crate::prelude::*;
 
 hdl_module! {
@@ -25,16 +26,8 @@ hdl_module! {
         pub pay_addr: Signal<In, Bits<64>>,
         /// Bytes.
         pub pay_len: Signal<In, Bits<13>>,
-        /// A read.
-        pub m_rd_valid: Signal<Out, Bit>,
-        /// Taken.
-        pub m_rd_ready: Signal<In, Bit>,
-        /// First byte.
-        pub m_rd_addr: Signal<Out, Bits<64>>,
-        /// Bytes.
-        pub m_rd_len: Signal<Out, Bits<13>>,
-        /// Client in 15:14: 0 work requests, 1 payload.
-        pub m_rd_ctx: Signal<Out, Bits<16>>,
+        /// Reads of host memory.
+        pub m_rd: DmaRequestOut,
         /// A read waits.
         pub m_busy: Signal<Out, Bit>,
 
@@ -58,7 +51,7 @@ impl Logic for CardSendReads {
     #[hdl_gen]
     fn update(&mut self) {
         self.free.next = !self.valid.q.val();
-        if self.m_rd_ready.val() {
+        if self.m_rd.ready.val() {
             self.valid.d.next = false;
         }
         self.pay_ready.next = self.free.val();
@@ -82,10 +75,10 @@ impl Logic for CardSendReads {
                 self.fetch.d.next = false;
             }
         }
-        self.m_rd_valid.next = self.valid.q.val();
-        self.m_rd_addr.next = self.addr.q.val();
-        self.m_rd_len.next = self.len.q.val();
-        self.m_rd_ctx.next = bit_cast::<16, 1>(self.payload.q.val().into()) << 14;
+        self.m_rd.valid.next = self.valid.q.val();
+        self.m_rd.addr.next = self.addr.q.val();
+        self.m_rd.len.next = self.len.q.val();
+        self.m_rd.ctx.next = bit_cast::<16, 1>(self.payload.q.val().into()) << 14;
         self.m_busy.next = self.valid.q.val() | self.fetch.q.val();
     }
 }

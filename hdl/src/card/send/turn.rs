@@ -192,50 +192,50 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
             self.zero.d.next = true;
             self.zero_qpn.d.next = self.cfg_qpn.val();
         }
-        self.states.wr_en.next = self.state_en.val();
-        self.states.wr_addr.next = self.state_qpn.val();
-        self.states.wr_data.next = self.state_data.val();
-        self.states.rd_addr.next = self.reads.val();
-        self.posted.wr_en.next = self.posted_en.val() | self.zero_now.val();
-        self.posted.wr_addr.next = self.zero_qpn.q.val();
-        self.posted.wr_data.next = 0.into();
+        self.states.wr.en.next = self.state_en.val();
+        self.states.wr.addr.next = self.state_qpn.val();
+        self.states.wr.data.next = self.state_data.val();
+        self.states.rd.addr.next = self.reads.val();
+        self.posted.wr.en.next = self.posted_en.val() | self.zero_now.val();
+        self.posted.wr.addr.next = self.zero_qpn.q.val();
+        self.posted.wr.data.next = 0.into();
         if self.posted_en.val() {
-            self.posted.wr_addr.next = self.posted_qpn.val();
-            self.posted.wr_data.next = self.posted_data.val();
+            self.posted.wr.addr.next = self.posted_qpn.val();
+            self.posted.wr.data.next = self.posted_data.val();
         }
-        self.posted.rd_addr.next = self.reads.val();
-        self.fetched.wr_en.next = self.commit.val() | self.zero_now.val();
-        self.fetched.wr_addr.next = self.zero_qpn.q.val();
-        self.fetched.wr_data.next = 0.into();
+        self.posted.rd.addr.next = self.reads.val();
+        self.fetched.wr.en.next = self.commit.val() | self.zero_now.val();
+        self.fetched.wr.addr.next = self.zero_qpn.q.val();
+        self.fetched.wr.data.next = 0.into();
         if self.commit.val() {
-            self.fetched.wr_addr.next = self.qpn.q.val();
-            self.fetched.wr_data.next = self.number_next.q.val();
+            self.fetched.wr.addr.next = self.qpn.q.val();
+            self.fetched.wr.data.next = self.number_next.q.val();
         }
-        self.fetched.rd_addr.next = self.reads.val();
-        self.fetched_en.next = self.fetched.wr_en.val();
-        self.fetched_qpn.next = self.fetched.wr_addr.val();
-        self.fetched_data.next = self.fetched.wr_data.val().get_bits::<16>(0);
-        self.first.wr_en.next = self.first_en.val();
-        self.first.wr_addr.next = self.cfg_qpn.val();
-        self.first.wr_data.next = self.first_data.val();
-        self.first.rd_addr.next = self.reads.val();
-        self.base.wr_en.next = self.base_en.val();
-        self.base.wr_addr.next = self.cfg_qpn.val();
-        self.base.wr_data.next = self.base_data.val();
-        self.base.rd_addr.next = self.reads.val();
+        self.fetched.rd.addr.next = self.reads.val();
+        self.fetched_en.next = self.fetched.wr.en.val();
+        self.fetched_qpn.next = self.fetched.wr.addr.val();
+        self.fetched_data.next = self.fetched.wr.data.val().get_bits::<16>(0);
+        self.first.wr.en.next = self.first_en.val();
+        self.first.wr.addr.next = self.cfg_qpn.val();
+        self.first.wr.data.next = self.first_data.val();
+        self.first.rd.addr.next = self.reads.val();
+        self.base.wr.en.next = self.base_en.val();
+        self.base.wr.addr.next = self.cfg_qpn.val();
+        self.base.wr.data.next = self.base_data.val();
+        self.base.rd.addr.next = self.reads.val();
 
         // Settled one clock after Load: what waits, numbers, place; two and three clocks after: address.
-        self.sends.d.next = self.states.rd_data.val().get_bits::<3>(0) == 3;
+        self.sends.d.next = self.states.rd.data.val().get_bits::<3>(0) == 3;
         self.waiting.d.next =
-            self.posted.rd_data.val() - self.fetched.rd_data.val().get_bits::<16>(0);
-        self.number.d.next = self.fetched.rd_data.val().get_bits::<16>(0);
-        self.number_next.d.next = self.fetched.rd_data.val() + 1;
-        self.psn.d.next = self.first.rd_data.val() + self.fetched.rd_data.val();
-        self.place.d.next = self.fetched.rd_data.val().get_bits::<15>(0)
-            & !(self.ones.val() << self.states.rd_data.val().get_bits::<4>(3));
-        self.low.d.next = bit_cast::<32, 31>(self.base.rd_data.val().get_bits::<31>(0))
+            self.posted.rd.data.val() - self.fetched.rd.data.val().get_bits::<16>(0);
+        self.number.d.next = self.fetched.rd.data.val().get_bits::<16>(0);
+        self.number_next.d.next = self.fetched.rd.data.val() + 1;
+        self.psn.d.next = self.first.rd.data.val() + self.fetched.rd.data.val();
+        self.place.d.next = self.fetched.rd.data.val().get_bits::<15>(0)
+            & !(self.ones.val() << self.states.rd.data.val().get_bits::<4>(3));
+        self.low.d.next = bit_cast::<32, 31>(self.base.rd.data.val().get_bits::<31>(0))
             + bit_cast::<32, 15>(self.place.q.val());
-        self.high.d.next = self.base.rd_data.val().get_bits::<27>(31)
+        self.high.d.next = self.base.rd.data.val().get_bits::<27>(31)
             + bit_cast::<27, 1>(self.low.q.val().get_bits::<1>(31));
         self.work.next =
             self.sends.q.val() & self.waiting.q.val().any() & !self.waiting.q.val().all();

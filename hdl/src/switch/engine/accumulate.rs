@@ -300,11 +300,11 @@ impl Logic for RedAccumulate {
         if self.t1.q.val() {
             self.a_place.d.next = bit_cast::<5, 3>(self.m_soon.val()) << 2;
         }
-        self.words.rd_addr.next = self.a_place.q.val();
+        self.words.rd.addr.next = self.a_place.q.val();
         self.l_valid.d.next = self.is_data.val();
         self.l_word.d.next = self.data_word.q.val();
         self.l_op.d.next = self.m_header.val().get_bits::<6>(11);
-        self.l_a.d.next = self.words.rd_data.val();
+        self.l_a.d.next = self.words.rd.data.val();
         // Of a frame that follows at once: what is stored now. Sources of operations that differ are not combined.
         if self.near_store.q.val() & self.near_hit.q.val() {
             self.l_a.d.next = self.lane.m_data.val();
@@ -325,10 +325,10 @@ impl Logic for RedAccumulate {
         }
 
         // Clocks 2 to 4: REPSUM, how far the two sums are apart.
-        self.weights.rd_addr.next = self.m_index.val();
-        self.t3_weight.d.next = self.weights.rd_data.val();
+        self.weights.rd.addr.next = self.m_index.val();
+        self.t3_weight.d.next = self.weights.rd.data.val();
         self.ahead.d.next = bit_cast::<9, 8>(self.m_header.val().get_bits::<8>(51) ^ 0x80)
-            - bit_cast::<9, 8>(self.weights.rd_data.val() ^ 0x80);
+            - bit_cast::<9, 8>(self.weights.rd.data.val() ^ 0x80);
         self.larger.next = !self.ahead.q.val().get_bit(8) & self.ahead.q.val().any();
         self.far.next = self.ahead.q.val().get_bits::<7>(2).any();
         if self.ahead.q.val().get_bit(8) {
@@ -413,29 +413,29 @@ impl Logic for RedAccumulate {
             self.rec_special.d.next = self.t4_special.q.val();
             self.rec_nan.d.next = self.t4_nan.q.val();
         }
-        self.weights.wr_en.next = self.t6.q.val() & self.rec_combine.q.val();
-        self.weights.wr_addr.next = self.rec_index.q.val();
-        self.weights.wr_data.next = self.rec_weight.q.val();
-        self.weights_q.wr_en.next = self.t6.q.val() & self.rec_combine.q.val();
-        self.weights_q.wr_addr.next = self.rec_index.q.val();
-        self.weights_q.wr_data.next = self.rec_weight.q.val();
+        self.weights.wr.en.next = self.t6.q.val() & self.rec_combine.q.val();
+        self.weights.wr.addr.next = self.rec_index.q.val();
+        self.weights.wr.data.next = self.rec_weight.q.val();
+        self.weights_q.wr.en.next = self.t6.q.val() & self.rec_combine.q.val();
+        self.weights_q.wr.addr.next = self.rec_index.q.val();
+        self.weights_q.wr.data.next = self.rec_weight.q.val();
 
         // Clocks 8 to 11: sources.
         if self.t8.q.val() {
             self.source.d.next = self.swap.m.val().get_bits::<32>(0);
         }
-        self.sources.wr_en.next =
+        self.sources.wr.en.next =
             self.t10.q.val() & self.rec_combine.q.val() & self.rec_first.q.val();
-        self.sources.wr_addr.next = self.rec_index.q.val();
-        self.sources.wr_data.next = self.source.q.val();
-        self.sources.rd_addr.next = self.rec_index.q.val();
-        self.first_source.d.next = self.sources.rd_data.val();
+        self.sources.wr.addr.next = self.rec_index.q.val();
+        self.sources.wr.data.next = self.source.q.val();
+        self.sources.rd.addr.next = self.rec_index.q.val();
+        self.first_source.d.next = self.sources.rd.data.val();
 
         // Clocks 8 to 12: the result code before the words of this frame.
-        self.codes.rd_addr.next = self.rec_index.q.val();
-        self.filled.rd_addr.next = self.rec_index.q.val();
-        self.t11_code.d.next = self.codes.rd_data.val();
-        self.t11_filled.d.next = self.filled.rd_data.val();
+        self.codes.rd.addr.next = self.rec_index.q.val();
+        self.filled.rd.addr.next = self.rec_index.q.val();
+        self.t11_code.d.next = self.codes.rd.data.val();
+        self.t11_filled.d.next = self.filled.rd.data.val();
         self.dropped_mask.next = !(bits::<4>(0xf) << self.rec_distance.q.val());
         self.t12_large.d.next = self.t11_code.q.val();
         self.t12_small.d.next =
@@ -550,21 +550,21 @@ impl Logic for RedAccumulate {
                     | bit_cast::<64, 32>(self.source.q.val());
             }
         }
-        self.words.wr_en.next = self.store.q.val();
-        self.words.wr_addr.next = self.place.q.val();
-        self.words.wr_data.next = self.result.val();
-        self.words_r.wr_en.next = self.store.q.val();
-        self.words_r.wr_addr.next = self.place.q.val();
-        self.words_r.wr_data.next = self.result.val();
-        self.words_q.wr_en.next = self.store.q.val();
-        self.words_q.wr_addr.next = self.place.q.val();
-        self.words_q.wr_data.next = self.result.val();
+        self.words.wr.en.next = self.store.q.val();
+        self.words.wr.addr.next = self.place.q.val();
+        self.words.wr.data.next = self.result.val();
+        self.words_r.wr.en.next = self.store.q.val();
+        self.words_r.wr.addr.next = self.place.q.val();
+        self.words_r.wr.data.next = self.result.val();
+        self.words_q.wr.en.next = self.store.q.val();
+        self.words_q.wr.addr.next = self.place.q.val();
+        self.words_q.wr.data.next = self.result.val();
 
         // Clocks 5 to 8: the accumulator's word that goes with the frame's.
         self.r_place.next = (bit_cast::<5, 3>(self.r_index.q.val()) << 2)
             | bit_cast::<5, 2>(self.r_word.q.val().get_bits::<2>(0));
-        self.words_r.rd_addr.next = self.r_place.val();
-        self.r_a.d.next = self.words_r.rd_data.val();
+        self.words_r.rd.addr.next = self.r_place.val();
+        self.r_a.d.next = self.words_r.rd.data.val();
         // The last word of the frame before, if that has moved it, is written in the clock in which the first is read.
         if self.follows.q.val() {
             self.r_a.d.next = self.lane.m_data.val();
@@ -608,12 +608,12 @@ impl Logic for RedAccumulate {
             self.live_code.next = bit_cast::<6, 4>(self.live_rc.val())
                 | (bit_cast::<6, 2>(self.live_word.val()) << 4);
         }
-        self.codes.wr_en.next = self.t16.q.val() & self.rec_combine.q.val();
-        self.codes.wr_addr.next = self.rec_index.q.val();
-        self.codes.wr_data.next = self.live_code.val();
-        self.codes_q.wr_en.next = self.t16.q.val() & self.rec_combine.q.val();
-        self.codes_q.wr_addr.next = self.rec_index.q.val();
-        self.codes_q.wr_data.next = self.live_code.val();
+        self.codes.wr.en.next = self.t16.q.val() & self.rec_combine.q.val();
+        self.codes.wr.addr.next = self.rec_index.q.val();
+        self.codes.wr.data.next = self.live_code.val();
+        self.codes_q.wr.en.next = self.t16.q.val() & self.rec_combine.q.val();
+        self.codes_q.wr.addr.next = self.rec_index.q.val();
+        self.codes_q.wr.data.next = self.live_code.val();
 
         // Clocks 14 to 18: which words are not zero.
         self.late_store.d.next = self.store.q.val();
@@ -639,22 +639,22 @@ impl Logic for RedAccumulate {
             self.late_combine.d.next = self.rec_combine.q.val();
             self.late_index.d.next = self.rec_index.q.val();
         }
-        self.filled.wr_en.next = self.t18.q.val() & self.late_combine.q.val();
-        self.filled.wr_addr.next = self.late_index.q.val();
-        self.filled.wr_data.next = self.w_filled.q.val();
+        self.filled.wr.en.next = self.t18.q.val() & self.late_combine.q.val();
+        self.filled.wr.addr.next = self.late_index.q.val();
+        self.filled.wr.data.next = self.w_filled.q.val();
 
         // Sending. The frame's words may be read just before they are written: w_* says so. The code of the last
         // one is wanted in the clock in which it is written.
         self.q_place.next =
             (bit_cast::<5, 3>(self.q_index.val()) << 2) | bit_cast::<5, 2>(self.q_word.val());
-        self.words_q.rd_addr.next = self.q_place.val();
-        self.q_data.next = self.words_q.rd_data.val();
+        self.words_q.rd.addr.next = self.q_place.val();
+        self.q_data.next = self.words_q.rd.data.val();
         self.late_data.d.next = self.result.val();
         self.w_valid.next = self.store.q.val();
         self.w_place.next = self.place.q.val();
         self.w_data.next = self.late_data.q.val();
-        self.codes_q.rd_addr.next = self.q_index.val();
-        self.sent_code.d.next = self.codes_q.rd_data.val();
+        self.codes_q.rd.addr.next = self.q_index.val();
+        self.sent_code.d.next = self.codes_q.rd.data.val();
         self.sends_here.next = (self.t15.q.val() | self.t16.q.val())
             & self.rec_combine.q.val()
             & (self.rec_index.q.val() == self.q_index.val());
@@ -681,7 +681,7 @@ impl Logic for RedAccumulate {
             self.q_rc.next = bit_cast::<4, 3>(self.sent_word.val());
         }
         self.q_oflow.next = self.shown.val().get_bits::<2>(4);
-        self.weights_q.rd_addr.next = self.q_index.val();
-        self.q_m.next = self.weights_q.rd_data.val();
+        self.weights_q.rd.addr.next = self.q_index.val();
+        self.q_m.next = self.weights_q.rd.data.val();
     }
 }

@@ -1,6 +1,7 @@
 //! Frames that a reduction engine sends: results, and frames that pass.
 
 use crate::blocks::{AsyncRam, OneHotMux};
+use crate::bus::FramesOut;
 use crate::prelude::*;
 use crate::switch::ByteSwap;
 use tributary_protocol::red::{Op, address, wire};
@@ -78,14 +79,8 @@ hdl_module! {
         pub b_written: Signal<In, Bits<64>>,
         /// Key of the frame.
         pub b_key: Signal<In, Bits<16>>,
-        /// A word of a frame.
-        pub m_valid: Signal<Out, Bit>,
-        /// It is taken.
-        pub m_ready: Signal<In, Bit>,
-        /// The word, first byte in bits 7:0; the last has two bytes of no meaning on top.
-        pub m_data: Signal<Out, Bits<64>>,
-        /// It is the frame's last: 6 bytes.
-        pub m_last: Signal<Out, Bit>,
+        /// Frames to send.
+        pub m: FramesOut<64>,
         /// A result has been sent: its descriptor is free.
         pub done_valid: Signal<Out, Bit>,
         /// The descriptor.
@@ -208,12 +203,12 @@ impl Logic for RedEmit {
     #[hdl_gen]
     fn update(&mut self) {
         self.job_push.next = self.j_valid.val() | self.p_valid.val();
-        self.jobs.wr_en.next = self.job_push.val();
-        self.jobs.wr_addr.next = self.job_tail.q.val();
-        self.jobs.rd_addr.next = self.job_head.q.val();
-        self.jobs.wr_data.next = bit_cast::<4, 3>(self.j_index.val());
+        self.jobs.wr.en.next = self.job_push.val();
+        self.jobs.wr.addr.next = self.job_tail.q.val();
+        self.jobs.rd.addr.next = self.job_head.q.val();
+        self.jobs.wr.data.next = bit_cast::<4, 3>(self.j_index.val());
         if self.p_valid.val() {
-            self.jobs.wr_data.next = bit_cast::<4, 2>(self.p_slot.val()) | 8;
+            self.jobs.wr.data.next = bit_cast::<4, 2>(self.p_slot.val()) | 8;
         }
 
         // The job and the word.
@@ -226,8 +221,8 @@ impl Logic for RedEmit {
         }
         if self.take.val() {
             self.busy.d.next = self.job_some.q.val();
-            self.passing.d.next = self.jobs.rd_data.val().get_bit(3);
-            self.index.d.next = self.jobs.rd_data.val().get_bits::<3>(0);
+            self.passing.d.next = self.jobs.rd.data.val().get_bit(3);
+            self.index.d.next = self.jobs.rd.data.val().get_bits::<3>(0);
             self.word.d.next = 0.into();
             if self.job_some.q.val() {
                 self.job_head.d.next = self.job_after.val();
@@ -424,14 +419,14 @@ impl Logic for RedEmit {
         // Whether the word was taken is known one clock later in the pipeline: a register stands in between.
         self.leaving.next = bit_cast::<64, 48>(self.q_bytes.q.val())
             | (bit_cast::<64, 16>(self.p_patched.val().get_bits::<16>(0)) << 48);
-        self.m_valid.next = self.q_valid.q.val() | self.held.q.val();
-        self.m_last.next = self.q_last.q.val();
-        self.m_data.next = self.leaving.val();
+        self.m.valid.next = self.q_valid.q.val() | self.held.q.val();
+        self.m.last.next = self.q_last.q.val();
+        self.m.data.next = self.leaving.val();
         if self.held.q.val() {
-            self.m_last.next = self.held_last.q.val();
-            self.m_data.next = self.held_data.q.val();
+            self.m.last.next = self.held_last.q.val();
+            self.m.data.next = self.held_data.q.val();
         }
-        self.stalls.next = (self.q_valid.q.val() | self.held.q.val()) & !self.m_ready.val();
+        self.stalls.next = (self.q_valid.q.val() | self.held.q.val()) & !self.m.ready.val();
         self.held.d.next = self.stalls.val();
         self.flows.d.next = !self.stalls.val();
         self.flows_words.d.next = !self.stalls.val();

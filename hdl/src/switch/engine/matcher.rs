@@ -344,13 +344,13 @@ impl Logic for RedMatch {
 
         // Clock 2: the tables, and what goes down.
         self.t3_pass.d.next = self.t2.q.val() & (self.kind.q.val() == 2);
-        self.seqnos.rd_addr.next = self.index.q.val();
-        self.tallies.rd_addr.next = self.index.q.val();
-        self.waits.rd_addr.next = self.index.q.val();
-        self.t3_seqno.d.next = self.seqnos.rd_data.val();
-        self.t3_tally.d.next = self.tallies.rd_data.val();
-        self.t3_missing.d.next = bit_cast::<22, 20>(self.waits.rd_data.val())
-            - bit_cast::<22, 20>(self.tallies.rd_data.val().get_bits::<20>(0));
+        self.seqnos.rd.addr.next = self.index.q.val();
+        self.tallies.rd.addr.next = self.index.q.val();
+        self.waits.rd.addr.next = self.index.q.val();
+        self.t3_seqno.d.next = self.seqnos.rd.data.val();
+        self.t3_tally.d.next = self.tallies.rd.data.val();
+        self.t3_missing.d.next = bit_cast::<22, 20>(self.waits.rd.data.val())
+            - bit_cast::<22, 20>(self.tallies.rd.data.val().get_bits::<20>(0));
         self.t3_match.d.next = self.t2_any.q.val() & self.t2_vni.q.val() & self.t2_cookie.q.val();
 
         // Clock 3: comparisons and the sum.
@@ -489,26 +489,26 @@ impl Logic for RedMatch {
         if self.done_valid.val() {
             self.set_done.next = bits::<8>(1) << self.done_index.val();
         }
-        self.seqnos.wr_en.next = self.t5_arm.q.val();
-        self.seqnos.wr_addr.next = self.t5_index.q.val();
-        self.seqnos.wr_data.next = self.header.q.val().get_bits::<10>(0);
-        self.seqnos_q.wr_en.next = self.t5_arm.q.val();
-        self.seqnos_q.wr_addr.next = self.t5_index.q.val();
-        self.seqnos_q.wr_data.next = self.header.q.val().get_bits::<10>(0);
-        self.keys_q.wr_en.next = self.t5_arm.q.val();
-        self.keys_q.wr_addr.next = self.t5_index.q.val();
-        self.keys_q.wr_data.next = self.key.q.val();
+        self.seqnos.wr.en.next = self.t5_arm.q.val();
+        self.seqnos.wr.addr.next = self.t5_index.q.val();
+        self.seqnos.wr.data.next = self.header.q.val().get_bits::<10>(0);
+        self.seqnos_q.wr.en.next = self.t5_arm.q.val();
+        self.seqnos_q.wr.addr.next = self.t5_index.q.val();
+        self.seqnos_q.wr.data.next = self.header.q.val().get_bits::<10>(0);
+        self.keys_q.wr.en.next = self.t5_arm.q.val();
+        self.keys_q.wr.addr.next = self.t5_index.q.val();
+        self.keys_q.wr.data.next = self.key.q.val();
         self.tally.next = 0.into();
         if self.t5_combine.q.val() {
             self.tally.next = bit_cast::<26, 20>(self.t5_count.q.val())
                 | (bit_cast::<26, 6>(self.t5_op.q.val()) << 20);
         }
-        self.tallies.wr_en.next = self.t5_arm.q.val() | self.t5_combine.q.val();
-        self.tallies.wr_addr.next = self.t5_index.q.val();
-        self.tallies.wr_data.next = self.tally.val();
-        self.tallies_q.wr_en.next = self.t5_arm.q.val() | self.t5_combine.q.val();
-        self.tallies_q.wr_addr.next = self.t5_index.q.val();
-        self.tallies_q.wr_data.next = self.tally.val();
+        self.tallies.wr.en.next = self.t5_arm.q.val() | self.t5_combine.q.val();
+        self.tallies.wr.addr.next = self.t5_index.q.val();
+        self.tallies.wr.data.next = self.tally.val();
+        self.tallies_q.wr.en.next = self.t5_arm.q.val() | self.t5_combine.q.val();
+        self.tallies_q.wr.addr.next = self.t5_index.q.val();
+        self.tallies_q.wr.data.next = self.tally.val();
         for i in 0..8 {
             if self.set_arm.val().get_bit(i) {
                 self.keys[i].d.next = self.key.q.val();
@@ -553,9 +553,9 @@ impl Logic for RedMatch {
         if self.t9.q.val() {
             self.t10_wait.d.next = self.s_data.val().get_bits::<20>(0);
         }
-        self.waits.wr_en.next = self.t10.q.val() & self.t6_arm.q.val();
-        self.waits.wr_addr.next = self.t5_index.q.val();
-        self.waits.wr_data.next = self.t10_wait.q.val();
+        self.waits.wr.en.next = self.t10.q.val() & self.t6_arm.q.val();
+        self.waits.wr.addr.next = self.t5_index.q.val();
+        self.waits.wr.data.next = self.t10_wait.q.val();
         self.t11_above.d.next =
             bit_cast::<3, 1>((self.t10_wait.q.val() >= self.cfg_threshold_1.val()).into())
                 | (bit_cast::<3, 1>((self.t10_wait.q.val() >= self.cfg_threshold_2.val()).into())
@@ -586,24 +586,24 @@ impl Logic for RedMatch {
             self.visiting.q.val() & self.visit_read.q.val() & !self.arm_timer.q.val();
         self.visit_read.d.next =
             self.visiting.q.val() & !self.visit_read.q.val() & !self.arm_timer.q.val();
-        self.timers.rd_addr.next = self.visit.q.val();
-        self.timer.d.next = self.timers.rd_data.val();
+        self.timers.rd.addr.next = self.visit.q.val();
+        self.timer.d.next = self.timers.rd.data.val();
         self.timer_any.d.next =
-            bit_cast::<4, 1>(self.timers.rd_data.val().get_bits::<6>(0).any().into())
-                | (bit_cast::<4, 1>(self.timers.rd_data.val().get_bits::<6>(6).any().into()) << 1)
-                | (bit_cast::<4, 1>(self.timers.rd_data.val().get_bits::<6>(12).any().into()) << 2)
-                | (bit_cast::<4, 1>(self.timers.rd_data.val().get_bits::<6>(18).any().into()) << 3);
+            bit_cast::<4, 1>(self.timers.rd.data.val().get_bits::<6>(0).any().into())
+                | (bit_cast::<4, 1>(self.timers.rd.data.val().get_bits::<6>(6).any().into()) << 1)
+                | (bit_cast::<4, 1>(self.timers.rd.data.val().get_bits::<6>(12).any().into()) << 2)
+                | (bit_cast::<4, 1>(self.timers.rd.data.val().get_bits::<6>(18).any().into()) << 3);
         // Known with the timer: what sets a timer in between makes the visit read again.
         self.spared.d.next = (self.visit_at.q.val() & self.fresh.q.val()).any();
-        self.timers.wr_en.next = self.visit_step.val() | self.arm_timer.q.val();
-        self.timers.wr_addr.next = self.visit.q.val();
-        self.timers.wr_data.next = self.timer.q.val() - 1;
+        self.timers.wr.en.next = self.visit_step.val() | self.arm_timer.q.val();
+        self.timers.wr.addr.next = self.visit.q.val();
+        self.timers.wr.data.next = self.timer.q.val() - 1;
         if self.spared.q.val() {
-            self.timers.wr_data.next = self.timer.q.val();
+            self.timers.wr.data.next = self.timer.q.val();
         }
         if self.arm_timer.q.val() {
-            self.timers.wr_addr.next = self.t5_index.q.val();
-            self.timers.wr_data.next = self.t12_timeout.q.val();
+            self.timers.wr.addr.next = self.t5_index.q.val();
+            self.timers.wr.data.next = self.t12_timeout.q.val();
         }
         // What is armed in between is spared: its timer does not run yet.
         self.run_out.next = 0.into();
@@ -667,13 +667,13 @@ impl Logic for RedMatch {
                 | self.given_up.val());
 
         // Sending.
-        self.keys_q.rd_addr.next = self.q_index.val();
-        self.seqnos_q.rd_addr.next = self.q_index.val();
-        self.tallies_q.rd_addr.next = self.q_index.val();
-        self.q_key.next = self.keys_q.rd_data.val();
-        self.q_seqno.next = self.seqnos_q.rd_data.val();
-        self.q_count.next = self.tallies_q.rd_data.val().get_bits::<20>(0);
-        self.q_op.next = self.tallies_q.rd_data.val().get_bits::<6>(20);
+        self.keys_q.rd.addr.next = self.q_index.val();
+        self.seqnos_q.rd.addr.next = self.q_index.val();
+        self.tallies_q.rd.addr.next = self.q_index.val();
+        self.q_key.next = self.keys_q.rd.data.val();
+        self.q_seqno.next = self.seqnos_q.rd.data.val();
+        self.q_count.next = self.tallies_q.rd.data.val().get_bits::<20>(0);
+        self.q_op.next = self.tallies_q.rd.data.val().get_bits::<6>(20);
         self.used.next = self.valid.q.val();
         if self.rst.val() {
             self.visit_at.d.next = 1.into();

@@ -1,6 +1,7 @@
 //! Deadlines of the requests in flight.
 
 use crate::blocks::{FifoAhead, RamReg};
+use crate::bus::PlaceBitIn;
 use crate::prelude::*;
 
 /// Quarters of the unit at reset: they wrap soon after, so that it is nothing rare.
@@ -29,18 +30,10 @@ hdl_module! {
         pub s_place: Signal<In, Bits<LF>>,
         /// Timeout exponent.
         pub s_timeout: Signal<In, Bits<5>>,
-        /// Write S.
-        pub ws_en: Signal<In, Bit>,
-        /// Place.
-        pub ws_place: Signal<In, Bits<LF>>,
-        /// Bit.
-        pub ws_bit: Signal<In, Bits<1>>,
-        /// Write E.
-        pub we_en: Signal<In, Bit>,
-        /// Place.
-        pub we_place: Signal<In, Bits<LF>>,
-        /// Bit.
-        pub we_bit: Signal<In, Bits<1>>,
+        /// Writes of bit S.
+        pub ws: PlaceBitIn<LF>,
+        /// Writes of bit E.
+        pub we: PlaceBitIn<LF>,
         /// A place's time is over.
         pub m_valid: Signal<Out, Bit>,
         /// That is taken.
@@ -88,12 +81,12 @@ hdl_module! {
 impl<const LF: usize> Logic for XudDeadlines<LF> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.s.wr_en.next = self.ws_en.val();
-        self.s.wr_addr.next = self.ws_place.val();
-        self.s.wr_data.next = self.ws_bit.val();
-        self.e.wr_en.next = self.we_en.val();
-        self.e.wr_addr.next = self.we_place.val();
-        self.e.wr_data.next = self.we_bit.val();
+        self.s.wr.en.next = self.ws.en.val();
+        self.s.wr.addr.next = self.ws.place.val();
+        self.s.wr.data.next = self.ws.bit.val();
+        self.e.wr.en.next = self.we.en.val();
+        self.e.wr.addr.next = self.we.place.val();
+        self.e.wr.data.next = self.we.bit.val();
 
         // Time: four quarters in a unit, however many clocks that has.
         self.step.d.next = bits::<18>(4) - bit_cast::<18, 16>(self.cfg_timeout_unit.val());
@@ -112,9 +105,9 @@ impl<const LF: usize> Logic for XudDeadlines<LF> {
         self.w_place.d.next = self.s_place.val();
         self.w_deadline.d.next =
             self.now.q.val() + ((bits::<35>(4) << self.s_timeout.val()) | bits::<35>(1));
-        self.times.wr_en.next = self.w_valid.q.val();
-        self.times.wr_addr.next = self.w_place.q.val();
-        self.times.wr_data.next = self.w_deadline.q.val();
+        self.times.wr.en.next = self.w_valid.q.val();
+        self.times.wr.addr.next = self.w_place.q.val();
+        self.times.wr.data.next = self.w_deadline.q.val();
 
         // Visits.
         self.go.next = !self.clearing.val() & !self.places.count.val().get_bits::<2>(2).any();
@@ -123,29 +116,29 @@ impl<const LF: usize> Logic for XudDeadlines<LF> {
         }
         self.s1_valid.d.next = self.go.val();
         self.s1_place.d.next = self.next.q.val();
-        self.times.rd_addr.next = self.s1_place.q.val();
-        self.s.rd_addr.next = self.s1_place.q.val();
-        self.e.rd_addr.next = self.s1_place.q.val();
+        self.times.rd.addr.next = self.s1_place.q.val();
+        self.s.rd.addr.next = self.s1_place.q.val();
+        self.e.rd.addr.next = self.s1_place.q.val();
         self.s2_valid.d.next = self.s1_valid.q.val();
         self.s2_place.d.next = self.s1_place.q.val();
         self.s3_valid.d.next = self.s2_valid.q.val();
         self.s3_place.d.next = self.s2_place.q.val();
         // A deadline that is being written is that of a place that is not filled yet.
-        self.left.next = self.now.q.val() - self.times.rd_data.val();
+        self.left.next = self.now.q.val() - self.times.rd.data.val();
         self.over.d.next = !self.left.val().get_bit(34);
         self.s4_valid.d.next =
-            self.s3_valid.q.val() & (self.s.rd_data.val() != self.e.rd_data.val());
+            self.s3_valid.q.val() & (self.s.rd.data.val() != self.e.rd.data.val());
         self.s4_place.d.next = self.s3_place.q.val();
-        self.s4_bit.d.next = self.s.rd_data.val();
-        self.places.s_valid.next = self.s4_valid.q.val() & self.over.q.val();
-        self.places.s_data.next = self.s4_place.q.val();
-        self.places.m_ready.next = self.m_ready.val();
-        self.bits.s_valid.next = self.s4_valid.q.val() & self.over.q.val();
-        self.bits.s_data.next = self.s4_bit.q.val();
-        self.bits.m_ready.next = self.m_ready.val();
-        self.m_valid.next = self.places.m_valid.val();
-        self.m_place.next = self.places.m_data.val();
-        self.m_bit.next = self.bits.m_data.val();
+        self.s4_bit.d.next = self.s.rd.data.val();
+        self.places.s.valid.next = self.s4_valid.q.val() & self.over.q.val();
+        self.places.s.data.next = self.s4_place.q.val();
+        self.places.m.ready.next = self.m_ready.val();
+        self.bits.s.valid.next = self.s4_valid.q.val() & self.over.q.val();
+        self.bits.s.data.next = self.s4_bit.q.val();
+        self.bits.m.ready.next = self.m_ready.val();
+        self.m_valid.next = self.places.m.valid.val();
+        self.m_place.next = self.places.m.data.val();
+        self.m_bit.next = self.bits.m.data.val();
         if self.rst.val() {
             self.now.d.next = self.start.val();
         }

@@ -2,6 +2,7 @@
 
 use super::XudPlace;
 use crate::blocks::{FifoAhead, RamReg};
+use crate::bus::{FlushIn, PlaceBitIn};
 use crate::prelude::*;
 use tributary_protocol::xud::Outcome;
 
@@ -63,11 +64,7 @@ hdl_module! {
         /// It found its request.
         pub claim_ok: Signal<Out, Bit>,
         /// Free every place of a queue pair.
-        pub flush_valid: Signal<In, Bit>,
-        /// Queue pair.
-        pub flush_qpn: Signal<In, Bits<LQ>>,
-        /// That is done.
-        pub flush_done: Signal<Out, Bit>,
+        pub flush: FlushIn<LQ>,
         /// A place that is kept is to be given back.
         pub f_valid: Signal<Out, Bit>,
         /// Place.
@@ -92,18 +89,10 @@ hdl_module! {
         pub wk_qpn: Signal<In, Bits<LQ>>,
         /// Packet number.
         pub wk_psn: Signal<In, Bits<24>>,
-        /// Write S.
-        pub ws_en: Signal<In, Bit>,
-        /// Place.
-        pub ws_place: Signal<In, Bits<LF>>,
-        /// Bit.
-        pub ws_bit: Signal<In, Bits<1>>,
-        /// Write E.
-        pub we_en: Signal<In, Bit>,
-        /// Place.
-        pub we_place: Signal<In, Bits<LF>>,
-        /// Bit.
-        pub we_bit: Signal<In, Bits<1>>,
+        /// Writes of bit S.
+        pub ws: PlaceBitIn<LF>,
+        /// Writes of bit E.
+        pub we: PlaceBitIn<LF>,
         /// Write the fields of a place.
         pub w_en: Signal<In, Bit>,
         /// Place.
@@ -264,20 +253,20 @@ hdl_module! {
 impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.tags.wr_en.next = self.wk_en.val();
-        self.tags.wr_addr.next = self.wk_place.val();
-        self.tags.wr_data.next = bit_cast::<49, 24>(self.wk_psn.val())
+        self.tags.wr.en.next = self.wk_en.val();
+        self.tags.wr.addr.next = self.wk_place.val();
+        self.tags.wr.data.next = bit_cast::<49, 24>(self.wk_psn.val())
             | (bit_cast::<49, LQ>(self.wk_qpn.val()) << 24)
             | (bit_cast::<49, 1>(self.wk_bit.val()) << 48);
-        self.fields.wr_en.next = self.w_en.val();
-        self.fields.wr_addr.next = self.w_place.val();
-        self.fields.wr_data.next = self.w_fields.val();
-        self.s.wr_en.next = self.ws_en.val();
-        self.s.wr_addr.next = self.ws_place.val();
-        self.s.wr_data.next = self.ws_bit.val();
-        self.e.wr_en.next = self.we_en.val();
-        self.e.wr_addr.next = self.we_place.val();
-        self.e.wr_data.next = self.we_bit.val();
+        self.fields.wr.en.next = self.w_en.val();
+        self.fields.wr.addr.next = self.w_place.val();
+        self.fields.wr.data.next = self.w_fields.val();
+        self.s.wr.en.next = self.ws.en.val();
+        self.s.wr.addr.next = self.ws.place.val();
+        self.s.wr.data.next = self.ws.bit.val();
+        self.e.wr.en.next = self.we.en.val();
+        self.e.wr.addr.next = self.we.place.val();
+        self.e.wr.data.next = self.we.bit.val();
 
         // Whose turn it is. What is under way always finds room for its completion: eight operations.
         self.turn_next.next =
@@ -341,10 +330,10 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
         if self.s1_kind.q.val().get_bit(0) | self.s1_kind.q.val().get_bit(3) {
             self.s2_place.d.next = self.s1_place.q.val();
         }
-        self.tags.rd_addr.next = self.s2_place.q.val();
-        self.fields.rd_addr.next = self.s2_place.q.val();
-        self.s.rd_addr.next = self.s2_place.q.val();
-        self.e.rd_addr.next = self.s2_place.q.val();
+        self.tags.rd.addr.next = self.s2_place.q.val();
+        self.fields.rd.addr.next = self.s2_place.q.val();
+        self.s.rd.addr.next = self.s2_place.q.val();
+        self.e.rd.addr.next = self.s2_place.q.val();
 
         // Stages 3 and 4: the entry; who else is there.
         self.s3_near.d.next =
@@ -381,36 +370,36 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
         if self.s4_kind.q.val().get_bit(0) {
             self.s5_outcome.d.next = self.timeout.val();
         }
-        self.s5_set.d.next = self.s.rd_data.val() != self.e.rd_data.val();
-        self.s5_kept.d.next = (self.s.rd_data.val() == self.e.rd_data.val())
-            & (self.tags.rd_data.val().get_bits::<1>(48) != self.e.rd_data.val());
-        self.s5_s.d.next = self.s.rd_data.val();
-        self.s5_same_s.d.next = self.s.rd_data.val() == self.s4_bit.q.val();
+        self.s5_set.d.next = self.s.rd.data.val() != self.e.rd.data.val();
+        self.s5_kept.d.next = (self.s.rd.data.val() == self.e.rd.data.val())
+            & (self.tags.rd.data.val().get_bits::<1>(48) != self.e.rd.data.val());
+        self.s5_s.d.next = self.s.rd.data.val();
+        self.s5_same_s.d.next = self.s.rd.data.val() == self.s4_bit.q.val();
         self.s5_same_psn.d.next =
-            self.tags.rd_data.val().get_bits::<24>(0) == self.s4_op.q.val().get_bits::<24>(0);
+            self.tags.rd.data.val().get_bits::<24>(0) == self.s4_op.q.val().get_bits::<24>(0);
         self.s5_same_qpn.d.next =
-            self.tags.rd_data.val().get_bits::<24>(24) == self.s4_op.q.val().get_bits::<24>(24);
+            self.tags.rd.data.val().get_bits::<24>(24) == self.s4_op.q.val().get_bits::<24>(24);
         self.s5_flush_qpn.d.next =
-            self.tags.rd_data.val().get_bits::<LQ>(24) == self.flush_of.q.val();
+            self.tags.rd.data.val().get_bits::<LQ>(24) == self.flush_of.q.val();
         self.s5_no_qpn.d.next = (self.s4_op.q.val().get_bits::<24>(24) >> self.lq.val()).any();
-        self.s5_plain.d.next = !self.fields.rd_data.val().get_bits::<4>(44).any();
+        self.s5_plain.d.next = !self.fields.rd.data.val().get_bits::<4>(44).any();
         self.s5_echo.d.next = self.s4_echo.q.val();
         self.s5_same_node.d.next =
-            self.fields.rd_data.val().get_bits::<16>(0) == self.s4_from.q.val().get_bits::<16>(0);
+            self.fields.rd.data.val().get_bits::<16>(0) == self.s4_from.q.val().get_bits::<16>(0);
         self.s5_same_peer.d.next =
-            self.fields.rd_data.val().get_bits::<24>(16) == self.s4_from.q.val().get_bits::<24>(16);
-        self.s5_same_flags.d.next = self.fields.rd_data.val().get_bits::<4>(40)
+            self.fields.rd.data.val().get_bits::<24>(16) == self.s4_from.q.val().get_bits::<24>(16);
+        self.s5_same_flags.d.next = self.fields.rd.data.val().get_bits::<4>(40)
             == self.s4_identity.q.val().get_bits::<4>(0);
-        self.s5_same_window.d.next = self.fields.rd_data.val().get_bits::<32>(48)
+        self.s5_same_window.d.next = self.fields.rd.data.val().get_bits::<32>(48)
             == self.s4_identity.q.val().get_bits::<32>(4);
-        self.s5_same_msn.d.next = self.fields.rd_data.val().get_bits::<32>(80)
+        self.s5_same_msn.d.next = self.fields.rd.data.val().get_bits::<32>(80)
             == self.s4_identity.q.val().get_bits::<32>(36);
-        self.s5_tag.d.next = self.tags.rd_data.val().get_bits::<48>(0);
-        self.s5_fields.d.next = self.fields.rd_data.val().get_bits::<192>(0);
+        self.s5_tag.d.next = self.tags.rd.data.val().get_bits::<48>(0);
+        self.s5_fields.d.next = self.fields.rd.data.val().get_bits::<192>(0);
         self.s5_claim.d.next = self.s4_claim.q.val();
         self.s5_claimed.d.next =
             self.claimed.q.val() & (self.claimed_place.q.val() == self.s4_place.q.val());
-        self.s5_refusals.d.next = self.fields.rd_data.val().get_bit(192)
+        self.s5_refusals.d.next = self.fields.rd.data.val().get_bit(192)
             & !self.s4_op.q.val().get_bits::<8>(48).any()
             & !self.s4_claim.q.val().any();
 
@@ -498,14 +487,14 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
         self.ev_bad_qp.next = self.s6_no_qp.q.val();
         self.ev_acknowledged.next = self.s6_ok.q.val();
         self.ev_timeout.next = self.s6_timeout.q.val();
-        self.done.s_valid.next = self.s6_done.q.val();
-        self.done.s_data.next = self.s6_record.q.val();
-        self.done.m_ready.next = self.m_ready.val();
-        self.m_valid.next = self.done.m_valid.val();
-        self.m_fields.next = self.done.m_data.val().get_bits::<192>(0);
-        self.m_psn.next = self.done.m_data.val().get_bits::<24>(192);
-        self.m_qpn.next = self.done.m_data.val().get_bits::<LQ>(216);
-        self.m_status.next = self.done.m_data.val().get_bits::<8>(240);
+        self.done.s.valid.next = self.s6_done.q.val();
+        self.done.s.data.next = self.s6_record.q.val();
+        self.done.m.ready.next = self.m_ready.val();
+        self.m_valid.next = self.done.m.valid.val();
+        self.m_fields.next = self.done.m.data.val().get_bits::<192>(0);
+        self.m_psn.next = self.done.m.data.val().get_bits::<24>(192);
+        self.m_qpn.next = self.done.m.data.val().get_bits::<LQ>(216);
+        self.m_status.next = self.done.m.data.val().get_bits::<8>(240);
 
         // A flush visits all places, then waits until what it gives back is given back.
         if self.turn.q.val() {
@@ -521,12 +510,12 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
             self.flushing.d.next = false;
             self.quiet.d.next = 0.into();
         }
-        if self.flush_valid.val() & !self.flushing.q.val() {
+        if self.flush.valid.val() & !self.flushing.q.val() {
             self.flushing.d.next = true;
             self.walking.d.next = true;
             self.walk.d.next = 0.into();
-            self.flush_of.d.next = self.flush_qpn.val();
+            self.flush_of.d.next = self.flush.qpn.val();
         }
-        self.flush_done.next = self.flushed.q.val();
+        self.flush.done.next = self.flushed.q.val();
     }
 }

@@ -2,6 +2,7 @@
 
 use super::XudPlace;
 use crate::blocks::{FifoAhead, RamReg};
+use crate::bus::PlaceBitIn;
 use crate::prelude::*;
 
 hdl_module! {
@@ -51,24 +52,12 @@ hdl_module! {
         pub k_qpn: Signal<Out, Bits<LQ>>,
         /// And packet number.
         pub k_psn: Signal<Out, Bits<24>>,
-        /// Write K.
-        pub wk_en: Signal<In, Bit>,
-        /// Place.
-        pub wk_place: Signal<In, Bits<LF>>,
-        /// Bit.
-        pub wk_bit: Signal<In, Bits<1>>,
-        /// Write S.
-        pub ws_en: Signal<In, Bit>,
-        /// Place.
-        pub ws_place: Signal<In, Bits<LF>>,
-        /// Bit.
-        pub ws_bit: Signal<In, Bits<1>>,
-        /// Write E.
-        pub we_en: Signal<In, Bit>,
-        /// Place.
-        pub we_place: Signal<In, Bits<LF>>,
-        /// Bit.
-        pub we_bit: Signal<In, Bits<1>>,
+        /// Writes of bit K.
+        pub wk: PlaceBitIn<LF>,
+        /// Writes of bit S.
+        pub ws: PlaceBitIn<LF>,
+        /// Writes of bit E.
+        pub we: PlaceBitIn<LF>,
         rsv_place: XudPlace<LF>,
         drop_place: XudPlace<LF>,
         /// Places to give back: of drop, of a flush.
@@ -109,44 +98,44 @@ hdl_module! {
 impl<const LQ: usize, const LF: usize> Logic for XudKeep<LQ, LF> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.k.wr_en.next = self.wk_en.val();
-        self.k.wr_addr.next = self.wk_place.val();
-        self.k.wr_data.next = self.wk_bit.val();
-        self.s.wr_en.next = self.ws_en.val();
-        self.s.wr_addr.next = self.ws_place.val();
-        self.s.wr_data.next = self.ws_bit.val();
-        self.e.wr_en.next = self.we_en.val();
-        self.e.wr_addr.next = self.we_place.val();
-        self.e.wr_data.next = self.we_bit.val();
+        self.k.wr.en.next = self.wk.en.val();
+        self.k.wr.addr.next = self.wk.place.val();
+        self.k.wr.data.next = self.wk.bit.val();
+        self.s.wr.en.next = self.ws.en.val();
+        self.s.wr.addr.next = self.ws.place.val();
+        self.s.wr.data.next = self.ws.bit.val();
+        self.e.wr.en.next = self.we.en.val();
+        self.e.wr.addr.next = self.we.place.val();
+        self.e.wr.data.next = self.we.bit.val();
 
         self.drop_place.qpn.next = bit_cast::<24, LQ>(self.drop_qpn.val());
         self.drop_place.psn.next = self.drop_psn.val();
-        self.drops.s_valid.next = self.drop_valid.val();
-        self.drops.s_data.next = self.drop_place.m.val();
-        self.flushes.s_valid.next = self.f_valid.val();
-        self.flushes.s_data.next = self.f_place.val();
+        self.drops.s.valid.next = self.drop_valid.val();
+        self.drops.s.data.next = self.drop_place.m.val();
+        self.flushes.s.valid.next = self.f_valid.val();
+        self.flushes.s.data.next = self.f_place.val();
         self.f_open.next = !self.flushes.count.val().get_bits::<2>(3).any();
 
         // Stage 1: one operation.
         self.rsv_place.qpn.next = bit_cast::<24, LQ>(self.rsv_qpn.val());
         self.rsv_place.psn.next = self.rsv_psn.val();
-        self.drops.m_ready.next = !self.rsv_valid.val();
-        self.flushes.m_ready.next = !self.rsv_valid.val() & !self.drops.m_valid.val();
+        self.drops.m.ready.next = !self.rsv_valid.val();
+        self.flushes.m.ready.next = !self.rsv_valid.val() & !self.drops.m.valid.val();
         self.s1_rsv.d.next = self.rsv_valid.val();
         self.s1_back.d.next =
-            !self.rsv_valid.val() & (self.drops.m_valid.val() | self.flushes.m_valid.val());
+            !self.rsv_valid.val() & (self.drops.m.valid.val() | self.flushes.m.valid.val());
         self.s1_qpn.d.next = self.rsv_qpn.val();
         self.s1_psn.d.next = self.rsv_psn.val();
-        self.s1_place.d.next = self.flushes.m_data.val();
-        if self.drops.m_valid.val() {
-            self.s1_place.d.next = self.drops.m_data.val();
+        self.s1_place.d.next = self.flushes.m.data.val();
+        if self.drops.m.valid.val() {
+            self.s1_place.d.next = self.drops.m.data.val();
         }
         if self.rsv_valid.val() {
             self.s1_place.d.next = self.rsv_place.m.val();
         }
-        self.k.rd_addr.next = self.s1_place.q.val();
-        self.s.rd_addr.next = self.s1_place.q.val();
-        self.e.rd_addr.next = self.s1_place.q.val();
+        self.k.rd.addr.next = self.s1_place.q.val();
+        self.s.rd.addr.next = self.s1_place.q.val();
+        self.e.rd.addr.next = self.s1_place.q.val();
 
         // Stages 2 and 3: the bits.
         self.s2_rsv.d.next = self.s1_rsv.q.val();
@@ -159,8 +148,8 @@ impl<const LQ: usize, const LF: usize> Logic for XudKeep<LQ, LF> {
         self.s3_place.d.next = self.s2_place.q.val();
         self.s3_qpn.d.next = self.s2_qpn.q.val();
         self.s3_psn.d.next = self.s2_psn.q.val();
-        self.free.next = self.k.rd_data.val() == self.e.rd_data.val();
-        self.kept.next = !self.free.val() & (self.s.rd_data.val() == self.e.rd_data.val());
+        self.free.next = self.k.rd.data.val() == self.e.rd.data.val();
+        self.kept.next = !self.free.val() & (self.s.rd.data.val() == self.e.rd.data.val());
 
         // Stage 4.
         self.s4_done.d.next = self.s3_rsv.q.val();
@@ -168,7 +157,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudKeep<LQ, LF> {
         self.s4_write.d.next = (self.s3_rsv.q.val() & self.free.val() & !self.clearing.val())
             | (self.s3_back.q.val() & self.kept.val());
         self.s4_place.d.next = self.s3_place.q.val();
-        self.s4_bit.d.next = !self.k.rd_data.val();
+        self.s4_bit.d.next = !self.k.rd.data.val();
         self.s4_qpn.d.next = self.s3_qpn.q.val();
         self.s4_psn.d.next = self.s3_psn.q.val();
         self.rsv_done.next = self.s4_done.q.val();
@@ -178,7 +167,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudKeep<LQ, LF> {
         self.k_bit.next = self.s4_bit.q.val();
         self.k_qpn.next = self.s4_qpn.q.val();
         self.k_psn.next = self.s4_psn.q.val();
-        self.quiet.d.next = !self.flushes.m_valid.val()
+        self.quiet.d.next = !self.flushes.m.valid.val()
             & !self.f_valid.val()
             & !self.s1_back.q.val()
             & !self.s2_back.q.val()

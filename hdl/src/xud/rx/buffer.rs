@@ -1,6 +1,7 @@
 //! Payload that waits: until its frame is known to be good, and until it is wanted.
 
 use crate::blocks::{FifoAhead, RamReg};
+use crate::bus::FramesOut;
 use crate::prelude::*;
 
 hdl_module! {
@@ -38,14 +39,8 @@ hdl_module! {
         pub j_words: Signal<In, Bits<10>>,
         /// They are not wanted.
         pub j_drop: Signal<In, Bit>,
-        /// A word of a message.
-        pub m_valid: Signal<Out, Bit>,
-        /// It is taken.
-        pub m_ready: Signal<In, Bit>,
-        /// The word.
-        pub m_data: Signal<Out, Bits<64>>,
-        /// It is the message's last.
-        pub m_last: Signal<Out, Bit>,
+        /// Payload of messages.
+        pub m: FramesOut<64>,
         words: RamReg<64, A>,
         jobs: FifoAhead<11, 4>,
         /// A message on its way into the queue of those that wait; there is room for more.
@@ -87,9 +82,9 @@ impl<const A: usize> Logic for XudRxBuffer<A> {
         self.w_valid.d.next = self.s_valid.val();
         self.w_data.d.next = self.s_data.val();
         self.full.next = ((self.at.q.val() - self.head.q.val()) >> self.a.val()).get_bit(0);
-        self.words.wr_en.next = self.w_valid.q.val() & !self.full.val();
-        self.words.wr_addr.next = self.at.q.val().get_bits::<A>(0);
-        self.words.wr_data.next = self.w_data.q.val();
+        self.words.wr.en.next = self.w_valid.q.val() & !self.full.val();
+        self.words.wr.addr.next = self.at.q.val().get_bits::<A>(0);
+        self.words.wr.data.next = self.w_data.q.val();
         if self.w_valid.q.val() & !self.full.val() {
             self.at.d.next = self.at.q.val() + 1;
         }
@@ -110,45 +105,45 @@ impl<const A: usize> Logic for XudRxBuffer<A> {
         self.job_data.d.next = bit_cast::<11, 10>(self.j_words.val())
             | (bit_cast::<11, 1>(self.j_drop.val().into()) << 10);
         self.job_room.d.next = !self.jobs.count.val().get_bits::<2>(3).any();
-        self.jobs.s_valid.next = self.job.q.val();
-        self.jobs.s_data.next = self.job_data.q.val();
+        self.jobs.s.valid.next = self.job.q.val();
+        self.jobs.s.data.next = self.job_data.q.val();
         self.j_ready.next = self.job_room.q.val();
-        self.take.next = !self.busy.q.val() & self.jobs.m_valid.val();
-        self.jobs.m_ready.next = !self.busy.q.val();
+        self.take.next = !self.busy.q.val() & self.jobs.m.valid.val();
+        self.jobs.m.ready.next = !self.busy.q.val();
         self.fetch.next = self.busy.q.val() & !self.reserved.q.val().get_bit(2);
         self.last.next = self.left.q.val() == 1;
-        self.words.rd_addr.next = self.head.q.val().get_bits::<A>(0);
+        self.words.rd.addr.next = self.head.q.val().get_bits::<A>(0);
         if self.fetch.val() {
             self.head.d.next = self.head.q.val() + 1;
             self.left.d.next = self.left.q.val() - 1;
             self.busy.d.next = !self.last.val();
         }
         if self.take.val() {
-            self.left.d.next = self.jobs.m_data.val().get_bits::<10>(0);
+            self.left.d.next = self.jobs.m.data.val().get_bits::<10>(0);
             self.busy.d.next = true;
-            if self.jobs.m_data.val().get_bit(10) {
+            if self.jobs.m.data.val().get_bit(10) {
                 self.busy.d.next = false;
                 self.head.d.next = self.head.q.val()
-                    + bit_cast::<16, 10>(self.jobs.m_data.val().get_bits::<10>(0));
+                    + bit_cast::<16, 10>(self.jobs.m.data.val().get_bits::<10>(0));
             }
         }
         self.flight_1.d.next = self.fetch.val();
         self.flight_2.d.next = self.flight_1.q.val();
         self.last_1.d.next = self.last.val();
         self.last_2.d.next = self.last_1.q.val();
-        self.ahead.s_valid.next = self.flight_2.q.val();
-        self.ahead.s_data.next = bit_cast::<65, 64>(self.words.rd_data.val())
+        self.ahead.s.valid.next = self.flight_2.q.val();
+        self.ahead.s.data.next = bit_cast::<65, 64>(self.words.rd.data.val())
             | (bit_cast::<65, 1>(self.last_2.q.val().into()) << 64);
-        self.ahead.m_ready.next = self.m_ready.val();
-        self.pop.next = self.ahead.m_valid.val() & self.m_ready.val();
+        self.ahead.m.ready.next = self.m.ready.val();
+        self.pop.next = self.ahead.m.valid.val() & self.m.ready.val();
         if self.fetch.val() & !self.pop.val() {
             self.reserved.d.next = self.reserved.q.val() + 1;
         }
         if self.pop.val() & !self.fetch.val() {
             self.reserved.d.next = self.reserved.q.val() - 1;
         }
-        self.m_valid.next = self.ahead.m_valid.val();
-        self.m_data.next = self.ahead.m_data.val().get_bits::<64>(0);
-        self.m_last.next = self.ahead.m_data.val().get_bit(64);
+        self.m.valid.next = self.ahead.m.valid.val();
+        self.m.data.next = self.ahead.m.data.val().get_bits::<64>(0);
+        self.m.last.next = self.ahead.m.data.val().get_bit(64);
     }
 }

@@ -121,9 +121,9 @@ impl<const B: usize> Logic for XudTxBuffer<B> {
         self.room.next = self.r_room.q.val();
 
         // Words in.
-        self.words.wr_en.next = self.s_valid.val();
-        self.words.wr_addr.next = self.tail.q.val().get_bits::<B>(0);
-        self.words.wr_data.next = self.s_data.val();
+        self.words.wr.en.next = self.s_valid.val();
+        self.words.wr.addr.next = self.tail.q.val().get_bits::<B>(0);
+        self.words.wr.data.next = self.s_data.val();
         self.icrc.s_valid.next = self.s_valid.val();
         self.icrc.s_data.next = self.s_data.val();
         self.icrc.s_last.next = self.s_last.val();
@@ -150,8 +150,8 @@ impl<const B: usize> Logic for XudTxBuffer<B> {
         }
 
         // It belongs to the frame that leaves, or to the one that is sure and waits, behind those that are whole.
-        self.frames.s_valid.next = self.known.q.val() & self.sure.q.val();
-        self.frames.s_data.next = bit_cast::<44, 32>(self.crc.q.val())
+        self.frames.s.valid.next = self.known.q.val() & self.sure.q.val();
+        self.frames.s.data.next = bit_cast::<44, 32>(self.crc.q.val())
             | (bit_cast::<44, 12>(self.sure_frame.q.val()) << 32);
         if self.known.q.val() {
             self.sure.d.next = false;
@@ -164,7 +164,7 @@ impl<const B: usize> Logic for XudTxBuffer<B> {
         self.early.next = self.sure.q.val()
             & !self.delay.q.val().any()
             & !self.known.q.val()
-            & !self.frames.m_valid.val();
+            & !self.frames.m.valid.val();
 
         // Words out.
         self.fetch.next = self.busy.q.val()
@@ -172,8 +172,8 @@ impl<const B: usize> Logic for XudTxBuffer<B> {
             & (self.complete.q.val() | self.far.q.val());
         self.last.next = self.one.q.val();
         self.load.next = !self.busy.q.val() | (self.fetch.val() & self.last.val());
-        self.frames.m_ready.next = self.load.val();
-        self.words.rd_addr.next = self.head.q.val().get_bits::<B>(0);
+        self.frames.m.ready.next = self.load.val();
+        self.words.rd.addr.next = self.head.q.val().get_bits::<B>(0);
         if self.fetch.val() {
             self.head.d.next = self.head.q.val() + 1;
             self.left.d.next = self.left.q.val() - 1;
@@ -185,9 +185,9 @@ impl<const B: usize> Logic for XudTxBuffer<B> {
         if self.load.val() {
             self.far.d.next = true;
             self.one.d.next = false;
-            self.busy.d.next = self.frames.m_valid.val() | self.early.val();
-            self.left.d.next = self.frames.m_data.val().get_bits::<10>(32);
-            self.frame.d.next = self.frames.m_data.val();
+            self.busy.d.next = self.frames.m.valid.val() | self.early.val();
+            self.left.d.next = self.frames.m.data.val().get_bits::<10>(32);
+            self.frame.d.next = self.frames.m.data.val();
             self.complete.d.next = true;
             if self.early.val() {
                 self.left.d.next = self.sure_frame.q.val().get_bits::<10>(0);
@@ -232,31 +232,31 @@ impl<const B: usize> Logic for XudTxBuffer<B> {
         } else if self.last_2.q.val() {
             self.part.next = bit_cast::<64, 32>(self.frame_2.q.val().get_bits::<32>(0)) << 16;
         }
-        self.ahead.s_valid.next = self.flight_2.q.val();
-        self.ahead.s_data.next = bit_cast::<67, 64>(self.words.rd_data.val() | self.part.val())
+        self.ahead.s.valid.next = self.flight_2.q.val();
+        self.ahead.s.data.next = bit_cast::<67, 64>(self.words.rd.data.val() | self.part.val())
             | (bit_cast::<67, 1>(self.last_2.q.val().into()) << 64)
             | (bit_cast::<67, 2>(self.frame_2.q.val().get_bits::<2>(42)) << 65);
-        self.ahead.m_ready.next = self.m_ready.val();
-        self.pop.next = self.ahead.m_valid.val() & self.m_ready.val();
+        self.ahead.m.ready.next = self.m_ready.val();
+        self.pop.next = self.ahead.m.valid.val() & self.m_ready.val();
         if self.fetch.val() & !self.pop.val() {
             self.reserved.d.next = self.reserved.q.val() + 1;
         }
         if self.pop.val() & !self.fetch.val() {
             self.reserved.d.next = self.reserved.q.val() - 1;
         }
-        self.m_valid.next = self.ahead.m_valid.val();
-        self.m_data.next = self.ahead.m_data.val().get_bits::<64>(0);
-        self.m_last.next = self.ahead.m_data.val().get_bit(64);
+        self.m_valid.next = self.ahead.m.valid.val();
+        self.m_data.next = self.ahead.m.data.val().get_bits::<64>(0);
+        self.m_last.next = self.ahead.m.data.val().get_bit(64);
         self.m_keep.next = 0xff.into();
-        if self.ahead.m_data.val().get_bit(64) {
+        if self.ahead.m.data.val().get_bit(64) {
             self.m_keep.next = 0x3f.into();
-            if self.ahead.m_data.val().get_bit(65) {
+            if self.ahead.m.data.val().get_bit(65) {
                 self.m_keep.next = 0x03.into();
             }
         }
-        self.gone.next = self.pop.val() & self.ahead.m_data.val().get_bit(64);
-        self.r_sent.d.next = self.gone.val() & !self.ahead.m_data.val().get_bit(66);
-        self.r_ack_sent.d.next = self.gone.val() & self.ahead.m_data.val().get_bit(66);
+        self.gone.next = self.pop.val() & self.ahead.m.data.val().get_bit(64);
+        self.r_sent.d.next = self.gone.val() & !self.ahead.m.data.val().get_bit(66);
+        self.r_ack_sent.d.next = self.gone.val() & self.ahead.m.data.val().get_bit(66);
         self.ev_sent.next = self.r_sent.q.val();
         self.ev_ack_sent.next = self.r_ack_sent.q.val();
     }

@@ -1,6 +1,7 @@
 //! What a frame is made of, piece by piece.
 
 use crate::blocks::{FifoAhead, OneHotMux};
+use crate::bus::PayloadIn;
 use crate::prelude::*;
 use crate::switch::ByteSwap;
 use tributary_protocol::roce::{
@@ -73,18 +74,8 @@ hdl_module! {
         pub s_sd_head_len: Signal<In, Bits<5>>,
         /// Bytes of payload.
         pub s_sd_len: Signal<In, Bits<13>>,
-        /// A word of payload.
-        pub s_pl_valid: Signal<In, Bit>,
-        /// It is taken.
-        pub s_pl_ready: Signal<Out, Bit>,
-        /// The word, first byte in bits 7:0.
-        pub s_pl_data: Signal<In, Bits<64>>,
-        /// Bytes in it, less one.
-        pub s_pl_bytes: Signal<In, Bits<3>>,
-        /// It is the request's last.
-        pub s_pl_last: Signal<In, Bit>,
-        /// With the last word: the payload is not valid.
-        pub s_pl_error: Signal<In, Bit>,
+        /// Payload.
+        pub s_pl: PayloadIn,
         /// A request was not sent.
         pub m_fail_valid: Signal<Out, Bit>,
         /// That is taken.
@@ -327,10 +318,10 @@ impl Logic for XudTxItems {
         self.choice.next = 0.into();
         self.bytes.next = 8.into();
         self.s2_valid.d.next = self.part.q.val() != Part::Idle;
-        self.s_pl_ready.next = self.part.q.val() == Part::Payload;
+        self.s_pl.ready.next = self.part.q.val() == Part::Payload;
         self.failed.d.next = false;
-        self.fails.s_valid.next = self.failed.q.val();
-        self.fails.s_data.next = self.failure.q.val();
+        self.fails.s.valid.next = self.failed.q.val();
+        self.fails.s.data.next = self.failure.q.val();
         self.failure.d.next = bit_cast::<48, 24>(self.psn.q.val())
             | (bit_cast::<48, 24>(self.body.q.val().get_bits::<24>(72)) << 24);
         match self.part.q.val() {
@@ -362,17 +353,17 @@ impl Logic for XudTxItems {
             }
             Part::Payload => {
                 self.choice.next = bits::<12>(1) << 11;
-                self.bytes.next = bit_cast::<4, 3>(self.s_pl_bytes.val()) + 1;
-                self.s2_valid.d.next = self.s_pl_valid.val();
-                if self.s_pl_valid.val() {
+                self.bytes.next = bit_cast::<4, 3>(self.s_pl.bytes.val()) + 1;
+                self.s2_valid.d.next = self.s_pl.valid.val();
+                if self.s_pl.valid.val() {
                     self.begun.d.next = true;
                     if !self.begun.q.val() {
                         self.p_valid.d.next = false;
                     }
-                    if self.s_pl_last.val() {
+                    if self.s_pl.last.val() {
                         self.part.d.next = Part::End;
-                        self.dropped.d.next = self.s_pl_error.val();
-                        self.failed.d.next = self.s_pl_error.val();
+                        self.dropped.d.next = self.s_pl.error.val();
+                        self.failed.d.next = self.s_pl.error.val();
                     }
                 } else if !self.begun.q.val() & self.a_valid.q.val() & self.room.val() {
                     self.dropped.d.next = true;
@@ -394,7 +385,7 @@ impl Logic for XudTxItems {
             self.second.d.next = false;
         }
         self.s2_choice.d.next = self.choice.val();
-        self.s2_data.d.next = self.s_pl_data.val();
+        self.s2_data.d.next = self.s_pl.data.val();
         self.s2_bytes.d.next = self.bytes.val();
         self.s2_flush.d.next = self.part.q.val() == Part::Flush;
         self.s2_kind.d.next = bit_cast::<2, 1>(self.ack.q.val().into())
@@ -408,10 +399,10 @@ impl Logic for XudTxItems {
             self.m_two.next = false;
         }
         self.m_ack.next = self.ack.q.val();
-        self.fails.m_ready.next = self.m_fail_ready.val();
-        self.m_fail_valid.next = self.fails.m_valid.val();
-        self.m_fail_psn.next = self.fails.m_data.val().get_bits::<24>(0);
-        self.m_fail_qpn.next = self.fails.m_data.val().get_bits::<24>(24);
+        self.fails.m.ready.next = self.m_fail_ready.val();
+        self.m_fail_valid.next = self.fails.m.valid.val();
+        self.m_fail_psn.next = self.fails.m.data.val().get_bits::<24>(0);
+        self.m_fail_qpn.next = self.fails.m.data.val().get_bits::<24>(24);
 
         // Stage 2: the words of the headers, first byte in bits 7:0.
         self.node_first.next = (self.node.q.val() >> 8) | (self.node.q.val() << 8);

@@ -1,0 +1,51 @@
+//! Completions and interrupts.
+
+use crate::prelude::*;
+
+hdl_bus! {
+    /// A request of a queue pair has ended: its completion. Q bits for a queue pair.
+    pub struct Completion<const Q: usize> {
+        /// A completion is offered.
+        valid: Bit,
+        /// It is taken.
+        #[back] ready: Bit,
+        /// Queue pair.
+        qpn: Bits<Q>,
+        /// The user's name for the request.
+        wr_id: Bits<64>,
+        /// How the request ended.
+        status: Bits<8>,
+        /// Version and flags of the XUDETH.
+        vf: Bits<8>,
+        /// Bytes received.
+        len: Bits<13>,
+        /// Node of the peer.
+        node: Bits<16>,
+        /// Queue pair of the peer.
+        peer: Bits<24>,
+        /// Window.
+        win_id: Bits<16>,
+        /// Epoch of the window.
+        epoch: Bits<16>,
+        /// Number in the window.
+        msn: Bits<32>,
+        /// Q_Key of the packet.
+        q_key: Bits<32>,
+        /// Packet sequence number.
+        psn: Bits<24>,
+        /// Number of the request in its ring.
+        request: Bits<16>,
+    }
+}
+
+hdl_bus! {
+    /// An interrupt.
+    pub struct Interrupt {
+        /// An interrupt is asked for.
+        valid: Bit,
+        /// It is taken.
+        #[back] ready: Bit,
+        /// Its vector.
+        vector: Bits<3>,
+    }
+}

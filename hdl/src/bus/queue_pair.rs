@@ -1,0 +1,105 @@
+//! What one block tells another about a queue pair.
+
+use crate::prelude::*;
+
+hdl_bus! {
+    /// A doorbell of a queue pair; pulse.
+    pub struct Doorbell<const Q: usize> {
+        /// The host writes a doorbell.
+        valid: Bit,
+        /// Queue pair.
+        qpn: Bits<Q>,
+        /// 0 send, 1 receive, 2 complete, 3 arm.
+        kind: Bits<2>,
+        /// New index of the ring.
+        index: Bits<16>,
+    }
+}
+
+hdl_bus! {
+    /// The index of a ring changes; pulse.
+    pub struct RingIndex<const Q: usize> {
+        /// The index changes.
+        valid: Bit,
+        /// Queue pair.
+        qpn: Bits<Q>,
+        /// Requests ever, modulo 2^16.
+        index: Bits<16>,
+    }
+}
+
+hdl_bus! {
+    /// Something happens to a queue pair; pulse.
+    pub struct QueuePair<const Q: usize> {
+        /// It happens.
+        valid: Bit,
+        /// Queue pair.
+        qpn: Bits<Q>,
+    }
+}
+
+hdl_bus! {
+    /// A completion slot is asked for, until answered.
+    pub struct Reserve<const Q: usize> {
+        /// A slot is asked for.
+        valid: Bit,
+        /// Queue pair.
+        qpn: Bits<Q>,
+        /// The answer; pulse.
+        #[back] done: Bit,
+        /// With it: a slot was free and is kept.
+        #[back] ok: Bit,
+    }
+}
+
+hdl_bus! {
+    /// Requests of a queue pair are ended, until answered.
+    pub struct Flush<const Q: usize> {
+        /// The requests of a queue pair end.
+        valid: Bit,
+        /// Queue pair.
+        qpn: Bits<Q>,
+        /// All have ended; pulse.
+        #[back] done: Bit,
+    }
+}
+
+hdl_bus! {
+    /// A word of the context of a queue pair; pulse.
+    pub struct Context<const Q: usize> {
+        /// A word is written; it counts from the next clock on.
+        valid: Bit,
+        /// Queue pair.
+        qpn: Bits<Q>,
+        /// Which word.
+        word: Bits<3>,
+        /// The word.
+        data: Bits<64>,
+    }
+}
+
+hdl_bus! {
+    /// A window of one-sided operations is made or ended, while nothing is under way.
+    pub struct WindowSet<const Q: usize> {
+        /// A window is made or ended.
+        valid: Bit,
+        /// Which.
+        index: Bits<8>,
+        /// It is there from now on.
+        open: Bit,
+        /// Own queue pair.
+        qpn: Bits<Q>,
+        /// Node of the peer.
+        node: Bits<16>,
+        /// Queue pair of the peer.
+        peer: Bits<24>,
+        /// Epoch.
+        epoch: Bits<16>,
+        /// It is done; pulse.
+        #[back] done: Bit,
+        /// The window was there before.
+        #[back] was: Bit,
+        /// Number that it expected; 0 if it was not there.
+        #[back] expected: Bits<32>,
+    }
+}

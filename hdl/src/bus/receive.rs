@@ -1,0 +1,101 @@
+//! What has arrived.
+
+use crate::prelude::*;
+
+hdl_bus! {
+    /// A request that has arrived, but its payload.
+    pub struct Request {
+        /// A request is offered.
+        valid: Bit,
+        /// It is taken; pulse.
+        #[back] ready: Bit,
+        /// With ready: its payload is not wanted.
+        #[back] drop: Bit,
+        /// Node that sent it.
+        node: Bits<16>,
+        /// Queue pair that it is for.
+        qpn: Bits<24>,
+        /// Packet sequence number.
+        psn: Bits<24>,
+        /// Q_Key.
+        q_key: Bits<32>,
+        /// Queue pair that sent it.
+        src: Bits<24>,
+        /// Version and flags of the XUDETH.
+        vf: Bits<8>,
+        /// Window.
+        win_id: Bits<16>,
+        /// Epoch of the window.
+        epoch: Bits<16>,
+        /// Number in the window.
+        msn: Bits<32>,
+        /// Bytes of payload.
+        len: Bits<13>,
+        /// Its opcode has no meaning.
+        unknown: Bit,
+    }
+}
+
+hdl_bus! {
+    /// An acknowledgement that has arrived.
+    pub struct AckTaken {
+        /// An acknowledgement is offered.
+        valid: Bit,
+        /// It is taken.
+        #[back] ready: Bit,
+        /// Node that sent it.
+        node: Bits<16>,
+        /// Queue pair of the request.
+        qpn: Bits<24>,
+        /// Packet sequence number of the request.
+        psn: Bits<24>,
+        /// Outcome.
+        outcome: Bits<8>,
+        /// It has the fields win_id to peer.
+        echo: Bit,
+        /// Window of the request.
+        win_id: Bits<16>,
+        /// Epoch of the request.
+        epoch: Bits<16>,
+        /// Number of the request in its window.
+        msn: Bits<32>,
+        /// Flags of the request.
+        flags: Bits<4>,
+        /// Queue pair that answers.
+        peer: Bits<24>,
+    }
+}
+
+hdl_bus! {
+    /// An acknowledgement that has arrived, or the end of a request in two steps.
+    pub struct AckOrClaim {
+        /// An acknowledgement is offered.
+        valid: Bit,
+        /// It is taken.
+        #[back] ready: Bit,
+        /// Node that sent it.
+        node: Bits<16>,
+        /// Queue pair of the request.
+        qpn: Bits<24>,
+        /// Packet sequence number of the request.
+        psn: Bits<24>,
+        /// Outcome.
+        outcome: Bits<8>,
+        /// It has the fields win_id to peer.
+        echo: Bit,
+        /// Window of the request.
+        win_id: Bits<16>,
+        /// Epoch of the request.
+        epoch: Bits<16>,
+        /// Number of the request in its window.
+        msn: Bits<32>,
+        /// Flags of the request.
+        flags: Bits<4>,
+        /// Queue pair that answers.
+        peer: Bits<24>,
+        /// An answer (XUD-13) claims its request: it does not end yet, and only `end` ends it.
+        claim: Bit,
+        /// The request that is claimed ends; there is one at most.
+        end: Bit,
+    }
+}

@@ -1,0 +1,61 @@
+//! Messages of the receiver window.
+
+use crate::prelude::*;
+
+hdl_bus! {
+    /// A message of the receiver window for a sender.
+    pub struct WindowMessage {
+        /// A message is offered.
+        valid: Bit,
+        /// It is taken.
+        #[back] ready: Bit,
+        /// Type: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
+        r#type: Bits<3>,
+        /// Node to send it to.
+        dst: Bits<16>,
+        /// Transfer slot there.
+        slot: Bits<16>,
+        /// Transfer.
+        xid: Bits<32>,
+        /// COMPLETE, CONNECT_RESP: status; ABORT, UNKNOWN: reason.
+        status: Bits<4>,
+        /// CONNECT_RESP: window.
+        wptr: Bits<16>,
+        /// CONNECT_RESP: incarnation of the window.
+        r#gen: Bits<16>,
+        /// RETX_ONE, RETX_RANGE: packet.
+        pidx: Bits<22>,
+        /// STATUS, CONNECT_RESP: packets below this number may be sent.
+        credit: Bits<22>,
+        /// STATUS: number of the poll, 0 if there was none.
+        seq: Bits<16>,
+        /// STATUS: first hole; the bitmap follows on m_bitmap.
+        wbase: Bits<22>,
+        /// STATUS: the last packet has arrived.
+        tail: Bit,
+        /// CONNECT_RESP BUSY: ticks to wait.
+        hint: Bits<16>,
+    }
+}
+
+hdl_bus! {
+    /// A transfer has ended.
+    pub struct TransferEnd {
+        /// A transfer has ended.
+        valid: Bit,
+        /// That is taken.
+        #[back] ready: Bit,
+        /// Its window.
+        wptr: Bits<16>,
+        /// Its sender.
+        src: Bits<16>,
+        /// Its slot at the sender.
+        slot: Bits<16>,
+        /// The transfer.
+        xid: Bits<32>,
+        /// Its bytes.
+        length: Bits<32>,
+        /// 0 OK, 1 ABORTED.
+        status: Bits<4>,
+    }
+}
