@@ -321,6 +321,7 @@ module rw_control_w256_r64 (
     reg         whole_reg;             // That word is whole.
     reg         shown_reg;             // The word of the bitmap that leaves next stands at the output of its memory.
     reg         again_reg;             // The message leaves once more.
+    reg  [15:0] hint_reg;              // cfg_busy_hint when the message was made, however long it is held.
     // All words of the bitmap are in its memory, or the last one leaves; one clock late.
     reg         last_word_reg;
     reg  [15:0] idle_reg;              // Ticks since the last DATA.
@@ -632,7 +633,7 @@ module rw_control_w256_r64 (
     assign m_msg_seq = msg_seq_reg;
     assign m_msg_wbase = wbase_reg;
     assign m_msg_tail = tail_reg;
-    assign m_msg_hint = cfg_busy_hint;
+    assign m_msg_hint = hint_reg;
     assign word_left = shown_reg & m_bitmap_ready;
     assign copied = ((state_reg == STATE_MESSAGE) & m_msg_ready & (msg_type_reg != POLL_STATUS))
         | (word_left & last_word_reg);
@@ -1386,6 +1387,7 @@ module rw_control_w256_r64 (
         whole_reg = 1'b0;
         shown_reg = 1'b0;
         again_reg = 1'b0;
+        hint_reg = 16'd0;
         last_word_reg = 1'b0;
         idle_reg = 16'd0;
         since_mark_reg = 16'd0;
@@ -1584,6 +1586,10 @@ module rw_control_w256_r64 (
         again_reg <= ((state_reg != STATE_MESSAGE) & (state_reg != STATE_BITMAP))
             ? cfg_twice
             : (again_reg & !copied);
+
+        if (state_reg != STATE_MESSAGE) begin
+            hint_reg <= cfg_busy_hint;
+        end
 
         shown_reg <= (state_reg == STATE_BITMAP)
             & (shown_reg | (timer_reg == 4'd1))

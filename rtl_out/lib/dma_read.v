@@ -77,6 +77,7 @@ module dma_read (
     reg         stop_reg;       // No TLP may begin: bus mastering is off, or one has just begun.
     reg         valid_reg;      // The TLP.
     reg         wide_reg;
+    reg  [15:0] id_reg;         // Requester ID when the read was made, however long it is held.
     reg  [61:0] addr_reg;
     reg  [7:0]  dwords_reg;
     reg  [4:0]  tag_reg;
@@ -300,7 +301,7 @@ module dma_read (
         & !stop_reg
         & !flr;
     assign dw_0 = {2'd0, wide_reg, 21'd0, dwords_reg};
-    assign dw_1 = {requester_id, 3'd0, tag_reg, last_be_reg, first_be_reg};
+    assign dw_1 = {id_reg, 3'd0, tag_reg, last_be_reg, first_be_reg};
     assign m_tx_rd_req_tlp_hdr = wide_reg
         ? {dw_0, dw_1, addr_reg, 2'd0}
         : {dw_0, dw_1, addr_reg[29:0], 34'd0};
@@ -319,6 +320,7 @@ module dma_read (
         stop_reg = 1'b0;
         valid_reg = 1'b0;
         wide_reg = 1'b0;
+        id_reg = 16'd0;
         addr_reg = 62'd0;
         dwords_reg = 8'd0;
         tag_reg = 5'd0;
@@ -343,6 +345,7 @@ module dma_read (
         if (fire) begin
             valid_reg <= 1'b1;
             wide_reg <= split_m_wide;
+            id_reg <= requester_id;
             addr_reg <= split_m_addr[63:2];
             dwords_reg <= split_m_dwords;
             tag_reg <= tags_m_slot;

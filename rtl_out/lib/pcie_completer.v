@@ -84,7 +84,10 @@ module pcie_completer (
     reg          nothing_reg;      // No byte is enabled.
     reg          upper_reg;        // A register that is read: upper word; the one being read is.
     reg          reads_upper_reg;
-    reg  [11:0]  count_reg;        // The answer.
+    // The answer. The ID is that of the clock in which the request was decided, however long the
+    // answer is held.
+    reg  [15:0]  id_reg;
+    reg  [11:0]  count_reg;
     reg          refused_reg;
     reg  [31:0]  low_reg;
     reg  [31:0]  high_reg;
@@ -123,7 +126,7 @@ module pcie_completer (
         | {8'd0, hdr_reg[119:114], 18'd0}
         | {18'd0, hdr_reg[109:108], 12'd0};
     assign lower = !reads_reg ? 7'd0 : {addr_reg[4:0], lead_reg};
-    assign dw_1 = {completer_id, 2'd0, refused_reg, 1'b0, count_reg};
+    assign dw_1 = {id_reg, 2'd0, refused_reg, 1'b0, count_reg};
     assign dw_2 = {hdr_reg[95:72], 1'b0, lower};
 
     always @(*) begin
@@ -169,6 +172,7 @@ module pcie_completer (
         nothing_reg = 1'b0;
         upper_reg = 1'b0;
         reads_upper_reg = 1'b0;
+        id_reg = 16'd0;
         count_reg = 12'd0;
         refused_reg = 1'b0;
         low_reg = 32'd0;
@@ -246,6 +250,7 @@ module pcie_completer (
         end
         // Stage 2: decided. Two words may not cross 4 KiB. Byte Count is 4 but for memory reads.
         if (step_reg == 3'd2) begin
+            id_reg <= completer_id;
             count_reg <= {length, 2'd0} - {10'd0, lead_reg} - {10'd0, trail_reg};
             if (!reads_reg) begin
                 count_reg <= 12'd4;

@@ -63,7 +63,8 @@ hdl_module! {
         /// A register that is read: upper word; the one being read is.
         upper: DFF<Bit>,
         reads_upper: DFF<Bit>,
-        /// The answer.
+        /// The answer. The ID is that of the clock in which the request was decided, however long the answer is held.
+        id: DFF<Bits<16>>,
         count: DFF<Bits<12>>,
         refused: DFF<Bit>,
         low: DFF<Bits<32>>,
@@ -183,6 +184,7 @@ impl Logic for PcieCompleter {
 
         // Stage 2: decided. Two words may not cross 4 KiB. Byte Count is 4 but for memory reads.
         if self.step.q.val() == 2 {
+            self.id.d.next = self.completer_id.val();
             self.count.d.next = (bit_cast::<12, 10>(self.length.val()) << 2)
                 - bit_cast::<12, 2>(self.lead.q.val())
                 - bit_cast::<12, 2>(self.trail.q.val());
@@ -271,7 +273,7 @@ impl Logic for PcieCompleter {
         if !self.reads.q.val() {
             self.lower.next = 0.into();
         }
-        self.dw_1.next = (bit_cast::<32, 16>(self.completer_id.val()) << 16)
+        self.dw_1.next = (bit_cast::<32, 16>(self.id.q.val()) << 16)
             | (bit_cast::<32, 1>(self.refused.q.val().into()) << 13)
             | bit_cast::<32, 12>(self.count.q.val());
         self.dw_2.next = (bit_cast::<32, 24>(self.hdr.q.val().get_bits::<24>(72)) << 8)

@@ -62,6 +62,8 @@ hdl_module! {
         /// The TLP.
         valid: DFF<Bit>,
         wide: DFF<Bit>,
+        /// Requester ID when the read was made, however long it is held.
+        id: DFF<Bits<16>>,
         addr: DFF<Bits<62>>,
         dwords: DFF<Bits<8>>,
         tag: DFF<Bits<5>>,
@@ -110,6 +112,7 @@ impl Logic for DmaRead {
         if self.fire.val() {
             self.valid.d.next = true;
             self.wide.d.next = self.split.m_wide.val();
+            self.id.d.next = self.requester_id.val();
             self.addr.d.next = self.split.m_addr.val().get_bits::<62>(2);
             self.dwords.d.next = self.split.m_dwords.val();
             self.tag.d.next = self.tags.m_slot.val();
@@ -118,7 +121,7 @@ impl Logic for DmaRead {
         }
         self.dw_0.next = (bit_cast::<32, 1>(self.wide.q.val().into()) << 29)
             | bit_cast::<32, 8>(self.dwords.q.val());
-        self.dw_1.next = (bit_cast::<32, 16>(self.requester_id.val()) << 16)
+        self.dw_1.next = (bit_cast::<32, 16>(self.id.q.val()) << 16)
             | (bit_cast::<32, 5>(self.tag.q.val()) << 8)
             | (bit_cast::<32, 4>(self.last_be.q.val()) << 4)
             | bit_cast::<32, 4>(self.first_be.q.val());

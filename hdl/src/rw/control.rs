@@ -455,6 +455,8 @@ hdl_module! {
         #[reset] shown: DFF<Bit>,
         /// The message leaves once more.
         again: DFF<Bit>,
+        /// cfg_busy_hint when the message was made, however long it is held.
+        hint: DFF<Bits<16>>,
         /// A copy of the message leaves, all of it.
         copied: Signal<Local, Bit>,
         /// All words of the bitmap are in its memory, or the last one leaves; one clock late.
@@ -810,7 +812,7 @@ impl<
         self.m_msg.seq.next = self.msg_seq.q.val();
         self.m_msg.wbase.next = self.wbase.q.val();
         self.m_msg.tail.next = self.tail.q.val();
-        self.m_msg.hint.next = self.cfg_busy_hint.val();
+        self.m_msg.hint.next = self.hint.q.val();
         self.last_word.d.next = self.word.q.val() == self.words.val();
         self.word_left.next = self.shown.q.val() & self.m_bitmap.ready.val();
         self.copied.next = ((self.state.q.val() == State::Message)
@@ -820,6 +822,9 @@ impl<
         self.again.d.next = self.again.q.val() & !self.copied.val();
         if (self.state.q.val() != State::Message) & (self.state.q.val() != State::Bitmap) {
             self.again.d.next = self.cfg_twice.val();
+        }
+        if self.state.q.val() != State::Message {
+            self.hint.d.next = self.cfg_busy_hint.val();
         }
         self.bitmap.wr.en.next = self.whole.q.val();
         self.bitmap.wr.addr.next = bit_cast::<LNW, 6>(self.word.q.val());

@@ -372,3 +372,54 @@ fn every_byte_enable_of_one_word_has_its_byte_count_and_lower_address() {
         assert_eq!(answer.completion.length, 1, "{be:#06b}");
     }
 }
+
+/// The header of what is on offer must not change while it is held, whatever happens to the card's IDs.
+#[test]
+fn a_completion_that_is_held_keeps_its_id() {
+    let seed = seeds(1).start;
+    let mut dice = Dice::new(seed);
+    let mut model = LIBRARY.model_with_seed(seed).unwrap();
+    model.reset(3).unwrap();
+    let port = |name: &str| model.port(name).unwrap();
+    let [valid, sop, eop, strb] =
+        ["valid", "sop", "eop", "strb"].map(|n| port(&format!("s_rx_req_tlp_{n}")));
+    let (request, id) = (port("s_rx_req_tlp_hdr"), port("completer_id"));
+    let (done, data) = (port("reg_rd_done"), port("reg_rd_data"));
+    let reads = port("reg_rd_valid");
+    let [offered, ready, header] =
+        ["valid", "ready", "hdr"].map(|n| port(&format!("m_tx_cpl_tlp_{n}")));
+    for round in 0..200_u64 {
+        // A read of one word by 3-DW header, answered after a while, and held for a while.
+        let tlp = [round << 34, 1 << 32 | 0xF];
+        model.set_wide(request, &tlp).unwrap();
+        for (port, value) in [(valid, 1), (sop, 1), (eop, 1), (strb, 0), (ready, 0)] {
+            model.set(port, value);
+        }
+        model.set(id, dice.below(1 << 16));
+        model.clock().unwrap();
+        model.set(valid, 0);
+        let mut held: Option<Vec<u64>> = None;
+        let mut wait = dice.below(60) + 2;
+        for clock in 0.. {
+            assert!(clock < 1_000, "no completion, seed {seed}");
+            model.set(id, dice.below(1 << 16));
+            model.set(ready, u64::from(wait == 0));
+            model.eval().unwrap();
+            let answer = model.is_set(reads);
+            if model.is_set(offered) {
+                let now = model.words(header);
+                let first = held.get_or_insert_with(|| now.clone());
+                assert_eq!(&now, first, "round {round}, seed {seed}");
+                if wait == 0 {
+                    model.clock().unwrap();
+                    break;
+                }
+                wait -= 1;
+            }
+            model.clock().unwrap();
+            model.set(done, answer.into());
+            model.set(data, dice.below(1 << 32));
+        }
+        model.set(ready, 0);
+    }
+}

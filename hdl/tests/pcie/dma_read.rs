@@ -390,3 +390,35 @@ fn an_idle_reader_sends_its_tlp_after_4_clocks_and_hands_out_words_11_clocks_aft
     bench.tick();
     assert_eq!(bench.ended, 1);
 }
+
+/// The header of a read that is held must not change with the card's ID.
+#[test]
+fn a_read_that_is_held_keeps_its_id() {
+    for seed in seeds(4) {
+        let mut bench = Bench::new(Config {
+            stall: 220,
+            ..config(seed)
+        });
+        let mut dice = Dice::new(seed);
+        let port = |name: &str| bench.model.port(name).unwrap();
+        let [offered, ready, header] =
+            ["valid", "ready", "hdr"].map(|n| port(&format!("m_tx_rd_req_tlp_{n}")));
+        let id = port("requester_id");
+        let own = bench.model.get(id);
+        (0..60).for_each(|_| bench.random_request());
+        let mut kept = 0;
+        for _ in 0..4_000 {
+            bench.tick();
+            bench.model.eval().unwrap();
+            if bench.model.is_set(offered) && !bench.model.is_set(ready) {
+                let before = bench.model.words(header);
+                bench.model.set(id, dice.below(1 << 16));
+                bench.model.eval().unwrap();
+                assert_eq!(bench.model.words(header), before, "seed {seed}");
+                bench.model.set(id, own);
+                kept += 1;
+            }
+        }
+        assert!(kept > 20, "{kept} reads held, seed {seed}");
+    }
+}

@@ -326,6 +326,38 @@ fn rw_09_busy_with_a_hint_when_all_windows_are_open() {
     assert_eq!((m.status, m.wptr, m.generation), (0, 4, 2));
 }
 
+/// A BUSY message that is held does not change with the configuration.
+#[test]
+fn rw_09_a_hint_that_is_held_stays() {
+    let mut rig = Rig::new();
+    for src in 0..R {
+        rig.open(src, 2);
+    }
+    rig.inputs.msg_ready = false;
+    let busy = Message::Connect(Connect {
+        src: R,
+        slot: 0,
+        xid: 1,
+        incarnation: 0,
+        length: 512,
+        addr: 0x1_0000,
+        rkey: 7,
+        mtu: MTU,
+    });
+    rig.send(busy);
+    rig.run(LONG);
+    let model = rig.rtl.model();
+    let [valid, hint, setting] =
+        ["m_msg_valid", "m_msg_hint", "cfg_busy_hint"].map(|name| model.port(name).unwrap());
+    assert!(model.is_set(valid));
+    for other in [78, 0, 0xFFFF] {
+        model.set(setting, other);
+        model.eval().unwrap();
+        assert_eq!(model.get(hint), u64::from(config().busy_hint));
+        model.clock().unwrap();
+    }
+}
+
 /// More POLLs than the queue holds while no message can leave: the first are answered, in order,
 /// the others counted.
 #[test]
