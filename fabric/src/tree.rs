@@ -59,13 +59,21 @@ impl Tree {
     /// # Errors
     /// What is wrong, in words.
     pub fn check(&self, network: &Network, members: &[SwitchId]) -> Result<(), String> {
-        let mut depth = HashMap::from([(self.root, 0u16)]);
-        let mut leaf = HashMap::from([(self.root, true)]);
+        let switches = network.switches().len();
+        if self.root as usize >= switches {
+            return Err(format!("there is no switch {}, its root", self.root));
+        }
+        // By switch: its depth, and whether something hangs below it or it is a member.
+        let mut seen: Vec<Option<(u16, bool)>> = vec![None; switches];
+        seen[self.root as usize] = Some((0, true));
+        let mut height = 0;
         for hop in &self.hops {
+            let Some(cable) = network.cables().get(hop.cable as usize) else {
+                return Err(format!("there is no cable {}", hop.cable));
+            };
             if !network.is_up(hop.cable) {
                 return Err(format!("cable {} does not work", hop.cable));
             }
-            let cable = network.cables()[hop.cable as usize];
             if !cable.ends.iter().any(|end| end.0 == hop.child) {
                 return Err(format!(
                     "cable {} does not end at switch {}",
@@ -73,29 +81,35 @@ impl Tree {
                 ));
             }
             let parent = cable.other(hop.child);
-            let Some(&above) = depth.get(&parent) else {
+            let Some((above, used)) = &mut seen[parent as usize] else {
                 return Err(format!(
                     "switch {parent} is not in the tree when its child {} comes",
                     hop.child
                 ));
             };
-            if depth.insert(hop.child, above + 1).is_some() {
+            *used = true;
+            let depth = *above + 1;
+            height = height.max(depth);
+            if seen[hop.child as usize].replace((depth, false)).is_some() {
                 return Err(format!("switch {} is in the tree twice", hop.child));
             }
-            leaf.insert(parent, false);
-            leaf.insert(hop.child, true);
         }
         for member in members {
-            if leaf.insert(*member, false).is_none() {
-                return Err(format!("member switch {member} is not reached"));
+            match seen.get_mut(*member as usize).and_then(Option::as_mut) {
+                Some((_, used)) => *used = true,
+                None => return Err(format!("member switch {member} is not reached")),
             }
         }
-        if let Some((switch, _)) = leaf.iter().find(|(s, leaf)| **leaf && **s != self.root) {
+        if let Some(hop) = self
+            .hops
+            .iter()
+            .find(|hop| matches!(seen[hop.child as usize], Some((_, false))))
+        {
             return Err(format!(
-                "switch {switch} is an end of the tree and no member"
+                "switch {} is an end of the tree and no member",
+                hop.child
             ));
         }
-        let height = depth.values().copied().max().unwrap_or(0);
         if height != self.height {
             return Err(format!("height is {height}, not {}", self.height));
         }

@@ -219,6 +219,30 @@ fn mc_10_dumps_of_other_tools_are_read() {
     assert!(tables.ports(1, 0xc001).is_empty());
 }
 
+/// Entries in any order are the same tables.
+#[test]
+fn mc_10_the_order_of_the_lids_of_a_dump_is_free() {
+    let lids = [0xc000u16, 0xc001, 0xc007, 0xd234, 0xfffe];
+    let line = |lid: &u16| {
+        let ports = (1..=lid % 7 + 1).map(|p| format!(" 0x{:03X} ", p * 5));
+        format!("0x{lid:04X} :{}\n", ports.collect::<String>())
+    };
+    let head = "\nSwitch 0x0002c902400cb508\nLID    : Out Port(s)\n";
+    let dump = |order: &[usize]| {
+        let lines = order.iter().map(|&i| line(&lids[i]));
+        format!("{head}{}", lines.collect::<String>())
+    };
+    let ascending = dump(&[0, 1, 2, 3, 4]);
+    let tables = McastTables::parse(&ascending, "f").unwrap();
+    for order in [[4, 3, 2, 1, 0], [2, 0, 4, 1, 3], [1, 4, 0, 3, 2]] {
+        let other = McastTables::parse(&dump(&order), "f").unwrap();
+        assert_eq!(other, tables);
+        assert_eq!(other.to_string(), ascending);
+    }
+    let twice = McastTables::parse(&dump(&[0, 3, 1, 3]), "f").unwrap_err();
+    assert!(twice.to_string().contains("LID 0xD234 is there twice"));
+}
+
 #[test]
 fn mc_10_a_bad_dump_gets_line_and_reason() {
     for (dump, expected) in [

@@ -18,12 +18,14 @@
 
 mod check;
 mod parse;
+mod table;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
 pub use check::CheckError;
 pub use parse::DumpError;
+use table::Table;
 
 use super::{ExportError, Routed, switch_name};
 use crate::group::Group;
@@ -39,7 +41,7 @@ pub const MLID_LAST: u16 = 0xfffe;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct McastTables {
     /// By switch and LID, ports ascending; the key of a switch is its GUID with the last byte first, as in OpenSM, whose order this is.
-    switches: BTreeMap<u64, BTreeMap<u16, Vec<Port>>>,
+    switches: BTreeMap<u64, Table>,
 }
 
 /// The multicast LID of a tree.
@@ -103,10 +105,12 @@ impl McastTables {
                 id: routed.id,
                 reason,
             })?;
-            for (switch, ports) in ports(network, routed) {
+            for on_one in jacks(network, routed).chunk_by(|a, b| a.0 == b.0) {
+                let switch = on_one[0].0;
+                let ports = on_one.iter().map(|&(_, port)| port);
                 let guid = network.switches()[switch as usize].guid;
                 let table = tables.switches.entry(key(guid)).or_default();
-                if table.insert(mlid, ports).is_some() {
+                if !table.insert(mlid, ports) {
                     return Err(ExportError::Clash {
                         id: routed.id,
                         switch: switch_name(network, switch),
@@ -121,48 +125,60 @@ impl McastTables {
     #[must_use]
     pub fn ports(&self, guid: u64, mlid: u16) -> &[Port] {
         let table = self.switches.get(&key(guid));
-        table
-            .and_then(|table| table.get(&mlid))
-            .map_or(&[], |ports| ports)
+        table.and_then(|table| table.get(mlid)).unwrap_or_default()
     }
 
     /// All entries: GUID of the switch, multicast LID and ports, in OpenSM's order of the switches, then by LID.
     pub fn entries(&self) -> impl Iterator<Item = (u64, u16, &[Port])> {
         self.switches.iter().flat_map(|(switch, table)| {
             let entries = table.iter();
-            entries.map(|(mlid, ports)| (key(*switch), *mlid, ports.as_slice()))
+            entries.map(|(mlid, ports)| (key(*switch), mlid, ports))
         })
     }
 }
 
-/// Ports of a tree on each of its switches.
-fn ports(network: &Network, routed: &Routed<'_>) -> BTreeMap<u32, Vec<Port>> {
+/// Switches and ports of a tree, ascending.
+fn jacks(network: &Network, routed: &Routed<'_>) -> Vec<Jack> {
     let cables = routed.tree.cables();
     let ends = cables.flat_map(|cable| network.cables()[cable as usize].ends);
     let members = routed.group.endnodes().iter();
     let members = members.map(|&e| network.endnodes()[e as usize].at);
-    let jacks: BTreeSet<Jack> = ends.chain(members).collect();
-    let mut ports: BTreeMap<u32, Vec<Port>> = BTreeMap::new();
-    for (switch, port) in jacks {
-        ports.entry(switch).or_default().push(port);
-    }
-    ports
+    let mut jacks: Vec<Jack> = ends.chain(members).collect();
+    jacks.sort_unstable();
+    jacks.dedup();
+    jacks
 }
 
 impl fmt::Display for McastTables {
     /// The dump, with OpenSM's spaces.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = String::new();
         for (switch, table) in &self.switches {
             let guid = key(*switch);
             write!(f, "\nSwitch {guid:#018x}\nLID    : Out Port(s)\n")?;
-            for (mlid, ports) in table {
-                write!(f, "0x{mlid:04X} :")?;
-                for port in ports {
-                    write!(f, " 0x{port:03X} ")?;
+            for (mlid, ports) in table.iter() {
+                line.clear();
+                push_hex(&mut line, "0x", mlid, 4);
+                line.push_str(" :");
+                for &port in ports {
+                    push_hex(&mut line, " 0x", port, 3);
+                    line.push(' ');
                 }
-                writeln!(f)?;
+                line.push('\n');
+                f.write_str(&line)?;
             }
         }
         Ok(())
+    }
+}
+
+/// Upper-case digits with leading zeros, without the formatter's cost: dumps have millions of these.
+fn push_hex(line: &mut String, before: &str, value: u16, digits: u32) {
+    line.push_str(before);
+    // A number with more digits has them all.
+    let needed = (16 - value.leading_zeros()).div_ceil(4);
+    for digit in (0..digits.max(needed)).rev() {
+        let digit = u32::from(value >> (4 * digit)) & 15;
+        line.extend(char::from_digit(digit, 16).map(|c| c.to_ascii_uppercase()));
     }
 }

@@ -77,7 +77,7 @@ impl McastTables {
         if ports.is_empty() {
             return Err(format!("no ports for LID 0x{mlid:04X}"));
         }
-        if table.insert(mlid, ports).is_some() {
+        if !table.insert(mlid, ports.into_iter()) {
             return Err(format!("LID 0x{mlid:04X} is there twice for this switch"));
         }
         Ok(())

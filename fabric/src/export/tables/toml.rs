@@ -53,6 +53,11 @@ pub struct Quoted<'a>(pub &'a str);
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("\"")?;
+        let plain = |b: u8| matches!(b, b' '..=b'~') && b != b'"' && b != b'\\';
+        if self.0.bytes().all(plain) {
+            f.write_str(self.0)?;
+            return f.write_str("\"");
+        }
         for c in self.0.chars() {
             match c {
                 '"' | '\\' => write!(f, "\\{c}")?,
