@@ -1,12 +1,15 @@
 //! Networks as real fabrics are: switches with different numbers of endnodes, and GUIDs in no order. The trees of MC-1 and MC-2
 //! against those of OpenSM 3.3.23, cable for cable.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use tributary_fabric::export::mcfdbs::McastTables;
 use tributary_fabric::route::{Minihop, RootChoice, Sssp};
 use tributary_fabric::{Group, HopTable, Load, Network, Router, Tree, read};
@@ -100,4 +103,118 @@ fn mc_01_minihop_trees_are_opensms_where_guids_are_in_no_order() {
     assert_eq!(differ, 0, "of 341 trees");
     // The same text, too, so that the two can be compared with any tool.
     assert!(got.to_string() == dump());
+}
+
+/// The uneven fat tree as a dump has it: nodes and lines in no order, GUIDs that look random and sort by their bytes from the last to the
+/// first as OpenSM's table was, and cables from switches back to themselves in ports that were free.
+fn as_dump(network: &Network, rng: &mut ChaCha8Rng) -> Network {
+    let mut nodes = Vec::new();
+    let mut loopbacks = 0;
+    for (id, switch) in (0u32..).zip(network.switches()) {
+        let mut lines = Vec::new();
+        let mut free: BTreeSet<u16> = (1..=switch.ports).collect();
+        for link in network.links(id) {
+            let peer = &network.switches()[link.peer as usize].name;
+            lines.push(format!("[{}] \"{peer}\"[{}]\n", link.port, link.peer_port));
+            free.remove(&link.port);
+        }
+        for &e in network.attached(id) {
+            let endnode = &network.endnodes()[e as usize];
+            lines.push(format!("[{}] \"{}\"[1]\n", endnode.at.1, endnode.name));
+            free.remove(&endnode.at.1);
+        }
+        let mut free: Vec<u16> = free.into_iter().collect();
+        free.shuffle(rng);
+        if let (true, &[a, b, ..]) = (id % 2 == 0, &free[..]) {
+            for (from, to) in [(a, b), (b, a)] {
+                lines.push(format!("[{from}] \"{}\"[{to}]\n", switch.name));
+            }
+            loopbacks += 1;
+        }
+        lines.shuffle(rng);
+        let rank = (u64::from(id) + 1) << 32 | u64::from(rng.random::<u32>());
+        nodes.push(format!(
+            "switchguid={:#x}\nSwitch {} \"{}\"\n{}",
+            rank.swap_bytes(),
+            switch.ports,
+            switch.name,
+            lines.concat()
+        ));
+    }
+    for endnode in network.endnodes() {
+        let (at, port) = endnode.at;
+        nodes.push(format!(
+            "caguid={:#x}\nCa 1 \"{}\"\n[1] \"{}\"[{port}]\n",
+            rng.random::<u64>() | 1 << 63 | 1,
+            endnode.name,
+            network.switches()[at as usize].name
+        ));
+    }
+    nodes.shuffle(rng);
+    let dump = read::parse(nodes.join("\n").as_bytes(), "dump", "dump").unwrap();
+    assert!(loopbacks > 5);
+    assert_eq!(dump.loopbacks().len(), loopbacks);
+    dump
+}
+
+/// Cables by the names and ports of their ends.
+fn by_name(network: &Network, tree: &Tree) -> BTreeSet<[(String, u16); 2]> {
+    let ends = |cable: u32| {
+        let ends = network.cables()[cable as usize].ends;
+        let mut named = ends.map(|(s, port)| (network.switches()[s as usize].name.clone(), port));
+        named.sort();
+        named
+    };
+    tree.cables().map(ends).collect()
+}
+
+/// The order of a file, the sizes of GUIDs and cables that lead nowhere change no tree.
+#[test]
+fn mc_01_mc_02_a_dump_in_any_order_gives_opensms_trees() {
+    let seed = std::env::var("TRIBUTARY_SEED").ok();
+    let seed = seed.map_or(61, |text| text.parse().unwrap());
+    println!("TRIBUTARY_SEED={seed}");
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let plain = read::network(&path("irrft.topo")).unwrap();
+    let mut all = Vec::new();
+    for line in text("irrft.index").lines() {
+        let (name, _) = line.split_once(' ').unwrap();
+        all.extend(groups(&format!("irrft.{name}.groups"), &plain));
+    }
+    let name = |e: u32| plain.endnodes()[e as usize].name.as_str();
+    for _ in 0..3 {
+        let dump = as_dump(&plain, &mut rng);
+        let ids: HashMap<&str, u32> = (0..)
+            .zip(dump.endnodes())
+            .map(|(id, e)| (e.name.as_str(), id))
+            .collect();
+        let there = |g: &Group| {
+            let members = g.endnodes().iter().map(|&e| ids[name(e)]);
+            Group::new(&dump, members.collect::<Vec<_>>()).unwrap()
+        };
+        let same: Vec<Group> = all.iter().map(there).collect();
+        for engine in ["minhop", "sssp"] {
+            let mut router: Box<dyn Router> = match engine {
+                "sssp" => Box::new(Sssp::unicast(&dump, RootChoice::First, &mut |_| ())),
+                _ => Box::new(Minihop::new(RootChoice::First)),
+            };
+            let trees = route(&dump, &same, router.as_mut());
+            let wanted = text(&format!("irrft.{engine}.trees"));
+            let mut equal = 0;
+            for (tree, line) in trees.iter().zip(wanted.lines()) {
+                let cables = line.split_whitespace().map(|w| w.parse().unwrap());
+                let wanted: BTreeSet<_> = cables
+                    .map(|cable: u32| {
+                        let ends = plain.cables()[cable as usize].ends;
+                        let mut named =
+                            ends.map(|(s, port)| (plain.switches()[s as usize].name.clone(), port));
+                        named.sort();
+                        named
+                    })
+                    .collect();
+                equal += usize::from(by_name(&dump, tree.as_ref().unwrap()) == wanted);
+            }
+            assert_eq!(equal, 341, "{engine}");
+        }
+    }
 }
