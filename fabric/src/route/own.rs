@@ -41,6 +41,8 @@ const TOO_FULL: u32 = 1 << 12;
 /// Most roots that are tried for a single tree, and about the most work, in links looked at.
 const ROOTS_MAX: usize = 64;
 const SINGLE_WORK: u64 = 1 << 18;
+/// The same where a cable failed, and others wait for their trees.
+const MEND_WORK: u64 = 1 << 17;
 
 /// How hard it tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,6 +206,37 @@ impl Own {
         grown
     }
 
+    /// A tree for one group, with about so much work.
+    fn single(
+        &mut self,
+        network: &Network,
+        hops: &HopTable,
+        load: &Load,
+        members: &[SwitchId],
+        work: u64,
+    ) -> Result<Tree, RouteError> {
+        let most = load.max();
+        self.price_alone(most);
+        let ground = Ground {
+            network,
+            hops,
+            load,
+        };
+        let before = self.search.work();
+        // Shortest paths alone are found in a sixth of the time, on tori, and are mostly good enough.
+        let mut tree = self.cheapest(ground, members, 2 * self.settings.roots, Paths::Shortest)?;
+        let mut roots = 1;
+        while most > 0 && tree.cables().any(|cable| load.of(cable) == most) {
+            let spent = self.search.work() - before;
+            if roots > ROOTS_MAX || 4 * spent > work {
+                break;
+            }
+            tree = self.cheapest(ground, members, roots, Paths::Any)?;
+            roots *= 4;
+        }
+        Ok(tree)
+    }
+
     /// Prices for a single tree, which has no later relief: what makes a cable fuller than any is avoided at almost any price.
     fn price_alone(&mut self, most: u32) {
         self.costs.set(most, |load| match most - load {
@@ -234,26 +267,7 @@ impl Router for Own {
         load: &Load,
         members: &[SwitchId],
     ) -> Result<Tree, RouteError> {
-        let most = load.max();
-        self.price_alone(most);
-        let ground = Ground {
-            network,
-            hops,
-            load,
-        };
-        let before = self.search.work();
-        // Shortest paths alone are found in a sixth of the time, on tori, and are mostly good enough.
-        let mut tree = self.cheapest(ground, members, 2 * self.settings.roots, Paths::Shortest)?;
-        let mut roots = 1;
-        while most > 0 && tree.cables().any(|cable| load.of(cable) == most) {
-            let spent = self.search.work() - before;
-            if roots > ROOTS_MAX || 4 * spent > SINGLE_WORK {
-                break;
-            }
-            tree = self.cheapest(ground, members, roots, Paths::Any)?;
-            roots *= 4;
-        }
-        Ok(tree)
+        self.single(network, hops, load, members, SINGLE_WORK)
     }
 
     fn reroute(
@@ -275,9 +289,9 @@ impl Router for Own {
         self.price_alone(most);
         match self.mend(ground, members, old, most) {
             Some((mended, true)) => Ok(mended),
-            None => self.route(network, hops, load, members),
+            None => self.single(network, hops, load, members, MEND_WORK),
             Some((mended, false)) => {
-                let new = self.route(network, hops, load, members)?;
+                let new = self.single(network, hops, load, members, MEND_WORK)?;
                 let fuller = new.cables().any(|cable| load.of(cable) >= most);
                 Ok(if fuller { mended } else { new })
             }
