@@ -13,6 +13,7 @@ use tributary_sim::card::{
 };
 use tributary_sim::link::LinkConfig;
 use tributary_sim::pcie::Config;
+use tributary_sim::testbench::stall::Profile;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Engine {
@@ -76,7 +77,7 @@ fn main() -> Result<()> {
     let devices = if rtl {
         let root = Config {
             seed,
-            stall: 32,
+            stall: Profile::Independent(32),
             ..Config::default()
         };
         network_rtl(&plan.network, CardSizes::default(), root)?

@@ -78,6 +78,15 @@ pub fn seeds(count: u64) -> std::ops::Range<u64> {
     }
 }
 
+/// Seeds of a random test: so many as a rule, and with `TRIBUTARY_FRAMES` so many that this many requests are made,
+/// `each` of them in a run.
+pub fn runs(count: u64, each: u64) -> std::ops::Range<u64> {
+    match std::env::var("TRIBUTARY_FRAMES") {
+        Ok(text) => seeds(text.parse::<u64>().unwrap().div_ceil(each)),
+        Err(_) => seeds(count),
+    }
+}
+
 /// Random choices of one test.
 pub struct Dice(ChaCha8Rng);
 

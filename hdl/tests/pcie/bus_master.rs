@@ -4,6 +4,7 @@ use crate::bench::{Dice, build_wrong, seeds};
 use crate::{dma_read, dma_write};
 use tributary_hdl::pcie::{DmaRead, DmaWrite};
 use tributary_sim::pcie::{Config, RootComplex};
+use tributary_sim::testbench::stall::Profile;
 use tributary_sim::verilate::Model;
 
 fn set_bus_master(model: &mut Model, root: &mut RootComplex, on: bool) {
@@ -98,7 +99,7 @@ fn a_reset_without_bus_mastering_ends_the_tlp_on_offer_and_nothing_else_leaves()
     let (mut whole, mut cut) = (0, 0);
     for seed in seeds(60) {
         let mut config = dma_write::config(seed);
-        config.stall = 220;
+        config.stall = Profile::Independent(220);
         let mut bench = dma_write::Bench::new(config);
         let mut dice = Dice::new(seed);
         for _ in 0..8 {
@@ -143,7 +144,7 @@ fn reads_wait_for_bus_mastering_and_none_fails() {
         let mut dice = Dice::new(seed);
         let mut bench = dma_read::Bench::new(Config {
             seed,
-            stall: dice.pick(&[0, 40, 200]),
+            stall: Profile::Independent(dice.pick(&[0, 40, 200])),
             ..Config::default()
         });
         bench.timeout(400);

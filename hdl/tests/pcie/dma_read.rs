@@ -1,10 +1,11 @@
 //! The DMA reader: every byte of every request, in order, whatever the host does in between.
 
-use crate::bench::{Dice, build, seeds};
+use crate::bench::{Dice, build, runs, seeds};
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 use tributary_hdl::pcie::DmaRead;
 use tributary_sim::pcie::{Access, Config, RootComplex};
+use tributary_sim::testbench::stall::Profile;
 use tributary_sim::verilate::{Model, Port, Verilated};
 
 static LIBRARY: LazyLock<Verilated> = LazyLock::new(|| build(DmaRead::default()));
@@ -275,7 +276,7 @@ pub fn config(seed: u64) -> Config {
         seed,
         boundary: dice.pick(&[64, 128]),
         large: dice.chance(30),
-        stall: dice.pick(&[0, 40, 128, 220]),
+        stall: Profile::of_seed(seed),
         latency: dice.pick(&[0..=0, 5..=20, 20..=300]),
         ..Config::default()
     };
@@ -286,7 +287,7 @@ pub fn config(seed: u64) -> Config {
 
 #[test]
 fn every_byte_of_random_reads_arrives_in_order() {
-    for seed in seeds(24) {
+    for seed in runs(24, 60) {
         let mut bench = Bench::new(config(seed));
         let mut dice = Dice::new(seed);
         bench.offer = dice.pick(&[5, 50, 100]);
@@ -396,7 +397,7 @@ fn an_idle_reader_sends_its_tlp_after_4_clocks_and_hands_out_words_11_clocks_aft
 fn a_read_that_is_held_keeps_its_id() {
     for seed in seeds(4) {
         let mut bench = Bench::new(Config {
-            stall: 220,
+            stall: Profile::Independent(220),
             ..config(seed)
         });
         let mut dice = Dice::new(seed);

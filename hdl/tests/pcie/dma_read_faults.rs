@@ -4,6 +4,7 @@ use crate::bench::{Dice, seeds};
 use crate::dma_read::{Bench, config};
 use tributary_protocol::pcie::{Attributes, Completion, Status, Tlp};
 use tributary_sim::pcie::{Config, Fault, RawTlp};
+use tributary_sim::testbench::stall::Profile;
 
 /// Clocks until a read fails: more than any that has its completions takes.
 const TIMEOUT: u64 = 20_000;
@@ -14,7 +15,7 @@ fn faults_fail_their_request_and_no_other() {
     for seed in seeds(40) {
         let mut dice = Dice::new(seed);
         let mut config = config(seed);
-        config.stall = config.stall.min(128);
+        config.stall = Profile::Independent([0, 40, 128][seed as usize % 3]);
         config.faults = dice.pick(&[20, 60, 200]);
         // Later than the timeout, and before a tag is used again.
         config.late = TIMEOUT as u32 * 3 / 2;
@@ -192,7 +193,7 @@ fn timeouts_in_the_middle_of_completions_fail_the_read_or_come_too_late() {
         let mut dice = Dice::new(seed);
         let mut config = config(seed);
         config.latency = 0..=2000;
-        config.stall = config.stall.min(96);
+        config.stall = Profile::Independent([0, 40, 96][seed as usize % 3]);
         let mut bench = Bench::new(config);
         bench.may_fail = true;
         // About as long as a read takes, which is never more than twice that.

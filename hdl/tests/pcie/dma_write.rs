@@ -1,10 +1,11 @@
 //! The DMA writer: every byte to its place, nothing beside it, done in order.
 
-use crate::bench::{Dice, build, seeds};
+use crate::bench::{Dice, build, runs, seeds};
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 use tributary_hdl::pcie::DmaWrite;
 use tributary_sim::pcie::{Access, Config, RootComplex};
+use tributary_sim::testbench::stall::Profile;
 use tributary_sim::verilate::{Model, Port, Verilated};
 
 static LIBRARY: LazyLock<Verilated> = LazyLock::new(|| build(DmaWrite::default()));
@@ -185,7 +186,12 @@ impl Bench {
             self.tick();
             let moved = left != (self.queue.len(), self.words.len(), self.due.len());
             idle = if moved { 0 } else { idle + 1 };
-            assert!(idle < 3000, "nothing moves, seed {} {left:?}", self.seed);
+            let patience = 3_000 + 2 * self.root.config.stall.pause();
+            assert!(
+                idle < patience,
+                "nothing moves, seed {} {left:?}",
+                self.seed
+            );
         }
         let clocks = self.clock - first;
         assert!(self.words.is_empty(), "words left, seed {}", self.seed);
@@ -249,7 +255,7 @@ pub fn config(seed: u64) -> Config {
     let mut dice = Dice::new(seed ^ 0x3711E);
     let mut config = Config {
         seed,
-        stall: dice.pick(&[0, 40, 128, 220]),
+        stall: Profile::of_seed(seed),
         ..Config::default()
     };
     config.limits.max_payload = dice.pick(&[128, 256, 512, 4096]);
@@ -258,7 +264,7 @@ pub fn config(seed: u64) -> Config {
 
 #[test]
 fn every_byte_of_random_writes_goes_to_its_place_and_none_beside_it() {
-    for seed in seeds(30) {
+    for seed in runs(30, 60) {
         let mut bench = Bench::new(config(seed));
         let mut dice = Dice::new(seed);
         bench.offer = dice.pick(&[10, 50, 100]);

@@ -9,6 +9,7 @@ use tributary_protocol::card::model::{HostMemory, Unanswered};
 use super::{NetworkConfig, Node, SimDevice, network_of};
 use crate::pcie::{Config, RootComplex};
 use crate::switch::{Beat, Sink, Source};
+use crate::testbench::stall::{Profile, Stalls};
 use crate::verilate::{BuildOptions, Model, Port, Verilated};
 
 /// Length of a clock, ns.
@@ -81,13 +82,19 @@ pub fn network_rtl(
     network_of(config, nodes.collect::<Result<_>>()?)
 }
 
-/// A Verilated card, clock by clock; its host answers after `Config::latency` clocks, and its MAC is always ready.
+/// A Verilated card, clock by clock; its host answers after `Config::latency` clocks, and its MAC is always ready unless
+/// [`stall_line`](Self::stall_line) says otherwise.
 pub struct RtlNode {
     model: Model,
     root: RootComplex,
     /// rx: tvalid, tdata, tkeep, tlast; tx: the same.
     rx: [Port; 4],
     tx: [Port; 4],
+    tx_ready: Port,
+    /// When the MAC takes a word.
+    line: Stalls,
+    /// What was on offer for the MAC in the clock before, and not taken.
+    held: Option<Beat>,
     flr: Port,
     read_timeout: Port,
     source: Source,
@@ -115,6 +122,7 @@ impl RtlNode {
             let [valid, data, keep, last] = ports;
             Ok([valid?, data?, keep?, last?])
         };
+        let line = Stalls::new(Profile::Free, config.seed, 1).stream(1);
         let root = RootComplex::new(&mut model, config)?;
         for (name, value) in [
             ("msix_enable", 1),
@@ -133,6 +141,9 @@ impl RtlNode {
         Ok(Self {
             rx: axis(&model, "s_axis_rx")?,
             tx: axis(&model, "m_axis_tx")?,
+            tx_ready: port(&model, "m_axis_tx_tready")?,
+            line,
+            held: None,
             flr: port(&model, "flr")?,
             read_timeout,
             root,
@@ -159,6 +170,11 @@ impl RtlNode {
     /// Clocks after which a read of host memory fails, in units of 64; 10 ms unless set.
     pub fn set_read_timeout(&mut self, units: u64) {
         self.model.set(self.read_timeout, units);
+    }
+
+    /// When the MAC takes words from the card.
+    pub fn stall_line(&mut self, profile: Profile) {
+        self.line.set(profile);
     }
 
     /// Whether the host lets the card send requests: bit 2 of the Command register.
@@ -219,6 +235,9 @@ impl RtlNode {
             model.set(self.rx[3], beat.last.into());
             self.source.pop();
         }
+        self.line.clock();
+        let ready = self.line.ready(0);
+        model.set(self.tx_ready, ready.into());
         // What is lent twice is lent anew.
         let lent = memory
             .as_mut()
@@ -229,16 +248,22 @@ impl RtlNode {
             Some(memory) => self.root.sample_with(model, memory)?,
             None => self.root.sample_with(model, &mut Nowhere)?,
         }
-        if model.is_set(self.tx[0]) {
-            let beat = Beat {
-                data: model.get(self.tx[1]),
-                keep: model.get(self.tx[2]) as u8,
-                last: model.is_set(self.tx[3]),
-                user: false,
-            };
-            if let Some(frame) = self.sink.take(beat).map_err(anyhow::Error::msg)? {
-                self.frames.push_back(frame);
-            }
+        let offered = model.is_set(self.tx[0]).then(|| Beat {
+            data: model.get(self.tx[1]),
+            keep: model.get(self.tx[2]) as u8,
+            last: model.is_set(self.tx[3]),
+            user: false,
+        });
+        self.line
+            .observe(0, offered.is_some(), offered.is_some_and(|beat| beat.last));
+        if self.held.is_some() && self.held != offered {
+            anyhow::bail!("m_axis_tx: {offered:?} on offer, before it {:?}", self.held);
+        }
+        self.held = offered.filter(|_| !ready);
+        if let Some(beat) = offered.filter(|_| ready)
+            && let Some(frame) = self.sink.take(beat).map_err(anyhow::Error::msg)?
+        {
+            self.frames.push_back(frame);
         }
         model.clock()?;
         Ok(())

@@ -14,6 +14,7 @@ use super::memory::HostMemory;
 use super::posted::{WritePath, WritesPosted};
 use super::reads::{Cuts, Pending};
 use super::stream::{Beat, FromCard, RawTlp, ToCard, present};
+use crate::testbench::stall::{Profile, Stalls};
 use crate::verilate::{Model, Port};
 
 /// Clocks for which a card may begin to offer requests after bus mastering has ended.
@@ -36,8 +37,8 @@ pub struct Config {
     pub ordered: bool,
     /// Clocks from a read to its first completion.
     pub latency: RangeInclusive<u32>,
-    /// Of 256 clocks, those in which a stream does not move.
-    pub stall: u8,
+    /// When streams do not move: requests to the card, completions for it, its reads, its writes, its completions.
+    pub stall: Profile,
     /// Of 1,024 reads, those with which something goes wrong.
     pub faults: u32,
     /// By how many clocks completions come late if that goes wrong.
@@ -65,7 +66,7 @@ impl Default for Config {
             large: false,
             ordered: false,
             latency: 20..=80,
-            stall: 0,
+            stall: Profile::Free,
             faults: 0,
             late: 20_000,
             interrupts: None,
@@ -96,6 +97,9 @@ pub struct Seen {
     pub completions: u64,
 }
 
+/// Streams between the card and the host.
+const STREAMS: usize = 5;
+
 /// Configuration inputs of the card; a block has those that it needs.
 #[derive(Debug)]
 struct Inputs {
@@ -125,6 +129,7 @@ pub struct RootComplex {
     /// What the card has sent.
     pub seen: Seen,
     rng: ChaCha8Rng,
+    stalls: Stalls,
     clock: u64,
     /// Latest clock in which the card was a bus master.
     master: u64,
@@ -169,6 +174,7 @@ impl RootComplex {
             faulted: Vec::new(),
             seen: Seen::default(),
             rng: ChaCha8Rng::seed_from_u64(config.seed),
+            stalls: Stalls::new(config.stall, config.seed, STREAMS),
             clock: 0,
             master: 0,
             inputs: Inputs {
@@ -378,8 +384,12 @@ impl RootComplex {
         if self.config.limits.bus_master {
             self.master = self.clock;
         }
+        if self.stalls.profile() != self.config.stall {
+            self.stalls.set(self.config.stall);
+        }
+        self.stalls.clock();
         let dice = self.rng.next_u64();
-        let moves = |stream: u32| (dice >> (8 * stream)) as u8 >= self.config.stall;
+        let moves = |stream: usize| self.stalls.ready(stream);
         if let Some(stream) = &mut self.request {
             stream.drive(model, moves(0), dice)?;
         }
@@ -450,11 +460,24 @@ impl RootComplex {
     /// # Errors
     /// The model is another.
     pub fn sample_with(&mut self, model: &Model, memory: &mut dyn model::HostMemory) -> Result<()> {
-        if let Some(stream) = &mut self.request {
-            stream.sample(model);
+        for (number, stream) in [&mut self.request, &mut self.completion]
+            .into_iter()
+            .enumerate()
+        {
+            if let Some(stream) = stream {
+                let ends = stream.ends();
+                let taken = stream.sample(model);
+                self.stalls.observe(number, taken, ends);
+            }
         }
-        if let Some(stream) = &mut self.completion {
-            stream.sample(model);
+        for (number, stream) in [&self.reads, &self.writes, &self.answers]
+            .into_iter()
+            .enumerate()
+        {
+            if let Some(stream) = stream {
+                let (valid, ends) = stream.stands(model);
+                self.stalls.observe(2 + number, valid, ends);
+            }
         }
         let (clock, errors) = (self.clock, &mut self.errors);
         let mut take = |stream: &mut Option<FromCard>, name: &str| -> Result<Option<RawTlp>> {

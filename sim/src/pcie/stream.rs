@@ -97,6 +97,11 @@ impl ToCard {
         self.beats.push_back(beat);
     }
 
+    /// The word on offer is the last of its TLP.
+    pub fn ends(&self) -> bool {
+        self.beats.front().is_some_and(|beat| beat.eop)
+    }
+
     /// Words that wait.
     pub fn waiting(&self) -> usize {
         self.beats.len()
@@ -183,6 +188,11 @@ impl FromCard {
     pub fn drive(&mut self, model: &mut Model, moves: bool) {
         self.takes = moves;
         model.set(self.ready, moves.into());
+    }
+
+    /// Whether a word is on offer, and whether it is the last of its TLP.
+    pub fn stands(&self, model: &Model) -> (bool, bool) {
+        (model.is_set(self.valid), model.is_set(self.eop))
     }
 
     /// A reset takes back what was offered.

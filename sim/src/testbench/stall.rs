@@ -162,6 +162,8 @@ struct Stop {
     /// Clocks without a word at the port.
     idle: u32,
     released: bool,
+    /// The word has been taken; the rest of its frame passes.
+    passed: bool,
     /// The next port's turn comes with the next clock: what the ports took in this one was decided before.
     over: bool,
 }
@@ -297,7 +299,7 @@ impl Stalls {
         let stops = number == self.stop.port;
         let port = &mut self.ports[number];
         let taken = valid && port.ready;
-        let at_stop = stops && port.word == port.at;
+        let at_stop = stops && port.word == port.at && !self.stop.passed;
         let short = last && port.word < port.at;
         if taken {
             port.word = if last { 0 } else { port.word + 1 };
@@ -310,9 +312,12 @@ impl Stalls {
             return;
         }
         if at_stop && taken {
-            // It was released: the next stop of this port is a word later.
+            // It was released: the next stop of this port is a word later, in another frame.
             port.at += 1;
-            self.stop.over = true;
+            self.stop.passed = true;
+            self.stop.over = last || self.ports.len() > 1;
+        } else if self.stop.passed {
+            self.stop.over |= taken && last;
         } else if taken && short {
             // The frame has no word of that number: begin again.
             port.at = 0;

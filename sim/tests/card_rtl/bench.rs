@@ -18,6 +18,7 @@ use tributary_protocol::registers::Register;
 use tributary_protocol::roce;
 use tributary_sim::card::{CLOCK_NS, Node, RtlNode};
 use tributary_sim::pcie::{Access, Config, HostMemory};
+use tributary_sim::testbench::stall::Profile;
 use tributary_sim::verilate::Verilated;
 
 use super::library;
@@ -222,10 +223,10 @@ pub struct Pair {
 
 impl Pair {
     /// Verilated cards.
-    pub fn rtl(seed: u64, stall: u8) -> Self {
+    pub fn rtl(seed: u64, stall: u32) -> Self {
         Self::rtl_behind(&Config {
             seed,
-            stall,
+            stall: Profile::Independent(stall),
             ..Config::default()
         })
     }

@@ -11,6 +11,7 @@ use tributary_protocol::xud::wire::{self, Packet, Reply};
 use tributary_protocol::xud::{Outcome, Peer};
 use tributary_sim::card::CLOCK_NS;
 use tributary_sim::pcie::Config;
+use tributary_sim::testbench::stall::Profile;
 
 use super::bench::{Dice, Pair, Queue, WRITES};
 use super::traffic::{LARGEST, READABLE, Traffic, WRITABLE, alive, work};
@@ -326,7 +327,7 @@ fn reset_while_silent(seed: u64, function: bool) {
     let mut dice = Dice::new(seed);
     let mut pair = Pair::rtl_behind(&Config {
         seed,
-        stall: dice.pick(&[0, 40, 200]),
+        stall: Profile::Independent(dice.pick(&[0, 40, 200])),
         ..Config::default()
     });
     let mut traffic = Traffic::new();

@@ -8,6 +8,7 @@ use tributary_protocol::xud::Outcome;
 use tributary_protocol::xud::wire::{self, Packet, Reply};
 use tributary_sim::card::Node;
 use tributary_sim::pcie::Config;
+use tributary_sim::testbench::stall::Profile;
 use tributary_sim::verilate::{BuildOptions, Verilated};
 
 use super::back_to_back::Pair;
@@ -96,17 +97,17 @@ fn run(library: &Verilated, fault: u64, config: &Config, length: u32) -> Result<
 }
 
 /// A host that answers after a while, and stalls in so many of 256 clocks.
-fn host(seed: u64, stall: u8) -> Config {
+fn host(seed: u64, stall: u32) -> Config {
     Config {
         seed,
-        stall,
+        stall: Profile::Independent(stall),
         latency: 20..=300,
         ..Config::default()
     }
 }
 
 /// Stalls, and bytes of a message behind its head.
-const KINDS: [(u8, u32); 4] = [(0, 0), (60, 64), (160, 500), (220, 8)];
+const KINDS: [(u32, u32); 4] = [(0, 0), (60, 64), (160, 500), (220, 8)];
 
 #[test]
 fn xud_04_no_acknowledgement_leaves_before_its_completion_is_in_memory() {

@@ -21,6 +21,7 @@ mod onesided_runs;
 mod ordered;
 mod regions;
 mod reset;
+mod stalls;
 mod traffic;
 mod unreadable;
 mod write_returns;
@@ -30,6 +31,7 @@ use std::sync::OnceLock;
 use tributary_sim::card::{CardSizes, NetworkConfig, Node, RtlNode, SimDevice, network_of};
 use tributary_sim::link::LinkConfig;
 use tributary_sim::pcie::Config;
+use tributary_sim::testbench::stall::Profile;
 use tributary_sim::verilate::Verilated;
 
 /// The card, built once.
@@ -52,6 +54,11 @@ fn seed() -> u64 {
 
 /// Two Verilated cards joined by such links. The hosts answer in any order, cut completions anywhere, and stall.
 fn pair(link: LinkConfig, seed: u64) -> Vec<SimDevice> {
+    stalling_pair(link, seed, Profile::Independent(32), Profile::Free)
+}
+
+/// The same; hosts and MACs stall so.
+fn stalling_pair(link: LinkConfig, seed: u64, host: Profile, line: Profile) -> Vec<SimDevice> {
     let config = NetworkConfig {
         nodes: 2,
         link,
@@ -62,10 +69,12 @@ fn pair(link: LinkConfig, seed: u64) -> Vec<SimDevice> {
     let nodes = (0..2).map(|node| {
         let root = Config {
             seed: seed + node,
-            stall: 32,
+            stall: host,
             ..Config::default()
         };
-        Box::new(RtlNode::new(library(), root).unwrap()) as Box<dyn Node>
+        let mut node = RtlNode::new(library(), root).unwrap();
+        node.stall_line(line);
+        Box::new(node) as Box<dyn Node>
     });
     network_of(&config, nodes.collect()).unwrap()
 }

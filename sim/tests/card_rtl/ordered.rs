@@ -5,6 +5,7 @@ use tributary_protocol::card::command::Command;
 use tributary_protocol::xud::onesided::{Asked, Request};
 use tributary_protocol::xud::{Outcome, Peer, Window};
 use tributary_sim::pcie::{Access, Config, Denied, WritePath};
+use tributary_sim::testbench::stall::Profile;
 
 use super::bench::{AREA, Dice, Pair, Queue, WRITES};
 use super::onesided::{
@@ -31,7 +32,7 @@ fn good() -> [(WritePath, bool); 2] {
 fn cards(seed: u64, writes: WritePath, returns: bool) -> Pair {
     let mut pair = Pair::rtl_behind(&Config {
         seed,
-        stall: 20,
+        stall: Profile::Independent(20),
         writes,
         ..Config::default()
     });

@@ -8,6 +8,7 @@ use tributary_protocol::card::regs::{
 use tributary_protocol::xud::Peer;
 use tributary_sim::card::CLOCK_NS;
 use tributary_sim::pcie::Config;
+use tributary_sim::testbench::stall::Profile;
 
 use super::bench::{AREA, Dice, Pair, Queue, READS, Region, WRITES};
 use super::traffic::{Traffic, alive, work};
@@ -53,7 +54,7 @@ fn resets_at_any_moment_leave_a_new_card_and_drop_what_was_under_way() {
     let mut dice = Dice::new(seed);
     let mut pair = Pair::rtl_behind(&Config {
         seed,
-        stall: 32,
+        stall: Profile::Independent(32),
         latency: 200..=600,
         ..Config::default()
     });
@@ -146,7 +147,7 @@ fn reset_behind_a_slow_host(seed: u64) -> u64 {
         pair.step();
     }
     let (card, memory) = pair.rtl_card(0);
-    card.root().config.stall = 255;
+    card.root().config.stall = Profile::Independent(255);
     (0..dice.below(400)).for_each(|_| card.clock(Some(&mut *memory)));
     pair.write(0, &CONTROL, CONTROL_RESET.put(1));
     pair.resets += 1;
@@ -156,7 +157,7 @@ fn reset_behind_a_slow_host(seed: u64) -> u64 {
     pair.wait(0);
     let root = pair.rtl_card(0).0.root();
     let seen = root.seen;
-    root.config.stall = 0;
+    root.config.stall = Profile::Free;
     let memory = pair.mapped(0).bytes(WRITES, AREA as usize);
     pair.run(4_000 * CLOCK_NS);
     let after = pair.rtl_card(0).0.root().seen;

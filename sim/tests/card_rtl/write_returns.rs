@@ -7,6 +7,7 @@ use tributary_protocol::card::regs::{
 use tributary_protocol::xud::wire::{self, Packet, Reply};
 use tributary_sim::card::CLOCK_NS;
 use tributary_sim::pcie::{Config, WritePath};
+use tributary_sim::testbench::stall::Profile;
 use tributary_sim::verilate::Verilated;
 
 use super::bench::{Dice, Pair, Queue};
@@ -36,7 +37,7 @@ fn cards_of(
     let mut dice = Dice::new(seed);
     let config = Config {
         seed,
-        stall: dice.pick(&[0, 40, 120]),
+        stall: Profile::Independent(dice.pick(&[0, 40, 120])),
         writes,
         ..Config::default()
     };
