@@ -1,8 +1,9 @@
-//! Developer commands of Tributary: `cargo xtask tools | test | conformance | mutate`.
+//! Developer commands of Tributary: `cargo xtask tools | test | conformance | mutate | same`.
 
 mod conformance;
 mod mutate;
 mod process;
+mod same;
 mod test;
 mod tools;
 mod workspace;
@@ -51,6 +52,11 @@ enum Task {
         #[command(flatten)]
         options: mutate::Options,
     },
+    /// Compare the generated Verilog with that of a revision, without comments and the order of what has none.
+    Same {
+        /// A revision that git knows.
+        revision: String,
+    },
 }
 
 fn main() -> ExitCode {
@@ -73,5 +79,6 @@ fn run(task: Task) -> Result<()> {
         Task::Test { arguments } => test::run(&arguments),
         Task::Conformance { check } => conformance::run(check),
         Task::Mutate { block, options } => mutate::run(&block, options),
+        Task::Same { revision } => same::run(&revision),
     }
 }
