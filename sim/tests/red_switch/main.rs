@@ -5,13 +5,14 @@ mod stalls;
 use std::sync::OnceLock;
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
+use tributary_hdl::catalog;
 use tributary_protocol::red::{
     Address, EngineConfig, Frame, Key, Op, PortSettings, Rc, Switch, SwitchConfig, Tree,
     wire::{DEFAULT_ETHERTYPE, Fabric, Reduction, Restricted},
 };
 use tributary_sim::{
     switch::{RedRtl, Sink, Source, core::Sizes, red},
-    verilate::Verilated,
+    verilate::{BuildOptions, Verilated},
 };
 
 const N: usize = 4;
@@ -58,9 +59,13 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
+        Self::of(library())
+    }
+
+    fn of(library: &Verilated) -> Self {
         let addresses: Vec<Address> = (0..N).map(address).collect();
         Self {
-            rtl: RedRtl::new(library(), &config(), &addresses).unwrap(),
+            rtl: RedRtl::new(library, &config(), &addresses).unwrap(),
             sources: Default::default(),
             sinks: Default::default(),
             sent: vec![],
@@ -271,11 +276,10 @@ fn a_result_leaves_16_clocks_after_the_last_contribution() {
 
 /// The result of a tree stands still at each of its words in turn while another tree is armed and combined, which
 /// takes the next free descriptor; for so long that each of the other's words is written in some clock of the pause.
-#[test]
-fn red_15_a_result_that_is_held_keeps_its_values() {
+fn held(library: &Verilated) -> Result<(), String> {
     for word in 0..12 {
         for pause in [1, 26, 40, 120] {
-            let mut bench = Bench::new();
+            let mut bench = Bench::of(library);
             let entry = Tree {
                 parent: 0,
                 children: 2,
@@ -311,9 +315,43 @@ fn red_15_a_result_that_is_held_keeps_its_values() {
             });
             let values: Vec<_> = values.collect();
             let right = trees.map(|(_, data)| (Rc::OK, data));
-            assert_eq!(values, right, "{pause} clocks before word {word}");
+            if values != right {
+                return Err(format!("{pause} clocks before word {word}: {values:?}"));
+            }
         }
     }
+    Ok(())
+}
+
+#[test]
+fn red_15_a_result_that_is_held_keeps_its_values() {
+    held(library()).unwrap();
+}
+
+/// A switch whose engines free a descriptor when its last word is read, which a stalled output then holds.
+#[test]
+fn red_15_a_descriptor_that_is_freed_too_early_is_noticed() {
+    let design = catalog::choose("red_switch", &[("N", N), ("U", 64), ("T", 64)])
+        .unwrap()
+        .emit()
+        .unwrap();
+    let mut files = design.files();
+    let (_, text) = files
+        .iter_mut()
+        .find(|(name, _)| name == "red_emit.v")
+        .unwrap();
+    let right = "assign done_valid = flows_reg & c_last_reg & !c_high_reg;\n    \
+                 assign done_index = c_place_reg[4:2];";
+    let wrong = "assign done_valid = step & is_last & !passing_reg;\n    \
+                 assign done_index = index_reg;";
+    assert_eq!(text.matches(right).count(), 1);
+    *text = text.replace(right, wrong);
+    let options = BuildOptions::new(&design.top, &files)
+        .with_random_init(true)
+        .with_define("TRIBUTARY_RAM_COLLISION", "1");
+    let noticed = held(&Verilated::build(&options).unwrap());
+    println!("{noticed:?}");
+    assert!(noticed.is_err());
 }
 
 /// Contributions back to back at every port at once, each output with a tree of its own: nothing is lost.
