@@ -2,6 +2,7 @@
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
+use tributary_sim::testbench::{Stalls, profiles};
 
 use super::rtl::{chance, frame, packet, rng, seeds};
 use super::rx::{Beat, Bench, Consumer, Verdict, repair};
@@ -78,6 +79,43 @@ fn xud_14_random_frames_and_stalls_in_lock_step_with_the_model() {
     ] {
         assert!(seen.contains(&verdict), "{verdict:?} never came");
     }
+}
+
+/// Consumers of requests, payload and acknowledgements stall, together and apart; frames come on regardless, so some are too many.
+/// Long form: `TRIBUTARY_FRAMES=1000000 cargo test -p tributary-hdl --test xud_line under_every_profile -- --nocapture`.
+#[test]
+fn xud_14_frames_are_judged_and_handed_on_under_every_profile_of_stalls() {
+    profiles("xud_rx: frames", |seed| {
+        let mut rng = rng(seed);
+        let mut bench = Bench::new();
+        let mut stalls = Stalls::of_seed(seed, 3);
+        let longest = if seed % 3 == 0 { 4096 } else { 200 };
+        for _ in 0..200 {
+            let bytes = any_frame(&mut rng, longest);
+            let mut choose = ChaCha8Rng::clone(&rng);
+            let pause = chance(&mut choose, 30);
+            let mut consumer = || {
+                stalls.clock();
+                let [request, payload, ack] = [0, 1, 2].map(|port| {
+                    let ready = stalls.ready(port);
+                    stalls.observe(port, true, true);
+                    ready
+                });
+                Consumer {
+                    request,
+                    drop: chance(&mut choose, 10),
+                    payload,
+                    ack,
+                }
+            };
+            bench.frame(&bytes, false, || false, &mut consumer);
+            for _ in 0..if pause { 300 } else { 0 } {
+                bench.step(None, consumer());
+            }
+        }
+        bench.finish();
+        200
+    });
 }
 
 #[test]

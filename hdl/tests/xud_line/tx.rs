@@ -7,6 +7,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use tributary_hdl::xud::XudTx;
 use tributary_protocol::xud::{Ack, Packet, Reply, Send, wire};
+use tributary_sim::testbench::{Profile, Stalls, profiles};
 use tributary_sim::verilate::Verilated;
 
 use super::rtl::{Rtl, ack, chance, frame, rng, seeds, send, verilate, words};
@@ -69,6 +70,8 @@ struct Bench {
     events: [u64; 2],
     sent: [u64; 2],
     stalled: Option<(u64, u64, u64)>,
+    /// Beyond the pace: of the line, of failures.
+    stalls: Stalls,
 }
 
 impl Bench {
@@ -94,6 +97,7 @@ impl Bench {
             events: [0; 2],
             sent: [0; 2],
             stalled: None,
+            stalls: Stalls::new(Profile::Free, seed, 2),
         }
     }
 
@@ -175,11 +179,16 @@ impl Bench {
 
     fn step(&mut self, pace: Pace) {
         self.offer(pace);
-        let ready = chance(&mut self.rng, pace.line);
-        let fail_ready = chance(&mut self.rng, pace.fail);
+        self.stalls.clock();
+        let ready = chance(&mut self.rng, pace.line) && self.stalls.ready(0);
+        let fail_ready = chance(&mut self.rng, pace.fail) && self.stalls.ready(1);
         self.rtl.set("m_axis_tx_tready", ready);
         self.rtl.set("m_fail_ready", fail_ready);
         self.rtl.model.eval().unwrap();
+        let last = self.rtl.is("m_axis_tx_tlast");
+        self.stalls
+            .observe(0, self.rtl.is("m_axis_tx_tvalid"), last);
+        self.stalls.observe(1, self.rtl.is("m_fail_valid"), true);
         if self.rtl.is("s_ak_valid") && self.rtl.is("s_ak_ready") {
             let (to, ack) = self.acks.pop_front().unwrap();
             self.answers.push_back(frame(NODE, to, &Packet::Ack(ack)));
@@ -281,7 +290,8 @@ impl Bench {
             if before != (self.left.len(), self.bytes.len(), self.payload.len()) {
                 still = 0;
             }
-            assert!(still < 3_000, "it hangs");
+            let patience = 3_000 + 2 * self.stalls.profile().pause();
+            assert!(still < patience, "it hangs: {}", self.stalls);
         }
         for _ in 0..50 {
             self.step(pace);
@@ -348,6 +358,24 @@ fn random_requests_and_acknowledgements_under_stalls_are_those_of_the_encoder() 
         bench.finish(paces[seed as usize % paces.len()]);
         assert!(bench.sent[0] > 0 && bench.sent[1] > 0);
     }
+}
+
+/// Long form: `TRIBUTARY_FRAMES=1000000 cargo test -p tributary-hdl --test xud_line under_every_profile -- --nocapture`.
+#[test]
+fn requests_and_acknowledgements_leave_whole_under_every_profile_of_stalls() {
+    profiles("xud_tx: frames", |seed| {
+        let mut bench = Bench::new(seed);
+        bench.stalls = Stalls::of_seed(seed, 2);
+        let longest = if seed % 3 == 0 { 4096 } else { 100 };
+        for _ in 0..120 {
+            bench.request(longest, 10);
+            let to = bench.rng.random();
+            let ack = ack(&mut bench.rng);
+            bench.acks.push_back((to, ack));
+        }
+        bench.finish(FULL);
+        bench.sent[0] + bench.sent[1]
+    });
 }
 
 #[test]
