@@ -1,14 +1,17 @@
 //! `cargo xtask mutate`: how many faults in the generated Verilog the tests notice.
 //!
 //! Yosys makes mutants of a block: one bit of one cell's port inverted, held, or mixed with its
-//! neighbour. All mutants of a block are in one model, and an environment variable switches one
-//! on, so a mutant costs a run of its tests and not a build. What no test notices is compared
-//! with the original; a mutant that cannot be told from it counts as equivalent.
+//! neighbour. All mutants of all blocks that share their tests are in one model, and an
+//! environment variable switches one on, so a mutant costs a run of its tests and not a build.
+//! What no test notices is compared with the original; a mutant that cannot be told from it
+//! counts as equivalent.
 
 mod below;
 mod blocks;
+mod pool;
 mod runs;
 mod state;
+mod target;
 mod yosys;
 
 use std::collections::BTreeMap;
@@ -19,9 +22,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::{tools, workspace};
+use blocks::Binary;
 use runs::Outcome;
-use state::{State, Verdict};
-use yosys::{Module, Mutant};
+use state::Verdict;
+use target::Target;
 
 /// What to run.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -35,112 +39,94 @@ pub struct Options {
     /// Seconds that a test may take on the original; longer ones are not used.
     #[arg(long, default_value_t = 120)]
     test_limit: u64,
+    /// Mutants that are tried side by side.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: u16,
 }
 
 /// Runs mutants of `block`, or of all blocks, and prints the scores.
 pub fn run(block: &str, options: Options) -> Result<()> {
-    let names = if block == "all" {
+    let groups = if block == "all" {
         blocks::all()
     } else {
         blocks::binaries(block)?;
-        vec![block]
+        vec![vec![block]]
     };
     tools::install(false)?;
     let texts = texts(&workspace::root().join("rtl_out").join("sim"))?;
-    for block in names {
-        run_block(block, &texts, options).with_context(|| format!("block {block}"))?;
+    for group in groups {
+        run_group(&group, &texts, options)
+            .with_context(|| format!("blocks {}", group.join(", ")))?;
     }
     Ok(())
 }
 
-fn run_block(block: &str, texts: &BTreeMap<String, String>, options: Options) -> Result<()> {
-    let module = texts
-        .keys()
-        .find(|module| blocks::base(module) == block)
-        .context("rtl_out/sim has no such module")?;
-    let folder = format!("{block}-n{}-s{}", options.count, options.seed);
-    let dir = workspace::root().join("target/mutate").join(folder);
-    let module = Module {
-        name: module,
-        texts,
-        dir: &dir,
-    };
-    let original = &texts[module.name];
-    let kept = fs::read_to_string(dir.join(format!("{}.v.original", module.name)));
-    let mutants = if kept.is_ok_and(|kept| kept == *original) {
-        module.listed()?
-    } else {
-        // Another version of the block: what was found about it holds no longer.
-        if dir.exists() {
-            fs::remove_dir_all(&dir)?;
-        }
-        fs::create_dir_all(&dir)?;
-        module.mutants(options.count.into(), options.seed)?
-    };
-
-    let mut state = State::open(&dir.join("results.txt"))?;
-    let left: Vec<usize> = mutants
+/// Runs blocks that share their tests, in one model.
+fn run_group(names: &[&str], texts: &BTreeMap<String, String>, options: Options) -> Result<()> {
+    let targets = names
         .iter()
-        .map(|mutant| mutant.number)
-        .filter(|number| !state.verdicts.contains_key(number))
-        .collect();
-    if !left.is_empty() {
-        let limit = Duration::from_secs(options.test_limit);
-        let tests = runs::covering(blocks::binaries(block)?, &dir, limit)?;
-        if tests.is_empty() {
-            println!(
-                "{block}: not run, no test of at most {limit:?} uses {}",
-                module.name
-            );
-            return Ok(());
+        .map(|block| Target::open(block, texts, options.count, options.seed))
+        .collect::<Result<Vec<_>>>()?;
+    if targets.iter().any(|target| !target.undecided().is_empty()) {
+        let build = target::folder().join(format!("build-{}", names[0]));
+        fs::create_dir_all(&build)?;
+        for target in &targets {
+            target.put_into(&build)?;
         }
-        for number in left {
-            let mut verdict = Verdict::Survived;
-            for test in &tests {
-                verdict = match test.run(&dir, number, test.limit())? {
-                    Outcome::Passed => continue,
-                    Outcome::Failed => Verdict::Killed,
-                    Outcome::TimedOut => Verdict::TimedOut,
-                };
+        for binary in blocks::binaries(names[0])? {
+            if targets.iter().all(|target| target.undecided().is_empty()) {
                 break;
             }
-            state.add(number, verdict)?;
+            try_binary(binary, &targets, &build, options)?;
         }
-    }
-    // A mutant that a test has killed is not equivalent: only the others need the check.
-    let survivors = state.with(Verdict::Survived);
-    let equivalent = module.equivalent(&survivors)?;
-    for number in &survivors {
-        let verdict = if equivalent.contains(number) {
-            Verdict::Equivalent
-        } else {
-            Verdict::Different
-        };
-        state.add(*number, verdict)?;
-    }
-
-    println!("{block}: {}", state.summary());
-    for mutant in &mutants {
-        if state.verdicts.get(&mutant.number) == Some(&Verdict::Different) {
-            let Mutant {
-                place,
-                what,
-                number,
-            } = mutant;
-            println!("  survivor {number}: {place}: {what}");
-            println!("    {}", line(original, place));
+        for target in &targets {
+            target.close()?;
         }
+        // A model of a whole card takes a hundred megabytes.
+        fs::remove_dir_all(&build)?;
+    }
+    for target in &targets {
+        target.print();
     }
     Ok(())
 }
 
-/// The line that `file:line.column-...` means.
-fn line<'a>(text: &'a str, place: &str) -> &'a str {
-    place
-        .split_once(':')
-        .and_then(|(_, place)| place.split('.').next()?.parse::<usize>().ok())
-        .and_then(|number| text.lines().nth(number.checked_sub(1)?))
-        .map_or("", str::trim)
+/// Runs the tests of one binary on all mutants that are undecided, then compares what survived.
+fn try_binary(
+    binary: &Binary,
+    targets: &[Target<'_>],
+    build: &Path,
+    options: Options,
+) -> Result<()> {
+    let limit = Duration::from_secs(options.test_limit);
+    let tests = runs::covering(binary, build, limit)?;
+    let mut items = Vec::new();
+    for target in targets {
+        if tests.iter().any(|test| test.uses.contains(target.module())) {
+            items.extend(
+                target
+                    .undecided()
+                    .into_iter()
+                    .map(|number| (target, number)),
+            );
+        }
+    }
+    pool::each(options.jobs.into(), &items, |&(target, number)| {
+        let mut verdict = Verdict::Survived;
+        for test in tests
+            .iter()
+            .filter(|test| test.uses.contains(target.module()))
+        {
+            verdict = match test.run(build, Some((target.module(), number)), test.limit())? {
+                Outcome::Passed => continue,
+                Outcome::Failed => Verdict::Killed,
+                Outcome::TimedOut => Verdict::TimedOut,
+            };
+            break;
+        }
+        target.decide(number, verdict)
+    })?;
+    pool::each(options.jobs.into(), targets, Target::compare)
 }
 
 /// All generated modules of a folder, by name.
@@ -164,17 +150,12 @@ mod tests {
             count: 1,
             seed: 1,
             test_limit: 1,
+            jobs: 1,
         };
         let error = run("no_such_block", options).unwrap_err().to_string();
         assert!(
             error.contains("no_such_block") && error.contains("rw_window"),
             "{error}"
         );
-    }
-
-    #[test]
-    fn a_place_leads_to_its_line() {
-        assert_eq!(line("a\n  b c\n", "m.v:2.3-2.4"), "b c");
-        assert_eq!(line("a\n", "-"), "");
     }
 }

@@ -7,7 +7,8 @@
 //! NAME.v            stands in for the source NAME.v ...
 //! NAME.v.original   ... where that has exactly this text: other sizes stay, and so do sources
 //!                   into which a test has put a fault of its own
-//! used              written when a source was replaced: the test could see the change
+//! used              gets a line NAME for each source that was replaced: the test could see
+//!                   the change
 //! seen/             if there is one, gets a copy of every source of every build, as NAME.v
 //!                   and a number that tells texts of one name apart
 //! built/            the cache of builds with replaced sources, apart from all others
@@ -17,7 +18,8 @@
 
 use std::collections::HashSet;
 use std::env;
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::error::VerilateError;
@@ -56,7 +58,11 @@ fn apply(options: &BuildOptions, dir: &Path) -> Result<Option<BuildOptions>, Ver
     if replaced.is_empty() {
         return Ok(None);
     }
-    write(&dir.join("used"), "")?;
+    let names: String = replaced
+        .iter()
+        .map(|name| format!("{}\n", name.trim_end_matches(".v")))
+        .collect();
+    append(&dir.join("used"), &names)?;
     changed.cache_dir = Some(dir.join("built"));
     Ok(Some(changed))
 }
@@ -75,6 +81,15 @@ fn record(sources: &[Source], seen: &Path) -> Result<(), VerilateError> {
 
 fn read(path: &Path) -> Result<String, VerilateError> {
     fs::read_to_string(path).map_err(VerilateError::io("cannot read", path))
+}
+
+fn append(path: &Path, text: &str) -> Result<(), VerilateError> {
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(VerilateError::io("cannot write", path))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), VerilateError> {
@@ -107,7 +122,7 @@ mod tests {
         let texts: Vec<&str> = changed.sources.iter().map(|s| s.text.as_str()).collect();
         assert_eq!(texts, ["second", "other"]);
         assert_eq!(changed.cache_dir, Some(dir.join("built")));
-        assert!(dir.join("used").is_file());
+        assert_eq!(fs::read_to_string(dir.join("used")).unwrap(), "a\n");
 
         // One text of b.v, two of a.v.
         assert_eq!(fs::read_dir(dir.join("seen")).unwrap().count(), 3);

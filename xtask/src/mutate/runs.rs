@@ -1,6 +1,6 @@
 //! Running tests on a mutant: which cover it, and what each says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use super::blocks::Binary;
-use super::yosys::SELECTOR;
+use super::yosys::selector;
 use crate::process::run_quietly;
 use crate::workspace;
 
@@ -21,11 +21,13 @@ const REPLACE: &str = "TRIBUTARY_VERILOG_REPLACE";
 /// How often a test is asked whether it has ended.
 const POLL: Duration = Duration::from_millis(20);
 
-/// A test that runs the block.
+/// A test that runs replaced modules.
 pub struct Test {
     binary: PathBuf,
     package: PathBuf,
     pub name: String,
+    /// The replaced modules that it builds.
+    pub uses: BTreeSet<String>,
     /// Its time on the original.
     pub time: Duration,
 }
@@ -37,44 +39,41 @@ pub enum Outcome {
     TimedOut,
 }
 
-/// The tests of `binaries` that use the replaced module in `dir`, shortest first: those of the
-/// first binary that has any. Tests longer than `limit` are left out, with a word about it.
-pub fn covering(binaries: &[Binary], dir: &Path, limit: Duration) -> Result<Vec<Test>> {
-    for binary in binaries {
-        let (path, package) = (build(binary)?, package_dir(binary.0));
-        let list = run_quietly(Command::new(&path).args(["--list", "--format", "terse"]))?;
-        let mut tests = Vec::new();
-        for line in String::from_utf8_lossy(&list.stdout).lines() {
-            let Some(name) = line.strip_suffix(": test") else {
-                continue;
-            };
-            let mut test = Test {
-                binary: path.clone(),
-                package: package.clone(),
-                name: name.to_owned(),
-                time: limit,
-            };
-            let used = dir.join("used");
-            let _ = fs::remove_file(&used);
-            // The first run builds the model, so its time says nothing.
-            let outcome = test.run(dir, 0, limit)?;
-            if !used.is_file() {
-                continue;
-            }
-            let start = Instant::now();
-            if outcome == Outcome::Passed && test.run(dir, 0, limit)? == Outcome::Passed {
-                test.time = start.elapsed();
-                tests.push(test);
-            } else {
-                eprintln!("  left out: {} on the original: {outcome:?}", test.name);
-            }
-        }
-        if !tests.is_empty() {
-            tests.sort_by_key(|test| test.time);
-            return Ok(tests);
+/// The tests of `binary` that use replaced modules in `dir`, shortest first. Tests longer than
+/// `limit` are left out, with a word about it.
+pub fn covering(binary: &Binary, dir: &Path, limit: Duration) -> Result<Vec<Test>> {
+    let (path, package) = (build(binary)?, package_dir(binary.0));
+    let list = run_quietly(Command::new(&path).args(["--list", "--format", "terse"]))?;
+    let mut tests = Vec::new();
+    for line in String::from_utf8_lossy(&list.stdout).lines() {
+        let Some(name) = line.strip_suffix(": test") else {
+            continue;
+        };
+        let mut test = Test {
+            binary: path.clone(),
+            package: package.clone(),
+            name: name.to_owned(),
+            uses: BTreeSet::new(),
+            time: limit,
+        };
+        let used = dir.join("used");
+        let _ = fs::remove_file(&used);
+        // The first run builds the model, so its time says nothing.
+        let outcome = test.run(dir, None, limit)?;
+        let Ok(modules) = fs::read_to_string(&used) else {
+            continue;
+        };
+        test.uses = modules.lines().map(str::to_owned).collect();
+        let start = Instant::now();
+        if outcome == Outcome::Passed && test.run(dir, None, limit)? == Outcome::Passed {
+            test.time = start.elapsed();
+            tests.push(test);
+        } else {
+            eprintln!("  left out: {} on the original: {outcome:?}", test.name);
         }
     }
-    Ok(Vec::new())
+    tests.sort_by_key(|test| test.time);
+    Ok(tests)
 }
 
 impl Test {
@@ -83,14 +82,21 @@ impl Test {
         self.time * 10 + Duration::from_secs(10)
     }
 
-    /// Runs it on mutant `mutant`, 0 being the original, until `limit`.
-    pub fn run(&self, dir: &Path, mutant: usize, limit: Duration) -> Result<Outcome> {
-        let environment = BTreeMap::from([
-            (REPLACE, dir.as_os_str().to_owned()),
-            (SELECTOR, mutant.to_string().into()),
-            ("TRIBUTARY_TOOLS", workspace::tools_dir().into()),
-            ("CARGO_MANIFEST_DIR", self.package.clone().into()),
+    /// Runs it until `limit`, on a mutant (module and number) or on the original.
+    pub fn run(
+        &self,
+        dir: &Path,
+        mutant: Option<(&str, usize)>,
+        limit: Duration,
+    ) -> Result<Outcome> {
+        let mut environment = BTreeMap::from([
+            (REPLACE.to_owned(), dir.as_os_str().to_owned()),
+            ("TRIBUTARY_TOOLS".to_owned(), workspace::tools_dir().into()),
+            ("CARGO_MANIFEST_DIR".to_owned(), self.package.clone().into()),
         ]);
+        if let Some((module, number)) = mutant {
+            environment.insert(selector(module), number.to_string().into());
+        }
         let mut command = Command::new(&self.binary);
         command
             .args(["--exact", &self.name])

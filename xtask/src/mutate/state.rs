@@ -15,18 +15,21 @@ pub enum Verdict {
     Killed,
     /// A test does not end.
     TimedOut,
-    /// All tests pass; not compared with the original yet.
+    /// The tests of one binary pass; not compared with the original yet.
     Survived,
+    /// The tests of one binary pass, and it is not the original; further ones may kill it.
+    Distinct,
     /// All tests pass, and nothing tells it from the original.
     Equivalent,
     /// All tests pass, but it is not the original.
     Different,
 }
 
-const NAMES: [(Verdict, &str); 5] = [
+const NAMES: [(Verdict, &str); 6] = [
     (Verdict::Killed, "killed"),
     (Verdict::TimedOut, "timeout"),
     (Verdict::Survived, "survived"),
+    (Verdict::Distinct, "distinct"),
     (Verdict::Equivalent, "equivalent"),
     (Verdict::Different, "different"),
 ];
@@ -58,6 +61,14 @@ impl State {
         }
         self.verdicts.insert(number, verdict);
         Ok(())
+    }
+
+    /// Whether nothing more is to be found out about this mutant.
+    pub fn decided(&self, number: usize) -> bool {
+        !matches!(
+            self.verdicts.get(&number),
+            None | Some(Verdict::Survived | Verdict::Distinct)
+        )
     }
 
     pub fn with(&self, verdict: Verdict) -> Vec<usize> {
@@ -116,5 +127,6 @@ mod tests {
             "4 mutants, 1 equivalent, 2 killed (1 by timeout), 1 survivors, 66.7 % killed"
         );
         assert!(state.with(Verdict::Survived).is_empty());
+        assert!(state.decided(4) && !state.decided(5));
     }
 }

@@ -17,15 +17,17 @@ pub const CLOCKS: usize = 8;
 /// Seconds for one comparison; one that takes longer counts as a difference.
 const CHECK_SECONDS: usize = 60;
 
-/// The environment variable that says which mutant runs; none of them without it.
-pub const SELECTOR: &str = "TRIBUTARY_MUTANT";
+/// The environment variable that says which mutant of `module` runs; none of them without it.
+pub fn selector(module: &str) -> String {
+    format!("TRIBUTARY_MUTANT_{module}")
+}
 
 /// A module and what it needs of others, by module name.
 pub struct Module<'a> {
     pub name: &'a str,
     pub texts: &'a BTreeMap<String, String>,
     /// Folder of Yosys' files.
-    pub dir: &'a Path,
+    pub dir: PathBuf,
 }
 
 /// One mutant.
@@ -40,7 +42,7 @@ pub struct Mutant {
 }
 
 impl Module<'_> {
-    /// Chooses mutants and writes `NAME.v`, in which [`SELECTOR`] switches each on.
+    /// Chooses mutants and writes `NAME.v`, in which [`selector`] switches each on.
     pub fn mutants(&self, count: usize, seed: u64) -> Result<Vec<Mutant>> {
         let name = self.name;
         let below = self.below()?;
@@ -59,13 +61,20 @@ impl Module<'_> {
             ),
         )?;
         let path = self.dir.join("mutated.v");
-        let text = selectable(&below.restored(&read_file(&path)?))?;
-        write(
-            &self.dir.join(format!("{name}.v.original")),
-            &self.texts[name],
-        )?;
-        write(&self.dir.join(format!("{name}.v")), &text)?;
+        let text = selectable(name, &below.restored(&read_file(&path)?))?;
+        write(&self.mutated(), &text)?;
+        write(&self.original(), &self.texts[name])?;
         self.listed()
+    }
+
+    /// The file of the mutated module.
+    pub fn mutated(&self) -> PathBuf {
+        self.dir.join(format!("{}.v", self.name))
+    }
+
+    /// The file of the module as it was generated.
+    pub fn original(&self) -> PathBuf {
+        self.dir.join(format!("{}.v.original", self.name))
     }
 
     /// The mutants chosen before.
@@ -144,7 +153,7 @@ impl Module<'_> {
     fn run(&self, stem: &str, script: &str) -> Result<()> {
         let file = format!("{stem}.ys");
         write(&self.dir.join(&file), script)?;
-        run_quietly(Command::new(yosys()).current_dir(self.dir).args([
+        run_quietly(Command::new(yosys()).current_dir(&self.dir).args([
             "-q",
             "-p",
             &format!("script {file}"),
@@ -158,12 +167,12 @@ fn yosys() -> PathBuf {
 }
 
 /// Takes the selector out of the ports: the environment sets it.
-fn selectable(text: &str) -> Result<String> {
+fn selectable(name: &str, text: &str) -> Result<String> {
     let declared = "  input [15:0] mutsel;\n  wire [15:0] mutsel;\n";
     if !text.contains(", mutsel") || !text.contains(declared) {
         bail!("Yosys wrote a module without selector");
     }
-    let variable = format!("std::getenv(\\\"{SELECTOR}\\\")");
+    let variable = format!("std::getenv(\\\"{}\\\")", selector(name));
     let set = format!(
         "  reg [15:0] mutsel;\n  \
          initial mutsel = $c16(\"({variable} ? std::atoi({variable}) : 0)\");\n"
@@ -239,7 +248,7 @@ endmodule
         let module = Module {
             name: "tiny",
             texts: &texts,
-            dir: &dir,
+            dir: dir.clone(),
         };
         let mutants = module.mutants(80, 1).unwrap();
         assert!(module.listed().unwrap() == mutants && mutants.len() > 10);
@@ -266,7 +275,7 @@ endmodule
         }
         assert!(seen[0] > 0 && seen[1] > 0, "{seen:?} of {mutants:?}");
         let text = read_file(&dir.join("tiny.v")).unwrap();
-        assert!(text.contains(SELECTOR) && !text.contains(", mutsel"));
+        assert!(text.contains(&selector("tiny")) && !text.contains(", mutsel"));
     }
 
     #[test]
