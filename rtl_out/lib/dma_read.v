@@ -25,7 +25,8 @@ module dma_read (
     input  wire         clk,                    // Clock.
     input  wire         rst,                    // Synchronous reset, with the link.
 
-    input  wire         flr,                    // Function-level reset: forgets all requests.
+    // Function-level reset, in effect one clock later: the engine forgets all requests.
+    input  wire         flr,
     input  wire [15:0]  requester_id,           // Requester ID of this card.
     input  wire [2:0]   max_read_request_size,  // Maximum read request size: 128 bytes shifted left by this.
     input  wire         bus_master_enable,      // TLPs may begin.
@@ -74,6 +75,7 @@ module dma_read (
 );
 
     // Registers
+    reg         forget_reg;     // flr, one clock later: all stages hang on it, and its source may be far away.
     reg         stop_reg;       // No TLP may begin: bus mastering is off, or one has just begun.
     reg         valid_reg;      // The TLP.
     reg         wide_reg;
@@ -176,7 +178,7 @@ module dma_read (
     dma_tags tags (
         .clk         (clk),
         .rst         (rst),
-        .flr         (flr),
+        .flr         (forget_reg),
         .m_free      (tags_m_free),
         .m_slot      (tags_m_slot),
         .take        (fire),
@@ -202,7 +204,7 @@ module dma_read (
     dma_completions completions (
         .clk                (clk),
         .rst                (rst),
-        .flr                (flr),
+        .flr                (forget_reg),
         .requester_id       (requester_id),
         .s_rx_cpl_tlp_data  (s_rx_cpl_tlp_data),
         .s_rx_cpl_tlp_strb  (s_rx_cpl_tlp_strb),
@@ -290,7 +292,7 @@ module dma_read (
     );
 
     // Combinational logic
-    assign clear = rst | flr;
+    assign clear = rst | forget_reg;
     assign s_req_ready = split_s_req_ready;
     // A part becomes a read.
     assign fire = split_m_valid
@@ -299,7 +301,7 @@ module dma_read (
         & !setting_reg
         & !valid_reg
         & !stop_reg
-        & !flr;
+        & !forget_reg;
     assign dw_0 = {2'd0, wide_reg, 21'd0, dwords_reg};
     assign dw_1 = {id_reg, 3'd0, tag_reg, last_be_reg, first_be_reg};
     assign m_tx_rd_req_tlp_hdr = wide_reg
@@ -317,6 +319,7 @@ module dma_read (
 
     // Clocked logic
     initial begin
+        forget_reg = 1'b0;
         stop_reg = 1'b0;
         valid_reg = 1'b0;
         wide_reg = 1'b0;
@@ -337,6 +340,7 @@ module dma_read (
     end
 
     always @(posedge clk) begin
+        forget_reg <= flr;
         stop_reg <= fire | !bus_master_enable;
 
         if (m_tx_rd_req_tlp_ready) begin
@@ -353,7 +357,7 @@ module dma_read (
             last_be_reg <= split_m_last_be;
         end
         // A TLP that is offered stays until it is taken, also through a function-level reset.
-        if (rst | (flr & fire)) begin
+        if (rst | (forget_reg & fire)) begin
             valid_reg <= 1'b0;
         end
 
@@ -387,6 +391,7 @@ module dma_read (
         end
 
         if (rst) begin
+            forget_reg <= 1'b0;
             setting_reg <= 1'b0;
         end
     end

@@ -25,7 +25,8 @@ module dma_write (
     input  wire         clk,                    // Clock.
     input  wire         rst,                    // Synchronous reset, with the link.
 
-    input  wire         flr,                    // Function-level reset: forgets all requests.
+    // Function-level reset, in effect one clock later: the engine forgets all requests.
+    input  wire         flr,
     input  wire [15:0]  requester_id,           // Requester ID of this card.
     input  wire [2:0]   max_payload_size,       // Maximum payload size: 128 bytes shifted left by this.
     input  wire         bus_master_enable,      // TLPs may begin.
@@ -71,6 +72,7 @@ module dma_write (
 );
 
     // Registers
+    reg          forget_reg;    // flr, one clock later: all stages hang on it, and its source may be far away.
     reg          held_reg;      // A TLP under way: its words follow.
     reg  [61:0]  addr_reg;
     reg          wide_reg;
@@ -200,7 +202,7 @@ module dma_write (
     );
 
     // Combinational logic
-    assign clear = rst | flr;
+    assign clear = rst | forget_reg;
     assign s_req_ready = split_s_req_ready;
     // A word of the TLP under way: it needs one of the request, unless all have come.
     assign st_free = !st_valid_reg | leaving_s_ready;
@@ -213,7 +215,7 @@ module dma_write (
         & !loaded_reg
         & ((!held_reg & !old_reg) | (fire & eop_reg))
         & !fill_reg
-        & !flr;
+        & !forget_reg;
     assign total = split_m_dwords[7:1] + {6'd0, split_m_dwords[0]};
     assign dw_0 = {2'd1, wide_reg, 21'd0, dwords_reg};
     assign dw_1 = {requester_id, 8'd0, last_be_reg, first_be_reg};
@@ -248,7 +250,7 @@ module dma_write (
     assign stays = (leaving_m_valid & may_reg) ? !(m_tx_wr_req_tlp_ready & out[67]) : inside_reg;
     assign m_within = inside_reg & !old_reg;
     assign m_old = old_reg;
-    assign ends = taken & out[67] & !old_reg & !flr;
+    assign ends = taken & out[67] & !old_reg & !forget_reg;
     assign m_sent = sent_reg;
     assign m_done_valid = done_reg;
     assign m_done_ctx = done_ctx_reg;
@@ -257,6 +259,7 @@ module dma_write (
 
     // Clocked logic
     initial begin
+        forget_reg = 1'b0;
         held_reg = 1'b0;
         addr_reg = 62'd0;
         wide_reg = 1'b0;
@@ -293,6 +296,8 @@ module dma_write (
     end
 
     always @(posedge clk) begin
+        forget_reg <= flr;
+
         if (fire) begin
             prior_reg <= word;
             sop_reg <= 1'b0;
@@ -339,12 +344,12 @@ module dma_write (
         end
         if (old_reg & !held_reg & !st_valid_reg & !leaving_m_valid) begin
             old_reg <= 1'b0;
-            if (!flr) begin
+            if (!forget_reg) begin
                 // Numbers of before that still come back are known by bit 5.
                 seq_reg <= ~seq_reg & 6'd32;
             end
         end
-        if (flr) begin
+        if (forget_reg) begin
             old_reg <= 1'b1;
             loaded_reg <= 1'b0;
             count_reg <= 4'd0;
@@ -376,7 +381,7 @@ module dma_write (
         end
 
         inside_reg <= stays;
-        may_reg <= stays | (bus_master_enable & s_room & !old_reg & !flr);
+        may_reg <= stays | (bus_master_enable & s_room & !old_reg & !forget_reg);
         sent_reg <= ends;
         done_reg <= ends & out[68];
         done_ctx_reg <= out[84:69];
@@ -387,6 +392,7 @@ module dma_write (
         some_reg <= |s_req_len;
 
         if (rst) begin
+            forget_reg <= 1'b0;
             held_reg <= 1'b0;
             more_reg <= 1'b0;
             fill_reg <= 1'b0;

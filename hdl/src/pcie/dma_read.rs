@@ -22,7 +22,7 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset, with the link.
         pub rst: Signal<In, Bit>,
-        /// Function-level reset: forgets all requests.
+        /// Function-level reset, in effect one clock later: the engine forgets all requests.
         pub flr: Signal<In, Bit>,
         /// Requester ID of this card.
         pub requester_id: Signal<In, Bits<16>>,
@@ -54,6 +54,8 @@ hdl_module! {
         /// The buffer: 32-bit words at even and at odd places.
         even: RamRegHold<32, 11>,
         odd: RamRegHold<32, 11>,
+        /// flr, one clock later: all stages hang on it, and its source may be far away.
+        #[reset] forget: DFF<Bit>,
         clear: Signal<Local, Bit>,
         /// No TLP may begin: bus mastering is off, or one has just begun.
         stop: DFF<Bit>,
@@ -90,7 +92,8 @@ hdl_module! {
 impl Logic for DmaRead {
     #[hdl_gen]
     fn update(&mut self) {
-        self.clear.next = self.rst.val() | self.flr.val();
+        self.forget.d.next = self.flr.val();
+        self.clear.next = self.rst.val() | self.forget.q.val();
         self.split.rst.next = self.clear.val();
         self.split.cfg_size.next = self.max_read_request_size.val();
         DmaRequestIn::link(&mut self.s_req, &mut self.split.s_req);
@@ -102,7 +105,7 @@ impl Logic for DmaRead {
             & !self.setting.q.val()
             & !self.valid.q.val()
             & !self.stop.q.val()
-            & !self.flr.val();
+            & !self.forget.q.val();
         self.stop.d.next = self.fire.val() | !self.bus_master_enable.val();
         self.fired.d.next = self.fire.val();
         self.split.m_ready.next = self.fired.q.val();
@@ -138,7 +141,7 @@ impl Logic for DmaRead {
         self.m_tx_rd_req_tlp.sop.next = true;
         self.m_tx_rd_req_tlp.eop.next = true;
 
-        self.tags.flr.next = self.flr.val();
+        self.tags.flr.next = self.forget.q.val();
         self.tags.cfg_timeout.next = self.cfg_timeout.val();
         self.tags.take.next = self.fire.val();
         self.tags.look_slot.next = self.completions.look_slot.val();
@@ -152,7 +155,7 @@ impl Logic for DmaRead {
         self.tags.give_valid.next = self.deliver.give_valid.val();
         self.tags.give_slot.next = self.deliver.give_slot.val();
 
-        self.completions.flr.next = self.flr.val();
+        self.completions.flr.next = self.forget.q.val();
         self.completions.requester_id.next = self.requester_id.val();
         TlpRxCompletionIn::<64, 2>::link(
             &mut self.s_rx_cpl_tlp,
@@ -219,7 +222,7 @@ impl Logic for DmaRead {
         self.m_busy.next = self.count.q.val().any() | self.begins.val();
 
         // A TLP that is offered stays until it is taken, also through a function-level reset.
-        if self.rst.val() | (self.flr.val() & self.fire.val()) {
+        if self.rst.val() | (self.forget.q.val() & self.fire.val()) {
             self.valid.d.next = false;
         }
         if self.clear.val() {

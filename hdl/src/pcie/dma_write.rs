@@ -25,7 +25,7 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset, with the link.
         pub rst: Signal<In, Bit>,
-        /// Function-level reset: forgets all requests.
+        /// Function-level reset, in effect one clock later: the engine forgets all requests.
         pub flr: Signal<In, Bit>,
         /// Requester ID of this card.
         pub requester_id: Signal<In, Bits<16>>,
@@ -55,6 +55,8 @@ hdl_module! {
         split: DmaSplit,
         /// Words that come in.
         coming: TwoSlots<64>,
+        /// flr, one clock later: all stages hang on it, and its source may be far away.
+        #[reset] forget: DFF<Bit>,
         clear: Signal<Local, Bit>,
         /// A TLP under way: its words follow.
         #[reset] held: DFF<Bit>,
@@ -132,7 +134,8 @@ hdl_module! {
 impl Logic for DmaWrite {
     #[hdl_gen]
     fn update(&mut self) {
-        self.clear.next = self.rst.val() | self.flr.val();
+        self.forget.d.next = self.flr.val();
+        self.clear.next = self.rst.val() | self.forget.q.val();
         self.split.rst.next = self.clear.val();
         self.split.cfg_size.next = self.max_payload_size.val();
         DmaRequestIn::link(&mut self.s_req, &mut self.split.s_req);
@@ -165,7 +168,7 @@ impl Logic for DmaWrite {
             & !self.loaded.q.val()
             & ((!self.held.q.val() & !self.old.q.val()) | (self.fire.val() & self.eop.q.val()))
             & !self.fill.q.val()
-            & !self.flr.val();
+            & !self.forget.q.val();
         self.loaded.d.next = self.load.val();
         self.split.m_ready.next = self.loaded.q.val();
         self.total.next = self.split.m_dwords.val().get_bits::<7>(1)
@@ -271,13 +274,15 @@ impl Logic for DmaWrite {
             | (self.bus_master_enable.val()
                 & self.s_room.val()
                 & !self.old.q.val()
-                & !self.flr.val());
+                & !self.forget.q.val());
         if self.taken.val() & self.out.val().get_bit(67) {
             self.seq.d.next =
                 (self.seq.q.val() & 0x20) | bit_cast::<6, 5>(self.seq.q.val().get_bits::<5>(0) + 1);
         }
-        self.ends.next =
-            self.taken.val() & self.out.val().get_bit(67) & !self.old.q.val() & !self.flr.val();
+        self.ends.next = self.taken.val()
+            & self.out.val().get_bit(67)
+            & !self.old.q.val()
+            & !self.forget.q.val();
         self.sent.d.next = self.ends.val();
         self.m_sent.next = self.sent.q.val();
         self.done.d.next = self.ends.val() & self.out.val().get_bit(68);
@@ -304,12 +309,12 @@ impl Logic for DmaWrite {
             & !self.leaving.m.valid.val()
         {
             self.old.d.next = false;
-            if !self.flr.val() {
+            if !self.forget.q.val() {
                 // Numbers of before that still come back are known by bit 5.
                 self.seq.d.next = !self.seq.q.val() & 0x20;
             }
         }
-        if self.flr.val() {
+        if self.forget.q.val() {
             self.old.d.next = true;
             self.loaded.d.next = false;
             self.count.d.next = 0.into();

@@ -245,9 +245,12 @@ impl Bench {
     pub fn function_reset(&mut self, clocks: u64) {
         self.root.function_reset(&mut self.model, true);
         self.in_reset = true;
+        // It acts in the clock after: what comes in this one is of before.
+        self.tick();
         self.forget();
-        self.ticks(clocks);
+        self.ticks(clocks - 1);
         self.root.function_reset(&mut self.model, false);
+        self.tick();
         self.in_reset = false;
         // A read may have gone out with the reset.
         self.forget();

@@ -335,9 +335,12 @@ fn a_function_level_reset_ends_the_tlp_under_way_and_forgets_the_rest() {
             bench.withdraw();
             bench.tick();
         }
+        bench.root.function_reset(&mut bench.model, false);
+        // It acts in the clock after.
+        bench.withdraw();
+        bench.tick();
         bench.forget();
         bench.in_reset = false;
-        bench.root.function_reset(&mut bench.model, false);
         bench.want[1] = bench.root.memory.bytes(0xFFFF_8000, 0x1_0000);
         for _ in 0..10 {
             let len = dice.length();
