@@ -1,4 +1,4 @@
-//! The PDPW16KD and DP16KD columns of `ram_reg` against the memory that other tools infer.
+//! `ram_reg` of ECP5, in LUTs, PDPW16KD and DP16KD, against the memory that other tools infer.
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary_hdl::blocks::RamReg;
@@ -70,6 +70,8 @@ fn ecp5_columns_of_every_width_equal_the_inferred_memory() {
     compare::<RamReg<64, 9>>(64, 9);
     compare::<RamReg<36, 9>>(36, 9);
     compare::<RamReg<7, 1>>(7, 1);
+    compare::<RamReg<64, 4>>(64, 4);
+    compare::<RamReg<37, 5>>(37, 5);
     compare::<RamReg<40, 10>>(40, 10);
     compare::<RamReg<38, 10>>(38, 10);
     compare::<RamReg<20, 11>>(20, 11);

@@ -10,7 +10,7 @@ hdl_module! {
     /// On AMD parts synthesis folds the second register into the block RAM. For ECP5
     /// define TRIBUTARY_ECP5: yosys does not infer the register of the block RAM (5.8 ns to
     /// the output without it, 1.0 ns with it), so the primitive is instantiated: PDPW16KD, 36
-    /// bits wide, up to 512 words, DP16KD beyond.
+    /// bits wide, up to 512 words, DP16KD beyond. Memories of up to 16 words lie in LUTs there.
     #[module("ram_reg")]
     pub struct RamReg<const D: usize, const A: usize> {
         /// Clock.
@@ -70,20 +70,28 @@ pub(super) fn ram_parameters(info: ModuleInfo, d: usize, a: usize) -> ModuleInfo
 
 /// The primitives of ECP5, or what other tools infer block RAM from; `array` enables reading, `out` the output register.
 pub(super) fn either(array: Option<&str>, out: Option<&str>) -> String {
+    let indent = " ".repeat(12);
+    let read = enabled(array, "array_out <= mem[rd_addr];", &indent);
     let ecp5 = ECP5
+        .replace("READ_ARRAY", &read)
+        .replace("READ_OUT", &enabled(out, "out <= array_out;", &indent))
         .replace("ARRAY_EN", array.unwrap_or("1'b1"))
         .replace("OUT_EN", out.unwrap_or("1'b1"));
     let inferred = inferred(array, out);
     format!("`ifdef TRIBUTARY_ECP5\n{ecp5}\n`else\n{inferred}\n`endif")
 }
 
+/// A statement at this indentation, under its enable if it has one.
+fn enabled(enable: Option<&str>, statement: &str, indent: &str) -> String {
+    match enable {
+        Some(enable) => format!("if ({enable}) begin\n{indent}    {statement}\n{indent}end"),
+        None => statement.to_owned(),
+    }
+}
+
 /// Block RAM as every other tool infers it. The collision rule of the block's
 /// documentation is simulated as a complemented word.
 fn inferred(array: Option<&str>, out: Option<&str>) -> String {
-    let enabled = |enable: Option<&str>, statement: &str| match enable {
-        Some(enable) => format!("if ({enable}) begin\n        {statement}\n    end"),
-        None => statement.to_owned(),
-    };
     format!(
         "\
 (* ram_style = \"block\", no_rw_check *)
@@ -111,16 +119,16 @@ always @(posedge clk) begin
 `endif
     {out}
 end",
-        read = enabled(array, "array_out <= mem[rd_addr];"),
+        read = enabled(array, "array_out <= mem[rd_addr];", "    "),
         collides = match array {
             Some(enable) => format!("{enable} && wr_en && wr_addr == rd_addr"),
             None => "wr_en && wr_addr == rd_addr".to_owned(),
         },
-        out = enabled(out, "rd_data <= array_out;"),
+        out = enabled(out, "rd_data <= array_out;", "    "),
     )
 }
 
-/// Block RAMs of ECP5 beside each other. Up to 512 words PDPW16KD, 36 bits wide: the halves of a word leave it exchanged,
+/// Memories of ECP5. Up to 16 words in LUTs, beyond block RAMs beside each other. Up to 512 words PDPW16KD, 36 bits wide: the halves of a word leave it exchanged,
 /// and the pins of the read address begin at 5. Beyond DP16KD, half as wide: port A writes, port B reads through its output
 /// register, and a column takes the word address above the bits that select within 18 bits; pins 0 and 1 are byte enables
 /// of an 18-bit write (ECP5 Memory Usage Guide, FPGA-TN-02204).
