@@ -1,5 +1,6 @@
-//! Developer commands of Tributary: `cargo xtask tools | test | conformance | mutate | same`.
+//! Developer commands of Tributary: `cargo xtask tools | test | check | conformance | mutate | same`.
 
+mod check;
 mod conformance;
 mod mutate;
 mod process;
@@ -39,6 +40,13 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Check one block: write and lint its Verilog, run its tests, compare its synthesis with docs/performance.md.
+    Check {
+        /// The block, as for `tributary synth`.
+        block: String,
+        #[command(flatten)]
+        options: check::Options,
+    },
     /// Write docs/conformance.md from rules, test names and sources.
     Conformance {
         /// Only fail if it is out of date.
@@ -77,6 +85,7 @@ fn run(task: Task) -> Result<()> {
             Ok(())
         }
         Task::Test { arguments } => test::run(&arguments),
+        Task::Check { block, options } => check::run(&block, &options),
         Task::Conformance { check } => conformance::run(check),
         Task::Mutate { block, options } => mutate::run(&block, options),
         Task::Same { revision } => same::run(&revision),

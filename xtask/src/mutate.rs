@@ -22,6 +22,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::{tools, workspace};
+pub use blocks::binaries;
+
 use blocks::Binary;
 use runs::Outcome;
 use state::Verdict;
