@@ -38,5 +38,5 @@ pub use network::{
 };
 pub use route::{RouteError, Router};
 pub use table::TableError;
-pub use tree::{Tree, TreeHop};
+pub use tree::{Tree, TreeCheck, TreeHop};
 pub use update::{Tables, Update, Write};

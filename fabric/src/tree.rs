@@ -59,15 +59,54 @@ impl Tree {
     /// # Errors
     /// What is wrong, in words.
     pub fn check(&self, network: &Network, members: &[SwitchId]) -> Result<(), String> {
-        let switches = network.switches().len();
-        if self.root as usize >= switches {
-            return Err(format!("there is no switch {}, its root", self.root));
+        TreeCheck::new(network).check(self, members)
+    }
+}
+
+/// [`Tree::check`] for many trees of a network: what it costs is the size of the trees, not of the network.
+#[derive(Clone, Debug)]
+pub struct TreeCheck<'n> {
+    network: &'n Network,
+    /// By switch.
+    seen: Vec<Seen>,
+    /// Number of the tree that is checked.
+    tree: u32,
+}
+
+/// A switch of a tree.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    /// In this tree; the rest is of it.
+    tree: u32,
+    depth: u16,
+    /// Something hangs below it, or it is a member.
+    used: bool,
+}
+
+impl<'n> TreeCheck<'n> {
+    /// Nothing is checked yet.
+    #[must_use]
+    pub fn new(network: &'n Network) -> Self {
+        Self {
+            network,
+            seen: vec![Seen::default(); network.switches().len()],
+            tree: 0,
         }
-        // By switch: its depth, and whether something hangs below it or it is a member.
-        let mut seen: Vec<Option<(u16, bool)>> = vec![None; switches];
-        seen[self.root as usize] = Some((0, true));
+    }
+
+    /// As [`Tree::check`].
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn check(&mut self, tree: &Tree, members: &[SwitchId]) -> Result<(), String> {
+        let network = self.network;
+        if tree.root as usize >= self.seen.len() {
+            return Err(format!("there is no switch {}, its root", tree.root));
+        }
+        self.begin();
+        self.enter(tree.root, 0, true);
         let mut height = 0;
-        for hop in &self.hops {
+        for hop in &tree.hops {
             let Some(cable) = network.cables().get(hop.cable as usize) else {
                 return Err(format!("there is no cable {}", hop.cable));
             };
@@ -81,38 +120,60 @@ impl Tree {
                 ));
             }
             let parent = cable.other(hop.child);
-            let Some((above, used)) = &mut seen[parent as usize] else {
+            let Some(above) = self.get(parent) else {
                 return Err(format!(
                     "switch {parent} is not in the tree when its child {} comes",
                     hop.child
                 ));
             };
-            *used = true;
-            let depth = *above + 1;
+            above.used = true;
+            let depth = above.depth + 1;
             height = height.max(depth);
-            if seen[hop.child as usize].replace((depth, false)).is_some() {
+            if self.get(hop.child).is_some() {
                 return Err(format!("switch {} is in the tree twice", hop.child));
             }
+            self.enter(hop.child, depth, false);
         }
         for member in members {
-            match seen.get_mut(*member as usize).and_then(Option::as_mut) {
-                Some((_, used)) => *used = true,
+            match self.get(*member) {
+                Some(seen) => seen.used = true,
                 None => return Err(format!("member switch {member} is not reached")),
             }
         }
-        if let Some(hop) = self
-            .hops
-            .iter()
-            .find(|hop| matches!(seen[hop.child as usize], Some((_, false))))
-        {
+        let unused = |hop: &&TreeHop| !self.seen[hop.child as usize].used;
+        if let Some(hop) = tree.hops.iter().find(unused) {
             return Err(format!(
                 "switch {} is an end of the tree and no member",
                 hop.child
             ));
         }
-        if height != self.height {
-            return Err(format!("height is {height}, not {}", self.height));
+        if height != tree.height {
+            return Err(format!("height is {height}, not {}", tree.height));
         }
         Ok(())
+    }
+
+    /// The next tree: no switch is in it.
+    fn begin(&mut self) {
+        self.tree = self.tree.wrapping_add(1);
+        if self.tree == 0 {
+            self.seen.fill(Seen::default());
+            self.tree = 1;
+        }
+    }
+
+    fn enter(&mut self, switch: SwitchId, depth: u16, used: bool) {
+        self.seen[switch as usize] = Seen {
+            tree: self.tree,
+            depth,
+            used,
+        };
+    }
+
+    /// A switch of the tree.
+    fn get(&mut self, switch: SwitchId) -> Option<&mut Seen> {
+        let tree = self.tree;
+        let seen = self.seen.get_mut(switch as usize);
+        seen.filter(|seen| seen.tree == tree)
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use tributary_fabric::network::{CableId, Network, Port};
-use tributary_fabric::{Group, HopTable, Load, Router, Tree};
+use tributary_fabric::{Group, HopTable, Load, Router, Tree, TreeCheck};
 
 /// What a failed cable did.
 #[derive(Clone, Debug, Serialize)]
@@ -125,9 +125,10 @@ pub fn fail(
         }
     }
     let time_s = start.elapsed().as_secs_f64();
+    let mut each = TreeCheck::new(network);
     for &index in &touched {
         if let Some(tree) = &trees[index] {
-            let checked = tree.check(network, groups[index].switches());
+            let checked = each.check(tree, groups[index].switches());
             checked.map_err(|reason| anyhow::anyhow!("new tree of group {index}: {reason}"))?;
         }
     }

@@ -1,11 +1,13 @@
 //! A network, groups on it, and what a router makes of them: shared by `route` and `bench multicast`.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use rayon::prelude::*;
 use serde::Serialize;
 use tributary_fabric::bound::lower_bound;
-use tributary_fabric::{Group, HopTable, Load, Network, Router, Tree};
+use tributary_fabric::{Group, HopTable, Load, Network, Router, Tree, TreeCheck};
 
 use super::memory;
 use super::routers::{Kind, Maker};
@@ -51,17 +53,17 @@ pub struct Task {
 impl Task {
     pub fn new(map: &Map, groups: Vec<Group>) -> Self {
         let progress = Progress::new(groups.len() as u64, "groups looked at");
-        let mut centers = Vec::new();
-        let mut least = |(done, group): (usize, &Group)| {
-            progress.at(done as u64);
-            let height = map.hops.centers(group.switches(), &mut centers);
+        let done = AtomicU64::new(0);
+        let least = |centers: &mut Vec<_>, group: &Group| {
+            progress.at(done.fetch_add(1, Ordering::Relaxed) + 1);
+            let height = map.hops.centers(group.switches(), centers);
             // A group that nobody reaches is the router's to complain about.
             height.unwrap_or(0).into()
         };
         Self {
             skipped: groups.iter().filter(|group| !group.is_routed()).count(),
             lower_bound: lower_bound(&map.network, &groups),
-            least_height: groups.iter().enumerate().map(&mut least).collect(),
+            least_height: groups.par_iter().map_init(Vec::new, least).collect(),
             groups,
         }
     }
@@ -158,17 +160,20 @@ pub fn check(
     trees: &[Option<Tree>],
     load: &Load,
 ) -> Result<()> {
-    let mut sum = Load::new(network);
-    for (index, (group, tree)) in groups.iter().zip(trees).enumerate() {
-        match tree {
+    let is_right = |check: &mut TreeCheck<'_>, (index, group): (usize, &Group)| {
+        match &trees[index] {
             None => anyhow::ensure!(!group.is_routed(), "group {index} has no tree"),
-            Some(tree) => {
-                let checked = tree.check(network, group.switches());
-                checked.map_err(|reason| anyhow::anyhow!("tree of group {index}: {reason}"))?;
-                sum.add(tree);
-            }
+            Some(tree) => check
+                .check(tree, group.switches())
+                .map_err(|reason| anyhow::anyhow!("tree of group {index}: {reason}"))?,
         }
-    }
+        Ok(())
+    };
+    let each = groups.par_iter().enumerate();
+    each.map_init(|| TreeCheck::new(network), is_right)
+        .collect::<Result<Vec<()>>>()?;
+    let mut sum = Load::new(network);
+    trees.iter().flatten().for_each(|tree| sum.add(tree));
     anyhow::ensure!(sum.efi() == load.efi(), "the load is not that of the trees");
     Ok(())
 }

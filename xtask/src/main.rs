@@ -55,8 +55,9 @@ enum Task {
     },
     /// Measure the tests: faults in a block's Verilog that they notice.
     Mutate {
-        /// The block, or `all`.
-        block: String,
+        /// The blocks, or `all`.
+        #[arg(required = true, value_name = "BLOCK")]
+        blocks: Vec<String>,
         #[command(flatten)]
         options: mutate::Options,
     },
@@ -87,7 +88,7 @@ fn run(task: Task) -> Result<()> {
         Task::Test { arguments } => test::run(&arguments),
         Task::Check { block, options } => check::run(&block, &options),
         Task::Conformance { check } => conformance::run(check),
-        Task::Mutate { block, options } => mutate::run(&block, options),
+        Task::Mutate { blocks, options } => mutate::run(&blocks, options),
         Task::Same { revision } => same::run(&revision),
     }
 }

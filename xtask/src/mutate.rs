@@ -46,14 +46,9 @@ pub struct Options {
     jobs: u16,
 }
 
-/// Runs mutants of `block`, or of all blocks, and prints the scores.
-pub fn run(block: &str, options: Options) -> Result<()> {
-    let groups = if block == "all" {
-        blocks::all()
-    } else {
-        blocks::binaries(block)?;
-        vec![vec![block]]
-    };
+/// Runs mutants of these blocks, or of all, and prints the scores.
+pub fn run(blocks: &[String], options: Options) -> Result<()> {
+    let groups = blocks::grouped(blocks)?;
     tools::install(false)?;
     let texts = texts(&workspace::root().join("rtl_out").join("sim"))?;
     for group in groups {
@@ -154,7 +149,9 @@ mod tests {
             test_limit: 1,
             jobs: 1,
         };
-        let error = run("no_such_block", options).unwrap_err().to_string();
+        let error = run(&["no_such_block".to_owned()], options)
+            .unwrap_err()
+            .to_string();
         assert!(
             error.contains("no_such_block") && error.contains("rw_window"),
             "{error}"

@@ -25,12 +25,13 @@ use std::fmt;
 
 pub use check::CheckError;
 pub use parse::DumpError;
+use rayon::prelude::*;
 use table::Table;
 
 use super::{ExportError, Routed, switch_name};
 use crate::group::Group;
 use crate::network::{Jack, Network, Port};
-use crate::tree::Tree;
+use crate::tree::{Tree, TreeCheck};
 
 /// Multicast LID of tree 0.
 pub const MLID_FIRST: u16 = 0xc000;
@@ -97,25 +98,36 @@ impl McastTables {
     /// # Errors
     /// Two trees have one id on one switch, an id has no LID, or a tree is none over its group.
     pub fn new(network: &Network, trees: &[Routed<'_>]) -> Result<Self, ExportError> {
-        let mut tables = Self::default();
-        for routed in trees {
+        let mut of_switch = vec![Table::default(); network.switches().len()];
+        let checked = |check: &mut TreeCheck<'_>, routed: &Routed<'_>| {
             let mlid = mlid(routed.id)?;
-            let fits = routed.tree.check(network, routed.group.switches());
+            let fits = check.check(routed.tree, routed.group.switches());
             fits.map_err(|reason| ExportError::NoTree {
                 id: routed.id,
                 reason,
             })?;
-            for on_one in jacks(network, routed).chunk_by(|a, b| a.0 == b.0) {
+            Ok((mlid, jacks(network, routed)))
+        };
+        let each = trees.par_iter();
+        let each = each.map_init(|| TreeCheck::new(network), checked);
+        let each: Vec<Result<_, ExportError>> = each.collect();
+        for (routed, jacks) in trees.iter().zip(each) {
+            let (mlid, jacks) = jacks?;
+            for on_one in jacks.chunk_by(|a, b| a.0 == b.0) {
                 let switch = on_one[0].0;
                 let ports = on_one.iter().map(|&(_, port)| port);
-                let guid = network.switches()[switch as usize].guid;
-                let table = tables.switches.entry(key(guid)).or_default();
-                if !table.insert(mlid, ports) {
+                if !of_switch[switch as usize].insert(mlid, ports) {
                     return Err(ExportError::Clash {
                         id: routed.id,
                         switch: switch_name(network, switch),
                     });
                 }
+            }
+        }
+        let mut tables = Self::default();
+        for (switch, table) in network.switches().iter().zip(of_switch) {
+            if !table.is_empty() {
+                tables.switches.insert(key(switch.guid), table);
             }
         }
         Ok(tables)
@@ -152,24 +164,33 @@ fn jacks(network: &Network, routed: &Routed<'_>) -> Vec<Jack> {
 impl fmt::Display for McastTables {
     /// The dump, with OpenSM's spaces.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut line = String::new();
-        for (switch, table) in &self.switches {
-            let guid = key(*switch);
-            write!(f, "\nSwitch {guid:#018x}\nLID    : Out Port(s)\n")?;
-            for (mlid, ports) in table.iter() {
-                line.clear();
-                push_hex(&mut line, "0x", mlid, 4);
-                line.push_str(" :");
-                for &port in ports {
-                    push_hex(&mut line, " 0x", port, 3);
-                    line.push(' ');
-                }
-                line.push('\n');
-                f.write_str(&line)?;
-            }
+        let switches: Vec<_> = self.switches.iter().collect();
+        // A large network's dump has tens of megabytes: some switches at a time, all cores.
+        for some in switches.chunks(1024) {
+            let blocks: Vec<String> = some
+                .par_iter()
+                .map(|(k, table)| block(**k, table))
+                .collect();
+            blocks.iter().try_for_each(|block| f.write_str(block))?;
         }
         Ok(())
     }
+}
+
+/// The dump of one switch.
+fn block(switch: u64, table: &Table) -> String {
+    let guid = key(switch);
+    let mut block = format!("\nSwitch {guid:#018x}\nLID    : Out Port(s)\n");
+    for (mlid, ports) in table.iter() {
+        push_hex(&mut block, "0x", mlid, 4);
+        block.push_str(" :");
+        for &port in ports {
+            push_hex(&mut block, " 0x", port, 3);
+            block.push(' ');
+        }
+        block.push('\n');
+    }
+    block
 }
 
 /// Upper-case digits with leading zeros, without the formatter's cost: dumps have millions of these.

@@ -4,6 +4,8 @@ mod line;
 
 use std::collections::HashMap;
 
+use rayon::prelude::*;
+
 use super::text::{Lines, Wrong, shown};
 use crate::network::{Jack, Network, NetworkBuilder, NetworkError, Port, SwitchId};
 use crate::topology::{endnode_name, switch_name};
@@ -188,11 +190,14 @@ impl<'a> File<'a> {
             }
             Ok(peer)
         };
-        let checked = self
-            .plugs
-            .iter()
-            .map(|plug| peer(plug).map_err(|reason| (plug.line, reason)));
-        checked.collect()
+        let checked = self.plugs.par_iter().map(peer);
+        let checked: Vec<Result<usize, String>> = checked.collect();
+        let lines = self.plugs.iter().map(|plug| plug.line);
+        let checked = checked.into_iter().zip(lines);
+        // The first line that is wrong, whichever thread was the first to see one.
+        checked
+            .map(|(peer, line)| peer.map_err(|reason| (line, reason)))
+            .collect()
     }
 
     /// The switches in OpenSM's order, each with its GUID: OpenSM's table has GUIDs in the order of the network's bytes as keys and

@@ -197,8 +197,20 @@ const GROUPS: [Group; 15] = [
 ];
 
 /// All blocks, those that share their tests together.
-pub fn all() -> Vec<Vec<&'static str>> {
+fn all() -> Vec<Vec<&'static str>> {
     GROUPS.iter().map(|group| group.blocks.to_vec()).collect()
+}
+
+/// These blocks, those that share their tests together; `all` for every block.
+pub fn grouped(names: &[String]) -> Result<Vec<Vec<&'static str>>> {
+    for name in names.iter().filter(|name| *name != "all") {
+        binaries(name)?;
+    }
+    let wanted = |block: &&str| names.iter().any(|name| name == block || name == "all");
+    let groups = all()
+        .into_iter()
+        .map(|group| group.into_iter().filter(wanted).collect());
+    Ok(groups.filter(|group: &Vec<_>| !group.is_empty()).collect())
 }
 
 /// The tests of a block, in the order in which they are tried.
@@ -248,6 +260,18 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn blocks_are_run_with_those_of_their_group() {
+        let of = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            grouped(&names)
+        };
+        let groups = of(&["red_lane", "rw_acks", "red_compare"]).unwrap();
+        assert_eq!(groups, [vec!["red_compare", "red_lane"], vec!["rw_acks"]]);
+        assert_eq!(of(&["all"]).unwrap(), all());
+        assert!(of(&["red_lane", "red_line"]).is_err());
+    }
 
     #[test]
     fn sizes_are_no_part_of_a_base_name() {

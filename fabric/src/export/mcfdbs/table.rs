@@ -14,6 +14,11 @@ impl Table {
     /// Adds an entry; false if there is one for this LID already, and nothing is changed then. Cheapest in the order of the LIDs.
     #[must_use]
     pub fn insert(&mut self, mlid: u16, ports: impl ExactSizeIterator<Item = Port>) -> bool {
+        if self.lids.last().is_none_or(|&(last, _)| last < mlid) {
+            self.ports.extend(ports);
+            self.lids.push((mlid, self.ports.len() as u32));
+            return true;
+        }
         let Err(at) = self.lids.binary_search_by_key(&mlid, |&(lid, _)| lid) else {
             return false;
         };
@@ -25,6 +30,10 @@ impl Table {
             *end += more;
         }
         true
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.lids.is_empty()
     }
 
     /// Ports of a LID.
