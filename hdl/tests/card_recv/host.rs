@@ -172,13 +172,16 @@ pub struct Writes {
 }
 
 impl Writes {
-    pub fn drive(&mut self, dut: &mut Dut, dice: &mut Dice, knobs: &Knobs) {
+    /// Takes a request and a word if it can and they are `wanted`.
+    pub fn drive(&mut self, dut: &mut Dut, wanted: [bool; 2], knobs: &Knobs) {
         let room = self.jobs.len() < knobs.write_jobs;
-        dut.set(dut.p.m_wr_ready, room && dice.chance(knobs.ready));
-        dut.set(
-            dut.p.m_wd_ready,
-            !self.jobs.is_empty() && dice.chance(knobs.ready),
-        );
+        dut.set(dut.p.m_wr_ready, room && wanted[0]);
+        dut.set(dut.p.m_wd_ready, !self.jobs.is_empty() && wanted[1]);
+    }
+
+    /// Whether the next word is the last of its payload.
+    pub fn at_end(&self) -> bool {
+        self.jobs.front().is_none_or(|job| job.len() <= 1)
     }
 
     pub fn ask(&mut self, payload: &[u8]) {

@@ -10,6 +10,7 @@ use crate::ports::small;
 use crate::rings::assert_read_ahead;
 use crate::world::{Counts, World};
 use crate::{ready, request};
+use tributary_sim::testbench::{Stalls, profiles};
 
 fn knobs(dice: &mut Dice) -> Knobs {
     let mut percent = || [100, 90, 50, 15][dice.below(4) as usize];
@@ -132,11 +133,12 @@ fn act(world: &mut World, dice: &mut Dice) {
     }
 }
 
-fn run(seed: u64, phases: u64, clocks: u64) -> Counts {
+fn run(seed: u64, phases: u64, clocks: u64, stalls: Option<Stalls>) -> Counts {
     println!("seed {seed}");
     let mut dice = Dice::new(seed);
     let first = knobs(&mut dice);
     let mut world = World::new(&small().1, 8, 16, first, seed ^ 1);
+    world.stalls = stalls;
     for qpn in 0..8 {
         let qp = queue_pair(&mut dice);
         world.create(qpn, &qp);
@@ -156,6 +158,7 @@ fn run(seed: u64, phases: u64, clocks: u64) -> Counts {
         }
     }
     world.knobs = CALM;
+    world.stalls = None;
     world.until(50_000, "the rest", World::quiet);
     world.steps(3_000);
     assert_read_ahead(&world);
@@ -168,7 +171,7 @@ fn run(seed: u64, phases: u64, clocks: u64) -> Counts {
 fn random_runs_with_random_stalls_follow_the_rules() {
     let mut sum = Counts::default();
     for seed in 0..12 {
-        let counts = run(seed, 20, 1_500);
+        let counts = run(seed, 20, 1_500, None);
         for (all, one) in sum.verdicts.iter_mut().zip(counts.verdicts) {
             *all += one;
         }
@@ -187,4 +190,13 @@ fn random_runs_with_random_stalls_follow_the_rules() {
         sum.refused_access > 20 && sum.refused_slot > 20 && sum.local_queue > 5,
         "{sum:?}"
     );
+}
+
+/// Long form: `TRIBUTARY_FRAMES=1000000 cargo test -p tributary-hdl --test card_recv under_every_profile -- --nocapture`.
+#[test]
+fn xud_04_xud_14_messages_follow_the_rules_under_every_profile_of_stalls() {
+    profiles("card_recv: requests", |seed| {
+        let counts = run(seed, 5, 4_000, Some(Stalls::of_seed(seed, 5)));
+        counts.verdicts.iter().sum()
+    });
 }

@@ -10,6 +10,7 @@ use crate::host::{Dice, Knobs, Landings, Reads, Regions, Slot, Slots, Writes};
 use crate::model::{Qp, Request, Verdict, verdict};
 use crate::order::Event;
 use crate::ports::Dut;
+use tributary_sim::testbench::Stalls;
 use tributary_sim::verilate::Verilated;
 
 /// A completion that the block owes card_cq.
@@ -49,6 +50,8 @@ pub struct World {
     pub now: u64,
     pub dice: Dice,
     pub knobs: Knobs,
+    /// When the outputs are taken, instead of the knobs' chances.
+    pub stalls: Option<Stalls>,
     pub mtu: u16,
     pub hold: bool,
     pub qps: Vec<Qp>,
@@ -107,6 +110,7 @@ impl World {
             now: 0,
             dice: Dice::new(seed),
             knobs,
+            stalls: None,
             mtu: 1024,
             hold: false,
             qps: vec![Qp::default(); qps],
@@ -238,6 +242,7 @@ impl World {
         self.apply_config();
         self.judge();
         self.dut.settle();
+        self.observe_stalls();
         self.observe_reads();
         self.observe_stores();
         self.observe_acks();
@@ -284,13 +289,29 @@ impl World {
         }
         let d = &mut self.dut;
         self.reads.drive(d, now, &mut self.dice, knobs.offer);
-        self.writes.drive(d, &mut self.dice, &knobs);
         self.regions.drive(d, now, &mut self.dice);
         self.slots.drive(d, now, &mut self.dice);
         self.landings.drive(d, now, self.writes.done);
-        d.set(p.m_rd_ready, self.dice.chance(knobs.ready));
-        d.set(p.m_rx_ready, self.dice.chance(knobs.ready));
-        d.set(p.m_ak_ready, self.dice.chance(knobs.ak_ready));
+        let [wr, wd, rd, rx, ak] = match &mut self.stalls {
+            Some(stalls) => {
+                stalls.clock();
+                std::array::from_fn(|port| stalls.ready(port))
+            }
+            None => {
+                let of = [
+                    knobs.ready,
+                    knobs.ready,
+                    knobs.ready,
+                    knobs.ready,
+                    knobs.ak_ready,
+                ];
+                of.map(|percent| self.dice.chance(percent))
+            }
+        };
+        self.writes.drive(d, [wr, wd], &knobs);
+        d.set(p.m_rd_ready, rd);
+        d.set(p.m_rx_ready, rx);
+        d.set(p.m_ak_ready, ak);
     }
 
     /// One word of configuration; what card_regs does about m_fatal.
@@ -335,6 +356,24 @@ impl World {
         let all = self.owed_landed.len() + self.owed_now.len();
         let unseen = self.owed_landed.iter().take(self.landed);
         [all - unseen.filter(|owed| owed.is_none()).count(), all]
+    }
+
+    fn observe_stalls(&mut self) {
+        let p = self.dut.p;
+        let Some(stalls) = &mut self.stalls else {
+            return;
+        };
+        let ports = [
+            p.m_wr_valid,
+            p.m_wd_valid,
+            p.m_rd_valid,
+            p.m_rx_valid,
+            p.m_ak_valid,
+        ];
+        for (port, valid) in ports.into_iter().enumerate() {
+            let last = valid != p.m_wd_valid || self.writes.at_end();
+            stalls.observe(port, self.dut.is_set(valid), last);
+        }
     }
 
     fn observe_reads(&mut self) {

@@ -5,6 +5,7 @@ use super::world::{Dice, Manner, Places, Reader, Shape, Slots, all};
 use std::collections::{BTreeMap, VecDeque};
 use tributary_protocol::card::command::State;
 use tributary_protocol::card::descriptor::WORK_LEN;
+use tributary_sim::testbench::Stalls;
 use tributary_sim::verilate::Verilated;
 
 /// What is wrong, and when.
@@ -116,6 +117,8 @@ pub struct Bench {
     pub owed: [i64; 3],
     pub before: (Inputs, Outputs),
     pub progress: u64,
+    /// When m_set, m_rd and m_sd are taken, instead of the manner's chance.
+    pub stalls: Option<Stalls>,
     /// Fault of the environment: what the run must catch.
     pub fault: Option<Fault>,
 }
@@ -181,6 +184,7 @@ impl Bench {
             held: None,
             before: (Inputs::default(), Outputs::default()),
             progress: 0,
+            stalls: None,
             fault: None,
         };
         bench.reset()?;
@@ -251,6 +255,16 @@ impl Bench {
             ..inputs.clone()
         });
         self.stable(&outputs)?;
+        if let Some(stalls) = &mut self.stalls {
+            let offered = [
+                outputs.set.is_some(),
+                outputs.rd.is_some(),
+                outputs.sd.is_some(),
+            ];
+            for (port, offered) in offered.into_iter().enumerate() {
+                stalls.observe(port, offered, true);
+            }
+        }
         // What the block sees in this clock comes before what it says.
         if let Some((qpn, word, data)) = inputs.cfg {
             self.context(qpn, word, data);
@@ -283,7 +297,14 @@ impl Bench {
         let Self {
             dice, manner, now, ..
         } = self;
-        let (now, taken) = (*now, manner.taken);
+        let now = *now;
+        let taken = match &mut self.stalls {
+            None => [(); 3].map(|()| dice.chance(manner.taken)),
+            Some(stalls) => {
+                stalls.clock();
+                [0, 1, 2].map(|port| stalls.ready(port))
+            }
+        };
         let rsv = self.slots.answer(self.asks, now, dice, manner);
         let mut place = self.places.answer(now, dice, manner);
         let beat = self.reader.beat(now, dice, manner);
@@ -310,11 +331,11 @@ impl Bench {
             hold: self.hold,
             rsv,
             place,
-            set_ready: dice.chance(taken),
+            set_ready: taken[0],
             look,
-            rd_ready: self.reader.waiting() < manner.reads && dice.chance(taken),
+            rd_ready: self.reader.waiting() < manner.reads && taken[1],
             wq: beat.word,
-            sd_ready: self.sending < manner.ahead as i64 && dice.chance(taken),
+            sd_ready: self.sending < manner.ahead as i64 && taken[2],
         };
         let Some((qpn, 0, index)) = inputs.db else {
             return inputs;

@@ -1,11 +1,12 @@
 //! Random traffic: everything at once, and what the model must catch.
 
 use super::bench::{Bench, Check, Fault, Seen};
-use super::library;
 use super::world::{CALM, Manner, Shape, all};
+use super::{changing, library};
 use std::collections::BTreeMap;
 use tributary_protocol::card::command::State;
 use tributary_protocol::xud::Outcome;
+use tributary_sim::testbench::{Stalls, profiles};
 
 const BUSY: Manner = Manner {
     taken: 80,
@@ -168,6 +169,25 @@ fn xud_02_every_work_request_ends_once_when_everything_stalls() {
 #[test]
 fn xud_02_every_work_request_ends_once_when_rings_fail() {
     soak(FRAIL, 20..24, 60_000);
+}
+
+/// Long form: `TRIBUTARY_FRAMES=1000000 cargo test -p tributary-hdl --test card_send under_every_profile -- --nocapture`.
+#[test]
+fn xud_02_every_work_request_ends_once_under_every_profile_of_stalls() {
+    profiles("card_send: work requests", |seed| {
+        let stalls = Stalls::of_seed(seed, 3);
+        let mut bench = Bench::new(library(), seed, BUSY).unwrap_or_else(|e| panic!("{e}"));
+        bench.stalls = Some(stalls.clone());
+        traffic(&mut bench, 20_000).unwrap_or_else(|e| panic!("{stalls}: {e}"));
+        bench.seen.outcomes.values().sum()
+    });
+}
+
+#[test]
+fn a_held_request_that_changes_is_noticed() {
+    let mut bench = Bench::new(changing(), 50, SLOW).unwrap_or_else(|e| panic!("{e}"));
+    let error = traffic(&mut bench, 20_000).expect_err("the fault is seen");
+    assert!(error.contains("changed"), "{error}");
 }
 
 #[test]
