@@ -146,7 +146,7 @@ hdl_module! {
         pub m_sd_head: Signal<Out, Bits<128>>,
         /// Bytes behind it.
         pub m_sd_len: Signal<Out, Bits<13>>,
-        /// A word of them.
+        /// A word of them; counts from m_sd_ready on, since a read that fails takes back what stood here before.
         pub m_pl_valid: Signal<Out, Bit>,
         /// Taken.
         pub m_pl_ready: Signal<In, Bit>,

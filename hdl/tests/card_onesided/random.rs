@@ -4,6 +4,8 @@ use tributary_protocol::xud::onesided::{Answer, Asked, Operation, Request};
 use tributary_protocol::xud::wire::{ONE_SIDED, Send};
 use tributary_protocol::xud::{Grant, Outcome, Packet, Peer, Window};
 
+use tributary_sim::testbench::{Stalls, profiles};
+
 use crate::bench::{Dice, seeds};
 use crate::world::{
     BASE, Flight, Frame, HALF, Manner, Memory, Q_KEY, QPS, World, allowed, counts, model,
@@ -348,6 +350,18 @@ fn xud_13_requests_and_answers_are_those_of_the_model_whatever_stalls() {
         println!("{manner:?}: {sum:?}");
         assert!(sum[1..].iter().all(|count| *count > 5), "{sum:?}");
     }
+}
+
+/// Long form: `TRIBUTARY_FRAMES=1000000 cargo test -p tributary-hdl --test card_onesided under_every_profile -- --nocapture`.
+#[test]
+fn xud_13_requests_and_answers_are_those_of_the_model_under_every_profile_of_stalls() {
+    profiles("card_onesided: frames", |seed| {
+        let stalls = Stalls::of_seed(seed, 7);
+        let mut world = World::new(seed, BUSY);
+        world.stalls = Some(stalls.clone());
+        traffic(&mut world, 60).unwrap_or_else(|e| panic!("{stalls}: {e}"));
+        world.seen.events.iter().sum()
+    });
 }
 
 #[test]

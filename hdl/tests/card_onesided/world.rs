@@ -9,6 +9,7 @@ use tributary_protocol::xud::wire::Send;
 use tributary_protocol::xud::{
     Ack, Card, CardConfig, Drop, Grant, Nak, Packet, Peer, Reach, Reply, Shape, Window,
 };
+use tributary_sim::testbench::Stalls;
 use tributary_sim::verilate::Verilated;
 
 use crate::bench::{Dice, Rtl, build};
@@ -147,6 +148,55 @@ pub const EVENTS: [&str; 12] = [
     "ev_local_error",
 ];
 
+/// Outputs with a handshake: valid, ready, the bit that ends a frame, and what must not change while it is held.
+type Offer = (
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+    &'static [&'static str],
+);
+const OFFERS: [Offer; 7] = [
+    ("m_rd_valid", "m_rd_ready", None, &["m_rd_addr", "m_rd_len"]),
+    ("m_wr_valid", "m_wr_ready", None, &["m_wr_addr", "m_wr_len"]),
+    ("m_wd_valid", "m_wd_ready", None, &["m_wd_data"]),
+    (
+        "m_sd_valid",
+        "m_sd_ready",
+        None,
+        &[
+            "m_sd_len", "m_node", "m_peer", "m_psn", "m_q_key", "m_src", "m_win_id", "m_epoch",
+            "m_msn",
+        ],
+    ),
+    (
+        "m_pl_valid",
+        "m_pl_ready",
+        Some("m_pl_last"),
+        &["m_pl_data", "m_pl_bytes", "m_pl_last"],
+    ),
+    (
+        "m_ak_valid",
+        "m_ak_ready",
+        None,
+        &[
+            "m_ak_node",
+            "m_ak_peer",
+            "m_ak_psn",
+            "m_ak_syndrome",
+            "m_ak_win_id",
+            "m_ak_epoch",
+            "m_ak_msn",
+            "m_ak_src",
+        ],
+    ),
+    (
+        "m_claim_valid",
+        "m_claim_ready",
+        None,
+        &["m_claim_end", "m_claim_outcome", "m_src", "m_psn", "m_node"],
+    ),
+];
+
 /// Inputs that are high for no longer than they are said to be.
 const PULSES: [&str; 9] = [
     "cfg_valid",
@@ -171,6 +221,10 @@ pub struct World {
     pub rtl: Rtl,
     pub dice: Dice,
     pub manner: Manner,
+    /// When the outputs are taken, instead of the manner's chance.
+    pub stalls: Option<Stalls>,
+    /// Of each output: the word on offer that was not taken in the clock before.
+    held: [Option<Vec<u64>>; 7],
     pub memory: Memory,
     pub card: Card,
     pub seen: Seen,
@@ -238,6 +292,8 @@ impl World {
             rtl,
             dice,
             manner,
+            stalls: None,
+            held: Default::default(),
             memory: Memory {
                 bytes,
                 fails: false,
@@ -461,19 +517,27 @@ impl World {
         self.rtl.set("claim_done", claim.is_some());
         self.rtl.set("claim_ok", claim.is_some_and(|claim| claim.1));
         self.claims.retain(|claim| claim.0 > now);
-        let mut ready = |port: &'static str, may: bool| {
-            let ready = may && self.dice.chance(manner.ready);
-            self.rtl.set(port, ready);
-            ready
-        };
-        let rd_ready = ready("m_rd_ready", true);
-        let wr_ready = ready("m_wr_ready", self.write.is_none());
-        let wd_ready = ready("m_wd_ready", self.write.is_some());
-        let sd_ready = ready("m_sd_ready", self.answer.is_none());
-        let pl_ready = ready("m_pl_ready", self.answer.is_some());
-        let ak_ready = ready("m_ak_ready", true);
-        let claim_ready = ready("m_claim_ready", true);
+        let may = [
+            true,
+            self.write.is_none(),
+            self.write.is_some(),
+            self.answer.is_none(),
+            self.answer.is_some(),
+            true,
+            true,
+        ];
+        let ready = self.ready(may);
+        let [
+            rd_ready,
+            wr_ready,
+            wd_ready,
+            sd_ready,
+            pl_ready,
+            ak_ready,
+            claim_ready,
+        ] = ready;
         self.rtl.settle();
+        self.offers(ready)?;
 
         // What the block says.
         if self.rtl.is("s_rq_ready") {
@@ -575,6 +639,48 @@ impl World {
         self.rtl.clock();
         for port in PULSES {
             self.rtl.set(port, 0_u8);
+        }
+        Ok(())
+    }
+
+    /// Which of the ports of [`OFFERS`] take a word, of those that can.
+    fn ready(&mut self, may: [bool; 7]) -> [bool; 7] {
+        if let Some(stalls) = &mut self.stalls {
+            stalls.clock();
+        }
+        std::array::from_fn(|port| {
+            let wants = match &mut self.stalls {
+                Some(stalls) => stalls.ready(port),
+                None => self.dice.chance(self.manner.ready),
+            };
+            let (_, ready, _, _) = OFFERS[port];
+            self.rtl.set(ready, may[port] && wants);
+            may[port] && wants
+        })
+    }
+
+    /// What is offered stays until it is taken.
+    fn offers(&mut self, ready: [bool; 7]) -> Result<(), String> {
+        for (port, (valid, _, last, fields)) in OFFERS.into_iter().enumerate() {
+            // Words of an answer are offered when its header has been taken; before, a read that fails takes them back.
+            let early = valid == "m_pl_valid" && self.answer.is_none();
+            let offered = self.rtl.is(valid) && !early;
+            if let Some(stalls) = &mut self.stalls {
+                let last = last.is_none_or(|last| self.rtl.is(last));
+                stalls.observe(port, offered, last);
+            }
+            let words: Vec<u64> = fields.iter().map(|field| self.rtl.get(field)).collect();
+            if let Some(held) = &self.held[port] {
+                if !offered {
+                    return Err(format!("{valid} fell before the word was taken"));
+                }
+                if *held != words {
+                    return Err(format!(
+                        "{valid}: a held word changed: {held:x?} {words:x?}"
+                    ));
+                }
+            }
+            self.held[port] = (offered && !ready[port]).then_some(words);
         }
         Ok(())
     }
