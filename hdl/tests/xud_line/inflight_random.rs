@@ -6,6 +6,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use tributary_hdl::emit::emit_block;
 use tributary_hdl::xud::XudInFlight;
+use tributary_sim::testbench::{Stalls, profiles};
 
 use super::met::Met;
 use super::rtl::{chance, rng, seeds, verilate_design};
@@ -52,6 +53,8 @@ pub struct Driver {
     offer: Inputs,
     /// A queue pair that is to be flushed, and since when nothing is done with it.
     flush: Option<(u32, u64)>,
+    /// When completions are taken, instead of the pace's chance.
+    stalls: Option<Stalls>,
 }
 
 impl Driver {
@@ -71,6 +74,7 @@ impl Driver {
             filled: VecDeque::new(),
             offer: Inputs::default(),
             flush: None,
+            stalls: None,
         }
     }
 
@@ -264,8 +268,17 @@ impl Driver {
                 self.offer.flush = Some(qpn);
             }
         }
-        self.offer.stall = chance(&mut self.rng, pace.stall);
+        self.offer.stall = match &mut self.stalls {
+            Some(stalls) => {
+                stalls.clock();
+                !stalls.ready(0)
+            }
+            None => chance(&mut self.rng, pace.stall),
+        };
         let out = self.bench.step(self.offer);
+        if let Some(stalls) = &mut self.stalls {
+            stalls.observe(0, out.offered, true);
+        }
         if let Some(ok) = out.rsv {
             let tag = self.asked.pop_front().unwrap();
             if ok {
@@ -301,6 +314,7 @@ impl Driver {
             }
         }
         // Nothing new; what was sent comes to its end.
+        self.stalls = None;
         let quiet = Pace {
             reserve: 0,
             drop: 0,
@@ -391,6 +405,25 @@ fn xud_01_xud_02_xud_03_xud_13_random_operations_end_each_request_once_as_the_mo
         assert!(met.behind.iter().chain(&met.ended).all(|count| *count > 5));
         assert!(met.timeout > 15 && met.refused > 30);
     }
+}
+
+/// Long form: `TRIBUTARY_FRAMES=1000000 cargo test -p tributary-hdl --test xud_line under_every_profile -- --nocapture`.
+#[test]
+fn xud_01_xud_02_each_request_ends_once_under_every_profile_of_stalls() {
+    profiles("xud_inflight: completions", |seed| {
+        let mut driver = Driver::new(seed, Bench::new([16, 7, 64][seed as usize % 3]));
+        let stalls = Stalls::of_seed(seed, 1);
+        driver.stalls = Some(stalls.clone());
+        let pace = Pace {
+            stall: 1,
+            ..paces()[seed as usize % 6]
+        };
+        driver.run(pace, 6_000);
+        let Driver { bench, .. } = &mut driver;
+        assert!(bench.trouble.is_none(), "{stalls}: {:?}", bench.trouble);
+        bench.finish();
+        bench.completions
+    });
 }
 
 #[test]

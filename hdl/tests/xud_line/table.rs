@@ -123,6 +123,21 @@ pub struct Inputs {
     pub stall: bool,
 }
 
+/// Fields of a completion.
+const COMPLETION: [&str; 11] = [
+    "m_qpn",
+    "m_psn",
+    "m_node",
+    "m_peer",
+    "m_vf",
+    "m_win_id",
+    "m_epoch",
+    "m_msn",
+    "m_wr_id",
+    "m_request",
+    "m_status",
+];
+
 /// What became of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outputs {
@@ -136,6 +151,8 @@ pub struct Outputs {
     /// A claim is decided: it found its request.
     pub claim: Option<bool>,
     pub flushed: bool,
+    /// A completion was on offer.
+    pub offered: bool,
     pub events: Events,
 }
 
@@ -192,6 +209,8 @@ pub struct Bench {
     pub completions: u64,
     /// The first difference.
     pub trouble: Option<String>,
+    /// The completion on offer that was not taken in the clock before.
+    held: Option<[u64; 11]>,
 }
 
 impl Bench {
@@ -225,6 +244,7 @@ impl Bench {
             counts: [0; 6],
             completions: 0,
             trouble: None,
+            held: None,
         };
         bench.idle(PLACES + 3);
         bench
@@ -365,7 +385,19 @@ impl Bench {
         for (seen, name) in out.events.iter_mut().zip(names) {
             *seen = rtl.is(name);
         }
-        if !inputs.stall && rtl.is("m_valid") {
+        out.offered = rtl.is("m_valid");
+        let word = COMPLETION.map(|field| rtl.get(field));
+        let now_held = (out.offered && inputs.stall).then_some(word);
+        let held = std::mem::replace(&mut self.held, now_held);
+        if let Some(held) = held
+            && !(out.offered && held == word)
+        {
+            self.fail(format!(
+                "a completion on offer changed: {held:x?}, {word:x?}"
+            ));
+        }
+        let rtl = &mut self.rtl;
+        if !inputs.stall && out.offered {
             let done = Request {
                 tag: (rtl.get("m_qpn") as u32, rtl.get("m_psn") as u32),
                 node: rtl.get("m_node") as u16,
