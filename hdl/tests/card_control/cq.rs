@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use tributary_hdl::card::CardCq;
 use tributary_hdl::emit::emit_block;
+use tributary_sim::testbench::{Stalls, profiles};
 use tributary_sim::verilate::Verilated;
 
 fn library() -> &'static Verilated {
@@ -95,6 +96,30 @@ fn xud_02_xud_07_rings_never_overrun_and_every_completion_is_written_once_under_
         let taken: u64 = bench.irqs.iter().map(|irq| irq.taken).sum();
         assert!(taken > 30, "{taken} interrupts");
     }
+}
+
+/// Long form: `TRIBUTARY_FRAMES=1000000 cargo test -p tributary-hdl --test card_control under_every_profile -- --nocapture`.
+#[test]
+fn xud_02_xud_07_every_completion_is_written_once_under_every_profile_of_stalls() {
+    profiles("card_cq: completions", |seed| {
+        let moderation = [0, 1, 8, 9, 60, 700][seed as usize % 6];
+        let mut bench = Bench::new(library(), seed, moderation);
+        for qpn in 0..1 << LQ {
+            let log = bench.dice.of(&[0, 1, 2, 3, 5, 15]);
+            let vector = bench.dice.bits(3) as u8;
+            bench.create(qpn, log, vector);
+        }
+        bench.stalls = Some(Stalls::of_seed(seed, 3));
+        for _ in 0..6 {
+            let rates = bench.dice.of(&MIX);
+            for _ in 0..2_500 {
+                bench.clock(&rates);
+            }
+        }
+        bench.stalls = None;
+        bench.drain();
+        bench.done
+    });
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use tributary_protocol::card::command;
 use tributary_protocol::card::descriptor::{COMPLETION_LEN, Completion, Of};
 use tributary_protocol::xud::{Outcome, Peer, Window};
+use tributary_sim::testbench::Stalls;
 use tributary_sim::verilate::Verilated;
 
 /// log2 of the queue pairs.
@@ -60,6 +61,13 @@ const RX: Source = Source([
     "s_rx_psn",
     "s_rx_request",
 ]);
+
+/// Outputs with a handshake: valid, and what must not change while it is held.
+const OFFERS: [(&str, &[&str]); 3] = [
+    ("m_wr_valid", &["m_wr_addr", "m_wr_len", "m_wr_ctx"]),
+    ("m_wd_valid", &["m_wd_data"]),
+    ("m_irq_valid", &["m_irq_vector"]),
+];
 
 /// Chances in percent.
 #[derive(Clone, Copy, Debug)]
@@ -177,6 +185,10 @@ pub struct Bench {
     seen_bad: u64,
     pub irqs: [Irq; 8],
     irq_was: bool,
+    /// When requests, words and interrupts are taken, instead of the rates' chances.
+    pub stalls: Option<Stalls>,
+    /// Of each output: the word on offer that was not taken in the clock before.
+    held: [Option<Vec<u64>>; 3],
     /// Of all: slots refused, completions done.
     pub refused: u64,
     pub done: u64,
@@ -223,6 +235,8 @@ impl Bench {
             seen_bad: 0,
             irqs: [Irq::default(); 8],
             irq_was: false,
+            stalls: None,
+            held: Default::default(),
             refused: 0,
             done: 0,
             requests: 0,
@@ -482,8 +496,16 @@ impl Bench {
             self.rings[qpn].unseen.push_back((now, 1));
         }
         // As the mux in front of dma_write: a request, its words, the next request.
-        let request = self.writing.is_none() && self.dice.chance(rates.request);
-        let word = self.writing.is_some() && self.dice.chance(rates.word);
+        let wants = match &mut self.stalls {
+            Some(stalls) => {
+                stalls.clock();
+                [0, 1, 2].map(|port| stalls.ready(port))
+            }
+            None => [rates.request, rates.word, rates.irq].map(|rate| self.dice.chance(rate)),
+        };
+        let request = self.writing.is_none() && wants[0];
+        let word = self.writing.is_some() && wants[1];
+        let irq_ready = wants[2];
         self.rtl.set("m_wr_ready", request);
         self.rtl.set("m_wd_ready", word);
         let done = if self.dice.chance(rates.done) {
@@ -500,15 +522,31 @@ impl Bench {
             let ctx = client << 14 | self.dice.bits(14);
             self.rtl.set("done_ctx", ctx);
         }
-        let irq_ready = self.dice.chance(rates.irq);
         self.rtl.set("m_irq_ready", irq_ready);
         self.rtl.settle();
+        self.offers([request, word, irq_ready]);
         self.outputs(request, word, irq_ready);
         if let Some(ctx) = done {
             self.ended(ctx);
         }
         self.rtl.clock();
         self.landed = done.is_some_and(|ctx| ctx >> 13 & 1 == 1);
+    }
+
+    /// What is offered stays until it is taken.
+    fn offers(&mut self, ready: [bool; 3]) {
+        for (port, (valid, fields)) in OFFERS.into_iter().enumerate() {
+            let offered = self.rtl.is(valid);
+            if let Some(stalls) = &mut self.stalls {
+                let end = self.writing.as_ref().is_none_or(|w| w.words.len() == 7);
+                stalls.observe(port, offered, port != 1 || end);
+            }
+            let words: Vec<u64> = fields.iter().map(|field| self.rtl.get(field)).collect();
+            if let Some(held) = &self.held[port] {
+                assert!(offered && *held == words, "{valid}: a held word changed");
+            }
+            self.held[port] = (offered && !ready[port]).then_some(words);
+        }
     }
 
     /// What happens in this clock.

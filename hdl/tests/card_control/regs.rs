@@ -7,6 +7,7 @@ use tributary_hdl::emit::emit_block;
 use tributary_protocol::card::command::{Command, Status};
 use tributary_protocol::card::regs::{self, Counter};
 use tributary_protocol::registers::{Access, Register};
+use tributary_sim::testbench::{Profile, Stalls, profiles};
 
 /// Value that a register has after reset.
 fn after_reset(register: &Register) -> u32 {
@@ -465,6 +466,59 @@ fn interrupts_are_sent_as_the_table_says_and_kept_while_masked() {
         assert_eq!(bench.counter(Counter::Interrupts), sent);
         assert!(sent > 100);
     }
+}
+
+/// Long form: `TRIBUTARY_FRAMES=1000000 cargo test -p tributary-hdl --test card_control under_every_profile -- --nocapture`.
+#[test]
+fn interrupts_leave_whole_under_every_profile_of_stalls() {
+    profiles("card_regs: interrupts", |seed| {
+        let mut bench = Bench::new(seed);
+        let mut table = vec![];
+        for vector in 0..8u32 {
+            let at = regs::MSIX_TABLE + 16 * vector;
+            let words = [0; 3].map(|_: u32| bench.dice.bits(32) as u32);
+            (0..3).for_each(|word| bench.write(at + 4 * word, words[word as usize]));
+            bench.write(at + 12, 0);
+            table.push(Message {
+                vector: vector.into(),
+                addr: u64::from(words[1]) << 32 | u64::from(words[0] & !3),
+                data: words[2].into(),
+            });
+        }
+        let stalls = Stalls::of_seed(seed, 2);
+        bench.stalls = Some(stalls.clone());
+        let mut sent = 0;
+        for _ in 0..40 {
+            let mut asked = 0u64;
+            for _ in 0..1 + bench.dice.below(12) {
+                let vector = bench.dice.below(8);
+                asked |= 1 << vector;
+                bench.pulse("s_irq_valid", &[("s_irq_vector", vector)]);
+                let pause = bench.dice.below(3) * bench.dice.below(200);
+                bench.clocks(pause);
+            }
+            let mut waited = 0;
+            while bench.read(regs::MSIX_PENDING) != 0 || !bench.under_way.is_empty() {
+                waited += 1;
+                assert!(
+                    waited < 20_000,
+                    "{stalls}: interrupts {asked:#x} wait for ever"
+                );
+            }
+            bench.clocks(2 * u64::from(Profile::of_seed(seed).pause()) + 20);
+            let messages = std::mem::take(&mut bench.messages);
+            for message in &messages {
+                assert_eq!(*message, table[message.vector as usize], "{stalls}");
+            }
+            let got = messages.iter().fold(0, |all, m| all | 1u64 << m.vector);
+            assert_eq!(got, asked, "{stalls}");
+            sent += messages.len() as u64;
+        }
+        bench.stalls = None;
+        bench.clocks(1_000);
+        assert_eq!(bench.counter(Counter::Interrupts), sent, "{stalls}");
+        sent
+    });
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use tributary_hdl::card::CardRegs;
 use tributary_protocol::card::command::Command;
 use tributary_protocol::card::regs::{self, Counter};
+use tributary_sim::testbench::Stalls;
 use tributary_sim::verilate::Verilated;
 
 pub const LQ: usize = 3;
@@ -73,6 +74,10 @@ pub struct Bench {
     pub idle: u32,
     /// Chance that dma_write takes something.
     pub ready: u32,
+    /// When it does, instead of that chance.
+    pub stalls: Option<Stalls>,
+    /// Of request and word: what was on offer and not taken in the clock before.
+    offered: [Option<Vec<u64>>; 2],
     /// Clocks for which it has been held and idle; the same after each of the last three clocks.
     quiet: u64,
     lately: [u64; 3],
@@ -128,6 +133,8 @@ impl Bench {
             flushes: vec![],
             idle: 95,
             ready: 50,
+            stalls: None,
+            offered: [None, None],
             quiet: 0,
             lately: [0; 3],
             flushing: None,
@@ -150,7 +157,13 @@ impl Bench {
         let done = self.window == Some(0);
         self.window = self.window.and_then(|clocks| clocks.checked_sub(1));
         self.rtl.set("win_done", done);
-        let (wr, wd) = (self.dice.chance(self.ready), self.dice.chance(self.ready));
+        let [wr, wd] = match &mut self.stalls {
+            Some(stalls) => {
+                stalls.clock();
+                [stalls.ready(0), stalls.ready(1)]
+            }
+            None => [(); 2].map(|()| self.dice.chance(self.ready)),
+        };
         self.rtl.set("m_wr_ready", wr);
         self.rtl.set("m_wd_ready", wd);
         let does = self.dice.chance(self.does);
@@ -159,6 +172,7 @@ impl Bench {
         let vector = done.unwrap_or_else(|| self.dice.below(8));
         self.rtl.set("done_vector", vector);
         self.rtl.settle();
+        self.offers([wr, wd]);
         let held = self.rtl.is("hold");
         // What is set in this clock was decided 2 clocks ago, by what was seen until then.
         let calm = self.lately.iter().any(|quiet| *quiet >= QUIET);
@@ -230,6 +244,25 @@ impl Bench {
         self.quiet = if held && idle { self.quiet + 1 } else { 0 };
         let [_, second, third] = self.lately;
         self.lately = [second, third, self.quiet];
+    }
+
+    /// What is offered stays until it is taken.
+    fn offers(&mut self, ready: [bool; 2]) {
+        let ports: [(_, &[&'static str]); 2] = [
+            ("m_wr_valid", &["m_wr_addr", "m_wr_len", "m_wr_ctx"]),
+            ("m_wd_valid", &["m_wd_data"]),
+        ];
+        for (port, (valid, fields)) in ports.into_iter().enumerate() {
+            let offered = self.rtl.is(valid);
+            if let Some(stalls) = &mut self.stalls {
+                stalls.observe(port, offered, true);
+            }
+            let words: Vec<u64> = fields.iter().map(|field| self.rtl.get(field)).collect();
+            if let Some(held) = &self.offered[port] {
+                assert!(offered && *held == words, "{valid}: a held word changed");
+            }
+            self.offered[port] = (offered && !ready[port]).then_some(words);
+        }
     }
 
     pub fn clock(&mut self) {
