@@ -124,7 +124,9 @@ module card_onesided_q1024_f4096 (
     output wire [31:0]  m_msn,            // Number in the window.
     output wire [127:0] m_sd_head,        // Header of the answer.
     output wire [12:0]  m_sd_len,         // Bytes behind it.
-    output wire         m_pl_valid,       // A word of them.
+    // A word of them; counts from m_sd_ready on, since a read that fails takes back what stood here
+    // before.
+    output wire         m_pl_valid,
     input  wire         m_pl_ready,       // Taken.
     output wire [63:0]  m_pl_data,        // The word.
     output wire [2:0]   m_pl_bytes,       // Bytes in it, less one.

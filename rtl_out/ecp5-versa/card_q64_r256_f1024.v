@@ -434,7 +434,9 @@ module card_q64_r256_f1024 (
     wire [31:0]  one_sided_m_msn;              // Number in the window.
     wire [127:0] one_sided_m_sd_head;          // Header of the answer.
     wire [12:0]  one_sided_m_sd_len;           // Bytes behind it.
-    wire         one_sided_m_pl_valid;         // A word of them.
+    // A word of them; counts from m_sd_ready on, since a read that fails takes back what stood here
+    // before.
+    wire         one_sided_m_pl_valid;
     wire [63:0]  one_sided_m_pl_data;          // The word.
     wire [2:0]   one_sided_m_pl_bytes;         // Bytes in it, less one.
     wire         one_sided_m_pl_last;          // The last.

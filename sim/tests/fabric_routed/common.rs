@@ -10,7 +10,7 @@ use tributary_protocol::red::{Counter, Key, Op, Rc, Value, host::Event};
 use tributary_sim::fabric::{Contribution, Fabric, GroupConfig, LinkSpec, Simulator};
 
 /// Clocks between two frames of a leader, more than one is on its way.
-const APART: u64 = 400;
+pub const APART: u64 = 400;
 /// Groups that reduce at the same time: as many as an engine has descriptors.
 const AT_ONCE: usize = 8;
 /// Longest that a round may take, clocks.
@@ -91,7 +91,7 @@ pub fn frame(tree: u16, mark: u64) -> Vec<u8> {
 }
 
 /// Which marks each endpoint gets when `sends` (from, tree, mark) are sent one after the other; payloads must be right.
-pub fn send(sim: &mut Simulator, sends: &[(usize, u16, u64)]) -> Vec<Vec<u64>> {
+pub fn send(sim: &mut Simulator, sends: &[(usize, u16, u64)], last: u64) -> Vec<Vec<u64>> {
     let trees: BTreeMap<u64, u16> = sends.iter().map(|&(_, tree, mark)| (mark, tree)).collect();
     let had: Vec<usize> = sim.endpoints().iter().map(|e| e.ignored().len()).collect();
     let start = sim.now() + APART;
@@ -99,7 +99,7 @@ pub fn send(sim: &mut Simulator, sends: &[(usize, u16, u64)]) -> Vec<Vec<u64>> {
         sim.inject(from, &frame(tree, mark), start + slot * APART / 4)
             .unwrap();
     }
-    let end = start + sends.len() as u64 * APART / 4 + 20 * APART;
+    let end = start + sends.len() as u64 * APART / 4 + last;
     sim.run(end).unwrap();
     let marks = |(endpoint, had): (&tributary_sim::fabric::Endpoint, usize)| {
         let new = &endpoint.ignored()[had..];
@@ -115,15 +115,21 @@ pub fn send(sim: &mut Simulator, sends: &[(usize, u16, u64)]) -> Vec<Vec<u64>> {
     sim.endpoints().iter().zip(had).map(marks).collect()
 }
 
-/// Leaders send over every tree, then every member does: exactly the others, or the leader, must hear it, once.
+/// As [`multicast_within`], where nothing stalls.
 pub fn multicast(sim: &mut Simulator) {
+    multicast_within(sim, 20 * APART);
+}
+
+/// Leaders send over every tree, then every member does: exactly the others, or the leader, must hear it, once, the last
+/// frame within `last` clocks.
+pub fn multicast_within(sim: &mut Simulator, last: u64) {
     let trees = sim.fabric().trees.clone();
     let tree = |mark: u64| &trees[mark as usize];
     let down: Vec<_> = (0..)
         .zip(&trees)
         .map(|(mark, t)| (t.root, t.id, mark))
         .collect();
-    for (endpoint, marks) in send(sim, &down).iter().enumerate() {
+    for (endpoint, marks) in send(sim, &down, last).iter().enumerate() {
         let due: Vec<u64> = (0..trees.len() as u64)
             .filter(|&mark| tree(mark).members.contains(&endpoint))
             .collect();
@@ -137,7 +143,7 @@ pub fn multicast(sim: &mut Simulator) {
         .collect();
     let roots = trees.iter().flat_map(|t| t.members.iter().map(|_| t.root));
     let roots: Vec<usize> = roots.collect();
-    for (endpoint, marks) in send(sim, &up).iter().enumerate() {
+    for (endpoint, marks) in send(sim, &up, last).iter().enumerate() {
         let due = (0u64..).zip(&roots).filter(|(_, root)| **root == endpoint);
         let due: Vec<u64> = due.map(|(mark, _)| mark).collect();
         assert_eq!(*marks, due, "to {endpoint}");

@@ -105,7 +105,7 @@ impl Managed {
         };
         let endpoints = self.sim.endpoints().len();
         let due: Vec<Vec<u64>> = (0..endpoints).map(due).collect();
-        let heard = send(&mut self.sim, &sends);
+        let heard = send(&mut self.sim, &sends, 20 * APART);
         let missed = |(heard, due): (&Vec<u64>, &Vec<u64>)| {
             assert!(heard.iter().all(|mark| due.contains(mark)), "{heard:?}");
             assert!(heard.windows(2).all(|pair| pair[0] != pair[1]), "{heard:?}");

@@ -60,7 +60,7 @@ fn mc_10_eight_thousand_trees_in_verilated_switches() {
         .iter()
         .map(|&t| (trees[t].root, trees[t].id, t as u64))
         .collect();
-    for (endpoint, marks) in send(&mut sim, &sends).iter().enumerate() {
+    for (endpoint, marks) in send(&mut sim, &sends, 20 * APART).iter().enumerate() {
         let due = some
             .iter()
             .filter(|&&t| trees[t].members.contains(&endpoint));

@@ -3,19 +3,25 @@
 use tributary_fabric::Router;
 use tributary_fabric::route::{Fulb, Own};
 use tributary_sim::fabric::Simulator;
+use tributary_sim::testbench::{Profile, profiles};
 
 use crate::common::*;
 
-fn every_tree(topology: &str, patterns: &str, router: &mut dyn Router) {
-    let network = network(topology);
-    let groups = groups(&network, patterns);
-    let job = Job::new(network, groups, router);
+/// These groups, in Verilated switches whose MACs stall in this profile.
+fn simulator(job: &Job, seed: u64, profile: Profile) -> Simulator {
     let mut fabric = job.fabric();
     // Every clock of a timeout is simulated in every switch.
     for switch in &mut fabric.switches {
         switch.engine.timeouts = [6; 4];
     }
-    let mut sim = Simulator::of_rtl(fabric, 1, false).unwrap();
+    Simulator::of_stalled_rtl(fabric, seed, false, profile).unwrap()
+}
+
+fn every_tree(topology: &str, patterns: &str, router: &mut dyn Router) {
+    let network = network(topology);
+    let groups = groups(&network, patterns);
+    let job = Job::new(network, groups, router);
+    let mut sim = simulator(&job, 1, Profile::Free);
     multicast(&mut sim);
     let all: Vec<usize> = (0..job.trees.len()).collect();
     reduce(&mut sim, &all);
@@ -37,4 +43,27 @@ fn mc_10_routed_trees_multicast_and_reduce_in_verilated_switches_of_a_torus() {
         &format!("rnd16_7_{}", seed()),
         &mut Fulb::default(),
     );
+}
+
+/// Long form: `TRIBUTARY_FRAMES=1000 cargo test -p tributary-sim --test fabric_routed under_every_profile -- --nocapture`.
+#[test]
+fn mc_10_routed_trees_multicast_and_reduce_under_every_profile_of_stalls() {
+    profiles("fabric_routed: trees", |seed| {
+        let network = network("leaf-spine:3,2,2");
+        let groups = groups(&network, &format!("rnd6_4_{seed}"));
+        let job = Job::new(network, groups, &mut Own::default());
+        let profile = Profile::of_seed(seed);
+        let mut sim = simulator(&job, seed, profile);
+        // Three switches on each way.
+        multicast_within(&mut sim, 20 * APART + 6 * u64::from(profile.pause()));
+        let all: Vec<usize> = (0..job.trees.len()).collect();
+        let joined = join(&mut sim, &all);
+        let start = sim.now() + APART;
+        round(&mut sim, &joined, start);
+        // A stall may last longer than a timeout: the root then combines what a switch has not.
+        for group in joined {
+            whole(&sim, group);
+        }
+        all.len() as u64
+    });
 }

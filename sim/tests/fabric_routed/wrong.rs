@@ -33,7 +33,7 @@ fn changed(job: &Job, at: usize, wrong: Tree) -> Simulator {
 fn hear(sim: &mut Simulator) -> usize {
     let tree = &sim.fabric().trees[0];
     let sends = [(tree.root, tree.id, 7)];
-    send(sim, &sends)
+    send(sim, &sends, 20 * APART)
         .iter()
         .filter(|got| !got.is_empty())
         .count()
