@@ -8,6 +8,7 @@ hdl_module! {
     /// In front of the port ack of xud_inflight: acknowledgements of xud_rx, and claims and ends of
     /// card_onesided, which come first: they have one at a time.
     /// Latency: none. Stages: none.
+    /// Nothing is held: an acknowledgement that is offered and not taken gives way to b in the clock in which b comes.
     #[module("card_ack_merge")]
     pub struct CardAckMerge {
         /// Acknowledgements from the line.

@@ -19,7 +19,7 @@ hdl_module! {
     /// RAM arrays; 8 RAM outputs; 9 size of the burst; 10 room; 11 m_rd_*; in the clock after it the
     /// index is written back. A kick reads the tables in steps 1 to 3 and ends, or goes on with step
     /// 9. A turn begins anew if a queue pair was cleared just before, as not all tables are cleared
-    /// in the same clock.
+    /// in the same clock. While a read is not taken it stays, and no turn begins; a kick still ends as one that waits.
     #[module("card_recv_fetch_q{}", 1usize << LQ)]
     pub struct CardRecvFetch<const LQ: usize> {
         /// Clock.
@@ -225,12 +225,17 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         }
         self.reads.d.next = self.shapes.rd.data.val().get_bit(4);
 
-        // Step 9: size of the burst, lower half of the address.
+        // Step 9: size of the burst, lower half of the address. A doorbell that comes later makes this burst no longer:
+        // its room is compared in step 10.
         self.burst.d.next = self.span.q.val();
         self.more.d.next = true;
         if self.ahead.q.val() <= bit_cast::<16, 3>(self.span.q.val()) {
             self.burst.d.next = self.ahead.q.val().get_bits::<3>(0);
             self.more.d.next = false;
+        }
+        if self.step.q.val().get_bit(10) | self.step.q.val().get_bit(11) {
+            self.burst.d.next = self.burst.q.val();
+            self.more.d.next = self.more.q.val();
         }
         self.low.d.next = bit_cast::<33, 32>(self.bases.rd.data.val().get_bits::<32>(0))
             + (bit_cast::<33, 16>(self.offset.q.val()) << 5);
@@ -263,8 +268,6 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         if self.step.q.val().get_bit(11) {
             self.step.d.next = bits::<12>(1) << 11;
             self.go.d.next = self.go.q.val();
-            self.burst.d.next = self.burst.q.val();
-            self.more.d.next = self.more.q.val();
         }
         if self.commit.val() {
             self.step.d.next = 1.into();

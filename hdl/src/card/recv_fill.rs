@@ -16,6 +16,7 @@ hdl_module! {
     /// Stages: 1 the word registered, a whole request written; behind the last word 2 address of the
     /// count, 3 block RAM array, 4 RAM output, 5 written back, m_arrived_*.
     /// CA = LQ + 4.
+    /// While nobody takes m_failed_* counts and requests change; what stands there does not.
     #[module("card_recv_fill_q{}", 1usize << LQ)]
     pub struct CardRecvFill<const LQ: usize, const CA: usize> {
         /// Clock.

@@ -9,6 +9,7 @@ hdl_module! {
     /// small messages need where host memory answers after some hundred clocks. And up to 32 words of payload on their
     /// way from dma_read: the work requests behind them do not wait while xud_tx makes headers.
     /// Latency: 1 clock. Stages: 1, the queues.
+    /// While nobody takes a request or a word, those behind it come into the queues; the oldest stays.
     #[module("card_send_queue")]
     pub struct CardSendQueue {
         /// Clock.

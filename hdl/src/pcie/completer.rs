@@ -17,6 +17,8 @@ hdl_module! {
     /// Stages: 0 taken, 1 decoded, 2 decided, 3 and 4 lower and upper word, 5 wait for the
     /// register, 6 completion, 7 the rest of a longer TLP is taken. A write takes 4 clocks, one
     /// more for two words.
+    /// While the host takes no completion nothing changes: neither the next request nor an access of a register begins,
+    /// and completer_id counts as it was when the request was decided.
     #[module("pcie_completer")]
     pub struct PcieCompleter {
         /// Clock.

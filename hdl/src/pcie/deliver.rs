@@ -10,6 +10,8 @@ hdl_module! {
     /// A word a clock; one clock more for a request at an address that is no multiple of 8; 3 clocks at least a part.
     /// Stages: 0 part known to be there, 1 word addressed, 2 read, 3 moved, 4 offered. They stand still together while
     /// the output is full.
+    /// While they do, the word addressed in stage 1 is read again each clock, as its tag is given back only when it
+    /// moves on; the word of stage 2 is kept in the output register of the RAM, as its place may be written anew.
     #[module("dma_deliver")]
     pub struct DmaDeliver {
         /// Clock.

@@ -16,6 +16,8 @@ hdl_module! {
     /// Latency: 4 clocks from a request to its first TLP, 11 from the last word of a completion to the first of m_data.
     /// Stages: those of dma_split, dma_completions and dma_deliver.
     /// flr is for a reset with the link up: completions for the reads of before are recognised. After rst none may come.
+    /// While a TLP is not taken it stays as it is, whatever becomes of bus_master_enable, requester_id and flr; no
+    /// other is begun. While no word is taken, completions go on being written to the buffers of other tags.
     #[module("dma_read")]
     pub struct DmaRead {
         /// Clock.

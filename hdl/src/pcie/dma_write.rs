@@ -19,6 +19,9 @@ hdl_module! {
     /// over, 5 m_done.
     /// flr is for a reset with the link up: a TLP that was offered is filled up with zeros, what was not is forgotten, and
     /// no m_done comes for what was asked before. rst cuts.
+    /// While no word is taken, two words at the output and one in each of stages 1 to 3 are held. bus_master_enable and
+    /// s_room may fall: what is on offer stays. Requester ID and header are those of the clock in which stage 2 took
+    /// the word. After flr the word on offer stays, and those behind it in its TLP become zeros.
     #[module("dma_write")]
     pub struct DmaWrite {
         /// Clock.

@@ -10,6 +10,8 @@ hdl_module! {
     /// ctx bits 15:14 become the number of the client.
     /// Latency: 2 clocks for a request, none for words. A request every 3 clocks.
     /// Stages: 1 client chosen, 2 its request registered.
+    /// While m_req is not taken it stays, and no client is chosen. Words pass through: what a client offers stays, so
+    /// m_data does.
     #[module("dma_write_mux")]
     pub struct DmaWriteMux {
         /// Clock.

@@ -9,6 +9,7 @@ hdl_module! {
     /// A part every 4 clocks, and one clock more for each but the first of a request.
     /// Stages (one request at a time): 0 taken, 1 end of the part, 2 length and byte enables, 3 offered, 4 next address.
     /// A request of 0 bytes is taken and forgotten.
+    /// While a part is not taken all its fields stay; cfg_size may change and counts from the next part on.
     #[module("dma_split")]
     pub struct DmaSplit {
         /// Clock.

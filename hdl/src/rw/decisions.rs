@@ -6,6 +6,8 @@ use crate::prelude::*;
 hdl_module! {
     /// Queue of decisions: a decision waits beside what it is about, which is known two clocks
     /// before it and stands in block RAM. Latency: 1 clock from s to m.
+    /// While m_* is not taken reason and packet stay. One packet stands behind them in the RAM's array register; its
+    /// entry may be written anew.
     #[module("rw_decisions")]
     pub struct RwDecisions {
         /// Clock.

@@ -20,6 +20,9 @@ hdl_module! {
     /// and for a few clocks when a window is opened.
     /// Each write acknowledged at ack_* (visible in host memory) counts; the last one of a transfer
     /// leads to COMPLETE at m_msg_* and to one completion record at m_cpl_*.
+    /// While m_wr_* is not taken the decision there stays and those behind it queue up; s_ready falls before the queue
+    /// is full. While m_msg_* or m_cpl_* is not taken it stays and control operations wait; DATA goes on, and so do
+    /// acknowledgements while finished transfers have room in their queue.
     #[module("rw_window_w{W}_r{}", 1usize << A)]
     pub struct RwWindow<
         const A: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,

@@ -55,6 +55,33 @@ fn one_request_at_a_time_is_found_however_the_doorbells_come() {
 }
 
 #[test]
+fn a_burst_has_room_whenever_a_doorbell_makes_it_longer() {
+    for taken in 1..=3 {
+        for gap in 0..40 {
+            let mut world = world(&[6], CALM);
+            world.post(0, &receives(0, 16, 64));
+            world.steps(300);
+            for psn in 0..taken {
+                world.requests.push_back(request(0, psn, 8));
+            }
+            world.until(500, "the messages", World::quiet);
+            world.steps(50);
+            // What is asked for first has room; with what comes while its turn is under way it has none.
+            world.post(0, &receives(16, u64::from(taken), 64));
+            world.steps(gap);
+            world.post(0, &receives(19, 4, 64));
+            world.steps(300);
+            assert_read_ahead(&world);
+            for psn in 0..20 {
+                world.requests.push_back(request(0, psn, 8));
+            }
+            world.until(2_000, "the messages", World::quiet);
+            assert_eq!(world.qps[0].taken, 20 + taken as u16, "gap {gap}");
+        }
+    }
+}
+
+#[test]
 fn a_doorbell_may_fill_the_ring_but_not_more_and_never_goes_back() {
     let mut world = world(&[0, 1, 2, 3, 4, 5, 6, 15], CALM);
     for qpn in 0..8 {

@@ -85,6 +85,9 @@ pub struct Bench {
     /// Words of payload that the buffer may hold at most; the most since the latest verdict.
     used: usize,
     peak: usize,
+    /// Words of payload that have left; messages that are not wanted: behind how many of these, and their words.
+    left: usize,
+    unwanted: VecDeque<(usize, usize)>,
     pub verdicts: Vec<Verdict>,
     pub taken: usize,
 }
@@ -125,6 +128,8 @@ impl Bench {
             acks: VecDeque::new(),
             payload: VecDeque::new(),
             used: 0,
+            left: 0,
+            unwanted: VecDeque::new(),
             peak: 0,
             verdicts: vec![],
             taken: 0,
@@ -229,9 +234,21 @@ impl Bench {
             assert_eq!(self.rtl.get("m_pl_data") & mask, word);
             assert_eq!(self.rtl.is("m_pl_last"), last);
             self.used -= 1;
+            self.left += 1;
         }
+        self.drop_unwanted();
         self.rtl.model.clock().unwrap();
         self.clock += 1;
+    }
+
+    /// What is not wanted is in the buffer until the payload in front of it has left.
+    fn drop_unwanted(&mut self) {
+        while let Some((_, words)) = self
+            .unwanted
+            .pop_front_if(|(behind, _)| *behind <= self.left)
+        {
+            self.used -= words;
+        }
     }
 
     fn verdict(&mut self) {
@@ -315,7 +332,8 @@ impl Bench {
         }
         let words = words(&payload);
         if drop {
-            self.used -= words.len();
+            let behind = self.left + self.payload.len();
+            self.unwanted.push_back((behind, words.len()));
         } else {
             for (i, (word, keep)) in words.iter().enumerate() {
                 let mask = (0..8).filter(|byte| keep >> byte & 1 == 1);

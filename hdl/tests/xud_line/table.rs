@@ -545,6 +545,12 @@ impl Bench {
         self.waits(tag).filter(|_| !claimed)
     }
 
+    /// The same, of an end that is decided at `time`: what was filled when it was taken, or later, it does not find.
+    /// No peer can answer so early, but a stranger can.
+    fn found(&self, tag: Tag, time: u64) -> Option<(Request, u64)> {
+        self.filled(tag).filter(|(_, since)| since + DECIDED < time)
+    }
+
     /// The same, claimed or not.
     fn waits(&self, tag: Tag) -> Option<(Request, u64)> {
         match self.slots[place(tag)] {
@@ -569,7 +575,7 @@ impl Bench {
                 if let Some((_, since)) = self.claimed.filter(|(at, _)| *at == tag) {
                     self.met.failed(time - since);
                 }
-                if let Some((request, _)) = self.filled(tag) {
+                if let Some((request, _)) = self.found(tag, time) {
                     self.end(time, request, outcome);
                 }
             }
@@ -660,7 +666,7 @@ impl Bench {
             expected
         };
         let found = match ack.kind {
-            Kind::Plain | Kind::Claim => self.filled(ack.tag),
+            Kind::Plain | Kind::Claim => self.found(ack.tag, time),
             Kind::End => self.waits(ack.tag),
         };
         if ack.kind == Kind::End {

@@ -78,6 +78,8 @@ hdl_module! {
     /// Steps of an answer: ... Branch, Claim, Claimed (the request cannot time out any more), Fit,
     /// Look, Looked, Write, Words or Word, Landed, Drain, Reply, End.
     /// Latency: some 40 clocks, one for each word of a WRITE, and the time of the DMA engines.
+    /// While an output is not taken its step stands still, and what it offers with it. Meanwhile done and sent are
+    /// noted, words that were read are kept, and contexts may be written: only Check begins anew then.
     #[module("card_onesided_run")]
     pub struct CardOneSidedRun {
         /// Clock.

@@ -6,6 +6,8 @@ use crate::prelude::*;
 hdl_module! {
     /// One port of reads for payload and for work requests, payload first. Latency: 1 clock.
     /// Between two reads is a clock without one, since dma_read takes longer for each.
+    /// While a read is not taken it stays as it is, and one fetch is noted beside it; payload waits with whoever offers
+    /// it.
     #[module("card_send_reads")]
     pub struct CardSendReads {
         /// Clock.

@@ -14,6 +14,7 @@ hdl_module! {
     /// Latency: 4 clocks from a visit to m_valid. A visit to every place takes 2^LF clocks, plus
     /// one for each clock in which four places or more wait on m.
     /// Stages: 1 visit; 2, 3 deadline and bits read; 4 compared; then a queue.
+    /// While m_* is not taken its place may end and be filled anew: m_bit tells whether it was, to whoever takes it.
     #[module("xud_deadlines_d{}", 1usize << LF)]
     pub struct XudDeadlines<const LF: usize> {
         /// Clock.

@@ -15,6 +15,7 @@ hdl_module! {
     /// A request that is claimed (XUD-13) is out of reach of all but ack_end; one is at most.
     /// Latency: 6 clocks from taking an operation to ev_*; 7 to m_valid.
     /// Stages: 1 operation; 2 place; 3, 4 entry read; 5 compared; 6 E written, completion, ev_*.
+    /// While m_* is not taken the completion stays: it is a copy, and its place may be kept and filled anew.
     #[module("xud_end_q{}_d{}", 1usize << LQ, 1usize << LF)]
     pub struct XudEnd<const LQ: usize, const LF: usize> {
         /// Clock.

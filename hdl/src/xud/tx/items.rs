@@ -46,6 +46,8 @@ hdl_module! {
     /// last word of payload 1 to m_sure, 2 to its item.
     /// Stages: 1 part; 2 chosen; 3 item. Beside it the IPv4 checksum: 1 record; 2 length; 3 to 5
     /// sum.
+    /// While a request waits for its payload its record stays in registers of its own, and cfg_node counts as it is
+    /// when the headers are made.
     #[module("xud_tx_items")]
     pub struct XudTxItems {
         /// Clock.
