@@ -59,7 +59,7 @@ hdl_module! {
         /// flr, one clock later: all stages hang on it, and its source may be far away.
         #[reset] forget: DFF<Bit>,
         clear: Signal<Local, Bit>,
-        /// No TLP may begin: bus mastering is off, or one has just begun.
+        /// No TLP may begin: bus mastering is off.
         stop: DFF<Bit>,
         /// A read goes out.
         fire: Signal<Local, Bit>,
@@ -108,7 +108,7 @@ impl Logic for DmaRead {
             & !self.valid.q.val()
             & !self.stop.q.val()
             & !self.forget.q.val();
-        self.stop.d.next = self.fire.val() | !self.bus_master_enable.val();
+        self.stop.d.next = !self.bus_master_enable.val();
         self.fired.d.next = self.fire.val();
         self.split.m_ready.next = self.fired.q.val();
         if self.m_tx_rd_req_tlp.ready.val() {

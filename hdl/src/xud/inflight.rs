@@ -67,7 +67,7 @@ hdl_module! {
     /// taken (ev_*), and its completion on offer one clock later if none waits.
     /// A place counts its time in quarters of the unit and is visited every 2^LF clocks: a timeout
     /// is never early, and late by at most a quarter of the unit, 2^LF clocks, and 20, plus 1 for
-    /// each other end that comes first.
+    /// each other end that comes first and 2^LF for each flush that begins meanwhile.
     /// After reset the places are freed one a clock: 2^LF clocks, in which the ready outputs are
     /// low and rsv_ok is too.
     #[module("xud_inflight_q{}_d{}", 1usize << LQ, 1usize << LF)]
@@ -310,6 +310,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudInFlight<LQ, LF> {
         self.deadlines.s_valid.next = self.s1_valid.q.val();
         self.deadlines.s_place.next = self.s1_place.q.val();
         self.deadlines.s_timeout.next = self.s1_timeout.q.val();
+        self.deadlines.forget.next = self.end.flush_begins.val();
         self.end.x_valid.next = self.deadlines.m_valid.val();
         self.deadlines.m_ready.next = self.end.x_ready.val();
         self.end.x_place.next = self.deadlines.m_place.val();

@@ -191,7 +191,11 @@ fn engines_that_do_not_heed_bus_mastering_are_noticed() {
         writes(dma_write::Bench::of(&library, config), 1);
     });
     assert!(said.contains("bus master"), "{said}");
-    let library = build_wrong(DmaRead::default(), "fire | !bus_master_enable", "fire");
+    let library = build_wrong(
+        DmaRead::default(),
+        "stop_reg <= !bus_master_enable",
+        "stop_reg <= 1'b0",
+    );
     let said = caught(move || {
         let mut config = Config::default();
         config.limits.bus_master = false;

@@ -573,6 +573,55 @@ fn a_consumer_that_sleeps_loses_nothing_and_lets_nothing_more_in() {
 }
 
 #[test]
+fn xud_01_a_time_that_was_over_before_two_flushes_ends_no_later_request() {
+    let mut bench = Bench::new(16);
+    let asleep = Inputs {
+        stall: true,
+        ..Inputs::default()
+    };
+    let places = PLACES as u32 / 2;
+    for round in 0..3 {
+        for at in 0..places {
+            let sent = Request {
+                timeout: if round == 0 { 0 } else { 20 },
+                ..request(3, round * PLACES as u32 + at)
+            };
+            bench.step(Inputs {
+                rsv: Some(sent.tag),
+                ..asleep
+            });
+            let out = until(&mut bench, asleep, |out| out.rsv.is_some());
+            assert_eq!(out.rsv, Some(true), "{sent:?}");
+            let set = Inputs {
+                set: Some(sent),
+                ..asleep
+            };
+            until(&mut bench, set, |out| out.set);
+        }
+        // Of the first round some have ended, the others' times are over; all completions wait.
+        for _ in 0..200 {
+            bench.step(asleep);
+        }
+        if round < 2 {
+            bench.step(Inputs {
+                flush: Some(3),
+                ..asleep
+            });
+            until(&mut bench, asleep, |out| out.flushed);
+        }
+    }
+    let ended = bench.completions;
+    assert_eq!(ended, 0, "nobody took a completion");
+    bench.idle(1_000);
+    bench.finish();
+    assert!(
+        (8..u64::from(places)).contains(&bench.completions),
+        "{}",
+        bench.completions
+    );
+}
+
+#[test]
 fn reset_frees_all_places_and_nothing_is_taken_until_then() {
     let mut bench = Bench::new(16);
     for psn in 0..PLACES as u32 {

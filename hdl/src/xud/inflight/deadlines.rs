@@ -14,7 +14,8 @@ hdl_module! {
     /// Latency: 4 clocks from a visit to m_valid. A visit to every place takes 2^LF clocks, plus
     /// one for each clock in which four places or more wait on m.
     /// Stages: 1 visit; 2, 3 deadline and bits read; 4 compared; then a queue.
-    /// While m_* is not taken its place may end and be filled anew: m_bit tells whether it was, to whoever takes it.
+    /// While m_* is not taken its place may be flushed and filled anew: m_bit tells whether it was, to whoever takes
+    /// it. Of two flushes it could not tell, so each forgets what waits; the next visit finds whose time is over still.
     #[module("xud_deadlines_d{}", 1usize << LF)]
     pub struct XudDeadlines<const LF: usize> {
         /// Clock.
@@ -35,6 +36,8 @@ hdl_module! {
         pub ws: PlaceBitIn<LF>,
         /// Writes of bit E.
         pub we: PlaceBitIn<LF>,
+        /// A flush begins, pulse: what waits at m is forgotten.
+        pub forget: Signal<In, Bit>,
         /// A place's time is over.
         pub m_valid: Signal<Out, Bit>,
         /// That is taken.
@@ -131,6 +134,8 @@ impl<const LF: usize> Logic for XudDeadlines<LF> {
             self.s3_valid.q.val() & (self.s.rd.data.val() != self.e.rd.data.val());
         self.s4_place.d.next = self.s3_place.q.val();
         self.s4_bit.d.next = self.s.rd.data.val();
+        self.places.rst.next = self.rst.val() | self.forget.val();
+        self.bits.rst.next = self.rst.val() | self.forget.val();
         self.places.s.valid.next = self.s4_valid.q.val() & self.over.q.val();
         self.places.s.data.next = self.s4_place.q.val();
         self.places.m.ready.next = self.m_ready.val();

@@ -66,6 +66,8 @@ hdl_module! {
         pub claim_ok: Signal<Out, Bit>,
         /// Free every place of a queue pair.
         pub flush: FlushIn<LQ>,
+        /// A flush begins; pulse.
+        pub flush_begins: Signal<Out, Bit>,
         /// A place that is kept is to be given back.
         pub f_valid: Signal<Out, Bit>,
         /// Place.
@@ -511,7 +513,8 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
             self.flushing.d.next = false;
             self.quiet.d.next = 0.into();
         }
-        if self.flush.valid.val() & !self.flushing.q.val() {
+        self.flush_begins.next = self.flush.valid.val() & !self.flushing.q.val();
+        if self.flush_begins.val() {
             self.flushing.d.next = true;
             self.walking.d.next = true;
             self.walk.d.next = 0.into();
