@@ -276,6 +276,28 @@ fn rw_01_rw_03_slide_by_0_1_w_less_1_and_w_and_the_packets_just_behind() {
     }
 }
 
+/// 2^21 packets of 512 bytes, the most that a transfer may have: each is written to its place.
+#[test]
+fn rw_01_rw_03_every_bit_of_a_packets_number_counts() {
+    let mut rig = Rig::new();
+    let n = 1 << 21;
+    let flow = rig.open(3, n);
+    rig.forget();
+    let mut next = 0;
+    for pidx in 0..n {
+        rig.send(flow.data(pidx));
+        if pidx % 1_000 == 0 || pidx == n - 1 {
+            rig.run(if pidx == n - 1 { 40 } else { 0 });
+            for (_, decision) in rig.decisions.drain(..) {
+                assert_eq!(decision.reason, ACCEPTED, "packet {next}");
+                assert_eq!(decision.addr, 0x1_0000 + (next << MTU));
+                next += 1;
+            }
+        }
+    }
+    assert_eq!(next, u64::from(n));
+}
+
 /// 3 W packets of one window, one in every clock: a decision in every clock, 8 clocks later.
 #[test]
 fn rw_01_one_record_and_one_decision_a_clock_in_eight_clocks() {
@@ -603,10 +625,14 @@ fn rw_16_p_07_late_acknowledgements_are_counted_and_ignored() {
     ] {
         rig.acknowledge(wptr, generation);
     }
+    // Windows that there are none of, each like this one in all bits but one.
+    for bit in R.ilog2()..16 {
+        rig.acknowledge(flow.wptr | 1 << bit, flow.generation);
+    }
     rig.acknowledge(flow.wptr, flow.generation);
     rig.run(LONG);
     assert_eq!((rig.messages.len(), rig.completions.len()), (0, 0));
-    assert_eq!(rig.counted_since(&before), [(10, 7)]);
+    assert_eq!(rig.counted_since(&before), [(10, 7 + 12)]);
     rig.acknowledge(flow.wptr, flow.generation);
     rig.run(LONG);
     assert_eq!((rig.messages.len(), rig.completions.len()), (1, 1));
