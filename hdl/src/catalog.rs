@@ -201,53 +201,79 @@ fn build<B: Block + Default>() -> Result<Design, EmitError> {
     emit_block(&mut B::default())
 }
 
+/// Bits that count to `size`, a power of 2.
+const fn log2(size: usize) -> usize {
+    assert!(size.is_power_of_two(), "sizes are powers of 2");
+    size.ilog2() as usize
+}
+
+/// Bits of a word of the bitmap of `window` packets.
+const fn word(window: usize) -> usize {
+    if window > 256 { 64 } else { 32 }
+}
+
+/// Words of that bitmap.
+const fn words(window: usize) -> usize {
+    window / word(window)
+}
+
+/// Windows of W packets each, R of them.
 macro_rules! windows {
-    ($($w:literal, $lw:literal, $b:literal, $lb:literal, $nw:literal, $lnw:literal, $aw:literal : [$($r:literal, $a:literal, $ba:literal, $pw:literal, $fa:literal);+]);+ $(;)?) => {
+    ($($w:literal: [$($r:literal),+]),+) => {
         vec![$($(
             Choice {
                 block: "rw_window",
                 sizes: vec![("W", $w), ("R", $r)],
-                build: build::<RwWindow<$a, $w, $lw, $b, $lb, $nw, $lnw, $ba, $aw, $pw, $fa>>,
+                build: build::<RwWindow<
+                    { log2($r) }, $w, { log2($w) },
+                    { word($w) }, { log2(word($w)) }, { words($w) }, { log2(words($w)) },
+                    { log2($r * words($w)) }, { log2((1 << 22) / word($w)) },
+                    { log2(4 * $r) }, { 16 + log2($r) },
+                >>,
             },
             Choice {
                 block: "rw_accept",
                 sizes: vec![("W", $w), ("R", $r)],
-                build: build::<RwAccept<$a, $w, $lw, $b, $lb, $lnw, $ba>>,
+                build: build::<RwAccept<
+                    { log2($r) }, $w, { log2($w) },
+                    { word($w) }, { log2(word($w)) }, { log2(words($w)) },
+                    { log2($r * words($w)) },
+                >>,
             },
         )+)+]
     };
 }
 
-/// A switch of N ports with queues of Q words, U nodes and T trees.
+/// Queues of a switch, words.
+const QUEUE: usize = 512;
+
+/// Switches of N ports, U nodes and T trees.
 macro_rules! switches {
-    ($($n:literal, $mw:literal : [$($q:literal, $a:literal, $e:literal, $u:literal, $tu:literal, $t:literal, $tm:literal);+]);+ $(;)?) => {
+    ($($n:literal: [$($u:literal x $t:literal),+]),+) => {
         vec![$($(
-            Choice {
-                block: "switch_core",
-                sizes: vec![("N", $n), ("Q", $q), ("U", $u), ("T", $t)],
-                build: build::<SwitchCore<$n, $a, $e, $tu, $tm, $mw>>,
-            },
-            Choice {
-                block: "red_switch",
-                sizes: vec![("N", $n), ("Q", $q), ("U", $u), ("T", $t)],
-                build: build::<RedSwitch<$n, $a, $e, $tu, $tm, $mw>>,
-            },
-            Choice {
-                block: "switch",
-                sizes: vec![("N", $n), ("Q", $q), ("U", $u), ("T", $t)],
-                build: build::<SwitchTop<$n, $a, $e, $tu, $tm, $mw>>,
-            },
+            switches!("switch_core", SwitchCore, $n, $u, $t),
+            switches!("red_switch", RedSwitch, $n, $u, $t),
+            switches!("switch", SwitchTop, $n, $u, $t),
         )+)+]
+    };
+    ($name:literal, $block:ident, $n:literal, $u:literal, $t:literal) => {
+        Choice {
+            block: $name,
+            sizes: vec![("N", $n), ("Q", QUEUE), ("U", $u), ("T", $t)],
+            build: build::<$block<
+                $n, { log2(QUEUE) }, { log2(32 * QUEUE) }, { log2($u) }, { log2($t) }, { 27 + $n },
+            >>,
+        }
     };
 }
 
-/// A card of Q queue pairs, R regions and F requests in flight.
+/// Cards of Q queue pairs, R regions and F requests in flight.
 macro_rules! cards {
-    ($($q:literal, $lq:literal, $ca:literal, $r:literal, $lr:literal, $f:literal, $lf:literal);+ $(;)?) => {
+    ($($q:literal x $r:literal x $f:literal),+) => {
         vec![$(Choice {
             block: "card",
             sizes: vec![("Q", $q), ("R", $r), ("F", $f)],
-            build: build::<CardTop<$lq, $lr, $lf, $ca>>,
+            build: build::<CardTop<{ log2($q) }, { log2($r) }, { log2($f) }, { log2(16 * $q) }>>,
         }),+]
     };
 }
@@ -256,9 +282,9 @@ macro_rules! cards {
 #[must_use]
 pub fn choices() -> Vec<Choice> {
     let mut all = windows![
-        64, 6, 32, 5, 2, 1, 17: [16, 4, 5, 6, 20; 64, 6, 7, 8, 22; 512, 9, 10, 11, 25];
-        256, 8, 32, 5, 8, 3, 17: [16, 4, 7, 6, 20; 64, 6, 9, 8, 22; 512, 9, 12, 11, 25];
-        1024, 10, 64, 6, 16, 4, 16: [16, 4, 8, 6, 20; 64, 6, 10, 8, 22; 512, 9, 13, 11, 25];
+        64: [16, 64, 512],
+        256: [16, 64, 512],
+        1024: [16, 64, 512]
     ];
     all.push(Choice {
         block: "red_flt_sum",
@@ -276,16 +302,16 @@ pub fn choices() -> Vec<Choice> {
         build: build::<RedEngine>,
     });
     all.extend(switches![
-        4, 31: [512, 9, 14, 64, 6, 64, 6; 512, 9, 14, 1024, 10, 512, 9; 512, 9, 14, 4096, 12, 8192, 13];
-        8, 35: [512, 9, 14, 64, 6, 64, 6; 512, 9, 14, 1024, 10, 512, 9; 512, 9, 14, 4096, 12, 8192, 13];
-        16, 43: [512, 9, 14, 64, 6, 64, 6; 512, 9, 14, 4096, 12, 8192, 13];
-        32, 59: [512, 9, 14, 4096, 12, 8192, 13];
-        64, 91: [512, 9, 14, 4096, 12, 8192, 13];
+        4: [64 x 64, 1024 x 512, 4096 x 8192],
+        8: [64 x 64, 1024 x 512, 4096 x 8192],
+        16: [64 x 64, 4096 x 8192],
+        32: [4096 x 8192],
+        64: [4096 x 8192]
     ]);
     all.extend(cards![
-        16, 4, 8, 32, 5, 64, 6;
-        64, 6, 10, 256, 8, 1024, 10;
-        1024, 10, 14, 4096, 12, 4096, 12;
+        16 x 32 x 64,
+        64 x 256 x 1024,
+        1024 x 4096 x 4096
     ]);
     all.push(Choice {
         block: "dma_read",

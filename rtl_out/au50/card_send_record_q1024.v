@@ -6,6 +6,7 @@
 // while it has none), Set, Send, Payload (if its read was not taken so far). A bad work request
 // has only Set. Nobody else takes the room, and what m_set_* may wait for needs no read: so the
 // words of the payload never wait for a record that does not come.
+// While an output is not taken all fields stay as they are: they are loaded in Idle alone.
 //
 // Sizes: q = 1024.
 //

@@ -10,6 +10,8 @@
 // once, into a memory, so that both copies are the same.
 // The peer table has one entry for each of 256 nodes and 16 slots: last transfer, its state.
 // Reset clears it, one entry a clock; incarnations survive a reset.
+// While a message is not taken its fields stay, the hint of BUSY too; m_bitmap comes from a copy. A
+// finished transfer or a credit that waits meanwhile is served after it.
 //
 // Sizes: w = 1024, r = 512.
 //

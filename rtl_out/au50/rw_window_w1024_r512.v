@@ -9,6 +9,9 @@
 // and for a few clocks when a window is opened.
 // Each write acknowledged at ack_* (visible in host memory) counts; the last one of a transfer
 // leads to COMPLETE at m_msg_* and to one completion record at m_cpl_*.
+// While m_wr_* is not taken the decision there stays and those behind it queue up; s_ready falls
+// before the queue is full. While m_msg_* or m_cpl_* is not taken it stays and control operations
+// wait; DATA goes on, and so do acknowledgements while finished transfers have room in their queue.
 //
 // Sizes: w = 1024, r = 512.
 //

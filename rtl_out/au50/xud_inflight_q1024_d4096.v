@@ -10,9 +10,11 @@
 // taken (ev_*), and its completion on offer one clock later if none waits.
 // A place counts its time in quarters of the unit and is visited every 2^LF clocks: a timeout
 // is never early, and late by at most a quarter of the unit, 2^LF clocks, and 20, plus 1 for
-// each other end that comes first.
+// each other end that comes first and 2^LF for each flush that begins meanwhile.
 // After reset the places are freed one a clock: 2^LF clocks, in which the ready outputs are
 // low and rsv_ok is too.
+// While m_* is not taken the completion stays as it is, though its place may be of another request
+// by then; with eight completions waiting, nothing that can end a request is taken.
 //
 // Sizes: q = 1024, d = 4096.
 //
@@ -130,8 +132,8 @@ module xud_inflight_q1024_d4096 (
     reg  [11:0]  s3_place_reg;
 
     // Signals
-    wire         set_take;            // Filling, stage 1: fields written.
-    reg          k_en;                // Writes of K, S, E.
+    wire         set_take;               // Filling, stage 1: fields written.
+    reg          k_en;                   // Writes of K, S, E.
     reg  [11:0]  k_place;
     reg          k_bit;
     reg          s_en;
@@ -140,31 +142,32 @@ module xud_inflight_q1024_d4096 (
     reg          e_en;
     reg  [11:0]  e_place;
     reg          e_bit;
-    wire         keep_f_open;         // Eight more fit.
-    wire         keep_f_empty;        // None waits.
-    wire         keep_k_en;           // K changes.
-    wire [11:0]  keep_k_place;        // Of this place.
-    wire         keep_k_bit;          // To this.
-    wire [9:0]   keep_k_qpn;          // If it is kept now: queue pair.
-    wire [23:0]  keep_k_psn;          // And packet number.
-    wire         deadlines_m_valid;   // A place's time is over.
-    wire [11:0]  deadlines_m_place;   // Place.
-    wire         deadlines_m_bit;     // Its S: a place that was filled anew meanwhile has another.
-    wire         end_inst_x_ready;    // It is taken.
-    wire         end_inst_job_ready;  // It is taken.
-    wire         end_inst_f_valid;    // A place that is kept is to be given back.
-    wire [11:0]  end_inst_f_place;    // Place.
-    wire         end_inst_e_en;       // E changes.
-    wire [11:0]  end_inst_e_place;    // Of this place.
-    wire         end_inst_e_bit;      // To this.
-    wire [191:0] end_inst_m_fields;   // Fields.
-    wire         ended_s_valid;       // A word is offered.
-    wire         ended_s_ready;       // It is taken.
-    wire         ended_m_valid;       // A word is offered.
-    wire [55:0]  ended_m_data;        // The word.
-    wire [15:0]  ended_count;         // Words in the queue.
-    wire [11:0]  set_place_m;         // Place.
-    wire         kept_rd_data;        // The word that was read.
+    wire         keep_f_open;            // Eight more fit.
+    wire         keep_f_empty;           // None waits.
+    wire         keep_k_en;              // K changes.
+    wire [11:0]  keep_k_place;           // Of this place.
+    wire         keep_k_bit;             // To this.
+    wire [9:0]   keep_k_qpn;             // If it is kept now: queue pair.
+    wire [23:0]  keep_k_psn;             // And packet number.
+    wire         deadlines_m_valid;      // A place's time is over.
+    wire [11:0]  deadlines_m_place;      // Place.
+    wire         deadlines_m_bit;        // Its S: a place that was filled anew meanwhile has another.
+    wire         end_inst_x_ready;       // It is taken.
+    wire         end_inst_job_ready;     // It is taken.
+    wire         end_inst_flush_begins;  // A flush begins; pulse.
+    wire         end_inst_f_valid;       // A place that is kept is to be given back.
+    wire [11:0]  end_inst_f_place;       // Place.
+    wire         end_inst_e_en;          // E changes.
+    wire [11:0]  end_inst_e_place;       // Of this place.
+    wire         end_inst_e_bit;         // To this.
+    wire [191:0] end_inst_m_fields;      // Fields.
+    wire         ended_s_valid;          // A word is offered.
+    wire         ended_s_ready;          // It is taken.
+    wire         ended_m_valid;          // A word is offered.
+    wire [55:0]  ended_m_data;           // The word.
+    wire [15:0]  ended_count;            // Words in the queue.
+    wire [11:0]  set_place_m;            // Place.
+    wire         kept_rd_data;           // The word that was read.
 
     xud_keep_q1024_d4096 keep (
         .clk        (clk),
@@ -212,6 +215,7 @@ module xud_inflight_q1024_d4096 (
         .we_en            (e_en),
         .we_place         (e_place),
         .we_bit           (e_bit),
+        .forget           (end_inst_flush_begins),
         .m_valid          (deadlines_m_valid),
         .m_ready          (end_inst_x_ready),
         .m_place          (deadlines_m_place),
@@ -248,6 +252,7 @@ module xud_inflight_q1024_d4096 (
         .flush_valid     (flush_valid),
         .flush_qpn       (flush_qpn),
         .flush_done      (flush_done),
+        .flush_begins    (end_inst_flush_begins),
         .f_valid         (end_inst_f_valid),
         .f_place         (end_inst_f_place),
         .f_open          (keep_f_open),

@@ -6,6 +6,9 @@
 // while the words of the one in front leave. Not more than 16 are between here and the counting of
 // what is done.
 // Context of a request: 1 in 15:14, recv in 13, queue pair below.
+// While num_ready is low num_qpn may change from the sender's record to the receiver's. While a
+// request or a word is not taken it stays as it is, and the record behind it may be numbered and
+// its address computed.
 //
 // Sizes: q = 64.
 //

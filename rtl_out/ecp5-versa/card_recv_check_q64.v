@@ -18,6 +18,9 @@
 // outputs compared, address of the receive request; 3 epoch, first verdict; 4 receive
 // request read; 8 long enough; 5 slot and region, side by side; 6 handed over. 7 slot of a
 // queue pair that failed. CA = LQ + 4.
+// While it waits in step 5 or 7, s_rq_* stay as they are, by contract; answers of card_cq and
+// card_regions are noted, and tables may be written: what was compared with them is not compared
+// again.
 //
 // Sizes: q = 64.
 //

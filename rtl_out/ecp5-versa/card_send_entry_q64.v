@@ -9,6 +9,9 @@
 // Stages: 1 word registered, 2 to 3 read from the RAM, 4 in its field, 5 to 6 compared, 7
 // outcome. A work request that could not be read ends its queue pair: what comes of it later
 // is dropped, as is what comes in the state Error.
+// While a work request waits for m_ready its fields stay, but m_timeout and m_q_key are those of
+// its queue pair at each moment; if that goes to Error, m_valid falls and the work request is
+// dropped.
 //
 // Sizes: q = 64.
 //

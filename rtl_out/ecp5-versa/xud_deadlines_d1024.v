@@ -6,6 +6,9 @@
 // Latency: 4 clocks from a visit to m_valid. A visit to every place takes 2^LF clocks, plus
 // one for each clock in which four places or more wait on m.
 // Stages: 1 visit; 2, 3 deadline and bits read; 4 compared; then a queue.
+// While m_* is not taken its place may be flushed and filled anew: m_bit tells whether it was, to
+// whoever takes it. Of two flushes it could not tell, so each forgets what waits; the next visit
+// finds whose time is over still.
 //
 // Sizes: d = 1024.
 //
@@ -35,6 +38,8 @@ module xud_deadlines_d1024 (
     input  wire        we_en,             // The bit changes.
     input  wire [9:0]  we_place,          // Of this place.
     input  wire        we_bit,            // Its new value.
+
+    input  wire        forget,            // A flush begins, pulse: what waits at m is forgotten.
 
     // m: stream out
     output wire        m_valid,           // A place's time is over.
@@ -75,9 +80,11 @@ module xud_deadlines_d1024 (
     wire [34:0] times_rd_data;   // The word that was read.
     wire        s_rd_data;       // The word that was read.
     wire        e_rd_data;       // The word that was read.
+    wire        places_rst;      // Synchronous reset: empties the queue.
     wire        places_s_valid;  // A word is offered.
     wire        places_s_ready;  // It is taken.
     wire [15:0] places_count;    // Words in the queue.
+    wire        bits_rst;        // Synchronous reset: empties the queue.
     wire        bits_s_valid;    // A word is offered.
     wire        bits_s_ready;    // It is taken.
     wire        bits_m_valid;    // A word is offered.
@@ -112,7 +119,7 @@ module xud_deadlines_d1024 (
 
     fifo_ahead_w10_d8 places (
         .clk     (clk),
-        .rst     (rst),
+        .rst     (places_rst),
         .s_valid (places_s_valid),
         .s_ready (places_s_ready),
         .s_data  (s4_place_reg),
@@ -124,7 +131,7 @@ module xud_deadlines_d1024 (
 
     fifo_ahead_w1_d8 bits (
         .clk     (clk),
-        .rst     (rst),
+        .rst     (bits_rst),
         .s_valid (bits_s_valid),
         .s_ready (bits_s_ready),
         .s_data  (s4_bit_reg),
@@ -140,6 +147,8 @@ module xud_deadlines_d1024 (
     assign go = !clearing & !(|places_count[3:2]);
     // A deadline that is being written is that of a place that is not filled yet.
     assign left = now_reg - times_rd_data;
+    assign places_rst = rst | forget;
+    assign bits_rst = rst | forget;
     assign places_s_valid = s4_valid_reg & over_reg;
     assign bits_s_valid = s4_valid_reg & over_reg;
 

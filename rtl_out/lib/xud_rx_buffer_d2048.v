@@ -8,6 +8,8 @@
 // Latency: 7 clocks from a job to its first word, then one word a clock; one clock between
 // jobs.
 // A job is taken in the clock in which it is offered, 8 or more wait.
+// While m is not taken, up to 4 words that were read are held, and their places may be written
+// anew.
 //
 // Sizes: d = 2048.
 //

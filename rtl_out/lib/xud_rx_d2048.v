@@ -9,6 +9,8 @@
 // Stages, from the last word on: 1 word registered; 2 length; 3 length compared; 4 sum of all
 // checks, fields copied; 5 ICRC compared; 6 verdict, ev_*; 7 record in its queue;
 // 8 the oldest requests in registers.
+// While m_rq_* or m_ak_* is not taken it stays, and frames go on coming in. While m_pl is not taken
+// 4 words are held beside the buffer, whose places may be written anew.
 //
 // Sizes: d = 2048.
 //

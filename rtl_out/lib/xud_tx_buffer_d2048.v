@@ -9,6 +9,8 @@
 // Latency: 4 clocks from s_sure to the first word on offer, 5 if the frame has 10 words, 7 if
 // it has 8. Lasts of frames come 10 clocks apart or more, s_sure 6 clocks before them.
 // Stages: ICRC 4 clocks from the last word; out: frame loaded, addressed, read (2), offered.
+// While m_* is not taken, up to 4 words that were read are held, the ICRC of the frame's last two
+// among them: it was known when they were read. Their places may be written anew.
 //
 // Sizes: d = 2048.
 //

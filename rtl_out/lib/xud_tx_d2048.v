@@ -11,6 +11,8 @@
 // the first word on the line 17 + n clocks at most; from the last word of payload, if the
 // headers are made, 6.
 // Stages: items (xud_tx_items), words (xud_tx_gather), frames (xud_tx_buffer).
+// While the MAC takes nothing the words at the output stay. Frames go on being made, up to the size
+// of the buffer, and the ICRC of the one that leaves may come meanwhile.
 //
 // Sizes: d = 2048.
 //

@@ -13,7 +13,8 @@
 // RAM arrays; 8 RAM outputs; 9 size of the burst; 10 room; 11 m_rd_*; in the clock after it the
 // index is written back. A kick reads the tables in steps 1 to 3 and ends, or goes on with step
 // 9. A turn begins anew if a queue pair was cleared just before, as not all tables are cleared
-// in the same clock.
+// in the same clock. While a read is not taken it stays, and no turn begins; a kick still ends as
+// one that waits.
 //
 // Sizes: q = 16.
 //
@@ -290,12 +291,18 @@ module card_recv_fetch_q16 (
         if (step_reg[1] & !is_want_reg & !is_kick_reg) begin
             step_next = 12'd128;
         end
-        // Step 9: size of the burst, lower half of the address.
+        // Step 9: size of the burst, lower half of the address. A doorbell that comes later makes
+        // this burst no longer:
+        // its room is compared in step 10.
         burst_next = span_reg;
         more_next = 1'b1;
         if (ahead_reg <= {13'd0, span_reg}) begin
             burst_next = ahead_reg[2:0];
             more_next = 1'b0;
+        end
+        if (step_reg[10] | step_reg[11]) begin
+            burst_next = burst_reg;
+            more_next = more_reg;
         end
         go_next = reads_reg & (|burst_reg) & fits;
         if (step_reg[10] & !fits) begin
@@ -309,8 +316,6 @@ module card_recv_fetch_q16 (
         if (step_reg[11]) begin
             step_next = 12'd2048;
             go_next = go_reg;
-            burst_next = burst_reg;
-            more_next = more_reg;
         end
         if (commit) begin
             step_next = 12'd1;

@@ -11,6 +11,7 @@
 // Stages: 1 the word registered, a whole request written; behind the last word 2 address of the
 // count, 3 block RAM array, 4 RAM output, 5 written back, m_arrived_*.
 // CA = LQ + 4.
+// While nobody takes m_failed_* counts and requests change; what stands there does not.
 //
 // Sizes: q = 16.
 //

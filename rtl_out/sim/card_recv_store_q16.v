@@ -7,6 +7,8 @@
 // 1 clock late.
 // Latency: 1 clock from s_valid to m_wr_valid, or to m_rx_valid if there is nothing to write; 1
 // clock from the handshake of m_wr_* to m_rx_valid.
+// While a request or a completion is not taken its registers stand still; words of a payload that
+// was accepted before still pass.
 //
 // Sizes: q = 16.
 //

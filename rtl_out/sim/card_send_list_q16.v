@@ -8,6 +8,8 @@
 // Doorbells come first and are never stalled, then starts of queue pairs, then op_*.
 // Latency: 4 clocks from an operation to m_* if the list is short, otherwise 8.
 // Stages: 0 to 2 the bit, 3 the queue, past its block RAM if that is empty, 4 m_*.
+// While nobody takes m_* the number there and the one behind it stay; doorbells go on and only add
+// behind them.
 //
 // Sizes: q = 16.
 //

@@ -8,6 +8,8 @@
 // A request that is claimed (XUD-13) is out of reach of all but ack_end; one is at most.
 // Latency: 6 clocks from taking an operation to ev_*; 7 to m_valid.
 // Stages: 1 operation; 2 place; 3, 4 entry read; 5 compared; 6 E written, completion, ev_*.
+// While m_* is not taken the completion stays: it is a copy, and its place may be kept and filled
+// anew.
 //
 // Sizes: q = 16, d = 64.
 //
@@ -55,6 +57,8 @@ module xud_end_q16_d64 (
     input  wire         flush_valid,      // The requests of a queue pair end.
     input  wire [3:0]   flush_qpn,        // Queue pair.
     output wire         flush_done,       // All have ended; pulse.
+
+    output wire         flush_begins,     // A flush begins; pulse.
 
     output wire         f_valid,          // A place that is kept is to be given back.
     output wire [5:0]   f_place,          // Place.
@@ -325,6 +329,7 @@ module xud_end_q16_d64 (
     assign m_psn = done_m_data[215:192];
     assign m_qpn = done_m_data[219:216];
     assign m_status = done_m_data[247:240];
+    assign flush_begins = flush_valid & !flushing_reg;
     assign flush_done = flushed_reg;
 
     // Clocked logic
@@ -546,7 +551,7 @@ module xud_end_q16_d64 (
             flushing_reg <= 1'b0;
             quiet_reg <= 4'd0;
         end
-        if (flush_valid & !flushing_reg) begin
+        if (flush_begins) begin
             flushing_reg <= 1'b1;
             walking_reg <= 1'b1;
             walk_reg <= 6'd0;

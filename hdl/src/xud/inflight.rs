@@ -16,8 +16,6 @@ hdl_module! {
     /// Place of a request in a table of 2^LF: packet number plus the queue pair's number with its
     /// bits reversed, as a fraction of the table, so that the queue pairs begin far apart.
     /// Combinational.
-    /// While m_* is not taken the completion stays as it is, though its place may be of another request by then; with
-    /// eight completions waiting, nothing that can end a request is taken.
     #[module("xud_place_d{}", 1usize << LF)]
     pub struct XudPlace<const LF: usize> {
         /// Queue pair.
@@ -70,6 +68,8 @@ hdl_module! {
     /// each other end that comes first and 2^LF for each flush that begins meanwhile.
     /// After reset the places are freed one a clock: 2^LF clocks, in which the ready outputs are
     /// low and rsv_ok is too.
+    /// While m_* is not taken the completion stays as it is, though its place may be of another request by then; with
+    /// eight completions waiting, nothing that can end a request is taken.
     #[module("xud_inflight_q{}_d{}", 1usize << LQ, 1usize << LF)]
     pub struct XudInFlight<const LQ: usize, const LF: usize> {
         /// Clock.
