@@ -7,7 +7,7 @@
 // order: hand its words on, or throw them away.
 // Latency: 7 clocks from a job to its first word, then one word a clock; one clock between
 // jobs.
-// A job is taken in the clock in which it is offered, 8 or more wait.
+// A job is taken in the clock in which it is offered; 16 wait.
 // While m is not taken, up to 4 words that were read are held, and their places may be written
 // anew.
 //
@@ -32,7 +32,7 @@ module xud_rx_buffer_d2048 (
     input  wire        commit,        // The first words since s_begin stay; before the next s_begin.
     input  wire [9:0]  commit_words,  // How many.
     input  wire        j_valid,       // A job.
-    output wire        j_ready,       // It is taken.
+    output wire        j_ready,       // Fewer than 8 waited one clock ago: there is room for 6 more.
     input  wire [9:0]  j_words,       // Words of the message, 1 to 512.
     input  wire        j_drop,        // They are not wanted.
 

@@ -172,7 +172,6 @@ module xud_rx_d2048 (
     reg  [4:0]   outcome;             // What the syndrome means, an outcome.
     wire         one_sided;
     wire [7:0]   syndrome;
-    wire         offered;
     wire [12:0]  rounded;
     wire [15:0]  header_node;         // Source node.
     wire [23:0]  header_qpn;          // Destination queue pair.
@@ -193,14 +192,15 @@ module xud_rx_d2048 (
     wire         buffer_s_valid;      // A word.
     wire         buffer_lost;         // A word since s_begin did not fit; known 2 clocks after the word.
     wire         buffer_j_valid;      // A job.
-    wire         buffer_j_ready;      // It is taken.
+    wire         buffer_j_ready;      // Fewer than 8 waited one clock ago: there is room for 6 more.
     wire         requests_s_ready;    // It is taken.
     wire         requests_m_valid;    // A word is offered.
+    wire         requests_m_ready;    // It is taken.
     wire [206:0] requests_m_data;     // The word.
     wire [15:0]  requests_count;      // Words in the queue.
+    wire         request_s_valid;     // A word is offered.
     wire         request_s_ready;     // It is taken.
     wire         request_m_valid;     // A word is offered.
-    wire         request_m_ready;     // It is taken.
     wire [206:0] request_m_data;      // The word.
     wire         acks_s_ready;        // It is taken.
     wire [161:0] acks_m_data;         // The word.
@@ -264,7 +264,7 @@ module xud_rx_d2048 (
         .s_ready (requests_s_ready),
         .s_data  ({one_sided, unknown_reg, len_reg, record_reg}),
         .m_valid (requests_m_valid),
-        .m_ready (request_s_ready),
+        .m_ready (requests_m_ready),
         .m_data  (requests_m_data),
         .count   (requests_count)
     );
@@ -273,12 +273,11 @@ module xud_rx_d2048 (
     two_slots_w207 request (
         .clk     (clk),
         .rst     (rst),
-        // Requests out: each that has payload leaves a job for the buffer.
-        .s_valid (requests_m_valid),
+        .s_valid (request_s_valid),
         .s_ready (request_s_ready),
         .s_data  (requests_m_data),
         .m_valid (request_m_valid),
-        .m_ready (request_m_ready),
+        .m_ready (m_rq_ready),
         .m_data  (request_m_data)
     );
 
@@ -375,9 +374,11 @@ module xud_rx_d2048 (
         end
     end
 
-    assign offered = request_m_valid & buffer_j_ready;
-    assign request_m_ready = m_rq_ready & buffer_j_ready;
-    assign m_rq_valid = offered;
+    // Requests out: each that has payload leaves a job for the buffer. None comes to the front
+    // without room for its job, since what is on offer there stays.
+    assign request_s_valid = requests_m_valid & buffer_j_ready;
+    assign requests_m_ready = request_s_ready & buffer_j_ready;
+    assign m_rq_valid = request_m_valid;
     assign m_rq_node = request_m_data[191:176];
     assign m_rq_qpn = request_m_data[175:152];
     assign m_rq_psn = request_m_data[151:128];
@@ -390,7 +391,7 @@ module xud_rx_d2048 (
     assign m_rq_len = request_m_data[204:192];
     assign m_rq_unknown = request_m_data[205];
     assign m_rq_one_sided = request_m_data[206];
-    assign buffer_j_valid = offered & m_rq_ready & (|request_m_data[204:192]);
+    assign buffer_j_valid = request_m_valid & m_rq_ready & (|request_m_data[204:192]);
     assign m_ak_flags = acks_m_data[3:0];
     assign m_ak_peer = acks_m_data[27:4];
     assign m_ak_msn = acks_m_data[59:28];

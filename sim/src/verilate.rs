@@ -30,6 +30,7 @@ mod cxx;
 mod error;
 mod library;
 mod model;
+mod offers;
 mod options;
 mod ports;
 mod replace;

@@ -223,6 +223,71 @@ fn a_stopping_design_is_an_error_not_the_end_of_the_process() {
     assert!(error.contains("s.v:2"), "{error}");
 }
 
+/// A register slice, with a fault: a word, or that there is one, follows `fault`.
+fn slice(data: &str, valid: &str) -> String {
+    format!(
+        "module slice (
+    input  wire       clk,        // Clock.
+    input  wire       rst,
+    input  wire       fault,
+    input  wire       s_rq_valid,
+    output wire       s_rq_ready,
+    input  wire [7:0] s_rq_data,
+    output wire       m_rq_valid, // A word.
+    input  wire       m_rq_ready,
+    output wire [7:0] m_rq_data
+);
+    reg full;
+    reg [7:0] word;
+    assign s_rq_ready = !full || m_rq_ready;
+    assign m_rq_valid = {valid};
+    assign m_rq_data = {data};
+    always @(posedge clk) begin
+        if (s_rq_ready) begin full <= s_rq_valid; word <= s_rq_data; end
+        if (rst) full <= 1'b0;
+    end
+endmodule
+module outer (
+    input  wire       clk,
+    input  wire       rst,
+    input  wire       fault,
+    input  wire       take
+);
+    wire ready, valid;
+    wire [7:0] word;
+    slice inside (.clk(clk), .rst(rst), .fault(fault), .s_rq_valid(1'b1), .s_rq_ready(ready), .s_rq_data(8'h5a),
+        .m_rq_valid(valid), .m_rq_ready(take), .m_rq_data(word));
+endmodule
+"
+    )
+}
+
+/// What becomes of a slice with a fault inside of a design, the fault in a clock in which its word is not taken.
+fn watched(data: &str, valid: &str, take: bool) -> Option<String> {
+    let options = BuildOptions::new("outer", &[("outer.v", slice(data, valid))]).with_checks();
+    let mut model = Verilated::build(&options).unwrap().model().unwrap();
+    let [fault, taken] = ["fault", "take"].map(|name| model.port(name).unwrap());
+    model.set(taken, 1);
+    model.reset(2).unwrap();
+    model.clocks(3).unwrap();
+    model.set(taken, take.into());
+    model.clocks(3).unwrap();
+    model.set(fault, 1);
+    model.clocks(3).err().map(|error| error.to_string())
+}
+
+#[test]
+fn an_offer_inside_of_a_design_that_falls_or_changes_stops_it() {
+    let [word, full] = ["word", "full"];
+    assert_eq!(watched(word, full, false), None);
+    for (data, valid) in [("fault ? 8'h00 : word", full), (word, "full && !fault")] {
+        let error = watched(data, valid, false).expect("it stops");
+        assert!(error.contains("tributary_offers.sv"), "{error}");
+        // What is taken in each clock breaks no rule.
+        assert_eq!(watched(data, valid, true), None);
+    }
+}
+
 #[test]
 fn finish_is_reported() {
     let text = "module f(input wire clk);\n always @(posedge clk) $finish;\nendmodule";

@@ -177,7 +177,6 @@ hdl_module! {
         outcome: Signal<Local, Bits<5>>,
         one_sided: Signal<Local, Bit>,
         syndrome: Signal<Local, Bits<8>>,
-        offered: Signal<Local, Bit>,
         rounded: Signal<Local, Bits<13>>,
         residue_2: Param<RESIDUE_2, 32>,
         residue_6: Param<RESIDUE_6, 32>,
@@ -426,11 +425,13 @@ impl<const A: usize> Logic for XudRx<A> {
             | (bit_cast::<162, 1>(self.echo.q.val().into()) << 156)
             | (bit_cast::<162, 5>(self.outcome.val()) << 157);
 
-        // Requests out: each that has payload leaves a job for the buffer.
-        StreamOut::<207>::join(&mut self.requests.m, &mut self.request.s);
-        self.offered.next = self.request.m.valid.val() & self.buffer.j_ready.val();
-        self.request.m.ready.next = self.m_rq_ready.val() & self.buffer.j_ready.val();
-        self.m_rq_valid.next = self.offered.val();
+        // Requests out: each that has payload leaves a job for the buffer. None comes to the front without room for its
+        // job, since what is on offer there stays.
+        self.request.s.valid.next = self.requests.m.valid.val() & self.buffer.j_ready.val();
+        self.request.s.data.next = self.requests.m.data.val();
+        self.requests.m.ready.next = self.request.s.ready.val() & self.buffer.j_ready.val();
+        self.request.m.ready.next = self.m_rq_ready.val();
+        self.m_rq_valid.next = self.request.m.valid.val();
         self.m_rq_node.next = self.request.m.data.val().get_bits::<16>(176);
         self.m_rq_qpn.next = self.request.m.data.val().get_bits::<24>(152);
         self.m_rq_psn.next = self.request.m.data.val().get_bits::<24>(128);
@@ -443,7 +444,7 @@ impl<const A: usize> Logic for XudRx<A> {
         self.m_rq_len.next = self.request.m.data.val().get_bits::<13>(192);
         self.m_rq_unknown.next = self.request.m.data.val().get_bit(205);
         self.m_rq_one_sided.next = self.request.m.data.val().get_bit(206);
-        self.buffer.j_valid.next = self.offered.val()
+        self.buffer.j_valid.next = self.request.m.valid.val()
             & self.m_rq_ready.val()
             & self.request.m.data.val().get_bits::<13>(192).any();
         self.buffer.j_words.next =

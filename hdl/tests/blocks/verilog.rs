@@ -109,8 +109,7 @@ impl Recording {
 
     /// Replays the inputs in Verilator and compares the outputs before each clock.
     pub fn replay(&self, design: &Design, clocked: bool) {
-        let options = BuildOptions::new(&design.top, &design.files())
-            .with_define("TRIBUTARY_RAM_COLLISION", "1");
+        let options = BuildOptions::new(&design.top, &design.files()).with_checks();
         let library = Verilated::build(&options).unwrap_or_else(|e| panic!("{}: {e}", design.top));
         let mut model = library.model().expect("a model");
         let port = |name: &String| model.port(name).expect("the Verilog has the port");

@@ -20,7 +20,7 @@ pub fn build<B: Block>(mut block: B) -> Verilated {
 pub fn verilate(top: &str, sources: &[(String, String)]) -> Verilated {
     let options = BuildOptions::new(top, sources)
         .with_random_init(true)
-        .with_define("TRIBUTARY_RAM_COLLISION", "1");
+        .with_checks();
     Verilated::build(&options).unwrap_or_else(|e| panic!("{top}: {e}"))
 }
 

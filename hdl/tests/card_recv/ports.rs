@@ -18,8 +18,7 @@ fn build(mut block: impl Block, fault: Option<&Fault>) -> (Design, Verilated) {
         }
     }
     // A word read in the clock in which it is written comes out complemented: whoever relies on it shows.
-    let options =
-        BuildOptions::new(&design.top, &design.files()).with_define("TRIBUTARY_RAM_COLLISION", "1");
+    let options = BuildOptions::new(&design.top, &design.files()).with_checks();
     let library = Verilated::build(&options).unwrap_or_else(|e| panic!("{}: {e}", design.top));
     (design, library)
 }

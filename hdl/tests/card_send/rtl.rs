@@ -156,7 +156,7 @@ pub fn sources() -> (String, Vec<(String, String)>) {
 pub fn build(top: &str, files: &[(String, String)]) -> Verilated {
     let options = BuildOptions::new(top, files)
         .with_random_init(true)
-        .with_define("TRIBUTARY_RAM_COLLISION", "1");
+        .with_checks();
     Verilated::build(&options).unwrap_or_else(|error| panic!("{error}"))
 }
 

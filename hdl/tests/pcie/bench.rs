@@ -40,7 +40,7 @@ fn verilog(mut block: impl Block) -> (String, Vec<(String, String)>) {
 fn verilate(top: &str, files: &[(String, String)]) -> Verilated {
     let options = BuildOptions::new(top, files)
         .with_random_init(true)
-        .with_define("TRIBUTARY_RAM_COLLISION", "1");
+        .with_checks();
     Verilated::build(&options).unwrap_or_else(|e| panic!("{e}"))
 }
 

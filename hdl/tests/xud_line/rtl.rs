@@ -16,8 +16,7 @@ pub fn verilate<B: Block + Default>() -> Verilated {
 }
 
 pub fn verilate_design(design: &Design) -> Verilated {
-    let options =
-        BuildOptions::new(&design.top, &design.files()).with_define("TRIBUTARY_RAM_COLLISION", "1");
+    let options = BuildOptions::new(&design.top, &design.files()).with_checks();
     Verilated::build(&options).unwrap_or_else(|e| panic!("{}: {e}", design.top))
 }
 

@@ -110,7 +110,14 @@ impl Host {
     }
 
     /// Gives a request that wants an answer requester ID and tag.
+    ///
+    /// # Panics
+    /// All 256 tags wait for answers.
     pub fn track(&mut self, mut tlp: RawTlp) -> (RawTlp, Ticket) {
+        assert!(
+            self.waits.len() < 256,
+            "256 requests wait for their answers"
+        );
         while self.waits.contains_key(&self.next_tag.into()) {
             self.next_tag = self.next_tag.wrapping_add(1);
         }

@@ -251,7 +251,7 @@ pub fn build(w: u32, r: u32, trace: bool) -> Result<Verilated> {
 pub fn build_sources(top: &str, files: &[(String, String)], trace: bool) -> Result<Verilated> {
     let options = BuildOptions::new(top, files)
         .with_trace(trace)
-        .with_define("TRIBUTARY_RAM_COLLISION", "1");
+        .with_checks();
     Verilated::build(&options).with_context(|| format!("Verilator model of {top}"))
 }
 

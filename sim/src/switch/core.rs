@@ -121,7 +121,7 @@ pub(super) fn build_block(block: &str, sizes: Sizes, trace: bool) -> Result<Veri
     let options = BuildOptions::new(&design.top, &design.files())
         .with_trace(trace)
         .with_random_init(true)
-        .with_define("TRIBUTARY_RAM_COLLISION", "1");
+        .with_checks();
     Verilated::build(&options).with_context(|| format!("Verilator model of {choice}"))
 }
 

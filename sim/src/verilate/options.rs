@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::error::VerilateError;
+use super::offers;
 
 /// A Verilog file by name and text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,6 +77,16 @@ impl BuildOptions {
     pub fn with_define(mut self, name: &str, value: &str) -> Self {
         self.defines.push((name.to_owned(), value.to_owned()));
         self
+    }
+
+    /// The same with checks of what no block may do: depend on a word that is read and written in one clock, which becomes
+    /// a wrong one (`TRIBUTARY_RAM_COLLISION`), or take back or change an offer that was not taken, which stops the
+    /// simulation.
+    #[must_use]
+    pub fn with_checks(self) -> Self {
+        let mut checked = self.with_define("TRIBUTARY_RAM_COLLISION", "1");
+        checked.sources.extend(offers::watchers(&checked.sources));
+        checked
     }
 
     /// Rejects what Verilator would misread: names that are paths or options, no sources.

@@ -343,6 +343,10 @@ impl Pair {
                 node.receive_frame(&frame, now);
             }
             node.step(&mut host.memory, now);
+            if let Card::Rtl(card) = &host.card {
+                assert_eq!(card.stopped(), None);
+            }
+            let node = host.card.node();
             sent.extend(std::iter::from_fn(|| node.next_frame(now)));
         }
         for frame in sent {

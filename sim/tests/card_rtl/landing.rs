@@ -185,7 +185,7 @@ fn build_wrong_card() -> Verilated {
     }
     let options = BuildOptions::new(&design.top, &files)
         .with_random_init(true)
-        .with_define("TRIBUTARY_RAM_COLLISION", "1");
+        .with_checks();
     Verilated::build(&options).unwrap()
 }
 

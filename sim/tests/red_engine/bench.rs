@@ -28,7 +28,7 @@ pub fn sources() -> (String, Vec<(String, String)>) {
 }
 
 pub fn build(top: &str, files: &[(String, String)]) -> Verilated {
-    let options = BuildOptions::new(top, files).with_define("TRIBUTARY_RAM_COLLISION", "1");
+    let options = BuildOptions::new(top, files).with_checks();
     Verilated::build(&options).unwrap()
 }
 

@@ -348,7 +348,7 @@ fn red_15_a_descriptor_that_is_freed_too_early_is_noticed() {
     *text = text.replace(right, wrong);
     let options = BuildOptions::new(&design.top, &files)
         .with_random_init(true)
-        .with_define("TRIBUTARY_RAM_COLLISION", "1");
+        .with_checks();
     let noticed = held(&Verilated::build(&options).unwrap());
     println!("{noticed:?}");
     assert!(noticed.is_err());

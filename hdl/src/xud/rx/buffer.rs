@@ -12,7 +12,7 @@ hdl_module! {
     /// order: hand its words on, or throw them away.
     /// Latency: 7 clocks from a job to its first word, then one word a clock; one clock between
     /// jobs.
-    /// A job is taken in the clock in which it is offered, 8 or more wait.
+    /// A job is taken in the clock in which it is offered; 16 wait.
     /// While m is not taken, up to 4 words that were read are held, and their places may be written anew.
     #[module("xud_rx_buffer_d{}", 1usize << A)]
     pub struct XudRxBuffer<const A: usize> {
@@ -34,7 +34,7 @@ hdl_module! {
         pub commit_words: Signal<In, Bits<10>>,
         /// A job.
         pub j_valid: Signal<In, Bit>,
-        /// It is taken.
+        /// Fewer than 8 waited one clock ago: there is room for 6 more.
         pub j_ready: Signal<Out, Bit>,
         /// Words of the message, 1 to 512.
         pub j_words: Signal<In, Bits<10>>,
