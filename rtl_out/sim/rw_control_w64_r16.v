@@ -1535,7 +1535,15 @@ module rw_control_w64_r16 (
         // Less than W, which is 2 to the power of lb + lnw.
         past_n_reg <= !(|{6'd0, remaining_reg[21:6]});
 
-        credit_reg <= past_n_reg ? n_reg : limit_credit_reg[21:0];
+        credit_reg <= limit_credit_reg[21:0];
+        if (past_n_reg) begin
+            credit_reg <= n_reg;
+        end
+        // A message on offer stays, also the credit of one that has none.
+        if (state_reg == STATE_MESSAGE) begin
+            credit_reg <= credit_reg;
+        end
+
         highest_reg <= wbase_reg + {10'd0, reach_reg};
         idle_reg <= start_reg - last_rx_reg;
         since_mark_reg <= start_reg - req_mark_tick;

@@ -727,6 +727,10 @@ impl<
         if self.past_n.q.val() {
             self.credit.d.next = self.n.q.val();
         }
+        // A message on offer stays, also the credit of one that has none.
+        if self.state.q.val() == State::Message {
+            self.credit.d.next = self.credit.q.val();
+        }
         self.highest.d.next = self.wbase.q.val() + bit_cast::<22, 12>(self.reach.q.val());
         self.idle.d.next = self.start.q.val() - self.last_rx.q.val();
         self.since_mark.d.next = self.start.q.val() - self.req_mark_tick.val();

@@ -168,12 +168,15 @@ impl Rtl {
     }
 
     /// One clock: inputs in, outputs as they stand before the edge, edge.
-    pub fn clock(&mut self, inputs: &Inputs) -> Outputs {
+    ///
+    /// # Errors
+    /// A check in the Verilog stops the block.
+    pub fn clock(&mut self, inputs: &Inputs) -> Result<Outputs, String> {
         self.drive(inputs);
-        self.model.eval().expect("the model runs");
+        self.model.eval().map_err(|error| error.to_string())?;
         let outputs = self.sample();
-        self.model.clock().expect("the model runs");
-        outputs
+        self.model.clock().map_err(|error| error.to_string())?;
+        Ok(outputs)
     }
 
     fn drive(&mut self, inputs: &Inputs) {
