@@ -9,7 +9,7 @@ pub use header::{XudRxHeader, XudRxSum};
 use super::XudIcrc;
 use super::icrc::{RESIDUE_2, RESIDUE_6};
 use crate::blocks::{FifoAhead, TwoSlots};
-use crate::bus::{AckTakenOut, AxisRxIn, FramesOut, StreamOut};
+use crate::bus::{AckTakenOut, AxisRxIn, FramesOut};
 use crate::prelude::*;
 use tributary_protocol::roce::{BODY_OFFSET, ICRC_LEN};
 use tributary_protocol::xud::wire::{MAX_PAYLOAD, ONE_SIDED_FRAME, XUDETH_LEN};
