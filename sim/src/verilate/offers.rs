@@ -1,8 +1,8 @@
 //! Verilog that watches every handshake: what a block offers stays as it is until it is taken.
 //!
-//! In each module, an output `x_valid` with an input `x_ready` (AXI4-Stream: `x_tvalid`, `x_tready`; of several alike
-//! `x_valid_0`, `x_ready_0`) is an offer; the other outputs `x_*` go with it, and with `m_valid` `m_data` and `m_last`
-//! alone. A checker is bound to each, also inside of a design, and stops the simulation when an offer falls or changes
+//! In each module with clock and reset, an output `x_valid` with an input `x_ready` (AXI4-Stream: `x_tvalid`, `x_tready`;
+//! AXI4-Lite: `x_bvalid`, `x_rvalid`; of several alike `x_valid_0`, `x_ready_0`) is an offer; the other outputs `x_*` go with
+//! it, and with `m_valid` `m_data` and `m_last` alone. A checker is bound to each, also inside of a design, and stops the simulation when an offer falls or changes
 //! before it was taken.
 
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ const FILE: &str = "tributary_offers.sv";
 /// The checker; its reset forgets what was on offer.
 const CHECKER: &str = "\
 `begin_keywords \"1800-2017\"
-module tributary_offer #(parameter W = 1) (
+module tributary_offer #(parameter W = 1, parameter MAY_FALL = 0) (
     input wire clk, input wire rst, input wire valid, input wire ready, input wire [W-1:0] data
 );
     reg held;
@@ -24,19 +24,19 @@ module tributary_offer #(parameter W = 1) (
     always @(posedge clk) begin
         held <= valid && !ready && !rst;
         was <= data;
-        if (held && !rst && !valid) $fatal(1, \"an offer fell before it was taken\");
+        if (held && !rst && !valid && !MAY_FALL) $fatal(1, \"an offer fell before it was taken\");
         if (held && !rst && valid && data !== was) $fatal(1, \"an offer changed before it was taken\");
     end
 endmodule
 ";
 
-/// Offers that a block may take back, by the module's name without sizes and the offer's, as its header says: a flush makes
-/// `xud_deadlines` forget times that are over; a read that fails takes back the words of an answer whose header
-/// `card_onesided` has not handed over; a queue pair that goes to Error drops the work request that `card_send_entry` offers.
+/// Offers that a block may take back, but not change, by the beginning of the module's name and the offer's, as its header
+/// says: a flush makes `xud_deadlines` forget times that are over; a read that fails takes back the words of an answer whose
+/// header `card_onesided` has not handed over; a queue pair that goes to Error drops what `card_send_entry` offers.
 const TAKEN_BACK: [(&str, &str); 3] = [
-    ("xud_deadlines_", "m"),
-    ("card_onesided_", "m_pl"),
-    ("card_send_entry_", "m"),
+    ("xud_deadlines_d", "m"),
+    ("card_onesided_q", "m_pl"),
+    ("card_send_entry_q", "m"),
 ];
 
 /// The ports of a module.
@@ -54,12 +54,9 @@ pub(super) fn watchers(sources: &[Source]) -> Option<Source> {
     for source in sources {
         for module in modules(&source.text) {
             for offer in offers(&module) {
-                let may = |(start, name): &(&str, &str)| {
-                    module.name.starts_with(start) && offer.name == *name
-                };
-                if TAKEN_BACK.iter().any(may) {
-                    continue;
-                }
+                let may_fall = TAKEN_BACK
+                    .iter()
+                    .any(|(start, name)| module.name.starts_with(start) && offer.name == *name);
                 any = true;
                 let Offer {
                     name,
@@ -74,9 +71,10 @@ pub(super) fn watchers(sources: &[Source]) -> Option<Source> {
                 };
                 let _ = writeln!(
                     text,
-                    "bind {} tributary_offer #(.W($bits({{{data}}}))) offer_{name} (\n    \
+                    "bind {} tributary_offer #(.W($bits({{{data}}})), .MAY_FALL({})) offer_{name} (\n    \
                      .clk(clk), .rst(rst), .valid({valid}), .ready({ready}), .data({{{data}}})\n);",
                     module.name,
+                    u8::from(may_fall),
                 );
             }
         }
@@ -134,55 +132,127 @@ struct Offer {
     data: Vec<String>,
 }
 
-/// `m_rq`, `valid`, `_0` of `m_rq_valid_0`.
-fn parts<'a>(port: &'a str, word: &str) -> Option<(&'a str, &'a str)> {
+/// `m_rq_` and `_0` of `m_rq_valid_0`, `s_axis_t` of `s_axis_tvalid`.
+fn parts(port: &str) -> Option<(&str, &str)> {
     let bare = port.trim_end_matches(|c: char| c.is_ascii_digit());
     let (bare, index) = match bare.strip_suffix('_') {
         Some(bare) if bare.len() + 1 < port.len() => (bare, &port[bare.len()..]),
         _ => (port, ""),
     };
-    Some((bare.strip_suffix(word)?, index))
+    Some((bare.strip_suffix("valid")?, index))
 }
 
 fn offers(module: &Module) -> Vec<Offer> {
-    let heads: Vec<(&str, &str, &str)> = module
+    let heads: Vec<(&str, &str)> = module
         .outputs
         .iter()
-        .flat_map(|port| {
-            ["_valid", "_tvalid"].map(|word| {
-                let (stem, index) = parts(port, word)?;
-                let ready = format!("{stem}{}{index}", word.replace("valid", "ready"));
-                let pair = module.inputs.iter().any(|input| *input == ready);
-                pair.then_some((stem, word, index))
-            })
+        .filter_map(|port| parts(port))
+        .filter(|(stem, index)| {
+            let ready = format!("{stem}ready{index}");
+            module.inputs.iter().any(|input| *input == ready)
         })
-        .flatten()
         .collect();
+    let data = |stem: &str, index: &str| -> Vec<String> {
+        if stem == "m_" {
+            // Other outputs begin alike that have nothing to do with it.
+            let fields = ["data", "last"].map(|field| format!("m_{field}{index}"));
+            let has = |field: &String| module.outputs.iter().any(|port| port == field);
+            return fields.into_iter().filter(has).collect();
+        }
+        let of = |port: &&&str| {
+            let of_other =
+                |head: &(&str, &str)| head.0.len() > stem.len() && port.starts_with(head.0);
+            port.starts_with(stem)
+                && port.ends_with(index)
+                && **port != format!("{stem}valid{index}")
+                && !heads.iter().any(of_other)
+        };
+        let fields = module.outputs.iter().filter(of);
+        fields.map(|port| (*port).to_owned()).collect()
+    };
     heads
         .iter()
-        .map(|(stem, word, index)| {
-            let valid = format!("{stem}{word}{index}");
-            let data = module.outputs.iter().filter(|port| {
-                let of = |stem: &str| {
-                    port.strip_prefix(stem)
-                        .is_some_and(|rest| rest.starts_with('_'))
-                };
-                // Of a longer name that begins alike.
-                let other = heads
-                    .iter()
-                    .any(|head| head.0.len() > stem.len() && of(head.0));
-                let plain = stem.contains('_')
-                    || [format!("{stem}_data{index}"), format!("{stem}_last{index}")]
-                        .contains(&(**port).to_owned());
-                let same_index = index.is_empty() || port.ends_with(index);
-                of(stem) && **port != valid && !other && plain && same_index
-            });
-            Offer {
-                name: format!("{stem}{index}"),
-                ready: format!("{stem}{}{index}", word.replace("valid", "ready")),
-                data: data.map(|port| (*port).to_owned()).collect(),
-                valid,
-            }
+        .map(|(stem, index)| Offer {
+            name: format!("{}{index}", stem.trim_end_matches('_')),
+            valid: format!("{stem}valid{index}"),
+            ready: format!("{stem}ready{index}"),
+            data: data(stem, index),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use tributary_hdl::catalog;
+
+    use super::*;
+    use crate::verilate::BuildOptions;
+
+    /// The checkers of a generated design.
+    fn checkers(block: &str, sizes: &[(&str, usize)]) -> (String, String) {
+        let design = catalog::choose(block, sizes).unwrap().emit().unwrap();
+        let sources = BuildOptions::new(&design.top, &design.files()).sources;
+        let text = sources.iter().map(|source| source.text.as_str()).collect();
+        (text, watchers(&sources).expect("it offers something").text)
+    }
+
+    #[test]
+    fn every_valid_with_a_ready_in_a_generated_design_has_its_checker() {
+        let (verilog, text) = checkers("card", &[("Q", 16), ("R", 32), ("F", 64)]);
+        // Counted another way: by lines. One `ready` is of a pulse, one of a port that says nothing else, one in a block
+        // without a clock.
+        let ready = |line: &&str| {
+            let port = line.split("//").next().unwrap_or_default().trim_end();
+            port.starts_with("    input ") && port.trim_end_matches(',').ends_with("ready")
+        };
+        let without = ["drop_ready", "ak_ready", "m_ready (of card_ack_merge)"];
+        let ports = verilog.lines().filter(ready).count();
+        assert_eq!(text.matches("\nbind ").count(), ports - without.len());
+        // All that a request says goes with it, nothing of payload and acknowledgements.
+        let of_rq = text
+            .split("bind ")
+            .find(|bind| bind.starts_with("xud_rx_d") && bind.contains(" offer_m_rq "));
+        let of_rq = of_rq.expect("a checker");
+        for field in [
+            "node",
+            "qpn",
+            "psn",
+            "win_id",
+            "epoch",
+            "msn",
+            "len",
+            "one_sided",
+        ] {
+            assert!(of_rq.contains(&format!("m_rq_{field}")), "{field}: {of_rq}");
+        }
+        assert!(
+            !of_rq.contains("m_pl") && !of_rq.contains("m_ak"),
+            "{of_rq}"
+        );
+        assert_eq!(text.matches(".MAY_FALL(1)").count(), TAKEN_BACK.len());
+    }
+
+    #[test]
+    fn ports_with_a_number_are_offers_of_their_own() {
+        let sources = [Source {
+            name: "a.v".to_owned(),
+            text: "module a (\n    input  wire clk, // Clock.\n    input  wire rst,\n    \
+                   output wire m_rq_valid_1,\n    input  wire m_rq_ready_1,\n    \
+                   output wire [7:0] m_rq_data_1,\n    output wire [7:0] m_rq_data_0,\n    \
+                   output wire m_axis_tvalid,\n    input  wire m_axis_tready,\n    \
+                   output wire [7:0] m_axis_tdata,\n    \
+                   output wire s_axil_rvalid,\n    input  wire s_axil_rready,\n    \
+                   output wire [31:0] s_axil_rdata,\n    output wire s_axil_bvalid\n);\nendmodule\n"
+                .to_owned(),
+        }];
+        let text = watchers(&sources).unwrap().text;
+        assert!(
+            text.contains(".ready(m_rq_ready_1), .data({m_rq_data_1})"),
+            "{text}"
+        );
+        assert!(
+            text.contains(".ready(m_axis_tready), .data({m_axis_tdata})"),
+            "{text}"
+        );
+    }
 }

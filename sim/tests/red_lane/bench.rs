@@ -103,7 +103,7 @@ pub fn sources() -> (String, Vec<(String, String)>) {
 
 pub fn build() -> Verilated {
     let (top, files) = sources();
-    Verilated::build(&BuildOptions::new(&top, &files)).unwrap()
+    Verilated::build(&BuildOptions::new(&top, &files).with_checks()).unwrap()
 }
 
 /// A difference between the lane and the model.

@@ -83,7 +83,8 @@ fn red_05_flt_sum_block_has_the_same_sums() {
         .unwrap()
         .emit()
         .unwrap();
-    let library = Verilated::build(&BuildOptions::new(&design.top, &design.files())).unwrap();
+    let library =
+        Verilated::build(&BuildOptions::new(&design.top, &design.files()).with_checks()).unwrap();
     let mut model = library.model().unwrap();
     let [valid, rounding, ftz, a, b] =
         ["s_valid", "s_rounding", "s_ftz", "s_a", "s_b"].map(|name| model.port(name).unwrap());

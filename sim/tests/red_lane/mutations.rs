@@ -115,7 +115,7 @@ fn library() -> &'static Verilated {
             );
             replace(file, before, right, &chosen);
         }
-        Verilated::build(&BuildOptions::new(&top, &files)).unwrap()
+        Verilated::build(&BuildOptions::new(&top, &files).with_checks()).unwrap()
     })
 }
 
