@@ -10,6 +10,7 @@ mod below;
 mod blocks;
 mod pool;
 mod runs;
+mod seen;
 mod state;
 mod target;
 mod yosys;
@@ -26,6 +27,7 @@ pub use blocks::binaries;
 
 use blocks::Binary;
 use runs::Outcome;
+use seen::Seen;
 use state::Verdict;
 use target::Target;
 
@@ -44,6 +46,9 @@ pub struct Options {
     /// Mutants that are tried side by side.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: u16,
+    /// Tries what has survived once more: for a look at new tests.
+    #[arg(long)]
+    again: bool,
 }
 
 /// Runs mutants of these blocks, or of all, and prints the scores.
@@ -59,10 +64,17 @@ pub fn run(blocks: &[String], options: Options) -> Result<()> {
 }
 
 /// Runs blocks that share their tests, in one model.
-fn run_group(names: &[&str], texts: &BTreeMap<String, String>, options: Options) -> Result<()> {
+fn run_group(names: &[&str], generated: &BTreeMap<String, String>, options: Options) -> Result<()> {
+    let binaries = blocks::binaries(names[0])?;
+    let seen = Seen::of(&binaries[0], Duration::from_secs(options.test_limit))?;
+    let mut texts = generated.clone();
+    texts.extend(seen.texts());
     let targets = names
         .iter()
-        .map(|block| Target::open(block, texts, options.count, options.seed))
+        .map(|block| {
+            let size = seen.size_of(block, generated);
+            Target::open(block, size, &texts, options)
+        })
         .collect::<Result<Vec<_>>>()?;
     if targets.iter().any(|target| !target.undecided().is_empty()) {
         let build = target::folder().join(format!("build-{}", names[0]));
@@ -70,7 +82,7 @@ fn run_group(names: &[&str], texts: &BTreeMap<String, String>, options: Options)
         for target in &targets {
             target.put_into(&build)?;
         }
-        for binary in blocks::binaries(names[0])? {
+        for binary in binaries {
             if targets.iter().all(|target| target.undecided().is_empty()) {
                 break;
             }
@@ -148,6 +160,7 @@ mod tests {
             seed: 1,
             test_limit: 1,
             jobs: 1,
+            again: false,
         };
         let error = run(&["no_such_block".to_owned()], options)
             .unwrap_err()

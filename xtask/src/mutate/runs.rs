@@ -39,23 +39,27 @@ pub enum Outcome {
     TimedOut,
 }
 
+/// All tests of `binary`, each with `limit` as its time.
+pub fn tests(binary: &Binary, limit: Duration) -> Result<Vec<Test>> {
+    let (path, package) = (build(binary)?, package_dir(binary.0));
+    let list = run_quietly(Command::new(&path).args(["--list", "--format", "terse"]))?;
+    let list = String::from_utf8_lossy(&list.stdout).into_owned();
+    let names = list.lines().filter_map(|line| line.strip_suffix(": test"));
+    let test = |name: &str| Test {
+        binary: path.clone(),
+        package: package.clone(),
+        name: name.to_owned(),
+        uses: BTreeSet::new(),
+        time: limit,
+    };
+    Ok(names.map(test).collect())
+}
+
 /// The tests of `binary` that use replaced modules in `dir`, shortest first. Tests longer than
 /// `limit` are left out, with a word about it.
 pub fn covering(binary: &Binary, dir: &Path, limit: Duration) -> Result<Vec<Test>> {
-    let (path, package) = (build(binary)?, package_dir(binary.0));
-    let list = run_quietly(Command::new(&path).args(["--list", "--format", "terse"]))?;
-    let mut tests = Vec::new();
-    for line in String::from_utf8_lossy(&list.stdout).lines() {
-        let Some(name) = line.strip_suffix(": test") else {
-            continue;
-        };
-        let mut test = Test {
-            binary: path.clone(),
-            package: package.clone(),
-            name: name.to_owned(),
-            uses: BTreeSet::new(),
-            time: limit,
-        };
+    let mut covering = Vec::new();
+    for mut test in tests(binary, limit)? {
         let used = dir.join("used");
         let _ = fs::remove_file(&used);
         // The first run builds the model, so its time says nothing.
@@ -67,13 +71,13 @@ pub fn covering(binary: &Binary, dir: &Path, limit: Duration) -> Result<Vec<Test
         let start = Instant::now();
         if outcome == Outcome::Passed && test.run(dir, None, limit)? == Outcome::Passed {
             test.time = start.elapsed();
-            tests.push(test);
+            covering.push(test);
         } else {
             eprintln!("  left out: {} on the original: {outcome:?}", test.name);
         }
     }
-    tests.sort_by_key(|test| test.time);
-    Ok(tests)
+    covering.sort_by_key(|test| test.time);
+    Ok(covering)
 }
 
 impl Test {
@@ -133,7 +137,7 @@ fn run_until(command: &mut Command, limit: Duration) -> Result<Outcome> {
 }
 
 /// Builds a test binary and gives its path.
-fn build((package, name): &Binary) -> Result<PathBuf> {
+pub fn build((package, name): &Binary) -> Result<PathBuf> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = run_quietly(
         Command::new(cargo)

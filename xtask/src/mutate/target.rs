@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use anyhow::{Context, Result};
 
+use super::Options;
 use super::blocks;
 use super::state::{State, Verdict};
 use super::yosys::{Module, Mutant};
@@ -19,23 +20,27 @@ pub fn folder() -> PathBuf {
 
 /// A block, its mutants, its verdicts.
 pub struct Target<'a> {
-    block: &'a str,
     module: Module<'a>,
     mutants: Vec<Mutant>,
     state: Mutex<State>,
 }
 
 impl<'a> Target<'a> {
-    /// Chooses the mutants, or goes on with those that were chosen of the same text.
+    /// Chooses the mutants, or goes on with those that were chosen of the same text. `size` is
+    /// the module that the block's own bench builds; without, it is the one of `rtl_out`.
     pub fn open(
-        block: &'a str,
+        block: &str,
+        size: Option<&str>,
         texts: &'a BTreeMap<String, String>,
-        count: u16,
-        seed: u64,
+        options: Options,
     ) -> Result<Self> {
+        let (count, seed) = (options.count, options.seed);
         let name = texts
             .keys()
-            .find(|module| blocks::base(module) == block)
+            .find(|module| match size {
+                Some(size) => *module == size,
+                None => blocks::base(module) == block,
+            })
             .with_context(|| format!("rtl_out/sim has no module of block {block}"))?;
         let module = Module {
             name,
@@ -53,12 +58,16 @@ impl<'a> Target<'a> {
             fs::create_dir_all(&module.dir)?;
             module.mutants(count.into(), seed)?
         };
-        let state = Mutex::new(State::open(&module.dir.join("results.txt"))?);
+        let mut state = State::open(&module.dir.join("results.txt"))?;
+        if options.again {
+            for survivor in state.with(Verdict::Different) {
+                state.add(survivor, Verdict::Distinct)?;
+            }
+        }
         Ok(Self {
-            block,
             module,
             mutants,
-            state,
+            state: Mutex::new(state),
         })
     }
 
@@ -116,7 +125,7 @@ impl<'a> Target<'a> {
     /// The score, and each survivor with its line.
     pub fn print(&self) {
         let state = self.state();
-        println!("{}: {}", self.block, state.summary());
+        println!("{}: {}", self.module.name, state.summary());
         if state.verdicts.is_empty() {
             println!("  no test within the limit uses {}", self.module.name);
         }
