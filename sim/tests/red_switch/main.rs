@@ -7,7 +7,8 @@ use std::sync::OnceLock;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary_hdl::catalog;
 use tributary_protocol::red::{
-    Address, EngineConfig, Frame, Key, Op, PortSettings, Rc, Switch, SwitchConfig, Tree,
+    Address, Counter, Counters, EngineConfig, Frame, Key, Op, PortSettings, Rc, Switch,
+    SwitchConfig, Tree,
     wire::{DEFAULT_ETHERTYPE, Fabric, Reduction, Restricted},
 };
 use tributary_sim::{
@@ -232,6 +233,20 @@ fn red_09_red_10_red_13_red_14_red_15_red_17_switch_equals_its_model() {
         out += got.len();
         dropped += u32::from(got.is_empty());
         assert_eq!(bench.rtl.in_use() as usize, model.in_use(), "frame {n}");
+        let counted = Counters::total(
+            (0..N as u8)
+                .filter_map(|p| model.counters(p))
+                .collect::<Vec<_>>()
+                .iter(),
+        );
+        let expected = Counter::ALL[Counter::ArmUpwards as usize..]
+            .iter()
+            .map(|&c| counted.get(c));
+        assert!(
+            bench.rtl.events.iter().copied().eq(expected.take(11)),
+            "events {:?}, frame {n}: {counted:?}",
+            bench.rtl.events
+        );
     }
     assert!(out > 500 && dropped > 200, "{out} {dropped}");
     assert!(bench.rtl.events[8] > 10, "{:?}", bench.rtl.events);

@@ -1,10 +1,13 @@
-//! The registers of the Verilated `switch` against those of the model, and tables written while frames pass.
+//! The registers of the Verilated `switch` against those of the model, what they set against what frames and reductions
+//! meet, and tables written while frames pass.
 //!
 //! `TRIBUTARY_SEED` runs one seed alone. Long form:
 //!
 //! ```sh
 //! TRIBUTARY_FRAMES=1000000 cargo test --release -p tributary-sim --test switch_regs -- --nocapture every_register at_the_same_time
 //! ```
+
+mod reductions;
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary_protocol::red::{Address, Counter, Key, Switch, SwitchConfig, regs};
@@ -38,6 +41,8 @@ struct Bench {
     /// Frames that have come out, by port.
     out: Vec<Vec<Vec<u8>>>,
     accesses: u64,
+    /// Clocks since the reset.
+    clocks: u64,
 }
 
 impl Bench {
@@ -57,6 +62,7 @@ impl Bench {
             sinks: vec![Sink::default(); PORTS],
             out: vec![Vec::new(); PORTS],
             accesses: 0,
+            clocks: 0,
         }
     }
 
@@ -66,6 +72,7 @@ impl Bench {
             source.pop();
         }
         let answers = self.rtl.clock().unwrap();
+        self.clocks += 1;
         for (port, sink) in self.sinks.iter_mut().enumerate() {
             if let Some(beat) = self.rtl.tx[port]
                 && let Some(frame) = sink.take(beat).unwrap()
