@@ -3,7 +3,7 @@
 use tributary_protocol::xud::Window;
 
 use crate::host::{CALM, Knobs};
-use crate::model::{Request, Verdict};
+use crate::model::{Request, Verdict, region};
 use crate::order::{Event, check};
 use crate::ports::{Fault, faulty, small};
 use crate::world::World;
@@ -157,7 +157,7 @@ fn xud_14_the_first_check_that_fails_decides_and_only_that_one_counts() {
         wr_id += 1;
         let mut one = receive(wr_id, 200);
         one.lkey = key;
-        one.address = u64::from(key) << 20;
+        one.address = region(key);
         world.post(1, &[one]);
         world.steps(250);
         world.qps[1].slots = u32::from(!wrong(5));
@@ -304,7 +304,7 @@ fn lengths_over_a_packet_are_long_enough() {
     let lengths = [4096, 4097, 8191, 8192, 0x1_0000, 0x8000_0000, u32::MAX];
     for (at, length) in lengths.into_iter().enumerate() {
         let mut long = receive(at as u64, length);
-        long.address = 2 << 20;
+        long.address = region(2);
         world.post(1, &[long]);
     }
     world.mtu = 4096;
@@ -330,7 +330,7 @@ fn xud_04_without_a_completion_slot_nothing_is_taken() {
 fn a_region_is_checked_for_the_message_and_not_for_the_whole_request() {
     let mut world = world(0);
     let mut edge = receive(0, 256);
-    edge.address = (3 << 20) - 100;
+    edge.address = region(2) + (1 << 20) - 100;
     world.post(1, &[edge; 6]);
     world.steps(250);
     // 100 bytes are left in the region; 0 bytes are fine anywhere.

@@ -47,7 +47,7 @@ fn ready(log: u8) -> Qp {
 fn receive(wr_id: u64, length: u32) -> ReceiveRequest {
     ReceiveRequest {
         wr_id,
-        address: (2 << 20) + 64 * (wr_id % 1024) + 3,
+        address: model::region(2) + 64 * (wr_id % 1024) + 3,
         lkey: 2,
         length,
     }

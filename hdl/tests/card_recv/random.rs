@@ -4,7 +4,7 @@ use tributary_protocol::card::descriptor::ReceiveRequest;
 
 use crate::faults::replace;
 use crate::host::{CALM, Dice, Knobs};
-use crate::model::{Qp, Request};
+use crate::model::{Qp, Request, region};
 use crate::order::check;
 use crate::ports::small;
 use crate::rings::assert_read_ahead;
@@ -42,18 +42,25 @@ fn queue_pair(dice: &mut Dice) -> Qp {
 }
 
 fn some_receive(dice: &mut Dice) -> ReceiveRequest {
-    let lkey = 2 + dice.below(8).saturating_sub(6) as u32;
+    // Odd keys are of another protection domain.
+    let lkey = (dice.word() as u32 & !1) | u32::from(dice.chance(8));
     let end = dice.chance(10);
     ReceiveRequest {
         wr_id: dice.word(),
-        address: (u64::from(lkey) << 20)
+        address: region(lkey)
             + if end {
                 (1 << 20) - 40
             } else {
                 dice.below(60_000)
             },
         lkey,
-        length: [64, 300, 5_000, u32::MAX][dice.below(4) as usize],
+        length: [
+            64,
+            dice.below(90) as u32,
+            5_000,
+            u32::MAX,
+            dice.word() as u32,
+        ][dice.below(5) as usize],
     }
 }
 

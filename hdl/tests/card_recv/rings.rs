@@ -175,6 +175,28 @@ fn doorbells_come_every_clock_also_of_one_queue_pair_and_beside_configuration() 
     assert_eq!(taken, posted);
 }
 
+/// The words of doorbells on their way are newer than the table.
+#[test]
+fn a_doorbell_that_goes_back_is_refused_at_any_distance_after_the_newer_one() {
+    for distance in 1..=6 {
+        let mut world = world(&[15; 6], CALM);
+        for turn in 0..40 {
+            for qpn in 0..distance {
+                world.post(qpn, &receives(turn, 1, 64));
+            }
+            for qpn in 0..distance {
+                let back = world.qps[qpn].posted.wrapping_sub(1);
+                world.ring_badly(qpn, back);
+            }
+            world.until(2_000, "the doorbells", |w| w.doorbells.is_empty());
+            world.steps(20);
+        }
+        assert_eq!(world.counts.bad_doorbells, 0, "distance {distance}");
+        world.steps(400);
+        assert_read_ahead(&world);
+    }
+}
+
 #[test]
 fn a_doorbell_that_finds_no_place_beside_configuration_is_counted() {
     let mut world = world(&[4], CALM);
