@@ -171,6 +171,6 @@ switch_core_n16_d512_u4096_t8192.v
 ../lib/red_events.v
 red_switch_n16_q512_u4096_t8192.v
 ones_count_n16.v
-../lib/mux_one_hot_w6_n32.v
+../lib/mux_one_hot_w6_n20.v
 switch_counters_n16.v
 switch_n16_d512_u4096_t8192.v

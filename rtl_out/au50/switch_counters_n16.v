@@ -1,9 +1,9 @@
 // switch_counters_n16
 //
-// 32 counters of a port, 32 bits each, wrapping, in distributed memory. Indexes are those of the
-// statistics window. Every event counts, also when all happen at once: events wait in small
-// counters, and one counter a clock is visited (visit, one-hot, going round) and raised by what
-// waits for it.
+// The 20 counters of a port, 32 bits each, wrapping, in distributed memory. Indexes are those of
+// the statistics window; what is visited beyond the last one is 0. Every event counts, also when
+// all happen at once: events wait in small counters, and one counter a clock is visited (visit,
+// one-hot, going round) and raised by what waits for it.
 // An event is in the count that is visited 3 clocks after it or later.
 //
 // Sizes: n = 16.
@@ -37,7 +37,7 @@ module switch_counters_n16 (
     localparam [6:0] ONE = 7'd1;
 
     // Registers
-    reg  [31:0] happened_reg;
+    reg  [19:0] happened_reg;
     reg  [5:0]  waiting_0_reg;     // Events that wait: by counter, and copies.
     reg  [5:0]  waiting_1_reg;     // Events that wait: by counter, and copies.
     reg  [5:0]  waiting_2_reg;     // Events that wait: by counter, and copies.
@@ -58,18 +58,6 @@ module switch_counters_n16 (
     reg  [5:0]  waiting_17_reg;    // Events that wait: by counter, and copies.
     reg  [5:0]  waiting_18_reg;    // Events that wait: by counter, and copies.
     reg  [5:0]  waiting_19_reg;    // Events that wait: by counter, and copies.
-    reg  [5:0]  waiting_20_reg;    // Events that wait: by counter, and copies.
-    reg  [5:0]  waiting_21_reg;    // Events that wait: by counter, and copies.
-    reg  [5:0]  waiting_22_reg;    // Events that wait: by counter, and copies.
-    reg  [5:0]  waiting_23_reg;    // Events that wait: by counter, and copies.
-    reg  [5:0]  waiting_24_reg;    // Events that wait: by counter, and copies.
-    reg  [5:0]  waiting_25_reg;    // Events that wait: by counter, and copies.
-    reg  [5:0]  waiting_26_reg;    // Events that wait: by counter, and copies.
-    reg  [5:0]  waiting_27_reg;    // Events that wait: by counter, and copies.
-    reg  [5:0]  waiting_28_reg;    // Events that wait: by counter, and copies.
-    reg  [5:0]  waiting_29_reg;    // Events that wait: by counter, and copies.
-    reg  [5:0]  waiting_30_reg;    // Events that wait: by counter, and copies.
-    reg  [5:0]  waiting_31_reg;    // Events that wait: by counter, and copies.
     reg  [10:0] waiting_full_reg;
     reg  [10:0] waiting_off_reg;
     reg  [10:0] amount_reg;        // Stage 2 of a visit.
@@ -97,8 +85,8 @@ module switch_counters_n16 (
         .m   (offs_m)
     );
 
-    mux_one_hot_w6_n32 chosen (
-        .sel  (visit),
+    mux_one_hot_w6_n20 chosen (
+        .sel  (visit[19:0]),
         // Stage 1 of a visit: what waits is taken, what happens now waits for the next one.
         .s_0  (waiting_0_reg),
         .s_1  (waiting_1_reg),
@@ -120,18 +108,6 @@ module switch_counters_n16 (
         .s_17 (waiting_17_reg),
         .s_18 (waiting_18_reg),
         .s_19 (waiting_19_reg),
-        .s_20 (waiting_20_reg),
-        .s_21 (waiting_21_reg),
-        .s_22 (waiting_22_reg),
-        .s_23 (waiting_23_reg),
-        .s_24 (waiting_24_reg),
-        .s_25 (waiting_25_reg),
-        .s_26 (waiting_26_reg),
-        .s_27 (waiting_27_reg),
-        .s_28 (waiting_28_reg),
-        .s_29 (waiting_29_reg),
-        .s_30 (waiting_30_reg),
-        .s_31 (waiting_31_reg),
         .m    (chosen_m)
     );
 
@@ -154,7 +130,7 @@ module switch_counters_n16 (
 
     // Clocked logic
     initial begin
-        happened_reg = 32'd0;
+        happened_reg = 20'd0;
         waiting_0_reg = 6'd0;
         waiting_1_reg = 6'd0;
         waiting_2_reg = 6'd0;
@@ -175,18 +151,6 @@ module switch_counters_n16 (
         waiting_17_reg = 6'd0;
         waiting_18_reg = 6'd0;
         waiting_19_reg = 6'd0;
-        waiting_20_reg = 6'd0;
-        waiting_21_reg = 6'd0;
-        waiting_22_reg = 6'd0;
-        waiting_23_reg = 6'd0;
-        waiting_24_reg = 6'd0;
-        waiting_25_reg = 6'd0;
-        waiting_26_reg = 6'd0;
-        waiting_27_reg = 6'd0;
-        waiting_28_reg = 6'd0;
-        waiting_29_reg = 6'd0;
-        waiting_30_reg = 6'd0;
-        waiting_31_reg = 6'd0;
         waiting_full_reg = 11'd0;
         waiting_off_reg = 11'd0;
         amount_reg = 11'd0;
@@ -197,7 +161,6 @@ module switch_counters_n16 (
 
     always @(posedge clk) begin
         happened_reg <= {
-            12'd0,
             ended[1],
             ev_engine,
             ended[6],
@@ -407,126 +370,6 @@ module switch_counters_n16 (
             end
         end
 
-        if (happened_reg[20]) begin
-            waiting_20_reg <= waiting_20_reg + 6'd1;
-        end
-        if (visit[20]) begin
-            waiting_20_reg <= 6'd0;
-            if (happened_reg[20]) begin
-                waiting_20_reg <= 6'd1;
-            end
-        end
-
-        if (happened_reg[21]) begin
-            waiting_21_reg <= waiting_21_reg + 6'd1;
-        end
-        if (visit[21]) begin
-            waiting_21_reg <= 6'd0;
-            if (happened_reg[21]) begin
-                waiting_21_reg <= 6'd1;
-            end
-        end
-
-        if (happened_reg[22]) begin
-            waiting_22_reg <= waiting_22_reg + 6'd1;
-        end
-        if (visit[22]) begin
-            waiting_22_reg <= 6'd0;
-            if (happened_reg[22]) begin
-                waiting_22_reg <= 6'd1;
-            end
-        end
-
-        if (happened_reg[23]) begin
-            waiting_23_reg <= waiting_23_reg + 6'd1;
-        end
-        if (visit[23]) begin
-            waiting_23_reg <= 6'd0;
-            if (happened_reg[23]) begin
-                waiting_23_reg <= 6'd1;
-            end
-        end
-
-        if (happened_reg[24]) begin
-            waiting_24_reg <= waiting_24_reg + 6'd1;
-        end
-        if (visit[24]) begin
-            waiting_24_reg <= 6'd0;
-            if (happened_reg[24]) begin
-                waiting_24_reg <= 6'd1;
-            end
-        end
-
-        if (happened_reg[25]) begin
-            waiting_25_reg <= waiting_25_reg + 6'd1;
-        end
-        if (visit[25]) begin
-            waiting_25_reg <= 6'd0;
-            if (happened_reg[25]) begin
-                waiting_25_reg <= 6'd1;
-            end
-        end
-
-        if (happened_reg[26]) begin
-            waiting_26_reg <= waiting_26_reg + 6'd1;
-        end
-        if (visit[26]) begin
-            waiting_26_reg <= 6'd0;
-            if (happened_reg[26]) begin
-                waiting_26_reg <= 6'd1;
-            end
-        end
-
-        if (happened_reg[27]) begin
-            waiting_27_reg <= waiting_27_reg + 6'd1;
-        end
-        if (visit[27]) begin
-            waiting_27_reg <= 6'd0;
-            if (happened_reg[27]) begin
-                waiting_27_reg <= 6'd1;
-            end
-        end
-
-        if (happened_reg[28]) begin
-            waiting_28_reg <= waiting_28_reg + 6'd1;
-        end
-        if (visit[28]) begin
-            waiting_28_reg <= 6'd0;
-            if (happened_reg[28]) begin
-                waiting_28_reg <= 6'd1;
-            end
-        end
-
-        if (happened_reg[29]) begin
-            waiting_29_reg <= waiting_29_reg + 6'd1;
-        end
-        if (visit[29]) begin
-            waiting_29_reg <= 6'd0;
-            if (happened_reg[29]) begin
-                waiting_29_reg <= 6'd1;
-            end
-        end
-
-        if (happened_reg[30]) begin
-            waiting_30_reg <= waiting_30_reg + 6'd1;
-        end
-        if (visit[30]) begin
-            waiting_30_reg <= 6'd0;
-            if (happened_reg[30]) begin
-                waiting_30_reg <= 6'd1;
-            end
-        end
-
-        if (happened_reg[31]) begin
-            waiting_31_reg <= waiting_31_reg + 6'd1;
-        end
-        if (visit[31]) begin
-            waiting_31_reg <= 6'd0;
-            if (happened_reg[31]) begin
-                waiting_31_reg <= 6'd1;
-            end
-        end
-
         waiting_full_reg <= visit[6]
             ? {4'd0, fulls_m}
             : (waiting_full_reg + {4'd0, fulls_m});
@@ -546,7 +389,7 @@ module switch_counters_n16 (
         total_reg <= sum;
 
         if (rst) begin
-            happened_reg <= 32'd0;
+            happened_reg <= 20'd0;
             waiting_0_reg <= 6'd0;
             waiting_1_reg <= 6'd0;
             waiting_2_reg <= 6'd0;
@@ -567,18 +410,6 @@ module switch_counters_n16 (
             waiting_17_reg <= 6'd0;
             waiting_18_reg <= 6'd0;
             waiting_19_reg <= 6'd0;
-            waiting_20_reg <= 6'd0;
-            waiting_21_reg <= 6'd0;
-            waiting_22_reg <= 6'd0;
-            waiting_23_reg <= 6'd0;
-            waiting_24_reg <= 6'd0;
-            waiting_25_reg <= 6'd0;
-            waiting_26_reg <= 6'd0;
-            waiting_27_reg <= 6'd0;
-            waiting_28_reg <= 6'd0;
-            waiting_29_reg <= 6'd0;
-            waiting_30_reg <= 6'd0;
-            waiting_31_reg <= 6'd0;
             waiting_full_reg <= 11'd0;
             waiting_off_reg <= 11'd0;
             amount_reg <= 11'd0;
@@ -586,7 +417,7 @@ module switch_counters_n16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, ended[0]};
+    wire _unused = &{1'b0, visit[31:20], ended[0]};
 
 endmodule
 

@@ -167,6 +167,6 @@ switch_core_n4_d512_u1024_t512.v
 ../lib/red_events.v
 red_switch_n4_q512_u1024_t512.v
 ../lib/ones_count_n4.v
-../lib/mux_one_hot_w6_n32.v
+../lib/mux_one_hot_w6_n20.v
 ../lib/switch_counters_n4.v
 switch_n4_d512_u1024_t512.v

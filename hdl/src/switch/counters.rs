@@ -4,8 +4,8 @@ use crate::blocks::{AsyncRam, OneHotMux, OnesCount};
 use crate::prelude::*;
 
 hdl_module! {
-    /// 32 counters of a port, 32 bits each, wrapping, in distributed memory. Indexes are those of the statistics
-    /// window. Every event counts, also when all happen at once: events wait in small counters, and one counter a
+    /// The 20 counters of a port, 32 bits each, wrapping, in distributed memory. Indexes are those of the statistics
+    /// window; what is visited beyond the last one is 0. Every event counts, also when all happen at once: events wait in small counters, and one counter a
     /// clock is visited (visit, one-hot, going round) and raised by what waits for it.
     /// An event is in the count that is visited 3 clocks after it or later.
     #[module("switch_counters_n{N}")]
@@ -38,12 +38,12 @@ hdl_module! {
         offs: OnesCount<N, 7>,
         /// What has happened in the clock before, by counter.
         ended: Signal<Local, Bits<7>>,
-        #[reset] happened: DFF<Bits<32>>,
+        #[reset] happened: DFF<Bits<20>>,
         /// Events that wait: by counter, and copies.
-        waiting: Bank<DFF<Bits<6>>, 32>,
+        waiting: Bank<DFF<Bits<6>>, 20>,
         #[reset] waiting_full: DFF<Bits<11>>,
         #[reset] waiting_off: DFF<Bits<11>>,
-        chosen: OneHotMux<6, 32>,
+        chosen: OneHotMux<6, 20>,
         counts: AsyncRam<32, 5>,
         /// Stage 2 of a visit.
         #[reset] amount: DFF<Bits<11>>,
@@ -68,15 +68,15 @@ impl<const N: usize> Logic for SwitchCounters<N> {
             self.ended.next = self.one.val() << self.ev_reason.val();
         }
         self.happened.d.next =
-            (bit_cast::<32, 1>((self.ev_valid.val() & !self.ended.val().get_bit(6)).into()))
-                | (bit_cast::<32, 1>(self.ev_sent.val().into()) << 1)
-                | (bit_cast::<32, 4>(self.ended.val().get_bits::<4>(2)) << 2)
-                | (bit_cast::<32, 1>(self.ended.val().get_bit(6).into()) << 7)
-                | (bit_cast::<32, 11>(self.ev_engine.val()) << 8)
-                | (bit_cast::<32, 1>(self.ended.val().get_bit(1).into()) << 19);
+            (bit_cast::<20, 1>((self.ev_valid.val() & !self.ended.val().get_bit(6)).into()))
+                | (bit_cast::<20, 1>(self.ev_sent.val().into()) << 1)
+                | (bit_cast::<20, 4>(self.ended.val().get_bits::<4>(2)) << 2)
+                | (bit_cast::<20, 1>(self.ended.val().get_bit(6).into()) << 7)
+                | (bit_cast::<20, 11>(self.ev_engine.val()) << 8)
+                | (bit_cast::<20, 1>(self.ended.val().get_bit(1).into()) << 19);
 
         // Stage 1 of a visit: what waits is taken, what happens now waits for the next one.
-        for i in 0..32 {
+        for i in 0..20 {
             self.chosen.s[i].next = self.waiting[i].q.val();
             self.waiting[i].d.next = self.waiting[i].q.val();
             if self.happened.q.val().get_bit(i) {
@@ -98,7 +98,7 @@ impl<const N: usize> Logic for SwitchCounters<N> {
         if self.visit.val().get_bit(7) {
             self.waiting_off.d.next = bit_cast::<11, 7>(self.offs.m.val());
         }
-        self.chosen.sel.next = self.visit.val();
+        self.chosen.sel.next = self.visit.val().get_bits::<20>(0);
         self.amount.d.next = bit_cast::<11, 6>(self.chosen.m.val());
         if self.visit.val().get_bit(6) {
             self.amount.d.next = self.waiting_full.q.val();
@@ -122,7 +122,7 @@ impl<const N: usize> Logic for SwitchCounters<N> {
         self.total.d.next = self.sum.val();
         self.count.next = self.total.q.val();
         if self.rst.val() {
-            for i in 0..32 {
+            for i in 0..20 {
                 self.waiting[i].d.next = 0.into();
             }
         }

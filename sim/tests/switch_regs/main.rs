@@ -348,6 +348,49 @@ fn statistics_count_every_frame_under_full_load() {
     }
 }
 
+/// Copies for several full queues are dropped in one clock, frame after frame.
+#[test]
+fn every_copy_that_a_full_queue_drops_is_counted() {
+    let library = library();
+    for seed in seeds(3) {
+        let mut bench = Bench::new(&library, seed);
+        bench.enable();
+        bench.set(&regs::MULTICAST_CHILDREN_LOW, 0b1110);
+        bench.set(&regs::MULTICAST_ENTRY, regs::MULTICAST_VALID.put(1));
+        bench.set(&regs::MULTICAST_COMMIT, 5);
+        let tree = Key {
+            tree: 5,
+            reduction: 0,
+        }
+        .address()
+        .mac();
+        let count = 300 + 100 * seed as usize;
+        for _ in 0..count {
+            let frame = bench.frame(tree);
+            bench.sources[0].push(&frame[..60]);
+        }
+        let stopped = bench.rng.random_range(1..8);
+        for port in 1..PORTS {
+            bench.rtl.ready[port] = stopped >> (port - 1) & 1 == 0;
+        }
+        while !bench.sources[0].is_empty() {
+            bench.clock();
+        }
+        bench.rtl.ready.fill(true);
+        for _ in 0..6_000 {
+            bench.clock();
+        }
+        let left: usize = bench.out.iter().map(Vec::len).sum();
+        let dropped = bench.counter(0, Counter::QueueFull as u32) as usize;
+        assert_eq!(dropped, 3 * count - left, "seed {seed}");
+        assert!(dropped > 200, "{dropped} of {count} frames, seed {seed}");
+        for port in 0..PORTS {
+            let sent = bench.counter(port, Counter::Sent as u32) as usize;
+            assert_eq!(sent, bench.out[port].len(), "port {port}, seed {seed}");
+        }
+    }
+}
+
 #[test]
 fn tables_written_while_frames_pass_send_each_frame_to_one_port() {
     let library = library();
