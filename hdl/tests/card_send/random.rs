@@ -163,7 +163,7 @@ fn xud_02_every_work_request_ends_once_in_busy_traffic() {
 
 #[test]
 fn xud_02_every_work_request_ends_once_when_everything_stalls() {
-    soak(SLOW, 10..13, 150_000);
+    soak(SLOW, 10..15, 150_000);
 }
 
 #[test]

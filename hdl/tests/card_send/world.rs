@@ -93,7 +93,7 @@ impl Shape {
     pub fn random(dice: &mut Dice, qpn: u32) -> Self {
         let log = [0, 1, 2, 3, 4, 6][dice.below(6) as usize];
         // Over the carry between the halves of the address half of the time; rings do not overlap.
-        let region = 1 << 44 | u64::from(qpn) << 38;
+        let region = dice.below(1 << 20) << 44 | u64::from(qpn) << 38;
         let base = if dice.chance(50) {
             region + (1 << 37) - 64 * (1 + dice.below(1 << log))
         } else {

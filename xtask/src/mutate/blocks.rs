@@ -153,11 +153,11 @@ const GROUPS: [Group; 15] = [
             "red_events",
             "red_match",
         ],
-        binaries: &[ENGINE, RED_SWITCH],
+        binaries: &[ENGINE, RED_SWITCH, REGS],
     },
     Group {
         blocks: &["red_switch"],
-        binaries: &[RED_SWITCH],
+        binaries: &[RED_SWITCH, REGS],
     },
     Group {
         blocks: &["switch_counters", "switch_regs"],
