@@ -182,7 +182,8 @@ fn a_doorbell_that_goes_back_is_refused_at_any_distance_after_the_newer_one() {
         let mut world = world(&[15; 6], CALM);
         for turn in 0..40 {
             for qpn in 0..distance {
-                world.post(qpn, &receives(turn, 1, 64));
+                // Steps that change many bits of the index.
+                world.post(qpn, &receives(turn, 500, 64));
             }
             for qpn in 0..distance {
                 let back = world.qps[qpn].posted.wrapping_sub(1);

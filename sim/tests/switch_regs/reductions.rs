@@ -270,6 +270,14 @@ fn red_10_a_wrong_bit_anywhere_is_what_the_model_makes_of_it() {
             raw[bit / 8] ^= 1 << (bit % 8);
             world.send((parent + 1) % PORTS, &raw);
         }
+        // Another destination than that of the Ethernet header, and a checksum that fits it.
+        for bit in 0..32 {
+            let mut one = world.frame(key, false, Op::ALL[0]);
+            one.fabric.dfa.0 ^= 1 << bit;
+            let mut raw = one.to_bytes(world.ethertype).to_vec();
+            raw[..6].copy_from_slice(&key.address().mac());
+            world.send((parent + 1) % PORTS, &raw);
+        }
         world.compare_counters();
     }
 }
