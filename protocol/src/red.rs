@@ -21,7 +21,7 @@ pub mod wire;
 
 pub use address::{Address, Key};
 pub use counters::{Counter, Counters};
-pub use engine::{Descriptor, Down, Engine, EngineConfig, EngineConfigError, Up};
+pub use engine::{Descriptor, Down, Engine, EngineConfig, EngineConfigError, TIMEOUT_UNIT, Up};
 pub use ops::{Mode, Op, Rc, Value};
 pub use partial::Partial;
 pub use switch::{PortSettings, Switch, SwitchConfig, SwitchError, Tree};

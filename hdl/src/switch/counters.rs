@@ -2,6 +2,10 @@
 
 use crate::blocks::{AsyncRam, OneHotMux, OnesCount};
 use crate::prelude::*;
+use tributary_protocol::red::Counter;
+
+// The kernel below counts in literals.
+const _: () = assert!(Counter::ALL.len() == 20);
 
 hdl_module! {
     /// The 20 counters of a port, 32 bits each, wrapping, in distributed memory. Indexes are those of the statistics

@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 use tributary_protocol::red::{
-    Address, Counter, Frame, Key, Op, Rc, regs,
+    Address, Counter, Frame, Key, Op, Rc, TIMEOUT_UNIT, regs,
     wire::{Fabric, Reduction, Restricted},
 };
 use tributary_sim::testbench::seeds;
@@ -13,8 +13,6 @@ use super::{Bench, PORTS, WIPE, library};
 const SETTLED: usize = 80;
 /// Trees that exist, among the 64 of the table.
 const TREES: usize = 6;
-/// Clocks of a unit of the timeouts (RED-12).
-const TIMEOUT_UNIT: u64 = 1024;
 /// Codes of counters, and some more.
 const COUNTERS: u32 = 34;
 
@@ -78,6 +76,15 @@ impl World {
             world.plant(wait);
         }
         world
+    }
+
+    /// Every port and every engine.
+    fn all_on(&mut self) {
+        for port in 0..PORTS as u8 {
+            let on = regs::PORT_ENABLE.put(1) | regs::PORT_ENGINE.put(1);
+            self.bench
+                .write(regs::port_offset(port, &regs::PORT_CONTROL), on, 0xf);
+        }
     }
 
     /// A tree at a free place of the table, between random ports: its number and its parent.
@@ -251,12 +258,7 @@ fn red_10_a_wrong_bit_anywhere_is_what_the_model_makes_of_it() {
     let library = library();
     for seed in seeds(2) {
         let mut world = World::new(seed, &library);
-        for port in 0..PORTS as u8 {
-            let on = regs::PORT_ENABLE.put(1) | regs::PORT_ENGINE.put(1);
-            world
-                .bench
-                .write(regs::port_offset(port, &regs::PORT_CONTROL), on, 0xf);
-        }
+        world.all_on();
         // Wait counts that no sum here reaches.
         let (tree, parent) = world.plant((1 << 20) - 1);
         let key = Key { tree, reduction: 3 };
@@ -288,11 +290,8 @@ fn red_12_thresholds_and_timeouts_are_those_of_the_registers() {
     let library = library();
     for seed in seeds(6) {
         let mut world = World::new(seed, &library);
+        world.all_on();
         let bench = &mut world.bench;
-        for port in 0..PORTS as u8 {
-            let on = regs::PORT_ENABLE.put(1) | regs::PORT_ENGINE.put(1);
-            bench.write(regs::port_offset(port, &regs::PORT_CONTROL), on, 0xf);
-        }
         let mut thresholds = [0; 3].map(|_| bench.rng.random_range(2..1 << 20));
         thresholds.sort();
         bench.set(&regs::THRESHOLD0, thresholds[0]);
