@@ -129,8 +129,15 @@ fn random_reads_and_writes_of_one_and_two_words_see_the_registers_in_order() {
             // Any bytes within two words of 32 bits, in a page; sometimes above 4 GiB.
             let bytes = 1 + dice.below(8);
             let offset = dice.below(9 - bytes);
-            let page = dice.pick(&[0x0, 0x3000, 0xFF_F000]);
-            let offset = page + 4 * dice.pick(&[0, 1, 2, 5, 1022]) + offset;
+            // Mostly where others are, too.
+            let (page, word) = match dice.below(4) {
+                0 => (dice.below(1 << 12) << 12, dice.below(1023)),
+                _ => (
+                    dice.pick(&[0x0, 0x3000, 0xFF_F000]),
+                    dice.pick(&[0, 1, 2, 5, 1022]),
+                ),
+            };
+            let offset = page + 4 * word + offset;
             let base = dice.pick(&[0xC000_0000, 0x40_0000_0000]);
             if dice.chance(50) {
                 let data = dice.bytes(bytes as usize);

@@ -10,11 +10,14 @@ use tributary_sim::verilate::{Model, Port, Verilated};
 
 static LIBRARY: LazyLock<Verilated> = LazyLock::new(|| build(DmaRead::default()));
 
-/// Where the host's memory is mapped: around 4 GiB, and high up with a carry between the halves of the address.
-pub const REGIONS: [(u64, u64); 3] = [
+/// Where the host's memory is mapped: low, around 4 GiB, and high up, with carries between the halves of the address and
+/// through the upper one, and with ones and zeros in every bit of it.
+pub const REGIONS: [(u64, u64); 5] = [
     (0x10_0000, 0x1_0000),
     (0xFFFF_8000, 0x1_0000),
     (0x12_FFFF_8000, 0x1_0000),
+    (0x5A7F_FFFF_FFFF_8000, 0x1_0000),
+    (0xA5C3_691E_84DB_0000, 0x1_0000),
 ];
 
 /// A request under way.

@@ -1,6 +1,7 @@
 //! The DMA writer: every byte to its place, nothing beside it, done in order.
 
 use crate::bench::{Dice, build, runs, seeds};
+use crate::dma_read::REGIONS;
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 use tributary_hdl::pcie::DmaWrite;
@@ -9,12 +10,6 @@ use tributary_sim::testbench::stall::Profile;
 use tributary_sim::verilate::{Model, Port, Verilated};
 
 static LIBRARY: LazyLock<Verilated> = LazyLock::new(|| build(DmaWrite::default()));
-
-const REGIONS: [(u64, u64); 3] = [
-    (0x10_0000, 0x1_0000),
-    (0xFFFF_8000, 0x1_0000),
-    (0x12_FFFF_8000, 0x1_0000),
-];
 
 struct Request {
     addr: u64,

@@ -8,8 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use tributary_hdl::catalog;
 use tributary_protocol::red::{
-    Address, Down, Engine, EngineConfig, Frame, Key, Up, engine::TIMEOUT_UNIT,
-    wire::DEFAULT_ETHERTYPE,
+    Down, Engine, EngineConfig, Frame, Key, Up, engine::TIMEOUT_UNIT,
 };
 use tributary_sim::testbench::{Profile, Stalls};
 use tributary_sim::verilate::{BuildOptions, Model, Port, Verilated};
@@ -50,8 +49,8 @@ pub struct Item {
 
 impl Item {
     /// The words as the input of a port stores them.
-    fn words(&self) -> [u64; 11] {
-        let bytes = self.frame.to_bytes(DEFAULT_ETHERTYPE);
+    fn words(&self, ethertype: u16) -> [u64; 11] {
+        let bytes = self.frame.to_bytes(ethertype);
         let mut padded = [0xa5; 96];
         padded[2..].copy_from_slice(&bytes);
         let mut words: [u64; 12] = std::array::from_fn(|i| {
@@ -105,6 +104,7 @@ pub struct Bench {
     rtl: Model,
     ports: Ports,
     pub model: Engine,
+    ethertype: u16,
     pub clock: u64,
     /// Words still to be given, with the frame's first clock.
     giving: VecDeque<(u64, bool, u64)>,
@@ -133,8 +133,13 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// An engine whose output stalls as it is said; see [`Bench::step`].
-    pub fn new(library: &Verilated, config: EngineConfig, stalls: Stalls) -> Self {
+    /// An engine whose frames have this Ethertype, and whose output stalls as it is said; see [`Bench::step`].
+    pub fn new(
+        library: &Verilated,
+        config: EngineConfig,
+        ethertype: u16,
+        stalls: Stalls,
+    ) -> Self {
         let mut rtl = library.model().unwrap();
         let port = |name: &str| rtl.port(name).unwrap();
         let ports = Ports {
@@ -157,7 +162,7 @@ impl Bench {
             ("cfg_enable", 1),
             ("cfg_ieee_nan", u64::from(config.mode.ieee_nan)),
             ("cfg_address", config.address.0.into()),
-            ("cfg_ethertype", DEFAULT_ETHERTYPE.into()),
+            ("cfg_ethertype", ethertype.into()),
             ("cfg_threshold_1", config.thresholds[0].into()),
             ("cfg_threshold_2", config.thresholds[1].into()),
             ("cfg_threshold_3", config.thresholds[2].into()),
@@ -178,6 +183,7 @@ impl Bench {
             rtl,
             ports,
             model: Engine::new(config).unwrap(),
+            ethertype,
             clock: 0,
             giving: VecDeque::new(),
             begun: VecDeque::new(),
@@ -212,7 +218,7 @@ impl Bench {
             Way::Pass => 2,
             Way::Down(_) => 3,
         };
-        for (i, word) in item.words().into_iter().enumerate() {
+        for (i, word) in item.words(self.ethertype).into_iter().enumerate() {
             self.giving.push_back((word, i == 0, kind));
         }
         self.frames += 1;
@@ -303,8 +309,8 @@ impl Bench {
             Some(bytes) => self.fail(format!(
                 "frame sent\n {:02x?}\nexpected\n {bytes:02x?}\n{:?}\n{:?}",
                 frame.bytes,
-                Frame::parse(&frame.bytes, DEFAULT_ETHERTYPE),
-                Frame::parse(&bytes, DEFAULT_ETHERTYPE)
+                Frame::parse(&frame.bytes, self.ethertype),
+                Frame::parse(&bytes, self.ethertype)
             )),
             None => self.fail(format!("a frame nobody expects: {:02x?}", frame.bytes)),
         }
@@ -330,20 +336,20 @@ impl Bench {
         let name = match item.way {
             Way::Pass => {
                 self.expected
-                    .push_back(item.frame.to_bytes(DEFAULT_ETHERTYPE).to_vec());
+                    .push_back(item.frame.to_bytes(self.ethertype).to_vec());
                 15
             }
             Way::Up => match self.model.up(&item.frame) {
                 Up::Pass => {
                     self.expected
-                        .push_back(item.frame.to_bytes(DEFAULT_ETHERTYPE).to_vec());
+                        .push_back(item.frame.to_bytes(self.ethertype).to_vec());
                     7
                 }
                 Up::Drop(why) => dropped(why),
                 Up::Absorbed => 8,
                 Up::Result(frame) => {
                     self.expected
-                        .push_back(frame.to_bytes(DEFAULT_ETHERTYPE).to_vec());
+                        .push_back(frame.to_bytes(self.ethertype).to_vec());
                     8
                 }
             },
@@ -392,7 +398,7 @@ impl Bench {
         match (code, self.model.expire_descriptor(found)) {
             (10, Some(frame)) => self
                 .expected
-                .push_back(frame.to_bytes(DEFAULT_ETHERTYPE).to_vec()),
+                .push_back(frame.to_bytes(self.ethertype).to_vec()),
             (11, None) => {}
             (code, frame) => self.fail(format!("event {code}, model has {frame:?}")),
         }
@@ -403,15 +409,18 @@ impl Bench {
         self.stalls.set(Profile::Free);
         for _ in 0..clocks {
             self.step();
-            if self.idle() && self.model.in_use() == 0 && self.rtl.get(self.ports.used) == 0 {
+            let used = self.rtl.get(self.ports.used);
+            let room = self.room.iter().all(|room| *room);
+            if self.idle() && self.model.in_use() == 0 && used == 0 && room {
                 return;
             }
         }
         let used = self.rtl.get(self.ports.used);
         self.fail(format!(
-            "after {clocks} clocks: descriptors {used:#x} in use, {} in the model, {} frames missing",
+            "after {clocks} clocks: descriptors {used:#x} in use, {} in the model, {} frames missing, room {:?}",
             self.model.in_use(),
-            self.expected.len()
+            self.expected.len(),
+            self.room
         ));
     }
 
@@ -424,9 +433,20 @@ impl Bench {
         }
     }
 
-    /// The address that results carry.
-    pub fn address() -> Address {
-        Address::unicast(0xabcde, 0x123)
+    /// A reset of one clock: nothing of before is left.
+    pub fn reset(&mut self) {
+        self.rtl.set(self.ports.s_valid, 0);
+        self.rtl.set(self.ports.tick, 0);
+        self.rtl.reset(1).unwrap();
+        self.model = Engine::new(*self.model.config()).unwrap();
+        self.giving.clear();
+        self.begun.clear();
+        self.expected.clear();
+        self.receiving.bytes.clear();
+        self.owners.clear();
+        self.room = VecDeque::from([true; 5]);
+        self.used = [0; 4];
+        self.shown = None;
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use bench::{Bench, Item, Way};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
-use tributary_protocol::red::{EngineConfig, Mode, Op};
+use tributary_protocol::red::{Address, EngineConfig, Mode, Op, wire::DEFAULT_ETHERTYPE};
 use tributary_sim::testbench::{Profile, Stalls, number, profiles};
 use tributary_sim::verilate::Verilated;
 
@@ -27,46 +27,64 @@ fn library() -> &'static Verilated {
     })
 }
 
+/// Small thresholds and timeouts, as in [`traffic::wait`].
 fn config(ieee_nan: bool) -> EngineConfig {
     EngineConfig {
         descriptors: 8,
         thresholds: [2, 3, 5],
         timeouts: [0, 1, 2, 3],
         mode: Mode { ieee_nan },
-        address: Bench::address(),
+        address: Address::unicast(0xabcde, 0x123),
     }
 }
+
+/// The engine of a seed: in every other group of four, with thresholds of every size and longer timeouts.
+fn bench(library: &Verilated, seed: u64) -> Bench {
+    let mut rng = SmallRng::seed_from_u64(!seed);
+    let mut config = config(seed % 2 == 1);
+    config.address = Address(rng.random());
+    if seed / 4 % 2 == 1 {
+        config.thresholds = [0; 3].map(|_| rng.random_range(0..1 << 20));
+        config.timeouts = [0; 4].map(|_| rng.random_range(0..TIMEOUT));
+    }
+    Bench::new(library, config, rng.random(), Stalls::of_seed(seed, 1))
+}
+
+/// Longest timeout, in units of 1,024 clocks.
+const TIMEOUT: u32 = 40;
 
 /// Clocks of a seed. The longest stalls come once in 4,000 clocks.
 const CLOCKS: u64 = 300_000;
 
-/// Random frames of every kind while the output stalls in the profile of the seed; `idle` is a chance in 256.
-fn run(library: &Verilated, seed: u64, clocks: u64) -> Result<Bench, String> {
-    let mut rng = SmallRng::seed_from_u64(seed);
+/// Random frames of every kind for so many clocks.
+fn traffic(bench: &mut Bench, rng: &mut SmallRng, seed: u64, clocks: u64) {
     let (idle, keys) = [(0, 4), (64, 12), (0, 10), (250, 8)][(seed % 4) as usize];
-    let stalls = Stalls::of_seed(seed, 1);
-    let profile = stalls.profile();
-    let mut bench = Bench::new(library, config(seed % 2 == 1), stalls);
-    while bench.clock < clocks && bench.trouble.is_none() {
+    let end = bench.clock + clocks;
+    while bench.clock < end && bench.trouble.is_none() {
         if bench.ready() && rng.random_range(0..256) >= idle {
-            let item = traffic::item(&mut rng, keys, |key| {
-                bench
-                    .model
-                    .descriptors()
-                    .iter()
-                    .flatten()
-                    .find(|d| d.key == key)
-            });
+            let item = traffic::item(rng, keys, &bench.model);
             bench.begin(item);
         }
         bench.step();
         bench.check_deadlines();
     }
+}
+
+/// Traffic while the output stalls in the profile of the seed, and then none until all is done.
+fn run(library: &Verilated, seed: u64, clocks: u64) -> Result<Bench, String> {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let mut bench = bench(library, seed);
+    traffic(&mut bench, &mut rng, seed, clocks);
+    ended(bench, seed)
+}
+
+/// Drains, and says what was wrong.
+fn ended(mut bench: Bench, seed: u64) -> Result<Bench, String> {
     if bench.trouble.is_none() {
-        bench.drain(8 * 1024);
+        bench.drain(u64::from(TIMEOUT + 8) * 1024);
     }
     match bench.trouble.take() {
-        Some(trouble) => Err(format!("seed {seed}, {profile}: {trouble}")),
+        Some(trouble) => Err(format!("seed {seed}, {}: {trouble}", Profile::of_seed(seed))),
         None => Ok(bench),
     }
 }
@@ -89,6 +107,26 @@ fn red_09_red_10_red_11_red_12_red_13_red_14_red_15_red_16_lock_step() {
     }
 }
 
+/// A reset in any clock, and frames again from the next one on: no word, no frame, no descriptor, no timer is left.
+#[test]
+fn after_a_reset_an_engine_is_as_new() {
+    profiles("engine: frames between resets", |seed| {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut bench = bench(library(), seed);
+        for _ in 0..200 {
+            let clocks = if rng.random_range(0..8) == 0 { 2_500 } else { 120 };
+            let clocks = rng.random_range(1..clocks);
+            traffic(&mut bench, &mut rng, seed, clocks);
+            if bench.trouble.is_some() {
+                break;
+            }
+            bench.reset();
+        }
+        traffic(&mut bench, &mut rng, seed, 2_500);
+        ended(bench, seed).unwrap_or_else(|e| panic!("{e}")).frames
+    });
+}
+
 /// Frames of one tree every 11 clocks are all combined, and the engine never closes.
 #[test]
 fn back_to_back_frames_of_one_tree_are_combined_at_line_rate() {
@@ -105,7 +143,7 @@ fn back_to_back_frames_of_one_tree_are_combined_at_line_rate() {
 fn combine_back_to_back(op: Op) {
     let mut rng = SmallRng::seed_from_u64(3);
     let stalls = Stalls::new(Profile::Free, 3, 1);
-    let mut bench = Bench::new(library(), config(false), stalls);
+    let mut bench = Bench::new(library(), config(false), DEFAULT_ETHERTYPE, stalls);
     let key = traffic::key(&mut rng, 1);
     let mut arm = traffic::frame(&mut rng, key, None, true);
     arm.red.seqno = 5;

@@ -2,7 +2,7 @@
 
 use rand::{RngExt, rngs::SmallRng};
 use tributary_protocol::red::{
-    Address, Descriptor, Frame, Key, Op, Rc, seqno_after,
+    Address, Descriptor, Engine, Frame, Key, Op, Rc, seqno_after,
     wire::{Fabric, Reduction, Restricted},
 };
 
@@ -52,14 +52,44 @@ fn chance(rng: &mut SmallRng, one_in: u32) -> bool {
 pub fn key(rng: &mut SmallRng, keys: u16) -> Key {
     let n = rng.random_range(0..keys);
     Key {
-        tree: n * 37 % 8192,
+        tree: n * 2741 % 8192,
         reduction: (n % 8) as u8,
+    }
+}
+
+/// VNI and cookie of a key's job.
+fn job(key: Key) -> (u16, u32) {
+    let key = u64::from(key.tree) << 3 | u64::from(key.reduction);
+    let any = (key + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((any >> 48) as u16, (any >> 8) as u32)
+}
+
+/// A wait count: mostly small, or around a threshold, or any.
+fn wait(rng: &mut SmallRng, thresholds: [u32; 3]) -> u32 {
+    match rng.random_range(0..8) {
+        0 => rng.random_range(1..1 << 20),
+        1 | 2 => {
+            let near = thresholds[rng.random_range(0..3)] + rng.random_range(0..3);
+            (near.max(2) - 1).min((1 << 20) - 1)
+        }
+        _ => rng.random_range(1..8),
+    }
+}
+
+/// How many a contribution stands for: mostly few; any; or as many as are missing, or one more or less.
+fn count(rng: &mut SmallRng, found: Option<&Descriptor>) -> u32 {
+    let come = |d: &Descriptor| d.partial.map_or(0, |partial| partial.count);
+    let missing = found.map_or(0, |d| d.wait.saturating_sub(come(d)));
+    match rng.random_range(0..64) {
+        0 => rng.random_range(1..1 << 20),
+        1..8 if missing > 1 => (missing + rng.random_range(0..3) - 1).min((1 << 20) - 1),
+        _ => rng.random_range(1..3),
     }
 }
 
 /// A frame for a key whose descriptor, if there is one, is `found`.
 pub fn frame(rng: &mut SmallRng, key: Key, found: Option<&Descriptor>, arm: bool) -> Frame {
-    let (mut vni, mut cookie, mut seqno) = (7, 0x1234_5678, rng.random_range(0..1024));
+    let ((mut vni, mut cookie), mut seqno) = (job(key), rng.random_range(0..1024));
     if let Some(d) = found {
         (vni, cookie, seqno) = (d.vni, d.cookie, d.seqno);
         if arm {
@@ -121,11 +151,7 @@ pub fn frame(rng: &mut SmallRng, key: Key, found: Option<&Descriptor>, arm: bool
             seqno,
             arm,
             op,
-            count: if chance(rng, 64) {
-                rng.random_range(1..1 << 20)
-            } else {
-                rng.random_range(1..3)
-            },
+            count: count(rng, found),
             resno: seqno,
             rc: Rc::new(rc),
             m,
@@ -137,19 +163,24 @@ pub fn frame(rng: &mut SmallRng, key: Key, found: Option<&Descriptor>, arm: bool
     }
 }
 
-/// Something to do next; `find` looks a descriptor up.
-pub fn item<'a>(
-    rng: &mut SmallRng,
-    keys: u16,
-    find: impl Fn(Key) -> Option<&'a Descriptor>,
-) -> Item {
-    let key = key(rng, keys);
-    let found = find(key);
+/// Something to do next with an engine in this state.
+pub fn item(rng: &mut SmallRng, keys: u16, engine: &Engine) -> Item {
+    let mut key = key(rng, keys);
+    // Another one, near by.
+    if chance(rng, 32) {
+        key.tree ^= 1 << rng.random_range(0..13);
+    }
+    if chance(rng, 32) {
+        key.reduction ^= 1 << rng.random_range(0..3);
+    }
+    let mut all = engine.descriptors().iter().flatten();
+    let found = all.find(|d| d.key == key);
+    let wait = wait(rng, engine.config().thresholds);
     let (way, arm) = match rng.random_range(0..16) {
         0 => (Way::Pass, rng.random()),
-        1 => (Way::Down(rng.random_range(1..8)), chance(rng, 2)),
-        2 | 3 => (Way::Down(rng.random_range(1..8)), true),
-        _ if found.is_none() && !chance(rng, 4) => (Way::Down(rng.random_range(1..8)), true),
+        1 => (Way::Down(wait), chance(rng, 2)),
+        2 | 3 => (Way::Down(wait), true),
+        _ if found.is_none() && !chance(rng, 4) => (Way::Down(wait), true),
         _ => (Way::Up, chance(rng, 64)),
     };
     Item {

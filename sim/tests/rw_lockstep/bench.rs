@@ -126,6 +126,8 @@ pub struct Plan {
     pub busy_hint: u16,
     /// How often each message leaves.
     pub copies: u8,
+    /// Reorder allowance, time before a hole is asked for again, and before the rest of a transfer is asked for.
+    pub ticks: [u16; 3],
 }
 
 /// A bitmap that leaves with its STATUS.
@@ -179,7 +181,6 @@ pub struct Bench {
     credit_acts: u64,
     op: u8,
     op_wptr: u16,
-    next_xid: u32,
     last_connect: BTreeMap<(u16, u16), Connect>,
     cursor: BTreeMap<u16, u32>,
     hot: u16,
@@ -196,6 +197,7 @@ fn config(plan: &Plan) -> ReceiverConfig {
         r,
         busy_hint,
         copies,
+        ticks: [allowance_ticks, retry_ticks, tail_ticks],
         ..
     } = *plan;
     ReceiverConfig {
@@ -203,9 +205,9 @@ fn config(plan: &Plan) -> ReceiverConfig {
         r,
         gen_bits: 16,
         allowance: w / 4,
-        allowance_ticks: 40,
-        retry_ticks: 60,
-        tail_ticks: 50,
+        allowance_ticks,
+        retry_ticks,
+        tail_ticks,
         idle_ticks: 20_000,
         busy_hint,
         copies,
@@ -213,6 +215,10 @@ fn config(plan: &Plan) -> ReceiverConfig {
         ..ReceiverConfig::default()
     }
 }
+
+/// Nodes that send, and their transfer slots: between them, ones and zeros in every bit that they have.
+const SOURCES: [u16; 6] = [0x00, 0xff, 0xa5, 0x5a, 0x0f, 0x33];
+const SLOTS: [u16; 4] = [0x0, 0xf, 0x6, 0x9];
 
 /// Clocks after which the slide of a window is made, or another step of it, whatever else goes on: its turn comes within 8 R
 /// clocks, and the rest is for the visit and for what the model is told late.
@@ -265,7 +271,6 @@ impl Bench {
             credit_acts: 0,
             op: 5,
             op_wptr: 0,
-            next_xid: 1,
             last_connect: BTreeMap::new(),
             cursor: BTreeMap::new(),
             hot: 0,
@@ -301,6 +306,19 @@ impl Bench {
 
     fn chance(&mut self, of_256: u32) -> bool {
         self.rng.random_range(0..256) < of_256
+    }
+
+    /// One bit of these.
+    fn bit(&mut self, bits: std::ops::Range<u32>) -> u32 {
+        1 << self.rng.random_range(bits)
+    }
+
+    fn source(&mut self) -> u16 {
+        SOURCES[self.rng.random_range(0..SOURCES.len())]
+    }
+
+    fn slot(&mut self) -> u16 {
+        SLOTS[self.rng.random_range(0..SLOTS.len())]
     }
 
     fn step(&mut self, busy: bool) -> Outcome<()> {
@@ -856,8 +874,13 @@ impl Bench {
                     let wait = self.rng.random_range(1..80);
                     self.acks.push_back((self.now + wait, w.wptr, w.r#gen));
                     if self.chance(3) {
+                        let other = w.r#gen ^ self.bit(0..16);
+                        self.acks.push_back((self.now + wait, w.wptr, other));
+                    }
+                    if self.chance(2) {
+                        let beyond = self.bit(self.plan.r.ilog2()..16) as u16;
                         self.acks
-                            .push_back((self.now + wait, w.wptr, w.r#gen ^ 0x8000));
+                            .push_back((self.now + wait, w.wptr | beyond, w.r#gen));
                     }
                 }
                 Err(code) if got == code => {}
@@ -1020,27 +1043,33 @@ impl Bench {
             len: packet_len(t.length, t.mtu, pidx) as u16,
         };
         match self.rng.random_range(0..400) {
-            0 => d.src ^= 1,
-            1 => d.r#gen ^= 0x8000,
+            0 => d.src ^= self.bit(0..16) as u16,
+            1 => d.r#gen ^= self.bit(0..16),
             2 => d.r#gen = d.r#gen.wrapping_sub(1) & 0xFFFF,
             3 => d.tail = !d.tail,
-            4 => d.len ^= 1,
-            5 => d.wptr ^= 0x4000,
+            4 => d.len ^= self.bit(0..13) as u16,
+            5 => d.wptr ^= self.bit(0..16) as u16,
+            6 => d.pidx ^= self.bit(0..21),
             _ => {}
         }
         Message::Data(d)
     }
 
     fn a_connect(&mut self) -> Message {
-        let (src, slot) = (self.rng.random_range(0..6), self.rng.random_range(0..4));
+        let (src, slot) = (self.source(), self.slot());
         if let Some(c) = self.last_connect.get(&(src, slot)).copied() {
             match self.rng.random_range(0..10) {
                 0 | 1 => return Message::Connect(c),
+                // An old one.
                 2 => {
-                    return Message::Connect(Connect {
-                        xid: c.xid.wrapping_sub(1),
-                        ..c
-                    });
+                    let xid = c.xid.wrapping_sub(self.bit(0..32));
+                    let incarnation = c.incarnation.wrapping_sub(self.bit(0..16) as u16);
+                    let old = if self.chance(128) {
+                        Connect { xid, ..c }
+                    } else {
+                        Connect { incarnation, ..c }
+                    };
+                    return Message::Connect(old);
                 }
                 3..6 if self
                     .model
@@ -1053,7 +1082,7 @@ impl Bench {
                         r#gen: 0,
                         slot,
                         xid: c.xid,
-                        seq: 9,
+                        seq: self.rng.random_range(1..=u16::MAX),
                     });
                 }
                 _ => {}
@@ -1072,31 +1101,36 @@ impl Bench {
             _ => self.rng.random_range(1..5 * w),
         };
         let short = self.rng.random_range(0..1u32 << mtu);
-        self.next_xid = self.next_xid.wrapping_add(1);
-        // A sender that restarts counts its transfers from the start again.
-        let mut incarnation = self
-            .last_connect
-            .get(&(src, slot))
-            .map_or(0, |c| c.incarnation);
+        let last = self.last_connect.get(&(src, slot));
+        let (mut incarnation, mut xid) = last.map_or((0, 0), |c| (c.incarnation, c.xid));
+        // Mostly the next one; but numbers may be as far apart as the comparison allows.
+        xid = xid.wrapping_add(match self.chance(40) {
+            true => self.bit(0..31),
+            false => 1,
+        });
+        // A sender that restarts counts its transfers from anywhere.
         if self.chance(20) {
-            incarnation = incarnation.wrapping_add(1);
-            self.next_xid = 1;
+            incarnation = incarnation.wrapping_add(match self.chance(128) {
+                true => self.bit(0..15) as u16,
+                false => 1,
+            });
+            xid = self.rng.random();
         }
         let mut c = Connect {
             src,
             slot,
-            xid: self.next_xid,
+            xid,
             incarnation,
             length: (n << mtu) - short,
-            addr: u64::from(self.rng.random_range(0..u32::MAX)) << 8,
-            rkey: self.rng.random_range(0..u32::MAX),
+            addr: self.rng.random(),
+            rkey: self.rng.random(),
             mtu,
         };
         match self.rng.random_range(0..40) {
             0 => c.mtu = 7,
             1 => c.mtu = 13,
-            2 => c.src = 256,
-            3 => c.slot = 16,
+            2 => c.src |= self.bit(8..16) as u16,
+            3 => c.slot |= self.bit(4..16) as u16,
             4 => c.addr = u64::MAX - 5,
             5 => (c.length, c.mtu) = (u32::MAX, 8),
             6 => c.length = 0,
@@ -1125,22 +1159,24 @@ impl Bench {
             r#gen,
             slot: t.slot,
             xid: t.xid,
-            seq: 1 + (self.now & 0xFFF) as u16,
+            seq: self.rng.random_range(1..=u16::MAX),
         };
         match self.rng.random_range(0..20) {
-            0 => p.r#gen ^= 1,
-            1 => p.xid ^= 1,
-            2 => p.wptr ^= 0x4000,
-            3 => p.slot ^= 1,
+            0 => p.r#gen ^= self.bit(0..16),
+            1 => p.xid ^= self.bit(0..32),
+            2 => p.wptr ^= self.bit(0..16) as u16,
+            3 => p.slot ^= self.bit(0..16) as u16,
+            4 => p.src ^= self.bit(0..16) as u16,
             _ => {}
         }
         Message::Poll(p)
     }
 
     fn an_abort(&mut self) -> Message {
-        let (src, slot) = (self.rng.random_range(0..6), self.rng.random_range(0..4));
+        let (src, slot) = (self.source(), self.slot());
         let xid = self.last_connect.get(&(src, slot)).map_or(0, |c| c.xid);
-        let xid = if self.chance(128) { xid } else { xid ^ 1 };
+        let other = self.bit(0..32);
+        let xid = if self.chance(128) { xid } else { xid ^ other };
         Message::Abort(Abort {
             src,
             slot,

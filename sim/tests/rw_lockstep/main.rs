@@ -55,8 +55,9 @@ fn plan(w: u32, r: u32, seed: u64, clocks: u64) -> Plan {
         r,
         stall,
         idle,
-        busy_hint: 77,
+        busy_hint: (seed + 1).wrapping_mul(0x9e37_79b9) as u16,
         copies: 2,
+        ticks: [[40, 60, 50], [0x131, 0x2a5, 0x1d0]][(seed / 4 % 2) as usize],
     }
 }
 

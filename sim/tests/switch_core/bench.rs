@@ -17,6 +17,9 @@ use crate::engine::Echo;
 /// Ethertype of plain frames.
 pub const PLAIN: [u8; 2] = [0x12, 0x34];
 
+/// Longest frame that a queue can hold, in beats.
+pub const LONGEST: usize = 496;
+
 /// Tables as small as they are made.
 pub fn sizes(ports: usize) -> Sizes {
     Sizes {
@@ -198,9 +201,12 @@ impl Bench {
         self.sources[input].push_beats(beats);
     }
 
-    /// A unicast frame of random length.
+    /// A unicast frame of random length, now and then longer than Ethernet's.
     pub fn send(&mut self, input: usize, output: usize) {
-        let length = self.rng.random_range(60..=1518);
+        let length = match self.rng.random_range(0..16) {
+            0 => self.rng.random_range(60..=8 * LONGEST),
+            _ => self.rng.random_range(60..=1518),
+        };
         self.send_of(input, output, length);
     }
 

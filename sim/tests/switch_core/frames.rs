@@ -3,11 +3,8 @@
 use rand::RngExt;
 use tributary_sim::switch::{Beat, beats};
 
-use crate::bench::{Bench, node_mac};
+use crate::bench::{Bench, LONGEST, node_mac};
 use crate::seeds;
-
-/// Longest frame that a queue can hold, in beats.
-const LONGEST: usize = 496;
 
 /// Sends what `bad` makes of a good frame's beats between good frames, back to back and with pauses.
 fn only_counted(name: &str, bad: impl Fn(&mut Bench, Vec<Beat>) -> Vec<Beat>) {

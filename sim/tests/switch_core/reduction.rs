@@ -31,7 +31,11 @@ impl Trees {
                 let entry = (tree % 16 != 15).then(|| Tree {
                     parent: bench.rng.random_range(0..ports as u8),
                     children: bench.rng.random_range(0..1 << ports),
-                    wait: bench.rng.random_range(0..4),
+                    wait: match bench.rng.random_range(0..4) {
+                        0 => 0,
+                        1 => bench.rng.random_range(1..1 << 20),
+                        _ => bench.rng.random_range(1..4),
+                    },
                 });
                 bench.tree(tree, entry);
                 entry
@@ -280,6 +284,68 @@ fn every_operation_count_and_length_is_malformed_or_not_as_the_contract_says() {
         let bench = trees.finish();
         let malformed: u64 = bench.counts.iter().map(|c| c.reasons[2]).sum();
         assert!(malformed > 200 && bench.dropped() == 0, "{malformed}");
+    }
+}
+
+/// An engine that has a word in every clock holds up no plain frame of its output, and is not held up by them.
+#[test]
+fn frames_of_an_engine_without_a_pause_and_plain_frames_take_turns() {
+    let library = Bench::library(4);
+    for seed in seeds(3) {
+        let mut bench = Bench::new(&library, 4, seed);
+        bench.rtl.reduce(true, u64::MAX);
+        let output = seed as usize % 4;
+        // Inputs 1 and 2 behind the output send up the tree, the third one plain frames.
+        let inputs: Vec<usize> = (1..4).map(|i| (output + i) % 4).collect();
+        let tree = Some(Tree {
+            parent: output as u8,
+            children: 0xf & !(1 << output),
+            wait: 0,
+        });
+        bench.tree(0, tree);
+        let key = Key {
+            tree: 0,
+            reduction: 1,
+        };
+        for _ in 0..400 {
+            for &input in &inputs[..2] {
+                let mut up = contribution(key).to_bytes(DEFAULT_ETHERTYPE).to_vec();
+                bench.sign(input, &mut up);
+                bench.push(input, &up);
+            }
+            bench.send_of(inputs[2], output, 94);
+        }
+        for _ in 0..4_000 {
+            bench.clock();
+        }
+        let [red, plain] = [0..2, 2..3].map(|these| {
+            let these = inputs[these].iter();
+            these.map(|&i| bench.delivered[i][output]).sum::<u64>()
+        });
+        assert!(red > 100 && plain > 100, "{red} {plain}, seed {seed}");
+        assert!(red.abs_diff(plain) < 10, "{red} {plain}, seed {seed}");
+        bench.finish();
+    }
+}
+
+/// A contribution that counts for one.
+fn contribution(key: Key) -> Frame {
+    Frame {
+        fabric: Fabric::new(Address::unicast(1, 1), key.address(), 9),
+        restricted: Restricted::default(),
+        red: Reduction {
+            seqno: 1,
+            arm: false,
+            op: Op::IntSum,
+            count: 1,
+            resno: 1,
+            rc: Rc::OK,
+            m: 0,
+            oflow: 0,
+            pad: 0,
+            cookie: 7,
+        },
+        data: [1, 2, 3, 4],
     }
 }
 
