@@ -312,6 +312,8 @@ hdl_module! {
         past_end: DFF<Bit>,
         /// Its packet size is legal.
         legal_mtu: DFF<Bit>,
+        /// Sender and slot of the message have a place in the peer table.
+        placed: DFF<Bit>,
         /// All of it is legal.
         legal: DFF<Bit>,
         /// log2 of its packet size, less 8.
@@ -644,17 +646,18 @@ impl<
             & bit_cast::<32, 33>(self.new_end.q.val()).any();
         self.legal_mtu.d.next = (self.ctl_mtu.val() >= self.mtu_least.val())
             & (self.ctl_mtu.val() <= self.mtu_most.val());
+        self.placed.d.next = !(self.ctl_src.val() >> 8).any() & !(self.ctl_slot.val() >> 4).any();
         self.legal.d.next = self.legal_mtu.q.val()
             & !self.past_end.q.val()
-            & !(self.ctl_src.val() >> 8).any()
-            & !(self.ctl_slot.val() >> 4).any()
+            & self.placed.q.val()
             & !(self.new_last.q.val() >> 21).any();
 
         // Compared while the state machine waits.
         self.xid_diff.d.next = self.ctl_xid.val() - self.peer_xid.val();
         self.incarnation_diff.d.next = self.ctl_incarnation.val() - self.peer_incarnation.val();
-        self.peer_known.d.next = self.peer_state.val().any();
-        self.peer_open.d.next = self.peer_state.val() == 1;
+        // What has no place in the table is nobody there, whoever has the same lower bits.
+        self.peer_known.d.next = self.peer_state.val().any() & self.placed.q.val();
+        self.peer_open.d.next = (self.peer_state.val() == 1) & self.placed.q.val();
         self.peer_aborted.d.next = self.peer_state.val() == 3;
         self.same_xid.d.next = !self.xid_diff.q.val().any();
         self.same_transfer.d.next =

@@ -7,9 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use tributary_hdl::catalog;
-use tributary_protocol::red::{
-    Down, Engine, EngineConfig, Frame, Key, Up, engine::TIMEOUT_UNIT,
-};
+use tributary_protocol::red::{Down, Engine, EngineConfig, Frame, Key, Up, engine::TIMEOUT_UNIT};
 use tributary_sim::testbench::{Profile, Stalls};
 use tributary_sim::verilate::{BuildOptions, Model, Port, Verilated};
 
@@ -134,12 +132,7 @@ pub struct Bench {
 
 impl Bench {
     /// An engine whose frames have this Ethertype, and whose output stalls as it is said; see [`Bench::step`].
-    pub fn new(
-        library: &Verilated,
-        config: EngineConfig,
-        ethertype: u16,
-        stalls: Stalls,
-    ) -> Self {
+    pub fn new(library: &Verilated, config: EngineConfig, ethertype: u16, stalls: Stalls) -> Self {
         let mut rtl = library.model().unwrap();
         let port = |name: &str| rtl.port(name).unwrap();
         let ports = Ports {

@@ -84,7 +84,10 @@ fn ended(mut bench: Bench, seed: u64) -> Result<Bench, String> {
         bench.drain(u64::from(TIMEOUT + 8) * 1024);
     }
     match bench.trouble.take() {
-        Some(trouble) => Err(format!("seed {seed}, {}: {trouble}", Profile::of_seed(seed))),
+        Some(trouble) => Err(format!(
+            "seed {seed}, {}: {trouble}",
+            Profile::of_seed(seed)
+        )),
         None => Ok(bench),
     }
 }
@@ -114,7 +117,11 @@ fn after_a_reset_an_engine_is_as_new() {
         let mut rng = SmallRng::seed_from_u64(seed);
         let mut bench = bench(library(), seed);
         for _ in 0..200 {
-            let clocks = if rng.random_range(0..8) == 0 { 2_500 } else { 120 };
+            let clocks = if rng.random_range(0..8) == 0 {
+                2_500
+            } else {
+                120
+            };
             let clocks = rng.random_range(1..clocks);
             traffic(&mut bench, &mut rng, seed, clocks);
             if bench.trouble.is_some() {
@@ -125,6 +132,35 @@ fn after_a_reset_an_engine_is_as_new() {
         traffic(&mut bench, &mut rng, seed, 2_500);
         ended(bench, seed).unwrap_or_else(|e| panic!("{e}")).frames
     });
+}
+
+/// Each bit of each timeout alone, beside three timeouts of nothing: a descriptor is given up in its time and not before.
+#[test]
+fn red_12_every_bit_of_every_timeout_counts() {
+    let mut rng = SmallRng::seed_from_u64(4);
+    for (class, wait) in [5, 15, 25, 35].into_iter().enumerate() {
+        for bit in 0..24 {
+            let mut config = config(false);
+            config.thresholds = [10, 20, 30];
+            config.timeouts = [0; 4];
+            config.timeouts[class] = 1 << bit;
+            let stalls = Stalls::new(Profile::Free, 4, 1);
+            let mut bench = Bench::new(library(), config, DEFAULT_ETHERTYPE, stalls);
+            let key = traffic::key(&mut rng, 8);
+            bench.begin(Item {
+                way: Way::Down(wait),
+                frame: traffic::frame(&mut rng, key, None, true),
+            });
+            let units = config.timeouts[class].min(4) + 2;
+            while bench.clock < u64::from(units) * 1024 {
+                bench.step();
+                bench.check_deadlines();
+            }
+            assert_eq!(bench.trouble, None, "timeout {class}, bit {bit}");
+            let given_up = bench.events[10] + bench.events[11];
+            assert_eq!(given_up, u64::from(bit <= 2), "timeout {class}, bit {bit}");
+        }
+    }
 }
 
 /// Frames of one tree every 11 clocks are all combined, and the engine never closes.

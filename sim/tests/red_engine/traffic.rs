@@ -110,6 +110,8 @@ pub fn frame(rng: &mut SmallRng, key: Key, found: Option<&Descriptor>, arm: bool
     let all = Op::ALL;
     let mut op = match found.and_then(|d| d.partial) {
         Some(partial) => partial.op,
+        // The one with a scale: more often than its share.
+        None if chance(rng, 6) => Op::FltRepsum,
         None => all[rng.random_range(0..all.len())],
     };
     if chance(rng, 16) {
@@ -126,11 +128,11 @@ pub fn frame(rng: &mut SmallRng, key: Key, found: Option<&Descriptor>, arm: bool
         0
     };
     let mut data = std::array::from_fn(|_| word(rng));
+    // Which words there are: each pattern as often.
     if op == Op::FltRepsum && rng.random() {
-        for w in &mut data {
-            if chance(rng, 3) {
-                *w = 0;
-            }
+        let there = rng.random_range(0..16);
+        for (i, w) in data.iter_mut().enumerate() {
+            *w *= there >> i & 1;
         }
     }
     Frame {

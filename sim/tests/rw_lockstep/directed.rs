@@ -638,6 +638,55 @@ fn rw_16_p_07_late_acknowledgements_are_counted_and_ignored() {
     assert_eq!((rig.messages.len(), rig.completions.len()), (1, 1));
 }
 
+/// Nodes and slots that the tables have no place for, each like those of a transfer in all bits that they have a place
+/// for: an ABORT of theirs ends nothing, a POLL hears of nothing, while the transfer is open and when it has ended.
+#[test]
+fn rw_07_p_07_nodes_and_slots_beyond_the_tables_name_no_transfer_of_others() {
+    let mut rig = Rig::new();
+    let flow = rig.open(0xa5, 2);
+    let beyond = |bit: u32| match bit {
+        8..16 => (flow.src | 1 << bit, 0),
+        _ => (flow.src, 1 << (bit - 12)),
+    };
+    for done in [false, true] {
+        let before = rig.counters();
+        for bit in 8..28 {
+            let (src, slot) = beyond(bit);
+            let completions = rig.completions.len();
+            rig.send(Message::Abort(Abort {
+                src,
+                slot,
+                xid: flow.xid,
+                reason: Reason::GaveUp,
+            }));
+            rig.run(LONG);
+            assert_eq!(rig.completions.len(), completions, "{src:#x} {slot:#x}");
+            let answer = rig.ask(Message::Poll(Poll {
+                src,
+                wptr: flow.wptr,
+                r#gen: flow.generation,
+                slot,
+                xid: flow.xid,
+                seq: 1,
+            }));
+            let told = (answer.kind, answer.dst, answer.slot, answer.status);
+            assert_eq!(told, (7, src, slot, Reason::NoTransfer.code()));
+        }
+        let strays = DropReason::StrayAbort as usize;
+        assert_eq!(rig.counted_since(&before), [(strays, 20)]);
+        assert_eq!(rig.free, R - u16::from(!done));
+        if !done {
+            for pidx in 0..2 {
+                rig.send(flow.data(pidx));
+                rig.run(20);
+                rig.acknowledge(flow.wptr, flow.generation);
+            }
+            rig.run(LONG);
+            assert_eq!(rig.completions.len(), 1);
+        }
+    }
+}
+
 /// A window that hears nothing is aborted, and free again.
 #[test]
 fn rw_18_an_idle_window_is_aborted() {

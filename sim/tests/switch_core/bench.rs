@@ -201,12 +201,9 @@ impl Bench {
         self.sources[input].push_beats(beats);
     }
 
-    /// A unicast frame of random length, now and then longer than Ethernet's.
+    /// A unicast frame of random length.
     pub fn send(&mut self, input: usize, output: usize) {
-        let length = match self.rng.random_range(0..16) {
-            0 => self.rng.random_range(60..=8 * LONGEST),
-            _ => self.rng.random_range(60..=1518),
-        };
+        let length = self.rng.random_range(60..=1518);
         self.send_of(input, output, length);
     }
 

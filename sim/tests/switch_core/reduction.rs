@@ -287,7 +287,8 @@ fn every_operation_count_and_length_is_malformed_or_not_as_the_contract_says() {
     }
 }
 
-/// An engine that has a word in every clock holds up no plain frame of its output, and is not held up by them.
+/// An engine that has a word in every clock holds up no plain frame of its output, and is not held up by them: each of
+/// three inputs has a third.
 #[test]
 fn frames_of_an_engine_without_a_pause_and_plain_frames_take_turns() {
     let library = Bench::library(4);
@@ -318,12 +319,9 @@ fn frames_of_an_engine_without_a_pause_and_plain_frames_take_turns() {
         for _ in 0..4_000 {
             bench.clock();
         }
-        let [red, plain] = [0..2, 2..3].map(|these| {
-            let these = inputs[these].iter();
-            these.map(|&i| bench.delivered[i][output]).sum::<u64>()
-        });
-        assert!(red > 100 && plain > 100, "{red} {plain}, seed {seed}");
-        assert!(red.abs_diff(plain) < 10, "{red} {plain}, seed {seed}");
+        let each: Vec<u64> = inputs.iter().map(|&i| bench.delivered[i][output]).collect();
+        let (least, most) = (each.iter().min().unwrap(), each.iter().max().unwrap());
+        assert!(*least > 100 && most - least <= 4, "{each:?}, seed {seed}");
         bench.finish();
     }
 }

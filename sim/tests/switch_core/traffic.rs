@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, LONGEST};
 use crate::seeds;
 use tributary_sim::testbench::profiles;
 
@@ -17,7 +17,10 @@ fn all_to_all(ports: usize, frames: usize) {
         for input in 0..ports {
             for _ in 0..frames {
                 let output = bench.rng.random_range(0..ports);
-                bench.send(input, output);
+                // Now and then longer than Ethernet's, up to all that a queue holds.
+                let longest = [1518, 8 * LONGEST][usize::from(bench.rng.random_range(0..16) == 0)];
+                let length = bench.rng.random_range(60..=longest);
+                bench.send_of(input, output, length);
             }
         }
         bench.finish();
