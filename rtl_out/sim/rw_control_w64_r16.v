@@ -237,6 +237,7 @@ module rw_control_w64_r16 (
     reg         at_top_reg;            // The upper half of its address is all ones.
     reg         past_end_reg;          // Its region goes past the end of the address space.
     reg         legal_mtu_reg;         // Its packet size is legal.
+    reg         placed_reg;            // Sender and slot of the message have a place in the peer table.
     reg         legal_reg;             // All of it is legal.
     reg  [47:0] peer_id_reg;           // What the table says of the peer that sent the message.
     reg  [31:0] xid_diff_reg;          // Transfer of the message, less the last one.
@@ -1309,6 +1310,7 @@ module rw_control_w64_r16 (
         at_top_reg = 1'b0;
         past_end_reg = 1'b0;
         legal_mtu_reg = 1'b0;
+        placed_reg = 1'b0;
         legal_reg = 1'b0;
         peer_id_reg = 48'd0;
         xid_diff_reg = 32'd0;
@@ -1450,19 +1452,22 @@ module rw_control_w64_r16 (
         at_top_reg <= &ctl_addr[63:32];
         past_end_reg <= at_top_reg & new_end_reg[32] & (|new_end_reg[31:0]);
         legal_mtu_reg <= (ctl_mtu >= MTU_LEAST) & (ctl_mtu <= MTU_MOST);
+        placed_reg <= !(|{8'd0, ctl_src[15:8]}) & !(|{4'd0, ctl_slot[15:4]});
 
         legal_reg <= legal_mtu_reg
             & !past_end_reg
-            & !(|{8'd0, ctl_src[15:8]})
-            & !(|{4'd0, ctl_slot[15:4]})
+            & placed_reg
             & !(|{21'd0, new_last_reg[23:21]});
 
         // Compared while the state machine waits.
         xid_diff_reg <= ctl_xid - peer_xid;
 
         incarnation_diff_reg <= ctl_incarnation - peer_incarnation;
-        peer_known_reg <= |peer_state;
-        peer_open_reg <= peer_state == 2'd1;
+
+        // What has no place in the table is nobody there, whoever has the same lower bits.
+        peer_known_reg <= (|peer_state) & placed_reg;
+
+        peer_open_reg <= (peer_state == 2'd1) & placed_reg;
         peer_aborted_reg <= peer_state == 2'd3;
         same_xid_reg <= !(|xid_diff_reg);
         same_transfer_reg <= !(|xid_diff_reg) & !(|incarnation_diff_reg);
