@@ -907,6 +907,15 @@ impl Bench {
             && self.log.is_empty()
             && self.controls.is_empty()
             && self.acks.is_empty()
+            && self.unfinished().is_none()
+    }
+
+    /// A window whose transfer is complete, all writes visible, and that is not closed yet.
+    fn unfinished(&self) -> Option<u16> {
+        (0..self.plan.r as u16).find(|&wptr| {
+            let complete = |t: &Transfer| t.acked == t.n && t.first_hole() == t.n;
+            self.model.transfer(wptr).is_some_and(complete)
+        })
     }
 
     fn finish(&mut self) -> Outcome<()> {
@@ -914,6 +923,9 @@ impl Bench {
         self.overdue()?;
         if let Some((wptr, (since, base))) = self.due.first_key_value() {
             return Err(format!("window {wptr} stays at {base} since {since}"));
+        }
+        if let Some(wptr) = self.unfinished() {
+            return Err(format!("window {wptr} is complete and stays open"));
         }
         self.model.check()?;
         if let Some(c) = self.completions.front() {

@@ -47,6 +47,8 @@ pub struct Bench {
     pub sources: Vec<Source>,
     sinks: Vec<Sink>,
     pub engines: Vec<Echo>,
+    /// Whether each engine has had room in the latest clocks: a frame begins within so many.
+    rooms: Vec<[bool; 5]>,
     /// When sources pause, sinks do not take anything, engines do not send.
     pauses: Stalls,
     stalls: Stalls,
@@ -89,6 +91,7 @@ impl Bench {
             sources: vec![Source::default(); ports],
             sinks: vec![Sink::default(); ports],
             engines: vec![Echo::default(); ports],
+            rooms: vec![[false; 5]; ports],
             pauses: Stalls::new(Profile::Free, seed, ports).stream(1),
             stalls: Stalls::new(Profile::Free, seed, ports),
             engine_pauses: Stalls::new(Profile::Free, seed, ports).stream(2),
@@ -226,6 +229,8 @@ impl Bench {
             input.tx_ready = self.stalls.ready(port) && !self.blocked[port];
             input.red = self.engines[port].offer(&mut self.engine_pauses, port);
             input.eng_room = self.engines[port].has_room();
+            self.rooms[port].rotate_left(1);
+            self.rooms[port][4] = input.eng_room;
         }
         self.rtl.clock().unwrap();
         self.clocks += 1;
@@ -254,6 +259,12 @@ impl Bench {
             }
             self.engines[port].taken(output.red_taken);
             if let Some(word) = output.eng {
+                let room = self.rooms[port].contains(&true);
+                assert!(
+                    !word.first || room,
+                    "no room, port {port}, {}",
+                    self.place()
+                );
                 self.engines[port].word(word);
             }
             let events = output.events;

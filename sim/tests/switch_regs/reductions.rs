@@ -146,6 +146,22 @@ impl World {
         self.left(expected.into_iter().collect(), raw);
     }
 
+    /// Frames of one port, one behind the other, and what they have counted.
+    fn burst(&mut self, port: usize, frames: &[Frame]) {
+        let bench = &mut self.bench;
+        let mut expected = Vec::new();
+        for frame in frames {
+            let raw = frame.to_bytes(self.ethertype);
+            bench.sources[port].push(&raw);
+            expected.extend(bench.model.receive(port as u8, &raw, bench.clocks));
+        }
+        for _ in 0..SETTLED + 13 * frames.len() {
+            bench.clock();
+        }
+        self.left(expected, &[]);
+        self.compare_counters();
+    }
+
     /// Compares what has left since the last look with these frames.
     fn left(&mut self, mut expected: Vec<(u8, Vec<u8>)>, what: &[u8]) {
         let mut got = Vec::new();
@@ -281,6 +297,74 @@ fn red_10_a_wrong_bit_anywhere_is_what_the_model_makes_of_it() {
             world.send((parent + 1) % PORTS, &raw);
         }
         world.compare_counters();
+    }
+}
+
+/// Frames without a gap that all end alike: a counter goes up with each of them, more than once between two visits.
+#[test]
+fn red_09_red_11_red_13_red_14_events_back_to_back_are_all_counted() {
+    let library = library();
+    for seed in seeds(3) {
+        let mut world = World::new(seed, &library);
+        world.all_on();
+        world.seqno = 5;
+        let (endless, parent) = world.plant((1 << 20) - 1);
+        let child = (parent + 1) % PORTS;
+        let all = |world: &mut World, port: usize, change: &dyn Fn(&mut Frame)| {
+            let frames: Vec<Frame> = (0..8)
+                .map(|reduction| {
+                    let key = Key {
+                        tree: endless,
+                        reduction,
+                    };
+                    let mut frame = world.frame(key, false, Op::IntSum);
+                    change(&mut frame);
+                    frame
+                })
+                .collect();
+            world.burst(port, &frames);
+        };
+        // Armed, armed again, and as many more as there are no descriptors for.
+        all(&mut world, parent, &|f| f.red.arm = true);
+        all(&mut world, parent, &|f| {
+            (f.red.arm, f.red.seqno) = (true, 6)
+        });
+        let (other, other_parent) = loop {
+            let (tree, of) = world.plant(1);
+            if of == parent {
+                break (tree, of);
+            }
+        };
+        let key = |reduction| Key {
+            tree: other,
+            reduction,
+        };
+        let arms: Vec<Frame> = (0..8).map(|r| world.frame(key(r), true, Op::Or)).collect();
+        world.burst(other_parent, &arms);
+        // Upwards: an arm frame; of another job; old; of another group; newer; combined; of another operation.
+        all(&mut world, child, &|f| f.red.arm = true);
+        all(&mut world, child, &|f| f.fabric.vni ^= 0x100);
+        all(&mut world, child, &|f| f.red.seqno = 3);
+        all(&mut world, child, &|f| f.red.cookie ^= 0x100);
+        all(&mut world, child, &|f| f.red.seqno = 7);
+        all(&mut world, child, &|f| f.red.seqno = 6);
+        all(&mut world, child, &|f| {
+            (f.red.seqno, f.red.op) = (6, Op::Xor)
+        });
+        // Released, and then nothing to do.
+        all(&mut world, parent, &|f| f.red.seqno = 6);
+        all(&mut world, parent, &|f| f.red.seqno = 6);
+        // Results, each with more contributions than were to come.
+        world.burst(other_parent, &arms);
+        let over: Vec<Frame> = arms
+            .iter()
+            .map(|arm| {
+                let mut up = *arm;
+                (up.red.arm, up.red.count) = (false, 2);
+                up
+            })
+            .collect();
+        world.burst((other_parent + 1) % PORTS, &over);
     }
 }
 
