@@ -326,6 +326,48 @@ fn frames_of_an_engine_without_a_pause_and_plain_frames_take_turns() {
     }
 }
 
+/// Frames of the engine wait behind the one that leaves; a plain frame that comes later leaves before them.
+#[test]
+fn a_plain_frame_waits_for_one_frame_of_the_engine_at_most() {
+    let library = Bench::library(4);
+    let mut bench = Bench::new(&library, 4, 0);
+    bench.rtl.reduce(true, u64::MAX);
+    let tree = Some(Tree {
+        parent: 3,
+        children: 0b111,
+        wait: 0,
+    });
+    bench.tree(0, tree);
+    let key = Key {
+        tree: 0,
+        reduction: 1,
+    };
+    for held in [0, 1, 5] {
+        bench.blocked[3] = true;
+        for _ in 0..3 {
+            let mut up = contribution(key).to_bytes(DEFAULT_ETHERTYPE).to_vec();
+            bench.sign(0, &mut up);
+            bench.push(0, &up);
+        }
+        (0..100).for_each(|_| bench.clock());
+        // The first one has begun to leave, or has not.
+        bench.blocked[3] = false;
+        (0..held).for_each(|_| bench.clock());
+        bench.blocked[3] = true;
+        bench.send_of(1, 3, 200);
+        (0..100).for_each(|_| bench.clock());
+        bench.blocked[3] = false;
+        let before = [0, 1].map(|input| bench.delivered[input][3]);
+        while bench.delivered[1][3] == before[1] {
+            bench.clock();
+        }
+        let ahead = bench.delivered[0][3] - before[0];
+        assert!(ahead <= 1, "{ahead} go first, held {held}");
+        bench.drain();
+    }
+    bench.finish();
+}
+
 /// A contribution that counts for one.
 fn contribution(key: Key) -> Frame {
     Frame {
