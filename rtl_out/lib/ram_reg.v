@@ -47,7 +47,7 @@ module ram_reg #(
 
     genvar g;
     generate
-        if (A <= 4) begin : few
+        if (A <= 4 && W <= 256) begin : few
             (* ram_style = "distributed", no_rw_check *)
             reg [W-1:0] mem [0:(1 << A)-1];
             reg [W-1:0] array_out;

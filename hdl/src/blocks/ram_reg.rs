@@ -10,7 +10,7 @@ hdl_module! {
     /// On AMD parts synthesis folds the second register into the block RAM. For ECP5
     /// define TRIBUTARY_ECP5: yosys does not infer the register of the block RAM (5.8 ns to
     /// the output without it, 1.0 ns with it), so the primitive is instantiated: PDPW16KD, 36
-    /// bits wide, up to 512 words, DP16KD beyond. Memories of up to 16 words lie in LUTs there.
+    /// bits wide, up to 512 words, DP16KD beyond. Memories of up to 16 words of up to 256 bits lie in LUTs there.
     #[module("ram_reg")]
     pub struct RamReg<const D: usize, const A: usize> {
         /// Clock.
@@ -128,7 +128,7 @@ end",
     )
 }
 
-/// Memories of ECP5. Up to 16 words in LUTs, beyond block RAMs beside each other. Up to 512 words PDPW16KD, 36 bits wide: the halves of a word leave it exchanged,
+/// Memories of ECP5. Up to 16 words of up to 256 bits in LUTs, beyond block RAMs beside each other. Up to 512 words PDPW16KD, 36 bits wide: the halves of a word leave it exchanged,
 /// and the pins of the read address begin at 5. Beyond DP16KD, half as wide: port A writes, port B reads through its output
 /// register, and a column takes the word address above the bits that select within 18 bits; pins 0 and 1 are byte enables
 /// of an 18-bit write (ECP5 Memory Usage Guide, FPGA-TN-02204).
