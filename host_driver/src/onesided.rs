@@ -296,6 +296,7 @@ impl OneSided {
         let line = &mut self.lines[through.0];
         let work = WorkRequest {
             opcode,
+            flags: 0,
             head_len: HEADER_LEN as u8,
             length: buffer.len() as u32,
             wr_id: through.0 as u64,

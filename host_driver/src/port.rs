@@ -165,6 +165,7 @@ impl Datagrams for Port {
         });
         let work = WorkRequest {
             opcode: OPCODE_SEND,
+            flags: 0,
             head_len: post.head_len,
             length,
             wr_id: post.id,

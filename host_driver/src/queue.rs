@@ -386,6 +386,7 @@ impl Batch<'_> {
         });
         let work = WorkRequest {
             opcode: OPCODE_SEND,
+            flags: 0,
             head_len: request.head_len,
             length,
             wr_id: request.wr_id,

@@ -4,6 +4,7 @@
 //! the protocol, so that it can be stepped beside the RTL, explored exhaustively, or driven by a simulator.
 //!
 //! * [`rw`]: RDMA over a receiver-side sliding window (receiver and sender machines, messages, explorer).
+//! * [`bulk`]: what cards add to it: queue pairs, notification, READ.
 //! * [`red`]: reductions in the switch (frame, operations, engine, switch, host side).
 //! * [`xud`]: extended unreliable datagrams (the card's datagram engine, the reliable layer in software, explorer).
 //! * [`multicast`]: block schedules of reliable multicast.
@@ -18,6 +19,7 @@ pub mod header;
 #[macro_use]
 pub mod registers;
 
+pub mod bulk;
 pub mod card;
 pub mod multicast;
 pub mod pcie;

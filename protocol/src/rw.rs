@@ -50,7 +50,7 @@ pub use receiver::{
     Accepted, Completion, ConnectOut, FinishOut, Output, Peer, PeerState, Receiver, Transfer,
     Window, WriteCmd,
 };
-pub use sender::{Choice, Outcome, Outgoing, Request, Sender, SenderCompletion, StartError};
+pub use sender::{Choice, Outcome, Outgoing, Request, Sender, SenderCompletion, StartError, Waits};
 pub use stats::{ReceiverStats, SenderStats};
 
 /// Coarse time of the receiver: 16 bits that wrap; differences are taken modulo 2^16.

@@ -32,6 +32,7 @@ fn fields_do_not_overlap_and_lie_in_their_words() {
 fn a_work_request_has_its_bytes_where_the_card_reads_them() {
     let request = WorkRequest {
         opcode: OPCODE_SEND,
+        flags: 0,
         head_len: 3,
         length: 0x2122_2324,
         wr_id: 0x3132_3334_3536_3738,

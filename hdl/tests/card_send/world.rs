@@ -127,6 +127,7 @@ pub fn work_request(dice: &mut Dice, manner: &Manner, mtu: u64) -> [u8; WORK_LEN
     let most = manner.payload.min(mtu - head_len);
     let mut request = WorkRequest {
         opcode: OPCODE_SEND,
+        flags: 0,
         head_len: head_len as u8,
         length: [0, most, dice.below(most + 1)][dice.below(3) as usize] as u32,
         wr_id: dice.word(),

@@ -26,7 +26,34 @@ codes! {
         /// Changes 8 bytes there, as operation and operands say; memory here holds the 16 bytes of operands, and the old value goes
         /// over the first 8 of them. Needs local_write.
         Atomic = 4 "atomic",
+        /// Writes any number of bytes from memory here to memory there (BW-1). The head is the one-sided header with operation WRITE and
+        /// length 0, version_flags is 0x18, win_id and epoch are 0. Of cards with the feature bulk; so is the next.
+        BulkWrite = 5 "bulk_write",
+        /// Reads any number of bytes from memory there to memory here (BW-11). As bulk_write with operation READ; needs local_write.
+        BulkRead = 6 "bulk_read",
     }
+}
+
+/// Bits of a work request that only cards with the feature bulk look at.
+pub mod flags {
+    use crate::registers::Field;
+
+    /// It waits until all earlier work requests of the queue pair have ended.
+    pub const FENCE: Field = Field {
+        name: "fence",
+        lsb: 0,
+        width: 1,
+        doc: "The work request begins when all earlier ones of its queue pair have ended (BW-12).",
+    };
+    /// The target's software is told.
+    pub const NOTIFY: Field = Field {
+        name: "notify",
+        lsb: 1,
+        width: 1,
+        doc: "Of bulk_write alone: the target's queue pair gets one completion, with the immediate data, when every byte is in its memory (BW-3).",
+    };
+    /// Every flag, by ascending bit.
+    pub const FLAGS: &[Field] = &[FENCE, NOTIFY];
 }
 
 /// Opcode of a work request: send.
@@ -37,6 +64,10 @@ pub const OPCODE_WRITE: u8 = Opcode::Write.code();
 pub const OPCODE_READ: u8 = Opcode::Read.code();
 /// Opcode of a work request: an atomic there.
 pub const OPCODE_ATOMIC: u8 = Opcode::Atomic.code();
+/// Opcode of a work request: write any number of bytes there.
+pub const OPCODE_BULK_WRITE: u8 = Opcode::BulkWrite.code();
+/// Opcode of a work request: read any number of bytes there.
+pub const OPCODE_BULK_READ: u8 = Opcode::BulkRead.code();
 
 /// Some bits of a word of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,15 +112,16 @@ macro_rules! layout {
 layout! {
     WORK, "A work request, 64 bytes, in the send ring.";
     W_OPCODE "opcode" [0, 0 +: 8] "See opcodes of work requests.",
+    W_FLAGS "flags" [0, 8 +: 8] "Fence and notify: see flags of work requests. Cards without the feature bulk do not look at them.",
     W_HEAD_LEN "head_len" [0, 16 +: 5] "Bytes of the head, 0 to 16; 16 of a one-sided request.",
-    W_LENGTH "length" [0, 32 +: 32] "Bytes from memory, of a read to memory; with the head at most an MTU. 0 and more; of a read 1 to the MTU less 16; of an atomic 16.",
+    W_LENGTH "length" [0, 32 +: 32] "Bytes from memory, of a read to memory; with the head at most an MTU. 0 and more; of a read 1 to the MTU less 16; of an atomic 16; of bulk requests any.",
     W_ID "wr_id" [1, 0 +: 64] "The user's name for it.",
     W_ADDRESS "address" [2, 0 +: 64] "Bus address of the bytes, or of where a read goes; any byte.",
     W_LKEY "lkey" [3, 0 +: 32] "Key of their region. Not looked at if there are no bytes.",
     W_VERSION_FLAGS "version_flags" [3, 32 +: 8] "Version (upper 4 bits) and flags of the XUDETH: see version_flags.",
     W_NODE "node" [3, 48 +: 16] "Destination node.",
     W_QPN "qpn" [4, 0 +: 32] "Destination queue pair, 24 bits.",
-    W_MSN "win_msn" [4, 32 +: 32] "Number of the message in its window. The card carries it, win_id and epoch to the receiver and its completion; it looks at the epoch, and at all of a one-sided request.",
+    W_MSN "win_msn" [4, 32 +: 32] "Number of the message in its window. The card carries it, win_id and epoch to the receiver and its completion; it looks at the epoch, and at all of a one-sided request. Of bulk_write with notify the immediate data.",
     W_WINDOW "win_id" [5, 0 +: 16] "Window; of a one-sided request the index of OPEN_WINDOW there.",
     W_EPOCH "epoch" [5, 16 +: 16] "Epoch of the window: one that the destination accepts (XUD-6). 0 in version 0.",
     W_HEAD_LOW "head_low" [6, 0 +: 64] "Head: bytes in front of those from memory, 0 to 7; byte 0 in bits 7:0.",
@@ -108,14 +140,14 @@ layout! {
     COMPLETION, "A completion, 64 bytes, in the completion ring.";
     C_ID "wr_id" [0, 0 +: 64] "Name of the request.",
     C_STATUS "status" [1, 0 +: 8] "How it ended: see outcomes.",
-    C_OF "of" [1, 8 +: 8] "1 a work request, 2 a receive request.",
+    C_OF "of" [1, 8 +: 8] "1 a work request, 2 a receive request with a message, 3 a receive request with a notification.",
     C_VERSION_FLAGS "version_flags" [1, 16 +: 8] "Version (upper 4 bits) and flags of the XUDETH.",
-    C_LENGTH "length" [1, 32 +: 32] "Bytes received; 0 of a work request.",
+    C_LENGTH "length" [1, 32 +: 32] "Bytes received; of a notification bytes of the transfer, which are not in the receive request's memory; 0 of a work request.",
     C_NODE "node" [2, 0 +: 16] "Node of the peer.",
     C_QPN "qpn" [2, 32 +: 24] "Queue pair of the peer: the destination, or who sent.",
     C_WINDOW "win_id" [3, 0 +: 16] "Window.",
     C_EPOCH "epoch" [3, 16 +: 16] "Epoch of the window.",
-    C_MSN "win_msn" [3, 32 +: 32] "Number of the message in its window.",
+    C_MSN "win_msn" [3, 32 +: 32] "Number of the message in its window; of a notification the immediate data.",
     C_QKEY "q_key" [4, 0 +: 32] "Q_Key of the packet, of a receive request; 0 of a work request.",
     C_PSN "psn" [4, 32 +: 24] "PSN of the packet.",
     C_REQUEST "request" [5, 0 +: 16] "Number of the request in its ring, modulo 2^16.",
@@ -128,6 +160,8 @@ layout! {
 pub struct WorkRequest {
     /// [`OPCODE_SEND`], [`OPCODE_WRITE`], [`OPCODE_READ`], [`OPCODE_ATOMIC`].
     pub opcode: u8,
+    /// [`flags`].
+    pub flags: u8,
     /// Bytes of `head` that count.
     pub head_len: u8,
     /// Bytes from memory, or of a read to memory.
@@ -166,8 +200,10 @@ codes! {
     Of {
         /// A work request.
         Send = 1 "send",
-        /// A receive request.
+        /// A receive request that a message took.
         Receive = 2 "receive",
+        /// A receive request that a bulk WRITE with notify took (BW-3); nothing was written to its memory.
+        Notify = 3 "notify",
     }
 }
 
@@ -233,6 +269,7 @@ impl WorkRequest {
     pub fn encode(&self) -> [u8; WORK_LEN] {
         let mut w = [0; 8];
         W_OPCODE.put(&mut w, self.opcode);
+        W_FLAGS.put(&mut w, self.flags);
         W_HEAD_LEN.put(&mut w, self.head_len);
         W_LENGTH.put(&mut w, self.length);
         W_ID.put(&mut w, self.wr_id);
@@ -257,6 +294,7 @@ impl WorkRequest {
         let head = [W_HEAD_LOW.get(w), W_HEAD_HIGH.get(w), 0, 0, 0, 0, 0, 0];
         Self {
             opcode: W_OPCODE.get(w) as u8,
+            flags: W_FLAGS.get(w) as u8,
             head_len: W_HEAD_LEN.get(w) as u8,
             length: W_LENGTH.get(w) as u32,
             wr_id: W_ID.get(w),

@@ -53,6 +53,7 @@ registers! {
     FEATURES @ 0x008 ReadOnly reset 3 "features" "What the card can do." {
         FEATURES_XUD "xud" [0 +: 1] "Extended unreliable datagrams.",
         FEATURES_ONE_SIDED "one_sided" [1 +: 1] "One-sided operations (XUD-13).",
+        FEATURES_BULK "bulk" [2 +: 1] "Bulk transfers (BW-1): opcodes bulk_write and bulk_read, the registers of bulk transfers, and their counters. 0 in the RTL so far.",
     }
     SIZES @ 0x00c ReadOnly reset 0 "sizes" "How large this card was built: log2 of each number." {
         SIZES_QPS "qps" [0 +: 5] "Queue pairs.",
@@ -101,6 +102,36 @@ registers! {
     }
     STATISTICS_HIGH @ 0x088 ReadOnly reset 0 "statistics_high" "The copy, upper half." {
         STATISTICS_HIGH_VALUE "value" [0 +: 32] "Bits 63:32.",
+    }
+}
+
+registers! {
+    BULK, "Registers of bulk transfers, by ascending offset; nothing is there without the feature bulk.";
+    BULK_SIZES @ 0x0c0 ReadOnly reset 0 "bulk_sizes" "How large the engines of bulk transfers were built." {
+        BULK_SIZES_SLOTS "slots" [0 +: 9] "Transfers that the card sends at once: bulk_write, and answers of bulk_read of others.",
+        BULK_SIZES_READS "reads" [16 +: 9] "bulk_read under way at once.",
+    }
+    BULK_WINDOWS @ 0x0c4 ReadOnly reset 0 "bulk_windows" "The same of the receiving side." {
+        BULK_WINDOWS_COUNT "windows" [0 +: 16] "Transfers that the card receives at once.",
+        BULK_WINDOWS_PACKETS "packets" [16 +: 16] "Packets that a window covers.",
+    }
+    BULK_LINE @ 0x0c8 ReadOnly reset 0 "bulk_line" "The line that the card was built for." {
+        BULK_LINE_MBPS "mbps" [0 +: 32] "Mb/s.",
+    }
+    BULK_TICK @ 0x0cc ReadWrite reset 42 "bulk_tick" "Unit of time of bulk transfers: what a packet takes on the line." {
+        BULK_TICK_CLOCKS "clocks" [0 +: 16] "Clocks, 1 and more: 8 · (packet bytes + 90) bits over the rate of the line.",
+    }
+    BULK_ROUND_TRIP @ 0x0d0 ReadWrite reset 128 "bulk_round_trip" "Shortest round trip to a peer and back." {
+        BULK_ROUND_TRIP_TICKS "ticks" [0 +: 16] "Ticks, 8 to 512; others count as the nearest.",
+    }
+    BULK_ALLOWANCE @ 0x0d4 ReadWrite reset 34 "bulk_allowance" "How far packets overtake each other on their way (RW-12)." {
+        BULK_ALLOWANCE_PACKETS "packets" [0 +: 16] "Packets, and ticks; at most 1,024.",
+    }
+    BULK_SHARE @ 0x0d8 ReadWrite reset 128 "bulk_share" "Share of the line that bulk transfers have while datagrams have something to send, too (BW-4)." {
+        BULK_SHARE_OF_256 "of_256" [0 +: 9] "0 to 256, in 256ths; 256 gives datagrams only what bulk transfers leave, 0 the other way round.",
+    }
+    BULK_INCARNATION @ 0x0dc ReadWrite reset 0 "bulk_incarnation" "How often this card was reset: peers tell transfers of before from those of after (BW-9)." {
+        BULK_INCARNATION_NUMBER "number" [0 +: 16] "Modulo 2^16. A reset adds 1; a driver may write a newer one after power-up.",
     }
 }
 
@@ -303,5 +334,75 @@ codes! {
         OneSidedRefused = 34 "one_sided_refused",
         /// One-sided operations that host memory failed; answered.
         OneSidedFailed = 35 "one_sided_failed",
+    }
+}
+
+codes! {
+    /// Counters of bulk transfers, by the number that `statistics_select` takes; without the feature bulk they read as 0.
+    BulkCounter {
+        /// bulk_write and bulk_read that ended OK.
+        Completed = 64 "bulk_completed",
+        /// Those that ended otherwise.
+        Failed = 65 "bulk_failed",
+        /// READ requests of others that were served to the end.
+        Served = 66 "bulk_served",
+        /// Transfers received to the end.
+        Received = 67 "bulk_received",
+        /// Transfers received that ended otherwise.
+        ReceivedAborted = 68 "bulk_received_aborted",
+        /// DATA packets sent the first time.
+        DataSent = 69 "bulk_data_sent",
+        /// DATA packets sent again.
+        DataResent = 70 "bulk_data_resent",
+        /// Other messages of bulk transfers sent.
+        ControlSent = 71 "bulk_control_sent",
+        /// DATA packets accepted and written.
+        DataAccepted = 72 "bulk_data_accepted",
+        /// DATA packets that arrived again.
+        DataDuplicate = 73 "bulk_data_duplicate",
+        /// DATA for a window that is closed, of another use of it, or of another sender.
+        DataStale = 74 "bulk_data_stale",
+        /// DATA beyond the window or the transfer, or of a length that it cannot have.
+        DataWrong = 75 "bulk_data_wrong",
+        /// DATA dropped because too much waited for host memory.
+        DataOverflow = 76 "bulk_data_overflow",
+        /// CONNECT or READ request refused: key, protection domain, right or bounds; answered.
+        Access = 77 "bulk_access",
+        /// The same: no such queue pair; answered.
+        BadQp = 78 "bulk_bad_qp",
+        /// The same: wrong Q_Key; never answered.
+        BadKey = 79 "bulk_bad_key",
+        /// The same: more packets than a transfer can have, or addresses that wrap; answered.
+        BadLength = 80 "bulk_bad_length",
+        /// CONNECT that answers no READ request of this card; refused.
+        NoRead = 81 "bulk_no_read",
+        /// CONNECT or READ request answered with busy.
+        Busy = 82 "bulk_busy",
+        /// CONNECT older than what its sender has sent since.
+        OldConnect = 83 "bulk_old_connect",
+        /// Messages whose node is not that of their frame, or that answer nothing of this card.
+        Stray = 84 "bulk_stray",
+        /// Messages of bulk transfers that no card sends.
+        BadMessage = 85 "bulk_bad_message",
+        /// Messages dropped because too many waited for the line.
+        ControlOverflow = 86 "bulk_control_overflow",
+        /// Entries of peers forgotten to make room for others (BW-10).
+        Forgotten = 87 "bulk_forgotten",
+        /// Transfers that ended because no receive request came for their notification (BW-3).
+        NotReady = 88 "bulk_not_ready",
+        /// Clocks in which transfers were to be sent and all waited for credit.
+        WaitCredit = 89 "bulk_wait_credit",
+        /// Clocks in which they waited for reads of host memory.
+        WaitRead = 90 "bulk_wait_read",
+        /// Clocks in which packets waited for the line.
+        WaitLine = 91 "bulk_wait_line",
+        /// Clocks in which all waited for their peer: to connect, or to say that it has everything.
+        WaitPeer = 92 "bulk_wait_peer",
+        /// Clocks in which windows were open and nothing had come.
+        InWaitPeer = 93 "bulk_in_wait_peer",
+        /// Clocks in which packets had come and waited for host memory.
+        InWaitWrite = 94 "bulk_in_wait_write",
+        /// Clocks in which a transfer waited for a receive request.
+        InWaitReceive = 95 "bulk_in_wait_receive",
     }
 }

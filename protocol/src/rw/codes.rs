@@ -35,6 +35,8 @@ codes! {
         Ok = 0 "ok",
         /// Given up, by either side.
         Aborted = 1 "aborted",
+        /// Every byte is in memory, but the receiver's software had no room for the completion that was asked for (BW-3).
+        NotReady = 2 "not_ready",
     }
 }
 
@@ -47,6 +49,10 @@ codes! {
         Busy = 1 "busy",
         /// The request can never be served: limits, packet size, or address range.
         Refused = 2 "refused",
+        /// The key does not allow it: region, protection domain, right, or bounds (BW-2).
+        Access = 3 "access",
+        /// No such queue pair, or it does not receive (BW-2).
+        BadQp = 4 "bad_qp",
     }
 }
 
@@ -61,6 +67,10 @@ codes! {
         Idle = 2 "idle",
         /// The receiver knows no such transfer.
         NoTransfer = 3 "no_transfer",
+        /// The key at the sender does not allow what is to be read, or does not any more (BW-5).
+        Protection = 4 "protection",
+        /// The sender's host memory did not answer.
+        Memory = 5 "memory",
     }
 }
 

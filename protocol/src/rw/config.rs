@@ -126,6 +126,9 @@ pub struct ReceiverConfig {
     pub src_limit: u32,
     /// Transfer slots per peer: slot < this.
     pub slot_limit: u32,
+    /// Most entries of peer slots that are kept, above R: a new one takes the place of the one whose transfer finished first
+    /// (BW-10). `None` keeps all.
+    pub peers: Option<u32>,
     /// Reorder allowance in packets (RW-12): a hole is old when something this far above it has arrived.
     pub allowance: u32,
     /// Reorder allowance in ticks: when nothing has arrived for so long, every hole is old.
@@ -159,6 +162,7 @@ impl Default for ReceiverConfig {
             gen_bits: 16,
             src_limit: 256,
             slot_limit: 16,
+            peers: None,
             allowance: 34,
             allowance_ticks: 34,
             retry_ticks: 200,
@@ -184,6 +188,9 @@ impl ReceiverConfig {
         range("gen_bits", self.gen_bits, 1, 24)?;
         range("src_limit", self.src_limit, 1, 1 << 16)?;
         range("slot_limit", self.slot_limit, 1, 1 << 16)?;
+        if let Some(peers) = self.peers {
+            range("peers", peers, u64::from(self.r) + 1, 1 << 24)?;
+        }
         range("copies", self.copies, 1, 2)
     }
 

@@ -13,7 +13,7 @@ mod tests;
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{
-    Bitmap, Complete, Data, Message, Mode, Tick,
+    Bitmap, Complete, Connect, Data, Message, Mode, Tick,
     codes::{DropReason, Status},
     config::{ConfigError, ReceiverConfig},
     stats::ReceiverStats,
@@ -186,7 +186,37 @@ pub struct Receiver {
     windows: Vec<Window>,
     free: VecDeque<u16>,
     peers: BTreeMap<(u16, u16), Peer>,
+    finished: Finished,
     stats: ReceiverStats,
+}
+
+/// Peer slots whose transfer has ended, in the order of the ends; kept only where their number is limited (BW-10).
+#[derive(Clone, Debug, Default)]
+struct Finished {
+    ends: u64,
+    by_end: BTreeMap<u64, (u16, u16)>,
+    end_of: BTreeMap<(u16, u16), u64>,
+}
+
+impl Finished {
+    fn remove(&mut self, peer: (u16, u16)) {
+        if let Some(end) = self.end_of.remove(&peer) {
+            self.by_end.remove(&end);
+        }
+    }
+
+    fn push(&mut self, peer: (u16, u16)) {
+        self.remove(peer);
+        self.ends += 1;
+        self.by_end.insert(self.ends, peer);
+        self.end_of.insert(peer, self.ends);
+    }
+
+    fn pop(&mut self) -> Option<(u16, u16)> {
+        let (_, peer) = self.by_end.pop_first()?;
+        self.end_of.remove(&peer);
+        Some(peer)
+    }
 }
 
 /// Equality of state: counters are left out.
@@ -230,6 +260,7 @@ impl Receiver {
             windows,
             free,
             peers: BTreeMap::new(),
+            finished: Finished::default(),
             stats: ReceiverStats::default(),
         })
     }
@@ -267,6 +298,92 @@ impl Receiver {
     #[must_use]
     pub fn peer(&self, src: u16, slot: u16) -> Option<Peer> {
         self.peers.get(&(src, slot)).copied()
+    }
+
+    /// Takes over the times and the reorder allowance of a configuration; all else stays, and transfers go on.
+    pub fn reconfigure(&mut self, config: &ReceiverConfig) {
+        let ReceiverConfig {
+            allowance,
+            allowance_ticks,
+            retry_ticks,
+            tail_ticks,
+            idle_ticks,
+            busy_hint,
+            ..
+        } = *config;
+        self.config = ReceiverConfig {
+            allowance,
+            allowance_ticks,
+            retry_ticks,
+            tail_ticks,
+            idle_ticks,
+            busy_hint,
+            ..self.config.clone()
+        };
+    }
+
+    /// Entries of peer slots.
+    #[must_use]
+    pub fn known_peers(&self) -> usize {
+        self.peers.len()
+    }
+
+    /// Forgets a peer slot whose transfer has ended (BW-10); false if there is none, or its window is open.
+    pub fn forget(&mut self, src: u16, slot: u16) -> bool {
+        let done = matches!(
+            self.peer(src, slot),
+            Some(Peer {
+                state: PeerState::Done(_),
+                ..
+            })
+        );
+        if done {
+            self.peers.remove(&(src, slot));
+            self.finished.remove((src, slot));
+            self.stats.forgotten += 1;
+        }
+        done
+    }
+
+    /// Whether a CONNECT is of a transfer that is open, has ended, or is older than its peer slot's last: it needs no new window.
+    #[must_use]
+    pub fn knows(&self, c: &Connect) -> bool {
+        self.peer(c.src, c.slot).is_some_and(|peer| {
+            !super::transfer_newer((c.incarnation, c.xid), (peer.incarnation, peer.xid))
+        })
+    }
+
+    /// Ends an open window at once, whatever has arrived: the region or the queue pair is gone (BW-2), or nobody takes the
+    /// notification (BW-3). What the sender is told stays with its peer slot.
+    pub fn revoke(&mut self, wptr: u16, status: Status) -> Option<FinishOut> {
+        let completion = self.close(wptr, status)?;
+        let complete_msg = Complete {
+            slot: completion.slot,
+            xid: completion.xid,
+            status,
+        };
+        Some(FinishOut {
+            completion,
+            complete_msg,
+        })
+    }
+
+    /// Makes room for the entry of a peer slot that is not known: the one that finished first is forgotten.
+    fn make_room(&mut self) -> bool {
+        let Some(limit) = self.config.peers else {
+            return true;
+        };
+        if self.peers.len() < limit as usize {
+            return true;
+        }
+        match self.finished.pop() {
+            Some((src, slot)) => {
+                self.peers.remove(&(src, slot));
+                self.stats.forgotten += 1;
+                true
+            }
+            None => false,
+        }
     }
 
     /// Sets the incarnation counter of a closed window, to start a test near the wrap. Ignored if the window is open.
@@ -358,9 +475,12 @@ impl Receiver {
                 state: PeerState::Done(status),
             },
         );
+        if self.config.peers.is_some() {
+            self.finished.push((t.src, t.slot));
+        }
         match status {
             Status::Ok => self.stats.finished += 1,
-            Status::Aborted => self.stats.aborted += 1,
+            Status::Aborted | Status::NotReady => self.stats.aborted += 1,
         }
         Some(Completion {
             wptr,

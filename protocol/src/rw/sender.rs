@@ -70,6 +70,21 @@ pub enum Outcome {
     Unresponsive,
     /// [`Sender::cancel`].
     Cancelled,
+    /// The receiver's key does not allow it (BW-2).
+    Access,
+    /// The receiver has no such queue pair (BW-2).
+    BadQp,
+    /// The receiver has all of it, and no room for the completion that was asked for (BW-3).
+    NotReady,
+}
+
+/// What a transfer waits for that has nothing to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// The receiver's window is full as far as the sender knows (RW-19).
+    Credit,
+    /// The receiver has not answered CONNECT, or not said that it has everything.
+    Peer,
 }
 
 /// Completion for the sender's user: exactly one per started transfer (P4).
@@ -249,7 +264,41 @@ impl Sender {
 
     /// Ends a transfer at the user's wish: ABORT to the receiver, completion CANCELLED. False if the slot is free.
     pub fn cancel(&mut self, slot: u16) -> bool {
-        self.end_and_abort(slot, Outcome::Cancelled, Reason::Cancelled)
+        self.cancel_for(slot, Reason::Cancelled)
+    }
+
+    /// The same, with what the receiver is told.
+    pub fn cancel_for(&mut self, slot: u16, reason: Reason) -> bool {
+        self.end_and_abort(slot, Outcome::Cancelled, reason)
+    }
+
+    /// Takes over everything of a configuration but the number of slots and the first xid, which stay: another node number,
+    /// or another network. Transfers go on.
+    pub fn reconfigure(&mut self, config: SenderConfig) {
+        self.config = SenderConfig {
+            slots: self.config.slots,
+            first_xid: self.config.first_xid,
+            ..config
+        };
+    }
+
+    /// True if a transfer can be started.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.slots.iter().any(|slot| slot.active.is_none())
+    }
+
+    /// What the transfer in a slot waits for, if it has nothing to send now.
+    #[must_use]
+    pub fn waits_for(&self, slot: u16, now: u64) -> Option<Waits> {
+        let t = self.get(slot)?;
+        if t.window.is_none() || t.next >= t.n && !t.has_resend() {
+            Some(Waits::Peer)
+        } else if t.has_resend() || t.has_fresh(&self.config, now) {
+            None
+        } else {
+            Some(Waits::Credit)
+        }
     }
 
     /// The oldest completion that was not yet taken.

@@ -18,6 +18,8 @@ pub struct ReceiverStats {
     pub busy: u64,
     /// CONNECTs answered REFUSED.
     pub refused: u64,
+    /// Entries of peer slots forgotten (BW-10).
+    pub forgotten: u64,
     /// STATUS messages sent without a POLL.
     pub credit_updates: u64,
     /// RETX_ONE messages sent.

@@ -9,7 +9,7 @@
 //! | COMPLETE | 1 | 1 | slot | 0 | 0 | status | 0 | 8 |
 //! | RETX_ONE | 2 | 1 | slot | pidx | 0 | 0 | 0 | 8 |
 //! | RETX_RANGE | 3 | 1 | slot | pidx | 0 | round (4 bits) | 0 | 8 |
-//! | CONNECT | 4 | 0 | slot | 0 | 0 | mtu | src | 32 |
+//! | CONNECT | 4 | 0 | slot | 0 | 0 | mtu | src | 32, of a card 32 + 24 |
 //! | CONNECT_RESP | 5 | 1 | slot | 0 | 0 | status | 0 | 24 |
 //! | POLL | 6 | 0 | wptr | seq | 0 | 0 | src | 16 |
 //! | STATUS | 6 | 1 | slot | seq | w_tail | 0 | 0 | 24 + 8·⌈W/64⌉ |
@@ -33,7 +33,7 @@
 //! | message | fields |
 //! |---|---|
 //! | DATA | 8: payload, 256 to 4,096 bytes and a power of two, or 0 to 4,096 with tail |
-//! | CONNECT | 8: incarnation (16) · 10: reserved (16) · 12: length (32) · 16: addr (64) · 24: rkey (32) · 28: reserved (32) |
+//! | CONNECT | 8: incarnation (16) · 10: reserved (16) · 12: length (32) · 16: addr (64) · 24: rkey (32) · 28: reserved (32) · 32, of a card: [`crate::bulk::TRANSFER`] |
 //! | CONNECT_RESP | 8: wptr (16) · 10: W (16) · 12: gen (32) · 16: credit (32) · 20: retry (16) · 22: reserved (16) |
 //! | POLL | 8: slot (16) · 10: reserved (16) · 12: xid (32) |
 //! | STATUS | 8: wbase (32) · 12: credit (32) · 16: W (16) · 18: reserved (48) · 24: bitmap, words of 64 bits |
@@ -56,6 +56,7 @@ use super::{
         Unknown,
     },
 };
+use crate::bulk::{BulkError, TRANSFER_LEN, Transfer};
 use crate::roce::{self, Bth, FrameError, Link};
 
 /// Bytes in front of the payload of DATA, and the whole body of the short messages.
@@ -63,6 +64,8 @@ pub const HEADER_LEN: usize = 8;
 /// Largest W of a bitmap on the wire.
 pub const MAX_W: usize = 1 << 15;
 const NUMBER_MAX: u32 = 1 << 21;
+/// Bytes of CONNECT without the header of a card.
+pub const CONNECT_LEN: usize = 32;
 
 /// What is wrong with a message. Nothing of it may be acted upon (RW-20).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -120,6 +123,9 @@ pub enum WireError {
     /// A reserved bit, or a field that this type does not use, is not 0.
     #[error("{0} is not 0")]
     Reserved(&'static str),
+    /// What a card put behind CONNECT.
+    #[error("behind CONNECT: {0}")]
+    Transfer(BulkError),
 }
 
 /// A message with its payload and the addresses it came with.
@@ -129,20 +135,20 @@ pub struct Decoded<'a> {
     pub link: Link,
     /// The message.
     pub msg: Message,
-    /// Payload; empty for all but DATA.
+    /// Of DATA the payload; of the CONNECT of a card [`crate::bulk::TRANSFER`]; otherwise empty.
     pub payload: &'a [u8],
 }
 
 /// Builds the frame of a message.
 ///
 /// # Errors
-/// A field that does not fit, or a payload that is not the `len` of a DATA message.
+/// A field that does not fit, or a payload that is neither the `len` of a DATA message nor, behind CONNECT, the header of a card.
 pub fn encode_frame(link: &Link, msg: &Message, payload: &[u8]) -> Result<Vec<u8>, WireError> {
     let (bth, mut body) = encode(msg)?;
-    let expected = if let Message::Data(d) = msg {
-        usize::from(d.len)
-    } else {
-        0
+    let expected = match msg {
+        Message::Data(d) => usize::from(d.len),
+        Message::Connect(_) if !payload.is_empty() => TRANSFER_LEN,
+        _ => 0,
     };
     if payload.len() != expected {
         return Err(WireError::Length {

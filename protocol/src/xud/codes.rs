@@ -66,8 +66,10 @@ codes! {
         LocalDma = 16 "local_dma",
         /// A ring of the queue pair could not be read; the queue pair is in the state Error. Requests in flight still end.
         LocalQueue = 17 "local_queue",
-        /// One-sided: host memory there did not answer, or answered with an error.
+        /// One-sided and bulk: host memory there did not answer, or answered with an error.
         RemoteOperation = 18 "remote_operation",
+        /// Bulk: the other side has given the transfer up, since its queue pair, region or card has ended (BW-9). How much was done is not known.
+        Aborted = 19 "aborted",
     }
 }
 

@@ -86,6 +86,7 @@ pub fn ring(qpn: u32, which: u64) -> u64 {
 pub fn work(to: Peer, address: u64, length: u32) -> WorkRequest {
     WorkRequest {
         opcode: OPCODE_SEND,
+        flags: 0,
         head_len: 0,
         length,
         wr_id: 77,

@@ -58,6 +58,7 @@ fn work(msn: u32, remote: u64, asked: Asked<'_>, address: u64) -> WorkRequest {
     };
     WorkRequest {
         opcode,
+        flags: 0,
         head_len: 16,
         length,
         wr_id: 77,

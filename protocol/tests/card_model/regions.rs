@@ -83,7 +83,8 @@ proptest! {
             let plain = noise < 200;
             hosts[0].post_send(1, &WorkRequest {
                 opcode: if plain { 1 } else { noise },
-                head_len,
+                flags: 0,
+            head_len,
                 length,
                 wr_id: 0,
                 address,

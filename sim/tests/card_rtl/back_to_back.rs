@@ -153,6 +153,7 @@ impl Host {
         for number in 0..count {
             let request = WorkRequest {
                 opcode: OPCODE_SEND,
+                flags: 0,
                 head_len: head,
                 length,
                 wr_id: number.into(),

@@ -289,6 +289,7 @@ impl Both {
         head.copy_from_slice(&dice.bytes(16));
         let mut work = WorkRequest {
             opcode: 1,
+            flags: 0,
             head_len,
             length: length as u32,
             wr_id: dice.word(),

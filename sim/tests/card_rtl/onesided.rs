@@ -54,6 +54,7 @@ pub fn one_sided(
     };
     WorkRequest {
         opcode,
+        flags: 0,
         head_len: HEADER_LEN as u8,
         length,
         wr_id: u64::from(window.msn) << 16 | u64::from(window.id),

@@ -170,6 +170,7 @@ fn run(seed: u64, rounds: u64, seen: &mut HashMap<(Of, Outcome), u64>) -> u64 {
                         let (lkey, address) = place(&mut dice, &regions[at], length);
                         WorkRequest {
                             opcode: 1,
+                            flags: 0,
                             head_len: 0,
                             length: length as u32,
                             wr_id: dice.word(),

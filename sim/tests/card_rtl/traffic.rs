@@ -35,6 +35,7 @@ pub const WRITABLE: Region = Region {
 pub fn work(to: Peer, address: u64, length: u64, wr_id: u64) -> WorkRequest {
     WorkRequest {
         opcode: 1,
+        flags: 0,
         head_len: 0,
         length: length as u32,
         wr_id,

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use tributary_protocol::bulk;
 use tributary_protocol::card::command::{CALLS, Call, KEY_INDEX, KEY_VARIANT, Status};
 use tributary_protocol::card::{descriptor, regs};
 use tributary_protocol::roce;
@@ -14,7 +15,7 @@ use super::codes;
 const PRELUDE: &str = include_str!("prelude.h.in");
 
 /// All headers of packets.
-pub const HEADERS: [tributary_protocol::header::Header; 11] = [
+pub const HEADERS: [tributary_protocol::header::Header; 14] = [
     roce::FRAME,
     wire::XUDETH,
     wire::AETH,
@@ -26,6 +27,9 @@ pub const HEADERS: [tributary_protocol::header::Header; 11] = [
     control::REFUSE,
     control::FRAGMENT,
     control::STREAM,
+    bulk::TRANSFER,
+    bulk::READ_REQUEST,
+    bulk::READ_REFUSED,
 ];
 
 /// The header.
@@ -40,6 +44,12 @@ pub fn text() -> String {
         "trib_counter",
         "Counters, by the number that statistics_select takes",
         &codes!(regs::Counter),
+    );
+    c::codes(
+        &mut out,
+        "trib_bulk_counter",
+        "Counters of bulk transfers, likewise",
+        &codes!(regs::BulkCounter),
     );
     out.push('\n');
     c::header(
@@ -102,6 +112,12 @@ fn bar0(out: &mut String) {
          #define TRIB_CARD_MSIX(vector, reg) (TRIB_CARD_MSIX_TABLE + TRIB_CARD_MSIX_ENTRY_BYTES * (vector) + (reg))\n";
     let p = "trib_card";
     c::registers(out, p, "Registers of BAR0: byte offsets", regs::GLOBAL);
+    c::registers(
+        out,
+        p,
+        "Registers of bulk transfers: byte offsets; nothing is there without the feature bulk",
+        regs::BULK,
+    );
     c::registers(
         out,
         p,
@@ -234,6 +250,10 @@ fn queues(out: &mut String) {
     for field in wire::VERSION_FLAGS {
         c::field(out, "trib_version_flags", field);
     }
+    c::title(out, "flags of work requests");
+    for field in descriptor::flags::FLAGS {
+        c::field(out, "trib_work_flags", field);
+    }
     c::codes(
         out,
         "trib_opcode",
@@ -288,6 +308,21 @@ fn frames(out: &mut String) {
         ),
         ("", "bth_acknowledgement", hex(OPCODE_ACK.into())),
         (
+            "BTH opcodes of bulk transfers: the first of the receiver window's eight, READ request, its refusal.",
+            "bth_window",
+            hex(tributary_protocol::rw::opcode(tributary_protocol::rw::MessageType::Data).into()),
+        ),
+        (
+            "",
+            "bth_read_request",
+            hex(bulk::OPCODE_READ_REQUEST.into()),
+        ),
+        (
+            "",
+            "bth_read_refused",
+            hex(bulk::OPCODE_READ_REFUSED.into()),
+        ),
+        (
             "Syndromes of acknowledgements: OK, no receive request, refused (plus a code of trib_nak).",
             "syndrome_ok",
             hex(wire::SYNDROME_OK.into()),
@@ -327,6 +362,12 @@ fn frames(out: &mut String) {
         "trib_nak",
         "Why a request was refused: lower five bits of the syndrome",
         &codes!(tributary_protocol::xud::Nak),
+    );
+    c::codes(
+        out,
+        "trib_refusal",
+        "Why a READ request of any size is not served",
+        &codes!(bulk::Refusal),
     );
     c::codes(
         out,

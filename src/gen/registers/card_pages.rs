@@ -81,7 +81,17 @@ pub fn registers() -> String {
     p::registers(&mut out, "Doorbells of a queue pair", regs::DOORBELL);
     p::registers(&mut out, "Entry of the MSI-X table", regs::MSIX_ENTRY);
     p::registers(&mut out, "MSI-X pending bits", regs::PENDING);
+    p::registers(
+        &mut out,
+        "Registers of bulk transfers, with the feature bulk",
+        regs::BULK,
+    );
     p::codes(&mut out, "Counters", &codes!(regs::Counter));
+    p::codes(
+        &mut out,
+        "Counters of bulk transfers",
+        &codes!(regs::BulkCounter),
+    );
     out
 }
 

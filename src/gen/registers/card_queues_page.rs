@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use tributary_protocol::bulk::{OPCODE_READ_REFUSED, OPCODE_READ_REQUEST, Refusal};
 use tributary_protocol::card::command::RING_LOG_MAX;
 use tributary_protocol::card::command::argument::create_qp::RING_ALIGN;
-use tributary_protocol::card::descriptor::{Of, Opcode};
+use tributary_protocol::card::descriptor::{Of, Opcode, flags};
 use tributary_protocol::roce;
 use tributary_protocol::xud::onesided::Operation;
 use tributary_protocol::xud::{Nak, OPCODE_ACK, OPCODE_SEND, OPCODES, Outcome, wire};
@@ -47,6 +48,7 @@ pub fn queues() -> String {
     }
     p::fields(&mut out, "version_flags", wire::VERSION_FLAGS);
     out += "\nTogether: version 0 has no flags. Version 1 has any of control, fragment and ordered, or one_sided alone. So 0x10 is a plain message of version 1.\n";
+    p::fields(&mut out, "flags of work requests", flags::FLAGS);
     p::codes(&mut out, "Opcodes of work requests", &codes!(Opcode));
     p::codes(&mut out, "What a completion is of", &codes!(Of));
     p::codes(&mut out, "Outcomes: how a request ended", &codes!(Outcome));
@@ -73,6 +75,8 @@ pub fn wire() -> String {
          Control messages (open, open_ack, refuse) are the payload of requests of version 1 with the flag control alone; win_id is 0, and epoch and win_msn \
          are any, for the acknowledgement to repeat. Fragment header and stream number stand in front of the payload of requests with these flags, the one-sided \
          header of those with one_sided.\n\n\
+         Bulk transfers have the BTH opcodes 0xc0 to 0xc7 of the receiver window, whose bodies `protocol/src/rw/wire.rs` declares, with the header transfer behind \
+         CONNECT; and {OPCODE_READ_REQUEST:#x} and {OPCODE_READ_REFUSED:#x}. `docs/bulk.md` says who sends what.\n\n\
          MAC addresses begin with {:#04x} and three bytes of 0, IPv4 addresses with {} and 0; the node number follows in two bytes.\n\n\
          The ICRC is Ethernet's CRC-32 (polynomial 0x04c11db7, reflected, begun with ones and inverted at the end) over 8 bytes of 0xff and all from the IPv4 \
          header to the last pad byte, with ones where the tables say \"not in the ICRC\". Cards make and check it. The shortest frame has {} bytes, so \
@@ -122,6 +126,11 @@ pub fn wire() -> String {
     let rows = rows.map(|(code, what)| vec![format!("{code:#04x}"), what.to_owned()]);
     p::table(&mut out, "Syndromes", &["syndrome", "meaning"], &rows);
     p::codes(&mut out, "Why a request was refused", &codes!(Nak));
+    p::codes(
+        &mut out,
+        "Why a READ request of any size is not served",
+        &codes!(Refusal),
+    );
     p::codes(
         &mut out,
         "Operations of the one-sided header",

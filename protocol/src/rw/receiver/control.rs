@@ -4,7 +4,7 @@ use super::*;
 use crate::rw::{
     MTU_RANGE,
     codes::{ConnectStatus, Reason},
-    message::{Abort, Connect, ConnectResp, Poll, StatusReport, Unknown},
+    message::{Abort, ConnectResp, Poll, StatusReport, Unknown},
     packets, transfer_newer,
 };
 
@@ -40,11 +40,14 @@ impl Receiver {
                 out.aborted = self.close(wptr, Status::Aborted);
             }
         }
-        let Some(wptr) = self.free.pop_front() else {
+        let room = self.peer(c.src, c.slot).is_some() || self.free.is_empty() || self.make_room();
+        let free = if room { self.free.pop_front() } else { None };
+        let Some(wptr) = free else {
             self.stats.busy += 1;
             out.reply = Some(refusal(c, ConnectStatus::Busy, self.config.busy_hint));
             return out;
         };
+        self.finished.remove((c.src, c.slot));
         self.open(wptr, c, n, now);
         out.reply = self.connect_resp(wptr);
         out

@@ -31,6 +31,7 @@ impl Sender {
                 let outcome = match m.status {
                     Status::Ok => Outcome::Ok,
                     Status::Aborted => Outcome::Aborted,
+                    Status::NotReady => Outcome::NotReady,
                 };
                 named && self.end(m.slot, outcome).is_some()
             }
@@ -113,6 +114,12 @@ impl Sender {
             }
             ConnectStatus::Refused => {
                 self.end(m.slot, Outcome::Refused);
+            }
+            ConnectStatus::Access => {
+                self.end(m.slot, Outcome::Access);
+            }
+            ConnectStatus::BadQp => {
+                self.end(m.slot, Outcome::BadQp);
             }
         }
         true

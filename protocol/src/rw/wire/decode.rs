@@ -90,9 +90,11 @@ pub fn decode<'a>(bth: &Bth, body: &'a [u8]) -> Result<(Message, &'a [u8]), Wire
             value: arg,
         })
     };
+    let of_card = kind == MessageType::Connect && body.len() > CONNECT_LEN;
     if is_fixed {
         length(match kind {
-            MessageType::Connect => 32,
+            MessageType::Connect if of_card => CONNECT_LEN + TRANSFER_LEN,
+            MessageType::Connect => CONNECT_LEN,
             MessageType::ConnectResp => 24,
             MessageType::PollStatus => 16,
             _ => HEADER_LEN,
@@ -147,7 +149,11 @@ pub fn decode<'a>(bth: &Bth, body: &'a [u8]) -> Result<(Message, &'a [u8]), Wire
         MessageType::Connect => {
             zero("reserved bytes", be16(body, 10))?;
             zero("reserved bytes", be32(body, 28))?;
-            Message::Connect(Connect {
+            let header = &body[CONNECT_LEN..];
+            if of_card {
+                Transfer::decode(header).map_err(WireError::Transfer)?;
+            }
+            let connect = Connect {
                 src,
                 slot: id,
                 xid,
@@ -156,7 +162,8 @@ pub fn decode<'a>(bth: &Bth, body: &'a [u8]) -> Result<(Message, &'a [u8]), Wire
                 addr: be64(body, 16),
                 rkey: be32(body, 24),
                 mtu: arg,
-            })
+            };
+            return Ok((Message::Connect(connect), header));
         }
         MessageType::ConnectResp => {
             let status = ConnectStatus::from_code(arg).ok_or(WireError::Code {
