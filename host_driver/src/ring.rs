@@ -311,7 +311,12 @@ impl<K: Default> Rings<K> {
         } else {
             place = completion.wr_id as usize;
             let request = self.requests.get_mut(place);
-            let Some(request) = request.filter(|request| request.of == Some(completion.of)) else {
+            // A notification takes what a message would have taken.
+            let of = match completion.of {
+                Of::Notify => Of::Receive,
+                of => of,
+            };
+            let Some(request) = request.filter(|request| request.of == Some(of)) else {
                 let what = format!("completion of request {place}, which is not under way");
                 return Err(self.corrupt(&what));
             };
@@ -319,7 +324,7 @@ impl<K: Default> Rings<K> {
             wr_id = request.wr_id;
             match completion.of {
                 Of::Send => self.send.ended(request.number),
-                Of::Receive => self.receive.ended(request.number),
+                Of::Receive | Of::Notify => self.receive.ended(request.number),
             }
             self.free.push(place as u32);
         }
