@@ -6,8 +6,10 @@
 //! A command that was written and all work on rings happen in [`CardModel::step`], so nothing else touches host memory.
 
 mod bar;
+mod bulk;
 mod command;
 mod interrupt;
+mod line;
 mod memory;
 mod onesided;
 mod queue;
@@ -18,11 +20,14 @@ mod send;
 use std::collections::{BTreeMap, VecDeque};
 
 use super::descriptor::Completion;
-use super::regs::Counter;
-use crate::roce::Link;
+use super::regs::{BULK_SHARE, BULK_SHARE_OF_256, BulkCounter, Counter};
+use crate::roce::{self, Link};
 use crate::xud::{Card, CardConfig, ConfigError, Drop, wire};
 use bar::Registers;
+use bulk::Bulk;
+pub use bulk::{BulkConfig, BulkMutations};
 use interrupt::Interrupts;
+use line::{Line, Source};
 pub use memory::{HostMemory, Unanswered};
 use queue::Queue;
 use regions::Regions;
@@ -43,10 +48,12 @@ pub struct ModelConfig {
     pub vectors_log: u8,
     /// Length of a clock, ns: the unit of the registers `timeout_unit` and `moderation`.
     pub clock_ns: u64,
+    /// Engines of bulk transfers, if it has any.
+    pub bulk: Option<BulkConfig>,
 }
 
 impl Default for ModelConfig {
-    /// 64 queue pairs, 64 regions, 4,096 places, 8 vectors, 125 MHz.
+    /// 64 queue pairs, 64 regions, 4,096 places, 8 vectors, 125 MHz, bulk transfers.
     fn default() -> Self {
         Self {
             qps_log: 6,
@@ -54,6 +61,7 @@ impl Default for ModelConfig {
             in_flight_log: 12,
             vectors_log: 3,
             clock_ns: 8,
+            bulk: Some(BulkConfig::default()),
         }
     }
 }
@@ -73,7 +81,8 @@ impl ModelConfig {
         ];
         fields
             .into_iter()
-            .try_for_each(|(name, value, min, max)| ConfigError::check(name, value, min, max))
+            .try_for_each(|(name, value, min, max)| ConfigError::check(name, value, min, max))?;
+        self.bulk.map_or(Ok(()), |bulk| bulk.check())
     }
 
     fn engine(&self) -> CardConfig {
@@ -123,6 +132,9 @@ pub struct CardModel {
     out: VecDeque<Vec<u8>>,
     /// Queue pair that sent last.
     turn: u32,
+    /// Who sends next.
+    line: Line,
+    bulk: Option<Box<Bulk>>,
 }
 
 impl CardModel {
@@ -143,7 +155,13 @@ impl CardModel {
             counters: [0; Counter::ALL.len()],
             out: VecDeque::new(),
             turn: 0,
+            line: Line::new(BULK_SHARE_OF_256.get(BULK_SHARE.reset)),
+            bulk: None,
         };
+        if let Some(bulk) = config.bulk {
+            card.bulk = Some(Box::new(Bulk::new(bulk, 0)?));
+            card.registers.set_bulk(card.bulk.as_deref());
+        }
         card.set_line();
         Ok(card)
     }
@@ -151,9 +169,12 @@ impl CardModel {
     /// Function-level reset: as after power-up, but that no epoch is handed out again (XUD-6).
     pub fn reset(&mut self) {
         let pci = self.pci;
-        if let Ok(mut fresh) = Self::new(self.config) {
+        let bulk = self.bulk.take().map(|bulk| bulk.reset());
+        if let (Ok(mut fresh), Ok(bulk)) = (Self::new(self.config), bulk.transpose()) {
             self.engine.reset();
             std::mem::swap(&mut fresh.engine, &mut self.engine);
+            fresh.bulk = bulk.map(Box::new);
+            fresh.registers.set_bulk(fresh.bulk.as_deref());
             *self = Self { pci, ..fresh };
             self.set_line();
         }
@@ -203,6 +224,26 @@ impl CardModel {
         }
     }
 
+    /// A counter of bulk transfers; 0 without them.
+    #[must_use]
+    pub fn bulk_counter(&self, counter: BulkCounter) -> u64 {
+        self.bulk.as_ref().map_or(0, |bulk| bulk.counter(counter))
+    }
+
+    /// Of bulk transfers: windows that are open, transfers that are sent, reads under way, packets that wait for memory.
+    #[must_use]
+    pub fn bulk_under_way(&self) -> [usize; 4] {
+        self.bulk.as_ref().map_or([0; 4], |bulk| bulk.under_way())
+    }
+
+    /// Whether windows, peers and slots of bulk transfers agree with each other: for tests.
+    ///
+    /// # Errors
+    /// What does not.
+    pub fn check_bulk(&self) -> Result<(), String> {
+        self.bulk.as_ref().map_or(Ok(()), |bulk| bulk.consistent())
+    }
+
     /// Requests in flight, of all queue pairs.
     #[must_use]
     pub fn in_flight(&self) -> usize {
@@ -227,6 +268,7 @@ impl CardModel {
         self.engine.tick(now);
         if self.pci.bus_master {
             self.land(memory);
+            self.with_bulk(|bulk, card| bulk.land(card, memory, now));
             self.serve(memory);
             self.ended(memory);
         }
@@ -237,22 +279,49 @@ impl CardModel {
                 self.send_all(memory, now);
                 self.ended(memory);
             }
+        }
+        if self.registers.enabled() {
+            self.with_bulk(|bulk, card| bulk.work(card, memory, now));
+        }
+        if self.pci.bus_master {
             self.interrupt(memory, now);
         }
     }
 
     /// A frame from the line.
     pub fn receive_frame(&mut self, frame: &[u8], now: u64) {
-        if self.registers.enabled() {
-            self.accept(frame, now);
+        if !self.registers.enabled() {
+            return;
+        }
+        let bulk = self.bulk.is_some() && roce::F_OPCODE.get(frame) >> 4 == 0xC;
+        match bulk.then(|| roce::decode(frame)) {
+            Some(Ok(frame)) if bulk::OPCODES.contains(&frame.bth.opcode) => {
+                self.with_bulk(|bulk, card| bulk.receive(card, &frame, now));
+            }
+            _ => self.accept(frame, now),
         }
     }
 
-    /// The next frame for the line: acknowledgements and answers first.
+    /// The next frame for the line: datagrams and bulk transfers by their shares.
     pub fn next_frame(&mut self, now: u64) -> Option<Vec<u8>> {
         if !self.registers.enabled() {
             return None;
         }
+        let datagrams = self.engine.has_answer() || !self.out.is_empty();
+        let bulk = self.bulk.as_ref().is_some_and(|bulk| bulk.has_frame());
+        let source = self.line.next(datagrams, bulk)?;
+        let frame = match source {
+            Source::Datagrams => self.next_datagram(now),
+            Source::Bulk => self.bulk.as_mut().and_then(|bulk| bulk.next_frame()),
+        }?;
+        if bulk && datagrams {
+            self.line.sent(source, frame.len());
+        }
+        Some(frame)
+    }
+
+    /// The next frame of datagrams: acknowledgements and answers first.
+    fn next_datagram(&mut self, now: u64) -> Option<Vec<u8>> {
         while let Some(out) = self.engine.next_packet(now) {
             let link = Link::between(self.registers.node(), out.to);
             // All fields of a reply were decoded from a frame, so they fit into one.

@@ -18,6 +18,31 @@ pub struct ConfigError {
     pub max: u64,
 }
 
+/// A parameter of the receiver window; the protocol is always the same one.
+impl From<crate::rw::ConfigError> for ConfigError {
+    fn from(error: crate::rw::ConfigError) -> Self {
+        match error {
+            crate::rw::ConfigError::Range {
+                name,
+                value,
+                min,
+                max,
+            } => Self {
+                name,
+                value,
+                min,
+                max,
+            },
+            crate::rw::ConfigError::Mode(_) => Self {
+                name: "mode",
+                value: 0,
+                min: 0,
+                max: 0,
+            },
+        }
+    }
+}
+
 impl ConfigError {
     /// The error of a value that is not within its range.
     pub(crate) fn check(name: &'static str, value: u64, min: u64, max: u64) -> Result<(), Self> {

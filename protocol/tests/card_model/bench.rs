@@ -112,6 +112,7 @@ impl Host {
             in_flight_log: 6,
             vectors_log: 1,
             clock_ns: 8,
+            bulk: None,
         };
         let memory = Memory {
             bytes: vec![0; MEMORY],

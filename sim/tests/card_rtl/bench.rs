@@ -253,6 +253,8 @@ impl Pair {
             qps_log: 4,
             regions_log: 5,
             in_flight_log: 6,
+            // The RTL has none so far.
+            bulk: None,
             ..ModelConfig::default()
         };
         Self::of([0, 1].map(|_| Card::Model(Box::new(CardModel::new(config).unwrap()))))

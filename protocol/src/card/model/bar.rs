@@ -1,14 +1,17 @@
 //! BAR0: registers, doorbells, MSI-X table.
 
-use super::CardModel;
+use super::{Bulk, CardModel};
 use crate::card::command::{Arguments, Status};
 use crate::card::regs::{
-    ARG0, ARGS, COMMAND, CONTROL, CONTROL_ENABLE, CONTROL_RESET, Counter, DOORBELL_ARM,
-    DOORBELL_COMPLETE, DOORBELL_RECEIVE, DOORBELL_SEND, DOORBELLS, GLOBAL, MSIX_ENTRY,
-    MSIX_PENDING, MSIX_TABLE, MTU, MTU_BYTES, NODE, NODE_NUMBER, PAGE, RESULT0, RESULT1, SIZES,
-    SIZES_IN_FLIGHT, SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS, STATISTICS_COUNTER, STATISTICS_HIGH,
-    STATISTICS_LOW, STATISTICS_SELECT, STATUS, STATUS_BUSY, STATUS_CODE, TIMEOUT_CLOCKS,
-    TIMEOUT_UNIT, bar0_bytes,
+    ARG0, ARGS, BULK, BULK_ALLOWANCE, BULK_ALLOWANCE_PACKETS, BULK_INCARNATION,
+    BULK_INCARNATION_NUMBER, BULK_LINE, BULK_ROUND_TRIP, BULK_ROUND_TRIP_TICKS, BULK_SHARE,
+    BULK_SHARE_OF_256, BULK_SIZES, BULK_SIZES_READS, BULK_SIZES_SLOTS, BULK_TICK, BULK_TICK_CLOCKS,
+    BULK_WINDOWS, BULK_WINDOWS_COUNT, BULK_WINDOWS_PACKETS, BulkCounter, COMMAND, CONTROL,
+    CONTROL_ENABLE, CONTROL_RESET, Counter, DOORBELL_ARM, DOORBELL_COMPLETE, DOORBELL_RECEIVE,
+    DOORBELL_SEND, DOORBELLS, FEATURES, FEATURES_BULK, GLOBAL, MSIX_ENTRY, MSIX_PENDING,
+    MSIX_TABLE, MTU, MTU_BYTES, NODE, NODE_NUMBER, PAGE, RESULT0, RESULT1, SIZES, SIZES_IN_FLIGHT,
+    SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS, STATISTICS_COUNTER, STATISTICS_HIGH, STATISTICS_LOW,
+    STATISTICS_SELECT, STATUS, STATUS_BUSY, STATUS_CODE, TIMEOUT_CLOCKS, TIMEOUT_UNIT, bar0_bytes,
 };
 use crate::registers::{Access, Register};
 use crate::xud::wire::MAX_PAYLOAD;
@@ -17,6 +20,7 @@ use crate::xud::wire::MAX_PAYLOAD;
 #[derive(Clone, Debug)]
 pub(super) struct Registers {
     values: [u32; GLOBAL.len()],
+    bulk: [u32; BULK.len()],
     pub args: Arguments,
     /// A command that was written and has not run.
     pub command: Option<u32>,
@@ -36,6 +40,7 @@ impl Default for Registers {
         }
         Self {
             values,
+            bulk: [0; BULK.len()],
             args: [0; ARGS as usize],
             command: None,
             waits_since: None,
@@ -51,6 +56,35 @@ impl Registers {
     pub fn get(&self, register: &Register) -> u32 {
         let place = GLOBAL.iter().position(|r| r.offset == register.offset);
         place.map_or(0, |place| self.values[place])
+    }
+
+    /// The same of bulk transfers.
+    pub fn get_bulk(&self, register: &Register) -> u32 {
+        let place = BULK.iter().position(|r| r.offset == register.offset);
+        place.map_or(0, |place| self.bulk[place])
+    }
+
+    /// What the registers of bulk transfers hold after a reset.
+    pub fn set_bulk(&mut self, engines: Option<&Bulk>) {
+        let Some(engines) = engines else {
+            return;
+        };
+        let config = engines.config();
+        for (value, register) in self.bulk.iter_mut().zip(BULK) {
+            *value = match *register {
+                BULK_SIZES => {
+                    BULK_SIZES_SLOTS.put(config.slots.into())
+                        | BULK_SIZES_READS.put(config.reads.into())
+                }
+                BULK_WINDOWS => {
+                    BULK_WINDOWS_COUNT.put(config.windows.into())
+                        | BULK_WINDOWS_PACKETS.put(config.packets.into())
+                }
+                BULK_LINE => config.line_mbps,
+                BULK_INCARNATION => engines.incarnation().into(),
+                _ => register.reset,
+            };
+        }
     }
 
     pub fn enabled(&self) -> bool {
@@ -98,8 +132,14 @@ impl CardModel {
         let registers = &self.registers;
         let of = |register: &Register| u32::from(register.offset) == offset;
         let config = &self.config;
+        if let Some(place) = self.bulk_place(offset) {
+            return registers.bulk[place];
+        }
         match GLOBAL.iter().find(|register| of(register)) {
             None => 0,
+            Some(register) if *register == FEATURES => {
+                registers.get(register) | FEATURES_BULK.put(self.bulk.is_some().into())
+            }
             Some(register) if *register == SIZES => {
                 SIZES_QPS.put(config.qps_log.into())
                     | SIZES_REGIONS.put(config.regions_log.into())
@@ -137,6 +177,9 @@ impl CardModel {
             return self.ring(doorbell / PAGE, doorbell % PAGE, value as u16);
         }
         let of = |register: &Register| u32::from(register.offset) == offset;
+        if let Some(place) = self.bulk_place(offset) {
+            return self.set_bulk(place, value);
+        }
         let Some(place) = GLOBAL.iter().position(of) else {
             return self.count(Counter::BadWrite);
         };
@@ -160,10 +203,54 @@ impl CardModel {
         self.registers.values[place] = value;
         if register == STATISTICS_SELECT {
             let code = STATISTICS_COUNTER.get(value) as u8;
-            self.registers.copy = Counter::from_code(code).map_or(0, |c| self.counter(c));
+            let bulk = || BulkCounter::from_code(code).map_or(0, |c| self.bulk_counter(c));
+            self.registers.copy = Counter::from_code(code).map_or_else(bulk, |c| self.counter(c));
         }
         if register == MTU || register == TIMEOUT_UNIT {
             self.set_line();
+        }
+        if register == NODE {
+            self.set_identity();
+        }
+    }
+
+    /// Which register of bulk transfers lies at an offset, if the card has these.
+    fn bulk_place(&self, offset: u32) -> Option<usize> {
+        self.bulk.as_ref()?;
+        BULK.iter()
+            .position(|register| u32::from(register.offset) == offset)
+    }
+
+    fn set_bulk(&mut self, place: usize, value: u32) {
+        let register = &BULK[place];
+        if register.access == Access::ReadOnly {
+            return self.count(Counter::BadWrite);
+        }
+        self.registers.bulk[place] = value & register.mask();
+        let get = |register: &Register| self.registers.get_bulk(register);
+        if *register == BULK_SHARE {
+            let share = BULK_SHARE_OF_256.get(get(&BULK_SHARE));
+            self.line.set_share(share);
+        } else if *register == BULK_INCARNATION {
+            self.set_identity();
+        } else {
+            let clocks = BULK_TICK_CLOCKS.get(get(&BULK_TICK));
+            let round_trip = BULK_ROUND_TRIP_TICKS.get(get(&BULK_ROUND_TRIP));
+            let allowance = BULK_ALLOWANCE_PACKETS.get(get(&BULK_ALLOWANCE));
+            let tick_ns = u64::from(clocks.max(1)) * self.config.clock_ns;
+            if let Some(bulk) = &mut self.bulk {
+                bulk.change_times(tick_ns, round_trip, allowance);
+            }
+        }
+    }
+
+    /// Tells the engines of bulk transfers who this card is.
+    fn set_identity(&mut self) {
+        let incarnation = self.registers.get_bulk(&BULK_INCARNATION);
+        let incarnation = BULK_INCARNATION_NUMBER.get(incarnation) as u16;
+        let node = self.registers.node();
+        if let Some(bulk) = &mut self.bulk {
+            bulk.set_identity(node, incarnation);
         }
     }
 

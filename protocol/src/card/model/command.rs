@@ -45,7 +45,9 @@ impl CardModel {
             let sends = self.registers.enabled() && queue.state == State::ReadyToSend;
             sends && queue.send.held() > 0 || queue.reads_ahead()
         };
-        self.pci.bus_master || self.engine.is_at_rest() && !self.queues.values().any(fetches)
+        let bulk = self.bulk.as_ref().is_none_or(|bulk| bulk.is_at_rest());
+        self.pci.bus_master
+            || bulk && self.engine.is_at_rest() && !self.queues.values().any(fetches)
     }
 
     fn execute(&mut self, word: u32) -> Result<(), Status> {
@@ -130,6 +132,7 @@ impl CardModel {
             complete,
             armed: None,
             flying: BTreeMap::new(),
+            parked: None,
             ahead: VecDeque::new(),
             taken: VecDeque::new(),
         };
@@ -155,6 +158,7 @@ impl CardModel {
     fn destroy_qp(&mut self, qpn: u32) -> Result<(), Status> {
         self.queues.remove(&qpn).ok_or(Status::BadState)?;
         self.engine.destroy_qp(qpn);
+        self.with_bulk(|bulk, _| bulk.end_queue_pair(qpn));
         Ok(())
     }
 
@@ -173,12 +177,17 @@ impl CardModel {
             base: value(&set_region::BASE),
             length: value(&set_region::LENGTH),
         };
-        *self.regions.place(index).ok_or(Status::BadIndex)? = Some(region);
+        let place = self.regions.place(index).ok_or(Status::BadIndex)?;
+        let changed = place.replace(region).is_some_and(|old| old != region);
+        if changed {
+            self.with_bulk(|bulk, _| bulk.end_region(index));
+        }
         Ok(())
     }
 
     fn clear_region(&mut self, index: u32) -> Result<(), Status> {
         *self.regions.place(index).ok_or(Status::BadIndex)? = None;
+        self.with_bulk(|bulk, _| bulk.end_region(index));
         Ok(())
     }
 }

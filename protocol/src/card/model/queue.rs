@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::{HostMemory, receive::READ_AHEAD};
 use crate::card::command::State;
-use crate::card::descriptor::{COMPLETION_LEN, Completion, ReceiveRequest};
+use crate::card::descriptor::{COMPLETION_LEN, Completion, ReceiveRequest, WorkRequest};
 
 /// A ring in host memory.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +72,8 @@ pub(super) struct Queue {
     pub armed: Option<u16>,
     /// Requests in flight, by PSN.
     pub flying: BTreeMap<u32, Flying>,
+    /// A work request that was fetched and waits, for its fence or for a slot of bulk transfers: with its PSN and number.
+    pub parked: Option<(WorkRequest, u32, u16)>,
     /// Receive requests read ahead, with their numbers.
     pub ahead: VecDeque<(u16, ReceiveRequest)>,
     /// Of these, those whose messages are landing.

@@ -1,12 +1,13 @@
 //! Work requests: out of the rings in turns, checked, sent, ended.
 
-use super::queue::Flying;
+use super::bulk::Begun;
+use super::queue::{Flying, Queue};
 use super::regions::{Regions, Right};
 use super::{CardModel, HostMemory, OUT_MAX};
 use crate::card::command::State;
 use crate::card::descriptor::{
-    Completion, HEAD_MAX, OPCODE_ATOMIC, OPCODE_READ, OPCODE_SEND, OPCODE_WRITE, Of, WORK_LEN,
-    WorkRequest,
+    Completion, HEAD_MAX, OPCODE_ATOMIC, OPCODE_BULK_READ, OPCODE_BULK_WRITE, OPCODE_READ,
+    OPCODE_SEND, OPCODE_WRITE, Of, WORK_LEN, WorkRequest, flags,
 };
 use crate::card::regs::Counter;
 use crate::roce::Link;
@@ -99,7 +100,8 @@ impl CardModel {
                 .queues
                 .range(after..)
                 .chain(self.queues.range(..after))
-                .filter(|(_, queue)| queue.state.sends() && queue.send.held() > 0)
+                .filter(|(_, queue)| queue.state.sends())
+                .filter(|(_, queue)| queue.send.held() > 0 || queue.parked.is_some())
                 .map(|(qpn, _)| *qpn)
                 .collect();
             for qpn in ready {
@@ -113,6 +115,10 @@ impl CardModel {
 
     /// One work request of a queue pair, if there is a completion slot and a place in flight for it.
     fn send_one(&mut self, qpn: u32, memory: &mut dyn HostMemory, now: u64) -> bool {
+        if let Some((work, psn, request)) = self.queues.get(&qpn).and_then(|queue| queue.parked) {
+            self.turn = qpn;
+            return self.begin(qpn, &work, psn, request, memory, now);
+        }
         let psn = match self.engine.reserve(qpn) {
             Ok(psn) => psn,
             Err(stall) => {
@@ -137,17 +143,79 @@ impl CardModel {
             return true;
         }
         queue.send.consumer = request.wrapping_add(1);
-        let domain = queue.domain;
         let work = WorkRequest::decode(&entry);
-        let ended = completion(&work, psn, request);
-        let payload = check(&work, self.registers.mtu(), domain, &self.regions)
-            .and_then(|()| self.payload(&work, memory));
+        self.begin(qpn, &work, psn, request, memory, now);
+        true
+    }
+
+    /// Whether a fetched work request has to wait: for its fence, or for its place in flight if it has waited for that.
+    fn waits(&self, queue: &Queue, qpn: u32, work: &WorkRequest, psn: u32) -> bool {
+        let Some(bulk) = &self.bulk else {
+            return false;
+        };
+        let fenced = flags::FENCE.get(work.flags.into()) != 0 && !bulk.ignores_fences();
+        (fenced && (!queue.flying.is_empty() || bulk.works_for(qpn)))
+            || (queue.parked.is_some() && !self.engine.has_place(qpn, psn))
+    }
+
+    /// Begins a work request that was fetched, or lets it wait; false if it waits already and goes on waiting.
+    fn begin(
+        &mut self,
+        qpn: u32,
+        work: &WorkRequest,
+        psn: u32,
+        request: u16,
+        memory: &mut dyn HostMemory,
+        now: u64,
+    ) -> bool {
+        let Some(queue) = self.queues.get(&qpn) else {
+            return false;
+        };
+        let domain = queue.domain;
+        let ended = completion(work, psn, request);
+        let mut begun = Ok(Begun::Yes);
+        let is_bulk =
+            self.bulk.is_some() && matches!(work.opcode, OPCODE_BULK_WRITE | OPCODE_BULK_READ);
+        if self.waits(queue, qpn, work, psn) {
+            begun = Ok(Begun::Later);
+        } else if is_bulk {
+            begun = self.begin_bulk(qpn, work, ended, now);
+        }
+        if let Some(queue) = self.queues.get_mut(&qpn) {
+            let later = begun == Ok(Begun::Later);
+            queue.parked = later.then_some((*work, psn, request));
+            if later {
+                return false;
+            }
+        }
+        if let Err(status) = begun {
+            self.count(Counter::LocalError);
+            self.complete(qpn, Completion { status, ..ended }, memory);
+        } else if !is_bulk {
+            self.launch(qpn, work, ended, domain, memory, now);
+        }
+        true
+    }
+
+    /// Sends a datagram or one-sided request.
+    fn launch(
+        &mut self,
+        qpn: u32,
+        work: &WorkRequest,
+        ended: Completion,
+        domain: u16,
+        memory: &mut dyn HostMemory,
+        now: u64,
+    ) {
+        let psn = ended.psn;
+        let payload = check(work, self.registers.mtu(), domain, &self.regions)
+            .and_then(|()| self.payload(work, memory));
         let payload = match payload {
             Ok(payload) => payload,
             Err(status) => {
                 self.count(Counter::LocalError);
                 self.complete(qpn, Completion { status, ..ended }, memory);
-                return true;
+                return;
             }
         };
         let send = SendRequest {
@@ -178,7 +246,6 @@ impl CardModel {
             };
             queue.flying.insert(psn, flying);
         }
-        true
     }
 
     /// Head, then the bytes from memory; of a read none.

@@ -34,6 +34,27 @@ impl Card {
         qp.map(|qp| qp.reserved += 1).is_some()
     }
 
+    /// Takes the oldest receive request of a queue pair, and a completion slot for it; false if there is none of either.
+    pub(crate) fn take_receive(&mut self, qpn: u32) -> bool {
+        let qp = self.qps.get_mut(&qpn).filter(|qp| qp.room());
+        let taken = qp.and_then(|qp| {
+            qp.receives.pop_front()?;
+            qp.reserved += 1;
+            Some(())
+        });
+        taken.is_some()
+    }
+
+    /// Whether a reserved number still has a place in the table.
+    pub(crate) fn has_place(&self, qpn: u32, psn: u32) -> bool {
+        self.table.is_free(qpn, psn)
+    }
+
+    /// Whether acknowledgements or answers wait for the line.
+    pub(crate) fn has_answer(&self) -> bool {
+        !self.answers.is_empty()
+    }
+
     /// The oldest completion of a queue pair; its slot stays taken until [`Self::release`].
     pub(crate) fn take(&mut self, qpn: u32) -> Option<Completion> {
         let qp = self.qps.get_mut(&qpn)?;
