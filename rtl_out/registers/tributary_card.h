@@ -158,6 +158,11 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CARD_FEATURES_ONE_SIDED_SHIFT               1u
 #define TRIB_CARD_FEATURES_ONE_SIDED_WIDTH               1u
 #define TRIB_CARD_FEATURES_ONE_SIDED_MASK                0x00000002u
+/* Bulk transfers (BW-1): opcodes bulk_write and bulk_read, the registers of bulk transfers, and
+ * their counters. 0 in the RTL so far. */
+#define TRIB_CARD_FEATURES_BULK_SHIFT                    2u
+#define TRIB_CARD_FEATURES_BULK_WIDTH                    1u
+#define TRIB_CARD_FEATURES_BULK_MASK                     0x00000004u
 
 /* How large this card was built: log2 of each number. */
 #define TRIB_CARD_SIZES                                  0x00cu
@@ -297,6 +302,81 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CARD_STATISTICS_HIGH_VALUE_SHIFT            0u
 #define TRIB_CARD_STATISTICS_HIGH_VALUE_WIDTH            32u
 #define TRIB_CARD_STATISTICS_HIGH_VALUE_MASK             0xffffffffu
+
+/* ---- Registers of bulk transfers: byte offsets; nothing is there without the feature bulk ---- */
+
+/* How large the engines of bulk transfers were built. */
+#define TRIB_CARD_BULK_SIZES                             0x0c0u
+#define TRIB_CARD_BULK_SIZES_AFTER_RESET                 0x00000000u
+/* Transfers that the card sends at once: bulk_write, and answers of bulk_read of others. */
+#define TRIB_CARD_BULK_SIZES_SLOTS_SHIFT                 0u
+#define TRIB_CARD_BULK_SIZES_SLOTS_WIDTH                 9u
+#define TRIB_CARD_BULK_SIZES_SLOTS_MASK                  0x000001ffu
+/* bulk_read under way at once. */
+#define TRIB_CARD_BULK_SIZES_READS_SHIFT                 16u
+#define TRIB_CARD_BULK_SIZES_READS_WIDTH                 9u
+#define TRIB_CARD_BULK_SIZES_READS_MASK                  0x01ff0000u
+
+/* The same of the receiving side. */
+#define TRIB_CARD_BULK_WINDOWS                           0x0c4u
+#define TRIB_CARD_BULK_WINDOWS_AFTER_RESET               0x00000000u
+/* Transfers that the card receives at once. */
+#define TRIB_CARD_BULK_WINDOWS_WINDOWS_SHIFT             0u
+#define TRIB_CARD_BULK_WINDOWS_WINDOWS_WIDTH             16u
+#define TRIB_CARD_BULK_WINDOWS_WINDOWS_MASK              0x0000ffffu
+/* Packets that a window covers. */
+#define TRIB_CARD_BULK_WINDOWS_PACKETS_SHIFT             16u
+#define TRIB_CARD_BULK_WINDOWS_PACKETS_WIDTH             16u
+#define TRIB_CARD_BULK_WINDOWS_PACKETS_MASK              0xffff0000u
+
+/* The line that the card was built for. */
+#define TRIB_CARD_BULK_LINE                              0x0c8u
+#define TRIB_CARD_BULK_LINE_AFTER_RESET                  0x00000000u
+/* Mb/s. */
+#define TRIB_CARD_BULK_LINE_MBPS_SHIFT                   0u
+#define TRIB_CARD_BULK_LINE_MBPS_WIDTH                   32u
+#define TRIB_CARD_BULK_LINE_MBPS_MASK                    0xffffffffu
+
+/* Unit of time of bulk transfers: what a packet takes on the line. */
+#define TRIB_CARD_BULK_TICK                              0x0ccu
+#define TRIB_CARD_BULK_TICK_AFTER_RESET                  0x0000002au
+/* Clocks, 1 and more: 8 * (packet bytes + 90) bits over the rate of the line. */
+#define TRIB_CARD_BULK_TICK_CLOCKS_SHIFT                 0u
+#define TRIB_CARD_BULK_TICK_CLOCKS_WIDTH                 16u
+#define TRIB_CARD_BULK_TICK_CLOCKS_MASK                  0x0000ffffu
+
+/* Shortest round trip to a peer and back. */
+#define TRIB_CARD_BULK_ROUND_TRIP                        0x0d0u
+#define TRIB_CARD_BULK_ROUND_TRIP_AFTER_RESET            0x00000080u
+/* Ticks, 8 to 512; others count as the nearest. */
+#define TRIB_CARD_BULK_ROUND_TRIP_TICKS_SHIFT            0u
+#define TRIB_CARD_BULK_ROUND_TRIP_TICKS_WIDTH            16u
+#define TRIB_CARD_BULK_ROUND_TRIP_TICKS_MASK             0x0000ffffu
+
+/* How far packets overtake each other on their way (RW-12). */
+#define TRIB_CARD_BULK_ALLOWANCE                         0x0d4u
+#define TRIB_CARD_BULK_ALLOWANCE_AFTER_RESET             0x00000022u
+/* Packets, and ticks; at most 1,024. */
+#define TRIB_CARD_BULK_ALLOWANCE_PACKETS_SHIFT           0u
+#define TRIB_CARD_BULK_ALLOWANCE_PACKETS_WIDTH           16u
+#define TRIB_CARD_BULK_ALLOWANCE_PACKETS_MASK            0x0000ffffu
+
+/* Share of the line that bulk transfers have while datagrams have something to send, too (BW-4). */
+#define TRIB_CARD_BULK_SHARE                             0x0d8u
+#define TRIB_CARD_BULK_SHARE_AFTER_RESET                 0x00000080u
+/* 0 to 256, in 256ths; 256 gives datagrams only what bulk transfers leave, 0 the other way
+ * round. */
+#define TRIB_CARD_BULK_SHARE_OF_256_SHIFT                0u
+#define TRIB_CARD_BULK_SHARE_OF_256_WIDTH                9u
+#define TRIB_CARD_BULK_SHARE_OF_256_MASK                 0x000001ffu
+
+/* How often this card was reset: peers tell transfers of before from those of after (BW-9). */
+#define TRIB_CARD_BULK_INCARNATION                       0x0dcu
+#define TRIB_CARD_BULK_INCARNATION_AFTER_RESET           0x00000000u
+/* Modulo 2^16. A reset adds 1; a driver may write a newer one after power-up. */
+#define TRIB_CARD_BULK_INCARNATION_NUMBER_SHIFT          0u
+#define TRIB_CARD_BULK_INCARNATION_NUMBER_WIDTH          16u
+#define TRIB_CARD_BULK_INCARNATION_NUMBER_MASK           0x0000ffffu
 
 /* ---- Doorbells: offsets within the page of a queue pair ---- */
 
@@ -662,13 +742,19 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_WORK_OPCODE_SHIFT                           0u
 #define TRIB_WORK_OPCODE_WIDTH                           8u
 #define TRIB_WORK_OPCODE_MASK                            0x000000ffu
+/* Fence and notify: see flags of work requests. Cards without the feature bulk do not look at
+ * them. */
+#define TRIB_WORK_FLAGS_WORD                             0u
+#define TRIB_WORK_FLAGS_SHIFT                            8u
+#define TRIB_WORK_FLAGS_WIDTH                            8u
+#define TRIB_WORK_FLAGS_MASK                             0x0000ff00u
 /* Bytes of the head, 0 to 16; 16 of a one-sided request. */
 #define TRIB_WORK_HEAD_LEN_WORD                          0u
 #define TRIB_WORK_HEAD_LEN_SHIFT                         16u
 #define TRIB_WORK_HEAD_LEN_WIDTH                         5u
 #define TRIB_WORK_HEAD_LEN_MASK                          0x001f0000u
 /* Bytes from memory, of a read to memory; with the head at most an MTU. 0 and more; of a read 1
- * to the MTU less 16; of an atomic 16. */
+ * to the MTU less 16; of an atomic 16; of bulk requests any. */
 #define TRIB_WORK_LENGTH_WORD                            0u
 #define TRIB_WORK_LENGTH_SHIFT                           32u
 #define TRIB_WORK_LENGTH_WIDTH                           32u
@@ -704,7 +790,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_WORK_QPN_WIDTH                              32u
 #define TRIB_WORK_QPN_MASK                               0xffffffffu
 /* Number of the message in its window. The card carries it, win_id and epoch to the receiver and
- * its completion; it looks at the epoch, and at all of a one-sided request. */
+ * its completion; it looks at the epoch, and at all of a one-sided request. Of bulk_write with
+ * notify the immediate data. */
 #define TRIB_WORK_WIN_MSN_WORD                           4u
 #define TRIB_WORK_WIN_MSN_SHIFT                          32u
 #define TRIB_WORK_WIN_MSN_WIDTH                          32u
@@ -768,7 +855,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_COMPLETION_STATUS_SHIFT                     0u
 #define TRIB_COMPLETION_STATUS_WIDTH                     8u
 #define TRIB_COMPLETION_STATUS_MASK                      0x000000ffu
-/* 1 a work request, 2 a receive request. */
+/* 1 a work request, 2 a receive request with a message, 3 a receive request with a notification. */
 #define TRIB_COMPLETION_OF_WORD                          1u
 #define TRIB_COMPLETION_OF_SHIFT                         8u
 #define TRIB_COMPLETION_OF_WIDTH                         8u
@@ -778,7 +865,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_COMPLETION_VERSION_FLAGS_SHIFT              16u
 #define TRIB_COMPLETION_VERSION_FLAGS_WIDTH              8u
 #define TRIB_COMPLETION_VERSION_FLAGS_MASK               0x00ff0000u
-/* Bytes received; 0 of a work request. */
+/* Bytes received; of a notification bytes of the transfer, which are not in the receive
+ * request's memory; 0 of a work request. */
 #define TRIB_COMPLETION_LENGTH_WORD                      1u
 #define TRIB_COMPLETION_LENGTH_SHIFT                     32u
 #define TRIB_COMPLETION_LENGTH_WIDTH                     32u
@@ -803,7 +891,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_COMPLETION_EPOCH_SHIFT                      16u
 #define TRIB_COMPLETION_EPOCH_WIDTH                      16u
 #define TRIB_COMPLETION_EPOCH_MASK                       0xffff0000u
-/* Number of the message in its window. */
+/* Number of the message in its window; of a notification the immediate data. */
 #define TRIB_COMPLETION_WIN_MSN_WORD                     3u
 #define TRIB_COMPLETION_WIN_MSN_SHIFT                    32u
 #define TRIB_COMPLETION_WIN_MSN_WIDTH                    32u
@@ -865,6 +953,18 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_VERSION_FLAGS_VERSION_WIDTH                 4u
 #define TRIB_VERSION_FLAGS_VERSION_MASK                  0x000000f0u
 
+/* ---- flags of work requests ---- */
+
+/* The work request begins when all earlier ones of its queue pair have ended (BW-12). */
+#define TRIB_WORK_FLAGS_FENCE_SHIFT                      0u
+#define TRIB_WORK_FLAGS_FENCE_WIDTH                      1u
+#define TRIB_WORK_FLAGS_FENCE_MASK                       0x00000001u
+/* Of bulk_write alone: the target's queue pair gets one completion, with the immediate data,
+ * when every byte is in its memory (BW-3). */
+#define TRIB_WORK_FLAGS_NOTIFY_SHIFT                     1u
+#define TRIB_WORK_FLAGS_NOTIFY_WIDTH                     1u
+#define TRIB_WORK_FLAGS_NOTIFY_MASK                      0x00000002u
+
 /* ---- Opcodes of work requests ---- */
 
 /* Sends head and bytes from memory as a message. version_flags: any but one-sided. */
@@ -878,13 +978,23 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* Changes 8 bytes there, as operation and operands say; memory here holds the 16 bytes of
  * operands, and the old value goes over the first 8 of them. Needs local_write. */
 #define TRIB_OPCODE_ATOMIC                               4u
+/* Writes any number of bytes from memory here to memory there (BW-1). The head is the one-sided
+ * header with operation WRITE and length 0, version_flags is 0x18, win_id and epoch are 0. Of
+ * cards with the feature bulk; so is the next. */
+#define TRIB_OPCODE_BULK_WRITE                           5u
+/* Reads any number of bytes from memory there to memory here (BW-11). As bulk_write with
+ * operation READ; needs local_write. */
+#define TRIB_OPCODE_BULK_READ                            6u
 
 /* ---- What a completion is of ---- */
 
 /* A work request. */
 #define TRIB_OF_SEND                                     1u
-/* A receive request. */
+/* A receive request that a message took. */
 #define TRIB_OF_RECEIVE                                  2u
+/* A receive request that a bulk WRITE with notify took (BW-3); nothing was written to its
+ * memory. */
+#define TRIB_OF_NOTIFY                                   3u
 
 /* ---- How a request ended: status of a completion ---- */
 
@@ -927,8 +1037,11 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* A ring of the queue pair could not be read; the queue pair is in the state Error. Requests in
  * flight still end. */
 #define TRIB_OUTCOME_LOCAL_QUEUE                         17u
-/* One-sided: host memory there did not answer, or answered with an error. */
+/* One-sided and bulk: host memory there did not answer, or answered with an error. */
 #define TRIB_OUTCOME_REMOTE_OPERATION                    18u
+/* Bulk: the other side has given the transfer up, since its queue pair, region or card has ended
+ * (BW-9). How much was done is not known. */
+#define TRIB_OUTCOME_ABORTED                             19u
 
 /* ---- Headers of every frame, from the first byte of the Ethernet header on. ---- */
 
@@ -1372,6 +1485,163 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_STREAM_NUMBER_WIDTH                         32u
 #define TRIB_STREAM_NUMBER_MASK                          0xffffffffu
 
+/* ---- Behind the 32 bytes of CONNECT when it is of a card: between which queue pairs the transfer is, and what it is for. ---- */
+
+#define TRIB_TRANSFER_BYTES                              24u
+/* 0. */
+#define TRIB_TRANSFER_VERSION_OFFSET                     0u
+#define TRIB_TRANSFER_VERSION_BYTES                      1u
+#define TRIB_TRANSFER_VERSION_SHIFT                      4u
+#define TRIB_TRANSFER_VERSION_WIDTH                      4u
+#define TRIB_TRANSFER_VERSION_MASK                       0x000000f0u
+/* The target's software gets one completion when every byte is in its memory, with the immediate
+ * data. */
+#define TRIB_TRANSFER_NOTIFY_OFFSET                      0u
+#define TRIB_TRANSFER_NOTIFY_BYTES                       1u
+#define TRIB_TRANSFER_NOTIFY_SHIFT                       3u
+#define TRIB_TRANSFER_NOTIFY_WIDTH                       1u
+#define TRIB_TRANSFER_NOTIFY_MASK                        0x00000008u
+/* The transfer answers a READ request; never together with notify. */
+#define TRIB_TRANSFER_RESPONSE_OFFSET                    0u
+#define TRIB_TRANSFER_RESPONSE_BYTES                     1u
+#define TRIB_TRANSFER_RESPONSE_SHIFT                     2u
+#define TRIB_TRANSFER_RESPONSE_WIDTH                     1u
+#define TRIB_TRANSFER_RESPONSE_MASK                      0x00000004u
+/* Queue pair at the receiver of the bytes. */
+#define TRIB_TRANSFER_QPN_OFFSET                         1u
+#define TRIB_TRANSFER_QPN_BYTES                          3u
+#define TRIB_TRANSFER_QPN_SHIFT                          0u
+#define TRIB_TRANSFER_QPN_WIDTH                          24u
+#define TRIB_TRANSFER_QPN_MASK                           0x00ffffffu
+/* Queue pair at the sender of the bytes. */
+#define TRIB_TRANSFER_SOURCE_OFFSET                      5u
+#define TRIB_TRANSFER_SOURCE_BYTES                       3u
+#define TRIB_TRANSFER_SOURCE_SHIFT                       0u
+#define TRIB_TRANSFER_SOURCE_WIDTH                       24u
+#define TRIB_TRANSFER_SOURCE_MASK                        0x00ffffffu
+/* Q_Key of the queue pair at the receiver. */
+#define TRIB_TRANSFER_Q_KEY_OFFSET                       8u
+#define TRIB_TRANSFER_Q_KEY_BYTES                        4u
+#define TRIB_TRANSFER_Q_KEY_SHIFT                        0u
+#define TRIB_TRANSFER_Q_KEY_WIDTH                        32u
+#define TRIB_TRANSFER_Q_KEY_MASK                         0xffffffffu
+/* Immediate data with notify; otherwise 0. */
+#define TRIB_TRANSFER_IMMEDIATE_OFFSET                   12u
+#define TRIB_TRANSFER_IMMEDIATE_BYTES                    4u
+#define TRIB_TRANSFER_IMMEDIATE_SHIFT                    0u
+#define TRIB_TRANSFER_IMMEDIATE_WIDTH                    32u
+#define TRIB_TRANSFER_IMMEDIATE_MASK                     0xffffffffu
+/* Of a response: the token of the READ request; otherwise 0. */
+#define TRIB_TRANSFER_TOKEN_OFFSET                       16u
+#define TRIB_TRANSFER_TOKEN_BYTES                        8u
+#define TRIB_TRANSFER_TOKEN_SHIFT                        0u
+#define TRIB_TRANSFER_TOKEN_WIDTH                        64u
+#define TRIB_TRANSFER_TOKEN_MASK                         0xffffffffffffffffull
+
+/* ---- Body of a READ request (BTH opcode 0xc8, destination queue pair: the target's, PSN 0): the target's card answers with a transfer into memory of the requester, or with read_refused. ---- */
+
+#define TRIB_READ_REQUEST_BYTES                          48u
+/* 0. */
+#define TRIB_READ_REQUEST_VERSION_OFFSET                 0u
+#define TRIB_READ_REQUEST_VERSION_BYTES                  1u
+#define TRIB_READ_REQUEST_VERSION_SHIFT                  4u
+#define TRIB_READ_REQUEST_VERSION_WIDTH                  4u
+#define TRIB_READ_REQUEST_VERSION_MASK                   0x000000f0u
+/* log2 of the packet size of the transfer, 8 to 12. */
+#define TRIB_READ_REQUEST_MTU_OFFSET                     1u
+#define TRIB_READ_REQUEST_MTU_BYTES                      1u
+#define TRIB_READ_REQUEST_MTU_SHIFT                      0u
+#define TRIB_READ_REQUEST_MTU_WIDTH                      8u
+#define TRIB_READ_REQUEST_MTU_MASK                       0x000000ffu
+/* Node that asks. */
+#define TRIB_READ_REQUEST_NODE_OFFSET                    2u
+#define TRIB_READ_REQUEST_NODE_BYTES                     2u
+#define TRIB_READ_REQUEST_NODE_SHIFT                     0u
+#define TRIB_READ_REQUEST_NODE_WIDTH                     16u
+#define TRIB_READ_REQUEST_NODE_MASK                      0x0000ffffu
+/* Q_Key of the target's queue pair. */
+#define TRIB_READ_REQUEST_Q_KEY_OFFSET                   4u
+#define TRIB_READ_REQUEST_Q_KEY_BYTES                    4u
+#define TRIB_READ_REQUEST_Q_KEY_SHIFT                    0u
+#define TRIB_READ_REQUEST_Q_KEY_WIDTH                    32u
+#define TRIB_READ_REQUEST_Q_KEY_MASK                     0xffffffffu
+/* Name of the request at the requester: never used twice. */
+#define TRIB_READ_REQUEST_TOKEN_OFFSET                   8u
+#define TRIB_READ_REQUEST_TOKEN_BYTES                    8u
+#define TRIB_READ_REQUEST_TOKEN_SHIFT                    0u
+#define TRIB_READ_REQUEST_TOKEN_WIDTH                    64u
+#define TRIB_READ_REQUEST_TOKEN_MASK                     0xffffffffffffffffull
+/* Bytes. */
+#define TRIB_READ_REQUEST_LENGTH_OFFSET                  16u
+#define TRIB_READ_REQUEST_LENGTH_BYTES                   4u
+#define TRIB_READ_REQUEST_LENGTH_SHIFT                   0u
+#define TRIB_READ_REQUEST_LENGTH_WIDTH                   32u
+#define TRIB_READ_REQUEST_LENGTH_MASK                    0xffffffffu
+/* Key of the region at the target; it needs remote_read. */
+#define TRIB_READ_REQUEST_RKEY_OFFSET                    20u
+#define TRIB_READ_REQUEST_RKEY_BYTES                     4u
+#define TRIB_READ_REQUEST_RKEY_SHIFT                     0u
+#define TRIB_READ_REQUEST_RKEY_WIDTH                     32u
+#define TRIB_READ_REQUEST_RKEY_MASK                      0xffffffffu
+/* Address of byte 0 at the target. */
+#define TRIB_READ_REQUEST_ADDRESS_OFFSET                 24u
+#define TRIB_READ_REQUEST_ADDRESS_BYTES                  8u
+#define TRIB_READ_REQUEST_ADDRESS_SHIFT                  0u
+#define TRIB_READ_REQUEST_ADDRESS_WIDTH                  64u
+#define TRIB_READ_REQUEST_ADDRESS_MASK                   0xffffffffffffffffull
+/* Address of byte 0 at the requester: addr of the CONNECT that answers. */
+#define TRIB_READ_REQUEST_TO_ADDRESS_OFFSET              32u
+#define TRIB_READ_REQUEST_TO_ADDRESS_BYTES               8u
+#define TRIB_READ_REQUEST_TO_ADDRESS_SHIFT               0u
+#define TRIB_READ_REQUEST_TO_ADDRESS_WIDTH               64u
+#define TRIB_READ_REQUEST_TO_ADDRESS_MASK                0xffffffffffffffffull
+/* Key of the region at the requester: rkey of the CONNECT that answers. */
+#define TRIB_READ_REQUEST_TO_KEY_OFFSET                  40u
+#define TRIB_READ_REQUEST_TO_KEY_BYTES                   4u
+#define TRIB_READ_REQUEST_TO_KEY_SHIFT                   0u
+#define TRIB_READ_REQUEST_TO_KEY_WIDTH                   32u
+#define TRIB_READ_REQUEST_TO_KEY_MASK                    0xffffffffu
+/* Queue pair that asks. */
+#define TRIB_READ_REQUEST_SOURCE_OFFSET                  45u
+#define TRIB_READ_REQUEST_SOURCE_BYTES                   3u
+#define TRIB_READ_REQUEST_SOURCE_SHIFT                   0u
+#define TRIB_READ_REQUEST_SOURCE_WIDTH                   24u
+#define TRIB_READ_REQUEST_SOURCE_MASK                    0x00ffffffu
+
+/* ---- Body of the answer to a READ request that is not served (BTH opcode 0xc9, destination queue pair: the one that asked, PSN 0). ---- */
+
+#define TRIB_READ_REFUSED_BYTES                          16u
+/* 0. */
+#define TRIB_READ_REFUSED_VERSION_OFFSET                 0u
+#define TRIB_READ_REFUSED_VERSION_BYTES                  1u
+#define TRIB_READ_REFUSED_VERSION_SHIFT                  4u
+#define TRIB_READ_REFUSED_VERSION_WIDTH                  4u
+#define TRIB_READ_REFUSED_VERSION_MASK                   0x000000f0u
+/* Why: see refusals. */
+#define TRIB_READ_REFUSED_REASON_OFFSET                  1u
+#define TRIB_READ_REFUSED_REASON_BYTES                   1u
+#define TRIB_READ_REFUSED_REASON_SHIFT                   0u
+#define TRIB_READ_REFUSED_REASON_WIDTH                   8u
+#define TRIB_READ_REFUSED_REASON_MASK                    0x000000ffu
+/* Node that refuses. */
+#define TRIB_READ_REFUSED_NODE_OFFSET                    2u
+#define TRIB_READ_REFUSED_NODE_BYTES                     2u
+#define TRIB_READ_REFUSED_NODE_SHIFT                     0u
+#define TRIB_READ_REFUSED_NODE_WIDTH                     16u
+#define TRIB_READ_REFUSED_NODE_MASK                      0x0000ffffu
+/* With busy: ask again after so many ticks; otherwise 0. */
+#define TRIB_READ_REFUSED_RETRY_OFFSET                   4u
+#define TRIB_READ_REFUSED_RETRY_BYTES                    2u
+#define TRIB_READ_REFUSED_RETRY_SHIFT                    0u
+#define TRIB_READ_REFUSED_RETRY_WIDTH                    16u
+#define TRIB_READ_REFUSED_RETRY_MASK                     0x0000ffffu
+/* Token of the request. */
+#define TRIB_READ_REFUSED_TOKEN_OFFSET                   8u
+#define TRIB_READ_REFUSED_TOKEN_BYTES                    8u
+#define TRIB_READ_REFUSED_TOKEN_SHIFT                    0u
+#define TRIB_READ_REFUSED_TOKEN_WIDTH                    64u
+#define TRIB_READ_REFUSED_TOKEN_MASK                     0xffffffffffffffffull
+
 /* ---- Values in frames ---- */
 
 /* EtherType of IPv4. */
@@ -1385,6 +1655,11 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* BTH opcodes: request, acknowledgement. */
 #define TRIB_BTH_REQUEST                                 0xd0u
 #define TRIB_BTH_ACKNOWLEDGEMENT                         0xd1u
+/* BTH opcodes of bulk transfers: the first of the receiver window's eight, READ request, its
+ * refusal. */
+#define TRIB_BTH_WINDOW                                  0xc0u
+#define TRIB_BTH_READ_REQUEST                            0xc8u
+#define TRIB_BTH_READ_REFUSED                            0xc9u
 /* Syndromes of acknowledgements: OK, no receive request, refused (plus a code of trib_nak). */
 #define TRIB_SYNDROME_OK                                 0x1fu
 #define TRIB_SYNDROME_RNR                                0x20u
@@ -1416,6 +1691,17 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_NAK_NUMBER                                  19u
 /* One-sided: host memory there failed. */
 #define TRIB_NAK_OPERATION                               20u
+
+/* ---- Why a READ request of any size is not served ---- */
+
+/* All transfer slots of the target are taken; ask again. */
+#define TRIB_REFUSAL_BUSY                                1u
+/* Key, protection domain, right (remote_read) or bounds. */
+#define TRIB_REFUSAL_ACCESS                              2u
+/* No such queue pair, or it does not receive. */
+#define TRIB_REFUSAL_BAD_QP                              3u
+/* More packets than a transfer can have. */
+#define TRIB_REFUSAL_LENGTH                              4u
 
 /* ---- Operations of the one-sided header ---- */
 
@@ -1503,5 +1789,72 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_COUNTER_ONE_SIDED_REFUSED                   34u
 /* One-sided operations that host memory failed; answered. */
 #define TRIB_COUNTER_ONE_SIDED_FAILED                    35u
+
+/* ---- Counters of bulk transfers, likewise ---- */
+
+/* bulk_write and bulk_read that ended OK. */
+#define TRIB_BULK_COUNTER_BULK_COMPLETED                 64u
+/* Those that ended otherwise. */
+#define TRIB_BULK_COUNTER_BULK_FAILED                    65u
+/* READ requests of others that were served to the end. */
+#define TRIB_BULK_COUNTER_BULK_SERVED                    66u
+/* Transfers received to the end. */
+#define TRIB_BULK_COUNTER_BULK_RECEIVED                  67u
+/* Transfers received that ended otherwise. */
+#define TRIB_BULK_COUNTER_BULK_RECEIVED_ABORTED          68u
+/* DATA packets sent the first time. */
+#define TRIB_BULK_COUNTER_BULK_DATA_SENT                 69u
+/* DATA packets sent again. */
+#define TRIB_BULK_COUNTER_BULK_DATA_RESENT               70u
+/* Other messages of bulk transfers sent. */
+#define TRIB_BULK_COUNTER_BULK_CONTROL_SENT              71u
+/* DATA packets accepted and written. */
+#define TRIB_BULK_COUNTER_BULK_DATA_ACCEPTED             72u
+/* DATA packets that arrived again. */
+#define TRIB_BULK_COUNTER_BULK_DATA_DUPLICATE            73u
+/* DATA for a window that is closed, of another use of it, or of another sender. */
+#define TRIB_BULK_COUNTER_BULK_DATA_STALE                74u
+/* DATA beyond the window or the transfer, or of a length that it cannot have. */
+#define TRIB_BULK_COUNTER_BULK_DATA_WRONG                75u
+/* DATA dropped because too much waited for host memory. */
+#define TRIB_BULK_COUNTER_BULK_DATA_OVERFLOW             76u
+/* CONNECT or READ request refused: key, protection domain, right or bounds; answered. */
+#define TRIB_BULK_COUNTER_BULK_ACCESS                    77u
+/* The same: no such queue pair; answered. */
+#define TRIB_BULK_COUNTER_BULK_BAD_QP                    78u
+/* The same: wrong Q_Key; never answered. */
+#define TRIB_BULK_COUNTER_BULK_BAD_KEY                   79u
+/* The same: more packets than a transfer can have, or addresses that wrap; answered. */
+#define TRIB_BULK_COUNTER_BULK_BAD_LENGTH                80u
+/* CONNECT that answers no READ request of this card; refused. */
+#define TRIB_BULK_COUNTER_BULK_NO_READ                   81u
+/* CONNECT or READ request answered with busy. */
+#define TRIB_BULK_COUNTER_BULK_BUSY                      82u
+/* CONNECT older than what its sender has sent since. */
+#define TRIB_BULK_COUNTER_BULK_OLD_CONNECT               83u
+/* Messages whose node is not that of their frame, or that answer nothing of this card. */
+#define TRIB_BULK_COUNTER_BULK_STRAY                     84u
+/* Messages of bulk transfers that no card sends. */
+#define TRIB_BULK_COUNTER_BULK_BAD_MESSAGE               85u
+/* Messages dropped because too many waited for the line. */
+#define TRIB_BULK_COUNTER_BULK_CONTROL_OVERFLOW          86u
+/* Entries of peers forgotten to make room for others (BW-10). */
+#define TRIB_BULK_COUNTER_BULK_FORGOTTEN                 87u
+/* Transfers that ended because no receive request came for their notification (BW-3). */
+#define TRIB_BULK_COUNTER_BULK_NOT_READY                 88u
+/* Clocks in which transfers were to be sent and all waited for credit. */
+#define TRIB_BULK_COUNTER_BULK_WAIT_CREDIT               89u
+/* Clocks in which they waited for reads of host memory. */
+#define TRIB_BULK_COUNTER_BULK_WAIT_READ                 90u
+/* Clocks in which packets waited for the line. */
+#define TRIB_BULK_COUNTER_BULK_WAIT_LINE                 91u
+/* Clocks in which all waited for their peer: to connect, or to say that it has everything. */
+#define TRIB_BULK_COUNTER_BULK_WAIT_PEER                 92u
+/* Clocks in which windows were open and nothing had come. */
+#define TRIB_BULK_COUNTER_BULK_IN_WAIT_PEER              93u
+/* Clocks in which packets had come and waited for host memory. */
+#define TRIB_BULK_COUNTER_BULK_IN_WAIT_WRITE             94u
+/* Clocks in which a transfer waited for a receive request. */
+#define TRIB_BULK_COUNTER_BULK_IN_WAIT_RECEIVE           95u
 
 #endif
