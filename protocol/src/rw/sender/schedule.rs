@@ -78,7 +78,9 @@ impl Sender {
                 continue;
             };
             let slot = index as u16;
+            let exhausted = self.config.max_polls.is_some_and(|max| t.polls >= max);
             if !self.config.mutations.no_poll
+                && !exhausted
                 && t.overdue(&self.config, now)
                 && t.polled_at
                     .is_none_or(|at| now >= at + u64::from(t.interval))
@@ -88,7 +90,6 @@ impl Sender {
             if now >= t.poll_at
                 && let Some(query) = self.query(slot, t, now)
             {
-                let exhausted = self.config.max_polls.is_some_and(|max| t.polls >= max);
                 return Some(if exhausted {
                     Choice::GiveUp(slot)
                 } else {

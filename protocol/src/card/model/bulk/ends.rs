@@ -20,14 +20,10 @@ impl Bulk {
         self.revoke(|window| window.qpn == qpn, Outcome::Aborted);
     }
 
-    /// A region is gone, or another one has its place.
+    /// A region is gone, or another one has its place. A transfer that is sent from there ends with its next packet, whose key is
+    /// checked (BW-5); one that has nothing more to send may still end well.
     pub fn end_region(&mut self, index: u32) {
         let of = |key: u32| key >> 8 == index;
-        let slots = self.works.iter().filter(|(_, work)| of(work.key));
-        let slots: Vec<u16> = slots.map(|(slot, _)| *slot).collect();
-        for slot in slots {
-            self.end_work(slot, Outcome::LocalProtection, Reason::Protection);
-        }
         for place in 0..self.reads.len() {
             let read = self.reads[place].as_ref();
             if read.is_some_and(|read| of(read.request.to_key) && read.answer.is_none()) {

@@ -1,0 +1,9 @@
+//! Bulk transfers through whole model cards: bytes, checks, ends, order, faults of the network, mutations.
+
+mod checks;
+mod ends;
+mod mutations;
+mod order;
+mod random;
+mod strangers;
+mod world;
