@@ -22,7 +22,7 @@ pub struct WorkCompletion {
     pub opcode: WorkCompletionOpcode,
     /// Queue pair that it was posted to.
     pub qp_num: u32,
-    /// Bytes received: of the buffer, the first so many.
+    /// Bytes received: of the buffer, the first so many. Of a notification, those of the transfer, which are elsewhere.
     pub byte_len: u32,
     /// The other side.
     pub peer: AddressHandle,
@@ -41,6 +41,12 @@ pub struct WorkCompletion {
 }
 
 impl WorkCompletion {
+    /// Immediate data of a bulk WRITE that notifies (BW-3); nothing of other completions.
+    #[must_use]
+    pub fn immediate(&self) -> Option<u32> {
+        (self.opcode == WorkCompletionOpcode::Notify).then_some(self.window.msn)
+    }
+
     #[inline]
     pub(crate) fn new(qp_num: u32, ended: &Ended, buffer: Option<Buffer>) -> Self {
         let completion = &ended.completion;

@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tributary_protocol::card::command::{Arguments, Command, Status};
 use tributary_protocol::card::regs::{
-    ARG0, COMMAND, COMMAND_CODE, COMMAND_INDEX, CONTROL, CONTROL_ENABLE, CONTROL_RESET, Counter,
-    FEATURES, FEATURES_ONE_SIDED, FEATURES_XUD, ID, MAGIC, MAP_VERSION, MTU, NODE, RESULT0,
-    RESULT1, SIZES, SIZES_IN_FLIGHT, SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS, STATISTICS_HIGH,
-    STATISTICS_LOW, STATISTICS_SELECT, STATUS, STATUS_BUSY, STATUS_CODE, VERSION, VERSION_MAJOR,
+    ARG0, BULK_ALLOWANCE, BULK_LINE, BULK_LINE_MBPS, BULK_ROUND_TRIP, BULK_SHARE, BULK_SIZES,
+    BULK_SIZES_SLOTS, BULK_TICK, BulkCounter, COMMAND, COMMAND_CODE, COMMAND_INDEX, CONTROL,
+    CONTROL_ENABLE, CONTROL_RESET, Counter, FEATURES, FEATURES_BULK, FEATURES_ONE_SIDED,
+    FEATURES_XUD, ID, MAGIC, MAP_VERSION, MTU, NODE, RESULT0, RESULT1, SIZES, SIZES_IN_FLIGHT,
+    SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS, STATISTICS_HIGH, STATISTICS_LOW, STATISTICS_SELECT,
+    STATUS, STATUS_BUSY, STATUS_CODE, TIMEOUT_CLOCKS, TIMEOUT_UNIT, VERSION, VERSION_MAJOR,
     VERSION_MINOR, WINDOWS,
 };
 use tributary_protocol::registers::Register;
@@ -20,6 +22,9 @@ use crate::{CompletionQueue, Device, Error, MapVersion, ProtectionDomain};
 const COMMAND_MS: u64 = 1_000;
 /// Nor more looks at it than this, for a card whose time stands still.
 const COMMAND_LOOKS: u32 = 1 << 24;
+
+/// Bytes around the payload of a packet of a bulk transfer: headers, checksums, preamble and gap.
+const AROUND_PAYLOAD: u64 = 90;
 
 /// Protection domains of a card.
 const DOMAINS: u32 = 1 << 12;
@@ -56,6 +61,19 @@ pub struct Sizes {
     pub vectors: u32,
     /// Windows of one-sided operations; 0 if it does none.
     pub windows: u32,
+    /// Bulk transfers that it sends at once (BW-4); 0 if it has none: then no request is longer than a packet.
+    pub transfers: u32,
+}
+
+/// What bulk transfers should know of the network (`docs/bulk.md`). Until told, a card has the times of its board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BulkTuning {
+    /// Shortest time from here to a peer and back, ns.
+    pub round_trip_ns: u64,
+    /// How far packets overtake each other, packets.
+    pub overtaking: u32,
+    /// Share of the line while datagrams have something to send, too: 0 to 256, in 256ths.
+    pub share_of_256: u32,
 }
 
 /// An open card. Copies are the same card; it is reset and silent when the last of them, and of what was made on it, is gone.
@@ -133,6 +151,17 @@ impl Inner {
         Ok(self.device.write32(register.offset.into(), value)?)
     }
 
+    /// Clocks that a full packet of a bulk transfer takes on the line.
+    fn tick_clocks(&self) -> Result<u32, Error> {
+        let packet = 1u64 << self.options.mtu.ilog2();
+        let mbps = u64::from(BULK_LINE_MBPS.get(self.read(&BULK_LINE)?)).max(1);
+        let picoseconds = (packet + AROUND_PAYLOAD) * 8 * 1_000_000 / mbps;
+        let clocks = u64::from(TIMEOUT_CLOCKS.get(self.read(&TIMEOUT_UNIT)?));
+        // The unit is 4.096 µs.
+        let clocks = (picoseconds * clocks).div_ceil(4_096_000);
+        Ok(clocks.clamp(1, u16::MAX.into()) as u32)
+    }
+
     /// Waits until no command runs; its status.
     fn ended(&self) -> Result<u8, Error> {
         let start = self.device.now_ns();
@@ -202,6 +231,11 @@ impl Context {
             } else {
                 read(&WINDOWS)?.min(1 << 16)
             },
+            transfers: if FEATURES_BULK.get(features) == 0 {
+                0
+            } else {
+                BULK_SIZES_SLOTS.get(read(&BULK_SIZES)?)
+            },
         };
         let inner = Inner {
             device,
@@ -217,6 +251,9 @@ impl Context {
         inner.ended()?;
         inner.write(&NODE, options.node.into())?;
         inner.write(&MTU, options.mtu.into())?;
+        if sizes.transfers > 0 {
+            inner.write(&BULK_TICK, inner.tick_clocks()?)?;
+        }
         inner.write(&CONTROL, CONTROL_ENABLE.put(1))?;
         Ok(Self(Arc::new(inner)))
     }
@@ -279,12 +316,42 @@ impl Context {
     /// # Errors
     /// The card cannot be reached.
     pub fn counter(&self, counter: Counter) -> Result<u64, Error> {
+        self.statistic(counter.code())
+    }
+
+    fn statistic(&self, code: u8) -> Result<u64, Error> {
         let inner = &self.0;
         let held = inner.registers.lock();
         let _held = held.unwrap_or_else(PoisonError::into_inner);
-        inner.write(&STATISTICS_SELECT, counter.code().into())?;
+        inner.write(&STATISTICS_SELECT, code.into())?;
         let low = u64::from(inner.read(&STATISTICS_LOW)?);
         Ok(low | u64::from(inner.read(&STATISTICS_HIGH)?) << 32)
+    }
+
+    /// A counter of bulk transfers; 0 if the card has none.
+    ///
+    /// # Errors
+    /// The card cannot be reached.
+    pub fn bulk_counter(&self, counter: BulkCounter) -> Result<u64, Error> {
+        self.statistic(counter.code())
+    }
+
+    /// Tells the card's bulk transfers about the network. Transfers that are under way go on with the new times.
+    ///
+    /// # Errors
+    /// The card has no bulk transfers, or cannot be reached.
+    pub fn tune_bulk(&self, tuning: &BulkTuning) -> Result<(), Error> {
+        let inner = &self.0;
+        if inner.sizes.transfers == 0 {
+            return Err(Error::Feature("bulk transfers"));
+        }
+        let clocks = u64::from(inner.read(&BULK_TICK)?);
+        let per_unit = u64::from(TIMEOUT_CLOCKS.get(inner.read(&TIMEOUT_UNIT)?)).max(1);
+        let tick_ns = (clocks * 4_096 / per_unit).max(1);
+        let ticks = (tuning.round_trip_ns / tick_ns).min(u16::MAX.into()) as u32;
+        inner.write(&BULK_ROUND_TRIP, ticks)?;
+        inner.write(&BULK_ALLOWANCE, tuning.overtaking.min(u16::MAX.into()))?;
+        inner.write(&BULK_SHARE, tuning.share_of_256.min(256))
     }
 
     /// Runs a command with these arguments, as its declaration places them; its results.

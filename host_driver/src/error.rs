@@ -118,6 +118,20 @@ pub enum PostError {
         /// The longest.
         max: usize,
     },
+    /// The card moves no more than a packet at once.
+    #[error(
+        "{bytes} bytes: this card has no bulk transfers (bit bulk of its register features is 0); without them the most is {max}, \
+         through a window of one-sided operations"
+    )]
+    NoBulk {
+        /// Bytes of the request.
+        bytes: usize,
+        /// The most that a one-sided datagram carries.
+        max: usize,
+    },
+    /// An option that this kind of request does not have.
+    #[error("a read cannot notify the other side")]
+    ReadNotifies,
     /// The way to the card.
     #[error(transparent)]
     Device(#[from] DeviceError),

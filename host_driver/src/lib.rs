@@ -4,12 +4,15 @@
 //! [`ProtectionDomain::create_qp`], [`QueuePair::post_send`], [`CompletionQueue::poll`]. What differs: memory of a region comes from
 //! the driver, because the card must reach it; and a [`Buffer`] is given away when it is posted and comes back with its completion.
 //!
+//! [`QueuePair::post_write`] and [`QueuePair::post_read`] move any number of bytes between regions of two hosts ([`TransferRequest`]).
+//!
 //! [`ReliableEndpoint`] is the same service made reliable: messages of up to 64 KiB, each delivered once. [`OneSided`] reads and
 //! writes memory of other hosts, with [`OpenWindow`] and [`Exposed`] on their side.
 //!
 //! The card is a [`Device`]: simulated in the process (crate `tributary-sim`), in another process behind a vfio-user socket
 //! (`VfioUserDevice`), on the bus (`VfioDevice`, untested on hardware), or whatever else implements it. `docs/driver.md` shows how to use all this.
 
+mod bulk;
 mod completion;
 mod context;
 mod copies;
@@ -36,8 +39,9 @@ mod window;
 pub use crate::vfio::VfioDevice;
 #[cfg(target_os = "linux")]
 pub use crate::vfio_user::VfioUserDevice;
+pub use bulk::TransferRequest;
 pub use completion::{CompletionQueue, WorkCompletion};
-pub use context::{Context, Options, Sizes};
+pub use context::{BulkTuning, Context, Options, Sizes};
 pub use device::{Device, DeviceError, DmaMemory};
 pub use endpoint::{EndpointConfig, EndpointEvent, ReliableEndpoint};
 pub use error::{Error, MapVersion, PostError, Rejected};
@@ -47,6 +51,6 @@ pub use onesided::{OneSided, OneSidedCompletion, OneSidedConfig, Through};
 pub use queue::{AddressHandle, Batch, QueuePair, QueuePairBuilder, SendRequest};
 pub use tributary_protocol::card::command::State as QueuePairState;
 pub use tributary_protocol::card::descriptor::Of as WorkCompletionOpcode;
-pub use tributary_protocol::card::regs::Counter;
+pub use tributary_protocol::card::regs::{BulkCounter, Counter};
 pub use tributary_protocol::xud::{Outcome as WorkCompletionStatus, Window};
 pub use window::{Grant, OpenWindow, Remote};

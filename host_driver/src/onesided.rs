@@ -3,10 +3,13 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use tributary_protocol::card::descriptor::{OPCODE_ATOMIC, OPCODE_READ, OPCODE_WRITE, WorkRequest};
+use tributary_protocol::card::descriptor::{
+    OPCODE_ATOMIC, OPCODE_BULK_READ, OPCODE_BULK_WRITE, OPCODE_READ, OPCODE_WRITE, WorkRequest,
+};
 use tributary_protocol::xud::onesided::{Asked, HEADER_LEN, OPERANDS_LEN, Request};
 use tributary_protocol::xud::{Window, wire::ONE_SIDED_FRAME};
 
+use crate::bulk;
 use crate::queue::QueueRings;
 use crate::ring::{Ended, Rings, Shape};
 use crate::{
@@ -254,16 +257,19 @@ impl OneSided {
     }
 
     fn fits(&self, buffer: &Buffer) -> Result<(), PostError> {
-        let max = self.max_bytes();
-        let bytes = buffer.len();
-        if bytes > max {
-            return Err(PostError::TooLong { bytes, max });
+        if self.is_bulk(buffer.bytes()) {
+            bulk::fits(self.domain.context(), buffer.bytes())?;
         }
         if buffer.is_in(&self.domain) {
             Ok(())
         } else {
             Err(PostError::Domain)
         }
+    }
+
+    /// More than a packet carries: a bulk transfer, which needs no number of the window.
+    fn is_bulk(&self, bytes: usize) -> bool {
+        bytes > self.max_bytes()
     }
 
     /// Whether an operation can begin in a window.
@@ -293,23 +299,37 @@ impl OneSided {
             let buffer = Some(buffer);
             return Err(Rejected { error, buffer });
         }
+        let is_bulk = opcode != OPCODE_ATOMIC && self.is_bulk(buffer.bytes());
         let line = &mut self.lines[through.0];
-        let work = WorkRequest {
-            opcode,
-            flags: 0,
-            head_len: HEADER_LEN as u8,
-            length: buffer.len() as u32,
-            wr_id: through.0 as u64,
-            address: buffer.iova(),
-            lkey: buffer.key(),
-            version_flags: ONE_SIDED_FRAME,
-            to: AddressHandle::from_grant(line.grant).peer(),
-            window: Window {
-                id: line.grant.window,
-                epoch: line.grant.epoch,
-                msn: line.msn,
-            },
-            head: header.header(),
+        let to = AddressHandle::from_grant(line.grant);
+        let work = if is_bulk {
+            let there = Remote {
+                address: header.address,
+                rkey: header.rkey,
+            };
+            let opcode = match opcode {
+                OPCODE_READ => OPCODE_BULK_READ,
+                _ => OPCODE_BULK_WRITE,
+            };
+            bulk::work(opcode, through.0 as u64, to, &buffer, there, (0, 0))
+        } else {
+            WorkRequest {
+                opcode,
+                flags: 0,
+                head_len: HEADER_LEN as u8,
+                length: buffer.len() as u32,
+                wr_id: through.0 as u64,
+                address: buffer.iova(),
+                lkey: buffer.key(),
+                version_flags: ONE_SIDED_FRAME,
+                to: to.peer(),
+                window: Window {
+                    id: line.grant.window,
+                    epoch: line.grant.epoch,
+                    msn: line.msn,
+                },
+                head: header.header(),
+            }
         };
         if let Err(error) = self.rings.takes_send() {
             let buffer = Some(buffer);
@@ -380,13 +400,18 @@ impl OneSided {
         };
         operation.buffer = buffer;
         line.heard |= status != Status::Timeout;
-        let again = matches!(status, Status::Timeout | Status::RemoteRnr);
+        let is_bulk = matches!(operation.work.opcode, OPCODE_BULK_WRITE | OPCODE_BULK_READ);
+        let again = matches!(status, Status::Timeout | Status::RemoteRnr) && !is_bulk;
         if again && operation.sendings < self.config.attempts {
             let doublings = u32::from(operation.sendings - 1).min(6);
             let pause = self.config.backoff_ns << doublings;
             self.pauses.push((now.saturating_add(pause), place));
             line.doing = Some(operation);
             return;
+        }
+        if is_bulk {
+            // The card has tried all, and no number was used: the window goes on.
+            return self.finish(place, operation, status);
         }
         let status = match status {
             Status::Timeout if line.heard => Status::Unresponsive,

@@ -359,12 +359,12 @@ impl Drop for QueuePair {
 
 /// Requests that are posted together. It holds the queue pair: polling in the same thread would wait for ever.
 pub struct Batch<'a> {
-    rings: Held<'a, QueueRings>,
-    domain: &'a ProtectionDomain,
+    pub(crate) rings: Held<'a, QueueRings>,
+    pub(crate) domain: &'a ProtectionDomain,
 }
 
 #[cold]
-fn reject(error: PostError, buffer: Option<Buffer>) -> Rejected {
+pub(crate) fn reject(error: PostError, buffer: Option<Buffer>) -> Rejected {
     Rejected { error, buffer }
 }
 
