@@ -82,6 +82,15 @@ impl SimDevice {
         model.map(|model| model.counter(counter))
     }
 
+    /// What is under way of bulk transfers, as [`tributary_protocol::card::model::CardModel::bulk_under_way`] says, if the card is a
+    /// model.
+    #[must_use]
+    pub fn bulk_under_way(&self) -> Option<[usize; 4]> {
+        let world = self.world();
+        let model = world.places[self.at].node.as_model();
+        model.map(|model| model.bulk_under_way())
+    }
+
     /// Interrupt vectors of the card.
     #[must_use]
     pub fn vectors(&self) -> usize {

@@ -1,5 +1,6 @@
 //! The driver on simulated cards, end to end. `XUD_SEED=n` replays one run.
 
+mod bulk;
 mod endpoints;
 mod life;
 mod one_sided;

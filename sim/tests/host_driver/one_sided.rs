@@ -73,7 +73,9 @@ fn xud_08_xud_13_a_window_is_given_up_after_its_attempts() {
 
 #[test]
 fn xud_13_what_cannot_be_begun_gives_the_buffer_back() {
-    let devices = devices(2, good());
+    let mut config = config(2, good());
+    config.card.bulk = None;
+    let devices = network(&config).unwrap();
     let mut target = Target::new(&devices[0], 64, runs::all());
     let domain = runs::open(&devices[1], 1);
     let config = tributary_host_driver::OneSidedConfig {
@@ -92,7 +94,7 @@ fn xud_13_what_cannot_be_begun_gives_the_buffer_back() {
     let long = long.unwrap_err();
     assert!(matches!(
         long.error,
-        PostError::TooLong {
+        PostError::NoBulk {
             bytes: 1_009,
             max: 1_008
         }
