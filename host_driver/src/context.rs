@@ -336,6 +336,15 @@ impl Context {
         self.statistic(counter.code())
     }
 
+    /// Length of the card's clock, ns: the unit of its counters of waiting.
+    ///
+    /// # Errors
+    /// The card cannot be reached.
+    pub fn clock_ns(&self) -> Result<f64, Error> {
+        let clocks = TIMEOUT_CLOCKS.get(self.0.read(&TIMEOUT_UNIT)?).max(1);
+        Ok(4_096.0 / f64::from(clocks))
+    }
+
     /// Tells the card's bulk transfers about the network. Transfers that are under way go on with the new times.
     ///
     /// # Errors

@@ -66,6 +66,43 @@ fn p_03_p_04_p_13_p_18_p_19_hold_for_2_1_1_with_a_sender_that_gives_up() {
 }
 
 #[test]
+fn bw_10_forgetting_what_has_ended_writes_nothing_and_completes_nothing_twice() {
+    for (name, transfers, give_up, requests) in [
+        ("2,1 forget", &[2, 1][..], false, false),
+        ("1,1,1 forget", &[1, 1, 1], false, false),
+        ("2,1 forget, requests", &[2, 1], false, true),
+        ("1,1 forget, give up", &[1, 1], true, true),
+    ] {
+        holds(
+            name,
+            &Scenario {
+                forget: true,
+                give_up,
+                requests,
+                ..Scenario::new(transfers, 2)
+            },
+        );
+    }
+}
+
+#[test]
+fn bw_10_without_generations_forgetting_would_let_late_packets_in() {
+    let report = run(
+        "1,1 forget, no gen",
+        &Scenario {
+            forget: true,
+            mutations: tributary_protocol::rw::Mutations {
+                no_gen: true,
+                ..Default::default()
+            },
+            ..Scenario::new(&[1, 1], 2)
+        },
+    );
+    let found = report.counterexample.expect("a late packet is written");
+    assert!(["P1", "P5", "RW-2"].contains(&found.property), "{found}");
+}
+
+#[test]
 fn p_01_p_14_p_18_p_19_hold_for_2_1_1_with_giving_up_and_requests() {
     holds(
         "2,1,1 give up, requests",

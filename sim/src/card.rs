@@ -44,4 +44,4 @@ pub use memory::HostStats;
 pub use node::Node;
 pub use rtl::{CLOCK_NS, CardSizes, RtlNode, network_rtl};
 pub use serve::{ServeError, Served, serve};
-pub use world::{NetworkConfig, network, network_of};
+pub use world::{Captured, NetworkConfig, network, network_of};

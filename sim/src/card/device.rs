@@ -8,7 +8,7 @@ use tributary_host_driver::{Counter, Device, DeviceError, DmaMemory};
 use tributary_protocol::card::regs::{CONTROL, CONTROL_RESET};
 
 use super::HostStats;
-use super::world::{Place, World, set_up_interrupts};
+use super::world::{Captured, Place, World, set_up_interrupts};
 use crate::link::LinkStats;
 
 /// One card of a simulated network. Copies are the same card.
@@ -48,6 +48,15 @@ impl SimDevice {
     #[must_use]
     pub fn link_stats(&self) -> Vec<LinkStats> {
         self.world().link_stats(self.at)
+    }
+
+    /// Frames of all cards at both ends of their links since the last call; the first call begins to keep them.
+    #[must_use]
+    pub fn captured(&self) -> Vec<Captured> {
+        self.world()
+            .captured
+            .replace(Vec::new())
+            .unwrap_or_default()
     }
 
     /// Whether the card kept every rule of its buses so far.

@@ -67,9 +67,22 @@ pub(super) struct Place {
     pub present: bool,
 }
 
+/// A frame at one end of its link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Captured {
+    /// The node that sent it, or at which it arrived.
+    pub node: usize,
+    /// When it had left, or arrived, ns.
+    pub at_ns: u64,
+    /// From its Ethernet header to its ICRC.
+    pub frame: Vec<u8>,
+}
+
 /// Everything.
 pub(super) struct World {
     pub places: Vec<Place>,
+    /// Frames at both ends of their links, if they are kept.
+    pub captured: Option<Vec<Captured>>,
     slot: u64,
     slot_ns: u64,
     line_gbps: Option<f64>,
@@ -123,6 +136,7 @@ pub fn network_of(config: &NetworkConfig, nodes: Vec<Box<dyn Node>>) -> Result<V
     }
     let world = Arc::new(Mutex::new(World {
         places,
+        captured: None,
         slot: 0,
         slot_ns: config.slot_ns,
         line_gbps: config.line_gbps,
@@ -160,17 +174,19 @@ impl World {
         for at in 0..self.places.len() {
             for from in 0..self.places.len() {
                 while let Some(frame) = self.places[from].out[at].receive(slot) {
+                    self.capture(at, now, &frame);
                     if self.places[at].present {
                         self.places[at].node.receive_frame(&frame, now);
                     }
                 }
             }
-            let place = &mut self.places[at];
-            if !place.present {
+            if !self.places[at].present {
                 continue;
             }
+            let place = &mut self.places[at];
             place.node.step(&mut place.memory, now);
             for sent in 0.. {
+                let place = &mut self.places[at];
                 let open = match self.line_gbps {
                     Some(_) => place.port_free <= now as f64,
                     None => sent < FRAMES_A_SLOT,
@@ -184,15 +200,26 @@ impl World {
                     place.port_free = begins + ((frame.len() + AROUND_FRAME) * 8) as f64 / gbps;
                     ((place.port_free / self.slot_ns as f64).ceil() as u64).max(slot)
                 });
+                self.capture(at, leaves * self.slot_ns, &frame);
                 // The last two bytes of an address are the node; a frame to nobody is lost.
                 let to = roce::decode(&frame).map(|frame| frame.link.dst_ip);
                 let to = to.map_or(usize::MAX, |[.., high, low]| {
                     usize::from(u16::from_be_bytes([high, low]))
                 });
-                if let Some(link) = place.out.get_mut(to) {
+                if let Some(link) = self.places[at].out.get_mut(to) {
                     link.send(frame, leaves);
                 }
             }
+        }
+    }
+
+    fn capture(&mut self, node: usize, at_ns: u64, frame: &[u8]) {
+        if let Some(captured) = &mut self.captured {
+            captured.push(Captured {
+                node,
+                at_ns,
+                frame: frame.to_vec(),
+            });
         }
     }
 

@@ -59,8 +59,8 @@ fn bw_01_bw_03_bw_11_any_size_is_written_read_and_notified_over_a_bad_network() 
         };
         end.domain.context().tune_bulk(&tuning).unwrap();
     }
-    let all = Access::LOCAL_WRITE | Access::REMOTE_WRITE | Access::REMOTE_READ;
-    let here = a.domain.reg_mr(1 << 20, all).unwrap();
+    let all = Access::REMOTE_WRITE | Access::REMOTE_READ;
+    let here = a.domain.reg_mr(1 << 20, Access::LOCAL_WRITE).unwrap();
     let there = b.domain.reg_mr(1 << 20, all).unwrap();
     let there = there.expose(1 << 19).unwrap();
     let inbox = b.domain.reg_mr(64, Access::LOCAL_WRITE).unwrap();
@@ -166,10 +166,10 @@ fn bw_01_one_sided_operations_of_more_than_a_packet_are_bulk_transfers() {
     let mut target = OneSided::new(&b, config).unwrap();
     let window = target.open_window(user.address()).unwrap();
     let through = user.connect(window.grant());
-    let all = Access::LOCAL_WRITE | Access::REMOTE_WRITE | Access::REMOTE_READ;
+    let all = Access::REMOTE_WRITE | Access::REMOTE_READ;
     let shared = b.reg_mr(1 << 18, all).unwrap();
     let shared = shared.expose(200_000).unwrap();
-    let region = a.reg_mr(1 << 19, all).unwrap();
+    let region = a.reg_mr(1 << 19, Access::LOCAL_WRITE).unwrap();
     let mut transfers = 0;
     for length in [10, 1_008, 1_009, 200_000, 12] {
         let mut buffer = region.alloc(length).unwrap();

@@ -53,7 +53,7 @@ pub fn queues() -> String {
     p::codes(&mut out, "What a completion is of", &codes!(Of));
     p::codes(&mut out, "Outcomes: how a request ended", &codes!(Outcome));
     out += "\nOf a receive request: ok, local_protection (its sender is told remote_access), local_queue; unless it ended ok, length is 0. Of a work request: any but \
-            flushed, unreachable and unresponsive, which no card writes: software gives those names. After local_queue the queue pair is in the \
+            flushed, and of other than bulk requests unreachable, unresponsive and aborted, which no card writes: software gives those names. After local_queue the queue pair is in the \
             state error, after any other it goes on. Of a \
             local_queue, all is 0 but status, of, number and phase, and of a work request psn and request.\n";
     out

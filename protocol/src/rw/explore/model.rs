@@ -45,6 +45,7 @@ pub(super) enum Step {
     /// Up to this number.
     Slide(u32),
     IdleAbort,
+    Forget,
 }
 
 /// The two machines, the memory, and what really happened: everything but the network.
@@ -147,7 +148,11 @@ impl State {
         if let Some(t) = self.rx.transfer(WPTR) {
             steps.extend((t.wbase + 1..=t.first_hole()).map(Step::Slide));
         }
-        if scenario.give_up
+        if scenario.forget && self.rx.clone().forget(0, SLOT) {
+            steps.push(Step::Forget);
+        }
+        // A window that a late CONNECT has opened is used by nobody, so only silence ends it.
+        if (scenario.give_up || scenario.forget)
             && let Some(t) = self.rx.transfer(WPTR)
             && self.tx.xid(SLOT) != Some(t.xid)
         {
@@ -194,6 +199,9 @@ impl State {
             Step::IdleAbort => {
                 let outputs = next.rx.abort_idle(WPTR);
                 next.outputs(outputs, scenario, &mut sent)?;
+            }
+            Step::Forget => {
+                next.rx.forget(0, SLOT);
             }
         }
         next.settle(self, scenario)?;
@@ -388,6 +396,11 @@ impl State {
                     let transfer = Self::index(done.xid) as usize;
                     let all = (1u32 << scenario.transfers[transfer]) - 1;
                     let truth = &mut self.truth[transfer];
+                    // What is forgotten can be opened and given up once more, but never be complete again.
+                    let again = scenario.forget && done.status == Status::Aborted;
+                    if truth.at_receiver.is_some() && again {
+                        continue;
+                    }
                     if truth.at_receiver.is_some() {
                         return Err((
                             "P4",
@@ -484,6 +497,7 @@ impl State {
             ),
             Step::Slide(to) => format!("window slides to {to}"),
             Step::IdleAbort => "receiver gives up after silence".into(),
+            Step::Forget => "receiver forgets the peer slot".into(),
         }
     }
 }
