@@ -3,6 +3,7 @@
 use anyhow::{Error, Result};
 use clap::Args;
 use clap::error::ErrorKind;
+use tributary_host_driver::BulkTuning;
 use tributary_sim::card::{CLOCK_NS, CardSizes, NetworkConfig, SimDevice, network, network_rtl};
 use tributary_sim::link::LinkConfig;
 use tributary_sim::pcie::Config;
@@ -11,6 +12,8 @@ use crate::sim::{Engine, probability};
 
 /// Slots of links, ns.
 pub const SLOT_NS: u64 = 104;
+/// Bytes on the line around the payload of a packet of a bulk transfer.
+pub const AROUND_PAYLOAD: f64 = 90.0;
 /// Rate of a port of the model, Gb/s.
 const MODEL_GBPS: f64 = 100.0;
 
@@ -38,6 +41,18 @@ impl Network {
     /// Shortest time from one card to another, ns.
     pub fn delay_ns(&self) -> u64 {
         u64::from(self.round_trip.div_ceil(2)) * SLOT_NS
+    }
+
+    /// What bulk transfers with packets of `mtu` bytes should know of such links.
+    pub fn tuning(&self, mtu: u16, gbps: f64) -> BulkTuning {
+        let packet_ns = (f64::from(mtu) + AROUND_PAYLOAD) * 8.0 / gbps;
+        let span_ns = (u64::from(self.reorder) * SLOT_NS) as f64;
+        BulkTuning {
+            round_trip_ns: 2 * self.delay_ns(),
+            // Two more for what the cards themselves take.
+            overtaking: (span_ns / packet_ns).ceil() as u32 + 2,
+            share_of_256: 128,
+        }
     }
 
     /// Longest time of a link there and back, ns.

@@ -4,6 +4,7 @@ mod figures;
 mod raw;
 mod reliable;
 mod station;
+mod transfers;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ use crate::progress::Progress;
 use crate::sim::Engine;
 use figures::{Bandwidth, Latency, Row, Sample, print_latency, print_rates};
 use station::Station;
+use transfers::Direction;
 
 /// Iterations of the model and of the RTL.
 const ITERATIONS: [u64; 2] = [1_000, 100];
@@ -31,22 +33,22 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Arguments {
     /// What to measure.
     test: Test,
-    /// Bytes of a message [default: 2; of send-bw 65536, or the MTU if there are datagrams]
-    #[arg(short, long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=MAX_MESSAGE as i64))]
+    /// Bytes of a message: of sends up to 64 KiB, of writes and reads up to 1 GiB [default: 2; of bandwidths 65536, or the MTU if there are datagrams]
+    #[arg(short, long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=transfers::LONGEST as i64))]
     size: Option<u32>,
-    /// Messages of each size [default: 1000, of the RTL 100]
+    /// Messages of each size [default: 1000, of the RTL 100; of writes and reads 64 MiB at most]
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     iters: Option<u64>,
     /// Measure each size for so long, by the clock on the wall, instead of a number of messages.
     #[arg(short = 'D', long, value_name = "SECONDS", value_parser = seconds, conflicts_with = "iters")]
     duration: Option<f64>,
-    /// All sizes 2^1 to 2^16, of datagrams up to the MTU.
+    /// All sizes 2^1 to 2^16, of datagrams up to the MTU; of writes and reads 2^1 to 2^23.
     #[arg(short, long, conflicts_with = "size")]
     all: bool,
     /// Largest payload of a packet, bytes.
     #[arg(short, long, value_name = "BYTES", default_value = "1024", value_parser = mtu)]
     mtu: u16,
-    /// Messages under way in send-bw and msg-rate.
+    /// Messages under way in bandwidths and msg-rate; of writes and reads no more than have 256 MiB.
     #[arg(short, long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u16).range(1..=1024))]
     tx_depth: u16,
     /// Datagrams without the reliable layer; what the network loses stays lost.
@@ -78,6 +80,30 @@ enum Test {
     SendBw,
     /// Messages a second, likewise.
     MsgRate,
+    /// Half the time of a WRITE there and back; each tells the other side (WRITE with immediate).
+    WriteLat,
+    /// Bytes a second with many WRITEs under way.
+    WriteBw,
+    /// The time of a READ.
+    ReadLat,
+    /// Bytes a second with many READs under way.
+    ReadBw,
+}
+
+impl Test {
+    /// Of bulk transfers, their direction.
+    const fn direction(self) -> Option<Direction> {
+        match self {
+            Self::WriteLat | Self::WriteBw => Some(Direction::Write),
+            Self::ReadLat | Self::ReadBw => Some(Direction::Read),
+            Self::SendLat | Self::SendBw | Self::MsgRate => None,
+        }
+    }
+
+    /// Times are measured, not rates.
+    const fn is_latency(self) -> bool {
+        matches!(self, Self::SendLat | Self::WriteLat | Self::ReadLat)
+    }
 }
 
 /// How messages travel.
@@ -88,6 +114,8 @@ enum Transport {
     Reliable,
     /// Without.
     Raw,
+    /// Bulk transfers, which the cards make reliable.
+    Bulk,
 }
 
 impl Transport {
@@ -95,6 +123,7 @@ impl Transport {
         match self {
             Self::Reliable => "reliable",
             Self::Raw => "raw",
+            Self::Bulk => "bulk",
         }
     }
 }
@@ -158,7 +187,14 @@ impl Budget<'_> {
 
 /// Runs it.
 pub fn run(arguments: &Arguments) -> Result<Verdict> {
+    let direction = arguments.test.direction();
+    if direction.is_some() && (arguments.raw || arguments.compare) {
+        return Err(usage(
+            "writes and reads are bulk transfers: --raw and --compare are for sends",
+        ));
+    }
     let transports: &[Transport] = match (arguments.raw, arguments.compare) {
+        _ if direction.is_some() => &[Transport::Bulk],
         (true, _) => &[Transport::Raw],
         (_, true) => &[Transport::Raw, Transport::Reliable],
         _ => &[Transport::Reliable],
@@ -179,6 +215,12 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     for bytes in sizes {
         for transport in transports {
             let before = rows.len() as u64;
+            let iterations = match (iterations, direction) {
+                (Some(most), Some(_)) if arguments.iters.is_none() => {
+                    Some(transfers::iterations(bytes, most))
+                }
+                _ => iterations,
+            };
             let mut watch = |ended| progress.at(iterations.map_or(before, |n| before * n + ended));
             let length = arguments.duration.map(Duration::from_secs_f64);
             let mut budget = Budget {
@@ -191,6 +233,14 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
                 watch: &mut watch,
             };
             let sample = match (transport, arguments.test) {
+                (Transport::Bulk, test) => {
+                    let direction = direction.unwrap_or(Direction::Write);
+                    if test.is_latency() {
+                        transfers::latency(&station, &mut budget, direction)
+                    } else {
+                        transfers::rate(&station, &mut budget, direction)
+                    }
+                }
                 (Transport::Raw, Test::SendLat) => raw::latency(&station, &mut budget),
                 (Transport::Raw, _) => raw::rate(&station, &mut budget),
                 (_, Test::SendLat) => reliable::latency(&station, &mut budget),
@@ -216,17 +266,21 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
 /// Sizes to measure.
 fn sizes(arguments: &Arguments, transports: &[Transport]) -> Result<Vec<usize>> {
     let datagrams = transports.contains(&Transport::Raw);
-    let most = if datagrams {
+    let bulk = transports.contains(&Transport::Bulk);
+    let most = if bulk {
+        transfers::LONGEST
+    } else if datagrams {
         usize::from(arguments.mtu)
     } else {
         MAX_MESSAGE
     };
     if arguments.all {
-        let all = (1..=16).map(|log| 1 << log);
+        let all = (1..=if bulk { 23 } else { 16 }).map(|log| 1 << log);
         return Ok(all.filter(|bytes| *bytes <= most).collect());
     }
     let bytes = match (arguments.size, arguments.test) {
         (Some(bytes), _) => bytes as usize,
+        (None, Test::WriteBw | Test::ReadBw) => 65_536,
         (None, Test::SendBw) => most,
         (None, _) => 2,
     };
@@ -254,13 +308,15 @@ fn row(test: Test, transport: Transport, bytes: usize, sample: &Sample) -> Resul
             sample.failed
         );
     }
-    let lat = test == Test::SendLat;
+    let lat = test.is_latency();
+    // A read goes there and comes back: all of its time is its latency.
+    let ways = if test == Test::ReadLat { 1.0 } else { 2.0 };
     Ok(Row {
         transport,
         message_bytes: bytes,
         iterations: sample.times.len() as u64,
         failed: sample.failed,
-        latency: lat.then(|| Latency::of(&sample.times)),
+        latency: lat.then(|| Latency::of(&sample.times, ways)),
         rates: (!lat).then(|| Bandwidth::of(&sample.times, bytes)),
     })
 }
@@ -325,11 +381,11 @@ impl Report {
     fn print(&self, out: &mut dyn Write) -> std::io::Result<()> {
         self.station.print(out)?;
         write!(out, "mtu    {} bytes", self.mtu_bytes)?;
-        if self.test != Test::SendLat {
+        if !self.test.is_latency() {
             write!(out, "; up to {} messages under way", self.tx_depth)?;
         }
         writeln!(out)?;
-        for transport in [Transport::Reliable, Transport::Raw] {
+        for transport in [Transport::Reliable, Transport::Raw, Transport::Bulk] {
             let rows = self.rows.iter().filter(|row| row.transport == transport);
             let rows: Vec<&Row> = rows.collect();
             if rows.is_empty() {
@@ -338,12 +394,13 @@ impl Report {
             let how = match transport {
                 Transport::Reliable => "messages with the reliable layer",
                 Transport::Raw => "datagrams without the reliable layer",
+                Transport::Bulk => "bulk transfers, which the cards make reliable",
             };
             writeln!(out, "\n{how}")?;
             match self.test {
-                Test::SendLat => print_latency(&rows, out)?,
-                Test::SendBw => print_rates(&rows, true, out)?,
+                test if test.is_latency() => print_latency(&rows, out)?,
                 Test::MsgRate => print_rates(&rows, false, out)?,
+                _ => print_rates(&rows, true, out)?,
             }
             for row in rows.iter().filter(|row| row.failed > 0) {
                 writeln!(

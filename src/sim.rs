@@ -1,7 +1,8 @@
-//! `tributary sim`: one transfer, the replay of one, datagrams, or reductions over a fabric.
+//! `tributary sim`: one transfer, the replay of one, a transfer through two cards, datagrams, or reductions over a fabric.
 
 pub mod allreduce;
 mod demo_allreduce;
+mod demo_bulk;
 mod demo_rw;
 mod demo_xud;
 mod demo_xud_rtl;
@@ -118,6 +119,9 @@ enum Demo {
     Allreduce,
     /// Datagrams between two cards with the reliable layer, over a lossy link. Takes --messages, --size, --windows, --ordered.
     Xud,
+    /// One WRITE with notification and one READ back through two whole cards, over a lossy link. Takes the options of --demo rw but
+    /// --mode, --copies and --events.
+    Bulk,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -134,6 +138,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         (Some(file), _) => replay::run(file, arguments),
         (None, Some(Demo::Allreduce)) => demo_allreduce::run(arguments),
         (None, Some(Demo::Xud)) => demo_xud::run(arguments),
+        (None, Some(Demo::Bulk)) => demo_bulk::run(arguments),
         (None, Some(Demo::Rw) | None) => demo_rw::run(arguments),
     }
 }

@@ -221,7 +221,10 @@ fn wrong_calls_say_what_is_wrong() {
             &["send-lat", "--raw", "-s", "2000"],
             &["--size 2000", "--mtu 1024"],
         ),
-        (&["send-lat", "-s", "65537"], &["65537", "1..=65536"]),
+        (
+            &["send-lat", "-s", "65537"],
+            &["--size 65537", "up to 65536"],
+        ),
         (
             &["send-lat", "-s", "8", "-a"],
             &["--size", "--all", "cannot be used with"],
@@ -241,8 +244,8 @@ fn wrong_calls_say_what_is_wrong() {
         ),
         (&["send-bw", "--raw", "--compare"], &["--raw", "--compare"]),
         (
-            &["read-lat"],
-            &["'read-lat'", "send-lat, send-bw, msg-rate"],
+            &["recv-lat"],
+            &["'recv-lat'", "send-lat, send-bw, msg-rate"],
         ),
     ];
     for (arguments, texts) in cases {

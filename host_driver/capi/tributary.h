@@ -171,7 +171,8 @@ void tributary_window_close(tributary_window *window);
 int tributary_connect(tributary_one_sided *one_sided, const tributary_grant *grant, uint32_t *through);
 
 /* Begin an operation; return 1 if there is no room until others have ended. A window takes one at a time. Write and read take
- * up to an MTU less 16 bytes; `bytes` are copied. Atomics are on little-endian numbers of 8 bytes, at a multiple of 8. */
+ * any number of bytes: up to an MTU less 16 they are one datagram, more are a bulk transfer; a card without bulk transfers refuses
+ * those, and tributary_error() says so. After a bulk transfer the window goes on, however it ended. `bytes` are copied. Atomics are on little-endian numbers of 8 bytes, at a multiple of 8. */
 int tributary_rdma_write(tributary_one_sided *one_sided, uint32_t through, const void *bytes, size_t length, tributary_remote to);
 int tributary_rdma_read(tributary_one_sided *one_sided, uint32_t through, size_t length, tributary_remote from);
 int tributary_atomic_fetch_add(tributary_one_sided *one_sided, uint32_t through, tributary_remote at, uint64_t add);

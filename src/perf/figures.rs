@@ -33,7 +33,7 @@ pub struct Row {
     pub rates: Option<Bandwidth>,
 }
 
-/// Half of the times there and back.
+/// Times of one way: half of those there and back.
 #[derive(Debug, Serialize)]
 pub struct Latency {
     t_min_us: f64,
@@ -47,18 +47,18 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// Of one time at least.
-    pub fn of(times: &[(u64, u64)]) -> Self {
+    /// Of one time at least; each is of so many ways.
+    pub fn of(times: &[(u64, u64)], ways: f64) -> Self {
         // In whole nanoseconds, so that no rounding moves the average out of the range.
         let mut whole: Vec<u64> = times
             .iter()
             .map(|(begun, ended)| ended.saturating_sub(*begun))
             .collect();
         whole.sort_unstable();
-        let half = |ns: f64| ns / 2_000.0;
+        let one_way = |ns: f64| ns / (ways * 1_000.0);
         let count = whole.len();
-        let average = half(whole.iter().sum::<u64>() as f64 / count as f64);
-        let sorted: Vec<f64> = whole.into_iter().map(|ns| half(ns as f64)).collect();
+        let average = one_way(whole.iter().sum::<u64>() as f64 / count as f64);
+        let sorted: Vec<f64> = whole.into_iter().map(|ns| one_way(ns as f64)).collect();
         let squares: f64 = sorted.iter().map(|time| (time - average).powi(2)).sum();
         // The smallest time that so many of 1,000 do not exceed.
         let percentile = |of_1000: usize| {
@@ -190,12 +190,12 @@ mod tests {
     #[test]
     fn latency_is_half_of_there_and_back_and_percentiles_are_of_the_samples() {
         let times: Vec<(u64, u64)> = (1..=1_000).rev().map(|n| (7, 7 + 2_000 * n)).collect();
-        let of = Latency::of(&times);
+        let of = Latency::of(&times, 2.0);
         assert_eq!((of.t_min_us, of.t_max_us), (1.0, 1_000.0));
         assert_eq!((of.t_typical_us, of.t_avg_us), (500.0, 500.5));
         assert_eq!((of.percentile_99_us, of.percentile_99_9_us), (990.0, 999.0));
         assert!((of.t_stdev_us - 288.675).abs() < 1e-3);
-        let one = Latency::of(&[(0, 2_000)]);
+        let one = Latency::of(&[(0, 2_000)], 2.0);
         assert_eq!((one.t_min_us, one.percentile_99_9_us), (1.0, 1.0));
     }
 

@@ -95,7 +95,11 @@ impl Station {
                 node: node as u16,
                 mtu,
             };
-            Context::open(Arc::new(simulated[node].clone()), options)?.alloc_pd()
+            let context = Context::open(Arc::new(simulated[node].clone()), options)?;
+            if context.sizes().transfers > 0 {
+                context.tune_bulk(&network.tuning(mtu, line_gbps(engine)))?;
+            }
+            context.alloc_pd()
         };
         let gbps = line_gbps(engine);
         let waiting_ns = WAITING * (f64::from(mtu) + OVERHEAD_BYTES) * 8.0 / gbps;

@@ -97,6 +97,23 @@ int main(void) {
     check(tributary_mr_load(memory, COUNTER, &value));
     same("after the swap", value, 7);
 
+    /* More than a packet is a bulk transfer. */
+    static unsigned char large[100000], back[sizeof large];
+    tributary_mr *room;
+    check(tributary_reg_mr(sides[1], sizeof large, access, &room));
+    for (size_t i = 0; i < sizeof large; i++)
+        large[i] = (unsigned char)(i * 7 + i / 256);
+    check(tributary_rdma_write(user, through, large, sizeof large, tributary_mr_remote(room)));
+    finish(user);
+    check(tributary_mr_read(room, 0, back, sizeof back));
+    same("large there", (uint64_t)memcmp(back, large, sizeof large), 0);
+    check(tributary_rdma_read(user, through, sizeof large, tributary_mr_remote(room)));
+    wc = finish(user);
+    same("large bytes read", wc.length, sizeof large);
+    same("large read", (uint64_t)memcmp(wc.payload, large, sizeof large), 0);
+    tributary_wc_free(&wc);
+    tributary_dereg_mr(room);
+
     /* A byte beyond the memory: refused, and the window is over. */
     text.addr += 4096;
     check(tributary_rdma_read(user, through, 1, text));

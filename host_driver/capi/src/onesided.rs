@@ -172,12 +172,21 @@ impl OneSided {
 
     fn alloc(&self, length: usize) -> Result<Buffer, PostError> {
         let max = self.driver.max_bytes();
-        if length > max {
-            let bytes = length;
-            return Err(PostError::TooLong { bytes, max });
+        if length <= max {
+            let buffer = self.staging.alloc(length);
+            return buffer.ok_or(PostError::Full("operation"));
         }
-        let buffer = self.staging.alloc(length);
-        buffer.ok_or(PostError::Full("operation"))
+        if self.domain.context().sizes().transfers == 0 {
+            let bytes = length;
+            return Err(PostError::NoBulk { bytes, max });
+        }
+        // A region of its own, which goes with its buffer.
+        let region = self.domain.reg_mr(length, Access::LOCAL_WRITE);
+        let region = region.map_err(|error| match error {
+            Error::Device(error) => PostError::Device(error),
+            _ => PostError::Full("region"),
+        })?;
+        region.alloc(length).ok_or(PostError::Full("region"))
     }
 
     fn to_c(&self, ended: OneSidedCompletion) -> Completion {

@@ -41,9 +41,9 @@ pub struct Scenario {
     pub late_slides: bool,
     /// The sender may run up to two packets ahead of its credit, send packets twice, and poll at any moment.
     pub extras: bool,
-    /// The receiver may forget a peer slot whose transfer has ended, at any moment (BW-10). A transfer may then end once more at the
-    /// receiver, as aborted.
-    pub forget: bool,
+    /// So often the receiver may forget a peer slot whose transfer has ended, at any moment (BW-10). A late CONNECT may then open a
+    /// window once more, which ends as aborted.
+    pub forget: u32,
     /// Deliberate errors, for both machines.
     pub mutations: Mutations,
     /// Stop after so many states with their sets of messages.
@@ -63,7 +63,7 @@ impl Scenario {
             slow_writes: false,
             late_slides: false,
             extras: false,
-            forget: false,
+            forget: 0,
             mutations: Mutations::default(),
             max_states: 4_000_000,
         }

@@ -56,6 +56,8 @@ pub(super) struct State {
     writes: Vec<(u32, u32, u32)>,
     truth: Vec<Truth>,
     started: usize,
+    /// Peer slots forgotten so far.
+    forgotten: u32,
 }
 
 impl State {
@@ -101,6 +103,7 @@ impl State {
             writes: Vec::new(),
             truth,
             started: 0,
+            forgotten: 0,
         };
         state.start_next(scenario);
         Some(state)
@@ -148,11 +151,11 @@ impl State {
         if let Some(t) = self.rx.transfer(WPTR) {
             steps.extend((t.wbase + 1..=t.first_hole()).map(Step::Slide));
         }
-        if scenario.forget && self.rx.clone().forget(0, SLOT) {
+        if self.forgotten < scenario.forget && self.rx.clone().forget(0, SLOT) {
             steps.push(Step::Forget);
         }
         // A window that a late CONNECT has opened is used by nobody, so only silence ends it.
-        if (scenario.give_up || scenario.forget)
+        if (scenario.give_up || scenario.forget > 0)
             && let Some(t) = self.rx.transfer(WPTR)
             && self.tx.xid(SLOT) != Some(t.xid)
         {
@@ -202,6 +205,7 @@ impl State {
             }
             Step::Forget => {
                 next.rx.forget(0, SLOT);
+                next.forgotten += 1;
             }
         }
         next.settle(self, scenario)?;
@@ -397,7 +401,7 @@ impl State {
                     let all = (1u32 << scenario.transfers[transfer]) - 1;
                     let truth = &mut self.truth[transfer];
                     // What is forgotten can be opened and given up once more, but never be complete again.
-                    let again = scenario.forget && done.status == Status::Aborted;
+                    let again = scenario.forget > 0 && done.status == Status::Aborted;
                     if truth.at_receiver.is_some() && again {
                         continue;
                     }
