@@ -65,7 +65,7 @@ fn p_03_p_04_p_13_p_18_p_19_hold_for_2_1_1_with_a_sender_that_gives_up() {
     );
 }
 
-/// Transfers with a receiver that forgets; a window is opened at most as often as it has generations.
+/// Transfers with a receiver that forgets. One that has forgotten can open a window for each late CONNECT, oldest first.
 fn forgetful(transfers: &[u32], forget: u32, gen_bits: u32) -> Scenario {
     Scenario {
         forget,
@@ -76,18 +76,18 @@ fn forgetful(transfers: &[u32], forget: u32, gen_bits: u32) -> Scenario {
 
 #[test]
 fn bw_10_forgetting_what_has_ended_writes_nothing_and_completes_nothing_twice() {
-    holds("2,1 forget 2", &forgetful(&[2, 1], 2, 2));
-    holds("1,1,1 forget 1", &forgetful(&[1, 1, 1], 1, 2));
-    holds("1,1 forget 6", &forgetful(&[1, 1], 6, 3));
+    holds("2,1 forget 2", &forgetful(&[2, 1], 2, 3));
+    holds("1,1,1 forget 1", &forgetful(&[1, 1, 1], 1, 3));
+    holds("1,1 forget 4", &forgetful(&[1, 1], 4, 4));
     let requests = Scenario {
         requests: true,
-        ..forgetful(&[2, 1], 2, 2)
+        ..forgetful(&[2, 1], 2, 3)
     };
     holds("2,1 forget 2, requests", &requests);
     let give_up = Scenario {
         give_up: true,
         requests: true,
-        ..forgetful(&[1, 1], 2, 2)
+        ..forgetful(&[1, 1], 2, 3)
     };
     holds("1,1 forget 2, give up", &give_up);
 }

@@ -40,7 +40,7 @@ impl Bulk {
             Message::Connect(m) => m.src,
             Message::Poll(m) => m.src,
             Message::Abort(m) => m.src,
-            _ => return self.to_sender(from, &message, tick),
+            _ => return self.about_own(from, &message, tick),
         };
         if node != from {
             return self.count(BulkCounter::Stray);
@@ -61,7 +61,7 @@ impl Bulk {
     }
 
     /// A message about a transfer that this card sends: only from where it goes to.
-    fn to_sender(&mut self, from: u16, message: &Message, tick: u64) {
+    fn about_own(&mut self, from: u16, message: &Message, tick: u64) {
         let (slot, xid) = match message {
             Message::Complete(m) => (m.slot, m.xid),
             Message::RetxOne(m) => (m.slot, m.xid),
