@@ -1,5 +1,6 @@
 //! Single rules, each in a run of its own.
 
+use std::collections::VecDeque;
 use std::sync::OnceLock;
 use tributary_protocol::rw::*;
 use tributary_sim::rw::rtl::{self, Decision, Inputs, RawCompletion, RawMessage, RtlWindow};
@@ -276,26 +277,51 @@ fn rw_01_rw_03_slide_by_0_1_w_less_1_and_w_and_the_packets_just_behind() {
     }
 }
 
-/// 2^21 packets of 512 bytes, the most that a transfer may have: each is written to its place.
+/// 2^21 packets of 512 bytes, the most that a transfer may have: each is written to its place, and a hole behind each
+/// power of two is asked for.
 #[test]
-fn rw_01_rw_03_every_bit_of_a_packets_number_counts() {
-    let mut rig = Rig::new();
+fn rw_01_rw_03_rw_12_every_bit_of_a_packets_number_counts() {
+    let mut rig = Rig::with(ReceiverConfig {
+        allowance_ticks: 40,
+        retry_ticks: 30,
+        ..config()
+    });
     let n = 1 << 21;
     let flow = rig.open(3, n);
     rig.forget();
-    let mut next = 0;
-    for pidx in 0..n {
-        rig.send(flow.data(pidx));
-        if pidx % 1_000 == 0 || pidx == n - 1 {
-            rig.run(if pidx == n - 1 { 40 } else { 0 });
-            for (_, decision) in rig.decisions.drain(..) {
-                assert_eq!(decision.reason, ACCEPTED, "packet {next}");
-                assert_eq!(decision.addr, 0x1_0000 + (next << MTU));
-                next += 1;
+    let mut sent = VecDeque::new();
+    let mut pidx = 0;
+    while pidx < n {
+        if pidx > W && (pidx - 1).is_power_of_two() {
+            for later in pidx + 1..pidx + 5 {
+                rig.send(flow.data(later));
+                sent.push_back(later);
             }
+            rig.run(40);
+            rig.messages.clear();
+            rig.inputs.now += 40;
+            rig.run(LONG);
+            let asked = rig.messages.iter().filter(|m| m.kind == 2);
+            let asked: Vec<u32> = asked.map(|m| m.pidx).collect();
+            assert_eq!(asked, [pidx]);
+            rig.send(flow.data(pidx));
+            sent.push_back(pidx);
+            pidx += 5;
+        } else {
+            rig.send(flow.data(pidx));
+            sent.push_back(pidx);
+            pidx += 1;
+        }
+        if sent.len() >= 1_000 || pidx == n {
+            rig.run(40);
+            for (_, decision) in rig.decisions.drain(..) {
+                let packet = sent.pop_front().expect("it was sent");
+                assert_eq!(decision.reason, ACCEPTED, "packet {packet}");
+                assert_eq!(decision.addr, 0x1_0000 + (u64::from(packet) << MTU));
+            }
+            assert!(sent.is_empty(), "{} packets without a decision", sent.len());
         }
     }
-    assert_eq!(next, u64::from(n));
 }
 
 /// 3 W packets of one window, one in every clock: a decision in every clock, 8 clocks later.

@@ -53,6 +53,8 @@ pub struct Echo {
     out: VecDeque<(u64, bool)>,
     /// A word is offered and stays so.
     offered: bool,
+    /// It says that it has no room, whatever it has.
+    pub closed: bool,
     /// Frames that have come, in order.
     pub seen: Vec<Stored>,
 }
@@ -76,7 +78,7 @@ impl Echo {
     }
 
     pub fn has_room(&self) -> bool {
-        self.out.len() < 24
+        !self.closed && self.out.len() < 24
     }
 
     pub fn is_empty(&self) -> bool {

@@ -220,6 +220,29 @@ fn a_frame_leaves_an_idle_switch_eight_clocks_after_its_last_beat() {
     }
 }
 
+/// Plain frames go to the MAC: whether an engine has room is nothing to them.
+#[test]
+fn engines_without_room_hold_up_no_plain_frame() {
+    let ports = 4;
+    let library = Bench::library(ports);
+    let mut bench = Bench::new(&library, ports, 0);
+    bench.rtl.reduce(true, u64::MAX);
+    bench
+        .engines
+        .iter_mut()
+        .for_each(|engine| engine.closed = true);
+    for output in 0..ports {
+        for input in 0..ports {
+            bench.send(input, output);
+        }
+    }
+    bench.finish();
+    for output in 0..ports {
+        // Back to where it came from goes none.
+        assert_eq!(bench.sent(output), 3, "output {output}");
+    }
+}
+
 #[test]
 fn reset_empties_the_queues_and_keeps_the_tables() {
     let library = Bench::library(4);

@@ -148,6 +148,12 @@ impl World {
 
     /// Frames of one port, one behind the other, and what they have counted.
     fn burst(&mut self, port: usize, frames: &[Frame]) {
+        self.send_all(port, frames);
+        self.compare_counters();
+    }
+
+    /// Frames of one port, one behind the other.
+    fn send_all(&mut self, port: usize, frames: &[Frame]) {
         let bench = &mut self.bench;
         let mut expected = Vec::new();
         for frame in frames {
@@ -159,7 +165,6 @@ impl World {
             bench.clock();
         }
         self.left(expected, &[]);
-        self.compare_counters();
     }
 
     /// Compares what has left since the last look with these frames.
@@ -365,6 +370,44 @@ fn red_09_red_11_red_13_red_14_events_back_to_back_are_all_counted() {
             })
             .collect();
         world.burst((other_parent + 1) % PORTS, &over);
+    }
+}
+
+/// All descriptors of an engine armed at once, some with a contribution: they are given up in one go, each is counted.
+#[test]
+fn red_12_descriptors_that_expire_together_are_all_counted() {
+    let library = library();
+    for with in [8, 0, 4] {
+        let mut world = World::new(with, &library);
+        world.all_on();
+        for timeout in [
+            &regs::TIMEOUT0,
+            &regs::TIMEOUT1,
+            &regs::TIMEOUT2,
+            &regs::TIMEOUT3,
+        ] {
+            world.bench.set(timeout, 2);
+        }
+        let (tree, parent) = world.plant((1 << 20) - 1);
+        let frames = |world: &mut World, arm, count| -> Vec<Frame> {
+            let keys = (0..count).map(|reduction| Key { tree, reduction });
+            keys.map(|key| world.frame(key, arm, Op::IntSum)).collect()
+        };
+        let arms = frames(&mut world, true, 8);
+        world.send_all(parent, &arms);
+        let some = frames(&mut world, false, with as u8);
+        world.send_all((parent + 1) % PORTS, &some);
+        assert_eq!(world.bench.model.in_use(), 8);
+        let last = world.bench.clocks + 4 * TIMEOUT_UNIT;
+        while world.bench.clocks < last || world.bench.clocks % TIMEOUT_UNIT != TIMEOUT_UNIT / 2 {
+            world.bench.clock();
+        }
+        let now = world.bench.clocks;
+        let due: Vec<_> = world.bench.model.tick(now).into_iter().collect();
+        assert_eq!(due.len(), with as usize);
+        world.left(due, &[]);
+        assert_eq!(world.bench.model.in_use(), 0);
+        world.compare_counters();
     }
 }
 
