@@ -147,7 +147,6 @@ const GROUPS: [Group; 15] = [
     Group {
         blocks: &[
             "red_accumulate",
-            "red_check",
             "red_emit",
             "red_engine",
             "red_events",
@@ -169,6 +168,7 @@ const GROUPS: [Group; 15] = [
     },
     Group {
         blocks: &[
+            "red_check",
             "switch_core",
             "switch_crosspoint",
             "switch_out",
